@@ -1,0 +1,62 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const status_names[] = {
+    [RAWHAL_OK] = "OK",
+    [RAWHAL_INVALID_ARGUMENT] = "INVALID_ARGUMENT",
+    [RAWHAL_MALFORMED] = "MALFORMED",
+    [RAWHAL_UNSUPPORTED] = "UNSUPPORTED",
+    [RAWHAL_NOT_FOUND] = "NOT_FOUND",
+    [RAWHAL_TARGET_MISMATCH] = "TARGET_MISMATCH",
+    [RAWHAL_OUT_OF_RANGE] = "OUT_OF_RANGE",
+    [RAWHAL_LIMIT] = "LIMIT",
+    [RAWHAL_OUT_OF_MEMORY] = "OUT_OF_MEMORY",
+    [RAWHAL_QUOTA_EXCEEDED] = "QUOTA_EXCEEDED",
+    [RAWHAL_WOULD_BLOCK] = "WOULD_BLOCK",
+    [RAWHAL_TIMED_OUT] = "TIMED_OUT",
+    [RAWHAL_FAULT] = "FAULT",
+    [RAWHAL_DEVICE_LOST] = "DEVICE_LOST",
+    [RAWHAL_RUNTIME] = "RUNTIME",
+};
+
+const char *rawhal_status_name(rawhal_status_t status)
+{
+  size_t index = (size_t)status;
+  return index < sizeof(status_names) / sizeof(*status_names) ? status_names[index] : "UNKNOWN";
+}
+
+static void fill(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, const char *format, va_list args)
+{
+  if (!error)
+    return;
+  char text[sizeof(error->message)]; /* the arguments may point into the record */
+  int length = vsnprintf(text, sizeof(text), format, args);
+  if (length >= (int)sizeof(text))
+    memcpy(text + sizeof(text) - 4, "...", 4);
+  for (char *c = text; *c; ++c) /* names come from hostile files; a message is one line of text */
+    if ((unsigned char)*c < 0x20 || *c == 0x7f)
+      *c = '?';
+  *error = (rawhal_error_t){.status = status, .offset = offset};
+  memcpy(error->message, text, sizeof(text));
+}
+
+rawhal_status_t rawhal_fail(rawhal_error_t *error, rawhal_status_t status, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  fill(error, status, RAWHAL_NO_OFFSET, format, args);
+  va_end(args);
+  return status;
+}
+
+rawhal_status_t rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  fill(error, status, offset, format, args);
+  va_end(args);
+  return status;
+}

@@ -1,0 +1,36 @@
+/* rawhal/types.h: how the public headers spell linkage, byte ranges and text. */
+#ifndef RAWHAL_TYPES_H
+#define RAWHAL_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+#define RAWHAL_BEGIN extern "C" {
+#define RAWHAL_END   }
+#else
+#define RAWHAL_BEGIN
+#define RAWHAL_END
+#endif
+
+/* Everything else in the shared library has hidden visibility. */
+#define RAWHAL_API __attribute__((visibility("default")))
+
+/* The result must be looked at. */
+#define RAWHAL_CHECKED __attribute__((warn_unused_result))
+
+/* Text as it stands in a file: bytes with a length, NOT NUL-terminated, any byte value possible.
+ * `data` may be NULL when `size` is 0. Who owns the bytes is said where a string is returned. */
+typedef struct rawhal_string {
+  const char *data;
+  size_t size;
+} rawhal_string_t;
+
+/* A read-only range of bytes; the same rules. */
+typedef struct rawhal_bytes {
+  const void *data;
+  size_t size;
+} rawhal_bytes_t;
+
+#endif
