@@ -1,5 +1,5 @@
-/* Arithmetic that says when it overflows. Internal; header only. Each returns false, and leaves the result 0, on
- * overflow. */
+/* Arithmetic that says when it overflows. Internal; header only. Each returns false, and leaves the
+ * result 0, on overflow. */
 #ifndef RAWHAL_BASE_CHECKED_H
 #define RAWHAL_BASE_CHECKED_H
 
@@ -37,6 +37,9 @@ static inline bool range_within(uint64_t offset, uint64_t size, uint64_t total)
   return offset <= total && size <= total - offset;
 }
 
-static inline bool is_power_of_two(uint64_t value) { return value && !(value & (value - 1)); }
+static inline bool is_power_of_two(uint64_t value)
+{
+  return value && !(value & (value - 1));
+}
 
 #endif

@@ -28,7 +28,8 @@ const char *rawhal_status_name(rawhal_status_t status)
   return index < sizeof(status_names) / sizeof(*status_names) ? status_names[index] : "UNKNOWN";
 }
 
-static void fill(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, const char *format, va_list args)
+static void fill(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, const char *format,
+                 va_list args)
 {
   if (!error)
     return;
@@ -52,7 +53,8 @@ rawhal_status_t rawhal_fail(rawhal_error_t *error, rawhal_status_t status, const
   return status;
 }
 
-rawhal_status_t rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, const char *format, ...)
+rawhal_status_t rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, uint64_t offset,
+                               const char *format, ...)
 {
   va_list args;
   va_start(args, format);

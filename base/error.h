@@ -4,16 +4,18 @@
 
 #include "base/status.h"
 
-/* Each returns `status`, so that a failing function ends in `return rawhal_fail(...)`. `error` may be NULL. Arguments
- * may point into `error->message`: that is how a caller puts its own words before its callee's. */
+/* Each returns `status`, so that a failing function ends in `return rawhal_fail(...)`. `error` may
+ * be NULL. Arguments may point into `error->message`: that is how a caller puts its own words
+ * before its callee's. */
 RAWHAL_CHECKED __attribute__((format(printf, 3, 4))) rawhal_status_t
 rawhal_fail(rawhal_error_t *error, rawhal_status_t status, const char *format, ...);
 
 RAWHAL_CHECKED __attribute__((format(printf, 4, 5))) rawhal_status_t
-rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, const char *format, ...);
+rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, const char *format,
+               ...);
 
 /* Text from a file in a printf call: `"%.*s", RAWHAL_STRING_ARGS(name)`. Long names are cut. */
-#define RAWHAL_STRING_ARGS(string)                                                                                     \
+#define RAWHAL_STRING_ARGS(string)                                                                 \
   (int)((string).size < 200 ? (string).size : 200), ((string).data ? (string).data : "")
 
 #endif

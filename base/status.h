@@ -1,10 +1,12 @@
 /* rawhal/status.h: how every rawhal call says what went wrong.
  *
- * A call that can fail returns a rawhal_status_t and takes a nullable `rawhal_error_t *error` last. On failure the
- * record holds the status, the place and a sentence; on success it is left as it was. Outputs are cleared before
- * anything else happens, so a failed call leaves NULL or zeros behind and releasing its output is always safe.
+ * A call that can fail returns a rawhal_status_t and takes a nullable `rawhal_error_t *error` last.
+ * On failure the record holds the status, the place and a sentence; on success it is left as it
+ * was. Outputs are cleared before anything else happens, so a failed call leaves NULL or zeros
+ * behind and releasing its output is always safe.
  *
- * Thread-safety: records belong to the caller; use one per thread. No call prints, exits or aborts. */
+ * Thread-safety: records belong to the caller; use one per thread. No call prints, exits or aborts.
+ */
 #ifndef RAWHAL_STATUS_H
 #define RAWHAL_STATUS_H
 
@@ -16,18 +18,18 @@ typedef enum rawhal_status {
   RAWHAL_OK = 0,
   RAWHAL_INVALID_ARGUMENT, /* the call itself is wrong: NULL, zero, contradictory options */
   RAWHAL_MALFORMED,        /* the input's bytes contradict its format; see `offset` */
-  RAWHAL_UNSUPPORTED,      /* well-formed, but a format, version or feature rawhal does not handle */
-  RAWHAL_NOT_FOUND,        /* no such file, kernel, symbol, device, runtime library */
-  RAWHAL_TARGET_MISMATCH,  /* a code object for another processor or feature setting */
-  RAWHAL_OUT_OF_RANGE,     /* a size, offset, count or coordinate beyond what it indexes */
-  RAWHAL_LIMIT,            /* a documented parser cap was reached; the caps are options */
-  RAWHAL_OUT_OF_MEMORY,    /* host or device memory */
-  RAWHAL_QUOTA_EXCEEDED,   /* a configured quota refuses */
-  RAWHAL_WOULD_BLOCK,      /* no room now and the deadline was 0 */
-  RAWHAL_TIMED_OUT,        /* the deadline passed */
-  RAWHAL_FAULT,            /* a kernel or packet faulted on the device */
-  RAWHAL_DEVICE_LOST,      /* the device or its runtime is gone */
-  RAWHAL_RUNTIME,          /* the HSA runtime failed; see `hsa_status` */
+  RAWHAL_UNSUPPORTED,     /* well-formed, but a format, version or feature rawhal does not handle */
+  RAWHAL_NOT_FOUND,       /* no such file, kernel, symbol, device, runtime library */
+  RAWHAL_TARGET_MISMATCH, /* a code object for another processor or feature setting */
+  RAWHAL_OUT_OF_RANGE,    /* a size, offset, count or coordinate beyond what it indexes */
+  RAWHAL_LIMIT,           /* a documented parser cap was reached; the caps are options */
+  RAWHAL_OUT_OF_MEMORY,   /* host or device memory */
+  RAWHAL_QUOTA_EXCEEDED,  /* a configured quota refuses */
+  RAWHAL_WOULD_BLOCK,     /* no room now and the deadline was 0 */
+  RAWHAL_TIMED_OUT,       /* the deadline passed */
+  RAWHAL_FAULT,           /* a kernel or packet faulted on the device */
+  RAWHAL_DEVICE_LOST,     /* the device or its runtime is gone */
+  RAWHAL_RUNTIME,         /* the HSA runtime failed; see `hsa_status` */
 } rawhal_status_t;
 
 /* `offset` when a failure has no place in a file. */
@@ -35,12 +37,14 @@ typedef enum rawhal_status {
 
 typedef struct rawhal_error {
   rawhal_status_t status;
-  int32_t hsa_status;  /* hsa_status_t of the runtime call that failed, else 0 */
-  uint64_t offset;     /* byte offset in the file or blob the call was about, else RAWHAL_NO_OFFSET */
-  char message[1024];  /* one line, NUL-terminated, never empty after a failure; long texts are cut with "..." */
+  int32_t hsa_status; /* hsa_status_t of the runtime call that failed, else 0 */
+  uint64_t offset; /* byte offset in the file or blob the call was about, else RAWHAL_NO_OFFSET */
+  char message[1024]; /* one line, NUL-terminated, never empty after a failure; long texts are cut
+                         with "..." */
 } rawhal_error_t;
 
-/* The enumerator's name without its prefix ("OUT_OF_RANGE"); "UNKNOWN" for other values. Never NULL. */
+/* The enumerator's name without its prefix ("OUT_OF_RANGE"); "UNKNOWN" for other values. Never
+ * NULL. */
 RAWHAL_API const char *rawhal_status_name(rawhal_status_t status);
 
 RAWHAL_END

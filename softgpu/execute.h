@@ -1,5 +1,5 @@
-/* From a kernel dispatch packet to executed instructions: the seam between the packet processor (cp/) and the
- * interpreter (isa/). Internal to softgpu. */
+/* From a kernel dispatch packet to executed instructions: the seam between the packet processor
+ * (cp/) and the interpreter (isa/). Internal to softgpu. */
 #ifndef SOFTGPU_EXECUTE_H
 #define SOFTGPU_EXECUTE_H
 
@@ -13,7 +13,8 @@ typedef enum softgpu_chip {
   SOFTGPU_CHIP_OTHER, /* can be listed; refuses every dispatch */
 } softgpu_chip_t;
 
-/* One dispatch, already read out of its packet. Addresses are host addresses and NOT yet checked. */
+/* One dispatch, already read out of its packet. Addresses are host addresses and NOT yet checked.
+ */
 typedef struct softgpu_dispatch {
   softgpu_chip_t chip;
   uint16_t workgroup[3];  /* work-items; 1 for unused dimensions */
@@ -27,13 +28,15 @@ typedef struct softgpu_dispatch {
   uint64_t dispatch_id;   /* the packet's index in its queue */
   uint64_t scratch_base;  /* the queue's scratch backing store, 0 when it has none */
   uint64_t scratch_bytes;
-  uint32_t shared_aperture_hi;  /* upper halves of the LDS and scratch apertures of generic addresses */
+  uint32_t
+      shared_aperture_hi; /* upper halves of the LDS and scratch apertures of generic addresses */
   uint32_t private_aperture_hi;
 } softgpu_dispatch_t;
 
 typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_NONE,
-  SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, /* unknown, or not implemented: `instruction` holds its bytes */
+  SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, /* unknown, or not implemented: `instruction` holds its bytes
+                                      */
   SOFTGPU_FAULT_FETCH,               /* pc outside executable memory */
   SOFTGPU_FAULT_MEMORY,              /* global, flat or scalar access outside live allocations */
   SOFTGPU_FAULT_READ_ONLY,           /* a store to memory that kernels may not write */
@@ -48,26 +51,28 @@ typedef enum softgpu_fault_kind {
 
 typedef struct softgpu_fault {
   softgpu_fault_kind_t kind;
-  uint64_t pc;               /* device address of the instruction; 0 when none was reached */
-  uint64_t pc_offset;        /* pc relative to the kernel's entry point */
-  uint64_t address;          /* the offending address or offset */
-  uint32_t access_bytes;     /* size of the offending access, 0 when there was none */
-  uint32_t instruction[2];   /* first dwords at pc */
+  uint64_t pc;             /* device address of the instruction; 0 when none was reached */
+  uint64_t pc_offset;      /* pc relative to the kernel's entry point */
+  uint64_t address;        /* the offending address or offset */
+  uint32_t access_bytes;   /* size of the offending access, 0 when there was none */
+  uint32_t instruction[2]; /* first dwords at pc */
   uint32_t workgroup[3], wave, lane;
-  char text[512];            /* one line that says all of it, without the kernel's name */
+  char text[512]; /* one line that says all of it, without the kernel's name */
 } softgpu_fault_t;
 
 typedef struct softgpu_limits {
-  uint64_t timeout_ns;              /* per dispatch, wall time; 0 = none */
-  const volatile bool *stop;        /* checked at the same places as the timeout; may be NULL */
+  uint64_t timeout_ns;       /* per dispatch, wall time; 0 = none */
+  const volatile bool *stop; /* checked at the same places as the timeout; may be NULL */
 } softgpu_limits_t;
 
-/* Runs a dispatch to its end on the calling thread and on the engine's helper threads, if any. True on success. On
- * failure `fault` says why; work-groups that had not started are not run. Thread-safe. */
-bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits, softgpu_fault_t *fault);
+/* Runs a dispatch to its end on the calling thread and on the engine's helper threads, if any. True
+ * on success. On failure `fault` says why; work-groups that had not started are not run.
+ * Thread-safe. */
+bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits,
+                     softgpu_fault_t *fault);
 
-/* Drops decoded instructions, as the packet processor's cache invalidation asks for. Safe while dispatches run: they
- * keep what they decoded. */
+/* Drops decoded instructions, as the packet processor's cache invalidation asks for. Safe while
+ * dispatches run: they keep what they decoded. */
 void softgpu_invalidate_code(void);
 
 /* Wave-instructions executed by this process so far. */

@@ -1,7 +1,8 @@
 /* The device's view of memory: which addresses are live. Internal to softgpu.
  *
- * Device addresses are host addresses. Everything the thunk allocated or registered is one allocation here; what is in
- * none of them faults. All functions are thread-safe; lookups take no lock and may run while others add and remove. */
+ * Device addresses are host addresses. Everything the thunk allocated or registered is one
+ * allocation here; what is in none of them faults. All functions are thread-safe; lookups take no
+ * lock and may run while others add and remove. */
 #ifndef SOFTGPU_MEMORY_H
 #define SOFTGPU_MEMORY_H
 
@@ -31,7 +32,8 @@ bool softgpu_memory_remove(uint64_t base);
 /* The live allocation that contains `address`. */
 bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation);
 
-/* The live allocation closest to an address that is in none (for reports). False when there is no allocation at all. */
+/* The live allocation closest to an address that is in none (for reports). False when there is no
+ * allocation at all. */
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);
 
 /* Grows with every removal: a copy of an allocation is still good while this has not changed. */

@@ -1,0 +1,84 @@
+/* The machine state of one wave and what its instructions may reach. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_WAVE_H
+#define SOFTGPU_ISA_WAVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "softgpu/execute.h"
+#include "softgpu/isa/inst.h"
+
+enum { ISA_LANES = 64 };
+enum {
+  ISA_FLAT_SCRATCH = 102,
+  ISA_XNACK_MASK = 104,
+  ISA_VCC = 106,
+  ISA_TTMP = 108,
+  ISA_M0 = 124,
+  ISA_EXEC = 126
+};
+
+/* MODE register bits, hwreg layout: 0-1 round f32, 2-3 round f16/f64, 4-5 denorm f32, 6-7 denorm
+ * f16/f64 (0 flush both, 1 flush sources.., 3 keep), 8 dx10_clamp, 9 ieee, 23 fp16_ovfl. */
+enum {
+  ISA_MODE_ROUND_F32 = 0x3,
+  ISA_MODE_ROUND_F64 = 0xc,
+  ISA_MODE_DENORM_F32 = 0x30,
+  ISA_MODE_DENORM_F64 = 0xc0,
+  ISA_MODE_DX10_CLAMP = 0x100,
+  ISA_MODE_IEEE = 0x200,
+  ISA_MODE_FP16_OVFL = 1 << 23,
+};
+
+typedef uint32_t isa_row_t[ISA_LANES]; /* one VGPR of a wave */
+
+struct isa_group; /* a work-group: LDS, barrier, dispatch facts; see group.h */
+
+typedef struct isa_wave {
+  uint32_t s[128];              /* by operand encoding, see ISA_OPERAND_SGPR */
+  isa_row_t *v;                 /* architectural VGPRs, `vgprs` rows */
+  isa_row_t *a;                 /* accumulation VGPRs, `agprs` rows; NULL when none are allocated */
+  uint32_t sgprs, vgprs, agprs; /* allocated; the decoder's users must not reach beyond */
+  uint64_t pc;
+  uint32_t scc; /* 0 or 1 */
+  uint32_t mode;
+  bool vskip;
+  uint8_t gpr_index_mode; /* s_set_gpr_idx: bits 0-3 src0, src1, src2, dst; index is m0[7:0] */
+  struct isa_group *group;
+  softgpu_fault_t *fault; /* filled in by the instruction that faults (kind, lane, address, ...) */
+} isa_wave_t;
+
+static inline uint64_t isa_read_s64(const isa_wave_t *wave, unsigned index)
+{
+  return wave->s[index] | (uint64_t)wave->s[index + 1] << 32;
+}
+
+static inline void isa_write_s64(isa_wave_t *wave, unsigned index, uint64_t value)
+{
+  wave->s[index] = (uint32_t)value;
+  wave->s[index + 1] = (uint32_t)(value >> 32);
+}
+
+static inline uint64_t isa_exec(const isa_wave_t *wave)
+{
+  return isa_read_s64(wave, ISA_EXEC);
+}
+
+/* Each executor claims the instructions it runs when a program is decoded: sets inst->run (and
+ * plan) and returns true, or returns false when the op is not its own or not implemented. After
+ * preparation `run` returns false only for a fault, which it has described in wave->fault. `run`
+ * never touches wave->pc unless the instruction does; the engine has already advanced it past the
+ * instruction.
+ *
+ * Register bounds are checked here, once: prepare refuses operands beyond wave limits given in
+ * `limits`. */
+typedef struct isa_limits {
+  unsigned chip;                /* softgpu_chip_t */
+  uint32_t sgprs, vgprs, agprs; /* allocated to each wave of the kernel */
+} isa_limits_t;
+
+bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+bool isa_memory_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+
+#endif
