@@ -1,0 +1,34 @@
+# Warnings, sanitizers and the helpers every folder uses.
+
+add_library(rawhal_flags INTERFACE)
+target_compile_options(rawhal_flags INTERFACE -Wall -Wextra -Werror
+  $<$<COMPILE_LANGUAGE:C>:-Wconversion -Wstrict-prototypes -Wmissing-prototypes>)
+target_compile_definitions(rawhal_flags INTERFACE _GNU_SOURCE)
+if(RAWHAL_SANITIZE)
+  add_compile_options(-fsanitize=${RAWHAL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${RAWHAL_SANITIZE})
+endif()
+find_package(Threads REQUIRED)
+
+# The build tree shows public headers as the installed tree does: <rawhal/NAME.h>, one flat folder.
+set(RAWHAL_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
+set(RAWHAL_CODE_DIRS ${PROJECT_SOURCE_DIR})
+function(rawhal_public_headers)
+  foreach(header ${ARGN})
+    get_filename_component(name ${header} NAME)
+    file(MAKE_DIRECTORY ${RAWHAL_INCLUDE_DIR}/rawhal)
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${header} ${RAWHAL_INCLUDE_DIR}/rawhal/${name} SYMBOLIC)
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rawhal)
+  endforeach()
+endfunction()
+
+# rawhal_folder(NAME SOURCES...): one folder of the library, as an object library rawhal_NAME.
+function(rawhal_folder name)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_library(rawhal_${name} OBJECT ${ARGN})
+  target_link_libraries(rawhal_${name} PRIVATE rawhal_flags)
+  target_include_directories(rawhal_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${RAWHAL_INCLUDE_DIR})
+  set_property(GLOBAL APPEND PROPERTY RAWHAL_FOLDERS rawhal_${name})
+endfunction()
