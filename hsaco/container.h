@@ -1,0 +1,60 @@
+/* rawhal/container.h: finding the code objects inside whatever carries them.
+ *
+ * A container is a range of bytes or a file: a bare code object, a clang offload bundle, or a host
+ * executable or library with a .hip_fatbin section. Each code object found gets an exact, bounded
+ * extent; nothing outside of the caller's bytes is read. Ownership and thread-safety are those of
+ * rawhal_hsaco_t: entries and strings live until close, everything is immutable after open. */
+#ifndef RAWHAL_CONTAINER_H
+#define RAWHAL_CONTAINER_H
+
+#include <rawhal/hsaco.h>
+
+RAWHAL_BEGIN
+
+typedef struct rawhal_container rawhal_container_t;
+
+typedef struct rawhal_container_options {
+  uint32_t max_objects;        /* default 65,536 */
+  uint32_t max_bundle_entries; /* of one bundle; default 256 */
+  uint64_t max_file_bytes;     /* default 4 GiB */
+} rawhal_container_options_t;
+
+typedef struct rawhal_container_object {
+  rawhal_bytes_t bytes; /* exactly one ELF code object */
+  uint64_t offset;      /* of its first byte in the container */
+  rawhal_string_t
+      id; /* bundle entry id ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"); empty for bare objects */
+  rawhal_target_t target; /* from the object's e_flags */
+  bool readable; /* its ELF header is that of an AMDGPU code object; else why_not says what it is */
+  rawhal_string_t why_not;
+} rawhal_container_object_t;
+
+/* `bytes` must stay alive and unchanged until close. MALFORMED, UNSUPPORTED (recognised carrier
+ * that rawhal does not read, such as a compressed bundle), NOT_FOUND (a host file without code
+ * objects), LIMIT, OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,
+                      rawhal_container_t **container, rawhal_error_t *error);
+
+/* Maps the file read-only and keeps it mapped until close. NOT_FOUND: no such file. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_container_open_file(const char *path, const rawhal_container_options_t *options,
+                           rawhal_container_t **container, rawhal_error_t *error);
+
+RAWHAL_API void rawhal_container_close(rawhal_container_t *container); /* NULL is allowed */
+
+RAWHAL_API size_t rawhal_container_count(const rawhal_container_t *container);
+
+/* NULL when index >= count. In file order. */
+RAWHAL_API const rawhal_container_object_t *
+rawhal_container_object(const rawhal_container_t *container, size_t index);
+
+/* The best object for a device: exact features before ANY, exact processors before generic ones.
+ * TARGET_MISMATCH names every candidate with its reason (as far as the message has room). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_container_select(const rawhal_container_t *container, const rawhal_target_t *device,
+                        size_t *index, rawhal_error_t *error);
+
+RAWHAL_END
+
+#endif

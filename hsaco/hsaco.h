@@ -1,0 +1,284 @@
+/* rawhal/hsaco.h: one AMDGPU code object (HSACO): bytes in, immutable facts out.
+ *
+ * Needs no device and no runtime. Nothing outside the caller's bytes is ever read, no size in them
+ * is trusted before it is checked, and every cap fails with LIMIT. Objects with harmless oddities
+ * open, with diagnostics; a kernel that cannot be used is listed with the reason and does not take
+ * its siblings down.
+ *
+ * Facts: AMDGPUUsage ("Code Object", "Code Object Metadata", "Kernel Descriptor"); code object
+ * versions 3 to 6.
+ *
+ * Ownership: everything reachable from a rawhal_hsaco_t lives until rawhal_hsaco_close(); strings
+ * and byte ranges point into the caller's bytes (or into the private copy). Thread-safety:
+ * immutable after open, so any number of threads may read one. */
+#ifndef RAWHAL_HSACO_H
+#define RAWHAL_HSACO_H
+
+#include <rawhal/status.h>
+#include <rawhal/target.h>
+
+RAWHAL_BEGIN
+
+typedef struct rawhal_hsaco rawhal_hsaco_t;
+
+/* ---- Opening
+ * -------------------------------------------------------------------------------------------------
+ */
+
+enum {
+  RAWHAL_HSACO_COPY = 1u << 0, /* keep a private copy of the bytes */
+  RAWHAL_HSACO_DESCRIPTOR_KERNELS =
+      1u << 1, /* kernels without metadata may be used (they are always listed) */
+};
+
+/* Zero-initialise, then set what should differ; 0 means the default. */
+typedef struct rawhal_hsaco_options {
+  uint32_t flags;
+  uint32_t max_kernels;        /* default 1,000,000 */
+  uint32_t max_arguments;      /* of one kernel; default 65,536 */
+  uint32_t max_nesting;        /* of metadata containers; default 32 */
+  uint32_t max_diagnostics;    /* recorded; later ones are only counted; default 1,000 */
+  uint64_t max_metadata_bytes; /* of all notes together; default 1 GiB */
+} rawhal_hsaco_options_t;
+
+/* Opens one ELF code object that occupies exactly `size` bytes. The caller keeps the bytes alive
+ * and unchanged until close unless RAWHAL_HSACO_COPY is given. `options` may be NULL. MALFORMED
+ * (offset says where), UNSUPPORTED (not AMDGPU HSA, V2, unknown version), LIMIT, OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
+                                                            const rawhal_hsaco_options_t *options,
+                                                            rawhal_hsaco_t **hsaco,
+                                                            rawhal_error_t *error);
+
+/* NULL is allowed. */
+RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
+
+/* ---- The object as a whole
+ * ------------------------------------------------------------------------------------ */
+
+typedef struct rawhal_hsaco_info {
+  rawhal_bytes_t bytes;         /* the object itself */
+  uint32_t code_object_version; /* 3..6 */
+  uint16_t elf_type;            /* ET_DYN 3 (loadable), ET_REL 1 (inspectable only) */
+  uint16_t elf_machine;         /* 224 */
+  uint32_t elf_flags;
+  uint8_t elf_osabi;               /* 64 */
+  uint8_t elf_abi_version;         /* 1..4 */
+  rawhal_target_t target;          /* from e_flags, which decide */
+  bool has_metadata;               /* at least one metadata note */
+  uint32_t note_count;             /* metadata notes merged */
+  uint32_t metadata_version[2];    /* of the first note; 0,0 when absent */
+  rawhal_string_t metadata_target; /* amdhsa.target of the first note that has one; may be empty */
+  size_t kernel_count, printf_count, diagnostic_count, segment_count, symbol_count;
+  bool loadable; /* safe to hand to the HSA loader; why not is among the diagnostics */
+  rawhal_string_t not_loadable_reason; /* empty when loadable; owned by the object */
+} rawhal_hsaco_info_t;
+
+RAWHAL_API const rawhal_hsaco_info_t *rawhal_hsaco_info(const rawhal_hsaco_t *hsaco);
+
+/* Format strings of device printf, "ID:N:S0:...:format" as in the metadata. index < printf_count.
+ */
+RAWHAL_API rawhal_string_t rawhal_hsaco_printf(const rawhal_hsaco_t *hsaco, size_t index);
+
+/* ---- Kernel descriptor
+ * ---------------------------------------------------------------------------------------- */
+
+/* The 64 bytes named NAME.kd, decoded (AMDGPUUsage, "Kernel Descriptor"). */
+typedef struct rawhal_descriptor {
+  uint64_t address; /* st_value of NAME.kd */
+  uint64_t entry;   /* address + entry byte offset: virtual address of the first instruction */
+  uint32_t group_segment_size;   /* bytes of static LDS */
+  uint32_t private_segment_size; /* bytes of scratch a work-item */
+  uint32_t kernarg_size;         /* bytes; 0 = unspecified */
+  uint32_t pgm_rsrc1, pgm_rsrc2, pgm_rsrc3;
+  uint16_t code_properties;
+  uint8_t preload_length;  /* dwords of kernarg preloaded into SGPRs */
+  uint16_t preload_offset; /* dwords */
+  uint32_t vgpr_count;     /* allocated, from the granules of this processor */
+  uint32_t sgpr_count;     /* allocated; 0 where the field means nothing (GFX10+) */
+  uint32_t accum_offset;   /* first AGPR on gfx90a and later CDNA, else 0 */
+  bool wave32;
+  bool uses_dynamic_stack;
+} rawhal_descriptor_t;
+
+/* ---- Kernels
+ * --------------------------------------------------------------------------------------------------
+ */
+
+typedef enum rawhal_value_kind {
+  RAWHAL_VALUE_UNKNOWN =
+      0, /* see value_kind_text; treated as hidden when it starts with "hidden_" */
+  RAWHAL_VALUE_BY_VALUE,
+  RAWHAL_VALUE_GLOBAL_BUFFER,
+  RAWHAL_VALUE_DYNAMIC_SHARED_POINTER,
+  RAWHAL_VALUE_SAMPLER,
+  RAWHAL_VALUE_IMAGE,
+  RAWHAL_VALUE_PIPE,
+  RAWHAL_VALUE_QUEUE,
+  RAWHAL_VALUE_HIDDEN_FIRST, /* every kind from here on is hidden: written by the launcher, not the
+                                caller */
+  RAWHAL_VALUE_HIDDEN_NONE = RAWHAL_VALUE_HIDDEN_FIRST,
+  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_X,
+  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Y,
+  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Z,
+  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_X,
+  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Y,
+  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Z,
+  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_X,
+  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Y,
+  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Z,
+  RAWHAL_VALUE_HIDDEN_REMAINDER_X,
+  RAWHAL_VALUE_HIDDEN_REMAINDER_Y,
+  RAWHAL_VALUE_HIDDEN_REMAINDER_Z,
+  RAWHAL_VALUE_HIDDEN_GRID_DIMS,
+  RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER,
+  RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER,
+  RAWHAL_VALUE_HIDDEN_MULTIGRID_SYNC_ARG,
+  RAWHAL_VALUE_HIDDEN_HEAP_V1,
+  RAWHAL_VALUE_HIDDEN_DEFAULT_QUEUE,
+  RAWHAL_VALUE_HIDDEN_COMPLETION_ACTION,
+  RAWHAL_VALUE_HIDDEN_DYNAMIC_LDS_SIZE,
+  RAWHAL_VALUE_HIDDEN_PRIVATE_BASE,
+  RAWHAL_VALUE_HIDDEN_SHARED_BASE,
+  RAWHAL_VALUE_HIDDEN_QUEUE_PTR,
+  RAWHAL_VALUE_HIDDEN_UNKNOWN, /* starts with "hidden_", kind not known here: zero-filled */
+  RAWHAL_VALUE_KIND_COUNT
+} rawhal_value_kind_t;
+
+typedef enum rawhal_address_space {
+  RAWHAL_ADDRESS_SPACE_NONE = 0, /* not given */
+  RAWHAL_ADDRESS_SPACE_PRIVATE,
+  RAWHAL_ADDRESS_SPACE_GLOBAL,
+  RAWHAL_ADDRESS_SPACE_CONSTANT,
+  RAWHAL_ADDRESS_SPACE_LOCAL,
+  RAWHAL_ADDRESS_SPACE_GENERIC,
+  RAWHAL_ADDRESS_SPACE_REGION,
+} rawhal_address_space_t;
+
+typedef enum rawhal_access {
+  RAWHAL_ACCESS_NONE = 0, /* not given */
+  RAWHAL_ACCESS_READ_ONLY,
+  RAWHAL_ACCESS_WRITE_ONLY,
+  RAWHAL_ACCESS_READ_WRITE,
+} rawhal_access_t;
+
+/* Which optional keys a kernel's or an argument's metadata has, so that absent differs from 0. */
+enum {
+  RAWHAL_ARGUMENT_CONST = 1u << 0,
+  RAWHAL_ARGUMENT_RESTRICT = 1u << 1,
+  RAWHAL_ARGUMENT_VOLATILE = 1u << 2,
+  RAWHAL_ARGUMENT_PIPE = 1u << 3,
+};
+
+/* A metadata entry rawhal does not interpret: its key and its value as msgpack bytes
+ * (rawhal_metadata_to_json()). */
+typedef struct rawhal_metadata_entry {
+  rawhal_string_t key;
+  rawhal_bytes_t value;
+} rawhal_metadata_entry_t;
+
+typedef struct rawhal_argument {
+  rawhal_string_t name, type_name; /* empty when absent */
+  rawhal_string_t value_kind_text, value_type;
+  uint32_t offset, size;         /* bytes from the start of the kernarg segment */
+  uint32_t pointee_align;        /* bytes, 0 when absent */
+  uint8_t value_kind;            /* rawhal_value_kind_t */
+  uint8_t address_space;         /* rawhal_address_space_t */
+  uint8_t access, actual_access; /* rawhal_access_t */
+  uint8_t flags;                 /* RAWHAL_ARGUMENT_* */
+} rawhal_argument_t;
+
+static inline bool rawhal_argument_is_hidden(const rawhal_argument_t *argument)
+{
+  return argument->value_kind >= RAWHAL_VALUE_HIDDEN_FIRST;
+}
+
+typedef struct rawhal_kernel {
+  rawhal_string_t name;                  /* source name: what callers look up */
+  rawhal_string_t symbol;                /* "NAME.kd": what the loader looks up */
+  bool has_metadata;                     /* false: known by its ELF symbols and descriptor only */
+  bool usable;                           /* may be dispatched */
+  rawhal_string_t unusable_reason;       /* empty when usable; owned by the object */
+  const rawhal_descriptor_t *descriptor; /* NULL when the file has none that can be read */
+
+  /* Metadata; zeros when absent. Sizes in bytes. */
+  bool has_arguments; /* `.args` present, even if empty: the layout is known */
+  const rawhal_argument_t *arguments;
+  uint32_t argument_count;
+  uint32_t kernarg_segment_size, kernarg_segment_align;
+  uint32_t group_segment_fixed_size, private_segment_fixed_size;
+  uint32_t wavefront_size;
+  uint32_t sgpr_count, vgpr_count, agpr_count, sgpr_spill_count, vgpr_spill_count;
+  uint32_t max_flat_workgroup_size;
+  uint32_t reqd_workgroup_size[3], workgroup_size_hint[3], cluster_dims[3]; /* 0,0,0 when absent */
+  uint32_t max_num_workgroups[3];
+  uint32_t language_version[2];
+  rawhal_string_t language, vec_type_hint, device_enqueue_symbol, kind;
+  bool uses_dynamic_stack, workgroup_processor_mode, uniform_work_group_size;
+  rawhal_bytes_t metadata; /* the kernel's own msgpack map, for readers that want it verbatim */
+} rawhal_kernel_t;
+
+/* NULL when index >= kernel_count. Kernels with metadata come first, in file order. */
+RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_kernel(const rawhal_hsaco_t *hsaco, size_t index);
+
+/* By `.name` or by symbol ("NAME.kd"); NULL when there is none. O(1). */
+RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t *hsaco,
+                                                           rawhal_string_t name);
+
+/* ---- Verbatim metadata
+ * ---------------------------------------------------------------------------------------- */
+
+/* All metadata of the object as one JSON value: AMDGPUUsage's keys without the leading dot (and
+ * without "amdhsa." at the root: version, target, printf, kernels), in file order, unknown keys
+ * included, notes merged. Writes through `write`, which gets pieces in order and returns false to
+ * stop. */
+typedef bool (*rawhal_write_fn)(void *context, const char *text, size_t size);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco,
+                                                                     rawhal_write_fn write,
+                                                                     void *context,
+                                                                     rawhal_error_t *error);
+
+/* ---- Segments, symbols, relocations
+ * --------------------------------------------------------------------------- */
+
+typedef struct rawhal_segment { /* a program header */
+  uint32_t type, flags;
+  uint64_t offset, address, file_size, memory_size, alignment;
+} rawhal_segment_t;
+RAWHAL_API const rawhal_segment_t *rawhal_hsaco_segment(const rawhal_hsaco_t *hsaco, size_t index);
+
+typedef enum rawhal_symbol_kind {
+  RAWHAL_SYMBOL_KERNEL, /* NAME.kd */
+  RAWHAL_SYMBOL_FUNCTION,
+  RAWHAL_SYMBOL_VARIABLE, /* exported data; `defined` false: to be supplied before loading */
+  RAWHAL_SYMBOL_OTHER,
+} rawhal_symbol_kind_t;
+
+typedef struct rawhal_symbol { /* global and weak symbols */
+  rawhal_string_t name;
+  uint64_t address, size;
+  rawhal_symbol_kind_t kind;
+  bool defined;
+} rawhal_symbol_t;
+RAWHAL_API const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index);
+
+/* ---- Diagnostics
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef enum rawhal_severity {
+  RAWHAL_NOTE,    /* an oddity without consequence */
+  RAWHAL_WARNING, /* handled by a rule the message names */
+  RAWHAL_ERROR,   /* something here cannot be used: a kernel, or loading the object */
+} rawhal_severity_t;
+
+typedef struct rawhal_diagnostic {
+  rawhal_severity_t severity;
+  rawhal_string_t kernel;  /* empty when it is about the object */
+  uint64_t offset;         /* in the object, or RAWHAL_NO_OFFSET */
+  rawhal_string_t message; /* one line */
+} rawhal_diagnostic_t;
+RAWHAL_API const rawhal_diagnostic_t *rawhal_hsaco_diagnostic(const rawhal_hsaco_t *hsaco,
+                                                              size_t index);
+
+RAWHAL_END
+
+#endif
