@@ -21,9 +21,7 @@ RAWHAL_BEGIN
 
 typedef struct rawhal_hsaco rawhal_hsaco_t;
 
-/* ---- Opening
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Opening ---- */
 
 enum {
   RAWHAL_HSACO_COPY = 1u << 0, /* keep a private copy of the bytes */
@@ -52,8 +50,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_open(const void *bytes, s
 /* NULL is allowed. */
 RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
 
-/* ---- The object as a whole
- * ------------------------------------------------------------------------------------ */
+/* ---- The object as a whole ---- */
 
 typedef struct rawhal_hsaco_info {
   rawhal_bytes_t bytes;         /* the object itself */
@@ -79,8 +76,7 @@ RAWHAL_API const rawhal_hsaco_info_t *rawhal_hsaco_info(const rawhal_hsaco_t *hs
  */
 RAWHAL_API rawhal_string_t rawhal_hsaco_printf(const rawhal_hsaco_t *hsaco, size_t index);
 
-/* ---- Kernel descriptor
- * ---------------------------------------------------------------------------------------- */
+/* ---- Kernel descriptor ---- */
 
 /* The 64 bytes named NAME.kd, decoded (AMDGPUUsage, "Kernel Descriptor"). */
 typedef struct rawhal_descriptor {
@@ -100,9 +96,7 @@ typedef struct rawhal_descriptor {
   bool uses_dynamic_stack;
 } rawhal_descriptor_t;
 
-/* ---- Kernels
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Kernels ---- */
 
 typedef enum rawhal_value_kind {
   RAWHAL_VALUE_UNKNOWN =
@@ -224,8 +218,7 @@ RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_kernel(const rawhal_hsaco_t *hsac
 RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t *hsaco,
                                                            rawhal_string_t name);
 
-/* ---- Verbatim metadata
- * ---------------------------------------------------------------------------------------- */
+/* ---- Verbatim metadata ---- */
 
 /* All metadata of the object as one JSON value: AMDGPUUsage's keys without the leading dot (and
  * without "amdhsa." at the root: version, target, printf, kernels), in file order, unknown keys
@@ -237,8 +230,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_metadata_json(const rawha
                                                                      void *context,
                                                                      rawhal_error_t *error);
 
-/* ---- Segments, symbols, relocations
- * --------------------------------------------------------------------------- */
+/* ---- Segments, symbols, relocations ---- */
 
 typedef struct rawhal_segment { /* a program header */
   uint32_t type, flags;
@@ -261,8 +253,7 @@ typedef struct rawhal_symbol { /* global and weak symbols */
 } rawhal_symbol_t;
 RAWHAL_API const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index);
 
-/* ---- Diagnostics
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Diagnostics ---- */
 
 typedef enum rawhal_severity {
   RAWHAL_NOTE,    /* an oddity without consequence */

@@ -18,9 +18,7 @@ RAWHAL_BEGIN
 
 typedef struct rawhal_kernarg_layout rawhal_kernarg_layout_t;
 
-/* ---- Layout
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- Layout ---- */
 
 typedef enum rawhal_kernarg_knowledge {
   RAWHAL_KERNARG_ARGUMENTS, /* `.args` known: every argument has its place */
@@ -69,8 +67,7 @@ typedef struct rawhal_kernarg_argument {
 RAWHAL_API const rawhal_kernarg_argument_t *
 rawhal_kernarg_layout_argument(const rawhal_kernarg_layout_t *layout, size_t index);
 
-/* ---- Launch facts
- * --------------------------------------------------------------------------------------------- */
+/* ---- Launch facts ---- */
 
 /* What hidden arguments are computed from. Grid and work-group sizes are in WORK-ITEMS, 1 for
  * unused dimensions. */
@@ -94,7 +91,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_launch_check(const rawhal_kerne
                                                               rawhal_error_t *error);
 
 /* ---- Blobs
- * ----------------------------------------------------------------------------------------------------
+ * ----
  * *
  *
  * A blob is the caller's own prepacked copy of the segment's beginning. The rule, in full:
@@ -121,9 +118,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_block_count(uint64_t by
                                                                      uint32_t *blocks,
                                                                      rawhal_error_t *error);
 
-/* ---- Images
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- Images ---- */
 
 /* Writes the whole image, block_count * 64 bytes, to `image` (aligned to 16; `size` bytes are
  * there): checked blob bytes, zeros, hidden arguments from `launch`. Nothing is written when it
@@ -150,8 +145,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_set_named(
     const rawhal_kernarg_layout_t *layout, rawhal_string_t name, const void *value, size_t size,
     void *blob, size_t length, rawhal_error_t *error);
 
-/* ---- The HAL projection
- * ---------------------------------------------------------------------------------------- *
+/* ---- The HAL projection ----
  *
  * HAL-style callers see a kernel as bindings (global buffers, in order) and one dense stream of
  * constants (by-value arguments, in order, each at its natural alignment of min(size, 8) rounded
