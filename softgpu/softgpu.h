@@ -1,0 +1,112 @@
+/* The control interface of softgpu, the GPU in software behind Debian's HSA runtime.
+ *
+ * The functions are exported by softgpu's libhsakmt.so.1 under the symbol version SOFTGPU_1. They
+ * need no hsa_init() and no linking: open the library before libhsa-runtime64.so.1, then ask it.
+ *
+ *     void *thunk = dlopen(".../softgpu/libhsakmt.so.1", RTLD_NOW | RTLD_GLOBAL);
+ *     softgpu_option_set_fn *set = (softgpu_option_set_fn *)dlsym(thunk, "softgpu_option_set");
+ *     set("timeout_ms", 5000);
+ *
+ * A library that lacks these symbols is a real thunk. Every function is thread-safe, none prints.
+ *
+ * Loading the library sets HSA_DISABLE_FRAGMENT_ALLOCATOR=1 in the environment unless it is set
+ * already: without it the runtime packs device allocations into 2 MiB blocks, and an access beyond
+ * one of them would land in its neighbour unnoticed. */
+#ifndef SOFTGPU_SOFTGPU_H
+#define SOFTGPU_SOFTGPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Options. Each is also read from the environment when the library is loaded, as SOFTGPU_<NAME> in
+ * capitals; a value that makes no sense there leaves the default and a message.
+ *
+ *   name         default    range           meaning
+ *   chip         0x90a      see below       every GPU's chip: 0x90a is gfx90a. Text may say
+ * "gfx90a" gpus         1          0..16           number of GPUs vram_mib 8192       8..1048576
+ * device memory per GPU; more is refused timeout_ms   120000     0..2^32-1       time limit of one
+ * dispatch; 0 is none spin         2000       0..10^9         polls of an idle queue before it
+ * sleeps userfaultfd  1          0..1            0: an idle queue polls at up to 1 ms instead of
+ *                                           sleeping until its doorbell rings
+ *
+ * Chips: 0x803, 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
+ * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
+ * chip, gpus and vram_mib are fixed while a runtime holds the device open, userfaultfd from the
+ * first queue on. */
+
+/* False, and nothing changed, for an unknown name, a value out of range, or an option that is fixed
+ * at the moment. */
+bool softgpu_option_set(const char *name, uint64_t value);
+/* The same from text, as the environment is read: decimal, 0x hexadecimal, or gfx<hexadecimal>. */
+bool softgpu_option_set_text(const char *name, const char *text);
+bool softgpu_option_get(const char *name, uint64_t *value);
+
+/* What was wrong with the environment, one line per variable. Copies at most `size` bytes including
+ * the terminating NUL and returns the length of the whole text, 0 when there is nothing to say. */
+size_t softgpu_option_messages(char *text, size_t size);
+
+/* Stops every packet processor between two packets and returns when none of them will touch queue,
+ * packet or signal memory any more; a dispatch that runs is waited for. Doorbells are plain memory
+ * while paused. Calls nest. Never call it from a callback that a processor waits for. */
+void softgpu_pause(void);
+void softgpu_resume(void);
+
+/* Totals of this process. */
+typedef struct softgpu_counters {
+  uint64_t dispatches;        /* kernel dispatches completed */
+  uint64_t wave_instructions; /* instructions executed, one per wave */
+  uint64_t barriers;          /* barrier packets completed */
+  uint64_t copies;            /* SDMA copies and fills completed */
+  uint64_t copied_bytes;
+  uint64_t queue_errors;
+  uint64_t doorbell_wakeups; /* sleeping queues woken by their doorbell */
+} softgpu_counters_t;
+
+/* `size` is sizeof(softgpu_counters_t) as the caller knows it; only that much is written. */
+void softgpu_counters(softgpu_counters_t *counters, size_t size);
+
+typedef struct softgpu_fault_info {
+  uint32_t kind;          /* softgpu_fault_kind_t in execute.h; 0 when the packet was at fault */
+  uint32_t queue_code;    /* as written to queue_inactive_signal */
+  uint64_t packet_index;  /* of the packet in its queue */
+  uint64_t kernel_object; /* from the packet; 0 when it was no kernel dispatch */
+  uint64_t pc;            /* 0 when no instruction was reached */
+  uint64_t pc_offset;     /* from the kernel's entry point */
+  uint64_t address;       /* the offending address */
+  uint32_t access_bytes;
+  uint32_t instruction[2]; /* the first dwords at pc */
+  uint32_t workgroup[3], wave, lane;
+  uint32_t nearest_node; /* owner of the live allocation nearest to `address` */
+  uint64_t nearest_base; /* 0 and 0 when there is none */
+  uint64_t nearest_size;
+} softgpu_fault_info_t;
+
+/* Why a queue stopped. `hsa_queue` is the hsa_queue_t the runtime handed out. The answer exists
+ * before the runtime calls the queue's error callback and as long as the queue does. The text is
+ * one line without the kernel's name, which only the loader knows; its length is returned as by
+ * softgpu_option_messages(), 0 when the queue is unknown or in order. */
+size_t softgpu_queue_fault(const void *hsa_queue, char *text, size_t size);
+/* `size` as for softgpu_counters(). */
+bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info, size_t size);
+
+typedef bool softgpu_option_set_fn(const char *name, uint64_t value);
+typedef bool softgpu_option_set_text_fn(const char *name, const char *text);
+typedef bool softgpu_option_get_fn(const char *name, uint64_t *value);
+typedef size_t softgpu_option_messages_fn(char *text, size_t size);
+typedef void softgpu_pause_fn(void);
+typedef void softgpu_resume_fn(void);
+typedef void softgpu_counters_fn(softgpu_counters_t *counters, size_t size);
+typedef size_t softgpu_queue_fault_fn(const void *hsa_queue, char *text, size_t size);
+typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,
+                                         size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
