@@ -29,12 +29,22 @@ bool softgpu_memory_add(const softgpu_allocation_t *allocation);
 /* False when no allocation starts at `base`. */
 bool softgpu_memory_remove(uint64_t base);
 
+/* Removes every allocation that starts in [first, last) and adds `count` others, in one step: no
+ * lookup ever sees the state between. False, and nothing changed, when the result would overlap or
+ * memory is out. */
+bool softgpu_memory_exchange(uint64_t first, uint64_t last, const softgpu_allocation_t *added,
+                             uint32_t count);
+
 /* The live allocation that contains `address`. */
 bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation);
 
 /* The live allocation closest to an address that is in none (for reports). False when there is no
  * allocation at all. */
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);
+
+/* Whether all of [address, address + size) is live, where adjacent allocations join. `write` asks
+ * for memory that may be stored to. */
+bool softgpu_memory_covers(uint64_t address, uint64_t size, bool write);
 
 /* Grows with every removal: a copy of an allocation is still good while this has not changed. */
 uint64_t softgpu_memory_generation(void);
