@@ -1,0 +1,110 @@
+/* rawhal inspect: the kernels of a file and their kernarg layouts. */
+#include "tools/inspect.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/tool.h"
+
+bool inspect_wants(const inspect_options_t *options, const rawhal_kernel_t *kernel)
+{
+  return !options->kernel ||
+         memmem(kernel->name.data, kernel->name.size, options->kernel, strlen(options->kernel));
+}
+
+static bool inspect_one(const inspect_options_t *options, const inspect_form_t *form, size_t index,
+                        const rawhal_container_object_t *entry, rawhal_error_t *error)
+{
+  if (!entry->readable) {
+    *error = (rawhal_error_t){.status = RAWHAL_UNSUPPORTED, .offset = entry->offset};
+    snprintf(error->message, sizeof(error->message), "object %zu: %.*s", index,
+             (int)entry->why_not.size, entry->why_not.data);
+    return false;
+  }
+  if (options->target && rawhal_target_match(&entry->target, options->target))
+    return true;
+  rawhal_hsaco_t *hsaco = NULL;
+  if (rawhal_hsaco_open(entry->bytes.data, entry->bytes.size, NULL, &hsaco, error))
+    return false;
+  inspect_object_t object = {index, entry, hsaco};
+  bool done = form->object(options, &object, error);
+  rawhal_hsaco_close(hsaco);
+  return done;
+}
+
+static int inspect_file(const inspect_options_t *options, const inspect_form_t *form)
+{
+  rawhal_error_t error = {.status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET};
+  rawhal_container_t *container = NULL;
+  bool done = form->begin(options) &&
+              rawhal_container_open_file(options->path, NULL, &container, &error) == RAWHAL_OK;
+  for (size_t i = 0; done && i < rawhal_container_count(container); ++i)
+    done = inspect_one(options, form, i, rawhal_container_object(container, i), &error);
+  form->end(done ? NULL : &error);
+  rawhal_container_close(container);
+  return done ? TOOL_OK : tool_fail("inspect", &error);
+}
+
+static int run(int argc, char **argv)
+{
+  static const struct option long_options[] = {
+      {"json", no_argument, NULL, 'j'},
+      {"brief", no_argument, NULL, 'b'},
+      {"kernel", required_argument, NULL, 'k'},
+      {"target", required_argument, NULL, 't'},
+      {NULL, 0, NULL, 0},
+  };
+  inspect_options_t options = {0};
+  const inspect_form_t *form = &inspect_text_form;
+  rawhal_target_t target;
+  rawhal_error_t error;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      form = &inspect_json_form;
+      break;
+    case 'b':
+      options.brief = true;
+      break;
+    case 'k':
+      options.kernel = optarg;
+      break;
+    case 't':
+      if (rawhal_target_parse((rawhal_string_t){optarg, strlen(optarg)}, &target, &error))
+        return tool_usage("inspect", "--target: %s", error.message);
+      options.target = &target;
+      break;
+    default:
+      return tool_usage("inspect", "unknown or incomplete option '%s'", argv[optind - 1]);
+    }
+  if (argc - optind != 1)
+    return tool_usage("inspect", "expected one FILE, got %d", argc - optind);
+  options.path = argv[optind];
+  return inspect_file(&options, form);
+}
+
+const tool_command_t inspect_command = {
+    .name = "inspect",
+    .summary = "show the kernels of a file and their kernarg layouts",
+    .help =
+        "usage: rawhal inspect FILE [OPTIONS]\n\n"
+        "Shows every code object in FILE: its target, its kernels, and the exact layout of each\n"
+        "kernel's arguments. FILE may be a bare ELF code object (HSACO, .co), several of them "
+        "back\n"
+        "to back, a clang offload bundle, or a host program or library with a .hip_fatbin "
+        "section.\n\n"
+        "options:\n"
+        "  --json           one JSON document (schema \"rawhal-inspect-1\") instead of text\n"
+        "  --brief          one line a kernel (text only)\n"
+        "  --kernel TEXT    only kernels whose name contains TEXT\n"
+        "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+        "  --help           this text\n\n"
+        "exit status:\n"
+        "  0   everything was read\n"
+        "  1   the file, or an object in it, was refused; with --json the document then has\n"
+        "      \"status\", \"message\" and \"offset\"\n"
+        "  2   the command line is wrong\n",
+    .run = run,
+};

@@ -1,0 +1,259 @@
+/* rawhal inspect --json: schema "rawhal-inspect-1", described in docs/inspect.schema.json. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/inspect.h"
+#include "tools/tool.h"
+
+static struct {
+  json_t *document, *objects;
+} state;
+
+/* Names are bytes. What is not UTF-8 is shown as if it were Latin-1, so that no name gets lost. */
+static json_t *text_json(rawhal_string_t text)
+{
+  json_t *value = json_stringn(text.size ? text.data : "", text.size);
+  if (value)
+    return value;
+  char *latin = malloc(2 * text.size + 1);
+  if (!latin)
+    return NULL;
+  size_t used = 0;
+  for (size_t i = 0; i < text.size; ++i) {
+    unsigned char c = (unsigned char)text.data[i];
+    if (c >= 0x80)
+      latin[used++] = (char)(0xc0 | c >> 6);
+    latin[used++] = (char)(c < 0x80 ? c : 0x80 | (c & 0x3f));
+  }
+  value = json_stringn(latin, used);
+  free(latin);
+  return value;
+}
+
+static json_t *text_or_null(rawhal_string_t text)
+{
+  return text.size ? text_json(text) : json_null();
+}
+
+static json_t *u32x3(const uint32_t v[3])
+{
+  return json_pack("[III]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
+}
+
+static json_t *descriptor_json(const rawhal_descriptor_t *d)
+{
+  if (!d)
+    return json_null();
+  return json_pack("{s:I s:I s:I s:I s:I s:I s:I s:I s:I s:i s:i s:I s:I s:I s:b s:b}", "address",
+                   (json_int_t)d->address, "entry", (json_int_t)d->entry, "group_segment_size",
+                   (json_int_t)d->group_segment_size, "private_segment_size",
+                   (json_int_t)d->private_segment_size, "kernarg_size", (json_int_t)d->kernarg_size,
+                   "compute_pgm_rsrc1", (json_int_t)d->pgm_rsrc1, "compute_pgm_rsrc2",
+                   (json_int_t)d->pgm_rsrc2, "compute_pgm_rsrc3", (json_int_t)d->pgm_rsrc3,
+                   "kernel_code_properties", (json_int_t)d->code_properties,
+                   "kernarg_preload_length", d->preload_length, "kernarg_preload_offset",
+                   d->preload_offset, "vgpr_count", (json_int_t)d->vgpr_count, "sgpr_count",
+                   (json_int_t)d->sgpr_count, "accum_offset", (json_int_t)d->accum_offset, "wave32",
+                   d->wave32, "uses_dynamic_stack", d->uses_dynamic_stack);
+}
+
+static json_t *layout_argument_json(const rawhal_kernarg_argument_t *argument, const char *kind,
+                                    size_t kind_size)
+{
+  return json_pack("{s:o s:I s:I s:s% s:b s:b}", "name", text_or_null(argument->name), "offset",
+                   (json_int_t)argument->offset, "size", (json_int_t)argument->size, "value_kind",
+                   kind ? kind : "", kind_size, "hidden", argument->hidden, "optional",
+                   argument->optional);
+}
+
+static json_t *layout_json(const rawhal_kernel_t *kernel)
+{
+  rawhal_kernarg_layout_t *layout = NULL;
+  rawhal_error_t error;
+  if (rawhal_kernarg_layout_create(kernel, 0, &layout, &error))
+    return json_pack("{s:s s:o}", "status", rawhal_status_name(error.status), "message",
+                     text_json((rawhal_string_t){error.message, strlen(error.message)}));
+  const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
+  char signature[17];
+  snprintf(signature, sizeof(signature), "%016llx", (unsigned long long)info->signature);
+  json_t *value = json_pack(
+      "{s:s s:I s:I s:I s:I s:I s:s}", "knowledge",
+      info->knowledge == RAWHAL_KERNARG_ARGUMENTS ? "arguments" : "size", "segment_size",
+      (json_int_t)info->segment_size, "effective_size", (json_int_t)info->effective_size,
+      "alignment", (json_int_t)info->alignment, "explicit_end", (json_int_t)info->explicit_end,
+      "block_count", (json_int_t)info->block_count, "signature", signature);
+  json_t *arguments = json_array();
+  for (uint32_t i = 0; i < info->visible_count + info->hidden_count; ++i) {
+    rawhal_string_t kind = {"", 0};
+    if (i < kernel->argument_count)
+      kind = kernel->arguments[i].value_kind_text;
+    json_array_append_new(arguments, layout_argument_json(rawhal_kernarg_layout_argument(layout, i),
+                                                          kind.data, kind.size));
+  }
+  json_object_set_new(value, "arguments", arguments);
+  rawhal_kernarg_layout_destroy(layout);
+  return value;
+}
+
+static json_t *kernel_json(const rawhal_kernel_t *kernel)
+{
+  return json_pack("{s:o s:o s:b s:b s:o s:o s:o s:o}", "name", text_json(kernel->name), "symbol",
+                   text_json(kernel->symbol), "has_metadata", kernel->has_metadata, "usable",
+                   kernel->usable, "unusable_reason", text_or_null(kernel->unusable_reason),
+                   "reqd_workgroup_size", u32x3(kernel->reqd_workgroup_size), "descriptor",
+                   descriptor_json(kernel->descriptor), "kernarg", layout_json(kernel));
+}
+
+static json_t *segments_json(const rawhal_hsaco_t *hsaco, size_t count)
+{
+  json_t *list = json_array();
+  for (size_t i = 0; i < count; ++i) {
+    const rawhal_segment_t *s = rawhal_hsaco_segment(hsaco, i);
+    json_array_append_new(
+        list,
+        json_pack("{s:I s:I s:I s:I s:I s:I s:I}", "type", (json_int_t)s->type, "flags",
+                  (json_int_t)s->flags, "offset", (json_int_t)s->offset, "address",
+                  (json_int_t)s->address, "file_size", (json_int_t)s->file_size, "memory_size",
+                  (json_int_t)s->memory_size, "alignment", (json_int_t)s->alignment));
+  }
+  return list;
+}
+
+static json_t *symbols_json(const rawhal_hsaco_t *hsaco, size_t count)
+{
+  static const char *const kinds[] = {"kernel", "function", "variable", "other"};
+  json_t *list = json_array();
+  for (size_t i = 0; i < count; ++i) {
+    const rawhal_symbol_t *s = rawhal_hsaco_symbol(hsaco, i);
+    json_array_append_new(list,
+                          json_pack("{s:o s:I s:I s:s s:b}", "name", text_json(s->name), "address",
+                                    (json_int_t)s->address, "size", (json_int_t)s->size, "kind",
+                                    kinds[s->kind], "defined", s->defined));
+  }
+  return list;
+}
+
+static json_t *diagnostics_json(const rawhal_hsaco_t *hsaco, size_t count)
+{
+  static const char *const names[] = {"note", "warning", "error"};
+  json_t *list = json_array();
+  for (size_t i = 0; i < count; ++i) {
+    const rawhal_diagnostic_t *d = rawhal_hsaco_diagnostic(hsaco, i);
+    if (!d)
+      break;
+    json_array_append_new(
+        list,
+        json_pack("{s:s s:o s:o s:o}", "severity", names[d->severity], "kernel",
+                  text_or_null(d->kernel), "offset",
+                  d->offset == RAWHAL_NO_OFFSET ? json_null() : json_integer((json_int_t)d->offset),
+                  "message", text_json(d->message)));
+  }
+  return list;
+}
+
+/* The metadata as the library writes it, read back: one source of its spelling. */
+typedef struct buffer {
+  char *text;
+  size_t size, room;
+} buffer_t;
+
+static bool append(void *context, const char *text, size_t size)
+{
+  buffer_t *buffer = context;
+  if (size > buffer->room - buffer->size) {
+    size_t room = 2 * (buffer->size + size) + 4096;
+    char *grown = realloc(buffer->text, room);
+    if (!grown)
+      return false;
+    buffer->text = grown;
+    buffer->room = room;
+  }
+  memcpy(buffer->text + buffer->size, text, size);
+  buffer->size += size;
+  return true;
+}
+
+static json_t *metadata_json(const rawhal_hsaco_t *hsaco, rawhal_error_t *error)
+{
+  buffer_t buffer = {0};
+  json_t *value = NULL;
+  json_error_t why;
+  if (rawhal_hsaco_metadata_json(hsaco, append, &buffer, error) == RAWHAL_OK) {
+    value = json_loadb(buffer.text, buffer.size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
+    if (!value) {
+      *error = (rawhal_error_t){.status = RAWHAL_UNSUPPORTED, .offset = RAWHAL_NO_OFFSET};
+      snprintf(error->message, sizeof(error->message), "metadata has no JSON form: %s", why.text);
+    }
+  }
+  free(buffer.text);
+  return value;
+}
+
+static json_t *elf_json(const rawhal_hsaco_info_t *info)
+{
+  return json_pack("{s:i s:i s:i s:I s:i}", "osabi", info->elf_osabi, "abi_version",
+                   info->elf_abi_version, "machine", info->elf_machine, "flags",
+                   (json_int_t)info->elf_flags, "type", info->elf_type);
+}
+
+static json_t *object_json(const inspect_options_t *options, const inspect_object_t *object,
+                           json_t *metadata)
+{
+  const rawhal_hsaco_info_t *info = rawhal_hsaco_info(object->hsaco);
+  char target[64];
+  rawhal_target_format(&info->target, target, sizeof(target));
+  json_t *kernels = json_array();
+  for (size_t i = 0; i < info->kernel_count; ++i) {
+    const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(object->hsaco, i);
+    if (inspect_wants(options, kernel))
+      json_array_append_new(kernels, kernel_json(kernel));
+  }
+  return json_pack("{s:I s:I s:I s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o}", "index",
+                   (json_int_t)object->index, "offset", (json_int_t)object->entry->offset, "size",
+                   (json_int_t)info->bytes.size, "bundle_id", text_or_null(object->entry->id),
+                   "target", target, "code_object_version", (json_int_t)info->code_object_version,
+                   "loadable", info->loadable, "not_loadable_reason",
+                   text_or_null(info->not_loadable_reason), "elf", elf_json(info), "notes",
+                   (json_int_t)info->note_count, "metadata", metadata, "kernels", kernels,
+                   "segments", segments_json(object->hsaco, info->segment_count), "symbols",
+                   symbols_json(object->hsaco, info->symbol_count), "diagnostics",
+                   diagnostics_json(object->hsaco, info->diagnostic_count));
+}
+
+static bool begin(const inspect_options_t *options)
+{
+  state.objects = json_array();
+  state.document = json_pack("{s:s s:o}", "schema", "rawhal-inspect-1", "file",
+                             text_json((rawhal_string_t){options->path, strlen(options->path)}));
+  return state.document && state.objects;
+}
+
+static bool object(const inspect_options_t *options, const inspect_object_t *object,
+                   rawhal_error_t *error)
+{
+  json_t *metadata = metadata_json(object->hsaco, error);
+  if (!metadata)
+    return false;
+  return json_array_append_new(state.objects, object_json(options, object, metadata)) == 0;
+}
+
+static void end(const rawhal_error_t *error)
+{
+  if (error) {
+    json_object_set_new(state.document, "status", json_string(rawhal_status_name(error->status)));
+    json_object_set_new(state.document, "message",
+                        text_json((rawhal_string_t){error->message, strlen(error->message)}));
+    json_object_set_new(
+        state.document, "offset",
+        error->offset == RAWHAL_NO_OFFSET ? json_null() : json_integer((json_int_t)error->offset));
+  } else {
+    json_object_set_new(state.document, "status", json_string("OK"));
+  }
+  json_object_set_new(state.document, "objects", state.objects);
+  json_dumpf(state.document, stdout, JSON_INDENT(1));
+  putchar('\n');
+  json_decref(state.document);
+}
+
+const inspect_form_t inspect_json_form = {begin, object, end};

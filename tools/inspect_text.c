@@ -1,0 +1,150 @@
+/* rawhal inspect as text for people. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "tools/inspect.h"
+#include "tools/tool.h"
+
+static bool begin(const inspect_options_t *options)
+{
+  (void)options;
+  return true;
+}
+
+static void print_name(const char *label, rawhal_string_t name)
+{
+  printf("%s", label);
+  tool_print_text(name);
+}
+
+static void print_dimensions(const char *label, const uint32_t value[3])
+{
+  if (value[0])
+    printf(", %s %" PRIu32 "x%" PRIu32 "x%" PRIu32, label, value[0], value[1], value[2]);
+}
+
+static void print_arguments(const rawhal_kernel_t *kernel)
+{
+  if (!kernel->has_arguments) {
+    puts("    (arguments unknown: prepacked blobs only)");
+    return;
+  }
+  if (!kernel->argument_count)
+    return;
+  printf("    %5s %6s %5s  %-24s %s\n", "index", "offset", "size", "kind", "name");
+  for (uint32_t i = 0; i < kernel->argument_count; ++i) {
+    const rawhal_argument_t *argument = &kernel->arguments[i];
+    printf("    %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "  ", i, argument->offset, argument->size);
+    int width = tool_print_text(argument->value_kind_text);
+    printf("%*s", width < 24 ? 25 - width : 1, "");
+    tool_print_text(argument->name);
+    if (argument->type_name.size)
+      print_name(": ", argument->type_name);
+    putchar('\n');
+  }
+}
+
+static void print_layout(const rawhal_kernel_t *kernel)
+{
+  rawhal_kernarg_layout_t *layout = NULL;
+  rawhal_error_t error;
+  if (rawhal_kernarg_layout_create(kernel, 0, &layout, &error)) {
+    printf("  kernarg    no layout: %s\n", error.message);
+    return;
+  }
+  const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
+  printf("  kernarg    %" PRIu32 " bytes, %" PRIu32 " of them explicit, align %" PRIu32
+         ", signature %016" PRIx64 "\n",
+         info->effective_size, info->explicit_end, info->alignment, info->signature);
+  rawhal_kernarg_layout_destroy(layout);
+  print_arguments(kernel);
+}
+
+static void print_kernel(const rawhal_kernel_t *kernel)
+{
+  print_name("\nkernel ", kernel->name);
+  putchar('\n');
+  if (!kernel->usable) {
+    print_name("  unusable   ", kernel->unusable_reason);
+    putchar('\n');
+  }
+  if (kernel->has_metadata) {
+    printf("  workgroup  up to %" PRIu32 " work-items, wave%" PRIu32,
+           kernel->max_flat_workgroup_size, kernel->wavefront_size);
+    print_dimensions("required", kernel->reqd_workgroup_size);
+    print_dimensions("hint", kernel->workgroup_size_hint);
+    printf("\n  registers  %" PRIu32 " SGPRs, %" PRIu32 " VGPRs", kernel->sgpr_count,
+           kernel->vgpr_count);
+    if (kernel->agpr_count)
+      printf(" (%" PRIu32 " of them AGPRs)", kernel->agpr_count);
+    printf("\n  memory     %" PRIu32 " bytes of LDS a work-group, %" PRIu32
+           " bytes of scratch a work-item\n",
+           kernel->group_segment_fixed_size, kernel->private_segment_fixed_size);
+  } else if (kernel->descriptor) {
+    printf("  memory     %" PRIu32 " bytes of LDS a work-group, %" PRIu32
+           " bytes of scratch a work-item (from the descriptor; no metadata)\n",
+           kernel->descriptor->group_segment_size, kernel->descriptor->private_segment_size);
+  }
+  print_layout(kernel);
+}
+
+static const char *severity_name(rawhal_severity_t severity)
+{
+  static const char *const names[] = {"note", "warning", "error"};
+  return severity <= RAWHAL_ERROR ? names[severity] : "?";
+}
+
+static void print_diagnostics(const rawhal_hsaco_t *hsaco, size_t count)
+{
+  for (size_t i = 0; i < count; ++i) {
+    const rawhal_diagnostic_t *diagnostic = rawhal_hsaco_diagnostic(hsaco, i);
+    if (!diagnostic)
+      break;
+    printf("%s: ", severity_name(diagnostic->severity));
+    if (diagnostic->kernel.size) {
+      tool_print_text(diagnostic->kernel);
+      fputs(": ", stdout);
+    }
+    tool_print_text(diagnostic->message);
+    putchar('\n');
+  }
+}
+
+static bool object(const inspect_options_t *options, const inspect_object_t *object,
+                   rawhal_error_t *error)
+{
+  (void)error;
+  const rawhal_hsaco_info_t *info = rawhal_hsaco_info(object->hsaco);
+  char target[64];
+  rawhal_target_format(&info->target, target, sizeof(target));
+  printf(
+      "%sobject %zu: %s, code object V%" PRIu32 ", %zu bytes at offset %" PRIu64 ", %zu kernel%s",
+      object->index ? "\n" : "", object->index, target, info->code_object_version, info->bytes.size,
+      object->entry->offset, info->kernel_count, info->kernel_count == 1 ? "" : "s");
+  if (object->entry->id.size)
+    print_name("\n  bundle entry ", object->entry->id);
+  if (!info->loadable)
+    print_name("\n  not loadable: ", info->not_loadable_reason);
+  putchar('\n');
+  for (size_t i = 0; i < info->kernel_count; ++i) {
+    const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(object->hsaco, i);
+    if (!inspect_wants(options, kernel))
+      continue;
+    if (options->brief) {
+      print_name("  ", kernel->name);
+      puts(kernel->usable ? "" : "  (unusable)");
+    } else {
+      print_kernel(kernel);
+    }
+  }
+  if (!options->brief)
+    print_diagnostics(object->hsaco, info->diagnostic_count);
+  return true;
+}
+
+static void end(const rawhal_error_t *error)
+{
+  (void)error;
+}
+
+const inspect_form_t inspect_text_form = {begin, object, end};
