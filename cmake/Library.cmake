@@ -16,3 +16,17 @@ foreach(library rawhal_shared rawhal_static)
     $<BUILD_INTERFACE:${RAWHAL_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${library} PRIVATE elf ${CMAKE_DL_LIBS} Threads::Threads)
 endforeach()
+
+# ---- Installation: libraries, headers (each folder's own), CMake package, pkg-config ----
+include(CMakePackageConfigHelpers)
+install(TARGETS rawhal_shared rawhal_static EXPORT rawhalTargets)
+install(EXPORT rawhalTargets NAMESPACE rawhal:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rawhal)
+configure_package_config_file(cmake/rawhalConfig.cmake.in ${PROJECT_BINARY_DIR}/rawhalConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rawhal)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/rawhalConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+file(RELATIVE_PATH RAWHAL_LIBDIR_TO_PREFIX /x/${CMAKE_INSTALL_LIBDIR} /x)
+configure_file(cmake/rawhal.pc.in ${PROJECT_BINARY_DIR}/rawhal.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/rawhalConfig.cmake ${PROJECT_BINARY_DIR}/rawhalConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rawhal)
+install(FILES ${PROJECT_BINARY_DIR}/rawhal.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

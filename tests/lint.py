@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Who may include whom, and how large a file may grow: the floor plan of the house, held against the checkout.
+
+usage: tests/lint.py [ROOT]; prints one line a finding, exits with 1 if there is any."""
+import os
+import re
+import subprocess
+import sys
+
+MAY_INCLUDE = {
+    "base": {"base"},
+    "hsaco": {"base", "hsaco"},
+    "kernarg": {"base", "hsaco", "kernarg"},
+    "queue": {"base", "hsaco", "kernarg", "queue"},
+    "hal": {"base", "hsaco", "kernarg", "queue", "hal"},
+    "softgpu": {"softgpu"},
+    "tools": {"tools"},  # and the public headers
+    "examples": set(),
+}
+MAX_LINES = 600
+
+
+def public_headers(root):
+    """name of a public header -> the folder that owns it."""
+    owner = {}
+    for folder in MAY_INCLUDE:
+        path = os.path.join(root, folder, "CMakeLists.txt")
+        text = open(path).read() if os.path.exists(path) else ""
+        for listed in re.findall(r"rawhal_public_headers\(([^)]*)\)", text):
+            owner.update({os.path.basename(name): folder for name in listed.split()})
+    return owner
+
+
+def findings(root):
+    owner = public_headers(root)
+    listing = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
+                             capture_output=True, text=True, check=True).stdout.split("\n")
+    for path in listing:
+        folder = path.split("/")[0]
+        full = os.path.join(root, path)
+        if folder not in MAY_INCLUDE or not path.endswith((".c", ".h")) or not os.path.isfile(full):
+            continue
+        lines = open(full, errors="replace").read().split("\n")
+        if len(lines) > MAX_LINES and not re.search("table|opcode", path):
+            yield f"{path}: {len(lines)} lines: two subjects?"
+        for number, line in enumerate(lines, 1):
+            match = re.match(r'\s*#\s*include\s*([<"])(?:rawhal/([\w.]+)|([a-z]+)/\S*)[>"]', line)
+            if not match:
+                continue
+            public, private = match.group(2), match.group(3)
+            if public:
+                target = owner.get(public)
+                if target is None:
+                    yield f"{path}:{number}: <rawhal/{public}> is no public header"
+                elif folder in ("tools", "examples"):
+                    continue
+            else:
+                target = private if private in MAY_INCLUDE and match.group(1) == '"' else None
+            if target and target not in MAY_INCLUDE[folder]:
+                yield f"{path}:{number}: {folder}/ may not know {target}/"
+
+
+def main():
+    rows = list(findings(sys.argv[1] if len(sys.argv) > 1 else "."))
+    print("\n".join(rows + [f"{len(rows)} findings"]))
+    sys.exit(1 if rows else 0)
+
+
+main()
