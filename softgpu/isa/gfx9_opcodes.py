@@ -105,19 +105,19 @@ def buffer(low, op_at):  # offen and soffset = inline 0 in all but the last, whi
             for a, d, s in ((1, 1, 1), (1, 0, 1), (0, 0, 0))]
 
 
-PROBES = {
+PROBES = {  # in the order of isa_encoding_t: the decoder searches the sorted rows
+    "SOP1": (0x100, [lambda op: [0xBE800000 | S_DST << 16 | op << 8 | S_SRC0]]),
     "SOP2": (0x60, [lambda op: [0x80000000 | op << 23 | S_DST << 16 | S_SRC1 << 8 | S_SRC0]]),
     "SOPK": (0x1D, [lambda op: [0xB0000000 | op << 23 | S_DST << 16 | 0x1004],
                     lambda op: [0xB0000000 | op << 23 | S_DST << 16 | 0x1004, 0x12345678]]),
-    "SOP1": (0x100, [lambda op: [0xBE800000 | S_DST << 16 | op << 8 | S_SRC0]]),
     "SOPC": (0x80, [lambda op: [0xBF000000 | op << 16 | S_SRC1 << 8 | S_SRC0]]),
     "SOPP": (0x80, [lambda op: [0xBF800000 | op << 16]]),
     "SMEM": (0x100, [lambda op, d=d, b=b, o=o: [0xC0000000 | o << 17 | op << 18 | d * S_DST << 6 | b * S_SRC0 >> 1, o * 0x10]
                      for d, b, o in ((1, 1, 1), (1, 0, 0), (0, 1, 1), (0, 0, 0))]),
     "VOP1": (0x100, [lambda op: [0x7E000000 | V_DST << 17 | op << 9 | V0], lambda op: [0x7E000000 | V_DST << 17 | op << 9 | S0]]),
-    "VOPC": (0x100, [lambda op: [0x7C000000 | op << 17 | V_SRC1 << 9 | V0]]),
     "VOP2": (0x3E, [lambda op: [op << 25 | V_DST << 17 | V_SRC1 << 9 | V0],
                     lambda op: [op << 25 | V_DST << 17 | V_SRC1 << 9 | V0, 0x12345678]]),
+    "VOPC": (0x100, [lambda op: [0x7C000000 | op << 17 | V_SRC1 << 9 | V0]]),
     "VOP3": (0x380, [lambda op, s=s, x=x, d=d: vop3(op, *s, extra=x, dst=d)
                      for x in (S_DST << 8, 0) for s in VOP3_SOURCES for d in (V_DST, 0)]),
     "VOP3P": (0x80, [lambda op, s=s, m=m, d=d: [0xD3800000 | m[0] | op << 16 | d, m[1] | s[0] | s[1] << 9 | s[2] << 18]

@@ -8,6 +8,7 @@
 #define SOFTGPU_ISA_INST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* One enumerator per mnemonic (encoding suffixes _e32/_e64/_sdwa/_dpp removed): ISA_v_add_f32. */
@@ -82,12 +83,15 @@ typedef struct isa_dpp {
 } isa_dpp_t;
 
 struct isa_wave;
+struct isa_opcode;
 typedef struct isa_inst isa_inst_t;
 
 struct isa_inst {
-  uint16_t op;      /* isa_op_t */
-  uint8_t encoding; /* isa_encoding_t; the base one for SDWA and DPP */
-  uint8_t dwords;   /* 1-3, literal included */
+  uint16_t op;                  /* isa_op_t */
+  uint8_t encoding;             /* isa_encoding_t; the base one for SDWA and DPP */
+  uint8_t dwords;               /* 1-3, literal included */
+  uint8_t chip;                 /* softgpu_chip_t it was decoded for */
+  const struct isa_opcode *row; /* operand widths and forms: opcodes.h */
   bool has_sdwa, has_dpp;
 
   /* VALU and SALU operands. dst is vdst or sdst; sdst is the mask or carry result of VOP3B, VOPC
@@ -133,6 +137,9 @@ typedef enum isa_decode_status {
 /* Decodes one instruction from at most `available` dwords. `chip` is a softgpu_chip_t. */
 isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t available,
                                isa_inst_t *inst);
+
+/* The instruction in the assembler's syntax, without the encoding suffix. Always terminated. */
+void isa_text(const isa_inst_t *inst, char *text, size_t size);
 
 /* Lower-case mnemonic without suffix; "invalid" for ISA_invalid. */
 const char *isa_op_name(unsigned op);
