@@ -28,21 +28,40 @@ typedef enum rawhal_kernarg_knowledge {
 
 typedef struct rawhal_kernarg_info {
   rawhal_kernarg_knowledge_t knowledge;
-  uint32_t segment_size; /* declared: metadata's, else the descriptor's, else the caller's; bytes */
-  uint32_t effective_size; /* max(declared, descriptor, end of the last argument): what an image
-                              occupies */
-  uint32_t alignment;      /* of the segment; at least 16, a power of two */
-  uint32_t explicit_end; /* end of the last visible argument inside the declared segment; the least
-                            a blob may have */
+  /* Declared, in bytes: the first that is not 0 of metadata's, the descriptor's, the end of the
+   * last argument, the caller's. */
+  uint32_t segment_size;
+  /* max(declared, descriptor, end of the last argument): what an image occupies. */
+  uint32_t effective_size;
+  uint32_t alignment; /* of the segment; at least 16, a power of two */
+  /* End of the last visible argument inside the declared segment: the least a blob may have. */
+  uint32_t explicit_end;
   uint32_t visible_count, hidden_count;
-  uint32_t block_count; /* 64-byte blocks an image occupies */
-  uint64_t signature;   /* hash of everything above and of each argument's place, size and kind */
+  uint32_t block_count;    /* 64-byte blocks an image occupies */
+  uint64_t signature;      /* of everything above and of every argument; see "Signatures" */
+  uint64_t blob_signature; /* of what a caller's blob depends on; see "Signatures" */
 } rawhal_kernarg_info_t;
+
+/* Signatures: 64-bit FNV-1a over a canonical byte string, equal in every process, on every machine
+ * and in every version of rawhal that has the same prefix. A caller that stores one when it is
+ * built learns at load whether the kernel's ABI is still the one it was written for.
+ *
+ *   signature       "rawhal-kernarg-1", then as little-endian u32: knowledge, segment_size,
+ *                   effective_size, alignment, explicit_end, visible_count, hidden_count; then for
+ *                   each argument in metadata order: u32 offset, u32 size, its `.value_kind` as
+ * text, a zero byte blob_signature  "rawhal-blob-1", then u32: knowledge, explicit_end,
+ * segment_size (0 when the arguments are known: hidden ones may come and go), visible_count; then
+ * the visible arguments in the same form
+ *
+ * Names are no part of either: renaming an argument changes no byte of a segment. */
 
 /* Compiles the layout of `kernel`. `stated_size` is the caller's word for the segment size of a
  * kernel whose facts do not tell (descriptor says 0 and no metadata); pass 0 otherwise. The layout
- * copies what it needs, except names, which point into the kernel's object. INVALID_ARGUMENT:
- * nothing known and stated_size 0. MALFORMED: arguments overlap or wrap. OUT_OF_MEMORY. */
+ * copies what it needs, except names, which point into the kernel's object.
+ *
+ * INVALID_ARGUMENT: nothing known and stated_size 0, or stated_size contradicts what is known.
+ * MALFORMED: arguments overlap or wrap, the alignment is no power of two, or a hidden pointer has
+ * fewer than 8 bytes. OUT_OF_MEMORY. O(n log n) in the number of arguments. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_kernarg_layout_create(const rawhal_kernel_t *kernel, uint32_t stated_size,
                              rawhal_kernarg_layout_t **layout, rawhal_error_t *error);
@@ -56,21 +75,37 @@ rawhal_kernarg_layout_info(const rawhal_kernarg_layout_t *layout);
 /* One argument, visible or hidden, in metadata order. */
 typedef struct rawhal_kernarg_argument {
   rawhal_string_t name, type_name;
+  rawhal_string_t value_kind_text; /* `.value_kind` as it is spelled */
   uint32_t offset, size;
   uint8_t value_kind;    /* rawhal_value_kind_t */
   uint8_t address_space; /* rawhal_address_space_t */
   bool hidden;
-  bool optional; /* past the declared segment: a blob may end before it */
+  bool optional; /* ends past the declared segment: a blob may end before it */
 } rawhal_kernarg_argument_t;
 
 /* NULL when index >= visible_count + hidden_count. */
 RAWHAL_API const rawhal_kernarg_argument_t *
 rawhal_kernarg_layout_argument(const rawhal_kernarg_layout_t *layout, size_t index);
 
+/* Finds a visible argument by name: its index in metadata order. NOT_FOUND; INVALID_ARGUMENT when
+ * several arguments have that name ("pad"): use indices. O(log n). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout, rawhal_string_t name,
+                           size_t *index, rawhal_error_t *error);
+
 /* ---- Launch facts ---- */
 
 /* What hidden arguments are computed from. Grid and work-group sizes are in WORK-ITEMS, 1 for
- * unused dimensions. */
+ * unused dimensions.
+ *
+ *   hidden_block_count    grid / workgroup, rounded down: full work-groups only
+ *   hidden_group_size     workgroup
+ *   hidden_remainder      grid % workgroup
+ *   hidden_grid_dims      dimensions
+ *   hidden_global_offset, hidden_dynamic_lds_size, hidden_queue_ptr, hidden_printf_buffer,
+ *   hidden_hostcall_buffer, hidden_heap_v1, hidden_default_queue, hidden_completion_action,
+ *   hidden_multigrid_sync_arg, hidden_private_base, hidden_shared_base   as given here
+ *   hidden_none and kinds unknown to this version                        zeros */
 typedef struct rawhal_launch {
   uint32_t grid[3];
   uint16_t workgroup[3];
@@ -82,29 +117,35 @@ typedef struct rawhal_launch {
   uint32_t private_base_hi, shared_base_hi; /* upper halves of the apertures */
 } rawhal_launch_t;
 
-/* Checks a geometry against the kernel: zero sizes, overflow of the flat work-group (64 bits),
- * `.max_flat_workgroup_size`,
- * `.reqd_workgroup_size`, partial work-groups where the kernel asks for uniform ones.
- * INVALID_ARGUMENT / OUT_OF_RANGE. */
+/* Checks a geometry against the kernel. INVALID_ARGUMENT: a zero size, dimensions above 3, an
+ * unused dimension that is not 1, a work-group other than `.reqd_workgroup_size`, partial
+ * work-groups where
+ * `.uniform_work_group_size` is set. OUT_OF_RANGE: more work-items in a work-group (64 bits) than
+ * `.max_flat_workgroup_size`, more work-groups than `.max_num_workgroups_*`. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_launch_check(const rawhal_kernel_t *kernel,
                                                               const rawhal_launch_t *launch,
                                                               rawhal_error_t *error);
 
-/* ---- Blobs
- * ----
- * *
+/* ---- Blobs ----
  *
  * A blob is the caller's own prepacked copy of the segment's beginning. The rule, in full:
- *   arguments known   length >= explicit_end: padding may be missing at the end, argument bytes may
- * not only size known   align_up(length, 8) >= segment_size too long          more than the
- * effective size rounded up to 16 is OUT_OF_RANGE, unless CLAMP is given NULL              with
- * length > 0: INVALID_ARGUMENT; length 0 where bytes are needed: OUT_OF_RANGE The message names the
- * first argument that does not fit: "blob ends at 33, argument 3 'n' (by_value) occupies 32..36".
- */
+ *
+ *   arguments known     length >= explicit_end: padding may be missing at the end, argument bytes
+ *                       may not
+ *   only size known     align_up(length, 8) >= segment_size
+ *   too long            more than the effective size rounded up to 16 is OUT_OF_RANGE, unless
+ *                       RAWHAL_KERNARG_CLAMP is given
+ *   NULL                with length > 0: INVALID_ARGUMENT
+ *   length 0            where bytes are needed: OUT_OF_RANGE
+ *
+ * The message names the argument with the lowest offset that does not fit, by its index in metadata
+ * order: "blob ends at 33, argument 3 'n' (by_value) occupies 32..36"; the record's offset is the
+ * length. */
 enum {
-  RAWHAL_KERNARG_CLAMP = 1u << 0, /* ignore what a blob has beyond the segment */
-  RAWHAL_KERNARG_KEEP_HIDDEN =
-      1u << 1, /* where the blob covers a hidden argument completely, its bytes win */
+  /* Ignore what a blob has beyond the effective size rounded up to 16. */
+  RAWHAL_KERNARG_CLAMP = 1u << 0,
+  /* Where the blob covers a hidden argument completely, its bytes win. */
+  RAWHAL_KERNARG_KEEP_HIDDEN = 1u << 1,
 };
 
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
@@ -121,22 +162,29 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_block_count(uint64_t by
 /* ---- Images ---- */
 
 /* Writes the whole image, block_count * 64 bytes, to `image` (aligned to 16; `size` bytes are
- * there): checked blob bytes, zeros, hidden arguments from `launch`. Nothing is written when it
- * fails. */
+ * there): checked blob bytes, zeros, hidden arguments from `launch`, each at its own offset with
+ * its own size. `launch` may be NULL when the layout has no hidden arguments. Nothing is written
+ * when it fails: what rawhal_kernarg_check() refuses; INVALID_ARGUMENT for a zero work-group size;
+ * OUT_OF_RANGE when `size` is too small or a hidden value does not fit a field that is declared
+ * narrower than its kind. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_write_blob(
     const rawhal_kernarg_layout_t *layout, const void *blob, size_t length, uint32_t flags,
     const rawhal_launch_t *launch, void *image, size_t size, rawhal_error_t *error);
 
-/* The same from one pointer for each visible argument, in order (`void *args[]` of
- * hipModuleLaunchKernel); each points to the argument's `size` bytes. Needs
- * RAWHAL_KERNARG_ARGUMENTS. `count` must be visible_count. */
+/* The same from one pointer for each visible argument, in metadata order (`void *args[]` of
+ * hipModuleLaunchKernel); each points to the argument's `size` bytes (a dynamic_shared_pointer's
+ * are its LDS offset). Needs RAWHAL_KERNARG_ARGUMENTS. `count` must be visible_count; a pointer may
+ * be NULL only where the argument is optional or has no bytes, and leaves zeros. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_write_pointers(
     const rawhal_kernarg_layout_t *layout, const void *const *arguments, size_t count,
     const rawhal_launch_t *launch, void *image, size_t size, rawhal_error_t *error);
 
+/* ---- Single arguments ---- */
+
 /* Packs one visible argument at its place in a blob of at least explicit_end bytes. `size` must be
  * the argument's size (a smaller integer is not widened). By index in metadata order, or by name.
- */
+ * INVALID_ARGUMENT: a hidden argument, another size, an ambiguous name. OUT_OF_RANGE: no such
+ * index, or the blob is too short. NOT_FOUND: no such name. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_set(const rawhal_kernarg_layout_t *layout,
                                                              size_t index, const void *value,
                                                              size_t size, void *blob, size_t length,
@@ -144,6 +192,26 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_set(const rawhal_kernar
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_set_named(
     const rawhal_kernarg_layout_t *layout, rawhal_string_t name, const void *value, size_t size,
     void *blob, size_t length, rawhal_error_t *error);
+
+/* Reads one argument, visible or hidden, back from a blob or an image: `value` becomes the range of
+ * its bytes inside `image`. OUT_OF_RANGE: no such index, or the image ends before the argument
+ * does.
+ */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_get(const rawhal_kernarg_layout_t *layout,
+                                                             size_t index, const void *image,
+                                                             size_t length, rawhal_bytes_t *value,
+                                                             rawhal_error_t *error);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_get_named(
+    const rawhal_kernarg_layout_t *layout, rawhal_string_t name, const void *image, size_t length,
+    rawhal_bytes_t *value, rawhal_error_t *error);
+
+/* One argument of an image as a line of text, for reports: "3 'n' (by_value) 32..36 = 1024
+ * (0x400)"; pointers in hexadecimal, other sizes than 1, 2, 4 and 8 as bytes (the first 32),
+ * "missing" where the image ends too early; "" when there is no such index. Control characters of
+ * names become '?'. Like snprintf: never beyond `size`, terminated when size > 0; returns the
+ * length of the whole text. */
+RAWHAL_API size_t rawhal_kernarg_format(const rawhal_kernarg_layout_t *layout, size_t index,
+                                        const void *image, size_t length, char *text, size_t size);
 
 /* ---- The HAL projection ----
  *
@@ -156,16 +224,36 @@ typedef struct rawhal_hal_layout rawhal_hal_layout_t;
 typedef struct rawhal_hal_layout_info {
   uint32_t binding_count;
   uint32_t constant_bytes; /* length of the constant stream */
+  uint32_t constant_count; /* by-value arguments in it */
 } rawhal_hal_layout_info_t;
 
-/* UNSUPPORTED when a visible argument is neither a global buffer of 8 bytes nor by value. */
+/* Where one binding or constant comes from and goes to. */
+typedef struct rawhal_hal_slot {
+  uint32_t argument;      /* index in the native layout, metadata order */
+  uint32_t source;        /* binding number, or byte offset in the constant stream */
+  uint32_t native_offset; /* in the kernarg segment */
+  uint32_t size;          /* bytes */
+} rawhal_hal_slot_t;
+
+/* Keeps nothing of `native`. UNSUPPORTED when a visible argument is neither a global buffer of 8
+ * bytes nor by value, or the arguments are not known. LIMIT: more than 4 GiB of constants.
+ * OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hal_layout_create(
     const rawhal_kernarg_layout_t *native, rawhal_hal_layout_t **layout, rawhal_error_t *error);
 RAWHAL_API void rawhal_hal_layout_destroy(rawhal_hal_layout_t *layout);
 RAWHAL_API const rawhal_hal_layout_info_t *
 rawhal_hal_layout_info(const rawhal_hal_layout_t *layout);
 
-/* Builds the native blob (explicit_end bytes) from device addresses and constants. */
+/* NULL when index >= binding_count / constant_count. */
+RAWHAL_API const rawhal_hal_slot_t *rawhal_hal_layout_binding(const rawhal_hal_layout_t *layout,
+                                                              size_t index);
+RAWHAL_API const rawhal_hal_slot_t *rawhal_hal_layout_constant(const rawhal_hal_layout_t *layout,
+                                                               size_t index);
+
+/* Builds the native blob from device addresses and constants: all `length` bytes are written, zeros
+ * between the arguments. `length` must be at least the native explicit_end; optional arguments are
+ * written as far as it covers them completely. INVALID_ARGUMENT: other counts than the layout's, or
+ * NULL. OUT_OF_RANGE: the blob is too short. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hal_layout_pack(
     const rawhal_hal_layout_t *layout, const uint64_t *bindings, size_t binding_count,
     const void *constants, size_t constant_bytes, void *blob, size_t length, rawhal_error_t *error);

@@ -1,0 +1,97 @@
+/* Writing images: the visible part from a blob or from pointers, zeros, then the hidden arguments. */
+#include "kernarg/layout.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/* Everything that can fail besides the visible arguments, before a byte is written. */
+static rawhal_status_t prepare(const rawhal_kernarg_layout_t *layout, const rawhal_launch_t *launch,
+                               const void *image, size_t size, hidden_values_t *values,
+                               rawhal_error_t *error)
+{
+  if (!image)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "image is NULL");
+  if (size < layout->image_size)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "the image needs %zu bytes (%u blocks of 64), there are %zu",
+                       layout->image_size, layout->info.block_count, size);
+  if (layout->hidden.field_count == 0)
+    return RAWHAL_OK;
+  return hidden_values_compute(&layout->hidden, launch, values, error);
+}
+
+rawhal_status_t rawhal_kernarg_write_blob(const rawhal_kernarg_layout_t *layout, const void *blob,
+                                          size_t length, uint32_t flags,
+                                          const rawhal_launch_t *launch, void *image, size_t size,
+                                          rawhal_error_t *error)
+{
+  if (!layout)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "layout is NULL");
+  hidden_values_t values;
+  rawhal_status_t status = blob_check(layout, blob, length, flags, error);
+  if (status == RAWHAL_OK)
+    status = prepare(layout, launch, image, size, &values, error);
+  if (status != RAWHAL_OK)
+    return status;
+
+  size_t copied = length < layout->blob_max ? length : layout->blob_max;
+  unsigned char *bytes = image;
+  if (copied)
+    memcpy(bytes, blob, copied);
+  memset(bytes + copied, 0, layout->image_size - copied);
+  if (layout->hidden.field_count) {
+    size_t kept = flags & RAWHAL_KERNARG_KEEP_HIDDEN ? copied : 0;
+    hidden_write(&layout->hidden, &values, kept, copied <= layout->hidden_begin, bytes);
+  }
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t check_pointers(const rawhal_kernarg_layout_t *layout,
+                                      const void *const *arguments, size_t count,
+                                      rawhal_error_t *error)
+{
+  const rawhal_kernarg_info_t *info = &layout->info;
+  if (info->knowledge != RAWHAL_KERNARG_ARGUMENTS)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "the kernel's arguments are not known: it takes a prepacked blob");
+  if (count != info->visible_count)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu arguments given, the kernel has %u",
+                       count, info->visible_count);
+  if (!arguments && count)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "arguments is NULL");
+  for (size_t k = 0; k < count; ++k) {
+    const rawhal_kernarg_argument_t *argument = &layout->arguments[layout->visible[k]];
+    if (!arguments[k] && !argument->optional && argument->size)
+      return rawhal_fail_at(error, RAWHAL_INVALID_ARGUMENT, argument->offset,
+                            "argument " ARGUMENT_FORMAT " is NULL",
+                            ARGUMENT_ARGS(layout->visible[k], argument));
+  }
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_kernarg_write_pointers(const rawhal_kernarg_layout_t *layout,
+                                              const void *const *arguments, size_t count,
+                                              const rawhal_launch_t *launch, void *image,
+                                              size_t size, rawhal_error_t *error)
+{
+  if (!layout)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "layout is NULL");
+  hidden_values_t values;
+  rawhal_status_t status = check_pointers(layout, arguments, count, error);
+  if (status == RAWHAL_OK)
+    status = prepare(layout, launch, image, size, &values, error);
+  if (status != RAWHAL_OK)
+    return status;
+
+  unsigned char *bytes = image;
+  memset(bytes, 0, layout->image_size);
+  for (size_t k = 0; k < count; ++k) {
+    const rawhal_kernarg_argument_t *argument = &layout->arguments[layout->visible[k]];
+    if (arguments[k])
+      memcpy(bytes + argument->offset, arguments[k], argument->size);
+  }
+  if (layout->hidden.field_count)
+    hidden_write(&layout->hidden, &values, 0, true, bytes);
+  return RAWHAL_OK;
+}

@@ -1,0 +1,46 @@
+/* What a compiled layout holds. Internal. */
+#ifndef RAWHAL_KERNARG_LAYOUT_H
+#define RAWHAL_KERNARG_LAYOUT_H
+
+#include "kernarg/hidden.h"
+#include "kernarg/kernarg.h"
+
+/* One allocation: the struct, then its arrays. The first members are what a submission reads. */
+struct rawhal_kernarg_layout {
+  size_t image_size;    /* block_count * 64 */
+  size_t blob_min;      /* the least length that passes, before rounding by blob_rounding */
+  size_t blob_max;      /* effective size rounded up to 16 */
+  size_t blob_rounding; /* 7 when only the size is known, so that padding counts, else 0 */
+  size_t hidden_begin;  /* lowest offset of a hidden argument; SIZE_MAX without any */
+  struct hidden_plan hidden;
+
+  rawhal_kernarg_info_t info;
+  rawhal_kernarg_argument_t *arguments; /* visible and hidden, in metadata order */
+  uint32_t *visible;                    /* indices of the visible ones, in metadata order */
+  uint32_t *by_name; /* indices of the visible ones with a name, sorted; see names.c */
+  uint32_t named_count;
+};
+
+static inline uint64_t argument_end(const rawhal_kernarg_argument_t *argument)
+{
+  return (uint64_t)argument->offset + argument->size;
+}
+
+/* How an argument is called in messages: index, then quoted name if there is one, then kind.
+ * `"argument " ARGUMENT_FORMAT`, ARGUMENT_ARGS(index, argument). */
+#define ARGUMENT_FORMAT "%zu %s%.*s%s(%.*s)"
+#define ARGUMENT_ARGS(index, argument)                                                             \
+  (size_t)(index), (argument)->name.size ? "'" : "", RAWHAL_STRING_ARGS((argument)->name),         \
+      (argument)->name.size ? "' " : "", RAWHAL_STRING_ARGS((argument)->value_kind_text)
+
+/* names.c: sorts layout->by_name. */
+void layout_sort_names(rawhal_kernarg_layout_t *layout);
+
+/* signature.c: fills in both signatures from the rest of the layout. */
+void layout_sign(rawhal_kernarg_layout_t *layout);
+
+/* blob.c: rawhal_kernarg_check() with a non-NULL layout. */
+RAWHAL_CHECKED rawhal_status_t blob_check(const rawhal_kernarg_layout_t *layout, const void *blob,
+                                          size_t length, uint32_t flags, rawhal_error_t *error);
+
+#endif
