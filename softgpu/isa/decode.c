@@ -289,8 +289,7 @@ static void decode_ds(decoder_t *d)
   isa_inst_t *inst = d->inst;
   const struct isa_opcode *row = d->row;
   bool accumulation = field(d, 25, 1);
-  const char *name = isa_op_name(inst->op);
-  bool has_two_addresses = strstr(name, "read2") || strstr(name, "write2") || strstr(name, "xchg2");
+  bool has_two_addresses = isa_has_two_addresses(inst->op);
   inst->offset = (int32_t)field(d, 0, has_two_addresses ? 8 : 16);
   if (has_two_addresses)
     inst->offset1 = field(d, 8, 8);

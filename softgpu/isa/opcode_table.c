@@ -1,6 +1,7 @@
 #include "softgpu/isa/opcodes.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const struct isa_opcode opcodes[] = {
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
@@ -19,6 +20,12 @@ static const char *const names[] = {
 const char *isa_op_name(unsigned op)
 {
   return names[op < ISA_OP_COUNT ? op : ISA_invalid];
+}
+
+bool isa_has_two_addresses(unsigned op)
+{
+  const char *name = isa_op_name(op);
+  return strstr(name, "ds_read2") || strstr(name, "ds_write2") || strstr(name, "ds_wrxchg2");
 }
 
 static uint32_t key(unsigned encoding, unsigned number)

@@ -66,7 +66,7 @@ static void put_scalar(printer_t *p, unsigned index, unsigned width)
     put_registers(p, "s", index, width);
 }
 
-static void put_inline(printer_t *p, unsigned code, bool is_double)
+static void put_inline(printer_t *p, unsigned code)
 {
   static const char *const floats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
   if (code <= 192)
@@ -76,7 +76,7 @@ static void put_inline(printer_t *p, unsigned code, bool is_double)
   else if (code < 248)
     put(p, "%s", floats[code - 240]);
   else
-    put(p, "%s", is_double ? "0.15915494309189532" : "0.15915494");
+    put(p, "0.15915494"); /* 1/(2 pi) */
 }
 
 static void put_special(printer_t *p, unsigned code)
@@ -106,7 +106,7 @@ static void put_value(printer_t *p, const isa_operand_t *operand, unsigned width
     put_registers(p, "a", operand->index, width);
     break;
   case ISA_OPERAND_INLINE:
-    put_inline(p, operand->index, width == 2);
+    put_inline(p, operand->index);
     break;
   case ISA_OPERAND_LITERAL:
     put(p, "0x%x", operand->value);
@@ -145,7 +145,9 @@ static void put_vop_source(printer_t *p, const isa_inst_t *inst, unsigned i)
   bool wrap = negative && !absolute && inst->src[i].kind == ISA_OPERAND_INLINE;
   put(p, "%s%s%s", negative ? wrap ? "neg(" : "-" : "", absolute ? "|" : "",
       sign_extended ? "sext(" : "");
-  put_value(p, &inst->src[i], inst->row->src[i] ? inst->row->src[i] : 2);
+  /* Sources that the opcode table does not count: vcc and the vector factor of v_fmamk. */
+  unsigned implied = inst->src[i].kind == ISA_OPERAND_SGPR ? 2 : 1;
+  put_value(p, &inst->src[i], inst->row->src[i] ? inst->row->src[i] : implied);
   put(p, "%s%s%s", sign_extended ? ")" : "", absolute ? "|" : "", wrap ? ")" : "");
 }
 
@@ -255,7 +257,7 @@ static void put_vop_modifiers(printer_t *p, const isa_inst_t *inst)
     put_dpp_control(p, inst->dpp.ctrl);
     put(p, " row_mask:0x%x bank_mask:0x%x", inst->dpp.row_mask, inst->dpp.bank_mask);
     if (inst->dpp.bound_ctrl)
-      put(p, " bound_ctrl:0");
+      put(p, " bound_ctrl:1");
   }
 }
 
@@ -320,8 +322,7 @@ static void put_ds(printer_t *p, const isa_inst_t *inst)
   put_operand(p, &inst->data[1], row->src[1]);
   if (inst->op == ISA_ds_swizzle_b32)
     put(p, " offset:swizzle(0x%x)", (unsigned)inst->offset);
-  else if (strchr(isa_op_name(inst->op), '2') == strstr(isa_op_name(inst->op), "2st64") ||
-           strstr(isa_op_name(inst->op), "2_b"))
+  else if (isa_has_two_addresses(inst->op))
     put(p, inst->offset ? " offset0:%d" : "", inst->offset);
   else if (inst->offset)
     put(p, " offset:%d", inst->offset);

@@ -1,0 +1,118 @@
+#include "tests/softgpu/isa/llvm.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <unistd.h>
+
+namespace llvm {
+namespace {
+
+// Output of llvm-mc-19 on `input`; `crashed` when a signal ended it.
+std::string run(const std::string &arguments, const std::string &input, bool *crashed)
+{
+  char path[] = "/tmp/rawhal-isa-XXXXXX";
+  int file = mkstemp(path);
+  if (file < 0)
+    return "";
+  close(file);
+  std::ofstream(path) << input;
+  std::string command = "llvm-mc-19 --triple=amdgcn-amd-amdhsa " + arguments + " " + path + " 2>/dev/null", out;
+  FILE *pipe = popen(command.c_str(), "r");
+  char buffer[4096];
+  for (size_t n; pipe && (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    out.append(buffer, n);
+  int status = pipe ? pclose(pipe) : -1;
+  *crashed = status > 0xff00 / 2 && (status >> 8) >= 128;
+  unlink(path);
+  return out;
+}
+
+void append_block(std::ostringstream &out, const std::vector<uint32_t> &words)
+{
+  char text[8];
+  out << "[";
+  for (uint32_t word : words)
+    for (int byte = 0; byte < 4; byte++) {
+      snprintf(text, sizeof text, "0x%02x ", word >> 8 * byte & 255);
+      out << text;
+    }
+  out << "]\n";
+}
+
+std::string normalise(std::string text)
+{
+  static const std::regex suffix("^\\s*(\\S+?)_(e32|e64|sdwa|dpp|e64_dpp)(\\s|$)"), spaces("\\s+"),
+      half_turn("0\\.159\\d*"); // 1/(2 pi), printed in the precision of the operand
+  text = std::regex_replace(text, suffix, "$1$3");
+  text = std::regex_replace(text, half_turn, "0.15915494");
+  return std::regex_replace(text, spaces, " ");
+}
+
+unsigned encoded_bytes(const std::string &comment)
+{
+  unsigned count = 0;
+  for (size_t at = 0; (at = comment.find("0x", at)) != std::string::npos; at++)
+    count++;
+  return count;
+}
+
+} // namespace
+
+bool available()
+{
+  static const bool found = system("llvm-mc-19 --version >/dev/null 2>&1") == 0;
+  return found;
+}
+
+std::vector<Disassembled> disassemble(const std::string &chip, const std::vector<std::vector<uint32_t>> &blocks)
+{
+  const uint32_t marker = 0xbe8000ff; // s_mov_b32 s0, literal: says which block follows
+  std::ostringstream input;
+  for (size_t i = 0; i < blocks.size(); i++) {
+    append_block(input, {marker, uint32_t(0x40000000 + i)});
+    append_block(input, blocks[i]);
+  }
+  bool crashed = false;
+  std::string out = run("--disassemble --show-encoding --mcpu=" + chip, input.str(), &crashed);
+  std::vector<Disassembled> results(blocks.size());
+  if (crashed && blocks.size() > 1) {
+    auto middle = blocks.begin() + blocks.size() / 2;
+    results = disassemble(chip, {blocks.begin(), middle});
+    auto rest = disassemble(chip, {middle, blocks.end()});
+    results.insert(results.end(), rest.begin(), rest.end());
+    return results;
+  }
+  std::istringstream lines(out);
+  size_t current = blocks.size();
+  for (std::string line; std::getline(lines, line);) {
+    unsigned index;
+    size_t comment = line.find(';');
+    if (sscanf(line.c_str(), " s_mov_b32 s0, 0x4%7x", &index) == 1 && line.find("0x4") != std::string::npos)
+      current = index;
+    else if (current < blocks.size() && comment != std::string::npos && !results[current].valid) {
+      std::string text = normalise(line.substr(0, comment));
+      text.erase(0, text.find_first_not_of(' '));
+      text.erase(text.find_last_not_of(' ') + 1);
+      results[current] = {text.find("/*") == std::string::npos, text, encoded_bytes(line.substr(comment))};
+    }
+  }
+  return results;
+}
+
+std::vector<uint32_t> assemble(const std::string &chip, const std::string &text)
+{
+  bool crashed = false;
+  std::string out = run("--show-encoding --mcpu=" + chip, text + "\n", &crashed);
+  std::vector<uint32_t> words;
+  std::vector<unsigned> bytes;
+  for (size_t at = out.find("encoding:"); at != std::string::npos && (at = out.find("0x", at)) != std::string::npos; at++)
+    bytes.push_back(unsigned(strtoul(out.c_str() + at, nullptr, 16)));
+  for (size_t i = 0; i + 3 < bytes.size(); i += 4)
+    words.push_back(bytes[i] | bytes[i + 1] << 8 | bytes[i + 2] << 16 | bytes[i + 3] << 24);
+  return words;
+}
+
+} // namespace llvm
