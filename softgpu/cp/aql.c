@@ -1,0 +1,181 @@
+/* AQL packets, in order. Every packet runs to its end before the next is looked at, which is more
+ * than the barrier bit asks for. */
+#include "softgpu/cp/aql.h"
+
+#include <assert.h>
+#include <hsa/hsa_ext_amd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "softgpu/cp/report.h"
+#include "softgpu/cp/signal.h"
+#include "softgpu/memory.h"
+#include "softgpu/thunk/thunk.h"
+
+enum {
+  PACKET_BYTES = 64,
+  AMD_PM4_IB = 1, /* vendor formats */
+  AMD_BARRIER_VALUE = 2,
+};
+
+static_assert(sizeof(hsa_kernel_dispatch_packet_t) == PACKET_BYTES, "AQL packets have 64 bytes");
+static_assert(offsetof(amd_queue_t, read_dispatch_id) == 128, "fixed by the runtime");
+static_assert(offsetof(amd_queue_t, queue_inactive_signal) == 192, "fixed by the runtime");
+
+amd_queue_t *softgpu_aql_queue(const softgpu_queue_t *queue)
+{
+  return (amd_queue_t *)(void *)((char *)queue->setup.read_index -
+                                 offsetof(amd_queue_t, read_dispatch_id));
+}
+
+const void *softgpu_aql_queue_of(const softgpu_queue_t *queue)
+{
+  return queue->setup.step == softgpu_aql_step ? softgpu_aql_queue(queue) : NULL;
+}
+
+/* The runtime fills in hsa_queue only after the queue was created, and rounds the ring's bytes up:
+ * the size in packets is the one that counts. */
+static void *slot_at(const softgpu_queue_t *queue, uint64_t index)
+{
+  uint64_t packets = softgpu_aql_queue(queue)->hsa_queue.size;
+  uint64_t room = queue->setup.ring_bytes / PACKET_BYTES;
+  if (packets == 0 || packets > room || (packets & (packets - 1)) != 0)
+    packets = room;
+  return queue->setup.ring + (index & (packets - 1)) * PACKET_BYTES;
+}
+
+softgpu_step_t softgpu_aql_retire(softgpu_queue_t *queue, uint64_t signal, uint64_t start)
+{
+  uint16_t *header = slot_at(queue, queue->next);
+  __atomic_store_n(header, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELAXED);
+  /* Releases the slot: whoever sees the index may write the packet. */
+  atomic_store_explicit(queue->setup.read_index, ++queue->next, memory_order_release);
+  if (signal != 0)
+    softgpu_signal_complete(signal, start, softgpu_clock_ticks());
+  return SOFTGPU_STEP_DONE;
+}
+
+static softgpu_step_t signal_refuse(softgpu_queue_t *queue, const char *what, uint64_t signal)
+{
+  char text[96];
+  snprintf(text, sizeof(text), "the %s 0x%llx is not a signal in live memory", what,
+           (unsigned long long)signal);
+  return softgpu_report(queue, SOFTGPU_QUEUE_BAD_PACKET, 0, NULL, text);
+}
+
+static softgpu_step_t barrier_retire(softgpu_queue_t *queue, uint64_t signal)
+{
+  softgpu_total_add(&softgpu_totals.barriers, 1);
+  return softgpu_aql_retire(queue, signal, softgpu_clock_ticks());
+}
+
+/* AND waits for all of up to five signals to be 0, OR for any; absent ones count as absent. */
+static softgpu_step_t barrier_step(softgpu_queue_t *queue, const hsa_barrier_and_packet_t *packet,
+                                   bool all)
+{
+  uint64_t completion = packet->completion_signal.handle;
+  if (completion != 0 && !softgpu_signal_valid(completion))
+    return signal_refuse(queue, "completion signal", completion);
+  unsigned present = 0, satisfied = 0;
+  for (size_t i = 0; i < sizeof(packet->dep_signal) / sizeof(packet->dep_signal[0]); i++) {
+    uint64_t dependency = packet->dep_signal[i].handle;
+    if (dependency == 0)
+      continue;
+    if (!softgpu_signal_valid(dependency))
+      return signal_refuse(queue, "dependency", dependency);
+    present++;
+    satisfied += softgpu_signal_load(dependency) == 0;
+  }
+  if (all ? satisfied < present : present > 0 && satisfied == 0)
+    return SOFTGPU_STEP_WAITING;
+  return barrier_retire(queue, completion);
+}
+
+static bool condition_holds(int64_t value, uint32_t condition, int64_t reference)
+{
+  switch (condition) {
+  case HSA_SIGNAL_CONDITION_EQ:
+    return value == reference;
+  case HSA_SIGNAL_CONDITION_NE:
+    return value != reference;
+  case HSA_SIGNAL_CONDITION_LT:
+    return value < reference;
+  default:
+    return value >= reference;
+  }
+}
+
+static softgpu_step_t barrier_value_step(softgpu_queue_t *queue,
+                                         const hsa_amd_barrier_value_packet_t *packet)
+{
+  uint64_t completion = packet->completion_signal.handle;
+  uint64_t dependency = packet->signal.handle;
+  if (completion != 0 && !softgpu_signal_valid(completion))
+    return signal_refuse(queue, "completion signal", completion);
+  if (packet->cond > HSA_SIGNAL_CONDITION_GTE)
+    return softgpu_report(queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
+                          "the condition of a barrier-value packet is unknown");
+  if (dependency != 0) {
+    if (!softgpu_signal_valid(dependency))
+      return signal_refuse(queue, "dependency", dependency);
+    int64_t value = softgpu_signal_load(dependency) & packet->mask;
+    if (!condition_holds(value, packet->cond, packet->value))
+      return SOFTGPU_STEP_WAITING;
+  }
+  return barrier_retire(queue, completion);
+}
+
+static softgpu_step_t vendor_step(softgpu_queue_t *queue, const void *packet)
+{
+  hsa_amd_vendor_packet_header_t header;
+  memcpy(&header, packet, sizeof(header));
+  uint64_t completion = ((const hsa_barrier_and_packet_t *)packet)->completion_signal.handle;
+  switch (header.AmdFormat) {
+  case AMD_BARRIER_VALUE:
+    return barrier_value_step(queue, packet);
+  case AMD_PM4_IB:
+    /* The runtime sends these to invalidate caches after it wrote code. */
+    if (completion != 0 && !softgpu_signal_valid(completion))
+      return signal_refuse(queue, "completion signal", completion);
+    softgpu_invalidate_code();
+    return softgpu_aql_retire(queue, completion, softgpu_clock_ticks());
+  default:
+    return softgpu_report(queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
+                          "the format of a vendor packet is unknown");
+  }
+}
+
+void softgpu_aql_suspending(softgpu_queue_t *queue, bool suspended)
+{
+  /* The runtime suspends a queue whose scratch request it cannot fulfil. */
+  if (suspended && atomic_load(&queue->wants_scratch) && !atomic_load(&queue->failed))
+    softgpu_report_note(queue, SOFTGPU_QUEUE_WANTS_SCRATCH, 0, NULL,
+                        "the device has not enough memory for the scratch of this dispatch");
+}
+
+softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
+{
+  if (queue->request != SOFTGPU_REQUEST_NONE && queue->request != SOFTGPU_REQUEST_SCRATCH_GRANTED)
+    return softgpu_dispatch_request(queue);
+  if (queue->next >= atomic_load_explicit(queue->setup.write_index, memory_order_acquire))
+    return SOFTGPU_STEP_IDLE;
+  const void *packet = slot_at(queue, queue->next);
+  /* Acquires the packet's body; also what another agent wrote before it published the packet. */
+  uint16_t header = __atomic_load_n((const uint16_t *)packet, __ATOMIC_ACQUIRE);
+  uint32_t type = (header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+  switch (type) {
+  case HSA_PACKET_TYPE_INVALID:
+    return SOFTGPU_STEP_IDLE; /* reserved by its producer, not published yet */
+  case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+    return vendor_step(queue, packet);
+  case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+    return softgpu_dispatch_step(queue, packet);
+  case HSA_PACKET_TYPE_BARRIER_AND:
+    return barrier_step(queue, packet, true);
+  case HSA_PACKET_TYPE_BARRIER_OR:
+    return barrier_step(queue, packet, false);
+  default:
+    return softgpu_report(queue, SOFTGPU_QUEUE_BAD_PACKET, 0, NULL, "the packet's type is unknown");
+  }
+}

@@ -1,0 +1,155 @@
+/* Kernel dispatch packets: checks, scratch, execution, faults. */
+#include <stdio.h>
+#include <string.h>
+
+#include "softgpu/cp/aql.h"
+#include "softgpu/cp/report.h"
+#include "softgpu/cp/signal.h"
+#include "softgpu/memory.h"
+#include "softgpu/thunk/option.h"
+#include "softgpu/thunk/retire.h"
+#include "softgpu/thunk/thunk.h"
+
+enum {
+  DESCRIPTOR_BYTES = 64,
+  MAX_GROUP_BYTES = 64 << 10,
+  MAX_WORKGROUP = 1024, /* work-items */
+};
+
+/* Reads a packet; the code of what is wrong with it, and why, or 0. */
+static uint32_t dispatch_check(const hsa_kernel_dispatch_packet_t *packet,
+                               softgpu_dispatch_t *dispatch, char text[128])
+{
+  unsigned dimensions =
+      packet->setup & ((1u << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
+  const uint32_t grid[3] = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z};
+  const uint16_t group[3] = {packet->workgroup_size_x, packet->workgroup_size_y,
+                             packet->workgroup_size_z};
+  if (dimensions < 1 || dimensions > 3) {
+    snprintf(text, 128, "the packet says %u dimensions", dimensions);
+    return SOFTGPU_QUEUE_BAD_DIMENSIONS;
+  }
+  uint64_t items = 1;
+  for (unsigned i = 0; i < 3; i++) {
+    dispatch->grid[i] = i < dimensions ? grid[i] : 1;
+    dispatch->workgroup[i] = i < dimensions ? group[i] : 1;
+    items *= dispatch->workgroup[i];
+    if (dispatch->grid[i] == 0 || dispatch->workgroup[i] == 0) {
+      snprintf(text, 128, "dimension %c has %u work-items in work-groups of %u", "xyz"[i],
+               (unsigned)dispatch -> grid[i], (unsigned)dispatch -> workgroup[i]);
+      return SOFTGPU_QUEUE_BAD_DIMENSIONS;
+    }
+  }
+  if (items > MAX_WORKGROUP) {
+    snprintf(text, 128, "a work-group of %llu work-items; the device takes %u",
+             (unsigned long long)items, MAX_WORKGROUP);
+    return SOFTGPU_QUEUE_BAD_WORKGROUP;
+  }
+  if (packet->group_segment_size > MAX_GROUP_BYTES) {
+    snprintf(text, 128, "a group segment of %u bytes; the device has %u",
+             (unsigned)packet->group_segment_size, MAX_GROUP_BYTES);
+    return SOFTGPU_QUEUE_BAD_GROUP_SEGMENT;
+  }
+  if (packet->kernel_object % DESCRIPTOR_BYTES != 0 ||
+      !softgpu_memory_covers(packet->kernel_object, DESCRIPTOR_BYTES, false)) {
+    snprintf(text, 128, "the kernel object is not a descriptor in live memory");
+    return SOFTGPU_QUEUE_BAD_CODE;
+  }
+  uint64_t signal = packet->completion_signal.handle;
+  if (signal != 0 && !softgpu_signal_valid(signal)) {
+    snprintf(text, 128, "the completion signal 0x%llx is not a signal in live memory",
+             (unsigned long long)signal);
+    return SOFTGPU_QUEUE_BAD_PACKET;
+  }
+  return 0;
+}
+
+static softgpu_step_t scratch_request(softgpu_queue_t *queue)
+{
+  queue->request = SOFTGPU_REQUEST_SCRATCH;
+  atomic_store(&queue->wants_scratch, true);
+  softgpu_signal_store(softgpu_aql_queue(queue)->queue_inactive_signal.handle,
+                       SOFTGPU_QUEUE_WANTS_SCRATCH);
+  return SOFTGPU_STEP_WAITING;
+}
+
+softgpu_step_t softgpu_dispatch_request(softgpu_queue_t *queue)
+{
+  amd_queue_t *hsa = softgpu_aql_queue(queue);
+  if (softgpu_signal_load(hsa->queue_inactive_signal.handle) != 0)
+    return SOFTGPU_STEP_WAITING;
+  if (queue->request == SOFTGPU_REQUEST_SCRATCH) {
+    atomic_store(&queue->wants_scratch, false);
+    queue->request = SOFTGPU_REQUEST_SCRATCH_GRANTED;
+    return SOFTGPU_STEP_DONE;
+  }
+  /* The runtime stores 0 first and takes the mark away after. */
+  if (__atomic_load_n(&hsa->queue_properties, __ATOMIC_ACQUIRE) &
+      AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE)
+    return SOFTGPU_STEP_WAITING;
+  queue->request = SOFTGPU_REQUEST_NONE;
+  return SOFTGPU_STEP_DONE;
+}
+
+static softgpu_step_t dispatch_end(softgpu_queue_t *queue,
+                                   const hsa_kernel_dispatch_packet_t *packet, uint64_t start)
+{
+  amd_queue_t *hsa = softgpu_aql_queue(queue);
+  bool once = packet->private_segment_size > 0 &&
+              (__atomic_load_n(&hsa->queue_properties, __ATOMIC_ACQUIRE) &
+               AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE);
+  softgpu_total_add(&softgpu_totals.dispatches, 1);
+  softgpu_aql_retire(queue, packet->completion_signal.handle, start);
+  queue->request = SOFTGPU_REQUEST_NONE;
+  if (once) {
+    queue->request = SOFTGPU_REQUEST_RECLAIM;
+    softgpu_signal_store(hsa->queue_inactive_signal.handle, SOFTGPU_QUEUE_RETURNS_SCRATCH);
+  }
+  return SOFTGPU_STEP_DONE;
+}
+
+softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
+                                     const hsa_kernel_dispatch_packet_t *slot)
+{
+  const amd_queue_t *hsa = softgpu_aql_queue(queue);
+  hsa_kernel_dispatch_packet_t packet;
+  memcpy(&packet, slot, sizeof(packet));
+  softgpu_dispatch_t dispatch = {
+      .chip = queue->setup.chip,
+      .private_bytes = packet.private_segment_size,
+      .group_bytes = packet.group_segment_size,
+      .kernel_object = packet.kernel_object,
+      .kernarg = (uintptr_t)packet.kernarg_address,
+      .packet = (uintptr_t)slot,
+      .queue = (uintptr_t)hsa,
+      .dispatch_id = queue->next,
+      .shared_aperture_hi = hsa->group_segment_aperture_base_hi,
+      .private_aperture_hi = hsa->private_segment_aperture_base_hi,
+  };
+  char text[128];
+  uint32_t code = dispatch_check(&packet, &dispatch, text);
+  if (code != 0)
+    return softgpu_report(queue, code, packet.kernel_object, NULL, text);
+  if (packet.private_segment_size > hsa->scratch_wave64_lane_byte_size) {
+    if (queue->request == SOFTGPU_REQUEST_NONE)
+      return scratch_request(queue);
+    snprintf(text, sizeof(text), "the dispatch wants %u bytes of scratch a work-item, and got %u",
+             (unsigned)packet.private_segment_size, (unsigned)hsa->scratch_wave64_lane_byte_size);
+    return softgpu_report(queue, SOFTGPU_QUEUE_BAD_GROUP_SEGMENT, packet.kernel_object, NULL, text);
+  }
+  dispatch.scratch_base = hsa->scratch_backing_memory_location;
+  dispatch.scratch_bytes = hsa->scratch_backing_memory_byte_size;
+
+  softgpu_limits_t limits = {.timeout_ns = softgpu_option(SOFTGPU_OPTION_TIMEOUT_MS) * 1000000,
+                             .stop = &queue->stop};
+  softgpu_fault_t fault = {0};
+  uint64_t start = softgpu_clock_ticks();
+  unsigned token = softgpu_retire_enter();
+  bool done = softgpu_execute(&dispatch, &limits, &fault);
+  softgpu_retire_leave(token);
+  if (done)
+    return dispatch_end(queue, &packet, start);
+  if (fault.kind == SOFTGPU_FAULT_STOPPED)
+    return SOFTGPU_STEP_STOPPED;
+  return softgpu_report(queue, softgpu_report_code(fault.kind), packet.kernel_object, &fault, NULL);
+}

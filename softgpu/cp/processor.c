@@ -1,0 +1,307 @@
+/* The life of a queue: its thread, how it rests, how it ends. */
+#include "softgpu/cp/processor.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softgpu/cp/doorbell.h"
+#include "softgpu/cp/pause.h"
+#include "softgpu/cp/thread.h"
+#include "softgpu/thunk/option.h"
+#include "softgpu/thunk/thunk.h"
+
+enum { NAP_MIN_NS = 50 * 1000, NAP_MAX_NS = 1000 * 1000 };
+
+softgpu_totals_t softgpu_totals;
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static softgpu_queue_t *table[SOFTGPU_MAX_QUEUES]; /* by doorbell index */
+static uint64_t last_id;
+static _Atomic uint32_t listeners; /* queues in SOFTGPU_STEP_WAITING that want kicks */
+
+/* How a processor that has nothing to do rests: it polls for a while, then asks to be woken, looks
+ * once more (what came between the last look and the asking announces itself to nobody), then
+ * sleeps. */
+typedef struct rest {
+  uint64_t polls;
+  bool listening;
+  softgpu_step_t reason; /* while listening */
+  long nap_ns;
+} rest_t;
+
+static bool queue_stopping(const softgpu_queue_t *queue)
+{
+  return __atomic_load_n(&queue->stop, __ATOMIC_RELAXED);
+}
+
+static void queue_wake(softgpu_queue_t *queue)
+{
+  pthread_mutex_lock(&queue->lock);
+  queue->woken = true;
+  pthread_cond_signal(&queue->wake);
+  pthread_mutex_unlock(&queue->lock);
+}
+
+/* Caller holds the queue's lock. */
+static void queue_disarm(softgpu_queue_t *queue)
+{
+  if (queue->armed)
+    softgpu_doorbell_disarm(queue->doorbell);
+  queue->armed = false;
+}
+
+static void rest_listen(softgpu_queue_t *queue, rest_t *rest, softgpu_step_t reason)
+{
+  pthread_mutex_lock(&queue->lock);
+  queue->woken = false;
+  if (reason == SOFTGPU_STEP_IDLE)
+    queue->armed = softgpu_doorbell_arm(queue->doorbell);
+  pthread_mutex_unlock(&queue->lock);
+  if (reason == SOFTGPU_STEP_WAITING) {
+    atomic_store(&queue->listening, true);
+    atomic_fetch_add(&listeners, 1);
+  }
+  rest->listening = true;
+  rest->reason = reason;
+}
+
+static void rest_end(softgpu_queue_t *queue, rest_t *rest)
+{
+  if (rest->listening) {
+    pthread_mutex_lock(&queue->lock);
+    queue_disarm(queue);
+    pthread_mutex_unlock(&queue->lock);
+    if (rest->reason == SOFTGPU_STEP_WAITING) {
+      atomic_store(&queue->listening, false);
+      atomic_fetch_sub(&listeners, 1);
+    }
+  }
+  *rest = (rest_t){.nap_ns = NAP_MIN_NS};
+}
+
+/* Sleeps until somebody wakes the queue, or for a nap where nobody might. */
+static void rest_sleep(softgpu_queue_t *queue, rest_t *rest)
+{
+  pthread_mutex_lock(&queue->lock);
+  bool nap = rest->reason == SOFTGPU_STEP_WAITING ||
+             (rest->reason == SOFTGPU_STEP_IDLE && !queue->armed && !queue->woken);
+  while (!queue->woken && !queue_stopping(queue) && !softgpu_pausing()) {
+    if (nap) {
+      softgpu_condition_wait(&queue->wake, &queue->lock, rest->nap_ns);
+      break;
+    }
+    pthread_cond_wait(&queue->wake, &queue->lock);
+  }
+  bool woken = queue->woken;
+  pthread_mutex_unlock(&queue->lock);
+  if (woken)
+    rest_end(queue, rest);
+  else if (rest->nap_ns < NAP_MAX_NS)
+    rest->nap_ns *= 2;
+}
+
+static void processor_rest(softgpu_queue_t *queue, rest_t *rest, softgpu_step_t reason)
+{
+  if (rest->listening && rest->reason != reason)
+    rest_end(queue, rest);
+  if (reason != SOFTGPU_STEP_STOPPED && rest->polls < softgpu_option(SOFTGPU_OPTION_SPIN)) {
+    rest->polls++;
+    __builtin_ia32_pause();
+  } else if (!rest->listening) {
+    rest_listen(queue, rest, reason);
+  } else {
+    rest_sleep(queue, rest);
+  }
+}
+
+static void *processor_run(void *argument)
+{
+  softgpu_queue_t *queue = argument;
+  rest_t rest = {.nap_ns = NAP_MIN_NS};
+  while (!queue_stopping(queue)) {
+    if (softgpu_pausing()) {
+      rest_end(queue, &rest);
+      softgpu_pause_park(&queue->stop);
+      continue;
+    }
+    softgpu_step_t step = SOFTGPU_STEP_STOPPED;
+    if (!atomic_load(&queue->failed) && !atomic_load(&queue->suspended))
+      step = queue->setup.step(queue);
+    if (step != SOFTGPU_STEP_DONE)
+      processor_rest(queue, &rest, step);
+    else if (rest.polls > 0 || rest.listening)
+      rest_end(queue, &rest);
+  }
+  rest_end(queue, &rest);
+  softgpu_pause_leave();
+  return NULL;
+}
+
+static void queue_rung(uint32_t index)
+{
+  pthread_mutex_lock(&table_lock);
+  softgpu_queue_t *queue = table[index];
+  if (queue) {
+    pthread_mutex_lock(&queue->lock);
+    queue->woken = true;
+    queue->armed = false;
+    pthread_cond_signal(&queue->wake);
+    pthread_mutex_unlock(&queue->lock);
+    softgpu_total_add(&softgpu_totals.doorbell_wakeups, 1);
+  }
+  softgpu_doorbell_disarm(index);
+  pthread_mutex_unlock(&table_lock);
+}
+
+/* Caller holds the table's lock. */
+static bool queue_place(softgpu_queue_t *queue)
+{
+  if (!softgpu_doorbells_open() && !softgpu_doorbells_start(queue_rung))
+    return false;
+  uint32_t index = 0;
+  while (index < SOFTGPU_MAX_QUEUES && table[index])
+    index++;
+  if (index == SOFTGPU_MAX_QUEUES)
+    return false;
+  queue->doorbell = index;
+  queue->id = ++last_id;
+  /* Also brings the page into being, which cannot be protected before. */
+  atomic_store(softgpu_doorbell(index), UINT64_MAX);
+  softgpu_pause_join();
+  if (!softgpu_thread_start(&queue->thread, queue->setup.thread_name, processor_run, queue)) {
+    softgpu_pause_leave();
+    return false;
+  }
+  table[index] = queue;
+  return true;
+}
+
+static void queue_free(softgpu_queue_t *queue)
+{
+  pthread_cond_destroy(&queue->wake);
+  pthread_mutex_destroy(&queue->lock);
+  free(queue);
+}
+
+softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup)
+{
+  softgpu_queue_t *queue = calloc(1, sizeof(*queue));
+  if (!queue)
+    return NULL;
+  if (!softgpu_condition_init(&queue->wake)) {
+    free(queue);
+    return NULL;
+  }
+  pthread_mutex_init(&queue->lock, NULL);
+  queue->setup = *setup;
+  if (!queue->setup.read_index)
+    queue->setup.read_index = &queue->own_indices[0];
+  if (!queue->setup.write_index)
+    queue->setup.write_index = &queue->own_indices[1];
+  queue->next = atomic_load(queue->setup.read_index);
+  pthread_mutex_lock(&table_lock);
+  bool placed = queue_place(queue);
+  pthread_mutex_unlock(&table_lock);
+  if (!placed) {
+    queue_free(queue);
+    return NULL;
+  }
+  return queue;
+}
+
+/* Caller holds the table's lock. */
+static softgpu_queue_t *table_find(uint64_t id)
+{
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+    if (table[i] && table[i]->id == id)
+      return table[i];
+  }
+  return NULL;
+}
+
+bool softgpu_queue_destroy(uint64_t id)
+{
+  pthread_mutex_lock(&table_lock);
+  softgpu_queue_t *queue = table_find(id);
+  /* The second of two callers finds it stopping already and leaves it to the first. */
+  if (queue && __atomic_exchange_n(&queue->stop, true, __ATOMIC_RELAXED))
+    queue = NULL;
+  pthread_mutex_unlock(&table_lock);
+  if (!queue)
+    return false;
+  queue_wake(queue);
+  softgpu_pause_nudge();
+  pthread_join(queue->thread, NULL);
+  pthread_mutex_lock(&table_lock);
+  table[queue->doorbell] = NULL;
+  pthread_mutex_unlock(&table_lock);
+  queue_free(queue);
+  return true;
+}
+
+bool softgpu_queue_suspend(uint64_t id, bool suspended)
+{
+  pthread_mutex_lock(&table_lock);
+  softgpu_queue_t *queue = table_find(id);
+  if (queue) {
+    softgpu_aql_suspending(queue, suspended);
+    atomic_store(&queue->suspended, suspended);
+    queue_wake(queue);
+  }
+  pthread_mutex_unlock(&table_lock);
+  return queue != NULL;
+}
+
+void softgpu_queues_close(void)
+{
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+    pthread_mutex_lock(&table_lock);
+    uint64_t id = table[i] ? table[i]->id : 0;
+    pthread_mutex_unlock(&table_lock);
+    if (id != 0)
+      softgpu_queue_destroy(id);
+  }
+  softgpu_doorbells_stop();
+}
+
+void softgpu_queues_wake(void)
+{
+  pthread_mutex_lock(&table_lock);
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+    if (table[i])
+      queue_wake(table[i]);
+  }
+  pthread_mutex_unlock(&table_lock);
+}
+
+void softgpu_queues_kick(void)
+{
+  if (atomic_load(&listeners) == 0)
+    return;
+  pthread_mutex_lock(&table_lock);
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+    if (table[i] && atomic_load(&table[i]->listening))
+      queue_wake(table[i]);
+  }
+  pthread_mutex_unlock(&table_lock);
+}
+
+softgpu_queue_t *softgpu_queue_hold(const void *hsa_queue)
+{
+  pthread_mutex_lock(&table_lock);
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES && hsa_queue; i++) {
+    if (table[i] && softgpu_aql_queue_of(table[i]) == hsa_queue) {
+      pthread_mutex_lock(&table[i]->lock);
+      return table[i]; /* both locks stay taken */
+    }
+  }
+  pthread_mutex_unlock(&table_lock);
+  return NULL;
+}
+
+void softgpu_queue_let_go(softgpu_queue_t *queue)
+{
+  pthread_mutex_unlock(&queue->lock);
+  pthread_mutex_unlock(&table_lock);
+}

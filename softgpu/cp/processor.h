@@ -1,0 +1,107 @@
+/* Packet processors: one thread per queue that takes packets off a ring, one after the other, each
+ * to its end before the next. */
+#ifndef SOFTGPU_CP_PROCESSOR_H
+#define SOFTGPU_CP_PROCESSOR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "softgpu/execute.h"
+#include "softgpu/softgpu.h"
+
+typedef struct softgpu_queue softgpu_queue_t;
+
+/* What one look at the ring came to. */
+typedef enum softgpu_step {
+  SOFTGPU_STEP_DONE,    /* a packet was processed: look again at once */
+  SOFTGPU_STEP_IDLE,    /* nothing published: sleep until the doorbell */
+  SOFTGPU_STEP_WAITING, /* a packet waits for something no doorbell announces: look again soon */
+  SOFTGPU_STEP_STOPPED, /* the queue is in error or suspended */
+} softgpu_step_t;
+
+typedef struct softgpu_queue_setup {
+  softgpu_step_t (*step)(softgpu_queue_t *queue);
+  const char *thread_name;
+  softgpu_chip_t chip;
+  bool wide_counts; /* SDMA counts are bytes - 1, as from GFX9 on */
+  uint32_t node;
+  uint8_t *ring;
+  uint64_t ring_bytes;
+  /* Packets for AQL queues, bytes for SDMA queues. NULL makes the processor bring its own. */
+  _Atomic uint64_t *read_index, *write_index;
+} softgpu_queue_setup_t;
+
+/* What an AQL queue's processor waits for the runtime to do. */
+typedef enum softgpu_request {
+  SOFTGPU_REQUEST_NONE,
+  SOFTGPU_REQUEST_SCRATCH,         /* more scratch memory for the packet at hand */
+  SOFTGPU_REQUEST_SCRATCH_GRANTED, /* the runtime says the packet has it now */
+  SOFTGPU_REQUEST_RECLAIM,         /* take back scratch that was for one dispatch only */
+} softgpu_request_t;
+
+struct softgpu_queue {
+  softgpu_queue_setup_t setup;
+  uint64_t id;       /* as the runtime knows it; never 0 */
+  uint32_t doorbell; /* index */
+  _Atomic uint64_t own_indices[2];
+
+  /* The processor's thread only. */
+  uint64_t next; /* index of the packet at hand; the device's copy of the read index */
+  softgpu_request_t request;
+
+  bool stop;              /* accessed with atomic builtins; softgpu_execute() polls it */
+  _Atomic bool suspended; /* by hsaKmtUpdateQueue() */
+  _Atomic bool failed;
+  _Atomic bool wants_scratch; /* SOFTGPU_REQUEST_SCRATCH, for other threads to see */
+  _Atomic bool listening;     /* for softgpu_queues_kick() */
+
+  pthread_mutex_t lock; /* over what follows */
+  pthread_cond_t wake;
+  bool woken;
+  bool armed; /* the doorbell calls softgpu_queue_rung() */
+  softgpu_fault_info_t fault;
+  char fault_text[768];
+
+  pthread_t thread;
+};
+
+/* NULL when out of memory, threads or doorbells. */
+softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup);
+/* Stops what runs, joins the thread. False when there is no such queue. */
+bool softgpu_queue_destroy(uint64_t id);
+bool softgpu_queue_suspend(uint64_t id, bool suspended);
+void softgpu_queues_close(void);
+
+/* Makes processors that wait for something in memory look again now. */
+void softgpu_queues_kick(void);
+
+/* Makes every processor look up from its sleep, which ends where a pause begins. */
+void softgpu_queues_wake(void);
+
+/* The AQL queue behind the runtime's hsa_queue_t, with its lock held, until let go. */
+softgpu_queue_t *softgpu_queue_hold(const void *hsa_queue);
+void softgpu_queue_let_go(softgpu_queue_t *queue);
+
+/* Totals for softgpu_counters(). */
+typedef struct softgpu_totals {
+  _Atomic uint64_t dispatches, barriers, copies, copied_bytes, queue_errors, doorbell_wakeups;
+} softgpu_totals_t;
+extern softgpu_totals_t softgpu_totals;
+
+static inline void softgpu_total_add(_Atomic uint64_t *total, uint64_t amount)
+{
+  atomic_fetch_add_explicit(total, amount, memory_order_relaxed);
+}
+
+/* What an AQL queue takes off its ring, and a SDMA queue. */
+softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue);
+softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue);
+
+/* The runtime's queue structure around an AQL queue's read index; NULL for other queues. */
+const void *softgpu_aql_queue_of(const softgpu_queue_t *queue);
+/* Called before the runtime's wish takes effect. */
+void softgpu_aql_suspending(softgpu_queue_t *queue, bool suspended);
+
+#endif

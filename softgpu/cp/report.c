@@ -1,0 +1,142 @@
+#include "softgpu/cp/report.h"
+
+#include <hsa/amd_hsa_queue.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "softgpu/cp/signal.h"
+#include "softgpu/exports.h"
+#include "softgpu/memory.h"
+#include "softgpu/thunk/thunk.h"
+
+uint32_t softgpu_report_code(softgpu_fault_kind_t kind)
+{
+  switch (kind) {
+  case SOFTGPU_FAULT_ILLEGAL_INSTRUCTION:
+    return SOFTGPU_QUEUE_INSTRUCTION;
+  case SOFTGPU_FAULT_DISPATCH:
+    return SOFTGPU_QUEUE_BAD_CODE;
+  case SOFTGPU_FAULT_TIMEOUT:
+    return SOFTGPU_QUEUE_EXCEPTION;
+  default:
+    return SOFTGPU_QUEUE_MEMORY;
+  }
+}
+
+/* Whether the fault is about an address that allocations can be near to. */
+static bool fault_has_address(softgpu_fault_kind_t kind)
+{
+  return kind == SOFTGPU_FAULT_FETCH || kind == SOFTGPU_FAULT_MEMORY ||
+         kind == SOFTGPU_FAULT_READ_ONLY || kind == SOFTGPU_FAULT_KERNARG;
+}
+
+static void nearest_note(softgpu_queue_t *queue)
+{
+  softgpu_fault_info_t *info = &queue->fault;
+  softgpu_allocation_t nearest;
+  if (!fault_has_address((softgpu_fault_kind_t)info->kind) ||
+      !softgpu_memory_nearest(info->address, &nearest))
+    return;
+  info->nearest_base = nearest.base;
+  info->nearest_size = nearest.size;
+  info->nearest_node = nearest.node;
+  size_t used = strlen(queue->fault_text);
+  char *text = queue->fault_text + used;
+  size_t room = sizeof(queue->fault_text) - used;
+  uint64_t end = nearest.base + nearest.size;
+  if (info->address < nearest.base)
+    snprintf(text, room,
+             "; %" PRIu64 " bytes before the allocation at 0x%" PRIx64 " of %" PRIu64 " bytes",
+             nearest.base - info->address, nearest.base, nearest.size);
+  else if (info->address >= end)
+    snprintf(text, room,
+             "; %" PRIu64 " bytes past the end of the allocation at 0x%" PRIx64 " of %" PRIu64
+             " bytes",
+             info->address - end, nearest.base, nearest.size);
+  else
+    snprintf(text, room, "; in the allocation at 0x%" PRIx64 " of %" PRIu64 " bytes", nearest.base,
+             nearest.size);
+}
+
+void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_object,
+                         const softgpu_fault_t *fault, const char *text)
+{
+  pthread_mutex_lock(&queue->lock);
+  softgpu_fault_info_t *info = &queue->fault;
+  *info = (softgpu_fault_info_t){
+      .queue_code = code, .packet_index = queue->next, .kernel_object = kernel_object};
+  if (fault) {
+    info->kind = fault->kind;
+    info->pc = fault->pc;
+    info->pc_offset = fault->pc_offset;
+    info->address = fault->address;
+    info->access_bytes = fault->access_bytes;
+    memcpy(info->instruction, fault->instruction, sizeof(info->instruction));
+    memcpy(info->workgroup, fault->workgroup, sizeof(info->workgroup));
+    info->wave = fault->wave;
+    info->lane = fault->lane;
+    text = fault->text;
+  }
+  int used = snprintf(queue->fault_text, sizeof(queue->fault_text), "packet %" PRIu64, queue->next);
+  if (kernel_object != 0)
+    used += snprintf(queue->fault_text + used, sizeof(queue->fault_text) - (size_t)used,
+                     ", kernel object 0x%" PRIx64, kernel_object);
+  snprintf(queue->fault_text + used, sizeof(queue->fault_text) - (size_t)used, ": %s", text);
+  nearest_note(queue);
+  atomic_store(&queue->failed, true);
+  pthread_mutex_unlock(&queue->lock);
+  softgpu_total_add(&softgpu_totals.queue_errors, 1);
+}
+
+softgpu_step_t softgpu_report(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_object,
+                              const softgpu_fault_t *fault, const char *text)
+{
+  softgpu_report_note(queue, code, kernel_object, fault, text);
+  const amd_queue_t *hsa = softgpu_aql_queue_of(queue);
+  softgpu_signal_store(hsa->queue_inactive_signal.handle, (int64_t)(uint64_t)code);
+  return SOFTGPU_STEP_STOPPED;
+}
+
+SOFTGPU_EXPORT size_t softgpu_queue_fault(const void *hsa_queue, char *text, size_t size)
+{
+  if (text && size > 0)
+    text[0] = '\0';
+  softgpu_queue_t *queue = softgpu_forked() ? NULL : softgpu_queue_hold(hsa_queue);
+  if (!queue)
+    return 0;
+  size_t length = strlen(queue->fault_text);
+  if (text && size > 0)
+    snprintf(text, size, "%s", queue->fault_text);
+  softgpu_queue_let_go(queue);
+  return length;
+}
+
+SOFTGPU_EXPORT bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info,
+                                             size_t size)
+{
+  softgpu_queue_t *queue = softgpu_forked() ? NULL : softgpu_queue_hold(hsa_queue);
+  if (!queue)
+    return false;
+  bool failed = atomic_load(&queue->failed);
+  if (failed && info)
+    memcpy(info, &queue->fault, size < sizeof(*info) ? size : sizeof(*info));
+  softgpu_queue_let_go(queue);
+  return failed;
+}
+
+SOFTGPU_EXPORT void softgpu_counters(softgpu_counters_t *counters, size_t size)
+{
+  const softgpu_totals_t *totals = &softgpu_totals;
+  softgpu_counters_t now = {
+      .dispatches = atomic_load(&totals->dispatches),
+      .wave_instructions = softgpu_instruction_count(),
+      .barriers = atomic_load(&totals->barriers),
+      .copies = atomic_load(&totals->copies),
+      .copied_bytes = atomic_load(&totals->copied_bytes),
+      .queue_errors = atomic_load(&totals->queue_errors),
+      .doorbell_wakeups = atomic_load(&totals->doorbell_wakeups),
+  };
+  if (counters)
+    memcpy(counters, &now, size < sizeof(now) ? size : sizeof(now));
+}

@@ -1,0 +1,269 @@
+/* SDMA packets: the copy engine of the GPU, with every address checked against live memory. */
+#include <stdio.h>
+#include <string.h>
+
+#include "softgpu/cp/processor.h"
+#include "softgpu/memory.h"
+#include "softgpu/thunk/event.h"
+#include "softgpu/thunk/retire.h"
+#include "softgpu/thunk/thunk.h"
+
+enum {
+  MAX_DWORDS = 13,
+  POLL_EQUAL = 3, /* functions of POLL_REGMEM: 0 always, 1 <, 2 <=, 3 ==, 4 !=, 5 >=, 6 > */
+  ATOMIC_ADD64 = 47,
+};
+
+/* A packet out of the ring, and what it did wrong. */
+typedef struct packet {
+  uint32_t dw[MAX_DWORDS];
+  bool wide_counts;
+  uint64_t bad_address;
+  bool read_only;
+} packet_t;
+
+typedef enum { DONE, WAIT, FAULT } outcome_t;
+
+static uint64_t address_at(const packet_t *packet, unsigned dw)
+{
+  return packet->dw[dw] | (uint64_t)packet->dw[dw + 1] << 32;
+}
+
+static bool accessible(packet_t *packet, uint64_t address, uint64_t size, bool write)
+{
+  if (softgpu_memory_covers(address, size, write))
+    return true;
+  packet->bad_address = address;
+  packet->read_only = write && softgpu_memory_covers(address, size, false);
+  return false;
+}
+
+/* For a word that other agents use at the same time. */
+static bool word_accessible(packet_t *packet, uint64_t address, uint64_t size, bool write)
+{
+  packet->bad_address = address;
+  return address % size == 0 && accessible(packet, address, size, write);
+}
+
+static void copied(uint64_t bytes)
+{
+  softgpu_total_add(&softgpu_totals.copies, 1);
+  softgpu_total_add(&softgpu_totals.copied_bytes, bytes);
+}
+
+static outcome_t copy_linear(packet_t *packet)
+{
+  uint64_t bytes = (packet->dw[1] & 0x3fffff) + (packet->wide_counts ? 1u : 0u);
+  uint64_t from = address_at(packet, 3), to = address_at(packet, 5);
+  if (!accessible(packet, from, bytes, false) || !accessible(packet, to, bytes, true))
+    return FAULT;
+  memmove((void *)to, (const void *)from, bytes);
+  copied(bytes);
+  return DONE;
+}
+
+/* One side of a rectangle copy; everything in elements. */
+typedef struct surface {
+  uint64_t base;
+  uint64_t x, y, z, pitch, slice;
+} surface_t;
+
+static surface_t surface_at(const packet_t *packet, unsigned dw)
+{
+  return (surface_t){
+      .base = address_at(packet, dw),
+      .x = packet->dw[dw + 2] & 0x3fff,
+      .y = (packet->dw[dw + 2] >> 16) & 0x3fff,
+      .z = packet->dw[dw + 3] & 0x7ff,
+      .pitch = (packet->dw[dw + 3] >> 13) + 1,
+      .slice = (uint64_t)(packet->dw[dw + 4] & 0xfffffff) + 1,
+  };
+}
+
+static uint64_t surface_row(const surface_t *surface, uint64_t row, uint64_t layer, unsigned shift)
+{
+  uint64_t element =
+      surface->x + (surface->y + row) * surface->pitch + (surface->z + layer) * surface->slice;
+  return surface->base + (element << shift);
+}
+
+static outcome_t copy_rect(packet_t *packet)
+{
+  unsigned shift = packet->dw[0] >> 29; /* log2 of the element's bytes */
+  surface_t from = surface_at(packet, 1), to = surface_at(packet, 6);
+  uint64_t width = ((packet->dw[11] & 0x3fff) + 1ull) << shift;
+  uint64_t rows = ((packet->dw[11] >> 16) & 0x3fff) + 1;
+  uint64_t layers = (packet->dw[12] & 0x7ff) + 1;
+  for (uint64_t layer = 0; layer < layers; layer++) {
+    for (uint64_t row = 0; row < rows; row++) {
+      uint64_t source = surface_row(&from, row, layer, shift);
+      uint64_t target = surface_row(&to, row, layer, shift);
+      if (!accessible(packet, source, width, false) || !accessible(packet, target, width, true))
+        return FAULT;
+      memmove((void *)target, (const void *)source, width);
+    }
+  }
+  copied(width * rows * layers);
+  return DONE;
+}
+
+static outcome_t copy(packet_t *packet)
+{
+  return ((packet->dw[0] >> 8) & 0xff) == 4 ? copy_rect(packet) : copy_linear(packet);
+}
+
+static outcome_t constant_fill(packet_t *packet)
+{
+  uint64_t to = address_at(packet, 1);
+  uint64_t bytes = (packet->dw[4] & 0x3fffff) + (packet->wide_counts ? 4u : 0u);
+  bytes &= ~3ull; /* counted in bytes, filled in dwords */
+  if (!accessible(packet, to, bytes, true))
+    return FAULT;
+  for (uint64_t at = 0; at < bytes; at += sizeof(uint32_t))
+    memcpy((char *)to + at, &packet->dw[3], sizeof(uint32_t));
+  copied(bytes);
+  return DONE;
+}
+
+static outcome_t fence(packet_t *packet)
+{
+  uint64_t address = address_at(packet, 1);
+  if (!word_accessible(packet, address, sizeof(uint32_t), true))
+    return FAULT;
+  __atomic_store_n((uint32_t *)address, packet->dw[3], __ATOMIC_SEQ_CST);
+  softgpu_queues_kick();
+  return DONE;
+}
+
+static outcome_t trap(packet_t *packet)
+{
+  softgpu_event_raise(packet->dw[1] & 0xfffffff);
+  return DONE;
+}
+
+static bool poll_holds(unsigned function, uint32_t value, uint32_t reference)
+{
+  switch (function) {
+  case 0:
+    return true;
+  case 1:
+    return value < reference;
+  case 2:
+    return value <= reference;
+  case POLL_EQUAL:
+    return value == reference;
+  case 4:
+    return value != reference;
+  case 5:
+    return value >= reference;
+  default:
+    return value > reference;
+  }
+}
+
+static outcome_t poll_memory(packet_t *packet)
+{
+  uint64_t address = address_at(packet, 1);
+  if (packet->dw[0] >> 31 == 0)
+    return DONE; /* polls a register, which flushes the HDP cache: there is none */
+  if (!word_accessible(packet, address, sizeof(uint32_t), false))
+    return FAULT;
+  uint32_t value = __atomic_load_n((const uint32_t *)address, __ATOMIC_ACQUIRE);
+  unsigned function = (packet->dw[0] >> 28) & 7;
+  return poll_holds(function, value & packet->dw[4], packet->dw[3]) ? DONE : WAIT;
+}
+
+static outcome_t atomic(packet_t *packet)
+{
+  uint64_t address = address_at(packet, 1);
+  if (packet->dw[0] >> 25 != ATOMIC_ADD64 ||
+      !word_accessible(packet, address, sizeof(uint64_t), true))
+    return FAULT;
+  __atomic_fetch_add((uint64_t *)address, address_at(packet, 3), __ATOMIC_SEQ_CST);
+  softgpu_queues_kick();
+  return DONE;
+}
+
+static outcome_t timestamp(packet_t *packet)
+{
+  uint64_t address = address_at(packet, 1);
+  if (!word_accessible(packet, address, sizeof(uint64_t), true))
+    return FAULT;
+  __atomic_store_n((uint64_t *)address, softgpu_clock_ticks(), __ATOMIC_RELEASE);
+  return DONE;
+}
+
+static outcome_t nothing(packet_t *packet)
+{
+  (void)packet;
+  return DONE;
+}
+
+/* By operation, dw0[7:0]. A copy of a rectangle is longer than a linear one. */
+static const struct {
+  uint8_t dwords;
+  outcome_t (*run)(packet_t *packet);
+} operations[] = {
+    [0] = {1, nothing},        /* NOP */
+    [1] = {7, copy},           /* COPY */
+    [5] = {4, fence},          /* FENCE */
+    [6] = {2, trap},           /* TRAP */
+    [8] = {6, poll_memory},    /* POLL_REGMEM */
+    [10] = {8, atomic},        /* ATOMIC */
+    [11] = {5, constant_fill}, /* CONST_FILL */
+    [13] = {3, timestamp},     /* TIMESTAMP */
+    [17] = {5, nothing},       /* GCR: cache control */
+};
+
+/* The packet's length in dwords; 0 when the operation is unknown. */
+static unsigned packet_dwords(uint32_t dw0)
+{
+  unsigned operation = dw0 & 0xff;
+  if (operation >= sizeof(operations) / sizeof(operations[0]))
+    return 0;
+  if (operation == 1 && ((dw0 >> 8) & 0xff) == 4)
+    return MAX_DWORDS;
+  return operations[operation].dwords;
+}
+
+static uint32_t ring_dword(const softgpu_queue_t *queue, uint64_t offset)
+{
+  uint32_t dw;
+  memcpy(&dw, queue->setup.ring + offset % queue->setup.ring_bytes, sizeof(dw));
+  return dw;
+}
+
+static softgpu_step_t sdma_fail(softgpu_queue_t *queue, const packet_t *packet)
+{
+  atomic_store(&queue->failed, true);
+  softgpu_total_add(&softgpu_totals.queue_errors, 1);
+  /* A copy engine has no queue error; its faults are the memory faults of the whole device. */
+  softgpu_event_memory_fault(queue->setup.node, packet->bad_address, packet->read_only);
+  return SOFTGPU_STEP_STOPPED;
+}
+
+softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue)
+{
+  uint64_t end = atomic_load_explicit(queue->setup.write_index, memory_order_acquire);
+  if (queue->next >= end)
+    return SOFTGPU_STEP_IDLE;
+  packet_t packet = {.dw = {ring_dword(queue, queue->next)},
+                     .wide_counts = queue->setup.wide_counts};
+  unsigned dwords = packet_dwords(packet.dw[0]);
+  uint64_t bytes = dwords * sizeof(uint32_t);
+  if (dwords == 0 || bytes > end - queue->next)
+    return sdma_fail(queue, &packet);
+  for (unsigned i = 1; i < dwords; i++)
+    packet.dw[i] = ring_dword(queue, queue->next + i * sizeof(uint32_t));
+
+  unsigned token = softgpu_retire_enter();
+  outcome_t outcome = operations[packet.dw[0] & 0xff].run(&packet);
+  softgpu_retire_leave(token);
+  if (outcome == WAIT)
+    return SOFTGPU_STEP_WAITING;
+  if (outcome == FAULT)
+    return sdma_fail(queue, &packet);
+  queue->next += bytes;
+  atomic_store_explicit(queue->setup.read_index, queue->next, memory_order_release);
+  return SOFTGPU_STEP_DONE;
+}

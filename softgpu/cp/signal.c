@@ -1,0 +1,64 @@
+#include "softgpu/cp/signal.h"
+
+#include <hsa/amd_hsa_signal.h>
+#include <stddef.h>
+
+#include "softgpu/cp/processor.h"
+#include "softgpu/memory.h"
+#include "softgpu/thunk/event.h"
+
+static amd_signal_t *signal_of(uint64_t handle)
+{
+  return (amd_signal_t *)(uintptr_t)handle;
+}
+
+/* An event and the mailbox its number goes to, read while the signal is still there. */
+typedef struct interrupt {
+  uint64_t mailbox;
+  uint32_t event_id;
+} interrupt_t;
+
+static interrupt_t interrupt_of(const amd_signal_t *signal)
+{
+  return (interrupt_t){.mailbox = signal->event_mailbox_ptr, .event_id = signal->event_id};
+}
+
+static void interrupt_raise(interrupt_t interrupt)
+{
+  if (interrupt.mailbox != 0 && interrupt.mailbox % sizeof(uint64_t) == 0 &&
+      softgpu_memory_covers(interrupt.mailbox, sizeof(uint64_t), true)) {
+    __atomic_store_n((uint64_t *)interrupt.mailbox, interrupt.event_id, __ATOMIC_RELEASE);
+    softgpu_event_raise(interrupt.event_id);
+  }
+  softgpu_queues_kick();
+}
+
+bool softgpu_signal_valid(uint64_t handle)
+{
+  return handle % AMD_SIGNAL_ALIGN_BYTES == 0 &&
+         softgpu_memory_covers(handle, sizeof(amd_signal_t), true) &&
+         signal_of(handle)->kind == AMD_SIGNAL_KIND_USER;
+}
+
+int64_t softgpu_signal_load(uint64_t handle)
+{
+  return __atomic_load_n(&signal_of(handle)->value, __ATOMIC_ACQUIRE);
+}
+
+void softgpu_signal_complete(uint64_t handle, uint64_t start, uint64_t end)
+{
+  amd_signal_t *signal = signal_of(handle);
+  signal->start_ts = start;
+  signal->end_ts = end;
+  interrupt_t interrupt = interrupt_of(signal);
+  __atomic_fetch_sub(&signal->value, 1, __ATOMIC_SEQ_CST);
+  interrupt_raise(interrupt);
+}
+
+void softgpu_signal_store(uint64_t handle, int64_t value)
+{
+  amd_signal_t *signal = signal_of(handle);
+  interrupt_t interrupt = interrupt_of(signal);
+  __atomic_store_n(&signal->value, value, __ATOMIC_SEQ_CST);
+  interrupt_raise(interrupt);
+}

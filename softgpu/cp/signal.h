@@ -1,0 +1,20 @@
+/* The runtime's signals, as the device sees them. */
+#ifndef SOFTGPU_CP_SIGNAL_H
+#define SOFTGPU_CP_SIGNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether a handle from a packet is a signal the device can reach. */
+bool softgpu_signal_valid(uint64_t handle);
+
+int64_t softgpu_signal_load(uint64_t handle);
+
+/* Stores times, subtracts 1 and wakes whoever waits. The host may free the signal at any moment
+ * after the subtraction, so nothing of it is read afterwards. Times are ticks. */
+void softgpu_signal_complete(uint64_t handle, uint64_t start, uint64_t end);
+
+/* Stores a value and wakes whoever waits. */
+void softgpu_signal_store(uint64_t handle, int64_t value);
+
+#endif

@@ -1,0 +1,42 @@
+#include "softgpu/cp/thread.h"
+
+#include <signal.h>
+#include <time.h>
+
+bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *argument)
+{
+  sigset_t all, before;
+  sigfillset(&all);
+  /* Faults of the thread itself must stay what they are. */
+  sigdelset(&all, SIGSEGV);
+  sigdelset(&all, SIGBUS);
+  sigdelset(&all, SIGFPE);
+  sigdelset(&all, SIGILL);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int status = pthread_create(thread, NULL, run, argument);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (status == 0)
+    pthread_setname_np(*thread, name);
+  return status == 0;
+}
+
+bool softgpu_condition_init(pthread_cond_t *condition)
+{
+  pthread_condattr_t attributes;
+  if (pthread_condattr_init(&attributes) != 0)
+    return false;
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  int status = pthread_cond_init(condition, &attributes);
+  pthread_condattr_destroy(&attributes);
+  return status == 0;
+}
+
+void softgpu_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, long ns)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += ns % 1000000000;
+  until.tv_sec += ns / 1000000000 + until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  pthread_cond_timedwait(condition, mutex, &until);
+}

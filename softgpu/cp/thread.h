@@ -1,0 +1,17 @@
+/* Threads of the device. */
+#ifndef SOFTGPU_CP_THREAD_H
+#define SOFTGPU_CP_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* Starts a thread that takes none of the program's signals. */
+bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
+                          void *argument);
+
+/* A condition variable whose timeouts are on CLOCK_MONOTONIC. */
+bool softgpu_condition_init(pthread_cond_t *condition);
+/* Waits at most `ns`; the mutex is held on return. */
+void softgpu_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, long ns);
+
+#endif

@@ -1,0 +1,353 @@
+/* Memory of the device: host pages, counted against a GPU's memory where they stand for it. */
+#include "softgpu/thunk/allocate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "softgpu/memory.h"
+#include "softgpu/thunk/retire.h"
+
+enum { LARGE_PAGE = 2 << 20 };
+
+/* Scratch pools are address space only; the parts a queue uses are allocations of their own, with
+ * `pool` set. */
+typedef struct record {
+  uint64_t base, size;
+  uint32_t node;
+  HsaMemFlags flags;
+  bool counted; /* against the node's VRAM */
+  bool pool;    /* a scratch reservation */
+  bool part;    /* a mapped part of one */
+  void *user_data;
+  uint32_t mapped_count;
+  uint32_t mapped[SOFTGPU_MAX_NODES];
+} record_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static record_t **records; /* ascending by base; parts follow their pool */
+static size_t record_count, record_capacity;
+static uint64_t vram_used[SOFTGPU_MAX_NODES];
+
+bool softgpu_pages_map(uint64_t *address, uint64_t size, bool fixed)
+{
+  uint64_t slack = size >= LARGE_PAGE && !fixed ? LARGE_PAGE : 0;
+  uint64_t total;
+  if (size == 0 || __builtin_add_overflow(size, slack, &total))
+    return false;
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MAP_FIXED_NOREPLACE : 0);
+  void *memory = mmap(fixed ? (void *)*address : NULL, total, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (memory == MAP_FAILED)
+    return false;
+  uint64_t base = (uint64_t)memory;
+  if (slack > 0) {
+    uint64_t aligned = (base + LARGE_PAGE - 1) & ~(uint64_t)(LARGE_PAGE - 1);
+    if (aligned > base)
+      munmap((void *)base, aligned - base);
+    if (base + total > aligned + size)
+      munmap((void *)(aligned + size), base + total - (aligned + size));
+    base = aligned;
+  }
+  *address = base;
+  return true;
+}
+
+/* Index of the first record that starts above `address`. */
+static size_t record_above(uint64_t address)
+{
+  size_t low = 0, high = record_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (records[middle]->base <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The innermost record that contains an address: a scratch part rather than its pool. */
+static record_t *record_find(uint64_t address)
+{
+  size_t at = record_above(address);
+  while (at > 0) {
+    record_t *record = records[--at];
+    if (address - record->base < record->size)
+      return record;
+    if (!record->part)
+      return NULL;
+  }
+  return NULL;
+}
+
+/* The allocation or pool that contains an address. */
+static record_t *record_owner(uint64_t address)
+{
+  size_t at = record_above(address);
+  while (at > 0 && records[at - 1]->part)
+    at--;
+  return at > 0 && address - records[at - 1]->base < records[at - 1]->size ? records[at - 1] : NULL;
+}
+
+static bool record_insert(record_t *record)
+{
+  if (record_count == record_capacity) {
+    size_t capacity = record_capacity == 0 ? 64 : record_capacity * 2;
+    record_t **grown = realloc(records, capacity * sizeof(*records));
+    if (!grown)
+      return false;
+    records = grown;
+    record_capacity = capacity;
+  }
+  size_t at = record_above(record->base);
+  memmove(&records[at + 1], &records[at], (record_count - at) * sizeof(*records));
+  records[at] = record;
+  record_count++;
+  return true;
+}
+
+static void record_remove(record_t *record)
+{
+  size_t at = 0;
+  while (records[at] != record)
+    at++;
+  memmove(&records[at], &records[at + 1], (record_count - at - 1) * sizeof(*records));
+  record_count--;
+}
+
+static bool vram_take(uint32_t node, uint64_t size)
+{
+  if (size > softgpu_vram_bytes() - vram_used[node])
+    return false;
+  vram_used[node] += size;
+  return true;
+}
+
+/* Makes `record` known: counted, listed, and live for kernels unless it is a mere reservation. */
+static bool record_publish(record_t *record)
+{
+  if (record->counted && !vram_take(record->node, record->size))
+    return false;
+  if (record_insert(record)) {
+    softgpu_allocation_t live = {
+        .base = record->base,
+        .size = record->size,
+        .flags = (record->flags.ui32.ReadOnly ? 0 : SOFTGPU_MEMORY_WRITE) |
+                 (record->flags.ui32.ExecuteAccess ? SOFTGPU_MEMORY_EXECUTE : 0) |
+                 (record->counted ? SOFTGPU_MEMORY_VRAM : 0) |
+                 (record->part ? SOFTGPU_MEMORY_SCRATCH : 0),
+        .node = record->node,
+    };
+    if (record->pool || softgpu_memory_add(&live))
+      return true;
+    record_remove(record);
+  }
+  if (record->counted)
+    vram_used[record->node] -= record->size;
+  return false;
+}
+
+/* Kernels lose the memory first, then the pages go. */
+static void record_release(record_t *record)
+{
+  if (!record->pool)
+    softgpu_memory_remove(record->base);
+  record_remove(record);
+  if (record->counted)
+    vram_used[record->node] -= record->size;
+  if (record->part)
+    madvise((void *)record->base, record->size, MADV_DONTNEED);
+  else
+    softgpu_retire_unmap((void *)record->base, record->size);
+  free(record);
+}
+
+void softgpu_allocations_close(void)
+{
+  pthread_mutex_lock(&lock);
+  while (record_count > 0)
+    record_release(records[record_count - 1]);
+  free(records);
+  records = NULL;
+  record_capacity = 0;
+  pthread_mutex_unlock(&lock);
+}
+
+bool softgpu_allocation_covers(uint64_t address, uint64_t size)
+{
+  pthread_mutex_lock(&lock);
+  record_t *record = record_find(address);
+  bool covered = record && size <= record->size - (address - record->base);
+  pthread_mutex_unlock(&lock);
+  return covered;
+}
+
+HSAKMT_STATUS hsaKmtAllocMemory(HSAuint32 node, HSAuint64 size, HsaMemFlags flags, void **address)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!address || size == 0 || size % SOFTGPU_PAGE != 0)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (node > softgpu_gpu_count())
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  bool fixed = flags.ui32.FixedAddress;
+  if (fixed && (uintptr_t)*address % SOFTGPU_PAGE != 0)
+    return HSAKMT_STATUS_MEMORY_ALIGNMENT;
+  record_t *record = calloc(1, sizeof(*record));
+  if (!record)
+    return HSAKMT_STATUS_NO_MEMORY;
+  *record = (record_t){.base = fixed ? (uintptr_t)*address : 0,
+                       .size = size,
+                       .node = node,
+                       .flags = flags,
+                       .pool = flags.ui32.Scratch,
+                       .counted = node != 0 && !flags.ui32.Scratch};
+  if (!softgpu_pages_map(&record->base, size, fixed)) {
+    free(record);
+    return HSAKMT_STATUS_NO_MEMORY;
+  }
+  pthread_mutex_lock(&lock);
+  bool done = record_publish(record);
+  pthread_mutex_unlock(&lock);
+  if (!done) {
+    munmap((void *)record->base, size);
+    free(record);
+    return HSAKMT_STATUS_NO_MEMORY;
+  }
+  *address = (void *)record->base;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtFreeMemory(void *address, HSAuint64 size)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!address)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  uint64_t base = (uintptr_t)address;
+  pthread_mutex_lock(&lock);
+  record_t *owner = record_owner(base);
+  bool done = owner && owner->base == base && (size == 0 || size == owner->size);
+  if (done) {
+    record_t *last;
+    while ((last = records[record_above(base + owner->size - 1) - 1]) != owner)
+      record_release(last);
+    record_release(owner);
+  }
+  pthread_mutex_unlock(&lock);
+  return done ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_PARAMETER;
+}
+
+/* Turns [address, address + size) of a scratch pool into memory. Caller holds the lock. */
+static HSAKMT_STATUS pool_map(const record_t *pool, uint64_t address, uint64_t size)
+{
+  if (size == 0 || size > pool->size - (address - pool->base))
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  record_t *part = calloc(1, sizeof(*part));
+  if (!part)
+    return HSAKMT_STATUS_NO_MEMORY;
+  *part = (record_t){.base = address,
+                     .size = size,
+                     .node = pool->node,
+                     .flags = pool->flags,
+                     .counted = pool->node != 0,
+                     .part = true,
+                     .mapped_count = 1,
+                     .mapped = {pool->node}};
+  if (record_publish(part))
+    return HSAKMT_STATUS_SUCCESS;
+  free(part);
+  return HSAKMT_STATUS_NO_MEMORY;
+}
+
+static HSAKMT_STATUS memory_map(void *memory, uint64_t size, uint64_t *alternate, uint32_t count,
+                                const uint32_t *nodes)
+{
+  uint64_t address = (uintptr_t)memory;
+  HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
+  pthread_mutex_lock(&lock);
+  record_t *record = record_find(address);
+  if (record && record->pool) {
+    status = pool_map(record, address, size);
+  } else if (record) {
+    record->mapped_count = count;
+    memcpy(record->mapped, nodes, count * sizeof(nodes[0]));
+  }
+  pthread_mutex_unlock(&lock);
+  softgpu_allocation_t live;
+  if (!record && !softgpu_memory_find(address, &live))
+    status = HSAKMT_STATUS_INVALID_PARAMETER;
+  if (alternate && status == HSAKMT_STATUS_SUCCESS)
+    *alternate = address;
+  return status;
+}
+
+HSAKMT_STATUS hsaKmtMapMemoryToGPUNodes(void *address, HSAuint64 size, HSAuint64 *alternate,
+                                        HsaMemMapFlags flags, HSAuint64 count, HSAuint32 *nodes)
+{
+  SOFTGPU_NEED_OPEN();
+  (void)flags;
+  if (!address || !nodes || count == 0 || count > softgpu_gpu_count())
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  for (uint32_t i = 0; i < count; i++) {
+    if (nodes[i] == 0 || nodes[i] > softgpu_gpu_count())
+      return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  }
+  return memory_map(address, size, alternate, (uint32_t)count, nodes);
+}
+
+HSAKMT_STATUS hsaKmtMapMemoryToGPU(void *address, HSAuint64 size, HSAuint64 *alternate)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!address)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  uint32_t nodes[SOFTGPU_MAX_GPUS];
+  for (uint32_t i = 0; i < softgpu_gpu_count(); i++)
+    nodes[i] = i + 1;
+  return memory_map(address, size, alternate, softgpu_gpu_count(), nodes);
+}
+
+HSAKMT_STATUS hsaKmtUnmapMemoryToGPU(void *address)
+{
+  SOFTGPU_NEED_OPEN();
+  pthread_mutex_lock(&lock);
+  record_t *record = record_find((uintptr_t)address);
+  if (record && record->part && record->base == (uintptr_t)address)
+    record_release(record);
+  else if (record)
+    record->mapped_count = 0;
+  pthread_mutex_unlock(&lock);
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+bool softgpu_allocation_describe(uint64_t address, HsaPointerInfo *info)
+{
+  pthread_mutex_lock(&lock);
+  record_t *record = record_find(address);
+  bool found = record && !record->pool && !record->part;
+  if (found) {
+    *info = (HsaPointerInfo){
+        .Type = HSA_POINTER_ALLOCATED,
+        .Node = record->node,
+        .MemFlags = record->flags,
+        .CPUAddress = (void *)record->base,
+        .GPUAddress = record->base,
+        .SizeInBytes = record->size,
+        .NMappedNodes = record->mapped_count,
+        .MappedNodes = record->mapped,
+        .UserData = record->user_data,
+    };
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+bool softgpu_allocation_user_data(uint64_t address, void *user_data)
+{
+  pthread_mutex_lock(&lock);
+  record_t *record = record_find(address);
+  if (record)
+    record->user_data = user_data;
+  pthread_mutex_unlock(&lock);
+  return record != NULL;
+}

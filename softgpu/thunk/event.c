@@ -1,0 +1,298 @@
+/* Events as the kernel driver gives them: raising one wakes every thread that waits for it at that
+ * moment; only when nobody does, it stays signaled. An auto-reset event is cleared by the waiters it
+ * woke, a manual-reset one by hsaKmtResetEvent(). */
+#include "softgpu/thunk/event.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "softgpu/cp/processor.h"
+#include "softgpu/cp/thread.h"
+#include "softgpu/memory.h"
+#include "softgpu/thunk/thunk.h"
+
+enum {
+  EVENT_COUNT = 4096, /* event 0 is "none" */
+  WAIT_INLINE = 64,   /* events one wait handles without allocating */
+};
+static const uint32_t INFINITE_MS = 0xFFFFFFFE; /* and above */
+
+typedef struct slot {
+  HsaEvent *event; /* NULL when free */
+  bool manual_reset, signaled;
+} slot_t;
+
+typedef struct waiter {
+  struct waiter *next;
+  pthread_cond_t wake;
+  const uint32_t *ids;
+  bool *raised; /* one per id; stays true once the event was raised during the wait */
+  uint32_t count;
+} waiter_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static slot_t slots[EVENT_COUNT];
+static uint32_t next_id = 1;
+static uint64_t mailboxes; /* address of one 64-bit word per event, visible to kernels */
+static waiter_t *waiters;
+
+bool softgpu_events_open(void)
+{
+  softgpu_allocation_t page = {.size = EVENT_COUNT * sizeof(uint64_t),
+                               .flags = SOFTGPU_MEMORY_WRITE};
+  if (!softgpu_pages_map(&page.base, page.size, false))
+    return false;
+  if (!softgpu_memory_add(&page)) {
+    munmap((void *)page.base, page.size);
+    return false;
+  }
+  pthread_mutex_lock(&lock);
+  mailboxes = page.base;
+  next_id = 1;
+  pthread_mutex_unlock(&lock);
+  return true;
+}
+
+void softgpu_events_close(void)
+{
+  pthread_mutex_lock(&lock);
+  for (uint32_t id = 1; id < EVENT_COUNT; id++) {
+    free(slots[id].event);
+    slots[id] = (slot_t){0};
+  }
+  softgpu_memory_remove(mailboxes);
+  munmap((void *)mailboxes, EVENT_COUNT * sizeof(uint64_t));
+  mailboxes = 0;
+  pthread_mutex_unlock(&lock);
+}
+
+/* The slot an event of the runtime names, 0 when it names none. Caller holds the lock. */
+static uint32_t event_id(const HsaEvent *event)
+{
+  if (!event || event->EventId == 0 || event->EventId >= EVENT_COUNT)
+    return 0;
+  return slots[event->EventId].event == event ? event->EventId : 0;
+}
+
+/* Caller holds the lock. */
+static void slot_raise(uint32_t id)
+{
+  bool waited_for = false;
+  for (waiter_t *waiter = waiters; waiter; waiter = waiter->next) {
+    for (uint32_t i = 0; i < waiter->count; i++) {
+      if (waiter->ids[i] == id) {
+        waiter->raised[i] = waited_for = true;
+        pthread_cond_signal(&waiter->wake);
+      }
+    }
+  }
+  slots[id].signaled = slots[id].manual_reset || !waited_for;
+}
+
+void softgpu_event_raise(uint32_t id)
+{
+  if (id == 0 || id >= EVENT_COUNT)
+    return;
+  pthread_mutex_lock(&lock);
+  if (slots[id].event)
+    slot_raise(id);
+  pthread_mutex_unlock(&lock);
+}
+
+void softgpu_event_memory_fault(uint32_t node, uint64_t address, bool read_only)
+{
+  pthread_mutex_lock(&lock);
+  for (uint32_t id = 1; id < EVENT_COUNT; id++) {
+    HsaEvent *event = slots[id].event;
+    if (!event || event->EventData.EventType != HSA_EVENTTYPE_MEMORY)
+      continue;
+    HsaMemoryAccessFault *fault = &event->EventData.EventData.MemoryAccessFault;
+    *fault = (HsaMemoryAccessFault){.NodeId = node, .VirtualAddress = address};
+    fault->Failure.NotPresent = !read_only;
+    fault->Failure.ReadOnly = read_only;
+    fault->Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS;
+    slot_raise(id);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *descriptor, bool manual_reset, bool signaled,
+                                HsaEvent **event)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!descriptor || !event)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  HsaEvent *made = calloc(1, sizeof(*made));
+  if (!made)
+    return HSAKMT_STATUS_NO_MEMORY;
+  pthread_mutex_lock(&lock);
+  uint32_t id = 0;
+  for (uint32_t tried = 1; tried < EVENT_COUNT && id == 0; tried++) {
+    if (!slots[next_id].event)
+      id = next_id;
+    next_id = next_id % (EVENT_COUNT - 1) + 1;
+  }
+  if (id != 0) {
+    made->EventId = id;
+    made->EventData.EventType = descriptor->EventType;
+    made->EventData.EventData.SyncVar = descriptor->SyncVar;
+    made->EventData.HWData1 = id;
+    made->EventData.HWData2 = mailboxes + id * sizeof(uint64_t);
+    made->EventData.HWData3 = id;
+    slots[id] = (slot_t){.event = made, .manual_reset = manual_reset, .signaled = signaled};
+  }
+  pthread_mutex_unlock(&lock);
+  if (id == 0) {
+    free(made);
+    return HSAKMT_STATUS_OUT_OF_RESOURCES;
+  }
+  *event = made;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtDestroyEvent(HsaEvent *event)
+{
+  SOFTGPU_NEED_OPEN();
+  pthread_mutex_lock(&lock);
+  uint32_t id = event_id(event);
+  if (id != 0) {
+    slot_raise(id); /* nobody may wait for ever for what is gone */
+    slots[id] = (slot_t){0};
+    free(event);
+  }
+  pthread_mutex_unlock(&lock);
+  return id != 0 ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
+}
+
+HSAKMT_STATUS hsaKmtSetEvent(HsaEvent *event)
+{
+  SOFTGPU_NEED_OPEN();
+  pthread_mutex_lock(&lock);
+  uint32_t id = event_id(event);
+  if (id != 0)
+    slot_raise(id);
+  pthread_mutex_unlock(&lock);
+  if (id == 0)
+    return HSAKMT_STATUS_INVALID_HANDLE;
+  /* The runtime raises a signal's event when it has changed the value a barrier may wait for. */
+  softgpu_queues_kick();
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtResetEvent(HsaEvent *event)
+{
+  SOFTGPU_NEED_OPEN();
+  pthread_mutex_lock(&lock);
+  uint32_t id = event_id(event);
+  if (id != 0)
+    slots[id].signaled = false;
+  pthread_mutex_unlock(&lock);
+  return id != 0 ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
+}
+
+/* As the original: events have no state to ask for. */
+HSAKMT_STATUS hsaKmtQueryEventState(HsaEvent *event)
+{
+  SOFTGPU_NEED_OPEN();
+  return event ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
+}
+
+static bool wait_satisfied(const waiter_t *waiter, bool all)
+{
+  uint32_t raised = 0;
+  for (uint32_t i = 0; i < waiter->count; i++)
+    raised += waiter->raised[i];
+  return all ? raised == waiter->count : raised > 0;
+}
+
+/* Takes what is signaled already. Caller holds the lock. */
+static void wait_collect(waiter_t *waiter)
+{
+  for (uint32_t i = 0; i < waiter->count; i++) {
+    slot_t *slot = &slots[waiter->ids[i]];
+    waiter->raised[i] = slot->signaled;
+    if (!slot->manual_reset)
+      slot->signaled = false;
+  }
+}
+
+/* Blocks until the wait is satisfied or `milliseconds` are over. Caller holds the lock. */
+static bool wait_block(waiter_t *waiter, bool all, uint32_t milliseconds)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += milliseconds / 1000;
+  until.tv_nsec += (long)(milliseconds % 1000) * 1000000;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_sec++;
+    until.tv_nsec -= 1000000000;
+  }
+  if (!softgpu_condition_init(&waiter->wake))
+    return false;
+  waiter->next = waiters;
+  waiters = waiter;
+  int status = 0;
+  while (status == 0 && !wait_satisfied(waiter, all)) {
+    if (milliseconds >= INFINITE_MS)
+      status = pthread_cond_wait(&waiter->wake, &lock);
+    else
+      status = pthread_cond_timedwait(&waiter->wake, &lock, &until);
+  }
+  waiter_t **link = &waiters;
+  while (*link != waiter)
+    link = &(*link)->next;
+  *link = waiter->next;
+  pthread_cond_destroy(&waiter->wake);
+  return wait_satisfied(waiter, all);
+}
+
+static HSAKMT_STATUS events_wait(HsaEvent **events, waiter_t *waiter, uint32_t *ids, bool all,
+                                 uint32_t milliseconds)
+{
+  pthread_mutex_lock(&lock);
+  HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
+  for (uint32_t i = 0; i < waiter->count && status == HSAKMT_STATUS_SUCCESS; i++) {
+    ids[i] = event_id(events[i]);
+    if (ids[i] == 0)
+      status = HSAKMT_STATUS_INVALID_HANDLE;
+  }
+  if (status == HSAKMT_STATUS_SUCCESS) {
+    wait_collect(waiter);
+    if (!wait_satisfied(waiter, all) &&
+        (milliseconds == 0 || !wait_block(waiter, all, milliseconds)))
+      status = HSAKMT_STATUS_WAIT_TIMEOUT;
+  }
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+HSAKMT_STATUS hsaKmtWaitOnMultipleEvents(HsaEvent *events[], HSAuint32 count, bool all,
+                                         HSAuint32 milliseconds)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!events || count == 0 || count > EVENT_COUNT)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  uint32_t inline_ids[WAIT_INLINE];
+  bool inline_raised[WAIT_INLINE];
+  uint32_t *ids = inline_ids;
+  bool *raised = inline_raised;
+  void *memory = NULL;
+  if (count > WAIT_INLINE) {
+    memory = malloc(count * (sizeof(*ids) + sizeof(*raised)));
+    if (!memory)
+      return HSAKMT_STATUS_NO_MEMORY;
+    ids = memory;
+    raised = (bool *)(ids + count);
+  }
+  waiter_t waiter = {.ids = ids, .raised = raised, .count = count};
+  HSAKMT_STATUS status = events_wait(events, &waiter, ids, all, milliseconds);
+  free(memory);
+  return status;
+}
+
+HSAKMT_STATUS hsaKmtWaitOnEvent(HsaEvent *event, HSAuint32 milliseconds)
+{
+  return hsaKmtWaitOnMultipleEvents(&event, 1, true, milliseconds);
+}

@@ -1,0 +1,120 @@
+/* Opening and closing the device, and what a forked child sees of it. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "softgpu/cp/processor.h"
+#include "softgpu/thunk/event.h"
+#include "softgpu/thunk/retire.h"
+#include "softgpu/thunk/thunk.h"
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t open_count;
+static _Atomic bool forked; /* in a child of a process that had the device open */
+
+static void child_after_fork(void)
+{
+  /* Locks may be held by threads that do not exist here, so nothing is cleaned up or joined. */
+  if (atomic_load(&open_count) > 0)
+    atomic_store(&forked, true);
+}
+
+static void fork_watch(void)
+{
+  pthread_atfork(NULL, NULL, child_after_fork);
+}
+
+bool softgpu_forked(void)
+{
+  return atomic_load_explicit(&forked, memory_order_relaxed);
+}
+
+bool softgpu_opened(void)
+{
+  return atomic_load_explicit(&open_count, memory_order_relaxed) > 0 && !softgpu_forked();
+}
+
+uint64_t softgpu_clock_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t softgpu_clock_ticks(void)
+{
+  return softgpu_clock_ns() / 10;
+}
+
+HSAKMT_STATUS hsaKmtOpenKFD(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (atomic_load(&forked))
+    return HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED;
+  pthread_once(&once, fork_watch);
+  HSAKMT_STATUS status = HSAKMT_STATUS_KERNEL_ALREADY_OPENED;
+  pthread_mutex_lock(&open_lock);
+  if (atomic_load(&open_count) == 0) {
+    softgpu_topology_open();
+    status = softgpu_events_open() ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NO_MEMORY;
+  }
+  if (status != HSAKMT_STATUS_NO_MEMORY)
+    atomic_fetch_add(&open_count, 1);
+  pthread_mutex_unlock(&open_lock);
+  return status;
+}
+
+HSAKMT_STATUS hsaKmtCloseKFD(void)
+{
+  SOFTGPU_NEED_OPEN();
+  pthread_mutex_lock(&open_lock);
+  if (atomic_load(&open_count) == 1) {
+    /* Queues first: their threads use all the rest. */
+    softgpu_queues_close();
+    softgpu_events_close();
+    softgpu_registrations_close();
+    softgpu_allocations_close();
+  }
+  if (atomic_load(&open_count) > 0)
+    atomic_fetch_sub(&open_count, 1);
+  pthread_mutex_unlock(&open_lock);
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtGetVersion(HsaVersionInfo *info)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!info)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  *info = (HsaVersionInfo){.KernelInterfaceMajorVersion = 1, .KernelInterfaceMinorVersion = 8};
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtGetClockCounters(HSAuint32 node, HsaClockCounters *counters)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!counters)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (node > softgpu_gpu_count())
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  struct timespec cpu;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &cpu);
+  /* One reading for both, so that the runtime's translation of GPU time is exact. */
+  uint64_t now = softgpu_clock_ns();
+  *counters = (HsaClockCounters){
+      .GPUClockCounter = now / 10,
+      .CPUClockCounter = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec,
+      .SystemClockCounter = now,
+      .SystemClockFrequencyHz = 1000000000,
+  };
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtGetXNACKMode(HSAint32 *enable)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!enable)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  *enable = 0;
+  return HSAKMT_STATUS_SUCCESS;
+}

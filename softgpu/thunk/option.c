@@ -1,0 +1,137 @@
+/* Options by name, from calls and from the environment. */
+#include "softgpu/thunk/option.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softgpu/cp/doorbell.h"
+#include "softgpu/exports.h"
+#include "softgpu/thunk/chip_table.h"
+#include "softgpu/thunk/thunk.h"
+
+typedef enum { ANY_TIME, WHILE_CLOSED, BEFORE_QUEUES } settable_t;
+
+static const struct {
+  const char *name;
+  uint64_t minimum, maximum;
+  settable_t settable;
+} options[SOFTGPU_OPTION_COUNT] = {
+    [SOFTGPU_OPTION_CHIP] = {"chip", 0x803, 0x1100, WHILE_CLOSED},
+    [SOFTGPU_OPTION_GPUS] = {"gpus", 0, SOFTGPU_MAX_GPUS, WHILE_CLOSED},
+    [SOFTGPU_OPTION_VRAM_MIB] = {"vram_mib", 8, 1 << 20, WHILE_CLOSED},
+    [SOFTGPU_OPTION_TIMEOUT_MS] = {"timeout_ms", 0, UINT32_MAX, ANY_TIME},
+    [SOFTGPU_OPTION_SPIN] = {"spin", 0, 1000000000, ANY_TIME},
+    [SOFTGPU_OPTION_USERFAULTFD] = {"userfaultfd", 0, 1, BEFORE_QUEUES},
+};
+
+static _Atomic uint64_t values[SOFTGPU_OPTION_COUNT] = {
+    [SOFTGPU_OPTION_CHIP] = 0x90a,    [SOFTGPU_OPTION_GPUS] = 1,
+    [SOFTGPU_OPTION_VRAM_MIB] = 8192, [SOFTGPU_OPTION_TIMEOUT_MS] = 120000,
+    [SOFTGPU_OPTION_SPIN] = 2000,     [SOFTGPU_OPTION_USERFAULTFD] = 1,
+};
+
+static char messages[1024]; /* written by the constructor only */
+
+uint64_t softgpu_option(softgpu_option_t option)
+{
+  return atomic_load_explicit(&values[option], memory_order_relaxed);
+}
+
+static int option_find(const char *name)
+{
+  for (int i = 0; name && i < SOFTGPU_OPTION_COUNT; i++) {
+    if (strcmp(options[i].name, name) == 0)
+      return i;
+  }
+  return -1;
+}
+
+static bool option_fixed(int option)
+{
+  switch (options[option].settable) {
+  case WHILE_CLOSED:
+    return softgpu_opened();
+  case BEFORE_QUEUES:
+    return softgpu_doorbells_open();
+  default:
+    return false;
+  }
+}
+
+SOFTGPU_EXPORT bool softgpu_option_set(const char *name, uint64_t value)
+{
+  int option = option_find(name);
+  if (option < 0 || value < options[option].minimum || value > options[option].maximum)
+    return false;
+  if (option == SOFTGPU_OPTION_CHIP && !softgpu_chip_find(value))
+    return false;
+  if (option_fixed(option))
+    return false;
+  atomic_store_explicit(&values[option], value, memory_order_relaxed);
+  return true;
+}
+
+SOFTGPU_EXPORT bool softgpu_option_set_text(const char *name, const char *text)
+{
+  if (!text)
+    return false;
+  int base = 10;
+  if (strncmp(text, "gfx", 3) == 0 || strncmp(text, "0x", 2) == 0) {
+    base = 16;
+    text += text[0] == 'g' ? 3 : 2;
+  }
+  /* strtoull() takes blanks and signs; a number here starts with a digit. */
+  if (!isxdigit((unsigned char)text[0]))
+    return false;
+  char *end;
+  errno = 0;
+  unsigned long long value = strtoull(text, &end, base);
+  return errno == 0 && end != text && *end == '\0' && softgpu_option_set(name, value);
+}
+
+SOFTGPU_EXPORT bool softgpu_option_get(const char *name, uint64_t *value)
+{
+  int option = option_find(name);
+  if (option < 0 || !value)
+    return false;
+  *value = softgpu_option((softgpu_option_t)option);
+  return true;
+}
+
+SOFTGPU_EXPORT size_t softgpu_option_messages(char *text, size_t size)
+{
+  if (text && size > 0)
+    snprintf(text, size, "%s", messages);
+  return strlen(messages);
+}
+
+static void option_from_environment(int option)
+{
+  char variable[64] = "SOFTGPU_";
+  size_t at = strlen(variable);
+  for (const char *c = options[option].name; *c; c++)
+    variable[at++] = (char)toupper((unsigned char)*c);
+  const char *text = getenv(variable);
+  if (!text || softgpu_option_set_text(options[option].name, text))
+    return;
+  size_t used = strlen(messages);
+  snprintf(messages + used, sizeof(messages) - used,
+           "%s=%.32s is ignored: %s takes %llu to %llu%s; using %llu\n", variable, text,
+           options[option].name, (unsigned long long)options[option].minimum,
+           (unsigned long long)options[option].maximum,
+           option == SOFTGPU_OPTION_CHIP ? ", one of the known chips" : "",
+           (unsigned long long)softgpu_option((softgpu_option_t)option));
+}
+
+__attribute__((constructor)) static void options_load(void)
+{
+  for (int i = 0; i < SOFTGPU_OPTION_COUNT; i++)
+    option_from_environment(i);
+  /* See softgpu.h. The runtime reads its environment in hsa_init(), which comes later. */
+  setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
+}

@@ -1,0 +1,71 @@
+/* Queues as the runtime asks for them. */
+#include "softgpu/cp/doorbell.h"
+#include "softgpu/cp/processor.h"
+#include "softgpu/thunk/thunk.h"
+
+static bool queue_ring_valid(const void *ring, uint64_t bytes)
+{
+  return ring && bytes >= 64 && (bytes & (bytes - 1)) == 0;
+}
+
+HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
+                                HSA_QUEUE_PRIORITY priority, void *ring, HSAuint64 bytes,
+                                HsaEvent *event, HsaQueueResource *resource)
+{
+  SOFTGPU_NEED_OPEN();
+  (void)priority;
+  (void)event;
+  if (!resource || !queue_ring_valid(ring, bytes))
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (node == 0 || node > softgpu_gpu_count())
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  softgpu_queue_setup_t setup = {
+      .chip = softgpu_chip(), .wide_counts = true, .node = node, .ring = ring, .ring_bytes = bytes};
+  switch (type) {
+  case HSA_QUEUE_COMPUTE_AQL:
+    if (!resource->Queue_read_ptr_aql || !resource->Queue_write_ptr_aql)
+      return HSAKMT_STATUS_INVALID_PARAMETER;
+    setup.step = softgpu_aql_step;
+    setup.thread_name = "softgpu-aql";
+    setup.read_index = (_Atomic uint64_t *)resource->Queue_read_ptr_aql;
+    setup.write_index = (_Atomic uint64_t *)resource->Queue_write_ptr_aql;
+    break;
+  case HSA_QUEUE_SDMA:
+  case HSA_QUEUE_SDMA_XGMI:
+    setup.step = softgpu_sdma_step;
+    setup.thread_name = "softgpu-sdma";
+    break;
+  default:
+    return HSAKMT_STATUS_NOT_SUPPORTED;
+  }
+  softgpu_queue_t *queue = softgpu_queue_start(&setup);
+  if (!queue)
+    return HSAKMT_STATUS_NO_MEMORY;
+  if (percentage == 0)
+    softgpu_queue_suspend(queue->id, true);
+  resource->QueueId = queue->id;
+  resource->QueueDoorBell = (uintptr_t)softgpu_doorbell(queue->doorbell);
+  resource->QueueRptrValue = (uintptr_t)queue->setup.read_index;
+  resource->QueueWptrValue = (uintptr_t)queue->setup.write_index;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY priority,
+                                void *ring, HSAuint64 bytes, HsaEvent *event)
+{
+  SOFTGPU_NEED_OPEN();
+  (void)priority;
+  (void)ring;
+  (void)bytes;
+  (void)event;
+  if (percentage > 100)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  return softgpu_queue_suspend(id, percentage == 0) ? HSAKMT_STATUS_SUCCESS
+                                                    : HSAKMT_STATUS_INVALID_HANDLE;
+}
+
+HSAKMT_STATUS hsaKmtDestroyQueue(HSA_QUEUEID id)
+{
+  SOFTGPU_NEED_OPEN();
+  return softgpu_queue_destroy(id) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
+}

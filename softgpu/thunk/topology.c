@@ -1,0 +1,224 @@
+/* The machine as the runtime sees it: node 0 is the CPU, every further node one GPU. Values and
+ * which of them the runtime insists on: see the table "values that matter" of its thunk. */
+#include <string.h>
+#include <unistd.h>
+
+#include "softgpu/thunk/chip_table.h"
+#include "softgpu/thunk/option.h"
+#include "softgpu/thunk/thunk.h"
+
+enum {
+  GPU_BANKS = 4,
+  GPU_CACHES = 2,
+  CPU_CACHES = 3,
+  SHADER_BANKS = 8,
+  WEIGHT_CPU = 20, /* numa distance */
+  WEIGHT_GPU = 15,
+};
+#define LDS_APERTURE     0x1000000000000u
+#define SCRATCH_APERTURE 0x2000000000000u
+
+static const softgpu_chip_facts_t *chip; /* set by softgpu_topology_open() */
+static uint32_t gpus;
+static uint64_t vram;
+
+/* What the runtime takes for the HDP flush registers; nothing needs flushing here. */
+static _Alignas(SOFTGPU_PAGE) uint32_t mmio_page[SOFTGPU_PAGE / sizeof(uint32_t)];
+
+void softgpu_topology_open(void)
+{
+  chip = softgpu_chip_find(softgpu_option(SOFTGPU_OPTION_CHIP));
+  gpus = (uint32_t)softgpu_option(SOFTGPU_OPTION_GPUS);
+  vram = softgpu_option(SOFTGPU_OPTION_VRAM_MIB) << 20;
+}
+
+uint32_t softgpu_gpu_count(void)
+{
+  return gpus;
+}
+
+uint64_t softgpu_vram_bytes(void)
+{
+  return vram;
+}
+
+softgpu_chip_t softgpu_chip(void)
+{
+  return chip->interpreter;
+}
+
+HSAKMT_STATUS hsaKmtAcquireSystemProperties(HsaSystemProperties *properties)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!properties)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  *properties = (HsaSystemProperties){.NumNodes = gpus + 1};
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtReleaseSystemProperties(void)
+{
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+static void name_node(HsaNodeProperties *node, const char *name)
+{
+  for (size_t i = 0; i < HSA_PUBLIC_NAME_SIZE - 1 && name[i]; i++)
+    node->MarketingName[i] = (uint8_t)name[i];
+}
+
+static void cpu_properties(HsaNodeProperties *node)
+{
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  node->NumCPUCores = cores > 0 ? (uint32_t)cores : 1;
+  node->NumMemoryBanks = 1;
+  node->NumCaches = CPU_CACHES;
+  node->NumIOLinks = gpus;
+  node->DrmRenderMinor = -1;
+  name_node(node, "Host CPU");
+}
+
+static void gpu_properties(uint32_t id, HsaNodeProperties *node)
+{
+  node->NumFComputeCores = (uint32_t)chip->compute_units * chip->simds_per_unit;
+  node->NumMemoryBanks = GPU_BANKS;
+  node->NumCaches = GPU_CACHES;
+  node->NumIOLinks = gpus; /* the CPU and the other GPUs */
+  node->FComputeIdLo = 0x80000000u + (id << 16);
+  node->Capability.ui32.QueueSizePowerOfTwo = 1;
+  node->Capability.ui32.DoorbellType = 2;
+  node->Capability.ui32.SRAM_EDCSupport = chip->sram_ecc;
+  node->MaxWavesPerSIMD = chip->waves_per_simd;
+  node->LDSSizeInKB = 64;
+  node->WaveFrontSize = chip->wave_size;
+  node->NumShaderBanks = SHADER_BANKS;
+  node->NumArrays = 1;
+  node->NumCUPerArray = chip->compute_units / SHADER_BANKS;
+  node->NumSIMDPerCU = chip->simds_per_unit;
+  node->MaxSlotsScratchCU = 32;
+  node->EngineId.ui32.uCode = 0x40;
+  node->EngineId.ui32.Major = chip->major & 0x3fu;
+  node->EngineId.ui32.Minor = chip->minor;
+  node->EngineId.ui32.Stepping = chip->stepping;
+  node->VendorId = 0x1002;
+  node->DeviceId = chip->device_id;
+  node->LocationId = id << 8;
+  node->LocalMemSize = vram;
+  node->MaxEngineClockMhzFCompute = 1700;
+  node->MaxEngineClockMhzCCompute = 2600;
+  node->DrmRenderMinor = (int32_t)(127 + id);
+  name_node(node, "Software GPU (softgpu)");
+  memcpy(node->AMDName, "softgpu", sizeof("softgpu"));
+  node->uCodeEngineVersions.uCodeSDMA = 0x1f0;
+  node->NumSdmaEngines = 2;
+  node->NumSdmaQueuesPerEngine = 8;
+  node->NumCpQueues = 24;
+  node->UniqueID = 0x736f667467707500u + id; /* "softgpu", node */
+  node->VGPRSizePerCU = 512 << 10;
+  node->SGPRSizePerCU = 12800;
+}
+
+HSAKMT_STATUS hsaKmtGetNodeProperties(HSAuint32 id, HsaNodeProperties *node)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!node)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (id > gpus)
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  memset(node, 0, sizeof(*node));
+  if (id == 0)
+    cpu_properties(node);
+  else
+    gpu_properties(id, node);
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 id, HSAuint32 count,
+                                            HsaMemoryProperties *banks)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!banks)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (id > gpus)
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+  const HsaMemoryProperties cpu_bank = {
+      .HeapType = HSA_HEAPTYPE_SYSTEM, .SizeInBytes = ram, .Width = 64, .MemoryClockMax = 1600};
+  const HsaMemoryProperties gpu_banks[GPU_BANKS] = {
+      {.HeapType = HSA_HEAPTYPE_FRAME_BUFFER_PUBLIC,
+       .SizeInBytes = vram,
+       .Width = 4096,
+       .MemoryClockMax = 1600},
+      {.HeapType = HSA_HEAPTYPE_GPU_LDS,
+       .SizeInBytes = 64 << 10,
+       .VirtualBaseAddress = LDS_APERTURE},
+      {.HeapType = HSA_HEAPTYPE_GPU_SCRATCH,
+       .SizeInBytes = 4ull << 30,
+       .VirtualBaseAddress = SCRATCH_APERTURE},
+      {.HeapType = HSA_HEAPTYPE_MMIO_REMAP,
+       .SizeInBytes = SOFTGPU_PAGE,
+       .VirtualBaseAddress = (uintptr_t)mmio_page},
+  };
+  uint32_t total = id == 0 ? 1 : GPU_BANKS;
+  memcpy(banks, id == 0 ? &cpu_bank : gpu_banks,
+         (count < total ? count : total) * sizeof(banks[0]));
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtGetNodeCacheProperties(HSAuint32 id, HSAuint32 processor, HSAuint32 count,
+                                           HsaCacheProperties *caches)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!caches)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (id > gpus)
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  static const uint32_t cpu_kib[CPU_CACHES] = {32, 1024, 16384}, gpu_kib[GPU_CACHES] = {16, 8192};
+  uint32_t total = id == 0 ? CPU_CACHES : GPU_CACHES;
+  for (uint32_t i = 0; i < count && i < total; i++) {
+    memset(&caches[i], 0, sizeof(caches[i]));
+    caches[i].ProcessorIdLow = processor;
+    caches[i].CacheLevel = i + 1;
+    caches[i].CacheSize = id == 0 ? cpu_kib[i] : gpu_kib[i]; /* KiB, as the kernel says it */
+    caches[i].CacheLineSize = 64;
+    caches[i].CacheType.ui32.Data = 1;
+    caches[i].CacheType.ui32.CPU = id == 0;
+    caches[i].CacheType.ui32.HSACU = id != 0;
+  }
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 id, HSAuint32 count,
+                                            HsaIoLinkProperties *links)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!links)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (id > gpus)
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  uint32_t at = 0;
+  for (uint32_t to = 0; to <= gpus && at < count; to++) {
+    if (to == id)
+      continue;
+    bool to_cpu = to == 0 || id == 0;
+    links[at++] = (HsaIoLinkProperties){
+        .IoLinkType = to_cpu ? HSA_IOLINKTYPE_PCIEXPRESS : HSA_IOLINK_TYPE_XGMI,
+        .NodeFrom = id,
+        .NodeTo = to,
+        .Weight = to_cpu ? WEIGHT_CPU : WEIGHT_GPU,
+    };
+  }
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtGetTileConfig(HSAuint32 id, HsaGpuTileConfig *config)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!config)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (id == 0 || id > gpus)
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  config->NumTileConfigs = config->NumMacroTileConfigs = 0;
+  config->GbAddrConfig = 0x2a114042;
+  return HSAKMT_STATUS_SUCCESS;
+}
