@@ -1,0 +1,144 @@
+/* rawhal/hal.h: devices, memory, executables and queues on the real HSA runtime.
+ *
+ * The runtime is opened with dlopen(); nothing links to it. Where there is no GPU, softgpu, a GPU in
+ * software below the same runtime, takes its place: no environment variable is needed.
+ *
+ *     rawhal_instance_create -> rawhal_instance_device -> rawhal_executable_load -> _kernel
+ *                                                      -> rawhal_buffer_allocate, _write
+ *                                                      -> rawhal_queue_create -> submit -> wait
+ *
+ * Ownership: release everything made from an object before the object itself; the destroy functions
+ * refuse nothing and take NULL. Thread-safety: all functions are thread-safe unless they say otherwise;
+ * destroying an object while another thread uses it is an error of the caller. */
+#ifndef RAWHAL_HAL_H
+#define RAWHAL_HAL_H
+
+#include <rawhal/container.h>
+#include <rawhal/hsaco.h>
+#include <rawhal/kernarg.h>
+#include <rawhal/queue.h>
+
+RAWHAL_BEGIN
+
+typedef struct rawhal_instance rawhal_instance_t;
+typedef struct rawhal_device rawhal_device_t;
+typedef struct rawhal_buffer rawhal_buffer_t;
+typedef struct rawhal_executable rawhal_executable_t;
+
+/* ---- Instance ---- */
+
+typedef enum rawhal_backend {
+  RAWHAL_BACKEND_DEFAULT, /* RAWHAL_DEVICE=softgpu|hsa when set; else hsa with /dev/kfd, else softgpu */
+  RAWHAL_BACKEND_SOFTGPU, /* the software GPU */
+  RAWHAL_BACKEND_HSA,     /* hardware; NOT_FOUND when there is none */
+} rawhal_backend_t;
+
+/* Zero-initialise, then set what should differ. Strings are read during the call only. */
+typedef struct rawhal_instance_options {
+  rawhal_backend_t backend;
+  const char *runtime_library; /* default "libhsa-runtime64.so.1" */
+  const char *
+      softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY, else where rawhal was installed or built */
+  const char *
+      softgpu_options; /* "gpus=2,vram_mib=512,timeout_ms=1000"; names in softgpu's documentation */
+} rawhal_instance_options_t;
+
+/* Opens the runtime. The runtime is one a process: instances share it, and all must agree on the
+ * backend. `options` may be NULL. NOT_FOUND: no runtime library, no software GPU library, no hardware;
+ * INVALID_ARGUMENT: contradictory or misspelt options or RAWHAL_DEVICE; RUNTIME. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_instance_create(
+    const rawhal_instance_options_t *options, rawhal_instance_t **instance, rawhal_error_t *error);
+RAWHAL_API void rawhal_instance_destroy(rawhal_instance_t *instance);
+
+RAWHAL_API size_t rawhal_instance_device_count(const rawhal_instance_t *instance);
+/* Owned by the instance. NULL when index >= count. */
+RAWHAL_API rawhal_device_t *rawhal_instance_device(const rawhal_instance_t *instance, size_t index);
+
+/* ---- Devices ---- */
+
+typedef struct rawhal_device_info {
+  char name[64];         /* as the runtime says it, "gfx90a" */
+  char description[128]; /* one sentence; says plainly when the device is software */
+  bool is_software;
+  rawhal_target_t target;
+  uint64_t memory_bytes; /* device-local */
+  uint64_t timestamp_hz; /* of the runtime's clock */
+  uint32_t compute_units, wavefront_size;
+  uint32_t lds_bytes; /* per work-group */
+  uint32_t max_workgroup_size;
+  uint16_t max_workgroup_dim[3];
+  uint32_t max_grid_dim[3];
+  uint32_t max_queue_packets;
+} rawhal_device_info_t;
+RAWHAL_API const rawhal_device_info_t *rawhal_device_info(const rawhal_device_t *device);
+
+/* ---- Memory ---- */
+
+typedef enum rawhal_memory_kind {
+  RAWHAL_MEMORY_DEVICE, /* device-local; reach it with read, write, copy, fill */
+  RAWHAL_MEMORY_HOST,   /* host memory, fine-grained, that the device can reach as well */
+} rawhal_memory_kind_t;
+
+/* `size` > 0 bytes, aligned to at least 4096. The contents are undefined. OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device,
+                                                                 rawhal_memory_kind_t kind,
+                                                                 size_t size,
+                                                                 rawhal_buffer_t **buffer,
+                                                                 rawhal_error_t *error);
+/* The memory must not be in use by a dispatch. */
+RAWHAL_API void rawhal_buffer_free(rawhal_buffer_t *buffer);
+
+/* Device address: what goes into kernel arguments. 0 for NULL or a freed buffer. */
+RAWHAL_API uint64_t rawhal_buffer_address(const rawhal_buffer_t *buffer);
+RAWHAL_API size_t rawhal_buffer_size(const rawhal_buffer_t *buffer);
+/* Host pointer of a RAWHAL_MEMORY_HOST buffer, else NULL. */
+RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
+
+/* Blocking copies, ordered with nothing but the caller: wait for dispatches first. Offsets and sizes in
+ * bytes; OUT_OF_RANGE beyond a buffer, INVALID_ARGUMENT for overlapping ranges and for a buffer that has
+ * been freed. Size 0 does nothing. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer,
+                                                              uint64_t offset, const void *data,
+                                                              size_t size, rawhal_error_t *error);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_read(const rawhal_buffer_t *buffer,
+                                                             uint64_t offset, void *data,
+                                                             size_t size, rawhal_error_t *error);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_copy(rawhal_buffer_t *to,
+                                                             uint64_t to_offset,
+                                                             const rawhal_buffer_t *from,
+                                                             uint64_t from_offset, size_t size,
+                                                             rawhal_error_t *error);
+/* Stores `value` in every dword; offset and size are multiples of 4. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *buffer,
+                                                             uint64_t offset, uint32_t value,
+                                                             size_t size, rawhal_error_t *error);
+
+/* ---- Executables ---- */
+
+/* Loads a code object onto a device. The executable keeps its own copy of the object: `hsaco` may be
+ * closed afterwards. Refused before the runtime sees it: TARGET_MISMATCH (says which part), UNSUPPORTED
+ * (not safe to load, with the reason); afterwards: RUNTIME with the loader's reason. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load(rawhal_device_t *device,
+                                                                 const rawhal_hsaco_t *hsaco,
+                                                                 rawhal_executable_t **executable,
+                                                                 rawhal_error_t *error);
+RAWHAL_API void rawhal_executable_destroy(rawhal_executable_t *executable);
+
+/* A kernel by `.name` or symbol, with its layout compiled; owned by the executable, the same pointer every
+ * time. `stated_size`: kernarg bytes of a kernel whose facts do not tell, else 0 (see
+ * rawhal_kernarg_layout_create()). NOT_FOUND; UNSUPPORTED: an unusable kernel, with the reason. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_kernel(
+    rawhal_executable_t *executable, rawhal_string_t name, uint32_t stated_size,
+    const rawhal_device_kernel_t **kernel, rawhal_error_t *error);
+
+/* ---- Queues: everything else is in queue.h ---- */
+
+/* `options` may be NULL. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *device,
+                                                              const rawhal_queue_options_t *options,
+                                                              rawhal_queue_t **queue,
+                                                              rawhal_error_t *error);
+
+RAWHAL_END
+
+#endif

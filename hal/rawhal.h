@@ -1,0 +1,13 @@
+/* rawhal/rawhal.h: all of rawhal. */
+#ifndef RAWHAL_RAWHAL_H
+#define RAWHAL_RAWHAL_H
+
+#include <rawhal/container.h>
+#include <rawhal/hal.h>
+#include <rawhal/hsaco.h>
+#include <rawhal/kernarg.h>
+#include <rawhal/queue.h>
+#include <rawhal/status.h>
+#include <rawhal/target.h>
+
+#endif

@@ -1,0 +1,114 @@
+/* rawhal/queue.h: kernel dispatches, straight onto one HSA queue.
+ *
+ * A submission is a batch of dispatches that becomes visible to the device as a whole: everything
+ * that can fail is checked and reserved first, and a refused submission leaves no trace. It gets a
+ * ticket; tickets of a queue grow by one.
+ *
+ * Ordering: by default a dispatch starts after all earlier ones of its queue have finished and sees
+ * their writes and the host's (barrier bit, system-scope acquire and release): in-order use needs
+ * nothing else. RAWHAL_DISPATCH_OVERLAP lets a dispatch start while earlier ones run.
+ *
+ * Back-pressure: three rings are bounded, packets, kernarg blocks and submissions in flight. When one
+ * is full, submit waits until the deadline; with deadline 0 it answers WOULD_BLOCK at once.
+ *
+ * Faults: when the device stops a queue (a kernel faults, a packet is invalid), every ticket that had
+ * not finished fails with FAULT and the cause, later submissions fail at once with the same cause,
+ * and nothing waits for ever. Other queues go on; make a new queue to go on here.
+ *
+ * Thread-safety: any number of threads may submit to and wait on one queue. Submissions of different
+ * threads are serialised by a short lock; destroy must come last.
+ *
+ * Deadlines are absolute times of CLOCK_MONOTONIC in nanoseconds, so that one deadline can span
+ * several calls: rawhal_deadline_after(), 0 = do not wait, RAWHAL_FOREVER = no deadline. */
+#ifndef RAWHAL_QUEUE_H
+#define RAWHAL_QUEUE_H
+
+#include <rawhal/kernarg.h>
+
+RAWHAL_BEGIN
+
+#define RAWHAL_FOREVER UINT64_MAX
+
+/* Now plus `nanoseconds`, saturating at RAWHAL_FOREVER. */
+RAWHAL_API uint64_t rawhal_deadline_after(uint64_t nanoseconds);
+
+typedef struct rawhal_queue rawhal_queue_t;
+
+/* A kernel of a loaded executable: see rawhal_executable_kernel(). Immutable. */
+typedef struct rawhal_device_kernel rawhal_device_kernel_t;
+
+/* What a loaded kernel is: its facts, its layout, and what the runtime says of it. */
+typedef struct rawhal_device_kernel_info {
+  const rawhal_kernel_t *kernel;
+  const rawhal_kernarg_layout_t *layout;
+  uint64_t kernel_object;        /* device address of the descriptor */
+  uint32_t group_segment_size;   /* bytes of static LDS a work-group */
+  uint32_t private_segment_size; /* bytes of scratch a work-item */
+} rawhal_device_kernel_info_t;
+RAWHAL_API const rawhal_device_kernel_info_t *
+rawhal_device_kernel_info(const rawhal_device_kernel_t *kernel);
+
+enum {
+  RAWHAL_DISPATCH_CLAMP = 1u << 0,       /* RAWHAL_KERNARG_CLAMP for this blob */
+  RAWHAL_DISPATCH_KEEP_HIDDEN = 1u << 1, /* RAWHAL_KERNARG_KEEP_HIDDEN for this blob */
+  RAWHAL_DISPATCH_OVERLAP = 1u << 2,     /* no barrier bit: may run beside earlier dispatches */
+  RAWHAL_DISPATCH_AGENT_SCOPE = 1u << 3, /* acquire and release at agent scope: what this dispatch
+                                            writes need not be visible to the host or other devices */
+};
+
+/* One dispatch. The arguments are either a prepacked blob or, when `arguments` is not NULL, one
+ * pointer for each visible argument; both are read during the call only. */
+typedef struct rawhal_dispatch {
+  const rawhal_device_kernel_t *kernel;
+  uint32_t grid[3];      /* WORK-ITEMS in each dimension, 1 where unused */
+  uint16_t workgroup[3]; /* work-items of a work-group, 1 where unused */
+  uint32_t dynamic_lds;  /* bytes of group segment beyond the kernel's static part */
+  const void *blob;      /* see "Blobs" in kernarg.h */
+  size_t blob_size;      /* bytes */
+  const void *const *arguments;
+  size_t argument_count;
+  uint32_t flags; /* RAWHAL_DISPATCH_* */
+} rawhal_dispatch_t;
+
+typedef uint64_t rawhal_ticket_t; /* 0 is never a ticket */
+
+/* Submits `count` dispatches (at least 1) as one batch with one doorbell.
+ * INVALID_ARGUMENT / OUT_OF_RANGE: a dispatch is wrong (the message says which, and why), or the batch can never
+ * fit this queue's rings. WOULD_BLOCK / TIMED_OUT: no room. FAULT / DEVICE_LOST: the queue is dead.
+ * `ticket` may be NULL. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_submit(rawhal_queue_t *queue,
+                                                              const rawhal_dispatch_t *dispatches,
+                                                              size_t count, uint64_t deadline,
+                                                              rawhal_ticket_t *ticket,
+                                                              rawhal_error_t *error);
+
+/* Waits until all dispatches of a ticket have finished: spins briefly, then blocks in the kernel.
+ * OK; TIMED_OUT (WOULD_BLOCK with deadline 0): not yet; FAULT / DEVICE_LOST: it never will;
+ * INVALID_ARGUMENT: not a ticket of this queue. Waiting again for a finished ticket is cheap. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue,
+                                                            rawhal_ticket_t ticket,
+                                                            uint64_t deadline,
+                                                            rawhal_error_t *error);
+
+/* Device time of a finished submission: start and end of its last dispatch to finish, in nanoseconds
+ * of the system's HSA clock. Kept until `submissions` further submissions (see options) need the place:
+ * NOT_FOUND then, WOULD_BLOCK while it runs. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue,
+                                                              rawhal_ticket_t ticket,
+                                                              uint64_t *start_ns, uint64_t *end_ns,
+                                                              rawhal_error_t *error);
+
+/* The sizes of a queue's rings. Zero-initialise; 0 = default. All are rounded up to powers of two. */
+typedef struct rawhal_queue_options {
+  uint32_t packets;       /* AQL ring; default 1,024; at most what the device allows */
+  uint32_t submissions;   /* in flight; default 256; each holds one HSA signal */
+  uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB; at least 128 bytes a packet */
+} rawhal_queue_options_t;
+
+/* Stops the queue, whatever runs on it, and frees it. Outstanding tickets are gone; nobody may be
+ * waiting for one. Bounded: does not wait for kernels. NULL is allowed. */
+RAWHAL_API void rawhal_queue_destroy(rawhal_queue_t *queue);
+
+RAWHAL_END
+
+#endif
