@@ -1,0 +1,153 @@
+/* Which instructions are the vector ALU's, and whether their operands make sense. */
+#include "softgpu/isa/valu.h"
+
+static const valu_build_t *best_build(void)
+{
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return &isa_valu_avx2;
+#endif
+  return &isa_valu_portable;
+}
+
+bool isa_valu_operand_ok(const isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
+{
+  unsigned end = operand->index + dwords;
+  switch (operand->kind) {
+  case ISA_OPERAND_VGPR:
+    return end <= limits->vgprs;
+  case ISA_OPERAND_AGPR:
+    return end <= limits->agprs;
+  case ISA_OPERAND_SGPR: /* vcc, exec and their like are always there */
+    return operand->index < ISA_FLAT_SCRATCH ? end <= limits->sgprs : end <= 128;
+  case ISA_OPERAND_INLINE:
+    return (operand->index >= 128 && operand->index <= 208) ||
+           (operand->index >= 240 && operand->index <= 248);
+  case ISA_OPERAND_LITERAL:
+    return true;
+  case ISA_OPERAND_SPECIAL: /* vccz, execz, scc */
+    return operand->index >= 251 && operand->index <= 253;
+  default:
+    return false;
+  }
+}
+
+uint32_t isa_valu_scalar(const isa_wave_t *wave, const isa_operand_t *operand)
+{
+  static const uint32_t inline_f32[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                        0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+  unsigned code = operand->index;
+  switch (operand->kind) {
+  case ISA_OPERAND_SGPR:
+    return wave->s[code];
+  case ISA_OPERAND_LITERAL:
+    return operand->value;
+  case ISA_OPERAND_INLINE:
+    return code <= 192 ? code - 128 : code <= 208 ? 192 - code : inline_f32[code - 240];
+  default:
+    break;
+  }
+  switch (code) {
+  case 251:
+    return isa_read_s64(wave, ISA_VCC) == 0;
+  case 252:
+    return isa_exec(wave) == 0;
+  default:
+    return wave->scc;
+  }
+}
+
+/* Registers of an operand of this type. */
+static unsigned dwords_of(unsigned type, unsigned attributes)
+{
+  return type & VALU_WIDE || type == T_mask || attributes & (VALU_PK32 | VALU_PKMOV) ? 2 : 1;
+}
+
+static bool has_sign(unsigned type)
+{
+  return type & VALU_FLOAT || type == T_b32 || type == T_h16 || type == T_v2f16;
+}
+
+static bool sources_ok(const isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
+{
+  for (unsigned n = 0; n < 3; n++) {
+    unsigned type = op->s[n];
+    bool has_modifier = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
+    if (!type) {
+      if (inst->src[n].kind != ISA_OPERAND_NONE)
+        return false;
+      continue;
+    }
+    if (!isa_valu_operand_ok(&inst->src[n], dwords_of(type, op->attributes), limits))
+      return false;
+    bool is_vector = inst->src[n].kind == ISA_OPERAND_VGPR || inst->src[n].kind == ISA_OPERAND_AGPR;
+    if ((type == T_mask && is_vector) || (has_modifier && !has_sign(type)))
+      return false;
+  }
+  return true;
+}
+
+static bool results_ok(const isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
+{
+  bool is_mask = op->d == T_mask;
+  bool has_mask = is_mask || op->d == T_carry || op->d == T_borrow || op->d == T_carry64 ||
+                  op->d == T_scaled32 || op->d == T_scaled64;
+  const isa_operand_t *mask = is_mask && !inst->sdst.kind ? &inst->dst : &inst->sdst;
+  if (has_mask && (mask->kind != ISA_OPERAND_SGPR || !isa_valu_operand_ok(mask, 2, limits)))
+    return false;
+  if (!has_mask && inst->sdst.kind != ISA_OPERAND_NONE)
+    return false;
+  if (is_mask)
+    return true;
+  bool is_vector = inst->dst.kind == ISA_OPERAND_VGPR || inst->dst.kind == ISA_OPERAND_AGPR;
+  return is_vector && isa_valu_operand_ok(&inst->dst, dwords_of(op->d, op->attributes), limits);
+}
+
+static bool dpp_ok(const isa_inst_t *inst)
+{
+  unsigned ctrl = inst->dpp.ctrl;
+  if (inst->src[0].kind != ISA_OPERAND_VGPR)
+    return false;
+  if (ctrl < 0x100 || (ctrl >= 0x140 && ctrl <= 0x143) || (ctrl >= 0x150 && ctrl <= 0x15f))
+    return true;
+  if (ctrl > 0x100 && ctrl < 0x130)
+    return ctrl & 15;
+  return ctrl == 0x130 || ctrl == 0x134 || ctrl == 0x138 || ctrl == 0x13c;
+}
+
+/* Whether the operands can go to the lane loop as they are. */
+static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
+{
+  enum {
+    SPECIAL = VALU_KEEP | VALU_PK16 | VALU_PK32 | VALU_MIX | VALU_HIGH | VALU_BYTE | VALU_FLUSH
+  };
+  if (inst->has_sdwa || inst->has_dpp || inst->abs || inst->neg || inst->neg_hi || inst->omod ||
+      inst->clamp || op->attributes & SPECIAL)
+    return false;
+  const uint8_t types[] = {op->d, op->s[0], op->s[1], op->s[2]};
+  for (unsigned n = 0; n < 4; n++)
+    if (types[n] == T_f16 || types[n] == T_v2f16 || types[n] == T_v2i16 ||
+        (types[n] & VALU_HALF && inst->op_sel))
+      return false;
+  return true;
+}
+
+bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  const valu_build_t *build = best_build();
+  if (inst->op >= ISA_OP_COUNT || inst->encoding < ISA_VOP1 || inst->encoding > ISA_VOP3P)
+    return false;
+  const valu_op_t *op = &build->ops[inst->op];
+  if (!op->lanes)
+    return isa_valu_lane_prepare(inst, limits);
+  if (op->attributes & VALU_TIED)
+    inst->src[2] = inst->dst;
+  if (!sources_ok(inst, op, limits) || !results_ok(inst, op, limits) ||
+      (inst->has_dpp && !dpp_ok(inst)))
+    return false;
+  inst->plan = op;
+  inst->run = op->attributes & VALU_PKMOV ? build->pair_move
+              : is_plain(inst, op)        ? build->plain
+                                          : build->general;
+  return true;
+}

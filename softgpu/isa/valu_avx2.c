@@ -1,0 +1,18 @@
+/* The vector ALU for x86 processors with AVX2 and FMA. */
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma,bmi,bmi2")
+#endif
+
+#include "softgpu/isa/float.h"
+#include "softgpu/isa/valu.h"
+
+#define VALU_BUILD isa_valu_avx2
+#include "softgpu/isa/valu_build.inc"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif
