@@ -1,7 +1,7 @@
 /* Hidden arguments: the one place that knows their values. Internal.
  *
- * hidden_values_t has the values of one launch in the order of the V5 block, so that the usual block
- * is written with a few copies: fields that are neighbours both here and in the segment are merged
+ * hidden_values_t has the values of one launch in the order of the V5 block: a usual block then
+ * takes a few copies, since fields that are neighbours both here and in the segment are merged
  * when the layout is compiled. */
 #ifndef RAWHAL_KERNARG_HIDDEN_H
 #define RAWHAL_KERNARG_HIDDEN_H
@@ -51,7 +51,7 @@ RAWHAL_CHECKED rawhal_status_t hidden_values_compute(const hidden_plan_t *plan,
                                                      rawhal_error_t *error);
 
 /* Writes every hidden argument that does not end within the first `kept` bytes of the image. When
- * `clean`, the segment's hidden arguments hold zeros already. */
+ * `clean`, the hidden arguments' bytes are zeros already. */
 void hidden_write(const hidden_plan_t *plan, const hidden_values_t *values, size_t kept, bool clean,
                   unsigned char *image);
 

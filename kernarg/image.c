@@ -1,4 +1,4 @@
-/* Writing images: the visible part from a blob or from pointers, zeros, then the hidden arguments. */
+/* Writing images: the visible part from a blob or from pointers, zeros, then hidden arguments. */
 #include "kernarg/layout.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* Signatures: 64-bit FNV-1a over the canonical byte strings that kernarg.h documents. What is hashed
- * here may only change together with the prefixes. */
+/* Signatures: 64-bit FNV-1a over the canonical byte strings that kernarg.h documents. What is
+ * hashed here may only change together with the prefixes. */
 #include "kernarg/layout.h"
 
 #include <string.h>
