@@ -85,26 +85,30 @@ static int run(int argc, char **argv)
   return inspect_file(&options, form);
 }
 
+static const char *help(void)
+{
+  return "usage: rawhal inspect FILE [OPTIONS]\n\n"
+         "Shows every code object in FILE: its target, its kernels, and the exact layout of each\n"
+         "kernel's arguments. FILE may be a bare ELF code object (HSACO, .co), several of them "
+         "back\n"
+         "to back, a clang offload bundle, or a host program or library with a .hip_fatbin "
+         "section.\n\n"
+         "options:\n"
+         "  --json           one JSON document (schema \"rawhal-inspect-1\") instead of text\n"
+         "  --brief          one line a kernel (text only)\n"
+         "  --kernel TEXT    only kernels whose name contains TEXT\n"
+         "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+         "  --help           this text\n\n"
+         "exit status:\n"
+         "  0   everything was read\n"
+         "  1   the file, or an object in it, was refused; with --json the document then has\n"
+         "      \"status\", \"message\" and \"offset\"\n"
+         "  2   the command line is wrong\n";
+}
+
 const tool_command_t inspect_command = {
     .name = "inspect",
     .summary = "show the kernels of a file and their kernarg layouts",
-    .help =
-        "usage: rawhal inspect FILE [OPTIONS]\n\n"
-        "Shows every code object in FILE: its target, its kernels, and the exact layout of each\n"
-        "kernel's arguments. FILE may be a bare ELF code object (HSACO, .co), several of them "
-        "back\n"
-        "to back, a clang offload bundle, or a host program or library with a .hip_fatbin "
-        "section.\n\n"
-        "options:\n"
-        "  --json           one JSON document (schema \"rawhal-inspect-1\") instead of text\n"
-        "  --brief          one line a kernel (text only)\n"
-        "  --kernel TEXT    only kernels whose name contains TEXT\n"
-        "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
-        "  --help           this text\n\n"
-        "exit status:\n"
-        "  0   everything was read\n"
-        "  1   the file, or an object in it, was refused; with --json the document then has\n"
-        "      \"status\", \"message\" and \"offset\"\n"
-        "  2   the command line is wrong\n",
+    .help = help,
     .run = run,
 };

@@ -4,7 +4,7 @@
 
 #include "tools/tool.h"
 
-static const tool_command_t *const commands[] = {&inspect_command};
+static const tool_command_t *const commands[] = {&inspect_command, &run_command};
 
 static void print_help(FILE *out)
 {
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
       continue;
     for (int a = 2; a < argc && strcmp(argv[a], "--"); ++a)
       if (!strcmp(argv[a], "--help") || !strcmp(argv[a], "-h")) {
-        fputs(commands[i]->help, stdout);
+        fputs(commands[i]->help(), stdout);
         return TOOL_OK;
       }
     int status = commands[i]->run(argc - 1, argv + 1);

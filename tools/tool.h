@@ -14,7 +14,7 @@ enum {
 typedef struct tool_command {
   const char *name;
   const char *summary;
-  const char *help; /* the whole --help text */
+  const char *(*help)(void); /* the whole --help text */
   int (*run)(int argc, char **argv);
 } tool_command_t;
 

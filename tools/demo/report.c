@@ -66,10 +66,10 @@ void report_layout(const rawhal_kernarg_layout_t *layout, const char *const *mea
               info->segment_size, info->explicit_end, blob_size);
 }
 
-void report_dispatch(uint32_t workgroups, uint32_t workgroup_size)
+void report_dispatch(const char *label, uint32_t workgroups, uint32_t workgroup_size)
 {
   report_count_t groups, items;
-  report_line("dispatch", "%s work-groups of %u work-items = %s work-items",
+  report_line(label, "%s work-groups of %u work-items = %s work-items",
               report_count(workgroups, &groups), workgroup_size,
               report_count((uint64_t)workgroups * workgroup_size, &items));
 }

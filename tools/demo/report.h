@@ -20,7 +20,7 @@ __attribute__((format(printf, 1, 2))) void report_more(const char *format, ...);
 void report_layout(const rawhal_kernarg_layout_t *layout, const char *const *meanings,
                    size_t meaning_count, size_t blob_size);
 
-void report_dispatch(uint32_t workgroups, uint32_t workgroup_size);
+void report_dispatch(const char *label, uint32_t workgroups, uint32_t workgroup_size);
 
 /* 1234567 as "1,234,567"; the buffer is returned. */
 typedef struct report_count {

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks and holds their medians against bench/targets.json.
+
+usage: bench/run.py FOLDER [--check] [--filter RE]
+FOLDER holds the bench_* programs. --check exits with 1 when a target is missed by more than its tolerance."""
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+REPETITIONS = 5
+TOLERANCE = 0.25
+UNIT_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def run(program, pattern):
+    """Medians of one program: {benchmark: {"time_ns": .., counter: ..}}; its table goes to standard output."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        command = [program, f"--benchmark_repetitions={REPETITIONS}", "--benchmark_report_aggregates_only=true",
+                   f"--benchmark_out={out.name}", "--benchmark_out_format=json", "--benchmark_min_time=0.2"]
+        if pattern:
+            command.append(f"--benchmark_filter={pattern}")
+        result = subprocess.run(command)
+        if result.returncode:
+            sys.exit(f"{program} ended with {result.returncode}")
+        text = open(out.name).read()
+    known = {"real_time", "cpu_time", "time_unit", "iterations", "threads", "repetitions", "family_index",
+             "repetition_index", "per_family_instance_index"}
+    medians = {}
+    for row in json.loads(text)["benchmarks"] if text.strip() else []:
+        if row.get("aggregate_name") == "median":
+            values = {k: v for k, v in row.items() if isinstance(v, (int, float)) and k not in known}
+            values["time_ns"] = row["real_time"] * UNIT_NS[row["time_unit"]]
+            medians[row["run_name"]] = values
+    return medians
+
+
+def quantity(medians, spec):
+    """A target's value: "BENCH:field" or the ratio of two such, or None when a benchmark did not run."""
+    def one(text):
+        name, _, field = text.rpartition(":")
+        return medians.get(name, {}).get(field)
+    value = one(spec["value"])
+    if "over" in spec and value is not None:
+        base = one(spec["over"])
+        value = value / base if base else None
+    return value
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--filter")
+    options = parser.parse_args()
+    medians = {}
+    programs = sorted(p for p in glob.glob(os.path.join(options.folder, "bench_*")) if os.access(p, os.X_OK))
+    if not programs:
+        sys.exit(f"no bench_* program in {options.folder}")
+    for program in programs:
+        print(f"\n{os.path.basename(program)}", flush=True)
+        medians.update(run(program, options.filter))
+
+    targets = json.load(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "targets.json")))
+    print(f"\n{'target':58} {'measured':>12} {'wanted':>12}")
+    missed = 0
+    for target in targets:
+        value = quantity(medians, target)
+        if value is None:
+            if not options.filter:
+                missed += 1
+                print(f"{target['name']:58} {'did not run':>12}")
+            continue
+        low = "at_least" in target
+        wanted = target["at_least" if low else "at_most"]
+        ok = value >= wanted if low else value <= wanted
+        near = value >= wanted * (1 - TOLERANCE) if low else value <= wanted * (1 + TOLERANCE)
+        missed += not near
+        verdict = "" if ok else "  within tolerance" if near else "  MISSED"
+        print(f"{target['name']:58} {value:12.4g} {'>=' if low else '<='}{wanted:10.4g}{verdict}")
+    sys.exit(1 if options.check and missed else 0)
+
+
+main()

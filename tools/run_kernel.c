@@ -1,0 +1,327 @@
+/* rawhal run: from the request to the results. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rawhal/container.h>
+
+#include "tools/run.h"
+#include "tools/tool.h"
+
+/* Everything a run holds; zero-initialised, released in one place. */
+typedef struct session {
+  const run_request_t *request;
+  rawhal_instance_t *instance;
+  rawhal_device_t *device;
+  rawhal_container_t *container;
+  rawhal_hsaco_t *hsaco;
+  rawhal_executable_t *executable;
+  const rawhal_device_kernel_t *kernel;
+  rawhal_queue_t *queue;
+  rawhal_buffer_t **buffers; /* one for each argument; NULL where it is none */
+  unsigned char *blob;
+  size_t blob_size;
+  rawhal_dispatch_t dispatch;
+  rawhal_error_t error;
+} session_t;
+
+__attribute__((format(printf, 3, 4))) static bool refuse(session_t *s, rawhal_status_t status,
+                                                         const char *format, ...)
+{
+  __builtin_va_list args;
+  __builtin_va_start(args, format);
+  s->error = (rawhal_error_t){.status = status, .offset = RAWHAL_NO_OFFSET};
+  vsnprintf(s->error.message, sizeof(s->error.message), format, args);
+  __builtin_va_end(args);
+  return false;
+}
+
+static bool open_device(session_t *s)
+{
+  char milliseconds[32];
+  snprintf(milliseconds, sizeof(milliseconds), "%" PRIu64,
+           (uint64_t)s->request->timeout_seconds * 1000);
+  const rawhal_softgpu_option_t limit = {"timeout_ms", milliseconds};
+  const rawhal_instance_options_t options = {
+      .device_kind = s->request->device_kind,
+      .softgpu_options = &limit,
+      .softgpu_option_count = 1,
+  };
+  if (rawhal_instance_create(&options, &s->instance, &s->error))
+    return false;
+  s->device = rawhal_instance_device(s->instance, 0);
+  return s->device || refuse(s, RAWHAL_NOT_FOUND, "the runtime lists no GPU");
+}
+
+/* Finds the kernel in the objects that run on the device; several may fit: a library has one for
+ * each of its translation units. */
+static bool find_kernel(session_t *s)
+{
+  const rawhal_target_t *target = &rawhal_device_info(s->device)->target;
+  const rawhal_string_t name = {s->request->kernel, strlen(s->request->kernel)};
+  const rawhal_hsaco_options_t options = {.flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
+  size_t best, fitting = 0;
+  if (rawhal_container_open_file(s->request->path, NULL, &s->container, &s->error) ||
+      rawhal_container_select(s->container, target, &best, &s->error))
+    return false;
+  for (size_t i = 0; i < rawhal_container_count(s->container); ++i) {
+    const rawhal_container_object_t *object = rawhal_container_object(s->container, i);
+    if (!object->readable || rawhal_target_match(&object->target, target))
+      continue;
+    ++fitting;
+    if (rawhal_hsaco_open(object->bytes.data, object->bytes.size, &options, &s->hsaco, &s->error))
+      return false;
+    if (rawhal_hsaco_find_kernel(s->hsaco, name))
+      return true;
+    rawhal_hsaco_close(s->hsaco);
+    s->hsaco = NULL;
+  }
+  return refuse(s, RAWHAL_NOT_FOUND,
+                "no kernel '%s' in the %zu object%s that fit%s the device (rawhal inspect --brief "
+                "lists the names)",
+                s->request->kernel, fitting, fitting == 1 ? "" : "s", fitting == 1 ? "s" : "");
+}
+
+static bool load_kernel(session_t *s)
+{
+  const rawhal_string_t name = {s->request->kernel, strlen(s->request->kernel)};
+  const rawhal_kernel_options_t options = {.kernarg_size = s->request->kernarg_size};
+  return !rawhal_executable_load(s->device, s->hsaco, &s->executable, &s->error) &&
+         !rawhal_executable_kernel(s->executable, name, &options, &s->kernel, &s->error);
+}
+
+/* ---- Geometry ---- */
+
+static bool set_geometry(session_t *s)
+{
+  const run_request_t *request = s->request;
+  for (int i = 0; i < 3; ++i) {
+    uint64_t items = request->grid[i];
+    if (!request->grid[i] || !request->block[i])
+      return refuse(s, RAWHAL_INVALID_ARGUMENT, "%s is 0 in dimension %c",
+                    request->grid[i]         ? "--block"
+                    : request->grid_in_items ? "--items"
+                                             : "--grid",
+                    "xyz"[i]);
+    if (request->block[i] > UINT16_MAX)
+      return refuse(s, RAWHAL_OUT_OF_RANGE, "--block is %" PRIu64 " in dimension %c, more than %u",
+                    request->block[i], "xyz"[i], UINT16_MAX);
+    if ((!request->grid_in_items &&
+         __builtin_mul_overflow(request->grid[i], request->block[i], &items)) ||
+        items > UINT32_MAX)
+      return refuse(s, RAWHAL_OUT_OF_RANGE,
+                    "the grid overflows in dimension %c: %" PRIu64 " %s of %" PRIu64
+                    " work-items, more than %" PRIu32 " in all",
+                    "xyz"[i], request -> grid[i],
+                    request -> grid_in_items ? "items in groups" : "groups", request->block[i],
+                    UINT32_MAX);
+    s->dispatch.launch.grid[i] = (uint32_t)items;
+    s->dispatch.launch.workgroup[i] = (uint16_t)request->block[i];
+  }
+  s->dispatch.launch.dynamic_lds = request->dynamic_lds;
+  return true;
+}
+
+/* ---- Arguments ---- */
+
+static bool make_buffer(session_t *s, size_t index, uint64_t *address)
+{
+  const run_argument_t *argument = &s->request->arguments[index];
+  if (rawhal_buffer_allocate(s->device, RAWHAL_MEMORY_DEVICE, argument->size, &s->buffers[index],
+                             &s->error))
+    return false;
+  *address = rawhal_buffer_address(s->buffers[index]);
+  if (argument->data)
+    return !rawhal_buffer_write(s->buffers[index], 0, argument->data, argument->size,
+                                RAWHAL_WAIT_FOREVER, &s->error);
+  return !rawhal_buffer_fill((rawhal_buffer_range_t){s->buffers[index], 0}, 0, argument->size,
+                             RAWHAL_WAIT_FOREVER, &s->error);
+}
+
+static const rawhal_kernarg_argument_t *next_visible(const rawhal_kernarg_layout_t *layout,
+                                                     size_t *index)
+{
+  const rawhal_kernarg_argument_t *argument;
+  while ((argument = rawhal_kernarg_layout_argument(layout, *index)) && argument->hidden)
+    ++*index;
+  return argument;
+}
+
+/* Packs argument `given` of the command line into `place`, argument `index` of the layout. */
+static bool pack_argument(session_t *s, const rawhal_kernarg_layout_t *layout, size_t given,
+                          size_t index, const rawhal_kernarg_argument_t *place)
+{
+  const run_argument_t *argument = &s->request->arguments[given];
+  const void *bytes = &argument->value;
+  uint64_t value = 0;
+  size_t size = argument->size;
+  switch (argument->kind) {
+  case RUN_SCALAR:
+    break;
+  case RUN_BYTES:
+    bytes = argument->data;
+    break;
+  case RUN_LDS: { /* dynamic group memory follows the static part, each piece 16-aligned */
+    uint32_t *top = &s->dispatch.launch.dynamic_lds;
+    uint32_t base = rawhal_device_kernel_info(s->kernel)->group_segment_size;
+    value = ((uint64_t)base + *top + 15) & ~(uint64_t)15;
+    uint64_t end = value + argument->size;
+    if (end > UINT32_MAX)
+      return refuse(s, RAWHAL_OUT_OF_RANGE, "'%s' is more group memory than there is",
+                    argument->word);
+    *top = (uint32_t)(end - base);
+    bytes = &value;
+    size = 4;
+    break;
+  }
+  default:
+    bytes = &value;
+    size = 8;
+    if (place->value_kind != RAWHAL_VALUE_GLOBAL_BUFFER && place->size != 8)
+      return refuse(s, RAWHAL_INVALID_ARGUMENT,
+                    "argument %zu '%.*s' is no pointer: it takes %" PRIu32
+                    " bytes by value, not '%s'",
+                    given, (int)place->name.size, place->name.data, place->size, argument->word);
+    if (argument->kind == RUN_BUFFER && !make_buffer(s, given, &value))
+      return false;
+  }
+  if (size != place->size)
+    return refuse(s, RAWHAL_INVALID_ARGUMENT,
+                  "argument %zu '%.*s' takes %" PRIu32 " bytes, '%s' has %zu", given,
+                  (int)place->name.size, place->name.data, place->size, argument->word, size);
+  return !rawhal_kernarg_set(layout, index, bytes, size, s->blob, s->blob_size, &s->error);
+}
+
+static bool pack_arguments(session_t *s)
+{
+  const run_request_t *request = s->request;
+  const rawhal_kernarg_layout_t *layout = rawhal_device_kernel_info(s->kernel)->layout;
+  const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
+  for (size_t i = 0; i < request->argument_count; ++i)
+    if (request->arguments[i].kind == RUN_BLOB && request->argument_count > 1)
+      return refuse(s, RAWHAL_INVALID_ARGUMENT, "'%s' must be the only ARG",
+                    request->arguments[i].word);
+  if (request->argument_count == 1 && request->arguments[0].kind == RUN_BLOB) {
+    s->dispatch.blob = request->arguments[0].data;
+    s->dispatch.blob_length = request->arguments[0].size;
+    return true;
+  }
+  if (info->knowledge != RAWHAL_KERNARG_ARGUMENTS && request->argument_count)
+    return refuse(s, RAWHAL_INVALID_ARGUMENT,
+                  "the arguments of '%s' are unknown: give them as one blob:FILE", request->kernel);
+  if (request->argument_count != info->visible_count)
+    return refuse(s, RAWHAL_INVALID_ARGUMENT, "'%s' takes %" PRIu32 " argument%s, %zu given",
+                  request->kernel, info->visible_count, info->visible_count == 1 ? "" : "s",
+                  request->argument_count);
+  s->blob_size = info->effective_size;
+  s->blob = calloc(1, s->blob_size + 1);
+  if (!s->blob)
+    return refuse(s, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes of arguments", s->blob_size);
+  size_t index = 0;
+  for (size_t given = 0; given < request->argument_count; ++given, ++index) {
+    const rawhal_kernarg_argument_t *place = next_visible(layout, &index);
+    if (!pack_argument(s, layout, given, index, place))
+      return false;
+  }
+  s->dispatch.blob = s->blob;
+  s->dispatch.blob_length = s->blob_size;
+  return true;
+}
+
+/* ---- The run ---- */
+
+static double seconds_now(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void report(const session_t *s, double seconds, const rawhal_times_t *times)
+{
+  const rawhal_launch_t *launch = &s->dispatch.launch;
+  printf("device    %s\n", rawhal_device_info(s->device)->description);
+  printf("kernel    %s\n", s->request->kernel);
+  printf("dispatch  %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u\n",
+         launch->grid[0], launch->grid[1], launch->grid[2], launch->workgroup[0],
+         launch->workgroup[1], launch->workgroup[2]);
+  printf("time      %.3f ms from submit to completion", seconds * 1e3);
+  if (times)
+    printf(", %.3f ms on the device", (double)(times->end - times->start) * 1e-6);
+  putchar('\n');
+}
+
+static bool dispatch(session_t *s)
+{
+  const rawhal_queue_options_t options = {.flags = RAWHAL_QUEUE_TIMES, .packets = 64};
+  if (rawhal_queue_create(s->device, &options, &s->queue, &s->error))
+    return false;
+  s->dispatch.kernel = s->kernel;
+  rawhal_ticket_t ticket;
+  double start = seconds_now();
+  /* softgpu stops the kernel itself and says where it was; the margin lets it be first. */
+  uint64_t seconds = s->request->timeout_seconds;
+  rawhal_deadline_t deadline =
+      seconds ? rawhal_deadline_in((seconds + 5) * 1000000000u) : RAWHAL_WAIT_FOREVER;
+  if (rawhal_queue_submit(s->queue, &s->dispatch, 1, deadline, &ticket, &s->error) ||
+      rawhal_queue_wait(s->queue, ticket, deadline, &s->error))
+    return false;
+  double elapsed = seconds_now() - start;
+  rawhal_times_t times;
+  bool timed = rawhal_queue_times(s->queue, ticket, &times, &s->error) == RAWHAL_OK;
+  report(s, elapsed, timed ? &times : NULL);
+  return true;
+}
+
+static bool write_results(session_t *s)
+{
+  for (size_t i = 0; i < s->request->argument_count; ++i) {
+    const run_argument_t *argument = &s->request->arguments[i];
+    if (!argument->out_path)
+      continue;
+    unsigned char *bytes = malloc(argument->size);
+    if (!bytes)
+      return refuse(s, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes", argument->size);
+    bool done = !rawhal_buffer_read(s->buffers[i], 0, bytes, argument->size, RAWHAL_WAIT_FOREVER,
+                                    &s->error);
+    FILE *file = done ? fopen(argument->out_path, "wb") : NULL;
+    bool written = file && fwrite(bytes, 1, argument->size, file) == argument->size;
+    written = file && !fclose(file) && written;
+    free(bytes);
+    if (done && !written)
+      return refuse(s, RAWHAL_NOT_FOUND, "cannot write '%s'", argument->out_path);
+    if (!done)
+      return false;
+    printf("wrote     %s (%zu bytes)\n", argument->out_path, argument->size);
+  }
+  return true;
+}
+
+static void release(session_t *s)
+{
+  rawhal_queue_destroy(s->queue);
+  for (size_t i = 0; s->buffers && i < s->request->argument_count; ++i)
+    if (s->buffers[i])
+      rawhal_buffer_free(s->buffers[i], NULL);
+  free(s->buffers);
+  free(s->blob);
+  rawhal_executable_destroy(s->executable);
+  rawhal_hsaco_close(s->hsaco);
+  rawhal_container_close(s->container);
+  rawhal_instance_destroy(s->instance);
+}
+
+bool run_kernel(const run_request_t *request)
+{
+  session_t s = {.request = request};
+  s.buffers = calloc(request->argument_count + 1, sizeof(*s.buffers));
+  bool done = s.buffers || refuse(&s, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  done = done && set_geometry(&s) && open_device(&s) && find_kernel(&s) && load_kernel(&s) &&
+         pack_arguments(&s) && dispatch(&s) && write_results(&s);
+  if (!done)
+    tool_fail("run", &s.error);
+  release(&s);
+  return done;
+}
