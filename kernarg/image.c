@@ -47,6 +47,21 @@ rawhal_status_t rawhal_kernarg_write_blob(const rawhal_kernarg_layout_t *layout,
   return RAWHAL_OK;
 }
 
+/* Nearly all arguments are pointers or words: copies of a known size need no call. */
+static inline void copy_argument(unsigned char *to, const void *from, uint32_t size)
+{
+  switch (size) {
+  case 4:
+    memcpy(to, from, 4);
+    break;
+  case 8:
+    memcpy(to, from, 8);
+    break;
+  default:
+    memcpy(to, from, size);
+  }
+}
+
 static rawhal_status_t check_pointers(const rawhal_kernarg_layout_t *layout,
                                       const void *const *arguments, size_t count,
                                       rawhal_error_t *error)
@@ -89,7 +104,7 @@ rawhal_status_t rawhal_kernarg_write_pointers(const rawhal_kernarg_layout_t *lay
   for (size_t k = 0; k < count; ++k) {
     const rawhal_kernarg_argument_t *argument = &layout->arguments[layout->visible[k]];
     if (arguments[k])
-      memcpy(bytes + argument->offset, arguments[k], argument->size);
+      copy_argument(bytes + argument->offset, arguments[k], argument->size);
   }
   if (layout->hidden.field_count)
     hidden_write(&layout->hidden, &values, 0, true, bytes);
