@@ -145,12 +145,15 @@ static void queue_rung(uint32_t index)
   if (queue) {
     pthread_mutex_lock(&queue->lock);
     queue->woken = true;
+    /* Under the lock, or a queue that has armed itself again would lose its protection. */
+    softgpu_doorbell_disarm(index);
     queue->armed = false;
     pthread_cond_signal(&queue->wake);
     pthread_mutex_unlock(&queue->lock);
     softgpu_total_add(&softgpu_totals.doorbell_wakeups, 1);
+  } else {
+    softgpu_doorbell_disarm(index);
   }
-  softgpu_doorbell_disarm(index);
   pthread_mutex_unlock(&table_lock);
 }
 

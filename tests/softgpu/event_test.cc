@@ -1,0 +1,168 @@
+// Events, called as the runtime calls them.
+#include <gtest/gtest.h>
+#include <hsakmt.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+extern "C" {
+#include "softgpu/thunk/event.h"
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+
+class Events : public ::testing::Test {
+protected:
+  void SetUp() override { ASSERT_EQ(hsaKmtOpenKFD(), HSAKMT_STATUS_SUCCESS); }
+  void TearDown() override
+  {
+    for (HsaEvent *event : events)
+      EXPECT_EQ(hsaKmtDestroyEvent(event), HSAKMT_STATUS_SUCCESS);
+    EXPECT_EQ(hsaKmtCloseKFD(), HSAKMT_STATUS_SUCCESS);
+  }
+
+  HsaEvent *event(bool manual = false, bool signaled = false)
+  {
+    HsaEventDescriptor descriptor{};
+    descriptor.EventType = HSA_EVENTTYPE_SIGNAL;
+    HsaEvent *made = nullptr;
+    EXPECT_EQ(hsaKmtCreateEvent(&descriptor, manual, signaled, &made), HSAKMT_STATUS_SUCCESS);
+    events.push_back(made);
+    return made;
+  }
+
+  std::vector<HsaEvent *> events;
+};
+
+TEST_F(Events, auto_reset_is_consumed_by_one_wait)
+{
+  HsaEvent *e = event();
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  EXPECT_EQ(hsaKmtSetEvent(e), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 1), HSAKMT_STATUS_WAIT_TIMEOUT);
+}
+
+TEST_F(Events, manual_reset_stays)
+{
+  HsaEvent *e = event(true, true);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtResetEvent(e), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+}
+
+TEST_F(Events, raising_wakes_everybody_who_waits_now)
+{
+  HsaEvent *e = event();
+  std::atomic<int> started{0}, woken{0};
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 4; i++) {
+    waiters.emplace_back([&] {
+      started++;
+      woken += hsaKmtWaitOnEvent(e, 0xFFFFFFFF) == HSAKMT_STATUS_SUCCESS;
+    });
+  }
+  while (started < 4)
+    std::this_thread::yield();
+  while (woken < 4) { // a waiter that comes late needs another one
+    hsaKmtSetEvent(e);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  for (auto &waiter : waiters)
+    waiter.join();
+}
+
+TEST_F(Events, wait_for_any_and_for_all)
+{
+  HsaEvent *all[3] = {event(), event(), event()};
+  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(all, 3, false, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  hsaKmtSetEvent(all[1]);
+  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(all, 3, false, 0), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(all[1], 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+
+  std::thread setter([&] {
+    for (HsaEvent *e : all) {
+      std::this_thread::sleep_for(milliseconds(2));
+      hsaKmtSetEvent(e);
+    }
+  });
+  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(all, 3, true, 0xFFFFFFFE), HSAKMT_STATUS_SUCCESS);
+  setter.join();
+}
+
+TEST_F(Events, hundreds_in_one_wait)
+{
+  std::vector<HsaEvent *> many;
+  for (int i = 0; i < 300; i++)
+    many.push_back(event());
+  std::thread setter([&] {
+    std::this_thread::sleep_for(milliseconds(5));
+    softgpu_event_raise(many[299]->EventId);
+  });
+  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(many.data(), 300, false, 10000), HSAKMT_STATUS_SUCCESS);
+  setter.join();
+}
+
+TEST_F(Events, ids_and_mailboxes)
+{
+  HsaEvent *first = event(), *second = event();
+  EXPECT_GE(first->EventId, 1u);
+  EXPECT_NE(first->EventId, second->EventId);
+  EXPECT_EQ(first->EventData.HWData3, first->EventId);
+  EXPECT_NE(first->EventData.HWData2, second->EventData.HWData2);
+  EXPECT_EQ(first->EventData.HWData2 % 8, 0u);
+}
+
+TEST_F(Events, run_out_and_come_back)
+{
+  HsaEventDescriptor descriptor{};
+  HsaEvent *made = nullptr;
+  while (hsaKmtCreateEvent(&descriptor, false, false, &made) == HSAKMT_STATUS_SUCCESS)
+    events.push_back(made);
+  EXPECT_EQ(events.size(), 4095u);
+  EXPECT_EQ(hsaKmtDestroyEvent(events.back()), HSAKMT_STATUS_SUCCESS);
+  events.pop_back();
+  EXPECT_NE(event(), nullptr);
+}
+
+TEST_F(Events, bad_handles)
+{
+  HsaEvent stranger{};
+  stranger.EventId = 1;
+  EXPECT_EQ(hsaKmtSetEvent(nullptr), HSAKMT_STATUS_INVALID_HANDLE);
+  EXPECT_EQ(hsaKmtSetEvent(&stranger), HSAKMT_STATUS_INVALID_HANDLE);
+  EXPECT_EQ(hsaKmtWaitOnEvent(&stranger, 0), HSAKMT_STATUS_INVALID_HANDLE);
+  EXPECT_EQ(hsaKmtDestroyEvent(&stranger), HSAKMT_STATUS_INVALID_HANDLE);
+  EXPECT_EQ(hsaKmtCreateEvent(nullptr, false, false, nullptr), HSAKMT_STATUS_INVALID_PARAMETER);
+  softgpu_event_raise(0);
+  softgpu_event_raise(4096);
+}
+
+TEST_F(Events, memory_faults_reach_their_event)
+{
+  HsaEventDescriptor descriptor{};
+  descriptor.EventType = HSA_EVENTTYPE_MEMORY;
+  HsaEvent *made = nullptr;
+  ASSERT_EQ(hsaKmtCreateEvent(&descriptor, true, false, &made), HSAKMT_STATUS_SUCCESS);
+  events.push_back(made);
+  softgpu_event_memory_fault(2, 0x123000, true);
+  EXPECT_EQ(hsaKmtWaitOnEvent(made, 0), HSAKMT_STATUS_SUCCESS);
+  const HsaMemoryAccessFault &fault = made->EventData.EventData.MemoryAccessFault;
+  EXPECT_EQ(fault.NodeId, 2u);
+  EXPECT_EQ((uint64_t)fault.VirtualAddress, 0x123000u);
+  EXPECT_EQ((unsigned)fault.Failure.ReadOnly, 1u);
+  EXPECT_EQ((unsigned)fault.Failure.NotPresent, 0u);
+}
+
+TEST(Closed, refuses)
+{
+  EXPECT_EQ(hsaKmtSetEvent(nullptr), HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED);
+  EXPECT_EQ(hsaKmtCloseKFD(), HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED);
+}
+
+} // namespace

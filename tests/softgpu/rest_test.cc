@@ -1,0 +1,200 @@
+// The device at rest: idle, paused, shut down, forked.
+#include "runtime.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+namespace {
+
+using std::chrono::milliseconds;
+
+class Rest : public Runtime {
+protected:
+  void barrier(hsa_queue_t *q, hsa_signal_t completion)
+  {
+    hsa_barrier_and_packet_t packet{};
+    packet.completion_signal = completion;
+    submit(q, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+  }
+
+  static double cpu_seconds()
+  {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+  }
+};
+
+TEST_F(Rest, idle_queues_use_no_processor_time)
+{
+  hsa_queue_t *queues[4];
+  for (auto &q : queues) {
+    q = queue();
+    hsa_signal_t done = signal(1);
+    barrier(q, done);
+    ASSERT_TRUE(reaches(done, 0));
+  }
+  std::this_thread::sleep_for(milliseconds(50));
+  double before = cpu_seconds();
+  std::this_thread::sleep_for(milliseconds(1000));
+  EXPECT_LT(cpu_seconds() - before, 0.05);
+}
+
+TEST_F(Rest, a_sleeping_queue_wakes_for_every_doorbell)
+{
+  hsa_queue_t *q = queue();
+  for (int i = 0; i < 50; i++) {
+    std::this_thread::sleep_for(milliseconds(i % 5)); // asleep, falling asleep, awake
+    hsa_signal_t done = signal(1);
+    barrier(q, done);
+    ASSERT_TRUE(reaches(done, 0)) << i;
+  }
+}
+
+class Polling : public Rest {
+  void SetUp() override
+  {
+    if (!functions())
+      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
+    option("userfaultfd", 0);
+    Rest::SetUp();
+  }
+};
+
+TEST_F(Polling, finds_packets_without_userfaultfd)
+{
+  softgpu_counters_t before{}, after{};
+  hsa->counters(&before, sizeof(before));
+  hsa_queue_t *q = queue();
+  for (int i = 0; i < 20; i++) {
+    std::this_thread::sleep_for(milliseconds(i % 5));
+    hsa_signal_t done = signal(1);
+    barrier(q, done);
+    ASSERT_TRUE(reaches(done, 0)) << i;
+  }
+  hsa->counters(&after, sizeof(after));
+  EXPECT_EQ(after.doorbell_wakeups, before.doorbell_wakeups);
+}
+
+TEST_F(Rest, paused_processors_leave_everything_alone)
+{
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(2);
+  hsa->pause();
+  hsa->pause(); // calls nest
+  for (int i = 0; i < 2; i++)
+    barrier(q, done);
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 2);
+  EXPECT_EQ(hsa->hsa_queue_load_read_index_scacquire(q), 0u);
+  hsa->resume();
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(hsa->hsa_queue_load_read_index_scacquire(q), 0u);
+  hsa->resume();
+  EXPECT_TRUE(reaches(done, 0));
+}
+
+TEST_F(Rest, doorbells_are_plain_memory_while_paused)
+{
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  barrier(q, done);
+  ASSERT_TRUE(reaches(done, 0));
+  std::this_thread::sleep_for(milliseconds(20)); // asleep behind its doorbell
+  softgpu_counters_t before{}, after{};
+  hsa->counters(&before, sizeof(before));
+  hsa->pause();
+  ring(q, 0);
+  hsa->counters(&after, sizeof(after));
+  EXPECT_EQ(after.doorbell_wakeups, before.doorbell_wakeups);
+  hsa->resume();
+}
+
+TEST_F(Rest, queues_come_and_go_while_paused)
+{
+  hsa->pause();
+  hsa_queue_t *first = queue(), *second = queue();
+  hsa_signal_t done = signal(1);
+  barrier(second, done);
+  queue_destroy(first);
+  EXPECT_EQ(hsa->hsa_queue_load_read_index_scacquire(second), 0u);
+  hsa->resume();
+  EXPECT_TRUE(reaches(done, 0));
+}
+
+TEST_F(Rest, starts_again_after_shutdown)
+{
+  for (int i = 0; i < 3; i++) {
+    TearDown();
+    gpus.clear();
+    SetUp();
+    hsa_queue_t *q = queue();
+    hsa_signal_t done = signal(1);
+    barrier(q, done);
+    EXPECT_TRUE(reaches(done, 0));
+    queue_destroy(q);
+    break;
+  }
+}
+
+// How a child of this process ends, when it runs `body` and exits as programs do.
+template <typename Body> int child_status(Body body)
+{
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(10); // a hang shows as a signal
+    body();
+    exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+TEST_F(Rest, a_forked_child_leaves_without_the_device)
+{
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  barrier(q, done);
+  ASSERT_TRUE(reaches(done, 0));
+  EXPECT_EQ(child_status([&] {
+              softgpu_fault_info_t info;
+              if (hsa->queue_fault_info(q, &info, sizeof(info)))
+                _exit(1);
+              hsa->pause();
+              hsa->resume();
+            }),
+            0);
+  // The parent's device is none the worse.
+  hsa_signal_t again = signal(1);
+  barrier(q, again);
+  EXPECT_TRUE(reaches(again, 0));
+}
+
+TEST(exit, without_shutdown_is_clean)
+{
+  if (!functions())
+    GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
+  EXPECT_EQ(child_status([] {
+              const Functions *hsa = functions();
+              if (hsa->hsa_init() != HSA_STATUS_SUCCESS)
+                _exit(1);
+              hsa_agent_t gpu{};
+              hsa->hsa_iterate_agents(
+                  [](hsa_agent_t agent, void *data) {
+                    *static_cast<hsa_agent_t *>(data) = agent;
+                    return HSA_STATUS_SUCCESS;
+                  },
+                  &gpu);
+              hsa_queue_t *q = nullptr;
+              if (hsa->hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0,
+                                        &q) != HSA_STATUS_SUCCESS)
+                _exit(2);
+            }),
+            0);
+}
+
+} // namespace

@@ -1,0 +1,212 @@
+// Memory of the thunk: freed while in use, registered twice, mapped in parts.
+#include <gtest/gtest.h>
+#include <hsakmt.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <vector>
+
+extern "C" {
+#include "softgpu/memory.h"
+#include "softgpu/thunk/retire.h"
+}
+
+namespace {
+
+class ThunkMemory : public ::testing::Test {
+protected:
+  void SetUp() override { ASSERT_EQ(hsaKmtOpenKFD(), HSAKMT_STATUS_SUCCESS); }
+  void TearDown() override { EXPECT_EQ(hsaKmtCloseKFD(), HSAKMT_STATUS_SUCCESS); }
+
+  char *allocate(uint64_t size, uint32_t node = 1, HsaMemFlags flags = {})
+  {
+    void *memory = nullptr;
+    EXPECT_EQ(hsaKmtAllocMemory(node, size, flags, &memory), HSAKMT_STATUS_SUCCESS);
+    return (char *)memory;
+  }
+
+  static bool live(const void *address, uint64_t size = 1)
+  {
+    return softgpu_memory_covers((uintptr_t)address, size, true);
+  }
+
+  static bool mapped(const void *address) { return msync((void *)address, 4096, MS_ASYNC) == 0; }
+};
+
+TEST_F(ThunkMemory, freed_memory_is_gone_at_once)
+{
+  char *memory = allocate(8192);
+  EXPECT_TRUE(live(memory, 8192));
+  ASSERT_EQ(hsaKmtFreeMemory(memory, 8192), HSAKMT_STATUS_SUCCESS);
+  EXPECT_FALSE(live(memory));
+  EXPECT_FALSE(mapped(memory));
+  EXPECT_EQ(hsaKmtFreeMemory(memory, 8192), HSAKMT_STATUS_INVALID_PARAMETER);
+}
+
+TEST_F(ThunkMemory, pages_outlive_the_dispatches_that_may_use_them)
+{
+  char *first = allocate(4096), *second = allocate(4096);
+  memset(first, 1, 4096);
+  unsigned before = softgpu_retire_enter();
+  hsaKmtFreeMemory(first, 4096);
+  EXPECT_FALSE(live(first));
+  EXPECT_TRUE(mapped(first));
+  EXPECT_EQ(*(volatile char *)first, 0); // given back, only the addresses are kept
+  unsigned after = softgpu_retire_enter();
+  hsaKmtFreeMemory(second, 4096);
+  softgpu_retire_leave(before);
+  EXPECT_FALSE(mapped(first)); // `after` began when it was gone already
+  EXPECT_TRUE(mapped(second));
+  softgpu_retire_leave(after);
+  EXPECT_FALSE(mapped(second));
+}
+
+TEST_F(ThunkMemory, overlapping_dispatches_let_memory_go_in_the_end)
+{
+  unsigned running = softgpu_retire_enter();
+  std::vector<char *> freed;
+  for (int i = 0; i < 50; i++) { // never a moment without a dispatch
+    freed.push_back(allocate(4096));
+    unsigned next = softgpu_retire_enter();
+    hsaKmtFreeMemory(freed.back(), 4096);
+    softgpu_retire_leave(running);
+    running = next;
+  }
+  // At most the last ones wait.
+  EXPECT_FALSE(mapped(freed[40]));
+  softgpu_retire_leave(running);
+  for (char *memory : freed)
+    EXPECT_FALSE(mapped(memory));
+}
+
+TEST_F(ThunkMemory, large_allocations_are_aligned)
+{
+  char *memory = allocate(6 << 20);
+  EXPECT_EQ((uintptr_t)memory % (2 << 20), 0u);
+  EXPECT_EQ(hsaKmtFreeMemory(memory, 6 << 20), HSAKMT_STATUS_SUCCESS);
+}
+
+TEST_F(ThunkMemory, flags_decide_what_kernels_may_do)
+{
+  HsaMemFlags flags{};
+  flags.ui32.ReadOnly = 1;
+  flags.ui32.ExecuteAccess = 1;
+  char *memory = allocate(4096, 1, flags);
+  softgpu_allocation_t found{};
+  ASSERT_TRUE(softgpu_memory_find((uintptr_t)memory, &found));
+  EXPECT_EQ(found.flags, (uint32_t)(SOFTGPU_MEMORY_EXECUTE | SOFTGPU_MEMORY_VRAM));
+  EXPECT_EQ(found.node, 1u);
+  hsaKmtFreeMemory(memory, 4096);
+}
+
+TEST_F(ThunkMemory, fixed_addresses)
+{
+  char *memory = allocate(4096);
+  hsaKmtFreeMemory(memory, 4096);
+  HsaMemFlags flags{};
+  flags.ui32.FixedAddress = 1;
+  void *again = memory;
+  EXPECT_EQ(hsaKmtAllocMemory(0, 4096, flags, &again), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(again, memory);
+  EXPECT_EQ(hsaKmtAllocMemory(0, 4096, flags, &again), HSAKMT_STATUS_NO_MEMORY);
+  EXPECT_EQ(hsaKmtFreeMemory(memory, 4096), HSAKMT_STATUS_SUCCESS);
+}
+
+TEST_F(ThunkMemory, bad_requests)
+{
+  void *memory = nullptr;
+  HsaMemFlags flags{};
+  EXPECT_EQ(hsaKmtAllocMemory(1, 100, flags, &memory), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(hsaKmtAllocMemory(1, 0, flags, &memory), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(hsaKmtAllocMemory(2, 4096, flags, &memory), HSAKMT_STATUS_INVALID_NODE_UNIT);
+  EXPECT_EQ(hsaKmtAllocMemory(1, 9000ull << 20, flags, &memory), HSAKMT_STATUS_NO_MEMORY);
+  EXPECT_EQ(hsaKmtAllocMemory(0, ~4095ull, flags, &memory), HSAKMT_STATUS_NO_MEMORY);
+  EXPECT_EQ(hsaKmtDeregisterMemory(&flags), HSAKMT_STATUS_MEMORY_NOT_REGISTERED);
+}
+
+TEST_F(ThunkMemory, scratch_pools_are_live_only_where_mapped)
+{
+  HsaMemFlags flags{};
+  flags.ui32.Scratch = 1;
+  char *pool = allocate(1ull << 32, 1, flags);
+  EXPECT_FALSE(live(pool));
+  HSAuint64 alternate = 0;
+  ASSERT_EQ(hsaKmtMapMemoryToGPU(pool, 65536, &alternate), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtMapMemoryToGPU(pool + (1 << 20), 65536, &alternate), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(alternate, (uintptr_t)pool + (1 << 20));
+  EXPECT_TRUE(live(pool, 65536));
+  EXPECT_FALSE(live(pool + 65536));
+  EXPECT_TRUE(live(pool + (1 << 20), 65536));
+  EXPECT_EQ(hsaKmtUnmapMemoryToGPU(pool), HSAKMT_STATUS_SUCCESS);
+  EXPECT_FALSE(live(pool));
+  EXPECT_EQ(hsaKmtFreeMemory(pool, 1ull << 32), HSAKMT_STATUS_SUCCESS);
+  EXPECT_FALSE(live(pool + (1 << 20)));
+}
+
+TEST_F(ThunkMemory, registrations_overlap_and_have_exact_bounds)
+{
+  std::vector<char> bytes(1000);
+  char *base = bytes.data();
+  ASSERT_EQ(hsaKmtRegisterMemory(base + 100, 200), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtRegisterMemory(base + 250, 200), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtRegisterMemory(base + 100, 50), HSAKMT_STATUS_SUCCESS);
+  EXPECT_FALSE(live(base + 99));
+  softgpu_allocation_t found{};
+  ASSERT_TRUE(softgpu_memory_find((uintptr_t)base + 449, &found));
+  EXPECT_EQ(found.base, (uintptr_t)base + 100); // one allocation, as accesses may cross
+  EXPECT_FALSE(live(base + 450));
+  EXPECT_EQ(hsaKmtDeregisterMemory(base + 250), HSAKMT_STATUS_SUCCESS);
+  EXPECT_TRUE(live(base + 100, 200));
+  EXPECT_FALSE(live(base + 300));
+  EXPECT_EQ(hsaKmtDeregisterMemory(base + 100), HSAKMT_STATUS_SUCCESS); // the 50 bytes
+  EXPECT_TRUE(live(base + 100, 200));
+  EXPECT_EQ(hsaKmtDeregisterMemory(base + 100), HSAKMT_STATUS_SUCCESS);
+  EXPECT_FALSE(live(base + 100));
+}
+
+TEST_F(ThunkMemory, registering_what_was_allocated_changes_nothing)
+{
+  char *memory = allocate(4096, 0);
+  EXPECT_EQ(hsaKmtRegisterMemory(memory + 64, 128), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtDeregisterMemory(memory + 64), HSAKMT_STATUS_SUCCESS);
+  EXPECT_TRUE(live(memory, 4096));
+  EXPECT_EQ(hsaKmtFreeMemory(memory, 4096), HSAKMT_STATUS_SUCCESS);
+}
+
+TEST_F(ThunkMemory, pointer_info)
+{
+  char *memory = allocate(8192);
+  HSAuint32 nodes[] = {1};
+  HSAuint64 alternate = 0;
+  HsaMemMapFlags map_flags{};
+  ASSERT_EQ(hsaKmtMapMemoryToGPUNodes(memory, 8192, &alternate, map_flags, 1, nodes),
+            HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(alternate, (uintptr_t)memory);
+  int user = 0;
+  ASSERT_EQ(hsaKmtSetMemoryUserData(memory + 10, &user), HSAKMT_STATUS_SUCCESS);
+  HsaPointerInfo info{};
+  ASSERT_EQ(hsaKmtQueryPointerInfo(memory + 8191, &info), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(info.Type, HSA_POINTER_ALLOCATED);
+  EXPECT_EQ(info.Node, 1u);
+  EXPECT_EQ(info.CPUAddress, memory);
+  EXPECT_EQ((uint64_t)info.SizeInBytes, 8192u);
+  EXPECT_EQ(info.UserData, &user);
+  ASSERT_EQ(info.NMappedNodes, 1u);
+  EXPECT_EQ(info.MappedNodes[0], 1u);
+  EXPECT_NE(hsaKmtQueryPointerInfo(&user, &info), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(info.Type, HSA_POINTER_UNKNOWN);
+  hsaKmtFreeMemory(memory, 8192);
+}
+
+TEST_F(ThunkMemory, closing_releases_what_was_left)
+{
+  char *memory = allocate(4096);
+  std::vector<char> bytes(100);
+  ASSERT_EQ(hsaKmtRegisterMemory(bytes.data(), 100), HSAKMT_STATUS_SUCCESS);
+  TearDown();
+  EXPECT_FALSE(live(memory));
+  EXPECT_FALSE(live(bytes.data()));
+  SetUp();
+}
+
+} // namespace
