@@ -85,7 +85,7 @@ static bool take_option(int option, run_request_t *request)
     break;
   default: /* 'd' */
     fits = !strcmp(optarg, "softgpu") || !strcmp(optarg, "hsa");
-    request->device_kind = *optarg == 's' ? RAWHAL_DEVICE_SOFTGPU : RAWHAL_DEVICE_HSA;
+    request->backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
     break;
   }
   return fits;

@@ -11,7 +11,7 @@ typedef struct run_request {
   uint64_t grid[3], block[3]; /* as given: may be 0 or too large */
   bool has_grid, has_block, grid_in_items;
   uint32_t dynamic_lds, kernarg_size, timeout_seconds;
-  rawhal_device_kind_t device_kind;
+  rawhal_backend_t backend;
   run_argument_t *arguments;
   size_t argument_count;
 } run_request_t;
