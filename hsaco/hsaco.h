@@ -34,7 +34,8 @@ typedef struct rawhal_hsaco_options {
   uint32_t flags;
   uint32_t max_kernels;        /* default 1,000,000 */
   uint32_t max_arguments;      /* of one kernel; default 65,536 */
-  uint32_t max_nesting;        /* of metadata containers; default 32 */
+  uint32_t max_nesting;        /* of metadata containers; at most 128. Unset, 32 is the format's own
+                                  bound (it needs 6) and deeper nesting is MALFORMED */
   uint32_t max_diagnostics;    /* recorded; later ones are only counted; default 1,000 */
   uint64_t max_metadata_bytes; /* of all notes together; default 1 GiB */
 } rawhal_hsaco_options_t;
@@ -221,14 +222,21 @@ RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t 
 /* ---- Verbatim metadata ---- */
 
 /* All metadata of the object as one JSON value: AMDGPUUsage's keys without the leading dot (and
- * without "amdhsa." at the root: version, target, printf, kernels), in file order, unknown keys
- * included, notes merged. Writes through `write`, which gets pieces in order and returns false to
- * stop. */
+ * without "amdhsa." at the root: version, target, printf, kernels; the last two always lists), in
+ * file order, unknown keys included, notes merged. Bytes of a string that are not UTF-8 become U+0080..U+00FF. Writes
+ * through `write`, which gets pieces in order and returns false to stop (INVALID_ARGUMENT).
+ * UNSUPPORTED: a map or an array stands where a key should. */
 typedef bool (*rawhal_write_fn)(void *context, const char *text, size_t size);
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco,
                                                                      rawhal_write_fn write,
                                                                      void *context,
                                                                      rawhal_error_t *error);
+
+/* The same for one msgpack value, such as rawhal_kernel_t.metadata or one of its entries. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_metadata_to_json(rawhal_bytes_t value,
+                                                                  rawhal_write_fn write,
+                                                                  void *context,
+                                                                  rawhal_error_t *error);
 
 /* ---- Segments, symbols, relocations ---- */
 

@@ -1,0 +1,134 @@
+#include "hsaco/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { CHUNK_LEAST = 4000, CHUNK_MOST = 8 << 20, ALIGNMENT = 8 };
+
+struct arena_chunk {
+  struct arena_chunk *older;
+  size_t size; /* of the usable part behind this header */
+};
+
+void arena_init(struct arena *arena, uint64_t budget, size_t first)
+{
+  *arena = (struct arena){.budget = budget};
+  if (first > CHUNK_LEAST && first <= CHUNK_MOST && first <= budget) {
+    void *ahead = arena_alloc(arena, first); /* a hint: failing here fails nothing */
+    if (ahead)
+      arena->next = ahead;
+    arena->status = RAWHAL_OK;
+  }
+}
+
+void arena_free(struct arena *arena)
+{
+  for (struct arena_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {
+    older = chunk->older;
+    free(chunk);
+  }
+  *arena = (struct arena){0};
+}
+
+static bool add_chunk(struct arena *arena, size_t size)
+{
+  size_t usual = arena->chunks ? arena->chunks->size * 2 : CHUNK_LEAST;
+  if (usual > CHUNK_MOST)
+    usual = CHUNK_MOST;
+  if (size < usual)
+    size = usual <= arena->budget ? usual : size;
+  if (size > arena->budget || size > SIZE_MAX - sizeof(struct arena_chunk)) {
+    arena->status = RAWHAL_LIMIT;
+    return false;
+  }
+  struct arena_chunk *chunk = malloc(sizeof(*chunk) + size);
+  if (!chunk) {
+    arena->status = RAWHAL_OUT_OF_MEMORY;
+    return false;
+  }
+  *chunk = (struct arena_chunk){.older = arena->chunks, .size = size};
+  arena->chunks = chunk;
+  arena->budget -= size;
+  arena->next = (char *)(chunk + 1);
+  arena->end = arena->next + size;
+  return true;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+  if (size > SIZE_MAX - ALIGNMENT) {
+    arena->status = RAWHAL_LIMIT;
+    return NULL;
+  }
+  size = size ? (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT; /* never NULL */
+  if ((size_t)(arena->end - arena->next) < size && !add_chunk(arena, size))
+    return NULL;
+  void *memory = arena->next;
+  arena->next += size;
+  return memory;
+}
+
+void *arena_calloc(struct arena *arena, size_t count, size_t size)
+{
+  size_t total;
+  if (__builtin_mul_overflow(count, size, &total)) {
+    arena->status = RAWHAL_LIMIT;
+    return NULL;
+  }
+  void *memory = arena_alloc(arena, total);
+  return memory ? memset(memory, 0, total) : NULL;
+}
+
+bool arena_reserve(struct arena *arena, void *items_pointer, size_t *capacity, size_t count,
+                   size_t item_size, size_t hint)
+{
+  if (count < *capacity)
+    return true;
+  size_t wanted = *capacity ? *capacity * 2 : hint ? hint : 4, total;
+  if (wanted <= count)
+    wanted = count + 1;
+  if (__builtin_mul_overflow(wanted, item_size, &total)) {
+    arena->status = RAWHAL_LIMIT;
+    return false;
+  }
+  void *old, *moved = arena_alloc(arena, total);
+  if (!moved)
+    return false;
+  memcpy(&old, items_pointer, sizeof(old));
+  if (count)
+    memcpy(moved, old, count * item_size);
+  memcpy(items_pointer, &moved, sizeof(moved));
+  *capacity = wanted;
+  return true;
+}
+
+rawhal_string_t arena_print(struct arena *arena, const char *format, ...)
+{
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  int length = vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  size_t size = length < 0 ? 0 : (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1;
+  for (size_t i = 0; i < size; ++i) /* one line of text, whatever the names in the file are */
+    if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+      text[i] = '?';
+  char *copy = arena_alloc(arena, size + 1);
+  if (!copy)
+    return (rawhal_string_t){0};
+  memcpy(copy, text, size);
+  copy[size] = 0;
+  return (rawhal_string_t){copy, size};
+}
+
+rawhal_status_t arena_fail(const struct arena *arena, rawhal_error_t *error)
+{
+  if (arena->status == RAWHAL_LIMIT)
+    return rawhal_fail(error, RAWHAL_LIMIT,
+                       "the file's records would need more memory than a file of this size may");
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
+}

@@ -1,0 +1,39 @@
+/* One allocation lifetime for everything an object or container owns. Internal.
+ *
+ * Memory comes in a few growing chunks and is released at once. A budget bounds what a hostile file
+ * can make us allocate: records are larger than the smallest metadata that asks for them. */
+#ifndef RAWHAL_HSACO_ARENA_H
+#define RAWHAL_HSACO_ARENA_H
+
+#include "base/status.h"
+
+struct arena_chunk;
+
+struct arena {
+  struct arena_chunk *chunks; /* newest first */
+  char *next, *end;           /* free part of the newest chunk */
+  uint64_t budget;            /* bytes that may still be taken from malloc */
+  rawhal_status_t status;     /* why the last allocation failed: OUT_OF_MEMORY or LIMIT */
+};
+
+/* `first` is a hint for the size of the first chunk. */
+void arena_init(struct arena *arena, uint64_t budget, size_t first);
+void arena_free(struct arena *arena);
+
+/* Uninitialised memory aligned for any record here (8 bytes); NULL on failure, see `status`. */
+void *arena_alloc(struct arena *arena, size_t size);
+void *arena_calloc(struct arena *arena, size_t count, size_t size);
+
+/* Makes room for item number `count` of an array that lives in the arena and may move. `hint` is
+ * the capacity to start with. */
+bool arena_reserve(struct arena *arena, void *items_pointer, size_t *capacity, size_t count,
+                   size_t item_size, size_t hint);
+
+/* Formats into the arena; an empty string when there is no memory (the text is advice only). */
+__attribute__((format(printf, 2, 3))) rawhal_string_t arena_print(struct arena *arena,
+                                                                  const char *format, ...);
+
+/* Fails with the arena's status and a sentence that fits it. */
+RAWHAL_CHECKED rawhal_status_t arena_fail(const struct arena *arena, rawhal_error_t *error);
+
+#endif

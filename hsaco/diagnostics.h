@@ -1,0 +1,57 @@
+/* Collecting what is odd about an object. Internal.
+ *
+ * Oddities that shipping libraries have by the ten thousand ("quirks") are counted and become one
+ * diagnostic each when the object is complete; everything else is recorded as it is found. */
+#ifndef RAWHAL_HSACO_DIAGNOSTICS_H
+#define RAWHAL_HSACO_DIAGNOSTICS_H
+
+#include "hsaco/arena.h"
+#include "hsaco/hsaco.h"
+
+enum quirk {
+  QUIRK_UNNAMED_ARGUMENTS,
+  QUIRK_SEGMENT_SIZE_UNALIGNED,
+  QUIRK_POINTER_UNALIGNED,
+  QUIRK_UNKNOWN_KERNEL_KEY,
+  QUIRK_UNKNOWN_ARGUMENT_KEY,
+  QUIRK_UNKNOWN_VALUE_KIND,
+  QUIRK_ARGUMENTS_UNORDERED,
+  QUIRK_REGISTER_COUNT,
+  QUIRK_DESCRIPTOR_RESERVED,
+  QUIRK_NO_DESCRIPTOR_SYMBOL,
+  QUIRK_COUNT
+};
+
+struct quirk_count {
+  size_t kernels;
+  rawhal_string_t first; /* kernel */
+};
+
+struct diagnostics {
+  struct arena *arena;
+  rawhal_diagnostic_t *items;
+  size_t count, capacity, most;
+  size_t unrecorded;
+  struct quirk_count quirks[QUIRK_COUNT];
+};
+
+void diagnostics_init(struct diagnostics *diagnostics, struct arena *arena, size_t most);
+
+/* `message` is kept as it is: static, or in the arena. Running out of memory drops it: diagnostics
+ * never make an open fail. */
+void diagnose(struct diagnostics *diagnostics, rawhal_severity_t severity, rawhal_string_t kernel,
+              uint64_t offset, rawhal_string_t message);
+
+/* Formats, unless the list is full. */
+__attribute__((format(printf, 5, 6))) void diagnose_print(struct diagnostics *diagnostics,
+                                                          rawhal_severity_t severity,
+                                                          rawhal_string_t kernel, uint64_t offset,
+                                                          const char *format, ...);
+
+/* Counts a quirk of `kernel`; call once a kernel. */
+void diagnose_quirk(struct diagnostics *diagnostics, enum quirk quirk, rawhal_string_t kernel);
+
+/* Turns the counted quirks and the unrecorded rest into diagnostics. */
+void diagnostics_finish(struct diagnostics *diagnostics);
+
+#endif

@@ -1,0 +1,190 @@
+#include "hsaco/hsaco.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "hsaco/loadable.h"
+#include "hsaco/metadata.h"
+#include "hsaco/symbols.h"
+#include "hsaco/unpack.h"
+
+static rawhal_status_t take_options(rawhal_hsaco_t *hsaco, const rawhal_hsaco_options_t *options,
+                                    rawhal_error_t *error)
+{
+  enum { KNOWN_FLAGS = RAWHAL_HSACO_COPY | RAWHAL_HSACO_DESCRIPTOR_KERNELS, FORMAT_NESTING = 32 };
+  rawhal_hsaco_options_t taken = options ? *options : (rawhal_hsaco_options_t){0};
+  if (taken.flags & ~(uint32_t)KNOWN_FLAGS)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken.flags);
+  if (taken.max_nesting > UNPACK_MOST_NESTING)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "max_nesting %u is above %d",
+                       taken.max_nesting, UNPACK_MOST_NESTING);
+  hsaco->nesting_failure = taken.max_nesting ? RAWHAL_LIMIT : RAWHAL_MALFORMED;
+  taken.max_kernels = taken.max_kernels ? taken.max_kernels : 1000000;
+  taken.max_arguments = taken.max_arguments ? taken.max_arguments : 65536;
+  taken.max_nesting = taken.max_nesting ? taken.max_nesting : FORMAT_NESTING;
+  taken.max_diagnostics = taken.max_diagnostics ? taken.max_diagnostics : 1000;
+  taken.max_metadata_bytes =
+      taken.max_metadata_bytes ? taken.max_metadata_bytes : (uint64_t)1 << 30;
+  hsaco->options = taken;
+  return RAWHAL_OK;
+}
+
+static void describe(rawhal_hsaco_t *hsaco)
+{
+  const struct elf_view *elf = &hsaco->elf;
+  rawhal_hsaco_info_t *info = &hsaco->info;
+  info->bytes = (rawhal_bytes_t){elf->bytes, elf->size};
+  info->elf_type = elf->header.e_type;
+  info->elf_machine = elf->header.e_machine;
+  info->elf_flags = elf->header.e_flags;
+  info->elf_osabi = elf->header.e_ident[EI_OSABI];
+  info->elf_abi_version = elf->header.e_ident[EI_ABIVERSION];
+  info->code_object_version = info->elf_abi_version + 2u; /* ABI version 1 is V3 */
+  rawhal_target_from_flags(info->elf_flags, info->elf_abi_version, &info->target);
+  hsaco->processor = processor_by_machine(info->target.machine);
+}
+
+static rawhal_status_t list_segments(rawhal_hsaco_t *hsaco, rawhal_error_t *error)
+{
+  const struct elf_view *elf = &hsaco->elf;
+  hsaco->segments = arena_alloc(&hsaco->arena, elf->segment_count * sizeof(*hsaco->segments));
+  if (!hsaco->segments)
+    return arena_fail(&hsaco->arena, error);
+  for (size_t i = 0; i < elf->segment_count; ++i) {
+    const Elf64_Phdr *header = &elf->segments[i];
+    hsaco->segments[i] =
+        (rawhal_segment_t){header->p_type,   header->p_flags, header->p_offset, header->p_vaddr,
+                           header->p_filesz, header->p_memsz, header->p_align};
+  }
+  hsaco->info.segment_count = elf->segment_count;
+  return RAWHAL_OK;
+}
+
+/* What is true of the object as a whole and odd. */
+static void check_object(rawhal_hsaco_t *hsaco)
+{
+  static const uint32_t minor_of[] = {[3] = 0, [4] = 1, [5] = 2, [6] = 2};
+  struct diagnostics *diagnostics = &hsaco->diagnostics;
+  const rawhal_hsaco_info_t *info = &hsaco->info;
+  const rawhal_string_t nobody = {0};
+  if (!hsaco->processor)
+    diagnose_print(diagnostics, RAWHAL_WARNING, nobody, offsetof(Elf64_Ehdr, e_flags),
+                   "unknown processor: mach 0x%x in the ELF flags", info->target.machine);
+  if (!info->has_metadata) {
+    diagnose_print(diagnostics, RAWHAL_WARNING, nobody, RAWHAL_NO_OFFSET,
+                   "no metadata note: kernels are known by their descriptors only");
+    return;
+  }
+  uint32_t minor = minor_of[info->code_object_version];
+  if (info->metadata_version[0] != 1 || info->metadata_version[1] != minor)
+    diagnose_print(diagnostics, RAWHAL_NOTE, nobody, RAWHAL_NO_OFFSET,
+                   "metadata version %u.%u in a V%u code object, which has 1.%u",
+                   info->metadata_version[0], info->metadata_version[1], info->code_object_version,
+                   minor);
+  if (!info->metadata_target.size && info->code_object_version >= 4)
+    diagnose_print(diagnostics, RAWHAL_NOTE, nobody, RAWHAL_NO_OFFSET,
+                   "no `amdhsa.target`; the ELF flags decide");
+}
+
+static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, size_t size,
+                                   rawhal_error_t *error)
+{
+  rawhal_status_t status = elf_view_open(&hsaco->elf, bytes, size, &hsaco->arena, error);
+  if (status)
+    return status;
+  describe(hsaco);
+  status = list_segments(hsaco, error);
+  if (!status)
+    status = metadata_read(hsaco, error);
+  if (!status)
+    status = symbols_read(hsaco, error);
+  if (status)
+    return status;
+  check_object(hsaco);
+  loadable_judge(hsaco);
+  diagnostics_finish(&hsaco->diagnostics);
+  hsaco->info.diagnostic_count = hsaco->diagnostics.count;
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
+                                  const rawhal_hsaco_options_t *options, rawhal_hsaco_t **hsaco,
+                                  rawhal_error_t *error)
+{
+  if (!hsaco)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the object");
+  *hsaco = NULL;
+  if (!bytes && size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
+  Elf64_Ehdr header;
+  rawhal_status_t status = elf_header_check(bytes, size, &header, error);
+  if (status)
+    return status;
+  rawhal_hsaco_t *opened = calloc(1, sizeof(*opened));
+  if (!opened)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
+  status = take_options(opened, options, error);
+  if (!status && opened->options.flags & RAWHAL_HSACO_COPY) {
+    opened->copy = malloc(size);
+    if (opened->copy)
+      bytes = memcpy(opened->copy, bytes, size);
+    else
+      status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
+  }
+  if (!status) {
+    /* Records of real objects take about as much room as their metadata; hostile ones that would
+     * take many times the file end at the budget. */
+    const uint64_t least_budget = (uint64_t)32 << 20;
+    arena_init(&opened->arena, least_budget + 6 * (uint64_t)size, 0);
+    diagnostics_init(&opened->diagnostics, &opened->arena, opened->options.max_diagnostics);
+    status = read_object(opened, bytes, size, error);
+  }
+  if (status) {
+    rawhal_hsaco_close(opened);
+    return status;
+  }
+  *hsaco = opened;
+  return RAWHAL_OK;
+}
+
+void rawhal_hsaco_close(rawhal_hsaco_t *hsaco)
+{
+  if (!hsaco)
+    return;
+  arena_free(&hsaco->arena);
+  free(hsaco->copy);
+  free(hsaco);
+}
+
+/* ---- Reading ---- */
+
+const rawhal_hsaco_info_t *rawhal_hsaco_info(const rawhal_hsaco_t *hsaco)
+{
+  return hsaco ? &hsaco->info : NULL;
+}
+
+rawhal_string_t rawhal_hsaco_printf(const rawhal_hsaco_t *hsaco, size_t index)
+{
+  return hsaco && index < hsaco->info.printf_count ? hsaco->formats[index] : (rawhal_string_t){0};
+}
+
+const rawhal_kernel_t *rawhal_hsaco_kernel(const rawhal_hsaco_t *hsaco, size_t index)
+{
+  return hsaco && index < hsaco->info.kernel_count ? &hsaco->kernels[index] : NULL;
+}
+
+const rawhal_segment_t *rawhal_hsaco_segment(const rawhal_hsaco_t *hsaco, size_t index)
+{
+  return hsaco && index < hsaco->info.segment_count ? &hsaco->segments[index] : NULL;
+}
+
+const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index)
+{
+  return hsaco && index < hsaco->info.symbol_count ? &hsaco->symbols[index] : NULL;
+}
+
+const rawhal_diagnostic_t *rawhal_hsaco_diagnostic(const rawhal_hsaco_t *hsaco, size_t index)
+{
+  return hsaco && index < hsaco->info.diagnostic_count ? &hsaco->diagnostics.items[index] : NULL;
+}

@@ -1,0 +1,297 @@
+#include "hsaco/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hsaco/unpack.h"
+
+#define MSGPACK_EMBED_STACK_SIZE 128
+#include <msgpack/unpack.h>
+#include <msgpack/unpack_define.h>
+
+/* ---- Text ---- */
+
+static void put(struct json_sink *sink, const char *text, size_t size)
+{
+  if (sink->used + size > sizeof(sink->buffer))
+    json_flush(sink);
+  if (size > sizeof(sink->buffer)) {
+    sink->stopped = sink->stopped || !sink->write(sink->context, text, size);
+    return;
+  }
+  memcpy(sink->buffer + sink->used, text, size);
+  sink->used += size;
+}
+
+void json_flush(struct json_sink *sink)
+{
+  if (sink->used && !sink->stopped)
+    sink->stopped = !sink->write(sink->context, sink->buffer, sink->used);
+  sink->used = 0;
+}
+
+void json_text(struct json_sink *sink, const char *text)
+{
+  put(sink, text, strlen(text));
+}
+
+/* Length of the UTF-8 sequence at `at` (RFC 3629: no overlong forms, no surrogates), 0 if none. */
+static size_t utf8_length(const unsigned char *at, size_t left)
+{
+  static const struct {
+    uint8_t first, last, low, high, length; /* lead byte range, second byte range */
+  } forms[] = {
+      {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+      {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+      {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+  };
+  for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); ++i) {
+    if (*at < forms[i].first || *at > forms[i].last)
+      continue;
+    if (left < forms[i].length || at[1] < forms[i].low || at[1] > forms[i].high)
+      return 0;
+    for (size_t k = 2; k < forms[i].length; ++k)
+      if ((at[k] & 0xc0) != 0x80)
+        return 0;
+    return forms[i].length;
+  }
+  return 0;
+}
+
+void json_string(struct json_sink *sink, rawhal_string_t text)
+{
+  const unsigned char *bytes = (const unsigned char *)text.data;
+  put(sink, "\"", 1);
+  for (size_t i = 0; i < text.size;) {
+    size_t plain = i;
+    while (plain < text.size && bytes[plain] >= 0x20 && bytes[plain] < 0x7f &&
+           bytes[plain] != '"' && bytes[plain] != '\\')
+      ++plain;
+    if (plain > i) {
+      put(sink, text.data + i, plain - i);
+      i = plain;
+      continue;
+    }
+    size_t length = utf8_length(bytes + i, text.size - i);
+    if (length) {
+      put(sink, text.data + i, length);
+      i += length;
+      continue;
+    }
+    char escape[8];
+    if (bytes[i] == '"' || bytes[i] == '\\')
+      snprintf(escape, sizeof(escape), "\\%c", bytes[i]);
+    else /* control characters, and bytes that are not UTF-8: U+0080..U+00FF */
+      snprintf(escape, sizeof(escape), "\\u%04x", bytes[i]);
+    json_text(sink, escape);
+    ++i;
+  }
+  put(sink, "\"", 1);
+}
+
+/* ---- The parser: every token writes at once; a stack of open containers knows the commas ---- */
+
+enum frame_kind { FRAME_ARRAY, FRAME_KEY, FRAME_VALUE };
+
+struct writer {
+  struct json_sink *sink;
+  size_t depth;
+  struct {
+    uint32_t left; /* items, or pairs */
+    uint8_t kind;  /* enum frame_kind: what comes next */
+    bool first;
+  } frames[UNPACK_MOST_NESTING];
+};
+
+typedef struct writer *user_t;
+typedef char value_t; /* tokens are written when they come: nothing to remember */
+
+/* Before a token. Keys that are no strings are written as strings. */
+static void before(struct writer *writer, bool string)
+{
+  if (!writer->depth)
+    return;
+  size_t top = writer->depth - 1;
+  if (writer->frames[top].kind != FRAME_VALUE && !writer->frames[top].first)
+    put(writer->sink, ",", 1);
+  writer->frames[top].first = false;
+  if (writer->frames[top].kind == FRAME_KEY && !string)
+    put(writer->sink, "\"", 1);
+}
+
+/* After a whole value; closes what it completes. */
+static void after(struct writer *writer, bool string)
+{
+  while (writer->depth) {
+    size_t top = writer->depth - 1;
+    if (writer->frames[top].kind == FRAME_KEY) {
+      json_text(writer->sink, string ? ":" : "\":");
+      writer->frames[top].kind = FRAME_VALUE;
+      return;
+    }
+    bool map = writer->frames[top].kind == FRAME_VALUE;
+    if (map)
+      writer->frames[top].kind = FRAME_KEY;
+    if (--writer->frames[top].left)
+      return;
+    put(writer->sink, map ? "}" : "]", 1);
+    --writer->depth;
+    string = false;
+  }
+}
+
+static bool is_key(const struct writer *writer)
+{
+  return writer->depth && writer->frames[writer->depth - 1].kind == FRAME_KEY;
+}
+
+static int scalar(struct writer *writer, const char *text)
+{
+  before(writer, false);
+  json_text(writer->sink, text);
+  after(writer, false);
+  return 0;
+}
+
+static int on_string(struct writer *writer, rawhal_string_t text)
+{
+  /* AMDGPUUsage's keys lose their dot. */
+  if (is_key(writer) && text.size > 1 && text.data[0] == '.')
+    text = (rawhal_string_t){text.data + 1, text.size - 1};
+  before(writer, true);
+  json_string(writer->sink, text);
+  after(writer, true);
+  return 0;
+}
+
+static int on_unsigned(struct writer *writer, uint64_t number)
+{
+  char text[24];
+  snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+  return scalar(writer, text);
+}
+
+static int on_signed(struct writer *writer, int64_t number)
+{
+  char text[24];
+  snprintf(text, sizeof(text), "%lld", (long long)number);
+  return scalar(writer, text);
+}
+
+static int on_real(struct writer *writer, double number)
+{
+  char text[40];
+  snprintf(text, sizeof(text), "%.17g", number);
+  return scalar(writer, __builtin_isfinite(number) ? text : "null"); /* JSON has no infinities */
+}
+
+static int on_container(struct writer *writer, unsigned count, enum frame_kind kind)
+{
+  if (is_key(writer) || writer->depth == UNPACK_MOST_NESTING)
+    return -1; /* JSON has no containers as keys */
+  before(writer, false);
+  put(writer->sink, kind == FRAME_KEY ? "{" : "[", 1);
+  if (count == 0) {
+    put(writer->sink, kind == FRAME_KEY ? "}" : "]", 1);
+    after(writer, false);
+    return 0;
+  }
+  writer->frames[writer->depth].left = count;
+  writer->frames[writer->depth].kind = (uint8_t)kind;
+  writer->frames[writer->depth].first = true;
+  ++writer->depth;
+  return 0;
+}
+
+#define TOKEN(name, parameter, action)                                                             \
+  static int on_##name(user_t *user, parameter, value_t *value)                                    \
+  {                                                                                                \
+    *value = 0;                                                                                    \
+    return action;                                                                                 \
+  }
+
+TOKEN(uint8, uint8_t number, on_unsigned(*user, number))
+TOKEN(uint16, uint16_t number, on_unsigned(*user, number))
+TOKEN(uint32, uint32_t number, on_unsigned(*user, number))
+TOKEN(uint64, uint64_t number, on_unsigned(*user, number))
+TOKEN(int8, int8_t number, on_signed(*user, number))
+TOKEN(int16, int16_t number, on_signed(*user, number))
+TOKEN(int32, int32_t number, on_signed(*user, number))
+TOKEN(int64, int64_t number, on_signed(*user, number))
+TOKEN(float, float number, on_real(*user, (double)number))
+TOKEN(double, double number, on_real(*user, number))
+TOKEN(array, unsigned count, on_container(*user, count, FRAME_ARRAY))
+TOKEN(map, unsigned count, on_container(*user, count, FRAME_KEY))
+
+static value_t on_root(user_t *user)
+{
+  (void)user;
+  return 0;
+}
+
+static int on_nil(user_t *user, value_t *value)
+{
+  *value = 0;
+  return scalar(*user, "null");
+}
+
+static int on_true(user_t *user, value_t *value)
+{
+  *value = 0;
+  return scalar(*user, "true");
+}
+
+static int on_false(user_t *user, value_t *value)
+{
+  *value = 0;
+  return scalar(*user, "false");
+}
+
+static int on_str(user_t *user, const char *base, const char *text, unsigned size, value_t *value)
+{
+  (void)base;
+  *value = 0;
+  return on_string(*user, (rawhal_string_t){size ? text : "", size});
+}
+
+/* Raw bytes become a string, like text that is not UTF-8. */
+static int on_bin(user_t *user, const char *base, const char *data, unsigned size, value_t *value)
+{
+  return on_str(user, base, data, size, value);
+}
+
+static int on_ext(user_t *user, const char *base, const char *data, unsigned size, value_t *value)
+{
+  return on_str(user, base, data, size, value);
+}
+
+static int on_array_item(user_t *user, value_t *container, value_t item)
+{
+  (void)user, (void)container, (void)item;
+  return 0;
+}
+
+static int on_map_item(user_t *user, value_t *container, value_t key, value_t value)
+{
+  (void)user, (void)container, (void)key, (void)value;
+  return 0;
+}
+
+#define msgpack_unpack_struct(name)    struct parser##name
+#define msgpack_unpack_func(ret, name) static __attribute__((unused)) ret parser##name
+#define msgpack_unpack_callback(name)  on##name
+#define msgpack_unpack_object          value_t
+#define msgpack_unpack_user            user_t
+#include <msgpack/unpack_template.h>
+
+bool json_value(struct json_sink *sink, rawhal_bytes_t value)
+{
+  struct writer writer;
+  writer.sink = sink;
+  writer.depth = 0;
+  struct parser_context context;
+  size_t offset = 0;
+  context.user = &writer;
+  parser_init(&context);
+  return parser_execute(&context, value.data, value.size, &offset) == 1;
+}

@@ -1,0 +1,16 @@
+/* May this object be handed to the HSA loader? Internal.
+ *
+ * ROCr's loader trusts most of what it reads. The verdict demands the opposite of everything it
+ * does not check, so that nothing called loadable can crash it. */
+#ifndef RAWHAL_HSACO_LOADABLE_H
+#define RAWHAL_HSACO_LOADABLE_H
+
+#include "hsaco/object.h"
+
+/* Sets info.loadable, or the reason and a diagnostic. */
+void loadable_judge(struct rawhal_hsaco *hsaco);
+
+/* Of relocation section number `index`: NULL when every entry can be applied safely. */
+const char *loadable_relocations(const struct elf_view *elf, size_t index, uint64_t *offset);
+
+#endif

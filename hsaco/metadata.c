@@ -1,0 +1,420 @@
+#include "hsaco/metadata.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "hsaco/note.h"
+#include "hsaco/unpack.h"
+
+/* Containers around a value of the root map, and around a kernel. */
+enum { DEPTH_ROOT_VALUE = 1, DEPTH_KERNEL = 2 };
+
+struct reader {
+  struct rawhal_hsaco *hsaco;
+  struct unpacker unpacker;
+  uint32_t seen_roots;       /* of this note, by enum root_key */
+  uint32_t kept_roots;       /* of all notes: the first of each is kept for JSON */
+  struct name_table unknown; /* root keys, of all notes; the slots hold the note's number */
+  uint64_t total;            /* bytes of notes so far */
+};
+
+static uint64_t place(const struct reader *reader, size_t offset)
+{
+  return offset_in(reader->hsaco, reader->unpacker.bytes) + offset;
+}
+
+/* Fails with what the unpacker stopped for. */
+RAWHAL_CHECKED static rawhal_status_t unpack_fail(const struct reader *reader, size_t offset,
+                                                  rawhal_error_t *error)
+{
+  const struct unpacker *unpacker = &reader->unpacker;
+  if (unpacker->failure == RAWHAL_OUT_OF_MEMORY)
+    return arena_fail(unpacker->arena, error);
+  return rawhal_fail_at(error, unpacker->failure, place(reader, offset), "%s", unpacker->why);
+}
+
+/* ---- One kernel ---- */
+
+void kernel_condemn(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uint64_t offset,
+                    rawhal_string_t reason)
+{
+  kernel->usable = false;
+  if (!kernel->unusable_reason.size)
+    kernel->unusable_reason = reason;
+  diagnose(&hsaco->diagnostics, RAWHAL_ERROR, kernel->name, offset, reason);
+}
+
+static void report_problem(struct reader *reader, rawhal_kernel_t *kernel, uint64_t offset,
+                           const struct unpack_problem *problem)
+{
+  static const char *const texts[] = {
+      [PROBLEM_TYPE] = "has a value of the wrong type",
+      [PROBLEM_RANGE] = "does not fit 32 bits",
+      [PROBLEM_TWICE] = "is given twice",
+      [PROBLEM_MISSING] = "is missing",
+      [PROBLEM_NOT_A_MAP] = "the argument is not a map",
+  };
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  const struct metadata_key *key = problem->key;
+  char where[32] = "";
+  if (problem->argument != PROBLEM_OF_KERNEL)
+    snprintf(where, sizeof(where), "argument %u: ", problem->argument);
+  rawhal_string_t text = arena_print(&hsaco->arena, "%s%.*s%s%s", where, key ? key->size : 0,
+                                     key ? key->text : "", key ? " " : "", texts[problem->kind]);
+  if (!key || key->flags & KEY_ABI)
+    kernel_condemn(hsaco, kernel, offset, text);
+  else
+    diagnose(&hsaco->diagnostics, RAWHAL_WARNING, kernel->name, offset, text);
+}
+
+/* Keys the ABI hangs on make the kernel unusable when they are missing; others have a rule. */
+static void check_required(struct reader *reader, rawhal_kernel_t *kernel, uint64_t offset)
+{
+  enum {
+    VITAL = 1 << KERNEL_BIT_NAME | 1 << KERNEL_BIT_SYMBOL | 1 << KERNEL_BIT_KERNARG_SIZE,
+    EXPECTED = 1 << KERNEL_BIT_KERNARG_ALIGN | 1 << KERNEL_BIT_GROUP_SIZE |
+               1 << KERNEL_BIT_PRIVATE_SIZE | 1 << KERNEL_BIT_WAVEFRONT_SIZE |
+               1 << KERNEL_BIT_MAX_FLAT,
+  };
+  uint64_t missing = (VITAL | EXPECTED) & ~reader->unpacker.seen;
+  if (!missing)
+    return;
+  size_t count;
+  const struct metadata_key *keys = kernel_keys(&count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!keys[i].size || !(missing >> keys[i].bit & 1))
+      continue;
+    struct unpack_problem problem = {&keys[i], PROBLEM_OF_KERNEL, PROBLEM_MISSING};
+    if (VITAL >> keys[i].bit & 1)
+      report_problem(reader, kernel, offset, &problem);
+    else
+      diagnose_print(&reader->hsaco->diagnostics, RAWHAL_WARNING, kernel->name, offset,
+                     "%s is missing; the descriptor's value or the default is used", keys[i].text);
+  }
+}
+
+static void check_sizes(struct reader *reader, rawhal_kernel_t *kernel, uint64_t offset)
+{
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  const struct unpacker *unpacker = &reader->unpacker;
+  uint32_t align = kernel->kernarg_segment_align, size = kernel->kernarg_segment_size;
+  if (align & (align - 1)) {
+    kernel_condemn(
+        hsaco, kernel, offset,
+        arena_print(&hsaco->arena, ".kernarg_segment_align %u is not a power of two", align));
+  } else if (align && size & (align - 1)) {
+    diagnose_quirk(&hsaco->diagnostics, QUIRK_SEGMENT_SIZE_UNALIGNED, kernel->name);
+  }
+  bool has_wavefront = unpacker->seen >> KERNEL_BIT_WAVEFRONT_SIZE & 1;
+  if (has_wavefront && kernel->wavefront_size != 32 && kernel->wavefront_size != 64)
+    kernel_condemn(hsaco, kernel, offset,
+                   arena_print(&hsaco->arena, ".wavefront_size %u is neither 32 nor 64",
+                               kernel->wavefront_size));
+  if (unpacker->arguments_end <= size || !kernel->argument_count)
+    return;
+  const rawhal_argument_t *last = &kernel->arguments[unpacker->furthest];
+  if (unpacker->arguments_end > UINT32_MAX)
+    kernel_condemn(hsaco, kernel, offset,
+                   arena_print(&hsaco->arena,
+                               "argument %u (offset %u, size %u) ends beyond 32 bits",
+                               unpacker->furthest, last->offset, last->size));
+  else if (unpacker->seen >> KERNEL_BIT_KERNARG_SIZE & 1)
+    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, kernel->name, offset,
+                   "argument %u '%.*s' ends at %llu, the declared kernarg segment at %u; the "
+                   "segment is taken to be as long as the arguments",
+                   unpacker->furthest, RAWHAL_STRING_ARGS(last->name),
+                   (unsigned long long)unpacker->arguments_end, size);
+}
+
+static void finish_kernel(struct reader *reader, rawhal_kernel_t *kernel)
+{
+  static const struct {
+    uint32_t odd;
+    enum quirk quirk;
+  } quirks[] = {
+      {ODD_UNNAMED, QUIRK_UNNAMED_ARGUMENTS},
+      {ODD_POINTER_UNALIGNED, QUIRK_POINTER_UNALIGNED},
+      {ODD_UNORDERED, QUIRK_ARGUMENTS_UNORDERED},
+      {ODD_UNKNOWN_KIND, QUIRK_UNKNOWN_VALUE_KIND},
+      {ODD_UNKNOWN_ARGUMENT_KEY, QUIRK_UNKNOWN_ARGUMENT_KEY},
+      {ODD_UNKNOWN_KERNEL_KEY, QUIRK_UNKNOWN_KERNEL_KEY},
+  };
+  const struct unpacker *unpacker = &reader->unpacker;
+  uint64_t offset = offset_in(reader->hsaco, kernel->metadata.data);
+  kernel->has_metadata = kernel->usable = true;
+  check_required(reader, kernel, offset);
+  for (uint32_t i = 0; i < unpacker->problem_count; ++i)
+    report_problem(reader, kernel, offset, &unpacker->problems[i]);
+  check_sizes(reader, kernel, offset);
+  if (unpacker->odd)
+    for (size_t i = 0; i < sizeof(quirks) / sizeof(*quirks); ++i)
+      if (unpacker->odd & quirks[i].odd)
+        diagnose_quirk(&reader->hsaco->diagnostics, quirks[i].quirk, kernel->name);
+}
+
+RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t *offset,
+                                                   rawhal_error_t *error)
+{
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  struct unpacker *unpacker = &reader->unpacker;
+  enum { LEAST_KERNEL_BYTES = 128 }; /* of a real one: enough for a first guess */
+  uint32_t count;
+  switch (unpack_header(unpacker, offset, &count)) {
+  case HEADER_ARRAY:
+    break;
+  case HEADER_CUT:
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, place(reader, *offset),
+                          "metadata ends where `amdhsa.kernels` starts");
+  default:
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, place(reader, *offset),
+                          "`amdhsa.kernels` is not an array");
+  }
+  size_t plausible = (unpacker->size - *offset) / LEAST_KERNEL_BYTES + 1;
+  size_t hint = hsaco->info.kernel_count + (count < plausible ? count : plausible);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (hsaco->info.kernel_count >= hsaco->options.max_kernels)
+      return rawhal_fail_at(error, RAWHAL_LIMIT, place(reader, *offset),
+                            "more kernels than max_kernels (%u)", hsaco->options.max_kernels);
+    if (!arena_reserve(&hsaco->arena, &hsaco->kernels, &hsaco->kernel_capacity,
+                       hsaco->info.kernel_count, sizeof(rawhal_kernel_t), hint))
+      return arena_fail(&hsaco->arena, error);
+    rawhal_kernel_t *kernel = &hsaco->kernels[hsaco->info.kernel_count];
+    *kernel = (rawhal_kernel_t){0};
+    if (!unpack_kernel(unpacker, DEPTH_KERNEL, offset, kernel))
+      return unpack_fail(reader, *offset, error);
+    finish_kernel(reader, kernel);
+    ++hsaco->info.kernel_count;
+  }
+  return RAWHAL_OK;
+}
+
+/* ---- The root map ---- */
+
+RAWHAL_CHECKED static rawhal_status_t read_printf(struct reader *reader, size_t *offset,
+                                                  rawhal_error_t *error)
+{
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  uint32_t count;
+  if (unpack_header(&reader->unpacker, offset, &count) != HEADER_ARRAY)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, place(reader, *offset),
+                          "`amdhsa.printf` is not an array");
+  for (uint32_t i = 0; i < count; ++i) {
+    struct unpack_value value;
+    size_t start = *offset;
+    if (!unpack_value(&reader->unpacker, SHAPE_ANY, DEPTH_KERNEL, offset, &value))
+      return unpack_fail(reader, *offset, error);
+    if (!arena_reserve(&hsaco->arena, &hsaco->formats, &hsaco->format_capacity,
+                       hsaco->info.printf_count, sizeof(rawhal_string_t), 8))
+      return arena_fail(&hsaco->arena, error);
+    rawhal_string_t format = {0}; /* keeps its place, so that indices stay those of the file */
+    if (value.type == VALUE_STRING)
+      format = (rawhal_string_t){value.text, value.size};
+    else
+      diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0},
+                     place(reader, start), "`amdhsa.printf` entry %u is not a string", i);
+    hsaco->formats[hsaco->info.printf_count++] = format;
+  }
+  return RAWHAL_OK;
+}
+
+static void take_version(struct reader *reader, struct unpack_value value, size_t start)
+{
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  const struct unpacker *unpacker = &reader->unpacker;
+  const uint32_t *version = unpacker->numbers, *first = hsaco->info.metadata_version;
+  if (value.type != VALUE_CONTAINER || value.shape != SHAPE_NUMBERS || !unpacker->numbers_fit ||
+      unpacker->number_count != 2)
+    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, start),
+                   "`amdhsa.version` is not two numbers");
+  else if (!first[0] && !first[1])
+    memcpy(hsaco->info.metadata_version, version, sizeof(hsaco->info.metadata_version));
+  else if (first[0] != version[0] || first[1] != version[1])
+    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, start),
+                   "note %u has metadata version %u.%u, the first %u.%u; the first counts",
+                   hsaco->info.note_count, version[0], version[1], first[0], first[1]);
+}
+
+static void take_target(struct reader *reader, struct unpack_value value, size_t start)
+{
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  rawhal_string_t *first = &hsaco->info.metadata_target;
+  if (value.type != VALUE_STRING)
+    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, start),
+                   "`amdhsa.target` is not a string");
+  else if (!first->size)
+    *first = (rawhal_string_t){value.text, value.size};
+  else if (first->size != value.size || memcmp(first->data, value.text, value.size) != 0)
+    diagnose_print(&hsaco->diagnostics, RAWHAL_NOTE, (rawhal_string_t){0}, place(reader, start),
+                   "note %u is for target '%.*s', the first for '%.*s'; the ELF flags decide",
+                   hsaco->info.note_count, (int)(value.size < 100 ? value.size : 100), value.text,
+                   RAWHAL_STRING_ARGS(*first));
+}
+
+RAWHAL_CHECKED static bool keep_root(struct rawhal_hsaco *hsaco, const struct root_entry *entry)
+{
+  if (!arena_reserve(&hsaco->arena, &hsaco->roots, &hsaco->root_capacity, hsaco->root_count,
+                     sizeof(*hsaco->roots), 4))
+    return false;
+  hsaco->roots[hsaco->root_count++] = *entry;
+  return true;
+}
+
+/* Keeps an entry rawhal does not interpret. A key that an earlier note has too is dropped: the
+ * first one counts. False when there is no memory. */
+RAWHAL_CHECKED static bool take_unknown(struct reader *reader, const struct root_entry *entry,
+                                        bool *twice)
+{
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  *twice = false;
+  if (entry->key.size) {
+    struct name_slots *slots = name_table_at(&reader->unknown, entry->key);
+    if (!slots)
+      return false;
+    *twice = slots->by_name == hsaco->info.note_count;
+    if (slots->by_name != NAME_NONE)
+      return true;
+    slots->by_name = hsaco->info.note_count;
+  }
+  return keep_root(hsaco, entry);
+}
+
+RAWHAL_CHECKED static rawhal_status_t read_known(struct reader *reader, enum root_key key,
+                                                 size_t *offset, rawhal_error_t *error)
+{
+  if (key == ROOT_KERNELS)
+    return read_kernels(reader, offset, error);
+  if (key == ROOT_PRINTF)
+    return read_printf(reader, offset, error);
+  size_t start = *offset;
+  struct unpack_value value;
+  if (!unpack_value(&reader->unpacker, key == ROOT_VERSION ? SHAPE_NUMBERS : SHAPE_ANY,
+                    DEPTH_ROOT_VALUE, offset, &value))
+    return unpack_fail(reader, *offset, error);
+  if (key == ROOT_VERSION)
+    take_version(reader, value, start);
+  else if (key == ROOT_TARGET)
+    take_target(reader, value, start);
+  return RAWHAL_OK;
+}
+
+RAWHAL_CHECKED static rawhal_status_t read_root_entry(struct reader *reader, size_t *offset,
+                                                      rawhal_error_t *error)
+{
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  struct unpack_value key;
+  size_t start = *offset;
+  if (!unpack_value(&reader->unpacker, SHAPE_ANY, DEPTH_ROOT_VALUE, offset, &key))
+    return unpack_fail(reader, *offset, error);
+  struct root_entry entry = {0};
+  if (key.type == VALUE_STRING)
+    entry.key = (rawhal_string_t){key.text, key.size};
+  else
+    diagnose_print(&hsaco->diagnostics, RAWHAL_NOTE, (rawhal_string_t){0}, place(reader, start),
+                   "a key of the metadata's root map is not a string");
+  enum root_key known = root_key_of(entry.key);
+  size_t value_start = *offset;
+  rawhal_status_t status = read_known(reader, known, offset, error);
+  if (status)
+    return status;
+  entry.value = (rawhal_bytes_t){reader->unpacker.bytes + value_start, *offset - value_start};
+  bool twice = reader->seen_roots >> known & 1, kept = true;
+  reader->seen_roots |= 1u << known;
+  if (known == ROOT_OTHER)
+    kept = take_unknown(reader, &entry, &twice);
+  else if ((known == ROOT_VERSION || known == ROOT_TARGET) && !(reader->kept_roots >> known & 1))
+    kept = keep_root(hsaco, &entry);
+  reader->kept_roots |= 1u << known;
+  if (!kept)
+    return arena_fail(&hsaco->arena, error);
+  if (twice)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, place(reader, start),
+                          "the key '%.*s' stands twice in one metadata map",
+                          RAWHAL_STRING_ARGS(entry.key));
+  return RAWHAL_OK;
+}
+
+RAWHAL_CHECKED static rawhal_status_t read_metadata_note(struct reader *reader, rawhal_bytes_t note,
+                                                         rawhal_error_t *error)
+{
+  struct rawhal_hsaco *hsaco = reader->hsaco;
+  reader->unpacker.bytes = note.data;
+  reader->unpacker.size = note.size;
+  reader->seen_roots = 0;
+  reader->total += note.size;
+  if (reader->total > hsaco->options.max_metadata_bytes)
+    return rawhal_fail_at(error, RAWHAL_LIMIT, place(reader, 0),
+                          "metadata notes of more than max_metadata_bytes (%llu)",
+                          (unsigned long long)hsaco->options.max_metadata_bytes);
+  hsaco->info.has_metadata = true;
+  size_t offset = 0;
+  uint32_t count;
+  if (unpack_header(&reader->unpacker, &offset, &count) != HEADER_MAP)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, place(reader, 0),
+                          note.size ? "metadata is not a msgpack map" : "a metadata note is empty");
+  for (uint32_t i = 0; i < count; ++i) {
+    rawhal_status_t status = read_root_entry(reader, &offset, error);
+    if (status)
+      return status;
+  }
+  if (!(reader->seen_roots >> ROOT_KERNELS & 1))
+    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, 0),
+                   "metadata note %u has no `amdhsa.kernels`", hsaco->info.note_count);
+  if (!(reader->seen_roots >> ROOT_VERSION & 1))
+    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, 0),
+                   "metadata note %u has no `amdhsa.version`", hsaco->info.note_count);
+  if (offset != note.size)
+    diagnose_print(&hsaco->diagnostics, RAWHAL_NOTE, (rawhal_string_t){0}, place(reader, offset),
+                   "%zu bytes behind the metadata map of note %u are not read", note.size - offset,
+                   hsaco->info.note_count);
+  ++hsaco->info.note_count;
+  return RAWHAL_OK;
+}
+
+/* ---- Notes ---- */
+
+RAWHAL_CHECKED static rawhal_status_t read_notes(struct reader *reader, uint64_t offset,
+                                                 uint64_t size, uint64_t alignment,
+                                                 rawhal_error_t *error)
+{
+  struct note_walk walk = {.bytes = elf_view_range(&reader->hsaco->elf, offset, size),
+                           .size = (size_t)size,
+                           .alignment = alignment == 8 ? 8 : 4};
+  struct note note;
+  const char *wrong = NULL;
+  if (!walk.bytes)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, offset,
+                          "%llu bytes of notes at offset %llu end after the file",
+                          (unsigned long long)size, (unsigned long long)offset);
+  while (note_next(&walk, &note, &wrong))
+    if (note_is_metadata(&note)) {
+      rawhal_status_t status = read_metadata_note(reader, note.description, error);
+      if (status)
+        return status;
+    }
+  return wrong ? rawhal_fail_at(error, RAWHAL_MALFORMED, offset + walk.offset, "%s", wrong)
+               : RAWHAL_OK;
+}
+
+rawhal_status_t metadata_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
+{
+  const struct elf_view *elf = &hsaco->elf;
+  struct reader reader = {.hsaco = hsaco,
+                          .unpacker = {.arena = &hsaco->arena,
+                                       .max_arguments = hsaco->options.max_arguments,
+                                       .max_nesting = hsaco->options.max_nesting,
+                                       .nesting_failure = hsaco->nesting_failure}};
+  name_table_init(&reader.unknown, &hsaco->arena, 8);
+  rawhal_status_t status = RAWHAL_OK;
+  for (size_t i = 0; i < elf->segment_count && !status; ++i)
+    if (elf->segments[i].p_type == PT_NOTE)
+      status = read_notes(&reader, elf->segments[i].p_offset, elf->segments[i].p_filesz,
+                          elf->segments[i].p_align, error);
+  if (hsaco->info.has_metadata)
+    return status;
+  for (size_t i = 0; i < elf->section_count && !status; ++i)
+    if (elf->sections[i].sh_type == SHT_NOTE)
+      status = read_notes(&reader, elf->sections[i].sh_offset, elf->sections[i].sh_size,
+                          elf->sections[i].sh_addralign, error);
+  return status;
+}

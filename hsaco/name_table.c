@@ -1,0 +1,106 @@
+#include "hsaco/name_table.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+/* uthash takes its memory from the arena of the table at hand, gives none back, and reports
+ * failures instead of exiting. */
+#define HASH_NONFATAL_OOM      1
+#define uthash_malloc(size)    arena_alloc(table->arena, (size))
+#define uthash_free(p, size)   ((void)(p))
+#define HASH_FUNCTION(k, n, h) ((h) = (unsigned)hash_bytes(table->key, (k), (n)))
+#define uthash_nonfatal_oom(e) (lost = true)
+#include <uthash.h>
+
+#undef HASH_INITIAL_NUM_BUCKETS
+#undef HASH_INITIAL_NUM_BUCKETS_LOG2
+#define HASH_INITIAL_NUM_BUCKETS      (1u << table->buckets_log2)
+#define HASH_INITIAL_NUM_BUCKETS_LOG2 (table->buckets_log2)
+
+struct name_entry {
+  struct name_slots slots;
+  UT_hash_handle hh;
+};
+
+static uint64_t load64(const unsigned char *from)
+{
+  uint64_t value;
+  memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+/* Both halves of a 128-bit product, folded. */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+  unsigned __int128 product = (unsigned __int128)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Sixteen bytes a multiplication; each word is masked with a secret first. */
+static uint64_t hash_bytes(const uint64_t key[2], const void *bytes, size_t size)
+{
+  const unsigned char *at = bytes;
+  uint64_t hash = key[0] ^ size;
+  for (; size > 16; at += 16, size -= 16)
+    hash = fold(load64(at) ^ key[1], load64(at + 8) ^ hash);
+  unsigned char tail[16] = {0};
+  if (size)
+    memcpy(tail, at, size);
+  hash = fold(load64(tail) ^ key[1], load64(tail + 8) ^ hash);
+  return fold(hash ^ key[0], key[1]);
+}
+
+void name_table_init(struct name_table *table, struct arena *arena, size_t expected)
+{
+  *table = (struct name_table){.arena = arena, .buckets_log2 = 3};
+  while (table->buckets_log2 < 20 && (size_t)1 << table->buckets_log2 < expected)
+    ++table->buckets_log2;
+  /* The kernel gives every process 16 random bytes; no system call, no state of our own. */
+  const void *random = (const void *)getauxval(AT_RANDOM);
+  if (random)
+    memcpy(table->key, random, sizeof(table->key));
+  table->key[0] ^= 0x9e3779b97f4a7c15;
+  table->key[1] |= 1; /* never 0 */
+}
+
+struct name_slots *name_table_find(const struct name_table *table, rawhal_string_t name)
+{
+  struct name_entry *entry = NULL;
+  if (table->head && name.size && name.size <= UINT32_MAX)
+    HASH_FIND(hh, table->head, name.data, (unsigned)name.size, entry);
+  return entry ? &entry->slots : NULL;
+}
+
+static struct name_entry *new_entry(struct name_table *table)
+{
+  enum { BATCH = 64 };
+  if (table->spare == table->spare_end) {
+    size_t batch = table->head ? BATCH : 4;
+    table->spare = arena_alloc(table->arena, batch * sizeof(struct name_entry));
+    if (!table->spare)
+      return table->spare_end = NULL;
+    table->spare_end = table->spare + batch;
+  }
+  return table->spare++;
+}
+
+struct name_slots *name_table_at(struct name_table *table, rawhal_string_t name)
+{
+  if (name.size > UINT32_MAX) {
+    table->arena->status = RAWHAL_LIMIT;
+    return NULL;
+  }
+  struct name_entry *entry = NULL;
+  unsigned hash = (unsigned)hash_bytes(table->key, name.data, name.size);
+  if (table->head)
+    HASH_FIND_BYHASHVALUE(hh, table->head, name.data, (unsigned)name.size, hash, entry);
+  if (entry)
+    return &entry->slots;
+  entry = new_entry(table);
+  if (!entry)
+    return NULL;
+  entry->slots = (struct name_slots){NAME_NONE, NAME_NONE};
+  bool lost = false;
+  HASH_ADD_KEYPTR_BYHASHVALUE(hh, table->head, name.data, (unsigned)name.size, hash, entry);
+  return lost ? NULL : &entry->slots;
+}

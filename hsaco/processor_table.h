@@ -1,0 +1,39 @@
+/* Every AMDGPU processor in one table. Internal.
+ *
+ * Sources: AMDGPUUsage ("Processors", "ELF header e_flags"), LLVM's ELF.h; what a generic target
+ * covers: AMDGPUUsage and ROCr's ISA registry. */
+#ifndef RAWHAL_HSACO_PROCESSOR_TABLE_H
+#define RAWHAL_HSACO_PROCESSOR_TABLE_H
+
+#include "hsaco/target.h"
+
+enum processor_family {              /* what decides how a kernel descriptor is read */
+                        FAMILY_GFX6, /* GFX6 to GFX8 */
+                        FAMILY_GFX9,
+                        FAMILY_GFX90A, /* gfx90a, gfx94x, gfx950: one register file for VGPRs and AGPRs */
+                        FAMILY_GFX10,
+                        FAMILY_GFX11,
+                        FAMILY_GFX12,
+                        FAMILY_GFX125,
+                        FAMILY_GFX13,
+};
+
+enum { PROCESSOR_XNACK = 1, PROCESSOR_SRAMECC = 2, PROCESSOR_GENERIC = 4 };
+
+struct processor {
+  char name[20];
+  uint8_t machine; /* EF_AMDGPU_MACH */
+  uint8_t family;  /* enum processor_family */
+  uint8_t flags;   /* PROCESSOR_* */
+  uint8_t generic; /* machine of the generic target that covers it (its own if it is one), or 0 */
+  uint8_t generic_version; /* of that target, when this processor was added to it */
+};
+
+/* NULL when unknown. */
+const struct processor *processor_by_machine(uint32_t machine);
+const struct processor *processor_by_name(rawhal_string_t name);
+
+/* All of them, in table order; NULL when index is past the end. */
+const struct processor *processor_at(size_t index);
+
+#endif

@@ -1,0 +1,37 @@
+/* Symbols, and the descriptors they join to kernels. Internal.
+ *
+ * `.symtab` is read when there is one (the loader reads only that), else `.dynsym`, else the table
+ * PT_DYNAMIC points to in objects without section headers. Kernels that `.symtab` leaves without a
+ * descriptor get a second chance in `.dynsym`. */
+#ifndef RAWHAL_HSACO_SYMBOLS_H
+#define RAWHAL_HSACO_SYMBOLS_H
+
+#include "hsaco/object.h"
+
+struct symbol_table {
+  const unsigned char *entries;
+  uint64_t count;
+  const char *names;
+  uint64_t names_size;
+};
+
+/* Fills in the table of a SHT_SYMTAB or SHT_DYNSYM section; false when it is not sound. */
+bool symbol_table_of_section(const struct elf_view *view, const Elf64_Shdr *section,
+                             struct symbol_table *table);
+
+/* From DT_SYMTAB, DT_STRTAB, DT_STRSZ and DT_HASH; false when there is no such table. */
+bool symbol_table_of_dynamic(const struct elf_view *view, struct symbol_table *table);
+
+Elf64_Sym symbol_at(const struct symbol_table *table, uint64_t index);
+
+/* False when the name does not end inside the string table, or after 64 KiB. */
+bool symbol_name(const struct symbol_table *table, const Elf64_Sym *symbol, rawhal_string_t *name);
+
+/* "NAME.kd" to "NAME"; false when it does not end so. */
+bool strip_kd(rawhal_string_t symbol, rawhal_string_t *name);
+
+/* Joins descriptors to kernels, lists the kernels that only have a descriptor, and fills in
+ * hsaco->symbols and hsaco->names. */
+RAWHAL_CHECKED rawhal_status_t symbols_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error);
+
+#endif

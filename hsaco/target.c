@@ -1,0 +1,255 @@
+#include "hsaco/target.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "hsaco/processor_table.h"
+
+enum {
+  EF_MACH = 0xff,
+  EF_XNACK_V3 = 0x100,
+  EF_SRAMECC_V3 = 0x200,
+  EF_XNACK_SHIFT = 8, /* V4 and later: two bits each, valued as rawhal_feature_t */
+  EF_SRAMECC_SHIFT = 10,
+  EF_GENERIC_VERSION_SHIFT = 24,
+  ABI_V3 = 1,
+  ABI_V6 = 4,
+};
+
+static const char *const feature_names[] = {
+    [RAWHAL_FEATURE_UNSUPPORTED] = "unsupported",
+    [RAWHAL_FEATURE_ANY] = "any",
+    [RAWHAL_FEATURE_OFF] = "off",
+    [RAWHAL_FEATURE_ON] = "on",
+};
+
+static const char *feature_name(rawhal_feature_t feature)
+{
+  return (unsigned)feature <= RAWHAL_FEATURE_ON ? feature_names[feature] : "invalid";
+}
+
+/* Prints to the end of `buffer` like snprintf, keeping the length the whole text has. */
+struct text {
+  char *buffer;
+  size_t size, length;
+};
+
+__attribute__((format(printf, 2, 3))) static void print(struct text *text, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  bool room = text->length < text->size;
+  int written = vsnprintf(room ? text->buffer + text->length : NULL,
+                          room ? text->size - text->length : 0, format, args);
+  va_end(args);
+  if (written > 0)
+    text->length += (size_t)written;
+}
+
+static struct text text_in(char *buffer, size_t size)
+{
+  if (size)
+    buffer[0] = 0;
+  return (struct text){.buffer = buffer, .size = size};
+}
+
+static void set_processor(rawhal_target_t *target, const struct processor *processor)
+{
+  if (processor)
+    memcpy(target->processor, processor->name, sizeof(processor->name));
+}
+
+void rawhal_target_from_flags(uint32_t e_flags, uint32_t abi_version, rawhal_target_t *target)
+{
+  *target = (rawhal_target_t){.machine = e_flags & EF_MACH};
+  const struct processor *processor = processor_by_machine(target->machine);
+  set_processor(target, processor);
+  if (abi_version <= ABI_V3) { /* a clear bit means off where the processor has the feature */
+    unsigned has = processor ? processor->flags : 0u;
+    target->xnack = e_flags & EF_XNACK_V3   ? RAWHAL_FEATURE_ON
+                    : has & PROCESSOR_XNACK ? RAWHAL_FEATURE_OFF
+                                            : RAWHAL_FEATURE_UNSUPPORTED;
+    target->sramecc = e_flags & EF_SRAMECC_V3   ? RAWHAL_FEATURE_ON
+                      : has & PROCESSOR_SRAMECC ? RAWHAL_FEATURE_OFF
+                                                : RAWHAL_FEATURE_UNSUPPORTED;
+    return;
+  }
+  target->xnack = (rawhal_feature_t)(e_flags >> EF_XNACK_SHIFT & 3);
+  target->sramecc = (rawhal_feature_t)(e_flags >> EF_SRAMECC_SHIFT & 3);
+  if (abi_version >= ABI_V6)
+    target->generic_version = e_flags >> EF_GENERIC_VERSION_SHIFT;
+}
+
+/* ---- Text ---- */
+
+static bool find(rawhal_string_t text, const char *word, size_t *at)
+{
+  size_t size = strlen(word);
+  for (size_t i = 0; i + size <= text.size; ++i)
+    if (memcmp(text.data + i, word, size) == 0) {
+      *at = i;
+      return true;
+    }
+  return false;
+}
+
+static rawhal_status_t parse_feature(rawhal_string_t word, const struct processor *processor,
+                                     rawhal_target_t *target, rawhal_error_t *error)
+{
+  static const struct {
+    char name[8];
+    uint8_t flag;
+    size_t field;
+  } features[] = {
+      {"xnack", PROCESSOR_XNACK, offsetof(rawhal_target_t, xnack)},
+      {"sramecc", PROCESSOR_SRAMECC, offsetof(rawhal_target_t, sramecc)},
+  };
+  char sign = word.size ? word.data[word.size - 1] : 0;
+  size_t name_size = word.size ? word.size - 1 : 0;
+  for (size_t i = 0; i < sizeof(features) / sizeof(*features); ++i) {
+    if (name_size != strlen(features[i].name) || memcmp(word.data, features[i].name, name_size))
+      continue;
+    rawhal_feature_t *field = (rawhal_feature_t *)((char *)target + features[i].field);
+    if (sign != '+' && sign != '-')
+      break;
+    if (!(processor->flags & features[i].flag))
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s has no %s setting", processor->name,
+                         features[i].name);
+    if (*field != RAWHAL_FEATURE_ANY)
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is given twice", features[i].name);
+    *field = sign == '+' ? RAWHAL_FEATURE_ON : RAWHAL_FEATURE_OFF;
+    return RAWHAL_OK;
+  }
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "'%.*s' is not a feature setting: xnack or sramecc, then + or -",
+                     RAWHAL_STRING_ARGS(word));
+}
+
+rawhal_status_t rawhal_target_parse(rawhal_string_t text, rawhal_target_t *target,
+                                    rawhal_error_t *error)
+{
+  if (!target)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no target to fill in");
+  *target = (rawhal_target_t){0};
+  size_t at = 0;
+  if (!text.data || !find(text, "gfx", &at) || (at > 0 && text.data[at - 1] != '-'))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'%.*s' names no gfx processor",
+                       RAWHAL_STRING_ARGS(text));
+  if (find((rawhal_string_t){text.data, at}, ":", &(size_t){0}))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%.*s': features stand before the processor", RAWHAL_STRING_ARGS(text));
+  rawhal_string_t rest = {text.data + at, text.size - at};
+  rawhal_target_t parsed = {0};
+  const struct processor *processor = NULL;
+  while (true) {
+    const char *colon = memchr(rest.data, ':', rest.size);
+    rawhal_string_t word = {rest.data, colon ? (size_t)(colon - rest.data) : rest.size};
+    if (processor) {
+      rawhal_status_t status = parse_feature(word, processor, &parsed, error);
+      if (status)
+        return status;
+    } else {
+      processor = processor_by_name(word);
+      if (!processor)
+        return rawhal_fail(error, RAWHAL_NOT_FOUND, "no processor is called '%.*s'",
+                           RAWHAL_STRING_ARGS(word));
+      parsed.machine = processor->machine;
+      parsed.generic_version =
+          processor->flags & PROCESSOR_GENERIC ? processor->generic_version : 0;
+      parsed.xnack = processor->flags & PROCESSOR_XNACK ? RAWHAL_FEATURE_ANY : 0;
+      parsed.sramecc = processor->flags & PROCESSOR_SRAMECC ? RAWHAL_FEATURE_ANY : 0;
+      set_processor(&parsed, processor);
+    }
+    if (!colon)
+      break;
+    rest = (rawhal_string_t){colon + 1, rest.size - word.size - 1};
+  }
+  *target = parsed;
+  return RAWHAL_OK;
+}
+
+static void print_target(struct text *text, const rawhal_target_t *target)
+{
+  if (target->processor[0])
+    print(text, "%.*s", (int)sizeof(target->processor), target->processor);
+  else
+    print(text, "mach-0x%x", target->machine);
+  if (target->sramecc >= RAWHAL_FEATURE_OFF)
+    print(text, ":sramecc%c", target->sramecc == RAWHAL_FEATURE_ON ? '+' : '-');
+  if (target->xnack >= RAWHAL_FEATURE_OFF)
+    print(text, ":xnack%c", target->xnack == RAWHAL_FEATURE_ON ? '+' : '-');
+}
+
+size_t rawhal_target_format(const rawhal_target_t *target, char *buffer, size_t size)
+{
+  struct text text = text_in(buffer, size);
+  print_target(&text, target);
+  return text.length;
+}
+
+/* ---- Matching (as ROCr decides it) ---- */
+
+/* A setting the object insists on must be the device's; ANY and UNSUPPORTED fit both. */
+static bool feature_fits(rawhal_feature_t object, rawhal_feature_t device)
+{
+  return object < RAWHAL_FEATURE_OFF || object == device;
+}
+
+uint32_t rawhal_target_match(const rawhal_target_t *object, const rawhal_target_t *device)
+{
+  uint32_t mismatch = 0;
+  const struct processor *wanted = processor_by_machine(object->machine);
+  const struct processor *present = processor_by_machine(device->machine);
+  if (!wanted || !present)
+    mismatch |= RAWHAL_MISMATCH_PROCESSOR;
+  else if (wanted == present)
+    ;
+  else if (!(wanted->flags & PROCESSOR_GENERIC))
+    mismatch |= RAWHAL_MISMATCH_PROCESSOR;
+  else if (present->generic != wanted->machine)
+    mismatch |= RAWHAL_MISMATCH_GENERIC_FAMILY;
+  else if (object->generic_version < present->generic_version)
+    mismatch |= RAWHAL_MISMATCH_GENERIC_VERSION;
+  if (!feature_fits(object->xnack, device->xnack))
+    mismatch |= RAWHAL_MISMATCH_XNACK;
+  if (!feature_fits(object->sramecc, device->sramecc))
+    mismatch |= RAWHAL_MISMATCH_SRAMECC;
+  return mismatch;
+}
+
+size_t rawhal_target_explain(uint32_t mismatch, const rawhal_target_t *object,
+                             const rawhal_target_t *device, char *buffer, size_t size)
+{
+  struct text text = text_in(buffer, size);
+  if (!mismatch) {
+    print_target(&text, object);
+    print(&text, " runs on ");
+    print_target(&text, device);
+  }
+  const char *separator = "";
+  if (mismatch & (RAWHAL_MISMATCH_PROCESSOR | RAWHAL_MISMATCH_GENERIC_FAMILY)) {
+    print(&text, "%s: object ",
+          mismatch & RAWHAL_MISMATCH_PROCESSOR ? "processor" : "generic family");
+    print_target(&text, object);
+    print(&text, ", device ");
+    print_target(&text, device);
+    separator = "; ";
+  }
+  if (mismatch & RAWHAL_MISMATCH_GENERIC_VERSION) {
+    const struct processor *present = processor_by_machine(device->machine);
+    print(&text, "%sgeneric version: object %u, device needs %u", separator,
+          object->generic_version, present ? present->generic_version : 0u);
+    separator = "; ";
+  }
+  if (mismatch & RAWHAL_MISMATCH_XNACK) {
+    print(&text, "%sxnack: object %s, device %s", separator, feature_name(object->xnack),
+          feature_name(device->xnack));
+    separator = "; ";
+  }
+  if (mismatch & RAWHAL_MISMATCH_SRAMECC)
+    print(&text, "%ssramecc: object %s, device %s", separator, feature_name(object->sramecc),
+          feature_name(device->sramecc));
+  return text.length;
+}

@@ -1,0 +1,107 @@
+/* Metadata's fixed vocabulary, looked up without comparing word after word. Internal.
+ *
+ * Each table is a perfect hash over (length, one or two characters), laid out at compile time: two
+ * words on one slot are an overridden initialiser, which does not compile. */
+#ifndef RAWHAL_HSACO_WORD_TABLE_H
+#define RAWHAL_HSACO_WORD_TABLE_H
+
+#include <string.h>
+
+#include "hsaco/hsaco.h"
+
+/* How a key's value is decoded. */
+enum field_type {
+  FIELD_NONE, /* an empty slot */
+  FIELD_STRING,
+  FIELD_U32,
+  FIELD_BOOL,
+  FIELD_FLAG, /* a bool that sets bit `extra` of a byte */
+  FIELD_U32X2,
+  FIELD_U32X3,
+  FIELD_VALUE_KIND,
+  FIELD_ADDRESS_SPACE,
+  FIELD_ACCESS,
+  FIELD_ARGUMENTS,
+};
+
+enum { /* struct metadata_key.flags */
+       /* Without a proper value the kernel's ABI is unknown: it is unusable. Others are reported. */
+       KEY_ABI = 1,
+};
+
+struct metadata_key {
+  char text[32]; /* with the leading dot */
+  uint8_t size;
+  uint8_t type;    /* enum field_type */
+  uint16_t offset; /* of the field in rawhal_kernel_t or rawhal_argument_t */
+  uint8_t bit;     /* of this key in the set of keys seen */
+  uint8_t flags;   /* KEY_* */
+  uint8_t extra;
+};
+
+/* NULL when unknown. */
+const struct metadata_key *kernel_key(rawhal_string_t text);
+const struct metadata_key *argument_key(rawhal_string_t text);
+
+/* Tables by slot, for tests and messages: slot < *count; empty slots have size 0. */
+const struct metadata_key *kernel_keys(size_t *count);
+const struct metadata_key *argument_keys(size_t *count);
+
+rawhal_value_kind_t value_kind_of(rawhal_string_t text); /* UNKNOWN or HIDDEN_UNKNOWN otherwise */
+rawhal_address_space_t address_space_of(rawhal_string_t text); /* NONE when unknown */
+rawhal_access_t access_of(rawhal_string_t text);               /* NONE when unknown */
+
+enum root_key { ROOT_OTHER, ROOT_VERSION, ROOT_TARGET, ROOT_PRINTF, ROOT_KERNELS };
+enum root_key root_key_of(rawhal_string_t text);
+
+/* Bits of the keys that have a rule of their own. */
+enum {
+  ARGUMENT_BIT_OFFSET,
+  ARGUMENT_BIT_SIZE,
+  ARGUMENT_BIT_VALUE_KIND,
+  ARGUMENT_BIT_OTHERS,
+};
+enum {
+  KERNEL_BIT_NAME,
+  KERNEL_BIT_SYMBOL,
+  KERNEL_BIT_KERNARG_SIZE,
+  KERNEL_BIT_KERNARG_ALIGN,
+  KERNEL_BIT_GROUP_SIZE,
+  KERNEL_BIT_PRIVATE_SIZE,
+  KERNEL_BIT_WAVEFRONT_SIZE,
+  KERNEL_BIT_MAX_FLAT,
+  KERNEL_BIT_ARGS,
+  KERNEL_BIT_VGPR_COUNT,
+  KERNEL_BIT_DYNAMIC_STACK,
+  KERNEL_BIT_OTHERS,
+};
+
+/* Equal texts of one known size, without a call: overlapping words. */
+static inline bool same_text(const char *a, const char *b, size_t size)
+{
+  uint64_t x, y;
+  uint32_t v, w;
+  if (size >= 8) {
+    for (size_t i = 0; i + 8 < size; i += 8) {
+      memcpy(&x, a + i, 8);
+      memcpy(&y, b + i, 8);
+      if (x != y)
+        return false;
+    }
+    memcpy(&x, a + size - 8, 8);
+    memcpy(&y, b + size - 8, 8);
+    return x == y;
+  }
+  if (size >= 4) {
+    memcpy(&v, a, 4);
+    memcpy(&w, b, 4);
+    if (v != w)
+      return false;
+    memcpy(&v, a + size - 4, 4);
+    memcpy(&w, b + size - 4, 4);
+    return v == w;
+  }
+  return memcmp(a, b, size) == 0;
+}
+
+#endif
