@@ -1,5 +1,5 @@
-/* What the jobs of the demo share: a device with a queue, the loaded code objects, and the way from a
- * prepacked blob to a timed dispatch. */
+/* What the jobs of the demo share: a device with a queue, the loaded code objects, and the way from
+ * a prepacked blob to a timed dispatch. */
 #ifndef TOOLS_DEMO_JOB_H
 #define TOOLS_DEMO_JOB_H
 
@@ -39,8 +39,8 @@ rawhal_status_t job_find(demo_t *demo, rawhal_executable_t *executable, const ch
 /* Prints kernel and kernarg layout; meanings[i] says what the blob holds as argument i. */
 void job_describe(const job_dispatch_t *dispatch, const char *const *meanings, size_t count);
 
-/* Prints the geometry, submits all without waiting in between (a queue runs in order), and waits for
- * the last one. `wall_ns`: from before the first submission to after the last signal. */
+/* Prints the geometry, submits all without waiting in between (a queue runs in order), and waits
+ * for the last one. `wall_ns`: from before the first submission to after the last signal. */
 rawhal_status_t job_run(demo_t *demo, job_dispatch_t *dispatches, size_t count, uint64_t *wall_ns);
 
 /* Prints the wall time, and the device's time of each dispatch. */
@@ -60,6 +60,7 @@ rawhal_status_t job_result_open(demo_t *demo, size_t size, job_result_t *result)
 rawhal_status_t job_result_read(demo_t *demo, job_result_t *result);
 void job_result_close(job_result_t *result);
 
+/* Work-items; what rocRAND uses for every kernel, and the most its kernels allow. */
 #define JOB_WORKGROUP_SIZE 256
 
 #endif

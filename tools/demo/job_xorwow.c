@@ -1,4 +1,4 @@
-/* rocRAND's XORWOW generator: one kernel sets up an array of engines, the next one draws from them. */
+/* rocRAND's XORWOW generator: one kernel sets up an array of engines, the next draws from them. */
 #include "tools/demo/compare.h"
 #include "tools/demo/job.h"
 #include "tools/demo/rocrand.h"

@@ -1,6 +1,6 @@
 /* The device side of rocRAND 5.3.3 as its code object shows it: kernel names, engine states, and
- * the kernarg segment of each kernel as a C struct, which is what a prepacked blob is. Offsets are
- * those of the kernels' metadata; the demo prints them side by side with the device's answer. */
+ * the kernarg segment of each kernel as a C struct, which is what a prepacked blob is. The offsets
+ * are those of the kernels' metadata, and a test compares them. */
 #ifndef TOOLS_DEMO_ROCRAND_H
 #define TOOLS_DEMO_ROCRAND_H
 
@@ -24,10 +24,8 @@
   "_ZN12rocrand_host6detailL15generate_kernelIf20uniform_distributionIfEEEvPN14rocrand_"           \
   "device13xorwow_engineEjPT_mT0_"
 
-enum {
-  ROCRAND_THREADS = 256,        /* work-items of every work-group */
-  ROCRAND_PHILOX_BLOCKS = 1024, /* work-groups the library launches, whatever the count */
-};
+/* Work-groups the library launches, whatever the count. */
+#define ROCRAND_PHILOX_BLOCKS 1024
 
 /* The whole generator travels in the kernarg segment. */
 typedef struct rocrand_philox_engine {
