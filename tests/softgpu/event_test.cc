@@ -114,8 +114,10 @@ TEST_F(Events, ids_and_mailboxes)
   EXPECT_GE(first->EventId, 1u);
   EXPECT_NE(first->EventId, second->EventId);
   EXPECT_EQ(first->EventData.HWData3, first->EventId);
-  EXPECT_NE(first->EventData.HWData2, second->EventData.HWData2);
-  EXPECT_EQ(first->EventData.HWData2 % 8, 0u);
+  // By value: the structures are packed to four bytes.
+  uint64_t mailbox = first->EventData.HWData2, other = second->EventData.HWData2;
+  EXPECT_NE(mailbox, other);
+  EXPECT_EQ(mailbox % 8, 0u);
 }
 
 TEST_F(Events, run_out_and_come_back)

@@ -120,7 +120,8 @@ TEST_F(Packets, the_ring_wraps_and_slots_come_back_invalid)
   EXPECT_TRUE(reaches(done, 0));
   EXPECT_EQ(hsa->hsa_queue_load_read_index_scacquire(q), (uint64_t)total);
   for (uint32_t i = 0; i < q->size; i++)
-    EXPECT_EQ(((uint16_t *)q->base_address)[i * 32], HSA_PACKET_TYPE_INVALID);
+    EXPECT_EQ(__atomic_load_n((uint16_t *)q->base_address + i * 32, __ATOMIC_RELAXED),
+              HSA_PACKET_TYPE_INVALID);
 }
 
 TEST_F(Packets, many_producers_one_queue)

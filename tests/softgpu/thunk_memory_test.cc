@@ -188,9 +188,9 @@ TEST_F(ThunkMemory, pointer_info)
   ASSERT_EQ(hsaKmtQueryPointerInfo(memory + 8191, &info), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(info.Type, HSA_POINTER_ALLOCATED);
   EXPECT_EQ(info.Node, 1u);
-  EXPECT_EQ(info.CPUAddress, memory);
+  EXPECT_EQ((char *)info.CPUAddress, memory); // by value: packed to four bytes
   EXPECT_EQ((uint64_t)info.SizeInBytes, 8192u);
-  EXPECT_EQ(info.UserData, &user);
+  EXPECT_EQ((int *)info.UserData, &user);
   ASSERT_EQ(info.NMappedNodes, 1u);
   EXPECT_EQ(info.MappedNodes[0], 1u);
   EXPECT_NE(hsaKmtQueryPointerInfo(&user, &info), HSAKMT_STATUS_SUCCESS);
