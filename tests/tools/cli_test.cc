@@ -1,0 +1,140 @@
+// The `rawhal` command as a user meets it: help, exit codes, JSON, one-line errors.
+#include <gtest/gtest.h>
+#include <jansson.h>
+
+#include "tests/tools/process.h"
+
+static const std::string tool = RAWHAL_TOOL;
+static const std::string fixtures = RAWHAL_SOURCE_DIR "/tests/fixtures/";
+
+static bool contains(const std::string &text, const std::string &part)
+{
+  return text.find(part) != std::string::npos;
+}
+
+static size_t lines(const std::string &text)
+{
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// A refusal: the exit status asked for, exactly one line on standard error, and these words in it.
+static void expect_refusal(const Outcome &got, int status, const std::string &words)
+{
+  EXPECT_EQ(status, got.status) << got.err;
+  EXPECT_TRUE(contains(got.err, words)) << got.err;
+  EXPECT_EQ(status == 2 ? 2u : 1u, lines(got.err)) << got.err; // usage errors name --help
+}
+
+TEST(Help, TheCommandAndEverySubcommand)
+{
+  Outcome top = run({tool, "--help"});
+  EXPECT_EQ(0, top.status);
+  EXPECT_TRUE(contains(top.out, "exit status"));
+  for (const char *command : {"inspect", "run"}) {
+    EXPECT_TRUE(contains(top.out, command));
+    Outcome help = run({tool, command, "--help"});
+    EXPECT_EQ(0, help.status);
+    EXPECT_TRUE(contains(help.out, std::string("usage: rawhal ") + command));
+    EXPECT_TRUE(contains(help.out, "exit status"));
+    EXPECT_EQ("", help.err);
+  }
+}
+
+TEST(Help, WrongCommandLinesAreStatus2)
+{
+  EXPECT_EQ(2, run({tool}).status);
+  expect_refusal(run({tool, "frobnicate"}), 2, "unknown command 'frobnicate'");
+  expect_refusal(run({tool, "inspect"}), 2, "expected one FILE");
+  expect_refusal(run({tool, "inspect", "a", "b"}), 2, "expected one FILE");
+  expect_refusal(run({tool, "inspect", "--frob", "x"}), 2, "--frob");
+  expect_refusal(run({tool, "inspect", "--target", "gfx9999", "x"}), 2, "gfx9999");
+  expect_refusal(run({tool, "run", "x.co", "--grid", "1", "--block", "1"}), 2, "--kernel");
+  expect_refusal(run({tool, "run", "x.co", "--kernel", "k", "--grid", "1,1,1,1", "--block", "1"}),
+                 2, "--grid");
+  expect_refusal(run({tool, "run", "x.co", "--kernel", "k", "--grid", "-1", "--block", "1"}), 2,
+                 "--grid");
+}
+
+TEST(Inspect, TextShowsTheLayout)
+{
+  Outcome got = run({tool, "inspect", fixtures + "vector_add-gfx90a-v5.co"});
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_TRUE(contains(got.out, "gfx90a"));
+  EXPECT_TRUE(contains(got.out, "kernel vector_add"));
+  EXPECT_TRUE(contains(got.out, "global_buffer"));
+  EXPECT_TRUE(contains(got.out, "28 of them explicit"));
+}
+
+TEST(Inspect, FiltersByKernelAndTarget)
+{
+  Outcome one =
+      run({tool, "inspect", "--brief", "--kernel", "fault_lds", fixtures + "fault-gfx90a-v5.co"});
+  EXPECT_TRUE(contains(one.out, "fault_lds_store"));
+  EXPECT_FALSE(contains(one.out, "fault_trap"));
+  Outcome bundle = run({tool, "inspect", "--target", "gfx942", fixtures + "vector_add.bundle"});
+  EXPECT_EQ(0, bundle.status) << bundle.err;
+  EXPECT_TRUE(contains(bundle.out, "gfx942"));
+  EXPECT_FALSE(contains(bundle.out, "gfx90a"));
+}
+
+TEST(Inspect, JsonIsVersionedAndExact)
+{
+  Outcome got = run({tool, "inspect", "--json", fixtures + "vector_add-gfx90a-v5.co"});
+  ASSERT_EQ(0, got.status) << got.err;
+  json_t *document = json_loads(got.out.c_str(), 0, nullptr);
+  ASSERT_NE(nullptr, document);
+  EXPECT_STREQ("rawhal-inspect-1", json_string_value(json_object_get(document, "schema")));
+  EXPECT_STREQ("OK", json_string_value(json_object_get(document, "status")));
+  json_t *object = json_array_get(json_object_get(document, "objects"), 0);
+  EXPECT_TRUE(json_is_true(json_object_get(object, "loadable")));
+  EXPECT_EQ(3, json_integer_value(json_object_get(json_object_get(object, "elf"), "abi_version")));
+  json_t *kernel = json_array_get(json_object_get(object, "kernels"), 0);
+  json_t *kernarg = json_object_get(kernel, "kernarg");
+  EXPECT_EQ(28, json_integer_value(json_object_get(kernarg, "explicit_end")));
+  json_t *n = json_array_get(json_object_get(kernarg, "arguments"), 3);
+  EXPECT_EQ(24, json_integer_value(json_object_get(n, "offset")));
+  EXPECT_EQ(4, json_integer_value(json_object_get(n, "size")));
+  EXPECT_STREQ("by_value", json_string_value(json_object_get(n, "value_kind")));
+  json_t *metadata = json_object_get(object, "metadata");
+  json_t *verbatim = json_array_get(json_object_get(metadata, "kernels"), 0);
+  EXPECT_STREQ("vector_add", json_string_value(json_object_get(verbatim, "name")));
+  json_decref(document);
+}
+
+static std::string json_status(const Outcome &got)
+{
+  json_t *document = json_loads(got.out.c_str(), 0, nullptr);
+  const char *status = json_string_value(json_object_get(document, "status"));
+  std::string text = status ? status : "no status";
+  const char *message = json_string_value(json_object_get(document, "message"));
+  EXPECT_TRUE(message && *message);
+  json_decref(document);
+  return text;
+}
+
+TEST(Inspect, RefusedFilesSayWhy)
+{
+  Scratch scratch;
+  Outcome missing = run({tool, "inspect", "--json", scratch / "nothing.co"});
+  expect_refusal(missing, 1, "nothing.co");
+  EXPECT_EQ("NOT_FOUND", json_status(missing));
+
+  spit(scratch / "empty.co", "", 0);
+  Outcome empty = run({tool, "inspect", "--json", scratch / "empty.co"});
+  expect_refusal(empty, 1, "MALFORMED");
+  EXPECT_EQ("MALFORMED", json_status(empty));
+
+  spit(scratch / "text.co", "this is no code object, is it?\n", 31);
+  expect_refusal(run({tool, "inspect", scratch / "text.co"}), 1, "MALFORMED");
+
+  std::string whole = slurp(fixtures + "vector_add-gfx90a-v5.co");
+  spit(scratch / "cut.co", whole.data(), whole.size() / 2);
+  expect_refusal(run({tool, "inspect", scratch / "cut.co"}), 1, "MALFORMED");
+
+  std::string foreign = whole;
+  foreign[18] = 62; // e_machine: x86-64, and no .hip_fatbin in it
+  spit(scratch / "foreign.co", foreign.data(), foreign.size());
+  EXPECT_EQ(1, run({tool, "inspect", scratch / "foreign.co"}).status);
+
+  expect_refusal(run({tool, "inspect", scratch.root}), 1, scratch.root);
+}
