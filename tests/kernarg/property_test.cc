@@ -1,6 +1,7 @@
 // Random layouts, blobs and launches against the naive implementation, byte by byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "kernel_builder.h"
@@ -98,23 +99,23 @@ void TryBlob(Random &random, Kernel &kernel, const rawhal_kernarg_layout_t *layo
                   : random.OneIn(2) ? naive.effective_size
                                     : random.Below(static_cast<uint32_t>(naive.image_size) + 40);
   uint32_t flags = random.Below(4);
-  std::vector<unsigned char> blob(length);
-  for (unsigned char &byte : blob)
-    byte = random.Byte();
-  blob.reserve(1); // data() is not NULL even when empty
+  // Exactly `length` bytes, so that a sanitizer sees the first one past them; never NULL.
+  std::unique_ptr<unsigned char[]> blob(new unsigned char[length]);
+  for (size_t i = 0; i < length; ++i)
+    blob[i] = random.Byte();
   rawhal_launch_t launch = MakeLaunch(random);
   std::vector<unsigned char> image(naive.image_size + 16, 0xFD);
 
   rawhal_status_t expected = naive_check(&naive, length, flags);
-  ASSERT_EQ(expected, rawhal_kernarg_check(layout, blob.data(), length, flags, nullptr));
+  ASSERT_EQ(expected, rawhal_kernarg_check(layout, blob.get(), length, flags, nullptr));
   if (expected == RAWHAL_OK)
     expected = naive_launch(kernel.facts(), &launch);
-  ASSERT_EQ(expected, rawhal_kernarg_write_blob(layout, blob.data(), length, flags, &launch,
+  ASSERT_EQ(expected, rawhal_kernarg_write_blob(layout, blob.get(), length, flags, &launch,
                                                 image.data(), naive.image_size, nullptr));
   for (uint64_t i = 0; i < image.size(); ++i) {
     unsigned char byte = 0xFD;
     if (expected == RAWHAL_OK && i < naive.image_size)
-      byte = naive_image_byte(kernel.facts(), &naive, blob.data(), length, flags, &launch, i);
+      byte = naive_image_byte(kernel.facts(), &naive, blob.get(), length, flags, &launch, i);
     ASSERT_EQ(byte, image[i]) << "byte " << i << " of " << naive.image_size;
   }
   ++(expected == RAWHAL_OK ? tally.written : tally.rejected);
