@@ -32,6 +32,16 @@ enum {
 
 typedef uint32_t isa_row_t[ISA_LANES]; /* one VGPR of a wave */
 
+enum isa_wave_state { ISA_WAVE_READY, ISA_WAVE_AT_BARRIER, ISA_WAVE_ENDED };
+
+/* The last allocation an instruction touched, so that most accesses need no search. */
+typedef struct isa_range {
+  uint64_t base, size, generation;
+  uint32_t flags;
+} isa_range_t;
+
+enum { ISA_RANGES = 32 };
+
 struct isa_group; /* a work-group: LDS, barrier, dispatch facts; see group.h */
 
 typedef struct isa_wave {
@@ -46,6 +56,17 @@ typedef struct isa_wave {
   uint8_t gpr_index_mode; /* s_set_gpr_idx: bits 0-3 src0, src1, src2, dst; index is m0[7:0] */
   struct isa_group *group;
   softgpu_fault_t *fault; /* filled in by the instruction that faults (kind, lane, address, ...) */
+
+  /* The engine's and the memory instructions' side. */
+  int32_t budget; /* instructions left in this slice; 0 hands over to the next wave */
+  uint8_t state;  /* enum isa_wave_state */
+  uint32_t index; /* in its work-group */
+  const softgpu_dispatch_t *dispatch;
+  uint8_t *lds;
+  uint32_t lds_bytes;
+  uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
+  uint32_t private_bytes; /* of the slice, per lane */
+  isa_range_t *ranges;    /* ISA_RANGES of them, owned by the thread that runs the wave */
 } isa_wave_t;
 
 static inline uint64_t isa_read_s64(const isa_wave_t *wave, unsigned index)
@@ -76,6 +97,10 @@ typedef struct isa_limits {
   unsigned chip;                /* softgpu_chip_t */
   uint32_t sgprs, vgprs, agprs; /* allocated to each wave of the kernel */
 } isa_limits_t;
+
+/* Describes a fault in wave->fault; returns false, which is what `run` then returns. */
+bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, uint64_t address,
+                    uint32_t bytes);
 
 bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits);

@@ -1,0 +1,128 @@
+/* MUBUF: loads, stores and atomics through a buffer descriptor. */
+#include "softgpu/isa/access.h"
+#include "softgpu/isa/opcodes.h"
+#include "softgpu/isa/scalar.h"
+#include "softgpu/isa/vmem.h"
+
+/* A buffer descriptor, MI200 ISA document table 37. */
+typedef struct descriptor {
+  uint64_t base;
+  uint32_t stride, records, element_bytes, index_stride;
+  bool swizzled, adds_lane;
+} descriptor_t;
+
+static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t *s = &wave->s[inst->saddr.index];
+  descriptor_t d = {
+      .base = s[0] | (uint64_t)(s[1] & 0xffff) << 32,
+      .stride = s[1] >> 16 & 0x3fff,
+      .records = s[2],
+      .swizzled = s[1] >> 31,
+      .adds_lane = s[3] >> 23 & 1,
+      .element_bytes = 2u << (s[3] >> 19 & 3),
+      .index_stride = 8u << (s[3] >> 21 & 3),
+  };
+  if (d.adds_lane) /* the data format field extends the stride */
+    d.stride |= (s[3] >> 15 & 15) << 14;
+  return d;
+}
+
+/* Offset of an element from the descriptor's base, without soffset. */
+static uint64_t buffer_offset(const descriptor_t *d, uint32_t index, uint32_t offset)
+{
+  if (!d->swizzled)
+    return (uint64_t)index * d->stride + offset;
+  uint64_t index_high = index / d->index_stride, index_low = index % d->index_stride;
+  uint64_t offset_high = offset / d->element_bytes, offset_low = offset % d->element_bytes;
+  return (index_high * d->stride + offset_high * d->element_bytes) * d->index_stride +
+         index_low * d->element_bytes + offset_low;
+}
+
+/* num_records counts records when a buffer with a stride is indexed, else bytes. */
+static bool out_of_range(const descriptor_t *d, bool is_indexed, uint32_t index, uint32_t offset,
+                         uint64_t end)
+{
+  if (d->stride && is_indexed)
+    return index >= d->records || (d->swizzled && offset >= d->stride);
+  return end > d->records;
+}
+
+/* The descriptor ROCr sets up for scratch: swizzled by lane, a dword at a time. */
+static bool is_scratch(const isa_wave_t *wave, const descriptor_t *d, uint64_t address)
+{
+  return d->swizzled && d->adds_lane && d->element_bytes == 4 && d->index_stride == ISA_LANES &&
+         wave->private_bytes &&
+         address - wave->dispatch->scratch_base < wave->dispatch->scratch_bytes;
+}
+
+typedef struct buffer_access {
+  descriptor_t d;
+  uint32_t soffset;
+  const isa_row_t *vaddr;
+  isa_range_t *range;
+} buffer_access_t;
+
+/* Where a lane's access goes; sets its bit in absent or swizzled. False for a fault. */
+static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, buffer_access_t *access,
+                    isa_lanes_t *lanes, unsigned lane)
+{
+  const isa_access_t *plan = inst->plan;
+  const descriptor_t *d = &access->d;
+  uint32_t index = inst->idxen ? access->vaddr[0][lane] : 0, offset = (uint32_t)inst->offset;
+  if (inst->offen)
+    offset += access->vaddr[inst->idxen][lane];
+  if (d->adds_lane)
+    index += lane;
+  uint64_t linear = buffer_offset(d, index, offset);
+  uint64_t address = d->base + access->soffset + linear;
+  if (is_scratch(wave, d, d->base + access->soffset)) {
+    lanes->swizzled |= 1ull << lane;
+    lanes->at[lane] = isa_scratch_at(wave, lane, d->base + access->soffset, offset, plan->bytes);
+    return lanes->at[lane] != NULL;
+  }
+  if (out_of_range(d, inst->idxen, index, offset, linear + access->soffset + plan->bytes)) {
+    lanes->absent |= 1ull << lane;
+    return true;
+  }
+  lanes->at[lane] = (uint8_t *)(uintptr_t)address;
+  return isa_reach(wave, access->range, lane, address, plan->bytes, plan->kind != ISA_LOAD);
+}
+
+static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  buffer_access_t access = {
+      .d = read_descriptor(wave, inst),
+      .soffset = isa_read32(wave, &inst->soffset),
+      .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
+      .range = isa_range_of(wave, inst),
+  };
+  isa_lanes_t lanes = {.active = isa_exec(wave)};
+  isa_range_refresh(access.range);
+  for (uint64_t left = lanes.active; left; left &= left - 1)
+    if (!resolve(wave, inst, &access, &lanes, (unsigned)__builtin_ctzll(left)))
+      return false;
+  return isa_lanes_run(wave, inst, &lanes);
+}
+
+static bool run_cache(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  (void)wave;
+  (void)inst;
+  return true;
+}
+
+bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  const struct isa_opcode *row = inst->row;
+  const isa_access_t *plan = isa_access_find(isa_op_name(inst->op) + strlen("buffer_"));
+  if (!plan || inst->lds || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
+      !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
+      !isa_vector_allocated(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||
+      !isa_scalar_prepare(&inst->saddr, 4, limits) ||
+      !isa_scalar_prepare(&inst->soffset, 1, limits))
+    return false;
+  inst->plan = plan;
+  inst->run = plan->kind == ISA_CACHE ? run_cache : run_buffer;
+  return true;
+}

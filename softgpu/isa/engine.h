@@ -1,0 +1,11 @@
+/* Threads of the interpreter. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_ENGINE_H
+#define SOFTGPU_ISA_ENGINE_H
+
+#include "softgpu/execute.h"
+
+/* Sets how many threads run work-groups of one dispatch at most, its caller included. 0 restores
+ * the default: the CPUs this process may use. Takes effect for dispatches that begin later. */
+void softgpu_engine_threads(unsigned count);
+
+#endif

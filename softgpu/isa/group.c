@@ -1,0 +1,155 @@
+#include "softgpu/isa/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 256 };
+
+static size_t aligned(size_t size)
+{
+  return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program)
+{
+  const uint32_t rows = launch->limits.vgprs + launch->limits.agprs, waves = launch->group_waves;
+  size_t header = aligned(sizeof(isa_group_t)), wave_bytes = aligned(waves * sizeof(isa_wave_t));
+  size_t row_bytes = (size_t)waves * rows * sizeof(isa_row_t);
+  size_t lds_bytes = aligned(launch->dispatch.group_bytes + 1);
+  uint8_t *memory = aligned_alloc(ALIGNMENT, header + wave_bytes + row_bytes + lds_bytes);
+  if (!memory)
+    return NULL;
+  isa_group_t *group = (isa_group_t *)(void *)memory;
+  memset(memory, 0, header + wave_bytes);
+  group->launch = launch;
+  group->program = program;
+  group->capacity = waves;
+  group->wave = (isa_wave_t *)(void *)(memory + header);
+  group->lds = memory + header + wave_bytes + row_bytes;
+  isa_row_t *row = (isa_row_t *)(void *)(memory + header + wave_bytes);
+  for (uint32_t i = 0; i < waves; i++, row += rows) {
+    group->wave[i].v = row;
+    group->wave[i].a = launch->limits.agprs ? row + launch->limits.vgprs : NULL;
+  }
+  return group;
+}
+
+/* Poisoned like the registers, so that reads of what nobody wrote show. */
+static void poison_lds(uint8_t *lds, uint32_t bytes)
+{
+  const uint32_t poison = (uint32_t)ISA_POISON;
+  for (uint32_t at = 0; at + 4 <= bytes; at += 4)
+    memcpy(lds + at, &poison, 4);
+}
+
+void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
+                     isa_range_t *ranges, softgpu_fault_t *fault)
+{
+  const isa_launch_t *launch = group->launch;
+  const softgpu_dispatch_t *dispatch = &launch->dispatch;
+  uint32_t size[3];
+  group->id[0] = (uint32_t)(number % launch->groups[0]);
+  group->id[1] = (uint32_t)(number / launch->groups[0] % launch->groups[1]);
+  group->id[2] = (uint32_t)(number / launch->groups[0] / launch->groups[1]);
+  for (unsigned i = 0; i < 3; i++) {
+    uint64_t first = (uint64_t)group->id[i] * dispatch->workgroup[i];
+    uint64_t left = dispatch->grid[i] - first;
+    size[i] = left < dispatch->workgroup[i] ? (uint32_t)left : dispatch->workgroup[i];
+  }
+  group->waves = (size[0] * size[1] * size[2] - 1) / ISA_LANES + 1;
+  group->ended = 0;
+  poison_lds(group->lds, dispatch->group_bytes);
+  for (uint32_t i = 0; i < group->waves; i++) {
+    isa_wave_t *wave = &group->wave[i];
+    wave->index = i;
+    wave->group = group;
+    wave->ranges = ranges;
+    wave->fault = fault;
+    wave->lds = group->lds;
+    wave->lds_bytes = dispatch->group_bytes;
+    wave->scratch =
+        dispatch->scratch_base + (scratch_slot * launch->group_waves + i) * launch->slice_bytes;
+    isa_launch_wave(launch, group->id, size, wave);
+  }
+}
+
+bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, uint64_t address,
+                    uint32_t bytes)
+{
+  *wave->fault =
+      (softgpu_fault_t){.kind = kind, .lane = lane, .address = address, .access_bytes = bytes};
+  return false;
+}
+
+/* --- running --- */
+
+/* Runs until the budget is used up, the wave ends, waits or faults. */
+static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *executed)
+{
+  const isa_chunk_t *chunk = NULL;
+  uint64_t base = 0, count = 0;
+  bool ok = true;
+  wave->budget = ISA_SLICE;
+  while (wave->budget > 0) {
+    const uint64_t pc = wave->pc, offset = pc - base;
+    if (!chunk || offset >= ISA_CHUNK * 4 || offset & 3) {
+      chunk = isa_program_chunk(program, pc);
+      if (!chunk) {
+        ok = isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, pc, 4);
+        break;
+      }
+      base = chunk->base;
+      continue;
+    }
+    const isa_inst_t *inst = &chunk->slots[offset / 4];
+    bool (*run)(isa_wave_t *, const isa_inst_t *) = __atomic_load_n(&inst->run, __ATOMIC_ACQUIRE);
+    if (!run) {
+      isa_program_decode(program, chunk, (uint32_t)(offset / 4));
+      continue;
+    }
+    wave->budget--;
+    count++;
+    wave->pc = pc + inst->dwords * 4u;
+    if (wave->vskip && inst->encoding >= ISA_VOP1)
+      continue;
+    if (!run(wave, inst)) {
+      wave->pc = pc;
+      ok = false;
+      break;
+    }
+  }
+  *executed += count;
+  return ok;
+}
+
+/* True when all waves that have not ended wait at the barrier, and now go on. */
+static bool release_barrier(isa_group_t *group)
+{
+  for (uint32_t i = 0; i < group->waves; i++)
+    if (group->wave[i].state == ISA_WAVE_READY)
+      return false;
+  for (uint32_t i = 0; i < group->waves; i++)
+    if (group->wave[i].state == ISA_WAVE_AT_BARRIER)
+      group->wave[i].state = ISA_WAVE_READY;
+  return true;
+}
+
+isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
+{
+  const uint64_t enough = *executed + (uint64_t)ISA_SLICE * group->waves;
+  do {
+    for (uint32_t i = 0; i < group->waves; i++) {
+      isa_wave_t *wave = &group->wave[i];
+      if (wave->state != ISA_WAVE_READY)
+        continue;
+      if (!run_wave(group->program, wave, executed)) {
+        isa_fault_describe(wave->fault, group, wave);
+        return ISA_SLICE_FAULTED;
+      }
+      group->ended += wave->state == ISA_WAVE_ENDED;
+    }
+    if (group->ended == group->waves)
+      return ISA_SLICE_ENDED;
+  } while (release_barrier(group) && *executed < enough);
+  return ISA_SLICE_UNFINISHED;
+}

@@ -1,0 +1,38 @@
+/* Work-groups in execution. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_GROUP_H
+#define SOFTGPU_ISA_GROUP_H
+
+#include "softgpu/isa/launch.h"
+#include "softgpu/isa/program.h"
+
+/* Instructions a wave runs before the next one gets its turn. */
+enum { ISA_SLICE = 4000 };
+
+typedef struct isa_group {
+  const isa_launch_t *launch;
+  isa_program_t *program;
+  uint32_t id[3];
+  uint32_t waves, ended; /* waves of this work-group, and those that have ended */
+  uint32_t capacity;     /* waves there is room for */
+  uint8_t *lds;
+  isa_wave_t *wave;
+} isa_group_t;
+
+/* Room for any work-group of the launch; NULL when out of memory. free() releases it. */
+isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program);
+
+/* Begins work-group `number` of the launch. `scratch_slot` counts groups in the scratch memory. */
+void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
+                     isa_range_t *ranges, softgpu_fault_t *fault);
+
+typedef enum isa_slice { ISA_SLICE_ENDED, ISA_SLICE_UNFINISHED, ISA_SLICE_FAULTED } isa_slice_t;
+
+/* Runs every wave for one slice, or from barrier to barrier. Adds to `*executed`. A fault is
+ * described in full. */
+isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed);
+
+/* Fills in the rest of a fault that an instruction has begun to describe: where it happened, the
+ * bytes, and the line of text. */
+void isa_fault_describe(softgpu_fault_t *fault, const isa_group_t *group, const isa_wave_t *wave);
+
+#endif

@@ -1,0 +1,216 @@
+#include "softgpu/isa/program.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softgpu/memory.h"
+
+enum { BUCKETS = 1024 };
+
+struct isa_program {
+  isa_limits_t limits;
+  uint32_t references; /* under `programs_lock` */
+  struct isa_program *next;
+  pthread_mutex_t lock; /* chunks are added and decoded under it, and read without */
+  isa_chunk_t *buckets[BUCKETS];
+};
+
+static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
+static isa_program_t *programs; /* each holds one reference */
+
+static bool same_limits(const isa_limits_t *a, const isa_limits_t *b)
+{
+  return a->chip == b->chip && a->sgprs == b->sgprs && a->vgprs == b->vgprs && a->agprs == b->agprs;
+}
+
+static void program_free(isa_program_t *program)
+{
+  for (unsigned i = 0; i < BUCKETS; i++)
+    for (isa_chunk_t *chunk = program->buckets[i], *next; chunk; chunk = next) {
+      next = chunk->next;
+      free(chunk);
+    }
+  pthread_mutex_destroy(&program->lock);
+  free(program);
+}
+
+isa_program_t *isa_program_open(const isa_limits_t *limits)
+{
+  pthread_mutex_lock(&programs_lock);
+  isa_program_t *program = programs;
+  while (program && !same_limits(&program->limits, limits))
+    program = program->next;
+  if (!program && (program = calloc(1, sizeof *program))) {
+    program->limits = *limits;
+    pthread_mutex_init(&program->lock, NULL);
+    program->references = 1;
+    program->next = programs;
+    programs = program;
+  }
+  if (program)
+    program->references++;
+  pthread_mutex_unlock(&programs_lock);
+  return program;
+}
+
+void isa_program_close(isa_program_t *program)
+{
+  pthread_mutex_lock(&programs_lock);
+  bool is_last = --program->references == 0;
+  pthread_mutex_unlock(&programs_lock);
+  if (is_last)
+    program_free(program);
+}
+
+void softgpu_invalidate_code(void)
+{
+  pthread_mutex_lock(&programs_lock);
+  isa_program_t *dropped = programs;
+  programs = NULL;
+  pthread_mutex_unlock(&programs_lock);
+  while (dropped) {
+    isa_program_t *next = dropped->next;
+    isa_program_close(dropped);
+    dropped = next;
+  }
+}
+
+/* --- chunks --- */
+
+static uint64_t chunk_base(uint64_t pc)
+{
+  return pc & ~(uint64_t)(ISA_CHUNK * 4 - 1);
+}
+
+static isa_chunk_t **bucket_of(isa_program_t *program, uint64_t base)
+{
+  return &program->buckets[base / (ISA_CHUNK * 4) % BUCKETS];
+}
+
+/* Executable dwords at `base`, at most what a chunk keeps; 0 when there are none at `pc`. */
+static uint32_t executable_dwords(uint64_t base, uint64_t pc)
+{
+  softgpu_allocation_t code;
+  if (!softgpu_memory_find(pc, &code) || !(code.flags & SOFTGPU_MEMORY_EXECUTE))
+    return 0;
+  uint64_t end = code.base + code.size;
+  if (base < code.base)
+    return 0; /* allocations start at page boundaries, chunks do not cross them */
+  uint64_t dwords = (end - base) / 4;
+  return dwords < ISA_CHUNK + 2 ? (uint32_t)dwords : ISA_CHUNK + 2;
+}
+
+static const void *host(uint64_t address)
+{
+  return (const void *)(uintptr_t)address;
+}
+
+/* Memory may have been freed, and other code put in its place, since the chunk was made. */
+static bool chunk_is_current(isa_chunk_t *chunk)
+{
+  uint64_t generation = softgpu_memory_generation();
+  if (__atomic_load_n(&chunk->generation, __ATOMIC_RELAXED) == generation)
+    return true;
+  if (executable_dwords(chunk->base, chunk->base) != chunk->available ||
+      memcmp(host(chunk->base), chunk->words, chunk->available * 4) != 0)
+    return false;
+  __atomic_store_n(&chunk->generation, generation, __ATOMIC_RELAXED);
+  return true;
+}
+
+static isa_chunk_t *chunk_create(uint64_t base, uint64_t pc)
+{
+  uint64_t generation = softgpu_memory_generation();
+  uint32_t available = executable_dwords(base, pc);
+  isa_chunk_t *chunk = available ? calloc(1, sizeof *chunk) : NULL;
+  if (!chunk)
+    return NULL;
+  chunk->base = base;
+  chunk->available = available;
+  chunk->generation = generation;
+  memcpy(chunk->words, host(base), available * 4);
+  return chunk;
+}
+
+static isa_chunk_t *chunk_find(isa_chunk_t *first, uint64_t base)
+{
+  for (isa_chunk_t *chunk = first; chunk; chunk = chunk->next)
+    if (chunk->base == base)
+      return chunk_is_current(chunk) ? chunk : NULL; /* newer ones stand before older ones */
+  return NULL;
+}
+
+const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc)
+{
+  uint64_t base = chunk_base(pc);
+  isa_chunk_t **bucket = bucket_of(program, base);
+  if (pc & 3)
+    return NULL;
+  isa_chunk_t *chunk = chunk_find(__atomic_load_n(bucket, __ATOMIC_ACQUIRE), base);
+  if (!chunk) {
+    pthread_mutex_lock(&program->lock);
+    chunk = chunk_find(*bucket, base);
+    if (!chunk && (chunk = chunk_create(base, pc))) {
+      chunk->next = *bucket;
+      __atomic_store_n(bucket, chunk, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&program->lock);
+  }
+  return chunk && (pc - base) / 4 < chunk->available ? chunk : NULL;
+}
+
+/* --- decoding --- */
+
+static bool run_illegal(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  (void)inst;
+  return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+}
+
+static bool run_truncated(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  (void)inst;
+  return isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, 0, 0);
+}
+
+static bool prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  return isa_salu_prepare(inst, limits) || isa_memory_prepare(inst, limits) ||
+         isa_valu_prepare(inst, limits);
+}
+
+/* False when what follows is not reached by falling through. */
+static bool decode_slot(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot)
+{
+  isa_inst_t inst;
+  isa_decode_status_t status =
+      isa_decode(program->limits.chip, &chunk->words[slot], chunk->available - slot, &inst);
+  if (status == ISA_DECODED && !prepare(&inst, &program->limits))
+    inst.run = run_illegal;
+  else if (status == ISA_DECODE_UNKNOWN)
+    inst.run = run_illegal;
+  else if (status == ISA_DECODE_TRUNCATED)
+    inst.run = run_truncated;
+  bool (*run)(isa_wave_t *, const isa_inst_t *) = inst.run;
+  if (!inst.dwords)
+    inst.dwords = 1;
+  /* Readers look at the rest only after they saw `run`. */
+  inst.run = NULL;
+  chunk->slots[slot] = inst;
+  __atomic_store_n(&chunk->slots[slot].run, run, __ATOMIC_RELEASE);
+  return status == ISA_DECODED && inst.op != ISA_s_endpgm && inst.op != ISA_s_branch &&
+         inst.op != ISA_s_setpc_b64;
+}
+
+void isa_program_decode(isa_program_t *program, const isa_chunk_t *constant, uint32_t slot)
+{
+  pthread_mutex_lock(&program->lock);
+  isa_chunk_t *chunk = *bucket_of(program, constant->base);
+  while (chunk && chunk != constant)
+    chunk = chunk->next;
+  while (chunk && slot < ISA_CHUNK && slot < chunk->available && !chunk->slots[slot].run &&
+         decode_slot(program, chunk, slot))
+    slot += chunk->slots[slot].dwords;
+  pthread_mutex_unlock(&program->lock);
+}

@@ -1,0 +1,13 @@
+/* Vector and scalar memory instructions by encoding. Each prepares what it runs; see wave.h.
+ * Internal to softgpu. */
+#ifndef SOFTGPU_ISA_VMEM_H
+#define SOFTGPU_ISA_VMEM_H
+
+#include "softgpu/isa/wave.h"
+
+bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+
+#endif
