@@ -49,9 +49,10 @@ typedef struct rawhal_kernarg_info {
  *   signature       "rawhal-kernarg-1", then as little-endian u32: knowledge, segment_size,
  *                   effective_size, alignment, explicit_end, visible_count, hidden_count; then for
  *                   each argument in metadata order: u32 offset, u32 size, its `.value_kind` as
- * text, a zero byte blob_signature  "rawhal-blob-1", then u32: knowledge, explicit_end,
- * segment_size (0 when the arguments are known: hidden ones may come and go), visible_count; then
- * the visible arguments in the same form
+ *                   text, a zero byte
+ *   blob_signature  "rawhal-blob-1", then u32: knowledge, explicit_end, segment_size (0 when the
+ *                   arguments are known: hidden ones may come and go), visible_count; then the
+ *                   visible arguments in the same form
  *
  * Names are no part of either: renaming an argument changes no byte of a segment. */
 
@@ -104,8 +105,10 @@ rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout, rawhal_string_
  *   hidden_grid_dims      dimensions
  *   hidden_global_offset, hidden_dynamic_lds_size, hidden_queue_ptr, hidden_printf_buffer,
  *   hidden_hostcall_buffer, hidden_heap_v1, hidden_default_queue, hidden_completion_action,
- *   hidden_multigrid_sync_arg, hidden_private_base, hidden_shared_base   as given here
- *   hidden_none and kinds unknown to this version                        zeros */
+ *   hidden_multigrid_sync_arg, hidden_private_base, hidden_shared_base
+ *                         as given here, 0 unless the caller has one
+ *   hidden_none, and kinds unknown to this version
+ *                         zeros */
 typedef struct rawhal_launch {
   uint32_t grid[3];
   uint16_t workgroup[3];
@@ -194,9 +197,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_set_named(
     void *blob, size_t length, rawhal_error_t *error);
 
 /* Reads one argument, visible or hidden, back from a blob or an image: `value` becomes the range of
- * its bytes inside `image`. OUT_OF_RANGE: no such index, or the image ends before the argument
- * does.
- */
+ * its bytes inside `image`. OUT_OF_RANGE: no such index, or the image is too short for it. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_get(const rawhal_kernarg_layout_t *layout,
                                                              size_t index, const void *image,
                                                              size_t length, rawhal_bytes_t *value,
