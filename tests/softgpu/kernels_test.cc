@@ -1,8 +1,315 @@
-// Kernels that run: the runtime's own and the fixtures.
+// Kernels that run on the device: the runtime's own copy shaders and the fixtures.
 #include "runtime.h"
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <thread>
 
 namespace {
 
-class Kernels : public Runtime {};
+struct Kernel {
+  uint64_t object = 0;
+  uint32_t group = 0, scratch = 0;
+};
+
+class Kernels : public Runtime {
+protected:
+  void TearDown() override
+  {
+    for (hsa_executable_t executable : executables)
+      EXPECT_EQ(hsa->hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
+    for (hsa_code_object_reader_t reader : readers)
+      hsa->hsa_code_object_reader_destroy(reader);
+    Runtime::TearDown();
+  }
+
+  Kernel load(const char *file, const char *name)
+  {
+    std::ifstream stream(std::string(RAWHAL_SOURCE_DIR "/tests/fixtures/") + file,
+                         std::ios::binary);
+    images.emplace_back((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    hsa_code_object_reader_t reader{};
+    hsa_executable_t executable{};
+    EXPECT_EQ(hsa->hsa_code_object_reader_create_from_memory(images.back().data(),
+                                                             images.back().size(), &reader),
+              HSA_STATUS_SUCCESS);
+    readers.push_back(reader);
+    EXPECT_EQ(hsa->hsa_executable_create_alt(
+                  HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable),
+              HSA_STATUS_SUCCESS);
+    executables.push_back(executable);
+    EXPECT_EQ(hsa->hsa_executable_load_agent_code_object(executable, gpu, reader, nullptr, nullptr),
+              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa->hsa_executable_freeze(executable, nullptr), HSA_STATUS_SUCCESS);
+    hsa_executable_symbol_t symbol{};
+    std::string descriptor = std::string(name) + ".kd";
+    EXPECT_EQ(hsa->hsa_executable_get_symbol_by_name(executable, descriptor.c_str(), &gpu, &symbol),
+              HSA_STATUS_SUCCESS);
+    Kernel kernel;
+    auto get = hsa->hsa_executable_symbol_get_info;
+    get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel.object);
+    get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel.group);
+    get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &kernel.scratch);
+    return kernel;
+  }
+
+  hsa_kernel_dispatch_packet_t packet(const Kernel &kernel, void *kernarg, uint32_t grid,
+                                      uint16_t workgroup, hsa_signal_t done)
+  {
+    auto made = dispatch_packet(kernel.object, kernarg, grid, workgroup, done);
+    made.group_segment_size = kernel.group;
+    made.private_segment_size = kernel.scratch;
+    return made;
+  }
+
+  // A zeroed kernarg segment that starts with the given words.
+  void *kernargs(std::vector<uint64_t> words)
+  {
+    void *memory = host_memory(4096);
+    memset(memory, 0, 4096);
+    memcpy(memory, words.data(), words.size() * 8);
+    return memory;
+  }
+
+  std::vector<std::string> images;
+  std::vector<hsa_code_object_reader_t> readers;
+  std::vector<hsa_executable_t> executables;
+};
+
+TEST_F(Kernels, the_runtimes_own_copy_shader)
+{
+  const size_t count = 100003;
+  std::vector<uint32_t> values(count), back(count);
+  std::iota(values.begin(), values.end(), 5u);
+  void *device = device_memory(count * 4);
+  softgpu_counters_t before{}, after{};
+  hsa->counters(&before, sizeof(before));
+  ASSERT_EQ(hsa->hsa_memory_copy(device, values.data(), count * 4), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa->hsa_memory_copy(back.data(), device, count * 4), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(values, back);
+  hsa->counters(&after, sizeof(after));
+  EXPECT_EQ(after.dispatches - before.dispatches, 2u);
+  // Executed, not recognised: every work-item moves its part by instructions of its own.
+  EXPECT_GT(after.wave_instructions - before.wave_instructions, 1000u);
+}
+
+TEST_F(Kernels, the_runtimes_own_copy_shader_misaligned)
+{
+  std::vector<uint8_t> values(10000), back(10000);
+  std::iota(values.begin(), values.end(), (uint8_t)0);
+  auto *device = (char *)device_memory(16384);
+  for (size_t offset = 1; offset < 4; offset++) {
+    ASSERT_EQ(hsa->hsa_memory_copy(device + offset, values.data(), 9997), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(hsa->hsa_memory_copy(back.data(), device + offset, 9997), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(memcmp(back.data(), values.data(), 9997), 0) << offset;
+  }
+}
+
+TEST_F(Kernels, the_runtimes_own_fill_shader)
+{
+  auto *device = (uint32_t *)device_memory(4096 * 4);
+  ASSERT_EQ(hsa->hsa_amd_memory_fill(device + 1, 0xabcd1234, 4000), HSA_STATUS_SUCCESS);
+  std::vector<uint32_t> back(4096);
+  ASSERT_EQ(hsa->hsa_memory_copy(back.data(), device, 4096 * 4), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(back[0], 0u);
+  for (size_t i = 1; i <= 4000; i++)
+    ASSERT_EQ(back[i], 0xabcd1234) << i;
+  EXPECT_EQ(back[4001], 0u);
+}
+
+TEST_F(Kernels, vector_add)
+{
+  const uint32_t n = 100000;
+  Kernel kernel = load("vector_add-gfx90a-v4.co", "vector_add");
+  auto *a = (float *)host_memory(n * 4), *b = (float *)host_memory(n * 4);
+  auto *c = (float *)host_memory(n * 4);
+  for (uint32_t i = 0; i < n; i++) {
+    a[i] = (float)i * 0.5f;
+    b[i] = 1.0f / (float)(i + 1);
+    c[i] = -1;
+  }
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  auto dispatch =
+      packet(kernel, kernargs({(uint64_t)c, (uint64_t)a, (uint64_t)b, n}), n, 256, done);
+  hsa->hsa_amd_profiling_set_profiler_enabled(q, 1);
+  submit(q, &dispatch, dispatch_header());
+  ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
+  for (uint32_t i = 0; i < n; i++)
+    ASSERT_EQ(c[i], a[i] + b[i]) << i;
+  hsa_amd_profiling_dispatch_time_t time{};
+  hsa->hsa_amd_profiling_get_dispatch_time(gpu, done, &time);
+  EXPECT_LT(time.start, time.end);
+}
+
+TEST_F(Kernels, scratch_comes_when_asked_for)
+{
+  Kernel kernel = load("scratch-gfx90a-v5.co", "scratch");
+  ASSERT_GT(kernel.scratch, 0u);
+  const uint32_t n = 256;
+  auto *out = (uint32_t *)host_memory(n * 4);
+  hsa_queue_t *q = queue();
+  for (uint32_t shift : {3u, 60u}) { // the second finds it there
+    hsa_signal_t done = signal(1);
+    auto dispatch = packet(kernel, kernargs({(uint64_t)out, shift}), n, 64, done);
+    submit(q, &dispatch, dispatch_header());
+    ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t k = (i * 7 + shift) % 64;
+      ASSERT_EQ(out[i], k * k + i) << i;
+    }
+  }
+}
+
+TEST_F(Kernels, scratch_too_large_to_keep_is_given_back)
+{
+  Kernel kernel = load("scratch-gfx90a-v5.co", "scratch");
+  kernel.scratch = 4096; // the runtime marks this much for one dispatch only
+  auto *out = (uint32_t *)host_memory(256);
+  hsa_queue_t *q = queue();
+  for (int i = 0; i < 3; i++) {
+    hsa_signal_t done = signal(1);
+    auto dispatch = packet(kernel, kernargs({(uint64_t)out, 3}), 64, 64, done);
+    submit(q, &dispatch, dispatch_header());
+    ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
+  }
+  hsa_signal_t done = signal(1);
+  hsa_barrier_and_packet_t barrier{};
+  barrier.completion_signal = done;
+  submit(q, &barrier, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+  ASSERT_TRUE(reaches(done, 0));
+  EXPECT_EQ(((amd_queue_t *)q)->scratch_backing_memory_byte_size, 0u);
+}
+
+TEST_F(Kernels, illegal_instruction)
+{
+  Kernel kernel = load("illegal-gfx90a-v5.co", "illegal");
+  auto *out = (uint32_t *)host_memory(64);
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  auto dispatch = packet(kernel, kernargs({(uint64_t)out}), 1, 1, done);
+  submit(q, &dispatch, dispatch_header());
+  EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
+  EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
+  softgpu_fault_info_t info{};
+  ASSERT_TRUE(hsa->queue_fault_info(q, &info, sizeof(info)));
+  EXPECT_EQ(info.kernel_object, kernel.object);
+  EXPECT_EQ(info.instruction[0], 0xffffffffu);
+  EXPECT_NE(info.pc, 0u);
+  EXPECT_NE(fault_text(q).find("ffffffff"), std::string::npos) << fault_text(q);
+}
+
+TEST_F(Kernels, store_past_the_end_names_the_allocation)
+{
+  Kernel kernel = load("fault-gfx90a-v5.co", "fault_store");
+  auto *out = (uint32_t *)device_memory(4096);
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  // Far enough to be in no neighbour either.
+  auto dispatch = packet(kernel, kernargs({(uint64_t)out, 1ull << 40, 7}), 1, 1, done);
+  submit(q, &dispatch, dispatch_header());
+  EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+  softgpu_fault_info_t info{};
+  ASSERT_TRUE(hsa->queue_fault_info(q, &info, sizeof(info)));
+  EXPECT_EQ(info.address, (uint64_t)out + (4ull << 40));
+  EXPECT_EQ(info.access_bytes, 4u);
+  EXPECT_NE(info.nearest_size, 0u);
+  EXPECT_NE(fault_text(q).find("allocation at 0x"), std::string::npos) << fault_text(q);
+}
+
+TEST_F(Kernels, freed_memory_faults)
+{
+  Kernel kernel = load("fault-gfx90a-v5.co", "fault_store");
+  auto *out = (uint32_t *)device_memory(8192);
+  release(out);
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  auto dispatch = packet(kernel, kernargs({(uint64_t)out, 0, 7}), 1, 1, done);
+  submit(q, &dispatch, dispatch_header());
+  EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+}
+
+TEST_F(Kernels, runaway_is_stopped_by_the_limit)
+{
+  Kernel kernel = load("spin-gfx90a-v5.co", "spin");
+  auto *flag = (uint32_t *)host_memory(64);
+  *flag = 0;
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  option("timeout_ms", 100);
+  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
+  submit(q, &dispatch, dispatch_header());
+  EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_EXCEPTION);
+  EXPECT_NE(fault_text(q), "");
+}
+
+TEST_F(Kernels, a_queue_goes_away_while_its_kernel_runs)
+{
+  Kernel kernel = load("spin-gfx90a-v5.co", "spin");
+  auto *flag = (uint32_t *)host_memory(64);
+  *flag = 0;
+  hsa_queue_t *q = queue(), *other = queue();
+  hsa_signal_t done = signal(1);
+  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
+  submit(q, &dispatch, dispatch_header());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // Another queue works meanwhile.
+  hsa_signal_t elsewhere = signal(1);
+  hsa_barrier_and_packet_t barrier{};
+  barrier.completion_signal = elsewhere;
+  submit(other, &barrier, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+  EXPECT_TRUE(reaches(elsewhere, 0));
+  queue_destroy(q);
+  EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
+}
+
+TEST_F(Kernels, a_kernel_sees_what_the_host_stores_while_it_runs)
+{
+  Kernel kernel = load("spin-gfx90a-v5.co", "spin");
+  auto *flag = (uint32_t *)host_memory(64);
+  *flag = 0;
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
+  submit(q, &dispatch, dispatch_header());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
+  __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+  EXPECT_TRUE(reaches(done, 0));
+}
+
+TEST_F(Kernels, memory_is_freed_under_a_running_kernel)
+{
+  Kernel kernel = load("spin-gfx90a-v5.co", "spin");
+  auto *flag = (uint32_t *)device_memory(4096);
+  *flag = 0;
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
+  submit(q, &dispatch, dispatch_header());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  release(flag);
+  EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+}
+
+TEST_F(Kernels, chips_without_an_interpreter_refuse)
+{
+  // Through the device's own check: a descriptor of zeros is no kernel either way.
+  TearDown();
+  gpus.clear();
+  executables.clear();
+  readers.clear();
+  option("chip", 0x906);
+  SetUp();
+  void *code = device_memory(4096);
+  memset(code, 0, 4096);
+  hsa_queue_t *q = queue();
+  auto dispatch = dispatch_packet((uint64_t)code, nullptr, 64, 64, signal(1));
+  submit(q, &dispatch, dispatch_header());
+  EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+}
 
 } // namespace
