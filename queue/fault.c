@@ -1,0 +1,109 @@
+/* What happens when the device stops a queue: the cause is written down once, every submission in
+ * flight keeps the count it had reached, and everybody who waits is woken. */
+#include "queue/internal.h"
+
+#include "base/error.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static rawhal_queue_t *list_first;
+
+void queue_list_add(rawhal_queue_t *queue)
+{
+  pthread_mutex_lock(&list_lock);
+  queue->next = list_first;
+  list_first = queue;
+  pthread_mutex_unlock(&list_lock);
+}
+
+void queue_list_remove(rawhal_queue_t *queue)
+{
+  pthread_mutex_lock(&list_lock);
+  for (rawhal_queue_t **at = &list_first; *at; at = &(*at)->next)
+    if (*at == queue) {
+      *at = queue->next;
+      break;
+    }
+  pthread_mutex_unlock(&list_lock);
+}
+
+/* The packet that was running: in the oldest submission that has not finished, and there the one
+ * the device reads, as far as it tells. False when nothing is in flight. */
+static bool running_packet(rawhal_queue_t *queue, uint64_t *packet)
+{
+  uint64_t ticket = ring_finished(&queue->ring) + 1;
+  const queue_slot_t *slot = queue_slot(queue, ticket);
+  for (; atomic_load(&slot->ticket) == ticket; slot = queue_slot(queue, ++ticket)) {
+    if (queue_slot_value(slot) <= atomic_load(&slot->target))
+      continue;
+    uint64_t last = slot->packet + slot->packets - 1;
+    uint64_t read = queue->device->hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue);
+    *packet = read < slot->packet ? slot->packet : read > last ? last : read;
+    return true;
+  }
+  return false;
+}
+
+static void cause_write(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa_status,
+                        const char *what)
+{
+  char device_text[768] = "";
+  if (queue->device->fault_text)
+    queue->device->fault_text(queue->hsa_queue, device_text, sizeof(device_text));
+  const char *separator = *device_text ? "; " : "";
+  uint64_t packet;
+  const rawhal_device_kernel_t *kernel = NULL;
+  if (running_packet(queue, &packet))
+    kernel = atomic_load(&queue->kernels[packet & (queue->ring.packets - 1)]);
+  rawhal_string_t name = kernel ? kernel->info.kernel->name : (rawhal_string_t){0};
+  queue->cause.status =
+      rawhal_fail(&queue->cause, status, "%s%.*s failed: %s%s%s", kernel ? "kernel " : "the queue",
+                  RAWHAL_STRING_ARGS(name), what, separator, device_text);
+  queue->cause.hsa_status = hsa_status;
+}
+
+static void queue_die(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa_status,
+                      const char *what)
+{
+  int alive = QUEUE_ALIVE;
+  if (!atomic_compare_exchange_strong(&queue->health, &alive, QUEUE_DYING))
+    return; /* the first cause counts */
+  cause_write(queue, status, hsa_status, what);
+  for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
+    queue_slot_t *slot = &queue->slots[i];
+    slot->final = queue->device->hsa->hsa_signal_exchange_scacq_screl(slot->signal, QUEUE_POISON);
+  }
+  atomic_store(&queue->health, QUEUE_DEAD);
+}
+
+void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *data)
+{
+  (void)hsa_queue;
+  rawhal_queue_t *queue = data;
+  queue_die(queue, RAWHAL_FAULT, (int32_t)status, hsa_status_text(queue->device->hsa, status));
+}
+
+void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const char *what)
+{
+  pthread_mutex_lock(&list_lock);
+  for (rawhal_queue_t *queue = list_first; queue; queue = queue->next)
+    if (queue->device->agent.handle == agent.handle)
+      queue_die(queue, status, (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT, what);
+  pthread_mutex_unlock(&list_lock);
+}
+
+rawhal_status_t queue_check(rawhal_queue_t *queue, rawhal_error_t *error)
+{
+  int health = atomic_load_explicit(&queue->health, memory_order_acquire);
+  if (__builtin_expect(health == QUEUE_ALIVE, 1))
+    return RAWHAL_OK;
+  while (health != QUEUE_DEAD) { /* another thread is writing the cause, a matter of microseconds */
+    sched_yield();
+    health = atomic_load_explicit(&queue->health, memory_order_acquire);
+  }
+  if (error)
+    *error = queue->cause;
+  return queue->cause.status;
+}

@@ -1,0 +1,66 @@
+/* The functions of the HSA runtime rawhal uses, resolved once from the library that was opened.
+ * Internal. Nothing in rawhal links to the runtime. */
+#ifndef RAWHAL_QUEUE_HSA_TABLE_H
+#define RAWHAL_QUEUE_HSA_TABLE_H
+
+#include "base/status.h"
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#define HSA_TABLE_FUNCTIONS(X)                                                                     \
+  X(hsa_init)                                                                                      \
+  X(hsa_shut_down)                                                                                 \
+  X(hsa_status_string)                                                                             \
+  X(hsa_system_get_info)                                                                           \
+  X(hsa_iterate_agents)                                                                            \
+  X(hsa_agent_get_info)                                                                            \
+  X(hsa_agent_iterate_isas)                                                                        \
+  X(hsa_isa_get_info_alt)                                                                          \
+  X(hsa_queue_create)                                                                              \
+  X(hsa_queue_destroy)                                                                             \
+  X(hsa_queue_add_write_index_screlease)                                                           \
+  X(hsa_queue_load_read_index_scacquire)                                                           \
+  X(hsa_signal_create)                                                                             \
+  X(hsa_signal_destroy)                                                                            \
+  X(hsa_signal_load_scacquire)                                                                     \
+  X(hsa_signal_store_screlease)                                                                    \
+  X(hsa_signal_exchange_scacq_screl)                                                               \
+  X(hsa_signal_wait_scacquire)                                                                     \
+  X(hsa_code_object_reader_create_from_memory)                                                     \
+  X(hsa_code_object_reader_destroy)                                                                \
+  X(hsa_executable_create_alt)                                                                     \
+  X(hsa_executable_destroy)                                                                        \
+  X(hsa_executable_load_agent_code_object)                                                         \
+  X(hsa_executable_freeze)                                                                         \
+  X(hsa_executable_get_symbol_by_name)                                                             \
+  X(hsa_executable_symbol_get_info)                                                                \
+  X(hsa_amd_agent_iterate_memory_pools)                                                            \
+  X(hsa_amd_memory_pool_get_info)                                                                  \
+  X(hsa_amd_memory_pool_allocate)                                                                  \
+  X(hsa_amd_memory_pool_free)                                                                      \
+  X(hsa_amd_agents_allow_access)                                                                   \
+  X(hsa_amd_memory_async_copy)                                                                     \
+  X(hsa_amd_profiling_set_profiler_enabled)                                                        \
+  X(hsa_amd_profiling_get_dispatch_time)                                                           \
+  X(hsa_amd_register_system_event_handler)
+
+typedef struct hsa_table {
+#define X(name) __typeof__(name) *name;
+  HSA_TABLE_FUNCTIONS(X)
+#undef X
+} hsa_table_t;
+
+/* Resolves every function from `library`, a dlopen() handle. UNSUPPORTED names the first that is
+ * missing. */
+RAWHAL_CHECKED rawhal_status_t hsa_table_load(void *library, hsa_table_t *table,
+                                              rawhal_error_t *error);
+
+/* Fails with RUNTIME (OUT_OF_MEMORY when the runtime says so) and "WHAT: the runtime's words". */
+RAWHAL_CHECKED rawhal_status_t hsa_fail(const hsa_table_t *table, hsa_status_t status,
+                                        rawhal_error_t *error, const char *what);
+
+/* The runtime's words for a status, without a line break at the end. */
+const char *hsa_status_text(const hsa_table_t *table, hsa_status_t status);
+
+#endif

@@ -1,0 +1,103 @@
+/* The inside of a queue. Internal.
+ *
+ * A submission's slot, chosen by its ticket, holds an HSA signal that is never reset: packets that
+ * signal decrement it, so its value falls for ever, and a submission has finished when the value
+ * has reached the slot's `target`. A waiter can therefore never miss a completion or mistake a later
+ * generation for its own. */
+#ifndef RAWHAL_QUEUE_INTERNAL_H
+#define RAWHAL_QUEUE_INTERNAL_H
+
+#include "queue/hsa_table.h"
+#include "queue/kernel.h"
+#include "queue/ring.h"
+
+#include <hsa/amd_hsa_signal.h>
+#include <pthread.h>
+
+/* A signal's value after its queue has died: lower than any count of packets gets it. */
+#define QUEUE_POISON (INT64_MIN / 2)
+
+static inline bool queue_value_poisoned(int64_t value)
+{
+  return value <= INT64_MIN / 4;
+}
+
+/* What a queue needs of its device; lives as long as the queue. */
+typedef struct queue_device {
+  const hsa_table_t *hsa;
+  hsa_agent_t agent;
+  hsa_amd_memory_pool_t kernarg_pool; /* host memory for kernargs */
+  uint64_t timestamp_hz;              /* of signal wait timeouts and of dispatch times */
+  uint32_t lds_bytes, max_workgroup_size;
+  uint16_t max_workgroup_dim[3];
+  uint32_t max_grid_dim[3];
+  uint32_t min_packets, max_packets;
+  /* The device's own words for a queue's fault, like snprintf; NULL when it has none. */
+  size_t (*fault_text)(const void *hsa_queue, char *text, size_t size);
+} queue_device_t;
+
+typedef struct queue_slot {
+  _Alignas(64) _Atomic uint64_t ticket; /* published by the submitter; 0 before the first */
+  _Atomic int64_t target;
+  uint64_t packet; /* its first */
+  uint32_t packets, blocks;
+  hsa_signal_t signal;
+  const volatile int64_t *value; /* the signal's */
+  int64_t final;                 /* the value when the queue died */
+} queue_slot_t;
+
+typedef enum queue_health {
+  QUEUE_ALIVE,
+  QUEUE_DYING, /* `cause` and the slots' `final` are being written */
+  QUEUE_DEAD,
+} queue_health_t;
+
+struct rawhal_queue {
+  ring_t ring;
+  const queue_device_t *device;
+  hsa_queue_t *hsa_queue;
+  unsigned char *kernargs; /* twice ring.blocks: an image may run over the ring's end */
+  queue_slot_t *slots;     /* ring.tickets */
+  _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet in the ring, for reports */
+  uint64_t queue_ptr;                               /* for hidden arguments */
+  uint32_t private_base_hi, shared_base_hi;
+
+  _Atomic int health; /* queue_health_t */
+  rawhal_error_t cause;
+  pthread_mutex_t drain_lock;
+  struct rawhal_queue *next; /* in the list of all queues */
+};
+
+static inline queue_slot_t *queue_slot(const rawhal_queue_t *queue, uint64_t ticket)
+{
+  return &queue->slots[ticket & (queue->ring.tickets - 1)];
+}
+
+/* Acquire: the device has finished with everything it counted. The value is read where the runtime
+ * documents it (amd_hsa_signal.h) instead of through a call. */
+static inline int64_t queue_slot_value(const queue_slot_t *slot)
+{
+  return __atomic_load_n(slot->value, __ATOMIC_ACQUIRE);
+}
+
+/* queue.c. `options` may be NULL. */
+RAWHAL_CHECKED rawhal_status_t queue_create(const queue_device_t *device,
+                                            const rawhal_queue_options_t *options,
+                                            rawhal_queue_t **queue, rawhal_error_t *error);
+
+/* wait.c: gives back the room of finished submissions. */
+void queue_drain(rawhal_queue_t *queue);
+/* Sleeps until the oldest submission in flight has finished, the queue dies, or the deadline. */
+void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);
+uint64_t deadline_now(void);
+
+/* fault.c */
+void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *data);
+/* Fails every queue of an agent. Safe from the runtime's event thread. */
+void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const char *what);
+void queue_list_add(rawhal_queue_t *queue);
+void queue_list_remove(rawhal_queue_t *queue);
+/* OK, or the cause when the queue has died. */
+RAWHAL_CHECKED rawhal_status_t queue_check(rawhal_queue_t *queue, rawhal_error_t *error);
+
+#endif

@@ -1,0 +1,76 @@
+/* AQL packets, byte by byte. Internal; header only.
+ *
+ * A packet is written in two steps: its body first, then its first dword, header and setup, with
+ * one release store. Until then the slot's header stays INVALID, as the device left it.
+ *
+ * Facts: HSA Platform System Architecture Specification 1.2, sections 2.9.6 and 2.9.8. */
+#ifndef RAWHAL_QUEUE_PACKET_H
+#define RAWHAL_QUEUE_PACKET_H
+
+#include "queue/queue.h"
+
+#include <hsa/hsa.h>
+#include <string.h>
+
+enum { PACKET_BYTES = 64, PACKET_DIMENSIONS = 3 };
+
+_Static_assert(sizeof(hsa_kernel_dispatch_packet_t) == PACKET_BYTES, "AQL packets have 64 bytes");
+_Static_assert(sizeof(hsa_barrier_and_packet_t) == PACKET_BYTES, "AQL packets have 64 bytes");
+
+typedef struct packet_dispatch {
+  const rawhal_launch_t *launch;
+  uint32_t private_bytes, group_bytes;
+  uint64_t kernel_object, kernarg;
+  hsa_signal_t completion; /* 0: none */
+} packet_dispatch_t;
+
+/* Everything but the first dword. */
+static inline void packet_write_dispatch(void *slot, const packet_dispatch_t *dispatch)
+{
+  const rawhal_launch_t *launch = dispatch->launch;
+  hsa_kernel_dispatch_packet_t packet = {
+      .workgroup_size_x = launch->workgroup[0],
+      .workgroup_size_y = launch->workgroup[1],
+      .workgroup_size_z = launch->workgroup[2],
+      .grid_size_x = launch->grid[0],
+      .grid_size_y = launch->grid[1],
+      .grid_size_z = launch->grid[2],
+      .private_segment_size = dispatch->private_bytes,
+      .group_segment_size = dispatch->group_bytes,
+      .kernel_object = dispatch->kernel_object,
+      .kernarg_address = (void *)(uintptr_t)dispatch->kernarg,
+      .completion_signal = dispatch->completion,
+  };
+  memcpy((char *)slot + 4, (const char *)&packet + 4, PACKET_BYTES - 4);
+}
+
+/* A barrier that waits for nothing. */
+static inline void packet_write_barrier(void *slot, hsa_signal_t completion)
+{
+  hsa_barrier_and_packet_t packet = {.completion_signal = completion};
+  memcpy((char *)slot + 4, (const char *)&packet + 4, PACKET_BYTES - 4);
+}
+
+/* Header and setup of a packet with `flags` (RAWHAL_DISPATCH_*). */
+static inline uint32_t packet_header(hsa_packet_type_t type, uint32_t flags)
+{
+  uint32_t scope =
+      flags & RAWHAL_DISPATCH_AGENT_SCOPE ? HSA_FENCE_SCOPE_AGENT : HSA_FENCE_SCOPE_SYSTEM;
+  uint32_t header = (uint32_t)type << HSA_PACKET_HEADER_TYPE |
+                    scope << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                    scope << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  if (!(flags & RAWHAL_DISPATCH_OVERLAP))
+    header |= 1u << HSA_PACKET_HEADER_BARRIER;
+  uint32_t setup = type == HSA_PACKET_TYPE_KERNEL_DISPATCH
+                       ? (uint32_t)PACKET_DIMENSIONS << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS
+                       : 0;
+  return header | setup << 16;
+}
+
+/* Hands the packet to the device, with everything written before. */
+static inline void packet_publish(void *slot, uint32_t header)
+{
+  __atomic_store_n((uint32_t *)slot, header, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,194 @@
+/* Creating and destroying queues. */
+#include "queue/internal.h"
+
+#include "base/error.h"
+
+#include <hsa/amd_hsa_queue.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  BLOCK_BYTES = 64,
+  BLOCKS_PER_PACKET = 2, /* so that packets, not kernargs, are what runs out first */
+  DEFAULT_PACKETS = 1024,
+  DEFAULT_SUBMISSIONS = 256,
+  DEFAULT_KERNARG_BYTES = 1 << 20,
+  MAX_SUBMISSIONS = 1 << 16,
+  MAX_KERNARG_BYTES = 1 << 30,
+};
+
+typedef struct queue_sizes {
+  uint32_t packets, submissions, blocks;
+} queue_sizes_t;
+
+/* The least power of two that is at least `value`, which is at most 2^31. */
+static uint32_t round_up(uint32_t value)
+{
+  uint32_t power = 1;
+  while (power < value)
+    power *= 2;
+  return power;
+}
+
+static rawhal_status_t choose_sizes(const queue_device_t *device,
+                                    const rawhal_queue_options_t *options, queue_sizes_t *sizes,
+                                    rawhal_error_t *error)
+{
+  rawhal_queue_options_t asked = options ? *options : (rawhal_queue_options_t){0};
+  if (asked.packets > device->max_packets)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%u packets asked for, the device allows %u",
+                       asked.packets, device->max_packets);
+  if (asked.submissions > MAX_SUBMISSIONS)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%u submissions asked for, at most %u",
+                       asked.submissions, MAX_SUBMISSIONS);
+  if (asked.kernarg_bytes > MAX_KERNARG_BYTES)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%llu kernarg bytes asked for, at most %u",
+                       (unsigned long long)asked.kernarg_bytes, MAX_KERNARG_BYTES);
+  uint32_t packets = asked.packets ? asked.packets : DEFAULT_PACKETS;
+  if (packets > device->max_packets)
+    packets = device->max_packets;
+  if (packets < device->min_packets)
+    packets = device->min_packets;
+  sizes->packets = round_up(packets);
+  sizes->submissions = round_up(asked.submissions ? asked.submissions : DEFAULT_SUBMISSIONS);
+  uint64_t bytes = asked.kernarg_bytes ? asked.kernarg_bytes : DEFAULT_KERNARG_BYTES;
+  sizes->blocks = round_up((uint32_t)((bytes + BLOCK_BYTES - 1) / BLOCK_BYTES));
+  if (sizes->blocks / BLOCKS_PER_PACKET < sizes->packets)
+    sizes->blocks = sizes->packets * BLOCKS_PER_PACKET;
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t create_hsa_queue(rawhal_queue_t *queue, uint32_t packets,
+                                        rawhal_error_t *error)
+{
+  const hsa_table_t *hsa = queue->device->hsa;
+  hsa_status_t result =
+      hsa->hsa_queue_create(queue->device->agent, packets, HSA_QUEUE_TYPE_MULTI,
+                            queue_error_callback, queue, UINT32_MAX, UINT32_MAX, &queue->hsa_queue);
+  if (result != HSA_STATUS_SUCCESS) {
+    queue->hsa_queue = NULL;
+    return hsa_fail(hsa, result, error, "creating an HSA queue");
+  }
+  if (queue->hsa_queue->size != packets)
+    return rawhal_fail(error, RAWHAL_RUNTIME, "asked for a queue of %u packets, got %u", packets,
+                       queue->hsa_queue->size);
+  result = hsa->hsa_amd_profiling_set_profiler_enabled(queue->hsa_queue, 1);
+  if (result != HSA_STATUS_SUCCESS)
+    return hsa_fail(hsa, result, error, "turning on dispatch times");
+  const amd_queue_t *amd = (const amd_queue_t *)(const void *)queue->hsa_queue;
+  queue->queue_ptr = (uint64_t)(uintptr_t)queue->hsa_queue;
+  queue->private_base_hi = amd->private_segment_aperture_base_hi;
+  queue->shared_base_hi = amd->group_segment_aperture_base_hi;
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t create_signals(rawhal_queue_t *queue, uint32_t count, rawhal_error_t *error)
+{
+  const hsa_table_t *hsa = queue->device->hsa;
+  for (uint32_t i = 0; i < count; ++i) {
+    queue_slot_t *slot = &queue->slots[i];
+    hsa_status_t result = hsa->hsa_signal_create(0, 0, NULL, &slot->signal);
+    if (result != HSA_STATUS_SUCCESS) {
+      slot->signal.handle = 0;
+      return hsa_fail(hsa, result, error, "creating a completion signal");
+    }
+    slot->value = &((const amd_signal_t *)(uintptr_t)slot->signal.handle)->value;
+  }
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t allocate_kernargs(rawhal_queue_t *queue, uint32_t blocks,
+                                         rawhal_error_t *error)
+{
+  const queue_device_t *device = queue->device;
+  size_t bytes = 2 * (size_t)blocks * BLOCK_BYTES;
+  void *memory = NULL;
+  hsa_status_t result =
+      device->hsa->hsa_amd_memory_pool_allocate(device->kernarg_pool, bytes, 0, &memory);
+  if (result != HSA_STATUS_SUCCESS)
+    return hsa_fail(device->hsa, result, error, "allocating the kernarg ring");
+  queue->kernargs = memory;
+  result = device->hsa->hsa_amd_agents_allow_access(1, &device->agent, NULL, memory);
+  if (result != HSA_STATUS_SUCCESS)
+    return hsa_fail(device->hsa, result, error, "giving the device access to the kernarg ring");
+  memset(memory, 0, bytes);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t allocate_tables(rawhal_queue_t *queue, const queue_sizes_t *sizes,
+                                       rawhal_error_t *error)
+{
+  size_t bytes = sizes->submissions * sizeof(*queue->slots);
+  queue->slots = aligned_alloc(_Alignof(queue_slot_t), bytes);
+  queue->kernels = calloc(sizes->packets, sizeof(*queue->kernels));
+  if (!queue->slots || !queue->kernels)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
+  memset(queue->slots, 0, bytes);
+  ring_init(&queue->ring, sizes->submissions, sizes->packets, sizes->blocks);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_options_t *options,
+                             rawhal_queue_t **result, rawhal_error_t *error)
+{
+  *result = NULL;
+  queue_sizes_t sizes = {0};
+  rawhal_status_t status = choose_sizes(device, options, &sizes, error);
+  if (status != RAWHAL_OK)
+    return status;
+  rawhal_queue_t *queue = aligned_alloc(_Alignof(rawhal_queue_t), sizeof(*queue));
+  if (!queue)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
+  memset(queue, 0, sizeof(*queue));
+  queue->device = device;
+  pthread_mutex_init(&queue->drain_lock, NULL);
+  /* Everything the error callback touches comes before the HSA queue. */
+  status = allocate_tables(queue, &sizes, error);
+  if (status == RAWHAL_OK)
+    status = create_signals(queue, sizes.submissions, error);
+  if (status == RAWHAL_OK)
+    status = allocate_kernargs(queue, sizes.blocks, error);
+  if (status == RAWHAL_OK)
+    status = create_hsa_queue(queue, sizes.packets, error);
+  if (status != RAWHAL_OK) {
+    rawhal_queue_destroy(queue);
+    return status;
+  }
+  queue_list_add(queue);
+  *result = queue;
+  return RAWHAL_OK;
+}
+
+/* The HSA queue first: once it is gone the device touches nothing of the rest. */
+void rawhal_queue_destroy(rawhal_queue_t *queue)
+{
+  if (!queue)
+    return;
+  const hsa_table_t *hsa = queue->device->hsa;
+  queue_list_remove(queue);
+  if (queue->hsa_queue)
+    (void)hsa->hsa_queue_destroy(queue->hsa_queue);
+  for (uint32_t i = 0; queue->slots && i < queue->ring.tickets; ++i)
+    if (queue->slots[i].signal.handle)
+      (void)hsa->hsa_signal_destroy(queue->slots[i].signal);
+  if (queue->kernargs)
+    (void)hsa->hsa_amd_memory_pool_free(queue->kernargs);
+  pthread_mutex_destroy(&queue->drain_lock);
+  free(queue->slots);
+  free((void *)queue->kernels);
+  free(queue);
+}
+
+rawhal_queue_info_t rawhal_queue_info(rawhal_queue_t *queue)
+{
+  queue_drain(queue);
+  return (rawhal_queue_info_t){
+      .packets = queue->ring.packets,
+      .submissions = queue->ring.tickets,
+      .kernarg_bytes = (uint64_t)queue->ring.blocks * BLOCK_BYTES,
+      .last_ticket = ring_last_ticket(&queue->ring),
+      .finished = ring_finished(&queue->ring),
+      .status = queue_check(queue, NULL),
+      .hsa_queue = queue->hsa_queue,
+  };
+}

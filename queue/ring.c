@@ -1,0 +1,68 @@
+#include "queue/ring.h"
+
+void ring_init(ring_t *ring, uint32_t tickets, uint32_t packets, uint32_t blocks)
+{
+  *ring = (ring_t){.tickets = tickets, .packets = packets, .blocks = blocks};
+}
+
+/* Two loads, so possibly two halves of different moments: fit for a first guess, which the swap
+ * confirms or replaces. */
+static ring_word_t word_guess(ring_t *ring)
+{
+  ring_word_t word;
+  word.halves[0] = __atomic_load_n(&ring->word.halves[0], __ATOMIC_RELAXED);
+  word.halves[1] = __atomic_load_n(&ring->word.halves[1], __ATOMIC_RELAXED);
+  return word;
+}
+
+/* True: `*expected` was there and is replaced. False: `*expected` becomes what is there. */
+static bool word_swap(ring_t *ring, ring_word_t *expected, ring_word_t desired)
+{
+  unsigned __int128 seen =
+      __sync_val_compare_and_swap(&ring->word.bits, expected->bits, desired.bits);
+  bool swapped = seen == expected->bits;
+  expected->bits = seen;
+  return swapped;
+}
+
+bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservation_t *reserved)
+{
+  /* Heads before tail: heads only follow the tail, so what seems used is at least what is used.
+   * Acquire: who gave the room back had seen the device finish with it. */
+  uint64_t head_ticket = atomic_load_explicit(&ring->head_ticket, memory_order_acquire);
+  uint64_t head_packet = atomic_load_explicit(&ring->head_packet, memory_order_acquire);
+  uint32_t head_block = (uint32_t)atomic_load_explicit(&ring->head_block, memory_order_acquire);
+  ring_word_t word = word_guess(ring);
+  for (;;) {
+    const ring_tail_t *tail = &word.tail;
+    uint32_t packets_used = tail->packet - (uint32_t)head_packet;
+    uint32_t blocks_used = tail->block - head_block;
+    bool room = tail->ticket - head_ticket < ring->tickets &&
+                packets_used <= ring->packets - packets && blocks_used <= ring->blocks - blocks;
+    ring_word_t next = {.tail = {tail->ticket, tail->packet, tail->block}};
+    if (room)
+      next.tail = (ring_tail_t){tail->ticket + 1, tail->packet + packets, tail->block + blocks};
+    /* Without room the word is swapped for itself: a torn guess must not refuse anybody. */
+    if (!word_swap(ring, &word, next))
+      continue;
+    if (room)
+      *reserved = (ring_reservation_t){
+          .ticket = next.tail.ticket, .packet = head_packet + packets_used, .block = tail->block};
+    return room;
+  }
+}
+
+void ring_release(ring_t *ring, uint32_t packets, uint32_t blocks)
+{
+  uint64_t packet = atomic_load_explicit(&ring->head_packet, memory_order_relaxed) + packets;
+  uint64_t block = atomic_load_explicit(&ring->head_block, memory_order_relaxed) + blocks;
+  uint64_t ticket = atomic_load_explicit(&ring->head_ticket, memory_order_relaxed) + 1;
+  atomic_store_explicit(&ring->head_packet, packet, memory_order_release);
+  atomic_store_explicit(&ring->head_block, block, memory_order_release);
+  atomic_store_explicit(&ring->head_ticket, ticket, memory_order_release);
+}
+
+uint64_t ring_last_ticket(ring_t *ring)
+{
+  return __atomic_load_n(&ring->word.tail.ticket, __ATOMIC_ACQUIRE);
+}
