@@ -1,0 +1,107 @@
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "hsaco/scan.h"
+
+/* clang offload bundle: magic, u64 number of entries, then for each u64 offset, size and id length
+ * followed by the id; offsets count from the bundle's start (ClangOffloadBundler, "Bundled Binary
+ * File Layout"). */
+enum { HEADER_SIZE = 32, ENTRY_SIZE = 24, LONGEST_ID = 4096 };
+
+struct entry {
+  uint64_t offset, size;
+  rawhal_string_t id;
+};
+
+/* Reads the entry at *at, relative to the bundle, and moves behind it. */
+static rawhal_status_t read_entry(const struct scan *scan, const struct scan_part *bundle,
+                                  uint64_t *at, struct entry *entry, rawhal_error_t *error)
+{
+  *entry = (struct entry){0};
+  uint64_t fields[3];
+  const unsigned char *bytes = scan->bytes + bundle->offset;
+  if (!range_within(*at, ENTRY_SIZE, bundle->size))
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset + *at,
+                          "the bundle's entry table is cut");
+  memcpy(fields, bytes + *at, sizeof(fields));
+  if (fields[2] > LONGEST_ID || !range_within(*at + ENTRY_SIZE, fields[2], bundle->size))
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset + *at + 16,
+                          "a bundle entry's id of %llu bytes is too long or cut",
+                          (unsigned long long)fields[2]);
+  *entry = (struct entry){
+      fields[0], fields[1], {(const char *)bytes + *at + ENTRY_SIZE, (size_t)fields[2]}};
+  if (!range_within(entry->offset, entry->size, bundle->size))
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset + *at,
+                          "bundle entry '%.*s' (offset %llu, size %llu) ends after the bundle's "
+                          "%llu bytes",
+                          (int)(entry->id.size < 100 ? entry->id.size : 100), entry->id.data,
+                          (unsigned long long)entry->offset, (unsigned long long)entry->size,
+                          (unsigned long long)bundle->size);
+  *at += ENTRY_SIZE + fields[2];
+  return RAWHAL_OK;
+}
+
+/* The entry is for the host, or for another architecture than AMDGPU's own machine code. */
+static const char *foreign(rawhal_string_t id)
+{
+  static const struct {
+    const char *prefix, *why; /* of the architecture, behind "kind-" */
+  } others[] = {
+      {"spirv", "SPIR-V, not machine code"},
+      {"nvptx", "for another vendor's device"},
+  };
+  const char *dash = memchr(id.data, '-', id.size);
+  size_t left = dash ? id.size - (size_t)(dash + 1 - id.data) : 0;
+  for (size_t i = 0; i < sizeof(others) / sizeof(*others); ++i) {
+    size_t size = strlen(others[i].prefix);
+    if (left >= size && memcmp(dash + 1, others[i].prefix, size) == 0)
+      return others[i].why;
+  }
+  return NULL;
+}
+
+static bool is_host(rawhal_string_t id)
+{
+  return id.size >= 5 && memcmp(id.data, "host-", 5) == 0;
+}
+
+static rawhal_status_t read_payload(struct scan *scan, const struct scan_part *bundle,
+                                    const struct entry *entry, rawhal_error_t *error)
+{
+  struct scan_part payload = {bundle->offset + entry->offset, entry->size, entry->id,
+                              bundle->depth + 1};
+  if (!entry->size || is_host(entry->id))
+    return RAWHAL_OK;
+  const char *why_not = foreign(entry->id);
+  if (why_not)
+    return scan_add(scan, payload, (rawhal_string_t){why_not, strlen(why_not)}, error);
+  return scan_range(scan, payload, error);
+}
+
+rawhal_status_t scan_bundle(struct scan *scan, struct scan_part part, uint64_t *end,
+                            rawhal_error_t *error)
+{
+  uint64_t count, at = HEADER_SIZE;
+  *end = part.offset;
+  if (part.size < HEADER_SIZE)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset, "the bundle's header is cut");
+  memcpy(&count, scan->bytes + part.offset + 24, sizeof(count));
+  if (count > scan->options.max_bundle_entries)
+    return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset + 24,
+                          "a bundle of %llu entries: more than max_bundle_entries (%u)",
+                          (unsigned long long)count, scan->options.max_bundle_entries);
+  uint64_t furthest = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    struct entry entry;
+    rawhal_status_t status = read_entry(scan, &part, &at, &entry, error);
+    if (!status)
+      status = read_payload(scan, &part, &entry, error);
+    if (status)
+      return status;
+    uint64_t entry_end = entry.size ? entry.offset + entry.size : 0;
+    furthest = entry_end > furthest ? entry_end : furthest;
+  }
+  *end = part.offset + (furthest > at ? furthest : at);
+  return RAWHAL_OK;
+}

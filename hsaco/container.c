@@ -1,0 +1,214 @@
+#include "hsaco/container.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "hsaco/scan.h"
+
+struct rawhal_container {
+  struct scan scan;
+  void *mapping; /* of the file, or NULL */
+  size_t mapping_size;
+};
+
+static void take_options(struct scan *scan, const rawhal_container_options_t *options)
+{
+  rawhal_container_options_t taken = options ? *options : (rawhal_container_options_t){0};
+  taken.max_objects = taken.max_objects ? taken.max_objects : 65536;
+  taken.max_bundle_entries = taken.max_bundle_entries ? taken.max_bundle_entries : 256;
+  taken.max_file_bytes = taken.max_file_bytes ? taken.max_file_bytes : (uint64_t)4 << 30;
+  scan->options = taken;
+}
+
+static rawhal_status_t read_container(struct scan *scan, const void *bytes, size_t size,
+                                      rawhal_error_t *error)
+{
+  const uint64_t budget = (uint64_t)64 << 20; /* for the list alone: the bytes are not copied */
+  if (size > scan->options.max_file_bytes)
+    return rawhal_fail(error, RAWHAL_LIMIT, "%zu bytes: more than max_file_bytes (%llu)", size,
+                       (unsigned long long)scan->options.max_file_bytes);
+  if (!size)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, 0, "the file is empty");
+  arena_init(&scan->arena, budget, 0);
+  scan->bytes = bytes;
+  scan->size = size;
+  rawhal_status_t status = scan_range(scan, (struct scan_part){.size = size}, error);
+  if (status)
+    return status;
+  bool readable = false;
+  for (size_t i = 0; i < scan->count && !readable; ++i)
+    readable = scan->objects[i].readable;
+  if (!readable && scan->refused.size)
+    return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, scan->refused_at, "%.*s",
+                          RAWHAL_STRING_ARGS(scan->refused));
+  if (!scan->count)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "a host file without AMDGPU code objects");
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
+                                      const rawhal_container_options_t *options,
+                                      rawhal_container_t **container, rawhal_error_t *error)
+{
+  if (!container)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
+  *container = NULL;
+  if (!bytes && size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
+  rawhal_container_t *opened = calloc(1, sizeof(*opened));
+  if (!opened)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
+  take_options(&opened->scan, options);
+  rawhal_status_t status = read_container(&opened->scan, bytes, size, error);
+  if (status) {
+    rawhal_container_close(opened);
+    return status;
+  }
+  *container = opened;
+  return RAWHAL_OK;
+}
+
+/* ---- Files ---- */
+
+static rawhal_status_t map_file(const char *path, uint64_t most, void **mapping, size_t *size,
+                                rawhal_error_t *error)
+{
+  *mapping = NULL;
+  *size = 0;
+  struct stat facts;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
+  if (file < 0)
+    return rawhal_fail(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
+                       "cannot open %s: %s", path, strerror(errno));
+  rawhal_status_t status = RAWHAL_OK;
+  if (fstat(file, &facts) || !S_ISREG(facts.st_mode))
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is not a regular file", path);
+  else if ((uint64_t)facts.st_size > most)
+    status = rawhal_fail(error, RAWHAL_LIMIT, "%s has %lld bytes: more than max_file_bytes (%llu)",
+                         path, (long long)facts.st_size, (unsigned long long)most);
+  else if (facts.st_size) {
+    void *mapped = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapped == MAP_FAILED) {
+      status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "cannot map %s: %s", path, strerror(errno));
+    } else {
+      *mapping = mapped;
+      *size = (size_t)facts.st_size;
+    }
+  }
+  close(file);
+  return status;
+}
+
+rawhal_status_t rawhal_container_open_file(const char *path,
+                                           const rawhal_container_options_t *options,
+                                           rawhal_container_t **container, rawhal_error_t *error)
+{
+  if (!container)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
+  *container = NULL;
+  if (!path)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no path");
+  struct scan settings;
+  take_options(&settings, options);
+  void *mapping;
+  size_t size;
+  rawhal_status_t status = map_file(path, settings.options.max_file_bytes, &mapping, &size, error);
+  if (!status)
+    status = rawhal_container_open(mapping, size, options, container, error);
+  if (!status) {
+    (*container)->mapping = mapping;
+    (*container)->mapping_size = size;
+  } else if (mapping) {
+    munmap(mapping, size);
+  }
+  return status;
+}
+
+void rawhal_container_close(rawhal_container_t *container)
+{
+  if (!container)
+    return;
+  arena_free(&container->scan.arena);
+  if (container->mapping)
+    munmap(container->mapping, container->mapping_size);
+  free(container);
+}
+
+/* ---- Reading ---- */
+
+size_t rawhal_container_count(const rawhal_container_t *container)
+{
+  return container ? container->scan.count : 0;
+}
+
+const rawhal_container_object_t *rawhal_container_object(const rawhal_container_t *container,
+                                                         size_t index)
+{
+  return container && index < container->scan.count ? &container->scan.objects[index] : NULL;
+}
+
+/* The more an object insists on, the better it was made for the device it fits. */
+static unsigned rank(const rawhal_target_t *object, const rawhal_target_t *device)
+{
+  unsigned rating = object->machine == device->machine ? 5 : 1;
+  rating += object->xnack >= RAWHAL_FEATURE_OFF;
+  rating += object->sramecc >= RAWHAL_FEATURE_OFF;
+  return rating;
+}
+
+/* Every candidate with what stands against it. */
+static rawhal_status_t fail_selection(const rawhal_container_t *container,
+                                      const rawhal_target_t *device, rawhal_error_t *error)
+{
+  char text[900], target[64];
+  size_t used = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < container->scan.count && used < sizeof(text); ++i) {
+    const rawhal_container_object_t *object = &container->scan.objects[i];
+    char why[200];
+    if (object->readable) {
+      rawhal_target_format(&object->target, target, sizeof(target));
+      rawhal_target_explain(rawhal_target_match(&object->target, device), &object->target, device,
+                            why, sizeof(why));
+    } else {
+      snprintf(target, sizeof(target), "%.*s", RAWHAL_STRING_ARGS(object->id));
+      snprintf(why, sizeof(why), "%.*s", RAWHAL_STRING_ARGS(object->why_not));
+    }
+    int length =
+        snprintf(text + used, sizeof(text) - used, "%s%zu %s (%s)", i ? ", " : "", i, target, why);
+    used += length > 0 ? (size_t)length : 0;
+  }
+  rawhal_target_format(device, target, sizeof(target));
+  return rawhal_fail(error, RAWHAL_TARGET_MISMATCH, "no code object for %s among %zu: %s", target,
+                     container->scan.count, text);
+}
+
+rawhal_status_t rawhal_container_select(const rawhal_container_t *container,
+                                        const rawhal_target_t *device, size_t *index,
+                                        rawhal_error_t *error)
+{
+  if (index)
+    *index = 0;
+  if (!container || !device || !index)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "no container, device or place for an index");
+  unsigned best = 0;
+  for (size_t i = 0; i < container->scan.count; ++i) {
+    const rawhal_container_object_t *object = &container->scan.objects[i];
+    if (!object->readable || rawhal_target_match(&object->target, device))
+      continue;
+    unsigned rating = rank(&object->target, device);
+    if (rating > best) {
+      best = rating;
+      *index = i;
+    }
+  }
+  return best ? RAWHAL_OK : fail_selection(container, device, error);
+}

@@ -1,0 +1,159 @@
+#include <elf.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "hsaco/elf_view.h"
+#include "hsaco/scan.h"
+
+/* ELF files: code objects as they are, and host programs and libraries that carry bundles in a
+ * .hip_fatbin section. */
+
+struct host {
+  struct scan *scan;
+  struct scan_part part;
+  const unsigned char *bytes; /* of the file */
+  Elf64_Ehdr header;
+};
+
+static bool is_code_object(const Elf64_Ehdr *header)
+{
+  /* One mark is enough: a damaged code object is reported as such, not as a host file. */
+  return header->e_machine == ELF_MACHINE_AMDGPU ||
+         header->e_ident[EI_OSABI] == ELF_OSABI_AMDGPU_HSA;
+}
+
+/* Section header `index`; the table's range is checked with each. */
+static bool section_at(const struct host *host, uint64_t index, Elf64_Shdr *section)
+{
+  uint64_t at;
+  if (!checked_add_u64(host->header.e_shoff, index * sizeof(*section), &at) ||
+      !range_within(at, sizeof(*section), host->part.size))
+    return false;
+  memcpy(section, host->bytes + at, sizeof(*section));
+  return true;
+}
+
+static bool is_named(const struct host *host, const Elf64_Shdr *names, uint32_t name,
+                     const char *wanted)
+{
+  size_t size = strlen(wanted) + 1; /* with the NUL */
+  return names->sh_type == SHT_STRTAB &&
+         range_within(names->sh_offset, names->sh_size, host->part.size) &&
+         range_within(name, size, names->sh_size) &&
+         memcmp(host->bytes + names->sh_offset + name, wanted, size) == 0;
+}
+
+/* Reads every .hip_fatbin section; *found says whether there was a section table to look in. */
+static rawhal_status_t scan_sections(const struct host *host, bool *found, rawhal_error_t *error)
+{
+  Elf64_Shdr first, names, section;
+  *found = host->header.e_shoff && host->header.e_shentsize == sizeof(Elf64_Shdr) &&
+           section_at(host, 0, &first);
+  if (!*found)
+    return RAWHAL_OK;
+  uint64_t count = host->header.e_shnum ? host->header.e_shnum : first.sh_size;
+  uint64_t names_index =
+      host->header.e_shstrndx == SHN_XINDEX ? first.sh_link : host->header.e_shstrndx;
+  uint64_t table;
+  if (!checked_mul_u64(count, sizeof(section), &table) ||
+      !range_within(host->header.e_shoff, table, host->part.size) || names_index >= count)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED,
+                          host->part.offset + offsetof(Elf64_Ehdr, e_shoff),
+                          "the host file's section table (%llu headers at offset %llu) ends after "
+                          "its %llu bytes",
+                          (unsigned long long)count, (unsigned long long)host->header.e_shoff,
+                          (unsigned long long)host->part.size);
+  (void)section_at(host, names_index, &names);
+  for (uint64_t i = 1; i < count; ++i) {
+    (void)section_at(host, i, &section);
+    if (section.sh_type != SHT_PROGBITS || !is_named(host, &names, section.sh_name, ".hip_fatbin"))
+      continue;
+    if (!range_within(section.sh_offset, section.sh_size, host->part.size))
+      return rawhal_fail_at(error, RAWHAL_MALFORMED, host->part.offset + host->header.e_shoff,
+                            ".hip_fatbin (offset %llu, size %llu) ends after the file",
+                            (unsigned long long)section.sh_offset,
+                            (unsigned long long)section.sh_size);
+    struct scan_part fatbin = {
+        host->part.offset + section.sh_offset, section.sh_size, {0}, host->part.depth + 1};
+    rawhal_status_t status = scan_pages(host->scan, fatbin, error);
+    if (status)
+      return status;
+  }
+  return RAWHAL_OK;
+}
+
+static bool bundle_at(const struct host *host, uint64_t offset)
+{
+  static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+  struct scan_part part = {host->part.offset + offset, host->part.size - offset, {0}, 0};
+  return scan_starts(host->scan, &part, magic, sizeof(magic) - 1) ||
+         scan_starts(host->scan, &part, "CCOB", 4);
+}
+
+/* Stripped of its section headers, a file still has its bundles at page boundaries of read-only
+ * segments. */
+static rawhal_status_t scan_segments(const struct host *host, rawhal_error_t *error)
+{
+  enum { PAGE = 4096 };
+  uint64_t table = (uint64_t)host->header.e_phnum * sizeof(Elf64_Phdr);
+  if (host->header.e_phentsize != sizeof(Elf64_Phdr) ||
+      !range_within(host->header.e_phoff, table, host->part.size))
+    return RAWHAL_OK;
+  uint64_t done = 0; /* bytes up to here are scanned: segments may overlap */
+  for (uint64_t i = 0; i < host->header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    memcpy(&segment, host->bytes + host->header.e_phoff + i * sizeof(segment), sizeof(segment));
+    if (segment.p_type != PT_LOAD || segment.p_flags & (PF_W | PF_X) ||
+        !range_within(segment.p_offset, segment.p_filesz, host->part.size))
+      continue;
+    uint64_t end = segment.p_offset + segment.p_filesz;
+    uint64_t at = segment.p_offset > done ? segment.p_offset : done;
+    at = (at + PAGE - 1) / PAGE * PAGE;
+    while (at < end && !bundle_at(host, at))
+      at += PAGE;
+    if (at < end) {
+      struct scan_part rest = {host->part.offset + at, end - at, {0}, host->part.depth + 1};
+      rawhal_status_t status = scan_pages(host->scan, rest, error);
+      if (status)
+        return status;
+    }
+    done = end > done ? end : done;
+  }
+  return RAWHAL_OK;
+}
+
+/* A code object that is damaged so that its end is unknown takes the rest of its range: opening it
+ * will say what is wrong. */
+static rawhal_status_t scan_object(struct scan *scan, struct scan_part part, uint64_t *end,
+                                   rawhal_error_t *error)
+{
+  uint64_t extent;
+  if (!elf_extent(scan->bytes + part.offset, (size_t)part.size, &extent))
+    extent = part.size;
+  part.size = extent;
+  *end = part.offset + extent;
+  return scan_add(scan, part, (rawhal_string_t){0}, error);
+}
+
+rawhal_status_t scan_elf(struct scan *scan, struct scan_part part, uint64_t *end,
+                         rawhal_error_t *error)
+{
+  struct host host = {.scan = scan, .part = part, .bytes = scan->bytes + part.offset};
+  *end = part.offset + part.size;
+  if (part.size < sizeof(host.header))
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset + part.size,
+                          "the ELF header is cut at byte %llu of %zu",
+                          (unsigned long long)part.size, sizeof(host.header));
+  memcpy(&host.header, host.bytes, sizeof(host.header));
+  if (is_code_object(&host.header) || part.depth > 0)
+    return scan_object(scan, part, end, error);
+  if (host.header.e_ident[EI_CLASS] != ELFCLASS64 || host.header.e_ident[EI_DATA] != ELFDATA2LSB)
+    return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, part.offset + EI_CLASS,
+                          "a host file that is not 64-bit little-endian ELF");
+  bool has_sections;
+  rawhal_status_t status = scan_sections(&host, &has_sections, error);
+  if (!status && !has_sections)
+    status = scan_segments(&host, error);
+  return status;
+}

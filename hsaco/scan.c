@@ -1,0 +1,182 @@
+#include "hsaco/scan.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "hsaco/elf_view.h"
+
+enum { PAGE = 4096 };
+
+static scan_reader refuse_compressed_bundle, refuse_pointer, refuse_kpack;
+
+/* How each carrier starts, and what reads it. */
+static const struct recogniser {
+  char magic[25];
+  uint8_t size;
+  scan_reader *read;
+} recognisers[] = {
+    {ELFMAG, SELFMAG, scan_elf},
+    {"__CLANG_OFFLOAD_BUNDLE__", 24, scan_bundle},
+    {"CCOB", 4, refuse_compressed_bundle},
+    {"FPIH", 4, refuse_pointer}, /* HIPF, HIPK: wrappers that hold a pointer of their process */
+    {"KPIH", 4, refuse_pointer},
+    {"\xce\xfa\x55\xba", 4, refuse_pointer},
+    {"KPAK", 4, refuse_kpack},
+};
+
+bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
+                 size_t size)
+{
+  return part->size >= size && memcmp(scan->bytes + part->offset, magic, size) == 0;
+}
+
+static const struct recogniser *recognise(const struct scan *scan, const struct scan_part *part)
+{
+  for (size_t i = 0; i < sizeof(recognisers) / sizeof(*recognisers); ++i)
+    if (scan_starts(scan, part, recognisers[i].magic, recognisers[i].size))
+      return &recognisers[i];
+  return NULL;
+}
+
+/* ---- Listing ---- */
+
+rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string_t why_not,
+                         rawhal_error_t *error)
+{
+  if (scan->count >= scan->options.max_objects)
+    return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset,
+                          "more code objects than max_objects (%u)", scan->options.max_objects);
+  if (!arena_reserve(&scan->arena, &scan->objects, &scan->capacity, scan->count,
+                     sizeof(*scan->objects), 8))
+    return arena_fail(&scan->arena, error);
+  rawhal_container_object_t object = {
+      .bytes = {scan->bytes + part.offset, (size_t)part.size},
+      .offset = part.offset,
+      .id = part.id,
+      .readable = !why_not.size,
+      .why_not = why_not,
+  };
+  Elf64_Ehdr header;
+  rawhal_error_t why;
+  if (object.readable && elf_header_check(object.bytes.data, object.bytes.size, &header, &why)) {
+    object.readable = false;
+    object.why_not = arena_print(&scan->arena, "%s", why.message);
+  }
+  if (object.readable)
+    rawhal_target_from_flags(header.e_flags, header.e_ident[EI_ABIVERSION], &object.target);
+  scan->objects[scan->count++] = object;
+  return RAWHAL_OK;
+}
+
+/* ---- Recognised, but not read ---- */
+
+static rawhal_status_t refuse(struct scan *scan, struct scan_part part, const char *why,
+                              rawhal_error_t *error)
+{
+  rawhal_string_t text = {why, strlen(why)};
+  scan->refused = text;
+  scan->refused_at = part.offset;
+  return scan_add(scan, part, text, error);
+}
+
+/* A compressed bundle tells its whole size, from version 2 on. */
+static rawhal_status_t refuse_compressed_bundle(struct scan *scan, struct scan_part part,
+                                                uint64_t *end, rawhal_error_t *error)
+{
+  const unsigned char *at = scan->bytes + part.offset;
+  uint16_t version = 0;
+  uint64_t total = part.size;
+  if (part.size >= 24) {
+    memcpy(&version, at + 4, sizeof(version));
+    uint32_t total32;
+    memcpy(&total32, at + 8, sizeof(total32));
+    if (version == 2)
+      total = total32;
+    else if (version == 3)
+      memcpy(&total, at + 8, sizeof(total));
+  }
+  if (total < 4 || total > part.size)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
+                          "a compressed bundle (CCOB) of %llu bytes where %llu are left",
+                          (unsigned long long)total, (unsigned long long)part.size);
+  *end = part.offset + total;
+  part.size = total;
+  return refuse(scan, part, "compressed offload bundles (CCOB) are not supported", error);
+}
+
+static rawhal_status_t refuse_pointer(struct scan *scan, struct scan_part part, uint64_t *end,
+                                      rawhal_error_t *error)
+{
+  *end = part.offset + part.size;
+  return refuse(scan, part,
+                "a fat binary wrapper (HIPF/HIPK) holds a pointer of its own process, not bytes",
+                error);
+}
+
+static rawhal_status_t refuse_kpack(struct scan *scan, struct scan_part part, uint64_t *end,
+                                    rawhal_error_t *error)
+{
+  *end = part.offset + part.size;
+  return refuse(scan, part, "kpack archives (KPAK) are not supported", error);
+}
+
+/* ---- Ranges ---- */
+
+rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end,
+                         rawhal_error_t *error)
+{
+  *end = part.offset;
+  const struct recogniser *recogniser = recognise(scan, &part);
+  if (!recogniser)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
+                          "%llu bytes at offset %llu are neither a code object nor a carrier of "
+                          "code objects that is known here",
+                          (unsigned long long)part.size, (unsigned long long)part.offset);
+  if (part.depth >= SCAN_MOST_DEPTH)
+    return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset, "carriers nest more than %d deep",
+                          SCAN_MOST_DEPTH);
+  return recogniser->read(scan, part, end, error);
+}
+
+static uint64_t skip_zeros(const struct scan *scan, uint64_t offset, uint64_t end)
+{
+  while (offset < end && !scan->bytes[offset])
+    ++offset;
+  return offset;
+}
+
+rawhal_status_t scan_range(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+{
+  uint64_t end = part.offset + part.size;
+  do {
+    uint64_t next;
+    rawhal_status_t status = scan_one(scan, part, &next, error);
+    if (status)
+      return status;
+    part.offset = skip_zeros(scan, next, end);
+    part.size = end - part.offset;
+  } while (part.size);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t scan_pages(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+{
+  uint64_t start = part.offset, end = part.offset + part.size;
+  while (part.size) {
+    if (recognise(scan, &part)) {
+      uint64_t next;
+      rawhal_status_t status = scan_one(scan, part, &next, error);
+      if (status)
+        return status;
+      part.offset = skip_zeros(scan, next, end);
+      part.size = end - part.offset;
+      if (!part.size || recognise(scan, &part))
+        continue;
+    }
+    uint64_t page = ((part.offset - start) / PAGE + 1) * PAGE;
+    part.offset = page < end - start ? start + page : end;
+    part.size = end - part.offset;
+  }
+  return RAWHAL_OK;
+}

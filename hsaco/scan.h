@@ -1,0 +1,59 @@
+/* Looking for code objects in a range of bytes. Internal to the container.
+ *
+ * Every format that can carry code objects is one row of a table: how it starts, and what reads it.
+ * A reader may hand ranges inside its own to scan_range() again, down to a fixed depth. */
+#ifndef RAWHAL_HSACO_SCAN_H
+#define RAWHAL_HSACO_SCAN_H
+
+#include "hsaco/arena.h"
+#include "hsaco/container.h"
+
+enum { SCAN_MOST_DEPTH = 4 }; /* host file, bundle, compressed bundle, object */
+
+struct scan {
+  struct arena arena;
+  rawhal_container_options_t options; /* with the defaults filled in */
+  const unsigned char *bytes;         /* the whole container */
+  size_t size;
+  rawhal_container_object_t *objects;
+  size_t count, capacity;
+  rawhal_string_t refused; /* the last thing recognised that cannot be read, or empty */
+  uint64_t refused_at;
+};
+
+/* Part of the container. */
+struct scan_part {
+  uint64_t offset, size;
+  rawhal_string_t id; /* of the bundle entry it is, or empty */
+  unsigned depth;
+};
+
+typedef rawhal_status_t scan_reader(struct scan *scan, struct scan_part part, uint64_t *end,
+                                    rawhal_error_t *error);
+
+/* Reads what starts at part.offset; *end is where it ends. MALFORMED when nothing known starts
+ * there. */
+RAWHAL_CHECKED rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end,
+                                        rawhal_error_t *error);
+
+/* Reads a range that holds one carrier or several, back to back with zeros between. */
+RAWHAL_CHECKED rawhal_status_t scan_range(struct scan *scan, struct scan_part part,
+                                          rawhal_error_t *error);
+
+/* Reads a range where carriers start at multiples of 4096 or directly after each other, with
+ * anything else between them. Finding nothing is no failure. */
+RAWHAL_CHECKED rawhal_status_t scan_pages(struct scan *scan, struct scan_part part,
+                                          rawhal_error_t *error);
+
+/* Lists one object or, with `why_not`, something in its place that is none. */
+RAWHAL_CHECKED rawhal_status_t scan_add(struct scan *scan, struct scan_part part,
+                                        rawhal_string_t why_not, rawhal_error_t *error);
+
+/* True when the bytes of the part start with `magic`. */
+bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
+                 size_t size);
+
+/* Readers that live in files of their own. */
+scan_reader scan_bundle, scan_elf;
+
+#endif
