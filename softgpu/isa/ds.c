@@ -97,15 +97,15 @@ static const ds_op_t *find_op(unsigned op)
   return NULL;
 }
 
-/* LDS address of a lane: the addition wraps at 32 bits. */
-static bool lds_at(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, uint32_t offset,
-                   uint32_t bytes, uint8_t **at)
+/* A lane's bytes in LDS, NULL after a fault. The addition wraps at 32 bits. */
+static uint8_t *lds_at(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, uint32_t offset,
+                       uint32_t bytes)
 {
   uint32_t address = isa_rows(wave, &inst->vaddr)[0][lane] + offset;
-  if (address >= wave->lds_bytes || bytes > wave->lds_bytes - address)
-    return isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, address, bytes);
-  *at = wave->lds + address;
-  return true;
+  if (address < wave->lds_bytes && bytes <= wave->lds_bytes - address)
+    return wave->lds + address;
+  isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, address, bytes);
+  return NULL;
 }
 
 static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
@@ -114,7 +114,8 @@ static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   for (uint64_t left = lanes.active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    if (!lds_at(wave, inst, lane, (uint32_t)inst->offset, plan->bytes, &lanes.at[lane]))
+    lanes.at[lane] = lds_at(wave, inst, lane, (uint32_t)inst->offset, plan->bytes);
+    if (!lanes.at[lane])
       return false;
   }
   return isa_lanes_run(wave, inst, &lanes);
@@ -144,8 +145,8 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint8_t *at;
-    if (!lds_at(wave, inst, lane, (uint32_t)inst->offset, op->bytes, &at))
+    uint8_t *at = lds_at(wave, inst, lane, (uint32_t)inst->offset, op->bytes);
+    if (!at)
       return false;
     if ((size_t)(at - wave->lds) % op->bytes)
       return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, (uint64_t)(at - wave->lds),
@@ -173,8 +174,8 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint64_t old[2];
     for (unsigned i = 0; i < 2; i++) {
-      uint8_t *at;
-      if (!lds_at(wave, inst, lane, offsets[i], op->bytes, &at))
+      uint8_t *at = lds_at(wave, inst, lane, offsets[i], op->bytes);
+      if (!at)
         return false;
       old[i] = 0;
       memcpy(&old[i], at, op->bytes);
