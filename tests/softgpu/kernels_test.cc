@@ -154,7 +154,10 @@ TEST_F(Kernels, scratch_comes_when_asked_for)
   hsa_queue_t *q = queue();
   for (uint32_t shift : {3u, 60u}) { // the second finds it there
     hsa_signal_t done = signal(1);
-    auto dispatch = packet(kernel, kernargs({(uint64_t)out, shift}), n, 64, done);
+    // Behind the arguments the hidden block: 4 x 1 x 1 work-groups of 64 x 1 x 1.
+    void *arguments =
+        kernargs({(uint64_t)out, shift, 4 | 1ull << 32, 1 | 64ull << 32 | 1ull << 48, 1});
+    auto dispatch = packet(kernel, arguments, n, 64, done);
     submit(q, &dispatch, dispatch_header());
     ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
     for (uint32_t i = 0; i < n; i++) {
@@ -224,10 +227,10 @@ TEST_F(Kernels, freed_memory_faults)
 {
   Kernel kernel = load("fault-gfx90a-v5.co", "fault_store");
   auto *out = (uint32_t *)device_memory(8192);
-  release(out);
   hsa_queue_t *q = queue();
   hsa_signal_t done = signal(1);
   auto dispatch = packet(kernel, kernargs({(uint64_t)out, 0, 7}), 1, 1, done);
+  release(out); // last, or its addresses would be somebody else's again
   submit(q, &dispatch, dispatch_header());
   EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
 }
