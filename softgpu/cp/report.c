@@ -31,9 +31,8 @@ static bool fault_has_address(softgpu_fault_kind_t kind)
          kind == SOFTGPU_FAULT_READ_ONLY || kind == SOFTGPU_FAULT_KERNARG;
 }
 
-static void nearest_note(softgpu_queue_t *queue)
+static void nearest_note(softgpu_fault_info_t *info)
 {
-  softgpu_fault_info_t *info = &queue->fault;
   softgpu_allocation_t nearest;
   if (!fault_has_address((softgpu_fault_kind_t)info->kind) ||
       !softgpu_memory_nearest(info->address, &nearest))
@@ -41,22 +40,6 @@ static void nearest_note(softgpu_queue_t *queue)
   info->nearest_base = nearest.base;
   info->nearest_size = nearest.size;
   info->nearest_node = nearest.node;
-  size_t used = strlen(queue->fault_text);
-  char *text = queue->fault_text + used;
-  size_t room = sizeof(queue->fault_text) - used;
-  uint64_t end = nearest.base + nearest.size;
-  if (info->address < nearest.base)
-    snprintf(text, room,
-             "; %" PRIu64 " bytes before the allocation at 0x%" PRIx64 " of %" PRIu64 " bytes",
-             nearest.base - info->address, nearest.base, nearest.size);
-  else if (info->address >= end)
-    snprintf(text, room,
-             "; %" PRIu64 " bytes past the end of the allocation at 0x%" PRIx64 " of %" PRIu64
-             " bytes",
-             info->address - end, nearest.base, nearest.size);
-  else
-    snprintf(text, room, "; in the allocation at 0x%" PRIx64 " of %" PRIu64 " bytes", nearest.base,
-             nearest.size);
 }
 
 void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_object,
@@ -83,7 +66,7 @@ void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_
     used += snprintf(queue->fault_text + used, sizeof(queue->fault_text) - (size_t)used,
                      ", kernel object 0x%" PRIx64, kernel_object);
   snprintf(queue->fault_text + used, sizeof(queue->fault_text) - (size_t)used, ": %s", text);
-  nearest_note(queue);
+  nearest_note(info);
   atomic_store(&queue->failed, true);
   pthread_mutex_unlock(&queue->lock);
   softgpu_total_add(&softgpu_totals.queue_errors, 1);

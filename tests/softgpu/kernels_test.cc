@@ -220,7 +220,7 @@ TEST_F(Kernels, store_past_the_end_names_the_allocation)
   EXPECT_EQ(info.address, (uint64_t)out + (4ull << 40));
   EXPECT_EQ(info.access_bytes, 4u);
   EXPECT_NE(info.nearest_size, 0u);
-  EXPECT_NE(fault_text(q).find("allocation at 0x"), std::string::npos) << fault_text(q);
+  EXPECT_NE(fault_text(q).find("past the end of [0x"), std::string::npos) << fault_text(q);
 }
 
 TEST_F(Kernels, freed_memory_faults)
