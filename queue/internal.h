@@ -34,6 +34,9 @@ typedef struct queue_device {
   uint32_t min_packets, max_packets;
   /* The device's own words for a queue's fault, like snprintf; NULL when it has none. */
   size_t (*fault_text)(const void *hsa_queue, char *text, size_t size);
+  /* Keep the runtime open from the first to the last call of a queue. */
+  void (*hold)(void);
+  void (*release)(void);
 } queue_device_t;
 
 typedef struct queue_slot {

@@ -141,6 +141,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
   memset(queue, 0, sizeof(*queue));
   queue->device = device;
+  device->hold();
   pthread_mutex_init(&queue->drain_lock, NULL);
   /* Everything the error callback touches comes before the HSA queue. */
   status = allocate_tables(queue, &sizes, error);
@@ -164,7 +165,8 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
 {
   if (!queue)
     return;
-  const hsa_table_t *hsa = queue->device->hsa;
+  const queue_device_t *device = queue->device;
+  const hsa_table_t *hsa = device->hsa;
   queue_list_remove(queue);
   if (queue->hsa_queue)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
@@ -177,6 +179,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   free(queue->slots);
   free((void *)queue->kernels);
   free(queue);
+  device->release();
 }
 
 rawhal_queue_info_t rawhal_queue_info(rawhal_queue_t *queue)

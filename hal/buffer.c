@@ -1,0 +1,236 @@
+/* Buffers, and the registry of those that are alive: a freed buffer is refused before it is looked
+ * into. */
+#include "hal/internal.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1 /* a failed insertion leaves the element out, it does not exit() */
+#include <uthash.h>
+
+struct rawhal_buffer {
+  rawhal_device_t *device;
+  rawhal_memory_kind_t kind;
+  unsigned char *memory; /* device address, and host address of host memory */
+  size_t size;
+  const rawhal_buffer_t *self; /* the registry's key */
+  UT_hash_handle hh;
+};
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static rawhal_buffer_t *registry;
+
+static bool is_live(const rawhal_buffer_t *buffer)
+{
+  rawhal_buffer_t *found = NULL;
+  pthread_mutex_lock(&registry_lock);
+  HASH_FIND_PTR(registry, &buffer, found);
+  pthread_mutex_unlock(&registry_lock);
+  return found != NULL;
+}
+
+static bool registry_add(rawhal_buffer_t *buffer)
+{
+  buffer->self = buffer;
+  pthread_mutex_lock(&registry_lock);
+  HASH_ADD_PTR(registry, self, buffer);
+  rawhal_buffer_t *found = NULL;
+  HASH_FIND_PTR(registry, &buffer->self, found);
+  pthread_mutex_unlock(&registry_lock);
+  return found != NULL;
+}
+
+static bool registry_remove(rawhal_buffer_t *buffer)
+{
+  rawhal_buffer_t *found = NULL;
+  pthread_mutex_lock(&registry_lock);
+  HASH_FIND_PTR(registry, &buffer, found);
+  if (found)
+    HASH_DEL(registry, found);
+  pthread_mutex_unlock(&registry_lock);
+  return found != NULL;
+}
+
+/* ---- Allocation ---- */
+
+static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, rawhal_error_t *error)
+{
+  rawhal_device_t *device = buffer->device;
+  const hal_runtime_t *runtime = device->runtime;
+  const hsa_table_t *hsa = &runtime->hsa;
+  bool local = buffer->kind == RAWHAL_MEMORY_DEVICE;
+  void *memory = NULL;
+  hsa_status_t result = hsa->hsa_amd_memory_pool_allocate(local ? device->pool : runtime->host_pool,
+                                                          buffer->size, 0, &memory);
+  if (result != HSA_STATUS_SUCCESS)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "allocating %zu bytes of %s memory: %s",
+                       buffer->size, local ? "device" : "host", hsa_status_text(hsa, result));
+  buffer->memory = memory;
+  if (local)
+    return RAWHAL_OK;
+  result = hsa->hsa_amd_agents_allow_access(1, &device->queue.agent, NULL, memory);
+  if (result != HSA_STATUS_SUCCESS)
+    return hsa_fail(hsa, result, error, "giving the device access to host memory");
+  return RAWHAL_OK;
+}
+
+static void buffer_release(rawhal_buffer_t *buffer)
+{
+  if (buffer->memory)
+    (void)buffer->device->runtime->hsa.hsa_amd_memory_pool_free(buffer->memory);
+  free(buffer);
+  runtime_release();
+}
+
+rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_kind_t kind,
+                                       size_t size, rawhal_buffer_t **buffer, rawhal_error_t *error)
+{
+  if (!buffer)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffer is NULL");
+  *buffer = NULL;
+  if (!device || size == 0)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
+                       device ? "size is 0" : "device is NULL");
+  if (kind != RAWHAL_MEMORY_DEVICE && kind != RAWHAL_MEMORY_HOST)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown kind of memory %d", (int)kind);
+  if (kind == RAWHAL_MEMORY_DEVICE && size > device->info.memory_bytes)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
+                       "%zu bytes asked for, the device has %llu in all", size,
+                       (unsigned long long)device->info.memory_bytes);
+  rawhal_buffer_t *created = calloc(1, sizeof(*created));
+  if (!created)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a buffer");
+  created->device = device;
+  created->kind = kind;
+  created->size = size;
+  runtime_hold();
+  rawhal_status_t status = allocate_memory(created, error);
+  if (status == RAWHAL_OK && !registry_add(created))
+    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the registry of buffers");
+  if (status != RAWHAL_OK) {
+    buffer_release(created);
+    return status;
+  }
+  *buffer = created;
+  return RAWHAL_OK;
+}
+
+void rawhal_buffer_free(rawhal_buffer_t *buffer)
+{
+  if (buffer && registry_remove(buffer))
+    buffer_release(buffer);
+}
+
+uint64_t rawhal_buffer_address(const rawhal_buffer_t *buffer)
+{
+  return is_live(buffer) ? (uint64_t)(uintptr_t)buffer->memory : 0;
+}
+
+size_t rawhal_buffer_size(const rawhal_buffer_t *buffer)
+{
+  return is_live(buffer) ? buffer->size : 0;
+}
+
+void *rawhal_buffer_host(const rawhal_buffer_t *buffer)
+{
+  return is_live(buffer) && buffer->kind == RAWHAL_MEMORY_HOST ? buffer->memory : NULL;
+}
+
+/* ---- Copies ---- */
+
+static rawhal_status_t check_range(const rawhal_buffer_t *buffer, uint64_t offset, size_t size,
+                                   rawhal_error_t *error)
+{
+  if (!buffer)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffer is NULL");
+  if (!is_live(buffer))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffer has been freed");
+  if (!range_within(offset, size, buffer->size))
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "%zu bytes at offset %llu of a buffer of %zu bytes", size,
+                       (unsigned long long)offset, buffer->size);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t check_host(const void *data, size_t size, rawhal_error_t *error)
+{
+  if (!data && size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "data is NULL but %zu bytes are asked for",
+                       size);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer, uint64_t offset, const void *data,
+                                    size_t size, rawhal_error_t *error)
+{
+  rawhal_status_t status = check_range(buffer, offset, size, error);
+  if (status == RAWHAL_OK)
+    status = check_host(data, size, error);
+  if (status != RAWHAL_OK || size == 0)
+    return status;
+  if (buffer->kind == RAWHAL_MEMORY_HOST) {
+    memcpy(buffer->memory + offset, data, size);
+    return RAWHAL_OK;
+  }
+  return copy_host(buffer->device, COPY_TO_DEVICE, buffer->memory + offset, (void *)(uintptr_t)data,
+                   size, error);
+}
+
+rawhal_status_t rawhal_buffer_read(const rawhal_buffer_t *buffer, uint64_t offset, void *data,
+                                   size_t size, rawhal_error_t *error)
+{
+  rawhal_status_t status = check_range(buffer, offset, size, error);
+  if (status == RAWHAL_OK)
+    status = check_host(data, size, error);
+  if (status != RAWHAL_OK || size == 0)
+    return status;
+  if (buffer->kind == RAWHAL_MEMORY_HOST) {
+    memcpy(data, buffer->memory + offset, size);
+    return RAWHAL_OK;
+  }
+  return copy_host(buffer->device, COPY_FROM_DEVICE, buffer->memory + offset, data, size, error);
+}
+
+rawhal_status_t rawhal_buffer_copy(rawhal_buffer_t *to, uint64_t to_offset,
+                                   const rawhal_buffer_t *from, uint64_t from_offset, size_t size,
+                                   rawhal_error_t *error)
+{
+  rawhal_status_t status = check_range(to, to_offset, size, error);
+  if (status == RAWHAL_OK)
+    status = check_range(from, from_offset, size, error);
+  if (status != RAWHAL_OK || size == 0)
+    return status;
+  if (to->device != from->device)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffers belong to different devices");
+  if (to == from && to_offset < from_offset + size && from_offset < to_offset + size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%zu bytes at offset %llu and at %llu of one buffer overlap", size,
+                       (unsigned long long)from_offset, (unsigned long long)to_offset);
+  if (to->kind == RAWHAL_MEMORY_HOST)
+    return rawhal_buffer_read(from, from_offset, to->memory + to_offset, size, error);
+  if (from->kind == RAWHAL_MEMORY_HOST)
+    return rawhal_buffer_write(to, to_offset, from->memory + from_offset, size, error);
+  return copy_between(to->device, to->memory + to_offset, from->memory + from_offset, size, error);
+}
+
+rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *buffer, uint64_t offset, uint32_t value,
+                                   size_t size, rawhal_error_t *error)
+{
+  rawhal_status_t status = check_range(buffer, offset, size, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (offset % sizeof(value) || size % sizeof(value))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%zu bytes at offset %llu are no whole dwords", size,
+                       (unsigned long long)offset);
+  if (buffer->kind == RAWHAL_MEMORY_DEVICE)
+    return size ? copy_fill(buffer->device, buffer->memory + offset, value, size, error)
+                : RAWHAL_OK;
+  uint32_t *dwords = (uint32_t *)(void *)(buffer->memory + offset);
+  for (size_t i = 0; i < size / sizeof(value); ++i)
+    dwords[i] = value;
+  return RAWHAL_OK;
+}

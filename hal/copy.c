@@ -1,0 +1,136 @@
+/* Copies through the runtime's DMA engines. Host memory goes through a staging buffer, because the
+ * device reaches only what the runtime allocated. */
+#include "hal/internal.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+enum { STAGING_BYTES = 4 << 20 };
+
+void copy_engine_init(copy_engine_t *engine)
+{
+  pthread_mutex_init(&engine->lock, NULL);
+}
+
+void copy_engine_free(rawhal_device_t *device)
+{
+  copy_engine_t *engine = &device->copies;
+  const hsa_table_t *hsa = &device->runtime->hsa;
+  if (engine->staging)
+    (void)hsa->hsa_amd_memory_pool_free(engine->staging);
+  if (engine->signal.handle)
+    (void)hsa->hsa_signal_destroy(engine->signal);
+  pthread_mutex_destroy(&engine->lock);
+  *engine = (copy_engine_t){0};
+}
+
+/* Signal and staging buffer exist afterwards. The caller holds the engine's lock. */
+static rawhal_status_t engine_start(rawhal_device_t *device, rawhal_error_t *error)
+{
+  copy_engine_t *engine = &device->copies;
+  const hal_runtime_t *runtime = device->runtime;
+  const hsa_table_t *hsa = &runtime->hsa;
+  hsa_status_t result;
+  if (!engine->signal.handle) {
+    result = hsa->hsa_signal_create(0, 0, NULL, &engine->signal);
+    if (result != HSA_STATUS_SUCCESS) {
+      engine->signal.handle = 0;
+      return hsa_fail(hsa, result, error, "creating a signal for copies");
+    }
+  }
+  if (engine->staging)
+    return RAWHAL_OK;
+  void *memory = NULL;
+  result = hsa->hsa_amd_memory_pool_allocate(runtime->host_pool, STAGING_BYTES, 0, &memory);
+  if (result != HSA_STATUS_SUCCESS)
+    return hsa_fail(hsa, result, error, "allocating a staging buffer");
+  result = hsa->hsa_amd_agents_allow_access(1, &device->queue.agent, NULL, memory);
+  if (result != HSA_STATUS_SUCCESS) {
+    (void)hsa->hsa_amd_memory_pool_free(memory);
+    return hsa_fail(hsa, result, error, "giving the device access to the staging buffer");
+  }
+  engine->staging = memory;
+  return RAWHAL_OK;
+}
+
+/* One DMA copy, to its end. The signal counts down to 0, or below 0 when the copy failed. */
+static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_t to_agent,
+                                   const void *from, hsa_agent_t from_agent, size_t size,
+                                   rawhal_error_t *error)
+{
+  const hsa_table_t *hsa = &device->runtime->hsa;
+  hsa_signal_t signal = device->copies.signal;
+  hsa->hsa_signal_store_screlease(signal, 1);
+  hsa_status_t result =
+      hsa->hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, 0, NULL, signal);
+  if (result != HSA_STATUS_SUCCESS)
+    return hsa_fail(hsa, result, error, "starting a copy");
+  hsa_signal_value_t value;
+  do
+    value = hsa->hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                           HSA_WAIT_STATE_BLOCKED);
+  while (value >= 1);
+  if (value < 0)
+    return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the device failed to copy %zu bytes", size);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t copy_host(rawhal_device_t *device, copy_direction_t direction, void *device_memory,
+                          void *host_memory, size_t size, rawhal_error_t *error)
+{
+  copy_engine_t *engine = &device->copies;
+  hsa_agent_t gpu = device->queue.agent, host = device->runtime->host_agent;
+  char *at = device_memory, *mine = host_memory;
+  pthread_mutex_lock(&engine->lock);
+  rawhal_status_t status = engine_start(device, error);
+  while (status == RAWHAL_OK && size) {
+    size_t chunk = size < STAGING_BYTES ? size : STAGING_BYTES;
+    if (direction == COPY_TO_DEVICE) {
+      memcpy(engine->staging, mine, chunk);
+      status = engine_copy(device, at, gpu, engine->staging, host, chunk, error);
+    } else {
+      status = engine_copy(device, engine->staging, host, at, gpu, chunk, error);
+      if (status == RAWHAL_OK)
+        memcpy(mine, engine->staging, chunk);
+    }
+    at += chunk;
+    mine += chunk;
+    size -= chunk;
+  }
+  pthread_mutex_unlock(&engine->lock);
+  return status;
+}
+
+rawhal_status_t copy_between(rawhal_device_t *device, void *to, const void *from, size_t size,
+                             rawhal_error_t *error)
+{
+  hsa_agent_t gpu = device->queue.agent;
+  pthread_mutex_lock(&device->copies.lock);
+  rawhal_status_t status = engine_start(device, error);
+  if (status == RAWHAL_OK)
+    status = engine_copy(device, to, gpu, from, gpu, size, error);
+  pthread_mutex_unlock(&device->copies.lock);
+  return status;
+}
+
+rawhal_status_t copy_fill(rawhal_device_t *device, void *to, uint32_t value, size_t size,
+                          rawhal_error_t *error)
+{
+  copy_engine_t *engine = &device->copies;
+  char *at = to;
+  pthread_mutex_lock(&engine->lock);
+  rawhal_status_t status = engine_start(device, error);
+  size_t pattern = size < STAGING_BYTES ? size : STAGING_BYTES;
+  for (size_t i = 0; status == RAWHAL_OK && i < pattern / sizeof(value); ++i)
+    ((uint32_t *)engine->staging)[i] = value;
+  while (status == RAWHAL_OK && size) {
+    size_t chunk = size < pattern ? size : pattern;
+    status = engine_copy(device, at, device->queue.agent, engine->staging,
+                         device->runtime->host_agent, chunk, error);
+    at += chunk;
+    size -= chunk;
+  }
+  pthread_mutex_unlock(&engine->lock);
+  return status;
+}

@@ -1,0 +1,46 @@
+#include "hal/internal.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+struct rawhal_instance {
+  hal_runtime_t *runtime;
+};
+
+rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
+                                       rawhal_instance_t **instance, rawhal_error_t *error)
+{
+  if (!instance)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "instance is NULL");
+  *instance = NULL;
+  rawhal_instance_t *created = calloc(1, sizeof(*created));
+  if (!created)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an instance");
+  static const rawhal_instance_options_t defaults;
+  rawhal_status_t status = runtime_open(options ? options : &defaults, &created->runtime, error);
+  if (status != RAWHAL_OK) {
+    free(created);
+    return status;
+  }
+  *instance = created;
+  return RAWHAL_OK;
+}
+
+void rawhal_instance_destroy(rawhal_instance_t *instance)
+{
+  if (!instance)
+    return;
+  runtime_release();
+  free(instance);
+}
+
+size_t rawhal_instance_device_count(const rawhal_instance_t *instance)
+{
+  return instance ? instance->runtime->device_count : 0;
+}
+
+rawhal_device_t *rawhal_instance_device(const rawhal_instance_t *instance, size_t index)
+{
+  return index < rawhal_instance_device_count(instance) ? &instance->runtime->devices[index] : NULL;
+}

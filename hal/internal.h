@@ -1,0 +1,93 @@
+/* The inside of the HAL: one runtime a process, its devices, what they own. Internal. */
+#ifndef RAWHAL_HAL_INTERNAL_H
+#define RAWHAL_HAL_INTERNAL_H
+
+#include "hal/hal.h"
+#include "queue/internal.h"
+
+/* ---- loader.c: which libraries, from where ---- */
+
+/* Optional functions of softgpu's thunk; all NULL on hardware. Resolved by name, so that nothing
+ * here depends on softgpu. */
+typedef struct softgpu_thunk {
+  bool (*option_set_text)(const char *name, const char *text);
+  size_t (*option_messages)(char *text, size_t size);
+  size_t (*queue_fault)(const void *hsa_queue, char *text, size_t size);
+} softgpu_thunk_t;
+
+/* What this process has loaded. Libraries are never unloaded: the runtime's threads and the memory
+ * it handed out may outlive every instance. */
+typedef struct loaded_libraries {
+  rawhal_backend_t backend; /* DEFAULT until something is loaded */
+  void *runtime;            /* dlopen() handle of the HSA runtime */
+  softgpu_thunk_t softgpu;
+} loaded_libraries_t;
+
+/* Loads what is missing and applies softgpu's options. The caller holds the runtime's lock. */
+RAWHAL_CHECKED rawhal_status_t loader_open(const rawhal_instance_options_t *options,
+                                           loaded_libraries_t *libraries, rawhal_error_t *error);
+
+/* softgpu.c: path, thunk and options of softgpu. `given` may be NULL. */
+RAWHAL_CHECKED rawhal_status_t softgpu_load(const char *given, softgpu_thunk_t *thunk,
+                                            rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
+                                                 rawhal_error_t *error);
+/* False when `library` is no softgpu. */
+bool softgpu_resolve(void *library, softgpu_thunk_t *thunk);
+
+/* ---- runtime.c: one runtime a process, counted ---- */
+
+typedef struct hal_runtime {
+  hsa_table_t hsa;
+  bool is_software;
+  size_t (*queue_fault)(const void *hsa_queue, char *text, size_t size);
+  uint64_t timestamp_hz;
+  hsa_agent_t host_agent;
+  hsa_amd_memory_pool_t host_pool, kernarg_pool; /* fine-grained host memory */
+  rawhal_device_t *devices;
+  size_t device_count;
+} hal_runtime_t;
+
+RAWHAL_CHECKED rawhal_status_t runtime_open(const rawhal_instance_options_t *options,
+                                            hal_runtime_t **runtime, rawhal_error_t *error);
+/* Every object that uses the runtime holds it, so that it shuts down after the last of them. */
+void runtime_hold(void);
+void runtime_release(void);
+
+/* ---- device.c ---- */
+
+/* The device's side of copies; copy.c. */
+typedef struct copy_engine {
+  pthread_mutex_t lock;
+  void *staging; /* host memory the device reaches; allocated by the first copy */
+  hsa_signal_t signal;
+} copy_engine_t;
+
+struct rawhal_device {
+  hal_runtime_t *runtime;
+  rawhal_device_info_t info;
+  queue_device_t queue;
+  hsa_amd_memory_pool_t pool; /* device memory */
+  copy_engine_t copies;
+};
+
+/* Finds all agents: runtime->devices and the host's pools. */
+RAWHAL_CHECKED rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error);
+void devices_free(hal_runtime_t *runtime);
+
+/* ---- copy.c ---- */
+
+typedef enum copy_direction { COPY_TO_DEVICE, COPY_FROM_DEVICE } copy_direction_t;
+
+RAWHAL_CHECKED rawhal_status_t copy_host(rawhal_device_t *device, copy_direction_t direction,
+                                         void *device_memory, void *host_memory, size_t size,
+                                         rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t copy_between(rawhal_device_t *device, void *to, const void *from,
+                                            size_t size, rawhal_error_t *error);
+/* `size` is a multiple of 4. */
+RAWHAL_CHECKED rawhal_status_t copy_fill(rawhal_device_t *device, void *to, uint32_t value,
+                                         size_t size, rawhal_error_t *error);
+void copy_engine_init(copy_engine_t *engine);
+void copy_engine_free(rawhal_device_t *device);
+
+#endif

@@ -1,0 +1,129 @@
+/* Choosing between hardware and softgpu, and loading the runtime above it. */
+#include "hal/internal.h"
+
+#include "base/error.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char kfd_path[] = "/dev/kfd";
+static const char runtime_name[] = "libhsa-runtime64.so.1";
+static const char thunk_name[] = "libhsakmt.so.1";
+
+static const char *backend_name(rawhal_backend_t backend)
+{
+  return backend == RAWHAL_BACKEND_SOFTGPU ? "softgpu" : "hsa";
+}
+
+/* What the caller or the environment asks for; DEFAULT when neither does. */
+static rawhal_status_t backend_asked(const rawhal_instance_options_t *options,
+                                     rawhal_backend_t *backend, rawhal_error_t *error)
+{
+  *backend = options->backend;
+  if (*backend == RAWHAL_BACKEND_SOFTGPU || *backend == RAWHAL_BACKEND_HSA)
+    return RAWHAL_OK;
+  if (*backend != RAWHAL_BACKEND_DEFAULT)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown backend %d", (int)*backend);
+  const char *text = getenv("RAWHAL_DEVICE");
+  if (!text || !*text)
+    return RAWHAL_OK;
+  if (strcmp(text, "softgpu") == 0)
+    *backend = RAWHAL_BACKEND_SOFTGPU;
+  else if (strcmp(text, "hsa") == 0)
+    *backend = RAWHAL_BACKEND_HSA;
+  else
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "RAWHAL_DEVICE is '%s' in the environment: it may be softgpu or hsa", text);
+  return RAWHAL_OK;
+}
+
+/* The process keeps its first backend: libraries cannot be exchanged under the runtime. */
+static rawhal_status_t backend_choose(const rawhal_instance_options_t *options,
+                                      const loaded_libraries_t *libraries,
+                                      rawhal_backend_t *backend, rawhal_error_t *error)
+{
+  rawhal_status_t status = backend_asked(options, backend, error);
+  if (status != RAWHAL_OK)
+    return status;
+  bool has_kfd = access(kfd_path, F_OK) == 0;
+  rawhal_backend_t present = libraries->backend;
+  if (*backend == RAWHAL_BACKEND_DEFAULT && present != RAWHAL_BACKEND_DEFAULT)
+    *backend = present;
+  else if (*backend == RAWHAL_BACKEND_DEFAULT)
+    *backend = has_kfd ? RAWHAL_BACKEND_HSA : RAWHAL_BACKEND_SOFTGPU;
+  if (*backend == RAWHAL_BACKEND_HSA && !has_kfd)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND,
+                       "hardware was asked for, but there is no %s: no AMD GPU, or its driver "
+                       "amdgpu is not loaded",
+                       kfd_path);
+  if (present != RAWHAL_BACKEND_DEFAULT && present != *backend)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%s was asked for, but this process has loaded %s already and keeps it",
+                       backend_name(*backend), backend_name(present));
+  return RAWHAL_OK;
+}
+
+/* Hardware must not end up on a softgpu that somebody put in the library path. */
+static rawhal_status_t check_real_thunk(rawhal_error_t *error)
+{
+  softgpu_thunk_t thunk;
+  void *loaded = dlopen(thunk_name, RTLD_NOLOAD | RTLD_LAZY);
+  bool software = loaded && softgpu_resolve(loaded, &thunk);
+  if (loaded)
+    dlclose(loaded);
+  if (software)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "hardware was asked for, but the %s of this process is softgpu's",
+                       thunk_name);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t runtime_load(const char *given, loaded_libraries_t *libraries,
+                                    rawhal_error_t *error)
+{
+  if (libraries->runtime && !given)
+    return RAWHAL_OK;
+  const char *name = given ? given : runtime_name;
+  void *runtime = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+  if (!runtime)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND,
+                       "the HSA runtime cannot be loaded: %s; it comes with the package "
+                       "libhsa-runtime64-1",
+                       dlerror());
+  if (libraries->runtime && runtime != libraries->runtime) {
+    dlclose(runtime);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%s was asked for, but this process has loaded another HSA runtime already",
+                       name);
+  }
+  libraries->runtime = runtime;
+  return RAWHAL_OK;
+}
+
+rawhal_status_t loader_open(const rawhal_instance_options_t *options, loaded_libraries_t *libraries,
+                            rawhal_error_t *error)
+{
+  rawhal_backend_t backend;
+  rawhal_status_t status = backend_choose(options, libraries, &backend, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (backend == RAWHAL_BACKEND_SOFTGPU) {
+    status = softgpu_load(options->softgpu_library, &libraries->softgpu, error);
+    if (status == RAWHAL_OK)
+      libraries->backend = backend;
+    if (status == RAWHAL_OK)
+      status = softgpu_configure(&libraries->softgpu, options->softgpu_options, error);
+  } else if (options->softgpu_options) {
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "softgpu options are given, but the device is hardware");
+  } else {
+    status = check_real_thunk(error);
+  }
+  if (status == RAWHAL_OK)
+    status = runtime_load(options->runtime_library, libraries, error);
+  if (status == RAWHAL_OK)
+    libraries->backend = backend;
+  return status;
+}

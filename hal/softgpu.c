@@ -1,0 +1,143 @@
+/* Finding and configuring softgpu, the GPU in software below the runtime. */
+#include "hal/internal.h"
+
+#include "base/error.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char thunk_name[] = "libhsakmt.so.1";
+static const char runtime_name[] = "libhsa-runtime64.so.1";
+
+bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
+{
+  /* POSIX promises that an object pointer from dlsym() holds a function's address. */
+  *(void **)&thunk->option_set_text = dlsym(library, "softgpu_option_set_text");
+  *(void **)&thunk->option_messages = dlsym(library, "softgpu_option_messages");
+  *(void **)&thunk->queue_fault = dlsym(library, "softgpu_queue_fault");
+  return thunk->option_set_text && thunk->option_messages && thunk->queue_fault;
+}
+
+/* Beside librawhal, wherever that was loaded from. Empty when it cannot be told. */
+static void path_beside_library(char *path, size_t size)
+{
+  Dl_info self;
+  const char *slash = NULL;
+  if (dladdr((void *)(uintptr_t)&path_beside_library, &self) && self.dli_fname)
+    slash = strrchr(self.dli_fname, '/');
+  path[0] = '\0';
+  if (slash)
+    snprintf(path, size, "%.*s/rawhal/softgpu/%s", (int)(slash - self.dli_fname), self.dli_fname,
+             thunk_name);
+}
+
+/* The library's absolute path: the caller's word and the environment's are final, the rest are
+ * places to look. */
+static rawhal_status_t path_find(const char *given, char path[PATH_MAX], rawhal_error_t *error)
+{
+  const char *named = given ? given : getenv("RAWHAL_SOFTGPU_LIBRARY");
+  if (named && *named) {
+    if (!realpath(named, path))
+      return rawhal_fail(error, RAWHAL_NOT_FOUND, "softgpu's library is not there: '%s'", named);
+    return RAWHAL_OK;
+  }
+  char beside[PATH_MAX];
+  path_beside_library(beside, sizeof(beside));
+  const char *const places[] = {beside, RAWHAL_SOFTGPU_BUILD_PATH, RAWHAL_SOFTGPU_INSTALL_PATH};
+  for (size_t i = 0; i < sizeof(places) / sizeof(*places); ++i)
+    if (*places[i] && realpath(places[i], path))
+      return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_NOT_FOUND,
+                     "softgpu's library is in none of its places (last tried: %s); "
+                     "RAWHAL_SOFTGPU_LIBRARY may name it",
+                     RAWHAL_SOFTGPU_INSTALL_PATH);
+}
+
+/* A softgpu that is there already (loaded before, or first in the library path) is as good as ours;
+ * a real thunk is in the way, because the runtime takes the first of that name. */
+static rawhal_status_t use_loaded(softgpu_thunk_t *thunk, bool *there, rawhal_error_t *error)
+{
+  void *loaded = dlopen(thunk_name, RTLD_NOLOAD | RTLD_NOW | RTLD_GLOBAL);
+  *there = loaded && softgpu_resolve(loaded, thunk);
+  if (loaded && !*there) {
+    dlclose(loaded);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "softgpu was asked for, but this process has loaded the real %s already: "
+                       "create the instance before anything else opens the HSA runtime",
+                       thunk_name);
+  }
+  void *runtime = *there ? NULL : dlopen(runtime_name, RTLD_NOLOAD | RTLD_LAZY);
+  if (runtime) {
+    dlclose(runtime);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "softgpu was asked for, but this process has loaded %s without it already",
+                       runtime_name);
+  }
+  return RAWHAL_OK;
+}
+
+rawhal_status_t softgpu_load(const char *given, softgpu_thunk_t *thunk, rawhal_error_t *error)
+{
+  char path[PATH_MAX];
+  rawhal_status_t status = given ? path_find(given, path, error) : RAWHAL_OK;
+  bool there = false;
+  if (status == RAWHAL_OK)
+    status = use_loaded(thunk, &there, error);
+  if (status != RAWHAL_OK || there)
+    return status;
+  status = path_find(given, path, error);
+  if (status != RAWHAL_OK)
+    return status;
+  void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "softgpu cannot be loaded: %s", dlerror());
+  if (!softgpu_resolve(library, thunk)) {
+    dlclose(library);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%s' is no softgpu: it has no softgpu_option_set_text", path);
+  }
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t check_environment(const softgpu_thunk_t *thunk, rawhal_error_t *error)
+{
+  char text[512];
+  if (thunk->option_messages(text, sizeof(text)) == 0)
+    return RAWHAL_OK;
+  text[strcspn(text, "\n")] = '\0'; /* one of them is enough to go on */
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "softgpu's environment: %s", text);
+}
+
+rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
+                                  rawhal_error_t *error)
+{
+  rawhal_status_t status = check_environment(thunk, error);
+  const char *at = options ? options : "";
+  while (status == RAWHAL_OK && *at) {
+    size_t length = strcspn(at, ",");
+    char pair[128];
+    char *value = NULL;
+    if (length < sizeof(pair)) {
+      memcpy(pair, at, length);
+      pair[length] = '\0';
+      value = strchr(pair, '=');
+    }
+    if (!value)
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "softgpu options are NAME=VALUE with commas between them, not '%s'",
+                         options);
+    *value++ = '\0';
+    if (!thunk->option_set_text(pair, value))
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "softgpu takes no option '%s' with value '%s' now: unknown, out of range, "
+                         "or fixed while the device is open",
+                         pair, value);
+    at += length;
+    at += *at == ',';
+  }
+  return status;
+}
