@@ -35,8 +35,8 @@ int main(int argc, char **argv)
   rawhal_executable_t *executable;
   check(rawhal_executable_load(device, hsaco, &executable, &error));
   const rawhal_device_kernel_t *kernel;
-  rawhal_string_t name = {"vector_add", 10};
-  check(rawhal_executable_kernel(executable, name, 0, &kernel, &error));
+  check(rawhal_executable_kernel(executable, (rawhal_string_t){"vector_add", 10}, 0, &kernel,
+                                 &error));
 
   rawhal_buffer_t *buffers[3];
   for (int i = 0; i < 3; ++i)
