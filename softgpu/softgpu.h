@@ -33,8 +33,9 @@ extern "C" {
  * dispatch; 0 is none spin         2000       0..10^9         polls of an idle queue before it
  * sleeps userfaultfd  1          0..1            0: an idle queue polls at up to 1 ms instead of
  *                                           sleeping until its doorbell rings
+ *   threads      0          0..256          threads that execute one dispatch; 0 is one per CPU
  *
- * Chips: 0x803, 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
+ * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
  * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
  * chip, gpus and vram_mib are fixed while a runtime holds the device open, userfaultfd from the
  * first queue on. */

@@ -25,7 +25,6 @@ typedef struct softgpu_queue_setup {
   softgpu_step_t (*step)(softgpu_queue_t *queue);
   const char *thread_name;
   softgpu_chip_t chip;
-  bool wide_counts; /* SDMA counts are bytes - 1, as from GFX9 on */
   uint32_t node;
   uint8_t *ring;
   uint64_t ring_bytes;
@@ -90,9 +89,10 @@ typedef struct softgpu_totals {
 } softgpu_totals_t;
 extern softgpu_totals_t softgpu_totals;
 
+/* Releases: whoever reads a total sees the work it counts. */
 static inline void softgpu_total_add(_Atomic uint64_t *total, uint64_t amount)
 {
-  atomic_fetch_add_explicit(total, amount, memory_order_relaxed);
+  atomic_fetch_add_explicit(total, amount, memory_order_release);
 }
 
 /* What an AQL queue takes off its ring, and a SDMA queue. */

@@ -1,4 +1,5 @@
-/* SDMA packets: the copy engine of the GPU, with every address checked against live memory. */
+/* SDMA packets as GFX9 and later lay them out: the copy engine of the GPU, with every address checked
+ * against live memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,6 @@ enum {
 /* A packet out of the ring, and what it did wrong. */
 typedef struct packet {
   uint32_t dw[MAX_DWORDS];
-  bool wide_counts;
   uint64_t bad_address;
   bool read_only;
 } packet_t;
@@ -53,7 +53,7 @@ static void copied(uint64_t bytes)
 
 static outcome_t copy_linear(packet_t *packet)
 {
-  uint64_t bytes = (packet->dw[1] & 0x3fffff) + (packet->wide_counts ? 1u : 0u);
+  uint64_t bytes = (packet->dw[1] & 0x3fffff) + 1ull;
   uint64_t from = address_at(packet, 3), to = address_at(packet, 5);
   if (!accessible(packet, from, bytes, false) || !accessible(packet, to, bytes, true))
     return FAULT;
@@ -115,8 +115,7 @@ static outcome_t copy(packet_t *packet)
 static outcome_t constant_fill(packet_t *packet)
 {
   uint64_t to = address_at(packet, 1);
-  uint64_t bytes = (packet->dw[4] & 0x3fffff) + (packet->wide_counts ? 4u : 0u);
-  bytes &= ~3ull; /* counted in bytes, filled in dwords */
+  uint64_t bytes = (packet->dw[4] & 0x3ffffc) + 4ull; /* counted in bytes, filled in dwords */
   if (!accessible(packet, to, bytes, true))
     return FAULT;
   for (uint64_t at = 0; at < bytes; at += sizeof(uint32_t))
@@ -247,8 +246,7 @@ softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue)
   uint64_t end = atomic_load_explicit(queue->setup.write_index, memory_order_acquire);
   if (queue->next >= end)
     return SOFTGPU_STEP_IDLE;
-  packet_t packet = {.dw = {ring_dword(queue, queue->next)},
-                     .wide_counts = queue->setup.wide_counts};
+  packet_t packet = {.dw = {ring_dword(queue, queue->next)}};
   unsigned dwords = packet_dwords(packet.dw[0]);
   uint64_t bytes = dwords * sizeof(uint32_t);
   if (dwords == 0 || bytes > end - queue->next)

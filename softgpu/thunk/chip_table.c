@@ -3,7 +3,6 @@
 #include <stddef.h>
 
 static const softgpu_chip_facts_t chips[] = {
-    {0x803, 8, 0, 3, 0x67df, 36, 4, 64, 10, false, SOFTGPU_CHIP_OTHER},
     {0x900, 9, 0, 0, 0x6863, 64, 4, 64, 10, false, SOFTGPU_CHIP_OTHER},
     {0x906, 9, 0, 6, 0x66a1, 60, 4, 64, 10, false, SOFTGPU_CHIP_OTHER},
     {0x908, 9, 0, 8, 0x738c, 120, 4, 64, 10, true, SOFTGPU_CHIP_OTHER},

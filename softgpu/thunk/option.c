@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "softgpu/cp/doorbell.h"
 #include "softgpu/exports.h"
+#include "softgpu/isa/engine.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/thunk.h"
 
@@ -21,12 +21,13 @@ static const struct {
   uint64_t minimum, maximum;
   settable_t settable;
 } options[SOFTGPU_OPTION_COUNT] = {
-    [SOFTGPU_OPTION_CHIP] = {"chip", 0x803, 0x1100, WHILE_CLOSED},
+    [SOFTGPU_OPTION_CHIP] = {"chip", 0x900, 0x1100, WHILE_CLOSED},
     [SOFTGPU_OPTION_GPUS] = {"gpus", 0, SOFTGPU_MAX_GPUS, WHILE_CLOSED},
     [SOFTGPU_OPTION_VRAM_MIB] = {"vram_mib", 8, 1 << 20, WHILE_CLOSED},
     [SOFTGPU_OPTION_TIMEOUT_MS] = {"timeout_ms", 0, UINT32_MAX, ANY_TIME},
     [SOFTGPU_OPTION_SPIN] = {"spin", 0, 1000000000, ANY_TIME},
     [SOFTGPU_OPTION_USERFAULTFD] = {"userfaultfd", 0, 1, BEFORE_QUEUES},
+    [SOFTGPU_OPTION_THREADS] = {"threads", 0, 256, ANY_TIME},
 };
 
 static _Atomic uint64_t values[SOFTGPU_OPTION_COUNT] = {
@@ -73,6 +74,8 @@ SOFTGPU_EXPORT bool softgpu_option_set(const char *name, uint64_t value)
   if (option_fixed(option))
     return false;
   atomic_store_explicit(&values[option], value, memory_order_relaxed);
+  if (option == SOFTGPU_OPTION_THREADS)
+    softgpu_engine_threads((unsigned)value);
   return true;
 }
 
@@ -120,11 +123,12 @@ static void option_from_environment(int option)
   if (!text || softgpu_option_set_text(options[option].name, text))
     return;
   size_t used = strlen(messages);
-  snprintf(messages + used, sizeof(messages) - used,
-           "%s=%.32s is ignored: %s takes %llu to %llu%s; using %llu\n", variable, text,
-           options[option].name, (unsigned long long)options[option].minimum,
-           (unsigned long long)options[option].maximum,
-           option == SOFTGPU_OPTION_CHIP ? ", one of the known chips" : "",
+  /* A chip's name is hexadecimal. */
+  const char *format = option == SOFTGPU_OPTION_CHIP
+                           ? "%s=%.32s is ignored: %s takes 0x%llx to 0x%llx; using 0x%llx\n"
+                           : "%s=%.32s is ignored: %s takes %llu to %llu; using %llu\n";
+  snprintf(messages + used, sizeof(messages) - used, format, variable, text, options[option].name,
+           (unsigned long long)options[option].minimum, (unsigned long long)options[option].maximum,
            (unsigned long long)softgpu_option((softgpu_option_t)option));
 }
 

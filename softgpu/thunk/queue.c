@@ -20,7 +20,7 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 p
   if (node == 0 || node > softgpu_gpu_count())
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
   softgpu_queue_setup_t setup = {
-      .chip = softgpu_chip(), .wide_counts = true, .node = node, .ring = ring, .ring_bytes = bytes};
+      .chip = softgpu_chip(), .node = node, .ring = ring, .ring_bytes = bytes};
   switch (type) {
   case HSA_QUEUE_COMPUTE_AQL:
     if (!resource->Queue_read_ptr_aql || !resource->Queue_write_ptr_aql)

@@ -74,6 +74,16 @@ protected:
     return memory;
   }
 
+  // hsa_memory_copy() with a look at the counters, which makes visible to ThreadSanitizer what the
+  // runtime waited for.
+  softgpu_counters_t copy(void *to, const void *from, size_t size)
+  {
+    EXPECT_EQ(hsa->hsa_memory_copy(to, from, size), HSA_STATUS_SUCCESS);
+    softgpu_counters_t now{};
+    hsa->counters(&now, sizeof(now));
+    return now;
+  }
+
   std::vector<std::string> images;
   std::vector<hsa_code_object_reader_t> readers;
   std::vector<hsa_executable_t> executables;
@@ -85,13 +95,10 @@ TEST_F(Kernels, the_runtimes_own_copy_shader)
   std::vector<uint32_t> values(count), back(count);
   std::iota(values.begin(), values.end(), 5u);
   void *device = device_memory(count * 4);
-  softgpu_counters_t before{}, after{};
-  hsa->counters(&before, sizeof(before));
-  ASSERT_EQ(hsa->hsa_memory_copy(device, values.data(), count * 4), HSA_STATUS_SUCCESS);
-  ASSERT_EQ(hsa->hsa_memory_copy(back.data(), device, count * 4), HSA_STATUS_SUCCESS);
+  softgpu_counters_t before = copy(device, values.data(), count * 4);
+  softgpu_counters_t after = copy(back.data(), device, count * 4);
   EXPECT_EQ(values, back);
-  hsa->counters(&after, sizeof(after));
-  EXPECT_EQ(after.dispatches - before.dispatches, 2u);
+  EXPECT_EQ(after.dispatches - before.dispatches, 1u);
   // Executed, not recognised: every work-item moves its part by instructions of its own.
   EXPECT_GT(after.wave_instructions - before.wave_instructions, 1000u);
 }
@@ -102,8 +109,8 @@ TEST_F(Kernels, the_runtimes_own_copy_shader_misaligned)
   std::iota(values.begin(), values.end(), (uint8_t)0);
   auto *device = (char *)device_memory(16384);
   for (size_t offset = 1; offset < 4; offset++) {
-    ASSERT_EQ(hsa->hsa_memory_copy(device + offset, values.data(), 9997), HSA_STATUS_SUCCESS);
-    ASSERT_EQ(hsa->hsa_memory_copy(back.data(), device + offset, 9997), HSA_STATUS_SUCCESS);
+    copy(device + offset, values.data(), 9997);
+    copy(back.data(), device + offset, 9997);
     EXPECT_EQ(memcmp(back.data(), values.data(), 9997), 0) << offset;
   }
 }
@@ -113,7 +120,7 @@ TEST_F(Kernels, the_runtimes_own_fill_shader)
   auto *device = (uint32_t *)device_memory(4096 * 4);
   ASSERT_EQ(hsa->hsa_amd_memory_fill(device + 1, 0xabcd1234, 4000), HSA_STATUS_SUCCESS);
   std::vector<uint32_t> back(4096);
-  ASSERT_EQ(hsa->hsa_memory_copy(back.data(), device, 4096 * 4), HSA_STATUS_SUCCESS);
+  copy(back.data(), device, 4096 * 4);
   EXPECT_EQ(back[0], 0u);
   for (size_t i = 1; i <= 4000; i++)
     ASSERT_EQ(back[i], 0xabcd1234) << i;
