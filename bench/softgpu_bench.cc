@@ -7,8 +7,6 @@
 
 namespace {
 
-const std::string fixtures = RAWHAL_SOURCE_DIR "/tests/fixtures/";
-
 void run(benchmark::State &state, const softgpu_dispatch_t &dispatch)
 {
   softgpu_engine_threads(1);
@@ -28,7 +26,7 @@ void run(benchmark::State &state, const softgpu_dispatch_t &dispatch)
 void VectorAdd(benchmark::State &state)
 {
   const uint32_t count = 1 << 20;
-  device::CodeObject object(fixtures + "vector_add-gfx90a-v4.co");
+  device::CodeObject object("vector_add-gfx90a-v4.co");
   device::Memory a(count * 4), b(count * 4), c(count * 4), kernarg(64), packet(64);
   struct {
     uint64_t c, a, b;
@@ -49,7 +47,7 @@ BENCHMARK(VectorAdd)->Unit(benchmark::kMillisecond)->UseRealTime();
 void Reduce(benchmark::State &state)
 {
   const uint32_t groups = 1024;
-  device::CodeObject object(fixtures + "reduce-gfx90a-v5.co");
+  device::CodeObject object("reduce-gfx90a-v5.co");
   device::Memory sums(groups * 4), values(groups * 256 * 4), kernarg(512);
   uint64_t blob[2] = {sums.address(), values.address()};
   memset(values.as<char>(), 0, values.size());

@@ -37,7 +37,6 @@ int main(int argc, char **argv)
   const rawhal_device_kernel_t *kernel;
   check(rawhal_executable_kernel(executable, (rawhal_string_t){"vector_add", 10}, 0, &kernel,
                                  &error));
-
   rawhal_buffer_t *buffers[3];
   for (int i = 0; i < 3; ++i)
     check(rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, BYTES, &buffers[i], &error));
@@ -68,7 +67,6 @@ int main(int argc, char **argv)
   for (int i = 0; i < COUNT; ++i)
     right += c[i] == a[i] + b[i];
   printf("%d of %d sums are right, on %s\n", right, COUNT, rawhal_device_info(device)->description);
-
   rawhal_queue_destroy(queue);
   for (int i = 0; i < 3; ++i)
     rawhal_buffer_free(buffers[i]);
