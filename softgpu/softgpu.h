@@ -26,14 +26,14 @@ extern "C" {
 /* Options. Each is also read from the environment when the library is loaded, as SOFTGPU_<NAME> in
  * capitals; a value that makes no sense there leaves the default and a message.
  *
- *   name         default    range           meaning
- *   chip         0x90a      see below       every GPU's chip: 0x90a is gfx90a. Text may say
- * "gfx90a" gpus         1          0..16           number of GPUs vram_mib 8192       8..1048576
- * device memory per GPU; more is refused timeout_ms   120000     0..2^32-1       time limit of one
- * dispatch; 0 is none spin         2000       0..10^9         polls of an idle queue before it
- * sleeps userfaultfd  1          0..1            0: an idle queue polls at up to 1 ms instead of
- *                                           sleeping until its doorbell rings
- *   threads      0          0..256          threads that execute one dispatch; 0 is one per CPU
+ *   name         default  range        meaning
+ *   chip         0x90a    see below    every GPU's chip; text may also say "gfx90a"
+ *   gpus         1        0..16        number of GPUs
+ *   vram_mib     8192     8..1048576   memory per GPU; more is refused. Host pages as touched
+ *   timeout_ms   120000   0..2^32-1    time limit of one dispatch; 0 is none
+ *   spin         2000     0..10^9      polls of an idle queue before it sleeps
+ *   userfaultfd  1        0..1         0: idle queues poll (50 us to 1 ms), no doorbell wakes them
+ *   threads      0        0..256       threads that execute one dispatch; 0 is one per CPU
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
  * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
