@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 CHIPS = (("gfx90a", 1), ("gfx942", 2))
-BATCH = 3000
+BATCH = 20000
 # Register numbers of the probes, one per field; a multiple of 4 each, and far enough apart for the widest operands.
 S_DST, S_SRC0, S_SRC1 = 8, 32, 64
 V_DST, V_SRC0, V_SRC1, V_SRC2 = 32, 64, 128, 192
@@ -118,11 +118,11 @@ PROBES = {  # in the order of isa_encoding_t: the decoder searches the sorted ro
     "VOP2": (0x3E, [lambda op: [op << 25 | V_DST << 17 | V_SRC1 << 9 | V0],
                     lambda op: [op << 25 | V_DST << 17 | V_SRC1 << 9 | V0, 0x12345678]]),
     "VOPC": (0x100, [lambda op: [0x7C000000 | op << 17 | V_SRC1 << 9 | V0]]),
-    "VOP3": (0x380, [lambda op, s=s, x=x, d=d: vop3(op, *s, extra=x, dst=d)
-                     for x in (S_DST << 8, 0) for s in VOP3_SOURCES for d in (V_DST, 0)]),
-    "VOP3P": (0x80, [lambda op, s=s, m=m, d=d: [0xD3800000 | m[0] | op << 16 | d, m[1] | s[0] | s[1] << 9 | s[2] << 18]
-                     for m in ((0x4000, 0x18000000), (0, 0x10000000), (0, 0x08000000), (0, 0)) for s in VOP3_SOURCES
-                     for d in (V_DST, 0)]),
+    "VOP3": (0x380, [lambda op, s=s: vop3(op, *s, extra=S_DST << 8) for s in ((V0, V1, V2), (V0, V1, 96), (V0, V1, 0))]
+             + [lambda op, s=s: vop3(op, *s) for s in VOP3_SOURCES] + [lambda op: vop3(op, 0, 0, 0, dst=0)]),
+    "VOP3P": (0x80, [lambda op, s=s, m=m: [0xD3800000 | m[0] | op << 16 | V_DST, m[1] | s[0] | s[1] << 9 | s[2] << 18]
+                     for m in ((0x4000, 0x18000000), (0, 0x10000000), (0, 0x08000000), (0, 0))
+                     for s in ((V0, V1, V2), (V0, V1, 0), (V0, 0, 0))]),
     "DS": (0x100, [lambda op, f=f: vmem(0xD8000000 | op << 17, f) for f in FIELDS]
            + [lambda op, f=f: vmem(0xD8010000 | op << 17, f) for f in FIELDS]),
     "FLAT": (0x80, flat(0, 0)),
@@ -213,9 +213,11 @@ def enumerate_chip(chip):
     table = {}
     for encoding, (count, variants) in PROBES.items():
         used = {}
+        texts = iter(disassemble(chip, [build(op) for build in variants for op in range(count)]))
         for build in variants:
-            ops = [op for op in range(count) if (encoding, op) not in table or encoding in MEMORY]
-            for op, text in zip(ops, disassemble(chip, [build(op) for op in ops])):
+            for op, text in zip(range(count), texts):
+                if (encoding, op) in table and encoding not in MEMORY:
+                    continue  # an earlier variant showed more of it
                 if not text or text.endswith(" lds") and encoding == "SCRATCH":
                     continue
                 flags, *widths = shape(encoding, text)

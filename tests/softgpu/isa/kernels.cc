@@ -1,0 +1,39 @@
+#include "tests/softgpu/isa/kernels.h"
+
+#include <map>
+
+namespace kernels {
+
+static const std::map<std::string, std::vector<uint32_t>> &all()
+{
+  static const std::map<std::string, std::vector<uint32_t>> table = {
+#define KERNEL(name, chip, ...) {name, {__VA_ARGS__}},
+#define INSTRUCTION(text, chip, ...) {text, {__VA_ARGS__}},
+#include "tests/softgpu/isa/kernels.inc"
+  };
+  return table;
+}
+
+const std::vector<uint32_t> &words(const std::string &name)
+{
+  return all().at(name);
+}
+
+std::vector<uint32_t> around(const std::string &begin, const std::string &instruction, const std::string &end)
+{
+  std::vector<uint32_t> out = words(begin);
+  for (const std::string *part : {&instruction, &end})
+    out.insert(out.end(), words(*part).begin(), words(*part).end());
+  return out;
+}
+
+std::vector<std::string> instructions(const std::string &prefix)
+{
+  std::vector<std::string> out;
+  for (const auto &entry : all())
+    if (entry.first.compare(0, prefix.size(), prefix) == 0 && entry.first.find(' ') != std::string::npos)
+      out.push_back(entry.first);
+  return out;
+}
+
+} // namespace kernels

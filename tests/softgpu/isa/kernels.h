@@ -1,0 +1,19 @@
+// The words of kernels.s.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kernels {
+
+// Of a kernel by name, or of one instruction by its text. Throws when there is none.
+const std::vector<uint32_t> &words(const std::string &name);
+
+// begin + one instruction + end, for tests of single instructions.
+std::vector<uint32_t> around(const std::string &begin, const std::string &instruction, const std::string &end);
+
+// The texts of all single instructions that begin with `prefix`.
+std::vector<std::string> instructions(const std::string &prefix);
+
+} // namespace kernels

@@ -1,0 +1,443 @@
+// Kernels of the interpreter's tests. kernels.py assembles this file into kernels.inc.
+
+// A scalar instruction between these two: work-group s2 takes record s2 of the input: a s[16:17], b s[18:19], destination
+// s[20:21], scc s22, exec s[24:25]; the same registers are stored to its record of the output.
+//# salu_begin gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_lshl_b32 s3, s2, 6
+  s_waitcnt lgkmcnt(0)
+  s_load_dwordx16 s[16:31], s[4:5], s3
+  s_waitcnt lgkmcnt(0)
+  s_mov_b64 exec, s[24:25]
+  s_cmp_lg_u32 s22, 0
+//# salu_end gfx90a
+  s_cselect_b32 s22, 1, 0
+  s_mov_b64 s[24:25], exec
+  s_store_dwordx4 s[20:23], s[6:7], s3
+  s_store_dwordx2 s[24:25], s[6:7], s3 offset:0x10
+  s_endpgm
+
+// A vector memory instruction between these two: lane i takes record i of the input: address v[2:3], data v[6:9],
+// destination v[10:13], LDS contents v[14:17]; exec s[8:9]. Destination and LDS are stored to its record of the output.
+//# vmem_begin gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_load_dwordx2 s[8:9], s[0:1], 0x10
+  s_load_dwordx4 s[12:15], s[0:1], 0x20
+  s_waitcnt lgkmcnt(0)
+  v_lshlrev_b32_e32 v1, 6, v0
+  v_lshlrev_b32_e32 v18, 4, v0
+  global_load_dwordx4 v[2:5], v1, s[4:5]
+  global_load_dwordx4 v[6:9], v1, s[4:5] offset:16
+  global_load_dwordx4 v[10:13], v1, s[4:5] offset:32
+  global_load_dwordx4 v[14:17], v1, s[4:5] offset:48
+  s_waitcnt vmcnt(0)
+  ds_write_b128 v18, v[14:17]
+  s_mov_b64 exec, s[8:9]
+//# vmem_end gfx90a
+  s_mov_b64 exec, -1
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  ds_read_b128 v[14:17], v18
+  s_waitcnt lgkmcnt(0)
+  global_store_dwordx4 v1, v[10:13], s[6:7]
+  global_store_dwordx4 v1, v[14:17], s[6:7] offset:16
+  s_endpgm
+
+//# instructions gfx90a
+s_add_u32 s20, s16, s18
+s_sub_u32 s20, s16, s18
+s_add_i32 s20, s16, s18
+s_sub_i32 s20, s16, s18
+s_addc_u32 s20, s16, s18
+s_subb_u32 s20, s16, s18
+s_min_i32 s20, s16, s18
+s_min_u32 s20, s16, s18
+s_max_i32 s20, s16, s18
+s_max_u32 s20, s16, s18
+s_cselect_b32 s20, s16, s18
+s_and_b32 s20, s16, s18
+s_or_b32 s20, s16, s18
+s_xor_b32 s20, s16, s18
+s_andn2_b32 s20, s16, s18
+s_orn2_b32 s20, s16, s18
+s_nand_b32 s20, s16, s18
+s_nor_b32 s20, s16, s18
+s_xnor_b32 s20, s16, s18
+s_lshl_b32 s20, s16, s18
+s_lshr_b32 s20, s16, s18
+s_ashr_i32 s20, s16, s18
+s_bfm_b32 s20, s16, s18
+s_mul_i32 s20, s16, s18
+s_mul_hi_u32 s20, s16, s18
+s_mul_hi_i32 s20, s16, s18
+s_bfe_u32 s20, s16, s18
+s_bfe_i32 s20, s16, s18
+s_absdiff_i32 s20, s16, s18
+s_lshl1_add_u32 s20, s16, s18
+s_lshl2_add_u32 s20, s16, s18
+s_lshl3_add_u32 s20, s16, s18
+s_lshl4_add_u32 s20, s16, s18
+s_pack_ll_b32_b16 s20, s16, s18
+s_pack_lh_b32_b16 s20, s16, s18
+s_pack_hh_b32_b16 s20, s16, s18
+s_cselect_b64 s[20:21], s[16:17], s[18:19]
+s_and_b64 s[20:21], s[16:17], s[18:19]
+s_or_b64 s[20:21], s[16:17], s[18:19]
+s_xor_b64 s[20:21], s[16:17], s[18:19]
+s_andn2_b64 s[20:21], s[16:17], s[18:19]
+s_orn2_b64 s[20:21], s[16:17], s[18:19]
+s_nand_b64 s[20:21], s[16:17], s[18:19]
+s_nor_b64 s[20:21], s[16:17], s[18:19]
+s_xnor_b64 s[20:21], s[16:17], s[18:19]
+s_lshl_b64 s[20:21], s[16:17], s18
+s_lshr_b64 s[20:21], s[16:17], s18
+s_ashr_i64 s[20:21], s[16:17], s18
+s_bfe_u64 s[20:21], s[16:17], s18
+s_bfe_i64 s[20:21], s[16:17], s18
+s_bfm_b64 s[20:21], s16, s18
+s_mov_b32 s20, s16
+s_cmov_b32 s20, s16
+s_not_b32 s20, s16
+s_wqm_b32 s20, s16
+s_brev_b32 s20, s16
+s_bcnt0_i32_b32 s20, s16
+s_bcnt1_i32_b32 s20, s16
+s_ff0_i32_b32 s20, s16
+s_ff1_i32_b32 s20, s16
+s_flbit_i32_b32 s20, s16
+s_flbit_i32 s20, s16
+s_sext_i32_i8 s20, s16
+s_sext_i32_i16 s20, s16
+s_bitset0_b32 s20, s16
+s_bitset1_b32 s20, s16
+s_quadmask_b32 s20, s16
+s_abs_i32 s20, s16
+s_mov_b64 s[20:21], s[16:17]
+s_cmov_b64 s[20:21], s[16:17]
+s_not_b64 s[20:21], s[16:17]
+s_wqm_b64 s[20:21], s[16:17]
+s_brev_b64 s[20:21], s[16:17]
+s_quadmask_b64 s[20:21], s[16:17]
+s_bcnt0_i32_b64 s20, s[16:17]
+s_bcnt1_i32_b64 s20, s[16:17]
+s_ff0_i32_b64 s20, s[16:17]
+s_ff1_i32_b64 s20, s[16:17]
+s_flbit_i32_b64 s20, s[16:17]
+s_flbit_i32_i64 s20, s[16:17]
+s_bitset0_b64 s[20:21], s16
+s_bitset1_b64 s[20:21], s16
+s_bitreplicate_b64_b32 s[20:21], s16
+s_and_saveexec_b64 s[20:21], s[16:17]
+s_or_saveexec_b64 s[20:21], s[16:17]
+s_xor_saveexec_b64 s[20:21], s[16:17]
+s_andn2_saveexec_b64 s[20:21], s[16:17]
+s_orn2_saveexec_b64 s[20:21], s[16:17]
+s_nand_saveexec_b64 s[20:21], s[16:17]
+s_nor_saveexec_b64 s[20:21], s[16:17]
+s_xnor_saveexec_b64 s[20:21], s[16:17]
+s_andn1_saveexec_b64 s[20:21], s[16:17]
+s_orn1_saveexec_b64 s[20:21], s[16:17]
+s_andn1_wrexec_b64 s[20:21], s[16:17]
+s_andn2_wrexec_b64 s[20:21], s[16:17]
+s_cmp_eq_i32 s16, s18
+s_cmp_eq_u32 s16, s18
+s_cmp_lg_i32 s16, s18
+s_cmp_lg_u32 s16, s18
+s_cmp_gt_i32 s16, s18
+s_cmp_gt_u32 s16, s18
+s_cmp_ge_i32 s16, s18
+s_cmp_ge_u32 s16, s18
+s_cmp_lt_i32 s16, s18
+s_cmp_lt_u32 s16, s18
+s_cmp_le_i32 s16, s18
+s_cmp_le_u32 s16, s18
+s_cmp_eq_u64 s[16:17], s[18:19]
+s_cmp_lg_u64 s[16:17], s[18:19]
+s_bitcmp0_b32 s16, s18
+s_bitcmp1_b32 s16, s18
+s_bitcmp0_b64 s[16:17], s18
+s_bitcmp1_b64 s[16:17], s18
+s_cmpk_eq_i32 s20, 0x8001
+s_cmpk_eq_u32 s20, 0x8001
+s_cmpk_lg_i32 s20, 0x8001
+s_cmpk_lg_u32 s20, 0x8001
+s_cmpk_gt_i32 s20, 0x8001
+s_cmpk_gt_u32 s20, 0x8001
+s_cmpk_ge_i32 s20, 0x8001
+s_cmpk_ge_u32 s20, 0x8001
+s_cmpk_lt_i32 s20, 0x8001
+s_cmpk_lt_u32 s20, 0x8001
+s_cmpk_le_i32 s20, 0x8001
+s_cmpk_le_u32 s20, 0x8001
+s_movk_i32 s20, 0x8001
+s_cmovk_i32 s20, 0x8001
+s_addk_i32 s20, 0x8001
+s_mulk_i32 s20, 0x8001
+// operands other than SGPRs
+s_mov_b32 s20, 0x12345678
+s_mov_b32 s20, -16
+s_mov_b32 s20, 64
+s_mov_b32 s20, 0.5
+s_mov_b32 s20, 0.15915494
+s_mov_b64 s[20:21], -1
+s_mov_b64 s[20:21], 1.0
+s_and_b64 s[20:21], s[16:17], 0x80000000
+s_ashr_i64 s[20:21], 0x80000000, 4
+s_mov_b32 s20, src_scc
+s_mov_b32 s20, src_execz
+s_mov_b32 s20, src_vccz
+s_mov_b64 s[20:21], src_shared_base
+s_mov_b64 s[20:21], src_private_limit
+s_getreg_b32 s20, hwreg(HW_REG_MODE, 4, 4)
+s_getreg_b32 s20, hwreg(HW_REG_SH_MEM_BASES, 16, 16)
+global_load_ubyte v10, v[2:3], off offset:-8
+global_load_sbyte v10, v[2:3], off offset:-8
+global_load_ushort v10, v[2:3], off offset:-8
+global_load_sshort v10, v[2:3], off offset:-8
+global_load_ubyte_d16 v10, v[2:3], off offset:-8
+global_load_ubyte_d16_hi v10, v[2:3], off offset:-8
+global_load_sbyte_d16 v10, v[2:3], off offset:-8
+global_load_sbyte_d16_hi v10, v[2:3], off offset:-8
+global_load_short_d16 v10, v[2:3], off offset:-8
+global_load_short_d16_hi v10, v[2:3], off offset:-8
+global_load_dword v10, v[2:3], off offset:-8
+global_load_dwordx2 v[10:11], v[2:3], off offset:-8
+global_load_dwordx3 v[10:12], v[2:3], off offset:-8
+global_load_dwordx4 v[10:13], v[2:3], off offset:-8
+global_store_byte v[2:3], v6, off offset:-8
+global_store_byte_d16_hi v[2:3], v6, off offset:-8
+global_store_short v[2:3], v6, off offset:-8
+global_store_short_d16_hi v[2:3], v6, off offset:-8
+global_store_dword v[2:3], v6, off offset:-8
+global_store_dwordx2 v[2:3], v[6:7], off offset:-8
+global_store_dwordx3 v[2:3], v[6:8], off offset:-8
+global_store_dwordx4 v[2:3], v[6:9], off offset:-8
+flat_load_ubyte v10, v[2:3] offset:8
+flat_load_sbyte v10, v[2:3] offset:8
+flat_load_ushort v10, v[2:3] offset:8
+flat_load_sshort v10, v[2:3] offset:8
+flat_load_ubyte_d16 v10, v[2:3] offset:8
+flat_load_ubyte_d16_hi v10, v[2:3] offset:8
+flat_load_sbyte_d16 v10, v[2:3] offset:8
+flat_load_sbyte_d16_hi v10, v[2:3] offset:8
+flat_load_short_d16 v10, v[2:3] offset:8
+flat_load_short_d16_hi v10, v[2:3] offset:8
+flat_load_dword v10, v[2:3] offset:8
+flat_load_dwordx2 v[10:11], v[2:3] offset:8
+flat_load_dwordx3 v[10:12], v[2:3] offset:8
+flat_load_dwordx4 v[10:13], v[2:3] offset:8
+flat_store_byte v[2:3], v6 offset:8
+flat_store_byte_d16_hi v[2:3], v6 offset:8
+flat_store_short v[2:3], v6 offset:8
+flat_store_short_d16_hi v[2:3], v6 offset:8
+flat_store_dword v[2:3], v6 offset:8
+flat_store_dwordx2 v[2:3], v[6:7] offset:8
+flat_store_dwordx3 v[2:3], v[6:8] offset:8
+flat_store_dwordx4 v[2:3], v[6:9] offset:8
+buffer_load_ubyte v10, v2, s[12:15], 0 offen offset:4
+buffer_load_sbyte v10, v2, s[12:15], 0 offen offset:4
+buffer_load_ushort v10, v2, s[12:15], 0 offen offset:4
+buffer_load_sshort v10, v2, s[12:15], 0 offen offset:4
+buffer_load_ubyte_d16 v10, v2, s[12:15], 0 offen offset:4
+buffer_load_ubyte_d16_hi v10, v2, s[12:15], 0 offen offset:4
+buffer_load_sbyte_d16 v10, v2, s[12:15], 0 offen offset:4
+buffer_load_sbyte_d16_hi v10, v2, s[12:15], 0 offen offset:4
+buffer_load_short_d16 v10, v2, s[12:15], 0 offen offset:4
+buffer_load_short_d16_hi v10, v2, s[12:15], 0 offen offset:4
+buffer_load_dword v10, v2, s[12:15], 0 offen offset:4
+buffer_load_dwordx2 v[10:11], v2, s[12:15], 0 offen offset:4
+buffer_load_dwordx3 v[10:12], v2, s[12:15], 0 offen offset:4
+buffer_load_dwordx4 v[10:13], v2, s[12:15], 0 offen offset:4
+buffer_store_byte v6, v2, s[12:15], 0 offen offset:4
+buffer_store_byte_d16_hi v6, v2, s[12:15], 0 offen offset:4
+buffer_store_short v6, v2, s[12:15], 0 offen offset:4
+buffer_store_short_d16_hi v6, v2, s[12:15], 0 offen offset:4
+buffer_store_dword v6, v2, s[12:15], 0 offen offset:4
+buffer_store_dwordx2 v[6:7], v2, s[12:15], 0 offen offset:4
+buffer_store_dwordx3 v[6:8], v2, s[12:15], 0 offen offset:4
+buffer_store_dwordx4 v[6:9], v2, s[12:15], 0 offen offset:4
+global_atomic_swap v10, v[2:3], v6, off glc
+global_atomic_swap_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_cmpswap v10, v[2:3], v[6:7], off glc
+global_atomic_cmpswap_x2 v[10:11], v[2:3], v[6:9], off glc
+global_atomic_add v10, v[2:3], v6, off glc
+global_atomic_add_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_sub v10, v[2:3], v6, off glc
+global_atomic_sub_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_smin v10, v[2:3], v6, off glc
+global_atomic_smin_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_umin v10, v[2:3], v6, off glc
+global_atomic_umin_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_smax v10, v[2:3], v6, off glc
+global_atomic_smax_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_umax v10, v[2:3], v6, off glc
+global_atomic_umax_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_and v10, v[2:3], v6, off glc
+global_atomic_and_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_or v10, v[2:3], v6, off glc
+global_atomic_or_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_xor v10, v[2:3], v6, off glc
+global_atomic_xor_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_inc v10, v[2:3], v6, off glc
+global_atomic_inc_x2 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_dec v10, v[2:3], v6, off glc
+global_atomic_dec_x2 v[10:11], v[2:3], v[6:7], off glc
+flat_atomic_swap v10, v[2:3], v6 glc
+flat_atomic_swap_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_cmpswap v10, v[2:3], v[6:7] glc
+flat_atomic_cmpswap_x2 v[10:11], v[2:3], v[6:9] glc
+flat_atomic_add v10, v[2:3], v6 glc
+flat_atomic_add_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_sub v10, v[2:3], v6 glc
+flat_atomic_sub_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_smin v10, v[2:3], v6 glc
+flat_atomic_smin_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_umin v10, v[2:3], v6 glc
+flat_atomic_umin_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_smax v10, v[2:3], v6 glc
+flat_atomic_smax_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_umax v10, v[2:3], v6 glc
+flat_atomic_umax_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_and v10, v[2:3], v6 glc
+flat_atomic_and_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_or v10, v[2:3], v6 glc
+flat_atomic_or_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_xor v10, v[2:3], v6 glc
+flat_atomic_xor_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_inc v10, v[2:3], v6 glc
+flat_atomic_inc_x2 v[10:11], v[2:3], v[6:7] glc
+flat_atomic_dec v10, v[2:3], v6 glc
+flat_atomic_dec_x2 v[10:11], v[2:3], v[6:7] glc
+buffer_atomic_swap v6, v2, s[12:15], 0 offen glc
+buffer_atomic_swap_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_cmpswap v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_cmpswap_x2 v[6:9], v2, s[12:15], 0 offen glc
+buffer_atomic_add v6, v2, s[12:15], 0 offen glc
+buffer_atomic_add_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_sub v6, v2, s[12:15], 0 offen glc
+buffer_atomic_sub_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_smin v6, v2, s[12:15], 0 offen glc
+buffer_atomic_smin_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_umin v6, v2, s[12:15], 0 offen glc
+buffer_atomic_umin_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_smax v6, v2, s[12:15], 0 offen glc
+buffer_atomic_smax_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_umax v6, v2, s[12:15], 0 offen glc
+buffer_atomic_umax_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_and v6, v2, s[12:15], 0 offen glc
+buffer_atomic_and_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_or v6, v2, s[12:15], 0 offen glc
+buffer_atomic_or_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_xor v6, v2, s[12:15], 0 offen glc
+buffer_atomic_xor_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_inc v6, v2, s[12:15], 0 offen glc
+buffer_atomic_inc_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_dec v6, v2, s[12:15], 0 offen glc
+buffer_atomic_dec_x2 v[6:7], v2, s[12:15], 0 offen glc
+global_atomic_add v[2:3], v6, off
+global_atomic_add_f32 v[2:3], v6, off
+global_atomic_pk_add_f16 v[2:3], v6, off
+global_atomic_add_f64 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_min_f64 v[10:11], v[2:3], v[6:7], off glc
+global_atomic_max_f64 v[10:11], v[2:3], v[6:7], off glc
+global_load_dword v10, v2, s[12:13] offset:4
+global_store_dword v2, v6, s[12:13] offset:4
+ds_read_u8 v10, v2 offset:4
+ds_read_i8 v10, v2 offset:4
+ds_read_u16 v10, v2 offset:4
+ds_read_i16 v10, v2 offset:4
+ds_read_u8_d16 v10, v2 offset:4
+ds_read_u8_d16_hi v10, v2 offset:4
+ds_read_i8_d16 v10, v2 offset:4
+ds_read_i8_d16_hi v10, v2 offset:4
+ds_read_u16_d16 v10, v2 offset:4
+ds_read_u16_d16_hi v10, v2 offset:4
+ds_read_b32 v10, v2 offset:4
+ds_read_b64 v[10:11], v2 offset:4
+ds_read_b96 v[10:12], v2 offset:4
+ds_read_b128 v[10:13], v2 offset:4
+ds_write_b8 v2, v6 offset:4
+ds_write_b8_d16_hi v2, v6 offset:4
+ds_write_b16 v2, v6 offset:4
+ds_write_b16_d16_hi v2, v6 offset:4
+ds_write_b32 v2, v6 offset:4
+ds_write_b64 v2, v[6:7] offset:4
+ds_write_b96 v2, v[6:8] offset:4
+ds_write_b128 v2, v[6:9] offset:4
+ds_read2_b32 v[10:11], v2 offset0:1 offset1:3
+ds_write2_b32 v2, v6, v8 offset0:1 offset1:3
+ds_read2st64_b32 v[10:11], v2 offset0:0 offset1:1
+ds_write2st64_b32 v2, v6, v8 offset0:1 offset1:0
+ds_wrxchg_rtn_b32 v10, v2, v6
+ds_wrxchg2_rtn_b32 v[10:11], v2, v6, v8 offset0:0 offset1:1
+ds_mskor_rtn_b32 v10, v2, v6, v8
+ds_cmpst_rtn_b32 v10, v2, v6, v8
+ds_cmpst_b32 v2, v6, v8
+ds_read2_b64 v[10:13], v2 offset0:1 offset1:3
+ds_write2_b64 v2, v[6:7], v[8:9] offset0:1 offset1:3
+ds_read2st64_b64 v[10:13], v2 offset0:0 offset1:1
+ds_write2st64_b64 v2, v[6:7], v[8:9] offset0:1 offset1:0
+ds_wrxchg_rtn_b64 v[10:11], v2, v[6:7]
+ds_wrxchg2_rtn_b64 v[10:13], v2, v[6:7], v[8:9] offset0:0 offset1:1
+ds_mskor_rtn_b64 v[10:11], v2, v[6:7], v[8:9]
+ds_cmpst_rtn_b64 v[10:11], v2, v[6:7], v[8:9]
+ds_cmpst_b64 v2, v[6:7], v[8:9]
+ds_add_rtn_u32 v10, v2, v6
+ds_add_u32 v2, v6
+ds_add_rtn_u64 v[10:11], v2, v[6:7]
+ds_add_u64 v2, v[6:7]
+ds_sub_rtn_u32 v10, v2, v6
+ds_sub_u32 v2, v6
+ds_sub_rtn_u64 v[10:11], v2, v[6:7]
+ds_sub_u64 v2, v[6:7]
+ds_rsub_rtn_u32 v10, v2, v6
+ds_rsub_u32 v2, v6
+ds_rsub_rtn_u64 v[10:11], v2, v[6:7]
+ds_rsub_u64 v2, v[6:7]
+ds_inc_rtn_u32 v10, v2, v6
+ds_inc_u32 v2, v6
+ds_inc_rtn_u64 v[10:11], v2, v[6:7]
+ds_inc_u64 v2, v[6:7]
+ds_dec_rtn_u32 v10, v2, v6
+ds_dec_u32 v2, v6
+ds_dec_rtn_u64 v[10:11], v2, v[6:7]
+ds_dec_u64 v2, v[6:7]
+ds_min_rtn_u32 v10, v2, v6
+ds_min_u32 v2, v6
+ds_min_rtn_u64 v[10:11], v2, v[6:7]
+ds_min_u64 v2, v[6:7]
+ds_max_rtn_u32 v10, v2, v6
+ds_max_u32 v2, v6
+ds_max_rtn_u64 v[10:11], v2, v[6:7]
+ds_max_u64 v2, v[6:7]
+ds_min_rtn_i32 v10, v2, v6
+ds_min_rtn_i64 v[10:11], v2, v[6:7]
+ds_max_rtn_i32 v10, v2, v6
+ds_max_rtn_i64 v[10:11], v2, v[6:7]
+ds_and_rtn_b32 v10, v2, v6
+ds_and_b32 v2, v6
+ds_and_rtn_b64 v[10:11], v2, v[6:7]
+ds_and_b64 v2, v[6:7]
+ds_or_rtn_b32 v10, v2, v6
+ds_or_b32 v2, v6
+ds_or_rtn_b64 v[10:11], v2, v[6:7]
+ds_or_b64 v2, v[6:7]
+ds_xor_rtn_b32 v10, v2, v6
+ds_xor_b32 v2, v6
+ds_xor_rtn_b64 v[10:11], v2, v[6:7]
+ds_xor_b64 v2, v[6:7]
+ds_add_rtn_f32 v10, v2, v6
+ds_min_rtn_f32 v10, v2, v6
+ds_max_rtn_f32 v10, v2, v6
+ds_add_f32 v2, v6
+ds_cmpst_rtn_f32 v10, v2, v6, v8
+ds_add_rtn_f64 v[10:11], v2, v[6:7]
+ds_min_rtn_f64 v[10:11], v2, v[6:7]
+ds_max_rtn_f64 v[10:11], v2, v[6:7]
+ds_add_f64 v2, v[6:7]
+ds_cmpst_rtn_f64 v[10:11], v2, v[6:7], v[8:9]
+ds_bpermute_b32 v10, v2, v6
+ds_permute_b32 v10, v2, v6
+ds_swizzle_b32 v10, v6 offset:swizzle(QUAD_PERM,3,2,1,0)
+ds_swizzle_b32 v10, v6 offset:swizzle(REVERSE,8)
+ds_swizzle_b32 v10, v6 offset:swizzle(BROADCAST,4,2)
+ds_swizzle_b32 v10, v6 offset:swizzle(SWAP,16)

@@ -1,0 +1,56 @@
+// What scripts wrote into the tree is what they would write today.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+#include "tests/softgpu/isa/llvm.h"
+
+namespace {
+
+std::string contents(const std::string &path)
+{
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct Folder {
+  Folder() { created = mkdtemp(path) != nullptr; }
+  ~Folder()
+  {
+    if (created && system(("rm -r " + std::string(path)).c_str()) != 0)
+      ADD_FAILURE() << "left behind: " << path;
+  }
+  char path[32] = "/tmp/rawhal-isa-XXXXXX";
+  bool created;
+};
+
+bool scripts_run()
+{
+  return llvm::available() && system("python3 --version >/dev/null 2>&1") == 0;
+}
+
+TEST(Tables, OpcodesAreThoseOfLlvm)
+{
+  if (!scripts_run())
+    GTEST_SKIP() << "llvm-mc-19 or python3 is not installed";
+  Folder folder;
+  const std::string isa = RAWHAL_SOURCE_DIR "/softgpu/isa/", out = folder.path;
+  ASSERT_EQ(0, system(("python3 " + isa + "gfx9_opcodes.py " + out + " >/dev/null").c_str()));
+  for (const char *name : {"gfx9_opcodes.inc", "gfx9_mnemonics.inc"})
+    EXPECT_EQ(contents(isa + name), contents(out + "/" + name)) << name;
+}
+
+TEST(Tables, KernelsAreAssembledFromTheirSource)
+{
+  if (!scripts_run())
+    GTEST_SKIP() << "llvm-mc-19 or python3 is not installed";
+  Folder folder;
+  const std::string tests = RAWHAL_SOURCE_DIR "/tests/softgpu/isa/", out = std::string(folder.path) + "/kernels.inc";
+  ASSERT_EQ(0, system(("python3 " + tests + "kernels.py " + out).c_str()));
+  EXPECT_EQ(contents(tests + "kernels.inc"), contents(out));
+}
+
+} // namespace
