@@ -1,7 +1,5 @@
 #include "softgpu/isa/float.h"
 
-const float8_format_t float8_fp8 = {3, 8}, float8_bf8 = {2, 16};
-
 enum { TO_NEAREST, TO_POSITIVE, TO_NEGATIVE, TO_ZERO };
 
 static bool rounds_up(uint32_t kept, uint32_t rest, uint32_t half, bool negative, unsigned rounding)
@@ -41,23 +39,7 @@ uint32_t float_bits_to_half_mode(uint32_t bits, unsigned rounding)
   return sign | (to_infinity ? 0x7c00 : 0x7bff);
 }
 
-float float8_to_float(uint32_t byte, float8_format_t format)
-{
-  byte &= 0xff;
-  if (byte == 0x80)
-    return float_of(0x7fc00000);
-  uint32_t exponent = (byte & 0x7f) >> format.mantissa_bits;
-  uint32_t mantissa = byte & ((1u << format.mantissa_bits) - 1);
-  if (exponent)
-    mantissa |= 1u << format.mantissa_bits;
-  else
-    exponent = 1;
-  uint32_t scale = 127 + exponent - format.bias - format.mantissa_bits;
-  float value = (float)mantissa * float_of(scale << 23);
-  return byte & 0x80 ? -value : value;
-}
-
-/* Rounds by adding `carry_in(drop)` below the last place kept. */
+/* Rounds by adding below the last place kept: noise, or what makes ties go to even. */
 static uint32_t encode(float value, float8_format_t format, bool saturate, const uint32_t *noise)
 {
   uint32_t bits = float_bits(value), magnitude = bits & 0x7fffffff, sign = bits >> 24 & 0x80;

@@ -69,9 +69,15 @@ typedef struct float8_format {
   uint8_t bias;          /* 8 and 16 */
 } float8_format_t;
 
-extern const float8_format_t float8_fp8, float8_bf8;
+static const float8_format_t float8_fp8 = {3, 8}, float8_bf8 = {2, 16};
 
-float float8_to_float(uint32_t byte, float8_format_t format);
+static inline float float8_to_float(uint32_t byte, float8_format_t format)
+{
+  uint32_t magnitude = (byte & 0x7f) << (23 - format.mantissa_bits);
+  float rebias = float_of((254u - format.bias) << 23);
+  uint32_t bits = float_bits(float_of(magnitude) * rebias) | (byte & 0x80) << 24;
+  return float_of((byte & 0xff) == 0x80 ? 0x7fc00000 : bits);
+}
 
 /* To nearest even, or stochastically: `noise` is added below the last place kept. Too large numbers
  * become NaN, or the largest number when `saturate` is set; infinities likewise. */

@@ -139,7 +139,7 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return false;
   const valu_op_t *op = &build->ops[inst->op];
   if (!op->lanes)
-    return isa_valu_lane_prepare(inst, limits);
+    return isa_valu_lane_prepare(inst, limits) || isa_valu_mfma_prepare(inst, build, limits);
   if (op->attributes & VALU_TIED)
     inst->src[2] = inst->dst;
   if (!sources_ok(inst, op, limits) || !results_ok(inst, op, limits) ||

@@ -1,6 +1,6 @@
 /* The vector ALU for any host. */
 #include "softgpu/isa/float.h"
-#include "softgpu/isa/valu.h"
+#include "softgpu/isa/valu_mfma.h"
 
 #define VALU_BUILD isa_valu_portable
 #include "softgpu/isa/valu_build.inc"

@@ -1,0 +1,85 @@
+/* Which matrix instructions there are, under gfx90a's and gfx942's names. */
+#include "softgpu/isa/valu_mfma.h"
+
+#define BOTH_NAMES(old, new, format, size, k, blocks)                                              \
+  {ISA_##old, format, format, size, k, blocks},                                                    \
+  {                                                                                                \
+    ISA_##new, format, format, size, k, blocks                                                     \
+  }
+#define ONE_NAME(name, format, size, k, blocks)                                                    \
+  {                                                                                                \
+    ISA_##name, format, format, size, k, blocks                                                    \
+  }
+/* fp8 and bf8 in every combination. */
+#define EIGHT_BITS(prefix, size, k)                                                                \
+  {ISA_##prefix##_fp8_fp8, MFMA_FP8, MFMA_FP8, size, k, 1},                                        \
+      {ISA_##prefix##_fp8_bf8, MFMA_FP8, MFMA_BF8, size, k, 1},                                    \
+      {ISA_##prefix##_bf8_fp8, MFMA_BF8, MFMA_FP8, size, k, 1},                                    \
+  {                                                                                                \
+    ISA_##prefix##_bf8_bf8, MFMA_BF8, MFMA_BF8, size, k, 1                                         \
+  }
+
+static const mfma_t rows[] = {
+    BOTH_NAMES(v_mfma_f32_32x32x1f32, v_mfma_f32_32x32x1_2b_f32, MFMA_F32, 32, 1, 2),
+    BOTH_NAMES(v_mfma_f32_16x16x1f32, v_mfma_f32_16x16x1_4b_f32, MFMA_F32, 16, 1, 4),
+    BOTH_NAMES(v_mfma_f32_4x4x1f32, v_mfma_f32_4x4x1_16b_f32, MFMA_F32, 4, 1, 16),
+    BOTH_NAMES(v_mfma_f32_32x32x2f32, v_mfma_f32_32x32x2_f32, MFMA_F32, 32, 2, 1),
+    BOTH_NAMES(v_mfma_f32_16x16x4f32, v_mfma_f32_16x16x4_f32, MFMA_F32, 16, 4, 1),
+    BOTH_NAMES(v_mfma_f32_32x32x4f16, v_mfma_f32_32x32x4_2b_f16, MFMA_F16, 32, 4, 2),
+    BOTH_NAMES(v_mfma_f32_16x16x4f16, v_mfma_f32_16x16x4_4b_f16, MFMA_F16, 16, 4, 4),
+    BOTH_NAMES(v_mfma_f32_4x4x4f16, v_mfma_f32_4x4x4_16b_f16, MFMA_F16, 4, 4, 16),
+    BOTH_NAMES(v_mfma_f32_32x32x8f16, v_mfma_f32_32x32x8_f16, MFMA_F16, 32, 8, 1),
+    BOTH_NAMES(v_mfma_f32_16x16x16f16, v_mfma_f32_16x16x16_f16, MFMA_F16, 16, 16, 1),
+    BOTH_NAMES(v_mfma_f32_32x32x4bf16_1k, v_mfma_f32_32x32x4_2b_bf16, MFMA_BF16, 32, 4, 2),
+    BOTH_NAMES(v_mfma_f32_16x16x4bf16_1k, v_mfma_f32_16x16x4_4b_bf16, MFMA_BF16, 16, 4, 4),
+    BOTH_NAMES(v_mfma_f32_4x4x4bf16_1k, v_mfma_f32_4x4x4_16b_bf16, MFMA_BF16, 4, 4, 16),
+    BOTH_NAMES(v_mfma_f32_32x32x8bf16_1k, v_mfma_f32_32x32x8_bf16, MFMA_BF16, 32, 8, 1),
+    BOTH_NAMES(v_mfma_f32_16x16x16bf16_1k, v_mfma_f32_16x16x16_bf16, MFMA_BF16, 16, 16, 1),
+    ONE_NAME(v_mfma_f32_32x32x2bf16, MFMA_BF16, 32, 2, 2),
+    ONE_NAME(v_mfma_f32_16x16x2bf16, MFMA_BF16, 16, 2, 4),
+    ONE_NAME(v_mfma_f32_4x4x2bf16, MFMA_BF16, 4, 2, 16),
+    ONE_NAME(v_mfma_f32_32x32x4bf16, MFMA_BF16, 32, 4, 1),
+    ONE_NAME(v_mfma_f32_16x16x8bf16, MFMA_BF16, 16, 8, 1),
+    BOTH_NAMES(v_mfma_i32_32x32x4i8, v_mfma_i32_32x32x4_2b_i8, MFMA_I8, 32, 4, 2),
+    BOTH_NAMES(v_mfma_i32_16x16x4i8, v_mfma_i32_16x16x4_4b_i8, MFMA_I8, 16, 4, 4),
+    BOTH_NAMES(v_mfma_i32_4x4x4i8, v_mfma_i32_4x4x4_16b_i8, MFMA_I8, 4, 4, 16),
+    ONE_NAME(v_mfma_i32_32x32x8i8, MFMA_I8, 32, 8, 1),
+    ONE_NAME(v_mfma_i32_16x16x16i8, MFMA_I8, 16, 16, 1),
+    ONE_NAME(v_mfma_i32_32x32x16_i8, MFMA_I8, 32, 16, 1),
+    ONE_NAME(v_mfma_i32_16x16x32_i8, MFMA_I8, 16, 32, 1),
+    BOTH_NAMES(v_mfma_f64_16x16x4f64, v_mfma_f64_16x16x4_f64, MFMA_F64, 16, 4, 1),
+    BOTH_NAMES(v_mfma_f64_4x4x4f64, v_mfma_f64_4x4x4_4b_f64, MFMA_F64, 4, 4, 4),
+    ONE_NAME(v_mfma_f32_16x16x8_xf32, MFMA_XF32, 16, 8, 1),
+    ONE_NAME(v_mfma_f32_32x32x4_xf32, MFMA_XF32, 32, 4, 1),
+    EIGHT_BITS(v_mfma_f32_16x16x32, 16, 32),
+    EIGHT_BITS(v_mfma_f32_32x32x16, 32, 16),
+};
+
+static bool is_vector(const isa_operand_t *operand)
+{
+  return operand->kind == ISA_OPERAND_VGPR || operand->kind == ISA_OPERAND_AGPR;
+}
+
+bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const isa_limits_t *limits)
+{
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const mfma_t *m = &rows[i];
+    if (m->op != inst->op)
+      continue;
+    unsigned source = mfma_items(m) * mfma_element_bits(m->a) / 32;
+    unsigned result = (unsigned)m->size * m->size * m->blocks / ISA_LANES;
+    result *= m->a == MFMA_F64 ? 2 : 1;
+    const isa_operand_t *c = &inst->src[2];
+    bool c_ok = is_vector(c) ? isa_valu_operand_ok(c, result, limits)
+                             : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
+    if (!c_ok || !is_vector(&inst->dst) || !is_vector(&inst->src[0]) || !is_vector(&inst->src[1]) ||
+        !isa_valu_operand_ok(&inst->dst, result, limits) ||
+        !isa_valu_operand_ok(&inst->src[0], source, limits) ||
+        !isa_valu_operand_ok(&inst->src[1], source, limits))
+      return false;
+    inst->plan = m;
+    inst->run = build->mfma;
+    return true;
+  }
+  return false;
+}
