@@ -1,5 +1,5 @@
-/* SDMA packets as GFX9 and later lay them out: the copy engine of the GPU, with every address checked
- * against live memory. */
+/* SDMA packets as GFX9 and later lay them out: the copy engine of the GPU, with every address
+ * checked against live memory. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Events as the kernel driver gives them: raising one wakes every thread that waits for it at that
- * moment; only when nobody does, it stays signaled. An auto-reset event is cleared by the waiters it
- * woke, a manual-reset one by hsaKmtResetEvent(). */
+ * moment; only when nobody does, it stays signaled. An auto-reset event is cleared by the waiters
+ * it woke, a manual-reset one by hsaKmtResetEvent(). */
 #include "softgpu/thunk/event.h"
 
 #include <pthread.h>

@@ -6,8 +6,8 @@
 
 using std::chrono::milliseconds;
 
-// The runtime is not instrumented: ThreadSanitizer sees neither its locks nor its stores, so what it
-// calls is ignored, and so is the device's view of memory that the runtime announced to it.
+// The runtime is not instrumented: ThreadSanitizer sees neither its locks nor its stores, so what
+// it calls is ignored, and so is the device's view of memory that the runtime announced to it.
 #define SANITIZER_HOOK extern "C" __attribute__((visibility("default"))) const char *
 SANITIZER_HOOK __tsan_default_options();
 SANITIZER_HOOK __tsan_default_suppressions();
