@@ -38,7 +38,8 @@ uint64_t fma16(uint64_t ha, uint64_t hb, uint64_t hc)
   double a = f16(ha), b = f16(hb), c = f16(hc), rough = a * b + c;
   if (!std::isfinite(rough))
     return f16_bits(rough);
-  i128 sum = (i128)std::ldexp(a, 24) * (i128)std::ldexp(b, 24) + ((i128)std::ldexp(c, 24) << 24);
+  i128 sum =
+      (i128)std::ldexp(a, 24) * (i128)std::ldexp(b, 24) + (i128)std::ldexp(c, 24) * (1 << 24);
   if (sum == 0)
     return f16_bits(rough); /* the sign of zero is the host's */
   bool negative = sum < 0;
