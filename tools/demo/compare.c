@@ -46,10 +46,11 @@ void compare_floats(const float *got, const float *expected, size_t count, compa
 bool compare_report(const comparison_t *comparison, const char *what)
 {
   report_count_t equal, count;
-  report_line("verdict", "%s: %s of %s %s equal the CPU reference bit for bit; largest error %g",
+  report_line("verdict", "%s: %s of %s %s equal the CPU reference bit for bit",
               comparison->different ? "WRONG" : "CORRECT",
               report_count(comparison->count - comparison->different, &equal),
-              report_count(comparison->count, &count), what, comparison->error);
+              report_count(comparison->count, &count), what);
+  report_more("largest error %g", comparison->error);
   if (comparison->different)
     report_more("first at %s: %s", report_count(comparison->first, &count), comparison->wrong);
   return comparison->different == 0;

@@ -28,7 +28,7 @@ static rawhal_status_t run(demo_t *demo, job_result_t *numbers, bool *correct)
   philox4x32_10(blob.engine.counter, blob.engine.key, blob.engine.result);
   job_dispatch_t dispatch = {
       .name = "generate_kernel<unsigned, "
-              "uniform_distribution<unsigned>>(philox4x32_10_device_engine, ...)",
+              "uniform_distribution<unsigned>>(philox4x32_10_device_engine ...)",
       .workgroups = ROCRAND_PHILOX_BLOCKS,
       .blob = &blob,
       .blob_size = sizeof(blob),

@@ -5,14 +5,9 @@
 
 #define SEED UINT64_C(0x0123456789ABCDEF)
 
-enum {
-  /* The library launches 512 work-groups, most of whose time goes into setting up engines by
-   * multiplying bit matrices. Any power of two is right; fewer keep a device in software quick. */
-  BLOCKS = 16,
-  ENGINES = BLOCKS * JOB_WORKGROUP_SIZE,
-  /* Numbers already drawn: each engine has given 24, the first 1,696 one more. */
-  OFFSET = 100000,
-};
+/* Numbers drawn before: not a multiple of any number of engines, so that the first of them stand one
+ * further than the others. */
+#define OFFSET 1000000
 
 static const char *const init_meanings[] = {
     "address of the engines",
@@ -26,12 +21,22 @@ static const char *const generate_meanings[] = {
     "how many numbers",       "distribution, an empty class",
 };
 
-/* Number i comes from engine (OFFSET + i) % ENGINES; drawing leaves the engines changed. */
-static void reference(xorwow_t *engines, float *numbers, size_t count)
+/* The library launches 512 work-groups whatever the count. Setting up an engine costs far more than
+ * a number, so the demo takes fewer for fewer numbers; the kernels need a power of two. */
+static uint32_t choose_workgroups(size_t count)
 {
-  xorwow_engines(SEED, OFFSET / ENGINES, OFFSET % ENGINES, engines, ENGINES);
+  uint32_t workgroups = 1;
+  while (workgroups < ROCRAND_XORWOW_BLOCKS && workgroups * JOB_WORKGROUP_SIZE * 8 < count)
+    workgroups *= 2;
+  return workgroups;
+}
+
+/* Number i comes from engine (OFFSET + i) % engine_count; drawing leaves the engines changed. */
+static void reference(xorwow_t *engines, size_t engine_count, float *numbers, size_t count)
+{
+  xorwow_engines(SEED, OFFSET / engine_count, OFFSET % engine_count, engines, engine_count);
   for (size_t i = 0; i < count; ++i)
-    numbers[i] = rocrand_uniform_float(xorwow_next(&engines[(OFFSET + i) % ENGINES]));
+    numbers[i] = rocrand_uniform_float(xorwow_next(&engines[(OFFSET + i) % engine_count]));
 }
 
 static rawhal_status_t check(demo_t *demo, job_result_t *engines, job_result_t *numbers,
@@ -42,7 +47,7 @@ static rawhal_status_t check(demo_t *demo, job_result_t *engines, job_result_t *
     status = job_result_read(demo, engines);
   if (status != RAWHAL_OK)
     return status;
-  reference(engines->expected, numbers->expected, demo->numbers);
+  reference(engines->expected, engines->size / sizeof(xorwow_t), numbers->expected, demo->numbers);
   comparison_t comparison;
   compare_floats(numbers->got, numbers->expected, demo->numbers, &comparison);
   bool numbers_correct = compare_report(&comparison, "numbers");
@@ -54,25 +59,27 @@ static rawhal_status_t check(demo_t *demo, job_result_t *engines, job_result_t *
 static rawhal_status_t run(demo_t *demo, job_result_t *engines, job_result_t *numbers,
                            bool *correct)
 {
+  const uint32_t workgroups = choose_workgroups(demo->numbers);
+  const uint32_t engine_count = workgroups * JOB_WORKGROUP_SIZE;
   const rocrand_xorwow_init_kernarg_t init = {
       .engines = rawhal_buffer_address(engines->buffer),
-      .start = OFFSET % ENGINES,
+      .start = OFFSET % engine_count,
       .seed = SEED,
-      .offset = OFFSET / ENGINES,
+      .offset = OFFSET / engine_count,
   };
   const rocrand_xorwow_kernarg_t generate = {
       .engines = rawhal_buffer_address(engines->buffer),
-      .start = OFFSET % ENGINES,
+      .start = OFFSET % engine_count,
       .numbers = rawhal_buffer_address(numbers->buffer),
       .count = demo->numbers,
   };
   job_dispatch_t dispatches[] = {
-      {.name = "init_engines_kernel(xorwow_engine *, ...)",
-       .workgroups = BLOCKS,
+      {.name = "init_engines_kernel(xorwow_engine * ...)",
+       .workgroups = workgroups,
        .blob = &init,
        .blob_size = sizeof(init)},
-      {.name = "generate_kernel<float, uniform_distribution<float>>(xorwow_engine *, ...)",
-       .workgroups = BLOCKS,
+      {.name = "generate_kernel<float, uniform_distribution<float>>(xorwow_engine * ...)",
+       .workgroups = workgroups,
        .blob = &generate,
        .blob_size = sizeof(generate)},
   };
@@ -96,7 +103,8 @@ rawhal_status_t job_xorwow(demo_t *demo, bool *correct)
 {
   job_introduce(demo, "rocRAND's XORWOW: floats, by two dispatches that depend on each other");
   job_result_t engines, numbers = {0};
-  rawhal_status_t status = job_result_open(demo, ENGINES * sizeof(xorwow_t), &engines);
+  size_t engine_count = (size_t)choose_workgroups(demo->numbers) * JOB_WORKGROUP_SIZE;
+  rawhal_status_t status = job_result_open(demo, engine_count * sizeof(xorwow_t), &engines);
   if (status == RAWHAL_OK)
     status = job_result_open(demo, demo->numbers * sizeof(float), &numbers);
   if (status == RAWHAL_OK)

@@ -95,13 +95,14 @@ static rawhal_status_t load_best(demo_t *demo, const rawhal_container_t *contain
     return status;
   status = rawhal_executable_load(demo->device, hsaco, executable, &demo->error);
   if (status == RAWHAL_OK) {
-    report_count_t bytes, kernels;
+    char target[64];
+    rawhal_target_format(&object->target, target, sizeof(target));
+    report_count_t bytes;
     const char *name = strrchr(path, '/');
-    report_line("loaded", "%s of %s", object->target.processor, name ? name + 1 : path);
-    report_more("the best of %zu code objects: %s bytes at offset 0x%llx, %s kernels",
+    report_line("loaded", "%s from %.60s", target, name ? name + 1 : path);
+    report_more("the best of %zu code objects: %s bytes at offset 0x%llx, kernels: %zu",
                 rawhal_container_count(container), report_count(object->bytes.size, &bytes),
-                (unsigned long long)object->offset,
-                report_count(rawhal_hsaco_info(hsaco)->kernel_count, &kernels));
+                (unsigned long long)object->offset, rawhal_hsaco_info(hsaco)->kernel_count);
   }
   rawhal_hsaco_close(hsaco);
   return status;

@@ -12,20 +12,20 @@
 
 /* rocrand_host::detail:: in front of each; `static`, hence the L in the mangled names. */
 
-/* generate_kernel<unsigned, uniform_distribution<unsigned>>(philox4x32_10_device_engine, ...) */
+/* generate_kernel<unsigned, uniform_distribution<unsigned>>(philox4x32_10_device_engine ...) */
 #define ROCRAND_PHILOX_UINT                                                                        \
   "_ZN12rocrand_host6detailL15generate_kernelIj20uniform_distributionIjEEEvNS0_"                   \
   "27philox4x32_10_device_engineEPT_mT0_"
-/* init_engines_kernel(xorwow_engine *, ...) */
+/* init_engines_kernel(xorwow_engine * ...) */
 #define ROCRAND_XORWOW_INIT                                                                        \
   "_ZN12rocrand_host6detailL19init_engines_kernelEPN14rocrand_device13xorwow_engineEjyy"
-/* generate_kernel<float, uniform_distribution<float>>(xorwow_engine *, ...) */
+/* generate_kernel<float, uniform_distribution<float>>(xorwow_engine * ...) */
 #define ROCRAND_XORWOW_FLOAT                                                                       \
   "_ZN12rocrand_host6detailL15generate_kernelIf20uniform_distributionIfEEEvPN14rocrand_"           \
   "device13xorwow_engineEjPT_mT0_"
 
 /* Work-groups the library launches, whatever the count. */
-#define ROCRAND_PHILOX_BLOCKS 1024
+enum { ROCRAND_PHILOX_BLOCKS = 1024, ROCRAND_XORWOW_BLOCKS = 512 };
 
 /* The whole generator travels in the kernarg segment. */
 typedef struct rocrand_philox_engine {
