@@ -45,10 +45,10 @@ TEST(DemoRun, TheLibrarysKernelsGiveTheReferencesNumbers)
   std::string library = demo_rocrand();
   if (library.empty())
     GTEST_SKIP() << "no librocrand under " RAWHAL_BUILD_DIR "/rocrand";
-  Outcome outcome = run_demo("--numbers 70003 '" + library + "'");
+  Outcome outcome = run_demo("--numbers 20003 '" + library + "'");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_EQ(occurrences(outcome.text, "WRONG"), 0u) << outcome.text;
-  EXPECT_EQ(occurrences(outcome.text, "CORRECT: 70,003 of 70,003"), 3u) << outcome.text;
+  EXPECT_EQ(occurrences(outcome.text, "CORRECT: 20,003 of 20,003"), 3u) << outcome.text;
 
   std::istringstream lines(outcome.text);
   for (std::string line; std::getline(lines, line);)

@@ -5,8 +5,8 @@
 
 #define SEED UINT64_C(0x0123456789ABCDEF)
 
-/* Numbers drawn before: not a multiple of any number of engines, so that the first of them stand one
- * further than the others. */
+/* Numbers drawn before. No multiple of any number of engines, so that the first engines stand one
+ * number further than the others. */
 #define OFFSET 1000000
 
 static const char *const init_meanings[] = {
@@ -21,8 +21,8 @@ static const char *const generate_meanings[] = {
     "how many numbers",       "distribution, an empty class",
 };
 
-/* The library launches 512 work-groups whatever the count. Setting up an engine costs far more than
- * a number, so the demo takes fewer for fewer numbers; the kernels need a power of two. */
+/* The library launches as many as there may be. Setting up an engine costs far more than drawing a
+ * number, so the demo takes fewer for fewer numbers; the kernels need a power of two. */
 static uint32_t choose_workgroups(size_t count)
 {
   uint32_t workgroups = 1;
@@ -74,11 +74,11 @@ static rawhal_status_t run(demo_t *demo, job_result_t *engines, job_result_t *nu
       .count = demo->numbers,
   };
   job_dispatch_t dispatches[] = {
-      {.name = "init_engines_kernel(xorwow_engine * ...)",
+      {.name = "init_engines_kernel(xorwow_engine *, ...)",
        .workgroups = workgroups,
        .blob = &init,
        .blob_size = sizeof(init)},
-      {.name = "generate_kernel<float, uniform_distribution<float>>(xorwow_engine * ...)",
+      {.name = "generate_kernel<float, uniform_distribution<float>>(xorwow_engine *, ...)",
        .workgroups = workgroups,
        .blob = &generate,
        .blob_size = sizeof(generate)},

@@ -16,10 +16,10 @@
 #define ROCRAND_PHILOX_UINT                                                                        \
   "_ZN12rocrand_host6detailL15generate_kernelIj20uniform_distributionIjEEEvNS0_"                   \
   "27philox4x32_10_device_engineEPT_mT0_"
-/* init_engines_kernel(xorwow_engine * ...) */
+/* init_engines_kernel(xorwow_engine *, ...) */
 #define ROCRAND_XORWOW_INIT                                                                        \
   "_ZN12rocrand_host6detailL19init_engines_kernelEPN14rocrand_device13xorwow_engineEjyy"
-/* generate_kernel<float, uniform_distribution<float>>(xorwow_engine * ...) */
+/* generate_kernel<float, uniform_distribution<float>>(xorwow_engine *, ...) */
 #define ROCRAND_XORWOW_FLOAT                                                                       \
   "_ZN12rocrand_host6detailL15generate_kernelIf20uniform_distributionIfEEEvPN14rocrand_"           \
   "device13xorwow_engineEjPT_mT0_"
