@@ -60,6 +60,21 @@ static inline uint32_t float_bits_to_half(uint32_t bits)
   return result | (bits >> 16 & 0x8000);
 }
 
+/* The same toward zero. */
+static inline uint32_t float_bits_to_half_truncated(uint32_t bits)
+{
+  uint32_t magnitude = bits & 0x7fffffff;
+  uint32_t normal = (magnitude >> 13) - (112u << 10);
+  /* Denormals count units of 2^-24; a number below 2^-14 has at most 1023 of them. */
+  float units = magnitude < 0x38800000 ? float_of(magnitude) * 0x1p24f : 0;
+  uint32_t nan = 0x7e00 | (magnitude >> 13 & 0x1ff);
+  uint32_t result = magnitude < 0x38800000 ? (uint32_t)(int32_t)units : normal;
+  result = magnitude >= 0x47800000 ? 0x7bff : result;
+  result = magnitude == 0x7f800000 ? 0x7c00 : result;
+  result = magnitude > 0x7f800000 ? nan : result;
+  return result | (bits >> 16 & 0x8000);
+}
+
 /* The same in any rounding mode of the MODE register: 0 to nearest, 1 up, 2 down, 3 to zero. */
 uint32_t float_bits_to_half_mode(uint32_t bits, unsigned rounding);
 

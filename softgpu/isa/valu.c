@@ -1,5 +1,6 @@
 /* Which instructions are the vector ALU's, and whether their operands make sense. */
 #include "softgpu/isa/valu.h"
+#include "softgpu/isa/scalar.h"
 
 static const valu_build_t *best_build(void)
 {
@@ -10,51 +11,23 @@ static const valu_build_t *best_build(void)
   return &isa_valu_portable;
 }
 
-bool isa_valu_operand_ok(const isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
+bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
 {
-  unsigned end = operand->index + dwords;
   switch (operand->kind) {
-  case ISA_OPERAND_VGPR:
-    return end <= limits->vgprs;
-  case ISA_OPERAND_AGPR:
-    return end <= limits->agprs;
-  case ISA_OPERAND_SGPR: /* vcc, exec and their like are always there */
-    return operand->index < ISA_FLAT_SCRATCH ? end <= limits->sgprs : end <= 128;
-  case ISA_OPERAND_INLINE:
-    return (operand->index >= 128 && operand->index <= 208) ||
-           (operand->index >= 240 && operand->index <= 248);
-  case ISA_OPERAND_LITERAL:
-    return true;
-  case ISA_OPERAND_SPECIAL: /* vccz, execz, scc */
-    return operand->index >= 251 && operand->index <= 253;
-  default:
+  case ISA_OPERAND_NONE:
     return false;
-  }
-}
-
-uint32_t isa_valu_scalar(const isa_wave_t *wave, const isa_operand_t *operand)
-{
-  static const uint32_t inline_f32[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
-                                        0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-  unsigned code = operand->index;
-  switch (operand->kind) {
+  case ISA_OPERAND_VGPR:
+    return operand->index + dwords <= limits->vgprs;
+  case ISA_OPERAND_AGPR:
+    return operand->index + dwords <= limits->agprs;
   case ISA_OPERAND_SGPR:
-    return wave->s[code];
-  case ISA_OPERAND_LITERAL:
-    return operand->value;
-  case ISA_OPERAND_INLINE:
-    return code <= 192 ? code - 128 : code <= 208 ? 192 - code : inline_f32[code - 240];
+    if (operand->index + dwords > 128)
+      return false;
+    break;
   default:
     break;
   }
-  switch (code) {
-  case 251:
-    return isa_read_s64(wave, ISA_VCC) == 0;
-  case 252:
-    return isa_exec(wave) == 0;
-  default:
-    return wave->scc;
-  }
+  return isa_scalar_prepare(operand, dwords, limits);
 }
 
 /* Registers of an operand of this type. */
@@ -68,7 +41,7 @@ static bool has_sign(unsigned type)
   return type & VALU_FLOAT || type == T_b32 || type == T_h16 || type == T_v2f16;
 }
 
-static bool sources_ok(const isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
+static bool sources_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
 {
   for (unsigned n = 0; n < 3; n++) {
     unsigned type = op->s[n];
@@ -87,12 +60,12 @@ static bool sources_ok(const isa_inst_t *inst, const valu_op_t *op, const isa_li
   return true;
 }
 
-static bool results_ok(const isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
+static bool results_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
 {
   bool is_mask = op->d == T_mask;
   bool has_mask = is_mask || op->d == T_carry || op->d == T_borrow || op->d == T_carry64 ||
                   op->d == T_scaled32 || op->d == T_scaled64;
-  const isa_operand_t *mask = is_mask && !inst->sdst.kind ? &inst->dst : &inst->sdst;
+  isa_operand_t *mask = is_mask && !inst->sdst.kind ? &inst->dst : &inst->sdst;
   if (has_mask && (mask->kind != ISA_OPERAND_SGPR || !isa_valu_operand_ok(mask, 2, limits)))
     return false;
   if (!has_mask && inst->sdst.kind != ISA_OPERAND_NONE)

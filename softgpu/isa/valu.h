@@ -106,15 +106,13 @@ typedef struct valu_build {
 
 extern const valu_build_t isa_valu_portable, isa_valu_avx2;
 
-/* True when the operand's `dwords` registers exist in every wave. */
-bool isa_valu_operand_ok(const isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits);
+/* Prepares an operand for reading (scalar.h). True when its `dwords` registers exist in every
+ * wave. */
+bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits);
 
 /* Instructions without a row: those that name single lanes (valu_lane.c) and dense matrix
  * multiply-add (valu_mfma.c). */
 bool isa_valu_lane_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const isa_limits_t *limits);
-
-/* The 32-bit value of an operand that is not a vector register. Constants need no wave. */
-uint32_t isa_valu_scalar(const isa_wave_t *wave, const isa_operand_t *operand);
 
 #endif

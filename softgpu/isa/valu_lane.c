@@ -1,4 +1,5 @@
 /* Instructions that look at single lanes or do nothing: no loops over lanes. */
+#include "softgpu/isa/scalar.h"
 #include "softgpu/isa/valu.h"
 
 static unsigned first_active(const isa_wave_t *wave)
@@ -21,7 +22,7 @@ static void read_lane(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
   const isa_operand_t *source = &inst->src[0];
   bool is_vector = source->kind == ISA_OPERAND_VGPR || source->kind == ISA_OPERAND_AGPR;
-  wave->s[inst->dst.index] = is_vector ? row_of(wave, source)[lane] : isa_valu_scalar(wave, source);
+  wave->s[inst->dst.index] = is_vector ? row_of(wave, source)[lane] : isa_read32(wave, source);
 }
 
 static bool run_readfirstlane(isa_wave_t *wave, const isa_inst_t *inst)
@@ -32,19 +33,19 @@ static bool run_readfirstlane(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool run_readlane(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  read_lane(wave, inst, isa_valu_scalar(wave, &inst->src[1]) & 63);
+  read_lane(wave, inst, isa_read32(wave, &inst->src[1]) & 63);
   return true;
 }
 
 /* Ignores exec. */
 static bool run_writelane(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  unsigned lane = isa_valu_scalar(wave, &inst->src[1]) & 63;
+  unsigned lane = isa_read32(wave, &inst->src[1]) & 63;
   uint32_t index = inst->dst.index;
   if (wave->gpr_index_mode & 8)
     index += wave->s[ISA_M0] & 0xff;
   if (index < wave->vgprs)
-    wave->v[index][lane] = isa_valu_scalar(wave, &inst->src[0]);
+    wave->v[index][lane] = isa_read32(wave, &inst->src[0]);
   return true;
 }
 
@@ -68,7 +69,7 @@ static bool run_nothing(isa_wave_t *wave, const isa_inst_t *inst)
 
 enum { NONE, ANY, SCALAR, VECTOR, SGPR };
 
-static bool is_kind(const isa_operand_t *operand, unsigned kind, const isa_limits_t *limits)
+static bool is_kind(isa_operand_t *operand, unsigned kind, const isa_limits_t *limits)
 {
   bool is_vector = operand->kind == ISA_OPERAND_VGPR || operand->kind == ISA_OPERAND_AGPR;
   switch (kind) {

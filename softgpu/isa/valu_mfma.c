@@ -69,7 +69,7 @@ bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const is
     unsigned source = mfma_items(m) * mfma_element_bits(m->a) / 32;
     unsigned result = (unsigned)m->size * m->size * m->blocks / ISA_LANES;
     result *= m->a == MFMA_F64 ? 2 : 1;
-    const isa_operand_t *c = &inst->src[2];
+    isa_operand_t *c = &inst->src[2];
     bool c_ok = is_vector(c) ? isa_valu_operand_ok(c, result, limits)
                              : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
     if (!c_ok || !is_vector(&inst->dst) || !is_vector(&inst->src[0]) || !is_vector(&inst->src[1]) ||

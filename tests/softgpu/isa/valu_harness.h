@@ -173,10 +173,12 @@ struct Machine {
   isa_row_t v[ROWS] = {}, a[ROWS] = {};
   isa_wave_t wave = {};
   isa_limits_t limits = {};
+  softgpu_dispatch_t dispatch = {};
   Machine()
   {
     wave.v = v;
     wave.a = a;
+    wave.dispatch = &dispatch;
     wave.sgprs = limits.sgprs = 102;
     wave.vgprs = limits.vgprs = ROWS;
     wave.agprs = limits.agprs = ROWS;
