@@ -1,0 +1,159 @@
+// A device of softgpu with the fixtures' kernels at hand.
+#ifndef RAWHAL_TESTS_HAL_DEVICE_TEST_H
+#define RAWHAL_TESTS_HAL_DEVICE_TEST_H
+
+#include <rawhal/rawhal.h>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+// Passes when a call returns OK; prints the library's own words when it does not.
+#define ASSERT_OK(call)                                                                            \
+  do {                                                                                             \
+    rawhal_status_t status_ = (call);                                                              \
+    ASSERT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
+  } while (0)
+#define EXPECT_OK(call)                                                                            \
+  do {                                                                                             \
+    rawhal_status_t status_ = (call);                                                              \
+    EXPECT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
+  } while (0)
+
+constexpr uint64_t millisecond = 1000000;
+
+inline std::vector<char> fixture_bytes(const std::string &name)
+{
+  std::ifstream file(RAWHAL_SOURCE_DIR "/tests/fixtures/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class DeviceTest : public testing::Test {
+protected:
+  virtual const char *softgpu_options() { return "gpus=1,vram_mib=256,timeout_ms=8000"; }
+
+  void SetUp() override
+  {
+    rawhal_instance_options_t options = {};
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    options.softgpu_options = softgpu_options();
+    ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
+    device = rawhal_instance_device(instance, 0);
+    ASSERT_NE(device, nullptr);
+  }
+
+  void TearDown() override
+  {
+    for (rawhal_queue_t *queue : queues)
+      rawhal_queue_destroy(queue);
+    for (rawhal_executable_t *executable : executables)
+      rawhal_executable_destroy(executable);
+    for (rawhal_buffer_t *buffer : buffers)
+      rawhal_buffer_free(buffer);
+    rawhal_instance_destroy(instance);
+  }
+
+  rawhal_executable_t *load(const std::string &fixture, uint32_t flags = 0)
+  {
+    std::vector<char> bytes = fixture_bytes(fixture);
+    rawhal_hsaco_options_t options = {};
+    options.flags = flags;
+    rawhal_hsaco_t *hsaco = nullptr;
+    rawhal_executable_t *executable = nullptr;
+    EXPECT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), &options, &hsaco, &error));
+    if (hsaco)
+      EXPECT_OK(rawhal_executable_load(device, hsaco, &executable, &error));
+    rawhal_hsaco_close(hsaco);
+    executables.push_back(executable);
+    return executable;
+  }
+
+  const rawhal_device_kernel_t *kernel(const std::string &fixture, const char *name)
+  {
+    const rawhal_device_kernel_t *found = nullptr;
+    rawhal_executable_t *executable = load(fixture);
+    if (executable)
+      EXPECT_OK(rawhal_executable_kernel(executable, {name, strlen(name)}, 0, &found, &error));
+    return found;
+  }
+
+  rawhal_buffer_t *buffer(size_t size, rawhal_memory_kind_t kind = RAWHAL_MEMORY_DEVICE)
+  {
+    rawhal_buffer_t *made = nullptr;
+    EXPECT_OK(rawhal_buffer_allocate(device, kind, size, &made, &error));
+    buffers.push_back(made);
+    return made;
+  }
+
+  rawhal_queue_t *queue(rawhal_queue_options_t options = {})
+  {
+    rawhal_queue_t *made = nullptr;
+    EXPECT_OK(rawhal_queue_create(device, &options, &made, &error));
+    queues.push_back(made);
+    return made;
+  }
+
+  template <typename T> rawhal_buffer_t *upload(const std::vector<T> &values)
+  {
+    rawhal_buffer_t *made = buffer(values.size() * sizeof(T));
+    EXPECT_OK(rawhal_buffer_write(made, 0, values.data(), values.size() * sizeof(T), &error));
+    return made;
+  }
+
+  template <typename T> std::vector<T> download(const rawhal_buffer_t *from, size_t count)
+  {
+    std::vector<T> values(count);
+    EXPECT_OK(rawhal_buffer_read(from, 0, values.data(), count * sizeof(T), &error));
+    return values;
+  }
+
+  rawhal_status_t run(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch)
+  {
+    rawhal_ticket_t ticket = 0;
+    rawhal_status_t status = rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error);
+    if (status != RAWHAL_OK)
+      return status;
+    return rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error);
+  }
+
+  rawhal_error_t error = {};
+  rawhal_instance_t *instance = nullptr;
+  rawhal_device_t *device = nullptr;
+  std::vector<rawhal_queue_t *> queues;
+  std::vector<rawhal_executable_t *> executables;
+  std::vector<rawhal_buffer_t *> buffers;
+};
+
+// A blob as the caller would write it: values at their natural alignment, one after the other.
+class Blob {
+public:
+  template <typename T> Blob &add(T value)
+  {
+    while (bytes.size() % alignof(T))
+      bytes.push_back(0);
+    const char *at = reinterpret_cast<const char *>(&value);
+    bytes.insert(bytes.end(), at, at + sizeof(T));
+    return *this;
+  }
+  std::vector<char> bytes;
+};
+
+inline rawhal_dispatch_t dispatch_of(const rawhal_device_kernel_t *kernel, uint32_t grid,
+                                     uint16_t workgroup, const Blob &blob)
+{
+  rawhal_dispatch_t dispatch = {};
+  dispatch.kernel = kernel;
+  dispatch.grid[0] = grid;
+  dispatch.grid[1] = dispatch.grid[2] = 1;
+  dispatch.workgroup[0] = workgroup;
+  dispatch.workgroup[1] = dispatch.workgroup[2] = 1;
+  dispatch.blob = blob.bytes.data();
+  dispatch.blob_size = blob.bytes.size();
+  return dispatch;
+}
+
+#endif

@@ -1,0 +1,73 @@
+#include "ring_shim.h"
+
+#include "queue/packet.h"
+#include "queue/ring.h"
+
+#include <stdlib.h>
+
+shim_ring_t *shim_ring_create(uint32_t tickets, uint32_t packets, uint32_t blocks)
+{
+  ring_t *ring = aligned_alloc(_Alignof(ring_t), sizeof(*ring));
+  if (ring)
+    ring_init(ring, tickets, packets, blocks);
+  return ring;
+}
+
+void shim_ring_destroy(shim_ring_t *ring)
+{
+  free(ring);
+}
+
+bool shim_ring_reserve(shim_ring_t *ring, uint32_t packets, uint32_t blocks,
+                       shim_reservation_t *reservation)
+{
+  ring_reservation_t reserved = {0};
+  bool room = ring_reserve(ring, packets, blocks, &reserved);
+  *reservation = (shim_reservation_t){reserved.ticket, reserved.packet, reserved.block};
+  return room;
+}
+
+void shim_ring_release(shim_ring_t *ring, uint32_t packets, uint32_t blocks)
+{
+  ring_release(ring, packets, blocks);
+}
+
+uint64_t shim_ring_last_ticket(shim_ring_t *ring)
+{
+  return ring_last_ticket(ring);
+}
+
+uint64_t shim_ring_finished(shim_ring_t *ring)
+{
+  return ring_finished(ring);
+}
+
+void shim_packet_dispatch(void *slot, const rawhal_launch_t *launch, uint32_t private_bytes,
+                          uint32_t group_bytes, uint64_t kernel_object, uint64_t kernarg,
+                          uint64_t completion)
+{
+  packet_dispatch_t dispatch = {
+      .launch = launch,
+      .private_bytes = private_bytes,
+      .group_bytes = group_bytes,
+      .kernel_object = kernel_object,
+      .kernarg = kernarg,
+      .completion = {completion},
+  };
+  packet_write_dispatch(slot, &dispatch);
+}
+
+void shim_packet_barrier(void *slot, uint64_t completion)
+{
+  packet_write_barrier(slot, (hsa_signal_t){completion});
+}
+
+uint32_t shim_packet_header(uint32_t type, uint32_t flags)
+{
+  return packet_header((hsa_packet_type_t)type, flags);
+}
+
+void shim_packet_publish(void *slot, uint32_t header)
+{
+  packet_publish(slot, header);
+}
