@@ -1,6 +1,8 @@
 /* Atomic operations, on values and on memory shared with other threads. */
 #include "softgpu/isa/access.h"
 
+#include <math.h>
+
 static float as_float(uint32_t bits)
 {
   float value;
@@ -45,7 +47,7 @@ static uint32_t float_to_half(float value)
 {
   uint32_t bits = float_bits(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000)
-    return sign | 0x7e00;
+    return 0x7e00;
   if (magnitude >= 0x477ff000)
     return sign | 0x7c00;       /* 65520 and above round to infinity */
   if (magnitude < 0x38800000) { /* below 2^-14: denormal, in units of 2^-24 */
@@ -78,12 +80,13 @@ static uint32_t packed_add(uint32_t a, uint32_t b, bool is_bfloat)
   return out;
 }
 
+/* Denormals are kept. The NaN of inf - inf is positive, which that of x86 is not. */
 static uint32_t float_atomic32(unsigned atomic, uint32_t old, uint32_t data, uint32_t compare)
 {
   float x = as_float(old), y = as_float(data);
   switch (atomic) {
   case ISA_ATOMIC_ADD_F:
-    return float_bits(x + y);
+    return isinf(x) && isinf(y) && x != y ? 0x7fc00000 : float_bits(x + y);
   case ISA_ATOMIC_MIN_F:
     return y < x ? data : old;
   case ISA_ATOMIC_MAX_F:
@@ -100,7 +103,7 @@ static uint64_t float_atomic64(unsigned atomic, uint64_t old, uint64_t data, uin
   double x = as_double(old), y = as_double(data);
   switch (atomic) {
   case ISA_ATOMIC_ADD_F:
-    return double_bits(x + y);
+    return isinf(x) && isinf(y) && x != y ? 0x7ff8000000000000 : double_bits(x + y);
   case ISA_ATOMIC_MIN_F:
     return y < x ? data : old;
   case ISA_ATOMIC_MAX_F:

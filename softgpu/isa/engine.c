@@ -87,7 +87,7 @@ static bool may_go_on(worker_t *worker, const isa_group_t *group)
   if (worker->executed - worker->checked < INSTRUCTIONS_PER_CHECK)
     return true;
   worker->checked = worker->executed;
-  if (run->limits->stop && *run->limits->stop)
+  if (run->limits->stop && __atomic_load_n(run->limits->stop, __ATOMIC_RELAXED))
     fail_at(run, group, SOFTGPU_FAULT_STOPPED);
   else if (run->deadline && isa_clock_ns() >= run->deadline)
     fail_at(run, group, SOFTGPU_FAULT_TIMEOUT);

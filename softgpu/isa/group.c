@@ -87,18 +87,19 @@ bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, 
 static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *executed)
 {
   const isa_chunk_t *chunk = NULL;
-  uint64_t base = 0, count = 0;
+  uint64_t base = 0, end = 0, count = 0; /* of the chunk, in bytes from its base */
   bool ok = true;
   wave->budget = ISA_SLICE;
   while (wave->budget > 0) {
     const uint64_t pc = wave->pc, offset = pc - base;
-    if (!chunk || offset >= ISA_CHUNK * 4 || offset & 3) {
+    if (offset >= end || offset & 3) {
       chunk = isa_program_chunk(program, pc);
       if (!chunk) {
         ok = isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, pc, 4);
         break;
       }
       base = chunk->base;
+      end = 4ull * (chunk->available < ISA_CHUNK ? chunk->available : ISA_CHUNK);
       continue;
     }
     const isa_inst_t *inst = &chunk->slots[offset / 4];

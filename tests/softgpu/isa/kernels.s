@@ -42,6 +42,265 @@
   global_store_dwordx4 v1, v[14:17], s[6:7] offset:16
   s_endpgm
 
+// out[group] = 1 + 2 + .. + n
+//# loop gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dword s6, s[0:1], 0x8
+  s_mov_b32 s7, 0
+  s_waitcnt lgkmcnt(0)
+again:
+  s_add_u32 s7, s7, s6
+  s_sub_u32 s6, s6, 1
+  s_cmp_lg_u32 s6, 0
+  s_cbranch_scc1 again
+  s_lshl_b32 s2, s2, 2
+  s_store_dword s7, s[4:5], s2
+  s_endpgm
+
+// out[0] = 10 + 1 (function called through a register) + 2 (by distance) + 4 (in other memory, whose address follows out)
+//# calls gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_mov_b32 s20, 10
+  s_getpc_b64 s[8:9]
+base:
+  s_add_u32 s8, s8, one-base
+  s_addc_u32 s9, s9, 0
+  s_swappc_b64 s[10:11], s[8:9]
+  s_call_b64 s[10:11], two
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[10:11], s[6:7]
+  s_store_dword s20, s[4:5], 0x0
+  s_endpgm
+one:
+  s_add_u32 s20, s20, 1
+  s_setpc_b64 s[10:11]
+two:
+  s_add_u32 s20, s20, 2
+  s_setpc_b64 s[10:11]
+//# callee gfx90a
+  s_add_u32 s20, s20, 4
+  s_setpc_b64 s[10:11]
+
+// All waves but the first end before the barrier; out[0] = 1 behind it.
+//# lonely_barrier gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_readfirstlane_b32 s3, v0
+  s_cmp_lg_u32 s3, 0
+  s_cbranch_scc1 end
+  s_barrier
+  s_mov_b32 s7, 1
+  s_waitcnt lgkmcnt(0)
+  s_store_dword s7, s[4:5], 0x0
+end:
+  s_endpgm
+
+// Group g waits for flags[g + 1], the last one does not, and sets flags[g].
+//# chain gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dword s6, s[0:1], 0x8
+  v_mov_b32_e32 v1, 1
+  s_add_u32 s7, s2, 1
+  s_lshl_b32 s8, s7, 2
+  v_mov_b32_e32 v2, s8
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s7, s6
+  s_cbranch_scc1 last
+spin:
+  s_sleep 1
+  global_load_dword v3, v2, s[4:5] glc
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s9, v3
+  s_cmp_eq_u32 s9, 0
+  s_cbranch_scc1 spin
+last:
+  s_lshl_b32 s8, s2, 2
+  v_mov_b32_e32 v2, s8
+  global_store_dword v2, v1, s[4:5]
+  s_endpgm
+
+// Waves of one group wait for each other: wave 0 spins, without sleeping, until the last wave has stored.
+//# wave_spin gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_readfirstlane_b32 s3, v0
+  v_mov_b32_e32 v1, 1
+  v_mov_b32_e32 v2, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s3, 0
+  s_cbranch_scc0 store
+wait:
+  global_load_dword v3, v2, s[4:5] glc
+  v_readfirstlane_b32 s9, v3
+  s_cmp_eq_u32 s9, 0
+  s_cbranch_scc1 wait
+  s_endpgm
+store:
+  global_store_dword v2, v1, s[4:5]
+  s_endpgm
+
+//# forever gfx90a
+  s_nop 0
+self:
+  s_branch self
+
+//# halt gfx90a
+  s_sethalt 1
+  s_endpgm
+
+//# abort gfx90a
+  s_nop 0
+  s_trap 2
+
+// One atomic add a work-item; out[1] += its lane's value through LDS
+//# count gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32_e32 v1, 1
+  v_mov_b32_e32 v2, 0
+  s_waitcnt lgkmcnt(0)
+  global_atomic_add v2, v1, s[4:5]
+  global_atomic_add v2, v0, s[4:5] offset:4
+  s_endpgm
+
+// registers of a group: 64 dwords from s0, and v0 and v1 of each lane behind them
+//# registers gfx90a
+  s_mov_b32 m0, s2
+  s_load_dwordx2 s[60:61], s[8:9], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_store_dwordx4 s[0:3], s[60:61], 0x0
+  s_store_dwordx4 s[4:7], s[60:61], 0x10
+  s_store_dwordx4 s[8:11], s[60:61], 0x20
+  s_store_dwordx4 s[12:15], s[60:61], 0x30
+  s_store_dwordx4 s[16:19], s[60:61], 0x40
+  s_store_dwordx4 s[20:23], s[60:61], 0x50
+  s_mov_b64 s[24:25], exec
+  s_store_dwordx2 s[24:25], s[60:61], 0x60
+  s_mov_b64 exec, -1
+  v_mbcnt_lo_u32_b32 v2, -1, 0
+  v_mbcnt_hi_u32_b32 v2, -1, v2
+  v_lshlrev_b32_e32 v2, 3, v2
+  global_store_dwordx2 v2, v[0:1], s[60:61] offset:256
+  s_endpgm
+
+// out[0..1] = the two preloaded dwords; entered 256 bytes on
+//# preload gfx942
+  s_trap 2
+  .fill 63, 4, 0xbf800000
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v0, s2
+  v_mov_b32_e32 v1, s3
+  v_mov_b32_e32 v2, 0
+  global_store_dwordx2 v2, v[0:1], s[4:5]
+  s_endpgm
+
+// --- one way to fault each; lane 5 is the one, where lanes matter ---
+
+//# store_lane gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_mov_b32_e32 v1, 0
+  v_mov_b32_e32 v2, 0
+  s_mov_b64 exec, 0x20
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v1, s6
+  v_mov_b32_e32 v2, s7
+  s_mov_b64 exec, 0x7f
+  global_store_dword v1, v0, s[4:5]
+  s_endpgm
+//# flat_load_pair gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b64 exec, 0x20
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v2, s4
+  v_mov_b32_e32 v3, s5
+  flat_load_dwordx2 v[4:5], v[2:3]
+  s_endpgm
+//# flat_add gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b64 exec, 0x20
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v2, s4
+  v_mov_b32_e32 v3, s5
+  flat_atomic_add v[2:3], v0
+  s_endpgm
+//# scalar_load gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_load_dwordx4 s[8:11], s[4:5], 0x0
+  s_endpgm
+//# lds_write gfx90a
+  s_mov_b64 exec, 0x20
+  v_mov_b32_e32 v1, 100
+  ds_write_b32 v1, v0 offset:0
+  ds_write_b64 v1, v[0:1] offset:24
+  s_endpgm
+//# lds_add gfx90a
+  s_mov_b64 exec, 0x20
+  v_mov_b32_e32 v1, 2
+  ds_add_u32 v1, v0
+  s_endpgm
+//# jump gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_setpc_b64 s[4:5]
+//# fall_off gfx90a
+  s_nop 0
+  s_nop 0
+//# cut_off gfx90a
+  s_nop 0
+  .long 0xd28f0000
+//# unknown gfx90a
+  s_nop 0
+  .long 0xffffffff
+  .long 0x12345678
+//# registers_beyond gfx90a
+  v_mov_b32_e32 v200, 0
+  s_endpgm
+
+// lane 5 stores a dword at its private byte s6, through the segment buffer and through flat addresses
+//# private_buffer gfx90a
+  s_load_dword s6, s[4:5], 0x0
+  s_add_u32 s0, s0, s7
+  s_addc_u32 s1, s1, 0
+  s_mov_b64 exec, 0x20
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v1, s6
+  buffer_store_dword v0, v1, s[0:3], 0 offen
+  buffer_load_dword v2, v1, s[0:3], 0 offen
+  s_endpgm
+//# private_scratch gfx942
+  s_load_dword s6, s[0:1], 0x0
+  s_mov_b64 exec, 0x20
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v1, s6
+  scratch_store_dword v1, v0, off
+  s_endpgm
+
+// Flat addresses into LDS and scratch: out[lane] = what was stored there, 100 + lane and 200 + lane
+//# generic gfx942
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b64 s[8:9], src_shared_base
+  s_mov_b64 s[10:11], src_private_base
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_mov_b32_e32 v3, s9
+  v_add_u32_e32 v4, 0x64, v0
+  flat_store_dword v[2:3], v4
+  ds_read_b32 v5, v2
+  v_mov_b32_e32 v6, 8
+  v_mov_b32_e32 v7, s11
+  v_add_u32_e32 v8, 0xc8, v0
+  flat_store_dword v[6:7], v8
+  scratch_load_dword v9, off, off offset:8
+  v_mov_b32_e32 v6, 7
+  flat_load_dword v10, v[6:7]
+  s_waitcnt lgkmcnt(0)
+  v_lshlrev_b32_e32 v1, 4, v0
+  v_mov_b32_e32 v6, v9
+  v_mov_b32_e32 v7, v10
+  v_mov_b32_e32 v4, v5
+  v_mov_b32_e32 v5, v6
+  v_mov_b32_e32 v6, v7
+  global_store_dwordx3 v1, v[4:6], s[4:5]
+  s_endpgm
+
 //# instructions gfx90a
 s_add_u32 s20, s16, s18
 s_sub_u32 s20, s16, s18
@@ -307,32 +566,32 @@ flat_atomic_inc v10, v[2:3], v6 glc
 flat_atomic_inc_x2 v[10:11], v[2:3], v[6:7] glc
 flat_atomic_dec v10, v[2:3], v6 glc
 flat_atomic_dec_x2 v[10:11], v[2:3], v[6:7] glc
-buffer_atomic_swap v6, v2, s[12:15], 0 offen glc
-buffer_atomic_swap_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_cmpswap v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_cmpswap_x2 v[6:9], v2, s[12:15], 0 offen glc
-buffer_atomic_add v6, v2, s[12:15], 0 offen glc
-buffer_atomic_add_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_sub v6, v2, s[12:15], 0 offen glc
-buffer_atomic_sub_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_smin v6, v2, s[12:15], 0 offen glc
-buffer_atomic_smin_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_umin v6, v2, s[12:15], 0 offen glc
-buffer_atomic_umin_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_smax v6, v2, s[12:15], 0 offen glc
-buffer_atomic_smax_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_umax v6, v2, s[12:15], 0 offen glc
-buffer_atomic_umax_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_and v6, v2, s[12:15], 0 offen glc
-buffer_atomic_and_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_or v6, v2, s[12:15], 0 offen glc
-buffer_atomic_or_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_xor v6, v2, s[12:15], 0 offen glc
-buffer_atomic_xor_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_inc v6, v2, s[12:15], 0 offen glc
-buffer_atomic_inc_x2 v[6:7], v2, s[12:15], 0 offen glc
-buffer_atomic_dec v6, v2, s[12:15], 0 offen glc
-buffer_atomic_dec_x2 v[6:7], v2, s[12:15], 0 offen glc
+buffer_atomic_swap v10, v2, s[12:15], 0 offen glc
+buffer_atomic_swap_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_cmpswap v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_cmpswap_x2 v[10:13], v2, s[12:15], 0 offen glc
+buffer_atomic_add v10, v2, s[12:15], 0 offen glc
+buffer_atomic_add_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_sub v10, v2, s[12:15], 0 offen glc
+buffer_atomic_sub_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_smin v10, v2, s[12:15], 0 offen glc
+buffer_atomic_smin_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_umin v10, v2, s[12:15], 0 offen glc
+buffer_atomic_umin_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_smax v10, v2, s[12:15], 0 offen glc
+buffer_atomic_smax_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_umax v10, v2, s[12:15], 0 offen glc
+buffer_atomic_umax_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_and v10, v2, s[12:15], 0 offen glc
+buffer_atomic_and_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_or v10, v2, s[12:15], 0 offen glc
+buffer_atomic_or_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_xor v10, v2, s[12:15], 0 offen glc
+buffer_atomic_xor_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_inc v10, v2, s[12:15], 0 offen glc
+buffer_atomic_inc_x2 v[10:11], v2, s[12:15], 0 offen glc
+buffer_atomic_dec v10, v2, s[12:15], 0 offen glc
+buffer_atomic_dec_x2 v[10:11], v2, s[12:15], 0 offen glc
 global_atomic_add v[2:3], v6, off
 global_atomic_add_f32 v[2:3], v6, off
 global_atomic_pk_add_f16 v[2:3], v6, off

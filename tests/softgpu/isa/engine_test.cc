@@ -1,0 +1,333 @@
+// The engine: control flow, barriers, waiting, partial work-groups, initial registers, scratch, code that changes.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+#include "tests/softgpu/isa/device.h"
+#include "tests/softgpu/isa/kernels.h"
+
+namespace {
+
+const uint32_t POISON = 0xffbadbad;
+
+// Every test runs on one thread and on four.
+class Engine : public testing::TestWithParam<unsigned> {
+protected:
+  void SetUp() override { softgpu_engine_threads(GetParam()); }
+  void TearDown() override { softgpu_engine_threads(0); }
+};
+INSTANTIATE_TEST_SUITE_P(Threads, Engine, testing::Values(1u, 4u));
+
+void expect_ok(const device::Result &result) { EXPECT_TRUE(result.ok) << result.fault.text; }
+
+TEST_P(Engine, Loops)
+{
+  const uint32_t groups = 100;
+  device::Memory out(groups * 4), kernarg(16);
+  kernarg.as<uint64_t>()[0] = out.address();
+  kernarg.as<uint32_t>()[2] = 9999;
+  device::Kernel kernel(kernels::words("loop"));
+  uint64_t before = softgpu_instruction_count();
+  expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), groups)));
+  for (uint32_t i = 0; i < groups; i++)
+    EXPECT_EQ(out.as<uint32_t>()[i], 9999u * 10000 / 2);
+  EXPECT_EQ(softgpu_instruction_count() - before, groups * (4 + 4 * 9999 + 3));
+}
+
+TEST_P(Engine, Calls)
+{
+  device::Memory out(4), kernarg(16);
+  device::Kernel kernel(kernels::words("calls")), callee(kernels::words("callee"));
+  kernarg.as<uint64_t>()[0] = out.address();
+  kernarg.as<uint64_t>()[1] = callee.entry();
+  expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>())));
+  EXPECT_EQ(out.as<uint32_t>()[0], 17u);
+}
+
+TEST_P(Engine, BarrierWithEndedWaves)
+{
+  device::Memory out(4), kernarg(8);
+  kernarg.as<uint64_t>()[0] = out.address();
+  device::Kernel kernel(kernels::words("lonely_barrier"));
+  expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 1024)));
+  EXPECT_EQ(out.as<uint32_t>()[0], 1u);
+}
+
+TEST_P(Engine, GroupsWaitForLaterGroups)
+{
+  const uint32_t groups = 300;
+  device::Memory flags(groups * 4), kernarg(16);
+  kernarg.as<uint64_t>()[0] = flags.address();
+  kernarg.as<uint32_t>()[2] = groups;
+  device::Kernel kernel(kernels::words("chain"));
+  expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), groups)));
+  for (uint32_t i = 0; i < groups; i++)
+    EXPECT_EQ(flags.as<uint32_t>()[i], 1u) << i;
+}
+
+TEST_P(Engine, WavesWaitForEachOther)
+{
+  device::Memory flag(4), kernarg(8);
+  kernarg.as<uint64_t>()[0] = flag.address();
+  device::Kernel kernel(kernels::words("wave_spin"));
+  expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 128)));
+}
+
+TEST_P(Engine, AtomicsOfAllGroupsAddUp)
+{
+  const uint32_t groups = 500, items = 192;
+  device::Memory out(8), kernarg(8);
+  kernarg.as<uint64_t>()[0] = out.address();
+  device::Kernel kernel(kernels::words("count"));
+  expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), groups, items)));
+  EXPECT_EQ(out.as<uint32_t>()[0], groups * items);
+  EXPECT_EQ(out.as<uint32_t>()[1], groups * (items * (items - 1) / 2));
+}
+
+TEST_P(Engine, DispatchesOfSeveralThreads)
+{
+  std::vector<std::thread> threads;
+  std::atomic<unsigned> failures{0};
+  for (unsigned t = 0; t < 3; t++)
+    threads.emplace_back([&] {
+      for (unsigned round = 0; round < 5; round++) {
+        device::Memory out(8), kernarg(8);
+        kernarg.as<uint64_t>()[0] = out.address();
+        device::Kernel kernel(kernels::words("count"));
+        auto result = device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 50, 256));
+        failures += !result.ok || out.as<uint32_t>()[0] != 50 * 256;
+        softgpu_invalidate_code();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(failures, 0u);
+}
+
+// --- compiled kernels ---
+
+TEST_P(Engine, ReducesThroughLds)
+{
+  for (const char *file : {"reduce-gfx90a-v5.co", "reduce-gfx942-v5.co"}) {
+    const uint32_t groups = 64;
+    device::CodeObject object(file);
+    device::Memory sums(groups * 4), values(groups * 1024), kernarg(512);
+    uint32_t seed = 1;
+    for (uint32_t i = 0; i < groups * 256; i++)
+      values.as<uint32_t>()[i] = seed = seed * 1664525 + 1013904223;
+    kernarg.as<uint64_t>()[0] = sums.address();
+    kernarg.as<uint64_t>()[1] = values.address();
+    auto dispatch = device::dispatch(object.symbol("reduce.kd"), kernarg.as<void>(), groups, 256,
+                                     strstr(file, "942") ? SOFTGPU_GFX942 : SOFTGPU_GFX90A);
+    dispatch.group_bytes = 1024;
+    expect_ok(device::run(dispatch));
+    for (uint32_t g = 0; g < groups; g++) {
+      const uint32_t *first = values.as<uint32_t>() + g * 256;
+      EXPECT_EQ(sums.as<uint32_t>()[g], std::accumulate(first, first + 256, 0u)) << file << " group " << g;
+    }
+  }
+}
+
+TEST_P(Engine, PrivateMemory)
+{
+  for (const char *file : {"scratch-gfx90a-v5.co", "scratch-gfx942-v5.co"}) {
+    const uint32_t groups = 40, items = 128;
+    device::CodeObject object(file);
+    device::Memory out(groups * items * 4), scratch(4 << 20, SOFTGPU_MEMORY_WRITE | SOFTGPU_MEMORY_SCRATCH), kernarg(512);
+    kernarg.as<uint64_t>()[0] = out.address();
+    kernarg.as<uint32_t>()[2] = 5;
+    kernarg.as<uint32_t>()[4] = groups; // hidden block count
+    kernarg.as<uint16_t>()[16 + 12 / 2 - 8] = 0;
+    uint64_t object_address = object.symbol("scratch.kd");
+    uint32_t private_bytes;
+    memcpy(&private_bytes, reinterpret_cast<void *>(object_address + 4), 4);
+    // hidden_group_size_x lies 12 bytes into the implicit block at 16
+    kernarg.as<uint16_t>()[(16 + 12) / 2] = items;
+    auto dispatch = device::dispatch(object_address, kernarg.as<void>(), groups, items,
+                                     strstr(file, "942") ? SOFTGPU_GFX942 : SOFTGPU_GFX90A);
+    dispatch.private_bytes = private_bytes;
+    dispatch.scratch_base = scratch.address();
+    dispatch.scratch_bytes = scratch.size();
+    expect_ok(device::run(dispatch));
+    for (uint32_t i = 0; i < groups * items; i++) {
+      uint32_t k = (i * 7 + 5) % 64;
+      ASSERT_EQ(out.as<uint32_t>()[i], k * k + i) << file << " item " << i;
+    }
+  }
+}
+
+TEST_P(Engine, GenericAddressesReachLdsAndScratch)
+{
+  device::Memory out(64 * 16), scratch(1 << 20), kernarg(8);
+  kernarg.as<uint64_t>()[0] = out.address();
+  device::Kernel kernel(kernels::words("generic"));
+  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, SOFTGPU_GFX942);
+  dispatch.group_bytes = 256;
+  dispatch.private_bytes = 16;
+  dispatch.scratch_base = scratch.address();
+  dispatch.scratch_bytes = scratch.size();
+  memset(scratch.as<void>(), 0xab, scratch.size());
+  expect_ok(device::run(dispatch));
+  for (uint32_t i = 0; i < 64; i++) {
+    EXPECT_EQ(out.as<uint32_t>()[i * 4], 100 + i);
+    EXPECT_EQ(out.as<uint32_t>()[i * 4 + 1], 200 + i);
+    EXPECT_EQ(out.as<uint32_t>()[i * 4 + 2], (200 + i) << 8 | 0xab) << "a misaligned dword of private memory";
+    EXPECT_EQ(scratch.as<uint32_t>()[2 * 64 + i], 200 + i) << "dwords are interleaved by lane";
+  }
+}
+
+// --- initial state ---
+
+struct Registers {
+  uint32_t s[24];
+  uint64_t exec;
+  uint32_t unused[38];
+  uint32_t v[64][2];
+};
+
+Registers registers_of(const softgpu_dispatch_t &dispatch, device::Memory &out)
+{
+  Registers r;
+  expect_ok(device::run(dispatch));
+  memcpy(&r, out.as<void>(), sizeof r);
+  return r;
+}
+
+TEST(InitialState, UserAndSystemRegistersInOrder)
+{
+  device::Memory out(4096), kernarg(16), scratch(1 << 20), packet(64);
+  kernarg.as<uint64_t>()[0] = out.address();
+  device::Descriptor d;
+  d.properties = 0x7f; // all of them
+  d.user_sgprs = 15;
+  d.group_id[1] = d.group_id[2] = true;
+  d.private_segment = true;
+  d.item_ids = 2;
+  device::Kernel kernel(kernels::words("registers"), d);
+  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
+  dispatch.packet = packet.address();
+  dispatch.dispatch_id = 0x1122334455667788;
+  dispatch.private_bytes = 20;
+  dispatch.scratch_base = scratch.address();
+  dispatch.scratch_bytes = scratch.size();
+  Registers r = registers_of(dispatch, out);
+  auto pair = [&](unsigned i) { return r.s[i] | uint64_t(r.s[i + 1]) << 32; };
+  EXPECT_EQ(pair(0), scratch.address() | 1ull << 63) << "swizzled";
+  EXPECT_EQ(r.s[2], scratch.size());
+  EXPECT_EQ(r.s[3] >> 19, 1u | 3 << 2 | 1 << 4) << "4-byte elements, 64 lanes, add_tid";
+  EXPECT_EQ(pair(4), packet.address());
+  EXPECT_EQ(pair(6), 0u) << "queue";
+  EXPECT_EQ(pair(8), kernarg.address());
+  EXPECT_EQ(pair(10), dispatch.dispatch_id);
+  EXPECT_EQ(pair(12), scratch.address()) << "flat_scratch_init";
+  EXPECT_EQ(r.s[14], 20u) << "private segment size";
+  EXPECT_EQ(r.s[15], 0u);
+  EXPECT_EQ(r.s[16], 0u);
+  EXPECT_EQ(r.s[17], 0u);
+  EXPECT_EQ(r.s[18], 0u) << "scratch wave offset";
+  EXPECT_EQ(r.s[19], POISON);
+}
+
+TEST(InitialState, WorkItemIdsArePackedAsAskedFor)
+{
+  const uint32_t keep[] = {0x3ff, 0xfffff, 0x3fffffff};
+  for (unsigned mode = 0; mode < 3; mode++) {
+    device::Memory out(4096), kernarg(16);
+    kernarg.as<uint64_t>()[0] = out.address();
+    device::Descriptor d;
+    d.properties = 0x0b;
+    d.user_sgprs = 8;
+    d.item_ids = mode;
+    d.properties = 1 | 1 << 1 | 1 << 2 | 1 << 3;
+    d.user_sgprs = 10;
+    device::Kernel kernel(kernels::words("registers"), d);
+    auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
+    const uint16_t size[3] = {5, 3, 4}; // 60 work-items, one partial wave
+    for (unsigned i = 0; i < 3; i++)
+      dispatch.workgroup[i] = dispatch.grid[i] = size[i];
+    Registers r = registers_of(dispatch, out);
+    EXPECT_EQ(r.exec, (1ull << 60) - 1);
+    for (uint32_t i = 0; i < 60; i++) {
+      uint32_t ids = i % 5 | i / 5 % 3 << 10 | i / 15 << 20;
+      EXPECT_EQ(r.v[i][0], ids & keep[mode]) << "mode " << mode << " item " << i;
+      EXPECT_EQ(r.v[i][1], POISON);
+    }
+  }
+}
+
+TEST(InitialState, PartialGroupsOfThreeDimensions)
+{
+  for (const char *file : {"write_ids-gfx90a-v5.co", "write_ids-gfx942-v5.co"}) {
+    const uint32_t width = 21, height = 10, depth = 5;
+    device::CodeObject object(file);
+    device::Memory out(width * height * depth * 4), kernarg(512);
+    kernarg.as<uint64_t>()[0] = out.address();
+    kernarg.as<uint32_t>()[2] = width;
+    kernarg.as<uint32_t>()[3] = height;
+    kernarg.as<uint32_t>()[4] = 7;
+    // COV5: block counts, sizes and remainders of 8 x 4 x 2 groups
+    const uint32_t implicit = 24;
+    uint32_t *counts = kernarg.as<uint32_t>() + implicit / 4;
+    uint16_t *sizes = kernarg.as<uint16_t>() + (implicit + 12) / 2;
+    const uint32_t grid[3] = {width, height, depth}, group[3] = {8, 4, 2};
+    for (unsigned i = 0; i < 3; i++) {
+      counts[i] = grid[i] / group[i];
+      sizes[i] = uint16_t(group[i]);
+      sizes[3 + i] = uint16_t(grid[i] % group[i]);
+    }
+    auto dispatch = device::dispatch(object.symbol("write_ids.kd"), kernarg.as<void>());
+    dispatch.chip = strstr(file, "942") ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
+    for (unsigned i = 0; i < 3; i++) {
+      dispatch.workgroup[i] = uint16_t(group[i]);
+      dispatch.grid[i] = grid[i];
+    }
+    expect_ok(device::run(dispatch));
+    for (uint32_t i = 0; i < width * height * depth; i++)
+      ASSERT_EQ(out.as<uint32_t>()[i], i + 7) << file;
+  }
+}
+
+TEST(InitialState, PreloadedArguments)
+{
+  device::Memory out(8), kernarg(32);
+  kernarg.as<uint64_t>()[0] = out.address();
+  kernarg.as<uint32_t>()[3] = 0x11;
+  kernarg.as<uint32_t>()[4] = 0x22;
+  device::Descriptor d;
+  d.user_sgprs = 4;
+  d.preload = 2 | 3 << 7; // two dwords from the fourth on
+  device::Kernel kernel(kernels::words("preload"), d);
+  expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, SOFTGPU_GFX942)));
+  EXPECT_EQ(out.as<uint32_t>()[0], 0x11u);
+  EXPECT_EQ(out.as<uint32_t>()[1], 0x22u);
+}
+
+// --- code ---
+
+TEST(Code, InvalidationAndReplacement)
+{
+  device::Memory out(4), kernarg(16);
+  kernarg.as<uint64_t>()[0] = out.address();
+  kernarg.as<uint32_t>()[2] = 3;
+  device::Kernel kernel(kernels::words("loop"));
+  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
+  expect_ok(device::run(dispatch));
+  EXPECT_EQ(out.as<uint32_t>()[0], 6u);
+  ASSERT_EQ(kernel.text()[4], 0xbe870080u) << "s_mov_b32 s7, 0";
+  kernel.text()[4] = 0xbe870081; // s_mov_b32 s7, 1
+  softgpu_invalidate_code();
+  expect_ok(device::run(dispatch));
+  EXPECT_EQ(out.as<uint32_t>()[0], 7u);
+  // Memory that is freed and allocated again needs no invalidation.
+  kernel.text()[4] = 0xbe870082;
+  softgpu_allocation_t allocation;
+  ASSERT_TRUE(softgpu_memory_find(kernel.object(), &allocation));
+  softgpu_memory_remove(allocation.base);
+  softgpu_memory_add(&allocation);
+  expect_ok(device::run(dispatch));
+  EXPECT_EQ(out.as<uint32_t>()[0], 8u);
+}
+
+} // namespace
