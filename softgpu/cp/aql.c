@@ -163,7 +163,8 @@ softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
   const void *packet = slot_at(queue, queue->next);
   /* Acquires the packet's body; also what another agent wrote before it published the packet. */
   uint16_t header = __atomic_load_n((const uint16_t *)packet, __ATOMIC_ACQUIRE);
-  uint32_t type = (header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+  uint32_t type =
+      ((uint32_t)header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
   switch (type) {
   case HSA_PACKET_TYPE_INVALID:
     return SOFTGPU_STEP_IDLE; /* reserved by its producer, not published yet */
