@@ -14,15 +14,9 @@ struct arena_chunk {
   size_t size; /* of the usable part behind this header */
 };
 
-void arena_init(struct arena *arena, uint64_t budget, size_t first)
+void arena_init(struct arena *arena, uint64_t budget)
 {
   *arena = (struct arena){.budget = budget};
-  if (first > CHUNK_LEAST && first <= CHUNK_MOST && first <= budget) {
-    void *ahead = arena_alloc(arena, first); /* a hint: failing here fails nothing */
-    if (ahead)
-      arena->next = ahead;
-    arena->status = RAWHAL_OK;
-  }
 }
 
 void arena_free(struct arena *arena)

@@ -13,11 +13,10 @@ struct arena {
   struct arena_chunk *chunks; /* newest first */
   char *next, *end;           /* free part of the newest chunk */
   uint64_t budget;            /* bytes that may still be taken from malloc */
-  rawhal_status_t status;     /* why the last allocation failed: OUT_OF_MEMORY or LIMIT */
+  rawhal_status_t status;     /* why an allocation has failed: OUT_OF_MEMORY or LIMIT */
 };
 
-/* `first` is a hint for the size of the first chunk. */
-void arena_init(struct arena *arena, uint64_t budget, size_t first);
+void arena_init(struct arena *arena, uint64_t budget);
 void arena_free(struct arena *arena);
 
 /* Uninitialised memory aligned for any record here (8 bytes); NULL on failure, see `status`. */
@@ -29,7 +28,7 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size);
 bool arena_reserve(struct arena *arena, void *items_pointer, size_t *capacity, size_t count,
                    size_t item_size, size_t hint);
 
-/* Formats into the arena; an empty string when there is no memory (the text is advice only). */
+/* Formats into the arena; an empty string when there is no memory. */
 __attribute__((format(printf, 2, 3))) rawhal_string_t arena_print(struct arena *arena,
                                                                   const char *format, ...);
 

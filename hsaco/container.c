@@ -36,7 +36,7 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
                        (unsigned long long)scan->options.max_file_bytes);
   if (!size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, 0, "the file is empty");
-  arena_init(&scan->arena, budget, 0);
+  arena_init(&scan->arena, budget);
   scan->bytes = bytes;
   scan->size = size;
   rawhal_status_t status = scan_range(scan, (struct scan_part){.size = size}, error);
@@ -50,7 +50,7 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
                           RAWHAL_STRING_ARGS(scan->refused));
   if (!scan->count)
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "a host file without AMDGPU code objects");
-  return RAWHAL_OK;
+  return scan->arena.status ? arena_fail(&scan->arena, error) : RAWHAL_OK;
 }
 
 rawhal_status_t rawhal_container_open(const void *bytes, size_t size,

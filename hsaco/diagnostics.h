@@ -37,8 +37,8 @@ struct diagnostics {
 
 void diagnostics_init(struct diagnostics *diagnostics, struct arena *arena, size_t most);
 
-/* `message` is kept as it is: static, or in the arena. Running out of memory drops it: diagnostics
- * never make an open fail. */
+/* `message` is kept as it is: static, or in the arena. What finds no memory shows in the arena
+ * status, for the end of opening. */
 void diagnose(struct diagnostics *diagnostics, rawhal_severity_t severity, rawhal_string_t kernel,
               uint64_t offset, rawhal_string_t message);
 

@@ -105,7 +105,8 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
   loadable_judge(hsaco);
   diagnostics_finish(&hsaco->diagnostics);
   hsaco->info.diagnostic_count = hsaco->diagnostics.count;
-  return RAWHAL_OK;
+  /* Texts do not report where they run out of memory: none may be missing. */
+  return hsaco->arena.status ? arena_fail(&hsaco->arena, error) : RAWHAL_OK;
 }
 
 rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
@@ -136,7 +137,7 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
     /* Records of real objects take about as much room as their metadata; hostile ones that would
      * take many times the file end at the budget. */
     const uint64_t least_budget = (uint64_t)32 << 20;
-    arena_init(&opened->arena, least_budget + 6 * (uint64_t)size, 0);
+    arena_init(&opened->arena, least_budget + 6 * (uint64_t)size);
     diagnostics_init(&opened->diagnostics, &opened->arena, opened->options.max_diagnostics);
     status = read_object(opened, bytes, size, error);
   }

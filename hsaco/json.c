@@ -96,6 +96,7 @@ enum frame_kind { FRAME_ARRAY, FRAME_KEY, FRAME_VALUE };
 struct writer {
   struct json_sink *sink;
   size_t depth;
+  size_t muted; /* depth inside a container that stands as a key: its text is left out; else 0 */
   struct {
     uint32_t left; /* items, or pairs */
     uint8_t kind;  /* enum frame_kind: what comes next */
@@ -106,17 +107,28 @@ struct writer {
 typedef struct writer *user_t;
 typedef char value_t; /* tokens are written when they come: nothing to remember */
 
-/* Before a token. Keys that are no strings are written as strings. */
+static void emit(struct writer *writer, const char *text)
+{
+  if (!writer->muted)
+    json_text(writer->sink, text);
+}
+
+static bool is_key(const struct writer *writer)
+{
+  return writer->depth && writer->frames[writer->depth - 1].kind == FRAME_KEY;
+}
+
+/* Before a token: the comma, and the quote of a key that is no string. */
 static void before(struct writer *writer, bool string)
 {
   if (!writer->depth)
     return;
   size_t top = writer->depth - 1;
   if (writer->frames[top].kind != FRAME_VALUE && !writer->frames[top].first)
-    put(writer->sink, ",", 1);
+    emit(writer, ",");
   writer->frames[top].first = false;
-  if (writer->frames[top].kind == FRAME_KEY && !string)
-    put(writer->sink, "\"", 1);
+  if (is_key(writer) && !string)
+    emit(writer, "\"");
 }
 
 /* After a whole value; closes what it completes. */
@@ -124,8 +136,8 @@ static void after(struct writer *writer, bool string)
 {
   while (writer->depth) {
     size_t top = writer->depth - 1;
-    if (writer->frames[top].kind == FRAME_KEY) {
-      json_text(writer->sink, string ? ":" : "\":");
+    if (is_key(writer)) {
+      emit(writer, string ? ":" : "\":");
       writer->frames[top].kind = FRAME_VALUE;
       return;
     }
@@ -134,21 +146,18 @@ static void after(struct writer *writer, bool string)
       writer->frames[top].kind = FRAME_KEY;
     if (--writer->frames[top].left)
       return;
-    put(writer->sink, map ? "}" : "]", 1);
+    emit(writer, map ? "}" : "]");
     --writer->depth;
     string = false;
+    if (writer->depth < writer->muted)
+      writer->muted = 0;
   }
-}
-
-static bool is_key(const struct writer *writer)
-{
-  return writer->depth && writer->frames[writer->depth - 1].kind == FRAME_KEY;
 }
 
 static int scalar(struct writer *writer, const char *text)
 {
   before(writer, false);
-  json_text(writer->sink, text);
+  emit(writer, text);
   after(writer, false);
   return 0;
 }
@@ -159,7 +168,8 @@ static int on_string(struct writer *writer, rawhal_string_t text)
   if (is_key(writer) && text.size > 1 && text.data[0] == '.')
     text = (rawhal_string_t){text.data + 1, text.size - 1};
   before(writer, true);
-  json_string(writer->sink, text);
+  if (!writer->muted)
+    json_string(writer->sink, text);
   after(writer, true);
   return 0;
 }
@@ -187,12 +197,13 @@ static int on_real(struct writer *writer, double number)
 
 static int on_container(struct writer *writer, unsigned count, enum frame_kind kind)
 {
-  if (is_key(writer) || writer->depth == UNPACK_MOST_NESTING)
-    return -1; /* JSON has no containers as keys */
+  if (writer->depth == UNPACK_MOST_NESTING)
+    return -1;
+  bool key = is_key(writer), map = kind == FRAME_KEY;
   before(writer, false);
-  put(writer->sink, kind == FRAME_KEY ? "{" : "[", 1);
+  emit(writer, key ? "?" : map ? "{" : "["); /* JSON has no containers as keys */
   if (count == 0) {
-    put(writer->sink, kind == FRAME_KEY ? "}" : "]", 1);
+    emit(writer, key ? "" : map ? "}" : "]");
     after(writer, false);
     return 0;
   }
@@ -200,6 +211,8 @@ static int on_container(struct writer *writer, unsigned count, enum frame_kind k
   writer->frames[writer->depth].kind = (uint8_t)kind;
   writer->frames[writer->depth].first = true;
   ++writer->depth;
+  if (key && !writer->muted)
+    writer->muted = writer->depth;
   return 0;
 }
 
@@ -288,7 +301,7 @@ bool json_value(struct json_sink *sink, rawhal_bytes_t value)
 {
   struct writer writer;
   writer.sink = sink;
-  writer.depth = 0;
+  writer.depth = writer.muted = 0;
   struct parser_context context;
   size_t offset = 0;
   context.user = &writer;

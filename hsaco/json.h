@@ -17,8 +17,8 @@ void json_text(struct json_sink *sink, const char *text);
 void json_string(struct json_sink *sink, rawhal_string_t text);
 void json_flush(struct json_sink *sink);
 
-/* One msgpack value that is known to be well-formed, as opening the object has found. False when it
- * is not, or nests deeper than UNPACK_MOST_NESTING. */
+/* One msgpack value. False when it is malformed or nests deeper than UNPACK_MOST_NESTING, which
+ * opening an object rules out. */
 bool json_value(struct json_sink *sink, rawhal_bytes_t value);
 
 #endif

@@ -43,9 +43,7 @@ static rawhal_status_t finish(struct json_sink *sink, bool fine, rawhal_error_t 
   if (sink->stopped)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the write function stopped the output");
   if (!fine)
-    return rawhal_fail(
-        error, RAWHAL_UNSUPPORTED,
-        "metadata that is no msgpack, or has a container as a key, has no JSON form");
+    return rawhal_fail(error, RAWHAL_MALFORMED, "the value is not msgpack, or nests too deeply");
   return RAWHAL_OK;
 }
 

@@ -1,0 +1,105 @@
+// Every allocation fails once. The linker sends this program's malloc, calloc and realloc here;
+// libelf's own are out of reach.
+#include <functional>
+
+#include "hsaco_test.h"
+
+using build::Object;
+using build::Pack;
+using build::plain_kernel;
+
+namespace {
+thread_local long allocations_left = -1; // -1: no limit
+bool refuse()
+{
+  return allocations_left == 0 || (allocations_left > 0 && --allocations_left < 0);
+}
+} // namespace
+
+extern "C" {
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size)
+{
+  return refuse() ? nullptr : __real_malloc(size);
+}
+void *__wrap_calloc(size_t count, size_t size)
+{
+  return refuse() ? nullptr : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *memory, size_t size)
+{
+  return refuse() ? nullptr : __real_realloc(memory, size);
+}
+}
+
+// An object that needs every kind of record: many names, diagnostics, printf, unknown keys, bare
+// kernels, long lists.
+static std::string rich_object()
+{
+  Object object;
+  for (int i = 0; i < 300; ++i)
+    object.kernels.push_back(plain_kernel("kernel_with_a_long_name_" + std::to_string(i)));
+  std::vector<build::Kernel> described(object.kernels.begin(), object.kernels.end() - 50);
+  for (size_t i = 0; i < described.size(); i += 3)
+    described[i].kernarg_align = 3;
+  Pack root;
+  root.map(3).str("amdhsa.kernels").array(static_cast<uint32_t>(described.size()));
+  for (const build::Kernel &kernel : described)
+    root.raw(build::pack_kernel(kernel));
+  root.str("amdhsa.printf").array(100);
+  for (int i = 0; i < 100; ++i)
+    root.str("1:0:x");
+  root.str("custom.config").map(1).str("a").number(1);
+  object.notes = {root.bytes, build::pack_metadata({})};
+  return object.build();
+}
+
+static int sweep(const std::function<rawhal_status_t(rawhal_error_t *)> &open)
+{
+  for (long allowed = 0; allowed < 1000; ++allowed) {
+    rawhal_error_t error = {};
+    allocations_left = allowed;
+    rawhal_status_t status = open(&error);
+    allocations_left = -1;
+    if (status == RAWHAL_OK)
+      return static_cast<int>(allowed);
+    EXPECT_EQ(RAWHAL_OUT_OF_MEMORY, status) << error.message;
+    EXPECT_EQ(RAWHAL_OUT_OF_MEMORY, error.status);
+  }
+  return -1;
+}
+
+TEST(Allocation, EveryFailureOfOpenIsReported)
+{
+  std::string bytes = rich_object();
+  int allocations = sweep([&](rawhal_error_t *error) {
+    rawhal_hsaco_options_t options = {};
+    options.flags = RAWHAL_HSACO_COPY;
+    rawhal_hsaco_t *hsaco = reinterpret_cast<rawhal_hsaco_t *>(1);
+    rawhal_status_t status = rawhal_hsaco_open(bytes.data(), bytes.size(), &options, &hsaco, error);
+    EXPECT_EQ(status == RAWHAL_OK, hsaco != nullptr);
+    EXPECT_EQ(hsaco ? 300u : 0u, hsaco ? rawhal_hsaco_info(hsaco)->kernel_count : 0u);
+    rawhal_hsaco_close(hsaco);
+    return status;
+  });
+  EXPECT_GT(allocations, 5);
+  EXPECT_LT(allocations, 30); // few, whatever the number of kernels
+}
+
+TEST(Allocation, EveryFailureOfContainersIsReported)
+{
+  std::string bytes;
+  for (int i = 0; i < 100; ++i)
+    bytes += build::plain_object().bytes;
+  int allocations = sweep([&](rawhal_error_t *error) {
+    rawhal_container_t *container = reinterpret_cast<rawhal_container_t *>(1);
+    rawhal_status_t status =
+        rawhal_container_open(bytes.data(), bytes.size(), nullptr, &container, error);
+    EXPECT_EQ(status == RAWHAL_OK, container != nullptr);
+    rawhal_container_close(container);
+    return status;
+  });
+  EXPECT_GT(allocations, 1);
+}
