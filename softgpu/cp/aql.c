@@ -10,7 +10,7 @@
 
 #include "softgpu/cp/report.h"
 #include "softgpu/cp/signal.h"
-#include "softgpu/memory.h"
+#include "softgpu/thunk/retire.h"
 #include "softgpu/thunk/thunk.h"
 
 enum {
@@ -154,17 +154,8 @@ void softgpu_aql_suspending(softgpu_queue_t *queue, bool suspended)
                         "the device has not enough memory for the scratch of this dispatch");
 }
 
-softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
+static softgpu_step_t packet_step(softgpu_queue_t *queue, uint32_t type, const void *packet)
 {
-  if (queue->request != SOFTGPU_REQUEST_NONE && queue->request != SOFTGPU_REQUEST_SCRATCH_GRANTED)
-    return softgpu_dispatch_request(queue);
-  if (queue->next >= atomic_load_explicit(queue->setup.write_index, memory_order_acquire))
-    return SOFTGPU_STEP_IDLE;
-  const void *packet = slot_at(queue, queue->next);
-  /* Acquires the packet's body; also what another agent wrote before it published the packet. */
-  uint16_t header = __atomic_load_n((const uint16_t *)packet, __ATOMIC_ACQUIRE);
-  uint32_t type =
-      ((uint32_t)header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
   switch (type) {
   case HSA_PACKET_TYPE_INVALID:
     return SOFTGPU_STEP_IDLE; /* reserved by its producer, not published yet */
@@ -179,4 +170,21 @@ softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
   default:
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_PACKET, 0, NULL, "the packet's type is unknown");
   }
+}
+
+softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
+{
+  if (queue->request != SOFTGPU_REQUEST_NONE && queue->request != SOFTGPU_REQUEST_SCRATCH_GRANTED)
+    return softgpu_dispatch_request(queue);
+  if (queue->next >= atomic_load_explicit(queue->setup.write_index, memory_order_acquire))
+    return SOFTGPU_STEP_IDLE;
+  const void *packet = slot_at(queue, queue->next);
+  /* Acquires the packet's body; also what another agent wrote before it published the packet. */
+  uint16_t header = __atomic_load_n((const uint16_t *)packet, __ATOMIC_ACQUIRE);
+  uint32_t type =
+      ((uint32_t)header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+  unsigned token = softgpu_retire_enter();
+  softgpu_step_t step = packet_step(queue, type, packet);
+  softgpu_retire_leave(token);
+  return step;
 }

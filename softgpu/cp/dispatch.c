@@ -7,7 +7,6 @@
 #include "softgpu/cp/signal.h"
 #include "softgpu/memory.h"
 #include "softgpu/thunk/option.h"
-#include "softgpu/thunk/retire.h"
 #include "softgpu/thunk/thunk.h"
 
 enum {
@@ -144,9 +143,7 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
                              .stop = &queue->stop};
   softgpu_fault_t fault = {0};
   uint64_t start = softgpu_clock_ticks();
-  unsigned token = softgpu_retire_enter();
   bool done = softgpu_execute(&dispatch, &limits, &fault);
-  softgpu_retire_leave(token);
   if (done)
     return dispatch_end(queue, &packet, start);
   if (fault.kind == SOFTGPU_FAULT_STOPPED)
