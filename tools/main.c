@@ -4,7 +4,8 @@
 
 #include "tools/tool.h"
 
-static const tool_command_t *const commands[] = {&inspect_command, &run_command};
+static const tool_command_t *const commands[] = {&inspect_command, &check_command, &header_command,
+                                                 &run_command};
 
 static void print_help(FILE *out)
 {
@@ -20,8 +21,10 @@ static void print_help(FILE *out)
         "  rawhal --version        the version\n\n"
         "exit status:\n"
         "  0   done\n"
-        "  1   the file, the kernel or the device refused; one line on standard error says why\n"
-        "  2   the command line is wrong\n",
+        "  1   the file, the kernel, the blob or the device refused; one line on standard error\n"
+        "      says why. Of 'rawhal diff': the files differ\n"
+        "  2   the command line is wrong\n"
+        "  3   of 'rawhal diff': a file was refused\n",
         out);
 }
 

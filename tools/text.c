@@ -1,8 +1,11 @@
 /* Messages and text output. */
 #include "tools/tool.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 int tool_fail(const char *command, const rawhal_error_t *error)
 {
@@ -24,6 +27,24 @@ int tool_usage(const char *command, const char *format, ...)
   fprintf(stderr, "\nTry 'rawhal %s --help'.\n", command);
   va_end(args);
   return TOOL_USAGE;
+}
+
+bool tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  *error = (rawhal_error_t){.status = status, .offset = RAWHAL_NO_OFFSET};
+  vsnprintf(error->message, sizeof(error->message), format, args);
+  va_end(args);
+  return false;
+}
+
+bool tool_parse_number(const char *text, uint64_t top, uint64_t *value)
+{
+  char *end;
+  errno = 0;
+  *value = strtoull(text, &end, 0);
+  return !errno && end != text && !*end && !strchr(text, '-') && *value <= top;
 }
 
 int tool_print_text(rawhal_string_t text)

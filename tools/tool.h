@@ -20,12 +20,21 @@ typedef struct tool_command {
 
 extern const tool_command_t inspect_command;
 extern const tool_command_t run_command;
+extern const tool_command_t check_command;
+extern const tool_command_t header_command;
 
 /* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
 int tool_fail(const char *command, const rawhal_error_t *error);
 
 /* "rawhal inspect: ..." and where to read more; returns TOOL_USAGE. */
 __attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const char *format, ...);
+
+/* Fills the record (without an offset) and returns false, for callers that pass a refusal on. */
+__attribute__((format(printf, 3, 4))) bool
+tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, ...);
+
+/* A number from 0 to `top`, decimal or 0x...; false when `text` is none. */
+bool tool_parse_number(const char *text, uint64_t top, uint64_t *value);
 
 /* Prints bytes from a file as one line of text: control bytes become '?'. Returns the columns used.
  */

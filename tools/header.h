@@ -1,0 +1,51 @@
+/* rawhal header: C identifiers, and one kernel's struct as text. */
+#ifndef TOOLS_HEADER_H
+#define TOOLS_HEADER_H
+
+#include <stdio.h>
+
+#include <rawhal/kernarg.h>
+
+/* ---- Identifiers (header_name.c) ---- */
+
+/* A kernel's, to go behind "kernarg_": its name where that is made of letters, digits and '_';
+ * else with '_' for every other byte and, behind it, a hash of the name, so that it depends on no
+ * other kernel. The caller frees it; NULL = out of memory. */
+char *header_kernel_identifier(rawhal_string_t name, bool *exact);
+
+/* Adds a '_' to an identifier; false: out of memory. */
+bool header_name_extend(char **identifier);
+
+/* The members of one kernel's struct. An argument keeps its name as far as it can: a '_' is added
+ * to keywords and to macros of standard headers, "arg_" stands before what begins with no letter,
+ * "arg2" for no name, and where several have one name each gets its offset ("pad_12", "pad_16"). */
+typedef struct header_names {
+  size_t count;
+  char **arguments; /* by index in metadata order; NULL where there is no member: hidden arguments
+                       and those without bytes */
+  char **alone;     /* sorted: names that one argument only has, and keeps */
+  size_t alone_count;
+} header_names_t;
+
+bool header_names_make(const rawhal_kernarg_layout_t *layout, header_names_t *names);
+void header_names_release(header_names_t *names);
+
+/* "padding_32", made unique; the caller frees it. NULL = out of memory. */
+char *header_names_padding(const header_names_t *names, uint64_t offset);
+
+/* ---- Text (header_struct.c) ---- */
+
+/* Stands in the text for the name of the type. */
+enum { HEADER_TYPE = '\1' };
+
+/* The struct's declaration and assertions; equal texts are equal layouts. "" where it would have no
+ * bytes. The caller frees it; NULL = out of memory. `*size` is that of the struct: the end of the
+ * last visible argument, or the whole segment where only its size is known. */
+char *header_struct(const rawhal_kernel_t *kernel, const rawhal_kernarg_layout_t *layout,
+                    uint64_t *size);
+
+/* `text` inside of a comment, and as a string literal with its quotes. */
+void header_print_comment(FILE *out, rawhal_string_t text);
+void header_print_literal(FILE *out, rawhal_string_t text);
+
+#endif

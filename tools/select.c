@@ -1,0 +1,119 @@
+/* Which code objects of a file a command is about. */
+#include "tools/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/tool.h"
+
+bool select_open(select_t *select, const select_options_t *options, rawhal_error_t *error)
+{
+  *select = (select_t){.options = options};
+  return rawhal_container_open_file(options->path, NULL, &select->container, error) == RAWHAL_OK;
+}
+
+bool select_next(select_t *select, rawhal_error_t *error)
+{
+  const select_options_t *options = select->options;
+  const rawhal_hsaco_options_t hsaco_options = {.flags = options->hsaco_flags};
+  rawhal_hsaco_close(select->hsaco);
+  select->hsaco = NULL;
+  while ((select->object = rawhal_container_object(select->container, select->next))) {
+    const rawhal_container_object_t *object = select->object;
+    select->index = select->next++;
+    if (options->object && options->object != select->index + 1)
+      continue;
+    if (!object->readable && options->skip_unreadable)
+      continue;
+    if (!object->readable) {
+      tool_refuse(error, RAWHAL_UNSUPPORTED, "object %zu: %.*s", select->index,
+                  (int)object->why_not.size, object->why_not.data);
+      error->offset = object->offset;
+      return false;
+    }
+    if (options->target && rawhal_target_match(&object->target, options->target))
+      continue;
+    return rawhal_hsaco_open(object->bytes.data, object->bytes.size, &hsaco_options, &select->hsaco,
+                             error) == RAWHAL_OK;
+  }
+  return true;
+}
+
+rawhal_hsaco_t *select_take(select_t *select)
+{
+  rawhal_hsaco_t *hsaco = select->hsaco;
+  select->hsaco = NULL;
+  return hsaco;
+}
+
+void select_close(select_t *select)
+{
+  rawhal_hsaco_close(select->hsaco);
+  rawhal_container_close(select->container);
+  *select = (select_t){0};
+}
+
+/* ---- One kernel ---- */
+
+static bool find_first(select_t *select, const rawhal_kernel_t **kernel, rawhal_error_t *error)
+{
+  const char *name = select->options->kernel;
+  size_t looked_at = 0;
+  for (; select_next(select, error); ++looked_at) {
+    if (!select->hsaco)
+      return tool_refuse(error, RAWHAL_NOT_FOUND,
+                         "no kernel '%s' in %zu object%s%s (rawhal inspect --brief lists the "
+                         "names)",
+                         name, looked_at, looked_at == 1 ? "" : "s",
+                         select->options->target ? " for that target" : "");
+    *kernel = rawhal_hsaco_find_kernel(select->hsaco, (rawhal_string_t){name, strlen(name)});
+    if (*kernel)
+      return true;
+  }
+  return false;
+}
+
+static bool same_layout(const select_t *first, const select_t *other,
+                        const rawhal_kernarg_layout_t *layout, uint32_t stated_size,
+                        rawhal_error_t *error)
+{
+  const char *name = first->options->kernel;
+  const rawhal_kernel_t *kernel =
+      rawhal_hsaco_find_kernel(other->hsaco, (rawhal_string_t){name, strlen(name)});
+  rawhal_kernarg_layout_t *other_layout = NULL;
+  if (!kernel)
+    return true;
+  if (rawhal_kernarg_layout_create(kernel, stated_size, &other_layout, error))
+    return false;
+  bool same = rawhal_kernarg_layout_info(layout)->signature ==
+              rawhal_kernarg_layout_info(other_layout)->signature;
+  rawhal_kernarg_layout_destroy(other_layout);
+  if (same)
+    return true;
+  char first_target[64], other_target[64];
+  rawhal_target_format(&first->object->target, first_target, sizeof(first_target));
+  rawhal_target_format(&other->object->target, other_target, sizeof(other_target));
+  return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                     "'%s' has one layout in object %zu (%s) and another in object %zu (%s): "
+                     "choose with --target or --object",
+                     name, first->index, first_target, other->index, other_target);
+}
+
+bool select_kernel(select_t *select, const select_options_t *options, uint32_t stated_size,
+                   const rawhal_kernel_t **kernel, rawhal_kernarg_layout_t **layout,
+                   rawhal_error_t *error)
+{
+  *kernel = NULL;
+  *layout = NULL;
+  if (!select_open(select, options, error) || !find_first(select, kernel, error) ||
+      rawhal_kernarg_layout_create(*kernel, stated_size, layout, error))
+    return false;
+  /* The others are opened beside it: what was found stays open. */
+  select_t other = *select;
+  other.hsaco = NULL;
+  bool same = true;
+  while (same && (same = select_next(&other, error)) && other.hsaco)
+    same = same_layout(select, &other, *layout, stated_size, error);
+  rawhal_hsaco_close(other.hsaco);
+  return same;
+}
