@@ -1,9 +1,9 @@
 /* Our own kernel: c = a + b. */
+#include <assert.h>
+
 #include "tools/demo/compare.h"
 #include "tools/demo/job.h"
 #include "tools/demo/philox.h"
-
-#include <assert.h>
 
 /* vector_add(c, a, b, n), tests/fixtures/src/vector_add.cl */
 typedef struct vector_add_kernarg {
