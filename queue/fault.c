@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 #include <sched.h>
-#include <stdio.h>
+#include <string.h>
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static rawhal_queue_t *list_first;
@@ -46,21 +46,26 @@ static bool running_packet(rawhal_queue_t *queue, uint64_t *packet)
   return false;
 }
 
+/* The device's own words when it has some, and then the runtime's only as a name. */
 static void cause_write(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa_status,
                         const char *what)
 {
-  char device_text[768] = "";
+  char text[768] = "";
   if (queue->device->fault_text)
-    queue->device->fault_text(queue->hsa_queue, device_text, sizeof(device_text));
-  const char *separator = *device_text ? "; " : "";
+    queue->device->fault_text(queue->hsa_queue, text, sizeof(text));
   uint64_t packet;
   const rawhal_device_kernel_t *kernel = NULL;
   if (running_packet(queue, &packet))
     kernel = atomic_load(&queue->kernels[packet & (queue->ring.packets - 1)]);
   rawhal_string_t name = kernel ? kernel->info.kernel->name : (rawhal_string_t){0};
-  queue->cause.status =
-      rawhal_fail(&queue->cause, status, "%s%.*s failed: %s%s%s", kernel ? "kernel " : "the queue",
-                  RAWHAL_STRING_ARGS(name), what, separator, device_text);
+  const char *who = kernel ? "kernel " : "the queue";
+  if (*text)
+    queue->cause.status =
+        rawhal_fail(&queue->cause, status, "%s%.*s failed: %s (%.*s)", who,
+                    RAWHAL_STRING_ARGS(name), text, (int)strcspn(what, ":"), what);
+  else
+    queue->cause.status = rawhal_fail(&queue->cause, status, "%s%.*s failed: %s", who,
+                                      RAWHAL_STRING_ARGS(name), what);
   queue->cause.hsa_status = hsa_status;
 }
 

@@ -1,0 +1,193 @@
+// What goes wrong on the device reaches every waiter, with the cause, and nothing hangs.
+#include "device_test.h"
+
+#include <thread>
+
+namespace {
+
+class Faults : public DeviceTest {
+protected:
+  const char *softgpu_options() override { return "gpus=1,vram_mib=256,timeout_ms=300"; }
+
+  // fault_store(out, index, value) far outside of everything.
+  rawhal_dispatch_t wild_store(Blob &blob)
+  {
+    if (!fault_store)
+      fault_store = kernel("fault-gfx90a-v5.co", "fault_store");
+    if (!out)
+      out = buffer(4096);
+    blob.bytes.clear();
+    blob.add(rawhal_buffer_address(out)).add(int64_t{1} << 40).add(1u);
+    return dispatch_of(fault_store, 1, 1, blob);
+  }
+
+  rawhal_dispatch_t good_store(uint32_t value, Blob &blob)
+  {
+    Blob ignored;
+    rawhal_dispatch_t dispatch = wild_store(ignored);
+    blob.bytes.clear();
+    blob.add(rawhal_buffer_address(out)).add(int64_t{3}).add(value);
+    dispatch.blob = blob.bytes.data();
+    return dispatch;
+  }
+
+  rawhal_dispatch_t endless(Blob &blob)
+  {
+    const rawhal_device_kernel_t *spin = kernel("spin-gfx90a-v5.co", "spin");
+    rawhal_buffer_t *flag = buffer(4);
+    EXPECT_OK(rawhal_buffer_fill(flag, 0, 0, 4, &error));
+    blob.add(rawhal_buffer_address(flag));
+    return dispatch_of(spin, 1, 1, blob);
+  }
+
+  void expect_message(std::vector<std::string> parts)
+  {
+    for (const std::string &part : parts)
+      EXPECT_NE(std::string(error.message).find(part), std::string::npos)
+          << "'" << part << "' is missing in: " << error.message;
+  }
+
+  const rawhal_device_kernel_t *fault_store = nullptr;
+  rawhal_buffer_t *out = nullptr;
+};
+
+TEST_F(Faults, NameKernelPcAndAddress)
+{
+  Blob blob;
+  rawhal_dispatch_t dispatch = wild_store(blob);
+  EXPECT_EQ(run(queue(), dispatch), RAWHAL_FAULT);
+  char address[32];
+  snprintf(address, sizeof(address), "0x%llx",
+           static_cast<unsigned long long>(rawhal_buffer_address(out) + (4ull << 40)));
+  expect_message({"kernel fault_store", "pc", address});
+  EXPECT_NE(error.hsa_status, 0);
+}
+
+TEST_F(Faults, EachKindIsReported)
+{
+  const rawhal_device_kernel_t *illegal = kernel("illegal-gfx90a-v5.co", "illegal");
+  out = buffer(4096);
+  Blob blob;
+  blob.add(rawhal_buffer_address(out));
+  EXPECT_EQ(run(queue(), dispatch_of(illegal, 1, 1, blob)), RAWHAL_FAULT);
+  expect_message({"kernel illegal", "pc"});
+
+  const rawhal_device_kernel_t *lds = kernel("fault-gfx90a-v5.co", "fault_lds_store");
+  blob.bytes.clear();
+  blob.add(rawhal_buffer_address(out)).add(65536u);
+  EXPECT_EQ(run(queue(), dispatch_of(lds, 1, 1, blob)), RAWHAL_FAULT);
+  expect_message({"kernel fault_lds_store"});
+}
+
+TEST_F(Faults, EarlierTicketsAreGoodLaterOnesFail)
+{
+  rawhal_queue_t *on = queue();
+  Blob good, wild, later;
+  rawhal_dispatch_t batch[3] = {good_store(7, good), wild_store(wild), good_store(8, later)};
+  rawhal_ticket_t first = 0, second = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &batch[0], 1, RAWHAL_FOREVER, &first, &error));
+  ASSERT_OK(rawhal_queue_submit(on, batch, 3, RAWHAL_FOREVER, &second, &error));
+  EXPECT_EQ(rawhal_queue_wait(on, second, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+  expect_message({"kernel fault_store"}); // the middle one of the batch
+  EXPECT_OK(rawhal_queue_wait(on, first, 0, &error));
+  EXPECT_EQ(rawhal_queue_wait(on, second, 0, &error), RAWHAL_FAULT);
+  uint64_t start, end;
+  EXPECT_EQ(rawhal_queue_timing(on, second, &start, &end, &error), RAWHAL_FAULT);
+  rawhal_ticket_t ticket = 5;
+  memset(&error, 0, sizeof(error));
+  EXPECT_EQ(rawhal_queue_submit(on, &batch[0], 1, RAWHAL_FOREVER, &ticket, &error), RAWHAL_FAULT);
+  EXPECT_EQ(ticket, 0u);
+  expect_message({"kernel fault_store"});
+  EXPECT_EQ(rawhal_queue_info(on).status, RAWHAL_FAULT);
+  EXPECT_EQ(download<uint32_t>(out, 4)[3], 7u); // the third of the batch never ran
+}
+
+TEST_F(Faults, EveryWaiterWakes)
+{
+  rawhal_queue_t *on = queue();
+  Blob good, wild;
+  std::vector<rawhal_ticket_t> tickets;
+  rawhal_dispatch_t bad = wild_store(wild), fine = good_store(1, good);
+  Blob spinning;
+  rawhal_dispatch_t spin = endless(spinning); // until its time limit: the waiters block meanwhile
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &spin, 1, RAWHAL_FOREVER, &ticket, &error));
+  tickets.push_back(ticket);
+  for (const rawhal_dispatch_t *next : {&fine, &bad, &fine}) {
+    ASSERT_OK(rawhal_queue_submit(on, next, 1, RAWHAL_FOREVER, &ticket, &error));
+    tickets.push_back(ticket);
+  }
+  std::vector<std::thread> waiters;
+  for (rawhal_ticket_t one : tickets)
+    waiters.emplace_back([on, one] {
+      rawhal_error_t its = {};
+      EXPECT_EQ(rawhal_queue_wait(on, one, RAWHAL_FOREVER, &its), RAWHAL_FAULT);
+      EXPECT_NE(std::string(its.message).find("kernel spin"), std::string::npos) << its.message;
+    });
+  for (std::thread &waiter : waiters)
+    waiter.join();
+}
+
+TEST_F(Faults, ASubmitThatWaitsForRoomFails)
+{
+  rawhal_queue_options_t options = {};
+  options.submissions = 2;
+  rawhal_queue_t *on = queue(options);
+  Blob blob;
+  rawhal_dispatch_t spin = endless(blob);
+  for (int i = 0; i < 2; ++i)
+    ASSERT_OK(rawhal_queue_submit(on, &spin, 1, 0, nullptr, &error));
+  EXPECT_EQ(rawhal_queue_submit(on, &spin, 1, RAWHAL_FOREVER, nullptr, &error), RAWHAL_FAULT);
+  expect_message({"kernel spin"});
+}
+
+TEST_F(Faults, OtherQueuesGoOnAndANewOneTakesOver)
+{
+  rawhal_queue_t *on = queue(), *other = queue();
+  Blob wild, good;
+  rawhal_dispatch_t bad = wild_store(wild), fine = good_store(9, good);
+  EXPECT_EQ(run(on, bad), RAWHAL_FAULT);
+  ASSERT_OK(run(other, fine));
+  EXPECT_EQ(download<uint32_t>(out, 4)[3], 9u);
+  queues.erase(queues.begin());
+  rawhal_queue_destroy(on);
+  fine = good_store(10, good);
+  ASSERT_OK(run(queue(), fine));
+  EXPECT_EQ(download<uint32_t>(out, 4)[3], 10u);
+}
+
+TEST_F(Faults, DeadlineOfAKernelThatNeverEnds)
+{
+  rawhal_queue_t *on = queue();
+  Blob blob;
+  rawhal_dispatch_t spin = endless(blob);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &spin, 1, 0, &ticket, &error));
+  uint64_t deadline = rawhal_deadline_after(20 * millisecond);
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, deadline, &error), RAWHAL_TIMED_OUT);
+  EXPECT_GE(rawhal_deadline_after(0), deadline);
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+  expect_message({"kernel spin", "time limit exceeded"});
+}
+
+class Endless : public Faults {
+protected:
+  const char *softgpu_options() override { return "gpus=1,vram_mib=64,timeout_ms=0"; }
+};
+
+TEST_F(Endless, DestroyDoesNotWaitForKernels)
+{
+  rawhal_queue_t *on = queue();
+  Blob blob;
+  rawhal_dispatch_t spin = endless(blob);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &spin, 1, 0, &ticket, &error));
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20 * millisecond), &error),
+            RAWHAL_TIMED_OUT);
+  queues.clear();
+  uint64_t deadline = rawhal_deadline_after(5000 * millisecond);
+  rawhal_queue_destroy(on);
+  EXPECT_LT(rawhal_deadline_after(0), deadline);
+}
+
+} // namespace

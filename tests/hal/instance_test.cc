@@ -1,0 +1,196 @@
+// Choosing, finding and refusing devices and libraries. A process keeps its first backend, so that
+// tests that need a fresh one run in a child.
+#include "device_test.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+namespace {
+
+class Instance : public testing::Test {
+protected:
+  void TearDown() override
+  {
+    unsetenv("RAWHAL_DEVICE");
+    unsetenv("RAWHAL_SOFTGPU_LIBRARY");
+    rawhal_instance_destroy(instance);
+  }
+
+  rawhal_status_t create(rawhal_instance_options_t options = {})
+  {
+    return rawhal_instance_create(&options, &instance, &error);
+  }
+
+  bool said(const char *part) { return std::string(error.message).find(part) != std::string::npos; }
+
+  rawhal_error_t error = {};
+  rawhal_instance_t *instance = nullptr;
+};
+
+bool has_hardware()
+{
+  return access("/dev/kfd", F_OK) == 0;
+}
+
+TEST_F(Instance, DefaultIsSoftgpuWithoutHardware)
+{
+  if (has_hardware())
+    GTEST_SKIP() << "this machine has /dev/kfd";
+  ASSERT_OK(rawhal_instance_create(nullptr, &instance, &error));
+  ASSERT_EQ(rawhal_instance_device_count(instance), 1u);
+  EXPECT_TRUE(rawhal_device_info(rawhal_instance_device(instance, 0))->is_software);
+  EXPECT_EQ(rawhal_instance_device(instance, 1), nullptr);
+}
+
+TEST_F(Instance, EnvironmentForcesSoftgpu)
+{
+  setenv("RAWHAL_DEVICE", "softgpu", 1);
+  ASSERT_OK(rawhal_instance_create(nullptr, &instance, &error));
+  EXPECT_TRUE(rawhal_device_info(rawhal_instance_device(instance, 0))->is_software);
+}
+
+TEST_F(Instance, HardwareThatIsNotThere)
+{
+  if (has_hardware())
+    GTEST_SKIP() << "this machine has /dev/kfd";
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_HSA;
+  EXPECT_EQ(create(options), RAWHAL_NOT_FOUND);
+  EXPECT_TRUE(said("/dev/kfd")) << error.message;
+  EXPECT_EQ(instance, nullptr);
+  setenv("RAWHAL_DEVICE", "hsa", 1);
+  EXPECT_EQ(create(), RAWHAL_NOT_FOUND);
+  options.backend = RAWHAL_BACKEND_SOFTGPU; // the caller's word counts more
+  EXPECT_OK(create(options));
+}
+
+TEST_F(Instance, GarbageIsNamed)
+{
+  setenv("RAWHAL_DEVICE", "gpu0", 1);
+  EXPECT_EQ(create(), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("RAWHAL_DEVICE is 'gpu0'")) << error.message;
+  unsetenv("RAWHAL_DEVICE");
+  rawhal_instance_options_t options = {};
+  options.backend = static_cast<rawhal_backend_t>(9);
+  EXPECT_EQ(create(options), RAWHAL_INVALID_ARGUMENT);
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  for (const char *wrong : {"gpus", "gpus=many", "colour=red", "timeout_ms=5,,gpus=1"}) {
+    options.softgpu_options = wrong;
+    EXPECT_EQ(create(options), RAWHAL_INVALID_ARGUMENT) << wrong;
+    EXPECT_TRUE(said("softgpu")) << error.message;
+  }
+  EXPECT_EQ(rawhal_instance_create(nullptr, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
+}
+
+TEST_F(Instance, MissingLibraries)
+{
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  options.softgpu_library = "/nowhere/libhsakmt.so.1";
+  EXPECT_EQ(create(options), RAWHAL_NOT_FOUND);
+  EXPECT_TRUE(said("/nowhere/libhsakmt.so.1")) << error.message;
+  options.softgpu_library = nullptr;
+  options.runtime_library = "/nowhere/libhsa-runtime64.so.1";
+  EXPECT_EQ(create(options), RAWHAL_NOT_FOUND);
+  EXPECT_TRUE(said("libhsa-runtime64-1")) << error.message;
+  EXPECT_EQ(instance, nullptr);
+}
+
+TEST_F(Instance, SeveralGpusAndSharing)
+{
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  options.softgpu_options = "gpus=3,vram_mib=32";
+  ASSERT_OK(create(options));
+  ASSERT_EQ(rawhal_instance_device_count(instance), 3u);
+  rawhal_instance_t *second = nullptr;
+  ASSERT_OK(rawhal_instance_create(nullptr, &second, &error));
+  EXPECT_EQ(rawhal_instance_device(second, 2), rawhal_instance_device(instance, 2));
+  // The number of GPUs is fixed while the runtime is open.
+  options.softgpu_options = "gpus=1";
+  rawhal_instance_t *third = nullptr;
+  EXPECT_EQ(rawhal_instance_create(&options, &third, &error), RAWHAL_INVALID_ARGUMENT);
+  rawhal_instance_destroy(second);
+  rawhal_instance_destroy(instance);
+  instance = nullptr;
+  ASSERT_OK(create(options)); // all closed: a new start with new options
+  EXPECT_EQ(rawhal_instance_device_count(instance), 1u);
+}
+
+TEST_F(Instance, NoGpuIsNoDevice)
+{
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  options.softgpu_options = "gpus=0";
+  ASSERT_OK(create(options));
+  EXPECT_EQ(rawhal_instance_device_count(instance), 0u);
+  EXPECT_EQ(rawhal_instance_device(instance, 0), nullptr);
+  rawhal_instance_destroy(instance);
+  options.softgpu_options = "gpus=1";
+  ASSERT_OK(create(options));
+}
+
+TEST_F(Instance, ObjectsOutliveTheirInstance)
+{
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  ASSERT_OK(create(options));
+  rawhal_device_t *device = rawhal_instance_device(instance, 0);
+  rawhal_buffer_t *buffer = nullptr;
+  rawhal_queue_t *queue = nullptr;
+  ASSERT_OK(rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 4096, &buffer, &error));
+  ASSERT_OK(rawhal_queue_create(device, nullptr, &queue, &error));
+  rawhal_instance_destroy(instance);
+  instance = nullptr;
+  uint32_t value = 77, seen = 0;
+  EXPECT_OK(rawhal_buffer_write(buffer, 0, &value, 4, &error));
+  EXPECT_OK(rawhal_buffer_read(buffer, 0, &seen, 4, &error));
+  EXPECT_EQ(seen, 77u);
+  rawhal_queue_destroy(queue);
+  rawhal_buffer_free(buffer);
+}
+
+using InstanceDeathTest = Instance;
+
+// Runs in a fresh process, which exits with 0 when the message is as expected.
+TEST_F(InstanceDeathTest, ARealThunkLoadedBeforeIsInTheWay)
+{
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        void *thunk = dlopen("libhsakmt.so.1", RTLD_NOW | RTLD_GLOBAL);
+        rawhal_instance_options_t options = {};
+        options.backend = RAWHAL_BACKEND_SOFTGPU;
+        bool refused = create(options) == RAWHAL_INVALID_ARGUMENT && said("already");
+        _exit(thunk && refused ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(InstanceDeathTest, ALibraryThatIsNoSoftgpu)
+{
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("RAWHAL_SOFTGPU_LIBRARY", "/lib/x86_64-linux-gnu/libz.so.1", 1);
+        rawhal_instance_options_t options = {};
+        options.backend = RAWHAL_BACKEND_SOFTGPU;
+        _exit(create(options) == RAWHAL_INVALID_ARGUMENT && said("no softgpu") ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(InstanceDeathTest, GarbageInSoftgpusEnvironment)
+{
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("SOFTGPU_VRAM_MIB", "plenty", 1);
+        rawhal_instance_options_t options = {};
+        options.backend = RAWHAL_BACKEND_SOFTGPU;
+        _exit(create(options) == RAWHAL_INVALID_ARGUMENT && said("SOFTGPU_VRAM_MIB") ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+} // namespace
