@@ -76,6 +76,14 @@ static bool results_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t
   return is_vector && isa_valu_operand_ok(&inst->dst, dwords_of(op->d, op->attributes), limits);
 }
 
+/* Integer results saturate where the instruction can; elsewhere clamp would be ignored in silence.
+ */
+static bool clamp_ok(const isa_inst_t *inst, const valu_op_t *op)
+{
+  bool can_clamp = op->saturating || op->d & VALU_FLOAT || op->d == T_carry || op->d == T_borrow;
+  return !inst->clamp || can_clamp || op->d == T_mask;
+}
+
 static bool dpp_ok(const isa_inst_t *inst)
 {
   unsigned ctrl = inst->dpp.ctrl;
@@ -115,7 +123,7 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return isa_valu_lane_prepare(inst, limits) || isa_valu_mfma_prepare(inst, build, limits);
   if (op->attributes & VALU_TIED)
     inst->src[2] = inst->dst;
-  if (!sources_ok(inst, op, limits) || !results_ok(inst, op, limits) ||
+  if (!sources_ok(inst, op, limits) || !results_ok(inst, op, limits) || !clamp_ok(inst, op) ||
       (inst->has_dpp && !dpp_ok(inst)))
     return false;
   inst->plan = op;

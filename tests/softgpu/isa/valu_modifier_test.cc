@@ -387,6 +387,8 @@ TEST_F(ValuModifier, IntegerClampSaturates)
       {ISA_v_mad_u32_u24, "u:uuu", 0xffffff, 0xffffff, 0, 0xffffffff},
       {ISA_v_mad_i32_i24, "u:uuu", 0x800000, 0x7fffff, 0, 0x80000000},
       {ISA_v_sad_u32, "u:uuu", 0xffffffff, 0, 1, 0xffffffff},
+      {ISA_v_mul_u32_u24, "u:uu", 0xffffff, 0xffffff, 0, 0xffffffff},
+      {ISA_v_mul_i32_i24, "u:uu", 0x800000, 0x7fffff, 0, 0x80000000},
       {ISA_v_add_co_u32, "c:uu", 0xffffffff, 1, 0, 0xffffffff},
       {ISA_v_sub_co_u32, "c:uu", 0, 1, 0, 0},
   };
@@ -398,6 +400,9 @@ TEST_F(ValuModifier, IntegerClampSaturates)
     ASSERT_TRUE(machine.run(inst));
     EXPECT_EQ(d()[4], row.expected) << isa_op_name(row.op);
   }
+  isa_inst_t inst = instruction(ISA_v_mad_u64_u32, "C:uuq");
+  inst.clamp = true;
+  EXPECT_FALSE(machine.run(inst)) << "not run rather than run without saturating";
 }
 
 TEST_F(ValuModifier, HalfResultsZeroOrKeepTheOtherHalf)
