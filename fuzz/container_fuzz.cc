@@ -1,0 +1,33 @@
+// Any bytes as a container; what it finds is opened.
+#include "hsaco_reader.h"
+
+extern "C" {
+#include "hsaco/container.h"
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  rawhal_container_t *container = nullptr;
+  rawhal_error_t error = {};
+  if (rawhal_container_open(data, size, nullptr, &container, &error))
+    return 0;
+  for (size_t i = 0; i < rawhal_container_count(container); ++i) {
+    const rawhal_container_object_t *object = rawhal_container_object(container, i);
+    const uint8_t *start = static_cast<const uint8_t *>(object->bytes.data);
+    if (start != data + object->offset || object->offset > size ||
+        object->bytes.size > size - object->offset)
+      __builtin_trap();
+    if (object->readable == (object->why_not.size != 0))
+      __builtin_trap();
+    if (object->readable && i < 8)
+      HsacoReader::open(object->bytes.data, object->bytes.size);
+  }
+  rawhal_target_t device;
+  rawhal_target_from_flags(0xe3f, 3, &device);
+  size_t index;
+  if (!rawhal_container_select(container, &device, &index, &error) &&
+      rawhal_target_match(&rawhal_container_object(container, index)->target, &device))
+    __builtin_trap();
+  rawhal_container_close(container);
+  return 0;
+}

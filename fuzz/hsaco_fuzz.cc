@@ -1,0 +1,8 @@
+// Any bytes as a code object.
+#include "hsaco_reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  HsacoReader::open(data, size);
+  return 0;
+}

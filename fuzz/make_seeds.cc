@@ -1,0 +1,63 @@
+// Writes the seed corpora: small, sound, and different from each other.
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "tests/hsaco/builder.h"
+
+using namespace build;
+
+static void save(const std::string &folder, const std::string &name, const std::string &bytes)
+{
+  mkdir(folder.c_str(), 0777);
+  std::ofstream(folder + "/" + name, std::ios::binary) << bytes;
+}
+
+static Kernel full_kernel()
+{
+  Kernel kernel = plain_kernel("full");
+  kernel.arguments.push_back({"lds", 24, 4, "dynamic_shared_pointer", "local"});
+  kernel.arguments.push_back({"", 32, 8, "hidden_global_offset_x"});
+  kernel.more = {{".language", Pack().str("OpenCL C").bytes},
+                 {".language_version", Pack().numbers({2, 0}).bytes},
+                 {".reqd_workgroup_size", Pack().numbers({64, 1, 1}).bytes},
+                 {".uniform_work_group_size", Pack().number(1).bytes},
+                 {".uses_dynamic_stack", Pack().boolean(false).bytes},
+                 {".kind", Pack().str("init").bytes}};
+  return kernel;
+}
+
+int main(int count, char **words)
+{
+  if (count != 2)
+    return 1;
+  std::string root = words[1];
+  mkdir(root.c_str(), 0777);
+  Object plain = plain_object(), full, relocated, bare;
+  full.abi = 4;
+  full.flags = 0x0100055f;
+  full.kernels = {full_kernel(), plain_kernel("other")};
+  full.notes = {pack_metadata({full.kernels[0]}), pack_metadata({full.kernels[1]})};
+  relocated.kernels = {plain_kernel("k")};
+  relocated.relocations = {{plain.text, ELF64_R_INFO(uint64_t{1}, 3), 0}};
+  bare.kernels = {plain_kernel("k")};
+  bare.sections = false;
+  const std::string objects[] = {plain.bytes, full.build(), relocated.build(), bare.build()};
+  for (size_t i = 0; i < 4; ++i)
+    save(root + "/hsaco", "object" + std::to_string(i), objects[i]);
+  save(root + "/metadata", "plain", pack_metadata({plain_kernel("a"), plain_kernel("b")}));
+  save(root + "/metadata", "full", pack_metadata({full_kernel()}));
+  Pack odd;
+  odd.map(3).str("amdhsa.kernels").array(0).str("amdhsa.printf").array(1).str("1:0:x");
+  odd.str("custom.config").map(1).numbers({1}).real(0.5);
+  save(root + "/metadata", "odd", odd.bytes);
+  save(root + "/container", "two", objects[0] + objects[1]);
+  save(root + "/container", "bundle",
+       bundle({{"host-x86_64-unknown-linux", ""},
+               {"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", objects[0]}},
+              8));
+  save(root + "/container", "compressed", std::string("CCOB\2\0\1\0\x18\0\0\0", 12) + objects[0]);
+  save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
+  save(root + "/target", "generic", "gfx9-4-generic:xnack+");
+  return 0;
+}
