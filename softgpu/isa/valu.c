@@ -2,7 +2,7 @@
 #include "softgpu/isa/valu.h"
 #include "softgpu/isa/scalar.h"
 
-static const valu_build_t *best_build(void)
+const valu_build_t *isa_valu_build(void)
 {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -115,7 +115,7 @@ static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
 
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  const valu_build_t *build = best_build();
+  const valu_build_t *build = isa_valu_build();
   if (inst->op >= ISA_OP_COUNT || inst->encoding < ISA_VOP1 || inst->encoding > ISA_VOP3P)
     return false;
   const valu_op_t *op = &build->ops[inst->op];

@@ -104,7 +104,10 @@ typedef struct valu_build {
   valu_run_t *mfma;
 } valu_build_t;
 
-extern const valu_build_t isa_valu_portable, isa_valu_avx2;
+extern const valu_build_t isa_valu_portable, isa_valu_avx2; /* the latter on x86-64 only */
+
+/* The fastest one that this processor runs. */
+const valu_build_t *isa_valu_build(void);
 
 /* Prepares an operand for reading (scalar.h). True when its `dwords` registers exist in every
  * wave. */

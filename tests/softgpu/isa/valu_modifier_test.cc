@@ -472,6 +472,14 @@ TEST_F(ValuModifier, GprIndexingOffsetsVectorOperands)
   machine.wave.gpr_index_mode = 1;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(d()[8], machine.v[0][8]);
+  machine.wave.s[ISA_M0] = 63 - SRC; /* the last register, and none after it for a pair */
+  isa_inst_t pair = instruction(ISA_v_pk_add_f32, "q:qq");
+  pair.encoding = ISA_VOP3P;
+  pair.op_sel_hi = 3;
+  ASSERT_TRUE(machine.run(pair));
+  EXPECT_EQ(f32(machine.v[DST + 1][8]),
+            f32(machine.v[1][8]) + f32(machine.v[SRC + SRC_STEP + 1][8]));
+  machine.wave.s[ISA_M0] = 60;
   Machine before = machine;
   machine.wave.gpr_index_mode = 8;
   ASSERT_TRUE(machine.run(inst));

@@ -149,9 +149,9 @@ isa_inst_t build(const Row &row)
   }
   // The other build gives the same bits, and so does the general path.
   for (auto *run : {isa_valu_portable.plain, isa_valu_portable.general}) {
-    if (inst.run == isa_valu_avx2.pair_move || isa_valu_portable.ops[row.op].lanes == nullptr)
+    if (inst.run == isa_valu_build()->pair_move || isa_valu_portable.ops[row.op].lanes == nullptr)
       break;
-    if (run == isa_valu_portable.plain && inst.run != isa_valu_avx2.plain)
+    if (run == isa_valu_portable.plain && inst.run != isa_valu_build()->plain)
       continue;
     Machine copy = other;
     copy.wave.v = copy.v, copy.wave.a = copy.a;
