@@ -151,6 +151,12 @@ static void explain_hidden(const explainer_t *e, size_t index,
   end_row(e, from, to);
 }
 
+/* The sizes that rawhal_kernarg_format() shows as numbers. */
+static bool is_number(uint32_t size)
+{
+  return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
 static void explain_visible(const explainer_t *e, size_t index,
                             const rawhal_kernarg_argument_t *argument)
 {
@@ -160,6 +166,9 @@ static void explain_visible(const explainer_t *e, size_t index,
   bool whole = !rawhal_kernarg_get(blob->layout, index, blob->bytes, blob->length, &value, NULL);
   char text[1024];
   rawhal_kernarg_format(blob->layout, index, blob->bytes, blob->length, text, sizeof(text));
+  char *bytes = whole && !is_number(argument->size) ? strstr(text, ") ") : NULL;
+  if (bytes && (bytes = strstr(bytes, " = ")))
+    *bytes = '\0'; /* the rows show them */
   begin_row(e, !whole && !argument->optional, from, to);
   fputs(text, stdout);
   if (whole)
@@ -168,7 +177,7 @@ static void explain_visible(const explainer_t *e, size_t index,
     printf(": the blob ends after %" PRIu64 " of %" PRIu32 " bytes", blob->length - from,
            argument->size);
   if (!whole && argument->optional)
-    fputs(", may be: it lies past the declared segment; zeros instead", stdout);
+    fputs(", zeros instead: it is optional, past the declared segment", stdout);
   end_row(e, from, to);
 }
 

@@ -29,23 +29,17 @@ typedef struct kernel_entry {
 
 typedef struct header {
   kernel_entry_t **entries; /* in order of appearance */
-  size_t count, room;
+  size_t count;
   void *by_name;       /* tsearch() trees: a hostile file has no bad case for them */
   void *by_identifier; /* to tell identifiers apart */
   void *by_text;       /* the first entry with each struct */
 } header_t;
 
-static int compare_bytes(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-  if (a_size != b_size)
-    return a_size < b_size ? -1 : 1;
-  return a_size ? memcmp(a, b, a_size) : 0;
-}
-
 static int compare_names(const void *a, const void *b)
 {
   const kernel_entry_t *first = a, *second = b;
-  return compare_bytes(first->name, first->name_size, second->name, second->name_size);
+  return tool_compare_text((rawhal_string_t){first->name, first->name_size},
+                           (rawhal_string_t){second->name, second->name_size});
 }
 
 static int compare_identifiers(const void *a, const void *b)
@@ -119,20 +113,6 @@ static kernel_entry_t *entry_make(const select_t *select, const rawhal_kernel_t 
   return NULL;
 }
 
-static bool append(header_t *header, kernel_entry_t *entry)
-{
-  if (header->count == header->room) {
-    size_t room = header->room ? 2 * header->room : 64;
-    kernel_entry_t **grown = realloc(header->entries, room * sizeof(*grown));
-    if (!grown)
-      return false;
-    header->entries = grown;
-    header->room = room;
-  }
-  header->entries[header->count++] = entry;
-  return true;
-}
-
 /* The same kernel in another object: a caller's blob must fit both. */
 static bool agree(kernel_entry_t *known, const kernel_entry_t *other, rawhal_error_t *error)
 {
@@ -160,8 +140,10 @@ static bool add_kernel(header_t *header, const select_t *select, const rawhal_ke
     entry_free(entry);
     return agreed;
   }
-  if (append(header, entry))
+  if (tool_grow((void **)&header->entries, header->count, sizeof(*header->entries))) {
+    header->entries[header->count++] = entry;
     return true;
+  }
   tdelete(entry, &header->by_name, compare_names);
   entry_free(entry);
   return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");

@@ -13,36 +13,16 @@ bool inspect_wants(const inspect_options_t *options, const rawhal_kernel_t *kern
          memmem(kernel->name.data, kernel->name.size, options->kernel, strlen(options->kernel));
 }
 
-static bool inspect_one(const inspect_options_t *options, const inspect_form_t *form, size_t index,
-                        const rawhal_container_object_t *entry, rawhal_error_t *error)
-{
-  if (!entry->readable) {
-    *error = (rawhal_error_t){.status = RAWHAL_UNSUPPORTED, .offset = entry->offset};
-    snprintf(error->message, sizeof(error->message), "object %zu: %.*s", index,
-             (int)entry->why_not.size, entry->why_not.data);
-    return false;
-  }
-  if (options->target && rawhal_target_match(&entry->target, options->target))
-    return true;
-  rawhal_hsaco_t *hsaco = NULL;
-  if (rawhal_hsaco_open(entry->bytes.data, entry->bytes.size, NULL, &hsaco, error))
-    return false;
-  inspect_object_t object = {index, entry, hsaco};
-  bool done = form->object(options, &object, error);
-  rawhal_hsaco_close(hsaco);
-  return done;
-}
-
 static int inspect_file(const inspect_options_t *options, const inspect_form_t *form)
 {
+  const select_options_t wanted = {.path = options->path, .target = options->target};
   rawhal_error_t error = {.status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET};
-  rawhal_container_t *container = NULL;
-  bool done = form->begin(options) &&
-              rawhal_container_open_file(options->path, NULL, &container, &error) == RAWHAL_OK;
-  for (size_t i = 0; done && i < rawhal_container_count(container); ++i)
-    done = inspect_one(options, form, i, rawhal_container_object(container, i), &error);
+  select_t select = {0};
+  bool done = form->begin(options) && select_open(&select, &wanted, &error);
+  while (done && (done = select_next(&select, &error)) && select.hsaco)
+    done = form->object(options, &select, &error);
   form->end(done ? NULL : &error);
-  rawhal_container_close(container);
+  select_close(&select);
   return done ? TOOL_OK : tool_fail("inspect", &error);
 }
 

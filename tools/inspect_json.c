@@ -1,40 +1,14 @@
 /* rawhal inspect --json: schema "rawhal-inspect-1", described in docs/inspect.schema.json. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/inspect.h"
+#include "tools/json.h"
 #include "tools/tool.h"
 
 static struct {
   json_t *document, *objects;
 } state;
-
-/* Names are bytes. What is not UTF-8 is shown as if it were Latin-1, so that no name gets lost. */
-static json_t *text_json(rawhal_string_t text)
-{
-  json_t *value = json_stringn(text.size ? text.data : "", text.size);
-  if (value)
-    return value;
-  char *latin = malloc(2 * text.size + 1);
-  if (!latin)
-    return NULL;
-  size_t used = 0;
-  for (size_t i = 0; i < text.size; ++i) {
-    unsigned char c = (unsigned char)text.data[i];
-    if (c >= 0x80)
-      latin[used++] = (char)(0xc0 | c >> 6);
-    latin[used++] = (char)(c < 0x80 ? c : 0x80 | (c & 0x3f));
-  }
-  value = json_stringn(latin, used);
-  free(latin);
-  return value;
-}
-
-static json_t *text_or_null(rawhal_string_t text)
-{
-  return text.size ? text_json(text) : json_null();
-}
 
 static json_t *u32x3(const uint32_t v[3])
 {
@@ -61,10 +35,10 @@ static json_t *descriptor_json(const rawhal_descriptor_t *d)
 static json_t *layout_argument_json(const rawhal_kernarg_argument_t *argument, const char *kind,
                                     size_t kind_size)
 {
-  return json_pack("{s:o s:I s:I s:s% s:b s:b}", "name", text_or_null(argument->name), "offset",
-                   (json_int_t)argument->offset, "size", (json_int_t)argument->size, "value_kind",
-                   kind ? kind : "", kind_size, "hidden", argument->hidden, "optional",
-                   argument->optional);
+  return json_pack("{s:o s:I s:I s:s% s:b s:b}", "name", json_text_or_null(argument->name),
+                   "offset", (json_int_t)argument->offset, "size", (json_int_t)argument->size,
+                   "value_kind", kind ? kind : "", kind_size, "hidden", argument->hidden,
+                   "optional", argument->optional);
 }
 
 static json_t *layout_json(const rawhal_kernel_t *kernel)
@@ -73,7 +47,7 @@ static json_t *layout_json(const rawhal_kernel_t *kernel)
   rawhal_error_t error;
   if (rawhal_kernarg_layout_create(kernel, 0, &layout, &error))
     return json_pack("{s:s s:o}", "status", rawhal_status_name(error.status), "message",
-                     text_json((rawhal_string_t){error.message, strlen(error.message)}));
+                     json_text((rawhal_string_t){error.message, strlen(error.message)}));
   const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
   char signature[17];
   snprintf(signature, sizeof(signature), "%016llx", (unsigned long long)info->signature);
@@ -98,9 +72,9 @@ static json_t *layout_json(const rawhal_kernel_t *kernel)
 
 static json_t *kernel_json(const rawhal_kernel_t *kernel)
 {
-  return json_pack("{s:o s:o s:b s:b s:o s:o s:o s:o}", "name", text_json(kernel->name), "symbol",
-                   text_json(kernel->symbol), "has_metadata", kernel->has_metadata, "usable",
-                   kernel->usable, "unusable_reason", text_or_null(kernel->unusable_reason),
+  return json_pack("{s:o s:o s:b s:b s:o s:o s:o s:o}", "name", json_text(kernel->name), "symbol",
+                   json_text(kernel->symbol), "has_metadata", kernel->has_metadata, "usable",
+                   kernel->usable, "unusable_reason", json_text_or_null(kernel->unusable_reason),
                    "reqd_workgroup_size", u32x3(kernel->reqd_workgroup_size), "descriptor",
                    descriptor_json(kernel->descriptor), "kernarg", layout_json(kernel));
 }
@@ -127,7 +101,7 @@ static json_t *symbols_json(const rawhal_hsaco_t *hsaco, size_t count)
   for (size_t i = 0; i < count; ++i) {
     const rawhal_symbol_t *s = rawhal_hsaco_symbol(hsaco, i);
     json_array_append_new(list,
-                          json_pack("{s:o s:I s:I s:s s:b}", "name", text_json(s->name), "address",
+                          json_pack("{s:o s:I s:I s:s s:b}", "name", json_text(s->name), "address",
                                     (json_int_t)s->address, "size", (json_int_t)s->size, "kind",
                                     kinds[s->kind], "defined", s->defined));
   }
@@ -145,9 +119,9 @@ static json_t *diagnostics_json(const rawhal_hsaco_t *hsaco, size_t count)
     json_array_append_new(
         list,
         json_pack("{s:s s:o s:o s:o}", "severity", names[d->severity], "kernel",
-                  text_or_null(d->kernel), "offset",
+                  json_text_or_null(d->kernel), "offset",
                   d->offset == RAWHAL_NO_OFFSET ? json_null() : json_integer((json_int_t)d->offset),
-                  "message", text_json(d->message)));
+                  "message", json_text(d->message)));
   }
   return list;
 }
@@ -197,7 +171,7 @@ static json_t *elf_json(const rawhal_hsaco_info_t *info)
                    (json_int_t)info->elf_flags, "type", info->elf_type);
 }
 
-static json_t *object_json(const inspect_options_t *options, const inspect_object_t *object,
+static json_t *object_json(const inspect_options_t *options, const select_t *object,
                            json_t *metadata)
 {
   const rawhal_hsaco_info_t *info = rawhal_hsaco_info(object->hsaco);
@@ -210,11 +184,11 @@ static json_t *object_json(const inspect_options_t *options, const inspect_objec
       json_array_append_new(kernels, kernel_json(kernel));
   }
   return json_pack("{s:I s:I s:I s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o}", "index",
-                   (json_int_t)object->index, "offset", (json_int_t)object->entry->offset, "size",
-                   (json_int_t)info->bytes.size, "bundle_id", text_or_null(object->entry->id),
+                   (json_int_t)object->index, "offset", (json_int_t)object->object->offset, "size",
+                   (json_int_t)info->bytes.size, "bundle_id", json_text_or_null(object->object->id),
                    "target", target, "code_object_version", (json_int_t)info->code_object_version,
                    "loadable", info->loadable, "not_loadable_reason",
-                   text_or_null(info->not_loadable_reason), "elf", elf_json(info), "notes",
+                   json_text_or_null(info->not_loadable_reason), "elf", elf_json(info), "notes",
                    (json_int_t)info->note_count, "metadata", metadata, "kernels", kernels,
                    "segments", segments_json(object->hsaco, info->segment_count), "symbols",
                    symbols_json(object->hsaco, info->symbol_count), "diagnostics",
@@ -225,12 +199,11 @@ static bool begin(const inspect_options_t *options)
 {
   state.objects = json_array();
   state.document = json_pack("{s:s s:o}", "schema", "rawhal-inspect-1", "file",
-                             text_json((rawhal_string_t){options->path, strlen(options->path)}));
+                             json_text((rawhal_string_t){options->path, strlen(options->path)}));
   return state.document && state.objects;
 }
 
-static bool object(const inspect_options_t *options, const inspect_object_t *object,
-                   rawhal_error_t *error)
+static bool object(const inspect_options_t *options, const select_t *object, rawhal_error_t *error)
 {
   json_t *metadata = metadata_json(object->hsaco, error);
   if (!metadata)
@@ -243,7 +216,7 @@ static void end(const rawhal_error_t *error)
   if (error) {
     json_object_set_new(state.document, "status", json_string(rawhal_status_name(error->status)));
     json_object_set_new(state.document, "message",
-                        text_json((rawhal_string_t){error->message, strlen(error->message)}));
+                        json_text((rawhal_string_t){error->message, strlen(error->message)}));
     json_object_set_new(
         state.document, "offset",
         error->offset == RAWHAL_NO_OFFSET ? json_null() : json_integer((json_int_t)error->offset));

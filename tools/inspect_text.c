@@ -110,8 +110,7 @@ static void print_diagnostics(const rawhal_hsaco_t *hsaco, size_t count)
   }
 }
 
-static bool object(const inspect_options_t *options, const inspect_object_t *object,
-                   rawhal_error_t *error)
+static bool object(const inspect_options_t *options, const select_t *object, rawhal_error_t *error)
 {
   (void)error;
   const rawhal_hsaco_info_t *info = rawhal_hsaco_info(object->hsaco);
@@ -120,9 +119,9 @@ static bool object(const inspect_options_t *options, const inspect_object_t *obj
   printf(
       "%sobject %zu: %s, code object V%" PRIu32 ", %zu bytes at offset %" PRIu64 ", %zu kernel%s",
       object->index ? "\n" : "", object->index, target, info->code_object_version, info->bytes.size,
-      object->entry->offset, info->kernel_count, info->kernel_count == 1 ? "" : "s");
-  if (object->entry->id.size)
-    print_name("\n  bundle entry ", object->entry->id);
+      object->object->offset, info->kernel_count, info->kernel_count == 1 ? "" : "s");
+  if (object->object->id.size)
+    print_name("\n  bundle entry ", object->object->id);
   if (!info->loadable)
     print_name("\n  not loadable: ", info->not_loadable_reason);
   putchar('\n');

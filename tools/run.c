@@ -30,14 +30,6 @@ static bool parse_dimensions(const char *text, uint64_t value[3])
   return false;
 }
 
-static bool parse_number(const char *text, uint64_t top, uint64_t *value)
-{
-  char *end;
-  errno = 0;
-  *value = strtoull(text, &end, 0);
-  return !errno && end != text && !*end && *text != '-' && *value <= top;
-}
-
 enum { OPTION_ITEMS = 1, OPTION_KERNARG_SIZE, OPTION_DYNAMIC_LDS };
 
 static const struct option long_options[] = {
@@ -72,15 +64,15 @@ static bool take_option(int option, run_request_t *request)
     request->has_block = true;
     break;
   case OPTION_DYNAMIC_LDS:
-    fits = parse_number(optarg, UINT32_MAX, &value);
+    fits = tool_parse_number(optarg, UINT32_MAX, &value);
     request->dynamic_lds = (uint32_t)value;
     break;
   case OPTION_KERNARG_SIZE:
-    fits = parse_number(optarg, UINT32_MAX, &value);
+    fits = tool_parse_number(optarg, UINT32_MAX, &value);
     request->kernarg_size = (uint32_t)value;
     break;
   case 't':
-    fits = parse_number(optarg, 1000000, &value);
+    fits = tool_parse_number(optarg, 1000000, &value);
     request->timeout_seconds = (uint32_t)value;
     break;
   default: /* 'd' */

@@ -7,18 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FILE_BYTES = 1 << 30 };
+#include "tools/file.h"
+#include "tools/tool.h"
 
-__attribute__((format(printf, 2, 3))) static bool refuse(rawhal_error_t *error, const char *format,
-                                                         ...)
-{
-  __builtin_va_list args;
-  __builtin_va_start(args, format);
-  *error = (rawhal_error_t){.status = RAWHAL_INVALID_ARGUMENT, .offset = RAWHAL_NO_OFFSET};
-  vsnprintf(error->message, sizeof(error->message), format, args);
-  __builtin_va_end(args);
-  return false;
-}
+#define refuse(error, ...) tool_refuse(error, RAWHAL_INVALID_ARGUMENT, __VA_ARGS__)
 
 /* A byte count: decimal or 0x..., with an optional K, M or G. */
 static bool parse_size(const char *text, size_t *size)
@@ -39,29 +31,7 @@ static bool parse_size(const char *text, size_t *size)
 
 static bool read_file(const char *path, run_argument_t *argument, rawhal_error_t *error)
 {
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    return refuse(error, "cannot open '%s': %s", path, strerror(errno));
-  size_t room = 0;
-  bool done = false;
-  while (!done) {
-    if (argument->size == room) {
-      room = room ? 2 * room : 64 * 1024;
-      unsigned char *grown = room <= MAX_FILE_BYTES ? realloc(argument->data, room) : NULL;
-      if (!grown)
-        break;
-      argument->data = grown;
-    }
-    size_t got = fread(argument->data + argument->size, 1, room - argument->size, file);
-    argument->size += got;
-    done = got == 0;
-  }
-  bool failed = ferror(file) != 0;
-  fclose(file);
-  if (failed)
-    return refuse(error, "cannot read '%s'", path);
-  return done ||
-         refuse(error, "'%s' is larger than %d bytes, or memory ran out", path, MAX_FILE_BYTES);
+  return tool_read_file(path, &argument->data, &argument->size, error);
 }
 
 /* ---- One function for each form. `text` is what follows the first colon. ---- */

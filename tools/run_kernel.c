@@ -5,18 +5,19 @@
 #include <string.h>
 #include <time.h>
 
-#include <rawhal/container.h>
-
 #include "tools/run.h"
+#include "tools/select.h"
 #include "tools/tool.h"
+
+#define refuse(session, ...) tool_refuse(&(session)->error, __VA_ARGS__)
 
 /* Everything a run holds; zero-initialised, released in one place. */
 typedef struct session {
   const run_request_t *request;
   rawhal_instance_t *instance;
   rawhal_device_t *device;
-  rawhal_container_t *container;
-  rawhal_hsaco_t *hsaco;
+  select_options_t options;
+  select_t select;
   rawhal_executable_t *executable;
   const rawhal_device_kernel_t *kernel;
   rawhal_queue_t *queue;
@@ -26,17 +27,6 @@ typedef struct session {
   rawhal_dispatch_t dispatch;
   rawhal_error_t error;
 } session_t;
-
-__attribute__((format(printf, 3, 4))) static bool refuse(session_t *s, rawhal_status_t status,
-                                                         const char *format, ...)
-{
-  __builtin_va_list args;
-  __builtin_va_start(args, format);
-  s->error = (rawhal_error_t){.status = status, .offset = RAWHAL_NO_OFFSET};
-  vsnprintf(s->error.message, sizeof(s->error.message), format, args);
-  __builtin_va_end(args);
-  return false;
-}
 
 static bool open_device(session_t *s)
 {
@@ -57,33 +47,31 @@ static bool find_kernel(session_t *s)
 {
   const rawhal_target_t *target = &rawhal_device_info(s->device)->target;
   const rawhal_string_t name = {s->request->kernel, strlen(s->request->kernel)};
-  const rawhal_hsaco_options_t options = {.flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
   size_t best, fitting = 0;
-  if (rawhal_container_open_file(s->request->path, NULL, &s->container, &s->error) ||
-      rawhal_container_select(s->container, target, &best, &s->error))
+  s->options = (select_options_t){.path = s->request->path,
+                                  .target = target,
+                                  .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS,
+                                  .skip_unreadable = true};
+  if (!select_open(&s->select, &s->options, &s->error) ||
+      rawhal_container_select(s->select.container, target, &best, &s->error))
     return false;
-  for (size_t i = 0; i < rawhal_container_count(s->container); ++i) {
-    const rawhal_container_object_t *object = rawhal_container_object(s->container, i);
-    if (!object->readable || rawhal_target_match(&object->target, target))
-      continue;
-    ++fitting;
-    if (rawhal_hsaco_open(object->bytes.data, object->bytes.size, &options, &s->hsaco, &s->error))
-      return false;
-    if (rawhal_hsaco_find_kernel(s->hsaco, name))
+  for (; select_next(&s->select, &s->error); ++fitting) {
+    if (!s->select.hsaco)
+      return refuse(
+          s, RAWHAL_NOT_FOUND,
+          "no kernel '%s' in the %zu object%s that fit%s the device (rawhal inspect --brief "
+          "lists the names)",
+          s->request->kernel, fitting, fitting == 1 ? "" : "s", fitting == 1 ? "s" : "");
+    if (rawhal_hsaco_find_kernel(s->select.hsaco, name))
       return true;
-    rawhal_hsaco_close(s->hsaco);
-    s->hsaco = NULL;
   }
-  return refuse(s, RAWHAL_NOT_FOUND,
-                "no kernel '%s' in the %zu object%s that fit%s the device (rawhal inspect --brief "
-                "lists the names)",
-                s->request->kernel, fitting, fitting == 1 ? "" : "s", fitting == 1 ? "s" : "");
+  return false;
 }
 
 static bool load_kernel(session_t *s)
 {
   const rawhal_string_t name = {s->request->kernel, strlen(s->request->kernel)};
-  return !rawhal_executable_load(s->device, s->hsaco, &s->executable, &s->error) &&
+  return !rawhal_executable_load(s->device, s->select.hsaco, &s->executable, &s->error) &&
          !rawhal_executable_kernel(s->executable, name, s->request->kernarg_size, &s->kernel,
                                    &s->error);
 }
@@ -309,8 +297,7 @@ static void release(session_t *s)
   free(s->buffers);
   free(s->blob);
   rawhal_executable_destroy(s->executable);
-  rawhal_hsaco_close(s->hsaco);
-  rawhal_container_close(s->container);
+  select_close(&s->select);
   rawhal_instance_destroy(s->instance);
 }
 

@@ -1,4 +1,4 @@
-/* Messages and text output. */
+/* What the subcommands share: messages, text, arrays. */
 #include "tools/tool.h"
 
 #include <errno.h>
@@ -54,4 +54,24 @@ int tool_print_text(rawhal_string_t text)
     putchar(c < 0x20 || c == 0x7f ? '?' : c);
   }
   return (int)text.size;
+}
+
+int tool_compare_text(rawhal_string_t a, rawhal_string_t b)
+{
+  size_t both = a.size < b.size ? a.size : b.size;
+  int order = both ? memcmp(a.data, b.data, both) : 0;
+  return order ? order : a.size < b.size ? -1 : a.size > b.size;
+}
+
+bool tool_grow(void **array, size_t count, size_t element_size)
+{
+  size_t room;
+  if (count & (count - 1))
+    return true;
+  if (__builtin_mul_overflow(count ? 2 * count : 1, element_size, &room))
+    return false;
+  void *grown = realloc(*array, room);
+  if (grown)
+    *array = grown;
+  return grown != NULL;
 }

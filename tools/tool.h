@@ -7,8 +7,10 @@
 /* Exit codes, as `rawhal --help` documents them. */
 enum {
   TOOL_OK = 0,
-  TOOL_FAILED = 1, /* the input or the device refused; one line on standard error says why */
-  TOOL_USAGE = 2,  /* the command line is wrong */
+  TOOL_FAILED = 1,    /* the input or the device refused; one line on standard error says why */
+  TOOL_USAGE = 2,     /* the command line is wrong */
+  TOOL_DIFFERENT = 1, /* of diff: both files were read, and their ABI differs */
+  TOOL_REFUSED = 3,   /* of diff: a file was refused */
 };
 
 typedef struct tool_command {
@@ -22,6 +24,7 @@ extern const tool_command_t inspect_command;
 extern const tool_command_t run_command;
 extern const tool_command_t check_command;
 extern const tool_command_t header_command;
+extern const tool_command_t diff_command;
 
 /* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
 int tool_fail(const char *command, const rawhal_error_t *error);
@@ -39,6 +42,13 @@ bool tool_parse_number(const char *text, uint64_t top, uint64_t *value);
 /* Prints bytes from a file as one line of text: control bytes become '?'. Returns the columns used.
  */
 int tool_print_text(rawhal_string_t text);
+
+/* Orders texts by their bytes. */
+int tool_compare_text(rawhal_string_t a, rawhal_string_t b);
+
+/* Makes room for one more element behind the `count` that an array has; it doubles at every power
+ * of two, so `count` is all there is to remember. False: out of memory; `*array` stays. */
+bool tool_grow(void **array, size_t count, size_t element_size);
 
 static inline bool tool_text_is(rawhal_string_t text, const char *word)
 {

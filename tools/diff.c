@@ -1,0 +1,182 @@
+/* rawhal diff: the ABI of two files. */
+#include "tools/diff.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/tool.h"
+
+const char *diff_category_name(diff_category_t category)
+{
+  static const char *const names[] = {"abi", "resource", "note"};
+  return names[category];
+}
+
+/* ---- Comparing ---- */
+
+/* Kernels meet by target and name. Two files for one target each, whatever it is, meet by name. */
+static int compare_kernels(const diff_result_t *result, const diff_kernel_t *a,
+                           const diff_kernel_t *b)
+{
+  bool one_each = result->files[0].only_target && result->files[1].only_target;
+  int order = one_each ? 0 : strcmp(a->target, b->target);
+  return order ? order : tool_compare_text(a->facts->name, b->facts->name);
+}
+
+static bool add_entry(diff_result_t *result, const diff_kernel_t *a, const diff_kernel_t *b)
+{
+  diff_entry_t entry = {.kernels = {a, b}};
+  if (a && b && !diff_compare(&entry)) {
+    free(entry.changes);
+    return false;
+  }
+  result->removed += !b;
+  result->added += !a;
+  result->changed += a && b && !entry.same_abi;
+  result->same += a && b && entry.same_abi;
+  result->same_abi &= entry.same_abi;
+  result->same_resources &= !a || !b || entry.same_resources;
+  if (a && b && !entry.change_count)
+    return true;
+  if (!tool_grow((void **)&result->entries, result->entry_count, sizeof(*result->entries))) {
+    free(entry.changes);
+    return false;
+  }
+  result->entries[result->entry_count++] = entry;
+  return true;
+}
+
+static bool compare_files(diff_result_t *result)
+{
+  const diff_file_t *a = &result->files[0], *b = &result->files[1];
+  bool done = true;
+  result->same_abi = result->same_resources = true;
+  for (size_t i = 0, k = 0; done && (i < a->kernel_count || k < b->kernel_count);) {
+    const diff_kernel_t *first = i < a->kernel_count ? &a->kernels[i] : NULL;
+    const diff_kernel_t *second = k < b->kernel_count ? &b->kernels[k] : NULL;
+    int order = !first ? 1 : !second ? -1 : compare_kernels(result, first, second);
+    done = add_entry(result, order <= 0 ? first : NULL, order >= 0 ? second : NULL);
+    i += order <= 0;
+    k += order >= 0;
+  }
+  return done || tool_refuse(&result->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+}
+
+static bool make_result(diff_result_t *result, const select_options_t *options)
+{
+  for (int side = 0; side < 2; ++side) {
+    select_options_t of_side = *options;
+    of_side.path = result->paths[side];
+    if (!diff_file_open(&result->files[side], &of_side, &result->error)) {
+      result->refused = side + 1;
+      return false;
+    }
+  }
+  if (options->kernel && !result->files[0].kernel_count && !result->files[1].kernel_count)
+    return tool_refuse(&result->error, RAWHAL_NOT_FOUND, "neither file has a kernel '%s'",
+                       options->kernel);
+  return compare_files(result);
+}
+
+static void release_result(diff_result_t *result)
+{
+  for (size_t i = 0; i < result->entry_count; ++i)
+    free(result->entries[i].changes);
+  free(result->entries);
+  diff_file_close(&result->files[0]);
+  diff_file_close(&result->files[1]);
+}
+
+static int fail(const diff_result_t *result)
+{
+  rawhal_error_t error = result->error;
+  if (result->refused)
+    snprintf(error.message, sizeof(error.message), "%s: %.900s", result->paths[result->refused - 1],
+             result->error.message);
+  tool_fail("diff", &error);
+  return TOOL_REFUSED;
+}
+
+/* ---- The command ---- */
+
+enum { OPTION_RESOURCES = 1 };
+
+static int run(int argc, char **argv)
+{
+  static const struct option long_options[] = {
+      {"json", no_argument, NULL, 'j'},
+      {"kernel", required_argument, NULL, 'k'},
+      {"target", required_argument, NULL, 't'},
+      {"resources", no_argument, NULL, OPTION_RESOURCES},
+      {NULL, 0, NULL, 0},
+  };
+  select_options_t options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
+  rawhal_target_t target;
+  rawhal_error_t error;
+  bool json = false, resources = false;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      json = true;
+      break;
+    case 'k':
+      options.kernel = optarg;
+      break;
+    case 't':
+      if (rawhal_target_parse((rawhal_string_t){optarg, strlen(optarg)}, &target, &error))
+        return tool_usage("diff", "--target: %s", error.message);
+      options.target = &target;
+      break;
+    case OPTION_RESOURCES:
+      resources = true;
+      break;
+    default:
+      return tool_usage("diff", "unknown or incomplete option '%s'", argv[optind - 1]);
+    }
+  if (argc - optind != 2)
+    return tool_usage("diff", "expected two files, A and B, got %d", argc - optind);
+
+  diff_result_t result = {.paths = {argv[optind], argv[optind + 1]}};
+  bool done = make_result(&result, &options);
+  if (json && !diff_print_json(&result))
+    done = tool_refuse(&result.error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  else if (done && !json)
+    diff_print_text(&result);
+  bool same = result.same_abi && (result.same_resources || !resources);
+  int status = done ? (same ? TOOL_OK : TOOL_DIFFERENT) : fail(&result);
+  release_result(&result);
+  return status;
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal diff A B [OPTIONS]\n\n"
+         "Compares the ABI of the kernels in two files, as callers and launches depend on it:\n"
+         "kernels removed and added, each argument's offset, size, kind and type, the segment,\n"
+         "hidden arguments, required and largest work-group, wavefront size. Changes of resources\n"
+         "(registers, LDS, scratch) and notes (names, hints) are listed, but change no ABI.\n"
+         "A and B may be anything 'rawhal inspect' reads. Kernels are compared target by target;\n"
+         "two files for one target each are compared whatever those targets are.\n\n"
+         "options:\n"
+         "  --json         one JSON document (schema \"rawhal-diff-1\") instead of text\n"
+         "  --kernel NAME  only this kernel (its name or symbol, exactly)\n"
+         "  --target ID    only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+         "  --resources    changes of resources count: with them alone the exit status is 1, too\n"
+         "  --help         this text\n\n"
+         "exit status:\n"
+         "  0   the same ABI\n"
+         "  1   it differs\n"
+         "  2   the command line is wrong\n"
+         "  3   a file was refused, or neither has the kernel; one line on standard error says\n"
+         "      why; with --json the document then has \"status\", \"message\" and \"offset\"\n";
+}
+
+const tool_command_t diff_command = {
+    .name = "diff",
+    .summary = "compare the ABI of two files",
+    .help = help,
+    .run = run,
+};
