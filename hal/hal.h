@@ -1,15 +1,17 @@
 /* rawhal/hal.h: devices, memory, executables and queues on the real HSA runtime.
  *
- * The runtime is opened with dlopen(); nothing links to it. Where there is no GPU, softgpu, a GPU in
- * software below the same runtime, takes its place: no environment variable is needed.
+ * The runtime is opened with dlopen(); nothing links to it. Where there is no GPU, softgpu, a GPU
+ * in software below the same runtime, takes its place: no environment variable is needed.
  *
  *     rawhal_instance_create -> rawhal_instance_device -> rawhal_executable_load -> _kernel
  *                                                      -> rawhal_buffer_allocate, _write
  *                                                      -> rawhal_queue_create -> submit -> wait
  *
- * Ownership: release everything made from an object before the object itself; the destroy functions
- * refuse nothing and take NULL. Thread-safety: all functions are thread-safe unless they say otherwise;
- * destroying an object while another thread uses it is an error of the caller. */
+ * Ownership: buffers, executables and queues keep the runtime open. They may be destroyed in any
+ * order, after their instance too; an executable and a buffer after the dispatches that use them.
+ * Destroy functions refuse nothing and take NULL. Thread-safety: all functions are thread-safe
+ * unless they say otherwise; destroying an object while another thread uses it is an error of the
+ * caller. */
 #ifndef RAWHAL_HAL_H
 #define RAWHAL_HAL_H
 
@@ -28,7 +30,8 @@ typedef struct rawhal_executable rawhal_executable_t;
 /* ---- Instance ---- */
 
 typedef enum rawhal_backend {
-  RAWHAL_BACKEND_DEFAULT, /* RAWHAL_DEVICE=softgpu|hsa when set; else hsa with /dev/kfd, else softgpu */
+  RAWHAL_BACKEND_DEFAULT, /* RAWHAL_DEVICE=softgpu|hsa when set; else hsa with /dev/kfd, else
+                             softgpu */
   RAWHAL_BACKEND_SOFTGPU, /* the software GPU */
   RAWHAL_BACKEND_HSA,     /* hardware; NOT_FOUND when there is none */
 } rawhal_backend_t;
@@ -37,18 +40,25 @@ typedef enum rawhal_backend {
 typedef struct rawhal_instance_options {
   rawhal_backend_t backend;
   const char *runtime_library; /* default "libhsa-runtime64.so.1" */
-  const char *
-      softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY, else where rawhal was installed or built */
-  const char *
-      softgpu_options; /* "gpus=2,vram_mib=512,timeout_ms=1000"; names in softgpu's documentation */
+  const char *softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY in the environment, else beside
+                                  librawhal, else where rawhal was built or installed */
+  const char *softgpu_options; /* "gpus=2,vram_mib=512,timeout_ms=1000"; names in softgpu's
+                                  documentation */
 } rawhal_instance_options_t;
 
 /* Opens the runtime. The runtime is one a process: instances share it, and all must agree on the
- * backend. `options` may be NULL. NOT_FOUND: no runtime library, no software GPU library, no hardware;
- * INVALID_ARGUMENT: contradictory or misspelt options or RAWHAL_DEVICE; RUNTIME. */
+ * backend. `options` may be NULL. NOT_FOUND: no runtime library, no software GPU library, no
+ * hardware; INVALID_ARGUMENT: contradictory or misspelt options or RAWHAL_DEVICE; RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_instance_create(
     const rawhal_instance_options_t *options, rawhal_instance_t **instance, rawhal_error_t *error);
 RAWHAL_API void rawhal_instance_destroy(rawhal_instance_t *instance);
+
+/* Where instances find softgpu's library, for tools that ask it without a device. Absolute; `given`
+ * as softgpu_library above, may be NULL. NOT_FOUND: in none of its places; OUT_OF_RANGE: longer
+ * than `size`. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path,
+                                                                      size_t size,
+                                                                      rawhal_error_t *error);
 
 RAWHAL_API size_t rawhal_instance_device_count(const rawhal_instance_t *instance);
 /* Owned by the instance. NULL when index >= count. */
@@ -94,9 +104,9 @@ RAWHAL_API size_t rawhal_buffer_size(const rawhal_buffer_t *buffer);
 /* Host pointer of a RAWHAL_MEMORY_HOST buffer, else NULL. */
 RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
 
-/* Blocking copies, ordered with nothing but the caller: wait for dispatches first. Offsets and sizes in
- * bytes; OUT_OF_RANGE beyond a buffer, INVALID_ARGUMENT for overlapping ranges and for a buffer that has
- * been freed. Size 0 does nothing. */
+/* Blocking copies, ordered with nothing but the caller: wait for dispatches first. Offsets and
+ * sizes in bytes; OUT_OF_RANGE beyond a buffer, INVALID_ARGUMENT for overlapping ranges and for a
+ * buffer that has been freed. Size 0 does nothing. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer,
                                                               uint64_t offset, const void *data,
                                                               size_t size, rawhal_error_t *error);
@@ -115,17 +125,17 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *bu
 
 /* ---- Executables ---- */
 
-/* Loads a code object onto a device. The executable keeps its own copy of the object: `hsaco` may be
- * closed afterwards. Refused before the runtime sees it: TARGET_MISMATCH (says which part), UNSUPPORTED
- * (not safe to load, with the reason); afterwards: RUNTIME with the loader's reason. */
+/* Loads a code object onto a device. The executable keeps its own copy of the object: `hsaco` may
+ * be closed afterwards. Refused before the runtime sees it: TARGET_MISMATCH (says which part),
+ * UNSUPPORTED (not safe to load, with the reason); afterwards: RUNTIME with the loader's reason. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load(rawhal_device_t *device,
                                                                  const rawhal_hsaco_t *hsaco,
                                                                  rawhal_executable_t **executable,
                                                                  rawhal_error_t *error);
 RAWHAL_API void rawhal_executable_destroy(rawhal_executable_t *executable);
 
-/* A kernel by `.name` or symbol, with its layout compiled; owned by the executable, the same pointer every
- * time. `stated_size`: kernarg bytes of a kernel whose facts do not tell, else 0 (see
+/* A kernel by `.name` or symbol, with its layout compiled; owned by the executable, the same
+ * pointer every time. `stated_size`: kernarg bytes of a kernel whose facts do not tell, else 0 (see
  * rawhal_kernarg_layout_create()). NOT_FOUND; UNSUPPORTED: an unusable kernel, with the reason. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_kernel(
     rawhal_executable_t *executable, rawhal_string_t name, uint32_t stated_size,

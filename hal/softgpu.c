@@ -57,6 +57,22 @@ static rawhal_status_t path_find(const char *given, char path[PATH_MAX], rawhal_
                      RAWHAL_SOFTGPU_INSTALL_PATH);
 }
 
+rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_t size,
+                                            rawhal_error_t *error)
+{
+  char found[PATH_MAX];
+  if (!path || !size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path has no room");
+  path[0] = '\0';
+  rawhal_status_t status = path_find(given, found, error);
+  if (status == RAWHAL_OK && strlen(found) >= size)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "a path of %zu bytes for room of %zu",
+                       strlen(found) + 1, size);
+  if (status == RAWHAL_OK)
+    memcpy(path, found, strlen(found) + 1);
+  return status;
+}
+
 /* A softgpu that is there already (loaded before, or first in the library path) is as good as ours;
  * a real thunk is in the way, because the runtime takes the first of that name. */
 static rawhal_status_t use_loaded(softgpu_thunk_t *thunk, bool *there, rawhal_error_t *error)

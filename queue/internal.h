@@ -2,8 +2,8 @@
  *
  * A submission's slot, chosen by its ticket, holds an HSA signal that is never reset: packets that
  * signal decrement it, so its value falls for ever, and a submission has finished when the value
- * has reached the slot's `target`. A waiter can therefore never miss a completion or mistake a later
- * generation for its own. */
+ * has reached the slot's `target`. A waiter can therefore never miss a completion or mistake a
+ * later generation for its own. */
 #ifndef RAWHAL_QUEUE_INTERNAL_H
 #define RAWHAL_QUEUE_INTERNAL_H
 

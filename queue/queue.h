@@ -58,7 +58,7 @@ enum {
   RAWHAL_DISPATCH_KEEP_HIDDEN = 1u << 1, /* RAWHAL_KERNARG_KEEP_HIDDEN for this blob */
   RAWHAL_DISPATCH_OVERLAP = 1u << 2,     /* no barrier bit: may run beside earlier dispatches */
   RAWHAL_DISPATCH_AGENT_SCOPE = 1u << 3, /* acquire and release at agent scope: what this dispatch
-                                            writes need not be visible to the host or other devices */
+                                            writes need not be seen by host and other devices */
 };
 
 /* One dispatch. The arguments are either a prepacked blob or, when `arguments` is not NULL, one
@@ -78,9 +78,9 @@ typedef struct rawhal_dispatch {
 
 typedef uint64_t rawhal_ticket_t; /* 0 is never a ticket */
 
-/* Submits `count` dispatches (at least 1) as one batch with one doorbell.
- * INVALID_ARGUMENT / OUT_OF_RANGE: a dispatch is wrong (the message says which, and why), or the batch can never
- * fit this queue's rings. WOULD_BLOCK / TIMED_OUT: no room. FAULT / DEVICE_LOST: the queue is dead.
+/* Submits `count` dispatches (at least 1) as one batch with one doorbell. INVALID_ARGUMENT /
+ * OUT_OF_RANGE: a dispatch is wrong (the message says which, and why), or the batch can never fit
+ * this queue's rings. WOULD_BLOCK / TIMED_OUT: no room. FAULT / DEVICE_LOST: the queue is dead.
  * `ticket` may be NULL. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_submit(rawhal_queue_t *queue,
                                                               const rawhal_dispatch_t *dispatches,
@@ -96,21 +96,23 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queu
                                                             uint64_t deadline,
                                                             rawhal_error_t *error);
 
-/* Device time of a finished submission: start and end of its last dispatch to finish, in nanoseconds
- * of the system's HSA clock. Kept until `submissions` further submissions (see options) need the place:
- * NOT_FOUND then, WOULD_BLOCK while it runs. */
+/* Device time of a finished submission: start and end of its last dispatch to finish, in
+ * nanoseconds of the system's HSA clock. Kept until `submissions` further submissions (see options)
+ * need the place: NOT_FOUND then, WOULD_BLOCK while it runs. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue,
                                                               rawhal_ticket_t ticket,
                                                               uint64_t *start_ns, uint64_t *end_ns,
                                                               rawhal_error_t *error);
 
-/* The sizes of a queue's rings. Zero-initialise; 0 = default. All are rounded up to powers of two. */
+/* The sizes of a queue's rings. Zero-initialise; 0 = default. All are rounded up to powers of two.
+ * OUT_OF_RANGE: beyond the device's or the library's maximum. */
 typedef struct rawhal_queue_options {
-  uint32_t packets; /* AQL ring; default 1,024; at most what the device allows */
-  uint32_t
-      submissions; /* in flight; default 256; each holds one HSA signal (about 50 us to create) */
-  uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB; at least 128 bytes a packet; twice that
-                             is allocated, so that no image is ever split */
+  uint32_t packets;       /* AQL ring; default 1,024; at most what the device allows */
+  uint32_t submissions;   /* in flight; default 256, at most 65,536. Each holds one HSA signal
+                             (about 50 us to create; the runtime has some 4,000 to give) */
+  uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB, at most 1 GiB, at least 128 a packet (a
+                             kernel of code object V5 often takes 320). Twice that is allocated, so
+                             that no image is ever split */
 } rawhal_queue_options_t;
 
 typedef struct rawhal_queue_info {

@@ -47,8 +47,8 @@ typedef struct ring_reservation {
 
 void ring_init(ring_t *ring, uint32_t tickets, uint32_t packets, uint32_t blocks);
 
-/* Reserves a ticket, `packets` packets and `blocks` blocks, all of them at most the capacity. False,
- * and nothing changed, when there is no room. Lock-free. */
+/* Reserves a ticket, `packets` packets and `blocks` blocks, all of them at most the capacity.
+ * False, and nothing changed, when there is no room. Lock-free. */
 bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservation_t *reserved);
 
 /* Gives back the oldest ticket with its packets and blocks. */
