@@ -95,6 +95,20 @@ size_t softgpu_queue_fault(const void *hsa_queue, char *text, size_t size);
 /* `size` as for softgpu_counters(). */
 bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info, size_t size);
 
+/* An instruction that softgpu cannot run, `offset` bytes into the code. `mnemonic` is NULL and `text`
+ * empty where the bytes are no instruction that it knows; else it knows the instruction and cannot
+ * execute it, or not with these operands. `words`: three dwords from there, zero beyond the end. */
+typedef void softgpu_coverage_missing_fn(void *context, uint64_t offset, const char *mnemonic,
+                                         const char *text, const uint32_t words[3]);
+
+/* Calls `missing` for each such instruction in `bytes` of code, in order, without running any, and
+ * returns how many instructions there are; 0 when `chip` (as in the options) runs no code here.
+ * Instructions are taken one after the other, as a disassembler does: padding is s_nop,
+ * s_code_end or zeros, which are instructions, and after a dword that is none the search goes on at
+ * the next. Data between functions is reported as unknown. */
+uint64_t softgpu_coverage(uint32_t chip, const void *code, size_t bytes,
+                          softgpu_coverage_missing_fn *missing, void *context);
+
 typedef bool softgpu_option_set_fn(const char *name, uint64_t value);
 typedef bool softgpu_option_set_text_fn(const char *name, const char *text);
 typedef bool softgpu_option_get_fn(const char *name, uint64_t *value);
@@ -105,6 +119,8 @@ typedef void softgpu_counters_fn(softgpu_counters_t *counters, size_t size);
 typedef size_t softgpu_queue_fault_fn(const void *hsa_queue, char *text, size_t size);
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,
                                          size_t size);
+typedef uint64_t softgpu_coverage_fn(uint32_t chip, const void *code, size_t bytes,
+                                     softgpu_coverage_missing_fn *missing, void *context);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,7 @@ extern const tool_command_t inspect_command;
 extern const tool_command_t run_command;
 extern const tool_command_t check_command;
 extern const tool_command_t header_command;
+extern const tool_command_t coverage_command;
 extern const tool_command_t diff_command;
 
 /* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
