@@ -174,6 +174,8 @@ static const char *check_symbol(const struct elf_view *elf, const struct symbol_
   rawhal_string_t name;
   if (symbol->st_name >= table->names_size)
     return "a symbol's name lies outside of the string table";
+  if (ELF64_ST_TYPE(symbol->st_info) >= STT_LOOS)
+    return "a symbol of a type that only code objects V1 and V2 have";
   if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT)
     return NULL;
   if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= elf->section_count)

@@ -127,6 +127,10 @@ TEST(Loadable, EveryUncheckedUseOfTheLoader)
       {"in no section", [](Object &o) { set_symbol(o, [](auto &s) { s.st_shndx = 0; }); }},
       {"in no section", [](Object &o) { set_symbol(o, [](auto &s) { s.st_shndx = SHN_ABS; }); }},
       {"in no section", [](Object &o) { set_symbol(o, [](auto &s) { s.st_shndx = 0xff00; }); }},
+      {"V1 and V2", // the loader would copy 256 bytes from there
+       [](Object &o) {
+         set_symbol(o, [](auto &s) { s.st_info = ELF64_ST_INFO(STB_GLOBAL, 10); });
+       }},
       {"outside of its section",
        [](Object &o) { set_symbol(o, [](auto &s) { s.st_value += 64; }); }},
       {"outside of its section",
