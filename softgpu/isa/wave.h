@@ -86,7 +86,7 @@ static inline uint64_t isa_exec(const isa_wave_t *wave)
 }
 
 /* Each executor claims the instructions it runs when a program is decoded: sets inst->run (and
- * plan) and returns true, or returns false when the op is not its own or not implemented. After
+ * plan) and returns true, or returns false when it does not know the op. After
  * preparation `run` returns false only for a fault, which it has described in wave->fault. `run`
  * never touches wave->pc unless the instruction does; the engine has already advanced it past the
  * instruction.

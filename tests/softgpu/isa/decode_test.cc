@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "tests/softgpu/isa/kernels.h"
 #include "tests/softgpu/isa/llvm.h"
 extern "C" {
 #include "softgpu/execute.h"
@@ -302,6 +303,51 @@ bool has_symbolic_immediate(const Row &row)
   default:
     return row.encoding == ISA_SOPP || row.encoding == ISA_MTBUF;
   }
+}
+
+// Assembly texts with their words, committed: what machines without LLVM compare with.
+TEST(Decode, KnownInstructions)
+{
+  unsigned compared = 0;
+  std::vector<std::string> texts = kernels::instructions(""), forms = kernels::forms();
+  texts.insert(texts.end(), forms.begin(), forms.end());
+  for (const std::string &text : texts) {
+    const auto &words = kernels::words(text);
+    bool other_syntax = false; // names of immediates, and offsets that are 0
+    for (const char *part : {"hwreg", "swizzle(", "offset0:0", "offset1:0"})
+      other_syntax |= text.find(part) != std::string::npos;
+    isa_inst_t inst;
+    ASSERT_EQ(isa_decode(SOFTGPU_GFX90A, words.data(), uint32_t(words.size()), &inst), ISA_DECODED) << text;
+    EXPECT_EQ(inst.dwords, words.size()) << text;
+    EXPECT_EQ(other_syntax ? text : text_of(inst), text);
+    for (uint32_t available = 0; available < words.size(); available++)
+      EXPECT_EQ(isa_decode(SOFTGPU_GFX90A, words.data(), available, &inst), ISA_DECODE_TRUNCATED) << text;
+    compared++;
+  }
+  EXPECT_GT(compared, 380u);
+}
+
+// Whatever the words are, decoding and printing stay within bounds, and a decoded register exists.
+TEST(Decode, RandomWords)
+{
+  std::mt19937 random(5);
+  unsigned decoded = 0;
+  for (unsigned i = 0; i < 200000; i++) {
+    uint32_t words[3] = {uint32_t(random()), uint32_t(random()), uint32_t(random())};
+    isa_inst_t inst;
+    if (isa_decode(i & 1, words, 1 + i % 3, &inst) != ISA_DECODED)
+      continue;
+    decoded++;
+    EXPECT_LE(inst.dwords, 1 + i % 3);
+    EXPECT_FALSE(text_of(inst).empty());
+    char small[8];
+    isa_text(&inst, small, sizeof small);
+    EXPECT_LT(strlen(small), sizeof small);
+    for (const isa_operand_t *operand : {&inst.dst, &inst.sdst, &inst.src[0], &inst.src[1], &inst.src[2], &inst.vaddr,
+                                         &inst.saddr, &inst.soffset, &inst.data[0], &inst.data[1]})
+      EXPECT_LT(operand->index, operand->kind == ISA_OPERAND_SGPR ? 128 : 256);
+  }
+  EXPECT_GT(decoded, 50000u);
 }
 
 std::string first_word(const std::string &text)

@@ -4,11 +4,17 @@
 
 namespace kernels {
 
-static const std::map<std::string, std::vector<uint32_t>> &all()
+struct Entry {
+  std::vector<uint32_t> words;
+  char kind;
+};
+
+static const std::map<std::string, Entry> &all()
 {
-  static const std::map<std::string, std::vector<uint32_t>> table = {
-#define KERNEL(name, chip, ...) {name, {__VA_ARGS__}},
-#define INSTRUCTION(text, chip, ...) {text, {__VA_ARGS__}},
+  static const std::map<std::string, Entry> table = {
+#define KERNEL(name, chip, ...) {name, {{__VA_ARGS__}, 'k'}},
+#define INSTRUCTION(text, chip, ...) {text, {{__VA_ARGS__}, 'i'}},
+#define FORM(text, chip, ...) {text, {{__VA_ARGS__}, 'f'}},
 #include "tests/softgpu/isa/kernels.inc"
   };
   return table;
@@ -16,7 +22,7 @@ static const std::map<std::string, std::vector<uint32_t>> &all()
 
 const std::vector<uint32_t> &words(const std::string &name)
 {
-  return all().at(name);
+  return all().at(name).words;
 }
 
 std::vector<uint32_t> around(const std::string &begin, const std::string &instruction, const std::string &end)
@@ -31,7 +37,16 @@ std::vector<std::string> instructions(const std::string &prefix)
 {
   std::vector<std::string> out;
   for (const auto &entry : all())
-    if (entry.first.compare(0, prefix.size(), prefix) == 0 && entry.first.find(' ') != std::string::npos)
+    if (entry.first.compare(0, prefix.size(), prefix) == 0 && entry.second.kind == 'i')
+      out.push_back(entry.first);
+  return out;
+}
+
+std::vector<std::string> forms()
+{
+  std::vector<std::string> out;
+  for (const auto &entry : all())
+    if (entry.second.kind == 'f')
       out.push_back(entry.first);
   return out;
 }

@@ -16,4 +16,7 @@ std::vector<uint32_t> around(const std::string &begin, const std::string &instru
 // The texts of all single instructions that begin with `prefix`.
 std::vector<std::string> instructions(const std::string &prefix);
 
+// Those that are only decoded.
+std::vector<std::string> forms();
+
 } // namespace kernels

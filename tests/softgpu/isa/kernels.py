@@ -3,7 +3,8 @@
 
 usage: kernels.py OUTPUT        (needs llvm-mc-19)
 
-In kernels.s, "//# name chip" begins a kernel; "//# instructions chip" begins lines that are one instruction each.
+In kernels.s, "//# name chip" begins a kernel; "//# instructions chip" and "//# forms chip" begin lines that are one
+instruction each, the latter for the decoder alone.
 """
 import os
 import re
@@ -40,7 +41,7 @@ def main():
         out.write("/* Written by kernels.py from kernels.s; do not edit. */\n")
         for head, body in re.findall(r"^//# (.*)\n((?:(?!//#).*\n)*)", source, re.M):
             name, chip = head.split()
-            if name != "instructions":
+            if name not in ("instructions", "forms"):
                 out.write(row("KERNEL", name, chip, assemble(chip, body)))
                 continue
             lines = [re.sub(r"\s*//.*", "", line).strip() for line in body.split("\n")]
@@ -49,7 +50,7 @@ def main():
             words = assemble(chip, "".join(f"{line}\ns_nop 0xabc\n" for line in lines))
             for line in lines:
                 end = words.index(0xBF800ABC)
-                out.write(row("INSTRUCTION", line, chip, words[:end]))
+                out.write(row(name.upper()[:-1], line, chip, words[:end]))
                 words = words[end + 1:]
 
 

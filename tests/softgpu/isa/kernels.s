@@ -700,3 +700,38 @@ ds_swizzle_b32 v10, v6 offset:swizzle(QUAD_PERM,3,2,1,0)
 ds_swizzle_b32 v10, v6 offset:swizzle(REVERSE,8)
 ds_swizzle_b32 v10, v6 offset:swizzle(BROADCAST,4,2)
 ds_swizzle_b32 v10, v6 offset:swizzle(SWAP,16)
+
+//# forms gfx90a
+// decoded, not executed: one of each encoding and form
+v_add_f32 v1, v2, v3
+v_add_f32 v1, |v2|, -s3 clamp mul:2
+v_mul_f32 v1, 0x40490fdb, v2
+v_fmac_f32 v4, v5, v6
+v_cndmask_b32 v1, v2, v3, vcc
+v_addc_co_u32 v1, vcc, v2, v3, vcc
+v_madmk_f32 v1, v2, 0x3f8ccccd, v3
+v_mad_u64_u32 v[2:3], s[4:5], v6, v7, v[8:9]
+v_cmp_lt_f64 vcc, v[2:3], v[4:5]
+v_cmp_lt_f64 s[10:11], v[2:3], v[4:5]
+v_mov_b32 v1, v2 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf
+v_add_f32 v1, v2, v3 row_shr:1 row_mask:0xa bank_mask:0xf bound_ctrl:1
+v_add_u32 v1, v2, sext(v3) dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:BYTE_3
+v_cmp_eq_f32 s[2:3], v4, |v5| src0_sel:DWORD src1_sel:WORD_0
+v_pk_fma_f32 v[2:3], v[4:5], v[6:7], v[8:9] op_sel_hi:[1,0,1] neg_lo:[0,1,0]
+v_fma_mix_f32 v1, -v2, |v3|, v4 op_sel:[1,0,0] op_sel_hi:[1,0,1]
+v_mfma_f32_16x16x16f16 a[0:3], v[4:5], a[6:7], a[8:11] cbsz:1
+v_accvgpr_read_b32 v1, a2
+v_accvgpr_write_b32 a1, 1.0
+v_readlane_b32 s4, v5, s6
+v_readfirstlane_b32 s4, v5
+s_load_dwordx8 s[8:15], s[2:3], s7 offset:0x40
+s_buffer_load_dwordx2 s[8:9], s[4:7], 0x20
+s_memtime s[2:3]
+buffer_load_dword v1, v[2:3], s[4:7], s8 idxen offen offset:16 glc slc
+buffer_store_short a1, off, s[4:7], 0 offset:4095
+flat_atomic_cmpswap_x2 v[2:3], v[4:5], v[6:9] offset:4095 glc
+scratch_load_dwordx2 v[2:3], v4, off offset:-4096
+scratch_store_byte off, v3, s5 offset:7
+global_load_short_d16_hi a3, v4, s[6:7] offset:4095 scc
+ds_write2st64_b64 v1, a[2:3], a[4:5] offset0:1 offset1:255
+buffer_wbinvl1_vol

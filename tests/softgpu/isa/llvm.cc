@@ -2,8 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
-#include <regex>
 #include <sstream>
 #include <unistd.h>
 
@@ -42,13 +42,27 @@ void append_block(std::ostringstream &out, const std::vector<uint32_t> &words)
   out << "]\n";
 }
 
+void replace_all(std::string &text, const std::string &from, const std::string &to)
+{
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
+// Without encoding suffix and repeated spaces; 1/(2 pi), which LLVM prints in the operand's precision, in 8 digits.
 std::string normalise(std::string text)
 {
-  static const std::regex suffix("^\\s*(\\S+?)_(e32|e64|sdwa|dpp|e64_dpp)(\\s|$)"), spaces("\\s+"),
-      half_turn("0\\.159\\d*"); // 1/(2 pi), printed in the precision of the operand
-  text = std::regex_replace(text, suffix, "$1$3");
-  text = std::regex_replace(text, half_turn, "0.15915494");
-  return std::regex_replace(text, spaces, " ");
+  std::istringstream words(text);
+  std::string mnemonic, out;
+  words >> mnemonic;
+  for (const char *suffix : {"_e32", "_e64", "_sdwa", "_dpp", "_e64"})
+    if (mnemonic.size() > strlen(suffix) && !mnemonic.compare(mnemonic.size() - strlen(suffix), std::string::npos, suffix))
+      mnemonic.erase(mnemonic.size() - strlen(suffix));
+  out = mnemonic;
+  for (std::string word; words >> word;)
+    out += " " + word;
+  replace_all(out, "0.15915494309189532", "0.15915494");
+  replace_all(out, "0.1592", "0.15915494");
+  return out;
 }
 
 unsigned encoded_bytes(const std::string &comment)
@@ -94,8 +108,6 @@ std::vector<Disassembled> disassemble(const std::string &chip, const std::vector
       current = index;
     else if (current < blocks.size() && comment != std::string::npos && !results[current].valid) {
       std::string text = normalise(line.substr(0, comment));
-      text.erase(0, text.find_first_not_of(' '));
-      text.erase(text.find_last_not_of(' ') + 1);
       results[current] = {text.find("/*") == std::string::npos, text, encoded_bytes(line.substr(comment))};
     }
   }
