@@ -109,7 +109,8 @@ softgpu_dispatch_t dispatch(uint64_t kernel_object, const void *kernarg, uint32_
 Result run(const softgpu_dispatch_t &dispatch, uint64_t timeout_ms)
 {
   Result result = {};
-  softgpu_limits_t limits = {timeout_ms * 1000000, nullptr};
+  softgpu_limits_t limits = {};
+  limits.timeout_ns = timeout_ms * 1000000;
   result.ok = softgpu_execute(&dispatch, &limits, &result.fault);
   return result;
 }

@@ -266,7 +266,8 @@ TEST_F(Fault, Stopped)
   auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
   static volatile bool stop;
   stop = false;
-  softgpu_limits_t limits = {0, &stop};
+  softgpu_limits_t limits = {};
+  limits.stop = &stop;
   softgpu_fault_t fault;
   bool ok = true;
   std::thread runner([&] { ok = softgpu_execute(&dispatch, &limits, &fault); });
