@@ -174,9 +174,9 @@ TEST(Faults, EachIsReportedOnce)
 {
   const std::string file = fixtures + "fault-gfx90a-v5.co";
   const Fault faults[] = {
-      {"fault_store", {"ptr:zero:64", "i64:4096", "u32:1"}, {"pc", "global_store", "0x"}},
-      {"fault_load", {"ptr:zero:64", "ptr:zero:64", "i64:4096"}, {"pc", "global_load", "0x"}},
-      {"fault_scalar_load", {"ptr:zero:64", "ptr:zero:64", "i64:4096"}, {"pc", "s_load", "0x"}},
+      {"fault_store", {"ptr:zero:64", "i64:268435456", "u32:1"}, {"pc", "global_store", "0x"}},
+      {"fault_load", {"ptr:zero:64", "ptr:zero:64", "i64:268435456"}, {"pc", "global_load", "0x"}},
+      {"fault_scalar_load", {"ptr:zero:64", "ptr:zero:64", "i64:268435456"}, {"pc", "s_load", "0x"}},
       {"fault_lds_store", {"ptr:zero:64", "u32:65536"}, {"pc", "ds_write"}},
       {"fault_atomic", {"ptr:zero:64", "u64:2"}, {"pc", "global_atomic_add"}},
       {"fault_scratch", {"ptr:zero:64", "i64:1000000"}, {"pc"}},
