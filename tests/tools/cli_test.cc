@@ -1,36 +1,12 @@
 // The `rawhal` command as a user meets it: help, exit codes, JSON, one-line errors.
-#include <gtest/gtest.h>
-#include <jansson.h>
-
-#include "tests/tools/process.h"
-
-static const std::string tool = RAWHAL_TOOL;
-static const std::string fixtures = RAWHAL_SOURCE_DIR "/tests/fixtures/";
-
-static bool contains(const std::string &text, const std::string &part)
-{
-  return text.find(part) != std::string::npos;
-}
-
-static size_t lines(const std::string &text)
-{
-  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
-// A refusal: the exit status asked for, exactly one line on standard error, and these words in it.
-static void expect_refusal(const Outcome &got, int status, const std::string &words)
-{
-  EXPECT_EQ(status, got.status) << got.err;
-  EXPECT_TRUE(contains(got.err, words)) << got.err;
-  EXPECT_EQ(status == 2 ? 2u : 1u, lines(got.err)) << got.err; // usage errors name --help
-}
+#include "tests/tools/command.h"
 
 TEST(Help, TheCommandAndEverySubcommand)
 {
   Outcome top = run({tool, "--help"});
   EXPECT_EQ(0, top.status);
   EXPECT_TRUE(contains(top.out, "exit status"));
-  for (const char *command : {"inspect", "run"}) {
+  for (const char *command : {"inspect", "check", "header", "diff", "run"}) {
     EXPECT_TRUE(contains(top.out, command));
     Outcome help = run({tool, command, "--help"});
     EXPECT_EQ(0, help.status);

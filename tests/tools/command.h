@@ -1,0 +1,75 @@
+// What the tests of the `rawhal` command share: where it is, its answers, altered fixtures.
+#ifndef TESTS_TOOLS_COMMAND_H
+#define TESTS_TOOLS_COMMAND_H
+
+#include <gtest/gtest.h>
+#include <jansson.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tests/tools/process.h"
+
+static const std::string tool = RAWHAL_TOOL;
+static const std::string fixtures = RAWHAL_SOURCE_DIR "/tests/fixtures/";
+
+inline bool contains(const std::string &text, const std::string &part)
+{
+  return text.find(part) != std::string::npos;
+}
+
+inline size_t lines(const std::string &text)
+{
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// A refusal: the exit status asked for, exactly one line on standard error, and these words in it.
+inline void expect_refusal(const Outcome &got, int status, const std::string &words)
+{
+  EXPECT_EQ(status, got.status) << got.err;
+  EXPECT_TRUE(contains(got.err, words)) << got.err;
+  EXPECT_EQ(status == 2 ? 2u : 1u, lines(got.err)) << got.err; // usage errors name --help
+}
+
+struct JsonDeleter {
+  void operator()(json_t *value) const { json_decref(value); }
+};
+using Json = std::unique_ptr<json_t, JsonDeleter>;
+
+inline Json parse(const std::string &text)
+{
+  return Json(json_loads(text.c_str(), 0, nullptr));
+}
+
+inline std::string text_of(const json_t *object, const char *key)
+{
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+inline long long number_of(const json_t *object, const char *key)
+{
+  return json_integer_value(json_object_get(object, key));
+}
+
+// A fixture with the first occurrence of `from` behind `after` replaced; both have one length, so
+// that every offset in the file stays right.
+inline std::string altered(const std::string &bytes, const std::string &after,
+                           const std::string &from, const std::string &to)
+{
+  std::string result = bytes;
+  size_t start = bytes.find(after);
+  size_t at = start == std::string::npos ? start : bytes.find(from, start);
+  EXPECT_NE(std::string::npos, at) << after << " ... " << from;
+  EXPECT_EQ(from.size(), to.size());
+  if (at != std::string::npos)
+    result.replace(at, from.size(), to);
+  return result;
+}
+
+inline void spit(const std::string &path, const std::string &bytes)
+{
+  spit(path, bytes.data(), bytes.size());
+}
+
+#endif
