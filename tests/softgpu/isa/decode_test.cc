@@ -25,7 +25,7 @@ struct Row {
 };
 
 const Row rows[] = {
-#define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)                                   \
+#define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
 #include "softgpu/isa/gfx9_opcodes.inc"
 #undef ISA_OPCODE
@@ -52,17 +52,20 @@ public:
     is_byte_float = strstr(name, "fp8") || strstr(name, "bf8");
     is_half = strstr(name, "16") != nullptr;
     /* Sources after the first are integers, for which LLVM prints these bits in another way. */
-    modifies_one = strstr(name, "ldexp") || strstr(name, "pk_u8") || strstr(name, "pkaccum") || strstr(name, "trig_") ||
-                   strstr(name, "cvt_sr");
+    modifies_one = strstr(name, "ldexp") || strstr(name, "pk_u8") || strstr(name, "pkaccum") ||
+                   strstr(name, "trig_") || strstr(name, "cvt_sr");
     switch (row.encoding) {
     case ISA_SOP1:
       return literal({0xbe800000 | n << 8 | scalar(row.dst) << 16 | source8(row.src[0])});
     case ISA_SOP2:
-      return literal({0x80000000 | n << 23 | scalar(row.dst) << 16 | source8(row.src[1]) << 8 | source8(row.src[0])});
+      return literal({0x80000000 | n << 23 | scalar(row.dst) << 16 | source8(row.src[1]) << 8 |
+                      source8(row.src[0])});
     case ISA_SOPC:
-      return literal({0xbf000000 | n << 16 | (row.src[1] ? source8(row.src[1]) << 8 : 0) | source8(row.src[0])});
+      return literal({0xbf000000 | n << 16 | (row.src[1] ? source8(row.src[1]) << 8 : 0) |
+                      source8(row.src[0])});
     case ISA_SOPK:
-      return literal({0xb0000000 | n << 23 | scalar(row.dst) << 16 | bits(16)}, row.flags & ISA_F_LITERAL);
+      return literal({0xb0000000 | n << 23 | scalar(row.dst) << 16 | bits(16)},
+                     row.flags & ISA_F_LITERAL);
     case ISA_SOPP:
       return {0xbf800000 | n << 16 | bits(16) * bits(1)};
     case ISA_SMEM:
@@ -76,8 +79,10 @@ public:
     case ISA_VOP3P:
       return vop3p(row);
     case ISA_DS:
-      return {0xd8000000 | n << 17 | bits(16) * bits(1) | is_gws << 16 | (is_gws ? 0 : bits(1) << 25),
-              vector(row.src[2]) | vector(row.src[0]) << 8 | vector(row.src[1]) << 16 | vector(row.dst) << 24};
+      return {0xd8000000 | n << 17 | bits(16) * bits(1) | is_gws << 16 |
+                  (is_gws ? 0 : bits(1) << 25),
+              vector(row.src[2]) | vector(row.src[0]) << 8 | vector(row.src[1]) << 16 |
+                  vector(row.dst) << 24};
     case ISA_FLAT:
     case ISA_GLOBAL:
     case ISA_SCRATCH:
@@ -130,14 +135,16 @@ private:
   std::vector<uint32_t> literal(std::vector<uint32_t> words, bool always = false)
   {
     if (wants_literal || always)
-      words.push_back(is_half ? 0x7001 | bits(16) : 0x10000001 | bits(28)); // never one of the inline constants
+      words.push_back(is_half ? 0x7001 | bits(16)
+                              : 0x10000001 | bits(28)); // never one of the inline constants
     wants_literal = false;
     return words;
   }
 
   std::vector<uint32_t> smem(const Row &row)
   {
-    uint32_t low = 0xc0000000 | row.number << 18 | scalar(row.dst ? row.dst : row.src[0]) << 6, high = 0;
+    uint32_t low = 0xc0000000 | row.number << 18 | scalar(row.dst ? row.dst : row.src[0]) << 6,
+             high = 0;
     if (!row.sdst)
       return {low, 0};
     low |= scalar(row.sdst) >> 1;
@@ -159,7 +166,8 @@ private:
 
   std::vector<uint32_t> vop(const Row &row)
   {
-    const uint32_t n = row.number, dst = row.flags & ISA_F_DST_SGPR ? scalar(row.dst) : vector(row.dst);
+    const uint32_t n = row.number,
+                   dst = row.flags & ISA_F_DST_SGPR ? scalar(row.dst) : vector(row.dst);
     uint32_t word = row.encoding == ISA_VOP1   ? 0x7e000000 | dst << 17 | n << 9
                     : row.encoding == ISA_VOP2 ? n << 25 | dst << 17
                                                : 0x7c000000 | n << 17;
@@ -190,7 +198,8 @@ private:
   }
   std::vector<uint32_t> dpp(const Row &row, uint32_t word)
   {
-    static const uint32_t controls[] = {0xe4, 0x1b, 0x101, 0x111, 0x12f, 0x130, 0x138, 0x140, 0x141, 0x142, 0x143};
+    static const uint32_t controls[] = {0xe4,  0x1b,  0x101, 0x111, 0x12f, 0x130,
+                                        0x138, 0x140, 0x141, 0x142, 0x143};
     uint32_t control = row.src[0] == 2 || row.dst == 2 ? 0x150 + below(16) : controls[below(11)];
     return {word, vector(row.src[0]) | control << 8 | bits(1) << 19 | bits(8) << 24};
   }
@@ -204,7 +213,8 @@ private:
     bool mask = row.number == 0x100 || (row.number >= 0x11c && row.number <= 0x11e);
     bool lanes = row.number == 0x289 || row.number == 0x28a;
     for (unsigned i = 0; i < 3; i++) {
-      uint32_t code = (mask && i == 2) || (lanes && i == 1) ? scalar(row.src[i]) : source(row.src[i], true, false);
+      uint32_t code = (mask && i == 2) || (lanes && i == 1) ? scalar(row.src[i])
+                                                            : source(row.src[i], true, false);
       if (row.number == 0x289 && i == 0)
         code = 256 + vector(1);
       high |= code << 9 * i;
@@ -245,7 +255,8 @@ private:
     bool mix = row.flags & ISA_F_ABS;
     if (mix)
       op_sel_hi &= 7;
-    low |= (op_sel_hi >> 2) << 14 | (bits(3) & all) << 11 | (row.flags & ISA_F_CLAMP ? bits(1) << 15 : 0);
+    low |= (op_sel_hi >> 2) << 14 | (bits(3) & all) << 11 |
+           (row.flags & ISA_F_CLAMP ? bits(1) << 15 : 0);
     high |= (op_sel_hi & 3) << 27;
     if (row.flags & ISA_F_NEG)
       high |= (bits(3) & all) << 29;
@@ -258,7 +269,8 @@ private:
   {
     uint32_t segment = row.encoding == ISA_FLAT ? 0 : row.encoding == ISA_SCRATCH ? 1 : 2;
     uint32_t low = 0xdc000000 | segment << 14 | row.number << 18, high = vector(row.src[0]) << 8;
-    uint32_t cache = row.flags & ISA_F_GLC_RETURNS ? bits(1) : 0, saddr = segment ? below(2) ? 0x7f : scalar(2) : 0;
+    uint32_t cache = row.flags & ISA_F_GLC_RETURNS ? bits(1) : 0,
+             saddr = segment ? below(2) ? 0x7f : scalar(2) : 0;
     low |= cache << 16 | bits(1) << 17 | bits(segment ? 13 : 12);
     if (segment == 1)
       low &= ~0x2000u;
@@ -272,13 +284,15 @@ private:
   }
   std::vector<uint32_t> buffer(const Row &row)
   {
-    uint32_t low = (row.encoding == ISA_MUBUF ? 0xe0000000 | row.number << 18 : 0xe8000000 | row.number << 15);
+    uint32_t low =
+        (row.encoding == ISA_MUBUF ? 0xe0000000 | row.number << 18 : 0xe8000000 | row.number << 15);
     if (!row.sdst)
       return {low, 0};
     uint32_t modes = bits(2);
     low |= modes << 12 | bits(12) | bits(1) << 14;
     uint32_t vaddr = vector(modes == 3 ? 2 : modes ? 1 : 0);
-    return {low, vaddr | vector(row.dst ? row.dst : row.src[0]) << 8 | (scalar(4) >> 2) << 16 | 128u << 24};
+    return {low, vaddr | vector(row.dst ? row.dst : row.src[0]) << 8 | (scalar(4) >> 2) << 16 |
+                     128u << 24};
   }
 
 public:
@@ -317,11 +331,13 @@ TEST(Decode, KnownInstructions)
     for (const char *part : {"hwreg", "swizzle(", "offset0:0", "offset1:0"})
       other_syntax |= text.find(part) != std::string::npos;
     isa_inst_t inst;
-    ASSERT_EQ(isa_decode(SOFTGPU_GFX90A, words.data(), uint32_t(words.size()), &inst), ISA_DECODED) << text;
+    ASSERT_EQ(isa_decode(SOFTGPU_GFX90A, words.data(), uint32_t(words.size()), &inst), ISA_DECODED)
+        << text;
     EXPECT_EQ(inst.dwords, words.size()) << text;
     EXPECT_EQ(other_syntax ? text : text_of(inst), text);
     for (uint32_t available = 0; available < words.size(); available++)
-      EXPECT_EQ(isa_decode(SOFTGPU_GFX90A, words.data(), available, &inst), ISA_DECODE_TRUNCATED) << text;
+      EXPECT_EQ(isa_decode(SOFTGPU_GFX90A, words.data(), available, &inst), ISA_DECODE_TRUNCATED)
+          << text;
     compared++;
   }
   EXPECT_GT(compared, 380u);
@@ -343,8 +359,9 @@ TEST(Decode, RandomWords)
     char small[8];
     isa_text(&inst, small, sizeof small);
     EXPECT_LT(strlen(small), sizeof small);
-    for (const isa_operand_t *operand : {&inst.dst, &inst.sdst, &inst.src[0], &inst.src[1], &inst.src[2], &inst.vaddr,
-                                         &inst.saddr, &inst.soffset, &inst.data[0], &inst.data[1]})
+    for (const isa_operand_t *operand :
+         {&inst.dst, &inst.sdst, &inst.src[0], &inst.src[1], &inst.src[2], &inst.vaddr, &inst.saddr,
+          &inst.soffset, &inst.data[0], &inst.data[1]})
       EXPECT_LT(operand->index, operand->kind == ISA_OPERAND_SGPR ? 128 : 256);
   }
   EXPECT_GT(decoded, 50000u);
@@ -379,21 +396,25 @@ TEST(Decode, AgreesWithLlvm)
         continue;
       compared[origin[i]]++;
       isa_inst_t inst;
-      isa_decode_status_t status = isa_decode(chip, blocks[i].data(), uint32_t(blocks[i].size()), &inst);
-      std::string ours = status == ISA_DECODED ? text_of(inst) : "undecoded", theirs = expected[i].text;
+      isa_decode_status_t status =
+          isa_decode(chip, blocks[i].data(), uint32_t(blocks[i].size()), &inst);
+      std::string ours = status == ISA_DECODED ? text_of(inst) : "undecoded",
+                  theirs = expected[i].text;
       if (has_symbolic_immediate(*origin[i])) {
         ours = first_word(ours);
         theirs = first_word(theirs);
       }
       char words[32];
-      snprintf(words, sizeof words, "%08x %08x", blocks[i][0], blocks[i].size() > 1 ? blocks[i][1] : 0);
+      snprintf(words, sizeof words, "%08x %08x", blocks[i][0],
+               blocks[i].size() > 1 ? blocks[i][1] : 0);
       EXPECT_EQ(ours, theirs) << words << " chip " << chip;
       EXPECT_EQ(inst.dwords * 4u, expected[i].bytes) << theirs;
       failures += ours != theirs;
     }
     for (const Row &row : rows)
       if (row.chips >> chip & 1 && !compared[&row])
-        ADD_FAILURE() << isa_op_name(row.op) << ": LLVM took none of the encodings, " << row.encoding;
+        ADD_FAILURE() << isa_op_name(row.op) << ": LLVM took none of the encodings, "
+                      << row.encoding;
   }
 }
 

@@ -30,7 +30,8 @@ Kernel::Kernel(const std::vector<uint32_t> &words, const Descriptor &d)
 {
   uint8_t *at = code.as<uint8_t>();
   const int64_t entry_offset = 256;
-  uint32_t rsrc1 = (d.vgprs / 8 - 1) | (d.sgprs / 16 - 1) * 2 << 6 | d.float_mode << 12 | 1u << 21 | 1u << 23;
+  uint32_t rsrc1 =
+      (d.vgprs / 8 - 1) | (d.sgprs / 16 - 1) * 2 << 6 | d.float_mode << 12 | 1u << 21 | 1u << 23;
   uint32_t rsrc2 = uint32_t(d.private_segment) | d.user_sgprs << 1 | d.item_ids << 11;
   uint32_t rsrc3 = d.accum_offset / 4 - 1;
   for (unsigned i = 0; i < 3; i++)
@@ -71,7 +72,8 @@ CodeObject::CodeObject(const std::string &name)
   const auto *segments = reinterpret_cast<const Elf64_Phdr *>(file.data() + header->e_phoff);
   for (unsigned i = 0; i < header->e_phnum; i++)
     if (segments[i].p_type == PT_LOAD)
-      memcpy(image.as<uint8_t>() + segments[i].p_vaddr, file.data() + segments[i].p_offset, segments[i].p_filesz);
+      memcpy(image.as<uint8_t>() + segments[i].p_vaddr, file.data() + segments[i].p_offset,
+             segments[i].p_filesz);
 }
 
 uint64_t CodeObject::symbol(const std::string &name) const
@@ -82,7 +84,8 @@ uint64_t CodeObject::symbol(const std::string &name) const
     if (sections[i].sh_type != SHT_DYNSYM)
       continue;
     const auto *symbols = reinterpret_cast<const Elf64_Sym *>(file.data() + sections[i].sh_offset);
-    const char *strings = reinterpret_cast<const char *>(file.data() + sections[sections[i].sh_link].sh_offset);
+    const char *strings =
+        reinterpret_cast<const char *>(file.data() + sections[sections[i].sh_link].sh_offset);
     for (size_t j = 0; j < sections[i].sh_size / sizeof *symbols; j++)
       if (name == strings + symbols[j].st_name)
         return image.address() + symbols[j].st_value;
@@ -90,8 +93,8 @@ uint64_t CodeObject::symbol(const std::string &name) const
   return 0;
 }
 
-softgpu_dispatch_t dispatch(uint64_t kernel_object, const void *kernarg, uint32_t groups, uint16_t items,
-                            softgpu_chip_t chip)
+softgpu_dispatch_t dispatch(uint64_t kernel_object, const void *kernarg, uint32_t groups,
+                            uint16_t items, softgpu_chip_t chip)
 {
   softgpu_dispatch_t d = {};
   d.chip = chip;

@@ -70,8 +70,8 @@ private:
   Memory image;
 };
 
-softgpu_dispatch_t dispatch(uint64_t kernel_object, const void *kernarg, uint32_t groups = 1, uint16_t items = 64,
-                            softgpu_chip_t chip = SOFTGPU_GFX90A);
+softgpu_dispatch_t dispatch(uint64_t kernel_object, const void *kernarg, uint32_t groups = 1,
+                            uint16_t items = 64, softgpu_chip_t chip = SOFTGPU_GFX90A);
 
 struct Result {
   bool ok;

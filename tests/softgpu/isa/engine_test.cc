@@ -20,7 +20,10 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(Threads, Engine, testing::Values(1u, 4u));
 
-void expect_ok(const device::Result &result) { EXPECT_TRUE(result.ok) << result.fault.text; }
+void expect_ok(const device::Result &result)
+{
+  EXPECT_TRUE(result.ok) << result.fault.text;
+}
 
 TEST_P(Engine, Loops)
 {
@@ -125,7 +128,8 @@ TEST_P(Engine, ReducesThroughLds)
     expect_ok(device::run(dispatch));
     for (uint32_t g = 0; g < groups; g++) {
       const uint32_t *first = values.as<uint32_t>() + g * 256;
-      EXPECT_EQ(sums.as<uint32_t>()[g], std::accumulate(first, first + 256, 0u)) << file << " group " << g;
+      EXPECT_EQ(sums.as<uint32_t>()[g], std::accumulate(first, first + 256, 0u))
+          << file << " group " << g;
     }
   }
 }
@@ -135,7 +139,8 @@ TEST_P(Engine, PrivateMemory)
   for (const char *file : {"scratch-gfx90a-v5.co", "scratch-gfx942-v5.co"}) {
     const uint32_t groups = 40, items = 128;
     device::CodeObject object(file);
-    device::Memory out(groups * items * 4), scratch(4 << 20, SOFTGPU_MEMORY_WRITE | SOFTGPU_MEMORY_SCRATCH), kernarg(512);
+    device::Memory out(groups * items * 4),
+        scratch(4 << 20, SOFTGPU_MEMORY_WRITE | SOFTGPU_MEMORY_SCRATCH), kernarg(512);
     kernarg.as<uint64_t>()[0] = out.address();
     kernarg.as<uint32_t>()[2] = 5;
     kernarg.as<uint32_t>()[4] = groups; // hidden block count
@@ -173,7 +178,8 @@ TEST_P(Engine, GenericAddressesReachLdsAndScratch)
   for (uint32_t i = 0; i < 64; i++) {
     EXPECT_EQ(out.as<uint32_t>()[i * 4], 100 + i);
     EXPECT_EQ(out.as<uint32_t>()[i * 4 + 1], 200 + i);
-    EXPECT_EQ(out.as<uint32_t>()[i * 4 + 2], (200 + i) << 8 | 0xab) << "a misaligned dword of private memory";
+    EXPECT_EQ(out.as<uint32_t>()[i * 4 + 2], (200 + i) << 8 | 0xab)
+        << "a misaligned dword of private memory";
     EXPECT_EQ(scratch.as<uint32_t>()[2 * 64 + i], 200 + i) << "dwords are interleaved by lane";
   }
 }
@@ -299,7 +305,8 @@ TEST(InitialState, PreloadedArguments)
   d.user_sgprs = 4;
   d.preload = 2 | 3 << 7; // two dwords from the fourth on
   device::Kernel kernel(kernels::words("preload"), d);
-  expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, SOFTGPU_GFX942)));
+  expect_ok(
+      device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, SOFTGPU_GFX942)));
   EXPECT_EQ(out.as<uint32_t>()[0], 0x11u);
   EXPECT_EQ(out.as<uint32_t>()[1], 0x22u);
 }

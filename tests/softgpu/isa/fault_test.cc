@@ -15,8 +15,8 @@ struct Expected {
   uint32_t bytes, lane;
 };
 
-void expect_fault(const device::Result &result, const device::Kernel &kernel, const Expected &expected,
-                  std::initializer_list<const char *> says)
+void expect_fault(const device::Result &result, const device::Kernel &kernel,
+                  const Expected &expected, std::initializer_list<const char *> says)
 {
   const softgpu_fault_t &fault = result.fault;
   EXPECT_FALSE(result.ok);
@@ -27,7 +27,8 @@ void expect_fault(const device::Result &result, const device::Kernel &kernel, co
   EXPECT_EQ(fault.access_bytes, expected.bytes) << fault.text;
   EXPECT_EQ(fault.lane, expected.lane) << fault.text;
   for (const char *part : says)
-    EXPECT_NE(std::string(fault.text).find(part), std::string::npos) << part << " is not in: " << fault.text;
+    EXPECT_NE(std::string(fault.text).find(part), std::string::npos)
+        << part << " is not in: " << fault.text;
 }
 
 // Offset of an instruction in a kernel, in bytes.
@@ -44,7 +45,8 @@ uint64_t offset_of(const std::string &kernel, uint32_t word)
 class Fault : public testing::Test {
 protected:
   // Runs a kernel whose kernarg segment holds `arguments`.
-  device::Result run(const device::Kernel &kernel, std::initializer_list<uint64_t> arguments, uint32_t group_bytes = 0)
+  device::Result run(const device::Kernel &kernel, std::initializer_list<uint64_t> arguments,
+                     uint32_t group_bytes = 0)
   {
     std::copy(arguments.begin(), arguments.end(), kernarg.as<uint64_t>());
     auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
@@ -60,10 +62,12 @@ TEST_F(Fault, StoreByOneLane)
   device::Memory out(4096);
   const uint64_t offset = offset_of("store_lane", 0xdc708000);
   // Just past the end, and ending past it.
-  expect_fault(run(kernel, {out.address(), 4096}), kernel, {SOFTGPU_FAULT_MEMORY, offset, out.address() + 4096, 4, 5},
-               {"memory access fault", "lane 5", "0 bytes past the end", "global_store_dword v1, v0, s[4:5]", "dc708000",
-                "work-group (0, 0, 0), wave 0"});
-  expect_fault(run(kernel, {out.address(), 4094}), kernel, {SOFTGPU_FAULT_MEMORY, offset, out.address() + 4094, 4, 5},
+  expect_fault(run(kernel, {out.address(), 4096}), kernel,
+               {SOFTGPU_FAULT_MEMORY, offset, out.address() + 4096, 4, 5},
+               {"memory access fault", "lane 5", "0 bytes past the end",
+                "global_store_dword v1, v0, s[4:5]", "dc708000", "work-group (0, 0, 0), wave 0"});
+  expect_fault(run(kernel, {out.address(), 4094}), kernel,
+               {SOFTGPU_FAULT_MEMORY, offset, out.address() + 4094, 4, 5},
                {"ends 2 bytes behind it"});
   EXPECT_TRUE(run(kernel, {out.address(), 4092}).ok);
   EXPECT_EQ(out.as<uint32_t>()[1023], 5u);
@@ -73,8 +77,10 @@ TEST_F(Fault, ReadOnlyMemory)
 {
   device::Kernel kernel(kernels::words("store_lane"));
   device::Memory constant(4096, 0);
-  expect_fault(run(kernel, {constant.address(), 8}), kernel,
-               {SOFTGPU_FAULT_READ_ONLY, offset_of("store_lane", 0xdc708000), constant.address(), 4, 0}, {"read-only"});
+  expect_fault(
+      run(kernel, {constant.address(), 8}), kernel,
+      {SOFTGPU_FAULT_READ_ONLY, offset_of("store_lane", 0xdc708000), constant.address(), 4, 0},
+      {"read-only"});
   EXPECT_EQ(constant.as<uint32_t>()[0], 0u);
 }
 
@@ -82,13 +88,18 @@ TEST_F(Fault, FlatAccess)
 {
   device::Memory in(64);
   device::Kernel load(kernels::words("flat_load_pair"));
-  expect_fault(run(load, {in.address() + 60}), load,
-               {SOFTGPU_FAULT_MEMORY, offset_of("flat_load_pair", 0xdc540000), in.address() + 60, 8, 5}, {"flat_load_dwordx2"});
+  expect_fault(
+      run(load, {in.address() + 60}), load,
+      {SOFTGPU_FAULT_MEMORY, offset_of("flat_load_pair", 0xdc540000), in.address() + 60, 8, 5},
+      {"flat_load_dwordx2"});
   EXPECT_TRUE(run(load, {in.address() + 53}).ok) << "plain loads take any address";
   device::Kernel add(kernels::words("flat_add"));
-  expect_fault(run(add, {in.address() + 6}), add,
-               {SOFTGPU_FAULT_MISALIGNED, offset_of("flat_add", 0xdd080000), in.address() + 6, 4, 5}, {"misaligned"});
-  expect_fault(run(add, {0}), add, {SOFTGPU_FAULT_MEMORY, offset_of("flat_add", 0xdd080000), 0, 4, 5}, {"0x0"});
+  expect_fault(
+      run(add, {in.address() + 6}), add,
+      {SOFTGPU_FAULT_MISALIGNED, offset_of("flat_add", 0xdd080000), in.address() + 6, 4, 5},
+      {"misaligned"});
+  expect_fault(run(add, {0}), add,
+               {SOFTGPU_FAULT_MEMORY, offset_of("flat_add", 0xdd080000), 0, 4, 5}, {"0x0"});
 }
 
 TEST_F(Fault, ScalarAccess)
@@ -96,9 +107,11 @@ TEST_F(Fault, ScalarAccess)
   device::Memory in(64);
   device::Kernel kernel(kernels::words("scalar_load"));
   const uint64_t offset = offset_of("scalar_load", 0xc00a0202);
-  expect_fault(run(kernel, {in.address() + 52}), kernel, {SOFTGPU_FAULT_MEMORY, offset, in.address() + 52, 16, 0},
+  expect_fault(run(kernel, {in.address() + 52}), kernel,
+               {SOFTGPU_FAULT_MEMORY, offset, in.address() + 52, 16, 0},
                {"s_load_dwordx4 s[8:11], s[4:5], 0x0"});
-  expect_fault(run(kernel, {in.address() + 2}), kernel, {SOFTGPU_FAULT_MISALIGNED, offset, in.address() + 2, 16, 0}, {});
+  expect_fault(run(kernel, {in.address() + 2}), kernel,
+               {SOFTGPU_FAULT_MISALIGNED, offset, in.address() + 2, 16, 0}, {});
   EXPECT_TRUE(run(kernel, {in.address() + 48}).ok);
 }
 
@@ -106,11 +119,14 @@ TEST_F(Fault, Lds)
 {
   device::Kernel kernel(kernels::words("lds_write"));
   EXPECT_TRUE(run(kernel, {}, 132).ok);
-  expect_fault(run(kernel, {}, 131), kernel, {SOFTGPU_FAULT_LDS, offset_of("lds_write", 0xd89a0018), 124, 8, 5},
+  expect_fault(run(kernel, {}, 131), kernel,
+               {SOFTGPU_FAULT_LDS, offset_of("lds_write", 0xd89a0018), 124, 8, 5},
                {"offset 124 of 131", "lane 5"});
-  expect_fault(run(kernel, {}, 0), kernel, {SOFTGPU_FAULT_LDS, offset_of("lds_write", 0xd81a0000), 100, 4, 5}, {});
+  expect_fault(run(kernel, {}, 0), kernel,
+               {SOFTGPU_FAULT_LDS, offset_of("lds_write", 0xd81a0000), 100, 4, 5}, {});
   device::Kernel add(kernels::words("lds_add"));
-  expect_fault(run(add, {}, 64), add, {SOFTGPU_FAULT_MISALIGNED, offset_of("lds_add", 0xd8000000), 2, 4, 5}, {});
+  expect_fault(run(add, {}, 64), add,
+               {SOFTGPU_FAULT_MISALIGNED, offset_of("lds_add", 0xd8000000), 2, 4, 5}, {});
 }
 
 TEST_F(Fault, Fetch)
@@ -123,7 +139,8 @@ TEST_F(Fault, Fetch)
     EXPECT_EQ(result.fault.pc, target) << "not executable, misaligned, or beyond the code";
   }
   device::Kernel end(kernels::words("fall_off"));
-  expect_fault(run(end, {}), end, {SOFTGPU_FAULT_FETCH, 8, end.entry() + 8, 4, 0}, {"instruction fetch"});
+  expect_fault(run(end, {}), end, {SOFTGPU_FAULT_FETCH, 8, end.entry() + 8, 4, 0},
+               {"instruction fetch"});
   device::Kernel cut(kernels::words("cut_off"));
   expect_fault(run(cut, {}), cut, {SOFTGPU_FAULT_FETCH, 4, 0, 0, 0}, {});
 }
@@ -137,7 +154,8 @@ TEST_F(Fault, IllegalInstructions)
   EXPECT_EQ(result.fault.instruction[0], 0xffffffffu);
   EXPECT_EQ(result.fault.instruction[1], 0x12345678u);
   device::Kernel beyond(kernels::words("registers_beyond"));
-  expect_fault(run(beyond, {}), beyond, {SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0, 0}, {"v_mov_b32 v200, 0"});
+  expect_fault(run(beyond, {}), beyond, {SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0, 0},
+               {"v_mov_b32 v200, 0"});
   device::Kernel abort(kernels::words("abort"));
   expect_fault(run(abort, {}), abort, {SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 4, 0, 0, 0}, {"s_trap"});
 }
@@ -170,7 +188,8 @@ TEST_F(Fault, PrivateSegmentThroughTheBuffer)
   const uint64_t offset = offset_of("private_buffer", 0xe0701000);
   for (uint32_t at : {17u, 20u, 0x80000000u}) {
     kernarg.as<uint32_t>()[0] = at;
-    expect_fault(device::run(dispatch), kernel, {SOFTGPU_FAULT_SCRATCH, offset, at, 4, 5}, {"private segment", "of 20"});
+    expect_fault(device::run(dispatch), kernel, {SOFTGPU_FAULT_SCRATCH, offset, at, 4, 5},
+                 {"private segment", "of 20"});
   }
 }
 
@@ -187,7 +206,8 @@ TEST_F(Fault, PrivateSegmentThroughScratch)
   EXPECT_EQ(scratch.as<uint32_t>()[4 * 64 + 5], 5u);
   kernarg.as<uint32_t>()[0] = 20;
   uint64_t offset = (kernels::words("private_scratch").size() - 3) * 4;
-  expect_fault(device::run(dispatch), kernel, {SOFTGPU_FAULT_SCRATCH, offset, 20, 4, 5}, {"scratch_store_dword v1, v0, off"});
+  expect_fault(device::run(dispatch), kernel, {SOFTGPU_FAULT_SCRATCH, offset, 20, 4, 5},
+               {"scratch_store_dword v1, v0, off"});
 }
 
 // --- what is refused before anything runs ---

@@ -12,9 +12,9 @@ struct Entry {
 static const std::map<std::string, Entry> &all()
 {
   static const std::map<std::string, Entry> table = {
-#define KERNEL(name, chip, ...) {name, {{__VA_ARGS__}, 'k'}},
+#define KERNEL(name, chip, ...)      {name, {{__VA_ARGS__}, 'k'}},
 #define INSTRUCTION(text, chip, ...) {text, {{__VA_ARGS__}, 'i'}},
-#define FORM(text, chip, ...) {text, {{__VA_ARGS__}, 'f'}},
+#define FORM(text, chip, ...)        {text, {{__VA_ARGS__}, 'f'}},
 #include "tests/softgpu/isa/kernels.inc"
   };
   return table;
@@ -25,7 +25,8 @@ const std::vector<uint32_t> &words(const std::string &name)
   return all().at(name).words;
 }
 
-std::vector<uint32_t> around(const std::string &begin, const std::string &instruction, const std::string &end)
+std::vector<uint32_t> around(const std::string &begin, const std::string &instruction,
+                             const std::string &end)
 {
   std::vector<uint32_t> out = words(begin);
   for (const std::string *part : {&instruction, &end})

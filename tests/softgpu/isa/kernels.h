@@ -11,7 +11,8 @@ namespace kernels {
 const std::vector<uint32_t> &words(const std::string &name);
 
 // begin + one instruction + end, for tests of single instructions.
-std::vector<uint32_t> around(const std::string &begin, const std::string &instruction, const std::string &end);
+std::vector<uint32_t> around(const std::string &begin, const std::string &instruction,
+                             const std::string &end);
 
 // The texts of all single instructions that begin with `prefix`.
 std::vector<std::string> instructions(const std::string &prefix);

@@ -19,7 +19,9 @@ std::string run(const std::string &arguments, const std::string &input, bool *cr
     return "";
   close(file);
   std::ofstream(path) << input;
-  std::string command = "llvm-mc-19 --triple=amdgcn-amd-amdhsa " + arguments + " " + path + " 2>/dev/null", out;
+  std::string command = "llvm-mc-19 --triple=amdgcn-amd-amdhsa " + arguments + " " + path +
+                        " 2>/dev/null",
+              out;
   FILE *pipe = popen(command.c_str(), "r");
   char buffer[4096];
   for (size_t n; pipe && (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
@@ -55,7 +57,8 @@ std::string normalise(std::string text)
   std::string mnemonic, out;
   words >> mnemonic;
   for (const char *suffix : {"_e32", "_e64", "_sdwa", "_dpp", "_e64"})
-    if (mnemonic.size() > strlen(suffix) && !mnemonic.compare(mnemonic.size() - strlen(suffix), std::string::npos, suffix))
+    if (mnemonic.size() > strlen(suffix) &&
+        !mnemonic.compare(mnemonic.size() - strlen(suffix), std::string::npos, suffix))
       mnemonic.erase(mnemonic.size() - strlen(suffix));
   out = mnemonic;
   for (std::string word; words >> word;)
@@ -81,7 +84,8 @@ bool available()
   return found;
 }
 
-std::vector<Disassembled> disassemble(const std::string &chip, const std::vector<std::vector<uint32_t>> &blocks)
+std::vector<Disassembled> disassemble(const std::string &chip,
+                                      const std::vector<std::vector<uint32_t>> &blocks)
 {
   const uint32_t marker = 0xbe8000ff; // s_mov_b32 s0, literal: says which block follows
   std::ostringstream input;
@@ -104,11 +108,13 @@ std::vector<Disassembled> disassemble(const std::string &chip, const std::vector
   for (std::string line; std::getline(lines, line);) {
     unsigned index;
     size_t comment = line.find(';');
-    if (sscanf(line.c_str(), " s_mov_b32 s0, 0x4%7x", &index) == 1 && line.find("0x4") != std::string::npos)
+    if (sscanf(line.c_str(), " s_mov_b32 s0, 0x4%7x", &index) == 1 &&
+        line.find("0x4") != std::string::npos)
       current = index;
     else if (current < blocks.size() && comment != std::string::npos && !results[current].valid) {
       std::string text = normalise(line.substr(0, comment));
-      results[current] = {text.find("/*") == std::string::npos, text, encoded_bytes(line.substr(comment))};
+      results[current] = {text.find("/*") == std::string::npos, text,
+                          encoded_bytes(line.substr(comment))};
     }
   }
   return results;
@@ -120,7 +126,8 @@ std::vector<uint32_t> assemble(const std::string &chip, const std::string &text)
   std::string out = run("--show-encoding --mcpu=" + chip, text + "\n", &crashed);
   std::vector<uint32_t> words;
   std::vector<unsigned> bytes;
-  for (size_t at = out.find("encoding:"); at != std::string::npos && (at = out.find("0x", at)) != std::string::npos; at++)
+  for (size_t at = out.find("encoding:");
+       at != std::string::npos && (at = out.find("0x", at)) != std::string::npos; at++)
     bytes.push_back(unsigned(strtoul(out.c_str() + at, nullptr, 16)));
   for (size_t i = 0; i + 3 < bytes.size(); i += 4)
     words.push_back(bytes[i] | bytes[i + 1] << 8 | bytes[i + 2] << 16 | bytes[i + 3] << 24);

@@ -16,7 +16,8 @@ struct Disassembled {
 };
 
 // One result per block of words; a block holds one instruction. Blocks that crash LLVM are not valid.
-std::vector<Disassembled> disassemble(const std::string &chip, const std::vector<std::vector<uint32_t>> &blocks);
+std::vector<Disassembled> disassemble(const std::string &chip,
+                                      const std::vector<std::vector<uint32_t>> &blocks);
 
 // The words of an assembly text, empty when it does not assemble.
 std::vector<uint32_t> assemble(const std::string &chip, const std::string &text);

@@ -80,13 +80,18 @@ template <typename T> Model comparek(T k, std::function<bool(T, T)> f)
   return [f, k](Record &r) { r.scc = f(T(uint32_t(r.d)), k); };
 }
 
-bool overflows(int64_t v) { return v != int64_t(int32_t(v)); }
+bool overflows(int64_t v)
+{
+  return v != int64_t(int32_t(v));
+}
 
 // One bit at a time: what a field of a sign- or zero-extended value holds.
 uint64_t field(uint64_t value, unsigned offset, unsigned width, unsigned size, bool is_signed)
 {
   uint64_t out = 0;
-  auto bit = [&](unsigned i) { return i < size ? value >> i & 1 : is_signed ? value >> (size - 1) & 1 : 0; };
+  auto bit = [&](unsigned i) {
+    return i < size ? value >> i & 1 : is_signed ? value >> (size - 1) & 1 : 0;
+  };
   if (!width)
     return 0;
   for (unsigned i = 0; i < size; i++)
@@ -145,16 +150,46 @@ std::map<std::string, Model> arithmetic()
 {
   using u = uint32_t;
   std::map<std::string, Model> m;
-  m["s_add_u32"] = with_scc32([](u a, u b, u, u &scc) { scc = (uint64_t(a) + b) >> 32; return a + b; });
-  m["s_sub_u32"] = with_scc32([](u a, u b, u, u &scc) { scc = b > a; return a - b; });
-  m["s_addc_u32"] = with_scc32([](u a, u b, u c, u &scc) { scc = (uint64_t(a) + b + c) >> 32; return a + b + c; });
-  m["s_subb_u32"] = with_scc32([](u a, u b, u c, u &scc) { scc = uint64_t(b) + c > a; return a - b - c; });
-  m["s_add_i32"] = with_scc32([](u a, u b, u, u &scc) { scc = overflows(int64_t(int32_t(a)) + int32_t(b)); return a + b; });
-  m["s_sub_i32"] = with_scc32([](u a, u b, u, u &scc) { scc = overflows(int64_t(int32_t(a)) - int32_t(b)); return a - b; });
-  m["s_min_i32"] = with_scc32([](u a, u b, u, u &scc) { scc = int32_t(a) < int32_t(b); return scc ? a : b; });
-  m["s_max_i32"] = with_scc32([](u a, u b, u, u &scc) { scc = int32_t(a) > int32_t(b); return scc ? a : b; });
-  m["s_min_u32"] = with_scc32([](u a, u b, u, u &scc) { scc = a < b; return scc ? a : b; });
-  m["s_max_u32"] = with_scc32([](u a, u b, u, u &scc) { scc = a > b; return scc ? a : b; });
+  m["s_add_u32"] = with_scc32([](u a, u b, u, u &scc) {
+    scc = (uint64_t(a) + b) >> 32;
+    return a + b;
+  });
+  m["s_sub_u32"] = with_scc32([](u a, u b, u, u &scc) {
+    scc = b > a;
+    return a - b;
+  });
+  m["s_addc_u32"] = with_scc32([](u a, u b, u c, u &scc) {
+    scc = (uint64_t(a) + b + c) >> 32;
+    return a + b + c;
+  });
+  m["s_subb_u32"] = with_scc32([](u a, u b, u c, u &scc) {
+    scc = uint64_t(b) + c > a;
+    return a - b - c;
+  });
+  m["s_add_i32"] = with_scc32([](u a, u b, u, u &scc) {
+    scc = overflows(int64_t(int32_t(a)) + int32_t(b));
+    return a + b;
+  });
+  m["s_sub_i32"] = with_scc32([](u a, u b, u, u &scc) {
+    scc = overflows(int64_t(int32_t(a)) - int32_t(b));
+    return a - b;
+  });
+  m["s_min_i32"] = with_scc32([](u a, u b, u, u &scc) {
+    scc = int32_t(a) < int32_t(b);
+    return scc ? a : b;
+  });
+  m["s_max_i32"] = with_scc32([](u a, u b, u, u &scc) {
+    scc = int32_t(a) > int32_t(b);
+    return scc ? a : b;
+  });
+  m["s_min_u32"] = with_scc32([](u a, u b, u, u &scc) {
+    scc = a < b;
+    return scc ? a : b;
+  });
+  m["s_max_u32"] = with_scc32([](u a, u b, u, u &scc) {
+    scc = a > b;
+    return scc ? a : b;
+  });
   for (unsigned n = 1; n <= 4; n++)
     m["s_lshl" + std::to_string(n) + "_add_u32"] = with_scc32([n](u a, u b, u, u &scc) {
       uint64_t sum = (uint64_t(a) << n) + b;
@@ -163,8 +198,12 @@ std::map<std::string, Model> arithmetic()
     });
   m["s_mul_i32"] = value32([](u a, u b, const Record &) { return a * b; });
   m["s_mul_hi_u32"] = value32([](u a, u b, const Record &) { return u(uint64_t(a) * b >> 32); });
-  m["s_mul_hi_i32"] = value32([](u a, u b, const Record &) { return u(int64_t(int32_t(a)) * int32_t(b) >> 32); });
-  m["s_absdiff_i32"] = nonzero32([](u a, u b) { u d = a - b; return d >> 31 ? 0 - d : d; });
+  m["s_mul_hi_i32"] =
+      value32([](u a, u b, const Record &) { return u(int64_t(int32_t(a)) * int32_t(b) >> 32); });
+  m["s_absdiff_i32"] = nonzero32([](u a, u b) {
+    u d = a - b;
+    return d >> 31 ? 0 - d : d;
+  });
   m["s_abs_i32"] = nonzero32([](u a, u) { return a >> 31 ? 0 - a : a; });
   m["s_movk_i32"] = value32([](u, u, const Record &) { return K; });
   m["s_cmovk_i32"] = value32([](u, u, const Record &r) { return r.scc ? K : u(r.d); });
@@ -182,11 +221,11 @@ std::map<std::string, Model> logic()
   using l = uint64_t;
   std::map<std::string, Model> m;
   const std::map<std::string, std::function<l(l, l)>> operations = {
-      {"and", [](l a, l b) { return a & b; }},      {"or", [](l a, l b) { return a | b; }},
-      {"xor", [](l a, l b) { return a ^ b; }},      {"andn2", [](l a, l b) { return a & ~b; }},
-      {"orn2", [](l a, l b) { return a | ~b; }},    {"nand", [](l a, l b) { return ~(a & b); }},
-      {"nor", [](l a, l b) { return ~(a | b); }},   {"xnor", [](l a, l b) { return ~(a ^ b); }},
-      {"andn1", [](l a, l b) { return ~a & b; }},   {"orn1", [](l a, l b) { return ~a | b; }},
+      {"and", [](l a, l b) { return a & b; }},    {"or", [](l a, l b) { return a | b; }},
+      {"xor", [](l a, l b) { return a ^ b; }},    {"andn2", [](l a, l b) { return a & ~b; }},
+      {"orn2", [](l a, l b) { return a | ~b; }},  {"nand", [](l a, l b) { return ~(a & b); }},
+      {"nor", [](l a, l b) { return ~(a | b); }}, {"xnor", [](l a, l b) { return ~(a ^ b); }},
+      {"andn1", [](l a, l b) { return ~a & b; }}, {"orn1", [](l a, l b) { return ~a | b; }},
   };
   for (const auto &operation : operations) {
     auto f = operation.second;
@@ -203,9 +242,12 @@ std::map<std::string, Model> logic()
   m["s_cmov_b64"] = value64([](l a, l, const Record &r) { return r.scc ? a : r.d; });
   m["s_cselect_b32"] = value32([](u a, u b, const Record &r) { return r.scc ? a : b; });
   m["s_cselect_b64"] = value64([](l a, l b, const Record &r) { return r.scc ? a : b; });
-  m["s_pack_ll_b32_b16"] = value32([](u a, u b, const Record &) { return (a & 0xffff) + ((b & 0xffff) << 16); });
-  m["s_pack_lh_b32_b16"] = value32([](u a, u b, const Record &) { return (a & 0xffff) + ((b >> 16) << 16); });
-  m["s_pack_hh_b32_b16"] = value32([](u a, u b, const Record &) { return (a >> 16) + ((b >> 16) << 16); });
+  m["s_pack_ll_b32_b16"] =
+      value32([](u a, u b, const Record &) { return (a & 0xffff) + ((b & 0xffff) << 16); });
+  m["s_pack_lh_b32_b16"] =
+      value32([](u a, u b, const Record &) { return (a & 0xffff) + ((b >> 16) << 16); });
+  m["s_pack_hh_b32_b16"] =
+      value32([](u a, u b, const Record &) { return (a >> 16) + ((b >> 16) << 16); });
   return m;
 }
 
@@ -220,12 +262,15 @@ std::map<std::string, Model> bits()
   m["s_lshl_b64"] = nonzero64([](l a, l b) { return a << b % 64; });
   m["s_lshr_b64"] = nonzero64([](l a, l b) { return field(a, b % 64, 64, 64, false); });
   m["s_ashr_i64"] = nonzero64([](l a, l b) { return field(a, b % 64, 64, 64, true); });
-  m["s_bfe_u32"] = nonzero32([](u a, u b) { return u(field(a, b % 32, b >> 16 & 127, 32, false)); });
+  m["s_bfe_u32"] =
+      nonzero32([](u a, u b) { return u(field(a, b % 32, b >> 16 & 127, 32, false)); });
   m["s_bfe_i32"] = nonzero32([](u a, u b) { return u(field(a, b % 32, b >> 16 & 127, 32, true)); });
   m["s_bfe_u64"] = nonzero64([](l a, l b) { return field(a, b % 64, b >> 16 & 127, 64, false); });
   m["s_bfe_i64"] = nonzero64([](l a, l b) { return field(a, b % 64, b >> 16 & 127, 64, true); });
-  m["s_bfm_b32"] = value32([](u a, u b, const Record &) { return u(((1ull << a % 32) - 1) << b % 32); });
-  m["s_bfm_b64"] = value64([](l a, l b, const Record &) { return ((l(1) << a % 64) - 1) << b % 64; });
+  m["s_bfm_b32"] =
+      value32([](u a, u b, const Record &) { return u(((1ull << a % 32) - 1) << b % 32); });
+  m["s_bfm_b64"] =
+      value64([](l a, l b, const Record &) { return ((l(1) << a % 64) - 1) << b % 64; });
   m["s_wqm_b32"] = nonzero32([](u a, u) { return u(whole_quads(a, 32)); });
   m["s_wqm_b64"] = nonzero64([](l a, l) { return whole_quads(a, 64); });
   m["s_quadmask_b32"] = nonzero32([](u a, u) { return u(quad_mask(a, 32)); });
@@ -252,7 +297,8 @@ std::map<std::string, Model> bits()
   m["s_flbit_i32"] = value32([](u a, u, const Record &) { return sign_run(a, 32); });
   m["s_flbit_i32_i64"] = value32([](u, u, const Record &r) { return sign_run(r.a, 64); });
   m["s_sext_i32_i8"] = value32([](u a, u, const Record &) { return u(field(a, 0, 8, 32, true)); });
-  m["s_sext_i32_i16"] = value32([](u a, u, const Record &) { return u(field(a, 0, 16, 32, true)); });
+  m["s_sext_i32_i16"] =
+      value32([](u a, u, const Record &) { return u(field(a, 0, 16, 32, true)); });
   m["s_bitset0_b32"] = value32([](u a, u, const Record &r) { return u(r.d) & ~(1u << a % 32); });
   m["s_bitset1_b32"] = value32([](u a, u, const Record &r) { return u(r.d) | 1u << a % 32; });
   m["s_bitset0_b64"] = value64([](l a, l, const Record &r) { return r.d & ~(l(1) << a % 64); });
@@ -339,7 +385,8 @@ std::vector<Record> execute(const std::string &instruction, const std::vector<Re
   kernarg.as<uint64_t>()[0] = input.address();
   kernarg.as<uint64_t>()[1] = output.address();
   device::Kernel kernel(kernels::around("salu_begin", instruction, "salu_end"));
-  auto result = device::run(device::dispatch(kernel.object(), kernarg.as<void>(), uint32_t(in.size())));
+  auto result =
+      device::run(device::dispatch(kernel.object(), kernarg.as<void>(), uint32_t(in.size())));
   EXPECT_TRUE(result.ok) << result.fault.text;
   std::vector<Record> out(in.size());
   memcpy(out.data(), output.as<void>(), output.size());
@@ -363,7 +410,8 @@ TEST(Salu, EveryInstructionFollowsItsModel)
   const std::vector<Record> in = records();
   unsigned tested = 0;
   for (const std::string &instruction : kernels::instructions("s_")) {
-    if (instruction.find("s16") == std::string::npos && instruction.find("s[16:17]") == std::string::npos &&
+    if (instruction.find("s16") == std::string::npos &&
+        instruction.find("s[16:17]") == std::string::npos &&
         instruction.find("0x8001") == std::string::npos)
       continue; // other operands have a test of their own
     if (instruction.find("0x80000000") != std::string::npos)
@@ -374,10 +422,12 @@ TEST(Salu, EveryInstructionFollowsItsModel)
     for (size_t i = 0; i < in.size(); i++) {
       Record expected = in[i];
       model->second(expected);
-      ASSERT_TRUE(out[i].d == expected.d && out[i].scc == expected.scc && out[i].exec == expected.exec)
-          << instruction << std::hex << " a " << in[i].a << " b " << in[i].b << " d " << in[i].d << " scc " << in[i].scc
-          << " exec " << in[i].exec << ": d " << out[i].d << ", expected " << expected.d << "; scc " << out[i].scc
-          << ", expected " << expected.scc << "; exec " << out[i].exec << ", expected " << expected.exec;
+      ASSERT_TRUE(out[i].d == expected.d && out[i].scc == expected.scc &&
+                  out[i].exec == expected.exec)
+          << instruction << std::hex << " a " << in[i].a << " b " << in[i].b << " d " << in[i].d
+          << " scc " << in[i].scc << " exec " << in[i].exec << ": d " << out[i].d << ", expected "
+          << expected.d << "; scc " << out[i].scc << ", expected " << expected.scc << "; exec "
+          << out[i].exec << ", expected " << expected.exec;
     }
     tested++;
   }

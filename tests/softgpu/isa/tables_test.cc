@@ -48,7 +48,8 @@ TEST(Tables, KernelsAreAssembledFromTheirSource)
   if (!scripts_run())
     GTEST_SKIP() << "llvm-mc-19 or python3 is not installed";
   Folder folder;
-  const std::string tests = RAWHAL_SOURCE_DIR "/tests/softgpu/isa/", out = std::string(folder.path) + "/kernels.inc";
+  const std::string tests = RAWHAL_SOURCE_DIR "/tests/softgpu/isa/",
+                    out = std::string(folder.path) + "/kernels.inc";
   ASSERT_EQ(0, system(("python3 " + tests + "kernels.py " + out).c_str()));
   EXPECT_EQ(contents(tests + "kernels.inc"), contents(out));
 }

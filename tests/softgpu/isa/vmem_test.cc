@@ -35,7 +35,8 @@ struct State {
 const uint32_t LDS = 1024;
 
 // Runs the instruction with `state`, whose addresses are offsets in `memory` plus `base`; the state afterwards.
-State execute(const std::string &instruction, const State &state, device::Memory &memory, const uint32_t *descriptor)
+State execute(const std::string &instruction, const State &state, device::Memory &memory,
+              const uint32_t *descriptor)
 {
   device::Memory in(64 * sizeof(Lane)), out(64 * sizeof(Output)), kernarg(sizeof(Arguments));
   memcpy(memory.as<void>(), state.memory.data(), state.memory.size());
@@ -69,8 +70,10 @@ std::string operation_of(const std::string &instruction)
 
 void model_load(const std::string &name, Lane &lane, const uint8_t *at)
 {
-  bool high = name.find("d16_hi") != std::string::npos, half = name.find("d16") != std::string::npos;
-  bool is_signed = name.find("sbyte") != std::string::npos || name.find("sshort") != std::string::npos ||
+  bool high = name.find("d16_hi") != std::string::npos,
+       half = name.find("d16") != std::string::npos;
+  bool is_signed = name.find("sbyte") != std::string::npos ||
+                   name.find("sshort") != std::string::npos ||
                    name.find("read_i") != std::string::npos;
   unsigned bytes = 4;
   if (name.find("byte") != std::string::npos || name.find("u8") != std::string::npos ||
@@ -144,7 +147,8 @@ template <typename T, typename S> std::map<std::string, Operation<T>> operations
   return m;
 }
 
-template <typename T> void exchange(const Operation<T> &operation, Lane &lane, uint8_t *at, bool returns)
+template <typename T>
+void exchange(const Operation<T> &operation, Lane &lane, uint8_t *at, bool returns)
 {
   T old, data[2];
   memcpy(&old, at, sizeof old);
@@ -191,8 +195,10 @@ void expect_same(const std::string &instruction, const State &actual, const Stat
   EXPECT_EQ(actual.memory, expected.memory) << instruction;
   for (unsigned i = 0; i < 64; i++)
     for (unsigned j = 0; j < 4; j++) {
-      ASSERT_EQ(actual.lanes[i].result[j], expected.lanes[i].result[j]) << instruction << " lane " << i << " dword " << j;
-      ASSERT_EQ(actual.lanes[i].lds[j], expected.lanes[i].lds[j]) << instruction << " LDS of lane " << i;
+      ASSERT_EQ(actual.lanes[i].result[j], expected.lanes[i].result[j])
+          << instruction << " lane " << i << " dword " << j;
+      ASSERT_EQ(actual.lanes[i].lds[j], expected.lanes[i].lds[j])
+          << instruction << " LDS of lane " << i;
     }
 }
 
@@ -227,10 +233,12 @@ void test_plain(const std::string &instruction, Pattern pattern)
   if (pattern == SOME_LANES)
     state.exec = 0x8000000123456780;
   for (unsigned i = 0; i < 64; i++)
-    state.lanes[i].address = (is_buffer ? 0 : memory.address()) + offset_of(pattern, i, width_of(name));
+    state.lanes[i].address =
+        (is_buffer ? 0 : memory.address()) + offset_of(pattern, i, width_of(name));
   State expected = state;
   for (unsigned i = 0; i < 64; i++) {
-    uint8_t *at = expected.memory.data() + offset_of(pattern, i, width_of(name)) + immediate_offset(instruction);
+    uint8_t *at = expected.memory.data() + offset_of(pattern, i, width_of(name)) +
+                  immediate_offset(instruction);
     if (!(state.exec >> i & 1))
       continue;
     if (name.find("load") == 0)
@@ -246,7 +254,8 @@ void test_plain(const std::string &instruction, Pattern pattern)
 TEST(VectorMemory, LoadsAndStores)
 {
   unsigned tested = 0;
-  for (const char *prefix : {"global_load", "global_store", "flat_load", "flat_store", "buffer_load", "buffer_store"})
+  for (const char *prefix :
+       {"global_load", "global_store", "flat_load", "flat_store", "buffer_load", "buffer_store"})
     for (const std::string &instruction : kernels::instructions(prefix)) {
       if (instruction.find("s[12:13]") != std::string::npos)
         continue; // the scalar base has its own test
@@ -259,7 +268,8 @@ TEST(VectorMemory, LoadsAndStores)
 
 TEST(VectorMemory, ScalarBase)
 {
-  for (const char *instruction : {"global_load_dword v10, v2, s[12:13] offset:4", "global_store_dword v2, v6, s[12:13] offset:4"})
+  for (const char *instruction : {"global_load_dword v10, v2, s[12:13] offset:4",
+                                  "global_store_dword v2, v6, s[12:13] offset:4"})
     for (Pattern pattern : {CONSECUTIVE, SCATTERED, SOME_LANES}) {
       device::Memory memory(2048);
       State state = random_state(9, memory.size());
@@ -289,7 +299,8 @@ TEST(VectorMemory, IntegerAtomics)
       std::string name = instruction.substr(0, instruction.find(' ')).substr(strlen(prefix));
       if (name.find("_f") != std::string::npos)
         continue;
-      bool is_wide = name.find("_x2") != std::string::npos, returns = instruction.find("glc") != std::string::npos;
+      bool is_wide = name.find("_x2") != std::string::npos,
+           returns = instruction.find("glc") != std::string::npos;
       name = name.substr(0, name.find("_x2"));
       device::Memory memory(2048);
       State state = random_state(3, memory.size());
@@ -344,15 +355,19 @@ TEST(VectorMemory, FloatAtomics)
   device::Memory memory(2048);
   State state = random_state(4, memory.size());
   for (unsigned i = 0; i < 64; i++) {
-    double value = std::ldexp(i * 1.25 - 40, int(i % 9) - 4), there = std::ldexp(31 - int(i), int(i % 7));
+    double value = std::ldexp(i * 1.25 - 40, int(i % 9) - 4),
+           there = std::ldexp(31 - int(i), int(i % 7));
     memcpy(state.lanes[i].data, &value, 8);
     memcpy(&state.memory[64 + i * 16], &there, 8);
     state.lanes[i].address = memory.address() + 64 + i * 16;
   }
   const std::map<std::string, Operation<uint64_t>> wide = {
-      {"global_atomic_add_f64 v[10:11], v[2:3], v[6:7], off glc", with_double([](double x, double y) { return x + y; })},
-      {"global_atomic_min_f64 v[10:11], v[2:3], v[6:7], off glc", with_double([](double x, double y) { return y < x ? y : x; })},
-      {"global_atomic_max_f64 v[10:11], v[2:3], v[6:7], off glc", with_double([](double x, double y) { return y > x ? y : x; })},
+      {"global_atomic_add_f64 v[10:11], v[2:3], v[6:7], off glc",
+       with_double([](double x, double y) { return x + y; })},
+      {"global_atomic_min_f64 v[10:11], v[2:3], v[6:7], off glc",
+       with_double([](double x, double y) { return y < x ? y : x; })},
+      {"global_atomic_max_f64 v[10:11], v[2:3], v[6:7], off glc",
+       with_double([](double x, double y) { return y > x ? y : x; })},
   };
   uint32_t descriptor[4] = {};
   for (const auto &entry : wide) {
@@ -379,8 +394,9 @@ TEST(VectorMemory, PackedHalfAtomic)
   const struct {
     uint32_t there, data, sum;
   } cases[] = {
-      {0x3c007bff, 0x40005000, 0x42007c00}, {0x3c007bff, 0x3c004800, 0x40007bff}, {0x00010001, 0x000103ff, 0x00020400},
-      {0x80008000, 0x00008000, 0x00008000}, {0x7c000001, 0xfc000000, 0x7e000001}, {0x3c013c00, 0x14000c00, 0x3c023c00},
+      {0x3c007bff, 0x40005000, 0x42007c00}, {0x3c007bff, 0x3c004800, 0x40007bff},
+      {0x00010001, 0x000103ff, 0x00020400}, {0x80008000, 0x00008000, 0x00008000},
+      {0x7c000001, 0xfc000000, 0x7e000001}, {0x3c013c00, 0x14000c00, 0x3c023c00},
   };
   device::Memory memory(2048);
   State state = random_state(5, memory.size());
@@ -408,7 +424,8 @@ TEST(VectorMemory, BuffersEndWithoutAFault)
     state.lanes[i].address = i * 16;
   uint32_t descriptor[4];
   describe(memory, descriptor);
-  descriptor[2] = 32 * 16; // lanes from 32 on are beyond the end: lane 31's offset 496 + 4 + 4 is within
+  descriptor[2] =
+      32 * 16; // lanes from 32 on are beyond the end: lane 31's offset 496 + 4 + 4 is within
   State expected = state;
   for (unsigned i = 0; i < 64; i++)
     if (i < 32)
@@ -469,7 +486,9 @@ TEST(Lds, TwoAddresses)
 {
   for (const std::string &width : {std::string("b32"), std::string("b64")}) {
     const unsigned bytes = width == "b32" ? 4 : 8, w = bytes / 4;
-    auto find = [&](const std::string &name) { return kernels::instructions("ds_" + name + "_" + width).at(0); };
+    auto find = [&](const std::string &name) {
+      return kernels::instructions("ds_" + name + "_" + width).at(0);
+    };
     auto address = [](unsigned i) { return i * 8 % 448; };
     auto read = [=](unsigned first, unsigned second) {
       return [=](Lane &lane, uint8_t *at) {
@@ -487,10 +506,13 @@ TEST(Lds, TwoAddresses)
     run_ds(find("read2st64"), read(0, 64 * bytes), address);
     run_ds(find("write2"), write(bytes, 3 * bytes), address);
     run_ds(find("write2st64"), write(64 * bytes, 0), address);
-    run_ds(find("wrxchg2_rtn"), [=](Lane &lane, uint8_t *at) {
-      read(0, bytes)(lane, at);
-      write(0, bytes)(lane, at);
-    }, [](unsigned i) { return i * 16; });
+    run_ds(
+        find("wrxchg2_rtn"),
+        [=](Lane &lane, uint8_t *at) {
+          read(0, bytes)(lane, at);
+          write(0, bytes)(lane, at);
+        },
+        [](unsigned i) { return i * 16; });
   }
 }
 
@@ -551,18 +573,24 @@ TEST(Lds, FloatAtomics)
     };
     auto address = [](unsigned i) { return i * 16; };
     std::string prefix = std::string("ds_") + name + "_rtn_";
-    run_ds(kernels::instructions(prefix + "f32").at(0),
-           [&](Lane &lane, uint8_t *at) { exchange<uint32_t>(narrow, lane, at, true); }, address);
-    run_ds(kernels::instructions(prefix + "f64").at(0),
-           [&](Lane &lane, uint8_t *at) { exchange<uint64_t>(wide, lane, at, true); }, address);
+    run_ds(
+        kernels::instructions(prefix + "f32").at(0),
+        [&](Lane &lane, uint8_t *at) { exchange<uint32_t>(narrow, lane, at, true); }, address);
+    run_ds(
+        kernels::instructions(prefix + "f64").at(0),
+        [&](Lane &lane, uint8_t *at) { exchange<uint64_t>(wide, lane, at, true); }, address);
   }
 }
 
 // --- permutations ---
 
-uint32_t lane_value(unsigned i) { return 1000 + i; }
+uint32_t lane_value(unsigned i)
+{
+  return 1000 + i;
+}
 
-std::vector<uint32_t> permuted(const std::string &instruction, uint64_t exec, const std::function<uint32_t(unsigned)> &address)
+std::vector<uint32_t> permuted(const std::string &instruction, uint64_t exec,
+                               const std::function<uint32_t(unsigned)> &address)
 {
   device::Memory memory(64);
   State state = random_state(8, memory.size());
@@ -583,8 +611,10 @@ std::vector<uint32_t> permuted(const std::string &instruction, uint64_t exec, co
 TEST(Lds, Permutations)
 {
   const uint64_t exec = 0xfffffffffffffff5; // lanes 1 and 3 are off
-  auto pulled = permuted("ds_bpermute_b32 v10, v2, v6", exec, [](unsigned i) { return (i * 7 + 64) * 4 + 1; });
-  auto pushed = permuted("ds_permute_b32 v10, v2, v6", exec, [](unsigned i) { return (i ^ 5) * 4; });
+  auto pulled = permuted("ds_bpermute_b32 v10, v2, v6", exec,
+                         [](unsigned i) { return (i * 7 + 64) * 4 + 1; });
+  auto pushed =
+      permuted("ds_permute_b32 v10, v2, v6", exec, [](unsigned i) { return (i ^ 5) * 4; });
   for (unsigned i = 0; i < 64; i++) {
     bool on = exec >> i & 1;
     unsigned from = i * 7 % 64;
@@ -596,9 +626,11 @@ TEST(Lds, Permutations)
 TEST(Lds, Swizzles)
 {
   const std::map<std::string, std::function<unsigned(unsigned)>> cases = {
-      {"ds_swizzle_b32 v10, v6 offset:swizzle(QUAD_PERM,3,2,1,0)", [](unsigned i) { return i ^ 3; }},
+      {"ds_swizzle_b32 v10, v6 offset:swizzle(QUAD_PERM,3,2,1,0)",
+       [](unsigned i) { return i ^ 3; }},
       {"ds_swizzle_b32 v10, v6 offset:swizzle(REVERSE,8)", [](unsigned i) { return i ^ 7; }},
-      {"ds_swizzle_b32 v10, v6 offset:swizzle(BROADCAST,4,2)", [](unsigned i) { return (i & ~3u) + 2; }},
+      {"ds_swizzle_b32 v10, v6 offset:swizzle(BROADCAST,4,2)",
+       [](unsigned i) { return (i & ~3u) + 2; }},
       {"ds_swizzle_b32 v10, v6 offset:swizzle(SWAP,16)", [](unsigned i) { return i ^ 16; }},
   };
   for (const auto &entry : cases) {
