@@ -35,8 +35,7 @@ typedef struct softgpu_dispatch {
 
 typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_NONE,
-  SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, /* unknown, or not implemented: `instruction` holds its bytes
-                                      */
+  SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, /* one the engine does not know, in `instruction` */
   SOFTGPU_FAULT_FETCH,               /* pc outside executable memory */
   SOFTGPU_FAULT_MEMORY,              /* global, flat or scalar access outside live allocations */
   SOFTGPU_FAULT_READ_ONLY,           /* a store to memory that kernels may not write */
@@ -63,6 +62,7 @@ typedef struct softgpu_fault {
 typedef struct softgpu_limits {
   uint64_t timeout_ns;       /* per dispatch, wall time; 0 = none */
   const volatile bool *stop; /* checked at the same places as the timeout; may be NULL */
+  uint32_t units, all_units; /* part of the threads it may use, at least one; units 0: all */
 } softgpu_limits_t;
 
 /* Runs a dispatch to its end on the calling thread and on the engine's helper threads, if any. True

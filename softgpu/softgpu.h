@@ -34,6 +34,9 @@ extern "C" {
  *   spin         2000     0..10^9      polls of an idle queue before it sleeps
  *   userfaultfd  1        0..1         0: idle queues poll (50 us to 1 ms), no doorbell wakes them
  *   threads      0        0..256       threads that execute one dispatch; 0 is one per CPU
+ *   guard_kib    1024     0..1048576   inaccessible address space on both sides of each allocation
+ *                                      of the first 16384 that live
+ *   slowdown     1        1..1000      a dispatch takes this many times as long as it needs
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
  * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
@@ -57,6 +60,27 @@ size_t softgpu_option_messages(char *text, size_t size);
 void softgpu_pause(void);
 void softgpu_resume(void);
 
+/* Orders a fault, for tests of what stands above the device. It happens once, on the nth occasion
+ * from now on (1 is the next); an order takes the place of an earlier one of the same name, and nth
+ * 0 cancels. `hsa_queue` restricts the first three to the occasions of one queue; NULL takes those
+ * of all AQL queues, among them the runtime's own, which copies and loads code objects by kernels.
+ *
+ *   name                occasion             fault
+ *   queue_error         a packet's turn      its queue stops, `value` goes to queue_inactive_signal
+ *   stall               a packet's turn      the queue stands still for `value` ms, with NULL the
+ *                                            whole device; dispatches that run go on
+ *   lost_doorbell       an idle queue finds  as if the doorbell had not been stored to: the queue
+ *                       a packet and a ring  sleeps until the next store
+ *   allocation_failure  hsaKmtAllocMemory    NO_MEMORY, `value` times in a row (0 is once)
+ *   event_failure       hsaKmtCreateEvent    OUT_OF_RESOURCES, `value` times in a row (0 is once)
+ *
+ * Values of queue_error by the status the runtime's callback gets: 2 INCOMPATIBLE_ARGUMENTS, 4
+ * INVALID_ALLOCATION, 8 INVALID_CODE_OBJECT, 32 and 256 INVALID_PACKET_FORMAT, 64 INVALID_ARGUMENT,
+ * 128 INVALID_ISA, 0x20000000 MEMORY_APERTURE_VIOLATION, 0x40000000 ILLEGAL_INSTRUCTION, 0x80000000
+ * EXCEPTION. False, and nothing ordered, for an unknown name, a queue where none belongs, or a
+ * value that is no error: 0 and the runtime's requests 1, 512, 1024. */
+bool softgpu_inject(const char *name, const void *hsa_queue, uint64_t nth, uint64_t value);
+
 /* Totals of this process. */
 typedef struct softgpu_counters {
   uint64_t dispatches;        /* kernel dispatches completed */
@@ -66,6 +90,7 @@ typedef struct softgpu_counters {
   uint64_t copied_bytes;
   uint64_t queue_errors;
   uint64_t doorbell_wakeups; /* sleeping queues woken by their doorbell */
+  uint64_t injected;         /* faults ordered by softgpu_inject() that happened */
 } softgpu_counters_t;
 
 /* `size` is sizeof(softgpu_counters_t) as the caller knows it; only that much is written. */
@@ -115,6 +140,8 @@ typedef bool softgpu_option_get_fn(const char *name, uint64_t *value);
 typedef size_t softgpu_option_messages_fn(char *text, size_t size);
 typedef void softgpu_pause_fn(void);
 typedef void softgpu_resume_fn(void);
+typedef bool softgpu_inject_fn(const char *name, const void *hsa_queue, uint64_t nth,
+                               uint64_t value);
 typedef void softgpu_counters_fn(softgpu_counters_t *counters, size_t size);
 typedef size_t softgpu_queue_fault_fn(const void *hsa_queue, char *text, size_t size);
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,

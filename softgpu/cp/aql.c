@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "softgpu/cp/inject.h"
 #include "softgpu/cp/report.h"
 #include "softgpu/cp/signal.h"
 #include "softgpu/thunk/retire.h"
@@ -156,9 +157,10 @@ void softgpu_aql_suspending(softgpu_queue_t *queue, bool suspended)
 
 static softgpu_step_t packet_step(softgpu_queue_t *queue, uint32_t type, const void *packet)
 {
+  softgpu_step_t instead;
+  if (!softgpu_inject_packet(queue, &instead))
+    return instead;
   switch (type) {
-  case HSA_PACKET_TYPE_INVALID:
-    return SOFTGPU_STEP_IDLE; /* reserved by its producer, not published yet */
   case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
     return vendor_step(queue, packet);
   case HSA_PACKET_TYPE_KERNEL_DISPATCH:
@@ -172,17 +174,25 @@ static softgpu_step_t packet_step(softgpu_queue_t *queue, uint32_t type, const v
   }
 }
 
+static softgpu_step_t nothing_published(softgpu_queue_t *queue)
+{
+  queue->idle = true;
+  return SOFTGPU_STEP_IDLE;
+}
+
 softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
 {
   if (queue->request != SOFTGPU_REQUEST_NONE && queue->request != SOFTGPU_REQUEST_SCRATCH_GRANTED)
     return softgpu_dispatch_request(queue);
   if (queue->next >= atomic_load_explicit(queue->setup.write_index, memory_order_acquire))
-    return SOFTGPU_STEP_IDLE;
+    return nothing_published(queue);
   const void *packet = slot_at(queue, queue->next);
   /* Acquires the packet's body; also what another agent wrote before it published the packet. */
   uint16_t header = __atomic_load_n((const uint16_t *)packet, __ATOMIC_ACQUIRE);
   uint32_t type =
       ((uint32_t)header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+  if (type == HSA_PACKET_TYPE_INVALID) /* reserved by its producer, not published yet */
+    return nothing_published(queue);
   unsigned token = softgpu_retire_enter();
   softgpu_step_t step = packet_step(queue, type, packet);
   softgpu_retire_leave(token);

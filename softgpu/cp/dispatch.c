@@ -140,10 +140,15 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   dispatch.scratch_bytes = hsa->scratch_backing_memory_byte_size;
 
   softgpu_limits_t limits = {.timeout_ns = softgpu_option(SOFTGPU_OPTION_TIMEOUT_MS) * 1000000,
-                             .stop = &queue->stop};
+                             .stop = &queue->stop,
+                             .units = atomic_load(&queue->units),
+                             .all_units = softgpu_compute_units()};
   softgpu_fault_t fault = {0};
   uint64_t start = softgpu_clock_ticks();
   bool done = softgpu_execute(&dispatch, &limits, &fault);
+  uint64_t slowdown = softgpu_option(SOFTGPU_OPTION_SLOWDOWN);
+  if (slowdown > 1)
+    softgpu_queue_doze(queue, (softgpu_clock_ticks() - start) * 10 * (slowdown - 1));
   if (done)
     return dispatch_end(queue, &packet, start);
   if (fault.kind == SOFTGPU_FAULT_STOPPED)

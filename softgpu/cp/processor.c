@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "softgpu/cp/doorbell.h"
+#include "softgpu/cp/inject.h"
 #include "softgpu/cp/pause.h"
 #include "softgpu/cp/thread.h"
 #include "softgpu/thunk/option.h"
@@ -127,7 +128,7 @@ static void *processor_run(void *argument)
     }
     softgpu_step_t step = SOFTGPU_STEP_STOPPED;
     if (!atomic_load(&queue->failed) && !atomic_load(&queue->suspended))
-      step = queue->setup.step(queue);
+      step = softgpu_inject_stalled(queue) ? SOFTGPU_STEP_WAITING : queue->setup.step(queue);
     if (step != SOFTGPU_STEP_DONE)
       processor_rest(queue, &rest, step);
     else if (rest.polls > 0 || rest.listening)
@@ -198,6 +199,7 @@ softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup)
   }
   pthread_mutex_init(&queue->lock, NULL);
   queue->setup = *setup;
+  queue->idle = true;
   if (!queue->setup.read_index)
     queue->setup.read_index = &queue->own_indices[0];
   if (!queue->setup.write_index)
@@ -254,6 +256,25 @@ bool softgpu_queue_suspend(uint64_t id, bool suspended)
   }
   pthread_mutex_unlock(&table_lock);
   return queue != NULL;
+}
+
+bool softgpu_queue_limit(uint64_t id, uint32_t units)
+{
+  pthread_mutex_lock(&table_lock);
+  softgpu_queue_t *queue = table_find(id);
+  if (queue)
+    atomic_store(&queue->units, units);
+  pthread_mutex_unlock(&table_lock);
+  return queue != NULL;
+}
+
+void softgpu_queue_doze(softgpu_queue_t *queue, uint64_t ns)
+{
+  uint64_t until = softgpu_clock_ns() + ns;
+  pthread_mutex_lock(&queue->lock);
+  for (uint64_t now; !queue_stopping(queue) && (now = softgpu_clock_ns()) < until;)
+    softgpu_condition_wait(&queue->wake, &queue->lock, (long)(until - now));
+  pthread_mutex_unlock(&queue->lock);
 }
 
 void softgpu_queues_close(void)

@@ -49,12 +49,18 @@ struct softgpu_queue {
   /* The processor's thread only. */
   uint64_t next; /* index of the packet at hand; the device's copy of the read index */
   softgpu_request_t request;
+  /* Of inject.c: packets it has looked at, what it makes the queue miss, how long it holds it. */
+  uint64_t inspected;
+  bool idle; /* nothing was published when the queue last looked */
+  bool deaf; /* to a doorbell that was stored to before */
+  uint64_t stall_until;
 
   bool stop;              /* accessed with atomic builtins; softgpu_execute() polls it */
   _Atomic bool suspended; /* by hsaKmtUpdateQueue() */
   _Atomic bool failed;
   _Atomic bool wants_scratch; /* SOFTGPU_REQUEST_SCRATCH, for other threads to see */
   _Atomic bool listening;     /* for softgpu_queues_kick() */
+  _Atomic uint32_t units;     /* compute units its kernels may use; 0 is all */
 
   pthread_mutex_t lock; /* over what follows */
   pthread_cond_t wake;
@@ -71,7 +77,11 @@ softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup);
 /* Stops what runs, joins the thread. False when there is no such queue. */
 bool softgpu_queue_destroy(uint64_t id);
 bool softgpu_queue_suspend(uint64_t id, bool suspended);
+bool softgpu_queue_limit(uint64_t id, uint32_t units);
 void softgpu_queues_close(void);
+
+/* Lets a processor sleep, though not beyond the end of its queue. */
+void softgpu_queue_doze(softgpu_queue_t *queue, uint64_t ns);
 
 /* Makes processors that wait for something in memory look again now. */
 void softgpu_queues_kick(void);
@@ -85,7 +95,8 @@ void softgpu_queue_let_go(softgpu_queue_t *queue);
 
 /* Totals for softgpu_counters(). */
 typedef struct softgpu_totals {
-  _Atomic uint64_t dispatches, barriers, copies, copied_bytes, queue_errors, doorbell_wakeups;
+  _Atomic uint64_t dispatches, barriers, copies, copied_bytes, queue_errors, doorbell_wakeups,
+      injected;
 } softgpu_totals_t;
 extern softgpu_totals_t softgpu_totals;
 

@@ -119,6 +119,7 @@ SOFTGPU_EXPORT void softgpu_counters(softgpu_counters_t *counters, size_t size)
       .copied_bytes = atomic_load(&totals->copied_bytes),
       .queue_errors = atomic_load(&totals->queue_errors),
       .doorbell_wakeups = atomic_load(&totals->doorbell_wakeups),
+      .injected = atomic_load(&totals->injected),
   };
   if (counters)
     memcpy(counters, &now, size < sizeof(now) ? size : sizeof(now));

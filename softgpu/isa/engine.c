@@ -202,6 +202,15 @@ static uint64_t smaller(uint64_t a, uint64_t b)
   return a < b ? a : b;
 }
 
+/* A part of the chip's compute units is that part of the threads. */
+static uint64_t thread_budget(const softgpu_limits_t *limits)
+{
+  uint64_t threads = isa_pool_threads();
+  if (limits->units == 0 || limits->units >= limits->all_units)
+    return threads;
+  return (threads * limits->units + limits->all_units - 1) / limits->all_units;
+}
+
 /* How many threads and how many groups on each. Each resident group owns a part of the scratch
  * memory, so that bounds both. */
 static unsigned plan_threads(run_t *run)
@@ -211,7 +220,8 @@ static unsigned plan_threads(run_t *run)
   uint64_t group_bytes = launch->group_waves * (rows * sizeof(isa_row_t) + sizeof(isa_wave_t)) +
                          launch->dispatch.group_bytes + 1;
   uint64_t groups = smaller(RESIDENT_MOST, RESIDENT_BYTES / group_bytes);
-  uint64_t threads = smaller(isa_pool_threads(), launch->group_count / GROUPS_WORTH_A_THREAD + 1);
+  uint64_t threads =
+      smaller(thread_budget(run->limits), launch->group_count / GROUPS_WORTH_A_THREAD + 1);
   if (launch->slice_bytes) {
     uint64_t slots = launch->dispatch.scratch_bytes / launch->slice_bytes / launch->group_waves;
     threads = smaller(threads, slots);

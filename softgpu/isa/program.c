@@ -1,6 +1,7 @@
 #include "softgpu/isa/program.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,13 +193,13 @@ static bool decode_slot(isa_program_t *program, isa_chunk_t *chunk, uint32_t slo
     inst.run = run_illegal;
   else if (status == ISA_DECODE_TRUNCATED)
     inst.run = run_truncated;
-  bool (*run)(isa_wave_t *, const isa_inst_t *) = inst.run;
   if (!inst.dwords)
     inst.dwords = 1;
-  /* Readers look at the rest only after they saw `run`. */
-  inst.run = NULL;
-  chunk->slots[slot] = inst;
-  __atomic_store_n(&chunk->slots[slot].run, run, __ATOMIC_RELEASE);
+  /* Readers load `run` at any time, and the rest only after they saw it set. */
+  isa_inst_t *decoded = &chunk->slots[slot];
+  memcpy(decoded, &inst, offsetof(isa_inst_t, run));
+  decoded->plan = inst.plan;
+  __atomic_store_n(&decoded->run, inst.run, __ATOMIC_RELEASE);
   return status == ISA_DECODED && inst.op != ISA_s_endpgm && inst.op != ISA_s_branch &&
          inst.op != ISA_s_setpc_b64;
 }

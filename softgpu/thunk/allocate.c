@@ -1,16 +1,14 @@
 /* Memory of the device: host pages, counted against a GPU's memory where they stand for it. */
 #include "softgpu/thunk/allocate.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "softgpu/cp/inject.h"
 #include "softgpu/memory.h"
-#include "softgpu/thunk/retire.h"
-
-enum { LARGE_PAGE = 2 << 20 };
+#include "softgpu/thunk/pages.h"
 
 /* Scratch pools are address space only; the parts a queue uses are allocations of their own, with
  * `pool` set. */
@@ -18,9 +16,10 @@ typedef struct record {
   uint64_t base, size;
   uint32_t node;
   HsaMemFlags flags;
-  bool counted; /* against the node's VRAM */
-  bool pool;    /* a scratch reservation */
-  bool part;    /* a mapped part of one */
+  bool counted;          /* against the node's VRAM */
+  bool pool;             /* a scratch reservation */
+  bool part;             /* a mapped part of one */
+  softgpu_pages_t pages; /* a part has none of its own */
   void *user_data;
   uint32_t mapped_count;
   uint32_t mapped[SOFTGPU_MAX_NODES];
@@ -30,29 +29,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static record_t **records; /* ascending by base; parts follow their pool */
 static size_t record_count, record_capacity;
 static uint64_t vram_used[SOFTGPU_MAX_NODES];
-
-bool softgpu_pages_map(uint64_t *address, uint64_t size, bool fixed)
-{
-  uint64_t slack = size >= LARGE_PAGE && !fixed ? LARGE_PAGE : 0;
-  uint64_t total;
-  if (size == 0 || __builtin_add_overflow(size, slack, &total))
-    return false;
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MAP_FIXED_NOREPLACE : 0);
-  void *memory = mmap(fixed ? (void *)*address : NULL, total, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (memory == MAP_FAILED)
-    return false;
-  uint64_t base = (uint64_t)memory;
-  if (slack > 0) {
-    uint64_t aligned = (base + LARGE_PAGE - 1) & ~(uint64_t)(LARGE_PAGE - 1);
-    if (aligned > base)
-      munmap((void *)base, aligned - base);
-    if (base + total > aligned + size)
-      munmap((void *)(aligned + size), base + total - (aligned + size));
-    base = aligned;
-  }
-  *address = base;
-  return true;
-}
 
 /* Index of the first record that starts above `address`. */
 static size_t record_above(uint64_t address)
@@ -160,7 +136,7 @@ static void record_release(record_t *record)
   if (record->part)
     madvise((void *)record->base, record->size, MADV_DONTNEED);
   else
-    softgpu_retire_unmap((void *)record->base, record->size);
+    softgpu_pages_retire(&record->pages);
   free(record);
 }
 
@@ -191,27 +167,30 @@ HSAKMT_STATUS hsaKmtAllocMemory(HSAuint32 node, HSAuint64 size, HsaMemFlags flag
     return HSAKMT_STATUS_INVALID_PARAMETER;
   if (node > softgpu_gpu_count())
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (softgpu_inject_failure(SOFTGPU_INJECT_ALLOCATION_FAILURE))
+    return HSAKMT_STATUS_NO_MEMORY;
   bool fixed = flags.ui32.FixedAddress;
   if (fixed && (uintptr_t)*address % SOFTGPU_PAGE != 0)
     return HSAKMT_STATUS_MEMORY_ALIGNMENT;
   record_t *record = calloc(1, sizeof(*record));
   if (!record)
     return HSAKMT_STATUS_NO_MEMORY;
-  *record = (record_t){.base = fixed ? (uintptr_t)*address : 0,
-                       .size = size,
+  *record = (record_t){.size = size,
                        .node = node,
                        .flags = flags,
                        .pool = flags.ui32.Scratch,
                        .counted = node != 0 && !flags.ui32.Scratch};
-  if (!softgpu_pages_map(&record->base, size, fixed)) {
+  if (fixed ? !softgpu_pages_map_at(&record->pages, (uintptr_t)*address, size)
+            : !softgpu_pages_map(&record->pages, size)) {
     free(record);
     return HSAKMT_STATUS_NO_MEMORY;
   }
+  record->base = record->pages.base;
   pthread_mutex_lock(&lock);
   bool done = record_publish(record);
   pthread_mutex_unlock(&lock);
   if (!done) {
-    munmap((void *)record->base, size);
+    softgpu_pages_unmap(&record->pages);
     free(record);
     return HSAKMT_STATUS_NO_MEMORY;
   }

@@ -5,12 +5,13 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 
+#include "softgpu/cp/inject.h"
 #include "softgpu/cp/processor.h"
 #include "softgpu/cp/thread.h"
 #include "softgpu/memory.h"
+#include "softgpu/thunk/pages.h"
 #include "softgpu/thunk/thunk.h"
 
 enum {
@@ -35,21 +36,22 @@ typedef struct waiter {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static slot_t slots[EVENT_COUNT];
 static uint32_t next_id = 1;
-static uint64_t mailboxes; /* address of one 64-bit word per event, visible to kernels */
+static softgpu_pages_t mailboxes; /* one 64-bit word per event, visible to kernels */
 static waiter_t *waiters;
 
 bool softgpu_events_open(void)
 {
-  softgpu_allocation_t page = {.size = EVENT_COUNT * sizeof(uint64_t),
-                               .flags = SOFTGPU_MEMORY_WRITE};
-  if (!softgpu_pages_map(&page.base, page.size, false))
+  softgpu_pages_t pages;
+  if (!softgpu_pages_map(&pages, EVENT_COUNT * sizeof(uint64_t)))
     return false;
-  if (!softgpu_memory_add(&page)) {
-    munmap((void *)page.base, page.size);
+  softgpu_allocation_t live = {
+      .base = pages.base, .size = pages.size, .flags = SOFTGPU_MEMORY_WRITE};
+  if (!softgpu_memory_add(&live)) {
+    softgpu_pages_unmap(&pages);
     return false;
   }
   pthread_mutex_lock(&lock);
-  mailboxes = page.base;
+  mailboxes = pages;
   next_id = 1;
   pthread_mutex_unlock(&lock);
   return true;
@@ -62,9 +64,8 @@ void softgpu_events_close(void)
     free(slots[id].event);
     slots[id] = (slot_t){0};
   }
-  softgpu_memory_remove(mailboxes);
-  munmap((void *)mailboxes, EVENT_COUNT * sizeof(uint64_t));
-  mailboxes = 0;
+  softgpu_memory_remove(mailboxes.base);
+  softgpu_pages_unmap(&mailboxes);
   pthread_mutex_unlock(&lock);
 }
 
@@ -124,6 +125,8 @@ HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *descriptor, bool manual_rese
   SOFTGPU_NEED_OPEN();
   if (!descriptor || !event)
     return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (softgpu_inject_failure(SOFTGPU_INJECT_EVENT_FAILURE))
+    return HSAKMT_STATUS_OUT_OF_RESOURCES;
   HsaEvent *made = calloc(1, sizeof(*made));
   if (!made)
     return HSAKMT_STATUS_NO_MEMORY;
@@ -139,7 +142,7 @@ HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *descriptor, bool manual_rese
     made->EventData.EventType = descriptor->EventType;
     made->EventData.EventData.SyncVar = descriptor->SyncVar;
     made->EventData.HWData1 = id;
-    made->EventData.HWData2 = mailboxes + id * sizeof(uint64_t);
+    made->EventData.HWData2 = mailboxes.base + id * sizeof(uint64_t);
     made->EventData.HWData3 = id;
     slots[id] = (slot_t){.event = made, .manual_reset = manual_reset, .signaled = signaled};
   }

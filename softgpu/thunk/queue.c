@@ -13,7 +13,7 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 p
                                 HsaEvent *event, HsaQueueResource *resource)
 {
   SOFTGPU_NEED_OPEN();
-  (void)priority;
+  (void)priority; /* a hint: every queue has a thread, the system shares the processors out */
   (void)event;
   if (!resource || !queue_ring_valid(ring, bytes))
     return HSAKMT_STATUS_INVALID_PARAMETER;
@@ -62,6 +62,20 @@ HSAKMT_STATUS hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_
     return HSAKMT_STATUS_INVALID_PARAMETER;
   return softgpu_queue_suspend(id, percentage == 0) ? HSAKMT_STATUS_SUCCESS
                                                     : HSAKMT_STATUS_INVALID_HANDLE;
+}
+
+/* One bit per compute unit; those beyond the chip's do not count. */
+HSAKMT_STATUS hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 bits, HSAuint32 *mask)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!mask || bits == 0 || bits % 32 != 0)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  uint32_t units = 0;
+  for (uint32_t i = 0; i < bits && i < softgpu_compute_units(); i++)
+    units += (mask[i / 32] >> (i % 32)) & 1;
+  if (units == 0)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  return softgpu_queue_limit(id, units) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
 }
 
 HSAKMT_STATUS hsaKmtDestroyQueue(HSA_QUEUEID id)

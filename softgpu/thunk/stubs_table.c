@@ -17,7 +17,6 @@ ANSWER(hsaKmtRuntimeDisable, HSAKMT_STATUS_NOT_SUPPORTED)
 /* No effect on this device, which is what they ask for. */
 ANSWER(hsaKmtSetTrapHandler, HSAKMT_STATUS_SUCCESS)
 ANSWER(hsaKmtSetMemoryPolicy, HSAKMT_STATUS_SUCCESS)
-ANSWER(hsaKmtSetQueueCUMask, HSAKMT_STATUS_SUCCESS)
 
 /* Page migration. */
 ANSWER(hsaKmtSetXNACKMode, HSAKMT_STATUS_NOT_SUPPORTED)

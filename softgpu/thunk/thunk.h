@@ -40,13 +40,11 @@ uint64_t softgpu_clock_ticks(void);
 void softgpu_topology_open(void);
 uint32_t softgpu_gpu_count(void);
 uint64_t softgpu_vram_bytes(void);
+uint32_t softgpu_compute_units(void);
 softgpu_chip_t softgpu_chip(void);
 
 /* allocate.c, register.c: release what the runtime left behind. */
 void softgpu_allocations_close(void);
 void softgpu_registrations_close(void);
-
-/* allocate.c: device or host memory of whole pages, in the registry; 0 when out of memory. */
-bool softgpu_pages_map(uint64_t *address, uint64_t size, bool fixed);
 
 #endif

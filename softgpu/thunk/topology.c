@@ -42,6 +42,11 @@ uint64_t softgpu_vram_bytes(void)
   return vram;
 }
 
+uint32_t softgpu_compute_units(void)
+{
+  return chip->compute_units;
+}
+
 softgpu_chip_t softgpu_chip(void)
 {
   return chip->interpreter;

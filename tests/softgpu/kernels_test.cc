@@ -1,93 +1,12 @@
 // Kernels that run on the device: the runtime's own copy shaders and the fixtures.
-#include "runtime.h"
+#include "kernels.h"
 
 #include <chrono>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <thread>
 
 namespace {
-
-struct Kernel {
-  uint64_t object = 0;
-  uint32_t group = 0, scratch = 0;
-};
-
-class Kernels : public Runtime {
-protected:
-  void TearDown() override
-  {
-    for (hsa_executable_t executable : executables)
-      EXPECT_EQ(hsa->hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
-    for (hsa_code_object_reader_t reader : readers)
-      hsa->hsa_code_object_reader_destroy(reader);
-    Runtime::TearDown();
-  }
-
-  Kernel load(const char *file, const char *name)
-  {
-    std::ifstream stream(std::string(RAWHAL_SOURCE_DIR "/tests/fixtures/") + file,
-                         std::ios::binary);
-    images.emplace_back((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-    hsa_code_object_reader_t reader{};
-    hsa_executable_t executable{};
-    EXPECT_EQ(hsa->hsa_code_object_reader_create_from_memory(images.back().data(),
-                                                             images.back().size(), &reader),
-              HSA_STATUS_SUCCESS);
-    readers.push_back(reader);
-    EXPECT_EQ(hsa->hsa_executable_create_alt(
-                  HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable),
-              HSA_STATUS_SUCCESS);
-    executables.push_back(executable);
-    EXPECT_EQ(hsa->hsa_executable_load_agent_code_object(executable, gpu, reader, nullptr, nullptr),
-              HSA_STATUS_SUCCESS);
-    EXPECT_EQ(hsa->hsa_executable_freeze(executable, nullptr), HSA_STATUS_SUCCESS);
-    hsa_executable_symbol_t symbol{};
-    std::string descriptor = std::string(name) + ".kd";
-    EXPECT_EQ(hsa->hsa_executable_get_symbol_by_name(executable, descriptor.c_str(), &gpu, &symbol),
-              HSA_STATUS_SUCCESS);
-    Kernel kernel;
-    auto get = hsa->hsa_executable_symbol_get_info;
-    get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel.object);
-    get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel.group);
-    get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &kernel.scratch);
-    return kernel;
-  }
-
-  hsa_kernel_dispatch_packet_t packet(const Kernel &kernel, void *kernarg, uint32_t grid,
-                                      uint16_t workgroup, hsa_signal_t done)
-  {
-    auto made = dispatch_packet(kernel.object, kernarg, grid, workgroup, done);
-    made.group_segment_size = kernel.group;
-    made.private_segment_size = kernel.scratch;
-    return made;
-  }
-
-  // A zeroed kernarg segment that starts with the given words.
-  void *kernargs(std::vector<uint64_t> words)
-  {
-    void *memory = host_memory(4096);
-    memset(memory, 0, 4096);
-    memcpy(memory, words.data(), words.size() * 8);
-    return memory;
-  }
-
-  // hsa_memory_copy() with a look at the counters, which makes visible to ThreadSanitizer what the
-  // runtime waited for.
-  softgpu_counters_t copy(void *to, const void *from, size_t size)
-  {
-    EXPECT_EQ(hsa->hsa_memory_copy(to, from, size), HSA_STATUS_SUCCESS);
-    softgpu_counters_t now{};
-    hsa->counters(&now, sizeof(now));
-    return now;
-  }
-
-  std::vector<std::string> images;
-  std::vector<hsa_code_object_reader_t> readers;
-  std::vector<hsa_executable_t> executables;
-};
 
 TEST_F(Kernels, the_runtimes_own_copy_shader)
 {
@@ -310,8 +229,6 @@ TEST_F(Kernels, chips_without_an_interpreter_refuse)
   // Through the device's own check: a descriptor of zeros is no kernel either way.
   TearDown();
   gpus.clear();
-  executables.clear();
-  readers.clear();
   option("chip", 0x906);
   SetUp();
   void *code = device_memory(4096);

@@ -26,6 +26,8 @@ TEST(Options, documented_defaults)
   EXPECT_EQ(value("spin"), 2000u);
   EXPECT_EQ(value("userfaultfd"), 1u);
   EXPECT_EQ(value("threads"), 0u);
+  EXPECT_EQ(value("guard_kib"), 1024u);
+  EXPECT_EQ(value("slowdown"), 1u);
   EXPECT_EQ(softgpu_option_messages(nullptr, 0), 0u);
 }
 

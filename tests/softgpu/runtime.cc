@@ -46,6 +46,7 @@ static Functions *load()
   found.option_get = (softgpu_option_get_fn *)dlsym(thunk, "softgpu_option_get");
   found.pause = (softgpu_pause_fn *)dlsym(thunk, "softgpu_pause");
   found.resume = (softgpu_resume_fn *)dlsym(thunk, "softgpu_resume");
+  found.inject = (softgpu_inject_fn *)dlsym(thunk, "softgpu_inject");
   found.counters = (softgpu_counters_fn *)dlsym(thunk, "softgpu_counters");
   found.queue_fault = (softgpu_queue_fault_fn *)dlsym(thunk, "softgpu_queue_fault");
   found.queue_fault_info = (softgpu_queue_fault_info_fn *)dlsym(thunk, "softgpu_queue_fault_info");

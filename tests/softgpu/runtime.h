@@ -25,6 +25,8 @@
   F(hsa_system_get_info)                                                                           \
   F(hsa_queue_create)                                                                              \
   F(hsa_queue_destroy)                                                                             \
+  F(hsa_amd_queue_cu_set_mask)                                                                     \
+  F(hsa_amd_queue_set_priority)                                                                    \
   F(hsa_queue_add_write_index_relaxed)                                                             \
   F(hsa_queue_load_read_index_scacquire)                                                           \
   F(hsa_signal_create)                                                                             \
@@ -68,6 +70,7 @@ struct Functions {
   softgpu_option_get_fn *option_get = nullptr;
   softgpu_pause_fn *pause = nullptr;
   softgpu_resume_fn *resume = nullptr;
+  softgpu_inject_fn *inject = nullptr;
   softgpu_counters_fn *counters = nullptr;
   softgpu_queue_fault_fn *queue_fault = nullptr;
   softgpu_queue_fault_info_fn *queue_fault_info = nullptr;

@@ -1,0 +1,98 @@
+/* Address space for the device: pages with inaccessible ones around them. */
+#include "softgpu/thunk/pages.h"
+
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "softgpu/thunk/option.h"
+#include "softgpu/thunk/retire.h"
+
+enum {
+  PAGE = 4096,
+  LARGE_PAGE = 2 << 20,
+  /* Each takes two of the 65,530 mappings Linux lets a process have; pages side by side share one.
+   * At the limit all of the program's own mappings would fail, so half of them is left alone. */
+  MOST_GUARDED = 16384,
+};
+
+static _Atomic uint32_t guarded;
+
+/* Gives back what is reserved beyond [base, base + size). */
+static void reservation_trim(softgpu_pages_t *pages, uint64_t base, uint64_t size)
+{
+  uint64_t end = pages->reserved + pages->reserved_size;
+  if (base > pages->reserved)
+    munmap((void *)pages->reserved, base - pages->reserved);
+  if (base + size < end)
+    munmap((void *)(base + size), end - (base + size));
+  pages->reserved = base;
+  pages->reserved_size = size;
+}
+
+/* Maps pages->size bytes with `guard` bytes of nothing on both sides. */
+static bool map_with_guards(softgpu_pages_t *pages, uint64_t guard)
+{
+  uint64_t align = pages->size >= LARGE_PAGE ? LARGE_PAGE : PAGE;
+  uint64_t inside, total;
+  if (__builtin_add_overflow(pages->size, 2 * guard, &inside) ||
+      __builtin_add_overflow(inside, align - PAGE, &total))
+    return false;
+  const int usable = PROT_READ | PROT_WRITE;
+  void *memory = mmap(NULL, total, guard > 0 ? PROT_NONE : usable,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return false;
+  pages->reserved = (uint64_t)memory;
+  pages->reserved_size = total;
+  pages->base = (pages->reserved + guard + align - 1) & ~(align - 1);
+  reservation_trim(pages, pages->base - guard, inside);
+  if (guard == 0 || mprotect((void *)pages->base, pages->size, usable) == 0)
+    return true;
+  munmap((void *)pages->reserved, pages->reserved_size);
+  return false;
+}
+
+bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size)
+{
+  *pages = (softgpu_pages_t){.size = size};
+  if (size == 0)
+    return false;
+  uint64_t guard = softgpu_option(SOFTGPU_OPTION_GUARD_KIB) << 10;
+  guard = (guard + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+  if (guard > 0 && atomic_fetch_add(&guarded, 1) < MOST_GUARDED && map_with_guards(pages, guard))
+    return true;
+  if (guard > 0)
+    atomic_fetch_sub(&guarded, 1);
+  return map_with_guards(pages, 0); /* memory without guards is better than none */
+}
+
+bool softgpu_pages_map_at(softgpu_pages_t *pages, uint64_t address, uint64_t size)
+{
+  *pages = (softgpu_pages_t){address, size, address, size};
+  void *memory = mmap((void *)address, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (memory == MAP_FAILED)
+    return false;
+  if (memory == (void *)address)
+    return true;
+  munmap(memory, size); /* kernels before 4.17 take the address for a hint */
+  return false;
+}
+
+static void guard_forget(const softgpu_pages_t *pages)
+{
+  if (pages->reserved_size > pages->size)
+    atomic_fetch_sub(&guarded, 1);
+}
+
+void softgpu_pages_unmap(const softgpu_pages_t *pages)
+{
+  guard_forget(pages);
+  munmap((void *)pages->reserved, pages->reserved_size);
+}
+
+void softgpu_pages_retire(const softgpu_pages_t *pages)
+{
+  guard_forget(pages);
+  softgpu_retire_unmap((void *)pages->reserved, pages->reserved_size);
+}
