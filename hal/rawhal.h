@@ -6,6 +6,7 @@
 #include <rawhal/hal.h>
 #include <rawhal/hsaco.h>
 #include <rawhal/kernarg.h>
+#include <rawhal/limit.h>
 #include <rawhal/queue.h>
 #include <rawhal/status.h>
 #include <rawhal/target.h>

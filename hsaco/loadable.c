@@ -106,12 +106,10 @@ static const char *check_section_names(const struct rawhal_hsaco *hsaco, uint64_
 static const char *check_notes(const struct rawhal_hsaco *hsaco, uint64_t *offset)
 {
   const struct elf_view *elf = &hsaco->elf;
-  bool any = false;
   for (size_t i = 0; i < elf->section_count; ++i) {
     const Elf64_Shdr *section = &elf->sections[i];
     if (section->sh_type != SHT_NOTE)
       continue;
-    any = true;
     struct note_walk walk = {elf_view_section(elf, section), (size_t)section->sh_size, 0, 4};
     struct note note;
     const char *wrong = NULL;
@@ -123,8 +121,15 @@ static const char *check_notes(const struct rawhal_hsaco *hsaco, uint64_t *offse
     if (wrong || section->sh_size % 4)
       return wrong ? wrong : "a note section's size is not a multiple of 4";
   }
-  *offset = offsetof(Elf64_Ehdr, e_shoff);
-  return any ? NULL : "there is no note section";
+  return NULL;
+}
+
+static bool has_note_section(const struct elf_view *elf)
+{
+  for (size_t i = 0; i < elf->section_count; ++i)
+    if (elf->sections[i].sh_type == SHT_NOTE)
+      return true;
+  return false;
 }
 
 /* ---- Segments ---- */
@@ -254,4 +259,5 @@ void loadable_judge(struct rawhal_hsaco *hsaco)
     return;
   }
   hsaco->info.loadable = true;
+  hsaco->info.needs_note_section = !has_note_section(&hsaco->elf);
 }

@@ -59,7 +59,11 @@ protected:
 
   rawhal_executable_t *load(const std::string &fixture, uint32_t flags = 0)
   {
-    std::vector<char> bytes = fixture_bytes(fixture);
+    return load(fixture_bytes(fixture), flags);
+  }
+
+  rawhal_executable_t *load(const std::vector<char> &bytes, uint32_t flags = 0)
+  {
     rawhal_hsaco_options_t options = {};
     options.flags = flags;
     rawhal_hsaco_t *hsaco = nullptr;

@@ -1,4 +1,6 @@
 // Kernels run and their results are the CPU's.
+#include <elf.h>
+
 #include "device_test.h"
 
 #include <numeric>
@@ -156,6 +158,33 @@ TEST_F(Results, TimesOfATicket)
   EXPECT_EQ(rawhal_queue_timing(on, 2, &start, &end, &error), RAWHAL_NOT_FOUND);
   EXPECT_EQ(start, 0u);
   EXPECT_EQ(rawhal_queue_timing(on, 7, &start, &end, &error), RAWHAL_INVALID_ARGUMENT);
+}
+
+// Metadata in PT_NOTE only: the loader, left alone, crashes on this object.
+TEST_F(Results, ObjectsWithoutNoteSection)
+{
+  std::vector<char> bytes = fixture_bytes("write_ids-gfx90a-v5.co");
+  Elf64_Ehdr header;
+  memcpy(&header, bytes.data(), sizeof(header));
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    char *at = bytes.data() + header.e_shoff + i * sizeof(Elf64_Shdr);
+    Elf64_Shdr section;
+    memcpy(&section, at, sizeof(section));
+    if (section.sh_type == SHT_NOTE)
+      section.sh_type = SHT_PROGBITS;
+    memcpy(at, &section, sizeof(section));
+  }
+  rawhal_executable_t *executable = load(bytes);
+  ASSERT_NE(executable, nullptr);
+  const rawhal_device_kernel_t *found = nullptr;
+  ASSERT_OK(rawhal_executable_kernel(executable, {"write_ids", 9}, 0, &found, &error));
+  rawhal_buffer_t *out = buffer(256);
+  Blob blob;
+  blob.add(rawhal_buffer_address(out)).add(64u).add(1u).add(7u);
+  ASSERT_OK(run(queue(), dispatch_of(found, 64, 64, blob)));
+  std::vector<uint32_t> ids = download<uint32_t>(out, 64);
+  for (uint32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(ids[i], i + 7);
 }
 
 TEST_F(Results, DescriptorOnlyKernels)
