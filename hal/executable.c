@@ -69,15 +69,7 @@ static rawhal_status_t open_copy(const rawhal_hsaco_t *hsaco, rawhal_hsaco_t **c
       .max_metadata_bytes = UINT64_MAX,
   };
   const rawhal_hsaco_info_t *info = rawhal_hsaco_info(hsaco);
-  if (!info->needs_note_section)
-    return rawhal_hsaco_open(info->bytes.data, info->bytes.size, &options, copy, error);
-  size_t size = 0;
-  void *bytes = note_section_added(info->bytes, &size);
-  if (!bytes)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a copy of the code object");
-  rawhal_status_t status = rawhal_hsaco_open(bytes, size, &options, copy, error);
-  free(bytes);
-  return status;
+  return rawhal_hsaco_open(info->bytes.data, info->bytes.size, &options, copy, error);
 }
 
 static rawhal_status_t load(rawhal_executable_t *executable, rawhal_error_t *error)

@@ -54,10 +54,6 @@ RAWHAL_CHECKED rawhal_status_t runtime_open(const rawhal_instance_options_t *opt
 void runtime_hold(void);
 void runtime_release(void);
 
-/* note_section.c: a copy of a loadable object with an empty note section more, to be freed. NULL
- * when there is no memory. */
-void *note_section_added(rawhal_bytes_t object, size_t *size);
-
 /* ---- device.c ---- */
 
 /* The device's side of copies; copy.c. */

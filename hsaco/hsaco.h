@@ -69,9 +69,6 @@ typedef struct rawhal_hsaco_info {
   size_t kernel_count, printf_count, diagnostic_count, segment_count, symbol_count;
   bool loadable; /* safe to hand to the HSA loader; why not is among the diagnostics */
   rawhal_string_t not_loadable_reason; /* empty when loadable; owned by the object */
-  bool needs_note_section; /* loadable once a note section, even an empty one, is added: without any
-                              the HSA loader adds one to its own view and crashes on some objects.
-                              rawhal_executable_load() does that in its private copy */
 } rawhal_hsaco_info_t;
 
 RAWHAL_API const rawhal_hsaco_info_t *rawhal_hsaco_info(const rawhal_hsaco_t *hsaco);

@@ -89,6 +89,19 @@ static bool is_string_table(const struct elf_view *elf, size_t index)
          text[section->sh_size - 1] == 0;
 }
 
+/* The loader finds these sections by their names alone and takes their type for granted. It can do
+ * without any of them. */
+static bool name_fits_type(const char *name, uint32_t type)
+{
+  if (!strcmp(name, ".note"))
+    return type == SHT_NOTE;
+  if (!strcmp(name, ".symtab"))
+    return type == SHT_SYMTAB || type == SHT_DYNSYM;
+  if (!strcmp(name, ".strtab"))
+    return type == SHT_STRTAB;
+  return true;
+}
+
 static const char *check_section_names(const struct rawhal_hsaco *hsaco, uint64_t *offset)
 {
   const struct elf_view *elf = &hsaco->elf;
@@ -99,6 +112,9 @@ static const char *check_section_names(const struct rawhal_hsaco *hsaco, uint64_
     *offset = section_header_at(elf, i);
     if (elf->sections[i].sh_name >= elf->sections[elf->names_index].sh_size)
       return "a section's name lies outside of the string table";
+    const char *names = elf_view_section(elf, &elf->sections[elf->names_index]);
+    if (!name_fits_type(names + elf->sections[i].sh_name, elf->sections[i].sh_type))
+      return "a section named .note, .symtab or .strtab is of another type";
   }
   return NULL;
 }
@@ -122,14 +138,6 @@ static const char *check_notes(const struct rawhal_hsaco *hsaco, uint64_t *offse
       return wrong ? wrong : "a note section's size is not a multiple of 4";
   }
   return NULL;
-}
-
-static bool has_note_section(const struct elf_view *elf)
-{
-  for (size_t i = 0; i < elf->section_count; ++i)
-    if (elf->sections[i].sh_type == SHT_NOTE)
-      return true;
-  return false;
 }
 
 /* ---- Segments ---- */
@@ -259,5 +267,4 @@ void loadable_judge(struct rawhal_hsaco *hsaco)
     return;
   }
   hsaco->info.loadable = true;
-  hsaco->info.needs_note_section = !has_note_section(&hsaco->elf);
 }
