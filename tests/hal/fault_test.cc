@@ -7,7 +7,17 @@ namespace {
 
 class Faults : public DeviceTest {
 protected:
-  const char *softgpu_options() override { return "gpus=1,vram_mib=256,timeout_ms=300"; }
+#ifdef __SANITIZE_THREAD__
+  const char *softgpu_options() override
+  {
+    return "gpus=1,vram_mib=256,timeout_ms=4000";
+  }
+#else
+  const char *softgpu_options() override
+  {
+    return "gpus=1,vram_mib=256,timeout_ms=400";
+  }
+#endif
 
   // fault_store(out, index, value) far outside of everything.
   rawhal_dispatch_t wild_store(Blob &blob)
