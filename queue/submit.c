@@ -175,6 +175,8 @@ static uint32_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *d
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   void *slot = packet_slot(queue, packet);
+  _Atomic(const rawhal_device_kernel_t *) *name =
+      &queue->kernels[packet & (queue->ring.packets - 1)];
   uint32_t at = (*block + kernel->alignment - 1) & ~(kernel->alignment - 1);
   *block += kernel->block_count + kernel->spare_blocks;
   unsigned char *image = queue->kernargs + (size_t)(at & (queue->ring.blocks - 1)) * BLOCK_BYTES;
@@ -182,6 +184,7 @@ static uint32_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *d
   if (image_write(dispatch, &launch, image, error) != RAWHAL_OK) {
     /* It passed the checks, so the caller changed it meanwhile. The packet is ours already and must
      * not stay invalid, or the queue would stop here. */
+    atomic_store_explicit(name, NULL, memory_order_relaxed);
     packet_write_barrier(slot, completion);
     return packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0);
   }
@@ -194,8 +197,7 @@ static uint32_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *d
       .completion = completion,
   };
   packet_write_dispatch(slot, &body);
-  atomic_store_explicit(&queue->kernels[packet & (queue->ring.packets - 1)], kernel,
-                        memory_order_relaxed);
+  atomic_store_explicit(name, kernel, memory_order_relaxed);
   return packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags);
 }
 
