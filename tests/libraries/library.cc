@@ -5,8 +5,8 @@
 
 namespace {
 
-// Demangled up to the arguments, without the return type: "axpyi_kernel<256u, int, float, float>".
-std::string plain_name(const std::string &mangled)
+// Demangled without the return type, and without arguments unless they are wanted.
+std::string plain_name(const std::string &mangled, bool with_arguments)
 {
   int status;
   std::unique_ptr<char, void (*)(void *)> text(
@@ -17,6 +17,8 @@ std::string plain_name(const std::string &mangled)
   for (const char *prefix : {"static ", "void "})
     if (name.rfind(prefix, 0) == 0)
       name.erase(0, strlen(prefix));
+  if (with_arguments)
+    return name;
   int depth = 0; // parentheses inside of <> are casts of template arguments
   for (size_t i = 0; i < name.size(); ++i) {
     depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
@@ -29,7 +31,7 @@ std::string plain_name(const std::string &mangled)
 // What a mangled name must contain: the template's own name without scope.
 std::string bare_name(const std::string &name)
 {
-  std::string scoped = name.substr(0, name.find('<'));
+  std::string scoped = name.substr(0, name.find_first_of("<("));
   size_t colons = scoped.rfind("::");
   return colons == std::string::npos ? scoped : scoped.substr(colons + 2);
 }
@@ -95,6 +97,7 @@ const rawhal_device_kernel_t *Library::kernel(const std::string &name)
   if (found)
     return found;
   const std::string bare = bare_name(name);
+  const bool with_arguments = name.back() == ')';
   for (auto &[index, hsaco] : objects_) {
     rawhal_error_t error = {};
     const rawhal_container_object_t *object = rawhal_container_object(container_, index);
@@ -106,7 +109,7 @@ const rawhal_device_kernel_t *Library::kernel(const std::string &name)
     for (size_t k = 0; k < rawhal_hsaco_info(hsaco)->kernel_count; ++k) {
       const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(hsaco, k);
       std::string mangled(kernel->name.data, kernel->name.size);
-      if (mangled.find(bare) == std::string::npos || plain_name(mangled) != name)
+      if (mangled.find(bare) == std::string::npos || plain_name(mangled, with_arguments) != name)
         continue;
       EXPECT_EQ(RAWHAL_OK,
                 rawhal_executable_kernel(executable(index), kernel->name, 0, &found, &error))

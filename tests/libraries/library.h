@@ -28,8 +28,9 @@ public:
   // The path of `pattern` below the build folder; empty when nothing is there.
   static std::string find_file(const std::string &pattern);
 
-  // The first kernel whose demangled name, without return type and arguments, is `name`; NULL and a
-  // failed expectation otherwise.
+  // The first kernel whose demangled name, without return type, is `name`:
+  // "axpyi_kernel<256u, int, float, float>", or with its arguments where the name alone is not
+  // enough. NULL and a failed expectation otherwise.
   const rawhal_device_kernel_t *kernel(const std::string &name);
 
   void run(const std::string &name, Extent workgroups, Extent workgroup,
