@@ -63,6 +63,12 @@ Library *Library::rocrand()
   return library;
 }
 
+Library *Library::gemm()
+{
+  static Library *library = new Library(RAWHAL_SOURCE_DIR "/tests/fixtures/gemm-gfx90a-v5.co");
+  return library;
+}
+
 Library::Library(const std::string &path)
 {
   rawhal_error_t error = {};

@@ -24,6 +24,7 @@ public:
   // One a process; opened when first asked for. NULL, with nothing opened, when it is not there.
   static Library *rocsparse();
   static Library *rocrand();
+  static Library *gemm(); // of the fixtures
 
   // The path of `pattern` below the build folder; empty when nothing is there.
   static std::string find_file(const std::string &pattern);
