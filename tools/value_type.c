@@ -1,5 +1,5 @@
 /* OpenCL's and C's type names, as compilers write them into `.type_name`, and the words of
- * `.value_type` (AMDGPUUsage before its deprecation, and what hand-written metadata makes of it). */
+ * `.value_type`, which AMDGPUUsage has deprecated and hand-written metadata still uses. */
 #include "tools/value_type.h"
 
 #include <string.h>

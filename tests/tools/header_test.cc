@@ -256,6 +256,49 @@ TEST(Header, MadeUpNamesNeverMeetGivenOnes)
                   body + "#endif\n");
 }
 
+TEST(Header, TypesMustAgreeWithTheirSize)
+{
+  const struct {
+    const char *type_name, *value_type;
+    uint32_t size;
+    const char *member;
+  } rows[] = {
+      {"float", "", 4, "float x;"},
+      {"float3", "", 16, "float x[4];"},
+      {"double16", "", 128, "double x[16];"},
+      {"int8", "", 32, "int32_t x[8];"}, // OpenCL's vector, not C's int8_t
+      {"half", "", 2, "uint16_t x;"},
+      {"unsigned long long", "", 8, "uint64_t x;"},
+      {"", "fp32", 4, "float x;"},
+      {"", "i32", 8, "rawhal_value64 x;"}, // hand-written metadata
+      {"my_int", "u32", 4, "uint32_t x;"},
+      {"float5", "", 20, "unsigned char x[20];"},
+      {"float", "", 8, "rawhal_value64 x;"},
+      {"", "struct", 3, "unsigned char x[3];"},
+      {"", "", 1, "uint8_t x;"},
+  };
+  for (const auto &row : rows) {
+    SCOPED_TRACE(std::string(row.type_name) + "/" + row.value_type);
+    kernarg_test::Kernel kernel(row.size);
+    kernel.Arg("x", 0, row.size);
+    kernel.arguments()[0].type_name = {row.type_name, strlen(row.type_name)};
+    kernel.arguments()[0].value_type = {row.value_type, strlen(row.value_type)};
+    kernarg_test::Layout layout = kernarg_test::Compile(kernel);
+    ASSERT_NE(nullptr, layout);
+    uint64_t size;
+    char *text = header_struct(kernel.facts(), layout.get(), &size);
+    EXPECT_TRUE(contains(text, std::string("  ") + row.member)) << text;
+    EXPECT_EQ(row.size, size);
+    free(text);
+  }
+}
+
+TEST(Header, SeveralHeadersGoTogether)
+{
+  expect_compiles(header_of(fixtures + "layouts-gfx90a-v5.co") +
+                  header_of(fixtures + "many_args-gfx90a-v5.co"));
+}
+
 TEST(Header, IdentifiersOfKernelsDependOnTheirNamesAlone)
 {
   std::set<std::string> seen;
