@@ -104,16 +104,19 @@ TEST_F(Results, HiddenArgumentsOfPartialWorkgroups)
     x[i] = static_cast<float>(i);
   for (uint32_t i = offset; i < n + offset; ++i)
     expected[i] += 2.0f * x[i];
-  const rawhal_device_kernel_t *saxpy = kernel("saxpy_partial-gfx90a-v4.co", "saxpy_partial");
-  rawhal_buffer_t *out = upload(y), *in = upload(x), *info = buffer(12);
-  Blob blob;
-  blob.add(rawhal_buffer_address(out)).add(rawhal_buffer_address(in)).add(2.0f);
-  blob.add(rawhal_buffer_address(info));
-  rawhal_dispatch_t dispatch = dispatch_of(saxpy, n, group, blob);
-  dispatch.global_offset[0] = offset;
-  ASSERT_OK(run(queue(), dispatch));
-  EXPECT_EQ(download<float>(out, expected.size()), expected);
-  EXPECT_EQ(download<uint32_t>(info, 3), (std::vector<uint32_t>{n / group, n % group, offset}));
+  for (const char *fixture : {"saxpy_partial-gfx90a-v4.co", "saxpy_partial-gfx90a-v5.co"}) {
+    SCOPED_TRACE(fixture);
+    const rawhal_device_kernel_t *saxpy = kernel(fixture, "saxpy_partial");
+    rawhal_buffer_t *out = upload(y), *in = upload(x), *info = buffer(12);
+    Blob blob;
+    blob.add(rawhal_buffer_address(out)).add(rawhal_buffer_address(in)).add(2.0f);
+    blob.add(rawhal_buffer_address(info));
+    rawhal_dispatch_t dispatch = dispatch_of(saxpy, n, group, blob);
+    dispatch.global_offset[0] = offset;
+    ASSERT_OK(run(queue(), dispatch));
+    EXPECT_EQ(download<float>(out, expected.size()), expected);
+    EXPECT_EQ(download<uint32_t>(info, 3), (std::vector<uint32_t>{n / group, n % group, offset}));
+  }
 }
 
 TEST_F(Results, EveryDispatchOfABatchRunsInOrder)
