@@ -1,0 +1,168 @@
+/* rawhal/limit.h: quota and limiter.
+ *
+ * A limiter is one process's account for one device. It belongs to a tenant (a container, a user: a
+ * name), and tenants share the device. GPU time is limited at each of these levels; memory at the
+ * tenant and the process. Processes that are to share limits share a region, a small file mapped by
+ * each of them; without a region the limits are those of one process.
+ *
+ * GPU time: every dispatch is charged the device time it took, from its own timestamps, to a clock
+ * at each level that runs at the limit's share of real time. A dispatch is admitted when no clock
+ * is ahead by more than the burst. Over any window W a level gets at most share * W + burst * share
+ * + one kernel, and a busy one gets share * W.
+ *
+ * A limit that is configured is enforced, or the call fails. Nothing here starts threads, installs
+ * signal handlers or changes the umask; a process may be killed at any instruction without harm to
+ * the others. After fork() a child has no limiter and must open its own.
+ *
+ * Configuration: what the program sets comes first, RAWHAL_* variables second, the variables HAMi's
+ * device plugins set third; per-device variables (`_0`, `_1`) before general ones. Every value
+ * knows its origin; text that is not understood is an error that names the variable.
+ *
+ * Thread-safety: all functions are thread-safe, except that a config belongs to one thread and
+ * closing must come last. */
+#ifndef RAWHAL_LIMIT_H
+#define RAWHAL_LIMIT_H
+
+#include <rawhal/status.h>
+
+RAWHAL_BEGIN
+
+/* ---- What can be limited ---- */
+
+typedef enum rawhal_limit {
+  RAWHAL_LIMIT_MEMORY,               /* tenant: bytes of device memory */
+  RAWHAL_LIMIT_GPU_SHARE,            /* tenant: device time, parts per million */
+  RAWHAL_LIMIT_DISPATCH_RATE,        /* tenant: dispatches a second */
+  RAWHAL_LIMIT_BURST,                /* all shares: ns a clock may be ahead; default 20 ms */
+  RAWHAL_LIMIT_CHARGING,             /* tenant: rawhal_limit_charging_t */
+  RAWHAL_LIMIT_DEVICE_SHARE,         /* all tenants together: device time, parts per million */
+  RAWHAL_LIMIT_PROCESS_MEMORY,       /* this process: bytes of device memory */
+  RAWHAL_LIMIT_PROCESS_SHARE,        /* this process: device time, parts per million */
+  RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, /* this process: dispatches not known to have finished */
+  RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, /* this process: work-groups of those */
+  RAWHAL_LIMIT_KERNARG_IN_FLIGHT,    /* this process: kernarg bytes of those */
+  RAWHAL_LIMIT_GRID_WORKGROUPS,      /* this process: work-groups of one dispatch */
+  RAWHAL_LIMIT_WEIGHT,               /* this process among its tenant's: 1..1000, default 100 */
+  RAWHAL_LIMIT_PRIORITY, /* this process among those who wait: rawhal_limit_priority_t */
+  RAWHAL_LIMIT_COUNT
+} rawhal_limit_t;
+
+/* What a tenant pays while others use the device at the same time. */
+typedef enum rawhal_limit_charging {
+  RAWHAL_CHARGING_FAIR, /* its part: 1/n of the time in which n processes were running */
+  RAWHAL_CHARGING_WALL, /* all of the time: an upper bound of what it can have used */
+} rawhal_limit_charging_t;
+
+typedef enum rawhal_limit_priority {
+  RAWHAL_PRIORITY_LOW,
+  RAWHAL_PRIORITY_NORMAL,
+  RAWHAL_PRIORITY_HIGH,
+} rawhal_limit_priority_t;
+
+/* No limit. 0 is a limit of nothing. */
+#define RAWHAL_UNLIMITED UINT64_MAX
+
+typedef enum rawhal_limit_unit {
+  RAWHAL_UNIT_BYTES,    /* "4Gi" "4GB" "512m" "1.5G" (all 1024-based), "50%" of the device */
+  RAWHAL_UNIT_SHARE,    /* "30%" "12.5%" */
+  RAWHAL_UNIT_DURATION, /* "20ms" "500us" "1s" "1000ns" */
+  RAWHAL_UNIT_COUNT,    /* "1000" */
+  RAWHAL_UNIT_CHARGING, /* "fair" "wall" */
+  RAWHAL_UNIT_PRIORITY, /* "low" "normal" "high" */
+} rawhal_limit_unit_t;
+
+typedef struct rawhal_limit_info {
+  const char *name;     /* "gpu-share" */
+  const char *variable; /* "RAWHAL_GPU_SHARE" */
+  const char *meaning;  /* half a sentence */
+  rawhal_limit_unit_t unit;
+  uint64_t minimum, maximum; /* of what may be set, besides RAWHAL_UNLIMITED */
+} rawhal_limit_info_t;
+/* NULL beyond RAWHAL_LIMIT_COUNT. */
+RAWHAL_API const rawhal_limit_info_t *rawhal_limit_info(rawhal_limit_t limit);
+
+/* A value as text, in a form that reads back: "4GiB", "30%", "unlimited". Always NUL-terminated. */
+RAWHAL_API void rawhal_limit_format(rawhal_limit_t limit, uint64_t value, char *text, size_t size);
+
+/* ---- Configuration ---- */
+
+typedef struct rawhal_limit_value {
+  uint64_t value;
+  char origin[48]; /* "program" or a variable's name; "" when nobody has set it */
+} rawhal_limit_value_t;
+
+typedef struct rawhal_limit_text {
+  char text[256];
+  char origin[48];
+} rawhal_limit_text_t;
+
+/* Zero-initialise: nothing is set. */
+typedef struct rawhal_limit_config {
+  rawhal_limit_value_t values[RAWHAL_LIMIT_COUNT];
+  rawhal_limit_text_t tenant;  /* default "default" */
+  rawhal_limit_text_t region;  /* path of the region's file; none: limits of this process only */
+  rawhal_limit_text_t cu_mask; /* compute units to run on, hexadecimal, bit 0 is the first */
+  bool has_region_fd; /* the region is this file, instead of a path's; stays the caller's */
+  int region_fd;
+} rawhal_limit_config_t;
+
+/* The device a config is for, as far as reading it needs to know. */
+typedef struct rawhal_limit_device {
+  uint32_t index;        /* which `_N` variables count */
+  uint64_t memory_bytes; /* what percentages are of; 0: percentages are refused */
+} rawhal_limit_device_t;
+
+/* Sets one value, with origin "program". OUT_OF_RANGE. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_set(rawhal_limit_config_t *config,
+                                                                  rawhal_limit_t limit,
+                                                                  uint64_t value,
+                                                                  rawhal_error_t *error);
+/* The same from text. INVALID_ARGUMENT, OUT_OF_RANGE. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_limit_config_set_text(rawhal_limit_config_t *config, rawhal_limit_t limit, const char *text,
+                             const rawhal_limit_device_t *device, rawhal_error_t *error);
+/* Fills in, from the environment, what has no origin yet. INVALID_ARGUMENT, OUT_OF_RANGE: the
+ * message names the variable. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_environment(
+    rawhal_limit_config_t *config, const rawhal_limit_device_t *device, rawhal_error_t *error);
+/* The value in force: what was set, else the default (RAWHAL_UNLIMITED for most). */
+RAWHAL_API uint64_t rawhal_limit_config_get(const rawhal_limit_config_t *config,
+                                            rawhal_limit_t limit);
+/* Does the config limit anything? */
+RAWHAL_API bool rawhal_limit_config_limits(const rawhal_limit_config_t *config);
+
+/* ---- Limiters ---- */
+
+typedef struct rawhal_limiter rawhal_limiter_t;
+
+/* Joins a tenant on a device, named so that all processes agree: its UUID. Where others of the
+ * tenant are there already, the stricter of their limit and ours holds; a tenant nobody is left of starts
+ * afresh. `config` is copied.
+ * UNSUPPORTED, MALFORMED: the region's file is none, damaged, or of another version. LIMIT: the
+ * region is full. TIMED_OUT: another process was stopped while it held the region's lock.
+ * RUNTIME. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config,
+                                                              const char *device,
+                                                              rawhal_limiter_t **limiter,
+                                                              rawhal_error_t *error);
+/* Leaves: gives all of its memory back to the tenant. NULL is allowed. */
+RAWHAL_API void rawhal_limiter_close(rawhal_limiter_t *limiter);
+
+/* Changes a limit while it runs: that of the device, the tenant or this process, see
+ * rawhal_limit_t. It holds from the next admission or allocation. OUT_OF_RANGE. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter,
+                                                             rawhal_limit_t limit, uint64_t value,
+                                                             rawhal_error_t *error);
+/* The value in force now. */
+RAWHAL_API uint64_t rawhal_limiter_get(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
+
+/* Memory of the tenant: what the device seems to have, and what of it is taken. Without a limit,
+ * `total` is RAWHAL_UNLIMITED. */
+typedef struct rawhal_limiter_memory {
+  uint64_t total, used;
+} rawhal_limiter_memory_t;
+RAWHAL_API rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t *limiter);
+
+RAWHAL_END
+
+#endif

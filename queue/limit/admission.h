@@ -1,0 +1,174 @@
+/* What queues and allocators ask of limits. Internal; queue/ and hal/ use nothing else of this
+ * folder.
+ *
+ *     limit_lease_create                        with the queue
+ *       limit_cost_add                          for each dispatch of a batch
+ *       limit_admit   -> a grant                before anything of the queue is reserved
+ *         limit_cancel                          when the batch is not submitted after all
+ *         limit_complete                        when it has finished, with its device times
+ *     limit_lease_destroy                       after the queue's last dispatch
+ *
+ *     limit_memory_reserve -> allocate -> free -> limit_memory_release
+ *
+ * A lease holds device time and launches that its limiter has taken from the levels above in
+ * advance; admission spends them with one compare-and-swap and looks no further. Without a limiter, leases
+ * are NULL and cost one comparison.
+ *
+ * Thread-safety: everything may be called from any thread; limit_admit may sleep, and calls the
+ * lease's `reap`. */
+#ifndef RAWHAL_QUEUE_LIMIT_ADMISSION_H
+#define RAWHAL_QUEUE_LIMIT_ADMISSION_H
+
+#include "queue/limit/estimate.h"
+#include "queue/limit/ledger.h"
+
+typedef struct limit_lease limit_lease_t;
+
+enum { LIMIT_UNKNOWN_KEYS = 4 };
+
+/* What a batch will take. Zero-initialise, then limit_cost_add(). */
+typedef struct limit_cost {
+  uint64_t key;         /* of its dispatches, when they all have the same; else 0 */
+  uint64_t estimate_ns; /* of those that are known */
+  uint64_t workgroups, largest_grid, kernarg_bytes;
+  uint32_t launches;
+  uint32_t unknown; /* dispatches never measured before */
+  uint64_t unknown_keys[LIMIT_UNKNOWN_KEYS];
+} limit_cost_t;
+
+/* What was admitted; kept by the caller until limit_complete() or limit_cancel(). */
+typedef struct limit_grant {
+  uint64_t key, estimate_ns, workgroups, kernarg_bytes;
+  uint64_t admitted_at; /* CLOCK_MONOTONIC ns; 0: not looked at */
+  uint32_t launches;
+  bool probe;   /* the one submission of unknown length in flight */
+  bool counted; /* against the caps of what is in flight */
+} limit_grant_t;
+
+/* How the limiter reaches a queue. Either may be NULL. */
+typedef struct limit_queue {
+  void *context;
+  /* Calls limit_complete() for everything that has finished. */
+  void (*reap)(void *context);
+  /* Sleeps until the oldest submission in flight has finished, or until that time; may return
+   * early. */
+  void (*sleep)(void *context, uint64_t until);
+} limit_queue_t;
+
+/* What of a lease, or of a process, is in flight; only grants that were counted. */
+typedef struct limit_flight {
+  uint64_t dispatches, workgroups, kernarg_bytes;
+  uint32_t probes; /* of a process: 0 or 1 */
+} limit_flight_t;
+
+struct limit_lease {
+  _Alignas(64) _Atomic uint64_t credit; /* launches << 48 | ns */
+  _Atomic uint64_t epoch;               /* of the limits the credit was given under */
+  rawhal_limiter_t *limiter;
+  const _Atomic uint64_t *current_epoch;
+  estimates_t *estimates;
+  _Atomic uint64_t retry_at;
+  _Atomic bool fast; /* no limit needs to be looked at for each dispatch */
+  /* Under the limiter's lock: */
+  _Alignas(64) region_node_t node; /* the queue's own clock */
+  uint64_t open_ns;                /* taken from above and not yet given back or charged */
+  uint64_t granted, completed;     /* launches; granted includes the credit's */
+  limit_flight_t flight;
+  limit_queue_t queue;
+  limit_lease_t *next;
+};
+
+#define LIMIT_CREDIT_NS(word)       ((word) & (((uint64_t)1 << 48) - 1))
+#define LIMIT_CREDIT_LAUNCHES(word) ((word) >> 48)
+#define LIMIT_CREDIT(launches, ns)  ((uint64_t)(launches) << 48 | (ns))
+
+/* `share`: the queue's own limit in parts per million, or RAWHAL_UNLIMITED. */
+RAWHAL_CHECKED rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter,
+                                                  const limit_queue_t *queue, uint64_t share,
+                                                  limit_lease_t **lease, rawhal_error_t *error);
+/* What is still in flight counts as ended without having taken time. NULL is allowed. */
+void limit_lease_destroy(limit_lease_t *lease);
+
+/* `key`: the kernel and the size class of its grid, see limit_key(); not 0. */
+static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost, uint64_t key,
+                                  uint64_t workgroups, uint64_t kernarg_bytes)
+{
+  uint64_t ns = estimate_find(lease->estimates, key);
+  if (ns == 0 && cost->unknown++ < LIMIT_UNKNOWN_KEYS)
+    cost->unknown_keys[cost->unknown - 1] = key;
+  cost->key = cost->launches == 0 || cost->key == key ? key : 0;
+  cost->estimate_ns += ns;
+  if (__builtin_add_overflow(cost->workgroups, workgroups, &cost->workgroups))
+    cost->workgroups = UINT64_MAX;
+  if (workgroups > cost->largest_grid)
+    cost->largest_grid = workgroups;
+  cost->kernarg_bytes += kernarg_bytes;
+  ++cost->launches;
+}
+
+/* `kernel` is unique in the process and not 0; grids of one power of two count as alike. */
+static inline uint64_t limit_key(uint64_t kernel, uint64_t workgroups)
+{
+  unsigned grid_class = workgroups ? 64u - (unsigned)__builtin_clzll(workgroups) : 0;
+  return kernel << 7 | grid_class << 1 | 1u;
+}
+
+/* limit_admit()'s way when the lease is used up or limits must be looked at. */
+RAWHAL_CHECKED rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
+                                                uint64_t deadline, limit_grant_t *grant,
+                                                rawhal_error_t *error);
+
+/* Spends from the lease, unless it has too little. */
+static inline bool limit_lease_spend(limit_lease_t *lease, uint64_t ns, uint64_t launches)
+{
+  uint64_t credit = atomic_load_explicit(&lease->credit, memory_order_relaxed);
+  do
+    if (LIMIT_CREDIT_NS(credit) < ns || LIMIT_CREDIT_LAUNCHES(credit) < launches)
+      return false;
+  while (!atomic_compare_exchange_weak_explicit(&lease->credit, &credit,
+                                                credit - LIMIT_CREDIT(launches, ns),
+                                                memory_order_relaxed, memory_order_relaxed));
+  return true;
+}
+
+/* Admits a batch as a whole. Deadlines as in queue.h. WOULD_BLOCK, TIMED_OUT: not now;
+ * limit_retry_at() tells when. QUOTA_EXCEEDED: never, with these limits. */
+RAWHAL_CHECKED static inline rawhal_status_t limit_admit(limit_lease_t *lease,
+                                                         const limit_cost_t *cost,
+                                                         uint64_t deadline, limit_grant_t *grant,
+                                                         rawhal_error_t *error)
+{
+  if (__builtin_expect(atomic_load_explicit(&lease->fast, memory_order_relaxed) &&
+                           cost->unknown == 0 &&
+                           atomic_load_explicit(lease->current_epoch, memory_order_relaxed) ==
+                               atomic_load_explicit(&lease->epoch, memory_order_relaxed) &&
+                           limit_lease_spend(lease, cost->estimate_ns, cost->launches),
+                       1)) {
+    *grant = (limit_grant_t){.key = cost->key,
+                             .estimate_ns = cost->estimate_ns,
+                             .workgroups = cost->workgroups,
+                             .kernarg_bytes = cost->kernarg_bytes,
+                             .launches = cost->launches};
+    return RAWHAL_OK;
+  }
+  return limit_admit_slow(lease, cost, deadline, grant, error);
+}
+
+/* After WOULD_BLOCK: CLOCK_MONOTONIC ns before which asking again is useless. */
+static inline uint64_t limit_retry_at(const limit_lease_t *lease)
+{
+  return atomic_load_explicit(&lease->retry_at, memory_order_relaxed);
+}
+
+/* The batch ran from `start` to `end`, in the device's ns. Both 0, or end <= start: the device did
+ * not tell; the time since admission is charged then. Calls for one lease must not overlap. */
+void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end);
+/* The batch was never submitted. */
+void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant);
+
+/* Bytes are rounded up to 4096. QUOTA_EXCEEDED: says what is asked for, used and allowed. */
+RAWHAL_CHECKED rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t class,
+                                                    uint64_t bytes, rawhal_error_t *error);
+void limit_memory_release(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes);
+
+#endif

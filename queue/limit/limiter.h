@@ -1,0 +1,129 @@
+/* One process's side of a region. Internal to this folder.
+ *
+ * Locks, in the order in which they may be taken: leases_lock, a queue's own lock (in `reap`),
+ * lock; structure_lock and memory_lock are never held together with others. None is ever held by a
+ * process that waits for another. */
+#ifndef RAWHAL_QUEUE_LIMIT_LIMITER_H
+#define RAWHAL_QUEUE_LIMIT_LIMITER_H
+
+#include "queue/limit/admission.h"
+#include "queue/limit/clock.h"
+#include "queue/limit/intervals.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum {
+  LIMIT_PENDING = 2 * INTERVALS_PIECES,
+  LIMIT_LEASE_LAUNCHES = 4096, /* of a lease, where nothing limits their rate */
+  LIMIT_RATE_LAUNCHES = 64,    /* where something does */
+};
+
+#define LIMIT_LEASE_NS  1000000u /* at most, of a lease */
+#define LIMIT_CHARGE_NS 100000u  /* finished and not charged yet, at most */
+#define LIMIT_PROBE_NS  20000u   /* assumed of what was never measured */
+#define LIMIT_IDLE_NS   10000000u
+#define LIMIT_AGEING_NS 100000000u /* of waiting are worth one priority */
+#define LIMIT_GRACE_NS  2000000u   /* a waiter may be this late and still go first */
+#define LIMIT_POLL_NS   5000000u   /* when only an event can help, and events may be lost */
+
+struct rawhal_limiter {
+  region_t region;
+  uint32_t slot;
+  region_device_t *device;
+  region_tenant_t *tenant;
+  region_member_t *me;
+  const limit_clock_t *clock;
+  uint32_t device_index, tenant_index;
+
+  _Atomic uint64_t caps[RAWHAL_LIMIT_COUNT]; /* this process's own, where they are used */
+
+  pthread_mutex_t lock;
+  interval_set_t paid;
+  interval_t pending[LIMIT_PENDING]; /* finished, not charged */
+  uint32_t pending_count;
+  uint64_t pending_ns, pending_estimate_ns;
+  uint64_t open_ns; /* of all leases; region_hot_t.open is for others */
+  limit_flight_t flight;
+  uint32_t waiting; /* threads asleep */
+  uint64_t probe_keys[LIMIT_UNKNOWN_KEYS];
+  int64_t clock_offset; /* CLOCK_MONOTONIC minus the device's clock */
+  uint64_t clock_offset_at;
+
+  pthread_mutex_t leases_lock;
+  limit_lease_t *leases;
+  pthread_mutex_t structure_lock;
+  atomic_flag memory_lock; /* held for a few stores: see memory_lock() */
+  estimates_t estimates;
+};
+
+static inline uint64_t limiter_now(const rawhal_limiter_t *limiter)
+{
+  return limiter->clock->now(limiter->clock->context);
+}
+
+static inline void limiter_count(rawhal_limiter_t *limiter, region_counter_t counter, uint64_t add)
+{
+  atomic_fetch_add_explicit(&limiter->me->counters[counter], add, memory_order_relaxed);
+}
+
+/* A mutex would cost more than what it protects. */
+static inline void memory_lock(rawhal_limiter_t *limiter)
+{
+  while (atomic_flag_test_and_set_explicit(&limiter->memory_lock, memory_order_acquire))
+    sched_yield();
+}
+
+static inline void memory_unlock(rawhal_limiter_t *limiter)
+{
+  atomic_flag_clear_explicit(&limiter->memory_lock, memory_order_release);
+}
+
+static inline void flight_add(limit_flight_t *flight, const limit_flight_t *add)
+{
+  flight->dispatches += add->dispatches;
+  flight->workgroups += add->workgroups;
+  flight->kernarg_bytes += add->kernarg_bytes;
+  flight->probes += add->probes;
+}
+
+static inline void flight_take(limit_flight_t *flight, const limit_flight_t *take)
+{
+  flight->dispatches -= take->dispatches;
+  flight->workgroups -= take->workgroups;
+  flight->kernarg_bytes -= take->kernarg_bytes;
+  flight->probes -= take->probes;
+}
+
+/* Launches admitted and not completed. The caller holds the lock. */
+static inline uint64_t lease_in_flight(const limit_lease_t *lease)
+{
+  uint64_t credit = atomic_load_explicit(&lease->credit, memory_order_relaxed);
+  return lease->granted - LIMIT_CREDIT_LAUNCHES(credit) - lease->completed;
+}
+
+/* member.c. `clock` NULL: the machine's. */
+RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *device,
+                                            const limit_clock_t *clock, rawhal_limiter_t **limiter,
+                                            rawhal_error_t *error);
+/* Can the lease's fast path do without looking at the caps? The caller holds leases_lock. */
+void limiter_set_fast(rawhal_limiter_t *limiter, limit_lease_t *lease);
+/* Frees the slots of dead processes. True when there was one. */
+bool limiter_reclaim(rawhal_limiter_t *limiter);
+/* admit.c: a lease gives back what it has not spent. The caller holds the lock. */
+void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
+RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
+                                             rawhal_error_t *error);
+
+/* charge.c: charges what has finished. The caller holds the lock. */
+void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
+/* Says that chances may have changed, and wakes those who sleep. */
+void limiter_signal(rawhal_limiter_t *limiter);
+void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
+
+/* usage.c */
+void usage_add(region_usage_t *usage, uint64_t at, uint64_t ns);
+void usage_take(region_usage_t *usage, uint64_t at, uint64_t ns);
+uint64_t usage_sum(const region_usage_t *usage, uint64_t now, uint64_t window);
+
+#endif

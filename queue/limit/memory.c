@@ -1,0 +1,60 @@
+/* Memory quota: what allocators call. */
+#include "queue/limit/limiter.h"
+#include "queue/limit/node.h"
+
+#include "base/error.h"
+
+static rawhal_status_t deny(const rawhal_limiter_t *limiter, ledger_answer_t answer,
+                            ledger_class_t class, uint64_t bytes, rawhal_error_t *error)
+{
+  const region_tenant_t *tenant = limiter->tenant;
+  bool process = answer == LEDGER_OVER_PROCESS;
+  rawhal_limit_t limit = process ? RAWHAL_LIMIT_PROCESS_MEMORY : RAWHAL_LIMIT_MEMORY;
+  uint64_t units = process ? ledger_used(&limiter->me->ledger) : ledger_total(tenant);
+  return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED,
+                     "%llu bytes of device memory asked for (%s); %llu of the %s's %llu are in use",
+                     (unsigned long long)bytes, ledger_class_names[class],
+                     (unsigned long long)(units * REGION_UNIT_BYTES),
+                     process ? "process" : "tenant",
+                     (unsigned long long)rawhal_limiter_get(limiter, limit));
+}
+
+rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t class,
+                                     uint64_t bytes, rawhal_error_t *error)
+{
+  rawhal_status_t status = limiter_check(limiter, error);
+  if (status != RAWHAL_OK)
+    return status;
+  uint64_t units = ledger_units(bytes);
+  for (int round = 0;; ++round) {
+    memory_lock(limiter);
+    ledger_answer_t answer = ledger_reserve(limiter->region.data, limiter->slot, class, units);
+    memory_unlock(limiter);
+    if (answer == LEDGER_DONE)
+      return RAWHAL_OK;
+    /* What dead processes held is free again. */
+    if (round == 0 && answer == LEDGER_OVER_TENANT && limiter_reclaim(limiter))
+      continue;
+    limiter_count(limiter, COUNTER_QUOTA_DENIALS, 1);
+    return deny(limiter, answer, class, bytes, error);
+  }
+}
+
+void limit_memory_release(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes)
+{
+  if (region_forked())
+    return;
+  memory_lock(limiter);
+  ledger_release(limiter->region.data, limiter->slot, class, ledger_units(bytes));
+  memory_unlock(limiter);
+}
+
+rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t *limiter)
+{
+  if (!limiter)
+    return (rawhal_limiter_memory_t){RAWHAL_UNLIMITED, 0};
+  uint64_t total = rawhal_limiter_get(limiter, RAWHAL_LIMIT_MEMORY);
+  uint64_t mine = rawhal_limiter_get(limiter, RAWHAL_LIMIT_PROCESS_MEMORY);
+  return (rawhal_limiter_memory_t){total < mine ? total : mine,
+                                   ledger_total(limiter->tenant) * REGION_UNIT_BYTES};
+}

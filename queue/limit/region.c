@@ -1,0 +1,396 @@
+#include "queue/limit/region.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char magic[8] = {'R', 'a', 'w', 'h', 'a', 'l', 'L', 'm'};
+static const uint32_t native_endianness = 0x01020304;
+
+/* Where the lock bytes lie: far behind the data, so that they mean nothing else. */
+static const off_t structure_byte = (off_t)1 << 40;
+
+_Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
+               "words of the region are lock-free");
+
+static rawhal_status_t fail_errno(rawhal_error_t *error, const char *what, const char *path)
+{
+  int code = errno;
+  rawhal_status_t status = code == ENOENT || code == ENOTDIR ? RAWHAL_NOT_FOUND : RAWHAL_RUNTIME;
+  char text[128];
+  return rawhal_fail(error, status, "%s %.200s: %s", what, path,
+                     strerror_r(code, text, sizeof(text)));
+}
+
+/* ---- Fork ---- */
+
+/* A page the kernel fills with zeros in every child that gets its own memory. */
+static _Atomic uint32_t *_Atomic mine;
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum { MAX_OPEN = 256 };
+static int open_files[MAX_OPEN]; /* fd + 1; for the handler below */
+
+static void before_fork(void)
+{
+  pthread_mutex_lock(&open_lock);
+}
+
+static void after_fork_in_parent(void)
+{
+  pthread_mutex_unlock(&open_lock);
+}
+
+/* A lock byte stays locked while anybody has its open file: a child must not keep its parent's. */
+static void after_fork_in_child(void)
+{
+  for (int i = 0; i < MAX_OPEN; ++i)
+    if (open_files[i]) {
+      close(open_files[i] - 1);
+      open_files[i] = 0;
+    }
+  pthread_mutex_unlock(&open_lock);
+}
+
+bool region_forked(void)
+{
+  _Atomic uint32_t *page = atomic_load_explicit(&mine, memory_order_acquire);
+  return page && atomic_load_explicit(page, memory_order_relaxed) == 0;
+}
+
+/* The caller holds open_lock. */
+static rawhal_status_t guard_forks(rawhal_error_t *error)
+{
+  static bool handlers;
+  if (!handlers) {
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
+      return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a fork handler");
+    handlers = true;
+  }
+  _Atomic uint32_t *page = atomic_load(&mine);
+  if (!page) {
+    void *memory =
+        mmap(NULL, REGION_UNIT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+      return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a limiter");
+    if (madvise(memory, REGION_UNIT_BYTES, MADV_WIPEONFORK)) {
+      munmap(memory, REGION_UNIT_BYTES);
+      return fail_errno(error, "guarding against fork", "");
+    }
+    page = memory;
+  }
+  atomic_store(page, 1);
+  atomic_store_explicit(&mine, page, memory_order_release);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t remember_file(int fd, rawhal_error_t *error)
+{
+  pthread_mutex_lock(&open_lock);
+  rawhal_status_t status = guard_forks(error);
+  int i = 0;
+  while (i < MAX_OPEN && open_files[i])
+    ++i;
+  if (status == RAWHAL_OK && fd >= 0 && i == MAX_OPEN)
+    status = rawhal_fail(error, RAWHAL_LIMIT, "more than %d limiters in one process", MAX_OPEN);
+  if (status == RAWHAL_OK && fd >= 0)
+    open_files[i] = fd + 1;
+  pthread_mutex_unlock(&open_lock);
+  return status;
+}
+
+static void forget_file(int fd)
+{
+  pthread_mutex_lock(&open_lock);
+  for (int i = 0; i < MAX_OPEN; ++i)
+    if (open_files[i] == fd + 1) {
+      open_files[i] = 0;
+      close(fd); /* not in a child, where the handler has closed it: the number may be another's */
+    }
+  pthread_mutex_unlock(&open_lock);
+}
+
+/* ---- Locks ---- */
+
+static bool file_lock(int fd, short type, off_t byte)
+{
+  struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static rawhal_status_t lock_bytes(int fd, rawhal_error_t *error)
+{
+  const struct timespec pause = {.tv_nsec = 200000};
+  for (int tries = 0; tries < 5000; ++tries) {
+    if (file_lock(fd, F_WRLCK, structure_byte))
+      return RAWHAL_OK;
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+      return fail_errno(error, "locking the region", "");
+    nanosleep(&pause, NULL);
+  }
+  return rawhal_fail(error, RAWHAL_TIMED_OUT,
+                     "another process holds the region's lock for more than a second; it must have "
+                     "been stopped");
+}
+
+rawhal_status_t region_lock(const region_t *region, rawhal_error_t *error)
+{
+  return region->fd < 0 ? RAWHAL_OK : lock_bytes(region->fd, error);
+}
+
+void region_unlock(const region_t *region)
+{
+  if (region->fd >= 0)
+    (void)file_lock(region->fd, F_UNLCK, structure_byte);
+}
+
+bool region_slot_take(const region_t *region, uint32_t slot)
+{
+  return region->fd < 0 || file_lock(region->fd, F_WRLCK, structure_byte + 1 + slot);
+}
+
+void region_slot_drop(const region_t *region, uint32_t slot)
+{
+  if (region->fd >= 0)
+    (void)file_lock(region->fd, F_UNLCK, structure_byte + 1 + slot);
+}
+
+bool region_slot_held(const region_t *region, uint32_t slot)
+{
+  struct flock lock = {
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = structure_byte + 1 + slot, .l_len = 1};
+  if (region->fd < 0)
+    return false;
+  /* When in doubt, alive: nothing is taken from a process that may be there. */
+  return fcntl(region->fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+/* ---- Header ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 29;
+}
+
+/* Changes when a table's place or size does. */
+static uint32_t region_layout(void)
+{
+  const size_t facts[] = {sizeof(region_data_t),   sizeof(region_device_t),
+                          sizeof(region_tenant_t), sizeof(region_member_t),
+                          sizeof(region_node_t),   offsetof(region_member_t, node),
+                          REGION_COUNTERS,         offsetof(region_member_t, ledger),
+                          REGION_INTERVALS,        offsetof(region_tenant_t, memory)};
+  uint64_t hash = 1;
+  for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); ++i)
+    hash = mix(hash, facts[i]);
+  return (uint32_t)hash;
+}
+
+static uint64_t header_check(const region_header_t *header)
+{
+  uint64_t hash = 1;
+  for (size_t i = 0; i < offsetof(region_header_t, check); ++i)
+    hash = mix(hash, ((const unsigned char *)header)[i]);
+  return hash;
+}
+
+static void read_boot_id(char id[40])
+{
+  memset(id, 0, 40);
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return;
+  if (read(fd, id, 36) != 36)
+    memset(id, 0, 40);
+  close(fd);
+}
+
+static rawhal_status_t check_header(const region_header_t *header, const char *path,
+                                    rawhal_error_t *error)
+{
+  if (memcmp(header->magic, magic, sizeof(magic)) != 0)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is no region of rawhal's limits", path);
+  if (header->endianness != native_endianness || header->major != REGION_MAJOR)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "%.200s is a region of version %u, this is version %u", path, header->major,
+                       REGION_MAJOR);
+  if (header->layout != region_layout() || header->bytes != sizeof(region_data_t))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s has another layout than this version's",
+                       path);
+  if (header->check != header_check(header))
+    return rawhal_fail(error, RAWHAL_MALFORMED, "the header of %.200s is damaged", path);
+  return RAWHAL_OK;
+}
+
+static void write_header(region_data_t *data)
+{
+  region_header_t *header = &data->header;
+  header->major = REGION_MAJOR;
+  header->minor = REGION_MINOR;
+  header->endianness = native_endianness;
+  header->layout = region_layout();
+  header->bytes = sizeof(*data);
+  read_boot_id(header->boot_id);
+  memcpy(header->magic, magic, sizeof(magic));
+  header->check = header_check(header);
+}
+
+static bool is_of_this_boot(const region_data_t *data)
+{
+  char id[40];
+  read_boot_id(id);
+  return memcmp(id, data->header.boot_id, sizeof(id)) == 0;
+}
+
+static bool is_blank(const region_data_t *data)
+{
+  static const char zeros[sizeof(magic)];
+  return memcmp(data->header.magic, zeros, sizeof(zeros)) == 0;
+}
+
+/* ---- Opening ---- */
+
+static rawhal_status_t map(int fd, int protection, void **data, const char *path,
+                           rawhal_error_t *error)
+{
+  void *memory = mmap(NULL, sizeof(region_data_t), protection,
+                      fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED)
+    return fail_errno(error, "mapping the region", path);
+  *data = memory;
+  return RAWHAL_OK;
+}
+
+/* The file's size, after giving an empty file its own. */
+static rawhal_status_t check_size(int fd, bool may_grow, const char *path, rawhal_error_t *error)
+{
+  struct stat facts;
+  if (fstat(fd, &facts))
+    return fail_errno(error, "looking at the region", path);
+  if (!S_ISREG(facts.st_mode))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is no regular file", path);
+  if (facts.st_size == 0 && may_grow && ftruncate(fd, sizeof(region_data_t)) == 0)
+    return RAWHAL_OK;
+  if (facts.st_size != sizeof(region_data_t))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "%.200s has %lld bytes, a region of this version has %zu", path,
+                       (long long)facts.st_size, sizeof(region_data_t));
+  return RAWHAL_OK;
+}
+
+/* Under the structure lock: nobody sees half a header, and whoever dies here leaves a blank
+ * file. */
+static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_t *error)
+{
+  rawhal_status_t status = check_size(region->fd, true, path, error);
+  void *memory = NULL;
+  if (status == RAWHAL_OK)
+    status = map(region->fd, PROT_READ | PROT_WRITE, &memory, path, error);
+  if (status != RAWHAL_OK)
+    return status;
+  region->data = memory;
+  if (is_blank(region->data)) {
+    write_header(region->data);
+    return RAWHAL_OK;
+  }
+  status = check_header(&region->data->header, path, error);
+  if (status != RAWHAL_OK || is_of_this_boot(region->data))
+    return status;
+  for (uint32_t slot = 0; slot < REGION_MEMBERS; ++slot)
+    if (region_slot_held(region, slot))
+      return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is in use by another machine", path);
+  memset(memory, 0, sizeof(region_data_t));
+  write_header(region->data);
+  return RAWHAL_OK;
+}
+
+/* A descriptor with an open file description of its own: locks belong to that. */
+static int open_file(const rawhal_limit_config_t *config, char path[300])
+{
+  const int flags = O_RDWR | O_CLOEXEC;
+  if (config->has_region_fd) {
+    snprintf(path, 300, "/proc/self/fd/%d", config->region_fd);
+    return open(path, flags);
+  }
+  snprintf(path, 300, "%s", config->region.text);
+  return open(path, flags | O_CREAT | O_NOFOLLOW, 0600);
+}
+
+rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *region,
+                            rawhal_error_t *error)
+{
+  *region = (region_t){.fd = -1};
+  if (!config->has_region_fd && !*config->region.text) {
+    void *memory = NULL;
+    rawhal_status_t status = remember_file(-1, error);
+    if (status == RAWHAL_OK)
+      status = map(-1, PROT_READ | PROT_WRITE, &memory, "", error);
+    if (status != RAWHAL_OK)
+      return status;
+    region->data = memory;
+    write_header(region->data);
+    return RAWHAL_OK;
+  }
+  char path[300];
+  int fd = open_file(config, path);
+  if (fd < 0)
+    return fail_errno(error, "opening the region", path);
+  rawhal_status_t status = remember_file(fd, error);
+  if (status != RAWHAL_OK) {
+    close(fd);
+    return status;
+  }
+  region->fd = fd;
+  status = region_lock(region, error);
+  if (status == RAWHAL_OK) {
+    status = prepare(region, path, error);
+    region_unlock(region);
+  }
+  if (status != RAWHAL_OK)
+    region_close(region);
+  return status;
+}
+
+rawhal_status_t region_view(const char *path, const region_data_t **data, rawhal_error_t *error)
+{
+  *data = NULL;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    return fail_errno(error, "opening the region", path);
+  void *memory = NULL;
+  rawhal_status_t status = check_size(fd, false, path, error);
+  if (status == RAWHAL_OK)
+    status = map(fd, PROT_READ, &memory, path, error);
+  close(fd);
+  if (status != RAWHAL_OK)
+    return status;
+  status = check_header(&((const region_data_t *)memory)->header, path, error);
+  if (status != RAWHAL_OK)
+    munmap(memory, sizeof(region_data_t));
+  else
+    *data = memory;
+  return status;
+}
+
+void region_unmap(const region_data_t *data)
+{
+  if (data)
+    munmap((void *)(uintptr_t)data, sizeof(*data));
+}
+
+void region_close(region_t *region)
+{
+  region_unmap(region->data);
+  if (region->fd >= 0)
+    forget_file(region->fd);
+  *region = (region_t){.fd = -1};
+}

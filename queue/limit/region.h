@@ -1,0 +1,233 @@
+/* The bytes processes share: their layout, and how they are opened. Internal.
+ *
+ * Fixed tables that never move: devices, tenants, members. A member is one process on one device
+ * and has one writer, the process that holds the lock byte of its slot: a lock on the file that the
+ * kernel drops when its holder dies, however it dies and in whatever PID namespace it lived.
+ * Members are added and removed under another such lock, the structure lock: it cannot be left locked by a
+ * dead process, and, unlike a mutex in the region, no bytes of the region can corrupt it.
+ *
+ * Everything else is words of 64 bits that are valid at any instant: a process may be killed or
+ * stopped between any two stores. No value read from the region is trusted: indices are checked,
+ * sums saturate, times are clamped. Whoever may write the file can lift its limits, but not crash
+ * its readers.
+ *
+ * All times are CLOCK_MONOTONIC in ns, which processes of a machine share; a region of an earlier
+ * boot is started afresh. */
+#ifndef RAWHAL_QUEUE_LIMIT_REGION_H
+#define RAWHAL_QUEUE_LIMIT_REGION_H
+
+#include "queue/limit.h"
+
+#include <stdalign.h>
+#include <stdatomic.h>
+
+enum {
+  REGION_MAJOR = 1,
+  REGION_MINOR = 0,
+  REGION_DEVICES = 16,
+  REGION_TENANTS = 64,
+  REGION_MEMBERS = 512,
+  REGION_DEVICE_NAME = 64,
+  REGION_TENANT_NAME = 64,
+  REGION_BUCKETS = 128,
+  REGION_INTERVALS = 128,
+  REGION_WAIT_BUCKETS = 32,
+};
+
+#define REGION_BUCKET_NS  500000000ull
+#define REGION_NO_SHARE   UINT64_MAX
+#define REGION_NO_INDEX   UINT32_MAX
+#define REGION_SHARE_ONE  (1ull << 32)
+#define REGION_NO_MEMORY  UINT64_MAX
+#define REGION_UNIT_BYTES 4096u
+
+/* The clock of one level. */
+typedef struct region_node {
+  alignas(64) _Atomic uint64_t tat; /* theoretical arrival time: paid up to then */
+  _Atomic uint64_t share;           /* of 2^32; REGION_NO_SHARE: unlimited */
+  _Atomic uint64_t burst;           /* ns `tat` may be ahead of now */
+  _Atomic uint64_t rate_tat;        /* the same for dispatches, which are prepaid */
+  _Atomic uint64_t rate;            /* a second; RAWHAL_UNLIMITED */
+  _Atomic uint32_t event;           /* grows when somebody's chances may have changed; a futex */
+  _Atomic uint32_t waiting;         /* somebody sleeps on `event` */
+} region_node_t;
+
+/* Device time by half seconds, for reports: the half second in the upper 24 bits, ns below. */
+typedef struct region_usage {
+  alignas(64) _Atomic uint64_t buckets[REGION_BUCKETS];
+} region_usage_t;
+
+typedef enum region_state {
+  REGION_FREE,
+  REGION_JOINING, /* being filled in, under the structure lock */
+  REGION_LIVE,
+  REGION_LEAVING, /* its holder is gone; its bytes are being given back, under the lock */
+} region_state_t;
+
+typedef struct region_device {
+  _Atomic uint64_t state; /* FREE or LIVE */
+  char name[REGION_DEVICE_NAME];
+  region_node_t node;
+  _Atomic uint64_t interval_sequence;
+  region_usage_t usage;
+} region_device_t;
+
+typedef struct region_tenant {
+  _Atomic uint64_t state; /* FREE or LIVE */
+  _Atomic uint32_t device;
+  _Atomic uint32_t reserved;
+  _Atomic uint64_t charging; /* rawhal_limit_charging_t */
+  char name[REGION_TENANT_NAME];
+  region_node_t node;
+  alignas(64) _Atomic uint64_t memory; /* ledger.h */
+  _Atomic uint64_t memory_limit;       /* units; REGION_NO_MEMORY */
+  _Atomic uint64_t memory_peak;        /* units */
+  region_usage_t usage;
+} region_tenant_t;
+
+typedef enum region_level {
+  LEVEL_NONE,
+  LEVEL_QUEUE,
+  LEVEL_PROCESS,
+  LEVEL_TENANT,
+  LEVEL_DEVICE
+} region_level_t;
+
+/* region_hot_t.waits: a time with its lowest bits replaced. */
+#define WAITS_PRIORITY  3ull /* mask: rawhal_limit_priority_t */
+#define WAITS_AT_DEVICE 4ull /* for the device's clock; else for the tenant's */
+#define WAITS_SINCE     (~7ull)
+
+/* What other processes look at when they admit. */
+typedef struct region_hot {
+  alignas(64) _Atomic uint64_t state; /* generation << 8 | region_state_t */
+  _Atomic uint64_t open;              /* estimated ns admitted and not yet charged */
+  _Atomic uint64_t fresh_until;       /* `open` counts until then: its holder may be stopped */
+  _Atomic uint64_t served;            /* ns charged, times 100 / weight */
+  _Atomic uint64_t refund;            /* to be taken off `served`; others add */
+  _Atomic uint64_t wait_until; /* waits, and others may have to let it go first, until then */
+  _Atomic uint64_t waits;      /* since when, for what: WAITS_* */
+  _Atomic uint64_t active_at;  /* last admission or charge */
+} region_hot_t;
+
+/* A time in which the device was busy for a process, in the device's ns. */
+typedef struct region_interval {
+  _Atomic uint64_t sequence; /* 0 while it is being written */
+  _Atomic uint64_t start, end;
+} region_interval_t;
+
+typedef enum region_counter {
+  COUNTER_LAUNCHES,
+  COUNTER_BATCHES,
+  COUNTER_GPU_NS,  /* charged */
+  COUNTER_BUSY_NS, /* of the device, before fair division */
+  COUNTER_WAITS,   /* admissions that slept */
+  COUNTER_WAIT_NS,
+  COUNTER_WOULD_BLOCK,
+  COUNTER_QUOTA_DENIALS, /* memory and caps */
+  COUNTER_ESTIMATED_NS,
+  COUNTER_ESTIMATE_ERROR_NS, /* sum of |estimated - measured| */
+  COUNTER_NO_TIMESTAMPS,
+  COUNTER_REFILLS,
+  COUNTER_PROBES,
+  COUNTER_REPAIRS, /* impossible values met */
+  REGION_COUNTERS
+} region_counter_t;
+
+/* Memory of one member; ledger.h. */
+typedef struct region_ledger {
+  alignas(64) _Atomic uint64_t intent;
+  _Atomic uint64_t base;
+  _Atomic uint64_t sequence;
+  _Atomic uint64_t limit;                    /* units; REGION_NO_MEMORY */
+  _Atomic uint64_t peak;                     /* units */
+  alignas(64) _Atomic uint64_t used[8];      /* units, by class */
+  alignas(64) _Atomic uint64_t acknowledged; /* written by others */
+} region_ledger_t;
+
+typedef struct region_member {
+  region_hot_t hot;
+  alignas(64) _Atomic uint32_t device, tenant; /* indices */
+  _Atomic uint64_t weight, priority;
+  /* For people only. */
+  _Atomic uint64_t pid, pid_namespace, start_time, joined_at;
+  region_node_t node;
+  region_ledger_t ledger;
+  alignas(64) _Atomic uint64_t counters[REGION_COUNTERS];
+  _Atomic uint64_t waits[REGION_WAIT_BUCKETS]; /* by log2 of us */
+  region_usage_t usage;
+  alignas(64) _Atomic uint64_t interval_count;
+  region_interval_t intervals[REGION_INTERVALS];
+} region_member_t;
+
+typedef struct region_header {
+  char magic[8];
+  uint32_t major, minor;
+  uint32_t endianness; /* 0x01020304 */
+  uint32_t layout;     /* region_layout() */
+  uint64_t bytes;
+  char boot_id[40];
+  uint64_t check;                     /* of all above */
+  alignas(64) _Atomic uint64_t epoch; /* grows when a limit is changed */
+  _Atomic uint32_t members;           /* slots at and above this one were never used */
+} region_header_t;
+
+typedef struct region_data {
+  region_header_t header;
+  region_device_t devices[REGION_DEVICES];
+  region_tenant_t tenants[REGION_TENANTS];
+  region_member_t members[REGION_MEMBERS];
+} region_data_t;
+
+typedef struct region {
+  region_data_t *data;
+  int fd; /* an open file description of our own; -1: memory of this process only */
+} region_t;
+
+static inline region_state_t region_state(uint64_t word)
+{
+  return (region_state_t)(word & 0xff);
+}
+
+/* The number of slots to look at. */
+static inline uint32_t region_member_count(const region_data_t *data)
+{
+  uint32_t count = atomic_load_explicit(&data->header.members, memory_order_acquire);
+  return count < REGION_MEMBERS ? count : REGION_MEMBERS;
+}
+
+/* NULL when the index is out of bounds. */
+static inline region_tenant_t *region_tenant(region_data_t *data, uint32_t index)
+{
+  return index < REGION_TENANTS ? &data->tenants[index] : NULL;
+}
+
+/* Opens or makes the region `config` names; without one, memory of this process. UNSUPPORTED: the
+ * file is no region, or of another version. RUNTIME: the system refuses, with its reason. */
+RAWHAL_CHECKED rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *region,
+                                           rawhal_error_t *error);
+/* Maps a region's file for reading only. No lock is taken. */
+RAWHAL_CHECKED rawhal_status_t region_view(const char *path, const region_data_t **data,
+                                           rawhal_error_t *error);
+void region_unmap(const region_data_t *data);
+void region_close(region_t *region);
+
+/* ---- Locks ---- */
+
+/* The structure lock, which the caller's own threads must exclude each other from. TIMED_OUT after
+ * a second: its holder is stopped. */
+RAWHAL_CHECKED rawhal_status_t region_lock(const region_t *region, rawhal_error_t *error);
+void region_unlock(const region_t *region);
+
+/* False when another process (or another opening of the file) holds the slot. */
+bool region_slot_take(const region_t *region, uint32_t slot);
+void region_slot_drop(const region_t *region, uint32_t slot);
+/* Is the slot's holder alive? The caller's own slots are never dead. */
+bool region_slot_held(const region_t *region, uint32_t slot);
+
+/* ---- Fork ---- */
+
+/* True in a child of the process that opened its regions, however it was made: it has none. */
+bool region_forked(void);
+
+#endif

@@ -1,0 +1,204 @@
+// Where limits come from, and which of several sources wins.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+extern "C" {
+#include "queue/limit.h"
+}
+
+namespace {
+
+constexpr uint64_t kGi = 1ull << 30;
+
+class Config : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (const std::string &name : set_) unsetenv(name.c_str());
+  }
+  void Set(const std::string &name, const char *value) {
+    setenv(name.c_str(), value, 1);
+    set_.push_back(name);
+  }
+  rawhal_status_t Read(uint32_t index = 0) {
+    rawhal_limit_device_t device = {index, 16 * kGi};
+    return rawhal_limit_config_environment(&config_, &device, &error_);
+  }
+  uint64_t Get(rawhal_limit_t limit) { return rawhal_limit_config_get(&config_, limit); }
+  std::string Origin(rawhal_limit_t limit) { return config_.values[limit].origin; }
+
+  rawhal_limit_config_t config_ = {};
+  rawhal_error_t error_ = {};
+
+ private:
+  std::vector<std::string> set_;
+};
+
+TEST_F(Config, NothingSetLimitsNothing) {
+  ASSERT_EQ(RAWHAL_OK, Read());
+  EXPECT_FALSE(rawhal_limit_config_limits(&config_));
+  EXPECT_EQ(RAWHAL_UNLIMITED, Get(RAWHAL_LIMIT_MEMORY));
+  EXPECT_EQ(RAWHAL_UNLIMITED, Get(RAWHAL_LIMIT_GPU_SHARE));
+  EXPECT_EQ(20000000u, Get(RAWHAL_LIMIT_BURST));
+  EXPECT_EQ(100u, Get(RAWHAL_LIMIT_WEIGHT));
+  EXPECT_EQ(unsigned{RAWHAL_PRIORITY_NORMAL}, Get(RAWHAL_LIMIT_PRIORITY));
+  EXPECT_EQ("", Origin(RAWHAL_LIMIT_MEMORY));
+}
+
+TEST_F(Config, EachLimitHasAVariableThatIsRead) {
+  const std::map<rawhal_limit_unit_t, std::pair<const char *, uint64_t>> samples = {
+      {RAWHAL_UNIT_BYTES, {"3Gi", 3 * kGi}}, {RAWHAL_UNIT_SHARE, {"40%", 400000}},
+      {RAWHAL_UNIT_DURATION, {"5ms", 5000000}}, {RAWHAL_UNIT_COUNT, {"77", 77}},
+      {RAWHAL_UNIT_CHARGING, {"wall", RAWHAL_CHARGING_WALL}},
+      {RAWHAL_UNIT_PRIORITY, {"high", RAWHAL_PRIORITY_HIGH}}};
+  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+    const rawhal_limit_info_t *info = rawhal_limit_info(static_cast<rawhal_limit_t>(i));
+    ASSERT_NE(nullptr, info);
+    EXPECT_EQ(0u, std::string(info->variable).find("RAWHAL_")) << info->variable;
+    Set(info->variable, samples.at(info->unit).first);
+  }
+  ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
+  EXPECT_TRUE(rawhal_limit_config_limits(&config_));
+  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+    rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
+    EXPECT_EQ(samples.at(rawhal_limit_info(limit)->unit).second, Get(limit)) << i;
+    EXPECT_EQ(rawhal_limit_info(limit)->variable, Origin(limit));
+  }
+  EXPECT_EQ(nullptr, rawhal_limit_info(RAWHAL_LIMIT_COUNT));
+  EXPECT_EQ(nullptr, rawhal_limit_info(static_cast<rawhal_limit_t>(-1)));
+}
+
+TEST_F(Config, ProgramThenOursThenTheirs) {
+  Set("CUDA_DEVICE_MEMORY_LIMIT", "1g");
+  ASSERT_EQ(RAWHAL_OK, Read());
+  EXPECT_EQ(1 * kGi, Get(RAWHAL_LIMIT_MEMORY));
+  EXPECT_EQ("CUDA_DEVICE_MEMORY_LIMIT", Origin(RAWHAL_LIMIT_MEMORY));
+
+  Set("CUDA_DEVICE_MEMORY_LIMIT_2", "2g");
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read(2));
+  EXPECT_EQ(2 * kGi, Get(RAWHAL_LIMIT_MEMORY));
+  EXPECT_EQ("CUDA_DEVICE_MEMORY_LIMIT_2", Origin(RAWHAL_LIMIT_MEMORY));
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read(1));
+  EXPECT_EQ(1 * kGi, Get(RAWHAL_LIMIT_MEMORY));
+
+  Set("HIP_DEVICE_MEMORY_LIMIT", "3g");
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read(2));
+  EXPECT_EQ(3 * kGi, Get(RAWHAL_LIMIT_MEMORY));
+
+  Set("RAWHAL_MEMORY_LIMIT", "50%");
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read(2));
+  EXPECT_EQ(8 * kGi, Get(RAWHAL_LIMIT_MEMORY));
+
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config_, RAWHAL_LIMIT_MEMORY, 5 * kGi, &error_));
+  ASSERT_EQ(RAWHAL_OK, Read(2));
+  EXPECT_EQ(5 * kGi, Get(RAWHAL_LIMIT_MEMORY));
+  EXPECT_EQ("program", Origin(RAWHAL_LIMIT_MEMORY));
+}
+
+TEST_F(Config, TheSchedulersShareReadsAsTheSchedulerWritesIt) {
+  const struct {
+    const char *text;
+    uint64_t value;
+  } cases[] = {{"30", 300000}, {"1", 10000}, {"99", 990000}, {"0", RAWHAL_UNLIMITED},
+               {"100", RAWHAL_UNLIMITED}, {"150", RAWHAL_UNLIMITED}};
+  for (const auto &c : cases) {
+    config_ = {};
+    Set("CUDA_DEVICE_SM_LIMIT", c.text);
+    ASSERT_EQ(RAWHAL_OK, Read()) << c.text;
+    EXPECT_EQ(c.value, Get(RAWHAL_LIMIT_GPU_SHARE)) << c.text;
+  }
+  Set("CUDA_DEVICE_SM_LIMIT", "30");
+  Set("GPU_CORE_UTILIZATION_POLICY", "DISABLE");
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read());
+  EXPECT_EQ(RAWHAL_UNLIMITED, Get(RAWHAL_LIMIT_GPU_SHARE));
+  Set("GPU_CORE_UTILIZATION_POLICY", "FORCE");
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read());
+  EXPECT_EQ(300000u, Get(RAWHAL_LIMIT_GPU_SHARE));
+  Set("GPU_CORE_UTILIZATION_POLICY", "sometimes");
+  config_ = {};
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Read());
+  EXPECT_NE(nullptr, strstr(error_.message, "GPU_CORE_UTILIZATION_POLICY")) << error_.message;
+}
+
+TEST_F(Config, TaskPriorityZeroIsHigh) {
+  Set("CUDA_TASK_PRIORITY", "0");
+  ASSERT_EQ(RAWHAL_OK, Read());
+  EXPECT_EQ(unsigned{RAWHAL_PRIORITY_HIGH}, Get(RAWHAL_LIMIT_PRIORITY));
+  config_ = {};
+  Set("AMD_TASK_PRIORITY", "1");
+  ASSERT_EQ(RAWHAL_OK, Read());
+  EXPECT_EQ(unsigned{RAWHAL_PRIORITY_LOW}, Get(RAWHAL_LIMIT_PRIORITY));
+}
+
+TEST_F(Config, ErrorsNameTheVariable) {
+  for (const char *name : {"RAWHAL_MEMORY_LIMIT", "HIP_DEVICE_MEMORY_LIMIT_0", "CUDA_DEVICE_SM_LIMIT",
+                           "RAWHAL_GPU_SHARE", "RAWHAL_WEIGHT", "AMD_TASK_PRIORITY"}) {
+    Set(name, "lots");
+    config_ = {};
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Read()) << name;
+    EXPECT_EQ(0, strncmp(error_.message, name, strlen(name))) << error_.message;
+    rawhal_limit_device_t device = {0, 16 * kGi};
+    config_ = {};
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_config_environment(&config_, &device, nullptr));
+    unsetenv(name);
+  }
+  Set("RAWHAL_WEIGHT", "1001");
+  config_ = {};
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE, Read());
+  EXPECT_NE(nullptr, strstr(error_.message, "RAWHAL_WEIGHT: weight is 1001, allowed is 1 to 1000"))
+      << error_.message;
+}
+
+TEST_F(Config, TextsAndTheSchedulersFileIsLeftAlone) {
+  Set("CUDA_DEVICE_MEMORY_SHARED_CACHE", "/x/cudevshr.cache");
+  Set("ROC_GLOBAL_CU_MASK", "0xff");
+  ASSERT_EQ(RAWHAL_OK, Read());
+  EXPECT_STREQ("/x/cudevshr.cache.rawhal", config_.region.text);
+  EXPECT_STREQ("CUDA_DEVICE_MEMORY_SHARED_CACHE", config_.region.origin);
+  EXPECT_STREQ("0xff", config_.cu_mask.text);
+  Set("RAWHAL_LIMIT_REGION", "/x/region");
+  Set("RAWHAL_TENANT", "blue");
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read());
+  EXPECT_STREQ("/x/region", config_.region.text);
+  EXPECT_STREQ("blue", config_.tenant.text);
+  Set("RAWHAL_TENANT", "");
+  config_ = {};
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Read());
+  Set("RAWHAL_TENANT", std::string(300, 'x').c_str());
+  config_ = {};
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Read());
+}
+
+TEST_F(Config, SettingChecksItsArguments) {
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_config_set(nullptr, RAWHAL_LIMIT_MEMORY, 1, &error_));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_config_set(&config_, RAWHAL_LIMIT_COUNT, 1, &error_));
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
+            rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, 1000001, &error_));
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
+            rawhal_limit_config_set(&config_, RAWHAL_LIMIT_WEIGHT, RAWHAL_UNLIMITED, &error_));
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE, rawhal_limit_config_set(&config_, RAWHAL_LIMIT_BURST, 99999, &error_));
+  EXPECT_EQ(RAWHAL_OK,
+            rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, RAWHAL_UNLIMITED, &error_));
+  rawhal_limit_device_t device = {0, 16 * kGi};
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set_text(&config_, RAWHAL_LIMIT_MEMORY, "25%", &device,
+                                                    &error_));
+  EXPECT_EQ(4 * kGi, Get(RAWHAL_LIMIT_MEMORY));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_config_set_text(&config_, RAWHAL_LIMIT_MEMORY, nullptr, &device, &error_));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_config_set_text(&config_, RAWHAL_LIMIT_MEMORY, "25%", nullptr, &error_));
+}
+
+}  // namespace

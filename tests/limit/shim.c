@@ -1,0 +1,90 @@
+#include "tests/limit/shim.h"
+
+#include "queue/limit/limiter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(limit_grant_t) <= sizeof(shim_grant_t), "a grant fits");
+
+static void no_wait(void *context, _Atomic uint32_t *word, uint32_t seen, uint64_t until)
+{
+  (void)context, (void)word, (void)seen, (void)until;
+}
+
+static void no_wake(void *context, _Atomic uint32_t *word)
+{
+  (void)context, (void)word;
+}
+
+rawhal_status_t shim_open(const rawhal_limit_config_t *config, uint64_t (*now)(void *),
+                          void *context, rawhal_limiter_t **limiter, rawhal_error_t *error)
+{
+  static limit_clock_t clocks[4096]; /* they must outlive their limiters */
+  static size_t used;
+  if (!now)
+    return limiter_open(config, "device", NULL, limiter, error);
+  limit_clock_t *clock = &clocks[used++ % 4096];
+  *clock = (limit_clock_t){context, now, no_wait, no_wake};
+  return limiter_open(config, "device", clock, limiter, error);
+}
+
+rawhal_status_t shim_lease(rawhal_limiter_t *limiter, void (*reap)(void *), void *context,
+                           uint64_t share, limit_lease_t **lease, rawhal_error_t *error)
+{
+  limit_queue_t queue = {context, reap, NULL};
+  return limit_lease_create(limiter, &queue, share, lease, error);
+}
+
+void shim_lease_destroy(limit_lease_t *lease)
+{
+  limit_lease_destroy(lease);
+}
+
+rawhal_status_t shim_admit(limit_lease_t *lease, const shim_cost_t *asked, uint64_t deadline,
+                           shim_grant_t *result, rawhal_error_t *error)
+{
+  limit_cost_t cost = {0};
+  limit_grant_t grant;
+  for (uint32_t i = 0; i < asked->launches; ++i)
+    limit_cost_add(lease, &cost, limit_key(asked->kernel, asked->workgroups), asked->workgroups,
+                   asked->kernarg_bytes);
+  rawhal_status_t status = limit_admit(lease, &cost, deadline, &grant, error);
+  memcpy(result, &grant, sizeof(grant));
+  return status;
+}
+
+void shim_complete(limit_lease_t *lease, const shim_grant_t *grant, uint64_t start, uint64_t end)
+{
+  limit_grant_t mine;
+  memcpy(&mine, grant, sizeof(mine));
+  limit_complete(lease, &mine, start, end);
+}
+
+void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant)
+{
+  limit_grant_t mine;
+  memcpy(&mine, grant, sizeof(mine));
+  limit_cancel(lease, &mine);
+}
+
+uint64_t shim_retry_at(const limit_lease_t *lease)
+{
+  return limit_retry_at(lease);
+}
+
+void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2])
+{
+  events[0] = atomic_load(&limiter->tenant->node.event);
+  events[1] = atomic_load(&limiter->device->node.event);
+}
+
+uint64_t shim_open_ns(const rawhal_limiter_t *limiter)
+{
+  return atomic_load(&limiter->me->hot.open);
+}
+
+uint64_t shim_credit_launches(const limit_lease_t *lease)
+{
+  return LIMIT_CREDIT_LAUNCHES(atomic_load(&lease->credit));
+}

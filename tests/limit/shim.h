@@ -1,0 +1,35 @@
+/* The limiter's internal interface for tests in C++, which has no _Atomic. */
+#ifndef TESTS_LIMIT_SHIM_H
+#define TESTS_LIMIT_SHIM_H
+
+#include "queue/limit.h"
+
+typedef struct limit_lease limit_lease_t;
+
+typedef struct shim_grant {
+  uint64_t words[8];
+} shim_grant_t;
+
+typedef struct shim_cost {
+  uint64_t kernel, workgroups, kernarg_bytes;
+  uint32_t launches; /* alike */
+} shim_cost_t;
+
+/* `now` NULL: the machine's clock. With one, nothing ever sleeps. */
+rawhal_status_t shim_open(const rawhal_limit_config_t *config, uint64_t (*now)(void *),
+                          void *context, rawhal_limiter_t **limiter, rawhal_error_t *error);
+rawhal_status_t shim_lease(rawhal_limiter_t *limiter, void (*reap)(void *), void *context,
+                           uint64_t share, limit_lease_t **lease, rawhal_error_t *error);
+void shim_lease_destroy(limit_lease_t *lease);
+rawhal_status_t shim_admit(limit_lease_t *lease, const shim_cost_t *cost, uint64_t deadline,
+                           shim_grant_t *grant, rawhal_error_t *error);
+void shim_complete(limit_lease_t *lease, const shim_grant_t *grant, uint64_t start, uint64_t end);
+void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant);
+uint64_t shim_retry_at(const limit_lease_t *lease);
+/* Numbers that change when waiters may look again: the tenant's and the device's. */
+void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
+/* ns this process has open, as others see it; launches the lease could spend without asking. */
+uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
+uint64_t shim_credit_launches(const limit_lease_t *lease);
+
+#endif
