@@ -253,3 +253,20 @@ bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *
     store_lanes(wave, inst, plan, lanes);
   return true;
 }
+
+bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
+{
+  const isa_access_t *plan = inst->plan;
+  const uint32_t base = (wave->s[ISA_M0] & 0xffff) + (uint32_t)inst->offset;
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint32_t words[4] = {0}, address = base + 4 * lane;
+    if (address >= wave->lds_bytes || wave->lds_bytes - address < sizeof *words)
+      return isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, address, sizeof *words);
+    lane_read(lanes, lane, words, plan->bytes);
+    if (plan->bytes < 4)
+      words[0] = widen(words[0], 0, plan->bytes, plan->form);
+    memcpy(wave->lds + address, words, sizeof *words);
+  }
+  return true;
+}

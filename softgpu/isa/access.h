@@ -124,6 +124,10 @@ uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t
 /* Moves what the plan says between registers and the lanes' memory. */
 bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
 
+/* Loads a dword at most from each lane's memory into LDS, at m0[15:0] + the instruction's offset +
+ * 4 * lane (MI200 ISA document, "Memory Buffer Load to LDS"). */
+bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
+
 /* By the mnemonic's part after the family's prefix; NULL when there is none. */
 const isa_access_t *isa_access_find(const char *name);
 

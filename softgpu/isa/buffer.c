@@ -102,7 +102,7 @@ static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
   for (uint64_t left = lanes.active; left; left &= left - 1)
     if (!resolve(wave, inst, &access, &lanes, (unsigned)__builtin_ctzll(left)))
       return false;
-  return isa_lanes_run(wave, inst, &lanes);
+  return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
 }
 
 static bool run_cache(isa_wave_t *wave, const isa_inst_t *inst)
@@ -112,11 +112,17 @@ static bool run_cache(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
+static bool can_load_lds(const isa_access_t *plan)
+{
+  return plan->kind == ISA_LOAD && plan->bytes <= 4 && plan->form < ISA_FORM_D16_ZERO;
+}
+
 bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const struct isa_opcode *row = inst->row;
   const isa_access_t *plan = isa_access_find(isa_op_name(inst->op) + strlen("buffer_"));
-  if (!plan || inst->lds || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
+  if (!plan || (inst->lds && !can_load_lds(plan)) ||
+      !isa_vector_allocated(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
       !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
       !isa_vector_allocated(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||
       !isa_scalar_prepare(&inst->saddr, 4, limits) ||

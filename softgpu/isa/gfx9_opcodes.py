@@ -114,7 +114,8 @@ PROBES = {  # in the order of isa_encoding_t: the decoder searches the sorted ro
     "SOPP": (0x80, [lambda op: [0xBF800000 | op << 16]]),
     "SMEM": (0x100, [lambda op, d=d, b=b, o=o: [0xC0000000 | o << 17 | op << 18 | d * S_DST << 6 | b * S_SRC0 >> 1, o * 0x10]
                      for d, b, o in ((1, 1, 1), (1, 0, 0), (0, 1, 1), (0, 0, 0))]),
-    "VOP1": (0x100, [lambda op: [0x7E000000 | V_DST << 17 | op << 9 | V0], lambda op: [0x7E000000 | V_DST << 17 | op << 9 | S0]]),
+    "VOP1": (0x100, [lambda op: [0x7E000000 | V_DST << 17 | op << 9 | V0], lambda op: [0x7E000000 | V_DST << 17 | op << 9 | S0],
+                      lambda op: [0x7E000000 | op << 9]]),
     "VOP2": (0x3E, [lambda op: [op << 25 | V_DST << 17 | V_SRC1 << 9 | V0],
                     lambda op: [op << 25 | V_DST << 17 | V_SRC1 << 9 | V0, 0x12345678]]),
     "VOPC": (0x100, [lambda op: [0x7C000000 | op << 17 | V_SRC1 << 9 | V0]]),

@@ -23,7 +23,9 @@
   s_load_dwordx4 s[4:7], s[0:1], 0x0
   s_load_dwordx2 s[8:9], s[0:1], 0x10
   s_load_dwordx4 s[12:15], s[0:1], 0x20
+  s_load_dword s16, s[0:1], 0x18
   s_waitcnt lgkmcnt(0)
+  s_mov_b32 m0, s16
   v_lshlrev_b32_e32 v1, 6, v0
   v_lshlrev_b32_e32 v18, 4, v0
   global_load_dwordx4 v[2:5], v1, s[4:5]
@@ -506,6 +508,11 @@ buffer_load_dword v10, v2, s[12:15], 0 offen offset:4
 buffer_load_dwordx2 v[10:11], v2, s[12:15], 0 offen offset:4
 buffer_load_dwordx3 v[10:12], v2, s[12:15], 0 offen offset:4
 buffer_load_dwordx4 v[10:13], v2, s[12:15], 0 offen offset:4
+buffer_load_ubyte v2, s[12:15], 0 offen offset:4 lds
+buffer_load_sbyte v2, s[12:15], 0 offen offset:4 lds
+buffer_load_ushort v2, s[12:15], 0 offen offset:4 lds
+buffer_load_sshort v2, s[12:15], 0 offen offset:4 lds
+buffer_load_dword v2, s[12:15], 0 offen offset:4 lds
 buffer_store_byte v6, v2, s[12:15], 0 offen offset:4
 buffer_store_byte_d16_hi v6, v2, s[12:15], 0 offen offset:4
 buffer_store_short v6, v2, s[12:15], 0 offen offset:4

@@ -22,7 +22,8 @@ struct Output {
 };
 
 struct Arguments {
-  uint64_t in, out, exec, unused;
+  uint64_t in, out, exec;
+  uint32_t m0, unused;
   uint32_t descriptor[4];
 };
 
@@ -30,6 +31,7 @@ struct State {
   std::vector<Lane> lanes{64};
   std::vector<uint8_t> memory; // of the buffer under test
   uint64_t exec = ~0ull;
+  uint32_t m0 = 0;
 };
 
 const uint32_t LDS = 1024;
@@ -41,7 +43,7 @@ State execute(const std::string &instruction, const State &state, device::Memory
   device::Memory in(64 * sizeof(Lane)), out(64 * sizeof(Output)), kernarg(sizeof(Arguments));
   memcpy(memory.as<void>(), state.memory.data(), state.memory.size());
   memcpy(in.as<void>(), state.lanes.data(), in.size());
-  Arguments arguments = {in.address(), out.address(), state.exec, 0, {}};
+  Arguments arguments = {in.address(), out.address(), state.exec, state.m0, 0, {}};
   memcpy(arguments.descriptor, descriptor, sizeof arguments.descriptor);
   memcpy(kernarg.as<void>(), &arguments, sizeof arguments);
   device::Descriptor d;
@@ -257,8 +259,9 @@ TEST(VectorMemory, LoadsAndStores)
   for (const char *prefix :
        {"global_load", "global_store", "flat_load", "flat_store", "buffer_load", "buffer_store"})
     for (const std::string &instruction : kernels::instructions(prefix)) {
-      if (instruction.find("s[12:13]") != std::string::npos)
-        continue; // the scalar base has its own test
+      if (instruction.find("s[12:13]") != std::string::npos ||
+          instruction.find(" lds") != std::string::npos)
+        continue; // the scalar base and loads into LDS have their own tests
       for (Pattern pattern : {CONSECUTIVE, SCATTERED, UNALIGNED, SOME_LANES})
         test_plain(instruction, pattern);
       tested++;
@@ -439,6 +442,38 @@ TEST(VectorMemory, BuffersEndWithoutAFault)
     model_store("store_dword", state.lanes[i], &expected.memory[i * 16 + 4]);
   const char *store = "buffer_store_dword v6, v2, s[12:15], 0 offen offset:4";
   expect_same(store, execute(store, state, memory, descriptor), expected);
+}
+
+// A dword for each lane at m0 + the offset + 4 * lane; a lane that is off leaves its dword alone.
+TEST(VectorMemory, BufferLoadsIntoLds)
+{
+  unsigned tested = 0;
+  for (const std::string &instruction : kernels::instructions("buffer_load")) {
+    if (instruction.find(" lds") == std::string::npos)
+      continue;
+    device::Memory memory(2048);
+    State state = random_state(11, memory.size());
+    state.exec = 0xffffffff7fffffef;
+    state.m0 = 0xabcd0100; // 16 bits count
+    for (unsigned i = 0; i < 64; i++)
+      state.lanes[i].address = offset_of(SCATTERED, i, 4);
+    uint32_t descriptor[4];
+    describe(memory, descriptor);
+    descriptor[2] = 64 + 60 * 16; // beyond it, loads give 0
+    State expected = state;
+    for (unsigned i = 0; i < 64; i++) {
+      const uint64_t offset = offset_of(SCATTERED, i, 4) + 4;
+      Lane loaded = {};
+      if (offset < descriptor[2])
+        model_load(operation_of(instruction), loaded, &state.memory[offset]);
+      const unsigned at = 0x100 / 4 + 1 + i;
+      if (state.exec >> i & 1)
+        expected.lanes[at / 4].lds[at % 4] = loaded.result[0];
+    }
+    expect_same(instruction, execute(instruction, state, memory, descriptor), expected);
+    tested++;
+  }
+  EXPECT_EQ(tested, 5u);
 }
 
 // --- LDS: the memory is the lanes' 16 bytes each ---
