@@ -10,6 +10,7 @@
   F(hsa_init)                                                                                      \
   F(hsa_iterate_agents)                                                                            \
   F(hsa_agent_get_info)                                                                            \
+  F(hsa_isa_get_info_alt)                                                                          \
   F(hsa_code_object_reader_create_from_memory)                                                     \
   F(hsa_code_object_reader_destroy)                                                                \
   F(hsa_executable_create_alt)                                                                     \
@@ -55,7 +56,12 @@ Rocr::Rocr()
     *static_cast<hsa_agent_t *>(data) = agent;
     return HSA_STATUS_INFO_BREAK;
   };
-  started_ = hsa.hsa_iterate_agents(first_gpu, &gpu_) == HSA_STATUS_INFO_BREAK;
+  hsa_isa_t isa;
+  char name[64] = "";
+  started_ = hsa.hsa_iterate_agents(first_gpu, &gpu_) == HSA_STATUS_INFO_BREAK &&
+             !hsa.hsa_agent_get_info(gpu_, HSA_AGENT_INFO_ISA, &isa) &&
+             !hsa.hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name);
+  isa_ = name;
 }
 
 Rocr::Loaded Rocr::load(const void *bytes, size_t size)

@@ -13,6 +13,7 @@ class Rocr {
 public:
   static Rocr &get();
   bool started() const { return started_; }
+  const std::string &isa() const { return isa_; } // the device's target id
 
   // An executable with one code object, loaded and frozen.
   struct Loaded {
@@ -35,6 +36,7 @@ private:
   Rocr();
   bool started_ = false;
   hsa_agent_t gpu_{};
+  std::string isa_;
 };
 
 // A copy of bytes that ends where memory ends: reading one byte more is a crash.

@@ -12,6 +12,20 @@
 namespace {
 
 constexpr int kRuntimeMissing = -1000, kNotLoadable = -1001;
+constexpr int kTooNew = -1002;    // V6 for a runtime that ends at V5
+constexpr int kExternals = -1003; // variables that must be supplied first, which is not done here
+
+// What ROCr must answer to an object that rawhal calls loadable.
+int expected_status(const rawhal_hsaco_t *hsaco)
+{
+  const rawhal_hsaco_info_t *info = rawhal_hsaco_info(hsaco);
+  const std::string &isa = Rocr::get().isa();
+  rawhal_target_t device;
+  if (rawhal_target_parse({isa.data(), isa.size()}, &device, nullptr))
+    return kRuntimeMissing;
+  return rawhal_target_match(&info->target, &device) ? HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS
+                                                     : HSA_STATUS_SUCCESS;
+}
 
 std::string text_of(rawhal_string_t text)
 {
@@ -98,8 +112,7 @@ int load_and_compare(const std::string &bytes, std::string &complaints)
   rawhal_hsaco_t *hsaco;
   if (rawhal_hsaco_open(bytes.data(), bytes.size(), &options, &hsaco, nullptr))
     return kNotLoadable;
-  // Externals must be supplied first, which this loader does not do.
-  if (!rawhal_hsaco_info(hsaco)->loadable || has_undefined(hsaco)) {
+  if (!rawhal_hsaco_info(hsaco)->loadable) {
     rawhal_hsaco_close(hsaco);
     return kNotLoadable;
   }
@@ -108,6 +121,14 @@ int load_and_compare(const std::string &bytes, std::string &complaints)
   Guarded guarded(bytes);
   Rocr::Loaded loaded = Rocr::get().load(guarded.data(), bytes.size());
   int status = loaded.status;
+  if (rawhal_hsaco_info(hsaco)->code_object_version == 6 &&
+      status == HSA_STATUS_ERROR_INVALID_CODE_OBJECT)
+    status = kTooNew;
+  else if (has_undefined(hsaco) && status == HSA_STATUS_ERROR_VARIABLE_UNDEFINED)
+    status = kExternals;
+  else if (status != expected_status(hsaco))
+    complaints += "ROCr answers " + std::to_string(status) + " instead of " +
+                  std::to_string(expected_status(hsaco)) + "\n";
   if (status == HSA_STATUS_SUCCESS) {
     compare_kernels(hsaco, loaded, complaints);
     compare_variables(hsaco, loaded, complaints);
@@ -134,10 +155,7 @@ size_t all_load(const std::vector<NamedObject> &objects)
   size_t count = 0;
   for (size_t i = 0; i < objects.size(); ++i) {
     EXPECT_EQ(Outcome::kDone, outcomes[i].kind) << objects[i].name;
-    if (outcomes[i].value == kNotLoadable)
-      continue;
-    EXPECT_EQ(HSA_STATUS_SUCCESS, outcomes[i].value) << objects[i].name;
-    ++count;
+    count += outcomes[i].value == HSA_STATUS_SUCCESS;
   }
   return count;
 }
@@ -167,7 +185,7 @@ TEST_F(OracleRocr, CorpusLoads)
   std::vector<NamedObject> objects = corpus_for("gfx90a");
   if (objects.empty())
     GTEST_SKIP() << "no corpus beside the checkout";
-  EXPECT_GT(all_load(objects), objects.size() / 2);
+  EXPECT_GT(all_load(objects), objects.size() / 4); // the others are for other settings, or V6
 }
 
 TEST_F(OracleRocr, RocrandLoads)
@@ -176,5 +194,5 @@ TEST_F(OracleRocr, RocrandLoads)
       objects_of(find_file(RAWHAL_BUILD_DIR "/rocrand/usr/lib/*/librocrand.so.1.*"), "gfx90a");
   if (objects.empty())
     GTEST_SKIP() << "no rocRAND in the build folder";
-  all_load(objects);
+  EXPECT_EQ(1u, all_load(objects)); // of xnack+ and xnack-, one
 }
