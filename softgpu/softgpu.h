@@ -38,6 +38,9 @@ extern "C" {
  *                                      of the first 16384 that live
  *   slowdown     1        1..1000      a dispatch takes this many times as long as it needs
  *
+ * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
+ * there for each queue that stops, with what softgpu_queue_fault() says.
+ *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
  * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
  * chip, gpus and vram_mib are fixed while a runtime holds the device open, userfaultfd from the

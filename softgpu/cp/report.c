@@ -1,14 +1,50 @@
 #include "softgpu/cp/report.h"
 
+#include <fcntl.h>
 #include <hsa/amd_hsa_queue.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "softgpu/cp/signal.h"
 #include "softgpu/exports.h"
 #include "softgpu/memory.h"
 #include "softgpu/thunk/thunk.h"
+
+static char report_file[4096]; /* written by the constructor only */
+
+__attribute__((constructor)) static void report_file_load(void)
+{
+  const char *name = getenv("SOFTGPU_REPORT");
+  if (name && strlen(name) < sizeof(report_file))
+    memcpy(report_file, name, strlen(name) + 1);
+}
+
+static int report_file_open(void)
+{
+  return open(report_file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+}
+
+void softgpu_report_line(const char *text)
+{
+  if (report_file[0] == '\0')
+    return;
+  char *end;
+  long descriptor = strtol(report_file, &end, 10);
+  int file = *end == '\0' && descriptor >= 0 && descriptor <= INT_MAX ? dup((int)descriptor)
+                                                                      : report_file_open();
+  if (file < 0)
+    return;
+  char line[1024];
+  int length = snprintf(line, sizeof(line), "softgpu: %s\n", text);
+  /* In one piece, as others may write too. There is nobody to tell if it fails. */
+  ssize_t written = write(file, line, (size_t)length);
+  (void)written;
+  close(file);
+}
 
 uint32_t softgpu_report_code(softgpu_fault_kind_t kind)
 {
@@ -67,6 +103,7 @@ void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_
                      ", kernel object 0x%" PRIx64, kernel_object);
   snprintf(queue->fault_text + used, sizeof(queue->fault_text) - (size_t)used, ": %s", text);
   nearest_note(info);
+  softgpu_report_line(queue->fault_text);
   atomic_store(&queue->failed, true);
   pthread_mutex_unlock(&queue->lock);
   softgpu_total_add(&softgpu_totals.queue_errors, 1);

@@ -30,6 +30,9 @@ softgpu_step_t softgpu_report(softgpu_queue_t *queue, uint32_t code, uint64_t ke
 void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_object,
                          const softgpu_fault_t *fault, const char *text);
 
+/* Appends a line to what SOFTGPU_REPORT names, if it does; less than 1000 bytes. */
+void softgpu_report_line(const char *text);
+
 uint32_t softgpu_report_code(softgpu_fault_kind_t kind);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "softgpu/cp/processor.h"
+#include "softgpu/cp/report.h"
 #include "softgpu/memory.h"
 #include "softgpu/thunk/event.h"
 #include "softgpu/thunk/retire.h"
@@ -236,6 +237,11 @@ static softgpu_step_t sdma_fail(softgpu_queue_t *queue, const packet_t *packet)
 {
   atomic_store(&queue->failed, true);
   softgpu_total_add(&softgpu_totals.queue_errors, 1);
+  char text[128];
+  snprintf(text, sizeof(text), "copy engine: packet 0x%08x, access to 0x%llx%s", packet->dw[0],
+           (unsigned long long)packet->bad_address,
+           packet->read_only ? ", which is read-only" : "");
+  softgpu_report_line(text);
   /* A copy engine has no queue error; its faults are the memory faults of the whole device. */
   softgpu_event_memory_fault(queue->setup.node, packet->bad_address, packet->read_only);
   return SOFTGPU_STEP_STOPPED;
