@@ -98,7 +98,7 @@ static void note_missing(void *context, uint64_t offset, const char *mnemonic, c
     report->out_of_memory = true;
 }
 
-/* Asked with no code, softgpu says the chips it executes by the count for one s_nop. */
+/* In one s_nop, softgpu sees an instruction for the chips it executes and none for others. */
 static bool executes(const report_t *report, uint32_t chip)
 {
   static const uint32_t s_nop = 0xbf800000;

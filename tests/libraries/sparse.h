@@ -80,7 +80,7 @@ std::vector<T> multiply_transposed(const Csr<T> &a, const std::vector<T> &x, T a
   return y;
 }
 
-// Row `i` as the library's block-sparse fixtures use them: work-groups for `items` work-items.
+// Work-groups of `size` that hold `items` work-items.
 inline Extent groups_for(int items, int size)
 {
   return {static_cast<uint32_t>((items - 1) / size + 1)};
