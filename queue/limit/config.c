@@ -278,11 +278,12 @@ static rawhal_status_t read_text(rawhal_limit_text_t *into, const char *variable
   const char *text = *into->origin ? NULL : getenv(variable);
   if (!text)
     return RAWHAL_OK;
-  size_t size = strlen(text) + strlen(suffix);
-  if (!*text || size >= sizeof(into->text))
+  size_t size = strlen(text), suffix_size = strlen(suffix) + 1; /* with its NUL */
+  if (!*text || size > sizeof(into->text) - suffix_size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s: %s", variable,
                        *text ? "the text is too long" : "the text is empty");
-  snprintf(into->text, sizeof(into->text), "%s%s", text, suffix);
+  memcpy(into->text, text, size);
+  memcpy(into->text + size, suffix, suffix_size);
   snprintf(into->origin, sizeof(into->origin), "%s", variable);
   return RAWHAL_OK;
 }
