@@ -168,7 +168,9 @@ static const char *check_segments(const struct rawhal_hsaco *hsaco, uint64_t *of
   *offset = elf->header.e_phoff;
   if (!loads)
     return "there are no segments to load";
-  return end - first > most ? "the segments span more than 4 GiB" : NULL;
+  if (first) /* the loader asserts that address 0 is part of what it loads */
+    return "the first segment is not at address 0";
+  return end > most ? "the segments span more than 4 GiB" : NULL;
 }
 
 /* ---- Symbols ---- */
@@ -198,6 +200,8 @@ static const char *check_symbol(const struct elf_view *elf, const struct symbol_
       !range_within(symbol->st_value - section->sh_addr, symbol->st_size, section->sh_size) ||
       !loaded(elf, symbol->st_value, symbol->st_size))
     return "an object symbol lies outside of its section or of what is loaded";
+  if (section->sh_addralign >= UINT32_MAX) /* the loader asserts so much */
+    return "an object symbol's section has an alignment that does not fit 32 bits";
   if (!symbol_name(table, symbol, &name) || !strip_kd(name, &name))
     return NULL;
   if (symbol->st_size != DESCRIPTOR_SIZE || section->sh_type == SHT_NOBITS)

@@ -108,6 +108,12 @@ TEST(Loadable, EveryUncheckedUseOfTheLoader)
        }},
       {"4 GiB",
        [](Object &o) { set_segment(o, 1, [](auto &s) { s.p_memsz = uint64_t{1} << 33; }); }},
+      {"first segment is not at address 0", // whose address the loader asks for
+       [](Object &o) { set_segment(o, 0, [](auto &s) { s.p_vaddr = 0x200; }); }},
+      {"alignment that does not fit",
+       [](Object &o) {
+         set_section(o, Object::kRodata, [](auto &s) { s.sh_addralign = UINT32_MAX; });
+       }},
       {"no segments to load",
        [](Object &o) {
          set_segment(o, 0, [](auto &s) { s.p_type = PT_NULL; });
