@@ -443,6 +443,8 @@ static bool try_once(limit_lease_t *lease, const limit_cost_t *cost, limit_grant
   limiter_charge(limiter, now);
   bool admitted = attempt(lease, cost, now, grant, refusal);
   *until = refusal->retry > now ? refusal->retry : now + LIMIT_POLL_NS;
+  if (*until - now > LIMIT_NAP_NS)
+    *until = now + LIMIT_NAP_NS;
   if (!admitted || limiter->waiting == 0)
     publish_wait(limiter, now, admitted ? NULL : refusal, *until);
   pthread_mutex_unlock(&limiter->lock);

@@ -23,9 +23,10 @@ enum {
 #define LIMIT_CHARGE_NS 100000u  /* finished and not charged yet, at most */
 #define LIMIT_PROBE_NS  20000u   /* assumed of what was never measured */
 #define LIMIT_IDLE_NS   10000000u
-#define LIMIT_AGEING_NS 100000000u /* of waiting are worth one priority */
-#define LIMIT_GRACE_NS  2000000u   /* a waiter may be this late and still go first */
-#define LIMIT_POLL_NS   5000000u   /* when only an event can help, and events may be lost */
+#define LIMIT_AGEING_NS 100000000u  /* of waiting are worth one priority */
+#define LIMIT_GRACE_NS  2000000u    /* a waiter may be this late and still go first */
+#define LIMIT_POLL_NS   5000000u    /* when only an event can help, and events may be lost */
+#define LIMIT_NAP_NS    1000000000u /* asleep at a stretch: the region may have been damaged */
 
 struct rawhal_limiter {
   region_t region;

@@ -162,7 +162,7 @@ bool limiter_reclaim(rawhal_limiter_t *limiter)
   if (limiter->region.fd < 0)
     return false;
   pthread_mutex_lock(&limiter->structure_lock);
-  if (region_lock(&limiter->region, NULL) == RAWHAL_OK) {
+  if (region_lock(&limiter->region, REGION_IMPATIENT, NULL) == RAWHAL_OK) {
     any = bury_all(limiter, limiter_now(limiter));
     region_unlock(&limiter->region);
   }
@@ -330,7 +330,7 @@ static rawhal_status_t join(rawhal_limiter_t *limiter, const rawhal_limit_config
     return rawhal_fail(
         error, RAWHAL_INVALID_ARGUMENT, "the name of the %s is too long: at most %d characters",
         strlen(tenant) >= REGION_TENANT_NAME ? "tenant" : "device", REGION_TENANT_NAME - 1);
-  rawhal_status_t status = region_lock(&limiter->region, error);
+  rawhal_status_t status = region_lock(&limiter->region, REGION_PATIENT, error);
   if (status != RAWHAL_OK)
     return status;
   uint64_t now = limiter_now(limiter);
@@ -403,7 +403,7 @@ void rawhal_limiter_close(rawhal_limiter_t *limiter)
 {
   if (!limiter)
     return;
-  if (!region_forked() && region_lock(&limiter->region, NULL) == RAWHAL_OK) {
+  if (!region_forked() && region_lock(&limiter->region, REGION_PATIENT, NULL) == RAWHAL_OK) {
     bury(limiter->region.data, limiter->slot, limiter_now(limiter));
     region_slot_drop(&limiter->region, limiter->slot);
     region_unlock(&limiter->region);

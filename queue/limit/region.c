@@ -126,10 +126,10 @@ static bool file_lock(int fd, short type, off_t byte)
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-static rawhal_status_t lock_bytes(int fd, rawhal_error_t *error)
+static rawhal_status_t lock_bytes(int fd, region_patience_t patience, rawhal_error_t *error)
 {
   const struct timespec pause = {.tv_nsec = 200000};
-  for (int tries = 0; tries < 5000; ++tries) {
+  for (int tries = 0; tries < (int)patience; ++tries) {
     if (file_lock(fd, F_WRLCK, structure_byte))
       return RAWHAL_OK;
     if (errno != EAGAIN && errno != EACCES && errno != EINTR)
@@ -137,13 +137,13 @@ static rawhal_status_t lock_bytes(int fd, rawhal_error_t *error)
     nanosleep(&pause, NULL);
   }
   return rawhal_fail(error, RAWHAL_TIMED_OUT,
-                     "another process holds the region's lock for more than a second; it must have "
-                     "been stopped");
+                     "another process holds the region's lock; it must have been stopped");
 }
 
-rawhal_status_t region_lock(const region_t *region, rawhal_error_t *error)
+rawhal_status_t region_lock(const region_t *region, region_patience_t patience,
+                            rawhal_error_t *error)
 {
-  return region->fd < 0 ? RAWHAL_OK : lock_bytes(region->fd, error);
+  return region->fd < 0 ? RAWHAL_OK : lock_bytes(region->fd, patience, error);
 }
 
 void region_unlock(const region_t *region)
@@ -350,7 +350,7 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
     return status;
   }
   region->fd = fd;
-  status = region_lock(region, error);
+  status = region_lock(region, REGION_PATIENT, error);
   if (status == RAWHAL_OK) {
     status = prepare(region, path, error);
     region_unlock(region);

@@ -214,9 +214,13 @@ void region_close(region_t *region);
 
 /* ---- Locks ---- */
 
-/* The structure lock, which the caller's own threads must exclude each other from. TIMED_OUT after
- * a second: its holder is stopped. */
-RAWHAL_CHECKED rawhal_status_t region_lock(const region_t *region, rawhal_error_t *error);
+/* How often to try, 0.2 ms apart: about a second, or 10 ms. */
+typedef enum region_patience { REGION_PATIENT = 5000, REGION_IMPATIENT = 50 } region_patience_t;
+
+/* The structure lock, which the caller's own threads must exclude each other from. TIMED_OUT: its
+ * holder is stopped. */
+RAWHAL_CHECKED rawhal_status_t region_lock(const region_t *region, region_patience_t patience,
+                                           rawhal_error_t *error);
 void region_unlock(const region_t *region);
 
 /* False when another process (or another opening of the file) holds the slot. */

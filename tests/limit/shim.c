@@ -88,3 +88,58 @@ uint64_t shim_credit_launches(const limit_lease_t *lease)
 {
   return LIMIT_CREDIT_LAUNCHES(atomic_load(&lease->credit));
 }
+
+/* ---- Memory ---- */
+
+_Static_assert((int)SHIM_CLASSES == (int)LEDGER_CLASSES, "as many classes");
+
+rawhal_status_t shim_reserve(rawhal_limiter_t *limiter, int class, uint64_t bytes,
+                             rawhal_error_t *error)
+{
+  return limit_memory_reserve(limiter, (ledger_class_t) class, bytes, error);
+}
+
+void shim_release(rawhal_limiter_t *limiter, int class, uint64_t bytes)
+{
+  limit_memory_release(limiter, (ledger_class_t) class, bytes);
+}
+
+bool shim_reclaim(rawhal_limiter_t *limiter)
+{
+  return limiter_reclaim(limiter);
+}
+
+void shim_totals(const rawhal_limiter_t *limiter, uint64_t *total, uint64_t *sum)
+{
+  region_data_t *data = limiter->region.data;
+  *total = ledger_total(limiter->tenant) * REGION_UNIT_BYTES;
+  *sum = 0;
+  for (uint32_t slot = 0; slot < region_member_count(data); ++slot)
+    if (region_state(atomic_load(&data->members[slot].hot.state)) != REGION_FREE &&
+        atomic_load(&data->members[slot].tenant) == limiter->tenant_index)
+      *sum += ledger_used(&data->members[slot].ledger) * REGION_UNIT_BYTES;
+}
+
+unsigned shim_live_members(const rawhal_limiter_t *limiter)
+{
+  unsigned live = 0;
+  for (uint32_t slot = 0; slot < region_member_count(limiter->region.data); ++slot)
+    live +=
+        region_state(atomic_load(&limiter->region.data->members[slot].hot.state)) != REGION_FREE;
+  return live;
+}
+
+uint32_t shim_slot(const rawhal_limiter_t *limiter)
+{
+  return limiter->slot;
+}
+
+void shim_on_step(void (*hook)(int step))
+{
+  ledger_step = hook;
+}
+
+size_t shim_region_bytes(void)
+{
+  return sizeof(region_data_t);
+}

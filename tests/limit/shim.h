@@ -32,4 +32,22 @@ void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
 uint64_t shim_credit_launches(const limit_lease_t *lease);
 
+/* ---- Memory ---- */
+
+enum { SHIM_CLASSES = 5 };
+
+rawhal_status_t shim_reserve(rawhal_limiter_t *limiter, int class_, uint64_t bytes,
+                             rawhal_error_t *error);
+void shim_release(rawhal_limiter_t *limiter, int class_, uint64_t bytes);
+/* Frees what dead processes hold. */
+bool shim_reclaim(rawhal_limiter_t *limiter);
+/* The tenant's total, and the sum of its live members, in bytes. */
+void shim_totals(const rawhal_limiter_t *limiter, uint64_t *total, uint64_t *sum);
+unsigned shim_live_members(const rawhal_limiter_t *limiter);
+uint32_t shim_slot(const rawhal_limiter_t *limiter);
+/* From now on, in this process, `hook` is called between the steps of a ledger's change. */
+void shim_on_step(void (*hook)(int step));
+/* The size of a region's file. */
+size_t shim_region_bytes(void);
+
 #endif

@@ -1,0 +1,173 @@
+// Memory quota: exact, shared, and the same for everybody who races for it.
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "tests/limit/region_file.h"
+
+namespace {
+
+constexpr uint64_t kMi = 1ull << 20, kGi = 1ull << 30;
+
+void ExpectTotal(const rawhal_limiter_t *limiter, uint64_t expected) {
+  uint64_t total, sum;
+  shim_totals(limiter, &total, &sum);
+  EXPECT_EQ(expected, total);
+  EXPECT_EQ(total, sum);
+}
+
+TEST(Memory, IsReservedUpToTheLimitAndGivenBackExactly) {
+  RegionFile file;
+  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 1 * kMi}});
+  rawhal_error_t error = {};
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 1, &error));  // takes 4096
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, kMi - 8192, &error));
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 2, 4096, &error));
+  ExpectTotal(limiter, kMi);
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 3, 5000, &error));
+  EXPECT_STREQ("5000 bytes of device memory asked for (scratch); 1048576 of the tenant's 1048576 are in use",
+               error.message);
+  EXPECT_EQ(kMi, rawhal_limiter_memory(limiter).total);
+  EXPECT_EQ(kMi, rawhal_limiter_memory(limiter).used);
+  shim_release(limiter, 0, 1);
+  ExpectTotal(limiter, kMi - 4096);
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 3, 4096, &error));
+  shim_release(limiter, 1, kMi - 8192);
+  shim_release(limiter, 2, 4096);
+  shim_release(limiter, 3, 4096);
+  ExpectTotal(limiter, 0);
+  shim_release(limiter, 0, kGi);  // more than there is: nothing goes below zero
+  ExpectTotal(limiter, 0);
+  rawhal_limiter_close(limiter);
+}
+
+TEST(Memory, ZeroIsZeroAndUnlimitedIsNone) {
+  RegionFile none, all;
+  rawhal_limiter_t *zero = none.Open({{RAWHAL_LIMIT_MEMORY, 0}});
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(zero, 0, 1, nullptr));
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(zero, 0, 0, nullptr));
+  EXPECT_EQ(0u, rawhal_limiter_memory(zero).total);
+  rawhal_limiter_close(zero);
+  rawhal_limiter_t *unlimited = all.Open();
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(unlimited, 0, 1ull << 47, nullptr));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(unlimited, 0, UINT64_MAX, nullptr));
+  EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_memory(unlimited).total);
+  EXPECT_EQ(1ull << 47, rawhal_limiter_memory(unlimited).used);
+  rawhal_limiter_close(unlimited);
+}
+
+TEST(Memory, OfATenantIsSharedAndOfAProcessIsNot) {
+  RegionFile file;
+  rawhal_limiter_t *a = file.Open({{RAWHAL_LIMIT_MEMORY, 10 * kMi}, {RAWHAL_LIMIT_PROCESS_MEMORY, 6 * kMi}});
+  rawhal_limiter_t *b = file.Open();
+  rawhal_limiter_t *other = file.Open({}, "other");
+  rawhal_error_t error = {};
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(a, 0, 7 * kMi, &error));
+  EXPECT_STREQ("7340032 bytes of device memory asked for (buffers); 0 of the process's 6291456 are in use",
+               error.message);
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(a, 0, 6 * kMi, &error));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(b, 0, 5 * kMi, &error));
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(b, 0, 4 * kMi, &error));
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(other, 0, 50 * kMi, &error));
+  ExpectTotal(a, 10 * kMi);
+  ExpectTotal(other, 50 * kMi);
+  EXPECT_EQ(6 * kMi, rawhal_limiter_memory(a).total);
+  rawhal_limiter_close(a);  // gives everything back
+  ExpectTotal(b, 4 * kMi);
+  rawhal_limiter_close(b);
+  rawhal_limiter_close(other);
+}
+
+TEST(Memory, ALimitThatIsLoweredHoldsAtTheNextReservation) {
+  RegionFile file;
+  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 8 * kMi}});
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 6 * kMi, nullptr));
+  EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_MEMORY, 4 * kMi, nullptr));
+  EXPECT_EQ(4 * kMi, rawhal_limiter_get(limiter, RAWHAL_LIMIT_MEMORY));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 0, 1, nullptr));
+  shim_release(limiter, 0, 3 * kMi);
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, kMi, nullptr));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 0, 1, nullptr));
+  rawhal_limiter_close(limiter);
+}
+
+// Random changes of several members by several threads against a model; the sum is exact at the end.
+TEST(Memory, ThreadsOfSeveralMembersAddUp) {
+  RegionFile file;
+  std::vector<rawhal_limiter_t *> limiters;
+  for (int i = 0; i < 3; ++i) limiters.push_back(file.Open({{RAWHAL_LIMIT_MEMORY, 3 * kMi}}));
+  std::vector<std::thread> threads;
+  std::atomic<uint64_t> held{0};
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      std::vector<std::pair<int, uint64_t>> mine;
+      rawhal_limiter_t *limiter = limiters[static_cast<size_t>(t) % limiters.size()];
+      for (int i = 0; i < 20000; ++i) {
+        if (random() % 2 || mine.empty()) {
+          uint64_t bytes = 4096 * (1 + random() % 64);
+          int kind = static_cast<int>(random() % SHIM_CLASSES);
+          if (shim_reserve(limiter, kind, bytes, nullptr) != RAWHAL_OK) continue;
+          EXPECT_LE(held.fetch_add(bytes) + bytes, 3 * kMi);
+          mine.push_back({kind, bytes});
+        } else {
+          auto [kind, bytes] = mine.back();
+          mine.pop_back();
+          held -= bytes;
+          shim_release(limiter, kind, bytes);
+        }
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  ExpectTotal(limiters[0], held);
+  for (rawhal_limiter_t *limiter : limiters) rawhal_limiter_close(limiter);
+}
+
+// Two processes ask for 1.5 GiB each of 2 GiB at the same moment: one of them gets it, every time.
+TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted) {
+  const int rounds = 100000;
+  RegionFile file;
+  struct Board {
+    std::atomic<int> go, ready[2], got[2];
+  };
+  Board *board = static_cast<Board *>(
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
+  pid_t children[2];
+  for (int me = 0; me < 2; ++me) {
+    children[me] = fork();
+    if (children[me]) continue;
+    rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 2 * kGi}});
+    for (int round = 1; round <= rounds; ++round) {
+      board->ready[me] = round;
+      while (board->go < round) sched_yield();
+      bool got = shim_reserve(limiter, 0, 3 * kGi / 2, nullptr) == RAWHAL_OK;
+      board->got[me] = round * 2 + got;
+      while (board->go != -round) sched_yield();
+      if (got) shim_release(limiter, 0, 3 * kGi / 2);
+    }
+    rawhal_limiter_close(limiter);
+    _exit(0);
+  }
+  int exact = 0;
+  for (int round = 1; round <= rounds; ++round) {
+    while (board->ready[0] < round || board->ready[1] < round) sched_yield();
+    board->go = round;
+    while (board->got[0] < round * 2 || board->got[1] < round * 2) sched_yield();
+    exact += (board->got[0] & 1) + (board->got[1] & 1) == 1;
+    board->go = -round;  // both have asked: the winner gives back
+  }
+  for (pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(0, status);
+  }
+  EXPECT_EQ(rounds, exact);
+  munmap(board, sizeof(Board));
+}
+
+}  // namespace

@@ -1,0 +1,208 @@
+// The file processes share: who may open it, what is refused, who is alive.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <fstream>
+
+#include "tests/limit/region_file.h"
+
+namespace {
+
+rawhal_status_t TryOpen(const rawhal_limit_config_t &config, rawhal_error_t *error) {
+  rawhal_limiter_t *limiter = nullptr;
+  rawhal_status_t status = rawhal_limiter_open(&config, "device", &limiter, error);
+  EXPECT_EQ(status == RAWHAL_OK, limiter != nullptr);
+  rawhal_limiter_close(limiter);
+  return status;
+}
+
+TEST(Region, IsMadePrivateWithoutTouchingTheUmask) {
+  RegionFile file;
+  mode_t before = umask(022);
+  rawhal_limiter_t *limiter = file.Open();
+  EXPECT_EQ(022u, umask(before));
+  struct stat facts;
+  ASSERT_EQ(0, stat(file.path().c_str(), &facts));
+  EXPECT_EQ(0600u, facts.st_mode & 07777u);
+  EXPECT_EQ(static_cast<off_t>(shim_region_bytes()), facts.st_size);
+  rawhal_limiter_close(limiter);
+}
+
+TEST(Region, SymbolicLinksForeignFilesAndFoldersAreRefused) {
+  RegionFile file;
+  rawhal_error_t error = {};
+  std::string target = file.folder() + "/target", link = file.folder() + "/link";
+  std::ofstream(target) << "something else";
+  ASSERT_EQ(0, symlink(target.c_str(), link.c_str()));
+  rawhal_limit_config_t config = file.Config();
+  snprintf(config.region.text, sizeof(config.region.text), "%s", link.c_str());
+  EXPECT_EQ(RAWHAL_RUNTIME, TryOpen(config, &error));
+  EXPECT_NE(nullptr, strstr(error.message, link.c_str())) << error.message;
+  snprintf(config.region.text, sizeof(config.region.text), "%s", target.c_str());
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, TryOpen(config, &error));
+  EXPECT_NE(nullptr, strstr(error.message, "14 bytes")) << error.message;
+  snprintf(config.region.text, sizeof(config.region.text), "%s", file.folder().c_str());
+  EXPECT_NE(RAWHAL_OK, TryOpen(config, &error));
+  snprintf(config.region.text, sizeof(config.region.text), "%s/no/such", file.folder().c_str());
+  EXPECT_EQ(RAWHAL_NOT_FOUND, TryOpen(config, &error));
+  unlink(link.c_str());
+  unlink(target.c_str());
+}
+
+// Every byte of the header that says what the file is.
+TEST(Region, AnotherVersionOrADamagedHeaderIsRefused) {
+  RegionFile file;
+  rawhal_limiter_close(file.Open());
+  int fd = open(file.path().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  int refused = 0;
+  for (off_t at = 0; at < 8 + 4 * 4 + 8 + 40 + 8; ++at) {
+    unsigned char byte;
+    ASSERT_EQ(1, pread(fd, &byte, 1, at));
+    unsigned char changed = byte ^ 0x40;
+    ASSERT_EQ(1, pwrite(fd, &changed, 1, at));
+    rawhal_error_t error = {};
+    rawhal_status_t status = TryOpen(file.Config(), &error);
+    EXPECT_TRUE(status == RAWHAL_UNSUPPORTED || status == RAWHAL_MALFORMED) << at << " " << status;
+    ++refused;
+    ASSERT_EQ(1, pwrite(fd, &byte, 1, at));
+  }
+  EXPECT_GE(refused, 80);
+  rawhal_error_t error = {};
+  EXPECT_EQ(RAWHAL_OK, TryOpen(file.Config(), &error)) << error.message;
+  close(fd);
+}
+
+TEST(Region, AnInheritedDescriptorWorksAndLivenessDoesNotLeakThroughIt) {
+  int fd = memfd_create("region", 0);
+  rawhal_limit_config_t config = {};
+  config.has_region_fd = true;
+  config.region_fd = fd;
+  rawhal_limiter_t *limiter = nullptr;
+  rawhal_error_t error = {};
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "device", &limiter, &error)) << error.message;
+  pid_t child = fork();
+  if (child == 0) {
+    rawhal_limiter_t *mine = nullptr;
+    if (rawhal_limiter_open(&config, "device", &mine, nullptr) != RAWHAL_OK) _exit(1);
+    if (shim_live_members(mine) != 2 || shim_reserve(mine, 0, 1 << 20, nullptr) != RAWHAL_OK) _exit(2);
+    kill(getpid(), SIGKILL);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(2u, shim_live_members(limiter));
+  EXPECT_TRUE(shim_reclaim(limiter));
+  EXPECT_EQ(1u, shim_live_members(limiter));
+  EXPECT_EQ(0u, rawhal_limiter_memory(limiter).used);
+  rawhal_limiter_close(limiter);
+  close(fd);
+}
+
+TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive) {
+  RegionFile file;
+  struct Board {
+    std::atomic<pid_t> child;
+    std::atomic<int> answer;
+  };
+  Board *board = static_cast<Board *>(
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
+  rawhal_limiter_t *watcher = file.Open();
+  pid_t parent = fork();
+  if (parent == 0) {
+    rawhal_limiter_t *limiter = file.Open();
+    bool held = shim_reserve(limiter, 0, 4096, nullptr) == RAWHAL_OK;
+    pid_t child = fork();
+    if (child == 0) {
+      rawhal_error_t error = {};
+      bool refused = shim_reserve(limiter, 0, 4096, &error) == RAWHAL_INVALID_ARGUMENT &&
+                     strstr(error.message, "forked");
+      shim_release(limiter, 0, 4096);
+      rawhal_limiter_close(limiter);  // frees memory, and nothing of its parent's
+      board->answer = held && refused ? 1 : 2;
+      for (;;) pause();
+    }
+    board->child = child;
+    for (;;) pause();
+  }
+  while (!board->child || !board->answer) sched_yield();
+  EXPECT_EQ(1, board->answer);
+  EXPECT_EQ(4096u, rawhal_limiter_memory(watcher).used);
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  EXPECT_TRUE(shim_reclaim(watcher));  // although the child lives on
+  EXPECT_EQ(0u, rawhal_limiter_memory(watcher).used);
+  kill(board->child, SIGKILL);
+  rawhal_limiter_close(watcher);
+  munmap(board, sizeof(Board));
+}
+
+TEST(Region, SlotsAreReusedAndTheirNumberIsBounded) {
+  RegionFile file;
+  rawhal_limiter_t *first = file.Open();
+  for (int i = 0; i < 600; ++i) {
+    rawhal_limiter_t *limiter = file.Open();
+    EXPECT_EQ(1u, shim_slot(limiter));
+    rawhal_limiter_close(limiter);
+  }
+  EXPECT_EQ(1u, shim_live_members(first));
+  rawhal_limiter_close(first);
+}
+
+TEST(Region, ANewcomerTightensAndNeverLoosens) {
+  RegionFile file;
+  rawhal_limiter_t *a = file.Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_MEMORY, 1 << 20}});
+  rawhal_limiter_t *b = file.Open({{RAWHAL_LIMIT_GPU_SHARE, 500000},
+                                   {RAWHAL_LIMIT_MEMORY, 1 << 19},
+                                   {RAWHAL_LIMIT_CHARGING, RAWHAL_CHARGING_WALL}});
+  rawhal_limiter_t *c = file.Open();
+  for (rawhal_limiter_t *each : {a, b, c}) {
+    EXPECT_EQ(300000u, rawhal_limiter_get(each, RAWHAL_LIMIT_GPU_SHARE));
+    EXPECT_EQ(1u << 19, rawhal_limiter_get(each, RAWHAL_LIMIT_MEMORY));
+    EXPECT_EQ(unsigned{RAWHAL_CHARGING_WALL}, rawhal_limiter_get(each, RAWHAL_LIMIT_CHARGING));
+  }
+  rawhal_limiter_close(a);
+  rawhal_limiter_close(b);
+  rawhal_limiter_close(c);
+  // Nobody is left: limits are those of who comes next, not those of the file's past.
+  rawhal_limiter_t *d = file.Open();
+  EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(d, RAWHAL_LIMIT_GPU_SHARE));
+  EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(d, RAWHAL_LIMIT_MEMORY));
+  rawhal_limiter_close(d);
+}
+
+TEST(Region, ArgumentsAreChecked) {
+  RegionFile file;
+  rawhal_error_t error = {};
+  rawhal_limit_config_t config = file.Config();
+  rawhal_limiter_t *limiter = nullptr;
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_open(&config, "device", nullptr, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_open(nullptr, "device", &limiter, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_open(&config, "", &limiter, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limiter_open(&config, std::string(64, 'x').c_str(), &limiter, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_set(nullptr, RAWHAL_LIMIT_MEMORY, 1, &error));
+  limiter = file.Open();
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 2000000, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_set(limiter, RAWHAL_LIMIT_COUNT, 1, &error));
+  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+    rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
+    uint64_t value = rawhal_limit_info(limit)->maximum;
+    if (limit == RAWHAL_LIMIT_GPU_SHARE || limit == RAWHAL_LIMIT_DEVICE_SHARE ||
+        limit == RAWHAL_LIMIT_PROCESS_SHARE)
+      value = 123456;
+    if (rawhal_limit_info(limit)->unit == RAWHAL_UNIT_BYTES) value = 12345 * 4096;
+    EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, limit, value, &error)) << error.message;
+    EXPECT_EQ(value, rawhal_limiter_get(limiter, limit)) << rawhal_limit_info(limit)->name;
+  }
+  EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(limiter, RAWHAL_LIMIT_COUNT));
+  rawhal_limiter_close(limiter);
+  rawhal_limiter_close(nullptr);
+}
+
+}  // namespace
