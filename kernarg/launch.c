@@ -23,13 +23,12 @@ static rawhal_status_t check_sizes(const rawhal_launch_t *launch, rawhal_error_t
   return RAWHAL_OK;
 }
 
-/* Metadata that is absent is zero and demands nothing. */
+/* Metadata that is absent is zero and demands nothing; most kernels are spared the divisions. */
 static rawhal_status_t check_dimension(const rawhal_kernel_t *kernel, const rawhal_launch_t *launch,
                                        int d, rawhal_error_t *error)
 {
   uint32_t grid = launch->grid[d], group = launch->workgroup[d];
   uint32_t required = kernel->reqd_workgroup_size[d], most = kernel->max_num_workgroups[d];
-  uint32_t groups = grid / group + (grid % group != 0);
   if (required && group != required)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "work-group size %c is %u, the kernel requires %u", axis[d], group,
@@ -39,10 +38,10 @@ static rawhal_status_t check_dimension(const rawhal_kernel_t *kernel, const rawh
                        "grid size %c of %u is no multiple of the work-group's %u, and the kernel "
                        "allows no partial work-groups",
                        axis[d], grid, group);
-  if (most && groups > most)
+  if (most && grid / group + (grid % group != 0) > most)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "%u work-groups in dimension %c, the kernel allows %u", groups, axis[d],
-                       most);
+                       "%u work-groups in dimension %c, the kernel allows %u",
+                       grid / group + (grid % group != 0), axis[d], most);
   return RAWHAL_OK;
 }
 

@@ -24,24 +24,25 @@ typedef struct packet_dispatch {
   hsa_signal_t completion; /* 0: none */
 } packet_dispatch_t;
 
-/* Everything but the first dword. */
+/* Everything but the first dword. Field by field into the ring: a packet put together elsewhere
+ * and copied in wider pieces would wait for its own stores. */
 static inline void packet_write_dispatch(void *slot, const packet_dispatch_t *dispatch)
 {
   const rawhal_launch_t *launch = dispatch->launch;
-  hsa_kernel_dispatch_packet_t packet = {
-      .workgroup_size_x = launch->workgroup[0],
-      .workgroup_size_y = launch->workgroup[1],
-      .workgroup_size_z = launch->workgroup[2],
-      .grid_size_x = launch->grid[0],
-      .grid_size_y = launch->grid[1],
-      .grid_size_z = launch->grid[2],
-      .private_segment_size = dispatch->private_bytes,
-      .group_segment_size = dispatch->group_bytes,
-      .kernel_object = dispatch->kernel_object,
-      .kernarg_address = (void *)(uintptr_t)dispatch->kernarg,
-      .completion_signal = dispatch->completion,
-  };
-  memcpy((char *)slot + 4, (const char *)&packet + 4, PACKET_BYTES - 4);
+  hsa_kernel_dispatch_packet_t *packet = slot;
+  packet->workgroup_size_x = launch->workgroup[0];
+  packet->workgroup_size_y = launch->workgroup[1];
+  packet->workgroup_size_z = launch->workgroup[2];
+  packet->reserved0 = 0;
+  packet->grid_size_x = launch->grid[0];
+  packet->grid_size_y = launch->grid[1];
+  packet->grid_size_z = launch->grid[2];
+  packet->private_segment_size = dispatch->private_bytes;
+  packet->group_segment_size = dispatch->group_bytes;
+  packet->kernel_object = dispatch->kernel_object;
+  packet->kernarg_address = (void *)(uintptr_t)dispatch->kernarg;
+  packet->reserved2 = 0;
+  packet->completion_signal = dispatch->completion;
 }
 
 /* A barrier that waits for nothing. */

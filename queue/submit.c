@@ -1,30 +1,15 @@
 /* Submission: check everything, reserve everything at once, write images and packet bodies, publish
  * headers, ring the doorbell. Nothing can fail after the reservation, and no slot stays invalid. */
-#include "queue/internal.h"
+#include "queue/submit.h"
 
 #include "base/error.h"
-#include "queue/packet.h"
 
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 64, REHEARSAL_BYTES = 4096 };
+enum { REHEARSAL_BYTES = 4096 };
 
 static const uint32_t known_flags = RAWHAL_DISPATCH_CLAMP | RAWHAL_DISPATCH_KEEP_HIDDEN |
                                     RAWHAL_DISPATCH_OVERLAP | RAWHAL_DISPATCH_AGENT_SCOPE;
-
-static rawhal_launch_t launch_of(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch)
-{
-  return (rawhal_launch_t){
-      .grid = {dispatch->grid[0], dispatch->grid[1], dispatch->grid[2]},
-      .workgroup = {dispatch->workgroup[0], dispatch->workgroup[1], dispatch->workgroup[2]},
-      .dynamic_lds = dispatch->dynamic_lds,
-      .global_offset = {dispatch->global_offset[0], dispatch->global_offset[1],
-                        dispatch->global_offset[2]},
-      .queue_ptr = queue->queue_ptr,
-      .private_base_hi = queue->private_base_hi,
-      .shared_base_hi = queue->shared_base_hi,
-  };
-}
 
 static uint32_t kernarg_flags(const rawhal_dispatch_t *dispatch)
 {
@@ -32,8 +17,8 @@ static uint32_t kernarg_flags(const rawhal_dispatch_t *dispatch)
          (dispatch->flags & RAWHAL_DISPATCH_KEEP_HIDDEN ? RAWHAL_KERNARG_KEEP_HIDDEN : 0u);
 }
 
-static rawhal_status_t image_write(const rawhal_dispatch_t *dispatch, const rawhal_launch_t *launch,
-                                   void *image, rawhal_error_t *error)
+rawhal_status_t image_write(const rawhal_dispatch_t *dispatch, const rawhal_launch_t *launch,
+                            void *image, rawhal_error_t *error)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   size_t size = (size_t)kernel->block_count * BLOCK_BYTES;
@@ -89,7 +74,8 @@ static rawhal_status_t check_device(const queue_device_t *device, const rawhal_d
 }
 
 static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
-                                      const rawhal_dispatch_t *dispatch, rawhal_error_t *error)
+                                      const rawhal_dispatch_t *dispatch, rawhal_launch_t *launch,
+                                      rawhal_error_t *error)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   if (!kernel)
@@ -103,21 +89,21 @@ static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
   if (dispatch->arguments && (dispatch->blob || dispatch->blob_size))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "both a blob and an array of arguments are given");
-  rawhal_launch_t launch = launch_of(queue, dispatch);
-  rawhal_status_t status = rawhal_launch_check(kernel->info.kernel, &launch, error);
+  launch_set(launch, dispatch);
+  rawhal_status_t status = rawhal_launch_check(kernel->info.kernel, launch, error);
   if (status == RAWHAL_OK)
     status = check_device(queue->device, dispatch, error);
   if (status != RAWHAL_OK)
     return status;
   if (dispatch->arguments || kernel->rehearse)
-    return image_rehearse(dispatch, &launch, error);
+    return image_rehearse(dispatch, launch, error);
   return rawhal_kernarg_check(kernel->info.layout, dispatch->blob, dispatch->blob_size,
                               kernarg_flags(dispatch), error);
 }
 
-/* Checks the whole batch and counts its kernarg blocks. */
-static rawhal_status_t check_batch(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
-                                   size_t count, uint32_t *blocks, rawhal_error_t *error)
+rawhal_status_t submit_check(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
+                             size_t count, rawhal_launch_t *launch, uint32_t *blocks,
+                             rawhal_error_t *error)
 {
   if (!dispatches || count == 0)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no dispatches");
@@ -127,7 +113,7 @@ static rawhal_status_t check_batch(const rawhal_queue_t *queue, const rawhal_dis
                        queue->ring.packets);
   uint64_t total = 0;
   for (size_t i = 0; i < count; ++i) {
-    rawhal_status_t status = check_dispatch(queue, &dispatches[i], error);
+    rawhal_status_t status = check_dispatch(queue, &dispatches[i], launch, error);
     if (status != RAWHAL_OK && count > 1 && error)
       return rawhal_fail_at(error, status, error->offset, "dispatch %zu: %s", i, error->message);
     if (status != RAWHAL_OK)
@@ -137,8 +123,7 @@ static rawhal_status_t check_batch(const rawhal_queue_t *queue, const rawhal_dis
   return rawhal_kernarg_block_count(total * BLOCK_BYTES, queue->ring.blocks, blocks, error);
 }
 
-/* Room for the batch: the admission of what has passed the checks. */
-static rawhal_status_t reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                                uint64_t deadline, ring_reservation_t *reserved,
                                rawhal_error_t *error)
 {
@@ -162,48 +147,28 @@ static rawhal_status_t reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
   }
 }
 
-static void *packet_slot(const rawhal_queue_t *queue, uint64_t packet)
+hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,
+                          uint32_t packets, uint32_t blocks, uint32_t signals)
 {
-  return (char *)queue->hsa_queue->base_address +
-         (packet & (queue->ring.packets - 1)) * PACKET_BYTES;
+  queue->device->hsa->hsa_queue_add_write_index_screlease(queue->hsa_queue, packets);
+  queue_slot_t *slot = queue_slot(queue, reserved->ticket);
+  slot->packet = reserved->packet;
+  slot->packets = packets;
+  slot->blocks = blocks;
+  int64_t target = atomic_load_explicit(&slot->target, memory_order_relaxed) - signals;
+  /* Release: whoever sees this target sees that the slot's former ticket had finished. */
+  atomic_store_explicit(&slot->target, target, memory_order_release);
+  atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
+  return slot->signal;
 }
 
-/* Image and packet body of one dispatch; `block` moves on. Returns the first dword. */
-static uint32_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch,
-                               uint64_t packet, uint32_t *block, hsa_signal_t completion,
-                               rawhal_error_t *error)
+void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint32_t packets)
 {
-  const rawhal_device_kernel_t *kernel = dispatch->kernel;
-  void *slot = packet_slot(queue, packet);
-  _Atomic(const rawhal_device_kernel_t *) *name =
-      &queue->kernels[packet & (queue->ring.packets - 1)];
-  uint32_t at = (*block + kernel->alignment - 1) & ~(kernel->alignment - 1);
-  *block += kernel->block_count + kernel->spare_blocks;
-  unsigned char *image = queue->kernargs + (size_t)(at & (queue->ring.blocks - 1)) * BLOCK_BYTES;
-  rawhal_launch_t launch = launch_of(queue, dispatch);
-  if (image_write(dispatch, &launch, image, error) != RAWHAL_OK) {
-    /* It passed the checks, so the caller changed it meanwhile. The packet is ours already and must
-     * not stay invalid, or the queue would stop here. */
-    atomic_store_explicit(name, NULL, memory_order_relaxed);
-    packet_write_barrier(slot, completion);
-    return packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0);
-  }
-  packet_dispatch_t body = {
-      .launch = &launch,
-      .private_bytes = kernel->info.private_segment_size,
-      .group_bytes = kernel->info.group_segment_size + dispatch->dynamic_lds,
-      .kernel_object = kernel->info.kernel_object,
-      .kernarg = (uint64_t)(uintptr_t)image,
-      .completion = completion,
-  };
-  packet_write_dispatch(slot, &body);
-  atomic_store_explicit(name, kernel, memory_order_relaxed);
-  return packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags);
+  queue->device->hsa->hsa_signal_store_screlease(
+      queue->hsa_queue->doorbell_signal, (hsa_signal_value_t)(reserved->packet + packets - 1));
 }
 
-/* The first packet that must signal: everything before the last barrier bit has finished when that
- * packet has. */
-static size_t first_signaller(const rawhal_dispatch_t *dispatches, size_t count)
+size_t submit_first_signaller(const rawhal_dispatch_t *dispatches, size_t count)
 {
   size_t first = count - 1;
   while (first > 0 && dispatches[first].flags & RAWHAL_DISPATCH_OVERLAP)
@@ -211,41 +176,67 @@ static size_t first_signaller(const rawhal_dispatch_t *dispatches, size_t count)
   return first;
 }
 
+/* Image and packet body of one dispatch; `block` moves on. `*header` becomes the first dword,
+ * which is valid whatever this returns. */
+static rawhal_status_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch,
+                                      rawhal_launch_t *launch, uint64_t packet, uint32_t *block,
+                                      hsa_signal_t completion, uint32_t *header,
+                                      rawhal_error_t *error)
+{
+  const rawhal_device_kernel_t *kernel = dispatch->kernel;
+  void *slot = packet_slot(queue, packet);
+  uint32_t at = (*block + kernel->alignment - 1) & ~(kernel->alignment - 1);
+  *block += kernel->block_count + kernel->spare_blocks;
+  unsigned char *image = kernarg_slot(queue, at);
+  launch_set(launch, dispatch);
+  rawhal_status_t status = image_write(dispatch, launch, image, error);
+  if (__builtin_expect(status != RAWHAL_OK, 0)) {
+    /* It passed the checks, so the caller changed it meanwhile. The packet is ours already and must
+     * not stay invalid, or the queue would stop here. */
+    packet_name(queue, packet, NULL);
+    packet_write_barrier(slot, completion);
+    *header = packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0);
+    return status;
+  }
+  packet_dispatch_t body = {
+      .launch = launch,
+      .private_bytes = kernel->info.private_segment_size,
+      .group_bytes = kernel->info.group_segment_size + dispatch->dynamic_lds,
+      .kernel_object = kernel->info.kernel_object,
+      .kernarg = (uint64_t)(uintptr_t)image,
+      .completion = completion,
+  };
+  packet_write_dispatch(slot, &body);
+  packet_name(queue, packet, kernel);
+  *header = packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags);
+  return RAWHAL_OK;
+}
+
 /* The first header comes last: the device, which reads in order, sees nothing of the batch before
  * all of it is there. */
 static rawhal_status_t batch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
-                                   uint32_t count, uint32_t blocks,
+                                   uint32_t count, uint32_t blocks, rawhal_launch_t *launch,
                                    const ring_reservation_t *reserved, rawhal_error_t *error)
 {
-  queue_slot_t *slot = queue_slot(queue, reserved->ticket);
-  size_t signaller = first_signaller(dispatches, count);
-  slot->packet = reserved->packet;
-  slot->packets = count;
-  slot->blocks = blocks;
-  int64_t target = atomic_load_explicit(&slot->target, memory_order_relaxed);
-  target -= (int64_t)(count - signaller);
-  /* Release: whoever sees this target sees that the slot's former ticket had finished. */
-  atomic_store_explicit(&slot->target, target, memory_order_release);
-  atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
-
-  rawhal_error_t changed = {.status = RAWHAL_OK};
+  uint32_t signaller = (uint32_t)submit_first_signaller(dispatches, count);
+  hsa_signal_t signal = submit_begin(queue, reserved, count, blocks, count - signaller);
+  rawhal_status_t status = RAWHAL_OK;
   uint32_t block = reserved->block, first_header = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    hsa_signal_t completion = i >= signaller ? slot->signal : (hsa_signal_t){0};
-    uint32_t header =
-        dispatch_write(queue, &dispatches[i], reserved->packet + i, &block, completion, &changed);
+    hsa_signal_t completion = i >= signaller ? signal : (hsa_signal_t){0};
+    uint32_t header;
+    rawhal_status_t written = dispatch_write(queue, &dispatches[i], launch, reserved->packet + i,
+                                             &block, completion, &header, error);
+    if (__builtin_expect(written != RAWHAL_OK, 0))
+      status = written;
     if (i == 0)
       first_header = header;
     else
       packet_publish(packet_slot(queue, reserved->packet + i), header);
   }
   packet_publish(packet_slot(queue, reserved->packet), first_header);
-  if (__builtin_expect(changed.status != RAWHAL_OK, 0)) {
-    if (error)
-      *error = changed;
-    return changed.status;
-  }
-  return RAWHAL_OK;
+  submit_ring(queue, reserved, count);
+  return status;
 }
 
 rawhal_status_t rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
@@ -258,19 +249,14 @@ rawhal_status_t rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
   uint32_t blocks;
   ring_reservation_t reserved;
+  rawhal_launch_t launch = launch_begin(queue);
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = check_batch(queue, dispatches, count, &blocks, error);
+    status = submit_check(queue, dispatches, count, &launch, &blocks, error);
   if (status == RAWHAL_OK)
-    status = reserve(queue, (uint32_t)count, blocks, deadline, &reserved, error);
-  if (status != RAWHAL_OK)
-    return status;
-
-  const hsa_table_t *hsa = queue->device->hsa;
-  hsa->hsa_queue_add_write_index_screlease(queue->hsa_queue, count);
-  status = batch_write(queue, dispatches, (uint32_t)count, blocks, &reserved, error);
-  hsa->hsa_signal_store_screlease(queue->hsa_queue->doorbell_signal,
-                                  (hsa_signal_value_t)(reserved.packet + count - 1));
+    status = submit_reserve(queue, (uint32_t)count, blocks, deadline, &reserved, error);
+  if (status == RAWHAL_OK)
+    status = batch_write(queue, dispatches, (uint32_t)count, blocks, &launch, &reserved, error);
   if (ticket && status == RAWHAL_OK)
     *ticket = reserved.ticket;
   return status;

@@ -1,0 +1,81 @@
+/* The steps of a submission, shared by batches (submit.c) and recordings (recording.c). Internal.
+ *
+ *   submit_check -> submit_reserve -> submit_begin -> packets and images -> submit_ring
+ *
+ * Nothing may fail after submit_reserve(), and every packet must get a valid header. */
+#ifndef RAWHAL_QUEUE_SUBMIT_H
+#define RAWHAL_QUEUE_SUBMIT_H
+
+#include "queue/internal.h"
+#include "queue/packet.h"
+
+enum { BLOCK_BYTES = 64 };
+
+/* Checks a batch, all of it, and counts its kernarg blocks. `launch` comes from launch_begin(). */
+RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue,
+                                            const rawhal_dispatch_t *dispatches, size_t count,
+                                            rawhal_launch_t *launch, uint32_t *blocks,
+                                            rawhal_error_t *error);
+
+/* Room for what has passed the checks: the admission. */
+RAWHAL_CHECKED rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets,
+                                              uint32_t blocks, uint64_t deadline,
+                                              ring_reservation_t *reserved, rawhal_error_t *error);
+
+/* Claims the ticket's slot, of which `signals` packets are going to signal the completion. */
+hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,
+                          uint32_t packets, uint32_t blocks, uint32_t signals);
+
+/* Tells the device of `packets` packets, all of which are published. */
+void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint32_t packets);
+
+/* The first packet that must signal: everything before the last barrier bit has finished when that
+ * packet has. */
+size_t submit_first_signaller(const rawhal_dispatch_t *dispatches, size_t count);
+
+/* Writes the checked image of a dispatch, block_count * 64 bytes. */
+RAWHAL_CHECKED rawhal_status_t image_write(const rawhal_dispatch_t *dispatch,
+                                           const rawhal_launch_t *launch, void *image,
+                                           rawhal_error_t *error);
+
+/* What all launches of a queue have in common; the rest is launch_set()'s. */
+static inline rawhal_launch_t launch_begin(const rawhal_queue_t *queue)
+{
+  return (rawhal_launch_t){
+      .queue_ptr = queue->queue_ptr,
+      .private_base_hi = queue->private_base_hi,
+      .shared_base_hi = queue->shared_base_hi,
+  };
+}
+
+static inline void launch_set(rawhal_launch_t *launch, const rawhal_dispatch_t *dispatch)
+{
+  for (int d = 0; d < 3; ++d) {
+    launch->grid[d] = dispatch->grid[d];
+    launch->workgroup[d] = dispatch->workgroup[d];
+    launch->global_offset[d] = dispatch->global_offset[d];
+  }
+  launch->dynamic_lds = dispatch->dynamic_lds;
+}
+
+static inline void *packet_slot(const rawhal_queue_t *queue, uint64_t packet)
+{
+  return (char *)queue->hsa_queue->base_address +
+         (packet & (queue->ring.packets - 1)) * PACKET_BYTES;
+}
+
+/* Where an image at `block` of the kernarg ring lies. */
+static inline unsigned char *kernarg_slot(const rawhal_queue_t *queue, uint32_t block)
+{
+  return queue->kernargs + (size_t)(block & (queue->ring.blocks - 1)) * BLOCK_BYTES;
+}
+
+/* Names the kernel of a packet for reports. */
+static inline void packet_name(rawhal_queue_t *queue, uint64_t packet,
+                               const rawhal_device_kernel_t *kernel)
+{
+  atomic_store_explicit(&queue->kernels[packet & (queue->ring.packets - 1)], kernel,
+                        memory_order_relaxed);
+}
+
+#endif
