@@ -1,0 +1,120 @@
+// Damaged objects that rawhal still calls loadable do not crash ROCr's loader, nor hang it, nor
+// make it read past the file.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include <rawhal/hsaco.h>
+
+#include "children.h"
+#include "mutate.h"
+#include "objects.h"
+#include "rocr.h"
+#include "tests/hsaco/builder.h"
+
+namespace {
+
+struct Mutant {
+  size_t origin;
+  uint32_t seed;
+};
+
+// ROCr allocates and clears all that the segments span, which takes seconds for gigabytes: those
+// are left out.
+bool is_worth_loading(const std::string &bytes)
+{
+  constexpr uint64_t kMost = 16 << 20;
+  rawhal_hsaco_t *hsaco;
+  if (rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, nullptr))
+    return false;
+  bool worth = rawhal_hsaco_info(hsaco)->loadable;
+  for (size_t i = 0; i < rawhal_hsaco_info(hsaco)->segment_count; ++i) {
+    const rawhal_segment_t *segment = rawhal_hsaco_segment(hsaco, i);
+    worth &= segment->type != PT_LOAD || segment->address + segment->memory_size <= kMost;
+  }
+  rawhal_hsaco_close(hsaco);
+  return worth;
+}
+
+// Objects the loader takes apart in different ways: compiled ones, and one with relocations.
+std::vector<NamedObject> origins()
+{
+  std::vector<NamedObject> objects = fixtures_for("gfx90a");
+  for (NamedObject &object : corpus_for("gfx90a"))
+    if (object.bytes.size() < 64 << 10)
+      objects.push_back(std::move(object));
+  build::Object relocated;
+  relocated.kernels = {build::plain_kernel("a"), build::plain_kernel("b")};
+  for (uint32_t type : {1u, 2u, 3u, 6u, 13u})
+    relocated.relocations.push_back(
+        {build::plain_object(2).text, ELF64_R_INFO(uint64_t{1}, type), 8});
+  objects.push_back({"relocated", relocated.build()});
+  return objects;
+}
+
+// Loads what is loadable among `count` mutants of each object; returns how many that were.
+size_t load_mutants(uint32_t count)
+{
+  std::vector<Mutator> mutators;
+  std::vector<NamedObject> objects = origins();
+  std::vector<Mutant> mutants;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    mutators.emplace_back(objects[i].bytes);
+    for (uint32_t seed = 0; seed < count; ++seed)
+      if (is_worth_loading(mutators[i].mutant(seed)))
+        mutants.push_back({i, seed});
+  }
+  auto load = [&](size_t i, std::string &) {
+    std::string bytes = mutators[mutants[i].origin].mutant(mutants[i].seed);
+    Guarded guarded(bytes);
+    Rocr::Loaded loaded = Rocr::get().load(guarded.data(), bytes.size());
+    int status = loaded.status;
+    Rocr::get().unload(loaded);
+    return status;
+  };
+  std::string complaints;
+  std::vector<Outcome> outcomes = run_in_children(mutants.size(), load, complaints);
+  size_t frozen = 0;
+  for (size_t i = 0; i < mutants.size(); ++i) {
+    const Mutant &mutant = mutants[i];
+    frozen += outcomes[i].kind == Outcome::kDone && outcomes[i].value == HSA_STATUS_SUCCESS;
+    EXPECT_EQ(Outcome::kDone, outcomes[i].kind)
+        << "seed " << mutant.seed << " of " << objects[mutant.origin].name
+        << (outcomes[i].kind == Outcome::kHung ? " hangs" : " ends with signal ")
+        << outcomes[i].value;
+    const char *keep = getenv("RAWHAL_KEEP_MUTANTS"); // a folder, to look at what was found
+    if (keep && outcomes[i].kind != Outcome::kDone)
+      std::ofstream(
+          keep + ("/" + std::to_string(mutant.origin) + "-" + std::to_string(mutant.seed) + ".co"))
+          << mutators[mutant.origin].mutant(mutant.seed);
+  }
+  printf("%zu loadable of %zu mutants, %zu of them frozen by ROCr\n", mutants.size(),
+         objects.size() * count, frozen);
+  return mutants.size();
+}
+
+class OracleMutants : public testing::Test {
+protected:
+  void SetUp() override
+  {
+    std::string ignored;
+    auto start = [](size_t, std::string &) { return int{Rocr::get().started()}; };
+    if (!run_in_children(1, start, ignored)[0].value)
+      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
+  }
+};
+
+} // namespace
+
+TEST_F(OracleMutants, LoadableOnesDoNotHarmTheLoader)
+{
+  EXPECT_GE(load_mutants(250), 2000u);
+}
+
+TEST_F(OracleMutants, ManyMore)
+{
+  if (!extended())
+    GTEST_SKIP() << "RAWHAL_TEST_EXTENDED is not set";
+  EXPECT_GE(load_mutants(10000), 100000u);
+}
