@@ -20,6 +20,11 @@ static const isa_access_t accesses[] = {
     {"load_dwordx2", ISA_LOAD, 8, 0, 0},
     {"load_dwordx3", ISA_LOAD, 12, 0, 0},
     {"load_dwordx4", ISA_LOAD, 16, 0, 0},
+    {"load_lds_ubyte", ISA_LOAD_LDS, 1, ISA_FORM_ZERO, 0},
+    {"load_lds_sbyte", ISA_LOAD_LDS, 1, ISA_FORM_SIGN, 0},
+    {"load_lds_ushort", ISA_LOAD_LDS, 2, ISA_FORM_ZERO, 0},
+    {"load_lds_sshort", ISA_LOAD_LDS, 2, ISA_FORM_SIGN, 0},
+    {"load_lds_dword", ISA_LOAD_LDS, 4, 0, 0},
     {"store_byte", ISA_STORE, 1, ISA_FORM_ZERO, 0},
     {"store_byte_d16_hi", ISA_STORE, 1, ISA_FORM_HIGH_ZERO, 0},
     {"store_short", ISA_STORE, 2, ISA_FORM_ZERO, 0},
@@ -242,18 +247,6 @@ static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
   return true;
 }
 
-bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
-{
-  const isa_access_t *plan = inst->plan;
-  if (plan->kind == ISA_ATOMIC)
-    return atomic_lanes(wave, inst, plan, lanes);
-  if (plan->kind == ISA_LOAD)
-    load_lanes(wave, inst, plan, lanes);
-  else
-    store_lanes(wave, inst, plan, lanes);
-  return true;
-}
-
 bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
 {
   const isa_access_t *plan = inst->plan;
@@ -268,5 +261,19 @@ bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lane
       words[0] = widen(words[0], 0, plan->bytes, plan->form);
     memcpy(wave->lds + address, words, sizeof *words);
   }
+  return true;
+}
+
+bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
+{
+  const isa_access_t *plan = inst->plan;
+  if (plan->kind == ISA_ATOMIC)
+    return atomic_lanes(wave, inst, plan, lanes);
+  if (plan->kind == ISA_LOAD_LDS)
+    return isa_lanes_load_lds(wave, inst, lanes);
+  if (plan->kind == ISA_LOAD)
+    load_lanes(wave, inst, plan, lanes);
+  else
+    store_lanes(wave, inst, plan, lanes);
   return true;
 }

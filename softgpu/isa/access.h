@@ -16,7 +16,7 @@ typedef struct isa_access {
   uint8_t atomic;   /* enum isa_atomic */
 } isa_access_t;
 
-enum isa_access_kind { ISA_LOAD = 1, ISA_STORE, ISA_ATOMIC, ISA_CACHE };
+enum isa_access_kind { ISA_LOAD = 1, ISA_LOAD_LDS, ISA_STORE, ISA_ATOMIC, ISA_CACHE };
 enum isa_access_form {
   ISA_FORM_ZERO, /* zero-extended to a dword */
   ISA_FORM_SIGN,
@@ -120,6 +120,11 @@ bool isa_vector_allocated(const isa_operand_t *operand, unsigned dwords,
  * `base` is the address of lane 0's byte 0. */
 uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
                         uint32_t bytes);
+
+static inline bool isa_writes_memory(const isa_access_t *plan)
+{
+  return plan->kind == ISA_STORE || plan->kind == ISA_ATOMIC;
+}
 
 /* Moves what the plan says between registers and the lanes' memory. */
 bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);

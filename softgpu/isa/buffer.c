@@ -86,7 +86,7 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, buffer_access_t *a
     return true;
   }
   lanes->at[lane] = (uint8_t *)(uintptr_t)address;
-  return isa_reach(wave, access->range, lane, address, plan->bytes, plan->kind != ISA_LOAD);
+  return isa_reach(wave, access->range, lane, address, plan->bytes, isa_writes_memory(plan));
 }
 
 static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)

@@ -75,7 +75,7 @@ static bool run_block(isa_wave_t *wave, const isa_inst_t *inst, const isa_access
                       isa_range_t *range)
 {
   bool store = plan->kind == ISA_STORE;
-  if (plan->kind == ISA_ATOMIC || plan->bytes < 4 || isa_exec(wave) != UINT64_MAX)
+  if ((plan->kind != ISA_LOAD && !store) || plan->bytes < 4 || isa_exec(wave) != UINT64_MAX)
     return false;
   uint64_t address = consecutive(wave, inst, plan->bytes);
   if (!address || !isa_range_holds(range, address, (uint64_t)plan->bytes * ISA_LANES, store))
@@ -99,7 +99,7 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
   for (uint64_t left = lanes.active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint64_t address = lane_address(wave, inst, base, lane);
-    if (!isa_reach(wave, range, lane, address, plan->bytes, plan->kind != ISA_LOAD))
+    if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
       return false;
     lanes.at[lane] = host(address);
   }
@@ -125,7 +125,7 @@ static uint8_t *flat_at(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *l
     return isa_scratch_at(wave, lane, isa_read_s64(wave, ISA_FLAT_SCRATCH), low, plan->bytes);
   }
   isa_range_t *range = isa_range_of(wave, inst);
-  if (!isa_reach(wave, range, lane, address, plan->bytes, plan->kind != ISA_LOAD))
+  if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
     return NULL;
   return host(address);
 }

@@ -330,14 +330,13 @@ TEST(Decode, KnownInstructions)
     bool other_syntax = false; // names of immediates, and offsets that are 0
     for (const char *part : {"hwreg", "swizzle(", "offset0:0", "offset1:0"})
       other_syntax |= text.find(part) != std::string::npos;
+    const unsigned chip = kernels::needs_gfx942(text) ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
     isa_inst_t inst;
-    ASSERT_EQ(isa_decode(SOFTGPU_GFX90A, words.data(), uint32_t(words.size()), &inst), ISA_DECODED)
-        << text;
+    ASSERT_EQ(isa_decode(chip, words.data(), uint32_t(words.size()), &inst), ISA_DECODED) << text;
     EXPECT_EQ(inst.dwords, words.size()) << text;
     EXPECT_EQ(other_syntax ? text : text_of(inst), text);
     for (uint32_t available = 0; available < words.size(); available++)
-      EXPECT_EQ(isa_decode(SOFTGPU_GFX90A, words.data(), available, &inst), ISA_DECODE_TRUNCATED)
-          << text;
+      EXPECT_EQ(isa_decode(chip, words.data(), available, &inst), ISA_DECODE_TRUNCATED) << text;
     compared++;
   }
   EXPECT_GT(compared, 380u);

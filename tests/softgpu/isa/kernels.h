@@ -17,6 +17,12 @@ std::vector<uint32_t> around(const std::string &begin, const std::string &instru
 // The texts of all single instructions that begin with `prefix`.
 std::vector<std::string> instructions(const std::string &prefix);
 
+// Instructions that gfx90a lacks.
+inline bool needs_gfx942(const std::string &instruction)
+{
+  return instruction.find("_load_lds_") != std::string::npos;
+}
+
 // Those that are only decoded.
 std::vector<std::string> forms();
 

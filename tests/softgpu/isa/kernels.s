@@ -708,6 +708,13 @@ ds_swizzle_b32 v10, v6 offset:swizzle(REVERSE,8)
 ds_swizzle_b32 v10, v6 offset:swizzle(BROADCAST,4,2)
 ds_swizzle_b32 v10, v6 offset:swizzle(SWAP,16)
 
+//# instructions gfx942
+global_load_lds_ubyte v[2:3], off offset:4
+global_load_lds_sbyte v[2:3], off offset:4
+global_load_lds_ushort v[2:3], off offset:4
+global_load_lds_sshort v[2:3], off offset:4
+global_load_lds_dword v[2:3], off offset:4
+
 //# forms gfx90a
 // decoded, not executed: one of each encoding and form
 v_add_f32 v1, v2, v3

@@ -49,7 +49,8 @@ State execute(const std::string &instruction, const State &state, device::Memory
   device::Descriptor d;
   d.accum_offset = 32;
   device::Kernel kernel(kernels::around("vmem_begin", instruction, "vmem_end"), d);
-  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
+  auto chip = kernels::needs_gfx942(instruction) ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
+  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, chip);
   dispatch.group_bytes = LDS;
   auto result = device::run(dispatch);
   EXPECT_TRUE(result.ok) << instruction << ": " << result.fault.text;
@@ -260,7 +261,7 @@ TEST(VectorMemory, LoadsAndStores)
        {"global_load", "global_store", "flat_load", "flat_store", "buffer_load", "buffer_store"})
     for (const std::string &instruction : kernels::instructions(prefix)) {
       if (instruction.find("s[12:13]") != std::string::npos ||
-          instruction.find(" lds") != std::string::npos)
+          instruction.find("lds") != std::string::npos)
         continue; // the scalar base and loads into LDS have their own tests
       for (Pattern pattern : {CONSECUTIVE, SCATTERED, UNALIGNED, SOME_LANES})
         test_plain(instruction, pattern);
@@ -445,35 +446,42 @@ TEST(VectorMemory, BuffersEndWithoutAFault)
 }
 
 // A dword for each lane at m0 + the offset + 4 * lane; a lane that is off leaves its dword alone.
-TEST(VectorMemory, BufferLoadsIntoLds)
+void test_load_into_lds(const std::string &instruction)
+{
+  const bool is_buffer = instruction.compare(0, 6, "buffer") == 0;
+  device::Memory memory(2048);
+  State state = random_state(11, memory.size());
+  state.exec = 0xffffffff7fffffef;
+  state.m0 = 0xabcd0100; // 16 bits count
+  for (unsigned i = 0; i < 64; i++)
+    state.lanes[i].address = (is_buffer ? 0 : memory.address()) + offset_of(SCATTERED, i, 4);
+  uint32_t descriptor[4];
+  describe(memory, descriptor);
+  if (is_buffer)
+    descriptor[2] = 64 + 60 * 16; // beyond it, loads give 0
+  State expected = state;
+  for (unsigned i = 0; i < 64; i++) {
+    const uint64_t offset = offset_of(SCATTERED, i, 4) + 4;
+    Lane loaded = {};
+    if (offset < descriptor[2])
+      model_load(operation_of(instruction), loaded, &state.memory[offset]);
+    const unsigned at = 0x100 / 4 + 1 + i;
+    if (state.exec >> i & 1)
+      expected.lanes[at / 4].lds[at % 4] = loaded.result[0];
+  }
+  expect_same(instruction, execute(instruction, state, memory, descriptor), expected);
+}
+
+TEST(VectorMemory, LoadsIntoLds)
 {
   unsigned tested = 0;
-  for (const std::string &instruction : kernels::instructions("buffer_load")) {
-    if (instruction.find(" lds") == std::string::npos)
-      continue;
-    device::Memory memory(2048);
-    State state = random_state(11, memory.size());
-    state.exec = 0xffffffff7fffffef;
-    state.m0 = 0xabcd0100; // 16 bits count
-    for (unsigned i = 0; i < 64; i++)
-      state.lanes[i].address = offset_of(SCATTERED, i, 4);
-    uint32_t descriptor[4];
-    describe(memory, descriptor);
-    descriptor[2] = 64 + 60 * 16; // beyond it, loads give 0
-    State expected = state;
-    for (unsigned i = 0; i < 64; i++) {
-      const uint64_t offset = offset_of(SCATTERED, i, 4) + 4;
-      Lane loaded = {};
-      if (offset < descriptor[2])
-        model_load(operation_of(instruction), loaded, &state.memory[offset]);
-      const unsigned at = 0x100 / 4 + 1 + i;
-      if (state.exec >> i & 1)
-        expected.lanes[at / 4].lds[at % 4] = loaded.result[0];
-    }
-    expect_same(instruction, execute(instruction, state, memory, descriptor), expected);
-    tested++;
-  }
-  EXPECT_EQ(tested, 5u);
+  for (const char *prefix : {"buffer_load", "global_load"})
+    for (const std::string &instruction : kernels::instructions(prefix))
+      if (instruction.find("lds") != std::string::npos) {
+        test_load_into_lds(instruction);
+        tested++;
+      }
+  EXPECT_EQ(tested, 10u);
 }
 
 // --- LDS: the memory is the lanes' 16 bytes each ---
