@@ -28,6 +28,24 @@ void arena_free(struct arena *arena)
   *arena = (struct arena){0};
 }
 
+struct arena_mark arena_mark(const struct arena *arena)
+{
+  return (struct arena_mark){arena->chunks, arena->next, arena->end, arena->status};
+}
+
+void arena_rewind(struct arena *arena, struct arena_mark mark)
+{
+  while (arena->chunks != mark.chunk) {
+    struct arena_chunk *newest = arena->chunks;
+    arena->chunks = newest->older;
+    arena->budget += newest->size;
+    free(newest);
+  }
+  arena->next = mark.next;
+  arena->end = mark.end;
+  arena->status = mark.status;
+}
+
 static bool add_chunk(struct arena *arena, size_t size)
 {
   size_t usual = arena->chunks ? arena->chunks->size * 2 : CHUNK_LEAST;

@@ -19,6 +19,15 @@ struct arena {
 void arena_init(struct arena *arena, uint64_t budget);
 void arena_free(struct arena *arena);
 
+/* A place to return to: what was allocated after it is given back. */
+struct arena_mark {
+  struct arena_chunk *chunk;
+  char *next, *end;
+  rawhal_status_t status;
+};
+struct arena_mark arena_mark(const struct arena *arena);
+void arena_rewind(struct arena *arena, struct arena_mark mark);
+
 /* Uninitialised memory aligned for any record here (8 bytes); NULL on failure, see `status`. */
 void *arena_alloc(struct arena *arena, size_t size);
 void *arena_calloc(struct arena *arena, size_t count, size_t size);

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "hsaco/note.h"
-#include "hsaco/unpack.h"
+#include "hsaco/quick.h"
 
 /* Containers around a value of the root map, and around a kernel. */
 enum { DEPTH_ROOT_VALUE = 1, DEPTH_KERNEL = 2 };
@@ -32,6 +32,13 @@ RAWHAL_CHECKED static rawhal_status_t unpack_fail(const struct reader *reader, s
   if (unpacker->failure == RAWHAL_OUT_OF_MEMORY)
     return arena_fail(unpacker->arena, error);
   return rawhal_fail_at(error, unpacker->failure, place(reader, offset), "%s", unpacker->why);
+}
+
+static bool take_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth,
+                       size_t *offset, struct unpack_value *value)
+{
+  return quick_value(unpacker, shape, depth, offset, value) ||
+         unpack_value(unpacker, shape, depth, offset, value);
 }
 
 /* ---- One kernel ---- */
@@ -180,8 +187,8 @@ RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t
                        hsaco->info.kernel_count, sizeof(rawhal_kernel_t), hint))
       return arena_fail(&hsaco->arena, error);
     rawhal_kernel_t *kernel = &hsaco->kernels[hsaco->info.kernel_count];
-    *kernel = (rawhal_kernel_t){0};
-    if (!unpack_kernel(unpacker, DEPTH_KERNEL, offset, kernel))
+    if (!quick_kernel(unpacker, DEPTH_KERNEL, offset, kernel) &&
+        !unpack_kernel(unpacker, DEPTH_KERNEL, offset, kernel))
       return unpack_fail(reader, *offset, error);
     finish_kernel(reader, kernel);
     ++hsaco->info.kernel_count;
@@ -202,7 +209,7 @@ RAWHAL_CHECKED static rawhal_status_t read_printf(struct reader *reader, size_t 
   for (uint32_t i = 0; i < count; ++i) {
     struct unpack_value value;
     size_t start = *offset;
-    if (!unpack_value(&reader->unpacker, SHAPE_ANY, DEPTH_KERNEL, offset, &value))
+    if (!take_value(&reader->unpacker, SHAPE_ANY, DEPTH_KERNEL, offset, &value))
       return unpack_fail(reader, *offset, error);
     if (!arena_reserve(&hsaco->arena, &hsaco->formats, &hsaco->format_capacity,
                        hsaco->info.printf_count, sizeof(rawhal_string_t), 8))
@@ -288,8 +295,8 @@ RAWHAL_CHECKED static rawhal_status_t read_known(struct reader *reader, enum roo
     return read_printf(reader, offset, error);
   size_t start = *offset;
   struct unpack_value value;
-  if (!unpack_value(&reader->unpacker, key == ROOT_VERSION ? SHAPE_NUMBERS : SHAPE_ANY,
-                    DEPTH_ROOT_VALUE, offset, &value))
+  if (!take_value(&reader->unpacker, key == ROOT_VERSION ? SHAPE_NUMBERS : SHAPE_ANY,
+                  DEPTH_ROOT_VALUE, offset, &value))
     return unpack_fail(reader, *offset, error);
   if (key == ROOT_VERSION)
     take_version(reader, value, start);
@@ -304,7 +311,7 @@ RAWHAL_CHECKED static rawhal_status_t read_root_entry(struct reader *reader, siz
   struct rawhal_hsaco *hsaco = reader->hsaco;
   struct unpack_value key;
   size_t start = *offset;
-  if (!unpack_value(&reader->unpacker, SHAPE_ANY, DEPTH_ROOT_VALUE, offset, &key))
+  if (!take_value(&reader->unpacker, SHAPE_ANY, DEPTH_ROOT_VALUE, offset, &key))
     return unpack_fail(reader, *offset, error);
   struct root_entry entry = {0};
   if (key.type == VALUE_STRING)

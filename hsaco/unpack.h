@@ -102,7 +102,7 @@ struct unpacker {
 bool unpack_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth,
                   size_t *offset, struct unpack_value *value);
 
-/* The same for a kernel's map, into a zeroed record. */
+/* The same for a kernel's map. What the arena gave for a kernel that fails stays taken. */
 bool unpack_kernel(struct unpacker *unpacker, uint32_t depth, size_t *offset,
                    rawhal_kernel_t *kernel);
 

@@ -1,0 +1,274 @@
+#include "hsaco/quick.h"
+
+#include "hsaco/record.h"
+
+/* Tokens by their first byte (msgpack specification, "Formats"). Those that are not here are
+ * unusual: negative numbers, 64-bit numbers, floats, nil, bin, ext, and sizes of 32 bits. */
+enum {
+  FIXNUM_END = 0x80, /* 0 to 127, itself */
+  FIXMAP = 0x80,     /* .. 0x8f: up to 15 pairs */
+  FIXARRAY = 0x90,   /* .. 0x9f: up to 15 items */
+  FIXSTR = 0xa0,     /* .. 0xbf: up to 31 bytes */
+  FALSE = 0xc2,
+  TRUE = 0xc3,
+  UINT8 = 0xcc,
+  UINT16 = 0xcd,
+  UINT32 = 0xce,
+  STR8 = 0xd9,
+  STR16 = 0xda,
+  ARRAY16 = 0xdc,
+  MAP16 = 0xde,
+};
+
+/* What is left of the note. Nothing moves `at` past `end`. */
+struct cursor {
+  const unsigned char *at, *end;
+};
+
+static inline bool has(const struct cursor *cursor, size_t size)
+{
+  return (size_t)(cursor->end - cursor->at) >= size;
+}
+
+/* A big-endian number of 1, 2 or 4 bytes. */
+static inline bool take_big(struct cursor *cursor, unsigned size, uint32_t *number)
+{
+  if (!has(cursor, size))
+    return false;
+  *number = 0;
+  for (unsigned i = 0; i < size; ++i)
+    *number = *number << 8 | *cursor->at++;
+  return true;
+}
+
+static inline bool take_text(struct cursor *cursor, uint32_t size, struct unpack_value *value)
+{
+  if (!has(cursor, size))
+    return false;
+  *value = (struct unpack_value){
+      .text = size ? (const char *)cursor->at : "", .size = size, .type = VALUE_STRING};
+  cursor->at += size;
+  return true;
+}
+
+static inline bool take_number(struct cursor *cursor, unsigned size, struct unpack_value *value)
+{
+  uint32_t number;
+  if (!take_big(cursor, size, &number))
+    return false;
+  *value = (struct unpack_value){.number = number, .type = VALUE_UINT};
+  return true;
+}
+
+static inline bool take_scalar(struct cursor *cursor, struct unpack_value *value)
+{
+  uint32_t size;
+  if (!has(cursor, 1))
+    return false;
+  unsigned first = *cursor->at++;
+  if (first < FIXNUM_END) {
+    *value = (struct unpack_value){.number = first, .type = VALUE_UINT};
+    return true;
+  }
+  if ((first & 0xe0) == FIXSTR)
+    return take_text(cursor, first & 0x1f, value);
+  switch (first) {
+  case FALSE:
+  case TRUE:
+    *value = (struct unpack_value){.number = first == TRUE, .type = VALUE_BOOL};
+    return true;
+  case UINT8:
+  case UINT16:
+  case UINT32:
+    return take_number(cursor, 1u << (first - UINT8), value);
+  case STR8:
+  case STR16:
+    return take_big(cursor, 1u << (first - STR8), &size) && take_text(cursor, size, value);
+  default:
+    return false;
+  }
+}
+
+/* Keys are short: none that is known is longer than a fixstr, and longer ones are unusual. */
+static inline bool take_key(struct cursor *cursor, rawhal_string_t *key)
+{
+  if (!has(cursor, 1) || (*cursor->at & 0xe0) != FIXSTR)
+    return false;
+  *key = (rawhal_string_t){(const char *)cursor->at + 1, *cursor->at & 0x1fu};
+  ++cursor->at;
+  if (!has(cursor, key->size))
+    return false;
+  cursor->at += key->size;
+  return true;
+}
+
+/* The header of a container, short or of 16 bits. */
+static inline bool take_header(struct cursor *cursor, unsigned fix, unsigned form16,
+                               uint32_t *count)
+{
+  if (!has(cursor, 1))
+    return false;
+  unsigned first = *cursor->at++;
+  *count = first & 0xf;
+  return (first & 0xf0) == fix || (first == form16 && take_big(cursor, 2, count));
+}
+
+/* ---- Arguments ---- */
+
+/* A writer gives the keys of each argument in the same order: what stood at this place the last
+ * time is the first guess. */
+enum { GUESSES = 16 };
+
+struct guesses {
+  const struct metadata_key *keys[GUESSES];
+};
+
+/* Equal sizes and texts, sixteen bytes at once; `text` must have as many to read. */
+static inline bool is_key(const struct metadata_key *key, const char *text, uint32_t size)
+{
+  enum { WORD = 8 };
+  uint64_t a[2], b[2], mask = ~(uint64_t)0;
+  if (key->size != size)
+    return false;
+  memcpy(a, key->text, sizeof(a));
+  memcpy(b, text, sizeof(b));
+  if (size <= WORD)
+    return ((a[0] ^ b[0]) & mask >> (8 * (WORD - size) & 63)) == 0;
+  return a[0] == b[0] && ((a[1] ^ b[1]) & mask >> (8 * (2 * WORD - size) & 63)) == 0;
+}
+
+static inline const struct metadata_key *guess_key(struct guesses *guesses, uint32_t place,
+                                                   rawhal_string_t text,
+                                                   const struct cursor *cursor)
+{
+  const struct metadata_key **guess = &guesses->keys[place % GUESSES];
+  size_t readable = (size_t)(cursor->end - (const unsigned char *)text.data);
+  if (*guess && readable >= 16 && text.size <= 16 && is_key(*guess, text.data, (uint32_t)text.size))
+    return *guess;
+  const struct metadata_key *key = argument_key(text);
+  if (key)
+    *guess = key;
+  return key;
+}
+
+static inline bool take_argument(struct unpacker *unpacker, struct cursor *cursor,
+                                 struct guesses *guesses)
+{
+  uint32_t pairs;
+  if (!take_header(cursor, FIXMAP, MAP16, &pairs))
+    return false;
+  begin_argument(unpacker);
+  for (; pairs; --pairs) {
+    rawhal_string_t key;
+    struct unpack_value value;
+    if (!take_key(cursor, &key))
+      return false;
+    const struct metadata_key *known = guess_key(guesses, pairs, key, cursor);
+    if (!take_scalar(cursor, &value))
+      return false;
+    take_of_argument(unpacker, known, &value);
+  }
+  end_argument(unpacker, unpacker->argument);
+  ++unpacker->argument_count;
+  return unpacker->problem_count == 0;
+}
+
+/* ---- Kernels ---- */
+
+static bool take_arguments(struct unpacker *unpacker, struct cursor *cursor,
+                           struct unpack_value *value)
+{
+  uint32_t count;
+  if (unpacker->arguments || !take_header(cursor, FIXARRAY, ARRAY16, &count) ||
+      begin_arguments(unpacker, count))
+    return false;
+  struct guesses guesses = {0};
+  for (; count; --count)
+    if (!take_argument(unpacker, cursor, &guesses))
+      return false;
+  *value = (struct unpack_value){.type = VALUE_CONTAINER, .shape = SHAPE_ARGUMENTS};
+  return true;
+}
+
+static bool take_numbers(struct unpacker *unpacker, struct cursor *cursor,
+                         struct unpack_value *value)
+{
+  uint32_t count;
+  if (!take_header(cursor, FIXARRAY, ARRAY16, &count))
+    return false;
+  begin_numbers(unpacker);
+  for (; count; --count) {
+    struct unpack_value item;
+    if (!take_scalar(cursor, &item))
+      return false;
+    add_number(unpacker, &item);
+  }
+  *value = (struct unpack_value){.type = VALUE_CONTAINER, .shape = SHAPE_NUMBERS};
+  return true;
+}
+
+static bool take_value(struct unpacker *unpacker, struct cursor *cursor,
+                       const struct metadata_key *key, struct unpack_value *value)
+{
+  switch (key ? (enum field_type)key->type : FIELD_NONE) {
+  case FIELD_ARGUMENTS:
+    return take_arguments(unpacker, cursor, value);
+  case FIELD_U32X2:
+  case FIELD_U32X3:
+    return take_numbers(unpacker, cursor, value);
+  default:
+    return take_scalar(cursor, value);
+  }
+}
+
+static bool take_kernel(struct unpacker *unpacker, struct cursor *cursor)
+{
+  uint32_t pairs;
+  if (!take_header(cursor, FIXMAP, MAP16, &pairs))
+    return false;
+  for (; pairs; --pairs) {
+    rawhal_string_t text;
+    struct unpack_value value;
+    if (!take_key(cursor, &text))
+      return false;
+    const struct metadata_key *key = kernel_key(text);
+    if (!take_value(unpacker, cursor, key, &value))
+      return false;
+    take_of_kernel(unpacker, key, &value);
+  }
+  return unpacker->problem_count == 0;
+}
+
+bool quick_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth, size_t *offset,
+                 struct unpack_value *value)
+{
+  if (*offset > unpacker->size || unpacker->max_nesting <= depth)
+    return false;
+  const unsigned char *bytes = (const unsigned char *)unpacker->bytes;
+  struct cursor cursor = {bytes + *offset, bytes + unpacker->size};
+  if (!(shape == SHAPE_NUMBERS ? take_numbers(unpacker, &cursor, value)
+                               : take_scalar(&cursor, value)))
+    return false;
+  *offset = (size_t)(cursor.at - bytes);
+  return true;
+}
+
+bool quick_kernel(struct unpacker *unpacker, uint32_t depth, size_t *offset,
+                  rawhal_kernel_t *kernel)
+{
+  enum { LEVELS = 3 }; /* a kernel's map, its list of arguments, an argument's map */
+  if (*offset > unpacker->size || unpacker->max_nesting < depth + LEVELS)
+    return false;
+  const unsigned char *bytes = (const unsigned char *)unpacker->bytes;
+  struct cursor cursor = {bytes + *offset, bytes + unpacker->size};
+  struct arena_mark mark = arena_mark(unpacker->arena);
+  begin_kernel(unpacker, kernel);
+  if (!take_kernel(unpacker, &cursor)) {
+    arena_rewind(unpacker->arena, mark);
+    return false;
+  }
+  size_t end = (size_t)(cursor.at - bytes);
+  finish_kernel_record(unpacker, *offset, end);
+  *offset = end;
+  return true;
+}
