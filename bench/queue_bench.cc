@@ -76,9 +76,9 @@ Bench &bench()
   return one;
 }
 
-// Times `work`, which submits `round` dispatches, while nobody reads the queue.
+// Times `work`, which submits `count` dispatches, while nobody reads the queue.
 template <typename Work, typename Drain>
-void measure(benchmark::State &state, Work work, Drain drain)
+void measure(benchmark::State &state, Work work, Drain drain, size_t count = round)
 {
   auto pause = symbol<void()>("softgpu_pause"), resume = symbol<void()>("softgpu_resume");
   for (auto _ : state) {
@@ -91,7 +91,7 @@ void measure(benchmark::State &state, Work work, Drain drain)
       state.SkipWithError(bench().error.message);
       return;
     }
-    state.SetIterationTime(elapsed.count() / round);
+    state.SetIterationTime(elapsed.count() / static_cast<double>(count));
   }
 }
 
@@ -154,6 +154,34 @@ void SubmitBlob28Hidden(benchmark::State &state)
 void SubmitBatch32(benchmark::State &state)
 {
   submit(state, one_item(bench().empty), 32);
+}
+
+// A recording of 1,000 dispatches with blobs of 28 bytes.
+void Replay1000(benchmark::State &state)
+{
+  constexpr size_t count = 1000;
+  static const char blob[28] = {};
+  Bench &b = bench();
+  if (!b.ready)
+    return state.SkipWithError(b.error.message);
+  rawhal_dispatch_t dispatch = one_item(b.add);
+  dispatch.blob = blob;
+  dispatch.blob_size = sizeof(blob);
+  std::vector<rawhal_dispatch_t> dispatches(count, dispatch);
+  rawhal_recording_t *recording = nullptr;
+  if (rawhal_recording_create(b.queue, dispatches.data(), count, &recording, &b.error) != RAWHAL_OK)
+    return state.SkipWithError(b.error.message);
+  rawhal_ticket_t ticket = 0;
+  measure(
+      state,
+      [&] { return rawhal_queue_replay(b.queue, recording, 0, &ticket, &b.error) == RAWHAL_OK; },
+      [&] {
+        bool good = rawhal_queue_wait(b.queue, ticket, RAWHAL_FOREVER, &b.error) == RAWHAL_OK;
+        rawhal_queue_info(b.queue);
+        return good;
+      },
+      count);
+  rawhal_recording_destroy(recording);
 }
 
 // The least the HSA API allows: index, full-ring check, packet, header, doorbell; no kernargs, no
@@ -242,6 +270,7 @@ BENCHMARK(SubmitEmpty)->UseManualTime()->Iterations(200);
 BENCHMARK(SubmitBlob28)->UseManualTime()->Iterations(200);
 BENCHMARK(SubmitBlob28Hidden)->UseManualTime()->Iterations(200);
 BENCHMARK(SubmitBatch32)->UseManualTime()->Iterations(200);
+BENCHMARK(Replay1000)->UseManualTime()->Iterations(200);
 BENCHMARK(RoundTripEmpty)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 } // namespace

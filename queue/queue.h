@@ -104,6 +104,41 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *qu
                                                               uint64_t *start_ns, uint64_t *end_ns,
                                                               rawhal_error_t *error);
 
+/* ---- Recordings ----
+ *
+ * A recording is a batch that was checked and packed once, hidden arguments included, and is
+ * submitted again and again by copying: a replay is one submission with one ticket and one
+ * doorbell, in the order and with the flags of its dispatches.
+ *
+ * It belongs to the queue it was made for, whose addresses its images may hold, and must not be
+ * replayed after that queue is destroyed; its kernels' executables must stay loaded. Thread-safety:
+ * any number of threads may replay a recording; rawhal_recording_set() and destroy must not run
+ * beside anything else that uses it. */
+typedef struct rawhal_recording rawhal_recording_t;
+
+/* Records `count` dispatches (at least 1). Fails as rawhal_queue_submit() would for the same batch,
+ * except for want of room, which is the replay's concern. Blobs and pointer arrays are read during the call only. OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
+                        rawhal_recording_t **recording, rawhal_error_t *error);
+RAWHAL_API void rawhal_recording_destroy(rawhal_recording_t *recording); /* NULL is allowed */
+
+/* Changes one visible argument of one dispatch, by index in metadata order, for this and later
+ * replays; replays that were submitted keep what they had. `size` must be the argument's.
+ * OUT_OF_RANGE: no such dispatch or argument; INVALID_ARGUMENT: as rawhal_kernarg_set(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_recording_set(rawhal_recording_t *recording,
+                                                               size_t dispatch, size_t argument,
+                                                               const void *value, size_t size,
+                                                               rawhal_error_t *error);
+
+/* Submits a recording. WOULD_BLOCK / TIMED_OUT, FAULT / DEVICE_LOST as rawhal_queue_submit();
+ * INVALID_ARGUMENT: the recording of another queue. `ticket` may be NULL. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue,
+                                                              const rawhal_recording_t *recording,
+                                                              uint64_t deadline,
+                                                              rawhal_ticket_t *ticket,
+                                                              rawhal_error_t *error);
+
 /* The sizes of a queue's rings. Zero-initialise; 0 = default. All are rounded up to powers of two.
  * OUT_OF_RANGE: beyond the device's or the library's maximum. */
 typedef struct rawhal_queue_options {

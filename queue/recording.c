@@ -1,0 +1,206 @@
+/* Recordings: packets and images made once, by the same checks and the same writer as a batch's,
+ * and copied into the rings for each replay. */
+#include "queue/submit.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* `packet` lacks two things a replay knows: its kernarg address counts from the first image, and
+ * its completion signal is 0. */
+typedef struct recorded {
+  hsa_kernel_dispatch_packet_t packet;
+  const rawhal_device_kernel_t *kernel;
+} recorded_t;
+
+struct rawhal_recording {
+  rawhal_queue_t *queue;
+  recorded_t *dispatches;
+  unsigned char *images;
+  size_t image_bytes;
+  uint32_t count, signaller; /* the first packet that signals */
+  uint32_t blocks;           /* to reserve: the images', and what aligning the first may take */
+  uint32_t alignment;        /* in blocks: the strictest of the kernels' */
+};
+
+static uint32_t align_block(uint32_t block, uint32_t alignment)
+{
+  return (block + alignment - 1) & ~(alignment - 1);
+}
+
+/* Gives every image its place. They have passed the checks, so 32 bits hold their blocks. */
+static rawhal_status_t place_images(rawhal_recording_t *recording,
+                                    const rawhal_dispatch_t *dispatches, rawhal_error_t *error)
+{
+  uint32_t block = 0;
+  recording->alignment = 1;
+  for (uint32_t i = 0; i < recording->count; ++i) {
+    const rawhal_device_kernel_t *kernel = dispatches[i].kernel;
+    block = align_block(block, kernel->alignment);
+    uint64_t offset = (uint64_t)block * BLOCK_BYTES;
+    recording->dispatches[i].kernel = kernel;
+    recording->dispatches[i].packet.kernarg_address = (void *)(uintptr_t)offset;
+    block += kernel->block_count;
+    if (kernel->alignment > recording->alignment)
+      recording->alignment = kernel->alignment;
+  }
+  recording->image_bytes = (size_t)block * BLOCK_BYTES;
+  uint64_t reserved = (uint64_t)block + recording->alignment - 1;
+  return rawhal_kernarg_block_count(reserved * BLOCK_BYTES, recording->queue->ring.blocks,
+                                    &recording->blocks, error);
+}
+
+static unsigned char *recorded_image(const rawhal_recording_t *recording, size_t i)
+{
+  return recording->images + (uintptr_t)recording->dispatches[i].packet.kernarg_address;
+}
+
+static rawhal_status_t record(rawhal_recording_t *recording, const rawhal_dispatch_t *dispatches,
+                              rawhal_launch_t *launch, rawhal_error_t *error)
+{
+  memset(recording->images, 0, recording->image_bytes);
+  for (uint32_t i = 0; i < recording->count; ++i) {
+    const rawhal_dispatch_t *dispatch = &dispatches[i];
+    recorded_t *recorded = &recording->dispatches[i];
+    launch_set(launch, dispatch);
+    rawhal_status_t status = image_write(dispatch, launch, recorded_image(recording, i), error);
+    if (status != RAWHAL_OK)
+      return status;
+    const rawhal_device_kernel_info_t *info = &recorded->kernel->info;
+    packet_dispatch_t body = {
+        .launch = launch,
+        .private_bytes = info->private_segment_size,
+        .group_bytes = info->group_segment_size + dispatch->dynamic_lds,
+        .kernel_object = info->kernel_object,
+        .kernarg = (uint64_t)(uintptr_t)recorded->packet.kernarg_address,
+    };
+    packet_write_dispatch(&recorded->packet, &body);
+    uint32_t header = packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags);
+    memcpy(&recorded->packet, &header, sizeof(header));
+  }
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
+                                        size_t count, rawhal_recording_t **result,
+                                        rawhal_error_t *error)
+{
+  if (!result)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "recording is NULL");
+  *result = NULL;
+  if (!queue)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
+  uint32_t blocks;
+  rawhal_launch_t launch = launch_begin(queue);
+  rawhal_status_t status = submit_check(queue, dispatches, count, &launch, &blocks, error);
+  if (status != RAWHAL_OK)
+    return status;
+  rawhal_recording_t *recording = calloc(1, sizeof(*recording));
+  if (!recording)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording");
+  recording->queue = queue;
+  recording->count = (uint32_t)count;
+  recording->signaller = (uint32_t)submit_first_signaller(dispatches, count);
+  recording->dispatches = calloc(count, sizeof(*recording->dispatches));
+  if (recording->dispatches)
+    status = place_images(recording, dispatches, error);
+  if (recording->dispatches && status == RAWHAL_OK)
+    recording->images = aligned_alloc(BLOCK_BYTES, recording->image_bytes);
+  if (status == RAWHAL_OK && !recording->images)
+    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording of %zu dispatches",
+                         count);
+  if (status == RAWHAL_OK)
+    status = record(recording, dispatches, &launch, error);
+  if (status != RAWHAL_OK) {
+    rawhal_recording_destroy(recording);
+    return status;
+  }
+  *result = recording;
+  return RAWHAL_OK;
+}
+
+void rawhal_recording_destroy(rawhal_recording_t *recording)
+{
+  if (!recording)
+    return;
+  free(recording->images);
+  free(recording->dispatches);
+  free(recording);
+}
+
+rawhal_status_t rawhal_recording_set(rawhal_recording_t *recording, size_t dispatch,
+                                     size_t argument, const void *value, size_t size,
+                                     rawhal_error_t *error)
+{
+  if (!recording)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "recording is NULL");
+  if (dispatch >= recording->count)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "dispatch %zu of a recording of %u", dispatch,
+                       recording->count);
+  const rawhal_device_kernel_t *kernel = recording->dispatches[dispatch].kernel;
+  return rawhal_kernarg_set(kernel->info.layout, argument, value, size,
+                            recorded_image(recording, dispatch),
+                            (size_t)kernel->block_count * BLOCK_BYTES, error);
+}
+
+/* One recorded packet into its slot, all but the first dword, which is returned. */
+static inline uint32_t replay_packet(void *slot, const hsa_kernel_dispatch_packet_t *recorded,
+                                     const unsigned char *images, hsa_signal_t completion)
+{
+  hsa_kernel_dispatch_packet_t *packet = slot;
+  memcpy((char *)slot + 4, (const char *)recorded + 4,
+         offsetof(hsa_kernel_dispatch_packet_t, kernarg_address) - 4);
+  packet->kernarg_address = (void *)(uintptr_t)(images + (uintptr_t)recorded->kernarg_address);
+  packet->reserved2 = 0;
+  packet->completion_signal = completion;
+  uint32_t header;
+  memcpy(&header, recorded, sizeof(header));
+  return header;
+}
+
+static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
+                   const ring_reservation_t *reserved)
+{
+  uint32_t count = recording->count;
+  hsa_signal_t signal =
+      submit_begin(queue, reserved, count, recording->blocks, count - recording->signaller);
+  unsigned char *images = kernarg_slot(queue, align_block(reserved->block, recording->alignment));
+  memcpy(images, recording->images, recording->image_bytes);
+  uint32_t first_header = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const recorded_t *recorded = &recording->dispatches[i];
+    hsa_signal_t completion = i >= recording->signaller ? signal : (hsa_signal_t){0};
+    void *slot = packet_slot(queue, reserved->packet + i);
+    packet_name(queue, reserved->packet + i, recorded->kernel);
+    uint32_t header = replay_packet(slot, &recorded->packet, images, completion);
+    if (i == 0)
+      first_header = header;
+    else
+      packet_publish(slot, header);
+  }
+  packet_publish(packet_slot(queue, reserved->packet), first_header);
+  submit_ring(queue, reserved, count);
+}
+
+rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
+                                    uint64_t deadline, rawhal_ticket_t *ticket,
+                                    rawhal_error_t *error)
+{
+  if (ticket)
+    *ticket = 0;
+  if (!queue || !recording)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", queue ? "recording" : "queue");
+  if (recording->queue != queue)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the recording was made for another queue");
+  ring_reservation_t reserved;
+  rawhal_status_t status = queue_check(queue, error);
+  if (status == RAWHAL_OK)
+    status = submit_reserve(queue, recording->count, recording->blocks, deadline, &reserved, error);
+  if (status != RAWHAL_OK)
+    return status;
+  replay(queue, recording, &reserved);
+  if (ticket)
+    *ticket = reserved.ticket;
+  return RAWHAL_OK;
+}

@@ -1,0 +1,162 @@
+// Recordings: what a replay does is what a submission of the same dispatches does.
+#include "device_test.h"
+
+#include <dlfcn.h>
+
+namespace {
+
+class Recording : public DeviceTest {
+protected:
+  void TearDown() override
+  {
+    for (rawhal_recording_t *recording : recordings)
+      rawhal_recording_destroy(recording);
+    DeviceTest::TearDown();
+  }
+
+  rawhal_recording_t *record(rawhal_queue_t *on, const std::vector<rawhal_dispatch_t> &dispatches)
+  {
+    rawhal_recording_t *made = nullptr;
+    EXPECT_OK(rawhal_recording_create(on, dispatches.data(), dispatches.size(), &made, &error));
+    recordings.push_back(made);
+    return made;
+  }
+
+  // One work-item of write_ids(out, width, height, bias) for each of `count` words: word i = i + 1.
+  std::vector<rawhal_dispatch_t> stores(rawhal_buffer_t *out, uint32_t count)
+  {
+    const rawhal_device_kernel_t *ids = kernel("write_ids-gfx90a-v5.co", "write_ids");
+    blobs.assign(count, Blob());
+    std::vector<rawhal_dispatch_t> dispatches;
+    for (uint32_t i = 0; i < count; ++i) {
+      blobs[i].add(rawhal_buffer_address(out) + 4 * i).add(1u).add(1u).add(i + 1);
+      dispatches.push_back(dispatch_of(ids, 1, 1, blobs[i]));
+    }
+    return dispatches;
+  }
+
+  void replay(rawhal_queue_t *on, const rawhal_recording_t *recording)
+  {
+    rawhal_ticket_t ticket = 0;
+    ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &ticket, &error));
+    ASSERT_NE(ticket, 0u);
+    ASSERT_OK(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error));
+  }
+
+  std::vector<rawhal_recording_t *> recordings;
+  std::vector<Blob> blobs;
+};
+
+TEST_F(Recording, AThousandDispatchesAgainAndAgain)
+{
+  constexpr uint32_t count = 1000;
+  rawhal_buffer_t *out = buffer(count * 4);
+  rawhal_queue_t *on = queue();
+  std::vector<rawhal_dispatch_t> dispatches = stores(out, count);
+  rawhal_recording_t *recording = record(on, dispatches);
+  blobs.clear(); // the recording has its own
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_OK(rawhal_buffer_fill(out, 0, 0, count * 4, &error));
+    replay(on, recording);
+    std::vector<uint32_t> got = download<uint32_t>(out, count);
+    for (uint32_t i = 0; i < count; ++i)
+      ASSERT_EQ(got[i], i + 1) << "round " << round;
+  }
+  EXPECT_EQ(rawhal_queue_info(on).last_ticket, 5u);
+}
+
+TEST_F(Recording, HiddenArgumentsAreThoseOfASubmission)
+{
+  constexpr uint32_t words = 64; // the 256 bytes of the V5 block
+  const rawhal_device_kernel_t *dump = kernel("dump_implicit-gfx90a-v5.co", "dump_implicit");
+  rawhal_buffer_t *out = buffer(words * 4);
+  Blob blob;
+  blob.add(rawhal_buffer_address(out)).add(words);
+  rawhal_dispatch_t dispatch = dispatch_of(dump, 100, 64, blob);
+  dispatch.global_offset[0] = 7;
+  rawhal_queue_t *on = queue();
+  ASSERT_OK(run(on, dispatch));
+  std::vector<uint32_t> submitted = download<uint32_t>(out, words);
+  ASSERT_OK(rawhal_buffer_fill(out, 0, 0, words * 4, &error));
+  replay(on, record(on, {dispatch}));
+  EXPECT_EQ(download<uint32_t>(out, words), submitted);
+  EXPECT_EQ(submitted[0], 1u);        // hidden_block_count_x: 100 / 64
+  EXPECT_EQ(submitted[4] >> 16, 36u); // hidden_remainder_x, byte 18: 100 % 64
+  EXPECT_EQ(submitted[10], 7u);       // hidden_global_offset_x, byte 40
+}
+
+TEST_F(Recording, ArgumentsChangeBetweenReplays)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  rawhal_queue_t *on = queue();
+  rawhal_recording_t *recording = record(on, stores(out, 3));
+  for (uint32_t bias = 100; bias < 103; ++bias) {
+    ASSERT_OK(rawhal_recording_set(recording, 1, 3, &bias, sizeof(bias), &error));
+    replay(on, recording);
+    EXPECT_EQ(download<uint32_t>(out, 3), (std::vector<uint32_t>{1, bias, 3}));
+  }
+  uint32_t value = 0;
+  EXPECT_EQ(rawhal_recording_set(recording, 3, 3, &value, 4, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(rawhal_recording_set(recording, 0, 99, &value, 4, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(rawhal_recording_set(recording, 0, 3, &value, 8, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_recording_set(recording, 0, 4, &value, 4, &error), RAWHAL_INVALID_ARGUMENT)
+      << "a hidden argument is the launch's";
+  EXPECT_EQ(rawhal_recording_set(nullptr, 0, 3, &value, 4, &error), RAWHAL_INVALID_ARGUMENT);
+}
+
+TEST_F(Recording, RefusesWhatASubmissionRefuses)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  rawhal_queue_t *on = queue();
+  std::vector<rawhal_dispatch_t> dispatches = stores(out, 2);
+  rawhal_recording_t *recording = nullptr;
+  dispatches[1].blob_size = 19;
+  EXPECT_EQ(rawhal_recording_create(on, dispatches.data(), 2, &recording, &error),
+            RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(recording, nullptr);
+  std::string recorded = error.message;
+  EXPECT_EQ(rawhal_queue_submit(on, dispatches.data(), 2, 0, nullptr, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(recorded, error.message);
+  EXPECT_EQ(rawhal_recording_create(on, nullptr, 2, &recording, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_recording_create(on, dispatches.data(), 0, &recording, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_recording_create(nullptr, dispatches.data(), 1, &recording, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_recording_create(on, dispatches.data(), 1, nullptr, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  rawhal_recording_t *good = record(on, {dispatches[0]});
+  rawhal_ticket_t ticket = 9;
+  EXPECT_EQ(rawhal_queue_replay(queue(), good, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(ticket, 0u);
+  EXPECT_EQ(rawhal_queue_replay(on, nullptr, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
+  rawhal_recording_destroy(nullptr);
+}
+
+TEST_F(Recording, AFullRingRefusesAReplayWithoutTrace)
+{
+  auto pause = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "softgpu_pause"));
+  auto resume = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "softgpu_resume"));
+  ASSERT_TRUE(pause && resume);
+  rawhal_buffer_t *out = buffer(4096);
+  rawhal_queue_options_t sizes = {};
+  sizes.packets = 64;
+  rawhal_queue_t *on = queue(sizes);
+  rawhal_recording_t *recording = record(on, stores(out, 25));
+  replay(on, recording); // the next begin at packet 25, so the third would wrap
+  pause();
+  rawhal_ticket_t second = 0, third = 0, fourth = 0;
+  EXPECT_OK(rawhal_queue_replay(on, recording, 0, &second, &error));
+  EXPECT_OK(rawhal_queue_replay(on, recording, 0, &third, &error));
+  EXPECT_EQ(rawhal_queue_replay(on, recording, 0, &fourth, &error), RAWHAL_WOULD_BLOCK);
+  EXPECT_EQ(fourth, 0u);
+  EXPECT_EQ(rawhal_queue_info(on).last_ticket, third);
+  resume();
+  ASSERT_OK(rawhal_queue_wait(on, third, RAWHAL_FOREVER, &error));
+  for (int i = 0; i < 50; ++i) // through every place of both rings
+    replay(on, recording);
+  std::vector<uint32_t> got = download<uint32_t>(out, 25);
+  for (uint32_t i = 0; i < 25; ++i)
+    EXPECT_EQ(got[i], i + 1);
+}
+
+} // namespace
