@@ -11,6 +11,7 @@
 
 class Mutator {
 public:
+  // An ELF file, of which nothing but the header need be there.
   explicit Mutator(std::string bytes) : bytes_(std::move(bytes))
   {
     Elf64_Ehdr header;
@@ -20,6 +21,9 @@ public:
     add(header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr));
     for (size_t i = 0; i < header.e_shnum; ++i) {
       Elf64_Shdr section;
+      if (header.e_shoff >= bytes_.size() ||
+          bytes_.size() - header.e_shoff < (i + 1) * sizeof(section))
+        break;
       memcpy(&section, bytes_.data() + header.e_shoff + i * sizeof(section), sizeof(section));
       if (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_NOBITS)
         add(section.sh_offset, section.sh_size);
@@ -56,6 +60,7 @@ private:
       return static_cast<char>(old + value % 17 - 8);
     }
   }
+
   void add(uint64_t offset, uint64_t size)
   {
     if (size && offset < bytes_.size() && size <= bytes_.size() - offset)
