@@ -36,6 +36,15 @@ std::string bare_name(const std::string &name)
   return colons == std::string::npos ? scoped : scoped.substr(colons + 2);
 }
 
+// Those that this process has opened, closed when its tests have run.
+struct Opened : ::testing::Environment {
+  void TearDown() override { libraries.clear(); }
+  std::map<std::string, std::unique_ptr<Library>> libraries;
+};
+
+Opened *const opened =
+    static_cast<Opened *>(::testing::AddGlobalTestEnvironment(new Opened)); // which owns it
+
 } // namespace
 
 std::string Library::find_file(const std::string &pattern)
@@ -49,24 +58,27 @@ std::string Library::find_file(const std::string &pattern)
   return path;
 }
 
+Library *Library::open(const std::string &path)
+{
+  std::unique_ptr<Library> &library = opened->libraries[path];
+  if (!library && !path.empty())
+    library.reset(new Library(path));
+  return library.get();
+}
+
 Library *Library::rocsparse()
 {
-  static const std::string path = find_file("rocsparse/usr/lib/*/librocsparse.so.0.*");
-  static Library *library = path.empty() ? nullptr : new Library(path);
-  return library;
+  return open(find_file("rocsparse/usr/lib/*/librocsparse.so.0.*"));
 }
 
 Library *Library::rocrand()
 {
-  static const std::string path = find_file("rocrand/usr/lib/*/librocrand.so.1.*");
-  static Library *library = path.empty() ? nullptr : new Library(path);
-  return library;
+  return open(find_file("rocrand/usr/lib/*/librocrand.so.1.*"));
 }
 
 Library *Library::gemm()
 {
-  static Library *library = new Library(RAWHAL_SOURCE_DIR "/tests/fixtures/gemm-gfx90a-v5.co");
-  return library;
+  return open(RAWHAL_SOURCE_DIR "/tests/fixtures/gemm-gfx90a-v5.co");
 }
 
 Library::Library(const std::string &path)
@@ -84,6 +96,17 @@ Library::Library(const std::string &path)
     if (!rawhal_target_match(&rawhal_container_object(container_, i)->target,
                              &rawhal_device_info(device_)->target))
       objects_[i] = nullptr;
+}
+
+Library::~Library()
+{
+  rawhal_queue_destroy(queue_);
+  for (auto &[index, executable] : executables_)
+    rawhal_executable_destroy(executable);
+  for (auto &[index, hsaco] : objects_)
+    rawhal_hsaco_close(hsaco);
+  rawhal_container_close(container_);
+  rawhal_instance_destroy(instance_);
 }
 
 rawhal_executable_t *Library::executable(size_t object)

@@ -21,7 +21,8 @@ struct Extent {
 // A device with one queue, and the library's objects that fit it, loaded as kernels are asked for.
 class Library {
 public:
-  // One a process; opened when first asked for. NULL, with nothing opened, when it is not there.
+  // One a process, opened when first asked for and closed when the tests have run. NULL when it is
+  // not there.
   static Library *rocsparse();
   static Library *rocrand();
   static Library *gemm(); // of the fixtures
@@ -39,8 +40,12 @@ public:
 
   rawhal_device_t *device() { return device_; }
 
+  ~Library();
+  Library(const Library &) = delete;
+
 private:
   explicit Library(const std::string &path);
+  static Library *open(const std::string &path);
   rawhal_executable_t *executable(size_t object);
 
   rawhal_instance_t *instance_ = nullptr;
