@@ -11,10 +11,12 @@
 
 class Mutator {
 public:
-  // An ELF file, of which nothing but the header need be there.
+  // An ELF file, of which nothing but the header need be sound.
   explicit Mutator(std::string bytes) : bytes_(std::move(bytes))
   {
     Elf64_Ehdr header;
+    if (bytes_.size() < sizeof(header))
+      return;
     memcpy(&header, bytes_.data(), sizeof(header));
     add(0, sizeof(header));
     add(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));

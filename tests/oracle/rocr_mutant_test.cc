@@ -13,6 +13,9 @@
 #include "rocr.h"
 #include "tests/hsaco/builder.h"
 
+// Of the fuzzers (fuzz/hsaco_mutator.cc): sets fields and metadata tokens to telling values.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+
 namespace {
 
 struct Mutant {
@@ -53,20 +56,40 @@ std::vector<NamedObject> origins()
   return objects;
 }
 
-// Loads what is loadable among `count` mutants of each object; returns how many that were.
-size_t load_mutants(uint32_t count)
+// A damaged copy of an object, the same for the same seed.
+using Damage = std::function<std::string(const NamedObject &object, uint32_t seed)>;
+
+std::string damage_bytes(const NamedObject &object, uint32_t seed)
 {
-  std::vector<Mutator> mutators;
+  return Mutator(object.bytes).mutant(seed);
+}
+
+// One to three fields that are wrong on purpose, rather than by accident.
+std::string damage_fields(const NamedObject &object, uint32_t seed)
+{
+  std::string bytes = object.bytes;
+  const size_t most = bytes.size() + 4096;
+  for (uint32_t round = 0; round <= seed % 3; ++round) {
+    size_t size = bytes.size();
+    bytes.resize(most);
+    bytes.resize(LLVMFuzzerCustomMutator(reinterpret_cast<uint8_t *>(bytes.data()), size, most,
+                                         seed * 3 + round));
+  }
+  return bytes;
+}
+
+// Loads what is loadable among `count` damaged copies of each object; returns how many that were.
+size_t load_mutants(const Damage &damage, uint32_t count)
+{
   std::vector<NamedObject> objects = origins();
   std::vector<Mutant> mutants;
   for (size_t i = 0; i < objects.size(); ++i) {
-    mutators.emplace_back(objects[i].bytes);
     for (uint32_t seed = 0; seed < count; ++seed)
-      if (is_worth_loading(mutators[i].mutant(seed)))
+      if (is_worth_loading(damage(objects[i], seed)))
         mutants.push_back({i, seed});
   }
   auto load = [&](size_t i, std::string &) {
-    std::string bytes = mutators[mutants[i].origin].mutant(mutants[i].seed);
+    std::string bytes = damage(objects[mutants[i].origin], mutants[i].seed);
     Guarded guarded(bytes);
     Rocr::Loaded loaded = Rocr::get().load(guarded.data(), bytes.size());
     int status = loaded.status;
@@ -87,7 +110,7 @@ size_t load_mutants(uint32_t count)
     if (keep && outcomes[i].kind != Outcome::kDone)
       std::ofstream(
           keep + ("/" + std::to_string(mutant.origin) + "-" + std::to_string(mutant.seed) + ".co"))
-          << mutators[mutant.origin].mutant(mutant.seed);
+          << damage(objects[mutant.origin], mutant.seed);
   }
   printf("%zu loadable of %zu mutants, %zu of them frozen by ROCr\n", mutants.size(),
          objects.size() * count, frozen);
@@ -109,12 +132,18 @@ protected:
 
 TEST_F(OracleMutants, LoadableOnesDoNotHarmTheLoader)
 {
-  EXPECT_GE(load_mutants(250), 2000u);
+  EXPECT_GE(load_mutants(damage_bytes, 250), 2000u);
+}
+
+TEST_F(OracleMutants, WrongFieldsDoNotEither)
+{
+  EXPECT_GE(load_mutants(damage_fields, 100), 1000u);
 }
 
 TEST_F(OracleMutants, ManyMore)
 {
   if (!extended())
     GTEST_SKIP() << "RAWHAL_TEST_EXTENDED is not set";
-  EXPECT_GE(load_mutants(10000), 100000u);
+  EXPECT_GE(load_mutants(damage_bytes, 10000), 100000u);
+  EXPECT_GE(load_mutants(damage_fields, 5000), 50000u);
 }
