@@ -50,17 +50,21 @@ static uint64_t hash_bytes(const uint64_t key[2], const void *bytes, size_t size
   return fold(hash ^ key[0], key[1]);
 }
 
+static void choose_key(uint64_t key[2])
+{
+  /* The kernel gives every process 16 random bytes; no system call, no state of our own. */
+  const void *random = (const void *)getauxval(AT_RANDOM);
+  if (random)
+    memcpy(key, random, 2 * sizeof(*key));
+  key[0] ^= 0x9e3779b97f4a7c15;
+  key[1] |= 1; /* never 0 */
+}
+
 void name_table_init(struct name_table *table, struct arena *arena, size_t expected)
 {
   *table = (struct name_table){.arena = arena, .buckets_log2 = 3};
   while (table->buckets_log2 < 20 && (size_t)1 << table->buckets_log2 < expected)
     ++table->buckets_log2;
-  /* The kernel gives every process 16 random bytes; no system call, no state of our own. */
-  const void *random = (const void *)getauxval(AT_RANDOM);
-  if (random)
-    memcpy(table->key, random, sizeof(table->key));
-  table->key[0] ^= 0x9e3779b97f4a7c15;
-  table->key[1] |= 1; /* never 0 */
 }
 
 struct name_slots *name_table_find(const struct name_table *table, rawhal_string_t name)
@@ -91,6 +95,8 @@ struct name_slots *name_table_at(struct name_table *table, rawhal_string_t name)
     return NULL;
   }
   struct name_entry *entry = NULL;
+  if (!table->head) /* many tables stay empty */
+    choose_key(table->key);
   unsigned hash = (unsigned)hash_bytes(table->key, name.data, name.size);
   if (table->head)
     HASH_FIND_BYHASHVALUE(hh, table->head, name.data, (unsigned)name.size, hash, entry);

@@ -45,8 +45,9 @@ static inline bool take_text(struct cursor *cursor, uint32_t size, struct unpack
 {
   if (!has(cursor, size))
     return false;
-  *value = (struct unpack_value){
-      .text = size ? (const char *)cursor->at : "", .size = size, .type = VALUE_STRING};
+  value->type = VALUE_STRING;
+  value->text = size ? (const char *)cursor->at : "";
+  value->size = size;
   cursor->at += size;
   return true;
 }
@@ -56,18 +57,21 @@ static inline bool take_number(struct cursor *cursor, unsigned size, struct unpa
   uint32_t number;
   if (!take_big(cursor, size, &number))
     return false;
-  *value = (struct unpack_value){.number = number, .type = VALUE_UINT};
+  value->type = VALUE_UINT;
+  value->number = number;
   return true;
 }
 
 static inline bool take_scalar(struct cursor *cursor, struct unpack_value *value)
 {
   uint32_t size;
+  value->size = 0;
   if (!has(cursor, 1))
     return false;
   unsigned first = *cursor->at++;
   if (first < FIXNUM_END) {
-    *value = (struct unpack_value){.number = first, .type = VALUE_UINT};
+    value->type = VALUE_UINT;
+    value->number = first;
     return true;
   }
   if ((first & 0xe0) == FIXSTR)
@@ -75,7 +79,8 @@ static inline bool take_scalar(struct cursor *cursor, struct unpack_value *value
   switch (first) {
   case FALSE:
   case TRUE:
-    *value = (struct unpack_value){.number = first == TRUE, .type = VALUE_BOOL};
+    value->type = VALUE_BOOL;
+    value->number = first == TRUE;
     return true;
   case UINT8:
   case UINT16:
