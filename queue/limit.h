@@ -163,6 +163,65 @@ typedef struct rawhal_limiter_memory {
 } rawhal_limiter_memory_t;
 RAWHAL_API rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t *limiter);
 
+/* ---- Looking on ---- */
+
+/* A region's file, mapped for reading: needs no right to write, takes no lock, and shows regions whose
+ * processes are dead or belong to others as well. */
+typedef struct rawhal_limit_view rawhal_limit_view_t;
+
+typedef enum rawhal_limit_level {
+  RAWHAL_LIMIT_LEVEL_DEVICE,
+  RAWHAL_LIMIT_LEVEL_TENANT,
+  RAWHAL_LIMIT_LEVEL_PROCESS,
+} rawhal_limit_level_t;
+
+enum {
+  RAWHAL_LIMIT_WINDOWS = 3, /* 1 s, 10 s, 60 s */
+  RAWHAL_LIMIT_CLASSES = 5, /* rawhal_limit_class_name() */
+  RAWHAL_LIMIT_WAIT_BUCKETS = 32,
+};
+
+/* One device, tenant or process. Counters of devices and tenants are those of their live processes
+ * together. Times are ns, memory is bytes; RAWHAL_UNLIMITED where there is no limit. */
+typedef struct rawhal_limit_row {
+  rawhal_limit_level_t level;
+  char name[64]; /* of the device or tenant; a process has its tenant's */
+  uint64_t pid;  /* in its own PID namespace, whose inode follows */
+  uint64_t pid_namespace;
+  uint32_t slot, processes;
+  rawhal_limit_charging_t charging; /* tenants */
+  rawhal_limit_priority_t priority; /* processes */
+  uint64_t weight;                  /* processes */
+  bool waiting;                     /* a process that is held back by a shared limit */
+
+  uint64_t share_ppm;
+  uint64_t achieved_ppm[RAWHAL_LIMIT_WINDOWS];
+  uint64_t burst_ns, ahead_ns; /* how far the clock is ahead, and may be before admission stops */
+  uint64_t open_ns;            /* in flight, by estimate */
+  uint64_t dispatch_rate;      /* tenants */
+
+  uint64_t launches, gpu_ns;
+  uint64_t waits, wait_ns, would_block, denials;
+  uint64_t
+      wait_histogram[RAWHAL_LIMIT_WAIT_BUCKETS]; /* [i]: waits below 2^i us and not below half */
+  uint64_t estimated_ns, estimate_error_ns;      /* sums; of what was measured and estimated */
+  uint64_t no_timestamps; /* dispatches charged by the host's clock, for want of the device's */
+
+  uint64_t memory_limit, memory_used, memory_peak;
+  uint64_t memory_by_class[RAWHAL_LIMIT_CLASSES];
+} rawhal_limit_row_t;
+
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_view_open(const char *path,
+                                                                 rawhal_limit_view_t **view,
+                                                                 rawhal_error_t *error);
+RAWHAL_API void rawhal_limit_view_close(rawhal_limit_view_t *view);
+/* Stores up to `capacity` rows: each device, followed by its tenants, each followed by its processes.
+ * Returns how many there are. `rows` may be NULL. */
+RAWHAL_API size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
+                                         size_t capacity);
+/* "buffers", "code", ...; NULL beyond RAWHAL_LIMIT_CLASSES. */
+RAWHAL_API const char *rawhal_limit_class_name(size_t index);
+
 RAWHAL_END
 
 #endif

@@ -1,0 +1,217 @@
+/* A region as it is now, for people. Nothing is locked and nothing is written: a snapshot of a busy
+ * region is torn between its words, never within one. */
+#include "queue/limit/ledger.h"
+#include "queue/limit/limiter.h"
+#include "queue/limit/node.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)RAWHAL_LIMIT_CLASSES == (int)LEDGER_CLASSES &&
+                   (int)RAWHAL_LIMIT_WAIT_BUCKETS == (int)REGION_WAIT_BUCKETS,
+               "the public face has the same tables");
+
+struct rawhal_limit_view {
+  const region_data_t *data;
+};
+
+rawhal_status_t rawhal_limit_view_open(const char *path, rawhal_limit_view_t **result,
+                                       rawhal_error_t *error)
+{
+  if (!result)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "view is NULL");
+  *result = NULL;
+  if (!path)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
+  rawhal_limit_view_t *view = calloc(1, sizeof(*view));
+  if (!view)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a view");
+  rawhal_status_t status = region_view(path, &view->data, error);
+  if (status != RAWHAL_OK) {
+    free(view);
+    return status;
+  }
+  *result = view;
+  return RAWHAL_OK;
+}
+
+void rawhal_limit_view_close(rawhal_limit_view_t *view)
+{
+  if (!view)
+    return;
+  region_unmap(view->data);
+  free(view);
+}
+
+static uint64_t ppm_of(uint64_t share)
+{
+  return share >= REGION_SHARE_ONE ? RAWHAL_UNLIMITED
+                                   : (share * 1000000 + REGION_SHARE_ONE - 1) >> 32;
+}
+
+static uint64_t bytes_of(uint64_t units)
+{
+  return units > UINT64_MAX / REGION_UNIT_BYTES ? RAWHAL_UNLIMITED : units * REGION_UNIT_BYTES;
+}
+
+static void fill_time(const region_node_t *node, const region_usage_t *usage, uint64_t now,
+                      rawhal_limit_row_t *row)
+{
+  static const uint64_t windows[RAWHAL_LIMIT_WINDOWS] = {1000000000u, 10000000000u, 60000000000u};
+  uint64_t tat = node_tat(node, now);
+  row->share_ppm = ppm_of(node_load(&node->share));
+  row->burst_ns = node_load(&node->burst);
+  row->dispatch_rate = node_load(&node->rate);
+  row->ahead_ns = row->share_ppm != RAWHAL_UNLIMITED && tat > now ? tat - now : 0;
+  for (int i = 0; i < RAWHAL_LIMIT_WINDOWS; ++i)
+    row->achieved_ppm[i] = usage_sum(usage, now, windows[i]) / (windows[i] / 1000000);
+}
+
+static void copy_name(char to[64], const char from[64])
+{
+  memcpy(to, from, 64);
+  to[63] = '\0';
+  for (char *c = to; *c; ++c) /* anybody may have written here; a name is one line of text */
+    if ((unsigned char)*c < 0x20 || *c == 0x7f)
+      *c = '?';
+}
+
+static void add_counters(const region_member_t *member, rawhal_limit_row_t *row)
+{
+  const struct {
+    region_counter_t counter;
+    uint64_t *into;
+  } counters[] = {
+      {COUNTER_LAUNCHES, &row->launches},
+      {COUNTER_GPU_NS, &row->gpu_ns},
+      {COUNTER_WAITS, &row->waits},
+      {COUNTER_WAIT_NS, &row->wait_ns},
+      {COUNTER_WOULD_BLOCK, &row->would_block},
+      {COUNTER_QUOTA_DENIALS, &row->denials},
+      {COUNTER_ESTIMATED_NS, &row->estimated_ns},
+      {COUNTER_ESTIMATE_ERROR_NS, &row->estimate_error_ns},
+      {COUNTER_NO_TIMESTAMPS, &row->no_timestamps},
+  };
+  for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); ++i)
+    *counters[i].into += node_load(&member->counters[counters[i].counter]);
+  for (int i = 0; i < RAWHAL_LIMIT_WAIT_BUCKETS; ++i)
+    row->wait_histogram[i] += node_load(&member->waits[i]);
+  row->open_ns += node_load(&member->hot.open);
+  for (int i = 0; i < RAWHAL_LIMIT_CLASSES; ++i)
+    row->memory_by_class[i] += bytes_of(node_load(&member->ledger.used[i]));
+}
+
+static void fill_member(const region_data_t *data, uint32_t slot, uint64_t now,
+                        rawhal_limit_row_t *row)
+{
+  const region_member_t *member = &data->members[slot];
+  uint32_t tenant = atomic_load_explicit(&member->tenant, memory_order_relaxed);
+  row->level = RAWHAL_LIMIT_LEVEL_PROCESS;
+  row->slot = slot;
+  if (tenant < REGION_TENANTS)
+    copy_name(row->name, data->tenants[tenant].name);
+  fill_time(&member->node, &member->usage, now, row);
+  row->pid = node_load(&member->pid);
+  row->pid_namespace = node_load(&member->pid_namespace);
+  row->weight = node_load(&member->weight);
+  row->priority = (rawhal_limit_priority_t)(node_load(&member->priority) & 3);
+  row->waiting = node_load(&member->hot.wait_until) >= now;
+  row->memory_limit = bytes_of(node_load(&member->ledger.limit));
+  row->memory_used = bytes_of(ledger_used(&member->ledger));
+  row->memory_peak = bytes_of(node_load(&member->ledger.peak));
+  add_counters(member, row);
+}
+
+/* Sums over the members of a tenant, or of a device when `tenant` is REGION_NO_INDEX. */
+static void fill_sums(const region_data_t *data, uint32_t device, uint32_t tenant,
+                      rawhal_limit_row_t *row)
+{
+  for (uint32_t slot = 0; slot < region_member_count(data); ++slot) {
+    const region_member_t *member = &data->members[slot];
+    if (region_state(node_load(&member->hot.state)) != REGION_LIVE ||
+        atomic_load_explicit(&member->device, memory_order_relaxed) != device ||
+        (tenant != REGION_NO_INDEX &&
+         atomic_load_explicit(&member->tenant, memory_order_relaxed) != tenant))
+      continue;
+    ++row->processes;
+    row->memory_used += tenant == REGION_NO_INDEX ? bytes_of(ledger_used(&member->ledger)) : 0;
+    add_counters(member, row);
+  }
+}
+
+static void fill_tenant(const region_data_t *data, uint32_t index, uint64_t now,
+                        rawhal_limit_row_t *row)
+{
+  const region_tenant_t *tenant = &data->tenants[index];
+  row->level = RAWHAL_LIMIT_LEVEL_TENANT;
+  copy_name(row->name, tenant->name);
+  fill_time(&tenant->node, &tenant->usage, now, row);
+  row->charging = node_load(&tenant->charging) == RAWHAL_CHARGING_WALL ? RAWHAL_CHARGING_WALL
+                                                                       : RAWHAL_CHARGING_FAIR;
+  row->memory_limit = bytes_of(node_load(&tenant->memory_limit));
+  row->memory_used = bytes_of(ledger_total(tenant));
+  row->memory_peak = bytes_of(node_load(&tenant->memory_peak));
+  fill_sums(data, atomic_load_explicit(&tenant->device, memory_order_relaxed), index, row);
+}
+
+static void fill_device(const region_data_t *data, uint32_t index, uint64_t now,
+                        rawhal_limit_row_t *row)
+{
+  const region_device_t *device = &data->devices[index];
+  row->level = RAWHAL_LIMIT_LEVEL_DEVICE;
+  copy_name(row->name, device->name);
+  fill_time(&device->node, &device->usage, now, row);
+  row->memory_limit = RAWHAL_UNLIMITED;
+  fill_sums(data, index, REGION_NO_INDEX, row);
+}
+
+/* Where the next row goes; counts rows beyond the capacity as well. */
+typedef struct rows {
+  rawhal_limit_row_t *rows;
+  size_t capacity, count;
+} rows_t;
+
+static rawhal_limit_row_t *next_row(rows_t *into)
+{
+  static _Thread_local rawhal_limit_row_t beyond; /* written, never read */
+  rawhal_limit_row_t *row = into->count < into->capacity ? &into->rows[into->count] : &beyond;
+  ++into->count;
+  memset(row, 0, sizeof(*row));
+  return row;
+}
+
+static void tenant_rows(const region_data_t *data, uint32_t tenant, uint64_t now, rows_t *into)
+{
+  fill_tenant(data, tenant, now, next_row(into));
+  for (uint32_t slot = 0; slot < region_member_count(data); ++slot)
+    if (region_state(node_load(&data->members[slot].hot.state)) == REGION_LIVE &&
+        atomic_load_explicit(&data->members[slot].tenant, memory_order_relaxed) == tenant)
+      fill_member(data, slot, now, next_row(into));
+}
+
+size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
+                              size_t capacity)
+{
+  if (!view)
+    return 0;
+  const region_data_t *data = view->data;
+  rows_t into = {rows, rows ? capacity : 0, 0};
+  uint64_t now = limit_clock_real.now(NULL);
+  for (uint32_t device = 0; device < REGION_DEVICES; ++device) {
+    if (node_load(&data->devices[device].state) != REGION_LIVE)
+      continue;
+    fill_device(data, device, now, next_row(&into));
+    for (uint32_t tenant = 0; tenant < REGION_TENANTS; ++tenant)
+      if (node_load(&data->tenants[tenant].state) == REGION_LIVE &&
+          atomic_load_explicit(&data->tenants[tenant].device, memory_order_relaxed) == device)
+        tenant_rows(data, tenant, now, &into);
+  }
+  return into.count;
+}
+
+const char *rawhal_limit_class_name(size_t index)
+{
+  return index < LEDGER_CLASSES ? ledger_class_names[index] : NULL;
+}

@@ -1,0 +1,483 @@
+// Admission, decision by decision, on a clock that the test sets.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "tests/limit/region_file.h"
+#include "tests/limit/simulator.h"
+
+namespace {
+
+constexpr uint64_t kMs = 1000000, kSecond = 1000 * kMs;
+
+class Admission : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (limit_lease_t *lease : leases_) shim_lease_destroy(lease);
+    for (rawhal_limiter_t *limiter : limiters_) rawhal_limiter_close(limiter);
+    if (fd_ >= 0) close(fd_);
+  }
+  rawhal_limiter_t *Open(const RegionFile::Limits &limits, const char *tenant = "default",
+                         bool shared = false) {
+    rawhal_limit_config_t config = {};
+    if (shared && fd_ < 0) fd_ = memfd_create("region", MFD_CLOEXEC);
+    config.has_region_fd = shared;
+    config.region_fd = fd_;
+    snprintf(config.tenant.text, sizeof(config.tenant.text), "%s", tenant);
+    for (const auto &limit : limits)
+      EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, limit.first, limit.second, &error_));
+    rawhal_limiter_t *limiter = nullptr;
+    EXPECT_EQ(RAWHAL_OK, shim_open(&config, Now, this, &limiter, &error_)) << error_.message;
+    limiters_.push_back(limiter);
+    return limiter;
+  }
+  limit_lease_t *Lease(rawhal_limiter_t *limiter, uint64_t share = RAWHAL_UNLIMITED) {
+    limit_lease_t *lease = nullptr;
+    EXPECT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, share, &lease, &error_));
+    leases_.push_back(lease);
+    return lease;
+  }
+  rawhal_status_t Admit(limit_lease_t *lease, uint64_t kernel, shim_grant_t *grant = nullptr,
+                        uint64_t workgroups = 64, uint32_t launches = 1, uint64_t kernarg = 256) {
+    shim_cost_t cost = {kernel, workgroups, kernarg, launches};
+    shim_grant_t unused;
+    return shim_admit(lease, &cost, 0, grant ? grant : &unused, &error_);
+  }
+  // It ran for `ns` until now.
+  void Complete(limit_lease_t *lease, const shim_grant_t &grant, uint64_t ns) {
+    shim_complete(lease, &grant, now_ - ns, now_);
+  }
+  // Admits, lets `ns` pass, completes: the kernel's length is known afterwards.
+  void Run(limit_lease_t *lease, uint64_t kernel, uint64_t ns) {
+    shim_grant_t grant;
+    ASSERT_EQ(RAWHAL_OK, Admit(lease, kernel, &grant)) << error_.message;
+    now_ += ns;
+    Complete(lease, grant, ns);
+  }
+  // Device time of one-after-the-other kernels in ten seconds, in percent.
+  double Busy(limit_lease_t *lease) {
+    uint64_t began = now_, busy = 0;
+    while (now_ < began + 10 * kSecond) {
+      shim_grant_t grant;
+      if (Admit(lease, 1, &grant) == RAWHAL_OK) {
+        now_ += kMs;
+        busy += kMs;
+        Complete(lease, grant, kMs);
+      } else {
+        now_ = std::max(now_ + 1, shim_retry_at(lease));
+      }
+    }
+    return 100.0 * static_cast<double>(busy) / static_cast<double>(10 * kSecond);
+  }
+  static uint64_t Now(void *context) { return static_cast<Admission *>(context)->now_; }
+
+  uint64_t now_ = 1000 * kSecond;
+  rawhal_error_t error_ = {};
+
+ private:
+  int fd_ = -1;
+  std::vector<rawhal_limiter_t *> limiters_;
+  std::vector<limit_lease_t *> leases_;
+};
+
+// ---- Caps ----
+
+TEST_F(Admission, WhatIsInFlightIsCapped) {
+  const struct {
+    rawhal_limit_t limit;
+    uint64_t value, workgroups, kernarg;
+    int fit;
+  } cases[] = {{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 3, 64, 256, 3},
+               {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 1000, 300, 256, 3},
+               {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 3ull << 40, 1ull << 40, 256, 3},  // beyond 32 bits
+               {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, 1024, 64, 256, 4}};
+  for (const auto &c : cases) {
+    limit_lease_t *lease = Lease(Open({{c.limit, c.value}}));
+    std::vector<shim_grant_t> grants(static_cast<size_t>(c.fit));
+    for (shim_grant_t &grant : grants)
+      ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant, c.workgroups, 1, c.kernarg)) << error_.message;
+    shim_grant_t grant;
+    EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1, &grant, c.workgroups, 1, c.kernarg));
+    Complete(lease, grants[0], 1000);
+    EXPECT_EQ(RAWHAL_OK, Admit(lease, 1, &grant, c.workgroups, 1, c.kernarg)) << error_.message;
+    EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1, nullptr, c.workgroups, 1, c.kernarg));
+    shim_cancel(lease, &grants[1]);
+    EXPECT_EQ(RAWHAL_OK, Admit(lease, 1, &grant, c.workgroups, 1, c.kernarg)) << error_.message;
+  }
+}
+
+TEST_F(Admission, WhatCanNeverFitIsRefusedForGood) {
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GRID_WORKGROUPS, 1000}}));
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 1, nullptr, 1000));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(lease, 1, nullptr, 1001));
+  EXPECT_STREQ("1001 work-groups of a dispatch asked for, the limit is 1000", error_.message);
+  limit_lease_t *few = Lease(Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 4}}));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(few, 1, nullptr, 64, 5));
+  EXPECT_STREQ("5 dispatches in flight asked for, the limit is 4", error_.message);
+  limit_lease_t *none = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 0}}));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(none, 1));
+  limit_lease_t *still = Lease(Open({{RAWHAL_LIMIT_DISPATCH_RATE, 0}}));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(still, 1));
+}
+
+TEST_F(Admission, ABatchCountsAsItsDispatches) {
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 10}}));
+  shim_grant_t seven, three;
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &seven, 64, 7));
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1, nullptr, 64, 4));
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 1, &three, 64, 3));
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1, nullptr, 64, 1));
+  Complete(lease, seven, 7000);
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 1, nullptr, 64, 7));
+}
+
+TEST_F(Admission, DispatchesASecondAreCountedExactly) {
+  for (uint32_t batch : {1u, 10u}) {
+    limit_lease_t *lease =
+        Lease(Open({{RAWHAL_LIMIT_DISPATCH_RATE, 1000}, {RAWHAL_LIMIT_BURST, 20 * kMs}}));
+    uint64_t began = now_, admitted = 0;
+    while (now_ < began + 10 * kSecond) {
+      shim_grant_t grant;
+      if (Admit(lease, 1, &grant, 64, batch) == RAWHAL_OK) {
+        admitted += batch;
+        now_ += 1000;
+        Complete(lease, grant, 500);
+      } else {
+        EXPECT_GT(shim_retry_at(lease), now_);
+        now_ = shim_retry_at(lease);
+      }
+    }
+    EXPECT_NEAR(10000 + 20, static_cast<double>(admitted), 2.0 * batch) << batch;
+  }
+}
+
+// ---- Device time ----
+
+TEST_F(Admission, TheRetryTimeIsExact) {
+  for (uint64_t percent : {1, 10, 30, 75, 99})
+    for (uint64_t ns : {50000ull, 1300000ull, 40000000ull}) {
+      limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, percent * 10000}}));
+      Run(lease, 1, ns);
+      int refused = 0;
+      for (int i = 0; i < 200000 && refused < 20; ++i) {
+        shim_grant_t grant;
+        if (Admit(lease, 1, &grant) == RAWHAL_WOULD_BLOCK) {
+          ++refused;
+          uint64_t retry = shim_retry_at(lease);
+          ASSERT_GT(retry, now_) << percent << "% " << ns;
+          now_ = retry - 1;
+          EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1)) << percent << "% " << ns;
+          now_ = retry;
+          ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant)) << percent << "% " << ns;
+        }
+        now_ += ns;
+        Complete(lease, grant, ns);
+      }
+      EXPECT_EQ(20, refused) << percent << "% " << ns;
+    }
+}
+
+TEST_F(Admission, OnlyOneKernelOfUnknownLengthIsInFlight) {
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}}));
+  Run(lease, 1, 100000);
+  shim_grant_t probe;
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 2, &probe));
+  for (uint64_t kernel : {2, 3, 4}) EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, kernel));
+  EXPECT_NE(nullptr, strstr(error_.message, "first run")) << error_.message;
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 1));  // a known one goes beside it
+  now_ += kMs;
+  Complete(lease, probe, kMs);
+  now_ += kSecond;
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 2));
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 3));
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 4));
+}
+
+TEST_F(Admission, WithoutASharesLimitNothingIsProbed) {
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100}}));
+  for (uint64_t kernel = 1; kernel <= 10; ++kernel) EXPECT_EQ(RAWHAL_OK, Admit(lease, kernel));
+}
+
+TEST_F(Admission, AnotherGridSizeIsAnotherKernel) {
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}}));
+  Run(lease, 1, 10000);
+  shim_grant_t probe;
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &probe, 1 << 20));
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1, nullptr, 1 << 10));
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 1, nullptr, 65));  // as 64: the same power of two
+}
+
+TEST_F(Admission, CancellingLeavesNoTrace) {
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_DISPATCH_RATE, 100}});
+  limit_lease_t *lease = Lease(limiter);
+  for (int i = 0; i < 1000; ++i) {
+    shim_grant_t grant;
+    ASSERT_EQ(RAWHAL_OK, Admit(lease, 7, &grant)) << i << ": " << error_.message;
+    shim_cancel(lease, &grant);
+  }
+  EXPECT_EQ(0u, shim_open_ns(limiter));
+}
+
+TEST_F(Admission, ShortKernelsAreSpentFromALeaseThatGoesBackWhenIdle) {
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}});
+  limit_lease_t *lease = Lease(limiter);
+  Run(lease, 1, 2000);
+  std::vector<shim_grant_t> grants(100);
+  for (shim_grant_t &grant : grants) ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant));
+  EXPECT_GT(shim_credit_launches(lease), 0u);
+  EXPECT_GE(shim_open_ns(limiter), 100u * 2000);
+  for (const shim_grant_t &grant : grants) {
+    now_ += 2000;
+    Complete(lease, grant, 2000);
+  }
+  EXPECT_EQ(0u, shim_credit_launches(lease));
+  EXPECT_EQ(0u, shim_open_ns(limiter));
+}
+
+TEST_F(Admission, AChangedLimitHoldsAtTheNextAdmission) {
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}});
+  limit_lease_t *lease = Lease(limiter);
+  Run(lease, 1, 2000);
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1));
+  ASSERT_GT(shim_credit_launches(lease), 0u);
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 0, &error_));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(lease, 1));  // in spite of the lease
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 500000, &error_));
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 1));
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS, 10, &error_));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(lease, 1));
+  ASSERT_EQ(RAWHAL_OK,
+            rawhal_limiter_set(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS, RAWHAL_UNLIMITED, &error_));
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 1));
+}
+
+TEST_F(Admission, EachLevelHasItsOwnShare) {
+  EXPECT_NEAR(20, Busy(Lease(Open({}), 200000)), 0.25);
+  EXPECT_NEAR(15, Busy(Lease(Open({{RAWHAL_LIMIT_PROCESS_SHARE, 150000}}))), 0.25);
+  EXPECT_NEAR(40, Busy(Lease(Open({{RAWHAL_LIMIT_DEVICE_SHARE, 400000}}))), 0.25);
+  // The strictest counts.
+  RegionFile::Limits all = {{RAWHAL_LIMIT_DEVICE_SHARE, 900000},
+                            {RAWHAL_LIMIT_GPU_SHARE, 500000},
+                            {RAWHAL_LIMIT_PROCESS_SHARE, 300000}};
+  EXPECT_NEAR(10, Busy(Lease(Open(all), 100000)), 0.25);
+}
+
+TEST_F(Admission, OverlappingQueuesOfAProcessPayOnce) {
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}});
+  limit_lease_t *a = Lease(limiter), *b = Lease(limiter);
+  Run(a, 1, kMs);
+  now_ += 10 * kSecond;
+  // Both run at the same time, over and over: 50 % of the time, not 25 %.
+  uint64_t began = now_, busy = 0;
+  while (now_ < began + 10 * kSecond) {
+    shim_grant_t first, second;
+    if (Admit(a, 1, &first) != RAWHAL_OK) {
+      now_ = std::max(now_ + 1, shim_retry_at(a));
+      continue;
+    }
+    bool both = Admit(b, 1, &second) == RAWHAL_OK;
+    now_ += kMs;
+    busy += kMs;
+    Complete(a, first, kMs);
+    if (both) Complete(b, second, kMs);
+  }
+  EXPECT_NEAR(50, 100.0 * static_cast<double>(busy) / static_cast<double>(10 * kSecond), 0.25);
+}
+
+TEST_F(Admission, WithoutDeviceTimesTheHostsCount) {
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}}));
+  uint64_t began = now_, busy = 0;
+  while (now_ < began + 10 * kSecond) {
+    shim_grant_t grant;
+    if (Admit(lease, 1, &grant) == RAWHAL_OK) {
+      now_ += 2 * kMs;
+      busy += 2 * kMs;
+      shim_complete(lease, &grant, 0, 0);
+    } else {
+      now_ = std::max(now_ + 1, shim_retry_at(lease));
+    }
+  }
+  EXPECT_NEAR(30, 100.0 * static_cast<double>(busy) / static_cast<double>(10 * kSecond), 0.25);
+}
+
+// ---- Several processes ----
+
+TEST_F(Admission, APeerThatNeverLooksDoesNotBlockItsTenantForEver) {
+  RegionFile::Limits half = {{RAWHAL_LIMIT_GPU_SHARE, 500000}, {RAWHAL_LIMIT_BURST, 4 * kMs}};
+  limit_lease_t *sleeper = Lease(Open(half, "default", true)), *awake = Lease(Open(half, "default", true));
+  Run(sleeper, 1, 1500000);
+  Run(awake, 1, 1500000);
+  now_ += kSecond;
+  ASSERT_EQ(RAWHAL_OK, Admit(sleeper, 1));  // and then its process is stopped
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(awake, 1));
+  now_ += 100 * kMs;
+  EXPECT_EQ(RAWHAL_OK, Admit(awake, 1)) << error_.message;
+}
+
+TEST(Weights, DivideATenantsShare) {
+  sim::Simulator simulator({});
+  std::vector<sim::Process *> members;
+  for (uint64_t weight : {100, 200, 300})
+    members.push_back(&simulator.Add({{{1, 300 * sim::kUs}}, false},
+                                     {{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_WEIGHT, weight}}));
+  simulator.Run(30 * sim::kSecond);
+  const double expected[] = {5, 10, 15};
+  for (size_t i = 0; i < members.size(); ++i)
+    EXPECT_NEAR(expected[i], members[i]->Share(0, 30 * sim::kSecond), 0.1);
+}
+
+TEST(Priority, TakesAllItCanUseAndStarvesNobody) {
+  sim::Simulator simulator({});
+  sim::Workload busy = {{{1, 300 * sim::kUs}}, false};
+  sim::Process &high = simulator.Add(
+      busy, {{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_PRIORITY, RAWHAL_PRIORITY_HIGH}});
+  sim::Process &low = simulator.Add(
+      busy, {{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_PRIORITY, RAWHAL_PRIORITY_LOW}});
+  simulator.Run(30 * sim::kSecond);
+  EXPECT_GT(high.Share(0, 30 * sim::kSecond), 29);
+  EXPECT_GT(low.launches, 100u);  // one each 200 ms of waiting
+  EXPECT_NEAR(30, high.Share(0, 30 * sim::kSecond) + low.Share(0, 30 * sim::kSecond), 0.1);
+}
+
+TEST(DeviceShare, HoldsForAllTenantsTogether) {
+  sim::Simulator simulator({});
+  sim::Workload busy = {{{1, 300 * sim::kUs}}, false};
+  sim::Process &a = simulator.Add(
+      busy, {{RAWHAL_LIMIT_DEVICE_SHARE, 500000}, {RAWHAL_LIMIT_GPU_SHARE, 400000}}, "a");
+  sim::Process &b = simulator.Add(busy, {{RAWHAL_LIMIT_GPU_SHARE, 200000}}, "b");
+  simulator.Run(30 * sim::kSecond);
+  double first = a.Share(0, 30 * sim::kSecond), second = b.Share(0, 30 * sim::kSecond);
+  EXPECT_NEAR(50, first + second, 0.1);
+  EXPECT_LE(first, 40.1);
+  EXPECT_LE(second, 20.1);
+  EXPECT_GE(second, 9);
+}
+
+TEST(Probe, ManyUnknownLongKernelsAreNotAdmittedAtOnce) {
+  sim::Simulator simulator({});
+  sim::Workload longs;
+  for (uint64_t kernel = 1; kernel <= 30; ++kernel) longs.kinds.push_back({kernel, 200 * sim::kMs});
+  sim::Process &process = simulator.Add(longs, {{RAWHAL_LIMIT_GPU_SHARE, 300000}});
+  simulator.Run(20 * sim::kSecond);
+  EXPECT_NEAR(30, process.Share(0, 20 * sim::kSecond), 1.0);
+}
+
+// ---- Asleep, on the machine's clock ----
+
+uint64_t RealNow() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+TEST(Waiting, EndsAtTheTimeOrTheDeadline) {
+  RegionFile file;
+  rawhal_limiter_t *limiter =
+      file.Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}, {RAWHAL_LIMIT_BURST, 10 * kMs}});
+  limit_lease_t *lease = nullptr;
+  rawhal_error_t error = {};
+  ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
+  shim_cost_t cost = {1, 64, 256, 1};
+  shim_grant_t grant;
+  ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, &error));
+  uint64_t end = RealNow();
+  shim_complete(lease, &grant, end - 5 * kMs, end);  // 50 ms of the clock
+  ASSERT_EQ(RAWHAL_WOULD_BLOCK, shim_admit(lease, &cost, 0, &grant, &error));
+  uint64_t retry = shim_retry_at(lease);
+  EXPECT_EQ(RAWHAL_TIMED_OUT, shim_admit(lease, &cost, RealNow() + 2 * kMs, &grant, &error));
+  EXPECT_EQ(RAWHAL_OK, shim_admit(lease, &cost, UINT64_MAX, &grant, &error)) << error.message;
+  EXPECT_GE(RealNow(), retry);
+  shim_lease_destroy(lease);
+  rawhal_limiter_close(limiter);
+}
+
+TEST(Waiting, EndsWhenAnotherThreadsWorkEnds) {
+  RegionFile file;
+  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1}});
+  limit_lease_t *lease = nullptr;
+  rawhal_error_t error = {};
+  ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
+  shim_cost_t cost = {1, 64, 256, 1};
+  std::atomic<int> running{0}, most{0}, done{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        shim_grant_t grant;
+        rawhal_error_t mine = {};
+        ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, UINT64_MAX, &grant, &mine)) << mine.message;
+        int now = ++running;
+        if (now > most) most = now;
+        std::this_thread::yield();
+        --running;
+        ++done;
+        uint64_t end = RealNow();
+        shim_complete(lease, &grant, end - 1000, end);
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(1, most);
+  EXPECT_EQ(200, done);
+  shim_lease_destroy(lease);
+  rawhal_limiter_close(limiter);
+}
+
+// ---- Seen from outside ----
+
+TEST(View, ShowsWhatWasUsed) {
+  RegionFile file;
+  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_MEMORY, 1 << 30}},
+                                        "blue");
+  limit_lease_t *lease = nullptr;
+  rawhal_error_t error = {};
+  ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
+  shim_cost_t cost = {1, 64, 256, 1};
+  shim_grant_t grant;
+  ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, &error));
+  uint64_t end = RealNow();
+  shim_complete(lease, &grant, end - 9 * kMs, end);
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, shim_admit(lease, &cost, 0, &grant, &error));
+  ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, 1 << 20, &error));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 0, 1 << 30, &error));
+
+  rawhal_limit_view_t *view = nullptr;
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
+  EXPECT_EQ(3u, rawhal_limit_view_read(view, nullptr, 0));
+  rawhal_limit_row_t rows[3];
+  ASSERT_EQ(3u, rawhal_limit_view_read(view, rows, 3));
+  EXPECT_EQ(RAWHAL_LIMIT_LEVEL_DEVICE, rows[0].level);
+  EXPECT_STREQ("device", rows[0].name);
+  EXPECT_EQ(RAWHAL_UNLIMITED, rows[0].share_ppm);
+  EXPECT_EQ(1u, rows[0].processes);
+  EXPECT_EQ(RAWHAL_LIMIT_LEVEL_TENANT, rows[1].level);
+  EXPECT_STREQ("blue", rows[1].name);
+  EXPECT_EQ(300000u, rows[1].share_ppm);
+  EXPECT_GT(rows[1].ahead_ns, 0u);
+  EXPECT_EQ(1u << 30, rows[1].memory_limit);
+  EXPECT_EQ(1u << 20, rows[1].memory_used);
+  EXPECT_EQ(RAWHAL_LIMIT_LEVEL_PROCESS, rows[2].level);
+  EXPECT_EQ(static_cast<uint64_t>(getpid()), rows[2].pid);
+  EXPECT_EQ(1u, rows[2].launches);
+  EXPECT_EQ(9 * kMs, rows[2].gpu_ns);
+  EXPECT_EQ(1u, rows[2].would_block);
+  EXPECT_EQ(1u, rows[2].denials);
+  EXPECT_TRUE(rows[2].waiting);
+  EXPECT_EQ(1u << 20, rows[2].memory_by_class[1]);
+  EXPECT_STREQ("code", rawhal_limit_class_name(1));
+  EXPECT_EQ(nullptr, rawhal_limit_class_name(5));
+  rawhal_limit_view_close(view);
+  shim_lease_destroy(lease);
+  rawhal_limiter_close(limiter);
+  // The file of dead processes can be looked at, too.
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
+  EXPECT_EQ(2u, rawhal_limit_view_read(view, rows, 3));
+  rawhal_limit_view_close(view);
+  EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_limit_view_open("/no/such/region", &view, &error));
+  EXPECT_EQ(nullptr, view);
+  rawhal_limit_view_close(nullptr);
+}
+
+}  // namespace

@@ -1,0 +1,87 @@
+// Unions of intervals against a line of cells.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+extern "C" {
+#include "queue/limit/intervals.h"
+}
+
+namespace {
+
+uint64_t Length(const interval_t *pieces, uint32_t count) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    EXPECT_LT(pieces[i].start, pieces[i].end);
+    if (i) {
+      EXPECT_LT(pieces[i - 1].end, pieces[i].start);
+    }
+    sum += pieces[i].end - pieces[i].start;
+  }
+  return sum;
+}
+
+TEST(Intervals, PiecesAreWhatWasNotCovered) {
+  interval_set_t set = {};
+  interval_t pieces[INTERVALS_PIECES];
+  EXPECT_EQ(1u, interval_set_add(&set, {10, 20}, pieces));
+  EXPECT_EQ(0u, interval_set_add(&set, {12, 18}, pieces));
+  EXPECT_EQ(1u, interval_set_add(&set, {20, 25}, pieces));  // touches
+  EXPECT_EQ(1u, set.count);
+  EXPECT_EQ(1u, interval_set_add(&set, {30, 40}, pieces));
+  ASSERT_EQ(3u, interval_set_add(&set, {5, 50}, pieces));
+  EXPECT_EQ(5u, pieces[0].start);
+  EXPECT_EQ(10u, pieces[0].end);
+  EXPECT_EQ(25u, pieces[1].start);
+  EXPECT_EQ(30u, pieces[1].end);
+  EXPECT_EQ(40u, pieces[2].start);
+  EXPECT_EQ(50u, pieces[2].end);
+  EXPECT_EQ(1u, set.count);
+}
+
+TEST(Intervals, RandomOnesAgainstCells) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    interval_set_t set = {};
+    std::vector<bool> cells(3000);
+    for (int i = 0; i < 60; ++i) {  // never more than the set keeps
+      uint64_t start = random() % 2800, end = start + 1 + random() % (i % 7 ? 30 : 200);
+      interval_t pieces[INTERVALS_PIECES];
+      uint64_t length = Length(pieces, interval_set_add(&set, {start, end}, pieces)), fresh = 0;
+      for (uint64_t at = start; at < end; ++at) {
+        fresh += !cells[at];
+        cells[at] = true;
+      }
+      ASSERT_EQ(fresh, length) << round << " " << i;
+    }
+    ASSERT_EQ(static_cast<uint64_t>(std::count(cells.begin(), cells.end(), true)),
+              Length(set.kept, set.count));
+  }
+}
+
+TEST(Intervals, AFullSetChargesNothingTwiceAndForgetsTheSmallestGaps) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 50; ++round) {
+    interval_set_t set = {};
+    std::vector<bool> cells(30000);
+    uint64_t charged = 0;
+    for (int i = 0; i < 1000; ++i) {
+      uint64_t start = random() % 29000, end = start + 1 + random() % 20;
+      interval_t pieces[INTERVALS_PIECES];
+      uint32_t count = interval_set_add(&set, {start, end}, pieces);
+      charged += Length(pieces, count);
+      for (uint32_t p = 0; p < count; ++p)
+        for (uint64_t at = pieces[p].start; at < pieces[p].end; ++at) {
+          ASSERT_FALSE(cells[at]);
+          cells[at] = true;
+        }
+      ASSERT_LE(set.count, unsigned{INTERVALS_KEPT});
+      Length(set.kept, set.count);
+    }
+    EXPECT_LE(charged, 30000u);
+  }
+}
+
+}  // namespace
