@@ -53,6 +53,24 @@ TEST(Inspect, FiltersByKernelAndTarget)
   EXPECT_FALSE(contains(bundle.out, "gfx90a"));
 }
 
+TEST(Inspect, TargetsLeaveOpenWhatTheyDoNotName)
+{
+  // vector_add-gfx90a-v5.co leaves both features open; with xnack on it is for gfx90a all the same.
+  std::string bytes = slurp(fixtures + "vector_add-gfx90a-v5.co");
+  bytes[0x31] = static_cast<char>((bytes[0x31] & ~0x03) | 0x03); // e_flags: xnack on
+  Scratch scratch;
+  spit(scratch / "on.co", bytes.data(), bytes.size());
+  auto shows = [&](const char *target) {
+    Outcome got = run({tool, "inspect", "--brief", "--target", target, scratch / "on.co"});
+    EXPECT_EQ(0, got.status) << got.err;
+    return contains(got.out, "vector_add");
+  };
+  EXPECT_TRUE(shows("gfx90a"));
+  EXPECT_TRUE(shows("gfx90a:xnack+"));
+  EXPECT_FALSE(shows("gfx90a:xnack-"));
+  EXPECT_FALSE(shows("gfx942"));
+}
+
 TEST(Inspect, JsonIsVersionedAndExact)
 {
   Outcome got = run({tool, "inspect", "--json", fixtures + "vector_add-gfx90a-v5.co"});
