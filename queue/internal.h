@@ -93,6 +93,11 @@ void queue_drain(rawhal_queue_t *queue);
 /* Sleeps until the oldest submission in flight has finished, the queue dies, or the deadline. */
 void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);
 uint64_t deadline_now(void);
+/* What a device must see to know that a ticket has finished: `signal` at most `target`. The signal
+ * is 0 when it has. Fails with the cause when the ticket never will, or was never given out. */
+RAWHAL_CHECKED rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket,
+                                                hsa_signal_t *signal, int64_t *target,
+                                                rawhal_error_t *error);
 
 /* fault.c */
 void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *data);

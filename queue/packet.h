@@ -10,6 +10,7 @@
 #include "queue/queue.h"
 
 #include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
 #include <string.h>
 
 enum { PACKET_BYTES = 64, PACKET_DIMENSIONS = 3 };
@@ -52,6 +53,15 @@ static inline void packet_write_barrier(void *slot, hsa_signal_t completion)
   memcpy((char *)slot + 4, (const char *)&packet + 4, PACKET_BYTES - 4);
 }
 
+/* A barrier that waits until a signal that falls for ever has reached `target`. AMD's own packet
+ * format, facts: hsa_ext_amd.h. */
+static inline void packet_write_barrier_value(void *slot, hsa_signal_t signal, int64_t target)
+{
+  hsa_amd_barrier_value_packet_t packet = {
+      .signal = signal, .value = target + 1, .mask = -1, .cond = HSA_SIGNAL_CONDITION_LT};
+  memcpy((char *)slot + 4, (const char *)&packet + 4, PACKET_BYTES - 4);
+}
+
 /* Header and setup of a packet with `flags` (RAWHAL_DISPATCH_*). */
 static inline uint32_t packet_header(hsa_packet_type_t type, uint32_t flags)
 {
@@ -66,6 +76,13 @@ static inline uint32_t packet_header(hsa_packet_type_t type, uint32_t flags)
                        ? (uint32_t)PACKET_DIMENSIONS << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS
                        : 0;
   return header | setup << 16;
+}
+
+/* The first dword of a barrier-value packet: a header, then AMD's format byte. */
+static inline uint32_t packet_header_barrier_value(void)
+{
+  return packet_header(HSA_PACKET_TYPE_VENDOR_SPECIFIC, 0) |
+         (uint32_t)HSA_AMD_PACKET_TYPE_BARRIER_VALUE << 16;
 }
 
 /* Hands the packet to the device, with everything written before. */

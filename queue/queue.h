@@ -8,7 +8,7 @@
  * Ordering: by default a dispatch starts after all earlier ones of its queue have finished and sees
  * their writes and the host's (barrier bit, system-scope acquire and release): in-order use needs
  * nothing else. RAWHAL_DISPATCH_OVERLAP lets a dispatch start while earlier ones run. Different
- * queues are not ordered.
+ * queues are not ordered, except by rawhal_queue_barrier().
  *
  * Back-pressure: three rings are bounded, packets, kernarg blocks and submissions in flight. When
  * one is full, submit waits until the deadline; with deadline 0 it answers WOULD_BLOCK at once.
@@ -87,6 +87,28 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_submit(rawhal_queue_t *qu
                                                               size_t count, uint64_t deadline,
                                                               rawhal_ticket_t *ticket,
                                                               rawhal_error_t *error);
+
+/* A submission of a queue of the same process. */
+typedef struct rawhal_dependency {
+  rawhal_queue_t *queue;
+  rawhal_ticket_t ticket;
+} rawhal_dependency_t;
+
+#define RAWHAL_MAX_DEPENDENCIES 32
+
+/* Submits a barrier: what is submitted to `queue` later, OVERLAP or not, starts after everything
+ * submitted before and after all `dependencies` have finished. The device waits, not the host.
+ * `count` 0 (dependencies may be NULL) makes a marker. The barrier's own ticket finishes when it is
+ * passed; it has no timing. Takes count + 1 packets and no kernarg blocks.
+ *
+ * Fails with the cause, and nothing is submitted, when a dependency has failed already. One that
+ * fails later lets the barrier pass, so that nothing waits for ever: wait for the dependency's
+ * ticket to learn it. The queues of dependencies must not be destroyed before the barrier is
+ * passed. INVALID_ARGUMENT: a ticket that was never given out; OUT_OF_RANGE: too many; otherwise as
+ * rawhal_queue_submit(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependencies, size_t count,
+                     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 
 /* Waits until all dispatches of a ticket have finished: spins briefly, then blocks in the kernel.
  * OK; TIMED_OUT (WOULD_BLOCK with deadline 0): not yet; FAULT / DEVICE_LOST: it never will;

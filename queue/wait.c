@@ -89,8 +89,7 @@ static progress_t ticket_progress(rawhal_queue_t *queue, uint64_t ticket, int64_
   return holder == ticket && value <= *target ? FINISHED : RUNNING;
 }
 
-rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket, uint64_t deadline,
-                                  rawhal_error_t *error)
+static rawhal_status_t check_ticket(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *error)
 {
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
@@ -99,6 +98,33 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "ticket %llu was never given out; the queue's last is %llu",
                        (unsigned long long)ticket, (unsigned long long)last);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket, hsa_signal_t *signal,
+                                 int64_t *target, rawhal_error_t *error)
+{
+  rawhal_status_t status = check_ticket(queue, ticket, error);
+  if (status != RAWHAL_OK)
+    return status;
+  switch (ticket_progress(queue, ticket, target, error)) {
+  case FINISHED:
+    signal->handle = 0;
+    break;
+  case FAILED:
+    return queue->cause.status;
+  case RUNNING:
+    *signal = queue_slot(queue, ticket)->signal;
+  }
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket, uint64_t deadline,
+                                  rawhal_error_t *error)
+{
+  rawhal_status_t status = check_ticket(queue, ticket, error);
+  if (status != RAWHAL_OK)
+    return status;
   for (;;) {
     int64_t target;
     switch (ticket_progress(queue, ticket, &target, error)) {

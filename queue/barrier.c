@@ -1,0 +1,73 @@
+/* Barriers: packets that run nothing and hold what comes after them. */
+#include "queue/submit.h"
+
+#include "base/error.h"
+
+/* Nothing is waited for on the host: each dependency that has not finished becomes a packet, written
+ * to `bodies` before anything is reserved. */
+static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t count,
+                               hsa_amd_barrier_value_packet_t *bodies, uint32_t *packets,
+                               rawhal_error_t *error)
+{
+  *packets = 0;
+  for (size_t i = 0; i < count; ++i) {
+    hsa_signal_t signal = {0};
+    int64_t target = 0;
+    rawhal_status_t status =
+        queue_dependency(dependencies[i].queue, dependencies[i].ticket, &signal, &target, error);
+    if (status != RAWHAL_OK && error)
+      return rawhal_fail(error, status, "dependency %zu: %s", i, error->message);
+    if (status != RAWHAL_OK)
+      return status;
+    if (signal.handle)
+      packet_write_barrier_value(&bodies[(*packets)++], signal, target);
+  }
+  return RAWHAL_OK;
+}
+
+static void barrier_write(rawhal_queue_t *queue, const hsa_amd_barrier_value_packet_t *bodies,
+                          uint32_t waits, const ring_reservation_t *reserved)
+{
+  uint32_t packets = waits + 1;
+  hsa_signal_t signal = submit_begin(queue, reserved, packets, 0, 1);
+  for (uint32_t i = waits; i-- > 0;) {
+    void *slot = packet_slot(queue, reserved->packet + i);
+    packet_name(queue, reserved->packet + i, NULL);
+    memcpy((char *)slot + 4, (const char *)&bodies[i] + 4, PACKET_BYTES - 4);
+  }
+  void *last = packet_slot(queue, reserved->packet + waits);
+  packet_name(queue, reserved->packet + waits, NULL);
+  packet_write_barrier(last, signal);
+  packet_publish(last, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
+  for (uint32_t i = waits; i-- > 0;) /* the first comes last */
+    packet_publish(packet_slot(queue, reserved->packet + i), packet_header_barrier_value());
+  submit_ring(queue, reserved, packets);
+}
+
+rawhal_status_t rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependencies,
+                                     size_t count, uint64_t deadline, rawhal_ticket_t *ticket,
+                                     rawhal_error_t *error)
+{
+  if (ticket)
+    *ticket = 0;
+  if (!queue || (!dependencies && count))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL",
+                       queue ? "dependencies" : "queue");
+  if (count > RAWHAL_MAX_DEPENDENCIES)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%zu dependencies, a barrier takes %d", count,
+                       RAWHAL_MAX_DEPENDENCIES);
+  hsa_amd_barrier_value_packet_t bodies[RAWHAL_MAX_DEPENDENCIES];
+  uint32_t waits = 0;
+  ring_reservation_t reserved;
+  rawhal_status_t status = queue_check(queue, error);
+  if (status == RAWHAL_OK)
+    status = prepare(dependencies, count, bodies, &waits, error);
+  if (status == RAWHAL_OK)
+    status = submit_reserve(queue, waits + 1, 0, deadline, &reserved, error);
+  if (status != RAWHAL_OK)
+    return status;
+  barrier_write(queue, bodies, waits, &reserved);
+  if (ticket)
+    *ticket = reserved.ticket;
+  return RAWHAL_OK;
+}
