@@ -1,5 +1,7 @@
 // damage_sweep MUTANTS FILE...: every prefix of each file, and so many damaged copies of them all
 // together, opened and read. The same every time.
+#include <sanitizer/asan_interface.h>
+
 #include <fstream>
 #include <iterator>
 
@@ -7,17 +9,38 @@
 #include "hsaco_reader.h"
 #include "tests/oracle/mutate.h"
 
-static bool open_within_budget(const std::string &bytes)
+static bool open_within_budget(const uint8_t *bytes, size_t size)
 {
-  // Exactly so many bytes on the heap: a sanitizer sees the first one beyond.
-  uint8_t *copy = new uint8_t[bytes.size()];
-  memcpy(copy, bytes.data(), bytes.size());
-  bool opened;
-  {
-    Budget budget(bytes.size());
-    opened = HsacoReader::open(copy, bytes.size()) == RAWHAL_OK;
+  Budget budget(size);
+  return HsacoReader::open(bytes, size) == RAWHAL_OK;
+}
+
+// Returns how many open. From the longest to the shortest, so that a sanitizer learns of one more
+// byte each time that is not to be read.
+static size_t open_prefixes(const std::string &bytes, size_t *count)
+{
+  size_t opened = 0;
+  std::vector<uint8_t> copy(bytes.begin(), bytes.end());
+  for (size_t size = bytes.size(); size--;) {
+    ASAN_POISON_MEMORY_REGION(copy.data() + size, 1);
+    if (size > 64 << 10 && size % 251)
+      continue; // of large files every prefix up to 64 KiB, and some
+    opened += open_within_budget(copy.data(), size);
+    ++*count;
   }
-  delete[] copy;
+  ASAN_UNPOISON_MEMORY_REGION(copy.data(), copy.size());
+  return opened;
+}
+
+static size_t open_mutants(const std::string &bytes, size_t count)
+{
+  size_t opened = 0;
+  const Mutator mutator(bytes);
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    const std::string mutant = mutator.mutant(seed);
+    const std::vector<uint8_t> copy(mutant.begin(), mutant.end()); // without a spare byte
+    opened += open_within_budget(copy.data(), copy.size());
+  }
   return opened;
 }
 
@@ -26,21 +49,18 @@ int main(int count, char **words)
   if (count < 3)
     return 2;
   const size_t files = static_cast<size_t>(count - 2);
-  const size_t mutants = strtoul(words[1], nullptr, 10) / files + 1;
-  size_t prefixes = 0, opened_prefixes = 0, opened_mutants = 0;
+  const size_t each = strtoul(words[1], nullptr, 10) / files + 1;
+  size_t prefixes = 0, opened_prefixes = 0, mutants = 0, opened_mutants = 0;
   for (size_t i = 0; i < files; ++i) {
     std::ifstream file(words[2 + i], std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    // Of large files every prefix up to 64 KiB, and some.
-    for (size_t size = 0; size < bytes.size(); size += size < 64 << 10 ? 1 : 251, ++prefixes)
-      opened_prefixes += open_within_budget(bytes.substr(0, size));
-    if (bytes.size() < sizeof(Elf64_Ehdr))
+    opened_prefixes += open_prefixes(bytes, &prefixes);
+    if (bytes.empty())
       continue;
-    const Mutator mutator(bytes);
-    for (uint32_t seed = 0; seed < mutants; ++seed)
-      opened_mutants += open_within_budget(mutator.mutant(seed));
+    opened_mutants += open_mutants(bytes, each);
+    mutants += each;
   }
   printf("%zu files: %zu prefixes (%zu open), %zu mutants (%zu open)\n", files, prefixes,
-         opened_prefixes, mutants * files, opened_mutants);
+         opened_prefixes, mutants, opened_mutants);
   return 0;
 }

@@ -11,12 +11,14 @@
 
 class Mutator {
 public:
-  // An ELF file, of which nothing but the header need be sound.
+  // An ELF file, or what is left of one; not empty.
   explicit Mutator(std::string bytes) : bytes_(std::move(bytes))
   {
     Elf64_Ehdr header;
-    if (bytes_.size() < sizeof(header))
+    if (bytes_.size() < sizeof(header)) {
+      add(0, bytes_.size());
       return;
+    }
     memcpy(&header, bytes_.data(), sizeof(header));
     add(0, sizeof(header));
     add(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));

@@ -78,16 +78,17 @@ std::string damage_fields(const NamedObject &object, uint32_t seed)
   return bytes;
 }
 
-// Loads what is loadable among `count` damaged copies of each object; returns how many that were.
-size_t load_mutants(const Damage &damage, uint32_t count)
+// Damages the objects in turn until `wanted` of the results are loadable, and loads those.
+void load_mutants(const Damage &damage, size_t wanted)
 {
-  std::vector<NamedObject> objects = origins();
+  const std::vector<NamedObject> objects = origins();
   std::vector<Mutant> mutants;
-  for (size_t i = 0; i < objects.size(); ++i) {
-    for (uint32_t seed = 0; seed < count; ++seed)
+  uint32_t seed = 0;
+  for (; mutants.size() < wanted && seed < 1000000; ++seed)
+    for (size_t i = 0; i < objects.size(); ++i)
       if (is_worth_loading(damage(objects[i], seed)))
         mutants.push_back({i, seed});
-  }
+  ASSERT_GE(mutants.size(), wanted);
   auto load = [&](size_t i, std::string &) {
     std::string bytes = damage(objects[mutants[i].origin], mutants[i].seed);
     Guarded guarded(bytes);
@@ -113,8 +114,7 @@ size_t load_mutants(const Damage &damage, uint32_t count)
           << damage(objects[mutant.origin], mutant.seed);
   }
   printf("%zu loadable of %zu mutants, %zu of them frozen by ROCr\n", mutants.size(),
-         objects.size() * count, frozen);
-  return mutants.size();
+         objects.size() * seed, frozen);
 }
 
 class OracleMutants : public testing::Test {
@@ -132,18 +132,18 @@ protected:
 
 TEST_F(OracleMutants, LoadableOnesDoNotHarmTheLoader)
 {
-  EXPECT_GE(load_mutants(damage_bytes, 250), 2000u);
+  load_mutants(damage_bytes, 2000);
 }
 
 TEST_F(OracleMutants, WrongFieldsDoNotEither)
 {
-  EXPECT_GE(load_mutants(damage_fields, 100), 1000u);
+  load_mutants(damage_fields, 1000);
 }
 
 TEST_F(OracleMutants, ManyMore)
 {
   if (!extended())
     GTEST_SKIP() << "RAWHAL_TEST_EXTENDED is not set";
-  EXPECT_GE(load_mutants(damage_bytes, 10000), 100000u);
-  EXPECT_GE(load_mutants(damage_fields, 5000), 50000u);
+  load_mutants(damage_bytes, 60000);
+  load_mutants(damage_fields, 20000);
 }
