@@ -39,7 +39,7 @@ std::string NameOf(uint32_t index)
   return "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI32x32x8x1_SN_" + std::to_string(index);
 }
 
-// Names whose sums of bytes, and whose 31-fold polynomial hashes, are all the same: "Aa" and "BB".
+// Names of one length whose hashes by "times 31, plus the byte" are all the same: "Aa" and "BB".
 std::string CollidingName(uint32_t index)
 {
   std::string name = "Cijk_Ailk_Bljk_HHS_BH_";
