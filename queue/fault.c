@@ -10,8 +10,38 @@
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static rawhal_queue_t *list_first;
 
+/* fork() takes neither the runtime's threads nor the device along: in the child every queue of the
+ * parent is dead. The lock is held across fork(), so that the child finds the list whole. */
+static void fork_prepare(void)
+{
+  pthread_mutex_lock(&list_lock);
+}
+
+static void fork_parent(void)
+{
+  pthread_mutex_unlock(&list_lock);
+}
+
+static void fork_child(void)
+{
+  for (rawhal_queue_t *queue = list_first; queue; queue = queue->next) {
+    queue->cause.status = rawhal_fail(&queue->cause, RAWHAL_DEVICE_LOST,
+                                      "the queue belongs to the parent of this process: after "
+                                      "fork() a child cannot use the device of its parent");
+    atomic_store(&queue->health, QUEUE_FORKED);
+  }
+  pthread_mutex_unlock(&list_lock);
+}
+
+static void watch_forks(void)
+{
+  (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
 void queue_list_add(rawhal_queue_t *queue)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
   pthread_mutex_lock(&list_lock);
   queue->next = list_first;
   list_first = queue;
@@ -104,7 +134,7 @@ rawhal_status_t queue_check(rawhal_queue_t *queue, rawhal_error_t *error)
   int health = atomic_load_explicit(&queue->health, memory_order_acquire);
   if (__builtin_expect(health == QUEUE_ALIVE, 1))
     return RAWHAL_OK;
-  while (health != QUEUE_DEAD) { /* another thread is writing the cause, a matter of microseconds */
+  while (health == QUEUE_DYING) { /* another thread writes the cause, a matter of microseconds */
     sched_yield();
     health = atomic_load_explicit(&queue->health, memory_order_acquire);
   }

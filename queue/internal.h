@@ -53,6 +53,7 @@ typedef enum queue_health {
   QUEUE_ALIVE,
   QUEUE_DYING, /* `cause` and the slots' `final` are being written */
   QUEUE_DEAD,
+  QUEUE_FORKED, /* the parent's, seen by a child of fork(): nothing of it may be touched */
 } queue_health_t;
 
 struct rawhal_queue {

@@ -168,6 +168,8 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   const queue_device_t *device = queue->device;
   const hsa_table_t *hsa = device->hsa;
   queue_list_remove(queue);
+  if (atomic_load(&queue->health) == QUEUE_FORKED)
+    return; /* the parent uses all of it */
   if (queue->hsa_queue)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
   for (uint32_t i = 0; queue->slots && i < queue->ring.tickets; ++i)

@@ -19,7 +19,8 @@
  *
  * Thread-safety: any number of threads may submit to and wait on one queue. Submitting takes no
  * lock while there is room: one compare-and-swap reserves ticket, packets and kernarg blocks
- * together. Destroy must come last. After fork() a child must not use its parent's queues.
+ * together. Destroy must come last. After fork() the parent's queues go on; a child finds them lost
+ * (DEVICE_LOST), may destroy them, and must not use anything else of its parent's.
  *
  * Deadlines are absolute times of CLOCK_MONOTONIC in nanoseconds, so that one deadline can span
  * several calls: rawhal_deadline_after(), 0 = do not wait, RAWHAL_FOREVER = no deadline.

@@ -41,6 +41,8 @@ static void slot_sleep(const rawhal_queue_t *queue, const queue_slot_t *slot, in
 
 void queue_drain(rawhal_queue_t *queue)
 {
+  if (atomic_load_explicit(&queue->health, memory_order_relaxed) == QUEUE_FORKED)
+    return; /* the lock may be another thread's, which is not here */
   pthread_mutex_lock(&queue->drain_lock);
   for (uint64_t ticket = ring_finished(&queue->ring) + 1;; ++ticket) {
     const queue_slot_t *slot = queue_slot(queue, ticket);
@@ -77,6 +79,8 @@ static progress_t ticket_progress(rawhal_queue_t *queue, uint64_t ticket, int64_
   const queue_slot_t *slot = queue_slot(queue, ticket);
   uint64_t holder = atomic_load_explicit(&slot->ticket, memory_order_acquire);
   *target = atomic_load_explicit(&slot->target, memory_order_acquire);
+  if (atomic_load_explicit(&queue->health, memory_order_relaxed) == QUEUE_FORKED)
+    return queue_check(queue, error) == RAWHAL_OK ? RUNNING : FAILED;
   /* A slot is given to the next generation only after its ticket was counted as finished. */
   if (ring_finished(&queue->ring) >= ticket)
     return FINISHED;

@@ -81,6 +81,30 @@ TEST(Packet, BarrierByteByByte)
   expect_slot(slots, expected);
 }
 
+// hsa_ext_amd.h, hsa_amd_barrier_value_packet_t: signal at 8, value at 16, mask at 24, condition at
+// 32 (2 is LT), completion at 56; the format byte (2) at 2 of the first dword.
+TEST(Packet, BarrierValueByteByByte)
+{
+  Slots slots;
+  shim_packet_barrier_value(slots.slot(), 0x8182838485868788, -0x10);
+  std::array<uint8_t, 64> expected = {};
+  for (size_t i = 0; i < 4; ++i)
+    expected[i] = poison;
+  for (size_t i = 0; i < 8; ++i) {
+    expected[8 + i] = static_cast<uint8_t>(0x88 - i);
+    expected[16 + i] = i == 0 ? 0xF1 : 0xFF; // less than -15
+    expected[24 + i] = 0xFF;
+  }
+  expected[32] = 2;
+  expect_slot(slots, expected);
+  shim_packet_publish(slots.slot(), shim_packet_header_barrier_value());
+  expected[0] = 0x00; // type 0, vendor specific
+  expected[1] = 0x15; // barrier bit, both scopes the system's
+  expected[2] = 0x02;
+  expected[3] = 0x00;
+  expect_slot(slots, expected);
+}
+
 TEST(Packet, FlagsInTheHeader)
 {
   // OVERLAP drops bit 8; AGENT_SCOPE makes both scopes 1.

@@ -62,6 +62,16 @@ void shim_packet_barrier(void *slot, uint64_t completion)
   packet_write_barrier(slot, (hsa_signal_t){completion});
 }
 
+void shim_packet_barrier_value(void *slot, uint64_t signal, int64_t target)
+{
+  packet_write_barrier_value(slot, (hsa_signal_t){signal}, target);
+}
+
+uint32_t shim_packet_header_barrier_value(void)
+{
+  return packet_header_barrier_value();
+}
+
 uint32_t shim_packet_header(uint32_t type, uint32_t flags)
 {
   return packet_header((hsa_packet_type_t)type, flags);

@@ -29,6 +29,8 @@ void shim_packet_dispatch(void *slot, const rawhal_launch_t *launch, uint32_t pr
                           uint32_t group_bytes, uint64_t kernel_object, uint64_t kernarg,
                           uint64_t completion);
 void shim_packet_barrier(void *slot, uint64_t completion);
+void shim_packet_barrier_value(void *slot, uint64_t signal, int64_t target);
+uint32_t shim_packet_header_barrier_value(void);
 uint32_t shim_packet_header(uint32_t type, uint32_t flags);
 void shim_packet_publish(void *slot, uint32_t header);
 
