@@ -140,7 +140,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *qu
 typedef struct rawhal_recording rawhal_recording_t;
 
 /* Records `count` dispatches (at least 1). Fails as rawhal_queue_submit() would for the same batch,
- * except for want of room, which is the replay's concern. Blobs and pointer arrays are read during the call only. OUT_OF_MEMORY. */
+ * except for want of room, which is the replay's concern. Blobs and pointer arrays are read during
+ * the call only. OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
                         rawhal_recording_t **recording, rawhal_error_t *error);
