@@ -146,7 +146,7 @@ static const char *check_notes(const struct rawhal_hsaco *hsaco, uint64_t *offse
 
 static const char *check_segments(const struct rawhal_hsaco *hsaco, uint64_t *offset)
 {
-  const uint64_t most = (uint64_t)4 << 30; /* bytes the loader would allocate and clear */
+  const uint64_t most = (uint64_t)1 << 30; /* bytes the loader would allocate and clear */
   const struct elf_view *elf = &hsaco->elf;
   uint64_t end = 0, first = 0;
   size_t loads = 0;
@@ -172,7 +172,7 @@ static const char *check_segments(const struct rawhal_hsaco *hsaco, uint64_t *of
     return "there are no segments to load";
   if (first) /* the loader asserts that address 0 is part of what it loads */
     return "the first segment is not at address 0";
-  return end > most ? "the segments span more than 4 GiB" : NULL;
+  return end > most ? "the segments span more than 1 GiB" : NULL;
 }
 
 /* ---- Symbols ---- */

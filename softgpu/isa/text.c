@@ -322,10 +322,8 @@ static void put_ds(printer_t *p, const isa_inst_t *inst)
   put_operand(p, &inst->data[1], row->src[1]);
   if (inst->op == ISA_ds_swizzle_b32)
     put(p, " offset:swizzle(0x%x)", (unsigned)inst->offset);
-  else if (isa_has_two_addresses(inst->op))
-    put(p, inst->offset ? " offset0:%d" : "", inst->offset);
   else if (inst->offset)
-    put(p, " offset:%d", inst->offset);
+    put(p, isa_has_two_addresses(inst->op) ? " offset0:%d" : " offset:%d", inst->offset);
   if (inst->offset1)
     put(p, " offset1:%u", inst->offset1);
   if (inst->gds)
