@@ -63,8 +63,15 @@ static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, rawhal_error_t *
   const hsa_table_t *hsa = &runtime->hsa;
   bool local = buffer->kind == RAWHAL_MEMORY_DEVICE;
   void *memory = NULL;
+  if (local) {
+    rawhal_status_t status = limits_reserve(device, LEDGER_BUFFERS, buffer->size, error);
+    if (status != RAWHAL_OK)
+      return status;
+  }
   hsa_status_t result = hsa->hsa_amd_memory_pool_allocate(local ? device->pool : runtime->host_pool,
                                                           buffer->size, 0, &memory);
+  if (result != HSA_STATUS_SUCCESS && local)
+    limits_release(device, LEDGER_BUFFERS, buffer->size);
   if (result != HSA_STATUS_SUCCESS)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "allocating %zu bytes of %s memory: %s",
                        buffer->size, local ? "device" : "host", hsa_status_text(hsa, result));
@@ -81,6 +88,8 @@ static void buffer_release(rawhal_buffer_t *buffer)
 {
   if (buffer->memory)
     (void)buffer->device->runtime->hsa.hsa_amd_memory_pool_free(buffer->memory);
+  if (buffer->memory && buffer->kind == RAWHAL_MEMORY_DEVICE)
+    limits_release(buffer->device, LEDGER_BUFFERS, buffer->size);
   free(buffer);
   runtime_release();
 }

@@ -61,16 +61,23 @@ static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_
 {
   const hsa_table_t *hsa = &device->runtime->hsa;
   hsa_signal_t signal = device->copies.signal;
+  limit_grant_t grant;
+  rawhal_status_t status = limits_admit_copy(device, size, &grant, error);
+  if (status != RAWHAL_OK)
+    return status;
   hsa->hsa_signal_store_screlease(signal, 1);
   hsa_status_t result =
       hsa->hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, 0, NULL, signal);
-  if (result != HSA_STATUS_SUCCESS)
+  if (result != HSA_STATUS_SUCCESS) {
+    limits_complete_copy(device, &grant);
     return hsa_fail(hsa, result, error, "starting a copy");
+  }
   hsa_signal_value_t value;
   do
     value = hsa->hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
                                            HSA_WAIT_STATE_BLOCKED);
   while (value >= 1);
+  limits_complete_copy(device, &grant);
   if (value < 0)
     return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the device failed to copy %zu bytes", size);
   return RAWHAL_OK;

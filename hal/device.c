@@ -57,6 +57,9 @@ static hsa_status_t visit_device_pool(hsa_amd_memory_pool_t pool, void *data)
   if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED && device->pool.handle == 0) {
     device->pool = pool;
     device->info.memory_bytes = size;
+    if (result == HSA_STATUS_SUCCESS)
+      result = hsa->hsa_amd_memory_pool_get_info(
+          pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE, &device->granule);
   }
   return result;
 }
@@ -225,8 +228,10 @@ rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error)
 void devices_free(hal_runtime_t *runtime)
 {
   for (size_t i = 0; i < runtime->device_count; ++i)
-    if (runtime->devices[i].runtime)
+    if (runtime->devices[i].runtime) {
+      limits_close(&runtime->devices[i]);
       copy_engine_free(&runtime->devices[i]);
+    }
   free(runtime->devices);
   runtime->devices = NULL;
   runtime->device_count = 0;

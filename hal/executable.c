@@ -25,6 +25,7 @@ struct rawhal_executable {
   hsa_executable_t executable;
   pthread_mutex_t lock;
   loaded_kernel_t *kernels; /* those asked for */
+  uint64_t code_bytes;      /* reserved of the device's quota */
 };
 
 /* ---- Loading ---- */
@@ -70,6 +71,15 @@ static rawhal_status_t open_copy(const rawhal_hsaco_t *hsaco, rawhal_hsaco_t **c
   };
   const rawhal_hsaco_info_t *info = rawhal_hsaco_info(hsaco);
   return rawhal_hsaco_open(info->bytes.data, info->bytes.size, &options, copy, error);
+}
+
+static rawhal_status_t reserve_code(rawhal_executable_t *executable, rawhal_error_t *error)
+{
+  uint64_t bytes = limits_code_bytes(rawhal_hsaco_info(executable->hsaco)->bytes);
+  rawhal_status_t status = limits_reserve(executable->device, LEDGER_CODE, bytes, error);
+  if (status == RAWHAL_OK)
+    executable->code_bytes = bytes;
+  return status;
 }
 
 static rawhal_status_t load(rawhal_executable_t *executable, rawhal_error_t *error)
@@ -122,6 +132,8 @@ rawhal_status_t rawhal_executable_load(rawhal_device_t *device, const rawhal_hsa
   runtime_hold();
   status = open_copy(hsaco, &created->hsaco, error);
   if (status == RAWHAL_OK)
+    status = reserve_code(created, error);
+  if (status == RAWHAL_OK)
     status = load(created, error);
   if (status != RAWHAL_OK) {
     rawhal_executable_destroy(created);
@@ -150,6 +162,8 @@ void rawhal_executable_destroy(rawhal_executable_t *executable)
   }
   if (executable->executable.handle)
     (void)hsa->hsa_executable_destroy(executable->executable);
+  if (executable->code_bytes)
+    limits_release(executable->device, LEDGER_CODE, executable->code_bytes);
   if (executable->reader.handle)
     (void)hsa->hsa_code_object_reader_destroy(executable->reader);
   rawhal_hsaco_close(executable->hsaco);

@@ -18,6 +18,7 @@
 #include <rawhal/container.h>
 #include <rawhal/hsaco.h>
 #include <rawhal/kernarg.h>
+#include <rawhal/limit.h>
 #include <rawhal/queue.h>
 
 RAWHAL_BEGIN
@@ -44,6 +45,9 @@ typedef struct rawhal_instance_options {
                                   librawhal, else where rawhal was built or installed */
   const char *softgpu_options; /* "gpus=2,vram_mib=512,timeout_ms=1000"; names in softgpu's
                                   documentation */
+  /* Quota and limits of every device, see limit.h; what is not set here comes from the environment.
+   * Only for the instance that starts the runtime: INVALID_ARGUMENT when it runs already. */
+  const rawhal_limit_config_t *limits;
 } rawhal_instance_options_t;
 
 /* Opens the runtime. The runtime is one a process: instances share it, and all must agree on the
@@ -82,7 +86,18 @@ typedef struct rawhal_device_info {
 } rawhal_device_info_t;
 RAWHAL_API const rawhal_device_info_t *rawhal_device_info(const rawhal_device_t *device);
 
+/* The device's limiter, to look at its limits and to change them while it runs. Owned by the
+ * device; NULL when nothing is limited. */
+RAWHAL_API rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device);
+
 /* ---- Memory ---- */
+
+/* What this process can ever have of the device's memory, and what it can still get: the quota
+ * where there is one. */
+typedef struct rawhal_device_memory {
+  uint64_t total, available;
+} rawhal_device_memory_t;
+RAWHAL_API rawhal_device_memory_t rawhal_device_memory(const rawhal_device_t *device);
 
 typedef enum rawhal_memory_kind {
   RAWHAL_MEMORY_DEVICE, /* device-local; reach it with read, write, copy, fill */

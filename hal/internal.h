@@ -61,6 +61,7 @@ typedef struct copy_engine {
   pthread_mutex_t lock;
   void *staging; /* host memory the device reaches; allocated by the first copy */
   hsa_signal_t signal;
+  limit_lease_t *lease; /* where the device has limits; made by the first copy */
 } copy_engine_t;
 
 struct rawhal_device {
@@ -68,6 +69,7 @@ struct rawhal_device {
   rawhal_device_info_t info;
   queue_device_t queue;
   hsa_amd_memory_pool_t pool; /* device memory */
+  size_t granule;             /* in which it is allocated */
   copy_engine_t copies;
 };
 
@@ -89,5 +91,22 @@ RAWHAL_CHECKED rawhal_status_t copy_fill(rawhal_device_t *device, void *to, uint
                                          size_t size, rawhal_error_t *error);
 void copy_engine_init(copy_engine_t *engine);
 void copy_engine_free(rawhal_device_t *device);
+
+/* ---- limits.c ---- */
+
+/* Joins each device's tenant where anything is limited. `given` may be NULL. */
+RAWHAL_CHECKED rawhal_status_t limits_open(hal_runtime_t *runtime,
+                                           const rawhal_limit_config_t *given,
+                                           rawhal_error_t *error);
+void limits_close(rawhal_device_t *device);
+/* Device memory, before it is allocated and after it was freed. */
+RAWHAL_CHECKED rawhal_status_t limits_reserve(const rawhal_device_t *device, ledger_class_t class,
+                                              uint64_t bytes, rawhal_error_t *error);
+void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_t bytes);
+uint64_t limits_code_bytes(rawhal_bytes_t object);
+/* Device time of copies. The caller holds the engine's lock. */
+RAWHAL_CHECKED rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes,
+                                                 limit_grant_t *grant, rawhal_error_t *error);
+void limits_complete_copy(rawhal_device_t *device, const limit_grant_t *grant);
 
 #endif

@@ -38,7 +38,7 @@ static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
   return HSA_STATUS_SUCCESS;
 }
 
-static rawhal_status_t start(rawhal_error_t *error)
+static rawhal_status_t start(const rawhal_limit_config_t *limits, rawhal_error_t *error)
 {
   memset(&runtime, 0, sizeof(runtime));
   runtime.is_software = libraries.backend == RAWHAL_BACKEND_SOFTGPU;
@@ -60,6 +60,8 @@ static rawhal_status_t start(rawhal_error_t *error)
   }
   if (status == RAWHAL_OK)
     status = devices_find(&runtime, error);
+  if (status == RAWHAL_OK)
+    status = limits_open(&runtime, limits, error);
   if (status != RAWHAL_OK) {
     devices_free(&runtime);
     (void)runtime.hsa.hsa_shut_down();
@@ -72,8 +74,11 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
 {
   pthread_mutex_lock(&lock);
   rawhal_status_t status = loader_open(options, &libraries, error);
+  if (status == RAWHAL_OK && holders && options->limits)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "the runtime runs already; its limits are those it was started with");
   if (status == RAWHAL_OK && holders == 0)
-    status = start(error);
+    status = start(options->limits, error);
   if (status == RAWHAL_OK) {
     ++holders;
     *result = &runtime;

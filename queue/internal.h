@@ -9,6 +9,7 @@
 
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
+#include "queue/limit/admission.h"
 #include "queue/ring.h"
 
 #include <hsa/amd_hsa_signal.h>
@@ -28,6 +29,7 @@ typedef struct queue_device {
   hsa_agent_t agent;
   hsa_amd_memory_pool_t kernarg_pool; /* host memory for kernargs */
   uint64_t timestamp_hz;              /* of signal wait timeouts and of dispatch times */
+  rawhal_limiter_t *limiter;          /* NULL: no limits */
   uint32_t lds_bytes, max_workgroup_size;
   uint16_t max_workgroup_dim[3];
   uint32_t max_grid_dim[3];
@@ -56,6 +58,8 @@ typedef enum queue_health {
   QUEUE_FORKED, /* the parent's, seen by a child of fork(): nothing of it may be touched */
 } queue_health_t;
 
+typedef struct queue_grant queue_grant_t; /* limited.c */
+
 struct rawhal_queue {
   ring_t ring;
   const queue_device_t *device;
@@ -65,6 +69,8 @@ struct rawhal_queue {
   _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet in the ring, for reports */
   uint64_t queue_ptr;                               /* for hidden arguments */
   uint32_t private_base_hi, shared_base_hi;
+  limit_lease_t *lease;  /* NULL: no limits */
+  queue_grant_t *grants; /* of the slots' tickets */
 
   _Atomic int health; /* queue_health_t */
   rawhal_error_t cause;

@@ -136,8 +136,8 @@ RAWHAL_API bool rawhal_limit_config_limits(const rawhal_limit_config_t *config);
 typedef struct rawhal_limiter rawhal_limiter_t;
 
 /* Joins a tenant on a device, named so that all processes agree: its UUID. Where others of the
- * tenant are there already, the stricter of their limit and ours holds; a tenant nobody is left of starts
- * afresh. `config` is copied.
+ * tenant are there already, the stricter of their limit and ours holds; a tenant nobody is left of
+ * starts afresh. `config` is copied.
  * UNSUPPORTED, MALFORMED: the region's file is none, damaged, or of another version. LIMIT: the
  * region is full. TIMED_OUT: another process was stopped while it held the region's lock.
  * RUNTIME. */
@@ -165,8 +165,8 @@ RAWHAL_API rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t 
 
 /* ---- Looking on ---- */
 
-/* A region's file, mapped for reading: needs no right to write, takes no lock, and shows regions whose
- * processes are dead or belong to others as well. */
+/* A region's file, mapped for reading: needs no right to write, takes no lock, and shows regions
+ * whose processes are dead or belong to others as well. */
 typedef struct rawhal_limit_view rawhal_limit_view_t;
 
 typedef enum rawhal_limit_level {
@@ -215,8 +215,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_view_open(const char *pat
                                                                  rawhal_limit_view_t **view,
                                                                  rawhal_error_t *error);
 RAWHAL_API void rawhal_limit_view_close(rawhal_limit_view_t *view);
-/* Stores up to `capacity` rows: each device, followed by its tenants, each followed by its processes.
- * Returns how many there are. `rows` may be NULL. */
+/* Stores up to `capacity` rows: each device, followed by its tenants, each followed by its
+ * processes. Returns how many there are. `rows` may be NULL. */
 RAWHAL_API size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
                                          size_t capacity);
 /* "buffers", "code", ...; NULL beyond RAWHAL_LIMIT_CLASSES. */

@@ -1,5 +1,5 @@
 /* Creating and destroying queues. */
-#include "queue/internal.h"
+#include "queue/limited.h"
 
 #include "base/error.h"
 
@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-  BLOCK_BYTES = 64,
   BLOCKS_PER_PACKET = 2, /* so that packets, not kernargs, are what runs out first */
   DEFAULT_PACKETS = 1024,
   DEFAULT_SUBMISSIONS = 256,
@@ -151,6 +150,8 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
     status = allocate_kernargs(queue, sizes.blocks, error);
   if (status == RAWHAL_OK)
     status = create_hsa_queue(queue, sizes.packets, error);
+  if (status == RAWHAL_OK)
+    status = limited_create(queue, options ? options->share_ppm : 0, error);
   if (status != RAWHAL_OK) {
     rawhal_queue_destroy(queue);
     return status;
@@ -170,6 +171,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   queue_list_remove(queue);
   if (atomic_load(&queue->health) == QUEUE_FORKED)
     return; /* the parent uses all of it */
+  limited_destroy(queue);
   if (queue->hsa_queue)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
   for (uint32_t i = 0; queue->slots && i < queue->ring.tickets; ++i)

@@ -172,7 +172,13 @@ typedef struct rawhal_queue_options {
   uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB, at most 1 GiB, at least 128 a packet (a
                              kernel of code object V5 often takes 320). Twice that is allocated, so
                              that no image is ever split */
+  uint64_t share_ppm;     /* of device time, parts per million, where the device has limits; 0: only
+                             theirs. See limit.h */
 } rawhal_queue_options_t;
+
+/* After a limit answered WOULD_BLOCK: the time of CLOCK_MONOTONIC, in ns, before which it would
+ * again unless something finishes. 0 without limits. */
+RAWHAL_API uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue);
 
 typedef struct rawhal_queue_info {
   uint32_t packets, submissions; /* capacities, as rounded */

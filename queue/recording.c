@@ -1,6 +1,6 @@
 /* Recordings: packets and images made once, by the same checks and the same writer as a batch's,
  * and copied into the rings for each replay. */
-#include "queue/submit.h"
+#include "queue/limited.h"
 
 #include "base/error.h"
 
@@ -22,6 +22,7 @@ struct rawhal_recording {
   uint32_t count, signaller; /* the first packet that signals */
   uint32_t blocks;           /* to reserve: the images', and what aligning the first may take */
   uint32_t alignment;        /* in blocks: the strictest of the kernels' */
+  limit_shape_t shape;       /* what a replay takes */
 };
 
 static uint32_t align_block(uint32_t block, uint32_t alignment)
@@ -101,6 +102,7 @@ rawhal_status_t rawhal_recording_create(rawhal_queue_t *queue, const rawhal_disp
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording");
   recording->queue = queue;
   recording->count = (uint32_t)count;
+  recording->shape = limited_shape(dispatches, count);
   recording->signaller = (uint32_t)submit_first_signaller(dispatches, count);
   recording->dispatches = calloc(count, sizeof(*recording->dispatches));
   if (recording->dispatches)
@@ -196,7 +198,10 @@ rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recordin
   ring_reservation_t reserved;
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = submit_reserve(queue, recording->count, recording->blocks, deadline, &reserved, error);
+    status = queue->lease ? limited_reserve_shape(queue, &recording->shape, recording->blocks,
+                                                  deadline, &reserved, error)
+                          : submit_reserve(queue, recording->count, recording->blocks, deadline,
+                                           &reserved, error);
   if (status != RAWHAL_OK)
     return status;
   replay(queue, recording, &reserved);

@@ -1,6 +1,6 @@
 /* Submission: check everything, reserve everything at once, write images and packet bodies, publish
  * headers, ring the doorbell. Nothing can fail after the reservation, and no slot stays invalid. */
-#include "queue/submit.h"
+#include "queue/limited.h"
 
 #include "base/error.h"
 
@@ -254,7 +254,9 @@ rawhal_status_t rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch
   if (status == RAWHAL_OK)
     status = submit_check(queue, dispatches, count, &launch, &blocks, error);
   if (status == RAWHAL_OK)
-    status = submit_reserve(queue, (uint32_t)count, blocks, deadline, &reserved, error);
+    status = __builtin_expect(queue->lease != NULL, 0)
+                 ? limited_reserve(queue, dispatches, count, blocks, deadline, &reserved, error)
+                 : submit_reserve(queue, (uint32_t)count, blocks, deadline, &reserved, error);
   if (status == RAWHAL_OK)
     status = batch_write(queue, dispatches, (uint32_t)count, blocks, &launch, &reserved, error);
   if (ticket && status == RAWHAL_OK)

@@ -1,5 +1,5 @@
 /* Deadlines, waiting, and giving back the room of what has finished. */
-#include "queue/internal.h"
+#include "queue/limited.h"
 
 #include "base/error.h"
 
@@ -52,6 +52,8 @@ void queue_drain(rawhal_queue_t *queue)
     if (value > atomic_load_explicit(&slot->target, memory_order_relaxed) ||
         queue_value_poisoned(value))
       break;
+    if (queue->lease)
+      limited_complete(queue, ticket, slot);
     ring_release(&queue->ring, slot->packets, slot->blocks);
   }
   pthread_mutex_unlock(&queue->drain_lock);
@@ -133,6 +135,8 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
     int64_t target;
     switch (ticket_progress(queue, ticket, &target, error)) {
     case FINISHED:
+      if (queue->lease) /* it is charged as soon as somebody knows */
+        queue_drain(queue);
       return RAWHAL_OK;
     case FAILED:
       return queue->cause.status;

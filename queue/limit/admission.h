@@ -11,8 +11,8 @@
  *     limit_memory_reserve -> allocate -> free -> limit_memory_release
  *
  * A lease holds device time and launches that its limiter has taken from the levels above in
- * advance; admission spends them with one compare-and-swap and looks no further. Without a limiter, leases
- * are NULL and cost one comparison.
+ * advance; admission spends them with one compare-and-swap and looks no further. Without a limiter,
+ * leases are NULL and cost one comparison.
  *
  * Thread-safety: everything may be called from any thread; limit_admit may sleep, and calls the
  * lease's `reap`. */
@@ -32,7 +32,8 @@ typedef struct limit_cost {
   uint64_t estimate_ns; /* of those that are known */
   uint64_t workgroups, largest_grid, kernarg_bytes;
   uint32_t launches;
-  uint32_t unknown; /* dispatches never measured before */
+  uint32_t units;   /* estimates that were added up: one for each limit_cost_add() */
+  uint32_t unknown; /* those never measured before */
   uint64_t unknown_keys[LIMIT_UNKNOWN_KEYS];
 } limit_cost_t;
 
@@ -40,7 +41,7 @@ typedef struct limit_cost {
 typedef struct limit_grant {
   uint64_t key, estimate_ns, workgroups, kernarg_bytes;
   uint64_t admitted_at; /* CLOCK_MONOTONIC ns; 0: not looked at */
-  uint32_t launches;
+  uint32_t launches, units;
   bool probe;   /* the one submission of unknown length in flight */
   bool counted; /* against the caps of what is in flight */
 } limit_grant_t;
@@ -73,6 +74,7 @@ struct limit_lease {
   _Alignas(64) region_node_t node; /* the queue's own clock */
   uint64_t open_ns;                /* taken from above and not yet given back or charged */
   uint64_t granted, completed;     /* launches; granted includes the credit's */
+  uint64_t last_end;               /* of what has completed, in the device's ns */
   limit_flight_t flight;
   limit_queue_t queue;
   limit_lease_t *next;
@@ -89,21 +91,28 @@ RAWHAL_CHECKED rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter,
 /* What is still in flight counts as ended without having taken time. NULL is allowed. */
 void limit_lease_destroy(limit_lease_t *lease);
 
-/* `key`: the kernel and the size class of its grid, see limit_key(); not 0. */
-static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost, uint64_t key,
-                                  uint64_t workgroups, uint64_t kernarg_bytes)
+/* What a dispatch, or a recording as a whole, takes. */
+typedef struct limit_shape {
+  uint64_t key; /* what it is estimated as, not 0: see limit_key() */
+  uint64_t workgroups, largest_grid, kernarg_bytes;
+  uint32_t launches;
+} limit_shape_t;
+
+static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost,
+                                  const limit_shape_t *shape)
 {
+  uint64_t key = shape->key;
   uint64_t ns = estimate_find(lease->estimates, key);
   if (ns == 0 && cost->unknown++ < LIMIT_UNKNOWN_KEYS)
     cost->unknown_keys[cost->unknown - 1] = key;
-  cost->key = cost->launches == 0 || cost->key == key ? key : 0;
+  cost->key = cost->units++ == 0 || cost->key == key ? key : 0;
   cost->estimate_ns += ns;
-  if (__builtin_add_overflow(cost->workgroups, workgroups, &cost->workgroups))
+  if (__builtin_add_overflow(cost->workgroups, shape->workgroups, &cost->workgroups))
     cost->workgroups = UINT64_MAX;
-  if (workgroups > cost->largest_grid)
-    cost->largest_grid = workgroups;
-  cost->kernarg_bytes += kernarg_bytes;
-  ++cost->launches;
+  if (shape->largest_grid > cost->largest_grid)
+    cost->largest_grid = shape->largest_grid;
+  cost->kernarg_bytes += shape->kernarg_bytes;
+  cost->launches += shape->launches;
 }
 
 /* `kernel` is unique in the process and not 0; grids of one power of two count as alike. */
@@ -148,7 +157,8 @@ RAWHAL_CHECKED static inline rawhal_status_t limit_admit(limit_lease_t *lease,
                              .estimate_ns = cost->estimate_ns,
                              .workgroups = cost->workgroups,
                              .kernarg_bytes = cost->kernarg_bytes,
-                             .launches = cost->launches};
+                             .launches = cost->launches,
+                             .units = cost->units};
     return RAWHAL_OK;
   }
   return limit_admit_slow(lease, cost, deadline, grant, error);
@@ -160,8 +170,10 @@ static inline uint64_t limit_retry_at(const limit_lease_t *lease)
   return atomic_load_explicit(&lease->retry_at, memory_order_relaxed);
 }
 
-/* The batch ran from `start` to `end`, in the device's ns. Both 0, or end <= start: the device did
- * not tell; the time since admission is charged then. Calls for one lease must not overlap. */
+/* The batch's last dispatch ran from `start` to `end`, in the device's ns; those before it are
+ * taken to have begun with the batch's admission (if admitted_at tells) or when the queue had
+ * finished what it had before. Both 0, or end <= start: the device did not tell; the time since
+ * admission is charged then. Calls for one lease must not overlap. */
 void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end);
 /* The batch was never submitted. */
 void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant);

@@ -345,6 +345,7 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
                            .kernarg_bytes = cost->kernarg_bytes,
                            .admitted_at = now,
                            .launches = cost->launches,
+                           .units = cost->units,
                            .probe = probe,
                            .counted = true};
   limit_flight_t flight = {cost->launches, cost->workgroups, cost->kernarg_bytes, probe};

@@ -244,7 +244,7 @@ static void add_pending(rawhal_limiter_t *limiter, uint64_t now, interval_t time
 
 static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_t ns)
 {
-  uint64_t each = ns / grant->launches;
+  uint64_t each = ns / (grant->units ? grant->units : 1);
   if (grant->key)
     estimate_learn(&limiter->estimates, grant->key, each);
   for (int i = 0; grant->probe && i < LIMIT_UNKNOWN_KEYS; ++i)
@@ -285,6 +285,12 @@ void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t s
     end = now - (uint64_t)limiter->clock_offset;
     start = since < now ? end - (now - since) : end - 1;
   }
+  if (grant->launches > 1 && grant->admitted_at) {
+    uint64_t begin = grant->admitted_at - (uint64_t)limiter->clock_offset;
+    begin = begin > lease->last_end ? begin : lease->last_end;
+    start = begin < start ? begin : start;
+  }
+  lease->last_end = end > lease->last_end ? end : lease->last_end;
   learn(limiter, grant, end - start);
   settle(lease, grant);
   limiter_count(limiter, COUNTER_LAUNCHES, grant->launches);

@@ -46,9 +46,10 @@ rawhal_status_t shim_admit(limit_lease_t *lease, const shim_cost_t *asked, uint6
 {
   limit_cost_t cost = {0};
   limit_grant_t grant;
+  limit_shape_t shape = {limit_key(asked->kernel, asked->workgroups), asked->workgroups,
+                         asked->workgroups, asked->kernarg_bytes, 1};
   for (uint32_t i = 0; i < asked->launches; ++i)
-    limit_cost_add(lease, &cost, limit_key(asked->kernel, asked->workgroups), asked->workgroups,
-                   asked->kernarg_bytes);
+    limit_cost_add(lease, &cost, &shape);
   rawhal_status_t status = limit_admit(lease, &cost, deadline, &grant, error);
   memcpy(result, &grant, sizeof(grant));
   return status;

@@ -1,0 +1,162 @@
+/* Limits of devices: configured when the runtime starts, kept by queues, buffers, executables and
+ * copies. */
+#include "hal/internal.h"
+
+#include "base/error.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+/* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of later headers: bytes, uint64_t. Older runtimes refuse it. */
+enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
+
+/* What all processes call the device, whatever part of the machine they see. */
+static void device_identity(const hal_runtime_t *runtime, const rawhal_device_t *device,
+                            char identity[64])
+{
+  hsa_agent_t agent = device->queue.agent;
+  char uuid[64] = "";
+  uint32_t bdf = 0, domain = 0;
+  const hsa_table_t *hsa = &runtime->hsa;
+  (void)hsa->hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_UUID, uuid);
+  (void)hsa->hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_BDFID, &bdf);
+  (void)hsa->hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_DOMAIN, &domain);
+  /* "GPU-XX" stands for a device without one. */
+  if (*uuid && strcmp(uuid, "GPU-XX") != 0)
+    snprintf(identity, 64, "%.63s", uuid);
+  else
+    snprintf(identity, 64, "%.20s at %04x:%04x", device->info.name, domain, bdf);
+}
+
+static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *device,
+                                const rawhal_limit_config_t *given, rawhal_error_t *error)
+{
+  rawhal_limit_config_t config = given ? *given : (rawhal_limit_config_t){0};
+  rawhal_limit_device_t facts = {.index = (uint32_t)(device - runtime->devices),
+                                 .memory_bytes = device->info.memory_bytes};
+  rawhal_status_t status = rawhal_limit_config_environment(&config, &facts, error);
+  if (status != RAWHAL_OK || !rawhal_limit_config_limits(&config))
+    return status;
+  char identity[64];
+  device_identity(runtime, device, identity);
+  return rawhal_limiter_open(&config, identity, &device->queue.limiter, error);
+}
+
+rawhal_status_t limits_open(hal_runtime_t *runtime, const rawhal_limit_config_t *given,
+                            rawhal_error_t *error)
+{
+  for (size_t i = 0; i < runtime->device_count; ++i) {
+    rawhal_status_t status = open_one(runtime, &runtime->devices[i], given, error);
+    if (status != RAWHAL_OK)
+      return status;
+  }
+  return RAWHAL_OK;
+}
+
+void limits_close(rawhal_device_t *device)
+{
+  limit_lease_destroy(device->copies.lease);
+  device->copies.lease = NULL;
+  rawhal_limiter_close(device->queue.limiter);
+  device->queue.limiter = NULL;
+}
+
+rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device)
+{
+  return device ? device->queue.limiter : NULL;
+}
+
+/* ---- Memory ---- */
+
+static uint64_t on_device(const rawhal_device_t *device, uint64_t bytes)
+{
+  uint64_t granule = device->granule ? device->granule : 1;
+  return bytes > UINT64_MAX - granule ? bytes : (bytes + granule - 1) / granule * granule;
+}
+
+rawhal_status_t limits_reserve(const rawhal_device_t *device, ledger_class_t class, uint64_t bytes,
+                               rawhal_error_t *error)
+{
+  rawhal_limiter_t *limiter = device->queue.limiter;
+  return limiter ? limit_memory_reserve(limiter, class, on_device(device, bytes), error)
+                 : RAWHAL_OK;
+}
+
+void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_t bytes)
+{
+  rawhal_limiter_t *limiter = device->queue.limiter;
+  if (limiter)
+    limit_memory_release(limiter, class, on_device(device, bytes));
+}
+
+rawhal_device_memory_t rawhal_device_memory(const rawhal_device_t *device)
+{
+  if (!device)
+    return (rawhal_device_memory_t){0};
+  uint64_t total = device->info.memory_bytes, available = total;
+  (void)device->runtime->hsa.hsa_agent_get_info(
+      device->queue.agent, (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, &available);
+  if (device->queue.limiter) {
+    rawhal_limiter_memory_t quota = rawhal_limiter_memory(device->queue.limiter);
+    uint64_t left = quota.total > quota.used ? quota.total - quota.used : 0;
+    total = quota.total < total ? quota.total : total;
+    available = left < available ? left : available;
+  }
+  return (rawhal_device_memory_t){total, available < total ? available : total};
+}
+
+/* The span of the loaded segments, which is what the loader allocates on the device. */
+uint64_t limits_code_bytes(rawhal_bytes_t object)
+{
+  Elf64_Ehdr header;
+  uint64_t low = UINT64_MAX, high = 0;
+  if (object.size < sizeof(header))
+    return object.size;
+  memcpy(&header, object.data, sizeof(header));
+  for (uint32_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    uint64_t at = header.e_phoff + (uint64_t)i * sizeof(segment);
+    if (at > object.size || object.size - at < sizeof(segment))
+      break;
+    memcpy(&segment, (const char *)object.data + at, sizeof(segment));
+    if (segment.p_type != PT_LOAD || segment.p_memsz > UINT64_MAX - segment.p_vaddr)
+      continue;
+    low = segment.p_vaddr < low ? segment.p_vaddr : low;
+    high = segment.p_vaddr + segment.p_memsz > high ? segment.p_vaddr + segment.p_memsz : high;
+  }
+  return high > low ? high - low : 0;
+}
+
+/* ---- Copies ---- */
+
+enum { COPY_KEY = 1 }; /* no kernel's: kernel objects are aligned */
+
+rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes, limit_grant_t *grant,
+                                  rawhal_error_t *error)
+{
+  rawhal_limiter_t *limiter = device->queue.limiter;
+  *grant = (limit_grant_t){0};
+  if (!limiter)
+    return RAWHAL_OK;
+  limit_lease_t **lease = &device->copies.lease;
+  if (!*lease) {
+    rawhal_status_t status = limit_lease_create(limiter, NULL, RAWHAL_UNLIMITED, lease, error);
+    if (status != RAWHAL_OK)
+      return status;
+  }
+  limit_cost_t cost = {0};
+  limit_shape_t shape = {.key = limit_key(COPY_KEY, bytes), .launches = 1};
+  limit_cost_add(*lease, &cost, &shape);
+  rawhal_status_t status = limit_admit(*lease, &cost, RAWHAL_FOREVER, grant, error);
+  if (status == RAWHAL_OK)
+    grant->admitted_at = deadline_now();
+  return status;
+}
+
+/* Copies are blocking: the host's clock knows how long they took. */
+void limits_complete_copy(rawhal_device_t *device, const limit_grant_t *grant)
+{
+  if (grant->launches)
+    limit_complete(device->copies.lease, grant, 0, 0);
+}

@@ -1,0 +1,176 @@
+#include "queue/limited.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+/* The grant of the ticket a slot holds. */
+struct queue_grant {
+  _Atomic uint64_t ticket; /* 0: none, or settled */
+  limit_grant_t grant;
+};
+
+static queue_grant_t *grant_of(const rawhal_queue_t *queue, uint64_t ticket)
+{
+  return &queue->grants[ticket & (queue->ring.tickets - 1)];
+}
+
+/* ---- What the limiter asks of a queue ---- */
+
+/* A dead queue's submissions never finish; they are settled as if they had not been. */
+static void settle_dead(rawhal_queue_t *queue)
+{
+  for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
+    queue_grant_t *kept = &queue->grants[i];
+    if (atomic_exchange(&kept->ticket, 0))
+      limit_cancel(queue->lease, &kept->grant);
+  }
+}
+
+static void reap(void *context)
+{
+  rawhal_queue_t *queue = context;
+  queue_drain(queue);
+  if (queue_check(queue, NULL) == RAWHAL_OK)
+    return;
+  pthread_mutex_lock(&queue->drain_lock);
+  settle_dead(queue);
+  pthread_mutex_unlock(&queue->drain_lock);
+}
+
+static void sleep_until(void *context, uint64_t until)
+{
+  queue_wait_for_room(context, until);
+}
+
+rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_error_t *error)
+{
+  rawhal_limiter_t *limiter = queue->device->limiter;
+  if (!limiter && share)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "a queue can only have a share of a device that has limits");
+  if (!limiter)
+    return RAWHAL_OK;
+  queue->grants = calloc(queue->ring.tickets, sizeof(*queue->grants));
+  if (!queue->grants)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
+  limit_queue_t callbacks = {queue, reap, sleep_until};
+  return limit_lease_create(limiter, &callbacks, share ? share : RAWHAL_UNLIMITED, &queue->lease,
+                            error);
+}
+
+void limited_destroy(rawhal_queue_t *queue)
+{
+  if (queue->lease)
+    queue_drain(queue);
+  limit_lease_destroy(queue->lease);
+  queue->lease = NULL;
+  free(queue->grants);
+  queue->grants = NULL;
+}
+
+/* ---- Admission ---- */
+
+static limit_shape_t shape_of(const rawhal_dispatch_t *dispatch)
+{
+  const rawhal_device_kernel_t *kernel = dispatch->kernel;
+  uint64_t workgroups = 1;
+  for (int d = 0; d < 3; ++d) {
+    uint64_t along =
+        ((uint64_t)dispatch->grid[d] + dispatch->workgroup[d] - 1) / dispatch->workgroup[d];
+    if (__builtin_mul_overflow(workgroups, along, &workgroups))
+      workgroups = UINT64_MAX;
+  }
+  return (limit_shape_t){.key = limit_key(kernel->info.kernel_object, workgroups),
+                         .workgroups = workgroups,
+                         .largest_grid = workgroups,
+                         .kernarg_bytes = (uint64_t)kernel->block_count * BLOCK_BYTES,
+                         .launches = 1};
+}
+
+limit_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count)
+{
+  limit_shape_t whole = {0};
+  for (size_t i = 0; i < count; ++i) {
+    limit_shape_t one = shape_of(&dispatches[i]);
+    whole.key = whole.key * 31 + one.key;
+    if (__builtin_add_overflow(whole.workgroups, one.workgroups, &whole.workgroups))
+      whole.workgroups = UINT64_MAX;
+    if (one.largest_grid > whole.largest_grid)
+      whole.largest_grid = one.largest_grid;
+    whole.kernarg_bytes += one.kernarg_bytes;
+    ++whole.launches;
+  }
+  whole.key |= 1; /* never 0 */
+  return whole;
+}
+
+static rawhal_status_t reserve(rawhal_queue_t *queue, const limit_cost_t *cost, uint32_t blocks,
+                               uint64_t deadline, ring_reservation_t *reserved,
+                               rawhal_error_t *error)
+{
+  limit_grant_t grant;
+  rawhal_status_t status = limit_admit(queue->lease, cost, deadline, &grant, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (cost->launches > 1 && grant.admitted_at == 0)
+    grant.admitted_at = deadline_now(); /* when a batch began is not in its last dispatch's times */
+  status = submit_reserve(queue, cost->launches, blocks, deadline, reserved, error);
+  if (status != RAWHAL_OK) {
+    limit_cancel(queue->lease, &grant);
+    return status;
+  }
+  /* Whoever sees the slot's ticket, which is published later, sees this. */
+  queue_grant_t *kept = grant_of(queue, reserved->ticket);
+  kept->grant = grant;
+  atomic_store_explicit(&kept->ticket, reserved->ticket, memory_order_release);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t limited_reserve(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
+                                size_t count, uint32_t blocks, uint64_t deadline,
+                                ring_reservation_t *reserved, rawhal_error_t *error)
+{
+  limit_cost_t cost = {0};
+  for (size_t i = 0; i < count; ++i) {
+    limit_shape_t shape = shape_of(&dispatches[i]);
+    limit_cost_add(queue->lease, &cost, &shape);
+  }
+  return reserve(queue, &cost, blocks, deadline, reserved, error);
+}
+
+rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue, const limit_shape_t *shape,
+                                      uint32_t blocks, uint64_t deadline,
+                                      ring_reservation_t *reserved, rawhal_error_t *error)
+{
+  limit_cost_t cost = {0};
+  limit_cost_add(queue->lease, &cost, shape);
+  return reserve(queue, &cost, blocks, deadline, reserved, error);
+}
+
+uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue)
+{
+  return queue && queue->lease ? limit_retry_at(queue->lease) : 0;
+}
+
+/* ---- Charging ---- */
+
+static uint64_t ticks_to_ns(const queue_device_t *device, uint64_t ticks)
+{
+  return (uint64_t)((unsigned __int128)ticks * 1000000000u / device->timestamp_hz);
+}
+
+void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t *slot)
+{
+  queue_grant_t *kept = grant_of(queue, ticket);
+  const queue_device_t *device = queue->device;
+  uint64_t holder = ticket;
+  if (!atomic_compare_exchange_strong(&kept->ticket, &holder, 0))
+    return; /* a barrier's ticket has no grant */
+  hsa_amd_profiling_dispatch_time_t time = {0};
+  if (device->hsa->hsa_amd_profiling_get_dispatch_time(device->agent, slot->signal, &time) !=
+      HSA_STATUS_SUCCESS)
+    time = (hsa_amd_profiling_dispatch_time_t){0};
+  limit_complete(queue->lease, &kept->grant, ticks_to_ns(device, time.start),
+                 ticks_to_ns(device, time.end));
+}

@@ -1,0 +1,32 @@
+/* What limits mean to a queue: admission before anything is reserved, charging when it is done.
+ * Internal. A queue without limits has no lease and comes here never. */
+#ifndef RAWHAL_QUEUE_LIMITED_H
+#define RAWHAL_QUEUE_LIMITED_H
+
+#include "queue/submit.h"
+
+/* After everything else of the queue has been made. `share`: see rawhal_queue_options_t. */
+RAWHAL_CHECKED rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share,
+                                              rawhal_error_t *error);
+/* Before anything of the queue is destroyed. */
+void limited_destroy(rawhal_queue_t *queue);
+
+/* submit_reserve() for a checked batch, after its admission. */
+RAWHAL_CHECKED rawhal_status_t limited_reserve(rawhal_queue_t *queue,
+                                               const rawhal_dispatch_t *dispatches, size_t count,
+                                               uint32_t blocks, uint64_t deadline,
+                                               ring_reservation_t *reserved, rawhal_error_t *error);
+/* The same for something that is always submitted as a whole. */
+RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,
+                                                     const limit_shape_t *shape, uint32_t blocks,
+                                                     uint64_t deadline,
+                                                     ring_reservation_t *reserved,
+                                                     rawhal_error_t *error);
+
+/* What a batch takes when it is estimated as a whole. */
+limit_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count);
+
+/* A ticket has finished. The caller holds drain_lock. */
+void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t *slot);
+
+#endif

@@ -1,0 +1,255 @@
+// Limits where they matter: on queues, buffers and executables of a device, in real time.
+#include "tests/hal/device_test.h"
+
+#include <thread>
+
+#include "tests/limit/region_file.h"
+
+namespace {
+
+constexpr uint64_t kMi = 1 << 20;
+
+class Limited : public DeviceTest {
+ protected:
+  void SetUp() override {}  // each test has limits of its own
+  void Start(const RegionFile::Limits &limits) {
+    rawhal_limit_config_t config = file_.Config(limits);
+    rawhal_instance_options_t options = {};
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    options.softgpu_options = softgpu_options();
+    options.limits = &config;
+    ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
+    device = rawhal_instance_device(instance, 0);
+    ASSERT_NE(device, nullptr);
+  }
+  // A vector addition that takes softgpu a few hundred microseconds.
+  rawhal_dispatch_t Addition(uint32_t n = 4096) {
+    if (!add_) {
+      add_ = kernel("vector_add-gfx90a-v5.co", "vector_add");
+      memory_ = buffer(3 * 4096 * 64);
+    }
+    uint64_t at = rawhal_buffer_address(memory_);
+    blob_ = Blob().add(at).add(at + 4096 * 64).add(at + 2 * 4096 * 64).add(uint32_t{n});
+    return dispatch_of(add_, n, 64, blob_);
+  }
+  rawhal_limit_row_t Row(size_t index) {
+    rawhal_limit_view_t *view = nullptr;
+    rawhal_limit_row_t rows[8] = {};
+    EXPECT_OK(rawhal_limit_view_open(file_.path().c_str(), &view, &error));
+    EXPECT_LT(index, rawhal_limit_view_read(view, rows, 8));
+    rawhal_limit_view_close(view);
+    return rows[index];
+  }
+
+  RegionFile file_;
+  Blob blob_;
+  const rawhal_device_kernel_t *add_ = nullptr;
+  rawhal_buffer_t *memory_ = nullptr;
+};
+
+class RealTime : public Limited, public testing::WithParamInterface<int> {};
+
+// Kernels as fast as they are admitted, some ahead; their own times say what the device did.
+TEST_P(RealTime, SharesHold) {
+  const uint64_t seconds = getenv("RAWHAL_TEST_EXTENDED") ? 10 : 2;
+  const int percent = GetParam();
+  Start({{RAWHAL_LIMIT_GPU_SHARE, static_cast<uint64_t>(percent) * 10000}});
+  rawhal_queue_t *on = queue();
+  rawhal_dispatch_t addition = Addition();
+  ASSERT_OK(run(on, addition));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  uint64_t busy = 0, began = rawhal_deadline_after(0), end = began + seconds * 1000 * millisecond;
+  std::vector<rawhal_ticket_t> tickets;
+  size_t timed = 0;
+  auto time_one = [&] {
+    uint64_t from, to;
+    ASSERT_OK(rawhal_queue_wait(on, tickets[timed], RAWHAL_FOREVER, &error));
+    ASSERT_OK(rawhal_queue_timing(on, tickets[timed], &from, &to, &error));
+    busy += to - from;
+    ++timed;
+  };
+  while (rawhal_deadline_after(0) < end) {
+    rawhal_ticket_t ticket;
+    rawhal_status_t status = rawhal_queue_submit(on, &addition, 1, end, &ticket, &error);
+    if (status == RAWHAL_TIMED_OUT) break;
+    ASSERT_OK(status);
+    tickets.push_back(ticket);
+    if (tickets.size() - timed > 32) time_one();
+  }
+  while (timed < tickets.size()) time_one();
+  double share = 100.0 * static_cast<double>(busy) / static_cast<double>(end - began);
+  printf("%d%%: %.2f%% of %llu s, %zu kernels\n", percent, share,
+         static_cast<unsigned long long>(seconds), tickets.size());
+  EXPECT_NEAR(percent, share, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Limits, RealTime, testing::Values(10, 30, 50));
+
+TEST_F(Limited, BlockingIsUpToTheDeadline) {
+  Start({{RAWHAL_LIMIT_GPU_SHARE, 10000}, {RAWHAL_LIMIT_BURST, 1 * millisecond}});
+  rawhal_queue_t *on = queue();
+  rawhal_dispatch_t addition = Addition();
+  rawhal_status_t status = RAWHAL_OK;
+  for (int i = 0; i < 100 && status == RAWHAL_OK; ++i) {
+    rawhal_ticket_t ticket;
+    status = rawhal_queue_submit(on, &addition, 1, 0, &ticket, &error);
+    if (status == RAWHAL_OK) {
+      EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+    }
+  }
+  ASSERT_EQ(RAWHAL_WOULD_BLOCK, status);
+  EXPECT_NE(nullptr, strstr(error.message, "tenant's share")) << error.message;
+  uint64_t retry = rawhal_queue_retry_at(on);
+  EXPECT_GT(retry, rawhal_deadline_after(0));
+  rawhal_ticket_t ticket = 1;
+  EXPECT_EQ(RAWHAL_TIMED_OUT,
+            rawhal_queue_submit(on, &addition, 1, rawhal_deadline_after(millisecond), &ticket, &error));
+  EXPECT_EQ(0u, ticket);
+  EXPECT_OK(rawhal_queue_submit(on, &addition, 1, RAWHAL_FOREVER, &ticket, &error));
+  EXPECT_GE(rawhal_deadline_after(0), retry);
+  EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+}
+
+TEST_F(Limited, EverythingThatRunsIsCounted) {
+  Start({{RAWHAL_LIMIT_GPU_SHARE, 990000}});
+  rawhal_queue_t *on = queue();
+  Addition();
+  uint64_t before = Row(2).launches;  // of copies and fills so far: none
+  std::vector<Blob> blobs(5);
+  std::vector<rawhal_dispatch_t> batch;
+  for (Blob &blob : blobs) {
+    rawhal_dispatch_t addition = Addition(64);
+    blob = blob_;
+    addition.blob = blob.bytes.data();
+    batch.push_back(addition);
+  }
+  rawhal_ticket_t ticket;
+  ASSERT_OK(rawhal_queue_submit(on, batch.data(), batch.size(), RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+  EXPECT_EQ(before + 5, Row(2).launches);
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &ticket, &error));
+    ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+  }
+  EXPECT_EQ(before + 20, Row(2).launches);
+  rawhal_recording_destroy(recording);
+  ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+  EXPECT_EQ(before + 20, Row(2).launches);  // nothing ran
+  std::vector<char> bytes(100000);
+  ASSERT_OK(rawhal_buffer_write(memory_, 0, bytes.data(), bytes.size(), &error));
+  ASSERT_OK(rawhal_buffer_fill(memory_, 0, 7, 4096, &error));
+  EXPECT_EQ(before + 22, Row(2).launches);
+  EXPECT_GT(Row(2).gpu_ns, 0u);
+  EXPECT_EQ(0u, Row(2).open_ns);
+}
+
+TEST_F(Limited, InFlightIsCappedAndAllOfItRuns) {
+  Start({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 4}});
+  rawhal_queue_t *on = queue();
+  rawhal_dispatch_t addition = Addition(64);
+  rawhal_ticket_t last = 0;
+  for (int i = 0; i < 200; ++i)
+    ASSERT_OK(rawhal_queue_submit(on, &addition, 1, RAWHAL_FOREVER, &last, &error));
+  ASSERT_OK(rawhal_queue_wait(on, last, RAWHAL_FOREVER, &error));
+  EXPECT_EQ(200u, Row(2).launches);
+  std::vector<rawhal_dispatch_t> five(5, addition);
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
+            rawhal_queue_submit(on, five.data(), five.size(), RAWHAL_FOREVER, &last, &error));
+}
+
+TEST_F(Limited, MemoryIsWhatTheQuotaSays) {
+  Start({{RAWHAL_LIMIT_MEMORY, 16 * kMi}});
+  EXPECT_EQ(16 * kMi, rawhal_device_memory(device).total);
+  EXPECT_EQ(16 * kMi, rawhal_device_memory(device).available);
+  rawhal_buffer_t *most = buffer(12 * kMi);
+  EXPECT_EQ(4 * kMi, rawhal_device_memory(device).available);
+  rawhal_buffer_t *more = nullptr;
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
+            rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 5 * kMi, &more, &error));
+  EXPECT_EQ(nullptr, more);
+  EXPECT_STREQ("5242880 bytes of device memory asked for (buffers); 12582912 of the tenant's 16777216 are in use",
+               error.message);
+  EXPECT_OK(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 5 * kMi, &more, &error));
+  rawhal_buffer_free(more);
+  EXPECT_EQ(4 * kMi, rawhal_device_memory(device).available);
+  rawhal_executable_t *code = load("vector_add-gfx90a-v5.co");
+  EXPECT_GT(Row(2).memory_by_class[1], 0u);
+  rawhal_executable_destroy(code);
+  executables.clear();
+  EXPECT_EQ(0u, Row(2).memory_by_class[1]);
+  rawhal_buffer_free(most);
+  buffers.clear();
+  EXPECT_EQ(16 * kMi, rawhal_device_memory(device).available);
+  EXPECT_EQ(0u, Row(2).memory_used);
+  ASSERT_OK(rawhal_limiter_set(rawhal_device_limiter(device), RAWHAL_LIMIT_MEMORY, 1 * kMi, &error));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
+            rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 2 * kMi, &more, &error));
+}
+
+TEST_F(Limited, ACodeObjectBeyondTheQuotaIsRefused) {
+  Start({{RAWHAL_LIMIT_MEMORY, 0}});
+  std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
+  rawhal_hsaco_t *hsaco = nullptr;
+  rawhal_executable_t *executable = nullptr;
+  ASSERT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, rawhal_executable_load(device, hsaco, &executable, &error));
+  EXPECT_NE(nullptr, strstr(error.message, "(code)")) << error.message;
+  rawhal_hsaco_close(hsaco);
+}
+
+TEST_F(Limited, AQueuesOwnShareAndADeadQueue) {
+  Start({{RAWHAL_LIMIT_GPU_SHARE, 900000}});
+  rawhal_queue_options_t options = {};
+  options.share_ppm = 10000;
+  rawhal_queue_t *small = queue(options), *large = queue();
+  rawhal_dispatch_t addition = Addition();
+  for (int i = 0; i < 3; ++i) ASSERT_OK(run(small, addition));
+  // The fault of one queue leaves nothing of it in flight.
+  const rawhal_device_kernel_t *fault = kernel("fault-gfx90a-v5.co", "fault_store");
+  Blob wild = Blob().add(rawhal_buffer_address(memory_)).add(int64_t{1} << 40).add(1u);
+  rawhal_dispatch_t store = dispatch_of(fault, 1, 1, wild);
+  EXPECT_EQ(RAWHAL_FAULT, run(small, store));
+  for (int i = 0; i < 100; ++i) ASSERT_OK(run(large, addition));
+  EXPECT_EQ(0u, Row(2).open_ns);
+  rawhal_queue_destroy(small);
+  queues.erase(queues.begin());
+}
+
+TEST_F(Limited, ConfigurationIsStrictAndBelongsToTheFirstInstance) {
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  options.softgpu_options = softgpu_options();
+  setenv("RAWHAL_MEMORY_LIMIT", "lots", 1);
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_instance_create(&options, &instance, &error));
+  EXPECT_EQ(0, strncmp(error.message, "RAWHAL_MEMORY_LIMIT: ", 21)) << error.message;
+  setenv("RAWHAL_MEMORY_LIMIT", "25%", 1);
+  ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
+  unsetenv("RAWHAL_MEMORY_LIMIT");
+  device = rawhal_instance_device(instance, 0);
+  EXPECT_EQ(64 * kMi, rawhal_device_memory(device).total);
+  rawhal_limit_config_t config = {};
+  rawhal_instance_t *second = nullptr;
+  options.limits = &config;
+  options.softgpu_options = nullptr;
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_instance_create(&options, &second, &error));
+  EXPECT_NE(nullptr, strstr(error.message, "limits")) << error.message;
+  options.limits = nullptr;
+  ASSERT_OK(rawhal_instance_create(&options, &second, &error));
+  rawhal_instance_destroy(second);
+}
+
+TEST_F(Limited, WithoutLimitsThereIsNoLimiter) {
+  DeviceTest::SetUp();
+  EXPECT_EQ(nullptr, rawhal_device_limiter(device));
+  EXPECT_EQ(device ? rawhal_device_info(device)->memory_bytes : 0, rawhal_device_memory(device).total);
+  EXPECT_EQ(0u, rawhal_queue_retry_at(queue()));
+  rawhal_queue_options_t options = {};
+  options.share_ppm = 500000;
+  rawhal_queue_t *none = nullptr;
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_queue_create(device, &options, &none, &error));
+}
+
+}  // namespace
