@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of later headers: bytes, uint64_t. Older runtimes refuse it. */
-enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
+/* HSA_AMD_AGENT_INFO_MEMORY_AVAIL (bytes, uint64_t) and _NUM_XCC (uint32_t) of later headers; older
+ * runtimes refuse them. */
+enum { AGENT_INFO_MEMORY_AVAIL = 0xA015, AGENT_INFO_NUM_XCC = 0xA111 };
 
 /* What all processes call the device, whatever part of the machine they see. */
 static void device_identity(const hal_runtime_t *runtime, const rawhal_device_t *device,
@@ -29,6 +30,23 @@ static void device_identity(const hal_runtime_t *runtime, const rawhal_device_t 
     snprintf(identity, 64, "%.20s at %04x:%04x", device->info.name, domain, bdf);
 }
 
+static rawhal_status_t read_mask(const hal_runtime_t *runtime, rawhal_device_t *device,
+                                 const rawhal_limit_text_t *text, rawhal_error_t *error)
+{
+  const char *processor = device->info.target.processor;
+  uint32_t dies = 1;
+  if (runtime->hsa.hsa_agent_get_info(device->queue.agent, (hsa_agent_info_t)AGENT_INFO_NUM_XCC,
+                                      &dies) != HSA_STATUS_SUCCESS)
+    dies = 1;
+  cu_mask_device_t facts = {.compute_units = device->info.compute_units,
+                            .dies = dies,
+                            .pairs = !strncmp(processor, "gfx1", 4)};
+  rawhal_error_t mine;
+  rawhal_status_t status = cu_mask_parse(text->text, &facts, &device->queue.cu_mask, &mine);
+  return status == RAWHAL_OK ? RAWHAL_OK
+                             : rawhal_fail(error, status, "%s: %s", text->origin, mine.message);
+}
+
 static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *device,
                                 const rawhal_limit_config_t *given, rawhal_error_t *error)
 {
@@ -37,6 +55,10 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
                                  .memory_bytes = device->info.memory_bytes};
   rawhal_status_t status = rawhal_limit_config_environment(&config, &facts, error);
   if (status != RAWHAL_OK || !rawhal_limit_config_limits(&config))
+    return status;
+  if (*config.cu_mask.text)
+    status = read_mask(runtime, device, &config.cu_mask, error);
+  if (status != RAWHAL_OK)
     return status;
   char identity[64];
   device_identity(runtime, device, identity);

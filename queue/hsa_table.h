@@ -43,6 +43,8 @@
   X(hsa_amd_memory_async_copy)                                                                     \
   X(hsa_amd_profiling_set_profiler_enabled)                                                        \
   X(hsa_amd_profiling_get_dispatch_time)                                                           \
+  X(hsa_amd_queue_cu_set_mask)                                                                     \
+  X(hsa_amd_queue_set_priority)                                                                    \
   X(hsa_amd_register_system_event_handler)
 
 typedef struct hsa_table {

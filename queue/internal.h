@@ -10,6 +10,7 @@
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
 #include "queue/limit/admission.h"
+#include "queue/limit/cu_mask.h"
 #include "queue/ring.h"
 
 #include <hsa/amd_hsa_signal.h>
@@ -30,6 +31,7 @@ typedef struct queue_device {
   hsa_amd_memory_pool_t kernarg_pool; /* host memory for kernargs */
   uint64_t timestamp_hz;              /* of signal wait timeouts and of dispatch times */
   rawhal_limiter_t *limiter;          /* NULL: no limits */
+  cu_mask_t cu_mask;                  /* of every queue */
   uint32_t lds_bytes, max_workgroup_size;
   uint16_t max_workgroup_dim[3];
   uint32_t max_grid_dim[3];

@@ -4,8 +4,8 @@
  * and has one writer, the process that holds the lock byte of its slot: a lock on the file that the
  * kernel drops when its holder dies, however it dies and in whatever PID namespace it lived.
  * Members are added and removed under another such lock, the structure lock: it cannot be left
- * locked by a dead process, and, unlike a mutex in the region, no bytes of the region can corrupt
- *it. 
+ * locked by a dead process, and, unlike a mutex in the region, it cannot be corrupted.
+ *
  * Everything else is words of 64 bits that are valid at any instant: a process may be killed or
  * stopped between any two stores. No value read from the region is trusted: indices are checked,
  * sums saturate, times are clamped. Whoever may write the file can lift its limits, but not crash

@@ -241,6 +241,25 @@ TEST_F(Limited, ConfigurationIsStrictAndBelongsToTheFirstInstance) {
   rawhal_instance_destroy(second);
 }
 
+TEST_F(Limited, AMaskOfComputeUnitsIsCheckedAndSet) {
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  options.softgpu_options = softgpu_options();
+  setenv("ROC_GLOBAL_CU_MASK", "0x0", 1);
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_instance_create(&options, &instance, &error));
+  EXPECT_STREQ("ROC_GLOBAL_CU_MASK: the mask selects no compute unit", error.message);
+  setenv("ROC_GLOBAL_CU_MASK", "0x1", 1);
+  setenv("AMD_TASK_PRIORITY", "0", 1);
+  ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
+  unsetenv("ROC_GLOBAL_CU_MASK");
+  unsetenv("AMD_TASK_PRIORITY");
+  device = rawhal_instance_device(instance, 0);
+  ASSERT_NE(nullptr, rawhal_device_limiter(device));
+  EXPECT_EQ(unsigned{RAWHAL_PRIORITY_HIGH},
+            rawhal_limiter_get(rawhal_device_limiter(device), RAWHAL_LIMIT_PRIORITY));
+  EXPECT_OK(run(queue(), Addition()));
+}
+
 TEST_F(Limited, WithoutLimitsThereIsNoLimiter) {
   DeviceTest::SetUp();
   EXPECT_EQ(nullptr, rawhal_device_limiter(device));

@@ -1,0 +1,72 @@
+#include "queue/limit/cu_mask.h"
+
+#include "base/error.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_set(const cu_mask_t *mask, uint32_t unit)
+{
+  return mask->words[unit / 32] >> unit % 32 & 1;
+}
+
+static unsigned digit_value(char digit)
+{
+  return (unsigned)(isdigit((unsigned char)digit) ? digit - '0'
+                                                  : tolower((unsigned char)digit) - 'a' + 10);
+}
+
+static rawhal_status_t read_digits(const char *text, uint32_t compute_units, cu_mask_t *mask,
+                                   rawhal_error_t *error)
+{
+  const char *digits = text;
+  if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
+    digits += 2;
+  size_t count = strspn(digits, "0123456789abcdefABCDEF");
+  if (count == 0 || digits[count])
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%.100s' is no mask of compute units; expected hexadecimal digits", text);
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t unit = 4 * (uint64_t)(count - 1 - i);
+    for (unsigned value = digit_value(digits[i]); value; value >>= 1, ++unit) {
+      if ((value & 1) && unit >= compute_units)
+        return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                           "the mask selects compute unit %llu, the device has %u",
+                           (unsigned long long)unit, compute_units);
+      if (value & 1)
+        mask->words[unit / 32] |= 1u << unit % 32;
+    }
+  }
+  return RAWHAL_OK;
+}
+
+rawhal_status_t cu_mask_parse(const char *text, const cu_mask_device_t *device, cu_mask_t *mask,
+                              rawhal_error_t *error)
+{
+  *mask = (cu_mask_t){0};
+  if (device->compute_units > 32 * CU_MASK_WORDS)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "a device of %u compute units cannot be masked",
+                       device->compute_units);
+  rawhal_status_t status = read_digits(text, device->compute_units, mask, error);
+  uint32_t dies = device->dies ? device->dies : 1, on_die[64] = {0}, selected = 0;
+  for (uint32_t unit = 0; status == RAWHAL_OK && unit < device->compute_units; ++unit) {
+    if (device->pairs && unit % 2 == 0 && is_set(mask, unit) != is_set(mask, unit + 1))
+      status =
+          rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                      "the mask splits compute units %u and %u, which go together", unit, unit + 1);
+    selected += is_set(mask, unit);
+    on_die[unit % dies % 64] += is_set(mask, unit);
+  }
+  if (status == RAWHAL_OK && !selected)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the mask selects no compute unit");
+  for (uint32_t die = 0; status == RAWHAL_OK && die < dies && die < 64; ++die)
+    if (!on_die[die])
+      status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                           "the mask selects no compute unit of die %u (every %uth is on it)", die,
+                           dies);
+  if (status == RAWHAL_OK)
+    mask->bits = (device->compute_units + 31) / 32 * 32;
+  else
+    *mask = (cu_mask_t){0};
+  return status;
+}

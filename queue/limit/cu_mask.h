@@ -1,0 +1,25 @@
+/* Compute-unit masks: which compute units a device's queues may use. Internal. */
+#ifndef RAWHAL_QUEUE_LIMIT_CU_MASK_H
+#define RAWHAL_QUEUE_LIMIT_CU_MASK_H
+
+#include "base/status.h"
+
+enum { CU_MASK_WORDS = 32 };
+
+typedef struct cu_mask {
+  uint32_t words[CU_MASK_WORDS]; /* bit i of the whole is compute unit i */
+  uint32_t bits;                 /* a multiple of 32; 0: no mask */
+} cu_mask_t;
+
+typedef struct cu_mask_device {
+  uint32_t compute_units;
+  uint32_t dies; /* compute unit i is on die i modulo this */
+  bool pairs;    /* gfx10 and later give out compute units two by two */
+} cu_mask_device_t;
+
+/* `text` is hexadecimal, with or without 0x. INVALID_ARGUMENT: it is not, or selects nothing, half a
+ * pair, or nothing of a die. OUT_OF_RANGE: a compute unit the device does not have. */
+RAWHAL_CHECKED rawhal_status_t cu_mask_parse(const char *text, const cu_mask_device_t *device,
+                                             cu_mask_t *mask, rawhal_error_t *error);
+
+#endif
