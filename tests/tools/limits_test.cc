@@ -1,0 +1,84 @@
+// `rawhal limits` and `rawhal top` as their users meet them.
+#include "tests/tools/command.h"
+
+#include <rawhal/limit.h>
+
+TEST(Limits, ShowsValuesAndTheirOrigins)
+{
+  Outcome got = run({tool, "limits", "--device", "1", "--memory", "64G"},
+                    {"RAWHAL_MEMORY_LIMIT_1=25%", "CUDA_DEVICE_SM_LIMIT=30", "RAWHAL_TENANT=blue"});
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_TRUE(contains(got.out, "memory                 16GiB                    RAWHAL_MEMORY_LIMIT_1\n"));
+  EXPECT_TRUE(contains(got.out, "gpu-share              30%                      CUDA_DEVICE_SM_LIMIT\n"));
+  EXPECT_TRUE(contains(got.out, "dispatch-rate          unlimited                -\n"));
+  EXPECT_TRUE(contains(got.out, "tenant                 blue                     RAWHAL_TENANT\n"));
+}
+
+TEST(Limits, Json)
+{
+  Outcome got = run({tool, "limits", "--json"}, {"RAWHAL_GPU_BURST=5ms"});
+  EXPECT_EQ(0, got.status) << got.err;
+  Json document = parse(got.out);
+  ASSERT_TRUE(document);
+  EXPECT_EQ("rawhal-limits-1", text_of(document.get(), "schema"));
+  json_t *limits = json_object_get(document.get(), "limits");
+  EXPECT_EQ("5ms", text_of(json_object_get(limits, "burst"), "value"));
+  EXPECT_EQ("RAWHAL_GPU_BURST", text_of(json_object_get(limits, "burst"), "from"));
+  EXPECT_TRUE(json_is_null(json_object_get(json_object_get(limits, "memory"), "from")));
+}
+
+TEST(Limits, WhatIsNotUnderstoodIsNamed)
+{
+  expect_refusal(run({tool, "limits"}, {"HIP_DEVICE_MEMORY_LIMIT=4X"}), 1, "HIP_DEVICE_MEMORY_LIMIT: '4X'");
+  expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMIT=50%"}), 1, "RAWHAL_MEMORY_LIMIT");
+  expect_refusal(run({tool, "limits", "--memory", "lots"}), 2, "--memory");
+  expect_refusal(run({tool, "limits", "--device", "x"}), 2, "--device");
+  expect_refusal(run({tool, "limits", "x"}), 2, "options only");
+}
+
+TEST(Top, ShowsARegion)
+{
+  Scratch scratch;
+  std::string path = scratch / "region";
+  rawhal_limit_config_t config = {};
+  rawhal_error_t error = {};
+  rawhal_limiter_t *limiter = nullptr;
+  snprintf(config.region.text, sizeof(config.region.text), "%s", path.c_str());
+  snprintf(config.tenant.text, sizeof(config.tenant.text), "blue");
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_GPU_SHARE, 300000, &error));
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_MEMORY, 1 << 30, &error));
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "GPU-7", &limiter, &error)) << error.message;
+  Outcome got = run({tool, "top", path, "--once"});
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_EQ(4u, lines(got.out));
+  EXPECT_TRUE(contains(got.out, "GPU-7"));
+  EXPECT_TRUE(contains(got.out, "  blue                     30.0"));
+  EXPECT_TRUE(contains(got.out, std::to_string(getpid())));
+  EXPECT_TRUE(contains(got.out, "1.0G"));
+
+  got = run({tool, "top", "--json"}, {"RAWHAL_LIMIT_REGION=" + path});
+  EXPECT_EQ(0, got.status) << got.err;
+  Json document = parse(got.out);
+  ASSERT_TRUE(document);
+  EXPECT_EQ("rawhal-top-1", text_of(document.get(), "schema"));
+  json_t *rows = json_object_get(document.get(), "rows");
+  ASSERT_EQ(3u, json_array_size(rows));
+  json_t *tenant = json_array_get(rows, 1);
+  EXPECT_EQ("tenant", text_of(tenant, "level"));
+  EXPECT_EQ("blue", text_of(tenant, "name"));
+  EXPECT_EQ(300000, number_of(tenant, "share_ppm"));
+  EXPECT_EQ(1 << 30, number_of(tenant, "memory_limit"));
+  EXPECT_TRUE(json_is_null(json_object_get(json_array_get(rows, 0), "share_ppm")));
+  EXPECT_EQ(getpid(), number_of(json_array_get(rows, 2), "pid"));
+  rawhal_limiter_close(limiter);
+  EXPECT_EQ(3u, lines(run({tool, "top", path}).out)); // nobody is left
+}
+
+TEST(Top, WhatIsNoRegionIsRefused)
+{
+  expect_refusal(run({tool, "top", "/no/such/file"}), 1, "NOT_FOUND");
+  expect_refusal(run({tool, "top", fixtures + "README.md"}), 1, "UNSUPPORTED");
+  expect_refusal(run({tool, "top"}), 2, "no REGION");
+  expect_refusal(run({tool, "top", "a", "b"}), 2, "one REGION");
+  expect_refusal(run({tool, "top", "--frob"}), 2, "--frob");
+}

@@ -1,0 +1,237 @@
+/* rawhal top: who uses the device, of a region that processes share. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rawhal/limit.h>
+
+#include "tools/tool.h"
+
+typedef struct table {
+  rawhal_limit_row_t *rows;
+  size_t count;
+} table_t;
+
+/* A few more rows than there are, should some be added meanwhile. False: out of memory. */
+static bool read_table(const rawhal_limit_view_t *view, table_t *table)
+{
+  size_t capacity = rawhal_limit_view_read(view, NULL, 0) + 16;
+  rawhal_limit_row_t *rows = realloc(table->rows, capacity * sizeof(*rows));
+  if (!rows)
+    return false;
+  table->rows = rows;
+  size_t count = rawhal_limit_view_read(view, rows, capacity);
+  table->count = count < capacity ? count : capacity;
+  return true;
+}
+
+/* ---- Text ---- */
+
+static const char *bytes_text(uint64_t bytes, char text[16])
+{
+  static const char units[] = "KMGTP";
+  if (bytes == RAWHAL_UNLIMITED)
+    return "-";
+  double value = (double)bytes / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && units[unit + 1]; ++unit)
+    value /= 1024;
+  snprintf(text, 16, "%.1f%c", value, units[unit]);
+  return text;
+}
+
+static const char *share_text(uint64_t ppm, char text[16])
+{
+  if (ppm == RAWHAL_UNLIMITED)
+    return "-";
+  snprintf(text, 16, "%.1f", (double)ppm / 10000);
+  return text;
+}
+
+static void print_row(const rawhal_limit_row_t *row)
+{
+  char name[80], share[16], used[16], limit[16], now[16], ten[16], minute[16];
+  if (row->level == RAWHAL_LIMIT_LEVEL_PROCESS)
+    snprintf(name, sizeof(name), "    %" PRIu64, row->pid);
+  else
+    snprintf(name, sizeof(name), "%s%s", row->level == RAWHAL_LIMIT_LEVEL_TENANT ? "  " : "",
+             row->name);
+  printf("%-24.24s %6s %6s %6s %6s %7.1f %9" PRIu64 " %7" PRIu64 " %6" PRIu64 " %8s %8s %s\n", name,
+         share_text(row->share_ppm, share), share_text(row->achieved_ppm[0], now),
+         share_text(row->achieved_ppm[1], ten), share_text(row->achieved_ppm[2], minute),
+         (double)row->ahead_ns / 1e6, row->launches, row->waits, row->denials,
+         bytes_text(row->memory_used, used), bytes_text(row->memory_limit, limit),
+         row->waiting ? "waits" : "");
+}
+
+static void print_text(const table_t *table)
+{
+  printf("%-24s %6s %6s %6s %6s %7s %9s %7s %6s %8s %8s\n", "DEVICE / TENANT / PROCESS", "LIMIT%",
+         "1s%", "10s%", "60s%", "AHEADms", "LAUNCHES", "WAITS", "DENIED", "MEMORY", "LIMIT");
+  for (size_t i = 0; i < table->count; ++i)
+    print_row(&table->rows[i]);
+}
+
+/* ---- JSON ---- */
+
+/* null for RAWHAL_UNLIMITED. */
+static json_t *number(uint64_t value)
+{
+  return value > INT64_MAX ? json_null() : json_integer((json_int_t)value);
+}
+
+static json_t *row_json(const rawhal_limit_row_t *row)
+{
+  static const char *const levels[] = {"device", "tenant", "process"};
+  json_t *object = json_object(), *achieved = json_array(), *histogram = json_array();
+  json_t *classes = json_object();
+  const struct {
+    const char *key;
+    uint64_t value;
+  } numbers[] = {
+      {"share_ppm", row->share_ppm},
+      {"burst_ns", row->burst_ns},
+      {"ahead_ns", row->ahead_ns},
+      {"open_ns", row->open_ns},
+      {"dispatch_rate", row->dispatch_rate},
+      {"launches", row->launches},
+      {"gpu_ns", row->gpu_ns},
+      {"waits", row->waits},
+      {"wait_ns", row->wait_ns},
+      {"would_block", row->would_block},
+      {"denials", row->denials},
+      {"estimated_ns", row->estimated_ns},
+      {"estimate_error_ns", row->estimate_error_ns},
+      {"no_timestamps", row->no_timestamps},
+      {"memory_limit", row->memory_limit},
+      {"memory_used", row->memory_used},
+      {"memory_peak", row->memory_peak},
+      {"pid", row->pid},
+      {"pid_namespace", row->pid_namespace},
+      {"weight", row->weight},
+  };
+  json_object_set_new(object, "level", json_string(levels[row->level]));
+  json_object_set_new(object, "name", json_string(row->name));
+  for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
+    json_object_set_new(object, numbers[i].key, number(numbers[i].value));
+  for (int i = 0; i < RAWHAL_LIMIT_WINDOWS; ++i)
+    json_array_append_new(achieved, number(row->achieved_ppm[i]));
+  for (int i = 0; i < RAWHAL_LIMIT_WAIT_BUCKETS; ++i)
+    json_array_append_new(histogram, number(row->wait_histogram[i]));
+  for (size_t i = 0; i < RAWHAL_LIMIT_CLASSES; ++i)
+    json_object_set_new(classes, rawhal_limit_class_name(i), number(row->memory_by_class[i]));
+  json_object_set_new(object, "achieved_ppm", achieved);
+  json_object_set_new(object, "wait_histogram", histogram);
+  json_object_set_new(object, "memory_by_class", classes);
+  json_object_set_new(object, "charging",
+                      json_string(row->charging == RAWHAL_CHARGING_WALL ? "wall" : "fair"));
+  json_object_set_new(object, "waiting", json_boolean(row->waiting));
+  return object;
+}
+
+static bool print_json(const table_t *table)
+{
+  json_t *rows = json_array();
+  for (size_t i = 0; i < table->count; ++i)
+    json_array_append_new(rows, row_json(&table->rows[i]));
+  json_t *document = json_pack("{s:s, s:o}", "schema", "rawhal-top-1", "rows", rows);
+  bool done = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0;
+  putchar('\n');
+  json_decref(document);
+  return done;
+}
+
+/* ---- */
+
+static int show(const char *path, bool json, bool once)
+{
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  rawhal_limit_view_t *view = NULL;
+  if (rawhal_limit_view_open(path, &view, &error))
+    return tool_fail("top", &error);
+  table_t table = {0};
+  bool done;
+  do {
+    done = read_table(view, &table);
+    if (done && !once)
+      fputs("\033[H\033[2J", stdout); /* to the top left, and an empty screen */
+    if (done && json)
+      done = print_json(&table);
+    else if (done)
+      print_text(&table);
+    done = done && fflush(stdout) == 0;
+  } while (done && !once && nanosleep(&(struct timespec){.tv_sec = 1}, NULL) == 0);
+  free(table.rows);
+  rawhal_limit_view_close(view);
+  if (!done) {
+    (void)tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory for the table");
+    return tool_fail("top", &error);
+  }
+  return TOOL_OK;
+}
+
+static int run(int argc, char **argv)
+{
+  static const struct option long_options[] = {
+      {"json", no_argument, NULL, 'j'},
+      {"once", no_argument, NULL, 'o'},
+      {NULL, 0, NULL, 0},
+  };
+  bool json = false, once = !isatty(STDOUT_FILENO);
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      json = once = true;
+      break;
+    case 'o':
+      once = true;
+      break;
+    default:
+      return tool_usage("top", "unknown or incomplete option '%s'", argv[optind - 1]);
+    }
+  if (argc - optind > 1)
+    return tool_usage("top", "expected one REGION, got %d", argc - optind);
+  const char *path = optind < argc ? argv[optind] : NULL;
+  rawhal_limit_config_t config = {0};
+  rawhal_error_t error;
+  rawhal_limit_device_t device = {.memory_bytes = UINT64_MAX / 2};
+  if (!path && rawhal_limit_config_environment(&config, &device, &error))
+    return tool_fail("top", &error);
+  if (!path && *config.region.text)
+    path = config.region.text;
+  if (!path)
+    return tool_usage("top", "no REGION, and the environment names none");
+  return show(path, json, once);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal top [REGION] [OPTIONS]\n\n"
+         "Shows who uses the devices of REGION, a file that processes with common limits share:\n"
+         "limits and what was achieved of them in the last 1, 10 and 60 seconds, waits, refusals\n"
+         "and memory, by device, tenant and process. The default is the region that the "
+         "environment\n"
+         "names. Reads only, takes no lock, and shows the files of dead processes, too.\n\n"
+         "On a terminal the table is renewed every second until interrupted.\n\n"
+         "options:\n"
+         "  --once    show it once; the default where standard output is no terminal\n"
+         "  --json    one JSON document (schema \"rawhal-top-1\") instead of text, once\n"
+         "  --help    this text\n\n"
+         "exit status:\n"
+         "  0   done\n"
+         "  1   the file is missing or is no region; standard error says why\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t top_command = {
+    .name = "top",
+    .summary = "show who uses the devices of a region with common limits",
+    .help = help,
+    .run = run,
+};
