@@ -429,12 +429,15 @@ static rawhal_status_t give_up(limit_lease_t *lease, const refusal_t *refusal, u
                      refusal->what, (unsigned long long)((retry - now + 999) / 1000));
 }
 
-/* One attempt under the lock. On refusal `*until` is when to look again. */
-static bool try_once(limit_lease_t *lease, const limit_cost_t *cost, limit_grant_t *grant,
-                     refusal_t *refusal, uint64_t *until)
+/* One attempt; the caller holds the lock. After WOULD_BLOCK `*until` is when to look again. */
+static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost,
+                                limit_grant_t *grant, refusal_t *refusal, uint64_t *until,
+                                rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  pthread_mutex_lock(&limiter->lock);
+  rawhal_status_t status = check_possible(limiter, cost, error);
+  if (status != RAWHAL_OK)
+    return status;
   uint64_t now = limiter_now(limiter);
   uint64_t epoch = atomic_load_explicit(lease->current_epoch, memory_order_acquire);
   if (atomic_load_explicit(&lease->epoch, memory_order_relaxed) != epoch) {
@@ -448,8 +451,7 @@ static bool try_once(limit_lease_t *lease, const limit_cost_t *cost, limit_grant
     *until = now + LIMIT_NAP_NS;
   if (!admitted || limiter->waiting == 0)
     publish_wait(limiter, now, admitted ? NULL : refusal, *until);
-  pthread_mutex_unlock(&limiter->lock);
-  return admitted;
+  return admitted ? RAWHAL_OK : RAWHAL_WOULD_BLOCK;
 }
 
 rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost, uint64_t deadline,
@@ -461,16 +463,17 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   uint64_t began = 0;
   bool counted = false; /* among those who wait */
   while (status == RAWHAL_OK) {
-    refusal_t refusal;
-    uint64_t until;
+    refusal_t refusal = {0};
+    uint64_t until = 0;
     reap_all(limiter);
-    status = check_possible(limiter, cost, error);
-    if (status != RAWHAL_OK)
-      break;
     uint32_t tenant_event = atomic_load(&limiter->tenant->node.event);
     uint32_t device_event = atomic_load(&limiter->device->node.event);
-    if (try_once(lease, cost, grant, &refusal, &until))
+    pthread_mutex_lock(&limiter->lock);
+    status = try_once(lease, cost, grant, &refusal, &until, error);
+    pthread_mutex_unlock(&limiter->lock);
+    if (status != RAWHAL_WOULD_BLOCK)
       break;
+    status = RAWHAL_OK;
     uint64_t now = limiter_now(limiter);
     if (deadline == 0 || (deadline != forever && now >= deadline)) {
       status = give_up(lease, &refusal, now, deadline, error);

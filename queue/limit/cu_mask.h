@@ -17,8 +17,8 @@ typedef struct cu_mask_device {
   bool pairs;    /* gfx10 and later give out compute units two by two */
 } cu_mask_device_t;
 
-/* `text` is hexadecimal, with or without 0x. INVALID_ARGUMENT: it is not, or selects nothing, half a
- * pair, or nothing of a die. OUT_OF_RANGE: a compute unit the device does not have. */
+/* `text` is hexadecimal, with or without 0x. INVALID_ARGUMENT: it is not, or selects nothing, half
+ * a pair, or nothing of a die. OUT_OF_RANGE: a compute unit the device does not have. */
 RAWHAL_CHECKED rawhal_status_t cu_mask_parse(const char *text, const cu_mask_device_t *device,
                                              cu_mask_t *mask, rawhal_error_t *error);
 

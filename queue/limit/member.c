@@ -403,7 +403,8 @@ void rawhal_limiter_close(rawhal_limiter_t *limiter)
 {
   if (!limiter)
     return;
-  if (!region_forked() && region_lock(&limiter->region, REGION_PATIENT, NULL) == RAWHAL_OK) {
+  if (!region_forked(&limiter->region) &&
+      region_lock(&limiter->region, REGION_PATIENT, NULL) == RAWHAL_OK) {
     bury(limiter->region.data, limiter->slot, limiter_now(limiter));
     region_slot_drop(&limiter->region, limiter->slot);
     region_unlock(&limiter->region);
@@ -413,8 +414,7 @@ void rawhal_limiter_close(rawhal_limiter_t *limiter)
 
 rawhal_status_t limiter_check(const rawhal_limiter_t *limiter, rawhal_error_t *error)
 {
-  (void)limiter;
-  if (region_forked())
+  if (region_forked(&limiter->region))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "this limiter belongs to the process this one was forked from");
   return RAWHAL_OK;

@@ -42,7 +42,7 @@ rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t c
 
 void limit_memory_release(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes)
 {
-  if (region_forked())
+  if (region_forked(&limiter->region))
     return;
   memory_lock(limiter);
   ledger_release(limiter->region.data, limiter->slot, class, ledger_units(bytes));

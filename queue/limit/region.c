@@ -32,8 +32,10 @@ static rawhal_status_t fail_errno(rawhal_error_t *error, const char *what, const
 
 /* ---- Fork ---- */
 
-/* A page the kernel fills with zeros in every child that gets its own memory. */
+/* A number for this process, in a page the kernel fills with zeros in every child that gets its own
+ * memory; the last number given out is not wiped, so that a child's is another. */
 static _Atomic uint32_t *_Atomic mine;
+static uint32_t last_process;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum { MAX_OPEN = 256 };
@@ -60,10 +62,10 @@ static void after_fork_in_child(void)
   pthread_mutex_unlock(&open_lock);
 }
 
-bool region_forked(void)
+bool region_forked(const region_t *region)
 {
   _Atomic uint32_t *page = atomic_load_explicit(&mine, memory_order_acquire);
-  return page && atomic_load_explicit(page, memory_order_relaxed) == 0;
+  return !page || atomic_load_explicit(page, memory_order_relaxed) != region->process;
 }
 
 /* The caller holds open_lock. */
@@ -87,12 +89,13 @@ static rawhal_status_t guard_forks(rawhal_error_t *error)
     }
     page = memory;
   }
-  atomic_store(page, 1);
+  if (atomic_load(page) == 0)
+    atomic_store(page, ++last_process);
   atomic_store_explicit(&mine, page, memory_order_release);
   return RAWHAL_OK;
 }
 
-static rawhal_status_t remember_file(int fd, rawhal_error_t *error)
+static rawhal_status_t remember_file(int fd, uint32_t *process, rawhal_error_t *error)
 {
   pthread_mutex_lock(&open_lock);
   rawhal_status_t status = guard_forks(error);
@@ -103,6 +106,7 @@ static rawhal_status_t remember_file(int fd, rawhal_error_t *error)
     status = rawhal_fail(error, RAWHAL_LIMIT, "more than %d limiters in one process", MAX_OPEN);
   if (status == RAWHAL_OK && fd >= 0)
     open_files[i] = fd + 1;
+  *process = last_process;
   pthread_mutex_unlock(&open_lock);
   return status;
 }
@@ -331,7 +335,7 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
   *region = (region_t){.fd = -1};
   if (!config->has_region_fd && !*config->region.text) {
     void *memory = NULL;
-    rawhal_status_t status = remember_file(-1, error);
+    rawhal_status_t status = remember_file(-1, &region->process, error);
     if (status == RAWHAL_OK)
       status = map(-1, PROT_READ | PROT_WRITE, &memory, "", error);
     if (status != RAWHAL_OK)
@@ -344,7 +348,7 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
   int fd = open_file(config, path);
   if (fd < 0)
     return fail_errno(error, "opening the region", path);
-  rawhal_status_t status = remember_file(fd, error);
+  rawhal_status_t status = remember_file(fd, &region->process, error);
   if (status != RAWHAL_OK) {
     close(fd);
     return status;

@@ -181,7 +181,8 @@ typedef struct region_data {
 
 typedef struct region {
   region_data_t *data;
-  int fd; /* an open file description of our own; -1: memory of this process only */
+  int fd;           /* an open file description of our own; -1: memory of this process only */
+  uint32_t process; /* which of this process and its ancestors has opened it */
 } region_t;
 
 static inline region_state_t region_state(uint64_t word)
@@ -231,7 +232,7 @@ bool region_slot_held(const region_t *region, uint32_t slot);
 
 /* ---- Fork ---- */
 
-/* True in a child of the process that opened its regions, however it was made: it has none. */
-bool region_forked(void);
+/* True in a child of the process that opened the region, however it was made. */
+bool region_forked(const region_t *region);
 
 #endif

@@ -122,6 +122,10 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive) {
       rawhal_error_t error = {};
       bool refused = shim_reserve(limiter, 0, 4096, &error) == RAWHAL_INVALID_ARGUMENT &&
                      strstr(error.message, "forked");
+      rawhal_limiter_t *own = file.Open(); // one of its own does not make its parent's its own
+      refused &= own && shim_reserve(limiter, 0, 4096, nullptr) == RAWHAL_INVALID_ARGUMENT &&
+                 shim_reserve(own, 0, 4096, nullptr) == RAWHAL_OK;
+      rawhal_limiter_close(own);
       shim_release(limiter, 0, 4096);
       rawhal_limiter_close(limiter);  // frees memory, and nothing of its parent's
       board->answer = held && refused ? 1 : 2;
