@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 
-/* Nothing is waited for on the host: each dependency that has not finished becomes a packet, written
- * to `bodies` before anything is reserved. */
+/* Nothing is waited for on the host: each dependency that has not finished becomes a packet,
+ * written to `bodies` before anything is reserved. */
 static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t count,
                                hsa_amd_barrier_value_packet_t *bodies, uint32_t *packets,
                                rawhal_error_t *error)

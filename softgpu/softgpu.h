@@ -125,7 +125,8 @@ bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info,
 
 /* An instruction that softgpu cannot run, `offset` bytes into the code. `mnemonic` is NULL and
  * `text` empty where the bytes are no instruction that it knows; else it knows the instruction and
- * cannot execute it, or not with these operands. `words`: three dwords from there, zero beyond the end. */
+ * cannot execute it, or not with these operands. `words`: three dwords from there, zero beyond the
+ * end. */
 typedef void softgpu_coverage_missing_fn(void *context, uint64_t offset, const char *mnemonic,
                                          const char *text, const uint32_t words[3]);
 
