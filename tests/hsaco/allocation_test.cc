@@ -3,36 +3,11 @@
 #include <functional>
 
 #include "hsaco_test.h"
+#include "tests/harness/allocation_failure.h"
 
 using build::Object;
 using build::Pack;
 using build::plain_kernel;
-
-namespace {
-thread_local long allocations_left = -1; // -1: no limit
-bool refuse()
-{
-  return allocations_left == 0 || (allocations_left > 0 && --allocations_left < 0);
-}
-} // namespace
-
-extern "C" {
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_malloc(size_t size)
-{
-  return refuse() ? nullptr : __real_malloc(size);
-}
-void *__wrap_calloc(size_t count, size_t size)
-{
-  return refuse() ? nullptr : __real_calloc(count, size);
-}
-void *__wrap_realloc(void *memory, size_t size)
-{
-  return refuse() ? nullptr : __real_realloc(memory, size);
-}
-}
 
 // An object that needs every kind of record: many names, diagnostics, printf, unknown keys, bare
 // kernels, long lists.

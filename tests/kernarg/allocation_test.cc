@@ -2,34 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "kernel_builder.h"
+#include "tests/harness/allocation_failure.h"
 
 using namespace kernarg_test;
-
-namespace {
-thread_local long allocations_left = -1; // -1: no limit
-bool Refuse()
-{
-  return allocations_left == 0 || (allocations_left > 0 && --allocations_left < 0);
-}
-} // namespace
-
-extern "C" {
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_malloc(size_t size)
-{
-  return Refuse() ? nullptr : __real_malloc(size);
-}
-void *__wrap_calloc(size_t count, size_t size)
-{
-  return Refuse() ? nullptr : __real_calloc(count, size);
-}
-void *__wrap_realloc(void *memory, size_t size)
-{
-  return Refuse() ? nullptr : __real_realloc(memory, size);
-}
-}
 
 // Unsorted arguments, so that the overlap check needs memory as well.
 TEST(Allocation, EveryFailureIsReported)
