@@ -72,8 +72,8 @@ void softgpu_resume(void);
  *   queue_error         a packet's turn      its queue stops, `value` goes to queue_inactive_signal
  *   stall               a packet's turn      the queue stands still for `value` ms, with NULL the
  *                                            whole device; dispatches that run go on
- *   lost_doorbell       an idle queue finds  as if the doorbell had not been stored to: the queue
- *                       a packet and a ring  sleeps until the next store
+ *   lost_doorbell       a new doorbell that  as if the doorbell had not been stored to: the queue
+ *                       covers a packet      sleeps until the next store
  *   allocation_failure  hsaKmtAllocMemory    NO_MEMORY, `value` times in a row (0 is once)
  *   event_failure       hsaKmtCreateEvent    OUT_OF_RESOURCES, `value` times in a row (0 is once)
  *

@@ -174,25 +174,19 @@ static softgpu_step_t packet_step(softgpu_queue_t *queue, uint32_t type, const v
   }
 }
 
-static softgpu_step_t nothing_published(softgpu_queue_t *queue)
-{
-  queue->idle = true;
-  return SOFTGPU_STEP_IDLE;
-}
-
 softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
 {
   if (queue->request != SOFTGPU_REQUEST_NONE && queue->request != SOFTGPU_REQUEST_SCRATCH_GRANTED)
     return softgpu_dispatch_request(queue);
   if (queue->next >= atomic_load_explicit(queue->setup.write_index, memory_order_acquire))
-    return nothing_published(queue);
+    return SOFTGPU_STEP_IDLE;
   const void *packet = slot_at(queue, queue->next);
   /* Acquires the packet's body; also what another agent wrote before it published the packet. */
   uint16_t header = __atomic_load_n((const uint16_t *)packet, __ATOMIC_ACQUIRE);
   uint32_t type =
       ((uint32_t)header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
   if (type == HSA_PACKET_TYPE_INVALID) /* reserved by its producer, not published yet */
-    return nothing_published(queue);
+    return SOFTGPU_STEP_IDLE;
   unsigned token = softgpu_retire_enter();
   softgpu_step_t step = packet_step(queue, type, packet);
   softgpu_retire_leave(token);

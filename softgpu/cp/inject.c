@@ -98,35 +98,38 @@ bool softgpu_inject_failure(softgpu_injection_t injection)
   return order_take(injection, NULL, true, &due);
 }
 
-/* Whether the program has told the device about the packet at hand. Asked only of a queue that was
- * idle: all that is published when a doorbell wakes it is taken without another. */
+/* Whether the program has told the device about the packet at hand, which no doorbell heard so far
+ * covers: a doorbell can be lost only by a queue that has not heard it yet. */
 static bool doorbell_heard(softgpu_queue_t *queue)
 {
   _Atomic uint64_t *doorbell = softgpu_doorbell(queue->doorbell);
   const uint64_t never = UINT64_MAX; /* as the queue was created */
   uint64_t value = atomic_load(doorbell);
-  if (queue->deaf)
-    return value != never;
-  if (!is_ordered(SOFTGPU_INJECT_LOST_DOORBELL))
-    return true;
-  if ((int64_t)value < (int64_t)queue->next)
-    return false; /* published, not rung yet */
-  order_t due;
-  if (!order_take(SOFTGPU_INJECT_LOST_DOORBELL, softgpu_aql_queue_of(queue), false, &due))
-    return true;
-  /* As if it had not been stored to, so that the next store shows even if it is the same. */
-  atomic_store(doorbell, never);
-  queue->deaf = true;
-  return false;
+  if (queue->deaf) {
+    if (value == never)
+      return false;
+  } else if (is_ordered(SOFTGPU_INJECT_LOST_DOORBELL)) {
+    if ((int64_t)value < (int64_t)queue->next)
+      return false; /* published, not rung yet */
+    order_t due;
+    if (order_take(SOFTGPU_INJECT_LOST_DOORBELL, softgpu_aql_queue_of(queue), false, &due)) {
+      /* As if it had not been stored to, so that the next store shows even if it is the same. */
+      atomic_store(doorbell, never);
+      queue->deaf = true;
+      return false;
+    }
+  }
+  queue->deaf = false;
+  queue->heard = value + 1;
+  return true;
 }
 
 bool softgpu_inject_packet(softgpu_queue_t *queue, softgpu_step_t *step)
 {
-  if (queue->idle && !doorbell_heard(queue)) {
+  if (queue->next >= queue->heard && !doorbell_heard(queue)) {
     *step = SOFTGPU_STEP_IDLE;
     return false;
   }
-  queue->idle = queue->deaf = false;
   if (queue->inspected > queue->next)
     return true;
   queue->inspected = queue->next + 1;

@@ -199,7 +199,6 @@ softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup)
   }
   pthread_mutex_init(&queue->lock, NULL);
   queue->setup = *setup;
-  queue->idle = true;
   if (!queue->setup.read_index)
     queue->setup.read_index = &queue->own_indices[0];
   if (!queue->setup.write_index)

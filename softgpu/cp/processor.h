@@ -51,8 +51,8 @@ struct softgpu_queue {
   softgpu_request_t request;
   /* Of inject.c: packets it has looked at, what it makes the queue miss, how long it holds it. */
   uint64_t inspected;
-  bool idle; /* nothing was published when the queue last looked */
-  bool deaf; /* to a doorbell that was stored to before */
+  uint64_t heard; /* packets that the last doorbell it took notice of covers */
+  bool deaf;      /* to a doorbell that was stored to before */
   uint64_t stall_until;
 
   bool stop;              /* accessed with atomic builtins; softgpu_execute() polls it */

@@ -8,6 +8,9 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include <chrono>
+#include <thread>
+
 namespace {
 
 constexpr uint64_t patience = 10000 * millisecond;
@@ -169,10 +172,11 @@ TEST_F(Injection, ALostDoorbellMissesTheDeadlineAndTheNextSubmissionFindsBoth)
   rawhal_ticket_t lost = 0, next = 0;
   dispatch = store(0, 7, first);
   ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, 0, &lost, &error));
-  rawhal_status_t status = wait(on, lost, 50 * millisecond);
-  if (injected() > before) {
-    EXPECT_EQ(status, RAWHAL_TIMED_OUT);
-  }
+  EXPECT_EQ(wait(on, lost, 50 * millisecond), RAWHAL_TIMED_OUT);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (injected() == before && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  EXPECT_EQ(injected(), before + 1);
   dispatch = store(1, 8, second);
   ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, 0, &next, &error));
   EXPECT_OK(wait(on, next));

@@ -45,6 +45,15 @@ protected:
     hsa->counters(&counters, sizeof(counters));
     return counters.injected;
   }
+
+  // Waits until one more fault has happened than `before`, at most ten seconds.
+  bool injected_since(uint64_t before)
+  {
+    auto deadline = steady_clock::now() + std::chrono::seconds(10);
+    while (injected() == before && steady_clock::now() < deadline)
+      std::this_thread::yield();
+    return injected() != before;
+  }
 };
 
 TEST_F(Inject, refuses_what_makes_no_sense)
@@ -143,8 +152,7 @@ TEST_F(Inject, the_device_stalls)
   auto begun = steady_clock::now();
   uint64_t before = injected();
   hsa_signal_t late = submit_barrier(q);
-  while (injected() == before)
-    std::this_thread::yield();
+  ASSERT_TRUE(injected_since(before));
   EXPECT_TRUE(reaches(submit_barrier(other), 0));
   EXPECT_GE(steady_clock::now() - begun, milliseconds(200));
   EXPECT_TRUE(reaches(late, 0));
@@ -168,8 +176,7 @@ TEST_F(Inject, a_lost_doorbell_is_made_good_by_the_next)
   hsa_signal_t first = signal(1), second = signal(1);
   auto packet = barrier(first);
   uint64_t index = submit(q, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
-  while (injected() == before)
-    std::this_thread::yield();
+  ASSERT_TRUE(injected_since(before));
   packet = barrier(second); // published behind it, not rung
   uint64_t last = publish(q, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
   std::this_thread::sleep_for(milliseconds(30));
@@ -181,6 +188,26 @@ TEST_F(Inject, a_lost_doorbell_is_made_good_by_the_next)
   EXPECT_TRUE(reaches(submit_barrier(q), 0));
 }
 
+TEST_F(Inject, a_doorbell_is_lost_also_while_the_queue_works)
+{
+  hsa_queue_t *q = queue();
+  hsa_signal_t dependency = signal(1), done = signal(1);
+  auto packet = barrier(done);
+  packet.dep_signal[0] = dependency;
+  uint64_t before = injected();
+  ASSERT_TRUE(hsa->inject("stall", q, 1, 0)); // shows when it is the packet's turn
+  submit(q, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+  ASSERT_TRUE(injected_since(before));
+  ASSERT_TRUE(hsa->inject("lost_doorbell", q, 1, 0));
+  hsa_signal_t lost = submit_barrier(q);
+  hsa->hsa_signal_store_screlease(dependency, 0);
+  ASSERT_TRUE(injected_since(before + 1));
+  EXPECT_TRUE(reaches(done, 0));
+  EXPECT_TRUE(pending(lost));
+  EXPECT_TRUE(reaches(submit_barrier(q), 0));
+  EXPECT_TRUE(reaches(lost, 0));
+}
+
 TEST_F(Inject, ringing_again_with_the_same_value_helps)
 {
   hsa_queue_t *q = queue();
@@ -190,8 +217,7 @@ TEST_F(Inject, ringing_again_with_the_same_value_helps)
   auto packet = barrier(done);
   uint64_t index = publish(q, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
   ring(q, index);
-  while (injected() == before)
-    std::this_thread::yield();
+  ASSERT_TRUE(injected_since(before));
   std::this_thread::sleep_for(milliseconds(20)); // until it sleeps
   EXPECT_TRUE(pending(done));
   ring(q, index);
