@@ -20,7 +20,7 @@ static rawhal_status_t read_entry(const struct scan *scan, const struct scan_par
 {
   *entry = (struct entry){0};
   uint64_t fields[3];
-  const unsigned char *bytes = scan->bytes + bundle->offset;
+  const unsigned char *bytes = scan->space.bytes + bundle->offset;
   if (!range_within(*at, ENTRY_SIZE, bundle->size))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset + *at,
                           "the bundle's entry table is cut");
@@ -86,7 +86,7 @@ rawhal_status_t scan_bundle(struct scan *scan, struct scan_part part, uint64_t *
   *end = part.offset;
   if (part.size < HEADER_SIZE)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset, "the bundle's header is cut");
-  memcpy(&count, scan->bytes + part.offset + 24, sizeof(count));
+  memcpy(&count, scan->space.bytes + part.offset + 24, sizeof(count));
   if (count > scan->options.max_bundle_entries)
     return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset + 24,
                           "a bundle of %llu entries: more than max_bundle_entries (%u)",

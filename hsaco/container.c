@@ -24,6 +24,8 @@ static void take_options(struct scan *scan, const rawhal_container_options_t *op
   taken.max_objects = taken.max_objects ? taken.max_objects : 65536;
   taken.max_bundle_entries = taken.max_bundle_entries ? taken.max_bundle_entries : 256;
   taken.max_file_bytes = taken.max_file_bytes ? taken.max_file_bytes : (uint64_t)4 << 30;
+  taken.max_unpacked_bytes =
+      taken.max_unpacked_bytes ? taken.max_unpacked_bytes : (uint64_t)1 << 30;
   scan->options = taken;
 }
 
@@ -37,8 +39,7 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
   if (!size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, 0, "the file is empty");
   arena_init(&scan->arena, budget);
-  scan->bytes = bytes;
-  scan->size = size;
+  scan->space.bytes = bytes;
   rawhal_status_t status = scan_range(scan, (struct scan_part){.size = size}, error);
   if (status)
     return status;
@@ -136,6 +137,7 @@ void rawhal_container_close(rawhal_container_t *container)
   if (!container)
     return;
   arena_free(&container->scan.arena);
+  scan_free_unpacked(&container->scan);
   if (container->mapping)
     munmap(container->mapping, container->mapping_size);
   free(container);

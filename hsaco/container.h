@@ -1,7 +1,7 @@
 /* rawhal/container.h: finding the code objects inside whatever carries them.
  *
- * A container is a range of bytes or a file: a bare code object, a clang offload bundle, or a host
- * executable or library with a .hip_fatbin section. Each code object found gets an exact, bounded
+ * A container is a range of bytes or a file: a bare code object, a clang offload bundle, compressed
+ * (CCOB) or not, or a host executable or library with a .hip_fatbin section. Each code object found gets an exact, bounded
  * extent; nothing outside of the caller's bytes is read. Ownership and thread-safety are those of
  * rawhal_hsaco_t: entries and strings live until close, everything is immutable after open. */
 #ifndef RAWHAL_CONTAINER_H
@@ -17,11 +17,13 @@ typedef struct rawhal_container_options {
   uint32_t max_objects;        /* default 65,536 */
   uint32_t max_bundle_entries; /* of one bundle; default 256 */
   uint64_t max_file_bytes;     /* default 4 GiB */
+  uint64_t max_unpacked_bytes; /* of all compressed bundles, with their compressed bytes; 1 GiB */
 } rawhal_container_options_t;
 
 typedef struct rawhal_container_object {
   rawhal_bytes_t bytes; /* exactly one ELF code object */
-  uint64_t offset;      /* of its first byte in the container */
+  uint64_t offset;      /* of its first byte in the container, or of the compressed bundle's */
+  bool unpacked; /* bytes are a copy from a compressed bundle, which lives until close */
   rawhal_string_t
       id; /* bundle entry id ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"); empty for bare objects */
   rawhal_target_t target; /* from the object's e_flags */
@@ -30,7 +32,7 @@ typedef struct rawhal_container_object {
 } rawhal_container_object_t;
 
 /* `bytes` must stay alive and unchanged until close. MALFORMED, UNSUPPORTED (recognised carrier
- * that rawhal does not read, such as a compressed bundle), NOT_FOUND (a host file without code
+ * that rawhal does not read, such as a kpack archive), NOT_FOUND (a host file without code
  * objects), LIMIT, OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,

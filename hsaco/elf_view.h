@@ -1,6 +1,6 @@
 /* The ELF side of a code object: header, segments and sections, every range checked. Internal.
  *
- * libelf reads the header tables; before it does, the tables are known to lie inside the caller's
+ * libelf translates the header tables; before it does, they are known to lie inside the caller's
  * bytes. Everything else is reached through elf_view_range() and its kin, which never return a
  * byte outside of the object. Section contents may still lie outside of the file: only the
  * loadability verdict asks all of them. */

@@ -129,7 +129,7 @@ static rawhal_status_t scan_object(struct scan *scan, struct scan_part part, uin
                                    rawhal_error_t *error)
 {
   uint64_t extent;
-  if (!elf_extent(scan->bytes + part.offset, (size_t)part.size, &extent))
+  if (!elf_extent(scan->space.bytes + part.offset, (size_t)part.size, &extent))
     extent = part.size;
   part.size = extent;
   *end = part.offset + extent;
@@ -139,7 +139,7 @@ static rawhal_status_t scan_object(struct scan *scan, struct scan_part part, uin
 rawhal_status_t scan_elf(struct scan *scan, struct scan_part part, uint64_t *end,
                          rawhal_error_t *error)
 {
-  struct host host = {.scan = scan, .part = part, .bytes = scan->bytes + part.offset};
+  struct host host = {.scan = scan, .part = part, .bytes = scan->space.bytes + part.offset};
   *end = part.offset + part.size;
   if (part.size < sizeof(host.header))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset + part.size,

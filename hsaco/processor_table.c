@@ -3,93 +3,88 @@
 #include <string.h>
 
 /* clang-format off */
+#define PROCESSOR(name, machine, ...) [machine] = {name, machine, __VA_ARGS__}
+
+/* By machine; two of one number do not compile. Gaps have no name. */
 static const struct processor processors[] = {
-    /* name, machine, family, features, covered by generic, since its version */
-    {"gfx600",          0x20, FAMILY_GFX6,    0, 0, 0},
-    {"gfx601",          0x21, FAMILY_GFX6,    0, 0, 0},
-    {"gfx602",          0x3a, FAMILY_GFX6,    0, 0, 0},
-    {"gfx700",          0x22, FAMILY_GFX6,    0, 0, 0},
-    {"gfx701",          0x23, FAMILY_GFX6,    0, 0, 0},
-    {"gfx702",          0x24, FAMILY_GFX6,    0, 0, 0},
-    {"gfx703",          0x25, FAMILY_GFX6,    0, 0, 0},
-    {"gfx704",          0x26, FAMILY_GFX6,    0, 0, 0},
-    {"gfx705",          0x3b, FAMILY_GFX6,    0, 0, 0},
-    {"gfx801",          0x28, FAMILY_GFX6,    PROCESSOR_XNACK, 0, 0},
-    {"gfx802",          0x29, FAMILY_GFX6,    0, 0, 0},
-    {"gfx803",          0x2a, FAMILY_GFX6,    0, 0, 0},
-    {"gfx805",          0x3c, FAMILY_GFX6,    0, 0, 0},
-    {"gfx810",          0x2b, FAMILY_GFX6,    PROCESSOR_XNACK, 0, 0},
-    {"gfx900",          0x2c, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1},
-    {"gfx902",          0x2d, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1},
-    {"gfx904",          0x2e, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1},
-    {"gfx909",          0x31, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1},
-    {"gfx90c",          0x32, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1},
-    {"gfx906",          0x2f, FAMILY_GFX9,    PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x51, 1},
-    {"gfx908",          0x30, FAMILY_GFX9,    PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0, 0},
-    {"gfx90a",          0x3f, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0, 0},
-    {"gfx940",          0x40, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0, 0},
-    {"gfx941",          0x4b, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0, 0},
-    {"gfx942",          0x4c, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x5f, 1},
-    {"gfx950",          0x4f, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x5f, 1},
-    {"gfx1010",         0x33, FAMILY_GFX10,   PROCESSOR_XNACK, 0x52, 1},
-    {"gfx1011",         0x34, FAMILY_GFX10,   PROCESSOR_XNACK, 0x52, 1},
-    {"gfx1012",         0x35, FAMILY_GFX10,   PROCESSOR_XNACK, 0x52, 1},
-    {"gfx1013",         0x42, FAMILY_GFX10,   PROCESSOR_XNACK, 0x52, 1},
-    {"gfx1030",         0x36, FAMILY_GFX10,   0, 0x53, 1},
-    {"gfx1031",         0x37, FAMILY_GFX10,   0, 0x53, 1},
-    {"gfx1032",         0x38, FAMILY_GFX10,   0, 0x53, 1},
-    {"gfx1033",         0x39, FAMILY_GFX10,   0, 0x53, 1},
-    {"gfx1034",         0x3e, FAMILY_GFX10,   0, 0x53, 1},
-    {"gfx1035",         0x3d, FAMILY_GFX10,   0, 0x53, 1},
-    {"gfx1036",         0x45, FAMILY_GFX10,   0, 0x53, 1},
-    {"gfx1100",         0x41, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1101",         0x46, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1102",         0x47, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1103",         0x44, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1150",         0x43, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1151",         0x4a, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1152",         0x55, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1153",         0x58, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1154",         0x57, FAMILY_GFX11,   0, 0x54, 1},
-    {"gfx1170",         0x5d, FAMILY_GFX11,   0, 0x62, 1},
-    {"gfx1171",         0x5e, FAMILY_GFX11,   0, 0x62, 1},
-    {"gfx1172",         0x5c, FAMILY_GFX11,   0, 0x62, 1},
-    {"gfx1200",         0x48, FAMILY_GFX12,   0, 0x59, 1},
-    {"gfx1201",         0x4e, FAMILY_GFX12,   0, 0x59, 1},
-    {"gfx1250",         0x49, FAMILY_GFX125,  0, 0x5b, 1},
-    {"gfx1251",         0x5a, FAMILY_GFX125,  0, 0x5b, 1},
-    {"gfx1310",         0x50, FAMILY_GFX13,   0, 0x63, 1},
-    {"gfx9-generic",    0x51, FAMILY_GFX9,    PROCESSOR_GENERIC | PROCESSOR_XNACK, 0x51, 1},
-    {"gfx9-4-generic",  0x5f, FAMILY_GFX90A,  PROCESSOR_GENERIC | PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x5f, 1},
-    {"gfx10-1-generic", 0x52, FAMILY_GFX10,   PROCESSOR_GENERIC | PROCESSOR_XNACK, 0x52, 1},
-    {"gfx10-3-generic", 0x53, FAMILY_GFX10,   PROCESSOR_GENERIC, 0x53, 1},
-    {"gfx11-generic",   0x54, FAMILY_GFX11,   PROCESSOR_GENERIC, 0x54, 1},
-    {"gfx11-7-generic", 0x62, FAMILY_GFX11,   PROCESSOR_GENERIC, 0x62, 1},
-    {"gfx12-generic",   0x59, FAMILY_GFX12,   PROCESSOR_GENERIC, 0x59, 1},
-    {"gfx12-5-generic", 0x5b, FAMILY_GFX125,  PROCESSOR_GENERIC, 0x5b, 1},
-    {"gfx13-generic",   0x63, FAMILY_GFX13,   PROCESSOR_GENERIC, 0x63, 1},
+    /*        name, machine, family, features, covered by generic, since its version */
+    PROCESSOR("gfx600",           0x20, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx601",           0x21, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx602",           0x3a, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx700",           0x22, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx701",           0x23, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx702",           0x24, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx703",           0x25, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx704",           0x26, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx705",           0x3b, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx801",           0x28, FAMILY_GFX6,    PROCESSOR_XNACK, 0, 0),
+    PROCESSOR("gfx802",           0x29, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx803",           0x2a, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx805",           0x3c, FAMILY_GFX6,    0, 0, 0),
+    PROCESSOR("gfx810",           0x2b, FAMILY_GFX6,    PROCESSOR_XNACK, 0, 0),
+    PROCESSOR("gfx900",           0x2c, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1),
+    PROCESSOR("gfx902",           0x2d, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1),
+    PROCESSOR("gfx904",           0x2e, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1),
+    PROCESSOR("gfx909",           0x31, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1),
+    PROCESSOR("gfx90c",           0x32, FAMILY_GFX9,    PROCESSOR_XNACK, 0x51, 1),
+    PROCESSOR("gfx906",           0x2f, FAMILY_GFX9,    PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x51, 1),
+    PROCESSOR("gfx908",           0x30, FAMILY_GFX9,    PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0, 0),
+    PROCESSOR("gfx90a",           0x3f, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0, 0),
+    PROCESSOR("gfx940",           0x40, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0, 0),
+    PROCESSOR("gfx941",           0x4b, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0, 0),
+    PROCESSOR("gfx942",           0x4c, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x5f, 1),
+    PROCESSOR("gfx950",           0x4f, FAMILY_GFX90A,  PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x5f, 1),
+    PROCESSOR("gfx1010",          0x33, FAMILY_GFX10,   PROCESSOR_XNACK, 0x52, 1),
+    PROCESSOR("gfx1011",          0x34, FAMILY_GFX10,   PROCESSOR_XNACK, 0x52, 1),
+    PROCESSOR("gfx1012",          0x35, FAMILY_GFX10,   PROCESSOR_XNACK, 0x52, 1),
+    PROCESSOR("gfx1013",          0x42, FAMILY_GFX10,   PROCESSOR_XNACK, 0x52, 1),
+    PROCESSOR("gfx1030",          0x36, FAMILY_GFX10,   0, 0x53, 1),
+    PROCESSOR("gfx1031",          0x37, FAMILY_GFX10,   0, 0x53, 1),
+    PROCESSOR("gfx1032",          0x38, FAMILY_GFX10,   0, 0x53, 1),
+    PROCESSOR("gfx1033",          0x39, FAMILY_GFX10,   0, 0x53, 1),
+    PROCESSOR("gfx1034",          0x3e, FAMILY_GFX10,   0, 0x53, 1),
+    PROCESSOR("gfx1035",          0x3d, FAMILY_GFX10,   0, 0x53, 1),
+    PROCESSOR("gfx1036",          0x45, FAMILY_GFX10,   0, 0x53, 1),
+    PROCESSOR("gfx1100",          0x41, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1101",          0x46, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1102",          0x47, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1103",          0x44, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1150",          0x43, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1151",          0x4a, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1152",          0x55, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1153",          0x58, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1154",          0x57, FAMILY_GFX11,   0, 0x54, 1),
+    PROCESSOR("gfx1170",          0x5d, FAMILY_GFX11,   0, 0x62, 1),
+    PROCESSOR("gfx1171",          0x5e, FAMILY_GFX11,   0, 0x62, 1),
+    PROCESSOR("gfx1172",          0x5c, FAMILY_GFX11,   0, 0x62, 1),
+    PROCESSOR("gfx1200",          0x48, FAMILY_GFX12,   0, 0x59, 1),
+    PROCESSOR("gfx1201",          0x4e, FAMILY_GFX12,   0, 0x59, 1),
+    PROCESSOR("gfx1250",          0x49, FAMILY_GFX125,  0, 0x5b, 1),
+    PROCESSOR("gfx1251",          0x5a, FAMILY_GFX125,  0, 0x5b, 1),
+    PROCESSOR("gfx1310",          0x50, FAMILY_GFX13,   0, 0x63, 1),
+    PROCESSOR("gfx9-generic",     0x51, FAMILY_GFX9,    PROCESSOR_GENERIC | PROCESSOR_XNACK, 0x51, 1),
+    PROCESSOR("gfx9-4-generic",   0x5f, FAMILY_GFX90A,  PROCESSOR_GENERIC | PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x5f, 1),
+    PROCESSOR("gfx10-1-generic",  0x52, FAMILY_GFX10,   PROCESSOR_GENERIC | PROCESSOR_XNACK, 0x52, 1),
+    PROCESSOR("gfx10-3-generic",  0x53, FAMILY_GFX10,   PROCESSOR_GENERIC, 0x53, 1),
+    PROCESSOR("gfx11-generic",    0x54, FAMILY_GFX11,   PROCESSOR_GENERIC, 0x54, 1),
+    PROCESSOR("gfx11-7-generic",  0x62, FAMILY_GFX11,   PROCESSOR_GENERIC, 0x62, 1),
+    PROCESSOR("gfx12-generic",    0x59, FAMILY_GFX12,   PROCESSOR_GENERIC, 0x59, 1),
+    PROCESSOR("gfx12-5-generic",  0x5b, FAMILY_GFX125,  PROCESSOR_GENERIC, 0x5b, 1),
+    PROCESSOR("gfx13-generic",    0x63, FAMILY_GFX13,   PROCESSOR_GENERIC, 0x63, 1),
 };
 /* clang-format on */
 
 enum { PROCESSOR_COUNT = sizeof(processors) / sizeof(*processors) };
 
-const struct processor *processor_at(size_t index)
-{
-  return index < PROCESSOR_COUNT ? &processors[index] : NULL;
-}
-
 const struct processor *processor_by_machine(uint32_t machine)
 {
-  for (size_t i = 0; i < PROCESSOR_COUNT; ++i)
-    if (processors[i].machine == machine)
-      return &processors[i];
-  return NULL;
+  return machine < PROCESSOR_COUNT && *processors[machine].name ? &processors[machine] : NULL;
 }
 
 const struct processor *processor_by_name(rawhal_string_t name)
 {
   for (size_t i = 0; i < PROCESSOR_COUNT; ++i)
-    if (strlen(processors[i].name) == name.size &&
+    if (*processors[i].name && strlen(processors[i].name) == name.size &&
         memcmp(processors[i].name, name.data, name.size) == 0)
       return &processors[i];
   return NULL;

@@ -29,11 +29,8 @@ struct processor {
   uint8_t generic_version; /* of that target, when this processor was added to it */
 };
 
-/* NULL when unknown. */
+/* NULL when unknown. A machine fits a byte. */
 const struct processor *processor_by_machine(uint32_t machine);
 const struct processor *processor_by_name(rawhal_string_t name);
-
-/* All of them, in table order; NULL when index is past the end. */
-const struct processor *processor_at(size_t index);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { PAGE = 4096 };
 
-static scan_reader refuse_compressed_bundle, refuse_pointer, refuse_kpack;
+static scan_reader refuse_pointer, refuse_kpack;
 
 /* How each carrier starts, and what reads it. */
 static const struct recogniser {
@@ -18,7 +18,7 @@ static const struct recogniser {
 } recognisers[] = {
     {ELFMAG, SELFMAG, scan_elf},
     {"__CLANG_OFFLOAD_BUNDLE__", 24, scan_bundle},
-    {"CCOB", 4, refuse_compressed_bundle},
+    {"CCOB", 4, scan_compressed},
     {"FPIH", 4, refuse_pointer}, /* HIPF, HIPK: wrappers that hold a pointer of their process */
     {"KPIH", 4, refuse_pointer},
     {"\xce\xfa\x55\xba", 4, refuse_pointer},
@@ -28,7 +28,7 @@ static const struct recogniser {
 bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
                  size_t size)
 {
-  return part->size >= size && memcmp(scan->bytes + part->offset, magic, size) == 0;
+  return part->size >= size && memcmp(scan->space.bytes + part->offset, magic, size) == 0;
 }
 
 static const struct recogniser *recognise(const struct scan *scan, const struct scan_part *part)
@@ -51,8 +51,9 @@ rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string
                      sizeof(*scan->objects), 8))
     return arena_fail(&scan->arena, error);
   rawhal_container_object_t object = {
-      .bytes = {scan->bytes + part.offset, (size_t)part.size},
-      .offset = part.offset,
+      .bytes = {scan->space.bytes + part.offset, (size_t)part.size},
+      .offset = scan->space.unpacked ? scan->space.offset : part.offset,
+      .unpacked = scan->space.unpacked,
       .id = part.id,
       .readable = !why_not.size,
       .why_not = why_not,
@@ -71,8 +72,8 @@ rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string
 
 /* ---- Recognised, but not read ---- */
 
-static rawhal_status_t refuse(struct scan *scan, struct scan_part part, const char *why,
-                              rawhal_error_t *error)
+rawhal_status_t scan_refuse(struct scan *scan, struct scan_part part, const char *why,
+                            rawhal_error_t *error)
 {
   rawhal_string_t text = {why, strlen(why)};
   scan->refused = text;
@@ -80,36 +81,11 @@ static rawhal_status_t refuse(struct scan *scan, struct scan_part part, const ch
   return scan_add(scan, part, text, error);
 }
 
-/* A compressed bundle tells its whole size, from version 2 on. */
-static rawhal_status_t refuse_compressed_bundle(struct scan *scan, struct scan_part part,
-                                                uint64_t *end, rawhal_error_t *error)
-{
-  const unsigned char *at = scan->bytes + part.offset;
-  uint16_t version = 0;
-  uint64_t total = part.size;
-  if (part.size >= 24) {
-    memcpy(&version, at + 4, sizeof(version));
-    uint32_t total32;
-    memcpy(&total32, at + 8, sizeof(total32));
-    if (version == 2)
-      total = total32;
-    else if (version == 3)
-      memcpy(&total, at + 8, sizeof(total));
-  }
-  if (total < 4 || total > part.size)
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
-                          "a compressed bundle (CCOB) of %llu bytes where %llu are left",
-                          (unsigned long long)total, (unsigned long long)part.size);
-  *end = part.offset + total;
-  part.size = total;
-  return refuse(scan, part, "compressed offload bundles (CCOB) are not supported", error);
-}
-
 static rawhal_status_t refuse_pointer(struct scan *scan, struct scan_part part, uint64_t *end,
                                       rawhal_error_t *error)
 {
   *end = part.offset + part.size;
-  return refuse(scan, part,
+  return scan_refuse(scan, part,
                 "a fat binary wrapper (HIPF/HIPK) holds a pointer of its own process, not bytes",
                 error);
 }
@@ -118,7 +94,7 @@ static rawhal_status_t refuse_kpack(struct scan *scan, struct scan_part part, ui
                                     rawhal_error_t *error)
 {
   *end = part.offset + part.size;
-  return refuse(scan, part, "kpack archives (KPAK) are not supported", error);
+  return scan_refuse(scan, part, "kpack archives (KPAK) are not supported", error);
 }
 
 /* ---- Ranges ---- */
@@ -141,7 +117,7 @@ rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end
 
 static uint64_t skip_zeros(const struct scan *scan, uint64_t offset, uint64_t end)
 {
-  while (offset < end && !scan->bytes[offset])
+  while (offset < end && !scan->space.bytes[offset])
     ++offset;
   return offset;
 }

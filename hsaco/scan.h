@@ -10,18 +10,28 @@
 
 enum { SCAN_MOST_DEPTH = 4 }; /* host file, bundle, compressed bundle, object */
 
+/* What the offsets of parts count in: the container, or the bytes of a compressed bundle in it. */
+struct scan_space {
+  const unsigned char *bytes;
+  bool unpacked;
+  uint64_t offset; /* of the outermost compressed bundle, when unpacked */
+};
+
+struct unpacked;
+
 struct scan {
   struct arena arena;
   rawhal_container_options_t options; /* with the defaults filled in */
-  const unsigned char *bytes;         /* the whole container */
-  size_t size;
+  struct scan_space space;
+  struct unpacked *unpacked; /* bytes of compressed bundles, newest first */
+  uint64_t spent;            /* of options.max_unpacked_bytes */
   rawhal_container_object_t *objects;
   size_t count, capacity;
   rawhal_string_t refused; /* the last thing recognised that cannot be read, or empty */
   uint64_t refused_at;
 };
 
-/* Part of the container. */
+/* Part of the space at hand. */
 struct scan_part {
   uint64_t offset, size;
   rawhal_string_t id; /* of the bundle entry it is, or empty */
@@ -49,11 +59,17 @@ RAWHAL_CHECKED rawhal_status_t scan_pages(struct scan *scan, struct scan_part pa
 RAWHAL_CHECKED rawhal_status_t scan_add(struct scan *scan, struct scan_part part,
                                         rawhal_string_t why_not, rawhal_error_t *error);
 
+/* Lists, with why, what was recognised and is not read. */
+RAWHAL_CHECKED rawhal_status_t scan_refuse(struct scan *scan, struct scan_part part,
+                                           const char *why, rawhal_error_t *error);
+
 /* True when the bytes of the part start with `magic`. */
 bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
                  size_t size);
 
 /* Readers that live in files of their own. */
-scan_reader scan_bundle, scan_elf;
+scan_reader scan_bundle, scan_compressed, scan_elf;
+
+void scan_free_unpacked(struct scan *scan);
 
 #endif
