@@ -14,7 +14,7 @@ set_target_properties(rawhal_static PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME ra
 foreach(library rawhal_shared rawhal_static)
   target_include_directories(${library} INTERFACE
     $<BUILD_INTERFACE:${RAWHAL_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${library} PRIVATE elf ${CMAKE_DL_LIBS} Threads::Threads)
+  target_link_libraries(${library} PRIVATE elf z zstd ${CMAKE_DL_LIBS} Threads::Threads)
 endforeach()
 
 # ---- Installation: libraries, headers (each folder's own), CMake package, pkg-config ----

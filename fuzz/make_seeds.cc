@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/hsaco/builder.h"
+#include "tests/hsaco/compressed.h"
 
 using namespace build;
 
@@ -56,7 +57,9 @@ int main(int count, char **words)
        bundle({{"host-x86_64-unknown-linux", ""},
                {"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", objects[0]}},
               8));
-  save(root + "/container", "compressed", std::string("CCOB\2\0\1\0\x18\0\0\0", 12) + objects[0]);
+  save(root + "/container", "compressed",
+       ccob(2, 1, bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", objects[0]}}, 8)));
+  save(root + "/container", "zlib", ccob(1, 0, objects[0] + objects[3]) + ccob(3, 1, objects[0]));
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");
   return 0;

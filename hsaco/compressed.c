@@ -175,7 +175,7 @@ rawhal_status_t scan_compressed(struct scan *scan, struct scan_part part, uint64
   if (!known)
     return scan_refuse(scan, bundle.part,
                        "a compressed bundle (CCOB) of a version or method not known here", error);
-  uint64_t used;
+  uint64_t used = 0;
   status = unpack(scan, &bundle, &used, error);
   if (status)
     return status;

@@ -23,7 +23,7 @@ typedef struct rawhal_container_options {
 typedef struct rawhal_container_object {
   rawhal_bytes_t bytes; /* exactly one ELF code object */
   uint64_t offset;      /* of its first byte in the container, or of the compressed bundle's */
-  bool unpacked; /* bytes are a copy from a compressed bundle, which lives until close */
+  bool unpacked;        /* bytes are a copy from a compressed bundle, which lives until close */
   rawhal_string_t
       id; /* bundle entry id ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"); empty for bare objects */
   rawhal_target_t target; /* from the object's e_flags */

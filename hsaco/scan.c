@@ -85,9 +85,9 @@ static rawhal_status_t refuse_pointer(struct scan *scan, struct scan_part part, 
                                       rawhal_error_t *error)
 {
   *end = part.offset + part.size;
-  return scan_refuse(scan, part,
-                "a fat binary wrapper (HIPF/HIPK) holds a pointer of its own process, not bytes",
-                error);
+  return scan_refuse(
+      scan, part, "a fat binary wrapper (HIPF/HIPK) holds a pointer of its own process, not bytes",
+      error);
 }
 
 static rawhal_status_t refuse_kpack(struct scan *scan, struct scan_part part, uint64_t *end,
