@@ -99,18 +99,39 @@ static void cause_write(rawhal_queue_t *queue, rawhal_status_t status, int32_t h
   queue->cause.hsa_status = hsa_status;
 }
 
-static void queue_die(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa_status,
-                      const char *what)
+/* True for one caller: the first cause counts. */
+static bool death_begin(rawhal_queue_t *queue)
 {
   int alive = QUEUE_ALIVE;
-  if (!atomic_compare_exchange_strong(&queue->health, &alive, QUEUE_DYING))
-    return; /* the first cause counts */
-  cause_write(queue, status, hsa_status, what);
+  return atomic_compare_exchange_strong(&queue->health, &alive, QUEUE_DYING);
+}
+
+/* The cause has been written. */
+static void death_end(rawhal_queue_t *queue)
+{
   for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
     queue_slot_t *slot = &queue->slots[i];
     slot->final = queue->device->hsa->hsa_signal_exchange_scacq_screl(slot->signal, QUEUE_POISON);
   }
   atomic_store(&queue->health, QUEUE_DEAD);
+}
+
+static void queue_die(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa_status,
+                      const char *what)
+{
+  if (!death_begin(queue))
+    return;
+  cause_write(queue, status, hsa_status, what);
+  death_end(queue);
+}
+
+void queue_abandon(rawhal_queue_t *queue)
+{
+  if (!death_begin(queue))
+    return;
+  queue->cause.status = rawhal_fail(&queue->cause, RAWHAL_DEVICE_LOST,
+                                    "the queue was destroyed before the ticket had finished");
+  death_end(queue);
 }
 
 void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *data)

@@ -7,6 +7,7 @@
 #ifndef RAWHAL_QUEUE_INTERNAL_H
 #define RAWHAL_QUEUE_INTERNAL_H
 
+#include "queue/callbacks.h"
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
 #include "queue/limit/admission.h"
@@ -51,6 +52,7 @@ typedef struct queue_slot {
   hsa_signal_t signal;
   const volatile int64_t *value; /* the signal's */
   int64_t final;                 /* the value when the queue died */
+  bool slept_on;                 /* by a thread, in the runtime; sleep_lock */
 } queue_slot_t;
 
 typedef enum queue_health {
@@ -77,6 +79,9 @@ struct rawhal_queue {
   _Atomic int health; /* queue_health_t */
   rawhal_error_t cause;
   pthread_mutex_t drain_lock;
+  pthread_mutex_t sleep_lock;
+  pthread_cond_t woken; /* a thread that slept on a slot does so no more */
+  queue_callbacks_t callbacks;
   struct rawhal_queue *next; /* in the list of all queues */
 };
 
@@ -102,6 +107,21 @@ void queue_drain(rawhal_queue_t *queue);
 /* Sleeps until the oldest submission in flight has finished, the queue dies, or the deadline. */
 void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);
 uint64_t deadline_now(void);
+/* INVALID_ARGUMENT when the ticket was never given out, or `queue` is NULL. */
+RAWHAL_CHECKED rawhal_status_t queue_check_ticket(rawhal_queue_t *queue, uint64_t ticket,
+                                                  rawhal_error_t *error);
+
+typedef enum queue_progress { QUEUE_FINISHED, QUEUE_RUNNING, QUEUE_FAILED } queue_progress_t;
+/* Where a ticket that was given out stands. RUNNING: its slot's signal has finished with it at
+ * `target`; FAILED: `error` (may be NULL) has the cause. */
+queue_progress_t queue_progress(rawhal_queue_t *queue, uint64_t ticket, int64_t *target,
+                                rawhal_error_t *error);
+
+/* The runtime lets one thread sleep on a signal and has all others spin, so one thread at a time
+ * sleeps on a slot. True: the caller is that one. Leaving wakes the others. */
+bool queue_slot_claim(rawhal_queue_t *queue, queue_slot_t *slot);
+void queue_slot_leave(rawhal_queue_t *queue, queue_slot_t *slot);
+
 /* What a device must see to know that a ticket has finished: `signal` at most `target`. The signal
  * is 0 when it has. Fails with the cause when the ticket never will, or was never given out. */
 RAWHAL_CHECKED rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket,
@@ -109,6 +129,8 @@ RAWHAL_CHECKED rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t 
                                                 rawhal_error_t *error);
 
 /* fault.c */
+/* What has not finished fails, because the queue is being destroyed: the device is done with it. */
+void queue_abandon(rawhal_queue_t *queue);
 void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *data);
 /* Fails every queue of an agent. Safe from the runtime's event thread. */
 void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const char *what);

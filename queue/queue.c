@@ -127,6 +127,18 @@ static rawhal_status_t allocate_tables(rawhal_queue_t *queue, const queue_sizes_
   return RAWHAL_OK;
 }
 
+static void locks_init(rawhal_queue_t *queue)
+{
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&queue->woken, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  pthread_mutex_init(&queue->drain_lock, NULL);
+  pthread_mutex_init(&queue->sleep_lock, NULL);
+  pthread_mutex_init(&queue->callbacks.lock, NULL);
+}
+
 rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_options_t *options,
                              rawhal_queue_t **result, rawhal_error_t *error)
 {
@@ -141,7 +153,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   memset(queue, 0, sizeof(*queue));
   queue->device = device;
   device->hold();
-  pthread_mutex_init(&queue->drain_lock, NULL);
+  locks_init(queue);
   /* Everything the error callback touches comes before the HSA queue. */
   status = allocate_tables(queue, &sizes, error);
   if (status == RAWHAL_OK)
@@ -171,14 +183,19 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   queue_list_remove(queue);
   if (atomic_load(&queue->health) == QUEUE_FORKED)
     return; /* the parent uses all of it */
+  callbacks_stop(queue);
   limited_destroy(queue);
   if (queue->hsa_queue)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
+  queue->hsa_queue = NULL;
+  callbacks_finish(queue);
   for (uint32_t i = 0; queue->slots && i < queue->ring.tickets; ++i)
     if (queue->slots[i].signal.handle)
       (void)hsa->hsa_signal_destroy(queue->slots[i].signal);
   if (queue->kernargs)
     (void)hsa->hsa_amd_memory_pool_free(queue->kernargs);
+  pthread_mutex_destroy(&queue->sleep_lock);
+  pthread_cond_destroy(&queue->woken);
   pthread_mutex_destroy(&queue->drain_lock);
   free(queue->slots);
   free((void *)queue->kernels);

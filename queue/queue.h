@@ -119,6 +119,35 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queu
                                                             uint64_t deadline,
                                                             rawhal_error_t *error);
 
+/* What is called when a ticket has finished or failed. `result->status` is OK, or what
+ * rawhal_queue_wait() would answer, with its message; valid during the call. */
+typedef void rawhal_completion_fn(void *context, rawhal_ticket_t ticket,
+                                  const rawhal_error_t *result);
+
+/* Calls `function` exactly once when a ticket has finished or failed; when that was long ago, soon.
+ * Any number of callbacks a ticket; those of a queue come one at a time, in the order of tickets
+ * and then of registration, as far as they are registered early enough. The calls come from a
+ * thread of the queue's own, which is started by the first registration, blocks while there is
+ * nothing to do, and has all signals of the program masked; never from inside this function. What
+ * happened before it was registered, and what the dispatches wrote, is visible to the callback.
+ *
+ * A callback may call everything, and may wait for other tickets, which holds up the callbacks of
+ * its own queue only. It may even destroy its own queue, as the last it does with it. Callbacks
+ * that are pending when their queue is destroyed are called by rawhal_queue_destroy() on its own
+ * thread, when the device is done with the queue: with OK when the ticket had finished, else with
+ * DEVICE_LOST or the cause of the queue's death. The queue takes no submissions and registrations
+ * from them any more. After fork() callbacks are the parent's.
+ *
+ * Allocates when more callbacks are pending than ever before on this queue; submission never does
+ * for it. INVALID_ARGUMENT: not a ticket of this queue, or `function` is NULL; OUT_OF_MEMORY;
+ * RUNTIME; DEVICE_LOST: the queue is being destroyed, or a parent's. After a failure `function` is
+ * not called. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_on_complete(rawhal_queue_t *queue,
+                                                                   rawhal_ticket_t ticket,
+                                                                   rawhal_completion_fn *function,
+                                                                   void *context,
+                                                                   rawhal_error_t *error);
+
 /* Device time of a finished submission: start and end of its last dispatch to finish, in
  * nanoseconds of the system's HSA clock. Kept until `submissions` further submissions (see options)
  * need the place: NOT_FOUND then, WOULD_BLOCK while it runs. */
@@ -192,8 +221,9 @@ typedef struct rawhal_queue_info {
 /* A momentary view. */
 RAWHAL_API rawhal_queue_info_t rawhal_queue_info(rawhal_queue_t *queue);
 
-/* Stops the queue, whatever runs on it, and frees it. Outstanding tickets are gone; nobody may be
- * waiting for one. Bounded: does not wait for kernels. NULL is allowed. */
+/* Stops the queue, whatever runs on it, calls the callbacks that are pending, and frees it.
+ * Outstanding tickets are gone; nobody may be waiting for one. Bounded: waits for a callback that
+ * runs, not for kernels. NULL is allowed. */
 RAWHAL_API void rawhal_queue_destroy(rawhal_queue_t *queue);
 
 RAWHAL_END

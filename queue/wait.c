@@ -21,10 +21,38 @@ uint64_t rawhal_deadline_after(uint64_t nanoseconds)
   return nanoseconds > RAWHAL_FOREVER - now ? RAWHAL_FOREVER : now + nanoseconds;
 }
 
+bool queue_slot_claim(rawhal_queue_t *queue, queue_slot_t *slot)
+{
+  pthread_mutex_lock(&queue->sleep_lock);
+  bool claimed = !slot->slept_on;
+  slot->slept_on = true;
+  pthread_mutex_unlock(&queue->sleep_lock);
+  return claimed;
+}
+
+void queue_slot_leave(rawhal_queue_t *queue, queue_slot_t *slot)
+{
+  pthread_mutex_lock(&queue->sleep_lock);
+  slot->slept_on = false;
+  pthread_cond_broadcast(&queue->woken);
+  pthread_mutex_unlock(&queue->sleep_lock);
+}
+
+/* Sleeps until whoever sleeps on the slot does so no more, or the deadline. */
+static void slot_follow(rawhal_queue_t *queue, const queue_slot_t *slot, uint64_t deadline)
+{
+  struct timespec until = {(time_t)(deadline / second_ns), (long)(deadline % second_ns)};
+  pthread_mutex_lock(&queue->sleep_lock);
+  if (slot->slept_on && deadline == RAWHAL_FOREVER)
+    pthread_cond_wait(&queue->woken, &queue->sleep_lock);
+  else if (slot->slept_on)
+    pthread_cond_timedwait(&queue->woken, &queue->sleep_lock, &until);
+  pthread_mutex_unlock(&queue->sleep_lock);
+}
+
 /* Sleeps until the slot's signal has reached `target` or the deadline has passed; may return early.
  * The runtime spins for a while itself before it blocks. */
-static void slot_sleep(const rawhal_queue_t *queue, const queue_slot_t *slot, int64_t target,
-                       uint64_t deadline)
+static void slot_sleep(rawhal_queue_t *queue, queue_slot_t *slot, int64_t target, uint64_t deadline)
 {
   uint64_t ticks = UINT64_MAX;
   if (deadline != RAWHAL_FOREVER) {
@@ -35,8 +63,14 @@ static void slot_sleep(const rawhal_queue_t *queue, const queue_slot_t *slot, in
         (unsigned __int128)(deadline - now) * queue->device->timestamp_hz / second_ns + 1;
     ticks = exact < UINT64_MAX ? (uint64_t)exact : UINT64_MAX;
   }
+  if (!queue_slot_claim(queue, slot)) {
+    slot_follow(queue, slot, deadline);
+    return;
+  }
   queue->device->hsa->hsa_signal_wait_scacquire(slot->signal, HSA_SIGNAL_CONDITION_LT, target + 1,
                                                 ticks, HSA_WAIT_STATE_BLOCKED);
+  queue_slot_leave(queue, slot);
+  callbacks_notice(queue);
 }
 
 void queue_drain(rawhal_queue_t *queue)
@@ -49,8 +83,9 @@ void queue_drain(rawhal_queue_t *queue)
     if (atomic_load_explicit(&slot->ticket, memory_order_acquire) != ticket)
       break;
     int64_t value = queue_slot_value(slot);
-    if (value > atomic_load_explicit(&slot->target, memory_order_relaxed) ||
-        queue_value_poisoned(value))
+    if (queue_value_poisoned(value))
+      value = queue_check(queue, NULL) == RAWHAL_OK ? INT64_MAX : slot->final;
+    if (value > atomic_load_explicit(&slot->target, memory_order_relaxed))
       break;
     if (queue->lease)
       limited_complete(queue, ticket, slot);
@@ -62,7 +97,7 @@ void queue_drain(rawhal_queue_t *queue)
 void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline)
 {
   uint64_t ticket = ring_finished(&queue->ring) + 1;
-  const queue_slot_t *slot = queue_slot(queue, ticket);
+  queue_slot_t *slot = queue_slot(queue, ticket);
   if (atomic_load_explicit(&slot->ticket, memory_order_acquire) != ticket) {
     sched_yield(); /* its submitter is between reserving and publishing */
     return;
@@ -72,30 +107,30 @@ void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline)
     slot_sleep(queue, slot, target, deadline);
 }
 
-typedef enum progress { FINISHED, RUNNING, FAILED } progress_t;
-
-/* Where a ticket that was given out stands; `target` is set when it is RUNNING. */
-static progress_t ticket_progress(rawhal_queue_t *queue, uint64_t ticket, int64_t *target,
-                                  rawhal_error_t *error)
+queue_progress_t queue_progress(rawhal_queue_t *queue, uint64_t ticket, int64_t *target,
+                                rawhal_error_t *error)
 {
   const queue_slot_t *slot = queue_slot(queue, ticket);
   uint64_t holder = atomic_load_explicit(&slot->ticket, memory_order_acquire);
   *target = atomic_load_explicit(&slot->target, memory_order_acquire);
   if (atomic_load_explicit(&queue->health, memory_order_relaxed) == QUEUE_FORKED)
-    return queue_check(queue, error) == RAWHAL_OK ? RUNNING : FAILED;
+    return queue_check(queue, error) == RAWHAL_OK ? QUEUE_RUNNING : QUEUE_FAILED;
   /* A slot is given to the next generation only after its ticket was counted as finished. */
   if (ring_finished(&queue->ring) >= ticket)
-    return FINISHED;
+    return QUEUE_FINISHED;
   int64_t value = queue_slot_value(slot);
   if (queue_value_poisoned(value)) {
-    if (queue_check(queue, error) == RAWHAL_OK)
-      return RUNNING;
-    return holder == ticket && slot->final <= *target ? FINISHED : FAILED;
+    if (queue_check(queue, NULL) == RAWHAL_OK)
+      return QUEUE_RUNNING;
+    if (holder == ticket && slot->final <= *target)
+      return QUEUE_FINISHED;
+    (void)!queue_check(queue, error);
+    return QUEUE_FAILED;
   }
-  return holder == ticket && value <= *target ? FINISHED : RUNNING;
+  return holder == ticket && value <= *target ? QUEUE_FINISHED : QUEUE_RUNNING;
 }
 
-static rawhal_status_t check_ticket(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *error)
+rawhal_status_t queue_check_ticket(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *error)
 {
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
@@ -110,16 +145,16 @@ static rawhal_status_t check_ticket(rawhal_queue_t *queue, uint64_t ticket, rawh
 rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket, hsa_signal_t *signal,
                                  int64_t *target, rawhal_error_t *error)
 {
-  rawhal_status_t status = check_ticket(queue, ticket, error);
+  rawhal_status_t status = queue_check_ticket(queue, ticket, error);
   if (status != RAWHAL_OK)
     return status;
-  switch (ticket_progress(queue, ticket, target, error)) {
-  case FINISHED:
+  switch (queue_progress(queue, ticket, target, error)) {
+  case QUEUE_FINISHED:
     signal->handle = 0;
     break;
-  case FAILED:
+  case QUEUE_FAILED:
     return queue->cause.status;
-  case RUNNING:
+  case QUEUE_RUNNING:
     *signal = queue_slot(queue, ticket)->signal;
   }
   return RAWHAL_OK;
@@ -128,19 +163,19 @@ rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket, hsa_sig
 rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket, uint64_t deadline,
                                   rawhal_error_t *error)
 {
-  rawhal_status_t status = check_ticket(queue, ticket, error);
+  rawhal_status_t status = queue_check_ticket(queue, ticket, error);
   if (status != RAWHAL_OK)
     return status;
   for (;;) {
     int64_t target;
-    switch (ticket_progress(queue, ticket, &target, error)) {
-    case FINISHED:
+    switch (queue_progress(queue, ticket, &target, error)) {
+    case QUEUE_FINISHED:
       if (queue->lease) /* it is charged as soon as somebody knows */
         queue_drain(queue);
       return RAWHAL_OK;
-    case FAILED:
+    case QUEUE_FAILED:
       return queue->cause.status;
-    case RUNNING:
+    case QUEUE_RUNNING:
       break;
     }
     if (deadline == 0)

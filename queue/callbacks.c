@@ -1,0 +1,224 @@
+#include "queue/limited.h"
+
+#include "base/error.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+enum { FIRST_CAPACITY = 16 };
+
+/* Of a service thread: its queue was destroyed by the callback it is in. */
+static _Thread_local bool queue_gone;
+
+/* ---- The heap. The caller holds the lock, or nobody else is left ---- */
+
+static bool comes_before(const callback_t *a, const callback_t *b)
+{
+  return a->ticket != b->ticket ? a->ticket < b->ticket : a->order < b->order;
+}
+
+static bool heap_reserve(queue_callbacks_t *callbacks)
+{
+  if (callbacks->count < callbacks->capacity)
+    return true;
+  size_t capacity = callbacks->capacity ? callbacks->capacity * 2 : FIRST_CAPACITY;
+  callback_t *heap = realloc(callbacks->heap, capacity * sizeof(*heap));
+  if (!heap)
+    return false;
+  callbacks->heap = heap;
+  callbacks->capacity = capacity;
+  return true;
+}
+
+static void heap_push(queue_callbacks_t *callbacks, const callback_t *callback)
+{
+  callback_t *heap = callbacks->heap;
+  size_t at = callbacks->count++;
+  for (; at > 0 && comes_before(callback, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+    heap[at] = heap[(at - 1) / 2];
+  heap[at] = *callback;
+}
+
+static callback_t heap_pop(queue_callbacks_t *callbacks)
+{
+  callback_t *heap = callbacks->heap;
+  callback_t first = heap[0];
+  size_t count = --callbacks->count, at = 0;
+  for (size_t child; (child = 2 * at + 1) < count; at = child) {
+    child += child + 1 < count && comes_before(&heap[child + 1], &heap[child]);
+    if (!comes_before(&heap[child], &heap[count]))
+      break;
+    heap[at] = heap[child];
+  }
+  heap[at] = heap[count];
+  return first;
+}
+
+/* ---- The service thread ---- */
+
+static void ring(rawhal_queue_t *queue)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  queue->device->hsa->hsa_signal_store_screlease(callbacks->bell, ++callbacks->rings);
+}
+
+void callbacks_notice(rawhal_queue_t *queue)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  if (atomic_load(&callbacks->count) == 0)
+    return;
+  pthread_mutex_lock(&callbacks->lock);
+  if (callbacks->started)
+    ring(queue);
+  pthread_mutex_unlock(&callbacks->lock);
+}
+
+/* Sleeps until the bell is no longer at `rings` or the oldest ticket's signal is at `target`. When
+ * another thread sleeps on that one already, it rings the bell when it wakes. */
+static void service_sleep(rawhal_queue_t *queue, uint64_t ticket, int64_t rings, int64_t target)
+{
+  queue_slot_t *slot = ticket ? queue_slot(queue, ticket) : NULL;
+  bool claimed = slot && queue_slot_claim(queue, slot);
+  hsa_signal_t signals[2] = {queue->callbacks.bell, slot ? slot->signal : (hsa_signal_t){0}};
+  hsa_signal_condition_t conditions[2] = {HSA_SIGNAL_CONDITION_NE, HSA_SIGNAL_CONDITION_LT};
+  hsa_signal_value_t values[2] = {rings, target + 1}, value;
+  (void)queue->device->hsa->hsa_amd_signal_wait_any(claimed ? 2 : 1, signals, conditions, values,
+                                                    UINT64_MAX, HSA_WAIT_STATE_BLOCKED, &value);
+  if (claimed)
+    queue_slot_leave(queue, slot);
+}
+
+/* False when the ticket has neither finished nor failed. */
+static bool outcome(rawhal_queue_t *queue, uint64_t ticket, int64_t *target, rawhal_error_t *result)
+{
+  *result = (rawhal_error_t){.status = RAWHAL_OK, .offset = RAWHAL_NO_OFFSET};
+  queue_progress_t progress = queue_progress(queue, ticket, target, result);
+  if (progress == QUEUE_FINISHED && queue->lease) /* it is charged as soon as somebody knows */
+    queue_drain(queue);
+  return progress != QUEUE_RUNNING;
+}
+
+static void *serve(void *data)
+{
+  rawhal_queue_t *queue = data;
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  while (!callbacks->closing) {
+    rawhal_error_t result;
+    int64_t target = 0, rings = callbacks->rings;
+    uint64_t ticket = callbacks->count ? callbacks->heap[0].ticket : 0;
+    if (ticket && outcome(queue, ticket, &target, &result)) {
+      callback_t callback = heap_pop(callbacks);
+      pthread_mutex_unlock(&callbacks->lock);
+      callback.function(callback.context, callback.ticket, &result);
+      if (queue_gone || atomic_load(&queue->health) == QUEUE_FORKED)
+        return NULL;
+    } else {
+      pthread_mutex_unlock(&callbacks->lock);
+      service_sleep(queue, ticket, rings, target);
+    }
+    pthread_mutex_lock(&callbacks->lock);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  return NULL;
+}
+
+/* The program's signals are not for this thread. The caller holds the lock. */
+static rawhal_status_t service_start(rawhal_queue_t *queue, rawhal_error_t *error)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  const hsa_table_t *hsa = queue->device->hsa;
+  if (callbacks->started)
+    return RAWHAL_OK;
+  if (!callbacks->bell.handle) {
+    hsa_status_t result = hsa->hsa_signal_create(0, 0, NULL, &callbacks->bell);
+    if (result != HSA_STATUS_SUCCESS) {
+      callbacks->bell.handle = 0;
+      return hsa_fail(hsa, result, error, "creating a signal for callbacks");
+    }
+  }
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failure = pthread_create(&callbacks->thread, NULL, serve, queue);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (failure)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no thread for callbacks");
+  callbacks->started = true;
+  return RAWHAL_OK;
+}
+
+/* The caller holds the lock. */
+static rawhal_status_t add(rawhal_queue_t *queue, callback_t *callback, rawhal_error_t *error)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  if (callbacks->closing)
+    return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the queue is being destroyed");
+  if (!heap_reserve(callbacks))
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a callback");
+  rawhal_status_t status = service_start(queue, error);
+  if (status != RAWHAL_OK)
+    return status;
+  callback->order = ++callbacks->registered;
+  heap_push(callbacks, callback);
+  if (callbacks->heap[0].order == callback->order) /* else it waits for an earlier one already */
+    ring(queue);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_queue_on_complete(rawhal_queue_t *queue, rawhal_ticket_t ticket,
+                                         rawhal_completion_fn *function, void *context,
+                                         rawhal_error_t *error)
+{
+  rawhal_status_t status = queue_check_ticket(queue, ticket, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (!function)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "function is NULL");
+  if (atomic_load(&queue->health) == QUEUE_FORKED)
+    return queue_check(queue, error);
+  callback_t callback = {.ticket = ticket, .function = function, .context = context};
+  pthread_mutex_lock(&queue->callbacks.lock);
+  status = add(queue, &callback, error);
+  pthread_mutex_unlock(&queue->callbacks.lock);
+  return status;
+}
+
+/* ---- The end ---- */
+
+void callbacks_stop(rawhal_queue_t *queue)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  callbacks->closing = true;
+  bool started = callbacks->started;
+  if (started)
+    ring(queue);
+  pthread_mutex_unlock(&callbacks->lock);
+  if (!started)
+    return;
+  if (pthread_equal(pthread_self(), callbacks->thread)) {
+    queue_gone = true;
+    (void)pthread_detach(callbacks->thread);
+  } else {
+    (void)pthread_join(callbacks->thread, NULL);
+  }
+}
+
+void callbacks_finish(rawhal_queue_t *queue)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  if (callbacks->count)
+    queue_abandon(queue);
+  while (callbacks->count) {
+    rawhal_error_t result;
+    int64_t target;
+    callback_t callback = heap_pop(callbacks);
+    (void)outcome(queue, callback.ticket, &target, &result);
+    callback.function(callback.context, callback.ticket, &result);
+  }
+  if (callbacks->bell.handle)
+    (void)queue->device->hsa->hsa_signal_destroy(callbacks->bell);
+  free(callbacks->heap);
+  pthread_mutex_destroy(&callbacks->lock);
+}

@@ -1,0 +1,43 @@
+/* Completion callbacks: one service thread a queue, started by the first. Internal.
+ *
+ * A thread a queue and not a process: a callback that takes its time holds up nobody else's queue,
+ * the thread lives exactly as long as what it serves, and it never waits for more than two signals,
+ * its own bell and the oldest ticket somebody wants to hear of. Those tickets are kept in a heap,
+ * so that callbacks come in the order of tickets; the heap keeps its memory. */
+#ifndef RAWHAL_QUEUE_CALLBACKS_H
+#define RAWHAL_QUEUE_CALLBACKS_H
+
+#include "queue/queue.h"
+
+#include <hsa/hsa.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct callback {
+  uint64_t ticket, order; /* of registration */
+  rawhal_completion_fn *function;
+  void *context;
+} callback_t;
+
+typedef struct queue_callbacks {
+  pthread_mutex_t lock;
+  callback_t *heap; /* the least (ticket, order) first */
+  size_t capacity;
+  _Atomic size_t count;
+  uint64_t registered;
+  hsa_signal_t bell; /* set to `rings` to wake the thread */
+  int64_t rings;
+  pthread_t thread;
+  bool started, closing;
+} queue_callbacks_t;
+
+/* Wakes the service thread when there is something it waits for. */
+void callbacks_notice(rawhal_queue_t *queue);
+
+/* Stops the service thread; the callback it is in ends first, unless that is what calls this. */
+void callbacks_stop(rawhal_queue_t *queue);
+/* Calls what is left, on the calling thread, and frees everything. The device is done with the
+ * queue. */
+void callbacks_finish(rawhal_queue_t *queue);
+
+#endif
