@@ -48,7 +48,7 @@ void paths_shared_clocks(unsigned count)
   uint64_t retry;
   for (unsigned i = 0; i < count; ++i)
     for (int level = 0; level < LEVELS; ++level)
-      if (node_admits(&nodes[level], device_ns, 0, KERNEL_NS, &retry))
+      if (node_admits(&nodes[level], device_ns, 0, &retry))
         node_charge(&nodes[level], device_ns, device_ns, KERNEL_NS);
 }
 

@@ -8,7 +8,8 @@
  * GPU time: every dispatch is charged the device time it took, from its own timestamps, to a clock
  * at each level that runs at the limit's share of real time. A dispatch is admitted when no clock
  * is ahead by more than the burst. Over any window W a level gets at most share * W + burst * share
- * + one kernel, and a busy one gets share * W.
+ * + one submission, and a busy one gets share * W. What it does not use within the burst is lost:
+ * kernels longer than that, on a device that is fully booked, need a longer one.
  *
  * A limit that is configured is enforced, or the call fails. Nothing here starts threads, installs
  * signal handlers or changes the umask; a process may be killed at any instruction without harm to
@@ -47,7 +48,9 @@ typedef enum rawhal_limit {
   RAWHAL_LIMIT_COUNT
 } rawhal_limit_t;
 
-/* What a tenant pays while others use the device at the same time. */
+/* What a tenant pays while others use the device at the same time. A process is running while one of
+ * its dispatches has begun and not ended. That is all a device tells: should it stop kernels half-way
+ * to run another process's, FAIR charges both for half, and WALL is the bound that holds. */
 typedef enum rawhal_limit_charging {
   RAWHAL_CHARGING_FAIR, /* its part: 1/n of the time in which n processes were running */
   RAWHAL_CHARGING_WALL, /* all of the time: an upper bound of what it can have used */

@@ -124,8 +124,8 @@ static bool refuse(refusal_t *refusal, region_level_t level, uint64_t retry, con
   return false;
 }
 
-/* Takes `ns` from all levels, or from none. */
-static bool take(limit_lease_t *lease, uint64_t now, uint64_t ns, refusal_t *refusal,
+/* Takes `ns` from all levels, or from none; all of them must be within the bursts when `whole`. */
+static bool take(limit_lease_t *lease, uint64_t now, uint64_t ns, bool whole, refusal_t *refusal,
                  surroundings_t *around)
 {
   rawhal_limiter_t *limiter = lease->limiter;
@@ -136,13 +136,14 @@ static bool take(limit_lease_t *lease, uint64_t now, uint64_t ns, refusal_t *ref
   atomic_thread_fence(memory_order_seq_cst);
   look_around(limiter, now, mine, around);
   bool admitted = true;
-  if (!node_admits(&lease->node, now, queue, ns, &retry))
+  uint64_t more = whole ? ns : 0;
+  if (!node_admits(&lease->node, now, queue + more, &retry))
     admitted = refuse(refusal, LEVEL_QUEUE, retry, "the queue's share of device time");
-  else if (!node_admits(&limiter->me->node, now, mine, ns, &retry))
+  else if (!node_admits(&limiter->me->node, now, mine + more, &retry))
     admitted = refuse(refusal, LEVEL_PROCESS, retry, "the process's share of device time");
-  else if (!node_admits(&limiter->tenant->node, now, mine + around->tenant_open, ns, &retry))
+  else if (!node_admits(&limiter->tenant->node, now, mine + more + around->tenant_open, &retry))
     admitted = refuse(refusal, LEVEL_TENANT, retry, "the tenant's share of device time");
-  else if (!node_admits(&limiter->device->node, now, mine + around->device_open, ns, &retry))
+  else if (!node_admits(&limiter->device->node, now, mine + more + around->device_open, &retry))
     admitted = refuse(refusal, LEVEL_DEVICE, retry, "the share of device time of all tenants");
   else if (around->yield_tenant && node_is_limited(&limiter->tenant->node))
     admitted = refuse(refusal, LEVEL_TENANT, 0, "the turn of another process of the tenant");
@@ -284,7 +285,9 @@ static void give_back(limit_lease_t *lease, uint64_t now, uint64_t ns)
 static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now, uint64_t ns,
                        refusal_t *refusal, surroundings_t *around)
 {
-  if (!take(lease, now, ns, refusal, around))
+  /* How long the first run of a kernel will be is not known: what goes beside it must fit. */
+  bool whole = lease->limiter->flight.probes != 0;
+  if (!take(lease, now, ns, whole, refusal, around))
     return false;
   uint64_t retry;
   if (!node_rate_take(&lease->limiter->tenant->node, now, cost->launches, &retry)) {
@@ -307,7 +310,7 @@ static void refill(limit_lease_t *lease, uint64_t now, uint64_t last_ns, surroun
       LIMIT_CREDIT_LAUNCHES(credit) >= LIMIT_LEASE_LAUNCHES || LIMIT_CREDIT_NS(credit) >= size)
     return;
   refusal_t none;
-  if (!take(lease, now, size, &none, around))
+  if (!take(lease, now, size, true, &none, around))
     return;
   if (!node_rate_take(tenant, now, launches, &retry)) {
     give_back(lease, now, size);

@@ -147,7 +147,8 @@ static void refund(rawhal_limiter_t *limiter, uint32_t slot, uint64_t at, uint64
                             memory_order_relaxed);
 }
 
-static void charge_piece(rawhal_limiter_t *limiter, uint64_t now, interval_t piece)
+/* Returns what it costs us. */
+static uint64_t charge_piece(rawhal_limiter_t *limiter, uint64_t now, interval_t piece)
 {
   region_member_t *me = limiter->me;
   uint64_t wall = piece.end - piece.start, part = wall;
@@ -175,6 +176,7 @@ static void charge_piece(rawhal_limiter_t *limiter, uint64_t now, interval_t pie
                             memory_order_relaxed);
   limiter_count(limiter, COUNTER_GPU_NS, ns);
   limiter_count(limiter, COUNTER_BUSY_NS, wall);
+  return ns;
 }
 
 void limiter_signal(rawhal_limiter_t *limiter)
@@ -195,12 +197,24 @@ void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)
   atomic_store_explicit(&hot->open, limiter->open_ns, memory_order_seq_cst);
 }
 
+/* Dispatches that run beside others, ours or other processes', cost less than they take. Estimates
+ * are of what is to be paid, or too little would be let in flight to keep the device busy. */
+static void learn_part(rawhal_limiter_t *limiter, uint64_t charged, uint64_t wall)
+{
+  uint64_t part = charged < wall ? charged / (wall / LIMIT_WHOLE + 1) : LIMIT_WHOLE;
+  limiter->charged_part = (uint32_t)((7 * (uint64_t)limiter->charged_part + part) / 8);
+}
+
 void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
 {
   if (!limiter->pending_count && !limiter->pending_estimate_ns)
     return;
+  uint64_t charged = 0;
   for (uint32_t i = 0; i < limiter->pending_count; ++i)
-    charge_piece(limiter, now, limiter->pending[i]);
+    charged += charge_piece(limiter, now, limiter->pending[i]);
+  if (limiter->pending_wall_ns)
+    learn_part(limiter, charged, limiter->pending_wall_ns);
+  limiter->pending_wall_ns = 0;
   limiter->open_ns -= limiter->pending_estimate_ns;
   limiter->pending_count = 0;
   limiter->pending_ns = 0;
@@ -244,6 +258,7 @@ static void add_pending(rawhal_limiter_t *limiter, uint64_t now, interval_t time
 
 static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_t ns)
 {
+  ns = (uint64_t)((unsigned __int128)ns * limiter->charged_part / LIMIT_WHOLE);
   uint64_t each = ns / (grant->units ? grant->units : 1);
   if (grant->key)
     estimate_learn(&limiter->estimates, grant->key, each);
@@ -293,6 +308,7 @@ void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t s
   lease->last_end = end > lease->last_end ? end : lease->last_end;
   learn(limiter, grant, end - start);
   settle(lease, grant);
+  limiter->pending_wall_ns += end - start;
   limiter_count(limiter, COUNTER_LAUNCHES, grant->launches);
   limiter_count(limiter, COUNTER_BATCHES, 1);
   node_charge(&lease->node, now, start + (uint64_t)limiter->clock_offset, end - start);

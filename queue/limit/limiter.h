@@ -17,6 +17,7 @@ enum {
   LIMIT_PENDING = 2 * INTERVALS_PIECES,
   LIMIT_LEASE_LAUNCHES = 4096, /* of a lease, where nothing limits their rate */
   LIMIT_RATE_LAUNCHES = 64,    /* where something does */
+  LIMIT_WHOLE = 1 << 16,
 };
 
 #define LIMIT_LEASE_NS  1000000u /* at most, of a lease */
@@ -43,8 +44,9 @@ struct rawhal_limiter {
   interval_set_t paid;
   interval_t pending[LIMIT_PENDING]; /* finished, not charged */
   uint32_t pending_count;
-  uint64_t pending_ns, pending_estimate_ns;
-  uint64_t open_ns; /* of all leases; region_hot_t.open is for others */
+  uint64_t pending_ns, pending_estimate_ns, pending_wall_ns;
+  uint32_t charged_part; /* of dispatches' times, lately; of LIMIT_WHOLE: see learn_part() */
+  uint64_t open_ns;      /* of all leases; region_hot_t.open is for others */
   limit_flight_t flight;
   uint32_t waiting; /* threads asleep */
   uint64_t probe_keys[LIMIT_UNKNOWN_KEYS];

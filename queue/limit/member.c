@@ -375,6 +375,7 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
   pthread_mutex_init(&limiter->leases_lock, NULL);
   pthread_mutex_init(&limiter->structure_lock, NULL);
   atomic_flag_clear(&limiter->memory_lock);
+  limiter->charged_part = LIMIT_WHOLE;
   rawhal_status_t status = region_open(config, &limiter->region, error);
   if (status == RAWHAL_OK)
     status = join(limiter, config, device, error);

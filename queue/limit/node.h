@@ -83,28 +83,26 @@ static inline void node_refund(region_node_t *node, uint64_t ns)
                                                 memory_order_relaxed));
 }
 
-/* May `estimate` ns more go, beside `open` ns in flight? A kernel longer than the burst goes alone.
+/* May more go behind `open` ns in flight? As in ITU-T I.371, what is to go is not counted itself, so
+ * that a kernel longer than the burst may go, too, and the next one may queue behind it in time.
  * False: `*retry` is the earliest time at which it may, if nothing in flight is charged before; now
  * or earlier when only a charge can change the answer. */
 static inline bool node_admits(const region_node_t *node, uint64_t now, uint64_t open,
-                               uint64_t estimate, uint64_t *retry)
+                               uint64_t *retry)
 {
   uint64_t share = node_load(&node->share);
   *retry = 0;
   if (share >= REGION_SHARE_ONE)
     return true;
-  uint64_t burst = node_burst(node), tat = node_tat(node, now);
-  uint64_t base = tat > now ? tat : now;
-  uint64_t ahead = node_cost(share, open + estimate);
   if (share == 0) {
     *retry = now + NODE_MAX_DEBT_NS;
     return false;
   }
-  if (base + ahead <= now + burst || (open == 0 && tat <= now + burst))
+  uint64_t burst = node_burst(node), tat = node_tat(node, now);
+  uint64_t ahead = node_cost(share, open);
+  if ((tat > now ? tat : now) + ahead <= now + burst)
     return true;
-  if (open == 0)
-    *retry = tat - burst;
-  else if (ahead <= burst)
+  if (ahead <= burst)
     *retry = tat + ahead - burst;
   else
     *retry = tat > burst ? tat - burst : 0;

@@ -308,7 +308,7 @@ TEST_F(Admission, WithoutDeviceTimesTheHostsCount) {
 // ---- Several processes ----
 
 TEST_F(Admission, APeerThatNeverLooksDoesNotBlockItsTenantForEver) {
-  RegionFile::Limits half = {{RAWHAL_LIMIT_GPU_SHARE, 500000}, {RAWHAL_LIMIT_BURST, 4 * kMs}};
+  RegionFile::Limits half = {{RAWHAL_LIMIT_GPU_SHARE, 500000}, {RAWHAL_LIMIT_BURST, 2 * kMs}};
   limit_lease_t *sleeper = Lease(Open(half, "default", true)), *awake = Lease(Open(half, "default", true));
   Run(sleeper, 1, 1500000);
   Run(awake, 1, 1500000);

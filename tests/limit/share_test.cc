@@ -45,7 +45,28 @@ double Reachable(const Workload &workload, Options options) {
 
 bool Extended() { return getenv("RAWHAL_TEST_EXTENDED") != nullptr; }
 
+// What payment itself prescribes: kernels of these durations, each of which begins as soon as those before it are
+// paid for but for the burst. No limiter that is paid afterwards can begin one earlier, and one that begins them
+// later loses share.
+Service PaidExactly(const std::vector<Ns> &durations, double share) {
+  constexpr double kBurst = 20 * kMs;
+  Service service;
+  double free = 0, paid = 0;
+  for (Ns duration : durations) {
+    double begin = std::max(free, paid - kBurst);
+    free = begin + static_cast<double>(duration);
+    paid = std::max(paid, begin) + static_cast<double>(duration) / share;
+    service.Add(static_cast<double>(duration), static_cast<Ns>(begin), static_cast<Ns>(free));
+  }
+  return service;
+}
+
+// Windows begin anywhere. Those that begin at whole seconds of the run are a sample of them, and for kernels of 10 ms
+// at 1 % an unlucky one: a kernel a second, after 980 ms, 1,980 ms, ..., give or take the 50 ms by which 5 % of a
+// kernel move what it costs. So whole seconds hold no kernel or two nearly as often as one: 0.6 points, of which not
+// one hundredth is the limiter's.
 TEST_P(Shares, IsExactAtEveryLimit) {
+  constexpr Ns kEnd = 60 * kSecond, kStep = 100 * kMs;
   const Named &named = kWorkloads[GetParam()];
   Options options;
   double reachable = Reachable(named.workload, options);
@@ -54,22 +75,27 @@ TEST_P(Shares, IsExactAtEveryLimit) {
     if (limit > reachable) continue;
     if (many && !Extended() && limit != 1 && limit != 30 && limit != 99) continue; // millions of kernels
     Simulator simulator(options);
+    std::vector<Ns> durations;
+    simulator.on_admit = [&](const Process &, Ns duration, Ns) { durations.push_back(duration); };
     Process &process = simulator.Add(named.workload, Percent(limit));
-    simulator.Run(60 * kSecond);
-    double mean = process.Share(0, 60 * kSecond), first = process.Share(0, 10 * kSecond);
-    double deviation = process.WindowDeviation(kSecond, 0, 60 * kSecond);
-    printf("%-20s limit %2d%%: mean %7.3f%%, first 10 s %7.3f%%, 1 s windows sd %6.3f\n", named.name,
-           limit, mean, first, deviation);
+    simulator.Run(kEnd);
+    double mean = process.Share(0, kEnd), first = process.Share(0, 10 * kSecond);
+    double deviation = process.service.Deviation(kSecond, kStep, 0, kEnd);
+    double aligned = process.service.Deviation(kSecond, kSecond, 0, kEnd);
+    Service paid = PaidExactly(durations, limit / 100.0);
+    double least = paid.Deviation(kSecond, kSecond, 0, kEnd);
+    printf("%-20s limit %2d%%: mean %7.3f%%, first 10 s %7.3f%%, sd of 1 s windows %6.3f, of whole seconds %6.3f"
+           " (paid exactly: %6.3f)\n",
+           named.name, limit, mean, first, deviation, aligned, least);
     EXPECT_NEAR(limit, mean, 0.1) << named.name;
     // The first seconds may have the burst, 20 ms, and one kernel besides.
     double kernel = static_cast<double>(named.workload.kinds.back().duration) * 1.05;
     EXPECT_LE(first, limit * 1.002 + kernel / (10 * kSecond) * 100 + 0.01) << named.name;
-    // A window that holds one kernel holds none or two when the kernel comes a little late or early.
-    bool single = limit * kSecond / 100 < 1.5 * kernel;
-    if (named.deviation >= 0) {
-      EXPECT_LE(deviation, single ? kernel / kSecond * 100 : named.deviation)
-          << named.name << " at " << limit;
-    }
+    EXPECT_LE(deviation, paid.Deviation(kSecond, kStep, 0, kEnd) + 0.05) << named.name << " at " << limit;
+    EXPECT_LE(aligned, least + 0.05) << named.name << " at " << limit;
+    if (named.deviation < 0) continue;
+    EXPECT_LE(deviation, named.deviation) << named.name << " at " << limit;
+    EXPECT_LE(aligned, std::max(named.deviation, least + 0.05)) << named.name << " at " << limit;
   }
 }
 
@@ -142,27 +168,69 @@ TEST(Share, OfATenantIsSplitEvenlyBetweenShortAndLongKernels) {
   }
 }
 
+struct Pair {
+  double small, large;            // what they got of the device, percent
+  double small_fair, large_fair;  // half of the time in which both had a kernel under way, all of the rest
+};
+
+Pair ThirtySeventy(Model model, const Named &named, uint64_t burst_ms) {
+  Options options;
+  options.model = model;
+  Simulator simulator(options);
+  auto limits = [&](int percent) {
+    auto list = Percent(percent);
+    list.push_back({RAWHAL_LIMIT_BURST, burst_ms * 1000000});
+    return list;
+  };
+  Process &small = simulator.Add(named.workload, limits(30), "small");
+  Process &large = simulator.Add(named.workload, limits(70), "large");
+  simulator.Run(60 * kSecond);
+  Pair pair = {small.Share(0, 60 * kSecond), large.Share(0, 60 * kSecond),
+               100 * small.fair_ns / (60.0 * kSecond), 100 * large.fair_ns / (60.0 * kSecond)};
+  printf("%-12s two tenants 30/70, %-8s burst %3llu ms: %7.3f%% / %7.3f%%, by fair times %7.3f%% / %7.3f%%\n",
+         Name(model), named.name, static_cast<unsigned long long>(burst_ms), pair.small, pair.large,
+         pair.small_fair, pair.large_fair);
+  return pair;
+}
+
+const Named kTenantWorkloads[] = {kWorkloads[0], kWorkloads[2], kFiveMs, kWorkloads[3], kWorkloads[5]};
+
+// The device is fully booked: a bubble in a queue is lost for good.
 TEST(Share, OfTwoTenants) {
-  for (Model model : kModels)
-    for (const Named &named : {kWorkloads[0], kWorkloads[2], kFiveMs}) {
-      Options options;
-      options.model = model;
-      Simulator simulator(options);
-      Process &small = simulator.Add(named.workload, Percent(30), "small");
-      Process &large = simulator.Add(named.workload, Percent(70), "large");
-      simulator.Run(60 * kSecond);
-      double a = small.Share(0, 60 * kSecond), b = large.Share(0, 60 * kSecond);
-      printf("%-12s two tenants 30/70, %-18s %7.3f%% / %7.3f%%\n", Name(model),
-             named.name, a, b);
-      // A device that stops kernels half-way shows nothing of it in their times: who ran in whose kernel's
-      // duration cannot be told, and halving it is wrong for the one that was not interrupted.
-      if (model == Model::kRoundRobin) continue;
-      // The device is fully booked, so any time in which it idles is lost; kernels of which only one at a time
-      // fits the burst leave such gaps.
-      bool gaps = named.workload.kinds[0].duration >= 5 * kMs;
-      EXPECT_NEAR(30, a, 0.1) << Name(model) << " " << named.name;
-      EXPECT_NEAR(70, b, gaps ? 0.3 : 0.1) << Name(model) << " " << named.name;
+  for (Model model : {Model::kSharing, Model::kTakingTurns})
+    for (const Named &named : kTenantWorkloads) {
+      Pair pair = ThirtySeventy(model, named, 20);
+      EXPECT_NEAR(30, pair.small, 0.1) << Name(model) << " " << named.name;
+      EXPECT_NEAR(70, pair.large, 0.1) << Name(model) << " " << named.name;
     }
+}
+
+// A device that stops a kernel half-way shows nothing of it in the kernel's times: who ran while two kernels were
+// under way cannot be told from them, and each is charged half. That much is exact. What they really got is not: of
+// kernels shorter than the device's slice, who asks for less gets more than it is charged for, never less. WALL is
+// the policy for such a device, see below.
+TEST(Share, OfTwoTenantsIsFairByTheTimesADeviceTellsEvenIfItStopsKernels) {
+  for (const Named &named : kTenantWorkloads) {
+    Pair pair = ThirtySeventy(Model::kRoundRobin, named, 20);
+    EXPECT_NEAR(30, pair.small_fair, 0.1) << named.name;
+    EXPECT_NEAR(70, pair.large_fair, 0.1) << named.name;
+    EXPECT_GE(pair.small, 29.9) << named.name;
+    EXPECT_NEAR(100, pair.small + pair.large, 0.1) << named.name;
+  }
+}
+
+// What is not used within the burst is lost, so that nobody saves up. A kernel of 200 ms beside another's takes
+// longer than that: on a device that is fully booked its share is its own with a burst as long as the kernels.
+TEST(Share, OfTwoTenantsWithLongKernelsNeedsALongBurst) {
+  constexpr uint64_t kBurstMs = 500;
+  // One kernel more or less, and the burst of which the one who asks for less makes use once.
+  constexpr double kMinute = 60.0 * kSecond;
+  constexpr double kOff = 100.0 * 200 * kMs / kMinute + 30.0 * kBurstMs * kMs / kMinute + 0.1;
+  for (Model model : {Model::kSharing, Model::kTakingTurns}) {
+    Pair pair = ThirtySeventy(model, kWorkloads[4], kBurstMs);
+    EXPECT_NEAR(30, pair.small, kOff) << Name(model);
+    EXPECT_NEAR(70, pair.large, kOff) << Name(model);
+  }
 }
 
 TEST(Share, WallChargingIsAnUpperBoundOnEveryDevice) {
@@ -209,7 +277,8 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel) {
   auto pick = [&](int from, int to) {
     return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
   };
-  for (int round = 0; round < 200; ++round) {
+  const int rounds = Extended() ? 5000 : 200;
+  for (int round = 0; round < rounds; ++round) {
     Options options;
     options.model = kModels[pick(0, 2)];
     options.seen_after = pick(5, 3000) * kUs;

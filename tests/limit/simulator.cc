@@ -19,17 +19,28 @@ constexpr uint64_t kEpoch = 1000000000000ull;
 constexpr double kDone = 1e-3;
 }  // namespace
 
-double Process::Share(Ns from, Ns to) const {
+void Service::Add(double served, Ns from, Ns to) {
+  double rate = to > from ? served / static_cast<double>(to - from) : 0;
+  while (from < to) {
+    size_t bucket = static_cast<size_t>(from / kBucket);
+    Ns end = std::min<Ns>(to, static_cast<Ns>(bucket + 1) * kBucket);
+    if (ns.size() <= bucket) ns.resize(bucket + 1);
+    ns[bucket] += rate * static_cast<double>(end - from);
+    from = end;
+  }
+}
+
+double Service::Share(Ns from, Ns to) const {
   double sum = 0;
   for (Ns at = from; at < to; at += kBucket)
-    if (static_cast<size_t>(at / kBucket) < service.size()) sum += service[at / kBucket];
+    if (static_cast<size_t>(at / kBucket) < ns.size()) sum += ns[static_cast<size_t>(at / kBucket)];
   return 100.0 * sum / static_cast<double>(to - from);
 }
 
-double Process::WindowDeviation(Ns window, Ns from, Ns to) const {
+double Service::Deviation(Ns window, Ns step, Ns from, Ns to) const {
   double sum = 0, squares = 0;
   int count = 0;
-  for (Ns at = from; at + window <= to; at += window, ++count) {
+  for (Ns at = from; at + window <= to; at += step, ++count) {
     double share = Share(at, at + window);
     sum += share;
     squares += share * share;
@@ -185,14 +196,16 @@ void Simulator::Serve(Process &process, double ns, Ns from, Ns to) {
   Running &kernel = process.device.front();
   if (kernel.start == 0) kernel.start = from;
   kernel.left -= ns;
-  double rate = to > from ? ns / static_cast<double>(to - from) : 0;
-  while (from < to) {
-    size_t bucket = static_cast<size_t>(from / kBucket);
-    Ns end = std::min<Ns>(to, static_cast<Ns>(bucket + 1) * kBucket);
-    if (process.service.size() <= bucket) process.service.resize(bucket + 1);
-    process.service[bucket] += rate * static_cast<double>(end - from);
-    from = end;
-  }
+  process.service.Add(ns, from, to);
+}
+
+void Simulator::DivideFairly(Ns from, Ns to) {
+  auto began = [](const std::unique_ptr<Process> &process) {
+    return !process->device.empty() && process->device.front().start != 0;
+  };
+  auto count = std::count_if(processes_.begin(), processes_.end(), began);
+  for (auto &process : processes_)
+    if (began(process)) process->fair_ns += static_cast<double>(to - from) / static_cast<double>(count);
 }
 
 void Simulator::Finish(size_t index) {
@@ -240,6 +253,7 @@ void Simulator::Advance(Ns to) {
     for (const auto &process : processes_) active += !process->device.empty();
     Ns from = device_now_;
     device_now_ = to;
+    DivideFairly(from, to);
     for (size_t i = 0; i < processes_.size(); ++i) {
       Process &process = *processes_[i];
       if (process.device.empty()) continue;
@@ -258,6 +272,7 @@ void Simulator::Advance(Ns to) {
   }
   double part = static_cast<double>(to - from);
   Serve(process, std::min(part, process.device.front().left), from, to);
+  DivideFairly(from, to);
   slice_left_ -= part;
   bool ended = process.device.front().left < kDone;
   if (ended) Finish(current_);

@@ -49,6 +49,15 @@ struct Options {
 
 class Simulator;
 
+// When the device worked for somebody.
+struct Service {
+  std::vector<double> ns; // by 100 ms
+  void Add(double ns, Ns from, Ns to);
+  double Share(Ns from, Ns to) const; // percent
+  // Of the shares of windows that begin at `from` and every `step` after it.
+  double Deviation(Ns window, Ns step, Ns from, Ns to) const;
+};
+
 struct Running {
   shim_grant_t grant;
   Ns duration, start, end;
@@ -72,9 +81,9 @@ struct Process {
   Ns next_duration = 0, antithetic = 0;
   size_t kind = 0;
   uint64_t launches = 0;
-  std::vector<double> service; // ns of the device, by 100 ms
-  double Share(Ns from, Ns to) const;
-  double WindowDeviation(Ns window, Ns from, Ns to) const;
+  Service service;
+  double fair_ns = 0; // 1/n of the time in which n processes had begun a kernel and not ended it
+  double Share(Ns from, Ns to) const { return service.Share(from, to); }
 };
 
 class Simulator {
@@ -115,6 +124,7 @@ private:
   void Advance(Ns to);
   Ns DeviceEvent() const;
   void Serve(Process &process, double ns, Ns from, Ns to);
+  void DivideFairly(Ns from, Ns to);
   void Finish(size_t index);
   void Rotate();
   void PickKernel(Process &process);
