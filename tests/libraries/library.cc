@@ -172,10 +172,12 @@ void Library::run(const std::string &name, Extent workgroups, Extent workgroup,
   dispatch.blob = blob.data();
   dispatch.blob_size = blob.size();
   rawhal_ticket_t ticket = 0;
-  EXPECT_EQ(RAWHAL_OK, rawhal_queue_submit(queue_, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error))
+  const uint64_t deadline =
+      rawhal_deadline_after(240 * UINT64_C(1000000000)); // past the device's own
+  EXPECT_EQ(RAWHAL_OK, rawhal_queue_submit(queue_, &dispatch, 1, deadline, &ticket, &error))
       << name << ": " << error.message;
   if (!ticket)
     return;
-  EXPECT_EQ(RAWHAL_OK, rawhal_queue_wait(queue_, ticket, RAWHAL_FOREVER, &error))
+  EXPECT_EQ(RAWHAL_OK, rawhal_queue_wait(queue_, ticket, deadline, &error))
       << name << ": " << error.message;
 }

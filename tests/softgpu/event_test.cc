@@ -67,12 +67,15 @@ TEST_F(Events, raising_wakes_everybody_who_waits_now)
       woken += hsaKmtWaitOnEvent(e, 0xFFFFFFFF) == HSAKMT_STATUS_SUCCESS;
     });
   }
-  while (started < 4)
-    std::this_thread::yield();
-  while (woken < 4) { // a waiter that comes late needs another one
-    hsaKmtSetEvent(e);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (woken < 4 && std::chrono::steady_clock::now() < deadline) {
+    if (started == 4) // a waiter that comes late needs another one
+      hsaKmtSetEvent(e);
     std::this_thread::sleep_for(milliseconds(1));
   }
+  EXPECT_EQ(woken, 4);
+  EXPECT_EQ(hsaKmtDestroyEvent(e), HSAKMT_STATUS_SUCCESS); // whoever still waits may go
+  events.pop_back();
   for (auto &waiter : waiters)
     waiter.join();
 }
@@ -91,7 +94,7 @@ TEST_F(Events, wait_for_any_and_for_all)
       hsaKmtSetEvent(e);
     }
   });
-  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(all, 3, true, 0xFFFFFFFE), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(all, 3, true, 20000), HSAKMT_STATUS_SUCCESS);
   setter.join();
 }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <cinttypes>
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 // The runtime is not instrumented: ThreadSanitizer sees neither its locks nor its stores, so what
 // it calls is ignored, and so is the device's view of memory that the runtime announced to it.
@@ -57,6 +58,41 @@ const Functions *functions()
 {
   static const Functions *loaded = load();
   return loaded;
+}
+
+Watchdog::Watchdog(std::function<void()> last_words)
+    : thread_([this, last_words] {
+        std::unique_lock<std::mutex> lock(mutex_);
+        if (changed_.wait_for(lock, std::chrono::minutes(2), [this] { return over_; }))
+          return;
+        last_words();
+        abort();
+      })
+{
+}
+
+Watchdog::~Watchdog()
+{
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Runtime::say_where_queues_stand()
+{
+  fprintf(stderr, "the test runs for two minutes already\n");
+  for (const hsa_queue_t *q : queues_) {
+    const auto *shared = (const amd_queue_t *)q;
+    const uint64_t read = __atomic_load_n(&shared->read_dispatch_id, __ATOMIC_ACQUIRE);
+    const auto *slot = (const uint16_t *)q->base_address + read % q->size * 32;
+    fprintf(stderr, "queue %" PRIu64 ": packets %" PRIu64 " to %" PRIu64 ", header %04x, %s\n",
+            q->id, read, (uint64_t)shared->write_dispatch_id,
+            __atomic_load_n(slot, __ATOMIC_ACQUIRE),
+            fault_text(const_cast<hsa_queue_t *>(q)).c_str());
+  }
 }
 
 void Runtime::option(const char *name, uint64_t value)
@@ -212,8 +248,14 @@ std::string Runtime::fault_text(hsa_queue_t *failed)
 uint64_t Runtime::publish(hsa_queue_t *to, const void *packet, uint32_t header)
 {
   uint64_t index = hsa->hsa_queue_add_write_index_relaxed(to, 1);
-  while (index - hsa->hsa_queue_load_read_index_scacquire(to) >= to->size)
+  const auto deadline = steady_clock::now() + std::chrono::seconds(10);
+  while (!full_ && index - hsa->hsa_queue_load_read_index_scacquire(to) >= to->size) {
     std::this_thread::yield();
+    if (steady_clock::now() < deadline)
+      continue;
+    ADD_FAILURE() << "no room for packet " << index;
+    full_ = true; // nor do the others wait
+  }
   char *slot = (char *)to->base_address + (index % to->size) * 64;
   memcpy(slot + 4, (const char *)packet + 4, 60);
   __atomic_store_n((uint32_t *)(void *)slot, header, __ATOMIC_RELEASE);

@@ -9,9 +9,12 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "softgpu/softgpu.h"
@@ -79,6 +82,20 @@ struct Functions {
 // Opens both libraries once; NULL when the machine has no HSA runtime.
 const Functions *functions();
 
+// Ends the program when a test has run for two minutes: the runtime waits without limit for what it
+// trusts the device to do, and a test that misses something must fail, not hang.
+class Watchdog {
+public:
+  explicit Watchdog(std::function<void()> last_words);
+  ~Watchdog();
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
 // A test between hsa_init() and hsa_shut_down(), with the first GPU and its pools at hand. Derived
 // classes set options before SetUp() of this one.
 class Runtime : public ::testing::Test {
@@ -103,7 +120,8 @@ protected:
   hsa_status_t queue_error(); // waits at most ten seconds for the callback
   std::string fault_text(hsa_queue_t *queue);
 
-  // Puts a 64-byte packet whose first four bytes are in `header` on the queue.
+  // Puts a 64-byte packet whose first four bytes are in `header` on the queue. Fails when there is
+  // no room for it within ten seconds.
   uint64_t publish(hsa_queue_t *queue, const void *packet, uint32_t header);
   void ring(hsa_queue_t *queue, uint64_t index);
   uint64_t submit(hsa_queue_t *queue, const void *packet, uint32_t header);
@@ -119,7 +137,11 @@ private:
   std::vector<hsa_signal_t> signals_;
   std::vector<hsa_queue_t *> queues_;
   std::atomic<int> error_{0};
+  std::atomic<bool> full_{false}; // a ring has had no room for ten seconds
   bool initialized_ = false;
+  Watchdog watchdog_{[this] { say_where_queues_stand(); }};
+
+  void say_where_queues_stand();
 };
 
 // Headers of the packets the tests use, with system scope fences.
