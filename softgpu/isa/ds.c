@@ -108,6 +108,39 @@ static uint8_t *lds_at(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, 
   return NULL;
 }
 
+/* Whether every lane's bytes lie in LDS, the inactive ones' too: what is nearly always true, found
+ * out for all lanes at once. */
+static bool all_inside(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t offset,
+                       uint32_t bytes)
+{
+  const uint32_t *row = isa_rows(wave, &inst->vaddr)[0], room = wave->lds_bytes;
+  uint32_t outside = 0, count = room - bytes + 1;
+  if (room < bytes)
+    return false;
+  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+    outside |= row[lane] + offset >= count;
+  return !outside;
+}
+
+/* Whole dwords of every active lane, checked before; `dwords` is a constant where this is called. */
+static inline void move_dwords(isa_wave_t *wave, const isa_inst_t *inst, unsigned dwords,
+                               bool is_store)
+{
+  const uint32_t *row = isa_rows(wave, &inst->vaddr)[0];
+  uint8_t *lds = wave->lds;
+  const uint32_t offset = (uint32_t)inst->offset;
+  isa_row_t *data = isa_rows(wave, is_store ? &inst->data[0] : &inst->dst);
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint8_t *at = lds + (row[lane] + offset);
+    for (unsigned i = 0; i < dwords; i++)
+      if (is_store)
+        memcpy(at + 4 * i, &data[i][lane], 4);
+      else
+        memcpy(&data[i][lane], at + 4 * i, 4);
+  }
+}
+
 static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
@@ -119,6 +152,36 @@ static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
       return false;
   }
   return isa_lanes_run(wave, inst, &lanes);
+}
+
+#define WHOLE(name, dwords, is_store)                                                              \
+  static bool run_##name(isa_wave_t *wave, const isa_inst_t *inst)                                 \
+  {                                                                                                \
+    if (!all_inside(wave, inst, (uint32_t)inst->offset, 4 * (dwords)))                             \
+      return run_plain(wave, inst);                                                                \
+    move_dwords(wave, inst, dwords, is_store);                                                     \
+    return true;                                                                                   \
+  }
+WHOLE(read_1, 1, false)
+WHOLE(read_2, 2, false)
+WHOLE(read_4, 4, false)
+WHOLE(write_1, 1, true)
+WHOLE(write_2, 2, true)
+WHOLE(write_4, 4, true)
+
+static bool (*plain_run(const isa_access_t *access))(isa_wave_t *, const isa_inst_t *)
+{
+  bool is_store = access->kind == ISA_STORE;
+  switch (access->bytes) {
+  case 4:
+    return is_store ? run_write_1 : run_read_1;
+  case 8:
+    return is_store ? run_write_2 : run_read_2;
+  case 16:
+    return is_store ? run_write_4 : run_read_4;
+  default:
+    return run_plain;
+  }
 }
 
 static uint64_t row_value(const isa_row_t *rows, unsigned lane, unsigned bytes)
@@ -162,30 +225,69 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
+static uint64_t element_load(const uint8_t *at, unsigned bytes)
+{
+  uint64_t wide;
+  uint32_t value;
+  if (bytes == 8) {
+    memcpy(&wide, at, sizeof wide);
+    return wide;
+  }
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static void element_store(uint8_t *at, unsigned bytes, uint64_t value)
+{
+  const uint32_t low = (uint32_t)value;
+  if (bytes == 8)
+    memcpy(at, &value, sizeof value);
+  else
+    memcpy(at, &low, sizeof low);
+}
+
 /* Two elements per lane, at offsets counted in elements or in 64 of them. */
 static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const ds_op_t *pair = inst->plan;
   const isa_access_t *op = &pair->access;
   const uint32_t offsets[2] = {(uint32_t)inst->offset * pair->unit, inst->offset1 * pair->unit};
-  const uint32_t dwords = op->bytes / 4u;
+  const uint32_t bytes = op->bytes, dwords = bytes / 4u;
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint64_t old[2];
     for (unsigned i = 0; i < 2; i++) {
-      uint8_t *at = lds_at(wave, inst, lane, offsets[i], op->bytes);
+      uint8_t *at = lds_at(wave, inst, lane, offsets[i], bytes);
       if (!at)
         return false;
-      old[i] = 0;
-      memcpy(&old[i], at, op->bytes);
-      if (op->kind == ISA_LOAD)
-        continue;
-      uint64_t value = row_value(isa_rows(wave, &inst->data[i]), lane, op->bytes);
-      memcpy(at, &value, op->bytes);
+      old[i] = element_load(at, bytes);
+      if (op->kind != ISA_LOAD)
+        element_store(at, bytes, row_value(isa_rows(wave, &inst->data[i]), lane, bytes));
     }
     for (unsigned i = 0; dst && i < 2 * dwords; i++)
       dst[i][lane] = (uint32_t)(old[i / dwords] >> 32 * (i % dwords));
+  }
+  return true;
+}
+
+/* The commonest of them: both dwords of all lanes, read. */
+static bool run_read2_b32(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const ds_op_t *pair = inst->plan;
+  const uint32_t first = (uint32_t)inst->offset * pair->unit, second = inst->offset1 * pair->unit;
+  if (!all_inside(wave, inst, first, 4) || !all_inside(wave, inst, second, 4))
+    return run_pair(wave, inst);
+  const uint32_t *row = isa_rows(wave, &inst->vaddr)[0];
+  isa_row_t *dst = isa_rows(wave, &inst->dst);
+  const uint8_t *lds = wave->lds;
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint32_t address = row[lane], values[2];
+    memcpy(&values[0], lds + (address + first), 4);
+    memcpy(&values[1], lds + (address + second), 4);
+    dst[0][lane] = values[0];
+    dst[1][lane] = values[1];
   }
   return true;
 }
@@ -282,10 +384,10 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_nop;
   } else if (op && op->unit) {
     inst->plan = op;
-    inst->run = run_pair;
+    inst->run = op->access.kind == ISA_LOAD && op->access.bytes == 4 ? run_read2_b32 : run_pair;
   } else if (op) {
     inst->plan = &op->access;
-    inst->run = op->access.kind == ISA_ATOMIC ? run_atomic : run_plain;
+    inst->run = op->access.kind == ISA_ATOMIC ? run_atomic : plain_run(&op->access);
   }
   return inst->run != NULL;
 }
