@@ -25,10 +25,8 @@ bool paths_admit(limit_lease_t *lease, unsigned count)
 {
   bool all = true;
   for (unsigned i = 0; i < count; ++i) {
-    limit_cost_t cost = {0};
     limit_shape_t shape = {limit_key(1, 64), 64, 64, 256, 1};
-    limit_cost_add(lease, &cost, &shape);
-    all &= limit_admit(lease, &cost, 0, &grants[i], NULL) == RAWHAL_OK;
+    all &= limit_admit_one(lease, &shape, 0, &grants[i], NULL) == RAWHAL_OK;
   }
   return all;
 }

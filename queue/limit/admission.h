@@ -2,7 +2,7 @@
  * folder.
  *
  *     limit_lease_create                        with the queue
- *       limit_cost_add                          for each dispatch of a batch
+ *       limit_cost_begin, limit_cost_add        for each dispatch of a batch
  *       limit_admit   -> a grant                before anything of the queue is reserved
  *         limit_cancel                          when the batch is not submitted after all
  *         limit_complete                        when it has finished, with its device times
@@ -24,26 +24,29 @@
 
 typedef struct limit_lease limit_lease_t;
 
-enum { LIMIT_UNKNOWN_KEYS = 4 };
+enum { LIMIT_UNKNOWN_KEYS = 4, LIMIT_MAX_UNITS = (1 << 30) - 1 };
 
-/* What a batch will take. Zero-initialise, then limit_cost_add(). */
+/* What a batch will take: limit_cost_begin(), then limit_cost_add(). */
 typedef struct limit_cost {
   uint64_t key;         /* of its dispatches, when they all have the same; else 0 */
   uint64_t estimate_ns; /* of those that are known */
   uint64_t workgroups, largest_grid, kernarg_bytes;
   uint32_t launches;
   uint32_t units;   /* estimates that were added up: one for each limit_cost_add() */
-  uint32_t unknown; /* those never measured before */
+  uint32_t unknown; /* those never measured before; the first few of them: */
   uint64_t unknown_keys[LIMIT_UNKNOWN_KEYS];
 } limit_cost_t;
 
-/* What was admitted; kept by the caller until limit_complete() or limit_cancel(). */
+/* What was admitted; kept by the caller until limit_complete() or limit_cancel(). Written for each
+ * dispatch, so it is short: what is only needed for caps is in the second half. */
 typedef struct limit_grant {
-  uint64_t key, estimate_ns, workgroups, kernarg_bytes;
+  uint64_t key, estimate_ns;
   uint64_t admitted_at; /* CLOCK_MONOTONIC ns; 0: not looked at */
-  uint32_t launches, units;
-  bool probe;   /* the one submission of unknown length in flight */
-  bool counted; /* against the caps of what is in flight */
+  uint32_t launches;
+  uint32_t units : 30;
+  bool probe : 1;   /* the one submission of unknown length in flight */
+  bool counted : 1; /* against the caps of what is in flight; only then: */
+  uint64_t workgroups, kernarg_bytes;
 } limit_grant_t;
 
 /* How the limiter reaches a queue. Either may be NULL. */
@@ -98,6 +101,14 @@ typedef struct limit_shape {
   uint32_t launches;
 } limit_shape_t;
 
+/* The keys are left alone: zeros for all of it would cost as much as the rest of an admission. */
+static inline void limit_cost_begin(limit_cost_t *cost)
+{
+  cost->key = cost->estimate_ns = 0;
+  cost->workgroups = cost->largest_grid = cost->kernarg_bytes = 0;
+  cost->launches = cost->units = cost->unknown = 0;
+}
+
 static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost,
                                   const limit_shape_t *shape)
 {
@@ -140,6 +151,20 @@ static inline bool limit_lease_spend(limit_lease_t *lease, uint64_t ns, uint64_t
   return true;
 }
 
+/* Spends from the lease, if it may be spent from without looking at any limit. */
+static inline bool limit_admit_fast(limit_lease_t *lease, uint64_t key, uint64_t ns,
+                                    uint32_t launches, uint32_t units, limit_grant_t *grant)
+{
+  if (!atomic_load_explicit(&lease->fast, memory_order_relaxed) ||
+      atomic_load_explicit(lease->current_epoch, memory_order_relaxed) !=
+          atomic_load_explicit(&lease->epoch, memory_order_relaxed) ||
+      !limit_lease_spend(lease, ns, launches))
+    return false;
+  *grant = (limit_grant_t){
+      .key = key, .estimate_ns = ns, .launches = launches, .units = units & LIMIT_MAX_UNITS};
+  return true;
+}
+
 /* Admits a batch as a whole. Deadlines as in queue.h. WOULD_BLOCK, TIMED_OUT: not now;
  * limit_retry_at() tells when. QUOTA_EXCEEDED: never, with these limits. */
 RAWHAL_CHECKED static inline rawhal_status_t limit_admit(limit_lease_t *lease,
@@ -147,21 +172,25 @@ RAWHAL_CHECKED static inline rawhal_status_t limit_admit(limit_lease_t *lease,
                                                          uint64_t deadline, limit_grant_t *grant,
                                                          rawhal_error_t *error)
 {
-  if (__builtin_expect(atomic_load_explicit(&lease->fast, memory_order_relaxed) &&
-                           cost->unknown == 0 &&
-                           atomic_load_explicit(lease->current_epoch, memory_order_relaxed) ==
-                               atomic_load_explicit(&lease->epoch, memory_order_relaxed) &&
-                           limit_lease_spend(lease, cost->estimate_ns, cost->launches),
-                       1)) {
-    *grant = (limit_grant_t){.key = cost->key,
-                             .estimate_ns = cost->estimate_ns,
-                             .workgroups = cost->workgroups,
-                             .kernarg_bytes = cost->kernarg_bytes,
-                             .launches = cost->launches,
-                             .units = cost->units};
+  if (__builtin_expect(cost->unknown == 0 && limit_admit_fast(lease, cost->key, cost->estimate_ns,
+                                                              cost->launches, cost->units, grant),
+                       1))
     return RAWHAL_OK;
-  }
   return limit_admit_slow(lease, cost, deadline, grant, error);
+}
+
+/* The same for one dispatch or recording, without adding up. */
+RAWHAL_CHECKED static inline rawhal_status_t
+limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadline,
+                limit_grant_t *grant, rawhal_error_t *error)
+{
+  uint64_t ns = estimate_find(lease->estimates, shape->key);
+  if (__builtin_expect(ns && limit_admit_fast(lease, shape->key, ns, shape->launches, 1, grant), 1))
+    return RAWHAL_OK;
+  limit_cost_t cost;
+  limit_cost_begin(&cost);
+  limit_cost_add(lease, &cost, shape);
+  return limit_admit_slow(lease, &cost, deadline, grant, error);
 }
 
 /* After WOULD_BLOCK: CLOCK_MONOTONIC ns before which asking again is useless. */

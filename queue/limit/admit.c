@@ -323,7 +323,8 @@ static void refill(limit_lease_t *lease, uint64_t now, uint64_t last_ns, surroun
 
 static void begin_probe(rawhal_limiter_t *limiter, const limit_cost_t *cost)
 {
-  memcpy(limiter->probe_keys, cost->unknown_keys, sizeof(limiter->probe_keys));
+  for (uint32_t i = 0; i < LIMIT_UNKNOWN_KEYS; ++i)
+    limiter->probe_keys[i] = i < cost->unknown ? cost->unknown_keys[i] : 0;
   limiter_count(limiter, COUNTER_PROBES, 1);
 }
 
@@ -348,7 +349,7 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
                            .kernarg_bytes = cost->kernarg_bytes,
                            .admitted_at = now,
                            .launches = cost->launches,
-                           .units = cost->units,
+                           .units = cost->units & LIMIT_MAX_UNITS,
                            .probe = probe,
                            .counted = true};
   limit_flight_t flight = {cost->launches, cost->workgroups, cost->kernarg_bytes, probe};
