@@ -8,23 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1 /* a failed insertion leaves the element out, it does not exit() */
-#include <uthash.h>
-
-struct rawhal_buffer {
-  rawhal_device_t *device;
-  rawhal_memory_kind_t kind;
-  unsigned char *memory; /* device address, and host address of host memory */
-  size_t size;
-  const rawhal_buffer_t *self; /* the registry's key */
-  UT_hash_handle hh;
-};
-
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static rawhal_buffer_t *registry;
 
 static bool is_live(const rawhal_buffer_t *buffer)
 {
+  if (runtime_check(NULL) != RAWHAL_OK)
+    return false;
   rawhal_buffer_t *found = NULL;
   pthread_mutex_lock(&registry_lock);
   HASH_FIND_PTR(registry, &buffer, found);
@@ -32,15 +22,40 @@ static bool is_live(const rawhal_buffer_t *buffer)
   return found != NULL;
 }
 
-static bool registry_add(rawhal_buffer_t *buffer)
+static bool overlap(const unsigned char *a, size_t a_size, const unsigned char *b, size_t b_size)
 {
+  return a && b && (uintptr_t)a < (uintptr_t)b + b_size && (uintptr_t)b < (uintptr_t)a + a_size;
+}
+
+/* The caller holds the registry's lock. */
+static const rawhal_buffer_t *registry_overlap(const rawhal_buffer_t *buffer)
+{
+  for (const rawhal_buffer_t *other = registry; other; other = other->hh.next)
+    if (overlap(buffer->memory, buffer->size, other->memory, other->size) ||
+        overlap(buffer->host, buffer->size, other->host, other->size))
+      return other;
+  return NULL;
+}
+
+rawhal_status_t buffer_register(rawhal_buffer_t *buffer, rawhal_error_t *error)
+{
+  rawhal_status_t status = RAWHAL_OK;
+  rawhal_buffer_t *found = NULL;
   buffer->self = buffer;
   pthread_mutex_lock(&registry_lock);
-  HASH_ADD_PTR(registry, self, buffer);
-  rawhal_buffer_t *found = NULL;
-  HASH_FIND_PTR(registry, &buffer->self, found);
+  const rawhal_buffer_t *other = buffer->foreign ? registry_overlap(buffer) : NULL;
+  if (other) {
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "%zu bytes at %p overlap a buffer of %zu bytes at %p", buffer->size,
+                         (void *)buffer->memory, other->size, (void *)other->memory);
+  } else {
+    HASH_ADD_PTR(registry, self, buffer);
+    HASH_FIND_PTR(registry, &buffer->self, found);
+    if (!found)
+      status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the registry of buffers");
+  }
   pthread_mutex_unlock(&registry_lock);
-  return found != NULL;
+  return status;
 }
 
 static bool registry_remove(rawhal_buffer_t *buffer)
@@ -68,8 +83,8 @@ static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, rawhal_error_t *
     if (status != RAWHAL_OK)
       return status;
   }
-  hsa_status_t result = hsa->hsa_amd_memory_pool_allocate(local ? device->pool : runtime->host_pool,
-                                                          buffer->size, 0, &memory);
+  hsa_amd_memory_pool_t pool = local ? device->pool : runtime->host_pool;
+  hsa_status_t result = hsa->hsa_amd_memory_pool_allocate(pool, buffer->size, 0, &memory);
   if (result != HSA_STATUS_SUCCESS && local)
     limits_release(device, LEDGER_BUFFERS, buffer->size);
   if (result != HSA_STATUS_SUCCESS)
@@ -78,17 +93,21 @@ static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, rawhal_error_t *
   buffer->memory = memory;
   if (local)
     return RAWHAL_OK;
+  buffer->host = memory;
   result = hsa->hsa_amd_agents_allow_access(1, &device->queue.agent, NULL, memory);
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(hsa, result, error, "giving the device access to host memory");
   return RAWHAL_OK;
 }
 
-static void buffer_release(rawhal_buffer_t *buffer)
+void buffer_release(rawhal_buffer_t *buffer)
 {
-  if (buffer->memory)
-    (void)buffer->device->runtime->hsa.hsa_amd_memory_pool_free(buffer->memory);
-  if (buffer->memory && buffer->kind == RAWHAL_MEMORY_DEVICE)
+  const hsa_table_t *hsa = &buffer->device->runtime->hsa;
+  if (buffer->locked)
+    (void)hsa->hsa_amd_memory_unlock(buffer->locked);
+  if (buffer->memory && !buffer->foreign)
+    (void)hsa->hsa_amd_memory_pool_free(buffer->memory);
+  if (buffer->memory && !buffer->foreign && buffer->kind == RAWHAL_MEMORY_DEVICE)
     limits_release(buffer->device, LEDGER_BUFFERS, buffer->size);
   free(buffer);
   runtime_release();
@@ -109,6 +128,10 @@ rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_ki
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
                        "%zu bytes asked for, the device has %llu in all", size,
                        (unsigned long long)device->info.memory_bytes);
+  rawhal_status_t status = runtime_check(error);
+  if (status != RAWHAL_OK)
+    return status;
+  executables_reap(); /* what they hold may be what is missing */
   rawhal_buffer_t *created = calloc(1, sizeof(*created));
   if (!created)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a buffer");
@@ -116,9 +139,9 @@ rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_ki
   created->kind = kind;
   created->size = size;
   runtime_hold();
-  rawhal_status_t status = allocate_memory(created, error);
-  if (status == RAWHAL_OK && !registry_add(created))
-    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the registry of buffers");
+  status = allocate_memory(created, error);
+  if (status == RAWHAL_OK)
+    status = buffer_register(created, error);
   if (status != RAWHAL_OK) {
     buffer_release(created);
     return status;
@@ -129,7 +152,7 @@ rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_ki
 
 void rawhal_buffer_free(rawhal_buffer_t *buffer)
 {
-  if (buffer && registry_remove(buffer))
+  if (buffer && runtime_check(NULL) == RAWHAL_OK && registry_remove(buffer))
     buffer_release(buffer);
 }
 
@@ -145,7 +168,7 @@ size_t rawhal_buffer_size(const rawhal_buffer_t *buffer)
 
 void *rawhal_buffer_host(const rawhal_buffer_t *buffer)
 {
-  return is_live(buffer) && buffer->kind == RAWHAL_MEMORY_HOST ? buffer->memory : NULL;
+  return is_live(buffer) ? buffer->host : NULL;
 }
 
 /* ---- Copies ---- */
@@ -155,6 +178,9 @@ static rawhal_status_t check_range(const rawhal_buffer_t *buffer, uint64_t offse
 {
   if (!buffer)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffer is NULL");
+  rawhal_status_t status = runtime_check(error);
+  if (status != RAWHAL_OK)
+    return status;
   if (!is_live(buffer))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffer has been freed");
   if (!range_within(offset, size, buffer->size))
@@ -181,7 +207,7 @@ rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer, uint64_t offset, co
   if (status != RAWHAL_OK || size == 0)
     return status;
   if (buffer->kind == RAWHAL_MEMORY_HOST) {
-    memcpy(buffer->memory + offset, data, size);
+    memcpy(buffer->host + offset, data, size);
     return RAWHAL_OK;
   }
   return copy_host(buffer->device, COPY_TO_DEVICE, buffer->memory + offset, (void *)(uintptr_t)data,
@@ -197,7 +223,7 @@ rawhal_status_t rawhal_buffer_read(const rawhal_buffer_t *buffer, uint64_t offse
   if (status != RAWHAL_OK || size == 0)
     return status;
   if (buffer->kind == RAWHAL_MEMORY_HOST) {
-    memcpy(data, buffer->memory + offset, size);
+    memcpy(data, buffer->host + offset, size);
     return RAWHAL_OK;
   }
   return copy_host(buffer->device, COPY_FROM_DEVICE, buffer->memory + offset, data, size, error);
@@ -219,9 +245,9 @@ rawhal_status_t rawhal_buffer_copy(rawhal_buffer_t *to, uint64_t to_offset,
                        "%zu bytes at offset %llu and at %llu of one buffer overlap", size,
                        (unsigned long long)from_offset, (unsigned long long)to_offset);
   if (to->kind == RAWHAL_MEMORY_HOST)
-    return rawhal_buffer_read(from, from_offset, to->memory + to_offset, size, error);
+    return rawhal_buffer_read(from, from_offset, to->host + to_offset, size, error);
   if (from->kind == RAWHAL_MEMORY_HOST)
-    return rawhal_buffer_write(to, to_offset, from->memory + from_offset, size, error);
+    return rawhal_buffer_write(to, to_offset, from->host + from_offset, size, error);
   return copy_between(to->device, to->memory + to_offset, from->memory + from_offset, size, error);
 }
 
@@ -238,8 +264,7 @@ rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *buffer, uint64_t offset, uin
   if (buffer->kind == RAWHAL_MEMORY_DEVICE)
     return size ? copy_fill(buffer->device, buffer->memory + offset, value, size, error)
                 : RAWHAL_OK;
-  uint32_t *dwords = (uint32_t *)(void *)(buffer->memory + offset);
-  for (size_t i = 0; i < size / sizeof(value); ++i)
-    dwords[i] = value;
+  for (size_t i = 0; i < size; i += sizeof(value)) /* imported memory may lie anywhere */
+    memcpy(buffer->host + offset + i, &value, sizeof(value));
   return RAWHAL_OK;
 }

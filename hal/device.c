@@ -145,6 +145,7 @@ static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
   queue->fault_text = runtime->queue_fault;
   queue->hold = runtime_hold;
   queue->release = runtime_release;
+  queue->unpinned = executables_reap;
 }
 
 static hsa_status_t fill_device(search_t *search, hsa_agent_t agent)
@@ -250,5 +251,8 @@ rawhal_status_t rawhal_queue_create(rawhal_device_t *device, const rawhal_queue_
   *queue = NULL;
   if (!device)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "device is NULL");
+  rawhal_status_t status = runtime_check(error);
+  if (status != RAWHAL_OK)
+    return status;
   return queue_create(&device->queue, options, queue, error);
 }

@@ -1,34 +1,25 @@
 /* Code objects on a device, through the runtime's own loader. Everything rawhal can know is checked
- * before the runtime sees the bytes: its loader crashes on damaged ones. */
-#include "hal/internal.h"
+ * before the runtime sees the bytes: its loader crashes on damaged ones.
+ *
+ * The same bytes are loaded once a device and counted. An executable that nobody has any more, but
+ * that a dispatch in flight or a recording needs, stays until the next executables_reap(). */
+#include "hal/executable.h"
 
 #include "base/error.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define HASH_NONFATAL_OOM 1 /* a failed insertion leaves the element out, it does not exit() */
-#include <uthash.h>
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+/* By bytes; [1]: with leave to use kernels that only have a descriptor. */
+static code_source_t *sources[2];
+static _Atomic size_t retiring; /* executables nobody has any more */
 
-typedef struct loaded_kernel {
-  rawhal_device_kernel_t kernel;
-  rawhal_kernarg_layout_t *layout;
-  const rawhal_kernel_t *facts; /* the table's key */
-  uint32_t stated_size;
-  UT_hash_handle hh;
-} loaded_kernel_t;
-
-struct rawhal_executable {
-  rawhal_device_t *device;
-  rawhal_hsaco_t *hsaco; /* our own, on our own copy of the bytes */
-  hsa_code_object_reader_t reader;
-  hsa_executable_t executable;
-  pthread_mutex_t lock;
-  loaded_kernel_t *kernels; /* those asked for */
-  uint64_t code_bytes;      /* reserved of the device's quota */
-};
-
-/* ---- Loading ---- */
+/* ---- Sources. The caller holds the table's lock ---- */
 
 static rawhal_status_t check_loadable(const rawhal_device_t *device,
                                       const rawhal_hsaco_info_t *info, rawhal_error_t *error)
@@ -45,6 +36,11 @@ static rawhal_status_t check_loadable(const rawhal_device_t *device,
   if (!info->loadable)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the code object cannot be loaded: %.*s",
                        RAWHAL_STRING_ARGS(info->not_loadable_reason));
+  if (info->bytes.size > UINT_MAX)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "a code object of %zu bytes, at most %u can be "
+                       "loaded",
+                       info->bytes.size, UINT_MAX);
   return RAWHAL_OK;
 }
 
@@ -73,9 +69,123 @@ static rawhal_status_t open_copy(const rawhal_hsaco_t *hsaco, rawhal_hsaco_t **c
   return rawhal_hsaco_open(info->bytes.data, info->bytes.size, &options, copy, error);
 }
 
+static code_source_t *source_find(const rawhal_hsaco_t *hsaco)
+{
+  rawhal_bytes_t bytes = rawhal_hsaco_info(hsaco)->bytes;
+  code_source_t *found = NULL;
+  HASH_FIND(hh, sources[allows_descriptor_kernels(hsaco)], bytes.data, (unsigned)bytes.size, found);
+  return found; /* the hash, then memcmp() */
+}
+
+static rawhal_status_t source_list(code_source_t *source, rawhal_error_t *error)
+{
+  rawhal_bytes_t bytes = rawhal_hsaco_info(source->hsaco)->bytes;
+  source->descriptor_kernels = allows_descriptor_kernels(source->hsaco);
+  HASH_ADD_KEYPTR(hh, sources[source->descriptor_kernels], bytes.data, (unsigned)bytes.size,
+                  source);
+  if (source_find(source->hsaco) == source)
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the table of code objects");
+}
+
+static rawhal_status_t source_get(const rawhal_hsaco_t *hsaco, code_source_t **result,
+                                  rawhal_error_t *error)
+{
+  *result = source_find(hsaco);
+  if (*result)
+    return RAWHAL_OK;
+  code_source_t *source = calloc(1, sizeof(*source));
+  if (!source)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a code object");
+  rawhal_status_t status = open_copy(hsaco, &source->hsaco, error);
+  if (status == RAWHAL_OK)
+    status = source_list(source, error);
+  if (status != RAWHAL_OK) {
+    rawhal_hsaco_close(source->hsaco);
+    free(source);
+    return status;
+  }
+  *result = source;
+  return RAWHAL_OK;
+}
+
+/* Frees a source without executables. */
+static void source_put(code_source_t *source)
+{
+  if (source->executables)
+    return;
+  HASH_DEL(sources[source->descriptor_kernels], source);
+  rawhal_hsaco_close(source->hsaco);
+  free(source);
+}
+
+/* ---- Readers ---- */
+
+/* Where else the bytes are: what debuggers and profilers are told. */
+typedef struct code_file {
+  const char *path; /* NULL: nowhere */
+  uint64_t offset;
+} code_file_t;
+
+static bool file_holds(int descriptor, uint64_t offset, rawhal_bytes_t bytes)
+{
+  unsigned char piece[16384];
+  const unsigned char *expected = bytes.data;
+  for (size_t done = 0; done < bytes.size;) {
+    size_t want = bytes.size - done < sizeof(piece) ? bytes.size - done : sizeof(piece);
+    ssize_t got = pread(descriptor, piece, want, (off_t)(offset + done));
+    if (got <= 0 || memcmp(piece, expected + done, (size_t)got) != 0)
+      return false;
+    done += (size_t)got;
+  }
+  return true;
+}
+
+static rawhal_status_t reader_from_file(rawhal_executable_t *executable, const code_file_t *file,
+                                        rawhal_bytes_t bytes, rawhal_error_t *error)
+{
+  const hal_runtime_t *runtime = executable->device->runtime;
+  int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "cannot open '%s': %s", file->path,
+                       strerror(errno));
+  rawhal_status_t status = RAWHAL_OK;
+  if (file->offset > INT64_MAX - bytes.size || !file_holds(descriptor, file->offset, bytes))
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "'%s' does not hold the code object's %zu bytes at offset %llu",
+                         file->path, bytes.size, (unsigned long long)file->offset);
+  hsa_status_t result = HSA_STATUS_SUCCESS;
+  if (status == RAWHAL_OK)
+    result = runtime->reader_from_file(descriptor, file->offset, bytes.size, &executable->reader);
+  (void)close(descriptor); /* the runtime has mapped it */
+  if (result != HSA_STATUS_SUCCESS) {
+    executable->reader.handle = 0;
+    status =
+        hsa_fail(&runtime->hsa, result, error, "opening the code object's file in the runtime");
+  }
+  return status;
+}
+
+static rawhal_status_t reader_create(rawhal_executable_t *executable, const code_file_t *file,
+                                     rawhal_error_t *error)
+{
+  const hal_runtime_t *runtime = executable->device->runtime;
+  rawhal_bytes_t bytes = rawhal_hsaco_info(executable->source->hsaco)->bytes;
+  if (file->path && runtime->reader_from_file)
+    return reader_from_file(executable, file, bytes, error);
+  hsa_status_t result = runtime->hsa.hsa_code_object_reader_create_from_memory(
+      bytes.data, bytes.size, &executable->reader);
+  if (result == HSA_STATUS_SUCCESS)
+    return RAWHAL_OK;
+  executable->reader.handle = 0;
+  return hsa_fail(&runtime->hsa, result, error, "opening the code object in the runtime");
+}
+
+/* ---- Loading ---- */
+
 static rawhal_status_t reserve_code(rawhal_executable_t *executable, rawhal_error_t *error)
 {
-  uint64_t bytes = limits_code_bytes(rawhal_hsaco_info(executable->hsaco)->bytes);
+  uint64_t bytes = limits_code_bytes(rawhal_hsaco_info(executable->source->hsaco)->bytes);
   rawhal_status_t status = limits_reserve(executable->device, LEDGER_CODE, bytes, error);
   if (status == RAWHAL_OK)
     executable->code_bytes = bytes;
@@ -86,17 +196,10 @@ static rawhal_status_t load(rawhal_executable_t *executable, rawhal_error_t *err
 {
   const hsa_table_t *hsa = &executable->device->runtime->hsa;
   hsa_agent_t agent = executable->device->queue.agent;
-  rawhal_bytes_t bytes = rawhal_hsaco_info(executable->hsaco)->bytes;
   hsa_profile_t profile = HSA_PROFILE_BASE;
   hsa_status_t result = hsa->hsa_agent_get_info(agent, HSA_AGENT_INFO_PROFILE, &profile);
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(hsa, result, error, "reading the device's profile");
-  result =
-      hsa->hsa_code_object_reader_create_from_memory(bytes.data, bytes.size, &executable->reader);
-  if (result != HSA_STATUS_SUCCESS) {
-    executable->reader.handle = 0;
-    return hsa_fail(hsa, result, error, "opening the code object in the runtime");
-  }
   result = hsa->hsa_executable_create_alt(profile, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
                                           &executable->executable);
   if (result != HSA_STATUS_SUCCESS) {
@@ -113,171 +216,158 @@ static rawhal_status_t load(rawhal_executable_t *executable, rawhal_error_t *err
   return RAWHAL_OK;
 }
 
-rawhal_status_t rawhal_executable_load(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
-                                       rawhal_executable_t **executable, rawhal_error_t *error)
+/* In its source's list or not yet. The caller holds the table's lock. */
+static void executable_free(rawhal_executable_t *executable)
 {
-  if (!executable)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "executable is NULL");
-  *executable = NULL;
-  if (!device || !hsaco)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", device ? "hsaco" : "device");
-  rawhal_status_t status = check_loadable(device, rawhal_hsaco_info(hsaco), error);
-  if (status != RAWHAL_OK)
-    return status;
-  rawhal_executable_t *created = calloc(1, sizeof(*created));
-  if (!created)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an executable");
-  created->device = device;
-  pthread_mutex_init(&created->lock, NULL);
-  runtime_hold();
-  status = open_copy(hsaco, &created->hsaco, error);
-  if (status == RAWHAL_OK)
-    status = reserve_code(created, error);
-  if (status == RAWHAL_OK)
-    status = load(created, error);
-  if (status != RAWHAL_OK) {
-    rawhal_executable_destroy(created);
-    return status;
-  }
-  *executable = created;
-  return RAWHAL_OK;
-}
-
-static void kernel_free(loaded_kernel_t *loaded)
-{
-  rawhal_kernarg_layout_destroy(loaded->layout);
-  free(loaded);
-}
-
-void rawhal_executable_destroy(rawhal_executable_t *executable)
-{
-  if (!executable)
-    return;
   const hsa_table_t *hsa = &executable->device->runtime->hsa;
-  loaded_kernel_t *loaded, *next;
-  HASH_ITER(hh, executable->kernels, loaded, next)
-  {
-    HASH_DEL(executable->kernels, loaded);
-    kernel_free(loaded);
-  }
+  for (rawhal_executable_t **at = &executable->source->executables; *at; at = &(*at)->next)
+    if (*at == executable) {
+      *at = executable->next;
+      break;
+    }
+  kernels_free(executable);
   if (executable->executable.handle)
     (void)hsa->hsa_executable_destroy(executable->executable);
   if (executable->code_bytes)
     limits_release(executable->device, LEDGER_CODE, executable->code_bytes);
   if (executable->reader.handle)
     (void)hsa->hsa_code_object_reader_destroy(executable->reader);
-  rawhal_hsaco_close(executable->hsaco);
+  source_put(executable->source);
   pthread_mutex_destroy(&executable->lock);
   free(executable);
   runtime_release();
 }
 
-/* ---- Kernels ---- */
-
-/* Kernel object and segment sizes, as the runtime's loader has them. */
-static rawhal_status_t resolve(const rawhal_executable_t *executable, loaded_kernel_t *loaded,
-                               rawhal_error_t *error)
-{
-  const hsa_table_t *hsa = &executable->device->runtime->hsa;
-  hsa_agent_t agent = executable->device->queue.agent;
-  rawhal_string_t name = loaded->facts->symbol;
-  char *symbol_name = memchr(name.data, '\0', name.size) ? NULL : strndup(name.data, name.size);
-  if (!symbol_name)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the kernel's symbol is no C string");
-  hsa_executable_symbol_t symbol;
-  hsa_status_t result =
-      hsa->hsa_executable_get_symbol_by_name(executable->executable, symbol_name, &agent, &symbol);
-  free(symbol_name);
-  rawhal_device_kernel_info_t *info = &loaded->kernel.info;
-  const struct {
-    hsa_executable_symbol_info_t attribute;
-    void *value;
-  } facts[] = {
-      {HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &info->kernel_object},
-      {HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &info->group_segment_size},
-      {HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &info->private_segment_size},
-  };
-  for (size_t i = 0; result == HSA_STATUS_SUCCESS && i < sizeof(facts) / sizeof(*facts); ++i)
-    result = hsa->hsa_executable_symbol_get_info(symbol, facts[i].attribute, facts[i].value);
-  if (result != HSA_STATUS_SUCCESS)
-    return hsa_fail(hsa, result, error, "looking the kernel up in the executable");
-  return RAWHAL_OK;
-}
-
-static rawhal_status_t kernel_load(const rawhal_executable_t *executable,
-                                   const rawhal_kernel_t *facts, uint32_t stated_size,
-                                   loaded_kernel_t **result, rawhal_error_t *error)
-{
-  loaded_kernel_t *loaded = calloc(1, sizeof(*loaded));
-  if (!loaded)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a kernel");
-  loaded->facts = facts;
-  loaded->stated_size = stated_size;
-  loaded->kernel.agent = executable->device->queue.agent.handle;
-  rawhal_status_t status = rawhal_kernarg_layout_create(facts, stated_size, &loaded->layout, error);
-  loaded->kernel.info.kernel = facts;
-  loaded->kernel.info.layout = loaded->layout;
-  if (status == RAWHAL_OK)
-    status = device_kernel_init(&loaded->kernel, error);
-  if (status == RAWHAL_OK)
-    status = resolve(executable, loaded, error);
-  if (status != RAWHAL_OK) {
-    kernel_free(loaded);
-    return status;
-  }
-  *result = loaded;
-  return RAWHAL_OK;
-}
-
-/* The handle for `facts`, made when it is asked for the first time. The caller holds the lock. */
-static rawhal_status_t kernel_find(rawhal_executable_t *executable, const rawhal_kernel_t *facts,
-                                   uint32_t stated_size, loaded_kernel_t **result,
-                                   rawhal_error_t *error)
-{
-  HASH_FIND_PTR(executable->kernels, &facts, *result);
-  if (*result && stated_size && (*result)->stated_size != stated_size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "a kernarg size of %u bytes is stated, it was %u before", stated_size,
-                       (*result)->stated_size);
-  if (*result)
-    return RAWHAL_OK;
-  loaded_kernel_t *loaded = NULL;
-  rawhal_status_t status = kernel_load(executable, facts, stated_size, &loaded, error);
-  if (status != RAWHAL_OK)
-    return status;
-  HASH_ADD_PTR(executable->kernels, facts, loaded);
-  HASH_FIND_PTR(executable->kernels, &facts, *result);
-  if (!*result) {
-    kernel_free(loaded);
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the table of kernels");
-  }
-  return RAWHAL_OK;
-}
-
-rawhal_status_t rawhal_executable_kernel(rawhal_executable_t *executable, rawhal_string_t name,
-                                         uint32_t stated_size,
-                                         const rawhal_device_kernel_t **kernel,
+static rawhal_status_t executable_create(rawhal_device_t *device, code_source_t *source,
+                                         const code_file_t *file, rawhal_executable_t **result,
                                          rawhal_error_t *error)
 {
-  if (!kernel)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "kernel is NULL");
-  *kernel = NULL;
-  if (!executable || (!name.data && name.size))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL",
-                       executable ? "name" : "executable");
-  const rawhal_kernel_t *facts = rawhal_hsaco_find_kernel(executable->hsaco, name);
-  if (!facts)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "the code object has no kernel '%.*s'",
-                       RAWHAL_STRING_ARGS(name));
-  if (!facts->usable)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "kernel '%.*s' cannot be used: %.*s",
-                       RAWHAL_STRING_ARGS(name), RAWHAL_STRING_ARGS(facts->unusable_reason));
-  loaded_kernel_t *loaded = NULL;
-  pthread_mutex_lock(&executable->lock);
-  rawhal_status_t status = kernel_find(executable, facts, stated_size, &loaded, error);
-  pthread_mutex_unlock(&executable->lock);
+  rawhal_executable_t *created = calloc(1, sizeof(*created));
+  if (!created) {
+    source_put(source);
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an executable");
+  }
+  created->device = device;
+  created->source = source;
+  pthread_mutex_init(&created->lock, NULL);
+  runtime_hold();
+  rawhal_status_t status = reserve_code(created, error);
+  if (status == RAWHAL_OK)
+    status = reader_create(created, file, error);
+  if (status == RAWHAL_OK)
+    status = load(created, error);
+  if (status != RAWHAL_OK) {
+    executable_free(created);
+    return status;
+  }
+  created->next = source->executables;
+  source->executables = created;
+  *result = created;
+  return RAWHAL_OK;
+}
+
+/* The caller holds the table's lock. */
+static rawhal_status_t executable_get(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
+                                      const code_file_t *file, rawhal_executable_t **result,
+                                      rawhal_error_t *error)
+{
+  code_source_t *source;
+  rawhal_status_t status = source_get(hsaco, &source, error);
   if (status != RAWHAL_OK)
     return status;
-  *kernel = &loaded->kernel;
+  rawhal_executable_t *executable = source->executables;
+  while (executable && executable->device != device)
+    executable = executable->next;
+  if (!executable)
+    status = executable_create(device, source, file, &executable, error);
+  else if (executable->users == 0)
+    --retiring;
+  if (status != RAWHAL_OK)
+    return status;
+  ++executable->users;
+  *result = executable;
   return RAWHAL_OK;
+}
+
+static rawhal_status_t executable_load(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
+                                       const code_file_t *file, rawhal_executable_t **executable,
+                                       rawhal_error_t *error)
+{
+  if (!executable)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "executable is NULL");
+  *executable = NULL;
+  if (!device || !hsaco)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", device ? "hsaco" : "device");
+  rawhal_status_t status = runtime_check(error);
+  if (status == RAWHAL_OK)
+    status = check_loadable(device, rawhal_hsaco_info(hsaco), error);
+  if (status != RAWHAL_OK)
+    return status;
+  executables_reap();
+  pthread_mutex_lock(&table_lock);
+  status = executable_get(device, hsaco, file, executable, error);
+  pthread_mutex_unlock(&table_lock);
+  return status;
+}
+
+rawhal_status_t rawhal_executable_load(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
+                                       rawhal_executable_t **executable, rawhal_error_t *error)
+{
+  code_file_t nowhere = {0};
+  return executable_load(device, hsaco, &nowhere, executable, error);
+}
+
+rawhal_status_t rawhal_executable_load_file(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
+                                            const char *path, uint64_t offset,
+                                            rawhal_executable_t **executable, rawhal_error_t *error)
+{
+  code_file_t file = {path, offset};
+  if (executable)
+    *executable = NULL;
+  if (!path)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
+  return executable_load(device, hsaco, &file, executable, error);
+}
+
+/* ---- Unloading ---- */
+
+/* The caller holds the table's lock. */
+static bool is_needed(rawhal_executable_t *executable)
+{
+  return atomic_load(&executable->owner.pins) || queues_run(&executable->owner);
+}
+
+/* The first executable that nobody has and the device does not need. */
+static rawhal_executable_t *find_unneeded(void)
+{
+  for (int i = 0; i < 2; ++i)
+    for (code_source_t *source = sources[i]; source; source = source->hh.next)
+      for (rawhal_executable_t *one = source->executables; one; one = one->next)
+        if (one->users == 0 && !is_needed(one))
+          return one;
+  return NULL;
+}
+
+void executables_reap(void)
+{
+  if (runtime_check(NULL) != RAWHAL_OK || atomic_load(&retiring) == 0)
+    return;
+  rawhal_executable_t *unneeded;
+  pthread_mutex_lock(&table_lock);
+  while ((unneeded = find_unneeded())) {
+    --retiring;
+    executable_free(unneeded);
+  }
+  pthread_mutex_unlock(&table_lock);
+}
+
+void rawhal_executable_destroy(rawhal_executable_t *executable)
+{
+  if (!executable || runtime_check(NULL) != RAWHAL_OK)
+    return;
+  pthread_mutex_lock(&table_lock);
+  if (executable->users && --executable->users == 0)
+    ++retiring;
+  pthread_mutex_unlock(&table_lock);
+  executables_reap();
 }

@@ -8,10 +8,15 @@
  *                                                      -> rawhal_queue_create -> submit -> wait
  *
  * Ownership: buffers, executables and queues keep the runtime open. They may be destroyed in any
- * order, after their instance too; an executable and a buffer after the dispatches that use them.
- * Destroy functions refuse nothing and take NULL. Thread-safety: all functions are thread-safe
- * unless they say otherwise; destroying an object while another thread uses it is an error of the
- * caller. */
+ * order, after their instance too, and while dispatches run; a buffer after those that use it.
+ * Destroy functions refuse nothing and take NULL. A process may end with all of it in use.
+ *
+ * Thread-safety: all functions are thread-safe unless they say otherwise; destroying an object
+ * while another thread uses it is an error of the caller.
+ *
+ * fork(): a child cannot use devices its parent had open. Everything answers DEVICE_LOST there, or
+ * 0 and NULL where there is no status, and destroying frees nothing of the parent's, who goes on. A
+ * child of a process without an instance may make its own. */
 #ifndef RAWHAL_HAL_H
 #define RAWHAL_HAL_H
 
@@ -110,7 +115,26 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allocate(rawhal_device_t
                                                                  size_t size,
                                                                  rawhal_buffer_t **buffer,
                                                                  rawhal_error_t *error);
-/* The memory must not be in use by a dispatch. */
+/* Memory that somebody else allocated, as a buffer: `size` > 0 bytes at `pointer`, however aligned.
+ *
+ * What the HSA runtime did not allocate (malloc(), mmap(), the stack) becomes a RAWHAL_MEMORY_HOST
+ * buffer: it is pinned, and the device gets access, until the buffer is freed. What the runtime
+ * allocated for somebody else keeps its access rights and is a RAWHAL_MEMORY_DEVICE buffer when it
+ * is a device's own. In both cases the memory stays its owner's and must outlive the buffer; it
+ * counts towards no quota.
+ *
+ * INVALID_ARGUMENT: overlaps a live buffer, or the device has no access; OUT_OF_RANGE: beyond the
+ * allocation that the runtime knows; OUT_OF_MEMORY; RUNTIME. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import(rawhal_device_t *device,
+                                                               void *pointer, size_t size,
+                                                               rawhal_buffer_t **buffer,
+                                                               rawhal_error_t *error);
+
+/* Gives the memory back at once, or ends the import. Dispatches that use it must have finished:
+ * addresses travel inside of arguments, so nobody but the caller knows them. Free from a completion
+ * callback (rawhal_queue_on_complete()) what should live as long as a ticket. A dispatch that uses
+ * freed memory fails with FAULT, naming the address, as long as the memory has no new owner; then
+ * it uses the new owner's. Freeing a freed buffer again does nothing. */
 RAWHAL_API void rawhal_buffer_free(rawhal_buffer_t *buffer);
 
 /* Device address: what goes into kernel arguments. 0 for NULL or a freed buffer. */
@@ -142,11 +166,26 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *bu
 
 /* Loads a code object onto a device. The executable keeps its own copy of the object: `hsaco` may
  * be closed afterwards. Refused before the runtime sees it: TARGET_MISMATCH (says which part),
- * UNSUPPORTED (not safe to load, with the reason); afterwards: RUNTIME with the loader's reason. */
+ * UNSUPPORTED (not safe to load, with the reason); afterwards: RUNTIME with the loader's reason.
+ *
+ * The same bytes are loaded once a device: loading them again gives the same executable, to be
+ * destroyed as often. Devices share the copy. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load(rawhal_device_t *device,
                                                                  const rawhal_hsaco_t *hsaco,
                                                                  rawhal_executable_t **executable,
                                                                  rawhal_error_t *error);
+/* The same for an object that also stands in a file, at `offset`: the runtime is told so, and
+ * debuggers and profilers find it there ("file://PATH#offset=..&size=.."). The file must not change
+ * meanwhile. An executable that is loaded already keeps what it was loaded from. NOT_FOUND: the
+ * file cannot be opened; INVALID_ARGUMENT: it holds other bytes there. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load_file(
+    rawhal_device_t *device, const rawhal_hsaco_t *hsaco, const char *path, uint64_t offset,
+    rawhal_executable_t **executable, rawhal_error_t *error);
+
+/* Its kernels must not be submitted or recorded any more. What is submitted or recorded may go on:
+ * the code leaves the device after the last such dispatch has finished, its queue or its recording
+ * is destroyed; nobody waits here. It is looked after whenever a queue, recording or executable is
+ * destroyed, an executable is loaded, or a buffer is allocated. */
 RAWHAL_API void rawhal_executable_destroy(rawhal_executable_t *executable);
 
 /* A kernel by `.name` or symbol, with its layout compiled; owned by the executable, the same

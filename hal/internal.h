@@ -5,6 +5,9 @@
 #include "hal/hal.h"
 #include "queue/internal.h"
 
+#define HASH_NONFATAL_OOM 1 /* a failed insertion leaves the element out, it does not exit() */
+#include <uthash.h>
+
 /* ---- loader.c: which libraries, from where ---- */
 
 /* Optional functions of softgpu's thunk; all NULL on hardware. Resolved by name, so that nothing
@@ -41,6 +44,9 @@ typedef struct hal_runtime {
   hsa_table_t hsa;
   bool is_software;
   size_t (*queue_fault)(const void *hsa_queue, char *text, size_t size);
+  /* Of the loader's extension; NULL where it has none. */
+  hsa_status_t (*reader_from_file)(hsa_file_t file, size_t offset, size_t size,
+                                   hsa_code_object_reader_t *reader);
   uint64_t timestamp_hz;
   hsa_agent_t host_agent;
   hsa_amd_memory_pool_t host_pool, kernarg_pool; /* fine-grained host memory */
@@ -53,6 +59,9 @@ RAWHAL_CHECKED rawhal_status_t runtime_open(const rawhal_instance_options_t *opt
 /* Every object that uses the runtime holds it, so that it shuts down after the last of them. */
 void runtime_hold(void);
 void runtime_release(void);
+/* OK, or DEVICE_LOST in a child of fork(): the runtime is the parent's, and locks may be held by
+ * threads that are not here. Comes first in everything that touches either. */
+RAWHAL_CHECKED rawhal_status_t runtime_check(rawhal_error_t *error);
 
 /* ---- device.c ---- */
 
@@ -76,6 +85,29 @@ struct rawhal_device {
 /* Finds all agents: runtime->devices and the host's pools. */
 RAWHAL_CHECKED rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error);
 void devices_free(hal_runtime_t *runtime);
+
+/* ---- executable.c ---- */
+
+/* Unloads what nobody has and the device needs no longer. */
+void executables_reap(void);
+
+/* ---- buffer.c ---- */
+
+struct rawhal_buffer {
+  rawhal_device_t *device;
+  rawhal_memory_kind_t kind;
+  bool foreign;          /* imported: not ours to free */
+  void *locked;          /* imported: host memory to unlock; NULL when the runtime knew it before */
+  unsigned char *memory; /* device address */
+  unsigned char *host;   /* of host memory */
+  size_t size;
+  const rawhal_buffer_t *self; /* the registry's key */
+  UT_hash_handle hh;
+};
+
+/* Both take what was filled in of `buffer`; register it, or free it. */
+RAWHAL_CHECKED rawhal_status_t buffer_register(rawhal_buffer_t *buffer, rawhal_error_t *error);
+void buffer_release(rawhal_buffer_t *buffer);
 
 /* ---- copy.c ---- */
 

@@ -114,7 +114,7 @@ void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_
 
 rawhal_device_memory_t rawhal_device_memory(const rawhal_device_t *device)
 {
-  if (!device)
+  if (!device || runtime_check(NULL) != RAWHAL_OK)
     return (rawhal_device_memory_t){0};
   uint64_t total = device->info.memory_bytes, available = total;
   (void)device->runtime->hsa.hsa_agent_get_info(

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 
+#include <hsa/hsa_ven_amd_loader.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,43 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned holders;
 static loaded_libraries_t libraries;
 static hal_runtime_t runtime;
+static atomic_bool forked; /* this is a child, and the runtime its parent's */
+
+/* ---- fork() ---- */
+
+/* Held across fork(), so that the child finds it free. */
+static void fork_prepare(void)
+{
+  pthread_mutex_lock(&lock);
+}
+
+static void fork_parent(void)
+{
+  pthread_mutex_unlock(&lock);
+}
+
+static void fork_child(void)
+{
+  if (holders)
+    atomic_store(&forked, true);
+  pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void)
+{
+  (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+rawhal_status_t runtime_check(rawhal_error_t *error)
+{
+  if (__builtin_expect(!atomic_load_explicit(&forked, memory_order_relaxed), 1))
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_DEVICE_LOST,
+                     "the runtime belongs to the parent of this process: after fork() a child "
+                     "cannot use the devices of its parent");
+}
+
+/* ---- Events ---- */
 
 static void reason_append(char *text, size_t size, uint32_t mask, uint32_t bit, const char *reason)
 {
@@ -38,6 +76,18 @@ static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
   return HSA_STATUS_SUCCESS;
 }
 
+/* ---- Start and end ---- */
+
+static void find_loader(void)
+{
+  hsa_ven_amd_loader_1_02_pfn_t table = {0};
+  hsa_status_t result = runtime.hsa.hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER,
+                                                                         1, sizeof(table), &table);
+  if (result == HSA_STATUS_SUCCESS)
+    runtime.reader_from_file =
+        table.hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size;
+}
+
 static rawhal_status_t start(const rawhal_limit_config_t *limits, rawhal_error_t *error)
 {
   memset(&runtime, 0, sizeof(runtime));
@@ -58,6 +108,7 @@ static rawhal_status_t start(const rawhal_limit_config_t *limits, rawhal_error_t
     if (result != HSA_STATUS_SUCCESS)
       status = hsa_fail(&runtime.hsa, result, error, "registering for memory faults");
   }
+  find_loader();
   if (status == RAWHAL_OK)
     status = devices_find(&runtime, error);
   if (status == RAWHAL_OK)
@@ -72,8 +123,13 @@ static rawhal_status_t start(const rawhal_limit_config_t *limits, rawhal_error_t
 rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runtime_t **result,
                              rawhal_error_t *error)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  rawhal_status_t status = runtime_check(error);
+  if (status != RAWHAL_OK)
+    return status;
   pthread_mutex_lock(&lock);
-  rawhal_status_t status = loader_open(options, &libraries, error);
+  status = loader_open(options, &libraries, error);
   if (status == RAWHAL_OK && holders && options->limits)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "the runtime runs already; its limits are those it was started with");
@@ -96,6 +152,8 @@ void runtime_hold(void)
 
 void runtime_release(void)
 {
+  if (runtime_check(NULL) != RAWHAL_OK)
+    return;
   pthread_mutex_lock(&lock);
   if (--holders == 0) {
     devices_free(&runtime);

@@ -7,58 +7,6 @@
 #include <sched.h>
 #include <string.h>
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static rawhal_queue_t *list_first;
-
-/* fork() takes neither the runtime's threads nor the device along: in the child every queue of the
- * parent is dead. The lock is held across fork(), so that the child finds the list whole. */
-static void fork_prepare(void)
-{
-  pthread_mutex_lock(&list_lock);
-}
-
-static void fork_parent(void)
-{
-  pthread_mutex_unlock(&list_lock);
-}
-
-static void fork_child(void)
-{
-  for (rawhal_queue_t *queue = list_first; queue; queue = queue->next) {
-    queue->cause.status = rawhal_fail(&queue->cause, RAWHAL_DEVICE_LOST,
-                                      "the queue belongs to the parent of this process: after "
-                                      "fork() a child cannot use the device of its parent");
-    atomic_store(&queue->health, QUEUE_FORKED);
-  }
-  pthread_mutex_unlock(&list_lock);
-}
-
-static void watch_forks(void)
-{
-  (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
-}
-
-void queue_list_add(rawhal_queue_t *queue)
-{
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
-  pthread_mutex_lock(&list_lock);
-  queue->next = list_first;
-  list_first = queue;
-  pthread_mutex_unlock(&list_lock);
-}
-
-void queue_list_remove(rawhal_queue_t *queue)
-{
-  pthread_mutex_lock(&list_lock);
-  for (rawhal_queue_t **at = &list_first; *at; at = &(*at)->next)
-    if (*at == queue) {
-      *at = queue->next;
-      break;
-    }
-  pthread_mutex_unlock(&list_lock);
-}
-
 /* The packet that was running: in the oldest submission that has not finished, and there the one
  * the device reads, as far as it tells. False when nothing is in flight. */
 static bool running_packet(rawhal_queue_t *queue, uint64_t *packet)
@@ -121,7 +69,9 @@ static void queue_die(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa
 {
   if (!death_begin(queue))
     return;
+  pthread_mutex_lock(&queue->drain_lock); /* what it reads of kernels stays loaded: queues_run() */
   cause_write(queue, status, hsa_status, what);
+  pthread_mutex_unlock(&queue->drain_lock);
   death_end(queue);
 }
 
@@ -141,13 +91,24 @@ void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *dat
   queue_die(queue, RAWHAL_FAULT, (int32_t)status, hsa_status_text(queue->device->hsa, status));
 }
 
+typedef struct agent_failure {
+  hsa_agent_t agent;
+  rawhal_status_t status;
+  const char *what;
+} agent_failure_t;
+
+static bool fail_one(rawhal_queue_t *queue, void *data)
+{
+  const agent_failure_t *failure = data;
+  if (queue->device->agent.handle == failure->agent.handle && !queue->closing)
+    queue_die(queue, failure->status, (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT, failure->what);
+  return false;
+}
+
 void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const char *what)
 {
-  pthread_mutex_lock(&list_lock);
-  for (rawhal_queue_t *queue = list_first; queue; queue = queue->next)
-    if (queue->device->agent.handle == agent.handle)
-      queue_die(queue, status, (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT, what);
-  pthread_mutex_unlock(&list_lock);
+  agent_failure_t failure = {agent, status, what};
+  (void)queue_list_find(fail_one, &failure);
 }
 
 rawhal_status_t queue_check(rawhal_queue_t *queue, rawhal_error_t *error)

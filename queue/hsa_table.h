@@ -12,6 +12,7 @@
   X(hsa_init)                                                                                      \
   X(hsa_shut_down)                                                                                 \
   X(hsa_status_string)                                                                             \
+  X(hsa_system_get_major_extension_table)                                                          \
   X(hsa_system_get_info)                                                                           \
   X(hsa_iterate_agents)                                                                            \
   X(hsa_agent_get_info)                                                                            \
@@ -39,6 +40,9 @@
   X(hsa_amd_memory_pool_get_info)                                                                  \
   X(hsa_amd_memory_pool_allocate)                                                                  \
   X(hsa_amd_memory_pool_free)                                                                      \
+  X(hsa_amd_memory_lock_to_pool)                                                                   \
+  X(hsa_amd_memory_unlock)                                                                         \
+  X(hsa_amd_pointer_info)                                                                          \
   X(hsa_amd_agents_allow_access)                                                                   \
   X(hsa_amd_memory_async_copy)                                                                     \
   X(hsa_amd_signal_wait_any)                                                                       \

@@ -42,6 +42,8 @@ typedef struct queue_device {
   /* Keep the runtime open from the first to the last call of a queue. */
   void (*hold)(void);
   void (*release)(void);
+  /* Something that may have kept kernels loaded is gone: a queue, a recording. */
+  void (*unpinned)(void);
 } queue_device_t;
 
 typedef struct queue_slot {
@@ -78,6 +80,7 @@ struct rawhal_queue {
 
   _Atomic int health; /* queue_health_t */
   rawhal_error_t cause;
+  bool closing; /* being destroyed; the list's lock */
   pthread_mutex_t drain_lock;
   pthread_mutex_t sleep_lock;
   pthread_cond_t woken; /* a thread that slept on a slot does so no more */
@@ -134,9 +137,17 @@ void queue_abandon(rawhal_queue_t *queue);
 void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *data);
 /* Fails every queue of an agent. Safe from the runtime's event thread. */
 void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const char *what);
-void queue_list_add(rawhal_queue_t *queue);
-void queue_list_remove(rawhal_queue_t *queue);
 /* OK, or the cause when the queue has died. */
 RAWHAL_CHECKED rawhal_status_t queue_check(rawhal_queue_t *queue, rawhal_error_t *error);
+
+/* list.c */
+void queue_list_add(rawhal_queue_t *queue);
+/* From now on its device's failure is no longer the queue's. */
+void queue_list_close(rawhal_queue_t *queue);
+void queue_list_remove(rawhal_queue_t *queue);
+/* Visits queues, with the list locked, until `visit` answers true. */
+bool queue_list_find(bool (*visit)(rawhal_queue_t *queue, void *data), void *data);
+/* Whether a dispatch in flight needs one of the owner's kernels. */
+bool queues_run(kernel_owner_t *owner);
 
 #endif

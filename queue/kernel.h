@@ -4,8 +4,17 @@
 
 #include "queue/queue.h"
 
+#include <stdatomic.h>
+
+/* What holds a kernel's code on a device: it must stay while it is pinned, and while queues_run()
+ * any of it. */
+typedef struct kernel_owner {
+  _Atomic size_t pins; /* dispatches in recordings */
+} kernel_owner_t;
+
 struct rawhal_device_kernel {
   rawhal_device_kernel_info_t info;
+  kernel_owner_t *owner;
   uint64_t agent;        /* hsa_agent_t.handle: the device it is loaded on */
   uint32_t block_count;  /* 64-byte blocks of an image */
   uint32_t spare_blocks; /* reserved besides, to align an image to more than a block */

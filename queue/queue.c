@@ -180,14 +180,15 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
     return;
   const queue_device_t *device = queue->device;
   const hsa_table_t *hsa = device->hsa;
-  queue_list_remove(queue);
   if (atomic_load(&queue->health) == QUEUE_FORKED)
     return; /* the parent uses all of it */
   callbacks_stop(queue);
+  queue_list_close(queue);
   limited_destroy(queue);
   if (queue->hsa_queue)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
   queue->hsa_queue = NULL;
+  queue_list_remove(queue);
   callbacks_finish(queue);
   for (uint32_t i = 0; queue->slots && i < queue->ring.tickets; ++i)
     if (queue->slots[i].signal.handle)
@@ -200,6 +201,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   free(queue->slots);
   free((void *)queue->kernels);
   free(queue);
+  device->unpinned();
   device->release();
 }
 

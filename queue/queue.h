@@ -163,7 +163,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *qu
  * doorbell, in the order and with the flags of its dispatches.
  *
  * It belongs to the queue it was made for, whose addresses its images may hold, and must not be
- * replayed after that queue is destroyed; its kernels' executables must stay loaded. Thread-safety:
+ * replayed after that queue is destroyed. It keeps its kernels loaded. Thread-safety:
  * any number of threads may replay a recording; rawhal_recording_set() and destroy must not run
  * beside anything else that uses it. */
 typedef struct rawhal_recording rawhal_recording_t;

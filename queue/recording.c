@@ -23,6 +23,7 @@ struct rawhal_recording {
   uint32_t blocks;           /* to reserve: the images', and what aligning the first may take */
   uint32_t alignment;        /* in blocks: the strictest of the kernels' */
   limit_shape_t shape;       /* what a replay takes */
+  void (*unpinned)(void);    /* see queue_device_t */
 };
 
 static uint32_t align_block(uint32_t block, uint32_t alignment)
@@ -41,6 +42,7 @@ static rawhal_status_t place_images(rawhal_recording_t *recording,
     block = align_block(block, kernel->alignment);
     uint64_t offset = (uint64_t)block * BLOCK_BYTES;
     recording->dispatches[i].kernel = kernel;
+    ++kernel->owner->pins;
     recording->dispatches[i].packet.kernarg_address = (void *)(uintptr_t)offset;
     block += kernel->block_count;
     if (kernel->alignment > recording->alignment)
@@ -94,13 +96,16 @@ rawhal_status_t rawhal_recording_create(rawhal_queue_t *queue, const rawhal_disp
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
   uint32_t blocks;
   rawhal_launch_t launch = launch_begin(queue);
-  rawhal_status_t status = submit_check(queue, dispatches, count, &launch, &blocks, error);
+  rawhal_status_t status = queue_check(queue, error);
+  if (status == RAWHAL_OK)
+    status = submit_check(queue, dispatches, count, &launch, &blocks, error);
   if (status != RAWHAL_OK)
     return status;
   rawhal_recording_t *recording = calloc(1, sizeof(*recording));
   if (!recording)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording");
   recording->queue = queue;
+  recording->unpinned = queue->device->unpinned;
   recording->count = (uint32_t)count;
   recording->shape = limited_shape(dispatches, count);
   recording->signaller = (uint32_t)submit_first_signaller(dispatches, count);
@@ -126,6 +131,10 @@ void rawhal_recording_destroy(rawhal_recording_t *recording)
 {
   if (!recording)
     return;
+  for (uint32_t i = 0; recording->dispatches && i < recording->count; ++i)
+    if (recording->dispatches[i].kernel)
+      --recording->dispatches[i].kernel->owner->pins;
+  recording->unpinned();
   free(recording->images);
   free(recording->dispatches);
   free(recording);

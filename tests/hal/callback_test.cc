@@ -1,5 +1,5 @@
 // Callbacks come once, in order, with the right result, whatever happens to their queue.
-#include "device_test.h"
+#include "held_test.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -47,52 +47,7 @@ private:
   std::vector<Line> lines;
 };
 
-class Callbacks : public DeviceTest {
-protected:
-  // No time limit: what spins does so until it is told to end.
-  const char *softgpu_options() override { return "gpus=1,vram_mib=64,timeout_ms=0"; }
-
-  rawhal_ticket_t submit(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch)
-  {
-    rawhal_ticket_t ticket = 0;
-    EXPECT_OK(rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
-    return ticket;
-  }
-
-  rawhal_dispatch_t empty()
-  {
-    if (!nothing)
-      nothing = kernel("empty-gfx90a-v5.co", "empty");
-    return dispatch_of(nothing, 1, 1, none);
-  }
-
-  // Runs until release().
-  rawhal_dispatch_t held()
-  {
-    flag = buffer(4, RAWHAL_MEMORY_HOST);
-    EXPECT_OK(rawhal_buffer_fill(flag, 0, 0, 4, &error));
-    hold.bytes.clear();
-    hold.add(rawhal_buffer_address(flag));
-    return dispatch_of(kernel("spin-gfx90a-v5.co", "spin"), 1, 1, hold);
-  }
-
-  void release()
-  {
-    __atomic_store_n(static_cast<uint32_t *>(rawhal_buffer_host(flag)), 1u, __ATOMIC_RELEASE);
-  }
-
-  // One that the test destroys.
-  rawhal_queue_t *own_queue(rawhal_queue_options_t options = {})
-  {
-    rawhal_queue_t *made = nullptr;
-    EXPECT_OK(rawhal_queue_create(device, &options, &made, &error));
-    return made;
-  }
-
-  const rawhal_device_kernel_t *nothing = nullptr;
-  rawhal_buffer_t *flag = nullptr;
-  Blob none, hold;
-};
+using Callbacks = HeldTest;
 
 TEST_F(Callbacks, ComeInTheOrderOfTicketsAndOnce)
 {
@@ -106,7 +61,7 @@ TEST_F(Callbacks, ComeInTheOrderOfTicketsAndOnce)
     ASSERT_OK(rawhal_queue_on_complete(on, tickets[i], Journal::write, &journal, &error));
   ASSERT_OK(rawhal_queue_on_complete(on, first, Journal::write, &journal, &error));
   EXPECT_TRUE(journal.read().empty());
-  release();
+  let_go();
   ASSERT_TRUE(journal.wait(42));
   std::vector<Journal::Line> lines = journal.read();
   ASSERT_EQ(lines.size(), 42u);
@@ -177,7 +132,7 @@ TEST_F(Callbacks, BesideThreadsThatWaitForTheSameTicket)
     waiters[0].join();
     if (!callback_first)
       ASSERT_OK(rawhal_queue_on_complete(on, ticket, Journal::write, &journal, &error));
-    release();
+    let_go();
     for (size_t i = 1; i < waiters.size(); ++i)
       waiters[i].join();
     EXPECT_TRUE(journal.wait(1));
@@ -196,7 +151,7 @@ TEST_F(Callbacks, HearWhatKilledTheQueue)
   Journal journal;
   for (rawhal_ticket_t ticket : {good, slow, bad, after})
     ASSERT_OK(rawhal_queue_on_complete(on, ticket, Journal::write, &journal, &error));
-  release();
+  let_go();
   ASSERT_TRUE(journal.wait(4));
   std::vector<Journal::Line> lines = journal.read();
   EXPECT_EQ(lines[0].status, RAWHAL_OK);
@@ -292,7 +247,7 @@ TEST_F(Callbacks, MayDestroyTheirOwnQueue)
   rawhal_ticket_t first = submit(end.queue, held()), second = submit(end.queue, empty());
   ASSERT_OK(rawhal_queue_on_complete(end.queue, first, End::call, &end, &error));
   ASSERT_OK(rawhal_queue_on_complete(end.queue, second, Journal::write, &end.journal, &error));
-  release();
+  let_go();
   ASSERT_TRUE(end.journal.wait(2));
   EXPECT_EQ(end.journal.read()[0].ticket, second); // destroy was still in the first one's call
   EXPECT_EQ(end.journal.read()[1].status, RAWHAL_OK);

@@ -1,5 +1,9 @@
-// A child of fork() gets clean errors for its parent's queues, and the parent goes on.
+// A child of fork() gets clean errors for everything of its parent's, and the parent goes on.
 #include "device_test.h"
+
+#include <atomic>
+#include <functional>
+#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +42,157 @@ TEST_F(Fork, AChildsQueuesAreLostTheParentsGoOn)
   EXPECT_EQ(WEXITSTATUS(status), 0);
   ASSERT_OK(run(on, dispatch));
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 42u);
+}
+
+// Answers of a child are bits of its exit code; there are no assertions in it.
+int in_child(const std::function<int()> &work)
+{
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(work());
+  }
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+    return -1;
+  return WEXITSTATUS(status);
+}
+
+TEST_F(Fork, AChildGetsNoMemoryOfItsParents)
+{
+  rawhal_buffer_t *local = upload<uint32_t>({1, 2, 3, 4}), *host = buffer(4096, RAWHAL_MEMORY_HOST);
+  EXPECT_EQ(in_child([&] {
+              uint32_t data[4] = {};
+              rawhal_buffer_t *made = nullptr;
+              int wrong = 0;
+              for (rawhal_buffer_t *one : {local, host}) {
+                wrong |= rawhal_buffer_read(one, 0, data, 16, &error) != RAWHAL_DEVICE_LOST;
+                wrong |= rawhal_buffer_write(one, 0, data, 16, &error) != RAWHAL_DEVICE_LOST;
+                wrong |= rawhal_buffer_fill(one, 0, 9, 16, &error) != RAWHAL_DEVICE_LOST;
+                wrong |= (!strstr(error.message, "fork()")) << 1;
+                wrong |= (rawhal_buffer_address(one) != 0 || rawhal_buffer_host(one)) << 2;
+              }
+              wrong |= (rawhal_buffer_copy(host, 0, local, 0, 16, &error) != RAWHAL_DEVICE_LOST)
+                       << 3;
+              wrong |= (rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 64, &made, &error) !=
+                            RAWHAL_DEVICE_LOST ||
+                        made)
+                       << 4;
+              wrong |= (rawhal_buffer_import(device, data, 16, &made, &error) != RAWHAL_DEVICE_LOST)
+                       << 5;
+              rawhal_buffer_free(local);
+              return wrong;
+            }),
+            0);
+  EXPECT_EQ(download<uint32_t>(local, 4), (std::vector<uint32_t>{1, 2, 3, 4}));
+}
+
+TEST_F(Fork, AChildGetsNoExecutablesQueuesAndInstances)
+{
+  rawhal_executable_t *executable = load("write_ids-gfx90a-v5.co");
+  rawhal_queue_t *on = queue();
+  rawhal_dispatch_t dispatch = {};
+  Blob nothing;
+  dispatch = dispatch_of(kernel("empty-gfx90a-v5.co", "empty"), 1, 1, nothing);
+  ASSERT_OK(run(on, dispatch));
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create(on, &dispatch, 1, &recording, &error));
+  std::vector<char> bytes = fixture_bytes("write_ids-gfx90a-v5.co");
+  rawhal_hsaco_t *hsaco = nullptr;
+  ASSERT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
+  EXPECT_EQ(
+      in_child([&] {
+        int wrong = 0;
+        const rawhal_device_kernel_t *found = nullptr;
+        rawhal_executable_t *loaded = nullptr;
+        rawhal_instance_t *second = nullptr;
+        rawhal_queue_t *made = nullptr;
+        rawhal_recording_t *recorded = nullptr;
+        rawhal_dependency_t on_it = {on, 1};
+        auto ignore = [](void *, rawhal_ticket_t, const rawhal_error_t *) {};
+        wrong |= rawhal_executable_kernel(executable, {"write_ids", 9}, 0, &found, &error) !=
+                 RAWHAL_DEVICE_LOST;
+        wrong |=
+            (rawhal_executable_load(device, hsaco, &loaded, &error) != RAWHAL_DEVICE_LOST || loaded)
+            << 1;
+        wrong |= (rawhal_instance_create(nullptr, &second, &error) != RAWHAL_DEVICE_LOST || second)
+                 << 2;
+        wrong |= (rawhal_queue_create(device, nullptr, &made, &error) != RAWHAL_DEVICE_LOST || made)
+                 << 3;
+        wrong |= (rawhal_queue_barrier(on, &on_it, 1, 0, nullptr, &error) != RAWHAL_DEVICE_LOST)
+                 << 4;
+        wrong |= (rawhal_queue_on_complete(on, 1, ignore, nullptr, &error) != RAWHAL_DEVICE_LOST)
+                 << 5;
+        wrong |=
+            (rawhal_recording_create(on, &dispatch, 1, &recorded, &error) != RAWHAL_DEVICE_LOST ||
+             rawhal_queue_replay(on, recording, 0, nullptr, &error) != RAWHAL_DEVICE_LOST)
+            << 6;
+        uint64_t start, end;
+        wrong |= (rawhal_queue_timing(on, 1, &start, &end, &error) != RAWHAL_DEVICE_LOST ||
+                  rawhal_device_memory(device).total != 0)
+                 << 7;
+        rawhal_recording_destroy(recording);
+        rawhal_queue_destroy(on);
+        rawhal_executable_destroy(executable);
+        rawhal_instance_destroy(instance);
+        return wrong;
+      }),
+      0);
+  rawhal_hsaco_close(hsaco);
+  ASSERT_OK(rawhal_queue_replay(on, recording, 0, nullptr, &error));
+  ASSERT_OK(run(on, dispatch));
+  rawhal_recording_destroy(recording);
+  load("vector_add-gfx90a-v5.co");
+}
+
+// Children that come while other threads hold whatever locks there are.
+TEST_F(Fork, AtAnyMoment)
+{
+  rawhal_queue_t *on = queue();
+  Blob nothing;
+  rawhal_dispatch_t dispatch = dispatch_of(kernel("empty-gfx90a-v5.co", "empty"), 1, 1, nothing);
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::thread busy([&] {
+    while (!stop) {
+      rawhal_error_t its = {};
+      rawhal_buffer_t *made = nullptr;
+      rawhal_ticket_t ticket = 0;
+      wrong += rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 4096, &made, &its) != RAWHAL_OK;
+      wrong += rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &its) != RAWHAL_OK;
+      wrong += rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &its) != RAWHAL_OK;
+      rawhal_buffer_free(made);
+    }
+  });
+  for (int i = 0; i < 30; ++i)
+    EXPECT_EQ(in_child([&] {
+                rawhal_buffer_t *made = nullptr;
+                return (rawhal_queue_submit(on, &dispatch, 1, 0, nullptr, &error) !=
+                        RAWHAL_DEVICE_LOST) |
+                       (rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 64, &made, &error) !=
+                        RAWHAL_DEVICE_LOST)
+                           << 1 |
+                       (rawhal_queue_info(on).status != RAWHAL_DEVICE_LOST) << 2;
+              }),
+              0);
+  stop = true;
+  busy.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// A parent that has no runtime open keeps nobody from opening one.
+TEST(ForkBefore, AChildMayMakeItsOwnInstance)
+{
+  EXPECT_EQ(in_child([] {
+              rawhal_error_t error = {};
+              rawhal_instance_options_t options = {};
+              options.backend = RAWHAL_BACKEND_SOFTGPU;
+              rawhal_instance_t *instance = nullptr;
+              int wrong = rawhal_instance_create(&options, &instance, &error) != RAWHAL_OK;
+              rawhal_instance_destroy(instance);
+              return wrong;
+            }),
+            0);
 }
 
 } // namespace
