@@ -13,6 +13,13 @@ typedef enum softgpu_chip {
   SOFTGPU_CHIP_OTHER, /* can be listed; refuses every dispatch */
 } softgpu_chip_t;
 
+/* Checks that dispatches ask for, beyond those that are always done. What they find is a fault. */
+enum {
+  SOFTGPU_CHECK_LDS = 1 << 0,     /* reads of LDS that nobody wrote */
+  SOFTGPU_CHECK_RACES = 1 << 1,   /* waves of a work-group that use LDS without a barrier between */
+  SOFTGPU_CHECK_KERNARG = 1 << 2, /* reads of kernel arguments that nobody supplied */
+};
+
 /* One dispatch, already read out of its packet. Addresses are host addresses and NOT yet checked.
  */
 typedef struct softgpu_dispatch {
@@ -31,6 +38,8 @@ typedef struct softgpu_dispatch {
   uint32_t
       shared_aperture_hi; /* upper halves of the LDS and scratch apertures of generic addresses */
   uint32_t private_aperture_hi;
+  uint32_t checks;                   /* SOFTGPU_CHECK_* */
+  uint32_t missing_from, missing_to; /* bytes of the kernarg segment that nobody supplied */
 } softgpu_dispatch_t;
 
 typedef enum softgpu_fault_kind {
@@ -43,9 +52,12 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_SCRATCH,             /* beyond the work-item's private segment */
   SOFTGPU_FAULT_KERNARG,             /* the kernarg segment is not in live memory */
   SOFTGPU_FAULT_MISALIGNED,
-  SOFTGPU_FAULT_TIMEOUT,  /* ran longer than the settable limit */
-  SOFTGPU_FAULT_STOPPED,  /* the queue was destroyed while the kernel ran */
-  SOFTGPU_FAULT_DISPATCH, /* the packet or the descriptor makes no sense */
+  SOFTGPU_FAULT_TIMEOUT,         /* ran longer than the settable limit */
+  SOFTGPU_FAULT_STOPPED,         /* the queue was destroyed while the kernel ran */
+  SOFTGPU_FAULT_DISPATCH,        /* the packet or the descriptor makes no sense */
+  SOFTGPU_FAULT_LDS_UNWRITTEN,   /* SOFTGPU_CHECK_LDS */
+  SOFTGPU_FAULT_LDS_RACE,        /* SOFTGPU_CHECK_RACES */
+  SOFTGPU_FAULT_KERNARG_MISSING, /* SOFTGPU_CHECK_KERNARG */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault {
@@ -56,6 +68,7 @@ typedef struct softgpu_fault {
   uint32_t access_bytes;   /* size of the offending access, 0 when there was none */
   uint32_t instruction[2]; /* first dwords at pc */
   uint32_t workgroup[3], wave, lane;
+  uint32_t other_wave, other_pc_offset; /* of a race; wave 255 is several */
   char text[512]; /* one line that says all of it, without the kernel's name */
 } softgpu_fault_t;
 

@@ -37,9 +37,20 @@ extern "C" {
  *   guard_kib    1024     0..1048576   inaccessible address space on both sides of each allocation
  *                                      of the first 16384 that live
  *   slowdown     1        1..1000      a dispatch takes this many times as long as it needs
+ *   check_lds    0        0..1         reads of LDS that nobody wrote are faults
+ *   check_races  0        0..1         so is use of the same byte of LDS by two waves, of which one
+ *                                      writes, without a barrier between
+ *   check_kernarg 0       0..1         so are reads of what softgpu_kernarg_missing() named
  *
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.
+ *
+ * The checks concern dispatches that begin later, and cost those without them nothing. Race checks
+ * know barriers only: waves that agree by flags in LDS are reported, unless all of them use atomics
+ * or those that read follow one that wrote by an atomic.
+ *
+ * timeout_ms is no limit for the runtime's own kernels, which copy memory and load code: they end,
+ * and the runtime ends the process when one fails.
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
  * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
@@ -83,6 +94,12 @@ void softgpu_resume(void);
  * EXCEPTION. False, and nothing ordered, for an unknown name, a queue where none belongs, or a
  * value that is no error: 0 and the runtime's requests 1, 512, 1024. */
 bool softgpu_inject(const char *name, const void *hsa_queue, uint64_t nth, uint64_t value);
+
+/* Says that the program supplied nothing for bytes [from, to) of the kernarg segment at `kernarg`,
+ * for the next dispatch that uses it: with check_kernarg, a kernel that reads one of them faults
+ * (finds argument blobs that are too short where the rest of the segment holds zeros). False, and
+ * nothing noted, for a NULL segment or a negative range. 1024 segments are remembered. */
+bool softgpu_kernarg_missing(const void *kernarg, uint32_t from, uint32_t to);
 
 /* Totals of this process. */
 typedef struct softgpu_counters {
@@ -146,6 +163,7 @@ typedef void softgpu_pause_fn(void);
 typedef void softgpu_resume_fn(void);
 typedef bool softgpu_inject_fn(const char *name, const void *hsa_queue, uint64_t nth,
                                uint64_t value);
+typedef bool softgpu_kernarg_missing_fn(const void *kernarg, uint32_t from, uint32_t to);
 typedef void softgpu_counters_fn(softgpu_counters_t *counters, size_t size);
 typedef size_t softgpu_queue_fault_fn(const void *hsa_queue, char *text, size_t size);
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "softgpu/cp/aql.h"
+#include "softgpu/cp/kernarg.h"
 #include "softgpu/cp/report.h"
 #include "softgpu/cp/signal.h"
 #include "softgpu/memory.h"
@@ -107,6 +108,37 @@ static softgpu_step_t dispatch_end(softgpu_queue_t *queue,
   return SOFTGPU_STEP_DONE;
 }
 
+/* Code of programs is in the GPU's memory. The runtime's own kernels, which copy memory, are in the
+ * host's; it ends the process when one fails. */
+static bool is_of_the_runtime(uint64_t kernel_object)
+{
+  softgpu_allocation_t code;
+  return softgpu_memory_find(kernel_object, &code) && !(code.flags & SOFTGPU_MEMORY_VRAM);
+}
+
+static void checks_ask(softgpu_dispatch_t *dispatch)
+{
+  if (softgpu_option(SOFTGPU_OPTION_CHECK_LDS))
+    dispatch->checks |= SOFTGPU_CHECK_LDS;
+  if (softgpu_option(SOFTGPU_OPTION_CHECK_RACES))
+    dispatch->checks |= SOFTGPU_CHECK_RACES;
+  if (softgpu_option(SOFTGPU_OPTION_CHECK_KERNARG)) {
+    dispatch->checks |= SOFTGPU_CHECK_KERNARG;
+    softgpu_kernarg_take(dispatch);
+  }
+}
+
+static softgpu_limits_t limits_of(softgpu_queue_t *queue, uint64_t kernel_object)
+{
+  softgpu_limits_t limits = {.timeout_ns = softgpu_option(SOFTGPU_OPTION_TIMEOUT_MS) * 1000000,
+                             .stop = &queue->stop,
+                             .units = atomic_load(&queue->units),
+                             .all_units = softgpu_compute_units()};
+  if (is_of_the_runtime(kernel_object))
+    limits.timeout_ns = 0;
+  return limits;
+}
+
 softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
                                      const hsa_kernel_dispatch_packet_t *slot)
 {
@@ -139,10 +171,8 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   dispatch.scratch_base = hsa->scratch_backing_memory_location;
   dispatch.scratch_bytes = hsa->scratch_backing_memory_byte_size;
 
-  softgpu_limits_t limits = {.timeout_ns = softgpu_option(SOFTGPU_OPTION_TIMEOUT_MS) * 1000000,
-                             .stop = &queue->stop,
-                             .units = atomic_load(&queue->units),
-                             .all_units = softgpu_compute_units()};
+  checks_ask(&dispatch);
+  const softgpu_limits_t limits = limits_of(queue, packet.kernel_object);
   softgpu_fault_t fault = {0};
   uint64_t start = softgpu_clock_ticks();
   bool done = softgpu_execute(&dispatch, &limits, &fault);

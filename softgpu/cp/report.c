@@ -64,7 +64,8 @@ uint32_t softgpu_report_code(softgpu_fault_kind_t kind)
 static bool fault_has_address(softgpu_fault_kind_t kind)
 {
   return kind == SOFTGPU_FAULT_FETCH || kind == SOFTGPU_FAULT_MEMORY ||
-         kind == SOFTGPU_FAULT_READ_ONLY || kind == SOFTGPU_FAULT_KERNARG;
+         kind == SOFTGPU_FAULT_READ_ONLY || kind == SOFTGPU_FAULT_KERNARG ||
+         kind == SOFTGPU_FAULT_KERNARG_MISSING;
 }
 
 static void nearest_note(softgpu_fault_info_t *info)

@@ -1,6 +1,6 @@
 /* DS: the local data share and lane permutations through it. A work-group runs on one thread, so
  * nothing here needs host atomics. */
-#include "softgpu/isa/access.h"
+#include "softgpu/isa/checks.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/vmem.h"
 
@@ -122,7 +122,7 @@ static bool all_inside(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t 
   return !outside;
 }
 
-/* Whole dwords of every active lane, checked before; `dwords` is a constant where this is called. */
+/* Whole dwords of every active lane, checked before; `dwords` is a constant at each call. */
 static inline void move_dwords(isa_wave_t *wave, const isa_inst_t *inst, unsigned dwords,
                                bool is_store)
 {
@@ -363,6 +363,20 @@ static bool run_nop(isa_wave_t *wave, const isa_inst_t *inst)
   (void)wave;
   (void)inst;
   return true;
+}
+
+isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
+{
+  const ds_op_t *op = find_op(inst->op);
+  if (!op) /* permutations */
+    return (isa_ds_touch_t){.count = 0};
+  isa_ds_touch_t touch = {.kind = op->access.kind, .bytes = op->access.bytes, .count = 1};
+  touch.offset[0] = (uint32_t)inst->offset * (op->unit ? op->unit : 1);
+  if (op->unit) {
+    touch.count = 2;
+    touch.offset[1] = inst->offset1 * op->unit;
+  }
+  return touch;
 }
 
 bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)

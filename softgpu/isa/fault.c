@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "softgpu/isa/checks.h"
 #include "softgpu/isa/group.h"
-#include "softgpu/memory.h"
 
 static const char *const kinds[] = {
     [SOFTGPU_FAULT_NONE] = "no fault",
@@ -20,6 +20,9 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_TIMEOUT] = "time limit exceeded",
     [SOFTGPU_FAULT_STOPPED] = "stopped",
     [SOFTGPU_FAULT_DISPATCH] = "dispatch refused",
+    [SOFTGPU_FAULT_LDS_UNWRITTEN] = "read of LDS that nobody wrote",
+    [SOFTGPU_FAULT_LDS_RACE] = "race in LDS",
+    [SOFTGPU_FAULT_KERNARG_MISSING] = "read of kernel arguments that nobody supplied",
 };
 
 __attribute__((format(printf, 2, 3))) static void append(softgpu_fault_t *fault, const char *format,
@@ -49,6 +52,24 @@ static void append_neighbour(softgpu_fault_t *fault)
            near.base - fault->address, near.base, near.size);
 }
 
+/* The other side of a race. */
+static void append_other(softgpu_fault_t *fault)
+{
+  if (fault->other_wave == ISA_SHADOW_MANY)
+    append(fault, ", which several waves used");
+  else
+    append(fault, ", which wave %u used", fault->other_wave);
+  append(fault, " at entry+%u without a barrier between", fault->other_pc_offset);
+}
+
+/* Bytes of the kernarg segment, counted from its start. */
+static void append_missing(softgpu_fault_t *fault, const softgpu_dispatch_t *dispatch)
+{
+  append(fault, ", from byte %" PRIu64 " on, where %u to %u are missing at 0x%" PRIx64,
+         fault->address - dispatch->kernarg, dispatch->missing_from, dispatch->missing_to,
+         fault->address);
+}
+
 static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
 {
   switch (fault->kind) {
@@ -60,9 +81,17 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
   case SOFTGPU_FAULT_MISALIGNED:
     append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
     break;
+  case SOFTGPU_FAULT_KERNARG_MISSING:
+    append_missing(fault, wave->dispatch);
+    append_neighbour(fault);
+    break;
   case SOFTGPU_FAULT_LDS:
+  case SOFTGPU_FAULT_LDS_UNWRITTEN:
+  case SOFTGPU_FAULT_LDS_RACE:
     append(fault, ", %u bytes at offset %" PRIu64 " of %u", fault->access_bytes, fault->address,
            wave->lds_bytes);
+    if (fault->kind == SOFTGPU_FAULT_LDS_RACE)
+      append_other(fault);
     break;
   case SOFTGPU_FAULT_SCRATCH:
     append(fault, ", %u bytes at offset %" PRId64 " of %u", fault->access_bytes,

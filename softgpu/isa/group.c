@@ -1,5 +1,7 @@
 #include "softgpu/isa/group.h"
 
+#include "softgpu/isa/checks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +18,10 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
   size_t header = aligned(sizeof(isa_group_t)), wave_bytes = aligned(waves * sizeof(isa_wave_t));
   size_t row_bytes = (size_t)waves * rows * sizeof(isa_row_t);
   size_t lds_bytes = aligned(launch->dispatch.group_bytes + 1);
-  uint8_t *memory = aligned_alloc(ALIGNMENT, header + wave_bytes + row_bytes + lds_bytes);
+  size_t shadow_bytes =
+      aligned(isa_shadow_size(launch->dispatch.checks, launch->dispatch.group_bytes));
+  uint8_t *memory =
+      aligned_alloc(ALIGNMENT, header + wave_bytes + row_bytes + lds_bytes + shadow_bytes);
   if (!memory)
     return NULL;
   isa_group_t *group = (isa_group_t *)(void *)memory;
@@ -26,6 +31,7 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
   group->capacity = waves;
   group->wave = (isa_wave_t *)(void *)(memory + header);
   group->lds = memory + header + wave_bytes + row_bytes;
+  group->shadow = shadow_bytes ? (isa_shadow_t *)(void *)(group->lds + lds_bytes) : NULL;
   isa_row_t *row = (isa_row_t *)(void *)(memory + header + wave_bytes);
   for (uint32_t i = 0; i < waves; i++, row += rows) {
     group->wave[i].v = row;
@@ -59,6 +65,10 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
   group->waves = (size[0] * size[1] * size[2] - 1) / ISA_LANES + 1;
   group->ended = 0;
   poison_lds(group->lds, dispatch->group_bytes);
+  if (group->shadow) {
+    memset(group->shadow, 0, isa_shadow_size(dispatch->checks, dispatch->group_bytes));
+    group->shadow->epoch = 1;
+  }
   for (uint32_t i = 0; i < group->waves; i++) {
     isa_wave_t *wave = &group->wave[i];
     wave->index = i;
@@ -132,6 +142,8 @@ static bool release_barrier(isa_group_t *group)
   for (uint32_t i = 0; i < group->waves; i++)
     if (group->wave[i].state == ISA_WAVE_AT_BARRIER)
       group->wave[i].state = ISA_WAVE_READY;
+  if (group->shadow)
+    group->shadow->epoch++;
   return true;
 }
 

@@ -15,6 +15,7 @@ typedef struct isa_group {
   uint32_t waves, ended; /* waves of this work-group, and those that have ended */
   uint32_t capacity;     /* waves there is room for */
   uint8_t *lds;
+  struct isa_shadow *shadow; /* of LDS, for checks.h; NULL without */
   isa_wave_t *wave;
 } isa_group_t;
 

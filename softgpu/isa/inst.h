@@ -126,6 +126,7 @@ struct isa_inst {
    */
   bool (*run)(struct isa_wave *wave, const isa_inst_t *inst);
   const void *plan;
+  bool (*unchecked)(struct isa_wave *wave, const isa_inst_t *inst); /* what checks.c runs then */
 };
 
 typedef enum isa_decode_status {

@@ -210,6 +210,7 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
   for (unsigned i = 0; i < 128; i++)
     launch->sgprs[i] = (uint32_t)ISA_POISON;
   launch->limits.chip = dispatch->chip;
+  launch->limits.checks = dispatch->checks;
   launch->entry = dispatch->kernel_object + (uint64_t)d.entry_offset;
   if (d.preload & 127)
     launch->entry += 256; /* what stands before loads the arguments for older firmware */

@@ -40,7 +40,8 @@ isa_program_t *isa_program_open(const isa_limits_t *limits)
 {
   pthread_mutex_lock(&programs_lock);
   isa_program_t *program = programs;
-  while (program && !same_limits(&program->limits, limits))
+  while (program &&
+         !(program->limits.checks == limits->checks && same_limits(&program->limits, limits)))
     program = program->next;
   if (!program && (program = calloc(1, sizeof *program))) {
     program->limits = *limits;
@@ -199,6 +200,7 @@ static bool decode_slot(isa_program_t *program, isa_chunk_t *chunk, uint32_t slo
   isa_inst_t *decoded = &chunk->slots[slot];
   memcpy(decoded, &inst, offsetof(isa_inst_t, run));
   decoded->plan = inst.plan;
+  decoded->unchecked = inst.unchecked;
   __atomic_store_n(&decoded->run, inst.run, __ATOMIC_RELEASE);
   return status == ISA_DECODED && inst.op != ISA_s_endpgm && inst.op != ISA_s_branch &&
          inst.op != ISA_s_setpc_b64;

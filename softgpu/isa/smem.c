@@ -1,5 +1,5 @@
 /* Scalar memory: loads, stores, atomics, clocks and cache operations. */
-#include "softgpu/isa/access.h"
+#include "softgpu/isa/checks.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/salu.h"
 #include "softgpu/isa/scalar.h"
@@ -18,6 +18,11 @@ static uint64_t offset_of(const isa_wave_t *wave, const isa_inst_t *inst)
   return offset;
 }
 
+uint64_t isa_smem_address(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return isa_read_s64(wave, inst->saddr.index) + offset_of(wave, inst);
+}
+
 /* The address of a checked access, or NULL; `*absent` when it lies outside of a buffer's range, of
  * which there is no fault. */
 static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t bytes, bool store,
@@ -34,7 +39,7 @@ static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t bytes, 
     if (*absent)
       return NULL;
   } else {
-    address = isa_read_s64(wave, inst->saddr.index) + offset;
+    address = isa_smem_address(wave, inst);
   }
   if (address & 3) {
     isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, address, bytes);
@@ -161,7 +166,7 @@ bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   return inst->run != NULL;
 }
 
-bool isa_memory_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+static bool prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   switch (inst->encoding) {
   case ISA_SMEM:
@@ -177,4 +182,13 @@ bool isa_memory_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   default:
     return false;
   }
+}
+
+bool isa_memory_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  if (!prepare(inst, limits))
+    return false;
+  if (limits->checks)
+    isa_checks_prepare(inst);
+  return true;
 }

@@ -94,6 +94,7 @@ static inline uint64_t isa_exec(const isa_wave_t *wave)
  * Register bounds are checked here, once: prepare refuses operands beyond wave limits given in
  * `limits`. */
 typedef struct isa_limits {
+  uint32_t checks;              /* SOFTGPU_CHECK_* */
   unsigned chip;                /* softgpu_chip_t */
   uint32_t sgprs, vgprs, agprs; /* allocated to each wave of the kernel */
 } isa_limits_t;

@@ -30,6 +30,9 @@ static const struct {
     [SOFTGPU_OPTION_THREADS] = {"threads", 0, 256, ANY_TIME},
     [SOFTGPU_OPTION_GUARD_KIB] = {"guard_kib", 0, 1 << 20, ANY_TIME},
     [SOFTGPU_OPTION_SLOWDOWN] = {"slowdown", 1, 1000, ANY_TIME},
+    [SOFTGPU_OPTION_CHECK_LDS] = {"check_lds", 0, 1, ANY_TIME},
+    [SOFTGPU_OPTION_CHECK_RACES] = {"check_races", 0, 1, ANY_TIME},
+    [SOFTGPU_OPTION_CHECK_KERNARG] = {"check_kernarg", 0, 1, ANY_TIME},
 };
 
 static _Atomic uint64_t values[SOFTGPU_OPTION_COUNT] = {

@@ -48,6 +48,7 @@ static Functions *load()
   found.pause = (softgpu_pause_fn *)dlsym(thunk, "softgpu_pause");
   found.resume = (softgpu_resume_fn *)dlsym(thunk, "softgpu_resume");
   found.inject = (softgpu_inject_fn *)dlsym(thunk, "softgpu_inject");
+  found.kernarg_missing = (softgpu_kernarg_missing_fn *)dlsym(thunk, "softgpu_kernarg_missing");
   found.counters = (softgpu_counters_fn *)dlsym(thunk, "softgpu_counters");
   found.queue_fault = (softgpu_queue_fault_fn *)dlsym(thunk, "softgpu_queue_fault");
   found.queue_fault_info = (softgpu_queue_fault_info_fn *)dlsym(thunk, "softgpu_queue_fault_info");

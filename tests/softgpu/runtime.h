@@ -74,6 +74,7 @@ struct Functions {
   softgpu_pause_fn *pause = nullptr;
   softgpu_resume_fn *resume = nullptr;
   softgpu_inject_fn *inject = nullptr;
+  softgpu_kernarg_missing_fn *kernarg_missing = nullptr;
   softgpu_counters_fn *counters = nullptr;
   softgpu_queue_fault_fn *queue_fault = nullptr;
   softgpu_queue_fault_info_fn *queue_fault_info = nullptr;
