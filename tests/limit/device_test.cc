@@ -1,6 +1,7 @@
 // Limits where they matter: on queues, buffers and executables of a device, in real time.
 #include "tests/hal/device_test.h"
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -50,11 +51,15 @@ class Limited : public DeviceTest {
 
 class RealTime : public Limited, public testing::WithParamInterface<int> {};
 
-// Percent of `seconds` that the device worked, for kernels as fast as they are admitted, some ahead;
-// their own times say what the device did.
-static double ShareOf(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, uint64_t seconds) {
+struct Achieved {
+  double share;      // percent of the time that the device worked, by the kernels' own times
+  double stretched;  // a kernel's mean time by the least: a software device is itself interrupted
+};
+
+// Kernels as fast as they are admitted, some ahead.
+static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, uint64_t seconds) {
   rawhal_error_t error = {};
-  uint64_t busy = 0, began = rawhal_deadline_after(0), end = began + seconds * 1000 * millisecond;
+  uint64_t busy = 0, least = UINT64_MAX, began = rawhal_deadline_after(0), end = began + seconds * 1000 * millisecond;
   std::vector<rawhal_ticket_t> tickets;
   size_t timed = 0;
   auto time_one = [&] {
@@ -62,6 +67,7 @@ static double ShareOf(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, uin
     EXPECT_OK(rawhal_queue_wait(on, tickets[timed], RAWHAL_FOREVER, &error));
     EXPECT_OK(rawhal_queue_timing(on, tickets[timed], &from, &to, &error));
     busy += to - from;
+    least = std::min(least, to - from);
     ++timed;
   };
   while (rawhal_deadline_after(0) < end) {
@@ -75,7 +81,9 @@ static double ShareOf(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, uin
     if (tickets.size() - timed > 32) time_one();
   }
   while (timed < tickets.size()) time_one();
-  return 100.0 * static_cast<double>(busy) / static_cast<double>(end - began);
+  double total = static_cast<double>(busy);
+  return {100.0 * total / static_cast<double>(end - began),
+          total / static_cast<double>(timed) / static_cast<double>(least)};
 }
 
 // A software device on a machine that others use too may get less than the limit gives it, and its
@@ -88,13 +96,16 @@ TEST_P(RealTime, SharesHold) {
   rawhal_dispatch_t addition = Addition();
   ASSERT_OK(run(on, addition));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  bool held = false;
+  bool held = false, quiet = false;
   for (int attempt = 0; attempt < 5 && !held; ++attempt) {
-    double share = ShareOf(on, addition, seconds);
-    printf("%d%%: %.2f%% of %llu s\n", percent, share, static_cast<unsigned long long>(seconds));
-    EXPECT_LE(share, percent + 5);
-    held = std::abs(share - percent) <= 2;
+    Achieved achieved = Saturate(on, addition, seconds);
+    printf("%d%%: %.2f%% of %llu s, kernels stretched %.2f times\n", percent, achieved.share,
+           static_cast<unsigned long long>(seconds), achieved.stretched);
+    EXPECT_LE(achieved.share, percent + 5);
+    held = std::abs(achieved.share - percent) <= 2;
+    quiet = quiet || achieved.stretched < 1.5;
   }
+  if (!held && !quiet) GTEST_SKIP() << "too much else runs on this machine";
   EXPECT_TRUE(held);
 }
 
