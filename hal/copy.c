@@ -17,15 +17,37 @@ void copy_engine_free(rawhal_device_t *device)
 {
   copy_engine_t *engine = &device->copies;
   const hsa_table_t *hsa = &device->runtime->hsa;
-  if (engine->staging)
+  /* What a transfer still uses goes down with the runtime. */
+  bool in_use = engine->stuck && hsa->hsa_signal_load_scacquire(engine->signal) >= 1;
+  if (engine->staging && !in_use)
     (void)hsa->hsa_amd_memory_pool_free(engine->staging);
-  if (engine->signal.handle)
+  if (engine->signal.handle && !in_use)
     (void)hsa->hsa_signal_destroy(engine->signal);
   pthread_mutex_destroy(&engine->lock);
   *engine = (copy_engine_t){0};
 }
 
-/* Signal and staging buffer exist afterwards. The caller holds the engine's lock. */
+/* Waits until the signal of a transfer is below 1: 0, or negative when it failed. */
+static rawhal_status_t engine_wait(rawhal_device_t *device, hsa_signal_value_t *value,
+                                   rawhal_error_t *error)
+{
+  copy_engine_t *engine = &device->copies;
+  const hal_runtime_t *runtime = device->runtime;
+  uint64_t deadline = rawhal_deadline_after(runtime->copy_timeout_ns);
+  uint64_t ticks = deadline_ticks(runtime->copy_timeout_ns, runtime->timestamp_hz);
+  do
+    *value = runtime->hsa.hsa_signal_wait_scacquire(engine->signal, HSA_SIGNAL_CONDITION_LT, 1,
+                                                    ticks, HSA_WAIT_STATE_BLOCKED);
+  while (*value >= 1 && (deadline == RAWHAL_FOREVER || deadline_now() < deadline));
+  engine->stuck = *value >= 1;
+  if (engine->stuck)
+    return rawhal_fail(error, RAWHAL_TIMED_OUT, "the device has not carried out a copy in %llu ms",
+                       (unsigned long long)(runtime->copy_timeout_ns / 1000000));
+  return RAWHAL_OK;
+}
+
+/* Signal and staging buffer exist afterwards and are free to use. The caller holds the engine's
+ * lock. */
 static rawhal_status_t engine_start(rawhal_device_t *device, rawhal_error_t *error)
 {
   copy_engine_t *engine = &device->copies;
@@ -39,6 +61,9 @@ static rawhal_status_t engine_start(rawhal_device_t *device, rawhal_error_t *err
       return hsa_fail(hsa, result, error, "creating a signal for copies");
     }
   }
+  hsa_signal_value_t ignored;
+  if (engine->stuck)
+    return engine_wait(device, &ignored, error);
   if (engine->staging)
     return RAWHAL_OK;
   void *memory = NULL;
@@ -54,7 +79,7 @@ static rawhal_status_t engine_start(rawhal_device_t *device, rawhal_error_t *err
   return RAWHAL_OK;
 }
 
-/* One DMA copy, to its end. The signal counts down to 0, or below 0 when the copy failed. */
+/* One DMA copy, to its end. */
 static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_t to_agent,
                                    const void *from, hsa_agent_t from_agent, size_t size,
                                    rawhal_error_t *error)
@@ -62,6 +87,7 @@ static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_
   const hsa_table_t *hsa = &device->runtime->hsa;
   hsa_signal_t signal = device->copies.signal;
   limit_grant_t grant;
+  hsa_signal_value_t value;
   rawhal_status_t status = limits_admit_copy(device, size, &grant, error);
   if (status != RAWHAL_OK)
     return status;
@@ -72,12 +98,10 @@ static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_
     limits_complete_copy(device, &grant);
     return hsa_fail(hsa, result, error, "starting a copy");
   }
-  hsa_signal_value_t value;
-  do
-    value = hsa->hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
-                                           HSA_WAIT_STATE_BLOCKED);
-  while (value >= 1);
+  status = engine_wait(device, &value, error);
   limits_complete_copy(device, &grant);
+  if (status != RAWHAL_OK)
+    return status;
   if (value < 0)
     return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the device failed to copy %zu bytes", size);
   return RAWHAL_OK;

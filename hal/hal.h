@@ -53,6 +53,10 @@ typedef struct rawhal_instance_options {
   /* Quota and limits of every device, see limit.h; what is not set here comes from the environment.
    * Only for the instance that starts the runtime: INVALID_ARGUMENT when it runs already. */
   const rawhal_limit_config_t *limits;
+  /* How long a device may take for one transfer of a copy: 4 MiB to or from the host, all of it
+   * between two buffers of the device. Nanoseconds; 0: a minute, RAWHAL_FOREVER: as long as it
+   * wants. Only for the instance that starts the runtime, like `limits`. */
+  uint64_t copy_timeout_ns;
 } rawhal_instance_options_t;
 
 /* Opens the runtime. The runtime is one a process: instances share it, and all must agree on the
@@ -145,7 +149,12 @@ RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
 
 /* Blocking copies, ordered with nothing but the caller: wait for dispatches first. Offsets and
  * sizes in bytes; OUT_OF_RANGE beyond a buffer, INVALID_ARGUMENT for overlapping ranges and for a
- * buffer that has been freed. Size 0 does nothing. */
+ * buffer that has been freed. Size 0 does nothing.
+ *
+ * TIMED_OUT: the device took longer than copy_timeout_ns for a transfer. It may still carry it out:
+ * what is left of the destination is undefined, and the memory must stay. Until it has, copies of
+ * the device wait for it first, as long again, and fail. The caller's own memory is not touched
+ * after the call. DEVICE_LOST: the device says that it failed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer,
                                                               uint64_t offset, const void *data,
                                                               size_t size, rawhal_error_t *error);

@@ -47,7 +47,7 @@ typedef struct hal_runtime {
   /* Of the loader's extension; NULL where it has none. */
   hsa_status_t (*reader_from_file)(hsa_file_t file, size_t offset, size_t size,
                                    hsa_code_object_reader_t *reader);
-  uint64_t timestamp_hz;
+  uint64_t timestamp_hz, copy_timeout_ns;
   hsa_agent_t host_agent;
   hsa_amd_memory_pool_t host_pool, kernarg_pool; /* fine-grained host memory */
   rawhal_device_t *devices;
@@ -70,6 +70,7 @@ typedef struct copy_engine {
   pthread_mutex_t lock;
   void *staging; /* host memory the device reaches; allocated by the first copy */
   hsa_signal_t signal;
+  bool stuck;           /* a transfer was given up: its signal and its memory are still in use */
   limit_lease_t *lease; /* where the device has limits; made by the first copy */
 } copy_engine_t;
 

@@ -88,9 +88,11 @@ static void find_loader(void)
         table.hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size;
 }
 
-static rawhal_status_t start(const rawhal_limit_config_t *limits, rawhal_error_t *error)
+static rawhal_status_t start(const rawhal_instance_options_t *options, rawhal_error_t *error)
 {
+  static const uint64_t a_minute = 60000000000u;
   memset(&runtime, 0, sizeof(runtime));
+  runtime.copy_timeout_ns = options->copy_timeout_ns ? options->copy_timeout_ns : a_minute;
   runtime.is_software = libraries.backend == RAWHAL_BACKEND_SOFTGPU;
   runtime.queue_fault = libraries.softgpu.queue_fault;
   rawhal_status_t status = hsa_table_load(libraries.runtime, &runtime.hsa, error);
@@ -112,7 +114,7 @@ static rawhal_status_t start(const rawhal_limit_config_t *limits, rawhal_error_t
   if (status == RAWHAL_OK)
     status = devices_find(&runtime, error);
   if (status == RAWHAL_OK)
-    status = limits_open(&runtime, limits, error);
+    status = limits_open(&runtime, options->limits, error);
   if (status != RAWHAL_OK) {
     devices_free(&runtime);
     (void)runtime.hsa.hsa_shut_down();
@@ -133,8 +135,12 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
   if (status == RAWHAL_OK && holders && options->limits)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "the runtime runs already; its limits are those it was started with");
+  if (status == RAWHAL_OK && holders && options->copy_timeout_ns)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "the runtime runs already; its copies have %llu ms each",
+                         (unsigned long long)(runtime.copy_timeout_ns / 1000000));
   if (status == RAWHAL_OK && holders == 0)
-    status = start(options->limits, error);
+    status = start(options, error);
   if (status == RAWHAL_OK) {
     ++holders;
     *result = &runtime;

@@ -110,6 +110,8 @@ void queue_drain(rawhal_queue_t *queue);
 /* Sleeps until the oldest submission in flight has finished, the queue dies, or the deadline. */
 void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);
 uint64_t deadline_now(void);
+/* Nanoseconds in ticks of a clock, rounded up and saturating: what the runtime's waits want. */
+uint64_t deadline_ticks(uint64_t nanoseconds, uint64_t hz);
 /* INVALID_ARGUMENT when the ticket was never given out, or `queue` is NULL. */
 RAWHAL_CHECKED rawhal_status_t queue_check_ticket(rawhal_queue_t *queue, uint64_t ticket,
                                                   rawhal_error_t *error);

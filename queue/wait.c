@@ -21,6 +21,12 @@ uint64_t rawhal_deadline_after(uint64_t nanoseconds)
   return nanoseconds > RAWHAL_FOREVER - now ? RAWHAL_FOREVER : now + nanoseconds;
 }
 
+uint64_t deadline_ticks(uint64_t nanoseconds, uint64_t hz)
+{
+  unsigned __int128 exact = (unsigned __int128)nanoseconds * hz / second_ns + 1;
+  return exact < UINT64_MAX ? (uint64_t)exact : UINT64_MAX;
+}
+
 bool queue_slot_claim(rawhal_queue_t *queue, queue_slot_t *slot)
 {
   pthread_mutex_lock(&queue->sleep_lock);
@@ -59,9 +65,7 @@ static void slot_sleep(rawhal_queue_t *queue, queue_slot_t *slot, int64_t target
     uint64_t now = deadline_now();
     if (now >= deadline)
       return;
-    unsigned __int128 exact =
-        (unsigned __int128)(deadline - now) * queue->device->timestamp_hz / second_ns + 1;
-    ticks = exact < UINT64_MAX ? (uint64_t)exact : UINT64_MAX;
+    ticks = deadline_ticks(deadline - now, queue->device->timestamp_hz);
   }
   if (!queue_slot_claim(queue, slot)) {
     slot_follow(queue, slot, deadline);

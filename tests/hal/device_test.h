@@ -36,11 +36,14 @@ class DeviceTest : public testing::Test {
 protected:
   virtual const char *softgpu_options() { return "gpus=1,vram_mib=256,timeout_ms=8000"; }
 
+  virtual uint64_t copy_timeout_ns() { return 0; } // the default
+
   void SetUp() override
   {
     rawhal_instance_options_t options = {};
     options.backend = RAWHAL_BACKEND_SOFTGPU;
     options.softgpu_options = softgpu_options();
+    options.copy_timeout_ns = copy_timeout_ns();
     ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
     device = rawhal_instance_device(instance, 0);
     ASSERT_NE(device, nullptr);

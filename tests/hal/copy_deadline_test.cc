@@ -1,0 +1,64 @@
+// Copies that the device does not carry out end at their deadline, and copying goes on when it does.
+#include "device_test.h"
+
+#include "softgpu/softgpu.h"
+
+#include <dlfcn.h>
+
+namespace {
+
+class CopyDeadline : public DeviceTest {
+protected:
+  uint64_t copy_timeout_ns() override { return 250 * millisecond; }
+
+  static void call(const char *name)
+  {
+    auto function = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, name));
+    ASSERT_NE(function, nullptr);
+    function();
+  }
+};
+
+TEST_F(CopyDeadline, ADeviceThatStandsStill)
+{
+  rawhal_buffer_t *first = upload<uint32_t>({1, 2, 3, 4}), *second = buffer(16);
+  uint32_t data[4] = {5, 6, 7, 8}, seen[4] = {9, 9, 9, 9};
+  call("softgpu_pause");
+  EXPECT_EQ(rawhal_buffer_write(first, 0, data, 16, &error), RAWHAL_TIMED_OUT);
+  EXPECT_NE(std::string(error.message).find("250 ms"), std::string::npos) << error.message;
+  EXPECT_EQ(rawhal_buffer_read(first, 0, seen, 16, &error), RAWHAL_TIMED_OUT);
+  EXPECT_EQ(seen[0], 9u);
+  EXPECT_EQ(rawhal_buffer_copy(second, 0, first, 0, 16, &error), RAWHAL_TIMED_OUT);
+  EXPECT_EQ(rawhal_buffer_fill(first, 0, 3, 16, &error), RAWHAL_TIMED_OUT);
+  call("softgpu_resume");
+  // The device may need longer than the deadline to come back on a busy machine.
+  uint64_t deadline = rawhal_deadline_after(10000 * millisecond);
+  rawhal_status_t status;
+  do
+    status = rawhal_buffer_read(first, 0, seen, 16, &error);
+  while (status == RAWHAL_TIMED_OUT && rawhal_deadline_after(0) < deadline);
+  ASSERT_OK(status);
+  EXPECT_EQ(memcmp(seen, data, 16), 0); // the first write was carried out late, nothing else was
+}
+
+TEST_F(CopyDeadline, IsSetWithTheRuntimeOnly)
+{
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  options.copy_timeout_ns = 1;
+  rawhal_instance_t *other = nullptr;
+  EXPECT_EQ(rawhal_instance_create(&options, &other, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(other, nullptr);
+}
+
+// Nothing of a transfer that never came to its end is freed under the device's feet.
+TEST_F(CopyDeadline, TheRuntimeEndsWithATransferOnItsWay)
+{
+  rawhal_buffer_t *first = upload<uint32_t>({1, 2, 3, 4});
+  call("softgpu_pause");
+  uint32_t data[4] = {5, 6, 7, 8};
+  EXPECT_EQ(rawhal_buffer_write(first, 0, data, 16, &error), RAWHAL_TIMED_OUT);
+  call("softgpu_resume");
+}
+
+} // namespace
