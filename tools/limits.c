@@ -35,6 +35,7 @@ static json_t *entry(const char *value, const char *origin)
   return json_pack("{s:s?, s:s?}", "value", *value ? value : NULL, "from", *origin ? origin : NULL);
 }
 
+/* Schema "rawhal-limits-1", described in docs/limits.schema.json. */
 static int print_json(const rawhal_limit_config_t *config)
 {
   json_t *limits = json_object();

@@ -85,6 +85,16 @@ static json_t *number(uint64_t value)
   return value > INT64_MAX ? json_null() : json_integer((json_int_t)value);
 }
 
+static json_t *priority_json(const rawhal_limit_row_t *row)
+{
+  char text[16];
+  if (row->level != RAWHAL_LIMIT_LEVEL_PROCESS)
+    return json_null();
+  rawhal_limit_format(RAWHAL_LIMIT_PRIORITY, row->priority, text, sizeof(text));
+  return json_string(text);
+}
+
+/* Schema "rawhal-top-1", described in docs/top.schema.json. */
 static json_t *row_json(const rawhal_limit_row_t *row)
 {
   static const char *const levels[] = {"device", "tenant", "process"};
@@ -94,6 +104,7 @@ static json_t *row_json(const rawhal_limit_row_t *row)
     const char *key;
     uint64_t value;
   } numbers[] = {
+      {"processes", row->processes},
       {"share_ppm", row->share_ppm},
       {"burst_ns", row->burst_ns},
       {"ahead_ns", row->ahead_ns},
@@ -125,6 +136,7 @@ static json_t *row_json(const rawhal_limit_row_t *row)
     json_array_append_new(histogram, number(row->wait_histogram[i]));
   for (size_t i = 0; i < RAWHAL_LIMIT_CLASSES; ++i)
     json_object_set_new(classes, rawhal_limit_class_name(i), number(row->memory_by_class[i]));
+  json_object_set_new(object, "priority", priority_json(row));
   json_object_set_new(object, "achieved_ppm", achieved);
   json_object_set_new(object, "wait_histogram", histogram);
   json_object_set_new(object, "memory_by_class", classes);
