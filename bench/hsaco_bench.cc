@@ -2,6 +2,7 @@
 // it is held against: see hsaco_naive.h and hsaco_comgr.h.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <iterator>
@@ -91,6 +92,13 @@ size_t BytesInUse()
   return info.uordblks + info.hblkhd;
 }
 
+double PageFaults()
+{
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_minflt);
+}
+
 // ---- Readers ----
 
 void Open(benchmark::State &state, const std::string &bytes, uint32_t flags = 0,
@@ -99,6 +107,7 @@ void Open(benchmark::State &state, const std::string &bytes, uint32_t flags = 0,
   rawhal_hsaco_options_t options = {};
   options.flags = flags;
   size_t before = BytesInUse(), peak = 0;
+  double faults = PageFaults();
   for (auto _ : state) {
     rawhal_hsaco_t *hsaco;
     if (rawhal_hsaco_open(bytes.data(), bytes.size(), &options, &hsaco, nullptr) != RAWHAL_OK)
@@ -113,6 +122,8 @@ void Open(benchmark::State &state, const std::string &bytes, uint32_t flags = 0,
     rawhal_hsaco_close(hsaco);
   }
   state.counters["memory"] = static_cast<double>(peak);
+  state.counters["faults"] =
+      benchmark::Counter(PageFaults() - faults, benchmark::Counter::kAvgIterations);
 }
 
 void OpenNaive(benchmark::State &state, const std::string &bytes, const std::string &find = "")

@@ -10,12 +10,15 @@ extern "C" {
 
 namespace {
 
+const rawhal_argument_detail_t no_detail = {};
+
 // Pointers, then one u32 at the end: `bytes` of visible arguments.
 std::vector<rawhal_argument_t> VisibleArguments(uint32_t bytes)
 {
   std::vector<rawhal_argument_t> arguments;
   for (uint32_t offset = 0; offset < bytes; offset += 8) {
     rawhal_argument_t argument = {};
+    argument.detail = &no_detail;
     bool pointer = bytes - offset >= 8;
     argument.offset = offset;
     argument.size = pointer ? 8 : bytes - offset;
@@ -37,6 +40,7 @@ void AddHidden(std::vector<rawhal_argument_t> &arguments, uint32_t base)
                 {RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_X, 40, 8}};
   auto add = [&](int kind, uint32_t offset, uint32_t size) {
     rawhal_argument_t argument = {};
+    argument.detail = &no_detail;
     argument.offset = base + offset;
     argument.size = size;
     argument.value_kind = static_cast<uint8_t>(kind);

@@ -50,9 +50,9 @@ private:
     sum += one.descriptor ? one.descriptor->kernarg_size : 0;
     for (uint32_t i = 0; i < one.argument_count; ++i) {
       text(one.arguments[i].name);
-      text(one.arguments[i].type_name);
-      text(one.arguments[i].value_kind_text);
-      text(one.arguments[i].value_type);
+      text(one.arguments[i].detail->type_name);
+      text(one.arguments[i].detail->value_kind_text);
+      text(one.arguments[i].detail->value_type);
       check(one.arguments[i].value_kind < RAWHAL_VALUE_KIND_COUNT);
     }
   }

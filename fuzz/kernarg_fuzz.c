@@ -55,10 +55,11 @@ enum { HAS_METADATA = 1, HAS_ARGUMENTS = 2, HAS_DESCRIPTOR = 4, STATES_SIZE = 8,
 static void take_argument(input_t *input, bool absolute, uint32_t *end, rawhal_argument_t *argument)
 {
   static const char letters[] = "abcdefgh";
+  static const rawhal_argument_detail_t detail = {.value_kind_text = {"kind", 4}};
   uint8_t name = take(input);
   *argument = (rawhal_argument_t){
       .value_kind = (uint8_t)(take(input) % RAWHAL_VALUE_KIND_COUNT),
-      .value_kind_text = {"kind", 4},
+      .detail = &detail,
       .name = {letters + name % 8, name >> 3 & 1},
       .size = take_size(input),
   };

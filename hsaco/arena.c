@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-enum { CHUNK_LEAST = 4000, CHUNK_MOST = 8 << 20, ALIGNMENT = 8 };
+enum { CHUNK_LEAST = 6000, CHUNK_MOST = 8 << 20, ALIGNMENT = 8 };
 
 struct arena_chunk {
   struct arena_chunk *older;

@@ -109,6 +109,20 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
   return hsaco->arena.status ? arena_fail(&hsaco->arena, error) : RAWHAL_OK;
 }
 
+/* The object is the first thing in its own arena: a small one takes one allocation. */
+static rawhal_hsaco_t *new_object(size_t size)
+{
+  /* Records of real objects take about as much room as their metadata; hostile ones that would
+   * take many times the file end at the budget. */
+  const uint64_t least_budget = (uint64_t)32 << 20;
+  struct arena arena;
+  arena_init(&arena, least_budget + 6 * (uint64_t)size);
+  rawhal_hsaco_t *object = arena_calloc(&arena, 1, sizeof(*object));
+  if (object)
+    object->arena = arena;
+  return object;
+}
+
 rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
                                   const rawhal_hsaco_options_t *options, rawhal_hsaco_t **hsaco,
                                   rawhal_error_t *error)
@@ -122,7 +136,7 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
   rawhal_status_t status = elf_header_check(bytes, size, &header, error);
   if (status)
     return status;
-  rawhal_hsaco_t *opened = calloc(1, sizeof(*opened));
+  rawhal_hsaco_t *opened = new_object(size);
   if (!opened)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
   status = take_options(opened, options, error);
@@ -134,10 +148,6 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
       status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
   }
   if (!status) {
-    /* Records of real objects take about as much room as their metadata; hostile ones that would
-     * take many times the file end at the budget. */
-    const uint64_t least_budget = (uint64_t)32 << 20;
-    arena_init(&opened->arena, least_budget + 6 * (uint64_t)size);
     diagnostics_init(&opened->diagnostics, &opened->arena, opened->options.max_diagnostics);
     status = read_object(opened, bytes, size, error);
   }
@@ -153,9 +163,9 @@ void rawhal_hsaco_close(rawhal_hsaco_t *hsaco)
 {
   if (!hsaco)
     return;
-  arena_free(&hsaco->arena);
   free(hsaco->copy);
-  free(hsaco);
+  struct arena arena = hsaco->arena; /* holds the object, too */
+  arena_free(&arena);
 }
 
 /* ---- Reading ---- */

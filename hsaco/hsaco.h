@@ -9,8 +9,8 @@
  * versions 3 to 6.
  *
  * Ownership: everything reachable from a rawhal_hsaco_t lives until rawhal_hsaco_close(); strings
- * and byte ranges point into the caller's bytes (or into the private copy). Thread-safety:
- * immutable after open, so any number of threads may read one. */
+ * and byte ranges of the file point into the caller's bytes (or into the private copy).
+ * Thread-safety: immutable after open, so any number of threads may read one. */
 #ifndef RAWHAL_HSACO_H
 #define RAWHAL_HSACO_H
 
@@ -101,7 +101,7 @@ typedef struct rawhal_descriptor {
 
 typedef enum rawhal_value_kind {
   RAWHAL_VALUE_UNKNOWN =
-      0, /* see value_kind_text; treated as hidden when it starts with "hidden_" */
+      0, /* see detail->value_kind_text; treated as hidden when it starts with "hidden_" */
   RAWHAL_VALUE_BY_VALUE,
   RAWHAL_VALUE_GLOBAL_BUFFER,
   RAWHAL_VALUE_DYNAMIC_SHARED_POINTER,
@@ -171,15 +171,21 @@ typedef struct rawhal_metadata_entry {
   rawhal_bytes_t value;
 } rawhal_metadata_entry_t;
 
+/* What few arguments have and few readers want; those that have nothing of it share one. */
+typedef struct rawhal_argument_detail {
+  rawhal_string_t value_kind_text;       /* `.value_kind` as it is spelled */
+  rawhal_string_t type_name, value_type; /* empty when absent */
+  uint32_t pointee_align;                /* bytes, 0 when absent */
+} rawhal_argument_detail_t;
+
 typedef struct rawhal_argument {
-  rawhal_string_t name, type_name; /* empty when absent */
-  rawhal_string_t value_kind_text, value_type;
-  uint32_t offset, size;         /* bytes from the start of the kernarg segment */
-  uint32_t pointee_align;        /* bytes, 0 when absent */
-  uint8_t value_kind;            /* rawhal_value_kind_t */
-  uint8_t address_space;         /* rawhal_address_space_t */
-  uint8_t access, actual_access; /* rawhal_access_t */
-  uint8_t flags;                 /* RAWHAL_ARGUMENT_* */
+  rawhal_string_t name;                   /* empty when absent */
+  const rawhal_argument_detail_t *detail; /* never NULL */
+  uint32_t offset, size;                  /* bytes from the start of the kernarg segment */
+  uint8_t value_kind;                     /* rawhal_value_kind_t */
+  uint8_t address_space;                  /* rawhal_address_space_t */
+  uint8_t access, actual_access;          /* rawhal_access_t */
+  uint8_t flags;                          /* RAWHAL_ARGUMENT_* */
 } rawhal_argument_t;
 
 static inline bool rawhal_argument_is_hidden(const rawhal_argument_t *argument)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "hsaco/note.h"
 #include "hsaco/quick.h"
+#include "hsaco/symbols.h"
 
 /* Containers around a value of the root map, and around a kernel. */
 enum { DEPTH_ROOT_VALUE = 1, DEPTH_KERNEL = 2 };
@@ -17,6 +18,7 @@ struct reader {
   uint32_t kept_roots;       /* of all notes: the first of each is kept for JSON */
   struct name_table unknown; /* root keys, of all notes; the slots hold the note's number */
   uint64_t total;            /* bytes of notes so far */
+  uint64_t around, alike;    /* bytes of the notes at hand; how many like this one fill them */
 };
 
 static uint64_t place(const struct reader *reader, size_t offset)
@@ -160,12 +162,20 @@ static void finish_kernel(struct reader *reader, rawhal_kernel_t *kernel)
         diagnose_quirk(&reader->hsaco->diagnostics, quirks[i].quirk, kernel->name);
 }
 
+/* How many kernels there will be, going by the `count` of this note: room to start with. */
+static size_t guess_kernels(const struct reader *reader, uint32_t count)
+{
+  enum { LEAST_KERNEL_BYTES = 128 }; /* of a real one */
+  uint64_t plausible = reader->around / LEAST_KERNEL_BYTES + 1;
+  uint64_t guess = count * (reader->alike ? reader->alike : 1);
+  return (size_t)(guess < plausible ? guess : plausible);
+}
+
 RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t *offset,
                                                    rawhal_error_t *error)
 {
   struct rawhal_hsaco *hsaco = reader->hsaco;
   struct unpacker *unpacker = &reader->unpacker;
-  enum { LEAST_KERNEL_BYTES = 128 }; /* of a real one: enough for a first guess */
   uint32_t count;
   switch (unpack_header(unpacker, offset, &count)) {
   case HEADER_ARRAY:
@@ -177,8 +187,9 @@ RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t
     return rawhal_fail_at(error, RAWHAL_MALFORMED, place(reader, *offset),
                           "`amdhsa.kernels` is not an array");
   }
-  size_t plausible = (unpacker->size - *offset) / LEAST_KERNEL_BYTES + 1;
-  size_t hint = hsaco->info.kernel_count + (count < plausible ? count : plausible);
+  size_t hint = guess_kernels(reader, count);
+  if (!hsaco->info.kernel_count)
+    name_table_init(&hsaco->names, &hsaco->arena, hint);
   for (uint32_t i = 0; i < count; ++i) {
     if (hsaco->info.kernel_count >= hsaco->options.max_kernels)
       return rawhal_fail_at(error, RAWHAL_LIMIT, place(reader, *offset),
@@ -191,7 +202,10 @@ RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t
         !unpack_kernel(unpacker, DEPTH_KERNEL, offset, kernel))
       return unpack_fail(reader, *offset, error);
     finish_kernel(reader, kernel);
-    ++hsaco->info.kernel_count;
+    /* Now, while its name is at hand: of a large object it will be far away later. */
+    rawhal_status_t status = name_kernel(hsaco, (uint32_t)hsaco->info.kernel_count++, error);
+    if (status)
+      return status;
   }
   return RAWHAL_OK;
 }
@@ -395,6 +409,8 @@ RAWHAL_CHECKED static rawhal_status_t read_notes(struct reader *reader, uint64_t
                           (unsigned long long)size, (unsigned long long)offset);
   while (note_next(&walk, &note, &wrong))
     if (note_is_metadata(&note)) {
+      reader->around = size;
+      reader->alike = size / (note.description.size + 1);
       rawhal_status_t status = read_metadata_note(reader, note.description, error);
       if (status)
         return status;
@@ -412,6 +428,7 @@ rawhal_status_t metadata_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
                                        .max_nesting = hsaco->options.max_nesting,
                                        .nesting_failure = hsaco->nesting_failure}};
   name_table_init(&reader.unknown, &hsaco->arena, 8);
+  name_table_init(&hsaco->names, &hsaco->arena, 8);
   rawhal_status_t status = RAWHAL_OK;
   for (size_t i = 0; i < elf->segment_count && !status; ++i)
     if (elf->segments[i].p_type == PT_NOTE)

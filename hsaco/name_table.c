@@ -36,17 +36,21 @@ static uint64_t fold(uint64_t a, uint64_t b)
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Sixteen bytes a multiplication; each word is masked with a secret first. */
+/* Sixteen bytes a multiplication; each word is masked with a secret first. The last sixteen may
+ * overlap those before them. */
 static uint64_t hash_bytes(const uint64_t key[2], const void *bytes, size_t size)
 {
-  const unsigned char *at = bytes;
+  enum { STEP = 16 };
+  const unsigned char *at = bytes, *last;
+  unsigned char few[STEP] = {0};
   uint64_t hash = key[0] ^ size;
-  for (; size > 16; at += 16, size -= 16)
+  if (size >= STEP)
+    last = at + size - STEP;
+  else
+    at = last = size ? memcpy(few, bytes, size) : few;
+  for (; at < last; at += STEP)
     hash = fold(load64(at) ^ key[1], load64(at + 8) ^ hash);
-  unsigned char tail[16] = {0};
-  if (size)
-    memcpy(tail, at, size);
-  hash = fold(load64(tail) ^ key[1], load64(tail + 8) ^ hash);
+  hash = fold(load64(last) ^ key[1], load64(last + 8) ^ hash);
   return fold(hash ^ key[0], key[1]);
 }
 

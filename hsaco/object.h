@@ -21,8 +21,8 @@ struct rawhal_hsaco {
   rawhal_hsaco_options_t options;    /* with the defaults filled in */
   rawhal_status_t nesting_failure;   /* what metadata that nests too deeply is */
   const struct processor *processor; /* NULL when unknown */
-  struct arena arena;
-  void *copy; /* of the bytes, when asked for */
+  struct arena arena;                /* of everything, this object included */
+  void *copy;                        /* of the bytes, when asked for */
   struct elf_view elf;
   struct diagnostics diagnostics;
 

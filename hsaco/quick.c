@@ -128,32 +128,31 @@ struct guesses {
   const struct metadata_key *keys[GUESSES];
 };
 
-/* Equal sizes and texts, sixteen bytes at once; `text` must have as many to read. */
-static inline bool is_key(const struct metadata_key *key, const char *text, uint32_t size)
+/* Does the key stand here, its header included? Sixteen bytes are compared at once, so as many must
+ * be left; no argument's key is longer. */
+static inline bool is_here(const struct metadata_key *key, const unsigned char *at)
 {
-  enum { WORD = 8 };
-  uint64_t a[2], b[2], mask = ~(uint64_t)0;
-  if (key->size != size)
-    return false;
-  memcpy(a, key->text, sizeof(a));
-  memcpy(b, text, sizeof(b));
-  if (size <= WORD)
-    return ((a[0] ^ b[0]) & mask >> (8 * (WORD - size) & 63)) == 0;
-  return a[0] == b[0] && ((a[1] ^ b[1]) & mask >> (8 * (2 * WORD - size) & 63)) == 0;
+  uint64_t here[2], there[2];
+  memcpy(here, at, sizeof(here));
+  memcpy(there, &key->header, sizeof(there));
+  return (((here[0] ^ there[0]) & key->mask[0]) | ((here[1] ^ there[1]) & key->mask[1])) == 0;
 }
 
-static inline const struct metadata_key *guess_key(struct guesses *guesses, uint32_t place,
-                                                   rawhal_string_t text,
-                                                   const struct cursor *cursor)
+static inline bool take_argument_key(struct cursor *cursor, const struct metadata_key **guess,
+                                     const struct metadata_key **key)
 {
-  const struct metadata_key **guess = &guesses->keys[place % GUESSES];
-  size_t readable = (size_t)(cursor->end - (const unsigned char *)text.data);
-  if (*guess && readable >= 16 && text.size <= 16 && is_key(*guess, text.data, (uint32_t)text.size))
-    return *guess;
-  const struct metadata_key *key = argument_key(text);
-  if (key)
-    *guess = key;
-  return key;
+  *key = *guess;
+  if (*key && has(cursor, 16) && is_here(*key, cursor->at)) {
+    cursor->at += 1 + (*key)->size;
+    return true;
+  }
+  rawhal_string_t text;
+  if (!take_key(cursor, &text))
+    return false;
+  *key = argument_key(text);
+  if (*key)
+    *guess = *key;
+  return true;
 }
 
 static inline bool take_argument(struct unpacker *unpacker, struct cursor *cursor,
@@ -164,14 +163,12 @@ static inline bool take_argument(struct unpacker *unpacker, struct cursor *curso
     return false;
   begin_argument(unpacker);
   for (; pairs; --pairs) {
-    rawhal_string_t key;
+    const struct metadata_key *key;
     struct unpack_value value;
-    if (!take_key(cursor, &key))
+    if (!take_argument_key(cursor, &guesses->keys[pairs % GUESSES], &key) ||
+        !take_scalar(cursor, &value))
       return false;
-    const struct metadata_key *known = guess_key(guesses, pairs, key, cursor);
-    if (!take_scalar(cursor, &value))
-      return false;
-    take_of_argument(unpacker, known, &value);
+    take_of_argument(unpacker, key, &value);
   }
   end_argument(unpacker, unpacker->argument);
   ++unpacker->argument_count;

@@ -59,6 +59,16 @@ static inline void begin_argument(struct unpacker *unpacker)
 {
   unpacker->argument = &unpacker->arguments[unpacker->argument_count];
   unpacker->argument_seen = 0;
+  unpacker->has_detail = false;
+}
+
+/* The argument has a detail that not every one of its kind has. */
+static inline rawhal_argument_detail_t *own_detail(struct unpacker *unpacker)
+{
+  if (!unpacker->has_detail)
+    unpacker->detail = (rawhal_argument_detail_t){0};
+  unpacker->has_detail = true;
+  return &unpacker->detail;
 }
 
 static inline void begin_numbers(struct unpacker *unpacker)
@@ -92,9 +102,11 @@ static inline bool store_value_kind(struct unpacker *unpacker, const struct unpa
 {
   if (value->type != VALUE_STRING)
     return false;
-  rawhal_argument_t *argument = unpacker->argument;
-  argument->value_kind_text = (rawhal_string_t){value->text, value->size};
-  argument->value_kind = (uint8_t)value_kind_of(argument->value_kind_text);
+  rawhal_string_t text = {value->text, value->size};
+  rawhal_value_kind_t kind = value_kind_of(text);
+  unpacker->argument->value_kind = (uint8_t)kind;
+  if (kind == RAWHAL_VALUE_UNKNOWN || kind == RAWHAL_VALUE_HIDDEN_UNKNOWN)
+    own_detail(unpacker)->value_kind_text = text;
   return true;
 }
 
@@ -181,7 +193,10 @@ static inline void take_of_argument(struct unpacker *unpacker, const struct meta
   if (unpacker->argument_seen >> known->bit & 1)
     problem(unpacker, PROBLEM_TWICE, known, unpacker->argument_count);
   unpacker->argument_seen |= 1u << known->bit;
-  store(unpacker, known, value, unpacker->argument, unpacker->argument_count);
+  void *record = unpacker->argument;
+  if (known->flags & KEY_DETAIL)
+    record = own_detail(unpacker);
+  store(unpacker, known, value, record, unpacker->argument_count);
 }
 
 static inline void take_of_kernel(struct unpacker *unpacker, const struct metadata_key *known,
@@ -206,9 +221,24 @@ static inline bool is_pointer(const rawhal_argument_t *argument)
          argument->value_kind <= RAWHAL_VALUE_QUEUE;
 }
 
-/* An argument is complete: what is missing or odd about it? */
-static inline void end_argument(struct unpacker *unpacker, const rawhal_argument_t *argument)
+/* Where it finds no memory, opening fails in the end: the arena's status says so. */
+static inline void keep_detail(struct unpacker *unpacker, rawhal_argument_t *argument)
 {
+  rawhal_argument_detail_t *own = arena_alloc(unpacker->arena, sizeof(*own));
+  if (!own)
+    return;
+  *own = unpacker->detail;
+  if (argument->detail->value_kind_text.size)
+    own->value_kind_text = argument->detail->value_kind_text;
+  argument->detail = own;
+}
+
+/* An argument is complete: what is missing or odd about it? */
+static inline void end_argument(struct unpacker *unpacker, rawhal_argument_t *argument)
+{
+  argument->detail = &detail_of_kind[argument->value_kind];
+  if (unpacker->has_detail)
+    keep_detail(unpacker, argument);
   enum {
     REQUIRED = 1 << ARGUMENT_BIT_OFFSET | 1 << ARGUMENT_BIT_SIZE | 1 << ARGUMENT_BIT_VALUE_KIND
   };

@@ -8,6 +8,7 @@ struct joiner {
   struct rawhal_hsaco *hsaco;
   struct name_table variables; /* exported ones, to find one that is defined twice */
   uint32_t next;               /* kernel that comes next if symbols are in the metadata's order */
+  size_t lacking;              /* kernels of the metadata without a descriptor so far */
   bool list;                   /* fill in hsaco->symbols */
   size_t unnamed;              /* symbols whose name cannot be read */
 };
@@ -28,8 +29,7 @@ static bool same_string(rawhal_string_t a, rawhal_string_t b)
 
 /* ---- Names of kernels ---- */
 
-static rawhal_status_t name_kernel(struct rawhal_hsaco *hsaco, uint32_t index,
-                                   rawhal_error_t *error)
+rawhal_status_t name_kernel(struct rawhal_hsaco *hsaco, uint32_t index, rawhal_error_t *error)
 {
   const rawhal_kernel_t *kernel = &hsaco->kernels[index];
   rawhal_string_t base;
@@ -104,9 +104,10 @@ static void check_entry(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uin
       arena_print(&hsaco->arena, "the entry address 0x%llx %s", (unsigned long long)entry, wrong));
 }
 
-static rawhal_status_t join(struct rawhal_hsaco *hsaco, uint32_t index, const Elf64_Sym *symbol,
+static rawhal_status_t join(struct joiner *joiner, uint32_t index, const Elf64_Sym *symbol,
                             rawhal_error_t *error)
 {
+  struct rawhal_hsaco *hsaco = joiner->hsaco;
   rawhal_kernel_t *kernel = &hsaco->kernels[index];
   uint64_t offset;
   if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_size != DESCRIPTOR_SIZE) {
@@ -130,8 +131,10 @@ static rawhal_status_t join(struct rawhal_hsaco *hsaco, uint32_t index, const El
   if (!descriptor_decode(hsaco->elf.bytes + offset, symbol->st_value, hsaco->processor, descriptor))
     diagnose_quirk(&hsaco->diagnostics, QUIRK_DESCRIPTOR_RESERVED, kernel->name);
   kernel->descriptor = descriptor;
-  if (kernel->has_metadata)
+  if (kernel->has_metadata) {
+    --joiner->lacking;
     descriptor_compare(hsaco, kernel);
+  }
   if (hsaco->elf.header.e_type == ET_DYN)
     check_entry(hsaco, kernel, offset);
   return RAWHAL_OK;
@@ -171,8 +174,11 @@ static rawhal_status_t take_descriptor(struct joiner *joiner, const Elf64_Sym *s
                                        rawhal_string_t text, rawhal_string_t name,
                                        rawhal_error_t *error)
 {
+  enum { AHEAD = 8 }; /* names in the metadata of a large object are far apart and long read */
   struct rawhal_hsaco *hsaco = joiner->hsaco;
   uint32_t index = joiner->next;
+  if (index + AHEAD < hsaco->info.kernel_count)
+    __builtin_prefetch(hsaco->kernels[index + AHEAD].symbol.data);
   if (index >= hsaco->info.kernel_count || !same_string(hsaco->kernels[index].symbol, text)) {
     const struct name_slots *slots = name_table_find(&hsaco->names, name);
     index = slots ? slots->by_symbol : NAME_NONE;
@@ -181,11 +187,11 @@ static rawhal_status_t take_descriptor(struct joiner *joiner, const Elf64_Sym *s
     if (!is_descriptor(symbol))
       return RAWHAL_OK;
     rawhal_status_t status = add_bare_kernel(hsaco, text, name, &index, error);
-    return status ? status : join(hsaco, index, symbol, error);
+    return status ? status : join(joiner, index, symbol, error);
   }
   joiner->next = index + 1;
   if (!hsaco->kernels[index].descriptor)
-    return join(hsaco, index, symbol, error);
+    return join(joiner, index, symbol, error);
   if (joiner->list && !hsaco->loaded_twice.size)
     hsaco->loaded_twice = text;
   return RAWHAL_OK;
@@ -291,15 +297,8 @@ rawhal_status_t symbols_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
 {
   struct symbol_table tables[2];
   size_t table_count = find_tables(hsaco, tables);
-  size_t described = hsaco->info.kernel_count;
-  name_table_init(&hsaco->names, &hsaco->arena, described);
   rawhal_status_t status = RAWHAL_OK;
-  for (size_t i = 0; i < described && !status; ++i)
-    status = name_kernel(hsaco, (uint32_t)i, error);
-  if (status)
-    return status;
-
-  struct joiner joiner = {.hsaco = hsaco, .list = true};
+  struct joiner joiner = {.hsaco = hsaco, .lacking = hsaco->info.kernel_count, .list = true};
   name_table_init(&joiner.variables, &hsaco->arena, 8);
   if (table_count) {
     hsaco->symbols = arena_alloc(&hsaco->arena, (size_t)tables[0].count * sizeof(rawhal_symbol_t));
@@ -307,15 +306,13 @@ rawhal_status_t symbols_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
       return arena_fail(&hsaco->arena, error);
     status = take_table(&joiner, &tables[0], error);
   }
-  bool lacking = false;
-  for (size_t i = 0; i < described; ++i)
-    lacking |= !hsaco->kernels[i].descriptor;
   joiner.list = false;
-  if (!status && table_count == 2 && lacking)
+  if (!status && table_count == 2 && joiner.lacking)
     status = take_table(&joiner, &tables[1], error);
   if (joiner.unnamed)
     diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, RAWHAL_NO_OFFSET,
                    "%zu symbols have names that cannot be read", joiner.unnamed);
-  check_kernels(hsaco);
+  if (joiner.lacking || hsaco->elf.header.e_type != ET_DYN)
+    check_kernels(hsaco);
   return status;
 }

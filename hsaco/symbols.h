@@ -30,8 +30,12 @@ bool symbol_name(const struct symbol_table *table, const Elf64_Sym *symbol, rawh
 /* "NAME.kd" to "NAME"; false when it does not end so. */
 bool strip_kd(rawhal_string_t symbol, rawhal_string_t *name);
 
+/* Enters kernel `index` into hsaco->names. MALFORMED when another has its symbol. */
+RAWHAL_CHECKED rawhal_status_t name_kernel(struct rawhal_hsaco *hsaco, uint32_t index,
+                                           rawhal_error_t *error);
+
 /* Joins descriptors to kernels, lists the kernels that only have a descriptor, and fills in
- * hsaco->symbols and hsaco->names. */
+ * hsaco->symbols. */
 RAWHAL_CHECKED rawhal_status_t symbols_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error);
 
 #endif

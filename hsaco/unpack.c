@@ -211,6 +211,7 @@ static inline int on_array_item(user_t *user, value_t *container, value_t item)
       end_argument(unpacker, unpacker->argument);
     } else {
       problem(unpacker, PROBLEM_NOT_A_MAP, NULL, unpacker->argument_count);
+      unpacker->arguments[unpacker->argument_count].detail = &detail_of_kind[RAWHAL_VALUE_UNKNOWN];
     }
     ++unpacker->argument_count;
   } else if (container->shape == SHAPE_NUMBERS) {

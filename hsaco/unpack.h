@@ -83,6 +83,8 @@ struct unpacker {
   uint64_t seen;          /* keys of the kernel, by their bits */
   uint32_t argument_seen; /* of the argument being read */
   rawhal_argument_t *argument;
+  rawhal_argument_detail_t detail; /* of it, if it has one of its own */
+  bool has_detail;
   rawhal_argument_t *arguments;
   uint32_t argument_count;
   uint64_t arguments_end; /* the furthest */

@@ -5,25 +5,34 @@
 #define KERNEL_SLOT(size, last, second)  ((3u * (size) + 9u * (last) + (second)) & 127)
 #define KIND_SLOT(size, last, second)    ((3u * (size) + 8u * (last) + (second)) & 127)
 
+/* The low bytes of a little-endian word. */
+#define LOW_BYTES(count) ((count) >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << 8 * ((count)&7)) - 1)
+#define TOKEN(text)                                                                                \
+  {LOW_BYTES(sizeof(text)), LOW_BYTES(sizeof(text) < 8 ? 0 : sizeof(text) - 8)},                   \
+      0xa0 + sizeof(text) - 1, text, sizeof(text) - 1
 #define ARGUMENT_KEY(last, third, text, type, field, bit, flags, extra)                            \
   [ARGUMENT_SLOT(sizeof(text) - 1, last, third)] = {                                               \
-      text, sizeof(text) - 1, type, offsetof(rawhal_argument_t, field), bit, flags, extra}
+      TOKEN(text), type, offsetof(rawhal_argument_t, field), bit, flags, extra}
+#define DETAIL_KEY(last, third, text, type, field, bit)                                            \
+  [ARGUMENT_SLOT(sizeof(text) - 1, last, third)] = {                                               \
+      TOKEN(text), type, offsetof(rawhal_argument_detail_t, field), bit, KEY_DETAIL, 0}
 #define KERNEL_KEY(last, second, text, type, field, bit, flags)                                    \
   [KERNEL_SLOT(sizeof(text) - 1, last, second)] = {                                                \
-      text, sizeof(text) - 1, type, offsetof(rawhal_kernel_t, field), bit, flags, 0}
+      TOKEN(text), type, offsetof(rawhal_kernel_t, field), bit, flags, 0}
 #define KIND(last, second, text, kind)                                                             \
-  [KIND_SLOT(sizeof(text) - 1, last, second)] = {text, sizeof(text) - 1, kind}
+  [KIND_SLOT(sizeof(text) - 1, last, second)] = {text, sizeof(text) - 1, kind},
+#define DETAIL(last, second, text, kind) [kind] = {.value_kind_text = {text, sizeof(text) - 1}},
 
 /* clang-format off */
 
 /* AMDGPUUsage, "Kernel Argument Metadata". `.value_type` is deprecated, and still everywhere. */
 static const struct metadata_key argument_table[16] = {
     ARGUMENT_KEY('e', 'a', ".name", FIELD_STRING, name, ARGUMENT_BIT_OTHERS + 0, 0, 0),
-    ARGUMENT_KEY('e', 'a', ".type_name", FIELD_STRING, type_name, ARGUMENT_BIT_OTHERS + 1, 0, 0),
+    DETAIL_KEY('e', 'a', ".type_name", FIELD_STRING, type_name, ARGUMENT_BIT_OTHERS + 1),
     ARGUMENT_KEY('t', 's', ".offset", FIELD_U32, offset, ARGUMENT_BIT_OFFSET, KEY_ABI, 0),
     ARGUMENT_KEY('e', 'i', ".size", FIELD_U32, size, ARGUMENT_BIT_SIZE, KEY_ABI, 0),
     ARGUMENT_KEY('d', 'i', ".value_kind", FIELD_VALUE_KIND, value_kind, ARGUMENT_BIT_VALUE_KIND, KEY_ABI, 0),
-    ARGUMENT_KEY('e', 'y', ".value_type", FIELD_STRING, value_type, ARGUMENT_BIT_OTHERS + 2, 0, 0),
+    DETAIL_KEY('e', 'y', ".value_type", FIELD_STRING, value_type, ARGUMENT_BIT_OTHERS + 2),
     ARGUMENT_KEY('e', 'a', ".address_space", FIELD_ADDRESS_SPACE, address_space, ARGUMENT_BIT_OTHERS + 3, 0, 0),
     ARGUMENT_KEY('s', 'e', ".access", FIELD_ACCESS, access, ARGUMENT_BIT_OTHERS + 4, 0, 0),
     ARGUMENT_KEY('s', 'e', ".actual_access", FIELD_ACCESS, actual_access, ARGUMENT_BIT_OTHERS + 5, 0, 0),
@@ -31,7 +40,7 @@ static const struct metadata_key argument_table[16] = {
     ARGUMENT_KEY('t', 'i', ".is_restrict", FIELD_FLAG, flags, ARGUMENT_BIT_OTHERS + 7, 0, RAWHAL_ARGUMENT_RESTRICT),
     ARGUMENT_KEY('e', 'i', ".is_volatile", FIELD_FLAG, flags, ARGUMENT_BIT_OTHERS + 8, 0, RAWHAL_ARGUMENT_VOLATILE),
     ARGUMENT_KEY('e', 'i', ".is_pipe", FIELD_FLAG, flags, ARGUMENT_BIT_OTHERS + 9, 0, RAWHAL_ARGUMENT_PIPE),
-    ARGUMENT_KEY('n', 'i', ".pointee_align", FIELD_U32, pointee_align, ARGUMENT_BIT_OTHERS + 10, 0, 0),
+    DETAIL_KEY('n', 'i', ".pointee_align", FIELD_U32, pointee_align, ARGUMENT_BIT_OTHERS + 10),
 };
 
 /* AMDGPUUsage, "Kernel Metadata"; `.max_num_work_groups_*` is its spelling of what LLVM writes as
@@ -70,45 +79,48 @@ static const struct metadata_key kernel_table[128] = {
     KERNEL_KEY('z', 'm', ".max_num_work_groups_z", FIELD_U32, max_num_workgroups[2], KERNEL_BIT_OTHERS + 16, 0),
 };
 
+/* AMDGPUUsage, "Kernel Argument Metadata", `.value_kind`: last and second character, text, kind. */
+#define KINDS(X)                                                                                   \
+  X('e', 'y', "by_value", RAWHAL_VALUE_BY_VALUE)                                                   \
+  X('r', 'l', "global_buffer", RAWHAL_VALUE_GLOBAL_BUFFER)                                         \
+  X('r', 'y', "dynamic_shared_pointer", RAWHAL_VALUE_DYNAMIC_SHARED_POINTER)                       \
+  X('r', 'a', "sampler", RAWHAL_VALUE_SAMPLER)                                                     \
+  X('e', 'm', "image", RAWHAL_VALUE_IMAGE)                                                         \
+  X('e', 'i', "pipe", RAWHAL_VALUE_PIPE)                                                           \
+  X('e', 'u', "queue", RAWHAL_VALUE_QUEUE)                                                         \
+  X('e', 'i', "hidden_none", RAWHAL_VALUE_HIDDEN_NONE)                                             \
+  X('x', 'i', "hidden_global_offset_x", RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_X)                       \
+  X('y', 'i', "hidden_global_offset_y", RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Y)                       \
+  X('z', 'i', "hidden_global_offset_z", RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Z)                       \
+  X('x', 'i', "hidden_block_count_x", RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_X)                           \
+  X('y', 'i', "hidden_block_count_y", RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Y)                           \
+  X('z', 'i', "hidden_block_count_z", RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Z)                           \
+  X('x', 'i', "hidden_group_size_x", RAWHAL_VALUE_HIDDEN_GROUP_SIZE_X)                             \
+  X('y', 'i', "hidden_group_size_y", RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Y)                             \
+  X('z', 'i', "hidden_group_size_z", RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Z)                             \
+  X('x', 'i', "hidden_remainder_x", RAWHAL_VALUE_HIDDEN_REMAINDER_X)                               \
+  X('y', 'i', "hidden_remainder_y", RAWHAL_VALUE_HIDDEN_REMAINDER_Y)                               \
+  X('z', 'i', "hidden_remainder_z", RAWHAL_VALUE_HIDDEN_REMAINDER_Z)                               \
+  X('s', 'i', "hidden_grid_dims", RAWHAL_VALUE_HIDDEN_GRID_DIMS)                                   \
+  X('r', 'i', "hidden_printf_buffer", RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER)                           \
+  X('r', 'i', "hidden_hostcall_buffer", RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER)                       \
+  X('g', 'i', "hidden_multigrid_sync_arg", RAWHAL_VALUE_HIDDEN_MULTIGRID_SYNC_ARG)                 \
+  X('1', 'i', "hidden_heap_v1", RAWHAL_VALUE_HIDDEN_HEAP_V1)                                       \
+  X('e', 'i', "hidden_default_queue", RAWHAL_VALUE_HIDDEN_DEFAULT_QUEUE)                           \
+  X('n', 'i', "hidden_completion_action", RAWHAL_VALUE_HIDDEN_COMPLETION_ACTION)                   \
+  X('e', 'i', "hidden_dynamic_lds_size", RAWHAL_VALUE_HIDDEN_DYNAMIC_LDS_SIZE)                     \
+  X('e', 'i', "hidden_private_base", RAWHAL_VALUE_HIDDEN_PRIVATE_BASE)                             \
+  X('e', 'i', "hidden_shared_base", RAWHAL_VALUE_HIDDEN_SHARED_BASE)                               \
+  X('r', 'i', "hidden_queue_ptr", RAWHAL_VALUE_HIDDEN_QUEUE_PTR)
+
 struct kind_word {
   char text[28];
   uint8_t size, kind;
 };
 
-/* AMDGPUUsage, "Kernel Argument Metadata", `.value_kind`. */
-static const struct kind_word kind_table[128] = {
-    KIND('e', 'y', "by_value", RAWHAL_VALUE_BY_VALUE),
-    KIND('r', 'l', "global_buffer", RAWHAL_VALUE_GLOBAL_BUFFER),
-    KIND('r', 'y', "dynamic_shared_pointer", RAWHAL_VALUE_DYNAMIC_SHARED_POINTER),
-    KIND('r', 'a', "sampler", RAWHAL_VALUE_SAMPLER),
-    KIND('e', 'm', "image", RAWHAL_VALUE_IMAGE),
-    KIND('e', 'i', "pipe", RAWHAL_VALUE_PIPE),
-    KIND('e', 'u', "queue", RAWHAL_VALUE_QUEUE),
-    KIND('e', 'i', "hidden_none", RAWHAL_VALUE_HIDDEN_NONE),
-    KIND('x', 'i', "hidden_global_offset_x", RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_X),
-    KIND('y', 'i', "hidden_global_offset_y", RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Y),
-    KIND('z', 'i', "hidden_global_offset_z", RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Z),
-    KIND('x', 'i', "hidden_block_count_x", RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_X),
-    KIND('y', 'i', "hidden_block_count_y", RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Y),
-    KIND('z', 'i', "hidden_block_count_z", RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Z),
-    KIND('x', 'i', "hidden_group_size_x", RAWHAL_VALUE_HIDDEN_GROUP_SIZE_X),
-    KIND('y', 'i', "hidden_group_size_y", RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Y),
-    KIND('z', 'i', "hidden_group_size_z", RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Z),
-    KIND('x', 'i', "hidden_remainder_x", RAWHAL_VALUE_HIDDEN_REMAINDER_X),
-    KIND('y', 'i', "hidden_remainder_y", RAWHAL_VALUE_HIDDEN_REMAINDER_Y),
-    KIND('z', 'i', "hidden_remainder_z", RAWHAL_VALUE_HIDDEN_REMAINDER_Z),
-    KIND('s', 'i', "hidden_grid_dims", RAWHAL_VALUE_HIDDEN_GRID_DIMS),
-    KIND('r', 'i', "hidden_printf_buffer", RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER),
-    KIND('r', 'i', "hidden_hostcall_buffer", RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER),
-    KIND('g', 'i', "hidden_multigrid_sync_arg", RAWHAL_VALUE_HIDDEN_MULTIGRID_SYNC_ARG),
-    KIND('1', 'i', "hidden_heap_v1", RAWHAL_VALUE_HIDDEN_HEAP_V1),
-    KIND('e', 'i', "hidden_default_queue", RAWHAL_VALUE_HIDDEN_DEFAULT_QUEUE),
-    KIND('n', 'i', "hidden_completion_action", RAWHAL_VALUE_HIDDEN_COMPLETION_ACTION),
-    KIND('e', 'i', "hidden_dynamic_lds_size", RAWHAL_VALUE_HIDDEN_DYNAMIC_LDS_SIZE),
-    KIND('e', 'i', "hidden_private_base", RAWHAL_VALUE_HIDDEN_PRIVATE_BASE),
-    KIND('e', 'i', "hidden_shared_base", RAWHAL_VALUE_HIDDEN_SHARED_BASE),
-    KIND('r', 'i', "hidden_queue_ptr", RAWHAL_VALUE_HIDDEN_QUEUE_PTR),
-};
+static const struct kind_word kind_table[128] = {KINDS(KIND)};
+
+const rawhal_argument_detail_t detail_of_kind[RAWHAL_VALUE_KIND_COUNT] = {KINDS(DETAIL)};
 /* clang-format on */
 
 static const struct metadata_key *match(const struct metadata_key *key, rawhal_string_t text)

@@ -27,10 +27,14 @@ enum field_type {
 enum { /* struct metadata_key.flags */
        /* Without a proper value the kernel's ABI is unknown: it is unusable. Others are reported. */
        KEY_ABI = 1,
+       /* The field is in rawhal_argument_detail_t. */
+       KEY_DETAIL = 2,
 };
 
 struct metadata_key {
-  char text[32]; /* with the leading dot */
+  uint64_t mask[2]; /* of the header and text in their first 16 bytes */
+  uint8_t header;   /* how msgpack starts a text of this size */
+  char text[31];    /* with the leading dot */
   uint8_t size;
   uint8_t type;    /* enum field_type */
   uint16_t offset; /* of the field in rawhal_kernel_t or rawhal_argument_t */
@@ -48,6 +52,8 @@ const struct metadata_key *kernel_keys(size_t *count);
 const struct metadata_key *argument_keys(size_t *count);
 
 rawhal_value_kind_t value_kind_of(rawhal_string_t text); /* UNKNOWN or HIDDEN_UNKNOWN otherwise */
+/* Of arguments that have nothing else in it. The kind's text is empty for those not known here. */
+extern const rawhal_argument_detail_t detail_of_kind[RAWHAL_VALUE_KIND_COUNT];
 rawhal_address_space_t address_space_of(rawhal_string_t text); /* NONE when unknown */
 rawhal_access_t access_of(rawhal_string_t text);               /* NONE when unknown */
 

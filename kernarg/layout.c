@@ -59,8 +59,8 @@ static rawhal_status_t copy_arguments(const rawhal_kernel_t *kernel,
     rawhal_kernarg_argument_t *to = &layout->arguments[i];
     *to = (rawhal_kernarg_argument_t){
         .name = from->name,
-        .type_name = from->type_name,
-        .value_kind_text = from->value_kind_text,
+        .type_name = from->detail->type_name,
+        .value_kind_text = from->detail->value_kind_text,
         .offset = from->offset,
         .size = from->size,
         .value_kind = from->value_kind,

@@ -94,9 +94,9 @@ static void print_element(const unsigned char *bytes, value_type_t type)
 static void print_typed(const rawhal_argument_t *argument, const unsigned char *bytes)
 {
   value_type_t type = value_type_of(argument);
-  if (argument->type_name.size) {
+  if (argument->detail->type_name.size) {
     fputs(", ", stdout);
-    tool_print_text(argument->type_name);
+    tool_print_text(argument->detail->type_name);
   }
   if (type.of == VALUE_UNKNOWN && (argument->size == 4 || argument->size == 8)) {
     double number = float_at(bytes, argument->size);

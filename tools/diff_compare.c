@@ -68,8 +68,8 @@ static size_t argument_count(const diff_kernel_t *kernel)
 
 static diff_value_t type_name(const diff_kernel_t *kernel, size_t index)
 {
-  const rawhal_argument_t *argument = &kernel->facts->arguments[index];
-  return text(argument->type_name.size ? argument->type_name : argument->value_type);
+  const rawhal_argument_detail_t *detail = kernel->facts->arguments[index].detail;
+  return text(detail->type_name.size ? detail->type_name : detail->value_type);
 }
 
 /* Two types that are both known and are not the same kind of number. */
@@ -103,8 +103,8 @@ static bool compare_pair(diff_entry_t *entry, const pair_t *pair)
       {DIFF_ABI, "value_kind", text(a->value_kind_text), text(b->value_kind_text)},
       {type, "type", type_name(kernels[0], pair->index[0]), type_name(kernels[1], pair->index[1])},
       {DIFF_ABI, "pointee_align",
-       number(kernels[0]->facts->arguments[pair->index[0]].pointee_align),
-       number(kernels[1]->facts->arguments[pair->index[1]].pointee_align)},
+       number(kernels[0]->facts->arguments[pair->index[0]].detail->pointee_align),
+       number(kernels[1]->facts->arguments[pair->index[1]].detail->pointee_align)},
       {DIFF_ABI, "optional", number(a->optional), number(b->optional)},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {

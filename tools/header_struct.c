@@ -67,10 +67,10 @@ static void print_member(FILE *out, const rawhal_argument_t *argument, const cha
     fprintf(out, "[%" PRIu64 "]", type.count);
   fprintf(out, "; /* %" PRIu32 "..%" PRIu64 " ", argument->offset,
           (uint64_t)argument->offset + argument->size);
-  header_print_comment(out, argument->value_kind_text);
-  if (argument->type_name.size) {
+  header_print_comment(out, argument->detail->value_kind_text);
+  if (argument->detail->type_name.size) {
     fputs(", ", out);
-    header_print_comment(out, argument->type_name);
+    header_print_comment(out, argument->detail->type_name);
   }
   fputs(optional ? ", may be left out */\n" : " */\n", out);
 }

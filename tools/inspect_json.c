@@ -61,7 +61,7 @@ static json_t *layout_json(const rawhal_kernel_t *kernel)
   for (uint32_t i = 0; i < info->visible_count + info->hidden_count; ++i) {
     rawhal_string_t kind = {"", 0};
     if (i < kernel->argument_count)
-      kind = kernel->arguments[i].value_kind_text;
+      kind = kernel->arguments[i].detail->value_kind_text;
     json_array_append_new(arguments, layout_argument_json(rawhal_kernarg_layout_argument(layout, i),
                                                           kind.data, kind.size));
   }

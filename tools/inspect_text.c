@@ -35,11 +35,11 @@ static void print_arguments(const rawhal_kernel_t *kernel)
   for (uint32_t i = 0; i < kernel->argument_count; ++i) {
     const rawhal_argument_t *argument = &kernel->arguments[i];
     printf("    %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "  ", i, argument->offset, argument->size);
-    int width = tool_print_text(argument->value_kind_text);
+    int width = tool_print_text(argument->detail->value_kind_text);
     printf("%*s", width < 24 ? 25 - width : 1, "");
     tool_print_text(argument->name);
-    if (argument->type_name.size)
-      print_name(": ", argument->type_name);
+    if (argument->detail->type_name.size)
+      print_name(": ", argument->detail->type_name);
     putchar('\n');
   }
 }

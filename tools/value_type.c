@@ -90,8 +90,8 @@ value_type_t value_type_of(const rawhal_argument_t *argument)
 {
   uint32_t size = argument->size;
   if (argument->value_kind == RAWHAL_VALUE_BY_VALUE) {
-    value_type_t type = parse(argument->type_name, size);
-    return type.of ? type : parse(argument->value_type, size);
+    value_type_t type = parse(argument->detail->type_name, size);
+    return type.of ? type : parse(argument->detail->value_type, size);
   }
   if (argument->value_kind == RAWHAL_VALUE_UNKNOWN || rawhal_argument_is_hidden(argument))
     return (value_type_t){VALUE_UNKNOWN, 0, 0};

@@ -103,7 +103,7 @@ static void check_typed(const json_t *want, const Opened &opened)
       EXPECT_EQ(json_integer_value(json_object_get(argument, "offset")), got.arguments[a].offset);
       EXPECT_EQ(json_integer_value(json_object_get(argument, "size")), got.arguments[a].size);
       EXPECT_EQ(json_string_value(json_object_get(argument, "value_kind")),
-                text_of(got.arguments[a].value_kind_text));
+                text_of(got.arguments[a].detail->value_kind_text));
       EXPECT_NE(RAWHAL_VALUE_UNKNOWN, got.arguments[a].value_kind);
     }
     EXPECT_EQ(&got, opened.find(text_of(got.name)));

@@ -27,7 +27,7 @@ static size_t read_all(const Opened &opened)
     sum += kernel.descriptor ? kernel.descriptor->kernarg_size : 0;
     for (uint32_t a = 0; a < kernel.argument_count; ++a) {
       add(kernel.arguments[a].name);
-      add(kernel.arguments[a].value_kind_text);
+      add(kernel.arguments[a].detail->value_kind_text);
       sum += kernel.arguments[a].offset;
     }
     EXPECT_EQ(kernel.usable, kernel.unusable_reason.size == 0);

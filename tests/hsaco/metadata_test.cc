@@ -193,7 +193,7 @@ TEST(Metadata, ShippingOdditiesAreDiagnosticsOnly)
         "argument 2 'pad' ends at 32, the declared kernarg segment at 28",
         "not a multiple of its alignment", "metadata version 1.0 in a V5", "no `amdhsa.target`"})
     EXPECT_TRUE(contains(all, text)) << text << "\n" << all;
-  EXPECT_EQ("by_wire", text_of(opened.kernel(0).arguments[1].value_kind_text));
+  EXPECT_EQ("by_wire", text_of(opened.kernel(0).arguments[1].detail->value_kind_text));
 }
 
 TEST(Metadata, DescriptorAndMetadataAreCompared)

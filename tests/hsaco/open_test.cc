@@ -122,14 +122,14 @@ TEST(Open, DecodesEveryArgumentKey)
   ASSERT_EQ(1u, opened.kernel(0).argument_count);
   const rawhal_argument_t &got = opened.kernel(0).arguments[0];
   EXPECT_EQ(16u, got.offset);
-  EXPECT_EQ("int*", text_of(got.type_name));
-  EXPECT_EQ("i32", text_of(got.value_type));
+  EXPECT_EQ("int*", text_of(got.detail->type_name));
+  EXPECT_EQ("i32", text_of(got.detail->value_type));
   EXPECT_EQ(RAWHAL_VALUE_DYNAMIC_SHARED_POINTER, got.value_kind);
   EXPECT_EQ(RAWHAL_ADDRESS_SPACE_LOCAL, got.address_space);
   EXPECT_EQ(RAWHAL_ACCESS_READ_ONLY, got.access);
   EXPECT_EQ(RAWHAL_ACCESS_WRITE_ONLY, got.actual_access);
   EXPECT_EQ(RAWHAL_ARGUMENT_CONST | RAWHAL_ARGUMENT_RESTRICT | RAWHAL_ARGUMENT_PIPE, got.flags);
-  EXPECT_EQ(16u, got.pointee_align);
+  EXPECT_EQ(16u, got.detail->pointee_align);
   EXPECT_TRUE(opened.kernel(0).usable) << text_of(opened.kernel(0).unusable_reason);
   EXPECT_TRUE(contains(opened.diagnostics(), "unknown argument keys"));
 }

@@ -43,7 +43,8 @@ public:
         !kernel.arguments != !other.kernel.arguments)
       return "the number of arguments";
     for (uint32_t i = 0; i < kernel.argument_count; ++i)
-      if (image(kernel.arguments[i]) != image(other.kernel.arguments[i]))
+      if (image(kernel.arguments[i]) != image(other.kernel.arguments[i]) ||
+          image(*kernel.arguments[i].detail) != image(*other.kernel.arguments[i].detail))
         return "argument " + std::to_string(i);
     return image(kernel) == image(other.kernel) ? "" : "the kernel";
   }
@@ -63,10 +64,16 @@ private:
   }
   static std::string image(rawhal_argument_t argument)
   {
-    for (rawhal_string_t *text :
-         {&argument.name, &argument.type_name, &argument.value_kind_text, &argument.value_type})
-      tidy(text);
+    tidy(&argument.name);
+    argument.detail = nullptr;
     return bytes_of(argument);
+  }
+  static std::string image(const rawhal_argument_detail_t &detail)
+  {
+    std::string result = std::to_string(detail.pointee_align);
+    for (rawhal_string_t text : {detail.value_kind_text, detail.type_name, detail.value_type})
+      result += "/" + std::string(text.data ? text.data : "", text.size);
+    return result;
   }
   static std::string image(rawhal_kernel_t kernel)
   {

@@ -84,8 +84,27 @@ TEST(WordTable, EveryValueKindOfAmdgpuUsage)
       {"by_valuf", RAWHAL_VALUE_UNKNOWN},
       {"", RAWHAL_VALUE_UNKNOWN},
   };
-  for (const auto &[text, kind] : kinds)
+  for (const auto &[text, kind] : kinds) {
     EXPECT_EQ(kind, value_kind_of({text, strlen(text)})) << text;
+    bool known = kind != RAWHAL_VALUE_UNKNOWN && kind != RAWHAL_VALUE_HIDDEN_UNKNOWN;
+    EXPECT_EQ(known ? text : "", text_of(detail_of_kind[kind].value_kind_text));
+  }
+}
+
+// quick.c compares sixteen bytes of an argument's key, under a mask: its header and text.
+TEST(WordTable, MasksCoverKeysOfArguments)
+{
+  size_t count;
+  const metadata_key *keys = argument_keys(&count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!keys[i].size)
+      continue;
+    ASSERT_LE(1u + keys[i].size, sizeof(keys[i].mask)) << keys[i].text;
+    EXPECT_EQ(0xa0 + keys[i].size, keys[i].header);
+    unsigned char expected[16] = {};
+    memset(expected, 0xff, 1u + keys[i].size);
+    EXPECT_EQ(0, memcmp(expected, keys[i].mask, sizeof(expected))) << keys[i].text;
+  }
 }
 
 TEST(WordTable, ShortLists)

@@ -77,7 +77,9 @@ public:
     rawhal_argument_t argument = {};
     argument.name = Text(texts_.back());
     texts_.push_back(kind < RAWHAL_VALUE_KIND_COUNT ? KindText(kind) : "?");
-    argument.value_kind_text = Text(texts_.back());
+    details_.push_back({});
+    details_.back().value_kind_text = Text(texts_.back());
+    argument.detail = &details_.back();
     argument.offset = offset;
     argument.size = size;
     argument.value_kind = static_cast<uint8_t>(kind);
@@ -115,10 +117,12 @@ public:
     return &facts_;
   }
   std::vector<rawhal_argument_t> &arguments() { return arguments_; }
+  rawhal_argument_detail_t &detail(size_t index) { return details_[index]; }
 
 private:
   std::string name_ = "test_kernel";
-  std::deque<std::string> texts_; // a deque: strings stay where they are
+  std::deque<std::string> texts_; // deques: what is in them stays where it is
+  std::deque<rawhal_argument_detail_t> details_;
   std::vector<rawhal_argument_t> arguments_;
   rawhal_descriptor_t descriptor_ = {};
   rawhal_kernel_t facts_ = {};

@@ -77,12 +77,12 @@ Facts facts_of(const rawhal_argument_t &argument)
   auto flag = [&](int bit) { return numbers((argument.flags & bit) != 0); };
   return {
       {".name", text_of(argument.name)},
-      {".type_name", text_of(argument.type_name)},
+      {".type_name", text_of(argument.detail->type_name)},
       {".offset", numbers(argument.offset)},
       {".size", numbers(argument.size)},
-      {".value_kind", text_of(argument.value_kind_text)},
-      {".value_type", text_of(argument.value_type)},
-      {".pointee_align", numbers(argument.pointee_align)},
+      {".value_kind", text_of(argument.detail->value_kind_text)},
+      {".value_type", text_of(argument.detail->value_type)},
+      {".pointee_align", numbers(argument.detail->pointee_align)},
       {".address_space", spaces[argument.address_space]},
       {".access", accesses[argument.access]},
       {".actual_access", accesses[argument.actual_access]},
@@ -202,7 +202,7 @@ private:
       const rawhal_argument_t &argument = kernel->arguments[i];
       ++arguments;
       facts(list->items[i], facts_of(argument), "");
-      bool hidden = text_of(argument.value_kind_text).compare(0, 7, "hidden_") == 0;
+      bool hidden = text_of(argument.detail->value_kind_text).compare(0, 7, "hidden_") == 0;
       equal("hidden", numbers(hidden), numbers(rawhal_argument_is_hidden(&argument)));
     }
   }

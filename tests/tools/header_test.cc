@@ -281,8 +281,8 @@ TEST(Header, TypesMustAgreeWithTheirSize)
     SCOPED_TRACE(std::string(row.type_name) + "/" + row.value_type);
     kernarg_test::Kernel kernel(row.size);
     kernel.Arg("x", 0, row.size);
-    kernel.arguments()[0].type_name = {row.type_name, strlen(row.type_name)};
-    kernel.arguments()[0].value_type = {row.value_type, strlen(row.value_type)};
+    kernel.detail(0).type_name = {row.type_name, strlen(row.type_name)};
+    kernel.detail(0).value_type = {row.value_type, strlen(row.value_type)};
     kernarg_test::Layout layout = kernarg_test::Compile(kernel);
     ASSERT_NE(nullptr, layout);
     uint64_t size;
