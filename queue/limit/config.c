@@ -273,18 +273,19 @@ static rawhal_status_t read_limit(rawhal_limit_config_t *config, rawhal_limit_t 
 
 /* `suffix` follows the text: what HAMi's variables name is HAMi's file, ours lies beside it. */
 static rawhal_status_t read_text(rawhal_limit_text_t *into, const char *variable,
-                                 const char *suffix, rawhal_error_t *error)
+                                 const char *suffix, uint32_t index, rawhal_error_t *error)
 {
-  const char *text = *into->origin ? NULL : getenv(variable);
+  char name[NAME_BYTES];
+  const char *text = *into->origin ? NULL : look_up(variable, index, name);
   if (!text)
     return RAWHAL_OK;
   size_t size = strlen(text), suffix_size = strlen(suffix) + 1; /* with its NUL */
   if (!*text || size > sizeof(into->text) - suffix_size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s: %s", variable,
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s: %s", name,
                        *text ? "the text is too long" : "the text is empty");
   memcpy(into->text, text, size);
   memcpy(into->text + size, suffix, suffix_size);
-  snprintf(into->origin, sizeof(into->origin), "%s", variable);
+  snprintf(into->origin, sizeof(into->origin), "%s", name);
   return RAWHAL_OK;
 }
 
@@ -314,7 +315,8 @@ rawhal_status_t rawhal_limit_config_environment(rawhal_limit_config_t *config,
       {&config->cu_mask, "ROC_GLOBAL_CU_MASK", ""},
   };
   for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); ++i) {
-    rawhal_status_t status = read_text(texts[i].into, texts[i].variable, texts[i].suffix, error);
+    rawhal_status_t status =
+        read_text(texts[i].into, texts[i].variable, texts[i].suffix, device->index, error);
     if (status != RAWHAL_OK)
       return status;
   }

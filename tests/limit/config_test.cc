@@ -179,6 +179,20 @@ TEST_F(Config, TextsAndTheSchedulersFileIsLeftAlone) {
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Read());
 }
 
+TEST_F(Config, TextsMayBeADevicesOwn) {
+  Set("RAWHAL_CU_MASK", "0xff");
+  Set("RAWHAL_CU_MASK_1", "0x0f");
+  Set("RAWHAL_TENANT_1", "blue");
+  ASSERT_EQ(RAWHAL_OK, Read(1)) << error_.message;
+  EXPECT_STREQ("0x0f", config_.cu_mask.text);
+  EXPECT_STREQ("RAWHAL_CU_MASK_1", config_.cu_mask.origin);
+  EXPECT_STREQ("blue", config_.tenant.text);
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read(0)) << error_.message;
+  EXPECT_STREQ("0xff", config_.cu_mask.text);
+  EXPECT_STREQ("", config_.tenant.text);
+}
+
 TEST_F(Config, SettingChecksItsArguments) {
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
             rawhal_limit_config_set(nullptr, RAWHAL_LIMIT_MEMORY, 1, &error_));
