@@ -1,21 +1,16 @@
 #include "hsaco/container.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "hsaco/file_bytes.h"
 #include "hsaco/scan.h"
 
 struct rawhal_container {
   struct scan scan;
-  void *mapping; /* of the file, or NULL */
-  size_t mapping_size;
+  struct file_bytes file; /* when it was opened by path */
 };
 
 static void take_options(struct scan *scan, const rawhal_container_options_t *options)
@@ -78,35 +73,6 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
 
 /* ---- Files ---- */
 
-static rawhal_status_t map_file(const char *path, uint64_t most, void **mapping, size_t *size,
-                                rawhal_error_t *error)
-{
-  *mapping = NULL;
-  *size = 0;
-  struct stat facts;
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
-  if (file < 0)
-    return rawhal_fail(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
-                       "cannot open %s: %s", path, strerror(errno));
-  rawhal_status_t status = RAWHAL_OK;
-  if (fstat(file, &facts) || !S_ISREG(facts.st_mode))
-    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is not a regular file", path);
-  else if ((uint64_t)facts.st_size > most)
-    status = rawhal_fail(error, RAWHAL_LIMIT, "%s has %lld bytes: more than max_file_bytes (%llu)",
-                         path, (long long)facts.st_size, (unsigned long long)most);
-  else if (facts.st_size) {
-    void *mapped = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (mapped == MAP_FAILED) {
-      status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "cannot map %s: %s", path, strerror(errno));
-    } else {
-      *mapping = mapped;
-      *size = (size_t)facts.st_size;
-    }
-  }
-  close(file);
-  return status;
-}
-
 rawhal_status_t rawhal_container_open_file(const char *path,
                                            const rawhal_container_options_t *options,
                                            rawhal_container_t **container, rawhal_error_t *error)
@@ -114,21 +80,17 @@ rawhal_status_t rawhal_container_open_file(const char *path,
   if (!container)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
   *container = NULL;
-  if (!path)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no path");
   struct scan settings;
   take_options(&settings, options);
-  void *mapping;
-  size_t size;
-  rawhal_status_t status = map_file(path, settings.options.max_file_bytes, &mapping, &size, error);
+  struct file_bytes file;
+  rawhal_status_t status =
+      file_bytes_open(path, settings.options.max_file_bytes, false, &file, error);
   if (!status)
-    status = rawhal_container_open(mapping, size, options, container, error);
-  if (!status) {
-    (*container)->mapping = mapping;
-    (*container)->mapping_size = size;
-  } else if (mapping) {
-    munmap(mapping, size);
-  }
+    status = rawhal_container_open(file.data, file.size, options, container, error);
+  if (status)
+    file_bytes_close(&file);
+  else
+    (*container)->file = file;
   return status;
 }
 
@@ -138,8 +100,7 @@ void rawhal_container_close(rawhal_container_t *container)
     return;
   arena_free(&container->scan.arena);
   scan_free_unpacked(&container->scan);
-  if (container->mapping)
-    munmap(container->mapping, container->mapping_size);
+  file_bytes_close(&container->file);
   free(container);
 }
 

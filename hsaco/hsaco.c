@@ -159,11 +159,32 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
   return RAWHAL_OK;
 }
 
+rawhal_status_t rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_options_t *options,
+                                       rawhal_hsaco_t **hsaco, rawhal_error_t *error)
+{
+  if (!hsaco)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the object");
+  *hsaco = NULL;
+  rawhal_hsaco_options_t taken = options ? *options : (rawhal_hsaco_options_t){0};
+  bool copy = taken.flags & RAWHAL_HSACO_COPY;
+  taken.flags &= ~(uint32_t)RAWHAL_HSACO_COPY; /* what is read is a copy already */
+  struct file_bytes file;
+  rawhal_status_t status = file_bytes_open(path, UINT64_MAX, copy, &file, error);
+  if (!status)
+    status = rawhal_hsaco_open(file.data, file.size, &taken, hsaco, error);
+  if (status)
+    file_bytes_close(&file);
+  else
+    (*hsaco)->file = file;
+  return status;
+}
+
 void rawhal_hsaco_close(rawhal_hsaco_t *hsaco)
 {
   if (!hsaco)
     return;
   free(hsaco->copy);
+  file_bytes_close(&hsaco->file);
   struct arena arena = hsaco->arena; /* holds the object, too */
   arena_free(&arena);
 }

@@ -5,6 +5,7 @@
 #include "hsaco/arena.h"
 #include "hsaco/diagnostics.h"
 #include "hsaco/elf_view.h"
+#include "hsaco/file_bytes.h"
 #include "hsaco/hsaco.h"
 #include "hsaco/name_table.h"
 #include "hsaco/processor_table.h"
@@ -23,6 +24,7 @@ struct rawhal_hsaco {
   const struct processor *processor; /* NULL when unknown */
   struct arena arena;                /* of everything, this object included */
   void *copy;                        /* of the bytes, when asked for */
+  struct file_bytes file;            /* when it was opened by path */
   struct elf_view elf;
   struct diagnostics diagnostics;
 

@@ -1,0 +1,81 @@
+#include "hsaco/file_bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static rawhal_status_t map(int file, const char *path, struct file_bytes *bytes,
+                           rawhal_error_t *error)
+{
+  void *data = mmap(NULL, bytes->size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (data == MAP_FAILED)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "cannot map %s: %s", path, strerror(errno));
+  bytes->data = data;
+  bytes->mapped = true;
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t read_all(int file, const char *path, struct file_bytes *bytes,
+                                rawhal_error_t *error)
+{
+  char *data = malloc(bytes->size);
+  if (!data)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the %zu bytes of %s",
+                       bytes->size, path);
+  size_t done = 0;
+  while (done < bytes->size) {
+    ssize_t got = read(file, data + done, bytes->size - done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0) {
+      free(data);
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "cannot read %s: %s", path,
+                         got ? strerror(errno) : "it was cut meanwhile");
+    }
+    done += (size_t)got;
+  }
+  bytes->data = data;
+  return RAWHAL_OK;
+}
+
+rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
+                                struct file_bytes *bytes, rawhal_error_t *error)
+{
+  *bytes = (struct file_bytes){0};
+  if (!path)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no path");
+  struct stat facts;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
+  if (file < 0)
+    return rawhal_fail(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
+                       "cannot open %s: %s", path, strerror(errno));
+  rawhal_status_t status = RAWHAL_OK;
+  if (fstat(file, &facts) || !S_ISREG(facts.st_mode)) {
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is not a regular file", path);
+  } else if ((uint64_t)facts.st_size > most) {
+    status = rawhal_fail(error, RAWHAL_LIMIT, "%s has %lld bytes: more than max_file_bytes (%llu)",
+                         path, (long long)facts.st_size, (unsigned long long)most);
+  } else if (facts.st_size) {
+    bytes->size = (size_t)facts.st_size;
+    status = (copy ? read_all : map)(file, path, bytes, error);
+  }
+  close(file);
+  if (status)
+    bytes->size = 0;
+  return status;
+}
+
+void file_bytes_close(struct file_bytes *bytes)
+{
+  if (bytes->mapped)
+    munmap(bytes->data, bytes->size);
+  else
+    free(bytes->data);
+  *bytes = (struct file_bytes){0};
+}
