@@ -41,6 +41,8 @@ extern "C" {
  *   check_races  0        0..1         so is use of the same byte of LDS by two waves, of which one
  *                                      writes, without a barrier between
  *   check_kernarg 0       0..1         so are reads of what softgpu_kernarg_missing() named
+ *   reference    0        0..1         1: kernels run on the plain reference engine, a lane at a
+ *                                      time, 20 to 100 times slower, and without the checks above
  *
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.

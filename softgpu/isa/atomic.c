@@ -1,8 +1,6 @@
 /* Atomic operations, on values and on memory shared with other threads. */
 #include "softgpu/isa/access.h"
 
-#include <math.h>
-
 static float as_float(uint32_t bits)
 {
   float value;
@@ -61,9 +59,34 @@ static uint32_t float_to_half(float value)
 static uint32_t float_to_bfloat(float value)
 {
   uint32_t bits = float_bits(value);
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return bits >> 16 | 0x40;
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+/* Hosts disagree about which NaN a sum is: here the first one, quieted, or a positive one. */
+static uint32_t sum_bits(uint32_t a, uint32_t b)
+{
+  float sum = as_float(a) + as_float(b);
+  if (sum == sum)
+    return float_bits(sum);
+  return as_float(a) != as_float(a)   ? a | 0x400000
+         : as_float(b) != as_float(b) ? b | 0x400000
+                                      : 0x7fc00000;
+}
+
+static uint64_t sum_bits64(uint64_t a, uint64_t b)
+{
+  double sum = as_double(a) + as_double(b);
+  if (sum == sum)
+    return double_bits(sum);
+  return as_double(a) != as_double(a)   ? a | 1ull << 51
+         : as_double(b) != as_double(b) ? b | 1ull << 51
+                                        : 0x7ff8000000000000;
+}
+
+static uint32_t bfloat_sum(uint32_t a, uint32_t b)
+{
+  uint32_t sum = sum_bits(a << 16, b << 16);
+  return as_float(sum) != as_float(sum) ? sum >> 16 : float_to_bfloat(as_float(sum));
 }
 
 /* The sum of two halves is exact in double, so the double rounding through float is harmless: float
@@ -73,20 +96,19 @@ static uint32_t packed_add(uint32_t a, uint32_t b, bool is_bfloat)
   uint32_t out = 0;
   for (unsigned shift = 0; shift < 32; shift += 16) {
     uint32_t x = a >> shift & 0xffff, y = b >> shift & 0xffff;
-    out |= (is_bfloat ? float_to_bfloat(as_float(x << 16) + as_float(y << 16))
-                      : float_to_half(half_to_float(x) + half_to_float(y)))
+    out |= (is_bfloat ? bfloat_sum(x, y) : float_to_half(half_to_float(x) + half_to_float(y)))
            << shift;
   }
   return out;
 }
 
-/* Denormals are kept. The NaN of inf - inf is positive, which that of x86 is not. */
+/* Denormals are kept. */
 static uint32_t float_atomic32(unsigned atomic, uint32_t old, uint32_t data, uint32_t compare)
 {
   float x = as_float(old), y = as_float(data);
   switch (atomic) {
   case ISA_ATOMIC_ADD_F:
-    return isinf(x) && isinf(y) && x != y ? 0x7fc00000 : float_bits(x + y);
+    return sum_bits(old, data);
   case ISA_ATOMIC_MIN_F:
     return y < x ? data : old;
   case ISA_ATOMIC_MAX_F:
@@ -103,7 +125,7 @@ static uint64_t float_atomic64(unsigned atomic, uint64_t old, uint64_t data, uin
   double x = as_double(old), y = as_double(data);
   switch (atomic) {
   case ISA_ATOMIC_ADD_F:
-    return isinf(x) && isinf(y) && x != y ? 0x7ff8000000000000 : double_bits(x + y);
+    return sum_bits64(old, data);
   case ISA_ATOMIC_MIN_F:
     return y < x ? data : old;
   case ISA_ATOMIC_MAX_F:

@@ -22,6 +22,7 @@ enum {
 };
 
 static _Atomic uint64_t instruction_count;
+static atomic_bool wants_reference;
 
 typedef struct run {
   isa_job_t job; /* first: the pool hands out its address */
@@ -52,6 +53,11 @@ typedef struct worker {
 uint64_t softgpu_instruction_count(void)
 {
   return atomic_load_explicit(&instruction_count, memory_order_relaxed);
+}
+
+void softgpu_engine_reference(bool is_wanted)
+{
+  atomic_store(&wants_reference, is_wanted);
 }
 
 static bool has_work(const isa_job_t *job)
@@ -241,6 +247,7 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
     return false;
   }
   bool ok = isa_launch_prepare(dispatch, &run->launch, fault);
+  run->launch.limits.reference = atomic_load(&wants_reference);
   if (ok && !(run->program = isa_program_open(&run->launch.limits))) {
     *fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
     ok = false;

@@ -8,4 +8,7 @@
  * the default: the CPUs this process may use. Takes effect for dispatches that begin later. */
 void softgpu_engine_threads(unsigned count);
 
+/* Whether dispatches that begin later run on the plain reference engine: slow, for comparison. */
+void softgpu_engine_reference(bool is_wanted);
+
 #endif

@@ -53,8 +53,8 @@ static uint32_t encode(float value, float8_format_t format, bool saturate, const
   if (!exponent)
     exponent = 1;
   int drop = 23 - format.mantissa_bits + (exponent < smallest ? smallest - exponent : 0);
-  if (drop > 40)
-    drop = 40;
+  if (drop > 63)
+    drop = 63; /* of noise too, all of it is less than half of the last place */
   uint64_t unit = (uint64_t)1 << drop;
   uint64_t increment = noise ? ((uint64_t)*noise << 32 >> (64 - drop)) & (unit - 1)
                              : unit / 2 - 1 + (mantissa >> drop & 1);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softgpu/isa/reference.h"
 #include "softgpu/memory.h"
 
 enum { BUCKETS = 1024 };
@@ -22,7 +23,8 @@ static isa_program_t *programs; /* each holds one reference */
 
 static bool same_limits(const isa_limits_t *a, const isa_limits_t *b)
 {
-  return a->chip == b->chip && a->sgprs == b->sgprs && a->vgprs == b->vgprs && a->agprs == b->agprs;
+  return a->chip == b->chip && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
+         a->agprs == b->agprs && a->reference == b->reference;
 }
 
 static void program_free(isa_program_t *program)
@@ -188,9 +190,13 @@ static bool decode_slot(isa_program_t *program, isa_chunk_t *chunk, uint32_t slo
   isa_inst_t inst;
   isa_decode_status_t status =
       isa_decode(program->limits.chip, &chunk->words[slot], chunk->available - slot, &inst);
+  const isa_inst_t decoded_only = inst; /* the reference engine sees nothing of the preparation */
   if (status == ISA_DECODED && !prepare(&inst, &program->limits))
     inst.run = run_illegal;
-  else if (status == ISA_DECODE_UNKNOWN)
+  else if (status == ISA_DECODED && program->limits.reference) {
+    inst = decoded_only;
+    inst.run = isa_reference_run;
+  } else if (status == ISA_DECODE_UNKNOWN)
     inst.run = run_illegal;
   else if (status == ISA_DECODE_TRUNCATED)
     inst.run = run_truncated;

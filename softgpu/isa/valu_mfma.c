@@ -1,6 +1,8 @@
 /* Which matrix instructions there are, under gfx90a's and gfx942's names. */
 #include "softgpu/isa/valu_mfma.h"
 
+#include <stddef.h>
+
 #define BOTH_NAMES(old, new, format, size, k, blocks)                                              \
   {ISA_##old, format, format, size, k, blocks},                                                    \
   {                                                                                                \
@@ -60,26 +62,31 @@ static bool is_vector(const isa_operand_t *operand)
   return operand->kind == ISA_OPERAND_VGPR || operand->kind == ISA_OPERAND_AGPR;
 }
 
+const mfma_t *isa_mfma_find(unsigned op)
+{
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].op == op)
+      return &rows[i];
+  return NULL;
+}
+
 bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const isa_limits_t *limits)
 {
-  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const mfma_t *m = &rows[i];
-    if (m->op != inst->op)
-      continue;
-    unsigned source = mfma_items(m) * mfma_element_bits(m->a) / 32;
-    unsigned result = (unsigned)m->size * m->size * m->blocks / ISA_LANES;
-    result *= m->a == MFMA_F64 ? 2 : 1;
-    isa_operand_t *c = &inst->src[2];
-    bool c_ok = is_vector(c) ? isa_valu_operand_ok(c, result, limits)
-                             : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
-    if (!c_ok || !is_vector(&inst->dst) || !is_vector(&inst->src[0]) || !is_vector(&inst->src[1]) ||
-        !isa_valu_operand_ok(&inst->dst, result, limits) ||
-        !isa_valu_operand_ok(&inst->src[0], source, limits) ||
-        !isa_valu_operand_ok(&inst->src[1], source, limits))
-      return false;
-    inst->plan = m;
-    inst->run = build->mfma;
-    return true;
-  }
-  return false;
+  const mfma_t *m = isa_mfma_find(inst->op);
+  if (!m)
+    return false;
+  unsigned source = mfma_items(m) * mfma_element_bits(m->a) / 32;
+  unsigned result = (unsigned)m->size * m->size * m->blocks / ISA_LANES;
+  result *= m->a == MFMA_F64 ? 2 : 1;
+  isa_operand_t *c = &inst->src[2];
+  bool c_ok = is_vector(c) ? isa_valu_operand_ok(c, result, limits)
+                           : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
+  if (!c_ok || !is_vector(&inst->dst) || !is_vector(&inst->src[0]) || !is_vector(&inst->src[1]) ||
+      !isa_valu_operand_ok(&inst->dst, result, limits) ||
+      !isa_valu_operand_ok(&inst->src[0], source, limits) ||
+      !isa_valu_operand_ok(&inst->src[1], source, limits))
+    return false;
+  inst->plan = m;
+  inst->run = build->mfma;
+  return true;
 }

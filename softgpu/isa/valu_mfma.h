@@ -37,4 +37,7 @@ static inline unsigned mfma_element_bits(unsigned format)
                                                      : 8;
 }
 
+/* NULL when `op` is not one of them. */
+const mfma_t *isa_mfma_find(unsigned op);
+
 #endif

@@ -97,6 +97,7 @@ typedef struct isa_limits {
   uint32_t checks;              /* SOFTGPU_CHECK_* */
   unsigned chip;                /* softgpu_chip_t */
   uint32_t sgprs, vgprs, agprs; /* allocated to each wave of the kernel */
+  bool reference;               /* run by the reference engine */
 } isa_limits_t;
 
 /* Describes a fault in wave->fault; returns false, which is what `run` then returns. */

@@ -33,6 +33,7 @@ static const struct {
     [SOFTGPU_OPTION_CHECK_LDS] = {"check_lds", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_CHECK_RACES] = {"check_races", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_CHECK_KERNARG] = {"check_kernarg", 0, 1, ANY_TIME},
+    [SOFTGPU_OPTION_REFERENCE] = {"reference", 0, 1, ANY_TIME},
 };
 
 static _Atomic uint64_t values[SOFTGPU_OPTION_COUNT] = {
@@ -82,6 +83,8 @@ SOFTGPU_EXPORT bool softgpu_option_set(const char *name, uint64_t value)
   atomic_store_explicit(&values[option], value, memory_order_relaxed);
   if (option == SOFTGPU_OPTION_THREADS)
     softgpu_engine_threads((unsigned)value);
+  if (option == SOFTGPU_OPTION_REFERENCE)
+    softgpu_engine_reference(value);
   return true;
 }
 

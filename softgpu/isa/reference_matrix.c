@@ -1,0 +1,206 @@
+/* The reference engine's matrices and lane exchanges: element by element, by the formulas of the
+ * MI200 and MI300 ISA documents. */
+#include <math.h>
+
+#include "softgpu/isa/float.h"
+#include "softgpu/isa/real.h"
+#include "softgpu/isa/reference.h"
+#include "softgpu/isa/valu_mfma.h"
+
+/* A lane's element of A or B: `item` counts in the order of k. */
+static uint64_t element(const isa_wave_t *wave, const isa_operand_t *operand, unsigned format,
+                        unsigned lane, unsigned item)
+{
+  const unsigned bits = mfma_element_bits(format), row = item * bits / 32;
+  const isa_row_t *rows = operand->kind == ISA_OPERAND_AGPR ? wave->a : wave->v;
+  uint64_t word = rows[operand->index + row][lane];
+  if (bits == 64)
+    return word | (uint64_t)rows[operand->index + row + 1][lane] << 32;
+  return word >> item * bits % 32 & (bits == 32 ? UINT32_MAX : (1u << bits) - 1);
+}
+
+static double number(unsigned format, uint64_t bits)
+{
+  static const real_format_t *const formats[] = {
+      [MFMA_F32] = &real_f32,   [MFMA_XF32] = &real_f32, [MFMA_F16] = &real_f16,
+      [MFMA_BF16] = &real_bf16, [MFMA_FP8] = &real_fp8,  [MFMA_BF8] = &real_bf8,
+      [MFMA_F64] = &real_f64,
+  };
+  static const real_format_t xf32 = {8, 10, 127, false};
+  if (format == MFMA_I8)
+    return (int8_t)bits;
+  real_t x = real_of(bits, formats[format]);
+  if (x.kind == REAL_NAN)
+    return NAN;
+  if (format == MFMA_XF32)
+    x = real_of(real_bits(x, &xf32, REAL_NEAREST), &xf32);
+  return double_of(real_bits(x, &real_f64, REAL_NEAREST));
+}
+
+/* The lane that holds A's element of a block, and the lane that stands for it by cbsz and abid. */
+static unsigned lane_of_a(const mfma_t *m, const isa_inst_t *inst, unsigned block, unsigned i,
+                          unsigned part)
+{
+  unsigned group = 1u << inst->cbsz;
+  if (m->a != MFMA_F64 && group <= m->blocks)
+    block = block / group * group + inst->abid % group;
+  return i + m->size * (block + m->blocks * part);
+}
+
+static unsigned lane_of_b(const mfma_t *m, const isa_inst_t *inst, unsigned block, unsigned j,
+                          unsigned part)
+{
+  unsigned lane = j + m->size * (block + m->blocks * part);
+  if (m->a == MFMA_F64 || !inst->blgp)
+    return lane;
+  if (inst->blgp <= 2)
+    return lane % 32 + (inst->blgp == 2 ? 32 : 0);
+  return inst->blgp == 3 ? (lane + 16) % 64 : lane % 16 + (inst->blgp - 4u) * 16;
+}
+
+/* Where row i, column j of a block of the result is: the formulas' H, B_I, M_I and G. */
+static void find_result(const mfma_t *m, unsigned block, unsigned i, unsigned j, unsigned *item,
+                        unsigned *lane)
+{
+  const bool wide = m->a == MFMA_F64;
+  const unsigned size = m->size, h = wide ? 1 : 4, area = size * size / h;
+  const unsigned b_i = area >= 64 ? 1 : 64 / area, m_i = 64 / b_i / size, g = size / (h * m_i);
+  *item = i % h + h * (i / (h * m_i) + g * (block / b_i));
+  *lane = j + size * (wide && b_i > 1 ? block % b_i + b_i * (i / h % m_i)
+                                      : i / h % m_i + m_i * (block % b_i));
+}
+
+static uint64_t addend(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m,
+                       unsigned item, unsigned lane)
+{
+  const isa_operand_t *c = &inst->src[2];
+  const bool wide = m->a == MFMA_F64;
+  if (!isa_reference_is_vector(c))
+    return isa_reference_scalar(wave, c, wide ? 2 : 1, wide ? 64 : 32);
+  return element(wave, c, wide ? MFMA_F64 : MFMA_F32, lane, item);
+}
+
+static double signed_number(double x, bool negative)
+{
+  return negative ? -x : x;
+}
+
+static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m,
+                           unsigned block, unsigned i, unsigned j)
+{
+  const unsigned items = mfma_items(m);
+  const bool wide = m->a == MFMA_F64;
+  unsigned item, lane;
+  find_result(m, block, i, j, &item, &lane);
+  const uint64_t c = addend(wave, inst, m, item, lane);
+  uint32_t integer = (uint32_t)c;
+  float single = float_of((uint32_t)c);
+  double twice = signed_number(double_of(c), wide && inst->blgp >> 2 & 1);
+  for (unsigned k = 0; k < m->k; k++) {
+    unsigned from_a = lane_of_a(m, inst, block, i, k / items);
+    unsigned from_b = lane_of_b(m, inst, block, j, k / items);
+    double a = number(m->a, element(wave, &inst->src[0], m->a, from_a, k % items));
+    double b = number(m->b, element(wave, &inst->src[1], m->b, from_b, k % items));
+    if (m->a == MFMA_I8)
+      integer += (uint32_t)((int32_t)a * (int32_t)b);
+    else if (wide)
+      twice = fma(signed_number(a, inst->blgp & 1), signed_number(b, inst->blgp >> 1 & 1), twice);
+    else
+      single = fmaf((float)a, (float)b, single);
+  }
+  if (m->a == MFMA_I8)
+    return integer;
+  if (wide)
+    return twice != twice ? 0x7ff8000000000000 : double_bits(twice);
+  return single != single ? 0x7fc00000 : float_bits(single);
+}
+
+bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const mfma_t *m = isa_mfma_find(inst->op);
+  if (!m)
+    return false;
+  uint64_t results[2048]; /* of at most 32 items in 64 lanes */
+  for (unsigned block = 0; block < m->blocks; block++)
+    for (unsigned i = 0; i < m->size; i++)
+      for (unsigned j = 0; j < m->size; j++) {
+        unsigned item, lane;
+        find_result(m, block, i, j, &item, &lane);
+        results[item * ISA_LANES + lane] = multiplied(wave, inst, m, block, i, j);
+      }
+  isa_row_t *d = (inst->dst.kind == ISA_OPERAND_AGPR ? wave->a : wave->v) + inst->dst.index;
+  const unsigned count = (unsigned)m->size * m->size * m->blocks;
+  for (unsigned n = 0; n < count; n++) {
+    unsigned row = n / ISA_LANES * (m->a == MFMA_F64 ? 2 : 1), lane = n % ISA_LANES;
+    d[row][lane] = (uint32_t)results[n];
+    if (m->a == MFMA_F64)
+      d[row + 1][lane] = (uint32_t)(results[n] >> 32);
+  }
+  return true;
+}
+
+static unsigned first_active(const isa_wave_t *wave)
+{
+  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+    if (isa_exec(wave) >> lane & 1)
+      return lane;
+  return 0;
+}
+
+static uint32_t lane_value(const isa_wave_t *wave, const isa_operand_t *operand, unsigned lane)
+{
+  if (isa_reference_is_vector(operand))
+    return isa_reference_register(wave, operand, 0, 1, 0, lane);
+  return (uint32_t)isa_reference_scalar(wave, operand, 1, 32);
+}
+
+bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_operand_t *dst = &inst->dst, *source = &inst->src[0];
+  const unsigned lane = (unsigned)isa_reference_scalar(wave, &inst->src[1], 1, 32) & 63;
+  switch (inst->op) {
+  case ISA_v_nop:
+  case ISA_v_clrexcp:
+    return true;
+  case ISA_v_readfirstlane_b32:
+    wave->s[dst->index] = lane_value(wave, source, first_active(wave));
+    return true;
+  case ISA_v_readlane_b32:
+    wave->s[dst->index] = lane_value(wave, source, lane);
+    return true;
+  case ISA_v_writelane_b32: {
+    uint32_t index = dst->index + (wave->gpr_index_mode & 8 ? wave->s[ISA_M0] & 255 : 0);
+    if (index < wave->vgprs)
+      wave->v[index][lane] = (uint32_t)isa_reference_scalar(wave, source, 1, 32);
+    return true;
+  }
+  case ISA_v_swap_b32:
+    for (unsigned i = 0; i < ISA_LANES; i++)
+      if (isa_exec(wave) >> i & 1) {
+        uint32_t value = wave->v[dst->index][i];
+        wave->v[dst->index][i] = wave->v[source->index][i];
+        wave->v[source->index][i] = value;
+      }
+    return true;
+  case ISA_v_pk_mov_b32: { /* the low result from source 0's pair, the high one from source 1's */
+    uint32_t values[2][ISA_LANES];
+    for (unsigned n = 0; n < 2; n++)
+      for (unsigned i = 0; i < ISA_LANES; i++) {
+        const isa_operand_t *pair = &inst->src[n];
+        unsigned second = inst->op_sel >> n & 1;
+        values[n][i] =
+            isa_reference_is_vector(pair) ? isa_reference_register(wave, pair, (int)n, 2, second, i)
+            : pair->kind == ISA_OPERAND_SGPR ? wave->s[pair->index + second]
+                                             : (uint32_t)isa_reference_scalar(wave, pair, 1, 32);
+      }
+    for (unsigned i = 0; i < ISA_LANES; i++)
+      if (isa_exec(wave) >> i & 1) {
+        wave->v[dst->index][i] = values[0][i];
+        wave->v[dst->index + 1][i] = values[1][i];
+      }
+    return true;
+  }
+  default:
+    return false;
+  }
+}

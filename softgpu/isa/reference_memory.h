@@ -1,0 +1,45 @@
+/* What the files of the reference engine that reach memory share. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_REFERENCE_MEMORY_H
+#define SOFTGPU_ISA_REFERENCE_MEMORY_H
+
+#include "softgpu/isa/wave.h"
+
+/* What a memory instruction does with each lane. */
+typedef struct transfer {
+  char kind; /* L load, S store, A atomic */
+  uint8_t bytes;
+  bool is_signed, is_half, is_high, to_lds;
+} transfer_t;
+
+/* Where a lane's bytes are: NULL outside of a buffer, where loads give 0 and stores do nothing. */
+typedef struct place {
+  unsigned bytes;
+  bool is_shared, is_scratch; /* with other threads; interleaved dwords */
+  uint8_t *at[64];
+} place_t;
+
+transfer_t isa_reference_transfer(unsigned op);
+
+/* False for a fault. */
+bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes,
+                       place_t *place);
+
+/* `bytes` (4 or 8, or all of a small transfer) from byte `first` of the place on. */
+uint64_t isa_reference_get(const place_t *place, unsigned first, unsigned bytes);
+void isa_reference_put(const place_t *place, unsigned first, unsigned bytes, uint64_t value);
+
+/* Registers of a lane. */
+uint64_t isa_reference_rows(isa_wave_t *wave, const isa_operand_t *operand, unsigned row,
+                            unsigned lane, unsigned dwords);
+void isa_reference_set(isa_wave_t *wave, const isa_operand_t *operand, unsigned row, unsigned lane,
+                       uint32_t value);
+
+/* Loads or stores a lane. */
+bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                        const place_t *place, unsigned lane);
+
+/* Performs the atomic operation that the mnemonic names on memory; returns the old value. */
+uint64_t isa_reference_exchange(unsigned op, uint8_t *at, unsigned bytes, uint64_t data,
+                                uint64_t compare);
+
+#endif

@@ -1,0 +1,392 @@
+// Every instruction that the engine runs, on the engine, on its portable build and on the reference
+// engine: the same state afterwards, bit for bit, in at least 10,000 cases (lanes; scalar
+// instructions: executions) each. Operands of every kind, modifiers, SDWA, DPP, float modes and
+// exec masks are random; registers and memory hold special values and random bits.
+#include "valu_harness.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "tests/softgpu/isa/device.h"
+#include "tests/softgpu/isa/status.h"
+#include "tests/softgpu/isa/words.h"
+
+extern "C" {
+#include "softgpu/isa/reference.h"
+}
+
+using valu::sample;
+
+namespace {
+
+// The memory ends with the scratch slice of the wave.
+enum { ROWS = 64, LDS = 2048, PRIVATE = 64, SCRATCH = 64 * PRIVATE, BYTES = 4096 + SCRATCH };
+
+// All that an instruction can read or change.
+struct State {
+  isa_row_t v[ROWS], a[ROWS];
+  isa_wave_t wave;
+  softgpu_fault_t fault;
+  std::vector<uint8_t> lds, memory;
+};
+
+struct Family {
+  const char *name;
+  bool (*contains)(const isa_opcode &row);
+  bool uses_vectors, uses_memory;
+};
+
+// One family's state and what its instructions are tried on.
+struct Bench {
+  softgpu_dispatch_t dispatch = {};
+  device::Memory memory{BYTES};
+  std::vector<uint8_t> lds = std::vector<uint8_t>(LDS); // of whichever state is run
+  isa_range_t ranges[ISA_RANGES] = {};
+  isa_limits_t limits = {};
+  words::Random random{1};
+  valu::Random samples{2};
+  Bench()
+  {
+    dispatch.shared_aperture_hi = 0x10000;
+    dispatch.private_aperture_hi = 0x20000;
+    dispatch.scratch_base = scratch();
+    dispatch.scratch_bytes = SCRATCH;
+    limits.sgprs = 102;
+    limits.vgprs = limits.agprs = ROWS;
+  }
+
+  uint64_t scratch() const { return memory.address() + BYTES - SCRATCH; }
+
+  void attach(State &s)
+  {
+    s.wave.v = s.v;
+    s.wave.a = s.a;
+    s.wave.fault = &s.fault;
+    s.wave.lds = lds.data();
+    s.wave.ranges = ranges;
+    s.wave.dispatch = &dispatch;
+  }
+
+  // Letters of the operands that a mnemonic speaks of, for values that matter to it.
+  static std::string letters_of(const std::string &name)
+  {
+    std::string letters = "u";
+    if (name.find("f64") != std::string::npos)
+      letters = "gggu";
+    if (name.find("f32") != std::string::npos)
+      letters += "ffff";
+    if (name.find("f16") != std::string::npos || name.find("fp8") != std::string::npos)
+      letters += "eeee";
+    return letters;
+  }
+
+  void fill_vectors(State &s, const std::string &letters)
+  {
+    for (isa_row_t *rows : {s.v, s.a})
+      for (unsigned row = 0; row < ROWS; row += 2) {
+        char letter = letters[random.below((uint32_t)letters.size())];
+        unsigned specials = random.one_in(2) ? 24 : 12; // below 12: a special value
+        for (unsigned lane = 0; lane < 64; lane++) {
+          uint64_t value = sample(letter, samples, random.below(specials));
+          uint64_t other = letter == 'g' ? value >> 32 : sample(letter, samples, lane % 24);
+          rows[row][lane] = (uint32_t)value;
+          rows[row + 1][lane] = (uint32_t)other;
+        }
+      }
+  }
+
+  void fill(State &s, const Family &family, const std::string &name)
+  {
+    s.wave = {};
+    s.fault = {};
+    const std::string letters = letters_of(name);
+    for (uint32_t &value : s.wave.s)
+      value = (uint32_t)sample(letters[random.below((uint32_t)letters.size())], samples,
+                               random.below(24));
+    s.wave.sgprs = limits.sgprs;
+    s.wave.vgprs = s.wave.agprs = ROWS;
+    s.wave.pc = 0x1000000;
+    s.wave.scc = random.below(2);
+    s.wave.mode = random.one_in(2) ? 0xf0 : random.below(256);
+    s.wave.mode |= random.below(4) << 8 | (random.one_in(4) ? ISA_MODE_FP16_OVFL : 0);
+    s.wave.budget = 1000;
+    s.wave.lds_bytes = LDS;
+    s.wave.private_bytes = PRIVATE;
+    s.wave.scratch = scratch();
+    if (family.uses_vectors)
+      isa_write_s64(&s.wave, ISA_EXEC,
+                    random.one_in(3) ? random() : ~0ull >> (random.one_in(8) ? 63 : 0));
+    if (family.uses_vectors && (!family.uses_memory || s.memory.empty() || random.one_in(4)))
+      fill_vectors(s, letters);
+    if (random.one_in(16)) {
+      s.wave.gpr_index_mode = (uint8_t)random.below(16);
+      s.wave.s[ISA_M0] = random.below(random.one_in(2) ? 8 : 80);
+    }
+    if (family.uses_memory && (s.memory.empty() || random.one_in(family.uses_vectors ? 4 : 64)))
+      fill_memory(s);
+  }
+
+  void fill_memory(State &s)
+  {
+    s.memory.resize(BYTES);
+    s.lds.resize(LDS);
+    for (size_t i = 0; i < s.memory.size(); i += 4) {
+      uint32_t value = (uint32_t)sample("ufeg"[random.below(4)], samples, random.below(24));
+      memcpy(&s.memory[i], &value, 4);
+    }
+    for (size_t i = 0; i < s.lds.size(); i += 4) {
+      uint32_t value = (uint32_t)sample("ufeg"[random.below(4)], samples, random.below(24));
+      memcpy(&s.lds[i], &value, 4);
+    }
+  }
+
+  // An instruction of the row that the engine agrees to run. False when there seems to be none.
+  bool find(const isa_opcode &row, isa_inst_t &decoded, isa_inst_t &prepared)
+  {
+    for (unsigned attempt = 0; attempt < 4000; attempt++) {
+      unsigned chip = row.chips == 3 ? random.below(2) : row.chips >> 1;
+      std::vector<uint32_t> code = words::instruction(row, random, ROWS - 4);
+      code.resize(3);
+      if (isa_decode(chip, code.data(), 3, &decoded) != ISA_DECODED || decoded.op != row.op)
+        continue;
+      prepared = decoded;
+      limits.chip = chip;
+      if (isa_salu_prepare(&prepared, &limits) || isa_memory_prepare(&prepared, &limits) ||
+          isa_valu_prepare(&prepared, &limits))
+        return true;
+    }
+    return false;
+  }
+
+  bool run(State &s, const isa_inst_t &inst, bool (*how)(isa_wave_t *, const isa_inst_t *))
+  {
+    attach(s);
+    const bool has_memory = !s.memory.empty();
+    if (has_memory)
+      memcpy(memory.as<void>(), s.memory.data(), BYTES), lds = s.lds;
+    bool ok = how(&s.wave, &inst);
+    if (has_memory)
+      memcpy(s.memory.data(), memory.as<void>(), BYTES), s.lds = lds;
+    return ok;
+  }
+};
+
+#include "tests/softgpu/isa/engines_memory.inc"
+
+::testing::AssertionResult same(const State &x, const State &y, bool vectors)
+{
+  auto fail = ::testing::AssertionFailure();
+  for (unsigned i = 0; i < 128; i++)
+    if (x.wave.s[i] != y.wave.s[i])
+      return fail << std::hex << "s" << std::dec << i << std::hex << " " << x.wave.s[i]
+                  << ", reference " << y.wave.s[i];
+  for (unsigned row = 0; vectors && row < 2 * ROWS; row++)
+    for (unsigned lane = 0; lane < 64; lane++) {
+      const isa_row_t &p = row < ROWS ? x.v[row] : x.a[row - ROWS];
+      const isa_row_t &q = row < ROWS ? y.v[row] : y.a[row - ROWS];
+      if (p[lane] != q[lane])
+        return fail << (row < ROWS ? "v" : "a") << row % ROWS << " lane " << lane << std::hex << " "
+                    << p[lane] << ", reference " << q[lane];
+    }
+  const isa_wave_t &a = x.wave, &b = y.wave;
+  if (a.pc != b.pc || a.scc != b.scc || a.mode != b.mode || a.vskip != b.vskip ||
+      a.gpr_index_mode != b.gpr_index_mode || a.budget != b.budget || a.state != b.state)
+    return fail << "pc, scc " << a.scc << " " << b.scc << ", mode or state";
+  if (x.lds != y.lds)
+    return fail << "LDS";
+  if (x.memory != y.memory)
+    return fail << "memory";
+  return ::testing::AssertionSuccess();
+}
+
+std::string text_of(const isa_inst_t &inst, const State &before)
+{
+  char text[200], more[100];
+  isa_text(&inst, text, sizeof text);
+  snprintf(more, sizeof more, " [mode %x exec %llx%s]", before.wave.mode,
+           (unsigned long long)isa_exec(&before.wave), inst.has_sdwa ? " sdwa" : "");
+  return std::string(text) + more;
+}
+
+// The portable build's way to run what was prepared for the build in use.
+bool as_portable(isa_inst_t &inst)
+{
+  const valu_build_t *used = isa_valu_build();
+  if (inst.run == used->plain)
+    inst.run = isa_valu_portable.plain;
+  else if (inst.run == used->general)
+    inst.run = isa_valu_portable.general;
+  else if (inst.run == used->pair_move)
+    inst.run = isa_valu_portable.pair_move;
+  else if (inst.run == used->mfma)
+    inst.run = isa_valu_portable.mfma;
+  else
+    return false;
+  if (inst.run == isa_valu_portable.plain || inst.run == isa_valu_portable.general ||
+      inst.run == isa_valu_portable.pair_move)
+    inst.plan = &isa_valu_portable.ops[inst.op];
+  return true;
+}
+
+struct Trial {
+  std::unique_ptr<State> before{new State()}, engine{new State()}, reference{new State()};
+};
+
+void duplicate(State &to, const State &from, const Family &family)
+{
+  if (family.uses_vectors) {
+    memcpy(to.v, from.v, sizeof to.v);
+    memcpy(to.a, from.a, sizeof to.a);
+  }
+  to.wave = from.wave;
+  to.fault = from.fault;
+  to.lds = from.lds;
+  to.memory = from.memory;
+}
+
+// Runs one instruction everywhere. Adds the cases it was.
+::testing::AssertionResult compare(Bench &bench, const Family &family, const isa_opcode &row,
+                                   Trial &trial, uint64_t &cases)
+{
+  isa_inst_t decoded, prepared;
+  if (!bench.find(row, decoded, prepared))
+    return ::testing::AssertionFailure() << "no operands found";
+  State &before = *trial.before;
+  bench.fill(before, family, isa_op_name(row.op));
+  if (family.uses_memory)
+    aim(bench, before, decoded);
+  duplicate(*trial.engine, before, family);
+  duplicate(*trial.reference, before, family);
+  bool ok = bench.run(*trial.engine, prepared, prepared.run);
+  bool reference_ok = bench.run(*trial.reference, decoded, isa_reference_run);
+  const softgpu_fault_t &x = trial.engine->fault, &y = trial.reference->fault;
+  if (ok != reference_ok || x.kind != y.kind ||
+      (!ok && (x.lane != y.lane || x.address != y.address)))
+    return ::testing::AssertionFailure()
+           << text_of(decoded, before) << ": fault " << x.kind << " lane " << x.lane << " at "
+           << std::hex << x.address << ", reference " << y.kind << " " << y.lane << " "
+           << y.address;
+  if (!ok)
+    return ::testing::AssertionSuccess();
+  auto result = same(*trial.engine, *trial.reference, family.uses_vectors);
+  if (!result)
+    return ::testing::AssertionFailure() << text_of(decoded, before) << ": " << result.message();
+  cases += family.uses_vectors ? (uint64_t)__builtin_popcountll(isa_exec(&before.wave)) : 1;
+  if (!as_portable(prepared))
+    return result;
+  duplicate(*trial.engine, before, family);
+  bench.run(*trial.engine, prepared, prepared.run);
+  result = same(*trial.engine, *trial.reference, family.uses_vectors);
+  if (!result)
+    return ::testing::AssertionFailure()
+           << text_of(decoded, before) << ", portable: " << result.message();
+  return result;
+}
+
+// Not comparable: clocks.
+bool is_excluded(unsigned op)
+{
+  return op == ISA_s_memtime || op == ISA_s_memrealtime;
+}
+
+void check(const Family &family, unsigned part = 0, unsigned parts = 1)
+{
+  Bench bench;
+  Trial trial;
+  std::set<unsigned> done;
+  for (const isa_opcode &first : words::opcodes()) {
+    const unsigned op = first.op;
+    if (!family.contains(first) || op % parts != part || is_excluded(op) || !done.insert(op).second)
+      continue;
+    isa_inst_t decoded, prepared;
+    std::vector<const isa_opcode *> rows;
+    bench.random = {op};
+    bench.samples = {op};
+    for (const isa_opcode *row : words::rows_of(op))
+      if (family.contains(*row) && bench.find(*row, decoded, prepared))
+        rows.push_back(row);
+    if (rows.empty()) {
+      EXPECT_TRUE(status::is_unsupported(op)) << isa_op_name(op) << " is not run";
+      continue;
+    }
+    EXPECT_FALSE(status::is_unsupported(op)) << isa_op_name(op) << " is run";
+    uint64_t cases = 0;
+    ::testing::AssertionResult result = ::testing::AssertionSuccess();
+    for (unsigned n = 0; cases < status::CASES && n < 20 * status::CASES && result; n++)
+      result = compare(bench, family, *rows[n % rows.size()], trial, cases);
+    EXPECT_TRUE(result);
+    EXPECT_GE(cases, (uint64_t)status::CASES) << isa_op_name(op);
+  }
+  EXPECT_FALSE(done.empty());
+}
+
+bool is_matrix(const isa_opcode &row)
+{
+  return !strncmp(isa_op_name(row.op), "v_mfma", 6) || !strncmp(isa_op_name(row.op), "v_smfmac", 8);
+}
+
+const Family scalar = {"scalar", [](const isa_opcode &row) { return row.encoding <= ISA_SOPP; },
+                       false, false};
+const Family smem = {"scalar memory",
+                     [](const isa_opcode &row) { return row.encoding == ISA_SMEM; }, false, true};
+const Family vector = {"vector",
+                       [](const isa_opcode &row) {
+                         return row.encoding >= ISA_VOP1 && row.encoding <= ISA_VOP3P &&
+                                !is_matrix(row);
+                       },
+                       true, false};
+const Family matrix = {"matrix", is_matrix, true, false};
+const Family lds = {"LDS", [](const isa_opcode &row) { return row.encoding == ISA_DS; }, true,
+                    true};
+const Family flat = {
+    "flat",
+    [](const isa_opcode &row) { return row.encoding >= ISA_FLAT && row.encoding <= ISA_SCRATCH; },
+    true, true};
+const Family buffer = {
+    "buffer",
+    [](const isa_opcode &row) { return row.encoding == ISA_MUBUF || row.encoding == ISA_MTBUF; },
+    true, true};
+
+TEST(Engines, ScalarInstructions)
+{
+  check(scalar);
+}
+TEST(Engines, ScalarMemory)
+{
+  check(smem);
+}
+TEST(Engines, VectorFirstQuarter)
+{
+  check(vector, 0, 4);
+}
+TEST(Engines, VectorSecondQuarter)
+{
+  check(vector, 1, 4);
+}
+TEST(Engines, VectorThirdQuarter)
+{
+  check(vector, 2, 4);
+}
+TEST(Engines, VectorFourthQuarter)
+{
+  check(vector, 3, 4);
+}
+TEST(Engines, Matrices)
+{
+  check(matrix);
+}
+TEST(Engines, Lds)
+{
+  check(lds);
+}
+TEST(Engines, Flat)
+{
+  check(flat);
+}
+TEST(Engines, Buffers)
+{
+  check(buffer);
+}
+
+} // namespace
