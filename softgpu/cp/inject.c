@@ -126,12 +126,12 @@ static bool doorbell_heard(softgpu_queue_t *queue)
 
 bool softgpu_inject_packet(softgpu_queue_t *queue, softgpu_step_t *step)
 {
+  if (queue->inspected > queue->next)
+    return true; /* begun, perhaps before its doorbell rang */
   if (queue->next >= queue->heard && !doorbell_heard(queue)) {
     *step = SOFTGPU_STEP_IDLE;
     return false;
   }
-  if (queue->inspected > queue->next)
-    return true;
   queue->inspected = queue->next + 1;
   const void *hsa_queue = softgpu_aql_queue_of(queue);
   order_t due;

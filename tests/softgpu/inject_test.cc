@@ -208,6 +208,30 @@ TEST_F(Inject, a_doorbell_is_lost_also_while_the_queue_works)
   EXPECT_TRUE(reaches(lost, 0));
 }
 
+// A queue that polls may begin a packet before its doorbell rings. That doorbell cannot be lost.
+TEST_F(Inject, the_doorbell_of_a_packet_that_has_begun_is_not_lost)
+{
+  option("spin", 1000000000);
+  hsa_queue_t *q = queue();
+  hsa_signal_t dependency = signal(1), done = signal(1);
+  auto packet = barrier(done);
+  packet.dep_signal[0] = dependency;
+  uint64_t before = injected();
+  ASSERT_TRUE(hsa->inject("stall", q, 1, 0)); // shows when it is the packet's turn
+  uint64_t index = publish(q, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+  ASSERT_TRUE(injected_since(before));
+  ASSERT_TRUE(hsa->inject("lost_doorbell", q, 1, 0));
+  ring(q, index);
+  std::this_thread::sleep_for(milliseconds(20)); // looked at many times
+  hsa_signal_t lost = submit_barrier(q);
+  hsa->hsa_signal_store_screlease(dependency, 0);
+  EXPECT_TRUE(reaches(done, 0));
+  ASSERT_TRUE(injected_since(before + 1));
+  EXPECT_TRUE(pending(lost));
+  EXPECT_TRUE(reaches(submit_barrier(q), 0));
+  EXPECT_TRUE(reaches(lost, 0));
+}
+
 TEST_F(Inject, ringing_again_with_the_same_value_helps)
 {
   hsa_queue_t *q = queue();
