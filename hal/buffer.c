@@ -109,6 +109,8 @@ void buffer_release(rawhal_buffer_t *buffer)
     (void)hsa->hsa_amd_memory_pool_free(buffer->memory);
   if (buffer->memory && !buffer->foreign && buffer->kind == RAWHAL_MEMORY_DEVICE)
     limits_release(buffer->device, LEDGER_BUFFERS, buffer->size);
+  if (buffer->counted)
+    limits_release(buffer->device, LEDGER_IMPORTED, buffer->size);
   free(buffer);
   runtime_release();
 }

@@ -79,6 +79,21 @@ static rawhal_status_t import_known(rawhal_buffer_t *buffer, const foreign_t *fo
   return RAWHAL_OK;
 }
 
+/* What this process has allocated of the device past us is counted while it is a buffer of ours. What
+ * another process shares with it is that one's. */
+static bool takes_device(const rawhal_buffer_t *buffer, const foreign_t *found)
+{
+  return found->is_local && found->info.type == HSA_EXT_POINTER_TYPE_HSA &&
+         found->info.agentOwner.handle == buffer->device->queue.agent.handle;
+}
+
+static rawhal_status_t count(rawhal_buffer_t *buffer, rawhal_error_t *error)
+{
+  rawhal_status_t status = limits_reserve(buffer->device, LEDGER_IMPORTED, buffer->size, error);
+  buffer->counted = status == RAWHAL_OK;
+  return status;
+}
+
 static rawhal_status_t import(rawhal_buffer_t *buffer, void *pointer, rawhal_error_t *error)
 {
   foreign_t found;
@@ -87,7 +102,10 @@ static rawhal_status_t import(rawhal_buffer_t *buffer, void *pointer, rawhal_err
     return status;
   bool pin = found.info.type == HSA_EXT_POINTER_TYPE_UNKNOWN ||
              (found.info.type == HSA_EXT_POINTER_TYPE_LOCKED && on_host(&found.info, pointer));
-  return pin ? import_lock(buffer, pointer, error) : import_known(buffer, &found, pointer, error);
+  if (pin)
+    return import_lock(buffer, pointer, error);
+  status = import_known(buffer, &found, pointer, error);
+  return status == RAWHAL_OK && takes_device(buffer, &found) ? count(buffer, error) : status;
 }
 
 rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, size_t size,

@@ -98,6 +98,7 @@ struct rawhal_buffer {
   rawhal_device_t *device;
   rawhal_memory_kind_t kind;
   bool foreign;          /* imported: not ours to free */
+  bool counted;          /* of its device's quota, although imported */
   void *locked;          /* imported: host memory to unlock; NULL when the runtime knew it before */
   unsigned char *memory; /* device address */
   unsigned char *host;   /* of host memory */

@@ -167,10 +167,8 @@ rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes, limit
     if (status != RAWHAL_OK)
       return status;
   }
-  limit_cost_t cost = {0};
   limit_shape_t shape = {.key = limit_key(COPY_KEY, bytes), .launches = 1};
-  limit_cost_add(*lease, &cost, &shape);
-  rawhal_status_t status = limit_admit(*lease, &cost, RAWHAL_FOREVER, grant, error);
+  rawhal_status_t status = limit_admit_one(*lease, &shape, RAWHAL_FOREVER, grant, error);
   if (status == RAWHAL_OK)
     grant->admitted_at = deadline_now();
   return status;

@@ -66,6 +66,13 @@ typedef enum queue_health {
 
 typedef struct queue_grant queue_grant_t; /* limited.c */
 
+/* What a queue takes of the device's memory, where that has a quota; limited.c. */
+typedef struct queue_memory {
+  uint64_t rings;              /* bytes */
+  uint64_t waves;              /* for which it has scratch */
+  _Atomic uint32_t lane_bytes; /* of each lane's scratch */
+} queue_memory_t;
+
 struct rawhal_queue {
   ring_t ring;
   const queue_device_t *device;
@@ -77,6 +84,7 @@ struct rawhal_queue {
   uint32_t private_base_hi, shared_base_hi;
   limit_lease_t *lease;  /* NULL: no limits */
   queue_grant_t *grants; /* of the slots' tickets */
+  queue_memory_t memory;
 
   _Atomic int health; /* queue_health_t */
   rawhal_error_t cause;

@@ -159,8 +159,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *l
 /* The value in force now. */
 RAWHAL_API uint64_t rawhal_limiter_get(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
 
-/* Memory of the tenant: what the device seems to have, and what of it is taken. Without a limit,
- * `total` is RAWHAL_UNLIMITED. */
+/* What the device seems to have, and what of it is taken: what is left of `total` is what the
+ * tenant's limit and the process's both leave. Without a limit, `total` is RAWHAL_UNLIMITED. */
 typedef struct rawhal_limiter_memory {
   uint64_t total, used;
 } rawhal_limiter_memory_t;

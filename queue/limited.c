@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <hsa/amd_hsa_queue.h>
 #include <stdlib.h>
 
 /* The grant of the ticket a slot holds. */
@@ -64,6 +65,79 @@ static rawhal_status_t tell_device(const rawhal_queue_t *queue, rawhal_error_t *
   return RAWHAL_OK;
 }
 
+/* ---- Memory ---- */
+
+enum {
+  PIPE_BYTES = 4096,  /* the driver's buffer for ends of pipe, on the device */
+  SCRATCH_WAVES = 32, /* for which a compute unit has scratch: KFD's max_slots_scratch_cu */
+  SCRATCH_GRANULE = 1024,
+  WAVE_LANES = 64,
+};
+
+/* The size of an allocation, if it lies on the device. */
+static uint64_t bytes_on_device(const rawhal_queue_t *queue, const void *memory)
+{
+  const queue_device_t *device = queue->device;
+  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  hsa_status_t result = device->hsa->hsa_amd_pointer_info(memory, &info, NULL, NULL, NULL);
+  bool on_device = result == HSA_STATUS_SUCCESS && info.type == HSA_EXT_POINTER_TYPE_HSA &&
+                   info.agentOwner.handle == device->agent.handle;
+  return on_device ? info.sizeInBytes : 0;
+}
+
+/* Where the runtime puts rings is known when they are there: only then can they be counted. */
+static rawhal_status_t reserve_rings(rawhal_queue_t *queue, rawhal_error_t *error)
+{
+  const amd_queue_t *amd = (const amd_queue_t *)(const void *)queue->hsa_queue;
+  uint64_t bytes = PIPE_BYTES + bytes_on_device(queue, queue->kernargs) +
+                   bytes_on_device(queue, queue->hsa_queue->base_address);
+  rawhal_status_t status =
+      limit_memory_reserve(queue->device->limiter, LEDGER_QUEUES, bytes, error);
+  if (status != RAWHAL_OK)
+    return status;
+  queue->memory.rings = bytes;
+  queue->memory.waves = SCRATCH_WAVES * ((uint64_t)amd->max_cu_id + 1);
+  return RAWHAL_OK;
+}
+
+/* What the runtime takes for a queue, as soon as a dispatch asks for so much a lane: for as many
+ * waves as the device can run (ROCr, AqlQueue::DynamicScratchHandler). */
+static uint64_t scratch_bytes(const rawhal_queue_t *queue, uint32_t lane_bytes)
+{
+  uint64_t wave = (uint64_t)lane_bytes * WAVE_LANES;
+  return (wave + SCRATCH_GRANULE - 1) / SCRATCH_GRANULE * SCRATCH_GRANULE * queue->memory.waves;
+}
+
+/* The most that was asked for stays the queue's. */
+static rawhal_status_t reserve_scratch(rawhal_queue_t *queue, uint32_t lane_bytes,
+                                       rawhal_error_t *error)
+{
+  rawhal_limiter_t *limiter = queue->device->limiter;
+  uint32_t have = atomic_load_explicit(&queue->memory.lane_bytes, memory_order_relaxed);
+  while (lane_bytes > have) {
+    uint64_t more = scratch_bytes(queue, lane_bytes) - scratch_bytes(queue, have);
+    rawhal_status_t status = limit_memory_reserve(limiter, LEDGER_SCRATCH, more, error);
+    if (status != RAWHAL_OK)
+      return status;
+    if (atomic_compare_exchange_strong(&queue->memory.lane_bytes, &have, lane_bytes))
+      break;
+    limit_memory_release(limiter, LEDGER_SCRATCH, more);
+  }
+  return RAWHAL_OK;
+}
+
+void limited_give_back(rawhal_queue_t *queue)
+{
+  rawhal_limiter_t *limiter = queue->device->limiter;
+  uint64_t scratch = scratch_bytes(queue, atomic_load(&queue->memory.lane_bytes));
+  if (queue->memory.rings)
+    limit_memory_release(limiter, LEDGER_QUEUES, queue->memory.rings);
+  if (scratch)
+    limit_memory_release(limiter, LEDGER_SCRATCH, scratch);
+}
+
+/* ---- Creating ---- */
+
 rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = queue->device->limiter;
@@ -76,6 +150,8 @@ rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_err
   if (!queue->grants)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
   rawhal_status_t status = tell_device(queue, error);
+  if (status == RAWHAL_OK)
+    status = reserve_rings(queue, error);
   if (status != RAWHAL_OK)
     return status;
   limit_queue_t callbacks = {queue, reap, sleep_until};
@@ -99,9 +175,8 @@ static limit_shape_t shape_of(const rawhal_dispatch_t *dispatch)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   uint64_t workgroups = 1;
-  for (int d = 0; d < 3; ++d) {
-    uint64_t along =
-        ((uint64_t)dispatch->grid[d] + dispatch->workgroup[d] - 1) / dispatch->workgroup[d];
+  for (int d = 0; d < 3; ++d) { /* neither is 0, and 32 bits divide in half the time of 64 */
+    uint32_t along = (dispatch->grid[d] - 1) / dispatch->workgroup[d] + 1;
     if (__builtin_mul_overflow(workgroups, along, &workgroups))
       workgroups = UINT64_MAX;
   }
@@ -112,64 +187,93 @@ static limit_shape_t shape_of(const rawhal_dispatch_t *dispatch)
                          .launches = 1};
 }
 
-limit_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count)
+static uint32_t most_scratch(const rawhal_dispatch_t *dispatches, size_t count)
 {
-  limit_shape_t whole = {0};
+  uint32_t most = 0;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bytes = dispatches[i].kernel->info.private_segment_size;
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+limited_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count)
+{
+  limited_shape_t whole = {0};
+  limit_shape_t *cost = &whole.cost;
   for (size_t i = 0; i < count; ++i) {
     limit_shape_t one = shape_of(&dispatches[i]);
-    whole.key = whole.key * 31 + one.key;
-    if (__builtin_add_overflow(whole.workgroups, one.workgroups, &whole.workgroups))
-      whole.workgroups = UINT64_MAX;
-    if (one.largest_grid > whole.largest_grid)
-      whole.largest_grid = one.largest_grid;
-    whole.kernarg_bytes += one.kernarg_bytes;
-    ++whole.launches;
+    cost->key = cost->key * 31 + one.key;
+    if (__builtin_add_overflow(cost->workgroups, one.workgroups, &cost->workgroups))
+      cost->workgroups = UINT64_MAX;
+    if (one.largest_grid > cost->largest_grid)
+      cost->largest_grid = one.largest_grid;
+    cost->kernarg_bytes += one.kernarg_bytes;
+    ++cost->launches;
   }
-  whole.key |= 1; /* never 0 */
+  cost->key |= 1; /* never 0 */
+  whole.lane_bytes = most_scratch(dispatches, count);
   return whole;
 }
 
-static rawhal_status_t reserve(rawhal_queue_t *queue, const limit_cost_t *cost, uint32_t blocks,
+/* Reserves room for what was admitted, and keeps the grant. */
+static rawhal_status_t reserve(rawhal_queue_t *queue, limit_grant_t *grant, uint32_t blocks,
                                uint64_t deadline, ring_reservation_t *reserved,
                                rawhal_error_t *error)
 {
-  limit_grant_t grant;
-  rawhal_status_t status = limit_admit(queue->lease, cost, deadline, &grant, error);
-  if (status != RAWHAL_OK)
-    return status;
-  if (cost->launches > 1 && grant.admitted_at == 0)
-    grant.admitted_at = deadline_now(); /* when a batch began is not in its last dispatch's times */
-  status = submit_reserve(queue, cost->launches, blocks, deadline, reserved, error);
+  if (grant->launches > 1 && grant->admitted_at == 0)
+    grant->admitted_at =
+        deadline_now(); /* when a batch began is not in its last dispatch's times */
+  rawhal_status_t status =
+      submit_reserve(queue, grant->launches, blocks, deadline, reserved, error);
   if (status != RAWHAL_OK) {
-    limit_cancel(queue->lease, &grant);
+    limit_cancel(queue->lease, grant);
     return status;
   }
   /* Whoever sees the slot's ticket, which is published later, sees this. */
   queue_grant_t *kept = grant_of(queue, reserved->ticket);
-  kept->grant = grant;
+  kept->grant = *grant;
   atomic_store_explicit(&kept->ticket, reserved->ticket, memory_order_release);
   return RAWHAL_OK;
+}
+
+static rawhal_status_t admit(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
+                             size_t count, uint64_t deadline, limit_grant_t *grant,
+                             rawhal_error_t *error)
+{
+  if (count == 1) {
+    limit_shape_t shape = shape_of(dispatches);
+    return limit_admit_one(queue->lease, &shape, deadline, grant, error);
+  }
+  limit_cost_t cost;
+  limit_cost_begin(&cost);
+  for (size_t i = 0; i < count; ++i) {
+    limit_shape_t shape = shape_of(&dispatches[i]);
+    limit_cost_add(queue->lease, &cost, &shape);
+  }
+  return limit_admit(queue->lease, &cost, deadline, grant, error);
 }
 
 rawhal_status_t limited_reserve(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
                                 size_t count, uint32_t blocks, uint64_t deadline,
                                 ring_reservation_t *reserved, rawhal_error_t *error)
 {
-  limit_cost_t cost = {0};
-  for (size_t i = 0; i < count; ++i) {
-    limit_shape_t shape = shape_of(&dispatches[i]);
-    limit_cost_add(queue->lease, &cost, &shape);
-  }
-  return reserve(queue, &cost, blocks, deadline, reserved, error);
+  limit_grant_t grant;
+  rawhal_status_t status = reserve_scratch(queue, most_scratch(dispatches, count), error);
+  if (status == RAWHAL_OK)
+    status = admit(queue, dispatches, count, deadline, &grant, error);
+  return status == RAWHAL_OK ? reserve(queue, &grant, blocks, deadline, reserved, error) : status;
 }
 
-rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue, const limit_shape_t *shape,
+rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue, const limited_shape_t *shape,
                                       uint32_t blocks, uint64_t deadline,
                                       ring_reservation_t *reserved, rawhal_error_t *error)
 {
-  limit_cost_t cost = {0};
-  limit_cost_add(queue->lease, &cost, shape);
-  return reserve(queue, &cost, blocks, deadline, reserved, error);
+  limit_grant_t grant;
+  rawhal_status_t status = reserve_scratch(queue, shape->lane_bytes, error);
+  if (status == RAWHAL_OK)
+    status = limit_admit_one(queue->lease, &shape->cost, deadline, &grant, error);
+  return status == RAWHAL_OK ? reserve(queue, &grant, blocks, deadline, reserved, error) : status;
 }
 
 uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue)

@@ -10,21 +10,27 @@ RAWHAL_CHECKED rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t sh
                                               rawhal_error_t *error);
 /* Before anything of the queue is destroyed. */
 void limited_destroy(rawhal_queue_t *queue);
+/* After all of it that is on the device has been. */
+void limited_give_back(rawhal_queue_t *queue);
 
 /* submit_reserve() for a checked batch, after its admission. */
 RAWHAL_CHECKED rawhal_status_t limited_reserve(rawhal_queue_t *queue,
                                                const rawhal_dispatch_t *dispatches, size_t count,
                                                uint32_t blocks, uint64_t deadline,
                                                ring_reservation_t *reserved, rawhal_error_t *error);
-/* The same for something that is always submitted as a whole. */
+/* What a batch takes when it is estimated as a whole. */
+typedef struct limited_shape {
+  limit_shape_t cost;
+  uint32_t lane_bytes; /* of scratch, at most */
+} limited_shape_t;
+limited_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count);
+
+/* limited_reserve() for something that is always submitted as a whole. */
 RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,
-                                                     const limit_shape_t *shape, uint32_t blocks,
+                                                     const limited_shape_t *shape, uint32_t blocks,
                                                      uint64_t deadline,
                                                      ring_reservation_t *reserved,
                                                      rawhal_error_t *error);
-
-/* What a batch takes when it is estimated as a whole. */
-limit_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count);
 
 /* A ticket has finished. The caller holds drain_lock. */
 void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t *slot);

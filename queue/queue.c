@@ -195,6 +195,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
       (void)hsa->hsa_signal_destroy(queue->slots[i].signal);
   if (queue->kernargs)
     (void)hsa->hsa_amd_memory_pool_free(queue->kernargs);
+  limited_give_back(queue);
   pthread_mutex_destroy(&queue->sleep_lock);
   pthread_cond_destroy(&queue->woken);
   pthread_mutex_destroy(&queue->drain_lock);

@@ -22,7 +22,7 @@ struct rawhal_recording {
   uint32_t count, signaller; /* the first packet that signals */
   uint32_t blocks;           /* to reserve: the images', and what aligning the first may take */
   uint32_t alignment;        /* in blocks: the strictest of the kernels' */
-  limit_shape_t shape;       /* what a replay takes */
+  limited_shape_t shape;     /* what a replay takes */
   void (*unpinned)(void);    /* see queue_device_t */
 };
 

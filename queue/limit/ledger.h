@@ -15,10 +15,10 @@
 
 typedef enum ledger_class {
   LEDGER_BUFFERS,
-  LEDGER_CODE,   /* loaded segments of code objects */
-  LEDGER_QUEUES, /* kernargs and rings, where they are in device memory */
-  LEDGER_SCRATCH,
-  LEDGER_IMPORTED, /* opened, not owned; counted by the importer once */
+  LEDGER_CODE,     /* loaded segments of code objects */
+  LEDGER_QUEUES,   /* the driver's buffers; kernargs and rings, where they are in device memory */
+  LEDGER_SCRATCH,  /* for each queue, as the runtime allocates it */
+  LEDGER_IMPORTED, /* this process's, allocated past us; another process's is counted there */
   LEDGER_CLASSES
 } ledger_class_t;
 

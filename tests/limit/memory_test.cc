@@ -76,10 +76,36 @@ TEST(Memory, OfATenantIsSharedAndOfAProcessIsNot) {
   ExpectTotal(a, 10 * kMi);
   ExpectTotal(other, 50 * kMi);
   EXPECT_EQ(6 * kMi, rawhal_limiter_memory(a).total);
+  EXPECT_EQ(6 * kMi, rawhal_limiter_memory(a).used);
   rawhal_limiter_close(a);  // gives everything back
   ExpectTotal(b, 4 * kMi);
   rawhal_limiter_close(b);
   rawhal_limiter_close(other);
+}
+
+// What others have counts against the tenant's limit only; whichever limit leaves less is what is left.
+TEST(Memory, WhatIsLeftIsWhatTheStricterLimitLeaves) {
+  RegionFile file;
+  rawhal_limiter_t *a = file.Open({{RAWHAL_LIMIT_MEMORY, 16 * kMi}, {RAWHAL_LIMIT_PROCESS_MEMORY, 6 * kMi}});
+  rawhal_limiter_t *b = file.Open();
+  auto expect_left = [&](uint64_t left) {
+    EXPECT_EQ(6 * kMi, rawhal_limiter_memory(a).total);
+    EXPECT_EQ(6 * kMi - left, rawhal_limiter_memory(a).used);
+    EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(a, 0, left + 1, nullptr));
+    EXPECT_EQ(RAWHAL_OK, shim_reserve(a, 0, left, nullptr));
+    shim_release(a, 0, left);
+  };
+  expect_left(6 * kMi);
+  ASSERT_EQ(RAWHAL_OK, shim_reserve(b, 0, 9 * kMi, nullptr));
+  expect_left(6 * kMi);
+  ASSERT_EQ(RAWHAL_OK, shim_reserve(a, 0, 2 * kMi, nullptr));
+  expect_left(4 * kMi);
+  ASSERT_EQ(RAWHAL_OK, shim_reserve(b, 0, 3 * kMi, nullptr));
+  expect_left(2 * kMi);
+  EXPECT_EQ(16 * kMi, rawhal_limiter_memory(b).total);
+  EXPECT_EQ(14 * kMi, rawhal_limiter_memory(b).used);
+  rawhal_limiter_close(a);
+  rawhal_limiter_close(b);
 }
 
 TEST(Memory, ALimitThatIsLoweredHoldsAtTheNextReservation) {
