@@ -52,6 +52,9 @@ static inline int begin_arguments(struct unpacker *unpacker, unsigned count)
   if (!unpacker->arguments)
     return stop(unpacker, unpacker->arena->status, "no memory for arguments");
   unpacker->argument_count = 0;
+  unpacker->arguments_end = 0; /* a second list replaces the first */
+  unpacker->furthest = 0;
+  unpacker->odd &= (uint32_t)ODD_UNKNOWN_KERNEL_KEY;
   return 0;
 }
 

@@ -6,9 +6,8 @@
 #include "tools/json.h"
 #include "tools/tool.h"
 
-static struct {
-  json_t *document, *objects;
-} state;
+/* Objects are written one by one: a library's together would take gigabytes. */
+static size_t objects_written;
 
 static json_t *u32x3(const uint32_t v[3])
 {
@@ -195,12 +194,38 @@ static json_t *object_json(const inspect_options_t *options, const select_t *obj
                    diagnostics_json(object->hsaco, info->diagnostic_count));
 }
 
+/* ---- The document ---- */
+
+static int put_in_list(const char *text, size_t size, void *context)
+{
+  (void)context;
+  for (const char *end = text + size, *line; text < end; text = line) {
+    line = memchr(text, '\n', (size_t)(end - text));
+    line = line ? line + 1 : end;
+    fwrite(text, 1, (size_t)(line - text), stdout);
+    if (line[-1] == '\n')
+      fputs("  ", stdout);
+  }
+  return 0;
+}
+
+/* "key": value, of the document. */
+static bool put_entry(const char *before, const char *key, json_t *value)
+{
+  printf("%s \"%s\": ", before, key);
+  bool done = json_dumpf(value, stdout, JSON_ENCODE_ANY) == 0;
+  json_decref(value);
+  return done;
+}
+
 static bool begin(const inspect_options_t *options)
 {
-  state.objects = json_array();
-  state.document = json_pack("{s:s s:o}", "schema", "rawhal-inspect-1", "file",
-                             json_text((rawhal_string_t){options->path, strlen(options->path)}));
-  return state.document && state.objects;
+  objects_written = 0;
+  bool done =
+      put_entry("{\n", "schema", json_string("rawhal-inspect-1")) &&
+      put_entry(",\n", "file", json_text((rawhal_string_t){options->path, strlen(options->path)}));
+  fputs(",\n \"objects\": [", stdout);
+  return done;
 }
 
 static bool object(const inspect_options_t *options, const select_t *object, rawhal_error_t *error)
@@ -208,25 +233,27 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
   json_t *metadata = metadata_json(object->hsaco, error);
   if (!metadata)
     return false;
-  return json_array_append_new(state.objects, object_json(options, object, metadata)) == 0;
+  json_t *value = object_json(options, object, metadata);
+  if (!value)
+    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  fputs(objects_written++ ? ",\n  " : "\n  ", stdout);
+  bool done = json_dump_callback(value, put_in_list, NULL, JSON_INDENT(1)) == 0;
+  json_decref(value);
+  return done || tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
 }
 
 static void end(const rawhal_error_t *error)
 {
+  fputs(objects_written ? "\n ]" : "]", stdout);
+  put_entry(",\n", "status", json_string(error ? rawhal_status_name(error->status) : "OK"));
   if (error) {
-    json_object_set_new(state.document, "status", json_string(rawhal_status_name(error->status)));
-    json_object_set_new(state.document, "message",
-                        json_text((rawhal_string_t){error->message, strlen(error->message)}));
-    json_object_set_new(
-        state.document, "offset",
-        error->offset == RAWHAL_NO_OFFSET ? json_null() : json_integer((json_int_t)error->offset));
-  } else {
-    json_object_set_new(state.document, "status", json_string("OK"));
+    rawhal_string_t message = {error->message, strlen(error->message)};
+    put_entry(",\n", "message", json_text(message));
+    put_entry(",\n", "offset",
+              error->offset == RAWHAL_NO_OFFSET ? json_null()
+                                                : json_integer((json_int_t)error->offset));
   }
-  json_object_set_new(state.document, "objects", state.objects);
-  json_dumpf(state.document, stdout, JSON_INDENT(1));
-  putchar('\n');
-  json_decref(state.document);
+  fputs("\n}\n", stdout);
 }
 
 const inspect_form_t inspect_json_form = {begin, object, end};

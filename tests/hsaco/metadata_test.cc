@@ -158,6 +158,28 @@ TEST(Metadata, MissingKeys)
   EXPECT_TRUE(contains(opened.diagnostics(), ".wavefront_size is missing"));
 }
 
+// The last list counts, and what is said of its furthest argument is not about one of the first.
+TEST(Metadata, ArgumentsTwice)
+{
+  std::vector<build::Argument> five, one = {{"n", 0, 8, "by_value"}};
+  for (uint32_t i = 0; i < 5; ++i)
+    five.push_back({"first" + std::to_string(i), 8 * i, 8, "by_value"});
+  Pack arguments;
+  arguments.array(1);
+  build::pack_argument(arguments, one[0]);
+  Kernel kernel = plain_kernel("k");
+  kernel.arguments = five;
+  kernel.kernarg_size = 4;
+  kernel.more = {{".args", arguments.bytes}};
+  Opened opened(object_of({kernel}).bytes);
+  ASSERT_EQ(RAWHAL_OK, opened.status);
+  ASSERT_EQ(1u, opened.kernel(0).argument_count);
+  EXPECT_EQ("n", text_of(opened.kernel(0).arguments[0].name));
+  EXPECT_EQ(".args is given twice", text_of(opened.kernel(0).unusable_reason));
+  EXPECT_TRUE(contains(opened.diagnostics(), "argument 0 'n' ends at 8, the declared"))
+      << opened.diagnostics();
+}
+
 TEST(Metadata, NoArgumentsDiffersFromUnknownArguments)
 {
   Kernel none = plain_kernel("none"), unknown = plain_kernel("unknown");
