@@ -402,6 +402,8 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   } else if (op) {
     inst->plan = &op->access;
     inst->run = op->access.kind == ISA_ATOMIC ? run_atomic : plain_run(&op->access);
+  } else {
+    return isa_ds_count_prepare(inst);
   }
   return inst->run != NULL;
 }

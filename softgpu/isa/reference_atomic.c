@@ -180,9 +180,78 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
   return true;
 }
 
+/* A dword of LDS at m0 + `offset`, or at an address of the lane's: must be aligned. */
+static bool find_aligned(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, uint32_t offset,
+                         unsigned bytes, place_t *place)
+{
+  uint32_t base = inst->vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1)
+                                   : wave->s[ISA_M0] & 0xffff;
+  uint32_t address = base + (uint32_t)inst->offset + offset;
+  if (!isa_reference_lds(wave, lane, address, bytes, place))
+    return false;
+  return address % bytes == 0 ||
+         isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, address, bytes);
+}
+
+/* The counter loses or gains a lane's one at a time; all see what it was before. */
+static bool run_count(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  place_t place = {0};
+  bool is_found = false;
+  uint64_t old = 0;
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+    if (!(isa_exec(wave) >> lane & 1))
+      continue;
+    if (!is_found && !find_aligned(wave, inst, lane, 0, 4, &place))
+      return false;
+    if (!is_found)
+      old = isa_reference_get(&place, 0, 4);
+    is_found = true;
+    uint64_t now = isa_reference_get(&place, 0, 4);
+    isa_reference_put(&place, 0, 4, inst->op == ISA_ds_append ? now + 1 : now - 1);
+    isa_reference_set(wave, &inst->dst, 0, lane, (uint32_t)old);
+  }
+  return true;
+}
+
+static bool run_rare(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
+{
+  const bool is_wide = inst->op == ISA_ds_condxchg32_rtn_b64;
+  const bool is_by_lane = !inst->vaddr.kind;
+  place_t place = {0};
+  if (!find_aligned(wave, inst, lane, is_by_lane ? 4 * lane : 0, is_wide ? 8 : 4, &place))
+    return false;
+  uint64_t old = isa_reference_get(&place, 0, is_wide ? 8 : 4);
+  uint32_t first =
+      inst->data[0].kind ? (uint32_t)isa_reference_rows(wave, &inst->data[0], 0, lane, 1) : 0;
+  if (inst->op == ISA_ds_write_addtid_b32) {
+    isa_reference_put(&place, 0, 4, first);
+    return true;
+  }
+  if (inst->op == ISA_ds_wrap_rtn_b32) {
+    uint64_t second = isa_reference_rows(wave, &inst->data[1], 0, lane, 1);
+    isa_reference_put(&place, 0, 4, old < first ? old + second : old - first);
+  }
+  uint64_t both = is_wide ? isa_reference_rows(wave, &inst->data[0], 0, lane, 2) : 0;
+  for (unsigned i = 0; i < 2; i++)
+    if (both >> (32 * i + 31) & 1)
+      isa_reference_put(&place, 4 * i, 4, both >> 32 * i & 0x7fffffff);
+  for (unsigned i = 0; i < (is_wide ? 2 : 1); i++)
+    isa_reference_set(wave, &inst->dst, i, lane, (uint32_t)(old >> 32 * i));
+  return true;
+}
+
+static bool is_rare(unsigned op)
+{
+  return op == ISA_ds_read_addtid_b32 || op == ISA_ds_write_addtid_b32 ||
+         op == ISA_ds_wrap_rtn_b32 || op == ISA_ds_condxchg32_rtn_b64;
+}
+
 static bool run_lane(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane)
 {
   place_t place;
+  if (is_rare(inst->op))
+    return run_rare(wave, inst, lane);
   if (isa_has_two_addresses(inst->op))
     return run_pair(wave, inst, t, lane);
   uint32_t address =
@@ -201,6 +270,8 @@ bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst)
   if (inst->op == ISA_ds_permute_b32 || inst->op == ISA_ds_bpermute_b32 ||
       inst->op == ISA_ds_swizzle_b32)
     return run_permutation(wave, inst);
+  if (inst->op == ISA_ds_append || inst->op == ISA_ds_consume)
+    return run_count(wave, inst);
   for (unsigned lane = 0; lane < ISA_LANES; lane++)
     if (isa_exec(wave) >> lane & 1 && !run_lane(wave, inst, &t, lane))
       return false;

@@ -368,7 +368,7 @@ bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
     isa_write_s64(wave, inst->dst.index, isa_clock_ns() / (inst->op == ISA_s_memtime ? 1 : 10));
     return true;
   }
-  if (has(name, "dcache"))
+  if (has(name, "dcache") || has(name, "atc_probe"))
     return true;
   if (t.kind == 'L')
     return load_scalars(wave, inst, &t);

@@ -137,7 +137,7 @@ static bool run_nothing(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool is_cache_operation(const char *name)
 {
-  return !strncmp(name, "s_dcache_inv", 12) || !strncmp(name, "s_dcache_wb", 11);
+  return !strncmp(name, "s_dcache_", 9) || !strncmp(name, "s_atc_probe", 11);
 }
 
 bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
