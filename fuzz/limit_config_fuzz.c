@@ -39,7 +39,12 @@ static const char *const variables[] = {
     "ROC_GLOBAL_CU_MASK",
 };
 
-enum { VARIABLES = sizeof(variables) / sizeof(*variables), DEVICES = 4, MAX_TEXT = 1024 };
+enum {
+  VARIABLES = sizeof(variables) / sizeof(*variables),
+  DEVICES = 4,
+  MAX_NAME = 64,
+  MAX_TEXT = 1024
+};
 
 #define CHECK(condition)                                                                           \
   do                                                                                               \
@@ -47,32 +52,39 @@ enum { VARIABLES = sizeof(variables) / sizeof(*variables), DEVICES = 4, MAX_TEXT
       __builtin_trap();                                                                            \
   while (0)
 
+/* "NAME=text" of each variable, the general one and the devices' own: setenv() keeps a copy of every text it
+ * is ever given. */
+static char entries[VARIABLES][1 + DEVICES][MAX_NAME + MAX_TEXT];
+
 static void clear_environment(void)
 {
-  char name[64];
-  for (int i = 0; i < VARIABLES; ++i) {
-    unsetenv(variables[i]);
-    for (int device = 0; device < DEVICES; ++device) {
-      snprintf(name, sizeof(name), "%s_%d", variables[i], device);
-      unsetenv(name);
+  for (int i = 0; i < VARIABLES; ++i)
+    for (int own = 0; own <= DEVICES; ++own) {
+      char *entry = entries[i][own], *equals = strchr(entry, '=');
+      if (!equals)
+        continue;
+      *equals = '\0';
+      unsetenv(entry);
+      *entry = '\0';
     }
-  }
 }
 
 /* "b2512m" is RAWHAL_GPU_SHARE_2=512m. */
 static void set_variable(const char *line, size_t size)
 {
-  char name[64], text[MAX_TEXT];
   if (size == 0 || line[0] < 'a' || line[0] >= 'a' + VARIABLES)
     return;
   bool own = size > 1 && line[1] >= '0' && line[1] < '0' + DEVICES;
-  snprintf(name, sizeof(name), own ? "%s_%c" : "%s", variables[line[0] - 'a'], own ? line[1] : '0');
+  const char *name = variables[line[0] - 'a'];
+  char *entry = entries[line[0] - 'a'][own ? 1 + line[1] - '0' : 0];
+  size_t length = own ? (size_t)snprintf(entry, MAX_NAME, "%s_%c=", name, line[1])
+                      : (size_t)snprintf(entry, MAX_NAME, "%s=", name);
   line += own ? 2 : 1;
   size -= own ? 2 : 1;
   size = size < MAX_TEXT - 1 ? size : MAX_TEXT - 1;
-  memcpy(text, line, size);
-  text[size] = '\0';
-  setenv(name, text, 1);
+  memcpy(entry + length, line, size);
+  entry[length + size] = '\0';
+  putenv(entry);
 }
 
 static void check_values(const rawhal_limit_config_t *config, uint64_t memory)

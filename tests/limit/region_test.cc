@@ -20,6 +20,16 @@ rawhal_status_t TryOpen(const rawhal_limit_config_t &config, rawhal_error_t *err
   return status;
 }
 
+// False after ten seconds.
+template <typename Condition>
+bool Until(Condition condition) {
+  for (int tries = 0; tries < 10000; ++tries) {
+    if (condition()) return true;
+    usleep(1000);
+  }
+  return false;
+}
+
 TEST(Region, IsMadePrivateWithoutTouchingTheUmask) {
   RegionFile file;
   mode_t before = umask(022);
@@ -134,7 +144,7 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive) {
     board->child = child;
     for (;;) pause();
   }
-  while (!board->child || !board->answer) sched_yield();
+  ASSERT_TRUE(Until([&] { return board->child && board->answer; }));
   EXPECT_EQ(1, board->answer);
   EXPECT_EQ(4096u, rawhal_limiter_memory(watcher).used);
   kill(parent, SIGKILL);
@@ -144,6 +154,66 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive) {
   kill(board->child, SIGKILL);
   rawhal_limiter_close(watcher);
   munmap(board, sizeof(Board));
+}
+
+// Two containers have each a process 1. Neither takes the other for dead, or a dead one for alive.
+TEST(Region, WorksAcrossPidNamespaces) {
+  RegionFile file;
+  enum Answer { kNone, kRefused, kFine, kWrong };
+  struct Board {
+    std::atomic<pid_t> inner;
+    std::atomic<int> answer;
+  };
+  Board *board = static_cast<Board *>(
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
+  rawhal_limiter_t *watcher = file.Open();
+  ASSERT_EQ(RAWHAL_OK, shim_reserve(watcher, 0, 8192, nullptr));
+  pid_t outer = fork();
+  if (outer == 0) {
+    if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID)) {
+      board->answer = kRefused;
+      _exit(0);
+    }
+    pid_t inner = fork();
+    if (inner == 0) {
+      rawhal_limiter_t *limiter = file.Open();
+      bool fine = getpid() == 1 && limiter && shim_reserve(limiter, 0, 4096, nullptr) == RAWHAL_OK &&
+                  !shim_reclaim(limiter) && shim_live_members(limiter) == 2 &&
+                  rawhal_limiter_memory(limiter).used == 12288;
+      board->answer = fine ? kFine : kWrong;
+      for (;;) pause();
+    }
+    board->inner = inner;
+    if (inner < 0) board->answer = kRefused;
+    waitpid(inner, nullptr, 0);
+    _exit(0);
+  }
+  ASSERT_TRUE(Until([&] { return board->answer == kRefused || (board->answer && board->inner); }));
+  if (board->answer != kRefused) {
+    EXPECT_EQ(kFine, board->answer);
+    EXPECT_FALSE(shim_reclaim(watcher));
+    EXPECT_EQ(12288u, rawhal_limiter_memory(watcher).used);
+    rawhal_limit_view_t *view = nullptr;
+    rawhal_error_t error = {};
+    rawhal_limit_row_t rows[8];
+    ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
+    ASSERT_EQ(4u, rawhal_limit_view_read(view, rows, 8));
+    EXPECT_EQ(static_cast<uint64_t>(getpid()), rows[2].pid);
+    EXPECT_EQ(1u, rows[3].pid);
+    EXPECT_NE(rows[2].pid_namespace, rows[3].pid_namespace);
+    rawhal_limit_view_close(view);
+    kill(board->inner, SIGKILL);
+    waitpid(outer, nullptr, 0);
+    EXPECT_TRUE(shim_reclaim(watcher));
+    EXPECT_EQ(8192u, rawhal_limiter_memory(watcher).used);
+  } else {
+    waitpid(outer, nullptr, 0);
+  }
+  bool refused = board->answer == kRefused;
+  rawhal_limiter_close(watcher);
+  munmap(board, sizeof(Board));
+  if (refused) GTEST_SKIP() << "no right to make PID namespaces";
 }
 
 TEST(Region, SlotsAreReusedAndTheirNumberIsBounded) {
