@@ -1,4 +1,4 @@
-// Copies that the device does not carry out end at their deadline, and copying goes on when it does.
+// Copies a device does not carry out end at their deadline, and copying goes on when it does.
 #include "device_test.h"
 
 #include "softgpu/softgpu.h"

@@ -183,6 +183,9 @@ TEST_F(Fork, AtAnyMoment)
 // A parent that has no runtime open keeps nobody from opening one.
 TEST(ForkBefore, AChildMayMakeItsOwnInstance)
 {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer allows no threads in a child";
+#endif
   EXPECT_EQ(in_child([] {
               rawhal_error_t error = {};
               rawhal_instance_options_t options = {};
