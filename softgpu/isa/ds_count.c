@@ -1,5 +1,5 @@
-/* DS instructions apart from loads, stores and plain atomics: counters of active lanes, addresses by
- * lane number, and two conditional exchanges. MI200 ISA document, chapter 12. */
+/* DS instructions apart from loads, stores and plain atomics: counters of active lanes, addresses
+ * by lane number, and two conditional exchanges. MI200 ISA document, chapter 12. */
 #include "softgpu/isa/access.h"
 #include "softgpu/isa/vmem.h"
 
