@@ -7,6 +7,24 @@
 
 #include "base/error.h"
 
+/* AddressSanitizer sees what lies behind a chunk. With GAP it sees what lies behind each allocation,
+ * too: all of a chunk is off limits but what was given out. */
+#ifdef __has_feature
+#define HAS_FEATURE(name) __has_feature(name)
+#else
+#define HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+enum { GAP = 64 };
+#define FORBID(from, to) ASAN_POISON_MEMORY_REGION((from), (size_t)((to) - (from)))
+#define ALLOW(from, to)  ASAN_UNPOISON_MEMORY_REGION((from), (size_t)((to) - (from)))
+#else
+enum { GAP = 0 };
+#define FORBID(from, to) ((void)0)
+#define ALLOW(from, to)  ((void)0)
+#endif
+
 enum { CHUNK_LEAST = 6000, CHUNK_MOST = 8 << 20, ALIGNMENT = 8 };
 
 struct arena_chunk {
@@ -44,6 +62,7 @@ void arena_rewind(struct arena *arena, struct arena_mark mark)
   arena->next = mark.next;
   arena->end = mark.end;
   arena->status = mark.status;
+  FORBID(arena->next, arena->end);
 }
 
 static bool add_chunk(struct arena *arena, size_t size)
@@ -67,20 +86,24 @@ static bool add_chunk(struct arena *arena, size_t size)
   arena->budget -= size;
   arena->next = (char *)(chunk + 1);
   arena->end = arena->next + size;
+  FORBID(arena->next, arena->end);
   return true;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-  if (size > SIZE_MAX - ALIGNMENT) {
+  if (size > SIZE_MAX - ALIGNMENT - GAP) {
     arena->status = RAWHAL_LIMIT;
     return NULL;
   }
+  size_t asked = size;
   size = size ? (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT; /* never NULL */
+  size += GAP;
   if ((size_t)(arena->end - arena->next) < size && !add_chunk(arena, size))
     return NULL;
-  void *memory = arena->next;
+  char *memory = arena->next;
   arena->next += size;
+  ALLOW(memory, memory + asked);
   return memory;
 }
 
