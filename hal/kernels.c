@@ -55,10 +55,23 @@ static rawhal_status_t resolve(const rawhal_executable_t *executable, loaded_ker
   return RAWHAL_OK;
 }
 
+/* A device whose waves have 64 lanes knows no others; one with 32 runs both. */
+static rawhal_status_t check_wave(const rawhal_device_t *device, const rawhal_kernel_t *facts,
+                                  rawhal_error_t *error)
+{
+  if (facts->wavefront_size == 0 || facts->wavefront_size >= device->info.wavefront_size)
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the kernel has waves of %u, the device of %u",
+                     facts->wavefront_size, device->info.wavefront_size);
+}
+
 static rawhal_status_t kernel_load(rawhal_executable_t *executable, const rawhal_kernel_t *facts,
                                    uint32_t stated_size, loaded_kernel_t **result,
                                    rawhal_error_t *error)
 {
+  rawhal_status_t status = check_wave(executable->device, facts, error);
+  if (status != RAWHAL_OK)
+    return status;
   loaded_kernel_t *loaded = calloc(1, sizeof(*loaded));
   if (!loaded)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a kernel");
@@ -66,7 +79,7 @@ static rawhal_status_t kernel_load(rawhal_executable_t *executable, const rawhal
   loaded->stated_size = stated_size;
   loaded->kernel.owner = &executable->owner;
   loaded->kernel.agent = executable->device->queue.agent.handle;
-  rawhal_status_t status = rawhal_kernarg_layout_create(facts, stated_size, &loaded->layout, error);
+  status = rawhal_kernarg_layout_create(facts, stated_size, &loaded->layout, error);
   loaded->kernel.info.kernel = facts;
   loaded->kernel.info.layout = loaded->layout;
   if (status == RAWHAL_OK)

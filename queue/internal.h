@@ -80,10 +80,9 @@ struct rawhal_queue {
   unsigned char *kernargs; /* twice ring.blocks: an image may run over the ring's end */
   queue_slot_t *slots;     /* ring.tickets */
   _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet in the ring, for reports */
-  uint64_t queue_ptr;                               /* for hidden arguments */
-  uint32_t private_base_hi, shared_base_hi;
-  limit_lease_t *lease;  /* NULL: no limits */
-  queue_grant_t *grants; /* of the slots' tickets */
+  rawhal_launch_t launch; /* what all launches have in common, for hidden arguments */
+  limit_lease_t *lease;   /* NULL: no limits */
+  queue_grant_t *grants;  /* of the slots' tickets */
   queue_memory_t memory;
 
   _Atomic int health; /* queue_health_t */

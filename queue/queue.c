@@ -75,9 +75,9 @@ static rawhal_status_t create_hsa_queue(rawhal_queue_t *queue, uint32_t packets,
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(hsa, result, error, "turning on dispatch times");
   const amd_queue_t *amd = (const amd_queue_t *)(const void *)queue->hsa_queue;
-  queue->queue_ptr = (uint64_t)(uintptr_t)queue->hsa_queue;
-  queue->private_base_hi = amd->private_segment_aperture_base_hi;
-  queue->shared_base_hi = amd->group_segment_aperture_base_hi;
+  queue->launch.queue_ptr = (uint64_t)(uintptr_t)queue->hsa_queue;
+  queue->launch.private_base_hi = amd->private_segment_aperture_base_hi;
+  queue->launch.shared_base_hi = amd->group_segment_aperture_base_hi;
   return RAWHAL_OK;
 }
 
@@ -127,6 +127,16 @@ static rawhal_status_t allocate_tables(rawhal_queue_t *queue, const queue_sizes_
   return RAWHAL_OK;
 }
 
+static void launch_init(rawhal_queue_t *queue, const rawhal_queue_services_t *services)
+{
+  queue->launch.printf_buffer = services->printf_buffer;
+  queue->launch.hostcall_buffer = services->hostcall_buffer;
+  queue->launch.heap = services->heap;
+  queue->launch.default_queue = services->default_queue;
+  queue->launch.completion_action = services->completion_action;
+  queue->launch.multigrid_sync = services->multigrid_sync;
+}
+
 static void locks_init(rawhal_queue_t *queue)
 {
   pthread_condattr_t monotonic;
@@ -154,6 +164,8 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   queue->device = device;
   device->hold();
   locks_init(queue);
+  if (options)
+    launch_init(queue, &options->services);
   /* Everything the error callback touches comes before the HSA queue. */
   status = allocate_tables(queue, &sizes, error);
   if (status == RAWHAL_OK)

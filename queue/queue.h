@@ -192,6 +192,14 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay(rawhal_queue_t *qu
                                                               rawhal_ticket_t *ticket,
                                                               rawhal_error_t *error);
 
+/* Device addresses of what only the program can provide to kernels that ask for it by a hidden
+ * argument of that name; 0: there is none. Not looked into. A kernel that calls malloc() uses
+ * `heap`, one that calls printf() one of the buffers; how they are laid out is between the program
+ * and its kernels' device library. The queue itself and the apertures are filled in by rawhal. */
+typedef struct rawhal_queue_services {
+  uint64_t printf_buffer, hostcall_buffer, heap, default_queue, completion_action, multigrid_sync;
+} rawhal_queue_services_t;
+
 /* The sizes of a queue's rings. Zero-initialise; 0 = default. All are rounded up to powers of two.
  * OUT_OF_RANGE: beyond the device's or the library's maximum. */
 typedef struct rawhal_queue_options {
@@ -201,7 +209,8 @@ typedef struct rawhal_queue_options {
   uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB, at most 1 GiB, at least 128 a packet (a
                              kernel of code object V5 often takes 320). Twice that is allocated, so
                              that no image is ever split */
-  uint64_t share_ppm;     /* of device time, parts per million, where the device has limits; 0: only
+  rawhal_queue_services_t services;
+  uint64_t share_ppm; /* of device time, parts per million, where the device has limits; 0: only
                              theirs. See limit.h */
 } rawhal_queue_options_t;
 

@@ -41,11 +41,7 @@ RAWHAL_CHECKED rawhal_status_t image_write(const rawhal_dispatch_t *dispatch,
 /* What all launches of a queue have in common; the rest is launch_set()'s. */
 static inline rawhal_launch_t launch_begin(const rawhal_queue_t *queue)
 {
-  return (rawhal_launch_t){
-      .queue_ptr = queue->queue_ptr,
-      .private_base_hi = queue->private_base_hi,
-      .shared_base_hi = queue->shared_base_hi,
-  };
+  return queue->launch;
 }
 
 static inline void launch_set(rawhal_launch_t *launch, const rawhal_dispatch_t *dispatch)

@@ -1,6 +1,8 @@
 // Code objects that load, and those that are refused before the runtime sees them.
 #include "device_test.h"
 
+#include <algorithm>
+
 namespace {
 
 class Executable : public DeviceTest {
@@ -73,6 +75,23 @@ TEST_F(Executable, DamagedObjectsNeverReachTheRuntime)
   }
   EXPECT_GT(refused, 0);
   EXPECT_GT(loaded, 0);
+}
+
+TEST_F(Executable, AKernelWithOtherWavesIsRefused)
+{
+  std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
+  const std::string key = "wavefront_size";
+  auto at = std::search(bytes.begin(), bytes.end(), key.begin(), key.end());
+  ASSERT_NE(at, bytes.end());
+  ASSERT_EQ(at[key.size()], 64); // a small integer of MessagePack
+  at[key.size()] = 32;
+  const rawhal_device_kernel_t *found = nullptr;
+  rawhal_executable_t *executable = load(bytes);
+  ASSERT_NE(executable, nullptr);
+  EXPECT_EQ(rawhal_executable_kernel(executable, {"vector_add", 10}, 0, &found, &error),
+            RAWHAL_UNSUPPORTED);
+  EXPECT_TRUE(said("32") && said("64")) << error.message;
+  EXPECT_EQ(found, nullptr);
 }
 
 TEST_F(Executable, KernelOfAnotherDevice)

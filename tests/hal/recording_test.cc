@@ -85,6 +85,39 @@ TEST_F(Recording, HiddenArgumentsAreThoseOfASubmission)
   EXPECT_EQ(submitted[10], 7u);       // hidden_global_offset_x, byte 40
 }
 
+// Offsets of AMDGPUUsage, "Code Object V5 Metadata", hidden arguments, from the block's start.
+TEST_F(Recording, HiddenArgumentsPointToTheQueuesServices)
+{
+  constexpr uint32_t words = 64;
+  const rawhal_device_kernel_t *dump = kernel("dump_implicit-gfx90a-v5.co", "dump_implicit");
+  rawhal_buffer_t *out = buffer(words * 4);
+  Blob blob;
+  blob.add(rawhal_buffer_address(out)).add(words);
+  rawhal_queue_options_t options = {};
+  options.services.hostcall_buffer = 0x1111222233334444;
+  options.services.multigrid_sync = 0x5555666677778888;
+  options.services.heap = 0x99990000AAAA1111;
+  options.services.default_queue = 0xBBBB2222CCCC3333;
+  options.services.completion_action = 0xDDDD4444EEEE5555;
+  rawhal_queue_t *on = queue(options);
+  uint64_t own = reinterpret_cast<uintptr_t>(rawhal_queue_info(on).hsa_queue);
+  rawhal_dispatch_t dispatch = dispatch_of(dump, 64, 64, blob);
+  for (bool recorded : {false, true}) {
+    ASSERT_OK(rawhal_buffer_fill(out, 0, 0, words * 4, &error));
+    if (recorded)
+      replay(on, record(on, {dispatch}));
+    else
+      ASSERT_OK(run(on, dispatch));
+    std::vector<uint64_t> got = download<uint64_t>(out, words / 2);
+    EXPECT_EQ(got[80 / 8], options.services.hostcall_buffer);
+    EXPECT_EQ(got[88 / 8], options.services.multigrid_sync);
+    EXPECT_EQ(got[96 / 8], options.services.heap);
+    EXPECT_EQ(got[104 / 8], options.services.default_queue);
+    EXPECT_EQ(got[112 / 8], options.services.completion_action);
+    EXPECT_EQ(got[200 / 8], own); // hidden_queue_ptr
+  }
+}
+
 TEST_F(Recording, ArgumentsChangeBetweenReplays)
 {
   rawhal_buffer_t *out = buffer(4096);
