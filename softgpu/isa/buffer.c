@@ -61,6 +61,7 @@ typedef struct buffer_access {
   uint32_t soffset;
   const isa_row_t *vaddr;
   isa_range_t *range;
+  bool ends_within; /* a lane's first dword is in range and its last is not */
 } buffer_access_t;
 
 /* Where a lane's access goes; sets its bit in absent or swizzled. False for a fault. */
@@ -81,12 +82,45 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, buffer_access_t *a
     lanes->at[lane] = isa_scratch_at(wave, lane, d->base + access->soffset, offset, plan->bytes);
     return lanes->at[lane] != NULL;
   }
-  if (out_of_range(d, inst->idxen, index, offset, linear + access->soffset + plan->bytes)) {
+  const uint64_t start = linear + access->soffset;
+  if (out_of_range(d, inst->idxen, index, offset, start + plan->bytes)) {
+    access->ends_within |= !out_of_range(d, inst->idxen, index, offset, start + 4);
     lanes->absent |= 1ull << lane;
     return true;
   }
   lanes->at[lane] = (uint8_t *)(uintptr_t)address;
   return isa_reach(wave, access->range, lane, address, plan->bytes, isa_writes_memory(plan));
+}
+
+/* Range checks and swizzling concern each dword of a lane: as many instructions of one dword, whose
+ * addresses are all known before registers change. */
+static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, buffer_access_t *access)
+{
+  static const isa_access_t load = {"load_dword", ISA_LOAD, 4, 0, 0};
+  static const isa_access_t store = {"store_dword", ISA_STORE, 4, 0, 0};
+  const isa_access_t *plan = inst->plan;
+  const unsigned count = plan->bytes / 4u;
+  isa_inst_t parts[4];
+  isa_lanes_t lanes[4];
+  for (unsigned i = 0; i < count; i++) {
+    parts[i] = *inst;
+    parts[i].plan = plan->kind == ISA_LOAD ? &load : &store;
+    parts[i].offset += 4 * (int)i;
+    parts[i].dst.index = (uint16_t)(inst->dst.index + i);
+    parts[i].data[0].index = (uint16_t)(inst->data[0].index + i);
+    lanes[i] = (isa_lanes_t){0};
+  }
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+    for (unsigned i = 0; i < count; i++)
+      if (!resolve(wave, &parts[i], access, &lanes[i], (unsigned)__builtin_ctzll(left)))
+        return false;
+  /* A lane after the other: where stores overlap, the last lane's stay. */
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+    for (unsigned i = 0; i < count; i++) {
+      lanes[i].active = left & -left;
+      isa_lanes_run(wave, &parts[i], &lanes[i]);
+    }
+  return true;
 }
 
 static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
@@ -97,11 +131,19 @@ static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
       .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
       .range = isa_range_of(wave, inst),
   };
+  const isa_access_t *plan = inst->plan;
+  const bool has_components =
+      plan->bytes > 4 && (plan->kind == ISA_LOAD || plan->kind == ISA_STORE);
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   isa_range_refresh(access.range);
+  const bool is_private = is_scratch(wave, &access.d, access.d.base + access.soffset);
+  if (has_components && access.d.swizzled && !is_private)
+    return run_components(wave, inst, &access);
   for (uint64_t left = lanes.active; left; left &= left - 1)
     if (!resolve(wave, inst, &access, &lanes, (unsigned)__builtin_ctzll(left)))
       return false;
+  if (has_components && access.ends_within)
+    return run_components(wave, inst, &access);
   return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
 }
 

@@ -19,7 +19,20 @@ static uint64_t element(const isa_wave_t *wave, const isa_operand_t *operand, un
   return word >> item * bits % 32 & (bits == 32 ? UINT32_MAX : (1u << bits) - 1);
 }
 
-static double number(unsigned format, uint64_t bits)
+/* Denormals of f16, bf16 and the f32 beside them are zero on MI200. */
+static uint64_t flushed(uint64_t bits, const real_format_t *format)
+{
+  const unsigned width = format->exponent_bits + format->fraction_bits;
+  const uint64_t field = bits >> format->fraction_bits & ((1u << format->exponent_bits) - 1);
+  return field ? bits : bits >> width << width;
+}
+
+static bool flushes(const isa_inst_t *inst, const mfma_t *m)
+{
+  return inst->chip == SOFTGPU_GFX90A && (m->a == MFMA_F16 || m->a == MFMA_BF16);
+}
+
+static double number(unsigned format, uint64_t bits, bool is_flushed)
 {
   static const real_format_t *const formats[] = {
       [MFMA_F32] = &real_f32,   [MFMA_XF32] = &real_f32, [MFMA_F16] = &real_f16,
@@ -29,6 +42,7 @@ static double number(unsigned format, uint64_t bits)
   static const real_format_t xf32 = {8, 10, 127, false};
   if (format == MFMA_I8)
     return (int8_t)bits;
+  bits = is_flushed ? flushed(bits, formats[format]) : bits;
   real_t x = real_of(bits, formats[format]);
   if (x.kind == REAL_NAN)
     return NAN;
@@ -92,15 +106,17 @@ static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const
   const bool wide = m->a == MFMA_F64;
   unsigned item, lane;
   find_result(m, block, i, j, &item, &lane);
-  const uint64_t c = addend(wave, inst, m, item, lane);
+  const bool is_flushed = flushes(inst, m);
+  uint64_t c = addend(wave, inst, m, item, lane);
+  c = is_flushed ? flushed(c, &real_f32) : c;
   uint32_t integer = (uint32_t)c;
   float single = float_of((uint32_t)c);
   double twice = signed_number(double_of(c), wide && inst->blgp >> 2 & 1);
   for (unsigned k = 0; k < m->k; k++) {
     unsigned from_a = lane_of_a(m, inst, block, i, k / items);
     unsigned from_b = lane_of_b(m, inst, block, j, k / items);
-    double a = number(m->a, element(wave, &inst->src[0], m->a, from_a, k % items));
-    double b = number(m->b, element(wave, &inst->src[1], m->b, from_b, k % items));
+    double a = number(m->a, element(wave, &inst->src[0], m->a, from_a, k % items), is_flushed);
+    double b = number(m->b, element(wave, &inst->src[1], m->b, from_b, k % items), is_flushed);
     if (m->a == MFMA_I8)
       integer += (uint32_t)((int32_t)a * (int32_t)b);
     else if (wide)
@@ -112,7 +128,8 @@ static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const
     return integer;
   if (wide)
     return twice != twice ? 0x7ff8000000000000 : double_bits(twice);
-  return single != single ? 0x7fc00000 : float_bits(single);
+  const uint32_t bits = single != single ? 0x7fc00000 : float_bits(single);
+  return is_flushed ? flushed(bits, &real_f32) : bits;
 }
 
 bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst)

@@ -90,28 +90,27 @@ uint64_t isa_reference_get(const place_t *place, unsigned first, unsigned bytes)
 {
   uint64_t value = 0;
   const uint8_t *at = place->at[first];
-  if (!at)
-    return 0;
-  if (place->is_shared && bytes == 8 && (uintptr_t)at % 8 == 0)
+  if (place->is_shared && at && bytes == 8 && (uintptr_t)at % 8 == 0 &&
+      place->at[first + 7] == at + 7)
     return isa_load64(at);
-  if (place->is_shared && bytes == 4 && (uintptr_t)at % 4 == 0)
+  if (place->is_shared && at && bytes == 4 && (uintptr_t)at % 4 == 0)
     return isa_load32(at);
   for (unsigned i = 0; i < bytes; i++)
-    value |= (uint64_t)*place->at[first + i] << 8 * i;
+    value |= place->at[first + i] ? (uint64_t)*place->at[first + i] << 8 * i : 0;
   return value;
 }
 
 void isa_reference_put(const place_t *place, unsigned first, unsigned bytes, uint64_t value)
 {
   uint8_t *at = place->at[first];
-  if (!at)
-    return;
-  if (place->is_shared && bytes == 8 && (uintptr_t)at % 8 == 0)
+  if (place->is_shared && at && bytes == 8 && (uintptr_t)at % 8 == 0 &&
+      place->at[first + 7] == at + 7)
     return isa_store64(at, value);
-  if (place->is_shared && bytes == 4 && (uintptr_t)at % 4 == 0)
+  if (place->is_shared && at && bytes == 4 && (uintptr_t)at % 4 == 0)
     return isa_store32(at, (uint32_t)value);
   for (unsigned i = 0; i < bytes; i++)
-    *place->at[first + i] = (uint8_t)(value >> 8 * i);
+    if (place->at[first + i])
+      *place->at[first + i] = (uint8_t)(value >> 8 * i);
 }
 
 /* --- what a lane does there --- */
@@ -227,9 +226,20 @@ static bool find_flat(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t
   return find_memory(wave, lane, address, t, place);
 }
 
-/* Buffers: MI200 ISA document, "Memory Buffer Load and Store", address calculation. */
-static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
-                        unsigned lane, place_t *place)
+/* Whether a buffer is the wave's scratch memory: swizzled by lane, a dword at a time. */
+static bool is_private(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint64_t start =
+      (s[0] | (uint64_t)(s[1] & 0xffff) << 32) + isa_reference_scalar(wave, &inst->soffset, 1, 32);
+  return s[1] >> 31 && (s[3] >> 19 & 0x1f) == 0x1d && wave->private_bytes &&
+         start - wave->dispatch->scratch_base < wave->dispatch->scratch_bytes;
+}
+
+/* Buffers: MI200 ISA document, "Memory Buffer Load and Store", address calculation. `first` is the
+ * byte of a larger transfer that `t` begins at. */
+static bool find_component(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                           unsigned lane, unsigned first, place_t *place)
 {
   const uint32_t *s = &wave->s[inst->saddr.index];
   const uint64_t base = s[0] | (uint64_t)(s[1] & 0xffff) << 32, records = s[2];
@@ -237,7 +247,7 @@ static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   const uint64_t element = 2u << (s[3] >> 19 & 3), group = 8u << (s[3] >> 21 & 3);
   const uint64_t stride = (s[1] >> 16 & 0x3fff) | (adds_lane ? (s[3] >> 15 & 15) << 14 : 0);
   const uint64_t soffset = isa_reference_scalar(wave, &inst->soffset, 1, 32);
-  uint32_t index = 0, offset = (uint32_t)inst->offset;
+  uint32_t index = 0, offset = (uint32_t)inst->offset + first;
   unsigned row = 0;
   if (inst->idxen)
     index = (uint32_t)isa_reference_rows(wave, &inst->vaddr, row++, lane, 1);
@@ -246,10 +256,7 @@ static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   if (adds_lane)
     index += lane;
   const uint64_t start = base + soffset;
-  bool is_private = is_swizzled && adds_lane && element == 4 && group == ISA_LANES &&
-                    wave->private_bytes &&
-                    start - wave->dispatch->scratch_base < wave->dispatch->scratch_bytes;
-  if (is_private)
+  if (is_private(wave, inst))
     return find_scratch(wave, lane, start, offset, t->bytes, place);
   uint64_t linear = index * stride + offset;
   if (is_swizzled)
@@ -263,6 +270,25 @@ static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer
     return true;
   }
   return find_memory(wave, lane, start + linear, t, place);
+}
+
+/* Dwords are found, and out of range, each on its own; of an atomic operation both are one. */
+static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                        unsigned lane, place_t *place)
+{
+  if (t->kind == 'A' || t->bytes < 4 || is_private(wave, inst))
+    return find_component(wave, inst, t, lane, 0, place);
+  transfer_t part = *t;
+  place_t found;
+  part.bytes = 4;
+  *place = (place_t){.bytes = t->bytes};
+  for (unsigned i = 0; i < t->bytes; i += 4) {
+    if (!find_component(wave, inst, &part, lane, i, &found))
+      return false;
+    memcpy(&place->at[i], found.at, 4 * sizeof *found.at);
+    place->is_shared |= found.is_shared;
+  }
+  return true;
 }
 
 bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)

@@ -90,6 +90,7 @@ What nobody can know without hardware, and softgpu therefore decides:
 - which NaN comes out: here the first NaN operand, quieted, else the positive one without payload;
 - the order in which matrix instructions and dot products add, and where they round in between;
 - omod and clamp of results that are denormal or overflow before them: here rounding comes first (f16: last);
+- denormals of v_dot2: here they are kept, though MI200 flushes those of f16 and bf16 in matrices, which is done;
 - v_div_scale and v_div_fmas in the corners; here every quotient of clang's sequences is correctly rounded;
 - float atomics on denormals and their NaNs: here denormals are kept, and of two NaNs the one in memory wins;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.

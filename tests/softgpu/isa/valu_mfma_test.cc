@@ -275,6 +275,43 @@ TEST(ValuMfma, DoublesTakeBlgpAsSigns)
   }
 }
 
+// ROCm's documentation, "MI200 MFMA behavior specifics": F16 and BF16 lose denormals on the way in
+// and out; MI300 keeps them.
+TEST(ValuMfma, Mi200FlushesDenormalsOfHalfPrecision)
+{
+  struct {
+    unsigned op;
+    uint32_t one, denormal; // of two elements
+  } const table[] = {{ISA_v_mfma_f32_4x4x4f16, 0x3c003c00, 0x03ff8001},
+                     {ISA_v_mfma_f32_4x4x4bf16_1k, 0x3f803f80, 0x007f8001}};
+  for (const auto &row : table)
+    for (unsigned chip : {SOFTGPU_GFX90A, SOFTGPU_GFX942}) {
+      const bool keeps = chip == SOFTGPU_GFX942;
+      auto run = [&](uint32_t a, uint32_t b, uint32_t c) {
+        Machine machine;
+        for (unsigned i = 0; i < 64; i++) {
+          machine.v[A_ROW][i] = a, machine.v[B_ROW][i] = b;
+          machine.v[A_ROW + 1][i] = machine.v[B_ROW + 1][i] = 0;
+          machine.v[D_ROW][i] = c;
+        }
+        isa_inst_t inst = mfma(row.op);
+        inst.chip = (uint8_t)chip;
+        EXPECT_TRUE(machine.run(inst));
+        return machine.v[D_ROW][5];
+      };
+      EXPECT_EQ(run(row.denormal, row.one, 0) != 0, keeps) << isa_op_name(row.op) << " A";
+      EXPECT_EQ(run(row.one, row.denormal, 0) != 0, keeps) << isa_op_name(row.op) << " B";
+      EXPECT_EQ(run(0, 0, 0x80000123), keeps ? 0x80000123 : 0) << isa_op_name(row.op) << " C";
+      EXPECT_EQ(run(row.one, row.one, 0), bits(2.0f));
+    }
+  Machine machine; // of floats, both keep them
+  isa_inst_t inst = mfma(ISA_v_mfma_f32_4x4x1f32);
+  machine.v[A_ROW][0] = 1, machine.v[B_ROW][0] = (uint32_t)bits(1.0f);
+  inst.chip = SOFTGPU_GFX90A;
+  ASSERT_TRUE(machine.run(inst));
+  EXPECT_EQ(machine.v[D_ROW][0], 1u);
+}
+
 TEST(ValuMfma, RegistersBeyondTheAllocationAreRefused)
 {
   Machine machine;

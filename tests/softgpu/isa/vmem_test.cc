@@ -245,6 +245,34 @@ TEST(VectorMemory, BuffersEndWithoutAFault)
   expect_same(store, execute(store, state, memory, descriptor), expected);
 }
 
+// ISA document, "Range checking": loads and stores of several dwords are checked per component.
+TEST(VectorMemory, BuffersEndBetweenTheDwordsOfALane)
+{
+  device::Memory memory(2048);
+  State state = random_state(8, memory.size());
+  for (unsigned i = 0; i < 64; i++)
+    state.lanes[i].address = i * 20;
+  uint32_t descriptor[4];
+  describe(memory, descriptor);
+  descriptor[2] = 20 * 20 + 4 + 8; // two dwords of lane 20
+  State expected = state;
+  for (unsigned i = 0; i < 64; i++)
+    for (unsigned j = 0; j < 4; j++) {
+      expected.lanes[i].result[j] = 0;
+      if (i * 20 + 4 + 4 * j + 4 <= descriptor[2])
+        memcpy(&expected.lanes[i].result[j], &state.memory[i * 20 + 4 + 4 * j], 4);
+    }
+  const char *load = "buffer_load_dwordx4 v[10:13], v2, s[12:15], 0 offen offset:4";
+  expect_same(load, execute(load, state, memory, descriptor), expected);
+  expected = state;
+  for (unsigned i = 0; i < 64; i++)
+    for (unsigned j = 0; j < 4; j++)
+      if (i * 20 + 4 + 4 * j + 4 <= descriptor[2])
+        memcpy(&expected.memory[i * 20 + 4 + 4 * j], &state.lanes[i].data[j], 4);
+  const char *store = "buffer_store_dwordx4 v[6:9], v2, s[12:15], 0 offen offset:4";
+  expect_same(store, execute(store, state, memory, descriptor), expected);
+}
+
 // A dword for each lane at m0 + the offset + 4 * lane; a lane that is off leaves its dword alone.
 void test_load_into_lds(const std::string &instruction)
 {
