@@ -124,8 +124,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allocate(rawhal_device_t
  * What the HSA runtime did not allocate (malloc(), mmap(), the stack) becomes a RAWHAL_MEMORY_HOST
  * buffer: it is pinned, and the device gets access, until the buffer is freed. What the runtime
  * allocated for somebody else keeps its access rights and is a RAWHAL_MEMORY_DEVICE buffer when it
- * is a device's own. In both cases the memory stays its owner's and must outlive the buffer; it
- * counts towards no quota.
+ * is a device's own; then it counts towards the quota as long as the buffer lives. In both cases
+ * the memory stays its owner's and must outlive the buffer.
  *
  * INVALID_ARGUMENT: overlaps a live buffer, or the device has no access; OUT_OF_RANGE: beyond the
  * allocation that the runtime knows; OUT_OF_MEMORY; RUNTIME. */

@@ -79,8 +79,8 @@ static rawhal_status_t import_known(rawhal_buffer_t *buffer, const foreign_t *fo
   return RAWHAL_OK;
 }
 
-/* What this process has allocated of the device past us is counted while it is a buffer of ours. What
- * another process shares with it is that one's. */
+/* What this process has allocated of the device past us is counted while it is a buffer of ours.
+ * What another process shares with it is that one's. */
 static bool takes_device(const rawhal_buffer_t *buffer, const foreign_t *found)
 {
   return found->is_local && found->info.type == HSA_EXT_POINTER_TYPE_HSA &&
