@@ -1,8 +1,9 @@
 #include "tests/limit/schema.h"
 
+#include <regex.h>
+
 #include <cstring>
 #include <iterator>
-#include <regex>
 
 namespace {
 
@@ -196,7 +197,11 @@ std::string Validator::MaxItems(const json_t *argument, const json_t *value, con
 
 std::string Validator::Pattern(const json_t *argument, const json_t *value, const std::string &at) const {
   if (!json_is_string(value)) return "";
-  bool found = std::regex_search(json_string_value(value), std::regex(json_string_value(argument)));
+  regex_t expression;
+  if (regcomp(&expression, json_string_value(argument), REG_EXTENDED | REG_NOSUB))
+    return at + ": the pattern " + Text(argument) + " is not understood";
+  bool found = regexec(&expression, json_string_value(value), 0, nullptr, 0) == 0;
+  regfree(&expression);
   return found ? "" : at + ": " + Text(value) + " does not match " + Text(argument);
 }
 
