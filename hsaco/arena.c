@@ -21,8 +21,8 @@ enum { GAP = 64 };
 #define ALLOW(from, to)  ASAN_UNPOISON_MEMORY_REGION((from), (size_t)((to) - (from)))
 #else
 enum { GAP = 0 };
-#define FORBID(from, to) ((void)0)
-#define ALLOW(from, to)  ((void)0)
+#define FORBID(from, to) ((void)(from), (void)(to))
+#define ALLOW(from, to)  ((void)(from), (void)(to))
 #endif
 
 enum { CHUNK_LEAST = 6000, CHUNK_MOST = 8 << 20, ALIGNMENT = 8 };

@@ -250,6 +250,18 @@ TEST(Open, NotesComeFromSectionsWithoutSegments)
   EXPECT_TRUE(opened.kernel(0).usable);
 }
 
+TEST(Open, AnEmptyTableMayBeAnywhere)
+{
+  Object object = build::plain_object();
+  Elf64_Ehdr header = object.get<Elf64_Ehdr>(0);
+  header.e_phnum = 0;
+  header.e_phoff = UINT64_MAX - 63;
+  object.set(0, header);
+  Opened opened(object.bytes);
+  ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+  EXPECT_EQ(0u, opened.info().segment_count);
+}
+
 TEST(Open, FixturesOpenAndLoad)
 {
   size_t opened_count = 0;
