@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-/* AddressSanitizer sees what lies behind a chunk. With GAP it sees what lies behind each allocation,
- * too: all of a chunk is off limits but what was given out. */
+/* AddressSanitizer sees what lies behind a chunk. With GAP it sees what lies behind each
+ * allocation, too: all of a chunk is off limits but what was given out. */
 #ifdef __has_feature
 #define HAS_FEATURE(name) __has_feature(name)
 #else

@@ -1,9 +1,10 @@
 /* rawhal/container.h: finding the code objects inside whatever carries them.
  *
  * A container is a range of bytes or a file: a bare code object, a clang offload bundle, compressed
- * (CCOB) or not, or a host executable or library with a .hip_fatbin section. Each code object found gets an exact, bounded
- * extent; nothing outside of the caller's bytes is read. Ownership and thread-safety are those of
- * rawhal_hsaco_t: entries and strings live until close, everything is immutable after open. */
+ * (CCOB) or not, or a host executable or library with a .hip_fatbin section. Each code object found
+ * gets an exact, bounded extent; nothing outside of the caller's bytes is read. Ownership and
+ * thread-safety are those of rawhal_hsaco_t: entries and strings live until close, everything is
+ * immutable after open. */
 #ifndef RAWHAL_CONTAINER_H
 #define RAWHAL_CONTAINER_H
 

@@ -48,9 +48,10 @@ typedef enum rawhal_limit {
   RAWHAL_LIMIT_COUNT
 } rawhal_limit_t;
 
-/* What a tenant pays while others use the device at the same time. A process is running while one of
- * its dispatches has begun and not ended. That is all a device tells: should it stop kernels half-way
- * to run another process's, FAIR charges both for half, and WALL is the bound that holds. */
+/* What a tenant pays while others use the device at the same time. A process is running while one
+ * of its dispatches has begun and not ended. That is all a device tells: should it stop kernels
+ * half-way to run another process's, FAIR charges both for half, and WALL is the bound that
+ * holds. */
 typedef enum rawhal_limit_charging {
   RAWHAL_CHARGING_FAIR, /* its part: 1/n of the time in which n processes were running */
   RAWHAL_CHARGING_WALL, /* all of the time: an upper bound of what it can have used */

@@ -83,8 +83,8 @@ static inline void node_refund(region_node_t *node, uint64_t ns)
                                                 memory_order_relaxed));
 }
 
-/* May more go behind `open` ns in flight? As in ITU-T I.371, what is to go is not counted itself, so
- * that a kernel longer than the burst may go, too, and the next one may queue behind it in time.
+/* May more go behind `open` ns in flight? As in ITU-T I.371, what is to go is not counted itself,
+ * so that a kernel longer than the burst may go, too, and the next one may queue behind it in time.
  * False: `*retry` is the earliest time at which it may, if nothing in flight is charged before; now
  * or earlier when only a charge can change the answer. */
 static inline bool node_admits(const region_node_t *node, uint64_t now, uint64_t open,
