@@ -66,6 +66,19 @@ void AdmitLeased(benchmark::State &state) {
 }
 BENCHMARK(AdmitLeased)->Threads(1)->Threads(2)->UseRealTime();
 
+// The limiter's part of a submission to a queue that has no limits.
+void NoLimits(benchmark::State &state) {
+  static limit_lease_t *none = nullptr;
+  double seconds = 0;
+  for (auto _ : state) {
+    bool all = true;
+    seconds += Timed([&] { all = paths_unlimited(&none, kBatch); });
+    if (!all) state.SkipWithError("there is a lease");
+  }
+  Report(state, seconds);
+}
+BENCHMARK(NoLimits)->UseRealTime();
+
 void AdmitThroughSharedClocks(benchmark::State &state) {
   double seconds = 0;
   for (auto _ : state) seconds += Timed([&] { paths_shared_clocks(kBatch); });
