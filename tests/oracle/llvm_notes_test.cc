@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include <rawhal/container.h>
 #include <rawhal/hsaco.h>
@@ -307,6 +310,43 @@ Comparison compare_files(const std::vector<std::string> &paths)
   return comparison;
 }
 
+// ---- Objects that the compiler here makes ----
+
+constexpr char kCompiler[] = "clang-19";
+
+// rich.cl for a processor, with features behind colons as in a target id; empty when it fails.
+std::string compile(const std::string &folder, const std::string &processor, int version)
+{
+  std::string object = folder + "/" + processor + "-v" + std::to_string(version) + ".co";
+  std::string command = std::string(kCompiler) +
+                        " -x cl -cl-std=CL2.0 -cl-ext=+all -cl-kernel-arg-info -O0 -w -nogpulib"
+                        " -target amdgcn-amd-amdhsa -mcpu=" +
+                        processor + " -mcode-object-version=" + std::to_string(version) +
+                        " " RAWHAL_SOURCE_DIR "/tests/oracle/rich.cl -o " + object + " 2>&1";
+  std::string complaints = output_of(command);
+  EXPECT_EQ("", complaints) << command;
+  return complaints.empty() ? object : "";
+}
+
+// The ELF flags say what the compiler was asked for, and what it wrote into the metadata.
+void expect_target(const std::string &path, const std::string &processor, uint32_t version)
+{
+  rawhal_hsaco_t *hsaco;
+  rawhal_error_t error = {};
+  ASSERT_EQ(RAWHAL_OK, rawhal_hsaco_open_file(path.c_str(), nullptr, &hsaco, &error))
+      << path << ": " << error.message;
+  const rawhal_hsaco_info_t &info = *rawhal_hsaco_info(hsaco);
+  char target[64];
+  rawhal_target_format(&info.target, target, sizeof(target));
+  EXPECT_EQ(processor, target) << path;
+  EXPECT_EQ("amdgcn-amd-amdhsa--" + processor, text_of(info.metadata_target)) << path;
+  EXPECT_EQ(version, info.code_object_version) << path;
+  EXPECT_EQ("", text_of(info.not_loadable_reason)) << path;
+  for (size_t i = 0; i < info.kernel_count; ++i)
+    EXPECT_EQ("", text_of(rawhal_hsaco_kernel(hsaco, i)->unusable_reason)) << path;
+  rawhal_hsaco_close(hsaco);
+}
+
 class OracleLlvm : public testing::Test {
 protected:
   void SetUp() override
@@ -331,6 +371,33 @@ TEST_F(OracleLlvm, Corpus)
   if (paths.empty())
     GTEST_SKIP() << "no corpus beside the checkout";
   EXPECT_GT(compare_files(paths).kernels, 100u);
+}
+
+TEST_F(OracleLlvm, Compiled)
+{
+  if (output_of(std::string(kCompiler) + " --version 2>/dev/null").empty())
+    GTEST_SKIP() << "no " << kCompiler << " here";
+  const struct {
+    const char *processor;
+    int version;
+  } targets[] = {
+      {"gfx801:xnack+", 4}, {"gfx906:sramecc-:xnack+", 5},
+      {"gfx90a", 5},        {"gfx90a:sramecc+:xnack-", 6},
+      {"gfx942:xnack-", 6}, {"gfx1013:xnack+", 5},
+      {"gfx1100", 4},       {"gfx1201", 5},
+      {"gfx9-generic", 6},  {"gfx10-1-generic:xnack-", 6},
+      {"gfx11-generic", 6},
+  };
+  char folder[] = "/tmp/rawhal-compiled-XXXXXX";
+  ASSERT_NE(nullptr, mkdtemp(folder));
+  std::vector<std::string> paths;
+  for (const auto &target : targets) {
+    paths.push_back(compile(folder, target.processor, target.version));
+    if (!paths.back().empty())
+      expect_target(paths.back(), target.processor, static_cast<uint32_t>(target.version));
+  }
+  EXPECT_GE(compare_files(paths).kernels, 9 * std::size(targets));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(OracleLlvm, Rocrand)
