@@ -144,3 +144,8 @@ size_t shim_region_bytes(void)
 {
   return sizeof(region_data_t);
 }
+
+size_t shim_region_bytes_before(uint32_t slot)
+{
+  return offsetof(region_data_t, members) + slot * sizeof(region_member_t);
+}

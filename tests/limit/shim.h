@@ -47,7 +47,8 @@ unsigned shim_live_members(const rawhal_limiter_t *limiter);
 uint32_t shim_slot(const rawhal_limiter_t *limiter);
 /* From now on, in this process, `hook` is called between the steps of a ledger's change. */
 void shim_on_step(void (*hook)(int step));
-/* The size of a region's file. */
+/* The size of a region's file, and of its part before the slot of that number. */
 size_t shim_region_bytes(void);
+size_t shim_region_bytes_before(uint32_t slot);
 
 #endif
