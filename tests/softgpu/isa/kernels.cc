@@ -1,5 +1,6 @@
 #include "tests/softgpu/isa/kernels.h"
 
+#include <initializer_list>
 #include <map>
 
 namespace kernels {
@@ -9,14 +10,26 @@ struct Entry {
   char kind;
 };
 
+// Constant data: a map written out like this takes sanitizers minutes to compile.
+static const struct {
+  const char *name;
+  char kind;
+  std::initializer_list<uint32_t> words;
+} entries[] = {
+#define KERNEL(name, chip, ...)      {name, 'k', {__VA_ARGS__}},
+#define INSTRUCTION(text, chip, ...) {text, 'i', {__VA_ARGS__}},
+#define FORM(text, chip, ...)        {text, 'f', {__VA_ARGS__}},
+#include "tests/softgpu/isa/kernels.inc"
+};
+
 static const std::map<std::string, Entry> &all()
 {
-  static const std::map<std::string, Entry> table = {
-#define KERNEL(name, chip, ...)      {name, {{__VA_ARGS__}, 'k'}},
-#define INSTRUCTION(text, chip, ...) {text, {{__VA_ARGS__}, 'i'}},
-#define FORM(text, chip, ...)        {text, {{__VA_ARGS__}, 'f'}},
-#include "tests/softgpu/isa/kernels.inc"
-  };
+  static const std::map<std::string, Entry> table = [] {
+    std::map<std::string, Entry> out;
+    for (const auto &entry : entries)
+      out[entry.name] = {entry.words, entry.kind};
+    return out;
+  }();
   return table;
 }
 
