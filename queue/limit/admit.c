@@ -124,36 +124,65 @@ static bool refuse(refusal_t *refusal, region_level_t level, uint64_t retry, con
   return false;
 }
 
+/* Of several reasons the one that lasts longest counts. */
+static void postpone(refusal_t *refusal, region_level_t level, uint64_t retry, const char *what)
+{
+  if (refusal->level == LEVEL_NONE || retry > refusal->retry)
+    (void)refuse(refusal, level, retry, what);
+}
+
+/* Asks every level whether more may go behind all that is in flight but `ns`, its own estimate. */
+static bool shares_admit(const limit_lease_t *lease, uint64_t now, uint64_t ns,
+                         const surroundings_t *around, refusal_t *refusal)
+{
+  const rawhal_limiter_t *limiter = lease->limiter;
+  uint64_t mine = limiter->open_ns - ns;
+  const struct {
+    const region_node_t *node;
+    uint64_t open;
+    region_level_t level;
+    const char *what;
+  } rows[] = {
+      {&lease->node, lease->open_ns - ns, LEVEL_QUEUE, "the queue's share of device time"},
+      {&limiter->me->node, mine, LEVEL_PROCESS, "the process's share of device time"},
+      {&limiter->tenant->node, mine + around->tenant_open, LEVEL_TENANT,
+       "the tenant's share of device time"},
+      {&limiter->device->node, mine + around->device_open, LEVEL_DEVICE,
+       "the share of device time of all tenants"},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
+    uint64_t retry;
+    if (!node_admits(rows[i].node, now, rows[i].open, &retry))
+      postpone(refusal, rows[i].level, retry, rows[i].what);
+  }
+  return refusal->level == LEVEL_NONE;
+}
+
+static void give_back(limit_lease_t *lease, uint64_t now, uint64_t ns)
+{
+  lease->open_ns -= ns;
+  lease->limiter->open_ns -= ns;
+  limiter_publish_open(lease->limiter, now);
+}
+
 /* Takes `ns` from all levels, or from none; all of them must be within the bursts when `whole`. */
 static bool take(limit_lease_t *lease, uint64_t now, uint64_t ns, bool whole, refusal_t *refusal,
                  surroundings_t *around)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  uint64_t retry, mine = limiter->open_ns, queue = lease->open_ns;
+  *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
   lease->open_ns += ns;
   limiter->open_ns += ns;
   limiter_publish_open(limiter, now);
   atomic_thread_fence(memory_order_seq_cst);
-  look_around(limiter, now, mine, around);
-  bool admitted = true;
-  uint64_t more = whole ? ns : 0;
-  if (!node_admits(&lease->node, now, queue + more, &retry))
-    admitted = refuse(refusal, LEVEL_QUEUE, retry, "the queue's share of device time");
-  else if (!node_admits(&limiter->me->node, now, mine + more, &retry))
-    admitted = refuse(refusal, LEVEL_PROCESS, retry, "the process's share of device time");
-  else if (!node_admits(&limiter->tenant->node, now, mine + more + around->tenant_open, &retry))
-    admitted = refuse(refusal, LEVEL_TENANT, retry, "the tenant's share of device time");
-  else if (!node_admits(&limiter->device->node, now, mine + more + around->device_open, &retry))
-    admitted = refuse(refusal, LEVEL_DEVICE, retry, "the share of device time of all tenants");
-  else if (around->yield_tenant && node_is_limited(&limiter->tenant->node))
+  look_around(limiter, now, limiter->open_ns - ns, around);
+  bool admitted = shares_admit(lease, now, whole ? 0 : ns, around, refusal);
+  if (admitted && around->yield_tenant && node_is_limited(&limiter->tenant->node))
     admitted = refuse(refusal, LEVEL_TENANT, 0, "the turn of another process of the tenant");
-  else if (around->yield_device && node_is_limited(&limiter->device->node))
+  else if (admitted && around->yield_device && node_is_limited(&limiter->device->node))
     admitted = refuse(refusal, LEVEL_DEVICE, 0, "the turn of another process");
-  if (!admitted) {
-    lease->open_ns -= ns;
-    limiter->open_ns -= ns;
-    limiter_publish_open(limiter, now);
-  }
+  if (!admitted)
+    give_back(lease, now, ns);
   return admitted;
 }
 
@@ -274,28 +303,24 @@ static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
     atomic_fetch_add_explicit(&hot->served, floor - mine, memory_order_relaxed);
 }
 
-static void give_back(limit_lease_t *lease, uint64_t now, uint64_t ns)
-{
-  lease->open_ns -= ns;
-  lease->limiter->open_ns -= ns;
-  limiter_publish_open(lease->limiter, now);
-}
-
 /* Takes a batch's time and launches. */
 static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now, uint64_t ns,
                        refusal_t *refusal, surroundings_t *around)
 {
   /* How long the first run of a kernel will be is not known: what goes beside it must fit. */
   bool whole = lease->limiter->flight.probes != 0;
-  if (!take(lease, now, ns, whole, refusal, around))
-    return false;
+  region_node_t *tenant = &lease->limiter->tenant->node;
+  bool taken = take(lease, now, ns, whole, refusal, around);
   uint64_t retry;
-  if (!node_rate_take(&lease->limiter->tenant->node, now, cost->launches, &retry)) {
-    give_back(lease, now, ns);
-    return refuse(refusal, LEVEL_PROCESS, retry, "the tenant's dispatches a second");
+  if (taken && node_rate_take(tenant, now, cost->launches, &retry)) {
+    lease->granted += cost->launches;
+    return true;
   }
-  lease->granted += cost->launches;
-  return true;
+  if (taken)
+    give_back(lease, now, ns);
+  if (taken || !node_rate_admits(tenant, now, &retry))
+    postpone(refusal, LEVEL_PROCESS, retry, "the tenant's dispatches a second");
+  return false;
 }
 
 /* Takes time and launches for batches to come, when they are short and nobody waits. */

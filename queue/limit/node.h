@@ -110,17 +110,26 @@ static inline bool node_admits(const region_node_t *node, uint64_t now, uint64_t
 }
 
 /* The same for dispatches a second, which are paid when they are admitted. */
+static inline bool node_rate_admits(const region_node_t *node, uint64_t now, uint64_t *retry)
+{
+  uint64_t rate = node_load(&node->rate), burst = node_burst(node),
+           tat = node_load(&node->rate_tat);
+  *retry = 0;
+  if (rate == RAWHAL_UNLIMITED || (rate && (tat <= now + burst || tat - now > NODE_MAX_DEBT_NS)))
+    return true;
+  *retry = rate ? tat - burst : now + NODE_MAX_DEBT_NS;
+  return false;
+}
+
+/* And pays. */
 static inline bool node_rate_take(region_node_t *node, uint64_t now, uint64_t launches,
                                   uint64_t *retry)
 {
-  uint64_t rate = node_load(&node->rate), burst = node_burst(node);
-  *retry = 0;
-  if (rate == RAWHAL_UNLIMITED)
-    return true;
-  if (rate == 0) {
-    *retry = now + NODE_MAX_DEBT_NS;
+  if (!node_rate_admits(node, now, retry))
     return false;
-  }
+  uint64_t rate = node_load(&node->rate), burst = node_burst(node);
+  if (rate == RAWHAL_UNLIMITED || rate == 0)
+    return true; /* so since a moment ago */
   unsigned __int128 exact = (unsigned __int128)launches * 1000000000u / rate;
   uint64_t cost = exact < NODE_MAX_DEBT_NS ? (uint64_t)exact : NODE_MAX_DEBT_NS;
   uint64_t seen = node_load(&node->rate_tat), next;

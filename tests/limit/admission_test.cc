@@ -182,6 +182,38 @@ TEST_F(Admission, TheRetryTimeIsExact) {
     }
 }
 
+// Where several limits hold a dispatch back, the last of them decides.
+TEST_F(Admission, TheRetryTimeIsThatOfAllLimits) {
+  const struct {
+    uint64_t queue, process, tenant, device, rate;
+  } cases[] = {{300000, 100000, 900000, 900000, RAWHAL_UNLIMITED}, {100000, 300000, 200000, 900000, RAWHAL_UNLIMITED},
+               {900000, 300000, 50000, 400000, RAWHAL_UNLIMITED},  {900000, 800000, 700000, 20000, RAWHAL_UNLIMITED},
+               {900000, 800000, 700000, 600000, 20},               {900000, 20000, 700000, 600000, 40}};
+  for (const auto &c : cases) {
+    limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_PROCESS_SHARE, c.process},
+                                       {RAWHAL_LIMIT_GPU_SHARE, c.tenant},
+                                       {RAWHAL_LIMIT_DEVICE_SHARE, c.device},
+                                       {RAWHAL_LIMIT_DISPATCH_RATE, c.rate}}),
+                                 c.queue);
+    int refused = 0;
+    for (int i = 0; i < 1000 && refused < 20; ++i) {
+      shim_grant_t grant;
+      if (Admit(lease, 1, &grant) == RAWHAL_WOULD_BLOCK) {
+        ++refused;
+        uint64_t retry = shim_retry_at(lease);
+        ASSERT_GT(retry, now_) << refused;
+        now_ = retry - 1;
+        EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1));
+        now_ = retry;
+        ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant)) << refused << ": " << error_.message;
+      }
+      now_ += 100 * kMs;
+      Complete(lease, grant, 100 * kMs);
+    }
+    EXPECT_EQ(20, refused);
+  }
+}
+
 TEST_F(Admission, OnlyOneKernelOfUnknownLengthIsInFlight) {
   limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}}));
   Run(lease, 1, 100000);
