@@ -49,9 +49,16 @@ void VectorAdd(benchmark::State &state)
   softgpu_dispatch_t dispatch =
       device::dispatch(object.symbol("vector_add.kd"), kernarg.as<void>(), count / 256, 256);
   dispatch.packet = packet.address();
+  softgpu_engine_reference(state.range(0) != 0);
   run(state, dispatch);
+  softgpu_engine_reference(false);
 }
-BENCHMARK(VectorAdd)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(VectorAdd)
+    ->Arg(0)
+    ->Arg(1)
+    ->ArgName("reference")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 // Lanes leave the loop after 1 to 256 turns; pixels beside each other, at different times.
 void Mandelbrot(benchmark::State &state)

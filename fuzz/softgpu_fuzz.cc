@@ -186,6 +186,9 @@ private:
     dispatch_.scratch_bytes = is_raw && c_.once_in(8) ? c_.word() : scratch_.size();
     dispatch_.shared_aperture_hi = SHARED_APERTURE;
     dispatch_.private_aperture_hi = PRIVATE_APERTURE;
+    dispatch_.checks = c_.once_in(4) ? c_.below(8) : 0;
+    dispatch_.missing_from = c_.below(KERNARG);
+    dispatch_.missing_to = c_.below(KERNARG);
   }
 
   // Where to go on: behind the instruction that faulted, or that the run began with.

@@ -1,8 +1,15 @@
 #include "runtime.h"
 
+#include <dirent.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <fstream>
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -61,6 +68,32 @@ const Functions *functions()
   return loaded;
 }
 
+static void say_where(int)
+{
+  void *frames[32];
+  backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
+}
+
+// What every thread waits in, and where the program is; the device's own threads take no signals.
+static void say_where_threads_stand()
+{
+  signal(SIGUSR2, say_where);
+  DIR *tasks = opendir("/proc/self/task");
+  while (dirent *task = tasks ? readdir(tasks) : nullptr) {
+    const std::string folder = std::string("/proc/self/task/") + task->d_name + "/";
+    std::string name, where;
+    std::getline(std::ifstream(folder + "comm"), name);
+    std::getline(std::ifstream(folder + "wchan"), where);
+    fprintf(stderr, "thread %s, %s: in %s\n", task->d_name, name.c_str(), where.c_str());
+    if (atoi(task->d_name) == getpid()) {
+      syscall(SYS_tgkill, getpid(), getpid(), SIGUSR2);
+      std::this_thread::sleep_for(milliseconds(200));
+    }
+  }
+  if (tasks)
+    closedir(tasks);
+}
+
 Watchdog::Watchdog(std::function<void()> last_words)
     : thread_([this, last_words] {
         std::unique_lock<std::mutex> lock(mutex_);
@@ -85,6 +118,7 @@ Watchdog::~Watchdog()
 void Runtime::say_where_queues_stand()
 {
   fprintf(stderr, "the test runs for two minutes already\n");
+  say_where_threads_stand();
   for (const hsa_queue_t *q : queues_) {
     const auto *shared = (const amd_queue_t *)q;
     const uint64_t read = __atomic_load_n(&shared->read_dispatch_id, __ATOMIC_ACQUIRE);
