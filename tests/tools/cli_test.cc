@@ -95,6 +95,27 @@ TEST(Inspect, JsonIsVersionedAndExact)
   json_decref(document);
 }
 
+TEST(Inspect, JsonHoldsWhatWasReadBeforeARefusal)
+{
+  Scratch scratch;
+  std::string good = slurp(fixtures + "vector_add-gfx90a-v5.co"), bad = good;
+  const std::string key = "amdhsa.kernels";
+  bad[bad.find(key) + key.size()] = '\xc0'; // nil instead of a list
+  std::string file = good + good + bad;
+  spit(scratch / "three.co", file.data(), file.size());
+  Outcome got = run({tool, "inspect", "--json", scratch / "three.co"});
+  expect_refusal(got, 1, "MALFORMED");
+  json_t *document = json_loads(got.out.c_str(), 0, nullptr);
+  ASSERT_NE(nullptr, document) << got.out;
+  EXPECT_STREQ("MALFORMED", json_string_value(json_object_get(document, "status")));
+  json_t *objects = json_object_get(document, "objects");
+  ASSERT_EQ(2u, json_array_size(objects));
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(static_cast<json_int_t>(i * good.size()),
+              json_integer_value(json_object_get(json_array_get(objects, i), "offset")));
+  json_decref(document);
+}
+
 static std::string json_status(const Outcome &got)
 {
   json_t *document = json_loads(got.out.c_str(), 0, nullptr);
