@@ -8,8 +8,8 @@
  *
  * Everything else is words of 64 bits that are valid at any instant: a process may be killed or
  * stopped between any two stores. No value read from the region is trusted: indices are checked,
- * sums saturate, times are clamped. Whoever may write the file can lift its limits, but not crash
- * its readers.
+ * sums saturate, times are clamped. Whoever may write the file can lift its limits, but no bytes
+ * crash its readers; cutting the file short does, as it does to anybody who has a file mapped.
  *
  * All times are CLOCK_MONOTONIC in ns, which processes of a machine share; a region of an earlier
  * boot is started afresh. */

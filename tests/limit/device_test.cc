@@ -1,6 +1,9 @@
 // Limits where they matter: on queues, buffers and executables of a device, in real time.
 #include "tests/hal/device_test.h"
 
+#include <dlfcn.h>
+#include <hsa/hsa_ext_amd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -283,7 +286,16 @@ TEST_F(Limited, AMaskOfComputeUnitsIsCheckedAndSet) {
   ASSERT_NE(nullptr, rawhal_device_limiter(device));
   EXPECT_EQ(unsigned{RAWHAL_PRIORITY_HIGH},
             rawhal_limiter_get(rawhal_device_limiter(device), RAWHAL_LIMIT_PRIORITY));
-  EXPECT_OK(run(queue(), Addition()));
+  rawhal_queue_t *on = queue();
+  EXPECT_OK(run(on, Addition()));
+  auto get_mask = reinterpret_cast<decltype(hsa_amd_queue_cu_get_mask) *>(
+      dlsym(RTLD_DEFAULT, "hsa_amd_queue_cu_get_mask"));
+  ASSERT_NE(nullptr, get_mask);
+  uint32_t mask[4] = {};
+  ASSERT_EQ(HSA_STATUS_SUCCESS,
+            get_mask(static_cast<const hsa_queue_t *>(rawhal_queue_info(on).hsa_queue), 128, mask));
+  EXPECT_EQ(1u, mask[0]);
+  EXPECT_EQ(0u, mask[1] | mask[2] | mask[3]);
 }
 
 TEST_F(Limited, WithoutLimitsThereIsNoLimiter) {
