@@ -103,11 +103,14 @@ static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, rawhal_error_t *
 void buffer_release(rawhal_buffer_t *buffer)
 {
   const hsa_table_t *hsa = &buffer->device->runtime->hsa;
-  if (buffer->locked)
+  bool owned = buffer->memory && !buffer->foreign;
+  if (!copy_engine_settle(buffer->device)) /* it stays where it is, and counted */
+    owned = buffer->counted = false;
+  else if (buffer->locked)
     (void)hsa->hsa_amd_memory_unlock(buffer->locked);
-  if (buffer->memory && !buffer->foreign)
+  if (owned)
     (void)hsa->hsa_amd_memory_pool_free(buffer->memory);
-  if (buffer->memory && !buffer->foreign && buffer->kind == RAWHAL_MEMORY_DEVICE)
+  if (owned && buffer->kind == RAWHAL_MEMORY_DEVICE)
     limits_release(buffer->device, LEDGER_BUFFERS, buffer->size);
   if (buffer->counted)
     limits_release(buffer->device, LEDGER_IMPORTED, buffer->size);

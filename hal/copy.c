@@ -8,33 +8,21 @@
 
 enum { STAGING_BYTES = 4 << 20 };
 
+static const uint64_t a_second = 1000000000u;
+
 void copy_engine_init(copy_engine_t *engine)
 {
   pthread_mutex_init(&engine->lock, NULL);
 }
 
-void copy_engine_free(rawhal_device_t *device)
-{
-  copy_engine_t *engine = &device->copies;
-  const hsa_table_t *hsa = &device->runtime->hsa;
-  /* What a transfer still uses goes down with the runtime. */
-  bool in_use = engine->stuck && hsa->hsa_signal_load_scacquire(engine->signal) >= 1;
-  if (engine->staging && !in_use)
-    (void)hsa->hsa_amd_memory_pool_free(engine->staging);
-  if (engine->signal.handle && !in_use)
-    (void)hsa->hsa_signal_destroy(engine->signal);
-  pthread_mutex_destroy(&engine->lock);
-  *engine = (copy_engine_t){0};
-}
-
 /* Waits until the signal of a transfer is below 1: 0, or negative when it failed. */
-static rawhal_status_t engine_wait(rawhal_device_t *device, hsa_signal_value_t *value,
-                                   rawhal_error_t *error)
+static rawhal_status_t engine_wait(rawhal_device_t *device, uint64_t timeout_ns,
+                                   hsa_signal_value_t *value, rawhal_error_t *error)
 {
   copy_engine_t *engine = &device->copies;
   const hal_runtime_t *runtime = device->runtime;
-  uint64_t deadline = rawhal_deadline_after(runtime->copy_timeout_ns);
-  uint64_t ticks = deadline_ticks(runtime->copy_timeout_ns, runtime->timestamp_hz);
+  uint64_t deadline = rawhal_deadline_after(timeout_ns);
+  uint64_t ticks = deadline_ticks(timeout_ns, runtime->timestamp_hz);
   do
     *value = runtime->hsa.hsa_signal_wait_scacquire(engine->signal, HSA_SIGNAL_CONDITION_LT, 1,
                                                     ticks, HSA_WAIT_STATE_BLOCKED);
@@ -42,8 +30,35 @@ static rawhal_status_t engine_wait(rawhal_device_t *device, hsa_signal_value_t *
   engine->stuck = *value >= 1;
   if (engine->stuck)
     return rawhal_fail(error, RAWHAL_TIMED_OUT, "the device has not carried out a copy in %llu ms",
-                       (unsigned long long)(runtime->copy_timeout_ns / 1000000));
+                       (unsigned long long)(timeout_ns / 1000000));
   return RAWHAL_OK;
+}
+
+bool copy_engine_settle(rawhal_device_t *device)
+{
+  copy_engine_t *engine = &device->copies;
+  if (!atomic_load(&engine->stuck))
+    return true;
+  hsa_signal_value_t ignored;
+  pthread_mutex_lock(&engine->lock);
+  if (engine->stuck)
+    (void)!engine_wait(device, a_second, &ignored, NULL);
+  bool settled = !engine->stuck;
+  pthread_mutex_unlock(&engine->lock);
+  return settled;
+}
+
+void copy_engine_free(rawhal_device_t *device)
+{
+  copy_engine_t *engine = &device->copies;
+  const hsa_table_t *hsa = &device->runtime->hsa;
+  bool settled = copy_engine_settle(device); /* else all of it goes down with the runtime */
+  if (engine->staging && settled)
+    (void)hsa->hsa_amd_memory_pool_free(engine->staging);
+  if (engine->signal.handle && settled)
+    (void)hsa->hsa_signal_destroy(engine->signal);
+  pthread_mutex_destroy(&engine->lock);
+  memset(engine, 0, sizeof(*engine));
 }
 
 /* Signal and staging buffer exist afterwards and are free to use. The caller holds the engine's
@@ -63,7 +78,7 @@ static rawhal_status_t engine_start(rawhal_device_t *device, rawhal_error_t *err
   }
   hsa_signal_value_t ignored;
   if (engine->stuck)
-    return engine_wait(device, &ignored, error);
+    return engine_wait(device, runtime->copy_timeout_ns, &ignored, error);
   if (engine->staging)
     return RAWHAL_OK;
   void *memory = NULL;
@@ -98,7 +113,7 @@ static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_
     limits_complete_copy(device, &grant);
     return hsa_fail(hsa, result, error, "starting a copy");
   }
-  status = engine_wait(device, &value, error);
+  status = engine_wait(device, device->runtime->copy_timeout_ns, &value, error);
   limits_complete_copy(device, &grant);
   if (status != RAWHAL_OK)
     return status;

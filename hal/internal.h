@@ -70,7 +70,7 @@ typedef struct copy_engine {
   pthread_mutex_t lock;
   void *staging; /* host memory the device reaches; allocated by the first copy */
   hsa_signal_t signal;
-  bool stuck;           /* a transfer was given up: its signal and its memory are still in use */
+  atomic_bool stuck;    /* a transfer was given up: its signal and its memory are still in use */
   limit_lease_t *lease; /* where the device has limits; made by the first copy */
 } copy_engine_t;
 
@@ -125,6 +125,9 @@ RAWHAL_CHECKED rawhal_status_t copy_fill(rawhal_device_t *device, void *to, uint
                                          size_t size, rawhal_error_t *error);
 void copy_engine_init(copy_engine_t *engine);
 void copy_engine_free(rawhal_device_t *device);
+/* Gives a transfer that was given up another second. False: it is still under way, and no memory it
+ * may use can be freed. */
+bool copy_engine_settle(rawhal_device_t *device);
 
 /* ---- limits.c ---- */
 

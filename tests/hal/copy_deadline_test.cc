@@ -3,6 +3,8 @@
 
 #include "softgpu/softgpu.h"
 
+#include <thread>
+
 #include <dlfcn.h>
 
 namespace {
@@ -51,14 +53,22 @@ TEST_F(CopyDeadline, IsSetWithTheRuntimeOnly)
   EXPECT_EQ(other, nullptr);
 }
 
-// Nothing of a transfer that never came to its end is freed under the device's feet.
-TEST_F(CopyDeadline, TheRuntimeEndsWithATransferOnItsWay)
+// Freeing waits for a transfer that was given up.
+TEST_F(CopyDeadline, MemoryIsNotFreedUnderATransfer)
 {
   rawhal_buffer_t *first = upload<uint32_t>({1, 2, 3, 4});
   call("softgpu_pause");
   uint32_t data[4] = {5, 6, 7, 8};
   EXPECT_EQ(rawhal_buffer_write(first, 0, data, 16, &error), RAWHAL_TIMED_OUT);
-  call("softgpu_resume");
+  std::thread late([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    call("softgpu_resume");
+  });
+  buffers.clear();
+  rawhal_buffer_free(first); // a fault of the device, if it did not wait
+  late.join();
+  rawhal_buffer_t *other = upload<uint32_t>({9, 10});
+  EXPECT_EQ(download<uint32_t>(other, 2), (std::vector<uint32_t>{9, 10}));
 }
 
 } // namespace
