@@ -236,7 +236,8 @@ static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
       old = isa_atomic_memory64(at, plan->atomic, value, compare);
     } else {
       uint32_t compare = is_compare ? data[1][lane] : 0;
-      old = isa_atomic_memory32(at, plan->atomic, data[0][lane], compare);
+      unsigned atomic = isa_atomic_in_memory(plan->atomic, 4, inst->chip);
+      old = isa_atomic_memory32(at, atomic, data[0][lane], compare);
     }
     if (dst) {
       dst[0][lane] = (uint32_t)old;

@@ -161,6 +161,25 @@ enum isa_atomic {
   ISA_ATOMIC_PK_ADD_BF16,
 };
 
+/* With ISA_ATOMIC_ADD_F of 32 bits: denormals are flushed on the way in, or out. */
+enum { ISA_ATOMIC_FLUSH_IN = 1 << 6, ISA_ATOMIC_FLUSH_OUT = 1 << 7 };
+
+/* LDS obeys the wave's mode; memory flushes on MI200 and keeps on MI300 (LLVM's SIISelLowering and
+ * FeatureMemoryAtomicFAddF32DenormalSupport). 64 bits are never flushed. */
+static inline unsigned isa_atomic_in_lds(unsigned atomic, unsigned bytes, uint32_t mode)
+{
+  if (atomic != ISA_ATOMIC_ADD_F || bytes != 4)
+    return atomic;
+  return atomic | (mode & 0x10 ? 0u : ISA_ATOMIC_FLUSH_IN) |
+         (mode & 0x20 ? 0u : ISA_ATOMIC_FLUSH_OUT);
+}
+
+static inline unsigned isa_atomic_in_memory(unsigned atomic, unsigned bytes, unsigned chip)
+{
+  const bool flushes = atomic == ISA_ATOMIC_ADD_F && bytes == 4 && chip == SOFTGPU_GFX90A;
+  return flushes ? atomic | ISA_ATOMIC_FLUSH_IN | ISA_ATOMIC_FLUSH_OUT : atomic;
+}
+
 /* The new value of an element. `data` is the operand; `compare` the value compared with, of
  * MSKOR the mask. */
 uint32_t isa_atomic32(unsigned atomic, uint32_t old, uint32_t data, uint32_t compare);

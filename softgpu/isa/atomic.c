@@ -102,13 +102,18 @@ static uint32_t packed_add(uint32_t a, uint32_t b, bool is_bfloat)
   return out;
 }
 
-/* Denormals are kept. */
+static uint32_t flushed(uint32_t bits, bool is_wanted)
+{
+  return is_wanted && !(bits & 0x7f800000) ? bits & 0x80000000 : bits;
+}
+
 static uint32_t float_atomic32(unsigned atomic, uint32_t old, uint32_t data, uint32_t compare)
 {
+  const bool flushes_in = atomic & ISA_ATOMIC_FLUSH_IN, flushes_out = atomic & ISA_ATOMIC_FLUSH_OUT;
   float x = as_float(old), y = as_float(data);
-  switch (atomic) {
+  switch (atomic & ~(unsigned)(ISA_ATOMIC_FLUSH_IN | ISA_ATOMIC_FLUSH_OUT)) {
   case ISA_ATOMIC_ADD_F:
-    return sum_bits(old, data);
+    return flushed(sum_bits(flushed(old, flushes_in), flushed(data, flushes_in)), flushes_out);
   case ISA_ATOMIC_MIN_F:
     return y < x ? data : old;
   case ISA_ATOMIC_MAX_F:

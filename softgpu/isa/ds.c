@@ -189,12 +189,14 @@ static uint64_t row_value(const isa_row_t *rows, unsigned lane, unsigned bytes)
   return rows[0][lane] | (bytes == 8 ? (uint64_t)rows[1][lane] << 32 : 0);
 }
 
-static uint64_t lds_atomic(const isa_access_t *op, uint8_t *at, uint64_t data, uint64_t compare)
+static uint64_t lds_atomic(const isa_access_t *op, uint32_t mode, uint8_t *at, uint64_t data,
+                           uint64_t compare)
 {
+  const unsigned atomic = isa_atomic_in_lds(op->atomic, op->bytes, mode);
   uint64_t old = 0, new;
   memcpy(&old, at, op->bytes);
-  new = op->bytes == 8 ? isa_atomic64(op->atomic, old, data, compare)
-                       : isa_atomic32(op->atomic, (uint32_t)old, (uint32_t)data, (uint32_t)compare);
+  new = op->bytes == 8 ? isa_atomic64(atomic, old, data, compare)
+                       : isa_atomic32(atomic, (uint32_t)old, (uint32_t)data, (uint32_t)compare);
   memcpy(at, &new, op->bytes);
   return old;
 }
@@ -216,7 +218,7 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
                             op->bytes);
     uint64_t value = row_value(second ? second : first, lane, op->bytes);
     uint64_t compare = second ? row_value(first, lane, op->bytes) : 0;
-    uint64_t old = lds_atomic(op, at, value, compare);
+    uint64_t old = lds_atomic(op, wave->mode, at, value, compare);
     if (dst)
       dst[0][lane] = (uint32_t)old;
     if (dst && op->bytes == 8)

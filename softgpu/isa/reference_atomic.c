@@ -12,9 +12,21 @@ static bool has(const char *name, const char *part)
   return strstr(name, part) != NULL;
 }
 
-/* A sum, to nearest; the first NaN quieted, or the default one. */
-static uint64_t sum_of(uint64_t old, uint64_t data, const real_format_t *format, bool is_packed)
+enum { KEEP_IN = 1, KEEP_OUT = 2, KEEP = KEEP_IN | KEEP_OUT }; /* denormals, as in the mode */
+
+static uint64_t flushed(uint64_t bits, const real_format_t *format, bool keeps)
 {
+  const unsigned width = format->exponent_bits + format->fraction_bits;
+  const uint64_t field = (bits & (((uint64_t)1 << width) - 1)) >> format->fraction_bits;
+  return keeps || field ? bits : bits >> width << width;
+}
+
+/* A sum, to nearest; the first NaN quieted, or the default one. */
+static uint64_t sum_of(uint64_t old, uint64_t data, const real_format_t *format, unsigned keeps,
+                       bool is_packed)
+{
+  old = flushed(old, format, keeps & KEEP_IN);
+  data = flushed(data, format, keeps & KEEP_IN);
   real_t x = real_of(old, format), y = real_of(data, format);
   uint64_t quiet = (uint64_t)1 << (format->fraction_bits - 1);
   bool is_plain = is_packed && format == &real_f16; /* of f16 pairs always the default one */
@@ -22,13 +34,14 @@ static uint64_t sum_of(uint64_t old, uint64_t data, const real_format_t *format,
     return old | quiet;
   if (y.kind == REAL_NAN && !is_plain)
     return data | quiet;
-  return real_bits(real_sum(x, y, REAL_NEAREST), format, REAL_NEAREST);
+  uint64_t sum = real_bits(real_sum(x, y, REAL_NEAREST), format, REAL_NEAREST);
+  return flushed(sum, format, keeps & KEEP_OUT);
 }
 
 static uint64_t packed_sum(uint64_t old, uint64_t data, const real_format_t *format)
 {
-  return sum_of(old & 0xffff, data & 0xffff, format, true) |
-         sum_of(old >> 16 & 0xffff, data >> 16 & 0xffff, format, true) << 16;
+  return sum_of(old & 0xffff, data & 0xffff, format, KEEP, true) |
+         sum_of(old >> 16 & 0xffff, data >> 16 & 0xffff, format, KEEP, true) << 16;
 }
 
 static int64_t as_signed(uint64_t value, unsigned bytes)
@@ -36,27 +49,28 @@ static int64_t as_signed(uint64_t value, unsigned bytes)
   return bytes == 8 ? (int64_t)value : (int32_t)value;
 }
 
-static uint64_t updated_float(const char *name, unsigned bytes, uint64_t old, uint64_t data,
-                              uint64_t compare)
+static uint64_t updated_float(const char *name, unsigned bytes, unsigned keeps, uint64_t old,
+                              uint64_t data, uint64_t compare)
 {
   const real_format_t *format = bytes == 8 ? &real_f64 : &real_f32;
   if (has(name, "pk_add"))
     return packed_sum(old, data, has(name, "bf16") ? &real_bf16 : &real_f16);
   if (has(name, "add"))
-    return sum_of(old, data, format, false);
+    return sum_of(old, data, format, bytes == 4 ? keeps : KEEP, false);
   if (has(name, "cmpst"))
     return real_compare(real_of(old, format), real_of(compare, format)) == 0 ? data : old;
   int order = real_compare(real_of(data, format), real_of(old, format));
   return order == (has(name, "min") ? -1 : 1) ? data : old;
 }
 
-static uint64_t updated(unsigned op, unsigned bytes, uint64_t old, uint64_t data, uint64_t compare)
+static uint64_t updated(const isa_inst_t *inst, unsigned bytes, unsigned keeps, uint64_t old,
+                        uint64_t data, uint64_t compare)
 {
-  const char *name = isa_op_name(op);
+  const char *name = isa_op_name(inst->op);
   const bool is_float =
       has(name, "_f16") || has(name, "_bf16") || has(name, "_f32") || has(name, "_f64");
   if (is_float)
-    return updated_float(name, bytes, old, data, compare);
+    return updated_float(name, bytes, keeps, old, data, compare);
   if (has(name, "cmpswap") || has(name, "cmpst"))
     return old == compare ? data : old;
   if (has(name, "swap") || has(name, "wrxchg"))
@@ -84,19 +98,21 @@ static uint64_t updated(unsigned op, unsigned bytes, uint64_t old, uint64_t data
   return is_less == has(name, "min") ? data : old;
 }
 
-uint64_t isa_reference_exchange(unsigned op, uint8_t *at, unsigned bytes, uint64_t data,
+uint64_t isa_reference_exchange(const isa_inst_t *inst, uint8_t *at, unsigned bytes, uint64_t data,
                                 uint64_t compare)
 {
+  const unsigned keeps = inst->chip == SOFTGPU_GFX90A ? 0 : KEEP; /* LLVM's feature of MI300 */
   if (bytes == 8) {
     uint64_t *memory = (uint64_t *)(void *)at, old = isa_load64(at);
-    while (!__atomic_compare_exchange_n(memory, &old, updated(op, 8, old, data, compare), false,
-                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    while (!__atomic_compare_exchange_n(memory, &old, updated(inst, 8, keeps, old, data, compare),
+                                        false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
       ;
     return old;
   }
   uint32_t *memory = (uint32_t *)(void *)at, old = isa_load32(at);
-  while (!__atomic_compare_exchange_n(memory, &old, (uint32_t)updated(op, 4, old, data, compare),
-                                      false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+  while (!__atomic_compare_exchange_n(memory, &old,
+                                      (uint32_t)updated(inst, 4, keeps, old, data, compare), false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
     ;
   return old;
 }
@@ -173,8 +189,9 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
            old = isa_reference_get(place, 0, t->bytes);
   if (offset % t->bytes)
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, offset, t->bytes);
-  isa_reference_put(place, 0, t->bytes,
-                    updated(inst->op, t->bytes, old, has_two ? second : first, first));
+  isa_reference_put(
+      place, 0, t->bytes,
+      updated(inst, t->bytes, wave->mode >> 4 & 3, old, has_two ? second : first, first));
   for (unsigned i = 0; inst->dst.kind && i < dwords; i++)
     isa_reference_set(wave, &inst->dst, i, lane, (uint32_t)(old >> 32 * i));
   return true;

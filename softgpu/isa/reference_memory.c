@@ -195,7 +195,7 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
   if (at && ((uintptr_t)at % t->bytes || (place->is_scratch && t->bytes == 8)))
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, (uintptr_t)at, t->bytes);
   if (at)
-    old = isa_reference_exchange(inst->op, at, t->bytes, data, compare);
+    old = isa_reference_exchange(inst, at, t->bytes, data, compare);
   for (unsigned i = 0; inst->dst.kind && i < dwords; i++)
     isa_reference_set(wave, &inst->dst, i, lane, (uint32_t)(old >> 32 * i));
   return true;
@@ -379,7 +379,7 @@ static bool exchange_scalar(isa_wave_t *wave, const isa_inst_t *inst, transfer_t
   second.index = (uint16_t)(second.index + dwords);
   if (has(isa_op_name(inst->op), "cmpswap"))
     compare = isa_reference_scalar(wave, &second, dwords, 64);
-  uint64_t old = isa_reference_exchange(inst->op, place.at[0], t->bytes, data, compare);
+  uint64_t old = isa_reference_exchange(inst, place.at[0], t->bytes, data, compare);
   for (unsigned i = 0; inst->glc && i < dwords; i++)
     wave->s[inst->dst.index + i] = (uint32_t)(old >> 32 * i);
   return true;

@@ -39,7 +39,7 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
                         const place_t *place, unsigned lane);
 
 /* Performs the atomic operation that the mnemonic names on memory; returns the old value. */
-uint64_t isa_reference_exchange(unsigned op, uint8_t *at, unsigned bytes, uint64_t data,
+uint64_t isa_reference_exchange(const isa_inst_t *inst, uint8_t *at, unsigned bytes, uint64_t data,
                                 uint64_t compare);
 
 #endif

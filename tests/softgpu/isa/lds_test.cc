@@ -144,6 +144,39 @@ TEST(Lds, FloatAtomics)
   }
 }
 
+// LLVM, SIISelLowering: LDS obeys the mode's denormals, except for ds_add_f64.
+TEST(Lds, FloatAddsObeyTheModesDenormals)
+{
+  device::Memory memory(64);
+  State state = random_state(9, memory.size());
+  const uint32_t descriptor[4] = {};
+  for (unsigned i = 0; i < 64; i++)
+    state.lanes[i].address = i * 16;
+  const struct {
+    uint32_t there, data, kept, input_flushed, output_flushed;
+  } cases[] = {{0x00000001, 0x80000123, 0x80000122, 0x00000000, 0x80000000},
+               {0x3f800000, 0x00000001, 0x3f800000, 0x3f800000, 0x3f800000},
+               {0x00800001, 0x80800000, 0x00000001, 0x00000001, 0x00000000}};
+  for (unsigned i = 0; i < 3; i++) {
+    state.lanes[i].lds[0] = cases[i].there;
+    state.lanes[i].data[0] = cases[i].data;
+  }
+  state.exec = 7;
+  for (uint32_t mode : {0xf0u, 0xe0u, 0xd0u}) {
+    State after = execute("ds_add_f32 v2, v6", state, memory, descriptor, mode);
+    for (unsigned i = 0; i < 3; i++)
+      EXPECT_EQ(after.lanes[i].lds[0], mode == 0xf0   ? cases[i].kept
+                                       : mode == 0xe0 ? cases[i].input_flushed
+                                                      : cases[i].output_flushed)
+          << std::hex << mode << " case " << i;
+  }
+  const uint64_t tiny = 1;
+  memcpy(state.lanes[0].lds, &tiny, 8);
+  memcpy(state.lanes[0].data, &tiny, 8);
+  State after = execute("ds_add_f64 v2, v[6:7]", state, memory, descriptor, 0x30);
+  EXPECT_EQ(after.lanes[0].lds[0], 2u);
+}
+
 // --- permutations ---
 
 uint32_t lane_value(unsigned i)

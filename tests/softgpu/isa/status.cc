@@ -92,7 +92,7 @@ What nobody can know without hardware, and softgpu therefore decides:
 - omod and clamp of results that are denormal or overflow before them: here rounding comes first (f16: last);
 - denormals of v_dot2: here they are kept, though MI200 flushes those of f16 and bf16 in matrices, which is done;
 - v_div_scale and v_div_fmas in the corners; here every quotient of clang's sequences is correctly rounded;
-- float atomics on denormals and their NaNs: here denormals are kept, and of two NaNs the one in memory wins;
+- the NaNs of float atomics: of two, the one in memory wins; denormals of the 16-bit ones, which are kept here;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.
 
 )";
@@ -118,7 +118,12 @@ std::string note(unsigned op)
   const char *text = find(notes, std::size(notes), op);
   if (text)
     return text;
-  return is_float_atomic(isa_op_name(op)) ? "to nearest; denormals are kept" : "";
+  const std::string name = isa_op_name(op);
+  const bool is_sum =
+      name.find("add") != std::string::npos && name.find("f32") != std::string::npos;
+  return !is_float_atomic(name) ? ""
+         : !is_sum              ? "to nearest"
+                   : "to nearest; LDS obeys the mode's denormals, memory keeps them on gfx942 only";
 }
 
 std::string document()

@@ -5,7 +5,7 @@
 namespace vmem {
 
 State execute(const std::string &instruction, const State &state, device::Memory &memory,
-              const uint32_t *descriptor)
+              const uint32_t *descriptor, uint32_t float_mode, bool on_gfx942)
 {
   device::Memory in(64 * sizeof(Lane)), out(64 * sizeof(Output)), kernarg(sizeof(Arguments));
   memcpy(memory.as<void>(), state.memory.data(), state.memory.size());
@@ -15,8 +15,9 @@ State execute(const std::string &instruction, const State &state, device::Memory
   memcpy(kernarg.as<void>(), &arguments, sizeof arguments);
   device::Descriptor d;
   d.accum_offset = 32;
+  d.float_mode = float_mode;
   device::Kernel kernel(kernels::around("vmem_begin", instruction, "vmem_end"), d);
-  auto chip = kernels::needs_gfx942(instruction) ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
+  auto chip = on_gfx942 || kernels::needs_gfx942(instruction) ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
   auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, chip);
   dispatch.group_bytes = LDS;
   auto result = device::run(dispatch);

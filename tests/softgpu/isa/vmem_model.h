@@ -43,7 +43,7 @@ const uint32_t LDS = 1024;
 // Runs the instruction with `state`, whose addresses are offsets in `memory` plus `base`; the state
 // afterwards.
 State execute(const std::string &instruction, const State &state, device::Memory &memory,
-              const uint32_t *descriptor);
+              const uint32_t *descriptor, uint32_t float_mode = 0xf0, bool on_gfx942 = false);
 
 // The mnemonic after its family's prefix.
 std::string operation_of(const std::string &instruction);

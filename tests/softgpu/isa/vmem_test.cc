@@ -192,6 +192,25 @@ TEST(VectorMemory, FloatAtomics)
   expect_same(instruction, execute(instruction, state, memory, descriptor), expected);
 }
 
+// LLVM's FeatureMemoryAtomicFAddF32DenormalSupport: gfx942 has it, gfx90a has not.
+TEST(VectorMemory, AddingFloatsInMemoryFlushesDenormalsOnMi200)
+{
+  device::Memory memory(2048);
+  State state = random_state(12, memory.size());
+  const uint32_t descriptor[4] = {}, there = 0x00000005, data = 0x80000003;
+  state.exec = 1;
+  state.lanes[0].address = memory.address();
+  state.lanes[0].data[0] = data;
+  memcpy(&state.memory[0], &there, 4);
+  for (bool on_gfx942 : {false, true}) {
+    const char *instruction = "global_atomic_add_f32 v[2:3], v6, off";
+    State after = execute(instruction, state, memory, descriptor, 0xf0, on_gfx942);
+    uint32_t sum;
+    memcpy(&sum, &after.memory[0], 4);
+    EXPECT_EQ(sum, on_gfx942 ? 2u : 0u);
+  }
+}
+
 TEST(VectorMemory, PackedHalfAtomic)
 {
   // 1.0 + 2.0 | 65504 + 32 rounds to infinity, 65504 + 8 does not; denormals add exactly.
