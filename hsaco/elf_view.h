@@ -47,6 +47,15 @@ const void *elf_view_range(const struct elf_view *view, uint64_t offset, uint64_
 /* The bytes of a section; NULL when it has none or they lie outside. */
 const void *elf_view_section(const struct elf_view *view, const Elf64_Shdr *section);
 
+/* Takes `size` from the bytes that are left to be read; false when there are not so many. Tables of
+ * one kind that do not overlap have no more bytes than the file. */
+static inline bool elf_view_spend(uint64_t *left, uint64_t size)
+{
+  bool enough = size <= *left;
+  *left -= enough ? size : 0;
+  return enough;
+}
+
 /* The segment that loads `address`; NULL when none does. */
 const Elf64_Phdr *elf_view_segment_at(const struct elf_view *view, uint64_t address);
 

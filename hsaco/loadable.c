@@ -124,10 +124,14 @@ static const char *check_section_names(const struct rawhal_hsaco *hsaco, uint64_
 static const char *check_notes(const struct rawhal_hsaco *hsaco, uint64_t *offset)
 {
   const struct elf_view *elf = &hsaco->elf;
+  uint64_t left = elf->size;
   for (size_t i = 0; i < elf->section_count; ++i) {
     const Elf64_Shdr *section = &elf->sections[i];
     if (section->sh_type != SHT_NOTE)
       continue;
+    *offset = section_header_at(elf, i);
+    if (!elf_view_spend(&left, section->sh_size))
+      return "note sections overlap";
     struct note_walk walk = {elf_view_section(elf, section), (size_t)section->sh_size, 0, 4};
     struct note note;
     const char *wrong = NULL;
@@ -214,12 +218,15 @@ static const char *check_symbol(const struct elf_view *elf, const struct symbol_
 static const char *check_symbols(const struct rawhal_hsaco *hsaco, uint64_t *offset)
 {
   const struct elf_view *elf = &hsaco->elf;
+  uint64_t left = elf->size;
   size_t tables = 0;
   for (size_t i = 0; i < elf->section_count; ++i) {
     const Elf64_Shdr *section = &elf->sections[i];
     if (section->sh_type != SHT_SYMTAB && section->sh_type != SHT_DYNSYM)
       continue;
     *offset = section_header_at(elf, i);
+    if (!elf_view_spend(&left, section->sh_size))
+      return "symbol tables overlap";
     struct symbol_table table;
     if (!is_string_table(elf, section->sh_link) || section->sh_size % sizeof(Elf64_Sym) ||
         !symbol_table_of_section(elf, section, &table) || !table.count)
@@ -248,7 +255,11 @@ static const char *check_entries(const struct rawhal_hsaco *hsaco, uint64_t *off
 static const char *check_relocations(const struct rawhal_hsaco *hsaco, uint64_t *offset)
 {
   const struct elf_view *elf = &hsaco->elf;
+  uint64_t left = elf->size;
   for (size_t i = 0; i < elf->section_count; ++i) {
+    *offset = section_header_at(elf, i);
+    if (elf->sections[i].sh_type == SHT_RELA && !elf_view_spend(&left, elf->sections[i].sh_size))
+      return "relocation sections overlap";
     const char *wrong = loadable_relocations(elf, i, offset);
     if (wrong)
       return wrong;

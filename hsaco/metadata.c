@@ -17,7 +17,8 @@ struct reader {
   uint32_t seen_roots;       /* of this note, by enum root_key */
   uint32_t kept_roots;       /* of all notes: the first of each is kept for JSON */
   struct name_table unknown; /* root keys, of all notes; the slots hold the note's number */
-  uint64_t total;            /* bytes of notes so far */
+  uint64_t total;            /* bytes of metadata notes so far */
+  uint64_t left;             /* bytes of all notes that may still come */
   uint64_t around, alike;    /* bytes of the notes at hand; how many like this one fill them */
 };
 
@@ -407,6 +408,10 @@ RAWHAL_CHECKED static rawhal_status_t read_notes(struct reader *reader, uint64_t
     return rawhal_fail_at(error, RAWHAL_MALFORMED, offset,
                           "%llu bytes of notes at offset %llu end after the file",
                           (unsigned long long)size, (unsigned long long)offset);
+  if (!elf_view_spend(&reader->left, size))
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, offset,
+                          "notes overlap: they have more bytes than the file's %zu",
+                          reader->hsaco->elf.size);
   while (note_next(&walk, &note, &wrong))
     if (note_is_metadata(&note)) {
       reader->around = size;
@@ -423,6 +428,7 @@ rawhal_status_t metadata_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
 {
   const struct elf_view *elf = &hsaco->elf;
   struct reader reader = {.hsaco = hsaco,
+                          .left = elf->size,
                           .unpacker = {.arena = &hsaco->arena,
                                        .max_arguments = hsaco->options.max_arguments,
                                        .max_nesting = hsaco->options.max_nesting,
@@ -436,6 +442,7 @@ rawhal_status_t metadata_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
                           elf->segments[i].p_align, error);
   if (hsaco->info.has_metadata)
     return status;
+  reader.left = elf->size; /* sections show the same notes again */
   for (size_t i = 0; i < elf->section_count && !status; ++i)
     if (elf->sections[i].sh_type == SHT_NOTE)
       status = read_notes(&reader, elf->sections[i].sh_offset, elf->sections[i].sh_size,

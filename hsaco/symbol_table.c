@@ -44,6 +44,7 @@ static bool read_dynamic(const struct elf_view *view, struct dynamic_facts *fact
       if (fact)
         *fact = entry.d_un.d_val;
     }
+    break; /* there is one */
   }
   return facts->symbols && facts->names && facts->names_size;
 }

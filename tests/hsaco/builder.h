@@ -222,14 +222,14 @@ struct Object {
     set(sizeof(Elf64_Ehdr) + index * sizeof(Elf64_Phdr), header);
   }
   Elf64_Ehdr header() const { return get<Elf64_Ehdr>(0); }
-  void set_header(const Elf64_Ehdr &header) { set(0, header); }
-
-private:
-  void align(size_t to) { bytes.resize((bytes.size() + to - 1) / to * to); }
   template <typename T> void append(const T &value)
   {
     bytes.append(reinterpret_cast<const char *>(&value), sizeof(value));
   }
+  void set_header(const Elf64_Ehdr &header) { set(0, header); }
+
+private:
+  void align(size_t to) { bytes.resize((bytes.size() + to - 1) / to * to); }
   void add_descriptors();
   void add_symbols();
 };

@@ -177,6 +177,64 @@ TEST(Damage, ClaimsCostNothing)
   }
 }
 
+// A section header takes 64 bytes and may point to all of the file: read each time, a few megabytes
+// would keep a reader busy for minutes.
+static std::string with_sections(build::Object object, size_t which, uint32_t type, size_t copies)
+{
+  Elf64_Ehdr header = object.get<Elf64_Ehdr>(0);
+  Elf64_Shdr copied = object.section(static_cast<build::Object::Section>(which));
+  copied.sh_type = type;
+  header.e_shnum = static_cast<uint16_t>(header.e_shnum + copies); // the table is last in the file
+  object.set_header(header);
+  for (size_t i = 0; i < copies; ++i)
+    object.append(copied);
+  return object.bytes;
+}
+
+TEST(Damage, TablesThatOverlapAreNotReadAgainAndAgain)
+{
+  enum { COPIES = 2000 };
+  build::Object object = build::plain_object(20);
+  object.relocations.assign(20, {0, ELF64_R_INFO(0, 13), 0});
+  object.build();
+  const struct {
+    size_t section;
+    uint32_t type;
+    const char *why;
+  } cases[] = {
+      {build::Object::kNote, SHT_NOTE, "note sections overlap"},
+      {build::Object::kSymbols, SHT_DYNSYM, "symbol tables overlap"},
+      {build::Object::kRela, SHT_RELA, "relocation sections overlap"},
+  };
+  for (const auto &one : cases) {
+    Opened opened(with_sections(object, one.section, one.type, COPIES));
+    ASSERT_EQ(RAWHAL_OK, opened.status) << one.why << ": " << opened.error.message;
+    EXPECT_EQ(one.why, opened.reason());
+  }
+}
+
+TEST(Damage, NotesThatOverlapAreRefused)
+{
+  enum { COPIES = 2000 };
+  build::Object object = build::plain_object();
+  std::string notes;
+  for (int i = 0; i < 10000; ++i)
+    notes += build::pack_note("none", 1, "");
+  Elf64_Phdr segment = object.segment(build::kNoteSegment);
+  segment.p_offset = object.bytes.size();
+  segment.p_filesz = notes.size();
+  object.bytes += notes;
+  Elf64_Ehdr header = object.get<Elf64_Ehdr>(0);
+  header.e_phoff = object.bytes.size();
+  header.e_phnum = COPIES;
+  object.set_header(header);
+  for (int i = 0; i < COPIES; ++i)
+    object.append(segment);
+  Opened by_segments(object.bytes);
+  EXPECT_EQ(RAWHAL_MALFORMED, by_segments.status);
+  EXPECT_TRUE(contains(by_segments.error.message, "overlap")) << by_segments.error.message;
+}
+
 TEST(Damage, SharedEndlessNamesStayLinear)
 {
   // Every symbol names the same megabyte without a terminator.
