@@ -194,6 +194,8 @@ void Runtime::TearDown()
       hsa->hsa_signal_destroy(made);
     for (void *made : memory_)
       hsa->hsa_amd_memory_pool_free(made);
+    signals_.clear();
+    memory_.clear();
     EXPECT_EQ(hsa->hsa_shut_down(), HSA_STATUS_SUCCESS);
   }
   for (auto &[name, value] : options_)
