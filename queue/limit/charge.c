@@ -201,7 +201,9 @@ void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)
  * are of what is to be paid, or too little would be let in flight to keep the device busy. */
 static void learn_part(rawhal_limiter_t *limiter, uint64_t charged, uint64_t wall)
 {
-  uint64_t part = charged < wall ? charged / (wall / LIMIT_WHOLE + 1) : LIMIT_WHOLE;
+  uint64_t part = LIMIT_WHOLE;
+  if (charged < wall)
+    part = (uint64_t)((unsigned __int128)charged * LIMIT_WHOLE / wall);
   limiter->charged_part = (uint32_t)((7 * (uint64_t)limiter->charged_part + part) / 8);
 }
 

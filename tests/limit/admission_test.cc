@@ -351,6 +351,29 @@ TEST_F(Admission, APeerThatNeverLooksDoesNotBlockItsTenantForEver) {
   EXPECT_EQ(RAWHAL_OK, Admit(awake, 1)) << error_.message;
 }
 
+// Two processes' kernels run side by side, and each is half paid by the other.
+TEST_F(Admission, EstimatesAreOfWhatIsPaid) {
+  for (uint64_t ns : {20000ull, 2000000ull}) {
+    RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 900000}};
+    rawhal_limiter_t *limiter = Open(limits, "second", true);
+    limit_lease_t *first = Lease(Open(limits, "first", true)), *second = Lease(limiter);
+    uint64_t estimate = 0;
+    for (int i = 0; i < 200; ++i) {
+      shim_grant_t a, b;
+      now_ += kSecond;
+      ASSERT_EQ(RAWHAL_OK, Admit(first, 1, &a)) << error_.message;
+      uint64_t before = shim_open_ns(limiter);
+      ASSERT_EQ(RAWHAL_OK, Admit(second, 1, &b, 64)) << error_.message;
+      uint64_t credit = shim_credit_ns(second);
+      estimate = shim_open_ns(limiter) - before - credit;
+      now_ += ns;
+      Complete(first, a, ns);
+      Complete(second, b, ns);
+    }
+    EXPECT_NEAR(static_cast<double>(ns) / 2, static_cast<double>(estimate), static_cast<double>(ns) / 20) << ns;
+  }
+}
+
 TEST(Weights, DivideATenantsShare) {
   sim::Simulator simulator({});
   std::vector<sim::Process *> members;

@@ -90,6 +90,11 @@ uint64_t shim_credit_launches(const limit_lease_t *lease)
   return LIMIT_CREDIT_LAUNCHES(atomic_load(&lease->credit));
 }
 
+uint64_t shim_credit_ns(const limit_lease_t *lease)
+{
+  return LIMIT_CREDIT_NS(atomic_load(&lease->credit));
+}
+
 /* ---- Memory ---- */
 
 _Static_assert((int)SHIM_CLASSES == (int)LEDGER_CLASSES, "as many classes");

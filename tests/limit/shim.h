@@ -31,6 +31,7 @@ void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
 /* ns this process has open, as others see it; launches the lease could spend without asking. */
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
 uint64_t shim_credit_launches(const limit_lease_t *lease);
+uint64_t shim_credit_ns(const limit_lease_t *lease);
 
 /* ---- Memory ---- */
 
