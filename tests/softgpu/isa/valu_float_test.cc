@@ -331,4 +331,85 @@ TEST(ValuFloat, TrigPreopGivesSegmentsOfTwoOverPi)
   EXPECT_NEAR(f64(machine.get(DST, 1, true)), 2 / 3.14159265358979323846 - 0.5, 0x1p-53);
 }
 
+// Fixed-point numbers of one integer word and many of fraction, highest first.
+using Long = std::vector<uint32_t>;
+enum { WORDS = 44 };
+
+Long divided(Long x, uint32_t by)
+{
+  uint64_t rest = 0;
+  for (uint32_t &word : x) {
+    rest = rest << 32 | word;
+    word = (uint32_t)(rest / by);
+    rest %= by;
+  }
+  return x;
+}
+
+// x + factor * y, of small factors.
+Long plus(Long x, const Long &y, int factor)
+{
+  int64_t carry = 0;
+  for (size_t i = x.size(); i-- > 0;) {
+    carry += (int64_t)x[i] + (int64_t)y[i] * factor;
+    x[i] = (uint32_t)carry;
+    carry >>= 32;
+  }
+  return x;
+}
+
+Long arc_tangent_of_inverse(uint32_t n)
+{
+  Long one(WORDS);
+  one[0] = 1;
+  Long power = divided(one, n), sum = power;
+  for (uint32_t k = 3; k < 2000; k += 2) {
+    power = divided(power, n * n);
+    sum = plus(sum, divided(power, k), k % 4 == 3 ? -1 : 1);
+  }
+  return sum;
+}
+
+// By Machin's formula, and division a bit at a time.
+std::vector<bool> two_over_pi()
+{
+  Long pi = plus(Long(WORDS), arc_tangent_of_inverse(5), 16), rest(WORDS);
+  pi = plus(pi, arc_tangent_of_inverse(239), -4);
+  rest[0] = 2;
+  std::vector<bool> bits;
+  while (bits.size() < 1201) { // as many as the hardware has
+    rest = plus(rest, rest, 1);
+    bits.push_back(rest >= pi);
+    if (bits.back())
+      rest = plus(rest, pi, -1);
+  }
+  return bits;
+}
+
+TEST(ValuFloat, TrigPreopTakesItsBitsFromTwoOverPi)
+{
+  const std::vector<bool> constant_bits = two_over_pi();
+  Random random = {11};
+  for (unsigned batch = 0; batch < 160; batch++) {
+    Machine machine;
+    for (unsigned i = 0; i < 64; i++) {
+      machine.set(SRC, i, sample('g', random, i % 24), true);
+      machine.v[SRC + SRC_STEP][i] = (uint32_t)random();
+    }
+    ASSERT_TRUE(machine.run(instruction(ISA_v_trig_preop_f64, "g:gu")));
+    for (unsigned i = 0; i < 64; i++) {
+      const uint64_t x = machine.get(SRC, i, true), exponent = x >> 52 & 2047;
+      const uint64_t shift =
+          machine.v[SRC + SRC_STEP][i] % 32 * 53 + (exponent > 1077 ? exponent - 1077 : 0);
+      uint64_t window = 0;
+      for (uint64_t bit = shift; bit < shift + 53; bit++)
+        window = window * 2 + (bit < constant_bits.size() && constant_bits[bit]);
+      double expected = std::ldexp((double)window, -53 - (int)shift + (exponent >= 1968 ? 128 : 0));
+      if (std::isnan(f64(x)))
+        continue; // that comes out
+      ASSERT_EQ(machine.get(DST, i, true), bits(expected)) << std::hex << x;
+    }
+  }
+}
+
 } // namespace

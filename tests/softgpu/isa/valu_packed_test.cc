@@ -119,7 +119,7 @@ TEST(ValuPacked, FloatsOnBothHalves)
   Random random = {11};
   for (const PackedFloat &row : table) {
     bool is_dot = row.op == ISA_v_dot2_f32_f16 || row.op == ISA_v_dot2c_f32_f16;
-    for (unsigned batch = 0; batch < 160; batch++) {
+    for (unsigned batch = 0; batch < 192; batch++) {
       Machine machine;
       isa_inst_t inst = instruction(row.op, row.wide ? "q:qqq" : "u:uuu");
       inst.encoding = row.tied ? ISA_VOP2 : ISA_VOP3P;

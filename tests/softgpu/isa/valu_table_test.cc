@@ -170,7 +170,7 @@ void check_rows(unsigned part, unsigned parts)
   for (size_t n = part; n < rows().size(); n += parts) {
     const Row &row = rows()[n];
     Random random = {row.op * 1000003ull};
-    for (unsigned batch = 0; batch < 160; batch++) {
+    for (unsigned batch = 0; batch < 192; batch++) { /* more than 10,000 active lanes */
       auto result = check_batch(row, random, batch);
       EXPECT_TRUE(result) << isa_op_name(row.op);
       if (!result)
