@@ -154,7 +154,8 @@ RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
  * TIMED_OUT: the device took longer than copy_timeout_ns for a transfer. It may still carry it out:
  * the destination is undefined until it has. So long, copies of the device wait for it first, as
  * long again, and fail; freeing a buffer of the device waits a second, and then leaves the memory
- * to the runtime's end. The caller's own memory is not touched after the call. DEVICE_LOST: the device says that it failed. */
+ * to the runtime's end. The caller's own memory is not touched after the call. DEVICE_LOST: the
+ * device says that it failed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer,
                                                               uint64_t offset, const void *data,
                                                               size_t size, rawhal_error_t *error);
