@@ -35,7 +35,7 @@ typedef struct lane {
   char type[3], result_type;
   unsigned index, rounding;
   uint32_t mode;
-  bool vcc, clamp, flushes_out;
+  bool vcc, clamp, flushes_out, is_mi200;
 } lane_t;
 
 typedef struct result {
@@ -76,6 +76,13 @@ static bool is_float(char type)
 static unsigned width_of(char type)
 {
   return strchr("hxe", type) ? 16 : strchr("qkgCS", type) ? 64 : 32;
+}
+
+static uint64_t without_denormal(uint64_t bits, const real_format_t *format)
+{
+  uint64_t exponent = (((uint64_t)1 << format->exponent_bits) - 1) << format->fraction_bits;
+  uint64_t sign = (uint64_t)1 << (format->exponent_bits + format->fraction_bits);
+  return bits & exponent ? bits : bits & sign;
 }
 
 #include "softgpu/isa/reference_valu_helpers.inc"
@@ -258,13 +265,6 @@ static bool keeps_denormals(const machine_t *m, char type, bool is_output)
   return m->row->flags & RAW || (field >> is_output & 1);
 }
 
-static uint64_t without_denormal(uint64_t bits, const real_format_t *format)
-{
-  uint64_t exponent = (((uint64_t)1 << format->exponent_bits) - 1) << format->fraction_bits;
-  uint64_t sign = (uint64_t)1 << (format->exponent_bits + format->fraction_bits);
-  return bits & exponent ? bits : bits & sign;
-}
-
 /* Source n of a lane, complete. */
 static void take_source(const machine_t *m, lane_t *l, unsigned n, unsigned from)
 {
@@ -375,6 +375,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
   lane_t l = {.index = index, .mode = m->wave->mode, .result_type = result_type};
   unsigned field = result_type == 'f' || result_type == 's' ? 0 : 2;
   l.rounding = m->wave->mode >> field & 3;
+  l.is_mi200 = m->inst->chip == SOFTGPU_GFX90A;
   l.clamp = m->inst->clamp;
   l.vcc = isa_read_s64(m->wave, ISA_VCC) >> index & 1;
   l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);

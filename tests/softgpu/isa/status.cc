@@ -42,9 +42,14 @@ const Entry reasons[] = {
 // The documents leave these open; softgpu does what the note says.
 const Entry notes[] = {
     {"v_mfma_i32", ""},
-    {"v_mfma", "sums in ascending order of k, fused, one rounding each; NaNs without payload"},
-    {"v_dot2_f32_f16", "both products and the sum in f64, one rounding"},
-    {"v_dot2c_f32_f16", "both products and the sum in f64, one rounding"},
+    {"v_mfma_f64", "sums in ascending order of k, fused"},
+    {"v_mfma",
+     "sums in ascending order of k, fused, one rounding each; NaNs without payload; f16 and "
+     "bf16 lose denormals on gfx90a"},
+    {"v_dot2_f32_f16",
+     "both products and the sum in f64, one rounding; denormals are lost on gfx90a"},
+    {"v_dot2c_f32_f16",
+     "both products and the sum in f64, one rounding; denormals are lost on gfx90a"},
     {"v_div_scale", "derived from what the division sequence needs, not from the manual"},
     {"v_div_fmas", "derived from what the division sequence needs, not from the manual"},
     {"v_fma_mix", "f16 results are rounded to f32 first"},
@@ -90,7 +95,6 @@ What nobody can know without hardware, and softgpu therefore decides:
 - which NaN comes out: here the first NaN operand, quieted, else the positive one without payload;
 - the order in which matrix instructions and dot products add, and where they round in between;
 - omod and clamp of results that are denormal or overflow before them: here rounding comes first (f16: last);
-- denormals of v_dot2: here they are kept, though MI200 flushes those of f16 and bf16 in matrices, which is done;
 - v_div_scale and v_div_fmas in the corners; here every quotient of clang's sequences is correctly rounded;
 - the NaNs of float atomics: of two, the one in memory wins; denormals of the 16-bit ones, which are kept here;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.

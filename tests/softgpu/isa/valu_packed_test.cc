@@ -249,4 +249,28 @@ TEST(ValuPacked, ClampSaturates)
   EXPECT_EQ(machine.v[DST][0], 0x7fffffffu);
 }
 
+// PyTorch's notes on numerical accuracy: V_DOT2 of MI200 loses denormals on the way in and out.
+TEST(ValuPacked, Mi200FlushesDenormalsOfDotProducts)
+{
+  for (unsigned chip : {SOFTGPU_GFX90A, SOFTGPU_GFX942}) {
+    const bool keeps = chip == SOFTGPU_GFX942;
+    auto dot = [&](uint32_t a, uint32_t b, uint32_t c) {
+      Machine machine;
+      isa_inst_t inst = instruction(ISA_v_dot2_f32_f16, "u:uuu");
+      inst.encoding = ISA_VOP3P;
+      inst.op_sel_hi = 7;
+      inst.chip = (uint8_t)chip;
+      machine.v[SRC][0] = a;
+      machine.v[SRC + SRC_STEP][0] = b;
+      machine.v[SRC + 2 * SRC_STEP][0] = c;
+      EXPECT_TRUE(machine.run(inst));
+      return machine.v[DST][0];
+    };
+    EXPECT_EQ(f32(dot(0x00013c00, 0x3c003c00, 0)), keeps ? 1 + 0x1p-24f : 1.0f);
+    EXPECT_EQ(f32(dot(0x3c003c00, 0x3c000001, 0)), keeps ? 1 + 0x1p-24f : 1.0f);
+    EXPECT_EQ(dot(0, 0, 1), keeps ? 1u : 0u);
+    EXPECT_EQ(dot(0x04000000, 0x04000000, 0x00800000), bits(0x1p-28f + 0x1p-126f));
+  }
+}
+
 } // namespace
