@@ -3,7 +3,8 @@
 // thousand instructions, because it was told to stop. It writes to memory it may write to alone.
 //
 // An input decides about a descriptor, a packet and 64 words of code, and runs them: from the first
-// word on, then from behind whatever stopped it, so that every word gets its turn.
+// word on, then from behind whatever stopped it, so that every word gets its turn. Some inputs run on
+// the reference engine, too, which must come to the same end.
 #include <cstdio>
 #include <cstdlib>
 
@@ -44,7 +45,9 @@ public:
   Memory(const Memory &) = delete;
   Memory &operator=(const Memory &) = delete;
 
+  using Bytes = std::vector<uint8_t>;
   uint8_t *data() { return data_; }
+  Bytes bytes() const { return {data_, data_ + size_}; }
   uint64_t address() const { return reinterpret_cast<uint64_t>(data_); }
   size_t size() const { return size_; }
   void put(size_t at, const void *from, size_t size) { memcpy(data_ + at, from, size); }
@@ -85,6 +88,9 @@ public:
     const bool is_raw = c_.once_in(8);
     is_raw ? make_raw_descriptor() : make_descriptor();
     make_dispatch(is_raw);
+    compares_ = !dispatch_.checks && c_.once_in(16);
+    for (uint32_t at = 0; at < WORDS; ++at)
+      compares_ &= !tells_the_time(at);
   }
 
   void run()
@@ -207,10 +213,11 @@ private:
     kernarg_.put(RESUME, &start, sizeof(start));
     const std::vector<uint8_t> before(code_.data(), code_.data() + code_.size());
 
-    const bool stop = true; // at the first look, after some thousand instructions
-    const softgpu_limits_t limits = {0, &stop, 0, 0};
+    const Memory::Bytes data = data_.bytes(), scratch = scratch_.bytes();
     softgpu_fault_t fault;
-    const bool ok = softgpu_execute(&dispatch_, &limits, &fault);
+    const bool ok = execute(&fault);
+    if (compares_)
+      compare(fault, data, scratch);
     REQUIRE(ok == (fault.kind == SOFTGPU_FAULT_NONE));
     REQUIRE(ok || strnlen(fault.text, sizeof(fault.text)) - 1 < sizeof(fault.text) - 1);
     REQUIRE(!memcmp(before.data(), code_.data(), code_.size()));
@@ -220,6 +227,37 @@ private:
         fault.kind != SOFTGPU_FAULT_STOPPED)
       at += uint32_t(distance / 4);
     return at + length(at);
+  }
+
+  bool execute(softgpu_fault_t *fault)
+  {
+    const bool stop = true; // at the first look, after some thousand instructions
+    const softgpu_limits_t limits = {0, &stop, 0, 0};
+    return softgpu_execute(&dispatch_, &limits, fault);
+  }
+
+  // The same on the reference engine, from what memory held before.
+  void compare(const softgpu_fault_t &fault, const Memory::Bytes &data,
+               const Memory::Bytes &scratch)
+  {
+    const Memory::Bytes new_data = data_.bytes(), new_scratch = scratch_.bytes();
+    softgpu_fault_t other;
+    data_.put(0, data.data(), data.size());
+    scratch_.put(0, scratch.data(), scratch.size());
+    softgpu_engine_reference(true);
+    execute(&other);
+    softgpu_engine_reference(false);
+    REQUIRE(!strcmp(fault.text, other.text));
+    REQUIRE(new_data == data_.bytes() && new_scratch == scratch_.bytes());
+  }
+
+  bool tells_the_time(uint32_t at)
+  {
+    uint32_t words[WORDS];
+    memcpy(words, code_.data() + body(), sizeof(words));
+    isa_inst_t inst;
+    return isa_decode(chip_, words + at, WORDS - at, &inst) == ISA_DECODED &&
+           (inst.op == ISA_s_memtime || inst.op == ISA_s_memrealtime);
   }
 
   uint32_t length(uint32_t at)
@@ -239,6 +277,7 @@ private:
   unsigned chip_;
   uint32_t before_; // bytes between prologue and body
   uint32_t entry_at_ = 0;
+  bool compares_;
   Memory code_, kernarg_, data_, scratch_;
   softgpu_dispatch_t dispatch_;
 };

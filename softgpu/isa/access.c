@@ -229,7 +229,8 @@ static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
     if (lanes->absent >> lane & 1) {
       /* out of the buffer's range: returns 0 */
     } else if ((uintptr_t)at % plan->bytes || (is_wide && lanes->swizzled >> lane & 1)) {
-      return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, (uintptr_t)at, plan->bytes);
+      return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, isa_device_address(wave, at),
+                            plan->bytes);
     } else if (is_wide) {
       uint64_t value = data[0][lane] | (uint64_t)data[1][lane] << 32;
       uint64_t compare = is_compare ? data[2][lane] | (uint64_t)data[3][lane] << 32 : 0;

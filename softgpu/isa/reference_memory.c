@@ -193,7 +193,8 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
       is_compare ? isa_reference_rows(wave, &inst->data[0], dwords, lane, dwords) : 0;
   uint8_t *at = place->at[0];
   if (at && ((uintptr_t)at % t->bytes || (place->is_scratch && t->bytes == 8)))
-    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, (uintptr_t)at, t->bytes);
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, isa_device_address(wave, at),
+                          t->bytes);
   if (at)
     old = isa_reference_exchange(inst, at, t->bytes, data, compare);
   for (unsigned i = 0; inst->dst.kind && i < dwords; i++)

@@ -99,6 +99,26 @@ TEST(EngineKernels, matrix_multiply)
     }
 }
 
+// LDS has no address but its offset, also where a generic address reaches it.
+TEST(EngineKernels, a_misaligned_atomic_in_lds_is_told_by_its_offset)
+{
+  device::Kernel kernel({
+      0x7e000282,             // v_mov_b32 v0, 2
+      0x7e0202ff, 0x00010000, // v_mov_b32 v1, 0x10000: the aperture of LDS
+      0xdd080000, 0x00000000, // flat_atomic_add v[0:1], v0
+      0xbf810000,             // s_endpgm
+  });
+  auto dispatch = device::dispatch(kernel.object(), nullptr);
+  dispatch.group_bytes = 64;
+  for (bool is_reference : {false, true}) {
+    softgpu_engine_reference(is_reference);
+    auto result = device::run(dispatch);
+    softgpu_engine_reference(false);
+    EXPECT_EQ(result.fault.kind, SOFTGPU_FAULT_MISALIGNED) << result.fault.text;
+    EXPECT_EQ(result.fault.address, 2u) << result.fault.text;
+  }
+}
+
 // Small integers as elements of each type, whose products and sums are exact.
 uint16_t bfloat_of(int value)
 {
