@@ -67,6 +67,8 @@ private:
       return status;
     const rawhal_hsaco_info_t &info = *rawhal_hsaco_info(hsaco);
     check(info.loadable == (info.not_loadable_reason.size == 0));
+    for (size_t i = 0; i < info.relocation_count; ++i)
+      text(rawhal_hsaco_relocation(hsaco, i)->symbol);
     for (size_t i = 0; i < info.kernel_count; ++i)
       kernel(hsaco, *rawhal_hsaco_kernel(hsaco, i));
     for (size_t i = 0; i < info.symbol_count; ++i)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "hsaco/loadable.h"
 #include "hsaco/metadata.h"
+#include "hsaco/relocations.h"
 #include "hsaco/symbols.h"
 #include "hsaco/unpack.h"
 
@@ -99,6 +100,8 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
     status = metadata_read(hsaco, error);
   if (!status)
     status = symbols_read(hsaco, error);
+  if (!status)
+    status = relocations_read(hsaco, error);
   if (status)
     return status;
   check_object(hsaco);
@@ -214,6 +217,11 @@ const rawhal_segment_t *rawhal_hsaco_segment(const rawhal_hsaco_t *hsaco, size_t
 const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index)
 {
   return hsaco && index < hsaco->info.symbol_count ? &hsaco->symbols[index] : NULL;
+}
+
+const rawhal_relocation_t *rawhal_hsaco_relocation(const rawhal_hsaco_t *hsaco, size_t index)
+{
+  return hsaco && index < hsaco->info.relocation_count ? &hsaco->relocations[index] : NULL;
 }
 
 const rawhal_diagnostic_t *rawhal_hsaco_diagnostic(const rawhal_hsaco_t *hsaco, size_t index)

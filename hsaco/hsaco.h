@@ -74,7 +74,8 @@ typedef struct rawhal_hsaco_info {
   uint32_t note_count;             /* metadata notes merged */
   uint32_t metadata_version[2];    /* of the first note; 0,0 when absent */
   rawhal_string_t metadata_target; /* amdhsa.target of the first note that has one; may be empty */
-  size_t kernel_count, printf_count, diagnostic_count, segment_count, symbol_count;
+  size_t kernel_count, printf_count, diagnostic_count, segment_count, symbol_count,
+      relocation_count;
   bool loadable; /* safe to hand to the HSA loader; why not is among the diagnostics */
   rawhal_string_t not_loadable_reason; /* empty when loadable; owned by the object */
 } rawhal_hsaco_info_t;
@@ -172,13 +173,6 @@ enum {
   RAWHAL_ARGUMENT_PIPE = 1u << 3,
 };
 
-/* A metadata entry rawhal does not interpret: its key and its value as msgpack bytes
- * (rawhal_metadata_to_json()). */
-typedef struct rawhal_metadata_entry {
-  rawhal_string_t key;
-  rawhal_bytes_t value;
-} rawhal_metadata_entry_t;
-
 /* What few arguments have and few readers want; those that have nothing of it share one. */
 typedef struct rawhal_argument_detail {
   rawhal_string_t value_kind_text;       /* `.value_kind` as it is spelled */
@@ -274,6 +268,16 @@ typedef struct rawhal_symbol { /* global and weak symbols */
   bool defined;
 } rawhal_symbol_t;
 RAWHAL_API const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index);
+
+/* An entry of a SHT_RELA section (AMDGPUUsage, "Relocation Records"). */
+typedef struct rawhal_relocation {
+  uint64_t address; /* of the field; in a relocatable object, offset in the section it is for */
+  int64_t addend;
+  rawhal_string_t symbol; /* empty: none, or a section's */
+  uint32_t type;          /* R_AMDGPU_*: 3 is ABS64, 13 RELATIVE64 */
+} rawhal_relocation_t;
+RAWHAL_API const rawhal_relocation_t *rawhal_hsaco_relocation(const rawhal_hsaco_t *hsaco,
+                                                              size_t index);
 
 /* ---- Diagnostics ---- */
 

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "hsaco/descriptor.h"
 #include "hsaco/note.h"
+#include "hsaco/relocations.h"
 #include "hsaco/symbols.h"
 
 /* Each check returns NULL, or what is wrong at *offset. */

@@ -10,7 +10,4 @@
 /* Sets info.loadable, or the reason and a diagnostic. */
 void loadable_judge(struct rawhal_hsaco *hsaco);
 
-/* Of relocation section number `index`: NULL when every entry can be applied safely. */
-const char *loadable_relocations(const struct elf_view *elf, size_t index, uint64_t *offset);
-
 #endif

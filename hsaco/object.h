@@ -37,6 +37,7 @@ struct rawhal_hsaco {
 
   rawhal_segment_t *segments;
   rawhal_symbol_t *symbols;
+  rawhal_relocation_t *relocations;
   struct name_table names;      /* of kernels */
   rawhal_string_t loaded_twice; /* an exported object symbol that is defined twice, or empty */
   rawhal_string_t bad_entry;    /* a kernel whose entry is not in code, or empty */

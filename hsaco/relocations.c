@@ -1,5 +1,8 @@
+#include "hsaco/relocations.h"
+
+#include <string.h>
+
 #include "base/checked.h"
-#include "hsaco/loadable.h"
 #include "hsaco/symbols.h"
 
 /* What ROCr applies (AMDGPUUsage, "Relocation Records"), and how many bytes each writes. */
@@ -73,4 +76,62 @@ const char *loadable_relocations(const struct elf_view *elf, size_t index, uint6
       return wrong;
   }
   return NULL;
+}
+
+/* ---- Listing ---- */
+
+/* The entries of a section; NULL when it has none that can be read. */
+static const unsigned char *entries_of(const struct elf_view *elf, const Elf64_Shdr *section,
+                                       uint64_t *count)
+{
+  *count = section->sh_size / sizeof(Elf64_Rela);
+  bool sound = section->sh_type == SHT_RELA && section->sh_entsize == sizeof(Elf64_Rela) && *count;
+  return sound ? elf_view_section(elf, section) : NULL;
+}
+
+static void list_section(struct rawhal_hsaco *hsaco, const Elf64_Shdr *section,
+                         const unsigned char *entries, uint64_t count)
+{
+  const struct elf_view *elf = &hsaco->elf;
+  struct symbol_table symbols = {0};
+  if (section->sh_link < elf->section_count &&
+      !symbol_table_of_section(elf, &elf->sections[section->sh_link], &symbols))
+    symbols.count = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    Elf64_Rela entry;
+    memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
+    rawhal_relocation_t *relocation = &hsaco->relocations[hsaco->info.relocation_count++];
+    *relocation = (rawhal_relocation_t){.address = entry.r_offset,
+                                        .addend = entry.r_addend,
+                                        .type = (uint32_t)ELF64_R_TYPE(entry.r_info)};
+    uint64_t index = ELF64_R_SYM(entry.r_info);
+    if (!index || index >= symbols.count)
+      continue;
+    Elf64_Sym symbol = symbol_at(&symbols, index);
+    if (!symbol_name(&symbols, &symbol, &relocation->symbol))
+      relocation->symbol = (rawhal_string_t){0};
+  }
+}
+
+rawhal_status_t relocations_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
+{
+  const struct elf_view *elf = &hsaco->elf;
+  uint64_t left = elf->size, total = 0, count;
+  for (size_t i = 0; i < elf->section_count; ++i)
+    if (entries_of(elf, &elf->sections[i], &count)) {
+      total += count;
+      if (!elf_view_spend(&left, elf->sections[i].sh_size))
+        return RAWHAL_OK; /* they overlap: loadable_judge() says so */
+    }
+  if (!total)
+    return RAWHAL_OK;
+  hsaco->relocations = arena_alloc(&hsaco->arena, (size_t)total * sizeof(*hsaco->relocations));
+  if (!hsaco->relocations)
+    return arena_fail(&hsaco->arena, error);
+  for (size_t i = 0; i < elf->section_count; ++i) {
+    const unsigned char *entries = entries_of(elf, &elf->sections[i], &count);
+    if (entries)
+      list_section(hsaco, &elf->sections[i], entries, count);
+  }
+  return RAWHAL_OK;
 }

@@ -107,6 +107,19 @@ static json_t *symbols_json(const rawhal_hsaco_t *hsaco, size_t count)
   return list;
 }
 
+static json_t *relocations_json(const rawhal_hsaco_t *hsaco, size_t count)
+{
+  json_t *list = json_array();
+  for (size_t i = 0; i < count; ++i) {
+    const rawhal_relocation_t *r = rawhal_hsaco_relocation(hsaco, i);
+    json_array_append_new(list,
+                          json_pack("{s:I s:I s:o s:I}", "address", (json_int_t)r->address, "type",
+                                    (json_int_t)r->type, "symbol", json_text_or_null(r->symbol),
+                                    "addend", (json_int_t)r->addend));
+  }
+  return list;
+}
+
 static json_t *diagnostics_json(const rawhal_hsaco_t *hsaco, size_t count)
 {
   static const char *const names[] = {"note", "warning", "error"};
@@ -182,7 +195,7 @@ static json_t *object_json(const inspect_options_t *options, const select_t *obj
     if (inspect_wants(options, kernel))
       json_array_append_new(kernels, kernel_json(kernel));
   }
-  return json_pack("{s:I s:I s:I s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o}", "index",
+  return json_pack("{s:I s:I s:I s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o s:o}", "index",
                    (json_int_t)object->index, "offset", (json_int_t)object->object->offset, "size",
                    (json_int_t)info->bytes.size, "bundle_id", json_text_or_null(object->object->id),
                    "target", target, "code_object_version", (json_int_t)info->code_object_version,
@@ -190,7 +203,8 @@ static json_t *object_json(const inspect_options_t *options, const select_t *obj
                    json_text_or_null(info->not_loadable_reason), "elf", elf_json(info), "notes",
                    (json_int_t)info->note_count, "metadata", metadata, "kernels", kernels,
                    "segments", segments_json(object->hsaco, info->segment_count), "symbols",
-                   symbols_json(object->hsaco, info->symbol_count), "diagnostics",
+                   symbols_json(object->hsaco, info->symbol_count), "relocations",
+                   relocations_json(object->hsaco, info->relocation_count), "diagnostics",
                    diagnostics_json(object->hsaco, info->diagnostic_count));
 }
 

@@ -198,6 +198,30 @@ TEST(Loadable, Relocations)
   EXPECT_TRUE(contains(verdict(object.bytes), "not sound"));
 }
 
+TEST(Loadable, RelocationsAreListed)
+{
+  Object object = build::plain_object();
+  object.relocations = {{0x1000, ELF64_R_INFO(0, 13), 0x40},
+                        {0x1008, ELF64_R_INFO(2, 3), -8},
+                        {0x1010, ELF64_R_INFO(99, 77), 0}};
+  Opened opened(object.build());
+  ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+  ASSERT_EQ(3u, opened.info().relocation_count);
+  const rawhal_relocation_t *relative = rawhal_hsaco_relocation(opened.hsaco, 0);
+  EXPECT_EQ(0x1000u, relative->address);
+  EXPECT_EQ(13u, relative->type);
+  EXPECT_EQ(0x40, relative->addend);
+  EXPECT_EQ("", text_of(relative->symbol));
+  const rawhal_relocation_t *absolute = rawhal_hsaco_relocation(opened.hsaco, 1);
+  EXPECT_EQ("kernel0.kd", text_of(absolute->symbol));
+  EXPECT_EQ(-8, absolute->addend);
+  const rawhal_relocation_t *unknown = rawhal_hsaco_relocation(opened.hsaco, 2);
+  EXPECT_EQ(77u, unknown->type);
+  EXPECT_EQ("", text_of(unknown->symbol)); // no such symbol
+  EXPECT_EQ(nullptr, rawhal_hsaco_relocation(opened.hsaco, 3));
+  EXPECT_EQ(nullptr, rawhal_hsaco_relocation(nullptr, 0));
+}
+
 TEST(Loadable, UndefinedExternalsMayBeSuppliedLater)
 {
   Object object;
