@@ -3,8 +3,8 @@
 // thousand instructions, because it was told to stop. It writes to memory it may write to alone.
 //
 // An input decides about a descriptor, a packet and 64 words of code, and runs them: from the first
-// word on, then from behind whatever stopped it, so that every word gets its turn. Some inputs run on
-// the reference engine, too, which must come to the same end.
+// word on, then from behind whatever stopped it, so that every word gets its turn. Some inputs run
+// on the reference engine, too, which must come to the same end.
 #include <cstdio>
 #include <cstdlib>
 
@@ -247,8 +247,8 @@ private:
     softgpu_engine_reference(true);
     execute(&other);
     softgpu_engine_reference(false);
-    // Where the one checks an access as a whole and the other by its dwords, address and size differ,
-    // and so does what was stored before.
+    // Where the one checks an access as a whole and the other by its dwords, address and size
+    // differ, and so does what was stored before.
     const bool is_same = fault.kind == other.kind && fault.pc == other.pc &&
                          fault.wave == other.wave && fault.lane == other.lane;
     if (!is_same)
