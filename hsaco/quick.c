@@ -122,12 +122,6 @@ static inline bool take_header(struct cursor *cursor, unsigned fix, unsigned for
 
 /* A writer gives the keys of each argument in the same order: what stood at this place the last
  * time is the first guess. */
-enum { GUESSES = 16 };
-
-struct guesses {
-  const struct metadata_key *keys[GUESSES];
-};
-
 /* Does the key stand here, its header included? Sixteen bytes are compared at once, so as many must
  * be left; no argument's key is longer. */
 static inline bool is_here(const struct metadata_key *key, const unsigned char *at)
@@ -155,8 +149,7 @@ static inline bool take_argument_key(struct cursor *cursor, const struct metadat
   return true;
 }
 
-static inline bool take_argument(struct unpacker *unpacker, struct cursor *cursor,
-                                 struct guesses *guesses)
+static inline bool take_argument(struct unpacker *unpacker, struct cursor *cursor)
 {
   uint32_t pairs;
   if (!take_header(cursor, FIXMAP, MAP16, &pairs))
@@ -165,7 +158,7 @@ static inline bool take_argument(struct unpacker *unpacker, struct cursor *curso
   for (; pairs; --pairs) {
     const struct metadata_key *key;
     struct unpack_value value;
-    if (!take_argument_key(cursor, &guesses->keys[pairs % GUESSES], &key) ||
+    if (!take_argument_key(cursor, &unpacker->guesses[pairs % UNPACK_GUESSES], &key) ||
         !take_scalar(cursor, &value))
       return false;
     take_of_argument(unpacker, key, &value);
@@ -184,9 +177,8 @@ static bool take_arguments(struct unpacker *unpacker, struct cursor *cursor,
   if (unpacker->arguments || !take_header(cursor, FIXARRAY, ARRAY16, &count) ||
       begin_arguments(unpacker, count))
     return false;
-  struct guesses guesses = {0};
   for (; count; --count)
-    if (!take_argument(unpacker, cursor, &guesses))
+    if (!take_argument(unpacker, cursor))
       return false;
   *value = (struct unpack_value){.type = VALUE_CONTAINER, .shape = SHAPE_ARGUMENTS};
   return true;

@@ -65,7 +65,7 @@ enum { /* seen in the arguments of a kernel, bits */
        ODD_UNKNOWN_KERNEL_KEY = 32,
 };
 
-enum { UNPACK_MOST_PROBLEMS = 8 };
+enum { UNPACK_MOST_PROBLEMS = 8, UNPACK_GUESSES = 16 };
 
 struct unpacker {
   struct arena *arena;
@@ -87,9 +87,10 @@ struct unpacker {
   bool has_detail;
   rawhal_argument_t *arguments;
   uint32_t argument_count;
-  uint64_t arguments_end; /* the furthest */
-  uint32_t furthest;      /* argument */
-  uint32_t odd;           /* ODD_* */
+  uint64_t arguments_end;                             /* the furthest */
+  uint32_t furthest;                                  /* argument */
+  const struct metadata_key *guesses[UNPACK_GUESSES]; /* of quick.c: an argument's next key */
+  uint32_t odd;                                       /* ODD_* */
   struct unpack_problem problems[UNPACK_MOST_PROBLEMS];
   uint32_t problem_count;
 
