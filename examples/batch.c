@@ -21,11 +21,8 @@ static void check(rawhal_status_t status)
 
 int main(int argc, char **argv)
 {
-  rawhal_container_t *file;
-  check(rawhal_container_open_file(argc > 1 ? argv[1] : "vector_add.co", NULL, &file, &error));
-  rawhal_bytes_t bytes = rawhal_container_object(file, 0)->bytes;
   rawhal_hsaco_t *hsaco;
-  check(rawhal_hsaco_open(bytes.data, bytes.size, NULL, &hsaco, &error));
+  check(rawhal_hsaco_open_file(argc > 1 ? argv[1] : "vector_add.co", NULL, &hsaco, &error));
   rawhal_instance_t *instance;
   check(rawhal_instance_create(NULL, &instance, &error));
   rawhal_device_t *device = rawhal_instance_device(instance, 0);
@@ -73,6 +70,5 @@ int main(int argc, char **argv)
     rawhal_buffer_free(buffers[i]);
   rawhal_instance_destroy(instance);
   rawhal_hsaco_close(hsaco);
-  rawhal_container_close(file);
   return right == COUNT ? 0 : 1;
 }

@@ -23,11 +23,8 @@ int main(int argc, char **argv)
   for (int i = 0; i < COUNT; ++i)
     a[i] = (float)i, b[i] = 0.5f;
 
-  rawhal_container_t *file;
-  check(rawhal_container_open_file(argc > 1 ? argv[1] : "vector_add.co", NULL, &file, &error));
-  rawhal_bytes_t bytes = rawhal_container_object(file, 0)->bytes;
   rawhal_hsaco_t *hsaco;
-  check(rawhal_hsaco_open(bytes.data, bytes.size, NULL, &hsaco, &error));
+  check(rawhal_hsaco_open_file(argc > 1 ? argv[1] : "vector_add.co", NULL, &hsaco, &error));
 
   rawhal_instance_t *instance;
   check(rawhal_instance_create(NULL, &instance, &error));
@@ -73,6 +70,5 @@ int main(int argc, char **argv)
   rawhal_executable_destroy(executable);
   rawhal_instance_destroy(instance);
   rawhal_hsaco_close(hsaco);
-  rawhal_container_close(file);
   return right == COUNT ? 0 : 1;
 }

@@ -195,11 +195,12 @@ static json_t *object_json(const inspect_options_t *options, const select_t *obj
     if (inspect_wants(options, kernel))
       json_array_append_new(kernels, kernel_json(kernel));
   }
-  return json_pack("{s:I s:I s:I s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o s:o}", "index",
-                   (json_int_t)object->index, "offset", (json_int_t)object->object->offset, "size",
-                   (json_int_t)info->bytes.size, "bundle_id", json_text_or_null(object->object->id),
-                   "target", target, "code_object_version", (json_int_t)info->code_object_version,
-                   "loadable", info->loadable, "not_loadable_reason",
+  return json_pack("{s:I s:I s:b s:I s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o s:o}", "index",
+                   (json_int_t)object->index, "offset", (json_int_t)object->object->offset,
+                   "unpacked", (int)object->object->unpacked, "size", (json_int_t)info->bytes.size,
+                   "bundle_id", json_text_or_null(object->object->id), "target", target,
+                   "code_object_version", (json_int_t)info->code_object_version, "loadable",
+                   info->loadable, "not_loadable_reason",
                    json_text_or_null(info->not_loadable_reason), "elf", elf_json(info), "notes",
                    (json_int_t)info->note_count, "metadata", metadata, "kernels", kernels,
                    "segments", segments_json(object->hsaco, info->segment_count), "symbols",

@@ -120,6 +120,8 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
       "%sobject %zu: %s, code object V%" PRIu32 ", %zu bytes at offset %" PRIu64 ", %zu kernel%s",
       object->index ? "\n" : "", object->index, target, info->code_object_version, info->bytes.size,
       object->object->offset, info->kernel_count, info->kernel_count == 1 ? "" : "s");
+  if (object->object->unpacked)
+    fputs(" (unpacked; the offset is that of its compressed bundle)", stdout);
   if (object->object->id.size)
     print_name("\n  bundle entry ", object->object->id);
   if (!info->loadable)

@@ -1,4 +1,5 @@
 // The `rawhal` command as a user meets it: help, exit codes, JSON, one-line errors.
+#include "tests/hsaco/compressed.h"
 #include "tests/tools/command.h"
 
 TEST(Help, TheCommandAndEverySubcommand)
@@ -125,6 +126,29 @@ static std::string json_status(const Outcome &got)
   EXPECT_TRUE(message && *message);
   json_decref(document);
   return text;
+}
+
+TEST(Inspect, CompressedBundlesAreReadAndRun)
+{
+  Scratch scratch;
+  std::string file = build::ccob(2, 1, slurp(fixtures + "vector_add.bundle"));
+  spit(scratch / "small.ccob", file.data(), file.size());
+  Outcome got = run({tool, "inspect", "--json", scratch / "small.ccob"});
+  ASSERT_EQ(0, got.status) << got.err;
+  Json document = parse(got.out);
+  json_t *objects = json_object_get(document.get(), "objects");
+  ASSERT_EQ(2u, json_array_size(objects));
+  EXPECT_TRUE(json_is_true(json_object_get(json_array_get(objects, 1), "unpacked")));
+  EXPECT_EQ(0, number_of(json_array_get(objects, 1), "offset"));
+  EXPECT_TRUE(contains(run({tool, "inspect", scratch / "small.ccob"}).out, "unpacked"));
+  got =
+      run({tool, "run", scratch / "small.ccob", "--kernel", "vector_add", "--grid", "1", "--block",
+           "64", "out:" + (scratch / "sum") + ":256", "ptr:zero:256", "ptr:zero:256", "u32:64"});
+  EXPECT_EQ(0, got.status) << got.err;
+  file[file.size() / 2] = static_cast<char>(file[file.size() / 2] ^ 0xff);
+  file.resize(file.size() - 1);
+  spit(scratch / "damaged.ccob", file.data(), file.size());
+  expect_refusal(run({tool, "inspect", scratch / "damaged.ccob"}), 1, "MALFORMED");
 }
 
 TEST(Inspect, RefusedFilesSayWhy)
