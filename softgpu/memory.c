@@ -185,6 +185,20 @@ bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation)
   }
 }
 
+bool softgpu_memory_unclaimed(uint64_t base, uint64_t size)
+{
+  for (;;) {
+    uint32_t begun = read_begin();
+    uint32_t count = atomic_load_explicit(&entry_count, memory_order_acquire);
+    uint32_t above = entry_above(base + size - 1, count);
+    softgpu_allocation_t last = {0};
+    if (above > 0)
+      last = entry_load(above - 1);
+    if (read_valid(begun))
+      return last.base + last.size <= base;
+  }
+}
+
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation)
 {
   for (;;) {

@@ -38,6 +38,9 @@ bool softgpu_memory_exchange(uint64_t first, uint64_t last, const softgpu_alloca
 /* The live allocation that contains `address`. */
 bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation);
 
+/* Whether no live allocation has any of `size` > 0 bytes at `base`. */
+bool softgpu_memory_unclaimed(uint64_t base, uint64_t size);
+
 /* The live allocation closest to an address that is in none (for reports). False when there is no
  * allocation at all. */
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);

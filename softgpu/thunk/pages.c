@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "softgpu/memory.h"
 #include "softgpu/thunk/option.h"
 #include "softgpu/thunk/retire.h"
 
@@ -52,11 +53,9 @@ static bool map_with_guards(softgpu_pages_t *pages, uint64_t guard)
   return false;
 }
 
-bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size)
+static bool map_somewhere(softgpu_pages_t *pages, uint64_t size)
 {
   *pages = (softgpu_pages_t){.size = size};
-  if (size == 0)
-    return false;
   uint64_t guard = softgpu_option(SOFTGPU_OPTION_GUARD_KIB) << 10;
   guard = (guard + PAGE - 1) & ~(uint64_t)(PAGE - 1);
   if (guard > 0 && atomic_fetch_add(&guarded, 1) < MOST_GUARDED && map_with_guards(pages, guard))
@@ -64,6 +63,28 @@ bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size)
   if (guard > 0)
     atomic_fetch_sub(&guarded, 1);
   return map_with_guards(pages, 0); /* memory without guards is better than none */
+}
+
+/* A program may unmap memory that it, or a cache of its runtime, still has registered, and the
+ * system gives those addresses out again. Such pages are held, and beside them ever more address
+ * space, until others are found. */
+bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size)
+{
+  enum { MOST_TRIES = 24 };
+  softgpu_pages_t held[2 * MOST_TRIES];
+  uint32_t held_count = 0;
+  bool mapped = size > 0 && map_somewhere(pages, size);
+  for (uint64_t room = LARGE_PAGE; mapped && !softgpu_memory_unclaimed(pages->base, size);
+       room *= 2) {
+    held[held_count++] = *pages;
+    void *beside = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (beside != MAP_FAILED)
+      held[held_count++] = (softgpu_pages_t){(uint64_t)beside, room, (uint64_t)beside, room};
+    mapped = held_count < 2 * MOST_TRIES - 1 && map_somewhere(pages, size);
+  }
+  while (held_count > 0)
+    softgpu_pages_unmap(&held[--held_count]);
+  return mapped;
 }
 
 bool softgpu_pages_map_at(softgpu_pages_t *pages, uint64_t address, uint64_t size)

@@ -74,6 +74,20 @@ TEST_F(Registry, refuses_overlap_emptiness_and_wrapping)
   EXPECT_TRUE(add(0x800, 0x800));
 }
 
+TEST_F(Registry, unclaimed_is_where_not_one_byte_is_taken)
+{
+  EXPECT_TRUE(softgpu_memory_unclaimed(0x1000, 0x1000));
+  ASSERT_TRUE(add(0x2000, 0x100));
+  ASSERT_TRUE(add(0x3000, 0x100));
+  EXPECT_TRUE(softgpu_memory_unclaimed(0x1000, 0x1000));
+  EXPECT_TRUE(softgpu_memory_unclaimed(0x2100, 0xf00));
+  EXPECT_TRUE(softgpu_memory_unclaimed(0x3100, 1));
+  EXPECT_FALSE(softgpu_memory_unclaimed(0x1000, 0x1001));
+  EXPECT_FALSE(softgpu_memory_unclaimed(0x20ff, 1));
+  EXPECT_FALSE(softgpu_memory_unclaimed(0x2080, 0x10));
+  EXPECT_FALSE(softgpu_memory_unclaimed(0x1000, 0x4000));
+}
+
 TEST_F(Registry, removal_is_by_base_and_counts)
 {
   ASSERT_TRUE(add(0x1000, 0x1000));

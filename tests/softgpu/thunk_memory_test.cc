@@ -164,6 +164,30 @@ TEST_F(ThunkMemory, registrations_overlap_and_have_exact_bounds)
   EXPECT_FALSE(live(base + 100));
 }
 
+// As HIP does, which keeps what it pinned for a copy pinned for the next.
+TEST_F(ThunkMemory, addresses_that_are_still_registered_are_not_given_out)
+{
+  const uint64_t size = 64 << 20;
+  void *stale = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(stale, MAP_FAILED);
+  ASSERT_EQ(hsaKmtRegisterMemory(stale, size), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(munmap(stale, size), 0);
+  std::vector<std::pair<char *, uint64_t>> all;
+  HsaMemFlags pool{};
+  pool.ui32.Scratch = 1;
+  for (uint64_t each : {4096, 8192, 4 << 20, 48 << 20, 4096}) {
+    for (HsaMemFlags flags : {HsaMemFlags{}, pool}) {
+      char *memory = allocate(each, 1, flags);
+      ASSERT_NE(memory, nullptr) << each;
+      EXPECT_TRUE(memory + each <= (char *)stale || memory >= (char *)stale + size) << each;
+      all.emplace_back(memory, each);
+    }
+  }
+  EXPECT_EQ(hsaKmtDeregisterMemory(stale), HSAKMT_STATUS_SUCCESS);
+  for (auto &[memory, each] : all)
+    EXPECT_EQ(hsaKmtFreeMemory(memory, each), HSAKMT_STATUS_SUCCESS);
+}
+
 TEST_F(ThunkMemory, registering_what_was_allocated_changes_nothing)
 {
   char *memory = allocate(4096, 0);
