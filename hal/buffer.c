@@ -37,7 +37,7 @@ static const rawhal_buffer_t *registry_overlap(const rawhal_buffer_t *buffer)
   return NULL;
 }
 
-rawhal_status_t buffer_register(rawhal_buffer_t *buffer, rawhal_error_t *error)
+static rawhal_status_t registry_add(rawhal_buffer_t *buffer, rawhal_error_t *error)
 {
   rawhal_status_t status = RAWHAL_OK;
   rawhal_buffer_t *found = NULL;
@@ -100,7 +100,7 @@ static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, rawhal_error_t *
   return RAWHAL_OK;
 }
 
-void buffer_release(rawhal_buffer_t *buffer)
+static void buffer_release(rawhal_buffer_t *buffer)
 {
   const hsa_table_t *hsa = &buffer->device->runtime->hsa;
   bool owned = buffer->memory && !buffer->foreign;
@@ -116,6 +116,18 @@ void buffer_release(rawhal_buffer_t *buffer)
     limits_release(buffer->device, LEDGER_IMPORTED, buffer->size);
   free(buffer);
   runtime_release();
+}
+
+rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
+                              rawhal_buffer_t **buffer, rawhal_error_t *error)
+{
+  if (status == RAWHAL_OK)
+    status = registry_add(created, error);
+  if (status != RAWHAL_OK)
+    buffer_release(created);
+  else
+    *buffer = created;
+  return status;
 }
 
 rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_kind_t kind,
@@ -144,15 +156,7 @@ rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_ki
   created->kind = kind;
   created->size = size;
   runtime_hold();
-  status = allocate_memory(created, error);
-  if (status == RAWHAL_OK)
-    status = buffer_register(created, error);
-  if (status != RAWHAL_OK) {
-    buffer_release(created);
-    return status;
-  }
-  *buffer = created;
-  return RAWHAL_OK;
+  return buffer_finish(created, allocate_memory(created, error), buffer, error);
 }
 
 void rawhal_buffer_free(rawhal_buffer_t *buffer)

@@ -132,13 +132,5 @@ rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, siz
   created->size = size;
   created->foreign = true;
   runtime_hold();
-  status = import(created, pointer, error);
-  if (status == RAWHAL_OK)
-    status = buffer_register(created, error);
-  if (status != RAWHAL_OK) {
-    buffer_release(created);
-    return status;
-  }
-  *buffer = created;
-  return RAWHAL_OK;
+  return buffer_finish(created, import(created, pointer, error), buffer, error);
 }

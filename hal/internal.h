@@ -107,9 +107,9 @@ struct rawhal_buffer {
   UT_hash_handle hh;
 };
 
-/* Both take what was filled in of `buffer`; register it, or free it. */
-RAWHAL_CHECKED rawhal_status_t buffer_register(rawhal_buffer_t *buffer, rawhal_error_t *error);
-void buffer_release(rawhal_buffer_t *buffer);
+/* The end of making a buffer, which came to `status`: registers it, or gives back what it has. */
+RAWHAL_CHECKED rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
+                                             rawhal_buffer_t **buffer, rawhal_error_t *error);
 
 /* ---- copy.c ---- */
 
