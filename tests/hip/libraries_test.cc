@@ -1,26 +1,13 @@
 // Debian's rocRAND and rocSPARSE, called as programs call them. ./dev unpacks them beside the build
 // folders; what is not there is skipped. Their headers are not needed: the functions and the values
 // of the enumerations are part of the libraries' binary interface.
-#include <dlfcn.h>
-#include <glob.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "hip.h"
+#include "unpacked.h"
 
 namespace {
-
-void *library(const char *pattern)
-{
-  std::string path = std::string(RAWHAL_BUILD_DIR "/") + pattern;
-  glob_t found{};
-  void *opened = nullptr;
-  if (glob(path.c_str(), 0, nullptr, &found) == 0)
-    opened = dlopen(found.gl_pathv[0], RTLD_NOW | RTLD_LOCAL);
-  globfree(&found);
-  return opened;
-}
 
 template <typename T> T *device_copy(const std::vector<T> &values)
 {
@@ -45,10 +32,9 @@ protected:
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a minute or more each under a sanitizer";
 #endif
-    static void *opened = library("rocrand/usr/lib/*/librocrand.so.1");
-    if (!opened)
+    rocrand = rocrand_library();
+    if (!rocrand)
       GTEST_SKIP() << "librocrand1 is not there";
-    rocrand = opened;
   }
 
   template <typename... Arguments> void call(const char *name, Arguments... arguments)
@@ -145,10 +131,9 @@ class RocSparse : public ::testing::Test {
 protected:
   void SetUp() override
   {
-    static void *opened = library("rocsparse/usr/lib/*/librocsparse.so.0");
-    if (!opened)
+    rocsparse = rocsparse_library();
+    if (!rocsparse)
       GTEST_SKIP() << "librocsparse0 is not there";
-    rocsparse = opened;
     call("rocsparse_create_handle", &handle);
     call("rocsparse_create_mat_descr", &descriptor);
     call("rocsparse_create_mat_info", &info);

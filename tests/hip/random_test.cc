@@ -1,27 +1,12 @@
 // rocRAND's distributions, of every generator: Kolmogorov and Smirnov's distance to what they shall
 // be, at most 2 / sqrt(n), which true samples exceed once in 1,500 times; the seeds are fixed.
-#include <dlfcn.h>
-#include <glob.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "hip.h"
+#include "unpacked.h"
 
 namespace {
-
-void *library()
-{
-  static void *opened = [] {
-    glob_t found{};
-    void *handle = nullptr;
-    if (glob(RAWHAL_BUILD_DIR "/rocrand/usr/lib/*/librocrand.so.1", 0, nullptr, &found) == 0)
-      handle = dlopen(found.gl_pathv[0], RTLD_NOW | RTLD_LOCAL);
-    globfree(&found);
-    return handle;
-  }();
-  return opened;
-}
 
 enum { SOBOL32 = 501, SOBOL64 = 504 }; // rocrand_rng_type
 
@@ -34,7 +19,7 @@ protected:
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a minute or more each under a sanitizer";
 #endif
-    if (!library())
+    if (!rocrand_library())
       GTEST_SKIP() << "librocrand1 is not there";
     call("create_generator", &generator, GetParam());
     EXPECT_EQ(hipMalloc((void **)&device, N * 8), hipSuccess);
@@ -49,7 +34,7 @@ protected:
 
   template <typename... Arguments> void call(const std::string &name, Arguments... arguments)
   {
-    auto *function = (int (*)(Arguments...))dlsym(library(), ("rocrand_" + name).c_str());
+    auto *function = (int (*)(Arguments...))dlsym(rocrand_library(), ("rocrand_" + name).c_str());
     ASSERT_NE(function, nullptr) << name;
     ASSERT_EQ(function(arguments...), 0) << name;
   }

@@ -3,9 +3,6 @@
 // enumerations are part of its binary interface.
 #pragma once
 
-#include <dlfcn.h>
-#include <glob.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,6 +10,7 @@
 #include <random>
 
 #include "hip.h"
+#include "unpacked.h"
 
 namespace sparse {
 
@@ -20,20 +18,6 @@ enum { NONE = 111, TRANSPOSE = 112 };                   // rocsparse_operation
 enum { ROW_MAJOR = 0, COLUMN_MAJOR = 1 };               // rocsparse_direction
 enum { LOWER = 0, UPPER = 1 };                          // rocsparse_fill_mode
 enum { INDEX_I32 = 2, FLOAT_32 = 151, FLOAT_64 = 152 }; // rocsparse_indextype, rocsparse_datatype
-
-// NULL when the library is not there.
-inline void *library()
-{
-  static void *opened = [] {
-    glob_t found{};
-    void *library = nullptr;
-    if (glob(RAWHAL_BUILD_DIR "/rocsparse/usr/lib/*/librocsparse.so.0", 0, nullptr, &found) == 0)
-      library = dlopen(found.gl_pathv[0], RTLD_NOW | RTLD_LOCAL);
-    globfree(&found);
-    return library;
-  }();
-  return opened;
-}
 
 // Device memory with the values it was made of.
 template <typename T> class Array {
@@ -177,7 +161,7 @@ public:
 
   void SetUp() override
   {
-    if (!library())
+    if (!rocsparse_library())
       GTEST_SKIP() << "librocsparse0 is not there";
     call("create_handle", &handle);
     call("create_mat_info", &info);
@@ -186,7 +170,7 @@ public:
   }
   void TearDown() override
   {
-    if (!library())
+    if (!rocsparse_library())
       return;
     for (void *made : {descr, other})
       call("destroy_mat_descr", made);
@@ -196,7 +180,8 @@ public:
 
   template <typename... Arguments> void call(const std::string &name, Arguments... arguments)
   {
-    auto *function = (int (*)(Arguments...))dlsym(library(), ("rocsparse_" + name).c_str());
+    auto *function =
+        (int (*)(Arguments...))dlsym(rocsparse_library(), ("rocsparse_" + name).c_str());
     ASSERT_NE(function, nullptr) << name;
     ASSERT_EQ(function(arguments...), 0) << name;
   }
