@@ -77,6 +77,10 @@ struct rawhal_queue {
   ring_t ring;
   const queue_device_t *device;
   hsa_queue_t *hsa_queue;
+  /* Copies from *hsa_queue, whose first cache line has the write index as well: producers on
+   * several processors would wait for that line more than once a submission. */
+  void *packets;
+  hsa_signal_t doorbell;
   unsigned char *kernargs; /* twice ring.blocks: an image may run over the ring's end */
   queue_slot_t *slots;     /* ring.tickets */
   _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet in the ring, for reports */

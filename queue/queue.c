@@ -74,6 +74,8 @@ static rawhal_status_t create_hsa_queue(rawhal_queue_t *queue, uint32_t packets,
   result = hsa->hsa_amd_profiling_set_profiler_enabled(queue->hsa_queue, 1);
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(hsa, result, error, "turning on dispatch times");
+  queue->packets = queue->hsa_queue->base_address;
+  queue->doorbell = queue->hsa_queue->doorbell_signal;
   const amd_queue_t *amd = (const amd_queue_t *)(const void *)queue->hsa_queue;
   queue->launch.queue_ptr = (uint64_t)(uintptr_t)queue->hsa_queue;
   queue->launch.private_base_hi = amd->private_segment_aperture_base_hi;

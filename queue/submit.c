@@ -165,7 +165,7 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
 void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint32_t packets)
 {
   queue->device->hsa->hsa_signal_store_screlease(
-      queue->hsa_queue->doorbell_signal, (hsa_signal_value_t)(reserved->packet + packets - 1));
+      queue->doorbell, (hsa_signal_value_t)(reserved->packet + packets - 1));
 }
 
 size_t submit_first_signaller(const rawhal_dispatch_t *dispatches, size_t count)

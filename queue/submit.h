@@ -56,8 +56,7 @@ static inline void launch_set(rawhal_launch_t *launch, const rawhal_dispatch_t *
 
 static inline void *packet_slot(const rawhal_queue_t *queue, uint64_t packet)
 {
-  return (char *)queue->hsa_queue->base_address +
-         (packet & (queue->ring.packets - 1)) * PACKET_BYTES;
+  return (char *)queue->packets + (packet & (queue->ring.packets - 1)) * PACKET_BYTES;
 }
 
 /* Where an image at `block` of the kernarg ring lies. */
