@@ -83,9 +83,9 @@ static rawhal_status_t kernel_load(rawhal_executable_t *executable, const rawhal
   loaded->kernel.info.kernel = facts;
   loaded->kernel.info.layout = loaded->layout;
   if (status == RAWHAL_OK)
-    status = device_kernel_init(&loaded->kernel, error);
-  if (status == RAWHAL_OK)
     status = resolve(executable, loaded, error);
+  if (status == RAWHAL_OK)
+    status = device_kernel_init(&loaded->kernel, &executable->device->queue, error);
   if (status != RAWHAL_OK) {
     kernel_free(loaded);
     return status;

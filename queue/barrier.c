@@ -29,14 +29,15 @@ static void barrier_write(rawhal_queue_t *queue, const hsa_amd_barrier_value_pac
                           uint32_t waits, const ring_reservation_t *reserved)
 {
   uint32_t packets = waits + 1;
-  hsa_signal_t signal = submit_begin(queue, reserved, packets, 0, 1);
+  for (uint32_t i = 0; i < packets; ++i)
+    packet_name(queue, reserved->packet + i, NULL);
+  hsa_signal_t signal =
+      submit_begin(queue, reserved, &(submission_t){.packets = packets, .signals = 1});
   for (uint32_t i = waits; i-- > 0;) {
     void *slot = packet_slot(queue, reserved->packet + i);
-    packet_name(queue, reserved->packet + i, NULL);
     memcpy((char *)slot + 4, (const char *)&bodies[i] + 4, PACKET_BYTES - 4);
   }
   void *last = packet_slot(queue, reserved->packet + waits);
-  packet_name(queue, reserved->packet + waits, NULL);
   packet_write_barrier(last, signal);
   packet_publish(last, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
   for (uint32_t i = waits; i-- > 0;) /* the first comes last */

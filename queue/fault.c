@@ -7,9 +7,9 @@
 #include <sched.h>
 #include <string.h>
 
-/* The packet that was running: in the oldest submission that has not finished, and there the one
- * the device reads, as far as it tells. False when nothing is in flight. */
-static bool running_packet(rawhal_queue_t *queue, uint64_t *packet)
+/* The kernel that was running: in the oldest submission that has not finished, and there in the
+ * packet the device reads, as far as it tells. NULL when nothing is in flight. */
+static const rawhal_device_kernel_t *running_kernel(rawhal_queue_t *queue)
 {
   uint64_t ticket = ring_finished(&queue->ring) + 1;
   const queue_slot_t *slot = queue_slot(queue, ticket);
@@ -18,10 +18,12 @@ static bool running_packet(rawhal_queue_t *queue, uint64_t *packet)
       continue;
     uint64_t last = slot->packet + slot->packets - 1;
     uint64_t read = queue->device->hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue);
-    *packet = read < slot->packet ? slot->packet : read > last ? last : read;
-    return true;
+    return queue_kernel(queue, slot,
+                        read < slot->packet ? slot->packet
+                        : read > last       ? last
+                                            : read);
   }
-  return false;
+  return NULL;
 }
 
 /* The device's own words when it has some, and then the runtime's only as a name. */
@@ -31,10 +33,7 @@ static void cause_write(rawhal_queue_t *queue, rawhal_status_t status, int32_t h
   char text[768] = "";
   if (queue->device->fault_text)
     queue->device->fault_text(queue->hsa_queue, text, sizeof(text));
-  uint64_t packet;
-  const rawhal_device_kernel_t *kernel = NULL;
-  if (running_packet(queue, &packet))
-    kernel = atomic_load(&queue->kernels[packet & (queue->ring.packets - 1)]);
+  const rawhal_device_kernel_t *kernel = running_kernel(queue);
   rawhal_string_t name = kernel ? kernel->info.kernel->name : (rawhal_string_t){0};
   const char *who = kernel ? "kernel " : "the queue";
   if (*text)

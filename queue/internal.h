@@ -51,11 +51,13 @@ typedef struct queue_slot {
   _Atomic int64_t target;
   uint64_t packet; /* its first */
   uint32_t packets, blocks;
+  const rawhal_device_kernel_t *kernel; /* of its packet, when it has one; see queue_kernel() */
   hsa_signal_t signal;
-  const volatile int64_t *value; /* the signal's */
-  int64_t final;                 /* the value when the queue died */
-  bool slept_on;                 /* by a thread, in the runtime; sleep_lock */
+  int64_t final; /* the value when the queue died */
+  bool slept_on; /* by a thread, in the runtime; sleep_lock */
 } queue_slot_t;
+
+_Static_assert(sizeof(queue_slot_t) == 64, "a submission should touch one cache line of slots");
 
 typedef enum queue_health {
   QUEUE_ALIVE,
@@ -83,7 +85,7 @@ struct rawhal_queue {
   hsa_signal_t doorbell;
   unsigned char *kernargs; /* twice ring.blocks: an image may run over the ring's end */
   queue_slot_t *slots;     /* ring.tickets */
-  _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet in the ring, for reports */
+  _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet of several; queue_kernel() */
   rawhal_launch_t launch; /* what all launches have in common, for hidden arguments */
   limit_lease_t *lease;   /* NULL: no limits */
   queue_grant_t *grants;  /* of the slots' tickets */
@@ -108,7 +110,19 @@ static inline queue_slot_t *queue_slot(const rawhal_queue_t *queue, uint64_t tic
  * documents it (amd_hsa_signal.h) instead of through a call. */
 static inline int64_t queue_slot_value(const queue_slot_t *slot)
 {
-  return __atomic_load_n(slot->value, __ATOMIC_ACQUIRE);
+  const amd_signal_t *signal = (const amd_signal_t *)(uintptr_t)slot->signal.handle;
+  return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE);
+}
+
+/* The kernel a packet of the slot's submission runs; NULL: none. Most submissions have one packet,
+ * and their slot names its kernel; neighbours in the table would share a cache line. */
+static inline const rawhal_device_kernel_t *queue_kernel(const rawhal_queue_t *queue,
+                                                         const queue_slot_t *slot, uint64_t packet)
+{
+  if (slot->packets == 1)
+    return slot->kernel;
+  return atomic_load_explicit(&queue->kernels[packet & (queue->ring.packets - 1)],
+                              memory_order_relaxed);
 }
 
 /* queue.c. `options` may be NULL. */

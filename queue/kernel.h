@@ -12,6 +12,20 @@ typedef struct kernel_owner {
   _Atomic size_t pins; /* dispatches in recordings */
 } kernel_owner_t;
 
+typedef struct kernel_range {
+  uint32_t least, span; /* least..least + span */
+} kernel_range_t;
+
+/* What the kernel and its device both allow: a dispatch within these bounds is right. One that is
+ * not may still be; check.c looks closer then, and knows the words. */
+typedef struct kernel_bounds {
+  kernel_range_t grid[3], workgroup[3];
+  kernel_range_t blob;     /* bytes */
+  uint32_t flat_workgroup; /* work-items of a work-group, at most; 0: always look closer */
+  uint32_t dynamic_lds;    /* bytes, at most */
+  bool uniform;            /* no partial work-groups */
+} kernel_bounds_t;
+
 struct rawhal_device_kernel {
   rawhal_device_kernel_info_t info;
   kernel_owner_t *owner;
@@ -19,11 +33,17 @@ struct rawhal_device_kernel {
   uint32_t block_count;  /* 64-byte blocks of an image */
   uint32_t spare_blocks; /* reserved besides, to align an image to more than a block */
   uint32_t alignment;    /* of an image, in blocks; a power of two */
+  bool hidden;           /* has hidden arguments */
   bool rehearse;         /* writing an image can fail for reasons a blob check does not see */
+  kernel_bounds_t bounds;
 };
 
-/* Derives everything below `info` from info.layout. UNSUPPORTED: an alignment beyond a page. */
+struct queue_device;
+
+/* Derives everything below `agent` from `info` and from the device the kernel is loaded on.
+ * UNSUPPORTED: an alignment beyond a page. */
 RAWHAL_CHECKED rawhal_status_t device_kernel_init(rawhal_device_kernel_t *kernel,
+                                                  const struct queue_device *device,
                                                   rawhal_error_t *error);
 
 #endif

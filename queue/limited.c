@@ -175,8 +175,9 @@ static limit_shape_t shape_of(const rawhal_dispatch_t *dispatch)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   uint64_t workgroups = 1;
-  for (int d = 0; d < 3; ++d) { /* neither is 0, and 32 bits divide in half the time of 64 */
-    uint32_t along = (dispatch->grid[d] - 1) / dispatch->workgroup[d] + 1;
+  for (int d = 0; d < 3; ++d) { /* neither is 0; most dimensions need no division */
+    uint32_t grid = dispatch->grid[d], group = dispatch->workgroup[d];
+    uint32_t along = grid <= group ? 1 : (grid - 1) / group + 1;
     if (__builtin_mul_overflow(workgroups, along, &workgroups))
       workgroups = UINT64_MAX;
   }

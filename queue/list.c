@@ -78,8 +78,7 @@ static bool ticket_names(const rawhal_queue_t *queue, const queue_slot_t *slot,
                          const kernel_owner_t *owner)
 {
   for (uint32_t i = 0; i < slot->packets; ++i) {
-    uint64_t at = (slot->packet + i) & (queue->ring.packets - 1);
-    const rawhal_device_kernel_t *kernel = atomic_load(&queue->kernels[at]);
+    const rawhal_device_kernel_t *kernel = queue_kernel(queue, slot, slot->packet + i);
     if (kernel && kernel->owner == owner)
       return true;
   }

@@ -7,7 +7,7 @@
 #ifndef RAWHAL_QUEUE_PACKET_H
 #define RAWHAL_QUEUE_PACKET_H
 
-#include "queue/queue.h"
+#include "queue/kernel.h"
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -18,32 +18,26 @@ enum { PACKET_BYTES = 64, PACKET_DIMENSIONS = 3 };
 _Static_assert(sizeof(hsa_kernel_dispatch_packet_t) == PACKET_BYTES, "AQL packets have 64 bytes");
 _Static_assert(sizeof(hsa_barrier_and_packet_t) == PACKET_BYTES, "AQL packets have 64 bytes");
 
-typedef struct packet_dispatch {
-  const rawhal_launch_t *launch;
-  uint32_t private_bytes, group_bytes;
-  uint64_t kernel_object, kernarg;
-  hsa_signal_t completion; /* 0: none */
-} packet_dispatch_t;
-
 /* Everything but the first dword. Field by field into the ring: a packet put together elsewhere
- * and copied in wider pieces would wait for its own stores. */
-static inline void packet_write_dispatch(void *slot, const packet_dispatch_t *dispatch)
+ * and copied in wider pieces would wait for its own stores. `completion` 0: none. */
+static inline void packet_write_dispatch(void *slot, const rawhal_dispatch_t *dispatch,
+                                         void *kernargs, hsa_signal_t completion)
 {
-  const rawhal_launch_t *launch = dispatch->launch;
+  const rawhal_device_kernel_info_t *kernel = &dispatch->kernel->info;
   hsa_kernel_dispatch_packet_t *packet = slot;
-  packet->workgroup_size_x = launch->workgroup[0];
-  packet->workgroup_size_y = launch->workgroup[1];
-  packet->workgroup_size_z = launch->workgroup[2];
+  packet->workgroup_size_x = dispatch->workgroup[0];
+  packet->workgroup_size_y = dispatch->workgroup[1];
+  packet->workgroup_size_z = dispatch->workgroup[2];
   packet->reserved0 = 0;
-  packet->grid_size_x = launch->grid[0];
-  packet->grid_size_y = launch->grid[1];
-  packet->grid_size_z = launch->grid[2];
-  packet->private_segment_size = dispatch->private_bytes;
-  packet->group_segment_size = dispatch->group_bytes;
-  packet->kernel_object = dispatch->kernel_object;
-  packet->kernarg_address = (void *)(uintptr_t)dispatch->kernarg;
+  packet->grid_size_x = dispatch->grid[0];
+  packet->grid_size_y = dispatch->grid[1];
+  packet->grid_size_z = dispatch->grid[2];
+  packet->private_segment_size = kernel->private_segment_size;
+  packet->group_segment_size = kernel->group_segment_size + dispatch->dynamic_lds;
+  packet->kernel_object = kernel->kernel_object;
+  packet->kernarg_address = kernargs;
   packet->reserved2 = 0;
-  packet->completion_signal = dispatch->completion;
+  packet->completion_signal = completion;
 }
 
 /* A barrier that waits for nothing. */

@@ -93,7 +93,6 @@ static rawhal_status_t create_signals(rawhal_queue_t *queue, uint32_t count, raw
       slot->signal.handle = 0;
       return hsa_fail(hsa, result, error, "creating a completion signal");
     }
-    slot->value = &((const amd_signal_t *)(uintptr_t)slot->signal.handle)->value;
   }
   return RAWHAL_OK;
 }

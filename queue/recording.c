@@ -60,25 +60,18 @@ static unsigned char *recorded_image(const rawhal_recording_t *recording, size_t
 }
 
 static rawhal_status_t record(rawhal_recording_t *recording, const rawhal_dispatch_t *dispatches,
-                              rawhal_launch_t *launch, rawhal_error_t *error)
+                              rawhal_error_t *error)
 {
   memset(recording->images, 0, recording->image_bytes);
   for (uint32_t i = 0; i < recording->count; ++i) {
     const rawhal_dispatch_t *dispatch = &dispatches[i];
     recorded_t *recorded = &recording->dispatches[i];
-    launch_set(launch, dispatch);
-    rawhal_status_t status = image_write(dispatch, launch, recorded_image(recording, i), error);
+    rawhal_status_t status =
+        image_write(recording->queue, dispatch, recorded_image(recording, i), error);
     if (status != RAWHAL_OK)
       return status;
-    const rawhal_device_kernel_info_t *info = &recorded->kernel->info;
-    packet_dispatch_t body = {
-        .launch = launch,
-        .private_bytes = info->private_segment_size,
-        .group_bytes = info->group_segment_size + dispatch->dynamic_lds,
-        .kernel_object = info->kernel_object,
-        .kernarg = (uint64_t)(uintptr_t)recorded->packet.kernarg_address,
-    };
-    packet_write_dispatch(&recorded->packet, &body);
+    packet_write_dispatch(&recorded->packet, dispatch, recorded->packet.kernarg_address,
+                          (hsa_signal_t){0});
     uint32_t header = packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags);
     memcpy(&recorded->packet, &header, sizeof(header));
   }
@@ -95,10 +88,9 @@ rawhal_status_t rawhal_recording_create(rawhal_queue_t *queue, const rawhal_disp
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
   uint32_t blocks;
-  rawhal_launch_t launch = launch_begin(queue);
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = submit_check(queue, dispatches, count, &launch, &blocks, error);
+    status = submit_check(queue, dispatches, count, &blocks, error);
   if (status != RAWHAL_OK)
     return status;
   rawhal_recording_t *recording = calloc(1, sizeof(*recording));
@@ -118,7 +110,7 @@ rawhal_status_t rawhal_recording_create(rawhal_queue_t *queue, const rawhal_disp
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording of %zu dispatches",
                          count);
   if (status == RAWHAL_OK)
-    status = record(recording, dispatches, &launch, error);
+    status = record(recording, dispatches, error);
   if (status != RAWHAL_OK) {
     rawhal_recording_destroy(recording);
     return status;
@@ -174,8 +166,11 @@ static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
                    const ring_reservation_t *reserved)
 {
   uint32_t count = recording->count;
-  hsa_signal_t signal =
-      submit_begin(queue, reserved, count, recording->blocks, count - recording->signaller);
+  for (uint32_t i = 0; count > 1 && i < count; ++i)
+    packet_name(queue, reserved->packet + i, recording->dispatches[i].kernel);
+  submission_t submission = {count, recording->blocks, count - recording->signaller,
+                             recording->dispatches->kernel};
+  hsa_signal_t signal = submit_begin(queue, reserved, &submission);
   unsigned char *images = kernarg_slot(queue, align_block(reserved->block, recording->alignment));
   memcpy(images, recording->images, recording->image_bytes);
   uint32_t first_header = 0;
@@ -183,7 +178,6 @@ static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
     const recorded_t *recorded = &recording->dispatches[i];
     hsa_signal_t completion = i >= recording->signaller ? signal : (hsa_signal_t){0};
     void *slot = packet_slot(queue, reserved->packet + i);
-    packet_name(queue, reserved->packet + i, recorded->kernel);
     uint32_t header = replay_packet(slot, &recorded->packet, images, completion);
     if (i == 0)
       first_header = header;

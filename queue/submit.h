@@ -11,20 +11,26 @@
 
 enum { BLOCK_BYTES = 64 };
 
-/* Checks a batch, all of it, and counts its kernarg blocks. `launch` comes from launch_begin(). */
+/* check.c: checks a batch, all of it, and counts its kernarg blocks. */
 RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue,
                                             const rawhal_dispatch_t *dispatches, size_t count,
-                                            rawhal_launch_t *launch, uint32_t *blocks,
-                                            rawhal_error_t *error);
+                                            uint32_t *blocks, rawhal_error_t *error);
 
 /* Room for what has passed the checks: the admission. */
 RAWHAL_CHECKED rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets,
                                               uint32_t blocks, uint64_t deadline,
                                               ring_reservation_t *reserved, rawhal_error_t *error);
 
-/* Claims the ticket's slot, of which `signals` packets are going to signal the completion. */
+typedef struct submission {
+  uint32_t packets, blocks;
+  uint32_t signals;                     /* the packets that are going to signal the completion */
+  const rawhal_device_kernel_t *kernel; /* of the packet, if there is one and it runs any */
+} submission_t;
+
+/* Claims the ticket's slot. From here on others see the submission, so packets of several have been
+ * named before. */
 hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,
-                          uint32_t packets, uint32_t blocks, uint32_t signals);
+                          const submission_t *submission);
 
 /* Tells the device of `packets` packets, all of which are published. */
 void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint32_t packets);
@@ -34,24 +40,28 @@ void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint
 size_t submit_first_signaller(const rawhal_dispatch_t *dispatches, size_t count);
 
 /* Writes the checked image of a dispatch, block_count * 64 bytes. */
-RAWHAL_CHECKED rawhal_status_t image_write(const rawhal_dispatch_t *dispatch,
-                                           const rawhal_launch_t *launch, void *image,
+RAWHAL_CHECKED rawhal_status_t image_write(const rawhal_queue_t *queue,
+                                           const rawhal_dispatch_t *dispatch, void *image,
                                            rawhal_error_t *error);
 
-/* What all launches of a queue have in common; the rest is launch_set()'s. */
-static inline rawhal_launch_t launch_begin(const rawhal_queue_t *queue)
+static inline uint32_t kernarg_flags(const rawhal_dispatch_t *dispatch)
 {
-  return queue->launch;
+  return (dispatch->flags & RAWHAL_DISPATCH_CLAMP ? RAWHAL_KERNARG_CLAMP : 0u) |
+         (dispatch->flags & RAWHAL_DISPATCH_KEEP_HIDDEN ? RAWHAL_KERNARG_KEEP_HIDDEN : 0u);
 }
 
-static inline void launch_set(rawhal_launch_t *launch, const rawhal_dispatch_t *dispatch)
+/* What the hidden arguments of a dispatch are made of. */
+static inline rawhal_launch_t launch_of(const rawhal_queue_t *queue,
+                                        const rawhal_dispatch_t *dispatch)
 {
+  rawhal_launch_t launch = queue->launch; /* what all of a queue have in common */
   for (int d = 0; d < 3; ++d) {
-    launch->grid[d] = dispatch->grid[d];
-    launch->workgroup[d] = dispatch->workgroup[d];
-    launch->global_offset[d] = dispatch->global_offset[d];
+    launch.grid[d] = dispatch->grid[d];
+    launch.workgroup[d] = dispatch->workgroup[d];
+    launch.global_offset[d] = dispatch->global_offset[d];
   }
-  launch->dynamic_lds = dispatch->dynamic_lds;
+  launch.dynamic_lds = dispatch->dynamic_lds;
+  return launch;
 }
 
 static inline void *packet_slot(const rawhal_queue_t *queue, uint64_t packet)
@@ -65,7 +75,7 @@ static inline unsigned char *kernarg_slot(const rawhal_queue_t *queue, uint32_t 
   return queue->kernargs + (size_t)(block & (queue->ring.blocks - 1)) * BLOCK_BYTES;
 }
 
-/* Names the kernel of a packet for reports. */
+/* Names the kernel of a packet of several. */
 static inline void packet_name(rawhal_queue_t *queue, uint64_t packet,
                                const rawhal_device_kernel_t *kernel)
 {

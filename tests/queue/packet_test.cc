@@ -29,16 +29,20 @@ void expect_slot(const Slots &slots, const std::array<uint8_t, 64> &expected)
 
 TEST(Packet, DispatchByteByByte)
 {
-  rawhal_launch_t launch = {};
-  launch.grid[0] = 0x01020304;
-  launch.grid[1] = 0x11121314;
-  launch.grid[2] = 0x21222324;
-  launch.workgroup[0] = 0x0102;
-  launch.workgroup[1] = 0x0304;
-  launch.workgroup[2] = 0x0506;
+  rawhal_device_kernel_info_t kernel = {};
+  kernel.private_segment_size = 0x41424344;
+  kernel.group_segment_size = 0x51525350;
+  kernel.kernel_object = 0x6162636465666768;
+  rawhal_dispatch_t dispatch = {};
+  dispatch.grid[0] = 0x01020304;
+  dispatch.grid[1] = 0x11121314;
+  dispatch.grid[2] = 0x21222324;
+  dispatch.workgroup[0] = 0x0102;
+  dispatch.workgroup[1] = 0x0304;
+  dispatch.workgroup[2] = 0x0506;
+  dispatch.dynamic_lds = 4;
   Slots slots;
-  shim_packet_dispatch(slots.slot(), &launch, 0x41424344, 0x51525354, 0x6162636465666768,
-                       0x7172737475767778, 0x8182838485868788);
+  shim_packet_dispatch(slots.slot(), &dispatch, &kernel, 0x7172737475767778, 0x8182838485868788);
   std::array<uint8_t, 64> expected = {
       poison, poison, poison, poison,                         // 0  header, setup: not yet
       0x02,   0x01,   0x04,   0x03,   0x06, 0x05,             // 4  workgroup_size_x, y, z

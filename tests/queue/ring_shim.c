@@ -42,19 +42,14 @@ uint64_t shim_ring_finished(shim_ring_t *ring)
   return ring_finished(ring);
 }
 
-void shim_packet_dispatch(void *slot, const rawhal_launch_t *launch, uint32_t private_bytes,
-                          uint32_t group_bytes, uint64_t kernel_object, uint64_t kernarg,
+void shim_packet_dispatch(void *slot, const rawhal_dispatch_t *dispatch,
+                          const rawhal_device_kernel_info_t *info, uint64_t kernarg,
                           uint64_t completion)
 {
-  packet_dispatch_t dispatch = {
-      .launch = launch,
-      .private_bytes = private_bytes,
-      .group_bytes = group_bytes,
-      .kernel_object = kernel_object,
-      .kernarg = kernarg,
-      .completion = {completion},
-  };
-  packet_write_dispatch(slot, &dispatch);
+  rawhal_device_kernel_t kernel = {.info = *info};
+  rawhal_dispatch_t whole = *dispatch;
+  whole.kernel = &kernel;
+  packet_write_dispatch(slot, &whole, (void *)(uintptr_t)kernarg, (hsa_signal_t){completion});
 }
 
 void shim_packet_barrier(void *slot, uint64_t completion)

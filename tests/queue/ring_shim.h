@@ -25,8 +25,8 @@ uint64_t shim_ring_last_ticket(shim_ring_t *ring);
 uint64_t shim_ring_finished(shim_ring_t *ring);
 
 // The two steps of writing a dispatch packet, and the header of any packet type.
-void shim_packet_dispatch(void *slot, const rawhal_launch_t *launch, uint32_t private_bytes,
-                          uint32_t group_bytes, uint64_t kernel_object, uint64_t kernarg,
+void shim_packet_dispatch(void *slot, const rawhal_dispatch_t *dispatch,
+                          const rawhal_device_kernel_info_t *info, uint64_t kernarg,
                           uint64_t completion);
 void shim_packet_barrier(void *slot, uint64_t completion);
 void shim_packet_barrier_value(void *slot, uint64_t signal, int64_t target);

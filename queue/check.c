@@ -1,0 +1,141 @@
+/* What a batch must be before anything of it is reserved. */
+#include "queue/submit.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+enum { REHEARSAL_BYTES = 4096 };
+
+static const uint32_t known_flags = RAWHAL_DISPATCH_CLAMP | RAWHAL_DISPATCH_KEEP_HIDDEN |
+                                    RAWHAL_DISPATCH_OVERLAP | RAWHAL_DISPATCH_AGENT_SCOPE;
+
+/* ---- The closer look: every rule, and what to say when it is broken ---- */
+
+/* Writes the image where nobody looks: the only full check there is for pointer arrays and for
+ * hidden arguments that may not hold this launch's values. */
+static rawhal_status_t image_rehearse(const rawhal_queue_t *queue,
+                                      const rawhal_dispatch_t *dispatch, rawhal_error_t *error)
+{
+  _Alignas(16) unsigned char small[REHEARSAL_BYTES];
+  size_t size = (size_t)dispatch->kernel->block_count * BLOCK_BYTES;
+  void *image = size <= sizeof(small) ? small : aligned_alloc(BLOCK_BYTES, size);
+  if (!image)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a kernarg image of %zu bytes",
+                       size);
+  rawhal_status_t status = image_write(queue, dispatch, image, error);
+  if (image != small)
+    free(image);
+  return status;
+}
+
+static rawhal_status_t check_device(const queue_device_t *device, const rawhal_dispatch_t *dispatch,
+                                    rawhal_error_t *error)
+{
+  uint64_t flat = 1;
+  for (int d = 0; d < 3; ++d) {
+    flat *= dispatch->workgroup[d];
+    if (dispatch->workgroup[d] > device->max_workgroup_dim[d])
+      return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                         "work-group size %c is %u, the device allows %u", "xyz"[d],
+                         dispatch -> workgroup[d], device -> max_workgroup_dim[d]);
+    if (dispatch->grid[d] > device->max_grid_dim[d])
+      return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "grid size %c is %u, the device allows %u",
+                         "xyz"[d], dispatch -> grid[d], device -> max_grid_dim[d]);
+  }
+  if (flat > device->max_workgroup_size)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "a work-group of %llu work-items, the device allows %u",
+                       (unsigned long long)flat, device->max_workgroup_size);
+  uint64_t lds = (uint64_t)dispatch->kernel->info.group_segment_size + dispatch->dynamic_lds;
+  if (lds > device->lds_bytes)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "%llu bytes of LDS (%u of the kernel + %u dynamic), the device has %u",
+                       (unsigned long long)lds, dispatch->kernel->info.group_segment_size,
+                       dispatch->dynamic_lds, device->lds_bytes);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
+                                      const rawhal_dispatch_t *dispatch, rawhal_error_t *error)
+{
+  const rawhal_device_kernel_t *kernel = dispatch->kernel;
+  if (!kernel)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "kernel is NULL");
+  if (kernel->agent != queue->device->agent.handle)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "the kernel is loaded on another device than the queue's");
+  if (dispatch->flags & ~known_flags)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown dispatch flags 0x%x",
+                       dispatch->flags & ~known_flags);
+  if (dispatch->arguments && (dispatch->blob || dispatch->blob_size))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "both a blob and an array of arguments are given");
+  rawhal_launch_t launch = launch_of(queue, dispatch);
+  rawhal_status_t status = rawhal_launch_check(kernel->info.kernel, &launch, error);
+  if (status == RAWHAL_OK)
+    status = check_device(queue->device, dispatch, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (dispatch->arguments || kernel->rehearse)
+    return image_rehearse(queue, dispatch, error);
+  return rawhal_kernarg_check(kernel->info.layout, dispatch->blob, dispatch->blob_size,
+                              kernarg_flags(dispatch), error);
+}
+
+/* ---- Most dispatches need none ---- */
+
+static inline bool within(uint64_t value, kernel_range_t range)
+{
+  return value - range.least <= range.span;
+}
+
+static inline bool has_partial_workgroups(const rawhal_dispatch_t *dispatch)
+{
+  bool partial = false;
+  for (int d = 0; d < 3; ++d)
+    partial |= dispatch->workgroup[d] > 1 && dispatch->grid[d] % dispatch->workgroup[d] != 0;
+  return partial;
+}
+
+/* True only for what check_dispatch() would allow; it need not be for all of that. */
+static inline bool plainly_right(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch)
+{
+  const rawhal_device_kernel_t *kernel = dispatch->kernel;
+  if (!kernel || kernel->agent != queue->device->agent.handle || dispatch->flags & ~known_flags ||
+      dispatch->arguments || (!dispatch->blob && dispatch->blob_size))
+    return false;
+  const kernel_bounds_t *bounds = &kernel->bounds;
+  uint64_t flat =
+      (uint64_t)dispatch->workgroup[0] * dispatch->workgroup[1] * dispatch->workgroup[2];
+  bool right = flat - 1 < bounds->flat_workgroup && dispatch->dynamic_lds <= bounds->dynamic_lds &&
+               within(dispatch->blob_size, bounds->blob);
+  for (int d = 0; d < 3; ++d)
+    right = right && within(dispatch->workgroup[d], bounds->workgroup[d]) &&
+            within(dispatch->grid[d], bounds->grid[d]);
+  return right && !(bounds->uniform && has_partial_workgroups(dispatch));
+}
+
+rawhal_status_t submit_check(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
+                             size_t count, uint32_t *blocks, rawhal_error_t *error)
+{
+  if (!dispatches || count == 0)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no dispatches");
+  if (count > queue->ring.packets)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "a batch of %zu dispatches can never fit a ring of %u packets", count,
+                       queue->ring.packets);
+  uint64_t total = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const rawhal_dispatch_t *dispatch = &dispatches[i];
+    if (__builtin_expect(!plainly_right(queue, dispatch), 0)) {
+      rawhal_status_t status = check_dispatch(queue, dispatch, error);
+      if (status != RAWHAL_OK && count > 1 && error)
+        return rawhal_fail_at(error, status, error->offset, "dispatch %zu: %s", i, error->message);
+      if (status != RAWHAL_OK)
+        return status;
+    }
+    total += (uint64_t)dispatch->kernel->block_count + dispatch->kernel->spare_blocks;
+  }
+  return rawhal_kernarg_block_count(total * BLOCK_BYTES, queue->ring.blocks, blocks, error);
+}
