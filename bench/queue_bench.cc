@@ -57,7 +57,8 @@ void SubmitBlob256(benchmark::State &state)
 
 void SubmitBlob28Limited(benchmark::State &state)
 {
-  submit(state, with_blob(bench(true).add, 28), 1, bench(true));
+  Bench &b = bench(state.range(0) ? Limits::all : Limits::share);
+  submit(state, with_blob(b.add, 28), 1, b);
 }
 
 void SubmitBatch32(benchmark::State &state)
@@ -109,6 +110,6 @@ BENCHMARK(SubmitBlob28Hidden)->UseManualTime()->Iterations(200);
 BENCHMARK(SubmitBlob256)->UseManualTime()->Iterations(200);
 BENCHMARK(SubmitBatch32)->UseManualTime()->Iterations(200);
 BENCHMARK(Replay1000)->UseManualTime()->Iterations(200);
-BENCHMARK(SubmitBlob28Limited)->UseManualTime()->Iterations(200);
+BENCHMARK(SubmitBlob28Limited)->ArgName("all")->Arg(0)->Arg(1)->UseManualTime()->Iterations(200);
 
 } // namespace

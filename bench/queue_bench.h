@@ -37,18 +37,33 @@ inline rawhal_dispatch_t one_item(const rawhal_device_kernel_t *kernel)
   return dispatch;
 }
 
-// `limited`: with a limit on device time that is wide open.
+enum class Limits {
+  none,
+  share, // of device time, wide open
+  all,   // of every kind that a submission spends, wide open
+};
+
 class Bench {
 public:
-  explicit Bench(bool limited) : limited(limited)
+  explicit Bench(Limits limited) : limited(limited)
   {
+    static const struct {
+      rawhal_limit_t limit;
+      uint64_t value;
+    } open[] = {{RAWHAL_LIMIT_GPU_SHARE, 1000000},
+                {RAWHAL_LIMIT_DISPATCH_RATE, 1000000000},
+                {RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1u << 30},
+                {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 1u << 30},
+                {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, 1u << 30},
+                {RAWHAL_LIMIT_GRID_WORKGROUPS, 1u << 30}};
     rawhal_limit_config_t limits = {};
     rawhal_instance_options_t options = {};
     options.backend = RAWHAL_BACKEND_SOFTGPU;
-    if (limited) {
-      (void)!rawhal_limit_config_set(&limits, RAWHAL_LIMIT_GPU_SHARE, 1000000, &error);
-      options.limits = &limits;
-    }
+    for (const auto &one : open)
+      if (limited == Limits::all || (limited == Limits::share && &one == open)) {
+        (void)!rawhal_limit_config_set(&limits, one.limit, one.value, &error);
+        options.limits = &limits;
+      }
     if (rawhal_instance_create(&options, &instance, &error) != RAWHAL_OK)
       return;
     rawhal_device_t *device = rawhal_instance_device(instance, 0);
@@ -101,7 +116,7 @@ public:
     return good;
   }
 
-  const bool limited;
+  const Limits limited;
   rawhal_error_t error = {};
   rawhal_instance_t *instance = nullptr;
   rawhal_queue_t *queue = nullptr;
@@ -113,7 +128,7 @@ public:
 
 // One at a time: limits come with the runtime. The last one ends with the process: a destructor of
 // ours would run after the runtime's own.
-inline Bench &bench(bool limited = false)
+inline Bench &bench(Limits limited = Limits::none)
 {
   static Bench *one;
   if (!one || one->limited != limited) {

@@ -10,7 +10,7 @@
  *
  *     limit_memory_reserve -> allocate -> free -> limit_memory_release
  *
- * A lease holds device time and launches that its limiter has taken from the levels above in
+ * A lease holds device time, launches and room below the caps that its limiter has taken in
  * advance; admission spends them with one compare-and-swap and looks no further. Without a limiter,
  * leases are NULL and cost one comparison.
  *
@@ -19,12 +19,13 @@
 #ifndef RAWHAL_QUEUE_LIMIT_ADMISSION_H
 #define RAWHAL_QUEUE_LIMIT_ADMISSION_H
 
+#include "queue/limit/credit.h"
 #include "queue/limit/estimate.h"
 #include "queue/limit/ledger.h"
 
 typedef struct limit_lease limit_lease_t;
 
-enum { LIMIT_UNKNOWN_KEYS = 4, LIMIT_MAX_UNITS = (1 << 30) - 1 };
+enum { LIMIT_UNKNOWN_KEYS = 4, LIMIT_MAX_UNITS = INT32_MAX };
 
 /* What a batch will take: limit_cost_begin(), then limit_cost_add(). */
 typedef struct limit_cost {
@@ -37,16 +38,14 @@ typedef struct limit_cost {
   uint64_t unknown_keys[LIMIT_UNKNOWN_KEYS];
 } limit_cost_t;
 
-/* What was admitted; kept by the caller until limit_complete() or limit_cancel(). Written for each
- * dispatch, so it is short: what is only needed for caps is in the second half. */
+/* What was admitted; kept by the caller until limit_complete() or limit_cancel(). */
 typedef struct limit_grant {
   uint64_t key, estimate_ns;
   uint64_t admitted_at; /* CLOCK_MONOTONIC ns; 0: not looked at */
   uint32_t launches;
-  uint32_t units : 30;
-  bool probe : 1;   /* the one submission of unknown length in flight */
-  bool counted : 1; /* against the caps of what is in flight; only then: */
-  uint64_t workgroups, kernarg_bytes;
+  uint32_t units : 31;
+  bool probe : 1;                     /* the one submission of unknown length in flight */
+  uint64_t workgroups, kernarg_bytes; /* as counted in flight; 0: not counted */
 } limit_grant_t;
 
 /* How the limiter reaches a queue. Either may be NULL. */
@@ -59,33 +58,32 @@ typedef struct limit_queue {
   void (*sleep)(void *context, uint64_t until);
 } limit_queue_t;
 
-/* What of a lease, or of a process, is in flight; only grants that were counted. */
+/* What of a lease, or of a process, is in flight or in a lease's credit. Work-groups and kernargs
+ * are counted where they are capped, and whenever it costs nothing. */
 typedef struct limit_flight {
   uint64_t dispatches, workgroups, kernarg_bytes;
   uint32_t probes; /* of a process: 0 or 1 */
 } limit_flight_t;
 
 struct limit_lease {
-  _Alignas(64) _Atomic uint64_t credit; /* launches << 48 | ns */
+  _Alignas(64) _Atomic uint64_t credit; /* credit.h */
   _Atomic uint64_t epoch;               /* of the limits the credit was given under */
   rawhal_limiter_t *limiter;
   const _Atomic uint64_t *current_epoch;
   estimates_t *estimates;
   _Atomic uint64_t retry_at;
-  _Atomic bool fast; /* no limit needs to be looked at for each dispatch */
+  _Atomic uint64_t counted;      /* credit_mask() of what is spent for each dispatch */
+  _Atomic uint64_t largest_grid; /* work-groups a dispatch may have */
   /* Under the limiter's lock: */
   _Alignas(64) region_node_t node; /* the queue's own clock */
   uint64_t open_ns;                /* taken from above and not yet given back or charged */
-  uint64_t granted, completed;     /* launches; granted includes the credit's */
   uint64_t last_end;               /* of what has completed, in the device's ns */
   limit_flight_t flight;
   limit_queue_t queue;
   limit_lease_t *next;
 };
 
-#define LIMIT_CREDIT_NS(word)       ((word) & (((uint64_t)1 << 48) - 1))
-#define LIMIT_CREDIT_LAUNCHES(word) ((word) >> 48)
-#define LIMIT_CREDIT(launches, ns)  ((uint64_t)(launches) << 48 | (ns))
+enum { LIMIT_KERNARG_BLOCK = 64 };
 
 /* `share`: the queue's own limit in parts per million, or RAWHAL_UNLIMITED. */
 RAWHAL_CHECKED rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter,
@@ -96,7 +94,7 @@ void limit_lease_destroy(limit_lease_t *lease);
 
 /* What a dispatch, or a recording as a whole, takes. */
 typedef struct limit_shape {
-  uint64_t key; /* what it is estimated as, not 0: see limit_key() */
+  uint64_t key; /* what it is estimated as, not 0 for one: see limit_key() */
   uint64_t workgroups, largest_grid, kernarg_bytes;
   uint32_t launches;
 } limit_shape_t;
@@ -138,30 +136,33 @@ RAWHAL_CHECKED rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limi
                                                 uint64_t deadline, limit_grant_t *grant,
                                                 rawhal_error_t *error);
 
-/* Spends from the lease, unless it has too little. */
-static inline bool limit_lease_spend(limit_lease_t *lease, uint64_t ns, uint64_t launches)
+/* Spends from the lease, if its credit and the caps of single dispatches allow. */
+static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *shape, uint64_t ns,
+                                    uint32_t units, limit_grant_t *grant)
 {
-  uint64_t credit = atomic_load_explicit(&lease->credit, memory_order_relaxed);
-  do
-    if (LIMIT_CREDIT_NS(credit) < ns || LIMIT_CREDIT_LAUNCHES(credit) < launches)
-      return false;
-  while (!atomic_compare_exchange_weak_explicit(&lease->credit, &credit,
-                                                credit - LIMIT_CREDIT(launches, ns),
-                                                memory_order_relaxed, memory_order_relaxed));
-  return true;
-}
-
-/* Spends from the lease, if it may be spent from without looking at any limit. */
-static inline bool limit_admit_fast(limit_lease_t *lease, uint64_t key, uint64_t ns,
-                                    uint32_t launches, uint32_t units, limit_grant_t *grant)
-{
-  if (!atomic_load_explicit(&lease->fast, memory_order_relaxed) ||
-      atomic_load_explicit(lease->current_epoch, memory_order_relaxed) !=
+  if (atomic_load_explicit(lease->current_epoch, memory_order_relaxed) !=
           atomic_load_explicit(&lease->epoch, memory_order_relaxed) ||
-      !limit_lease_spend(lease, ns, launches))
+      shape->largest_grid > atomic_load_explicit(&lease->largest_grid, memory_order_relaxed) ||
+      ns > credit_most(CREDIT_NS) || shape->launches > credit_most(CREDIT_LAUNCHES))
     return false;
-  *grant = (limit_grant_t){
-      .key = key, .estimate_ns = ns, .launches = launches, .units = units & LIMIT_MAX_UNITS};
+  uint64_t asked = credit_word(CREDIT_NS, ns) | credit_word(CREDIT_LAUNCHES, shape->launches);
+  uint64_t counted = atomic_load_explicit(&lease->counted, memory_order_relaxed);
+  if (counted) {
+    uint64_t blocks = shape->kernarg_bytes / LIMIT_KERNARG_BLOCK;
+    if (shape->workgroups > credit_most(CREDIT_WORKGROUPS) || blocks > credit_most(CREDIT_BLOCKS))
+      return false;
+    asked |= counted & (credit_word(CREDIT_WORKGROUPS, shape->workgroups) |
+                        credit_word(CREDIT_BLOCKS, blocks));
+  }
+  if (!credit_spend(&lease->credit, asked))
+    return false;
+  *grant =
+      (limit_grant_t){.key = shape->key,
+                      .estimate_ns = ns,
+                      .launches = shape->launches,
+                      .units = units & LIMIT_MAX_UNITS,
+                      .workgroups = credit_amount(asked, CREDIT_WORKGROUPS),
+                      .kernarg_bytes = credit_amount(asked, CREDIT_BLOCKS) * LIMIT_KERNARG_BLOCK};
   return true;
 }
 
@@ -172,8 +173,10 @@ RAWHAL_CHECKED static inline rawhal_status_t limit_admit(limit_lease_t *lease,
                                                          uint64_t deadline, limit_grant_t *grant,
                                                          rawhal_error_t *error)
 {
-  if (__builtin_expect(cost->unknown == 0 && limit_admit_fast(lease, cost->key, cost->estimate_ns,
-                                                              cost->launches, cost->units, grant),
+  limit_shape_t whole = {cost->key, cost->workgroups, cost->largest_grid, cost->kernarg_bytes,
+                         cost->launches};
+  if (__builtin_expect(cost->unknown == 0 &&
+                           limit_admit_fast(lease, &whole, cost->estimate_ns, cost->units, grant),
                        1))
     return RAWHAL_OK;
   return limit_admit_slow(lease, cost, deadline, grant, error);
@@ -185,7 +188,7 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
                 limit_grant_t *grant, rawhal_error_t *error)
 {
   uint64_t ns = estimate_find(lease->estimates, shape->key);
-  if (__builtin_expect(ns && limit_admit_fast(lease, shape->key, ns, shape->launches, 1, grant), 1))
+  if (__builtin_expect(ns && limit_admit_fast(lease, shape, ns, 1, grant), 1))
     return RAWHAL_OK;
   limit_cost_t cost;
   limit_cost_begin(&cost);

@@ -1,10 +1,10 @@
-/* Admission, when a lease has run out.
+/* Admission, when a lease has run out or has no room for a batch.
  *
  * What a member has in flight is published before it looks at what others have: of two that admit
  * at the same time at least one sees the other, so together they never exceed the burst. There is
  * no sum that a dying process could leave wrong; each looks at the words of all members. */
-#include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
+#include "queue/limit/surroundings.h"
 
 #include "base/error.h"
 
@@ -12,103 +12,6 @@
 #include <string.h>
 
 static const uint64_t forever = UINT64_MAX;
-
-/* ---- What the others do ---- */
-
-typedef struct surroundings {
-  uint64_t tenant_open, device_open; /* estimated ns in flight, of others */
-  uint32_t tenant_members;           /* with us */
-  bool yield_tenant, yield_device;   /* somebody who waits there goes first */
-  bool others_wait;
-  uint64_t least_served; /* of those that are active; UINT64_MAX: nobody is */
-} surroundings_t;
-
-/* Start-time fair queueing: who has been served least, with what is in flight, goes first. */
-static uint64_t served(const region_hot_t *hot, uint64_t open, uint64_t weight)
-{
-  uint64_t paid = node_load(&hot->served), back = node_load(&hot->refund);
-  return (paid > back ? paid - back : 0) + open * 100 / (weight ? weight : 1);
-}
-
-/* The priority, and one more for each so long a wait: nobody starves. */
-static uint64_t rank(uint64_t waits, uint64_t now)
-{
-  uint64_t since = waits & WAITS_SINCE;
-  return (waits & WAITS_PRIORITY) + (since && now > since ? (now - since) / LIMIT_AGEING_NS : 0);
-}
-
-typedef struct contender {
-  uint64_t rank, served;
-  uint32_t slot;
-} contender_t;
-
-static bool goes_before(const contender_t *a, const contender_t *b)
-{
-  if (a->rank != b->rank)
-    return a->rank > b->rank;
-  if (a->served != b->served)
-    return a->served < b->served;
-  return a->slot < b->slot;
-}
-
-static uint64_t open_of(const region_hot_t *hot, uint64_t now)
-{
-  uint64_t open = atomic_load_explicit(&hot->open, memory_order_seq_cst);
-  return now < node_load(&hot->fresh_until) ? open : 0;
-}
-
-static void look_at(const rawhal_limiter_t *limiter, uint64_t now, const contender_t *me,
-                    uint32_t slot, surroundings_t *around)
-{
-  const region_member_t *member = &limiter->region.data->members[slot];
-  const region_hot_t *hot = &member->hot;
-  if (region_state(atomic_load_explicit(&hot->state, memory_order_acquire)) != REGION_LIVE ||
-      atomic_load_explicit(&member->device, memory_order_relaxed) != limiter->device_index)
-    return;
-  bool same_tenant =
-      atomic_load_explicit(&member->tenant, memory_order_relaxed) == limiter->tenant_index;
-  uint64_t open = open_of(hot, now);
-  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
-  contender_t other = {.served = served(hot, open, weight), .slot = slot};
-  if (open > NODE_MAX_DEBT_NS)
-    open = 0; /* damage */
-  around->device_open += open;
-  if (same_tenant) {
-    around->tenant_open += open;
-    ++around->tenant_members;
-    if ((open || now - node_load(&hot->active_at) < LIMIT_IDLE_NS) &&
-        other.served < around->least_served)
-      around->least_served = other.served;
-  }
-  if (node_load(&hot->wait_until) < now)
-    return;
-  uint64_t waits = node_load(&hot->waits);
-  around->others_wait = true;
-  other.rank = rank(waits, now);
-  if (!goes_before(&other, me))
-    return;
-  if (waits & WAITS_AT_DEVICE)
-    around->yield_device = true;
-  else if (same_tenant)
-    around->yield_tenant = true;
-}
-
-/* `mine`: what we have in flight, without what is to be admitted. */
-static void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
-                        surroundings_t *around)
-{
-  const region_hot_t *hot = &limiter->me->hot;
-  uint64_t weight = atomic_load_explicit(&limiter->me->weight, memory_order_relaxed);
-  uint64_t waits = node_load(&hot->wait_until) >= now
-                       ? node_load(&hot->waits)
-                       : atomic_load_explicit(&limiter->me->priority, memory_order_relaxed);
-  contender_t me = {rank(waits, now), served(hot, mine, weight), limiter->slot};
-  *around = (surroundings_t){.tenant_members = 1, .least_served = UINT64_MAX};
-  uint32_t count = region_member_count(limiter->region.data);
-  for (uint32_t slot = 0; slot < count; ++slot)
-    if (slot != limiter->slot)
-      look_at(limiter, now, &me, slot, around);
-}
 
 /* ---- Deciding ---- */
 
@@ -193,38 +96,7 @@ static bool any_share(const limit_lease_t *lease)
          node_is_limited(&limiter->tenant->node) || node_is_limited(&limiter->device->node);
 }
 
-/* A lease's size: small against each burst, and against the others that may hold one. */
-static uint64_t lease_size(const limit_lease_t *lease, uint32_t members)
-{
-  const rawhal_limiter_t *limiter = lease->limiter;
-  const region_node_t *const nodes[] = {&lease->node, &limiter->me->node, &limiter->tenant->node,
-                                        &limiter->device->node};
-  uint64_t size = LIMIT_LEASE_NS;
-  for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); ++i) {
-    uint64_t share = node_load(&nodes[i]->share);
-    uint64_t part = share < REGION_SHARE_ONE
-                        ? node_device_time(share, node_burst(nodes[i])) / (4ull * members)
-                        : size;
-    size = part < size ? part : size;
-  }
-  return size;
-}
-
-void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease)
-{
-  uint64_t credit = atomic_exchange_explicit(&lease->credit, 0, memory_order_relaxed);
-  lease->open_ns -= LIMIT_CREDIT_NS(credit);
-  lease->granted -= LIMIT_CREDIT_LAUNCHES(credit);
-  limiter->open_ns -= LIMIT_CREDIT_NS(credit);
-  node_rate_return(&limiter->tenant->node, LIMIT_CREDIT_LAUNCHES(credit));
-}
-
 /* ---- Caps of this process ---- */
-
-static uint64_t cap(const rawhal_limiter_t *limiter, rawhal_limit_t limit)
-{
-  return atomic_load_explicit(&limiter->caps[limit], memory_order_relaxed);
-}
 
 /* In flight now, of the batch, and allowed: one row for each cap. */
 typedef struct cap_row {
@@ -255,11 +127,11 @@ static rawhal_status_t check_possible(rawhal_limiter_t *limiter, const limit_cos
   cap_row_t rows[CAP_ROWS];
   fill_rows(limiter, cost, rows);
   for (int i = 0; i < CAP_ROWS; ++i)
-    if (rows[i].asked > cap(limiter, rows[i].limit)) {
+    if (rows[i].asked > limiter_cap(limiter, rows[i].limit)) {
       limiter_count(limiter, COUNTER_QUOTA_DENIALS, 1);
       return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%llu %s asked for, the limit is %llu",
                          (unsigned long long)rows[i].asked, rows[i].what,
-                         (unsigned long long)cap(limiter, rows[i].limit));
+                         (unsigned long long)limiter_cap(limiter, rows[i].limit));
     }
   const region_node_t *const nodes[] = {&limiter->me->node, &limiter->tenant->node,
                                         &limiter->device->node};
@@ -277,11 +149,21 @@ static bool caps_admit(const rawhal_limiter_t *limiter, const limit_cost_t *cost
   cap_row_t rows[CAP_ROWS];
   fill_rows(limiter, cost, rows);
   for (int i = 0; i < CAP_ROWS; ++i) {
-    uint64_t allowed = cap(limiter, rows[i].limit);
+    uint64_t allowed = limiter_cap(limiter, rows[i].limit);
     if (rows[i].asked > allowed || rows[i].in_flight > allowed - rows[i].asked)
       return refuse(refusal, LEVEL_PROCESS, 0, rows[i].what);
   }
   return true;
+}
+
+/* What leases hold is not in flight: nobody is to wait for it. */
+static bool caps_admit_without_credit(rawhal_limiter_t *limiter, const limit_cost_t *cost,
+                                      refusal_t *refusal)
+{
+  for (limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
+    limiter_return_credit(limiter, lease);
+  *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
+  return caps_admit(limiter, cost, refusal);
 }
 
 /* ---- One attempt ---- */
@@ -312,10 +194,8 @@ static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t 
   region_node_t *tenant = &lease->limiter->tenant->node;
   bool taken = take(lease, now, ns, whole, refusal, around);
   uint64_t retry;
-  if (taken && node_rate_take(tenant, now, cost->launches, &retry)) {
-    lease->granted += cost->launches;
+  if (taken && node_rate_take(tenant, now, cost->launches, &retry))
     return true;
-  }
   if (taken)
     give_back(lease, now, ns);
   if (taken || !node_rate_admits(tenant, now, &retry))
@@ -323,27 +203,21 @@ static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t 
   return false;
 }
 
-/* Takes time and launches for batches to come, when they are short and nobody waits. */
-static void refill(limit_lease_t *lease, uint64_t now, uint64_t last_ns, surroundings_t *around)
+/* Fills the lease for batches to come, when they are short and nobody waits. */
+static void refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last, uint64_t last_ns,
+                   surroundings_t *around)
 {
-  region_node_t *tenant = &lease->limiter->tenant->node;
-  uint64_t size = lease_size(lease, around->tenant_members), retry;
-  uint64_t credit = atomic_load_explicit(&lease->credit, memory_order_relaxed);
-  uint64_t launches =
-      node_load(&tenant->rate) == RAWHAL_UNLIMITED ? LIMIT_LEASE_LAUNCHES : LIMIT_RATE_LAUNCHES;
-  if (around->others_wait || !atomic_load(&lease->fast) || last_ns > size / 2 ||
-      LIMIT_CREDIT_LAUNCHES(credit) >= LIMIT_LEASE_LAUNCHES || LIMIT_CREDIT_NS(credit) >= size)
+  credit_t more;
+  if (around->others_wait || !lease_wants(lease, around->tenant_members, last, last_ns, &more))
     return;
   refusal_t none;
-  if (!take(lease, now, size, true, &none, around))
+  uint64_t retry;
+  if (!take(lease, now, more.of[CREDIT_NS], true, &none, around))
     return;
-  if (!node_rate_take(tenant, now, launches, &retry)) {
-    give_back(lease, now, size);
-    return;
-  }
-  lease->granted += launches;
-  limiter_count(lease->limiter, COUNTER_REFILLS, 1);
-  atomic_fetch_add_explicit(&lease->credit, LIMIT_CREDIT(launches, size), memory_order_relaxed);
+  if (node_rate_take(&lease->limiter->tenant->node, now, more.of[CREDIT_LAUNCHES], &retry))
+    lease_fill(lease, &more);
+  else
+    give_back(lease, now, more.of[CREDIT_NS]);
 }
 
 static void begin_probe(rawhal_limiter_t *limiter, const limit_cost_t *cost)
@@ -361,7 +235,7 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
   bool probe = cost->unknown && any_share(lease);
   uint64_t ns = cost->estimate_ns + (probe ? LIMIT_PROBE_NS : 0);
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
-  if (!caps_admit(limiter, cost, refusal))
+  if (!caps_admit(limiter, cost, refusal) && !caps_admit_without_credit(limiter, cost, refusal))
     return false;
   if (probe && limiter->flight.probes)
     return refuse(refusal, LEVEL_PROCESS, 0, "the end of the first run of another kernel");
@@ -375,8 +249,7 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
                            .admitted_at = now,
                            .launches = cost->launches,
                            .units = cost->units & LIMIT_MAX_UNITS,
-                           .probe = probe,
-                           .counted = true};
+                           .probe = probe};
   limit_flight_t flight = {cost->launches, cost->workgroups, cost->kernarg_bytes, probe};
   flight_add(&lease->flight, &flight);
   flight_add(&limiter->flight, &flight);
@@ -385,7 +258,7 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
   if (probe)
     begin_probe(limiter, cost);
   else
-    refill(lease, now, ns, &around);
+    refill(lease, now, cost, ns, &around);
   return true;
 }
 
@@ -528,60 +401,4 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   if (counted)
     count_wait(limiter, limiter_now(limiter) - began);
   return status;
-}
-
-/* ---- Leases ---- */
-
-rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_t *queue,
-                                   uint64_t share, limit_lease_t **result, rawhal_error_t *error)
-{
-  *result = NULL;
-  if (share != RAWHAL_UNLIMITED && share > 1000000)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "a queue's share of %llu parts per million is more than all",
-                       (unsigned long long)share);
-  limit_lease_t *lease = aligned_alloc(_Alignof(limit_lease_t), sizeof(*lease));
-  if (!lease)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a lease");
-  memset(lease, 0, sizeof(*lease));
-  lease->limiter = limiter;
-  lease->current_epoch = &limiter->region.data->header.epoch;
-  lease->estimates = &limiter->estimates;
-  atomic_store(&lease->node.share,
-               share == RAWHAL_UNLIMITED ? REGION_NO_SHARE : (share << 32) / 1000000);
-  atomic_store(&lease->node.rate, RAWHAL_UNLIMITED);
-  atomic_store(&lease->node.burst, node_burst(&limiter->tenant->node));
-  if (queue)
-    lease->queue = *queue;
-  pthread_mutex_lock(&limiter->leases_lock);
-  limiter_set_fast(limiter, lease);
-  lease->next = limiter->leases;
-  limiter->leases = lease;
-  pthread_mutex_unlock(&limiter->leases_lock);
-  *result = lease;
-  return RAWHAL_OK;
-}
-
-void limit_lease_destroy(limit_lease_t *lease)
-{
-  if (!lease)
-    return;
-  rawhal_limiter_t *limiter = lease->limiter;
-  pthread_mutex_lock(&limiter->leases_lock);
-  for (limit_lease_t **at = &limiter->leases; *at; at = &(*at)->next)
-    if (*at == lease) {
-      *at = lease->next;
-      break;
-    }
-  pthread_mutex_unlock(&limiter->leases_lock);
-  pthread_mutex_lock(&limiter->lock);
-  limiter_return_credit(limiter, lease);
-  limiter->open_ns -= lease->open_ns;
-  flight_take(&limiter->flight, &lease->flight);
-  uint64_t now = limiter_now(limiter);
-  limiter_charge(limiter, now);
-  limiter_publish_open(limiter, now);
-  limiter_signal(limiter);
-  pthread_mutex_unlock(&limiter->lock);
-  free(lease);
 }

@@ -278,11 +278,8 @@ static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_
 static void settle(limit_lease_t *lease, const limit_grant_t *grant)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  lease->completed += grant->launches;
   lease->open_ns -= grant->estimate_ns;
   limiter->pending_estimate_ns += grant->estimate_ns;
-  if (!grant->counted)
-    return;
   limit_flight_t flight = {grant->launches, grant->workgroups, grant->kernarg_bytes, grant->probe};
   flight_take(&lease->flight, &flight);
   flight_take(&limiter->flight, &flight);

@@ -15,8 +15,8 @@
 
 enum {
   LIMIT_PENDING = 2 * INTERVALS_PIECES,
-  LIMIT_LEASE_LAUNCHES = 4096, /* of a lease, where nothing limits their rate */
-  LIMIT_RATE_LAUNCHES = 64,    /* where something does */
+  LIMIT_LEASE_LAUNCHES = 4096, /* at most, of a lease */
+  LIMIT_LEASE_USES = 4,        /* dispatches like the last that a lease must be good for */
   LIMIT_WHOLE = 1 << 16,
 };
 
@@ -54,7 +54,7 @@ struct rawhal_limiter {
   uint64_t clock_offset_at;
 
   pthread_mutex_t leases_lock;
-  limit_lease_t *leases;
+  limit_lease_t *leases; /* changes under leases_lock and lock: either will do to read */
   pthread_mutex_t structure_lock;
   atomic_flag memory_lock; /* held for a few stores: see memory_lock() */
   estimates_t estimates;
@@ -63,6 +63,11 @@ struct rawhal_limiter {
 static inline uint64_t limiter_now(const rawhal_limiter_t *limiter)
 {
   return limiter->clock->now(limiter->clock->context);
+}
+
+static inline uint64_t limiter_cap(const rawhal_limiter_t *limiter, rawhal_limit_t limit)
+{
+  return atomic_load_explicit(&limiter->caps[limit], memory_order_relaxed);
 }
 
 static inline void limiter_count(rawhal_limiter_t *limiter, region_counter_t counter, uint64_t add)
@@ -102,19 +107,27 @@ static inline void flight_take(limit_flight_t *flight, const limit_flight_t *tak
 static inline uint64_t lease_in_flight(const limit_lease_t *lease)
 {
   uint64_t credit = atomic_load_explicit(&lease->credit, memory_order_relaxed);
-  return lease->granted - LIMIT_CREDIT_LAUNCHES(credit) - lease->completed;
+  return lease->flight.dispatches - credit_amount(credit, CREDIT_LAUNCHES);
 }
 
 /* member.c. `clock` NULL: the machine's. */
 RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *device,
                                             const limit_clock_t *clock, rawhal_limiter_t **limiter,
                                             rawhal_error_t *error);
-/* Can the lease's fast path do without looking at the caps? The caller holds leases_lock. */
-void limiter_set_fast(rawhal_limiter_t *limiter, limit_lease_t *lease);
+/* Tells a lease which caps there are. The caller holds leases_lock. */
+void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
 /* Frees the slots of dead processes. True when there was one. */
 bool limiter_reclaim(rawhal_limiter_t *limiter);
-/* admit.c: a lease gives back what it has not spent. The caller holds the lock. */
+/* lease.c. The caller holds the lock. */
+/* A lease gives back what it has not spent. */
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
+/* What it should get on top of what it has, if that will do for a few more batches like the last,
+ * which was estimated to take `last_ns`. `members`: processes of the tenant. */
+bool lease_wants(const limit_lease_t *lease, uint32_t members, const limit_cost_t *last,
+                 uint64_t last_ns, credit_t *more);
+/* Gives it `more`, whose time and launches have been taken from the levels above. */
+void lease_fill(limit_lease_t *lease, const credit_t *more);
+
 RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
                                              rawhal_error_t *error);
 

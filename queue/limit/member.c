@@ -423,15 +423,15 @@ rawhal_status_t limiter_check(const rawhal_limiter_t *limiter, rawhal_error_t *e
 
 /* ---- Changing limits ---- */
 
-void limiter_set_fast(rawhal_limiter_t *limiter, limit_lease_t *lease)
+void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease)
 {
-  static const rawhal_limit_t looked_at[] = {
-      RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT,
-      RAWHAL_LIMIT_KERNARG_IN_FLIGHT, RAWHAL_LIMIT_GRID_WORKGROUPS};
-  bool fast = true;
-  for (size_t i = 0; i < sizeof(looked_at) / sizeof(*looked_at); ++i)
-    fast &= node_load(&limiter->caps[looked_at[i]]) == RAWHAL_UNLIMITED;
-  atomic_store(&lease->fast, fast);
+  uint64_t counted = 0;
+  if (limiter_cap(limiter, RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT) != RAWHAL_UNLIMITED)
+    counted |= credit_mask(CREDIT_WORKGROUPS);
+  if (limiter_cap(limiter, RAWHAL_LIMIT_KERNARG_IN_FLIGHT) != RAWHAL_UNLIMITED)
+    counted |= credit_mask(CREDIT_BLOCKS);
+  atomic_store(&lease->counted, counted);
+  atomic_store(&lease->largest_grid, limiter_cap(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS));
 }
 
 rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t value,
@@ -449,7 +449,7 @@ rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter, rawhal_limit_t lim
   store(&home, home.encode(value));
   pthread_mutex_lock(&limiter->leases_lock);
   for (limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
-    limiter_set_fast(limiter, lease);
+    limiter_set_caps(limiter, lease);
   pthread_mutex_unlock(&limiter->leases_lock);
   atomic_fetch_add(&limiter->region.data->header.epoch, 1);
   limiter_signal(limiter);

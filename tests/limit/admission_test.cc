@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <deque>
+#include <random>
 #include <thread>
 
 #include "tests/limit/region_file.h"
@@ -154,6 +156,86 @@ TEST_F(Admission, DispatchesASecondAreCountedExactly) {
     }
     EXPECT_NEAR(10000 + 20, static_cast<double>(admitted), 2.0 * batch) << batch;
   }
+}
+
+// What is limited in so many ways at once, without ever coming near a limit.
+const RegionFile::Limits kWideOpen = {{RAWHAL_LIMIT_GPU_SHARE, 999999},
+                                      {RAWHAL_LIMIT_DISPATCH_RATE, 1000000000},
+                                      {RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1ull << 40},
+                                      {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 1ull << 40},
+                                      {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, 1ull << 40},
+                                      {RAWHAL_LIMIT_GRID_WORKGROUPS, 1ull << 40}};
+
+TEST_F(Admission, OpenLimitsOfEveryKindAreSpentFromALease) {
+  std::vector<RegionFile::Limits> cases = {kWideOpen};
+  for (const auto &limit : kWideOpen) cases.push_back({limit});
+  for (const RegionFile::Limits &limits : cases) {
+    limit_lease_t *lease = Lease(Open(limits));
+    Run(lease, 1, 2000);
+    std::vector<shim_grant_t> grants;
+    int spent = 0;
+    for (int i = 0; i < 4000; ++i) {
+      uint64_t before = shim_credit_launches(lease);
+      grants.emplace_back();
+      ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grants.back())) << error_.message;
+      spent += shim_credit_launches(lease) + 1 == before;
+      now_ += 2000;
+      if (grants.size() == 400) {
+        for (const shim_grant_t &grant : grants) Complete(lease, grant, 2000);
+        grants.clear();
+      }
+    }
+    EXPECT_GT(spent, 3900) << limits[0].first;
+  }
+}
+
+// What leases hold in advance of a cap is not in flight: nobody is refused because of it.
+TEST_F(Admission, CapsAreExactWhateverLeasesHold) {
+  const struct {
+    rawhal_limit_t limit;
+    uint64_t unit;  // of what is capped, in a dispatch
+  } cases[] = {{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1},
+               {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 64},
+               {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, 256}};
+  std::mt19937 random(5);
+  for (const auto &c : cases)
+    for (uint64_t most : {1u, 7u, 100u, 3000u}) {
+      rawhal_limiter_t *limiter = Open({{c.limit, most * c.unit + c.unit / 2}});
+      limit_lease_t *leases[] = {Lease(limiter), Lease(limiter), Lease(limiter)};
+      Run(leases[0], 1, 2000);
+      struct Flight {
+        limit_lease_t *lease;
+        shim_grant_t grant;
+        uint32_t launches;
+      };
+      std::deque<Flight> flights;
+      uint64_t in_flight = 0;
+      int refused = 0;
+      for (int step = 0; step < 30000; ++step) {
+        now_ += 1000;
+        if (random() % 1000 < 490 && !flights.empty()) {
+          Flight &oldest = flights.front();
+          if (random() % 8)
+            Complete(oldest.lease, oldest.grant, 500);
+          else
+            shim_cancel(oldest.lease, &oldest.grant);
+          in_flight -= oldest.launches;
+          flights.pop_front();
+          continue;
+        }
+        uint32_t launches = random() % 4 ? 1 : 1 + random() % static_cast<uint32_t>(most);
+        Flight next = {leases[random() % 3], {}, launches};
+        rawhal_status_t status =
+            Admit(next.lease, 1, &next.grant, 64, launches, 256);
+        ASSERT_EQ(in_flight + launches <= most ? RAWHAL_OK : RAWHAL_WOULD_BLOCK, status)
+            << "step " << step << ": " << in_flight << " and " << launches << " of " << most;
+        refused += status != RAWHAL_OK;
+        if (status != RAWHAL_OK) continue;
+        in_flight += launches;
+        flights.push_back(next);
+      }
+      EXPECT_GT(refused, 100) << most;
+    }
 }
 
 // ---- Device time ----
@@ -477,6 +559,41 @@ TEST(Waiting, EndsWhenAnotherThreadsWorkEnds) {
   EXPECT_EQ(1, most);
   EXPECT_EQ(200, done);
   shim_lease_destroy(lease);
+  rawhal_limiter_close(limiter);
+}
+
+// Four threads that hold 25 at most, of 100: nobody is refused, whoever holds the leases' credit.
+TEST(Waiting, NobodyWaitsForWhatLeasesHold) {
+  RegionFile file;
+  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100},
+                                         {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 6400},
+                                         {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, 25600}});
+  limit_lease_t *leases[2] = {};
+  rawhal_error_t error = {};
+  for (limit_lease_t *&lease : leases)
+    ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      std::deque<shim_grant_t> held;
+      shim_cost_t cost = {1, 64, 256, 1};
+      for (int i = 0; i < 20000; ++i) {
+        if (held.size() == 25 || (random() % 2 && !held.empty())) {
+          uint64_t end = RealNow();
+          shim_complete(leases[t % 2], &held.front(), end - 1000, end);
+          held.pop_front();
+          continue;
+        }
+        rawhal_error_t mine = {};
+        held.emplace_back();
+        ASSERT_EQ(RAWHAL_OK, shim_admit(leases[t % 2], &cost, 0, &held.back(), &mine)) << mine.message;
+      }
+      for (const shim_grant_t &grant : held) shim_cancel(leases[t % 2], &grant);
+    });
+  for (std::thread &thread : threads) thread.join();
+  for (limit_lease_t *lease : leases) shim_lease_destroy(lease);
+  EXPECT_EQ(0u, shim_open_ns(limiter));
   rawhal_limiter_close(limiter);
 }
 

@@ -87,12 +87,33 @@ uint64_t shim_open_ns(const rawhal_limiter_t *limiter)
 
 uint64_t shim_credit_launches(const limit_lease_t *lease)
 {
-  return LIMIT_CREDIT_LAUNCHES(atomic_load(&lease->credit));
+  return credit_amount(atomic_load(&lease->credit), CREDIT_LAUNCHES);
 }
 
 uint64_t shim_credit_ns(const limit_lease_t *lease)
 {
-  return LIMIT_CREDIT_NS(atomic_load(&lease->credit));
+  return credit_amount(atomic_load(&lease->credit), CREDIT_NS);
+}
+
+_Static_assert((int)SHIM_CREDIT_KINDS == (int)CREDIT_KINDS, "as many kinds");
+
+uint64_t shim_credit_most(int kind)
+{
+  return credit_most((credit_kind_t)kind);
+}
+
+bool shim_credit_spend(const uint64_t *have, const uint64_t *asked, uint64_t *left)
+{
+  _Atomic uint64_t word = 0;
+  uint64_t wanted = 0;
+  for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind) {
+    word += credit_word(kind, have[kind]);
+    wanted += credit_word(kind, asked[kind]);
+  }
+  bool spent = credit_spend(&word, wanted);
+  for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
+    left[kind] = credit_amount(word, kind);
+  return spent;
 }
 
 /* ---- Memory ---- */

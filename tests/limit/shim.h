@@ -32,6 +32,10 @@ void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
 uint64_t shim_credit_launches(const limit_lease_t *lease);
 uint64_t shim_credit_ns(const limit_lease_t *lease);
+/* The most of a kind of credit, and what is left of `have` when `asked` was spent, or refused. */
+enum { SHIM_CREDIT_KINDS = 4 };
+uint64_t shim_credit_most(int kind);
+bool shim_credit_spend(const uint64_t *have, const uint64_t *asked, uint64_t *left);
 
 /* ---- Memory ---- */
 

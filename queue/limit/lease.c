@@ -1,0 +1,193 @@
+/* Leases: what they hold in advance, and how they come and go. */
+#include "queue/limit/limiter.h"
+#include "queue/limit/node.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Credit ---- */
+
+/* Counted as in flight while a lease holds it. */
+static limit_flight_t flight_of(const credit_t *credit)
+{
+  return (limit_flight_t){credit->of[CREDIT_LAUNCHES], credit->of[CREDIT_WORKGROUPS],
+                          credit->of[CREDIT_BLOCKS] * LIMIT_KERNARG_BLOCK, 0};
+}
+
+static credit_t credit_unpack(uint64_t word)
+{
+  credit_t credit;
+  for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
+    credit.of[kind] = credit_amount(word, kind);
+  return credit;
+}
+
+void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease)
+{
+  uint64_t word = atomic_exchange_explicit(&lease->credit, 0, memory_order_relaxed);
+  if (word == 0)
+    return;
+  credit_t credit = credit_unpack(word);
+  limit_flight_t flight = flight_of(&credit);
+  lease->open_ns -= credit.of[CREDIT_NS];
+  limiter->open_ns -= credit.of[CREDIT_NS];
+  flight_take(&lease->flight, &flight);
+  flight_take(&limiter->flight, &flight);
+  node_rate_return(&limiter->tenant->node, credit.of[CREDIT_LAUNCHES]);
+}
+
+/* A lease's size: small against each burst, and against the others that may hold one. */
+static uint64_t lease_size(const limit_lease_t *lease, uint32_t members)
+{
+  const rawhal_limiter_t *limiter = lease->limiter;
+  const region_node_t *const nodes[] = {&lease->node, &limiter->me->node, &limiter->tenant->node,
+                                        &limiter->device->node};
+  uint64_t size = LIMIT_LEASE_NS;
+  for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); ++i) {
+    uint64_t share = node_load(&nodes[i]->share);
+    uint64_t part = share < REGION_SHARE_ONE
+                        ? node_device_time(share, node_burst(nodes[i])) / (4ull * members)
+                        : size;
+    size = part < size ? part : size;
+  }
+  return size;
+}
+
+/* What is left below a cap, by half: others may come. */
+static uint64_t headroom(const rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t in_flight)
+{
+  uint64_t allowed = limiter_cap(limiter, limit);
+  return allowed > in_flight ? (allowed - in_flight) / 2 : 0;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+/* What the lease should hold, as far as limits allow, with `have` in it. */
+static credit_t credit_wanted(const limit_lease_t *lease, const credit_t *have, uint32_t members)
+{
+  const rawhal_limiter_t *limiter = lease->limiter;
+  const limit_flight_t *flight = &limiter->flight;
+  uint64_t rate = node_load(&limiter->tenant->node.rate);
+  uint64_t launches = least_of(LIMIT_LEASE_LAUNCHES, rate / (1000000000u / LIMIT_LEASE_NS));
+  uint64_t room = headroom(limiter, RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, flight->dispatches);
+  credit_t wanted = {{[CREDIT_NS] = lease_size(lease, members),
+                      [CREDIT_LAUNCHES] = least_of(launches, have->of[CREDIT_LAUNCHES] + room)}};
+  uint64_t counted = atomic_load_explicit(&lease->counted, memory_order_relaxed);
+  if (counted & credit_mask(CREDIT_WORKGROUPS)) {
+    room = headroom(limiter, RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, flight->workgroups);
+    wanted.of[CREDIT_WORKGROUPS] =
+        least_of(credit_most(CREDIT_WORKGROUPS), have->of[CREDIT_WORKGROUPS] + room);
+  }
+  if (counted & credit_mask(CREDIT_BLOCKS)) {
+    room = headroom(limiter, RAWHAL_LIMIT_KERNARG_IN_FLIGHT, flight->kernarg_bytes);
+    wanted.of[CREDIT_BLOCKS] =
+        least_of(credit_most(CREDIT_BLOCKS), have->of[CREDIT_BLOCKS] + room / LIMIT_KERNARG_BLOCK);
+  }
+  return wanted;
+}
+
+/* Would a lease of that do for a few more batches like the last? If not it is not worth taking. */
+static bool worthwhile(const limit_lease_t *lease, const credit_t *wanted, const limit_cost_t *last,
+                       uint64_t last_ns)
+{
+  uint64_t counted = atomic_load_explicit(&lease->counted, memory_order_relaxed);
+  const uint64_t uses[CREDIT_KINDS] = {
+      [CREDIT_NS] = last_ns / 2, /* twice is enough */
+      [CREDIT_LAUNCHES] = last->launches,
+      [CREDIT_WORKGROUPS] = counted & credit_mask(CREDIT_WORKGROUPS) ? last->workgroups : 0,
+      [CREDIT_BLOCKS] =
+          counted & credit_mask(CREDIT_BLOCKS) ? last->kernarg_bytes / LIMIT_KERNARG_BLOCK : 0,
+  };
+  for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
+    if (wanted->of[kind] / LIMIT_LEASE_USES < uses[kind])
+      return false;
+  return true;
+}
+
+bool lease_wants(const limit_lease_t *lease, uint32_t members, const limit_cost_t *last,
+                 uint64_t last_ns, credit_t *more)
+{
+  credit_t have = credit_unpack(atomic_load_explicit(&lease->credit, memory_order_relaxed));
+  *more = credit_wanted(lease, &have, members);
+  if (!worthwhile(lease, more, last, last_ns))
+    return false;
+  for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
+    more->of[kind] = more->of[kind] > have.of[kind] ? more->of[kind] - have.of[kind] : 0;
+  return true;
+}
+
+void lease_fill(limit_lease_t *lease, const credit_t *more)
+{
+  limit_flight_t flight = flight_of(more);
+  flight_add(&lease->flight, &flight);
+  flight_add(&lease->limiter->flight, &flight);
+  limiter_count(lease->limiter, COUNTER_REFILLS, 1);
+  uint64_t word = 0;
+  for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
+    word |= credit_word(kind, more->of[kind]);
+  /* What was spent since lease_wants() has only made room: no amount runs over. */
+  atomic_fetch_add_explicit(&lease->credit, word, memory_order_relaxed);
+}
+
+/* ---- Coming and going ---- */
+
+rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_t *queue,
+                                   uint64_t share, limit_lease_t **result, rawhal_error_t *error)
+{
+  *result = NULL;
+  if (share != RAWHAL_UNLIMITED && share > 1000000)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "a queue's share of %llu parts per million is more than all",
+                       (unsigned long long)share);
+  limit_lease_t *lease = aligned_alloc(_Alignof(limit_lease_t), sizeof(*lease));
+  if (!lease)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a lease");
+  memset(lease, 0, sizeof(*lease));
+  lease->limiter = limiter;
+  lease->current_epoch = &limiter->region.data->header.epoch;
+  lease->estimates = &limiter->estimates;
+  atomic_store(&lease->node.share,
+               share == RAWHAL_UNLIMITED ? REGION_NO_SHARE : (share << 32) / 1000000);
+  atomic_store(&lease->node.rate, RAWHAL_UNLIMITED);
+  atomic_store(&lease->node.burst, node_burst(&limiter->tenant->node));
+  if (queue)
+    lease->queue = *queue;
+  pthread_mutex_lock(&limiter->leases_lock);
+  limiter_set_caps(limiter, lease);
+  pthread_mutex_lock(&limiter->lock);
+  lease->next = limiter->leases;
+  limiter->leases = lease;
+  pthread_mutex_unlock(&limiter->lock);
+  pthread_mutex_unlock(&limiter->leases_lock);
+  *result = lease;
+  return RAWHAL_OK;
+}
+
+void limit_lease_destroy(limit_lease_t *lease)
+{
+  if (!lease)
+    return;
+  rawhal_limiter_t *limiter = lease->limiter;
+  pthread_mutex_lock(&limiter->leases_lock);
+  pthread_mutex_lock(&limiter->lock);
+  for (limit_lease_t **at = &limiter->leases; *at; at = &(*at)->next)
+    if (*at == lease) {
+      *at = lease->next;
+      break;
+    }
+  pthread_mutex_unlock(&limiter->leases_lock);
+  limiter_return_credit(limiter, lease);
+  limiter->open_ns -= lease->open_ns;
+  flight_take(&limiter->flight, &lease->flight);
+  uint64_t now = limiter_now(limiter);
+  limiter_charge(limiter, now);
+  limiter_publish_open(limiter, now);
+  limiter_signal(limiter);
+  pthread_mutex_unlock(&limiter->lock);
+  free(lease);
+}
