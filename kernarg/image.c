@@ -5,10 +5,8 @@
 
 #include <string.h>
 
-/* Everything that can fail besides the visible arguments, before a byte is written. */
-static rawhal_status_t prepare(const rawhal_kernarg_layout_t *layout, const rawhal_launch_t *launch,
-                               const void *image, size_t size, hidden_values_t *values,
-                               rawhal_error_t *error)
+static rawhal_status_t check_image(const rawhal_kernarg_layout_t *layout, const void *image,
+                                   size_t size, rawhal_error_t *error)
 {
   if (!image)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "image is NULL");
@@ -16,9 +14,29 @@ static rawhal_status_t prepare(const rawhal_kernarg_layout_t *layout, const rawh
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                        "the image needs %zu bytes (%u blocks of 64), there are %zu",
                        layout->image_size, layout->info.block_count, size);
-  if (layout->hidden.field_count == 0)
-    return RAWHAL_OK;
-  return hidden_values_compute(&layout->hidden, launch, values, error);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t image_write_checked(const rawhal_kernarg_layout_t *layout, const void *blob,
+                                    size_t length, uint32_t flags, const rawhal_launch_t *launch,
+                                    void *image, rawhal_error_t *error)
+{
+  bool hidden = layout->hidden.field_count != 0;
+  hidden_values_t values;
+  rawhal_status_t status =
+      hidden ? hidden_values_compute(&layout->hidden, launch, &values, error) : RAWHAL_OK;
+  if (status != RAWHAL_OK)
+    return status;
+  size_t copied = length < layout->blob_max ? length : layout->blob_max;
+  unsigned char *bytes = image;
+  if (copied)
+    memcpy(bytes, blob, copied);
+  memset(bytes + copied, 0, layout->image_size - copied);
+  if (hidden) {
+    size_t kept = flags & RAWHAL_KERNARG_KEEP_HIDDEN ? copied : 0;
+    hidden_write(&layout->hidden, &values, kept, copied <= layout->hidden_begin, bytes);
+  }
+  return RAWHAL_OK;
 }
 
 rawhal_status_t rawhal_kernarg_write_blob(const rawhal_kernarg_layout_t *layout, const void *blob,
@@ -28,23 +46,12 @@ rawhal_status_t rawhal_kernarg_write_blob(const rawhal_kernarg_layout_t *layout,
 {
   if (!layout)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "layout is NULL");
-  hidden_values_t values;
   rawhal_status_t status = blob_check(layout, blob, length, flags, error);
   if (status == RAWHAL_OK)
-    status = prepare(layout, launch, image, size, &values, error);
+    status = check_image(layout, image, size, error);
   if (status != RAWHAL_OK)
     return status;
-
-  size_t copied = length < layout->blob_max ? length : layout->blob_max;
-  unsigned char *bytes = image;
-  if (copied)
-    memcpy(bytes, blob, copied);
-  memset(bytes + copied, 0, layout->image_size - copied);
-  if (layout->hidden.field_count) {
-    size_t kept = flags & RAWHAL_KERNARG_KEEP_HIDDEN ? copied : 0;
-    hidden_write(&layout->hidden, &values, kept, copied <= layout->hidden_begin, bytes);
-  }
-  return RAWHAL_OK;
+  return image_write_checked(layout, blob, length, flags, launch, image, error);
 }
 
 /* Nearly all arguments are pointers or words: copies of a known size need no call. */
@@ -95,7 +102,9 @@ rawhal_status_t rawhal_kernarg_write_pointers(const rawhal_kernarg_layout_t *lay
   hidden_values_t values;
   rawhal_status_t status = check_pointers(layout, arguments, count, error);
   if (status == RAWHAL_OK)
-    status = prepare(layout, launch, image, size, &values, error);
+    status = check_image(layout, image, size, error);
+  if (status == RAWHAL_OK && layout->hidden.field_count)
+    status = hidden_values_compute(&layout->hidden, launch, &values, error);
   if (status != RAWHAL_OK)
     return status;
 

@@ -43,4 +43,11 @@ void layout_sign(rawhal_kernarg_layout_t *layout);
 RAWHAL_CHECKED rawhal_status_t blob_check(const rawhal_kernarg_layout_t *layout, const void *blob,
                                           size_t length, uint32_t flags, rawhal_error_t *error);
 
+/* image.c: rawhal_kernarg_write_blob() with a blob that has been checked and an image that is large
+ * enough. Should `length` have changed since, no byte beyond the image is written all the same. */
+RAWHAL_CHECKED rawhal_status_t image_write_checked(const rawhal_kernarg_layout_t *layout,
+                                                   const void *blob, size_t length, uint32_t flags,
+                                                   const rawhal_launch_t *launch, void *image,
+                                                   rawhal_error_t *error);
+
 #endif

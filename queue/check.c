@@ -75,12 +75,12 @@ static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
   rawhal_status_t status = rawhal_launch_check(kernel->info.kernel, &launch, error);
   if (status == RAWHAL_OK)
     status = check_device(queue->device, dispatch, error);
-  if (status != RAWHAL_OK)
-    return status;
-  if (dispatch->arguments || kernel->rehearse)
-    return image_rehearse(queue, dispatch, error);
-  return rawhal_kernarg_check(kernel->info.layout, dispatch->blob, dispatch->blob_size,
-                              kernarg_flags(dispatch), error);
+  if (status == RAWHAL_OK && !dispatch->arguments)
+    status = rawhal_kernarg_check(kernel->info.layout, dispatch->blob, dispatch->blob_size,
+                                  kernarg_flags(dispatch), error);
+  if (status == RAWHAL_OK && (dispatch->arguments || kernel->rehearse))
+    status = image_rehearse(queue, dispatch, error);
+  return status;
 }
 
 /* ---- Most dispatches need none ---- */
@@ -137,5 +137,8 @@ rawhal_status_t submit_check(const rawhal_queue_t *queue, const rawhal_dispatch_
     }
     total += (uint64_t)dispatch->kernel->block_count + dispatch->kernel->spare_blocks;
   }
-  return rawhal_kernarg_block_count(total * BLOCK_BYTES, queue->ring.blocks, blocks, error);
+  if (__builtin_expect(total > queue->ring.blocks, 0))
+    return rawhal_kernarg_block_count(total * BLOCK_BYTES, queue->ring.blocks, blocks, error);
+  *blocks = (uint32_t)total;
+  return RAWHAL_OK;
 }

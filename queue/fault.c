@@ -110,11 +110,9 @@ void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const char *wha
   (void)queue_list_find(fail_one, &failure);
 }
 
-rawhal_status_t queue_check(rawhal_queue_t *queue, rawhal_error_t *error)
+rawhal_status_t queue_check_dead(rawhal_queue_t *queue, rawhal_error_t *error)
 {
   int health = atomic_load_explicit(&queue->health, memory_order_acquire);
-  if (__builtin_expect(health == QUEUE_ALIVE, 1))
-    return RAWHAL_OK;
   while (health == QUEUE_DYING) { /* another thread writes the cause, a matter of microseconds */
     sched_yield();
     health = atomic_load_explicit(&queue->health, memory_order_acquire);

@@ -165,7 +165,13 @@ void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *dat
 /* Fails every queue of an agent. Safe from the runtime's event thread. */
 void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const char *what);
 /* OK, or the cause when the queue has died. */
-RAWHAL_CHECKED rawhal_status_t queue_check(rawhal_queue_t *queue, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t queue_check_dead(rawhal_queue_t *queue, rawhal_error_t *error);
+RAWHAL_CHECKED static inline rawhal_status_t queue_check(rawhal_queue_t *queue,
+                                                         rawhal_error_t *error)
+{
+  int health = atomic_load_explicit(&queue->health, memory_order_acquire);
+  return __builtin_expect(health == QUEUE_ALIVE, 1) ? RAWHAL_OK : queue_check_dead(queue, error);
+}
 
 /* list.c */
 void queue_list_add(rawhal_queue_t *queue);

@@ -147,9 +147,8 @@ rawhal_status_t rawhal_recording_set(rawhal_recording_t *recording, size_t dispa
                             (size_t)kernel->block_count * BLOCK_BYTES, error);
 }
 
-/* One recorded packet into its slot, all but the first dword, which is returned. */
-static inline uint32_t replay_packet(void *slot, const hsa_kernel_dispatch_packet_t *recorded,
-                                     const unsigned char *images, hsa_signal_t completion)
+static inline void replay_packet(void *slot, const hsa_kernel_dispatch_packet_t *recorded,
+                                 const unsigned char *images, hsa_signal_t completion)
 {
   hsa_kernel_dispatch_packet_t *packet = slot;
   memcpy((char *)slot + 4, (const char *)recorded + 4,
@@ -159,9 +158,10 @@ static inline uint32_t replay_packet(void *slot, const hsa_kernel_dispatch_packe
   packet->completion_signal = completion;
   uint32_t header;
   memcpy(&header, recorded, sizeof(header));
-  return header;
+  packet_publish(slot, header);
 }
 
+/* The first packet comes last, as with a batch. */
 static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
                    const ring_reservation_t *reserved)
 {
@@ -173,18 +173,11 @@ static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
   unsigned char *images = kernarg_slot(queue, align_block(reserved->block, recording->alignment));
   memcpy(images, recording->images, recording->image_bytes);
-  uint32_t first_header = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    const recorded_t *recorded = &recording->dispatches[i];
+  for (uint32_t i = count; i-- > 0;) {
     hsa_signal_t completion = i >= recording->signaller ? signal : (hsa_signal_t){0};
-    void *slot = packet_slot(queue, reserved->packet + i);
-    uint32_t header = replay_packet(slot, &recorded->packet, images, completion);
-    if (i == 0)
-      first_header = header;
-    else
-      packet_publish(slot, header);
+    replay_packet(packet_slot(queue, reserved->packet + i), &recording->dispatches[i].packet,
+                  images, completion);
   }
-  packet_publish(packet_slot(queue, reserved->packet), first_header);
   submit_ring(queue, reserved, count);
 }
 

@@ -6,23 +6,13 @@ void ring_init(ring_t *ring, uint32_t tickets, uint32_t packets, uint32_t blocks
 }
 
 /* Two loads, so possibly two halves of different moments: fit for a first guess, which the swap
- * confirms or replaces. */
+ * confirms. */
 static ring_word_t word_guess(ring_t *ring)
 {
   ring_word_t word;
   word.halves[0] = __atomic_load_n(&ring->word.halves[0], __ATOMIC_RELAXED);
   word.halves[1] = __atomic_load_n(&ring->word.halves[1], __ATOMIC_RELAXED);
   return word;
-}
-
-/* True: `*expected` was there and is replaced. False: `*expected` becomes what is there. */
-static bool word_swap(ring_t *ring, ring_word_t *expected, ring_word_t desired)
-{
-  unsigned __int128 seen =
-      __sync_val_compare_and_swap(&ring->word.bits, expected->bits, desired.bits);
-  bool swapped = seen == expected->bits;
-  expected->bits = seen;
-  return swapped;
 }
 
 bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservation_t *reserved)
@@ -32,8 +22,8 @@ bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservat
   uint64_t head_ticket = atomic_load_explicit(&ring->head_ticket, memory_order_acquire);
   uint64_t head_packet = atomic_load_explicit(&ring->head_packet, memory_order_acquire);
   uint32_t head_block = (uint32_t)atomic_load_explicit(&ring->head_block, memory_order_acquire);
-  ring_word_t word = word_guess(ring);
   for (;;) {
+    ring_word_t word = word_guess(ring);
     const ring_tail_t *tail = &word.tail;
     uint32_t packets_used = tail->packet - (uint32_t)head_packet;
     uint32_t blocks_used = tail->block - head_block;
@@ -43,7 +33,7 @@ bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservat
     if (room)
       next.tail = (ring_tail_t){tail->ticket + 1, tail->packet + packets, tail->block + blocks};
     /* Without room the word is swapped for itself: a torn guess must not refuse anybody. */
-    if (!word_swap(ring, &word, next))
+    if (!__sync_bool_compare_and_swap(&ring->word.bits, word.bits, next.bits))
       continue;
     if (room)
       *reserved = (ring_reservation_t){

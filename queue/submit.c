@@ -3,23 +3,24 @@
 #include "queue/limited.h"
 
 #include "base/error.h"
+#include "kernarg/layout.h"
 
 rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch,
                             void *image, rawhal_error_t *error)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
-  size_t size = (size_t)kernel->block_count * BLOCK_BYTES;
   rawhal_launch_t values;
   const rawhal_launch_t *launch = NULL;
   if (kernel->hidden) {
     values = launch_of(queue, dispatch);
     launch = &values;
   }
-  if (dispatch->arguments)
-    return rawhal_kernarg_write_pointers(kernel->info.layout, dispatch->arguments,
-                                         dispatch->argument_count, launch, image, size, error);
-  return rawhal_kernarg_write_blob(kernel->info.layout, dispatch->blob, dispatch->blob_size,
-                                   kernarg_flags(dispatch), launch, image, size, error);
+  if (!dispatch->arguments)
+    return image_write_checked(kernel->info.layout, dispatch->blob, dispatch->blob_size,
+                               kernarg_flags(dispatch), launch, image, error);
+  return rawhal_kernarg_write_pointers(kernel->info.layout, dispatch->arguments,
+                                       dispatch->argument_count, launch, image,
+                                       (size_t)kernel->block_count * BLOCK_BYTES, error);
 }
 
 rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
@@ -76,11 +77,11 @@ size_t submit_first_signaller(const rawhal_dispatch_t *dispatches, size_t count)
   return first;
 }
 
-/* Image and packet body of one dispatch; `block` moves on. `*header` becomes the first dword,
- * which is valid whatever this returns. */
+/* Image and packet of one dispatch; `block` moves on. The packet is published, whatever this
+ * returns. */
 static rawhal_status_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch,
                                       uint64_t packet, uint32_t *block, hsa_signal_t completion,
-                                      uint32_t *header, rawhal_error_t *error)
+                                      rawhal_error_t *error)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   void *slot = packet_slot(queue, packet);
@@ -92,15 +93,15 @@ static rawhal_status_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispat
     /* It passed the checks, so the caller changed it meanwhile. The packet is ours already and must
      * not stay invalid, or the queue would stop here. */
     packet_write_barrier(slot, completion);
-    *header = packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0);
+    packet_publish(slot, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
     return status;
   }
   packet_write_dispatch(slot, dispatch, image, completion);
-  *header = packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags);
+  packet_publish(slot, packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags));
   return RAWHAL_OK;
 }
 
-/* The first header comes last: the device, which reads in order, sees nothing of the batch before
+/* The first packet comes last: the device, which reads in order, sees nothing of the batch before
  * all of it is there. */
 static rawhal_status_t batch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
                                    uint32_t count, uint32_t blocks,
@@ -112,20 +113,14 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const rawhal_dispatch_
   submission_t submission = {count, blocks, count - signaller, dispatches->kernel};
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
   rawhal_status_t status = RAWHAL_OK;
-  uint32_t block = reserved->block, first_header = 0;
-  for (uint32_t i = 0; i < count; ++i) {
+  uint32_t block = reserved->block;
+  for (uint32_t i = count; i-- > 0;) {
     hsa_signal_t completion = i >= signaller ? signal : (hsa_signal_t){0};
-    uint32_t header;
-    rawhal_status_t written = dispatch_write(queue, &dispatches[i], reserved->packet + i, &block,
-                                             completion, &header, error);
+    rawhal_status_t written =
+        dispatch_write(queue, &dispatches[i], reserved->packet + i, &block, completion, error);
     if (__builtin_expect(written != RAWHAL_OK, 0))
       status = written;
-    if (i == 0)
-      first_header = header;
-    else
-      packet_publish(packet_slot(queue, reserved->packet + i), header);
   }
-  packet_publish(packet_slot(queue, reserved->packet), first_header);
   submit_ring(queue, reserved, count);
   return status;
 }
