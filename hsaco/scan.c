@@ -20,7 +20,7 @@ static const struct recogniser {
     {"__CLANG_OFFLOAD_BUNDLE__", 24, scan_bundle},
     {"CCOB", 4, scan_compressed},
     {"FPIH", 4, refuse_pointer}, /* HIPF, HIPK: wrappers that hold a pointer of their process */
-    {"KPIH", 4, refuse_pointer},
+    {"HIPK", 4, refuse_pointer},
     {"\xce\xfa\x55\xba", 4, refuse_pointer},
     {"KPAK", 4, refuse_kpack},
 };
