@@ -1,10 +1,5 @@
-#include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-#include <zstd.h>
-#include <zstd_errors.h>
 
-#include "base/checked.h"
 #include "base/error.h"
 #include "hsaco/scan.h"
 
@@ -26,21 +21,6 @@ struct bundle {
   uint64_t unpacked_size;
   uint16_t method;
 };
-
-/* One bundle's bytes, which the objects in it point into. */
-struct unpacked {
-  struct unpacked *next;
-  _Alignas(16) unsigned char bytes[];
-};
-
-void scan_free_unpacked(struct scan *scan)
-{
-  while (scan->unpacked) {
-    struct unpacked *next = scan->unpacked->next;
-    free(scan->unpacked);
-    scan->unpacked = next;
-  }
-}
 
 static uint64_t field(const unsigned char *header, uint8_t offset, uint8_t width)
 {
@@ -77,82 +57,30 @@ static rawhal_status_t read_header(const struct scan *scan, struct bundle *bundl
   return RAWHAL_OK;
 }
 
-/* Hostile files claim much, and may name the same bytes often: both sizes are paid for. */
-static rawhal_status_t take_budget(struct scan *scan, const struct bundle *bundle,
-                                   rawhal_error_t *error)
+static rawhal_status_t unpack(struct scan *scan, const struct bundle *bundle,
+                              const unsigned char **bytes, uint64_t *used, rawhal_error_t *error)
 {
-  uint64_t price;
-  if (!checked_add_u64(bundle->payload_size, bundle->unpacked_size, &price) ||
-      price > scan->options.max_unpacked_bytes - scan->spent)
-    return rawhal_fail_at(error, RAWHAL_LIMIT, bundle->part.offset,
-                          "a compressed bundle of %llu bytes: with what else was unpacked, more "
-                          "than max_unpacked_bytes (%llu)",
-                          (unsigned long long)bundle->unpacked_size,
-                          (unsigned long long)scan->options.max_unpacked_bytes);
-  scan->spent += price;
-  return RAWHAL_OK;
-}
-
-/* Both fill exactly `unpacked_size` bytes and say how many of the payload they used. */
-
-static rawhal_status_t unpack_zlib(struct bundle *bundle, unsigned char *to, uint64_t *used)
-{
-  uLong source = bundle->payload_size;
-  uLongf size = bundle->unpacked_size;
-  int result = uncompress2(to, &size, bundle->payload, &source);
-  *used = source;
-  if (result == Z_MEM_ERROR)
-    return RAWHAL_OUT_OF_MEMORY;
-  return result == Z_OK && size == bundle->unpacked_size ? RAWHAL_OK : RAWHAL_MALFORMED;
-}
-
-static rawhal_status_t unpack_zstd(struct bundle *bundle, unsigned char *to, uint64_t *used)
-{
-  *used = ZSTD_findFrameCompressedSize(bundle->payload, bundle->payload_size);
-  if (ZSTD_isError(*used))
-    return RAWHAL_MALFORMED;
-  size_t size = ZSTD_decompress(to, bundle->unpacked_size, bundle->payload, *used);
-  if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
-    return RAWHAL_OUT_OF_MEMORY;
-  return size == bundle->unpacked_size ? RAWHAL_OK : RAWHAL_MALFORMED;
-}
-
-static rawhal_status_t unpack(struct scan *scan, struct bundle *bundle, uint64_t *used,
-                              rawhal_error_t *error)
-{
-  rawhal_status_t status = take_budget(scan, bundle, error);
-  if (status)
-    return status;
-  uint64_t bytes;
-  struct unpacked *unpacked =
-      checked_add_u64(sizeof(*unpacked), bundle->unpacked_size, &bytes) ? malloc(bytes) : NULL;
-  if (!unpacked)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to unpack %llu bytes",
-                       (unsigned long long)bundle->unpacked_size);
-  unpacked->next = scan->unpacked;
-  scan->unpacked = unpacked;
-  status = bundle->method == METHOD_ZLIB ? unpack_zlib(bundle, unpacked->bytes, used)
-                                         : unpack_zstd(bundle, unpacked->bytes, used);
-  if (status == RAWHAL_OUT_OF_MEMORY)
-    return rawhal_fail(error, status, "no memory to unpack a compressed bundle");
-  if (status)
-    return rawhal_fail_at(error, status, bundle->part.offset,
-                          "a compressed bundle (CCOB, %s) is damaged or does not unpack to the "
-                          "%llu bytes it claims",
-                          bundle->method == METHOD_ZLIB ? "zlib" : "zstd",
-                          (unsigned long long)bundle->unpacked_size);
-  return RAWHAL_OK;
+  const bool zlib = bundle->method == METHOD_ZLIB;
+  const struct scan_packed packed = {
+      .what = zlib ? "a compressed bundle (CCOB, zlib)" : "a compressed bundle (CCOB, zstd)",
+      .at = bundle->part.offset,
+      .bytes = bundle->payload,
+      .size = bundle->payload_size,
+      .unpacked_size = bundle->unpacked_size,
+      .zlib = zlib,
+  };
+  return scan_unpack(scan, &packed, bytes, used, error);
 }
 
 /* Reads the unpacked bytes in the place of the container's: offsets count in them meanwhile. */
 static rawhal_status_t scan_unpacked(struct scan *scan, const struct bundle *bundle,
-                                     rawhal_error_t *error)
+                                     const unsigned char *bytes, rawhal_error_t *error)
 {
   const struct scan_space outer = scan->space;
   if (!outer.unpacked)
     scan->space.offset = bundle->part.offset;
   scan->space.unpacked = true;
-  scan->space.bytes = scan->unpacked->bytes;
+  scan->space.bytes = bytes;
   struct scan_part inner = {0, bundle->unpacked_size, bundle->part.id, bundle->part.depth + 1};
   rawhal_status_t status = scan_range(scan, inner, error);
   scan->space = outer;
@@ -175,11 +103,12 @@ rawhal_status_t scan_compressed(struct scan *scan, struct scan_part part, uint64
   if (!known)
     return scan_refuse(scan, bundle.part,
                        "a compressed bundle (CCOB) of a version or method not known here", error);
+  const unsigned char *bytes = NULL;
   uint64_t used = 0;
-  status = unpack(scan, &bundle, &used, error);
+  status = unpack(scan, &bundle, &bytes, &used, error);
   if (status)
     return status;
   if (scan->space.bytes[part.offset + 4] == 1) /* whose only mark of its end is the payload's */
     *end = part.offset + layouts[0].header + used;
-  return scan_unpacked(scan, &bundle, error);
+  return scan_unpacked(scan, &bundle, bytes, error);
 }

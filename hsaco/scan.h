@@ -10,11 +10,11 @@
 
 enum { SCAN_MOST_DEPTH = 4 }; /* host file, bundle, compressed bundle, object */
 
-/* What the offsets of parts count in: the container, or the bytes of a compressed bundle in it. */
+/* What the offsets of parts count in: the container, or bytes that were unpacked from it. */
 struct scan_space {
   const unsigned char *bytes;
   bool unpacked;
-  uint64_t offset; /* of the outermost compressed bundle, when unpacked */
+  uint64_t offset; /* of the outermost compressed bytes, when unpacked */
 };
 
 struct unpacked;
@@ -23,7 +23,7 @@ struct scan {
   struct arena arena;
   rawhal_container_options_t options; /* with the defaults filled in */
   struct scan_space space;
-  struct unpacked *unpacked; /* bytes of compressed bundles, newest first */
+  struct unpacked *unpacked; /* what was unpacked, newest first */
   uint64_t spent;            /* of options.max_unpacked_bytes */
   rawhal_container_object_t *objects;
   size_t count, capacity;
@@ -69,6 +69,22 @@ bool scan_starts(const struct scan *scan, const struct scan_part *part, const ch
 
 /* Readers that live in files of their own. */
 scan_reader scan_bundle, scan_compressed, scan_elf;
+
+/* Compressed bytes: zlib, or one zstd frame. */
+struct scan_packed {
+  const char *what; /* they are, and their offset, for errors */
+  uint64_t at;
+  const unsigned char *bytes;
+  uint64_t size;
+  uint64_t unpacked_size; /* exactly */
+  bool zlib;
+};
+
+/* Unpacks into memory that lives until scan_free_unpacked(), and says how many of the packed bytes
+ * that took. LIMIT beyond max_unpacked_bytes, before anything is allocated. */
+RAWHAL_CHECKED rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
+                                           const unsigned char **bytes, uint64_t *used,
+                                           rawhal_error_t *error);
 
 void scan_free_unpacked(struct scan *scan);
 
