@@ -1,10 +1,10 @@
 /* rawhal/container.h: finding the code objects inside whatever carries them.
  *
  * A container is a range of bytes or a file: a bare code object, a clang offload bundle, compressed
- * (CCOB) or not, or a host executable or library with a .hip_fatbin section. Each code object found
- * gets an exact, bounded extent; nothing outside of the caller's bytes is read. Ownership and
- * thread-safety are those of rawhal_hsaco_t: entries and strings live until close, everything is
- * immutable after open. */
+ * (CCOB) or not, a kpack archive (ROCm's KPAK, compressed or not), or a host executable or library
+ * with a .hip_fatbin section. Each code object found gets an exact, bounded extent; nothing outside
+ * of the caller's bytes is read. Ownership and thread-safety are those of rawhal_hsaco_t: entries
+ * and strings live until close, everything is immutable after open. */
 #ifndef RAWHAL_CONTAINER_H
 #define RAWHAL_CONTAINER_H
 
@@ -15,26 +15,29 @@ RAWHAL_BEGIN
 typedef struct rawhal_container rawhal_container_t;
 
 typedef struct rawhal_container_options {
-  uint32_t max_objects;        /* default 65,536 */
+  uint32_t max_objects;        /* and blobs of a kpack archive; default 65,536 */
   uint32_t max_bundle_entries; /* of one bundle; default 256 */
   uint64_t max_file_bytes;     /* default 4 GiB */
-  uint64_t max_unpacked_bytes; /* of all compressed bundles, with their compressed bytes; 1 GiB */
+  uint64_t max_unpacked_bytes; /* of all that is compressed, with its compressed bytes; 1 GiB */
 } rawhal_container_options_t;
 
 typedef struct rawhal_container_object {
   rawhal_bytes_t bytes; /* exactly one ELF code object */
-  uint64_t offset;      /* of its first byte in the container, or of the compressed bundle's */
-  bool unpacked;        /* bytes are a copy from a compressed bundle, which lives until close */
-  rawhal_string_t
-      id; /* bundle entry id ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"); empty for bare objects */
+  uint64_t offset;    /* of its first byte in the container, or of the bytes it was unpacked from */
+  bool unpacked;      /* bytes are a copy that was unpacked, and live until close */
+  rawhal_string_t id; /* of the bundle entry ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"); the target
+                         id a kpack archive lists it under ("gfx90a:xnack-"); else empty */
+  rawhal_string_t binary; /* in a kpack archive, the host file and translation unit it was made for
+                             ("lib/librocrand.so.1#0"); else empty */
+  uint32_t ordinal;       /* its number in a kpack archive */
   rawhal_target_t target; /* from the object's e_flags */
   bool readable; /* its ELF header is that of an AMDGPU code object; else why_not says what it is */
   rawhal_string_t why_not;
 } rawhal_container_object_t;
 
 /* `bytes` must stay alive and unchanged until close. MALFORMED, UNSUPPORTED (recognised carrier
- * that rawhal does not read, such as a kpack archive), NOT_FOUND (a host file without code
- * objects), LIMIT, OUT_OF_MEMORY. */
+ * that rawhal does not read, or a host file whose code objects are in kpack archives: the message
+ * says in which), NOT_FOUND (a host file without code objects), LIMIT, OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,
                       rawhal_container_t **container, rawhal_error_t *error);
@@ -48,7 +51,7 @@ RAWHAL_API void rawhal_container_close(rawhal_container_t *container); /* NULL i
 
 RAWHAL_API size_t rawhal_container_count(const rawhal_container_t *container);
 
-/* NULL when index >= count. In file order. */
+/* NULL when index >= count. In file order; of a kpack archive, in that of its table of contents. */
 RAWHAL_API const rawhal_container_object_t *
 rawhal_container_object(const rawhal_container_t *container, size_t index);
 

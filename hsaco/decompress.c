@@ -93,3 +93,15 @@ rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
                           packed->what, (unsigned long long)packed->unpacked_size);
   return RAWHAL_OK;
 }
+
+uint64_t scan_zstd_frame(const unsigned char *bytes, uint64_t size, uint64_t *unpacked_size)
+{
+  unsigned long long content = ZSTD_getFrameContentSize(bytes, size);
+  size_t frame = ZSTD_findFrameCompressedSize(bytes, size);
+  *unpacked_size = SCAN_SIZE_UNKNOWN;
+  if (content == ZSTD_CONTENTSIZE_ERROR || ZSTD_isError(frame))
+    return 0;
+  if (content != ZSTD_CONTENTSIZE_UNKNOWN)
+    *unpacked_size = content;
+  return frame;
+}

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "hsaco/elf_view.h"
+#include "hsaco/kpack.h"
 #include "hsaco/scan.h"
 
 /* ELF files: code objects as they are, and host programs and libraries that carry bundles in a
@@ -44,6 +45,27 @@ static bool is_named(const struct host *host, const Elf64_Shdr *names, uint32_t 
          memcmp(host->bytes + names->sh_offset + name, wanted, size) == 0;
 }
 
+/* Reads one section, if it is one that code objects are in, or one that says where they are. */
+static rawhal_status_t scan_section(const struct host *host, const Elf64_Shdr *names,
+                                    const Elf64_Shdr *section, rawhal_error_t *error)
+{
+  bool fatbin = is_named(host, names, section->sh_name, ".hip_fatbin");
+  if (!fatbin && !is_named(host, names, section->sh_name, ".rocm_kpack_ref"))
+    return RAWHAL_OK;
+  if (!range_within(section->sh_offset, section->sh_size, host->part.size))
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, host->part.offset + host->header.e_shoff,
+                          "%s (offset %llu, size %llu) ends after the file",
+                          fatbin ? ".hip_fatbin" : ".rocm_kpack_ref",
+                          (unsigned long long)section->sh_offset,
+                          (unsigned long long)section->sh_size);
+  struct scan_part part = {
+      host->part.offset + section->sh_offset, section->sh_size, {0}, host->part.depth + 1};
+  if (fatbin)
+    return scan_pages(host->scan, part, error);
+  kpack_reference_note(host->scan, part);
+  return RAWHAL_OK;
+}
+
 /* Reads every .hip_fatbin section; *found says whether there was a section table to look in. */
 static rawhal_status_t scan_sections(const struct host *host, bool *found, rawhal_error_t *error)
 {
@@ -67,16 +89,9 @@ static rawhal_status_t scan_sections(const struct host *host, bool *found, rawha
   (void)section_at(host, names_index, &names);
   for (uint64_t i = 1; i < count; ++i) {
     (void)section_at(host, i, &section);
-    if (section.sh_type != SHT_PROGBITS || !is_named(host, &names, section.sh_name, ".hip_fatbin"))
+    if (section.sh_type != SHT_PROGBITS)
       continue;
-    if (!range_within(section.sh_offset, section.sh_size, host->part.size))
-      return rawhal_fail_at(error, RAWHAL_MALFORMED, host->part.offset + host->header.e_shoff,
-                            ".hip_fatbin (offset %llu, size %llu) ends after the file",
-                            (unsigned long long)section.sh_offset,
-                            (unsigned long long)section.sh_size);
-    struct scan_part fatbin = {
-        host->part.offset + section.sh_offset, section.sh_size, {0}, host->part.depth + 1};
-    rawhal_status_t status = scan_pages(host->scan, fatbin, error);
+    rawhal_status_t status = scan_section(host, &names, &section, error);
     if (status)
       return status;
   }

@@ -8,7 +8,7 @@
 
 enum { PAGE = 4096 };
 
-static scan_reader refuse_pointer, refuse_kpack;
+static scan_reader refuse_pointer;
 
 /* How each carrier starts, and what reads it. */
 static const struct recogniser {
@@ -22,7 +22,7 @@ static const struct recogniser {
     {"FPIH", 4, refuse_pointer}, /* HIPF, HIPK: wrappers that hold a pointer of their process */
     {"HIPK", 4, refuse_pointer},
     {"\xce\xfa\x55\xba", 4, refuse_pointer},
-    {"KPAK", 4, refuse_kpack},
+    {"KPAK", 4, scan_kpack},
 };
 
 bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
@@ -88,13 +88,6 @@ static rawhal_status_t refuse_pointer(struct scan *scan, struct scan_part part, 
   return scan_refuse(
       scan, part, "a fat binary wrapper (HIPF/HIPK) holds a pointer of its own process, not bytes",
       error);
-}
-
-static rawhal_status_t refuse_kpack(struct scan *scan, struct scan_part part, uint64_t *end,
-                                    rawhal_error_t *error)
-{
-  *end = part.offset + part.size;
-  return scan_refuse(scan, part, "kpack archives (KPAK) are not supported", error);
 }
 
 /* ---- Ranges ---- */

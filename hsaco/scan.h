@@ -68,7 +68,7 @@ bool scan_starts(const struct scan *scan, const struct scan_part *part, const ch
                  size_t size);
 
 /* Readers that live in files of their own. */
-scan_reader scan_bundle, scan_compressed, scan_elf;
+scan_reader scan_bundle, scan_compressed, scan_elf, scan_kpack;
 
 /* Compressed bytes: zlib, or one zstd frame. */
 struct scan_packed {
@@ -85,6 +85,12 @@ struct scan_packed {
 RAWHAL_CHECKED rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
                                            const unsigned char **bytes, uint64_t *used,
                                            rawhal_error_t *error);
+
+#define SCAN_SIZE_UNKNOWN UINT64_MAX
+
+/* The length of the zstd frame that starts there, 0 when there is none. *unpacked_size is what its
+ * header says, or SCAN_SIZE_UNKNOWN. */
+uint64_t scan_zstd_frame(const unsigned char *bytes, uint64_t size, uint64_t *unpacked_size);
 
 void scan_free_unpacked(struct scan *scan);
 

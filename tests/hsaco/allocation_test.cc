@@ -2,6 +2,7 @@
 // libelf's own are out of reach.
 #include <functional>
 
+#include "archive.h"
 #include "hsaco_test.h"
 #include "tests/harness/allocation_failure.h"
 
@@ -77,4 +78,26 @@ TEST(Allocation, EveryFailureOfContainersIsReported)
     return status;
   });
   EXPECT_GT(allocations, 1);
+}
+
+// Archives with an own allocation for each frame, and with lists that grow; what is refused, too.
+TEST(Allocation, EveryFailureOfArchivesIsReported)
+{
+  const std::string object = build::plain_object().bytes;
+  std::vector<build::ArchiveEntry> entries;
+  for (int i = 0; i < 100; ++i)
+    entries.push_back({"lib/libmany.so#" + std::to_string(i), i % 2 ? "gfx90a" : "gfx942", object});
+  for (bool zstd : {false, true}) {
+    std::string bytes = build::archive(entries, zstd);
+    int allocations = sweep([&](rawhal_error_t *error) {
+      rawhal_container_t *container = reinterpret_cast<rawhal_container_t *>(1);
+      rawhal_status_t status =
+          rawhal_container_open(bytes.data(), bytes.size(), nullptr, &container, error);
+      EXPECT_EQ(status == RAWHAL_OK, container != nullptr);
+      EXPECT_EQ(container ? 100u : 0u, rawhal_container_count(container));
+      rawhal_container_close(container);
+      return status;
+    });
+    EXPECT_GT(allocations, zstd ? 103 : 3);
+  }
 }

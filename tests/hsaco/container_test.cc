@@ -130,7 +130,7 @@ TEST(Container, WhatIsRecognisedButNotRead)
       {ccob, "CCOB"},
       {std::string("FPIH\1\0\0\0", 8) + std::string(16, '\0'), "HIPF"},
       {std::string("HIPK\1\0\0\0", 8) + std::string(16, '\0'), "HIPK"},
-      {std::string("KPAK\1\0\0\0", 8) + std::string(16, '\0'), "KPAK"},
+      {std::string("KPAK\2\0\0\0", 8) + std::string(16, '\0'), "KPAK"},
       {host_file(ccob), "CCOB"},
       {bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", ccob}}), "CCOB"},
   };

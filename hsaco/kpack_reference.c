@@ -1,0 +1,67 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "hsaco/kpack.h"
+#include "hsaco/pack_reader.h"
+
+/* The section .rocm_kpack_ref of a host file whose code objects were moved to archives
+ * (rocm-systems, shared/kpack, elf/kpack_transform.py): {kernel_name: "lib/x.so",
+ * kpack_search_paths: ["../.kpack/y_@GFXARCH@.kpack"...]}. Archives list what belongs to its
+ * translation unit number N as "lib/x.so#N". */
+
+struct reference {
+  rawhal_string_t name;
+  char paths[300]; /* as far as there is room */
+  size_t used;
+};
+
+static bool read_name(struct pack_reader *reader, const char *name, void *context)
+{
+  return pack_text(reader, name, &((struct reference *)context)->name);
+}
+
+static bool read_paths(struct pack_reader *reader, const char *name, void *context)
+{
+  struct reference *to = context;
+  uint32_t count;
+  if (!pack_enter(reader, HEADER_ARRAY, name, &count))
+    return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    rawhal_string_t path;
+    if (!pack_text(reader, "a search path", &path))
+      return false;
+    int length = snprintf(to->paths + to->used, sizeof(to->paths) - to->used, "%s'%.*s'",
+                          i ? ", " : "", (int)(path.size < 200 ? path.size : 200), path.data);
+    to->used += length > 0 ? (size_t)length : 0;
+    if (to->used >= sizeof(to->paths))
+      to->used = sizeof(to->paths) - 1;
+  }
+  pack_leave(reader);
+  return true;
+}
+
+void kpack_reference_note(struct scan *scan, struct scan_part section)
+{
+  static const struct pack_key keys[] = {{"kernel_name", read_name},
+                                         {"kpack_search_paths", read_paths}};
+  struct reference reference = {0};
+  struct pack_reader reader;
+  rawhal_error_t error;
+  uint32_t seen;
+  pack_reader_init(&reader, scan->space.bytes + section.offset, (size_t)section.size,
+                   section.offset, ".rocm_kpack_ref", &error);
+  scan->refused_at = section.offset;
+  if (pack_map(&reader, "it", keys, sizeof(keys) / sizeof(*keys), &reference, &seen) && seen == 3)
+    scan->refused = arena_print(&scan->arena,
+                                "this host file's code objects are in kpack archives, as '%.*s#N': "
+                                "it looks for them at %s, "
+                                "from its own folder, with the target for @GFXARCH@",
+                                (int)(reference.name.size < 100 ? reference.name.size : 100),
+                                reference.name.data, reference.paths);
+  else
+    scan->refused =
+        arena_print(&scan->arena,
+                    "this host file's code objects are in kpack archives; which ones is "
+                    "not to be read: %s",
+                    reader.status ? error.message : ".rocm_kpack_ref lacks a key");
+}

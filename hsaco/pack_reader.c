@@ -1,0 +1,136 @@
+#include "hsaco/pack_reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "hsaco/quick.h"
+
+void pack_reader_init(struct pack_reader *reader, const void *bytes, size_t size, uint64_t origin,
+                      const char *what, rawhal_error_t *error)
+{
+  *reader = (struct pack_reader){
+      .unpacker = {.bytes = bytes,
+                   .size = size,
+                   .max_nesting = PACK_MOST_NESTING,
+                   .nesting_failure = RAWHAL_LIMIT},
+      .origin = origin,
+      .what = what,
+      .error = error,
+  };
+}
+
+uint64_t pack_place(const struct pack_reader *reader)
+{
+  return reader->origin + reader->offset;
+}
+
+bool pack_fail(struct pack_reader *reader, uint64_t place, const char *format, ...)
+{
+  char text[300];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  reader->status =
+      rawhal_fail_at(reader->error, RAWHAL_MALFORMED, place, "%s: %s", reader->what, text);
+  return false;
+}
+
+bool pack_enter(struct pack_reader *reader, enum unpack_header kind, const char *name,
+                uint32_t *count)
+{
+  uint64_t place = pack_place(reader);
+  *count = 0;
+  if (reader->status)
+    return false;
+  enum unpack_header found = unpack_header(&reader->unpacker, &reader->offset, count);
+  if (found == HEADER_CUT)
+    return pack_fail(reader, place, "it is cut where %s starts", name);
+  if (found != kind)
+    return pack_fail(reader, place, "%s is not a %s", name, kind == HEADER_MAP ? "map" : "list");
+  ++reader->depth;
+  return true;
+}
+
+void pack_leave(struct pack_reader *reader)
+{
+  --reader->depth;
+}
+
+bool pack_value(struct pack_reader *reader, struct unpack_value *value)
+{
+  struct unpacker *unpacker = &reader->unpacker;
+  if (reader->status)
+    return false;
+  if (quick_value(unpacker, SHAPE_ANY, reader->depth, &reader->offset, value) ||
+      unpack_value(unpacker, SHAPE_ANY, reader->depth, &reader->offset, value))
+    return true;
+  reader->status = rawhal_fail_at(reader->error, unpacker->failure, pack_place(reader), "%s: %s",
+                                  reader->what, unpacker->why);
+  return false;
+}
+
+bool pack_text(struct pack_reader *reader, const char *name, rawhal_string_t *text)
+{
+  uint64_t place = pack_place(reader);
+  struct unpack_value value;
+  if (!pack_value(reader, &value))
+    return false;
+  if (value.type != VALUE_STRING)
+    return pack_fail(reader, place, "%s is not text", name);
+  *text = (rawhal_string_t){value.text, value.size};
+  return true;
+}
+
+bool pack_number(struct pack_reader *reader, const char *name, uint64_t *number)
+{
+  uint64_t place = pack_place(reader);
+  struct unpack_value value;
+  if (!pack_value(reader, &value))
+    return false;
+  if (value.type != VALUE_UINT)
+    return pack_fail(reader, place, "%s is not a number, or negative", name);
+  *number = value.number;
+  return true;
+}
+
+/* The index of a key's text in `keys`, or `key_count`. */
+static size_t find_key(const struct pack_key *keys, size_t key_count,
+                       const struct unpack_value *key)
+{
+  size_t i = 0;
+  while (i < key_count && (key->type != VALUE_STRING || key->size != strlen(keys[i].name) ||
+                           memcmp(key->text, keys[i].name, key->size) != 0))
+    ++i;
+  return i;
+}
+
+bool pack_map(struct pack_reader *reader, const char *name, const struct pack_key *keys,
+              size_t key_count, void *context, uint32_t *seen)
+{
+  uint32_t count;
+  *seen = 0;
+  if (!pack_enter(reader, HEADER_MAP, name, &count))
+    return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    struct unpack_value key, value;
+    uint64_t place = pack_place(reader);
+    if (!pack_value(reader, &key))
+      return false;
+    size_t known = find_key(keys, key_count, &key);
+    if (known == key_count) {
+      if (!pack_value(reader, &value))
+        return false;
+      continue;
+    }
+    if (*seen >> known & 1)
+      return pack_fail(reader, place, "%s has the key '%s' twice", name, keys[known].name);
+    *seen |= 1u << known;
+    if (!keys[known].read(reader, keys[known].name, context))
+      return false;
+  }
+  pack_leave(reader);
+  return true;
+}

@@ -1,0 +1,57 @@
+/* Walking the msgpack tables of kpack archives, key by key. Internal.
+ *
+ * Values come from unpack.h's streaming parser; what nobody asks for is skipped without being kept.
+ * A reader that has failed stays failed: each call then returns false, and `status` says why. */
+#ifndef RAWHAL_HSACO_PACK_READER_H
+#define RAWHAL_HSACO_PACK_READER_H
+
+#include "hsaco/unpack.h"
+
+enum { PACK_MOST_NESTING = 32 };
+
+struct pack_reader {
+  struct unpacker unpacker;
+  size_t offset;         /* of the next token in the bytes */
+  uint64_t origin;       /* of the bytes in the container */
+  uint32_t depth;        /* of maps and lists entered */
+  const char *what;      /* the bytes are, for errors */
+  rawhal_error_t *error; /* nullable */
+  rawhal_status_t status;
+};
+
+void pack_reader_init(struct pack_reader *reader, const void *bytes, size_t size, uint64_t origin,
+                      const char *what, rawhal_error_t *error);
+
+/* Where the next token stands in the container. */
+uint64_t pack_place(const struct pack_reader *reader);
+
+/* Fails with MALFORMED at `place`, behind `what`; always false. */
+__attribute__((format(printf, 3, 4))) bool pack_fail(struct pack_reader *reader, uint64_t place,
+                                                     const char *format, ...);
+
+/* Enters the map or list that must stand here, and says how many items it claims to have. Whoever
+ * has read them leaves it again. */
+bool pack_enter(struct pack_reader *reader, enum unpack_header kind, const char *name,
+                uint32_t *count);
+void pack_leave(struct pack_reader *reader);
+
+/* One value of any kind; of a map or list, only that it was one. */
+bool pack_value(struct pack_reader *reader, struct unpack_value *value);
+
+/* One text, or one number that is not negative; `name` is what it is. Text points into the bytes.
+ */
+bool pack_text(struct pack_reader *reader, const char *name, rawhal_string_t *text);
+bool pack_number(struct pack_reader *reader, const char *name, uint64_t *number);
+
+/* Keys that mean something in one kind of map, and what reads their value. */
+struct pack_key {
+  const char *name;
+  bool (*read)(struct pack_reader *reader, const char *name, void *context);
+};
+
+/* Reads a map: known keys at most once each, the others are skipped. *seen has a bit for each of
+ * `keys` that was there. */
+bool pack_map(struct pack_reader *reader, const char *name, const struct pack_key *keys,
+              size_t key_count, void *context, uint32_t *seen);
+
+#endif
