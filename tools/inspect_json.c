@@ -183,6 +183,19 @@ static json_t *elf_json(const rawhal_hsaco_info_t *info)
                    (json_int_t)info->elf_flags, "type", info->elf_type);
 }
 
+static json_t *bundle_id_json(const rawhal_container_object_t *object)
+{
+  return object->binary.size ? json_null() : json_text_or_null(object->id);
+}
+
+static json_t *archive_json(const rawhal_container_object_t *object)
+{
+  if (!object->binary.size)
+    return json_null();
+  return json_pack("{s:o s:o s:I}", "binary", json_text(object->binary), "target",
+                   json_text(object->id), "ordinal", (json_int_t)object->ordinal);
+}
+
 static json_t *object_json(const inspect_options_t *options, const select_t *object,
                            json_t *metadata)
 {
@@ -195,18 +208,18 @@ static json_t *object_json(const inspect_options_t *options, const select_t *obj
     if (inspect_wants(options, kernel))
       json_array_append_new(kernels, kernel_json(kernel));
   }
-  return json_pack("{s:I s:I s:b s:I s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o s:o}", "index",
-                   (json_int_t)object->index, "offset", (json_int_t)object->object->offset,
-                   "unpacked", (int)object->object->unpacked, "size", (json_int_t)info->bytes.size,
-                   "bundle_id", json_text_or_null(object->object->id), "target", target,
-                   "code_object_version", (json_int_t)info->code_object_version, "loadable",
-                   info->loadable, "not_loadable_reason",
-                   json_text_or_null(info->not_loadable_reason), "elf", elf_json(info), "notes",
-                   (json_int_t)info->note_count, "metadata", metadata, "kernels", kernels,
-                   "segments", segments_json(object->hsaco, info->segment_count), "symbols",
-                   symbols_json(object->hsaco, info->symbol_count), "relocations",
-                   relocations_json(object->hsaco, info->relocation_count), "diagnostics",
-                   diagnostics_json(object->hsaco, info->diagnostic_count));
+  return json_pack(
+      "{s:I s:I s:b s:I s:o s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o s:o}", "index",
+      (json_int_t)object->index, "offset", (json_int_t)object->object->offset, "unpacked",
+      (int)object->object->unpacked, "size", (json_int_t)info->bytes.size, "bundle_id",
+      bundle_id_json(object->object), "archive", archive_json(object->object), "target", target,
+      "code_object_version", (json_int_t)info->code_object_version, "loadable", info->loadable,
+      "not_loadable_reason", json_text_or_null(info->not_loadable_reason), "elf", elf_json(info),
+      "notes", (json_int_t)info->note_count, "metadata", metadata, "kernels", kernels, "segments",
+      segments_json(object->hsaco, info->segment_count), "symbols",
+      symbols_json(object->hsaco, info->symbol_count), "relocations",
+      relocations_json(object->hsaco, info->relocation_count), "diagnostics",
+      diagnostics_json(object->hsaco, info->diagnostic_count));
 }
 
 /* ---- The document ---- */

@@ -110,6 +110,17 @@ static void print_diagnostics(const rawhal_hsaco_t *hsaco, size_t count)
   }
 }
 
+static void print_origin(const rawhal_container_object_t *object)
+{
+  if (object->binary.size) {
+    print_name("\n  archive entry ", object->binary);
+    print_name(" for ", object->id);
+    printf(", ordinal %" PRIu32, object->ordinal);
+  } else if (object->id.size) {
+    print_name("\n  bundle entry ", object->id);
+  }
+}
+
 static bool object(const inspect_options_t *options, const select_t *object, rawhal_error_t *error)
 {
   (void)error;
@@ -121,9 +132,8 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
       object->index ? "\n" : "", object->index, target, info->code_object_version, info->bytes.size,
       object->object->offset, info->kernel_count, info->kernel_count == 1 ? "" : "s");
   if (object->object->unpacked)
-    fputs(" (unpacked; the offset is that of its compressed bundle)", stdout);
-  if (object->object->id.size)
-    print_name("\n  bundle entry ", object->object->id);
+    fputs(" (unpacked; the offset is that of its compressed bytes)", stdout);
+  print_origin(object->object);
   if (!info->loadable)
     print_name("\n  not loadable: ", info->not_loadable_reason);
   putchar('\n');

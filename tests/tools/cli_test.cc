@@ -1,5 +1,5 @@
 // The `rawhal` command as a user meets it: help, exit codes, JSON, one-line errors.
-#include "tests/hsaco/compressed.h"
+#include "tests/hsaco/archive.h"
 #include "tests/tools/command.h"
 
 TEST(Help, TheCommandAndEverySubcommand)
@@ -149,6 +149,37 @@ TEST(Inspect, CompressedBundlesAreReadAndRun)
   file.resize(file.size() - 1);
   spit(scratch / "damaged.ccob", file.data(), file.size());
   expect_refusal(run({tool, "inspect", scratch / "damaged.ccob"}), 1, "MALFORMED");
+}
+
+TEST(Inspect, ArchivesAreListedAndRun)
+{
+  Scratch scratch;
+  const std::string object = slurp(fixtures + "vector_add-gfx90a-v5.co");
+  for (bool zstd : {false, true}) {
+    std::string file = build::archive(
+        {{"lib/libadd.so#0", "gfx90a", object}, {"lib/libadd.so#1", "gfx90a", object}}, zstd);
+    spit(scratch / "add.kpack", file.data(), file.size());
+    Outcome got = run({tool, "inspect", "--json", scratch / "add.kpack"});
+    ASSERT_EQ(0, got.status) << got.err;
+    Json document = parse(got.out);
+    json_t *objects = json_object_get(document.get(), "objects");
+    ASSERT_EQ(2u, json_array_size(objects));
+    json_t *second = json_array_get(objects, 1), *archive = json_object_get(second, "archive");
+    EXPECT_STREQ("lib/libadd.so#1", json_string_value(json_object_get(archive, "binary")));
+    EXPECT_STREQ("gfx90a", json_string_value(json_object_get(archive, "target")));
+    EXPECT_EQ(1, number_of(archive, "ordinal"));
+    EXPECT_EQ(static_cast<json_int_t>(object.size()), number_of(second, "size"));
+    EXPECT_EQ(zstd, json_is_true(json_object_get(second, "unpacked")));
+    EXPECT_TRUE(json_is_null(json_object_get(second, "bundle_id")));
+    std::string text = run({tool, "inspect", scratch / "add.kpack"}).out;
+    EXPECT_TRUE(contains(text, "archive entry lib/libadd.so#0 for gfx90a, ordinal 0")) << text;
+    EXPECT_TRUE(contains(text, "archive entry lib/libadd.so#1 for gfx90a, ordinal 1")) << text;
+    EXPECT_EQ(zstd, contains(text, "unpacked"));
+    got =
+        run({tool, "run", scratch / "add.kpack", "--kernel", "vector_add", "--grid", "1", "--block",
+             "64", "out:" + (scratch / "sum") + ":256", "ptr:zero:256", "ptr:zero:256", "u32:64"});
+    EXPECT_EQ(0, got.status) << got.err;
+  }
 }
 
 TEST(Inspect, RefusedFilesSayWhy)
