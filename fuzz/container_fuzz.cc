@@ -22,6 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       __builtin_trap();
     if (object->readable == (object->why_not.size != 0))
       __builtin_trap();
+    const uint8_t *binary = reinterpret_cast<const uint8_t *>(object->binary.data);
+    if (object->binary.size && (binary < data || object->binary.size > size - (binary - data)))
+      __builtin_trap();
     if (object->readable && i < 8)
       HsacoReader::open(object->bytes.data, object->bytes.size);
   }

@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "tests/hsaco/builder.h"
-#include "tests/hsaco/compressed.h"
+#include "tests/hsaco/archive.h"
+#include "tests/hsaco/host.h"
 
 using namespace build;
 
@@ -59,7 +59,18 @@ int main(int count, char **words)
               8));
   save(root + "/container", "compressed",
        ccob(2, 1, bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", objects[0]}}, 8)));
-  save(root + "/container", "zlib", ccob(1, 0, objects[0] + objects[3]) + ccob(3, 1, objects[0]));
+  save(root + "/container", "zlib", ccob(1, 0, objects[0] + objects[2]) + ccob(3, 1, objects[0]));
+  const std::vector<ArchiveEntry> entries = {{"lib/a.so#0", "gfx90a", objects[0]},
+                                             {"lib/a.so#0", "gfx9-4-generic", objects[1]},
+                                             {"lib/a.so#1", "gfx90a", objects[2]}};
+  save(root + "/container", "archive", archive(entries, false));
+  save(root + "/container", "archive_zstd", archive(entries, true));
+  for (bool zstd : {false, true}) // whose tables are most of them
+    save(root + "/container", zstd ? "table_zstd" : "table",
+         archive({{"a", "gfx90a", "1"}, {"a", "gfx942", "2"}, {"b", "gfx90a", "3"}}, zstd));
+  Pack reference;
+  reference.map(2).str("kernel_name").str("lib/a.so").str("kpack_search_paths").array(1);
+  save(root + "/container", "reference", split_host(reference.str("a_@GFXARCH@.kpack").bytes));
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");
   return 0;

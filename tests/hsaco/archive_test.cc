@@ -528,14 +528,6 @@ TEST(Archive, ManyObjectsTakeLinearTime)
 
 /* ---- Host files that point to archives ---- */
 
-static std::string split_host(const std::string &reference)
-{
-  std::string bytes = host_file(reference);
-  size_t name = bytes.find(".hip_fatbin"), shift = strlen(".shstrtab"); // both names fit in
-  bytes.replace(name, strlen(".hip_fatbin") + 1 + shift, ".rocm_kpack_ref\0.strs", 21);
-  return bytes;
-}
-
 TEST(Archive, HostFilesSayWhichArchivesTheyNeed)
 {
   Pack reference;
