@@ -63,6 +63,7 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
   take_options(&opened->scan, options);
   rawhal_status_t status = read_container(&opened->scan, bytes, size, error);
+  scan_end_unpacking(&opened->scan);
   if (status) {
     rawhal_container_close(opened);
     return status;

@@ -25,6 +25,12 @@ void scan_free_unpacked(struct scan *scan)
   }
 }
 
+void scan_end_unpacking(struct scan *scan)
+{
+  ZSTD_freeDCtx(scan->zstd);
+  scan->zstd = NULL;
+}
+
 /* Hostile files claim much, and may name the same bytes often: both sizes are paid for. */
 static rawhal_status_t take_budget(struct scan *scan, const struct scan_packed *packed,
                                    rawhal_error_t *error)
@@ -43,9 +49,10 @@ static rawhal_status_t take_budget(struct scan *scan, const struct scan_packed *
 
 /* Both fill exactly `unpacked_size` bytes and say how many of the packed ones they used. */
 
-static rawhal_status_t unpack_zlib(const struct scan_packed *packed, unsigned char *to,
-                                   uint64_t *used)
+static rawhal_status_t unpack_zlib(struct scan *scan, const struct scan_packed *packed,
+                                   unsigned char *to, uint64_t *used)
 {
+  (void)scan;
   uLong source = packed->size;
   uLongf size = packed->unpacked_size;
   int result = uncompress2(to, &size, packed->bytes, &source);
@@ -55,13 +62,17 @@ static rawhal_status_t unpack_zlib(const struct scan_packed *packed, unsigned ch
   return result == Z_OK && size == packed->unpacked_size ? RAWHAL_OK : RAWHAL_MALFORMED;
 }
 
-static rawhal_status_t unpack_zstd(const struct scan_packed *packed, unsigned char *to,
-                                   uint64_t *used)
+static rawhal_status_t unpack_zstd(struct scan *scan, const struct scan_packed *packed,
+                                   unsigned char *to, uint64_t *used)
 {
+  if (!scan->zstd) /* making one takes longer than unpacking a small frame */
+    scan->zstd = ZSTD_createDCtx();
+  if (!scan->zstd)
+    return RAWHAL_OUT_OF_MEMORY;
   *used = ZSTD_findFrameCompressedSize(packed->bytes, packed->size);
   if (ZSTD_isError(*used))
     return RAWHAL_MALFORMED;
-  size_t size = ZSTD_decompress(to, packed->unpacked_size, packed->bytes, *used);
+  size_t size = ZSTD_decompressDCtx(scan->zstd, to, packed->unpacked_size, packed->bytes, *used);
   if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
     return RAWHAL_OUT_OF_MEMORY;
   return size == packed->unpacked_size ? RAWHAL_OK : RAWHAL_MALFORMED;
@@ -84,7 +95,7 @@ rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
   unpacked->next = scan->unpacked;
   scan->unpacked = unpacked;
   *bytes = unpacked->bytes;
-  status = (packed->zlib ? unpack_zlib : unpack_zstd)(packed, unpacked->bytes, used);
+  status = (packed->zlib ? unpack_zlib : unpack_zstd)(scan, packed, unpacked->bytes, used);
   if (status == RAWHAL_OUT_OF_MEMORY)
     return rawhal_fail(error, status, "no memory to unpack %s", packed->what);
   if (status)

@@ -24,6 +24,7 @@ struct scan {
   rawhal_container_options_t options; /* with the defaults filled in */
   struct scan_space space;
   struct unpacked *unpacked; /* what was unpacked, newest first */
+  struct ZSTD_DCtx_s *zstd;  /* until scan_end_unpacking() */
   uint64_t spent;            /* of options.max_unpacked_bytes */
   rawhal_container_object_t *objects;
   size_t count, capacity;
@@ -92,6 +93,8 @@ RAWHAL_CHECKED rawhal_status_t scan_unpack(struct scan *scan, const struct scan_
  * header says, or SCAN_SIZE_UNKNOWN. */
 uint64_t scan_zstd_frame(const unsigned char *bytes, uint64_t size, uint64_t *unpacked_size);
 
+/* When everything is read; the second when nobody uses it any more. */
+void scan_end_unpacking(struct scan *scan);
 void scan_free_unpacked(struct scan *scan);
 
 #endif
