@@ -55,8 +55,10 @@ RAWHAL_API size_t rawhal_container_count(const rawhal_container_t *container);
 RAWHAL_API const rawhal_container_object_t *
 rawhal_container_object(const rawhal_container_t *container, size_t index);
 
-/* The best object for a device: exact features before ANY, exact processors before generic ones.
- * TARGET_MISMATCH names every candidate with its reason (as far as the message has room). */
+/* The best object for a device: exact features before ANY, exact processors before generic ones,
+ * the first of equals. A kpack archive's objects of different binaries are different code: choosing
+ * among those is up to the caller. TARGET_MISMATCH names every candidate with its
+ * reason (as far as the message has room). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_select(const rawhal_container_t *container, const rawhal_target_t *device,
                         size_t *index, rawhal_error_t *error);

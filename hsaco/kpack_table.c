@@ -33,33 +33,23 @@ static bool fail_cap(struct pack_reader *reader, const struct table_reader *tabl
   return false;
 }
 
-/* ---- Scalars ---- */
+/* ---- Scalars: each goes to a member of the record at hand ---- */
 
-static bool read_number(struct pack_reader *reader, const char *name, void *number)
-{
-  return pack_number(reader, name, number);
-}
-
-static bool read_text(struct pack_reader *reader, const char *name, void *text)
-{
-  return pack_text(reader, name, text);
-}
-
-/* Of one record: its fields are members at these offsets. */
-#define FIELD(reader_name, record, field)                                                          \
+#define FIELD(reader_name, read, record, field)                                                    \
   static bool reader_name(struct pack_reader *reader, const char *name, void *context)             \
   {                                                                                                \
-    record *to = context;                                                                          \
-    return _Generic(to->field, uint64_t                                                            \
-                    : read_number, rawhal_string_t                                                 \
-                    : read_text)(reader, name, &to->field);                                        \
+    return read(reader, name, &((record *)context)->field);                                        \
   }
 
-FIELD(read_blob_offset, struct kpack_range, offset)
-FIELD(read_blob_size, struct kpack_range, size)
-FIELD(read_type, struct kpack_entry, type)
-FIELD(read_ordinal, struct kpack_entry, ordinal)
-FIELD(read_original_size, struct kpack_entry, original_size)
+FIELD(read_blob_offset, pack_number, struct kpack_range, offset)
+FIELD(read_blob_size, pack_number, struct kpack_range, size)
+FIELD(read_type, pack_text, struct kpack_entry, type)
+FIELD(read_ordinal, pack_number, struct kpack_entry, ordinal)
+FIELD(read_original_size, pack_number, struct kpack_entry, original_size)
+FIELD(read_version, pack_number, struct table_reader, table->version)
+FIELD(read_scheme, pack_text, struct table_reader, table->scheme)
+FIELD(read_zstd_offset, pack_number, struct table_reader, table->zstd.offset)
+FIELD(read_zstd_size, pack_number, struct table_reader, table->zstd.size)
 
 /* ---- blobs: [{offset, size}...] ---- */
 
@@ -182,17 +172,6 @@ static bool read_toc(struct pack_reader *reader, const char *name, void *context
 }
 
 /* ---- The root ---- */
-
-#define ROOT_FIELD(reader_name, read, field)                                                       \
-  static bool reader_name(struct pack_reader *reader, const char *name, void *context)             \
-  {                                                                                                \
-    return read(reader, name, &((struct table_reader *)context)->table->field);                    \
-  }
-
-ROOT_FIELD(read_version, pack_number, version)
-ROOT_FIELD(read_scheme, pack_text, scheme)
-ROOT_FIELD(read_zstd_offset, pack_number, zstd.offset)
-ROOT_FIELD(read_zstd_size, pack_number, zstd.size)
 
 rawhal_status_t kpack_table_read(const struct scan *scan, const struct scan_part *archive,
                                  uint64_t offset, struct kpack_table *table, rawhal_error_t *error)
