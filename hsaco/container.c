@@ -38,15 +38,18 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
   rawhal_status_t status = scan_range(scan, (struct scan_part){.size = size}, error);
   if (status)
     return status;
+  if (scan->arena.status) /* some text is missing */
+    return arena_fail(&scan->arena, error);
   bool readable = false;
   for (size_t i = 0; i < scan->count && !readable; ++i)
     readable = scan->objects[i].readable;
   if (!readable && scan->refused.size)
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, scan->refused_at, "%.*s",
-                          RAWHAL_STRING_ARGS(scan->refused));
+                          (int)scan->refused.size, scan->refused.data);
   if (!scan->count)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "a host file without AMDGPU code objects");
-  return scan->arena.status ? arena_fail(&scan->arena, error) : RAWHAL_OK;
+    return rawhal_fail(error, RAWHAL_NOT_FOUND,
+                       "no AMDGPU code objects: a host file, a bundle or an archive without any");
+  return RAWHAL_OK;
 }
 
 rawhal_status_t rawhal_container_open(const void *bytes, size_t size,

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "archive.h"
+#include "host.h"
 #include "hsaco_test.h"
 #include "tests/harness/allocation_failure.h"
 
@@ -100,4 +101,24 @@ TEST(Allocation, EveryFailureOfArchivesIsReported)
     });
     EXPECT_GT(allocations, zstd ? 103 : 3);
   }
+}
+
+TEST(Allocation, EveryFailureOfHostFilesThatPointToArchivesIsReported)
+{
+  Pack reference;
+  reference.map(2).str("kernel_name").str("lib/a.so").str("kpack_search_paths").array(1).str("p");
+  const std::string bytes = split_host(reference.bytes);
+  rawhal_status_t status = RAWHAL_OUT_OF_MEMORY;
+  long allowed = 0;
+  for (; allowed < 100 && status == RAWHAL_OUT_OF_MEMORY; ++allowed) {
+    rawhal_error_t error = {};
+    rawhal_container_t *container = nullptr;
+    allocations_left = allowed;
+    status = rawhal_container_open(bytes.data(), bytes.size(), nullptr, &container, &error);
+    allocations_left = -1;
+    EXPECT_EQ(nullptr, container);
+    EXPECT_EQ(status, error.status);
+  }
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, status);
+  EXPECT_GT(allowed, 2);
 }
