@@ -44,6 +44,7 @@ static rawhal_status_t take_budget(struct scan *scan, const struct scan_packed *
                           packed->what, (unsigned long long)packed->unpacked_size,
                           (unsigned long long)scan->options.max_unpacked_bytes);
   scan->spent += price;
+  scan->patience += SCAN_MOST_LOOKS * packed->unpacked_size;
   return RAWHAL_OK;
 }
 

@@ -39,6 +39,17 @@ static const struct recogniser *recognise(const struct scan *scan, const struct 
   return NULL;
 }
 
+rawhal_status_t scan_look(struct scan *scan, uint64_t offset, uint64_t size, rawhal_error_t *error)
+{
+  if (size > scan->patience)
+    return rawhal_fail_at(error, RAWHAL_LIMIT, offset,
+                          "too many entries or sections name the same bytes: reading them all "
+                          "would take more than %d times the container's size",
+                          SCAN_MOST_LOOKS);
+  scan->patience -= size;
+  return RAWHAL_OK;
+}
+
 /* ---- Listing ---- */
 
 rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string_t why_not,
@@ -47,6 +58,9 @@ rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string
   if (scan->count >= scan->options.max_objects)
     return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset,
                           "more code objects than max_objects (%u)", scan->options.max_objects);
+  rawhal_status_t status = scan_look(scan, part.offset, part.size, error);
+  if (status)
+    return status;
   if (!arena_reserve(&scan->arena, &scan->objects, &scan->capacity, scan->count,
                      sizeof(*scan->objects), 8))
     return arena_fail(&scan->arena, error);
@@ -125,6 +139,9 @@ rawhal_status_t scan_range(struct scan *scan, struct scan_part part, rawhal_erro
       return status;
     part.offset = skip_zeros(scan, next, end);
     part.size = end - part.offset;
+    status = scan_look(scan, next, part.offset - next, error);
+    if (status)
+      return status;
   } while (part.size);
   return RAWHAL_OK;
 }
@@ -132,10 +149,13 @@ rawhal_status_t scan_range(struct scan *scan, struct scan_part part, rawhal_erro
 rawhal_status_t scan_pages(struct scan *scan, struct scan_part part, rawhal_error_t *error)
 {
   uint64_t start = part.offset, end = part.offset + part.size;
+  rawhal_status_t status = scan_look(scan, start, part.size, error);
+  if (status)
+    return status;
   while (part.size) {
     if (recognise(scan, &part)) {
       uint64_t next;
-      rawhal_status_t status = scan_one(scan, part, &next, error);
+      status = scan_one(scan, part, &next, error);
       if (status)
         return status;
       part.offset = skip_zeros(scan, next, end);

@@ -26,6 +26,7 @@ struct scan {
   struct unpacked *unpacked; /* what was unpacked, newest first */
   struct ZSTD_DCtx_s *zstd;  /* until scan_end_unpacking() */
   uint64_t spent;            /* of options.max_unpacked_bytes */
+  uint64_t patience;         /* bytes that may still be looked at: scan_look() */
   rawhal_container_object_t *objects;
   size_t count, capacity;
   rawhal_string_t refused; /* the last thing recognised that cannot be read, or empty */
@@ -55,6 +56,13 @@ RAWHAL_CHECKED rawhal_status_t scan_range(struct scan *scan, struct scan_part pa
  * anything else between them. Finding nothing is no failure. */
 RAWHAL_CHECKED rawhal_status_t scan_pages(struct scan *scan, struct scan_part part,
                                           rawhal_error_t *error);
+
+/* Every reader says what it looks at. Entries of a bundle and sections of a host file may name the
+ * same bytes, which are then looked at once for each; so that nobody makes a small file take hours,
+ * LIMIT when that comes to SCAN_MOST_LOOKS times all bytes there are. */
+enum { SCAN_MOST_LOOKS = 64, SCAN_LEAST_PATIENCE = 1 << 20 };
+RAWHAL_CHECKED rawhal_status_t scan_look(struct scan *scan, uint64_t offset, uint64_t size,
+                                         rawhal_error_t *error);
 
 /* Lists one object or, with `why_not`, something in its place that is none. */
 RAWHAL_CHECKED rawhal_status_t scan_add(struct scan *scan, struct scan_part part,

@@ -200,6 +200,48 @@ TEST(Container, SelectionPrefersWhatWasMadeForTheDevice)
             rawhal_container_select(all.container, nullptr, &index, nullptr));
 }
 
+// `count` entries that all name the bytes from `payload` to the end.
+std::string shared_bundle(uint64_t count, const std::string &payload)
+{
+  const std::string id = "hip-amdgcn-amd-amdhsa--gfx90a";
+  const uint64_t table = 32 + count * (24 + id.size());
+  std::string bytes = "__CLANG_OFFLOAD_BUNDLE__";
+  auto number = [&](uint64_t value) {
+    bytes.append(reinterpret_cast<const char *>(&value), sizeof(value));
+  };
+  number(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    for (uint64_t value : {table, uint64_t{payload.size()}, uint64_t{id.size()}})
+      number(value);
+    bytes += id;
+  }
+  return bytes + payload;
+}
+
+TEST(Container, EntriesMayShareBytes)
+{
+  Container container(shared_bundle(20, object_for(0x53f)));
+  ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+  ASSERT_EQ(20u, container.count());
+  EXPECT_EQ(container.at(0).offset, container.at(19).offset);
+}
+
+// A few kilobytes or megabytes whose parts name each other's bytes over and over must not take
+// hours to read; without a bound each of these would.
+TEST(Container, BytesThatAreSharedTooOftenAreRefusedSoon)
+{
+  std::string nested = object_for(0x53f);
+  for (int depth = 0; depth < 3; ++depth)
+    nested = shared_bundle(250, nested);
+  std::string zeros = shared_bundle(250, object_for(0x53f) + std::string(8 << 20, '\0'));
+  for (const std::string &text : {nested, zeros, host_of_sections(5000, 1 << 20)}) {
+    Container container(text);
+    EXPECT_EQ(RAWHAL_LIMIT, container.status) << container.error.message;
+    EXPECT_TRUE(contains(container.error.message, "name the same bytes"))
+        << container.error.message;
+  }
+}
+
 TEST(Container, Files)
 {
   rawhal_container_t *container = reinterpret_cast<rawhal_container_t *>(1);

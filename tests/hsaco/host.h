@@ -53,4 +53,19 @@ inline std::string split_host(const std::string &reference)
   return bytes;
 }
 
+// A host library without code objects, whose `count` sections of .hip_fatbin all name the same
+// `size` bytes.
+inline std::string host_of_sections(size_t count, size_t size)
+{
+  std::string bytes = host_file(std::string(size, 'x'));
+  Elf64_Ehdr header;
+  memcpy(&header, bytes.data(), sizeof(header));
+  std::string fatbin = bytes.substr(header.e_shoff + sizeof(Elf64_Shdr), sizeof(Elf64_Shdr));
+  for (size_t i = 1; i < count; ++i)
+    bytes += fatbin;
+  header.e_shnum = static_cast<uint16_t>(header.e_shnum + count - 1);
+  memcpy(&bytes[0], &header, sizeof(header));
+  return bytes;
+}
+
 #endif
