@@ -1,6 +1,12 @@
 /* Events as the kernel driver gives them: raising one wakes every thread that waits for it at that
  * moment; only when nobody does, it stays signaled. An auto-reset event is cleared by the waiters
- * it woke, a manual-reset one by hsaKmtResetEvent(). */
+ * it woke, a manual-reset one by hsaKmtResetEvent().
+ *
+ * But for this: what an auto-reset event said since a thread last returned from a wait, it says to
+ * that thread, too, whoever else was woken by it. The runtime looks at a signal's value and then
+ * waits for its event, which signals of several queues share. A thread that is held up between the
+ * two would wait for ever if another one took the event meanwhile. (Drivers from 1.14 on leave that
+ * to the runtime: "event age".) */
 #include "softgpu/thunk/event.h"
 
 #include <pthread.h>
@@ -23,6 +29,7 @@ static const uint32_t INFINITE_MS = 0xFFFFFFFE; /* and above */
 typedef struct slot {
   HsaEvent *event; /* NULL when free */
   bool manual_reset, signaled;
+  uint64_t raised; /* when last; 0 is never */
 } slot_t;
 
 typedef struct waiter {
@@ -38,6 +45,8 @@ static slot_t slots[EVENT_COUNT];
 static uint32_t next_id = 1;
 static softgpu_pages_t mailboxes; /* one 64-bit word per event, visible to kernels */
 static waiter_t *waiters;
+static uint64_t raises; /* of all events, ever: the time that `raised` and `looked` are in */
+static _Thread_local uint64_t looked; /* when this thread's last wait returned */
 
 bool softgpu_events_open(void)
 {
@@ -90,6 +99,7 @@ static void slot_raise(uint32_t id)
     }
   }
   slots[id].signaled = slots[id].manual_reset || !waited_for;
+  slots[id].raised = ++raises;
 }
 
 void softgpu_event_raise(uint32_t id)
@@ -189,8 +199,10 @@ HSAKMT_STATUS hsaKmtResetEvent(HsaEvent *event)
   SOFTGPU_NEED_OPEN();
   pthread_mutex_lock(&lock);
   uint32_t id = event_id(event);
-  if (id != 0)
+  if (id != 0) {
     slots[id].signaled = false;
+    slots[id].raised = 0;
+  }
   pthread_mutex_unlock(&lock);
   return id != 0 ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
 }
@@ -215,7 +227,7 @@ static void wait_collect(waiter_t *waiter)
 {
   for (uint32_t i = 0; i < waiter->count; i++) {
     slot_t *slot = &slots[waiter->ids[i]];
-    waiter->raised[i] = slot->signaled;
+    waiter->raised[i] = slot->signaled || (!slot->manual_reset && slot->raised > looked);
     if (!slot->manual_reset)
       slot->signaled = false;
   }
@@ -266,6 +278,7 @@ static HSAKMT_STATUS events_wait(HsaEvent **events, waiter_t *waiter, uint32_t *
     if (!wait_satisfied(waiter, all) &&
         (milliseconds == 0 || !wait_block(waiter, all, milliseconds)))
       status = HSAKMT_STATUS_WAIT_TIMEOUT;
+    looked = raises;
   }
   pthread_mutex_unlock(&lock);
   return status;

@@ -80,6 +80,52 @@ TEST_F(Events, raising_wakes_everybody_who_waits_now)
     waiter.join();
 }
 
+// The runtime looks at a value, then waits for the event that announces a change of it. Signals of
+// several queues share one event: what one thread takes in between is still news to the others.
+TEST_F(Events, what_one_thread_takes_is_there_for_every_other)
+{
+  HsaEvent *e = event();
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT); // this thread has looked before
+  EXPECT_EQ(hsaKmtSetEvent(e), HSAKMT_STATUS_SUCCESS);
+  std::atomic<int> once{0}, twice{0};
+  for (int i = 0; i < 3; i++) {
+    std::thread([&] {
+      once += hsaKmtWaitOnEvent(e, 0) == HSAKMT_STATUS_SUCCESS;
+      twice += hsaKmtWaitOnEvent(e, 0) == HSAKMT_STATUS_SUCCESS;
+    }).join();
+  }
+  EXPECT_EQ(once, 3);
+  EXPECT_EQ(twice, 0);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+}
+
+TEST_F(Events, what_wakes_one_thread_is_there_for_one_that_comes_late)
+{
+  HsaEvent *e = event(), *never = event();
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  std::atomic<bool> woken{false};
+  std::thread other([&] {
+    HsaEvent *both[2] = {never, e};
+    woken = hsaKmtWaitOnMultipleEvents(both, 2, false, 20000) == HSAKMT_STATUS_SUCCESS;
+  });
+  std::this_thread::sleep_for(milliseconds(20)); // until it sleeps, most likely
+  EXPECT_EQ(hsaKmtSetEvent(e), HSAKMT_STATUS_SUCCESS);
+  other.join();
+  EXPECT_TRUE(woken);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+}
+
+TEST_F(Events, reset_is_for_every_thread)
+{
+  HsaEvent *e = event();
+  EXPECT_EQ(hsaKmtSetEvent(e), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtResetEvent(e), HSAKMT_STATUS_SUCCESS);
+  std::thread([&] { EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT); }).join();
+  EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+}
+
 TEST_F(Events, wait_for_any_and_for_all)
 {
   HsaEvent *all[3] = {event(), event(), event()};
