@@ -84,11 +84,11 @@ static bool record_insert(record_t *record)
   return true;
 }
 
-static void record_remove(record_t *record)
+static void record_remove(const record_t *record)
 {
-  size_t at = 0;
-  while (records[at] != record)
-    at++;
+  size_t at = record_above(record->base) - 1;
+  while (records[at] != record) /* a part may begin where its pool does */
+    at--;
   memmove(&records[at], &records[at + 1], (record_count - at - 1) * sizeof(*records));
   record_count--;
 }
