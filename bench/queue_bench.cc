@@ -27,15 +27,6 @@ void SubmitEmpty(benchmark::State &state)
   submit(state, one_item(bench().empty), 1, bench());
 }
 
-rawhal_dispatch_t with_blob(const rawhal_device_kernel_t *kernel, size_t size)
-{
-  static const char zeros[256] = {}; // one work-item of n = 0 touches nothing
-  rawhal_dispatch_t dispatch = one_item(kernel);
-  dispatch.blob = zeros;
-  dispatch.blob_size = size;
-  return dispatch;
-}
-
 void SubmitBlob28(benchmark::State &state)
 {
   submit(state, with_blob(bench().add, 28), 1, bench());

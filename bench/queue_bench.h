@@ -37,6 +37,15 @@ inline rawhal_dispatch_t one_item(const rawhal_device_kernel_t *kernel)
   return dispatch;
 }
 
+inline rawhal_dispatch_t with_blob(const rawhal_device_kernel_t *kernel, size_t size)
+{
+  static const char zeros[256] = {}; // one work-item of n = 0 touches nothing
+  rawhal_dispatch_t dispatch = one_item(kernel);
+  dispatch.blob = zeros;
+  dispatch.blob_size = size;
+  return dispatch;
+}
+
 enum class Limits {
   none,
   share, // of device time, wide open

@@ -130,11 +130,7 @@ void SubmitTogether(benchmark::State &state)
   Bench &b = bench();
   if (!b.ready)
     return state.SkipWithError(b.error.message);
-  static const char zeros[28] = {}; // one work-item of n = 0 touches nothing
-  rawhal_dispatch_t dispatch = one_item(b.add);
-  dispatch.blob = zeros;
-  dispatch.blob_size = sizeof(zeros);
-  const std::vector<rawhal_dispatch_t> dispatches(batch, dispatch);
+  const std::vector<rawhal_dispatch_t> dispatches(batch, with_blob(b.add, 28));
   std::vector<rawhal_queue_t *> queues(threads, b.queue);
   for (unsigned i = 1; i < threads && state.range(1) > 1; ++i)
     queues[i] = b.another_queue();
