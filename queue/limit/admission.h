@@ -72,7 +72,8 @@ struct limit_lease {
   const _Atomic uint64_t *current_epoch;
   estimates_t *estimates;
   _Atomic uint64_t retry_at;
-  _Atomic uint64_t counted;      /* credit_mask() of what is spent for each dispatch */
+  _Atomic uint64_t capped;       /* credit_mask() of what is spent for each dispatch, because it
+                                    is capped in flight; LIMIT_CAPPED_GRID */
   _Atomic uint64_t largest_grid; /* work-groups a dispatch may have */
   /* Under the limiter's lock: */
   _Alignas(64) region_node_t node; /* the queue's own clock */
@@ -84,6 +85,7 @@ struct limit_lease {
 };
 
 enum { LIMIT_KERNARG_BLOCK = 64 };
+#define LIMIT_CAPPED_GRID ((uint64_t)1 << 63) /* no part of any credit */
 
 /* `share`: the queue's own limit in parts per million, or RAWHAL_UNLIMITED. */
 RAWHAL_CHECKED rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter,
@@ -142,27 +144,27 @@ static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *s
 {
   if (atomic_load_explicit(lease->current_epoch, memory_order_relaxed) !=
           atomic_load_explicit(&lease->epoch, memory_order_relaxed) ||
-      shape->largest_grid > atomic_load_explicit(&lease->largest_grid, memory_order_relaxed) ||
       ns > credit_most(CREDIT_NS) || shape->launches > credit_most(CREDIT_LAUNCHES))
     return false;
   uint64_t asked = credit_word(CREDIT_NS, ns) | credit_word(CREDIT_LAUNCHES, shape->launches);
-  uint64_t counted = atomic_load_explicit(&lease->counted, memory_order_relaxed);
-  if (counted) {
-    uint64_t blocks = shape->kernarg_bytes / LIMIT_KERNARG_BLOCK;
-    if (shape->workgroups > credit_most(CREDIT_WORKGROUPS) || blocks > credit_most(CREDIT_BLOCKS))
+  uint64_t capped = atomic_load_explicit(&lease->capped, memory_order_relaxed);
+  uint64_t workgroups = 0, blocks = 0; /* none where they are not capped */
+  if (capped) {
+    workgroups = capped & credit_mask(CREDIT_WORKGROUPS) ? shape->workgroups : 0;
+    blocks = capped & credit_mask(CREDIT_BLOCKS) ? shape->kernarg_bytes / LIMIT_KERNARG_BLOCK : 0;
+    if (workgroups > credit_most(CREDIT_WORKGROUPS) || blocks > credit_most(CREDIT_BLOCKS) ||
+        shape->largest_grid > atomic_load_explicit(&lease->largest_grid, memory_order_relaxed))
       return false;
-    asked |= counted & (credit_word(CREDIT_WORKGROUPS, shape->workgroups) |
-                        credit_word(CREDIT_BLOCKS, blocks));
+    asked |= credit_word(CREDIT_WORKGROUPS, workgroups) | credit_word(CREDIT_BLOCKS, blocks);
   }
   if (!credit_spend(&lease->credit, asked))
     return false;
-  *grant =
-      (limit_grant_t){.key = shape->key,
-                      .estimate_ns = ns,
-                      .launches = shape->launches,
-                      .units = units & LIMIT_MAX_UNITS,
-                      .workgroups = credit_amount(asked, CREDIT_WORKGROUPS),
-                      .kernarg_bytes = credit_amount(asked, CREDIT_BLOCKS) * LIMIT_KERNARG_BLOCK};
+  *grant = (limit_grant_t){.key = shape->key,
+                           .estimate_ns = ns,
+                           .launches = shape->launches,
+                           .units = units & LIMIT_MAX_UNITS,
+                           .workgroups = workgroups,
+                           .kernarg_bytes = blocks * LIMIT_KERNARG_BLOCK};
   return true;
 }
 

@@ -77,13 +77,13 @@ static credit_t credit_wanted(const limit_lease_t *lease, const credit_t *have, 
   uint64_t room = headroom(limiter, RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, flight->dispatches);
   credit_t wanted = {{[CREDIT_NS] = lease_size(lease, members),
                       [CREDIT_LAUNCHES] = least_of(launches, have->of[CREDIT_LAUNCHES] + room)}};
-  uint64_t counted = atomic_load_explicit(&lease->counted, memory_order_relaxed);
-  if (counted & credit_mask(CREDIT_WORKGROUPS)) {
+  uint64_t capped = atomic_load_explicit(&lease->capped, memory_order_relaxed);
+  if (capped & credit_mask(CREDIT_WORKGROUPS)) {
     room = headroom(limiter, RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, flight->workgroups);
     wanted.of[CREDIT_WORKGROUPS] =
         least_of(credit_most(CREDIT_WORKGROUPS), have->of[CREDIT_WORKGROUPS] + room);
   }
-  if (counted & credit_mask(CREDIT_BLOCKS)) {
+  if (capped & credit_mask(CREDIT_BLOCKS)) {
     room = headroom(limiter, RAWHAL_LIMIT_KERNARG_IN_FLIGHT, flight->kernarg_bytes);
     wanted.of[CREDIT_BLOCKS] =
         least_of(credit_most(CREDIT_BLOCKS), have->of[CREDIT_BLOCKS] + room / LIMIT_KERNARG_BLOCK);
@@ -95,13 +95,13 @@ static credit_t credit_wanted(const limit_lease_t *lease, const credit_t *have, 
 static bool worthwhile(const limit_lease_t *lease, const credit_t *wanted, const limit_cost_t *last,
                        uint64_t last_ns)
 {
-  uint64_t counted = atomic_load_explicit(&lease->counted, memory_order_relaxed);
+  uint64_t capped = atomic_load_explicit(&lease->capped, memory_order_relaxed);
   const uint64_t uses[CREDIT_KINDS] = {
       [CREDIT_NS] = last_ns / 2, /* twice is enough */
       [CREDIT_LAUNCHES] = last->launches,
-      [CREDIT_WORKGROUPS] = counted & credit_mask(CREDIT_WORKGROUPS) ? last->workgroups : 0,
+      [CREDIT_WORKGROUPS] = capped & credit_mask(CREDIT_WORKGROUPS) ? last->workgroups : 0,
       [CREDIT_BLOCKS] =
-          counted & credit_mask(CREDIT_BLOCKS) ? last->kernarg_bytes / LIMIT_KERNARG_BLOCK : 0,
+          capped & credit_mask(CREDIT_BLOCKS) ? last->kernarg_bytes / LIMIT_KERNARG_BLOCK : 0,
   };
   for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
     if (wanted->of[kind] / LIMIT_LEASE_USES < uses[kind])

@@ -425,13 +425,18 @@ rawhal_status_t limiter_check(const rawhal_limiter_t *limiter, rawhal_error_t *e
 
 void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease)
 {
-  uint64_t counted = 0;
-  if (limiter_cap(limiter, RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT) != RAWHAL_UNLIMITED)
-    counted |= credit_mask(CREDIT_WORKGROUPS);
-  if (limiter_cap(limiter, RAWHAL_LIMIT_KERNARG_IN_FLIGHT) != RAWHAL_UNLIMITED)
-    counted |= credit_mask(CREDIT_BLOCKS);
-  atomic_store(&lease->counted, counted);
+  const struct {
+    rawhal_limit_t limit;
+    uint64_t capped;
+  } rows[] = {{RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, credit_mask(CREDIT_WORKGROUPS)},
+              {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, credit_mask(CREDIT_BLOCKS)},
+              {RAWHAL_LIMIT_GRID_WORKGROUPS, LIMIT_CAPPED_GRID}};
+  uint64_t capped = 0;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i)
+    if (limiter_cap(limiter, rows[i].limit) != RAWHAL_UNLIMITED)
+      capped |= rows[i].capped;
   atomic_store(&lease->largest_grid, limiter_cap(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS));
+  atomic_store(&lease->capped, capped);
 }
 
 rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t value,
