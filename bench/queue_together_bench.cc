@@ -1,5 +1,6 @@
 // What submissions cost when several threads submit, on softgpu with the packet processors paused.
 // Times are per dispatch, of all threads together.
+#include "processors.h"
 #include "raw_queue.h"
 
 #include <atomic>
@@ -8,23 +9,19 @@
 #include <mutex>
 #include <thread>
 
-#include <sched.h>
-
 namespace {
 
-// Threads that meet, and then each do the same. Each has a processor of its own: two that share one
-// would take turns of milliseconds.
+// Threads that meet, and then each do the same, each on a processor of its own.
 class Producers {
 public:
   // `work` gets the thread's number and tells whether all went well.
   Producers(unsigned threads, std::function<bool(unsigned)> work)
       : threads(threads), work(std::move(work))
   {
-    sched_getaffinity(0, sizeof(before), &before);
-    pin(0);
+    processors.pin(0);
     for (unsigned i = 1; i < threads; ++i)
       helpers.emplace_back([this, i] {
-        pin(i);
+        processors.pin(i);
         for (uint64_t turn = 1; wait_for(turn); ++turn)
           produce(i);
       });
@@ -38,10 +35,9 @@ public:
     call.notify_all();
     for (std::thread &helper : helpers)
       helper.join();
-    sched_setaffinity(0, sizeof(before), &before);
   }
 
-  bool have_processors() const { return static_cast<unsigned>(CPU_COUNT(&before)) >= threads; }
+  bool have_processors() const { return processors.count() >= threads; }
 
   // Seconds from when they met to when the last was done; negative when something failed.
   double run()
@@ -60,17 +56,6 @@ public:
   }
 
 private:
-  // The calling thread, to the nth processor there is.
-  void pin(unsigned nth) const
-  {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &before) && nth-- == 0)
-        CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof(one), &one);
-  }
-
   bool wait_for(uint64_t turn)
   {
     std::unique_lock<std::mutex> guard(lock);
@@ -92,7 +77,7 @@ private:
 
   const unsigned threads;
   const std::function<bool(unsigned)> work;
-  cpu_set_t before;
+  const Processors processors;
   std::vector<std::thread> helpers;
   std::mutex lock;
   std::condition_variable call;

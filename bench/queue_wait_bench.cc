@@ -1,8 +1,11 @@
 // How long a program waits for a dispatch that does nothing: submit, execute, wait; and what
 // waiting costs the processor. The medians are over single round trips.
+#include "processors.h"
 #include "queue_bench.h"
 
+#include <atomic>
 #include <ctime>
+#include <semaphore.h>
 #include <thread>
 
 namespace {
@@ -41,6 +44,40 @@ void RoundTripIdle(benchmark::State &state)
   round_trips(state, std::chrono::milliseconds(10));
 }
 
+// What the machine itself takes: two threads on processors of their own, both asleep, wake each
+// other. A virtual machine whose host is busy takes ten times as long as one whose host is not.
+void WakeEachOther(benchmark::State &state)
+{
+  sem_t there, back;
+  sem_init(&there, 0, 0);
+  sem_init(&back, 0, 0);
+  std::atomic<bool> stop{false};
+  const Processors processors;
+  if (processors.count() < 2)
+    return state.SkipWithError("one processor");
+  processors.pin(0);
+  std::thread other([&] {
+    processors.pin(1);
+    while (sem_wait(&there) == 0 && !stop)
+      sem_post(&back);
+  });
+  Samples samples;
+  for (auto _ : state) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    auto start = std::chrono::steady_clock::now();
+    sem_post(&there);
+    sem_wait(&back);
+    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    samples.add(state, elapsed.count());
+  }
+  state.counters["each_us"] = samples.median() * 1e6;
+  stop = true;
+  sem_post(&there);
+  other.join();
+  sem_destroy(&there);
+  sem_destroy(&back);
+}
+
 double processor_seconds()
 {
   timespec now;
@@ -76,6 +113,7 @@ void Idle(benchmark::State &state)
 
 BENCHMARK(RoundTripBusy)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(20000);
 BENCHMARK(RoundTripIdle)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(100);
+BENCHMARK(WakeEachOther)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(100);
 BENCHMARK(Idle)->UseRealTime()->Iterations(1);
 
 } // namespace

@@ -20,6 +20,7 @@ def run(program, pattern):
     """Medians of one program: {benchmark: {"time_ns": .., counter: ..}}; its table goes to standard output."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         command = [program, f"--benchmark_repetitions={REPETITIONS}", "--benchmark_report_aggregates_only=true",
+                   "--benchmark_enable_random_interleaving=true",
                    f"--benchmark_out={out.name}", "--benchmark_out_format=json", "--benchmark_min_time=0.2"]
         if pattern:
             command.append(f"--benchmark_filter={pattern}")
@@ -74,6 +75,10 @@ def main():
             if not options.filter and not target.get("optional"):
                 missed += 1
                 print(f"{target['name']:58} {'did not run':>12}")
+            continue
+        unless = target.get("unless")
+        if unless and (quantity(medians, unless) or 0) > unless["above"]:
+            print(f"{target['name']:58} {value:12.4g}   {unless['why']}")
             continue
         low = "at_least" in target
         wanted = target["at_least" if low else "at_most"]

@@ -37,8 +37,9 @@ typedef struct rawhal_container_object {
 
 /* `bytes` must stay alive and unchanged until close. MALFORMED, UNSUPPORTED (recognised carrier
  * that rawhal does not read, or a host file whose code objects are in kpack archives: the message
- * says in which), NOT_FOUND (it carries no code objects), LIMIT (an option, or entries that name the
- * same bytes so often that reading them would take 64 times the container's size), OUT_OF_MEMORY. */
+ * says in which), NOT_FOUND (it carries no code objects), LIMIT (an option, or entries that name
+ * the same bytes so often that reading them would take 64 times the container's size),
+ * OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,
                       rawhal_container_t **container, rawhal_error_t *error);
