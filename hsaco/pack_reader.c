@@ -72,26 +72,29 @@ bool pack_value(struct pack_reader *reader, struct unpack_value *value)
   return false;
 }
 
-bool pack_text(struct pack_reader *reader, const char *name, rawhal_string_t *text)
+/* One value of a type; `complaint` is what any other is said to be. */
+static bool pack_typed(struct pack_reader *reader, enum unpack_type type, const char *name,
+                       const char *complaint, struct unpack_value *value)
 {
   uint64_t place = pack_place(reader);
+  return pack_value(reader, value) &&
+         (value->type == type || pack_fail(reader, place, "%s is %s", name, complaint));
+}
+
+bool pack_text(struct pack_reader *reader, const char *name, rawhal_string_t *text)
+{
   struct unpack_value value;
-  if (!pack_value(reader, &value))
+  if (!pack_typed(reader, VALUE_STRING, name, "not text", &value))
     return false;
-  if (value.type != VALUE_STRING)
-    return pack_fail(reader, place, "%s is not text", name);
   *text = (rawhal_string_t){value.text, value.size};
   return true;
 }
 
 bool pack_number(struct pack_reader *reader, const char *name, uint64_t *number)
 {
-  uint64_t place = pack_place(reader);
   struct unpack_value value;
-  if (!pack_value(reader, &value))
+  if (!pack_typed(reader, VALUE_UINT, name, "not a number, or negative", &value))
     return false;
-  if (value.type != VALUE_UINT)
-    return pack_fail(reader, place, "%s is not a number, or negative", name);
   *number = value.number;
   return true;
 }
