@@ -5,6 +5,8 @@
 #include <hsa/amd_hsa_queue.h>
 #include <stdlib.h>
 
+_Static_assert((int)LIMIT_KERNARG_BLOCK == (int)BLOCK_BYTES, "limits count the ring's blocks");
+
 /* The grant of the ticket a slot holds. */
 struct queue_grant {
   _Atomic uint64_t ticket; /* 0: none, or settled */

@@ -25,22 +25,28 @@ typedef struct credit {
 
 enum {
   CREDIT_NS_BITS = 20,
+  CREDIT_LAUNCHES_AT = CREDIT_NS_BITS + 1,
   CREDIT_LAUNCHES_BITS = 13,
+  CREDIT_WORKGROUPS_AT = CREDIT_LAUNCHES_AT + CREDIT_LAUNCHES_BITS + 1,
   CREDIT_WORKGROUPS_BITS = 14,
+  CREDIT_BLOCKS_AT = CREDIT_WORKGROUPS_AT + CREDIT_WORKGROUPS_BITS + 1,
   CREDIT_BLOCKS_BITS = 13,
 };
+
+_Static_assert(CREDIT_BLOCKS_AT + CREDIT_BLOCKS_BITS == 63, "amounts and spare bits fill a word");
 
 static const struct credit_field {
   unsigned at, bits;
 } credit_fields[CREDIT_KINDS] = {
     [CREDIT_NS] = {0, CREDIT_NS_BITS},
-    [CREDIT_LAUNCHES] = {21, CREDIT_LAUNCHES_BITS},
-    [CREDIT_WORKGROUPS] = {35, CREDIT_WORKGROUPS_BITS},
-    [CREDIT_BLOCKS] = {50, CREDIT_BLOCKS_BITS},
+    [CREDIT_LAUNCHES] = {CREDIT_LAUNCHES_AT, CREDIT_LAUNCHES_BITS},
+    [CREDIT_WORKGROUPS] = {CREDIT_WORKGROUPS_AT, CREDIT_WORKGROUPS_BITS},
+    [CREDIT_BLOCKS] = {CREDIT_BLOCKS_AT, CREDIT_BLOCKS_BITS},
 };
 
 #define CREDIT_SPARE_BITS                                                                          \
-  ((uint64_t)1 << 20 | (uint64_t)1 << 34 | (uint64_t)1 << 49 | (uint64_t)1 << 63)
+  ((uint64_t)1 << CREDIT_NS_BITS | (uint64_t)1 << (CREDIT_WORKGROUPS_AT - 1) |                     \
+   (uint64_t)1 << (CREDIT_BLOCKS_AT - 1) | (uint64_t)1 << 63)
 
 /* The most that a word holds of a kind. */
 static inline uint64_t credit_most(credit_kind_t kind)
