@@ -5,12 +5,7 @@
 
 enum { BLOCK_BYTES = 64, PAGE_BYTES = 4096 };
 
-static uint32_t least_of(uint32_t a, uint32_t b)
-{
-  return a < b ? a : b;
-}
-
-/* False, and the range is empty, when nothing is allowed. */
+/* False when nothing is allowed. */
 static bool range_set(kernel_range_t *range, uint64_t least, uint64_t most)
 {
   if (least > most || most > UINT32_MAX)
@@ -20,27 +15,27 @@ static bool range_set(kernel_range_t *range, uint64_t least, uint64_t most)
 }
 
 /* Facts of the kernel that are absent are 0 and demand nothing. */
-static bool bounds_set(kernel_bounds_t *bounds, const rawhal_device_kernel_info_t *info,
+static void bounds_set(kernel_bounds_t *bounds, const rawhal_device_kernel_info_t *info,
                        const queue_device_t *device)
 {
   const rawhal_kernel_t *kernel = info->kernel;
   const rawhal_kernarg_layout_t *layout = info->layout;
+  *bounds = (kernel_bounds_t){0};
   for (int d = 0; d < 3; ++d) {
-    uint32_t required = kernel->reqd_workgroup_size[d];
-    uint32_t most = device->max_workgroup_dim[d];
+    uint32_t required = kernel->reqd_workgroup_size[d], most = device->max_workgroup_dim[d];
+    if (required && required < most)
+      most = required;
     if (kernel->max_num_workgroups[d] || !range_set(&bounds->grid[d], 1, device->max_grid_dim[d]) ||
-        !range_set(&bounds->workgroup[d], required ? required : 1,
-                   required ? least_of(required, most) : most))
-      return false;
+        !range_set(&bounds->workgroup[d], required ? required : 1, most))
+      return;
   }
   if (layout->hidden.narrow || info->group_segment_size > device->lds_bytes ||
       !range_set(&bounds->blob, layout->blob_min, layout->blob_max))
-    return false;
+    return;
   bounds->dynamic_lds = device->lds_bytes - info->group_segment_size;
   bounds->uniform = kernel->uniform_work_group_size;
-  uint32_t flat = kernel->max_flat_workgroup_size;
-  bounds->flat_workgroup = least_of(flat ? flat : UINT32_MAX, device->max_workgroup_size);
-  return true;
+  uint32_t flat = kernel->max_flat_workgroup_size, most = device->max_workgroup_size;
+  bounds->flat_workgroup = flat && flat < most ? flat : most;
 }
 
 rawhal_status_t device_kernel_init(rawhal_device_kernel_t *kernel, const queue_device_t *device,
@@ -55,10 +50,8 @@ rawhal_status_t device_kernel_init(rawhal_device_kernel_t *kernel, const queue_d
   kernel->block_count = info->block_count;
   kernel->alignment = info->alignment > BLOCK_BYTES ? info->alignment / BLOCK_BYTES : 1;
   kernel->spare_blocks = kernel->alignment - 1;
-  kernel->hidden = info->hidden_count != 0;
   kernel->rehearse = kernel->info.layout->hidden.narrow;
-  if (!bounds_set(&kernel->bounds, &kernel->info, device))
-    kernel->bounds.flat_workgroup = 0;
+  bounds_set(&kernel->bounds, &kernel->info, device);
   return RAWHAL_OK;
 }
 

@@ -33,7 +33,6 @@ struct rawhal_device_kernel {
   uint32_t block_count;  /* 64-byte blocks of an image */
   uint32_t spare_blocks; /* reserved besides, to align an image to more than a block */
   uint32_t alignment;    /* of an image, in blocks; a power of two */
-  bool hidden;           /* has hidden arguments */
   bool rehearse;         /* writing an image can fail for reasons a blob check does not see */
   kernel_bounds_t bounds;
 };

@@ -11,7 +11,7 @@ rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   rawhal_launch_t values;
   const rawhal_launch_t *launch = NULL;
-  if (kernel->hidden) {
+  if (kernel->info.layout->hidden.field_count) {
     values = launch_of(queue, dispatch);
     launch = &values;
   }
