@@ -87,8 +87,7 @@ void RawHsaWrite(benchmark::State &state)
   measure(
       state,
       [&] {
-        for (size_t i = 0; i < round_size; ++i)
-          queue.write(i + 1 == round_size);
+        queue.write_round();
         return true;
       },
       [&] { return queue.drain(1); });

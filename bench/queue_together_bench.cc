@@ -150,8 +150,7 @@ void RawTogether(benchmark::State &state)
   together(
       state, threads,
       [&](unsigned) {
-        for (size_t i = 0; i < round_size; ++i)
-          queue.write(i + 1 == round_size);
+        queue.write_round();
         return true;
       },
       [&] { return queue.drain(threads); });

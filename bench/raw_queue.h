@@ -57,6 +57,13 @@ public:
     store(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
   }
 
+  // A round; the last write of it signals.
+  void write_round()
+  {
+    for (size_t i = 0; i < round_size; ++i)
+      write(i + 1 == round_size);
+  }
+
   // Waits for as many last writes more.
   bool drain(int64_t lasts)
   {

@@ -2,7 +2,7 @@
 """Runs the benchmarks and holds their medians against bench/targets.json.
 
 usage: bench/run.py FOLDER [--check] [--filter RE]
-FOLDER holds the bench_* programs. --check exits with 1 when a target is missed by more than its tolerance."""
+FOLDER holds the bench_* programs. A target with "unless" is not held against a machine whose own value is above that. --check exits with 1 when a target is missed by more than its tolerance."""
 import argparse
 import glob
 import json
