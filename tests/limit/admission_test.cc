@@ -3,12 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <random>
-#include <thread>
 
 #include "tests/limit/region_file.h"
 #include "tests/limit/simulator.h"
@@ -502,154 +499,6 @@ TEST(Probe, ManyUnknownLongKernelsAreNotAdmittedAtOnce) {
   sim::Process &process = simulator.Add(longs, {{RAWHAL_LIMIT_GPU_SHARE, 300000}});
   simulator.Run(20 * sim::kSecond);
   EXPECT_NEAR(30, process.Share(0, 20 * sim::kSecond), 1.0);
-}
-
-// ---- Asleep, on the machine's clock ----
-
-uint64_t RealNow() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
-
-TEST(Waiting, EndsAtTheTimeOrTheDeadline) {
-  RegionFile file;
-  rawhal_limiter_t *limiter =
-      file.Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}, {RAWHAL_LIMIT_BURST, 10 * kMs}});
-  limit_lease_t *lease = nullptr;
-  rawhal_error_t error = {};
-  ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
-  shim_cost_t cost = {1, 64, 256, 1};
-  shim_grant_t grant;
-  ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, &error));
-  uint64_t end = RealNow();
-  shim_complete(lease, &grant, end - 5 * kMs, end);  // 50 ms of the clock
-  ASSERT_EQ(RAWHAL_WOULD_BLOCK, shim_admit(lease, &cost, 0, &grant, &error));
-  uint64_t retry = shim_retry_at(lease);
-  EXPECT_EQ(RAWHAL_TIMED_OUT, shim_admit(lease, &cost, RealNow() + 2 * kMs, &grant, &error));
-  EXPECT_EQ(RAWHAL_OK, shim_admit(lease, &cost, UINT64_MAX, &grant, &error)) << error.message;
-  EXPECT_GE(RealNow(), retry);
-  shim_lease_destroy(lease);
-  rawhal_limiter_close(limiter);
-}
-
-TEST(Waiting, EndsWhenAnotherThreadsWorkEnds) {
-  RegionFile file;
-  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1}});
-  limit_lease_t *lease = nullptr;
-  rawhal_error_t error = {};
-  ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
-  shim_cost_t cost = {1, 64, 256, 1};
-  std::atomic<int> running{0}, most{0}, done{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&] {
-      for (int i = 0; i < 50; ++i) {
-        shim_grant_t grant;
-        rawhal_error_t mine = {};
-        ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, UINT64_MAX, &grant, &mine)) << mine.message;
-        int now = ++running;
-        if (now > most) most = now;
-        std::this_thread::yield();
-        --running;
-        ++done;
-        uint64_t end = RealNow();
-        shim_complete(lease, &grant, end - 1000, end);
-      }
-    });
-  for (std::thread &thread : threads) thread.join();
-  EXPECT_EQ(1, most);
-  EXPECT_EQ(200, done);
-  shim_lease_destroy(lease);
-  rawhal_limiter_close(limiter);
-}
-
-// Four threads that hold 25 at most, of 100: nobody is refused, whoever holds the leases' credit.
-TEST(Waiting, NobodyWaitsForWhatLeasesHold) {
-  RegionFile file;
-  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100},
-                                         {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 6400},
-                                         {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, 25600}});
-  limit_lease_t *leases[2] = {};
-  rawhal_error_t error = {};
-  for (limit_lease_t *&lease : leases)
-    ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < 4; ++t)
-    threads.emplace_back([&, t] {
-      std::mt19937 random(t);
-      std::deque<shim_grant_t> held;
-      shim_cost_t cost = {1, 64, 256, 1};
-      for (int i = 0; i < 20000; ++i) {
-        if (held.size() == 25 || (random() % 2 && !held.empty())) {
-          uint64_t end = RealNow();
-          shim_complete(leases[t % 2], &held.front(), end - 1000, end);
-          held.pop_front();
-          continue;
-        }
-        rawhal_error_t mine = {};
-        held.emplace_back();
-        ASSERT_EQ(RAWHAL_OK, shim_admit(leases[t % 2], &cost, 0, &held.back(), &mine)) << mine.message;
-      }
-      for (const shim_grant_t &grant : held) shim_cancel(leases[t % 2], &grant);
-    });
-  for (std::thread &thread : threads) thread.join();
-  for (limit_lease_t *lease : leases) shim_lease_destroy(lease);
-  EXPECT_EQ(0u, shim_open_ns(limiter));
-  rawhal_limiter_close(limiter);
-}
-
-// ---- Seen from outside ----
-
-TEST(View, ShowsWhatWasUsed) {
-  RegionFile file;
-  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_MEMORY, 1 << 30}},
-                                        "blue");
-  limit_lease_t *lease = nullptr;
-  rawhal_error_t error = {};
-  ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
-  shim_cost_t cost = {1, 64, 256, 1};
-  shim_grant_t grant;
-  ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, &error));
-  uint64_t end = RealNow();
-  shim_complete(lease, &grant, end - 9 * kMs, end);
-  EXPECT_EQ(RAWHAL_WOULD_BLOCK, shim_admit(lease, &cost, 0, &grant, &error));
-  ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, 1 << 20, &error));
-  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 0, 1 << 30, &error));
-
-  rawhal_limit_view_t *view = nullptr;
-  ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
-  EXPECT_EQ(3u, rawhal_limit_view_read(view, nullptr, 0));
-  rawhal_limit_row_t rows[3];
-  ASSERT_EQ(3u, rawhal_limit_view_read(view, rows, 3));
-  EXPECT_EQ(RAWHAL_LIMIT_LEVEL_DEVICE, rows[0].level);
-  EXPECT_STREQ("device", rows[0].name);
-  EXPECT_EQ(RAWHAL_UNLIMITED, rows[0].share_ppm);
-  EXPECT_EQ(1u, rows[0].processes);
-  EXPECT_EQ(RAWHAL_LIMIT_LEVEL_TENANT, rows[1].level);
-  EXPECT_STREQ("blue", rows[1].name);
-  EXPECT_EQ(300000u, rows[1].share_ppm);
-  EXPECT_GT(rows[1].ahead_ns, 0u);
-  EXPECT_EQ(1u << 30, rows[1].memory_limit);
-  EXPECT_EQ(1u << 20, rows[1].memory_used);
-  EXPECT_EQ(RAWHAL_LIMIT_LEVEL_PROCESS, rows[2].level);
-  EXPECT_EQ(static_cast<uint64_t>(getpid()), rows[2].pid);
-  EXPECT_EQ(1u, rows[2].launches);
-  EXPECT_EQ(9 * kMs, rows[2].gpu_ns);
-  EXPECT_EQ(1u, rows[2].would_block);
-  EXPECT_EQ(1u, rows[2].denials);
-  EXPECT_TRUE(rows[2].waiting);
-  EXPECT_EQ(1u << 20, rows[2].memory_by_class[1]);
-  EXPECT_STREQ("code", rawhal_limit_class_name(1));
-  EXPECT_EQ(nullptr, rawhal_limit_class_name(5));
-  rawhal_limit_view_close(view);
-  shim_lease_destroy(lease);
-  rawhal_limiter_close(limiter);
-  // The file of dead processes can be looked at, too.
-  ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
-  EXPECT_EQ(2u, rawhal_limit_view_read(view, rows, 3));
-  rawhal_limit_view_close(view);
-  EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_limit_view_open("/no/such/region", &view, &error));
-  EXPECT_EQ(nullptr, view);
-  rawhal_limit_view_close(nullptr);
 }
 
 }  // namespace
