@@ -24,6 +24,7 @@ enum {
  */
 typedef struct softgpu_dispatch {
   softgpu_chip_t chip;
+  uint32_t node;          /* whose memory rights it has; 0: the host's, which has all */
   uint16_t workgroup[3];  /* work-items; 1 for unused dimensions */
   uint32_t grid[3];       /* work-items; partial work-groups at the end are allowed */
   uint32_t private_bytes; /* per work-item */
@@ -58,6 +59,7 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_LDS_UNWRITTEN,   /* SOFTGPU_CHECK_LDS */
   SOFTGPU_FAULT_LDS_RACE,        /* SOFTGPU_CHECK_RACES */
   SOFTGPU_FAULT_KERNARG_MISSING, /* SOFTGPU_CHECK_KERNARG */
+  SOFTGPU_FAULT_FOREIGN,         /* live memory that the device was not given */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault {

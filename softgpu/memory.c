@@ -15,8 +15,8 @@
 enum { CAPACITY = 1 << 20 }; /* address space only: pages appear as they are used */
 
 typedef struct entry {
-  _Atomic uint64_t base, size;
-  _Atomic uint64_t tag; /* flags, node << 32 */
+  _Atomic uint64_t base, size, shift;
+  _Atomic uint64_t tag; /* flags, node << 16, access << 32 */
 } entry_t;
 
 static entry_t *entries;
@@ -30,8 +30,9 @@ static void entry_store(uint32_t at, const softgpu_allocation_t *allocation)
   entry_t *entry = &entries[at];
   atomic_store_explicit(&entry->base, allocation->base, memory_order_release);
   atomic_store_explicit(&entry->size, allocation->size, memory_order_release);
-  atomic_store_explicit(&entry->tag, allocation->flags | (uint64_t)allocation->node << 32,
-                        memory_order_release);
+  atomic_store_explicit(&entry->shift, allocation->shift, memory_order_release);
+  uint64_t tag = allocation->flags | allocation->node << 16 | (uint64_t)allocation->access << 32;
+  atomic_store_explicit(&entry->tag, tag, memory_order_release);
 }
 
 static softgpu_allocation_t entry_load(uint32_t at)
@@ -41,8 +42,10 @@ static softgpu_allocation_t entry_load(uint32_t at)
   return (softgpu_allocation_t){
       .base = atomic_load_explicit(&entry->base, memory_order_acquire),
       .size = atomic_load_explicit(&entry->size, memory_order_acquire),
-      .flags = (uint32_t)tag,
-      .node = (uint32_t)(tag >> 32),
+      .flags = tag & UINT16_MAX,
+      .node = tag >> 16 & UINT16_MAX,
+      .access = (uint32_t)(tag >> 32),
+      .shift = atomic_load_explicit(&entry->shift, memory_order_acquire),
   };
 }
 
@@ -185,20 +188,6 @@ bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation)
   }
 }
 
-bool softgpu_memory_unclaimed(uint64_t base, uint64_t size)
-{
-  for (;;) {
-    uint32_t begun = read_begin();
-    uint32_t count = atomic_load_explicit(&entry_count, memory_order_acquire);
-    uint32_t above = entry_above(base + size - 1, count);
-    softgpu_allocation_t last = {0};
-    if (above > 0)
-      last = entry_load(above - 1);
-    if (read_valid(begun))
-      return last.base + last.size <= base;
-  }
-}
-
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation)
 {
   for (;;) {
@@ -225,18 +214,20 @@ bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation)
   }
 }
 
-bool softgpu_memory_covers(uint64_t address, uint64_t size, bool write)
+void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write)
 {
-  uint64_t end;
+  uint64_t end, at = address, shift = 0;
   if (__builtin_add_overflow(address, size, &end))
-    return false;
-  while (address < end) {
+    return NULL;
+  while (at < end) {
     softgpu_allocation_t found;
-    if (!softgpu_memory_find(address, &found) || (write && !(found.flags & SOFTGPU_MEMORY_WRITE)))
-      return false;
-    address = found.base + found.size;
+    if (!softgpu_memory_find(at, &found) || !softgpu_memory_allows(&found, node) ||
+        (write && !(found.flags & SOFTGPU_MEMORY_WRITE)) || (at > address && found.shift != shift))
+      return NULL;
+    shift = found.shift;
+    at = found.base + found.size;
   }
-  return true;
+  return (void *)(uintptr_t)(address + shift);
 }
 
 uint64_t softgpu_memory_generation(void)

@@ -1,7 +1,9 @@
-/* The device's view of memory: which addresses are live. Internal to softgpu.
+/* The devices' view of memory: which addresses are live, and for which device. Internal to softgpu.
  *
- * Device addresses are host addresses. Everything the thunk allocated or registered is one
- * allocation here; what is in none of them faults. All functions are thread-safe; lookups take no
+ * Everything the thunk allocated or registered is one allocation here; what is in none of them
+ * faults, and so does what is in one that the device was not given (its page tables do not have
+ * it). What the thunk allocated has one address for devices and host; what the program allocated
+ * itself and registered has another one for devices. All functions are thread-safe; lookups take no
  * lock and may run while others add and remove. */
 #ifndef SOFTGPU_MEMORY_H
 #define SOFTGPU_MEMORY_H
@@ -14,14 +16,23 @@ enum {
   SOFTGPU_MEMORY_EXECUTE = 1u << 1, /* instruction fetch allowed */
   SOFTGPU_MEMORY_VRAM = 1u << 2,    /* counted against a device's memory */
   SOFTGPU_MEMORY_SCRATCH = 1u << 3, /* a queue's scratch backing store */
+  SOFTGPU_MEMORY_USER = 1u << 4,    /* the program's own, which may unmap it at any time */
 };
 
 typedef struct softgpu_allocation {
   uint64_t base;
   uint64_t size; /* bytes */
   uint32_t flags;
-  uint32_t node; /* topology node that owns it; 0 is the host */
+  uint32_t node;   /* topology node that owns it; 0 is the host */
+  uint32_t access; /* nodes it is mapped to, 1 << node each */
+  uint64_t shift;  /* added to a device address it is the host's, modulo 2^64 */
 } softgpu_allocation_t;
+
+/* Whether kernels and copy engines of a node may use it. Node 0 is the host, which may use all. */
+static inline bool softgpu_memory_allows(const softgpu_allocation_t *allocation, uint32_t node)
+{
+  return node == 0 || (allocation->access >> node & 1);
+}
 
 /* False when out of memory. The range must not overlap a live one. */
 bool softgpu_memory_add(const softgpu_allocation_t *allocation);
@@ -38,18 +49,15 @@ bool softgpu_memory_exchange(uint64_t first, uint64_t last, const softgpu_alloca
 /* The live allocation that contains `address`. */
 bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation);
 
-/* Whether no live allocation has any of `size` > 0 bytes at `base`. */
-bool softgpu_memory_unclaimed(uint64_t base, uint64_t size);
-
 /* The live allocation closest to an address that is in none (for reports). False when there is no
  * allocation at all. */
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);
 
-/* Whether all of [address, address + size) is live, where adjacent allocations join. `write` asks
- * for memory that may be stored to. */
-bool softgpu_memory_covers(uint64_t address, uint64_t size, bool write);
+/* Where the host has the `size` > 0 bytes at `address`, when all of them are live, `node` may use
+ * them and, with `write`, store to them; else NULL. Adjacent allocations join. */
+void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write);
 
-/* Grows with every removal: a copy of an allocation is still good while this has not changed. */
+/* Grows with every removal and change: a copy of an allocation is good while this stays the same. */
 uint64_t softgpu_memory_generation(void);
 
 #endif

@@ -76,14 +76,14 @@ static softgpu_step_t barrier_step(softgpu_queue_t *queue, const hsa_barrier_and
                                    bool all)
 {
   uint64_t completion = packet->completion_signal.handle;
-  if (completion != 0 && !softgpu_signal_valid(completion))
+  if (completion != 0 && !softgpu_signal_valid(queue->setup.node, completion))
     return signal_refuse(queue, "completion signal", completion);
   unsigned present = 0, satisfied = 0;
   for (size_t i = 0; i < sizeof(packet->dep_signal) / sizeof(packet->dep_signal[0]); i++) {
     uint64_t dependency = packet->dep_signal[i].handle;
     if (dependency == 0)
       continue;
-    if (!softgpu_signal_valid(dependency))
+    if (!softgpu_signal_valid(queue->setup.node, dependency))
       return signal_refuse(queue, "dependency", dependency);
     present++;
     satisfied += softgpu_signal_load(dependency) == 0;
@@ -112,13 +112,13 @@ static softgpu_step_t barrier_value_step(softgpu_queue_t *queue,
 {
   uint64_t completion = packet->completion_signal.handle;
   uint64_t dependency = packet->signal.handle;
-  if (completion != 0 && !softgpu_signal_valid(completion))
+  if (completion != 0 && !softgpu_signal_valid(queue->setup.node, completion))
     return signal_refuse(queue, "completion signal", completion);
   if (packet->cond > HSA_SIGNAL_CONDITION_GTE)
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
                           "the condition of a barrier-value packet is unknown");
   if (dependency != 0) {
-    if (!softgpu_signal_valid(dependency))
+    if (!softgpu_signal_valid(queue->setup.node, dependency))
       return signal_refuse(queue, "dependency", dependency);
     int64_t value = softgpu_signal_load(dependency) & packet->mask;
     if (!condition_holds(value, packet->cond, packet->value))
@@ -137,7 +137,7 @@ static softgpu_step_t vendor_step(softgpu_queue_t *queue, const void *packet)
     return barrier_value_step(queue, packet);
   case AMD_PM4_IB:
     /* The runtime sends these to invalidate caches after it wrote code. */
-    if (completion != 0 && !softgpu_signal_valid(completion))
+    if (completion != 0 && !softgpu_signal_valid(queue->setup.node, completion))
       return signal_refuse(queue, "completion signal", completion);
     softgpu_invalidate_code();
     return softgpu_aql_retire(queue, completion, softgpu_clock_ticks());

@@ -51,12 +51,13 @@ static uint32_t dispatch_check(const hsa_kernel_dispatch_packet_t *packet,
     return SOFTGPU_QUEUE_BAD_GROUP_SEGMENT;
   }
   if (packet->kernel_object % DESCRIPTOR_BYTES != 0 ||
-      !softgpu_memory_covers(packet->kernel_object, DESCRIPTOR_BYTES, false)) {
-    snprintf(text, 128, "the kernel object is not a descriptor in live memory");
+      !softgpu_memory_reach(dispatch->node, packet->kernel_object, DESCRIPTOR_BYTES, false)) {
+    snprintf(text, 128,
+             "the kernel object is not a descriptor in live memory that the device may use");
     return SOFTGPU_QUEUE_BAD_CODE;
   }
   uint64_t signal = packet->completion_signal.handle;
-  if (signal != 0 && !softgpu_signal_valid(signal)) {
+  if (signal != 0 && !softgpu_signal_valid(dispatch->node, signal)) {
     snprintf(text, 128, "the completion signal 0x%llx is not a signal in live memory",
              (unsigned long long)signal);
     return SOFTGPU_QUEUE_BAD_PACKET;
@@ -147,6 +148,7 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   memcpy(&packet, slot, sizeof(packet));
   softgpu_dispatch_t dispatch = {
       .chip = queue->setup.chip,
+      .node = queue->setup.node,
       .private_bytes = packet.private_segment_size,
       .group_bytes = packet.group_segment_size,
       .kernel_object = packet.kernel_object,

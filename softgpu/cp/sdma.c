@@ -1,5 +1,5 @@
 /* SDMA packets as GFX9 and later lay them out: the copy engine of the GPU, with every address
- * checked against live memory. */
+ * checked against the live memory that its GPU may use. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +19,7 @@ enum {
 /* A packet out of the ring, and what it did wrong. */
 typedef struct packet {
   uint32_t dw[MAX_DWORDS];
+  uint32_t node; /* of the GPU */
   uint64_t bad_address;
   bool read_only;
 } packet_t;
@@ -30,20 +31,22 @@ static uint64_t address_at(const packet_t *packet, unsigned dw)
   return packet->dw[dw] | (uint64_t)packet->dw[dw + 1] << 32;
 }
 
-static bool accessible(packet_t *packet, uint64_t address, uint64_t size, bool write)
+/* Where the host has it; NULL when the GPU may not do that there. */
+static void *reach(packet_t *packet, uint64_t address, uint64_t size, bool write)
 {
-  if (softgpu_memory_covers(address, size, write))
-    return true;
-  packet->bad_address = address;
-  packet->read_only = write && softgpu_memory_covers(address, size, false);
-  return false;
+  void *at = softgpu_memory_reach(packet->node, address, size, write);
+  if (!at) {
+    packet->bad_address = address;
+    packet->read_only = write && softgpu_memory_reach(packet->node, address, size, false);
+  }
+  return at;
 }
 
 /* For a word that other agents use at the same time. */
-static bool word_accessible(packet_t *packet, uint64_t address, uint64_t size, bool write)
+static void *reach_word(packet_t *packet, uint64_t address, uint64_t size, bool write)
 {
   packet->bad_address = address;
-  return address % size == 0 && accessible(packet, address, size, write);
+  return address % size == 0 ? reach(packet, address, size, write) : NULL;
 }
 
 static void copied(uint64_t bytes)
@@ -55,10 +58,11 @@ static void copied(uint64_t bytes)
 static outcome_t copy_linear(packet_t *packet)
 {
   uint64_t bytes = (packet->dw[1] & 0x3fffff) + 1ull;
-  uint64_t from = address_at(packet, 3), to = address_at(packet, 5);
-  if (!accessible(packet, from, bytes, false) || !accessible(packet, to, bytes, true))
+  const void *from = reach(packet, address_at(packet, 3), bytes, false);
+  void *to = from ? reach(packet, address_at(packet, 5), bytes, true) : NULL;
+  if (!to)
     return FAULT;
-  memmove((void *)to, (const void *)from, bytes);
+  memmove(to, from, bytes);
   copied(bytes);
   return DONE;
 }
@@ -97,11 +101,12 @@ static outcome_t copy_rect(packet_t *packet)
   uint64_t layers = (packet->dw[12] & 0x7ff) + 1;
   for (uint64_t layer = 0; layer < layers; layer++) {
     for (uint64_t row = 0; row < rows; row++) {
-      uint64_t source = surface_row(&from, row, layer, shift);
-      uint64_t target = surface_row(&to, row, layer, shift);
-      if (!accessible(packet, source, width, false) || !accessible(packet, target, width, true))
+      const void *source = reach(packet, surface_row(&from, row, layer, shift), width, false);
+      void *target =
+          source ? reach(packet, surface_row(&to, row, layer, shift), width, true) : NULL;
+      if (!target)
         return FAULT;
-      memmove((void *)target, (const void *)source, width);
+      memmove(target, source, width);
     }
   }
   copied(width * rows * layers);
@@ -115,22 +120,22 @@ static outcome_t copy(packet_t *packet)
 
 static outcome_t constant_fill(packet_t *packet)
 {
-  uint64_t to = address_at(packet, 1);
   uint64_t bytes = (packet->dw[4] & 0x3ffffc) + 4ull; /* counted in bytes, filled in dwords */
-  if (!accessible(packet, to, bytes, true))
+  char *to = reach(packet, address_at(packet, 1), bytes, true);
+  if (!to)
     return FAULT;
   for (uint64_t at = 0; at < bytes; at += sizeof(uint32_t))
-    memcpy((char *)to + at, &packet->dw[3], sizeof(uint32_t));
+    memcpy(to + at, &packet->dw[3], sizeof(uint32_t));
   copied(bytes);
   return DONE;
 }
 
 static outcome_t fence(packet_t *packet)
 {
-  uint64_t address = address_at(packet, 1);
-  if (!word_accessible(packet, address, sizeof(uint32_t), true))
+  uint32_t *word = reach_word(packet, address_at(packet, 1), sizeof(uint32_t), true);
+  if (!word)
     return FAULT;
-  __atomic_store_n((uint32_t *)address, packet->dw[3], __ATOMIC_SEQ_CST);
+  __atomic_store_n(word, packet->dw[3], __ATOMIC_SEQ_CST);
   softgpu_queues_kick();
   return DONE;
 }
@@ -163,33 +168,32 @@ static bool poll_holds(unsigned function, uint32_t value, uint32_t reference)
 
 static outcome_t poll_memory(packet_t *packet)
 {
-  uint64_t address = address_at(packet, 1);
   if (packet->dw[0] >> 31 == 0)
     return DONE; /* polls a register, which flushes the HDP cache: there is none */
-  if (!word_accessible(packet, address, sizeof(uint32_t), false))
+  const uint32_t *word = reach_word(packet, address_at(packet, 1), sizeof(uint32_t), false);
+  if (!word)
     return FAULT;
-  uint32_t value = __atomic_load_n((const uint32_t *)address, __ATOMIC_ACQUIRE);
+  uint32_t value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   unsigned function = (packet->dw[0] >> 28) & 7;
   return poll_holds(function, value & packet->dw[4], packet->dw[3]) ? DONE : WAIT;
 }
 
 static outcome_t atomic(packet_t *packet)
 {
-  uint64_t address = address_at(packet, 1);
-  if (packet->dw[0] >> 25 != ATOMIC_ADD64 ||
-      !word_accessible(packet, address, sizeof(uint64_t), true))
+  uint64_t *word = reach_word(packet, address_at(packet, 1), sizeof(uint64_t), true);
+  if (packet->dw[0] >> 25 != ATOMIC_ADD64 || !word)
     return FAULT;
-  __atomic_fetch_add((uint64_t *)address, address_at(packet, 3), __ATOMIC_SEQ_CST);
+  __atomic_fetch_add(word, address_at(packet, 3), __ATOMIC_SEQ_CST);
   softgpu_queues_kick();
   return DONE;
 }
 
 static outcome_t timestamp(packet_t *packet)
 {
-  uint64_t address = address_at(packet, 1);
-  if (!word_accessible(packet, address, sizeof(uint64_t), true))
+  uint64_t *word = reach_word(packet, address_at(packet, 1), sizeof(uint64_t), true);
+  if (!word)
     return FAULT;
-  __atomic_store_n((uint64_t *)address, softgpu_clock_ticks(), __ATOMIC_RELEASE);
+  __atomic_store_n(word, softgpu_clock_ticks(), __ATOMIC_RELEASE);
   return DONE;
 }
 
@@ -237,10 +241,15 @@ static softgpu_step_t sdma_fail(softgpu_queue_t *queue, const packet_t *packet)
 {
   atomic_store(&queue->failed, true);
   softgpu_total_add(&softgpu_totals.queue_errors, 1);
-  char text[128];
-  snprintf(text, sizeof(text), "copy engine: packet 0x%08x, access to 0x%llx%s", packet->dw[0],
-           (unsigned long long)packet->bad_address,
-           packet->read_only ? ", which is read-only" : "");
+  softgpu_allocation_t found;
+  bool foreign = softgpu_memory_find(packet->bad_address, &found) &&
+                 !softgpu_memory_allows(&found, packet->node);
+  char text[192];
+  snprintf(text, sizeof(text), "copy engine of device %u: packet 0x%08x, access to 0x%llx%s",
+           packet->node - 1, packet->dw[0], (unsigned long long)packet->bad_address,
+           packet->read_only ? ", which is read-only"
+           : foreign         ? ", to which the device was not given access"
+                             : "");
   softgpu_report_line(text);
   /* A copy engine has no queue error; its faults are the memory faults of the whole device. */
   softgpu_event_memory_fault(queue->setup.node, packet->bad_address, packet->read_only);
@@ -252,7 +261,7 @@ softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue)
   uint64_t end = atomic_load_explicit(queue->setup.write_index, memory_order_acquire);
   if (queue->next >= end)
     return SOFTGPU_STEP_IDLE;
-  packet_t packet = {.dw = {ring_dword(queue, queue->next)}};
+  packet_t packet = {.dw = {ring_dword(queue, queue->next)}, .node = queue->setup.node};
   unsigned dwords = packet_dwords(packet.dw[0]);
   uint64_t bytes = dwords * sizeof(uint32_t);
   if (dwords == 0 || bytes > end - queue->next)

@@ -23,20 +23,25 @@ static interrupt_t interrupt_of(const amd_signal_t *signal)
   return (interrupt_t){.mailbox = signal->event_mailbox_ptr, .event_id = signal->event_id};
 }
 
+/* What the runtime uses itself has one address for all. */
+static bool in_place(uint32_t node, uint64_t address, uint64_t size)
+{
+  return softgpu_memory_reach(node, address, size, true) == (void *)(uintptr_t)address;
+}
+
 static void interrupt_raise(interrupt_t interrupt)
 {
   if (interrupt.mailbox != 0 && interrupt.mailbox % sizeof(uint64_t) == 0 &&
-      softgpu_memory_covers(interrupt.mailbox, sizeof(uint64_t), true)) {
+      in_place(0, interrupt.mailbox, sizeof(uint64_t))) {
     __atomic_store_n((uint64_t *)interrupt.mailbox, interrupt.event_id, __ATOMIC_RELEASE);
     softgpu_event_raise(interrupt.event_id);
   }
   softgpu_queues_kick();
 }
 
-bool softgpu_signal_valid(uint64_t handle)
+bool softgpu_signal_valid(uint32_t node, uint64_t handle)
 {
-  return handle % AMD_SIGNAL_ALIGN_BYTES == 0 &&
-         softgpu_memory_covers(handle, sizeof(amd_signal_t), true) &&
+  return handle % AMD_SIGNAL_ALIGN_BYTES == 0 && in_place(node, handle, sizeof(amd_signal_t)) &&
          signal_of(handle)->kind == AMD_SIGNAL_KIND_USER;
 }
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether a handle from a packet is a signal the device can reach. */
-bool softgpu_signal_valid(uint64_t handle);
+/* Whether a handle from a packet is a signal the node's device can reach. */
+bool softgpu_signal_valid(uint32_t node, uint64_t handle);
 
 int64_t softgpu_signal_load(uint64_t handle);
 

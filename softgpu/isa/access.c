@@ -93,9 +93,11 @@ bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_
   uint64_t generation = softgpu_memory_generation();
   if (!softgpu_memory_find(address, &found) || bytes > found.size - (address - found.base))
     return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
+  if (!softgpu_memory_allows(&found, wave->dispatch->node))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_FOREIGN, lane, address, bytes);
   if (store && !(found.flags & SOFTGPU_MEMORY_WRITE))
     return isa_wave_fault(wave, SOFTGPU_FAULT_READ_ONLY, lane, address, bytes);
-  *range = (isa_range_t){found.base, found.size, generation, found.flags};
+  *range = (isa_range_t){found.base, found.size, generation, found.shift, found.flags};
   return true;
 }
 

@@ -36,7 +36,7 @@ typedef struct isa_lanes {
 } isa_lanes_t;
 
 /* The slow way into the range cache. False when [address, +bytes) is not in one live allocation
- * that allows the access; the fault is described. */
+ * that allows the access to the wave's device; the fault is described. */
 bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
                     uint32_t bytes, bool store);
 
@@ -60,6 +60,12 @@ static inline bool isa_reach(isa_wave_t *wave, isa_range_t *range, unsigned lane
 {
   return isa_range_holds(range, address, bytes, store) ||
          isa_range_find(wave, range, lane, address, bytes, store);
+}
+
+/* Where the host has what is in the range. */
+static inline uint8_t *isa_range_host(const isa_range_t *range, uint64_t address)
+{
+  return (uint8_t *)(uintptr_t)(address + range->shift);
 }
 
 /* Forgets a range that another thread may have freed since. Once per instruction. */

@@ -88,8 +88,10 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, buffer_access_t *a
     lanes->absent |= 1ull << lane;
     return true;
   }
-  lanes->at[lane] = (uint8_t *)(uintptr_t)address;
-  return isa_reach(wave, access->range, lane, address, plan->bytes, isa_writes_memory(plan));
+  if (!isa_reach(wave, access->range, lane, address, plan->bytes, isa_writes_memory(plan)))
+    return false;
+  lanes->at[lane] = isa_range_host(access->range, address);
+  return true;
 }
 
 /* Range checks and swizzling concern each dword of a lane: as many instructions of one dword, whose

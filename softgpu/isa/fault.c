@@ -23,6 +23,7 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_LDS_UNWRITTEN] = "read of LDS that nobody wrote",
     [SOFTGPU_FAULT_LDS_RACE] = "race in LDS",
     [SOFTGPU_FAULT_KERNARG_MISSING] = "read of kernel arguments that nobody supplied",
+    [SOFTGPU_FAULT_FOREIGN] = "access to memory that the device was not given",
 };
 
 __attribute__((format(printf, 2, 3))) static void append(softgpu_fault_t *fault, const char *format,
@@ -52,6 +53,20 @@ static void append_neighbour(softgpu_fault_t *fault)
            near.base - fault->address, near.base, near.size);
 }
 
+/* Whose memory it is that the dispatch's device has no right to. Devices are nodes from 1 on. */
+static void append_owner(softgpu_fault_t *fault, uint32_t node)
+{
+  softgpu_allocation_t found;
+  if (!softgpu_memory_find(fault->address, &found))
+    return;
+  append(fault, "; in [0x%" PRIx64 ", +%" PRIu64 ") of ", found.base, found.size);
+  if (found.node > 0)
+    append(fault, "device %u", found.node - 1);
+  else
+    append(fault, "the host");
+  append(fault, ", to which device %u was not given access", node - 1);
+}
+
 /* The other side of a race. */
 static void append_other(softgpu_fault_t *fault)
 {
@@ -76,6 +91,10 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
   case SOFTGPU_FAULT_MEMORY:
     append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
     append_neighbour(fault);
+    break;
+  case SOFTGPU_FAULT_FOREIGN:
+    append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
+    append_owner(fault, wave->dispatch->node);
     break;
   case SOFTGPU_FAULT_READ_ONLY:
   case SOFTGPU_FAULT_MISALIGNED:

@@ -4,11 +4,6 @@
 #include "softgpu/isa/scalar.h"
 #include "softgpu/isa/vmem.h"
 
-static uint8_t *host(uint64_t address)
-{
-  return (uint8_t *)(uintptr_t)address;
-}
-
 static uint64_t scalar_base(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   uint64_t base = inst->saddr.kind == ISA_OPERAND_NONE ? 0 : isa_read_s64(wave, inst->saddr.index);
@@ -81,9 +76,9 @@ static bool run_block(isa_wave_t *wave, const isa_inst_t *inst, const isa_access
   if (!address || !isa_range_holds(range, address, (uint64_t)plan->bytes * ISA_LANES, store))
     return false;
   if (store)
-    store_block(isa_rows(wave, &inst->data[0]), host(address), plan->bytes / 4);
+    store_block(isa_rows(wave, &inst->data[0]), isa_range_host(range, address), plan->bytes / 4);
   else
-    load_block(isa_rows(wave, &inst->dst), host(address), plan->bytes / 4);
+    load_block(isa_rows(wave, &inst->dst), isa_range_host(range, address), plan->bytes / 4);
   return true;
 }
 
@@ -101,7 +96,7 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
     uint64_t address = lane_address(wave, inst, base, lane);
     if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
       return false;
-    lanes.at[lane] = host(address);
+    lanes.at[lane] = isa_range_host(range, address);
   }
   return isa_lanes_run(wave, inst, &lanes);
 }
@@ -127,7 +122,7 @@ static uint8_t *flat_at(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *l
   isa_range_t *range = isa_range_of(wave, inst);
   if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
     return NULL;
-  return host(address);
+  return isa_range_host(range, address);
 }
 
 static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)

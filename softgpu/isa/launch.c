@@ -38,20 +38,18 @@ refuse(softgpu_fault_t *fault, softgpu_fault_kind_t kind, uint64_t address, cons
   return false;
 }
 
-static bool is_live(uint64_t address, uint64_t bytes)
+/* Where the host has what the dispatch's device may read; NULL when that is not one allocation. */
+static const uint8_t *reach(const softgpu_dispatch_t *dispatch, uint64_t address, uint64_t bytes)
 {
   softgpu_allocation_t found;
-  return softgpu_memory_find(address, &found) && bytes <= found.size - (address - found.base);
+  if (!softgpu_memory_find(address, &found) || bytes > found.size - (address - found.base) ||
+      !softgpu_memory_allows(&found, dispatch->node))
+    return NULL;
+  return (const uint8_t *)(uintptr_t)(address + found.shift);
 }
 
-static const uint8_t *host(uint64_t address)
+static descriptor_t read_descriptor(const uint8_t *at)
 {
-  return (const uint8_t *)(uintptr_t)address;
-}
-
-static descriptor_t read_descriptor(uint64_t address)
-{
-  const uint8_t *at = host(address);
   descriptor_t d;
   memcpy(&d.kernarg_size, at + 8, 4);
   memcpy(&d.entry_offset, at + 16, 8);
@@ -117,7 +115,7 @@ static void put(user_sgprs_t *user, const void *value, unsigned dwords)
 static void scratch_descriptor(const softgpu_dispatch_t *dispatch, uint32_t out[4])
 {
   if (dispatch->queue) {
-    memcpy(out, host(dispatch->queue) + QUEUE_SCRATCH_DESCRIPTOR, 16);
+    memcpy(out, (const uint8_t *)(uintptr_t)dispatch->queue + QUEUE_SCRATCH_DESCRIPTOR, 16);
     return;
   }
   out[0] = (uint32_t)dispatch->scratch_base;
@@ -149,12 +147,15 @@ static bool fill_user_sgprs(const descriptor_t *d, isa_launch_t *launch, softgpu
     if (d->properties & values[i].property)
       put(&user, values[i].value, values[i].dwords);
   unsigned preload = d->preload & 127, from = d->preload >> 7;
-  if (preload && !is_live(dispatch->kernarg, (from + preload) * 4u))
+  const uint8_t *kernarg =
+      preload ? reach(dispatch, dispatch->kernarg, (from + preload) * 4u) : NULL;
+  if (preload && !kernarg)
     return refuse(fault, SOFTGPU_FAULT_KERNARG, dispatch->kernarg,
-                  "kernarg: the %u bytes to preload at 0x%llx are not in live memory",
+                  "kernarg: the %u bytes to preload at 0x%llx are not in live memory that the "
+                  "device may use",
                   (from + preload) * 4, (unsigned long long)dispatch->kernarg);
   if (preload)
-    put(&user, host(dispatch->kernarg) + from * 4u, preload);
+    put(&user, kernarg + from * 4u, preload);
   if (user.next > 16 || user.next > (d->rsrc2 >> 1 & 31))
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->kernel_object,
                   "dispatch: the descriptor enables %u user SGPRs and declares %u", user.next,
@@ -176,9 +177,10 @@ static void place_system_sgprs(const descriptor_t *d, isa_launch_t *launch)
 static bool check_memory(const descriptor_t *d, isa_launch_t *launch, softgpu_fault_t *fault)
 {
   const softgpu_dispatch_t *dispatch = &launch->dispatch;
-  if (d->kernarg_size && !is_live(dispatch->kernarg, d->kernarg_size))
+  if (d->kernarg_size && !reach(dispatch, dispatch->kernarg, d->kernarg_size))
     return refuse(fault, SOFTGPU_FAULT_KERNARG, dispatch->kernarg,
-                  "kernarg: the kernel's %u bytes at 0x%llx are not in live memory",
+                  "kernarg: the kernel's %u bytes at 0x%llx are not in live memory that the "
+                  "device may use",
                   d->kernarg_size, (unsigned long long)dispatch->kernarg);
   launch->slice_bytes = ((uint64_t)dispatch->private_bytes * ISA_LANES + 1023) & ~1023ull;
   if (launch->slice_bytes * launch->group_waves > dispatch->scratch_bytes)
@@ -187,7 +189,7 @@ static bool check_memory(const descriptor_t *d, isa_launch_t *launch, softgpu_fa
                   (unsigned long long)(launch->slice_bytes * launch->group_waves),
                   (unsigned long long)dispatch->scratch_bytes);
   if (launch->slice_bytes && (dispatch->scratch_base % (4 * ISA_LANES) ||
-                              !is_live(dispatch->scratch_base, dispatch->scratch_bytes)))
+                              !reach(dispatch, dispatch->scratch_base, dispatch->scratch_bytes)))
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->scratch_base,
                   "dispatch: scratch memory at 0x%llx is not live or not aligned to 256 bytes",
                   (unsigned long long)dispatch->scratch_base);
@@ -202,14 +204,17 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
   if (dispatch->chip != SOFTGPU_GFX90A && dispatch->chip != SOFTGPU_GFX942)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0,
                   "dispatch: this chip's instructions are not known to the interpreter");
-  if (!is_live(dispatch->kernel_object, 64))
+  const uint8_t *object = reach(dispatch, dispatch->kernel_object, 64);
+  if (!object)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->kernel_object,
-                  "dispatch: the kernel object 0x%llx is not in live memory",
+                  "dispatch: the kernel object 0x%llx is not in live memory that the device may "
+                  "use",
                   (unsigned long long)dispatch->kernel_object);
-  const descriptor_t d = read_descriptor(dispatch->kernel_object);
+  const descriptor_t d = read_descriptor(object);
   for (unsigned i = 0; i < 128; i++)
     launch->sgprs[i] = (uint32_t)ISA_POISON;
   launch->limits.chip = dispatch->chip;
+  launch->limits.node = dispatch->node;
   launch->limits.checks = dispatch->checks;
   launch->entry = dispatch->kernel_object + (uint64_t)d.entry_offset;
   if (d.preload & 127)

@@ -23,7 +23,7 @@ static isa_program_t *programs; /* each holds one reference */
 
 static bool same_limits(const isa_limits_t *a, const isa_limits_t *b)
 {
-  return a->chip == b->chip && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
+  return a->chip == b->chip && a->node == b->node && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
          a->agprs == b->agprs && a->reference == b->reference;
 }
 
@@ -92,11 +92,13 @@ static isa_chunk_t **bucket_of(isa_program_t *program, uint64_t base)
   return &program->buckets[base / (ISA_CHUNK * 4) % BUCKETS];
 }
 
-/* Executable dwords at `base`, at most what a chunk keeps; 0 when there are none at `pc`. */
-static uint32_t executable_dwords(uint64_t base, uint64_t pc)
+/* Executable dwords at `base`, at most what a chunk keeps; 0 when there are none at `pc`. Where the
+ * thunk allocated it, which is where code is, host and devices have it at the same address. */
+static uint32_t executable_dwords(const isa_limits_t *limits, uint64_t base, uint64_t pc)
 {
   softgpu_allocation_t code;
-  if (!softgpu_memory_find(pc, &code) || !(code.flags & SOFTGPU_MEMORY_EXECUTE))
+  if (!softgpu_memory_find(pc, &code) || !(code.flags & SOFTGPU_MEMORY_EXECUTE) || code.shift ||
+      !softgpu_memory_allows(&code, limits->node))
     return 0;
   uint64_t end = code.base + code.size;
   if (base < code.base)
@@ -111,22 +113,22 @@ static const void *host(uint64_t address)
 }
 
 /* Memory may have been freed, and other code put in its place, since the chunk was made. */
-static bool chunk_is_current(isa_chunk_t *chunk)
+static bool chunk_is_current(const isa_limits_t *limits, isa_chunk_t *chunk)
 {
   uint64_t generation = softgpu_memory_generation();
   if (__atomic_load_n(&chunk->generation, __ATOMIC_RELAXED) == generation)
     return true;
-  if (executable_dwords(chunk->base, chunk->base) != chunk->available ||
+  if (executable_dwords(limits, chunk->base, chunk->base) != chunk->available ||
       memcmp(host(chunk->base), chunk->words, chunk->available * 4) != 0)
     return false;
   __atomic_store_n(&chunk->generation, generation, __ATOMIC_RELAXED);
   return true;
 }
 
-static isa_chunk_t *chunk_create(uint64_t base, uint64_t pc)
+static isa_chunk_t *chunk_create(const isa_limits_t *limits, uint64_t base, uint64_t pc)
 {
   uint64_t generation = softgpu_memory_generation();
-  uint32_t available = executable_dwords(base, pc);
+  uint32_t available = executable_dwords(limits, base, pc);
   isa_chunk_t *chunk = available ? calloc(1, sizeof *chunk) : NULL;
   if (!chunk)
     return NULL;
@@ -137,11 +139,12 @@ static isa_chunk_t *chunk_create(uint64_t base, uint64_t pc)
   return chunk;
 }
 
-static isa_chunk_t *chunk_find(isa_chunk_t *first, uint64_t base)
+static isa_chunk_t *chunk_find(const isa_limits_t *limits, isa_chunk_t *first, uint64_t base)
 {
   for (isa_chunk_t *chunk = first; chunk; chunk = chunk->next)
     if (chunk->base == base)
-      return chunk_is_current(chunk) ? chunk : NULL; /* newer ones stand before older ones */
+      return chunk_is_current(limits, chunk) ? chunk
+                                             : NULL; /* newer ones stand before older ones */
   return NULL;
 }
 
@@ -151,11 +154,12 @@ const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc)
   isa_chunk_t **bucket = bucket_of(program, base);
   if (pc & 3)
     return NULL;
-  isa_chunk_t *chunk = chunk_find(__atomic_load_n(bucket, __ATOMIC_ACQUIRE), base);
+  const isa_limits_t *limits = &program->limits;
+  isa_chunk_t *chunk = chunk_find(limits, __atomic_load_n(bucket, __ATOMIC_ACQUIRE), base);
   if (!chunk) {
     pthread_mutex_lock(&program->lock);
-    chunk = chunk_find(*bucket, base);
-    if (!chunk && (chunk = chunk_create(base, pc))) {
+    chunk = chunk_find(limits, *bucket, base);
+    if (!chunk && (chunk = chunk_create(limits, base, pc))) {
       chunk->next = *bucket;
       __atomic_store_n(bucket, chunk, __ATOMIC_RELEASE);
     }

@@ -41,15 +41,14 @@ transfer_t isa_reference_transfer(unsigned op)
 
 /* --- places --- */
 
-static uint8_t *host(uint64_t address)
-{
-  return (uint8_t *)(uintptr_t)address;
-}
-
-static bool reaches(isa_wave_t *wave, unsigned lane, uint64_t address, unsigned bytes, bool writes)
+/* Where the host has it; NULL when there is nothing, or not for this device. */
+static uint8_t *reach(isa_wave_t *wave, unsigned lane, uint64_t address, unsigned bytes,
+                      bool writes)
 {
   isa_range_t range = {0}; /* nothing is remembered */
-  return isa_reach(wave, &range, lane, address, bytes, writes);
+  if (!isa_reach(wave, &range, lane, address, bytes, writes))
+    return NULL;
+  return isa_range_host(&range, address);
 }
 
 bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes,
@@ -66,11 +65,12 @@ bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigne
 static bool find_memory(isa_wave_t *wave, unsigned lane, uint64_t address, const transfer_t *t,
                         place_t *place)
 {
-  if (!reaches(wave, lane, address, t->bytes, t->kind != 'L'))
+  uint8_t *at = reach(wave, lane, address, t->bytes, t->kind != 'L');
+  if (!at)
     return false;
   *place = (place_t){.bytes = t->bytes, .is_shared = true};
   for (unsigned i = 0; i < t->bytes; i++)
-    place->at[i] = host(address + i);
+    place->at[i] = at + i;
   return true;
 }
 
@@ -335,11 +335,12 @@ static bool find_scalar(isa_wave_t *wave, const isa_inst_t *inst, uint64_t more,
   }
   if ((base + offset) % 4)
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, base + offset, t->bytes);
-  if (!reaches(wave, 0, base + offset, t->bytes, t->kind != 'L'))
+  uint8_t *at = reach(wave, 0, base + offset, t->bytes, t->kind != 'L');
+  if (!at)
     return false;
   place->is_shared = true;
   for (unsigned i = 0; i < 64 && i < t->bytes; i++)
-    place->at[i] = host(base + offset + i);
+    place->at[i] = at + i;
   return true;
 }
 

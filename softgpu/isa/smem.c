@@ -48,7 +48,7 @@ static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t bytes, 
   isa_range_refresh(range);
   if (!isa_reach(wave, range, 0, address, bytes, store))
     return NULL;
-  return (uint8_t *)(uintptr_t)address;
+  return isa_range_host(range, address);
 }
 
 /* Of a buffer's end, each dword counts for itself. */

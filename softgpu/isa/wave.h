@@ -36,7 +36,7 @@ enum isa_wave_state { ISA_WAVE_READY, ISA_WAVE_AT_BARRIER, ISA_WAVE_ENDED };
 
 /* The last allocation an instruction touched, so that most accesses need no search. */
 typedef struct isa_range {
-  uint64_t base, size, generation;
+  uint64_t base, size, generation, shift; /* shift: as in softgpu_allocation_t */
   uint32_t flags;
 } isa_range_t;
 
@@ -96,6 +96,7 @@ static inline uint64_t isa_exec(const isa_wave_t *wave)
 typedef struct isa_limits {
   uint32_t checks;              /* SOFTGPU_CHECK_* */
   unsigned chip;                /* softgpu_chip_t */
+  uint32_t node;                /* as in softgpu_dispatch_t: code is memory, too */
   uint32_t sgprs, vgprs, agprs; /* allocated to each wave of the kernel */
   bool reference;               /* run by the reference engine */
 } isa_limits_t;

@@ -101,21 +101,30 @@ static bool vram_take(uint32_t node, uint64_t size)
   return true;
 }
 
+/* What the devices see of it. */
+static softgpu_allocation_t record_live(const record_t *record)
+{
+  softgpu_allocation_t live = {
+      .base = record->base,
+      .size = record->size,
+      .flags = (record->flags.ui32.ReadOnly ? 0 : SOFTGPU_MEMORY_WRITE) |
+               (record->flags.ui32.ExecuteAccess ? SOFTGPU_MEMORY_EXECUTE : 0) |
+               (record->counted ? SOFTGPU_MEMORY_VRAM : 0) |
+               (record->part ? SOFTGPU_MEMORY_SCRATCH : 0),
+      .node = record->node,
+  };
+  for (uint32_t i = 0; i < record->mapped_count; i++)
+    live.access |= 1u << record->mapped[i];
+  return live;
+}
+
 /* Makes `record` known: counted, listed, and live for kernels unless it is a mere reservation. */
 static bool record_publish(record_t *record)
 {
   if (record->counted && !vram_take(record->node, record->size))
     return false;
   if (record_insert(record)) {
-    softgpu_allocation_t live = {
-        .base = record->base,
-        .size = record->size,
-        .flags = (record->flags.ui32.ReadOnly ? 0 : SOFTGPU_MEMORY_WRITE) |
-                 (record->flags.ui32.ExecuteAccess ? SOFTGPU_MEMORY_EXECUTE : 0) |
-                 (record->counted ? SOFTGPU_MEMORY_VRAM : 0) |
-                 (record->part ? SOFTGPU_MEMORY_SCRATCH : 0),
-        .node = record->node,
-    };
+    softgpu_allocation_t live = record_live(record);
     if (record->pool || softgpu_memory_add(&live))
       return true;
     record_remove(record);
@@ -239,6 +248,29 @@ static HSAKMT_STATUS pool_map(const record_t *pool, uint64_t address, uint64_t s
   return HSAKMT_STATUS_NO_MEMORY;
 }
 
+static bool record_has(const record_t *record, uint32_t node)
+{
+  for (uint32_t i = 0; i < record->mapped_count; i++)
+    if (record->mapped[i] == node)
+      return true;
+  return false;
+}
+
+/* Gives the memory to these nodes and takes it away from all others; to these as well, when only a
+ * part was named, which somebody pinned. Caller holds the lock. */
+static void record_map(record_t *record, bool whole, uint32_t count, const uint32_t *nodes)
+{
+  softgpu_allocation_t before = record_live(record);
+  if (whole)
+    record->mapped_count = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (!record_has(record, nodes[i]))
+      record->mapped[record->mapped_count++] = nodes[i];
+  softgpu_allocation_t after = record_live(record);
+  if (after.access != before.access) /* in the place of itself, it always fits */
+    softgpu_memory_exchange(after.base, after.base + 1, &after, 1);
+}
+
 static HSAKMT_STATUS memory_map(void *memory, uint64_t size, uint64_t *alternate, uint32_t count,
                                 const uint32_t *nodes)
 {
@@ -246,15 +278,12 @@ static HSAKMT_STATUS memory_map(void *memory, uint64_t size, uint64_t *alternate
   HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
   pthread_mutex_lock(&lock);
   record_t *record = record_find(address);
-  if (record && record->pool) {
+  if (record && record->pool)
     status = pool_map(record, address, size);
-  } else if (record) {
-    record->mapped_count = count;
-    memcpy(record->mapped, nodes, count * sizeof(nodes[0]));
-  }
+  else if (record && !record->part)
+    record_map(record, address == record->base, count, nodes);
   pthread_mutex_unlock(&lock);
-  softgpu_allocation_t live;
-  if (!record && !softgpu_memory_find(address, &live))
+  if (!record && !softgpu_registration_map(address, size, &address))
     status = HSAKMT_STATUS_INVALID_PARAMETER;
   if (alternate && status == HSAKMT_STATUS_SUCCESS)
     *alternate = address;
@@ -291,12 +320,15 @@ HSAKMT_STATUS hsaKmtUnmapMemoryToGPU(void *address)
   SOFTGPU_NEED_OPEN();
   pthread_mutex_lock(&lock);
   record_t *record = record_find((uintptr_t)address);
-  if (record && record->part && record->base == (uintptr_t)address)
+  bool whole = record && record->base == (uintptr_t)address;
+  if (whole && record->part)
     record_release(record);
-  else if (record)
-    record->mapped_count = 0;
+  else if (whole && !record->pool)
+    record_map(record, true, 0, NULL);
   pthread_mutex_unlock(&lock);
-  return HSAKMT_STATUS_SUCCESS;
+  return !address || record || softgpu_registration_unmap((uintptr_t)address)
+             ? HSAKMT_STATUS_SUCCESS
+             : HSAKMT_STATUS_INVALID_PARAMETER;
 }
 
 bool softgpu_allocation_describe(uint64_t address, HsaPointerInfo *info)

@@ -12,4 +12,9 @@ bool softgpu_allocation_covers(uint64_t address, uint64_t size);
 bool softgpu_allocation_describe(uint64_t address, HsaPointerInfo *info);
 bool softgpu_allocation_user_data(uint64_t address, void *user_data);
 
+/* register.c: gives all GPUs the registered memory of exactly these bounds, and takes it away when
+ * that has been done as often. False when there is none. `*device` is its address there. */
+bool softgpu_registration_map(uint64_t address, uint64_t size, uint64_t *device);
+bool softgpu_registration_unmap(uint64_t address);
+
 #endif

@@ -53,8 +53,10 @@ bool softgpu_events_open(void)
   softgpu_pages_t pages;
   if (!softgpu_pages_map(&pages, EVENT_COUNT * sizeof(uint64_t)))
     return false;
-  softgpu_allocation_t live = {
-      .base = pages.base, .size = pages.size, .flags = SOFTGPU_MEMORY_WRITE};
+  softgpu_allocation_t live = {.base = pages.base,
+                               .size = pages.size,
+                               .flags = SOFTGPU_MEMORY_WRITE,
+                               .access = softgpu_nodes_of_all()};
   if (!softgpu_memory_add(&live)) {
     softgpu_pages_unmap(&pages);
     return false;

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "softgpu/memory.h"
 #include "softgpu/thunk/option.h"
 #include "softgpu/thunk/retire.h"
 
@@ -30,16 +29,15 @@ static void reservation_trim(softgpu_pages_t *pages, uint64_t base, uint64_t siz
   pages->reserved_size = size;
 }
 
-/* Maps pages->size bytes with `guard` bytes of nothing on both sides. */
-static bool map_with_guards(softgpu_pages_t *pages, uint64_t guard)
+/* Takes pages->size bytes with `guard` bytes of nothing on both sides. */
+static bool take(softgpu_pages_t *pages, uint64_t guard, int protection)
 {
   uint64_t align = pages->size >= LARGE_PAGE ? LARGE_PAGE : PAGE;
   uint64_t inside, total;
   if (__builtin_add_overflow(pages->size, 2 * guard, &inside) ||
       __builtin_add_overflow(inside, align - PAGE, &total))
     return false;
-  const int usable = PROT_READ | PROT_WRITE;
-  void *memory = mmap(NULL, total, guard > 0 ? PROT_NONE : usable,
+  void *memory = mmap(NULL, total, guard > 0 ? PROT_NONE : protection,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return false;
@@ -47,49 +45,44 @@ static bool map_with_guards(softgpu_pages_t *pages, uint64_t guard)
   pages->reserved_size = total;
   pages->base = (pages->reserved + guard + align - 1) & ~(align - 1);
   reservation_trim(pages, pages->base - guard, inside);
-  if (guard == 0 || mprotect((void *)pages->base, pages->size, usable) == 0)
+  if (guard == 0 || protection == PROT_NONE ||
+      mprotect((void *)pages->base, pages->size, protection) == 0)
     return true;
   munmap((void *)pages->reserved, pages->reserved_size);
   return false;
 }
 
-static bool map_somewhere(softgpu_pages_t *pages, uint64_t size)
+static uint64_t guard_bytes(void)
 {
-  *pages = (softgpu_pages_t){.size = size};
   uint64_t guard = softgpu_option(SOFTGPU_OPTION_GUARD_KIB) << 10;
-  guard = (guard + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-  if (guard > 0 && atomic_fetch_add(&guarded, 1) < MOST_GUARDED && map_with_guards(pages, guard))
-    return true;
-  if (guard > 0)
-    atomic_fetch_sub(&guarded, 1);
-  return map_with_guards(pages, 0); /* memory without guards is better than none */
+  return (guard + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
-/* A program may unmap memory that it, or a cache of its runtime, still has registered, and the
- * system gives those addresses out again. Such pages are held, and beside them ever more address
- * space, until others are found. */
 bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size)
 {
-  enum { MOST_TRIES = 24 };
-  softgpu_pages_t held[2 * MOST_TRIES];
-  uint32_t held_count = 0;
-  bool mapped = size > 0 && map_somewhere(pages, size);
-  for (uint64_t room = LARGE_PAGE; mapped && !softgpu_memory_unclaimed(pages->base, size);
-       room *= 2) {
-    held[held_count++] = *pages;
-    void *beside = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (beside != MAP_FAILED)
-      held[held_count++] = (softgpu_pages_t){(uint64_t)beside, room, (uint64_t)beside, room};
-    mapped = held_count < 2 * MOST_TRIES - 1 && map_somewhere(pages, size);
+  *pages = (softgpu_pages_t){.size = size};
+  uint64_t guard = guard_bytes();
+  if (size == 0)
+    return false;
+  if (guard > 0) {
+    pages->guarded =
+        atomic_fetch_add(&guarded, 1) < MOST_GUARDED && take(pages, guard, PROT_READ | PROT_WRITE);
+    if (pages->guarded)
+      return true;
+    atomic_fetch_sub(&guarded, 1);
   }
-  while (held_count > 0)
-    softgpu_pages_unmap(&held[--held_count]);
-  return mapped;
+  return take(pages, 0, PROT_READ | PROT_WRITE); /* memory without guards is better than none */
+}
+
+bool softgpu_pages_reserve(softgpu_pages_t *pages, uint64_t size)
+{
+  *pages = (softgpu_pages_t){.size = size};
+  return size > 0 && take(pages, guard_bytes(), PROT_NONE);
 }
 
 bool softgpu_pages_map_at(softgpu_pages_t *pages, uint64_t address, uint64_t size)
 {
-  *pages = (softgpu_pages_t){address, size, address, size};
+  *pages = (softgpu_pages_t){address, size, address, size, false};
   void *memory = mmap((void *)address, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (memory == MAP_FAILED)
@@ -102,7 +95,7 @@ bool softgpu_pages_map_at(softgpu_pages_t *pages, uint64_t address, uint64_t siz
 
 static void guard_forget(const softgpu_pages_t *pages)
 {
-  if (pages->reserved_size > pages->size)
+  if (pages->guarded)
     atomic_fetch_sub(&guarded, 1);
 }
 

@@ -12,10 +12,13 @@
 typedef struct softgpu_pages {
   uint64_t base, size;              /* usable */
   uint64_t reserved, reserved_size; /* with the guards */
+  bool guarded;                     /* counts among those that have guards */
 } softgpu_pages_t;
 
 /* `size` is of whole pages; from 2 MiB on, so is the alignment. False when out of address space. */
 bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size);
+/* Address space alone, which nothing can be read from or written to. */
+bool softgpu_pages_reserve(softgpu_pages_t *pages, uint64_t size);
 /* At a place of the caller's choice, without guards. False when something is there already. */
 bool softgpu_pages_map_at(softgpu_pages_t *pages, uint64_t address, uint64_t size);
 

@@ -1,22 +1,35 @@
-/* Host memory the runtime registered: what the program allocated itself and lets kernels use.
+/* Host memory the runtime registered: what the program allocated itself and lets devices use.
  *
- * Registrations may repeat and overlap; kernels see the union of each cluster of overlapping ones,
- * with the exact bounds the program gave. */
+ * As with the real thunk, each registration has an address of its own for devices, which tells it
+ * from every other and from the host's; the same bounds again are the same registration, counted.
+ * Devices may use it while it is mapped, all of them and within the exact bounds the program gave.
+ * Its address space there holds nothing: a device adds the allocation's shift. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "softgpu/memory.h"
 #include "softgpu/thunk/allocate.h"
+#include "softgpu/thunk/pages.h"
 
 typedef struct range {
   uint64_t base, end;
-  bool inside; /* lies in an allocation of the thunk, which is live anyway */
+  bool inside; /* lies in an allocation of the thunk, which has an address already */
+  uint32_t registered, mapped; /* how often */
+  softgpu_pages_t pages;
+  uint64_t device; /* the address of `base` there */
+  void *user_data;
 } range_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static range_t *ranges; /* ascending by base; equals in the order they came */
+static range_t *ranges; /* ascending by base; of equals, the one used last comes last */
 static size_t range_count, range_capacity;
+
+/* What a list of mapped nodes points to: registered memory is mapped to all GPUs or none. */
+static uint32_t all_nodes[SOFTGPU_MAX_GPUS] = {1, 2,  3,  4,  5,  6,  7,  8,
+                                               9, 10, 11, 12, 13, 14, 15, 16};
 
 static bool range_insert(const range_t *range)
 {
@@ -43,68 +56,90 @@ static void range_remove(size_t at)
   range_count--;
 }
 
-/* The latest registration that starts at `base`; range_count when there is none. */
-static size_t range_find(uint64_t base)
+/* The last of those that start at `base` and, unless `end` is 0, end there; NULL when there is
+ * none. */
+static range_t *range_find(uint64_t base, uint64_t end)
 {
   for (size_t at = range_count; at > 0; at--) {
-    if (ranges[at - 1].base == base)
-      return at - 1;
+    if (ranges[at - 1].base == base && (end == 0 || ranges[at - 1].end == end))
+      return &ranges[at - 1];
   }
-  return range_count;
+  return NULL;
 }
 
-/* Grows a window until no registration crosses its edges. */
-static range_t cluster_around(range_t window)
+/* Makes it the last of those that start there, which is the one that is given up first. */
+static void range_use(range_t *range)
 {
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (size_t i = 0; i < range_count; i++) {
-      const range_t *range = &ranges[i];
-      if (range->inside || range->base >= window.end || range->end <= window.base)
-        continue;
-      if (range->base < window.base || range->end > window.end) {
-        window.base = range->base < window.base ? range->base : window.base;
-        window.end = range->end > window.end ? range->end : window.end;
-        grown = true;
-      }
-    }
-  }
-  return window;
+  range_t used = *range;
+  range_remove((size_t)(range - ranges));
+  range_insert(&used); /* into the room it had */
 }
 
-/* Makes kernels see what is registered around `changed` now. */
-static bool cluster_publish(range_t changed)
+/* The kernel driver takes hold of the pages, to write to them; what is not there, or read-only, it
+ * refuses. */
+static bool pages_usable(uint64_t base, uint64_t end)
 {
-  range_t window = cluster_around(changed);
-  softgpu_allocation_t *live = calloc(range_count + 1, sizeof(*live));
-  if (!live)
-    return false;
-  uint32_t count = 0;
-  for (size_t i = 0; i < range_count; i++) {
-    const range_t *range = &ranges[i];
-    if (range->inside || range->base < window.base || range->base >= window.end)
-      continue;
-    softgpu_allocation_t *last = count > 0 ? &live[count - 1] : NULL;
-    if (!last || range->base >= last->base + last->size)
-      live[count++] = (softgpu_allocation_t){
-          .base = range->base, .size = range->end - range->base, .flags = SOFTGPU_MEMORY_WRITE};
-    else if (range->end > last->base + last->size)
-      last->size = range->end - last->base;
+  enum { POPULATE_WRITE = 23 }; /* of Linux 5.14 and glibc 2.35 on */
+  uint64_t first = base & ~(uint64_t)(SOFTGPU_PAGE - 1);
+  uint64_t size = ((end + SOFTGPU_PAGE - 1) & ~(uint64_t)(SOFTGPU_PAGE - 1)) - first;
+  int result;
+  do
+    result = madvise((void *)first, size, POPULATE_WRITE);
+  while (result != 0 && errno == EINTR);
+  if (result == 0 || errno != EINVAL)
+    return result == 0;
+  /* So says an older kernel, too, of which can be learned only that there are pages. */
+  static char known[SOFTGPU_PAGE] __attribute__((aligned(4096)));
+  return madvise(known, sizeof(known), POPULATE_WRITE) != 0 &&
+         msync((void *)first, size, MS_ASYNC) == 0;
+}
+
+/* Reserves an address for devices, at which they are not let yet. */
+static HSAKMT_STATUS range_create(range_t *range)
+{
+  uint64_t offset = range->base % SOFTGPU_PAGE, size = range->end - range->base;
+  uint64_t whole = (offset + size + SOFTGPU_PAGE - 1) & ~(uint64_t)(SOFTGPU_PAGE - 1);
+  if (!pages_usable(range->base, range->end))
+    return HSAKMT_STATUS_ERROR;
+  if (whole < size || !softgpu_pages_reserve(&range->pages, whole))
+    return HSAKMT_STATUS_NO_MEMORY;
+  range->device = range->pages.base + offset;
+  softgpu_allocation_t live = {.base = range->device,
+                               .size = size,
+                               .flags = SOFTGPU_MEMORY_WRITE | SOFTGPU_MEMORY_USER,
+                               .shift = range->base - range->device};
+  if (softgpu_memory_add(&live)) {
+    if (range_insert(range))
+      return HSAKMT_STATUS_SUCCESS;
+    softgpu_memory_remove(range->device);
   }
-  bool done = softgpu_memory_exchange(window.base, window.end, live, count);
-  free(live);
-  return done;
+  softgpu_pages_unmap(&range->pages);
+  return HSAKMT_STATUS_NO_MEMORY;
+}
+
+static void range_destroy(const range_t *range)
+{
+  if (!range->inside) {
+    softgpu_memory_remove(range->device);
+    softgpu_pages_retire(&range->pages);
+  }
+  range_remove((size_t)(range - ranges));
+}
+
+static void range_allow(const range_t *range, uint32_t access)
+{
+  softgpu_allocation_t live;
+  if (softgpu_memory_find(range->device, &live) && live.access != access) {
+    live.access = access;
+    softgpu_memory_exchange(live.base, live.base + 1, &live, 1);
+  }
 }
 
 void softgpu_registrations_close(void)
 {
   pthread_mutex_lock(&lock);
-  while (range_count > 0) {
-    range_t range = ranges[0];
-    range_remove(0);
-    if (!range.inside)
-      cluster_publish(range);
-  }
+  while (range_count > 0)
+    range_destroy(&ranges[range_count - 1]);
   free(ranges);
   ranges = NULL;
   range_capacity = 0;
@@ -113,20 +148,49 @@ void softgpu_registrations_close(void)
 
 static HSAKMT_STATUS memory_register(const void *memory, uint64_t size)
 {
-  range_t range = {.base = (uintptr_t)memory};
-  if (!memory || size == 0 || __builtin_add_overflow(range.base, size, &range.end))
+  range_t range = {.base = (uintptr_t)memory, .registered = 1};
+  if (!memory || size == 0 || __builtin_add_overflow(range.base, size, &range.end) ||
+      range.end > UINT64_MAX - SOFTGPU_PAGE)
     return HSAKMT_STATUS_INVALID_PARAMETER;
   range.inside = softgpu_allocation_covers(range.base, size);
   HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
   pthread_mutex_lock(&lock);
-  if (!range_insert(&range)) {
+  range_t *known = range_find(range.base, range.end);
+  if (known && known->inside == range.inside) {
+    known->registered++;
+    range_use(known);
+  } else if (!range.inside) {
+    status = range_create(&range);
+  } else if (!range_insert(&range)) {
     status = HSAKMT_STATUS_NO_MEMORY;
-  } else if (!range.inside && !cluster_publish(range)) {
-    range_remove(range_find(range.base));
-    status = HSAKMT_STATUS_INVALID_PARAMETER;
   }
   pthread_mutex_unlock(&lock);
   return status;
+}
+
+bool softgpu_registration_map(uint64_t address, uint64_t size, uint64_t *device)
+{
+  pthread_mutex_lock(&lock);
+  range_t *range = range_find(address, address + size);
+  bool found = range && !range->inside;
+  if (found) {
+    if (range->mapped++ == 0)
+      range_allow(range, softgpu_nodes_of_all());
+    *device = range->device;
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+bool softgpu_registration_unmap(uint64_t address)
+{
+  pthread_mutex_lock(&lock);
+  range_t *range = range_find(address, 0);
+  bool found = range && !range->inside;
+  if (found && range->mapped > 0 && --range->mapped == 0)
+    range_allow(range, 0);
+  pthread_mutex_unlock(&lock);
+  return found;
 }
 
 HSAKMT_STATUS hsaKmtRegisterMemory(void *memory, HSAuint64 size)
@@ -154,37 +218,49 @@ HSAKMT_STATUS hsaKmtRegisterMemoryWithFlags(void *memory, HSAuint64 size, HsaMem
 HSAKMT_STATUS hsaKmtDeregisterMemory(void *memory)
 {
   SOFTGPU_NEED_OPEN();
-  HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
   pthread_mutex_lock(&lock);
-  size_t at = range_find((uintptr_t)memory);
-  if (at == range_count) {
-    status = HSAKMT_STATUS_MEMORY_NOT_REGISTERED;
-  } else {
-    range_t range = ranges[at];
-    range_remove(at);
-    /* Taking away needs no memory but the list of what stays; without it nothing changes. */
-    if (!range.inside && !cluster_publish(range)) {
-      range_insert(&range);
-      status = HSAKMT_STATUS_NO_MEMORY;
-    }
-  }
+  range_t *range = range_find((uintptr_t)memory, 0);
+  if (range && --range->registered == 0)
+    range_destroy(range);
   pthread_mutex_unlock(&lock);
-  return status;
+  return range ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_MEMORY_NOT_REGISTERED;
+}
+
+/* The registration an address of the host or of a device is in. Caller holds the lock. */
+static range_t *range_around(uint64_t address)
+{
+  for (size_t at = range_count; at > 0; at--) {
+    range_t *range = &ranges[at - 1];
+    uint64_t size = range->end - range->base;
+    if (!range->inside && (address - range->base < size || address - range->device < size))
+      return range;
+  }
+  return NULL;
 }
 
 static bool registration_describe(uint64_t address, HsaPointerInfo *info)
 {
   pthread_mutex_lock(&lock);
-  const range_t *found = NULL;
-  for (size_t i = 0; i < range_count && ranges[i].base <= address; i++) {
-    if (address < ranges[i].end)
-      found = &ranges[i];
-  }
-  if (found)
+  const range_t *found = range_around(address);
+  if (found) {
     *info = (HsaPointerInfo){.Type = HSA_POINTER_REGISTERED_USER,
                              .CPUAddress = (void *)found->base,
-                             .GPUAddress = found->base,
-                             .SizeInBytes = found->end - found->base};
+                             .GPUAddress = found->device,
+                             .SizeInBytes = found->end - found->base,
+                             .NMappedNodes = found->mapped > 0 ? softgpu_gpu_count() : 0,
+                             .MappedNodes = all_nodes,
+                             .UserData = found->user_data};
+  }
+  pthread_mutex_unlock(&lock);
+  return found != NULL;
+}
+
+static bool registration_user_data(uint64_t address, void *user_data)
+{
+  pthread_mutex_lock(&lock);
+  range_t *found = range_around(address);
+  if (found)
+    found->user_data = user_data;
   pthread_mutex_unlock(&lock);
   return found != NULL;
 }
@@ -204,7 +280,8 @@ HSAKMT_STATUS hsaKmtQueryPointerInfo(const void *pointer, HsaPointerInfo *info)
 HSAKMT_STATUS hsaKmtSetMemoryUserData(const void *pointer, void *user_data)
 {
   SOFTGPU_NEED_OPEN();
-  return softgpu_allocation_user_data((uintptr_t)pointer, user_data)
+  return softgpu_allocation_user_data((uintptr_t)pointer, user_data) ||
+                 registration_user_data((uintptr_t)pointer, user_data)
              ? HSAKMT_STATUS_SUCCESS
              : HSAKMT_STATUS_INVALID_PARAMETER;
 }

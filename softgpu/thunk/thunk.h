@@ -39,6 +39,7 @@ uint64_t softgpu_clock_ticks(void);
 /* topology.c. GPUs are nodes 1 to softgpu_gpu_count(). */
 void softgpu_topology_open(void);
 uint32_t softgpu_gpu_count(void);
+uint32_t softgpu_nodes_of_all(void); /* every GPU, as in softgpu_allocation_t.access */
 uint64_t softgpu_vram_bytes(void);
 uint32_t softgpu_compute_units(void);
 softgpu_chip_t softgpu_chip(void);

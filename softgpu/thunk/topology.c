@@ -37,6 +37,11 @@ uint32_t softgpu_gpu_count(void)
   return gpus;
 }
 
+uint32_t softgpu_nodes_of_all(void)
+{
+  return (2u << gpus) - 2;
+}
+
 uint64_t softgpu_vram_bytes(void)
 {
   return vram;

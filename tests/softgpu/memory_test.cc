@@ -17,7 +17,7 @@ class Registry : public ::testing::Test {
 protected:
   bool add(uint64_t base, uint64_t size, uint32_t flags = SOFTGPU_MEMORY_WRITE, uint32_t node = 1)
   {
-    softgpu_allocation_t allocation = {base, size, flags, node};
+    softgpu_allocation_t allocation = {base, size, flags, node, 0, 0};
     bases.push_back(base);
     return softgpu_memory_add(&allocation);
   }
@@ -74,18 +74,25 @@ TEST_F(Registry, refuses_overlap_emptiness_and_wrapping)
   EXPECT_TRUE(add(0x800, 0x800));
 }
 
-TEST_F(Registry, unclaimed_is_where_not_one_byte_is_taken)
+TEST_F(Registry, reach_is_for_nodes_with_access)
 {
-  EXPECT_TRUE(softgpu_memory_unclaimed(0x1000, 0x1000));
-  ASSERT_TRUE(add(0x2000, 0x100));
-  ASSERT_TRUE(add(0x3000, 0x100));
-  EXPECT_TRUE(softgpu_memory_unclaimed(0x1000, 0x1000));
-  EXPECT_TRUE(softgpu_memory_unclaimed(0x2100, 0xf00));
-  EXPECT_TRUE(softgpu_memory_unclaimed(0x3100, 1));
-  EXPECT_FALSE(softgpu_memory_unclaimed(0x1000, 0x1001));
-  EXPECT_FALSE(softgpu_memory_unclaimed(0x20ff, 1));
-  EXPECT_FALSE(softgpu_memory_unclaimed(0x2080, 0x10));
-  EXPECT_FALSE(softgpu_memory_unclaimed(0x1000, 0x4000));
+  softgpu_allocation_t mine = {0x1000, 0x1000, SOFTGPU_MEMORY_WRITE, 1, 1 << 1 | 1 << 16, 0};
+  softgpu_allocation_t yours = {0x2000, 0x1000, SOFTGPU_MEMORY_WRITE, 2, 1 << 2 | 1 << 16, 0};
+  softgpu_allocation_t moved = {0x3000, 0x1000, SOFTGPU_MEMORY_WRITE, 0, 1 << 16, 0x500000};
+  for (const softgpu_allocation_t &each : {mine, yours, moved}) {
+    bases.push_back(each.base);
+    ASSERT_TRUE(softgpu_memory_add(&each));
+  }
+  EXPECT_EQ(softgpu_memory_reach(1, 0x1ff8, 8, true), (void *)0x1ff8);
+  EXPECT_EQ(softgpu_memory_reach(1, 0x1ff8, 9, true), nullptr);
+  EXPECT_EQ(softgpu_memory_reach(2, 0x1ff8, 9, true), nullptr);
+  EXPECT_EQ(softgpu_memory_reach(16, 0x1ff8, 9, true), (void *)0x1ff8);
+  EXPECT_EQ(softgpu_memory_reach(16, 0x3010, 8, true), (void *)0x503010);
+  EXPECT_EQ(softgpu_memory_reach(16, 0x2ff8, 16, true), nullptr); // not one piece for the host
+  softgpu_allocation_t found{};
+  ASSERT_TRUE(softgpu_memory_find(0x3fff, &found));
+  EXPECT_EQ(found.access, 1u << 16);
+  EXPECT_EQ(found.shift, 0x500000u);
 }
 
 TEST_F(Registry, removal_is_by_base_and_counts)
@@ -117,11 +124,10 @@ TEST_F(Registry, coverage_joins_neighbours)
 {
   ASSERT_TRUE(add(0x1000, 0x1000));
   ASSERT_TRUE(add(0x2000, 0x1000, 0));
-  EXPECT_TRUE(softgpu_memory_covers(0x1800, 0x1000, false));
-  EXPECT_FALSE(softgpu_memory_covers(0x1800, 0x1000, true)); // the second is read-only
-  EXPECT_FALSE(softgpu_memory_covers(0x1800, 0x1801, false));
-  EXPECT_TRUE(softgpu_memory_covers(0x1800, 0, true));
-  EXPECT_FALSE(softgpu_memory_covers(UINT64_MAX, 2, false));
+  EXPECT_EQ(softgpu_memory_reach(0, 0x1800, 0x1000, false), (void *)0x1800);
+  EXPECT_EQ(softgpu_memory_reach(0, 0x1800, 0x1000, true), nullptr); // the second is read-only
+  EXPECT_EQ(softgpu_memory_reach(0, 0x1800, 0x1801, false), nullptr);
+  EXPECT_EQ(softgpu_memory_reach(0, UINT64_MAX, 2, false), nullptr);
 }
 
 TEST_F(Registry, exchange_is_one_step_or_none)
@@ -129,15 +135,15 @@ TEST_F(Registry, exchange_is_one_step_or_none)
   ASSERT_TRUE(add(0x1000, 0x1000));
   ASSERT_TRUE(add(0x2000, 0x1000));
   ASSERT_TRUE(add(0x8000, 0x1000));
-  softgpu_allocation_t merged = {0x1000, 0x2000, 0, 0};
+  softgpu_allocation_t merged = {0x1000, 0x2000, 0, 0, 0, 0};
   ASSERT_TRUE(softgpu_memory_exchange(0x1000, 0x3000, &merged, 1));
   EXPECT_EQ(base_of(0x2800), 0x1000u);
-  softgpu_allocation_t split[2] = {{0x1000, 0x100, 0, 0}, {0x2000, 0x100, 0, 0}};
+  softgpu_allocation_t split[2] = {{0x1000, 0x100, 0, 0, 0, 0}, {0x2000, 0x100, 0, 0, 0, 0}};
   ASSERT_TRUE(softgpu_memory_exchange(0x1000, 0x3000, split, 2));
   EXPECT_EQ(base_of(0x1800), 0u);
   EXPECT_EQ(base_of(0x2080), 0x2000u);
   EXPECT_EQ(base_of(0x8000), 0x8000u);
-  softgpu_allocation_t colliding = {0x1000, 0x8000, 0, 0};
+  softgpu_allocation_t colliding = {0x1000, 0x8000, 0, 0, 0, 0};
   EXPECT_FALSE(softgpu_memory_exchange(0x1000, 0x3000, &colliding, 1));
   EXPECT_EQ(base_of(0x2080), 0x2000u);
 }
@@ -195,7 +201,7 @@ TEST_F(Registry, lookups_never_see_half_a_change)
   }
   for (uint32_t round = 0; round < 20000; round++) {
     uint32_t i = round % stay;
-    softgpu_allocation_t guest = {0x100000 + i * 0x1000ull + 0x400, 0x800, 0, 1000 + i};
+    softgpu_allocation_t guest = {0x100000 + i * 0x1000ull + 0x400, 0x800, 0, 1000 + i, 0, 0};
     ASSERT_TRUE(softgpu_memory_add(&guest));
     ASSERT_TRUE(softgpu_memory_remove(guest.base));
   }

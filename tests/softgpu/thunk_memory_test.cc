@@ -25,9 +25,18 @@ protected:
     return (char *)memory;
   }
 
-  static bool live(const void *address, uint64_t size = 1)
+  static bool live(const void *address, uint64_t size = 1, uint32_t node = 0)
   {
-    return softgpu_memory_covers((uintptr_t)address, size, true);
+    return softgpu_memory_reach(node, (uintptr_t)address, size, true);
+  }
+
+  // Registers and maps; the address for devices.
+  static char *pin(void *memory, uint64_t size)
+  {
+    HSAuint64 device = 0;
+    EXPECT_EQ(hsaKmtRegisterMemory(memory, size), HSAKMT_STATUS_SUCCESS);
+    EXPECT_EQ(hsaKmtMapMemoryToGPU(memory, size, &device), HSAKMT_STATUS_SUCCESS);
+    return (char *)device;
   }
 
   static bool mapped(const void *address) { return msync((void *)address, 4096, MS_ASYNC) == 0; }
@@ -143,49 +152,71 @@ TEST_F(ThunkMemory, scratch_pools_are_live_only_where_mapped)
   EXPECT_FALSE(live(pool + (1 << 20)));
 }
 
+TEST_F(ThunkMemory, mapping_is_what_gives_access)
+{
+  char *memory = allocate(4096);
+  EXPECT_FALSE(live(memory, 4096, 1));
+  HSAuint64 device = 0;
+  HSAuint32 nodes[] = {1};
+  ASSERT_EQ(hsaKmtMapMemoryToGPUNodes(memory, 4096, &device, {}, 1, nodes), HSAKMT_STATUS_SUCCESS);
+  EXPECT_TRUE(live(memory, 4096, 1));
+  EXPECT_FALSE(live(memory, 4096, 2));
+  EXPECT_EQ(hsaKmtUnmapMemoryToGPU(memory + 64), HSAKMT_STATUS_SUCCESS); // somebody's pinned part
+  EXPECT_TRUE(live(memory, 4096, 1));
+  EXPECT_EQ(hsaKmtUnmapMemoryToGPU(memory), HSAKMT_STATUS_SUCCESS);
+  EXPECT_FALSE(live(memory, 4096, 1));
+  EXPECT_EQ(hsaKmtUnmapMemoryToGPU(nodes), HSAKMT_STATUS_INVALID_PARAMETER);
+  hsaKmtFreeMemory(memory, 4096);
+}
+
 TEST_F(ThunkMemory, registrations_overlap_and_have_exact_bounds)
 {
   std::vector<char> bytes(1000);
   char *base = bytes.data();
-  ASSERT_EQ(hsaKmtRegisterMemory(base + 100, 200), HSAKMT_STATUS_SUCCESS);
-  ASSERT_EQ(hsaKmtRegisterMemory(base + 250, 200), HSAKMT_STATUS_SUCCESS);
-  ASSERT_EQ(hsaKmtRegisterMemory(base + 100, 50), HSAKMT_STATUS_SUCCESS);
-  EXPECT_FALSE(live(base + 99));
-  softgpu_allocation_t found{};
-  ASSERT_TRUE(softgpu_memory_find((uintptr_t)base + 449, &found));
-  EXPECT_EQ(found.base, (uintptr_t)base + 100); // one allocation, as accesses may cross
-  EXPECT_FALSE(live(base + 450));
-  EXPECT_EQ(hsaKmtDeregisterMemory(base + 250), HSAKMT_STATUS_SUCCESS);
-  EXPECT_TRUE(live(base + 100, 200));
-  EXPECT_FALSE(live(base + 300));
+  char *first = pin(base + 100, 200), *second = pin(base + 250, 200), *third = pin(base + 100, 50);
+  EXPECT_EQ(pin(base + 250, 200), second); // the same again
+  for (char *each : {first, second, third})
+    EXPECT_FALSE(live(each - 1, 1, 1));
+  EXPECT_EQ(softgpu_memory_reach(1, (uintptr_t)first, 200, true), base + 100);
+  EXPECT_EQ(softgpu_memory_reach(1, (uintptr_t)second, 200, true), base + 250);
+  EXPECT_FALSE(live(first, 201, 1));
+  EXPECT_FALSE(live(base + 100, 1, 1));
+  for (bool is_last : {false, true}) {
+    EXPECT_EQ(hsaKmtUnmapMemoryToGPU(base + 250), HSAKMT_STATUS_SUCCESS);
+    EXPECT_EQ(live(second, 200, 1), !is_last);
+    EXPECT_EQ(hsaKmtDeregisterMemory(base + 250), HSAKMT_STATUS_SUCCESS);
+    EXPECT_EQ(live(second, 200), !is_last);
+  }
   EXPECT_EQ(hsaKmtDeregisterMemory(base + 100), HSAKMT_STATUS_SUCCESS); // the 50 bytes
-  EXPECT_TRUE(live(base + 100, 200));
+  EXPECT_FALSE(live(third, 50));
+  EXPECT_TRUE(live(first, 200, 1));
   EXPECT_EQ(hsaKmtDeregisterMemory(base + 100), HSAKMT_STATUS_SUCCESS);
-  EXPECT_FALSE(live(base + 100));
+  EXPECT_FALSE(live(first, 200));
+  EXPECT_EQ(hsaKmtDeregisterMemory(base + 100), HSAKMT_STATUS_MEMORY_NOT_REGISTERED);
 }
 
 // As HIP does, which keeps what it pinned for a copy pinned for the next.
-TEST_F(ThunkMemory, addresses_that_are_still_registered_are_not_given_out)
+TEST_F(ThunkMemory, addresses_that_are_still_registered_may_be_given_out)
 {
-  const uint64_t size = 64 << 20;
+  const uint64_t size = 1 << 20;
   void *stale = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(stale, MAP_FAILED);
-  ASSERT_EQ(hsaKmtRegisterMemory(stale, size), HSAKMT_STATUS_SUCCESS);
+  char *pinned = pin(stale, size);
   ASSERT_EQ(munmap(stale, size), 0);
-  std::vector<std::pair<char *, uint64_t>> all;
-  HsaMemFlags pool{};
-  pool.ui32.Scratch = 1;
-  for (uint64_t each : {4096, 8192, 4 << 20, 48 << 20, 4096}) {
-    for (HsaMemFlags flags : {HsaMemFlags{}, pool}) {
-      char *memory = allocate(each, 1, flags);
-      ASSERT_NE(memory, nullptr) << each;
-      EXPECT_TRUE(memory + each <= (char *)stale || memory >= (char *)stale + size) << each;
-      all.emplace_back(memory, each);
-    }
-  }
+  HsaMemFlags flags{};
+  flags.ui32.FixedAddress = 1;
+  void *memory = stale;
+  ASSERT_EQ(hsaKmtAllocMemory(1, size, flags, &memory), HSAKMT_STATUS_SUCCESS);
+  HSAuint64 device = 0;
+  ASSERT_EQ(hsaKmtMapMemoryToGPU(memory, size, &device), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(device, (uintptr_t)memory);
+  HsaPointerInfo info{};
+  ASSERT_EQ(hsaKmtQueryPointerInfo(memory, &info), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(info.Type, HSA_POINTER_ALLOCATED);
   EXPECT_EQ(hsaKmtDeregisterMemory(stale), HSAKMT_STATUS_SUCCESS);
-  for (auto &[memory, each] : all)
-    EXPECT_EQ(hsaKmtFreeMemory(memory, each), HSAKMT_STATUS_SUCCESS);
+  EXPECT_FALSE(live(pinned));
+  EXPECT_TRUE(live(memory, size, 1));
+  EXPECT_EQ(hsaKmtFreeMemory(memory, size), HSAKMT_STATUS_SUCCESS);
 }
 
 TEST_F(ThunkMemory, registering_what_was_allocated_changes_nothing)
@@ -226,10 +257,10 @@ TEST_F(ThunkMemory, closing_releases_what_was_left)
 {
   char *memory = allocate(4096);
   std::vector<char> bytes(100);
-  ASSERT_EQ(hsaKmtRegisterMemory(bytes.data(), 100), HSAKMT_STATUS_SUCCESS);
+  char *pinned = pin(bytes.data(), 100);
   TearDown();
   EXPECT_FALSE(live(memory));
-  EXPECT_FALSE(live(bytes.data()));
+  EXPECT_FALSE(live(pinned));
   SetUp();
 }
 
