@@ -60,6 +60,7 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_LDS_RACE,        /* SOFTGPU_CHECK_RACES */
   SOFTGPU_FAULT_KERNARG_MISSING, /* SOFTGPU_CHECK_KERNARG */
   SOFTGPU_FAULT_FOREIGN,         /* live memory that the device was not given */
+  SOFTGPU_FAULT_TRAP,            /* the kernel ended itself by s_trap; its number in `address` */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault {

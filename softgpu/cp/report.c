@@ -54,6 +54,7 @@ uint32_t softgpu_report_code(softgpu_fault_kind_t kind)
   case SOFTGPU_FAULT_DISPATCH:
     return SOFTGPU_QUEUE_BAD_CODE;
   case SOFTGPU_FAULT_TIMEOUT:
+  case SOFTGPU_FAULT_TRAP:
     return SOFTGPU_QUEUE_EXCEPTION;
   default:
     return SOFTGPU_QUEUE_MEMORY;

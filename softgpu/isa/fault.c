@@ -24,6 +24,7 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_LDS_RACE] = "race in LDS",
     [SOFTGPU_FAULT_KERNARG_MISSING] = "read of kernel arguments that nobody supplied",
     [SOFTGPU_FAULT_FOREIGN] = "access to memory that the device was not given",
+    [SOFTGPU_FAULT_TRAP] = "trap raised by the kernel",
 };
 
 __attribute__((format(printf, 2, 3))) static void append(softgpu_fault_t *fault, const char *format,
@@ -99,6 +100,10 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
   case SOFTGPU_FAULT_READ_ONLY:
   case SOFTGPU_FAULT_MISALIGNED:
     append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
+    break;
+  case SOFTGPU_FAULT_TRAP:
+    append(fault, fault->address == 2 ? ", an abort as of a failed assertion"
+                                      : ", whose number means nothing to the runtime");
     break;
   case SOFTGPU_FAULT_KERNARG_MISSING:
     append_missing(fault, wave->dispatch);

@@ -78,12 +78,13 @@ RUN(s_sethalt)
   return true;
 }
 
-/* Trap 2 is the HSA ABI's abort; there is no handler for the others. */
+/* What ROCr's trap handler does: 3, llvm.debugtrap, is nothing without a debugger; every other one
+ * is an exception of the queue, 2, llvm.trap, as an abort. */
 RUN(s_trap)
 {
-  if ((inst->simm & 255) == 2)
-    return isa_wave_fault(w, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
-  return true;
+  enum { DEBUGTRAP = 3 };
+  const unsigned id = (unsigned)inst->simm & 255;
+  return id == DEBUGTRAP || isa_wave_fault(w, SOFTGPU_FAULT_TRAP, 0, id, 0);
 }
 
 RUN(s_getpc_b64)

@@ -89,6 +89,17 @@ TEST_F(Faults, EachKindIsReported)
   expect_message({"kernel fault_lds_store"});
 }
 
+// What abort(), a failed assert() and __builtin_trap() come to on the device.
+TEST_F(Faults, AnAbortIsAnException)
+{
+  const rawhal_device_kernel_t *trap = kernel("fault-gfx90a-v5.co", "fault_trap");
+  Blob blob;
+  blob.add(1u);
+  EXPECT_EQ(run(queue(), dispatch_of(trap, 1, 1, blob)), RAWHAL_FAULT);
+  expect_message({"kernel fault_trap", "pc", "s_trap 0x2", "abort"});
+  EXPECT_EQ(error.hsa_status, HSA_STATUS_ERROR_EXCEPTION);
+}
+
 TEST_F(Faults, EarlierTicketsAreGoodLaterOnesFail)
 {
   rawhal_queue_t *on = queue();

@@ -131,6 +131,18 @@ TEST_F(Kernels, illegal_instruction)
   EXPECT_NE(fault_text(q).find("ffffffff"), std::string::npos) << fault_text(q);
 }
 
+TEST_F(Kernels, an_abort_is_an_exception)
+{
+  Kernel kernel = load("fault-gfx90a-v5.co", "fault_trap");
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  auto dispatch = packet(kernel, kernargs({1}), 1, 1, done);
+  submit(q, &dispatch, dispatch_header());
+  EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_EXCEPTION);
+  EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
+  EXPECT_NE(fault_text(q).find("s_trap 0x2"), std::string::npos) << fault_text(q);
+}
+
 TEST_F(Kernels, store_past_the_end_names_the_allocation)
 {
   Kernel kernel = load("fault-gfx90a-v5.co", "fault_store");

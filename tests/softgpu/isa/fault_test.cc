@@ -156,8 +156,20 @@ TEST_F(Fault, IllegalInstructions)
   device::Kernel beyond(kernels::words("registers_beyond"));
   expect_fault(run(beyond, {}), beyond, {SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0, 0},
                {"v_mov_b32 v200, 0"});
+}
+
+// As ROCr's trap handler takes them: only llvm.debugtrap goes on.
+TEST_F(Fault, Traps)
+{
   device::Kernel abort(kernels::words("abort"));
-  expect_fault(run(abort, {}), abort, {SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 4, 0, 0, 0}, {"s_trap"});
+  expect_fault(run(abort, {}), abort, {SOFTGPU_FAULT_TRAP, 4, 2, 0, 0}, {"s_trap 0x2", "abort"});
+  const uint32_t s_nop = 0xbf800000, s_trap = 0xbf920000, s_endpgm = 0xbf810000;
+  device::Kernel debug({s_nop, s_trap | 3, s_endpgm});
+  EXPECT_TRUE(run(debug, {}).ok);
+  for (uint32_t id : {0u, 1u, 4u, 255u}) {
+    device::Kernel other({s_nop, s_trap | id, s_endpgm});
+    expect_fault(run(other, {}), other, {SOFTGPU_FAULT_TRAP, 4, id, 0, 0}, {"s_trap"});
+  }
 }
 
 TEST_F(Fault, FirstFaultOfManyGroups)
