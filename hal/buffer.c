@@ -2,6 +2,7 @@
  * into. */
 #include "hal/internal.h"
 
+#include "base/cancel.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -133,6 +134,7 @@ rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
 rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_kind_t kind,
                                        size_t size, rawhal_buffer_t **buffer, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   if (!buffer)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffer is NULL");
   *buffer = NULL;
@@ -161,6 +163,7 @@ rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_ki
 
 void rawhal_buffer_free(rawhal_buffer_t *buffer)
 {
+  WITHOUT_CANCELLATION();
   if (buffer && runtime_check(NULL) == RAWHAL_OK && registry_remove(buffer))
     buffer_release(buffer);
 }
@@ -210,6 +213,7 @@ static rawhal_status_t check_host(const void *data, size_t size, rawhal_error_t 
 rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer, uint64_t offset, const void *data,
                                     size_t size, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   rawhal_status_t status = check_range(buffer, offset, size, error);
   if (status == RAWHAL_OK)
     status = check_host(data, size, error);
@@ -226,6 +230,7 @@ rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer, uint64_t offset, co
 rawhal_status_t rawhal_buffer_read(const rawhal_buffer_t *buffer, uint64_t offset, void *data,
                                    size_t size, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   rawhal_status_t status = check_range(buffer, offset, size, error);
   if (status == RAWHAL_OK)
     status = check_host(data, size, error);
@@ -242,6 +247,7 @@ rawhal_status_t rawhal_buffer_copy(rawhal_buffer_t *to, uint64_t to_offset,
                                    const rawhal_buffer_t *from, uint64_t from_offset, size_t size,
                                    rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   rawhal_status_t status = check_range(to, to_offset, size, error);
   if (status == RAWHAL_OK)
     status = check_range(from, from_offset, size, error);
@@ -263,6 +269,7 @@ rawhal_status_t rawhal_buffer_copy(rawhal_buffer_t *to, uint64_t to_offset,
 rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *buffer, uint64_t offset, uint32_t value,
                                    size_t size, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   rawhal_status_t status = check_range(buffer, offset, size, error);
   if (status != RAWHAL_OK)
     return status;

@@ -1,6 +1,7 @@
 /* Finding agents and memory pools, and what rawhal says about a device. */
 #include "hal/internal.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -246,6 +247,7 @@ const rawhal_device_info_t *rawhal_device_info(const rawhal_device_t *device)
 rawhal_status_t rawhal_queue_create(rawhal_device_t *device, const rawhal_queue_options_t *options,
                                     rawhal_queue_t **queue, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
   *queue = NULL;

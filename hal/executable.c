@@ -5,6 +5,7 @@
  * that a dispatch in flight or a recording needs, stays until the next executables_reap(). */
 #include "hal/executable.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -313,6 +314,7 @@ static rawhal_status_t executable_load(rawhal_device_t *device, const rawhal_hsa
 rawhal_status_t rawhal_executable_load(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
                                        rawhal_executable_t **executable, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   code_file_t nowhere = {0};
   return executable_load(device, hsaco, &nowhere, executable, error);
 }
@@ -321,6 +323,7 @@ rawhal_status_t rawhal_executable_load_file(rawhal_device_t *device, const rawha
                                             const char *path, uint64_t offset,
                                             rawhal_executable_t **executable, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   code_file_t file = {path, offset};
   if (executable)
     *executable = NULL;
@@ -363,6 +366,7 @@ void executables_reap(void)
 
 void rawhal_executable_destroy(rawhal_executable_t *executable)
 {
+  WITHOUT_CANCELLATION();
   if (!executable || runtime_check(NULL) != RAWHAL_OK)
     return;
   pthread_mutex_lock(&table_lock);

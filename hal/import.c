@@ -1,6 +1,7 @@
 /* Memory that others allocated, as buffers. */
 #include "hal/internal.h"
 
+#include "base/cancel.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -111,6 +112,7 @@ static rawhal_status_t import(rawhal_buffer_t *buffer, void *pointer, rawhal_err
 rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, size_t size,
                                      rawhal_buffer_t **buffer, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   if (!buffer)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffer is NULL");
   *buffer = NULL;

@@ -1,5 +1,6 @@
 #include "hal/internal.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -11,6 +12,7 @@ struct rawhal_instance {
 rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
                                        rawhal_instance_t **instance, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   if (!instance)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "instance is NULL");
   *instance = NULL;
@@ -29,6 +31,7 @@ rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
 
 void rawhal_instance_destroy(rawhal_instance_t *instance)
 {
+  WITHOUT_CANCELLATION();
   if (!instance)
     return;
   runtime_release();

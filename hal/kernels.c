@@ -1,6 +1,7 @@
 /* Kernels of executables, looked up by name. */
 #include "hal/executable.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -124,6 +125,7 @@ rawhal_status_t rawhal_executable_kernel(rawhal_executable_t *executable, rawhal
                                          const rawhal_device_kernel_t **kernel,
                                          rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   if (!kernel)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "kernel is NULL");
   *kernel = NULL;

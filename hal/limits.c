@@ -2,6 +2,7 @@
  * copies. */
 #include "hal/internal.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <elf.h>
@@ -114,6 +115,7 @@ void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_
 
 rawhal_device_memory_t rawhal_device_memory(const rawhal_device_t *device)
 {
+  WITHOUT_CANCELLATION();
   if (!device || runtime_check(NULL) != RAWHAL_OK)
     return (rawhal_device_memory_t){0};
   uint64_t total = device->info.memory_bytes, available = total;

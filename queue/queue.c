@@ -1,6 +1,7 @@
 /* Creating and destroying queues. */
 #include "queue/limited.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <hsa/amd_hsa_queue.h>
@@ -189,6 +190,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
 /* The HSA queue first: once it is gone the device touches nothing of the rest. */
 void rawhal_queue_destroy(rawhal_queue_t *queue)
 {
+  WITHOUT_CANCELLATION();
   if (!queue)
     return;
   const queue_device_t *device = queue->device;

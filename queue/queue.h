@@ -22,6 +22,10 @@
  * together. Destroy must come last. After fork() the parent's queues go on; a child finds them lost
  * (DEVICE_LOST), may destroy them, and must not use anything else of its parent's.
  *
+ * pthread_cancel(): no call is a cancellation point. A thread that is cancelled in one ends where
+ * it reaches a cancellation point after the call has returned, with its result; who wants to cancel
+ * waiters gives them deadlines.
+ *
  * Deadlines are absolute times of CLOCK_MONOTONIC in nanoseconds, so that one deadline can span
  * several calls: rawhal_deadline_after(), 0 = do not wait, RAWHAL_FOREVER = no deadline.
  *

@@ -1,6 +1,7 @@
 /* Deadlines, waiting, and giving back the room of what has finished. */
 #include "queue/limited.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <sched.h>
@@ -60,6 +61,7 @@ static void slot_follow(rawhal_queue_t *queue, const queue_slot_t *slot, uint64_
  * The runtime spins for a while itself before it blocks. */
 static void slot_sleep(rawhal_queue_t *queue, queue_slot_t *slot, int64_t target, uint64_t deadline)
 {
+  WITHOUT_CANCELLATION(); /* of all that waits for the device; others would lose the slot */
   uint64_t ticks = UINT64_MAX;
   if (deadline != RAWHAL_FOREVER) {
     uint64_t now = deadline_now();

@@ -1,6 +1,8 @@
 // What goes wrong on the device reaches every waiter, with the cause, and nothing hangs.
 #include "device_test.h"
 
+#include <hsa/hsa_ext_amd.h>
+
 #include <thread>
 
 namespace {
