@@ -92,8 +92,6 @@ TEST(Hip, fills_memory)
   HIP_OK(hipFree(device));
 }
 
-// hipHostRegister() works too, but HIP 5.2.3 ends the process in hipHostUnregister() unless the
-// device sees the memory at another address than the host, as dedicated GPUs do.
 TEST(Hip, host_memory_of_both_kinds)
 {
   const size_t count = 1000;
