@@ -9,6 +9,14 @@
  *
  * A library that lacks these symbols is a real thunk. Every function is thread-safe, none prints.
  *
+ * Memory rights are those of the real driver, for kernels, copy engines and what a packet names:
+ * a device may use what is mapped to it (hsa_amd_agents_allow_access(); its own memory by default)
+ * and what the program locked (hsa_amd_memory_lock(), hipHostRegister()), by the address that gives,
+ * within the exact bounds, while it is locked and the program has not unmapped it. Locking wants
+ * pages that can be written to. Anything else is a fault that says what is there. Not found: a
+ * kernel that writes to code or constants, which lie among a code object's variables; and memory
+ * that is unmapped while an instruction uses it ends the process, as it would on the host.
+ *
  * Loading the library sets HSA_DISABLE_FRAGMENT_ALLOCATOR=1 in the environment unless it is set
  * already: without it the runtime packs device allocations into 2 MiB blocks, and an access beyond
  * one of them would land in its neighbour unnoticed. */
@@ -125,11 +133,11 @@ typedef struct softgpu_fault_info {
   uint64_t kernel_object; /* from the packet; 0 when it was no kernel dispatch */
   uint64_t pc;            /* 0 when no instruction was reached */
   uint64_t pc_offset;     /* from the kernel's entry point */
-  uint64_t address;       /* the offending address */
+  uint64_t address;       /* the offending address; of a trap, its number */
   uint32_t access_bytes;
   uint32_t instruction[2]; /* the first dwords at pc */
   uint32_t workgroup[3], wave, lane;
-  uint32_t nearest_node; /* owner of the live allocation nearest to `address` */
+  uint32_t nearest_node; /* owner of the live allocation nearest to `address`; 0: the host */
   uint64_t nearest_base; /* 0 and 0 when there is none */
   uint64_t nearest_size;
 } softgpu_fault_info_t;
