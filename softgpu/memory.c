@@ -214,6 +214,16 @@ bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation)
   }
 }
 
+bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t address, uint64_t size)
+{
+  const uint64_t page = 4096;
+  if (!(allocation->flags & SOFTGPU_MEMORY_USER))
+    return true;
+  uint64_t host = address + allocation->shift, first = host & ~(page - 1);
+  /* Does nothing but look for mappings, whose number is what it costs. */
+  return msync((void *)first, ((host + size + page - 1) & ~(page - 1)) - first, MS_ASYNC) == 0;
+}
+
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write)
 {
   uint64_t end, at = address, shift = 0;
@@ -224,8 +234,11 @@ void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool 
     if (!softgpu_memory_find(at, &found) || !softgpu_memory_allows(&found, node) ||
         (write && !(found.flags & SOFTGPU_MEMORY_WRITE)) || (at > address && found.shift != shift))
       return NULL;
+    uint64_t next = found.base + found.size;
+    if (!softgpu_memory_present(&found, at, (next < end ? next : end) - at))
+      return NULL;
     shift = found.shift;
-    at = found.base + found.size;
+    at = next;
   }
   return (void *)(uintptr_t)(address + shift);
 }

@@ -53,6 +53,11 @@ bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation);
  * allocation at all. */
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);
 
+/* Whether the host still has all of the `size` bytes at an allocation's `address`. The program may
+ * have unmapped its own without a word; then a device finds no page there. */
+bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t address,
+                            uint64_t size);
+
 /* Where the host has the `size` > 0 bytes at `address`, when all of them are live, `node` may use
  * them and, with `write`, store to them; else NULL. Adjacent allocations join. */
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write);

@@ -97,6 +97,8 @@ bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_
     return isa_wave_fault(wave, SOFTGPU_FAULT_FOREIGN, lane, address, bytes);
   if (store && !(found.flags & SOFTGPU_MEMORY_WRITE))
     return isa_wave_fault(wave, SOFTGPU_FAULT_READ_ONLY, lane, address, bytes);
+  if (!softgpu_memory_present(&found, found.base, found.size))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
   *range = (isa_range_t){found.base, found.size, generation, found.shift, found.flags};
   return true;
 }

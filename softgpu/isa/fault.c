@@ -41,7 +41,13 @@ __attribute__((format(printf, 2, 3))) static void append(softgpu_fault_t *fault,
 static void append_neighbour(softgpu_fault_t *fault)
 {
   softgpu_allocation_t near;
-  if (softgpu_memory_find(fault->address, &near))
+  bool inside = softgpu_memory_find(fault->address, &near);
+  if (inside && !softgpu_memory_present(&near, near.base, near.size))
+    append(fault,
+           "; the program has unmapped memory of [0x%" PRIx64 ", +%" PRIu64 ") at 0x%" PRIx64
+           ", which is still registered",
+           near.base, near.size, near.base + near.shift);
+  else if (inside)
     append(fault, "; the allocation [0x%" PRIx64 ", +%" PRIu64 ") ends %" PRIu64 " bytes behind it",
            near.base, near.size, near.base + near.size - fault->address);
   else if (!softgpu_memory_nearest(fault->address, &near))

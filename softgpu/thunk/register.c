@@ -31,6 +31,23 @@ static size_t range_count, range_capacity;
 static uint32_t all_nodes[SOFTGPU_MAX_GPUS] = {1, 2,  3,  4,  5,  6,  7,  8,
                                                9, 10, 11, 12, 13, 14, 15, 16};
 
+/* Addresses for devices that are no more. They are kept from being anything else's for a while, so
+ * that who still uses them is told; it costs no memory. */
+enum { PARTED = 256 };
+static softgpu_pages_t parted[PARTED];
+static size_t parted_count, parted_next;
+
+/* Caller holds the lock. */
+static void pages_part(const softgpu_pages_t *pages)
+{
+  if (parted_count == PARTED)
+    softgpu_pages_retire(&parted[parted_next]);
+  else
+    parted_count++;
+  parted[parted_next] = *pages;
+  parted_next = (parted_next + 1) % PARTED;
+}
+
 static bool range_insert(const range_t *range)
 {
   if (range_count == range_capacity) {
@@ -121,7 +138,7 @@ static void range_destroy(const range_t *range)
 {
   if (!range->inside) {
     softgpu_memory_remove(range->device);
-    softgpu_pages_retire(&range->pages);
+    pages_part(&range->pages);
   }
   range_remove((size_t)(range - ranges));
 }
@@ -140,6 +157,9 @@ void softgpu_registrations_close(void)
   pthread_mutex_lock(&lock);
   while (range_count > 0)
     range_destroy(&ranges[range_count - 1]);
+  while (parted_count > 0)
+    softgpu_pages_retire(&parted[--parted_count]);
+  parted_next = 0;
   free(ranges);
   ranges = NULL;
   range_capacity = 0;

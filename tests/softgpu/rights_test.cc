@@ -277,6 +277,48 @@ TEST_P(Rights, locked_memory_may_overlap)
   EXPECT_EQ(words[0], 7u);
 }
 
+// What a GPU finds there is no page, and again one when there is one.
+TEST_P(Rights, locked_memory_that_is_unmapped_faults)
+{
+  const size_t bytes = 4 * 4096;
+  auto map = [&](void *at) {
+    return (char *)mmap(at, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
+  };
+  char *memory = map(nullptr);
+  ASSERT_NE(memory, MAP_FAILED);
+  void *seen = nullptr;
+  ASSERT_EQ(hsa->hsa_amd_memory_lock(memory, bytes, &gpus[0], 1, &seen), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(store(0, seen, 1).status, HSA_STATUS_SUCCESS);
+  ASSERT_EQ(munmap(memory + 4096, 4096), 0); // a part of it
+  Outcome wrong = store(0, (char *)seen + 4096, 2);
+  EXPECT_EQ(wrong.status, violation);
+  EXPECT_NE(wrong.text.find("unmapped"), std::string::npos) << wrong.text;
+  ASSERT_EQ(munmap(memory, bytes), 0);
+  EXPECT_EQ(store(0, seen, 3).status, violation);
+  ASSERT_EQ(map(memory), memory);
+  EXPECT_EQ(store(0, seen, 4).status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(*word(memory), 4u);
+  EXPECT_EQ(hsa->hsa_amd_memory_unlock(memory), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(store(0, seen, 5).status, violation);
+  munmap(memory, bytes);
+}
+
+// The runtime keeps it for the next queue, so it does not end with its own.
+TEST_P(Rights, of_scratch_are_the_devices)
+{
+  auto *out = word(host_memory(256));
+  hsa_queue_t *q = queue();
+  hsa_signal_t done = signal(1);
+  auto made =
+      packet(load("scratch-gfx90a-v5.co", "scratch"), kernargs({(uint64_t)out, 3}), 64, 64, done);
+  submit(q, &made, dispatch_header());
+  ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
+  auto *scratch = (void *)((amd_queue_t *)q)->scratch_backing_memory_location;
+  ASSERT_NE(scratch, nullptr);
+  EXPECT_EQ(store(1, scratch, 1).status, violation);
+}
+
 TEST_P(Rights, what_cannot_be_written_to_cannot_be_locked)
 {
   const size_t page = 4096;
