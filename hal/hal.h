@@ -14,8 +14,8 @@
  * Thread-safety: all functions are thread-safe unless they say otherwise; destroying an object
  * while another thread uses it is an error of the caller.
  *
- * pthread_cancel(): no call is a cancellation point; a thread that is cancelled in one goes on until
- * it has returned. Cancellation must be deferred, as it is by default.
+ * pthread_cancel(): no call is a cancellation point; a thread that is cancelled in one ends after
+ * the call has returned. Cancellation must be deferred, as it is by default.
  *
  * fork(): a child cannot use devices its parent had open. Everything answers DEVICE_LOST there, or
  * 0 and NULL where there is no status, and destroying frees nothing of the parent's, who goes on. A

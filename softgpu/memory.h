@@ -62,7 +62,7 @@ bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t add
  * them and, with `write`, store to them; else NULL. Adjacent allocations join. */
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write);
 
-/* Grows with every removal and change: a copy of an allocation is good while this stays the same. */
+/* Grows with every removal and change: a copy of an allocation is good while it stays the same. */
 uint64_t softgpu_memory_generation(void);
 
 #endif

@@ -11,11 +11,11 @@
  *
  * Memory rights are those of the real driver, for kernels, copy engines and what a packet names:
  * a device may use what is mapped to it (hsa_amd_agents_allow_access(); its own memory by default)
- * and what the program locked (hsa_amd_memory_lock(), hipHostRegister()), by the address that gives,
- * within the exact bounds, while it is locked and the program has not unmapped it. Locking wants
- * pages that can be written to. Anything else is a fault that says what is there. Not found: a
- * kernel that writes to code or constants, which lie among a code object's variables; and memory
- * that is unmapped while an instruction uses it ends the process, as it would on the host.
+ * and what the program locked (hsa_amd_memory_lock(), hipHostRegister()), by the address it got for
+ * that, within the exact bounds, while it is locked and not unmapped. Locking wants pages that can
+ * be written to. Anything else is a fault that says what is there. Not found: a kernel that writes
+ * to code or constants, which lie among a code object's variables. Memory that is unmapped while an
+ * instruction uses it ends the process.
  *
  * Loading the library sets HSA_DISABLE_FRAGMENT_ALLOCATOR=1 in the environment unless it is set
  * already: without it the runtime packs device allocations into 2 MiB blocks, and an access beyond
