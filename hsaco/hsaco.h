@@ -61,6 +61,21 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
 
 /* ---- The object as a whole ---- */
 
+/* What `loadable` promises of ROCr's loader, 5.2.3 and later, which trusts most of what it reads:
+ * it neither crashes on these bytes nor reads outside of them, accepts them, and finds the usable
+ * kernels and the exported variables with the sizes given here. What the bytes alone do not decide
+ * may still be refused:
+ *   hsa_status_t                           because
+ *   INCOMPATIBLE_ARGUMENTS                 the device is another target: rawhal_target_match()
+ *   INVALID_ISA_NAME, INVALID_CODE_OBJECT  the same, and the runtime does not know the processor
+ *   INVALID_CODE_OBJECT                    the runtime is older than ROCr 6.2 and the object is V6,
+ *                                          or has a relocation R_AMDGPU_ABS32 (type 6)
+ *   VARIABLE_UNDEFINED                     a relocation needs a variable that the object does not
+ *                                          define and that was not supplied before
+ *   OUT_OF_RESOURCES                       no memory for the span of the segments (up to 1 GiB)
+ * The verdict is stricter than the loader where that takes what is no sound object: symbol tables
+ * and string tables that do not hold together, sections outside of the file, reserved bindings,
+ * relocations it silently skips or gets wrong, code outside of executable segments. */
 typedef struct rawhal_hsaco_info {
   rawhal_bytes_t bytes;         /* the object itself */
   uint32_t code_object_version; /* 3..6 */
@@ -76,8 +91,9 @@ typedef struct rawhal_hsaco_info {
   rawhal_string_t metadata_target; /* amdhsa.target of the first note that has one; may be empty */
   size_t kernel_count, printf_count, diagnostic_count, segment_count, symbol_count,
       relocation_count;
-  bool loadable; /* safe to hand to the HSA loader; why not is among the diagnostics */
-  rawhal_string_t not_loadable_reason; /* empty when loadable; owned by the object */
+  bool loadable; /* the HSA loader can be given it: see above; why not is also a diagnostic */
+  rawhal_string_t not_loadable_reason; /* empty when loadable; the rule and its two numbers; owned
+                                          by the object */
 } rawhal_hsaco_info_t;
 
 RAWHAL_API const rawhal_hsaco_info_t *rawhal_hsaco_info(const rawhal_hsaco_t *hsaco);

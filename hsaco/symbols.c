@@ -107,6 +107,8 @@ static void check_entry(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uin
 static rawhal_status_t join(struct joiner *joiner, uint32_t index, const Elf64_Sym *symbol,
                             rawhal_error_t *error)
 {
+  static const char only_dynamic[] =
+      "its descriptor's symbol is in .dynsym alone: the loader looks in .symtab";
   struct rawhal_hsaco *hsaco = joiner->hsaco;
   rawhal_kernel_t *kernel = &hsaco->kernels[index];
   uint64_t offset;
@@ -137,6 +139,9 @@ static rawhal_status_t join(struct joiner *joiner, uint32_t index, const Elf64_S
   }
   if (hsaco->elf.header.e_type == ET_DYN)
     check_entry(hsaco, kernel, offset);
+  if (!joiner->list) /* the second table, `.dynsym` */
+    kernel_condemn(hsaco, kernel, offset,
+                   (rawhal_string_t){only_dynamic, sizeof(only_dynamic) - 1});
   return RAWHAL_OK;
 }
 
@@ -192,7 +197,7 @@ static rawhal_status_t take_descriptor(struct joiner *joiner, const Elf64_Sym *s
   joiner->next = index + 1;
   if (!hsaco->kernels[index].descriptor)
     return join(joiner, index, symbol, error);
-  if (joiner->list && !hsaco->loaded_twice.size)
+  if (joiner->list && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && !hsaco->loaded_twice.size)
     hsaco->loaded_twice = text;
   return RAWHAL_OK;
 }

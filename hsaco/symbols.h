@@ -2,7 +2,7 @@
  *
  * `.symtab` is read when there is one (the loader reads only that), else `.dynsym`, else the table
  * PT_DYNAMIC points to in objects without section headers. Kernels that `.symtab` leaves without a
- * descriptor get a second chance in `.dynsym`. */
+ * descriptor get one from `.dynsym`, for information: the loader does not find them. */
 #ifndef RAWHAL_HSACO_SYMBOLS_H
 #define RAWHAL_HSACO_SYMBOLS_H
 

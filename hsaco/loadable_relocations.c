@@ -1,0 +1,125 @@
+/* The part of the loadability verdict that is about relocations. */
+#include "base/checked.h"
+#include "hsaco/loadable.h"
+#include "hsaco/symbols.h"
+
+#include <string.h>
+
+enum { R_AMDGPU_RELATIVE64 = 13 };
+
+/* What ROCr applies (AMDGPUUsage, "Relocation Records"), and how many bytes each writes. */
+static const struct {
+  uint8_t type, width;
+} applied[] = {
+    {1, 4},                   /* R_AMDGPU_ABS32_LO */
+    {2, 4},                   /* R_AMDGPU_ABS32_HI */
+    {3, 8},                   /* R_AMDGPU_ABS64 */
+    {6, 4},                   /* R_AMDGPU_ABS32: by ROCr 6.2 and later */
+    {R_AMDGPU_RELATIVE64, 8}, /* adds no symbol, but the loader looks at it */
+};
+
+static uint64_t width_of(uint32_t type)
+{
+  for (size_t i = 0; i < sizeof(applied) / sizeof(*applied); ++i)
+    if (applied[i].type == type)
+      return applied[i].width;
+  return 0;
+}
+
+/* A symbol without a type is looked up by its name among what the program has supplied and this
+ * object defines; what is not found has the address 0. */
+static bool check_untyped(struct judge *judge, uint64_t offset, const struct symbol_table *symbols,
+                          const Elf64_Rela *relocation)
+{
+  const uint64_t index = ELF64_R_SYM(relocation->r_info);
+  const Elf64_Sym symbol = symbol_at(symbols, index);
+  rawhal_string_t name;
+  if (ELF64_R_TYPE(relocation->r_info) == R_AMDGPU_RELATIVE64)
+    return true;
+  if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < judge->hsaco->elf.section_count)
+    return loadable_refuse(judge, LOADABLE_RELOCATION_UNTYPED, offset, symbol.st_shndx, index);
+  if (index && (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
+                !symbol_name(symbols, &symbol, &name) || !name.size))
+    return loadable_refuse(judge, LOADABLE_RELOCATION_EXTERNAL, offset, symbol.st_info, index);
+  /* Symbol 0 stands for the address 0, which only an addend makes an address that is applied. Of
+   * an external one, an addend would hide that it is missing. */
+  if (index ? relocation->r_addend != 0 : relocation->r_addend == 0)
+    return loadable_refuse(judge, LOADABLE_RELOCATION_ADDEND, offset,
+                           (uint64_t)relocation->r_addend, index);
+  return true;
+}
+
+static bool check_symbol(struct judge *judge, uint64_t offset, const struct symbol_table *symbols,
+                         const Elf64_Rela *relocation)
+{
+  const struct elf_view *elf = &judge->hsaco->elf;
+  const uint64_t index = ELF64_R_SYM(relocation->r_info);
+  const Elf64_Sym symbol = symbol_at(symbols, index);
+  const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+  if (type == STT_NOTYPE)
+    return check_untyped(judge, offset, symbols, relocation);
+  if (type != STT_OBJECT && type != STT_FUNC)
+    return loadable_refuse(judge, LOADABLE_RELOCATION_SYMBOL_TYPE, offset, type, index);
+  if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= elf->section_count)
+    return loadable_refuse(judge, LOADABLE_RELOCATION_DEFINED, offset, symbol.st_shndx, index);
+  if (!elf_view_segment_at(elf, symbol.st_value))
+    return loadable_refuse(judge, LOADABLE_RELOCATION_LOADED, offset, symbol.st_value, index);
+  return true;
+}
+
+static bool check_one(struct judge *judge, uint64_t offset, const struct symbol_table *symbols,
+                      const Elf64_Rela *relocation)
+{
+  const struct elf_view *elf = &judge->hsaco->elf;
+  const uint32_t type = ELF64_R_TYPE(relocation->r_info);
+  const uint64_t index = ELF64_R_SYM(relocation->r_info), width = width_of(type);
+  if (!width)
+    return loadable_refuse(judge, LOADABLE_RELOCATION_TYPE, offset, type, relocation->r_offset);
+  if (index >= symbols->count)
+    return loadable_refuse(judge, LOADABLE_RELOCATION_SYMBOL, offset, index, symbols->count);
+  const Elf64_Phdr *segment = elf_view_segment_at(elf, relocation->r_offset);
+  if (!segment || !range_within(relocation->r_offset - segment->p_vaddr, width, segment->p_memsz))
+    return loadable_refuse(judge, LOADABLE_RELOCATION_PLACE, offset, relocation->r_offset, width);
+  return check_symbol(judge, offset, symbols, relocation);
+}
+
+static bool check_section(struct judge *judge, size_t section_index, uint64_t *left)
+{
+  const struct elf_view *elf = &judge->hsaco->elf;
+  const Elf64_Shdr *section = &elf->sections[section_index];
+  const uint64_t at = section_header_at(elf, section_index);
+  if (section->sh_type == SHT_REL || section->sh_type == ELF_SHT_RELR)
+    return loadable_refuse(judge, LOADABLE_RELOCATIONS_FORM, at, section->sh_type, SHT_RELA);
+  if (section->sh_type != SHT_RELA)
+    return true;
+  if (!elf_view_spend(left, section->sh_size))
+    return loadable_refuse(judge, LOADABLE_RELOCATIONS_APART, at, section->sh_size, *left);
+  if (section->sh_info)
+    return loadable_refuse(judge, LOADABLE_RELOCATIONS_DYNAMIC, at, section->sh_info, 0);
+  struct symbol_table symbols;
+  if (section->sh_entsize != sizeof(Elf64_Rela) || section->sh_size % sizeof(Elf64_Rela) ||
+      section->sh_link >= elf->section_count ||
+      (elf->sections[section->sh_link].sh_type != SHT_DYNSYM &&
+       elf->sections[section->sh_link].sh_type != SHT_SYMTAB) ||
+      !symbol_table_of_section(elf, &elf->sections[section->sh_link], &symbols))
+    return loadable_refuse(judge, LOADABLE_RELOCATIONS_SOUND, at, section->sh_size,
+                           section->sh_link);
+  const unsigned char *entries = elf_view_section(elf, section);
+  for (uint64_t i = 0; entries && i < section->sh_size / sizeof(Elf64_Rela); ++i) {
+    Elf64_Rela relocation;
+    memcpy(&relocation, entries + i * sizeof(relocation), sizeof(relocation));
+    if (!check_one(judge, section->sh_offset + i * sizeof(relocation), &symbols, &relocation))
+      return false;
+  }
+  return true;
+}
+
+bool loadable_relocations(struct judge *judge)
+{
+  const struct elf_view *elf = &judge->hsaco->elf;
+  uint64_t left = elf->size;
+  for (size_t i = 0; i < elf->section_count; ++i)
+    if (!check_section(judge, i, &left))
+      return false;
+  return true;
+}
