@@ -67,15 +67,19 @@ Rocr::Rocr()
 Rocr::Loaded Rocr::load(const void *bytes, size_t size)
 {
   Loaded loaded;
-  loaded.status = hsa.hsa_code_object_reader_create_from_memory(bytes, size, &loaded.reader);
-  if (loaded.status == HSA_STATUS_SUCCESS)
-    loaded.status = hsa.hsa_executable_create_alt(
-        HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &loaded.executable);
-  if (loaded.status == HSA_STATUS_SUCCESS)
-    loaded.status = hsa.hsa_executable_load_agent_code_object(loaded.executable, gpu_,
-                                                              loaded.reader, nullptr, nullptr);
-  if (loaded.status == HSA_STATUS_SUCCESS)
-    loaded.status = hsa.hsa_executable_freeze(loaded.executable, nullptr);
+  auto passed = [&](Step step, hsa_status_t status) {
+    loaded.step = step;
+    loaded.status = status;
+    return status == HSA_STATUS_SUCCESS;
+  };
+  if (passed(kReader, hsa.hsa_code_object_reader_create_from_memory(bytes, size, &loaded.reader)) &&
+      passed(kCreate, hsa.hsa_executable_create_alt(HSA_PROFILE_BASE,
+                                                    HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                                    nullptr, &loaded.executable)) &&
+      passed(kLoad, hsa.hsa_executable_load_agent_code_object(loaded.executable, gpu_,
+                                                              loaded.reader, nullptr, nullptr)) &&
+      passed(kFreeze, hsa.hsa_executable_freeze(loaded.executable, nullptr)))
+    loaded.step = kDone;
   return loaded;
 }
 
@@ -96,7 +100,7 @@ Rocr::Symbol Rocr::symbol(const Loaded &loaded, const std::string &name)
     return symbol;
   symbol.found = true;
   auto get = [&](hsa_executable_symbol_info_t what, void *into) {
-    hsa.hsa_executable_symbol_get_info(found, what, into);
+    symbol.found &= hsa.hsa_executable_symbol_get_info(found, what, into) == HSA_STATUS_SUCCESS;
   };
   get(HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &symbol.kind);
   if (symbol.kind == HSA_SYMBOL_KIND_KERNEL) {

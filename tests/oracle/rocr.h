@@ -15,8 +15,10 @@ public:
   bool started() const { return started_; }
   const std::string &isa() const { return isa_; } // the device's target id
 
-  // An executable with one code object, loaded and frozen.
+  // An executable with one code object, loaded and frozen; `step` is the one that failed.
+  enum Step { kReader, kCreate, kLoad, kFreeze, kDone };
   struct Loaded {
+    Step step = kReader;
     hsa_status_t status = HSA_STATUS_ERROR;
     hsa_code_object_reader_t reader{};
     hsa_executable_t executable{};
@@ -25,7 +27,7 @@ public:
   void unload(Loaded &loaded);
 
   struct Symbol {
-    bool found = false;
+    bool found = false; // and all that can be asked of it is answered
     hsa_symbol_kind_t kind{};
     uint64_t address = 0; // kernel object, or the variable's address
     uint32_t kernarg_size = 0, group_size = 0, private_size = 0, variable_size = 0;
