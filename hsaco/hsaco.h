@@ -75,7 +75,8 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
  *   OUT_OF_RESOURCES                       no memory for the span of the segments (up to 1 GiB)
  * The verdict is stricter than the loader where that takes what is no sound object: symbol tables
  * and string tables that do not hold together, sections outside of the file, reserved bindings,
- * relocations it silently skips or gets wrong, code outside of executable segments. */
+ * relocations that it silently skips or gets wrong or that change a kernel's descriptor, code
+ * outside of executable segments. */
 typedef struct rawhal_hsaco_info {
   rawhal_bytes_t bytes;         /* the object itself */
   uint32_t code_object_version; /* 3..6 */

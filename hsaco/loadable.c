@@ -98,6 +98,8 @@ static const char *const texts[LOADABLE_RULES] = {
         "a relocation's symbol is not in the symbol table: symbol %llu of %llu",
     [LOADABLE_RELOCATION_PLACE] =
         "a relocation writes outside of what is loaded: address 0x%llx, %llu bytes",
+    [LOADABLE_RELOCATION_NO_DESCRIPTOR] = "a relocation changes a kernel descriptor: it writes at "
+                                          "0x%llx, the descriptor is at 0x%llx",
     [LOADABLE_RELOCATION_SYMBOL_TYPE] = "a relocation against a symbol that is no object and no "
                                         "function: type %llu of symbol %llu",
     [LOADABLE_RELOCATION_DEFINED] =

@@ -67,6 +67,7 @@ enum loadable_rule {
   LOADABLE_RELOCATION_TYPE,
   LOADABLE_RELOCATION_SYMBOL,
   LOADABLE_RELOCATION_PLACE,
+  LOADABLE_RELOCATION_NO_DESCRIPTOR,
   LOADABLE_RELOCATION_SYMBOL_TYPE,
   LOADABLE_RELOCATION_DEFINED,
   LOADABLE_RELOCATION_UNTYPED,
@@ -82,7 +83,7 @@ const char *loadable_text(enum loadable_rule rule);
 
 /* The first rule that is broken, and where. */
 struct judge {
-  const struct rawhal_hsaco *hsaco;
+  struct rawhal_hsaco *hsaco; /* for its arena: nothing else changes */
   enum loadable_rule broken;
   uint64_t offset; /* in the file, or RAWHAL_NO_OFFSET */
   uint64_t found, bound;

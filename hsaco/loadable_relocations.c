@@ -1,11 +1,19 @@
 /* The part of the loadability verdict that is about relocations. */
 #include "base/checked.h"
+#include "hsaco/descriptor.h"
 #include "hsaco/loadable.h"
 #include "hsaco/symbols.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { R_AMDGPU_RELATIVE64 = 13 };
+
+/* Where the kernels' descriptors are, in order. */
+struct descriptors {
+  uint64_t *addresses;
+  size_t count;
+};
 
 /* What ROCr applies (AMDGPUUsage, "Relocation Records"), and how many bytes each writes. */
 static const struct {
@@ -67,8 +75,47 @@ static bool check_symbol(struct judge *judge, uint64_t offset, const struct symb
   return true;
 }
 
+/* ---- Descriptors ---- */
+
+static int by_value(const void *a, const void *b)
+{
+  const uint64_t *left = a, *right = b;
+  return (*left > *right) - (*left < *right);
+}
+
+/* Without memory there are none: opening fails then, whatever the verdict. */
+static struct descriptors find_descriptors(struct rawhal_hsaco *hsaco)
+{
+  struct descriptors found = {NULL, 0};
+  found.addresses = arena_alloc(&hsaco->arena, hsaco->info.kernel_count * sizeof(uint64_t));
+  for (size_t i = 0; found.addresses && i < hsaco->info.kernel_count; ++i)
+    if (hsaco->kernels[i].descriptor)
+      found.addresses[found.count++] = hsaco->kernels[i].descriptor->address;
+  if (found.count)
+    qsort(found.addresses, found.count, sizeof(uint64_t), by_value);
+  return found;
+}
+
+/* The last descriptor that starts before `end`, if it reaches beyond `start`. */
+static const uint64_t *descriptor_within(const struct descriptors *descriptors, uint64_t start,
+                                         uint64_t end)
+{
+  size_t low = 0, high = descriptors->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (descriptors->addresses[middle] < end)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  const uint64_t *last = low ? &descriptors->addresses[low - 1] : NULL;
+  return last && (*last >= start || start - *last < DESCRIPTOR_SIZE) ? last : NULL;
+}
+
+/* ---- Sections ---- */
+
 static bool check_one(struct judge *judge, uint64_t offset, const struct symbol_table *symbols,
-                      const Elf64_Rela *relocation)
+                      const struct descriptors *descriptors, const Elf64_Rela *relocation)
 {
   const struct elf_view *elf = &judge->hsaco->elf;
   const uint32_t type = ELF64_R_TYPE(relocation->r_info);
@@ -80,10 +127,16 @@ static bool check_one(struct judge *judge, uint64_t offset, const struct symbol_
   const Elf64_Phdr *segment = elf_view_segment_at(elf, relocation->r_offset);
   if (!segment || !range_within(relocation->r_offset - segment->p_vaddr, width, segment->p_memsz))
     return loadable_refuse(judge, LOADABLE_RELOCATION_PLACE, offset, relocation->r_offset, width);
+  const uint64_t *descriptor =
+      descriptor_within(descriptors, relocation->r_offset, relocation->r_offset + width);
+  if (descriptor) /* the device would read another one than was judged */
+    return loadable_refuse(judge, LOADABLE_RELOCATION_NO_DESCRIPTOR, offset, relocation->r_offset,
+                           *descriptor);
   return check_symbol(judge, offset, symbols, relocation);
 }
 
-static bool check_section(struct judge *judge, size_t section_index, uint64_t *left)
+static bool check_section(struct judge *judge, size_t section_index,
+                          const struct descriptors *descriptors, uint64_t *left)
 {
   const struct elf_view *elf = &judge->hsaco->elf;
   const Elf64_Shdr *section = &elf->sections[section_index];
@@ -108,7 +161,8 @@ static bool check_section(struct judge *judge, size_t section_index, uint64_t *l
   for (uint64_t i = 0; entries && i < section->sh_size / sizeof(Elf64_Rela); ++i) {
     Elf64_Rela relocation;
     memcpy(&relocation, entries + i * sizeof(relocation), sizeof(relocation));
-    if (!check_one(judge, section->sh_offset + i * sizeof(relocation), &symbols, &relocation))
+    if (!check_one(judge, section->sh_offset + i * sizeof(relocation), &symbols, descriptors,
+                   &relocation))
       return false;
   }
   return true;
@@ -117,9 +171,12 @@ static bool check_section(struct judge *judge, size_t section_index, uint64_t *l
 bool loadable_relocations(struct judge *judge)
 {
   const struct elf_view *elf = &judge->hsaco->elf;
+  struct descriptors descriptors = {NULL, 0};
+  if (judge->hsaco->info.relocation_count)
+    descriptors = find_descriptors(judge->hsaco);
   uint64_t left = elf->size;
   for (size_t i = 0; i < elf->section_count; ++i)
-    if (!check_section(judge, i, &left))
+    if (!check_section(judge, i, &descriptors, &left))
       return false;
   return true;
 }

@@ -423,6 +423,21 @@ static const std::vector<Rule> kRelocationRules = {
        set_relocation(o, 1, 3, o.text + 505, 0);
        return Broken{relocation_at(o), o.text + 505, 8};
      }},
+    {LOADABLE_RELOCATION_NO_DESCRIPTOR, // its entry: the device would be sent elsewhere
+     [](Object &o) {
+       set_relocation(o, 1, 13, o.rodata + 16, 0);
+       return Broken{relocation_at(o), o.rodata + 16, o.rodata};
+     }},
+    {LOADABLE_RELOCATION_NO_DESCRIPTOR,
+     [](Object &o) {
+       set_relocation(o, 1, 3, o.rodata - 7, 0);
+       return Broken{relocation_at(o), o.rodata - 7, o.rodata};
+     }},
+    {LOADABLE_RELOCATION_NO_DESCRIPTOR,
+     [](Object &o) {
+       set_relocation(o, 1, 1, o.rodata + 60, 0);
+       return Broken{relocation_at(o), o.rodata + 60, o.rodata};
+     }},
     {LOADABLE_RELOCATION_SYMBOL_TYPE, // of every relocation, also where no symbol is needed
      [](Object &o) {
        set_relocation(o, 1, 13, o.text, 0);

@@ -131,16 +131,6 @@ void agree(std::string &complaints, const std::string &name, const char *what, T
                   std::to_string(theirs) + " for ROCr\n";
 }
 
-// A descriptor with a relocation inside is not what the file holds.
-bool is_relocated(const rawhal_hsaco_t *hsaco, uint64_t address)
-{
-  const rawhal_relocation_t *relocation;
-  for (size_t i = 0; (relocation = rawhal_hsaco_relocation(hsaco, i)); ++i)
-    if (relocation->address + 8 > address && relocation->address < address + 64)
-      return true;
-  return false;
-}
-
 void compare_kernels(const rawhal_hsaco_t *hsaco, const Rocr::Loaded &loaded,
                      std::string &complaints)
 {
@@ -162,8 +152,7 @@ void compare_kernels(const rawhal_hsaco_t *hsaco, const Rocr::Loaded &loaded,
     base = base ? base : symbol.address - descriptor.address;
     agree(complaints, name, "kernel object", base + descriptor.address, symbol.address);
     const char *bytes = in_file(hsaco, descriptor.address);
-    if (!bytes || (!is_relocated(hsaco, descriptor.address) &&
-                   memcmp(reinterpret_cast<const void *>(symbol.address), bytes, 64)))
+    if (!bytes || memcmp(reinterpret_cast<const void *>(symbol.address), bytes, 64))
       complaints += name + ": ROCr's kernel object does not hold the descriptor\n";
   }
 }

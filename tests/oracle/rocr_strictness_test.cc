@@ -61,6 +61,7 @@ const struct {
     {LOADABLE_RELOCATIONS_DYNAMIC, "ROCr skips them: addresses stay wrong"},
     {LOADABLE_RELOCATIONS_SOUND, "ROCr applies what it can make of them"},
     {LOADABLE_RELOCATION_PLACE, "between segments there is memory, but nothing of the object"},
+    {LOADABLE_RELOCATION_NO_DESCRIPTOR, "the device gets another descriptor than the file's"},
     {LOADABLE_RELOCATION_UNTYPED, "ROCr takes the addend for the address"},
     {LOADABLE_RELOCATION_EXTERNAL, "ROCr takes the addend for the address"},
     {LOADABLE_RELOCATION_ADDEND, "ROCr takes the addend for the address"},
