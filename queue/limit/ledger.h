@@ -1,11 +1,25 @@
 /* Device memory: reserved before it is allocated, given back after it was freed. Internal.
  *
- * A tenant's total is one word, moved by compare-and-swap, so that of two processes racing for the
- * last bytes exactly one gets them. The word also says whose change was the last and which of that
- * member's changes it was; whoever replaces it first notes that in the member's `acknowledged`.
- * Thus, after a process was killed at any instruction, it can be told whether its last change had
- * reached the total: it had if the total still names it, or if it was acknowledged. What the change
- * was to be stands in the member's `intent`. So a total always equals the sum of its live members.
+ * A tenant's total is one word of 128 bits, moved by compare-and-swap, so that of two processes
+ * racing for the last bytes exactly one gets them. A process may be killed at any instruction; the
+ * next to look must then know whether its last change had reached the total. Thus:
+ *
+ * 1. Every change has a name: the slot that makes it, and a number that grows with each change of
+ *    that slot, whoever holds it and in whatever tenant. No name is ever used twice: 2^55 numbers
+ *    last for 60 years of nothing but changes.
+ * 2. The holder of a slot (or, when it is dead, the one who buries it) writes the number, then what
+ *    is to change into `intent`, then swaps the total for one that carries the change and its name,
+ *    then corrects `used`, then clears the intent. The next change begins after that.
+ * 3. Whoever replaces a total first raises `acknowledged` of the slot that the total names to the
+ *    number it names, unless that slot is its own, whose intent is by 2 of the new change already.
+ *
+ * `acknowledged` only grows and only takes numbers that were read from a total: what it says was
+ * applied, is for ever true, and cannot be taken for a later change, however late it is written and
+ * whatever tenant the slot is in by then. So a change whose intent stands was applied if and only
+ * if the total names it (nobody has replaced it), or `acknowledged` is no less than its number
+ * (somebody has, and did 3 before; an acknowledged number that is greater cannot be, by 2). As the
+ * dead change nothing, looking at the total first and at `acknowledged` second misses neither.
+ * Hence a total always equals the sum of its members, but for the one change each may be at.
  *
  * Sizes are counted in units of 4096 bytes, HSA's allocation granule. */
 #ifndef RAWHAL_QUEUE_LIMIT_LEDGER_H
@@ -31,7 +45,10 @@ static inline uint64_t ledger_units(uint64_t bytes)
 }
 
 /* A tenant's total, in units. */
-uint64_t ledger_total(const region_tenant_t *tenant);
+static inline uint64_t ledger_total(const region_tenant_t *tenant)
+{
+  return __atomic_load_n(&tenant->memory.units, __ATOMIC_RELAXED);
+}
 
 /* What one member holds, in units. */
 uint64_t ledger_used(const region_ledger_t *ledger);
@@ -44,11 +61,17 @@ ledger_answer_t ledger_reserve(region_data_t *data, uint32_t slot, ledger_class_
 /* At most what was reserved. */
 void ledger_release(region_data_t *data, uint32_t slot, ledger_class_t class, uint64_t units);
 
-/* Takes everything a member holds off its tenant's total. The member is the caller, or dead and the
- * caller holds the structure lock; may be interrupted anywhere and repeated. */
+/* Takes everything a member holds off its tenant's total. The member is the caller's own, or dead
+ * and the caller alone buries it; may be interrupted anywhere and repeated. */
 void ledger_drain(region_data_t *data, uint32_t slot);
 
-/* Called between any two steps, for tests that kill there; NULL otherwise. */
+/* For a tenant without members: none of them holds anything, whatever the total said. */
+void ledger_start_tenant(region_tenant_t *tenant);
+/* For a slot whose new holder joins; the numbers go on from its last one's. */
+void ledger_start_member(region_ledger_t *ledger);
+
+/* Called before each access to what is shared, for tests that stop or
+ * kill there; NULL otherwise. */
 extern void (*ledger_step)(int step);
 
 #endif

@@ -260,7 +260,7 @@ static rawhal_status_t find_tenant(rawhal_limiter_t *limiter, const char *name, 
     node_start(&tenant->node);
     if (same_name) /* leaving and joining again is no way out of a debt */
       atomic_store(&tenant->node.tat, debt);
-    atomic_store(&tenant->memory_peak, 0);
+    ledger_start_tenant(tenant);
     atomic_store(&tenant->device, limiter->device_index);
     snprintf(tenant->name, sizeof(tenant->name), "%s", name);
     atomic_store(&tenant->state, REGION_LIVE);
@@ -298,14 +298,13 @@ static rawhal_status_t take_slot(rawhal_limiter_t *limiter, rawhal_error_t *erro
   return rawhal_fail(error, RAWHAL_LIMIT, "the region has %d members, all alive", REGION_MEMBERS);
 }
 
-/* Everything of the slot but the ledger's sequence, which goes on from its last holder's. */
 static void start_member(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_member_t *me = limiter->me;
   region_hot_t *hot = &me->hot;
-  _Atomic uint64_t *const zeros[] = {
-      &hot->open,  &hot->fresh_until, &hot->served,     &hot->refund,    &hot->wait_until,
-      &hot->waits, &hot->active_at,   &me->ledger.peak, &me->start_time, &me->interval_count};
+  _Atomic uint64_t *const zeros[] = {&hot->open,      &hot->fresh_until, &hot->served,
+                                     &hot->refund,    &hot->wait_until,  &hot->waits,
+                                     &hot->active_at, &me->start_time,   &me->interval_count};
   for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); ++i)
     atomic_store(zeros[i], 0);
   for (int i = 0; i < REGION_COUNTERS; ++i)
@@ -317,6 +316,7 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
   for (int i = 0; i < REGION_INTERVALS; ++i)
     atomic_store(&me->intervals[i].sequence, 0);
   node_start(&me->node);
+  ledger_start_member(&me->ledger);
   atomic_store(&me->device, limiter->device_index);
   atomic_store(&me->tenant, limiter->tenant_index);
   describe_self(me, now);

@@ -72,6 +72,15 @@ typedef struct region_device {
   region_usage_t usage;
 } region_device_t;
 
+/* A tenant's memory: changed as a whole, read by halves; ledger.h. */
+typedef union region_total {
+  struct {
+    uint64_t change; /* the last one: its number << 9 | the slot that made it */
+    uint64_t units;
+  };
+  unsigned __int128 bits;
+} region_total_t;
+
 typedef struct region_tenant {
   _Atomic uint64_t state; /* FREE or LIVE */
   _Atomic uint32_t device;
@@ -79,9 +88,9 @@ typedef struct region_tenant {
   _Atomic uint64_t charging; /* rawhal_limit_charging_t */
   char name[REGION_TENANT_NAME];
   region_node_t node;
-  alignas(64) _Atomic uint64_t memory; /* ledger.h */
-  _Atomic uint64_t memory_limit;       /* units; REGION_NO_MEMORY */
-  _Atomic uint64_t memory_peak;        /* units */
+  alignas(64) region_total_t memory; /* ledger.h */
+  _Atomic uint64_t memory_limit;     /* units; REGION_NO_MEMORY */
+  _Atomic uint64_t memory_peak;      /* units */
   region_usage_t usage;
 } region_tenant_t;
 
@@ -138,10 +147,10 @@ typedef enum region_counter {
 typedef struct region_ledger {
   alignas(64) _Atomic uint64_t intent;
   _Atomic uint64_t base;
-  _Atomic uint64_t sequence;
-  _Atomic uint64_t limit;                    /* units; REGION_NO_MEMORY */
-  _Atomic uint64_t peak;                     /* units */
-  alignas(64) _Atomic uint64_t used[8];      /* units, by class */
+  _Atomic uint64_t number;              /* of the last change; grows over all the slot's holders */
+  _Atomic uint64_t limit;               /* units; REGION_NO_MEMORY */
+  _Atomic uint64_t peak;                /* units */
+  alignas(64) _Atomic uint64_t used[8]; /* units, by class */
   alignas(64) _Atomic uint64_t acknowledged; /* written by others */
 } region_ledger_t;
 
