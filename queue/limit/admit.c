@@ -3,6 +3,7 @@
  * What a member has in flight is published before it looks at what others have: of two that admit
  * at the same time at least one sees the other, so together they never exceed the burst. There is
  * no sum that a dying process could leave wrong; each looks at the words of all members. */
+#include "queue/limit/dead.h"
 #include "queue/limit/node.h"
 #include "queue/limit/surroundings.h"
 
@@ -318,12 +319,13 @@ static void count_wait(rawhal_limiter_t *limiter, uint64_t ns)
   atomic_fetch_add_explicit(&limiter->me->waits[wait_bucket(ns)], 1, memory_order_relaxed);
 }
 
+/* `again`: when to look for dead processes, whatever the clock says. */
 static rawhal_status_t give_up(limit_lease_t *lease, const refusal_t *refusal, uint64_t now,
-                               uint64_t deadline, rawhal_error_t *error)
+                               uint64_t again, uint64_t deadline, rawhal_error_t *error)
 {
   bool timed = refusal->retry > now;
   uint64_t retry = timed ? refusal->retry : now;
-  atomic_store_explicit(&lease->retry_at, retry, memory_order_relaxed);
+  atomic_store_explicit(&lease->retry_at, retry < again ? retry : again, memory_order_relaxed);
   limiter_count(lease->limiter, COUNTER_WOULD_BLOCK, 1);
   return rawhal_fail(error, deadline == 0 ? RAWHAL_WOULD_BLOCK : RAWHAL_TIMED_OUT,
                      timed ? "held back by %s, for %llu us"
@@ -376,9 +378,12 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
     if (status != RAWHAL_WOULD_BLOCK)
       break;
     status = RAWHAL_OK;
-    uint64_t now = limiter_now(limiter);
+    uint64_t now = limiter_now(limiter), again;
+    if (limiter_look_for_dead(limiter, now, &again))
+      continue;
+    until = until < again ? until : again;
     if (deadline == 0 || (deadline != forever && now >= deadline)) {
-      status = give_up(lease, &refusal, now, deadline, error);
+      status = give_up(lease, &refusal, now, again, deadline, error);
       break;
     }
     if (!counted) {

@@ -37,6 +37,7 @@ struct rawhal_limiter {
   region_member_t *me;
   const limit_clock_t *clock;
   uint32_t device_index, tenant_index;
+  identity_t self;
 
   _Atomic uint64_t caps[RAWHAL_LIMIT_COUNT]; /* this process's own, where they are used */
 
@@ -116,7 +117,7 @@ RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config,
                                             rawhal_error_t *error);
 /* Tells a lease which caps there are. The caller holds leases_lock. */
 void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
-/* Frees the slots of dead processes. True when there was one. */
+/* dead.c: frees the slots of dead processes. True when there was one. */
 bool limiter_reclaim(rawhal_limiter_t *limiter);
 /* lease.c. The caller holds the lock. */
 /* A lease gives back what it has not spent. */

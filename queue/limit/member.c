@@ -1,15 +1,15 @@
-/* Joining a region, leaving it, and clearing up after those who could not. */
+/* Joining a region and leaving it, and the limits of those who are there. */
+#include "queue/limit/dead.h"
+#include "queue/limit/ledger.h"
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
+#include "queue/limit/rules.h"
 
 #include "base/error.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- Values ---- */
 
@@ -89,85 +89,20 @@ static void store(const limit_home_t *home, uint64_t word)
     atomic_store_explicit(home->words[i], word, memory_order_relaxed);
 }
 
-/* A newcomer may tighten what others of its tenant or device live under, never loosen it. */
-static void apply_config(rawhal_limiter_t *limiter, const rawhal_limit_config_t *config,
-                         bool new_device, bool new_tenant)
+/* What this process asks for of what is shared; its own limits hold at once. */
+static void apply_config(rawhal_limiter_t *limiter, const rawhal_limit_config_t *config)
 {
   for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = (rawhal_limit_t)i;
     limit_home_t home = home_of(limiter, limit);
-    uint64_t mine = home.encode(rawhal_limit_config_get(config, limit));
-    bool first = home.place == PLACE_PROCESS || (home.place == PLACE_TENANT && new_tenant) ||
-                 (home.place == PLACE_DEVICE && new_device);
-    uint64_t theirs = node_load(home.words[0]);
-    bool stricter = limit == RAWHAL_LIMIT_CHARGING ? mine > theirs : mine < theirs;
-    if (first || (*config->values[i].origin && stricter))
-      store(&home, mine);
-    else if (limit == RAWHAL_LIMIT_BURST)
-      store(&home, theirs); /* our own clock needs one, too */
+    uint64_t value = home.encode(rawhal_limit_config_get(config, limit));
+    region_ask_t ask = rules_ask(limit);
+    if (ask == REGION_ASKS)
+      store(&home, value);
+    else
+      rules_store(&limiter->me->asks, ask,
+                  *config->values[limit].origin ? value : RAWHAL_UNLIMITED);
   }
-}
-
-/* ---- The dead ---- */
-
-static bool is_other(const rawhal_limiter_t *limiter, uint32_t slot)
-{
-  return !limiter->me || slot != limiter->slot;
-}
-
-static void set_state(region_member_t *member, uint64_t word, region_state_t state)
-{
-  atomic_store(&member->hot.state, (word & ~(uint64_t)0xff) | state);
-}
-
-/* Its unfinished dispatches are charged as they were estimated, up to the time it may have run. */
-static void bury(region_data_t *data, uint32_t slot, uint64_t now)
-{
-  region_member_t *member = &data->members[slot];
-  uint64_t word = atomic_load(&member->hot.state);
-  uint64_t open = atomic_exchange(&member->hot.open, 0);
-  region_tenant_t *tenant =
-      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
-  if (region_state(word) == REGION_LIVE && tenant && open) {
-    uint64_t since = node_load(&member->hot.active_at);
-    uint64_t age = now > since ? now - since : 0;
-    node_charge(&tenant->node, now, now, open < age ? open : age);
-  }
-  set_state(member, word, REGION_LEAVING);
-  ledger_drain(data, slot);
-  atomic_store(&member->hot.wait_until, 0);
-  atomic_store(&member->hot.state, ((word >> 8) + 1) << 8 | REGION_FREE);
-}
-
-/* The caller holds the structure lock. */
-static bool bury_all(const rawhal_limiter_t *limiter, uint64_t now)
-{
-  region_data_t *data = limiter->region.data;
-  uint32_t count = region_member_count(data);
-  bool any = false;
-  for (uint32_t slot = 0; slot < count; ++slot) {
-    region_state_t state = region_state(atomic_load(&data->members[slot].hot.state));
-    if (state == REGION_FREE || !is_other(limiter, slot) ||
-        region_slot_held(&limiter->region, slot))
-      continue;
-    bury(data, slot, now);
-    any = true;
-  }
-  return any;
-}
-
-bool limiter_reclaim(rawhal_limiter_t *limiter)
-{
-  bool any = false;
-  if (limiter->region.fd < 0)
-    return false;
-  pthread_mutex_lock(&limiter->structure_lock);
-  if (region_lock(&limiter->region, REGION_IMPATIENT, NULL) == RAWHAL_OK) {
-    any = bury_all(limiter, limiter_now(limiter));
-    region_unlock(&limiter->region);
-  }
-  pthread_mutex_unlock(&limiter->structure_lock);
-  return any;
 }
 
 /* ---- Joining ---- */
@@ -192,91 +127,125 @@ static bool device_in_use(const region_data_t *data, uint32_t device)
   return false;
 }
 
-static void node_start(region_node_t *node)
+/* May a tenant's place be given to another? Not while somebody is in it, nor before it has paid:
+ * leaving is no way out of a debt. */
+static bool tenant_can_go(const region_data_t *data, uint32_t index, uint64_t now)
 {
-  atomic_store(&node->share, REGION_NO_SHARE);
-  atomic_store(&node->rate, RAWHAL_UNLIMITED);
-  atomic_store(&node->tat, 0);
-  atomic_store(&node->rate_tat, 0);
+  const region_tenant_t *tenant = &data->tenants[index];
+  bool asked = false;
+  for (int ask = 0; ask < REGION_ASKS; ++ask)
+    asked |= node_load(&tenant->asks.of[ask]) != 0;
+  return !asked && !rules_in_debt(&tenant->node, now) && !tenant_in_use(data, index);
 }
 
-/* The device of that name, or a place nobody uses. `*fresh`: nobody else is there. */
-static rawhal_status_t find_device(rawhal_limiter_t *limiter, const char *name, bool *fresh,
+static bool is_tenant_of(const region_tenant_t *tenant, uint32_t device)
+{
+  return atomic_load(&tenant->state) == REGION_LIVE && atomic_load(&tenant->device) == device;
+}
+
+static bool device_can_go(const region_data_t *data, uint32_t index, uint64_t now)
+{
+  const region_device_t *device = &data->devices[index];
+  for (int ask = 0; ask < REGION_ASKS; ++ask)
+    if (node_load(&device->asks.of[ask]))
+      return false;
+  if (rules_in_debt(&device->node, now) || device_in_use(data, index))
+    return false;
+  for (uint32_t i = 0; i < REGION_TENANTS; ++i)
+    if (is_tenant_of(&data->tenants[i], index) && !tenant_can_go(data, i, now))
+      return false;
+  return true;
+}
+
+static void clear_words(_Atomic uint64_t *words, size_t count)
+{
+  for (size_t i = 0; i < count; ++i)
+    atomic_store(&words[i], 0);
+}
+
+static void start_device(region_data_t *data, uint32_t index, const char *name)
+{
+  region_device_t *device = &data->devices[index];
+  atomic_store(&device->state, REGION_FREE);
+  for (uint32_t i = 0; i < REGION_TENANTS; ++i)
+    if (is_tenant_of(&data->tenants[i], index))
+      atomic_store(&data->tenants[i].state, REGION_FREE);
+  rules_start(&device->node);
+  clear_words(device->usage.buckets, REGION_BUCKETS);
+  snprintf(device->name, sizeof(device->name), "%s", name);
+  atomic_store(&device->state, REGION_LIVE);
+}
+
+static void start_tenant(region_data_t *data, uint32_t index, uint32_t device, const char *name)
+{
+  region_tenant_t *tenant = &data->tenants[index];
+  atomic_store(&tenant->state, REGION_FREE);
+  rules_start(&tenant->node);
+  clear_words(tenant->usage.buckets, REGION_BUCKETS);
+  atomic_store(&tenant->device, device);
+  snprintf(tenant->name, sizeof(tenant->name), "%s", name);
+  atomic_store(&tenant->state, REGION_LIVE);
+}
+
+/* The device of that name, or a place nobody uses. */
+static rawhal_status_t find_device(rawhal_limiter_t *limiter, const char *name, uint64_t now,
                                    rawhal_error_t *error)
 {
   region_data_t *data = limiter->region.data;
   uint32_t found = REGION_NO_INDEX;
-  for (uint32_t i = 0; i < REGION_DEVICES; ++i) {
-    region_device_t *device = &data->devices[i];
-    bool free = atomic_load(&device->state) != REGION_LIVE;
-    if (!free && !strncmp(device->name, name, sizeof(device->name))) {
-      found = i;
-      break;
-    }
-    if (found == REGION_NO_INDEX && (free || !device_in_use(data, i)))
+  bool known = false;
+  for (uint32_t i = 0; !known && i < REGION_DEVICES; ++i) {
+    const region_device_t *device = &data->devices[i];
+    bool live = atomic_load(&device->state) == REGION_LIVE;
+    known = live && !strncmp(device->name, name, sizeof(device->name));
+    if (known || (found == REGION_NO_INDEX && (!live || device_can_go(data, i, now))))
       found = i;
   }
   if (found == REGION_NO_INDEX)
-    return rawhal_fail(error, RAWHAL_LIMIT, "the region has %d devices, all in use",
+    return rawhal_fail(error, RAWHAL_LIMIT,
+                       "the region has %d devices, all in use or with tenants in debt",
                        REGION_DEVICES);
-  region_device_t *device = &data->devices[found];
-  *fresh = !device_in_use(data, found);
-  if (*fresh) {
-    atomic_store(&device->state, REGION_FREE);
-    node_start(&device->node);
-    snprintf(device->name, sizeof(device->name), "%s", name);
-    atomic_store(&device->state, REGION_LIVE);
-  }
+  if (!known)
+    start_device(data, found, name);
   limiter->device_index = found;
-  limiter->device = device;
+  limiter->device = &data->devices[found];
   return RAWHAL_OK;
 }
 
-static rawhal_status_t find_tenant(rawhal_limiter_t *limiter, const char *name, bool *fresh,
+static rawhal_status_t find_tenant(rawhal_limiter_t *limiter, const char *name, uint64_t now,
                                    rawhal_error_t *error)
 {
   region_data_t *data = limiter->region.data;
-  uint32_t found = REGION_NO_INDEX;
-  for (uint32_t i = 0; i < REGION_TENANTS; ++i) {
-    region_tenant_t *tenant = &data->tenants[i];
-    bool free = atomic_load(&tenant->state) != REGION_LIVE;
-    if (!free && atomic_load(&tenant->device) == limiter->device_index &&
-        !strncmp(tenant->name, name, sizeof(tenant->name))) {
-      found = i;
-      break;
-    }
-    if (found == REGION_NO_INDEX && (free || !tenant_in_use(data, i)))
+  uint32_t found = REGION_NO_INDEX, device = limiter->device_index;
+  bool known = false;
+  for (uint32_t i = 0; !known && i < REGION_TENANTS; ++i) {
+    const region_tenant_t *tenant = &data->tenants[i];
+    bool live = atomic_load(&tenant->state) == REGION_LIVE;
+    known = is_tenant_of(tenant, device) && !strncmp(tenant->name, name, sizeof(tenant->name));
+    if (known || (found == REGION_NO_INDEX && (!live || tenant_can_go(data, i, now))))
       found = i;
   }
   if (found == REGION_NO_INDEX)
-    return rawhal_fail(error, RAWHAL_LIMIT, "the region has %d tenants, all in use",
+    return rawhal_fail(error, RAWHAL_LIMIT, "the region has %d tenants, all in use or in debt",
                        REGION_TENANTS);
-  region_tenant_t *tenant = &data->tenants[found];
-  *fresh = !tenant_in_use(data, found);
-  if (*fresh) {
-    atomic_store(&tenant->state, REGION_FREE);
-    uint64_t debt = node_load(&tenant->node.tat);
-    bool same_name = !strncmp(tenant->name, name, sizeof(tenant->name));
-    node_start(&tenant->node);
-    if (same_name) /* leaving and joining again is no way out of a debt */
-      atomic_store(&tenant->node.tat, debt);
-    ledger_start_tenant(tenant);
-    atomic_store(&tenant->device, limiter->device_index);
-    snprintf(tenant->name, sizeof(tenant->name), "%s", name);
-    atomic_store(&tenant->state, REGION_LIVE);
-  }
+  if (!known)
+    start_tenant(data, found, device, name);
+  if (!tenant_in_use(data, found))
+    ledger_start_tenant(&data->tenants[found]);
   limiter->tenant_index = found;
-  limiter->tenant = tenant;
+  limiter->tenant = &data->tenants[found];
   return RAWHAL_OK;
 }
 
-/* For people: who this is. */
-static void describe_self(region_member_t *me, uint64_t now)
+/* Who this is; the start time last, without which nobody relies on the rest. */
+static void describe_self(const rawhal_limiter_t *limiter, uint64_t now)
 {
-  struct stat facts;
-  atomic_store(&me->pid, (uint64_t)getpid());
-  atomic_store(&me->pid_namespace, stat("/proc/self/ns/pid", &facts) ? 0 : facts.st_ino);
+  region_member_t *me = limiter->me;
+  atomic_store(&me->pid, limiter->self.pid);
+  atomic_store(&me->pid_namespace, limiter->self.pid_namespace);
+  atomic_store(&me->time_namespace, limiter->self.time_namespace);
   atomic_store(&me->joined_at, now);
+  atomic_store(&me->start_time, limiter->self.start_time);
 }
 
 /* A free slot whose lock byte is ours now. */
@@ -292,7 +261,8 @@ static rawhal_status_t take_slot(rawhal_limiter_t *limiter, rawhal_error_t *erro
     limiter->me = member;
     if (slot >= region_member_count(data))
       atomic_store(&data->header.members, slot + 1);
-    set_state(member, word, REGION_JOINING);
+    atomic_store(&member->start_time, 0); /* of its last holder, who may be dead */
+    dead_set_state(member, word, REGION_JOINING);
     return RAWHAL_OK;
   }
   return rawhal_fail(error, RAWHAL_LIMIT, "the region has %d members, all alive", REGION_MEMBERS);
@@ -307,19 +277,16 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
                                      &hot->active_at, &me->start_time,   &me->interval_count};
   for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); ++i)
     atomic_store(zeros[i], 0);
-  for (int i = 0; i < REGION_COUNTERS; ++i)
-    atomic_store(&me->counters[i], 0);
-  for (int i = 0; i < REGION_WAIT_BUCKETS; ++i)
-    atomic_store(&me->waits[i], 0);
-  for (int i = 0; i < REGION_BUCKETS; ++i)
-    atomic_store(&me->usage.buckets[i], 0);
+  clear_words(me->counters, REGION_COUNTERS);
+  clear_words(me->waits, REGION_WAIT_BUCKETS);
+  clear_words(me->usage.buckets, REGION_BUCKETS);
   for (int i = 0; i < REGION_INTERVALS; ++i)
     atomic_store(&me->intervals[i].sequence, 0);
-  node_start(&me->node);
+  rules_start(&me->node);
   ledger_start_member(&me->ledger);
   atomic_store(&me->device, limiter->device_index);
   atomic_store(&me->tenant, limiter->tenant_index);
-  describe_self(me, now);
+  describe_self(limiter, now);
 }
 
 static rawhal_status_t join(rawhal_limiter_t *limiter, const rawhal_limit_config_t *config,
@@ -330,23 +297,26 @@ static rawhal_status_t join(rawhal_limiter_t *limiter, const rawhal_limit_config
     return rawhal_fail(
         error, RAWHAL_INVALID_ARGUMENT, "the name of the %s is too long: at most %d characters",
         strlen(tenant) >= REGION_TENANT_NAME ? "tenant" : "device", REGION_TENANT_NAME - 1);
+  identity_of_self(&limiter->self);
+  (void)limiter_reclaim(limiter);
   rawhal_status_t status = region_lock(&limiter->region, REGION_PATIENT, error);
   if (status != RAWHAL_OK)
     return status;
   uint64_t now = limiter_now(limiter);
-  bool new_device = false, new_tenant = false;
-  (void)bury_all(limiter, now);
-  status = find_device(limiter, device, &new_device, error);
+  region_data_t *data = limiter->region.data;
+  status = find_device(limiter, device, now, error);
   if (status == RAWHAL_OK)
-    status = find_tenant(limiter, tenant, &new_tenant, error);
+    status = find_tenant(limiter, tenant, now, error);
   if (status == RAWHAL_OK)
     status = take_slot(limiter, error);
   if (status == RAWHAL_OK) {
     start_member(limiter, now);
-    apply_config(limiter, config, new_device, new_tenant);
-    atomic_fetch_add(&limiter->region.data->header.epoch, 1);
-    set_state(limiter->me, atomic_load(&limiter->me->hot.state), REGION_LIVE);
+    apply_config(limiter, config);
+    (void)rules_apply(data, limiter->device_index, limiter->tenant_index, limiter->slot, now);
+    atomic_fetch_add(&data->header.epoch, 1);
+    dead_set_state(limiter->me, atomic_load(&limiter->me->hot.state), REGION_LIVE);
   }
+  rules_apply_due(data, now);
   region_unlock(&limiter->region);
   return status;
 }
@@ -399,17 +369,12 @@ rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config, const c
   return limiter_open(config, device, NULL, limiter, error);
 }
 
-/* When the structure lock is not to be had, whoever comes next finds the lock byte free. */
 void rawhal_limiter_close(rawhal_limiter_t *limiter)
 {
   if (!limiter)
     return;
-  if (!region_forked(&limiter->region) &&
-      region_lock(&limiter->region, REGION_PATIENT, NULL) == RAWHAL_OK) {
-    bury(limiter->region.data, limiter->slot, limiter_now(limiter));
-    region_slot_drop(&limiter->region, limiter->slot);
-    region_unlock(&limiter->region);
-  }
+  if (!region_forked(&limiter->region))
+    limiter_leave(limiter);
   destroy(limiter);
 }
 
@@ -439,6 +404,39 @@ void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease)
   atomic_store(&lease->capped, capped);
 }
 
+/* The structure lock keeps others from reckoning with half of it; its holder may be stopped. */
+static rawhal_status_t change_shared(rawhal_limiter_t *limiter, region_ask_t ask, uint64_t word,
+                                     rawhal_error_t *error)
+{
+  rawhal_status_t status = region_lock(&limiter->region, REGION_IMPATIENT, error);
+  if (status != RAWHAL_OK)
+    return status;
+  region_data_t *data = limiter->region.data;
+  uint64_t now = limiter_now(limiter);
+  rules_store(&limiter->me->asks, ask, word);
+  (void)rules_apply(data, limiter->device_index, limiter->tenant_index, limiter->slot, now);
+  rules_apply_due(data, now);
+  region_unlock(&limiter->region);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t change(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t value,
+                              rawhal_error_t *error)
+{
+  limit_home_t home = home_of(limiter, limit);
+  region_ask_t ask = rules_ask(limit);
+  rawhal_status_t status = RAWHAL_OK;
+  pthread_mutex_lock(&limiter->structure_lock);
+  if (ask != REGION_ASKS)
+    status = change_shared(limiter, ask, home.encode(value), error);
+  else if (limit == RAWHAL_LIMIT_PROCESS_SHARE)
+    rules_set_share(&limiter->me->node, home.encode(value), limiter_now(limiter));
+  else
+    store(&home, home.encode(value));
+  pthread_mutex_unlock(&limiter->structure_lock);
+  return status;
+}
+
 rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t value,
                                    rawhal_error_t *error)
 {
@@ -450,8 +448,9 @@ rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter, rawhal_limit_t lim
     status = limiter_check(limiter, error);
   if (status != RAWHAL_OK)
     return status;
-  limit_home_t home = home_of(limiter, limit);
-  store(&home, home.encode(value));
+  status = change(limiter, limit, value, error);
+  if (status != RAWHAL_OK)
+    return status;
   pthread_mutex_lock(&limiter->leases_lock);
   for (limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
     limiter_set_caps(limiter, lease);

@@ -1,4 +1,5 @@
 /* Memory quota: what allocators call. */
+#include "queue/limit/dead.h"
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
 
@@ -58,6 +59,8 @@ rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t *limiter)
 {
   if (!limiter)
     return (rawhal_limiter_memory_t){RAWHAL_UNLIMITED, 0};
+  uint64_t again;
+  (void)limiter_look_for_dead((rawhal_limiter_t *)(uintptr_t)limiter, limiter_now(limiter), &again);
   rawhal_limiter_memory_t tenant = {rawhal_limiter_get(limiter, RAWHAL_LIMIT_MEMORY),
                                     ledger_total(limiter->tenant) * REGION_UNIT_BYTES};
   rawhal_limiter_memory_t mine = {rawhal_limiter_get(limiter, RAWHAL_LIMIT_PROCESS_MEMORY),

@@ -138,7 +138,8 @@ static rawhal_status_t lock_bytes(int fd, region_patience_t patience, rawhal_err
       return RAWHAL_OK;
     if (errno != EAGAIN && errno != EACCES && errno != EINTR)
       return fail_errno(error, "locking the region", "");
-    nanosleep(&pause, NULL);
+    if (tries + 1 < (int)patience)
+      nanosleep(&pause, NULL);
   }
   return rawhal_fail(error, RAWHAL_TIMED_OUT,
                      "another process holds the region's lock; it must have been stopped");
@@ -177,6 +178,36 @@ bool region_slot_held(const region_t *region, uint32_t slot)
   return fcntl(region->fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
+bool region_slot_dead(const region_t *region, const identity_t *self, uint32_t slot)
+{
+  if (region->fd < 0)
+    return false;
+  if (!region_slot_held(region, slot))
+    return true;
+  const region_member_t *member = &region->data->members[slot];
+  const identity_t holder = {.pid = atomic_load(&member->pid),
+                             .pid_namespace = atomic_load(&member->pid_namespace),
+                             .time_namespace = atomic_load(&member->time_namespace),
+                             .start_time = atomic_load(&member->start_time)};
+  return identity_is_gone(self, &holder);
+}
+
+static off_t burial_byte(uint32_t slot)
+{
+  return structure_byte + 1 + REGION_MEMBERS + slot;
+}
+
+bool region_burial_take(const region_t *region, uint32_t slot)
+{
+  return region->fd < 0 || file_lock(region->fd, F_WRLCK, burial_byte(slot));
+}
+
+void region_burial_drop(const region_t *region, uint32_t slot)
+{
+  if (region->fd >= 0)
+    (void)file_lock(region->fd, F_UNLCK, burial_byte(slot));
+}
+
 /* ---- Header ---- */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -188,11 +219,18 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 /* Changes when a table's place or size does. */
 static uint32_t region_layout(void)
 {
-  const size_t facts[] = {sizeof(region_data_t),   sizeof(region_device_t),
-                          sizeof(region_tenant_t), sizeof(region_member_t),
-                          sizeof(region_node_t),   offsetof(region_member_t, node),
-                          REGION_COUNTERS,         offsetof(region_member_t, ledger),
-                          REGION_INTERVALS,        offsetof(region_tenant_t, memory)};
+  const size_t facts[] = {sizeof(region_data_t),
+                          sizeof(region_device_t),
+                          sizeof(region_tenant_t),
+                          sizeof(region_member_t),
+                          sizeof(region_node_t),
+                          offsetof(region_member_t, node),
+                          REGION_COUNTERS,
+                          offsetof(region_member_t, ledger),
+                          REGION_INTERVALS,
+                          offsetof(region_tenant_t, memory),
+                          REGION_ASKS,
+                          offsetof(region_member_t, asks)};
   uint64_t hash = 1;
   for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); ++i)
     hash = mix(hash, facts[i]);
@@ -364,9 +402,9 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
   return status;
 }
 
-rawhal_status_t region_view(const char *path, const region_data_t **data, rawhal_error_t *error)
+rawhal_status_t region_view(const char *path, region_t *region, rawhal_error_t *error)
 {
-  *data = NULL;
+  *region = (region_t){.fd = -1};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     return fail_errno(error, "opening the region", path);
@@ -374,26 +412,31 @@ rawhal_status_t region_view(const char *path, const region_data_t **data, rawhal
   rawhal_status_t status = check_size(fd, false, path, error);
   if (status == RAWHAL_OK)
     status = map(fd, PROT_READ, &memory, path, error);
-  close(fd);
+  if (status == RAWHAL_OK)
+    status = check_header(&((const region_data_t *)memory)->header, path, error);
+  *region = (region_t){.data = memory, .fd = fd};
   if (status != RAWHAL_OK)
-    return status;
-  status = check_header(&((const region_data_t *)memory)->header, path, error);
-  if (status != RAWHAL_OK)
-    munmap(memory, sizeof(region_data_t));
-  else
-    *data = memory;
+    region_view_close(region);
   return status;
 }
 
-void region_unmap(const region_data_t *data)
+static void unmap(region_t *region)
 {
-  if (data)
-    munmap((void *)(uintptr_t)data, sizeof(*data));
+  if (region->data)
+    munmap(region->data, sizeof(*region->data));
+}
+
+void region_view_close(region_t *region)
+{
+  unmap(region);
+  if (region->fd >= 0)
+    close(region->fd);
+  *region = (region_t){.fd = -1};
 }
 
 void region_close(region_t *region)
 {
-  region_unmap(region->data);
+  unmap(region);
   if (region->fd >= 0)
     forget_file(region->fd);
   *region = (region_t){.fd = -1};

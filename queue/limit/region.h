@@ -3,8 +3,10 @@
  * Fixed tables that never move: devices, tenants, members. A member is one process on one device
  * and has one writer, the process that holds the lock byte of its slot: a lock on the file that the
  * kernel drops when its holder dies, however it dies and in whatever PID namespace it lived.
- * Members are added and removed under another such lock, the structure lock: it cannot be left
- * locked by a dead process, and, unlike a mutex in the region, it cannot be corrupted.
+ * Members are added, and rules for shared limits applied, under another such lock, the structure
+ * lock: it cannot be left locked by a dead process, and, unlike a mutex in the region, it cannot be
+ * corrupted. The dead are buried by anybody who finds them, one at a time for each slot, under a
+ * third lock; that needs no structure lock, whose holder may be stopped.
  *
  * Everything else is words of 64 bits that are valid at any instant: a process may be killed or
  * stopped between any two stores. No value read from the region is trusted: indices are checked,
@@ -17,6 +19,7 @@
 #define RAWHAL_QUEUE_LIMIT_REGION_H
 
 #include "queue/limit.h"
+#include "queue/limit/identity.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -50,6 +53,7 @@ typedef struct region_node {
   _Atomic uint64_t rate;            /* a second; RAWHAL_UNLIMITED */
   _Atomic uint32_t event;           /* grows when somebody's chances may have changed; a futex */
   _Atomic uint32_t waiting;         /* somebody sleeps on `event` */
+  _Atomic uint64_t tat_share;       /* the share that `tat` was reckoned with: rules.h */
 } region_node_t;
 
 /* Device time by half seconds, for reports: the half second in the upper 24 bits, ns below. */
@@ -64,12 +68,29 @@ typedef enum region_state {
   REGION_LEAVING, /* its holder is gone; its bytes are being given back, under the lock */
 } region_state_t;
 
+/* Limits that several ask for; the strictest holds: rules.h. */
+typedef enum region_ask {
+  ASK_MEMORY,       /* tenant: units */
+  ASK_SHARE,        /* tenant: of 2^32 */
+  ASK_RATE,         /* tenant */
+  ASK_CHARGING,     /* tenant */
+  ASK_BURST,        /* tenant and device */
+  ASK_DEVICE_SHARE, /* device: of 2^32 */
+  REGION_ASKS
+} region_ask_t;
+
+/* Each the value plus one; 0: nothing is asked for. */
+typedef struct region_asks {
+  _Atomic uint64_t of[8];
+} region_asks_t;
+
 typedef struct region_device {
   _Atomic uint64_t state; /* FREE or LIVE */
   char name[REGION_DEVICE_NAME];
   region_node_t node;
   _Atomic uint64_t interval_sequence;
   region_usage_t usage;
+  region_asks_t asks; /* an operator's: ASK_BURST, ASK_DEVICE_SHARE */
 } region_device_t;
 
 /* A tenant's memory: changed as a whole, read by halves; ledger.h. */
@@ -92,6 +113,7 @@ typedef struct region_tenant {
   _Atomic uint64_t memory_limit;     /* units; REGION_NO_MEMORY */
   _Atomic uint64_t memory_peak;      /* units */
   region_usage_t usage;
+  region_asks_t asks; /* an operator's */
 } region_tenant_t;
 
 typedef enum region_level {
@@ -158,7 +180,6 @@ typedef struct region_member {
   region_hot_t hot;
   alignas(64) _Atomic uint32_t device, tenant; /* indices */
   _Atomic uint64_t weight, priority;
-  /* For people only. */
   _Atomic uint64_t pid, pid_namespace, start_time, joined_at;
   region_node_t node;
   region_ledger_t ledger;
@@ -167,6 +188,8 @@ typedef struct region_member {
   region_usage_t usage;
   alignas(64) _Atomic uint64_t interval_count;
   region_interval_t intervals[REGION_INTERVALS];
+  region_asks_t asks;              /* this process's */
+  _Atomic uint64_t time_namespace; /* part of the identity_t, with `pid` and those beside it */
 } region_member_t;
 
 typedef struct region_header {
@@ -179,6 +202,8 @@ typedef struct region_header {
   uint64_t check;                     /* of all above */
   alignas(64) _Atomic uint64_t epoch; /* grows when a limit is changed */
   _Atomic uint32_t members;           /* slots at and above this one were never used */
+  _Atomic uint32_t rules_due;         /* somebody has left; rules have not been applied since */
+  _Atomic uint64_t swept_at;          /* when somebody last looked for dead processes */
 } region_header_t;
 
 typedef struct region_data {
@@ -216,16 +241,20 @@ static inline region_tenant_t *region_tenant(region_data_t *data, uint32_t index
  * file is no region, or of another version. RUNTIME: the system refuses, with its reason. */
 RAWHAL_CHECKED rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *region,
                                            rawhal_error_t *error);
-/* Maps a region's file for reading only. No lock is taken. */
-RAWHAL_CHECKED rawhal_status_t region_view(const char *path, const region_data_t **data,
+/* Maps a region's file for reading only. No lock is taken; who is alive can be told. */
+RAWHAL_CHECKED rawhal_status_t region_view(const char *path, region_t *region,
                                            rawhal_error_t *error);
-void region_unmap(const region_data_t *data);
+void region_view_close(region_t *region);
 void region_close(region_t *region);
 
 /* ---- Locks ---- */
 
-/* How often to try, 0.2 ms apart: about a second, or 10 ms. */
-typedef enum region_patience { REGION_PATIENT = 5000, REGION_IMPATIENT = 50 } region_patience_t;
+/* How often to try, 0.2 ms apart: more than a second, more than 10 ms, or not to wait at all. */
+typedef enum region_patience {
+  REGION_PATIENT = 5000,
+  REGION_IMPATIENT = 50,
+  REGION_AT_ONCE = 1
+} region_patience_t;
 
 /* The structure lock, which the caller's own threads must exclude each other from. TIMED_OUT: its
  * holder is stopped. */
@@ -236,8 +265,13 @@ void region_unlock(const region_t *region);
 /* False when another process (or another opening of the file) holds the slot. */
 bool region_slot_take(const region_t *region, uint32_t slot);
 void region_slot_drop(const region_t *region, uint32_t slot);
-/* Is the slot's holder alive? The caller's own slots are never dead. */
+/* Is the slot locked by another opening of the file? */
 bool region_slot_held(const region_t *region, uint32_t slot);
+/* Is the slot's holder dead? Not to be asked of one's own slot, nor of a free one. */
+bool region_slot_dead(const region_t *region, const identity_t *self, uint32_t slot);
+/* The right to bury a slot's holder. False: another process is at it. */
+bool region_burial_take(const region_t *region, uint32_t slot);
+void region_burial_drop(const region_t *region, uint32_t slot);
 
 /* ---- Fork ---- */
 

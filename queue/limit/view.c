@@ -14,7 +14,8 @@ _Static_assert((int)RAWHAL_LIMIT_CLASSES == (int)LEDGER_CLASSES &&
                "the public face has the same tables");
 
 struct rawhal_limit_view {
-  const region_data_t *data;
+  region_t region;
+  identity_t self;
 };
 
 rawhal_status_t rawhal_limit_view_open(const char *path, rawhal_limit_view_t **result,
@@ -28,11 +29,12 @@ rawhal_status_t rawhal_limit_view_open(const char *path, rawhal_limit_view_t **r
   rawhal_limit_view_t *view = calloc(1, sizeof(*view));
   if (!view)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a view");
-  rawhal_status_t status = region_view(path, &view->data, error);
+  rawhal_status_t status = region_view(path, &view->region, error);
   if (status != RAWHAL_OK) {
     free(view);
     return status;
   }
+  identity_of_self(&view->self);
   *result = view;
   return RAWHAL_OK;
 }
@@ -41,8 +43,27 @@ void rawhal_limit_view_close(rawhal_limit_view_t *view)
 {
   if (!view)
     return;
-  region_unmap(view->data);
+  region_view_close(&view->region);
   free(view);
+}
+
+/* A look at the region: who is alive is found out once. What the dead hold is nobody's any more, even
+ * before somebody who may write has buried them. */
+typedef struct look {
+  const region_data_t *data;
+  uint64_t now;
+  bool live[REGION_MEMBERS];
+} look_t;
+
+static void look_at(const rawhal_limit_view_t *view, look_t *look)
+{
+  look->data = view->region.data;
+  look->now = limit_clock_real.now(NULL);
+  for (uint32_t slot = 0; slot < REGION_MEMBERS; ++slot)
+    look->live[slot] =
+        slot < region_member_count(look->data) &&
+        region_state(node_load(&look->data->members[slot].hot.state)) == REGION_LIVE &&
+        !region_slot_dead(&view->region, &view->self, slot);
 }
 
 static uint64_t ppm_of(uint64_t share)
@@ -103,9 +124,10 @@ static void add_counters(const region_member_t *member, rawhal_limit_row_t *row)
     row->memory_by_class[i] += bytes_of(node_load(&member->ledger.used[i]));
 }
 
-static void fill_member(const region_data_t *data, uint32_t slot, uint64_t now,
-                        rawhal_limit_row_t *row)
+static void fill_member(const look_t *look, uint32_t slot, rawhal_limit_row_t *row)
 {
+  const region_data_t *data = look->data;
+  uint64_t now = look->now;
   const region_member_t *member = &data->members[slot];
   uint32_t tenant = atomic_load_explicit(&member->tenant, memory_order_relaxed);
   row->level = RAWHAL_LIMIT_LEVEL_PROCESS;
@@ -125,46 +147,42 @@ static void fill_member(const region_data_t *data, uint32_t slot, uint64_t now,
 }
 
 /* Sums over the members of a tenant, or of a device when `tenant` is REGION_NO_INDEX. */
-static void fill_sums(const region_data_t *data, uint32_t device, uint32_t tenant,
-                      rawhal_limit_row_t *row)
+static void fill_sums(const look_t *look, uint32_t device, uint32_t tenant, rawhal_limit_row_t *row)
 {
-  for (uint32_t slot = 0; slot < region_member_count(data); ++slot) {
-    const region_member_t *member = &data->members[slot];
-    if (region_state(node_load(&member->hot.state)) != REGION_LIVE ||
+  for (uint32_t slot = 0; slot < REGION_MEMBERS; ++slot) {
+    const region_member_t *member = &look->data->members[slot];
+    if (!look->live[slot] ||
         atomic_load_explicit(&member->device, memory_order_relaxed) != device ||
         (tenant != REGION_NO_INDEX &&
          atomic_load_explicit(&member->tenant, memory_order_relaxed) != tenant))
       continue;
     ++row->processes;
-    row->memory_used += tenant == REGION_NO_INDEX ? bytes_of(ledger_used(&member->ledger)) : 0;
+    row->memory_used += bytes_of(ledger_used(&member->ledger));
     add_counters(member, row);
   }
 }
 
-static void fill_tenant(const region_data_t *data, uint32_t index, uint64_t now,
-                        rawhal_limit_row_t *row)
+static void fill_tenant(const look_t *look, uint32_t index, rawhal_limit_row_t *row)
 {
-  const region_tenant_t *tenant = &data->tenants[index];
+  const region_tenant_t *tenant = &look->data->tenants[index];
   row->level = RAWHAL_LIMIT_LEVEL_TENANT;
   copy_name(row->name, tenant->name);
-  fill_time(&tenant->node, &tenant->usage, now, row);
+  fill_time(&tenant->node, &tenant->usage, look->now, row);
   row->charging = node_load(&tenant->charging) == RAWHAL_CHARGING_WALL ? RAWHAL_CHARGING_WALL
                                                                        : RAWHAL_CHARGING_FAIR;
   row->memory_limit = bytes_of(node_load(&tenant->memory_limit));
-  row->memory_used = bytes_of(ledger_total(tenant));
   row->memory_peak = bytes_of(node_load(&tenant->memory_peak));
-  fill_sums(data, atomic_load_explicit(&tenant->device, memory_order_relaxed), index, row);
+  fill_sums(look, atomic_load_explicit(&tenant->device, memory_order_relaxed), index, row);
 }
 
-static void fill_device(const region_data_t *data, uint32_t index, uint64_t now,
-                        rawhal_limit_row_t *row)
+static void fill_device(const look_t *look, uint32_t index, rawhal_limit_row_t *row)
 {
-  const region_device_t *device = &data->devices[index];
+  const region_device_t *device = &look->data->devices[index];
   row->level = RAWHAL_LIMIT_LEVEL_DEVICE;
   copy_name(row->name, device->name);
-  fill_time(&device->node, &device->usage, now, row);
+  fill_time(&device->node, &device->usage, look->now, row);
   row->memory_limit = RAWHAL_UNLIMITED;
-  fill_sums(data, index, REGION_NO_INDEX, row);
+  fill_sums(look, index, REGION_NO_INDEX, row);
 }
 
 /* Where the next row goes; counts rows beyond the capacity as well. */
@@ -182,13 +200,13 @@ static rawhal_limit_row_t *next_row(rows_t *into)
   return row;
 }
 
-static void tenant_rows(const region_data_t *data, uint32_t tenant, uint64_t now, rows_t *into)
+static void tenant_rows(const look_t *look, uint32_t tenant, rows_t *into)
 {
-  fill_tenant(data, tenant, now, next_row(into));
-  for (uint32_t slot = 0; slot < region_member_count(data); ++slot)
-    if (region_state(node_load(&data->members[slot].hot.state)) == REGION_LIVE &&
-        atomic_load_explicit(&data->members[slot].tenant, memory_order_relaxed) == tenant)
-      fill_member(data, slot, now, next_row(into));
+  fill_tenant(look, tenant, next_row(into));
+  for (uint32_t slot = 0; slot < REGION_MEMBERS; ++slot)
+    if (look->live[slot] &&
+        atomic_load_explicit(&look->data->members[slot].tenant, memory_order_relaxed) == tenant)
+      fill_member(look, slot, next_row(into));
 }
 
 size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
@@ -196,17 +214,18 @@ size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_
 {
   if (!view)
     return 0;
-  const region_data_t *data = view->data;
+  look_t look;
+  look_at(view, &look);
+  const region_data_t *data = look.data;
   rows_t into = {rows, rows ? capacity : 0, 0};
-  uint64_t now = limit_clock_real.now(NULL);
   for (uint32_t device = 0; device < REGION_DEVICES; ++device) {
     if (node_load(&data->devices[device].state) != REGION_LIVE)
       continue;
-    fill_device(data, device, now, next_row(&into));
+    fill_device(&look, device, next_row(&into));
     for (uint32_t tenant = 0; tenant < REGION_TENANTS; ++tenant)
       if (node_load(&data->tenants[tenant].state) == REGION_LIVE &&
           atomic_load_explicit(&data->tenants[tenant].device, memory_order_relaxed) == device)
-        tenant_rows(data, tenant, now, &into);
+        tenant_rows(&look, tenant, &into);
   }
   return into.count;
 }

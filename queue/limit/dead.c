@@ -1,0 +1,123 @@
+/* Those who left, and clearing up after those who could not.
+ *
+ * A dead process is marked first: its state is swapped from LIVE to LEAVING, which fails if anybody
+ * was quicker, since states carry a generation. From then on nobody counts what it had in flight.
+ * Then it is buried, by one at a time; whoever dies at it is followed by the next, who goes on. */
+#include "queue/limit/dead.h"
+
+#include "queue/limit/ledger.h"
+#include "queue/limit/node.h"
+#include "queue/limit/rules.h"
+
+/* Its unfinished dispatches are charged as they were estimated, up to the time it may have run. */
+static void charge_unfinished(region_tenant_t *tenant, region_member_t *member, uint64_t now)
+{
+  uint64_t open = atomic_exchange(&member->hot.open, 0);
+  if (!tenant || !open)
+    return;
+  uint64_t since = node_load(&member->hot.active_at);
+  uint64_t age = now > since ? now - since : 0;
+  node_charge(&tenant->node, now, now, open < age ? open : age);
+}
+
+/* The caller is the member itself, or alone may bury it. */
+static void bury(region_data_t *data, uint32_t slot, uint64_t now)
+{
+  region_member_t *member = &data->members[slot];
+  uint64_t word = atomic_load(&member->hot.state);
+  region_tenant_t *tenant =
+      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
+  dead_set_state(member, word, REGION_LEAVING);
+  charge_unfinished(tenant, member, now);
+  ledger_drain(data, slot);
+  atomic_store(&member->hot.wait_until, 0);
+  atomic_store(&member->hot.state, ((word >> 8) + 1) << 8 | REGION_FREE);
+}
+
+/* What holds for those who stay. When the lock is not to be had at once, whoever has it next does
+ * it: until then limits are stricter than they need be. */
+static void apply_rules(rawhal_limiter_t *limiter, uint64_t now)
+{
+  region_data_t *data = limiter->region.data;
+  atomic_store(&data->header.rules_due, 1);
+  if (region_lock(&limiter->region, REGION_AT_ONCE, NULL) != RAWHAL_OK)
+    return;
+  rules_apply_due(data, now);
+  region_unlock(&limiter->region);
+}
+
+void limiter_leave(rawhal_limiter_t *limiter)
+{
+  uint64_t now = limiter_now(limiter);
+  bury(limiter->region.data, limiter->slot, now);
+  region_slot_drop(&limiter->region, limiter->slot);
+  apply_rules(limiter, now);
+}
+
+/* True when the slot's holder was dead, and is buried. */
+static bool bury_if_dead(rawhal_limiter_t *limiter, uint32_t slot, uint64_t now)
+{
+  const region_t *region = &limiter->region;
+  region_member_t *member = &region->data->members[slot];
+  uint64_t word = atomic_load(&member->hot.state);
+  if (region_state(word) == REGION_FREE || !region_slot_dead(region, &limiter->self, slot))
+    return false;
+  uint64_t leaving = (word & ~(uint64_t)0xff) | REGION_LEAVING;
+  if (word != leaving && !atomic_compare_exchange_strong(&member->hot.state, &word, leaving))
+    return false;
+  if (!region_burial_take(region, slot))
+    return false;
+  bool ours =
+      atomic_load(&member->hot.state) == leaving && region_slot_dead(region, &limiter->self, slot);
+  if (ours)
+    bury(region->data, slot, now);
+  region_burial_drop(region, slot);
+  return ours;
+}
+
+/* Other threads of this process share its locks, and must not be here at the same time. */
+bool limiter_reclaim(rawhal_limiter_t *limiter)
+{
+  region_data_t *data = limiter->region.data;
+  if (limiter->region.fd < 0 || pthread_mutex_trylock(&limiter->structure_lock))
+    return false;
+  uint64_t now = limiter_now(limiter);
+  uint32_t count = region_member_count(data);
+  bool any = false;
+  for (uint32_t slot = 0; slot < count; ++slot)
+    if (!limiter->me || slot != limiter->slot)
+      any |= bury_if_dead(limiter, slot, now);
+  if (any || atomic_load(&data->header.rules_due))
+    apply_rules(limiter, now);
+  pthread_mutex_unlock(&limiter->structure_lock);
+  return any;
+}
+
+/* Does another member hold device time back, or wait? */
+static bool anybody_busy(const rawhal_limiter_t *limiter)
+{
+  const region_data_t *data = limiter->region.data;
+  uint32_t count = region_member_count(data);
+  for (uint32_t slot = 0; slot < count; ++slot) {
+    const region_hot_t *hot = &data->members[slot].hot;
+    if (slot != limiter->slot && region_state(node_load(&hot->state)) != REGION_FREE &&
+        (node_load(&hot->open) || node_load(&hot->wait_until)))
+      return true;
+  }
+  return false;
+}
+
+bool limiter_look_for_dead(rawhal_limiter_t *limiter, uint64_t now, uint64_t *again)
+{
+  *again = UINT64_MAX;
+  if (limiter->region.fd < 0)
+    return false;
+  _Atomic uint64_t *swept_at = &limiter->region.data->header.swept_at;
+  uint64_t seen = atomic_load_explicit(swept_at, memory_order_relaxed);
+  bool due = now < seen || now - seen >= LIMIT_LOOK_NS;
+  bool any =
+      due && atomic_compare_exchange_strong(swept_at, &seen, now) && limiter_reclaim(limiter);
+  if (anybody_busy(limiter))
+    *again = now + LIMIT_LOOK_NS;
+  return any;
+}

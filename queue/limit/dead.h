@@ -1,0 +1,25 @@
+/* Leaving a region, and clearing up after those who died in it. Internal to this folder. */
+#ifndef RAWHAL_QUEUE_LIMIT_DEAD_H
+#define RAWHAL_QUEUE_LIMIT_DEAD_H
+
+#include "queue/limit/limiter.h"
+
+/* How often, together, those who are held back look whether it is by the dead. */
+#define LIMIT_LOOK_NS 10000000u
+
+static inline void dead_set_state(region_member_t *member, uint64_t word, region_state_t state)
+{
+  atomic_store(&member->hot.state, (word & ~(uint64_t)0xff) | state);
+}
+
+/* Gives back all that this process holds. Waits for nobody. */
+void limiter_leave(rawhal_limiter_t *limiter);
+
+/* For those who are held back by what others have in flight: clears up after the dead, unless
+ * somebody has looked within LIMIT_LOOK_NS. True: there were some, so ask again at once. Else
+ * `*again` is when to look again, whatever a clock says; UINT64_MAX when nobody else is there to
+ * die. Costs one system call for each live process, at most 100 times a second for all of them
+ * together. */
+bool limiter_look_for_dead(rawhal_limiter_t *limiter, uint64_t now, uint64_t *again);
+
+#endif

@@ -1,0 +1,23 @@
+/* Who a process is, so that others can tell that it is gone even while a file lock of it stands. Internal.
+ *
+ * The kernel keeps a lock while anybody has the open file, and a child made by a raw clone() has
+ * it, too. Where the process can be seen, its number and start time tell more than the lock; where
+ * it cannot (another PID namespace, no /proc), the lock decides alone. */
+#ifndef RAWHAL_QUEUE_LIMIT_IDENTITY_H
+#define RAWHAL_QUEUE_LIMIT_IDENTITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct identity {
+  uint64_t pid;
+  uint64_t pid_namespace, time_namespace; /* their inodes */
+  uint64_t start_time;                    /* clock ticks since boot; 0: not known */
+} identity_t;
+
+void identity_of_self(identity_t *self);
+
+/* True only when it is certain that no thread of that process runs any more. */
+bool identity_is_gone(const identity_t *self, const identity_t *other);
+
+#endif

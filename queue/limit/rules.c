@@ -1,0 +1,204 @@
+#include "queue/limit/rules.h"
+
+#include "queue/limit/node.h"
+
+region_ask_t rules_ask(rawhal_limit_t limit)
+{
+  switch (limit) {
+  case RAWHAL_LIMIT_MEMORY:
+    return ASK_MEMORY;
+  case RAWHAL_LIMIT_GPU_SHARE:
+    return ASK_SHARE;
+  case RAWHAL_LIMIT_DISPATCH_RATE:
+    return ASK_RATE;
+  case RAWHAL_LIMIT_CHARGING:
+    return ASK_CHARGING;
+  case RAWHAL_LIMIT_BURST:
+    return ASK_BURST;
+  case RAWHAL_LIMIT_DEVICE_SHARE:
+    return ASK_DEVICE_SHARE;
+  default:
+    return REGION_ASKS;
+  }
+}
+
+/* ---- Clocks ---- */
+
+void rules_start(region_node_t *node)
+{
+  atomic_store(&node->share, REGION_NO_SHARE);
+  atomic_store(&node->rate, RAWHAL_UNLIMITED);
+  atomic_store(&node->tat, 0);
+  atomic_store(&node->tat_share, REGION_SHARE_ONE);
+  atomic_store(&node->rate_tat, 0);
+}
+
+bool rules_in_debt(const region_node_t *node, uint64_t now)
+{
+  uint64_t rate_tat = node_load(&node->rate_tat);
+  return node_tat(node, now) > now || (rate_tat > now && rate_tat - now <= NODE_MAX_DEBT_NS);
+}
+
+/* Multiplies by before / after the time by which a clock is ahead. */
+static void rescale(_Atomic uint64_t *tat, uint64_t now, uint64_t before, uint64_t after)
+{
+  uint64_t seen = node_load(tat), next;
+  do {
+    if (seen <= now || seen - now > NODE_MAX_DEBT_NS)
+      return;
+    unsigned __int128 ahead = (unsigned __int128)(seen - now) * before / after;
+    next = now + (ahead < NODE_MAX_DEBT_NS ? (uint64_t)ahead : NODE_MAX_DEBT_NS);
+  } while (!atomic_compare_exchange_weak(tat, &seen, next));
+}
+
+/* Whoever dies in the middle leaves too much debt, never too little. A share of nothing has no
+ * clock: what was owed before waits for the next one. */
+void rules_set_share(region_node_t *node, uint64_t share, uint64_t now)
+{
+  uint64_t before = node_load(&node->tat_share);
+  uint64_t after = share < REGION_SHARE_ONE ? share : REGION_SHARE_ONE;
+  atomic_store(&node->share, share);
+  if (before == 0 || before > REGION_SHARE_ONE) /* damage */
+    before = REGION_SHARE_ONE;
+  if (after == 0 || after == before)
+    return;
+  if (after > before)
+    atomic_store(&node->tat_share, after);
+  rescale(&node->tat, now, before, after);
+  atomic_store(&node->tat_share, after);
+}
+
+static void set_rate(region_node_t *node, uint64_t rate, uint64_t now)
+{
+  uint64_t before = node_load(&node->rate);
+  atomic_store(&node->rate, rate);
+  if (before && rate && before != RAWHAL_UNLIMITED && rate != RAWHAL_UNLIMITED && before != rate)
+    rescale(&node->rate_tat, now, before, rate);
+}
+
+/* ---- Who asks for what ---- */
+
+/* Values in force. */
+typedef struct force {
+  uint64_t of[REGION_ASKS];
+  uint64_t device_burst;
+  bool any; /* somebody is there */
+} force_t;
+
+static uint64_t stricter(region_ask_t ask, uint64_t a, uint64_t b)
+{
+  if (ask == ASK_CHARGING)
+    return a > b ? a : b;
+  return a < b ? a : b;
+}
+
+/* Adds what somebody asks for. */
+static void heed(const region_asks_t *asks, force_t *force)
+{
+  for (int ask = 0; ask < REGION_ASKS; ++ask) {
+    uint64_t asked = node_load(&asks->of[ask]);
+    if (asked)
+      force->of[ask] = stricter((region_ask_t)ask, force->of[ask], asked - 1);
+  }
+}
+
+static uint64_t default_burst(void)
+{
+  return rawhal_limit_config_get(&(rawhal_limit_config_t){0}, RAWHAL_LIMIT_BURST);
+}
+
+/* Of a tenant's members, or all of a device's when `tenant` is REGION_NO_INDEX. */
+static force_t reckon(const region_data_t *data, uint32_t device, uint32_t tenant, uint32_t self)
+{
+  force_t force = {.of = {[ASK_MEMORY] = REGION_NO_MEMORY,
+                          [ASK_SHARE] = REGION_NO_SHARE,
+                          [ASK_RATE] = RAWHAL_UNLIMITED,
+                          [ASK_CHARGING] = RAWHAL_CHARGING_FAIR,
+                          [ASK_BURST] = UINT64_MAX,
+                          [ASK_DEVICE_SHARE] = REGION_NO_SHARE},
+                   .device_burst = UINT64_MAX};
+  heed(tenant == REGION_NO_INDEX ? &data->devices[device].asks : &data->tenants[tenant].asks,
+       &force);
+  for (uint32_t slot = 0; slot < region_member_count(data); ++slot) {
+    const region_member_t *member = &data->members[slot];
+    if ((slot != self && region_state(atomic_load(&member->hot.state)) != REGION_LIVE) ||
+        atomic_load(&member->device) != device ||
+        (tenant != REGION_NO_INDEX && atomic_load(&member->tenant) != tenant))
+      continue;
+    force.any = true;
+    heed(&member->asks, &force);
+    /* On a device somebody who has not set a burst relies on the default. */
+    uint64_t burst = node_load(&member->asks.of[ASK_BURST]);
+    burst = burst ? burst - 1 : default_burst();
+    force.device_burst = burst < force.device_burst ? burst : force.device_burst;
+  }
+  return force;
+}
+
+/* ---- In force ---- */
+
+static bool set(_Atomic uint64_t *word, uint64_t value)
+{
+  return atomic_exchange(word, value) != value;
+}
+
+static bool apply_device(region_data_t *data, uint32_t index, uint32_t self, uint64_t now)
+{
+  region_node_t *node = &data->devices[index].node;
+  force_t force = reckon(data, index, REGION_NO_INDEX, self);
+  if (!force.any)
+    return false;
+  bool changed = node_load(&node->share) != force.of[ASK_DEVICE_SHARE];
+  rules_set_share(node, force.of[ASK_DEVICE_SHARE], now);
+  uint64_t operators = node_load(&data->devices[index].asks.of[ASK_BURST]);
+  uint64_t burst = force.device_burst;
+  if (operators && operators - 1 < burst)
+    burst = operators - 1;
+  return set(&node->burst, burst) || changed;
+}
+
+static bool apply_tenant(region_data_t *data, uint32_t device, uint32_t index, uint32_t self,
+                         uint64_t now)
+{
+  region_tenant_t *tenant = &data->tenants[index];
+  force_t force = reckon(data, device, index, self);
+  if (!force.any)
+    return false;
+  uint64_t burst = force.of[ASK_BURST] == UINT64_MAX ? default_burst() : force.of[ASK_BURST];
+  bool changed = node_load(&tenant->node.share) != force.of[ASK_SHARE] ||
+                 node_load(&tenant->node.rate) != force.of[ASK_RATE];
+  rules_set_share(&tenant->node, force.of[ASK_SHARE], now);
+  set_rate(&tenant->node, force.of[ASK_RATE], now);
+  changed |= set(&tenant->memory_limit, force.of[ASK_MEMORY]);
+  changed |= set(&tenant->charging, force.of[ASK_CHARGING]);
+  changed |= set(&tenant->node.burst, burst);
+  for (uint32_t slot = 0; slot < region_member_count(data); ++slot)
+    if (atomic_load(&data->members[slot].tenant) == index) /* each clock needs one */
+      atomic_store(&data->members[slot].node.burst, burst);
+  return changed;
+}
+
+bool rules_apply(region_data_t *data, uint32_t device, uint32_t tenant, uint32_t self, uint64_t now)
+{
+  bool changed = false;
+  if (device < REGION_DEVICES)
+    changed = apply_device(data, device, self, now);
+  if (device < REGION_DEVICES && tenant < REGION_TENANTS)
+    changed |= apply_tenant(data, device, tenant, self, now);
+  if (changed)
+    atomic_fetch_add(&data->header.epoch, 1);
+  return changed;
+}
+
+void rules_apply_due(region_data_t *data, uint64_t now)
+{
+  if (atomic_exchange(&data->header.rules_due, 0) == 0)
+    return;
+  for (uint32_t device = 0; device < REGION_DEVICES; ++device)
+    if (atomic_load(&data->devices[device].state) == REGION_LIVE)
+      (void)rules_apply(data, device, REGION_NO_INDEX, REGION_NO_INDEX, now);
+  for (uint32_t tenant = 0; tenant < REGION_TENANTS; ++tenant)
+    if (atomic_load(&data->tenants[tenant].state) == REGION_LIVE)
+      (void)rules_apply(data, atomic_load(&data->tenants[tenant].device), tenant, REGION_NO_INDEX,
+                        now);
+}

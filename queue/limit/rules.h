@@ -1,0 +1,39 @@
+/* Limits that several processes share: what each of them asks for, and what holds. Internal.
+ *
+ * Every process writes what it asks for into its own slot, an operator into the tenant's or the
+ * device's; what holds is the strictest of those present, reckoned anew, under the structure lock,
+ * whenever somebody comes, goes or changes his mind. So nobody loosens what another asked for, and
+ * nobody's strictness outlasts his stay. The public table is in limit.h. */
+#ifndef RAWHAL_QUEUE_LIMIT_RULES_H
+#define RAWHAL_QUEUE_LIMIT_RULES_H
+
+#include "queue/limit/region.h"
+
+/* Which ask a limit is; REGION_ASKS: it is a process's own business. */
+region_ask_t rules_ask(rawhal_limit_t limit);
+
+/* `value` as in the word that is in force; RAWHAL_UNLIMITED asks for nothing. */
+static inline void rules_store(region_asks_t *asks, region_ask_t ask, uint64_t value)
+{
+  atomic_store_explicit(&asks->of[ask], value + 1, memory_order_release);
+}
+
+/* Puts in force, for a device and a tenant of it, what the live members and `self` (a slot that is
+ * joining, or REGION_NO_INDEX) ask for. Where nobody is left it changes nothing. The caller holds
+ * the structure lock. True: something has changed. */
+bool rules_apply(region_data_t *data, uint32_t device, uint32_t tenant, uint32_t self,
+                 uint64_t now);
+
+/* The same for all of them, when somebody has gone and nobody could do it. */
+void rules_apply_due(region_data_t *data, uint64_t now);
+
+/* Changes a clock's share; what it owes stays the same device time. */
+void rules_set_share(region_node_t *node, uint64_t share, uint64_t now);
+
+/* For a clock that nobody has used before. */
+void rules_start(region_node_t *node);
+
+/* Does it owe device time, or dispatches? */
+bool rules_in_debt(const region_node_t *node, uint64_t now);
+
+#endif
