@@ -1,4 +1,5 @@
-/* Who a process is, so that others can tell that it is gone even while a file lock of it stands. Internal.
+/* Who a process is, so that others can tell that it is gone even while a file lock of it stands.
+ * Internal.
  *
  * The kernel keeps a lock while anybody has the open file, and a child made by a raw clone() has
  * it, too. Where the process can be seen, its number and start time tell more than the lock; where

@@ -47,8 +47,8 @@ void rawhal_limit_view_close(rawhal_limit_view_t *view)
   free(view);
 }
 
-/* A look at the region: who is alive is found out once. What the dead hold is nobody's any more, even
- * before somebody who may write has buried them. */
+/* A look at the region: who is alive is found out once. What the dead hold is nobody's any more,
+ * even before somebody who may write has buried them. */
 typedef struct look {
   const region_data_t *data;
   uint64_t now;

@@ -18,6 +18,13 @@ typedef struct shim_cost {
 /* `now` NULL: the machine's clock. With one, nothing ever sleeps. */
 rawhal_status_t shim_open(const rawhal_limit_config_t *config, uint64_t (*now)(void *),
                           void *context, rawhal_limiter_t **limiter, rawhal_error_t *error);
+/* With a clock that all who have `now` mapped share, and that waiting moves on; with `die_waiting` who
+ * waits is killed. */
+rawhal_status_t shim_open_shared(const rawhal_limit_config_t *config, uint64_t *now,
+                                 bool die_waiting, rawhal_limiter_t **limiter,
+                                 rawhal_error_t *error);
+/* As if a kernel had taken that long whenever it was measured. */
+void shim_learn(rawhal_limiter_t *limiter, uint64_t kernel, uint64_t workgroups, uint64_t ns);
 rawhal_status_t shim_lease(rawhal_limiter_t *limiter, void (*reap)(void *), void *context,
                            uint64_t share, limit_lease_t **lease, rawhal_error_t *error);
 void shim_lease_destroy(limit_lease_t *lease);
