@@ -11,6 +11,50 @@
  * + one submission, and a busy one gets share * W. What it does not use within the burst is lost:
  * kernels longer than that, on a device that is fully booked, need a longer one.
  *
+ * A region is cooperation between processes that trust each other with its file, not a wall: whoever
+ * may write the file can lift its limits, and whoever names himself another tenant is one. No bytes
+ * in it crash those who share it. An operator makes it a wall by not giving it away: a broker of
+ * his own holds the region (rawhal_limit_region_create), runs the limiter in its own process on
+ * behalf of programs that cannot reach the device but through it, or passes the descriptor
+ * (SCM_RIGHTS, or inherited) only to programs he trusts; what may be set is then what he sets.
+ *
+ * What holds of limits that several processes set (their own limits concern nobody else):
+ *
+ *     limit                  who may set it           what holds
+ *     memory, gpu-share,     each process of the      the strictest of what its processes now
+ *     dispatch-rate,         tenant, for the tenant   there and the operator ask for; without any,
+ *     burst                                           no limit (burst: 20 ms)
+ *     charging               the same                 WALL if anybody asks for it
+ *     device-share           each process on the      the strictest of all processes now there and
+ *                            device, for the device   the operator
+ *     burst of the device    nobody by itself         the shortest burst of all processes now
+ *                                                     there, where one that set none counts with
+ *                                                     20 ms: no tenant loosens it for others
+ *
+ *     when a process         then
+ *     joins                  what it asks for counts from its first admission on; it may make a
+ *                            limit stricter for others there, never looser
+ *     sets a limit           what it asked for before is forgotten, and the strictest of all holds
+ *                            again; it may loosen only what it had made strict itself
+ *     leaves, or dies        what it asked for is forgotten likewise. Its memory is free; device
+ *                            time it had begun is paid by its tenant
+ *     is the last to leave   the tenant's limits are those of whoever comes next. Its debt stays,
+ *                            under its name, until it is paid: its place is not given to another
+ *                            before, and when all places are taken so, joining fails
+ *     share or rate changes  what is owed stays the same device time or number of dispatches: its
+ *                            wait shrinks or grows as the share grows or shrinks; a share of 0
+ *                            keeps it until there is one again
+ *
+ * A process that was stopped (SIGSTOP) while it joined holds the lock of the region: others cannot
+ * join (TIMED_OUT after 1 to 2 s) or change shared limits (TIMED_OUT after some 10 ms) until it goes
+ * on or dies. Nothing else waits for it: neither memory, admission, views nor leaving, though limits
+ * may stay as strict as those who left had asked for.
+ *
+ * Processes that died are found by those whom they would hold back: within 50 ms of the next wait,
+ * refused allocation or question about memory by anybody, nothing of theirs counts, whoever still
+ * has their open files. (Where a process cannot be seen, in another PID namespace or without /proc,
+ * it counts as alive while a child that it made by a raw clone() lives.)
+ *
  * A limit that is configured is enforced, or the call fails. Nothing here starts threads, installs
  * signal handlers or changes the umask; a process may be killed at any instruction without harm to
  * the others. After fork() a child has no limiter and must open its own.
@@ -106,8 +150,8 @@ typedef struct rawhal_limit_config {
   rawhal_limit_text_t tenant;  /* default "default" */
   rawhal_limit_text_t region;  /* path of the region's file; none: limits of this process only */
   rawhal_limit_text_t cu_mask; /* compute units to run on, hexadecimal, bit 0 is the first */
-  bool has_region_fd; /* the region is this file, instead of a path's; stays the caller's */
-  int region_fd;
+  bool has_region_fd; /* the region is this file, instead of a path's; stays the caller's, */
+  int region_fd;      /* who vouches for it: neither owner, mode nor names are checked */
 } rawhal_limit_config_t;
 
 /* The device a config is for, as far as reading it needs to know. */
@@ -135,25 +179,43 @@ RAWHAL_API uint64_t rawhal_limit_config_get(const rawhal_limit_config_t *config,
 /* Does the config limit anything? */
 RAWHAL_API bool rawhal_limit_config_limits(const rawhal_limit_config_t *config);
 
+/* ---- Regions ---- */
+
+/* Makes a region in memory of its own, without a name, for `region_fd`: the form to use for
+ * containers. Its size is sealed: nobody who has it can cut it short. The caller closes `*fd`
+ * (close-on-exec is set); the region lives as long as anybody has it open. OUT_OF_MEMORY, RUNTIME.
+ *
+ * Other memory files (memfd_create) that may still be sealed are sealed when they are first opened
+ * as a region. What has no seal, a region found by its path or a descriptor of such a file, is
+ * protected from nobody who may write it: cut short, it kills (SIGBUS) all who have it mapped.
+ * Therefore a path is refused, with the reason, unless it is a regular file, not reached by a
+ * symbolic link, that belongs to this user or root, has one name, and is not writable by everybody
+ * (group-writable is: that is how users share one); one that is made here has mode 0600. All of its
+ * room is reserved on opening, OUT_OF_MEMORY without, so that a full file system does no harm later;
+ * file systems that cannot reserve room (EOPNOTSUPP) do not give that promise. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_region_create(int *fd,
+                                                                     rawhal_error_t *error);
+
 /* ---- Limiters ---- */
 
 typedef struct rawhal_limiter rawhal_limiter_t;
 
-/* Joins a tenant on a device, named so that all processes agree: its UUID. Where others of the
- * tenant are there already, the stricter of their limit and ours holds; a tenant nobody is left of
- * starts afresh. `config` is copied.
- * UNSUPPORTED, MALFORMED: the region's file is none, damaged, or of another version. LIMIT: the
- * region is full. TIMED_OUT: another process was stopped while it held the region's lock.
- * RUNTIME. */
+/* Joins a tenant on a device, named so that all processes agree: its UUID. Of limits that others
+ * have set as well the strictest holds: see the table above. `config` is copied.
+ * UNSUPPORTED, MALFORMED: the region's file is none, damaged, of another version, or not to be
+ * trusted. LIMIT: the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT: another
+ * process was stopped while it held the region's lock. RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config,
                                                               const char *device,
                                                               rawhal_limiter_t **limiter,
                                                               rawhal_error_t *error);
-/* Leaves: gives all of its memory back to the tenant. NULL is allowed. */
+/* Leaves: gives all of its memory back to the tenant. Waits for nobody. NULL is allowed. */
 RAWHAL_API void rawhal_limiter_close(rawhal_limiter_t *limiter);
 
-/* Changes a limit while it runs: that of the device, the tenant or this process, see
- * rawhal_limit_t. It holds from the next admission or allocation. OUT_OF_RANGE. */
+/* Changes a limit while it runs: this process's, or what this process asks for the tenant or the
+ * device, see rawhal_limit_t and the table above. It holds from the next admission or allocation.
+ * OUT_OF_RANGE. TIMED_OUT: another process was stopped while it held the region's lock; nothing has
+ * changed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter,
                                                              rawhal_limit_t limit, uint64_t value,
                                                              rawhal_error_t *error);
@@ -170,7 +232,7 @@ RAWHAL_API rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t 
 /* ---- Looking on ---- */
 
 /* A region's file, mapped for reading: needs no right to write, takes no lock, and shows regions
- * whose processes are dead or belong to others as well. */
+ * whose processes are dead or belong to others as well. The dead have no rows and hold nothing. */
 typedef struct rawhal_limit_view rawhal_limit_view_t;
 
 typedef enum rawhal_limit_level {

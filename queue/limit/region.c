@@ -15,6 +15,13 @@
 static const char magic[8] = {'R', 'a', 'w', 'h', 'a', 'l', 'L', 'm'};
 static const uint32_t native_endianness = 0x01020304;
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 16
+#endif
+
 /* Where the lock bytes lie: far behind the data, so that they mean nothing else. */
 static const off_t structure_byte = (off_t)1 << 40;
 
@@ -299,7 +306,7 @@ static bool is_blank(const region_data_t *data)
   return memcmp(data->header.magic, zeros, sizeof(zeros)) == 0;
 }
 
-/* ---- Opening ---- */
+/* ---- The file ---- */
 
 static rawhal_status_t map(int fd, int protection, void **data, const char *path,
                            rawhal_error_t *error)
@@ -312,16 +319,42 @@ static rawhal_status_t map(int fd, int protection, void **data, const char *path
   return RAWHAL_OK;
 }
 
-/* The file's size, after giving an empty file its own. */
-static rawhal_status_t check_size(int fd, bool may_grow, const char *path, rawhal_error_t *error)
+static rawhal_status_t look(int fd, struct stat *facts, const char *path, rawhal_error_t *error)
+{
+  if (fstat(fd, facts))
+    return fail_errno(error, "looking at the region", path);
+  if (!S_ISREG(facts->st_mode))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is no regular file", path);
+  return RAWHAL_OK;
+}
+
+/* A file that was found by its name may be anybody's. A descriptor is its giver's word for it. */
+static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *error)
 {
   struct stat facts;
-  if (fstat(fd, &facts))
-    return fail_errno(error, "looking at the region", path);
-  if (!S_ISREG(facts.st_mode))
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is no regular file", path);
-  if (facts.st_size == 0 && may_grow && ftruncate(fd, sizeof(region_data_t)) == 0)
-    return RAWHAL_OK;
+  rawhal_status_t status = look(fd, &facts, path, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (facts.st_uid != 0 && facts.st_uid != geteuid())
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "%.200s belongs to user %u, not to this one (%u) or root", path,
+                       (unsigned)facts.st_uid, (unsigned)geteuid());
+  if (facts.st_mode & S_IWOTH)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "%.200s may be written by everybody (mode %04o): chmod o-w it", path,
+                       (unsigned)facts.st_mode & 07777u);
+  if (facts.st_nlink != 1)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s has %llu names, not one", path,
+                       (unsigned long long)facts.st_nlink);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t check_size(int fd, const char *path, rawhal_error_t *error)
+{
+  struct stat facts;
+  rawhal_status_t status = look(fd, &facts, path, error);
+  if (status != RAWHAL_OK)
+    return status;
   if (facts.st_size != sizeof(region_data_t))
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "%.200s has %lld bytes, a region of this version has %zu", path,
@@ -329,12 +362,81 @@ static rawhal_status_t check_size(int fd, bool may_grow, const char *path, rawha
   return RAWHAL_OK;
 }
 
+/* Has the file system given the file all of its room? Else a store into it may end in a signal. */
+static rawhal_status_t reserve_room(int fd, bool blank, const char *path, rawhal_error_t *error)
+{
+  struct stat facts;
+  rawhal_status_t status = look(fd, &facts, path, error);
+  if (status != RAWHAL_OK || (uint64_t)facts.st_blocks * 512 >= sizeof(region_data_t))
+    return status;
+  int result;
+  do
+    result = fallocate(fd, 0, 0, sizeof(region_data_t));
+  while (result && errno == EINTR);
+  if (!result)
+    return RAWHAL_OK;
+  if (errno == ENOSPC || errno == EDQUOT)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
+                       "no room for the %zu bytes of the region %.200s on its file system",
+                       sizeof(region_data_t), path);
+  if (errno != EOPNOTSUPP)
+    return fail_errno(error, "reserving room for the region", path);
+  /* Such file systems copy what is written, and promise nothing: writing is all that can be done. */
+  static const char zeros[REGION_UNIT_BYTES];
+  for (size_t at = 0; blank && at < sizeof(region_data_t); at += sizeof(zeros)) {
+    size_t left = sizeof(region_data_t) - at;
+    if (pwrite(fd, zeros, left < sizeof(zeros) ? left : sizeof(zeros), (off_t)at) < 0)
+      return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
+                         "no room for the %zu bytes of the region %.200s", sizeof(region_data_t),
+                         path);
+  }
+  return RAWHAL_OK;
+}
+
+/* An empty file gets its size; when there is no room it stays empty. It is not removed: somebody
+ * else may have it open and be about to do this. */
+static rawhal_status_t make_room(int fd, const char *path, rawhal_error_t *error)
+{
+  struct stat facts;
+  rawhal_status_t status = look(fd, &facts, path, error);
+  if (status != RAWHAL_OK)
+    return status;
+  bool empty = facts.st_size == 0;
+  if (empty && ftruncate(fd, sizeof(region_data_t)))
+    return fail_errno(error, "making room for the region", path);
+  status = check_size(fd, path, error);
+  if (status == RAWHAL_OK)
+    status = reserve_room(fd, empty, path, error);
+  if (status != RAWHAL_OK && empty && ftruncate(fd, 0))
+    return status; /* a blank file of the right size, which does as well */
+  return status;
+}
+
+/* Memory that can be sealed is: its size, under which others have it mapped, never changes again.
+ * Other files have no seals, and memory that refuses them stays as it is: limit.h says so. */
+static rawhal_status_t seal(int fd, const char *path, rawhal_error_t *error)
+{
+  const int wanted = F_SEAL_SHRINK | F_SEAL_GROW;
+  int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0)
+    return RAWHAL_OK;
+  if (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is sealed against being written", path);
+  if ((seals & wanted) != wanted && !(seals & F_SEAL_SEAL))
+    (void)fcntl(fd, F_ADD_SEALS, wanted);
+  return RAWHAL_OK;
+}
+
+/* ---- Opening ---- */
+
 /* Under the structure lock: nobody sees half a header, and whoever dies here leaves a blank
  * file. */
 static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_t *error)
 {
-  rawhal_status_t status = check_size(region->fd, true, path, error);
+  rawhal_status_t status = make_room(region->fd, path, error);
   void *memory = NULL;
+  if (status == RAWHAL_OK)
+    status = seal(region->fd, path, error);
   if (status == RAWHAL_OK)
     status = map(region->fd, PROT_READ | PROT_WRITE, &memory, path, error);
   if (status != RAWHAL_OK)
@@ -358,7 +460,7 @@ static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_
 /* A descriptor with an open file description of its own: locks belong to that. */
 static int open_file(const rawhal_limit_config_t *config, char path[300])
 {
-  const int flags = O_RDWR | O_CLOEXEC;
+  const int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   if (config->has_region_fd) {
     snprintf(path, 300, "/proc/self/fd/%d", config->region_fd);
     return open(path, flags);
@@ -392,7 +494,10 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
     return status;
   }
   region->fd = fd;
-  status = region_lock(region, REGION_PATIENT, error);
+  if (!config->has_region_fd)
+    status = check_owner(fd, path, error);
+  if (status == RAWHAL_OK)
+    status = region_lock(region, REGION_PATIENT, error);
   if (status == RAWHAL_OK) {
     status = prepare(region, path, error);
     region_unlock(region);
@@ -409,7 +514,7 @@ rawhal_status_t region_view(const char *path, region_t *region, rawhal_error_t *
   if (fd < 0)
     return fail_errno(error, "opening the region", path);
   void *memory = NULL;
-  rawhal_status_t status = check_size(fd, false, path, error);
+  rawhal_status_t status = check_size(fd, path, error);
   if (status == RAWHAL_OK)
     status = map(fd, PROT_READ, &memory, path, error);
   if (status == RAWHAL_OK)
@@ -432,6 +537,29 @@ void region_view_close(region_t *region)
   if (region->fd >= 0)
     close(region->fd);
   *region = (region_t){.fd = -1};
+}
+
+rawhal_status_t rawhal_limit_region_create(int *fd, rawhal_error_t *error)
+{
+  static const char name[] = "rawhal-limits";
+  if (!fd)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "fd is NULL");
+  *fd = -1;
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  region_t region = {.fd = memfd_create(name, flags | MFD_NOEXEC_SEAL)};
+  if (region.fd < 0 && errno == EINVAL) /* a kernel that is older than the flag */
+    region.fd = memfd_create(name, flags);
+  if (region.fd < 0)
+    return fail_errno(error, "making a region", name);
+  rawhal_status_t status = prepare(&region, name, error);
+  if (status == RAWHAL_OK && fcntl(region.fd, F_ADD_SEALS, F_SEAL_SEAL))
+    status = fail_errno(error, "sealing the region", name);
+  unmap(&region);
+  if (status == RAWHAL_OK)
+    *fd = region.fd;
+  else
+    close(region.fd);
+  return status;
 }
 
 void region_close(region_t *region)
