@@ -89,6 +89,16 @@ static void store(const limit_home_t *home, uint64_t word)
     atomic_store_explicit(home->words[i], word, memory_order_relaxed);
 }
 
+/* A limit that is this process's own business. */
+static void set_own(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t word)
+{
+  limit_home_t home = home_of(limiter, limit);
+  if (limit == RAWHAL_LIMIT_PROCESS_SHARE)
+    rules_set_share(&limiter->me->node, word, limiter_now(limiter));
+  else
+    store(&home, word);
+}
+
 /* What this process asks for of what is shared; its own limits hold at once. */
 static void apply_config(rawhal_limiter_t *limiter, const rawhal_limit_config_t *config)
 {
@@ -98,7 +108,7 @@ static void apply_config(rawhal_limiter_t *limiter, const rawhal_limit_config_t 
     uint64_t value = home.encode(rawhal_limit_config_get(config, limit));
     region_ask_t ask = rules_ask(limit);
     if (ask == REGION_ASKS)
-      store(&home, value);
+      set_own(limiter, limit, value);
     else
       rules_store(&limiter->me->asks, ask,
                   *config->values[limit].origin ? value : RAWHAL_UNLIMITED);
@@ -429,10 +439,8 @@ static rawhal_status_t change(rawhal_limiter_t *limiter, rawhal_limit_t limit, u
   pthread_mutex_lock(&limiter->structure_lock);
   if (ask != REGION_ASKS)
     status = change_shared(limiter, ask, home.encode(value), error);
-  else if (limit == RAWHAL_LIMIT_PROCESS_SHARE)
-    rules_set_share(&limiter->me->node, home.encode(value), limiter_now(limiter));
   else
-    store(&home, home.encode(value));
+    set_own(limiter, limit, home.encode(value));
   pthread_mutex_unlock(&limiter->structure_lock);
   return status;
 }
