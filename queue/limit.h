@@ -11,12 +11,12 @@
  * + one submission, and a busy one gets share * W. What it does not use within the burst is lost:
  * kernels longer than that, on a device that is fully booked, need a longer one.
  *
- * A region is cooperation between processes that trust each other with its file, not a wall: whoever
- * may write the file can lift its limits, and whoever names himself another tenant is one. No bytes
- * in it crash those who share it. An operator makes it a wall by not giving it away: a broker of
- * his own holds the region (rawhal_limit_region_create), runs the limiter in its own process on
- * behalf of programs that cannot reach the device but through it, or passes the descriptor
- * (SCM_RIGHTS, or inherited) only to programs he trusts; what may be set is then what he sets.
+ * A region is cooperation between processes that trust each other with its file, not a wall:
+ * whoever may write the file can lift its limits, and whoever names himself another tenant is one.
+ * No bytes in it crash those who share it. An operator makes it a wall by not giving it away: a
+ * broker of his own makes the region (rawhal_limit_region_create) and submits on behalf of programs
+ * that have no way to the device but through it; or passes the descriptor (SCM_RIGHTS, or
+ * inherited) only to programs he trusts.
  *
  * What holds of limits that several processes set (their own limits concern nobody else):
  *
@@ -45,10 +45,10 @@
  *                            wait shrinks or grows as the share grows or shrinks; a share of 0
  *                            keeps it until there is one again
  *
- * A process that was stopped (SIGSTOP) while it joined holds the lock of the region: others cannot
- * join (TIMED_OUT after 1 to 2 s) or change shared limits (TIMED_OUT after some 10 ms) until it goes
- * on or dies. Nothing else waits for it: neither memory, admission, views nor leaving, though limits
- * may stay as strict as those who left had asked for.
+ * A process that was stopped (SIGSTOP) while it joined holds the lock of the region: until it goes
+ * on or dies, others cannot join (TIMED_OUT after 1 to 2 s) or change shared limits (TIMED_OUT
+ * after some 10 ms). Nothing else waits for it: neither memory, admission, views nor leaving,
+ * though limits may stay as strict as those who left had asked for.
  *
  * Processes that died are found by those whom they would hold back: within 50 ms of the next wait,
  * refused allocation or question about memory by anybody, nothing of theirs counts, whoever still
@@ -191,8 +191,8 @@ RAWHAL_API bool rawhal_limit_config_limits(const rawhal_limit_config_t *config);
  * Therefore a path is refused, with the reason, unless it is a regular file, not reached by a
  * symbolic link, that belongs to this user or root, has one name, and is not writable by everybody
  * (group-writable is: that is how users share one); one that is made here has mode 0600. All of its
- * room is reserved on opening, OUT_OF_MEMORY without, so that a full file system does no harm later;
- * file systems that cannot reserve room (EOPNOTSUPP) do not give that promise. */
+ * room is reserved on opening, OUT_OF_MEMORY without, so that a full file system does no harm
+ * later; file systems that cannot reserve room (EOPNOTSUPP) do not give that promise. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_region_create(int *fd,
                                                                      rawhal_error_t *error);
 

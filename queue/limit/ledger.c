@@ -10,7 +10,7 @@ enum { SLOT_BITS = 9, NUMBER_BITS = 64 - SLOT_BITS, UNIT_BITS = 52 };
 
 #define SLOT_MASK   ((1ull << SLOT_BITS) - 1)
 #define NUMBER_MASK ((1ull << NUMBER_BITS) - 1)
-#define UNIT_MASK   ((1ull << UNIT_BITS) - 1)
+#define UNIT_MASK   LEDGER_MOST_UNITS
 
 _Static_assert(REGION_MEMBERS == 1 << SLOT_BITS, "a slot fits its field");
 
@@ -119,7 +119,7 @@ static bool change_total(region_data_t *data, region_tenant_t *tenant, uint32_t 
     step(5);
     total.change = load_change(tenant);
     step(6);
-    total.units = ledger_total(tenant);
+    total.units = __atomic_load_n(&tenant->memory.units, __ATOMIC_RELAXED);
     next.change = number << SLOT_BITS | slot;
     next.units = total.units;
     if (!add_up(tenant, intent, &next.units))
@@ -269,7 +269,7 @@ void ledger_start_tenant(region_tenant_t *tenant)
   region_total_t total, none;
   do {
     total.change = none.change = load_change(tenant);
-    total.units = ledger_total(tenant);
+    total.units = __atomic_load_n(&tenant->memory.units, __ATOMIC_RELAXED);
     none.units = 0;
   } while (!__sync_bool_compare_and_swap(&tenant->memory.bits, total.bits, none.bits));
   atomic_store_explicit(&tenant->memory_peak, 0, memory_order_relaxed);

@@ -44,10 +44,14 @@ static inline uint64_t ledger_units(uint64_t bytes)
   return bytes / REGION_UNIT_BYTES + (bytes % REGION_UNIT_BYTES != 0);
 }
 
+/* What 64 bits of bytes are, less one. */
+#define LEDGER_MOST_UNITS ((1ull << 52) - 1)
+
 /* A tenant's total, in units. */
 static inline uint64_t ledger_total(const region_tenant_t *tenant)
 {
-  return __atomic_load_n(&tenant->memory.units, __ATOMIC_RELAXED);
+  uint64_t units = __atomic_load_n(&tenant->memory.units, __ATOMIC_RELAXED);
+  return units <= LEDGER_MOST_UNITS ? units : LEDGER_MOST_UNITS; /* more is damage */
 }
 
 /* What one member holds, in units. */

@@ -381,7 +381,7 @@ static rawhal_status_t reserve_room(int fd, bool blank, const char *path, rawhal
                        sizeof(region_data_t), path);
   if (errno != EOPNOTSUPP)
     return fail_errno(error, "reserving room for the region", path);
-  /* Such file systems copy what is written, and promise nothing: writing is all that can be done. */
+  /* Such file systems copy what is written and promise nothing: it is all that can be done. */
   static const char zeros[REGION_UNIT_BYTES];
   for (size_t at = 0; blank && at < sizeof(region_data_t); at += sizeof(zeros)) {
     size_t left = sizeof(region_data_t) - at;

@@ -15,7 +15,11 @@ extern "C" {
 #include "tests/limit/shim.h"
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
+    __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 constexpr bool kOwnStacks = false;
 #else
 constexpr bool kOwnStacks = true;
