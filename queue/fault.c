@@ -1,6 +1,6 @@
 /* What happens when the device stops a queue: the cause is written down once, every submission in
  * flight keeps the count it had reached, and everybody who waits is woken. */
-#include "queue/internal.h"
+#include "queue/limited.h"
 
 #include "base/error.h"
 
@@ -56,6 +56,7 @@ static bool death_begin(rawhal_queue_t *queue)
 /* The cause has been written. */
 static void death_end(rawhal_queue_t *queue)
 {
+  atomic_store(&queue->died_at, deadline_now());
   for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
     queue_slot_t *slot = &queue->slots[i];
     slot->final = queue->device->hsa->hsa_signal_exchange_scacq_screl(slot->signal, QUEUE_POISON);
@@ -72,6 +73,7 @@ static void queue_die(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa
   cause_write(queue, status, hsa_status, what);
   pthread_mutex_unlock(&queue->drain_lock);
   death_end(queue);
+  limited_settle_dead(queue); /* whoever it may be that looks next */
 }
 
 void queue_abandon(rawhal_queue_t *queue)

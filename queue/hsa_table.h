@@ -45,6 +45,7 @@
   X(hsa_amd_pointer_info)                                                                          \
   X(hsa_amd_agents_allow_access)                                                                   \
   X(hsa_amd_memory_async_copy)                                                                     \
+  X(hsa_amd_signal_create)                                                                         \
   X(hsa_amd_signal_wait_any)                                                                       \
   X(hsa_amd_profiling_set_profiler_enabled)                                                        \
   X(hsa_amd_profiling_get_dispatch_time)                                                           \

@@ -55,6 +55,7 @@ typedef struct queue_slot {
   hsa_signal_t signal;
   int64_t final; /* the value when the queue died */
   bool slept_on; /* by a thread, in the runtime; sleep_lock */
+  bool begins;   /* its first packet signals the slot's signal in `begins` */
 } queue_slot_t;
 
 _Static_assert(sizeof(queue_slot_t) == 64, "a submission should touch one cache line of slots");
@@ -75,6 +76,14 @@ typedef struct queue_memory {
   _Atomic uint32_t lane_bytes; /* of each lane's scratch */
 } queue_memory_t;
 
+/* Those who wait for room in the rings, in the order in which they came; room.c. */
+typedef struct queue_room {
+  _Atomic uint32_t waiting;
+  pthread_mutex_t lock;
+  pthread_cond_t moved; /* somebody has left */
+  struct room_waiter *first, *last;
+} queue_room_t;
+
 struct rawhal_queue {
   ring_t ring;
   const queue_device_t *device;
@@ -85,13 +94,17 @@ struct rawhal_queue {
   hsa_signal_t doorbell;
   unsigned char *kernargs; /* twice ring.blocks: an image may run over the ring's end */
   queue_slot_t *slots;     /* ring.tickets */
+  hsa_signal_t *begins;    /* of each slot: for the time at which a batch began */
   _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet of several; queue_kernel() */
   rawhal_launch_t launch; /* what all launches have in common, for hidden arguments */
   limit_lease_t *lease;   /* NULL: no limits */
   queue_grant_t *grants;  /* of the slots' tickets */
   queue_memory_t memory;
+  _Atomic bool watched; /* limited_watch() */
+  queue_room_t room;
 
-  _Atomic int health; /* queue_health_t */
+  _Atomic int health;       /* queue_health_t */
+  _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns */
   rawhal_error_t cause;
   bool closing; /* being destroyed; the list's lock */
   pthread_mutex_t drain_lock;
@@ -124,6 +137,15 @@ static inline const rawhal_device_kernel_t *queue_kernel(const rawhal_queue_t *q
   return atomic_load_explicit(&queue->kernels[packet & (queue->ring.packets - 1)],
                               memory_order_relaxed);
 }
+
+/* In the device's ticks. */
+typedef struct queue_times {
+  uint64_t start, end;
+} queue_times_t;
+
+/* wait.c: when a finished submission's first packet began and its last one ended. */
+hsa_status_t queue_slot_times(const rawhal_queue_t *queue, const queue_slot_t *slot,
+                              queue_times_t *times);
 
 /* queue.c. `options` may be NULL. */
 RAWHAL_CHECKED rawhal_status_t queue_create(const queue_device_t *device,

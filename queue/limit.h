@@ -5,11 +5,34 @@
  * tenant and the process. Processes that are to share limits share a region, a small file mapped by
  * each of them; without a region the limits are those of one process.
  *
- * GPU time: every dispatch is charged the device time it took, from its own timestamps, to a clock
- * at each level that runs at the limit's share of real time. A dispatch is admitted when no clock
- * is ahead by more than the burst. Over any window W a level gets at most share * W + burst * share
- * + one submission, and a busy one gets share * W. What it does not use within the burst is lost:
- * kernels longer than that, on a device that is fully booked, need a longer one.
+ * GPU time: every submission is charged the device time it took, from its first dispatch's start to
+ * its last one's end, to a clock at each level that runs at the limit's share of real time. It is
+ * admitted when no clock is ahead by more than the burst. Over any window W a level gets at most
+ *
+ *     share * W + burst * share + one submission
+ *
+ * and one that asks for it gets share * W. That holds whatever the submissions come to: nothing
+ * rests on how long a kernel took before, because no more than 1 / (1 - share) submissions of a
+ * level are in flight at once. (Below 50 % that is one: short kernels are better submitted in
+ * batches, each of which is one submission.) What is not used within the burst is lost: kernels
+ * longer than that, on a device that is fully booked, need a longer one.
+ *
+ * A submission that ends otherwise is charged from when it can have begun until the device let go
+ * of it: by a fault, or with its queue. A process that is killed, or ends without closing, is
+ * charged until somebody notices: any other process of the region that looks, or the next to join.
+ * What is running counts before it has ended, in admission as in rows. So a process that is stopped
+ * (SIGSTOP, a debugger) with work in flight holds back its own tenant until it goes on or dies, and
+ * other tenants for a second at most.
+ *
+ * One exception: a kernel may wait for something that its program does only after another
+ * submission. What is refused is admitted all the same, in the process whose submission has been
+ * running for half a second (two in the same queue), and for longer than all of the level that is
+ * not paid for yet: one submission, and one more each time that the running time doubles.
+ *
+ * Turns: of those who have work, whoever was charged least for its weight goes first, among the
+ * processes of a tenant and among the tenants of a device whose share is limited; each gets its part
+ * to within a submission, however long the kernels of the others are. A process may wait for the
+ * submission of another that is in flight, and until that is paid for: its time / share.
  *
  * A region is cooperation between processes that trust each other with its file, not a wall:
  * whoever may write the file can lift its limits, and whoever names himself another tenant is one.
@@ -55,9 +78,11 @@
  * has their open files. (Where a process cannot be seen, in another PID namespace or without /proc,
  * it counts as alive while a child that it made by a raw clone() lives.)
  *
- * A limit that is configured is enforced, or the call fails. Nothing here starts threads, installs
- * signal handlers or changes the umask; a process may be killed at any instruction without harm to
- * the others. After fork() a child has no limiter and must open its own.
+ * A limit that is configured is enforced, or the call fails. Nothing here installs signal handlers
+ * or changes the umask. Where processes share a region, a queue has a thread (that of
+ * rawhal_queue_on_complete()) that sees to it that what finished is charged though the program does
+ * not look. A process may be killed at any instruction without harm to the others. After fork() a
+ * child has no limiter and must open its own.
  *
  * Configuration: what the program sets comes first, RAWHAL_* variables second, the variables HAMi's
  * device plugins set third; per-device variables (`_0`, `_1`) before general ones. Every value

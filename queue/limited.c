@@ -20,25 +20,33 @@ static queue_grant_t *grant_of(const rawhal_queue_t *queue, uint64_t ticket)
 
 /* ---- What the limiter asks of a queue ---- */
 
-/* A dead queue's submissions never finish; they are settled as if they had not been. */
-static void settle_dead(rawhal_queue_t *queue)
+/* The device has let go of the queue at `at`: what finished before is charged by its times, the
+ * rest for as long as it can have run. */
+static void settle_all(rawhal_queue_t *queue, uint64_t at)
 {
+  queue_drain(queue);
+  pthread_mutex_lock(&queue->drain_lock);
   for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
     queue_grant_t *kept = &queue->grants[i];
     if (atomic_exchange(&kept->ticket, 0))
-      limit_cancel(queue->lease, &kept->grant);
+      limit_end(queue->lease, &kept->grant, at);
   }
+  pthread_mutex_unlock(&queue->drain_lock);
+}
+
+void limited_settle_dead(rawhal_queue_t *queue)
+{
+  if (queue->lease)
+    settle_all(queue, atomic_load(&queue->died_at));
 }
 
 static void reap(void *context)
 {
   rawhal_queue_t *queue = context;
-  queue_drain(queue);
   if (queue_check(queue, NULL) == RAWHAL_OK)
-    return;
-  pthread_mutex_lock(&queue->drain_lock);
-  settle_dead(queue);
-  pthread_mutex_unlock(&queue->drain_lock);
+    queue_drain(queue);
+  else
+    limited_settle_dead(queue);
 }
 
 static void sleep_until(void *context, uint64_t until)
@@ -163,8 +171,9 @@ rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_err
 
 void limited_destroy(rawhal_queue_t *queue)
 {
+  uint64_t died = atomic_load(&queue->died_at);
   if (queue->lease)
-    queue_drain(queue);
+    settle_all(queue, died ? died : deadline_now());
   limit_lease_destroy(queue->lease);
   queue->lease = NULL;
   free(queue->grants);
@@ -224,9 +233,6 @@ static rawhal_status_t reserve(rawhal_queue_t *queue, limit_grant_t *grant, uint
                                uint64_t deadline, ring_reservation_t *reserved,
                                rawhal_error_t *error)
 {
-  if (grant->launches > 1 && grant->admitted_at == 0)
-    grant->admitted_at =
-        deadline_now(); /* when a batch began is not in its last dispatch's times */
   rawhal_status_t status =
       submit_reserve(queue, grant->launches, blocks, deadline, reserved, error);
   if (status != RAWHAL_OK) {
@@ -291,6 +297,25 @@ static uint64_t ticks_to_ns(const queue_device_t *device, uint64_t ticks)
   return (uint64_t)((unsigned __int128)ticks * 1000000000u / device->timestamp_hz);
 }
 
+/* Peers may wait until they know what has finished: somebody has to look, even if the program does
+ * not. */
+static void look_again(void *context, rawhal_ticket_t ticket, const rawhal_error_t *result)
+{
+  rawhal_queue_t *queue = context;
+  uint64_t last = ring_last_ticket(&queue->ring);
+  (void)result;
+  if (last == ticket || rawhal_queue_on_complete(queue, last, look_again, queue, NULL) != RAWHAL_OK)
+    atomic_store(&queue->watched, false);
+}
+
+void limited_watch(rawhal_queue_t *queue, uint64_t ticket)
+{
+  if (!limit_has_peers(queue->lease) || atomic_exchange(&queue->watched, true))
+    return;
+  if (rawhal_queue_on_complete(queue, ticket, look_again, queue, NULL) != RAWHAL_OK)
+    atomic_store(&queue->watched, false);
+}
+
 void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t *slot)
 {
   queue_grant_t *kept = grant_of(queue, ticket);
@@ -298,10 +323,11 @@ void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t
   uint64_t holder = ticket;
   if (!atomic_compare_exchange_strong(&kept->ticket, &holder, 0))
     return; /* a barrier's ticket has no grant */
-  hsa_amd_profiling_dispatch_time_t time = {0};
-  if (device->hsa->hsa_amd_profiling_get_dispatch_time(device->agent, slot->signal, &time) !=
-      HSA_STATUS_SUCCESS)
-    time = (hsa_amd_profiling_dispatch_time_t){0};
-  limit_complete(queue->lease, &kept->grant, ticks_to_ns(device, time.start),
-                 ticks_to_ns(device, time.end));
+  queue_times_t times;
+  if (queue_slot_times(queue, slot, &times) != HSA_STATUS_SUCCESS)
+    times = (queue_times_t){0};
+  else if (slot->packets > 1 && !slot->begins)
+    times.start = 0; /* is that of one of them, which may have begun last */
+  limit_complete(queue->lease, &kept->grant, ticks_to_ns(device, times.start),
+                 ticks_to_ns(device, times.end));
 }

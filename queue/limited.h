@@ -8,7 +8,7 @@
 /* After everything else of the queue has been made. `share`: see rawhal_queue_options_t. */
 RAWHAL_CHECKED rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share,
                                               rawhal_error_t *error);
-/* Before anything of the queue is destroyed. */
+/* When the device is done with the queue, and before its signals are destroyed. */
 void limited_destroy(rawhal_queue_t *queue);
 /* After all of it that is on the device has been. */
 void limited_give_back(rawhal_queue_t *queue);
@@ -31,6 +31,12 @@ RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,
                                                      uint64_t deadline,
                                                      ring_reservation_t *reserved,
                                                      rawhal_error_t *error);
+
+/* The queue has died: whatever was in flight is charged up to then. */
+void limited_settle_dead(rawhal_queue_t *queue);
+
+/* A ticket was submitted. Starts the queue's service thread when other processes may wait for it. */
+void limited_watch(rawhal_queue_t *queue, uint64_t ticket);
 
 /* A ticket has finished. The caller holds drain_lock. */
 void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t *slot);

@@ -94,8 +94,25 @@ static rawhal_status_t create_signals(rawhal_queue_t *queue, uint32_t count, raw
       slot->signal.handle = 0;
       return hsa_fail(hsa, result, error, "creating a completion signal");
     }
+    /* Nobody sleeps on it: it needs none of the few interrupts that a device has. */
+    result = hsa->hsa_amd_signal_create(0, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &queue->begins[i]);
+    if (result != HSA_STATUS_SUCCESS) {
+      queue->begins[i].handle = 0;
+      return hsa_fail(hsa, result, error, "creating a signal for times");
+    }
   }
   return RAWHAL_OK;
+}
+
+static void destroy_signals(rawhal_queue_t *queue)
+{
+  const hsa_table_t *hsa = queue->device->hsa;
+  for (uint32_t i = 0; queue->slots && queue->begins && i < queue->ring.tickets; ++i) {
+    if (queue->slots[i].signal.handle)
+      (void)hsa->hsa_signal_destroy(queue->slots[i].signal);
+    if (queue->begins[i].handle)
+      (void)hsa->hsa_signal_destroy(queue->begins[i]);
+  }
 }
 
 static rawhal_status_t allocate_kernargs(rawhal_queue_t *queue, uint32_t blocks,
@@ -121,10 +138,12 @@ static rawhal_status_t allocate_tables(rawhal_queue_t *queue, const queue_sizes_
 {
   size_t bytes = sizes->submissions * sizeof(*queue->slots);
   queue->slots = aligned_alloc(_Alignof(queue_slot_t), bytes);
+  queue->begins = calloc(sizes->submissions, sizeof(*queue->begins));
   queue->kernels = calloc(sizes->packets, sizeof(*queue->kernels));
-  if (!queue->slots || !queue->kernels)
+  if (queue->slots)
+    memset(queue->slots, 0, bytes);
+  if (!queue->slots || !queue->begins || !queue->kernels)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
-  memset(queue->slots, 0, bytes);
   ring_init(&queue->ring, sizes->submissions, sizes->packets, sizes->blocks);
   return RAWHAL_OK;
 }
@@ -145,7 +164,9 @@ static void locks_init(rawhal_queue_t *queue)
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&queue->woken, &monotonic);
+  pthread_cond_init(&queue->room.moved, &monotonic);
   pthread_condattr_destroy(&monotonic);
+  pthread_mutex_init(&queue->room.lock, NULL);
   pthread_mutex_init(&queue->drain_lock, NULL);
   pthread_mutex_init(&queue->sleep_lock, NULL);
   pthread_mutex_init(&queue->callbacks.lock, NULL);
@@ -199,22 +220,23 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
     return; /* the parent uses all of it */
   callbacks_stop(queue);
   queue_list_close(queue);
-  limited_destroy(queue);
   if (queue->hsa_queue)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
   queue->hsa_queue = NULL;
   queue_list_remove(queue);
+  limited_destroy(queue);
   callbacks_finish(queue);
-  for (uint32_t i = 0; queue->slots && i < queue->ring.tickets; ++i)
-    if (queue->slots[i].signal.handle)
-      (void)hsa->hsa_signal_destroy(queue->slots[i].signal);
+  destroy_signals(queue);
   if (queue->kernargs)
     (void)hsa->hsa_amd_memory_pool_free(queue->kernargs);
   limited_give_back(queue);
+  pthread_mutex_destroy(&queue->room.lock);
+  pthread_cond_destroy(&queue->room.moved);
   pthread_mutex_destroy(&queue->sleep_lock);
   pthread_cond_destroy(&queue->woken);
   pthread_mutex_destroy(&queue->drain_lock);
   free(queue->slots);
+  free(queue->begins);
   free((void *)queue->kernels);
   free(queue);
   device->unpinned();

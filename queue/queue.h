@@ -152,8 +152,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_on_complete(rawhal_queue_
                                                                    void *context,
                                                                    rawhal_error_t *error);
 
-/* Device time of a finished submission: start and end of its last dispatch to finish, in
- * nanoseconds of the system's HSA clock. Kept until `submissions` further submissions (see options)
+/* Device time of a finished submission, in nanoseconds of the system's HSA clock: from the start of
+ * its first dispatch to the end of its last. (Of a batch all of whose dispatches OVERLAP: start and
+ * end of the last one to finish.) Kept until `submissions` further submissions (see options)
  * need the place: NOT_FOUND then, WOULD_BLOCK while it runs. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue,
                                                               rawhal_ticket_t ticket,

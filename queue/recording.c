@@ -169,12 +169,13 @@ static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
   for (uint32_t i = 0; count > 1 && i < count; ++i)
     packet_name(queue, reserved->packet + i, recording->dispatches[i].kernel);
   submission_t submission = {count, recording->blocks, count - recording->signaller,
-                             recording->dispatches->kernel};
+                             recording->dispatches->kernel, recording->signaller > 0};
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
   unsigned char *images = kernarg_slot(queue, align_block(reserved->block, recording->alignment));
   memcpy(images, recording->images, recording->image_bytes);
   for (uint32_t i = count; i-- > 0;) {
-    hsa_signal_t completion = i >= recording->signaller ? signal : (hsa_signal_t){0};
+    hsa_signal_t completion =
+        submit_signal(queue, reserved->ticket, signal, i, recording->signaller);
     replay_packet(packet_slot(queue, reserved->packet + i), &recording->dispatches[i].packet,
                   images, completion);
   }
@@ -201,6 +202,8 @@ rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recordin
   if (status != RAWHAL_OK)
     return status;
   replay(queue, recording, &reserved);
+  if (queue->lease)
+    limited_watch(queue, reserved.ticket);
   if (ticket)
     *ticket = reserved.ticket;
   return RAWHAL_OK;

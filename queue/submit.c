@@ -23,30 +23,6 @@ rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t
                                        (size_t)kernel->block_count * BLOCK_BYTES, error);
 }
 
-rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
-                               uint64_t deadline, ring_reservation_t *reserved,
-                               rawhal_error_t *error)
-{
-  if (__builtin_expect(ring_reserve(&queue->ring, packets, blocks, reserved), 1))
-    return RAWHAL_OK;
-  for (;;) {
-    queue_drain(queue);
-    if (ring_reserve(&queue->ring, packets, blocks, reserved))
-      return RAWHAL_OK;
-    rawhal_status_t status = queue_check(queue, error);
-    if (status != RAWHAL_OK)
-      return status;
-    if (deadline == 0)
-      return rawhal_fail(error, RAWHAL_WOULD_BLOCK,
-                         "no room for %u packets and %u kernarg blocks now", packets, blocks);
-    if (deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
-      return rawhal_fail(error, RAWHAL_TIMED_OUT,
-                         "no room for %u packets and %u kernarg blocks before the deadline",
-                         packets, blocks);
-    queue_wait_for_room(queue, deadline);
-  }
-}
-
 hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,
                           const submission_t *submission)
 {
@@ -56,6 +32,7 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   slot->packets = submission->packets;
   slot->blocks = submission->blocks;
   slot->kernel = submission->kernel;
+  slot->begins = submission->begins;
   int64_t target = atomic_load_explicit(&slot->target, memory_order_relaxed) - submission->signals;
   /* Release: whoever sees this target sees that the slot's former ticket had finished. */
   atomic_store_explicit(&slot->target, target, memory_order_release);
@@ -110,16 +87,18 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const rawhal_dispatch_
   uint32_t signaller = (uint32_t)submit_first_signaller(dispatches, count);
   for (uint32_t i = 0; count > 1 && i < count; ++i)
     packet_name(queue, reserved->packet + i, dispatches[i].kernel);
-  submission_t submission = {count, blocks, count - signaller, dispatches->kernel};
+  submission_t submission = {count, blocks, count - signaller, dispatches->kernel, signaller > 0};
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
   rawhal_status_t status = RAWHAL_OK;
   uint32_t block = reserved->block;
   for (uint32_t i = count; i-- > 0;) {
-    hsa_signal_t completion = i >= signaller ? signal : (hsa_signal_t){0};
+    hsa_signal_t completion = submit_signal(queue, reserved->ticket, signal, i, signaller);
     rawhal_status_t written =
         dispatch_write(queue, &dispatches[i], reserved->packet + i, &block, completion, error);
-    if (__builtin_expect(written != RAWHAL_OK, 0))
+    if (__builtin_expect(written != RAWHAL_OK, 0)) {
       status = written;
+      queue_slot(queue, reserved->ticket)->begins = false; /* a barrier may have no times */
+    }
   }
   submit_ring(queue, reserved, count);
   return status;
@@ -142,8 +121,11 @@ rawhal_status_t rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch
     status = __builtin_expect(queue->lease != NULL, 0)
                  ? limited_reserve(queue, dispatches, count, blocks, deadline, &reserved, error)
                  : submit_reserve(queue, (uint32_t)count, blocks, deadline, &reserved, error);
-  if (status == RAWHAL_OK)
-    status = batch_write(queue, dispatches, (uint32_t)count, blocks, &reserved, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = batch_write(queue, dispatches, (uint32_t)count, blocks, &reserved, error);
+  if (__builtin_expect(queue->lease != NULL, 0))
+    limited_watch(queue, reserved.ticket);
   if (ticket && status == RAWHAL_OK)
     *ticket = reserved.ticket;
   return status;

@@ -16,7 +16,8 @@ RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue,
                                             const rawhal_dispatch_t *dispatches, size_t count,
                                             uint32_t *blocks, rawhal_error_t *error);
 
-/* Room for what has passed the checks: the admission. */
+/* room.c: room for what has passed the checks. Who waits for it gets it in order of arrival, so
+ * that many small ones cannot keep out a large one. */
 RAWHAL_CHECKED rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets,
                                               uint32_t blocks, uint64_t deadline,
                                               ring_reservation_t *reserved, rawhal_error_t *error);
@@ -25,6 +26,7 @@ typedef struct submission {
   uint32_t packets, blocks;
   uint32_t signals;                     /* the packets that are going to signal the completion */
   const rawhal_device_kernel_t *kernel; /* of the packet, if there is one and it runs any */
+  bool begins; /* the first packet signals when it has ended, for its time: see submit_signal() */
 } submission_t;
 
 /* Claims the ticket's slot. From here on others see the submission, so packets of several have been
@@ -38,6 +40,16 @@ void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint
 /* The first packet that must signal: everything before the last barrier bit has finished when that
  * packet has. */
 size_t submit_first_signaller(const rawhal_dispatch_t *dispatches, size_t count);
+
+/* What a batch's packet signals. The first tells when the batch began, unless it is among those
+ * that tell when it has finished. */
+static inline hsa_signal_t submit_signal(const rawhal_queue_t *queue, uint64_t ticket,
+                                         hsa_signal_t completion, uint32_t i, uint32_t signaller)
+{
+  if (i >= signaller)
+    return completion;
+  return i == 0 ? queue->begins[ticket & (queue->ring.tickets - 1)] : (hsa_signal_t){0};
+}
 
 /* Writes the checked image of a dispatch, block_count * 64 bytes. */
 RAWHAL_CHECKED rawhal_status_t image_write(const rawhal_queue_t *queue,

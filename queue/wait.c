@@ -195,6 +195,23 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
   }
 }
 
+hsa_status_t queue_slot_times(const rawhal_queue_t *queue, const queue_slot_t *slot,
+                              queue_times_t *times)
+{
+  const queue_device_t *device = queue->device;
+  hsa_amd_profiling_dispatch_time_t last = {0}, first = {0};
+  hsa_status_t result =
+      device->hsa->hsa_amd_profiling_get_dispatch_time(device->agent, slot->signal, &last);
+  if (result == HSA_STATUS_SUCCESS && slot->begins) {
+    hsa_signal_t begin = queue->begins[slot - queue->slots];
+    result = device->hsa->hsa_amd_profiling_get_dispatch_time(device->agent, begin, &first);
+    if (result == HSA_STATUS_SUCCESS && first.start && first.start < last.start)
+      last.start = first.start;
+  }
+  *times = (queue_times_t){last.start, last.end};
+  return result;
+}
+
 rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket,
                                     uint64_t *start_ns, uint64_t *end_ns, rawhal_error_t *error)
 {
@@ -205,9 +222,8 @@ rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue, rawhal_ticket_t ticke
   if (status != RAWHAL_OK)
     return status;
   const queue_slot_t *slot = queue_slot(queue, ticket);
-  hsa_amd_profiling_dispatch_time_t time = {0};
-  hsa_status_t result = queue->device->hsa->hsa_amd_profiling_get_dispatch_time(
-      queue->device->agent, slot->signal, &time);
+  queue_times_t time;
+  hsa_status_t result = queue_slot_times(queue, slot, &time);
   /* The device overwrites the times only after a later submission took the slot and its ticket. */
   if (atomic_load(&slot->ticket) != ticket)
     return rawhal_fail(error, RAWHAL_NOT_FOUND,

@@ -6,6 +6,7 @@
  *       limit_admit   -> a grant                before anything of the queue is reserved
  *         limit_cancel                          when the batch is not submitted after all
  *         limit_complete                        when it has finished, with its device times
+ *         limit_end                             when it ended otherwise
  *     limit_lease_destroy                       after the queue's last dispatch
  *
  *     limit_memory_reserve -> allocate -> free -> limit_memory_release
@@ -25,7 +26,7 @@
 
 typedef struct limit_lease limit_lease_t;
 
-enum { LIMIT_UNKNOWN_KEYS = 4, LIMIT_MAX_UNITS = INT32_MAX };
+enum { LIMIT_UNKNOWN_KEYS = 4 };
 
 /* What a batch will take: limit_cost_begin(), then limit_cost_add(). */
 typedef struct limit_cost {
@@ -42,8 +43,8 @@ typedef struct limit_cost {
 typedef struct limit_grant {
   uint64_t key, estimate_ns;
   uint64_t admitted_at; /* CLOCK_MONOTONIC ns; 0: not looked at */
-  uint32_t launches;
-  uint32_t units : 31;
+  uint32_t launches, units;
+  uint32_t submissions : 31;          /* as which it counts in flight */
   bool probe : 1;                     /* the one submission of unknown length in flight */
   uint64_t workgroups, kernarg_bytes; /* as counted in flight; 0: not counted */
 } limit_grant_t;
@@ -61,8 +62,9 @@ typedef struct limit_queue {
 /* What of a lease, or of a process, is in flight or in a lease's credit. Work-groups and kernargs
  * are counted where they are capped, and whenever it costs nothing. */
 typedef struct limit_flight {
+  uint64_t submissions; /* a batch is one; each launch of a lease's credit may become one */
   uint64_t dispatches, workgroups, kernarg_bytes;
-  uint32_t probes; /* of a process: 0 or 1 */
+  uint32_t probes;
 } limit_flight_t;
 
 struct limit_lease {
@@ -78,7 +80,7 @@ struct limit_lease {
   /* Under the limiter's lock: */
   _Alignas(64) region_node_t node; /* the queue's own clock */
   uint64_t open_ns;                /* taken from above and not yet given back or charged */
-  uint64_t last_end;               /* of what has completed, in the device's ns */
+  uint64_t busy_since;             /* CLOCK_MONOTONIC ns: the oldest in flight runs since then */
   limit_flight_t flight;
   limit_queue_t queue;
   limit_lease_t *next;
@@ -91,7 +93,7 @@ enum { LIMIT_KERNARG_BLOCK = 64 };
 RAWHAL_CHECKED rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter,
                                                   const limit_queue_t *queue, uint64_t share,
                                                   limit_lease_t **lease, rawhal_error_t *error);
-/* What is still in flight counts as ended without having taken time. NULL is allowed. */
+/* What is still in flight ends now: see limit_end(). NULL is allowed. */
 void limit_lease_destroy(limit_lease_t *lease);
 
 /* What a dispatch, or a recording as a whole, takes. */
@@ -162,7 +164,8 @@ static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *s
   *grant = (limit_grant_t){.key = shape->key,
                            .estimate_ns = ns,
                            .launches = shape->launches,
-                           .units = units & LIMIT_MAX_UNITS,
+                           .units = units,
+                           .submissions = shape->launches & INT32_MAX,
                            .workgroups = workgroups,
                            .kernarg_bytes = blocks * LIMIT_KERNARG_BLOCK};
   return true;
@@ -198,18 +201,23 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
   return limit_admit_slow(lease, &cost, deadline, grant, error);
 }
 
+/* Were there other processes when somebody last looked? */
+bool limit_has_peers(const limit_lease_t *lease);
+
 /* After WOULD_BLOCK: CLOCK_MONOTONIC ns before which asking again is useless. */
 static inline uint64_t limit_retry_at(const limit_lease_t *lease)
 {
   return atomic_load_explicit(&lease->retry_at, memory_order_relaxed);
 }
 
-/* The batch's last dispatch ran from `start` to `end`, in the device's ns; those before it are
- * taken to have begun with the batch's admission (if admitted_at tells) or when the queue had
- * finished what it had before. Both 0, or end <= start: the device did not tell; the time since
- * admission is charged then. Calls for one lease must not overlap. */
+/* The submission ran from `start` to `end`, in the device's ns. `start` 0: it may have begun when the
+ * lease's last one had ended, or when it was admitted. Both 0, or end <= start: the device did not
+ * tell, and the host's time since then is charged. Calls for one lease must not overlap. */
 void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end);
-/* The batch was never submitted. */
+/* The submission ended otherwise, at CLOCK_MONOTONIC `at`: by a fault, or with its queue. All of
+ * the time in which the lease had something in flight, and which is not charged yet, is. */
+void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at);
+/* The submission never reached the device. */
 void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant);
 
 /* Bytes are rounded up to 4096. QUOTA_EXCEEDED: says what is asked for, used and allowed. */

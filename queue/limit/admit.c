@@ -35,58 +35,156 @@ static void postpone(refusal_t *refusal, region_level_t level, uint64_t retry, c
     (void)refuse(refusal, level, retry, what);
 }
 
-/* Asks every level whether more may go behind all that is in flight but `ns`, its own estimate. */
-static bool shares_admit(const limit_lease_t *lease, uint64_t now, uint64_t ns,
+/* How long what this process has in flight has been running. */
+static uint64_t running(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  uint64_t since = node_load(&limiter->me->hot.running_since);
+  return since && since < now ? now - since : 0;
+}
+
+/* What runs may wait for something that its program does only after another submission: behind
+ * what never ends, nothing would ever be admitted. So more goes beside what has been running for
+ * long, and for longer than all that is not paid for yet: one, and one more each time that the time
+ * doubles. Beside it, it costs the process nothing; should it run on alone, it is as if a submission
+ * had taken twice as long. In a queue that is busy it would hardly run before, and waits longer. */
+static uint64_t admitted_beside(const limit_lease_t *lease, const region_node_t *node, uint64_t now)
+{
+  const rawhal_limiter_t *limiter = lease->limiter;
+  uint64_t ran = running(limiter, now);
+  uint64_t stalled = lease_in_flight(lease) ? 4 * (uint64_t)LIMIT_STALL_NS : LIMIT_STALL_NS;
+  if (ran < stalled || ran < node_debt(node, now))
+    return 0;
+  return 64u - (unsigned)__builtin_clzll(ran / stalled);
+}
+
+/* What a batch takes from the levels' clocks. */
+typedef struct portion {
+  uint64_t ns, submissions;
+} portion_t;
+
+static node_flight_t flight_of(uint64_t submissions, uint64_t ns, uint64_t ran)
+{
+  return (node_flight_t){submissions, ns, submissions ? ran : 0};
+}
+
+static node_flight_t flight_sum(const node_flight_t *a, const node_flight_t *b)
+{
+  return (node_flight_t){a->submissions + b->submissions, a->ns + b->ns, a->running + b->running};
+}
+
+/* What has been in flight for a while need not have run when others use the device, too: then it
+ * counts as it was estimated, unless it takes much longer than that. */
+static node_flight_t without_waiting(node_flight_t flight, bool contended)
+{
+  if (contended && flight.running <= 4 * flight.ns + LIMIT_TURN_NS)
+    flight.running = 0;
+  return flight;
+}
+
+/* Asks every level whether more may go behind all that is in flight but `mine`, the batch itself. */
+static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion_t *mine,
                          const surroundings_t *around, refusal_t *refusal)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
-  uint64_t mine = limiter->open_ns - ns;
+  uint64_t ran = running(limiter, now);
+  uint64_t queued = lease->busy_since && lease->busy_since < now ? now - lease->busy_since : 0;
+  node_flight_t queue =
+      flight_of(lease->flight.submissions - mine->submissions, lease->open_ns - mine->ns, queued);
+  node_flight_t process =
+      flight_of(limiter->flight.submissions - mine->submissions, limiter->open_ns - mine->ns, ran);
+  node_flight_t tenant = flight_sum(&process, &around->tenant);
+  node_flight_t device = flight_sum(&process, &around->device);
+  bool contended = around->device.submissions > around->tenant.submissions;
   const struct {
     const region_node_t *node;
-    uint64_t open;
+    const node_flight_t *flight;
     region_level_t level;
     const char *what;
   } rows[] = {
-      {&lease->node, lease->open_ns - ns, LEVEL_QUEUE, "the queue's share of device time"},
-      {&limiter->me->node, mine, LEVEL_PROCESS, "the process's share of device time"},
-      {&limiter->tenant->node, mine + around->tenant_open, LEVEL_TENANT,
-       "the tenant's share of device time"},
-      {&limiter->device->node, mine + around->device_open, LEVEL_DEVICE,
-       "the share of device time of all tenants"},
+      {&lease->node, &queue, LEVEL_QUEUE, "the queue's share of device time"},
+      {&limiter->me->node, &process, LEVEL_PROCESS, "the process's share of device time"},
+      {&limiter->tenant->node, &tenant, LEVEL_TENANT, "the tenant's share of device time"},
+      {&limiter->device->node, &device, LEVEL_DEVICE, "the share of device time of all tenants"},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
-    uint64_t retry;
-    if (!node_admits(rows[i].node, now, rows[i].open, &retry))
+    const region_node_t *node = rows[i].node;
+    uint64_t retry, beside = admitted_beside(lease, node, now);
+    node_flight_t flight = without_waiting(*rows[i].flight, contended);
+    if (!node_admits(node, now, &flight, &retry) &&
+        (beside == 0 ||
+         flight.submissions >= node_most_in_flight(node_load(&node->share)) + beside))
       postpone(refusal, rows[i].level, retry, rows[i].what);
   }
   return refusal->level == LEVEL_NONE;
 }
 
-static void give_back(limit_lease_t *lease, uint64_t now, uint64_t ns)
+static void add_open(limit_lease_t *lease, const portion_t *mine)
 {
-  lease->open_ns -= ns;
-  lease->limiter->open_ns -= ns;
+  lease->open_ns += mine->ns;
+  lease->limiter->open_ns += mine->ns;
+  lease->flight.submissions += mine->submissions;
+  lease->limiter->flight.submissions += mine->submissions;
+}
+
+static void give_back(limit_lease_t *lease, uint64_t now, const portion_t *mine)
+{
+  lease->open_ns -= mine->ns;
+  lease->limiter->open_ns -= mine->ns;
+  lease->flight.submissions -= mine->submissions;
+  lease->limiter->flight.submissions -= mine->submissions;
   limiter_publish_open(lease->limiter, now);
 }
 
-/* Takes `ns` from all levels, or from none; all of them must be within the bursts when `whole`. */
-static bool take(limit_lease_t *lease, uint64_t now, uint64_t ns, bool whole, refusal_t *refusal,
-                 surroundings_t *around)
+/* Is it our turn? Where nothing is limited there are none. */
+static bool turn_comes(const limit_lease_t *lease, const surroundings_t *around, refusal_t *refusal)
+{
+  const rawhal_limiter_t *limiter = lease->limiter;
+  bool at_device = node_is_limited(&limiter->device->node);
+  if (around->yield_tenant && (at_device || node_is_limited(&limiter->tenant->node)))
+    return refuse(refusal, LEVEL_TENANT, 0, "the turn of another process of the tenant");
+  if (around->yield_device && at_device)
+    return refuse(refusal, LEVEL_DEVICE, 0, "the turn of another tenant");
+  return true;
+}
+
+/* All levels, all of them: where nothing of what is to go is in flight yet. */
+static bool look_first(const limit_lease_t *lease, uint64_t now, refusal_t *refusal,
+                       surroundings_t *around)
+{
+  static const portion_t nothing;
+  *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
+  look_around(lease->limiter, now, lease->limiter->open_ns, around);
+  bool admitted = shares_admit(lease, now, &nothing, around, refusal);
+  bool beside = admitted_beside(lease, &lease->limiter->tenant->node, now);
+  return admitted && (beside || turn_comes(lease, around, refusal));
+}
+
+/* When two of those who looked first ask at the same time, both are refused, and one of them tries
+ * again before the other does. */
+static uint64_t soon(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  return now + 10000 + ((now ^ limiter->slot) * 0x9e3779b97f4a7c15u >> 48);
+}
+
+/* Takes `mine` from all levels, or from none; all of it must fit when `whole`. */
+static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool whole,
+                 refusal_t *refusal, surroundings_t *around)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
-  lease->open_ns += ns;
-  limiter->open_ns += ns;
+  const portion_t submissions = {0, whole && mine->submissions > 1 ? 1 : mine->submissions};
+  if (!look_first(lease, now, refusal, around))
+    return false;
+  add_open(lease, mine);
   limiter_publish_open(limiter, now);
   atomic_thread_fence(memory_order_seq_cst);
-  look_around(limiter, now, limiter->open_ns - ns, around);
-  bool admitted = shares_admit(lease, now, whole ? 0 : ns, around, refusal);
-  if (admitted && around->yield_tenant && node_is_limited(&limiter->tenant->node))
-    admitted = refuse(refusal, LEVEL_TENANT, 0, "the turn of another process of the tenant");
-  else if (admitted && around->yield_device && node_is_limited(&limiter->device->node))
-    admitted = refuse(refusal, LEVEL_DEVICE, 0, "the turn of another process");
-  if (!admitted)
-    give_back(lease, now, ns);
+  if (limiter->region.fd >= 0)
+    look_around(limiter, now, limiter->open_ns - mine->ns, around);
+  bool admitted = shares_admit(lease, now, whole ? &submissions : mine, around, refusal);
+  if (!admitted) {
+    if (!whole && refusal->retry <= now)
+      refusal->retry = soon(limiter, now);
+    give_back(lease, now, mine);
+  }
   return admitted;
 }
 
@@ -95,6 +193,27 @@ static bool any_share(const limit_lease_t *lease)
   const rawhal_limiter_t *limiter = lease->limiter;
   return node_is_limited(&lease->node) || node_is_limited(&limiter->me->node) ||
          node_is_limited(&limiter->tenant->node) || node_is_limited(&limiter->device->node);
+}
+
+/* Submissions that may still go in flight at every level. */
+static uint64_t room_in_flight(const limit_lease_t *lease, const surroundings_t *around)
+{
+  const rawhal_limiter_t *limiter = lease->limiter;
+  uint64_t process = limiter->flight.submissions;
+  const struct {
+    const region_node_t *node;
+    uint64_t submissions;
+  } rows[] = {{&lease->node, lease->flight.submissions},
+              {&limiter->me->node, process},
+              {&limiter->tenant->node, process + around->tenant.submissions},
+              {&limiter->device->node, process + around->device.submissions}};
+  uint64_t room = UINT64_MAX;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
+    uint64_t most = node_most_in_flight(node_load(&rows[i].node->share));
+    uint64_t left = most > rows[i].submissions ? most - rows[i].submissions : 0;
+    room = left < room ? left : room;
+  }
+  return room;
 }
 
 /* ---- Caps of this process ---- */
@@ -169,36 +288,48 @@ static bool caps_admit_without_credit(rawhal_limiter_t *limiter, const limit_cos
 
 /* ---- One attempt ---- */
 
-/* Somebody who was away must not now be served alone until it has caught up. */
+static void raise_to(_Atomic uint64_t *served, const _Atomic uint64_t *refund, uint64_t floor)
+{
+  uint64_t paid = node_load(served), back = node_load(refund);
+  while (paid < back || paid - back < floor)
+    if (atomic_compare_exchange_weak_explicit(served, &paid, floor + back, memory_order_relaxed,
+                                              memory_order_relaxed))
+      return;
+}
+
+/* Somebody who was away must not now be served alone until it has caught up. Whoever comes back
+ * after a moment may have been kept from asking; but nobody saves up for long. */
 static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_hot_t *hot = &limiter->me->hot;
-  if (limiter->open_ns || node_load(&hot->wait_until) >= now ||
-      now - node_load(&hot->active_at) <= LIMIT_IDLE_NS)
+  if (limiter->region.fd < 0 || limiter->flight.submissions || node_load(&hot->wait_until) >= now)
     return;
   surroundings_t around;
   look_around(limiter, now, 0, &around);
-  if (around.least_served == UINT64_MAX)
-    return;
-  uint64_t floor = around.least_served + node_load(&hot->refund);
-  uint64_t mine = node_load(&hot->served);
-  if (mine < floor)
-    atomic_fetch_add_explicit(&hot->served, floor - mine, memory_order_relaxed);
+  atomic_store_explicit(&limiter->peers, around.peers, memory_order_relaxed);
+  bool was_away = now - limiter->active_at > LIMIT_IDLE_NS;
+  uint64_t deficit = was_away ? 0 : LIMIT_DEFICIT_NS;
+  uint64_t weight = node_load(&limiter->me->weight), mine = deficit * 100 / (weight ? weight : 1);
+  if (around.least_served != UINT64_MAX && around.least_served > mine)
+    raise_to(&hot->served, &hot->refund, around.least_served - mine);
+  uint64_t ours = was_away && !around.tenant_active ? 0 : LIMIT_DEFICIT_NS;
+  if (around.least_tenant_served != UINT64_MAX && around.least_tenant_served > ours)
+    raise_to(&limiter->tenant->served, &limiter->tenant->refund, around.least_tenant_served - ours);
 }
 
 /* Takes a batch's time and launches. */
-static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now, uint64_t ns,
-                       refusal_t *refusal, surroundings_t *around)
+static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
+                       const portion_t *mine, refusal_t *refusal, surroundings_t *around)
 {
   /* How long the first run of a kernel will be is not known: what goes beside it must fit. */
   bool whole = lease->limiter->flight.probes != 0;
   region_node_t *tenant = &lease->limiter->tenant->node;
-  bool taken = take(lease, now, ns, whole, refusal, around);
+  bool taken = take(lease, now, mine, whole, refusal, around);
   uint64_t retry;
   if (taken && node_rate_take(tenant, now, cost->launches, &retry))
     return true;
   if (taken)
-    give_back(lease, now, ns);
+    give_back(lease, now, mine);
   if (taken || !node_rate_admits(tenant, now, &retry))
     postpone(refusal, LEVEL_PROCESS, retry, "the tenant's dispatches a second");
   return false;
@@ -209,16 +340,19 @@ static void refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last,
                    surroundings_t *around)
 {
   credit_t more;
-  if (around->others_wait || !lease_wants(lease, around->tenant_members, last, last_ns, &more))
+  uint64_t room = room_in_flight(lease, around);
+  if (around->others_wait ||
+      !lease_wants(lease, around->tenant_members, room, last, last_ns, &more))
     return;
   refusal_t none;
   uint64_t retry;
-  if (!take(lease, now, more.of[CREDIT_NS], true, &none, around))
+  portion_t portion = {more.of[CREDIT_NS], more.of[CREDIT_LAUNCHES]};
+  if (!take(lease, now, &portion, true, &none, around))
     return;
   if (node_rate_take(&lease->limiter->tenant->node, now, more.of[CREDIT_LAUNCHES], &retry))
     lease_fill(lease, &more);
   else
-    give_back(lease, now, more.of[CREDIT_NS]);
+    give_back(lease, now, &portion);
 }
 
 static void begin_probe(rawhal_limiter_t *limiter, const limit_cost_t *cost)
@@ -228,38 +362,51 @@ static void begin_probe(rawhal_limiter_t *limiter, const limit_cost_t *cost)
   limiter_count(limiter, COUNTER_PROBES, 1);
 }
 
+/* Of kernels never measured one is in flight at a time, unless that one waits for something. */
+static bool may_probe(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  return limiter->flight.probes == 0 || running(limiter, now) >= LIMIT_STALL_NS;
+}
+
 static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
                     limit_grant_t *grant, refusal_t *refusal)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   surroundings_t around;
   bool probe = cost->unknown && any_share(lease);
-  uint64_t ns = cost->estimate_ns + (probe ? LIMIT_PROBE_NS : 0);
+  portion_t mine = {cost->estimate_ns + (probe ? LIMIT_UNKNOWN_NS : 0), 1};
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
   if (!caps_admit(limiter, cost, refusal) && !caps_admit_without_credit(limiter, cost, refusal))
     return false;
-  if (probe && limiter->flight.probes)
+  if (probe && !may_probe(limiter, now))
     return refuse(refusal, LEVEL_PROCESS, 0, "the end of the first run of another kernel");
+  bool idle = lease_in_flight(lease) == 0;
   catch_up(limiter, now);
-  if (!take_batch(lease, cost, now, ns, refusal, &around))
+  if (!take_batch(lease, cost, now, &mine, refusal, &around))
     return false;
   *grant = (limit_grant_t){.key = cost->key,
-                           .estimate_ns = ns,
+                           .estimate_ns = mine.ns,
                            .workgroups = cost->workgroups,
                            .kernarg_bytes = cost->kernarg_bytes,
                            .admitted_at = now,
                            .launches = cost->launches,
-                           .units = cost->units & LIMIT_MAX_UNITS,
+                           .units = cost->units,
+                           .submissions = 1,
                            .probe = probe};
-  limit_flight_t flight = {cost->launches, cost->workgroups, cost->kernarg_bytes, probe};
+  /* The submission itself take() has counted. */
+  limit_flight_t flight = {0, cost->launches, cost->workgroups, cost->kernarg_bytes, probe};
   flight_add(&lease->flight, &flight);
   flight_add(&limiter->flight, &flight);
+  if (idle)
+    lease->busy_since = now;
+  limiter->active_at = now;
+  limiter_publish_open(limiter, now);
   if (around.others_wait)
     limiter_signal(limiter); /* whoever let us go first may go now */
   if (probe)
     begin_probe(limiter, cost);
   else
-    refill(lease, now, cost, ns, &around);
+    refill(lease, now, cost, mine.ns, &around);
   return true;
 }
 
@@ -270,18 +417,19 @@ static void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_
                          uint64_t until)
 {
   region_hot_t *hot = &limiter->me->hot;
-  bool shared = refusal && (refusal->level == LEVEL_TENANT || refusal->level == LEVEL_DEVICE);
-  if (!shared) {
+  if (!refusal) {
     atomic_store_explicit(&hot->wait_until, 0, memory_order_relaxed);
     return;
   }
+  bool shared = refusal->level == LEVEL_TENANT || refusal->level == LEVEL_DEVICE;
   uint64_t since = node_load(&hot->wait_until) >= now ? node_load(&hot->waits) : now;
   uint64_t priority = atomic_load_explicit(&limiter->me->priority, memory_order_relaxed);
   atomic_store_explicit(&hot->waits,
                         (since & WAITS_SINCE) | (priority & WAITS_PRIORITY) |
-                            (refusal->level == LEVEL_DEVICE ? WAITS_AT_DEVICE : 0),
+                            (refusal->level == LEVEL_DEVICE ? WAITS_AT_DEVICE : 0) |
+                            (shared ? 0 : WAITS_ALONE),
                         memory_order_relaxed);
-  atomic_store_explicit(&hot->wait_until, until + LIMIT_GRACE_NS, memory_order_relaxed);
+  atomic_store_explicit(&hot->wait_until, until + LIMIT_LATE_NS, memory_order_relaxed);
 }
 
 static void reap_all(rawhal_limiter_t *limiter)

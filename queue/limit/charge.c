@@ -7,113 +7,11 @@
  * numbers from one counter of the device, so that of two processes exactly one is the later. */
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
+#include "queue/limit/overlap.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OVERLAPS = 64 };
-
-/* A time in which another member's dispatch ran beside ours. */
-typedef struct overlap {
-  uint32_t slot;
-  interval_t time;
-} overlap_t;
-
-typedef struct overlaps {
-  overlap_t items[MAX_OVERLAPS];
-  uint32_t count;
-  uint64_t cuts[2 * MAX_OVERLAPS + 2]; /* where somebody begins or ends, ascending */
-  uint32_t cut_count;
-} overlaps_t;
-
-/* ---- Whose intervals overlap ---- */
-
-static uint64_t publish(rawhal_limiter_t *limiter, interval_t piece)
-{
-  region_member_t *me = limiter->me;
-  uint64_t sequence = atomic_fetch_add(&limiter->device->interval_sequence, 1) + 1;
-  uint64_t count = atomic_load_explicit(&me->interval_count, memory_order_relaxed);
-  region_interval_t *slot = &me->intervals[count % REGION_INTERVALS];
-  atomic_store(&slot->sequence, 0);
-  atomic_store(&slot->start, piece.start);
-  atomic_store(&slot->end, piece.end);
-  atomic_store(&slot->sequence, sequence);
-  atomic_store(&me->interval_count, count + 1);
-  return sequence;
-}
-
-/* Adds the intervals of one member that overlap `piece` and came before it. */
-static void collect(const region_member_t *member, uint32_t slot, uint64_t sequence,
-                    interval_t piece, overlaps_t *found)
-{
-  uint64_t count = atomic_load(&member->interval_count);
-  for (uint64_t back = 1; back <= REGION_INTERVALS && back <= count; ++back) {
-    const region_interval_t *at = &member->intervals[(count - back) % REGION_INTERVALS];
-    uint64_t before = atomic_load(&at->sequence);
-    interval_t time = {atomic_load(&at->start), atomic_load(&at->end)};
-    if (before == 0 || before != atomic_load(&at->sequence) || before > sequence)
-      continue;
-    if (time.end <= piece.start) /* and all before it, or nearly so */
-      break;
-    if (time.start >= piece.end || time.start >= time.end)
-      continue;
-    if (found->count == MAX_OVERLAPS) /* then we pay more than our part, never less */
-      return;
-    found->items[found->count++] = (overlap_t){slot,
-                                               {time.start > piece.start ? time.start : piece.start,
-                                                time.end < piece.end ? time.end : piece.end}};
-  }
-}
-
-static int by_value(const void *a, const void *b)
-{
-  uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-  return (left > right) - (left < right);
-}
-
-static void collect_all(const rawhal_limiter_t *limiter, uint64_t sequence, interval_t piece,
-                        overlaps_t *found)
-{
-  region_data_t *data = limiter->region.data;
-  uint32_t count = region_member_count(data);
-  found->count = 0;
-  for (uint32_t slot = 0; slot < count; ++slot) {
-    const region_member_t *member = &data->members[slot];
-    if (slot != limiter->slot && region_state(atomic_load(&member->hot.state)) == REGION_LIVE &&
-        node_load(&member->hot.active_at) != 0 &&
-        atomic_load_explicit(&member->device, memory_order_relaxed) == limiter->device_index)
-      collect(member, slot, sequence, piece, found);
-  }
-  found->cut_count = 0;
-  found->cuts[found->cut_count++] = piece.start;
-  found->cuts[found->cut_count++] = piece.end;
-  for (uint32_t i = 0; i < found->count; ++i) {
-    found->cuts[found->cut_count++] = found->items[i].time.start;
-    found->cuts[found->cut_count++] = found->items[i].time.end;
-  }
-  if (found->count)
-    qsort(found->cuts, found->cut_count, sizeof(*found->cuts), by_value);
-}
-
-/* ---- Dividing ---- */
-
-/* Our part of a piece; `refunds[i]` is what the owner of item i gets back. */
-static uint64_t divide(const overlaps_t *found, uint64_t refunds[MAX_OVERLAPS])
-{
-  uint64_t mine = 0;
-  memset(refunds, 0, found->count * sizeof(*refunds));
-  for (uint32_t cut = 0; cut + 1 < found->cut_count; ++cut) {
-    uint64_t at = found->cuts[cut], length = found->cuts[cut + 1] - at;
-    uint32_t covering[MAX_OVERLAPS], others = 0;
-    for (uint32_t i = 0; length && i < found->count; ++i)
-      if (found->items[i].time.start <= at && at < found->items[i].time.end)
-        covering[others++] = i;
-    mine += length / (others + 1);
-    for (uint32_t i = 0; i < others; ++i)
-      refunds[covering[i]] += length / ((uint64_t)others * (others + 1));
-  }
-  return mine;
-}
+/* ---- Charging and refunding ---- */
 
 static bool is_fair(const region_tenant_t *tenant)
 {
@@ -127,56 +25,99 @@ static void signal_node(const rawhal_limiter_t *limiter, region_node_t *node)
     limiter->clock->wake(limiter->clock->context, &node->event);
 }
 
-static void refund(rawhal_limiter_t *limiter, uint32_t slot, uint64_t at, uint64_t ns)
+static void refund(rawhal_limiter_t *limiter, const overlap_t *paid, int64_t clock_offset)
 {
   region_data_t *data = limiter->region.data;
-  region_member_t *member = &data->members[slot];
+  region_member_t *member = &data->members[paid->slot];
   region_tenant_t *tenant =
       region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
+  uint64_t ns = paid->refund, start = paid->time.start + (uint64_t)clock_offset,
+           end = paid->time.end + (uint64_t)clock_offset;
+  if (ns == 0)
+    return;
   node_refund(&limiter->device->node, ns);
-  usage_take(&limiter->device->usage, at, ns);
-  if (!tenant || !is_fair(tenant))
+  usage_take(&limiter->device->usage, start, end, ns);
+  if (!tenant)
+    return;
+  atomic_fetch_add_explicit(&tenant->refund, ns, memory_order_relaxed);
+  if (!is_fair(tenant))
     return;
   node_refund(&tenant->node, ns);
   node_refund(&member->node, ns);
   signal_node(limiter, &tenant->node); /* it may go sooner than it thought */
-  usage_take(&tenant->usage, at, ns);
-  usage_take(&member->usage, at, ns);
+  usage_take(&tenant->usage, start, end, ns);
+  usage_take(&member->usage, start, end, ns);
   uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
   atomic_fetch_add_explicit(&member->hot.refund, ns * 100 / (weight ? weight : 1),
                             memory_order_relaxed);
+  atomic_fetch_add_explicit(&member->counters[COUNTER_REFUND_NS], ns, memory_order_relaxed);
+}
+
+/* A time on the device, by the host's clock, and what of it the device and its tenant pay. */
+typedef struct charge {
+  uint64_t start, end;
+  uint64_t device_ns, tenant_ns;
+} charge_t;
+
+static void charge_member(region_data_t *data, region_member_t *member, uint64_t now,
+                          const charge_t *charge)
+{
+  uint32_t index = atomic_load_explicit(&member->device, memory_order_relaxed);
+  region_device_t *device = index < REGION_DEVICES ? &data->devices[index] : NULL;
+  region_tenant_t *tenant =
+      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
+  uint64_t start = charge->start, end = charge->end, ns = charge->tenant_ns;
+  if (device) {
+    node_charge(&device->node, now, start, charge->device_ns);
+    usage_add(&device->usage, start, end, charge->device_ns);
+  }
+  if (tenant) {
+    node_charge(&tenant->node, now, start, ns);
+    usage_add(&tenant->usage, start, end, ns);
+    atomic_fetch_add_explicit(&tenant->served, charge->device_ns, memory_order_relaxed);
+  }
+  node_charge(&member->node, now, start, ns);
+  usage_add(&member->usage, start, end, ns);
+  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
+  atomic_fetch_add_explicit(&member->hot.served, ns * 100 / (weight ? weight : 1),
+                            memory_order_relaxed);
+  atomic_fetch_add_explicit(&member->counters[COUNTER_GPU_NS], ns, memory_order_relaxed);
+  atomic_fetch_add_explicit(&member->counters[COUNTER_BUSY_NS], end - start, memory_order_relaxed);
 }
 
 /* Returns what it costs us. */
 static uint64_t charge_piece(rawhal_limiter_t *limiter, uint64_t now, interval_t piece)
 {
-  region_member_t *me = limiter->me;
   uint64_t wall = piece.end - piece.start, part = wall;
   uint64_t start = piece.start + (uint64_t)limiter->clock_offset;
-  uint64_t end = start + wall;
-  if (limiter->region.fd >= 0) {
-    overlaps_t found;
-    uint64_t refunds[MAX_OVERLAPS];
-    collect_all(limiter, publish(limiter, piece), piece, &found);
-    if (found.count) {
-      part = divide(&found, refunds);
-      for (uint32_t i = 0; i < found.count; ++i)
-        refund(limiter, found.items[i].slot, end, refunds[i]);
-    }
+  /* Before its clock is known nobody can compare the device's times with ours. */
+  if (limiter->region.fd >= 0 && limiter->clock_offset_at) {
+    overlaps_t *found = &limiter->overlaps;
+    uint64_t sequence = overlaps_publish(limiter->device, limiter->me, piece);
+    overlaps_collect(limiter->region.data, limiter->device_index, limiter->slot, sequence, piece,
+                     found);
+    if (found->count)
+      part = overlaps_divide(found);
+    for (uint32_t i = 0; i < found->count; ++i)
+      refund(limiter, &found->items[i], limiter->clock_offset);
   }
   uint64_t ns = is_fair(limiter->tenant) ? part : wall;
-  node_charge(&limiter->device->node, now, start, part);
-  node_charge(&limiter->tenant->node, now, start, ns);
-  node_charge(&me->node, now, start, ns);
-  usage_add(&limiter->device->usage, end, part);
-  usage_add(&limiter->tenant->usage, end, ns);
-  usage_add(&me->usage, end, ns);
-  uint64_t weight = atomic_load_explicit(&me->weight, memory_order_relaxed);
-  atomic_fetch_add_explicit(&me->hot.served, ns * 100 / (weight ? weight : 1),
-                            memory_order_relaxed);
-  limiter_count(limiter, COUNTER_GPU_NS, ns);
-  limiter_count(limiter, COUNTER_BUSY_NS, wall);
+  charge_t charge = {start, start + wall, part, ns};
+  charge_member(limiter->region.data, limiter->me, now, &charge);
   return ns;
+}
+
+void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now)
+{
+  region_member_t *member = &data->members[slot];
+  uint64_t since = atomic_exchange(&member->hot.running_since, 0);
+  (void)atomic_exchange(&member->hot.load, 0);
+  if (since == 0 || since >= now)
+    return;
+  if (now - since > NODE_MAX_DEBT_NS)
+    since = now - NODE_MAX_DEBT_NS;
+  charge_t charge = {since, now, now - since, now - since};
+  charge_member(data, member, now, &charge);
 }
 
 void limiter_signal(rawhal_limiter_t *limiter)
@@ -186,15 +127,34 @@ void limiter_signal(rawhal_limiter_t *limiter)
     signal_node(limiter, &limiter->device->node);
 }
 
-/* What others see of us. Should this process be stopped, they stop counting what it had in flight
- * some time after it must have ended. */
+/* Since when what is in flight has been running, less what of that time is charged already. */
+static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  uint64_t since = 0;
+  for (const limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
+    if (lease_in_flight(lease) && (since == 0 || lease->busy_since < since))
+      since = lease->busy_since;
+  if (since == 0 || since > now)
+    return since ? now : 0;
+  uint64_t paid = 0, from = since - (uint64_t)limiter->clock_offset;
+  for (uint32_t i = limiter->paid.count; i > 0; --i) {
+    const interval_t *time = &limiter->paid.kept[i - 1];
+    if (time->end <= from)
+      break;
+    paid += time->end - (time->start > from ? time->start : from);
+  }
+  return paid < now - since ? since + paid : now;
+}
+
 void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_hot_t *hot = &limiter->me->hot;
-  uint64_t patience = 4 * limiter->open_ns + 50000000u;
-  atomic_store_explicit(&hot->fresh_until, now + patience, memory_order_relaxed);
-  atomic_store_explicit(&hot->active_at, now, memory_order_relaxed);
-  atomic_store_explicit(&hot->open, limiter->open_ns, memory_order_seq_cst);
+  uint64_t submissions = limiter->flight.submissions, ns = limiter->open_ns;
+  uint64_t most = UINT64_MAX >> LOAD_NS_BITS;
+  uint64_t load =
+      (submissions < most ? submissions : most) << LOAD_NS_BITS | (ns < LOAD_NS ? ns : LOAD_NS);
+  atomic_store_explicit(&hot->running_since, running_since(limiter, now), memory_order_relaxed);
+  atomic_store_explicit(&hot->load, load, memory_order_seq_cst);
 }
 
 /* Dispatches that run beside others, ours or other processes', cost less than they take. Estimates
@@ -221,6 +181,7 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
   limiter->pending_count = 0;
   limiter->pending_ns = 0;
   limiter->pending_estimate_ns = 0;
+  limiter->active_at = now;
   limiter_publish_open(limiter, now);
   limiter_signal(limiter);
 }
@@ -280,9 +241,55 @@ static void settle(limit_lease_t *lease, const limit_grant_t *grant)
   rawhal_limiter_t *limiter = lease->limiter;
   lease->open_ns -= grant->estimate_ns;
   limiter->pending_estimate_ns += grant->estimate_ns;
-  limit_flight_t flight = {grant->launches, grant->workgroups, grant->kernarg_bytes, grant->probe};
+  limit_flight_t flight = {grant->submissions, grant->launches, grant->workgroups,
+                           grant->kernarg_bytes, grant->probe};
   flight_take(&lease->flight, &flight);
   flight_take(&limiter->flight, &flight);
+}
+
+/* Who had work until now is taken to have more for as long as that took, within bounds: see
+ * surroundings.h. */
+static void stay_active(rawhal_limiter_t *limiter, uint64_t now, uint64_t ns)
+{
+  uint64_t grace = ns < LIMIT_GRACE_NS ? LIMIT_GRACE_NS : ns < LIMIT_IDLE_NS ? ns : LIMIT_IDLE_NS;
+  atomic_store_explicit(&limiter->me->hot.active_until, now + grace, memory_order_relaxed);
+}
+
+/* Ran from `start` to `end`, in the device's ns. */
+static void ran(limit_lease_t *lease, uint64_t now, uint64_t start, uint64_t end)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  uint64_t host = end + (uint64_t)limiter->clock_offset;
+  limiter->pending_wall_ns += end - start;
+  node_charge(&lease->node, now, start + (uint64_t)limiter->clock_offset, end - start);
+  add_pending(limiter, now, (interval_t){start, end});
+  if (host > lease->busy_since)
+    lease->busy_since = host < now ? host : now;
+}
+
+void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
+                            uint64_t until)
+{
+  uint64_t since = lease->busy_since;
+  if (since == 0 || until <= since)
+    return;
+  ran(lease, now, since - (uint64_t)limiter->clock_offset, until - (uint64_t)limiter->clock_offset);
+  limiter_charge(limiter, now);
+}
+
+/* After a submission was settled. */
+static void ended(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now, uint64_t ns)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  limiter_count(limiter, COUNTER_LAUNCHES, grant->launches);
+  limiter_count(limiter, COUNTER_BATCHES, 1);
+  bool idle = lease_in_flight(lease) == 0;
+  if (idle) {
+    limiter_return_credit(limiter, lease);
+    stay_active(limiter, now, ns);
+  }
+  if (idle || limiter->pending_ns >= LIMIT_CHARGE_NS)
+    limiter_charge(limiter, now);
 }
 
 void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end)
@@ -290,33 +297,34 @@ void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t s
   rawhal_limiter_t *limiter = lease->limiter;
   pthread_mutex_lock(&limiter->lock);
   uint64_t now = limiter_now(limiter);
-  if (start && end > start) {
+  if (end && end > start) {
     learn_clock_offset(limiter, now, end);
+    uint64_t since = lease->busy_since - (uint64_t)limiter->clock_offset;
+    if (start == 0)
+      start = since && since < end ? since : end - 1;
   } else {
     limiter_count(limiter, COUNTER_NO_TIMESTAMPS, 1);
-    uint64_t since =
-        grant->admitted_at ? grant->admitted_at : node_load(&limiter->me->hot.active_at);
+    uint64_t since = grant->admitted_at ? grant->admitted_at : lease->busy_since;
     end = now - (uint64_t)limiter->clock_offset;
-    start = since < now ? end - (now - since) : end - 1;
+    start = since && since < now ? end - (now - since) : end - 1;
   }
-  if (grant->launches > 1 && grant->admitted_at) {
-    uint64_t begin = grant->admitted_at - (uint64_t)limiter->clock_offset;
-    begin = begin > lease->last_end ? begin : lease->last_end;
-    start = begin < start ? begin : start;
-  }
-  lease->last_end = end > lease->last_end ? end : lease->last_end;
   learn(limiter, grant, end - start);
   settle(lease, grant);
-  limiter->pending_wall_ns += end - start;
-  limiter_count(limiter, COUNTER_LAUNCHES, grant->launches);
-  limiter_count(limiter, COUNTER_BATCHES, 1);
-  node_charge(&lease->node, now, start + (uint64_t)limiter->clock_offset, end - start);
-  add_pending(limiter, now, (interval_t){start, end});
-  bool idle = lease_in_flight(lease) == 0;
-  if (idle)
-    limiter_return_credit(limiter, lease);
-  if (idle || limiter->pending_ns >= LIMIT_CHARGE_NS)
-    limiter_charge(limiter, now);
+  ran(lease, now, start, end);
+  ended(lease, grant, now, end - start);
+  pthread_mutex_unlock(&limiter->lock);
+}
+
+void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  pthread_mutex_lock(&limiter->lock);
+  uint64_t now = limiter_now(limiter), since = lease->busy_since;
+  at = at < now ? at : now;
+  uint64_t ns = since && at > since ? at - since : 0;
+  settle(lease, grant);
+  limiter_charge_running(limiter, lease, now, at);
+  ended(lease, grant, now, ns);
   pthread_mutex_unlock(&limiter->lock);
 }
 
@@ -326,6 +334,8 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
   pthread_mutex_lock(&limiter->lock);
   settle(lease, grant);
   node_rate_return(&limiter->tenant->node, grant->launches);
+  if (lease_in_flight(lease) == 0)
+    limiter_return_credit(limiter, lease);
   limiter_charge(limiter, limiter_now(limiter));
   pthread_mutex_unlock(&limiter->lock);
 }

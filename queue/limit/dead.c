@@ -9,26 +9,13 @@
 #include "queue/limit/node.h"
 #include "queue/limit/rules.h"
 
-/* Its unfinished dispatches are charged as they were estimated, up to the time it may have run. */
-static void charge_unfinished(region_tenant_t *tenant, region_member_t *member, uint64_t now)
-{
-  uint64_t open = atomic_exchange(&member->hot.open, 0);
-  if (!tenant || !open)
-    return;
-  uint64_t since = node_load(&member->hot.active_at);
-  uint64_t age = now > since ? now - since : 0;
-  node_charge(&tenant->node, now, now, open < age ? open : age);
-}
-
 /* The caller is the member itself, or alone may bury it. */
 static void bury(region_data_t *data, uint32_t slot, uint64_t now)
 {
   region_member_t *member = &data->members[slot];
   uint64_t word = atomic_load(&member->hot.state);
-  region_tenant_t *tenant =
-      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
   dead_set_state(member, word, REGION_LEAVING);
-  charge_unfinished(tenant, member, now);
+  charge_unfinished(data, slot, now);
   ledger_drain(data, slot);
   atomic_store(&member->hot.wait_until, 0);
   atomic_store(&member->hot.state, ((word >> 8) + 1) << 8 | REGION_FREE);
@@ -101,7 +88,7 @@ static bool anybody_busy(const rawhal_limiter_t *limiter)
   for (uint32_t slot = 0; slot < count; ++slot) {
     const region_hot_t *hot = &data->members[slot].hot;
     if (slot != limiter->slot && region_state(node_load(&hot->state)) != REGION_FREE &&
-        (node_load(&hot->open) || node_load(&hot->wait_until)))
+        (hot_load(hot) || node_load(&hot->wait_until)))
       return true;
   }
   return false;

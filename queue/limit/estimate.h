@@ -1,5 +1,7 @@
-/* How long kernels take: a moving average for each key, learned from measured device times.
- * Internal; header only. Estimates only bound what is in flight; what is charged is measured.
+/* How long kernels take: nearly the longest time lately, for each key, learned from measured device
+ * times. Internal; header only. Estimates keep what is in flight within the burst while kernels
+ * take what they took before; no promise rests on them (node_most_in_flight()), and what is charged
+ * is measured.
  *
  * Looking up is lock-free; learning excludes itself. A table that is full forgets. */
 #ifndef RAWHAL_QUEUE_LIMIT_ESTIMATE_H
@@ -8,7 +10,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { ESTIMATE_ENTRIES = 4096, ESTIMATE_PROBES = 8 };
+enum {
+  ESTIMATE_ENTRIES = 4096,
+  ESTIMATE_PROBES = 8,
+  ESTIMATE_FADING = 16, /* of what a time is shorter than the estimate, one part is believed */
+};
 
 #define ESTIMATE_MAX_NS ((uint64_t)1 << 45)
 
@@ -58,7 +64,8 @@ static inline void estimate_learn(estimates_t *table, uint64_t key, uint64_t ns)
   ns = ns == 0 ? 1 : ns < ESTIMATE_MAX_NS ? ns : ESTIMATE_MAX_NS;
   if (atomic_load_explicit(&entry->key, memory_order_relaxed) == key) {
     uint64_t old = atomic_load_explicit(&entry->ns, memory_order_relaxed);
-    ns = old - old / 8 + ns / 8;
+    if (ns < old)
+      ns = old - (old - ns) / ESTIMATE_FADING;
   }
   atomic_store_explicit(&entry->ns, ns ? ns : 1, memory_order_relaxed);
   atomic_store_explicit(&entry->key, key, memory_order_release);

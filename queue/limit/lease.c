@@ -12,7 +12,8 @@
 /* Counted as in flight while a lease holds it. */
 static limit_flight_t flight_of(const credit_t *credit)
 {
-  return (limit_flight_t){credit->of[CREDIT_LAUNCHES], credit->of[CREDIT_WORKGROUPS],
+  uint64_t launches = credit->of[CREDIT_LAUNCHES];
+  return (limit_flight_t){launches, launches, credit->of[CREDIT_WORKGROUPS],
                           credit->of[CREDIT_BLOCKS] * LIMIT_KERNARG_BLOCK, 0};
 }
 
@@ -68,12 +69,14 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 }
 
 /* What the lease should hold, as far as limits allow, with `have` in it. */
-static credit_t credit_wanted(const limit_lease_t *lease, const credit_t *have, uint32_t members)
+static credit_t credit_wanted(const limit_lease_t *lease, const credit_t *have, uint32_t members,
+                              uint64_t slots)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
   const limit_flight_t *flight = &limiter->flight;
   uint64_t rate = node_load(&limiter->tenant->node.rate);
   uint64_t launches = least_of(LIMIT_LEASE_LAUNCHES, rate / (1000000000u / LIMIT_LEASE_NS));
+  launches = least_of(launches, have->of[CREDIT_LAUNCHES] + slots / (2ull * members));
   uint64_t room = headroom(limiter, RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, flight->dispatches);
   credit_t wanted = {{[CREDIT_NS] = lease_size(lease, members),
                       [CREDIT_LAUNCHES] = least_of(launches, have->of[CREDIT_LAUNCHES] + room)}};
@@ -109,11 +112,11 @@ static bool worthwhile(const limit_lease_t *lease, const credit_t *wanted, const
   return true;
 }
 
-bool lease_wants(const limit_lease_t *lease, uint32_t members, const limit_cost_t *last,
-                 uint64_t last_ns, credit_t *more)
+bool lease_wants(const limit_lease_t *lease, uint32_t members, uint64_t room,
+                 const limit_cost_t *last, uint64_t last_ns, credit_t *more)
 {
   credit_t have = credit_unpack(atomic_load_explicit(&lease->credit, memory_order_relaxed));
-  *more = credit_wanted(lease, &have, members);
+  *more = credit_wanted(lease, &have, members, room);
   if (!worthwhile(lease, more, last, last_ns))
     return false;
   for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
@@ -124,6 +127,7 @@ bool lease_wants(const limit_lease_t *lease, uint32_t members, const limit_cost_
 void lease_fill(limit_lease_t *lease, const credit_t *more)
 {
   limit_flight_t flight = flight_of(more);
+  flight.submissions = 0; /* are counted where their time was taken */
   flight_add(&lease->flight, &flight);
   flight_add(&lease->limiter->flight, &flight);
   limiter_count(lease->limiter, COUNTER_REFILLS, 1);
@@ -132,6 +136,11 @@ void lease_fill(limit_lease_t *lease, const credit_t *more)
     word |= credit_word(kind, more->of[kind]);
   /* What was spent since lease_wants() has only made room: no amount runs over. */
   atomic_fetch_add_explicit(&lease->credit, word, memory_order_relaxed);
+}
+
+bool limit_has_peers(const limit_lease_t *lease)
+{
+  return atomic_load_explicit(&lease->limiter->peers, memory_order_relaxed);
 }
 
 /* ---- Coming and going ---- */
@@ -154,7 +163,7 @@ rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_
   atomic_store(&lease->node.share,
                share == RAWHAL_UNLIMITED ? REGION_NO_SHARE : (share << 32) / 1000000);
   atomic_store(&lease->node.rate, RAWHAL_UNLIMITED);
-  atomic_store(&lease->node.burst, node_burst(&limiter->tenant->node));
+  atomic_store(&lease->node.burst, node_burst(&limiter->me->node));
   if (queue)
     lease->queue = *queue;
   pthread_mutex_lock(&limiter->leases_lock);
@@ -182,9 +191,11 @@ void limit_lease_destroy(limit_lease_t *lease)
     }
   pthread_mutex_unlock(&limiter->leases_lock);
   limiter_return_credit(limiter, lease);
+  uint64_t now = limiter_now(limiter);
+  if (lease_in_flight(lease))
+    limiter_charge_running(limiter, lease, now, now);
   limiter->open_ns -= lease->open_ns;
   flight_take(&limiter->flight, &lease->flight);
-  uint64_t now = limiter_now(limiter);
   limiter_charge(limiter, now);
   limiter_publish_open(limiter, now);
   limiter_signal(limiter);

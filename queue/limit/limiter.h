@@ -8,7 +8,7 @@
 
 #include "queue/limit/admission.h"
 #include "queue/limit/clock.h"
-#include "queue/limit/intervals.h"
+#include "queue/limit/overlap.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -20,14 +20,20 @@ enum {
   LIMIT_WHOLE = 1 << 16,
 };
 
-#define LIMIT_LEASE_NS  1000000u /* at most, of a lease */
-#define LIMIT_CHARGE_NS 100000u  /* finished and not charged yet, at most */
-#define LIMIT_PROBE_NS  20000u   /* assumed of what was never measured */
-#define LIMIT_IDLE_NS   10000000u
-#define LIMIT_AGEING_NS 100000000u  /* of waiting are worth one priority */
-#define LIMIT_GRACE_NS  2000000u    /* a waiter may be this late and still go first */
-#define LIMIT_POLL_NS   5000000u    /* when only an event can help, and events may be lost */
-#define LIMIT_NAP_NS    1000000000u /* asleep at a stretch: the region may have been damaged */
+#define LIMIT_LEASE_NS   1000000u    /* at most, of a lease */
+#define LIMIT_CHARGE_NS  100000u     /* finished and not charged yet, at most */
+#define LIMIT_UNKNOWN_NS 20000u      /* assumed of what was never measured */
+#define LIMIT_TURN_NS    1000000u    /* of device time that one may be served more than another */
+#define LIMIT_DEFICIT_NS 1000000000u /* and less, by not having asked for it */
+#define LIMIT_IDLE_NS    10000000u   /* after which one who comes back starts where others are */
+#define LIMIT_GRACE_NS   200000u     /* in which who had work is taken to have more */
+#define LIMIT_AGEING_NS  100000000u  /* of waiting make up for one priority */
+#define LIMIT_LATE_NS    2000000u    /* a waiter may be this late and still go first */
+#define LIMIT_POLL_NS    5000000u    /* when only an event can help, and events may be lost */
+#define LIMIT_NAP_NS     1000000000u /* asleep at a stretch: the region may have been damaged */
+#define LIMIT_STALL_NS   500000000u  /* see admitted_beside() */
+#define LIMIT_STALE_NS                                                                             \
+  1000000000u /* after which other tenants no longer wait for what is running */
 
 struct rawhal_limiter {
   region_t region;
@@ -49,10 +55,13 @@ struct rawhal_limiter {
   uint32_t charged_part; /* of dispatches' times, lately; of LIMIT_WHOLE: see learn_part() */
   uint64_t open_ns;      /* of all leases; region_hot_t.open is for others */
   limit_flight_t flight;
-  uint32_t waiting; /* threads asleep */
+  uint32_t waiting;   /* threads asleep */
+  _Atomic bool peers; /* limit_has_peers() */
+  uint64_t active_at; /* last admission or charge */
   uint64_t probe_keys[LIMIT_UNKNOWN_KEYS];
-  int64_t clock_offset; /* CLOCK_MONOTONIC minus the device's clock */
+  int64_t clock_offset; /* CLOCK_MONOTONIC minus the device's clock; 0 until it is known */
   uint64_t clock_offset_at;
+  overlaps_t overlaps; /* of the time that is being charged */
 
   pthread_mutex_t leases_lock;
   limit_lease_t *leases; /* changes under leases_lock and lock: either will do to read */
@@ -90,6 +99,7 @@ static inline void memory_unlock(rawhal_limiter_t *limiter)
 
 static inline void flight_add(limit_flight_t *flight, const limit_flight_t *add)
 {
+  flight->submissions += add->submissions;
   flight->dispatches += add->dispatches;
   flight->workgroups += add->workgroups;
   flight->kernarg_bytes += add->kernarg_bytes;
@@ -98,6 +108,7 @@ static inline void flight_add(limit_flight_t *flight, const limit_flight_t *add)
 
 static inline void flight_take(limit_flight_t *flight, const limit_flight_t *take)
 {
+  flight->submissions -= take->submissions;
   flight->dispatches -= take->dispatches;
   flight->workgroups -= take->workgroups;
   flight->kernarg_bytes -= take->kernarg_bytes;
@@ -123,9 +134,10 @@ bool limiter_reclaim(rawhal_limiter_t *limiter);
 /* A lease gives back what it has not spent. */
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
 /* What it should get on top of what it has, if that will do for a few more batches like the last,
- * which was estimated to take `last_ns`. `members`: processes of the tenant. */
-bool lease_wants(const limit_lease_t *lease, uint32_t members, const limit_cost_t *last,
-                 uint64_t last_ns, credit_t *more);
+ * which was estimated to take `last_ns`. `members`: processes of the tenant. `room`: submissions
+ * that may still go in flight. */
+bool lease_wants(const limit_lease_t *lease, uint32_t members, uint64_t room,
+                 const limit_cost_t *last, uint64_t last_ns, credit_t *more);
 /* Gives it `more`, whose time and launches have been taken from the levels above. */
 void lease_fill(limit_lease_t *lease, const credit_t *more);
 
@@ -134,13 +146,19 @@ RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
 
 /* charge.c: charges what has finished. The caller holds the lock. */
 void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
+/* Charges the time since `since` in which a lease had something in flight. */
+void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
+                            uint64_t until);
+/* Charges what a member had running, who is dead or leaves. The caller holds the structure lock. */
+void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
 /* Says that chances may have changed, and wakes those who sleep. */
 void limiter_signal(rawhal_limiter_t *limiter);
 void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
 
 /* usage.c */
-void usage_add(region_usage_t *usage, uint64_t at, uint64_t ns);
-void usage_take(region_usage_t *usage, uint64_t at, uint64_t ns);
+/* `ns` of device time within [start, end), CLOCK_MONOTONIC. */
+void usage_add(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns);
+void usage_take(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns);
 uint64_t usage_sum(const region_usage_t *usage, uint64_t now, uint64_t window);
 
 #endif

@@ -282,9 +282,9 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_member_t *me = limiter->me;
   region_hot_t *hot = &me->hot;
-  _Atomic uint64_t *const zeros[] = {&hot->open,      &hot->fresh_until, &hot->served,
-                                     &hot->refund,    &hot->wait_until,  &hot->waits,
-                                     &hot->active_at, &me->start_time,   &me->interval_count};
+  _Atomic uint64_t *const zeros[] = {
+      &hot->load,  &hot->running_since, &hot->served,    &hot->refund,        &hot->wait_until,
+      &hot->waits, &hot->active_until,  &me->start_time, &me->interval_count, &me->merged_count};
   for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); ++i)
     atomic_store(zeros[i], 0);
   clear_words(me->counters, REGION_COUNTERS);
@@ -292,6 +292,8 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
   clear_words(me->usage.buckets, REGION_BUCKETS);
   for (int i = 0; i < REGION_INTERVALS; ++i)
     atomic_store(&me->intervals[i].sequence, 0);
+  for (int i = 0; i < REGION_MERGED; ++i)
+    atomic_store(&me->merged[i].sequence, 0);
   rules_start(&me->node);
   ledger_start_member(&me->ledger);
   atomic_store(&me->device, limiter->device_index);

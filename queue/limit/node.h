@@ -83,11 +83,48 @@ static inline void node_refund(region_node_t *node, uint64_t ns)
                                                 memory_order_relaxed));
 }
 
-/* May more go behind `open` ns in flight? As in ITU-T I.371, what is to go is not counted itself,
- * so that a kernel longer than the burst may go, too, and the next one may queue behind it in time.
+/* How many submissions may be in flight at once, whatever they turn out to take: 1 / (1 - share).
+ *
+ * Nobody knows how long a submission will run before it has run; only what is in flight can exceed
+ * what has been paid. With n submissions of any length L in flight, which take n * L of the device,
+ * the level earns share * n * L meanwhile. All but one of them are covered by that when
+ * n * L <= share * n * L + L. So no estimate, and no past, is needed to keep what limit.h promises:
+ * a kernel that was short for a million times may be long from now on. */
+static inline uint64_t node_most_in_flight(uint64_t share)
+{
+  if (share >= REGION_SHARE_ONE)
+    return UINT64_MAX;
+  /* Shares are rounded down; 90 % means 10, not 9. */
+  return (REGION_SHARE_ONE + (REGION_SHARE_ONE >> 12)) / (REGION_SHARE_ONE - share);
+}
+
+/* What is in flight at a level. */
+typedef struct node_flight {
+  uint64_t submissions;
+  uint64_t ns;      /* estimated */
+  uint64_t running; /* ns that have been running and are not charged yet */
+} node_flight_t;
+
+/* Up to when the level has paid, with what is running counted as far as it has run. */
+static inline uint64_t node_paid(const region_node_t *node, uint64_t now, uint64_t running)
+{
+  uint64_t tat = node_tat(node, now), began = running < now ? now - running : 0;
+  uint64_t paid = (tat > began ? tat : began) + node_cost(node_load(&node->share), running);
+  return paid > now ? paid : now;
+}
+
+/* Device time that has been used and is not paid for yet. */
+static inline uint64_t node_debt(const region_node_t *node, uint64_t now)
+{
+  uint64_t tat = node_tat(node, now);
+  return tat > now ? node_device_time(node_load(&node->share), tat - now) : 0;
+}
+
+/* May more go behind what is in flight? As in ITU-T I.371, what is to go is not counted itself, so
+ * that a kernel longer than the burst may go, too, and the next one may queue behind it in time.
  * False: `*retry` is the earliest time at which it may, if nothing in flight is charged before; now
  * or earlier when only a charge can change the answer. */
-static inline bool node_admits(const region_node_t *node, uint64_t now, uint64_t open,
+static inline bool node_admits(const region_node_t *node, uint64_t now, const node_flight_t *flight,
                                uint64_t *retry)
 {
   uint64_t share = node_load(&node->share);
@@ -98,14 +135,17 @@ static inline bool node_admits(const region_node_t *node, uint64_t now, uint64_t
     *retry = now + NODE_MAX_DEBT_NS;
     return false;
   }
-  uint64_t burst = node_burst(node), tat = node_tat(node, now);
-  uint64_t ahead = node_cost(share, open);
-  if ((tat > now ? tat : now) + ahead <= now + burst)
+  uint64_t burst = node_burst(node), paid = node_paid(node, now, flight->running);
+  uint64_t rest = flight->ns > flight->running ? flight->ns - flight->running : 0;
+  uint64_t ahead = node_cost(share, rest);
+  if (flight->submissions >= node_most_in_flight(share))
+    return false;
+  if (paid + ahead <= now + burst)
     return true;
   if (ahead <= burst)
-    *retry = tat + ahead - burst;
+    *retry = paid + ahead - burst;
   else
-    *retry = tat > burst ? tat - burst : 0;
+    *retry = paid > burst ? paid - burst : 0;
   return false;
 }
 

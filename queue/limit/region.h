@@ -34,6 +34,7 @@ enum {
   REGION_TENANT_NAME = 64,
   REGION_BUCKETS = 128,
   REGION_INTERVALS = 128,
+  REGION_MERGED = 128,
   REGION_WAIT_BUCKETS = 32,
 };
 
@@ -113,7 +114,9 @@ typedef struct region_tenant {
   _Atomic uint64_t memory_limit;     /* units; REGION_NO_MEMORY */
   _Atomic uint64_t memory_peak;      /* units */
   region_usage_t usage;
-  region_asks_t asks; /* an operator's */
+  alignas(64) _Atomic uint64_t served; /* ns charged, for turns at the device */
+  _Atomic uint64_t refund;             /* to be taken off `served` */
+  region_asks_t asks;                  /* an operator's */
 } region_tenant_t;
 
 typedef enum region_level {
@@ -127,30 +130,53 @@ typedef enum region_level {
 /* region_hot_t.waits: a time with its lowest bits replaced. */
 #define WAITS_PRIORITY  3ull /* mask: rawhal_limit_priority_t */
 #define WAITS_AT_DEVICE 4ull /* for the device's clock; else for the tenant's */
-#define WAITS_SINCE     (~7ull)
+#define WAITS_ALONE     8ull /* for limits of its own: nobody need let it go first */
+#define WAITS_SINCE     (~15ull)
+
+/* region_hot_t.load: what is admitted and not yet charged, submissions above ns. One word, so that
+ * nobody sees one without the other. */
+#define LOAD_NS_BITS 48
+#define LOAD_NS      ((1ull << LOAD_NS_BITS) - 1)
 
 /* What other processes look at when they admit. */
 typedef struct region_hot {
   alignas(64) _Atomic uint64_t state; /* generation << 8 | region_state_t */
-  _Atomic uint64_t open;              /* estimated ns admitted and not yet charged */
-  _Atomic uint64_t fresh_until;       /* `open` counts until then: its holder may be stopped */
-  _Atomic uint64_t served;            /* ns charged, times 100 / weight */
-  _Atomic uint64_t refund;            /* to be taken off `served`; others add */
-  _Atomic uint64_t wait_until; /* waits, and others may have to let it go first, until then */
-  _Atomic uint64_t waits;      /* since when, for what: WAITS_* */
-  _Atomic uint64_t active_at;  /* last admission or charge */
+  _Atomic uint64_t load;
+  _Atomic uint64_t running_since; /* what of it has run and is not charged ran from then until now;
+                                     0: nothing is in flight */
+  _Atomic uint64_t served;        /* ns charged, times 100 / weight */
+  _Atomic uint64_t refund;        /* to be taken off `served`; others add */
+  _Atomic uint64_t wait_until;    /* waits, and others may have to let it go first, until then */
+  _Atomic uint64_t waits;         /* since when, for what: WAITS_* */
+  _Atomic uint64_t active_until;  /* has work until then, though nothing of it is in flight */
 } region_hot_t;
 
-/* A time in which the device was busy for a process, in the device's ns. */
+static inline uint64_t hot_load(const region_hot_t *hot)
+{
+  return atomic_load_explicit(&hot->load, memory_order_seq_cst);
+}
+
+static inline uint64_t load_ns(uint64_t load)
+{
+  return load & LOAD_NS;
+}
+
+static inline uint64_t load_submissions(uint64_t load)
+{
+  return load >> LOAD_NS_BITS;
+}
+
+/* A time in which the device was busy for a process, in the device's ns; or a time in which it was
+ * so for `busy` ns of it, when what is older has been merged. */
 typedef struct region_interval {
   _Atomic uint64_t sequence; /* 0 while it is being written */
-  _Atomic uint64_t start, end;
+  _Atomic uint64_t start, end, busy;
 } region_interval_t;
 
 typedef enum region_counter {
   COUNTER_LAUNCHES,
   COUNTER_BATCHES,
-  COUNTER_GPU_NS,  /* charged */
+  COUNTER_GPU_NS,  /* charged, refunds included */
   COUNTER_BUSY_NS, /* of the device, before fair division */
   COUNTER_WAITS,   /* admissions that slept */
   COUNTER_WAIT_NS,
@@ -161,7 +187,8 @@ typedef enum region_counter {
   COUNTER_NO_TIMESTAMPS,
   COUNTER_REFILLS,
   COUNTER_PROBES,
-  COUNTER_REPAIRS, /* impossible values met */
+  COUNTER_REFUND_NS, /* of what was charged; others add */
+  COUNTER_REPAIRS,   /* impossible values met */
   REGION_COUNTERS
 } region_counter_t;
 
@@ -186,9 +213,10 @@ typedef struct region_member {
   alignas(64) _Atomic uint64_t counters[REGION_COUNTERS];
   _Atomic uint64_t waits[REGION_WAIT_BUCKETS]; /* by log2 of us */
   region_usage_t usage;
-  alignas(64) _Atomic uint64_t interval_count;
+  alignas(64) _Atomic uint64_t interval_count, merged_count;
   region_interval_t intervals[REGION_INTERVALS];
-  region_asks_t asks;              /* this process's */
+  region_interval_t merged[REGION_MERGED]; /* those no longer above */
+  region_asks_t asks;                      /* this process's */
   _Atomic uint64_t time_namespace; /* part of the identity_t, with `pid` and those beside it */
 } region_member_t;
 

@@ -1,89 +1,174 @@
 #include "queue/limit/surroundings.h"
 
-#include "queue/limit/node.h"
+#include <string.h>
 
-/* Start-time fair queueing: who has been served least, with what is in flight, goes first. */
-static uint64_t served(const region_hot_t *hot, uint64_t open, uint64_t weight)
-{
-  uint64_t paid = node_load(&hot->served), back = node_load(&hot->refund);
-  return (paid > back ? paid - back : 0) + open * 100 / (weight ? weight : 1);
-}
+/* ---- One member ---- */
 
-/* The priority, and one more for each so long a wait: nobody starves. */
-static uint64_t rank(uint64_t waits, uint64_t now)
-{
-  uint64_t since = waits & WAITS_SINCE;
-  return (waits & WAITS_PRIORITY) + (since && now > since ? (now - since) / LIMIT_AGEING_NS : 0);
-}
-
+/* What one member shows of itself, at one moment. */
 typedef struct contender {
-  uint64_t rank, served;
+  uint64_t submissions, ns, running; /* in flight; see node_flight_t */
+  uint64_t charged;                  /* for its weight */
+  uint64_t weight, priority;
+  uint64_t waited;                  /* ns; 0: it does not wait */
+  bool waits, at_tenant, at_device; /* has work, and would do it if it were let there */
   uint32_t slot;
 } contender_t;
 
-static bool goes_before(const contender_t *a, const contender_t *b)
+static uint64_t for_weight(uint64_t ns, uint64_t weight)
 {
-  if (a->rank != b->rank)
-    return a->rank > b->rank;
-  if (a->served != b->served)
-    return a->served < b->served;
-  return a->slot < b->slot;
+  return ns * 100 / (weight ? weight : 1);
 }
 
-static uint64_t open_of(const region_hot_t *hot, uint64_t now)
+static uint64_t more_of(uint64_t a, uint64_t b)
 {
-  uint64_t open = atomic_load_explicit(&hot->open, memory_order_seq_cst);
-  return now < node_load(&hot->fresh_until) ? open : 0;
+  return a > b ? a : b;
 }
 
-static void look_at(const rawhal_limiter_t *limiter, uint64_t now, const contender_t *me,
-                    uint32_t slot, surroundings_t *around)
+/* What it was charged, and what it has in flight. */
+static uint64_t served(const contender_t *who)
 {
-  const region_member_t *member = &limiter->region.data->members[slot];
+  return who->charged + for_weight(more_of(who->ns, who->running), who->weight);
+}
+
+static uint64_t charged_of(const region_hot_t *hot)
+{
+  uint64_t paid = node_load(&hot->served), back = node_load(&hot->refund);
+  return paid > back ? paid - back : 0;
+}
+
+static contender_t contender_of(const region_member_t *member, uint32_t slot, uint64_t now)
+{
   const region_hot_t *hot = &member->hot;
-  if (region_state(atomic_load_explicit(&hot->state, memory_order_acquire)) != REGION_LIVE ||
-      atomic_load_explicit(&member->device, memory_order_relaxed) != limiter->device_index)
-    return;
-  bool same_tenant =
-      atomic_load_explicit(&member->tenant, memory_order_relaxed) == limiter->tenant_index;
-  uint64_t open = open_of(hot, now);
-  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
-  contender_t other = {.served = served(hot, open, weight), .slot = slot};
-  if (open > NODE_MAX_DEBT_NS)
-    open = 0; /* damage */
-  around->device_open += open;
-  if (same_tenant) {
-    around->tenant_open += open;
-    ++around->tenant_members;
-    if ((open || now - node_load(&hot->active_at) < LIMIT_IDLE_NS) &&
-        other.served < around->least_served)
-      around->least_served = other.served;
+  uint64_t load = hot_load(hot), since = node_load(&hot->running_since);
+  uint64_t waits = node_load(&hot->waits), began = waits & WAITS_SINCE;
+  contender_t who = {.submissions = load_submissions(load),
+                     .ns = load_ns(load),
+                     .charged = charged_of(hot),
+                     .weight = node_load(&member->weight),
+                     .priority = node_load(&member->priority) & WAITS_PRIORITY,
+                     .waits = node_load(&hot->wait_until) >= now,
+                     .slot = slot};
+  if (since && since < now && now - since <= NODE_MAX_DEBT_NS) /* else damage */
+    who.running = now - since;
+  if (who.ns > NODE_MAX_DEBT_NS)
+    who.ns = 0;
+  if (who.waits) {
+    who.waited = began < now ? now - began : 1;
+    who.at_device = (waits & WAITS_AT_DEVICE) && !(waits & WAITS_ALONE);
+    who.at_tenant = !(waits & WAITS_ALONE);
+  } else {
+    who.at_tenant = who.at_device = who.submissions || node_load(&hot->active_until) >= now;
   }
-  if (node_load(&hot->wait_until) < now)
+  return who;
+}
+
+/* ---- Turns ---- */
+
+/* A higher priority goes first until the other has waited so long that it gets a turn. */
+static bool goes_before(const contender_t *other, const contender_t *me)
+{
+  if (other->priority != me->priority) {
+    const contender_t *low = other->priority < me->priority ? other : me;
+    uint64_t steps = more_of(other->priority, me->priority) - low->priority;
+    bool turn = low->waited >= steps * LIMIT_AGEING_NS;
+    return turn == (low == other);
+  }
+  return served(other) + for_weight(LIMIT_TURN_NS, me->weight) < served(me);
+}
+
+/* Of each tenant at the device. */
+typedef struct tenants {
+  uint64_t ns[REGION_TENANTS]; /* in flight */
+  bool contends[REGION_TENANTS];
+} tenants_t;
+
+static uint64_t tenant_charged(const region_tenant_t *tenant)
+{
+  uint64_t paid = node_load(&tenant->served), back = node_load(&tenant->refund);
+  return paid > back ? paid - back : 0;
+}
+
+static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *tenants,
+                            surroundings_t *around)
+{
+  const region_data_t *data = limiter->region.data;
+  uint64_t mine = tenant_charged(limiter->tenant) + tenants->ns[limiter->tenant_index];
+  for (uint32_t i = 0; i < REGION_TENANTS; ++i) {
+    if (i == limiter->tenant_index || !tenants->contends[i])
+      continue;
+    uint64_t theirs = tenant_charged(&data->tenants[i]);
+    if (theirs < around->least_tenant_served)
+      around->least_tenant_served = theirs;
+    if (theirs + tenants->ns[i] + LIMIT_TURN_NS < mine)
+      around->yield_device = true;
+  }
+}
+
+/* ---- All of them ---- */
+
+static void add_flight(node_flight_t *flight, const contender_t *who)
+{
+  flight->submissions += who->submissions;
+  flight->ns += who->ns;
+  flight->running += who->running;
+}
+
+static void look_at_mate(const contender_t *other, const contender_t *me, surroundings_t *around)
+{
+  add_flight(&around->tenant, other);
+  ++around->tenant_members;
+  if (!other->at_tenant)
     return;
-  uint64_t waits = node_load(&hot->waits);
-  around->others_wait = true;
-  other.rank = rank(waits, now);
-  if (!goes_before(&other, me))
-    return;
-  if (waits & WAITS_AT_DEVICE)
-    around->yield_device = true;
-  else if (same_tenant)
+  around->tenant_active = true;
+  if (other->charged < around->least_served)
+    around->least_served = other->charged;
+  if (goes_before(other, me))
     around->yield_tenant = true;
+}
+
+static void look_at(const rawhal_limiter_t *limiter, const contender_t *other,
+                    const contender_t *me, uint32_t tenant, tenants_t *tenants,
+                    surroundings_t *around)
+{
+  bool mate = tenant == limiter->tenant_index;
+  around->others_wait |= other->waits && other->at_tenant;
+  if (mate)
+    look_at_mate(other, me, around);
+  /* A process that was stopped holds back its own tenant only, however long. */
+  if (!mate && other->running > LIMIT_STALE_NS)
+    return;
+  add_flight(&around->device, other);
+  if (tenant < REGION_TENANTS) {
+    tenants->ns[tenant] += more_of(other->ns, other->running);
+    tenants->contends[tenant] |= other->at_device;
+  }
 }
 
 void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
                  surroundings_t *around)
 {
-  const region_hot_t *hot = &limiter->me->hot;
-  uint64_t weight = atomic_load_explicit(&limiter->me->weight, memory_order_relaxed);
-  uint64_t waits = node_load(&hot->wait_until) >= now
-                       ? node_load(&hot->waits)
-                       : atomic_load_explicit(&limiter->me->priority, memory_order_relaxed);
-  contender_t me = {rank(waits, now), served(hot, mine, weight), limiter->slot};
-  *around = (surroundings_t){.tenant_members = 1, .least_served = UINT64_MAX};
-  uint32_t count = region_member_count(limiter->region.data);
-  for (uint32_t slot = 0; slot < count; ++slot)
-    if (slot != limiter->slot)
-      look_at(limiter, now, &me, slot, around);
+  const region_data_t *data = limiter->region.data;
+  contender_t me = contender_of(limiter->me, limiter->slot, now);
+  me.ns = mine;
+  *around = (surroundings_t){
+      .tenant_members = 1, .least_served = UINT64_MAX, .least_tenant_served = UINT64_MAX};
+  if (limiter->region.fd < 0)
+    return; /* nobody else is there */
+  tenants_t tenants;
+  memset(&tenants, 0, sizeof(tenants));
+  tenants.ns[limiter->tenant_index] = more_of(mine, me.running);
+  uint32_t count = region_member_count(data);
+  for (uint32_t slot = 0; slot < count; ++slot) {
+    const region_member_t *member = &data->members[slot];
+    if (slot == limiter->slot ||
+        region_state(atomic_load_explicit(&member->hot.state, memory_order_acquire)) !=
+            REGION_LIVE ||
+        atomic_load_explicit(&member->device, memory_order_relaxed) != limiter->device_index)
+      continue;
+    contender_t other = contender_of(member, slot, now);
+    around->peers = true;
+    look_at(limiter, &other, &me, atomic_load_explicit(&member->tenant, memory_order_relaxed),
+            &tenants, around);
+  }
+  compare_tenants(limiter, &tenants, around);
 }

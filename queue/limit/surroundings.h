@@ -1,18 +1,26 @@
-/* What other processes do on the device, as one looks around before it admits. Internal. */
+/* What other processes do on the device, as one looks around before it admits. Internal.
+ *
+ * Turns are start-time fair queueing: of those who have work, whoever was served least for its
+ * weight goes first; processes of a tenant among themselves, and tenants at the device. Who has
+ * work waits, or has something in flight, or had until a moment ago: a process that waits for each
+ * of its kernels before it submits the next would otherwise lose its turn at each of them. */
 #ifndef RAWHAL_QUEUE_LIMIT_SURROUNDINGS_H
 #define RAWHAL_QUEUE_LIMIT_SURROUNDINGS_H
 
 #include "queue/limit/limiter.h"
+#include "queue/limit/node.h"
 
 typedef struct surroundings {
-  uint64_t tenant_open, device_open; /* estimated ns in flight, of others */
-  uint32_t tenant_members;           /* with us */
-  bool yield_tenant, yield_device;   /* somebody who waits there goes first */
-  bool others_wait;
-  uint64_t least_served; /* of those that are active; UINT64_MAX: nobody is */
+  node_flight_t tenant, device;    /* in flight, of others: of our tenant, and of all */
+  uint32_t tenant_members;         /* with us */
+  bool yield_tenant, yield_device; /* somebody there goes first */
+  bool others_wait, peers;         /* one of them does; there are any */
+  /* Of those that are active, the least that was charged; UINT64_MAX: nobody is. */
+  uint64_t least_served, least_tenant_served;
+  bool tenant_active; /* another process of our tenant is */
 } surroundings_t;
 
-/* `mine`: what we have in flight, without what is to be admitted. The caller holds the lock. */
+/* `mine`: ns we have in flight, without what is to be admitted. The caller holds the lock. */
 void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
                  surroundings_t *around);
 

@@ -25,14 +25,34 @@ static void change(region_usage_t *usage, uint64_t at, uint64_t add, uint64_t ta
                                                   memory_order_relaxed));
 }
 
-void usage_add(region_usage_t *usage, uint64_t at, uint64_t ns)
+/* Divides `ns` evenly over the half seconds of a time, of which the table holds the last ones. */
+static void spread(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns, bool add)
 {
-  change(usage, at, ns, 0);
+  uint64_t length = end > start ? end - start : 1, last = end > start ? end - 1 : start;
+  if (last / REGION_BUCKET_NS - start / REGION_BUCKET_NS >= REGION_BUCKETS) {
+    uint64_t kept = (last / REGION_BUCKET_NS - REGION_BUCKETS + 1) * REGION_BUCKET_NS;
+    ns -= (uint64_t)((unsigned __int128)ns * (kept - start) / length);
+    length = end - kept;
+    start = kept;
+  }
+  for (uint64_t at = start; at <= last;) {
+    uint64_t next = (at / REGION_BUCKET_NS + 1) * REGION_BUCKET_NS;
+    uint64_t to = next < end ? next : end, left = end > at ? end - at : 1;
+    uint64_t part = to > at ? (uint64_t)((unsigned __int128)ns * (to - at) / left) : ns;
+    change(usage, at, add ? part : 0, add ? 0 : part);
+    ns -= part;
+    at = next;
+  }
 }
 
-void usage_take(region_usage_t *usage, uint64_t at, uint64_t ns)
+void usage_add(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns)
 {
-  change(usage, at, 0, ns);
+  spread(usage, start, end, ns, true);
+}
+
+void usage_take(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns)
+{
+  spread(usage, start, end, ns, false);
 }
 
 /* Of the whole half seconds that make up the latest `window`, at most a minute. */

@@ -47,6 +47,13 @@ void rawhal_limit_view_close(rawhal_limit_view_t *view)
   free(view);
 }
 
+static const uint64_t windows[RAWHAL_LIMIT_WINDOWS] = {1000000000u, 10000000000u, 60000000000u};
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
 /* A look at the region: who is alive is found out once. What the dead hold is nobody's any more,
  * even before somebody who may write has buried them. */
 typedef struct look {
@@ -80,7 +87,6 @@ static uint64_t bytes_of(uint64_t units)
 static void fill_time(const region_node_t *node, const region_usage_t *usage, uint64_t now,
                       rawhal_limit_row_t *row)
 {
-  static const uint64_t windows[RAWHAL_LIMIT_WINDOWS] = {1000000000u, 10000000000u, 60000000000u};
   uint64_t tat = node_tat(node, now);
   row->share_ppm = ppm_of(node_load(&node->share));
   row->burst_ns = node_load(&node->burst);
@@ -119,9 +125,21 @@ static void add_counters(const region_member_t *member, rawhal_limit_row_t *row)
     *counters[i].into += node_load(&member->counters[counters[i].counter]);
   for (int i = 0; i < RAWHAL_LIMIT_WAIT_BUCKETS; ++i)
     row->wait_histogram[i] += node_load(&member->waits[i]);
-  row->open_ns += node_load(&member->hot.open);
+  row->open_ns += load_ns(hot_load(&member->hot));
+  row->gpu_ns -= least_of(row->gpu_ns, node_load(&member->counters[COUNTER_REFUND_NS]));
   for (int i = 0; i < RAWHAL_LIMIT_CLASSES; ++i)
     row->memory_by_class[i] += bytes_of(node_load(&member->ledger.used[i]));
+}
+
+/* What is on the device shows before it has ended. */
+static void add_running(const region_member_t *member, uint64_t now, rawhal_limit_row_t *row)
+{
+  uint64_t since = node_load(&member->hot.running_since);
+  uint64_t ran = since && since < now ? least_of(now - since, NODE_MAX_DEBT_NS) : 0;
+  row->gpu_ns += ran;
+  for (int i = 0; i < RAWHAL_LIMIT_WINDOWS; ++i)
+    row->achieved_ppm[i] = least_of(1000000, row->achieved_ppm[i] + least_of(ran, windows[i]) /
+                                                                        (windows[i] / 1000000));
 }
 
 static void fill_member(const look_t *look, uint32_t slot, rawhal_limit_row_t *row)
@@ -144,6 +162,7 @@ static void fill_member(const look_t *look, uint32_t slot, rawhal_limit_row_t *r
   row->memory_used = bytes_of(ledger_used(&member->ledger));
   row->memory_peak = bytes_of(node_load(&member->ledger.peak));
   add_counters(member, row);
+  add_running(member, now, row);
 }
 
 /* Sums over the members of a tenant, or of a device when `tenant` is REGION_NO_INDEX. */
@@ -159,6 +178,7 @@ static void fill_sums(const look_t *look, uint32_t device, uint32_t tenant, rawh
     ++row->processes;
     row->memory_used += bytes_of(ledger_used(&member->ledger));
     add_counters(member, row);
+    add_running(member, look->now, row);
   }
 }
 

@@ -1,0 +1,95 @@
+/* Room in a queue's rings. */
+#include "queue/submit.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <time.h>
+
+static const uint64_t second_ns = 1000000000u;
+
+/* On the stack of a thread that waits. */
+typedef struct room_waiter {
+  struct room_waiter *next, *previous;
+} room_waiter_t;
+
+static void enter(queue_room_t *room, room_waiter_t *me)
+{
+  pthread_mutex_lock(&room->lock);
+  *me = (room_waiter_t){NULL, room->last};
+  *(room->last ? &room->last->next : &room->first) = me;
+  room->last = me;
+  atomic_fetch_add(&room->waiting, 1);
+  pthread_mutex_unlock(&room->lock);
+}
+
+static void leave(queue_room_t *room, const room_waiter_t *me)
+{
+  pthread_mutex_lock(&room->lock);
+  *(me->previous ? &me->previous->next : &room->first) = me->next;
+  *(me->next ? &me->next->previous : &room->last) = me->previous;
+  atomic_fetch_sub(&room->waiting, 1);
+  pthread_cond_broadcast(&room->moved);
+  pthread_mutex_unlock(&room->lock);
+}
+
+/* Is the thread the first of those who wait? Sleeps until it is, or until the deadline. */
+static bool turn_comes(queue_room_t *room, const room_waiter_t *me, uint64_t deadline)
+{
+  struct timespec until = {(time_t)(deadline / second_ns), (long)(deadline % second_ns)};
+  int late = 0;
+  pthread_mutex_lock(&room->lock);
+  while (room->first != me && late != ETIMEDOUT)
+    late = deadline == RAWHAL_FOREVER ? pthread_cond_wait(&room->moved, &room->lock)
+                                      : pthread_cond_timedwait(&room->moved, &room->lock, &until);
+  bool first = room->first == me;
+  pthread_mutex_unlock(&room->lock);
+  return first;
+}
+
+static rawhal_status_t no_room(rawhal_status_t status, uint32_t packets, uint32_t blocks,
+                               rawhal_error_t *error)
+{
+  return rawhal_fail(error, status, "no room for %u packets and %u kernarg blocks %s", packets,
+                     blocks, status == RAWHAL_WOULD_BLOCK ? "now" : "before the deadline");
+}
+
+/* Of the first who waits, or of one who may not. */
+static rawhal_status_t reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                               uint64_t deadline, ring_reservation_t *reserved,
+                               rawhal_error_t *error)
+{
+  for (;;) {
+    queue_drain(queue);
+    rawhal_status_t status = queue_check(queue, error);
+    if (status != RAWHAL_OK)
+      return status;
+    if (ring_reserve(&queue->ring, packets, blocks, reserved))
+      return RAWHAL_OK;
+    if (deadline == 0)
+      return no_room(RAWHAL_WOULD_BLOCK, packets, blocks, error);
+    if (deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
+      return no_room(RAWHAL_TIMED_OUT, packets, blocks, error);
+    queue_wait_for_room(queue, deadline);
+  }
+}
+
+rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                               uint64_t deadline, ring_reservation_t *reserved,
+                               rawhal_error_t *error)
+{
+  queue_room_t *room = &queue->room;
+  bool alone = atomic_load_explicit(&room->waiting, memory_order_relaxed) == 0;
+  if (__builtin_expect(alone && ring_reserve(&queue->ring, packets, blocks, reserved), 1))
+    return RAWHAL_OK;
+  if (deadline == 0)
+    return alone ? reserve(queue, packets, blocks, 0, reserved, error)
+                 : no_room(RAWHAL_WOULD_BLOCK, packets, blocks, error);
+  room_waiter_t me;
+  enter(room, &me);
+  rawhal_status_t status = turn_comes(room, &me, deadline)
+                               ? reserve(queue, packets, blocks, deadline, reserved, error)
+                               : no_room(RAWHAL_TIMED_OUT, packets, blocks, error);
+  leave(room, &me);
+  return status;
+}
