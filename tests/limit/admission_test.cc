@@ -294,7 +294,7 @@ TEST_F(Admission, TheRetryTimeIsThatOfAllLimits) {
 }
 
 TEST_F(Admission, OnlyOneKernelOfUnknownLengthIsInFlight) {
-  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}}));
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}}));
   Run(lease, 1, 100000);
   shim_grant_t probe;
   ASSERT_EQ(RAWHAL_OK, Admit(lease, 2, &probe));
@@ -303,10 +303,81 @@ TEST_F(Admission, OnlyOneKernelOfUnknownLengthIsInFlight) {
   EXPECT_EQ(RAWHAL_OK, Admit(lease, 1));  // a known one goes beside it
   now_ += kMs;
   Complete(lease, probe, kMs);
-  now_ += kSecond;
-  EXPECT_EQ(RAWHAL_OK, Admit(lease, 2));
-  EXPECT_EQ(RAWHAL_OK, Admit(lease, 3));
+  now_ += 10 * kMs;
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 2)) << error_.message;
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 3)) << error_.message;
   EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 4));
+}
+
+// Whatever they may take: 1 / (1 - share).
+TEST_F(Admission, WhatIsInFlightIsCountedWhereTimeIsShared) {
+  const struct {
+    uint64_t share;
+    int most;
+  } cases[] = {{10000, 1}, {100000, 1}, {499000, 1}, {500000, 2}, {666000, 2}, {666700, 3}, {750000, 4}, {900000, 10}, {990000, 100}};
+  for (const auto &c : cases)
+    for (int level = 0; level < 4; ++level) {
+      const rawhal_limit_t limits[] = {RAWHAL_LIMIT_COUNT, RAWHAL_LIMIT_PROCESS_SHARE, RAWHAL_LIMIT_GPU_SHARE,
+                                       RAWHAL_LIMIT_DEVICE_SHARE};
+      limit_lease_t *lease = level == 0 ? Lease(Open({}), c.share) : Lease(Open({{limits[level], c.share}}));
+      Run(lease, 1, 1000);
+      now_ += kSecond;
+      std::vector<shim_grant_t> grants(static_cast<size_t>(c.most));
+      for (shim_grant_t &grant : grants) ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant)) << error_.message;
+      EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1)) << c.share << " at level " << level;
+      now_ += 1000;
+      Complete(lease, grants[0], 1000);
+      EXPECT_EQ(RAWHAL_OK, Admit(lease, 1)) << c.share << " at level " << level << error_.message;
+    }
+}
+
+// A batch is one, however many dispatches it has.
+TEST_F(Admission, ABatchIsOneSubmission) {
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}}));
+  Run(lease, 1, 1000);
+  shim_grant_t first, second;
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &first, 64, 100)) << error_.message;
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &second, 64, 1)) << error_.message;
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1));
+  now_ += 100000;
+  Complete(lease, first, 100000);
+  EXPECT_EQ(RAWHAL_OK, Admit(lease, 1)) << error_.message;
+}
+
+// A kernel that waits for what its program does only after another one: that one goes, after half a second.
+TEST_F(Admission, WhatNeverEndsDoesNotHoldBackTheRestForEver) {
+  for (uint64_t percent : {1, 10, 50, 90}) {
+    rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, percent * 10000}});
+    limit_lease_t *stuck = Lease(limiter), *free_one = Lease(limiter), *third = Lease(limiter);
+    shim_grant_t persistent, other;
+    ASSERT_EQ(RAWHAL_OK, Admit(stuck, 1, &persistent));
+    uint64_t began = now_;
+    while (Admit(free_one, 2, &other) != RAWHAL_OK) {
+      ASSERT_LT(now_ - began, 501 * kMs) << percent << "%: " << error_.message;
+      now_ += kMs;
+    }
+    EXPECT_GE(now_ - began, 500 * kMs) << percent;
+    // And so on, one at a time; more at once when it has lasted twice as long.
+    if (percent < 50) {
+      EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(third, 3)) << percent;
+    }
+    for (int i = 0; i < 50; ++i) {
+      now_ += kMs;
+      Complete(free_one, other, kMs);
+      ASSERT_EQ(RAWHAL_OK, Admit(free_one, 2, &other)) << percent << "%: " << error_.message;
+    }
+    now_ = began + 1100 * kMs;
+    shim_grant_t last;
+    ASSERT_EQ(RAWHAL_OK, Admit(third, 3, &last)) << percent << "%: " << error_.message;
+    // All of it is paid: the time since it began, once.
+    shim_end(stuck, &persistent, now_);
+    shim_end(free_one, &other, now_);
+    shim_end(third, &last, now_);
+    EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(stuck, 4));
+    uint64_t paid = began + 1100 * kMs * 100 / percent - 20 * kMs, idle = 500 * kMs; // before the first was charged
+    EXPECT_GE(shim_retry_at(stuck) + 1000, paid) << percent;
+    EXPECT_LE(shim_retry_at(stuck), paid + idle + kMs) << percent;
+  }
 }
 
 TEST_F(Admission, WithoutASharesLimitNothingIsProbed) {
@@ -315,7 +386,7 @@ TEST_F(Admission, WithoutASharesLimitNothingIsProbed) {
 }
 
 TEST_F(Admission, AnotherGridSizeIsAnotherKernel) {
-  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}}));
+  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}}));
   Run(lease, 1, 10000);
   shim_grant_t probe;
   ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &probe, 1 << 20));
@@ -335,7 +406,7 @@ TEST_F(Admission, CancellingLeavesNoTrace) {
 }
 
 TEST_F(Admission, ShortKernelsAreSpentFromALeaseThatGoesBackWhenIdle) {
-  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}});
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 999900}});
   limit_lease_t *lease = Lease(limiter);
   Run(lease, 1, 2000);
   std::vector<shim_grant_t> grants(100);
@@ -351,14 +422,14 @@ TEST_F(Admission, ShortKernelsAreSpentFromALeaseThatGoesBackWhenIdle) {
 }
 
 TEST_F(Admission, AChangedLimitHoldsAtTheNextAdmission) {
-  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}});
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 999900}});
   limit_lease_t *lease = Lease(limiter);
   Run(lease, 1, 2000);
   ASSERT_EQ(RAWHAL_OK, Admit(lease, 1));
   ASSERT_GT(shim_credit_launches(lease), 0u);
   ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 0, &error_));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(lease, 1));  // in spite of the lease
-  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 500000, &error_));
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 999900, &error_));
   EXPECT_EQ(RAWHAL_OK, Admit(lease, 1));
   ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS, 10, &error_));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(lease, 1));
@@ -418,16 +489,28 @@ TEST_F(Admission, WithoutDeviceTimesTheHostsCount) {
 
 // ---- Several processes ----
 
-TEST_F(Admission, APeerThatNeverLooksDoesNotBlockItsTenantForEver) {
-  RegionFile::Limits half = {{RAWHAL_LIMIT_GPU_SHARE, 500000}, {RAWHAL_LIMIT_BURST, 2 * kMs}};
-  limit_lease_t *sleeper = Lease(Open(half, "default", true)), *awake = Lease(Open(half, "default", true));
+// What a stopped process has in flight may still run: its own tenant pays for it until it is looked at. Other tenants
+// wait for it no longer than a second.
+TEST_F(Admission, APeerThatNeverLooksHoldsBackItsOwnTenantOnly) {
+  RegionFile::Limits half = {{RAWHAL_LIMIT_DEVICE_SHARE, 400000}, {RAWHAL_LIMIT_BURST, 2 * kMs}};
+  limit_lease_t *sleeper = Lease(Open(half, "one", true)), *mate = Lease(Open(half, "one", true)),
+                *other = Lease(Open(half, "other", true));
   Run(sleeper, 1, 1500000);
-  Run(awake, 1, 1500000);
   now_ += kSecond;
-  ASSERT_EQ(RAWHAL_OK, Admit(sleeper, 1));  // and then its process is stopped
-  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(awake, 1));
+  shim_grant_t grant;
+  ASSERT_EQ(RAWHAL_OK, Admit(sleeper, 1, &grant));  // and then its process is stopped
+  for (int ms = 0; ms < 1000; ms += 10, now_ += 10 * kMs) EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(other, 1)) << ms;
+  now_ += kMs;
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(mate, 1));
+  shim_grant_t fine;
+  EXPECT_EQ(RAWHAL_OK, Admit(other, 1, &fine)) << error_.message;
+  now_ += kMs;
+  Complete(other, fine, kMs);
+  now_ += 10 * kSecond;
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(mate, 1));
+  shim_complete(sleeper, &grant, now_ - 11 * kSecond, now_ - 11 * kSecond + kMs);  // it goes on, and looks
   now_ += 100 * kMs;
-  EXPECT_EQ(RAWHAL_OK, Admit(awake, 1)) << error_.message;
+  EXPECT_EQ(RAWHAL_OK, Admit(mate, 1)) << error_.message;
 }
 
 // Two processes' kernels run side by side, and each is half paid by the other.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tests/limit/excess.h"
 #include "tests/limit/simulator.h"
 
 using namespace sim;
@@ -257,21 +258,6 @@ TEST(Share, WallChargingIsAnUpperBoundOnEveryDevice) {
 
 // ---- What no schedule may do ----
 
-// The most by which the device time admitted in any window exceeds share * window.
-class Excess {
- public:
-  explicit Excess(double share) : share_(share) {}
-  void Add(Ns duration, Ns at) {
-    lowest_ = std::min(lowest_, sum_ - share_ * static_cast<double>(at));
-    sum_ += static_cast<double>(duration);
-    worst_ = std::max(worst_, sum_ - share_ * static_cast<double>(at) - lowest_);
-  }
-  double worst() const { return worst_; }
-
- private:
-  double share_, sum_ = 0, lowest_ = 1e300, worst_ = 0;
-};
-
 TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel) {
   std::mt19937 random(20261121);
   auto pick = [&](int from, int to) {
@@ -293,7 +279,6 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel) {
     Ns longest = 0;
     std::vector<uint64_t> launches(static_cast<size_t>(processes));
     std::vector<Process *> members;
-    Ns probes = 0;
     for (int p = 0; p < processes; ++p) {
       Workload workload;
       workload.sync_each = pick(0, 3) == 0;
@@ -302,17 +287,14 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel) {
         Ns duration = static_cast<Ns>(std::exp(std::log(5e3) + pick(0, 1000) / 1000.0 * std::log(2e4)));
         workload.kinds.push_back({static_cast<uint64_t>(k), duration});
         longest = std::max(longest, duration);
-        probes += duration; // its first run, of unknown length, beside the other processes'
       }
       auto limits = Percent(percent);
       limits.push_back({RAWHAL_LIMIT_BURST, static_cast<uint64_t>(burst_ms) * 1000000});
       members.push_back(&simulator.Add(workload, limits));
     }
-    // Between processes that run at the same time, durations and thus estimates are not exact.
-    simulator.on_admit = [&](const Process &, Ns duration, Ns at) { excess.Add(duration, at); };
+    simulator.on_serve = [&](const Process &, double ns, Ns from, Ns to) { excess.Add(ns, from, to); };
     simulator.Run(5 * kSecond);
     double allowed = percent / 100.0 * burst_ms * kMs + static_cast<double>(longest);
-    if (processes > 1) allowed += static_cast<double>(probes);
     EXPECT_LE(excess.worst(), allowed * 1.001 + 1000)
         << "round " << round << ": " << processes << " processes, " << percent << "%, burst "
         << burst_ms << " ms, longest " << longest << ", model " << Name(options.model);

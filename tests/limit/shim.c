@@ -100,6 +100,23 @@ void shim_complete(limit_lease_t *lease, const shim_grant_t *grant, uint64_t sta
   limit_complete(lease, &mine, start, end);
 }
 
+void shim_end(limit_lease_t *lease, const shim_grant_t *grant, uint64_t at)
+{
+  limit_grant_t mine;
+  memcpy(&mine, grant, sizeof(mine));
+  limit_end(lease, &mine, at);
+}
+
+void shim_kill(rawhal_limiter_t *limiter)
+{
+  for (limit_lease_t *lease = limiter->leases, *next; lease; lease = next) {
+    next = lease->next;
+    free(lease);
+  }
+  region_close(&limiter->region);
+  free(limiter);
+}
+
 void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant)
 {
   limit_grant_t mine;
@@ -120,7 +137,13 @@ void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2])
 
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter)
 {
-  return atomic_load(&limiter->me->hot.open);
+  return load_ns(hot_load(&limiter->me->hot));
+}
+
+uint64_t shim_charged_ns(const rawhal_limiter_t *limiter)
+{
+  return atomic_load(&limiter->me->counters[COUNTER_GPU_NS]) -
+         atomic_load(&limiter->me->counters[COUNTER_REFUND_NS]);
 }
 
 uint64_t shim_credit_launches(const limit_lease_t *lease)

@@ -31,12 +31,17 @@ void shim_lease_destroy(limit_lease_t *lease);
 rawhal_status_t shim_admit(limit_lease_t *lease, const shim_cost_t *cost, uint64_t deadline,
                            shim_grant_t *grant, rawhal_error_t *error);
 void shim_complete(limit_lease_t *lease, const shim_grant_t *grant, uint64_t start, uint64_t end);
+void shim_end(limit_lease_t *lease, const shim_grant_t *grant, uint64_t at);
+/* What is left of a limiter when its process is killed: its slot, whose lock nobody holds. */
+void shim_kill(rawhal_limiter_t *limiter);
 void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant);
 uint64_t shim_retry_at(const limit_lease_t *lease);
 /* Numbers that change when waiters may look again: the tenant's and the device's. */
 void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
 /* ns this process has open, as others see it; launches the lease could spend without asking. */
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
+/* ns this process was charged, without what it got back. */
+uint64_t shim_charged_ns(const rawhal_limiter_t *limiter);
 uint64_t shim_credit_launches(const limit_lease_t *lease);
 uint64_t shim_credit_ns(const limit_lease_t *lease);
 /* The most of a kind of credit, and what is left of `have` when `asked` was spent, or refused. */

@@ -11,6 +11,7 @@
 namespace sim {
 
 namespace {
+constexpr Ns kRestart = 100 * kUs; // of a queue or a process, after it has ended: a greedy one loses no time
 constexpr Ns kSlice = 2 * kMs, kBucket = 100 * kMs, kWakeUp = 30 * kUs, kPoll = 5 * kMs;
 // The device's clock is another than the host's.
 constexpr uint64_t kDeviceClock = 7000000000000ull;
@@ -54,10 +55,9 @@ Simulator::Simulator(Options options) : options_(options) {
 }
 
 Simulator::~Simulator() {
-  for (auto &process : processes_) {
-    shim_lease_destroy(process->lease);
-    rawhal_limiter_close(process->limiter);
-  }
+  for (auto &process : processes_) shim_lease_destroy(process->lease);
+  for (auto &process : processes_)
+    if (!process->owner) rawhal_limiter_close(process->limiter);
   close(region_);
 }
 
@@ -68,26 +68,104 @@ Process &Simulator::Add(const Workload &workload,
   process->simulator = this;
   process->workload = workload;
   process->random.seed(options_.seed * 1000003u + static_cast<uint32_t>(processes_.size()));
+  process->limits = limits;
+  process->tenant = tenant;
   if (!limits.empty()) {
-    rawhal_error_t error = {};
-    rawhal_limit_config_t config = {};
-    config.has_region_fd = true;
-    config.region_fd = region_;
-    snprintf(config.tenant.text, sizeof(config.tenant.text), "%s", tenant.c_str());
-    for (const auto &[limit, value] : limits)
-      EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, limit, value, &error)) << error.message;
-    EXPECT_EQ(RAWHAL_OK, shim_open(&config, &Simulator::Now, this, &process->limiter, &error))
-        << error.message;
-    EXPECT_EQ(RAWHAL_OK, shim_lease(process->limiter, &Simulator::ReapCallback, process.get(),
-                                    RAWHAL_UNLIMITED, &process->lease, &error))
-        << error.message;
+    OpenLimiter(*process);
+    OpenLease(*process);
   }
+  return Start(std::move(process));
+}
+
+Process &Simulator::AddQueue(Process &owner, const Workload &workload) {
+  auto process = std::make_unique<Process>();
+  process->simulator = this;
+  process->workload = workload;
+  process->random.seed(options_.seed * 1000003u + static_cast<uint32_t>(processes_.size()));
+  process->owner = &owner;
+  process->limiter = owner.limiter;
+  OpenLease(*process);
+  return Start(std::move(process));
+}
+
+Process &Simulator::Start(std::unique_ptr<Process> process) {
   arriving_.emplace_back();
   ended_.emplace_back();
   processes_.push_back(std::move(process));
   PickKernel(*processes_.back());
   Push(now_, What::kAttempt, processes_.size() - 1);
   return *processes_.back();
+}
+
+void Simulator::OpenLimiter(Process &process) {
+  rawhal_error_t error = {};
+  rawhal_limit_config_t config = {};
+  config.has_region_fd = true;
+  config.region_fd = region_;
+  snprintf(config.tenant.text, sizeof(config.tenant.text), "%s", process.tenant.c_str());
+  for (const auto &[limit, value] : process.limits)
+    EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, limit, value, &error)) << error.message;
+  EXPECT_EQ(RAWHAL_OK, shim_open(&config, &Simulator::Now, this, &process.limiter, &error)) << error.message;
+}
+
+void Simulator::OpenLease(Process &process) {
+  rawhal_error_t error = {};
+  EXPECT_EQ(RAWHAL_OK, shim_lease(process.limiter, &Simulator::ReapCallback, &process, RAWHAL_UNLIMITED,
+                                  &process.lease, &error))
+      << error.message;
+}
+
+// ---- Ends ----
+
+void Simulator::Stop(Process &process, End end) {
+  for (size_t i = 0; i < processes_.size(); ++i)
+    if (processes_[i].get() == &process) Stop(i, end);
+}
+
+// The device forgets all of the queue.
+void Simulator::Drop(size_t index) {
+  Process &process = *processes_[index];
+  process.device.clear();
+  arriving_[index].clear();
+  ended_[index].clear();
+  process.in_flight = 0;
+  ++process.generation;
+}
+
+void Simulator::Stop(size_t index, End end) {
+  Process &process = *processes_[index];
+  ASSERT_TRUE(process.lease);
+  if (end == End::kDeath) {
+    ASSERT_FALSE(process.owner) << "a queue dies with its process";
+    for (size_t i = 0; i < processes_.size(); ++i)
+      if (i == index || processes_[i]->owner == &process) {
+        Drop(i);
+        processes_[i]->finished.clear();
+        processes_[i]->lease = nullptr;
+      }
+    shim_kill(process.limiter);
+    OpenLimiter(process);
+    for (auto &other : processes_)
+      if (other.get() == &process || other->owner == &process) {
+        other->limiter = process.limiter;
+        OpenLease(*other);
+      }
+    for (size_t i = 0; i < processes_.size(); ++i)
+      if (i == index || processes_[i]->owner == &process)
+        Push(now_ + kRestart, What::kAttempt, i, ++processes_[i]->wake);
+    return;
+  }
+  std::deque<Running> lost = process.device;
+  for (const Running &kernel : arriving_[index]) lost.push_back(kernel);
+  process.finished.insert(process.finished.end(), ended_[index].begin(), ended_[index].end());
+  Drop(index);
+  process.in_flight = static_cast<int>(process.finished.size());
+  Reap(process);
+  if (end == End::kFault)
+    for (const Running &kernel : lost) shim_end(process.lease, &kernel.grant, Now(this));
+  shim_lease_destroy(process.lease);
+  OpenLease(process);
+  Push(now_ + kRestart, What::kAttempt, index, ++process.wake);
 }
 
 void Simulator::Push(Ns at, What what, size_t process, uint64_t wake) {
@@ -97,6 +175,14 @@ void Simulator::Push(Ns at, What what, size_t process, uint64_t wake) {
 // Around the kind's duration, in pairs whose mean is the duration itself: over many kernels the load does
 // not wander off.
 void Simulator::PickKernel(Process &process) {
+  if (process.workload.moves) {
+    Move move = process.workload.moves(process.kind++, now_);
+    process.next = {move.kernel, move.duration};
+    process.next_duration = move.duration;
+    process.next_end = move.end;
+    process.next_pause = move.pause;
+    return;
+  }
   process.next = process.workload.kinds[process.kind++ % process.workload.kinds.size()];
   bool paired = process.workload.kinds.size() == 1 && process.antithetic;
   Ns jitter = paired ? -process.antithetic
@@ -128,18 +214,20 @@ void Simulator::Reap(Process &process) {
 
 void Simulator::Submitted(size_t index, const shim_grant_t &grant) {
   Process &process = *processes_[index];
-  Running kernel = {grant, process.next_duration, 0, 0, static_cast<double>(process.next_duration)};
+  Running kernel = {grant, process.next_end, process.next_duration, 0, 0,
+                    static_cast<double>(process.next_duration)};
+  Ns pause = process.workload.pause + process.next_pause;
   if (on_admit) on_admit(process, process.next_duration, now_);
   PickKernel(process);
   ++process.launches;
   ++process.in_flight;
   arriving_[index].push_back(kernel);
-  Push(now_ + options_.host_cost, What::kArrive, index);
+  Push(now_ + options_.host_cost, What::kArrive, index, process.generation);
   if (process.workload.sync_each) {
     process.state = Process::kSync;
     return;
   }
-  Push(now_ + options_.host_cost, What::kAttempt, index, process.wake);
+  Push(now_ + options_.host_cost + pause, What::kAttempt, index, process.wake);
 }
 
 void Simulator::Blocked(size_t index) {
@@ -197,6 +285,7 @@ void Simulator::Serve(Process &process, double ns, Ns from, Ns to) {
   if (kernel.start == 0) kernel.start = from;
   kernel.left -= ns;
   process.service.Add(ns, from, to);
+  if (on_serve) on_serve(process, ns, from, to);
 }
 
 void Simulator::DivideFairly(Ns from, Ns to) {
@@ -213,8 +302,13 @@ void Simulator::Finish(size_t index) {
   Running kernel = process.device.front();
   process.device.pop_front();
   kernel.end = device_now_;
+  if (kernel.ending != End::kDone) {
+    process.device.push_front(kernel);
+    stops_.push_back({index, kernel.ending});
+    return;
+  }
   ended_[index].push_back(kernel);
-  Push(device_now_ + options_.seen_after, What::kSeen, index);
+  Push(device_now_ + options_.seen_after, What::kSeen, index, process.generation);
   if (!process.device.empty() && options_.model == Model::kSharing)
     process.device.front().start = device_now_;
 }
@@ -280,6 +374,15 @@ void Simulator::Advance(Ns to) {
   if (process.device.empty() || (slice_left_ < kDone && may_switch)) Rotate();
 }
 
+void Simulator::DoStops() {
+  while (!stops_.empty()) {
+    auto [index, end] = stops_.back();
+    stops_.pop_back();
+    Stop(index, end);
+    NotifyWaiters();
+  }
+}
+
 void Simulator::Run(Ns until) {
   while (now_ < until) {
     Ns device = DeviceEvent();
@@ -288,13 +391,16 @@ void Simulator::Run(Ns until) {
     if (device <= next) {
       now_ = device;
       Advance(device);
+      DoStops();
       continue;
     }
     Event event = events_.top();
     events_.pop();
     now_ = event.at;
     Advance(now_);
+    DoStops();
     Process &process = *processes_[event.process];
+    if (event.what != What::kAttempt && event.wake != process.generation) continue;
     switch (event.what) {
       case What::kArrive:
         process.device.push_back(arriving_[event.process].front());
@@ -308,7 +414,8 @@ void Simulator::Run(Ns until) {
         ended_[event.process].pop_front();
         if (process.state == Process::kReady) break;
         if (process.state == Process::kSync) Reap(process);
-        Push(now_, What::kAttempt, event.process, ++process.wake);
+        Push(now_ + (process.state == Process::kSync ? process.workload.pause : 0), What::kAttempt, event.process,
+             ++process.wake);
         process.state = Process::kReady;
         break;
       case What::kAttempt:

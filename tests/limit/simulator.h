@@ -32,9 +32,28 @@ struct Kind {
   Ns duration; // +- Options::jitter
 };
 
+// How a submission ends, other than by its signal.
+enum class End {
+  kDone,
+  kFault,   // its queue dies with all that is in it, when it would have ended
+  kDestroy, // the program destroys the queue, when it would have ended
+  kDeath    // the process is killed, when it would have ended
+};
+
+// A submission of somebody who wants more than is due.
+struct Move {
+  Ns duration;
+  uint64_t kernel = 1;
+  End end = End::kDone;
+  Ns pause = 0; // before the next
+};
+
 struct Workload {
-  std::vector<Kind> kinds;
+  std::vector<Kind> kinds = {};
   bool sync_each = false; // waits for each kernel before it submits the next
+  Ns pause = 0;           // between two submissions
+  // Instead of `kinds`: the n-th submission, asked for at `now`.
+  std::function<Move(uint64_t n, Ns now)> moves = nullptr;
 };
 
 struct Options {
@@ -60,6 +79,7 @@ struct Service {
 
 struct Running {
   shim_grant_t grant;
+  End ending;
   Ns duration, start, end;
   double left;
 };
@@ -69,6 +89,12 @@ struct Process {
   Workload workload;
   rawhal_limiter_t *limiter = nullptr; // none: unlimited
   limit_lease_t *lease = nullptr;
+  std::vector<std::pair<rawhal_limit_t, uint64_t>> limits;
+  std::string tenant;
+  Process *owner = nullptr; // whose limiter this queue uses, if another's
+  uint64_t generation = 0;  // of the queue
+  End next_end = End::kDone;
+  Ns next_pause = 0;
   std::mt19937 random;
   std::deque<Running> device;   // in the device's FIFO
   std::deque<Running> finished; // seen, not reaped
@@ -97,10 +123,17 @@ public:
   Process &Add(const Workload &workload,
                const std::vector<std::pair<rawhal_limit_t, uint64_t>> &limits,
                const std::string &tenant = "default");
+  // Another queue of a process, with work of its own.
+  Process &AddQueue(Process &owner, const Workload &workload);
   void Run(Ns until);
+  // Ends what a process has in flight, as if the one in front had ended so. It goes on with a new queue, or as a new
+  // process.
+  void Stop(Process &process, End end);
   Ns now() const { return now_; }
   // Called with (process, ns of device time, time of admission) for each admitted kernel.
   std::function<void(const Process &, Ns, Ns)> on_admit;
+  // Called with (process, ns of device time, from, to) for each time in which the device worked for it.
+  std::function<void(const Process &, double, Ns, Ns)> on_serve;
 
 private:
   enum class What { kAttempt, kArrive, kSeen };
@@ -126,6 +159,12 @@ private:
   void Serve(Process &process, double ns, Ns from, Ns to);
   void DivideFairly(Ns from, Ns to);
   void Finish(size_t index);
+  void OpenLimiter(Process &process);
+  void OpenLease(Process &process);
+  void Drop(size_t index);
+  void Stop(size_t index, End end);
+  void DoStops();
+  Process &Start(std::unique_ptr<Process> process);
   void Rotate();
   void PickKernel(Process &process);
   static uint64_t Now(void *context);
@@ -143,6 +182,7 @@ private:
   double slice_left_ = 2.0 * kMs;
   std::vector<std::deque<Running>> arriving_;
   std::vector<std::deque<Running>> ended_; // finished on the device, not seen yet
+  std::vector<std::pair<size_t, End>> stops_; // to be done when the device has been served
 };
 
 } // namespace sim

@@ -1,0 +1,126 @@
+// How a limit is divided between those who live under it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "tests/limit/simulator.h"
+
+using namespace sim;
+
+namespace {
+
+using Limits = std::vector<std::pair<rawhal_limit_t, uint64_t>>;
+
+struct Member {
+  Ns kernel;
+  bool sync = false;
+  uint64_t weight = 100;
+  const char *tenant = "default";
+};
+
+struct Mix {
+  const char *name;
+  int tenant_percent, device_percent; // 0: no limit
+  std::vector<Member> members;
+};
+
+const Mix kMixes[] = {
+    {"1 / 30 ms", 30, 0, {{1 * kMs}, {30 * kMs}}},
+    {"1 / 300 ms", 30, 0, {{1 * kMs}, {300 * kMs}}},
+    {"1 / 300 ms, sync", 30, 0, {{1 * kMs, true}, {300 * kMs, true}}},
+    {"1 / 3 / 10 / 30 ms", 30, 0, {{1 * kMs}, {3 * kMs}, {10 * kMs}, {30 * kMs}}},
+    {"4 x 0.2 / 50 ms", 30, 0, {{200 * kUs}, {200 * kUs}, {200 * kUs}, {200 * kUs}, {50 * kMs}}},
+    {"4 x 0.2 / 50 ms, sync", 30, 0,
+     {{200 * kUs, true}, {200 * kUs, true}, {200 * kUs, true}, {200 * kUs, true}, {50 * kMs, true}}},
+    {"1 / 30 / 300 ms, weights 1:2:3", 30, 0, {{1 * kMs, false, 100}, {30 * kMs, false, 200}, {300 * kMs, false, 300}}},
+    {"300 / 1 ms, weights 3:1, sync", 60, 0, {{300 * kMs, true, 300}, {1 * kMs, true, 100}}},
+    {"1 / 100 ms", 90, 0, {{1 * kMs}, {100 * kMs}}},
+    {"two tenants, 1 / 50 ms", 0, 50, {{1 * kMs, false, 100, "a"}, {50 * kMs, false, 100, "b"}}},
+    {"two tenants, 1 / 50 ms, sync", 0, 50, {{1 * kMs, true, 100, "a"}, {50 * kMs, true, 100, "b"}}},
+    {"three processes against one", 0, 40,
+     {{2 * kMs, false, 100, "a"}, {3 * kMs, false, 100, "a"}, {50 * kMs, false, 100, "a"}, {10 * kMs, false, 100, "b"}}},
+};
+
+class Fair : public testing::TestWithParam<std::tuple<size_t, Model>> {};
+
+// What a member is due: its part by weight of its tenant's part.
+double Due(const Mix &mix, const Member &member) {
+  double weights = 0;
+  std::vector<std::string> tenants;
+  for (const Member &other : mix.members) {
+    if (!strcmp(other.tenant, member.tenant)) weights += static_cast<double>(other.weight);
+    if (std::find(tenants.begin(), tenants.end(), other.tenant) == tenants.end()) tenants.push_back(other.tenant);
+  }
+  double whole = mix.tenant_percent ? mix.tenant_percent : mix.device_percent / static_cast<double>(tenants.size());
+  return whole * static_cast<double>(member.weight) / weights;
+}
+
+TEST_P(Fair, EachGetsItsPart) {
+  const Mix &mix = kMixes[std::get<0>(GetParam())];
+  Options options;
+  options.model = std::get<1>(GetParam());
+  Simulator simulator(options);
+  std::vector<Process *> processes;
+  for (const Member &member : mix.members) {
+    Limits limits = {{RAWHAL_LIMIT_WEIGHT, member.weight}};
+    if (mix.tenant_percent) limits.push_back({RAWHAL_LIMIT_GPU_SHARE, static_cast<uint64_t>(mix.tenant_percent) * 10000});
+    if (mix.device_percent) limits.push_back({RAWHAL_LIMIT_DEVICE_SHARE, static_cast<uint64_t>(mix.device_percent) * 10000});
+    processes.push_back(&simulator.Add({{{1, member.kernel}}, member.sync}, limits, member.tenant));
+  }
+  simulator.Run(60 * kSecond);
+  for (size_t i = 0; i < processes.size(); ++i) {
+    double due = Due(mix, mix.members[i]), got = processes[i]->Share(0, 60 * kSecond);
+    printf("%-35s %6.1f ms: due %5.2f%%, got %6.3f%%\n", mix.name,
+           static_cast<double>(mix.members[i].kernel) / kMs, due, got);
+    EXPECT_NEAR(due, got, due * 0.02 + 100.0 * static_cast<double>(mix.members[i].kernel) / (60.0 * kSecond));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Fair,
+                         testing::Combine(testing::Range(size_t{0}, std::size(kMixes)),
+                                          testing::Values(Model::kSharing, Model::kTakingTurns)));
+
+// A long kernel runs beside thousands of short ones of another tenant: the device is paid once, by both.
+TEST(Fair, ChargingDividesALongKernelAmongThousands) {
+  for (Ns small : {20 * kUs, 200 * kUs})
+    for (Ns large : {300 * kMs, 3 * kSecond}) {
+      Simulator simulator({});
+      Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 900000}};
+      Process &a = simulator.Add({{{1, small}}}, limits, "small"), &b = simulator.Add({{{1, large}}}, limits, "large");
+      simulator.Run(8 * kSecond);
+      double paid_a = static_cast<double>(shim_charged_ns(a.limiter)), paid_b = static_cast<double>(shim_charged_ns(b.limiter));
+      double got_a = a.Share(0, 8 * kSecond) * 0.08 * kSecond, got_b = b.Share(0, 8 * kSecond) * 0.08 * kSecond;
+      printf("%.2f / %lld ms: charged %.3f and %.3f s, got %.3f and %.3f s\n", static_cast<double>(small) / kMs,
+             static_cast<long long>(large / kMs), paid_a / kSecond, paid_b / kSecond, got_a / kSecond, got_b / kSecond);
+      EXPECT_LE(paid_a + paid_b, 8.1 * kSecond);
+      // What has not ended yet is charged to nobody, or to the other for now.
+      EXPECT_NEAR(got_a, paid_a, 0.02 * got_a + static_cast<double>(large));
+      EXPECT_NEAR(got_b, paid_b, 0.02 * got_b + static_cast<double>(large) * 2);
+    }
+}
+
+// Who has short kernels waits for one long one, and until that is paid: no longer, and weights do not matter.
+TEST(Fair, WaitingIsBounded) {
+  for (int percent : {30, 60, 90})
+    for (Ns large : {30 * kMs, 300 * kMs}) {
+      Simulator simulator({});
+      Limits limits = Limits{{RAWHAL_LIMIT_GPU_SHARE, static_cast<uint64_t>(percent) * 10000}};
+      Process &small = simulator.Add({{{1, kMs}}, true}, limits);
+      simulator.Add({{{1, large}}, false}, limits);
+      Ns last = 0, longest = 0;
+      simulator.on_serve = [&](const Process &process, double, Ns from, Ns to) {
+        if (&process != &small) return;
+        if (last) longest = std::max(longest, from - last);
+        last = to;
+      };
+      simulator.Run(30 * kSecond);
+      double bound = (static_cast<double>(large) * 1.05 + 2.0 * kMs) * 100 / percent;  // kernels vary by 5 %
+      printf("%d%%, beside kernels of %lld ms: waits at most %.1f ms (bound %.1f)\n", percent,
+             static_cast<long long>(large / kMs), static_cast<double>(longest) / kMs, bound / kMs);
+      EXPECT_LE(static_cast<double>(longest), bound);
+    }
+}
+
+}  // namespace
