@@ -22,7 +22,7 @@ rawhal_limiter_t *Open(int fd)
   config.has_region_fd = fd >= 0;
   config.region_fd = fd;
   rawhal_limiter_t *limiter = nullptr;
-  if (rawhal_limit_config_set(&config, RAWHAL_LIMIT_GPU_SHARE, 900000, &error) != RAWHAL_OK ||
+  if (rawhal_limit_config_set(&config, RAWHAL_LIMIT_GPU_SHARE, 999999, &error) != RAWHAL_OK ||
       rawhal_limit_config_set(&config, RAWHAL_LIMIT_MEMORY, 1ull << 40, &error) != RAWHAL_OK ||
       rawhal_limiter_open(&config, "device", &limiter, &error) != RAWHAL_OK)
     fprintf(stderr, "limit_bench: %s\n", error.message);
