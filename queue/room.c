@@ -1,6 +1,7 @@
 /* Room in a queue's rings. */
 #include "queue/submit.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -38,6 +39,7 @@ static bool turn_comes(queue_room_t *room, const room_waiter_t *me, uint64_t dea
 {
   struct timespec until = {(time_t)(deadline / second_ns), (long)(deadline % second_ns)};
   int late = 0;
+  WITHOUT_CANCELLATION(); /* `me` is on the stack */
   pthread_mutex_lock(&room->lock);
   while (room->first != me && late != ETIMEDOUT)
     late = deadline == RAWHAL_FOREVER ? pthread_cond_wait(&room->moved, &room->lock)

@@ -181,7 +181,7 @@ private:
   size_t current_ = 0;
   double slice_left_ = 2.0 * kMs;
   std::vector<std::deque<Running>> arriving_;
-  std::vector<std::deque<Running>> ended_; // finished on the device, not seen yet
+  std::vector<std::deque<Running>> ended_;    // finished on the device, not seen yet
   std::vector<std::pair<size_t, End>> stops_; // to be done when the device has been served
 };
 
