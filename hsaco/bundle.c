@@ -96,7 +96,7 @@ rawhal_status_t scan_bundle(struct scan *scan, struct scan_part part, uint64_t *
     struct entry entry;
     rawhal_status_t status = read_entry(scan, &part, &at, &entry, error);
     if (!status)
-      status = scan_look(scan, part.offset + at, ENTRY_SIZE + entry.id.size, error);
+      status = scan_work(scan, part.offset + at, WORK_PART + entry.id.size, error);
     if (!status)
       status = read_payload(scan, &part, &entry, error);
     if (status)

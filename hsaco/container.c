@@ -35,7 +35,7 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
     return rawhal_fail_at(error, RAWHAL_MALFORMED, 0, "the file is empty");
   arena_init(&scan->arena, budget);
   scan->space.bytes = bytes;
-  scan->patience = SCAN_LEAST_PATIENCE + SCAN_MOST_LOOKS * (uint64_t)size;
+  work_start(&scan->work, size);
   rawhal_status_t status = scan_range(scan, (struct scan_part){.size = size}, error);
   if (status)
     return status;

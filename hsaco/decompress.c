@@ -1,4 +1,7 @@
+#define ZLIB_CONST /* what it reads, it does not write */
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -44,35 +47,101 @@ static rawhal_status_t take_budget(struct scan *scan, const struct scan_packed *
                           packed->what, (unsigned long long)packed->unpacked_size,
                           (unsigned long long)scan->options.max_unpacked_bytes);
   scan->spent += price;
-  scan->patience += SCAN_MOST_LOOKS * packed->unpacked_size;
+  work_give(&scan->work, packed->unpacked_size);
   return RAWHAL_OK;
 }
 
-/* Both fill exactly `unpacked_size` bytes and say how many of the packed ones they used. */
+/* Both fill exactly `unpacked_size` bytes and say how many of the packed ones they used; LIMIT when
+ * that takes too many steps. Blocks are counted, for one of a few bytes may bring tables that take
+ * microseconds to build, and real ones have thousands of bytes. */
+
+/* ---- zlib ---- */
+
+/* Goes on, to the end of the next block at most. zlib's own counts have 32 bits. */
+static int inflate_some(z_stream *stream, const struct scan_packed *packed, unsigned char *to)
+{
+  uint64_t in = packed->size - stream->total_in, out = packed->unpacked_size - stream->total_out;
+  stream->next_in = packed->bytes + stream->total_in;
+  stream->next_out = to + stream->total_out;
+  stream->avail_in = in < UINT_MAX ? (uInt)in : UINT_MAX;
+  stream->avail_out = out < UINT_MAX ? (uInt)out : UINT_MAX;
+  return inflate(stream, Z_BLOCK);
+}
 
 static rawhal_status_t unpack_zlib(struct scan *scan, const struct scan_packed *packed,
                                    unsigned char *to, uint64_t *used)
 {
-  (void)scan;
-  uLong source = packed->size;
-  uLongf size = packed->unpacked_size;
-  int result = uncompress2(to, &size, packed->bytes, &source);
-  *used = source;
+  enum { STEPS_A_BYTE = 4 }; /* of what comes out */
+  z_stream stream = {0};
+  *used = 0;
+  if (!work_take(&scan->work, STEPS_A_BYTE * packed->unpacked_size))
+    return RAWHAL_LIMIT;
+  if (inflateInit(&stream) != Z_OK)
+    return RAWHAL_OUT_OF_MEMORY;
+  int result = Z_OK;
+  bool enough = true;
+  while (enough && result == Z_OK) {
+    uint64_t before = stream.total_in;
+    result = inflate_some(&stream, packed, to);
+    enough = work_take(&scan->work, WORK_BLOCK + stream.total_in - before);
+  }
+  inflateEnd(&stream);
+  *used = stream.total_in;
+  if (!enough)
+    return RAWHAL_LIMIT;
   if (result == Z_MEM_ERROR)
     return RAWHAL_OUT_OF_MEMORY;
-  return result == Z_OK && size == packed->unpacked_size ? RAWHAL_OK : RAWHAL_MALFORMED;
+  return result == Z_STREAM_END && stream.total_out == packed->unpacked_size ? RAWHAL_OK
+                                                                             : RAWHAL_MALFORMED;
+}
+
+/* ---- zstd ---- */
+
+/* Formats before 1.0 of 2016, which the library may still read, are no frames here. */
+static bool starts_zstd_frame(const unsigned char *bytes, uint64_t size)
+{
+  static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+  return size >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic)) == 0;
+}
+
+/* The blocks of a frame that ZSTD_findFrameCompressedSize() has walked, too: it does not say how
+ * many there are (RFC 8878, "Zstandard Frames"). */
+static uint64_t count_blocks(const unsigned char *bytes, uint64_t size)
+{
+  static const uint8_t dictionary[] = {0, 1, 2, 4}, content[] = {0, 2, 4, 8}; /* bytes of fields */
+  enum { DESCRIPTOR = 4, BLOCK_HEADER = 3, TYPE_RLE = 1 };
+  if (size <= DESCRIPTOR)
+    return 0;
+  unsigned descriptor = bytes[DESCRIPTOR], single = descriptor >> 5 & 1;
+  unsigned window = !single, least_content = single && descriptor >> 6 == 0; /* of one byte */
+  uint64_t at = DESCRIPTOR + 1u + window + least_content;
+  at += (unsigned)dictionary[descriptor & 3] + content[descriptor >> 6];
+  uint64_t count = 0;
+  for (bool last = false; !last && range_within(at, BLOCK_HEADER, size); ++count) {
+    uint32_t header = bytes[at] | (uint32_t)bytes[at + 1] << 8 | (uint32_t)bytes[at + 2] << 16;
+    last = header & 1;
+    at += BLOCK_HEADER + ((header >> 1 & 3) == TYPE_RLE ? 1 : header >> 3);
+  }
+  return count;
 }
 
 static rawhal_status_t unpack_zstd(struct scan *scan, const struct scan_packed *packed,
                                    unsigned char *to, uint64_t *used)
 {
+  enum { STEPS_A_BYTE = 2 };
   if (!scan->zstd) /* making one takes longer than unpacking a small frame */
     scan->zstd = ZSTD_createDCtx();
   if (!scan->zstd)
     return RAWHAL_OUT_OF_MEMORY;
+  *used = 0;
+  if (!starts_zstd_frame(packed->bytes, packed->size))
+    return RAWHAL_MALFORMED;
   *used = ZSTD_findFrameCompressedSize(packed->bytes, packed->size);
   if (ZSTD_isError(*used))
     return RAWHAL_MALFORMED;
+  if (!work_take(&scan->work, STEPS_A_BYTE * packed->unpacked_size + *used) ||
+      !work_take(&scan->work, WORK_BLOCK * count_blocks(packed->bytes, *used)))
+    return RAWHAL_LIMIT;
   size_t size = ZSTD_decompressDCtx(scan->zstd, to, packed->unpacked_size, packed->bytes, *used);
   if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
     return RAWHAL_OUT_OF_MEMORY;
@@ -99,6 +168,8 @@ rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
   status = (packed->zlib ? unpack_zlib : unpack_zstd)(scan, packed, unpacked->bytes, used);
   if (status == RAWHAL_OUT_OF_MEMORY)
     return rawhal_fail(error, status, "no memory to unpack %s", packed->what);
+  if (status == RAWHAL_LIMIT)
+    return scan_fail_work(packed->at, error);
   if (status)
     return rawhal_fail_at(error, status, packed->at,
                           "%s is damaged or does not unpack to the %llu bytes it claims",
@@ -108,9 +179,11 @@ rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
 
 uint64_t scan_zstd_frame(const unsigned char *bytes, uint64_t size, uint64_t *unpacked_size)
 {
+  *unpacked_size = SCAN_SIZE_UNKNOWN;
+  if (!starts_zstd_frame(bytes, size))
+    return 0;
   unsigned long long content = ZSTD_getFrameContentSize(bytes, size);
   size_t frame = ZSTD_findFrameCompressedSize(bytes, size);
-  *unpacked_size = SCAN_SIZE_UNKNOWN;
   if (content == ZSTD_CONTENTSIZE_ERROR || ZSTD_isError(frame))
     return 0;
   if (content != ZSTD_CONTENTSIZE_UNKNOWN)

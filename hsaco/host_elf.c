@@ -60,10 +60,8 @@ static rawhal_status_t scan_section(const struct host *host, const Elf64_Shdr *n
                           (unsigned long long)section->sh_size);
   struct scan_part part = {
       host->part.offset + section->sh_offset, section->sh_size, {0}, host->part.depth + 1};
-  if (fatbin)
-    return scan_pages(host->scan, part, error);
-  kpack_reference_note(host->scan, part);
-  return RAWHAL_OK;
+  return fatbin ? scan_pages(host->scan, part, error)
+                : kpack_reference_note(host->scan, part, error);
 }
 
 /* Reads every .hip_fatbin section; *found says whether there was a section table to look in. */
@@ -91,7 +89,10 @@ static rawhal_status_t scan_sections(const struct host *host, bool *found, rawha
     (void)section_at(host, i, &section);
     if (section.sh_type != SHT_PROGBITS)
       continue;
-    rawhal_status_t status = scan_section(host, &names, &section, error);
+    rawhal_status_t status =
+        scan_work(host->scan, host->part.offset + host->header.e_shoff, WORK_PART, error);
+    if (!status)
+      status = scan_section(host, &names, &section, error);
     if (status)
       return status;
   }
@@ -123,16 +124,18 @@ static rawhal_status_t scan_segments(const struct host *host, rawhal_error_t *er
         !range_within(segment.p_offset, segment.p_filesz, host->part.size))
       continue;
     uint64_t end = segment.p_offset + segment.p_filesz;
-    uint64_t at = segment.p_offset > done ? segment.p_offset : done;
+    uint64_t start = segment.p_offset > done ? segment.p_offset : done, at = start;
     at = (at + PAGE - 1) / PAGE * PAGE;
     while (at < end && !bundle_at(host, at))
       at += PAGE;
-    if (at < end) {
+    rawhal_status_t status =
+        scan_work(host->scan, host->part.offset + start, at - start + WORK_PART, error);
+    if (!status && at < end) {
       struct scan_part rest = {host->part.offset + at, end - at, {0}, host->part.depth + 1};
-      rawhal_status_t status = scan_pages(host->scan, rest, error);
-      if (status)
-        return status;
+      status = scan_pages(host->scan, rest, error);
     }
+    if (status)
+      return status;
     done = end > done ? end : done;
   }
   return RAWHAL_OK;

@@ -75,6 +75,10 @@ static rawhal_status_t check_overlap(struct archive *archive, rawhal_error_t *er
   struct kpack_range *all = arena_calloc(&table->arena, count, sizeof(*all));
   if (!all)
     return arena_fail(&table->arena, error);
+  rawhal_status_t status =
+      scan_work(archive->scan, archive->part.offset, WORK_PART * 2 * count, error);
+  if (status)
+    return status;
   all[0] = (struct kpack_range){0, KPACK_HEADER};
   all[1] = table->extent;
   if (blobs)
@@ -126,7 +130,7 @@ static rawhal_status_t find_blobs(struct archive *archive, rawhal_error_t *error
 static rawhal_status_t find_frames(struct archive *archive, rawhal_error_t *error)
 {
   const struct kpack_range blob = archive->table.zstd;
-  const struct scan *scan = archive->scan;
+  struct scan *scan = archive->scan;
   uint64_t start = archive->part.offset + blob.offset;
   if (!archive->table.has_zstd)
     return rawhal_fail_at(
@@ -166,11 +170,11 @@ static rawhal_status_t find_frames(struct archive *archive, rawhal_error_t *erro
     archive->pieces[i].range = (struct kpack_range){blob.offset + at + sizeof(size), size};
     at += sizeof(size) + size;
   }
-  for (; at < blob.size; ++at)
-    if (bytes[at])
-      return rawhal_fail_at(error, RAWHAL_MALFORMED, start + at,
-                            "a kpack archive's compressed part goes on behind its last frame");
-  return RAWHAL_OK;
+  uint64_t zeros = scan_zeros_end(bytes, at, blob.size);
+  if (zeros < blob.size)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, start + zeros,
+                          "a kpack archive's compressed part goes on behind its last frame");
+  return scan_work(archive->scan, start, WORK_PART * (uint64_t)count + blob.size - at, error);
 }
 
 /* ---- Code objects ---- */
@@ -257,18 +261,18 @@ static rawhal_status_t unpack_frame(const struct archive *archive, const struct 
 
 /* Finds where the code object ends. Zeros may follow; of a damaged one it takes all there is, and
  * who opens it learns what is wrong. */
-static rawhal_status_t measure(struct piece *piece, uint64_t place, rawhal_error_t *error)
+static rawhal_status_t measure(struct scan *scan, struct piece *piece, uint64_t place,
+                               rawhal_error_t *error)
 {
   const unsigned char *bytes = piece->space.bytes + piece->offset;
   if (!elf_extent(bytes, (size_t)piece->size, &piece->extent))
     piece->extent = piece->size;
-  for (uint64_t i = piece->extent; i < piece->size; ++i)
-    if (bytes[i])
-      return rawhal_fail_at(error, RAWHAL_MALFORMED, place,
-                            "a code object in a kpack archive ends after %llu bytes, and something "
-                            "else follows in its %llu",
-                            (unsigned long long)piece->extent, (unsigned long long)piece->size);
-  return RAWHAL_OK;
+  if (scan_zeros_end(bytes, piece->extent, piece->size) < piece->size)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, place,
+                          "a code object in a kpack archive ends after %llu bytes, and something "
+                          "else follows in its %llu",
+                          (unsigned long long)piece->extent, (unsigned long long)piece->size);
+  return scan_work(scan, place, piece->size - piece->extent, error);
 }
 
 /* Several entries may name one piece: it is read once. */
@@ -288,7 +292,7 @@ static rawhal_status_t read_piece(const struct archive *archive, const struct kp
     piece->size = piece->range.size;
     status = check_size(entry, piece->size, error);
   }
-  return status ? status : measure(piece, place, error);
+  return status ? status : measure(archive->scan, piece, place, error);
 }
 
 static rawhal_status_t add_object(const struct archive *archive, const struct kpack_entry *entry,

@@ -50,13 +50,15 @@ struct kpack_table {
 
 /* Reads the table at `offset` of the archive. Whatever it returns, kpack_table_free() comes after.
  */
-RAWHAL_CHECKED rawhal_status_t kpack_table_read(const struct scan *scan,
-                                                const struct scan_part *archive, uint64_t offset,
-                                                struct kpack_table *table, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t kpack_table_read(struct scan *scan, const struct scan_part *archive,
+                                                uint64_t offset, struct kpack_table *table,
+                                                rawhal_error_t *error);
 void kpack_table_free(struct kpack_table *table);
 
 /* A host file whose code objects are in archives says so in a section of msgpack: what that means
- * for who looks for code objects, as a line of text in scan->refused. */
-void kpack_reference_note(struct scan *scan, struct scan_part section);
+ * for who looks for code objects, as a line of text in scan->refused. Damage is text there, too:
+ * this fails with LIMIT alone. */
+RAWHAL_CHECKED rawhal_status_t kpack_reference_note(struct scan *scan, struct scan_part section,
+                                                    rawhal_error_t *error);
 
 #endif

@@ -40,18 +40,23 @@ static bool read_paths(struct pack_reader *reader, const char *name, void *conte
   return true;
 }
 
-void kpack_reference_note(struct scan *scan, struct scan_part section)
+rawhal_status_t kpack_reference_note(struct scan *scan, struct scan_part section,
+                                     rawhal_error_t *error)
 {
   static const struct pack_key keys[] = {{"kernel_name", read_name},
                                          {"kpack_search_paths", read_paths}};
   struct reference reference = {0};
   struct pack_reader reader;
-  rawhal_error_t error;
+  rawhal_error_t why;
   uint32_t seen;
   pack_reader_init(&reader, scan->space.bytes + section.offset, (size_t)section.size,
-                   section.offset, ".rocm_kpack_ref", &error);
+                   section.offset, ".rocm_kpack_ref", &why);
+  reader.work = &scan->work;
   scan->refused_at = section.offset;
-  if (pack_map(&reader, "it", keys, sizeof(keys) / sizeof(*keys), &reference, &seen) && seen == 3)
+  bool read = pack_map(&reader, "it", keys, sizeof(keys) / sizeof(*keys), &reference, &seen);
+  if (reader.no_work || !work_take(&scan->work, WORK_OBJECT))
+    return scan_fail_work(section.offset, error);
+  if (read && seen == 3)
     scan->refused = arena_print(&scan->arena,
                                 "this host file's code objects are in kpack archives, as '%.*s#N': "
                                 "it looks for them at %s, "
@@ -63,5 +68,6 @@ void kpack_reference_note(struct scan *scan, struct scan_part section)
         arena_print(&scan->arena,
                     "this host file's code objects are in kpack archives; which ones is "
                     "not to be read: %s",
-                    reader.status ? error.message : ".rocm_kpack_ref lacks a key");
+                    reader.status ? why.message : ".rocm_kpack_ref lacks a key");
+  return RAWHAL_OK;
 }

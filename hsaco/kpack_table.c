@@ -173,7 +173,7 @@ static bool read_toc(struct pack_reader *reader, const char *name, void *context
 
 /* ---- The root ---- */
 
-rawhal_status_t kpack_table_read(const struct scan *scan, const struct scan_part *archive,
+rawhal_status_t kpack_table_read(struct scan *scan, const struct scan_part *archive,
                                  uint64_t offset, struct kpack_table *table, rawhal_error_t *error)
 {
   enum { HAS_TOC = 1, HAS_ZSTD_OFFSET = 2, HAS_ZSTD_SIZE = 4 };
@@ -192,6 +192,7 @@ rawhal_status_t kpack_table_read(const struct scan *scan, const struct scan_part
   pack_reader_init(&reader, scan->space.bytes + archive->offset + offset,
                    (size_t)(archive->size - offset), archive->offset + offset,
                    "a kpack archive's table of contents", error);
+  reader.work = &scan->work;
   if (!pack_map(&reader, "it", keys, COUNT(keys), &tables, &seen))
     return reader.status;
   if (!(seen & HAS_TOC))

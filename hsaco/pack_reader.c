@@ -38,6 +38,18 @@ bool pack_fail(struct pack_reader *reader, uint64_t place, const char *format, .
   return false;
 }
 
+enum { STEPS_A_BYTE = 8 }; /* most values have one byte, or many that are skipped */
+
+static bool fail_work(struct pack_reader *reader)
+{
+  reader->no_work = true;
+  reader->status = rawhal_fail_at(reader->error, RAWHAL_LIMIT, pack_place(reader),
+                                  "%s: reading it would take more than %d steps for each byte "
+                                  "there is: too many values that hold next to nothing",
+                                  reader->what, WORK_A_BYTE);
+  return false;
+}
+
 bool pack_enter(struct pack_reader *reader, enum unpack_header kind, const char *name,
                 uint32_t *count)
 {
@@ -45,6 +57,8 @@ bool pack_enter(struct pack_reader *reader, enum unpack_header kind, const char 
   *count = 0;
   if (reader->status)
     return false;
+  if (!work_take(reader->work, WORK_TOKEN))
+    return fail_work(reader);
   enum unpack_header found = unpack_header(&reader->unpacker, &reader->offset, count);
   if (found == HEADER_CUT)
     return pack_fail(reader, place, "it is cut where %s starts", name);
@@ -59,14 +73,33 @@ void pack_leave(struct pack_reader *reader)
   --reader->depth;
 }
 
-bool pack_value(struct pack_reader *reader, struct unpack_value *value)
+/* Reads a value that takes all of the work that is left at most, as if the bytes ended there. */
+static bool read_value(struct pack_reader *reader, struct unpack_value *value, bool *short_of_work)
 {
   struct unpacker *unpacker = &reader->unpacker;
+  const size_t size = unpacker->size, start = reader->offset;
+  const uint64_t affordable = reader->work->left / STEPS_A_BYTE;
+  *short_of_work = affordable < size - start;
+  if (*short_of_work)
+    unpacker->size = start + (size_t)affordable;
+  bool read = quick_value(unpacker, SHAPE_ANY, reader->depth, &reader->offset, value) ||
+              unpack_value(unpacker, SHAPE_ANY, reader->depth, &reader->offset, value);
+  unpacker->size = size;
+  return read && work_take(reader->work, STEPS_A_BYTE * (uint64_t)(reader->offset - start));
+}
+
+bool pack_value(struct pack_reader *reader, struct unpack_value *value)
+{
+  const struct unpacker *unpacker = &reader->unpacker;
+  bool short_of_work;
   if (reader->status)
     return false;
-  if (quick_value(unpacker, SHAPE_ANY, reader->depth, &reader->offset, value) ||
-      unpack_value(unpacker, SHAPE_ANY, reader->depth, &reader->offset, value))
+  if (!work_take(reader->work, WORK_TOKEN))
+    return fail_work(reader);
+  if (read_value(reader, value, &short_of_work))
     return true;
+  if (short_of_work)
+    return fail_work(reader);
   reader->status = rawhal_fail_at(reader->error, unpacker->failure, pack_place(reader), "%s: %s",
                                   reader->what, unpacker->why);
   return false;

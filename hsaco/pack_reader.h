@@ -6,6 +6,7 @@
 #define RAWHAL_HSACO_PACK_READER_H
 
 #include "hsaco/unpack.h"
+#include "hsaco/work.h"
 
 enum { PACK_MOST_NESTING = 32 };
 
@@ -17,8 +18,11 @@ struct pack_reader {
   const char *what;      /* the bytes are, for errors */
   rawhal_error_t *error; /* nullable */
   rawhal_status_t status;
+  struct work *work; /* each value takes steps of */
+  bool no_work;      /* why it has failed: then `status` is LIMIT */
 };
 
+/* `reader->work` is set by the caller, before anything is read. */
 void pack_reader_init(struct pack_reader *reader, const void *bytes, size_t size, uint64_t origin,
                       const char *what, rawhal_error_t *error);
 

@@ -39,15 +39,35 @@ static const struct recogniser *recognise(const struct scan *scan, const struct 
   return NULL;
 }
 
-rawhal_status_t scan_look(struct scan *scan, uint64_t offset, uint64_t size, rawhal_error_t *error)
+/* ---- Work ---- */
+
+rawhal_status_t scan_fail_work(uint64_t offset, rawhal_error_t *error)
 {
-  if (size > scan->patience)
-    return rawhal_fail_at(error, RAWHAL_LIMIT, offset,
-                          "too many entries or sections name the same bytes: reading them all "
-                          "would take more than %d times the container's size",
-                          SCAN_MOST_LOOKS);
-  scan->patience -= size;
-  return RAWHAL_OK;
+  return rawhal_fail_at(error, RAWHAL_LIMIT, offset,
+                        "reading it would take more than %d steps for each byte there is: too many "
+                        "entries or sections name the same bytes, or hold next to nothing",
+                        WORK_A_BYTE);
+}
+
+rawhal_status_t scan_work(struct scan *scan, uint64_t offset, uint64_t steps, rawhal_error_t *error)
+{
+  return work_take(&scan->work, steps) ? RAWHAL_OK : scan_fail_work(offset, error);
+}
+
+uint64_t scan_zeros_end(const unsigned char *bytes, uint64_t from, uint64_t to)
+{
+  uint64_t words[8]; /* as many bytes at once as the machine likes to look at */
+  for (; to - from >= sizeof(words); from += sizeof(words)) {
+    memcpy(words, bytes + from, sizeof(words));
+    uint64_t any = 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); ++i)
+      any |= words[i];
+    if (any)
+      break;
+  }
+  while (from < to && !bytes[from])
+    ++from;
+  return from;
 }
 
 /* ---- Listing ---- */
@@ -58,7 +78,7 @@ rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string
   if (scan->count >= scan->options.max_objects)
     return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset,
                           "more code objects than max_objects (%u)", scan->options.max_objects);
-  rawhal_status_t status = scan_look(scan, part.offset, part.size, error);
+  rawhal_status_t status = scan_work(scan, part.offset, WORK_OBJECT + part.size / 8, error);
   if (status)
     return status;
   if (!arena_reserve(&scan->arena, &scan->objects, &scan->capacity, scan->count,
@@ -110,6 +130,9 @@ rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end
                          rawhal_error_t *error)
 {
   *end = part.offset;
+  rawhal_status_t status = scan_work(scan, part.offset, WORK_PART, error);
+  if (status)
+    return status;
   const struct recogniser *recogniser = recognise(scan, &part);
   if (!recogniser)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
@@ -122,24 +145,23 @@ rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end
   return recogniser->read(scan, part, end, error);
 }
 
-static uint64_t skip_zeros(const struct scan *scan, uint64_t offset, uint64_t end)
+/* Moves the part behind the zeros that start at `next`. */
+static rawhal_status_t skip_zeros(struct scan *scan, struct scan_part *part, uint64_t next,
+                                  rawhal_error_t *error)
 {
-  while (offset < end && !scan->space.bytes[offset])
-    ++offset;
-  return offset;
+  uint64_t end = part->offset + part->size;
+  part->offset = scan_zeros_end(scan->space.bytes, next, end);
+  part->size = end - part->offset;
+  return scan_work(scan, next, part->offset - next, error);
 }
 
 rawhal_status_t scan_range(struct scan *scan, struct scan_part part, rawhal_error_t *error)
 {
-  uint64_t end = part.offset + part.size;
   do {
     uint64_t next;
     rawhal_status_t status = scan_one(scan, part, &next, error);
-    if (status)
-      return status;
-    part.offset = skip_zeros(scan, next, end);
-    part.size = end - part.offset;
-    status = scan_look(scan, next, part.offset - next, error);
+    if (!status)
+      status = skip_zeros(scan, &part, next, error);
     if (status)
       return status;
   } while (part.size);
@@ -149,17 +171,17 @@ rawhal_status_t scan_range(struct scan *scan, struct scan_part part, rawhal_erro
 rawhal_status_t scan_pages(struct scan *scan, struct scan_part part, rawhal_error_t *error)
 {
   uint64_t start = part.offset, end = part.offset + part.size;
-  rawhal_status_t status = scan_look(scan, start, part.size, error);
+  rawhal_status_t status = scan_work(scan, start, part.size, error);
   if (status)
     return status;
   while (part.size) {
     if (recognise(scan, &part)) {
       uint64_t next;
       status = scan_one(scan, part, &next, error);
+      if (!status)
+        status = skip_zeros(scan, &part, next, error);
       if (status)
         return status;
-      part.offset = skip_zeros(scan, next, end);
-      part.size = end - part.offset;
       if (!part.size || recognise(scan, &part))
         continue;
     }

@@ -7,6 +7,7 @@
 
 #include "hsaco/arena.h"
 #include "hsaco/container.h"
+#include "hsaco/work.h"
 
 enum { SCAN_MOST_DEPTH = 4 }; /* host file, bundle, compressed bundle, object */
 
@@ -26,7 +27,7 @@ struct scan {
   struct unpacked *unpacked; /* what was unpacked, newest first */
   struct ZSTD_DCtx_s *zstd;  /* until scan_end_unpacking() */
   uint64_t spent;            /* of options.max_unpacked_bytes */
-  uint64_t patience;         /* bytes that may still be looked at: scan_look() */
+  struct work work;          /* that may still be done: scan_work() */
   rawhal_container_object_t *objects;
   size_t count, capacity;
   rawhal_string_t refused; /* the last thing recognised that cannot be read, or empty */
@@ -57,14 +58,20 @@ RAWHAL_CHECKED rawhal_status_t scan_range(struct scan *scan, struct scan_part pa
 RAWHAL_CHECKED rawhal_status_t scan_pages(struct scan *scan, struct scan_part part,
                                           rawhal_error_t *error);
 
-/* Every reader says what it looks at. Entries of a bundle and sections of a host file may name the
- * same bytes, which are then looked at once for each; so that nobody makes a small file take hours,
- * LIMIT when that comes to SCAN_MOST_LOOKS times all bytes there are. */
-enum { SCAN_MOST_LOOKS = 64, SCAN_LEAST_PATIENCE = 1 << 20 };
-RAWHAL_CHECKED rawhal_status_t scan_look(struct scan *scan, uint64_t offset, uint64_t size,
+/* Every reader takes steps before it does what they are for, or right after it has learned how
+ * much that was. LIMIT when there are none left. */
+RAWHAL_CHECKED rawhal_status_t scan_work(struct scan *scan, uint64_t offset, uint64_t steps,
                                          rawhal_error_t *error);
 
-/* Lists one object or, with `why_not`, something in its place that is none. */
+/* What scan_work() fails with, for readers that take steps by themselves. */
+RAWHAL_CHECKED rawhal_status_t scan_fail_work(uint64_t offset, rawhal_error_t *error);
+
+/* Where the zeros end that start at `from`: `to` at most. */
+uint64_t scan_zeros_end(const unsigned char *bytes, uint64_t from, uint64_t to);
+
+/* Lists one object or, with `why_not`, something in its place that is none. Takes an eighth of a
+ * step for each of its bytes, too: who opens what is listed reads it, and all of it comes to at
+ * most 64 times the bytes there are. */
 RAWHAL_CHECKED rawhal_status_t scan_add(struct scan *scan, struct scan_part part,
                                         rawhal_string_t why_not, rawhal_error_t *error);
 

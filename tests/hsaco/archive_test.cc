@@ -453,7 +453,7 @@ TEST(Archive, FramesAreWhatTheySay)
       {little(1, 4) + framed(""), 8, "not zstd, or cut"},
       {little(1, 4) + framed(gfx90a), 8 + gfx90a.size(), "not zstd, or cut"},
       {little(1, 4) + framed(std::string("\x50\x2a\x4d\x18\x00\x00\x00\x00", 8)), 16,
-       "of ordinal 0, which has 0"}, // a frame to skip
+       "not zstd, or cut"}, // a frame to skip
   };
   for (const auto &damage : cases)
     expect_refusal(frames(damage.stored, damage.size).build(), RAWHAL_MALFORMED, damage.text);
@@ -519,7 +519,8 @@ TEST(Archive, ManyObjectsTakeLinearTime)
 {
   std::vector<ArchiveEntry> entries;
   for (int i = 0; i < 20000; ++i)
-    entries.push_back({"lib/libmany.so#" + std::to_string(i), "gfx90a", "not ELF"});
+    entries.push_back(
+        {"lib/libmany.so#" + std::to_string(i), "gfx90a", "not ELF" + std::string(500, '.')});
   Container container(archive(entries, false));
   ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
   EXPECT_EQ(entries.size(), container.count());
