@@ -234,9 +234,15 @@ TEST(Open, ExtendedNumberingIsResolved)
   EXPECT_NE(nullptr, opened.kernel(0).descriptor);
   EXPECT_EQ(3u, opened.info().segment_count);
   EXPECT_FALSE(opened.info().loadable); // ROCr cannot
-  first.sh_size = UINT64_MAX / 2;
-  object.set_section(0, first);
-  EXPECT_EQ(RAWHAL_MALFORMED, Opened(object.bytes).status);
+  // The last is one header's size when the product is not checked.
+  for (uint64_t count : {UINT64_MAX / 2, UINT64_MAX, (uint64_t{1} << 58) + 1}) {
+    first.sh_size = count;
+    object.set_section(0, first);
+    const Opened beyond(object.bytes);
+    EXPECT_EQ(RAWHAL_MALFORMED, beyond.status);
+    EXPECT_TRUE(contains(beyond.error.message, "section headers at offset"))
+        << beyond.error.message;
+  }
 }
 
 TEST(Open, NotesComeFromSectionsWithoutSegments)
