@@ -95,6 +95,10 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
   if (status)
     return status;
   describe(hsaco);
+  hsaco->long_names = arena_alloc(&hsaco->arena, sizeof(*hsaco->long_names));
+  if (!hsaco->long_names)
+    return arena_fail(&hsaco->arena, error);
+  long_names_init(hsaco->long_names, &hsaco->arena, size);
   status = list_segments(hsaco, error);
   if (!status)
     status = metadata_read(hsaco, error);
@@ -108,6 +112,12 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
   loadable_judge(hsaco);
   diagnostics_finish(&hsaco->diagnostics);
   hsaco->info.diagnostic_count = hsaco->diagnostics.count;
+  if (hsaco->long_names->exhausted)
+    return rawhal_fail(
+        error, RAWHAL_LIMIT,
+        "symbols whose long names share bytes: reading them all would take more than "
+        "%d steps for each of the file's %zu bytes",
+        WORK_A_BYTE, size);
   /* Texts do not report where they run out of memory: none may be missing. */
   return hsaco->arena.status ? arena_fail(&hsaco->arena, error) : RAWHAL_OK;
 }

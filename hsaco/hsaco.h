@@ -42,7 +42,8 @@ typedef struct rawhal_hsaco_options {
 
 /* Opens one ELF code object that occupies exactly `size` bytes. The caller keeps the bytes alive
  * and unchanged until close unless RAWHAL_HSACO_COPY is given. `options` may be NULL. MALFORMED
- * (offset says where), UNSUPPORTED (not AMDGPU HSA, V2, unknown version), LIMIT, OUT_OF_MEMORY. */
+ * (offset says where), UNSUPPORTED (not AMDGPU HSA, V2, unknown version), LIMIT (an option, or
+ * memory and work, which both grow with the bytes alone), OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
                                                             const rawhal_hsaco_options_t *options,
                                                             rawhal_hsaco_t **hsaco,

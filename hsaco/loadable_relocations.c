@@ -42,12 +42,14 @@ static bool check_untyped(struct judge *judge, uint64_t offset, const struct sym
   const uint64_t index = ELF64_R_SYM(relocation->r_info);
   const Elf64_Sym symbol = symbol_at(symbols, index);
   rawhal_string_t name;
+  struct name_slots *known;
   if (ELF64_R_TYPE(relocation->r_info) == R_AMDGPU_RELATIVE64)
     return true;
   if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < judge->hsaco->elf.section_count)
     return loadable_refuse(judge, LOADABLE_RELOCATION_UNTYPED, offset, symbol.st_shndx, index);
-  if (index && (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
-                !symbol_name(symbols, &symbol, &name) || !name.size))
+  if (index &&
+      (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
+       !symbol_name(judge->hsaco->long_names, symbols, &symbol, &name, &known) || !name.size))
     return loadable_refuse(judge, LOADABLE_RELOCATION_EXTERNAL, offset, symbol.st_info, index);
   /* Symbol 0 stands for the address 0, which only an addend makes an address that is applied. Of
    * an external one, an addend would hide that it is missing. */

@@ -50,10 +50,11 @@ static bool check_object(struct judge *judge, const struct witness *witness)
   const struct elf_view *elf = &judge->hsaco->elf;
   const Elf64_Sym *symbol = &witness->symbol;
   rawhal_string_t name;
+  struct name_slots *known;
   if (ELF64_ST_BIND(symbol->st_info) > STB_WEAK)
     return refuse(judge, witness, LOADABLE_OBJECT_BINDING, ELF64_ST_BIND(symbol->st_info),
                   witness->index);
-  if (!symbol_name(witness->table, symbol, &name) || !name.size)
+  if (!symbol_name(judge->hsaco->long_names, witness->table, symbol, &name, &known) || !name.size)
     return refuse(judge, witness, LOADABLE_OBJECT_NAMED, symbol->st_name, witness->index);
   const bool descriptor = name.size >= 3 && memcmp(name.data + name.size - 3, ".kd", 3) == 0;
   if (descriptor && name.size == 3)
@@ -147,8 +148,11 @@ static bool refuse_twice(struct judge *judge, size_t section_index)
   for (uint64_t i = 1; readable && i < table.count && !second; ++i) {
     Elf64_Sym symbol = symbol_at(&table, i);
     rawhal_string_t name;
-    if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || !symbol_name(&table, &symbol, &name) ||
-        name.size != twice.size || memcmp(name.data, twice.data, twice.size) != 0)
+    struct name_slots *known;
+    if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
+        !symbol_name(judge->hsaco->long_names, &table, &symbol, &name, &known) ||
+        name.size != twice.size || !long_names_may_look(judge->hsaco->long_names, name) ||
+        memcmp(name.data, twice.data, twice.size) != 0)
       continue;
     second = first ? i : 0;
     first = first ? first : i;

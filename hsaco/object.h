@@ -7,6 +7,7 @@
 #include "hsaco/elf_view.h"
 #include "hsaco/file_bytes.h"
 #include "hsaco/hsaco.h"
+#include "hsaco/long_names.h"
 #include "hsaco/name_table.h"
 #include "hsaco/processor_table.h"
 #include "hsaco/word_table.h"
@@ -38,9 +39,10 @@ struct rawhal_hsaco {
   rawhal_segment_t *segments;
   rawhal_symbol_t *symbols;
   rawhal_relocation_t *relocations;
-  struct name_table names;      /* of kernels */
-  rawhal_string_t loaded_twice; /* an exported object symbol that is defined twice, or empty */
-  rawhal_string_t bad_entry;    /* a kernel whose entry is not in code, or empty */
+  struct name_table names;       /* of kernels */
+  struct long_names *long_names; /* of symbols */
+  rawhal_string_t loaded_twice;  /* an exported object symbol that is defined twice, or empty */
+  rawhal_string_t bad_entry;     /* a kernel whose entry is not in code, or empty */
 };
 
 static inline uint64_t offset_in(const struct rawhal_hsaco *hsaco, const void *place)

@@ -32,7 +32,8 @@ static void list_section(struct rawhal_hsaco *hsaco, const Elf64_Shdr *section,
     if (!index || index >= symbols.count)
       continue;
     Elf64_Sym symbol = symbol_at(&symbols, index);
-    if (!symbol_name(&symbols, &symbol, &relocation->symbol))
+    struct name_slots *known;
+    if (!symbol_name(hsaco->long_names, &symbols, &symbol, &relocation->symbol, &known))
       relocation->symbol = (rawhal_string_t){0};
   }
 }

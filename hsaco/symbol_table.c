@@ -121,18 +121,12 @@ Elf64_Sym symbol_at(const struct symbol_table *table, uint64_t index)
   return symbol;
 }
 
-bool symbol_name(const struct symbol_table *table, const Elf64_Sym *symbol, rawhal_string_t *name)
+bool symbol_name(struct long_names *names, const struct symbol_table *table,
+                 const Elf64_Sym *symbol, rawhal_string_t *name, struct name_slots **known)
 {
-  /* Symbols may share names in the table, so that all of them could be as long as the table. */
-  enum { LONGEST = 1 << 16 };
   *name = (rawhal_string_t){0};
-  if (symbol->st_name >= table->names_size)
-    return false;
-  const char *text = table->names + symbol->st_name;
-  uint64_t left = table->names_size - symbol->st_name;
-  const char *end = memchr(text, 0, left < LONGEST ? (size_t)left : LONGEST);
-  if (!end)
-    return false;
-  *name = (rawhal_string_t){text, (size_t)(end - text)};
-  return true;
+  *known = NULL;
+  return symbol->st_name < table->names_size &&
+         long_names_read(names, table->names + symbol->st_name, table->names_size - symbol->st_name,
+                         name, known);
 }

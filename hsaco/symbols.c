@@ -174,30 +174,76 @@ static bool is_descriptor(const Elf64_Sym *symbol)
   return ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size == DESCRIPTOR_SIZE;
 }
 
-/* `symbol` is called NAME.kd and defined. */
-static rawhal_status_t take_descriptor(struct joiner *joiner, const Elf64_Sym *symbol,
-                                       rawhal_string_t text, rawhal_string_t name,
-                                       rawhal_error_t *error)
+/* The kernel that has the symbol "NAME.kd", NAME_NONE when there is none. */
+static uint32_t find_symbol(const struct joiner *joiner, rawhal_string_t text, rawhal_string_t name)
 {
   enum { AHEAD = 8 }; /* names in the metadata of a large object are far apart and long read */
-  struct rawhal_hsaco *hsaco = joiner->hsaco;
+  const struct rawhal_hsaco *hsaco = joiner->hsaco;
   uint32_t index = joiner->next;
   if (index + AHEAD < hsaco->info.kernel_count)
     __builtin_prefetch(hsaco->kernels[index + AHEAD].symbol.data);
-  if (index >= hsaco->info.kernel_count || !same_string(hsaco->kernels[index].symbol, text)) {
-    const struct name_slots *slots = name_table_find(&hsaco->names, name);
-    index = slots ? slots->by_symbol : NAME_NONE;
-  }
+  if (index < hsaco->info.kernel_count && same_string(hsaco->kernels[index].symbol, text))
+    return index;
+  const struct name_slots *slots = name_table_find(&hsaco->names, name);
+  return slots ? slots->by_symbol : NAME_NONE;
+}
+
+/* A symbol that is called NAME.kd, and defined. */
+struct kernel_symbol {
+  Elf64_Sym symbol;
+  rawhal_string_t text, name;
+  struct name_slots *known; /* of long names: the kernel's index */
+};
+
+static rawhal_status_t take_descriptor(struct joiner *joiner, const struct kernel_symbol *taken,
+                                       rawhal_error_t *error)
+{
+  struct rawhal_hsaco *hsaco = joiner->hsaco;
+  const Elf64_Sym *symbol = &taken->symbol;
+  uint32_t index = taken->known ? taken->known->by_name : NAME_NONE;
   if (index == NAME_NONE) {
-    if (!is_descriptor(symbol))
+    if (!long_names_may_look(hsaco->long_names, taken->text))
       return RAWHAL_OK;
-    rawhal_status_t status = add_bare_kernel(hsaco, text, name, &index, error);
-    return status ? status : join(joiner, index, symbol, error);
+    index = find_symbol(joiner, taken->text, taken->name);
   }
+  bool bare = index == NAME_NONE;
+  if (bare && !is_descriptor(symbol))
+    return RAWHAL_OK;
+  if (bare) {
+    rawhal_status_t status = add_bare_kernel(hsaco, taken->text, taken->name, &index, error);
+    if (status)
+      return status;
+  }
+  if (taken->known)
+    taken->known->by_name = index;
+  if (bare)
+    return join(joiner, index, symbol, error);
   joiner->next = index + 1;
   if (!hsaco->kernels[index].descriptor)
     return join(joiner, index, symbol, error);
   if (joiner->list && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && !hsaco->loaded_twice.size)
+    hsaco->loaded_twice = taken->text;
+  return RAWHAL_OK;
+}
+
+/* An exported variable: is there another of that name? */
+static rawhal_status_t take_variable(struct joiner *joiner, rawhal_string_t text,
+                                     struct name_slots *known, rawhal_error_t *error)
+{
+  struct rawhal_hsaco *hsaco = joiner->hsaco;
+  bool twice = known && known->by_name != NAME_NONE;
+  if (!twice) {
+    if (!long_names_may_look(hsaco->long_names, text))
+      return RAWHAL_OK;
+    struct name_slots *slots = name_table_at(&joiner->variables, text);
+    if (!slots)
+      return arena_fail(&hsaco->arena, error);
+    twice = slots->by_name != NAME_NONE;
+    slots->by_name = 0;
+    if (known)
+      known->by_name = 0;
+  }
+  if (twice && !hsaco->loaded_twice.size)
     hsaco->loaded_twice = text;
   return RAWHAL_OK;
 }
@@ -225,9 +271,10 @@ static rawhal_status_t take_symbol(struct joiner *joiner, const struct symbol_ta
 {
   struct rawhal_hsaco *hsaco = joiner->hsaco;
   rawhal_string_t text, name;
+  struct name_slots *known;
   if (ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL && ELF64_ST_BIND(symbol->st_info) != STB_WEAK)
     return RAWHAL_OK;
-  if (!symbol_name(table, symbol, &text)) {
+  if (!symbol_name(hsaco->long_names, table, symbol, &text, &known)) {
     ++joiner->unnamed;
     return RAWHAL_OK;
   }
@@ -239,16 +286,9 @@ static rawhal_status_t take_symbol(struct joiner *joiner, const struct symbol_ta
     hsaco->symbols[hsaco->info.symbol_count++] =
         (rawhal_symbol_t){text, symbol->st_value, symbol->st_size, kind, defined};
   if (kernel)
-    return take_descriptor(joiner, symbol, text, name, error);
-  if (joiner->list && defined && kind == RAWHAL_SYMBOL_VARIABLE) {
-    struct name_slots *slots = name_table_at(&joiner->variables, text);
-    if (!slots)
-      return arena_fail(&hsaco->arena, error);
-    if (slots->by_name != NAME_NONE && !hsaco->loaded_twice.size)
-      hsaco->loaded_twice = text;
-    slots->by_name = 0;
-  }
-  return RAWHAL_OK;
+    return take_descriptor(joiner, &(struct kernel_symbol){*symbol, text, name, known}, error);
+  bool exported = joiner->list && defined && kind == RAWHAL_SYMBOL_VARIABLE;
+  return exported ? take_variable(joiner, text, known, error) : RAWHAL_OK;
 }
 
 static rawhal_status_t take_table(struct joiner *joiner, const struct symbol_table *table,

@@ -24,8 +24,10 @@ bool symbol_table_of_dynamic(const struct elf_view *view, struct symbol_table *t
 
 Elf64_Sym symbol_at(const struct symbol_table *table, uint64_t index);
 
-/* False when the name does not end inside the string table, or after 64 KiB. */
-bool symbol_name(const struct symbol_table *table, const Elf64_Sym *symbol, rawhal_string_t *name);
+/* False when the name does not end inside the string table, or after 64 KiB; see
+ * long_names_read(). */
+bool symbol_name(struct long_names *names, const struct symbol_table *table,
+                 const Elf64_Sym *symbol, rawhal_string_t *name, struct name_slots **known);
 
 /* "NAME.kd" to "NAME"; false when it does not end so. */
 bool strip_kd(rawhal_string_t symbol, rawhal_string_t *name);

@@ -1,0 +1,37 @@
+/* Names of symbols that are long. Internal.
+ *
+ * A symbol takes 24 bytes of a file, and any number of them may share one name of 64 KiB: read for
+ * each, a megabyte would take a third of a second. So of a name that is longer than
+ * LONG_NAMES_SHORT, its size and what stands for it are kept, by where it starts. Names that start
+ * at different places of the same bytes are different names: reading those takes steps (work.h),
+ * and an object where they run out is not opened. */
+#ifndef RAWHAL_HSACO_LONG_NAMES_H
+#define RAWHAL_HSACO_LONG_NAMES_H
+
+#include "hsaco/name_table.h"
+#include "hsaco/work.h"
+
+enum {
+  LONG_NAMES_SHORT = 1024,   /* bytes; those of most real kernels are shorter */
+  LONG_NAMES_MOST = 1 << 16, /* bytes; those of longer names cannot be read */
+};
+
+struct long_names {
+  struct name_table places; /* where they start */
+  struct work work;
+  bool exhausted; /* there was too much work: some names are missing */
+};
+
+void long_names_init(struct long_names *names, struct arena *arena, uint64_t file_size);
+
+/* The name at `text`, which has `room` bytes at most. False when it does not end there, or after
+ * LONG_NAMES_MOST bytes, or when there is no work or memory left: `exhausted` and the arena's
+ * status tell. `*known` is NULL for short names; of long ones by_name is the caller's, NAME_NONE at
+ * first. */
+bool long_names_read(struct long_names *names, const char *text, uint64_t room,
+                     rawhal_string_t *name, struct name_slots **known);
+
+/* To be asked before all bytes of a name are looked at once more. */
+bool long_names_may_look(struct long_names *names, rawhal_string_t name);
+
+#endif
