@@ -10,18 +10,22 @@
 
 struct rawhal_container {
   struct scan scan;
-  struct file_bytes file; /* when it was opened by path */
+  struct file_bytes file; /* when it was opened by path, or copied */
 };
 
-static void take_options(struct scan *scan, const rawhal_container_options_t *options)
+static rawhal_status_t take_options(struct scan *scan, const rawhal_container_options_t *options,
+                                    rawhal_error_t *error)
 {
   rawhal_container_options_t taken = options ? *options : (rawhal_container_options_t){0};
+  if (taken.flags & ~(uint32_t)RAWHAL_CONTAINER_COPY)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken.flags);
   taken.max_objects = taken.max_objects ? taken.max_objects : 65536;
   taken.max_bundle_entries = taken.max_bundle_entries ? taken.max_bundle_entries : 256;
   taken.max_file_bytes = taken.max_file_bytes ? taken.max_file_bytes : (uint64_t)4 << 30;
   taken.max_unpacked_bytes =
       taken.max_unpacked_bytes ? taken.max_unpacked_bytes : (uint64_t)1 << 30;
   scan->options = taken;
+  return RAWHAL_OK;
 }
 
 static rawhal_status_t read_container(struct scan *scan, const void *bytes, size_t size,
@@ -53,6 +57,20 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
   return RAWHAL_OK;
 }
 
+/* Copies what may be read; the rest is refused by its size. */
+static rawhal_status_t keep_copy(rawhal_container_t *container, const void **bytes, size_t size,
+                                 rawhal_error_t *error)
+{
+  if (!size || size > container->scan.options.max_file_bytes)
+    return RAWHAL_OK;
+  void *copy = malloc(size);
+  if (!copy)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a copy of %zu bytes", size);
+  container->file = (struct file_bytes){.data = copy, .size = size};
+  *bytes = memcpy(copy, *bytes, size);
+  return RAWHAL_OK;
+}
+
 rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
                                       const rawhal_container_options_t *options,
                                       rawhal_container_t **container, rawhal_error_t *error)
@@ -65,8 +83,11 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
   rawhal_container_t *opened = calloc(1, sizeof(*opened));
   if (!opened)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
-  take_options(&opened->scan, options);
-  rawhal_status_t status = read_container(&opened->scan, bytes, size, error);
+  rawhal_status_t status = take_options(&opened->scan, options, error);
+  if (!status && opened->scan.options.flags & RAWHAL_CONTAINER_COPY)
+    status = keep_copy(opened, &bytes, size, error);
+  if (!status)
+    status = read_container(&opened->scan, bytes, size, error);
   scan_end_unpacking(&opened->scan);
   if (status) {
     rawhal_container_close(opened);
@@ -86,12 +107,16 @@ rawhal_status_t rawhal_container_open_file(const char *path,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
   *container = NULL;
   struct scan settings;
-  take_options(&settings, options);
+  rawhal_status_t status = take_options(&settings, options, error);
+  if (status)
+    return status;
+  rawhal_container_options_t *taken = &settings.options;
+  const bool copy = taken->flags & RAWHAL_CONTAINER_COPY;
+  taken->flags &= ~(uint32_t)RAWHAL_CONTAINER_COPY; /* what is read is a copy already */
   struct file_bytes file;
-  rawhal_status_t status =
-      file_bytes_open(path, settings.options.max_file_bytes, false, &file, error);
+  status = file_bytes_open(path, taken->max_file_bytes, copy, &file, error);
   if (!status)
-    status = rawhal_container_open(file.data, file.size, options, container, error);
+    status = rawhal_container_open(file.data, file.size, taken, container, error);
   if (status)
     file_bytes_close(&file);
   else

@@ -14,11 +14,17 @@ RAWHAL_BEGIN
 
 typedef struct rawhal_container rawhal_container_t;
 
+enum {
+  RAWHAL_CONTAINER_COPY = 1u << 0, /* keep a private copy of the bytes */
+};
+
+/* Zero-initialise, then set what should differ; 0 means the default. */
 typedef struct rawhal_container_options {
   uint32_t max_objects;        /* and blobs of a kpack archive; default 65,536 */
   uint32_t max_bundle_entries; /* of one bundle; default 256 */
   uint64_t max_file_bytes;     /* default 4 GiB */
   uint64_t max_unpacked_bytes; /* of all that is compressed, with its compressed bytes; 1 GiB */
+  uint32_t flags;
 } rawhal_container_options_t;
 
 typedef struct rawhal_container_object {
@@ -35,7 +41,8 @@ typedef struct rawhal_container_object {
   rawhal_string_t why_not;
 } rawhal_container_object_t;
 
-/* `bytes` must stay alive and unchanged until close. MALFORMED, UNSUPPORTED (recognised carrier
+/* `bytes` must stay alive and unchanged until close unless RAWHAL_CONTAINER_COPY is given.
+ * INVALID_ARGUMENT (an unknown flag), MALFORMED, UNSUPPORTED (recognised carrier
  * that rawhal does not read, or a host file whose code objects are in kpack archives: the message
  * says in which), NOT_FOUND (it carries no code objects), LIMIT (an option, or the work),
  * OUT_OF_MEMORY.
@@ -50,7 +57,14 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,
                       rawhal_container_t **container, rawhal_error_t *error);
 
-/* Maps the file read-only and keeps it mapped until close. NOT_FOUND: no such file. */
+/* The same for a file. It is mapped until close: what is written to it later shows, and cutting it
+ * makes reading what was cut fatal (SIGBUS), in here and wherever an object's bytes are used. Where
+ * others may write to it, RAWHAL_CONTAINER_COPY reads it instead, once, all of it: a copy takes the
+ * file's size of memory, a mapping what is touched. Neither keeps the file open. Also NOT_FOUND,
+ * and INVALID_ARGUMENT when it cannot be opened, is no regular file, or was cut meanwhile.
+ *
+ * rawhal itself opens no file but by this call and rawhal_hsaco_open_file(), and neither copies
+ * unless it is told to. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open_file(const char *path, const rawhal_container_options_t *options,
                            rawhal_container_t **container, rawhal_error_t *error);

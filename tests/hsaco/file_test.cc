@@ -1,10 +1,13 @@
 // Opening by path: mapped or read, and what cannot be opened.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
+#include "compressed.h"
+#include "host.h"
 #include "hsaco_test.h"
 
 namespace {
@@ -106,6 +109,90 @@ TEST_F(File, DamageIsReportedAsFromBytes)
     EXPECT_EQ(RAWHAL_MALFORMED, open(path.c_str(), flags));
 }
 
+// ---- Containers ----
+
+class ContainerFile : public File {
+protected:
+  void TearDown() override
+  {
+    rawhal_container_close(container);
+    File::TearDown();
+  }
+  rawhal_status_t open_container(uint32_t flags)
+  {
+    rawhal_container_options_t options = {};
+    options.flags = flags;
+    rawhal_container_close(container);
+    container = reinterpret_cast<rawhal_container_t *>(1); // outputs are cleared
+    rawhal_status_t status = rawhal_container_open_file(path.c_str(), &options, &container, &error);
+    EXPECT_EQ(status == RAWHAL_OK, container != nullptr);
+    return status;
+  }
+  std::string content(size_t index)
+  {
+    const rawhal_container_object_t *object = rawhal_container_object(container, index);
+    return {static_cast<const char *>(object->bytes.data), object->bytes.size};
+  }
+
+  rawhal_container_t *container = nullptr;
+};
+
+// Every carrier, each with three objects: all bytes of all of them after the file was cut.
+TEST_F(ContainerFile, ACopyOutlivesTheFilesBytes)
+{
+  const std::string object = build::plain_object().bytes, id = "hip-amdgcn-amd-amdhsa--gfx90a";
+  const std::string bundle = build::bundle({{id, object}, {id, object}, {id, object}});
+  for (const std::string &bytes :
+       {object + object + object, bundle, host_file(bundle), build::ccob(2, 1, bundle)}) {
+    write(bytes);
+    ASSERT_EQ(RAWHAL_OK, open_container(RAWHAL_CONTAINER_COPY)) << error.message;
+    ASSERT_EQ(0, truncate(path.c_str(), 0));
+    ASSERT_EQ(3u, rawhal_container_count(container));
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(object, content(i));
+  }
+}
+
+TEST_F(ContainerFile, ACopyOfBytesOutlivesThem)
+{
+  std::string bytes = build::plain_object().bytes, kept = bytes;
+  rawhal_container_options_t options = {};
+  options.flags = RAWHAL_CONTAINER_COPY;
+  ASSERT_EQ(RAWHAL_OK,
+            rawhal_container_open(bytes.data(), bytes.size(), &options, &container, &error));
+  bytes.assign(bytes.size(), 'x');
+  EXPECT_EQ(kept, content(0));
+  EXPECT_FALSE(rawhal_container_object(container, 0)->unpacked);
+}
+
+// What the header says of a mapping, and why there are copies.
+TEST_F(ContainerFile, AMappingIsTheFile)
+{
+  write(build::plain_object().bytes);
+  ASSERT_EQ(RAWHAL_OK, open_container(0)) << error.message;
+  ASSERT_EQ(0, truncate(path.c_str(), 0));
+  EXPECT_EXIT(
+      {
+        signal(SIGBUS, [](int) { _exit(77); });
+        _exit(content(0).empty());
+      },
+      testing::ExitedWithCode(77), "");
+}
+
+TEST_F(ContainerFile, RefusalsOfCopies)
+{
+  EXPECT_EQ(RAWHAL_MALFORMED, open_container(RAWHAL_CONTAINER_COPY)) << "an empty file";
+  write(build::plain_object().bytes);
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, open_container(1u << 31)) << "an unknown flag";
+  EXPECT_STREQ("unknown flags 0x80000000", error.message);
+  rawhal_container_options_t options = {};
+  options.flags = 1u << 31;
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_container_open("x", 1, &options, &container, &error));
+  options.flags = RAWHAL_CONTAINER_COPY;
+  options.max_file_bytes = 3;
+  EXPECT_EQ(RAWHAL_LIMIT, rawhal_container_open("four", 4, &options, &container, &error));
+}
+
 int next_descriptor()
 {
   int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -120,6 +207,12 @@ TEST_F(File, LeavesNoDescriptorBehind)
   for (uint32_t flags : {0u, static_cast<uint32_t>(RAWHAL_HSACO_COPY)}) {
     ASSERT_EQ(RAWHAL_OK, open(path.c_str(), flags));
     rawhal_hsaco_close(hsaco);
+    rawhal_container_t *container = nullptr;
+    rawhal_container_options_t options = {};
+    options.flags = flags ? RAWHAL_CONTAINER_COPY : 0;
+    ASSERT_EQ(RAWHAL_OK, rawhal_container_open_file(path.c_str(), &options, &container, nullptr));
+    EXPECT_EQ(before, next_descriptor());
+    rawhal_container_close(container);
   }
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, open("/tmp"));
   EXPECT_EQ(before, next_descriptor());
