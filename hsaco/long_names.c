@@ -1,20 +1,10 @@
 #include "hsaco/long_names.h"
 
-#include <string.h>
-
 void long_names_init(struct long_names *names, struct arena *arena, uint64_t file_size)
 {
   *names = (struct long_names){0};
   name_table_init(&names->places, arena, 8);
   work_start(&names->work, file_size);
-}
-
-bool long_names_may_look(struct long_names *names, rawhal_string_t name)
-{
-  if (name.size <= LONG_NAMES_SHORT)
-    return true;
-  names->exhausted |= !work_take(&names->work, name.size);
-  return !names->exhausted;
 }
 
 /* Keeps the size of the name at `text`, NAME_NONE when it has no end, as by_symbol. */
@@ -35,16 +25,10 @@ static struct name_slots *measure(struct long_names *names, const char *text, si
   return slots;
 }
 
-bool long_names_read(struct long_names *names, const char *text, uint64_t room,
-                     rawhal_string_t *name, struct name_slots **known)
+bool long_names_read_on(struct long_names *names, const char *text, uint64_t room,
+                        rawhal_string_t *name, struct name_slots **known)
 {
   *name = (rawhal_string_t){0};
-  *known = NULL;
-  const char *end = memchr(text, 0, room < LONG_NAMES_SHORT ? (size_t)room : LONG_NAMES_SHORT);
-  if (end) {
-    *name = (rawhal_string_t){text, (size_t)(end - text)};
-    return true;
-  }
   if (room <= LONG_NAMES_SHORT)
     return false;
   rawhal_string_t place = {(const char *)&text, sizeof(text)};

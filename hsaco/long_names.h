@@ -8,6 +8,8 @@
 #ifndef RAWHAL_HSACO_LONG_NAMES_H
 #define RAWHAL_HSACO_LONG_NAMES_H
 
+#include <string.h>
+
 #include "hsaco/name_table.h"
 #include "hsaco/work.h"
 
@@ -24,14 +26,29 @@ struct long_names {
 
 void long_names_init(struct long_names *names, struct arena *arena, uint64_t file_size);
 
+/* The rest of the next function. */
+bool long_names_read_on(struct long_names *names, const char *text, uint64_t room,
+                        rawhal_string_t *name, struct name_slots **known);
+
 /* The name at `text`, which has `room` bytes at most. False when it does not end there, or after
  * LONG_NAMES_MOST bytes, or when there is no work or memory left: `exhausted` and the arena's
  * status tell. `*known` is NULL for short names; of long ones by_name is the caller's, NAME_NONE at
  * first. */
-bool long_names_read(struct long_names *names, const char *text, uint64_t room,
-                     rawhal_string_t *name, struct name_slots **known);
+static inline bool long_names_read(struct long_names *names, const char *text, uint64_t room,
+                                   rawhal_string_t *name, struct name_slots **known)
+{
+  const char *end = memchr(text, 0, room < LONG_NAMES_SHORT ? (size_t)room : LONG_NAMES_SHORT);
+  *name = (rawhal_string_t){text, end ? (size_t)(end - text) : 0};
+  *known = NULL;
+  return end || long_names_read_on(names, text, room, name, known);
+}
 
 /* To be asked before all bytes of a name are looked at once more. */
-bool long_names_may_look(struct long_names *names, rawhal_string_t name);
+static inline bool long_names_may_look(struct long_names *names, rawhal_string_t name)
+{
+  if (name.size > LONG_NAMES_SHORT)
+    names->exhausted |= !work_take(&names->work, name.size);
+  return name.size <= LONG_NAMES_SHORT || !names->exhausted;
+}
 
 #endif

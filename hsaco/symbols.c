@@ -190,7 +190,7 @@ static uint32_t find_symbol(const struct joiner *joiner, rawhal_string_t text, r
 
 /* A symbol that is called NAME.kd, and defined. */
 struct kernel_symbol {
-  Elf64_Sym symbol;
+  const Elf64_Sym *symbol;
   rawhal_string_t text, name;
   struct name_slots *known; /* of long names: the kernel's index */
 };
@@ -199,7 +199,7 @@ static rawhal_status_t take_descriptor(struct joiner *joiner, const struct kerne
                                        rawhal_error_t *error)
 {
   struct rawhal_hsaco *hsaco = joiner->hsaco;
-  const Elf64_Sym *symbol = &taken->symbol;
+  const Elf64_Sym *symbol = taken->symbol;
   uint32_t index = taken->known ? taken->known->by_name : NAME_NONE;
   if (index == NAME_NONE) {
     if (!long_names_may_look(hsaco->long_names, taken->text))
@@ -286,7 +286,7 @@ static rawhal_status_t take_symbol(struct joiner *joiner, const struct symbol_ta
     hsaco->symbols[hsaco->info.symbol_count++] =
         (rawhal_symbol_t){text, symbol->st_value, symbol->st_size, kind, defined};
   if (kernel)
-    return take_descriptor(joiner, &(struct kernel_symbol){*symbol, text, name, known}, error);
+    return take_descriptor(joiner, &(struct kernel_symbol){symbol, text, name, known}, error);
   bool exported = joiner->list && defined && kind == RAWHAL_SYMBOL_VARIABLE;
   return exported ? take_variable(joiner, text, known, error) : RAWHAL_OK;
 }
