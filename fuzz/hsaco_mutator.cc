@@ -1,6 +1,6 @@
-// Damage that knows the format: fields of the headers, of symbols and relocations, and tokens of
-// the metadata, whose note is written anew with its sizes, so that the rest stays sound and what
-// lies behind it is reached.
+// Damage that knows the format: fields of the headers, of symbols and relocations; sections, symbols,
+// relocations and notes that come and go; and tokens of the metadata, whose note is written anew with
+// its sizes, so that the rest stays sound and what lies behind it is reached.
 #include <elf.h>
 
 #include <algorithm>
@@ -10,26 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "elf_edit.h"
+
 // libFuzzer's own mutations. Under AFL++ there are none: it makes its own besides these.
 extern "C" __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 namespace {
 
+using edit::get;
+using edit::set;
 using Random = std::minstd_rand;
-
-template <typename T> T get(const std::string &bytes, size_t offset)
-{
-  T value = {};
-  if (offset <= bytes.size() && sizeof(T) <= bytes.size() - offset)
-    memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
-
-template <typename T> void set(std::string &bytes, size_t offset, const T &value)
-{
-  if (offset <= bytes.size() && sizeof(T) <= bytes.size() - offset)
-    memcpy(&bytes[offset], &value, sizeof(T));
-}
 
 // ---- Fields ----
 
@@ -113,6 +103,85 @@ void change_entry(std::string &bytes, Random &random)
       change_field(bytes, random, at, {{0, 8}, {8, 4}, {8, 8}, {12, 4}, {16, 8}});
     return;
   }
+}
+
+// ---- Sections, symbols, relocations and notes that come and go ----
+
+// One like another of the file, of another type or name, or for other bytes, at times.
+void change_sections(std::string &bytes, Random &random)
+{
+  static const uint32_t types[] = {SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOTE,
+                                   SHT_NOBITS,   SHT_REL,    SHT_DYNSYM, SHT_HASH, 19 /* RELR */};
+  const Elf64_Ehdr header = get<Elf64_Ehdr>(bytes, 0);
+  if (!header.e_shnum)
+    return;
+  if (random() % 2) {
+    edit::remove_section(bytes, random() % header.e_shnum);
+    return;
+  }
+  Elf64_Shdr section = get<Elf64_Shdr>(bytes, any_section(bytes, random));
+  const Elf64_Shdr other = get<Elf64_Shdr>(bytes, any_section(bytes, random));
+  if (random() % 4 == 0)
+    section.sh_type = types[random() % (sizeof(types) / sizeof(*types))];
+  if (random() % 4 == 0)
+    section.sh_name = other.sh_name;
+  if (random() % 4 == 0) {
+    section.sh_offset = other.sh_offset;
+    section.sh_size = other.sh_size;
+  }
+  edit::add_section(bytes, section);
+}
+
+void change_symbols(std::string &bytes, Random &random)
+{
+  const size_t index = edit::find_section(bytes, random() % 4 ? SHT_SYMTAB : SHT_DYNSYM);
+  std::string table;
+  if (!edit::read_section(bytes, index, &table) || table.size() < sizeof(Elf64_Sym))
+    return;
+  const size_t which = random() % (table.size() / sizeof(Elf64_Sym));
+  if (random() % 2)
+    edit::remove_entry<Elf64_Sym>(bytes, index, which);
+  else
+    edit::add_entry(bytes, index, get<Elf64_Sym>(table, which * sizeof(Elf64_Sym)));
+}
+
+void change_relocations(std::string &bytes, Random &random)
+{
+  static const uint32_t types[] = {1, 2, 3, 6, 13, 13, 3, 0, 4, 12};
+  std::string table;
+  const size_t index = edit::find_section(bytes, SHT_RELA);
+  edit::read_section(bytes, index, &table);
+  const size_t count = table.size() / sizeof(Elf64_Rela);
+  if (count && random() % 2) {
+    edit::remove_entry<Elf64_Rela>(bytes, index, random() % count);
+    return;
+  }
+  const Elf64_Phdr segment =
+      get<Elf64_Phdr>(bytes, get<Elf64_Ehdr>(bytes, 0).e_phoff + random() % 4 * sizeof(Elf64_Phdr));
+  const uint64_t place = segment.p_vaddr + (segment.p_memsz ? random() % segment.p_memsz : 0);
+  const uint32_t type = types[random() % (sizeof(types) / sizeof(*types))];
+  edit::add_relocation(bytes, {place & ~uint64_t{7}, ELF64_R_INFO(uint64_t{random() % 6}, type),
+                               static_cast<int64_t>(random() % 3)});
+}
+
+// One of them again, or one of another owner; or one less.
+void change_notes(std::string &bytes, Random &random)
+{
+  std::string content;
+  if (!edit::read_section(bytes, edit::find_section(bytes, SHT_NOTE), &content))
+    return;
+  const std::vector<edit::Note> notes = edit::notes_of(content);
+  const size_t which = notes.empty() ? 0 : random() % notes.size();
+  if (!notes.empty() && random() % 2) {
+    edit::remove_note(bytes, which);
+    return;
+  }
+  std::string note =
+      notes.empty() ? std::string() : content.substr(notes[which].start, notes[which].size);
+  if (note.size() < 20 || random() % 3 == 0)
+    note = edit::bytes_of(Elf64_Nhdr{4, 4, static_cast<uint32_t>(random() % 40)}) +
+           std::string("GNU\0abcd", 8);
+  edit::add_note(bytes, note);
 }
 
 // ---- Metadata ----
@@ -293,8 +362,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t mos
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {
   static void (*const changes[])(std::string &, Random &) = {
-      change_header,   change_segment,  change_section,  change_entry,
-      change_metadata, change_metadata, change_metadata,
+      change_header,   change_segment,  change_section, change_entry,       change_metadata,
+      change_metadata, change_sections, change_symbols, change_relocations, change_notes,
   };
   Random random(seed + 1);
   if (size < sizeof(Elf64_Ehdr) || random() % 4 == 0)
