@@ -1,78 +1,48 @@
-// What opening may cost: a second of this thread's time, and 64 MiB + 8 times the input. Memory is
-// counted where a sanitizer's allocator is there to ask.
+/* What one input may cost: steps, as tests/harness/steps.h counts them, and memory, counted where a
+ * sanitizer's allocator is there to ask. Not time: an input that is too dear is so on every machine,
+ * and those of a busy one are not. */
 #ifndef RAWHAL_FUZZ_BUDGET_H
 #define RAWHAL_FUZZ_BUDGET_H
 
-#include <time.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-
+#if defined(__cplusplus)
 extern "C" {
-__attribute__((weak)) int
-__sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
-                                          void (*on_free)(const volatile void *));
-__attribute__((weak)) size_t __sanitizer_get_allocated_size(const volatile void *pointer);
+#endif
+
+typedef struct budget {
+  uint64_t start;         /* steps */
+  uint64_t unpacked;      /* bytes */
+  uint64_t steps, a_byte; /* allowed at all, and more for each byte that is unpacked */
+  uint64_t memory;
+} budget_t;
+
+/* At most one is under way. */
+budget_t budget_begin(uint64_t steps, uint64_t memory);
+
+/* Ends the process when more was used. */
+void budget_end(const budget_t *budget);
+
+/* What opening an object of `size` bytes and reading all of it may cost, `times` times; and finding
+ * those in a container of that size, or unpacked from it. */
+budget_t budget_of_object(size_t size, unsigned times);
+budget_t budget_of_container(size_t size, uint64_t most_unpacked);
+
+#if defined(__cplusplus)
 }
 
+/* Ends with its scope. */
 class Budget {
 public:
-  explicit Budget(size_t input_size) : most_((64 << 20) + 8 * input_size), start_(now())
-  {
-    static bool installed = install();
-    (void)installed;
-    live() = peak() = 0;
-  }
-  // Ends the process when more was used.
-  ~Budget()
-  {
-    if (peak() > static_cast<long long>(most_)) {
-      fprintf(stderr, "%lld bytes of memory, of %zu allowed\n", peak(), most_);
-      __builtin_trap();
-    }
-    if (now() - start_ > 1) {
-      fprintf(stderr, "%.2f seconds, of one allowed\n", now() - start_);
-      __builtin_trap();
-    }
-  }
+  explicit Budget(const budget_t &budget) : budget_(budget) {}
+  ~Budget() { budget_end(&budget_); }
   Budget(const Budget &) = delete;
   Budget &operator=(const Budget &) = delete;
 
 private:
-  static bool install()
-  {
-    if (!__sanitizer_install_malloc_and_free_hooks || !__sanitizer_get_allocated_size)
-      return false;
-    auto grow = [](const volatile void *, size_t size) {
-      live() += static_cast<long long>(size);
-      peak() = live() > peak() ? live() : peak();
-    };
-    auto shrink = [](const volatile void *pointer) {
-      if (pointer)
-        live() -= static_cast<long long>(__sanitizer_get_allocated_size(pointer));
-    };
-    return __sanitizer_install_malloc_and_free_hooks(grow, shrink) != 0;
-  }
-  static double now()
-  {
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  }
-  static long long &live()
-  {
-    static long long bytes;
-    return bytes;
-  }
-  static long long &peak()
-  {
-    static long long bytes;
-    return bytes;
-  }
-
-  size_t most_;
-  double start_;
+  budget_t budget_;
 };
+#endif
 
 #endif

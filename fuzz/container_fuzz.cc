@@ -1,4 +1,5 @@
-// Any bytes as a container; what it finds is opened.
+// Any bytes as a container, at the limits that programs have which set none; what it finds is opened.
+#include "budget.h"
 #include "hsaco_reader.h"
 
 extern "C" {
@@ -9,10 +10,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   rawhal_container_t *container = nullptr;
   rawhal_error_t error = {};
-  rawhal_container_options_t options = {};
-  options.max_unpacked_bytes = 16 << 20;
-  if (rawhal_container_open(data, size, &options, &container, &error))
-    return 0;
+  {
+    Budget budget(budget_of_container(size, uint64_t{1} << 30));
+    if (rawhal_container_open(data, size, nullptr, &container, &error))
+      return 0;
+  }
   for (size_t i = 0; i < rawhal_container_count(container); ++i) {
     const rawhal_container_object_t *object = rawhal_container_object(container, i);
     const uint8_t *start = static_cast<const uint8_t *>(object->bytes.data);
@@ -25,8 +27,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *binary = reinterpret_cast<const uint8_t *>(object->binary.data);
     if (object->binary.size && (binary < data || object->binary.size > size - (binary - data)))
       __builtin_trap();
-    if (object->readable && i < 8)
+    if (object->readable && i < 8) {
+      Budget budget(budget_of_object(object->bytes.size, 2));
       HsacoReader::open(object->bytes.data, object->bytes.size);
+    }
   }
   rawhal_target_t device;
   rawhal_target_from_flags(0xe3f, 3, &device);

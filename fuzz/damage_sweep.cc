@@ -11,7 +11,7 @@
 
 static bool open_within_budget(const uint8_t *bytes, size_t size)
 {
-  Budget budget(size);
+  Budget budget(budget_of_object(size, 2));
   return HsacoReader::open(bytes, size) == RAWHAL_OK;
 }
 

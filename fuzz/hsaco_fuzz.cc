@@ -4,7 +4,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  Budget budget(size);
+  Budget budget(budget_of_object(size, 2));
   HsacoReader::open(data, size);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/budget.h"
 #include "queue/limit.h"
 #include "queue/limit/cu_mask.h"
 #include "queue/limit/parse.h"
@@ -124,8 +125,7 @@ static void check_mask(const char *text, uint32_t units, uint32_t dies, bool pai
   CHECK(mask.bits % 32 == 0 && (mask.bits != 0) == (selected > 0));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_environment(const uint8_t *data, size_t size)
 {
   uint8_t first[4] = {0};
   size_t header = size < sizeof(first) ? size : sizeof(first);
@@ -149,12 +149,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(blamed, error.message, length);
     blamed[length] = '\0';
     CHECK(getenv(blamed));
-    return 0;
+    return;
   }
   check_values(&config, device.memory_bytes);
   CHECK(memchr(config.cu_mask.text, '\0', sizeof(config.cu_mask.text)));
   CHECK(memchr(config.region.text, '\0', sizeof(config.region.text)));
   if (*config.cu_mask.text)
     check_mask(config.cu_mask.text, first[2] * 5u, first[3] % 70, first[3] & 128);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  budget_t budget = budget_begin(20000 + 64 * (uint64_t)size, 1 << 16);
+  check_environment(data, size);
+  budget_end(&budget);
   return 0;
 }

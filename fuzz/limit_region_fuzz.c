@@ -8,9 +8,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz/budget.h"
 #include "queue/limit/limiter.h"
 
 enum { STEP_BYTES = 11, MAX_STEPS = 150, LIMITERS = 3, GRANTS = 8 };
+
+/* What one of them may cost in basic blocks, and all that is around them: the region's tables. */
+enum { MOST_WORK_A_STEP = 1 << 13, LEAST_WORK = 1 << 18 };
 
 typedef struct scene {
   int fd;
@@ -207,6 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static scene_t scene;
+  budget_t budget = budget_begin(LEAST_WORK + MOST_WORK_A_STEP * (uint64_t)MAX_STEPS, 64 << 20);
   scene = (scene_t){.fd = memfd_create("region", MFD_CLOEXEC), .now = 1000000000000u};
   scene.clock = (limit_clock_t){&scene, scene_now, scene_wait, scene_wake};
   if (scene.fd < 0)
@@ -222,5 +227,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     leave(&scene, which);
   munmap(scene.bytes, sizeof(region_data_t));
   close(scene.fd);
+  budget_end(&budget);
   return 0;
 }

@@ -28,6 +28,47 @@ static Kernel full_kernel()
   return kernel;
 }
 
+// What the linker and the compiler make of code objects: one translation unit, two, compressed, and
+// without section headers.
+static void save_hosts(const std::string &folder, const std::string &one, const std::string &other)
+{
+  const std::string id = "hipv4-amdgcn-amd-amdhsa--gfx90a";
+  const std::string first = bundle({{"host-x86_64-unknown-linux-gnu-", ""}, {id, one}}, 8);
+  const std::string packed = ccob(2, 1, bundle({{id, one}, {id, other}}, 8));
+  save(folder, "host", host_file(first));
+  save(folder, "host_stripped", host_file(first, false));
+  save(folder, "host_back_to_back", host_file(first + ccob(3, 0, other) + one));
+  save(folder, "host_packed", host_program({packed}));
+  save(folder, "host_program", host_program({first, packed}));
+  save(folder, "host_padded", host_file(std::string(4096, 'x') + first + '\1', false));
+}
+
+// A launch and what a blob is made of, as layout_fuzz.cc takes them from the end.
+static std::string tail(uint32_t grid, uint16_t group, uint32_t length, uint32_t flags)
+{
+  std::string bytes;
+  for (uint32_t items : {grid, 1u, 1u})
+    bytes += little(items, 4);
+  for (uint16_t items : {group, uint16_t{1}, uint16_t{1}})
+    bytes += little(items, 2);
+  bytes += little(flags & 3, 2) + little(64, 4) + little(32, 4);
+  return bytes + little(0x7f0012345678, 8) + little(length, 4) + little(flags, 4);
+}
+
+static Kernel launched_kernel()
+{
+  Kernel kernel = plain_kernel("launched");
+  kernel.arguments.push_back({"k", 16, 1, "by_value"});
+  kernel.arguments.push_back({"offset", 24, 8, "by_value"});
+  kernel.arguments[2] = {"", 32, 4, "hidden_block_count_x"};
+  kernel.arguments.push_back({"", 36, 2, "hidden_group_size_x"});
+  kernel.arguments.push_back({"", 40, 8, "hidden_queue_ptr"});
+  kernel.kernarg_size = 48;
+  kernel.more = {{".uniform_work_group_size", Pack().number(1).bytes},
+                 {".max_num_workgroups_x", Pack().number(16).bytes}};
+  return kernel;
+}
+
 int main(int count, char **words)
 {
   if (count != 2)
@@ -52,6 +93,14 @@ int main(int count, char **words)
   odd.map(3).str("amdhsa.kernels").array(0).str("amdhsa.printf").array(1).str("1:0:x");
   odd.str("custom.config").map(1).numbers({1}).real(0.5);
   save(root + "/metadata", "odd", odd.bytes);
+  Object launched;
+  launched.kernels = {launched_kernel(), full_kernel()};
+  const std::string last = launched.build();
+  save(root + "/layout", "fits", last + tail(1024, 64, 32, 0));
+  save(root + "/layout", "refused", last + tail(1000, 64, 31, 1));
+  save(root + "/layout", "one", objects[1] + tail(64, 64, 48, 2));
+  save(root + "/layout", "bare", objects[3] + tail(256, 256, 24, 3));
+  save_hosts(root + "/container", objects[0], objects[2]);
   save(root + "/container", "two", objects[0] + objects[1]);
   save(root + "/container", "bundle",
        bundle({{"host-x86_64-unknown-linux", ""},

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "budget.h"
 #include "softgpu_words.h"
 
 extern "C" {
@@ -24,6 +25,7 @@ extern "C" {
     }                                                                                              \
   } while (0)
 
+enum { MOST_STEPS = 1 << 27 }; // of all starts of an input together, on both engines
 enum { WORDS = 64, PAGE = 4096, SHARED_APERTURE = 0x10000, PRIVATE_APERTURE = 0x20000 };
 
 // Memory that kernels can reach while it lives; a sanitizer sees the first byte beyond.
@@ -291,6 +293,7 @@ private:
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+  Budget budget(budget_begin(MOST_STEPS, 64 << 20));
   softgpu_engine_threads(1);
   Choices choices(data, size);
   Scene scene(choices);

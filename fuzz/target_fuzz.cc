@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "budget.h"
+
 extern "C" {
 #include "hsaco/target.h"
 }
@@ -10,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   rawhal_target_t target, again;
   rawhal_error_t error = {};
+  Budget budget(budget_begin(20000 + 16 * size, 0));
   if (rawhal_target_parse({reinterpret_cast<const char *>(data), size}, &target, &error))
     return 0;
   char text[64];

@@ -6,18 +6,16 @@
 #include <zlib.h>
 #include <zstd.h>
 
-static uint64_t steps;
+static uint64_t steps, unpacked;
 
 uint64_t steps_counted(void)
 {
   return steps;
 }
 
-/* The compiler puts a call into every basic block. */
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
+uint64_t steps_unpacked(void)
 {
-  ++steps;
+  return unpacked;
 }
 
 /* The linker sends here what calls `name`; __real_ is the function itself. Visible, for the linker
@@ -26,6 +24,13 @@ void __sanitizer_cov_trace_pc(void)
   result __real_##name parameters;                                                                 \
   __attribute__((visibility("default"))) result __wrap_##name parameters;                          \
   result __wrap_##name parameters
+
+/* The compiler puts a call into every basic block. The fuzzer's runtime has such a function, too. */
+void __wrap___sanitizer_cov_trace_pc(void);
+void __wrap___sanitizer_cov_trace_pc(void)
+{
+  ++steps;
+}
 
 static void bulk(size_t bytes)
 {
@@ -84,9 +89,10 @@ WRAP(int, vsnprintf, (char *to, size_t size, const char *format, va_list argumen
 /* Decompressors: a byte takes longer than a copied one, and so does every call. */
 WRAP(int, inflate, (z_stream * stream, int flush))
 {
-  uint64_t before = stream->total_in + stream->total_out;
+  uint64_t in = stream->total_in, out = stream->total_out;
   int result = __real_inflate(stream, flush);
-  steps += stream->total_in + stream->total_out - before + 64;
+  unpacked += stream->total_out - out;
+  steps += stream->total_in - in + stream->total_out - out + 64;
   return result;
 }
 
@@ -101,6 +107,8 @@ WRAP(size_t, ZSTD_decompressDCtx,
      (ZSTD_DCtx * context, void *to, size_t room, const void *from, size_t size))
 {
   size_t written = __real_ZSTD_decompressDCtx(context, to, room, from, size);
-  steps += size + (ZSTD_isError(written) ? room : written) / 2 + 64;
+  uint64_t out = ZSTD_isError(written) ? room : written; /* at most */
+  unpacked += out;
+  steps += size + out / 2 + 64;
   return written;
 }

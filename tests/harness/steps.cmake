@@ -1,8 +1,8 @@
 # rawhal_count_steps(PROGRAM): what steps.h counts in it. Which sources are compiled with STEPS_COMPILE is up to the
 # caller.
 set(STEPS_COMPILE -fsanitize-coverage=trace-pc)
-set(STEPS_WRAPPED memcpy memmove memset memchr memcmp strlen vsnprintf inflate ZSTD_findFrameCompressedSize
-  ZSTD_decompressDCtx)
+set(STEPS_WRAPPED __sanitizer_cov_trace_pc memcpy memmove memset memchr memcmp strlen vsnprintf inflate
+  ZSTD_findFrameCompressedSize ZSTD_decompressDCtx)
 
 function(rawhal_count_steps program)
   target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests/harness/steps.c)

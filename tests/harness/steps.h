@@ -16,6 +16,9 @@ extern "C" {
 /* Since the program started. */
 uint64_t steps_counted(void);
 
+/* Bytes that came out of decompressors since the program started. */
+uint64_t steps_unpacked(void);
+
 #if defined(__cplusplus)
 }
 #endif

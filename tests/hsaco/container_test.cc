@@ -108,6 +108,17 @@ TEST(Container, HostFileWithSeveralBundles)
     }
 }
 
+TEST(Container, HostProgramsWithWrappers)
+{
+  std::string a = object_for(0x53f), b = object_for(0x54c);
+  Container container(host_program({bundle({{"hipv4-amdgcn-amd-amdhsa--gfx90a", a}}),
+                                    bundle({{"hipv4-amdgcn-amd-amdhsa--gfx942", b}})}));
+  ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+  ASSERT_EQ(2u, container.count());
+  EXPECT_EQ(a, container.content(0));
+  EXPECT_EQ(b, container.content(1));
+}
+
 TEST(Container, HostFilesThatHoldNothing)
 {
   EXPECT_EQ(RAWHAL_NOT_FOUND, Container(host_file("")).status);

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 // A host library: an x86-64 ELF with the given bytes as .hip_fatbin at offset 4096.
 inline std::string host_file(const std::string &fatbin, bool sections = true)
@@ -42,6 +43,42 @@ inline std::string host_file(const std::string &fatbin, bool sections = true)
   memcpy(&bytes[0], &header, sizeof(header));
   memcpy(&bytes[sizeof(header)], &load, sizeof(load));
   return bytes;
+}
+
+// The same as compilers leave it: a .hipFatBinSegment holds a wrapper for each of `bundles`, whose
+// pointers lead to where they start in .hip_fatbin.
+inline std::string host_program(const std::vector<std::string> &bundles)
+{
+  struct Wrapper {
+    uint32_t magic, version;
+    uint64_t binary, unused;
+  };
+  static const char names[] = "\0.hip_fatbin\0.shstrtab\0.hipFatBinSegment";
+  std::string fatbin, wrappers;
+  for (const std::string &bundle : bundles) {
+    fatbin.resize((fatbin.size() + 4095) / 4096 * 4096);
+    const Wrapper wrapper = {0x48495046, 1, 4096 + fatbin.size(), 0}; // "HIPF"
+    wrappers.append(reinterpret_cast<const char *>(&wrapper), sizeof(wrapper));
+    fatbin += bundle;
+  }
+  std::string bytes = host_file(fatbin);
+  Elf64_Ehdr header;
+  memcpy(&header, bytes.data(), sizeof(header));
+  Elf64_Shdr table[4] = {};
+  memcpy(table, &bytes[header.e_shoff], 3 * sizeof(*table));
+  bytes.resize(header.e_shoff);
+  table[2].sh_offset = bytes.size();
+  table[2].sh_size = sizeof(names);
+  bytes.append(names, sizeof(names));
+  bytes.resize((bytes.size() + 7) / 8 * 8);
+  table[3] = {
+      23, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, bytes.size(), bytes.size(), wrappers.size(), 0, 0, 8,
+      0};
+  bytes += wrappers;
+  header.e_shoff = bytes.size();
+  header.e_shnum = 4;
+  memcpy(&bytes[0], &header, sizeof(header));
+  return bytes.append(reinterpret_cast<const char *>(table), sizeof(table));
 }
 
 // The same with `reference` as the section that says which archives the code objects are in.
