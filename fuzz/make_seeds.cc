@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <iterator>
 
+#include "fuzz/elf_edit.h"
 #include "tests/hsaco/archive.h"
 #include "tests/hsaco/host.h"
 
@@ -41,6 +43,47 @@ static void save_hosts(const std::string &folder, const std::string &one, const 
   save(folder, "host_packed", host_program({packed}));
   save(folder, "host_program", host_program({first, packed}));
   save(folder, "host_padded", host_file(std::string(4096, 'x') + first + '\1', false));
+}
+
+// Names that are longer than what is read of each: of a kernel, and of variables that share one.
+static std::string long_names()
+{
+  Object object;
+  object.kernels = {plain_kernel(std::string(1500, 'k')), plain_kernel("k")};
+  std::string bytes = object.build();
+  const size_t symbols = edit::find_section(bytes, SHT_SYMTAB);
+  Elf64_Sym variable = object.get<Elf64_Sym>(object.symbols + sizeof(variable));
+  variable.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+  variable.st_shndx = Object::kRodata;
+  variable.st_value = object.rodata;
+  for (int i = 0; i < 2; ++i) {
+    edit::add_entry(bytes, symbols, variable);
+    edit::add_entry(bytes, symbols, object.get<Elf64_Sym>(object.symbols + 2 * sizeof(variable)));
+  }
+  edit::add_relocation(bytes, {object.text, ELF64_R_INFO(uint64_t{5}, 3), 0});
+  return bytes;
+}
+
+// What the linker leaves for loaders alone: a dynamic section, with DT_HASH or DT_GNU_HASH only.
+static std::string dynamic(bool gnu_hash)
+{
+  std::ifstream file(RAWHAL_SOURCE_DIR "/tests/fixtures/vector_add-gfx90a-v5.co", std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  Elf64_Ehdr header = edit::get<Elf64_Ehdr>(bytes, 0);
+  header.e_shoff = 0;
+  header.e_shnum = header.e_shstrndx = 0;
+  edit::set(bytes, 0, header);
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    const Elf64_Phdr segment = edit::get<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(segment));
+    for (size_t at = 0; segment.p_type == PT_DYNAMIC && at < segment.p_filesz;
+         at += sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry = edit::get<Elf64_Dyn>(bytes, segment.p_offset + at);
+      if (entry.d_tag == DT_HASH && gnu_hash)
+        entry.d_tag = DT_DEBUG;
+      edit::set(bytes, segment.p_offset + at, entry);
+    }
+  }
+  return bytes;
 }
 
 // A launch and what a blob is made of, as layout_fuzz.cc takes them from the end.
@@ -87,6 +130,9 @@ int main(int count, char **words)
   const std::string objects[] = {plain.bytes, full.build(), relocated.build(), bare.build()};
   for (size_t i = 0; i < 4; ++i)
     save(root + "/hsaco", "object" + std::to_string(i), objects[i]);
+  save(root + "/hsaco", "long_names", long_names());
+  save(root + "/hsaco", "dynamic", dynamic(false));
+  save(root + "/hsaco", "dynamic_gnu", dynamic(true));
   save(root + "/metadata", "plain", pack_metadata({plain_kernel("a"), plain_kernel("b")}));
   save(root + "/metadata", "full", pack_metadata({full_kernel()}));
   Pack odd;
