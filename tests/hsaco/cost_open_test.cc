@@ -162,6 +162,17 @@ std::string object_of_kernels(size_t count)
   return build::plain_object(count).bytes;
 }
 
+// A note for each kernel, as in libraries that are linked from many objects.
+std::string object_of_notes(size_t count)
+{
+  build::Object object;
+  for (size_t i = 0; i < count; ++i) {
+    object.kernels.push_back(build::plain_kernel("kernel" + std::to_string(i)));
+    object.notes.push_back(build::pack_metadata({object.kernels.back()}));
+  }
+  return object.build();
+}
+
 // `count` segments of 16 bytes that are loaded, and a relocation in each.
 std::string object_of_segments(size_t count)
 {
@@ -197,6 +208,7 @@ TEST(OpeningCost, GrowsWithTheBytes)
     std::string (*make)(size_t count);
   } kinds[] = {
       {"kernels", object_of_kernels},
+      {"notes", object_of_notes},
       {"segments", object_of_segments},
   };
   for (const auto &kind : kinds) {
