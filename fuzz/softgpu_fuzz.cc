@@ -293,7 +293,7 @@ private:
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  Budget budget(budget_begin(MOST_STEPS, 64 << 20));
+  Budget budget(budget_begin(MOST_STEPS, 512 << 20)); // scratch is as large as descriptors say
   softgpu_engine_threads(1);
   Choices choices(data, size);
   Scene scene(choices);
