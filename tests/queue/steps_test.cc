@@ -1,0 +1,267 @@
+// What happens between two steps of a queue's life, and what is left when it is over.
+#include "toy_runtime.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "tests/kernarg/kernel_builder.h"
+
+using namespace kernarg_test;
+
+namespace {
+
+#define ASSERT_OK(call)                                                                            \
+  do {                                                                                             \
+    rawhal_status_t status_ = (call);                                                              \
+    ASSERT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
+  } while (0)
+
+constexpr uint64_t here = 1, elsewhere = 2;
+
+// A kernel of vector_add's arguments; with `narrow`, its work-groups are counted in two bytes.
+struct Loaded {
+  explicit Loaded(uint32_t alignment = 16, bool narrow = false, uint32_t size = 32)
+      : kernel(size, alignment)
+  {
+    AddVectorAdd(kernel);
+    if (narrow)
+      kernel.Hidden(RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_X, 28, 2);
+    layout = Compile(kernel);
+    rawhal_device_kernel_info_t info = {};
+    info.kernel = kernel.facts();
+    info.layout = layout.get();
+    loaded = toy_kernel(here, &info, &error);
+  }
+  ~Loaded() { toy_kernel_free(loaded); }
+  rawhal_dispatch_t dispatch() const
+  {
+    rawhal_dispatch_t made = {};
+    made.kernel = loaded;
+    for (int d = 0; d < 3; ++d)
+      made.grid[d] = made.workgroup[d] = 1;
+    made.blob = bytes;
+    made.blob_size = 28;
+    return made;
+  }
+  Kernel kernel;
+  Layout layout;
+  rawhal_device_kernel_t *loaded = nullptr;
+  rawhal_error_t error = {};
+  char bytes[64] = {};
+};
+
+class Steps : public testing::Test {
+protected:
+  rawhal_queue_t *queue(uint64_t agent = here, rawhal_queue_options_t options = {})
+  {
+    rawhal_queue_t *made = nullptr;
+    EXPECT_EQ(toy_queue(agent, &options, &made, &error), RAWHAL_OK) << error.message;
+    return made;
+  }
+  rawhal_ticket_t submit(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch)
+  {
+    rawhal_ticket_t ticket = 0;
+    EXPECT_EQ(rawhal_queue_submit(on, &dispatch, 1, 0, &ticket, &error), RAWHAL_OK)
+        << error.message;
+    return ticket;
+  }
+  void TearDown() override
+  {
+    toy_hold(false);
+    uint64_t none[1];
+    toy_kernargs(none, 0);
+  }
+  rawhal_error_t error = {};
+};
+
+TEST_F(Steps, AQueueGivesBackAllThatItTook)
+{
+  toy_counts_t before = toy_counts();
+  rawhal_queue_t *made = queue();
+  toy_counts_t with = toy_counts();
+  EXPECT_EQ(with.queues, before.queues + 1);
+  EXPECT_GT(with.signals, before.signals + 100);
+  EXPECT_EQ(with.pools, before.pools + 1);
+  EXPECT_EQ(with.holds, before.holds + 1);
+  // An image may run over the ring's end: as much again lies behind it.
+  EXPECT_EQ(with.pool_bytes, 2 * rawhal_queue_info(made).kernarg_bytes);
+  Loaded kernel;
+  rawhal_ticket_t ticket = submit(made, kernel.dispatch());
+  ASSERT_OK(rawhal_queue_on_complete(
+      made, ticket, [](void *, rawhal_ticket_t, const rawhal_error_t *) {}, nullptr, &error));
+  rawhal_queue_destroy(made);
+  toy_counts_t after = toy_counts();
+  EXPECT_EQ(after.queues, before.queues);
+  EXPECT_EQ(after.signals, before.signals);
+  EXPECT_EQ(after.pools, before.pools);
+  EXPECT_EQ(after.holds, before.holds);
+}
+
+// The caller may change a dispatch while it is submitted, when it is too late to refuse it: its
+// packet is taken already. It must not stay invalid, or the device never gets past it.
+TEST_F(Steps, ADispatchThatChangesOnTheWayStopsNothing)
+{
+  Loaded kernel(16, true);
+  ASSERT_NE(kernel.loaded, nullptr);
+  rawhal_queue_t *on = queue();
+  for (size_t changed = 0; changed < 3; ++changed) {
+    rawhal_dispatch_t batch[3] = {kernel.dispatch(), kernel.dispatch(), kernel.dispatch()};
+    toy_step_in(
+        TOY_WRITE_INDEX,
+        [](void *context) { static_cast<rawhal_dispatch_t *>(context)->grid[0] = 70000; },
+        &batch[changed]);
+    rawhal_ticket_t ticket = 99;
+    EXPECT_EQ(rawhal_queue_submit(on, batch, 3, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE);
+    EXPECT_EQ(ticket, 0u) << "a ticket for what has failed";
+    rawhal_queue_info_t info = rawhal_queue_info(on);
+    EXPECT_EQ(info.finished, info.last_ticket) << "the device stands at dispatch " << changed;
+    uint64_t ran[8];
+    EXPECT_EQ(toy_kernargs(ran, 8), 2u) << "the other two ran";
+    ASSERT_OK(rawhal_queue_wait(on, submit(on, kernel.dispatch()), 0, &error));
+    EXPECT_EQ(toy_kernargs(ran, 8), 1u);
+  }
+  rawhal_queue_destroy(on);
+}
+
+// A device may fail at any moment, also when a queue is half gone.
+TEST_F(Steps, AQueueThatIsBeingDestroyedDoesNotFailWithItsDevice)
+{
+  toy_counts_t before = toy_counts();
+  Loaded kernel;
+  rawhal_queue_t *on = queue(), *other = queue();
+  toy_hold(true);
+  rawhal_ticket_t never = submit(on, kernel.dispatch());
+  struct Heard {
+    rawhal_error_t result;
+    int calls;
+  } heard = {};
+  ASSERT_OK(rawhal_queue_on_complete(
+      on, never,
+      [](void *context, rawhal_ticket_t, const rawhal_error_t *result) {
+        Heard *to = static_cast<Heard *>(context);
+        to->result = *result;
+        ++to->calls;
+      },
+      &heard, &error));
+  toy_step_in(TOY_QUEUE_DESTROY, [](void *) { toy_fail(here); }, nullptr);
+  rawhal_queue_destroy(on);
+  EXPECT_EQ(heard.calls, 1);
+  EXPECT_EQ(heard.result.status, RAWHAL_DEVICE_LOST) << heard.result.message;
+  EXPECT_NE(std::string(heard.result.message).find("destroyed"), std::string::npos)
+      << heard.result.message;
+  EXPECT_EQ(rawhal_queue_info(other).status, RAWHAL_FAULT) << "the failure was one";
+  rawhal_queue_destroy(other);
+  EXPECT_EQ(toy_counts().signals, before.signals);
+}
+
+TEST_F(Steps, AFailureIsThatOfItsDeviceAndOfAllItsQueues)
+{
+  rawhal_queue_t *queues[4] = {queue(here), queue(elsewhere), queue(here), queue(here)};
+  rawhal_queue_destroy(queues[2]); // out of the middle of the list
+  toy_fail(here);
+  EXPECT_EQ(rawhal_queue_info(queues[0]).status, RAWHAL_FAULT);
+  EXPECT_EQ(rawhal_queue_info(queues[1]).status, RAWHAL_OK);
+  EXPECT_EQ(rawhal_queue_info(queues[3]).status, RAWHAL_FAULT);
+  for (rawhal_queue_t *one : {queues[0], queues[1], queues[3]})
+    rawhal_queue_destroy(one);
+}
+
+// ---- Where images go ----
+
+// Images that are aligned to more than a block never share one, and all lie in what was reserved.
+void check_images(const std::vector<uint64_t> &images, uint64_t base, uint64_t ring_bytes,
+                  uint64_t alignment, uint64_t size)
+{
+  for (uint64_t image : images) {
+    EXPECT_EQ(image % alignment, 0u);
+    EXPECT_GE(image, base);
+    EXPECT_LE(image + size, base + 2 * ring_bytes);
+  }
+  std::vector<uint64_t> sorted;
+  for (uint64_t image : images) // where it is in the ring
+    sorted.push_back((image - base) % ring_bytes);
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 1; i < sorted.size(); ++i)
+    EXPECT_GE(sorted[i] - sorted[i - 1], size) << "images " << i - 1 << " and " << i;
+}
+
+TEST_F(Steps, AlignedImagesShareNoBlock)
+{
+  for (uint32_t alignment : {16u, 64u, 128u, 512u}) {
+    Loaded kernel(alignment);
+    ASSERT_NE(kernel.loaded, nullptr) << kernel.error.message;
+    rawhal_queue_t *on = queue();
+    uint64_t ring_bytes = rawhal_queue_info(on).kernarg_bytes;
+    std::vector<rawhal_dispatch_t> batch(5, kernel.dispatch());
+    std::vector<uint64_t> images(64);
+    rawhal_ticket_t ticket = 0;
+    toy_hold(true); // so that none may take the place of another
+    for (int round = 0; round < 12; ++round)
+      ASSERT_OK(rawhal_queue_submit(on, batch.data(), batch.size(), 0, &ticket, &error));
+    toy_hold(false);
+    images.resize(toy_kernargs(images.data(), images.size()));
+    ASSERT_EQ(images.size(), 60u);
+    check_images(images, toy_kernarg_base(on), ring_bytes, alignment, 64);
+    rawhal_queue_destroy(on);
+  }
+}
+
+TEST_F(Steps, AlignedImagesOfRecordingsShareNoBlock)
+{
+  Loaded strict(256), plain(16);
+  rawhal_queue_t *on = queue();
+  std::vector<rawhal_dispatch_t> batch = {plain.dispatch(), strict.dispatch(), plain.dispatch(),
+                                          strict.dispatch()};
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  std::vector<uint64_t> images(64);
+  rawhal_ticket_t ticket = 0;
+  toy_hold(true);
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
+    rawhal_dispatch_t single = plain.dispatch(); // so that replays begin at any block
+    ASSERT_OK(rawhal_queue_submit(on, &single, 1, 0, &ticket, &error));
+  }
+  toy_hold(false);
+  images.resize(toy_kernargs(images.data(), images.size()));
+  ASSERT_EQ(images.size(), 25u);
+  check_images(images, toy_kernarg_base(on), rawhal_queue_info(on).kernarg_bytes, 16, 64);
+  for (size_t i = 0; i < images.size(); i += 5)
+    for (size_t aligned : {i + 1, i + 3})
+      EXPECT_EQ(images[aligned] % 256, 0u) << aligned;
+  rawhal_recording_destroy(recording);
+  rawhal_queue_destroy(on);
+}
+
+// What can never fit is refused, whatever the deadline; what just fits is not.
+TEST_F(Steps, ABatchThatCanNeverFitIsRefusedAtOnce)
+{
+  rawhal_queue_options_t small = {};
+  small.packets = 8;
+  small.kernarg_bytes = 1;
+  rawhal_queue_t *on = queue(here, small);
+  rawhal_queue_info_t info = rawhal_queue_info(on);
+  ASSERT_EQ(info.packets, 8u);
+  ASSERT_EQ(info.kernarg_bytes, 16u * 64) << "kernargs never run out before packets";
+  Loaded kernel, large(16, false, 4 * 64);
+  std::vector<rawhal_dispatch_t> batch(9, kernel.dispatch());
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, batch.data(), 8, 0, &ticket, &error));
+  EXPECT_EQ(rawhal_queue_submit(on, batch.data(), 9, RAWHAL_FOREVER, &ticket, &error),
+            RAWHAL_OUT_OF_RANGE);
+  batch.assign(5, large.dispatch());
+  ASSERT_OK(rawhal_queue_submit(on, batch.data(), 4, 0, &ticket, &error));
+  EXPECT_EQ(rawhal_queue_submit(on, batch.data(), 5, RAWHAL_FOREVER, &ticket, &error),
+            RAWHAL_OUT_OF_RANGE);
+  batch[4] = kernel.dispatch(); // one block too many
+  EXPECT_EQ(rawhal_queue_submit(on, batch.data(), 5, RAWHAL_FOREVER, &ticket, &error),
+            RAWHAL_OUT_OF_RANGE);
+  rawhal_recording_t *recording = nullptr;
+  EXPECT_EQ(rawhal_recording_create(on, batch.data(), 5, &recording, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(recording, nullptr);
+  rawhal_queue_destroy(on);
+}
+
+} // namespace

@@ -1,0 +1,331 @@
+#include "toy_runtime.h"
+
+#include "queue/internal.h"
+
+#include <hsa/amd_hsa_queue.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PACKET = 64, MOST_PACKETS = 4096, AGENTS = 3, LOG = 4096 };
+
+static toy_counts_t counts;
+static bool held;
+static uint64_t kernarg_log[LOG];
+static size_t kernarg_count;
+static amd_queue_t *rung; /* the toy has one queue that is rung at a time */
+
+static struct {
+  void (*function)(void *context);
+  void *context;
+} steps[TOY_PLACES];
+
+toy_counts_t toy_counts(void)
+{
+  return counts;
+}
+
+void toy_step_in(toy_place_t place, void (*function)(void *context), void *context)
+{
+  steps[place].function = function;
+  steps[place].context = context;
+}
+
+static void arrive(toy_place_t place)
+{
+  void (*function)(void *) = steps[place].function;
+  steps[place].function = NULL;
+  if (function)
+    function(steps[place].context);
+}
+
+/* ---- Signals ---- */
+
+static amd_signal_t *signal_of(hsa_signal_t signal)
+{
+  return (amd_signal_t *)(uintptr_t)signal.handle;
+}
+
+static hsa_status_t signal_create(hsa_signal_value_t value, uint32_t consumers,
+                                  const hsa_agent_t *who, hsa_signal_t *signal)
+{
+  (void)consumers, (void)who;
+  amd_signal_t *made = aligned_alloc(64, sizeof(*made));
+  if (!made)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  memset(made, 0, sizeof(*made));
+  made->value = value;
+  signal->handle = (uint64_t)(uintptr_t)made;
+  ++counts.signals;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t signal_destroy(hsa_signal_t signal)
+{
+  free(signal_of(signal));
+  --counts.signals;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_signal_value_t signal_exchange(hsa_signal_t signal, hsa_signal_value_t value)
+{
+  return __atomic_exchange_n(&signal_of(signal)->value, value, __ATOMIC_ACQ_REL);
+}
+
+static hsa_signal_value_t signal_wait(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                      hsa_signal_value_t value, uint64_t timeout,
+                                      hsa_wait_state_t state)
+{
+  (void)condition, (void)value, (void)timeout, (void)state;
+  return __atomic_load_n(&signal_of(signal)->value, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t signal_wait_any(uint32_t count, hsa_signal_t *signals,
+                                hsa_signal_condition_t *conditions, hsa_signal_value_t *values,
+                                uint64_t timeout, hsa_wait_state_t state, hsa_signal_value_t *value)
+{
+  (void)count, (void)conditions, (void)values, (void)timeout, (void)state;
+  (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  *value = __atomic_load_n(&signal_of(signals[0])->value, __ATOMIC_ACQUIRE);
+  return 0;
+}
+
+/* ---- The device ---- */
+
+static bool run_packet(amd_queue_t *queue)
+{
+  uint64_t at = queue->read_dispatch_id & (queue->hsa_queue.size - 1);
+  unsigned char *packet = (unsigned char *)queue->hsa_queue.base_address + at * PACKET;
+  uint16_t header = __atomic_load_n((uint16_t *)(void *)packet, __ATOMIC_ACQUIRE);
+  unsigned type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
+  if (type == HSA_PACKET_TYPE_INVALID)
+    return false;
+  hsa_kernel_dispatch_packet_t dispatch;
+  memcpy(&dispatch, packet, sizeof(dispatch));
+  if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && kernarg_count < LOG)
+    kernarg_log[kernarg_count++] = (uint64_t)(uintptr_t)dispatch.kernarg_address;
+  __atomic_store_n((uint16_t *)(void *)packet, (uint16_t)HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
+  ++queue->read_dispatch_id;
+  if (dispatch.completion_signal.handle)
+    __atomic_fetch_sub(&signal_of(dispatch.completion_signal)->value, 1, __ATOMIC_ACQ_REL);
+  return true;
+}
+
+static void run(void)
+{
+  while (!held && rung && rung->read_dispatch_id < rung->write_dispatch_id && run_packet(rung))
+    continue;
+}
+
+void toy_hold(bool hold)
+{
+  held = hold;
+  run();
+}
+
+size_t toy_kernargs(uint64_t *addresses, size_t capacity)
+{
+  size_t count = kernarg_count;
+  memcpy(addresses, kernarg_log, (count < capacity ? count : capacity) * sizeof(*addresses));
+  kernarg_count = 0;
+  return count;
+}
+
+static void signal_store(hsa_signal_t signal, hsa_signal_value_t value)
+{
+  amd_signal_t *stored = signal_of(signal);
+  if (stored->kind == AMD_SIGNAL_KIND_DOORBELL) {
+    rung = stored->queue_ptr;
+    run();
+  }
+  __atomic_store_n(&stored->value, value, __ATOMIC_RELEASE);
+}
+
+/* ---- Queues and memory ---- */
+
+static hsa_status_t queue_make(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                               void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                               uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **made)
+{
+  (void)agent, (void)type, (void)callback, (void)data, (void)private_bytes, (void)group_bytes;
+  amd_queue_t *queue = aligned_alloc(64, sizeof(*queue));
+  unsigned char *packets = aligned_alloc(64, (size_t)size * PACKET);
+  hsa_signal_t doorbell;
+  if (!queue || !packets || signal_create(0, 0, NULL, &doorbell) != HSA_STATUS_SUCCESS) {
+    free(queue);
+    free(packets);
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  memset(queue, 0, sizeof(*queue));
+  memset(packets, 0, (size_t)size * PACKET);
+  for (uint32_t i = 0; i < size; ++i)
+    packets[(size_t)i * PACKET] = HSA_PACKET_TYPE_INVALID;
+  signal_of(doorbell)->kind = AMD_SIGNAL_KIND_DOORBELL;
+  signal_of(doorbell)->queue_ptr = queue;
+  queue->hsa_queue.size = size;
+  queue->hsa_queue.base_address = packets;
+  queue->hsa_queue.doorbell_signal = doorbell;
+  ++counts.queues;
+  *made = &queue->hsa_queue;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t queue_unmake(hsa_queue_t *queue)
+{
+  amd_queue_t *whole = (amd_queue_t *)(void *)queue;
+  if (rung == whole)
+    rung = NULL;
+  signal_destroy(queue->doorbell_signal);
+  free(queue->base_address);
+  free(whole);
+  --counts.queues;
+  arrive(TOY_QUEUE_DESTROY);
+  return HSA_STATUS_SUCCESS;
+}
+
+static uint64_t add_write_index(const hsa_queue_t *queue, uint64_t value)
+{
+  arrive(TOY_WRITE_INDEX);
+  amd_queue_t *whole = (amd_queue_t *)(uintptr_t)queue;
+  return __atomic_fetch_add(&whole->write_dispatch_id, value, __ATOMIC_RELEASE);
+}
+
+static uint64_t load_read_index(const hsa_queue_t *queue)
+{
+  const amd_queue_t *whole = (const amd_queue_t *)(const void *)queue;
+  return whole->read_dispatch_id;
+}
+
+static hsa_status_t profile(hsa_queue_t *queue, int enable)
+{
+  (void)queue, (void)enable;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,
+                                  void **memory)
+{
+  (void)pool, (void)flags;
+  *memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+  if (!*memory)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  ++counts.pools;
+  counts.pool_bytes = size;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t pool_free(void *memory)
+{
+  free(memory);
+  --counts.pools;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t allow_access(uint32_t count, const hsa_agent_t *agents, const uint32_t *flags,
+                                 const void *memory)
+{
+  (void)count, (void)agents, (void)flags, (void)memory;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t status_string(hsa_status_t status, const char **text)
+{
+  (void)status;
+  *text = "toy";
+  return HSA_STATUS_SUCCESS;
+}
+
+static void hold(void)
+{
+  ++counts.holds;
+}
+
+static void release(void)
+{
+  --counts.holds;
+}
+
+static void unpinned(void) {}
+
+/* ---- Put together ---- */
+
+static const hsa_table_t table = {
+    .hsa_status_string = status_string,
+    .hsa_queue_create = queue_make,
+    .hsa_queue_destroy = queue_unmake,
+    .hsa_queue_add_write_index_screlease = add_write_index,
+    .hsa_queue_load_read_index_scacquire = load_read_index,
+    .hsa_signal_create = signal_create,
+    .hsa_signal_destroy = signal_destroy,
+    .hsa_signal_store_screlease = signal_store,
+    .hsa_signal_exchange_scacq_screl = signal_exchange,
+    .hsa_signal_wait_scacquire = signal_wait,
+    .hsa_amd_signal_wait_any = signal_wait_any,
+    .hsa_amd_profiling_set_profiler_enabled = profile,
+    .hsa_amd_memory_pool_allocate = pool_allocate,
+    .hsa_amd_memory_pool_free = pool_free,
+    .hsa_amd_agents_allow_access = allow_access,
+};
+
+static const queue_device_t *device_of(uint64_t agent)
+{
+  static queue_device_t devices[AGENTS];
+  queue_device_t *device = &devices[agent % AGENTS];
+  *device = (queue_device_t){
+      .hsa = &table,
+      .agent = {agent},
+      .timestamp_hz = 1000000000,
+      .lds_bytes = 65536,
+      .max_workgroup_size = 1024,
+      .max_workgroup_dim = {1024, 1024, 1024},
+      .max_grid_dim = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+      .min_packets = 1,
+      .max_packets = MOST_PACKETS,
+      .hold = hold,
+      .release = release,
+      .unpinned = unpinned,
+  };
+  return device;
+}
+
+rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
+                          rawhal_queue_t **queue, rawhal_error_t *error)
+{
+  return queue_create(device_of(agent), options, queue, error);
+}
+
+uint64_t toy_kernarg_base(const rawhal_queue_t *queue)
+{
+  return (uint64_t)(uintptr_t)queue->kernargs;
+}
+
+void toy_fail(uint64_t agent)
+{
+  queue_fail_agent((hsa_agent_t){agent}, RAWHAL_FAULT, "toy: it failed");
+}
+
+typedef struct toy_kernel {
+  rawhal_device_kernel_t kernel; /* first: it is what the tests hold */
+  kernel_owner_t owner;
+} toy_kernel_t;
+
+rawhal_device_kernel_t *toy_kernel(uint64_t agent, const rawhal_device_kernel_info_t *info,
+                                   rawhal_error_t *error)
+{
+  toy_kernel_t *made = calloc(1, sizeof(*made));
+  if (!made)
+    return NULL;
+  made->kernel.info = *info;
+  made->kernel.owner = &made->owner;
+  made->kernel.agent = agent;
+  if (device_kernel_init(&made->kernel, device_of(agent), error) == RAWHAL_OK)
+    return &made->kernel;
+  free(made);
+  return NULL;
+}
+
+void toy_kernel_free(rawhal_device_kernel_t *kernel)
+{
+  free(kernel);
+}

@@ -1,0 +1,48 @@
+// A runtime of the few functions a queue calls, so that tests can step in between any two of them
+// and count what is taken and given back. The device runs on the thread that rings the doorbell:
+// each packet in turn, until it meets one that is invalid. Kernels do nothing.
+#ifndef RAWHAL_TESTS_QUEUE_TOY_RUNTIME_H
+#define RAWHAL_TESTS_QUEUE_TOY_RUNTIME_H
+
+#include <rawhal/queue.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What was taken and not given back.
+typedef struct toy_counts {
+  int queues, signals, pools, holds;
+  uint64_t pool_bytes; // of the last that was allocated
+} toy_counts_t;
+toy_counts_t toy_counts(void);
+
+// Called, once, by the next call of a runtime function of that kind on its way in.
+typedef enum toy_place { TOY_WRITE_INDEX, TOY_QUEUE_DESTROY, TOY_PLACES } toy_place_t;
+void toy_step_in(toy_place_t place, void (*function)(void *context), void *context);
+
+// Packets stay where they are until it goes on again.
+void toy_hold(bool held);
+
+// The kernarg addresses of what has run, oldest first: at most `capacity`; returns how many there
+// were. Forgets them.
+size_t toy_kernargs(uint64_t *addresses, size_t capacity);
+
+// A queue on device `agent`.
+rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
+                          rawhal_queue_t **queue, rawhal_error_t *error);
+// Its kernarg memory, which is twice the ring.
+uint64_t toy_kernarg_base(const rawhal_queue_t *queue);
+// Device `agent` fails, as the runtime's event thread would say it.
+void toy_fail(uint64_t agent);
+
+// A kernel that is loaded on device `agent`; NULL when it cannot be.
+rawhal_device_kernel_t *toy_kernel(uint64_t agent, const rawhal_device_kernel_info_t *info,
+                                   rawhal_error_t *error);
+void toy_kernel_free(rawhal_device_kernel_t *kernel);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
