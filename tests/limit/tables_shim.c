@@ -9,9 +9,16 @@ const uint64_t shim_estimate_most_ns = ESTIMATE_MAX_NS;
 const uint64_t shim_bucket_ns = REGION_BUCKET_NS;
 const unsigned shim_estimate_entries = ESTIMATE_ENTRIES, shim_buckets = REGION_BUCKETS;
 
+/* Two: nothing may ever be written to the second. */
 shim_estimates_t *shim_estimates_create(void)
 {
-  return calloc(1, sizeof(estimates_t));
+  return calloc(2, sizeof(estimates_t));
+}
+
+bool shim_estimates_spilt(const shim_estimates_t *table)
+{
+  static const estimates_t empty;
+  return memcmp((const estimates_t *)table + 1, &empty, sizeof(empty)) != 0;
 }
 
 void shim_estimates_destroy(shim_estimates_t *table)

@@ -3,6 +3,7 @@
 #ifndef TESTS_LIMIT_TABLES_SHIM_H
 #define TESTS_LIMIT_TABLES_SHIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,9 +12,11 @@ extern const uint64_t shim_estimate_most_ns;
 extern const uint64_t shim_bucket_ns;
 extern const unsigned shim_estimate_entries, shim_buckets;
 
-/* An allocation of exactly its size, so that a sanitizer sees both ends. NULL: no memory. */
+/* NULL: no memory. */
 typedef struct shim_estimates shim_estimates_t;
 shim_estimates_t *shim_estimates_create(void);
+/* Was anything written behind the table? */
+bool shim_estimates_spilt(const shim_estimates_t *table);
 void shim_estimates_destroy(shim_estimates_t *table);
 uint64_t shim_estimate_find(shim_estimates_t *table, uint64_t key);
 void shim_estimate_learn(shim_estimates_t *table, uint64_t key, uint64_t ns);

@@ -64,6 +64,7 @@ TEST(Estimate, ATableThatIsFullForgetsAndStaysWithinItself) {
       shim_estimate_learn(table.get(), key, 1000 + 7 * round + key % 8);
       ASSERT_NE(0u, shim_estimate_find(table.get(), key)) << "what was measured last is known";
     }
+  EXPECT_FALSE(shim_estimates_spilt(table.get()));
 }
 
 TEST(Usage, CountsWholeHalfSecondsOfTheWindow) {

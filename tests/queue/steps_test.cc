@@ -168,6 +168,35 @@ TEST_F(Steps, AFailureIsThatOfItsDeviceAndOfAllItsQueues)
     rawhal_queue_destroy(one);
 }
 
+// Callbacks beyond the room that the first registration makes, on a ticket that never finishes.
+TEST_F(Steps, AnyNumberOfCallbacksIsPending)
+{
+  Loaded kernel;
+  rawhal_queue_t *on = queue();
+  toy_hold(true);
+  rawhal_ticket_t first = submit(on, kernel.dispatch()), second = submit(on, kernel.dispatch());
+  std::vector<int> order;
+  struct One {
+    std::vector<int> *order;
+    int number;
+    static void call(void *context, rawhal_ticket_t, const rawhal_error_t *)
+    {
+      static_cast<One *>(context)->order->push_back(static_cast<One *>(context)->number);
+    }
+  };
+  std::vector<One> ones;
+  for (int i = 0; i < 100; ++i)
+    ones.push_back({&order, i});
+  for (int i = 50; i < 100; ++i) // the later ticket's first
+    ASSERT_OK(rawhal_queue_on_complete(on, second, One::call, &ones[i], &error));
+  for (int i = 0; i < 50; ++i)
+    ASSERT_OK(rawhal_queue_on_complete(on, first, One::call, &ones[i], &error));
+  rawhal_queue_destroy(on);
+  ASSERT_EQ(order.size(), 100u);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(order[i], i);
+}
+
 // ---- Where images go ----
 
 // Images that are aligned to more than a block never share one, and all lie in what was reserved.
