@@ -47,7 +47,7 @@ class Runner:
         self.shop.configure(preset)
         if not self.shop.build(preset, {program for program, _ in runs}):
             raise workshop.Failure(f"the unchanged tree does not build: {self.shop.build_log()}")
-        for program, patterns in joined(runs).items():
+        for program, patterns in joined(runs):
             try:
                 passed, failed = self.shop.run(preset, program, patterns, self.seconds)
             except workshop.TimedOut:
@@ -86,12 +86,14 @@ def by_preset(mutants):
 
 
 def joined(runs):
-    """program -> one filter for all; an exclusion cannot be joined, so that takes everything."""
-    patterns = collections.defaultdict(list)
+    """[(program, filter)]: all filters of a program in one, but those that exclude something."""
+    patterns, apart = collections.defaultdict(list), []
     for program, pattern in runs:
-        patterns[program].append(pattern)
-    return {program: "*" if any("-" in one for one in all_of) else ":".join(all_of)
-            for program, all_of in patterns.items()}
+        if "-" in pattern:
+            apart.append((program, pattern))
+        else:
+            patterns[program].append(pattern)
+    return [(program, ":".join(those)) for program, those in patterns.items()] + apart
 
 
 def first_error(log):

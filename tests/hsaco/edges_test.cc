@@ -1,0 +1,559 @@
+// Bounds at the last value that is allowed and at the first that is not, where nothing crashes when
+// one is off by one: what is read then is a neighbour's.
+#include "compressed.h"
+#include "container_test.h"
+
+using build::Object;
+using build::plain_kernel;
+using build::plain_object;
+
+namespace {
+
+template <typename Change> Object with_header(Change change)
+{
+  Object object = plain_object();
+  Elf64_Ehdr header = object.header();
+  change(header);
+  object.set_header(header);
+  return object;
+}
+
+template <typename Change> void set_segment(Object &object, unsigned index, Change change)
+{
+  Elf64_Phdr segment = object.segment(index);
+  change(segment);
+  object.set_segment(index, segment);
+}
+
+template <typename Change> void set_section(Object &object, unsigned index, Change change)
+{
+  Elf64_Shdr section = object.section(index);
+  change(section);
+  object.set_section(index, section);
+}
+
+void expect_refused(const std::string &bytes, rawhal_status_t status, const std::string &message)
+{
+  Opened opened(bytes);
+  EXPECT_EQ(status, opened.status);
+  EXPECT_TRUE(contains(opened.error.message, message)) << opened.error.message;
+}
+
+std::string reason_of(const std::string &bytes, size_t kernel = 0)
+{
+  Opened opened(bytes);
+  EXPECT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+  return opened.status ? "" : text_of(opened.kernel(kernel).unusable_reason);
+}
+
+std::string verdict(const std::string &bytes)
+{
+  Opened opened(bytes);
+  EXPECT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+  return opened.status ? "" : opened.reason();
+}
+
+} // namespace
+
+// ---- The ELF view ----
+
+// Another reader would find the second header somewhere else.
+TEST(Edges, HeadersAreAsLongAsTheyAre)
+{
+  for (uint16_t size : {55, 57, 64, 112})
+    expect_refused(with_header([&](auto &h) { h.e_phentsize = size; }).bytes, RAWHAL_MALFORMED,
+                   "program headers of");
+  for (uint16_t size : {63, 65, 128})
+    expect_refused(with_header([&](auto &h) { h.e_shentsize = size; }).bytes, RAWHAL_MALFORMED,
+                   "section headers of");
+}
+
+TEST(Edges, SectionHeader0OfExtendedNumberingIsWhole)
+{
+  for (uint64_t left : {63, 1, 0}) {
+    Object object = plain_object();
+    Elf64_Ehdr header = object.header();
+    header.e_shoff = object.bytes.size() - left;
+    header.e_phnum = PN_XNUM;
+    object.set_header(header);
+    expect_refused(object.bytes, RAWHAL_MALFORMED, "without a readable section header 0");
+  }
+}
+
+// Looking up an address is a binary search, whatever the order in the file.
+TEST(Edges, SegmentsComeInAnyOrder)
+{
+  Object object = plain_object(3);
+  Elf64_Phdr data = object.segment(build::kLoadData), code = object.segment(build::kLoadCode);
+  object.set_segment(build::kLoadData, code);
+  object.set_segment(build::kLoadCode, data);
+  Opened opened(object.bytes);
+  ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(opened.kernel(i).usable) << text_of(opened.kernel(i).unusable_reason);
+}
+
+TEST(Edges, TheByteBehindASegmentIsNotLoaded)
+{
+  for (uint64_t beyond : {0, 1}) {
+    Object object;
+    object.kernels = {plain_kernel("k")};
+    object.relocations = {{plain_object().text, ELF64_R_INFO(uint64_t{1}, 3), 0}};
+    object.build();
+    Elf64_Sym symbol = object.get<Elf64_Sym>(object.symbols + sizeof(Elf64_Sym));
+    symbol.st_value = object.text + object.segment(build::kLoadCode).p_memsz - 1 + beyond;
+    object.set(object.symbols + sizeof(Elf64_Sym), symbol);
+    EXPECT_EQ(beyond ? "a relocation's symbol lies outside of what is loaded" : "",
+              verdict(object.bytes));
+  }
+}
+
+// What a segment has in memory only is zero there and nowhere in the file.
+TEST(Edges, ADescriptorIsInTheFileToItsLastByte)
+{
+  Object object = plain_object();
+  set_segment(object, build::kLoadData, [&](auto &s) { s.p_filesz = object.rodata + 64; });
+  EXPECT_EQ("", reason_of(object.bytes));
+  for (size_t bytes : {63, 1, 0}) {
+    set_segment(object, build::kLoadData, [&](auto &s) { s.p_filesz = object.rodata + bytes; });
+    EXPECT_TRUE(contains(reason_of(object.bytes), "is not in the file")) << bytes;
+  }
+}
+
+// An object whose end is not known takes the rest of its range; it has not ended before it began.
+TEST(Edges, AnExtentThatIsNotKnown)
+{
+  for (int kind = 0; kind < 4; ++kind) {
+    Object object = plain_object();
+    uint64_t size = object.bytes.size();
+    const std::string rest(100, 'x');
+    if (kind == 0) // wraps around to 1
+      set_segment(object, build::kNoteSegment, [](auto &s) { s.p_filesz = 1 - s.p_offset; });
+    if (kind == 1)
+      set_section(object, Object::kStrings, [](auto &s) { s.sh_size = 1 - s.sh_offset; });
+    if (kind == 2) // ends one byte behind everything
+      set_section(object, Object::kStrings,
+                  [&](auto &s) { s.sh_size = size + rest.size() + 1 - s.sh_offset; });
+    Container container(object.bytes + rest);
+    if (kind == 3) { // a sound one ends where it ends
+      EXPECT_EQ(RAWHAL_MALFORMED, container.status);
+      EXPECT_EQ(size, container.error.offset) << container.error.message;
+      continue;
+    }
+    ASSERT_EQ(RAWHAL_OK, container.status) << kind << ": " << container.error.message;
+    ASSERT_EQ(1u, container.count());
+    EXPECT_EQ(size + rest.size(), container.at(0).bytes.size) << kind;
+  }
+}
+
+// ---- Notes and metadata ----
+
+TEST(Edges, TheRestOfANoteSegmentIsNoHeader)
+{
+  for (uint64_t rest : {1, 4, 8, 11}) {
+    Object object = plain_object();
+    set_segment(object, build::kNoteSegment, [&](auto &s) { s.p_filesz += rest; });
+    expect_refused(object.bytes, RAWHAL_MALFORMED, "a note header is cut");
+  }
+}
+
+TEST(Edges, TheCapOnMetadataIsOnAllNotesTogether)
+{
+  Object object;
+  object.kernels = {plain_kernel("a"), plain_kernel("b")};
+  object.notes = {build::pack_metadata({object.kernels[0]}),
+                  build::pack_metadata({object.kernels[1]})};
+  object.build();
+  rawhal_hsaco_options_t options = {};
+  options.max_metadata_bytes = object.notes[0].size() + object.notes[1].size();
+  EXPECT_EQ(RAWHAL_OK, Opened(object.bytes, options).status);
+  --options.max_metadata_bytes;
+  EXPECT_EQ(RAWHAL_LIMIT, Opened(object.bytes, options).status);
+}
+
+// The list of arguments replaced by other msgpack.
+static std::string with_arguments(const std::string &list)
+{
+  build::Kernel kernel = plain_kernel("k");
+  kernel.arguments.clear();
+  Object object;
+  object.kernels = {kernel};
+  std::string metadata = build::pack_metadata(object.kernels);
+  const std::string none = build::Pack().str(".args").array(0).bytes;
+  metadata.replace(metadata.find(none) + none.size() - 1, 1, list);
+  object.notes = {metadata};
+  return object.build();
+}
+
+// Fewer bytes than arguments: no memory is taken for what cannot be there.
+TEST(Edges, ArgumentsThatAreAnnouncedHaveBytes)
+{
+  expect_refused(with_arguments(std::string("\xdd\0\0\xea\x60", 5)), RAWHAL_MALFORMED,
+                 "more arguments are announced");
+}
+
+// Whoever lists arguments may look at the details of each, also of one that is none.
+TEST(Edges, EveryArgumentHasDetails)
+{
+  Opened opened(with_arguments(build::Pack().array(3).number(7).map(0).str("x").bytes));
+  ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+  EXPECT_FALSE(opened.kernel(0).usable);
+  ASSERT_EQ(3u, opened.kernel(0).argument_count);
+  for (size_t i = 0; i < 3; ++i) {
+    const rawhal_argument_detail_t *detail = opened.kernel(0).arguments[i].detail;
+    ASSERT_NE(nullptr, detail) << i;
+    EXPECT_EQ("", text_of(detail->type_name));
+  }
+}
+
+// A list of arguments is two levels below the kernel's, which is two below the root.
+TEST(Edges, NestingCountsForUsualFilesToo)
+{
+  for (uint32_t levels : {4, 5}) {
+    rawhal_hsaco_options_t options = {};
+    options.max_nesting = levels;
+    EXPECT_EQ(levels < 5 ? RAWHAL_LIMIT : RAWHAL_OK,
+              Opened(plain_object().bytes, options).status)
+        << levels;
+  }
+}
+
+// ---- Symbols ----
+
+TEST(Edges, EntriesAreAlignedAndInTheFile)
+{
+  for (int64_t distance : {4, 64, 128, 255}) {
+    Object object = plain_object();
+    object.set<int64_t>(object.rodata + 16,
+                        static_cast<int64_t>(object.text - object.rodata) + distance);
+    EXPECT_TRUE(contains(reason_of(object.bytes), "is not a multiple of 256")) << distance;
+  }
+  Object object = plain_object();
+  set_segment(object, build::kLoadCode, [](auto &s) { s.p_filesz = 1; });
+  EXPECT_EQ("", reason_of(object.bytes));
+  set_segment(object, build::kLoadCode, [](auto &s) { s.p_filesz = 0; });
+  EXPECT_TRUE(contains(reason_of(object.bytes), "is not in an executable segment"));
+}
+
+TEST(Edges, ADescriptorOfARelocatableObjectIsInItsSection)
+{
+  Object object = plain_object();
+  Elf64_Ehdr header = object.header();
+  header.e_type = ET_REL;
+  header.e_phnum = 0;
+  object.set_header(header);
+  size_t at = object.symbols + 2 * sizeof(Elf64_Sym);
+  Elf64_Sym symbol = object.get<Elf64_Sym>(at);
+  for (uint64_t value : {0, 1, 64}) {
+    symbol.st_value = value;
+    object.set(at, symbol);
+    Opened opened(object.bytes);
+    ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+    EXPECT_EQ(value == 0, opened.kernel(0).descriptor != nullptr) << value;
+  }
+}
+
+TEST(Edges, KernelsWithoutMetadataCountToo)
+{
+  Object object;
+  object.kernels = {plain_kernel("a"), plain_kernel("b"), plain_kernel("c")};
+  object.notes = {build::pack_metadata({object.kernels[0]})};
+  object.build();
+  rawhal_hsaco_options_t options = {};
+  options.max_kernels = 3;
+  EXPECT_EQ(RAWHAL_OK, Opened(object.bytes, options).status);
+  options.max_kernels = 2;
+  EXPECT_EQ(RAWHAL_LIMIT, Opened(object.bytes, options).status);
+}
+
+TEST(Edges, ASymbolTableIsOfItsEntrySizeAndHasNames)
+{
+  for (int kind = 0; kind < 3; ++kind) {
+    Object object = plain_object();
+    set_section(object, Object::kSymbols, [&](auto &s) {
+      if (kind == 0)
+        s.sh_entsize = 48;
+      if (kind == 1)
+        s.sh_entsize = 0;
+      if (kind == 2)
+        s.sh_link = object.header().e_shnum;
+    });
+    Opened opened(object.bytes);
+    ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+    EXPECT_EQ(nullptr, opened.kernel(0).descriptor) << kind;
+    EXPECT_EQ(0u, opened.info().symbol_count);
+    EXPECT_EQ("a symbol table is not sound", opened.reason());
+  }
+}
+
+namespace {
+
+// An object without sections and notes: two kernels that only PT_DYNAMIC leads to.
+Object dynamic_object(uint32_t buckets, const std::vector<uint32_t> &chain, uint32_t sysv_count = 0)
+{
+  Object object;
+  object.kernels = {plain_kernel("a"), plain_kernel("b")};
+  object.sections = false;
+  object.build();
+  object.bytes.resize((object.bytes.size() + 7) / 8 * 8);
+  uint64_t gnu = object.bytes.size();
+  for (uint32_t word : {buckets, 1u, 0u, 0u}) // no bloom filter
+    object.append(word);
+  object.append(uint32_t{1}); // the one bucket there is
+  for (uint32_t word : chain)
+    object.append(word);
+  uint64_t sysv = object.bytes.size();
+  object.append(uint32_t{1});
+  object.append(sysv_count);
+  object.bytes.resize((object.bytes.size() + 7) / 8 * 8);
+  uint64_t start = object.bytes.size();
+  const Elf64_Dyn entries[] = {
+      {DT_SYMTAB, {object.symbols}},
+      {DT_STRTAB, {object.strings}},
+      {DT_STRSZ, {gnu - object.strings}},
+      {sysv_count ? DT_HASH : DT_GNU_HASH, {sysv_count ? sysv : gnu}},
+      {DT_NULL, {0}},
+  };
+  for (const Elf64_Dyn &entry : entries)
+    object.append(entry);
+  set_segment(object, build::kLoadCode,
+              [&](auto &s) { s.p_filesz = s.p_memsz = object.bytes.size() - s.p_offset; });
+  object.set_segment(build::kNoteSegment, {PT_DYNAMIC, PF_R, start, start, start, sizeof(entries),
+                                           sizeof(entries), 8});
+  return object;
+}
+
+size_t kernels_of(const std::string &bytes)
+{
+  Opened opened(bytes);
+  EXPECT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+  return opened.status ? 99 : opened.info().kernel_count;
+}
+
+} // namespace
+
+TEST(Edges, HashTablesAreNotTrusted)
+{
+  const std::vector<uint32_t> sound = {2, 4, 6, 9}; // symbols 1 to 4; the last is odd
+  EXPECT_EQ(2u, kernels_of(dynamic_object(1, sound).bytes));
+  EXPECT_EQ(2u, kernels_of(dynamic_object(1, sound, 5).bytes));
+  EXPECT_EQ(0u, kernels_of(dynamic_object(1u << 30, sound).bytes)) << "0 bytes, modulo 2^32";
+  EXPECT_EQ(0u, kernels_of(dynamic_object(UINT32_MAX, sound).bytes));
+  EXPECT_EQ(0u, kernels_of(dynamic_object(1, std::vector<uint32_t>(4000, 2)).bytes)) << "no end";
+  EXPECT_EQ(0u, kernels_of(dynamic_object(1, sound, 178956971).bytes)) << "8 bytes, modulo 2^32";
+  EXPECT_EQ(0u, kernels_of(dynamic_object(1, sound, UINT32_MAX).bytes));
+}
+
+// ---- Relocations, and what may be loaded ----
+
+TEST(Edges, ARelocationsSymbolIsInTheTable)
+{
+  Object object;
+  object.kernels = {plain_kernel("a"), plain_kernel("b")};
+  const uint64_t text = plain_object(2).text;
+  object.relocations = {{text, ELF64_R_INFO(uint64_t{2}, 3), 0},
+                        {text, ELF64_R_INFO(uint64_t{3}, 3), 0}};
+  object.build();
+  set_section(object, Object::kSymbols, [](auto &s) { s.sh_size = 3 * sizeof(Elf64_Sym); });
+  Opened opened(object.bytes);
+  ASSERT_EQ(2u, opened.info().relocation_count);
+  EXPECT_EQ("a.kd", text_of(rawhal_hsaco_relocation(opened.hsaco, 0)->symbol));
+  EXPECT_EQ("", text_of(rawhal_hsaco_relocation(opened.hsaco, 1)->symbol)) << "behind the table";
+  EXPECT_EQ("a relocation's symbol is not in the symbol table", opened.reason());
+}
+
+TEST(Edges, SegmentsMayTouchAndNotOverlap)
+{
+  for (uint64_t over : {0, 1, 4096}) {
+    Object object = plain_object();
+    set_segment(object, build::kLoadData, [&](auto &s) { s.p_memsz = object.text + over; });
+    EXPECT_EQ(over ? "segments overlap or are not in order of address" : "", verdict(object.bytes));
+  }
+}
+
+TEST(Edges, TheSizeOfANoteSectionIsAMultipleOf4)
+{
+  int short_of_it = 0;
+  for (const char *name : {"k", "kk", "kkk", "kkkk"}) {
+    Object object;
+    object.kernels = {plain_kernel(name)};
+    object.notes = {build::pack_metadata(object.kernels)};
+    object.build();
+    EXPECT_EQ("", verdict(object.bytes));
+    size_t padding = (4 - object.notes[0].size() % 4) % 4;
+    set_section(object, Object::kNote, [&](auto &s) { s.sh_size -= padding; });
+    EXPECT_EQ(padding ? "a note section's size is not a multiple of 4" : "", verdict(object.bytes));
+    short_of_it += padding != 0;
+  }
+  EXPECT_GT(short_of_it, 0);
+}
+
+TEST(Edges, ThereIsOneSymbolTable)
+{
+  Object object;
+  object.kernels = {plain_kernel("k")};
+  object.relocations = {{plain_object().text, ELF64_R_INFO(uint64_t{1}, 3), 0}};
+  object.build();
+  Elf64_Shdr second = object.section(Object::kSymbols);
+  second.sh_name = object.section(Object::kRela).sh_name;
+  object.set_section(Object::kRela, second);
+  EXPECT_EQ("there is more than one .symtab", verdict(object.bytes));
+}
+
+TEST(Edges, ADescriptorIsBytesOfTheFile)
+{
+  Object object = plain_object();
+  set_section(object, Object::kRodata, [](auto &s) { s.sh_type = SHT_NOBITS; });
+  EXPECT_EQ("a kernel descriptor is not 64 bytes of the file", verdict(object.bytes));
+}
+
+TEST(Edges, ASymbolsNameBeginsInTheStringTable)
+{
+  for (uint32_t beyond : {0, 1}) {
+    Object object = plain_object();
+    size_t at = object.symbols + sizeof(Elf64_Sym);
+    Elf64_Sym symbol = object.get<Elf64_Sym>(at);
+    symbol.st_name = static_cast<uint32_t>(object.section(Object::kStrings).sh_size - 1 + beyond);
+    object.set(at, symbol);
+    EXPECT_EQ(beyond ? "a symbol's name lies outside of the string table" : "",
+              verdict(object.bytes));
+  }
+}
+
+// ---- Containers ----
+
+namespace {
+
+void expect_not_read(const std::string &bytes, rawhal_status_t status, const std::string &message,
+                     rawhal_container_options_t options = {})
+{
+  Container container(bytes, options);
+  EXPECT_EQ(status, container.status) << container.error.message;
+  EXPECT_TRUE(contains(container.error.message, message)) << container.error.message;
+}
+
+const std::string object = plain_object().bytes;
+
+std::string bundle_head(uint64_t count)
+{
+  return "__CLANG_OFFLOAD_BUNDLE__" + build::little(count, 8);
+}
+
+std::string entry_head(uint64_t offset, uint64_t size, uint64_t id)
+{
+  return build::little(offset, 8) + build::little(size, 8) + build::little(id, 8);
+}
+
+} // namespace
+
+TEST(Edges, EntriesOfABundleAreInTheBundle)
+{
+  const std::string id = "hip-amdgcn-amd-amdhsa--gfx90a";
+  for (size_t left : {0, 1, 3, 23})
+    expect_not_read(bundle_head(1) + std::string(left, '\0'), RAWHAL_MALFORMED, "entry table is cut");
+  for (uint64_t size : {uint64_t{30}, uint64_t{4097}, UINT64_MAX - 8})
+    expect_not_read(bundle_head(1) + entry_head(0, 0, size) + id, RAWHAL_MALFORMED,
+                    "is too long or cut");
+  const std::pair<uint64_t, uint64_t> wrong[] = {
+      {UINT64_MAX - 63, 128}, {0, UINT64_MAX}, {85, 1}, {86, UINT64_MAX - 84}};
+  for (const auto &[offset, size] : wrong)
+    expect_not_read(bundle_head(1) + entry_head(offset, size, id.size()) + id, RAWHAL_MALFORMED,
+                    "ends after the bundle's");
+}
+
+TEST(Edges, TheCapOnEntriesOfABundle)
+{
+  std::string bytes = build::bundle({{"a-gfx90a", object}, {"b-gfx90a", object}, {"c-gfx90a", object}});
+  rawhal_container_options_t options = {};
+  options.max_bundle_entries = 3;
+  EXPECT_EQ(RAWHAL_OK, Container(bytes, options).status);
+  options.max_bundle_entries = 2;
+  expect_not_read(bytes, RAWHAL_LIMIT, "max_bundle_entries", options);
+}
+
+TEST(Edges, ACompressedBundleEndsWhereItSays)
+{
+  const std::string plain = build::bundle({{"hip-gfx90a", object}});
+  for (unsigned version : {2, 3})
+    for (unsigned method : {0, 1}) {
+      std::string bytes = build::ccob(version, method, plain);
+      EXPECT_EQ(2u, Container(bytes + bytes).count()) << "the second is not in the first's bytes";
+      const size_t width = version == 3 ? 8 : 4;
+      const uint64_t header = version == 3 ? 32 : 24;
+      for (uint64_t total : {uint64_t{bytes.size() + 1}, uint64_t{3}, header - 1}) {
+        std::string damaged = bytes;
+        damaged.replace(8, width, build::little(total, width));
+        expect_not_read(damaged, RAWHAL_MALFORMED, "a compressed bundle (CCOB) of");
+      }
+    }
+  for (unsigned version : {0, 4, 5, 65535}) {
+    std::string later = build::ccob(3, 1, plain);
+    later.replace(4, 2, build::little(version, 2));
+    expect_not_read(later, RAWHAL_UNSUPPORTED, "version or method not known");
+  }
+}
+
+// Less than was claimed would leave bytes that nobody wrote.
+TEST(Edges, WhatUnpacksIsWhatWasClaimed)
+{
+  const std::string plain = build::bundle({{"hip-gfx90a", object}});
+  for (int more : {-1, 1, 100000}) {
+    uint64_t size = plain.size() + more;
+    expect_not_read(build::ccob_of(2, 0, build::zlib_packed(plain), size), RAWHAL_MALFORMED,
+                    "does not unpack to");
+    expect_not_read(build::ccob_of(2, 1, build::zstd_packed(plain), size), RAWHAL_MALFORMED,
+                    "does not unpack to");
+  }
+}
+
+TEST(Edges, SectionsOfAHostFileAreInTheFile)
+{
+  const std::string sound = host_file(build::bundle({{"hip-gfx90a", object}}));
+  Elf64_Ehdr header;
+  memcpy(&header, sound.data(), sizeof(header));
+  auto with_section = [&](size_t index, auto change) {
+    std::string bytes = sound;
+    char *at = &bytes[header.e_shoff + index * sizeof(Elf64_Shdr)];
+    Elf64_Shdr section;
+    memcpy(&section, at, sizeof(section));
+    change(section);
+    memcpy(at, &section, sizeof(section));
+    return bytes;
+  };
+  EXPECT_EQ(RAWHAL_OK, Container(sound).status);
+  const uint64_t wrong[][2] = {
+      {UINT64_MAX - 4095, 8192}, {4096, UINT64_MAX - 4094}, {sound.size(), 1}, {4096, sound.size()}};
+  for (const auto &range : wrong)
+    expect_not_read(with_section(1,
+                                 [&](auto &s) {
+                                   s.sh_offset = range[0];
+                                   s.sh_size = range[1];
+                                 }),
+                    RAWHAL_MALFORMED, "ends after the file");
+  // As many sections as make their table 64 bytes modulo 2^64: reading them would take years.
+  std::string many = with_section(0, [](auto &s) { s.sh_size = (uint64_t{1} << 58) + 1; });
+  header.e_shnum = 0;
+  header.e_shstrndx = 0;
+  memcpy(&many[0], &header, sizeof(header));
+  expect_not_read(many, RAWHAL_MALFORMED, "section table");
+  // A table of names that ends with the file, in the middle of one.
+  expect_not_read(with_section(2,
+                               [&](auto &s) {
+                                 s.sh_offset = sound.size() - 4;
+                                 s.sh_size = 4;
+                               }),
+                  RAWHAL_NOT_FOUND, "no AMDGPU code objects");
+}
+
+TEST(Edges, SegmentsThatOverlapAreReadOnce)
+{
+  std::string bytes = host_file(build::bundle({{"hip-gfx90a", object}}), false);
+  Elf64_Ehdr header;
+  memcpy(&header, bytes.data(), sizeof(header));
+  header.e_phnum = 5;
+  memcpy(&bytes[0], &header, sizeof(header));
+  std::string first = bytes.substr(sizeof(header), sizeof(Elf64_Phdr));
+  for (size_t i = 1; i < 5; ++i)
+    bytes.replace(sizeof(header) + i * first.size(), first.size(), first);
+  EXPECT_EQ(1u, Container(bytes).count());
+}
