@@ -3,6 +3,10 @@
 #include "compressed.h"
 #include "container_test.h"
 
+extern "C" {
+#include "hsaco/arena.h"
+}
+
 using build::Object;
 using build::plain_kernel;
 using build::plain_object;
@@ -556,4 +560,20 @@ TEST(Edges, SegmentsThatOverlapAreReadOnce)
   for (size_t i = 1; i < 5; ++i)
     bytes.replace(sizeof(header) + i * first.size(), first.size(), first);
   EXPECT_EQ(1u, Container(bytes).count());
+}
+
+// ---- Memory ----
+
+TEST(Edges, ACountTimesASizeDoesNotWrap)
+{
+  arena memory;
+  arena_init(&memory, 1 << 20);
+  void *items = nullptr;
+  size_t capacity = 0;
+  for (size_t size : {8, 24, 4096}) { // a small product, modulo 2^64
+    EXPECT_EQ(nullptr, arena_calloc(&memory, SIZE_MAX / size + 2, size)) << size;
+    EXPECT_EQ(RAWHAL_LIMIT, memory.status);
+    EXPECT_FALSE(arena_reserve(&memory, &items, &capacity, 0, size, SIZE_MAX / size + 2)) << size;
+  }
+  arena_free(&memory);
 }

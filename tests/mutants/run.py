@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks the library one line at a time and looks whether a test notices.
 
-usage: tests/mutants/run.py [--check] [--wide] [--list] [-j JOBS] [--seconds N] [PATTERN...]
+usage: tests/mutants/run.py [--check] [--wide] [--list] [--preset P] [-j JOBS] [--seconds N] [PATTERN...]
 
 PATTERN: names of mutants or of files, with * and ?; all without. Each mutant is put into a copy of
 the checkout, with its uncommitted changes, below build/mutants; what its tests need is built, and
@@ -10,6 +10,7 @@ they are run. Prints a table and exits with 1 unless every mutant was killed.
   --check    only look whether every entry still applies to the checkout (a second; part of ctest)
   --wide     run all tests of the programs, not only those an entry names
   --list     print the names
+  --preset   only those for which this preset is built; without `preset`, it is release
   -j JOBS    of the build
   --seconds  how long a test program may take (default 300)"""
 import argparse
@@ -103,8 +104,10 @@ def first_error(log):
     return "see " + log
 
 
-def selected(mutants, patterns):
+def selected(mutants, patterns, preset):
     def matches(mutant):
+        if preset and preset != (mutant.preset or "release"):
+            return False
         return not patterns or any(fnmatch.fnmatchcase(mutant.name, pattern) or
                                    fnmatch.fnmatchcase(mutant.file, pattern) for pattern in patterns)
     return [mutant for mutant in mutants if matches(mutant)]
@@ -155,6 +158,7 @@ def main():
         parser.add_argument(switch, action="store_true")
     parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--preset")
     options = parser.parse_args()
     try:
         everything = catalogue.read_lists(HERE)
@@ -162,9 +166,10 @@ def main():
         if wrong or options.check:
             print("\n".join(wrong + [f"{len(everything)} mutants, {len(wrong)} findings"]))
             return 1 if wrong else 0
-        mutants = [mutant for mutant in selected(everything, options.patterns) if not mutant.equivalent]
+        mutants = selected(everything, options.patterns, options.preset)
+        mutants = [mutant for mutant in mutants if not mutant.equivalent]
         if not mutants:
-            raise catalogue.Mistake(f"no mutant is called {' or '.join(options.patterns)}")
+            raise catalogue.Mistake("no mutant is called so")
         if options.list:
             print("\n".join(f"{mutant.name}  {mutant.file}  {mutant.why}" for mutant in mutants))
             return 0
