@@ -293,4 +293,190 @@ TEST_F(Steps, ABatchThatCanNeverFitIsRefusedAtOnce)
   rawhal_queue_destroy(on);
 }
 
+// ---- What is refused ----
+
+TEST_F(Steps, ArgumentsComeFromOnePlace)
+{
+  Loaded kernel;
+  rawhal_queue_t *on = queue();
+  uint64_t value = 0;
+  const void *pointers[4] = {&value, &value, &value, &value};
+  rawhal_dispatch_t dispatch = kernel.dispatch();
+  dispatch.arguments = pointers;
+  dispatch.argument_count = 4;
+  const std::pair<const void *, size_t> blobs[] = {
+      {kernel.bytes, 28}, {kernel.bytes, 0}, {nullptr, 28}, {nullptr, 0}};
+  for (const auto &[blob, size] : blobs) {
+    dispatch.blob = blob;
+    dispatch.blob_size = size;
+    EXPECT_EQ(rawhal_queue_submit(on, &dispatch, 1, 0, nullptr, &error),
+              blob || size ? RAWHAL_INVALID_ARGUMENT : RAWHAL_OK)
+        << blob << ", " << size;
+  }
+  rawhal_queue_destroy(on);
+}
+
+TEST_F(Steps, AnImageOfManyBytesIsCheckedWithoutATrace)
+{
+  Loaded kernel(16, true, 8192); // beyond what the check keeps at hand
+  ASSERT_NE(kernel.loaded, nullptr);
+  rawhal_queue_t *on = queue();
+  ASSERT_OK(rawhal_queue_wait(on, submit(on, kernel.dispatch()), 0, &error));
+  rawhal_dispatch_t wide = kernel.dispatch();
+  wide.grid[0] = 70000;
+  rawhal_ticket_t ticket = 7;
+  EXPECT_EQ(rawhal_queue_submit(on, &wide, 1, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(ticket, 0u);
+  rawhal_queue_info_t info = rawhal_queue_info(on);
+  EXPECT_EQ(info.last_ticket, 1u) << "it was refused before it took anything";
+  rawhal_queue_destroy(on);
+}
+
+TEST_F(Steps, AlignmentsAndSizesThatCannotBeGiven)
+{
+  EXPECT_NE(Loaded(4096).loaded, nullptr);
+  Loaded beyond(8192);
+  EXPECT_EQ(beyond.loaded, nullptr);
+  EXPECT_EQ(beyond.error.status, RAWHAL_UNSUPPORTED);
+  rawhal_queue_t *made = nullptr;
+  rawhal_queue_options_t options = {};
+  options.packets = 4096;
+  ASSERT_OK(toy_queue(here, &options, &made, &error));
+  rawhal_queue_destroy(made);
+  for (uint32_t packets : {4097u, 8192u, 8193u, UINT32_MAX}) {
+    options.packets = packets;
+    EXPECT_EQ(toy_queue(here, &options, &made, &error), RAWHAL_OUT_OF_RANGE) << packets;
+    EXPECT_EQ(made, nullptr);
+  }
+  options = {};
+  for (uint64_t bytes : {(uint64_t{1} << 30) + 1, uint64_t{1} << 40, UINT64_MAX}) {
+    options.kernarg_bytes = bytes;
+    EXPECT_EQ(toy_queue(here, &options, &made, &error), RAWHAL_OUT_OF_RANGE) << bytes;
+  }
+}
+
+// ---- Limits ----
+
+class LimitedSteps : public Steps {
+protected:
+  void limit(std::vector<std::pair<rawhal_limit_t, uint64_t>> limits)
+  {
+    rawhal_limit_config_t config = {};
+    for (const auto &[name, value] : limits)
+      ASSERT_OK(rawhal_limit_config_set(&config, name, value, &error));
+    ASSERT_OK(rawhal_limiter_open(&config, "toy", &limiter, &error));
+    toy_limit(limiter);
+  }
+  void TearDown() override
+  {
+    toy_limit(nullptr);
+    rawhal_limiter_close(limiter);
+    Steps::TearDown();
+  }
+  uint64_t used() const { return rawhal_limiter_memory(limiter).used; }
+  rawhal_limiter_t *limiter = nullptr;
+};
+
+rawhal_dispatch_t with_grid(rawhal_dispatch_t dispatch, uint32_t x, uint32_t y, uint32_t z,
+                            uint16_t group = 1)
+{
+  dispatch.grid[0] = x;
+  dispatch.grid[1] = y;
+  dispatch.grid[2] = z;
+  dispatch.workgroup[0] = group;
+  return dispatch;
+}
+
+TEST_F(LimitedSteps, WorkGroupsOfAGridDoNotWrap)
+{
+  limit({{RAWHAL_LIMIT_GRID_WORKGROUPS, 4}});
+  Loaded kernel;
+  rawhal_queue_t *on = queue();
+  const uint32_t half = 1u << 31;
+  const struct {
+    rawhal_dispatch_t dispatch;
+    bool right;
+  } cases[] = {
+      {with_grid(kernel.dispatch(), 4, 1, 1), true},
+      {with_grid(kernel.dispatch(), 5, 1, 1), false},
+      {with_grid(kernel.dispatch(), 8, 1, 1, 2), true},
+      {with_grid(kernel.dispatch(), 9, 1, 1, 2), false}, // the last one is partial
+      {with_grid(kernel.dispatch(), 1, 1, 1, 2), true},
+      {with_grid(kernel.dispatch(), half, half, 4), false}, // 2^64
+      {with_grid(kernel.dispatch(), half, half, half), false},
+  };
+  for (const auto &one : cases) {
+    rawhal_ticket_t ticket = 0;
+    EXPECT_EQ(rawhal_queue_submit(on, &one.dispatch, 1, 0, &ticket, &error),
+              one.right ? RAWHAL_OK : RAWHAL_QUOTA_EXCEEDED)
+        << one.dispatch.grid[0] << "x" << one.dispatch.grid[1] << "x" << one.dispatch.grid[2];
+  }
+  rawhal_queue_destroy(on);
+}
+
+// Together they have 2^64 work-groups, which is none if one does not look.
+TEST_F(LimitedSteps, WorkGroupsOfABatchDoNotWrap)
+{
+  limit({{RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 1000}});
+  Loaded kernel;
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t large = with_grid(kernel.dispatch(), 1u << 31, 1u << 31, 2);
+  const rawhal_dispatch_t batch[2] = {large, large};
+  rawhal_ticket_t ticket = 0;
+  EXPECT_EQ(rawhal_queue_submit(on, batch, 2, 0, &ticket, &error), RAWHAL_QUOTA_EXCEEDED)
+      << "as a batch";
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create(on, batch, 2, &recording, &error));
+  EXPECT_EQ(rawhal_queue_replay(on, recording, 0, &ticket, &error), RAWHAL_QUOTA_EXCEEDED)
+      << "as a recording";
+  rawhal_recording_destroy(recording);
+  rawhal_queue_destroy(on);
+}
+
+// The most that any dispatch asks for is the queue's, whichever it is, until the queue is gone.
+TEST_F(LimitedSteps, ScratchIsThatOfTheHungriestAndGivenBack)
+{
+  limit({{RAWHAL_LIMIT_MEMORY, uint64_t{1} << 30}});
+  Loaded plain, hungry;
+  rawhal_device_kernel_info_t info = {};
+  info.kernel = hungry.kernel.facts();
+  info.layout = hungry.layout.get();
+  info.private_segment_size = 1024;
+  toy_kernel_free(hungry.loaded);
+  hungry.loaded = toy_kernel(here, &info, &error);
+  const uint64_t before = used();
+  for (bool first : {false, true})
+    for (bool recorded : {false, true}) {
+      rawhal_queue_t *on = queue();
+      const uint64_t made = used();
+      const rawhal_dispatch_t batch[3] = {first ? hungry.dispatch() : plain.dispatch(),
+                                          first ? plain.dispatch() : hungry.dispatch(),
+                                          plain.dispatch()};
+      rawhal_ticket_t ticket = 0;
+      rawhal_recording_t *recording = nullptr;
+      if (recorded) {
+        ASSERT_OK(rawhal_recording_create(on, batch, 3, &recording, &error));
+        ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
+      } else {
+        ASSERT_OK(rawhal_queue_submit(on, batch, 3, 0, &ticket, &error));
+      }
+      // 1,024 bytes for each of 64 lanes of 32 waves of the one compute unit.
+      EXPECT_EQ(used() - made, 1024u * 64 * 32) << first << recorded;
+      rawhal_recording_destroy(recording);
+      rawhal_queue_destroy(on);
+      EXPECT_EQ(used(), before);
+    }
+}
+
+TEST_F(Steps, AShareNeedsADeviceThatHasLimits)
+{
+  rawhal_queue_options_t options = {};
+  rawhal_queue_t *made = nullptr;
+  for (uint64_t share : {uint64_t{1}, uint64_t{300000}, UINT64_MAX}) {
+    options.share_ppm = share;
+    EXPECT_EQ(toy_queue(here, &options, &made, &error), RAWHAL_INVALID_ARGUMENT) << share;
+    EXPECT_EQ(made, nullptr);
+  }
+}
+
 } // namespace

@@ -229,6 +229,23 @@ static hsa_status_t allow_access(uint32_t count, const hsa_agent_t *agents, cons
   return HSA_STATUS_SUCCESS;
 }
 
+/* All of it is host memory. */
+static hsa_status_t pointer_info(const void *memory, hsa_amd_pointer_info_t *info,
+                                 void *(*allocate)(size_t), uint32_t *count, hsa_agent_t **agents)
+{
+  (void)memory, (void)allocate, (void)count, (void)agents;
+  *info = (hsa_amd_pointer_info_t){.size = sizeof(*info), .type = HSA_EXT_POINTER_TYPE_UNKNOWN};
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
+                                  hsa_amd_profiling_dispatch_time_t *time)
+{
+  (void)agent, (void)signal;
+  *time = (hsa_amd_profiling_dispatch_time_t){0};
+  return HSA_STATUS_SUCCESS;
+}
+
 static hsa_status_t status_string(hsa_status_t status, const char **text)
 {
   (void)status;
@@ -266,7 +283,16 @@ static const hsa_table_t table = {
     .hsa_amd_memory_pool_allocate = pool_allocate,
     .hsa_amd_memory_pool_free = pool_free,
     .hsa_amd_agents_allow_access = allow_access,
+    .hsa_amd_pointer_info = pointer_info,
+    .hsa_amd_profiling_get_dispatch_time = dispatch_time,
 };
+
+static rawhal_limiter_t *limits;
+
+void toy_limit(rawhal_limiter_t *limiter)
+{
+  limits = limiter;
+}
 
 static const queue_device_t *device_of(uint64_t agent)
 {
@@ -276,6 +302,7 @@ static const queue_device_t *device_of(uint64_t agent)
       .hsa = &table,
       .agent = {agent},
       .timestamp_hz = 1000000000,
+      .limiter = limits,
       .lds_bytes = 65536,
       .max_workgroup_size = 1024,
       .max_workgroup_dim = {1024, 1024, 1024},

@@ -4,6 +4,7 @@
 #ifndef RAWHAL_TESTS_QUEUE_TOY_RUNTIME_H
 #define RAWHAL_TESTS_QUEUE_TOY_RUNTIME_H
 
+#include <rawhal/limit.h>
 #include <rawhal/queue.h>
 
 #ifdef __cplusplus
@@ -27,6 +28,9 @@ void toy_hold(bool held);
 // The kernarg addresses of what has run, oldest first: at most `capacity`; returns how many there
 // were. Forgets them.
 size_t toy_kernargs(uint64_t *addresses, size_t capacity);
+
+// The limits of all devices; NULL: none. Stays the caller's.
+void toy_limit(rawhal_limiter_t *limiter);
 
 // A queue on device `agent`.
 rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
