@@ -84,6 +84,17 @@ TEST(Edges, SectionHeader0OfExtendedNumberingIsWhole)
   }
 }
 
+// As many as make their table 64 bytes modulo 2^64.
+TEST(Edges, ManySectionHeadersDoNotWrap)
+{
+  Object object = plain_object();
+  set_section(object, Object::kNull, [](auto &s) { s.sh_size = (uint64_t{1} << 58) + 1; });
+  Elf64_Ehdr header = object.header();
+  header.e_shnum = 0;
+  object.set_header(header);
+  expect_refused(object.bytes, RAWHAL_MALFORMED, "section headers at offset");
+}
+
 // Looking up an address is a binary search, whatever the order in the file.
 TEST(Edges, SegmentsComeInAnyOrder)
 {
@@ -268,6 +279,20 @@ TEST(Edges, KernelsWithoutMetadataCountToo)
   EXPECT_EQ(RAWHAL_OK, Opened(object.bytes, options).status);
   options.max_kernels = 2;
   EXPECT_EQ(RAWHAL_LIMIT, Opened(object.bytes, options).status);
+}
+
+// Symbols may share a name, which is read for each: its length is bounded.
+TEST(Edges, NamesOfSymbolsAreShorterThan64KiB)
+{
+  for (size_t length : {65535, 65536, 100000}) {
+    Object object;
+    object.kernels = {plain_kernel("k"), plain_kernel(std::string(length - 3, 'n'))};
+    object.notes = {build::pack_metadata({object.kernels[0]})};
+    Opened opened(object.build());
+    ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+    EXPECT_EQ(length < 65536 ? 2u : 1u, opened.info().kernel_count) << length;
+    EXPECT_EQ(length >= 65536, contains(opened.diagnostics(), "names that cannot be read"));
+  }
 }
 
 TEST(Edges, ASymbolTableIsOfItsEntrySizeAndHasNames)
