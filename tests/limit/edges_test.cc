@@ -146,19 +146,40 @@ TEST(Edges, GivingBackMoreThanWasTakenTakesNothingOfOthers) {
   rawhal_limiter_close(b);
 }
 
-// A total has 36 bits for units, also where there is no limit.
-TEST(Edges, ATotalNeverWraps) {
+// Whoever needs memory looks for the dead before it is refused.
+TEST(Edges, WhatTheDeadHeldIsForTheLiving) {
   RegionFile file;
-  rawhal_limiter_t *limiter = file.Open();
-  const uint64_t most = (1ull << 48) - kPage;
-  ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 1ull << 47, nullptr));
-  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 1, 1ull << 47, nullptr));
-  ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, (1ull << 47) - kPage, nullptr));
-  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 2, 1, nullptr));
-  EXPECT_EQ(most, TotalOf(limiter));
-  shim_release(limiter, 0, 1ull << 47);
-  EXPECT_EQ((1ull << 47) - kPage, TotalOf(limiter));
+  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 10 * kMi}});
+  pid_t child = fork();
+  if (child == 0) {
+    rawhal_limiter_t *other = file.Open();
+    _exit(shim_reserve(other, 0, 10 * kMi, nullptr) == RAWHAL_OK ? 0 : 1);
+  }
+  int status;
+  ASSERT_EQ(child, waitpid(child, &status, 0));
+  ASSERT_EQ(0, WEXITSTATUS(status));
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, 10 * kMi, nullptr));
+  EXPECT_EQ(10 * kMi, TotalOf(limiter));
   rawhal_limiter_close(limiter);
+}
+
+// A total has 36 bits for units, also where there is no limit, or one beyond that.
+TEST(Edges, ATotalNeverWraps) {
+  for (const RegionFile::Limits &limits :
+       {RegionFile::Limits{}, RegionFile::Limits{{RAWHAL_LIMIT_MEMORY, 1ull << 60}},
+        RegionFile::Limits{{RAWHAL_LIMIT_MEMORY, RAWHAL_UNLIMITED - 1}}}) {
+    RegionFile file;
+    rawhal_limiter_t *limiter = file.Open(limits);
+    const uint64_t most = (1ull << 48) - kPage;
+    ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 1ull << 47, nullptr));
+    EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 1, 1ull << 47, nullptr));
+    ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, (1ull << 47) - kPage, nullptr));
+    EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 2, 1, nullptr));
+    EXPECT_EQ(most, TotalOf(limiter));
+    shim_release(limiter, 0, 1ull << 47);
+    EXPECT_EQ((1ull << 47) - kPage, TotalOf(limiter));
+    rawhal_limiter_close(limiter);
+  }
 }
 
 // What does not fit the fields of a change is refused before the change is written down: who dies in
