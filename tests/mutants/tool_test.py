@@ -140,12 +140,12 @@ class Runs(unittest.TestCase):
         workshop.write(os.path.join(self.root, ".gitignore"), b"/build/\n")
         subprocess.run(["git", "init", "-q", self.root], check=True)
 
-    def judge(self, **keys):
+    def judge(self, seconds=600, **keys):
         mutant = catalogue.Mutant("halves", "a:1")
         mutant.keys = {"file": "lib/half.c", "line": "return n / 2;", "becomes": "return n / 3;",
                        "tests": "halves", "why": "-", **keys}
         shop = Shop(self.root, 1)
-        options = type("Options", (), {"wide": False, "seconds": 1})
+        options = type("Options", (), {"wide": False, "seconds": seconds})
         with contextlib.redirect_stderr(io.StringIO()):
             rows, status = run.run_all(shop, [mutant], options)
         self.assertEqual(workshop.read(self.source).decode(), LIBRARY, "the checkout is only read")
@@ -158,8 +158,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.judge(tests="nothing halves"), ("killed", "halves Half.halves", 0))
         self.assertEqual(self.judge(tests="nothing"), ("SURVIVED", "nothing", 1))
         self.assertEqual(self.judge(tests="dies"), ("killed", "dies Half.dies", 0))
-        self.assertEqual(self.judge(tests="sleeps"), ("timed out", "sleeps", 1))
-        self.assertEqual(self.judge(tests="sleeps", hangs="yes"), ("hangs", "sleeps", 0))
+        self.assertEqual(self.judge(1, tests="sleeps"), ("timed out", "sleeps", 1))
+        self.assertEqual(self.judge(1, tests="sleeps", hangs="yes"), ("hangs", "sleeps", 0))
         self.assertEqual(self.judge(becomes="syntax"), ("did not build", "half.c: error: syntax", 1))
 
     def test_a_tree_that_fails_as_it_is_kills_nothing(self):
@@ -173,7 +173,7 @@ class Runs(unittest.TestCase):
         shop = Shop(self.root, 1)
         shop.open()
         try:
-            run.Runner(shop, False, 1).prove("release", [mutant])
+            run.Runner(shop, False, 600).prove("release", [mutant])
         finally:
             shop.close()
 
