@@ -158,8 +158,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.judge(tests="nothing halves"), ("killed", "halves Half.halves", 0))
         self.assertEqual(self.judge(tests="nothing"), ("SURVIVED", "nothing", 1))
         self.assertEqual(self.judge(tests="dies"), ("killed", "dies Half.dies", 0))
-        self.assertEqual(self.judge(1, tests="sleeps"), ("timed out", "sleeps", 1))
-        self.assertEqual(self.judge(1, tests="sleeps", hangs="yes"), ("hangs", "sleeps", 0))
+        self.assertEqual(self.judge(3, tests="sleeps"), ("timed out", "sleeps", 1))
+        self.assertEqual(self.judge(3, tests="sleeps", hangs="yes"), ("hangs", "sleeps", 0))
         self.assertEqual(self.judge(becomes="syntax"), ("did not build", "half.c: error: syntax", 1))
 
     def test_a_tree_that_fails_as_it_is_kills_nothing(self):

@@ -18,6 +18,12 @@ namespace {
     ASSERT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
   } while (0)
 
+#define EXPECT_OK(call)                                                                            \
+  do {                                                                                             \
+    rawhal_status_t status_ = (call);                                                              \
+    EXPECT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
+  } while (0)
+
 constexpr uint64_t here = 1, elsewhere = 2;
 
 // A kernel of vector_add's arguments; with `narrow`, its work-groups are counted in two bytes.
@@ -121,6 +127,60 @@ TEST_F(Steps, ADispatchThatChangesOnTheWayStopsNothing)
     EXPECT_EQ(toy_kernargs(ran, 8), 2u) << "the other two ran";
     ASSERT_OK(rawhal_queue_wait(on, submit(on, kernel.dispatch()), 0, &error));
     EXPECT_EQ(toy_kernargs(ran, 8), 1u);
+  }
+  rawhal_queue_destroy(on);
+}
+
+// A batch has finished when everything in it has: what may overlap must signal, each for itself, and
+// the last that may not signals for all before it.
+TEST_F(Steps, WhatMayOverlapSignals)
+{
+  Loaded kernel;
+  rawhal_queue_t *on = queue();
+  const uint32_t o = RAWHAL_DISPATCH_OVERLAP;
+  const struct {
+    std::vector<uint32_t> flags;
+    size_t first; // that signals
+  } cases[] = {{{0}, 0}, {{0, 0, 0}, 2}, {{0, 0, o}, 1}, {{0, o, 0, o, o}, 2}, {{o, o, o}, 0}};
+  bool signalled[8];
+  toy_signalled(signalled, 8);
+  for (bool recorded : {false, true})
+    for (const auto &one : cases) {
+      std::vector<rawhal_dispatch_t> batch(one.flags.size(), kernel.dispatch());
+      for (size_t i = 0; i < batch.size(); ++i)
+        batch[i].flags = one.flags[i];
+      rawhal_ticket_t ticket = 0;
+      rawhal_recording_t *recording = nullptr;
+      if (recorded) {
+        ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+        ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
+        rawhal_recording_destroy(recording);
+      } else {
+        ASSERT_OK(rawhal_queue_submit(on, batch.data(), batch.size(), 0, &ticket, &error));
+      }
+      ASSERT_EQ(toy_signalled(signalled, 8), batch.size());
+      for (size_t i = 0; i < batch.size(); ++i)
+        EXPECT_EQ(signalled[i], i >= one.first) << i << " of " << batch.size();
+      EXPECT_OK(rawhal_queue_wait(on, ticket, 0, &error));
+    }
+  rawhal_queue_destroy(on);
+}
+
+TEST_F(Steps, TimesAreThoseOfTheTicket)
+{
+  rawhal_queue_options_t small = {};
+  small.submissions = 2;
+  Loaded kernel;
+  rawhal_queue_t *on = queue(here, small);
+  for (rawhal_ticket_t ticket = 1; ticket <= 5; ++ticket) {
+    ASSERT_EQ(submit(on, kernel.dispatch()), ticket);
+    uint64_t start, end;
+    EXPECT_OK(rawhal_queue_timing(on, ticket, &start, &end, &error));
+    if (ticket > 1) {
+      EXPECT_OK(rawhal_queue_timing(on, ticket - 1, &start, &end, &error));
+    }
+    for (rawhal_ticket_t gone = 1; gone + 2 <= ticket; ++gone)
+      EXPECT_EQ(rawhal_queue_timing(on, gone, &start, &end, &error), RAWHAL_NOT_FOUND);
   }
   rawhal_queue_destroy(on);
 }

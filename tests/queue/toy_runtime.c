@@ -14,6 +14,8 @@ static toy_counts_t counts;
 static bool held;
 static uint64_t kernarg_log[LOG];
 static size_t kernarg_count;
+static bool signal_log[LOG];
+static size_t signal_count;
 static amd_queue_t *rung; /* the toy has one queue that is rung at a time */
 
 static struct {
@@ -105,6 +107,8 @@ static bool run_packet(amd_queue_t *queue)
   memcpy(&dispatch, packet, sizeof(dispatch));
   if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && kernarg_count < LOG)
     kernarg_log[kernarg_count++] = (uint64_t)(uintptr_t)dispatch.kernarg_address;
+  if (signal_count < LOG)
+    signal_log[signal_count++] = dispatch.completion_signal.handle != 0;
   __atomic_store_n((uint16_t *)(void *)packet, (uint16_t)HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
   ++queue->read_dispatch_id;
   if (dispatch.completion_signal.handle)
@@ -129,6 +133,14 @@ size_t toy_kernargs(uint64_t *addresses, size_t capacity)
   size_t count = kernarg_count;
   memcpy(addresses, kernarg_log, (count < capacity ? count : capacity) * sizeof(*addresses));
   kernarg_count = 0;
+  return count;
+}
+
+size_t toy_signalled(bool *signalled, size_t capacity)
+{
+  size_t count = signal_count;
+  memcpy(signalled, signal_log, (count < capacity ? count : capacity) * sizeof(*signalled));
+  signal_count = 0;
   return count;
 }
 

@@ -29,6 +29,9 @@ void toy_hold(bool held);
 // were. Forgets them.
 size_t toy_kernargs(uint64_t *addresses, size_t capacity);
 
+// Which of the packets that ran had a completion signal, oldest first; otherwise like the above.
+size_t toy_signalled(bool *signalled, size_t capacity);
+
 // The limits of all devices; NULL: none. Stays the caller's.
 void toy_limit(rawhal_limiter_t *limiter);
 
