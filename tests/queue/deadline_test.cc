@@ -4,6 +4,8 @@
 
 #include <ctime>
 
+extern "C" uint64_t deadline_ticks(uint64_t nanoseconds, uint64_t hz); // queue/internal.h
+
 namespace {
 
 uint64_t monotonic_now()
@@ -25,6 +27,18 @@ TEST(Deadline, Saturates)
 {
   EXPECT_EQ(rawhal_deadline_after(UINT64_MAX), RAWHAL_FOREVER);
   EXPECT_EQ(rawhal_deadline_after(UINT64_MAX - 1), RAWHAL_FOREVER);
+}
+
+// What the runtime waits for: never less than was asked, and for ever where it does not fit.
+TEST(Deadline, TicksAreRoundedUpAndSaturate)
+{
+  EXPECT_EQ(deadline_ticks(0, 100000000), 1u);
+  EXPECT_EQ(deadline_ticks(1000000000, 100000000), 100000001u);
+  EXPECT_EQ(deadline_ticks(999999999, 1), 1u);
+  EXPECT_EQ(deadline_ticks(UINT64_MAX, 1000000000), UINT64_MAX);
+  for (uint64_t hz : {2000000000u, 3000000000u, 4000000000u})
+    for (uint64_t ns : {UINT64_MAX, UINT64_MAX / 2 + 1, UINT64_MAX - 1})
+      EXPECT_EQ(deadline_ticks(ns, hz), UINT64_MAX) << ns << " at " << hz;
 }
 
 TEST(Deadline, CallsOnNothingFail)
