@@ -257,6 +257,28 @@ TEST_F(Steps, AnyNumberOfCallbacksIsPending)
     EXPECT_EQ(order[i], i);
 }
 
+TEST_F(Steps, ABarrierNamesTheDependencyThatFailed)
+{
+  Loaded kernel;
+  rawhal_queue_t *on = queue(here), *sound = queue(here), *failed = queue(here);
+  rawhal_dependency_t dependencies[2] = {{sound, submit(sound, kernel.dispatch())}, {failed, 0}};
+  toy_hold(true);
+  dependencies[1].ticket = submit(failed, kernel.dispatch());
+  rawhal_queue_destroy(on);
+  toy_fail(here);
+  on = queue(here); // a new one takes over
+  rawhal_ticket_t ticket = 9;
+  EXPECT_EQ(rawhal_queue_barrier(on, dependencies, 2, 0, &ticket, &error), RAWHAL_FAULT);
+  EXPECT_EQ(std::string(error.message).rfind("dependency 1: ", 0), 0u) << error.message;
+  EXPECT_EQ(ticket, 0u);
+  dependencies[1].ticket = 77;
+  EXPECT_EQ(rawhal_queue_barrier(on, dependencies, 2, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(std::string(error.message).rfind("dependency 1: ", 0), 0u) << error.message;
+  EXPECT_EQ(rawhal_queue_info(on).last_ticket, 0u);
+  for (rawhal_queue_t *one : {on, sound, failed})
+    rawhal_queue_destroy(one);
+}
+
 // ---- Where images go ----
 
 // Images that are aligned to more than a block never share one, and all lie in what was reserved.
