@@ -431,6 +431,13 @@ TEST_F(Steps, AlignmentsAndSizesThatCannotBeGiven)
     EXPECT_EQ(made, nullptr);
   }
   options = {};
+  options.packets = 8;
+  for (uint64_t bytes : {1, 512, 513, 1023, 1024}) { // packets run out before kernargs do
+    options.kernarg_bytes = bytes;
+    ASSERT_OK(toy_queue(here, &options, &made, &error));
+    EXPECT_EQ(rawhal_queue_info(made).kernarg_bytes, 1024u) << bytes;
+    rawhal_queue_destroy(made);
+  }
   for (uint64_t bytes : {(uint64_t{1} << 30) + 1, uint64_t{1} << 40, UINT64_MAX}) {
     options.kernarg_bytes = bytes;
     EXPECT_EQ(toy_queue(here, &options, &made, &error), RAWHAL_OUT_OF_RANGE) << bytes;
