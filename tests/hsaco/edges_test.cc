@@ -324,26 +324,24 @@ Object dynamic_object(uint32_t buckets, const std::vector<uint32_t> &chain, uint
   object.sections = false;
   object.build();
   object.bytes.resize((object.bytes.size() + 7) / 8 * 8);
-  uint64_t gnu = object.bytes.size();
-  for (uint32_t word : {buckets, 1u, 0u, 0u}) // no bloom filter
-    object.append(word);
-  object.append(uint32_t{1}); // the one bucket there is
-  for (uint32_t word : chain)
-    object.append(word);
-  uint64_t sysv = object.bytes.size();
+  const uint64_t sysv = object.bytes.size(), start = sysv + 8;
+  const uint64_t gnu = start + 5 * sizeof(Elf64_Dyn); // last: a chain may run on to the file's end
   object.append(uint32_t{1});
   object.append(sysv_count);
-  object.bytes.resize((object.bytes.size() + 7) / 8 * 8);
-  uint64_t start = object.bytes.size();
-  const Elf64_Dyn entries[] = {
+  const Elf64_Dyn entries[5] = {
       {DT_SYMTAB, {object.symbols}},
       {DT_STRTAB, {object.strings}},
-      {DT_STRSZ, {gnu - object.strings}},
+      {DT_STRSZ, {sysv - object.strings}},
       {sysv_count ? DT_HASH : DT_GNU_HASH, {sysv_count ? sysv : gnu}},
       {DT_NULL, {0}},
   };
   for (const Elf64_Dyn &entry : entries)
     object.append(entry);
+  for (uint32_t word : {buckets, 1u, 0u, 0u}) // no bloom filter
+    object.append(word);
+  object.append(uint32_t{1}); // the one bucket there is
+  for (uint32_t word : chain)
+    object.append(word);
   set_segment(object, build::kLoadCode,
               [&](auto &s) { s.p_filesz = s.p_memsz = object.bytes.size() - s.p_offset; });
   object.set_segment(build::kNoteSegment, {PT_DYNAMIC, PF_R, start, start, start, sizeof(entries),
