@@ -1,5 +1,5 @@
 // Bounds of containers at the last value that is allowed and at the first that is not.
-#include "compressed.h"
+#include "archive.h"
 #include "container_test.h"
 
 namespace {
@@ -136,4 +136,14 @@ TEST(ContainerEdges, SegmentsThatOverlapAreReadOnce)
   for (size_t i = 1; i < 5; ++i)
     bytes.replace(sizeof(header) + i * first.size(), first.size(), first);
   EXPECT_EQ(1u, Container(bytes).count());
+}
+
+// The table of contents may be the last thing in a file, and what it begins with the last in it.
+TEST(ContainerEdges, ACountIsInTheFile)
+{
+  for (const char *head : {"\xde", "\xdf", "\xdc", "\xdd"})
+    for (size_t bytes = 0; bytes < (head[0] & 1 ? 4u : 2u); ++bytes)
+      expect_not_read(
+          build::archive_of("", build::Pack().map(1).str("toc").raw(head + std::string(bytes, '\1')).bytes),
+          RAWHAL_MALFORMED, "it is cut where toc starts");
 }
