@@ -9,7 +9,7 @@ endforeach()
 add_library(rawhal_shared SHARED ${objects})
 add_library(rawhal_static STATIC ${objects})
 set_target_properties(rawhal_shared PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${RAWHAL_LIBDIR})
 set_target_properties(rawhal_static PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal_static)
 foreach(library rawhal_shared rawhal_static)
   target_include_directories(${library} INTERFACE

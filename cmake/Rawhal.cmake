@@ -10,6 +10,18 @@ if(RAWHAL_SANITIZE)
 endif()
 find_package(Threads REQUIRED)
 
+# The build tree has programs and libraries where the installed tree has them, as seen from each other: programs in
+# folders beside this one, softgpu below it. So both find what they need by the same relative paths.
+file(RELATIVE_PATH RAWHAL_LIBDIR_FROM_BINDIR ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+get_filename_component(RAWHAL_LIBDIR ${PROJECT_BINARY_DIR}/bin/${RAWHAL_LIBDIR_FROM_BINDIR} ABSOLUTE)
+file(MAKE_DIRECTORY ${RAWHAL_LIBDIR}/rawhal)
+file(CREATE_LINK ${PROJECT_BINARY_DIR}/softgpu ${RAWHAL_LIBDIR}/rawhal/softgpu SYMBOLIC)
+
+# rawhal_static_here(): programs of this folder that have the library linked in find softgpu beside themselves.
+function(rawhal_static_here)
+  file(CREATE_LINK ${RAWHAL_LIBDIR}/rawhal ${CMAKE_CURRENT_BINARY_DIR}/rawhal SYMBOLIC)
+endfunction()
+
 # The build tree shows public headers as the installed tree does: <rawhal/NAME.h>, one flat folder.
 set(RAWHAL_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 set(RAWHAL_CODE_DIRS ${PROJECT_SOURCE_DIR})

@@ -49,8 +49,10 @@ typedef enum rawhal_backend {
 typedef struct rawhal_instance_options {
   rawhal_backend_t backend;
   const char *runtime_library; /* default "libhsa-runtime64.so.1" */
-  const char *softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY in the environment, else beside
-                                  librawhal, else where rawhal was built or installed */
+  const char *softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY in the environment (not of a
+                                  program with more rights than its user), else rawhal/softgpu/ in
+                                  librawhal's folder, as installed; of a program with the static
+                                  library, in its own folder or its prefix's for libraries */
   const char *softgpu_options; /* "gpus=2,vram_mib=512,timeout_ms=1000"; names in softgpu's
                                   documentation */
   /* Quota and limits of every device, see limit.h; what is not set here comes from the environment.

@@ -26,7 +26,7 @@ static rawhal_status_t backend_asked(const rawhal_instance_options_t *options,
     return RAWHAL_OK;
   if (*backend != RAWHAL_BACKEND_DEFAULT)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown backend %d", (int)*backend);
-  const char *text = getenv("RAWHAL_DEVICE");
+  const char *text = secure_getenv("RAWHAL_DEVICE");
   if (!text || !*text)
     return RAWHAL_OK;
   if (strcmp(text, "softgpu") == 0)

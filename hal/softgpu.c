@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,39 +23,56 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
   return thunk->option_set_text && thunk->option_messages && thunk->queue_fault;
 }
 
-/* Beside librawhal, wherever that was loaded from. Empty when it cannot be told. */
-static void path_beside_library(char *path, size_t size)
+/* The folder of the file that this code is in: librawhal, or a program that has it linked in.
+ * The kernel's word, because the linker's may be relative to a folder that was left since, and of a
+ * program is its argv[0]. Empty when it cannot be told. */
+static void own_folder(char folder[PATH_MAX])
 {
-  Dl_info self;
-  const char *slash = NULL;
-  if (dladdr((void *)(uintptr_t)&path_beside_library, &self) && self.dli_fname)
-    slash = strrchr(self.dli_fname, '/');
-  path[0] = '\0';
-  if (slash)
-    snprintf(path, size, "%.*s/rawhal/softgpu/%s", (int)(slash - self.dli_fname), self.dli_fname,
-             thunk_name);
+  folder[0] = '\0';
+  FILE *maps = fopen("/proc/self/maps", "re");
+  if (!maps)
+    return;
+  const uintptr_t self = (uintptr_t)&own_folder;
+  char *line = NULL;
+  size_t room = 0;
+  while (getline(&line, &room, maps) > 0) {
+    uintptr_t from, to;
+    char *slash = strchr(line, '/'), *last = strrchr(line, '/');
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) != 2 || self < from || self >= to)
+      continue;
+    if (slash && (size_t)(last - slash) < PATH_MAX)
+      snprintf(folder, PATH_MAX, "%.*s", (int)(last - slash), slash);
+    break;
+  }
+  free(line);
+  fclose(maps);
 }
 
+/* Where softgpu is installed, as seen from librawhal and from a program beside its folder. The
+ * build tree has the same places. */
+static const char *const places[] = {"rawhal/softgpu", RAWHAL_SOFTGPU_FROM_BINDIR};
+
 /* The library's absolute path: the caller's word and the environment's are final, the rest are
- * places to look. */
+ * places to look. A program with more rights than its user takes nothing from the environment. */
 static rawhal_status_t path_find(const char *given, char path[PATH_MAX], rawhal_error_t *error)
 {
-  const char *named = given ? given : getenv("RAWHAL_SOFTGPU_LIBRARY");
+  const char *named = given ? given : secure_getenv("RAWHAL_SOFTGPU_LIBRARY");
   if (named && *named) {
     if (!realpath(named, path))
       return rawhal_fail(error, RAWHAL_NOT_FOUND, "softgpu's library is not there: '%s'", named);
     return RAWHAL_OK;
   }
-  char beside[PATH_MAX];
-  path_beside_library(beside, sizeof(beside));
-  const char *const places[] = {beside, RAWHAL_SOFTGPU_BUILD_PATH, RAWHAL_SOFTGPU_INSTALL_PATH};
-  for (size_t i = 0; i < sizeof(places) / sizeof(*places); ++i)
-    if (*places[i] && realpath(places[i], path))
+  char folder[PATH_MAX], place[2 * PATH_MAX];
+  own_folder(folder);
+  for (size_t i = 0; *folder && i < sizeof(places) / sizeof(*places); ++i) {
+    snprintf(place, sizeof(place), "%s/%s/%s", folder, places[i], thunk_name);
+    if (realpath(place, path))
       return RAWHAL_OK;
+  }
   return rawhal_fail(error, RAWHAL_NOT_FOUND,
-                     "softgpu's library is in none of its places (last tried: %s); "
+                     "softgpu's library %s is neither in '%s' nor in '%s', seen from '%s'; "
                      "RAWHAL_SOFTGPU_LIBRARY may name it",
-                     RAWHAL_SOFTGPU_INSTALL_PATH);
+                     thunk_name, places[0], places[1], folder);
 }
 
 rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_t size,

@@ -18,7 +18,7 @@ static char report_file[4096]; /* written by the constructor only */
 
 __attribute__((constructor)) static void report_file_load(void)
 {
-  const char *name = getenv("SOFTGPU_REPORT");
+  const char *name = secure_getenv("SOFTGPU_REPORT");
   if (name && strlen(name) < sizeof(report_file))
     memcpy(report_file, name, strlen(name) + 1);
 }

@@ -1,0 +1,271 @@
+// What is built and what is installed loads libraries from the folders it names only: no program or
+// library has the current directory in its path, and nothing installed knows the build tree.
+#include "tests/tools/process.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/auxv.h>
+
+#include <rawhal/hal.h>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string build = RAWHAL_BUILD_DIR, source = RAWHAL_SOURCE_DIR;
+
+std::vector<std::string> split(const std::string &path)
+{
+  std::vector<std::string> elements;
+  for (size_t at = 0;;) {
+    size_t colon = path.find(':', at);
+    elements.push_back(path.substr(at, colon - at));
+    if (colon == std::string::npos)
+      return elements;
+    at = colon + 1;
+  }
+}
+
+// Why a search path is not to be trusted; empty when it is.
+std::string flaw(const std::string &path, bool installed)
+{
+  for (const std::string &element : split(path)) {
+    bool own = element == "$ORIGIN" || element.rfind("$ORIGIN/", 0) == 0;
+    if (element.empty())
+      return "an empty element, which is the current directory";
+    if (!own && element[0] != '/')
+      return "the relative element '" + element + "'";
+    if (installed && element.rfind(build, 0) == 0)
+      return "the build tree's '" + element + "'";
+  }
+  return "";
+}
+
+struct Dynamic {
+  bool elf = false;
+  std::vector<std::string> paths, needed; // RPATH and RUNPATH; NEEDED
+};
+
+void read_section(Elf *elf, Elf_Scn *section, const GElf_Shdr &header, Dynamic *dynamic)
+{
+  Elf_Data *data = elf_getdata(section, nullptr);
+  GElf_Dyn entry;
+  for (int i = 0; data && gelf_getdyn(data, i, &entry); ++i) {
+    bool path = entry.d_tag == DT_RPATH || entry.d_tag == DT_RUNPATH;
+    if (!path && entry.d_tag != DT_NEEDED)
+      continue;
+    const char *text = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
+    (path ? dynamic->paths : dynamic->needed).push_back(text ? text : "(no text)");
+  }
+}
+
+Dynamic read_dynamic(const fs::path &file)
+{
+  Dynamic dynamic;
+  char magic[SELFMAG] = {};
+  std::ifstream(file, std::ios::binary).read(magic, SELFMAG);
+  if (memcmp(magic, ELFMAG, SELFMAG))
+    return dynamic;
+  elf_version(EV_CURRENT);
+  int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  Elf *elf = elf_begin(descriptor, ELF_C_READ, nullptr);
+  dynamic.elf = elf != nullptr;
+  GElf_Shdr header;
+  for (Elf_Scn *section = nullptr; elf && (section = elf_nextscn(elf, section));)
+    if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC)
+      read_section(elf, section, header, &dynamic);
+  elf_end(elf);
+  close(descriptor);
+  return dynamic;
+}
+
+// How many programs and libraries there are in `tree`; each is held against the rules.
+size_t expect_sound(const std::string &tree, bool installed)
+{
+  size_t count = 0;
+  for (auto at = fs::recursive_directory_iterator(tree); at != fs::end(at); ++at) {
+    if (at->is_symlink() || !at->is_regular_file())
+      continue;
+    Dynamic dynamic = read_dynamic(at->path());
+    count += dynamic.elf && !dynamic.needed.empty();
+    for (const std::string &path : dynamic.paths)
+      EXPECT_EQ("", flaw(path, installed)) << at->path() << " has '" << path << "'";
+    for (const std::string &name : dynamic.needed)
+      EXPECT_EQ(std::string::npos, name.find('/')) << at->path() << " needs '" << name << "'";
+  }
+  return count;
+}
+
+// A fresh install tree.
+class Installed : public testing::Test {
+protected:
+  void SetUp() override
+  {
+    Outcome got = run({RAWHAL_CMAKE, "--install", build, "--prefix", scratch / "prefix"});
+    ASSERT_EQ(0, got.status) << got.err;
+    prefix = scratch / "prefix";
+  }
+
+  Scratch scratch;
+  std::string prefix;
+};
+
+// The contents of a file, of an ELF file or an archive of them without what only debuggers read.
+std::string contents(const fs::path &file)
+{
+  std::string all = slurp(file), kept;
+  elf_version(EV_CURRENT);
+  Elf *whole = elf_memory(all.data(), all.size());
+  Elf_Kind kind = whole ? elf_kind(whole) : ELF_K_NONE;
+  elf_end(whole);
+  if (kind != ELF_K_ELF && kind != ELF_K_AR)
+    return all;
+  int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  Elf *outer = elf_begin(descriptor, ELF_C_READ, nullptr), *elf;
+  for (Elf_Cmd command = ELF_C_READ; (elf = elf_begin(descriptor, command, outer));) {
+    size_t names = 0;
+    GElf_Shdr header;
+    elf_getshdrstrndx(elf, &names);
+    for (Elf_Scn *section = nullptr; (section = elf_nextscn(elf, section));) {
+      const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : "";
+      bool debug = name && !strncmp(name, ".debug", 6);
+      Elf_Data *data = debug || header.sh_type == SHT_NOBITS ? nullptr : elf_rawdata(section, nullptr);
+      if (data && data->d_buf)
+        kept.append(static_cast<const char *>(data->d_buf), data->d_size);
+    }
+    command = elf_next(elf);
+    elf_end(elf);
+    if (kind == ELF_K_ELF)
+      break;
+  }
+  elf_end(outer);
+  close(descriptor);
+  return kept;
+}
+
+} // namespace
+
+TEST(Built, EveryLibraryPathIsAbsoluteOrTheFilesOwn)
+{
+  EXPECT_GE(expect_sound(build, false), 5u);
+}
+
+TEST(Built, TheRulesSeeWhatIsWrong)
+{
+  EXPECT_NE("", flaw("", false));
+  EXPECT_NE("", flaw("/usr/lib:", false));
+  EXPECT_NE("", flaw(":/usr/lib", false));
+  EXPECT_NE("", flaw("/usr/lib::$ORIGIN", false));
+  EXPECT_NE("", flaw("lib", false));
+  EXPECT_NE("", flaw("$ORIGINAL/lib", false));
+  EXPECT_NE("", flaw(build + "/lib", true));
+  EXPECT_EQ("", flaw(build + "/lib", false));
+  EXPECT_EQ("", flaw("$ORIGIN/../lib:$ORIGIN:/usr/lib", true));
+}
+
+// A library of the name of one it needs beside a file is not executed.
+TEST(Built, TheToolLoadsNothingFromTheCurrentDirectory)
+{
+  Scratch scratch;
+  Dynamic tool = read_dynamic(RAWHAL_TOOL);
+  ASSERT_TRUE(tool.elf);
+  for (const std::string &name : tool.needed)
+    spit(scratch / name, "this is no library", 18);
+  Outcome got = run({"/bin/sh", "-c", "cd '" + scratch.root + "' && '" RAWHAL_TOOL "' --version"});
+  EXPECT_EQ(0, got.status) << got.err;
+}
+
+TEST_F(Installed, EveryLibraryPathIsTheFilesOwn)
+{
+  EXPECT_GE(expect_sound(prefix, true), 3u);
+}
+
+TEST_F(Installed, NothingKnowsWhereItWasBuilt)
+{
+  if (*RAWHAL_SANITIZER)
+    GTEST_SKIP() << "sanitizers keep the names of sources for their reports";
+  for (auto at = fs::recursive_directory_iterator(prefix); at != fs::end(at); ++at) {
+    if (at->is_symlink() || !at->is_regular_file())
+      continue;
+    std::string bytes = contents(at->path());
+    EXPECT_EQ(std::string::npos, bytes.find(build)) << at->path();
+    EXPECT_EQ(std::string::npos, bytes.find(source)) << at->path();
+  }
+}
+
+// Wherever the tree is moved to, and without the build tree's help, the tool finds softgpu.
+TEST_F(Installed, SoftgpuIsFoundBesideTheLibrary)
+{
+  std::string moved = scratch / "elsewhere";
+  fs::rename(prefix, moved);
+  const std::string fixture = source + "/tests/fixtures/vector_add-gfx90a-v5.co";
+  Outcome got = run({moved + "/bin/rawhal", "coverage", fixture});
+  EXPECT_EQ(0, got.status) << got.err;
+  fs::path softgpu;
+  for (const auto &entry : fs::recursive_directory_iterator(moved))
+    if (entry.path().filename() == "libhsakmt.so.1")
+      softgpu = entry.path();
+  ASSERT_FALSE(softgpu.empty());
+  fs::remove(softgpu);
+  got = run({moved + "/bin/rawhal", "coverage", fixture});
+  EXPECT_EQ(1, got.status);
+  EXPECT_NE(std::string::npos, got.err.find(moved)) << got.err;
+  EXPECT_EQ(std::string::npos, got.err.find(build)) << got.err;
+}
+
+// A library that was loaded by a relative name is not looked for in whatever is there now.
+TEST_F(Installed, ALibraryLoadedByARelativeNameKeepsItsFolder)
+{
+  fs::path library;
+  for (const auto &entry : fs::recursive_directory_iterator(prefix))
+    if (entry.path().filename() == "librawhal.so.0")
+      library = entry.path().parent_path();
+  ASSERT_FALSE(library.empty());
+  const std::string fixture = source + "/tests/fixtures/vector_add-gfx90a-v5.co";
+  std::string words = "cd '" + library.parent_path().string() + "' && LD_LIBRARY_PATH='" +
+                      library.filename().string() + "' '" + prefix + "/bin/rawhal' coverage '" +
+                      fixture + "'";
+  Outcome got = run({"/bin/sh", "-c", words});
+  EXPECT_EQ(0, got.status) << got.err;
+}
+
+/* ---- Privileges ---- */
+
+// Started by the test below, from a copy of this program that runs as somebody else.
+TEST(Privileged, DISABLED_TheEnvironmentNamesNoLibrary)
+{
+  if (!getauxval(AT_SECURE))
+    _exit(77);
+  char path[4096];
+  rawhal_error_t error = {};
+  rawhal_status_t status = rawhal_softgpu_library_path(nullptr, path, sizeof(path), &error);
+  _exit(status == RAWHAL_OK && std::string(path) == getenv("RAWHAL_SOFTGPU_LIBRARY") ? 1 : 0);
+}
+
+TEST(Privileged, TheEnvironmentNamesNoLibrary)
+{
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can make a program that runs as somebody else";
+  if (*RAWHAL_SANITIZER)
+    GTEST_SKIP() << "sanitizers refuse to run with other privileges";
+  Scratch scratch;
+  ASSERT_EQ(0, chmod(scratch.root.c_str(), 0755));
+  std::string copy = scratch / "copy";
+  fs::copy_file("/proc/self/exe", copy);
+  ASSERT_EQ(0, chown(copy.c_str(), 65534, 65534));
+  ASSERT_EQ(0, chmod(copy.c_str(), 06755));
+  spit(scratch / "evil.so", "x", 1);
+  ASSERT_EQ(0, chmod((scratch / "evil.so").c_str(), 0755));
+  Outcome got = run({copy, "--gtest_also_run_disabled_tests",
+                     "--gtest_filter=Privileged.DISABLED_TheEnvironmentNamesNoLibrary"},
+                    {"RAWHAL_SOFTGPU_LIBRARY=" + (scratch / "evil.so")});
+  if (got.status == 77)
+    GTEST_SKIP() << "/tmp ignores set-user-ID bits";
+  EXPECT_EQ(0, got.status) << got.out << got.err;
+}
