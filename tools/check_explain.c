@@ -170,7 +170,7 @@ static void explain_visible(const explainer_t *e, size_t index,
   if (bytes && (bytes = strstr(bytes, " = ")))
     *bytes = '\0'; /* the rows show them */
   begin_row(e, !whole && !argument->optional, from, to);
-  fputs(text, stdout);
+  tool_print_words(text);
   if (whole)
     print_typed(&blob->kernel->arguments[index], value.data);
   else if (blob->length > from)

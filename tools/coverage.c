@@ -151,25 +151,29 @@ static void print_text(const report_t *report)
 
 static void print_json(const report_t *report)
 {
-  json_t *rows = json_array();
+  json_writer_t out = {.out = stdout};
+  json_begin_object(&out, NULL);
+  json_put_text(&out, "schema", "rawhal-coverage-1");
+  json_put_text(&out, "file", report->select.path);
+  json_put_unsigned(&out, "objects", report->objects);
+  json_put_unsigned(&out, "other_objects", report->other_objects);
+  json_put_unsigned(&out, "instructions", report->instructions);
+  json_put_unsigned(&out, "missing", report->missing);
+  json_begin_array(&out, "rows");
   for (size_t i = 0; i < report->count; ++i) {
     const row_t *row = report->rows[i];
-    json_array_append_new(rows, json_pack("{s:s? s:b s:I s:I s:I s:I s:s?}", "mnemonic",
-                                          *row->mnemonic ? row->mnemonic : NULL, "known",
-                                          *row->mnemonic != '\0', "count", (json_int_t)row->count,
-                                          "object", (json_int_t)row->object, "offset",
-                                          (json_int_t)row->offset, "word", (json_int_t)row->word,
-                                          "text", *row->text ? row->text : NULL));
+    json_begin_object(&out, NULL);
+    json_put_text(&out, "mnemonic", *row->mnemonic ? row->mnemonic : NULL);
+    json_put_bool(&out, "known", *row->mnemonic != '\0');
+    json_put_unsigned(&out, "count", row->count);
+    json_put_unsigned(&out, "object", row->object);
+    json_put_unsigned(&out, "offset", row->offset);
+    json_put_unsigned(&out, "word", row->word);
+    json_put_text(&out, "text", *row->text ? row->text : NULL);
+    json_end(&out);
   }
-  const char *path = report->select.path;
-  json_t *document = json_pack(
-      "{s:s s:o s:I s:I s:I s:I s:o}", "schema", "rawhal-coverage-1", "file",
-      json_text((rawhal_string_t){path, strlen(path)}), "objects", (json_int_t)report->objects,
-      "other_objects", (json_int_t)report->other_objects, "instructions",
-      (json_int_t)report->instructions, "missing", (json_int_t)report->missing, "rows", rows);
-  json_dumpf(document, stdout, JSON_INDENT(1));
-  putchar('\n');
-  json_decref(document);
+  json_end(&out);
+  json_end(&out);
 }
 
 static void report_close(report_t *report)

@@ -141,9 +141,9 @@ static int run(int argc, char **argv)
 
   diff_result_t result = {.paths = {argv[optind], argv[optind + 1]}};
   bool done = make_result(&result, &options);
-  if (json && !diff_print_json(&result))
-    done = tool_refuse(&result.error, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  else if (done && !json)
+  if (json)
+    diff_print_json(&result);
+  else if (done)
     diff_print_text(&result);
   bool same = result.same_abi && (result.same_resources || !resources);
   int status = done ? (same ? TOOL_OK : TOOL_DIFFERENT) : fail(&result);
@@ -179,4 +179,5 @@ const tool_command_t diff_command = {
     .summary = "compare the ABI of two files",
     .help = help,
     .run = run,
+    .failed = TOOL_REFUSED, /* 1 says that they differ */
 };

@@ -85,7 +85,7 @@ typedef struct diff_result {
 
 /* The two forms of a result. */
 void diff_print_text(const diff_result_t *result);
-bool diff_print_json(const diff_result_t *result); /* false: out of memory */
+void diff_print_json(const diff_result_t *result);
 
 /* "abi", "resource", "note" */
 const char *diff_category_name(diff_category_t category);

@@ -6,114 +6,124 @@
 #include "tools/json.h"
 #include "tools/tool.h"
 
-static json_t *c_text(const char *text)
-{
-  return json_text((rawhal_string_t){text, strlen(text)});
-}
-
-static json_t *value_json(const diff_value_t *value)
+static void put_value(json_writer_t *out, const char *key, const diff_value_t *value)
 {
   char hex[17];
   switch (value->kind) {
   case DIFF_NUMBER:
-    return json_integer((json_int_t)value->number);
+    json_put_unsigned(out, key, value->number);
+    break;
   case DIFF_SIGNATURE:
     snprintf(hex, sizeof(hex), "%016llx", (unsigned long long)value->number);
-    return json_string(hex);
+    json_put_text(out, key, hex);
+    break;
   case DIFF_TEXT:
-    return json_text(value->text);
+    json_put_string(out, key, value->text);
+    break;
   default:
-    return json_null();
+    json_put_null(out, key);
   }
 }
 
-static json_t *place_json(const diff_kernel_t *kernel, size_t index)
+static void put_place(json_writer_t *out, const char *key, const diff_kernel_t *kernel,
+                      size_t index)
 {
   const rawhal_kernarg_argument_t *argument = diff_argument(kernel, index);
-  if (!argument)
-    return json_null();
-  return json_pack("{s:I s:o s:I s:I s:o s:b}", "index", (json_int_t)index, "name",
-                   json_text_or_null(argument->name), "offset", (json_int_t)argument->offset,
-                   "size", (json_int_t)argument->size, "value_kind",
-                   json_text(argument->value_kind_text), "hidden", argument->hidden);
+  if (!argument) {
+    json_put_null(out, key);
+    return;
+  }
+  json_begin_object(out, key);
+  json_put_unsigned(out, "index", index);
+  json_put_string_or_null(out, "name", argument->name);
+  json_put_unsigned(out, "offset", argument->offset);
+  json_put_unsigned(out, "size", argument->size);
+  json_put_string(out, "value_kind", argument->value_kind_text);
+  json_put_bool(out, "hidden", argument->hidden);
+  json_end(out);
 }
 
 /* A change of an argument has its place in both files; of the kernel, null. */
-static json_t *change_json(const diff_entry_t *entry, const diff_change_t *change)
+static void put_change(json_writer_t *out, const diff_entry_t *entry, const diff_change_t *change)
 {
-  json_t *argument = json_null();
-  if (change->argument[0] != DIFF_NO_ARGUMENT || change->argument[1] != DIFF_NO_ARGUMENT)
-    argument = json_pack("{s:o s:o}", "a", place_json(entry->kernels[0], change->argument[0]), "b",
-                         place_json(entry->kernels[1], change->argument[1]));
-  return json_pack("{s:s s:s s:o s:o s:o}", "category", diff_category_name(change->category),
-                   "property", change->property, "argument", argument, "a",
-                   value_json(&change->values[0]), "b", value_json(&change->values[1]));
+  json_begin_object(out, NULL);
+  json_put_text(out, "category", diff_category_name(change->category));
+  json_put_text(out, "property", change->property);
+  if (change->argument[0] != DIFF_NO_ARGUMENT || change->argument[1] != DIFF_NO_ARGUMENT) {
+    json_begin_object(out, "argument");
+    put_place(out, "a", entry->kernels[0], change->argument[0]);
+    put_place(out, "b", entry->kernels[1], change->argument[1]);
+    json_end(out);
+  } else {
+    json_put_null(out, "argument");
+  }
+  put_value(out, "a", &change->values[0]);
+  put_value(out, "b", &change->values[1]);
+  json_end(out);
 }
 
-static json_t *target_json(const diff_kernel_t *kernel)
-{
-  return kernel ? json_string(kernel->target) : json_null();
-}
-
-static json_t *entry_json(const diff_entry_t *entry)
+static void put_entry(json_writer_t *out, const diff_entry_t *entry)
 {
   const diff_kernel_t *a = entry->kernels[0], *b = entry->kernels[1];
-  json_t *changes = json_array();
+  json_begin_object(out, NULL);
+  json_put_string(out, "name", (a ? a : b)->facts->name);
+  json_put_text(out, "target_a", a ? a->target : NULL);
+  json_put_text(out, "target_b", b ? b->target : NULL);
+  json_put_text(out, "change", !b ? "removed" : !a ? "added" : "changed");
+  json_put_bool(out, "same_abi", entry->same_abi);
+  json_put_bool(out, "same_blobs", entry->same_blobs);
+  json_put_bool(out, "same_resources", entry->same_resources);
+  json_begin_array(out, "changes");
   for (size_t i = 0; i < entry->change_count; ++i)
-    if (json_array_append_new(changes, change_json(entry, &entry->changes[i]))) {
-      json_decref(changes);
-      return NULL;
-    }
-  return json_pack("{s:o s:o s:o s:s s:b s:b s:b s:o}", "name", json_text((a ? a : b)->facts->name),
-                   "target_a", target_json(a), "target_b", target_json(b), "change",
-                   !b   ? "removed"
-                   : !a ? "added"
-                        : "changed",
-                   "same_abi", entry->same_abi, "same_blobs", entry->same_blobs, "same_resources",
-                   entry->same_resources, "changes", changes);
+    put_change(out, entry, &entry->changes[i]);
+  json_end(out);
+  json_end(out);
 }
 
-static json_t *file_json(const char *path, const diff_file_t *file)
+static void put_file(json_writer_t *out, const char *key, const char *path, const diff_file_t *file)
 {
-  return json_pack("{s:o s:I s:I}", "file", c_text(path), "objects", (json_int_t)file->object_count,
-                   "kernels", (json_int_t)file->kernel_count);
+  json_begin_object(out, key);
+  json_put_text(out, "file", path);
+  json_put_unsigned(out, "objects", file->object_count);
+  json_put_unsigned(out, "kernels", file->kernel_count);
+  json_end(out);
 }
 
-static json_t *refusal_json(const diff_result_t *result)
+static void put_refusal(json_writer_t *out, const diff_result_t *result)
 {
   const rawhal_error_t *error = &result->error;
-  json_t *offset =
-      error->offset == RAWHAL_NO_OFFSET ? json_null() : json_integer((json_int_t)error->offset);
-  json_t *refused = result->refused ? json_string(result->refused == 1 ? "a" : "b") : json_null();
-  return json_pack("{s:s s:s s:o s:o s:o}", "schema", "rawhal-diff-1", "status",
-                   rawhal_status_name(error->status), "refused", refused, "message",
-                   c_text(error->message), "offset", offset);
+  json_put_text(out, "status", rawhal_status_name(error->status));
+  json_put_text(out, "refused", !result->refused ? NULL : result->refused == 1 ? "a" : "b");
+  json_put_text(out, "message", error->message);
+  json_put_offset(out, "offset", error->offset);
 }
 
-static json_t *result_json(const diff_result_t *result)
+static void put_result(json_writer_t *out, const diff_result_t *result)
 {
-  json_t *kernels = json_array();
-  for (size_t i = 0; i < result->entry_count; ++i)
-    if (json_array_append_new(kernels, entry_json(&result->entries[i]))) {
-      json_decref(kernels);
-      return NULL;
-    }
-  return json_pack("{s:s s:s s:o s:o s:b s:b s:I s:I s:I s:I s:o}", "schema", "rawhal-diff-1",
-                   "status", "OK", "a", file_json(result->paths[0], &result->files[0]), "b",
-                   file_json(result->paths[1], &result->files[1]), "same_abi", result->same_abi,
-                   "same_resources", result->same_resources, "removed", (json_int_t)result->removed,
-                   "added", (json_int_t)result->added, "changed", (json_int_t)result->changed,
-                   "same", (json_int_t)result->same, "kernels", kernels);
+  json_put_text(out, "status", "OK");
+  put_file(out, "a", result->paths[0], &result->files[0]);
+  put_file(out, "b", result->paths[1], &result->files[1]);
+  json_put_bool(out, "same_abi", result->same_abi);
+  json_put_bool(out, "same_resources", result->same_resources);
+  json_put_unsigned(out, "removed", result->removed);
+  json_put_unsigned(out, "added", result->added);
+  json_put_unsigned(out, "changed", result->changed);
+  json_put_unsigned(out, "same", result->same);
+  json_begin_array(out, "kernels");
+  for (size_t i = 0; i < result->entry_count && !ferror(out->out); ++i)
+    put_entry(out, &result->entries[i]);
+  json_end(out);
 }
 
-bool diff_print_json(const diff_result_t *result)
+void diff_print_json(const diff_result_t *result)
 {
-  json_t *document = result->error.status ? refusal_json(result) : result_json(result);
-  if (!document)
-    return false;
-  json_dumpf(document, stdout, JSON_INDENT(1));
-  putchar('\n');
+  json_writer_t out = {.out = stdout};
+  json_begin_object(&out, NULL);
+  json_put_text(&out, "schema", "rawhal-diff-1");
+  if (result->error.status)
+    put_refusal(&out, result);
+  else
+    put_result(&out, result);
+  json_end(&out);
   fflush(stdout); /* before what standard error says */
-  json_decref(document);
-  return true;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/escape.h"
 #include "tools/header.h"
 #include "tools/value_type.h"
 
@@ -11,12 +12,17 @@
 void header_print_comment(FILE *out, rawhal_string_t text)
 {
   char previous = '*'; /* behind an opening mark */
-  for (size_t i = 0; i < text.size; ++i) {
+  for (size_t i = 0, from = 0; i < text.size; ++i) {
     char c = text.data[i];
-    if ((previous == '*' && c == '/') || (previous == '/' && c == '*'))
-      fputc(' ', out);
-    fputc(c < 0x20 || c == 0x7f ? '?' : c, out); /* bytes above 0x7f are negative */
+    bool mark = (previous == '*' && c == '/') || (previous == '/' && c == '*');
     previous = c;
+    if (mark) {
+      (void)escape_text(out, (rawhal_string_t){text.data + from, i - from}, SIZE_MAX);
+      fputc(' ', out);
+      from = i;
+    }
+    if (i + 1 == text.size)
+      (void)escape_text(out, (rawhal_string_t){text.data + from, text.size - from}, SIZE_MAX);
   }
 }
 

@@ -7,10 +7,30 @@
 
 #include "tools/tool.h"
 
-bool inspect_wants(const inspect_options_t *options, const rawhal_kernel_t *kernel)
+typedef struct progress {
+  bool begun;  /* there is output */
+  bool nobody; /* all was read, and no kernel is the one asked for */
+} progress_t;
+
+static bool inspect_objects(const inspect_options_t *options, const inspect_form_t *form,
+                            select_t *select, progress_t *progress, rawhal_error_t *error)
 {
-  return !options->kernel ||
-         memmem(kernel->name.data, kernel->name.size, options->kernel, strlen(options->kernel));
+  size_t count = 0;
+  bool done = true;
+  for (; done && (done = select_next(select, error)) && select->hsaco; ++count) {
+    if (!inspect_wants_object(options, select->hsaco))
+      continue;
+    if (!progress->begun)
+      form->begin(options);
+    progress->begun = true;
+    done = form->object(options, select, error) && !ferror(stdout);
+  }
+  progress->nobody = done && options->kernel && !progress->begun;
+  if (progress->nobody)
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "no kernel's name contains '%s', in %zu object%s%s",
+                       options->kernel, count, count == 1 ? "" : "s",
+                       options->target ? " for that target" : "");
+  return done;
 }
 
 static int inspect_file(const inspect_options_t *options, const inspect_form_t *form)
@@ -18,11 +38,17 @@ static int inspect_file(const inspect_options_t *options, const inspect_form_t *
   const select_options_t wanted = {.path = options->path, .target = options->target};
   rawhal_error_t error = {.status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET};
   select_t select = {0};
-  bool done = form->begin(options) && select_open(&select, &wanted, &error);
-  while (done && (done = select_next(&select, &error)) && select.hsaco)
-    done = form->object(options, &select, &error);
-  form->end(done ? NULL : &error);
+  progress_t progress = {0};
+  bool done = select_open(&select, &wanted, &error) &&
+              inspect_objects(options, form, &select, &progress, &error);
   select_close(&select);
+  if (ferror(stdout))
+    return TOOL_FAILED; /* main() says so */
+  if (!progress.begun && !progress.nobody)
+    form->begin(options);
+  if (!progress.nobody) /* which is no document */
+    form->end(done ? NULL : &error);
+  fflush(stdout); /* before what standard error says */
   return done ? TOOL_OK : tool_fail("inspect", &error);
 }
 
@@ -76,13 +102,15 @@ static const char *help(void)
          "options:\n"
          "  --json           one JSON document (schema \"rawhal-inspect-1\") instead of text\n"
          "  --brief          one line a kernel (text only)\n"
-         "  --kernel TEXT    only kernels whose name contains TEXT\n"
+         "  --kernel TEXT    only kernels whose name contains TEXT, and what is theirs\n"
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --help           this text\n\n"
          "exit status:\n"
          "  0   everything was read\n"
          "  1   the file, or an object in it, was refused; with --json the document then has\n"
-         "      \"status\", \"message\" and \"offset\"\n"
+         "      \"status\", \"message\" and \"offset\". Or no kernel's name contains TEXT: then "
+         "there\n"
+         "      is no output\n"
          "  2   the command line is wrong\n";
 }
 

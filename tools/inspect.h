@@ -11,14 +11,55 @@ typedef struct inspect_options {
   bool brief;                    /* one line a kernel */
 } inspect_options_t;
 
+/* ---- What was asked for (inspect_kernel.c) ---- */
+
 /* Is this kernel among those asked for? */
-bool inspect_wants(const inspect_options_t *options, const rawhal_kernel_t *kernel);
+bool inspect_wants(const inspect_options_t *options, rawhal_string_t kernel);
+/* Has the object any? Always when nothing was asked for. */
+bool inspect_wants_object(const inspect_options_t *options, const rawhal_hsaco_t *hsaco);
+
+/* The addresses that the kernels asked for have to themselves: their descriptors and their code. */
+typedef struct inspect_places {
+  bool everything;
+  struct inspect_place {
+    uint64_t start, size;
+  } * places; /* sorted, apart from each other */
+  size_t count;
+} inspect_places_t;
+
+/* False: out of memory. */
+bool inspect_places_make(inspect_places_t *places, const inspect_options_t *options,
+                         const rawhal_hsaco_t *hsaco);
+bool inspect_places_have(const inspect_places_t *places, uint64_t address);
+void inspect_places_release(inspect_places_t *places);
+
+/* ---- Long names ---- */
+
+/* Any number of symbols may share one name, or the end of one: written in full each, 1 MB would be
+ * gigabytes. Names of up to INSPECT_SHORT_NAME bytes are always written in full, longer ones while
+ * all of them of an object come to no more than INSPECT_LONG_NAMES bytes and four times its size;
+ * then their first INSPECT_NAME_START bytes. */
+enum { INSPECT_SHORT_NAME = 256, INSPECT_NAME_START = 200, INSPECT_LONG_NAMES = 1 << 20 };
+
+typedef struct inspect_names {
+  uint64_t left; /* for long names */
+} inspect_names_t;
+
+static inline inspect_names_t inspect_names_of(const rawhal_hsaco_info_t *info)
+{
+  return (inspect_names_t){INSPECT_LONG_NAMES + 4 * (uint64_t)info->bytes.size};
+}
+
+/* Is this one to be written in full? */
+bool inspect_names_take(inspect_names_t *names, rawhal_string_t name);
+
+/* ---- The forms ---- */
 
 /* Each form: begin, one call for each object (the selection's current one), end (with NULL error
  * when all went well). The return value of an object call is false when its text could not be made
  * (error says why). */
 typedef struct inspect_form {
-  bool (*begin)(const inspect_options_t *options);
+  void (*begin)(const inspect_options_t *options);
   bool (*object)(const inspect_options_t *options, const select_t *object, rawhal_error_t *error);
   void (*end)(const rawhal_error_t *error);
 } inspect_form_t;

@@ -1,287 +1,363 @@
-/* rawhal inspect --json: schema "rawhal-inspect-1", described in docs/inspect.schema.json. */
-#include <stdlib.h>
+/* rawhal inspect --json: schema "rawhal-inspect-1", described in docs/inspect.schema.json. Written
+ * as it is read: nothing is kept of what has been written. */
+#include <stdio.h>
 #include <string.h>
 
+#include "tools/escape.h"
 #include "tools/inspect.h"
 #include "tools/json.h"
 #include "tools/tool.h"
 
-/* Objects are written one by one: a library's together would take gigabytes. */
-static size_t objects_written;
+static json_writer_t document;
 
-static json_t *u32x3(const uint32_t v[3])
+/* One object on its way out. */
+typedef struct view {
+  json_writer_t *out;
+  const inspect_options_t *options;
+  const rawhal_hsaco_t *hsaco;
+  const rawhal_hsaco_info_t *info;
+  inspect_places_t places;
+  inspect_names_t names;
+} view_t;
+
+/* ---- Names ---- */
+
+/* A name that is too long to be written once more: its start, its bytes, and where they are. */
+static void put_start(view_t *view, const char *key, rawhal_string_t name)
 {
-  return json_pack("[III]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
+  json_writer_t *out = view->out;
+  char sibling[32];
+  const char *object = view->info->bytes.data;
+  json_open_key(out);
+  fputs(key, out->out);
+  json_close_key(out);
+  json_open_value(out);
+  putc('"', out->out);
+  escape_json(out->out, (rawhal_string_t){name.data, escape_cut(name, INSPECT_NAME_START)});
+  fputs("...\"", out->out);
+  snprintf(sibling, sizeof(sibling), "%s_size", key);
+  json_put_unsigned(out, sibling, name.size);
+  snprintf(sibling, sizeof(sibling), "%s_offset", key);
+  uintptr_t from = (uintptr_t)name.data - (uintptr_t)object;
+  bool inside = from < view->info->bytes.size && name.size <= view->info->bytes.size - from;
+  json_put_offset(out, sibling, inside ? from : RAWHAL_NO_OFFSET);
 }
 
-static json_t *descriptor_json(const rawhal_descriptor_t *d)
+static void put_name(view_t *view, const char *key, rawhal_string_t name)
 {
-  if (!d)
-    return json_null();
-  return json_pack("{s:I s:I s:I s:I s:I s:I s:I s:I s:I s:i s:i s:I s:I s:I s:b s:b}", "address",
-                   (json_int_t)d->address, "entry", (json_int_t)d->entry, "group_segment_size",
-                   (json_int_t)d->group_segment_size, "private_segment_size",
-                   (json_int_t)d->private_segment_size, "kernarg_size", (json_int_t)d->kernarg_size,
-                   "compute_pgm_rsrc1", (json_int_t)d->pgm_rsrc1, "compute_pgm_rsrc2",
-                   (json_int_t)d->pgm_rsrc2, "compute_pgm_rsrc3", (json_int_t)d->pgm_rsrc3,
-                   "kernel_code_properties", (json_int_t)d->code_properties,
-                   "kernarg_preload_length", d->preload_length, "kernarg_preload_offset",
-                   d->preload_offset, "vgpr_count", (json_int_t)d->vgpr_count, "sgpr_count",
-                   (json_int_t)d->sgpr_count, "accum_offset", (json_int_t)d->accum_offset, "wave32",
-                   d->wave32, "uses_dynamic_stack", d->uses_dynamic_stack);
+  if (inspect_names_take(&view->names, name))
+    json_put_string(view->out, key, name);
+  else
+    put_start(view, key, name);
 }
 
-static json_t *layout_argument_json(const rawhal_kernarg_argument_t *argument, const char *kind,
-                                    size_t kind_size)
+static void put_name_or_null(view_t *view, const char *key, rawhal_string_t name)
 {
-  return json_pack("{s:o s:I s:I s:s% s:b s:b}", "name", json_text_or_null(argument->name),
-                   "offset", (json_int_t)argument->offset, "size", (json_int_t)argument->size,
-                   "value_kind", kind ? kind : "", kind_size, "hidden", argument->hidden,
-                   "optional", argument->optional);
+  if (name.size)
+    put_name(view, key, name);
+  else
+    json_put_null(view->out, key);
 }
 
-static json_t *layout_json(const rawhal_kernel_t *kernel)
+/* ---- Kernels ---- */
+
+static void put_u32x3(json_writer_t *out, const char *key, const uint32_t v[3])
+{
+  json_begin_array(out, key);
+  for (int i = 0; i < 3; ++i)
+    json_put_unsigned(out, NULL, v[i]);
+  json_end(out);
+}
+
+static void put_descriptor(json_writer_t *out, const rawhal_descriptor_t *d)
+{
+  if (!d) {
+    json_put_null(out, "descriptor");
+    return;
+  }
+  json_begin_object(out, "descriptor");
+  json_put_unsigned(out, "address", d->address);
+  json_put_unsigned(out, "entry", d->entry);
+  json_put_unsigned(out, "group_segment_size", d->group_segment_size);
+  json_put_unsigned(out, "private_segment_size", d->private_segment_size);
+  json_put_unsigned(out, "kernarg_size", d->kernarg_size);
+  json_put_unsigned(out, "compute_pgm_rsrc1", d->pgm_rsrc1);
+  json_put_unsigned(out, "compute_pgm_rsrc2", d->pgm_rsrc2);
+  json_put_unsigned(out, "compute_pgm_rsrc3", d->pgm_rsrc3);
+  json_put_unsigned(out, "kernel_code_properties", d->code_properties);
+  json_put_unsigned(out, "kernarg_preload_length", d->preload_length);
+  json_put_unsigned(out, "kernarg_preload_offset", d->preload_offset);
+  json_put_unsigned(out, "vgpr_count", d->vgpr_count);
+  json_put_unsigned(out, "sgpr_count", d->sgpr_count);
+  json_put_unsigned(out, "accum_offset", d->accum_offset);
+  json_put_bool(out, "wave32", d->wave32);
+  json_put_bool(out, "uses_dynamic_stack", d->uses_dynamic_stack);
+  json_end(out);
+}
+
+static void put_argument(json_writer_t *out, const rawhal_kernel_t *kernel, uint32_t index,
+                         const rawhal_kernarg_argument_t *argument)
+{
+  rawhal_string_t kind = {"", 0};
+  if (index < kernel->argument_count)
+    kind = kernel->arguments[index].detail->value_kind_text;
+  json_begin_object(out, NULL);
+  json_put_string_or_null(out, "name", argument->name);
+  json_put_unsigned(out, "offset", argument->offset);
+  json_put_unsigned(out, "size", argument->size);
+  json_put_string(out, "value_kind", kind);
+  json_put_bool(out, "hidden", argument->hidden);
+  json_put_bool(out, "optional", argument->optional);
+  json_end(out);
+}
+
+static void put_layout(json_writer_t *out, const rawhal_kernel_t *kernel)
 {
   rawhal_kernarg_layout_t *layout = NULL;
   rawhal_error_t error;
-  if (rawhal_kernarg_layout_create(kernel, 0, &layout, &error))
-    return json_pack("{s:s s:o}", "status", rawhal_status_name(error.status), "message",
-                     json_text((rawhal_string_t){error.message, strlen(error.message)}));
+  json_begin_object(out, "kernarg");
+  if (rawhal_kernarg_layout_create(kernel, 0, &layout, &error)) {
+    json_put_text(out, "status", rawhal_status_name(error.status));
+    json_put_text(out, "message", error.message);
+    json_end(out);
+    return;
+  }
   const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
   char signature[17];
   snprintf(signature, sizeof(signature), "%016llx", (unsigned long long)info->signature);
-  json_t *value = json_pack(
-      "{s:s s:I s:I s:I s:I s:I s:s}", "knowledge",
-      info->knowledge == RAWHAL_KERNARG_ARGUMENTS ? "arguments" : "size", "segment_size",
-      (json_int_t)info->segment_size, "effective_size", (json_int_t)info->effective_size,
-      "alignment", (json_int_t)info->alignment, "explicit_end", (json_int_t)info->explicit_end,
-      "block_count", (json_int_t)info->block_count, "signature", signature);
-  json_t *arguments = json_array();
-  for (uint32_t i = 0; i < info->visible_count + info->hidden_count; ++i) {
-    rawhal_string_t kind = {"", 0};
-    if (i < kernel->argument_count)
-      kind = kernel->arguments[i].detail->value_kind_text;
-    json_array_append_new(arguments, layout_argument_json(rawhal_kernarg_layout_argument(layout, i),
-                                                          kind.data, kind.size));
-  }
-  json_object_set_new(value, "arguments", arguments);
+  json_put_text(out, "knowledge",
+                info->knowledge == RAWHAL_KERNARG_ARGUMENTS ? "arguments" : "size");
+  json_put_unsigned(out, "segment_size", info->segment_size);
+  json_put_unsigned(out, "effective_size", info->effective_size);
+  json_put_unsigned(out, "alignment", info->alignment);
+  json_put_unsigned(out, "explicit_end", info->explicit_end);
+  json_put_unsigned(out, "block_count", info->block_count);
+  json_put_text(out, "signature", signature);
+  json_begin_array(out, "arguments");
+  for (uint32_t i = 0; i < info->visible_count + info->hidden_count; ++i)
+    put_argument(out, kernel, i, rawhal_kernarg_layout_argument(layout, i));
+  json_end(out);
   rawhal_kernarg_layout_destroy(layout);
-  return value;
+  json_end(out);
 }
 
-static json_t *kernel_json(const rawhal_kernel_t *kernel)
+static void put_kernels(view_t *view)
 {
-  return json_pack("{s:o s:o s:b s:b s:o s:o s:o s:o}", "name", json_text(kernel->name), "symbol",
-                   json_text(kernel->symbol), "has_metadata", kernel->has_metadata, "usable",
-                   kernel->usable, "unusable_reason", json_text_or_null(kernel->unusable_reason),
-                   "reqd_workgroup_size", u32x3(kernel->reqd_workgroup_size), "descriptor",
-                   descriptor_json(kernel->descriptor), "kernarg", layout_json(kernel));
-}
-
-static json_t *segments_json(const rawhal_hsaco_t *hsaco, size_t count)
-{
-  json_t *list = json_array();
-  for (size_t i = 0; i < count; ++i) {
-    const rawhal_segment_t *s = rawhal_hsaco_segment(hsaco, i);
-    json_array_append_new(
-        list,
-        json_pack("{s:I s:I s:I s:I s:I s:I s:I}", "type", (json_int_t)s->type, "flags",
-                  (json_int_t)s->flags, "offset", (json_int_t)s->offset, "address",
-                  (json_int_t)s->address, "file_size", (json_int_t)s->file_size, "memory_size",
-                  (json_int_t)s->memory_size, "alignment", (json_int_t)s->alignment));
+  json_writer_t *out = view->out;
+  json_begin_array(out, "kernels");
+  for (size_t i = 0; i < view->info->kernel_count; ++i) {
+    const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(view->hsaco, i);
+    if (!inspect_wants(view->options, kernel->name))
+      continue;
+    json_begin_object(out, NULL);
+    put_name(view, "name", kernel->name);
+    put_name(view, "symbol", kernel->symbol);
+    json_put_bool(out, "has_metadata", kernel->has_metadata);
+    json_put_bool(out, "usable", kernel->usable);
+    json_put_string_or_null(out, "unusable_reason", kernel->unusable_reason);
+    put_u32x3(out, "reqd_workgroup_size", kernel->reqd_workgroup_size);
+    put_descriptor(out, kernel->descriptor);
+    put_layout(out, kernel);
+    json_end(out);
   }
-  return list;
+  json_end(out);
 }
 
-static json_t *symbols_json(const rawhal_hsaco_t *hsaco, size_t count)
+/* ---- The tables ---- */
+
+static void put_segments(view_t *view)
+{
+  json_writer_t *out = view->out;
+  json_begin_array(out, "segments");
+  for (size_t i = 0; i < view->info->segment_count; ++i) {
+    const rawhal_segment_t *s = rawhal_hsaco_segment(view->hsaco, i);
+    json_begin_object(out, NULL);
+    json_put_unsigned(out, "type", s->type);
+    json_put_unsigned(out, "flags", s->flags);
+    json_put_unsigned(out, "offset", s->offset);
+    json_put_unsigned(out, "address", s->address);
+    json_put_unsigned(out, "file_size", s->file_size);
+    json_put_unsigned(out, "memory_size", s->memory_size);
+    json_put_unsigned(out, "alignment", s->alignment);
+    json_end(out);
+  }
+  json_end(out);
+}
+
+static void put_symbols(view_t *view)
 {
   static const char *const kinds[] = {"kernel", "function", "variable", "other"};
-  json_t *list = json_array();
-  for (size_t i = 0; i < count; ++i) {
-    const rawhal_symbol_t *s = rawhal_hsaco_symbol(hsaco, i);
-    json_array_append_new(list,
-                          json_pack("{s:o s:I s:I s:s s:b}", "name", json_text(s->name), "address",
-                                    (json_int_t)s->address, "size", (json_int_t)s->size, "kind",
-                                    kinds[s->kind], "defined", s->defined));
+  json_writer_t *out = view->out;
+  json_begin_array(out, "symbols");
+  for (size_t i = 0; i < view->info->symbol_count && !ferror(out->out); ++i) {
+    const rawhal_symbol_t *s = rawhal_hsaco_symbol(view->hsaco, i);
+    if (!inspect_places_have(&view->places, s->address))
+      continue;
+    json_begin_object(out, NULL);
+    put_name(view, "name", s->name);
+    json_put_unsigned(out, "address", s->address);
+    json_put_unsigned(out, "size", s->size);
+    json_put_text(out, "kind", kinds[s->kind]);
+    json_put_bool(out, "defined", s->defined);
+    json_end(out);
   }
-  return list;
+  json_end(out);
 }
 
-static json_t *relocations_json(const rawhal_hsaco_t *hsaco, size_t count)
+static void put_relocations(view_t *view)
 {
-  json_t *list = json_array();
-  for (size_t i = 0; i < count; ++i) {
-    const rawhal_relocation_t *r = rawhal_hsaco_relocation(hsaco, i);
-    json_array_append_new(list,
-                          json_pack("{s:I s:I s:o s:I}", "address", (json_int_t)r->address, "type",
-                                    (json_int_t)r->type, "symbol", json_text_or_null(r->symbol),
-                                    "addend", (json_int_t)r->addend));
+  json_writer_t *out = view->out;
+  json_begin_array(out, "relocations");
+  for (size_t i = 0; i < view->info->relocation_count && !ferror(out->out); ++i) {
+    const rawhal_relocation_t *r = rawhal_hsaco_relocation(view->hsaco, i);
+    if (!inspect_places_have(&view->places, r->address))
+      continue;
+    json_begin_object(out, NULL);
+    json_put_unsigned(out, "address", r->address);
+    json_put_unsigned(out, "type", r->type);
+    put_name_or_null(view, "symbol", r->symbol);
+    json_put_signed(out, "addend", r->addend);
+    json_end(out);
   }
-  return list;
+  json_end(out);
 }
 
-static json_t *diagnostics_json(const rawhal_hsaco_t *hsaco, size_t count)
+static void put_diagnostics(view_t *view)
 {
   static const char *const names[] = {"note", "warning", "error"};
-  json_t *list = json_array();
-  for (size_t i = 0; i < count; ++i) {
-    const rawhal_diagnostic_t *d = rawhal_hsaco_diagnostic(hsaco, i);
-    if (!d)
-      break;
-    json_array_append_new(
-        list,
-        json_pack("{s:s s:o s:o s:o}", "severity", names[d->severity], "kernel",
-                  json_text_or_null(d->kernel), "offset",
-                  d->offset == RAWHAL_NO_OFFSET ? json_null() : json_integer((json_int_t)d->offset),
-                  "message", json_text(d->message)));
+  json_writer_t *out = view->out;
+  const rawhal_diagnostic_t *d;
+  json_begin_array(out, "diagnostics");
+  for (size_t i = 0; (d = rawhal_hsaco_diagnostic(view->hsaco, i)); ++i) {
+    if (!inspect_wants(view->options, d->kernel))
+      continue;
+    json_begin_object(out, NULL);
+    json_put_text(out, "severity", names[d->severity]);
+    put_name_or_null(view, "kernel", d->kernel);
+    json_put_offset(out, "offset", d->offset);
+    json_put_string(out, "message", d->message);
+    json_end(out);
   }
-  return list;
+  json_end(out);
 }
 
-/* The metadata as the library writes it, read back: one source of its spelling. */
-typedef struct buffer {
-  char *text;
-  size_t size, room;
-} buffer_t;
+/* ---- Metadata ---- */
 
-static bool append(void *context, const char *text, size_t size)
+/* Those with metadata come first, in the order of the file: as in the metadata itself. */
+static bool wants_metadata(const void *context, size_t index)
 {
-  buffer_t *buffer = context;
-  if (size > buffer->room - buffer->size) {
-    size_t room = 2 * (buffer->size + size) + 4096;
-    char *grown = realloc(buffer->text, room);
-    if (!grown)
-      return false;
-    buffer->text = grown;
-    buffer->room = room;
+  const view_t *view = context;
+  const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(view->hsaco, index);
+  return !kernel || inspect_wants(view->options, kernel->name);
+}
+
+/* As the library writes it: one source of its spelling. */
+static bool put_metadata(view_t *view, rawhal_error_t *error)
+{
+  const json_filter_t kernels = {"kernels", wants_metadata, view};
+  json_copy_t copy = {.writer = view->out, .filter = &kernels};
+  json_open_key(view->out);
+  fputs("metadata", view->out->out);
+  json_close_key(view->out);
+  return rawhal_hsaco_metadata_json(view->hsaco, json_copy_text, &copy, error) == RAWHAL_OK;
+}
+
+/* ---- The object ---- */
+
+static void put_elf(json_writer_t *out, const rawhal_hsaco_info_t *info)
+{
+  json_begin_object(out, "elf");
+  json_put_unsigned(out, "osabi", info->elf_osabi);
+  json_put_unsigned(out, "abi_version", info->elf_abi_version);
+  json_put_unsigned(out, "machine", info->elf_machine);
+  json_put_unsigned(out, "flags", info->elf_flags);
+  json_put_unsigned(out, "type", info->elf_type);
+  json_end(out);
+}
+
+static void put_origin(json_writer_t *out, const rawhal_container_object_t *object)
+{
+  if (!object->binary.size) {
+    json_put_string_or_null(out, "bundle_id", object->id);
+    json_put_null(out, "archive");
+    return;
   }
-  memcpy(buffer->text + buffer->size, text, size);
-  buffer->size += size;
-  return true;
+  json_put_null(out, "bundle_id");
+  json_begin_object(out, "archive");
+  json_put_string(out, "binary", object->binary);
+  json_put_string(out, "target", object->id);
+  json_put_unsigned(out, "ordinal", object->ordinal);
+  json_end(out);
 }
 
-static json_t *metadata_json(const rawhal_hsaco_t *hsaco, rawhal_error_t *error)
+static bool put_object(view_t *view, const select_t *object, rawhal_error_t *error)
 {
-  buffer_t buffer = {0};
-  json_t *value = NULL;
-  json_error_t why;
-  if (rawhal_hsaco_metadata_json(hsaco, append, &buffer, error) == RAWHAL_OK) {
-    value = json_loadb(buffer.text, buffer.size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
-    if (!value) {
-      *error = (rawhal_error_t){.status = RAWHAL_UNSUPPORTED, .offset = RAWHAL_NO_OFFSET};
-      snprintf(error->message, sizeof(error->message), "metadata has no JSON form: %s", why.text);
-    }
-  }
-  free(buffer.text);
-  return value;
-}
-
-static json_t *elf_json(const rawhal_hsaco_info_t *info)
-{
-  return json_pack("{s:i s:i s:i s:I s:i}", "osabi", info->elf_osabi, "abi_version",
-                   info->elf_abi_version, "machine", info->elf_machine, "flags",
-                   (json_int_t)info->elf_flags, "type", info->elf_type);
-}
-
-static json_t *bundle_id_json(const rawhal_container_object_t *object)
-{
-  return object->binary.size ? json_null() : json_text_or_null(object->id);
-}
-
-static json_t *archive_json(const rawhal_container_object_t *object)
-{
-  if (!object->binary.size)
-    return json_null();
-  return json_pack("{s:o s:o s:I}", "binary", json_text(object->binary), "target",
-                   json_text(object->id), "ordinal", (json_int_t)object->ordinal);
-}
-
-static json_t *object_json(const inspect_options_t *options, const select_t *object,
-                           json_t *metadata)
-{
-  const rawhal_hsaco_info_t *info = rawhal_hsaco_info(object->hsaco);
+  json_writer_t *out = view->out;
+  const rawhal_hsaco_info_t *info = view->info;
   char target[64];
   rawhal_target_format(&info->target, target, sizeof(target));
-  json_t *kernels = json_array();
-  for (size_t i = 0; i < info->kernel_count; ++i) {
-    const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(object->hsaco, i);
-    if (inspect_wants(options, kernel))
-      json_array_append_new(kernels, kernel_json(kernel));
-  }
-  return json_pack(
-      "{s:I s:I s:b s:I s:o s:o s:s s:I s:b s:o s:o s:I s:o s:o s:o s:o s:o s:o}", "index",
-      (json_int_t)object->index, "offset", (json_int_t)object->object->offset, "unpacked",
-      (int)object->object->unpacked, "size", (json_int_t)info->bytes.size, "bundle_id",
-      bundle_id_json(object->object), "archive", archive_json(object->object), "target", target,
-      "code_object_version", (json_int_t)info->code_object_version, "loadable", info->loadable,
-      "not_loadable_reason", json_text_or_null(info->not_loadable_reason), "elf", elf_json(info),
-      "notes", (json_int_t)info->note_count, "metadata", metadata, "kernels", kernels, "segments",
-      segments_json(object->hsaco, info->segment_count), "symbols",
-      symbols_json(object->hsaco, info->symbol_count), "relocations",
-      relocations_json(object->hsaco, info->relocation_count), "diagnostics",
-      diagnostics_json(object->hsaco, info->diagnostic_count));
+  json_begin_object(out, NULL);
+  json_put_unsigned(out, "index", object->index);
+  json_put_unsigned(out, "offset", object->object->offset);
+  json_put_bool(out, "unpacked", object->object->unpacked);
+  json_put_unsigned(out, "size", info->bytes.size);
+  put_origin(out, object->object);
+  json_put_text(out, "target", target);
+  json_put_unsigned(out, "code_object_version", info->code_object_version);
+  json_put_bool(out, "loadable", info->loadable);
+  json_put_string_or_null(out, "not_loadable_reason", info->not_loadable_reason);
+  put_elf(out, info);
+  json_put_unsigned(out, "notes", info->note_count);
+  if (!put_metadata(view, error))
+    return false;
+  put_kernels(view);
+  put_segments(view);
+  put_symbols(view);
+  put_relocations(view);
+  put_diagnostics(view);
+  json_end(out);
+  return true;
 }
 
 /* ---- The document ---- */
 
-static int put_in_list(const char *text, size_t size, void *context)
+static void begin(const inspect_options_t *options)
 {
-  (void)context;
-  for (const char *end = text + size, *line; text < end; text = line) {
-    line = memchr(text, '\n', (size_t)(end - text));
-    line = line ? line + 1 : end;
-    fwrite(text, 1, (size_t)(line - text), stdout);
-    if (line[-1] == '\n')
-      fputs("  ", stdout);
-  }
-  return 0;
-}
-
-/* "key": value, of the document. */
-static bool put_entry(const char *before, const char *key, json_t *value)
-{
-  printf("%s \"%s\": ", before, key);
-  bool done = json_dumpf(value, stdout, JSON_ENCODE_ANY) == 0;
-  json_decref(value);
-  return done;
-}
-
-static bool begin(const inspect_options_t *options)
-{
-  objects_written = 0;
-  bool done =
-      put_entry("{\n", "schema", json_string("rawhal-inspect-1")) &&
-      put_entry(",\n", "file", json_text((rawhal_string_t){options->path, strlen(options->path)}));
-  fputs(",\n \"objects\": [", stdout);
-  return done;
+  document = (json_writer_t){.out = stdout};
+  json_begin_object(&document, NULL);
+  json_put_text(&document, "schema", "rawhal-inspect-1");
+  json_put_text(&document, "file", options->path);
+  json_begin_array(&document, "objects");
 }
 
 static bool object(const inspect_options_t *options, const select_t *object, rawhal_error_t *error)
 {
-  json_t *metadata = metadata_json(object->hsaco, error);
-  if (!metadata)
-    return false;
-  json_t *value = object_json(options, object, metadata);
-  if (!value)
-    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  fputs(objects_written++ ? ",\n  " : "\n  ", stdout);
-  bool done = json_dump_callback(value, put_in_list, NULL, JSON_INDENT(1)) == 0;
-  json_decref(value);
-  return done || tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  const rawhal_hsaco_info_t *info = rawhal_hsaco_info(object->hsaco);
+  view_t view = {.out = &document,
+                 .options = options,
+                 .hsaco = object->hsaco,
+                 .info = info,
+                 .names = inspect_names_of(info)};
+  bool done = inspect_places_make(&view.places, options, object->hsaco) ||
+              tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  done = done && put_object(&view, object, error);
+  inspect_places_release(&view.places);
+  return done;
 }
 
 static void end(const rawhal_error_t *error)
 {
-  fputs(objects_written ? "\n ]" : "]", stdout);
-  put_entry(",\n", "status", json_string(error ? rawhal_status_name(error->status) : "OK"));
+  /* Of an object that could not be written to its end, what there is becomes whole. */
+  if (document.after_key)
+    json_put_null(&document, NULL);
+  while (document.depth > 1)
+    json_end(&document);
+  json_put_text(&document, "status", error ? rawhal_status_name(error->status) : "OK");
   if (error) {
-    rawhal_string_t message = {error->message, strlen(error->message)};
-    put_entry(",\n", "message", json_text(message));
-    put_entry(",\n", "offset",
-              error->offset == RAWHAL_NO_OFFSET ? json_null()
-                                                : json_integer((json_int_t)error->offset));
+    json_put_text(&document, "message", error->message);
+    json_put_offset(&document, "offset", error->offset);
   }
-  fputs("\n}\n", stdout);
+  json_end(&document);
 }
 
 const inspect_form_t inspect_json_form = {begin, object, end};

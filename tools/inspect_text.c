@@ -2,19 +2,30 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "tools/escape.h"
 #include "tools/inspect.h"
 #include "tools/tool.h"
 
-static bool begin(const inspect_options_t *options)
+static void begin(const inspect_options_t *options)
 {
   (void)options;
-  return true;
 }
 
 static void print_name(const char *label, rawhal_string_t name)
 {
   printf("%s", label);
   tool_print_text(name);
+}
+
+/* A kernel's name, or the start of one that is too long to be written once more. */
+static void print_kernel_name(inspect_names_t *names, rawhal_string_t name)
+{
+  if (inspect_names_take(names, name)) {
+    tool_print_text(name);
+    return;
+  }
+  tool_print_text((rawhal_string_t){name.data, escape_cut(name, INSPECT_NAME_START)});
+  printf("... (%zu bytes)", name.size);
 }
 
 static void print_dimensions(const char *label, const uint32_t value[3])
@@ -49,7 +60,9 @@ static void print_layout(const rawhal_kernel_t *kernel)
   rawhal_kernarg_layout_t *layout = NULL;
   rawhal_error_t error;
   if (rawhal_kernarg_layout_create(kernel, 0, &layout, &error)) {
-    printf("  kernarg    no layout: %s\n", error.message);
+    fputs("  kernarg    no layout: ", stdout);
+    tool_print_words(error.message);
+    putchar('\n');
     return;
   }
   const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
@@ -60,9 +73,10 @@ static void print_layout(const rawhal_kernel_t *kernel)
   print_arguments(kernel);
 }
 
-static void print_kernel(const rawhal_kernel_t *kernel)
+static void print_kernel(inspect_names_t *names, const rawhal_kernel_t *kernel)
 {
-  print_name("\nkernel ", kernel->name);
+  fputs("\nkernel ", stdout);
+  print_kernel_name(names, kernel->name);
   putchar('\n');
   if (!kernel->usable) {
     print_name("  unusable   ", kernel->unusable_reason);
@@ -94,15 +108,16 @@ static const char *severity_name(rawhal_severity_t severity)
   return severity <= RAWHAL_ERROR ? names[severity] : "?";
 }
 
-static void print_diagnostics(const rawhal_hsaco_t *hsaco, size_t count)
+static void print_diagnostics(const inspect_options_t *options, inspect_names_t *names,
+                              const rawhal_hsaco_t *hsaco)
 {
-  for (size_t i = 0; i < count; ++i) {
-    const rawhal_diagnostic_t *diagnostic = rawhal_hsaco_diagnostic(hsaco, i);
-    if (!diagnostic)
-      break;
+  const rawhal_diagnostic_t *diagnostic;
+  for (size_t i = 0; (diagnostic = rawhal_hsaco_diagnostic(hsaco, i)); ++i) {
+    if (!inspect_wants(options, diagnostic->kernel))
+      continue;
     printf("%s: ", severity_name(diagnostic->severity));
     if (diagnostic->kernel.size) {
-      tool_print_text(diagnostic->kernel);
+      print_kernel_name(names, diagnostic->kernel);
       fputs(": ", stdout);
     }
     tool_print_text(diagnostic->message);
@@ -125,6 +140,7 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
 {
   (void)error;
   const rawhal_hsaco_info_t *info = rawhal_hsaco_info(object->hsaco);
+  inspect_names_t names = inspect_names_of(info);
   char target[64];
   rawhal_target_format(&info->target, target, sizeof(target));
   printf(
@@ -137,19 +153,20 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
   if (!info->loadable)
     print_name("\n  not loadable: ", info->not_loadable_reason);
   putchar('\n');
-  for (size_t i = 0; i < info->kernel_count; ++i) {
+  for (size_t i = 0; i < info->kernel_count && !ferror(stdout); ++i) {
     const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(object->hsaco, i);
-    if (!inspect_wants(options, kernel))
+    if (!inspect_wants(options, kernel->name))
       continue;
     if (options->brief) {
-      print_name("  ", kernel->name);
+      fputs("  ", stdout);
+      print_kernel_name(&names, kernel->name);
       puts(kernel->usable ? "" : "  (unusable)");
     } else {
-      print_kernel(kernel);
+      print_kernel(&names, kernel);
     }
   }
   if (!options->brief)
-    print_diagnostics(object->hsaco, info->diagnostic_count);
+    print_diagnostics(options, &names, object->hsaco);
   return true;
 }
 

@@ -1,16 +1,20 @@
 /* rawhal limits: what the environment limits, and where each value comes from. */
 #include <getopt.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <rawhal/limit.h>
 
+#include "tools/json.h"
 #include "tools/tool.h"
 
 static void print_row(const char *name, const char *value, const char *origin)
 {
-  printf("%-22s %-24s %s\n", name, value, *origin ? origin : "-");
+  printf("%-22s ", name);
+  int columns = tool_print_words(value);
+  printf("%*s ", columns < 24 ? 24 - columns : 0, "");
+  tool_print_words(*origin ? origin : "-");
+  putchar('\n');
 }
 
 static void print_text(const rawhal_limit_config_t *config)
@@ -30,30 +34,32 @@ static void print_text(const rawhal_limit_config_t *config)
             config->region.origin);
 }
 
-static json_t *entry(const char *value, const char *origin)
+static void put_entry(json_writer_t *out, const char *key, const char *value, const char *origin)
 {
-  return json_pack("{s:s?, s:s?}", "value", *value ? value : NULL, "from", *origin ? origin : NULL);
+  json_begin_object(out, key);
+  json_put_text(out, "value", *value ? value : NULL);
+  json_put_text(out, "from", *origin ? origin : NULL);
+  json_end(out);
 }
 
 /* Schema "rawhal-limits-1", described in docs/limits.schema.json. */
-static int print_json(const rawhal_limit_config_t *config)
+static void print_json(const rawhal_limit_config_t *config)
 {
-  json_t *limits = json_object();
+  json_writer_t out = {.out = stdout};
+  json_begin_object(&out, NULL);
+  json_put_text(&out, "schema", "rawhal-limits-1");
+  json_begin_object(&out, "limits");
   for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = (rawhal_limit_t)i;
     char value[32];
     rawhal_limit_format(limit, rawhal_limit_config_get(config, limit), value, sizeof(value));
-    json_object_set_new(limits, rawhal_limit_info(limit)->name,
-                        entry(value, config->values[i].origin));
+    put_entry(&out, rawhal_limit_info(limit)->name, value, config->values[i].origin);
   }
-  json_object_set_new(limits, "cu-mask", entry(config->cu_mask.text, config->cu_mask.origin));
-  json_object_set_new(limits, "tenant", entry(config->tenant.text, config->tenant.origin));
-  json_object_set_new(limits, "region", entry(config->region.text, config->region.origin));
-  json_t *document = json_pack("{s:s, s:o}", "schema", "rawhal-limits-1", "limits", limits);
-  int done = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0;
-  putchar('\n');
-  json_decref(document);
-  return done ? TOOL_OK : TOOL_FAILED;
+  put_entry(&out, "cu-mask", config->cu_mask.text, config->cu_mask.origin);
+  put_entry(&out, "tenant", config->tenant.text, config->tenant.origin);
+  put_entry(&out, "region", config->region.text, config->region.origin);
+  json_end(&out);
+  json_end(&out);
 }
 
 static int run(int argc, char **argv)
@@ -92,9 +98,7 @@ static int run(int argc, char **argv)
     return tool_usage("limits", "expected options only, got '%s'", argv[optind]);
   if (rawhal_limit_config_environment(&config, &device, &error))
     return tool_fail("limits", &error);
-  if (json)
-    return print_json(&config);
-  print_text(&config);
+  (json ? print_json : print_text)(&config);
   return TOOL_OK;
 }
 

@@ -1,7 +1,11 @@
 /* rawhal: looks into AMDGPU code objects and runs their kernels. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tools/escape.h"
 #include "tools/tool.h"
 
 static const tool_command_t *const commands[] = {
@@ -29,19 +33,40 @@ static void print_help(FILE *out)
         out);
 }
 
+/* A standard stream that is closed would be the next file that is opened, which gets what is
+ * printed: something that cannot be written stands in its place. */
+static void hold_streams(void)
+{
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != stream)
+      _exit(TOOL_FAILED);
+}
+
+/* What was printed is whole, or the exit status says that it is not. */
+static int finish(int status, int failed)
+{
+  bool broken = ferror(stdout);
+  errno = 0;
+  if (!fflush(stdout) && !broken)
+    return status;
+  fprintf(stderr, "rawhal: standard output: %s\n", errno ? strerror(errno) : "cannot be written");
+  return failed ? failed : TOOL_FAILED;
+}
+
 int main(int argc, char **argv)
 {
+  hold_streams();
   if (argc < 2) {
     print_help(stderr);
     return TOOL_USAGE;
   }
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
     print_help(stdout);
-    return TOOL_OK;
+    return finish(TOOL_OK, 0);
   }
   if (!strcmp(argv[1], "--version")) {
     puts("rawhal " RAWHAL_VERSION);
-    return TOOL_OK;
+    return finish(TOOL_OK, 0);
   }
   for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); ++i) {
     if (strcmp(argv[1], commands[i]->name))
@@ -49,15 +74,12 @@ int main(int argc, char **argv)
     for (int a = 2; a < argc && strcmp(argv[a], "--"); ++a)
       if (!strcmp(argv[a], "--help") || !strcmp(argv[a], "-h")) {
         fputs(commands[i]->help(), stdout);
-        return TOOL_OK;
+        return finish(TOOL_OK, commands[i]->failed);
       }
-    int status = commands[i]->run(argc - 1, argv + 1);
-    if (fflush(stdout)) {
-      perror("rawhal: standard output");
-      return TOOL_FAILED;
-    }
-    return status;
+    return finish(commands[i]->run(argc - 1, argv + 1), commands[i]->failed);
   }
-  fprintf(stderr, "rawhal: unknown command '%s'\nTry 'rawhal --help'.\n", argv[1]);
+  fputs("rawhal: unknown command '", stderr);
+  (void)escape_text(stderr, (rawhal_string_t){argv[1], strlen(argv[1])}, SIZE_MAX);
+  fputs("'\nTry 'rawhal --help'.\n", stderr);
   return TOOL_USAGE;
 }

@@ -233,9 +233,11 @@ static double seconds_now(void)
 static void report(const session_t *s, double seconds, uint64_t device_ns)
 {
   const rawhal_dispatch_t *launch = &s->dispatch;
-  printf("device    %s\n", rawhal_device_info(s->device)->description);
-  printf("kernel    %s\n", s->request->kernel);
-  printf("dispatch  %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u\n",
+  fputs("device    ", stdout);
+  tool_print_words(rawhal_device_info(s->device)->description);
+  fputs("\nkernel    ", stdout);
+  tool_print_words(s->request->kernel);
+  printf("\ndispatch  %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u\n",
          launch->grid[0], launch->grid[1], launch->grid[2], launch->workgroup[0],
          launch->workgroup[1], launch->workgroup[2]);
   printf("time      %.3f ms from submit to completion", seconds * 1e3);
@@ -284,7 +286,9 @@ static bool write_results(session_t *s)
       return refuse(s, RAWHAL_NOT_FOUND, "cannot write '%s'", argument->out_path);
     if (!done)
       return false;
-    printf("wrote     %s (%zu bytes)\n", argument->out_path, argument->size);
+    fputs("wrote     ", stdout);
+    tool_print_words(argument->out_path);
+    printf(" (%zu bytes)\n", argument->size);
   }
   return true;
 }

@@ -2,14 +2,23 @@
 #include "tools/tool.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/escape.h"
+
+static void print_error(const char *text)
+{
+  (void)escape_text(stderr, (rawhal_string_t){text, strlen(text)}, SIZE_MAX);
+}
+
 int tool_fail(const char *command, const rawhal_error_t *error)
 {
-  fprintf(stderr, "rawhal %s: %s: %s", command, rawhal_status_name(error->status), error->message);
+  fprintf(stderr, "rawhal %s: %s: ", command, rawhal_status_name(error->status));
+  print_error(error->message);
   if (error->offset != RAWHAL_NO_OFFSET)
     fprintf(stderr, " (at offset %llu)", (unsigned long long)error->offset);
   if (error->hsa_status)
@@ -20,12 +29,14 @@ int tool_fail(const char *command, const rawhal_error_t *error)
 
 int tool_usage(const char *command, const char *format, ...)
 {
+  char text[1024];
   va_list args;
   va_start(args, format);
-  fprintf(stderr, "rawhal %s: ", command);
-  vfprintf(stderr, format, args);
-  fprintf(stderr, "\nTry 'rawhal %s --help'.\n", command);
+  vsnprintf(text, sizeof(text), format, args);
   va_end(args);
+  fprintf(stderr, "rawhal %s: ", command);
+  print_error(text);
+  fprintf(stderr, "\nTry 'rawhal %s --help'.\n", command);
   return TOOL_USAGE;
 }
 
@@ -49,11 +60,19 @@ bool tool_parse_number(const char *text, uint64_t top, uint64_t *value)
 
 int tool_print_text(rawhal_string_t text)
 {
-  for (size_t i = 0; i < text.size; ++i) {
-    unsigned char c = (unsigned char)text.data[i];
-    putchar(c < 0x20 || c == 0x7f ? '?' : c);
-  }
-  return (int)text.size;
+  size_t columns = escape_text(stdout, text, SIZE_MAX);
+  return columns < INT_MAX ? (int)columns : INT_MAX;
+}
+
+int tool_print_words(const char *text)
+{
+  return tool_print_text((rawhal_string_t){text, strlen(text)});
+}
+
+void tool_print_column(const char *text, int width)
+{
+  size_t columns = escape_text(stdout, (rawhal_string_t){text, strlen(text)}, (size_t)width);
+  printf("%*s", width - (int)columns, "");
 }
 
 int tool_compare_text(rawhal_string_t a, rawhal_string_t b)

@@ -18,6 +18,7 @@ typedef struct tool_command {
   const char *summary;
   const char *(*help)(void); /* the whole --help text */
   int (*run)(int argc, char **argv);
+  int failed; /* the exit status when standard output cannot be written; 0: TOOL_FAILED */
 } tool_command_t;
 
 extern const tool_command_t inspect_command;
@@ -32,7 +33,7 @@ extern const tool_command_t top_command;
 /* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
 int tool_fail(const char *command, const rawhal_error_t *error);
 
-/* "rawhal inspect: ..." and where to read more; returns TOOL_USAGE. */
+/* "rawhal inspect: ..." and where to read more; returns TOOL_USAGE. Both escape what they print. */
 __attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const char *format, ...);
 
 /* Fills the record (without an offset) and returns false, for callers that pass a refusal on. */
@@ -42,9 +43,12 @@ tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, .
 /* A number from 0 to `top`, decimal or 0x...; false when `text` is none. */
 bool tool_parse_number(const char *text, uint64_t top, uint64_t *value);
 
-/* Prints bytes from a file as one line of text: control bytes become '?'. Returns the columns used.
+/* Prints on standard output text that somebody else wrote, escaped (escape.h). Returns the columns.
  */
 int tool_print_text(rawhal_string_t text);
+int tool_print_words(const char *text);
+/* The same in exactly `width` columns: cut, or followed by blanks. */
+void tool_print_column(const char *text, int width);
 
 /* Orders texts by their bytes. */
 int tool_compare_text(rawhal_string_t a, rawhal_string_t b);

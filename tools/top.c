@@ -1,7 +1,6 @@
 /* rawhal top: who uses the device, of a region that processes share. */
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include <rawhal/limit.h>
 
+#include "tools/json.h"
 #include "tools/tool.h"
 
 typedef struct table {
@@ -61,7 +61,8 @@ static void print_row(const rawhal_limit_row_t *row)
   else
     snprintf(name, sizeof(name), "%s%s", row->level == RAWHAL_LIMIT_LEVEL_TENANT ? "  " : "",
              row->name);
-  printf("%-24.24s %6s %6s %6s %6s %7.1f %9" PRIu64 " %7" PRIu64 " %6" PRIu64 " %8s %8s %s\n", name,
+  tool_print_column(name, 24);
+  printf(" %6s %6s %6s %6s %7.1f %9" PRIu64 " %7" PRIu64 " %6" PRIu64 " %8s %8s %s\n",
          share_text(row->share_ppm, share), share_text(row->achieved_ppm[0], now),
          share_text(row->achieved_ppm[1], ten), share_text(row->achieved_ppm[2], minute),
          (double)row->ahead_ns / 1e6, row->launches, row->waits, row->denials,
@@ -80,82 +81,85 @@ static void print_text(const table_t *table)
 /* ---- JSON ---- */
 
 /* null for RAWHAL_UNLIMITED. */
-static json_t *number(uint64_t value)
+static void put_limit(json_writer_t *out, const char *key, uint64_t value)
 {
-  return value > INT64_MAX ? json_null() : json_integer((json_int_t)value);
+  if (value == RAWHAL_UNLIMITED)
+    json_put_null(out, key);
+  else
+    json_put_unsigned(out, key, value);
 }
 
-static json_t *priority_json(const rawhal_limit_row_t *row)
+static void put_numbers(json_writer_t *out, const rawhal_limit_row_t *row)
 {
-  char text[16];
-  if (row->level != RAWHAL_LIMIT_LEVEL_PROCESS)
-    return json_null();
-  rawhal_limit_format(RAWHAL_LIMIT_PRIORITY, row->priority, text, sizeof(text));
-  return json_string(text);
-}
-
-/* Schema "rawhal-top-1", described in docs/top.schema.json. */
-static json_t *row_json(const rawhal_limit_row_t *row)
-{
-  static const char *const levels[] = {"device", "tenant", "process"};
-  json_t *object = json_object(), *achieved = json_array(), *histogram = json_array();
-  json_t *classes = json_object();
   const struct {
     const char *key;
     uint64_t value;
+    bool limit;
   } numbers[] = {
-      {"processes", row->processes},
-      {"share_ppm", row->share_ppm},
-      {"burst_ns", row->burst_ns},
-      {"ahead_ns", row->ahead_ns},
-      {"open_ns", row->open_ns},
-      {"dispatch_rate", row->dispatch_rate},
-      {"launches", row->launches},
-      {"gpu_ns", row->gpu_ns},
-      {"waits", row->waits},
-      {"wait_ns", row->wait_ns},
-      {"would_block", row->would_block},
-      {"denials", row->denials},
-      {"estimated_ns", row->estimated_ns},
-      {"estimate_error_ns", row->estimate_error_ns},
-      {"no_timestamps", row->no_timestamps},
-      {"memory_limit", row->memory_limit},
-      {"memory_used", row->memory_used},
-      {"memory_peak", row->memory_peak},
-      {"pid", row->pid},
-      {"pid_namespace", row->pid_namespace},
-      {"weight", row->weight},
+      {"processes", row->processes, false},
+      {"share_ppm", row->share_ppm, true},
+      {"burst_ns", row->burst_ns, true},
+      {"ahead_ns", row->ahead_ns, false},
+      {"open_ns", row->open_ns, false},
+      {"dispatch_rate", row->dispatch_rate, true},
+      {"launches", row->launches, false},
+      {"gpu_ns", row->gpu_ns, false},
+      {"waits", row->waits, false},
+      {"wait_ns", row->wait_ns, false},
+      {"would_block", row->would_block, false},
+      {"denials", row->denials, false},
+      {"estimated_ns", row->estimated_ns, false},
+      {"estimate_error_ns", row->estimate_error_ns, false},
+      {"no_timestamps", row->no_timestamps, false},
+      {"memory_limit", row->memory_limit, true},
+      {"memory_used", row->memory_used, false},
+      {"memory_peak", row->memory_peak, false},
+      {"pid", row->pid, false},
+      {"pid_namespace", row->pid_namespace, false},
+      {"weight", row->weight, false},
   };
-  json_object_set_new(object, "level", json_string(levels[row->level]));
-  json_object_set_new(object, "name", json_string(row->name));
   for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
-    json_object_set_new(object, numbers[i].key, number(numbers[i].value));
-  for (int i = 0; i < RAWHAL_LIMIT_WINDOWS; ++i)
-    json_array_append_new(achieved, number(row->achieved_ppm[i]));
-  for (int i = 0; i < RAWHAL_LIMIT_WAIT_BUCKETS; ++i)
-    json_array_append_new(histogram, number(row->wait_histogram[i]));
-  for (size_t i = 0; i < RAWHAL_LIMIT_CLASSES; ++i)
-    json_object_set_new(classes, rawhal_limit_class_name(i), number(row->memory_by_class[i]));
-  json_object_set_new(object, "priority", priority_json(row));
-  json_object_set_new(object, "achieved_ppm", achieved);
-  json_object_set_new(object, "wait_histogram", histogram);
-  json_object_set_new(object, "memory_by_class", classes);
-  json_object_set_new(object, "charging",
-                      json_string(row->charging == RAWHAL_CHARGING_WALL ? "wall" : "fair"));
-  json_object_set_new(object, "waiting", json_boolean(row->waiting));
-  return object;
+    (numbers[i].limit ? put_limit : json_put_unsigned)(out, numbers[i].key, numbers[i].value);
 }
 
-static bool print_json(const table_t *table)
+/* Schema "rawhal-top-1", described in docs/top.schema.json. */
+static void put_row(json_writer_t *out, const rawhal_limit_row_t *row)
 {
-  json_t *rows = json_array();
+  static const char *const levels[] = {"device", "tenant", "process"};
+  char priority[16];
+  rawhal_limit_format(RAWHAL_LIMIT_PRIORITY, row->priority, priority, sizeof(priority));
+  json_begin_object(out, NULL);
+  json_put_text(out, "level", levels[row->level]);
+  json_put_text(out, "name", row->name);
+  put_numbers(out, row);
+  json_put_text(out, "priority", row->level == RAWHAL_LIMIT_LEVEL_PROCESS ? priority : NULL);
+  json_begin_array(out, "achieved_ppm");
+  for (int i = 0; i < RAWHAL_LIMIT_WINDOWS; ++i)
+    json_put_unsigned(out, NULL, row->achieved_ppm[i]);
+  json_end(out);
+  json_begin_array(out, "wait_histogram");
+  for (int i = 0; i < RAWHAL_LIMIT_WAIT_BUCKETS; ++i)
+    json_put_unsigned(out, NULL, row->wait_histogram[i]);
+  json_end(out);
+  json_begin_object(out, "memory_by_class");
+  for (size_t i = 0; i < RAWHAL_LIMIT_CLASSES; ++i)
+    json_put_unsigned(out, rawhal_limit_class_name(i), row->memory_by_class[i]);
+  json_end(out);
+  json_put_text(out, "charging", row->charging == RAWHAL_CHARGING_WALL ? "wall" : "fair");
+  json_put_bool(out, "waiting", row->waiting);
+  json_end(out);
+}
+
+static void print_json(const table_t *table)
+{
+  json_writer_t out = {.out = stdout};
+  json_begin_object(&out, NULL);
+  json_put_text(&out, "schema", "rawhal-top-1");
+  json_begin_array(&out, "rows");
   for (size_t i = 0; i < table->count; ++i)
-    json_array_append_new(rows, row_json(&table->rows[i]));
-  json_t *document = json_pack("{s:s, s:o}", "schema", "rawhal-top-1", "rows", rows);
-  bool done = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0;
-  putchar('\n');
-  json_decref(document);
-  return done;
+    put_row(&out, &table->rows[i]);
+  json_end(&out);
+  json_end(&out);
 }
 
 /* ---- */
@@ -172,12 +176,10 @@ static int show(const char *path, bool json, bool once)
     done = read_table(view, &table);
     if (done && !once)
       fputs("\033[H\033[2J", stdout); /* to the top left, and an empty screen */
-    if (done && json)
-      done = print_json(&table);
-    else if (done)
-      print_text(&table);
-    done = done && fflush(stdout) == 0;
-  } while (done && !once && nanosleep(&(struct timespec){.tv_sec = 1}, NULL) == 0);
+    if (done)
+      (json ? print_json : print_text)(&table);
+  } while (done && !fflush(stdout) && !ferror(stdout) && !once &&
+           nanosleep(&(struct timespec){.tv_sec = 1}, NULL) == 0);
   free(table.rows);
   rawhal_limit_view_close(view);
   if (!done) {

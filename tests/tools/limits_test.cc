@@ -74,6 +74,22 @@ TEST(Top, ShowsARegion)
   EXPECT_EQ(3u, lines(run({tool, "top", path}).out)); // nobody is left
 }
 
+TEST(Top, NumbersAboveTheSignedAreExact)
+{
+  Scratch scratch;
+  std::string path = scratch / "region";
+  rawhal_limit_config_t config = {};
+  rawhal_error_t error = {};
+  rawhal_limiter_t *limiter = nullptr;
+  const uint64_t bytes = UINT64_C(1) << 63;
+  snprintf(config.region.text, sizeof(config.region.text), "%s", path.c_str());
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_MEMORY, bytes, &error)) << error.message;
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "GPU-7", &limiter, &error)) << error.message;
+  Outcome got = run({tool, "top", "--json", path});
+  EXPECT_TRUE(contains(got.out, "\"memory_limit\": 9223372036854775808")) << got.out << got.err;
+  rawhal_limiter_close(limiter);
+}
+
 TEST(Top, WhatIsNoRegionIsRefused)
 {
   expect_refusal(run({tool, "top", "/no/such/file"}), 1, "NOT_FOUND");
