@@ -69,7 +69,7 @@ static int check_file(const check_request_t *request)
   check_blob_t blob = {.flags = request->flags};
   unsigned char *bytes = NULL;
   bool done =
-      tool_read_file(request->blob_path, &bytes, &blob.length, &error) &&
+      tool_read_file(request->blob_path, TOOL_BLOB_BYTES, &bytes, &blob.length, &error) &&
       select_kernel(&select, &request->select, request->stated_size, &blob.kernel, &layout, &error);
   blob.bytes = bytes;
   blob.layout = layout;

@@ -74,6 +74,10 @@ static bool make_result(diff_result_t *result, const select_options_t *options)
       return false;
     }
   }
+  /* Nothing compared with nothing is no "the same". */
+  if (!result->files[0].object_count && !result->files[1].object_count)
+    return tool_refuse(&result->error, RAWHAL_NOT_FOUND,
+                       "neither file has an object for that target");
   if (options->kernel && !result->files[0].kernel_count && !result->files[1].kernel_count)
     return tool_refuse(&result->error, RAWHAL_NOT_FOUND, "neither file has a kernel '%s'",
                        options->kernel);
@@ -170,8 +174,9 @@ static const char *help(void)
          "  0   the same ABI\n"
          "  1   it differs\n"
          "  2   the command line is wrong\n"
-         "  3   a file was refused, or neither has the kernel; one line on standard error says\n"
-         "      why; with --json the document then has \"status\", \"message\" and \"offset\"\n";
+         "  3   a file was refused, or neither has the kernel or the target; one line on standard\n"
+         "      error says why; with --json the document then has \"status\", \"message\" and "
+         "\"offset\"\n";
 }
 
 const tool_command_t diff_command = {

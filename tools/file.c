@@ -1,39 +1,117 @@
 #include "tools/file.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "tools/tool.h"
 
-enum { MAX_FILE_BYTES = 1 << 30 };
+/* ---- Reading ---- */
 
-bool tool_read_file(const char *path, unsigned char **data, size_t *size, rawhal_error_t *error)
+static const char *kind_name(mode_t mode)
 {
-  *data = NULL;
-  *size = 0;
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "cannot open '%s': %s", path, strerror(errno));
-  size_t room = 0;
-  bool done = false;
-  while (!done) {
-    if (*size == room) {
-      room = room ? 2 * room : 64 * 1024;
-      unsigned char *grown = room <= MAX_FILE_BYTES ? realloc(*data, room) : NULL;
+  return S_ISDIR(mode)    ? "a directory"
+         : S_ISFIFO(mode) ? "a FIFO"
+         : S_ISSOCK(mode) ? "a socket"
+                          : "a device";
+}
+
+/* /dev/null, the usual name of a file without bytes. */
+static bool is_null_device(const struct stat *facts)
+{
+  return S_ISCHR(facts->st_mode) && facts->st_rdev == makedev(1, 3);
+}
+
+/* Opens what read() answers at once. -1 with the reason in `error`. */
+static int open_regular(const char *path, size_t most, struct stat *facts, rawhal_error_t *error)
+{
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block */
+  if (file < 0) {
+    tool_refuse(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
+                "cannot open '%s': %s", path, strerror(errno));
+    return -1;
+  }
+  bool fits = false;
+  if (fstat(file, facts))
+    tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot look at '%s': %s", path, strerror(errno));
+  else if (!S_ISREG(facts->st_mode) && !is_null_device(facts))
+    tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%s' is no regular file, but %s", path,
+                kind_name(facts->st_mode));
+  else if ((uint64_t)facts->st_size > most)
+    tool_refuse(error, RAWHAL_LIMIT, "'%s' has %lld bytes, more than %zu", path,
+                (long long)facts->st_size, most);
+  else
+    fits = true;
+  if (fits)
+    return file;
+  close(file);
+  return -1;
+}
+
+/* To its end, which may be another than it was said to have: a file of /proc says 0. */
+static bool read_to_end(int file, const char *path, size_t most, unsigned char **data, size_t *size,
+                        size_t room, rawhal_error_t *error)
+{
+  for (ssize_t got = 1; got;) {
+    if (!*data || *size == room) {
+      room = *data ? 2 * room : room;
+      unsigned char *grown = realloc(*data, room);
       if (!grown)
-        break;
+        return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the %zu bytes of '%s'", room,
+                           path);
       *data = grown;
     }
-    size_t got = fread(*data + *size, 1, room - *size, file);
-    *size += got;
-    done = got == 0;
+    got = read(file, *data + *size, room - *size);
+    if (got < 0 && errno != EINTR)
+      return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot read '%s': %s", path,
+                         strerror(errno));
+    *size += got > 0 ? (size_t)got : 0;
+    if (*size > most)
+      return tool_refuse(error, RAWHAL_LIMIT, "'%s' has more than %zu bytes", path, most);
   }
-  bool failed = ferror(file) != 0;
-  fclose(file);
-  if (failed)
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "cannot read '%s'", path);
-  return done || tool_refuse(error, RAWHAL_LIMIT, "'%s' has %d bytes or more, or memory ran out",
-                             path, MAX_FILE_BYTES);
+  return true;
+}
+
+bool tool_read_file(const char *path, size_t most, unsigned char **data, size_t *size,
+                    rawhal_error_t *error)
+{
+  struct stat facts;
+  *data = NULL;
+  *size = 0;
+  int file = open_regular(path, most, &facts, error);
+  if (file < 0)
+    return false;
+  size_t room = (size_t)facts.st_size + 4096; /* so that the end is seen without growing */
+  bool done = read_to_end(file, path, most, data, size, room, error);
+  close(file);
+  return done;
+}
+
+/* ---- Writing ---- */
+
+bool tool_write_file(const char *path, const void *data, size_t size, rawhal_error_t *error)
+{
+  const char *at = data;
+  size_t left = size;
+  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+  int flags = file < 0 ? -1 : fcntl(file, F_GETFL);
+  /* Only to open it: a reader may take his time. */
+  bool done = flags >= 0 && !fcntl(file, F_SETFL, flags & ~O_NONBLOCK);
+  while (done && left) {
+    ssize_t put = write(file, at, left);
+    done = put > 0 || (put < 0 && errno == EINTR);
+    at += put > 0 ? put : 0;
+    left -= put > 0 ? (size_t)put : 0;
+  }
+  int why = errno;
+  if (file >= 0 && close(file) && done) {
+    why = errno;
+    done = false;
+  }
+  return done || tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot write '%s': %s", path,
+                             why == ENXIO ? "nobody reads it" : strerror(why));
 }

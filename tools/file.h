@@ -4,7 +4,16 @@
 
 #include <rawhal/status.h>
 
-/* Reads a file of at most 1 GiB; the caller frees `*data`, which is set (or NULL) in any case. */
-bool tool_read_file(const char *path, unsigned char **data, size_t *size, rawhal_error_t *error);
+#define TOOL_FILE_BYTES ((size_t)1 << 30) /* the most that is read of what a kernel works on */
+#define TOOL_BLOB_BYTES ((size_t)1 << 24) /* of prepacked arguments, which are seldom over 4096 */
+
+/* Reads a regular file of at most `most` bytes, or /dev/null; anything else (a FIFO, a device, a
+ * directory) is refused at once. The caller frees `*data`, which is set (or NULL) in any case. */
+bool tool_read_file(const char *path, size_t most, unsigned char **data, size_t *size,
+                    rawhal_error_t *error);
+
+/* Makes or replaces a file. A device or a FIFO is written to; a FIFO that nobody reads is refused.
+ */
+bool tool_write_file(const char *path, const void *data, size_t size, rawhal_error_t *error);
 
 #endif

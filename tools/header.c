@@ -152,8 +152,9 @@ static bool add_kernel(header_t *header, const select_t *select, const rawhal_ke
 static bool collect(header_t *header, const select_options_t *options, rawhal_error_t *error)
 {
   select_t select = {0};
+  size_t objects = 0;
   bool done = select_open(&select, options, error);
-  while (done && (done = select_next(&select, error)) && select.hsaco) {
+  for (; done && (done = select_next(&select, error)) && select.hsaco; ++objects) {
     const rawhal_string_t wanted = {options->kernel, options->kernel ? strlen(options->kernel) : 0};
     const rawhal_kernel_t *kernel;
     if (!options->kernel)
@@ -163,6 +164,8 @@ static bool collect(header_t *header, const select_options_t *options, rawhal_er
       done = add_kernel(header, &select, kernel, error);
   }
   select_close(&select);
+  if (done && !objects)
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "no such object in '%s'", options->path);
   if (done && options->kernel && !header->count)
     return tool_refuse(error, RAWHAL_NOT_FOUND,
                        "no kernel '%s' (rawhal inspect --brief lists the names)", options->kernel);

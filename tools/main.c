@@ -53,9 +53,15 @@ static int finish(int status, int failed)
   return failed ? failed : TOOL_FAILED;
 }
 
+static char help_option[] = "--help";
+
 int main(int argc, char **argv)
 {
   hold_streams();
+  if (argc == 3 && !strcmp(argv[1], "help")) { /* rawhal help COMMAND: COMMAND --help */
+    argv[1] = argv[2];
+    argv[2] = help_option;
+  }
   if (argc < 2) {
     print_help(stderr);
     return TOOL_USAGE;

@@ -101,15 +101,18 @@ static int run(int argc, char **argv)
 
   request.argument_count = (size_t)(argc - optind);
   request.arguments = calloc(request.argument_count + 1, sizeof(*request.arguments));
-  rawhal_error_t error = {.status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET};
-  bool parsed = request.arguments != NULL;
-  for (size_t i = 0; parsed && i < request.argument_count; ++i)
+  rawhal_error_t error = {
+      .status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET, .message = "out of memory"};
+  bool parsed = request.arguments != NULL, wrong = parsed;
+  for (size_t i = 0; parsed && i < request.argument_count; ++i) {
     parsed = run_argument_parse(argv[optind + (int)i], &request.arguments[i], &error);
-  int status = TOOL_USAGE;
+    wrong = !request.arguments[i].unread; /* a file that is not there is no mistake in the words */
+  }
+  int status = TOOL_FAILED;
   if (!parsed)
-    tool_usage("run", "%s", error.message);
-  else
-    status = run_kernel(&request) ? TOOL_OK : TOOL_FAILED;
+    status = wrong ? tool_usage("run", "%s", error.message) : tool_fail("run", &error);
+  else if (run_kernel(&request))
+    status = TOOL_OK;
   for (size_t i = 0; request.arguments && i < request.argument_count; ++i)
     run_argument_release(&request.arguments[i]);
   free(request.arguments);

@@ -31,7 +31,9 @@ static bool parse_size(const char *text, size_t *size)
 
 static bool read_file(const char *path, run_argument_t *argument, rawhal_error_t *error)
 {
-  return tool_read_file(path, &argument->data, &argument->size, error);
+  size_t most = argument->kind == RUN_BUFFER ? TOOL_FILE_BYTES : TOOL_BLOB_BYTES;
+  argument->unread = !tool_read_file(path, most, &argument->data, &argument->size, error);
+  return !argument->unread;
 }
 
 /* ---- One function for each form. `text` is what follows the first colon. ---- */

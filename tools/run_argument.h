@@ -21,6 +21,7 @@ typedef struct run_argument {
   unsigned char *data;  /* owned; NULL where there is none */
   const char *out_path; /* where to write the buffer afterwards; NULL = nowhere */
   char *out_copy;       /* owns out_path */
+  bool unread;          /* the form is right, but its file cannot be read */
 } run_argument_t;
 
 /* Reads one word. `error` gets one line on failure; `argument` can be released either way. */

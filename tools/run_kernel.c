@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tools/file.h"
 #include "tools/run.h"
 #include "tools/select.h"
 #include "tools/tool.h"
@@ -122,6 +123,9 @@ static bool zero_buffer(session_t *s, rawhal_buffer_t *buffer)
 static bool make_buffer(session_t *s, size_t index, uint64_t *address)
 {
   const run_argument_t *argument = &s->request->arguments[index];
+  if (!argument->size)
+    return refuse(s, RAWHAL_INVALID_ARGUMENT, "'%s' is an empty file: no buffer has 0 bytes",
+                  argument->word);
   if (rawhal_buffer_allocate(s->device, RAWHAL_MEMORY_DEVICE, argument->size, &s->buffers[index],
                              &s->error))
     return false;
@@ -278,12 +282,8 @@ static bool write_results(session_t *s)
     if (!bytes)
       return refuse(s, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes", argument->size);
     bool done = !rawhal_buffer_read(s->buffers[i], 0, bytes, argument->size, &s->error);
-    FILE *file = done ? fopen(argument->out_path, "wb") : NULL;
-    bool written = file && fwrite(bytes, 1, argument->size, file) == argument->size;
-    written = file && !fclose(file) && written;
+    done = done && tool_write_file(argument->out_path, bytes, argument->size, &s->error);
     free(bytes);
-    if (done && !written)
-      return refuse(s, RAWHAL_NOT_FOUND, "cannot write '%s'", argument->out_path);
     if (!done)
       return false;
     fputs("wrote     ", stdout);

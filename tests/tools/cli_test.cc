@@ -14,6 +14,7 @@ TEST(Help, TheCommandAndEverySubcommand)
     EXPECT_TRUE(contains(help.out, std::string("usage: rawhal ") + command));
     EXPECT_TRUE(contains(help.out, "exit status"));
     EXPECT_EQ("", help.err);
+    EXPECT_EQ(help.out, run({tool, "help", command}).out);
   }
 }
 

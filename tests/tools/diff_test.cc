@@ -171,6 +171,15 @@ TEST_F(Diff, OneKernel)
   expect_refusal(run({tool, "diff", layouts, v5, "--kernel", "nobody"}), 3, "neither file");
 }
 
+TEST_F(Diff, NothingIsNotTheSameAsNothing)
+{
+  for (const char *form : {"--json", "--resources"}) {
+    Outcome got = run({tool, "diff", v5, v5, "--target", "gfx1030", form});
+    expect_refusal(got, 3, "neither file has an object for that target");
+    EXPECT_FALSE(contains(got.out, "OK")) << got.out;
+  }
+}
+
 TEST_F(Diff, RefusalsAreStatus3)
 {
   expect_refusal(run({tool, "diff", scratch / "none.co", v5}), 3, "none.co");

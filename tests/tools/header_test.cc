@@ -1,4 +1,5 @@
 // rawhal header: what it writes compiles as C and as C++ and says what the metadata says.
+#include "tests/hsaco/builder.h"
 #include "tests/kernarg/kernel_builder.h"
 #include "tests/tools/command.h"
 #include "tests/tools/demo_rocrand.h"
@@ -34,6 +35,47 @@ static void expect_compiles(const std::string &header, const std::string &source
                        "-pedantic", "-Wall", "-Wextra", "-Werror", scratch / name});
     EXPECT_EQ(0, got.status) << got.err << header;
   }
+}
+
+// Every standard that a compiler here knows, each with all warnings being errors.
+static void expect_compiles_everywhere(const std::string &header)
+{
+  static const char *const c[] = {"c11", "c17", "c23", "c2x"};
+  static const char *const cpp[] = {"c++11", "c++14", "c++17", "c++20", "c++23", "c++2b"};
+  Scratch scratch;
+  spit(scratch / "kernels.h", header);
+  for (const char *name : {"empty", "main"})
+    for (const char *end : {".c", ".cc"})
+      spit(scratch / (std::string(name) + end),
+           *name == 'm' ? "#include \"kernels.h\"\nint main(void) { return 0; }\n"
+                        : "int main(void) { return 0; }\n");
+  std::vector<std::pair<std::string, std::string>> compilers = {{RAWHAL_CC, ".c"}, {RAWHAL_CXX, ".cc"}};
+  for (const char *path : {"/usr/bin/clang-19", "/usr/bin/gcc-13", "/usr/bin/gcc-14"})
+    compilers.push_back({path, ".c"});
+  for (const char *path : {"/usr/bin/clang++-19", "/usr/bin/g++-13", "/usr/bin/g++-14"})
+    compilers.push_back({path, ".cc"});
+  size_t count = 0;
+  for (const auto &[compiler, end] : compilers) {
+    std::vector<std::string> standards(std::begin(c), std::end(c));
+    if (end == ".cc")
+      standards.assign(std::begin(cpp), std::end(cpp));
+    bool newest = false;
+    for (const std::string &standard : standards) {
+      if (newest && standard.back() != '3')
+        continue; /* the same by its first name */
+      std::vector<std::string> words = {compiler, "-std=" + standard, "-fsyntax-only", "-pedantic",
+                                        "-Wall", "-Wextra", "-Werror"};
+      words.push_back(scratch / ("empty" + end));
+      if (access(compiler.c_str(), X_OK) || run(words).status)
+        continue; /* not here, or it does not know this standard */
+      newest = standard.substr(standard.size() - 2) == "23";
+      words.back() = scratch / ("main" + end);
+      Outcome got = run(words);
+      EXPECT_EQ(0, got.status) << compiler << " " << standard << "\n" << got.err.substr(0, 2000);
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 6u);
 }
 
 static bool is_identifier(const std::string &name)
@@ -130,6 +172,11 @@ TEST(Header, OneKernelAndRefusals)
   EXPECT_TRUE(contains(header_of(bare), "bare_unsized: no layout"));
   expect_refusal(run({tool, "header"}), 2, "expected one FILE");
   expect_refusal(run({tool, "header", bare, "--object", "x"}), 2, "--object");
+  for (std::vector<std::string> none : {std::vector<std::string>{"--object", "7"}, {"--target", "gfx1030"}}) {
+    Outcome got = run({tool, "header", bare, none[0], none[1]});
+    expect_refusal(got, 1, "no such object");
+    EXPECT_EQ("", got.out);
+  }
   Outcome missing = run({tool, "header", bare + "x"});
   expect_refusal(missing, 1, "bare");
   EXPECT_EQ("", missing.out); // no half of a header
@@ -222,6 +269,84 @@ TEST(Header, OddArgumentsBecomeMembers)
   EXPECT_TRUE(contains(header, "uint64_t b_16;"));
   EXPECT_TRUE(contains(header, "uint64_t c;"));
   expect_compiles(header);
+}
+
+// All the names that mean something to a compiler, in one struct: words of every standard, what the
+// header defines itself, and what compilers define for every program that includes what it does.
+static std::set<std::string> names_with_a_meaning()
+{
+  std::set<std::string> names;
+  const char *const words[] = {
+      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t",
+      "char32_t class compl concept const consteval constexpr constinit const_cast continue co_await",
+      "co_return co_yield decltype default delete do double dynamic_cast else enum explicit export",
+      "extern false final float for friend goto if import inline int long module mutable namespace",
+      "new noexcept not not_eq nullptr operator or or_eq override private protected public register",
+      "reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast",
+      "struct switch template this thread_local throw true try typedef typeid typename typeof",
+      "typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq",
+      "_Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Generic",
+      "_Imaginary _Noreturn _Static_assert _Thread_local _Pragma __func__ __FILE__ __asm__ fortran",
+      "rawhal_value16 rawhal_value32 rawhal_value64 RAWHAL_VALUE_TYPES KERNARG_NAME_k KERNARG_SIZE_k",
+      "KERNARG_SIGNATURE_k KERNARG_BLOB_SIGNATURE_k kernarg_k kernarg_other KERNARG_SIZE_other",
+      "offsetof assert size NULL UINT64_C uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t",
+      "int64_t size_t max_align_t nullptr_t unreachable u8 L R arg0 arg_ padding padding_0 bytes pack",
+      "INT8_MAX UINT64_MAX SIZE_MAX WCHAR_MIN INT_FAST8_WIDTH",
+  };
+  for (const std::string line : words) {
+    for (size_t from = 0; from < line.size();) {
+      size_t to = std::min(line.find(' ', from), line.size());
+      names.insert(line.substr(from, to - from));
+      from = to + 1;
+    }
+  }
+  // The same with bytes that an identifier has not, so that they meet after cleaning.
+  std::set<std::string> odd;
+  for (const std::string &name : names)
+    if (name.size() < 12)
+      odd.insert(name + "-"), odd.insert(name + "."), odd.insert("-" + name), odd.insert(name + "_");
+  names.insert(odd.begin(), odd.end());
+  Scratch scratch;
+  spit(scratch / "in.c", "#include <assert.h>\n#include <stddef.h>\n#include <stdint.h>\n");
+  for (const char *command : {RAWHAL_CC " -dM -E", RAWHAL_CXX " -x c++ -dM -E", "clang-19 -dM -E"}) {
+    Outcome got = run({"/bin/sh", "-c", command + (" " + (scratch / "in.c"))});
+    for (size_t at = 0; (at = got.out.find("#define ", at)) != std::string::npos;) {
+      at += strlen("#define ");
+      names.insert(got.out.substr(at, got.out.find_first_of(" (\n", at) - at));
+    }
+  }
+  return names;
+}
+
+TEST(Header, AnyArgumentsNameCompilesInEveryStandard)
+{
+  const uint32_t sizes[] = {8, 4, 2, 8, 24, 1};
+  build::Kernel kernel, other;
+  kernel.name = "k";
+  other.name = "other";
+  uint32_t offset = 0, count = 0;
+  for (const std::string &name : names_with_a_meaning()) {
+    uint32_t size = sizes[count++ % 6];
+    kernel.arguments.push_back({name, offset, size, "by_value"});
+    offset += 24;
+  }
+  EXPECT_GT(count, 300u);
+  kernel.kernarg_size = other.kernarg_size = offset;
+  other.arguments = kernel.arguments;
+  std::reverse(other.arguments.begin(), other.arguments.end());
+  for (size_t i = 0; i < other.arguments.size(); ++i)
+    other.arguments[i].offset = static_cast<uint32_t>(24 * i);
+  build::Object object;
+  object.kernels = {kernel, other};
+  Scratch scratch;
+  spit(scratch / "names.co", object.build());
+  expect_compiles_everywhere(header_of(scratch / "names.co"));
+}
+
+TEST(Header, EveryFixtureCompilesInEveryStandard)
+{
+  expect_compiles_everywhere(header_of(fixtures + "layouts-gfx90a-v5.co") +
+                             header_of(fixtures + "many_args-gfx90a-v5.co"));
 }
 
 TEST(Header, MadeUpNamesNeverMeetGivenOnes)

@@ -120,7 +120,7 @@ TEST(Refusals, Arguments)
   expect_refusal(rawhal_run(launch(vector_add, "vector_add", {"i8:-129"})), {"-129"}, 2);
   expect_refusal(rawhal_run(launch(vector_add, "vector_add", {"f32:one"})), {"one"}, 2);
   expect_refusal(rawhal_run(launch(vector_add, "vector_add", {"ptr:/nonexistent"})),
-                 {"/nonexistent"}, 2);
+                 {"NOT_FOUND", "/nonexistent"});
 }
 
 TEST(Refusals, Blobs)
