@@ -18,7 +18,8 @@ bool header_name_extend(char **identifier);
 
 /* The members of one kernel's struct. An argument keeps its name as far as it can: a '_' is added
  * to keywords and to macros of standard headers, "arg_" stands before what begins with no letter or
- * as the header's own names do, "arg2" for no name, and where several have one name each gets its offset ("pad_12", "pad_16"). */
+ * as the header's own names do, "arg2" for no name, and where several have one name each gets its
+ * offset ("pad_12", "pad_16"). */
 typedef struct header_names {
   size_t count;
   char **arguments; /* by index in metadata order; NULL where there is no member: hidden arguments
