@@ -32,7 +32,7 @@ static const char *const variables[] = {
     "HIP_DEVICE_MEMORY_LIMIT",
     "CUDA_DEVICE_MEMORY_LIMIT",
     "CUDA_DEVICE_SM_LIMIT",
-    "GPU_CORE_UTILIZATION_POLICY",
+    "RAWHAL_LIMITS_PINNED",
     "AMD_TASK_PRIORITY",
     "CUDA_TASK_PRIORITY",
     "HIP_DEVICE_MEMORY_SHARED_CACHE",
@@ -88,6 +88,19 @@ static void set_variable(const char *line, size_t size)
   putenv(entry);
 }
 
+/* The program has set nothing: what holds is the environment's bound, and the program cannot lift it. */
+static void check_bound(const rawhal_limit_value_t *value, rawhal_limit_t limit)
+{
+  rawhal_limit_config_t config = {0};
+  const rawhal_limit_info_t *info = rawhal_limit_info(limit);
+  uint64_t loosest = limit == RAWHAL_LIMIT_CHARGING ? info->minimum : info->maximum;
+  CHECK(value->bound == value->value && !strcmp(value->bound_origin, value->origin));
+  config.values[limit] = *value;
+  CHECK((rawhal_limit_config_set(&config, limit, loosest, NULL) == RAWHAL_OK) ==
+            (value->value == loosest || value->value == RAWHAL_UNLIMITED) ||
+        value->pinned);
+}
+
 static void check_values(const rawhal_limit_config_t *config, uint64_t memory)
 {
   for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
@@ -107,6 +120,7 @@ static void check_values(const rawhal_limit_config_t *config, uint64_t memory)
     const char *given = getenv(value->origin);
     CHECK(strchr("0123456789uU", *given) || info->unit == RAWHAL_UNIT_CHARGING ||
           info->unit == RAWHAL_UNIT_PRIORITY);
+    check_bound(value, limit);
   }
 }
 
@@ -143,11 +157,12 @@ static void check_environment(const uint8_t *data, size_t size)
   rawhal_limit_config_t config = {0};
   rawhal_error_t error = {0};
   if (rawhal_limit_config_environment(&config, &device, &error) != RAWHAL_OK) {
-    char blamed[64];
+    char blamed[128];
     size_t length = strcspn(error.message, ":");
     CHECK(length < sizeof(blamed));
     memcpy(blamed, error.message, length);
     blamed[length] = '\0';
+    blamed[strcspn(blamed, " ")] = '\0'; /* the first of several masks */
     CHECK(getenv(blamed));
     return;
   }

@@ -37,7 +37,8 @@ bool long_names_read_on(struct long_names *names, const char *text, uint64_t roo
 static inline bool long_names_read(struct long_names *names, const char *text, uint64_t room,
                                    rawhal_string_t *name, struct name_slots **known)
 {
-  const char *end = memchr(text, 0, room < LONG_NAMES_SHORT ? (size_t)room : LONG_NAMES_SHORT);
+  const size_t shortest = LONG_NAMES_SHORT;
+  const char *end = (const char *)memchr(text, 0, room < shortest ? (size_t)room : shortest);
   *name = (rawhal_string_t){text, end ? (size_t)(end - text) : 0};
   *known = NULL;
   return end || long_names_read_on(names, text, room, name, known);

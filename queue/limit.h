@@ -84,9 +84,31 @@
  * not look. A process may be killed at any instruction without harm to the others. After fork() a
  * child has no limiter and must open its own.
  *
- * Configuration: what the program sets comes first, RAWHAL_* variables second, the variables HAMi's
- * device plugins set third; per-device variables (`_0`, `_1`) before general ones. Every value
- * knows its origin; text that is not understood is an error that names the variable.
+ * Configuration: the program sets limits, and so do RAWHAL_* variables, the variables of HAMi's
+ * device plugins, and a file of the operator's. Of two that are set the stricter holds, so that
+ * nobody lifts another's limit; a variable for one device (`_0`, `_1`) replaces the general one of
+ * its name. Every value knows its origin; text that is not understood, and a RAWHAL_* variable that
+ * rawhal does not know, are errors that name the variable.
+ *
+ *   limit                                       stricter is
+ *   shares, bytes, counts, rates, burst         smaller; 0 is nothing at all
+ *   charging                                    wall
+ *   weight, priority                            lower: less of what there is
+ *   compute units                               both masks together; an error when nothing is left
+ *   tenant, region                              neither: two that differ are an error naming both
+ *
+ * RAWHAL_LIMITS_PINNED lists what the program cannot change at all, nor make stricter: names as in
+ * rawhal_limit_info_t, "tenant", "region", "cu-mask", or "all" that is set from outside.
+ * RAWHAL_LIMITS_FILE names a file of NAME=VALUE lines (names of limits or variables; # begins a
+ * comment) whose values are pinned, and hold against all variables, too. It must be root's or
+ * another user's and this process must not be able to write it, or it is refused. Where something
+ * else asks for more than what is pinned, the pinned value holds; where it asks for less, or
+ * another mask, the call fails and names both; another tenant or region is overruled.
+ *
+ * What that protects: a limit from outside against the program, its configuration files and its
+ * users, and against mistakes. What it does not: a process that changes its environment, or its
+ * memory, before or after rawhal reads it. Such a process is held only by the region, as far as it
+ * cannot write that, and by whatever keeps it from the device itself.
  *
  * Thread-safety: all functions are thread-safe, except that a config belongs to one thread and
  * closing must come last. */
@@ -144,12 +166,19 @@ typedef enum rawhal_limit_unit {
   RAWHAL_UNIT_PRIORITY, /* "low" "normal" "high" */
 } rawhal_limit_unit_t;
 
+typedef enum rawhal_limit_level {
+  RAWHAL_LIMIT_LEVEL_DEVICE,
+  RAWHAL_LIMIT_LEVEL_TENANT,
+  RAWHAL_LIMIT_LEVEL_PROCESS,
+} rawhal_limit_level_t;
+
 typedef struct rawhal_limit_info {
   const char *name;     /* "gpu-share" */
   const char *variable; /* "RAWHAL_GPU_SHARE" */
   const char *meaning;  /* half a sentence */
   rawhal_limit_unit_t unit;
-  uint64_t minimum, maximum; /* of what may be set, besides RAWHAL_UNLIMITED */
+  uint64_t minimum, maximum;  /* of what may be set, besides RAWHAL_UNLIMITED */
+  rawhal_limit_level_t level; /* whose it is */
 } rawhal_limit_info_t;
 /* NULL beyond RAWHAL_LIMIT_COUNT. */
 RAWHAL_API const rawhal_limit_info_t *rawhal_limit_info(rawhal_limit_t limit);
@@ -161,12 +190,18 @@ RAWHAL_API void rawhal_limit_format(rawhal_limit_t limit, uint64_t value, char *
 
 typedef struct rawhal_limit_value {
   uint64_t value;
-  char origin[48]; /* "program" or a variable's name; "" when nobody has set it */
+  char origin[48]; /* "program", a variable's name, or "RAWHAL_LIMITS_FILE:" with a line; "" when
+                      nobody has set it */
+  /* What was said from outside; the program may set what is stricter. */
+  uint64_t bound;
+  char bound_origin[48]; /* "": nothing was said */
+  bool pinned;           /* the program may not change it at all */
 } rawhal_limit_value_t;
 
 typedef struct rawhal_limit_text {
   char text[256];
-  char origin[48];
+  char origin[48]; /* as above; of a mask made of several: their names with " & " between */
+  bool pinned;
 } rawhal_limit_text_t;
 
 /* Zero-initialise: nothing is set. */
@@ -185,17 +220,21 @@ typedef struct rawhal_limit_device {
   uint64_t memory_bytes; /* what percentages are of; 0: percentages are refused */
 } rawhal_limit_device_t;
 
-/* Sets one value, with origin "program". OUT_OF_RANGE. */
+/* Sets one value, with origin "program". OUT_OF_RANGE. QUOTA_EXCEEDED: the environment has been
+ * read and holds a stricter one, or has pinned it. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_set(rawhal_limit_config_t *config,
                                                                   rawhal_limit_t limit,
                                                                   uint64_t value,
                                                                   rawhal_error_t *error);
-/* The same from text. INVALID_ARGUMENT, OUT_OF_RANGE. */
+/* The same from text. INVALID_ARGUMENT, OUT_OF_RANGE, QUOTA_EXCEEDED. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_config_set_text(rawhal_limit_config_t *config, rawhal_limit_t limit, const char *text,
                              const rawhal_limit_device_t *device, rawhal_error_t *error);
-/* Fills in, from the environment, what has no origin yet. INVALID_ARGUMENT, OUT_OF_RANGE: the
- * message names the variable. */
+/* Adds what the environment says, and the operator's file that it names, by the rules above.
+ * INVALID_ARGUMENT, OUT_OF_RANGE: the message begins with the variable. UNSUPPORTED: the file could
+ * be written by this process; or a variable names a file and the program has more rights than who
+ * started it, as secure_getenv(3) sees it. NOT_FOUND, RUNTIME, OUT_OF_MEMORY, LIMIT: reading the
+ * file. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_environment(
     rawhal_limit_config_t *config, const rawhal_limit_device_t *device, rawhal_error_t *error);
 /* The value in force: what was set, else the default (RAWHAL_UNLIMITED for most). */
@@ -203,6 +242,14 @@ RAWHAL_API uint64_t rawhal_limit_config_get(const rawhal_limit_config_t *config,
                                             rawhal_limit_t limit);
 /* Does the config limit anything? */
 RAWHAL_API bool rawhal_limit_config_limits(const rawhal_limit_config_t *config);
+
+/* What other limiters read and rawhal does not. */
+typedef struct rawhal_limit_foreign {
+  const char *variable; /* or a file's path, which begins with a slash */
+  const char *instead;  /* half a sentence: what rawhal does */
+} rawhal_limit_foreign_t;
+/* NULL beyond the last. */
+RAWHAL_API const rawhal_limit_foreign_t *rawhal_limit_foreign(size_t index);
 
 /* ---- Regions ---- */
 
@@ -239,8 +286,9 @@ RAWHAL_API void rawhal_limiter_close(rawhal_limiter_t *limiter);
 
 /* Changes a limit while it runs: this process's, or what this process asks for the tenant or the
  * device, see rawhal_limit_t and the table above. It holds from the next admission or allocation.
- * OUT_OF_RANGE. TIMED_OUT: another process was stopped while it held the region's lock; nothing has
- * changed. */
+ * OUT_OF_RANGE. QUOTA_EXCEEDED: the environment holds a stricter one or has pinned it, or an
+ * operator holds it, see below. TIMED_OUT: another process was stopped while it held the region's
+ * lock; nothing has changed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter,
                                                              rawhal_limit_t limit, uint64_t value,
                                                              rawhal_error_t *error);
@@ -254,23 +302,61 @@ typedef struct rawhal_limiter_memory {
 } rawhal_limiter_memory_t;
 RAWHAL_API rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t *limiter);
 
+/* ---- Operators ---- */
+
+/* Changes the limits of processes that are running, through their region's file: for whoever may
+ * write it. What an operator has set stays when the tenant's processes end and start again, until
+ * it is released: until then their configurations and rawhal_limiter_set() make it stricter at
+ * most. Thread-safe but for closing; a child of fork() must open its own. */
+typedef struct rawhal_limit_control rawhal_limit_control_t;
+
+/* NOT_FOUND: no such file, or unused since the machine started. RUNTIME: it may not be written, or
+ * the system refuses otherwise. UNSUPPORTED, MALFORMED: it is no region, damaged, or of another
+ * version. TIMED_OUT: a process was stopped while it held the region's lock. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_open(
+    const char *path, rawhal_limit_control_t **control, rawhal_error_t *error);
+RAWHAL_API void rawhal_limit_control_close(rawhal_limit_control_t *control);
+
+/* Each of these is for the tenant of that name on a device, or, with `device` NULL, on all devices
+ * of the region. NOT_FOUND: the region has no such tenant. TIMED_OUT: as above. */
+
+/* A limit of the tenant, or of its device. It holds from the next admission or allocation, and
+ * wakes those who wait. INVALID_ARGUMENT: it is a process's own. OUT_OF_RANGE. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_limit_control_set(rawhal_limit_control_t *control, const char *device, const char *tenant,
+                         rawhal_limit_t limit, uint64_t value, rawhal_error_t *error);
+/* Suspended: what the tenant has in flight runs on, and nothing more is admitted, copies included:
+ * submissions wait until it is resumed, or end with WOULD_BLOCK, or TIMED_OUT at their deadline. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_limit_control_suspend(rawhal_limit_control_t *control, const char *device,
+                             const char *tenant, bool suspended, rawhal_error_t *error);
+/* Resumes it, and what its processes ask for holds again, for the device's share as well. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_release(
+    rawhal_limit_control_t *control, const char *device, const char *tenant, rawhal_error_t *error);
+
 /* ---- Looking on ---- */
 
 /* A region's file, mapped for reading: needs no right to write, takes no lock, and shows regions
  * whose processes are dead or belong to others as well. The dead have no rows and hold nothing. */
 typedef struct rawhal_limit_view rawhal_limit_view_t;
 
-typedef enum rawhal_limit_level {
-  RAWHAL_LIMIT_LEVEL_DEVICE,
-  RAWHAL_LIMIT_LEVEL_TENANT,
-  RAWHAL_LIMIT_LEVEL_PROCESS,
-} rawhal_limit_level_t;
-
 enum {
   RAWHAL_LIMIT_WINDOWS = 3, /* 1 s, 10 s, 60 s */
   RAWHAL_LIMIT_CLASSES = 5, /* rawhal_limit_class_name() */
   RAWHAL_LIMIT_WAIT_BUCKETS = 32,
 };
+
+/* A refusal for good: of memory, or of what could never fit. Amounts in the unit of the limit. */
+typedef struct rawhal_limit_denial {
+  uint64_t number; /* which of those of this slot; 0: none */
+  rawhal_limit_t limit;
+  uint64_t asked; /* RAWHAL_UNLIMITED: any */
+  uint64_t used, allowed;
+  uint64_t at_ns; /* CLOCK_MONOTONIC */
+  uint64_t pid, pid_namespace;
+  uint32_t slot;
+  char device[64], tenant[64];
+} rawhal_limit_denial_t;
 
 /* One device, tenant or process. Counters of devices and tenants are those of their live processes
  * together. Times are ns, memory is bytes; RAWHAL_UNLIMITED where there is no limit. */
@@ -284,6 +370,8 @@ typedef struct rawhal_limit_row {
   rawhal_limit_priority_t priority; /* processes */
   uint64_t weight;                  /* processes */
   bool waiting;                     /* a process that is held back by a shared limit */
+  bool suspended;                   /* a tenant, by an operator */
+  uint64_t held;                    /* bits of rawhal_limit_t: set by an operator */
 
   uint64_t share_ppm;
   uint64_t achieved_ppm[RAWHAL_LIMIT_WINDOWS];
@@ -300,6 +388,7 @@ typedef struct rawhal_limit_row {
 
   uint64_t memory_limit, memory_used, memory_peak;
   uint64_t memory_by_class[RAWHAL_LIMIT_CLASSES];
+  rawhal_limit_denial_t denial; /* the last, of processes */
 } rawhal_limit_row_t;
 
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_view_open(const char *path,
@@ -310,6 +399,11 @@ RAWHAL_API void rawhal_limit_view_close(rawhal_limit_view_t *view);
  * processes. Returns how many there are. `rows` may be NULL. */
 RAWHAL_API size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
                                          size_t capacity);
+/* The last refusal of each slot, also of processes that are gone: a number that has grown by more
+ * than one tells of others in between. Stores up to `capacity`, by slot; returns how many there
+ * are. `denials` may be NULL. One that is being written is left out. */
+RAWHAL_API size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view,
+                                            rawhal_limit_denial_t *denials, size_t capacity);
 /* "buffers", "code", ...; NULL beyond RAWHAL_LIMIT_CLASSES. */
 RAWHAL_API const char *rawhal_limit_class_name(size_t index);
 

@@ -1,44 +1,119 @@
 /* rawhal limits: what the environment limits, and where each value comes from. */
+#include "tools/limits.h"
+
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <rawhal/limit.h>
 
 #include "tools/json.h"
 #include "tools/tool.h"
 
-static void print_row(const char *name, const char *value, const char *origin)
+/* ---- What other limiters read ---- */
+
+/* Its value where it is set, "" for a file that is there; NULL: neither. */
+static const char *foreign_value(const rawhal_limit_foreign_t *foreign)
 {
-  printf("%-22s ", name);
-  int columns = tool_print_words(value);
-  printf("%*s ", columns < 24 ? 24 - columns : 0, "");
+  if (*foreign->variable == '/')
+    return access(foreign->variable, F_OK) == 0 ? "" : NULL;
+  return getenv(foreign->variable);
+}
+
+/* ---- Text ---- */
+
+/* In `width` columns, or more; and a blank. */
+static void print_cell(const char *text, int width)
+{
+  int columns = tool_print_words(text);
+  printf("%*s ", columns < width ? width - columns : 0, "");
+}
+
+static void print_row(const char *name, const char *value, const char *origin, bool pinned)
+{
+  print_cell(name, 22);
+  print_cell(value, 24);
   tool_print_words(*origin ? origin : "-");
-  putchar('\n');
+  puts(pinned ? ", pinned" : "");
+}
+
+static void print_text_row(const char *name, const rawhal_limit_text_t *text, const char *otherwise)
+{
+  print_row(name, *text->text ? text->text : otherwise, text->origin, text->pinned);
+}
+
+static void print_foreign_row(const char *variable, const char *value, const char *instead)
+{
+  print_cell(variable, 30);
+  print_cell(value, 16);
+  puts(instead);
+}
+
+static void print_foreign(void)
+{
+  const rawhal_limit_foreign_t *foreign;
+  bool any = false;
+  for (size_t i = 0; (foreign = rawhal_limit_foreign(i)); ++i) {
+    const char *value = foreign_value(foreign);
+    if (!value)
+      continue;
+    if (!any) {
+      putchar('\n');
+      print_foreign_row("NOT HONOURED", "VALUE", "INSTEAD");
+    }
+    any = true;
+    print_foreign_row(foreign->variable, value, foreign->instead);
+  }
 }
 
 static void print_text(const rawhal_limit_config_t *config)
 {
-  print_row("LIMIT", "VALUE", "FROM");
+  print_row("LIMIT", "VALUE", "FROM", false);
   for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = (rawhal_limit_t)i;
     char value[32];
     rawhal_limit_format(limit, rawhal_limit_config_get(config, limit), value, sizeof(value));
-    print_row(rawhal_limit_info(limit)->name, value, config->values[i].origin);
+    print_row(rawhal_limit_info(limit)->name, value, config->values[i].origin,
+              config->values[i].pinned);
   }
-  print_row("cu-mask", *config->cu_mask.text ? config->cu_mask.text : "all",
-            config->cu_mask.origin);
-  print_row("tenant", *config->tenant.text ? config->tenant.text : "default",
-            config->tenant.origin);
-  print_row("region", *config->region.text ? config->region.text : "none, this process only",
-            config->region.origin);
+  print_text_row("cu-mask", &config->cu_mask, "all");
+  print_text_row("tenant", &config->tenant, "default");
+  print_text_row("region", &config->region, "none, this process only");
+  print_foreign();
 }
 
-static void put_entry(json_writer_t *out, const char *key, const char *value, const char *origin)
+/* ---- JSON ---- */
+
+static void put_entry(json_writer_t *out, const char *key, const char *value, const char *origin,
+                      bool pinned)
 {
   json_begin_object(out, key);
   json_put_text(out, "value", *value ? value : NULL);
   json_put_text(out, "from", *origin ? origin : NULL);
+  json_put_bool(out, "pinned", pinned);
+  json_end(out);
+}
+
+static void put_text_entry(json_writer_t *out, const char *key, const rawhal_limit_text_t *text)
+{
+  put_entry(out, key, text->text, text->origin, text->pinned);
+}
+
+static void put_foreign(json_writer_t *out, const char *key)
+{
+  const rawhal_limit_foreign_t *foreign;
+  json_begin_array(out, key);
+  for (size_t i = 0; (foreign = rawhal_limit_foreign(i)); ++i) {
+    const char *value = foreign_value(foreign);
+    if (!value)
+      continue;
+    json_begin_object(out, NULL);
+    json_put_text(out, "variable", foreign->variable);
+    json_put_text(out, "value", value);
+    json_put_text(out, "instead", foreign->instead);
+    json_end(out);
+  }
   json_end(out);
 }
 
@@ -53,14 +128,18 @@ static void print_json(const rawhal_limit_config_t *config)
     rawhal_limit_t limit = (rawhal_limit_t)i;
     char value[32];
     rawhal_limit_format(limit, rawhal_limit_config_get(config, limit), value, sizeof(value));
-    put_entry(&out, rawhal_limit_info(limit)->name, value, config->values[i].origin);
+    put_entry(&out, rawhal_limit_info(limit)->name, value, config->values[i].origin,
+              config->values[i].pinned);
   }
-  put_entry(&out, "cu-mask", config->cu_mask.text, config->cu_mask.origin);
-  put_entry(&out, "tenant", config->tenant.text, config->tenant.origin);
-  put_entry(&out, "region", config->region.text, config->region.origin);
+  put_text_entry(&out, "cu-mask", &config->cu_mask);
+  put_text_entry(&out, "tenant", &config->tenant);
+  put_text_entry(&out, "region", &config->region);
   json_end(&out);
+  put_foreign(&out, "not_honoured");
   json_end(&out);
 }
+
+/* ---- */
 
 static int run(int argc, char **argv)
 {
@@ -70,9 +149,11 @@ static int run(int argc, char **argv)
       {"memory", required_argument, NULL, 'm'},
       {NULL, 0, NULL, 0},
   };
+  if (argc > 1 && limits_is_control(argv[1]))
+    return limits_control(argc - 1, argv + 1);
   rawhal_limit_device_t device = {0};
   rawhal_limit_config_t size = {0}, config = {0};
-  rawhal_error_t error;
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   bool json = false;
   uint64_t index;
   opterr = 0;
@@ -104,25 +185,37 @@ static int run(int argc, char **argv)
 
 static const char *help(void)
 {
-  return "usage: rawhal limits [OPTIONS]\n\n"
+  return "usage: rawhal limits [--device N] [--memory SIZE] [--json]\n"
+         "       rawhal limits set REGION TENANT NAME=VALUE... [--on DEVICE] [--memory SIZE]\n"
+         "       rawhal limits suspend|resume|release REGION TENANT [--on DEVICE]\n\n"
          "Shows the limits that programs started from this environment will have, and which "
          "variable\n"
-         "each value comes from: RAWHAL_* first, then those that HAMi's device plugins set.\n\n"
+         "each value comes from: of RAWHAL_*, those that HAMi's device plugins set, and the file\n"
+         "that RAWHAL_LIMITS_FILE names, the stricter. Lists what other limiters read and rawhal\n"
+         "does not.\n\n"
+         "With a region's file, which must be writable: changes a tenant that runs.\n\n"
+         "  set       memory, gpu-share (or share), dispatch-rate (or rate), burst, charging, or\n"
+         "            device-share, which is all tenants'\n"
+         "  suspend   what runs ends, nothing more is admitted until 'resume'\n"
+         "  release   takes all of that back: what its processes ask for holds again\n\n"
          "options:\n"
          "  --device N       the device whose variables count, as in RAWHAL_MEMORY_LIMIT_1; "
          "default 0\n"
          "  --memory SIZE    the device's memory, such as 64G: what percentages are of\n"
+         "  --on DEVICE      the tenant on that device of the region only, as 'rawhal top' names "
+         "it\n"
          "  --json           one JSON document (schema \"rawhal-limits-1\") instead of text\n"
          "  --help           this text\n\n"
          "exit status:\n"
          "  0   done\n"
-         "  1   a variable is not understood; standard error names it\n"
+         "  1   a variable is not understood, or the region or the tenant is not there or not\n"
+         "      writable; standard error says which\n"
          "  2   the command line is wrong\n";
 }
 
 const tool_command_t limits_command = {
     .name = "limits",
-    .summary = "show what the environment limits, and where from",
+    .summary = "show what the environment limits; change a running tenant",
     .help = help,
     .run = run,
 };

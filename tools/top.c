@@ -1,24 +1,18 @@
 /* rawhal top: who uses the device, of a region that processes share. */
+#include "tools/top.h"
+
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <rawhal/limit.h>
 
 #include "tools/json.h"
 #include "tools/tool.h"
 
-typedef struct table {
-  rawhal_limit_row_t *rows;
-  size_t count;
-} table_t;
-
 /* A few more rows than there are, should some be added meanwhile. False: out of memory. */
-static bool read_table(const rawhal_limit_view_t *view, table_t *table)
+static bool read_table(const rawhal_limit_view_t *view, top_table_t *table)
 {
   size_t capacity = rawhal_limit_view_read(view, NULL, 0) + 16;
   rawhal_limit_row_t *rows = realloc(table->rows, capacity * sizeof(*rows));
@@ -67,10 +61,12 @@ static void print_row(const rawhal_limit_row_t *row)
          share_text(row->achieved_ppm[1], ten), share_text(row->achieved_ppm[2], minute),
          (double)row->ahead_ns / 1e6, row->launches, row->waits, row->denials,
          bytes_text(row->memory_used, used), bytes_text(row->memory_limit, limit),
-         row->waiting ? "waits" : "");
+         row->suspended ? "suspended"
+         : row->waiting ? "waits"
+                        : "");
 }
 
-static void print_text(const table_t *table)
+static void print_text(const top_table_t *table)
 {
   printf("%-24s %6s %6s %6s %6s %7s %9s %7s %6s %8s %8s\n", "DEVICE / TENANT / PROCESS", "LIMIT%",
          "1s%", "10s%", "60s%", "AHEADms", "LAUNCHES", "WAITS", "DENIED", "MEMORY", "LIMIT");
@@ -122,6 +118,33 @@ static void put_numbers(json_writer_t *out, const rawhal_limit_row_t *row)
     (numbers[i].limit ? put_limit : json_put_unsigned)(out, numbers[i].key, numbers[i].value);
 }
 
+/* Names of the limits an operator has set. */
+static void put_held(json_writer_t *out, const char *key, uint64_t held)
+{
+  json_begin_array(out, key);
+  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i)
+    if (held >> i & 1)
+      json_put_text(out, NULL, rawhal_limit_info((rawhal_limit_t)i)->name);
+  json_end(out);
+}
+
+/* Amounts in the unit of the limit. */
+static void put_denial(json_writer_t *out, const char *key, const rawhal_limit_denial_t *denial)
+{
+  if (!denial->number) {
+    json_put_null(out, key);
+    return;
+  }
+  json_begin_object(out, key);
+  json_put_unsigned(out, "number", denial->number);
+  json_put_text(out, "limit", rawhal_limit_info(denial->limit)->name);
+  put_limit(out, "asked", denial->asked);
+  json_put_unsigned(out, "used", denial->used);
+  json_put_unsigned(out, "allowed", denial->allowed);
+  json_put_unsigned(out, "at_ns", denial->at_ns);
+  json_end(out);
+}
+
 /* Schema "rawhal-top-1", described in docs/top.schema.json. */
 static void put_row(json_writer_t *out, const rawhal_limit_row_t *row)
 {
@@ -147,10 +170,13 @@ static void put_row(json_writer_t *out, const rawhal_limit_row_t *row)
   json_end(out);
   json_put_text(out, "charging", row->charging == RAWHAL_CHARGING_WALL ? "wall" : "fair");
   json_put_bool(out, "waiting", row->waiting);
+  json_put_bool(out, "suspended", row->suspended);
+  put_held(out, "held", row->held);
+  put_denial(out, "denial", &row->denial);
   json_end(out);
 }
 
-static void print_json(const table_t *table)
+static void print_json(const top_table_t *table)
 {
   json_writer_t out = {.out = stdout};
   json_begin_object(&out, NULL);
@@ -164,23 +190,40 @@ static void print_json(const table_t *table)
 
 /* ---- */
 
-static int show(const char *path, bool json, bool once)
+typedef enum form { FORM_TEXT, FORM_JSON, FORM_PROMETHEUS, FORM_LOG } form_t;
+
+/* False: out of memory. */
+static bool print_table(const top_table_t *table, form_t form)
 {
-  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
-  rawhal_limit_view_t *view = NULL;
-  if (rawhal_limit_view_open(path, &view, &error))
-    return tool_fail("top", &error);
-  table_t table = {0};
+  if (form == FORM_PROMETHEUS)
+    return top_print_prometheus(table);
+  (form == FORM_JSON ? print_json : print_text)(table);
+  return true;
+}
+
+/* The same. It ends early when standard output is gone, which whoever called us finds, too. */
+static bool show_table(const rawhal_limit_view_t *view, form_t form, bool once)
+{
+  top_table_t table = {0};
   bool done;
   do {
     done = read_table(view, &table);
     if (done && !once)
       fputs("\033[H\033[2J", stdout); /* to the top left, and an empty screen */
-    if (done)
-      (json ? print_json : print_text)(&table);
+    done = done && print_table(&table, form);
   } while (done && !fflush(stdout) && !ferror(stdout) && !once &&
            nanosleep(&(struct timespec){.tv_sec = 1}, NULL) == 0);
   free(table.rows);
+  return done;
+}
+
+static int show(const char *path, form_t form, bool once)
+{
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  rawhal_limit_view_t *view = NULL;
+  if (rawhal_limit_view_open(path, &view, &error))
+    return tool_fail("top", &error);
+  bool done = form == FORM_LOG ? top_follow_denials(view, once) : show_table(view, form, once);
   rawhal_limit_view_close(view);
   if (!done) {
     (void)tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory for the table");
@@ -189,19 +232,37 @@ static int show(const char *path, bool json, bool once)
   return TOOL_OK;
 }
 
+/* The region that the environment names, for who names none. */
+static int find_region(rawhal_limit_config_t *config)
+{
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  rawhal_limit_device_t device = {.memory_bytes = UINT64_MAX / 2};
+  if (rawhal_limit_config_environment(config, &device, &error))
+    return tool_fail("top", &error);
+  return *config->region.text ? TOOL_OK
+                              : tool_usage("top", "no REGION, and the environment names none");
+}
+
 static int run(int argc, char **argv)
 {
   static const struct option long_options[] = {
       {"json", no_argument, NULL, 'j'},
+      {"prometheus", no_argument, NULL, 'p'},
+      {"log", no_argument, NULL, 'l'},
       {"once", no_argument, NULL, 'o'},
       {NULL, 0, NULL, 0},
   };
-  bool json = false, once = !isatty(STDOUT_FILENO);
+  form_t form = FORM_TEXT;
+  int forms = 0;
+  bool once = false;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
     case 'j':
-      json = once = true;
+    case 'p':
+    case 'l':
+      form = option == 'j' ? FORM_JSON : option == 'p' ? FORM_PROMETHEUS : FORM_LOG;
+      ++forms;
       break;
     case 'o':
       once = true;
@@ -209,19 +270,16 @@ static int run(int argc, char **argv)
     default:
       return tool_usage("top", "unknown or incomplete option '%s'", argv[optind - 1]);
     }
+  if (forms > 1)
+    return tool_usage("top", "expected one of --json, --prometheus and --log");
   if (argc - optind > 1)
     return tool_usage("top", "expected one REGION, got %d", argc - optind);
-  const char *path = optind < argc ? argv[optind] : NULL;
   rawhal_limit_config_t config = {0};
-  rawhal_error_t error;
-  rawhal_limit_device_t device = {.memory_bytes = UINT64_MAX / 2};
-  if (!path && rawhal_limit_config_environment(&config, &device, &error))
-    return tool_fail("top", &error);
-  if (!path && *config.region.text)
-    path = config.region.text;
-  if (!path)
-    return tool_usage("top", "no REGION, and the environment names none");
-  return show(path, json, once);
+  const char *path = optind < argc ? argv[optind] : config.region.text;
+  int result = optind < argc ? TOOL_OK : find_region(&config);
+  if (form == FORM_JSON || form == FORM_PROMETHEUS || (form == FORM_TEXT && !isatty(STDOUT_FILENO)))
+    once = true;
+  return result == TOOL_OK ? show(path, form, once) : result;
 }
 
 static const char *help(void)
@@ -234,9 +292,12 @@ static const char *help(void)
          "names. Reads only, takes no lock, and shows the files of dead processes, too.\n\n"
          "On a terminal the table is renewed every second until interrupted.\n\n"
          "options:\n"
-         "  --once    show it once; the default where standard output is no terminal\n"
-         "  --json    one JSON document (schema \"rawhal-top-1\") instead of text, once\n"
-         "  --help    this text\n\n"
+         "  --once        show it once; the default where standard output is no terminal\n"
+         "  --json        one JSON document (schema \"rawhal-top-1\") instead of text, once\n"
+         "  --prometheus  metrics in Prometheus' text format instead, once\n"
+         "  --log         a line for each refusal: those that the region remembers, then new ones\n"
+         "                until interrupted; with --once the former only\n"
+         "  --help        this text\n\n"
          "exit status:\n"
          "  0   done\n"
          "  1   the file is missing or is no region; standard error says why\n"

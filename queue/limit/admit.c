@@ -20,12 +20,22 @@ typedef struct refusal {
   region_level_t level; /* LEVEL_NONE: not refused */
   uint64_t retry;       /* 0: when something changes */
   const char *what;
+  bool suspended;
 } refusal_t;
 
 static bool refuse(refusal_t *refusal, region_level_t level, uint64_t retry, const char *what)
 {
-  *refusal = (refusal_t){level, retry, what};
+  *refusal = (refusal_t){level, retry, what, false};
   return false;
+}
+
+/* At no level that is shared, or others would let us go first. */
+static bool is_suspended(const rawhal_limiter_t *limiter, uint64_t now, refusal_t *refusal)
+{
+  if (!atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire))
+    return false;
+  *refusal = (refusal_t){LEVEL_PROCESS, now + LIMIT_SUSPENDED_NS, "the operator", true};
+  return true;
 }
 
 /* Of several reasons the one that lasts longest counts. */
@@ -152,7 +162,7 @@ static bool look_first(const limit_lease_t *lease, uint64_t now, refusal_t *refu
                        surroundings_t *around)
 {
   static const portion_t nothing;
-  *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
+  *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   look_around(lease->limiter, now, lease->limiter->open_ns, around);
   bool admitted = shares_admit(lease, now, &nothing, around, refusal);
   bool beside = admitted_beside(lease, &lease->limiter->tenant->node, now);
@@ -248,17 +258,24 @@ static rawhal_status_t check_possible(rawhal_limiter_t *limiter, const limit_cos
   fill_rows(limiter, cost, rows);
   for (int i = 0; i < CAP_ROWS; ++i)
     if (rows[i].asked > limiter_cap(limiter, rows[i].limit)) {
-      limiter_count(limiter, COUNTER_QUOTA_DENIALS, 1);
+      limiter_deny(limiter, rows[i].limit, rows[i].asked, rows[i].in_flight,
+                   limiter_cap(limiter, rows[i].limit));
       return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%llu %s asked for, the limit is %llu",
                          (unsigned long long)rows[i].asked, rows[i].what,
                          (unsigned long long)limiter_cap(limiter, rows[i].limit));
     }
-  const region_node_t *const nodes[] = {&limiter->me->node, &limiter->tenant->node,
-                                        &limiter->device->node};
-  for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); ++i)
-    if (node_load(&nodes[i]->share) == 0 || node_load(&nodes[i]->rate) == 0) {
-      limiter_count(limiter, COUNTER_QUOTA_DENIALS, 1);
-      return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "a share of device time, or a rate, is 0");
+  const struct {
+    rawhal_limit_t limit;
+    const _Atomic uint64_t *word;
+  } rates[] = {{RAWHAL_LIMIT_PROCESS_SHARE, &limiter->me->node.share},
+               {RAWHAL_LIMIT_GPU_SHARE, &limiter->tenant->node.share},
+               {RAWHAL_LIMIT_DEVICE_SHARE, &limiter->device->node.share},
+               {RAWHAL_LIMIT_DISPATCH_RATE, &limiter->tenant->node.rate}};
+  for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); ++i)
+    if (node_load(rates[i].word) == 0) {
+      limiter_deny(limiter, rates[i].limit, RAWHAL_UNLIMITED, 0, 0);
+      return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%s is 0, which admits nothing",
+                         rawhal_limit_info(rates[i].limit)->name);
     }
   return RAWHAL_OK;
 }
@@ -282,7 +299,7 @@ static bool caps_admit_without_credit(rawhal_limiter_t *limiter, const limit_cos
 {
   for (limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
     limiter_return_credit(limiter, lease);
-  *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
+  *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   return caps_admit(limiter, cost, refusal);
 }
 
@@ -375,7 +392,7 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
   surroundings_t around;
   bool probe = cost->unknown && any_share(lease);
   portion_t mine = {cost->estimate_ns + (probe ? LIMIT_UNKNOWN_NS : 0), 1};
-  *refusal = (refusal_t){LEVEL_NONE, 0, NULL};
+  *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   if (!caps_admit(limiter, cost, refusal) && !caps_admit_without_credit(limiter, cost, refusal))
     return false;
   if (probe && !may_probe(limiter, now))
@@ -475,6 +492,10 @@ static rawhal_status_t give_up(limit_lease_t *lease, const refusal_t *refusal, u
   uint64_t retry = timed ? refusal->retry : now;
   atomic_store_explicit(&lease->retry_at, retry < again ? retry : again, memory_order_relaxed);
   limiter_count(lease->limiter, COUNTER_WOULD_BLOCK, 1);
+  if (refusal->suspended)
+    return rawhal_fail(error, deadline == 0 ? RAWHAL_WOULD_BLOCK : RAWHAL_TIMED_OUT,
+                       "suspended by the operator: nothing of this tenant is admitted until it is "
+                       "resumed");
   return rawhal_fail(error, deadline == 0 ? RAWHAL_WOULD_BLOCK : RAWHAL_TIMED_OUT,
                      timed ? "held back by %s, for %llu us"
                            : "held back by %s, until something finishes",
@@ -497,7 +518,7 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost,
     atomic_store_explicit(&lease->epoch, epoch, memory_order_relaxed);
   }
   limiter_charge(limiter, now);
-  bool admitted = attempt(lease, cost, now, grant, refusal);
+  bool admitted = !is_suspended(limiter, now, refusal) && attempt(lease, cost, now, grant, refusal);
   *until = refusal->retry > now ? refusal->retry : now + LIMIT_POLL_NS;
   if (*until - now > LIMIT_NAP_NS)
     *until = now + LIMIT_NAP_NS;

@@ -18,11 +18,16 @@ static bool is_fair(const region_tenant_t *tenant)
   return atomic_load_explicit(&tenant->charging, memory_order_relaxed) != RAWHAL_CHARGING_WALL;
 }
 
-static void signal_node(const rawhal_limiter_t *limiter, region_node_t *node)
+void limit_signal_node(const limit_clock_t *clock, region_node_t *node)
 {
   atomic_fetch_add(&node->event, 1);
   if (atomic_exchange(&node->waiting, 0))
-    limiter->clock->wake(limiter->clock->context, &node->event);
+    clock->wake(clock->context, &node->event);
+}
+
+static void signal_node(const rawhal_limiter_t *limiter, region_node_t *node)
+{
+  limit_signal_node(limiter->clock, node);
 }
 
 static void refund(rawhal_limiter_t *limiter, const overlap_t *paid, int64_t clock_offset)

@@ -22,4 +22,12 @@ typedef struct cu_mask_device {
 RAWHAL_CHECKED rawhal_status_t cu_mask_parse(const char *text, const cu_mask_device_t *device,
                                              cu_mask_t *mask, rawhal_error_t *error);
 
+/* Masks as text: hexadecimal digits, with or without 0x before them. */
+
+/* INVALID_ARGUMENT: other characters. */
+RAWHAL_CHECKED rawhal_status_t cu_mask_check(const char *text, rawhal_error_t *error);
+/* `both`: room for the shorter of them. Digits only, without zeros before them but for "0". */
+void cu_mask_intersect(const char *a, const char *b, char *both);
+bool cu_mask_same(const char *a, const char *b);
+
 #endif

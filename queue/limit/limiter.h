@@ -1,13 +1,14 @@
 /* One process's side of a region. Internal to this folder.
  *
  * Locks, in the order in which they may be taken: leases_lock, a queue's own lock (in `reap`),
- * lock; structure_lock and memory_lock are never held together with others. None is ever held by a
+ * lock, memory_lock; structure_lock is never held together with others. None is ever held by a
  * process that waits for another. */
 #ifndef RAWHAL_QUEUE_LIMIT_LIMITER_H
 #define RAWHAL_QUEUE_LIMIT_LIMITER_H
 
 #include "queue/limit/admission.h"
 #include "queue/limit/clock.h"
+#include "queue/limit/home.h"
 #include "queue/limit/overlap.h"
 
 #include <pthread.h>
@@ -34,6 +35,7 @@ enum {
 #define LIMIT_STALL_NS   500000000u  /* see admitted_beside() */
 #define LIMIT_STALE_NS                                                                             \
   1000000000u /* after which other tenants no longer wait for what is running */
+#define LIMIT_SUSPENDED_NS 100000000u /* between looks whether the operator has resumed us */
 
 struct rawhal_limiter {
   region_t region;
@@ -45,7 +47,8 @@ struct rawhal_limiter {
   uint32_t device_index, tenant_index;
   identity_t self;
 
-  _Atomic uint64_t caps[RAWHAL_LIMIT_COUNT]; /* this process's own, where they are used */
+  _Atomic uint64_t caps[RAWHAL_LIMIT_COUNT];       /* this process's own, where they are used */
+  rawhal_limit_value_t bounds[RAWHAL_LIMIT_COUNT]; /* what was said from outside */
 
   pthread_mutex_t lock;
   interval_set_t paid;
@@ -130,6 +133,10 @@ RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config,
 void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
 /* dead.c: frees the slots of dead processes. True when there was one. */
 bool limiter_reclaim(rawhal_limiter_t *limiter);
+/* home.c */
+limit_home_t limiter_home(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
+/* A limit that is this process's own business. */
+void limiter_set_own(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t word);
 /* lease.c. The caller holds the lock. */
 /* A lease gives back what it has not spent. */
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
@@ -144,6 +151,10 @@ void lease_fill(limit_lease_t *lease, const credit_t *more);
 RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
                                              rawhal_error_t *error);
 
+/* denial.c: counts a refusal for good, and leaves it where an operator finds it. */
+void limiter_deny(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t asked, uint64_t used,
+                  uint64_t allowed);
+
 /* charge.c: charges what has finished. The caller holds the lock. */
 void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
 /* Charges the time since `since` in which a lease had something in flight. */
@@ -153,7 +164,11 @@ void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uin
 void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
 /* Says that chances may have changed, and wakes those who sleep. */
 void limiter_signal(rawhal_limiter_t *limiter);
+void limit_signal_node(const limit_clock_t *clock, region_node_t *node);
 void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
+
+/* view.c: a name as it stands in the region, as one line of text. */
+void limit_copy_name(char to[64], const char from[64]);
 
 /* usage.c */
 /* `ns` of device time within [start, end), CLOCK_MONOTONIC. */

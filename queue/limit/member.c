@@ -11,104 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Values ---- */
-
-static uint64_t to_share(uint64_t ppm)
-{
-  return ppm == RAWHAL_UNLIMITED || ppm >= 1000000 ? REGION_NO_SHARE : (ppm << 32) / 1000000;
-}
-
-static uint64_t from_share(uint64_t share)
-{
-  return share >= REGION_SHARE_ONE ? RAWHAL_UNLIMITED
-                                   : (share * 1000000 + REGION_SHARE_ONE - 1) >> 32;
-}
-
-static uint64_t to_units(uint64_t bytes)
-{
-  return bytes == RAWHAL_UNLIMITED ? REGION_NO_MEMORY : bytes / REGION_UNIT_BYTES;
-}
-
-static uint64_t from_units(uint64_t units)
-{
-  return units > UINT64_MAX / REGION_UNIT_BYTES ? RAWHAL_UNLIMITED : units * REGION_UNIT_BYTES;
-}
-
-static uint64_t same(uint64_t value)
-{
-  return value;
-}
-
-/* ---- Where each limit lives ---- */
-
-typedef enum place { PLACE_DEVICE, PLACE_TENANT, PLACE_PROCESS } place_t;
-
-typedef struct limit_home {
-  _Atomic uint64_t *words[3]; /* all of them hold the value */
-  uint64_t (*encode)(uint64_t value);
-  uint64_t (*decode)(uint64_t word);
-  place_t place;
-} limit_home_t;
-
-static limit_home_t home_of(const rawhal_limiter_t *limiter, rawhal_limit_t limit)
-{
-  rawhal_limiter_t *mine = (rawhal_limiter_t *)(uintptr_t)limiter;
-  region_device_t *device = mine->device;
-  region_tenant_t *tenant = mine->tenant;
-  region_member_t *me = mine->me;
-  switch (limit) {
-  case RAWHAL_LIMIT_MEMORY:
-    return (limit_home_t){{&tenant->memory_limit}, to_units, from_units, PLACE_TENANT};
-  case RAWHAL_LIMIT_GPU_SHARE:
-    return (limit_home_t){{&tenant->node.share}, to_share, from_share, PLACE_TENANT};
-  case RAWHAL_LIMIT_DISPATCH_RATE:
-    return (limit_home_t){{&tenant->node.rate}, same, same, PLACE_TENANT};
-  case RAWHAL_LIMIT_BURST:
-    return (limit_home_t){
-        {&tenant->node.burst, &device->node.burst, &me->node.burst}, same, same, PLACE_TENANT};
-  case RAWHAL_LIMIT_CHARGING:
-    return (limit_home_t){{&tenant->charging}, same, same, PLACE_TENANT};
-  case RAWHAL_LIMIT_DEVICE_SHARE:
-    return (limit_home_t){{&device->node.share}, to_share, from_share, PLACE_DEVICE};
-  case RAWHAL_LIMIT_PROCESS_MEMORY:
-    return (limit_home_t){{&me->ledger.limit}, to_units, from_units, PLACE_PROCESS};
-  case RAWHAL_LIMIT_PROCESS_SHARE:
-    return (limit_home_t){{&me->node.share}, to_share, from_share, PLACE_PROCESS};
-  case RAWHAL_LIMIT_WEIGHT:
-    return (limit_home_t){{&me->weight}, same, same, PLACE_PROCESS};
-  case RAWHAL_LIMIT_PRIORITY:
-    return (limit_home_t){{&me->priority}, same, same, PLACE_PROCESS};
-  default:
-    return (limit_home_t){{&mine->caps[limit]}, same, same, PLACE_PROCESS};
-  }
-}
-
-static void store(const limit_home_t *home, uint64_t word)
-{
-  for (size_t i = 0; i < 3 && home->words[i]; ++i)
-    atomic_store_explicit(home->words[i], word, memory_order_relaxed);
-}
-
-/* A limit that is this process's own business. */
-static void set_own(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t word)
-{
-  limit_home_t home = home_of(limiter, limit);
-  if (limit == RAWHAL_LIMIT_PROCESS_SHARE)
-    rules_set_share(&limiter->me->node, word, limiter_now(limiter));
-  else
-    store(&home, word);
-}
+/* ---- Limits ---- */
 
 /* What this process asks for of what is shared; its own limits hold at once. */
 static void apply_config(rawhal_limiter_t *limiter, const rawhal_limit_config_t *config)
 {
   for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = (rawhal_limit_t)i;
-    limit_home_t home = home_of(limiter, limit);
+    limit_home_t home = limiter_home(limiter, limit);
     uint64_t value = home.encode(rawhal_limit_config_get(config, limit));
     region_ask_t ask = rules_ask(limit);
     if (ask == REGION_ASKS)
-      set_own(limiter, limit, value);
+      limiter_set_own(limiter, limit, value);
     else
       rules_store(&limiter->me->asks, ask,
                   *config->values[limit].origin ? value : RAWHAL_UNLIMITED);
@@ -142,7 +56,8 @@ static bool device_in_use(const region_data_t *data, uint32_t device)
 static bool tenant_can_go(const region_data_t *data, uint32_t index, uint64_t now)
 {
   const region_tenant_t *tenant = &data->tenants[index];
-  bool asked = false;
+  /* What an operator has set outlives the processes it was set for. */
+  bool asked = atomic_load(&tenant->suspended) != 0;
   for (int ask = 0; ask < REGION_ASKS; ++ask)
     asked |= node_load(&tenant->asks.of[ask]) != 0;
   return !asked && !rules_in_debt(&tenant->node, now) && !tenant_in_use(data, index);
@@ -287,6 +202,7 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
       &hot->waits, &hot->active_until,  &me->start_time, &me->interval_count, &me->merged_count};
   for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); ++i)
     atomic_store(zeros[i], 0);
+  atomic_store(&me->overruled, 0);
   clear_words(me->counters, REGION_COUNTERS);
   clear_words(me->waits, REGION_WAIT_BUCKETS);
   clear_words(me->usage.buckets, REGION_BUCKETS);
@@ -358,6 +274,7 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
   pthread_mutex_init(&limiter->structure_lock, NULL);
   atomic_flag_clear(&limiter->memory_lock);
   limiter->charged_part = LIMIT_WHOLE;
+  memcpy(limiter->bounds, config->values, sizeof(limiter->bounds));
   rawhal_status_t status = region_open(config, &limiter->region, error);
   if (status == RAWHAL_OK)
     status = join(limiter, config, device, error);
@@ -414,66 +331,4 @@ void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease)
       capped |= rows[i].capped;
   atomic_store(&lease->largest_grid, limiter_cap(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS));
   atomic_store(&lease->capped, capped);
-}
-
-/* The structure lock keeps others from reckoning with half of it; its holder may be stopped. */
-static rawhal_status_t change_shared(rawhal_limiter_t *limiter, region_ask_t ask, uint64_t word,
-                                     rawhal_error_t *error)
-{
-  rawhal_status_t status = region_lock(&limiter->region, REGION_IMPATIENT, error);
-  if (status != RAWHAL_OK)
-    return status;
-  region_data_t *data = limiter->region.data;
-  uint64_t now = limiter_now(limiter);
-  rules_store(&limiter->me->asks, ask, word);
-  (void)rules_apply(data, limiter->device_index, limiter->tenant_index, limiter->slot, now);
-  rules_apply_due(data, now);
-  region_unlock(&limiter->region);
-  return RAWHAL_OK;
-}
-
-static rawhal_status_t change(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t value,
-                              rawhal_error_t *error)
-{
-  limit_home_t home = home_of(limiter, limit);
-  region_ask_t ask = rules_ask(limit);
-  rawhal_status_t status = RAWHAL_OK;
-  pthread_mutex_lock(&limiter->structure_lock);
-  if (ask != REGION_ASKS)
-    status = change_shared(limiter, ask, home.encode(value), error);
-  else
-    set_own(limiter, limit, home.encode(value));
-  pthread_mutex_unlock(&limiter->structure_lock);
-  return status;
-}
-
-rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t value,
-                                   rawhal_error_t *error)
-{
-  if (!limiter)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "limiter is NULL");
-  rawhal_limit_config_t checked = {0};
-  rawhal_status_t status = rawhal_limit_config_set(&checked, limit, value, error);
-  if (status == RAWHAL_OK)
-    status = limiter_check(limiter, error);
-  if (status != RAWHAL_OK)
-    return status;
-  status = change(limiter, limit, value, error);
-  if (status != RAWHAL_OK)
-    return status;
-  pthread_mutex_lock(&limiter->leases_lock);
-  for (limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
-    limiter_set_caps(limiter, lease);
-  pthread_mutex_unlock(&limiter->leases_lock);
-  atomic_fetch_add(&limiter->region.data->header.epoch, 1);
-  limiter_signal(limiter);
-  return RAWHAL_OK;
-}
-
-uint64_t rawhal_limiter_get(const rawhal_limiter_t *limiter, rawhal_limit_t limit)
-{
-  if (!limiter || !rawhal_limit_info(limit))
-    return RAWHAL_UNLIMITED;
-  limit_home_t home = home_of(limiter, limit);
-  return home.decode(node_load(home.words[0]));
 }

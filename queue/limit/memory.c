@@ -5,13 +5,15 @@
 
 #include "base/error.h"
 
-static rawhal_status_t deny(const rawhal_limiter_t *limiter, ledger_answer_t answer,
-                            ledger_class_t class, uint64_t bytes, rawhal_error_t *error)
+static rawhal_status_t deny(rawhal_limiter_t *limiter, ledger_answer_t answer, ledger_class_t class,
+                            uint64_t bytes, rawhal_error_t *error)
 {
   const region_tenant_t *tenant = limiter->tenant;
   bool process = answer == LEDGER_OVER_PROCESS;
   rawhal_limit_t limit = process ? RAWHAL_LIMIT_PROCESS_MEMORY : RAWHAL_LIMIT_MEMORY;
   uint64_t units = process ? ledger_used(&limiter->me->ledger) : ledger_total(tenant);
+  limiter_deny(limiter, limit, bytes, units * REGION_UNIT_BYTES,
+               rawhal_limiter_get(limiter, limit));
   return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED,
                      "%llu bytes of device memory asked for (%s); %llu of the %s's %llu are in use",
                      (unsigned long long)bytes, ledger_class_names[class],
@@ -36,7 +38,6 @@ rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t c
     /* What dead processes held is free again. */
     if (round == 0 && answer == LEDGER_OVER_TENANT && limiter_reclaim(limiter))
       continue;
-    limiter_count(limiter, COUNTER_QUOTA_DENIALS, 1);
     return deny(limiter, answer, class, bytes, error);
   }
 }

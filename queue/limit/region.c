@@ -22,9 +22,6 @@ static const uint32_t native_endianness = 0x01020304;
 #define F_SEAL_FUTURE_WRITE 16
 #endif
 
-/* Where the lock bytes lie: far behind the data, so that they mean nothing else. */
-static const off_t structure_byte = (off_t)1 << 40;
-
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
                "words of the region are lock-free");
 
@@ -129,92 +126,6 @@ static void forget_file(int fd)
   pthread_mutex_unlock(&open_lock);
 }
 
-/* ---- Locks ---- */
-
-static bool file_lock(int fd, short type, off_t byte)
-{
-  struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
-  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-static rawhal_status_t lock_bytes(int fd, region_patience_t patience, rawhal_error_t *error)
-{
-  const struct timespec pause = {.tv_nsec = 200000};
-  for (int tries = 0; tries < (int)patience; ++tries) {
-    if (file_lock(fd, F_WRLCK, structure_byte))
-      return RAWHAL_OK;
-    if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-      return fail_errno(error, "locking the region", "");
-    if (tries + 1 < (int)patience)
-      nanosleep(&pause, NULL);
-  }
-  return rawhal_fail(error, RAWHAL_TIMED_OUT,
-                     "another process holds the region's lock; it must have been stopped");
-}
-
-rawhal_status_t region_lock(const region_t *region, region_patience_t patience,
-                            rawhal_error_t *error)
-{
-  return region->fd < 0 ? RAWHAL_OK : lock_bytes(region->fd, patience, error);
-}
-
-void region_unlock(const region_t *region)
-{
-  if (region->fd >= 0)
-    (void)file_lock(region->fd, F_UNLCK, structure_byte);
-}
-
-bool region_slot_take(const region_t *region, uint32_t slot)
-{
-  return region->fd < 0 || file_lock(region->fd, F_WRLCK, structure_byte + 1 + slot);
-}
-
-void region_slot_drop(const region_t *region, uint32_t slot)
-{
-  if (region->fd >= 0)
-    (void)file_lock(region->fd, F_UNLCK, structure_byte + 1 + slot);
-}
-
-bool region_slot_held(const region_t *region, uint32_t slot)
-{
-  struct flock lock = {
-      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = structure_byte + 1 + slot, .l_len = 1};
-  if (region->fd < 0)
-    return false;
-  /* When in doubt, alive: nothing is taken from a process that may be there. */
-  return fcntl(region->fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
-}
-
-bool region_slot_dead(const region_t *region, const identity_t *self, uint32_t slot)
-{
-  if (region->fd < 0)
-    return false;
-  if (!region_slot_held(region, slot))
-    return true;
-  const region_member_t *member = &region->data->members[slot];
-  const identity_t holder = {.pid = atomic_load(&member->pid),
-                             .pid_namespace = atomic_load(&member->pid_namespace),
-                             .time_namespace = atomic_load(&member->time_namespace),
-                             .start_time = atomic_load(&member->start_time)};
-  return identity_is_gone(self, &holder);
-}
-
-static off_t burial_byte(uint32_t slot)
-{
-  return structure_byte + 1 + REGION_MEMBERS + slot;
-}
-
-bool region_burial_take(const region_t *region, uint32_t slot)
-{
-  return region->fd < 0 || file_lock(region->fd, F_WRLCK, burial_byte(slot));
-}
-
-void region_burial_drop(const region_t *region, uint32_t slot)
-{
-  if (region->fd >= 0)
-    (void)file_lock(region->fd, F_UNLCK, burial_byte(slot));
-}
-
 /* ---- Header ---- */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -237,7 +148,8 @@ static uint32_t region_layout(void)
                           REGION_INTERVALS,
                           offsetof(region_tenant_t, memory),
                           REGION_ASKS,
-                          offsetof(region_member_t, asks)};
+                          offsetof(region_member_t, asks),
+                          sizeof(region_denial_t)};
   uint64_t hash = 1;
   for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); ++i)
     hash = mix(hash, facts[i]);
@@ -500,6 +412,45 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
     status = region_lock(region, REGION_PATIENT, error);
   if (status == RAWHAL_OK) {
     status = prepare(region, path, error);
+    region_unlock(region);
+  }
+  if (status != RAWHAL_OK)
+    region_close(region);
+  return status;
+}
+
+/* The caller holds the structure lock. */
+static rawhal_status_t map_existing(region_t *region, const char *path, rawhal_error_t *error)
+{
+  void *memory = NULL;
+  rawhal_status_t status = check_size(region->fd, path, error);
+  if (status == RAWHAL_OK)
+    status = map(region->fd, PROT_READ | PROT_WRITE, &memory, path, error);
+  if (status != RAWHAL_OK)
+    return status;
+  region->data = memory;
+  status = check_header(&region->data->header, path, error);
+  if (status == RAWHAL_OK && !is_of_this_boot(region->data))
+    status = rawhal_fail(error, RAWHAL_NOT_FOUND,
+                         "%.200s has not been used since the machine started", path);
+  return status;
+}
+
+rawhal_status_t region_open_existing(const char *path, region_t *region, rawhal_error_t *error)
+{
+  *region = (region_t){.fd = -1};
+  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0)
+    return fail_errno(error, "opening the region", path);
+  rawhal_status_t status = remember_file(fd, &region->process, error);
+  if (status != RAWHAL_OK) {
+    close(fd);
+    return status;
+  }
+  region->fd = fd;
+  status = region_lock(region, REGION_PATIENT, error);
+  if (status == RAWHAL_OK) {
+    status = map_existing(region, path, error);
     region_unlock(region);
   }
   if (status != RAWHAL_OK)

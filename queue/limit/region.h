@@ -106,8 +106,8 @@ typedef union region_total {
 typedef struct region_tenant {
   _Atomic uint64_t state; /* FREE or LIVE */
   _Atomic uint32_t device;
-  _Atomic uint32_t reserved;
-  _Atomic uint64_t charging; /* rawhal_limit_charging_t */
+  _Atomic uint32_t suspended; /* by an operator; 0: not */
+  _Atomic uint64_t charging;  /* rawhal_limit_charging_t */
   char name[REGION_TENANT_NAME];
   region_node_t node;
   alignas(64) region_total_t memory; /* ledger.h */
@@ -203,6 +203,18 @@ typedef struct region_ledger {
   alignas(64) _Atomic uint64_t acknowledged; /* written by others */
 } region_ledger_t;
 
+/* The last refusal of a member, which its slot's next holder leaves until it has one of its own;
+ * its process may be gone when somebody looks. Written by one thread at a time; a reader finds by
+ * `check` that it has read parts of two. */
+typedef struct region_denial {
+  alignas(64) _Atomic uint64_t number; /* 0: none yet */
+  _Atomic uint64_t limit;              /* rawhal_limit_t */
+  _Atomic uint64_t asked, used, allowed;
+  _Atomic uint64_t at;
+  _Atomic uint64_t pid, pid_namespace, tenant;
+  _Atomic uint64_t check; /* of all above */
+} region_denial_t;
+
 typedef struct region_member {
   region_hot_t hot;
   alignas(64) _Atomic uint32_t device, tenant; /* indices */
@@ -212,11 +224,13 @@ typedef struct region_member {
   region_ledger_t ledger;
   alignas(64) _Atomic uint64_t counters[REGION_COUNTERS];
   _Atomic uint64_t waits[REGION_WAIT_BUCKETS]; /* by log2 of us */
+  region_denial_t denial;
   region_usage_t usage;
   alignas(64) _Atomic uint64_t interval_count, merged_count;
   region_interval_t intervals[REGION_INTERVALS];
   region_interval_t merged[REGION_MERGED]; /* those no longer above */
   region_asks_t asks;                      /* this process's */
+  _Atomic uint64_t overruled;      /* bits of region_ask_t: an operator has set another since */
   _Atomic uint64_t time_namespace; /* part of the identity_t, with `pid` and those beside it */
 } region_member_t;
 
@@ -269,6 +283,10 @@ static inline region_tenant_t *region_tenant(region_data_t *data, uint32_t index
  * file is no region, or of another version. RUNTIME: the system refuses, with its reason. */
 RAWHAL_CHECKED rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *region,
                                            rawhal_error_t *error);
+/* Opens the region of that path, which must be there and in use since the machine started: for an
+ * operator, who is no member. NOT_FOUND; else as region_open(). */
+RAWHAL_CHECKED rawhal_status_t region_open_existing(const char *path, region_t *region,
+                                                    rawhal_error_t *error);
 /* Maps a region's file for reading only. No lock is taken; who is alive can be told. */
 RAWHAL_CHECKED rawhal_status_t region_view(const char *path, region_t *region,
                                            rawhal_error_t *error);

@@ -92,12 +92,12 @@ static uint64_t stricter(region_ask_t ask, uint64_t a, uint64_t b)
   return a < b ? a : b;
 }
 
-/* Adds what somebody asks for. */
-static void heed(const region_asks_t *asks, force_t *force)
+/* Adds what somebody asks for, but for the asks of which `overruled` has the bits. */
+static void heed(const region_asks_t *asks, uint64_t overruled, force_t *force)
 {
   for (int ask = 0; ask < REGION_ASKS; ++ask) {
     uint64_t asked = node_load(&asks->of[ask]);
-    if (asked)
+    if (asked && !(overruled >> ask & 1))
       force->of[ask] = stricter((region_ask_t)ask, force->of[ask], asked - 1);
   }
 }
@@ -117,7 +117,7 @@ static force_t reckon(const region_data_t *data, uint32_t device, uint32_t tenan
                           [ASK_BURST] = UINT64_MAX,
                           [ASK_DEVICE_SHARE] = REGION_NO_SHARE},
                    .device_burst = UINT64_MAX};
-  heed(tenant == REGION_NO_INDEX ? &data->devices[device].asks : &data->tenants[tenant].asks,
+  heed(tenant == REGION_NO_INDEX ? &data->devices[device].asks : &data->tenants[tenant].asks, 0,
        &force);
   for (uint32_t slot = 0; slot < region_member_count(data); ++slot) {
     const region_member_t *member = &data->members[slot];
@@ -126,7 +126,7 @@ static force_t reckon(const region_data_t *data, uint32_t device, uint32_t tenan
         (tenant != REGION_NO_INDEX && atomic_load(&member->tenant) != tenant))
       continue;
     force.any = true;
-    heed(&member->asks, &force);
+    heed(&member->asks, node_load(&member->overruled), &force);
     /* On a device somebody who has not set a burst relies on the default. */
     uint64_t burst = node_load(&member->asks.of[ASK_BURST]);
     burst = burst ? burst - 1 : default_burst();
@@ -201,4 +201,64 @@ void rules_apply_due(region_data_t *data, uint64_t now)
     if (atomic_load(&data->tenants[tenant].state) == REGION_LIVE)
       (void)rules_apply(data, atomic_load(&data->tenants[tenant].device), tenant, REGION_NO_INDEX,
                         now);
+}
+
+/* ---- Operators ---- */
+
+/* The members of a tenant, or of a device when `tenant` is REGION_NO_INDEX. */
+static void overrule(region_data_t *data, uint32_t device, uint32_t tenant, uint64_t set,
+                     uint64_t clear)
+{
+  for (uint32_t slot = 0; slot < region_member_count(data); ++slot) {
+    region_member_t *member = &data->members[slot];
+    if (atomic_load(&member->device) != device ||
+        (tenant != REGION_NO_INDEX && atomic_load(&member->tenant) != tenant))
+      continue;
+    atomic_fetch_or(&member->overruled, set);
+    atomic_fetch_and(&member->overruled, ~clear);
+  }
+}
+
+static void apply_to_device(region_data_t *data, uint32_t device, uint32_t tenant, uint64_t now)
+{
+  (void)rules_apply(data, device, tenant, REGION_NO_INDEX, now);
+  atomic_store(&data->header.rules_due, 1); /* should we die here, the next one does the rest */
+  rules_apply_due(data, now);
+}
+
+void rules_hold(region_data_t *data, uint32_t tenant, region_ask_t ask, uint64_t value,
+                uint64_t now)
+{
+  uint32_t device = atomic_load(&data->tenants[tenant].device);
+  if (device >= REGION_DEVICES)
+    return;
+  bool of_device = ask == ASK_DEVICE_SHARE;
+  rules_store(of_device ? &data->devices[device].asks : &data->tenants[tenant].asks, ask, value);
+  overrule(data, device, of_device ? REGION_NO_INDEX : tenant, (uint64_t)1 << ask, 0);
+  apply_to_device(data, device, tenant, now);
+}
+
+void rules_release(region_data_t *data, uint32_t tenant, uint64_t now)
+{
+  uint32_t device = atomic_load(&data->tenants[tenant].device);
+  if (device >= REGION_DEVICES)
+    return;
+  for (int ask = 0; ask < REGION_ASKS; ++ask) {
+    atomic_store(&data->tenants[tenant].asks.of[ask], 0);
+    atomic_store(&data->devices[device].asks.of[ask], 0);
+  }
+  overrule(data, device, REGION_NO_INDEX, 0, (uint64_t)1 << ASK_DEVICE_SHARE);
+  overrule(data, device, tenant, 0, UINT64_MAX);
+  apply_to_device(data, device, tenant, now);
+}
+
+uint64_t rules_held(const region_asks_t *asks)
+{
+  uint64_t held = 0;
+  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+    region_ask_t ask = rules_ask((rawhal_limit_t)i);
+    if (ask != REGION_ASKS && node_load(&asks->of[ask]))
+      held |= (uint64_t)1 << i;
+  }
+  return held;
 }

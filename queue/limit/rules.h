@@ -27,6 +27,17 @@ bool rules_apply(region_data_t *data, uint32_t device, uint32_t tenant, uint32_t
 /* The same for all of them, when somebody has gone and nobody could do it. */
 void rules_apply_due(region_data_t *data, uint64_t now);
 
+/* An operator's value for a tenant, or, ASK_DEVICE_SHARE, for its device. It holds from now on
+ * whatever those who are there ask for; who comes later, or changes his mind, makes it stricter at
+ * most. The caller holds the structure lock. */
+void rules_hold(region_data_t *data, uint32_t tenant, region_ask_t ask, uint64_t value,
+                uint64_t now);
+/* Takes back all that an operator has set for a tenant and its device: what its processes ask for
+ * holds again. */
+void rules_release(region_data_t *data, uint32_t tenant, uint64_t now);
+/* Bits of rawhal_limit_t. */
+uint64_t rules_held(const region_asks_t *asks);
+
 /* Changes a clock's share; what it owes stays the same device time. */
 void rules_set_share(region_node_t *node, uint64_t share, uint64_t now);
 

@@ -1,8 +1,10 @@
 /* A region as it is now, for people. Nothing is locked and nothing is written: a snapshot of a busy
  * region is torn between its words, never within one. */
+#include "queue/limit/denial.h"
 #include "queue/limit/ledger.h"
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
+#include "queue/limit/rules.h"
 
 #include "base/error.h"
 
@@ -73,22 +75,11 @@ static void look_at(const rawhal_limit_view_t *view, look_t *look)
         !region_slot_dead(&view->region, &view->self, slot);
 }
 
-static uint64_t ppm_of(uint64_t share)
-{
-  return share >= REGION_SHARE_ONE ? RAWHAL_UNLIMITED
-                                   : (share * 1000000 + REGION_SHARE_ONE - 1) >> 32;
-}
-
-static uint64_t bytes_of(uint64_t units)
-{
-  return units > UINT64_MAX / REGION_UNIT_BYTES ? RAWHAL_UNLIMITED : units * REGION_UNIT_BYTES;
-}
-
 static void fill_time(const region_node_t *node, const region_usage_t *usage, uint64_t now,
                       rawhal_limit_row_t *row)
 {
   uint64_t tat = node_tat(node, now);
-  row->share_ppm = ppm_of(node_load(&node->share));
+  row->share_ppm = limit_share_value(node_load(&node->share));
   row->burst_ns = node_load(&node->burst);
   row->dispatch_rate = node_load(&node->rate);
   row->ahead_ns = row->share_ppm != RAWHAL_UNLIMITED && tat > now ? tat - now : 0;
@@ -96,7 +87,7 @@ static void fill_time(const region_node_t *node, const region_usage_t *usage, ui
     row->achieved_ppm[i] = usage_sum(usage, now, windows[i]) / (windows[i] / 1000000);
 }
 
-static void copy_name(char to[64], const char from[64])
+void limit_copy_name(char to[64], const char from[64])
 {
   memcpy(to, from, 64);
   to[63] = '\0';
@@ -128,7 +119,7 @@ static void add_counters(const region_member_t *member, rawhal_limit_row_t *row)
   row->open_ns += load_ns(hot_load(&member->hot));
   row->gpu_ns -= least_of(row->gpu_ns, node_load(&member->counters[COUNTER_REFUND_NS]));
   for (int i = 0; i < RAWHAL_LIMIT_CLASSES; ++i)
-    row->memory_by_class[i] += bytes_of(node_load(&member->ledger.used[i]));
+    row->memory_by_class[i] += limit_memory_value(node_load(&member->ledger.used[i]));
 }
 
 /* What is on the device shows before it has ended. */
@@ -151,16 +142,22 @@ static void fill_member(const look_t *look, uint32_t slot, rawhal_limit_row_t *r
   row->level = RAWHAL_LIMIT_LEVEL_PROCESS;
   row->slot = slot;
   if (tenant < REGION_TENANTS)
-    copy_name(row->name, data->tenants[tenant].name);
+    limit_copy_name(row->name, data->tenants[tenant].name);
   fill_time(&member->node, &member->usage, now, row);
   row->pid = node_load(&member->pid);
   row->pid_namespace = node_load(&member->pid_namespace);
   row->weight = node_load(&member->weight);
   row->priority = (rawhal_limit_priority_t)(node_load(&member->priority) & 3);
-  row->waiting = node_load(&member->hot.wait_until) >= now;
-  row->memory_limit = bytes_of(node_load(&member->ledger.limit));
-  row->memory_used = bytes_of(ledger_used(&member->ledger));
-  row->memory_peak = bytes_of(node_load(&member->ledger.peak));
+  row->waiting =
+      node_load(&member->hot.wait_until) >= now && !(node_load(&member->hot.waits) & WAITS_ALONE);
+  row->memory_limit = limit_memory_value(node_load(&member->ledger.limit));
+  row->memory_used = limit_memory_value(ledger_used(&member->ledger));
+  row->memory_peak = limit_memory_value(node_load(&member->ledger.peak));
+  /* A slot's last denial may be an earlier holder's. */
+  if (!denial_read(data, slot, &row->denial) || row->denial.pid != row->pid ||
+      row->denial.pid_namespace != row->pid_namespace ||
+      row->denial.at_ns < node_load(&member->joined_at))
+    row->denial = (rawhal_limit_denial_t){0};
   add_counters(member, row);
   add_running(member, now, row);
 }
@@ -176,7 +173,7 @@ static void fill_sums(const look_t *look, uint32_t device, uint32_t tenant, rawh
          atomic_load_explicit(&member->tenant, memory_order_relaxed) != tenant))
       continue;
     ++row->processes;
-    row->memory_used += bytes_of(ledger_used(&member->ledger));
+    row->memory_used += limit_memory_value(ledger_used(&member->ledger));
     add_counters(member, row);
     add_running(member, look->now, row);
   }
@@ -186,12 +183,14 @@ static void fill_tenant(const look_t *look, uint32_t index, rawhal_limit_row_t *
 {
   const region_tenant_t *tenant = &look->data->tenants[index];
   row->level = RAWHAL_LIMIT_LEVEL_TENANT;
-  copy_name(row->name, tenant->name);
+  limit_copy_name(row->name, tenant->name);
   fill_time(&tenant->node, &tenant->usage, look->now, row);
   row->charging = node_load(&tenant->charging) == RAWHAL_CHARGING_WALL ? RAWHAL_CHARGING_WALL
                                                                        : RAWHAL_CHARGING_FAIR;
-  row->memory_limit = bytes_of(node_load(&tenant->memory_limit));
-  row->memory_peak = bytes_of(node_load(&tenant->memory_peak));
+  row->suspended = atomic_load_explicit(&tenant->suspended, memory_order_relaxed) != 0;
+  row->held = rules_held(&tenant->asks);
+  row->memory_limit = limit_memory_value(node_load(&tenant->memory_limit));
+  row->memory_peak = limit_memory_value(node_load(&tenant->memory_peak));
   fill_sums(look, atomic_load_explicit(&tenant->device, memory_order_relaxed), index, row);
 }
 
@@ -199,9 +198,10 @@ static void fill_device(const look_t *look, uint32_t index, rawhal_limit_row_t *
 {
   const region_device_t *device = &look->data->devices[index];
   row->level = RAWHAL_LIMIT_LEVEL_DEVICE;
-  copy_name(row->name, device->name);
+  limit_copy_name(row->name, device->name);
   fill_time(&device->node, &device->usage, look->now, row);
   row->memory_limit = RAWHAL_UNLIMITED;
+  row->held = rules_held(&device->asks);
   fill_sums(look, index, REGION_NO_INDEX, row);
 }
 
@@ -248,6 +248,22 @@ size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_
         tenant_rows(&look, tenant, &into);
   }
   return into.count;
+}
+
+size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view, rawhal_limit_denial_t *denials,
+                                 size_t capacity)
+{
+  size_t count = 0;
+  uint32_t slots = view ? region_member_count(view->region.data) : 0;
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    rawhal_limit_denial_t denial;
+    if (!denial_read(view->region.data, slot, &denial))
+      continue;
+    if (denials && count < capacity)
+      denials[count] = denial;
+    ++count;
+  }
+  return count;
 }
 
 const char *rawhal_limit_class_name(size_t index)

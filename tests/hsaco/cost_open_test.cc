@@ -91,7 +91,7 @@ TEST(OpeningCost, NamesThatSymbolsShare)
       {"no end in reach", variable, 70000, 0, "x", RAWHAL_OK},
       {"what is no descriptor", function, NAME, 0, ".kd", RAWHAL_LIMIT},
       {"variables, each its own", variable, NAME, 1, "x", RAWHAL_LIMIT},
-      {"local ones, each its own", local, NAME, 1, "x", RAWHAL_LIMIT},
+      {"local ones, each its own", local, NAME, 1, "x", RAWHAL_OK}, // nobody looks at their names
       {"no end in reach, each its own", variable, 400000, 1, "x", RAWHAL_LIMIT},
   };
   for (const auto &one : cases) {
@@ -114,7 +114,7 @@ TEST(OpeningCost, SharedNamesAreStillRead)
   ASSERT_EQ(50u, opened.info().symbol_count);
   for (size_t i = 0; i < 50; ++i)
     EXPECT_EQ(std::string(2996, 'n') + "tail", text_of(rawhal_hsaco_symbol(opened.hsaco, i)->name));
-  EXPECT_EQ("a symbol is defined twice", opened.reason());
+  EXPECT_EQ("a symbol is defined twice: symbol 2 like symbol 1", opened.reason());
   const Opened relocated(object_of_relocations(50, 3000));
   ASSERT_EQ(50u, relocated.info().relocation_count);
   for (size_t i = 0; i < 50; ++i)
@@ -150,7 +150,7 @@ TEST(OpeningCost, KernelsWithSharedLongNames)
              object.get<Elf64_Sym>(object.symbols + 4 * sizeof(Elf64_Sym)));
   const Opened twice(object.bytes);
   ASSERT_EQ(RAWHAL_OK, twice.status) << twice.error.message;
-  EXPECT_EQ("a symbol is defined twice", twice.reason());
+  EXPECT_EQ("a symbol is defined twice: symbol 4 like symbol 3", twice.reason());
   EXPECT_TRUE(twice.find(name)->usable);
 }
 

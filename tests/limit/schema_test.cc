@@ -5,6 +5,10 @@
 
 #include <rawhal/limit.h>
 
+extern "C" {
+#include "tests/limit/shim.h"
+}
+
 namespace {
 
 Json SchemaOf(const std::string &command) {
@@ -37,6 +41,7 @@ class Region {
     limiters_.push_back(limiter);
   }
   const std::string &path() const { return path_; }
+  rawhal_limiter_t *last() const { return limiters_.back(); }
 
  private:
   Scratch scratch_;
@@ -52,6 +57,9 @@ TEST(Schema, DescribesTop) {
                         {RAWHAL_LIMIT_DISPATCH_RATE, 1000},
                         {RAWHAL_LIMIT_CHARGING, RAWHAL_CHARGING_WALL},
                         {RAWHAL_LIMIT_PRIORITY, RAWHAL_PRIORITY_HIGH}});
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(region.last(), 0, 2ull << 30, nullptr));
+  ASSERT_EQ(0, run({tool, "limits", "set", region.path(), "bound", "share=20%"}).status);
+  ASSERT_EQ(0, run({tool, "limits", "suspend", region.path(), "bound"}).status);
   Outcome got = run({tool, "top", "--json", region.path()});
   ExpectDescribed("top", got);
   Json document = parse(got.out);
@@ -59,6 +67,8 @@ TEST(Schema, DescribesTop) {
   ASSERT_EQ(5u, json_array_size(rows));
   EXPECT_EQ(2, number_of(json_array_get(rows, 0), "processes"));
   EXPECT_EQ("high", text_of(json_array_get(rows, 4), "priority"));
+  EXPECT_EQ("memory", text_of(json_object_get(json_array_get(rows, 4), "denial"), "limit"));
+  EXPECT_TRUE(json_is_null(json_object_get(json_array_get(rows, 2), "denial")));
 }
 
 TEST(Schema, DescribesLimits) {
@@ -70,7 +80,8 @@ TEST(Schema, DescribesLimits) {
                        "RAWHAL_PROCESS_MEMORY_LIMIT=25%", "RAWHAL_PROCESS_SHARE=1%", "RAWHAL_DISPATCHES_IN_FLIGHT=0",
                        "RAWHAL_WORKGROUPS_IN_FLIGHT=5000000000", "RAWHAL_KERNARG_IN_FLIGHT=1M",
                        "RAWHAL_GRID_WORKGROUPS=unlimited", "RAWHAL_WEIGHT=1000", "RAWHAL_PRIORITY=low",
-                       "RAWHAL_CU_MASK=ff", "RAWHAL_TENANT=blue", "RAWHAL_LIMIT_REGION=/tmp/x"}));
+                       "RAWHAL_CU_MASK=ff", "RAWHAL_TENANT=blue", "RAWHAL_LIMIT_REGION=/tmp/x",
+                       "RAWHAL_LIMITS_PINNED=all", "CUDA_OVERSUBSCRIBE=true", "HIP_VISIBLE_DEVICES=\xff"}));
 }
 
 TEST(Schema, DescribesTheOtherCommands) {

@@ -56,12 +56,12 @@ void shim_usage_destroy(shim_usage_t *usage)
 
 void shim_usage_add(shim_usage_t *usage, uint64_t at, uint64_t ns)
 {
-  usage_add((region_usage_t *)usage, at, ns);
+  usage_add((region_usage_t *)usage, at, at, ns);
 }
 
 void shim_usage_take(shim_usage_t *usage, uint64_t at, uint64_t ns)
 {
-  usage_take((region_usage_t *)usage, at, ns);
+  usage_take((region_usage_t *)usage, at, at, ns);
 }
 
 uint64_t shim_usage_sum(const shim_usage_t *usage, uint64_t now, uint64_t window)

@@ -63,6 +63,14 @@ static hsa_status_t signal_create(hsa_signal_value_t value, uint32_t consumers,
   return HSA_STATUS_SUCCESS;
 }
 
+static hsa_status_t device_signal_create(hsa_signal_value_t value, uint32_t consumers,
+                                         const hsa_agent_t *who, uint64_t attributes,
+                                         hsa_signal_t *signal)
+{
+  (void)attributes;
+  return signal_create(value, consumers, who, signal);
+}
+
 static hsa_status_t signal_destroy(hsa_signal_t signal)
 {
   free(signal_of(signal));
@@ -287,6 +295,7 @@ static const hsa_table_t table = {
     .hsa_queue_load_read_index_scacquire = load_read_index,
     .hsa_signal_create = signal_create,
     .hsa_signal_destroy = signal_destroy,
+    .hsa_amd_signal_create = device_signal_create,
     .hsa_signal_store_screlease = signal_store,
     .hsa_signal_exchange_scacq_screl = signal_exchange,
     .hsa_signal_wait_scacquire = signal_wait,

@@ -1,6 +1,8 @@
 // `rawhal limits` and `rawhal top` as their users meet them.
 #include "tests/tools/command.h"
 
+#include <sys/stat.h>
+
 #include <rawhal/limit.h>
 
 TEST(Limits, ShowsValuesAndTheirOrigins)
@@ -34,6 +36,91 @@ TEST(Limits, WhatIsNotUnderstoodIsNamed)
   expect_refusal(run({tool, "limits", "--memory", "lots"}), 2, "--memory");
   expect_refusal(run({tool, "limits", "--device", "x"}), 2, "--device");
   expect_refusal(run({tool, "limits", "x"}), 2, "options only");
+}
+
+TEST(Limits, WhatIsNotHonouredIsListed)
+{
+  const std::vector<std::string> environment = {"CUDA_OVERSUBSCRIBE=true", "ACTIVE_OOM_KILLER=0",
+                                                "GPU_CORE_UTILIZATION_POLICY=dis\x1b" "able",
+                                                "CUDA_DEVICE_SM_LIMIT=30"};
+  Outcome got = run({tool, "limits"}, environment);
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_TRUE(contains(got.out, "gpu-share              30%                      CUDA_DEVICE_SM_LIMIT\n"));
+  size_t at = got.out.find("\nNOT HONOURED ");
+  ASSERT_NE(std::string::npos, at) << got.out;
+  for (const char *part : {"\nCUDA_OVERSUBSCRIBE             true ", "\nACTIVE_OOM_KILLER              0 ",
+                           "\nGPU_CORE_UTILIZATION_POLICY    dis\\x1bable "})
+    EXPECT_TRUE(contains(got.out.substr(at), part)) << part << got.out;
+  EXPECT_EQ(3u, lines(got.out.substr(at + 1)) - 1) << "those that are set";
+  Json document = parse(run({tool, "limits", "--json"}, environment).out);
+  json_t *list = json_object_get(document.get(), "not_honoured");
+  ASSERT_EQ(3u, json_array_size(list));
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_FALSE(text_of(json_array_get(list, i), "instead").empty());
+  EXPECT_FALSE(contains(run({tool, "limits"}).out, "NOT HONOURED"));
+}
+
+TEST(Limits, WhatIsPinnedAndWhatIsMisspelt)
+{
+  Outcome got = run({tool, "limits"}, {"RAWHAL_GPU_SHARE=30%", "RAWHAL_TENANT=blue", "RAWHAL_LIMITS_PINNED=all"});
+  EXPECT_TRUE(contains(got.out, " RAWHAL_GPU_SHARE, pinned\n")) << got.out;
+  EXPECT_TRUE(contains(got.out, " RAWHAL_TENANT, pinned\n")) << got.out;
+  EXPECT_TRUE(contains(got.out, "weight                 100                      -\n")) << got.out;
+  expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMT=1Gi"}), 1, "nearest is RAWHAL_MEMORY_LIMIT");
+  Outcome program = run({tool, "run", fixtures + "vector_add-gfx90a-v5.co", "--kernel", "vector_add", "--grid", "1", "--block", "64"},
+                        {"RAWHAL_DEVICE=softgpu", "RAWHAL_GPU_SHAR=30%"});
+  EXPECT_TRUE(contains(program.err, "RAWHAL_GPU_SHAR: ")) << program.err;
+}
+
+// A copy of the command that finds its library when it has more rights than its caller, for whom
+// $ORIGIN is not followed: an absolute path takes its place, of no more bytes.
+class PrivilegedCopy {
+public:
+  PrivilegedCopy()
+  {
+    char name[] = "/tmp/rhXXXXXX";
+    root_ = mkdtemp(name);
+    std::string bytes = slurp(tool);
+    const std::string origin = "$ORIGIN/";
+    size_t at = bytes.find(origin + "../");
+    if (at != std::string::npos) {
+      const std::string library = std::string(&bytes[at + origin.size()]) + "/librawhal.so.0";
+      spit(root_ + "/librawhal.so.0", slurp(tool.substr(0, tool.rfind('/') + 1) + library));
+      size_t room = strlen(&bytes[at]);
+      EXPECT_GE(room, root_.size());
+      bytes.replace(at, room, root_ + std::string(room - root_.size(), '/'));
+    }
+    spit(path(), bytes);
+    EXPECT_EQ(0, chmod(root_.c_str(), 0755));
+    EXPECT_EQ(0, chmod(path().c_str(), 04755));
+  }
+  ~PrivilegedCopy()
+  {
+    unlink(path().c_str());
+    unlink((root_ + "/librawhal.so.0").c_str());
+    rmdir(root_.c_str());
+  }
+  std::string path() const { return root_ + "/rawhal"; }
+
+private:
+  std::string root_;
+};
+
+// Rights that whoever started the program does not have: a file it names is not opened for it.
+TEST(Limits, AProgramWithMoreRightsOpensNoFileForItsCaller)
+{
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can make such a program";
+  const PrivilegedCopy copy;
+  const auto as_another = [&](const std::string &entry) {
+    return run({"/usr/bin/env", "setpriv", "--reuid=65534", "--clear-groups", copy.path(), "limits"}, {entry});
+  };
+  if (as_another("HOME=/").status != 0)
+    GTEST_SKIP() << "programs of that kind do not run here: " << as_another("HOME=/").err;
+  for (const char *name : {"RAWHAL_LIMITS_FILE", "RAWHAL_LIMIT_REGION", "CUDA_DEVICE_MEMORY_SHARED_CACHE"})
+    expect_refusal(as_another(std::string(name) + "=/etc/hostname"), 1, std::string(name) + ": it names a file");
+  // A limit is none the less obeyed.
+  EXPECT_TRUE(contains(as_another("RAWHAL_GPU_SHARE=30%").out, "30%"));
 }
 
 TEST(Top, ShowsARegion)

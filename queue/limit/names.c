@@ -1,0 +1,206 @@
+/* Every variable this project reads, so that a misspelt one is found, and what is known of other
+ * limiters' variables. */
+#include "queue/limit/names.h"
+
+#include "base/error.h"
+
+#include <string.h>
+#include <unistd.h>
+
+const limit_text_info_t limit_texts[LIMIT_TEXT_COUNT] = {
+    [LIMIT_TEXT_TENANT] = {"tenant", "RAWHAL_TENANT"},
+    [LIMIT_TEXT_REGION] = {"region", "RAWHAL_LIMIT_REGION"},
+    [LIMIT_TEXT_CU_MASK] = {"cu-mask", "RAWHAL_CU_MASK"},
+};
+
+static const char prefix[] = "RAWHAL_";
+
+/* Those that are no limits and of no one device. */
+static const char *const others[] = {
+    "RAWHAL_LIMITS_FILE",           "RAWHAL_LIMITS_PINNED", "RAWHAL_DEVICE",
+    "RAWHAL_SOFTGPU_LIBRARY",       "RAWHAL_TEST_EXTENDED", "RAWHAL_KEEP_MUTANTS",
+    "RAWHAL_WRITE_STATUS",          "RAWHAL_MUTANTS",       "RAWHAL_MUTANT_SEED",
+    "RAWHAL_TEST_AS_SOMEBODY_ELSE",
+};
+
+enum {
+  OTHERS = sizeof(others) / sizeof(*others),
+  PER_DEVICE = (int)RAWHAL_LIMIT_COUNT + (int)LIMIT_TEXT_COUNT,
+  MAX_COMPARED = 64, /* characters of a name that are looked at */
+};
+
+/* What may be set for each device: limits first, then texts. */
+static const char *variable_at(int index)
+{
+  return index < (int)RAWHAL_LIMIT_COUNT ? rawhal_limit_info((rawhal_limit_t)index)->variable
+                                         : limit_texts[index - (int)RAWHAL_LIMIT_COUNT].variable;
+}
+
+static const char *name_at(int index)
+{
+  return index < (int)RAWHAL_LIMIT_COUNT ? rawhal_limit_info((rawhal_limit_t)index)->name
+                                         : limit_texts[index - (int)RAWHAL_LIMIT_COUNT].name;
+}
+
+/* ---- Likeness ---- */
+
+static unsigned least(unsigned a, unsigned b)
+{
+  return a < b ? a : b;
+}
+
+/* How many characters must be put in, left out, replaced, or swapped with their neighbour. */
+static unsigned distance(const char *a, size_t a_size, const char *b)
+{
+  unsigned rows[3][MAX_COMPARED + 1]; /* of the last three characters of `a` */
+  size_t b_size = strnlen(b, MAX_COMPARED);
+  a_size = a_size < MAX_COMPARED ? a_size : MAX_COMPARED;
+  for (size_t j = 0; j <= b_size; ++j)
+    rows[0][j] = (unsigned)j;
+  for (size_t i = 1; i <= a_size; ++i) {
+    unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
+    now[0] = (unsigned)i;
+    for (size_t j = 1; j <= b_size; ++j) {
+      now[j] = least(least(now[j - 1], before[j]) + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        now[j] = least(now[j], two_before[j - 2] + 1);
+    }
+  }
+  return rows[a_size % 3][b_size];
+}
+
+typedef struct nearest {
+  const char *name;
+  unsigned distance;
+} nearest_t;
+
+static void compare(nearest_t *nearest, const char *given, size_t size, const char *known)
+{
+  unsigned far = distance(given, size, known);
+  if (nearest->name && far >= nearest->distance)
+    return;
+  *nearest = (nearest_t){known, far};
+}
+
+/* ---- Names ---- */
+
+/* Is that how a device's number is written? Exactly so it is looked for: no sign, no zero before
+ * it, at most 2^32 - 1. */
+static bool is_index(const char *text, size_t size)
+{
+  uint64_t value = 0;
+  if (size == 0 || size > 10 || (size > 1 && *text == '0'))
+    return false;
+  for (size_t i = 0; i < size; ++i) {
+    if (text[i] < '0' || text[i] > '9')
+      return false;
+    value = value * 10 + (uint64_t)(text[i] - '0');
+  }
+  return value <= UINT32_MAX;
+}
+
+/* The size of the name without a device's number behind it. */
+static size_t without_index(const char *name, size_t size)
+{
+  for (size_t at = size; at-- > 0;)
+    if (name[at] == '_')
+      return is_index(name + at + 1, size - at - 1) ? at : size;
+  return size;
+}
+
+static bool is(const char *given, size_t size, const char *known)
+{
+  return strlen(known) == size && memcmp(given, known, size) == 0;
+}
+
+static bool is_known(const char *name, size_t size)
+{
+  size_t stem = without_index(name, size);
+  for (int i = 0; i < PER_DEVICE; ++i)
+    if (is(name, size, variable_at(i)) || is(name, stem, variable_at(i)))
+      return true;
+  for (int i = 0; i < OTHERS; ++i)
+    if (is(name, size, others[i]))
+      return true;
+  return false;
+}
+
+static const char *nearest_variable(const char *name, size_t size)
+{
+  nearest_t found = {0};
+  for (int i = 0; i < PER_DEVICE; ++i)
+    compare(&found, name, without_index(name, size), variable_at(i));
+  for (int i = 0; i < OTHERS; ++i)
+    compare(&found, name, size, others[i]);
+  return found.name;
+}
+
+rawhal_status_t limit_check_names(rawhal_error_t *error)
+{
+  for (char **entry = environ; entry && *entry; ++entry) {
+    size_t size = strcspn(*entry, "=");
+    if (strncmp(*entry, prefix, sizeof(prefix) - 1) != 0 || is_known(*entry, size))
+      continue;
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%.*s: rawhal knows no variable of that name; the nearest is %s",
+                       (int)(size < 200 ? size : 200), *entry, nearest_variable(*entry, size));
+  }
+  return RAWHAL_OK;
+}
+
+bool limit_resolve_name(const char *name, char variable[LIMIT_NAME_BYTES], const char **nearest)
+{
+  size_t size = strlen(name), stem = without_index(name, size);
+  for (int i = 0; i < PER_DEVICE; ++i) {
+    const char *known = variable_at(i);
+    if (!is(name, stem, known) && !is(name, stem, name_at(i)))
+      continue;
+    size_t length = strlen(known);
+    memcpy(variable, known, length);
+    memcpy(variable + length, name + stem, size - stem + 1);
+    return true;
+  }
+  nearest_t found = {0};
+  for (int i = 0; i < PER_DEVICE; ++i) {
+    compare(&found, name, stem, variable_at(i));
+    compare(&found, name, stem, name_at(i));
+  }
+  *nearest = found.name;
+  return false;
+}
+
+int limit_find_name(const char *name, size_t size, const char **nearest)
+{
+  for (int i = 0; i < PER_DEVICE; ++i)
+    if (is(name, size, name_at(i)))
+      return i;
+  nearest_t found = {0};
+  for (int i = 0; i < PER_DEVICE; ++i)
+    compare(&found, name, size, name_at(i));
+  *nearest = found.name;
+  return -1;
+}
+
+/* ---- Other limiters' ---- */
+
+static const rawhal_limit_foreign_t foreign[] = {
+    {"GPU_CORE_UTILIZATION_POLICY",
+     "a share that is set holds, whatever the policy; CUDA_DEVICE_SM_LIMIT of 0 sets none"},
+    {"CUDA_OVERSUBSCRIBE", "memory beyond the limit is refused; nothing moves to the host"},
+    {"HIP_OVERSUBSCRIBE", "memory beyond the limit is refused; nothing moves to the host"},
+    {"ACTIVE_OOM_KILLER", "nobody is killed: the allocation that does not fit is refused"},
+    {"CUDA_DISABLE_CONTROL", "limits hold; they end with the variables that set them"},
+    {"RECORD_KERNEL_INTERVAL", "the region is always up to date"},
+    {"LIBCUDA_LOG_LEVEL", "the library prints nothing; see rawhal top --log"},
+    {"LIBHIP_LOG_LEVEL", "the library prints nothing; see rawhal top --log"},
+    {"CUDA_REDIRECT", "no library is redirected: limits are part of submission"},
+    {"CUDA_VISIBLE_DEVICES", "the HSA runtime's ROCR_VISIBLE_DEVICES selects devices"},
+    {"HIP_VISIBLE_DEVICES", "the HSA runtime's ROCR_VISIBLE_DEVICES selects devices"},
+    {"HSA_CU_MASK", "the HSA runtime's own: it makes any mask of rawhal's smaller"},
+    {"/overrideEnv", "not read; RAWHAL_LIMITS_FILE names a file that is"},
+};
+
+const rawhal_limit_foreign_t *rawhal_limit_foreign(size_t index)
+{
+  return index < sizeof(foreign) / sizeof(*foreign) ? &foreign[index] : NULL;
+}

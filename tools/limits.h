@@ -1,0 +1,11 @@
+/* rawhal limits: what its parts share. */
+#ifndef TOOLS_LIMITS_H
+#define TOOLS_LIMITS_H
+
+/* rawhal limits set, suspend, resume, release: `argv[0]` is that word. */
+int limits_control(int argc, char **argv);
+
+/* Is it one of these words? */
+int limits_is_control(const char *word);
+
+#endif
