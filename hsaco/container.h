@@ -63,8 +63,8 @@ rawhal_container_open(const void *bytes, size_t size, const rawhal_container_opt
  * file's size of memory, a mapping what is touched. Neither keeps the file open. Also NOT_FOUND,
  * and INVALID_ARGUMENT when it cannot be opened, is no regular file, or was cut meanwhile.
  *
- * rawhal itself opens no file but by this call and rawhal_hsaco_open_file(), and neither copies
- * unless it is told to. */
+ * The library itself opens no file but by this call and rawhal_hsaco_open_file(), and neither
+ * copies unless it is told to; the rawhal command tells it to. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open_file(const char *path, const rawhal_container_options_t *options,
                            rawhal_container_t **container, rawhal_error_t *error);

@@ -9,7 +9,9 @@
 bool select_open(select_t *select, const select_options_t *options, rawhal_error_t *error)
 {
   *select = (select_t){.options = options};
-  return rawhal_container_open_file(options->path, NULL, &select->container, error) == RAWHAL_OK;
+  /* A copy: whoever cuts the file meanwhile must not end the command. */
+  const rawhal_container_options_t copy = {.flags = RAWHAL_CONTAINER_COPY};
+  return rawhal_container_open_file(options->path, &copy, &select->container, error) == RAWHAL_OK;
 }
 
 /* A user's target: where it leaves a feature open, objects with either setting fit. */

@@ -5,6 +5,7 @@
 #include "queue/limit/node.h"
 #include "queue/limit/rules.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -289,6 +290,7 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
 rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config, const char *device,
                                     rawhal_limiter_t **limiter, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION(); /* of a thread that holds files and locks of the region */
   if (!limiter)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "limiter is NULL");
   *limiter = NULL;
