@@ -319,7 +319,11 @@ void Check(const std::vector<Process> &processes, int max_kills, uint64_t limit)
   printf("%zu states, %zu deaths, %zu ends\n", checker->states(), checker->deaths(), checker->ends());
 }
 
-bool Extended() { return getenv("RAWHAL_TEST_EXTENDED") != nullptr; }
+// Those with so many states that nobody waits for them each time.
+bool Extended() {
+  const char *text = getenv("RAWHAL_TEST_EXTENDED");
+  return text && !strcmp(text, "all");
+}
 
 Op Reserve(uint64_t units) { return {What::kReserve, units, 0, 0}; }
 Op Release() { return {What::kRelease, 0, 0, 0}; }
@@ -350,7 +354,7 @@ TEST(LedgerModel, ASlotThatChangesTenants) {
 }
 
 TEST(LedgerModel, ASlotThatChangesTenantsBesideAnotherOfTheNewOne) {
-  if (!Extended()) GTEST_SKIP() << "millions of states: RAWHAL_TEST_EXTENDED";
+  if (!Extended()) GTEST_SKIP() << "millions of states: RAWHAL_TEST_EXTENDED=all";
   Check({{0, {Reserve(3), Leave()}}, {1, {Reserve(5)}}, {0, {Join(1), Reserve(7)}}, {2, {Join(1), Reserve(9)}}},
         1, 100);
 }

@@ -2,6 +2,7 @@
 
 #include <glob.h>
 
+#include <cstring>
 #include <cstdlib>
 
 #include <rawhal/container.h>
@@ -66,4 +67,9 @@ bool extended()
 {
   const char *text = getenv("RAWHAL_TEST_EXTENDED");
   return text && *text;
+}
+
+bool extended_to_all()
+{
+  return extended() && !strcmp(getenv("RAWHAL_TEST_EXTENDED"), "all");
 }
