@@ -123,4 +123,27 @@ TEST(Fair, WaitingIsBounded) {
     }
 }
 
+// Who joins late has not been waiting: from then on each gets its part, and nobody makes up for what was before.
+TEST(Fair, WhoComesLateGetsItsPartAndNoMore) {
+  Simulator simulator({});
+  Limits limits = Limits{{RAWHAL_LIMIT_GPU_SHARE, 300000}};
+  Process &first = simulator.Add({{{1, 2 * kMs}}}, limits);
+  simulator.Run(10 * kSecond);
+  Process &late = simulator.Add({{{1, 2 * kMs}}}, limits);
+  simulator.Run(30 * kSecond);
+  EXPECT_NEAR(15, first.Share(11 * kSecond, 30 * kSecond), 0.3);
+  EXPECT_NEAR(15, late.Share(11 * kSecond, 30 * kSecond), 0.3);
+}
+
+// Who is held back by a limit of its own is waited for by nobody.
+TEST(Fair, ALimitOfOnesOwnHoldsBackNobodyElse) {
+  Simulator simulator({});
+  Limits limits = Limits{{RAWHAL_LIMIT_GPU_SHARE, 300000}}, tight = limits;
+  tight.push_back({RAWHAL_LIMIT_PROCESS_SHARE, 50000});
+  Process &small = simulator.Add({{{1, 2 * kMs}}}, tight), &rest = simulator.Add({{{1, 2 * kMs}}}, limits);
+  simulator.Run(30 * kSecond);
+  EXPECT_NEAR(5, small.Share(0, 30 * kSecond), 0.2);
+  EXPECT_NEAR(25, rest.Share(0, 30 * kSecond), 0.2);
+}
+
 }  // namespace
