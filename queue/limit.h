@@ -3,7 +3,8 @@
  * A limiter is one process's account for one device. It belongs to a tenant (a container, a user: a
  * name), and tenants share the device. GPU time is limited at each of these levels; memory at the
  * tenant and the process. Processes that are to share limits share a region, a small file mapped by
- * each of them; without a region the limits are those of one process.
+ * each of them; without a region the limits are those of one process, which keeps what a limiter
+ * owes when it is closed for the next.
  *
  * GPU time: every submission is charged the device time it took, from its first dispatch's start to
  * its last one's end, to a clock at each level that runs at the limit's share of real time. It is
@@ -27,12 +28,16 @@
  * One exception: a kernel may wait for something that its program does only after another
  * submission. What is refused is admitted all the same, in the process whose submission has been
  * running for half a second (two in the same queue), and for longer than all of the level that is
- * not paid for yet: one submission, and one more each time that the running time doubles.
+ * not paid for yet: one submission, and one more each time that the running time doubles, so that
+ * a level may exceed its share by 2 + log2(longest / 0.5 s) submissions of those who use it; while
+ * others wait, by one in half a second. Processes of a tenant wait for what runs in another of
+ * them, if it never ends for ever.
  *
  * Turns: of those who have work, whoever was charged least for its weight goes first, among the
  * processes of a tenant and among the tenants of a device whose share is limited; each gets its part
  * to within a submission, however long the kernels of the others are. A process may wait for the
- * submission of another that is in flight, and until that is paid for: its time / share.
+ * submission of another that is in flight, and until that is paid for: its time / share. Who asks
+ * without waiting (deadline 0) keeps its turn for 2 ms after rawhal_queue_retry_at().
  *
  * A region is cooperation between processes that trust each other with its file, not a wall:
  * whoever may write the file can lift its limits, and whoever names himself another tenant is one.

@@ -55,8 +55,10 @@ static uint64_t running(const rawhal_limiter_t *limiter, uint64_t now)
 /* What runs may wait for something that its program does only after another submission: behind
  * what never ends, nothing would ever be admitted. So more goes beside what has been running for
  * long, and for longer than all that is not paid for yet: one, and one more each time that the time
- * doubles. Beside it, it costs the process nothing; should it run on alone, it is as if a submission
- * had taken twice as long. In a queue that is busy it would hardly run before, and waits longer. */
+ * doubles; while others wait, no more than one for each time that it takes to be stalled. Beside it,
+ * it costs the process nothing; should they run on alone, one after the other, that is all they
+ * get for longer than they took. In a queue that is busy it would hardly run before, and waits
+ * longer. */
 static uint64_t admitted_beside(const limit_lease_t *lease, const region_node_t *node, uint64_t now)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
@@ -104,6 +106,7 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
       flight_of(limiter->flight.submissions - mine->submissions, limiter->open_ns - mine->ns, ran);
   node_flight_t tenant = flight_sum(&process, &around->tenant);
   node_flight_t device = flight_sum(&process, &around->device);
+  bool may_hurry = !around->others_wait || now - limiter->active_at >= LIMIT_STALL_NS;
   bool contended = around->device.submissions > around->tenant.submissions;
   const struct {
     const region_node_t *node;
@@ -118,7 +121,7 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
     const region_node_t *node = rows[i].node;
-    uint64_t retry, beside = admitted_beside(lease, node, now);
+    uint64_t retry, beside = may_hurry ? admitted_beside(lease, node, now) : 0;
     node_flight_t flight = without_waiting(*rows[i].flight, contended);
     if (!node_admits(node, now, &flight, &retry) &&
         (beside == 0 ||
@@ -165,7 +168,8 @@ static bool look_first(const limit_lease_t *lease, uint64_t now, refusal_t *refu
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   look_around(lease->limiter, now, lease->limiter->open_ns, around);
   bool admitted = shares_admit(lease, now, &nothing, around, refusal);
-  bool beside = admitted_beside(lease, &lease->limiter->tenant->node, now);
+  bool beside = admitted_beside(lease, &lease->limiter->tenant->node, now) &&
+                (!around->others_wait || now - lease->limiter->active_at >= LIMIT_STALL_NS);
   return admitted && (beside || turn_comes(lease, around, refusal));
 }
 
@@ -324,6 +328,10 @@ static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
   surroundings_t around;
   look_around(limiter, now, 0, &around);
   atomic_store_explicit(&limiter->peers, around.peers, memory_order_relaxed);
+  if (around.least_served == UINT64_MAX) /* nobody is active: level with whoever was served most */
+    around.least_served = around.most_served;
+  if (around.least_tenant_served == UINT64_MAX)
+    around.least_tenant_served = around.most_tenant_served;
   bool was_away = now - limiter->active_at > LIMIT_IDLE_NS;
   uint64_t deficit = was_away ? 0 : LIMIT_DEFICIT_NS;
   uint64_t weight = node_load(&limiter->me->weight), mine = deficit * 100 / (weight ? weight : 1);

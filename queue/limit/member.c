@@ -3,6 +3,7 @@
 #include "queue/limit/ledger.h"
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
+#include "queue/limit/private.h"
 #include "queue/limit/rules.h"
 
 #include "base/cancel.h"
@@ -283,6 +284,7 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
     destroy(limiter);
     return status;
   }
+  private_take_up(limiter, limiter_now(limiter));
   *result = limiter;
   return RAWHAL_OK;
 }
@@ -306,6 +308,7 @@ void rawhal_limiter_close(rawhal_limiter_t *limiter)
     return;
   if (!region_forked(&limiter->region))
     limiter_leave(limiter);
+  private_leave(limiter, limiter_now(limiter));
   destroy(limiter);
 }
 

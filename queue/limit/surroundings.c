@@ -94,6 +94,10 @@ static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *te
   const region_data_t *data = limiter->region.data;
   uint64_t mine = tenant_charged(limiter->tenant) + tenants->ns[limiter->tenant_index];
   for (uint32_t i = 0; i < REGION_TENANTS; ++i) {
+    const region_tenant_t *other = &data->tenants[i];
+    if (i != limiter->tenant_index && atomic_load(&other->state) == REGION_LIVE &&
+        atomic_load(&other->device) == limiter->device_index)
+      around->most_tenant_served = more_of(around->most_tenant_served, tenant_charged(other));
     if (i == limiter->tenant_index || !tenants->contends[i])
       continue;
     uint64_t theirs = tenant_charged(&data->tenants[i]);
@@ -117,6 +121,7 @@ static void look_at_mate(const contender_t *other, const contender_t *me, surrou
 {
   add_flight(&around->tenant, other);
   ++around->tenant_members;
+  around->most_served = more_of(around->most_served, other->charged);
   if (!other->at_tenant)
     return;
   around->tenant_active = true;

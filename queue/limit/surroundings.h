@@ -17,7 +17,8 @@ typedef struct surroundings {
   bool others_wait, peers;         /* one of them does; there are any */
   /* Of those that are active, the least that was charged; UINT64_MAX: nobody is. */
   uint64_t least_served, least_tenant_served;
-  bool tenant_active; /* another process of our tenant is */
+  uint64_t most_served, most_tenant_served; /* of all, who have work or not */
+  bool tenant_active;                       /* another process of our tenant is */
 } surroundings_t;
 
 /* `mine`: ns we have in flight, without what is to be admitted. The caller holds the lock. */

@@ -146,4 +146,37 @@ TEST(Fair, ALimitOfOnesOwnHoldsBackNobodyElse) {
   EXPECT_NEAR(25, rest.Share(0, 30 * kSecond), 0.2);
 }
 
+// Who joins while the others pause for a moment has not been waiting either.
+TEST(Fair, WhoJoinsInAPauseStarvesNobody) {
+  for (bool at_device : {false, true}) {
+    Simulator simulator({});
+    Limits limits = {{at_device ? RAWHAL_LIMIT_DEVICE_SHARE : RAWHAL_LIMIT_GPU_SHARE, 400000}};
+    Process &old = simulator.Add({{{1, kMs}}, true}, limits, "old");
+    simulator.Run(30 * kSecond);
+    old.workload.pause = 100 * kMs;
+    simulator.Run(30 * kSecond + 50 * kMs);
+    old.workload.pause = 0;
+    Process &fresh = simulator.Add({{{2, kMs}}}, limits, at_device ? "fresh" : "old");
+    simulator.Run(50 * kSecond);
+    EXPECT_NEAR(20, old.Share(31 * kSecond, 50 * kSecond), 1) << at_device;
+    EXPECT_NEAR(20, fresh.Share(31 * kSecond, 50 * kSecond), 1) << at_device;
+  }
+}
+
+// A kernel that never ends, and short ones beside it, do not keep other tenants from the device.
+TEST(Fair, WhatNeverEndsLeavesOtherTenantsTheirPart) {
+  for (uint64_t percent : {10, 50, 90}) {
+    Simulator simulator({});
+    Limits limits = {{RAWHAL_LIMIT_DEVICE_SHARE, percent * 10000}};
+    Workload endless;
+    endless.sync_each = true;
+    endless.moves = [](uint64_t, Ns) { return Move{100000 * kSecond}; };
+    Process &one = simulator.Add(endless, limits, "one");
+    simulator.AddQueue(one, {{{1, 10 * kMs}}});
+    Process &other = simulator.Add({{{2, kMs}}}, limits, "other");
+    simulator.Run(60 * kSecond);
+    EXPECT_GE(other.Share(0, 60 * kSecond), static_cast<double>(percent) / 5) << percent;
+  }
+}
+
 }  // namespace

@@ -236,7 +236,7 @@ void Simulator::Blocked(size_t index) {
   process.woken = false;
   Ns retry = static_cast<Ns>(shim_retry_at(process.lease) - kEpoch);
   Ns until = retry > now_ ? retry : now_ + kPoll;
-  Push(until + options_.slack, What::kAttempt, index, ++process.wake);
+  Push(until + options_.slack + process.workload.late, What::kAttempt, index, ++process.wake);
 }
 
 void Simulator::Attempt(size_t index) {
@@ -269,7 +269,7 @@ void Simulator::Attempt(size_t index) {
 void Simulator::NotifyWaiters() {
   for (size_t i = 0; i < processes_.size(); ++i) {
     Process &process = *processes_[i];
-    if (process.state != Process::kBlocked || process.woken || process.in_flight) continue;
+    if (process.state != Process::kBlocked || process.woken || process.in_flight || process.workload.late) continue;
     uint32_t events[2];
     shim_events(process.limiter, events);
     if (!memcmp(events, process.events, sizeof(events))) continue;

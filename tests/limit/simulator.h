@@ -52,6 +52,7 @@ struct Workload {
   std::vector<Kind> kinds = {};
   bool sync_each = false; // waits for each kernel before it submits the next
   Ns pause = 0;           // between two submissions
+  Ns late = 0;            // polls so much later than it was told to
   // Instead of `kinds`: the n-th submission, asked for at `now`.
   std::function<Move(uint64_t n, Ns now)> moves = nullptr;
 };

@@ -108,6 +108,26 @@ TEST(Waiting, NobodyWaitsForWhatLeasesHold) {
   rawhal_limiter_close(limiter);
 }
 
+// Without a region, too, closing a limiter and opening another is no way out of what is owed.
+TEST(Waiting, IsNotEndedByOpeningAnotherLimiter) {
+  rawhal_limit_config_t config = {};
+  rawhal_error_t error = {};
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_GPU_SHARE, 100000, &error));
+  shim_cost_t cost = {1, 64, 256, 1};
+  shim_grant_t grant;
+  for (int round = 0; round < 3; ++round) {
+    rawhal_limiter_t *limiter = nullptr;
+    limit_lease_t *lease = nullptr;
+    ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "reopened", &limiter, &error)) << error.message;
+    ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
+    rawhal_status_t status = shim_admit(lease, &cost, 0, &grant, &error);
+    EXPECT_EQ(round ? RAWHAL_WOULD_BLOCK : RAWHAL_OK, status) << round;
+    if (status == RAWHAL_OK) shim_complete(lease, &grant, RealNow() - 1000 * kMs, RealNow());  // 10 s of the clock
+    shim_lease_destroy(lease);
+    rawhal_limiter_close(limiter);
+  }
+}
+
 // ---- Seen from outside ----
 
 TEST(View, ShowsWhatWasUsed) {
