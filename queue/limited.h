@@ -35,7 +35,7 @@ RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,
 /* The queue has died: whatever was in flight is charged up to then. */
 void limited_settle_dead(rawhal_queue_t *queue);
 
-/* A ticket was submitted. Starts the queue's service thread when other processes may wait for it. */
+/* A ticket was submitted. Starts the queue's service thread when other processes may wait. */
 void limited_watch(rawhal_queue_t *queue, uint64_t ticket);
 
 /* A ticket has finished. The caller holds drain_lock. */

@@ -73,7 +73,7 @@ static void add_overlap(overlaps_t *found, uint32_t slot, interval_t time, doubl
   }
 }
 
-/* One ring of a member, the latest first. Returns false when all that is older is before `piece`. */
+/* One ring of a member, the latest first. False when all that is older is before `piece`. */
 static bool collect(const region_interval_t *ring, uint32_t size, uint64_t count, uint32_t slot,
                     uint64_t sequence, overlaps_t *found)
 {
