@@ -35,9 +35,9 @@
  *
  * Turns: of those who have work, whoever was charged least for its weight goes first, among the
  * processes of a tenant and among the tenants of a device whose share is limited; each gets its
- * part to within a submission, however long the kernels of the others are. A process may wait for the
- * submission of another that is in flight, and until that is paid for: its time / share. Who asks
- * without waiting (deadline 0) keeps its turn for 2 ms after rawhal_queue_retry_at().
+ * part to within a submission, however long the kernels of the others are. A process may wait for
+ * the submission of another that is in flight, and until that is paid for: its time / share. Who
+ * asks without waiting (deadline 0) keeps its turn for 2 ms after rawhal_queue_retry_at().
  *
  * A region is cooperation between processes that trust each other with its file, not a wall:
  * whoever may write the file can lift its limits, and whoever names himself another tenant is one.

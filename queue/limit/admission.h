@@ -211,8 +211,8 @@ static inline uint64_t limit_retry_at(const limit_lease_t *lease)
 }
 
 /* The submission ran from `start` to `end`, in the device's ns. `start` 0: it may have begun when
- * the lease's last one had ended, or when it was admitted. Both 0, or end <= start: the device did not
- * tell, and the host's time since then is charged. Calls for one lease must not overlap. */
+ * the lease's last one had ended, or when it was admitted. Both 0, or end <= start: the device did
+ * not tell, and the host's time since then is charged. Calls for one lease must not overlap. */
 void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end);
 /* The submission ended otherwise, at CLOCK_MONOTONIC `at`: by a fault, or with its queue. All of
  * the time in which the lease had something in flight, and which is not charged yet, is. */
