@@ -21,12 +21,14 @@ static queue_grant_t *grant_of(const rawhal_queue_t *queue, uint64_t ticket)
 /* ---- What the limiter asks of a queue ---- */
 
 /* The device has let go of the queue at `at`: what finished before is charged by its times, the
- * rest for as long as it can have run. */
+ * rest for as long as it can have run. Takes the lock without a lease, too: the thread that destroys
+ * the queue so comes after the runtime's, which said that the queue has died. */
 static void settle_all(rawhal_queue_t *queue, uint64_t at)
 {
-  queue_drain(queue);
+  if (queue->lease)
+    queue_drain(queue);
   pthread_mutex_lock(&queue->drain_lock);
-  for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
+  for (uint32_t i = 0; queue->lease && i < queue->ring.tickets; ++i) {
     queue_grant_t *kept = &queue->grants[i];
     if (atomic_exchange(&kept->ticket, 0))
       limit_end(queue->lease, &kept->grant, at);
@@ -36,8 +38,7 @@ static void settle_all(rawhal_queue_t *queue, uint64_t at)
 
 void limited_settle_dead(rawhal_queue_t *queue)
 {
-  if (queue->lease)
-    settle_all(queue, atomic_load(&queue->died_at));
+  settle_all(queue, atomic_load(&queue->died_at));
 }
 
 static void reap(void *context)
@@ -172,8 +173,7 @@ rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_err
 void limited_destroy(rawhal_queue_t *queue)
 {
   uint64_t died = atomic_load(&queue->died_at);
-  if (queue->lease)
-    settle_all(queue, died ? died : deadline_now());
+  settle_all(queue, died ? died : deadline_now());
   limit_lease_destroy(queue->lease);
   queue->lease = NULL;
   free(queue->grants);
