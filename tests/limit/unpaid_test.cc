@@ -10,7 +10,11 @@
 
 namespace {
 
-void Sleep(uint64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+// Until when.
+uint64_t Sleep(uint64_t ms) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+  return rawhal_deadline_after(0);
+}
 
 class Unpaid : public HeldTest {
  protected:
@@ -36,16 +40,16 @@ class Unpaid : public HeldTest {
     rawhal_limit_view_close(view);
     return rows[index];
   }
-  // For how long nothing more is admitted, ms.
-  double HeldBack() {
+  // For how long after `since` nothing more is admitted, ms.
+  double HeldBack(uint64_t since) {
     rawhal_queue_t *on = queue();
     rawhal_dispatch_t dispatch = empty();
     rawhal_ticket_t ticket = 0;
     rawhal_status_t status = rawhal_queue_submit(on, &dispatch, 1, 0, &ticket, &error);
     if (status == RAWHAL_OK) return 0;
     EXPECT_EQ(RAWHAL_WOULD_BLOCK, status) << error.message;
-    uint64_t retry = rawhal_queue_retry_at(on), now = rawhal_deadline_after(0);
-    return retry > now ? static_cast<double>(retry - now) / millisecond : 0;
+    uint64_t retry = rawhal_queue_retry_at(on);
+    return retry > since ? static_cast<double>(retry - since) / millisecond : 0;
   }
   // A queue that is destroyed in this test.
   rawhal_queue_t *OwnQueue() {
@@ -61,9 +65,9 @@ TEST_F(Unpaid, ADestroyedQueuePaysForWhatRan) {
   StartAtTenPercent();
   rawhal_queue_t *on = OwnQueue();
   submit(on, held());
-  Sleep(100);
+  uint64_t ran_until = Sleep(100);
   rawhal_queue_destroy(on);
-  EXPECT_GE(HeldBack(), 850);
+  EXPECT_GE(HeldBack(ran_until), 850);
   EXPECT_GE(Row(2).gpu_ns, 99 * millisecond);
   EXPECT_EQ(0u, Row(2).open_ns);
 }
@@ -77,10 +81,10 @@ TEST_F(Unpaid, ABatchWhoseLastKernelFaultsPays) {
   rawhal_queue_t *on = queue();
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_submit(on, batch, 2, RAWHAL_FOREVER, &ticket, &error));
-  Sleep(100);
+  uint64_t ran_until = Sleep(100);
   let_go();
   EXPECT_EQ(RAWHAL_FAULT, wait(on, ticket));
-  EXPECT_GE(HeldBack(), 850);
+  EXPECT_GE(HeldBack(ran_until), 850);
   EXPECT_GE(Row(2).gpu_ns, 99 * millisecond);
 }
 
@@ -170,7 +174,7 @@ TEST_F(Unpaid, AKernelThatWaitsForTheProgramDoesNotStopIt) {
   EXPECT_LT(rawhal_deadline_after(0) - began, 5000 * millisecond);
   let_go();
   EXPECT_OK(wait(first, waiting));
-  EXPECT_GE(HeldBack(), 3000);  // more than half a second of the device
+  EXPECT_GE(HeldBack(rawhal_deadline_after(0)), 3000);  // more than half a second of the device
 }
 
 // Another process of the tenant waits for what is in flight here, and nobody here calls again.

@@ -26,8 +26,10 @@ protected:
   {
     Outcome made;
     for (int i = 0; i < 10000; i++) {
-      if (hsa->hsa_signal_load_scacquire(done) == 0)
+      if (hsa->hsa_signal_load_scacquire(done) == 0) {
+        EXPECT_TRUE(reaches(done, 0));
         return made;
+      }
       if (hsa->queue_fault_info(q, &made.info, sizeof(made.info))) {
         made.text = fault_text(q);
         made.status = queue_error();
