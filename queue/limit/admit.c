@@ -59,9 +59,12 @@ static uint64_t running(const rawhal_limiter_t *limiter, uint64_t now)
  * it, it costs the process nothing; should they run on alone, one after the other, that is all they
  * get for longer than they took. In a queue that is busy it would hardly run before, and waits
  * longer. */
-static uint64_t admitted_beside(const limit_lease_t *lease, const region_node_t *node, uint64_t now)
+static uint64_t admitted_beside(const limit_lease_t *lease, const surroundings_t *around,
+                                const region_node_t *node, uint64_t now)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
+  if (around->others_wait && now - limiter->active_at < LIMIT_STALL_NS)
+    return 0;
   uint64_t ran = running(limiter, now);
   uint64_t stalled = lease_in_flight(lease) ? 4 * (uint64_t)LIMIT_STALL_NS : LIMIT_STALL_NS;
   if (ran < stalled || ran < node_debt(node, now))
@@ -106,7 +109,6 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
       flight_of(limiter->flight.submissions - mine->submissions, limiter->open_ns - mine->ns, ran);
   node_flight_t tenant = flight_sum(&process, &around->tenant);
   node_flight_t device = flight_sum(&process, &around->device);
-  bool may_hurry = !around->others_wait || now - limiter->active_at >= LIMIT_STALL_NS;
   bool contended = around->device.submissions > around->tenant.submissions;
   const struct {
     const region_node_t *node;
@@ -121,7 +123,7 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
     const region_node_t *node = rows[i].node;
-    uint64_t retry, beside = may_hurry ? admitted_beside(lease, node, now) : 0;
+    uint64_t retry, beside = admitted_beside(lease, around, node, now);
     node_flight_t flight = without_waiting(*rows[i].flight, contended);
     if (!node_admits(node, now, &flight, &retry) &&
         (beside == 0 ||
@@ -168,8 +170,7 @@ static bool look_first(const limit_lease_t *lease, uint64_t now, refusal_t *refu
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   look_around(lease->limiter, now, lease->limiter->open_ns, around);
   bool admitted = shares_admit(lease, now, &nothing, around, refusal);
-  bool beside = admitted_beside(lease, &lease->limiter->tenant->node, now) &&
-                (!around->others_wait || now - lease->limiter->active_at >= LIMIT_STALL_NS);
+  bool beside = admitted_beside(lease, around, &lease->limiter->tenant->node, now) != 0;
   return admitted && (beside || turn_comes(lease, around, refusal));
 }
 
@@ -185,7 +186,7 @@ static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool
                  refusal_t *refusal, surroundings_t *around)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  const portion_t submissions = {0, whole && mine->submissions > 1 ? 1 : mine->submissions};
+  const portion_t the_last = {0, mine->submissions > 1 ? 1 : mine->submissions};
   if (!look_first(lease, now, refusal, around))
     return false;
   add_open(lease, mine);
@@ -193,7 +194,7 @@ static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool
   atomic_thread_fence(memory_order_seq_cst);
   if (limiter->region.fd >= 0)
     look_around(limiter, now, limiter->open_ns - mine->ns, around);
-  bool admitted = shares_admit(lease, now, whole ? &submissions : mine, around, refusal);
+  bool admitted = shares_admit(lease, now, whole ? &the_last : mine, around, refusal);
   if (!admitted) {
     if (!whole && refusal->retry <= now)
       refusal->retry = soon(limiter, now);
@@ -333,8 +334,7 @@ static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
   if (around.least_tenant_served == UINT64_MAX)
     around.least_tenant_served = around.most_tenant_served;
   bool was_away = now - limiter->active_at > LIMIT_IDLE_NS;
-  uint64_t deficit = was_away ? 0 : LIMIT_DEFICIT_NS;
-  uint64_t weight = node_load(&limiter->me->weight), mine = deficit * 100 / (weight ? weight : 1);
+  uint64_t mine = limit_for_weight(was_away ? 0 : LIMIT_DEFICIT_NS, limiter->me);
   if (around.least_served != UINT64_MAX && around.least_served > mine)
     raise_to(&hot->served, &hot->refund, around.least_served - mine);
   uint64_t ours = was_away && !around.tenant_active ? 0 : LIMIT_DEFICIT_NS;

@@ -52,8 +52,7 @@ static void refund(rawhal_limiter_t *limiter, const overlap_t *paid, int64_t clo
   signal_node(limiter, &tenant->node); /* it may go sooner than it thought */
   usage_take(&tenant->usage, start, end, ns);
   usage_take(&member->usage, start, end, ns);
-  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
-  atomic_fetch_add_explicit(&member->hot.refund, ns * 100 / (weight ? weight : 1),
+  atomic_fetch_add_explicit(&member->hot.refund, limit_for_weight(ns, member),
                             memory_order_relaxed);
   atomic_fetch_add_explicit(&member->counters[COUNTER_REFUND_NS], ns, memory_order_relaxed);
 }
@@ -83,8 +82,7 @@ static void charge_member(region_data_t *data, region_member_t *member, uint64_t
   }
   node_charge(&member->node, now, start, ns);
   usage_add(&member->usage, start, end, ns);
-  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
-  atomic_fetch_add_explicit(&member->hot.served, ns * 100 / (weight ? weight : 1),
+  atomic_fetch_add_explicit(&member->hot.served, limit_for_weight(ns, member),
                             memory_order_relaxed);
   atomic_fetch_add_explicit(&member->counters[COUNTER_GPU_NS], ns, memory_order_relaxed);
   atomic_fetch_add_explicit(&member->counters[COUNTER_BUSY_NS], end - start, memory_order_relaxed);

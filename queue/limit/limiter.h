@@ -21,21 +21,20 @@ enum {
   LIMIT_WHOLE = 1 << 16,
 };
 
-#define LIMIT_LEASE_NS   1000000u    /* at most, of a lease */
-#define LIMIT_CHARGE_NS  100000u     /* finished and not charged yet, at most */
-#define LIMIT_UNKNOWN_NS 20000u      /* assumed of what was never measured */
-#define LIMIT_TURN_NS    1000000u    /* of device time that one may be served more than another */
-#define LIMIT_DEFICIT_NS 1000000000u /* and less, by not having asked for it */
-#define LIMIT_IDLE_NS    10000000u   /* after which one who comes back starts where others are */
-#define LIMIT_GRACE_NS   200000u     /* in which who had work is taken to have more */
-#define LIMIT_AGEING_NS  100000000u  /* of waiting make up for one priority */
-#define LIMIT_LATE_NS    2000000u    /* a waiter may be this late and still go first */
-#define LIMIT_POLL_NS    5000000u    /* when only an event can help, and events may be lost */
-#define LIMIT_NAP_NS     1000000000u /* asleep at a stretch: the region may have been damaged */
-#define LIMIT_STALL_NS   500000000u  /* see admitted_beside() */
-#define LIMIT_STALE_NS                                                                             \
-  1000000000u /* after which other tenants no longer wait for what is running */
-#define LIMIT_SUSPENDED_NS 100000000u /* between looks whether the operator has resumed us */
+#define LIMIT_LEASE_NS     1000000u    /* at most, of a lease */
+#define LIMIT_CHARGE_NS    100000u     /* finished and not charged yet, at most */
+#define LIMIT_UNKNOWN_NS   20000u      /* assumed of what was never measured */
+#define LIMIT_TURN_NS      1000000u    /* of device time that one may be served more than another */
+#define LIMIT_DEFICIT_NS   1000000000u /* and less, by not having asked for it */
+#define LIMIT_IDLE_NS      10000000u   /* after which one who comes back starts where others are */
+#define LIMIT_GRACE_NS     200000u     /* in which who had work is taken to have more */
+#define LIMIT_AGEING_NS    100000000u  /* of waiting make up for one priority */
+#define LIMIT_LATE_NS      2000000u    /* a waiter may be this late and still go first */
+#define LIMIT_POLL_NS      5000000u    /* when only an event can help, and events may be lost */
+#define LIMIT_NAP_NS       1000000000u /* asleep at a stretch: the region may have been damaged */
+#define LIMIT_STALL_NS     500000000u  /* see admitted_beside() */
+#define LIMIT_STALE_NS     1000000000u /* other tenants wait no longer for what runs */
+#define LIMIT_SUSPENDED_NS 100000000u  /* between looks whether the operator has resumed us */
 
 struct rawhal_limiter {
   region_t region;
@@ -155,12 +154,29 @@ RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
 void limiter_deny(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t asked, uint64_t used,
                   uint64_t allowed);
 
+/* What device time counts in turns, where a weight of 100 is one. */
+static inline uint64_t limit_for_weight(uint64_t ns, const region_member_t *member)
+{
+  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
+  return ns * 100 / (weight ? weight : 1);
+}
+
+/* What was charged less what was given back of it; both only grow. */
+static inline uint64_t limit_net(const _Atomic uint64_t *charged, const _Atomic uint64_t *refund)
+{
+  uint64_t paid = atomic_load_explicit(charged, memory_order_relaxed);
+  uint64_t back = atomic_load_explicit(refund, memory_order_relaxed);
+  return paid > back ? paid - back : 0;
+}
+
 /* charge.c: charges what has finished. The caller holds the lock. */
 void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
-/* Charges the time since `since` in which a lease had something in flight. */
+/* Charges the time up to `until` in which a lease had something in flight and that is not charged
+ * yet. */
 void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
                             uint64_t until);
-/* Charges what a member had running, who is dead or leaves. The caller holds the structure lock. */
+/* Charges what a member had running, who is dead or leaves. The caller is the member itself, or
+ * alone may bury it. */
 void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
 /* Says that chances may have changed, and wakes those who sleep. */
 void limiter_signal(rawhal_limiter_t *limiter);

@@ -6,18 +6,13 @@
 
 /* What one member shows of itself, at one moment. */
 typedef struct contender {
+  const region_member_t *member;
   uint64_t submissions, ns, running; /* in flight; see node_flight_t */
   uint64_t charged;                  /* for its weight */
-  uint64_t weight, priority;
+  uint64_t priority;
   uint64_t waited;                  /* ns; 0: it does not wait */
   bool waits, at_tenant, at_device; /* has work, and would do it if it were let there */
-  uint32_t slot;
 } contender_t;
-
-static uint64_t for_weight(uint64_t ns, uint64_t weight)
-{
-  return ns * 100 / (weight ? weight : 1);
-}
 
 static uint64_t more_of(uint64_t a, uint64_t b)
 {
@@ -27,27 +22,20 @@ static uint64_t more_of(uint64_t a, uint64_t b)
 /* What it was charged, and what it has in flight. */
 static uint64_t served(const contender_t *who)
 {
-  return who->charged + for_weight(more_of(who->ns, who->running), who->weight);
+  return who->charged + limit_for_weight(more_of(who->ns, who->running), who->member);
 }
 
-static uint64_t charged_of(const region_hot_t *hot)
-{
-  uint64_t paid = node_load(&hot->served), back = node_load(&hot->refund);
-  return paid > back ? paid - back : 0;
-}
-
-static contender_t contender_of(const region_member_t *member, uint32_t slot, uint64_t now)
+static contender_t contender_of(const region_member_t *member, uint64_t now)
 {
   const region_hot_t *hot = &member->hot;
   uint64_t load = hot_load(hot), since = node_load(&hot->running_since);
   uint64_t waits = node_load(&hot->waits), began = waits & WAITS_SINCE;
-  contender_t who = {.submissions = load_submissions(load),
+  contender_t who = {.member = member,
+                     .submissions = load_submissions(load),
                      .ns = load_ns(load),
-                     .charged = charged_of(hot),
-                     .weight = node_load(&member->weight),
+                     .charged = limit_net(&hot->served, &hot->refund),
                      .priority = node_load(&member->priority) & WAITS_PRIORITY,
-                     .waits = node_load(&hot->wait_until) >= now,
-                     .slot = slot};
+                     .waits = node_load(&hot->wait_until) >= now};
   if (since && since < now && now - since <= NODE_MAX_DEBT_NS) /* else damage */
     who.running = now - since;
   if (who.ns > NODE_MAX_DEBT_NS)
@@ -73,7 +61,7 @@ static bool goes_before(const contender_t *other, const contender_t *me)
     bool turn = low->waited >= steps * LIMIT_AGEING_NS;
     return turn == (low == other);
   }
-  return served(other) + for_weight(LIMIT_TURN_NS, me->weight) < served(me);
+  return served(other) + limit_for_weight(LIMIT_TURN_NS, me->member) < served(me);
 }
 
 /* Of each tenant at the device. */
@@ -84,8 +72,7 @@ typedef struct tenants {
 
 static uint64_t tenant_charged(const region_tenant_t *tenant)
 {
-  uint64_t paid = node_load(&tenant->served), back = node_load(&tenant->refund);
-  return paid > back ? paid - back : 0;
+  return limit_net(&tenant->served, &tenant->refund);
 }
 
 static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *tenants,
@@ -153,7 +140,7 @@ void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
                  surroundings_t *around)
 {
   const region_data_t *data = limiter->region.data;
-  contender_t me = contender_of(limiter->me, limiter->slot, now);
+  contender_t me = contender_of(limiter->me, now);
   me.ns = mine;
   *around = (surroundings_t){
       .tenant_members = 1, .least_served = UINT64_MAX, .least_tenant_served = UINT64_MAX};
@@ -170,7 +157,7 @@ void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
             REGION_LIVE ||
         atomic_load_explicit(&member->device, memory_order_relaxed) != limiter->device_index)
       continue;
-    contender_t other = contender_of(member, slot, now);
+    contender_t other = contender_of(member, now);
     around->peers = true;
     look_at(limiter, &other, &me, atomic_load_explicit(&member->tenant, memory_order_relaxed),
             &tenants, around);
