@@ -53,10 +53,11 @@ void paths_shared_clocks(unsigned count)
                                         {.share = REGION_SHARE_ONE - 1, .burst = UINT64_MAX / 4},
                                         {.share = REGION_SHARE_ONE - 1, .burst = UINT64_MAX / 4},
                                         {.share = REGION_SHARE_ONE - 1, .burst = UINT64_MAX / 4}};
+  static const node_flight_t nothing;
   uint64_t retry;
   for (unsigned i = 0; i < count; ++i)
     for (int level = 0; level < LEVELS; ++level)
-      if (node_admits(&nodes[level], device_ns, 0, &retry))
+      if (node_admits(&nodes[level], device_ns, &nothing, &retry))
         node_charge(&nodes[level], device_ns, device_ns, KERNEL_NS);
 }
 

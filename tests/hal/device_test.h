@@ -12,17 +12,7 @@
 #include <string>
 #include <vector>
 
-// Passes when a call returns OK; prints the library's own words when it does not.
-#define ASSERT_OK(call)                                                                            \
-  do {                                                                                             \
-    rawhal_status_t status_ = (call);                                                              \
-    ASSERT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
-  } while (0)
-#define EXPECT_OK(call)                                                                            \
-  do {                                                                                             \
-    rawhal_status_t status_ = (call);                                                              \
-    EXPECT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
-  } while (0)
+#include "tests/assert_ok.h"
 
 constexpr uint64_t millisecond = 1000000;
 

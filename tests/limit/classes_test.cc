@@ -5,41 +5,26 @@
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa_ext_amd.h>
 
-#include "tests/limit/region_file.h"
+#include "tests/limit/limited_device.h"
 
 namespace {
 
 constexpr uint64_t kMi = 1 << 20, kGranule = 4096;
 enum Class { kBuffers, kCode, kQueues, kScratch, kImported };
 
-class Classes : public DeviceTest {
+class Classes : public LimitedDevice<DeviceTest> {
  protected:
-  void SetUp() override {}  // each test has limits of its own
   void TearDown() override {
     for (rawhal_recording_t *recording : recordings_) rawhal_recording_destroy(recording);
     DeviceTest::TearDown();
   }
-  void Start(const RegionFile::Limits &limits) {
-    rawhal_limit_config_t config = file_.Config(limits);
-    rawhal_instance_options_t options = {};
-    options.backend = RAWHAL_BACKEND_SOFTGPU;
-    options.softgpu_options = softgpu_options();
-    options.limits = &config;
-    ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
-    device = rawhal_instance_device(instance, 0);
-    ASSERT_NE(device, nullptr);
-  }
   uint64_t Used(Class which) {
-    rawhal_limit_view_t *view = nullptr;
-    rawhal_limit_row_t rows[8] = {};
-    EXPECT_OK(rawhal_limit_view_open(file_.path().c_str(), &view, &error));
-    EXPECT_EQ(3u, rawhal_limit_view_read(view, rows, 8));
-    rawhal_limit_view_close(view);
+    rawhal_limit_row_t tenant = Row(1), process = Row(2);
     uint64_t sum = 0;
-    for (uint64_t bytes : rows[2].memory_by_class) sum += bytes;
-    EXPECT_EQ(rows[2].memory_used, sum);
-    EXPECT_EQ(rows[1].memory_used, sum);
-    return rows[2].memory_by_class[which];
+    for (uint64_t bytes : process.memory_by_class) sum += bytes;
+    EXPECT_EQ(process.memory_used, sum);
+    EXPECT_EQ(tenant.memory_used, sum);
+    return process.memory_by_class[which];
   }
   // A dispatch of one work-group of a kernel whose private table is in scratch.
   rawhal_dispatch_t Scratch() {
@@ -61,7 +46,6 @@ class Classes : public DeviceTest {
     return static_cast<const amd_queue_t *>(static_cast<const void *>(rawhal_queue_info(on).hsa_queue));
   }
 
-  RegionFile file_;
   Blob blob_;
   const rawhal_device_kernel_t *kernel_ = nullptr;
   rawhal_buffer_t *out_ = nullptr;

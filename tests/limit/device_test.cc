@@ -8,25 +8,14 @@
 #include <cmath>
 #include <thread>
 
-#include "tests/limit/region_file.h"
+#include "tests/limit/limited_device.h"
 
 namespace {
 
 constexpr uint64_t kMi = 1 << 20;
 
-class Limited : public DeviceTest {
+class Limited : public LimitedDevice<DeviceTest> {
  protected:
-  void SetUp() override {}  // each test has limits of its own
-  void Start(const RegionFile::Limits &limits) {
-    rawhal_limit_config_t config = file_.Config(limits);
-    rawhal_instance_options_t options = {};
-    options.backend = RAWHAL_BACKEND_SOFTGPU;
-    options.softgpu_options = softgpu_options();
-    options.limits = &config;
-    ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
-    device = rawhal_instance_device(instance, 0);
-    ASSERT_NE(device, nullptr);
-  }
   // A vector addition that takes softgpu a few hundred microseconds.
   rawhal_dispatch_t Addition(uint32_t n = 4096) {
     if (!add_) {
@@ -37,16 +26,7 @@ class Limited : public DeviceTest {
     blob_ = Blob().add(at).add(at + 4096 * 64).add(at + 2 * 4096 * 64).add(uint32_t{n});
     return dispatch_of(add_, n, 64, blob_);
   }
-  rawhal_limit_row_t Row(size_t index) {
-    rawhal_limit_view_t *view = nullptr;
-    rawhal_limit_row_t rows[8] = {};
-    EXPECT_OK(rawhal_limit_view_open(file_.path().c_str(), &view, &error));
-    EXPECT_LT(index, rawhal_limit_view_read(view, rows, 8));
-    rawhal_limit_view_close(view);
-    return rows[index];
-  }
 
-  RegionFile file_;
   Blob blob_;
   const rawhal_device_kernel_t *add_ = nullptr;
   rawhal_buffer_t *memory_ = nullptr;

@@ -227,6 +227,19 @@ class Mapped {
   size_t size;
 };
 
+// Where somebody has written the largest of all numbers nothing more fits.
+TEST(Edges, ATotalThatWasRaisedByOthersAdmitsNothing) {
+  RegionFile file;
+  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 100 * kMi}});
+  ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 12345 * kPage, nullptr));
+  Mapped region(file.path());
+  uint64_t *total = region.Word([](uint64_t word) { return word == 12345; });
+  ASSERT_NE(nullptr, total);
+  *total = UINT64_MAX;
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 0, kPage, nullptr));
+  rawhal_limiter_close(limiter);
+}
+
 TEST(Edges, ATotalThatWasLoweredByOthersStaysAtZero) {
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open();

@@ -101,6 +101,19 @@ TEST(Fair, ChargingDividesALongKernelAmongThousands) {
     }
 }
 
+// The longest time in which the device did nothing for a process that always wants something.
+class Gap {
+ public:
+  void Add(Ns from, Ns to) {
+    if (last_) longest_ = std::max(longest_, from - last_);
+    last_ = to;
+  }
+  Ns longest() const { return longest_; }
+
+ private:
+  Ns last_ = 0, longest_ = 0;
+};
+
 // Who has short kernels waits for one long one, and until that is paid: no longer, and weights do not matter.
 TEST(Fair, WaitingIsBounded) {
   for (int percent : {30, 60, 90})
@@ -109,18 +122,65 @@ TEST(Fair, WaitingIsBounded) {
       Limits limits = Limits{{RAWHAL_LIMIT_GPU_SHARE, static_cast<uint64_t>(percent) * 10000}};
       Process &small = simulator.Add({{{1, kMs}}, true}, limits);
       simulator.Add({{{1, large}}, false}, limits);
-      Ns last = 0, longest = 0;
+      Gap gap;
       simulator.on_serve = [&](const Process &process, double, Ns from, Ns to) {
-        if (&process != &small) return;
-        if (last) longest = std::max(longest, from - last);
-        last = to;
+        if (&process == &small) gap.Add(from, to);
       };
       simulator.Run(30 * kSecond);
       double bound = (static_cast<double>(large) * 1.05 + 2.0 * kMs) * 100 / percent;  // kernels vary by 5 %
       printf("%d%%, beside kernels of %lld ms: waits at most %.1f ms (bound %.1f)\n", percent,
-             static_cast<long long>(large / kMs), static_cast<double>(longest) / kMs, bound / kMs);
-      EXPECT_LE(static_cast<double>(longest), bound);
+             static_cast<long long>(large / kMs), static_cast<double>(gap.longest()) / kMs, bound / kMs);
+      EXPECT_LE(static_cast<double>(gap.longest()), bound);
     }
+}
+
+// What is in flight counts in turns, or who has the long kernels sends the next one before the first has ended.
+TEST(Fair, WhatIsInFlightCounts) {
+  for (bool at_device : {false, true}) {
+    Options options;
+    options.model = Model::kTakingTurns;
+    Simulator simulator(options);
+    Limits limits = Limits{{at_device ? RAWHAL_LIMIT_DEVICE_SHARE : RAWHAL_LIMIT_GPU_SHARE, 660000},
+                           {RAWHAL_LIMIT_BURST, 500 * kMs}};
+    Process &small = simulator.Add({{{1, kMs}}}, limits, "small");
+    simulator.Add({{{1, 100 * kMs}}}, limits, at_device ? "large" : "small");
+    Gap gap;
+    simulator.on_serve = [&](const Process &process, double, Ns from, Ns to) {
+      if (&process == &small && from > kSecond) gap.Add(from, to);
+    };
+    simulator.Run(30 * kSecond);
+    printf("waits at most %.1f ms\n", static_cast<double>(gap.longest()) / kMs);
+    EXPECT_LE(static_cast<double>(gap.longest()), 100 * kMs * 1.05 / 0.66 + 2.0 * kMs);
+  }
+}
+
+// Who waits for each of its kernels is there between two of them, too.
+TEST(Fair, BetweenTwoKernelsItIsStillThere) {
+  for (bool at_device : {false, true}) {
+    Options options;
+    options.model = Model::kTakingTurns;
+    Simulator simulator(options);
+    Limits limits = Limits{{at_device ? RAWHAL_LIMIT_DEVICE_SHARE : RAWHAL_LIMIT_GPU_SHARE, 900000}};
+    Process &small = simulator.Add({{{1, kMs}}, true, 500 * kUs}, limits, "small");
+    Process &large = simulator.Add({{{1, 30 * kMs}}}, limits, at_device ? "large" : "small");
+    simulator.Run(30 * kSecond);
+    printf("got %.1f and %.1f %%\n", small.Share(0, 30 * kSecond), large.Share(0, 30 * kSecond));
+    EXPECT_GE(small.Share(0, 30 * kSecond), 35) << at_device;
+  }
+}
+
+// Nobody saves up by sleeping.
+TEST(Fair, WhoWasAwayIsNotServedAlone) {
+  Simulator simulator({});
+  Limits limits = Limits{{RAWHAL_LIMIT_GPU_SHARE, 300000}};
+  Process &busy = simulator.Add({{{1, kMs}}}, limits), &sleeper = simulator.Add({{{1, kMs}}, true}, limits);
+  simulator.Run(kSecond);
+  sleeper.workload.pause = 5 * kSecond;
+  simulator.Run(3 * kSecond);
+  sleeper.workload.pause = 0;
+  simulator.Run(9 * kSecond);
+  for (Ns from = 6 * kSecond; from < 9 * kSecond; from += 500 * kMs)
+    EXPECT_NEAR(15, busy.Share(from, from + 500 * kMs), 1.5) << from / kMs;
 }
 
 // Who joins late has not been waiting: from then on each gets its part, and nobody makes up for what was before.

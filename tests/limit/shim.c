@@ -217,6 +217,11 @@ unsigned shim_live_members(const rawhal_limiter_t *limiter)
   return live;
 }
 
+void shim_set_running_since(rawhal_limiter_t *limiter, uint64_t since)
+{
+  atomic_store(&limiter->me->hot.running_since, since);
+}
+
 uint32_t shim_slot(const rawhal_limiter_t *limiter)
 {
   return limiter->slot;

@@ -40,6 +40,8 @@ uint64_t shim_retry_at(const limit_lease_t *lease);
 void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
 /* ns this process has open, as others see it; launches the lease could spend without asking. */
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
+/* As somebody might who writes into the region. */
+void shim_set_running_since(rawhal_limiter_t *limiter, uint64_t since);
 /* ns this process was charged, without what it got back. */
 uint64_t shim_charged_ns(const rawhal_limiter_t *limiter);
 uint64_t shim_credit_launches(const limit_lease_t *lease);

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tests/hal/held_test.h"
-#include "tests/limit/region_file.h"
+#include "tests/limit/limited_device.h"
 
 namespace {
 
@@ -16,29 +16,10 @@ uint64_t Sleep(uint64_t ms) {
   return rawhal_deadline_after(0);
 }
 
-class Unpaid : public HeldTest {
+class Unpaid : public LimitedDevice<HeldTest> {
  protected:
-  void SetUp() override {}  // each test has limits of its own
-  void Start(const RegionFile::Limits &limits) {
-    rawhal_limit_config_t config = file_.Config(limits);
-    rawhal_instance_options_t options = {};
-    options.backend = RAWHAL_BACKEND_SOFTGPU;
-    options.softgpu_options = softgpu_options();
-    options.limits = &config;
-    ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
-    device = rawhal_instance_device(instance, 0);
-    ASSERT_NE(device, nullptr);
-  }
   void StartAtTenPercent() {
     Start({{RAWHAL_LIMIT_GPU_SHARE, 100000}, {RAWHAL_LIMIT_BURST, 1 * millisecond}});
-  }
-  rawhal_limit_row_t Row(size_t index) {
-    rawhal_limit_view_t *view = nullptr;
-    rawhal_limit_row_t rows[8] = {};
-    EXPECT_OK(rawhal_limit_view_open(file_.path().c_str(), &view, &error));
-    EXPECT_LT(index, rawhal_limit_view_read(view, rows, 8));
-    rawhal_limit_view_close(view);
-    return rows[index];
   }
   // For how long after `since` nothing more is admitted, ms.
   double HeldBack(uint64_t since) {
@@ -51,6 +32,17 @@ class Unpaid : public HeldTest {
     uint64_t retry = rawhal_queue_retry_at(on);
     return retry > since ? static_cast<double>(retry - since) / millisecond : 0;
   }
+  // A batch whose first kernel runs for that long, and whose second faults. Until when the first ran.
+  uint64_t SubmitAndFault(rawhal_queue_t *on, uint64_t ms, rawhal_ticket_t *ticket) {
+    const rawhal_device_kernel_t *fault = kernel("fault-gfx90a-v5.co", "fault_store");
+    rawhal_buffer_t *memory = buffer(4096);
+    Blob wild = Blob().add(rawhal_buffer_address(memory)).add(int64_t{1} << 40).add(1u);
+    rawhal_dispatch_t batch[] = {held(), dispatch_of(fault, 1, 1, wild)};
+    EXPECT_OK(rawhal_queue_submit(on, batch, 2, RAWHAL_FOREVER, ticket, &error));
+    uint64_t until = Sleep(ms);
+    let_go();
+    return until;
+  }
   // A queue that is destroyed in this test.
   rawhal_queue_t *OwnQueue() {
     rawhal_queue_t *made = nullptr;
@@ -58,7 +50,6 @@ class Unpaid : public HeldTest {
     return made;
   }
 
-  RegionFile file_;
 };
 
 TEST_F(Unpaid, ADestroyedQueuePaysForWhatRan) {
@@ -72,17 +63,21 @@ TEST_F(Unpaid, ADestroyedQueuePaysForWhatRan) {
   EXPECT_EQ(0u, Row(2).open_ns);
 }
 
+// What had finished long before pays for itself, though nobody looked.
+TEST_F(Unpaid, ADestroyedQueuePaysForNothingElse) {
+  StartAtTenPercent();
+  rawhal_queue_t *on = OwnQueue();
+  submit(on, empty());
+  Sleep(100);
+  rawhal_queue_destroy(on);
+  EXPECT_LE(Row(2).gpu_ns, 50 * millisecond);
+}
+
 TEST_F(Unpaid, ABatchWhoseLastKernelFaultsPays) {
   StartAtTenPercent();
-  const rawhal_device_kernel_t *fault = kernel("fault-gfx90a-v5.co", "fault_store");
-  rawhal_buffer_t *memory = buffer(4096);
-  Blob wild = Blob().add(rawhal_buffer_address(memory)).add(int64_t{1} << 40).add(1u);
-  rawhal_dispatch_t batch[] = {held(), dispatch_of(fault, 1, 1, wild)};
   rawhal_queue_t *on = queue();
   rawhal_ticket_t ticket = 0;
-  ASSERT_OK(rawhal_queue_submit(on, batch, 2, RAWHAL_FOREVER, &ticket, &error));
-  uint64_t ran_until = Sleep(100);
-  let_go();
+  uint64_t ran_until = SubmitAndFault(on, 100, &ticket);
   EXPECT_EQ(RAWHAL_FAULT, wait(on, ticket));
   EXPECT_GE(HeldBack(ran_until), 850);
   EXPECT_GE(Row(2).gpu_ns, 99 * millisecond);
@@ -91,15 +86,8 @@ TEST_F(Unpaid, ABatchWhoseLastKernelFaultsPays) {
 // Nobody looks: the fault itself settles the account.
 TEST_F(Unpaid, AFaultIsChargedWithoutBeingSeen) {
   StartAtTenPercent();
-  const rawhal_device_kernel_t *fault = kernel("fault-gfx90a-v5.co", "fault_store");
-  rawhal_buffer_t *memory = buffer(4096);
-  Blob wild = Blob().add(rawhal_buffer_address(memory)).add(int64_t{1} << 40).add(1u);
-  rawhal_dispatch_t batch[] = {held(), dispatch_of(fault, 1, 1, wild)};
-  rawhal_queue_t *on = queue();
   rawhal_ticket_t ticket = 0;
-  ASSERT_OK(rawhal_queue_submit(on, batch, 2, RAWHAL_FOREVER, &ticket, &error));
-  Sleep(50);
-  let_go();
+  SubmitAndFault(queue(), 50, &ticket);
   for (int i = 0; i < 1000 && Row(2).open_ns; ++i) Sleep(10);
   EXPECT_EQ(0u, Row(2).open_ns);
   EXPECT_GE(Row(2).gpu_ns, 49 * millisecond);
@@ -198,6 +186,36 @@ TEST_F(Unpaid, PeersLearnWhatFinishedThoughNobodyLooks) {
   shim_cancel(lease, &grant);
   shim_lease_destroy(lease);
   rawhal_limiter_close(peer);
+}
+
+// Who cannot wait does not go before those who do.
+TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
+  HeldTest::SetUp();
+  rawhal_queue_options_t small = {};
+  small.packets = 64;
+  rawhal_queue_t *on = queue(small);
+  rawhal_dispatch_t one = empty();
+  std::vector<rawhal_dispatch_t> batch(64, one);
+  rawhal_ticket_t first = submit(on, held()), last = 0;
+  std::atomic<bool> begun{false};
+  std::thread waiter([&] {
+    rawhal_error_t mine = {};
+    begun = true;
+    EXPECT_EQ(RAWHAL_OK, rawhal_queue_submit(on, batch.data(), batch.size(), RAWHAL_FOREVER, &last, &mine)) << mine.message;
+  });
+  while (!begun) Sleep(1);
+  rawhal_status_t status = RAWHAL_OK;
+  for (int i = 0; i < 5000 && status == RAWHAL_OK; ++i) {  // once the batch waits, though there is room for more
+    Sleep(1);
+    status = i < 60 ? rawhal_queue_submit(on, &one, 1, 0, nullptr, &error) : RAWHAL_TIMED_OUT;
+  }
+  uint64_t submitted = rawhal_queue_info(on).last_ticket;
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, status) << "after " << submitted;
+  EXPECT_LT(submitted, 60u);
+  let_go();
+  waiter.join();
+  EXPECT_OK(wait(on, last));
+  EXPECT_OK(wait(on, first));
 }
 
 // Room is given out in order of arrival: many single ones do not keep out a full batch.

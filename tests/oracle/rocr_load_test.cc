@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "answer.h"
-#include "children.h"
 #include "objects.h"
+#include "rocr_test.h"
 
 namespace {
 
@@ -48,16 +48,7 @@ void library_loads(const char *pattern, size_t least)
   EXPECT_GE(2 * loads.accepted, objects.size());
 }
 
-class OracleRocr : public testing::Test {
-protected:
-  void SetUp() override
-  {
-    std::string ignored;
-    auto start = [](size_t, std::string &) { return int{Rocr::get().started()}; };
-    if (!run_in_children(1, start, ignored)[0].value)
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-  }
-};
+using OracleRocr = RocrTest;
 
 } // namespace
 

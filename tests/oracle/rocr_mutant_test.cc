@@ -11,8 +11,8 @@
 #include <rawhal/hsaco.h>
 
 #include "answer.h"
-#include "children.h"
 #include "damage.h"
+#include "rocr_test.h"
 
 namespace {
 
@@ -80,16 +80,7 @@ void load_mutants(const Damage &damage, uint32_t first, size_t wanted)
     printf("%7zu %s\n", count, what.c_str());
 }
 
-class OracleMutants : public testing::Test {
-protected:
-  void SetUp() override
-  {
-    std::string ignored;
-    auto start = [](size_t, std::string &) { return int{Rocr::get().started()}; };
-    if (!run_in_children(1, start, ignored)[0].value)
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-  }
-};
+using OracleMutants = RocrTest;
 
 } // namespace
 

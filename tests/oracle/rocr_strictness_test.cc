@@ -6,8 +6,8 @@
 #include <rawhal/hsaco.h>
 
 #include "answer.h"
-#include "children.h"
 #include "damage.h"
+#include "rocr_test.h"
 
 extern "C" {
 #include "hsaco/loadable.h"
@@ -130,16 +130,7 @@ void load_refused(const Damage &damage, uint32_t first, size_t wanted)
   }
 }
 
-class OracleStrictness : public testing::Test {
-protected:
-  void SetUp() override
-  {
-    std::string ignored;
-    auto start = [](size_t, std::string &) { return int{Rocr::get().started()}; };
-    if (!run_in_children(1, start, ignored)[0].value)
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-  }
-};
+using OracleStrictness = RocrTest;
 
 } // namespace
 

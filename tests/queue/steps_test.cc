@@ -6,23 +6,12 @@
 #include <algorithm>
 #include <thread>
 
+#include "tests/assert_ok.h"
 #include "tests/kernarg/kernel_builder.h"
 
 using namespace kernarg_test;
 
 namespace {
-
-#define ASSERT_OK(call)                                                                            \
-  do {                                                                                             \
-    rawhal_status_t status_ = (call);                                                              \
-    ASSERT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
-  } while (0)
-
-#define EXPECT_OK(call)                                                                            \
-  do {                                                                                             \
-    rawhal_status_t status_ = (call);                                                              \
-    EXPECT_EQ(status_, RAWHAL_OK) << rawhal_status_name(status_) << ": " << error.message;         \
-  } while (0)
 
 constexpr uint64_t here = 1, elsewhere = 2;
 
