@@ -24,6 +24,7 @@ enum {
  */
 typedef struct softgpu_dispatch {
   softgpu_chip_t chip;
+  bool sram_ecc;          /* the target id's sramecc+: D16 loads clear the half they do not load */
   uint32_t node;          /* whose memory rights it has; 0: the host's, which has all */
   uint16_t workgroup[3];  /* work-items; 1 for unused dimensions */
   uint32_t grid[3];       /* work-items; partial work-groups at the end are allowed */

@@ -36,6 +36,8 @@ extern "C" {
  *
  *   name         default  range        meaning
  *   chip         0x90a    see below    every GPU's chip; text may also say "gfx90a"
+ *   sramecc      1        0..1         0: chips whose target id can say sramecc+ are listed with
+ *                                      sramecc-, whose D16 loads keep the other half of a register
  *   gpus         1        0..16        number of GPUs
  *   vram_mib     8192     8..1048576   memory per GPU; more is refused. Host pages as touched
  *   timeout_ms   120000   0..2^32-1    time limit of one dispatch; 0 is none
@@ -64,8 +66,8 @@ extern "C" {
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
  * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
- * chip, gpus and vram_mib are fixed while a runtime holds the device open, userfaultfd from the
- * first queue on. */
+ * chip, sramecc, gpus and vram_mib are fixed while a runtime holds the device open, userfaultfd
+ * from the first queue on. */
 
 /* False, and nothing changed, for an unknown name, a value out of range, or an option that is fixed
  * at the moment. */

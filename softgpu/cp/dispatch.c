@@ -148,6 +148,7 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   memcpy(&packet, slot, sizeof(packet));
   softgpu_dispatch_t dispatch = {
       .chip = queue->setup.chip,
+      .sram_ecc = queue->setup.sram_ecc,
       .node = queue->setup.node,
       .private_bytes = packet.private_segment_size,
       .group_bytes = packet.group_segment_size,

@@ -25,6 +25,7 @@ typedef struct softgpu_queue_setup {
   softgpu_step_t (*step)(softgpu_queue_t *queue);
   const char *thread_name;
   softgpu_chip_t chip;
+  bool sram_ecc; /* as in softgpu_dispatch_t */
   uint32_t node;
   uint8_t *ring;
   uint64_t ring_bytes;

@@ -191,13 +191,14 @@ static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acces
                        const isa_lanes_t *lanes)
 {
   isa_row_t *dst = isa_rows(wave, &inst->dst);
-  unsigned bytes = plan->bytes;
+  const unsigned bytes = plan->bytes;
+  const uint32_t kept = isa_half_kept(wave);
   for (uint64_t left = lanes->active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t words[4] = {0};
     lane_read(lanes, lane, words, bytes);
     if (bytes < 4)
-      dst[0][lane] = widen(words[0], dst[0][lane], bytes, plan->form);
+      dst[0][lane] = widen(words[0], dst[0][lane] & kept, bytes, plan->form);
     for (unsigned i = 0; i < bytes / 4; i++)
       dst[i][lane] = words[i];
   }

@@ -20,7 +20,7 @@ enum isa_access_kind { ISA_LOAD = 1, ISA_LOAD_LDS, ISA_STORE, ISA_ATOMIC, ISA_CA
 enum isa_access_form {
   ISA_FORM_ZERO, /* zero-extended to a dword */
   ISA_FORM_SIGN,
-  ISA_FORM_D16_ZERO, /* into the lower half of the register, the other half stays */
+  ISA_FORM_D16_ZERO, /* into the lower half of the register; the other: isa_half_kept() */
   ISA_FORM_D16_SIGN,
   ISA_FORM_HIGH_ZERO, /* into or from the upper half */
   ISA_FORM_HIGH_SIGN,
@@ -109,6 +109,13 @@ static inline void isa_store64(uint8_t *at, uint64_t value)
     __atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
   else
     memcpy(at, &value, sizeof value);
+}
+
+/* What a D16 load keeps of the register it loads a half of. LLVM's d16PreservesUnusedBits(), and
+ * the CDNA ISA documents: memory with error correction writes whole registers, the rest zero. */
+static inline uint32_t isa_half_kept(const isa_wave_t *wave)
+{
+  return wave->dispatch->sram_ecc ? 0 : UINT32_MAX;
 }
 
 /* The register rows of a vector operand. */

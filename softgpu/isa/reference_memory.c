@@ -156,7 +156,8 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
     for (unsigned i = 0; i < t->bytes; i += 4)
       isa_reference_put(place, i, 4, isa_reference_rows(wave, operand, i / 4, lane, 1));
   } else if (t->bytes < 4) {
-    uint32_t old = (uint32_t)isa_reference_rows(wave, operand, 0, lane, 1);
+    uint32_t old =
+        wave->dispatch->sram_ecc ? 0 : (uint32_t)isa_reference_rows(wave, operand, 0, lane, 1);
     uint32_t value = widened(t, isa_reference_get(place, 0, t->bytes), old);
     isa_reference_set(wave, operand, 0, lane, value);
   } else {

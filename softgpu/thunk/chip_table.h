@@ -15,7 +15,7 @@ typedef struct softgpu_chip_facts {
   uint8_t simds_per_unit;
   uint8_t wave_size;
   uint8_t waves_per_simd;
-  bool sram_ecc; /* part of the target id */
+  bool sram_ecc; /* can be part of the target id: option sramecc */
   softgpu_chip_t interpreter;
 } softgpu_chip_facts_t;
 

@@ -19,8 +19,11 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 p
     return HSAKMT_STATUS_INVALID_PARAMETER;
   if (node == 0 || node > softgpu_gpu_count())
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
-  softgpu_queue_setup_t setup = {
-      .chip = softgpu_chip(), .node = node, .ring = ring, .ring_bytes = bytes};
+  softgpu_queue_setup_t setup = {.chip = softgpu_chip(),
+                                 .sram_ecc = softgpu_sram_ecc(),
+                                 .node = node,
+                                 .ring = ring,
+                                 .ring_bytes = bytes};
   switch (type) {
   case HSA_QUEUE_COMPUTE_AQL:
     if (!resource->Queue_read_ptr_aql || !resource->Queue_write_ptr_aql)

@@ -19,6 +19,7 @@ enum {
 #define SCRATCH_APERTURE 0x2000000000000u
 
 static const softgpu_chip_facts_t *chip; /* set by softgpu_topology_open() */
+static bool sram_ecc;
 static uint32_t gpus;
 static uint64_t vram;
 
@@ -28,6 +29,7 @@ static _Alignas(SOFTGPU_PAGE) uint32_t mmio_page[SOFTGPU_PAGE / sizeof(uint32_t)
 void softgpu_topology_open(void)
 {
   chip = softgpu_chip_find(softgpu_option(SOFTGPU_OPTION_CHIP));
+  sram_ecc = chip->sram_ecc && softgpu_option(SOFTGPU_OPTION_SRAMECC);
   gpus = (uint32_t)softgpu_option(SOFTGPU_OPTION_GPUS);
   vram = softgpu_option(SOFTGPU_OPTION_VRAM_MIB) << 20;
 }
@@ -55,6 +57,11 @@ uint32_t softgpu_compute_units(void)
 softgpu_chip_t softgpu_chip(void)
 {
   return chip->interpreter;
+}
+
+bool softgpu_sram_ecc(void)
+{
+  return sram_ecc;
 }
 
 HSAKMT_STATUS hsaKmtAcquireSystemProperties(HsaSystemProperties *properties)
@@ -97,7 +104,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->FComputeIdLo = 0x80000000u + (id << 16);
   node->Capability.ui32.QueueSizePowerOfTwo = 1;
   node->Capability.ui32.DoorbellType = 2;
-  node->Capability.ui32.SRAM_EDCSupport = chip->sram_ecc;
+  node->Capability.ui32.SRAM_EDCSupport = sram_ecc;
   node->MaxWavesPerSIMD = chip->waves_per_simd;
   node->LDSSizeInKB = 64;
   node->WaveFrontSize = chip->wave_size;

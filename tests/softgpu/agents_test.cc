@@ -48,6 +48,24 @@ TEST_F(Agents, isa_carries_the_target_features)
   EXPECT_STREQ(text, "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
 }
 
+class WithoutEcc : public Agents {
+  void SetUp() override
+  {
+    if (!functions())
+      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
+    option("sramecc", 0);
+    Agents::SetUp();
+  }
+};
+
+TEST_F(WithoutEcc, isa_carries_the_target_features)
+{
+  auto isa = info<hsa_isa_t>(gpu, HSA_AGENT_INFO_ISA);
+  char text[64] = "";
+  ASSERT_EQ(hsa->hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, text), HSA_STATUS_SUCCESS);
+  EXPECT_STREQ(text, "amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack-");
+}
+
 class ThreeAgents : public Agents {
   void SetUp() override
   {

@@ -20,6 +20,7 @@ uint64_t value(const char *name)
 TEST(Options, documented_defaults)
 {
   EXPECT_EQ(value("chip"), 0x90au);
+  EXPECT_EQ(value("sramecc"), 1u);
   EXPECT_EQ(value("gpus"), 1u);
   EXPECT_EQ(value("vram_mib"), 8192u);
   EXPECT_EQ(value("timeout_ms"), 120000u);
@@ -38,6 +39,7 @@ TEST(Options, refuse_what_makes_no_sense)
   EXPECT_FALSE(softgpu_option_set("speed", 1));
   EXPECT_FALSE(softgpu_option_set(nullptr, 1));
   EXPECT_FALSE(softgpu_option_set("gpus", 17));
+  EXPECT_FALSE(softgpu_option_set("sramecc", 2));
   EXPECT_FALSE(softgpu_option_set("vram_mib", 7));
   EXPECT_FALSE(softgpu_option_set("chip", 0x90b));
   EXPECT_FALSE(softgpu_option_set_text("gpus", nullptr));
