@@ -15,7 +15,7 @@ typedef enum softgpu_chip {
 
 /* Checks that dispatches ask for, beyond those that are always done. What they find is a fault. */
 enum {
-  SOFTGPU_CHECK_LDS = 1 << 0,     /* reads of LDS that nobody wrote */
+  SOFTGPU_CHECK_LDS = 1 << 0,     /* reads of LDS that nobody wrote, and use of what is not LDS */
   SOFTGPU_CHECK_RACES = 1 << 1,   /* waves of a work-group that use LDS without a barrier between */
   SOFTGPU_CHECK_KERNARG = 1 << 2, /* reads of kernel arguments that nobody supplied */
 };
@@ -50,7 +50,7 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_FETCH,               /* pc outside executable memory */
   SOFTGPU_FAULT_MEMORY,              /* global, flat or scalar access outside live allocations */
   SOFTGPU_FAULT_READ_ONLY,           /* a store to memory that kernels may not write */
-  SOFTGPU_FAULT_LDS,                 /* beyond the work-group's group segment */
+  SOFTGPU_FAULT_LDS,                 /* SOFTGPU_CHECK_LDS: beyond the group segment */
   SOFTGPU_FAULT_SCRATCH,             /* beyond the work-item's private segment */
   SOFTGPU_FAULT_KERNARG,             /* the kernarg segment is not in live memory */
   SOFTGPU_FAULT_MISALIGNED,

@@ -47,12 +47,15 @@ extern "C" {
  *   guard_kib    1024     0..1048576   inaccessible address space on both sides of each allocation
  *                                      of the first 16384 that live
  *   slowdown     1        1..1000      a dispatch takes this many times as long as it needs
- *   check_lds    0        0..1         reads of LDS that nobody wrote are faults
+ *   check_lds    0        0..1         reads of LDS that nobody wrote are faults, and any use of
+ *                                      what is beyond the work-group's LDS, where else reads give 0
+ *                                      and writes are dropped, as on the hardware
  *   check_races  0        0..1         so is use of the same byte of LDS by two waves, of which one
  *                                      writes, without a barrier between
  *   check_kernarg 0       0..1         so are reads of what softgpu_kernarg_missing() named
  *   reference    0        0..1         1: kernels run on the plain reference engine, a lane at a
- *                                      time, 20 to 100 times slower, and without the checks above
+ *                                      time, 20 to 100 times slower, and without the checks above,
+ *                                      but for uses beyond LDS
  *
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.

@@ -119,6 +119,27 @@ uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t
   return (uint8_t *)(uintptr_t)at;
 }
 
+bool isa_lds_outside(isa_wave_t *wave, unsigned lane, uint64_t address, uint32_t bytes)
+{
+  return !(wave->dispatch->checks & SOFTGPU_CHECK_LDS) ||
+         isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, address, bytes);
+}
+
+bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
+                       unsigned lane, uint64_t address)
+{
+  const uint64_t left = address < wave->lds_bytes ? wave->lds_bytes - address : 0;
+  lanes->at[lane] = left ? wave->lds + address : NULL;
+  if (left >= plan->bytes)
+    return true;
+  lanes->dwords[lane] = (uint8_t)(left / 4);
+  if (left < 4 || plan->kind == ISA_ATOMIC)
+    lanes->absent |= 1ull << lane;
+  else
+    lanes->clipped |= 1ull << lane;
+  return isa_lds_outside(wave, lane, address, plan->bytes);
+}
+
 /* --- one lane, any address --- */
 
 /* The byte after `at` in swizzled scratch memory: the lane's next dword lies behind those of the
@@ -131,8 +152,11 @@ static uint8_t *next_byte(uint8_t *at)
 static void lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], unsigned bytes)
 {
   uint8_t *at = lanes->at[lane], raw[16];
-  if (lanes->absent >> lane & 1) {
+  if ((lanes->absent | lanes->clipped) >> lane & 1) {
+    const unsigned dwords = lanes->absent >> lane & 1 ? 0 : lanes->dwords[lane];
     memset(words, 0, 16);
+    for (unsigned i = 0; i < dwords; i++)
+      words[i] = isa_load32(at + 4 * i);
   } else if (lanes->swizzled >> lane & 1) {
     for (unsigned i = 0; i < bytes; i++, at = next_byte(at))
       raw[i] = *at;
@@ -156,7 +180,10 @@ static void lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t w
   uint8_t *at = lanes->at[lane], raw[16];
   if (lanes->absent >> lane & 1)
     return;
-  if (lanes->swizzled >> lane & 1) {
+  if (lanes->clipped >> lane & 1) {
+    for (unsigned i = 0; i < lanes->dwords[lane]; i++)
+      isa_store32(at + 4 * i, words[i]);
+  } else if (lanes->swizzled >> lane & 1) {
     memcpy(raw, words, bytes);
     for (unsigned i = 0; i < bytes; i++, at = next_byte(at))
       *at = raw[i];
@@ -232,7 +259,7 @@ static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
     uint8_t *at = lanes->at[lane];
     uint64_t old = 0;
     if (lanes->absent >> lane & 1) {
-      /* out of the buffer's range: returns 0 */
+      /* out of range: returns 0 */
     } else if ((uintptr_t)at % plan->bytes || (is_wide && lanes->swizzled >> lane & 1)) {
       return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, isa_device_address(wave, at),
                             plan->bytes);
@@ -261,8 +288,11 @@ bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lane
   for (uint64_t left = lanes->active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t words[4] = {0}, address = base + 4 * lane;
-    if (address >= wave->lds_bytes || wave->lds_bytes - address < sizeof *words)
-      return isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, address, sizeof *words);
+    if (!isa_lds_holds(wave, address, sizeof *words)) {
+      if (!isa_lds_outside(wave, lane, address, sizeof *words))
+        return false;
+      continue;
+    }
     lane_read(lanes, lane, words, plan->bytes);
     if (plan->bytes < 4)
       words[0] = widen(words[0], 0, plan->bytes, plan->form);

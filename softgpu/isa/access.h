@@ -26,12 +26,14 @@ enum isa_access_form {
   ISA_FORM_HIGH_SIGN,
 };
 
-/* Host pointers of the lanes of one instruction. */
+/* Host pointers of the lanes of one instruction. What a lane has out of range reads 0 and is not
+ * stored: all of it, or of loads and stores the dwords at the end. */
 typedef struct isa_lanes {
   uint64_t active;   /* lanes that take part */
-  uint64_t absent;   /* of those, lanes out of a buffer's range: they read 0 and store nothing */
+  uint64_t absent;   /* of those, lanes that have nothing in range */
+  uint64_t clipped;  /* of those, lanes that have only `dwords` in range */
   uint64_t swizzled; /* of those, lanes whose dwords lie 256 bytes apart (scratch) */
-  uint64_t in_lds;
+  uint8_t dwords[ISA_LANES];
   uint8_t *at[ISA_LANES];
 } isa_lanes_t;
 
@@ -117,6 +119,34 @@ static inline uint32_t isa_half_kept(const isa_wave_t *wave)
 {
   return wave->dispatch->sram_ecc ? 0 : UINT32_MAX;
 }
+
+/* Whether [address, +bytes) lies in LDS. */
+static inline bool isa_lds_holds(const isa_wave_t *wave, uint64_t address, uint32_t bytes)
+{
+  return address < wave->lds_bytes && bytes <= wave->lds_bytes - address;
+}
+
+/* For what does not: out of range by the ISA documents, so reads give 0 and writes are dropped,
+ * each dword for itself. False, and a described fault, when the dispatch asked for the check. */
+bool isa_lds_outside(isa_wave_t *wave, unsigned lane, uint64_t address, uint32_t bytes);
+
+/* The host's pointer to an element of LDS, naturally aligned; NULL where it is out of range. False
+ * for a fault. */
+static inline bool isa_lds_element(isa_wave_t *wave, unsigned lane, uint32_t address,
+                                   uint32_t bytes, uint8_t **at)
+{
+  *at = NULL;
+  if (!isa_lds_holds(wave, address, bytes))
+    return isa_lds_outside(wave, lane, address, bytes);
+  if (address % bytes)
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, address, bytes);
+  *at = wave->lds + address;
+  return true;
+}
+
+/* Where a lane's load or store, or its atomic, is in LDS, or that it is not. False for a fault. */
+bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
+                       unsigned lane, uint64_t address);
 
 /* The register rows of a vector operand. */
 static inline isa_row_t *isa_rows(const isa_wave_t *wave, const isa_operand_t *operand)

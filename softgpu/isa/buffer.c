@@ -29,7 +29,7 @@ static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *in
 }
 
 /* Offset of an element from the descriptor's base, without soffset. */
-static uint64_t buffer_offset(const descriptor_t *d, uint32_t index, uint32_t offset)
+static uint64_t buffer_offset(const descriptor_t *d, uint32_t index, uint64_t offset)
 {
   if (!d->swizzled)
     return (uint64_t)index * d->stride + offset;
@@ -37,15 +37,6 @@ static uint64_t buffer_offset(const descriptor_t *d, uint32_t index, uint32_t of
   uint64_t offset_high = offset / d->element_bytes, offset_low = offset % d->element_bytes;
   return (index_high * d->stride + offset_high * d->element_bytes) * d->index_stride +
          index_low * d->element_bytes + offset_low;
-}
-
-/* num_records counts records when a buffer with a stride is indexed, else bytes. */
-static bool out_of_range(const descriptor_t *d, bool is_indexed, uint32_t index, uint32_t offset,
-                         uint64_t end)
-{
-  if (d->stride && is_indexed)
-    return index >= d->records || (d->swizzled && offset >= d->stride);
-  return end > d->records;
 }
 
 /* The descriptor ROCr sets up for scratch: swizzled by lane, a dword at a time. */
@@ -61,60 +52,79 @@ typedef struct buffer_access {
   uint32_t soffset;
   const isa_row_t *vaddr;
   isa_range_t *range;
-  bool ends_within; /* a lane's first dword is in range and its last is not */
 } buffer_access_t;
 
-/* Where a lane's access goes; sets its bit in absent or swizzled. False for a fault. */
-static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, buffer_access_t *access,
-                    isa_lanes_t *lanes, unsigned lane)
+/* How many of `bytes` from `start` on are in range. num_records counts records when a buffer with a
+ * stride is indexed, else bytes. */
+static uint32_t bytes_in_range(const descriptor_t *d, bool is_indexed, uint32_t index,
+                               uint64_t offset, uint64_t start, uint32_t bytes)
 {
-  const isa_access_t *plan = inst->plan;
+  if (d->stride && is_indexed)
+    return index >= d->records || (d->swizzled && offset >= d->stride) ? 0 : bytes;
+  if (start >= d->records)
+    return 0;
+  return d->records - start < bytes ? d->records - (uint32_t)start : bytes;
+}
+
+/* Where `plan` accesses a lane's bytes from `first` on. False for a fault.
+ *
+ * The register's and the instruction's offset are added in 32 bits: LLVM takes an addition that may
+ * wrap apart into both, for chips before gfx1250, and AMD's simulator has it so from gfx950
+ * hardware. No other sum wraps: of a lane at 0xffffffff no dword is in range (AMDGPUUsage: each
+ * dword is checked for itself with saturating arithmetic; atomics are all or nothing). */
+static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
+                    const buffer_access_t *access, isa_lanes_t *lanes, unsigned lane,
+                    unsigned first)
+{
   const descriptor_t *d = &access->d;
-  uint32_t index = inst->idxen ? access->vaddr[0][lane] : 0, offset = (uint32_t)inst->offset;
+  uint32_t index = inst->idxen ? access->vaddr[0][lane] : 0, low = (uint32_t)inst->offset;
   if (inst->offen)
-    offset += access->vaddr[inst->idxen][lane];
+    low += access->vaddr[inst->idxen][lane];
   if (d->adds_lane)
     index += lane;
-  uint64_t linear = buffer_offset(d, index, offset);
-  uint64_t address = d->base + access->soffset + linear;
   if (is_scratch(wave, d, d->base + access->soffset)) {
     lanes->swizzled |= 1ull << lane;
-    lanes->at[lane] = isa_scratch_at(wave, lane, d->base + access->soffset, offset, plan->bytes);
+    lanes->at[lane] = isa_scratch_at(wave, lane, d->base + access->soffset, low, plan->bytes);
     return lanes->at[lane] != NULL;
   }
-  const uint64_t start = linear + access->soffset;
-  if (out_of_range(d, inst->idxen, index, offset, start + plan->bytes)) {
-    access->ends_within |= !out_of_range(d, inst->idxen, index, offset, start + 4);
+  const uint64_t offset = (uint64_t)low + first;
+  const uint64_t start = buffer_offset(d, index, offset) + access->soffset;
+  uint32_t bytes = bytes_in_range(d, inst->idxen, index, offset, start, plan->bytes);
+  if (bytes < plan->bytes && (bytes < 4 || plan->kind == ISA_ATOMIC)) {
     lanes->absent |= 1ull << lane;
     return true;
   }
-  if (!isa_reach(wave, access->range, lane, address, plan->bytes, isa_writes_memory(plan)))
+  if (bytes < plan->bytes) {
+    lanes->clipped |= 1ull << lane;
+    lanes->dwords[lane] = (uint8_t)(bytes / 4);
+    bytes = bytes / 4 * 4;
+  }
+  if (!isa_reach(wave, access->range, lane, d->base + start, bytes, isa_writes_memory(plan)))
     return false;
-  lanes->at[lane] = isa_range_host(access->range, address);
+  lanes->at[lane] = isa_range_host(access->range, d->base + start);
   return true;
 }
 
-/* Range checks and swizzling concern each dword of a lane: as many instructions of one dword, whose
- * addresses are all known before registers change. */
-static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, buffer_access_t *access)
+/* Swizzling puts each dword of a lane elsewhere: as many instructions of one dword, whose addresses
+ * are all known before registers change. */
+static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access)
 {
   static const isa_access_t load = {"load_dword", ISA_LOAD, 4, 0, 0};
   static const isa_access_t store = {"store_dword", ISA_STORE, 4, 0, 0};
-  const isa_access_t *plan = inst->plan;
+  const isa_access_t *plan = inst->plan, *part = plan->kind == ISA_LOAD ? &load : &store;
   const unsigned count = plan->bytes / 4u;
   isa_inst_t parts[4];
   isa_lanes_t lanes[4];
   for (unsigned i = 0; i < count; i++) {
     parts[i] = *inst;
-    parts[i].plan = plan->kind == ISA_LOAD ? &load : &store;
-    parts[i].offset += 4 * (int)i;
+    parts[i].plan = part;
     parts[i].dst.index = (uint16_t)(inst->dst.index + i);
     parts[i].data[0].index = (uint16_t)(inst->data[0].index + i);
     lanes[i] = (isa_lanes_t){0};
   }
   for (uint64_t left = isa_exec(wave); left; left &= left - 1)
     for (unsigned i = 0; i < count; i++)
-      if (!resolve(wave, &parts[i], access, &lanes[i], (unsigned)__builtin_ctzll(left)))
+      if (!resolve(wave, inst, part, access, &lanes[i], (unsigned)__builtin_ctzll(left), 4 * i))
         return false;
   /* A lane after the other: where stores overlap, the last lane's stay. */
   for (uint64_t left = isa_exec(wave); left; left &= left - 1)
@@ -138,14 +148,12 @@ static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
       plan->bytes > 4 && (plan->kind == ISA_LOAD || plan->kind == ISA_STORE);
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   isa_range_refresh(access.range);
-  const bool is_private = is_scratch(wave, &access.d, access.d.base + access.soffset);
-  if (has_components && access.d.swizzled && !is_private)
+  if (has_components && access.d.swizzled &&
+      !is_scratch(wave, &access.d, access.d.base + access.soffset))
     return run_components(wave, inst, &access);
   for (uint64_t left = lanes.active; left; left &= left - 1)
-    if (!resolve(wave, inst, &access, &lanes, (unsigned)__builtin_ctzll(left)))
+    if (!resolve(wave, inst, plan, &access, &lanes, (unsigned)__builtin_ctzll(left), 0))
       return false;
-  if (has_components && access.ends_within)
-    return run_components(wave, inst, &access);
   return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
 }
 

@@ -59,7 +59,7 @@ static void note(const touch_t *touch, isa_shadow_cell_t *cell, uint32_t epoch, 
   }
 }
 
-/* What lies outside of LDS is left to the instruction, which faults. */
+/* What lies outside of LDS is left to the instruction. */
 static bool check_lds(const touch_t *touch)
 {
   isa_wave_t *wave = touch->wave;

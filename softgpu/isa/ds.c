@@ -97,15 +97,12 @@ static const ds_op_t *find_op(unsigned op)
   return NULL;
 }
 
-/* A lane's bytes in LDS, NULL after a fault. The addition wraps at 32 bits. */
-static uint8_t *lds_at(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, uint32_t offset,
-                       uint32_t bytes)
+/* A lane's address in LDS. The addition wraps at 32 bits: LLVM folds offsets into negative
+ * addresses for every chip after the first (SIISelLowering, isDSOffsetLegal). */
+static uint32_t lds_address(const isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                            uint32_t offset)
 {
-  uint32_t address = isa_rows(wave, &inst->vaddr)[0][lane] + offset;
-  if (address < wave->lds_bytes && bytes <= wave->lds_bytes - address)
-    return wave->lds + address;
-  isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, address, bytes);
-  return NULL;
+  return isa_rows(wave, &inst->vaddr)[0][lane] + offset;
 }
 
 /* Whether every lane's bytes lie in LDS, the inactive ones' too: what is nearly always true, found
@@ -147,8 +144,8 @@ static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   for (uint64_t left = lanes.active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    lanes.at[lane] = lds_at(wave, inst, lane, (uint32_t)inst->offset, plan->bytes);
-    if (!lanes.at[lane])
+    const uint32_t address = lds_address(wave, inst, lane, (uint32_t)inst->offset);
+    if (!isa_lanes_put_lds(wave, plan, &lanes, lane, address))
       return false;
   }
   return isa_lanes_run(wave, inst, &lanes);
@@ -189,11 +186,14 @@ static uint64_t row_value(const isa_row_t *rows, unsigned lane, unsigned bytes)
   return rows[0][lane] | (bytes == 8 ? (uint64_t)rows[1][lane] << 32 : 0);
 }
 
+/* The old value; 0, and nothing done, when `at` is NULL. */
 static uint64_t lds_atomic(const isa_access_t *op, uint32_t mode, uint8_t *at, uint64_t data,
                            uint64_t compare)
 {
   const unsigned atomic = isa_atomic_in_lds(op->atomic, op->bytes, mode);
   uint64_t old = 0, new;
+  if (!at)
+    return 0;
   memcpy(&old, at, op->bytes);
   new = op->bytes == 8 ? isa_atomic64(atomic, old, data, compare)
                        : isa_atomic32(atomic, (uint32_t)old, (uint32_t)data, (uint32_t)compare);
@@ -210,12 +210,10 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint8_t *at = lds_at(wave, inst, lane, (uint32_t)inst->offset, op->bytes);
-    if (!at)
+    uint8_t *at;
+    if (!isa_lds_element(wave, lane, lds_address(wave, inst, lane, (uint32_t)inst->offset),
+                         op->bytes, &at))
       return false;
-    if ((size_t)(at - wave->lds) % op->bytes)
-      return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, (uint64_t)(at - wave->lds),
-                            op->bytes);
     uint64_t value = row_value(second ? second : first, lane, op->bytes);
     uint64_t compare = second ? row_value(first, lane, op->bytes) : 0;
     uint64_t old = lds_atomic(op, wave->mode, at, value, compare);
@@ -248,6 +246,32 @@ static void element_store(uint8_t *at, unsigned bytes, uint64_t value)
     memcpy(at, &low, sizeof low);
 }
 
+static uint64_t element_move(const isa_access_t *op, uint8_t *at, uint64_t value)
+{
+  const uint64_t old = element_load(at, op->bytes);
+  if (op->kind != ISA_LOAD)
+    element_store(at, op->bytes, value);
+  return old;
+}
+
+/* The same at the end of LDS or beyond it, where each dword of a load or a store counts for itself
+ * and an exchange is done wholly or not at all. */
+static uint64_t element_at_end(isa_wave_t *wave, const isa_access_t *op, uint64_t address,
+                               uint64_t value)
+{
+  uint64_t old = 0;
+  for (unsigned i = 0; i < op->bytes / 4u && op->kind != ISA_ATOMIC; i++) {
+    if (!isa_lds_holds(wave, address + 4 * i, 4))
+      break;
+    uint8_t *at = wave->lds + address + 4 * i;
+    if (op->kind == ISA_STORE)
+      element_store(at, 4, value >> 32 * i);
+    else
+      old |= element_load(at, 4) << 32 * i;
+  }
+  return old;
+}
+
 /* Two elements per lane, at offsets counted in elements or in 64 of them. */
 static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
@@ -260,12 +284,15 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint64_t old[2];
     for (unsigned i = 0; i < 2; i++) {
-      uint8_t *at = lds_at(wave, inst, lane, offsets[i], bytes);
-      if (!at)
+      const uint32_t address = lds_address(wave, inst, lane, offsets[i]);
+      const uint64_t value =
+          op->kind == ISA_LOAD ? 0 : row_value(isa_rows(wave, &inst->data[i]), lane, bytes);
+      if (isa_lds_holds(wave, address, bytes))
+        old[i] = element_move(op, wave->lds + address, value);
+      else if (isa_lds_outside(wave, lane, address, bytes))
+        old[i] = element_at_end(wave, op, address, value);
+      else
         return false;
-      old[i] = element_load(at, bytes);
-      if (op->kind != ISA_LOAD)
-        element_store(at, bytes, row_value(isa_rows(wave, &inst->data[i]), lane, bytes));
     }
     for (unsigned i = 0; dst && i < 2 * dwords; i++)
       dst[i][lane] = (uint32_t)(old[i / dwords] >> 32 * (i % dwords));

@@ -3,15 +3,19 @@
 #include "softgpu/isa/access.h"
 #include "softgpu/isa/vmem.h"
 
-/* `bytes` of LDS, naturally aligned; NULL after a fault. */
-static uint8_t *lds_at(isa_wave_t *wave, unsigned lane, uint32_t address, uint32_t bytes)
+/* Out of range there is 0, and what is stored is dropped. */
+static uint32_t dword_at(const uint8_t *at)
 {
-  bool is_inside = address < wave->lds_bytes && bytes <= wave->lds_bytes - address;
-  if (is_inside && address % bytes == 0)
-    return wave->lds + address;
-  isa_wave_fault(wave, is_inside ? SOFTGPU_FAULT_MISALIGNED : SOFTGPU_FAULT_LDS, lane, address,
-                 bytes);
-  return NULL;
+  uint32_t value = 0;
+  if (at)
+    memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static void dword_put(uint8_t *at, uint32_t value)
+{
+  if (at)
+    memcpy(at, &value, sizeof value);
 }
 
 static uint32_t m0_address(const isa_wave_t *wave, const isa_inst_t *inst)
@@ -29,15 +33,14 @@ static bool count_lanes(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const uint64_t exec = isa_exec(wave);
   const uint32_t lanes = (uint32_t)__builtin_popcountll(exec);
-  uint32_t *dst = isa_rows(wave, &inst->dst)[0], old;
+  uint32_t *dst = isa_rows(wave, &inst->dst)[0];
+  uint8_t *at;
   if (!exec)
     return true;
-  uint8_t *at = lds_at(wave, (unsigned)__builtin_ctzll(exec), m0_address(wave, inst), sizeof old);
-  if (!at)
+  if (!isa_lds_element(wave, (unsigned)__builtin_ctzll(exec), m0_address(wave, inst), 4, &at))
     return false;
-  memcpy(&old, at, sizeof old);
-  const uint32_t new = inst->op == ISA_ds_append ? old + lanes : old - lanes;
-  memcpy(at, &new, sizeof new);
+  const uint32_t old = dword_at(at);
+  dword_put(at, inst->op == ISA_ds_append ? old + lanes : old - lanes);
   for (uint64_t left = exec; left; left &= left - 1)
     dst[__builtin_ctzll(left)] = old;
   return true;
@@ -50,13 +53,13 @@ static bool move_by_lane(isa_wave_t *wave, const isa_inst_t *inst)
   uint32_t *row = isa_rows(wave, is_store ? &inst->data[0] : &inst->dst)[0];
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint8_t *at = lds_at(wave, lane, m0_address(wave, inst) + 4 * lane, sizeof *row);
-    if (!at)
+    uint8_t *at;
+    if (!isa_lds_element(wave, lane, m0_address(wave, inst) + 4 * lane, 4, &at))
       return false;
     if (is_store)
-      memcpy(at, &row[lane], sizeof *row);
+      dword_put(at, row[lane]);
     else
-      memcpy(&row[lane], at, sizeof *row);
+      row[lane] = dword_at(at);
   }
   return true;
 }
@@ -69,13 +72,11 @@ static bool wrap(isa_wave_t *wave, const isa_inst_t *inst)
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint32_t old;
-    uint8_t *at = lds_at(wave, lane, lane_address(wave, inst, lane), sizeof old);
-    if (!at)
+    uint8_t *at;
+    if (!isa_lds_element(wave, lane, lane_address(wave, inst, lane), 4, &at))
       return false;
-    memcpy(&old, at, sizeof old);
-    const uint32_t new = old >= less[lane] ? old - less[lane] : old + more[lane];
-    memcpy(at, &new, sizeof new);
+    const uint32_t old = dword_at(at);
+    dword_put(at, old >= less[lane] ? old - less[lane] : old + more[lane]);
     dst[lane] = old;
   }
   return true;
@@ -89,14 +90,14 @@ static bool exchange_conditionally(isa_wave_t *wave, const isa_inst_t *inst)
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     const uint32_t new[2] = {data[0][lane], data[1][lane]};
-    uint8_t *at = lds_at(wave, lane, lane_address(wave, inst, lane), sizeof new);
-    if (!at)
+    uint8_t *at;
+    if (!isa_lds_element(wave, lane, lane_address(wave, inst, lane), sizeof new, &at))
       return false;
     for (unsigned i = 0; i < 2; i++) {
-      const uint32_t stored = new[i] & 0x7fffffff;
-      memcpy(&dst[i][lane], at + 4 * i, sizeof stored);
+      uint8_t *dword = at ? at + 4 * i : NULL;
+      dst[i][lane] = dword_at(dword);
       if (new[i] >> 31)
-        memcpy(at + 4 * i, &stored, sizeof stored);
+        dword_put(dword, new[i] & 0x7fffffff);
     }
   }
   return true;

@@ -103,26 +103,24 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
 
 /* --- FLAT: the upper half of an address may select LDS or scratch --- */
 
-static uint8_t *flat_at(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lanes, unsigned lane,
-                        uint64_t address)
+static bool flat_put(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lanes, unsigned lane,
+                     uint64_t address)
 {
   const isa_access_t *plan = inst->plan;
   const uint32_t high = (uint32_t)(address >> 32), low = (uint32_t)address;
-  if (high == wave->dispatch->shared_aperture_hi) {
-    lanes->in_lds |= 1ull << lane;
-    if (low < wave->lds_bytes && plan->bytes <= wave->lds_bytes - low)
-      return wave->lds + low;
-    isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, low, plan->bytes);
-    return NULL;
-  }
+  if (high == wave->dispatch->shared_aperture_hi)
+    return isa_lanes_put_lds(wave, plan, lanes, lane, low);
   if (high == wave->dispatch->private_aperture_hi) {
+    const uint64_t base = isa_read_s64(wave, ISA_FLAT_SCRATCH);
     lanes->swizzled |= 1ull << lane;
-    return isa_scratch_at(wave, lane, isa_read_s64(wave, ISA_FLAT_SCRATCH), low, plan->bytes);
+    lanes->at[lane] = isa_scratch_at(wave, lane, base, low, plan->bytes);
+    return lanes->at[lane] != NULL;
   }
   isa_range_t *range = isa_range_of(wave, inst);
   if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
-    return NULL;
-  return isa_range_host(range, address);
+    return false;
+  lanes->at[lane] = isa_range_host(range, address);
+  return true;
 }
 
 static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
@@ -132,9 +130,7 @@ static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
   isa_range_refresh(isa_range_of(wave, inst));
   for (uint64_t left = lanes.active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint64_t address = lane_address(wave, inst, base, lane);
-    lanes.at[lane] = flat_at(wave, inst, &lanes, lane, address);
-    if (!lanes.at[lane])
+    if (!flat_put(wave, inst, &lanes, lane, lane_address(wave, inst, base, lane)))
       return false;
   }
   return isa_lanes_run(wave, inst, &lanes);

@@ -17,9 +17,9 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
   const uint32_t rows = launch->limits.vgprs + launch->limits.agprs, waves = launch->group_waves;
   size_t header = aligned(sizeof(isa_group_t)), wave_bytes = aligned(waves * sizeof(isa_wave_t));
   size_t row_bytes = (size_t)waves * rows * sizeof(isa_row_t);
-  size_t lds_bytes = aligned(launch->dispatch.group_bytes + 1);
-  size_t shadow_bytes =
-      aligned(isa_shadow_size(launch->dispatch.checks, launch->dispatch.group_bytes));
+  const uint32_t lds = isa_launch_lds(&launch->dispatch);
+  size_t lds_bytes = aligned(lds + 1);
+  size_t shadow_bytes = aligned(isa_shadow_size(launch->dispatch.checks, lds));
   uint8_t *memory =
       aligned_alloc(ALIGNMENT, header + wave_bytes + row_bytes + lds_bytes + shadow_bytes);
   if (!memory)
@@ -53,6 +53,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
 {
   const isa_launch_t *launch = group->launch;
   const softgpu_dispatch_t *dispatch = &launch->dispatch;
+  const uint32_t lds_bytes = isa_launch_lds(dispatch);
   uint32_t size[3];
   group->id[0] = (uint32_t)(number % launch->groups[0]);
   group->id[1] = (uint32_t)(number / launch->groups[0] % launch->groups[1]);
@@ -64,9 +65,9 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
   }
   group->waves = (size[0] * size[1] * size[2] - 1) / ISA_LANES + 1;
   group->ended = 0;
-  poison_lds(group->lds, dispatch->group_bytes);
+  poison_lds(group->lds, lds_bytes);
   if (group->shadow) {
-    memset(group->shadow, 0, isa_shadow_size(dispatch->checks, dispatch->group_bytes));
+    memset(group->shadow, 0, isa_shadow_size(dispatch->checks, lds_bytes));
     group->shadow->epoch = 1;
   }
   for (uint32_t i = 0; i < group->waves; i++) {
@@ -76,7 +77,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     wave->ranges = ranges;
     wave->fault = fault;
     wave->lds = group->lds;
-    wave->lds_bytes = dispatch->group_bytes;
+    wave->lds_bytes = lds_bytes;
     wave->scratch =
         dispatch->scratch_base + (scratch_slot * launch->group_waves + i) * launch->slice_bytes;
     isa_launch_wave(launch, group->id, size, wave);

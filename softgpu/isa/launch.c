@@ -19,6 +19,7 @@ enum {
 };
 
 enum { QUEUE_SCRATCH_DESCRIPTOR = 144 }; /* offset in amd_queue_t */
+enum { LDS_UNIT = 512 };                 /* AMDGPUUsage, GRANULATED_LDS_SIZE */
 
 /* The fields of the 64-byte descriptor that matter here. */
 typedef struct descriptor {
@@ -226,6 +227,13 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
   place_system_sgprs(&d, launch);
   return check_geometry(dispatch, launch, fault) && check_memory(&d, launch, fault) &&
          fill_user_sgprs(&d, launch, fault);
+}
+
+uint32_t isa_launch_lds(const softgpu_dispatch_t *dispatch)
+{
+  const uint32_t bytes = dispatch->group_bytes;
+  return dispatch->checks & SOFTGPU_CHECK_LDS ? bytes
+                                              : (bytes + LDS_UNIT - 1) / LDS_UNIT * LDS_UNIT;
 }
 
 /* --- waves --- */

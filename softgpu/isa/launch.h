@@ -28,6 +28,10 @@ enum { ISA_POISON = (int)0xffbadbad };
 bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch,
                         softgpu_fault_t *fault);
 
+/* Bytes of LDS that a work-group can reach: it is given out in units, and of the last one all is
+ * there; where the dispatch wants to hear of it, no more than it asked for. */
+uint32_t isa_launch_lds(const softgpu_dispatch_t *dispatch);
+
 /* Registers at the start of a wave, for the work-group `id` whose real size is `size`. The wave's
  * register rows, LDS and scratch are already in place. */
 void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uint32_t size[3],

@@ -167,8 +167,9 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
     place_t place;
     if (!isa_reference_lds(wave, lane, address + offsets[i], bytes, &place))
       return false;
-    old[i] = isa_reference_get(&place, 0, bytes);
-    if (t->kind != 'L')
+    const bool is_done = t->kind != 'A' || isa_reference_is_whole(&place);
+    old[i] = is_done ? isa_reference_get(&place, 0, bytes) : 0;
+    if (t->kind != 'L' && is_done)
       isa_reference_put(&place, 0, bytes,
                         isa_reference_rows(wave, &inst->data[i], 0, lane, bytes / 4));
   }
@@ -185,19 +186,23 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
   const bool has_two = inst->data[1].kind != ISA_OPERAND_NONE; /* the condition comes first */
   uint64_t first = isa_reference_rows(wave, &inst->data[0], 0, lane, dwords);
   uint64_t second = has_two ? isa_reference_rows(wave, &inst->data[1], 0, lane, dwords) : 0;
-  uint64_t offset = (uint64_t)(place->at[0] - wave->lds),
-           old = isa_reference_get(place, 0, t->bytes);
+  const bool is_whole = isa_reference_is_whole(place);
+  uint64_t offset = is_whole ? (uint64_t)(place->at[0] - wave->lds) : 0, old = 0;
   if (offset % t->bytes)
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, offset, t->bytes);
-  isa_reference_put(
-      place, 0, t->bytes,
-      updated(inst, t->bytes, wave->mode >> 4 & 3, old, has_two ? second : first, first));
+  if (is_whole) {
+    old = isa_reference_get(place, 0, t->bytes);
+    second = has_two ? second : first;
+    isa_reference_put(place, 0, t->bytes,
+                      updated(inst, t->bytes, wave->mode >> 4 & 3, old, second, first));
+  }
   for (unsigned i = 0; inst->dst.kind && i < dwords; i++)
     isa_reference_set(wave, &inst->dst, i, lane, (uint32_t)(old >> 32 * i));
   return true;
 }
 
-/* A dword of LDS at m0 + `offset`, or at an address of the lane's: must be aligned. */
+/* A dword or two of LDS at m0 + `offset`, or at an address of the lane's: must be aligned, and all
+ * in LDS, or nothing is. */
 static bool find_aligned(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, uint32_t offset,
                          unsigned bytes, place_t *place)
 {
@@ -206,7 +211,9 @@ static bool find_aligned(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane
   uint32_t address = base + (uint32_t)inst->offset + offset;
   if (!isa_reference_lds(wave, lane, address, bytes, place))
     return false;
-  return address % bytes == 0 ||
+  if (!isa_reference_is_whole(place))
+    *place = (place_t){.bytes = bytes};
+  return !isa_reference_is_whole(place) || address % bytes == 0 ||
          isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, address, bytes);
 }
 

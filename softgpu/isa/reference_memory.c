@@ -54,11 +54,13 @@ static uint8_t *reach(isa_wave_t *wave, unsigned lane, uint64_t address, unsigne
 bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes,
                        place_t *place)
 {
-  if (offset + bytes > wave->lds_bytes)
+  if (offset + bytes > wave->lds_bytes && wave->dispatch->checks & SOFTGPU_CHECK_LDS)
     return isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, offset, bytes);
   *place = (place_t){.bytes = bytes};
-  for (unsigned i = 0; i < bytes; i++)
-    place->at[i] = wave->lds + offset + i;
+  for (unsigned i = 0; i < bytes; i++) {
+    const uint64_t end = offset + (bytes < 4 ? bytes : i / 4 * 4 + 4);
+    place->at[i] = end > wave->lds_bytes ? NULL : wave->lds + offset + i;
+  }
   return true;
 }
 
@@ -192,7 +194,7 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
   uint64_t data = isa_reference_rows(wave, &inst->data[0], 0, lane, dwords), old = 0;
   uint64_t compare =
       is_compare ? isa_reference_rows(wave, &inst->data[0], dwords, lane, dwords) : 0;
-  uint8_t *at = place->at[0];
+  uint8_t *at = isa_reference_is_whole(place) ? place->at[0] : NULL;
   if (at && ((uintptr_t)at % t->bytes || (place->is_scratch && t->bytes == 8)))
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, isa_device_address(wave, at),
                           t->bytes);
@@ -239,7 +241,8 @@ static bool is_private(const isa_wave_t *wave, const isa_inst_t *inst)
 }
 
 /* Buffers: MI200 ISA document, "Memory Buffer Load and Store", address calculation. `first` is the
- * byte of a larger transfer that `t` begins at. */
+ * byte of a larger transfer that `t` begins at. What instruction and register say is added in 32
+ * bits, see buffer.c; nothing else wraps. */
 static bool find_component(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                            unsigned lane, unsigned first, place_t *place)
 {
@@ -249,15 +252,15 @@ static bool find_component(isa_wave_t *wave, const isa_inst_t *inst, const trans
   const uint64_t element = 2u << (s[3] >> 19 & 3), group = 8u << (s[3] >> 21 & 3);
   const uint64_t stride = (s[1] >> 16 & 0x3fff) | (adds_lane ? (s[3] >> 15 & 15) << 14 : 0);
   const uint64_t soffset = isa_reference_scalar(wave, &inst->soffset, 1, 32);
-  uint32_t index = 0, offset = (uint32_t)inst->offset + first;
+  uint32_t index = 0, low = (uint32_t)inst->offset;
   unsigned row = 0;
   if (inst->idxen)
     index = (uint32_t)isa_reference_rows(wave, &inst->vaddr, row++, lane, 1);
   if (inst->offen)
-    offset += (uint32_t)isa_reference_rows(wave, &inst->vaddr, row, lane, 1);
+    low += (uint32_t)isa_reference_rows(wave, &inst->vaddr, row, lane, 1);
   if (adds_lane)
     index += lane;
-  const uint64_t start = base + soffset;
+  const uint64_t start = base + soffset, offset = (uint64_t)low + first;
   if (is_private(wave, inst))
     return find_scratch(wave, lane, start, offset, t->bytes, place);
   uint64_t linear = index * stride + offset;
@@ -323,20 +326,21 @@ static bool find_scalar(isa_wave_t *wave, const isa_inst_t *inst, uint64_t more,
                         place_t *place)
 {
   const uint32_t *s = &wave->s[inst->saddr.index];
-  uint64_t offset = (uint64_t)(int64_t)inst->offset + more;
+  uint64_t offset = (uint64_t)(int64_t)inst->offset;
   if (inst->soffset.kind)
     offset += isa_reference_scalar(wave, &inst->soffset, 1, 32);
   *place = (place_t){.bytes = t->bytes};
   uint64_t base = s[0] | (uint64_t)s[1] << 32;
   if (inst->row->sdst == 4) {
     uint64_t stride = s[1] >> 16 & 0x3fff, size = stride ? stride * s[2] : s[2];
-    if (offset + t->bytes > size)
+    if (offset > size || size - offset < more + t->bytes) /* a negative offset is a huge one */
       return true;
     base &= 0xffffffffffff;
   }
-  if ((base + offset) % 4)
-    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, base + offset, t->bytes);
-  uint8_t *at = reach(wave, 0, base + offset, t->bytes, t->kind != 'L');
+  base += offset + more;
+  if (base % 4)
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, base, t->bytes);
+  uint8_t *at = reach(wave, 0, base, t->bytes, t->kind != 'L');
   if (!at)
     return false;
   place->is_shared = true;
@@ -359,10 +363,8 @@ static bool load_scalars(isa_wave_t *wave, const isa_inst_t *inst, transfer_t *t
     if (!is_whole && !find_scalar(wave, inst, 4 * i, t, &place))
       return false;
     values[i] = (uint32_t)isa_reference_get(&place, is_whole ? 4 * i : 0, 4);
-    if (!is_whole)
-      wave->s[inst->dst.index + i] = values[i];
   }
-  for (unsigned i = 0; is_whole && i < dwords; i++)
+  for (unsigned i = 0; i < dwords; i++) /* which may be the descriptor's registers */
     wave->s[inst->dst.index + i] = values[i];
   return true;
 }

@@ -11,7 +11,8 @@ typedef struct transfer {
   bool is_signed, is_half, is_high, to_lds;
 } transfer_t;
 
-/* Where a lane's bytes are: NULL outside of a buffer, where loads give 0 and stores do nothing. */
+/* Where a lane's bytes are: NULL outside of a buffer or of LDS, where loads give 0 and stores do
+ * nothing. */
 typedef struct place {
   unsigned bytes;
   bool is_shared, is_scratch; /* with other threads; interleaved dwords */
@@ -20,9 +21,15 @@ typedef struct place {
 
 transfer_t isa_reference_transfer(unsigned op);
 
-/* False for a fault. */
+/* Each dword is in LDS, or not, for itself. False for a fault, where the dispatch wants one. */
 bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes,
                        place_t *place);
+
+/* Whether all of it is there: an atomic operation happens wholly or not at all. */
+static inline bool isa_reference_is_whole(const place_t *place)
+{
+  return place->at[place->bytes - 1];
+}
 
 /* `bytes` (4 or 8, or all of a small transfer) from byte `first` of the place on. */
 uint64_t isa_reference_get(const place_t *place, unsigned first, unsigned bytes);

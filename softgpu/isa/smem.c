@@ -10,6 +10,7 @@ static bool is_buffer(const isa_inst_t *inst)
   return inst->row->sdst == 4;
 }
 
+/* Negative ones are huge. */
 static uint64_t offset_of(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   uint64_t offset = (uint64_t)(int64_t)inst->offset;
@@ -23,10 +24,10 @@ uint64_t isa_smem_address(const isa_wave_t *wave, const isa_inst_t *inst)
   return isa_read_s64(wave, inst->saddr.index) + offset_of(wave, inst);
 }
 
-/* The address of a checked access, or NULL; `*absent` when it lies outside of a buffer's range, of
- * which there is no fault. */
-static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t bytes, bool store,
-                      bool *absent)
+/* The address of a checked access to the bytes from `first` on, or NULL; `*absent` when it lies
+ * outside of a buffer's range, of which there is no fault. */
+static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t first, uint32_t bytes,
+                      bool store, bool *absent)
 {
   isa_range_t *range = isa_range_of(wave, inst);
   const uint32_t *s = &wave->s[inst->saddr.index];
@@ -34,12 +35,12 @@ static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t bytes, 
   *absent = false;
   if (is_buffer(inst)) {
     uint64_t stride = s[1] >> 16 & 0x3fff, size = s[2] * (stride ? stride : 1);
-    address = (s[0] | (uint64_t)(s[1] & 0xffff) << 32) + offset;
-    *absent = offset + bytes > size;
+    address = (s[0] | (uint64_t)(s[1] & 0xffff) << 32) + offset + first;
+    *absent = offset > size || first + bytes > size - offset; /* no sum that wraps */
     if (*absent)
       return NULL;
   } else {
-    address = isa_smem_address(wave, inst);
+    address = isa_smem_address(wave, inst) + first;
   }
   if (address & 3) {
     isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, address, bytes);
@@ -54,14 +55,16 @@ static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t bytes, 
 /* Of a buffer's end, each dword counts for itself. */
 static bool load_buffer_tail(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  isa_inst_t dword = *inst;
-  for (unsigned i = 0; i < inst->row->dst; i++, dword.offset += 4) {
+  uint32_t values[16];
+  for (unsigned i = 0; i < inst->row->dst; i++) {
     bool absent;
-    uint8_t *at = reach(wave, &dword, 4, false, &absent);
+    uint8_t *at = reach(wave, inst, 4 * i, 4, false, &absent);
     if (!at && !absent)
       return false;
-    wave->s[inst->dst.index + i] = at ? isa_load32(at) : 0;
+    values[i] = at ? isa_load32(at) : 0;
   }
+  /* Which may be the descriptor's registers. */
+  memcpy(&wave->s[inst->dst.index], values, inst->row->dst * sizeof *values);
   return true;
 }
 
@@ -70,7 +73,7 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
   unsigned dwords = inst->row->dst;
   uint32_t values[16];
   bool absent;
-  uint8_t *at = reach(wave, inst, dwords * 4, false, &absent);
+  uint8_t *at = reach(wave, inst, 0, dwords * 4, false, &absent);
   if (!at)
     return absent && load_buffer_tail(wave, inst);
   for (unsigned i = 0; i < dwords; i++)
@@ -83,7 +86,7 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
 {
   unsigned dwords = inst->row->src[0];
   bool absent;
-  uint8_t *at = reach(wave, inst, dwords * 4, true, &absent);
+  uint8_t *at = reach(wave, inst, 0, dwords * 4, true, &absent);
   if (!at)
     return absent;
   for (unsigned i = 0; i < dwords; i++)
@@ -96,7 +99,7 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_access_t *plan = inst->plan;
   uint32_t *data = &wave->s[inst->data[0].index], *out = &wave->s[inst->dst.index];
   bool absent, is_compare = plan->atomic == ISA_ATOMIC_CMPSWAP;
-  uint8_t *at = reach(wave, inst, plan->bytes, true, &absent);
+  uint8_t *at = reach(wave, inst, 0, plan->bytes, true, &absent);
   if (!at)
     return absent;
   if ((uintptr_t)at % plan->bytes)

@@ -66,6 +66,29 @@ TEST_F(Checks, unwritten_lds_is_told_to_the_lane_that_reads_it)
   EXPECT_NE(info.instruction[0], 0u);
 }
 
+TEST_F(Checks, use_of_what_is_beyond_lds_is_told)
+{
+  Kernel kernel = load("fault-gfx90a-v5.co", "fault_lds_store");
+  auto *out = (uint32_t *)host_memory(4096);
+  for (bool is_checked : {false, true}) {
+    option("check_lds", is_checked);
+    hsa_queue_t *q = queue();
+    hsa_signal_t done = signal(1);
+    out[0] = 1;
+    auto dispatch = packet(kernel, kernargs({(uint64_t)out, 65536}), 1, 1, done);
+    submit(q, &dispatch, dispatch_header());
+    EXPECT_EQ(reaches_or_fails(q, done), !is_checked);
+    if (!is_checked) {
+      EXPECT_EQ(out[0], 0u) << "what it stored was dropped, and reads as 0";
+      continue;
+    }
+    EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+    const std::string text = fault_text(q);
+    EXPECT_TRUE(says(text, "access beyond the work-group's LDS")) << text;
+    EXPECT_TRUE(says(text, "lane 0, 4 bytes at offset 65536 of 64")) << text;
+  }
+}
+
 TEST_F(Checks, a_race_names_both_sides)
 {
   option("check_races", 1);

@@ -39,6 +39,11 @@ private:
   size_t at_ = 0;
 };
 
+softgpu_chip_t chip_of(const std::string &file)
+{
+  return file.find("gfx942") != std::string::npos ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
+}
+
 TEST(EngineKernels, mandelbrot)
 {
   const uint32_t width = 100, count = 7000, limit = 200;
@@ -209,6 +214,69 @@ TEST(EngineKernels, gemm_bf16_on_gfx942)
 TEST(EngineKernels, gemm_i8_on_gfx942)
 {
   multiply<int8_t, int32_t>("gemm_i8", 120, byte_of);
+}
+
+// Zeros from LDS far beyond its end, halves that the other half's load has cleared, and lanes that
+// are masked by an offset of -1.
+TEST(EngineKernels, edges)
+{
+  const uint32_t items = 37, bytes = 1024;
+  for (const char *file : {"edge-gfx90a-v5.co", "edge-gfx942-v5.co"})
+    for (bool reference : {false, true}) {
+      device::CodeObject object(file);
+      device::Memory out(bytes), in(bytes);
+      for (uint32_t i = 0; i < 64; i++)
+        in.as<uint32_t>()[i] = i * 0x01010101 + 0x80007fff;
+      memset(out.as<void>(), 0xab, bytes);
+      Arguments arguments;
+      arguments.add(out).add(in).add(items).add(bytes);
+      auto dispatch =
+          device::dispatch(object.symbol("edge.kd"), arguments.get(), 1, 64, chip_of(file));
+      dispatch.group_bytes = 1024;
+      softgpu_engine_reference(reference);
+      auto result = device::run(dispatch);
+      softgpu_engine_reference(false);
+      ASSERT_TRUE(result.ok) << result.fault.text;
+      const std::vector<uint32_t> got = read<uint32_t>(out);
+      for (uint32_t i = 0; i < 256; i++)
+        ASSERT_EQ(got[i], i >= items * 4 ? 0xabababab
+                          : i % 4        ? 0
+                                         : in.as<uint32_t>()[i / 4])
+            << file << " dword " << i << ", reference " << reference;
+    }
+}
+
+// clang's way for chips without SRAM-ECC: right there, and with SRAM-ECC the second load clears
+// what the first one brought.
+TEST(EngineKernels, halves_follow_sram_ecc)
+{
+  for (const char *file : {"halves-gfx90a_noecc-v5.co", "halves-gfx942_noecc-v5.co"})
+    for (const char *name : {"halves_global", "halves_lds"})
+      for (unsigned variant = 0; variant < 4; variant++) {
+        const bool reference = variant & 1, sram_ecc = variant & 2;
+        device::CodeObject object(file);
+        device::Memory out(256), low(128), high(128);
+        for (uint16_t i = 0; i < 64; i++) {
+          low.as<uint16_t>()[i] = uint16_t(0x8001 + i);
+          high.as<uint16_t>()[i] = uint16_t(0x7f00 - i);
+        }
+        Arguments arguments;
+        arguments.add(out).add(low).add(high);
+        auto dispatch = device::dispatch(object.symbol(std::string(name) + ".kd"), arguments.get(),
+                                         1, 64, chip_of(file));
+        dispatch.group_bytes = 256;
+        dispatch.sram_ecc = sram_ecc;
+        softgpu_engine_reference(reference);
+        auto result = device::run(dispatch);
+        softgpu_engine_reference(false);
+        ASSERT_TRUE(result.ok) << result.fault.text;
+        for (uint32_t i = 0; i < 64; i++) {
+          const uint32_t from = name[7] == 'l' ? 63 - i : i;
+          const uint32_t upper = (uint32_t)high.as<uint16_t>()[from] << 16;
+          ASSERT_EQ(out.as<uint32_t>()[i], upper | (sram_ecc ? 0 : low.as<uint16_t>()[from]))
+              << file << " " << name << " item " << i << " variant " << variant;
+        }
+      }
 }
 
 } // namespace

@@ -98,6 +98,7 @@ softgpu_dispatch_t dispatch(uint64_t kernel_object, const void *kernarg, uint32_
 {
   softgpu_dispatch_t d = {};
   d.chip = chip;
+  d.sram_ecc = true; // as both chips are listed
   d.workgroup[0] = items;
   d.workgroup[1] = d.workgroup[2] = 1;
   d.grid[0] = groups * items;

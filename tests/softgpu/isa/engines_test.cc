@@ -123,6 +123,10 @@ struct Bench {
       s.wave.gpr_index_mode = (uint8_t)random.below(16);
       s.wave.s[ISA_M0] = random.below(random.one_in(2) ? 8 : 80);
     }
+    if (family.uses_memory) {
+      s.wave.lds_bytes -= random.one_in(2) ? 4 * random.below(LDS / 4) : 0;
+      dispatch.sram_ecc = random.one_in(2);
+    }
     if (family.uses_memory && (s.memory.empty() || random.one_in(family.uses_vectors ? 4 : 64)))
       fill_memory(s);
   }

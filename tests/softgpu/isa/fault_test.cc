@@ -51,9 +51,11 @@ protected:
     std::copy(arguments.begin(), arguments.end(), kernarg.as<uint64_t>());
     auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
     dispatch.group_bytes = group_bytes;
+    dispatch.checks = checks;
     return device::run(dispatch);
   }
   device::Memory kernarg{64};
+  uint32_t checks = 0;
 };
 
 TEST_F(Fault, StoreByOneLane)
@@ -118,12 +120,15 @@ TEST_F(Fault, ScalarAccess)
 TEST_F(Fault, Lds)
 {
   device::Kernel kernel(kernels::words("lds_write"));
+  EXPECT_TRUE(run(kernel, {}, 0).ok) << "what is beyond LDS is no fault of itself";
+  checks = SOFTGPU_CHECK_LDS;
   EXPECT_TRUE(run(kernel, {}, 132).ok);
   expect_fault(run(kernel, {}, 131), kernel,
                {SOFTGPU_FAULT_LDS, offset_of("lds_write", 0xd89a0018), 124, 8, 5},
                {"offset 124 of 131", "lane 5"});
   expect_fault(run(kernel, {}, 0), kernel,
                {SOFTGPU_FAULT_LDS, offset_of("lds_write", 0xd81a0000), 100, 4, 5}, {});
+  checks = 0;
   device::Kernel add(kernels::words("lds_add"));
   expect_fault(run(add, {}, 64), add,
                {SOFTGPU_FAULT_MISALIGNED, offset_of("lds_add", 0xd8000000), 2, 4, 5}, {});

@@ -303,6 +303,90 @@ self:
   global_store_dwordx3 v1, v[4:6], s[4:5]
   s_endpgm
 
+// Buffers of bytes: the offset is v2, s17 is 12.
+//# raw_store_byte gfx90a
+  s_mov_b32 s17, 12
+  buffer_store_byte v6, v2, s[12:15], s17 offen
+//# raw_store_short gfx90a
+  s_mov_b32 s17, 12
+  buffer_store_short v6, v2, s[12:15], s17 offen
+//# raw_store_short_d16_hi gfx90a
+  s_mov_b32 s17, 12
+  buffer_store_short_d16_hi v6, v2, s[12:15], s17 offen
+//# raw_store_dword gfx90a
+  s_mov_b32 s17, 12
+  buffer_store_dword v6, v2, s[12:15], s17 offen
+//# raw_store_dwordx2 gfx90a
+  s_mov_b32 s17, 12
+  buffer_store_dwordx2 v[6:7], v2, s[12:15], s17 offen
+//# raw_store_dwordx3 gfx90a
+  s_mov_b32 s17, 12
+  buffer_store_dwordx3 v[6:8], v2, s[12:15], s17 offen
+//# raw_store_dwordx4 gfx90a
+  s_mov_b32 s17, 12
+  buffer_store_dwordx4 v[6:9], v2, s[12:15], s17 offen
+//# raw_load_ubyte gfx90a
+  s_mov_b32 s17, 12
+  buffer_load_ubyte v10, v2, s[12:15], s17 offen
+//# raw_load_sshort gfx90a
+  s_mov_b32 s17, 12
+  buffer_load_sshort v10, v2, s[12:15], s17 offen
+//# raw_load_short_d16 gfx90a
+  s_mov_b32 s17, 12
+  buffer_load_short_d16 v10, v2, s[12:15], s17 offen
+//# raw_load_short_d16_hi gfx90a
+  s_mov_b32 s17, 12
+  buffer_load_short_d16_hi v10, v2, s[12:15], s17 offen
+//# raw_load_dword gfx90a
+  s_mov_b32 s17, 12
+  buffer_load_dword v10, v2, s[12:15], s17 offen
+//# raw_load_dwordx2 gfx90a
+  s_mov_b32 s17, 12
+  buffer_load_dwordx2 v[10:11], v2, s[12:15], s17 offen
+//# raw_load_dwordx3 gfx90a
+  s_mov_b32 s17, 12
+  buffer_load_dwordx3 v[10:12], v2, s[12:15], s17 offen
+//# raw_load_dwordx4 gfx90a
+  s_mov_b32 s17, 12
+  buffer_load_dwordx4 v[10:13], v2, s[12:15], s17 offen
+//# raw_atomic_add gfx90a
+  s_mov_b32 s17, 12
+  buffer_atomic_add v10, v2, s[12:15], s17 offen glc
+//# raw_atomic_add_x2 gfx90a
+  s_mov_b32 s17, 12
+  buffer_atomic_add_x2 v[10:11], v2, s[12:15], s17 offen glc
+//# raw_load_lds gfx90a
+  s_mov_b32 s17, 12
+  s_mov_b32 m0, 0
+  buffer_load_dword v2, s[12:15], s17 offen lds
+// The register's and the instruction's offset make one of 32 bits.
+//# raw_store_dwordx4_20 gfx90a
+  s_mov_b32 s17, 12
+  buffer_store_dwordx4 v[6:9], v2, s[12:15], s17 offen offset:20
+// Records: the index is v2, the offset v3.
+//# record_load_dwordx4 gfx90a
+  buffer_load_dwordx4 v[10:13], v[2:3], s[12:15], 0 idxen offen
+//# record_store_dwordx4 gfx90a
+  buffer_store_dwordx4 v[6:9], v[2:3], s[12:15], 0 idxen offen
+// The offset is m0.
+//# scalar_buffer gfx90a
+  s_mov_b32 s17, m0
+  s_buffer_load_dwordx4 s[20:23], s[12:15], s17
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v10, s20
+  v_mov_b32_e32 v11, s21
+  v_mov_b32_e32 v12, s22
+  v_mov_b32_e32 v13, s23
+// The same into the descriptor's own registers.
+//# scalar_buffer_over gfx90a
+  s_mov_b32 s17, m0
+  s_buffer_load_dwordx4 s[12:15], s[12:15], s17
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v10, s12
+  v_mov_b32_e32 v11, s13
+  v_mov_b32_e32 v12, s14
+  v_mov_b32_e32 v13, s15
+
 //# instructions gfx90a
 s_add_u32 s20, s16, s18
 s_sub_u32 s20, s16, s18

@@ -6,10 +6,11 @@ using namespace vmem;
 namespace {
 
 void run_ds(const std::string &instruction, const std::function<void(Lane &, uint8_t *)> &model,
-            const std::function<uint32_t(unsigned)> &address)
+            const std::function<uint32_t(unsigned)> &address, bool sram_ecc = true)
 {
   device::Memory memory(64);
   State state = random_state(7, memory.size());
+  state.sram_ecc = sram_ecc;
   state.exec = 0xffff00ff12345678;
   for (unsigned i = 0; i < 64; i++)
     state.lanes[i].address = address(i);
@@ -32,13 +33,16 @@ TEST(Lds, ReadsAndWrites)
   for (const char *prefix : {"ds_read_", "ds_write_"})
     for (const std::string &instruction : kernels::instructions(prefix)) {
       std::string name = operation_of(instruction);
-      auto model = [name](Lane &lane, uint8_t *at) {
-        if (name.find("read") == 0)
-          model_load(name, lane, at + 4);
-        else
-          model_store(name, lane, at + 4);
-      };
-      run_ds(instruction, model, [](unsigned i) { return i * 15; });
+      for (bool sram_ecc : {true, false}) {
+        auto model = [=](Lane &lane, uint8_t *at) {
+          if (name.find("read") == 0)
+            model_load(name, lane, at + 4, sram_ecc);
+          else
+            model_store(name, lane, at + 4);
+        };
+        run_ds(
+            instruction, model, [](unsigned i) { return i * 15; }, sram_ecc);
+      }
       tested++;
     }
   EXPECT_EQ(tested, 22u);

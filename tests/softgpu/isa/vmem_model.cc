@@ -4,8 +4,9 @@
 
 namespace vmem {
 
-State execute(const std::string &instruction, const State &state, device::Memory &memory,
-              const uint32_t *descriptor, uint32_t float_mode, bool on_gfx942)
+static State execute_on(bool reference, const std::string &instruction, const State &state,
+                        device::Memory &memory, const uint32_t *descriptor, uint32_t float_mode,
+                        bool on_gfx942)
 {
   device::Memory in(64 * sizeof(Lane)), out(64 * sizeof(Output)), kernarg(sizeof(Arguments));
   memcpy(memory.as<void>(), state.memory.data(), state.memory.size());
@@ -19,8 +20,11 @@ State execute(const std::string &instruction, const State &state, device::Memory
   device::Kernel kernel(kernels::around("vmem_begin", instruction, "vmem_end"), d);
   auto chip = on_gfx942 || kernels::needs_gfx942(instruction) ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
   auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, chip);
-  dispatch.group_bytes = LDS;
+  dispatch.group_bytes = state.group_bytes;
+  dispatch.sram_ecc = state.sram_ecc;
+  softgpu_engine_reference(reference);
   auto result = device::run(dispatch);
+  softgpu_engine_reference(false);
   EXPECT_TRUE(result.ok) << instruction << ": " << result.fault.text;
   State after = state;
   memcpy(after.memory.data(), memory.as<void>(), after.memory.size());
@@ -28,6 +32,16 @@ State execute(const std::string &instruction, const State &state, device::Memory
     memcpy(after.lanes[i].result, out.as<Output>()[i].result, 16);
     memcpy(after.lanes[i].lds, out.as<Output>()[i].lds, 16);
   }
+  return after;
+}
+
+State execute(const std::string &instruction, const State &state, device::Memory &memory,
+              const uint32_t *descriptor, uint32_t float_mode, bool on_gfx942)
+{
+  State after = execute_on(false, instruction, state, memory, descriptor, float_mode, on_gfx942);
+  expect_same(instruction + " on the reference engine",
+              execute_on(true, instruction, state, memory, descriptor, float_mode, on_gfx942),
+              after);
   return after;
 }
 
@@ -39,26 +53,28 @@ std::string operation_of(const std::string &instruction)
 
 // --- the model: one lane, bytes in little-endian order ---
 
-void model_load(const std::string &name, Lane &lane, const uint8_t *at)
+unsigned width_of(const std::string &name)
+{
+  static const struct {
+    const char *part;
+    unsigned bytes;
+  } parts[] = {{"byte", 1}, {"u8", 1},   {"i8", 1},   {"_b8", 1}, {"short", 2}, {"u16", 2},
+               {"i16", 2},  {"_b16", 2}, {"x2", 8},   {"b64", 8}, {"u64", 8},   {"i64", 8},
+               {"f64", 8},  {"x3", 12},  {"b96", 12}, {"x4", 16}, {"b128", 16}};
+  for (const auto &entry : parts)
+    if (name.find(entry.part) != std::string::npos)
+      return entry.bytes;
+  return 4;
+}
+
+void model_load(const std::string &name, Lane &lane, const uint8_t *at, bool sram_ecc)
 {
   bool high = name.find("d16_hi") != std::string::npos,
        half = name.find("d16") != std::string::npos;
   bool is_signed = name.find("sbyte") != std::string::npos ||
                    name.find("sshort") != std::string::npos ||
                    name.find("read_i") != std::string::npos;
-  unsigned bytes = 4;
-  if (name.find("byte") != std::string::npos || name.find("u8") != std::string::npos ||
-      name.find("i8") != std::string::npos)
-    bytes = 1;
-  else if (name.find("short") != std::string::npos || name.find("u16") != std::string::npos ||
-           name.find("i16") != std::string::npos)
-    bytes = 2;
-  else if (name.find("x2") != std::string::npos || name.find("b64") != std::string::npos)
-    bytes = 8;
-  else if (name.find("x3") != std::string::npos || name.find("b96") != std::string::npos)
-    bytes = 12;
-  else if (name.find("x4") != std::string::npos || name.find("b128") != std::string::npos)
-    bytes = 16;
+  const unsigned bytes = width_of(name);
   if (bytes >= 4) {
     memcpy(lane.result, at, bytes);
     return;
@@ -66,8 +82,9 @@ void model_load(const std::string &name, Lane &lane, const uint8_t *at)
   int32_t value = bytes == 1 ? at[0] : at[0] | at[1] << 8;
   if (is_signed)
     value = bytes == 1 ? int8_t(value) : int16_t(value);
-  uint16_t parts[2];
-  memcpy(parts, lane.result, 4);
+  uint16_t parts[2] = {};
+  if (!sram_ecc)
+    memcpy(parts, lane.result, 4);
   if (half)
     parts[high] = uint16_t(value);
   else
@@ -79,18 +96,7 @@ void model_store(const std::string &name, const Lane &lane, uint8_t *at)
 {
   const uint8_t *data = reinterpret_cast<const uint8_t *>(lane.data);
   bool high = name.find("d16_hi") != std::string::npos;
-  unsigned bytes = 4;
-  if (name.find("byte") != std::string::npos || name.find("_b8") != std::string::npos)
-    bytes = 1;
-  else if (name.find("short") != std::string::npos || name.find("_b16") != std::string::npos)
-    bytes = 2;
-  else if (name.find("x2") != std::string::npos || name.find("b64") != std::string::npos)
-    bytes = 8;
-  else if (name.find("x3") != std::string::npos || name.find("b96") != std::string::npos)
-    bytes = 12;
-  else if (name.find("x4") != std::string::npos || name.find("b128") != std::string::npos)
-    bytes = 16;
-  memcpy(at, data + (high ? 2 : 0), bytes);
+  memcpy(at, data + (high ? 2 : 0), width_of(name));
 }
 
 // --- memory ---

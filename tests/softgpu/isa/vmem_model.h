@@ -36,20 +36,25 @@ struct State {
   std::vector<uint8_t> memory; // of the buffer under test
   uint64_t exec = ~0ull;
   uint32_t m0 = 0;
+  bool sram_ecc = true;
+  uint32_t group_bytes = 1024; // of LDS that the dispatch asks for
 };
 
 const uint32_t LDS = 1024;
 
-// Runs the instruction with `state`, whose addresses are offsets in `memory` plus `base`; the state
-// afterwards.
+// Runs the instruction with `state`, whose addresses are offsets in `memory` plus `base`, on both
+// engines, which must agree; the state afterwards.
 State execute(const std::string &instruction, const State &state, device::Memory &memory,
               const uint32_t *descriptor, uint32_t float_mode = 0xf0, bool on_gfx942 = false);
 
 // The mnemonic after its family's prefix.
 std::string operation_of(const std::string &instruction);
 
+// Bytes that one lane loads or stores.
+unsigned width_of(const std::string &name);
+
 // One lane, bytes in little-endian order.
-void model_load(const std::string &name, Lane &lane, const uint8_t *at);
+void model_load(const std::string &name, Lane &lane, const uint8_t *at, bool sram_ecc = true);
 void model_store(const std::string &name, const Lane &lane, uint8_t *at);
 
 template <typename T> using Operation = std::function<T(T old, T data, T second)>;

@@ -19,33 +19,31 @@ uint64_t offset_of(Pattern pattern, unsigned lane, unsigned bytes)
   }
 }
 
-unsigned width_of(const std::string &name)
+unsigned step_of(const std::string &name)
 {
-  for (const auto &entry : std::map<std::string, unsigned>{{"x2", 8}, {"x3", 12}, {"x4", 16}})
-    if (name.find(entry.first) != std::string::npos)
-      return entry.second;
-  return 4;
+  return std::max(width_of(name), 4u);
 }
 
-void test_plain(const std::string &instruction, Pattern pattern)
+void test_plain(const std::string &instruction, Pattern pattern, bool sram_ecc)
 {
   device::Memory memory(2048);
   State state = random_state(unsigned(pattern) + 1, memory.size());
+  state.sram_ecc = sram_ecc;
   const bool is_buffer = instruction.compare(0, 6, "buffer") == 0;
   const std::string name = operation_of(instruction);
   if (pattern == SOME_LANES)
     state.exec = 0x8000000123456780;
   for (unsigned i = 0; i < 64; i++)
     state.lanes[i].address =
-        (is_buffer ? 0 : memory.address()) + offset_of(pattern, i, width_of(name));
+        (is_buffer ? 0 : memory.address()) + offset_of(pattern, i, step_of(name));
   State expected = state;
   for (unsigned i = 0; i < 64; i++) {
-    uint8_t *at = expected.memory.data() + offset_of(pattern, i, width_of(name)) +
+    uint8_t *at = expected.memory.data() + offset_of(pattern, i, step_of(name)) +
                   immediate_offset(instruction);
     if (!(state.exec >> i & 1))
       continue;
     if (name.find("load") == 0)
-      model_load(name, expected.lanes[i], at);
+      model_load(name, expected.lanes[i], at, sram_ecc);
     else
       model_store(name, expected.lanes[i], at);
   }
@@ -64,7 +62,9 @@ TEST(VectorMemory, LoadsAndStores)
           instruction.find("lds") != std::string::npos)
         continue; // the scalar base and loads into LDS have their own tests
       for (Pattern pattern : {CONSECUTIVE, SCATTERED, UNALIGNED, SOME_LANES})
-        test_plain(instruction, pattern);
+        test_plain(instruction, pattern, true);
+      if (instruction.find("d16") != std::string::npos)
+        test_plain(instruction, SCATTERED, false);
       tested++;
     }
   EXPECT_EQ(tested, 66u);
