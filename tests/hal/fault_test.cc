@@ -12,12 +12,12 @@ protected:
 #ifdef __SANITIZE_THREAD__
   const char *softgpu_options() override
   {
-    return "gpus=1,vram_mib=256,timeout_ms=4000";
+    return "gpus=1,vram_mib=256,timeout_ms=4000,check_lds=1";
   }
 #else
   const char *softgpu_options() override
   {
-    return "gpus=1,vram_mib=256,timeout_ms=400";
+    return "gpus=1,vram_mib=256,timeout_ms=400,check_lds=1";
   }
 #endif
 

@@ -176,7 +176,9 @@ TEST(Faults, EachIsReportedOnce)
   const Fault faults[] = {
       {"fault_store", {"ptr:zero:64", "i64:268435456", "u32:1"}, {"pc", "global_store", "0x"}},
       {"fault_load", {"ptr:zero:64", "ptr:zero:64", "i64:268435456"}, {"pc", "global_load", "0x"}},
-      {"fault_scalar_load", {"ptr:zero:64", "ptr:zero:64", "i64:268435456"}, {"pc", "s_load", "0x"}},
+      {"fault_scalar_load",
+       {"ptr:zero:64", "ptr:zero:64", "i64:268435456"},
+       {"pc", "s_load", "0x"}},
       {"fault_lds_store", {"ptr:zero:64", "u32:65536"}, {"pc", "ds_write"}},
       {"fault_atomic", {"ptr:zero:64", "u64:2"}, {"pc", "global_atomic_add"}},
       {"fault_scratch", {"ptr:zero:64", "i64:1000000"}, {"pc"}},
@@ -186,7 +188,9 @@ TEST(Faults, EachIsReportedOnce)
     SCOPED_TRACE(fault.kernel);
     std::vector<std::string> words = fault.words;
     words.insert(words.end(), {"FAULT", fault.kernel});
-    expect_refusal(rawhal_run(launch(file, fault.kernel, fault.arguments)), words);
+    expect_refusal(rawhal_run(launch(file, fault.kernel, fault.arguments),
+                              {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHECK_LDS=1"}),
+                   words);
   }
   expect_refusal(rawhal_run(launch(fixtures + "illegal-gfx90a-v5.co", "illegal", {"ptr:zero:64"})),
                  {"FAULT", "illegal", "pc"});
@@ -197,6 +201,9 @@ TEST(Faults, HarmlessArgumentsDoNotFault)
   Outcome got = rawhal_run(
       launch(fixtures + "fault-gfx90a-v5.co", "fault_store", {"ptr:zero:64", "i64:3", "u32:1"}));
   EXPECT_EQ(0, got.status) << got.err;
+  got = rawhal_run(
+      launch(fixtures + "fault-gfx90a-v5.co", "fault_lds_store", {"ptr:zero:64", "u32:65536"}));
+  EXPECT_EQ(0, got.status) << got.err; // beyond LDS, and nobody asked for the check
 }
 
 TEST(Faults, AKernelThatNeverEndsIsStopped)
