@@ -73,7 +73,7 @@ inline const Form forms[] = {
     {ISA_VOP3P, 16, 2, 0xd3800000, 0x0000ffff},  {ISA_DS, 17, 2, 0xd8000000, 0x0201ffff},
     {ISA_FLAT, 18, 2, 0xdc000000, 0x02033fff},   {ISA_SCRATCH, 18, 2, 0xdc004000, 0x02033fff},
     {ISA_GLOBAL, 18, 2, 0xdc008000, 0x02033fff}, {ISA_MUBUF, 18, 2, 0xe0000000, 0x0003ffff},
-    {ISA_MTBUF, 15, 2, 0xe8000000, 0x03f87fff},
+    {ISA_MTBUF, 15, 2, 0xe8000000, 0x03f87fff},  {ISA_MIMG, 18, 2, 0xf0000000, 0x0203ffff},
 };
 
 class WordMaker {

@@ -356,6 +356,31 @@ static void decode_buffer(decoder_t *d)
     d->bad = true;
 }
 
+static bool takes_d16(unsigned op)
+{
+  return op == ISA_image_load || op == ISA_image_load_mip || op == ISA_image_store ||
+         op == ISA_image_store_mip || op == ISA_image_sample;
+}
+
+static void decode_image(decoder_t *d)
+{
+  isa_inst_t *inst = d->inst;
+  const struct isa_opcode *row = d->row;
+  const bool accumulation = field(d, 16, 1), has_d16 = field(d, 63, 1);
+  inst->offset = (int32_t)field(d, 8, 4);
+  inst->offset1 = field(d, 0, 18) | (uint32_t)has_d16 << 31;
+  inst->scc = field(d, 7, 1);
+  inst->glc = field(d, 13, 1);
+  inst->slc = field(d, 25, 1);
+  d->bad |= field(d, 0, 1) || (has_d16 && !takes_d16(inst->op)) ||
+            (!row->src[1] && field(d, 53, 5)); /* no sampler */
+  vgpr(d, &inst->vaddr, field(d, 32, 8), row->src[2], false);
+  vgpr(d, row->dst ? &inst->dst : &inst->data[0], field(d, 40, 8), isa_image_dwords(inst),
+       accumulation);
+  sgpr(d, &inst->saddr, field(d, 48, 5) << 2, row->sdst);
+  sgpr(d, &inst->soffset, field(d, 53, 5) << 2, row->src[1]);
+}
+
 typedef struct format {
   uint8_t encoding, shift;
   uint32_t prefix; /* of the first dword, shifted right by `shift` */
@@ -372,7 +397,7 @@ static const format_t formats[] = {
     {ISA_SMEM, 26, 0x30, 18, 8, 2, decode_smem},    {ISA_VOP3P, 23, 0x1a7, 16, 7, 2, decode_vop3p},
     {ISA_VOP3, 26, 0x34, 16, 10, 2, decode_vop3},   {ISA_DS, 26, 0x36, 17, 8, 2, decode_ds},
     {ISA_FLAT, 26, 0x37, 18, 7, 2, decode_flat},    {ISA_MUBUF, 26, 0x38, 18, 7, 2, decode_buffer},
-    {ISA_MTBUF, 26, 0x3a, 15, 4, 2, decode_buffer},
+    {ISA_MTBUF, 26, 0x3a, 15, 4, 2, decode_buffer}, {ISA_MIMG, 26, 0x3c, 18, 7, 2, decode_image},
 };
 
 static const format_t *find_format(uint32_t word)

@@ -9,7 +9,8 @@ instruction uses and how many dwords each one is. One row per (encoding, opcode,
   ISA_OPCODE(encoding, opcode, mnemonic, chips, flags, dst, sdst, src0, src1, src2)
 
 chips is a mask (1 gfx90a, 2 gfx942); the rest are widths in dwords, 0 = no such operand. In the memory encodings the five
-columns are vdst (SMEM: sdata), saddr (SMEM: sbase, MUBUF: srsrc), data0 (SMEM, MUBUF: data stored), data1, vaddr.
+columns are vdst (SMEM: sdata), saddr (SMEM: sbase, MUBUF, MIMG: srsrc), data0 (SMEM, MUBUF, MIMG: data stored), data1
+(MIMG: the sampler), vaddr. MIMG's data are as wide as its dmask says, its address as the image's shape: here 1.
 """
 import os
 import re
@@ -131,6 +132,8 @@ PROBES = {  # in the order of isa_encoding_t: the decoder searches the sorted ro
     "SCRATCH": (0x80, flat(1, 0x7F)),
     "MUBUF": (0x80, buffer(0xE0000000, 18)),
     "MTBUF": (0x10, buffer(0xE8780000, 15)),
+    "MIMG": (0x80, [lambda op, s=s: [0xF0000100 | op << 18, V_SRC0 | V_DST << 8 | S_SRC0 >> 2 << 16 | s >> 2 << 21]
+                    for s in (S_SRC1, 0)]),
 }
 MEMORY = ("FLAT", "GLOBAL", "SCRATCH")
 
@@ -157,6 +160,9 @@ def shape(encoding, text):
     if encoding in ("MUBUF", "MTBUF"):
         load = "load" in name
         return flags, v(V_DST) if load else 0, s(S_SRC0), 0 if load else v(V_DST), 0, v(V_SRC0)
+    if encoding == "MIMG":
+        load = re.search("load|sample|get", name)
+        return flags, v(V_DST) if load else 0, s(S_SRC0), 0 if load else v(V_DST), s(S_SRC1), v(V_SRC0)
     if "0x12345678" in text:
         flags.add("LITERAL")
     if operands[-1] == "vcc" and encoding == "VOP2":

@@ -38,6 +38,7 @@ typedef enum isa_encoding {
   ISA_SCRATCH,
   ISA_MUBUF,
   ISA_MTBUF,
+  ISA_MIMG, /* decoded to be named; not executed */
   ISA_ENCODING_COUNT
 } isa_encoding_t;
 
@@ -117,9 +118,9 @@ struct isa_inst {
   isa_operand_t saddr;   /* FLAT family: SGPR (pair), NONE for off; SMEM: sbase; MUBUF: srsrc */
   isa_operand_t soffset; /* SMEM: register or inline offset; MUBUF: soffset */
   isa_operand_t data[2]; /* stored, compared or exchanged data (DS data0/data1); SMEM store data */
-  int32_t offset; /* bytes, sign-extended where the encoding is signed; DS offset1:offset0 for
-                     2-address forms is kept as offset (low) and offset1 */
-  uint32_t offset1;
+  int32_t offset;   /* bytes, sign-extended where the encoding is signed; DS offset1:offset0 for
+                     2-address forms is kept as offset (low) and offset1. MIMG: dmask */
+  uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */
   bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
 
   /* Filled in by whoever executes this kind of instruction, once per decoded program (prepare.h).

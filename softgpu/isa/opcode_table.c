@@ -28,6 +28,17 @@ bool isa_has_two_addresses(unsigned op)
   return strstr(name, "ds_read2") || strstr(name, "ds_write2") || strstr(name, "ds_wrxchg2");
 }
 
+unsigned isa_image_dwords(const isa_inst_t *inst)
+{
+  const unsigned components = (unsigned)__builtin_popcount((unsigned)inst->offset);
+  const bool has_d16 = inst->offset1 >> 31;
+  if (inst->op == ISA_image_atomic_cmpswap)
+    return components == 4 ? 4 : 2;
+  if (strstr(isa_op_name(inst->op), "atomic"))
+    return components == 2 ? 2 : 1;
+  return components == 0 ? 1 : has_d16 ? (components + 1) / 2 : components;
+}
+
 static uint32_t key(unsigned encoding, unsigned number)
 {
   return encoding << 16 | number;

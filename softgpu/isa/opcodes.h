@@ -43,6 +43,9 @@ struct isa_opcode {
 /* NULL when the chip has no such opcode. */
 const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number);
 
+/* Dwords of data of a MIMG instruction. */
+unsigned isa_image_dwords(const isa_inst_t *inst);
+
 /* DS instructions with two 8-bit offsets, counted in elements: read2, write2st64 .. */
 bool isa_has_two_addresses(unsigned op);
 

@@ -365,6 +365,27 @@ static void put_buffer(printer_t *p, const isa_inst_t *inst)
     put(p, " lds");
 }
 
+static void put_image(printer_t *p, const isa_inst_t *inst)
+{
+  static const struct {
+    const char *name;
+    unsigned bit; /* of the fields that only images have */
+  } fields[] = {{" a16", 15}, {" lwe", 17}, {" da", 14}, {" d16", 31}};
+  const struct isa_opcode *row = inst->row;
+  put_operand(p, row->dst ? &inst->dst : &inst->data[0], isa_image_dwords(inst));
+  put_operand(p, &inst->vaddr, row->src[2]);
+  put_operand(p, &inst->saddr, row->sdst);
+  put_operand(p, &inst->soffset, row->src[1]);
+  if (inst->offset)
+    put(p, " dmask:0x%x", (unsigned)inst->offset);
+  if (inst->offset1 >> 12 & 1)
+    put(p, " unorm");
+  put_cache(p, inst);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (inst->offset1 >> fields[i].bit & 1)
+      put(p, "%s", fields[i].name);
+}
+
 /* --- scalar ---------------------------------------------------------------------------------- */
 
 static void put_waitcnt(printer_t *p, unsigned simm)
@@ -446,6 +467,9 @@ void isa_text(const isa_inst_t *inst, char *text, size_t size)
   case ISA_MUBUF:
   case ISA_MTBUF:
     put_buffer(&p, inst);
+    break;
+  case ISA_MIMG:
+    put_image(&p, inst);
     break;
   default:
     put_vop(&p, inst);

@@ -87,6 +87,8 @@ public:
     case ISA_GLOBAL:
     case ISA_SCRATCH:
       return flat(row);
+    case ISA_MIMG:
+      return image(row);
     default:
       return buffer(row);
     }
@@ -293,6 +295,18 @@ private:
     uint32_t vaddr = vector(modes == 3 ? 2 : modes ? 1 : 0);
     return {low, vaddr | vector(row.dst ? row.dst : row.src[0]) << 8 | (scalar(4) >> 2) << 16 |
                      128u << 24};
+  }
+
+  // Atomics have dmasks of their own: one component or two; of compare-and-swap two values.
+  std::vector<uint32_t> image(const Row &row)
+  {
+    const bool is_atomic = strstr(isa_op_name(row.op), "atomic");
+    const uint32_t twice = row.op == ISA_image_atomic_cmpswap ? 2 : 1;
+    const uint32_t dmask = !is_atomic ? bits(4) : (1u << twice * (1 + bits(1))) - 1;
+    const uint32_t low = 0xf0000000 | row.number << 18 | dmask << 8 | bits(5) << 12 |
+                         bits(1) << 17 | bits(1) << 7 | bits(1) << 25;
+    const uint32_t registers = vector(1) | vector(4) << 8 | below(24) << 16;
+    return {low, registers | (row.src[1] ? below(24) << 21 : 0) | bits(1) << 31};
   }
 
 public:

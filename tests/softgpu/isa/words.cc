@@ -216,6 +216,10 @@ std::vector<uint32_t> memory(const isa_opcode &row, Random &random, uint32_t vgp
                          (row.dst ? vgpr(random, vgprs) << 24 : 0);
     return {low, registers | saddr << 16};
   }
+  case ISA_MIMG: /* dmask, unorm, glc, da, a16; d16 */
+    return {0xf0000000u | number << 18 | random.below(256) << 8,
+            vgpr(random, vgprs) | vgpr(random, vgprs) << 8 | random.below(24) << 16 |
+                (row.src[1] ? random.below(24) << 21 : 0) | random.below(2) << 31};
   default: {
     uint32_t low =
         row.encoding == ISA_MUBUF ? 0xe0000000u | number << 18 : 0xe8000000u | number << 15;
