@@ -37,6 +37,7 @@ const Entry reasons[] = {
     {"buffer_load_format", "typed buffers are for graphics"},
     {"buffer_store_format", "typed buffers are for graphics"},
     {"tbuffer", "typed buffers are for graphics"},
+    {"image_", "there are no images"},
 };
 
 // The documents leave these open; softgpu does what the note says.
@@ -75,28 +76,47 @@ bool is_float_atomic(const std::string &name)
 
 const char *const encodings[] = {"SOP1", "SOP2",   "SOPK",    "SOPC",  "SOPP",  "SMEM",
                                  "VOP1", "VOP2",   "VOPC",    "VOP3",  "VOP3P", "DS",
-                                 "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF"};
+                                 "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG"};
 
 const char preamble[] = R"(# Instructions of softgpu
 
 Written by a test from the engine's own tables (`tests/softgpu/isa/status_test.cc` says how); do not edit.
 
-- **exact**: the bits that AMD's ISA documents define. Every mnemonic is compared in at least 10,000 cases, special values
-  and random ones with random operands and modifiers, between the engine (both its builds) and a reference engine that
-  was written apart from it and computes in integers; the vector and scalar ALU also with the models of the tests.
+- **exact**: the bits that AMD's ISA documents define, as softgpu's author reads them. No hardware was asked.
 - **<= 1 ulp**: computed in higher precision and rounded to nearest. The hardware's own results are within one unit in
   the last place as well, by the documents, and may differ from these.
 - A note says what the documents leave open, and what softgpu does there.
 - **unsupported**: a kernel that reaches one stops with an illegal-instruction fault that names it.
 
+What each claim was checked against:
+
+- every mnemonic, in at least 10,000 cases of special values and random ones with random operands and modifiers: the
+  engine, in both its builds, against a reference engine that was written apart from it and computes in integers. **Both
+  are by one author**: a document read wrongly is wrong in both, as D16 loads with SRAM-ECC, reads beyond LDS and offsets
+  of buffers near 2^32 once were;
+- the vector and scalar ALU, memory and LDS: models in the tests, by the same author;
+- `<= 1 ulp` functions: the C library in higher precision; divisions and square roots of clang's sequences: correctly
+  rounded quotients and roots;
+- encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode;
+- whole kernels: results computed on the CPU, of kernels that clang and AMD's libraries were compiled to.
+
 What nobody can know without hardware, and softgpu therefore decides:
 
 - the bits of the `<= 1 ulp` functions, and which of their results are denormal;
+- denormal sources of v_sqrt_f32, v_rsq_f32, v_log_f32 and v_exp_f32: "denormals are flushed", the documents say, whatever
+  the mode; of v_rcp_f32 LLVM says so. Here each is a zero of the same sign, so that the root of a negative one is -0 and no
+  NaN, and its logarithm and reciprocal root are negative infinity. Those of f16 and f64 are taken as they are;
 - which NaN comes out: here the first NaN operand, quieted, else the positive one without payload;
 - the order in which matrix instructions and dot products add, and where they round in between;
 - omod and clamp of results that are denormal or overflow before them: here rounding comes first (f16: last);
 - v_div_scale and v_div_fmas in the corners; here every quotient of clang's sequences is correctly rounded;
 - the NaNs of float atomics: of two, the one in memory wins; denormals of the 16-bit ones, which are kept here;
+- what is beyond LDS: reads give 0 and writes are dropped, by the documents, also with flat instructions. That each dword
+  of a larger access counts for itself, atomics as a whole, and that LDS ends with its last unit of 512 bytes is decided
+  here. `SOFTGPU_CHECK_LDS=1` makes it a fault at the exact end;
+- what is beyond a buffer: each dword of a load or a store counts for itself, with saturating arithmetic (AMDGPUUsage),
+  atomics as a whole. The register's and the instruction's offset make one sum of 32 bits before that, which wraps: so
+  LLVM's code for these chips has it, and AMD's own simulator after gfx950;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.
 
 )";
