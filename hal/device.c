@@ -4,6 +4,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static hsa_status_t visit_isa(hsa_isa_t isa, void *data)
   if (result != HSA_STATUS_SUCCESS)
     return result;
   rawhal_string_t text = {name, strlen(name)};
-  search->status = rawhal_target_parse(text, &search->device->info.target, search->error);
+  search->status = rawhal_target_parse(text, &search->device->listed, search->error);
   return HSA_STATUS_INFO_BREAK; /* the first is the exact one, generic ones follow */
 }
 
@@ -113,14 +114,40 @@ static hsa_status_t read_facts(const hsa_table_t *hsa, hsa_agent_t agent, rawhal
   return HSA_STATUS_SUCCESS;
 }
 
-static void describe(const hal_runtime_t *runtime, hsa_agent_t agent, rawhal_device_info_t *info)
+/* A softgpu may execute another chip's code than that of the chip as which it is listed. */
+static rawhal_status_t find_target(const hal_runtime_t *runtime, rawhal_device_t *device,
+                                   rawhal_error_t *error)
 {
+  rawhal_target_t *target = &device->info.target, executes;
+  uint64_t chip = 0, listed = 0;
+  *target = device->listed;
+  if (!runtime->is_software || !runtime->softgpu_option("listed", &listed) || !listed ||
+      !runtime->softgpu_option("chip", &chip))
+    return RAWHAL_OK;
+  char name[24];
+  int length = snprintf(name, sizeof(name), "gfx%" PRIx64, chip);
+  rawhal_status_t status =
+      rawhal_target_parse((rawhal_string_t){name, (size_t)length}, &executes, error);
+  if (status != RAWHAL_OK)
+    return status;
+  target->machine = executes.machine;
+  memcpy(target->processor, executes.processor, sizeof(target->processor));
+  return RAWHAL_OK;
+}
+
+static void describe(const hal_runtime_t *runtime, hsa_agent_t agent, rawhal_device_t *device)
+{
+  rawhal_device_info_t *info = &device->info;
   char product[64] = "";
   (void)runtime->hsa.hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_PRODUCT_NAME,
                                         product);
   info->is_software = runtime->is_software;
   info->timestamp_hz = runtime->timestamp_hz;
-  if (info->is_software)
+  if (info->is_software && info->target.machine != device->listed.machine)
+    snprintf(info->description, sizeof(info->description),
+             "softgpu: a %s in software, listed as %s, run by this machine's processor; not a GPU",
+             info->target.processor, device->listed.processor);
+  else if (info->is_software)
     snprintf(info->description, sizeof(info->description),
              "softgpu: a %s in software, executed by this machine's processor; not a GPU",
              info->target.processor);
@@ -163,8 +190,10 @@ static hsa_status_t fill_device(search_t *search, hsa_agent_t agent)
     result = hsa->hsa_agent_iterate_isas(agent, visit_isa, search);
   if (result == HSA_STATUS_INFO_BREAK)
     result = HSA_STATUS_SUCCESS;
+  if (result == HSA_STATUS_SUCCESS && search->status == RAWHAL_OK)
+    search->status = find_target(runtime, device, search->error);
   if (result == HSA_STATUS_SUCCESS && search->status == RAWHAL_OK) {
-    describe(runtime, agent, &device->info);
+    describe(runtime, agent, device);
     fill_queue_device(runtime, agent, device);
   }
   return result;

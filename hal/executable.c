@@ -7,6 +7,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "hsaco/relabel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +173,9 @@ static rawhal_status_t reader_create(rawhal_executable_t *executable, const code
 {
   const hal_runtime_t *runtime = executable->device->runtime;
   rawhal_bytes_t bytes = rawhal_hsaco_info(executable->source->hsaco)->bytes;
-  if (file->path && runtime->reader_from_file)
+  if (executable->relabelled)
+    bytes.data = executable->relabelled;
+  else if (file->path && runtime->reader_from_file)
     return reader_from_file(executable, file, bytes, error);
   hsa_status_t result = runtime->hsa.hsa_code_object_reader_create_from_memory(
       bytes.data, bytes.size, &executable->reader);
@@ -217,22 +220,81 @@ static rawhal_status_t load(rawhal_executable_t *executable, rawhal_error_t *err
   return RAWHAL_OK;
 }
 
+static void unload(rawhal_executable_t *executable)
+{
+  const hsa_table_t *hsa = &executable->device->runtime->hsa;
+  if (executable->executable.handle)
+    (void)hsa->hsa_executable_destroy(executable->executable);
+  executable->executable.handle = 0;
+  if (executable->reader.handle)
+    (void)hsa->hsa_code_object_reader_destroy(executable->reader);
+  executable->reader.handle = 0;
+  free(executable->relabelled);
+  executable->relabelled = NULL;
+}
+
+static rawhal_status_t load_as_it_is(rawhal_executable_t *executable, const code_file_t *file,
+                                     rawhal_error_t *error)
+{
+  const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
+  executable->info =
+      (rawhal_executable_info_t){false, object->target, object->code_object_version};
+  rawhal_status_t status = reader_create(executable, file, error);
+  return status == RAWHAL_OK ? load(executable, error) : status;
+}
+
+/* As an object for `target`, of version 5 at most. */
+static rawhal_status_t load_relabelled(rawhal_executable_t *executable,
+                                       const rawhal_target_t *target, rawhal_error_t *error)
+{
+  static const code_file_t nowhere;
+  const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
+  rawhal_executable_info_t *info = &executable->info;
+  uint32_t version = object->code_object_version;
+  *info = (rawhal_executable_info_t){true, object->target, version < 5 ? version : 5};
+  info->target.machine = target->machine;
+  info->target.generic_version = 0;
+  memcpy(info->target.processor, target->processor, sizeof(target->processor));
+  rawhal_status_t status =
+      hsaco_relabel(object, target, RELABEL_ABI_V5, &executable->relabelled, error);
+  if (status == RAWHAL_OK)
+    status = reader_create(executable, &nowhere, error);
+  return status == RAWHAL_OK ? load(executable, error) : status;
+}
+
+/* The runtime says no to what it does not know; see rawhal_executable_info_t. */
+static rawhal_status_t load_somehow(rawhal_executable_t *executable, const code_file_t *file,
+                                    rawhal_error_t *error)
+{
+  const rawhal_device_t *device = executable->device;
+  const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
+  if (device->listed.machine != device->info.target.machine)
+    return load_relabelled(executable, &device->listed, error);
+  rawhal_error_t refused = {0}, again;
+  rawhal_status_t status = load_as_it_is(executable, file, &refused);
+  if (status == RAWHAL_RUNTIME && object->code_object_version == 6 &&
+      !object->target.generic_version) {
+    unload(executable);
+    if (load_relabelled(executable, &object->target, &again) == RAWHAL_OK)
+      return RAWHAL_OK;
+  }
+  if (status != RAWHAL_OK && error)
+    *error = refused; /* also when the second attempt failed */
+  return status;
+}
+
 /* In its source's list or not yet. The caller holds the table's lock. */
 static void executable_free(rawhal_executable_t *executable)
 {
-  const hsa_table_t *hsa = &executable->device->runtime->hsa;
   for (rawhal_executable_t **at = &executable->source->executables; *at; at = &(*at)->next)
     if (*at == executable) {
       *at = executable->next;
       break;
     }
   kernels_free(executable);
-  if (executable->executable.handle)
-    (void)hsa->hsa_executable_destroy(executable->executable);
+  unload(executable);
   if (executable->code_bytes)
     limits_release(executable->device, LEDGER_CODE, executable->code_bytes);
-  if (executable->reader.handle)
-    (void)hsa->hsa_code_object_reader_destroy(executable->reader);
   source_put(executable->source);
   pthread_mutex_destroy(&executable->lock);
   free(executable);
@@ -254,9 +316,7 @@ static rawhal_status_t executable_create(rawhal_device_t *device, code_source_t 
   runtime_hold();
   rawhal_status_t status = reserve_code(created, error);
   if (status == RAWHAL_OK)
-    status = reader_create(created, file, error);
-  if (status == RAWHAL_OK)
-    status = load(created, error);
+    status = load_somehow(created, file, error);
   if (status != RAWHAL_OK) {
     executable_free(created);
     return status;
@@ -330,6 +390,11 @@ rawhal_status_t rawhal_executable_load_file(rawhal_device_t *device, const rawha
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
   return executable_load(device, hsaco, &file, executable, error);
+}
+
+const rawhal_executable_info_t *rawhal_executable_info(const rawhal_executable_t *executable)
+{
+  return executable ? &executable->info : NULL;
 }
 
 /* ---- Unloading ---- */

@@ -25,6 +25,8 @@ struct rawhal_executable {
   code_source_t *source;
   struct rawhal_executable *next; /* of the same source */
   rawhal_device_t *device;
+  rawhal_executable_info_t info;
+  unsigned char *relabelled; /* the bytes that the runtime has, where they are not the source's */
   hsa_code_object_reader_t reader;
   hsa_executable_t executable;
   uint64_t code_bytes; /* reserved of the device's quota */

@@ -88,8 +88,9 @@ typedef struct rawhal_device_info {
   char name[64];         /* as the runtime says it, "gfx90a" */
   char description[128]; /* one sentence; says plainly when the device is software */
   bool is_software;
-  rawhal_target_t target;
-  uint64_t memory_bytes; /* device-local */
+  rawhal_target_t target; /* whose code it executes; `name` may be another where softgpu is listed as
+                             another chip, for a runtime that does not know it (softgpu.h, listed) */
+  uint64_t memory_bytes;  /* device-local */
   uint64_t timestamp_hz; /* of the runtime's clock */
   uint32_t compute_units, wavefront_size;
   uint32_t lds_bytes; /* per work-group */
@@ -196,6 +197,20 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load(rawhal_device_t
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load_file(
     rawhal_device_t *device, const rawhal_hsaco_t *hsaco, const char *path, uint64_t offset,
     rawhal_executable_t **executable, rawhal_error_t *error);
+
+/* What the runtime was given. It is the object's bytes, unless the runtime does not know what their
+ * ELF header says: a copy then, with another header and otherwise the same, and no file.
+ *  - The processor is that as which softgpu is listed (see rawhal_device_info_t).
+ *  - An object of version 6 becomes one of version 5, when the runtime has refused it and it is for
+ *    no generic target: nothing else in it needs version 6. */
+typedef struct rawhal_executable_info {
+  bool relabelled;
+  rawhal_target_t target;       /* as the runtime was told */
+  uint32_t code_object_version; /* the same, 3..6 */
+} rawhal_executable_info_t;
+/* Owned by the executable. NULL for NULL. */
+RAWHAL_API const rawhal_executable_info_t *
+rawhal_executable_info(const rawhal_executable_t *executable);
 
 /* Its kernels must not be submitted or recorded any more. What is submitted or recorded may go on:
  * the code leaves the device after the last such dispatch has finished, its queue or its recording

@@ -14,6 +14,7 @@
  * here depends on softgpu. */
 typedef struct softgpu_thunk {
   bool (*option_set_text)(const char *name, const char *text);
+  bool (*option_get)(const char *name, uint64_t *value);
   size_t (*option_messages)(char *text, size_t size);
   size_t (*queue_fault)(const void *hsa_queue, char *text, size_t size);
 } softgpu_thunk_t;
@@ -43,6 +44,7 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk);
 typedef struct hal_runtime {
   hsa_table_t hsa;
   bool is_software;
+  bool (*softgpu_option)(const char *name, uint64_t *value); /* NULL for hardware */
   size_t (*queue_fault)(const void *hsa_queue, char *text, size_t size);
   /* Of the loader's extension; NULL where it has none. */
   hsa_status_t (*reader_from_file)(hsa_file_t file, size_t offset, size_t size,
@@ -77,6 +79,7 @@ typedef struct copy_engine {
 struct rawhal_device {
   hal_runtime_t *runtime;
   rawhal_device_info_t info;
+  rawhal_target_t listed; /* as what the runtime knows it; info.target is what it executes */
   queue_device_t queue;
   hsa_amd_memory_pool_t pool; /* device memory */
   size_t granule;             /* in which it is allocated */

@@ -95,6 +95,7 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, rawhal_er
   runtime.copy_timeout_ns = options->copy_timeout_ns ? options->copy_timeout_ns : a_minute;
   runtime.is_software = libraries.backend == RAWHAL_BACKEND_SOFTGPU;
   runtime.queue_fault = libraries.softgpu.queue_fault;
+  runtime.softgpu_option = libraries.softgpu.option_get;
   rawhal_status_t status = hsa_table_load(libraries.runtime, &runtime.hsa, error);
   if (status != RAWHAL_OK)
     return status;

@@ -18,9 +18,11 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
 {
   /* POSIX promises that an object pointer from dlsym() holds a function's address. */
   *(void **)&thunk->option_set_text = dlsym(library, "softgpu_option_set_text");
+  *(void **)&thunk->option_get = dlsym(library, "softgpu_option_get");
   *(void **)&thunk->option_messages = dlsym(library, "softgpu_option_messages");
   *(void **)&thunk->queue_fault = dlsym(library, "softgpu_queue_fault");
-  return thunk->option_set_text && thunk->option_messages && thunk->queue_fault;
+  return thunk->option_set_text && thunk->option_get && thunk->option_messages &&
+         thunk->queue_fault;
 }
 
 /* The folder of the file that this code is in: librawhal, or a program that has it linked in.

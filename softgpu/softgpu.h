@@ -36,6 +36,9 @@ extern "C" {
  *
  *   name         default  range        meaning
  *   chip         0x90a    see below    every GPU's chip; text may also say "gfx90a"
+ *   listed       0        0, as chip   as which chip GPUs are listed; 0: as what they are. For a
+ *                                      runtime that does not know `chip`: it takes only code that
+ *                                      says it is for the listed one (rawhal relabels it)
  *   sramecc      1        0..1         0: chips whose target id can say sramecc+ are listed with
  *                                      sramecc-, whose D16 loads keep the other half of a register
  *   gpus         1        0..16        number of GPUs
@@ -69,7 +72,7 @@ extern "C" {
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
  * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
- * chip, sramecc, gpus and vram_mib are fixed while a runtime holds the device open, userfaultfd
+ * chip, listed, sramecc, gpus and vram_mib are fixed while a runtime holds the device open, userfaultfd
  * from the first queue on. */
 
 /* False, and nothing changed, for an unknown name, a value out of range, or an option that is fixed

@@ -239,6 +239,13 @@ static void report(const session_t *s, double seconds, uint64_t device_ns)
   const rawhal_dispatch_t *launch = &s->dispatch;
   fputs("device    ", stdout);
   tool_print_words(rawhal_device_info(s->device)->description);
+  const rawhal_executable_info_t *loaded = rawhal_executable_info(s->executable);
+  if (loaded->relabelled) {
+    const rawhal_hsaco_info_t *object = rawhal_hsaco_info(s->select.hsaco);
+    printf("\nloaded    as %s V%u, which the runtime knows; the object is %s V%u",
+           loaded->target.processor, loaded->code_object_version, object->target.processor,
+           object->code_object_version);
+  }
   fputs("\nkernel    ", stdout);
   tool_print_words(s->request->kernel);
   printf("\ndispatch  %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u\n",

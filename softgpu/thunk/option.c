@@ -22,6 +22,7 @@ static const struct {
   settable_t settable;
 } options[SOFTGPU_OPTION_COUNT] = {
     [SOFTGPU_OPTION_CHIP] = {"chip", 0x900, 0x1100, WHILE_CLOSED},
+    [SOFTGPU_OPTION_LISTED] = {"listed", 0, 0x1100, WHILE_CLOSED},
     [SOFTGPU_OPTION_SRAMECC] = {"sramecc", 0, 1, WHILE_CLOSED},
     [SOFTGPU_OPTION_GPUS] = {"gpus", 0, SOFTGPU_MAX_GPUS, WHILE_CLOSED},
     [SOFTGPU_OPTION_VRAM_MIB] = {"vram_mib", 8, 1 << 20, WHILE_CLOSED},
@@ -48,6 +49,12 @@ static _Atomic uint64_t values[SOFTGPU_OPTION_COUNT] = {
     [SOFTGPU_OPTION_GUARD_KIB] = 1024,
     [SOFTGPU_OPTION_SLOWDOWN] = 1,
 };
+
+/* Whose value is the hexadecimal number of a chip. */
+static bool option_is_chip(int option)
+{
+  return option == SOFTGPU_OPTION_CHIP || option == SOFTGPU_OPTION_LISTED;
+}
 
 static char messages[1024]; /* written by the constructor only */
 
@@ -82,7 +89,8 @@ SOFTGPU_EXPORT bool softgpu_option_set(const char *name, uint64_t value)
   int option = option_find(name);
   if (option < 0 || value < options[option].minimum || value > options[option].maximum)
     return false;
-  if (option == SOFTGPU_OPTION_CHIP && !softgpu_chip_find(value))
+  bool none = option == SOFTGPU_OPTION_LISTED && value == 0;
+  if (option_is_chip(option) && !none && !softgpu_chip_find(value))
     return false;
   if (option_fixed(option))
     return false;
@@ -139,7 +147,7 @@ static void option_from_environment(int option)
     return;
   size_t used = strlen(messages);
   /* A chip's name is hexadecimal. */
-  const char *format = option == SOFTGPU_OPTION_CHIP
+  const char *format = option_is_chip(option)
                            ? "%s=%.32s is ignored: %s takes 0x%llx to 0x%llx; using 0x%llx\n"
                            : "%s=%.32s is ignored: %s takes %llu to %llu; using %llu\n";
   snprintf(messages + used, sizeof(messages) - used, format, variable, text, options[option].name,

@@ -18,7 +18,9 @@ enum {
 #define LDS_APERTURE     0x1000000000000u
 #define SCRATCH_APERTURE 0x2000000000000u
 
-static const softgpu_chip_facts_t *chip; /* set by softgpu_topology_open() */
+/* Set by softgpu_topology_open(). */
+static const softgpu_chip_facts_t *chip; /* what is listed */
+static softgpu_chip_t interpreter;       /* what executes */
 static bool sram_ecc;
 static uint32_t gpus;
 static uint64_t vram;
@@ -28,7 +30,9 @@ static _Alignas(SOFTGPU_PAGE) uint32_t mmio_page[SOFTGPU_PAGE / sizeof(uint32_t)
 
 void softgpu_topology_open(void)
 {
-  chip = softgpu_chip_find(softgpu_option(SOFTGPU_OPTION_CHIP));
+  uint64_t number = softgpu_option(SOFTGPU_OPTION_CHIP), listed = softgpu_option(SOFTGPU_OPTION_LISTED);
+  chip = softgpu_chip_find(listed ? listed : number);
+  interpreter = softgpu_chip_find(number)->interpreter;
   sram_ecc = chip->sram_ecc && softgpu_option(SOFTGPU_OPTION_SRAMECC);
   gpus = (uint32_t)softgpu_option(SOFTGPU_OPTION_GPUS);
   vram = softgpu_option(SOFTGPU_OPTION_VRAM_MIB) << 20;
@@ -56,7 +60,7 @@ uint32_t softgpu_compute_units(void)
 
 softgpu_chip_t softgpu_chip(void)
 {
-  return chip->interpreter;
+  return interpreter;
 }
 
 bool softgpu_sram_ecc(void)

@@ -1,0 +1,146 @@
+// Code of chips, and of a version, that the runtime does not know.
+#include "device_test.h"
+
+namespace {
+
+class Relabelled : public DeviceTest {
+protected:
+  const char *softgpu_options() override
+  {
+    return "gpus=1,vram_mib=256,timeout_ms=8000,chip=gfx942,listed=gfx90a";
+  }
+
+  // The options are the process's: for whatever test comes after.
+  void TearDown() override
+  {
+    DeviceTest::TearDown();
+    rawhal_instance_options_t options = {};
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    options.softgpu_options = "chip=gfx90a,listed=0";
+    EXPECT_OK(rawhal_instance_create(&options, &instance, &error));
+    rawhal_instance_destroy(instance);
+  }
+
+  void expect_sums(const char *fixture, rawhal_executable_t *executable)
+  {
+    constexpr uint32_t n = 1000;
+    std::vector<float> a(n), b(n);
+    for (uint32_t i = 0; i < n; ++i) {
+      a[i] = 0.5f * static_cast<float>(i);
+      b[i] = 3.0f - static_cast<float>(i % 77);
+    }
+    const rawhal_device_kernel_t *add = nullptr;
+    ASSERT_OK(rawhal_executable_kernel(executable, {"vector_add", 10}, 0, &add, &error));
+    rawhal_buffer_t *in_a = upload(a), *in_b = upload(b), *out = buffer(n * 4);
+    Blob blob;
+    blob.add(rawhal_buffer_address(out)).add(rawhal_buffer_address(in_a));
+    blob.add(rawhal_buffer_address(in_b)).add(n);
+    ASSERT_OK(run(queue(), dispatch_of(add, 1024, 256, blob)));
+    std::vector<float> sums = download<float>(out, n);
+    for (uint32_t i = 0; i < n; ++i)
+      ASSERT_EQ(sums[i], a[i] + b[i]) << fixture << ' ' << i;
+  }
+};
+
+TEST_F(Relabelled, TheDeviceSaysWhatItIs)
+{
+  const rawhal_device_info_t *info = rawhal_device_info(device);
+  EXPECT_STREQ(info->name, "gfx90a");
+  EXPECT_STREQ(info->target.processor, "gfx942");
+  EXPECT_EQ(info->target.machine, 0x4cu);
+  EXPECT_NE(std::string(info->description).find("a gfx942 in software"), std::string::npos);
+  EXPECT_NE(std::string(info->description).find("listed as gfx90a"), std::string::npos);
+}
+
+TEST_F(Relabelled, CodeOfTheChipRuns)
+{
+  const struct {
+    const char *fixture;
+    uint32_t version;
+  } cases[] = {{"vector_add-gfx942-v5.co", 5}, {"vector_add-gfx942-v6.co", 5}};
+  for (const auto &c : cases) {
+    rawhal_executable_t *executable = load(c.fixture);
+    ASSERT_NE(executable, nullptr);
+    const rawhal_executable_info_t *info = rawhal_executable_info(executable);
+    EXPECT_TRUE(info->relabelled);
+    EXPECT_STREQ(info->target.processor, "gfx90a");
+    EXPECT_EQ(info->code_object_version, c.version);
+    expect_sums(c.fixture, executable);
+  }
+}
+
+// By instructions that gfx90a does not have.
+TEST_F(Relabelled, EightBitProductsOfTheChip)
+{
+  static const uint8_t codes[] = {0xcc, 0xc8, 0xc0, 0, 0x40, 0x48, 0x4c}; // -3 to 3
+  constexpr uint32_t m = 40, n = 36, k = 50, stride = 52;
+  rawhal_executable_t *executable = load("tensile-gfx942-v5.co", RAWHAL_HSACO_DESCRIPTOR_KERNELS);
+  ASSERT_NE(executable, nullptr);
+  const rawhal_device_kernel_t *found = nullptr;
+  ASSERT_OK(rawhal_executable_kernel(executable, {"tensile_fp8", 11}, 0, &found, &error));
+  std::vector<uint8_t> a(m * stride, 0x7f), b(n * stride, 0x7f);
+  auto value = [](uint32_t row, uint32_t i) { return (row * 5 + i * 3 + row * i) % 7; };
+  for (uint32_t i = 0; i < k; ++i) {
+    for (uint32_t row = 0; row < m; ++row)
+      a[row * stride + i] = codes[value(row, i)];
+    for (uint32_t row = 0; row < n; ++row)
+      b[row * stride + i] = codes[value(row + 3, i)];
+  }
+  rawhal_buffer_t *in_a = upload(a), *in_b = upload(b), *out = buffer(m * n * 4);
+  Blob blob;
+  for (const rawhal_buffer_t *each : {in_a, in_b, out})
+    blob.add(rawhal_buffer_address(each));
+  for (uint32_t number : {m, n, k, stride, stride, m, k / 16, 1u, 1u, 0u})
+    blob.add(number);
+  rawhal_dispatch_t dispatch = dispatch_of(found, (m + 31) / 32 * 64, 64, blob);
+  dispatch.grid[1] = (n + 31) / 32;
+  ASSERT_OK(run(queue(), dispatch));
+  std::vector<float> product = download<float>(out, m * n);
+  for (uint32_t j = 0; j < n; ++j)
+    for (uint32_t i = 0; i < m; ++i) {
+      int sum = 0;
+      for (uint32_t at = 0; at < k; ++at)
+        sum += (static_cast<int>(value(i, at)) - 3) * (static_cast<int>(value(j + 3, at)) - 3);
+      ASSERT_EQ(product[j * m + i], static_cast<float>(sum)) << i << ", " << j;
+    }
+}
+
+// What the runtime would take, the chip would not execute.
+TEST_F(Relabelled, CodeOfTheListedChipIsRefused)
+{
+  std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
+  rawhal_hsaco_t *hsaco = nullptr;
+  rawhal_executable_t *executable = nullptr;
+  ASSERT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
+  EXPECT_EQ(rawhal_executable_load(device, hsaco, &executable, &error), RAWHAL_TARGET_MISMATCH);
+  EXPECT_EQ(executable, nullptr);
+  EXPECT_NE(std::string(error.message).find("the device is gfx942"), std::string::npos) << error.message;
+  rawhal_hsaco_close(hsaco);
+}
+
+// An object of version 6 for a chip that the runtime knows.
+using Versions = DeviceTest;
+
+TEST_F(Versions, SixIsRelabelledForAnOlderRuntime)
+{
+  std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
+  rawhal_executable_t *known = load("vector_add-gfx90a-v5.co");
+  ASSERT_NE(known, nullptr);
+  EXPECT_FALSE(rawhal_executable_info(known)->relabelled);
+  EXPECT_EQ(rawhal_executable_info(known)->code_object_version, 5u);
+  bytes[8] = 4; // EI_ABIVERSION: the rest is the same in both
+  rawhal_hsaco_t *hsaco = nullptr;
+  rawhal_executable_t *executable = nullptr;
+  ASSERT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
+  ASSERT_EQ(rawhal_hsaco_info(hsaco)->code_object_version, 6u);
+  ASSERT_OK(rawhal_executable_load(device, hsaco, &executable, &error));
+  executables.push_back(executable);
+  rawhal_hsaco_close(hsaco);
+  const rawhal_executable_info_t *info = rawhal_executable_info(executable);
+  EXPECT_STREQ(info->target.processor, "gfx90a");
+  EXPECT_EQ(info->code_object_version, info->relabelled ? 5u : 6u); // by what the runtime is
+  const rawhal_device_kernel_t *add = nullptr;
+  EXPECT_OK(rawhal_executable_kernel(executable, {"vector_add", 10}, 0, &add, &error));
+}
+
+} // namespace
