@@ -213,6 +213,23 @@ TEST(Faults, AKernelThatNeverEndsIsStopped)
   expect_refusal(rawhal_run(words), {"spin", "pc", "1"});
 }
 
+TEST(Chips, WhatTheRuntimeDoesNotKnowIsRelabelledAndSaidSo)
+{
+  const std::string file = fixtures + "vector_add-gfx942-v6.co";
+  std::vector<std::string> words = launch(
+      file, "vector_add", {"ptr:zero:256", "ptr:zero:256", "ptr:zero:256", "u32:1"});
+  expect_refusal(rawhal_run(words), {"TARGET_MISMATCH", "gfx942"});
+  setenv("SOFTGPU_CHIP", "gfx942", 1);
+  setenv("SOFTGPU_LISTED", "gfx90a", 1);
+  Outcome got = rawhal_run(words);
+  unsetenv("SOFTGPU_CHIP");
+  unsetenv("SOFTGPU_LISTED");
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_NE(got.out.find("a gfx942 in software, listed as gfx90a"), std::string::npos) << got.out;
+  EXPECT_NE(got.out.find("as gfx90a V5, which the runtime knows; the object is gfx942 V6"),
+            std::string::npos) << got.out;
+}
+
 TEST(Descriptors, KernelsWithoutMetadataNeedTheirSize)
 {
   Scratch scratch;
