@@ -237,8 +237,7 @@ static rawhal_status_t load_as_it_is(rawhal_executable_t *executable, const code
                                      rawhal_error_t *error)
 {
   const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
-  executable->info =
-      (rawhal_executable_info_t){false, object->target, object->code_object_version};
+  executable->info = (rawhal_executable_info_t){false, object->target, object->code_object_version};
   rawhal_status_t status = reader_create(executable, file, error);
   return status == RAWHAL_OK ? load(executable, error) : status;
 }

@@ -70,7 +70,8 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
  *   INCOMPATIBLE_ARGUMENTS                 the device is another target: rawhal_target_match()
  *   INVALID_ISA_NAME, INVALID_CODE_OBJECT  the same, and the runtime does not know the processor
  *   INVALID_CODE_OBJECT                    the runtime is older than ROCr 6.2 and the object is V6
- *                                          (rawhal_executable_load() relabels it), or has a relocation R_AMDGPU_ABS32 (type 6)
+ *                                          (rawhal_executable_load() relabels it), or has a
+ *                                          relocation R_AMDGPU_ABS32 (type 6)
  *   VARIABLE_UNDEFINED                     a relocation needs a variable that the object does not
  *                                          define and that was not supplied before
  *   OUT_OF_RESOURCES                       no memory for the span of the segments (up to 1 GiB)

@@ -14,8 +14,8 @@
 #define GENERIC_BITS 0xff000000u
 
 /* `text` lies in the object. */
-static void rename_processor(const rawhal_hsaco_info_t *info, rawhal_string_t text, const char *name,
-                             unsigned char *copy)
+static void rename_processor(const rawhal_hsaco_info_t *info, rawhal_string_t text,
+                             const char *name, unsigned char *copy)
 {
   const char *from = info->target.processor;
   uintptr_t start = (uintptr_t)info->bytes.data, at = (uintptr_t)text.data;

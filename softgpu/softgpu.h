@@ -72,8 +72,8 @@ extern "C" {
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
  * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
- * chip, listed, sramecc, gpus and vram_mib are fixed while a runtime holds the device open, userfaultfd
- * from the first queue on. */
+ * chip, listed, sramecc, gpus and vram_mib are fixed while a runtime holds the device open,
+ * userfaultfd from the first queue on. */
 
 /* False, and nothing changed, for an unknown name, a value out of range, or an option that is fixed
  * at the moment. */

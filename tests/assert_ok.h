@@ -1,8 +1,8 @@
 #ifndef TESTS_ASSERT_OK_H
 #define TESTS_ASSERT_OK_H
 
-#include <gtest/gtest.h>
 #include "base/status.h"
+#include <gtest/gtest.h>
 
 // Passes when a call returns OK; prints the library's own words when it does not: those in the `error`
 // that is there.

@@ -30,7 +30,8 @@ static _Alignas(SOFTGPU_PAGE) uint32_t mmio_page[SOFTGPU_PAGE / sizeof(uint32_t)
 
 void softgpu_topology_open(void)
 {
-  uint64_t number = softgpu_option(SOFTGPU_OPTION_CHIP), listed = softgpu_option(SOFTGPU_OPTION_LISTED);
+  uint64_t number = softgpu_option(SOFTGPU_OPTION_CHIP),
+           listed = softgpu_option(SOFTGPU_OPTION_LISTED);
   chip = softgpu_chip_find(listed ? listed : number);
   interpreter = softgpu_chip_find(number)->interpreter;
   sram_ecc = chip->sram_ecc && softgpu_option(SOFTGPU_OPTION_SRAMECC);

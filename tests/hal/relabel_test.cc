@@ -114,7 +114,8 @@ TEST_F(Relabelled, CodeOfTheListedChipIsRefused)
   ASSERT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
   EXPECT_EQ(rawhal_executable_load(device, hsaco, &executable, &error), RAWHAL_TARGET_MISMATCH);
   EXPECT_EQ(executable, nullptr);
-  EXPECT_NE(std::string(error.message).find("the device is gfx942"), std::string::npos) << error.message;
+  EXPECT_NE(std::string(error.message).find("the device is gfx942"), std::string::npos)
+      << error.message;
   rawhal_hsaco_close(hsaco);
 }
 

@@ -41,7 +41,8 @@ TEST(Relabel, ChangesTheHeaderAndTheName)
     memcpy(static_cast<char *>(at) + strlen(text) - 6, "gfx90a", 6);
     EXPECT_EQ(0, memcmp(expected.data(), copy, expected.size()));
     rawhal_hsaco_t *again = nullptr;
-    ASSERT_EQ(RAWHAL_OK, rawhal_hsaco_open(copy, expected.size(), nullptr, &again, &error)) << error.message;
+    ASSERT_EQ(RAWHAL_OK, rawhal_hsaco_open(copy, expected.size(), nullptr, &again, &error))
+        << error.message;
     const rawhal_hsaco_info_t *info = rawhal_hsaco_info(again);
     EXPECT_STREQ("gfx90a", info->target.processor);
     EXPECT_EQ(5u, info->code_object_version);
@@ -63,7 +64,8 @@ TEST(Relabel, LeavesNamesThatDoNotFit)
   rawhal_target_t target = {};
   ASSERT_EQ(RAWHAL_OK, rawhal_target_parse({"gfx90a", 6}, &target, &error));
   unsigned char *copy = nullptr;
-  ASSERT_EQ(RAWHAL_OK, hsaco_relabel(rawhal_hsaco_info(hsaco), &target, RELABEL_ABI_V5, &copy, &error));
+  ASSERT_EQ(RAWHAL_OK,
+            hsaco_relabel(rawhal_hsaco_info(hsaco), &target, RELABEL_ABI_V5, &copy, &error));
   bytes[48] = 0x3f;
   EXPECT_EQ(0, memcmp(bytes.data(), copy, bytes.size()));
   free(copy);

@@ -14,16 +14,22 @@
 constexpr uint64_t kMs = 1000000, kSecond = 1000 * kMs;
 
 class Admission : public testing::Test {
- protected:
-  void TearDown() override {
-    for (limit_lease_t *lease : leases_) shim_lease_destroy(lease);
-    for (rawhal_limiter_t *limiter : limiters_) rawhal_limiter_close(limiter);
-    if (fd_ >= 0) close(fd_);
+protected:
+  void TearDown() override
+  {
+    for (limit_lease_t *lease : leases_)
+      shim_lease_destroy(lease);
+    for (rawhal_limiter_t *limiter : limiters_)
+      rawhal_limiter_close(limiter);
+    if (fd_ >= 0)
+      close(fd_);
   }
   rawhal_limiter_t *Open(const RegionFile::Limits &limits, const char *tenant = "default",
-                         bool shared = false) {
+                         bool shared = false)
+  {
     rawhal_limit_config_t config = {};
-    if (shared && fd_ < 0) fd_ = memfd_create("region", MFD_CLOEXEC);
+    if (shared && fd_ < 0)
+      fd_ = memfd_create("region", MFD_CLOEXEC);
     config.has_region_fd = shared;
     config.region_fd = fd_;
     snprintf(config.tenant.text, sizeof(config.tenant.text), "%s", tenant);
@@ -34,31 +40,36 @@ class Admission : public testing::Test {
     limiters_.push_back(limiter);
     return limiter;
   }
-  limit_lease_t *Lease(rawhal_limiter_t *limiter, uint64_t share = RAWHAL_UNLIMITED) {
+  limit_lease_t *Lease(rawhal_limiter_t *limiter, uint64_t share = RAWHAL_UNLIMITED)
+  {
     limit_lease_t *lease = nullptr;
     EXPECT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, share, &lease, &error_));
     leases_.push_back(lease);
     return lease;
   }
   rawhal_status_t Admit(limit_lease_t *lease, uint64_t kernel, shim_grant_t *grant = nullptr,
-                        uint64_t workgroups = 64, uint32_t launches = 1, uint64_t kernarg = 256) {
+                        uint64_t workgroups = 64, uint32_t launches = 1, uint64_t kernarg = 256)
+  {
     shim_cost_t cost = {kernel, workgroups, kernarg, launches};
     shim_grant_t unused;
     return shim_admit(lease, &cost, 0, grant ? grant : &unused, &error_);
   }
   // It ran for `ns` until now.
-  void Complete(limit_lease_t *lease, const shim_grant_t &grant, uint64_t ns) {
+  void Complete(limit_lease_t *lease, const shim_grant_t &grant, uint64_t ns)
+  {
     shim_complete(lease, &grant, now_ - ns, now_);
   }
   // Admits, lets `ns` pass, completes: the kernel's length is known afterwards.
-  void Run(limit_lease_t *lease, uint64_t kernel, uint64_t ns) {
+  void Run(limit_lease_t *lease, uint64_t kernel, uint64_t ns)
+  {
     shim_grant_t grant;
     ASSERT_EQ(RAWHAL_OK, Admit(lease, kernel, &grant)) << error_.message;
     now_ += ns;
     Complete(lease, grant, ns);
   }
   // Device time of one-after-the-other kernels in ten seconds, in percent.
-  double Busy(limit_lease_t *lease) {
+  double Busy(limit_lease_t *lease)
+  {
     uint64_t began = now_, busy = 0;
     while (now_ < began + 10 * kSecond) {
       shim_grant_t grant;
@@ -77,7 +88,7 @@ class Admission : public testing::Test {
   uint64_t now_ = 1000 * kSecond;
   rawhal_error_t error_ = {};
 
- private:
+private:
   int fd_ = -1;
   std::vector<rawhal_limiter_t *> limiters_;
   std::vector<limit_lease_t *> leases_;

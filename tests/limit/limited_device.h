@@ -6,9 +6,10 @@
 #include "tests/limit/region_file.h"
 
 template <class Fixture> class LimitedDevice : public Fixture {
- protected:
+protected:
   void SetUp() override {}
-  void Start(const RegionFile::Limits &limits) {
+  void Start(const RegionFile::Limits &limits)
+  {
     rawhal_error_t &error = this->error;
     rawhal_limit_config_t config = file_.Config(limits);
     rawhal_instance_options_t options = {};
@@ -19,7 +20,8 @@ template <class Fixture> class LimitedDevice : public Fixture {
     this->device = rawhal_instance_device(this->instance, 0);
     ASSERT_NE(this->device, nullptr);
   }
-  rawhal_limit_row_t Row(size_t index) {
+  rawhal_limit_row_t Row(size_t index)
+  {
     rawhal_error_t &error = this->error;
     rawhal_limit_view_t *view = nullptr;
     rawhal_limit_row_t rows[8] = {};

@@ -69,10 +69,12 @@ uint64_t encode(const Element &element, int value)
   unsigned size = static_cast<unsigned>(abs(value)), exponent = 0;
   while (size >> (exponent + 1))
     exponent++;
-  uint64_t mantissa = static_cast<uint64_t>(size ^ 1u << exponent) << element.mantissa_bits >> exponent;
+  uint64_t mantissa =
+      static_cast<uint64_t>(size ^ 1u << exponent) << element.mantissa_bits >> exponent;
   uint64_t biased = static_cast<uint64_t>(static_cast<int>(exponent) + element.bias);
   uint64_t sign = value < 0 ? 1 : 0;
-  return sign << (element.exponent_bits + element.mantissa_bits) | biased << element.mantissa_bits | mantissa;
+  return sign << (element.exponent_bits + element.mantissa_bits) | biased << element.mantissa_bits |
+         mantissa;
 }
 
 // Rows of k whole numbers, and between them what must not be read: ones in every bit.
@@ -106,9 +108,15 @@ uint64_t encode_sum(Sum kind, int value)
   float single = static_cast<float>(value);
   double wide = value;
   switch (kind) {
-  case Sum::kF32: memcpy(&bits, &single, 4); break;
-  case Sum::kF64: memcpy(&bits, &wide, 8); break;
-  case Sum::kI32: memcpy(&bits, &value, 4); break;
+  case Sum::kF32:
+    memcpy(&bits, &single, 4);
+    break;
+  case Sum::kF64:
+    memcpy(&bits, &wide, 8);
+    break;
+  case Sum::kI32:
+    memcpy(&bits, &value, 4);
+    break;
   }
   return bits;
 }
@@ -125,11 +133,13 @@ Element second(const Element &element)
   return other;
 }
 
-void expect_product(const Chip &chip, const device::CodeObject &object, const Element &element, const Shape &shape)
+void expect_product(const Chip &chip, const device::CodeObject &object, const Element &element,
+                    const Shape &shape)
 {
   const unsigned width = element.sum == Sum::kF64 ? 8 : 4;
   const uint32_t stride = (shape.k + 3) / 4 * 4 + 4, ldd = shape.m + 3 + shape.m % 2;
-  Matrix a(element, shape.m, shape.k, stride, 1), b(second(element), shape.n, shape.k, stride + 4, 2);
+  Matrix a(element, shape.m, shape.k, stride, 1),
+      b(second(element), shape.n, shape.k, stride + 4, 2);
   device::Memory d(ldd * shape.n * width + 4096), kernarg(4096);
   uint8_t *out = d.as<uint8_t>();
   memset(out, 0xee, d.size());
@@ -137,9 +147,18 @@ void expect_product(const Chip &chip, const device::CodeObject &object, const El
     for (uint32_t j = 0; j < shape.n; j++)
       memset(out + j * ldd * width, 0, shape.m * width);
   const uint32_t steps = shape.k / element.step, each = (steps + shape.parts - 1) / shape.parts;
-  Arguments arguments = {a.memory.address(), b.memory.address(), d.address(), shape.m,
-                         shape.n,            shape.k,            a.stride,    b.stride,
-                         ldd,                each,               shape.parts, shape.stagger,
+  Arguments arguments = {a.memory.address(),
+                         b.memory.address(),
+                         d.address(),
+                         shape.m,
+                         shape.n,
+                         shape.k,
+                         a.stride,
+                         b.stride,
+                         ldd,
+                         each,
+                         shape.parts,
+                         shape.stagger,
                          0};
   memcpy(kernarg.as<void>(), &arguments, sizeof arguments);
   uint64_t descriptor = object.symbol(std::string("tensile_") + element.name + ".kd");
@@ -165,7 +184,8 @@ void expect_product(const Chip &chip, const device::CodeObject &object, const El
     }
   for (size_t at = ((shape.n - 1) * ldd + shape.m) * width; at < d.size(); at++)
     wrong += out[at] != 0xee;
-  EXPECT_EQ(wrong, 0u) << element.name << ' ' << shape.m << 'x' << shape.n << 'x' << shape.k << ", parts " << shape.parts;
+  EXPECT_EQ(wrong, 0u) << element.name << ' ' << shape.m << 'x' << shape.n << 'x' << shape.k
+                       << ", parts " << shape.parts;
 }
 
 class Tensile : public testing::TestWithParam<bool> {
