@@ -54,13 +54,27 @@ static inline uint64_t node_device_time(uint64_t share, uint64_t ns)
   return share >= REGION_SHARE_ONE ? ns : (uint64_t)((unsigned __int128)ns * share >> 32);
 }
 
+/* The share that the clock runs at; while the share is 0, what it was before. */
+static inline uint64_t node_clock_share(const region_node_t *node)
+{
+  uint64_t share = node_load(&node->share);
+  return share ? share : node_load(&node->tat_share);
+}
+
+/* What the clock says: it stands while the share is 0, so that nothing is paid by waiting. */
+static inline uint64_t node_clock(const region_node_t *node, uint64_t now)
+{
+  uint64_t stopped = node_load(&node->stopped_at);
+  return stopped && stopped < now ? stopped : now;
+}
+
 /* Charges device time that began at `start`. */
 static inline void node_charge(region_node_t *node, uint64_t now, uint64_t start, uint64_t ns)
 {
-  uint64_t share = node_load(&node->share);
-  if (share >= REGION_SHARE_ONE)
+  if (node_load(&node->share) >= REGION_SHARE_ONE)
     return;
-  uint64_t cost = node_cost(share, ns), seen = node_load(&node->tat), next;
+  uint64_t cost = node_cost(node_clock_share(node), ns), seen = node_load(&node->tat), next;
+  start = node_clock(node, start);
   do {
     uint64_t tat = seen > now && seen - now > NODE_MAX_DEBT_NS ? now : seen;
     next = (tat > start ? tat : start) + cost;
@@ -73,10 +87,9 @@ static inline void node_charge(region_node_t *node, uint64_t now, uint64_t start
 /* Takes back device time that was charged. */
 static inline void node_refund(region_node_t *node, uint64_t ns)
 {
-  uint64_t share = node_load(&node->share);
-  if (share >= REGION_SHARE_ONE || ns == 0)
+  if (node_load(&node->share) >= REGION_SHARE_ONE || ns == 0)
     return;
-  uint64_t cost = node_cost(share, ns), seen = node_load(&node->tat), next;
+  uint64_t cost = node_cost(node_clock_share(node), ns), seen = node_load(&node->tat), next;
   do
     next = seen > cost ? seen - cost : 0;
   while (!atomic_compare_exchange_weak_explicit(&node->tat, &seen, next, memory_order_relaxed,
@@ -116,8 +129,8 @@ static inline uint64_t node_paid(const region_node_t *node, uint64_t now, uint64
 /* Device time that has been used and is not paid for yet. */
 static inline uint64_t node_debt(const region_node_t *node, uint64_t now)
 {
-  uint64_t tat = node_tat(node, now);
-  return tat > now ? node_device_time(node_load(&node->share), tat - now) : 0;
+  uint64_t tat = node_tat(node, now), clock = node_clock(node, now);
+  return tat > clock ? node_device_time(node_clock_share(node), tat - clock) : 0;
 }
 
 /* May more go behind what is in flight? As in ITU-T I.371, what is to go is not counted itself, so

@@ -55,6 +55,7 @@ typedef struct region_node {
   _Atomic uint32_t event;           /* grows when somebody's chances may have changed; a futex */
   _Atomic uint32_t waiting;         /* somebody sleeps on `event` */
   _Atomic uint64_t tat_share;       /* the share that `tat` was reckoned with: rules.h */
+  _Atomic uint64_t stopped_at;      /* since when the share is 0; else 0 */
 } region_node_t;
 
 /* Device time by half seconds, for reports: the half second in the upper 24 bits, ns below. */

@@ -30,13 +30,14 @@ void rules_start(region_node_t *node)
   atomic_store(&node->rate, RAWHAL_UNLIMITED);
   atomic_store(&node->tat, 0);
   atomic_store(&node->tat_share, REGION_SHARE_ONE);
+  atomic_store(&node->stopped_at, 0);
   atomic_store(&node->rate_tat, 0);
 }
 
 bool rules_in_debt(const region_node_t *node, uint64_t now)
 {
   uint64_t rate_tat = node_load(&node->rate_tat);
-  return node_tat(node, now) > now || (rate_tat > now && rate_tat - now <= NODE_MAX_DEBT_NS);
+  return node_debt(node, now) > 0 || (rate_tat > now && rate_tat - now <= NODE_MAX_DEBT_NS);
 }
 
 /* Multiplies by before / after the time by which a clock is ahead. */
@@ -51,8 +52,27 @@ static void rescale(_Atomic uint64_t *tat, uint64_t now, uint64_t before, uint64
   } while (!atomic_compare_exchange_weak(tat, &seen, next));
 }
 
-/* Whoever dies in the middle leaves too much debt, never too little. A share of nothing has no
- * clock: what was owed before waits for the next one. */
+/* A share of nothing stops the clock: what was owed then is owed when there is a share again. */
+static void stop(region_node_t *node, uint64_t now)
+{
+  if (node_load(&node->stopped_at) == 0)
+    atomic_store(&node->stopped_at, now);
+}
+
+static void go_on(region_node_t *node, uint64_t now)
+{
+  uint64_t stopped = node_load(&node->stopped_at), seen = node_load(&node->tat), next;
+  if (stopped && stopped < now)
+    do {
+      if (seen <= stopped)
+        break;
+      uint64_t ahead = seen - stopped;
+      next = now + (ahead < NODE_MAX_DEBT_NS ? ahead : NODE_MAX_DEBT_NS);
+    } while (!atomic_compare_exchange_weak(&node->tat, &seen, next));
+  atomic_store(&node->stopped_at, 0);
+}
+
+/* Whoever dies in the middle leaves too much debt, never too little. */
 void rules_set_share(region_node_t *node, uint64_t share, uint64_t now)
 {
   uint64_t before = node_load(&node->tat_share);
@@ -60,7 +80,12 @@ void rules_set_share(region_node_t *node, uint64_t share, uint64_t now)
   atomic_store(&node->share, share);
   if (before == 0 || before > REGION_SHARE_ONE) /* damage */
     before = REGION_SHARE_ONE;
-  if (after == 0 || after == before)
+  if (after == 0) {
+    stop(node, now);
+    return;
+  }
+  go_on(node, now);
+  if (after == before)
     return;
   if (after > before)
     atomic_store(&node->tat_share, after);
