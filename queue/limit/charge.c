@@ -185,12 +185,27 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
   limiter->pending_ns = 0;
   limiter->pending_estimate_ns = 0;
   limiter->active_at = now;
+/* What was paid before the device's clock was known was reckoned in the host's. */
+static void translate_paid(rawhal_limiter_t *limiter, uint64_t now, int64_t offset)
+{
+  interval_set_t *paid = &limiter->paid;
+  limiter_charge(limiter, now);
+  if (paid->count && offset > 0 && paid->kept[0].start < (uint64_t)offset)
+    paid->count = 0; /* before the device's clock began */
+  for (uint32_t i = 0; i < paid->count; ++i) {
+    paid->kept[i].start -= (uint64_t)offset;
+    paid->kept[i].end -= (uint64_t)offset;
+  }
+}
+
   limiter_publish_open(limiter, now);
   limiter_signal(limiter);
 }
 
 /* ---- Completion ---- */
 
+  if (limiter->clock_offset_at == 0)
+    translate_paid(limiter, now, offset);
 /* The least delay between the end of a dispatch and our seeing it is taken for none. It may grow by
  * 100 ppm, in case the clocks drift. */
 static void learn_clock_offset(rawhal_limiter_t *limiter, uint64_t now, uint64_t end)

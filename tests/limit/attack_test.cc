@@ -55,4 +55,31 @@ TEST_F(Attack, AShareOfNothingKeepsWhatIsOwed) {
   EXPECT_NEAR(8980, held, 30);
 }
 
+// Copies come before any kernel: what they take is in the host's time, the device's is not known yet.
+TEST_F(Attack, WhatEndedBeforeTheClockWasKnownPaysForNothingLater) {
+  const uint64_t behind = 60 * kSecond;  // the device's clock
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}});
+  limit_lease_t *copies = Lease(limiter), *lease = Lease(limiter);
+  shim_grant_t grant;
+  ASSERT_EQ(RAWHAL_OK, Admit(copies, 9, &grant));
+  uint64_t from = now_;
+  now_ += 2 * kSecond;
+  shim_complete(copies, &grant, 0, 0);
+  while (now_ < from + behind) {
+    now_ += kSecond;
+    if (Admit(lease, 1, &grant) == RAWHAL_OK) {
+      now_ += kMs;
+      shim_complete(lease, &grant, now_ - kMs - behind, now_ - behind);
+    }
+  }
+  uint64_t charged = shim_charged_ns(limiter);
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant));
+  uint64_t start = now_;
+  now_ = from + behind + 2 * kSecond;
+  shim_complete(lease, &grant, start - behind, now_ - behind);
+  double paid = static_cast<double>(shim_charged_ns(limiter) - charged) / kMs;
+  printf("a kernel of %.1f ms was charged %.1f ms\n", static_cast<double>(now_ - start) / kMs, paid);
+  EXPECT_NEAR(static_cast<double>(now_ - start) / kMs, paid, 1);
+}
+
 }  // namespace
