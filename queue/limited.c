@@ -299,21 +299,33 @@ static uint64_t ticks_to_ns(const queue_device_t *device, uint64_t ticks)
 
 /* Peers may wait until they know what has finished: somebody has to look, even if the program does
  * not. */
+static void look_again(void *context, rawhal_ticket_t ticket, const rawhal_error_t *result);
+
+static void watch(rawhal_queue_t *queue, uint64_t ticket)
+{
+  if (atomic_load(&queue->watched) || atomic_exchange(&queue->watched, true))
+    return;
+  if (rawhal_queue_on_complete(queue, ticket, look_again, queue, NULL) != RAWHAL_OK)
+    atomic_store(&queue->watched, false);
+}
+
 static void look_again(void *context, rawhal_ticket_t ticket, const rawhal_error_t *result)
 {
   rawhal_queue_t *queue = context;
   uint64_t last = ring_last_ticket(&queue->ring);
   (void)result;
-  if (last == ticket || rawhal_queue_on_complete(queue, last, look_again, queue, NULL) != RAWHAL_OK)
-    atomic_store(&queue->watched, false);
+  if (last != ticket && rawhal_queue_on_complete(queue, last, look_again, queue, NULL) == RAWHAL_OK)
+    return;
+  atomic_store(&queue->watched, false);
+  last = ring_last_ticket(&queue->ring);
+  if (last != ticket) /* whoever submitted it may have found the queue watched */
+    watch(queue, last);
 }
 
 void limited_watch(rawhal_queue_t *queue, uint64_t ticket)
 {
-  if (!limit_has_peers(queue->lease) || atomic_exchange(&queue->watched, true))
-    return;
-  if (rawhal_queue_on_complete(queue, ticket, look_again, queue, NULL) != RAWHAL_OK)
-    atomic_store(&queue->watched, false);
+  if (limit_is_shared(queue->lease))
+    watch(queue, ticket);
 }
 
 void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t *slot)

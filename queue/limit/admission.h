@@ -201,8 +201,8 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
   return limit_admit_slow(lease, &cost, deadline, grant, error);
 }
 
-/* Were there other processes when somebody last looked? */
-bool limit_has_peers(const limit_lease_t *lease);
+/* May other processes wait for what this one has in flight? Those that join later, too. */
+bool limit_is_shared(const limit_lease_t *lease);
 
 /* After WOULD_BLOCK: CLOCK_MONOTONIC ns before which asking again is useless. */
 static inline uint64_t limit_retry_at(const limit_lease_t *lease)

@@ -328,7 +328,6 @@ static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
     return;
   surroundings_t around;
   look_around(limiter, now, 0, &around);
-  atomic_store_explicit(&limiter->peers, around.peers, memory_order_relaxed);
   if (around.least_served == UINT64_MAX) /* nobody is active: level with whoever was served most */
     around.least_served = around.most_served;
   if (around.least_tenant_served == UINT64_MAX)

@@ -138,9 +138,9 @@ void lease_fill(limit_lease_t *lease, const credit_t *more)
   atomic_fetch_add_explicit(&lease->credit, word, memory_order_relaxed);
 }
 
-bool limit_has_peers(const limit_lease_t *lease)
+bool limit_is_shared(const limit_lease_t *lease)
 {
-  return atomic_load_explicit(&lease->limiter->peers, memory_order_relaxed);
+  return lease->limiter->region.fd >= 0;
 }
 
 /* ---- Coming and going ---- */

@@ -58,7 +58,6 @@ struct rawhal_limiter {
   uint64_t open_ns;      /* of all leases; region_hot_t.open is for others */
   limit_flight_t flight;
   uint32_t waiting;   /* threads asleep */
-  _Atomic bool peers; /* limit_has_peers() */
   uint64_t active_at; /* last admission or charge */
   uint64_t probe_keys[LIMIT_UNKNOWN_KEYS];
   int64_t clock_offset; /* CLOCK_MONOTONIC minus the device's clock; 0 until it is known */

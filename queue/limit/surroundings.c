@@ -158,7 +158,6 @@ void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
         atomic_load_explicit(&member->device, memory_order_relaxed) != limiter->device_index)
       continue;
     contender_t other = contender_of(member, now);
-    around->peers = true;
     look_at(limiter, &other, &me, atomic_load_explicit(&member->tenant, memory_order_relaxed),
             &tenants, around);
   }

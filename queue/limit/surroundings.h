@@ -14,7 +14,7 @@ typedef struct surroundings {
   node_flight_t tenant, device;    /* in flight, of others: of our tenant, and of all */
   uint32_t tenant_members;         /* with us */
   bool yield_tenant, yield_device; /* somebody there goes first */
-  bool others_wait, peers;         /* one of them does; there are any */
+  bool others_wait;                /* one of them does */
   /* Of those that are active, the least that was charged; UINT64_MAX: nobody is. */
   uint64_t least_served, least_tenant_served;
   uint64_t most_served, most_tenant_served; /* of all, who have work or not */

@@ -82,4 +82,30 @@ TEST_F(Attack, WhatEndedBeforeTheClockWasKnownPaysForNothingLater) {
   EXPECT_NEAR(static_cast<double>(now_ - start) / kMs, paid, 1);
 }
 
+// ---- On a device ----
+
+class AttackOnADevice : public LimitedDevice<HeldTest> {};
+
+// Nobody was there when it was submitted, and nobody here calls again.
+TEST_F(AttackOnADevice, WhoJoinsLaterLearnsWhatFinishedThoughNobodyLooks) {
+  const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 400000}, {RAWHAL_LIMIT_BURST, 20 * millisecond}};
+  Start(limits);
+  rawhal_queue_t *on = queue();
+  submit(on, held());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  let_go();
+  rawhal_limit_config_t config = file_.Config(limits);
+  rawhal_limiter_t *peer = nullptr;
+  limit_lease_t *lease = nullptr;
+  ASSERT_OK(rawhal_limiter_open(&config, Row(0).name, &peer, &error));
+  ASSERT_OK(shim_lease(peer, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
+  shim_cost_t cost = {77, 64, 0, 1};
+  shim_grant_t grant;
+  rawhal_status_t status = shim_admit(lease, &cost, rawhal_deadline_after(10000 * millisecond), &grant, &error);
+  EXPECT_OK(status);
+  if (status == RAWHAL_OK) shim_cancel(lease, &grant);
+  shim_lease_destroy(lease);
+  rawhal_limiter_close(peer);
+}
+
 }  // namespace
