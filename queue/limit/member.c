@@ -108,6 +108,8 @@ static void start_tenant(region_data_t *data, uint32_t index, uint32_t device, c
   region_tenant_t *tenant = &data->tenants[index];
   atomic_store(&tenant->state, REGION_FREE);
   rules_start(&tenant->node);
+  atomic_store(&tenant->served, 0);
+  atomic_store(&tenant->refund, 0);
   clear_words(tenant->usage.buckets, REGION_BUCKETS);
   atomic_store(&tenant->device, device);
   snprintf(tenant->name, sizeof(tenant->name), "%s", name);

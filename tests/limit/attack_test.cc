@@ -82,6 +82,42 @@ TEST_F(Attack, WhatEndedBeforeTheClockWasKnownPaysForNothingLater) {
   EXPECT_NEAR(static_cast<double>(now_ - start) / kMs, paid, 1);
 }
 
+// A tenant's place is given to another, with what its former tenant had been served, on another device.
+TEST(AttackOnARegion, ATenantStartsWithoutItsPredecessorsTurns) {
+  RegionFile file;
+  rawhal_error_t error = {};
+  auto open = [&](const char *device, const char *tenant, const RegionFile::Limits &limits) {
+    rawhal_limit_config_t config = file.Config(limits, tenant);
+    rawhal_limiter_t *limiter = nullptr;
+    EXPECT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, device, &limiter, &error)) << error.message;
+    return limiter;
+  };
+  auto lease_of = [&](rawhal_limiter_t *limiter) {
+    limit_lease_t *lease = nullptr;
+    EXPECT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
+    return lease;
+  };
+  shim_cost_t cost = {1, 64, 256, 1};
+  shim_grant_t grant;
+  rawhal_limiter_t *old = open("first", "old", {});
+  limit_lease_t *lease = lease_of(old);
+  ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, &error));
+  uint64_t now = rawhal_deadline_after(0);
+  shim_complete(lease, &grant, now - 500 * kSecond, now);
+  const RegionFile::Limits limits = {{RAWHAL_LIMIT_DEVICE_SHARE, 900000}, {RAWHAL_LIMIT_BURST, 10 * kSecond}};
+  rawhal_limiter_t *busy = open("second", "busy", limits);
+  limit_lease_t *pipe = lease_of(busy);
+  shim_grant_t before;
+  ASSERT_EQ(RAWHAL_OK, shim_admit(pipe, &cost, 0, &before, &error));
+  shim_lease_destroy(lease);
+  rawhal_limiter_close(old);
+  rawhal_limiter_t *fresh = open("second", "fresh", limits);
+  limit_lease_t *mine = lease_of(fresh);
+  EXPECT_EQ(RAWHAL_OK, shim_admit(mine, &cost, 0, &grant, &error)) << error.message;
+  for (limit_lease_t *each : {pipe, mine}) shim_lease_destroy(each);
+  for (rawhal_limiter_t *each : {busy, fresh}) rawhal_limiter_close(each);
+}
+
 // ---- On a device ----
 
 class AttackOnADevice : public LimitedDevice<HeldTest> {};
