@@ -139,13 +139,7 @@ static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
       since = lease->busy_since;
   if (since == 0 || since > now)
     return since ? now : 0;
-  uint64_t paid = 0, from = since - (uint64_t)limiter->clock_offset;
-  for (uint32_t i = limiter->paid.count; i > 0; --i) {
-    const interval_t *time = &limiter->paid.kept[i - 1];
-    if (time->end <= from)
-      break;
-    paid += time->end - (time->start > from ? time->start : from);
-  }
+  uint64_t paid = interval_set_since(&limiter->paid, since - (uint64_t)limiter->clock_offset);
   return paid < now - since ? since + paid : now;
 }
 
@@ -185,6 +179,12 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
   limiter->pending_ns = 0;
   limiter->pending_estimate_ns = 0;
   limiter->active_at = now;
+  limiter_publish_open(limiter, now);
+  limiter_signal(limiter);
+}
+
+/* ---- Completion ---- */
+
 /* What was paid before the device's clock was known was reckoned in the host's. */
 static void translate_paid(rawhal_limiter_t *limiter, uint64_t now, int64_t offset)
 {
@@ -198,24 +198,28 @@ static void translate_paid(rawhal_limiter_t *limiter, uint64_t now, int64_t offs
   }
 }
 
-  limiter_publish_open(limiter, now);
-  limiter_signal(limiter);
-}
-
-/* ---- Completion ---- */
-
-  if (limiter->clock_offset_at == 0)
-    translate_paid(limiter, now, offset);
 /* The least delay between the end of a dispatch and our seeing it is taken for none. It may grow by
  * 100 ppm, in case the clocks drift. */
 static void learn_clock_offset(rawhal_limiter_t *limiter, uint64_t now, uint64_t end)
 {
   int64_t offset = (int64_t)(now - end);
   uint64_t age = now - limiter->clock_offset_at;
+  if (limiter->clock_offset_at == 0)
+    translate_paid(limiter, now, offset);
   if (limiter->clock_offset_at == 0 || offset < limiter->clock_offset + (int64_t)(age / 10000)) {
     limiter->clock_offset = offset;
     limiter->clock_offset_at = now;
   }
+}
+
+/* What is in flight began at that time of the device or later. */
+static uint64_t oldest_in_flight(const rawhal_limiter_t *limiter)
+{
+  uint64_t oldest = INTERVALS_NO_OLDER;
+  for (const limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
+    if (lease_in_flight(lease) && lease->busy_since - (uint64_t)limiter->clock_offset < oldest)
+      oldest = lease->busy_since - (uint64_t)limiter->clock_offset;
+  return oldest;
 }
 
 static void add_pending(rawhal_limiter_t *limiter, uint64_t now, interval_t time)
@@ -223,7 +227,9 @@ static void add_pending(rawhal_limiter_t *limiter, uint64_t now, interval_t time
   if (limiter->pending_count + INTERVALS_PIECES > LIMIT_PENDING)
     limiter_charge(limiter, now);
   interval_t *pieces = &limiter->pending[limiter->pending_count];
-  uint32_t count = interval_set_add(&limiter->paid, time, pieces);
+  uint64_t oldest =
+      limiter->paid.count < INTERVALS_KEPT ? INTERVALS_NO_OLDER : oldest_in_flight(limiter);
+  uint32_t count = interval_set_add(&limiter->paid, time, oldest, pieces);
   for (uint32_t i = 0; i < count; ++i)
     limiter->pending_ns += pieces[i].end - pieces[i].start;
   uint32_t last = limiter->pending_count;

@@ -11,50 +11,89 @@ static uint32_t first_ending_at(const interval_set_t *set, uint64_t time)
   return i;
 }
 
-static void close_smallest_gap(interval_set_t *set)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
-  uint32_t at = 0;
-  for (uint32_t i = 1; i + 1 < set->count; ++i)
-    if (set->kept[i + 1].start - set->kept[i].end < set->kept[at + 1].start - set->kept[at].end)
-      at = i;
-  set->kept[at].end = set->kept[at + 1].end;
-  memmove(&set->kept[at + 1], &set->kept[at + 2], (set->count - at - 2) * sizeof(*set->kept));
-  --set->count;
+  return a < b ? a : b;
 }
 
-uint32_t interval_set_add(interval_set_t *set, interval_t added,
+/* Makes those from `first` on, and before `last`, into one. */
+static void replace(interval_set_t *set, uint32_t first, uint32_t last, interval_t by,
+                    uint64_t unpaid)
+{
+  uint32_t rest = set->count - last;
+  memmove(&set->kept[first + 1], &set->kept[last], rest * sizeof(*set->kept));
+  memmove(&set->unpaid[first + 1], &set->unpaid[last], rest * sizeof(*set->unpaid));
+  set->kept[first] = by;
+  set->unpaid[first] = unpaid;
+  set->count = first + 1 + rest;
+}
+
+static void forget_first(interval_set_t *set)
+{
+  --set->count;
+  memmove(&set->kept[0], &set->kept[1], set->count * sizeof(*set->kept));
+  memmove(&set->unpaid[0], &set->unpaid[1], set->count * sizeof(*set->unpaid));
+}
+
+static void close_smallest_gap(interval_set_t *set)
+{
+  const interval_t *kept = set->kept;
+  uint32_t at = 0;
+  for (uint32_t i = 1; i + 1 < set->count; ++i)
+    if (kept[i + 1].start - kept[i].end < kept[at + 1].start - kept[at].end)
+      at = i;
+  uint64_t gap = kept[at + 1].start - kept[at].end;
+  replace(set, at, at + 2, (interval_t){kept[at].start, kept[at + 1].end},
+          set->unpaid[at] + set->unpaid[at + 1] + gap);
+}
+
+/* Adds to the pieces; one that touches the last becomes part of it. */
+static void give(interval_t *pieces, uint32_t *count, uint64_t start, uint64_t end)
+{
+  if (start >= end)
+    return;
+  if (*count && pieces[*count - 1].end == start)
+    pieces[*count - 1].end = end;
+  else
+    pieces[(*count)++] = (interval_t){start, end};
+}
+
+uint32_t interval_set_add(interval_set_t *set, interval_t added, uint64_t oldest,
                           interval_t pieces[INTERVALS_PIECES])
 {
   uint32_t first = first_ending_at(set, added.start), last = first, count = 0;
-  uint64_t at = added.start;
+  uint64_t at = added.start, unpaid = 0;
   interval_t joined = added;
   for (; last < set->count && set->kept[last].start <= added.end; ++last) {
     const interval_t *kept = &set->kept[last];
-    if (at < kept->start)
-      pieces[count++] = (interval_t){at, kept->start};
-    if (at < kept->end)
-      at = kept->end;
-    if (kept->start < joined.start)
-      joined.start = kept->start;
-    if (kept->end > joined.end)
-      joined.end = kept->end;
+    give(pieces, &count, at, kept->start);
+    at = at > kept->start ? at : kept->start;
+    uint64_t end = least_of(kept->end, added.end);
+    uint64_t due = least_of(set->unpaid[last], end > at ? end - at : 0);
+    give(pieces, &count, at, at + due);
+    unpaid += set->unpaid[last] - due;
+    at = at > end ? at : end;
+    joined.start = least_of(joined.start, kept->start);
+    joined.end = joined.end > kept->end ? joined.end : kept->end;
   }
-  if (at < added.end)
-    pieces[count++] = (interval_t){at, added.end};
-  if (first == last && set->count == INTERVALS_KEPT) {
+  give(pieces, &count, at, added.end);
+  replace(set, first, last, joined, unpaid);
+  if (set->count <= INTERVALS_KEPT)
+    return count;
+  if (set->kept[0].end <= oldest)
+    forget_first(set);
+  else
     close_smallest_gap(set);
-    first = last = first_ending_at(set, added.start);
-    for (; last < set->count && set->kept[last].start <= added.end; ++last) {
-      /* The gap that was closed may be where the new one lies. */
-      if (set->kept[last].start < joined.start)
-        joined.start = set->kept[last].start;
-      if (set->kept[last].end > joined.end)
-        joined.end = set->kept[last].end;
-    }
-  }
-  memmove(&set->kept[first + 1], &set->kept[last], (set->count - last) * sizeof(*set->kept));
-  set->kept[first] = joined;
-  set->count -= last - first;
-  ++set->count;
   return count;
+}
+
+uint64_t interval_set_since(const interval_set_t *set, uint64_t start)
+{
+  uint64_t sum = 0;
+  for (uint32_t i = set->count; i > 0 && set->kept[i - 1].end > start; --i) {
+    const interval_t *kept = &set->kept[i - 1];
+    uint64_t length = kept->end - (kept->start > start ? kept->start : start);
+    sum += length - least_of(set->unpaid[i - 1], length);
+  }
+  return sum;
 }

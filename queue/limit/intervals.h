@@ -9,20 +9,28 @@
 
 enum { INTERVALS_KEPT = 64, INTERVALS_PIECES = INTERVALS_KEPT + 1 };
 
+#define INTERVALS_NO_OLDER UINT64_MAX /* nothing is in flight */
+
 typedef struct interval {
   uint64_t start, end;
 } interval_t;
 
 /* Zero-initialise. */
 typedef struct interval_set {
-  interval_t kept[INTERVALS_KEPT]; /* disjoint, ascending, not touching */
+  interval_t kept[INTERVALS_KEPT + 1]; /* disjoint, ascending, not touching; one too many only
+                                          while it is being added */
+  uint64_t unpaid[INTERVALS_KEPT + 1]; /* of each of them: the gaps that were closed */
   uint32_t count;
 } interval_set_t;
 
 /* Adds [start, end), start < end, and stores the parts that were not in the set, ascending. Returns
- * their number. A full set closes its smallest gap: what would later have been charged there is
- * not. */
-uint32_t interval_set_add(interval_set_t *set, interval_t added,
+ * their number. What is yet to be added begins at `oldest` or later: a full set forgets what ended
+ * before. When nothing did it closes its smallest gap, of which it knows only the length from then
+ * on: whatever covers it is given as much, somewhere within. */
+uint32_t interval_set_add(interval_set_t *set, interval_t added, uint64_t oldest,
                           interval_t pieces[INTERVALS_PIECES]);
+
+/* What of the time since `start` is in the set. */
+uint64_t interval_set_since(const interval_set_t *set, uint64_t start);
 
 #endif

@@ -27,6 +27,40 @@ class Attack : public Admission {
   }
 };
 
+// A long kernel, and beside it, in another queue, more short ones with gaps between them than a set of paid times
+// holds: the gaps are the long one's.
+TEST_F(Attack, ShortKernelsDoNotPayForALongOneBesideThem) {
+  for (uint64_t share : {500000u, 900000u}) {
+    rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, share}});
+    limit_lease_t *a = Lease(limiter), *b = Lease(limiter);
+    uint64_t began = now_, busy = 0;
+    for (int i = 0; i < 10; ++i) Run(b, 2, 1000), Run(a, 1, 1000000);
+    now_ += kSecond, began = now_;
+    while (now_ < began + 10 * kSecond) {
+      shim_grant_t grant, small;
+      if (Admit(a, 1, &grant) != RAWHAL_OK) {
+        now_ = std::max(now_ + 1000, shim_retry_at(a));
+        continue;
+      }
+      uint64_t start = now_;
+      for (int i = 0; i < 600; ++i) {
+        now_ += 24000;
+        if (Admit(b, 2, &small) == RAWHAL_OK) {
+          now_ += 1000;
+          Complete(b, small, 1000);
+        } else {
+          now_ += 1000;
+        }
+      }
+      Complete(a, grant, now_ - start);
+      busy += now_ - start;
+    }
+    double got = 100.0 * static_cast<double>(busy) / static_cast<double>(now_ - began);
+    printf("share %.0f%%: the long kernels alone got %.2f%%\n", static_cast<double>(share) / 10000, got);
+    EXPECT_LE(got, static_cast<double>(share) / 10000 + 0.5);
+  }
+}
+
 // A kernel ends while the share is 0, as it is for a moment when somebody pauses a tenant so.
 TEST_F(Attack, AShareOfNothingForAMomentCostsNoMore) {
   rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}});

@@ -26,12 +26,12 @@ uint64_t Length(const interval_t *pieces, uint32_t count) {
 TEST(Intervals, PiecesAreWhatWasNotCovered) {
   interval_set_t set = {};
   interval_t pieces[INTERVALS_PIECES];
-  EXPECT_EQ(1u, interval_set_add(&set, {10, 20}, pieces));
-  EXPECT_EQ(0u, interval_set_add(&set, {12, 18}, pieces));
-  EXPECT_EQ(1u, interval_set_add(&set, {20, 25}, pieces));  // touches
+  EXPECT_EQ(1u, interval_set_add(&set, {10, 20}, 0, pieces));
+  EXPECT_EQ(0u, interval_set_add(&set, {12, 18}, 0, pieces));
+  EXPECT_EQ(1u, interval_set_add(&set, {20, 25}, 0, pieces));  // touches
   EXPECT_EQ(1u, set.count);
-  EXPECT_EQ(1u, interval_set_add(&set, {30, 40}, pieces));
-  ASSERT_EQ(3u, interval_set_add(&set, {5, 50}, pieces));
+  EXPECT_EQ(1u, interval_set_add(&set, {30, 40}, 0, pieces));
+  ASSERT_EQ(3u, interval_set_add(&set, {5, 50}, 0, pieces));
   EXPECT_EQ(5u, pieces[0].start);
   EXPECT_EQ(10u, pieces[0].end);
   EXPECT_EQ(25u, pieces[1].start);
@@ -49,7 +49,7 @@ TEST(Intervals, RandomOnesAgainstCells) {
     for (int i = 0; i < 60; ++i) {  // never more than the set keeps
       uint64_t start = random() % 2800, end = start + 1 + random() % (i % 7 ? 30 : 200);
       interval_t pieces[INTERVALS_PIECES];
-      uint64_t length = Length(pieces, interval_set_add(&set, {start, end}, pieces)), fresh = 0;
+      uint64_t length = Length(pieces, interval_set_add(&set, {start, end}, 0, pieces)), fresh = 0;
       for (uint64_t at = start; at < end; ++at) {
         fresh += !cells[at];
         cells[at] = true;
@@ -61,27 +61,39 @@ TEST(Intervals, RandomOnesAgainstCells) {
   }
 }
 
-TEST(Intervals, AFullSetChargesNothingTwiceAndForgetsTheSmallestGaps) {
+// Something in flight has begun before all of them: it pays for whatever they leave, however many they are.
+TEST(Intervals, AFullSetForgetsNoGapThatIsStillToBePaid) {
   std::mt19937 random(6);
   for (int round = 0; round < 50; ++round) {
     interval_set_t set = {};
     std::vector<bool> cells(30000);
+    interval_t pieces[INTERVALS_PIECES];
     uint64_t charged = 0;
-    for (int i = 0; i < 1000; ++i) {
-      uint64_t start = random() % 29000, end = start + 1 + random() % 20;
-      interval_t pieces[INTERVALS_PIECES];
-      uint32_t count = interval_set_add(&set, {start, end}, pieces);
-      charged += Length(pieces, count);
-      for (uint32_t p = 0; p < count; ++p)
-        for (uint64_t at = pieces[p].start; at < pieces[p].end; ++at) {
-          ASSERT_FALSE(cells[at]);
-          cells[at] = true;
-        }
+    for (uint64_t at = 100; at < 29000;) {
+      uint64_t start = at + 1 + random() % 40, end = start + 1 + random() % 20;
+      charged += Length(pieces, interval_set_add(&set, {start, end}, 0, pieces));
       ASSERT_LE(set.count, unsigned{INTERVALS_KEPT});
       Length(set.kept, set.count);
+      at = end;
     }
-    EXPECT_LE(charged, 30000u);
+    EXPECT_LE(interval_set_since(&set, 0), charged);
+    charged += Length(pieces, interval_set_add(&set, {50, 29990}, 0, pieces));
+    EXPECT_EQ(29990u - 50, charged) << round;
+    EXPECT_EQ(29990u - 50, interval_set_since(&set, 0));
+    EXPECT_EQ(0u, interval_set_add(&set, {60, 29000}, 0, pieces));
   }
+}
+
+// Nothing in flight has begun before: what ended long ago is forgotten, and closes no gap.
+TEST(Intervals, AFullSetForgetsWhatIsOld) {
+  interval_set_t set = {};
+  interval_t pieces[INTERVALS_PIECES];
+  for (uint64_t i = 1; i <= 1000; ++i) {
+    ASSERT_EQ(1u, interval_set_add(&set, {i * 100, i * 100 + 10}, i * 100, pieces));
+    EXPECT_EQ(10u, pieces[0].end - pieces[0].start);
+  }
+  EXPECT_EQ(unsigned{INTERVALS_KEPT}, set.count);
+  EXPECT_EQ(10u * INTERVALS_KEPT, interval_set_since(&set, 0));
 }
 
 }  // namespace
