@@ -7,6 +7,7 @@
 
 #include "queue/limit/ledger.h"
 #include "queue/limit/node.h"
+#include "queue/limit/private.h"
 #include "queue/limit/rules.h"
 
 /* The caller is the member itself, or alone may bury it. */
@@ -37,6 +38,7 @@ void limiter_leave(rawhal_limiter_t *limiter)
 {
   uint64_t now = limiter_now(limiter);
   bury(limiter->region.data, limiter->slot, now);
+  private_leave(limiter, now);
   region_slot_drop(&limiter->region, limiter->slot);
   apply_rules(limiter, now);
 }

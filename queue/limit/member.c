@@ -310,7 +310,6 @@ void rawhal_limiter_close(rawhal_limiter_t *limiter)
     return;
   if (!region_forked(&limiter->region))
     limiter_leave(limiter);
-  private_leave(limiter, limiter_now(limiter));
   destroy(limiter);
 }
 

@@ -7,25 +7,22 @@
 enum { ACCOUNTS = 64, NODES = 3 };
 
 typedef struct account {
-  char device[REGION_DEVICE_NAME], tenant[REGION_TENANT_NAME];
-  uint64_t owed[NODES]; /* device time at `at`, of device, tenant and process */
+  char device[REGION_DEVICE_NAME];
+  uint64_t owed[NODES]; /* device time at `at`, of process, tenant and device */
   uint64_t at;
 } account_t;
 
 static account_t accounts[ACCOUNTS];
 static pthread_mutex_t accounts_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Tests that bring a clock of their own begin anew. */
-static bool is_kept(const rawhal_limiter_t *limiter)
+/* Stores the clocks that are this process's own, and returns how many they are: a region keeps
+ * those of its tenants and devices. Tests that bring a clock of their own begin anew. */
+static int nodes_of(const rawhal_limiter_t *limiter, region_node_t *nodes[NODES])
 {
-  return limiter->region.fd < 0 && limiter->clock == &limit_clock_real;
-}
-
-static void nodes_of(const rawhal_limiter_t *limiter, region_node_t *nodes[NODES])
-{
-  nodes[0] = &limiter->device->node;
+  nodes[0] = &limiter->me->node;
   nodes[1] = &limiter->tenant->node;
-  nodes[2] = &limiter->me->node;
+  nodes[2] = &limiter->device->node;
+  return limiter->clock != &limit_clock_real ? 0 : limiter->region.fd < 0 ? NODES : 1;
 }
 
 static uint64_t owed_by(const account_t *account)
@@ -36,15 +33,15 @@ static uint64_t owed_by(const account_t *account)
   return most;
 }
 
-/* The limiter's, or the one that owes least. The caller holds the lock. */
+/* The device's, whatever the process calls itself, or the one that owes least. The caller holds the
+ * lock. */
 static account_t *find(const rawhal_limiter_t *limiter, bool *known)
 {
   account_t *least = &accounts[0];
   *known = true;
   for (int i = 0; i < ACCOUNTS; ++i) {
     account_t *account = &accounts[i];
-    if (account->at && !strcmp(account->device, limiter->device->name) &&
-        !strcmp(account->tenant, limiter->tenant->name))
+    if (account->at && !strncmp(account->device, limiter->device->name, sizeof(account->device)))
       return account;
     if (owed_by(account) < owed_by(least))
       least = account;
@@ -57,34 +54,40 @@ void private_take_up(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_node_t *nodes[NODES];
   bool known;
-  if (!is_kept(limiter))
-    return;
-  nodes_of(limiter, nodes);
+  int count = nodes_of(limiter, nodes);
   pthread_mutex_lock(&accounts_lock);
   const account_t *account = find(limiter, &known);
-  for (int i = 0; known && i < NODES; ++i) {
-    uint64_t share = node_load(&nodes[i]->share);
-    uint64_t paid = account->at + node_cost(share, account->owed[i]);
-    if (share < REGION_SHARE_ONE && account->owed[i] && paid > now)
+  for (int i = 0; known && i < count; ++i) {
+    uint64_t paid = account->at + node_cost(node_clock_share(nodes[i]), account->owed[i]);
+    if (node_is_limited(nodes[i]) && account->owed[i] && paid > now)
       atomic_store(&nodes[i]->tat, paid);
   }
   pthread_mutex_unlock(&accounts_lock);
+}
+
+/* What is left at `now` of what was owed to a clock. */
+static uint64_t left_of(const account_t *account, int i, const region_node_t *node, uint64_t now)
+{
+  uint64_t paid = node_device_time(node_load(&node->share), now - account->at);
+  return account->owed[i] > paid ? account->owed[i] - paid : 0;
 }
 
 void private_leave(const rawhal_limiter_t *limiter, uint64_t now)
 {
   region_node_t *nodes[NODES];
   bool known;
-  if (!is_kept(limiter))
+  int count = nodes_of(limiter, nodes);
+  if (count == 0)
     return;
-  nodes_of(limiter, nodes);
   pthread_mutex_lock(&accounts_lock);
   account_t *account = find(limiter, &known);
   account_t mine = {.at = now};
   memcpy(mine.device, limiter->device->name, sizeof(mine.device));
-  memcpy(mine.tenant, limiter->tenant->name, sizeof(mine.tenant));
-  for (int i = 0; i < NODES; ++i)
-    mine.owed[i] = node_is_limited(nodes[i]) ? node_debt(nodes[i], now) : 0;
+  for (int i = 0; i < NODES; ++i) {
+    uint64_t owed = i < count && node_is_limited(nodes[i]) ? node_debt(nodes[i], now) : 0;
+    uint64_t left = known ? left_of(account, i, nodes[i], now) : 0; /* of another's, open as long */
+    mine.owed[i] = owed > left ? owed : left;
+  }
   if (known || owed_by(&mine) >= owed_by(account))
     *account = mine;
   pthread_mutex_unlock(&accounts_lock);

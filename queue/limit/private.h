@@ -1,8 +1,9 @@
-/* What limiters without a region owe when they are closed. Internal.
+/* What limiters owe when they are closed, where nobody else remembers it. Internal.
  *
- * The clocks of a region outlive those who leave it. Those of one process would be gone with its
- * limiter, and opening another would be a way out of any debt: so they are kept, by the names of
- * device and tenant, for as long as the process lives. */
+ * The clocks of tenants and devices in a region outlive those who leave it. A process's own would
+ * be gone with its limiter, as would all of them without a region, and opening another would be a
+ * way out of any debt: so they are kept, by the name of the device, for as long as the process
+ * lives. A process is one, whatever tenant it says it is. */
 #ifndef RAWHAL_QUEUE_LIMIT_PRIVATE_H
 #define RAWHAL_QUEUE_LIMIT_PRIVATE_H
 
