@@ -324,7 +324,8 @@ static void raise_to(_Atomic uint64_t *served, const _Atomic uint64_t *refund, u
 static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_hot_t *hot = &limiter->me->hot;
-  if (limiter->region.fd < 0 || limiter->flight.submissions || node_load(&hot->wait_until) >= now)
+  if (limiter->region.fd < 0 || limiter->flight.submissions || node_load(&hot->wait_until) >= now ||
+      node_load(&hot->active_until) >= now)
     return;
   surroundings_t around;
   look_around(limiter, now, 0, &around);

@@ -201,6 +201,26 @@ TEST(AttackOnARegion, ATenantStartsWithoutItsPredecessorsTurns) {
   for (rawhal_limiter_t *each : {busy, fresh}) rawhal_limiter_close(each);
 }
 
+// ---- Turns ----
+
+using namespace sim;
+using Limits = RegionFile::Limits;
+
+// Who has short kernels, and waits for each of them, is owed more than a second while a long one runs.
+TEST(AttackOnTurns, KernelsOfSecondsGetNoMoreThanTheirPart) {
+  for (bool tenants : {false, true}) {
+    const Ns whole = 200 * sim::kSecond;
+    Simulator simulator({});
+    Limits limits = Limits{{tenants ? RAWHAL_LIMIT_DEVICE_SHARE : RAWHAL_LIMIT_GPU_SHARE, 600000}};
+    Process &a = simulator.Add({{{1, 20 * sim::kMs}}, true}, limits, "a");
+    Process &b = simulator.Add({{{1, 5 * sim::kSecond}}, true}, limits, tenants ? "b" : "a");
+    simulator.Run(whole);
+    double got_a = a.Share(0, whole), got_b = b.Share(0, whole);
+    printf("%s: 20 ms / 5 s: due 30, got %.2f / %.2f\n", tenants ? "tenants" : "processes", got_a, got_b);
+    EXPECT_NEAR(30, got_a, 0.5 + 250.0 * 5 * sim::kSecond / static_cast<double>(whole));
+  }
+}
+
 // ---- On a device ----
 
 class AttackOnADevice : public LimitedDevice<HeldTest> {};
