@@ -52,7 +52,7 @@ static void refund(rawhal_limiter_t *limiter, const overlap_t *paid, int64_t clo
   signal_node(limiter, &tenant->node); /* it may go sooner than it thought */
   usage_take(&tenant->usage, start, end, ns);
   usage_take(&member->usage, start, end, ns);
-  atomic_fetch_add_explicit(&member->hot.refund, limit_for_weight(ns, member),
+  atomic_fetch_add_explicit(&member->hot.refund, limit_back_for_weight(ns, member),
                             memory_order_relaxed);
   atomic_fetch_add_explicit(&member->counters[COUNTER_REFUND_NS], ns, memory_order_relaxed);
 }

@@ -124,6 +124,8 @@ void limiter_set_own(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t w
     rules_set_share(&limiter->me->node, word, limiter_now(limiter));
   else
     limit_home_store(&home, word);
+  if (limit == RAWHAL_LIMIT_WEIGHT && word > node_load(&limiter->me->weight_most))
+    atomic_store(&limiter->me->weight_most, word);
 }
 
 /* What an operator has set, a program makes stricter at most. */

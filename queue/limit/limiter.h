@@ -160,6 +160,15 @@ static inline uint64_t limit_for_weight(uint64_t ns, const region_member_t *memb
   return ns * 100 / (weight ? weight : 1);
 }
 
+/* What counts of device time that is given back: no more than when it was charged, whatever the
+ * weight was then. */
+static inline uint64_t limit_back_for_weight(uint64_t ns, const region_member_t *member)
+{
+  uint64_t most = atomic_load_explicit(&member->weight_most, memory_order_relaxed);
+  uint64_t now = limit_for_weight(ns, member), least = ns * 100 / (most ? most : 1);
+  return now < least ? now : least;
+}
+
 /* What was charged less what was given back of it; both only grow. */
 static inline uint64_t limit_net(const _Atomic uint64_t *charged, const _Atomic uint64_t *refund)
 {

@@ -207,6 +207,7 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
   for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); ++i)
     atomic_store(zeros[i], 0);
   atomic_store(&me->overruled, 0);
+  atomic_store(&me->weight_most, 0);
   clear_words(me->counters, REGION_COUNTERS);
   clear_words(me->waits, REGION_WAIT_BUCKETS);
   clear_words(me->usage.buckets, REGION_BUCKETS);

@@ -233,6 +233,7 @@ typedef struct region_member {
   region_asks_t asks;                      /* this process's */
   _Atomic uint64_t overruled;      /* bits of region_ask_t: an operator has set another since */
   _Atomic uint64_t time_namespace; /* part of the identity_t, with `pid` and those beside it */
+  _Atomic uint64_t weight_most;    /* that `weight` has been */
 } region_member_t;
 
 typedef struct region_header {

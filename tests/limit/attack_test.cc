@@ -116,6 +116,68 @@ TEST_F(Attack, WhatEndedBeforeTheClockWasKnownPaysForNothingLater) {
   EXPECT_NEAR(static_cast<double>(now_ - start) / kMs, paid, 1);
 }
 
+// What is given back counts as little as it did when it was charged, or a lower weight gets more turns than a higher.
+TEST_F(Attack, AWeightThatComesAndGoesGetsNoMoreTurns) {
+  const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 800000}, {RAWHAL_LIMIT_BURST, 60 * kSecond}};
+  rawhal_limiter_t *a = Open(limits, "same", true), *b = Open(limits, "same", true);
+  limit_lease_t *of_a = Lease(a), *of_b = Lease(b);
+  shim_grant_t grant_a, grant_b;
+  for (int i = 0; i < 20; ++i) {
+    now_ += 11 * kMs;
+    ASSERT_EQ(RAWHAL_OK, Admit(of_a, 1, &grant_a)) << i << error_.message;
+    ASSERT_EQ(RAWHAL_OK, Admit(of_b, 1, &grant_b)) << i << error_.message;
+    now_ += 10 * kMs;
+    Complete(of_b, grant_b, 10 * kMs);
+    ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(b, RAWHAL_LIMIT_WEIGHT, 1, &error_));
+    Complete(of_a, grant_a, 10 * kMs);
+    ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(b, RAWHAL_LIMIT_WEIGHT, 100, &error_));
+  }
+  int alone = 0;
+  while (alone < 2000 && Admit(of_a, 1, &grant_a) != RAWHAL_OK && Admit(of_b, 1, &grant_b) == RAWHAL_OK) {
+    now_ += 10 * kMs;
+    Complete(of_b, grant_b, 10 * kMs);
+    ++alone;
+  }
+  printf("both had 100 ms; %d ms of one more before the other's turn\n", alone * 10);
+  EXPECT_LE(alone, 1);
+}
+
+// Two threads wait, one for its queue's own share and one for the tenant's: the process has work, and its turn.
+TEST_F(Attack, WhoAlsoWaitsForALimitOfItsOwnKeepsItsTurn) {
+  for (bool also : {false, true}) {
+    const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_BURST, kMs}};
+    const char *tenant = also ? "also" : "only";
+    rawhal_limiter_t *mine = Open(limits, tenant, true), *other = Open(limits, tenant, true);
+    limit_lease_t *queue = Lease(mine), *limited = Lease(mine, 1000), *others = Lease(other);
+    shim_grant_t grant;
+    uint64_t got[2] = {};
+    Run(limited, 1, kMs);  // which it pays for all the time
+    for (uint64_t end = now_ + 100 * kSecond / 10; now_ < end; now_ += 100000) {
+      // The other one's kernels are long, and it is the first to ask when its own has ended.
+      if (Admit(others, 2, &grant) == RAWHAL_OK) {
+        for (int i = 0; i < 30; ++i) {
+          now_ += kMs;
+          shim_grant_t none;
+          EXPECT_NE(RAWHAL_OK, Admit(queue, 3, &none));
+          if (also) {
+            EXPECT_NE(RAWHAL_OK, Admit(limited, 1, &none));
+          }
+        }
+        Complete(others, grant, 30 * kMs);
+        got[1] += 30;
+      } else if (Admit(queue, 3, &grant) == RAWHAL_OK) {
+        now_ += kMs;
+        Complete(queue, grant, kMs);
+        got[0] += 1;
+      } else if (also) {
+        EXPECT_NE(RAWHAL_OK, Admit(limited, 1, &grant));
+      }
+    }
+    printf("%s: %llu and %llu ms\n", tenant, static_cast<unsigned long long>(got[0]), static_cast<unsigned long long>(got[1]));
+    EXPECT_NEAR(static_cast<double>(got[0]), static_cast<double>(got[1]), 70);
+  }
+}
+
 // The process's own share, in a region: closing and opening is no way out.
 TEST(AttackOnARegion, ReopeningDoesNotForgetTheProcesssDebt) {
   RegionFile file;
