@@ -35,6 +35,8 @@ std::vector<NamedObject> objects_of(const std::string &path, const std::string &
     const rawhal_container_object_t *object = rawhal_container_object(container, i);
     if (!processor.empty() && object->target.processor != processor)
       continue;
+    if (!processor.empty() && object->target.sramecc == RAWHAL_FEATURE_OFF)
+      continue; // the device is listed with sramecc+
     std::string name = base + " #" + std::to_string(i);
     name += " " + std::string(object->id.data ? object->id.data : "", object->id.size);
     objects.push_back({name, {static_cast<const char *>(object->bytes.data), object->bytes.size}});
