@@ -149,7 +149,9 @@ static uint32_t region_layout(void)
                           offsetof(region_tenant_t, memory),
                           REGION_ASKS,
                           offsetof(region_member_t, asks),
-                          sizeof(region_denial_t)};
+                          sizeof(region_denial_t),
+                          offsetof(region_node_t, stopped_at),
+                          offsetof(region_member_t, weight_most)};
   uint64_t hash = 1;
   for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); ++i)
     hash = mix(hash, facts[i]);
