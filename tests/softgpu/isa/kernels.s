@@ -387,6 +387,13 @@ self:
   v_mov_b32_e32 v12, s14
   v_mov_b32_e32 v13, s15
 
+// Functions whose denormal sources are flushed.
+//# flushing gfx90a
+  v_sqrt_f32_e32 v10, v6
+  v_rsq_f32_e32 v11, v7
+  v_log_f32_e32 v12, v8
+  v_exp_f32_e32 v13, v9
+
 //# instructions gfx90a
 s_add_u32 s20, s16, s18
 s_sub_u32 s20, s16, s18
