@@ -88,9 +88,9 @@ typedef struct rawhal_device_info {
   char name[64];         /* as the runtime says it, "gfx90a" */
   char description[128]; /* one sentence; says plainly when the device is software */
   bool is_software;
-  rawhal_target_t
-      target;            /* whose code it executes; `name` may be another where softgpu is listed as
-                             another chip, for a runtime that does not know it (softgpu.h, listed) */
+  /* Whose code it executes. `name` is another where softgpu is listed as another chip, for a
+   * runtime that does not know this one (softgpu.h, option listed). */
+  rawhal_target_t target;
   uint64_t memory_bytes; /* device-local */
   uint64_t timestamp_hz; /* of the runtime's clock */
   uint32_t compute_units, wavefront_size;
