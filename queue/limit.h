@@ -17,6 +17,7 @@
  * level are in flight at once. (Below 50 % that is one: short kernels are better submitted in
  * batches, each of which is one submission.) What is not used within the burst is lost: kernels
  * longer than that, on a device that is fully booked, need a longer one.
+ * A clock is never more than a day ahead: what would take longer to pay for is paid after a day.
  *
  * A submission that ends otherwise is charged from when it can have begun until the device let go
  * of it: by a fault, or with its queue. A process that is killed, or ends without closing, is
