@@ -95,6 +95,9 @@ What each claim was checked against:
   are by one author**: a document read wrongly is wrong in both, as D16 loads with SRAM-ECC, reads beyond LDS and offsets
   of buffers near 2^32 once were;
 - the vector and scalar ALU, memory and LDS: models in the tests, by the same author;
+- memory, LDS and scalar instructions, comparisons, carries and arithmetic under MODE: a third model, written from LLVM's and
+  AMD's documents by somebody who had read neither engine; `tests/softgpu/oracle/oracle_test.cc` lists what the engines do
+  otherwise;
 - `<= 1 ulp` functions: the C library in higher precision; divisions and square roots of clang's sequences: correctly
   rounded quotients and roots;
 - encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode;

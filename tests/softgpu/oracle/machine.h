@@ -1,7 +1,9 @@
 // A third model of GFX9 instructions, for gfx90a and gfx942: the memory instructions and everything that has state. It
-// was written from LLVM's AMDGPU documents and assembler and from AMD's ISA guides (CDNA 3 and 4, GCN 3, Vega) by
-// somebody who had read neither of softgpu's engines, decodes the words itself, and favours plainness over speed.
-// Where the documents are silent or contradict each other a comment says "undecided".
+// was written by somebody who had read neither of softgpu's engines, decodes the words itself, and favours plainness over
+// speed. Its sources: LLVM's assembler and what its developers say in code and pull requests, AMD's ISA guide for CDNA 4
+// ("the guide", with its section), and, from memory, the guides before it.
+// Where the documents are silent or contradict each other a comment says "undecided". XNACK replays what faults and changes
+// no result, so that there is nothing of it here; neither are messages (s_sendmsg) and GWS, which have no state in a wave.
 #pragma once
 
 #include <cstdint>

@@ -11,19 +11,21 @@ using namespace oracle;
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { CASES = 200, EXECUTIONS = 10 };
+enum { CASES = 500, EXECUTIONS = 60 };
 #else
 enum { CASES = 2000, EXECUTIONS = 200 };
 #endif
 
-// Where the engines do otherwise than the documents say, knowingly or not. Such cases are not compared, but counted: each
-// of them must still differ somewhere, so that this list shrinks when an engine is mended.
-//  SCALAR_UNALIGNED: AMD's guides (CDNA 8.2.1.1) ignore the two lowest bits; the engines fault.
-//  FLAT_APERTURE: the engines add the instruction's offset before they choose the memory by the address.
-//  THREADS_UNCHECKED: buffers that add the thread id without an index are not range-checked (same place); here they are.
-//  SCALAR_STORE_PARTLY: dwords of scalar stores out of range are not stored (8.4), the engines store none.
-//  MAXIMUM_OF_EQUALS: SCC is 1 (CDNA 4's guide, S_MAX_I32: S0 >= S1); the engines follow older words, S0 > S1.
-//  SWIZZLE_FFT: the engines do not run it.
+// Where the engines do otherwise than the documents say, knowingly or not. Such cases are not compared, but each of these
+// must still differ somewhere, so that the list shrinks when an engine is mended.
+//  SCALAR_UNALIGNED: the two lowest bits of addresses are ignored (AMD's guide for CDNA, 8.2.1.1); the engines fault.
+//  FLAT_APERTURE: the aperture is that of the register alone (LLVM's pull requests 132353 and 153001); the engines add the
+//    instruction's offset first.
+//  THREADS_UNCHECKED: buffers that add the thread id without an index have no range check (guide, 9.1.5.1; pull request
+//    10928 of rocm-systems, from gfx950 hardware); here they have.
+//  SCALAR_STORE_PARTLY: of scalar stores to buffers, only dwords out of range are not done (guide, 8.4); here none is.
+//  MAXIMUM_OF_EQUALS: SCC is 1 (guide, S_MAX_I32: S0 >= S1); the engines follow GCN 3's words, S0 > S1.
+//  SWIZZLE_FFT: the engines do not run this mode of ds_swizzle_b32 (guide, DS_SWIZZLE_B32).
 enum {
   DIFFERENT = SCALAR_UNALIGNED | FLAT_APERTURE | THREADS_UNCHECKED | SCALAR_STORE_PARTLY |
               MAXIMUM_OF_EQUALS | SWIZZLE_FFT
