@@ -133,10 +133,7 @@ bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *
   if (left >= plan->bytes)
     return true;
   lanes->dwords[lane] = (uint8_t)(left / 4);
-  if (left < 4 || plan->kind == ISA_ATOMIC)
-    lanes->absent |= 1ull << lane;
-  else
-    lanes->clipped |= 1ull << lane;
+  lanes->absent |= 1ull << lane;
   return isa_lds_outside(wave, lane, address, plan->bytes);
 }
 
@@ -152,10 +149,9 @@ static uint8_t *next_byte(uint8_t *at)
 static void lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], unsigned bytes)
 {
   uint8_t *at = lanes->at[lane], raw[16];
-  if ((lanes->absent | lanes->clipped) >> lane & 1) {
-    const unsigned dwords = lanes->absent >> lane & 1 ? 0 : lanes->dwords[lane];
+  if (lanes->absent >> lane & 1) {
     memset(words, 0, 16);
-    for (unsigned i = 0; i < dwords; i++)
+    for (unsigned i = 0; i < lanes->dwords[lane]; i++)
       words[i] = isa_load32(at + 4 * i);
   } else if (lanes->swizzled >> lane & 1) {
     for (unsigned i = 0; i < bytes; i++, at = next_byte(at))
@@ -178,9 +174,7 @@ static void lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t w
                        unsigned bytes)
 {
   uint8_t *at = lanes->at[lane], raw[16];
-  if (lanes->absent >> lane & 1)
-    return;
-  if (lanes->clipped >> lane & 1) {
+  if (lanes->absent >> lane & 1) {
     for (unsigned i = 0; i < lanes->dwords[lane]; i++)
       isa_store32(at + 4 * i, words[i]);
   } else if (lanes->swizzled >> lane & 1) {

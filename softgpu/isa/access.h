@@ -30,8 +30,7 @@ enum isa_access_form {
  * stored: all of it, or of loads and stores the dwords at the end. */
 typedef struct isa_lanes {
   uint64_t active;   /* lanes that take part */
-  uint64_t absent;   /* of those, lanes that have nothing in range */
-  uint64_t clipped;  /* of those, lanes that have only `dwords` in range */
+  uint64_t absent;   /* of those, lanes that have only `dwords` in range, often none */
   uint64_t swizzled; /* of those, lanes whose dwords lie 256 bytes apart (scratch) */
   uint8_t dwords[ISA_LANES];
   uint8_t *at[ISA_LANES];

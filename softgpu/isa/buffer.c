@@ -90,14 +90,12 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t
   const uint64_t offset = (uint64_t)low + first;
   const uint64_t start = buffer_offset(d, index, offset) + access->soffset;
   uint32_t bytes = bytes_in_range(d, inst->idxen, index, offset, start, plan->bytes);
-  if (bytes < plan->bytes && (bytes < 4 || plan->kind == ISA_ATOMIC)) {
-    lanes->absent |= 1ull << lane;
-    return true;
-  }
   if (bytes < plan->bytes) {
-    lanes->clipped |= 1ull << lane;
+    bytes = plan->kind == ISA_ATOMIC ? 0 : bytes / 4 * 4;
+    lanes->absent |= 1ull << lane;
     lanes->dwords[lane] = (uint8_t)(bytes / 4);
-    bytes = bytes / 4 * 4;
+    if (!bytes)
+      return true;
   }
   if (!isa_reach(wave, access->range, lane, d->base + start, bytes, isa_writes_memory(plan)))
     return false;
