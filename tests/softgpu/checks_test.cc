@@ -27,7 +27,7 @@ protected:
     for (int i = 0; i < 10000; i++) {
       if (hsa->hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, 1000000,
                                          HSA_WAIT_STATE_BLOCKED) == 0)
-        return true;
+        return reaches(done, 0);
       if (hsa->queue_fault(q, nullptr, 0) > 0)
         return false;
     }
