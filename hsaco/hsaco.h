@@ -73,7 +73,8 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
  *                                          (rawhal_executable_load() relabels it), or has a
  *                                          relocation R_AMDGPU_ABS32 (type 6)
  *   VARIABLE_UNDEFINED                     a relocation needs a variable that the object does not
- *                                          define and that was not supplied before
+ *                                          define (an absolute number without a type is none) and
+ *                                          that was not supplied before
  *   OUT_OF_RESOURCES                       no memory for the span of the segments (up to 1 GiB)
  * The verdict is stricter than the loader where that takes what is no sound object: symbol tables
  * and string tables that do not hold together, sections outside of the file, reserved bindings,

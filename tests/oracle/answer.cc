@@ -56,11 +56,12 @@ bool has_abs32(const rawhal_hsaco_t *hsaco)
   return has_relocation(hsaco, [](const rawhal_relocation_t *r) { return r->type == 6; });
 }
 
+// Data or code: for ROCr an absolute number without a type is no definition.
 bool defines(const rawhal_hsaco_t *hsaco, rawhal_string_t name)
 {
   const rawhal_symbol_t *symbol;
   for (size_t i = 0; (symbol = rawhal_hsaco_symbol(hsaco, i)); ++i)
-    if (symbol->defined && symbol->name.size == name.size &&
+    if (symbol->defined && symbol->kind != RAWHAL_SYMBOL_OTHER && symbol->name.size == name.size &&
         memcmp(symbol->name.data, name.data, name.size) == 0)
       return true;
   return false;
