@@ -86,7 +86,8 @@ void private_take_up(rawhal_limiter_t *limiter, uint64_t now)
 /* What is left at `now` of what was owed to a clock. */
 static uint64_t left_of(const account_t *account, int i, const region_node_t *node, uint64_t now)
 {
-  uint64_t paid = node_device_time(node_load(&node->share), now - account->at);
+  uint64_t passed = now > account->at ? now - account->at : 0; /* it may have been closed since */
+  uint64_t paid = node_device_time(node_load(&node->share), passed);
   return account->owed[i] > paid ? account->owed[i] - paid : 0;
 }
 
