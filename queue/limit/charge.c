@@ -130,13 +130,20 @@ void limiter_signal(rawhal_limiter_t *limiter)
     signal_node(limiter, &limiter->device->node);
 }
 
-/* Since when what is in flight has been running, less what of that time is charged already. */
-static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
+/* Since when something in flight can have been running; 0: nothing is. */
+static uint64_t busy_since(const rawhal_limiter_t *limiter)
 {
   uint64_t since = 0;
   for (const limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
     if (lease_in_flight(lease) && (since == 0 || lease->busy_since < since))
       since = lease->busy_since;
+  return since;
+}
+
+/* The same, less what of that time is charged already. */
+static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  uint64_t since = busy_since(limiter);
   if (since == 0 || since > now)
     return since ? now : 0;
   uint64_t paid = interval_set_since(&limiter->paid, since - (uint64_t)limiter->clock_offset);
@@ -215,11 +222,8 @@ static void learn_clock_offset(rawhal_limiter_t *limiter, uint64_t now, uint64_t
 /* What is in flight began at that time of the device or later. */
 static uint64_t oldest_in_flight(const rawhal_limiter_t *limiter)
 {
-  uint64_t oldest = INTERVALS_NO_OLDER;
-  for (const limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
-    if (lease_in_flight(lease) && lease->busy_since - (uint64_t)limiter->clock_offset < oldest)
-      oldest = lease->busy_since - (uint64_t)limiter->clock_offset;
-  return oldest;
+  uint64_t since = busy_since(limiter);
+  return since ? since - (uint64_t)limiter->clock_offset : INTERVALS_NO_OLDER;
 }
 
 static void add_pending(rawhal_limiter_t *limiter, uint64_t now, interval_t time)

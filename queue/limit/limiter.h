@@ -154,19 +154,23 @@ void limiter_deny(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t aske
                   uint64_t allowed);
 
 /* What device time counts in turns, where a weight of 100 is one. */
+static inline uint64_t limit_weighed(uint64_t ns, uint64_t weight)
+{
+  return ns * 100 / (weight ? weight : 1);
+}
+
 static inline uint64_t limit_for_weight(uint64_t ns, const region_member_t *member)
 {
-  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
-  return ns * 100 / (weight ? weight : 1);
+  return limit_weighed(ns, atomic_load_explicit(&member->weight, memory_order_relaxed));
 }
 
 /* What counts of device time that is given back: no more than when it was charged, whatever the
  * weight was then. */
 static inline uint64_t limit_back_for_weight(uint64_t ns, const region_member_t *member)
 {
+  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
   uint64_t most = atomic_load_explicit(&member->weight_most, memory_order_relaxed);
-  uint64_t now = limit_for_weight(ns, member), least = ns * 100 / (most ? most : 1);
-  return now < least ? now : least;
+  return limit_weighed(ns, weight > most ? weight : most);
 }
 
 /* What was charged less what was given back of it; both only grow. */
