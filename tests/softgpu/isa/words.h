@@ -6,21 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "tests/softgpu/isa/split_mix.h"
+
 extern "C" {
 #include "softgpu/isa/opcodes.h"
 }
 
 namespace words {
 
-struct Random {
-  uint64_t state;
-  uint64_t operator()()
-  {
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
+struct Random : SplitMix {
   uint32_t below(uint32_t n) { return uint32_t((*this)() >> 33) % n; }
   bool one_in(uint32_t n) { return below(n) == 0; }
 };

@@ -1,19 +1,12 @@
 // Random instructions of a given row, and states in which they do something.
 #pragma once
 
+#include "tests/softgpu/isa/split_mix.h"
 #include "tests/softgpu/oracle/machine.h"
 
 namespace oracle {
 
-struct Random {
-  uint64_t state;
-  uint64_t operator()()
-  {
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
+struct Random : SplitMix {
   uint32_t below(uint32_t n) { return uint32_t(((*this)() >> 32) * n >> 32); }
   bool one_in(uint32_t n) { return below(n) == 0; }
   template <typename T, size_t N> T one_of(const T (&values)[N]) { return values[below(N)]; }
