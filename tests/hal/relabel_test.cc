@@ -1,9 +1,9 @@
 // Code of chips, and of a version, that the runtime does not know.
-#include "device_test.h"
+#include "tensile_test.h"
 
 namespace {
 
-class Relabelled : public DeviceTest {
+class Relabelled : public TensileTest {
 protected:
   const char *softgpu_options() override
   {
@@ -73,36 +73,7 @@ TEST_F(Relabelled, CodeOfTheChipRuns)
 TEST_F(Relabelled, EightBitProductsOfTheChip)
 {
   static const uint8_t codes[] = {0xcc, 0xc8, 0xc0, 0, 0x40, 0x48, 0x4c}; // -3 to 3
-  constexpr uint32_t m = 40, n = 36, k = 50, stride = 52;
-  rawhal_executable_t *executable = load("tensile-gfx942-v5.co", RAWHAL_HSACO_DESCRIPTOR_KERNELS);
-  ASSERT_NE(executable, nullptr);
-  const rawhal_device_kernel_t *found = nullptr;
-  ASSERT_OK(rawhal_executable_kernel(executable, {"tensile_fp8", 11}, 0, &found, &error));
-  std::vector<uint8_t> a(m * stride, 0x7f), b(n * stride, 0x7f);
-  auto value = [](uint32_t row, uint32_t i) { return (row * 5 + i * 3 + row * i) % 7; };
-  for (uint32_t i = 0; i < k; ++i) {
-    for (uint32_t row = 0; row < m; ++row)
-      a[row * stride + i] = codes[value(row, i)];
-    for (uint32_t row = 0; row < n; ++row)
-      b[row * stride + i] = codes[value(row + 3, i)];
-  }
-  rawhal_buffer_t *in_a = upload(a), *in_b = upload(b), *out = buffer(m * n * 4);
-  Blob blob;
-  for (const rawhal_buffer_t *each : {in_a, in_b, out})
-    blob.add(rawhal_buffer_address(each));
-  for (uint32_t number : {m, n, k, stride, stride, m, k / 16, 1u, 1u, 0u})
-    blob.add(number);
-  rawhal_dispatch_t dispatch = dispatch_of(found, (m + 31) / 32 * 64, 64, blob);
-  dispatch.grid[1] = (n + 31) / 32;
-  ASSERT_OK(run(queue(), dispatch));
-  std::vector<float> product = download<float>(out, m * n);
-  for (uint32_t j = 0; j < n; ++j)
-    for (uint32_t i = 0; i < m; ++i) {
-      int sum = 0;
-      for (uint32_t at = 0; at < k; ++at)
-        sum += (static_cast<int>(value(i, at)) - 3) * (static_cast<int>(value(j + 3, at)) - 3);
-      ASSERT_EQ(product[j * m + i], static_cast<float>(sum)) << i << ", " << j;
-    }
+  expect_product<uint8_t>("tensile-gfx942-v5.co", "tensile_fp8", codes, 0x7f, {40, 36, 50, 52, 16});
 }
 
 // What the runtime would take, the chip would not execute.

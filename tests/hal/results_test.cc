@@ -1,7 +1,7 @@
 // Kernels run and their results are the CPU's.
 #include <elf.h>
 
-#include "device_test.h"
+#include "tensile_test.h"
 
 #include <numeric>
 
@@ -215,41 +215,14 @@ TEST_F(Results, DescriptorOnlyKernels)
             RAWHAL_INVALID_ARGUMENT);
 }
 
-// Hand-written assembly without metadata: its blob is known from its writer only. Tiles of 32 x 32 that
-// the matrices do not fill, and a k that is no multiple of the eight which the kernel takes at once.
-TEST_F(Results, AProductInTensilesWay)
+using Products = TensileTest;
+
+// Tiles that the matrices do not fill, and a k that is no multiple of what the kernel takes at once.
+TEST_F(Products, InTensilesWay)
 {
-  static const uint16_t halves[] = {0xc200, 0xc000, 0xbc00, 0, 0x3c00, 0x4000, 0x4200}; // -3 to 3
-  constexpr uint32_t m = 70, n = 45, k = 53, stride = 54;
-  rawhal_executable_t *executable = load("tensile-gfx90a-v5.co", RAWHAL_HSACO_DESCRIPTOR_KERNELS);
-  ASSERT_NE(executable, nullptr);
-  const rawhal_device_kernel_t *found = nullptr;
-  ASSERT_OK(rawhal_executable_kernel(executable, {"tensile_f16", 11}, 0, &found, &error));
-  std::vector<uint16_t> a(m * stride, 0xffff), b(n * stride, 0xffff); // not to be read in between
-  auto value = [](uint32_t row, uint32_t i) { return (row * 5 + i * 3 + row * i) % 7; };
-  for (uint32_t i = 0; i < k; ++i) {
-    for (uint32_t row = 0; row < m; ++row)
-      a[row * stride + i] = halves[value(row, i)];
-    for (uint32_t row = 0; row < n; ++row)
-      b[row * stride + i] = halves[value(row + 3, i)];
-  }
-  rawhal_buffer_t *in_a = upload(a), *in_b = upload(b), *out = buffer(m * n * 4);
-  Blob blob;
-  for (const rawhal_buffer_t *each : {in_a, in_b, out})
-    blob.add(rawhal_buffer_address(each));
-  for (uint32_t number : {m, n, k, stride, stride, m, k / 8, 1u, 1u, 0u})
-    blob.add(number);
-  rawhal_dispatch_t dispatch = dispatch_of(found, (m + 31) / 32 * 64, 64, blob);
-  dispatch.grid[1] = (n + 31) / 32;
-  ASSERT_OK(run(queue(), dispatch));
-  std::vector<float> product = download<float>(out, m * n);
-  for (uint32_t j = 0; j < n; ++j)
-    for (uint32_t i = 0; i < m; ++i) {
-      int sum = 0;
-      for (uint32_t at = 0; at < k; ++at)
-        sum += (static_cast<int>(value(i, at)) - 3) * (static_cast<int>(value(j + 3, at)) - 3);
-      ASSERT_EQ(product[j * m + i], static_cast<float>(sum)) << i << ", " << j;
-    }
+  static const uint16_t codes[] = {0xc200, 0xc000, 0xbc00, 0, 0x3c00, 0x4000, 0x4200}; // -3 to 3
+  expect_product<uint16_t>("tensile-gfx90a-v5.co", "tensile_f16", codes, 0xffff,
+                           {70, 45, 53, 54, 8});
 }
 
 } // namespace

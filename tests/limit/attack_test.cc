@@ -178,24 +178,28 @@ TEST_F(Attack, WhoAlsoWaitsForALimitOfItsOwnKeepsItsTurn) {
   }
 }
 
+// Runs a kernel of a second, if one is admitted, and closes the limiter. How many ran.
+int RunAndClose(rawhal_limiter_t *limiter) {
+  rawhal_error_t error = {};
+  limit_lease_t *lease = nullptr;
+  EXPECT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error)) << error.message;
+  shim_cost_t cost = {1, 64, 256, 1};
+  shim_grant_t grant;
+  bool admitted = shim_admit(lease, &cost, 0, &grant, &error) == RAWHAL_OK;
+  uint64_t now = rawhal_deadline_after(0);
+  if (admitted) shim_complete(lease, &grant, now - kSecond, now);
+  shim_lease_destroy(lease);
+  rawhal_limiter_close(limiter);
+  return admitted;
+}
+
 // The process's own share, in a region: closing and opening is no way out.
 TEST(AttackOnARegion, ReopeningDoesNotForgetTheProcesssDebt) {
   RegionFile file;
-  rawhal_error_t error = {};
   int runs = 0;
   for (int i = 0; i < 10; ++i) {
     rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_PROCESS_SHARE, 10000}});
-    limit_lease_t *lease = nullptr;
-    ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
-    shim_cost_t cost = {1, 64, 256, 1};
-    shim_grant_t grant;
-    if (shim_admit(lease, &cost, 0, &grant, &error) == RAWHAL_OK) {
-      ++runs;
-      uint64_t now = rawhal_deadline_after(0);
-      shim_complete(lease, &grant, now - kSecond, now);
-    }
-    shim_lease_destroy(lease);
-    rawhal_limiter_close(limiter);
+    runs += RunAndClose(limiter);
   }
   printf("%d kernels of 1 s at once, at 1%%\n", runs);
   EXPECT_LE(runs, 1);
@@ -211,17 +215,7 @@ TEST(AttackOnNoRegion, AnotherNameIsNoWayOutOfADebt) {
     snprintf(config.tenant.text, sizeof(config.tenant.text), "name %d", i);
     ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_GPU_SHARE, 10000, &error));
     ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "another name", &limiter, &error));
-    limit_lease_t *lease = nullptr;
-    ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
-    shim_cost_t cost = {1, 64, 256, 1};
-    shim_grant_t grant;
-    if (shim_admit(lease, &cost, 0, &grant, &error) == RAWHAL_OK) {
-      ++runs;
-      uint64_t now = rawhal_deadline_after(0);
-      shim_complete(lease, &grant, now - kSecond, now);
-    }
-    shim_lease_destroy(lease);
-    rawhal_limiter_close(limiter);
+    runs += RunAndClose(limiter);
   }
   printf("%d kernels of 1 s at once, at 1%%\n", runs);
   EXPECT_LE(runs, 1);

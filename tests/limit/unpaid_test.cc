@@ -43,6 +43,13 @@ class Unpaid : public LimitedDevice<HeldTest> {
     let_go();
     return until;
   }
+  // One of 64 packets, without limits.
+  rawhal_queue_t *SmallQueue() {
+    HeldTest::SetUp();
+    rawhal_queue_options_t small = {};
+    small.packets = 64;
+    return queue(small);
+  }
   // A queue that is destroyed in this test.
   rawhal_queue_t *OwnQueue() {
     rawhal_queue_t *made = nullptr;
@@ -190,10 +197,7 @@ TEST_F(Unpaid, PeersLearnWhatFinishedThoughNobodyLooks) {
 
 // Who cannot wait does not go before those who do.
 TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
-  HeldTest::SetUp();
-  rawhal_queue_options_t small = {};
-  small.packets = 64;
-  rawhal_queue_t *on = queue(small);
+  rawhal_queue_t *on = SmallQueue();
   rawhal_dispatch_t one = empty();
   std::vector<rawhal_dispatch_t> batch(64, one);
   rawhal_ticket_t first = submit(on, held()), last = 0;
@@ -220,10 +224,7 @@ TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
 
 // Room is given out in order of arrival: many single ones do not keep out a full batch.
 TEST_F(Unpaid, AFullBatchGetsItsTurn) {
-  HeldTest::SetUp();
-  rawhal_queue_options_t small = {};
-  small.packets = 64;
-  rawhal_queue_t *on = queue(small);
+  rawhal_queue_t *on = SmallQueue();
   rawhal_dispatch_t one = empty();
   std::vector<rawhal_dispatch_t> batch(64, one);
   std::atomic<bool> stop{false};
