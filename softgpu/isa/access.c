@@ -208,12 +208,38 @@ static uint32_t widen(uint32_t raw, uint32_t before, unsigned bytes, unsigned fo
   return value;
 }
 
+/* What most accesses are: one dword for each lane, which lies in one piece, all in range. */
+static bool are_plain_dwords(const isa_access_t *plan, const isa_lanes_t *lanes)
+{
+  return plan->bytes == 4 && !(lanes->absent | lanes->swizzled);
+}
+
+static void load_dwords(uint32_t *row, const isa_lanes_t *lanes)
+{
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    row[lane] = isa_load32(lanes->at[lane]);
+  }
+}
+
+static void store_dwords(const uint32_t *row, const isa_lanes_t *lanes)
+{
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    isa_store32(lanes->at[lane], row[lane]);
+  }
+}
+
 static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
                        const isa_lanes_t *lanes)
 {
   isa_row_t *dst = isa_rows(wave, &inst->dst);
   const unsigned bytes = plan->bytes;
   const uint32_t kept = isa_half_kept(wave);
+  if (are_plain_dwords(plan, lanes)) {
+    load_dwords(dst[0], lanes);
+    return;
+  }
   for (uint64_t left = lanes->active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t words[4] = {0};
@@ -230,6 +256,10 @@ static void store_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acce
 {
   isa_row_t *data = isa_rows(wave, &inst->data[0]);
   unsigned bytes = plan->bytes;
+  if (are_plain_dwords(plan, lanes)) {
+    store_dwords(data[0], lanes);
+    return;
+  }
   for (uint64_t left = lanes->active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t words[4] = {data[0][lane]};
