@@ -523,6 +523,7 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost,
   uint64_t epoch = atomic_load_explicit(lease->current_epoch, memory_order_acquire);
   if (atomic_load_explicit(&lease->epoch, memory_order_relaxed) != epoch) {
     limiter_return_credit(limiter, lease); /* the limits it was given under are gone */
+    atomic_store(&lease->node.burst, node_burst(&limiter->me->node));
     atomic_store_explicit(&lease->epoch, epoch, memory_order_relaxed);
   }
   limiter_charge(limiter, now);

@@ -116,6 +116,26 @@ TEST_F(Control, ChangesEachLimitOfATenantAndItsDevice) {
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_set(control_, "device", "blue", RAWHAL_LIMIT_GPU_SHARE, 1000, &error_));
 }
 
+// A queue's own share goes by the burst of now, not by that of when the queue was made.
+TEST_F(Control, AQueuesShareHasTheTenantsBurst) {
+  ASSERT_EQ(RAWHAL_OK, Set("blue", RAWHAL_LIMIT_BURST, 60000 * kMs)) << error_.message;
+  limit_lease_t *own = nullptr;
+  ASSERT_EQ(RAWHAL_OK, shim_lease(limiters_[0], nullptr, nullptr, 10000, &own, &error_));
+  shim_cost_t cost = {1, 64, 256, 1};
+  shim_grant_t grant;
+  auto run = [&] {
+    ASSERT_EQ(RAWHAL_OK, shim_admit(own, &cost, 0, &grant, &error_)) << error_.message;
+    uint64_t end = Now();
+    shim_complete(own, &grant, end - 100 * kMs, end);
+  };
+  run(); // a debt of 10 s, within the burst
+  run();
+  ASSERT_EQ(RAWHAL_OK, Set("blue", RAWHAL_LIMIT_BURST, kMs)) << error_.message;
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, shim_admit(own, &cost, 0, &grant, &error_));
+  EXPECT_NE(nullptr, strstr(error_.message, "the queue's share")) << error_.message;
+  shim_lease_destroy(own);
+}
+
 // What a queue holds in advance ends with the limit it was given under.
 TEST_F(Control, HoldsFromTheNextAdmission) {
   shim_grant_t grant;
