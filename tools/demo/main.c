@@ -110,8 +110,9 @@ static rawhal_status_t load_best(demo_t *demo, const rawhal_container_t *contain
 
 static rawhal_status_t load(demo_t *demo, const char *path, rawhal_executable_t **executable)
 {
+  const rawhal_container_options_t copy = {.flags = RAWHAL_CONTAINER_COPY};
   rawhal_container_t *container;
-  rawhal_status_t status = rawhal_container_open_file(path, NULL, &container, &demo->error);
+  rawhal_status_t status = rawhal_container_open_file(path, &copy, &container, &demo->error);
   if (status == RAWHAL_OK)
     status = load_best(demo, container, path, executable);
   rawhal_container_close(container);
