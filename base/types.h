@@ -20,6 +20,9 @@
 /* The result must be looked at. */
 #define RAWHAL_CHECKED __attribute__((warn_unused_result))
 
+/* Still there, and going away: RAWHAL_DEPRECATED("use rawhal_...") before a declaration. */
+#define RAWHAL_DEPRECATED(instead) __attribute__((deprecated(instead)))
+
 /* Text as it stands in a file: bytes with a length, NOT NUL-terminated, any byte value possible.
  * `data` may be NULL when `size` is 0. Who owns the bytes is said where a string is returned. */
 typedef struct rawhal_string {

@@ -6,20 +6,52 @@ foreach(folder ${folders})
   list(APPEND objects $<TARGET_OBJECTS:${folder}>)
 endforeach()
 
+# Tests, benchmarks and fuzz targets see everything.
+add_library(rawhal_parts STATIC ${objects})
+
+# Others see RAWHAL_API alone. A shared library is made so by its symbols' visibility, which an archive does not have: its
+# objects are linked into one, in which what is hidden becomes local.
+set(single ${PROJECT_BINARY_DIR}/rawhal.o)
+separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
+add_custom_command(OUTPUT ${single} VERBATIM COMMAND_EXPAND_LISTS DEPENDS ${objects}
+  COMMAND ${CMAKE_C_COMPILER} ${flags} -r -nostdlib -o ${single} ${objects}
+  COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${single})
+add_library(rawhal_static STATIC ${single})
+set_target_properties(rawhal_static PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal_static LINKER_LANGUAGE C)
+
+# Until 1.0 a minor version may change the interface.
+configure_file(cmake/exports.map.in ${PROJECT_BINARY_DIR}/exports.map @ONLY)
 add_library(rawhal_shared SHARED ${objects})
-add_library(rawhal_static STATIC ${objects})
-set_target_properties(rawhal_shared PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${RAWHAL_LIBDIR})
-set_target_properties(rawhal_static PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal_static)
-foreach(library rawhal_shared rawhal_static)
+target_link_options(rawhal_shared PRIVATE -Wl,--version-script,${PROJECT_BINARY_DIR}/exports.map)
+set_property(TARGET rawhal_shared APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/exports.map)
+set_target_properties(rawhal_shared PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LIBRARY_OUTPUT_DIRECTORY ${RAWHAL_LIBDIR})
+
+foreach(library rawhal_parts rawhal_shared rawhal_static)
   target_include_directories(${library} INTERFACE
     $<BUILD_INTERFACE:${RAWHAL_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${library} PRIVATE elf z zstd ${CMAKE_DL_LIBS} Threads::Threads)
 endforeach()
 
+# Both, unless BUILD_SHARED_LIBS says which. rawhal_library: what our own programs link.
+set(installed rawhal_shared rawhal_static)
+if(DEFINED BUILD_SHARED_LIBS AND BUILD_SHARED_LIBS)
+  set(installed rawhal_shared)
+elseif(DEFINED BUILD_SHARED_LIBS)
+  set(installed rawhal_static)
+endif()
+foreach(library rawhal_shared rawhal_static)
+  if(NOT library IN_LIST installed)
+    set_target_properties(${library} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endforeach()
+list(GET installed 0 first)
+add_library(rawhal_library ALIAS ${first})
+add_library(rawhal::rawhal ALIAS ${first})
+
 # ---- Installation: libraries, headers (each folder's own), CMake package, pkg-config ----
 include(CMakePackageConfigHelpers)
-install(TARGETS rawhal_shared rawhal_static EXPORT rawhalTargets)
+install(TARGETS ${installed} EXPORT rawhalTargets)
 install(EXPORT rawhalTargets NAMESPACE rawhal:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rawhal)
 configure_package_config_file(cmake/rawhalConfig.cmake.in ${PROJECT_BINARY_DIR}/rawhalConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rawhal)
@@ -30,3 +62,7 @@ configure_file(cmake/rawhal.pc.in ${PROJECT_BINARY_DIR}/rawhal.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rawhalConfig.cmake ${PROJECT_BINARY_DIR}/rawhalConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rawhal)
 install(FILES ${PROJECT_BINARY_DIR}/rawhal.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+file(GLOB schemas ${PROJECT_SOURCE_DIR}/docs/*.schema.json)
+install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/rawhal)

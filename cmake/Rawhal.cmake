@@ -1,7 +1,8 @@
 # Warnings, sanitizers and the helpers every folder uses.
 
+set(RAWHAL_WARNINGS -Wall -Wextra $<$<BOOL:${RAWHAL_WERROR}>:-Werror>)
 add_library(rawhal_flags INTERFACE)
-target_compile_options(rawhal_flags INTERFACE -Wall -Wextra -Werror
+target_compile_options(rawhal_flags INTERFACE ${RAWHAL_WARNINGS}
   $<$<COMPILE_LANGUAGE:C>:-Wconversion -Wstrict-prototypes -Wmissing-prototypes>)
 target_compile_definitions(rawhal_flags INTERFACE _GNU_SOURCE)
 if(RAWHAL_SANITIZE)
@@ -12,7 +13,6 @@ if(RAWHAL_SANITIZE)
   # GCC sees uninitialised variables in std::regex and std::function where a sanitizer's checks are between.
   add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 endif()
-find_package(Threads REQUIRED)
 
 # The build tree has programs and libraries where the installed tree has them, as seen from each other: programs in
 # folders beside this one, softgpu below it. So both find what they need by the same relative paths.

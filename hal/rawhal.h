@@ -10,5 +10,6 @@
 #include <rawhal/queue.h>
 #include <rawhal/status.h>
 #include <rawhal/target.h>
+#include <rawhal/version.h>
 
 #endif

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rawhal/version.h>
+
 #include "tools/escape.h"
 #include "tools/tool.h"
 
@@ -71,7 +73,7 @@ int main(int argc, char **argv)
     return finish(TOOL_OK, 0);
   }
   if (!strcmp(argv[1], "--version")) {
-    puts("rawhal " RAWHAL_VERSION);
+    printf("rawhal %s\n", rawhal_version_text());
     return finish(TOOL_OK, 0);
   }
   for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); ++i) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <rawhal/limit.h>
+#include <rawhal/version.h>
 
 TEST(Limits, ShowsValuesAndTheirOrigins)
 {
@@ -75,6 +76,8 @@ TEST(Limits, WhatIsPinnedAndWhatIsMisspelt)
 // A copy of the command that finds its library when it has more rights than its caller, for whom
 // $ORIGIN is not followed: an absolute path takes its place, of no more bytes.
 class PrivilegedCopy {
+  const std::string soname = "librawhal.so." + std::to_string(RAWHAL_VERSION_MAJOR) + "." + std::to_string(RAWHAL_VERSION_MINOR);
+
 public:
   PrivilegedCopy()
   {
@@ -84,8 +87,8 @@ public:
     const std::string origin = "$ORIGIN/";
     size_t at = bytes.find(origin + "../");
     if (at != std::string::npos) {
-      const std::string library = std::string(&bytes[at + origin.size()]) + "/librawhal.so.0";
-      spit(root_ + "/librawhal.so.0", slurp(tool.substr(0, tool.rfind('/') + 1) + library));
+      const std::string library = std::string(&bytes[at + origin.size()]) + "/" + soname;
+      spit(root_ + "/" + soname, slurp(tool.substr(0, tool.rfind('/') + 1) + library));
       size_t room = strlen(&bytes[at]);
       EXPECT_GE(room, root_.size());
       bytes.replace(at, room, root_ + std::string(room - root_.size(), '/'));
@@ -97,7 +100,7 @@ public:
   ~PrivilegedCopy()
   {
     unlink(path().c_str());
-    unlink((root_ + "/librawhal.so.0").c_str());
+    unlink((root_ + "/" + soname).c_str());
     rmdir(root_.c_str());
   }
   std::string path() const { return root_ + "/rawhal"; }
