@@ -16,20 +16,20 @@ RAWHAL_BEGIN
 
 typedef enum rawhal_status {
   RAWHAL_OK = 0,
-  RAWHAL_INVALID_ARGUMENT, /* the call itself is wrong: NULL, zero, contradictory options */
-  RAWHAL_MALFORMED,        /* the input's bytes contradict its format; see `offset` */
-  RAWHAL_UNSUPPORTED,     /* well-formed, but a format, version or feature rawhal does not handle */
-  RAWHAL_NOT_FOUND,       /* no such file, kernel, symbol, device, runtime library */
-  RAWHAL_TARGET_MISMATCH, /* a code object for another processor or feature setting */
-  RAWHAL_OUT_OF_RANGE,    /* a size, offset, count or coordinate beyond what it indexes */
-  RAWHAL_LIMIT,           /* a documented parser cap was reached; the caps are options */
-  RAWHAL_OUT_OF_MEMORY,   /* host or device memory */
-  RAWHAL_QUOTA_EXCEEDED,  /* a configured quota refuses */
-  RAWHAL_WOULD_BLOCK,     /* no room now and the deadline was 0 */
-  RAWHAL_TIMED_OUT,       /* the deadline passed */
-  RAWHAL_FAULT,           /* a kernel or packet faulted on the device */
-  RAWHAL_DEVICE_LOST,     /* the device or its runtime is gone */
-  RAWHAL_RUNTIME,         /* the HSA runtime failed; see `hsa_status` */
+  RAWHAL_INVALID_ARGUMENT = 1, /* the call itself is wrong: NULL, zero, contradictory options */
+  RAWHAL_MALFORMED = 2,        /* the input's bytes contradict its format; see `offset` */
+  RAWHAL_UNSUPPORTED = 3, /* well-formed, but a format, version or feature rawhal does not handle */
+  RAWHAL_NOT_FOUND = 4,   /* no such file, kernel, symbol, device, runtime library */
+  RAWHAL_TARGET_MISMATCH = 5, /* a code object for another processor or feature setting */
+  RAWHAL_OUT_OF_RANGE = 6,    /* a size, offset, count or coordinate beyond what it indexes */
+  RAWHAL_CAP_EXCEEDED = 7,    /* a documented parser cap was reached; the caps are options */
+  RAWHAL_OUT_OF_MEMORY = 8,   /* host or device memory */
+  RAWHAL_QUOTA_EXCEEDED = 9,  /* a configured quota refuses */
+  RAWHAL_WOULD_BLOCK = 10,    /* no room now and the deadline was 0 */
+  RAWHAL_TIMED_OUT = 11,      /* the deadline passed */
+  RAWHAL_FAULT = 12,          /* a kernel or packet faulted on the device */
+  RAWHAL_DEVICE_LOST = 13,    /* the device or its runtime is gone */
+  RAWHAL_RUNTIME = 14,        /* the HSA runtime failed; see `hsa_status` */
 } rawhal_status_t;
 
 /* `offset` when a failure has no place in a file. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__cplusplus)
 #define RAWHAL_BEGIN extern "C" {
@@ -29,6 +30,20 @@ typedef struct rawhal_string {
   const char *data;
   size_t size;
 } rawhal_string_t;
+
+/* Of a literal: RAWHAL_STRING("vector_add"). */
+#if defined(__cplusplus)
+#define RAWHAL_STRING(literal) (rawhal_string_t{"" literal, sizeof(literal) - 1})
+#else
+#define RAWHAL_STRING(literal) ((rawhal_string_t){"" literal, sizeof(literal) - 1})
+#endif
+
+/* Of text that ends with a NUL, which stays the caller's; NULL is empty. */
+static inline rawhal_string_t rawhal_string(const char *text)
+{
+  rawhal_string_t string = {text, text ? strlen(text) : 0};
+  return string;
+}
 
 /* A read-only range of bytes; the same rules. */
 typedef struct rawhal_bytes {

@@ -29,8 +29,7 @@ int main(int argc, char **argv)
   rawhal_executable_t *executable;
   check(rawhal_executable_load(device, hsaco, &executable, &error));
   const rawhal_device_kernel_t *kernel;
-  check(rawhal_executable_kernel(executable, (rawhal_string_t){"vector_add", 10}, 0, &kernel,
-                                 &error));
+  check(rawhal_executable_kernel(executable, RAWHAL_STRING("vector_add"), 0, &kernel, &error));
   for (int i = 0; i < BUFFERS; ++i)
     check(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, BYTES, &buffers[i], &error));
   float *a = rawhal_buffer_host(buffers[A]), *b = rawhal_buffer_host(buffers[B]);

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
   rawhal_executable_t *executable;
   check(rawhal_executable_load(device, hsaco, &executable, &error));
   const rawhal_device_kernel_t *kernel;
-  rawhal_string_t name = {"write_ids", 9};
+  rawhal_string_t name = RAWHAL_STRING("write_ids");
   check(rawhal_executable_kernel(executable, name, 0, &kernel, &error));
   rawhal_buffer_t *out;
   check(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, COUNT * 4, &out, &error));

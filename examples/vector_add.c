@@ -32,8 +32,7 @@ int main(int argc, char **argv)
   rawhal_executable_t *executable;
   check(rawhal_executable_load(device, hsaco, &executable, &error));
   const rawhal_device_kernel_t *kernel;
-  check(rawhal_executable_kernel(executable, (rawhal_string_t){"vector_add", 10}, 0, &kernel,
-                                 &error));
+  check(rawhal_executable_kernel(executable, RAWHAL_STRING("vector_add"), 0, &kernel, &error));
   rawhal_buffer_t *buffers[3];
   for (int i = 0; i < 3; ++i)
     check(rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, BYTES, &buffers[i], &error));

@@ -53,7 +53,9 @@ private:
       text(one.arguments[i].detail->type_name);
       text(one.arguments[i].detail->value_kind_text);
       text(one.arguments[i].detail->value_type);
-      check(one.arguments[i].value_kind < RAWHAL_VALUE_KIND_COUNT);
+      const uint8_t kind = one.arguments[i].value_kind;
+      check(kind <= RAWHAL_VALUE_QUEUE || kind == RAWHAL_VALUE_HIDDEN_UNKNOWN ||
+            (kind >= RAWHAL_VALUE_HIDDEN_FIRST && kind <= RAWHAL_VALUE_HIDDEN_QUEUE_PTR));
     }
   }
   rawhal_status_t once(const void *bytes, size_t size, const rawhal_hsaco_options_t &options)

@@ -209,7 +209,8 @@ static void check_hal(const scene_t *scene, const rawhal_kernarg_layout_t *layou
   rawhal_hal_layout_t *hal;
   rawhal_error_t error = {.status = RAWHAL_OK};
   rawhal_status_t status = rawhal_hal_layout_create(layout, &hal, &error);
-  REQUIRE(fits_hal(scene) ? !status || status == RAWHAL_LIMIT : status == RAWHAL_UNSUPPORTED);
+  REQUIRE(fits_hal(scene) ? !status || status == RAWHAL_CAP_EXCEEDED
+                          : status == RAWHAL_UNSUPPORTED);
   REQUIRE(!status == !!hal && status == error.status);
   if (status)
     return;

@@ -52,7 +52,7 @@ static void take_argument(input_t *input, bool absolute, uint32_t *end, rawhal_a
   static const rawhal_argument_detail_t detail = {.value_kind_text = {"kind", 4}};
   uint8_t name = take(input);
   *argument = (rawhal_argument_t){
-      .value_kind = (uint8_t)(take(input) % RAWHAL_VALUE_KIND_COUNT),
+      .value_kind = take(input), /* kinds of the future, too */
       .detail = &detail,
       .name = {letters + name % 8, name >> 3 & 1},
       .size = take_size(input),

@@ -39,10 +39,10 @@ typedef struct rawhal_executable rawhal_executable_t;
 /* ---- Instance ---- */
 
 typedef enum rawhal_backend {
-  RAWHAL_BACKEND_DEFAULT, /* RAWHAL_DEVICE=softgpu|hsa when set; else hsa with /dev/kfd, else
+  RAWHAL_BACKEND_DEFAULT = 0, /* RAWHAL_DEVICE=softgpu|hsa when set; else hsa with /dev/kfd, else
                              softgpu */
-  RAWHAL_BACKEND_SOFTGPU, /* the software GPU */
-  RAWHAL_BACKEND_HSA,     /* hardware; NOT_FOUND when there is none */
+  RAWHAL_BACKEND_SOFTGPU = 1, /* the software GPU */
+  RAWHAL_BACKEND_HSA = 2,     /* hardware; NOT_FOUND when there is none */
 } rawhal_backend_t;
 
 /* Zero-initialise, then set what should differ. Strings are read during the call only. */
@@ -116,8 +116,8 @@ typedef struct rawhal_device_memory {
 RAWHAL_API rawhal_device_memory_t rawhal_device_memory(const rawhal_device_t *device);
 
 typedef enum rawhal_memory_kind {
-  RAWHAL_MEMORY_DEVICE, /* device-local; reach it with read, write, copy, fill */
-  RAWHAL_MEMORY_HOST,   /* host memory, fine-grained, that the device can reach as well */
+  RAWHAL_MEMORY_DEVICE = 0, /* device-local; reach it with read, write, copy, fill */
+  RAWHAL_MEMORY_HOST = 1,   /* host memory, fine-grained, that the device can reach as well */
 } rawhal_memory_kind_t;
 
 /* `size` > 0 bytes, aligned to at least 4096. The contents are undefined. OUT_OF_MEMORY. */

@@ -73,7 +73,7 @@ static bool add_chunk(struct arena *arena, size_t size)
   if (size < usual)
     size = usual <= arena->budget ? usual : size;
   if (size > arena->budget || size > SIZE_MAX - sizeof(struct arena_chunk)) {
-    arena->status = RAWHAL_LIMIT;
+    arena->status = RAWHAL_CAP_EXCEEDED;
     return false;
   }
   struct arena_chunk *chunk = malloc(sizeof(*chunk) + size);
@@ -93,7 +93,7 @@ static bool add_chunk(struct arena *arena, size_t size)
 void *arena_alloc(struct arena *arena, size_t size)
 {
   if (size > SIZE_MAX - ALIGNMENT - GAP) {
-    arena->status = RAWHAL_LIMIT;
+    arena->status = RAWHAL_CAP_EXCEEDED;
     return NULL;
   }
   size_t asked = size;
@@ -111,7 +111,7 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size)
 {
   size_t total;
   if (__builtin_mul_overflow(count, size, &total)) {
-    arena->status = RAWHAL_LIMIT;
+    arena->status = RAWHAL_CAP_EXCEEDED;
     return NULL;
   }
   void *memory = arena_alloc(arena, total);
@@ -127,7 +127,7 @@ bool arena_reserve(struct arena *arena, void *items_pointer, size_t *capacity, s
   if (wanted <= count)
     wanted = count + 1;
   if (__builtin_mul_overflow(wanted, item_size, &total)) {
-    arena->status = RAWHAL_LIMIT;
+    arena->status = RAWHAL_CAP_EXCEEDED;
     return false;
   }
   void *old, *moved = arena_alloc(arena, total);
@@ -162,8 +162,8 @@ rawhal_string_t arena_print(struct arena *arena, const char *format, ...)
 
 rawhal_status_t arena_fail(const struct arena *arena, rawhal_error_t *error)
 {
-  if (arena->status == RAWHAL_LIMIT)
-    return rawhal_fail(error, RAWHAL_LIMIT,
+  if (arena->status == RAWHAL_CAP_EXCEEDED)
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
                        "the file's records would need more memory than a file of this size may");
   return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
 }

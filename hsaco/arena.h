@@ -13,7 +13,7 @@ struct arena {
   struct arena_chunk *chunks; /* newest first */
   char *next, *end;           /* free part of the newest chunk */
   uint64_t budget;            /* bytes that may still be taken from malloc */
-  rawhal_status_t status;     /* why an allocation has failed: OUT_OF_MEMORY or LIMIT */
+  rawhal_status_t status;     /* why an allocation has failed: OUT_OF_MEMORY or CAP_EXCEEDED */
 };
 
 void arena_init(struct arena *arena, uint64_t budget);

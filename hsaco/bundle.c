@@ -75,7 +75,7 @@ static rawhal_status_t read_payload(struct scan *scan, const struct scan_part *b
     return RAWHAL_OK;
   const char *why_not = foreign(entry->id);
   if (why_not)
-    return scan_add(scan, payload, (rawhal_string_t){why_not, strlen(why_not)}, error);
+    return scan_add(scan, payload, rawhal_string(why_not), error);
   return scan_range(scan, payload, error);
 }
 
@@ -88,7 +88,7 @@ rawhal_status_t scan_bundle(struct scan *scan, struct scan_part part, uint64_t *
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset, "the bundle's header is cut");
   memcpy(&count, scan->space.bytes + part.offset + 24, sizeof(count));
   if (count > scan->options.max_bundle_entries)
-    return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset + 24,
+    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, part.offset + 24,
                           "a bundle of %llu entries: more than max_bundle_entries (%u)",
                           (unsigned long long)count, scan->options.max_bundle_entries);
   uint64_t furthest = 0;

@@ -33,8 +33,8 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
 {
   const uint64_t budget = (uint64_t)64 << 20; /* for the list alone: the bytes are not copied */
   if (size > scan->options.max_file_bytes)
-    return rawhal_fail(error, RAWHAL_LIMIT, "%zu bytes: more than max_file_bytes (%llu)", size,
-                       (unsigned long long)scan->options.max_file_bytes);
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "%zu bytes: more than max_file_bytes (%llu)",
+                       size, (unsigned long long)scan->options.max_file_bytes);
   if (!size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, 0, "the file is empty");
   arena_init(&scan->arena, budget);

@@ -44,15 +44,16 @@ typedef struct rawhal_container_object {
 /* `bytes` must stay alive and unchanged until close unless RAWHAL_CONTAINER_COPY is given.
  * INVALID_ARGUMENT (an unknown flag), MALFORMED, UNSUPPORTED (recognised carrier
  * that rawhal does not read, or a host file whose code objects are in kpack archives: the message
- * says in which), NOT_FOUND (it carries no code objects), LIMIT (an option, or the work),
+ * says in which), NOT_FOUND (it carries no code objects), CAP_EXCEEDED (an option, or the work),
  * OUT_OF_MEMORY.
  *
  * What reading costs grows with the bytes of the container and those that are unpacked from it, and
  * with nothing else: whatever is in them, 100 MB take less than a second of a processor like those
  * the README's figures are from. Where entries or sections name the same bytes again and again, or
- * compressed blocks and table entries by the million hold next to nothing, reading ends with LIMIT.
- * The work is counted, not timed, so that this happens to a file always or never. Also, the sizes
- * of all objects listed come to at most 64 times those bytes, for whoever opens them all. */
+ * compressed blocks and table entries by the million hold next to nothing, reading ends with
+ * CAP_EXCEEDED. The work is counted, not timed, so that this happens to a file always or never.
+ * Also, the sizes of all objects listed come to at most 64 times those bytes, for whoever opens
+ * them all. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,
                       rawhal_container_t **container, rawhal_error_t *error);

@@ -41,7 +41,7 @@ static rawhal_status_t take_budget(struct scan *scan, const struct scan_packed *
   uint64_t price;
   if (!checked_add_u64(packed->size, packed->unpacked_size, &price) ||
       price > scan->options.max_unpacked_bytes - scan->spent)
-    return rawhal_fail_at(error, RAWHAL_LIMIT, packed->at,
+    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, packed->at,
                           "%s of %llu bytes: with what else was unpacked, more than "
                           "max_unpacked_bytes (%llu)",
                           packed->what, (unsigned long long)packed->unpacked_size,
@@ -75,7 +75,7 @@ static rawhal_status_t unpack_zlib(struct scan *scan, const struct scan_packed *
   z_stream stream = {0};
   *used = 0;
   if (!work_take(&scan->work, STEPS_A_BYTE * packed->unpacked_size))
-    return RAWHAL_LIMIT;
+    return RAWHAL_CAP_EXCEEDED;
   if (inflateInit(&stream) != Z_OK)
     return RAWHAL_OUT_OF_MEMORY;
   int result = Z_OK;
@@ -88,7 +88,7 @@ static rawhal_status_t unpack_zlib(struct scan *scan, const struct scan_packed *
   inflateEnd(&stream);
   *used = stream.total_in;
   if (!enough)
-    return RAWHAL_LIMIT;
+    return RAWHAL_CAP_EXCEEDED;
   if (result == Z_MEM_ERROR)
     return RAWHAL_OUT_OF_MEMORY;
   return result == Z_STREAM_END && stream.total_out == packed->unpacked_size ? RAWHAL_OK
@@ -141,7 +141,7 @@ static rawhal_status_t unpack_zstd(struct scan *scan, const struct scan_packed *
     return RAWHAL_MALFORMED;
   if (!work_take(&scan->work, STEPS_A_BYTE * packed->unpacked_size + *used) ||
       !work_take(&scan->work, WORK_BLOCK * count_blocks(packed->bytes, *used)))
-    return RAWHAL_LIMIT;
+    return RAWHAL_CAP_EXCEEDED;
   size_t size = ZSTD_decompressDCtx(scan->zstd, to, packed->unpacked_size, packed->bytes, *used);
   if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
     return RAWHAL_OUT_OF_MEMORY;
@@ -168,7 +168,7 @@ rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
   status = (packed->zlib ? unpack_zlib : unpack_zstd)(scan, packed, unpacked->bytes, used);
   if (status == RAWHAL_OUT_OF_MEMORY)
     return rawhal_fail(error, status, "no memory to unpack %s", packed->what);
-  if (status == RAWHAL_LIMIT)
+  if (status == RAWHAL_CAP_EXCEEDED)
     return scan_fail_work(packed->at, error);
   if (status)
     return rawhal_fail_at(error, status, packed->at,

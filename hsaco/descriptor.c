@@ -87,7 +87,7 @@ bool descriptor_decode(const void *bytes, uint64_t address, const struct process
 static void differ(struct rawhal_hsaco *hsaco, const rawhal_kernel_t *kernel, const char *what,
                    uint32_t metadata, uint32_t descriptor)
 {
-  diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, kernel->name,
+  diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, kernel->name,
                  offset_in(hsaco, kernel->metadata.data),
                  "%s: metadata says %u, the descriptor %u; the loader goes by the descriptor", what,
                  metadata, descriptor);

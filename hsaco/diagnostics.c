@@ -10,19 +10,23 @@ static const struct {
   rawhal_severity_t severity;
   const char *text; /* follows "N kernels (first 'NAME'): " */
 } quirk_texts[QUIRK_COUNT] = {
-    [QUIRK_UNNAMED_ARGUMENTS] = {RAWHAL_NOTE, "arguments without a name"},
-    [QUIRK_SEGMENT_SIZE_UNALIGNED] = {RAWHAL_NOTE,
+    [QUIRK_UNNAMED_ARGUMENTS] = {RAWHAL_SEVERITY_NOTE, "arguments without a name"},
+    [QUIRK_SEGMENT_SIZE_UNALIGNED] = {RAWHAL_SEVERITY_NOTE,
                                       "kernarg segment size is not a multiple of its alignment"},
-    [QUIRK_POINTER_UNALIGNED] = {RAWHAL_NOTE, "8-byte pointer arguments at offsets that are not "
-                                              "multiples of 8; used as they are"},
-    [QUIRK_UNKNOWN_KERNEL_KEY] = {RAWHAL_NOTE, "unknown metadata keys; kept verbatim"},
-    [QUIRK_UNKNOWN_ARGUMENT_KEY] = {RAWHAL_NOTE, "unknown argument keys; kept verbatim"},
-    [QUIRK_UNKNOWN_VALUE_KIND] = {RAWHAL_WARNING, "unknown argument value kinds; \"hidden_\" ones "
-                                                  "are zero-filled, others are the caller's"},
-    [QUIRK_ARGUMENTS_UNORDERED] = {RAWHAL_NOTE, "arguments not in order of their offsets"},
-    [QUIRK_REGISTER_COUNT] = {RAWHAL_NOTE, "register counts of metadata and descriptor differ"},
-    [QUIRK_DESCRIPTOR_RESERVED] = {RAWHAL_NOTE, "reserved descriptor bytes are not zero"},
-    [QUIRK_NO_DESCRIPTOR_SYMBOL] = {RAWHAL_ERROR, "no global NAME.kd symbol for the metadata"},
+    [QUIRK_POINTER_UNALIGNED] = {RAWHAL_SEVERITY_NOTE,
+                                 "8-byte pointer arguments at offsets that are not "
+                                 "multiples of 8; used as they are"},
+    [QUIRK_UNKNOWN_KERNEL_KEY] = {RAWHAL_SEVERITY_NOTE, "unknown metadata keys; kept verbatim"},
+    [QUIRK_UNKNOWN_ARGUMENT_KEY] = {RAWHAL_SEVERITY_NOTE, "unknown argument keys; kept verbatim"},
+    [QUIRK_UNKNOWN_VALUE_KIND] = {RAWHAL_SEVERITY_WARNING,
+                                  "unknown argument value kinds; \"hidden_\" ones "
+                                  "are zero-filled, others are the caller's"},
+    [QUIRK_ARGUMENTS_UNORDERED] = {RAWHAL_SEVERITY_NOTE, "arguments not in order of their offsets"},
+    [QUIRK_REGISTER_COUNT] = {RAWHAL_SEVERITY_NOTE,
+                              "register counts of metadata and descriptor differ"},
+    [QUIRK_DESCRIPTOR_RESERVED] = {RAWHAL_SEVERITY_NOTE, "reserved descriptor bytes are not zero"},
+    [QUIRK_NO_DESCRIPTOR_SYMBOL] = {RAWHAL_SEVERITY_ERROR,
+                                    "no global NAME.kd symbol for the metadata"},
 };
 
 void diagnostics_init(struct diagnostics *diagnostics, struct arena *arena, size_t most)
@@ -79,7 +83,7 @@ void diagnostics_finish(struct diagnostics *diagnostics)
   }
   if (diagnostics->unrecorded && diagnostics->count)
     diagnostics->items[diagnostics->count - 1] = (rawhal_diagnostic_t){
-        RAWHAL_NOTE,
+        RAWHAL_SEVERITY_NOTE,
         {0},
         RAWHAL_NO_OFFSET,
         arena_print(diagnostics->arena, "%zu more diagnostics are not recorded (max_diagnostics)",

@@ -59,8 +59,9 @@ rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
   if (fstat(file, &facts) || !S_ISREG(facts.st_mode)) {
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is not a regular file", path);
   } else if ((uint64_t)facts.st_size > most) {
-    status = rawhal_fail(error, RAWHAL_LIMIT, "%s has %lld bytes: more than max_file_bytes (%llu)",
-                         path, (long long)facts.st_size, (unsigned long long)most);
+    status = rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
+                         "%s has %lld bytes: more than max_file_bytes (%llu)", path,
+                         (long long)facts.st_size, (unsigned long long)most);
   } else if (facts.st_size) {
     bytes->size = (size_t)facts.st_size;
     status = (copy ? read_all : map)(file, path, bytes, error);

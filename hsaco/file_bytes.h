@@ -11,8 +11,8 @@ struct file_bytes {
 };
 
 /* Maps the file or, with `copy`, reads it: what is read stays as it is, whatever becomes of the
- * file. NOT_FOUND, INVALID_ARGUMENT when it cannot be opened or is no regular file, LIMIT when it
- * has more than `most` bytes, OUT_OF_MEMORY. */
+ * file. NOT_FOUND, INVALID_ARGUMENT when it cannot be opened or is no regular file, CAP_EXCEEDED
+ * when it has more than `most` bytes, OUT_OF_MEMORY. */
 RAWHAL_CHECKED rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
                                                struct file_bytes *bytes, rawhal_error_t *error);
 

@@ -20,7 +20,7 @@ static rawhal_status_t take_options(rawhal_hsaco_t *hsaco, const rawhal_hsaco_op
   if (taken.max_nesting > UNPACK_MOST_NESTING)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "max_nesting %u is above %d",
                        taken.max_nesting, UNPACK_MOST_NESTING);
-  hsaco->nesting_failure = taken.max_nesting ? RAWHAL_LIMIT : RAWHAL_MALFORMED;
+  hsaco->nesting_failure = taken.max_nesting ? RAWHAL_CAP_EXCEEDED : RAWHAL_MALFORMED;
   taken.max_kernels = taken.max_kernels ? taken.max_kernels : 1000000;
   taken.max_arguments = taken.max_arguments ? taken.max_arguments : 65536;
   taken.max_nesting = taken.max_nesting ? taken.max_nesting : FORMAT_NESTING;
@@ -70,21 +70,21 @@ static void check_object(rawhal_hsaco_t *hsaco)
   const rawhal_hsaco_info_t *info = &hsaco->info;
   const rawhal_string_t nobody = {0};
   if (!hsaco->processor)
-    diagnose_print(diagnostics, RAWHAL_WARNING, nobody, offsetof(Elf64_Ehdr, e_flags),
+    diagnose_print(diagnostics, RAWHAL_SEVERITY_WARNING, nobody, offsetof(Elf64_Ehdr, e_flags),
                    "unknown processor: mach 0x%x in the ELF flags", info->target.machine);
   if (!info->has_metadata) {
-    diagnose_print(diagnostics, RAWHAL_WARNING, nobody, RAWHAL_NO_OFFSET,
+    diagnose_print(diagnostics, RAWHAL_SEVERITY_WARNING, nobody, RAWHAL_NO_OFFSET,
                    "no metadata note: kernels are known by their descriptors only");
     return;
   }
   uint32_t minor = minor_of[info->code_object_version];
   if (info->metadata_version[0] != 1 || info->metadata_version[1] != minor)
-    diagnose_print(diagnostics, RAWHAL_NOTE, nobody, RAWHAL_NO_OFFSET,
+    diagnose_print(diagnostics, RAWHAL_SEVERITY_NOTE, nobody, RAWHAL_NO_OFFSET,
                    "metadata version %u.%u in a V%u code object, which has 1.%u",
                    info->metadata_version[0], info->metadata_version[1], info->code_object_version,
                    minor);
   if (!info->metadata_target.size && info->code_object_version >= 4)
-    diagnose_print(diagnostics, RAWHAL_NOTE, nobody, RAWHAL_NO_OFFSET,
+    diagnose_print(diagnostics, RAWHAL_SEVERITY_NOTE, nobody, RAWHAL_NO_OFFSET,
                    "no `amdhsa.target`; the ELF flags decide");
 }
 
@@ -114,7 +114,7 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
   hsaco->info.diagnostic_count = hsaco->diagnostics.count;
   if (hsaco->long_names->exhausted)
     return rawhal_fail(
-        error, RAWHAL_LIMIT,
+        error, RAWHAL_CAP_EXCEEDED,
         "symbols whose long names share bytes: reading them all would take more than "
         "%d steps for each of the file's %zu bytes",
         WORK_A_BYTE, size);
@@ -203,6 +203,11 @@ void rawhal_hsaco_close(rawhal_hsaco_t *hsaco)
 }
 
 /* ---- Reading ---- */
+
+bool rawhal_argument_is_hidden(const rawhal_argument_t *argument)
+{
+  return argument->value_kind >= RAWHAL_VALUE_HIDDEN_FIRST;
+}
 
 const rawhal_hsaco_info_t *rawhal_hsaco_info(const rawhal_hsaco_t *hsaco)
 {

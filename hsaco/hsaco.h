@@ -1,9 +1,9 @@
 /* rawhal/hsaco.h: one AMDGPU code object (HSACO): bytes in, immutable facts out.
  *
  * Needs no device and no runtime. Nothing outside the caller's bytes is ever read, no size in them
- * is trusted before it is checked, and every cap fails with LIMIT. Objects with harmless oddities
- * open, with diagnostics; a kernel that cannot be used is listed with the reason and does not take
- * its siblings down.
+ * is trusted before it is checked, and every cap fails with CAP_EXCEEDED. Objects with harmless
+ * oddities open, with diagnostics; a kernel that cannot be used is listed with the reason and does
+ * not take its siblings down.
  *
  * Facts: AMDGPUUsage ("Code Object", "Code Object Metadata", "Kernel Descriptor"); code object
  * versions 3 to 6.
@@ -42,8 +42,8 @@ typedef struct rawhal_hsaco_options {
 
 /* Opens one ELF code object that occupies exactly `size` bytes. The caller keeps the bytes alive
  * and unchanged until close unless RAWHAL_HSACO_COPY is given. `options` may be NULL. MALFORMED
- * (offset says where), UNSUPPORTED (not AMDGPU HSA, V2, unknown version), LIMIT (an option, or
- * memory and work, which both grow with the bytes alone), OUT_OF_MEMORY. */
+ * (offset says where), UNSUPPORTED (not AMDGPU HSA, V2, unknown version), CAP_EXCEEDED (an option,
+ * or memory and work, which both grow with the bytes alone), OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
                                                             const rawhal_hsaco_options_t *options,
                                                             rawhal_hsaco_t **hsaco,
@@ -131,58 +131,58 @@ typedef struct rawhal_descriptor {
 typedef enum rawhal_value_kind {
   RAWHAL_VALUE_UNKNOWN =
       0, /* see detail->value_kind_text; treated as hidden when it starts with "hidden_" */
-  RAWHAL_VALUE_BY_VALUE,
-  RAWHAL_VALUE_GLOBAL_BUFFER,
-  RAWHAL_VALUE_DYNAMIC_SHARED_POINTER,
-  RAWHAL_VALUE_SAMPLER,
-  RAWHAL_VALUE_IMAGE,
-  RAWHAL_VALUE_PIPE,
-  RAWHAL_VALUE_QUEUE,
-  RAWHAL_VALUE_HIDDEN_FIRST, /* every kind from here on is hidden: written by the launcher, not the
-                                caller */
-  RAWHAL_VALUE_HIDDEN_NONE = RAWHAL_VALUE_HIDDEN_FIRST,
-  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_X,
-  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Y,
-  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Z,
-  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_X,
-  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Y,
-  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Z,
-  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_X,
-  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Y,
-  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Z,
-  RAWHAL_VALUE_HIDDEN_REMAINDER_X,
-  RAWHAL_VALUE_HIDDEN_REMAINDER_Y,
-  RAWHAL_VALUE_HIDDEN_REMAINDER_Z,
-  RAWHAL_VALUE_HIDDEN_GRID_DIMS,
-  RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER,
-  RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER,
-  RAWHAL_VALUE_HIDDEN_MULTIGRID_SYNC_ARG,
-  RAWHAL_VALUE_HIDDEN_HEAP_V1,
-  RAWHAL_VALUE_HIDDEN_DEFAULT_QUEUE,
-  RAWHAL_VALUE_HIDDEN_COMPLETION_ACTION,
-  RAWHAL_VALUE_HIDDEN_DYNAMIC_LDS_SIZE,
-  RAWHAL_VALUE_HIDDEN_PRIVATE_BASE,
-  RAWHAL_VALUE_HIDDEN_SHARED_BASE,
-  RAWHAL_VALUE_HIDDEN_QUEUE_PTR,
-  RAWHAL_VALUE_HIDDEN_UNKNOWN, /* starts with "hidden_", kind not known here: zero-filled */
-  RAWHAL_VALUE_KIND_COUNT
+  RAWHAL_VALUE_BY_VALUE = 1,
+  RAWHAL_VALUE_GLOBAL_BUFFER = 2,
+  RAWHAL_VALUE_DYNAMIC_SHARED_POINTER = 3,
+  RAWHAL_VALUE_SAMPLER = 4,
+  RAWHAL_VALUE_IMAGE = 5,
+  RAWHAL_VALUE_PIPE = 6,
+  RAWHAL_VALUE_QUEUE = 7,
+
+  /* From here on: hidden arguments, which the launcher writes, not the caller. */
+  RAWHAL_VALUE_HIDDEN_FIRST = 0x80,
+  RAWHAL_VALUE_HIDDEN_NONE = 0x80,
+  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_X = 0x81,
+  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Y = 0x82,
+  RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Z = 0x83,
+  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_X = 0x84,
+  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Y = 0x85,
+  RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_Z = 0x86,
+  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_X = 0x87,
+  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Y = 0x88,
+  RAWHAL_VALUE_HIDDEN_GROUP_SIZE_Z = 0x89,
+  RAWHAL_VALUE_HIDDEN_REMAINDER_X = 0x8a,
+  RAWHAL_VALUE_HIDDEN_REMAINDER_Y = 0x8b,
+  RAWHAL_VALUE_HIDDEN_REMAINDER_Z = 0x8c,
+  RAWHAL_VALUE_HIDDEN_GRID_DIMS = 0x8d,
+  RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER = 0x8e,
+  RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER = 0x8f,
+  RAWHAL_VALUE_HIDDEN_MULTIGRID_SYNC_ARG = 0x90,
+  RAWHAL_VALUE_HIDDEN_HEAP_V1 = 0x91,
+  RAWHAL_VALUE_HIDDEN_DEFAULT_QUEUE = 0x92,
+  RAWHAL_VALUE_HIDDEN_COMPLETION_ACTION = 0x93,
+  RAWHAL_VALUE_HIDDEN_DYNAMIC_LDS_SIZE = 0x94,
+  RAWHAL_VALUE_HIDDEN_PRIVATE_BASE = 0x95,
+  RAWHAL_VALUE_HIDDEN_SHARED_BASE = 0x96,
+  RAWHAL_VALUE_HIDDEN_QUEUE_PTR = 0x97,
+  RAWHAL_VALUE_HIDDEN_UNKNOWN = 0xff, /* starts with "hidden_", kind not known here: zero-filled */
 } rawhal_value_kind_t;
 
 typedef enum rawhal_address_space {
   RAWHAL_ADDRESS_SPACE_NONE = 0, /* not given */
-  RAWHAL_ADDRESS_SPACE_PRIVATE,
-  RAWHAL_ADDRESS_SPACE_GLOBAL,
-  RAWHAL_ADDRESS_SPACE_CONSTANT,
-  RAWHAL_ADDRESS_SPACE_LOCAL,
-  RAWHAL_ADDRESS_SPACE_GENERIC,
-  RAWHAL_ADDRESS_SPACE_REGION,
+  RAWHAL_ADDRESS_SPACE_PRIVATE = 1,
+  RAWHAL_ADDRESS_SPACE_GLOBAL = 2,
+  RAWHAL_ADDRESS_SPACE_CONSTANT = 3,
+  RAWHAL_ADDRESS_SPACE_LOCAL = 4,
+  RAWHAL_ADDRESS_SPACE_GENERIC = 5,
+  RAWHAL_ADDRESS_SPACE_REGION = 6,
 } rawhal_address_space_t;
 
 typedef enum rawhal_access {
   RAWHAL_ACCESS_NONE = 0, /* not given */
-  RAWHAL_ACCESS_READ_ONLY,
-  RAWHAL_ACCESS_WRITE_ONLY,
-  RAWHAL_ACCESS_READ_WRITE,
+  RAWHAL_ACCESS_READ_ONLY = 1,
+  RAWHAL_ACCESS_WRITE_ONLY = 2,
+  RAWHAL_ACCESS_READ_WRITE = 3,
 } rawhal_access_t;
 
 /* Which optional keys a kernel's or an argument's metadata has, so that absent differs from 0. */
@@ -210,10 +210,8 @@ typedef struct rawhal_argument {
   uint8_t flags;                          /* RAWHAL_ARGUMENT_* */
 } rawhal_argument_t;
 
-static inline bool rawhal_argument_is_hidden(const rawhal_argument_t *argument)
-{
-  return argument->value_kind >= RAWHAL_VALUE_HIDDEN_FIRST;
-}
+/* Whether the launcher writes it, not the caller. */
+RAWHAL_API bool rawhal_argument_is_hidden(const rawhal_argument_t *argument);
 
 typedef struct rawhal_kernel {
   rawhal_string_t name;                  /* source name: what callers look up */
@@ -275,10 +273,10 @@ typedef struct rawhal_segment { /* a program header */
 RAWHAL_API const rawhal_segment_t *rawhal_hsaco_segment(const rawhal_hsaco_t *hsaco, size_t index);
 
 typedef enum rawhal_symbol_kind {
-  RAWHAL_SYMBOL_KERNEL, /* NAME.kd */
-  RAWHAL_SYMBOL_FUNCTION,
-  RAWHAL_SYMBOL_VARIABLE, /* exported data; `defined` false: to be supplied before loading */
-  RAWHAL_SYMBOL_OTHER,
+  RAWHAL_SYMBOL_KERNEL = 0, /* NAME.kd */
+  RAWHAL_SYMBOL_FUNCTION = 1,
+  RAWHAL_SYMBOL_VARIABLE = 2, /* exported data; `defined` false: to be supplied before loading */
+  RAWHAL_SYMBOL_OTHER = 3,
 } rawhal_symbol_kind_t;
 
 typedef struct rawhal_symbol { /* global and weak symbols */
@@ -302,9 +300,9 @@ RAWHAL_API const rawhal_relocation_t *rawhal_hsaco_relocation(const rawhal_hsaco
 /* ---- Diagnostics ---- */
 
 typedef enum rawhal_severity {
-  RAWHAL_NOTE,    /* an oddity without consequence */
-  RAWHAL_WARNING, /* handled by a rule the message names */
-  RAWHAL_ERROR,   /* something here cannot be used: a kernel, or loading the object */
+  RAWHAL_SEVERITY_NOTE = 0,    /* an oddity without consequence */
+  RAWHAL_SEVERITY_WARNING = 1, /* handled by a rule the message names */
+  RAWHAL_SEVERITY_ERROR = 2,   /* something here cannot be used: a kernel, or loading the object */
 } rawhal_severity_t;
 
 typedef struct rawhal_diagnostic {

@@ -151,7 +151,7 @@ static rawhal_status_t find_frames(struct archive *archive, rawhal_error_t *erro
                           "frames it claims",
                           (unsigned long long)blob.size, count);
   if (count > scan->options.max_objects)
-    return rawhal_fail_at(error, RAWHAL_LIMIT, start,
+    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, start,
                           "a kpack archive of %u frames: more than max_objects (%u)", count,
                           scan->options.max_objects);
   if (!make_pieces(archive, count))

@@ -28,7 +28,7 @@ static bool fail_cap(struct pack_reader *reader, const struct table_reader *tabl
                      const char *things)
 {
   reader->status =
-      rawhal_fail_at(reader->error, RAWHAL_LIMIT, pack_place(reader),
+      rawhal_fail_at(reader->error, RAWHAL_CAP_EXCEEDED, pack_place(reader),
                      "%s has more %s than max_objects (%u)", reader->what, things, tables->most);
   return false;
 }

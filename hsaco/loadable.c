@@ -376,6 +376,6 @@ void loadable_judge(struct rawhal_hsaco *hsaco)
   hsaco->info.not_loadable_reason =
       arena_print(&hsaco->arena, texts[judge.broken], (unsigned long long)judge.found,
                   (unsigned long long)judge.bound);
-  diagnose_print(&hsaco->diagnostics, RAWHAL_ERROR, (rawhal_string_t){0}, judge.offset,
+  diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_ERROR, (rawhal_string_t){0}, judge.offset,
                  "not loadable: %.*s", RAWHAL_STRING_ARGS(hsaco->info.not_loadable_reason));
 }

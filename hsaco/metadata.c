@@ -52,7 +52,7 @@ void kernel_condemn(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uint64_
   kernel->usable = false;
   if (!kernel->unusable_reason.size)
     kernel->unusable_reason = reason;
-  diagnose(&hsaco->diagnostics, RAWHAL_ERROR, kernel->name, offset, reason);
+  diagnose(&hsaco->diagnostics, RAWHAL_SEVERITY_ERROR, kernel->name, offset, reason);
 }
 
 static void report_problem(struct reader *reader, rawhal_kernel_t *kernel, uint64_t offset,
@@ -75,7 +75,7 @@ static void report_problem(struct reader *reader, rawhal_kernel_t *kernel, uint6
   if (!key || key->flags & KEY_ABI)
     kernel_condemn(hsaco, kernel, offset, text);
   else
-    diagnose(&hsaco->diagnostics, RAWHAL_WARNING, kernel->name, offset, text);
+    diagnose(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, kernel->name, offset, text);
 }
 
 /* Keys the ABI hangs on make the kernel unusable when they are missing; others have a rule. */
@@ -99,7 +99,7 @@ static void check_required(struct reader *reader, rawhal_kernel_t *kernel, uint6
     if (VITAL >> keys[i].bit & 1)
       report_problem(reader, kernel, offset, &problem);
     else
-      diagnose_print(&reader->hsaco->diagnostics, RAWHAL_WARNING, kernel->name, offset,
+      diagnose_print(&reader->hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, kernel->name, offset,
                      "%s is missing; the descriptor's value or the default is used", keys[i].text);
   }
 }
@@ -130,7 +130,7 @@ static void check_sizes(struct reader *reader, rawhal_kernel_t *kernel, uint64_t
                                "argument %u (offset %u, size %u) ends beyond 32 bits",
                                unpacker->furthest, last->offset, last->size));
   else if (unpacker->seen >> KERNEL_BIT_KERNARG_SIZE & 1)
-    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, kernel->name, offset,
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, kernel->name, offset,
                    "argument %u '%.*s' ends at %llu, the declared kernarg segment at %u; the "
                    "segment is taken to be as long as the arguments",
                    unpacker->furthest, RAWHAL_STRING_ARGS(last->name),
@@ -193,7 +193,7 @@ RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t
     name_table_init(&hsaco->names, &hsaco->arena, hint);
   for (uint32_t i = 0; i < count; ++i) {
     if (hsaco->info.kernel_count >= hsaco->options.max_kernels)
-      return rawhal_fail_at(error, RAWHAL_LIMIT, place(reader, *offset),
+      return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, place(reader, *offset),
                             "more kernels than max_kernels (%u)", hsaco->options.max_kernels);
     if (!arena_reserve(&hsaco->arena, &hsaco->kernels, &hsaco->kernel_capacity,
                        hsaco->info.kernel_count, sizeof(rawhal_kernel_t), hint))
@@ -233,7 +233,7 @@ RAWHAL_CHECKED static rawhal_status_t read_printf(struct reader *reader, size_t 
     if (value.type == VALUE_STRING)
       format = (rawhal_string_t){value.text, value.size};
     else
-      diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0},
+      diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
                      place(reader, start), "`amdhsa.printf` entry %u is not a string", i);
     hsaco->formats[hsaco->info.printf_count++] = format;
   }
@@ -247,12 +247,13 @@ static void take_version(struct reader *reader, struct unpack_value value, size_
   const uint32_t *version = unpacker->numbers, *first = hsaco->info.metadata_version;
   if (value.type != VALUE_CONTAINER || value.shape != SHAPE_NUMBERS || !unpacker->numbers_fit ||
       unpacker->number_count != 2)
-    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, start),
-                   "`amdhsa.version` is not two numbers");
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
+                   place(reader, start), "`amdhsa.version` is not two numbers");
   else if (!first[0] && !first[1])
     memcpy(hsaco->info.metadata_version, version, sizeof(hsaco->info.metadata_version));
   else if (first[0] != version[0] || first[1] != version[1])
-    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, start),
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
+                   place(reader, start),
                    "note %u has metadata version %u.%u, the first %u.%u; the first counts",
                    hsaco->info.note_count, version[0], version[1], first[0], first[1]);
 }
@@ -262,12 +263,13 @@ static void take_target(struct reader *reader, struct unpack_value value, size_t
   struct rawhal_hsaco *hsaco = reader->hsaco;
   rawhal_string_t *first = &hsaco->info.metadata_target;
   if (value.type != VALUE_STRING)
-    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, start),
-                   "`amdhsa.target` is not a string");
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
+                   place(reader, start), "`amdhsa.target` is not a string");
   else if (!first->size)
     *first = (rawhal_string_t){value.text, value.size};
   else if (first->size != value.size || memcmp(first->data, value.text, value.size) != 0)
-    diagnose_print(&hsaco->diagnostics, RAWHAL_NOTE, (rawhal_string_t){0}, place(reader, start),
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_NOTE, (rawhal_string_t){0},
+                   place(reader, start),
                    "note %u is for target '%.*s', the first for '%.*s'; the ELF flags decide",
                    hsaco->info.note_count, (int)(value.size < 100 ? value.size : 100), value.text,
                    RAWHAL_STRING_ARGS(*first));
@@ -332,8 +334,8 @@ RAWHAL_CHECKED static rawhal_status_t read_root_entry(struct reader *reader, siz
   if (key.type == VALUE_STRING)
     entry.key = (rawhal_string_t){key.text, key.size};
   else
-    diagnose_print(&hsaco->diagnostics, RAWHAL_NOTE, (rawhal_string_t){0}, place(reader, start),
-                   "a key of the metadata's root map is not a string");
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_NOTE, (rawhal_string_t){0},
+                   place(reader, start), "a key of the metadata's root map is not a string");
   enum root_key known = root_key_of(entry.key);
   size_t value_start = *offset;
   rawhal_status_t status = read_known(reader, known, offset, error);
@@ -365,7 +367,7 @@ RAWHAL_CHECKED static rawhal_status_t read_metadata_note(struct reader *reader, 
   reader->seen_roots = 0;
   reader->total += note.size;
   if (reader->total > hsaco->options.max_metadata_bytes)
-    return rawhal_fail_at(error, RAWHAL_LIMIT, place(reader, 0),
+    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, place(reader, 0),
                           "metadata notes of more than max_metadata_bytes (%llu)",
                           (unsigned long long)hsaco->options.max_metadata_bytes);
   hsaco->info.has_metadata = true;
@@ -380,13 +382,16 @@ RAWHAL_CHECKED static rawhal_status_t read_metadata_note(struct reader *reader, 
       return status;
   }
   if (!(reader->seen_roots >> ROOT_KERNELS & 1))
-    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, 0),
-                   "metadata note %u has no `amdhsa.kernels`", hsaco->info.note_count);
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
+                   place(reader, 0), "metadata note %u has no `amdhsa.kernels`",
+                   hsaco->info.note_count);
   if (!(reader->seen_roots >> ROOT_VERSION & 1))
-    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, place(reader, 0),
-                   "metadata note %u has no `amdhsa.version`", hsaco->info.note_count);
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
+                   place(reader, 0), "metadata note %u has no `amdhsa.version`",
+                   hsaco->info.note_count);
   if (offset != note.size)
-    diagnose_print(&hsaco->diagnostics, RAWHAL_NOTE, (rawhal_string_t){0}, place(reader, offset),
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_NOTE, (rawhal_string_t){0},
+                   place(reader, offset),
                    "%zu bytes behind the metadata map of note %u are not read", note.size - offset,
                    hsaco->info.note_count);
   ++hsaco->info.note_count;

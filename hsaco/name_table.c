@@ -95,7 +95,7 @@ static struct name_entry *new_entry(struct name_table *table)
 struct name_slots *name_table_at(struct name_table *table, rawhal_string_t name)
 {
   if (name.size > UINT32_MAX) {
-    table->arena->status = RAWHAL_LIMIT;
+    table->arena->status = RAWHAL_CAP_EXCEEDED;
     return NULL;
   }
   struct name_entry *entry = NULL;

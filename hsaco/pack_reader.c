@@ -14,7 +14,7 @@ void pack_reader_init(struct pack_reader *reader, const void *bytes, size_t size
       .unpacker = {.bytes = bytes,
                    .size = size,
                    .max_nesting = PACK_MOST_NESTING,
-                   .nesting_failure = RAWHAL_LIMIT},
+                   .nesting_failure = RAWHAL_CAP_EXCEEDED},
       .origin = origin,
       .what = what,
       .error = error,
@@ -43,7 +43,7 @@ enum { STEPS_A_BYTE = 8 }; /* most values have one byte, or many that are skippe
 static bool fail_work(struct pack_reader *reader)
 {
   reader->no_work = true;
-  reader->status = rawhal_fail_at(reader->error, RAWHAL_LIMIT, pack_place(reader),
+  reader->status = rawhal_fail_at(reader->error, RAWHAL_CAP_EXCEEDED, pack_place(reader),
                                   "%s: reading it would take more than %d steps for each byte "
                                   "there is: too many values that hold next to nothing",
                                   reader->what, WORK_A_BYTE);

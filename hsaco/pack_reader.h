@@ -19,7 +19,7 @@ struct pack_reader {
   rawhal_error_t *error; /* nullable */
   rawhal_status_t status;
   struct work *work; /* each value takes steps of */
-  bool no_work;      /* why it has failed: then `status` is LIMIT */
+  bool no_work;      /* why it has failed: then `status` is CAP_EXCEEDED */
 };
 
 /* `reader->work` is set by the caller, before anything is read. */

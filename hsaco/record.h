@@ -47,7 +47,7 @@ static inline int begin_arguments(struct unpacker *unpacker, unsigned count)
   if (count > unpacker->size)
     return stop(unpacker, RAWHAL_MALFORMED, "more arguments are announced than there are bytes");
   if (count > unpacker->max_arguments)
-    return stop(unpacker, RAWHAL_LIMIT, "a kernel has more arguments than max_arguments");
+    return stop(unpacker, RAWHAL_CAP_EXCEEDED, "a kernel has more arguments than max_arguments");
   unpacker->arguments = arena_calloc(unpacker->arena, count, sizeof(*unpacker->arguments));
   if (!unpacker->arguments)
     return stop(unpacker, unpacker->arena->status, "no memory for arguments");
@@ -265,7 +265,7 @@ static inline void end_argument(struct unpacker *unpacker, rawhal_argument_t *ar
   if (argument->value_kind == RAWHAL_VALUE_UNKNOWN ||
       argument->value_kind == RAWHAL_VALUE_HIDDEN_UNKNOWN)
     unpacker->odd |= ODD_UNKNOWN_KIND;
-  else if (!argument->name.size && !rawhal_argument_is_hidden(argument))
+  else if (!argument->name.size && argument->value_kind < RAWHAL_VALUE_HIDDEN_FIRST)
     unpacker->odd |= ODD_UNNAMED;
 }
 

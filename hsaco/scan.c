@@ -43,7 +43,7 @@ static const struct recogniser *recognise(const struct scan *scan, const struct 
 
 rawhal_status_t scan_fail_work(uint64_t offset, rawhal_error_t *error)
 {
-  return rawhal_fail_at(error, RAWHAL_LIMIT, offset,
+  return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, offset,
                         "reading it would take more than %d steps for each byte there is: too many "
                         "entries or sections name the same bytes, or hold next to nothing",
                         WORK_A_BYTE);
@@ -76,7 +76,7 @@ rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string
                          rawhal_error_t *error)
 {
   if (scan->count >= scan->options.max_objects)
-    return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset,
+    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, part.offset,
                           "more code objects than max_objects (%u)", scan->options.max_objects);
   rawhal_status_t status = scan_work(scan, part.offset, WORK_OBJECT + part.size / 8, error);
   if (status)
@@ -140,8 +140,8 @@ rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end
                           "code objects that is known here",
                           (unsigned long long)part.size, (unsigned long long)part.offset);
   if (part.depth >= SCAN_MOST_DEPTH)
-    return rawhal_fail_at(error, RAWHAL_LIMIT, part.offset, "carriers nest more than %d deep",
-                          SCAN_MOST_DEPTH);
+    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, part.offset,
+                          "carriers nest more than %d deep", SCAN_MOST_DEPTH);
   return recogniser->read(scan, part, end, error);
 }
 

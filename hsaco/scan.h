@@ -59,7 +59,7 @@ RAWHAL_CHECKED rawhal_status_t scan_pages(struct scan *scan, struct scan_part pa
                                           rawhal_error_t *error);
 
 /* Every reader takes steps before it does what they are for, or right after it has learned how
- * much that was. LIMIT when there are none left. */
+ * much that was. CAP_EXCEEDED when there are none left. */
 RAWHAL_CHECKED rawhal_status_t scan_work(struct scan *scan, uint64_t offset, uint64_t steps,
                                          rawhal_error_t *error);
 
@@ -97,7 +97,7 @@ struct scan_packed {
 };
 
 /* Unpacks into memory that lives until scan_free_unpacked(), and says how many of the packed bytes
- * that took. LIMIT beyond max_unpacked_bytes, before anything is allocated. */
+ * that took. CAP_EXCEEDED beyond max_unpacked_bytes, before anything is allocated. */
 RAWHAL_CHECKED rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
                                            const unsigned char **bytes, uint64_t *used,
                                            rawhal_error_t *error);

@@ -153,7 +153,7 @@ static rawhal_status_t add_bare_kernel(struct rawhal_hsaco *hsaco, rawhal_string
   static const char reason[] =
       "no metadata: usable only with RAWHAL_HSACO_DESCRIPTOR_KERNELS, by its descriptor alone";
   if (hsaco->info.kernel_count >= hsaco->options.max_kernels)
-    return rawhal_fail(error, RAWHAL_LIMIT, "more kernels than max_kernels (%u)",
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "more kernels than max_kernels (%u)",
                        hsaco->options.max_kernels);
   if (!arena_reserve(&hsaco->arena, &hsaco->kernels, &hsaco->kernel_capacity,
                      hsaco->info.kernel_count, sizeof(rawhal_kernel_t), 4))
@@ -355,8 +355,8 @@ rawhal_status_t symbols_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
   if (!status && table_count == 2 && joiner.lacking)
     status = take_table(&joiner, &tables[1], error);
   if (joiner.unnamed)
-    diagnose_print(&hsaco->diagnostics, RAWHAL_WARNING, (rawhal_string_t){0}, RAWHAL_NO_OFFSET,
-                   "%zu symbols have names that cannot be read", joiner.unnamed);
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
+                   RAWHAL_NO_OFFSET, "%zu symbols have names that cannot be read", joiner.unnamed);
   if (joiner.lacking || hsaco->elf.header.e_type != ET_DYN)
     check_kernels(hsaco);
   return status;

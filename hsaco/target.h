@@ -11,9 +11,9 @@ RAWHAL_BEGIN
 
 typedef enum rawhal_feature {
   RAWHAL_FEATURE_UNSUPPORTED = 0, /* the processor has no such setting */
-  RAWHAL_FEATURE_ANY,             /* runs with either setting */
-  RAWHAL_FEATURE_OFF,
-  RAWHAL_FEATURE_ON,
+  RAWHAL_FEATURE_ANY = 1,         /* runs with either setting */
+  RAWHAL_FEATURE_OFF = 2,
+  RAWHAL_FEATURE_ON = 3,
 } rawhal_feature_t;
 
 typedef struct rawhal_target {

@@ -120,7 +120,7 @@ struct kind_word {
 
 static const struct kind_word kind_table[128] = {KINDS(KIND)};
 
-const rawhal_argument_detail_t detail_of_kind[RAWHAL_VALUE_KIND_COUNT] = {KINDS(DETAIL)};
+const rawhal_argument_detail_t detail_of_kind[VALUE_KINDS] = {KINDS(DETAIL)};
 /* clang-format on */
 
 static const struct metadata_key *match(const struct metadata_key *key, rawhal_string_t text)

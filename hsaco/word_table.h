@@ -51,9 +51,12 @@ const struct metadata_key *argument_key(rawhal_string_t text);
 const struct metadata_key *kernel_keys(size_t *count);
 const struct metadata_key *argument_keys(size_t *count);
 
+/* rawhal_value_kind_t, as arguments have it, is less. */
+#define VALUE_KINDS 256
+
 rawhal_value_kind_t value_kind_of(rawhal_string_t text); /* UNKNOWN or HIDDEN_UNKNOWN otherwise */
 /* Of arguments that have nothing else in it. The kind's text is empty for those not known here. */
-extern const rawhal_argument_detail_t detail_of_kind[RAWHAL_VALUE_KIND_COUNT];
+extern const rawhal_argument_detail_t detail_of_kind[VALUE_KINDS];
 rawhal_address_space_t address_space_of(rawhal_string_t text); /* NONE when unknown */
 rawhal_access_t access_of(rawhal_string_t text);               /* NONE when unknown */
 

@@ -2,9 +2,9 @@
  *
  * Bytes of a file may be named by many: entries of a bundle and sections of a host file may share
  * what they hold, symbols their names. So that no small file takes hours, every reader takes steps
- * for what it does, and fails with LIMIT when none are left. It is given WORK_A_BYTE of them for
- * each byte of the file and for each that is unpacked, so that the cost of reading grows with the
- * bytes and with nothing else. A step stands for a nanosecond at most: 100 MB take less than a
+ * for what it does, and fails with CAP_EXCEEDED when none are left. It is given WORK_A_BYTE of them
+ * for each byte of the file and for each that is unpacked, so that the cost of reading grows with
+ * the bytes and with nothing else. A step stands for a nanosecond at most: 100 MB take less than a
  * second, whatever is in them. Steps are counted, not timed: the same file ends at the same place
  * on every machine.
  *

@@ -50,7 +50,7 @@ static rawhal_status_t count_slots(const rawhal_kernarg_layout_t *native,
     }
   }
   if (bytes > UINT32_MAX)
-    return rawhal_fail(error, RAWHAL_LIMIT, "%llu bytes of constants, more than 4 GiB",
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "%llu bytes of constants, more than 4 GiB",
                        (unsigned long long)bytes);
   info->constant_bytes = (uint32_t)bytes;
   return RAWHAL_OK;

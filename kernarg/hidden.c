@@ -22,7 +22,7 @@ typedef struct hidden_kind {
   }
 
 /* Kinds that are not listed (hidden_none, kinds of the future) are zero-filled. */
-static const hidden_kind_t hidden_kinds[RAWHAL_VALUE_KIND_COUNT] = {
+static const hidden_kind_t hidden_kinds[UINT8_MAX + 1] = {
     [RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_X] = VALUE(global_offset[0], 8),
     [RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Y] = VALUE(global_offset[1], 8),
     [RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_Z] = VALUE(global_offset[2], 8),
@@ -51,9 +51,7 @@ static const hidden_kind_t hidden_kinds[RAWHAL_VALUE_KIND_COUNT] = {
 rawhal_status_t hidden_plan_field(const rawhal_kernarg_argument_t *argument, size_t index,
                                   hidden_copy_t *field, rawhal_error_t *error)
 {
-  hidden_kind_t kind = {0};
-  if (argument->value_kind < RAWHAL_VALUE_KIND_COUNT)
-    kind = hidden_kinds[argument->value_kind];
+  hidden_kind_t kind = hidden_kinds[argument->value_kind];
   if (kind.pointer && argument->size < kind.natural)
     return rawhal_fail(error, RAWHAL_MALFORMED,
                        "hidden argument %zu (%.*s) is a pointer declared with %u bytes", index,

@@ -21,8 +21,9 @@ typedef struct rawhal_kernarg_layout rawhal_kernarg_layout_t;
 /* ---- Layout ---- */
 
 typedef enum rawhal_kernarg_knowledge {
-  RAWHAL_KERNARG_ARGUMENTS, /* `.args` known: every argument has its place */
-  RAWHAL_KERNARG_SIZE, /* only the segment size is known (metadata without `.args`, descriptor, or
+  RAWHAL_KERNARG_ARGUMENTS = 0, /* `.args` known: every argument has its place */
+  RAWHAL_KERNARG_SIZE =
+      1, /* only the segment size is known (metadata without `.args`, descriptor, or
                           caller) */
 } rawhal_kernarg_knowledge_t;
 
@@ -237,7 +238,7 @@ typedef struct rawhal_hal_slot {
 } rawhal_hal_slot_t;
 
 /* Keeps nothing of `native`. UNSUPPORTED when a visible argument is neither a global buffer of 8
- * bytes nor by value, or the arguments are not known. LIMIT: more than 4 GiB of constants.
+ * bytes nor by value, or the arguments are not known. CAP_EXCEEDED: more than 4 GiB of constants.
  * OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hal_layout_create(
     const rawhal_kernarg_layout_t *native, rawhal_hal_layout_t **layout, rawhal_error_t *error);

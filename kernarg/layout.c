@@ -65,7 +65,7 @@ static rawhal_status_t copy_arguments(const rawhal_kernel_t *kernel,
         .size = from->size,
         .value_kind = from->value_kind,
         .address_space = from->address_space,
-        .hidden = rawhal_argument_is_hidden(from),
+        .hidden = from->value_kind >= RAWHAL_VALUE_HIDDEN_FIRST,
     };
     if (argument_end(to) > UINT32_MAX)
       return rawhal_fail_at(error, RAWHAL_MALFORMED, to->offset,
@@ -239,7 +239,7 @@ rawhal_status_t rawhal_kernarg_layout_create(const rawhal_kernel_t *kernel, uint
 
   uint32_t hidden = 0;
   for (uint32_t i = 0; i < kernel->argument_count; ++i)
-    hidden += rawhal_argument_is_hidden(&kernel->arguments[i]);
+    hidden += kernel->arguments[i].value_kind >= RAWHAL_VALUE_HIDDEN_FIRST;
   rawhal_kernarg_layout_t *made = allocate(kernel->argument_count, hidden);
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a layout of %u arguments",

@@ -128,20 +128,20 @@ RAWHAL_BEGIN
 /* ---- What can be limited ---- */
 
 typedef enum rawhal_limit {
-  RAWHAL_LIMIT_MEMORY,               /* tenant: bytes of device memory */
-  RAWHAL_LIMIT_GPU_SHARE,            /* tenant: device time, parts per million */
-  RAWHAL_LIMIT_DISPATCH_RATE,        /* tenant: dispatches a second */
-  RAWHAL_LIMIT_BURST,                /* all shares: ns a clock may be ahead; default 20 ms */
-  RAWHAL_LIMIT_CHARGING,             /* tenant: rawhal_limit_charging_t */
-  RAWHAL_LIMIT_DEVICE_SHARE,         /* all tenants together: device time, parts per million */
-  RAWHAL_LIMIT_PROCESS_MEMORY,       /* this process: bytes of device memory */
-  RAWHAL_LIMIT_PROCESS_SHARE,        /* this process: device time, parts per million */
-  RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, /* this process: dispatches not known to have finished */
-  RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, /* this process: work-groups of those */
-  RAWHAL_LIMIT_KERNARG_IN_FLIGHT,    /* this process: kernarg bytes of those */
-  RAWHAL_LIMIT_GRID_WORKGROUPS,      /* this process: work-groups of one dispatch */
-  RAWHAL_LIMIT_WEIGHT,               /* this process among its tenant's: 1..1000, default 100 */
-  RAWHAL_LIMIT_PRIORITY, /* this process among those who wait: rawhal_limit_priority_t */
+  RAWHAL_LIMIT_MEMORY = 0,               /* tenant: bytes of device memory */
+  RAWHAL_LIMIT_GPU_SHARE = 1,            /* tenant: device time, parts per million */
+  RAWHAL_LIMIT_DISPATCH_RATE = 2,        /* tenant: dispatches a second */
+  RAWHAL_LIMIT_BURST = 3,                /* all shares: ns a clock may be ahead; default 20 ms */
+  RAWHAL_LIMIT_CHARGING = 4,             /* tenant: rawhal_limit_charging_t */
+  RAWHAL_LIMIT_DEVICE_SHARE = 5,         /* all tenants together: device time, parts per million */
+  RAWHAL_LIMIT_PROCESS_MEMORY = 6,       /* this process: bytes of device memory */
+  RAWHAL_LIMIT_PROCESS_SHARE = 7,        /* this process: device time, parts per million */
+  RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT = 8, /* this process: dispatches not known to have finished */
+  RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT = 9, /* this process: work-groups of those */
+  RAWHAL_LIMIT_KERNARG_IN_FLIGHT = 10,   /* this process: kernarg bytes of those */
+  RAWHAL_LIMIT_GRID_WORKGROUPS = 11,     /* this process: work-groups of one dispatch */
+  RAWHAL_LIMIT_WEIGHT = 12,              /* this process among its tenant's: 1..1000, default 100 */
+  RAWHAL_LIMIT_PRIORITY = 13, /* this process among those who wait: rawhal_limit_priority_t */
   RAWHAL_LIMIT_COUNT
 } rawhal_limit_t;
 
@@ -150,32 +150,32 @@ typedef enum rawhal_limit {
  * half-way to run another process's, FAIR charges both for half, and WALL is the bound that
  * holds. */
 typedef enum rawhal_limit_charging {
-  RAWHAL_CHARGING_FAIR, /* its part: 1/n of the time in which n processes were running */
-  RAWHAL_CHARGING_WALL, /* all of the time: an upper bound of what it can have used */
+  RAWHAL_CHARGING_FAIR = 0, /* its part: 1/n of the time in which n processes were running */
+  RAWHAL_CHARGING_WALL = 1, /* all of the time: an upper bound of what it can have used */
 } rawhal_limit_charging_t;
 
 typedef enum rawhal_limit_priority {
-  RAWHAL_PRIORITY_LOW,
-  RAWHAL_PRIORITY_NORMAL,
-  RAWHAL_PRIORITY_HIGH,
+  RAWHAL_PRIORITY_LOW = 0,
+  RAWHAL_PRIORITY_NORMAL = 1,
+  RAWHAL_PRIORITY_HIGH = 2,
 } rawhal_limit_priority_t;
 
 /* No limit. 0 is a limit of nothing. */
 #define RAWHAL_UNLIMITED UINT64_MAX
 
 typedef enum rawhal_limit_unit {
-  RAWHAL_UNIT_BYTES,    /* "4Gi" "4GB" "512m" "1.5G" (all 1024-based), "50%" of the device */
-  RAWHAL_UNIT_SHARE,    /* "30%" "12.5%" */
-  RAWHAL_UNIT_DURATION, /* "20ms" "500us" "1s" "1000ns" */
-  RAWHAL_UNIT_COUNT,    /* "1000" */
-  RAWHAL_UNIT_CHARGING, /* "fair" "wall" */
-  RAWHAL_UNIT_PRIORITY, /* "low" "normal" "high" */
+  RAWHAL_UNIT_BYTES = 0,    /* "4Gi" "4GB" "512m" "1.5G" (all 1024-based), "50%" of the device */
+  RAWHAL_UNIT_SHARE = 1,    /* "30%" "12.5%" */
+  RAWHAL_UNIT_DURATION = 2, /* "20ms" "500us" "1s" "1000ns" */
+  RAWHAL_UNIT_COUNT = 3,    /* "1000" */
+  RAWHAL_UNIT_CHARGING = 4, /* "fair" "wall" */
+  RAWHAL_UNIT_PRIORITY = 5, /* "low" "normal" "high" */
 } rawhal_limit_unit_t;
 
 typedef enum rawhal_limit_level {
-  RAWHAL_LIMIT_LEVEL_DEVICE,
-  RAWHAL_LIMIT_LEVEL_TENANT,
-  RAWHAL_LIMIT_LEVEL_PROCESS,
+  RAWHAL_LIMIT_LEVEL_DEVICE = 0,
+  RAWHAL_LIMIT_LEVEL_TENANT = 1,
+  RAWHAL_LIMIT_LEVEL_PROCESS = 2,
 } rawhal_limit_level_t;
 
 typedef struct rawhal_limit_info {
@@ -239,8 +239,8 @@ rawhal_limit_config_set_text(rawhal_limit_config_t *config, rawhal_limit_t limit
 /* Adds what the environment says, and the operator's file that it names, by the rules above.
  * INVALID_ARGUMENT, OUT_OF_RANGE: the message begins with the variable. UNSUPPORTED: the file could
  * be written by this process; or a variable names a file and the program has more rights than who
- * started it, as secure_getenv(3) sees it. NOT_FOUND, RUNTIME, OUT_OF_MEMORY, LIMIT: reading the
- * file. */
+ * started it, as secure_getenv(3) sees it. NOT_FOUND, RUNTIME, OUT_OF_MEMORY, CAP_EXCEEDED: reading
+ * the file. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_environment(
     rawhal_limit_config_t *config, const rawhal_limit_device_t *device, rawhal_error_t *error);
 /* The value in force: what was set, else the default (RAWHAL_UNLIMITED for most). */
@@ -281,8 +281,8 @@ typedef struct rawhal_limiter rawhal_limiter_t;
 /* Joins a tenant on a device, named so that all processes agree: its UUID. Of limits that others
  * have set as well the strictest holds: see the table above. `config` is copied.
  * UNSUPPORTED, MALFORMED: the region's file is none, damaged, of another version, or not to be
- * trusted. LIMIT: the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT: another
- * process was stopped while it held the region's lock. RUNTIME. */
+ * trusted. CAP_EXCEEDED: the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT:
+ * another process was stopped while it held the region's lock. RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config,
                                                               const char *device,
                                                               rawhal_limiter_t **limiter,

@@ -107,7 +107,7 @@ static int run(int argc, char **argv)
       request.blob_path = optarg;
       break;
     case 't':
-      if (rawhal_target_parse((rawhal_string_t){optarg, strlen(optarg)}, &request.target, &error))
+      if (rawhal_target_parse(rawhal_string(optarg), &request.target, &error))
         return tool_usage("check", "--target: %s", error.message);
       request.select.target = &request.target;
       break;

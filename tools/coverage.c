@@ -239,7 +239,7 @@ static int run(int argc, char **argv)
       report.json = true;
       break;
     case 't':
-      if (rawhal_target_parse((rawhal_string_t){optarg, strlen(optarg)}, &target, &error))
+      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
         return tool_usage("coverage", "--target: %s", error.message);
       report.select.target = &target;
       break;

@@ -130,7 +130,7 @@ static int run(int argc, char **argv)
       options.kernel = optarg;
       break;
     case 't':
-      if (rawhal_target_parse((rawhal_string_t){optarg, strlen(optarg)}, &target, &error))
+      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
         return tool_usage("diff", "--target: %s", error.message);
       options.target = &target;
       break;

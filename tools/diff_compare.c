@@ -327,7 +327,7 @@ static diff_value_t missing_layout(const diff_kernel_t *kernel)
 {
   if (kernel->layout)
     return (diff_value_t){.kind = DIFF_ABSENT};
-  return text((rawhal_string_t){kernel->why_not, strlen(kernel->why_not)});
+  return text(rawhal_string(kernel->why_not));
 }
 
 bool diff_compare(diff_entry_t *entry)

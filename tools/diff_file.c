@@ -33,7 +33,7 @@ static bool add_object(diff_file_t *file)
   const char *wanted = file->options.kernel;
   const rawhal_kernel_t *kernel;
   if (wanted) {
-    kernel = rawhal_hsaco_find_kernel(object->hsaco, (rawhal_string_t){wanted, strlen(wanted)});
+    kernel = rawhal_hsaco_find_kernel(object->hsaco, rawhal_string(wanted));
     return !kernel || add_kernel(file, object, kernel);
   }
   for (size_t i = 0; (kernel = rawhal_hsaco_kernel(object->hsaco, i)); ++i)

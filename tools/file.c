@@ -42,7 +42,7 @@ static int open_regular(const char *path, size_t most, struct stat *facts, rawha
     tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%s' is no regular file, but %s", path,
                 kind_name(facts->st_mode));
   else if ((uint64_t)facts->st_size > most)
-    tool_refuse(error, RAWHAL_LIMIT, "'%s' has %lld bytes, more than %zu", path,
+    tool_refuse(error, RAWHAL_CAP_EXCEEDED, "'%s' has %lld bytes, more than %zu", path,
                 (long long)facts->st_size, most);
   else
     fits = true;
@@ -71,7 +71,7 @@ static bool read_to_end(int file, const char *path, size_t most, unsigned char *
                          strerror(errno));
     *size += got > 0 ? (size_t)got : 0;
     if (*size > most)
-      return tool_refuse(error, RAWHAL_LIMIT, "'%s' has more than %zu bytes", path, most);
+      return tool_refuse(error, RAWHAL_CAP_EXCEEDED, "'%s' has more than %zu bytes", path, most);
   }
   return true;
 }

@@ -229,7 +229,7 @@ static void write_comment(const kernel_entry_t *entry)
   header_print_comment(stdout, (rawhal_string_t){entry->name, entry->name_size});
   if (entry->why_not) {
     fputs(": no layout: ", stdout);
-    header_print_comment(stdout, (rawhal_string_t){entry->why_not, strlen(entry->why_not)});
+    header_print_comment(stdout, rawhal_string(entry->why_not));
   } else if (!entry->size) {
     fputs(" takes no arguments.", stdout);
   }
@@ -327,7 +327,7 @@ static int run(int argc, char **argv)
       options.kernel = optarg;
       break;
     case 't':
-      if (rawhal_target_parse((rawhal_string_t){optarg, strlen(optarg)}, &target, &error))
+      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
         return tool_usage("header", "--target: %s", error.message);
       options.target = &target;
       break;

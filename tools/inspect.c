@@ -78,7 +78,7 @@ static int run(int argc, char **argv)
       options.kernel = optarg;
       break;
     case 't':
-      if (rawhal_target_parse((rawhal_string_t){optarg, strlen(optarg)}, &target, &error))
+      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
         return tool_usage("inspect", "--target: %s", error.message);
       options.target = &target;
       break;

@@ -105,7 +105,7 @@ static void print_kernel(inspect_names_t *names, const rawhal_kernel_t *kernel)
 static const char *severity_name(rawhal_severity_t severity)
 {
   static const char *const names[] = {"note", "warning", "error"};
-  return severity <= RAWHAL_ERROR ? names[severity] : "?";
+  return severity <= RAWHAL_SEVERITY_ERROR ? names[severity] : "?";
 }
 
 static void print_diagnostics(const inspect_options_t *options, inspect_names_t *names,

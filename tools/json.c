@@ -128,7 +128,7 @@ void json_put_string(json_writer_t *writer, const char *key, rawhal_string_t val
 void json_put_text(json_writer_t *writer, const char *key, const char *value)
 {
   if (value)
-    json_put_string(writer, key, (rawhal_string_t){value, strlen(value)});
+    json_put_string(writer, key, rawhal_string(value));
   else
     json_put_null(writer, key);
 }

@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     return finish(commands[i]->run(argc - 1, argv + 1), commands[i]->failed);
   }
   fputs("rawhal: unknown command '", stderr);
-  (void)escape_text(stderr, (rawhal_string_t){argv[1], strlen(argv[1])}, SIZE_MAX);
+  (void)escape_text(stderr, rawhal_string(argv[1]), SIZE_MAX);
   fputs("'\nTry 'rawhal --help'.\n", stderr);
   return TOOL_USAGE;
 }

@@ -79,7 +79,7 @@ static bool find_first(select_t *select, const rawhal_kernel_t **kernel, rawhal_
                          "names)",
                          name, looked_at, looked_at == 1 ? "" : "s",
                          select->options->target ? " for that target" : "");
-    *kernel = rawhal_hsaco_find_kernel(select->hsaco, (rawhal_string_t){name, strlen(name)});
+    *kernel = rawhal_hsaco_find_kernel(select->hsaco, rawhal_string(name));
     if (*kernel)
       return true;
   }
@@ -91,8 +91,7 @@ static bool same_layout(const select_t *first, const select_t *other,
                         rawhal_error_t *error)
 {
   const char *name = first->options->kernel;
-  const rawhal_kernel_t *kernel =
-      rawhal_hsaco_find_kernel(other->hsaco, (rawhal_string_t){name, strlen(name)});
+  const rawhal_kernel_t *kernel = rawhal_hsaco_find_kernel(other->hsaco, rawhal_string(name));
   rawhal_kernarg_layout_t *other_layout = NULL;
   if (!kernel)
     return true;

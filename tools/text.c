@@ -12,7 +12,7 @@
 
 static void print_error(const char *text)
 {
-  (void)escape_text(stderr, (rawhal_string_t){text, strlen(text)}, SIZE_MAX);
+  (void)escape_text(stderr, rawhal_string(text), SIZE_MAX);
 }
 
 int tool_fail(const char *command, const rawhal_error_t *error)
@@ -66,12 +66,12 @@ int tool_print_text(rawhal_string_t text)
 
 int tool_print_words(const char *text)
 {
-  return tool_print_text((rawhal_string_t){text, strlen(text)});
+  return tool_print_text(rawhal_string(text));
 }
 
 void tool_print_column(const char *text, int width)
 {
-  size_t columns = escape_text(stdout, (rawhal_string_t){text, strlen(text)}, (size_t)width);
+  size_t columns = escape_text(stdout, rawhal_string(text), (size_t)width);
   printf("%*s", width - (int)columns, "");
 }
 

@@ -38,7 +38,7 @@ static void print_time(uint64_t at)
 static void print_quoted(const char *key, const char *text)
 {
   printf(" %s=\"", key);
-  escape_json(stdout, (rawhal_string_t){text, strlen(text)});
+  escape_json(stdout, rawhal_string(text));
   putchar('"');
 }
 

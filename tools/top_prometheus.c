@@ -94,7 +94,7 @@ static bool quote_name(const char *name, char label[LABEL_BYTES])
   FILE *out = fmemopen(shown, sizeof(shown), "w");
   if (!out)
     return false;
-  (void)escape_text(out, (rawhal_string_t){name, strlen(name)}, SIZE_MAX);
+  (void)escape_text(out, rawhal_string(name), SIZE_MAX);
   fclose(out);
   for (const char *at = shown; *at; ++at) {
     if (*at == '\\' || *at == '"')

@@ -123,8 +123,8 @@ static rawhal_status_t read_lines(limits_file_t *file, rawhal_error_t *error)
     if (!*text || *text == '#')
       continue;
     if (file->count == MAX_LINES)
-      return rawhal_fail(error, RAWHAL_LIMIT, "RAWHAL_LIMITS_FILE:%u: more than %d limits", number,
-                         MAX_LINES);
+      return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "RAWHAL_LIMITS_FILE:%u: more than %d limits",
+                         number, MAX_LINES);
     rawhal_status_t status = add_line(file, text, number, error);
     if (status != RAWHAL_OK)
       return status;

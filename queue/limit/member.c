@@ -131,7 +131,7 @@ static rawhal_status_t find_device(rawhal_limiter_t *limiter, const char *name, 
       found = i;
   }
   if (found == REGION_NO_INDEX)
-    return rawhal_fail(error, RAWHAL_LIMIT,
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
                        "the region has %d devices, all in use or with tenants in debt",
                        REGION_DEVICES);
   if (!known)
@@ -155,8 +155,8 @@ static rawhal_status_t find_tenant(rawhal_limiter_t *limiter, const char *name, 
       found = i;
   }
   if (found == REGION_NO_INDEX)
-    return rawhal_fail(error, RAWHAL_LIMIT, "the region has %d tenants, all in use or in debt",
-                       REGION_TENANTS);
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
+                       "the region has %d tenants, all in use or in debt", REGION_TENANTS);
   if (!known)
     start_tenant(data, found, device, name);
   if (!tenant_in_use(data, found))
@@ -194,7 +194,8 @@ static rawhal_status_t take_slot(rawhal_limiter_t *limiter, rawhal_error_t *erro
     dead_set_state(member, word, REGION_JOINING);
     return RAWHAL_OK;
   }
-  return rawhal_fail(error, RAWHAL_LIMIT, "the region has %d members, all alive", REGION_MEMBERS);
+  return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "the region has %d members, all alive",
+                     REGION_MEMBERS);
 }
 
 static void start_member(rawhal_limiter_t *limiter, uint64_t now)

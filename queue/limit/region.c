@@ -107,7 +107,8 @@ static rawhal_status_t remember_file(int fd, uint32_t *process, rawhal_error_t *
   while (i < MAX_OPEN && open_files[i])
     ++i;
   if (status == RAWHAL_OK && fd >= 0 && i == MAX_OPEN)
-    status = rawhal_fail(error, RAWHAL_LIMIT, "more than %d limiters in one process", MAX_OPEN);
+    status =
+        rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "more than %d limiters in one process", MAX_OPEN);
   if (status == RAWHAL_OK && fd >= 0)
     open_files[i] = fd + 1;
   *process = last_process;

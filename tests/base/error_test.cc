@@ -30,7 +30,7 @@ TEST(Error, RecordSaysWhatAndWhere) {
 }
 
 TEST(Error, RecordIsOptional) {
-  EXPECT_EQ(RAWHAL_LIMIT, rawhal_fail(nullptr, RAWHAL_LIMIT, "%s", "nobody listens"));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, rawhal_fail(nullptr, RAWHAL_CAP_EXCEEDED, "%s", "nobody listens"));
 }
 
 TEST(Error, LongMessagesAreCutVisibly) {

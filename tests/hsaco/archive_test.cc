@@ -423,7 +423,7 @@ TEST(Archive, ClaimedCountsEndWithTheBytes)
   deep.more.str("deep").raw(std::string(31, '\x91')).nil();
   EXPECT_EQ(RAWHAL_OK, Container(deep.build()).status);
   deep.more = Pack().str("deep").raw(std::string(100000, '\x91')).nil();
-  expect_refusal(deep.build(), RAWHAL_LIMIT, "nests too deep");
+  expect_refusal(deep.build(), RAWHAL_CAP_EXCEEDED, "nests too deep");
 }
 
 TEST(Archive, FramesAreWhatTheySay)
@@ -492,7 +492,7 @@ TEST(Archive, ClaimsAndBombsMeetTheLimits)
     bomb.entry = archive_entry(0, zeros.size());
     EXPECT_LT(bomb.build().size(), 4096u);
     Container container(bomb.build(), options);
-    EXPECT_EQ(RAWHAL_LIMIT, container.status);
+    EXPECT_EQ(RAWHAL_CAP_EXCEEDED, container.status);
     EXPECT_TRUE(contains(container.error.message, "max_unpacked_bytes"));
     bomb.entry = archive_entry(0, UINT64_MAX - 1);
     EXPECT_NE(RAWHAL_OK, Container(bomb.build()).status);
@@ -502,13 +502,13 @@ TEST(Archive, ClaimsAndBombsMeetTheLimits)
   for (int i = 0; i < 10; ++i)
     entries.push_back({"a#" + std::to_string(i), "gfx90a", gfx90a + std::string(200000, '\0')});
   EXPECT_EQ(RAWHAL_OK, Container(archive(entries, true)).status);
-  EXPECT_EQ(RAWHAL_LIMIT, Container(archive(entries, true), options).status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Container(archive(entries, true), options).status);
   EXPECT_EQ(RAWHAL_OK, Container(archive(entries, false), options).status); // nothing to unpack
   for (bool zstd : {false, true}) {
     options = {};
     options.max_objects = 9;
     Container container(archive(entries, zstd), options);
-    EXPECT_EQ(RAWHAL_LIMIT, container.status);
+    EXPECT_EQ(RAWHAL_CAP_EXCEEDED, container.status);
     EXPECT_TRUE(contains(container.error.message, "max_objects")) << container.error.message;
     options.max_objects = 10;
     EXPECT_EQ(RAWHAL_OK, Container(archive(entries, zstd), options).status);

@@ -59,7 +59,7 @@ TEST(Compressed, NestingEnds)
   for (int i = 0; i < 3; ++i)
     bytes = ccob(2, 1, bytes);
   EXPECT_EQ(RAWHAL_OK, Container(bytes).status);
-  EXPECT_EQ(RAWHAL_LIMIT, Container(ccob(2, 1, bytes)).status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Container(ccob(2, 1, bytes)).status);
 }
 
 TEST(Compressed, DamageIsReported)
@@ -98,10 +98,10 @@ TEST(Compressed, ClaimsAndBombsMeetTheLimit)
   std::string bomb = ccob(2, 1, std::string(2 << 20, '\0')); // a few hundred bytes
   EXPECT_LT(bomb.size(), 4096u);
   Container container(bomb, options);
-  EXPECT_EQ(RAWHAL_LIMIT, container.status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, container.status);
   EXPECT_TRUE(contains(container.error.message, "max_unpacked_bytes"));
   for (uint64_t claim : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 8})
-    EXPECT_EQ(RAWHAL_LIMIT, Container(ccob_of(3, 1, "x", claim)).status) << claim;
+    EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Container(ccob_of(3, 1, "x", claim)).status) << claim;
   // A table whose entries all name the same bytes pays for each.
   std::string big = ccob(2, 1, object_for(0x53f) + std::string(200000, '\0'));
   std::string shared =
@@ -111,5 +111,5 @@ TEST(Compressed, ClaimsAndBombsMeetTheLimit)
   EXPECT_EQ(RAWHAL_OK, Container(shared).status);
   EXPECT_EQ(5u, Container(shared).count());
   options.max_unpacked_bytes = 900000;
-  EXPECT_EQ(RAWHAL_LIMIT, Container(shared, options).status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Container(shared, options).status);
 }

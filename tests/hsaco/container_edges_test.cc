@@ -48,7 +48,7 @@ TEST(ContainerEdges, TheCapOnEntriesOfABundle)
   options.max_bundle_entries = 3;
   EXPECT_EQ(RAWHAL_OK, Container(bytes, options).status);
   options.max_bundle_entries = 2;
-  expect_not_read(bytes, RAWHAL_LIMIT, "max_bundle_entries", options);
+  expect_not_read(bytes, RAWHAL_CAP_EXCEEDED, "max_bundle_entries", options);
 }
 
 TEST(ContainerEdges, ACompressedBundleEndsWhereItSays)

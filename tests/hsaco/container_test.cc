@@ -62,8 +62,8 @@ TEST(Container, BundleFieldsAreNotTrusted)
     uint64_t value;
     rawhal_status_t status;
   } const cases[] = {
-      {24, 257, RAWHAL_LIMIT}, // entries
-      {24, UINT64_MAX, RAWHAL_LIMIT},
+      {24, 257, RAWHAL_CAP_EXCEEDED}, // entries
+      {24, UINT64_MAX, RAWHAL_CAP_EXCEEDED},
       {24, 200, RAWHAL_MALFORMED},
       {32, UINT64_MAX, RAWHAL_MALFORMED}, // offset
       {32, sound.size(), RAWHAL_MALFORMED},
@@ -86,7 +86,7 @@ TEST(Container, BundlesThatContainThemselvesEnd)
   memcpy(&bytes[32], &offset, sizeof(offset));
   memcpy(&bytes[40], &size, sizeof(size));
   Container container(bytes);
-  EXPECT_EQ(RAWHAL_LIMIT, container.status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, container.status);
   EXPECT_TRUE(contains(container.error.message, "deep")) << container.error.message;
 }
 
@@ -182,10 +182,10 @@ TEST(Container, Caps)
   rawhal_container_options_t options = {};
   options.max_objects = 1;
   EXPECT_EQ(RAWHAL_OK, Container(object, options).status);
-  EXPECT_EQ(RAWHAL_LIMIT, Container(object + object, options).status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Container(object + object, options).status);
   options = {};
   options.max_file_bytes = object.size() - 1;
-  EXPECT_EQ(RAWHAL_LIMIT, Container(object, options).status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Container(object, options).status);
 }
 
 TEST(Container, SelectionPrefersWhatWasMadeForTheDevice)
@@ -247,7 +247,7 @@ TEST(Container, BytesThatAreSharedTooOftenAreRefusedSoon)
   std::string zeros = shared_bundle(250, object_for(0x53f) + std::string(8 << 20, '\0'));
   for (const std::string &text : {nested, zeros, host_of_sections(5000, 1 << 20)}) {
     Container container(text);
-    EXPECT_EQ(RAWHAL_LIMIT, container.status) << container.error.message;
+    EXPECT_EQ(RAWHAL_CAP_EXCEEDED, container.status) << container.error.message;
     EXPECT_TRUE(contains(container.error.message, "name the same bytes"))
         << container.error.message;
   }
@@ -270,7 +270,7 @@ TEST(Container, Files)
   rawhal_container_close(container);
   rawhal_container_options_t options = {};
   options.max_file_bytes = 10;
-  EXPECT_EQ(RAWHAL_LIMIT, rawhal_container_open_file(path.c_str(), &options, &container, &error));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, rawhal_container_open_file(path.c_str(), &options, &container, &error));
   std::ofstream(path, std::ios::binary | std::ios::trunc);
   EXPECT_EQ(RAWHAL_MALFORMED,
             rawhal_container_open_file(path.c_str(), nullptr, &container, &error));

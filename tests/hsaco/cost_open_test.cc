@@ -89,10 +89,10 @@ TEST(OpeningCost, NamesThatSymbolsShare)
       {"local ones", local, NAME, 0, "x", RAWHAL_OK},
       {"short ones", variable, 1000, 0, "x", RAWHAL_OK},
       {"no end in reach", variable, 70000, 0, "x", RAWHAL_OK},
-      {"what is no descriptor", function, NAME, 0, ".kd", RAWHAL_LIMIT},
-      {"variables, each its own", variable, NAME, 1, "x", RAWHAL_LIMIT},
+      {"what is no descriptor", function, NAME, 0, ".kd", RAWHAL_CAP_EXCEEDED},
+      {"variables, each its own", variable, NAME, 1, "x", RAWHAL_CAP_EXCEEDED},
       {"local ones, each its own", local, NAME, 1, "x", RAWHAL_OK}, // nobody looks at their names
-      {"no end in reach, each its own", variable, 400000, 1, "x", RAWHAL_LIMIT},
+      {"no end in reach, each its own", variable, 400000, 1, "x", RAWHAL_CAP_EXCEEDED},
   };
   for (const auto &one : cases) {
     std::string bytes = object_of_symbols(SYMBOLS, one.symbol, one.name_size, one.stride, one.tail);

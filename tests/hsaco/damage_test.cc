@@ -172,7 +172,7 @@ TEST(Damage, ClaimsCostNothing)
     Object object;
     object.notes = {document};
     Opened opened(object.build());
-    EXPECT_EQ(RAWHAL_LIMIT, opened.status);
+    EXPECT_EQ(RAWHAL_CAP_EXCEEDED, opened.status);
     EXPECT_TRUE(contains(opened.error.message, "memory")) << opened.error.message;
   }
 }
@@ -248,7 +248,7 @@ TEST(Damage, SharedEndlessNamesStayLinear)
   for (size_t i = 0; i < 2001; ++i)
     object.set<uint32_t>(object.symbols + i * sizeof(Elf64_Sym), static_cast<uint32_t>(i));
   Opened opened(object.bytes);
-  EXPECT_EQ(RAWHAL_LIMIT, opened.status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, opened.status);
   EXPECT_TRUE(contains(opened.error.message, "long names share bytes")) << opened.error.message;
   // From one place, all of them are read at once.
   for (size_t i = 0; i < 2001; ++i)

@@ -188,7 +188,7 @@ TEST(Edges, TheCapOnMetadataIsOnAllNotesTogether)
   options.max_metadata_bytes = object.notes[0].size() + object.notes[1].size();
   EXPECT_EQ(RAWHAL_OK, Opened(object.bytes, options).status);
   --options.max_metadata_bytes;
-  EXPECT_EQ(RAWHAL_LIMIT, Opened(object.bytes, options).status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Opened(object.bytes, options).status);
 }
 
 // The list of arguments replaced by other msgpack.
@@ -232,7 +232,7 @@ TEST(Edges, NestingCountsForUsualFilesToo)
   for (uint32_t levels : {4, 5}) {
     rawhal_hsaco_options_t options = {};
     options.max_nesting = levels;
-    EXPECT_EQ(levels < 5 ? RAWHAL_LIMIT : RAWHAL_OK,
+    EXPECT_EQ(levels < 5 ? RAWHAL_CAP_EXCEEDED : RAWHAL_OK,
               Opened(plain_object().bytes, options).status)
         << levels;
   }
@@ -283,7 +283,7 @@ TEST(Edges, KernelsWithoutMetadataCountToo)
   options.max_kernels = 3;
   EXPECT_EQ(RAWHAL_OK, Opened(object.bytes, options).status);
   options.max_kernels = 2;
-  EXPECT_EQ(RAWHAL_LIMIT, Opened(object.bytes, options).status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Opened(object.bytes, options).status);
 }
 
 // Symbols may share a name, which is read for each: its length is bounded.
@@ -462,7 +462,7 @@ TEST(Edges, ACountTimesASizeDoesNotWrap)
   size_t capacity = 0;
   for (size_t size : {8, 24, 4096}) { // a small product, modulo 2^64
     EXPECT_EQ(nullptr, arena_calloc(&memory, SIZE_MAX / size + 2, size)) << size;
-    EXPECT_EQ(RAWHAL_LIMIT, memory.status);
+    EXPECT_EQ(RAWHAL_CAP_EXCEEDED, memory.status);
     EXPECT_FALSE(arena_reserve(&memory, &items, &capacity, 0, size, SIZE_MAX / size + 2)) << size;
   }
   arena_free(&memory);

@@ -190,7 +190,7 @@ TEST_F(ContainerFile, RefusalsOfCopies)
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_container_open("x", 1, &options, &container, &error));
   options.flags = RAWHAL_CONTAINER_COPY;
   options.max_file_bytes = 3;
-  EXPECT_EQ(RAWHAL_LIMIT, rawhal_container_open("four", 4, &options, &container, &error));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, rawhal_container_open("four", 4, &options, &container, &error));
 }
 
 int next_descriptor()

@@ -281,13 +281,13 @@ TEST(Metadata, CapsFailWithLimit)
     set(options);
     return Opened(bytes, options).status;
   };
-  EXPECT_EQ(RAWHAL_LIMIT, status_with([](auto &o) { o.max_kernels = 1; }));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, status_with([](auto &o) { o.max_kernels = 1; }));
   EXPECT_EQ(RAWHAL_OK, status_with([](auto &o) { o.max_kernels = 2; }));
-  EXPECT_EQ(RAWHAL_LIMIT, status_with([](auto &o) { o.max_arguments = 2; }));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, status_with([](auto &o) { o.max_arguments = 2; }));
   EXPECT_EQ(RAWHAL_OK, status_with([](auto &o) { o.max_arguments = 3; }));
-  EXPECT_EQ(RAWHAL_LIMIT, status_with([](auto &o) { o.max_nesting = 4; }));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, status_with([](auto &o) { o.max_nesting = 4; }));
   EXPECT_EQ(RAWHAL_OK, status_with([](auto &o) { o.max_nesting = 5; })); // argument maps
-  EXPECT_EQ(RAWHAL_LIMIT, status_with([](auto &o) { o.max_metadata_bytes = 100; }));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, status_with([](auto &o) { o.max_metadata_bytes = 100; }));
 }
 
 TEST(Metadata, DiagnosticsAreCapped)

@@ -300,7 +300,7 @@ TEST(Arena, BudgetAndOverflowFailWithLimit)
   EXPECT_NE(nullptr, arena_alloc(&memory, 0));
   EXPECT_NE(nullptr, arena_alloc(&memory, 5000));
   EXPECT_EQ(nullptr, arena_alloc(&memory, 8000));
-  EXPECT_EQ(RAWHAL_LIMIT, memory.status);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, memory.status);
   EXPECT_EQ(nullptr, arena_alloc(&memory, SIZE_MAX));
   EXPECT_EQ(nullptr, arena_calloc(&memory, SIZE_MAX / 2, 3));
   arena_free(&memory);

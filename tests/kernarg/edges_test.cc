@@ -95,7 +95,7 @@ TEST(Edges, ConstantsBeyond32Bits)
     kernel.Arg("a", 0, 0x7fffffff).Arg("b", 0x7fffffff, 0x80000000u - shorter);
     rawhal_status_t status;
     HalLayout layout = Project(kernel, &status);
-    EXPECT_EQ(status, shorter ? RAWHAL_OK : RAWHAL_LIMIT);
+    EXPECT_EQ(status, shorter ? RAWHAL_OK : RAWHAL_CAP_EXCEEDED);
     if (layout) {
       EXPECT_EQ(rawhal_hal_layout_info(layout.get())->constant_bytes, UINT32_MAX - shorter + 1);
     }

@@ -54,8 +54,16 @@ inline const char *KindText(int kind)
                                       "hidden_shared_base",
                                       "hidden_queue_ptr",
                                       "hidden_of_tomorrow"};
-  static_assert(sizeof(names) / sizeof(*names) == RAWHAL_VALUE_KIND_COUNT, "a kind has no text");
-  return names[kind];
+  constexpr int plain = RAWHAL_VALUE_QUEUE + 1, all = sizeof(names) / sizeof(*names);
+  static_assert(all == plain + RAWHAL_VALUE_HIDDEN_QUEUE_PTR - RAWHAL_VALUE_HIDDEN_FIRST + 2,
+                "a kind has no text");
+  if (kind == RAWHAL_VALUE_HIDDEN_UNKNOWN)
+    return names[all - 1];
+  const int index =
+      kind < RAWHAL_VALUE_HIDDEN_FIRST ? kind : plain + kind - RAWHAL_VALUE_HIDDEN_FIRST;
+  return kind > RAWHAL_VALUE_HIDDEN_QUEUE_PTR || (kind >= plain && kind < RAWHAL_VALUE_HIDDEN_FIRST)
+             ? "?"
+             : names[index];
 }
 
 // Kernel(28).Arg("n", 24, 4) ...; facts() is valid as long as the builder lives and is unchanged.
@@ -76,7 +84,7 @@ public:
     texts_.push_back(name);
     rawhal_argument_t argument = {};
     argument.name = Text(texts_.back());
-    texts_.push_back(kind < RAWHAL_VALUE_KIND_COUNT ? KindText(kind) : "?");
+    texts_.push_back(KindText(kind));
     details_.push_back({});
     details_.back().value_kind_text = Text(texts_.back());
     argument.detail = &details_.back();

@@ -30,6 +30,8 @@ private:
   std::mt19937_64 engine_;
 };
 
+constexpr uint32_t kHiddenKinds = RAWHAL_VALUE_HIDDEN_QUEUE_PTR - RAWHAL_VALUE_HIDDEN_FIRST + 2; // one unknown
+
 // Mostly well-formed, in offset order or shuffled; now and then overlapping or contradictory.
 void MakeKernel(Random &random, Kernel &kernel)
 {
@@ -38,9 +40,8 @@ void MakeKernel(Random &random, Kernel &kernel)
   bool packed = random.OneIn(4), hidden_too = !random.OneIn(4);
   for (uint32_t i = 0; i < count; ++i) {
     bool hidden = hidden_too && random.OneIn(2);
-    uint32_t kinds = RAWHAL_VALUE_KIND_COUNT - RAWHAL_VALUE_HIDDEN_FIRST;
-    int kind = hidden ? static_cast<int>(RAWHAL_VALUE_HIDDEN_FIRST + random.Below(kinds))
-                      : static_cast<int>(random.Below(RAWHAL_VALUE_HIDDEN_FIRST));
+    int kind = hidden ? static_cast<int>(RAWHAL_VALUE_HIDDEN_FIRST + random.Below(kHiddenKinds))
+                      : static_cast<int>(random.Below(RAWHAL_VALUE_QUEUE + 1));
     uint32_t size = hidden && !random.OneIn(16) ? 8 : sizes[random.Below(15)];
     if (!packed)
       offset += random.Below(12);

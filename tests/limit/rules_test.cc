@@ -210,7 +210,7 @@ TEST(Rules, WhenAllPlacesAreTakenByDebtJoiningFails) {
   }
   rawhal_limiter_t *late = nullptr;
   rawhal_error_t error = {};
-  EXPECT_EQ(RAWHAL_LIMIT, world.TryJoin(limits, "late", &late, &error));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, world.TryJoin(limits, "late", &late, &error));
   EXPECT_NE(nullptr, strstr(error.message, "in debt")) << error.message;
   rawhal_limiter_t *back = world.Join(limits, "tenant 63");
   EXPECT_LT(kSecond, world.Wait(back));

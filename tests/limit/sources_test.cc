@@ -357,7 +357,7 @@ TEST_F(OperatorsFile, WhatIsNotUnderstoodIsNamedByItsLine) {
   std::string many;
   for (int i = 0; i < 600; ++i) many += "memory_" + std::to_string(i) + "=1\n";
   Write(many);
-  AsAnother([&] { ExpectRefused(RAWHAL_LIMIT, {"more than 512"}); });
+  AsAnother([&] { ExpectRefused(RAWHAL_CAP_EXCEEDED, {"more than 512"}); });
   unlink(path_.c_str());
   ExpectRefused(RAWHAL_NOT_FOUND, {"RAWHAL_LIMITS_FILE: "}); // what is named must be there
   Set("RAWHAL_LIMITS_FILE", "/dev/zero");

@@ -7,7 +7,7 @@
 
 enum { LABEL_COLUMNS = 10 };
 
-static const char *const kind_names[RAWHAL_VALUE_KIND_COUNT] = {
+static const char *const kind_names[] = {
     [RAWHAL_VALUE_BY_VALUE] = "by_value",
     [RAWHAL_VALUE_GLOBAL_BUFFER] = "global_buffer",
     [RAWHAL_VALUE_DYNAMIC_SHARED_POINTER] = "dynamic_shared_pointer",
@@ -46,7 +46,8 @@ void report_more(const char *format, ...)
 
 static const char *kind_name(uint8_t value_kind)
 {
-  const char *name = value_kind < RAWHAL_VALUE_KIND_COUNT ? kind_names[value_kind] : NULL;
+  const char *name =
+      value_kind < sizeof(kind_names) / sizeof(*kind_names) ? kind_names[value_kind] : NULL;
   return name ? name : "other";
 }
 
