@@ -24,6 +24,11 @@
 /* Still there, and going away: RAWHAL_DEPRECATED("use rawhal_...") before a declaration. */
 #define RAWHAL_DEPRECATED(instead) __attribute__((deprecated(instead)))
 
+/* Structures whose first member is `size` grow: sizeof() of the structure there tells the library
+ * which header its caller was compiled with; 0 stands for version 0.2. So members that came later
+ * count only where `size` is set. UNSUPPORTED where one is set that an older library does not know.
+ * Structures that the library owns and shows by a pointer grow at their end. */
+
 /* Text as it stands in a file: bytes with a length, NOT NUL-terminated, any byte value possible.
  * `data` may be NULL when `size` is 0. Who owns the bytes is said where a string is returned. */
 typedef struct rawhal_string {

@@ -47,6 +47,7 @@ typedef enum rawhal_backend {
 
 /* Zero-initialise, then set what should differ. Strings are read during the call only. */
 typedef struct rawhal_instance_options {
+  size_t size; /* sizeof(rawhal_instance_options_t), or 0: see types.h */
   rawhal_backend_t backend;
   const char *runtime_library; /* default "libhsa-runtime64.so.1" */
   const char *softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY in the environment (not of a

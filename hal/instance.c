@@ -2,6 +2,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <stdlib.h>
 
@@ -16,11 +17,14 @@ rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
   if (!instance)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "instance is NULL");
   *instance = NULL;
+  rawhal_instance_options_t taken;
+  rawhal_status_t status = SIZED_TAKE(&taken, options, copy_timeout_ns, error);
+  if (status != RAWHAL_OK)
+    return status;
   rawhal_instance_t *created = calloc(1, sizeof(*created));
   if (!created)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an instance");
-  static const rawhal_instance_options_t defaults;
-  rawhal_status_t status = runtime_open(options ? options : &defaults, &created->runtime, error);
+  status = runtime_open(&taken, &created->runtime, error);
   if (status != RAWHAL_OK) {
     free(created);
     return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "hsaco/file_bytes.h"
 #include "hsaco/scan.h"
 
@@ -16,7 +17,10 @@ struct rawhal_container {
 static rawhal_status_t take_options(struct scan *scan, const rawhal_container_options_t *options,
                                     rawhal_error_t *error)
 {
-  rawhal_container_options_t taken = options ? *options : (rawhal_container_options_t){0};
+  rawhal_container_options_t taken;
+  rawhal_status_t status = SIZED_TAKE(&taken, options, flags, error);
+  if (status)
+    return status;
   if (taken.flags & ~(uint32_t)RAWHAL_CONTAINER_COPY)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken.flags);
   taken.max_objects = taken.max_objects ? taken.max_objects : 65536;

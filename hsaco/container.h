@@ -20,6 +20,7 @@ enum {
 
 /* Zero-initialise, then set what should differ; 0 means the default. */
 typedef struct rawhal_container_options {
+  size_t size;                 /* sizeof(rawhal_container_options_t), or 0: see types.h */
   uint32_t max_objects;        /* and blobs of a kpack archive; default 65,536 */
   uint32_t max_bundle_entries; /* of one bundle; default 256 */
   uint64_t max_file_bytes;     /* default 4 GiB */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "hsaco/loadable.h"
 #include "hsaco/metadata.h"
 #include "hsaco/relocations.h"
@@ -14,7 +15,10 @@ static rawhal_status_t take_options(rawhal_hsaco_t *hsaco, const rawhal_hsaco_op
                                     rawhal_error_t *error)
 {
   enum { KNOWN_FLAGS = RAWHAL_HSACO_COPY | RAWHAL_HSACO_DESCRIPTOR_KERNELS, FORMAT_NESTING = 32 };
-  rawhal_hsaco_options_t taken = options ? *options : (rawhal_hsaco_options_t){0};
+  rawhal_hsaco_options_t taken;
+  rawhal_status_t status = SIZED_TAKE(&taken, options, max_metadata_bytes, error);
+  if (status)
+    return status;
   if (taken.flags & ~(uint32_t)KNOWN_FLAGS)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken.flags);
   if (taken.max_nesting > UNPACK_MOST_NESTING)
@@ -178,11 +182,14 @@ rawhal_status_t rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_opti
   if (!hsaco)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the object");
   *hsaco = NULL;
-  rawhal_hsaco_options_t taken = options ? *options : (rawhal_hsaco_options_t){0};
+  rawhal_hsaco_options_t taken;
+  rawhal_status_t status = SIZED_TAKE(&taken, options, max_metadata_bytes, error);
+  if (status)
+    return status;
   bool copy = taken.flags & RAWHAL_HSACO_COPY;
   taken.flags &= ~(uint32_t)RAWHAL_HSACO_COPY; /* what is read is a copy already */
   struct file_bytes file;
-  rawhal_status_t status = file_bytes_open(path, UINT64_MAX, copy, &file, error);
+  status = file_bytes_open(path, UINT64_MAX, copy, &file, error);
   if (!status)
     status = rawhal_hsaco_open(file.data, file.size, &taken, hsaco, error);
   if (status)

@@ -31,6 +31,7 @@ enum {
 
 /* Zero-initialise, then set what should differ; 0 means the default. */
 typedef struct rawhal_hsaco_options {
+  size_t size; /* sizeof(rawhal_hsaco_options_t), or 0: see types.h */
   uint32_t flags;
   uint32_t max_kernels;        /* default 1,000,000 */
   uint32_t max_arguments;      /* of one kernel; default 65,536 */

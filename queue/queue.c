@@ -3,6 +3,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <hsa/amd_hsa_queue.h>
 #include <stdlib.h>
@@ -31,27 +32,26 @@ static uint32_t round_up(uint32_t value)
 }
 
 static rawhal_status_t choose_sizes(const queue_device_t *device,
-                                    const rawhal_queue_options_t *options, queue_sizes_t *sizes,
+                                    const rawhal_queue_options_t *asked, queue_sizes_t *sizes,
                                     rawhal_error_t *error)
 {
-  rawhal_queue_options_t asked = options ? *options : (rawhal_queue_options_t){0};
-  if (asked.packets > device->max_packets)
+  if (asked->packets > device->max_packets)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%u packets asked for, the device allows %u",
-                       asked.packets, device->max_packets);
-  if (asked.submissions > MAX_SUBMISSIONS)
+                       asked->packets, device->max_packets);
+  if (asked->submissions > MAX_SUBMISSIONS)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%u submissions asked for, at most %u",
-                       asked.submissions, MAX_SUBMISSIONS);
-  if (asked.kernarg_bytes > MAX_KERNARG_BYTES)
+                       asked->submissions, MAX_SUBMISSIONS);
+  if (asked->kernarg_bytes > MAX_KERNARG_BYTES)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%llu kernarg bytes asked for, at most %u",
-                       (unsigned long long)asked.kernarg_bytes, MAX_KERNARG_BYTES);
-  uint32_t packets = asked.packets ? asked.packets : DEFAULT_PACKETS;
+                       (unsigned long long)asked->kernarg_bytes, MAX_KERNARG_BYTES);
+  uint32_t packets = asked->packets ? asked->packets : DEFAULT_PACKETS;
   if (packets > device->max_packets)
     packets = device->max_packets;
   if (packets < device->min_packets)
     packets = device->min_packets;
   sizes->packets = round_up(packets);
-  sizes->submissions = round_up(asked.submissions ? asked.submissions : DEFAULT_SUBMISSIONS);
-  uint64_t bytes = asked.kernarg_bytes ? asked.kernarg_bytes : DEFAULT_KERNARG_BYTES;
+  sizes->submissions = round_up(asked->submissions ? asked->submissions : DEFAULT_SUBMISSIONS);
+  uint64_t bytes = asked->kernarg_bytes ? asked->kernarg_bytes : DEFAULT_KERNARG_BYTES;
   sizes->blocks = round_up((uint32_t)((bytes + BLOCK_BYTES - 1) / BLOCK_BYTES));
   if (sizes->blocks / BLOCKS_PER_PACKET < sizes->packets)
     sizes->blocks = sizes->packets * BLOCKS_PER_PACKET;
@@ -177,7 +177,10 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
 {
   *result = NULL;
   queue_sizes_t sizes = {0};
-  rawhal_status_t status = choose_sizes(device, options, &sizes, error);
+  rawhal_queue_options_t taken;
+  rawhal_status_t status = SIZED_TAKE(&taken, options, share_ppm, error);
+  if (status == RAWHAL_OK)
+    status = choose_sizes(device, &taken, &sizes, error);
   if (status != RAWHAL_OK)
     return status;
   rawhal_queue_t *queue = aligned_alloc(_Alignof(rawhal_queue_t), sizeof(*queue));
@@ -187,8 +190,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   queue->device = device;
   device->hold();
   locks_init(queue);
-  if (options)
-    launch_init(queue, &options->services);
+  launch_init(queue, &taken.services);
   /* Everything the error callback touches comes before the HSA queue. */
   status = allocate_tables(queue, &sizes, error);
   if (status == RAWHAL_OK)
@@ -198,7 +200,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   if (status == RAWHAL_OK)
     status = create_hsa_queue(queue, sizes.packets, error);
   if (status == RAWHAL_OK)
-    status = limited_create(queue, options ? options->share_ppm : 0, error);
+    status = limited_create(queue, taken.share_ppm, error);
   if (status != RAWHAL_OK) {
     rawhal_queue_destroy(queue);
     return status;

@@ -208,6 +208,7 @@ typedef struct rawhal_queue_services {
 /* The sizes of a queue's rings. Zero-initialise; 0 = default. All are rounded up to powers of two.
  * OUT_OF_RANGE: beyond the device's or the library's maximum. */
 typedef struct rawhal_queue_options {
+  size_t size;            /* sizeof(rawhal_queue_options_t), or 0: see types.h */
   uint32_t packets;       /* AQL ring; default 1,024; at most what the device allows */
   uint32_t submissions;   /* in flight; default 256, at most 65,536. Each holds one HSA signal
                              (about 50 us to create; the runtime has some 4,000 to give) */

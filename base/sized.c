@@ -1,0 +1,36 @@
+#include "base/sized.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+enum { MOST = 4096 }; /* a size above is none, but what was there before */
+
+rawhal_status_t sized_take(void *taken, size_t ours, size_t first, const void *given,
+                           const char *what, rawhal_error_t *error)
+{
+  memset(taken, 0, ours);
+  size_t size = 0;
+  if (given)
+    memcpy(&size, given, sizeof(size));
+  else
+    size = first;
+  if (size && size < first)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%s: a size of %zu bytes, of at least %zu; 0 is this header's", what, size,
+                       first);
+  if (size > MOST)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s: a size of %zu bytes, of at most %d",
+                       what, size, MOST);
+  size = size ? size : first;
+  const unsigned char *bytes = given;
+  for (size_t i = ours; given && i < size; ++i)
+    if (bytes[i])
+      return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                         "%s: byte %zu is set, where this version of rawhal has %zu bytes", what, i,
+                         ours);
+  if (given)
+    memcpy(taken, given, size < ours ? size : ours);
+  memcpy(taken, &ours, sizeof(ours));
+  return RAWHAL_OK;
+}

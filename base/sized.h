@@ -1,0 +1,23 @@
+/* Structures that callers pass and that may grow. Internal.
+ *
+ * The first member of such a structure is `size_t size`: what its caller's header takes it to have,
+ * 0 for the first version of the structure. A later library has more members, which are zero for
+ * older callers; an earlier one refuses members that it does not know, unless they are zero. */
+#ifndef RAWHAL_BASE_SIZED_H
+#define RAWHAL_BASE_SIZED_H
+
+#include "base/status.h"
+
+/* Copies `given`, which may be NULL for zeros, to the `ours` bytes of `*taken`, whose size it sets.
+ * `first`: bytes of the first version. INVALID_ARGUMENT: fewer than that. UNSUPPORTED: something is
+ * set that is not known here. `what` names the structure. */
+RAWHAL_CHECKED rawhal_status_t sized_take(void *taken, size_t ours, size_t first, const void *given,
+                                          const char *what, rawhal_error_t *error);
+
+/* `last`: the last member of the first version. */
+#define SIZED_TAKE(taken, given, last, error)                                                      \
+  sized_take((taken), sizeof(*(taken)),                                                            \
+             (size_t)((const char *)(&(taken)->last + 1) - (const char *)(taken)),                 \
+             (const void *)(1 ? (given) : (taken)), #given, (error))
+
+#endif

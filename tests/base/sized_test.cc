@@ -1,0 +1,83 @@
+// Structures that grew: callers of all ages and libraries of all ages.
+extern "C" {
+#include "base/sized.h"
+}
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+struct First {
+  size_t size;
+  uint32_t a, b;
+};
+struct Second {
+  size_t size;
+  uint32_t a, b;
+  uint64_t c;
+};
+
+class Sized : public testing::Test {
+protected:
+  template <typename T> rawhal_status_t take(T *taken, const void *given)
+  {
+    memset(static_cast<void *>(taken), 0xee, sizeof(*taken));
+    return sized_take(taken, sizeof(*taken), sizeof(First), given, "things", &error);
+  }
+  First first = {};
+  Second second = {};
+  rawhal_error_t error = {};
+};
+
+TEST_F(Sized, NothingIsZeros)
+{
+  ASSERT_EQ(RAWHAL_OK, take(&second, nullptr));
+  EXPECT_EQ(sizeof(Second), second.size);
+  EXPECT_EQ(0u, second.a | second.b | second.c);
+}
+
+TEST_F(Sized, AnOlderCallersMembersAreTaken)
+{
+  for (size_t size : {size_t{0}, sizeof(First)}) {
+    const First given = {size, 1, 2};
+    ASSERT_EQ(RAWHAL_OK, take(&second, &given));
+    EXPECT_EQ(sizeof(Second), second.size);
+    EXPECT_EQ(1u, second.a);
+    EXPECT_EQ(2u, second.b);
+    EXPECT_EQ(0u, second.c);
+  }
+}
+
+// Who does not say that there are later members does not set them.
+TEST_F(Sized, LaterMembersCountWithASizeOnly)
+{
+  Second given = {0, 1, 2, 3}, taken;
+  ASSERT_EQ(RAWHAL_OK, take(&taken, &given));
+  EXPECT_EQ(0u, taken.c);
+  given.size = sizeof(given);
+  ASSERT_EQ(RAWHAL_OK, take(&taken, &given));
+  EXPECT_EQ(3u, taken.c);
+}
+
+TEST_F(Sized, ANewerCallersMembersAreRefusedUnlessZero)
+{
+  Second given = {sizeof(Second), 1, 2, 0};
+  ASSERT_EQ(RAWHAL_OK, take(&first, &given));
+  EXPECT_EQ(sizeof(First), first.size);
+  EXPECT_EQ(2u, first.b);
+  given.c = uint64_t{1} << 63;
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, take(&first, &given));
+  EXPECT_STREQ("things: byte 23 is set, where this version of rawhal has 16 bytes", error.message);
+}
+
+TEST_F(Sized, ImpossibleSizesAreRefused)
+{
+  for (size_t size : {size_t{1}, sizeof(First) - 1, size_t{4097}, SIZE_MAX}) {
+    const Second given = {size, 1, 2, 3};
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, take(&second, &given)) << size;
+  }
+}
+
+} // namespace
