@@ -6,6 +6,18 @@
 
 enum { MOST = 4096 }; /* a size above is none, but what was there before */
 
+void sized_give(void *to, size_t first, const void *ours, size_t size)
+{
+  size_t has;
+  memcpy(&has, to, sizeof(has));
+  if (has < first)
+    has = first;
+  if (has > size)
+    has = size;
+  memcpy(to, ours, has);
+  memcpy(to, &has, sizeof(has));
+}
+
 rawhal_status_t sized_take(void *taken, size_t ours, size_t first, const void *given,
                            const char *what, rawhal_error_t *error)
 {

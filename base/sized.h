@@ -14,6 +14,11 @@
 RAWHAL_CHECKED rawhal_status_t sized_take(void *taken, size_t ours, size_t first, const void *given,
                                           const char *what, rawhal_error_t *error);
 
+/* The other way: writes as much of `ours`, a structure of this library, as the caller's has, whose
+ * `size` says so, 0 for the first version; `size` is then what was written. A size that is none of
+ * a version counts as the first. */
+void sized_give(void *to, size_t first, const void *ours, size_t size);
+
 /* `last`: the last member of the first version. */
 #define SIZED_TAKE(taken, given, last, error)                                                      \
   sized_take((taken), sizeof(*(taken)),                                                            \

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/values.h"
 #include <rawhal/rawhal.h>
 
 constexpr size_t round_size = 512; // dispatches timed at a go
@@ -121,7 +122,7 @@ public:
   bool drain(rawhal_queue_t *on, rawhal_ticket_t ticket)
   {
     bool good = rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error) == RAWHAL_OK;
-    rawhal_queue_info(on);
+    queue_info(on);
     return good;
   }
 

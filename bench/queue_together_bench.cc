@@ -1,6 +1,7 @@
 // What submissions cost when several threads submit, on softgpu with the packet processors paused.
 // Times are per dispatch, of all threads together.
 #include "processors.h"
+#include "tests/values.h"
 #include "raw_queue.h"
 
 #include <atomic>
@@ -132,7 +133,7 @@ void SubmitTogether(benchmark::State &state)
       [&] {
         bool all = true;
         for (rawhal_queue_t *queue : queues)
-          all &= b.drain(queue, rawhal_queue_info(queue).last_ticket);
+          all &= b.drain(queue, queue_info(queue).last_ticket);
         return all;
       });
 }

@@ -115,7 +115,8 @@ static void memory(scene_t *scene, int which, uint64_t value)
     limit_memory_release(scene->limiters[which], class, value >> 16);
   else
     (void)limit_memory_reserve(scene->limiters[which], class, value >> 16, NULL);
-  (void)rawhal_limiter_memory(scene->limiters[which]);
+  uint64_t total, used;
+  rawhal_limiter_memory(scene->limiters[which], &total, &used);
 }
 
 static void look_on(const scene_t *scene)

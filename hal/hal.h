@@ -109,12 +109,10 @@ RAWHAL_API rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device
 
 /* ---- Memory ---- */
 
-/* What this process can ever have of the device's memory, and what it can still get: the quota
- * where there is one. */
-typedef struct rawhal_device_memory {
-  uint64_t total, available;
-} rawhal_device_memory_t;
-RAWHAL_API rawhal_device_memory_t rawhal_device_memory(const rawhal_device_t *device);
+/* What this process can ever have of the device's memory, and what it can still get, in bytes: the
+ * quota where there is one. Zeros where the device is gone. */
+RAWHAL_API void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total,
+                                     uint64_t *available);
 
 typedef enum rawhal_memory_kind {
   RAWHAL_MEMORY_DEVICE = 0, /* device-local; reach it with read, write, copy, fill */

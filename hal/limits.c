@@ -113,21 +113,24 @@ void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_
     limit_memory_release(limiter, class, on_device(device, bytes));
 }
 
-rawhal_device_memory_t rawhal_device_memory(const rawhal_device_t *device)
+void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total, uint64_t *available)
 {
   WITHOUT_CANCELLATION();
+  *total = *available = 0;
   if (!device || runtime_check(NULL) != RAWHAL_OK)
-    return (rawhal_device_memory_t){0};
-  uint64_t total = device->info.memory_bytes, available = total;
-  (void)device->runtime->hsa.hsa_agent_get_info(
-      device->queue.agent, (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, &available);
+    return;
+  uint64_t most = device->info.memory_bytes, left = most;
+  (void)device->runtime->hsa.hsa_agent_get_info(device->queue.agent,
+                                                (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, &left);
   if (device->queue.limiter) {
-    rawhal_limiter_memory_t quota = rawhal_limiter_memory(device->queue.limiter);
-    uint64_t left = quota.total > quota.used ? quota.total - quota.used : 0;
-    total = quota.total < total ? quota.total : total;
-    available = left < available ? left : available;
+    uint64_t quota, used;
+    rawhal_limiter_memory(device->queue.limiter, &quota, &used);
+    uint64_t below = quota > used ? quota - used : 0;
+    most = quota < most ? quota : most;
+    left = below < left ? below : left;
   }
-  return (rawhal_device_memory_t){total, available < total ? available : total};
+  *total = most;
+  *available = left < most ? left : most;
 }
 
 /* The span of the loaded segments, which is what the loader allocates on the device. */

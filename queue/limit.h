@@ -301,12 +301,10 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *l
 /* The value in force now. */
 RAWHAL_API uint64_t rawhal_limiter_get(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
 
-/* What the device seems to have, and what of it is taken: what is left of `total` is what the
- * tenant's limit and the process's both leave. Without a limit, `total` is RAWHAL_UNLIMITED. */
-typedef struct rawhal_limiter_memory {
-  uint64_t total, used;
-} rawhal_limiter_memory_t;
-RAWHAL_API rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t *limiter);
+/* What the device seems to have, and what of it is taken, in bytes: what is left of `total` is what
+ * the tenant's limit and the process's both leave. Without a limit, `total` is RAWHAL_UNLIMITED. */
+RAWHAL_API void rawhal_limiter_memory(const rawhal_limiter_t *limiter, uint64_t *total,
+                                      uint64_t *used);
 
 /* ---- Operators ---- */
 

@@ -245,10 +245,10 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   device->release();
 }
 
-rawhal_queue_info_t rawhal_queue_info(rawhal_queue_t *queue)
+void rawhal_queue_info(rawhal_queue_t *queue, rawhal_queue_info_t *info)
 {
   queue_drain(queue);
-  return (rawhal_queue_info_t){
+  const rawhal_queue_info_t now = {
       .packets = queue->ring.packets,
       .submissions = queue->ring.tickets,
       .kernarg_bytes = (uint64_t)queue->ring.blocks * BLOCK_BYTES,
@@ -257,4 +257,6 @@ rawhal_queue_info_t rawhal_queue_info(rawhal_queue_t *queue)
       .status = queue_check(queue, NULL),
       .hsa_queue = queue->hsa_queue,
   };
+  sized_give(info, offsetof(rawhal_queue_info_t, hsa_queue) + sizeof(now.hsa_queue), &now,
+             sizeof(now));
 }

@@ -225,6 +225,7 @@ typedef struct rawhal_queue_options {
 RAWHAL_API uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue);
 
 typedef struct rawhal_queue_info {
+  size_t size;                   /* set it to sizeof(rawhal_queue_info_t), or 0: see types.h */
   uint32_t packets, submissions; /* capacities, as rounded */
   uint64_t kernarg_bytes;
   rawhal_ticket_t last_ticket; /* given out; 0 before the first */
@@ -234,7 +235,7 @@ typedef struct rawhal_queue_info {
 } rawhal_queue_info_t;
 
 /* A momentary view. */
-RAWHAL_API rawhal_queue_info_t rawhal_queue_info(rawhal_queue_t *queue);
+RAWHAL_API void rawhal_queue_info(rawhal_queue_t *queue, rawhal_queue_info_t *info);
 
 /* Stops the queue, whatever runs on it, calls the callbacks that are pending, and frees it.
  * Outstanding tickets are gone; nobody may be waiting for one. Bounded: waits for a callback that

@@ -51,24 +51,32 @@ void limit_memory_release(rawhal_limiter_t *limiter, ledger_class_t class, uint6
   memory_unlock(limiter);
 }
 
-static uint64_t left_of(const rawhal_limiter_memory_t *memory)
+typedef struct memory {
+  uint64_t total, used;
+} memory_t;
+
+static uint64_t left_of(const memory_t *memory)
 {
   return memory->total > memory->used ? memory->total - memory->used : 0;
 }
 
-rawhal_limiter_memory_t rawhal_limiter_memory(const rawhal_limiter_t *limiter)
+void rawhal_limiter_memory(const rawhal_limiter_t *limiter, uint64_t *total, uint64_t *used)
 {
+  *total = RAWHAL_UNLIMITED;
+  *used = 0;
   if (!limiter)
-    return (rawhal_limiter_memory_t){RAWHAL_UNLIMITED, 0};
+    return;
   uint64_t again;
   (void)limiter_look_for_dead((rawhal_limiter_t *)(uintptr_t)limiter, limiter_now(limiter), &again);
-  rawhal_limiter_memory_t tenant = {rawhal_limiter_get(limiter, RAWHAL_LIMIT_MEMORY),
-                                    ledger_total(limiter->tenant) * REGION_UNIT_BYTES};
-  rawhal_limiter_memory_t mine = {rawhal_limiter_get(limiter, RAWHAL_LIMIT_PROCESS_MEMORY),
-                                  ledger_used(&limiter->me->ledger) * REGION_UNIT_BYTES};
+  memory_t tenant = {rawhal_limiter_get(limiter, RAWHAL_LIMIT_MEMORY),
+                     ledger_total(limiter->tenant) * REGION_UNIT_BYTES};
+  memory_t mine = {rawhal_limiter_get(limiter, RAWHAL_LIMIT_PROCESS_MEMORY),
+                   ledger_used(&limiter->me->ledger) * REGION_UNIT_BYTES};
+  *total = tenant.total;
+  *used = tenant.used;
   if (mine.total == RAWHAL_UNLIMITED)
-    return tenant;
-  uint64_t total = mine.total < tenant.total ? mine.total : tenant.total;
+    return;
   uint64_t left = left_of(&mine) < left_of(&tenant) ? left_of(&mine) : left_of(&tenant);
-  return (rawhal_limiter_memory_t){total, total - (left < total ? left : total)};
+  *total = mine.total < tenant.total ? mine.total : tenant.total;
+  *used = *total - (left < *total ? left : *total);
 }

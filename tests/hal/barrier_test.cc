@@ -1,5 +1,6 @@
 // Barriers and markers: order where the barrier bit gives none, within a queue and across queues.
 #include "device_test.h"
+#include "tests/values.h"
 
 namespace {
 
@@ -113,7 +114,7 @@ TEST_F(Barrier, RefusesWhatCannotBeWaitedFor)
   std::vector<rawhal_dependency_t> many(RAWHAL_MAX_DEPENDENCIES + 1, never);
   EXPECT_EQ(rawhal_queue_barrier(on, many.data(), many.size(), 0, &ticket, &error),
             RAWHAL_OUT_OF_RANGE);
-  EXPECT_EQ(rawhal_queue_info(on).last_ticket, 0u);
+  EXPECT_EQ(queue_info(on).last_ticket, 0u);
 }
 
 TEST_F(Barrier, AFailedDependencyIsRefusedOrPassed)
@@ -129,7 +130,7 @@ TEST_F(Barrier, AFailedDependencyIsRefusedOrPassed)
     EXPECT_OK(wait(on, barrier));
   EXPECT_EQ(wait(bad, dependency.ticket), RAWHAL_FAULT);
   EXPECT_EQ(rawhal_queue_barrier(on, &dependency, 1, 0, &barrier, &error), RAWHAL_FAULT);
-  EXPECT_EQ(rawhal_queue_info(on).status, RAWHAL_OK);
+  EXPECT_EQ(queue_info(on).status, RAWHAL_OK);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Callbacks come once, in order, with the right result, whatever happens to their queue.
 #include "held_test.h"
+#include "tests/values.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -167,7 +168,7 @@ TEST_F(Callbacks, HearWhatKilledTheQueue)
   lines = journal.read();
   EXPECT_EQ(lines[4].status == RAWHAL_OK, lines[4].ticket == good);
   EXPECT_EQ(lines[5].status == RAWHAL_OK, lines[5].ticket == good);
-  rawhal_queue_info_t info = rawhal_queue_info(on);
+  rawhal_queue_info_t info = queue_info(on);
   EXPECT_EQ(info.finished, slow); // and no ticket that failed
   EXPECT_EQ(info.last_ticket, after);
 }

@@ -1,5 +1,6 @@
 // What goes wrong on the device reaches every waiter, with the cause, and nothing hangs.
 #include "device_test.h"
+#include "tests/values.h"
 
 #include <hsa/hsa_ext_amd.h>
 
@@ -121,7 +122,7 @@ TEST_F(Faults, EarlierTicketsAreGoodLaterOnesFail)
   EXPECT_EQ(rawhal_queue_submit(on, &batch[0], 1, RAWHAL_FOREVER, &ticket, &error), RAWHAL_FAULT);
   EXPECT_EQ(ticket, 0u);
   expect_message({"kernel fault_store"});
-  EXPECT_EQ(rawhal_queue_info(on).status, RAWHAL_FAULT);
+  EXPECT_EQ(queue_info(on).status, RAWHAL_FAULT);
   EXPECT_EQ(download<uint32_t>(out, 4)[3], 7u); // the third of the batch never ran
 }
 

@@ -1,5 +1,6 @@
 // A child of fork() gets clean errors for everything of its parent's, and the parent goes on.
 #include "device_test.h"
+#include "tests/values.h"
 
 #include <atomic>
 #include <functional>
@@ -21,7 +22,7 @@ TEST_F(Fork, AChildsQueuesAreLostTheParentsGoOn)
       dispatch_of(kernel("write_ids-gfx90a-v5.co", "write_ids"), 1, 1, blob);
   rawhal_queue_t *on = queue();
   ASSERT_OK(run(on, dispatch));
-  rawhal_ticket_t last = rawhal_queue_info(on).last_ticket;
+  rawhal_ticket_t last = queue_info(on).last_ticket;
   pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) { // no assertions here: the answer is the exit code
@@ -32,7 +33,7 @@ TEST_F(Fork, AChildsQueuesAreLostTheParentsGoOn)
              RAWHAL_DEVICE_LOST;
     wrong |= (ticket != 0 || !strstr(error.message, "fork()")) << 1;
     wrong |= (rawhal_queue_wait(on, last, RAWHAL_FOREVER, &error) != RAWHAL_DEVICE_LOST) << 2;
-    wrong |= (rawhal_queue_info(on).status != RAWHAL_DEVICE_LOST) << 3;
+    wrong |= (queue_info(on).status != RAWHAL_DEVICE_LOST) << 3;
     rawhal_queue_destroy(on);
     _exit(wrong);
   }
@@ -129,7 +130,7 @@ TEST_F(Fork, AChildGetsNoExecutablesQueuesAndInstances)
             << 6;
         uint64_t start, end;
         wrong |= (rawhal_queue_timing(on, 1, &start, &end, &error) != RAWHAL_DEVICE_LOST ||
-                  rawhal_device_memory(device).total != 0)
+                  device_memory(device).total != 0)
                  << 7;
         rawhal_recording_destroy(recording);
         rawhal_queue_destroy(on);
@@ -172,7 +173,7 @@ TEST_F(Fork, AtAnyMoment)
                        (rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 64, &made, &error) !=
                         RAWHAL_DEVICE_LOST)
                            << 1 |
-                       (rawhal_queue_info(on).status != RAWHAL_DEVICE_LOST) << 2;
+                       (queue_info(on).status != RAWHAL_DEVICE_LOST) << 2;
               }),
               0);
   stop = true;

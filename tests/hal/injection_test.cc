@@ -1,6 +1,7 @@
 // Faults ordered from softgpu: every way a queue can stop, stand still or not come to be. No call
 // hangs, the right tickets fail, and what was refused leaves nothing behind.
 #include "device_test.h"
+#include "tests/values.h"
 
 #include "softgpu/softgpu.h"
 
@@ -28,7 +29,7 @@ protected:
   static bool inject(const char *name, rawhal_queue_t *on, uint64_t nth, uint64_t value)
   {
     auto order = reinterpret_cast<softgpu_inject_fn *>(dlsym(RTLD_DEFAULT, "softgpu_inject"));
-    return order && order(name, on ? rawhal_queue_info(on).hsa_queue : nullptr, nth, value);
+    return order && order(name, on ? queue_info(on).hsa_queue : nullptr, nth, value);
   }
 
   static uint64_t injected()

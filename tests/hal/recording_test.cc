@@ -1,5 +1,6 @@
 // Recordings: what a replay does is what a submission of the same dispatches does.
 #include "device_test.h"
+#include "tests/values.h"
 
 #include <dlfcn.h>
 
@@ -62,7 +63,7 @@ TEST_F(Recording, AThousandDispatchesAgainAndAgain)
     for (uint32_t i = 0; i < count; ++i)
       ASSERT_EQ(got[i], i + 1) << "round " << round;
   }
-  EXPECT_EQ(rawhal_queue_info(on).last_ticket, 5u);
+  EXPECT_EQ(queue_info(on).last_ticket, 5u);
 }
 
 TEST_F(Recording, HiddenArgumentsAreThoseOfASubmission)
@@ -100,7 +101,7 @@ TEST_F(Recording, HiddenArgumentsPointToTheQueuesServices)
   options.services.default_queue = 0xBBBB2222CCCC3333;
   options.services.completion_action = 0xDDDD4444EEEE5555;
   rawhal_queue_t *on = queue(options);
-  uint64_t own = reinterpret_cast<uintptr_t>(rawhal_queue_info(on).hsa_queue);
+  uint64_t own = reinterpret_cast<uintptr_t>(queue_info(on).hsa_queue);
   rawhal_dispatch_t dispatch = dispatch_of(dump, 64, 64, blob);
   for (bool recorded : {false, true}) {
     ASSERT_OK(rawhal_buffer_fill(out, 0, 0, words * 4, &error));
@@ -182,7 +183,7 @@ TEST_F(Recording, AFullRingRefusesAReplayWithoutTrace)
   EXPECT_OK(rawhal_queue_replay(on, recording, 0, &third, &error));
   EXPECT_EQ(rawhal_queue_replay(on, recording, 0, &fourth, &error), RAWHAL_WOULD_BLOCK);
   EXPECT_EQ(fourth, 0u);
-  EXPECT_EQ(rawhal_queue_info(on).last_ticket, third);
+  EXPECT_EQ(queue_info(on).last_ticket, third);
   resume();
   ASSERT_OK(rawhal_queue_wait(on, third, RAWHAL_FOREVER, &error));
   for (int i = 0; i < 50; ++i) // through every place of both rings

@@ -1,5 +1,6 @@
 // Ends of all kinds while the device works.
 #include "held_test.h"
+#include "tests/values.h"
 
 #include <cstdlib>
 
@@ -73,7 +74,7 @@ TEST_F(Shutdown, AQueueThatDiedIsReplaced)
     rawhal_ticket_t good = submit(dying, empty());
     EXPECT_EQ(wait(dying, submit(dying, dispatch_of(wild, 1, 1, blob))), RAWHAL_FAULT);
     EXPECT_OK(wait(dying, good));
-    EXPECT_EQ(rawhal_queue_info(dying).finished, good);
+    EXPECT_EQ(queue_info(dying).finished, good);
     rawhal_queue_destroy(dying);
     ASSERT_OK(run(queue(), empty()));
   }

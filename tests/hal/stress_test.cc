@@ -5,6 +5,7 @@
 // and in the producer's order, the row is the ids in order. A dispatch that is missing leaves
 // another's value in its word; one that ran late, or twice, overwrites its successor's.
 #include "device_test.h"
+#include "tests/values.h"
 
 #include <cstdlib>
 #include <random>
@@ -114,7 +115,7 @@ TEST_F(Stress, EveryDispatchRunsOnceAndInOrder)
   for (std::thread &thread : threads)
     thread.join();
 
-  rawhal_queue_info_t info = rawhal_queue_info(on);
+  rawhal_queue_info_t info = queue_info(on);
   EXPECT_EQ(info.status, RAWHAL_OK);
   EXPECT_EQ(info.finished, info.last_ticket);
   uint64_t refused = 0;

@@ -1,5 +1,6 @@
 // Rings that wrap, back-pressure, several threads, refusals.
 #include "device_test.h"
+#include "tests/values.h"
 
 #include <dlfcn.h>
 #include <numeric>
@@ -63,14 +64,14 @@ TEST_F(Submission, SizesAreRounded)
 {
   rawhal_queue_options_t options = small(65, 3);
   options.kernarg_bytes = 1;
-  rawhal_queue_info_t info = rawhal_queue_info(queue(options));
+  rawhal_queue_info_t info = queue_info(queue(options));
   EXPECT_EQ(info.packets, 128u);
   EXPECT_EQ(info.submissions, 4u);
   EXPECT_EQ(info.kernarg_bytes, 128u * 128u);
   EXPECT_EQ(info.last_ticket, 0u);
   EXPECT_EQ(info.status, RAWHAL_OK);
   EXPECT_NE(info.hsa_queue, nullptr);
-  info = rawhal_queue_info(queue());
+  info = queue_info(queue());
   EXPECT_EQ(info.packets, 1024u);
   EXPECT_EQ(info.submissions, 256u);
   EXPECT_EQ(info.kernarg_bytes, 1u << 20);
@@ -90,7 +91,7 @@ TEST_F(Submission, RingsWrapManyTimes)
   }
   ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
   ASSERT_OK(rawhal_queue_wait(on, 1, 0, &error)); // long gone, still known
-  EXPECT_EQ(rawhal_queue_info(on).finished, count);
+  EXPECT_EQ(queue_info(on).finished, count);
   std::vector<uint32_t> got = download<uint32_t>(out, count);
   for (uint32_t i = 0; i < count; ++i)
     ASSERT_EQ(got[i], i ^ 0x5A5A) << i;
@@ -170,7 +171,7 @@ TEST_F(Submission, FullRingsRefuseOrTimeOutWithoutTrace)
   EXPECT_EQ(rawhal_queue_wait(on, last, 0, &error), RAWHAL_WOULD_BLOCK);
   EXPECT_EQ(rawhal_queue_wait(on, last, rawhal_deadline_after(10 * millisecond), &error),
             RAWHAL_TIMED_OUT);
-  EXPECT_EQ(rawhal_queue_info(on).last_ticket, last);
+  EXPECT_EQ(queue_info(on).last_ticket, last);
   resume();
   ASSERT_OK(rawhal_queue_wait(on, last, RAWHAL_FOREVER, &error));
   std::vector<uint32_t> got = download<uint32_t>(out, 101);
@@ -232,7 +233,7 @@ TEST_F(Submission, ThreadsShareAQueue)
     });
   for (std::thread &producer : producers)
     producer.join();
-  EXPECT_EQ(rawhal_queue_info(on).last_ticket, uint64_t{threads} * each);
+  EXPECT_EQ(queue_info(on).last_ticket, uint64_t{threads} * each);
   std::vector<uint32_t> got = download<uint32_t>(out, threads * each), expected(threads * each);
   std::iota(expected.begin(), expected.end(), 1);
   EXPECT_EQ(got, expected);
@@ -300,7 +301,7 @@ TEST_F(Submission, WrongDispatchesAreNamedAndLeaveNoTrace)
   std::vector<rawhal_dispatch_t> many(65, good);
   EXPECT_EQ(rawhal_queue_submit(on, many.data(), 65, RAWHAL_FOREVER, nullptr, &error),
             RAWHAL_OUT_OF_RANGE);
-  EXPECT_EQ(rawhal_queue_info(on).last_ticket, 0u);
+  EXPECT_EQ(queue_info(on).last_ticket, 0u);
   EXPECT_EQ(rawhal_queue_wait(on, 0, 0, &error), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(rawhal_queue_wait(on, 1, 0, &error), RAWHAL_INVALID_ARGUMENT);
   ASSERT_OK(run(on, good)); // the queue is as good as new

@@ -1,5 +1,6 @@
 // What of a device's memory is counted, class by class: queues, scratch, imports; buffers and code are in device_test.cc.
 #include "tests/hal/device_test.h"
+#include "tests/values.h"
 
 #include <dlfcn.h>
 #include <hsa/amd_hsa_queue.h>
@@ -43,7 +44,7 @@ class Classes : public LimitedDevice<DeviceTest> {
     }
   }
   static const amd_queue_t *Amd(rawhal_queue_t *on) {
-    return static_cast<const amd_queue_t *>(static_cast<const void *>(rawhal_queue_info(on).hsa_queue));
+    return static_cast<const amd_queue_t *>(static_cast<const void *>(queue_info(on).hsa_queue));
   }
 
   Blob blob_;
@@ -145,7 +146,7 @@ TEST_F(Classes, ADispatchWhoseScratchIsBeyondTheQuotaIsRefused) {
             rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
   EXPECT_NE(nullptr, strstr(error.message, "(scratch)")) << error.message;
   EXPECT_EQ(0u, ticket);
-  EXPECT_EQ(0u, rawhal_queue_info(on).last_ticket);
+  EXPECT_EQ(0u, queue_info(on).last_ticket);
   EXPECT_EQ(0u, Used(kScratch));
   EXPECT_EQ(before, Used(kBuffers));
   ASSERT_OK(rawhal_limiter_set(rawhal_device_limiter(device), RAWHAL_LIMIT_MEMORY, 200 * kMi, &error));
@@ -182,7 +183,7 @@ TEST_F(Classes, MemoryOfOthersCountsWhileItIsImported) {
   ASSERT_OK(rawhal_buffer_import(device, theirs, 3 * kMi, &imported, &error));
   EXPECT_EQ(3 * kMi, Used(kImported));
   EXPECT_EQ(kGranule, Used(kBuffers));
-  EXPECT_EQ(13 * kMi - kGranule, rawhal_device_memory(device).available);
+  EXPECT_EQ(13 * kMi - kGranule, device_memory(device).available);
   rawhal_buffer_t *again = nullptr;  // once
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_buffer_import(device, theirs, 3 * kMi, &again, &error));
   EXPECT_EQ(3 * kMi, Used(kImported));

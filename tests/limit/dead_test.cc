@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/limit/region_file.h"
+#include "tests/values.h"
 
 namespace {
 
@@ -70,7 +71,7 @@ TEST(Dead, APeerWithWorkInFlightHoldsNobodyBack) {
       rawhal_limiter_t *survivor = OpenShared(config, &board->now);
       limit_lease_t *lease = Lease(survivor);
       shim_learn(survivor, 2, 64, 1000);
-      (void)rawhal_limiter_memory(survivor);  // has just looked: the next look is as late as it may be
+      (void)limiter_memory(survivor);  // has just looked: the next look is as late as it may be
       pid_t child = fork();
       if (child == 0) {
         rawhal_limiter_t *mine = OpenShared(config, &board->now);
@@ -117,7 +118,7 @@ TEST(Dead, AWaiterIsNotWaitedFor) {
   ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &paid, 0, &grant, nullptr));
   shim_complete(lease, &grant, board->now - 1200000000, board->now);
   ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, nullptr));
-  (void)rawhal_limiter_memory(survivor);
+  (void)limiter_memory(survivor);
   pid_t child = fork();
   if (child == 0) {  // is held back by that, says so, and dies
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_PRIORITY, RAWHAL_PRIORITY_HIGH, nullptr));
@@ -174,7 +175,7 @@ TEST(Dead, MemoryIsGoneAtTheNextLookOfAnybody) {
       EXPECT_EQ(1u, processes);
     } else if (look == 1) {  // who asks how much there is
       uint64_t before = board->now;
-      while (rawhal_limiter_memory(survivor).used && board->now < before + 1000000000) board->now += 1000000;
+      while (limiter_memory(survivor).used && board->now < before + 1000000000) board->now += 1000000;
       EXPECT_LE(board->now - before, kBound);
     }
     EXPECT_EQ(RAWHAL_OK, shim_reserve(survivor, 0, 3 * kMi, nullptr));  // who needs it
@@ -218,7 +219,7 @@ TEST(Dead, AChildOfARawCloneDoesNotKeepItsParentsMemory) {
   EXPECT_EQ(0u, SeenUsed(file, &processes));
   EXPECT_EQ(1u, processes);
   EXPECT_TRUE(shim_reclaim(watcher));
-  EXPECT_EQ(0u, rawhal_limiter_memory(watcher).used);
+  EXPECT_EQ(0u, limiter_memory(watcher).used);
   EXPECT_EQ(0, kill(board->child, 0));
   waitpid(holder, nullptr, 0);
   // Its slot is not given away while the lock stands; others are.
@@ -241,7 +242,7 @@ TEST(Dead, WhoeverWasExecutedInstead) {
     _exit(1);
   });
   ASSERT_TRUE(Until([&] { return board->ready == 1 && shim_reclaim(watcher); }));
-  EXPECT_EQ(0u, rawhal_limiter_memory(watcher).used);
+  EXPECT_EQ(0u, limiter_memory(watcher).used);
   EXPECT_EQ(0, kill(holder, 0));  // the process lives, its limiter does not
   kill(holder, SIGKILL);
   waitpid(holder, nullptr, 0);
@@ -265,7 +266,7 @@ TEST(Dead, AProgramThatWasSpawnedKeepsNothing) {
   kill(holder, SIGKILL);
   waitpid(holder, nullptr, 0);
   EXPECT_TRUE(shim_reclaim(watcher));
-  EXPECT_EQ(0u, rawhal_limiter_memory(watcher).used);
+  EXPECT_EQ(0u, limiter_memory(watcher).used);
   EXPECT_EQ(0, kill(board->child, 0));
   kill(board->child, SIGKILL);
   rawhal_limiter_close(watcher);
@@ -326,13 +327,13 @@ TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers) {
   ASSERT_TRUE(WIFSTOPPED(status)) << status;
   EXPECT_EQ(RAWHAL_OK, shim_reserve(goes, 0, kMi, nullptr));
   EXPECT_EQ(RAWHAL_OK, shim_reserve(stays, 0, kMi, nullptr));
-  EXPECT_EQ(3 * kMi, rawhal_limiter_memory(stays).used);
+  EXPECT_EQ(3 * kMi, limiter_memory(stays).used);
   rawhal_limiter_close(goes);  // gives back at once
-  EXPECT_EQ(2 * kMi, rawhal_limiter_memory(stays).used);
+  EXPECT_EQ(2 * kMi, limiter_memory(stays).used);
   kill(dies, SIGKILL);
   waitpid(dies, nullptr, 0);
   EXPECT_TRUE(shim_reclaim(stays));  // the dead are buried all the same
-  EXPECT_EQ(kMi, rawhal_limiter_memory(stays).used);
+  EXPECT_EQ(kMi, limiter_memory(stays).used);
   shim_grant_t grant;
   shim_cost_t cost = {1, 64, 0, 1};
   EXPECT_EQ(RAWHAL_OK, shim_admit(lease, &cost, kForever, &grant, nullptr));

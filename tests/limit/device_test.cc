@@ -1,5 +1,6 @@
 // Limits where they matter: on queues, buffers and executables of a device, in real time.
 #include "tests/hal/device_test.h"
+#include "tests/values.h"
 
 #include <dlfcn.h>
 #include <hsa/hsa_ext_amd.h>
@@ -171,10 +172,10 @@ TEST_F(Limited, InFlightIsCappedAndAllOfItRuns) {
 
 TEST_F(Limited, MemoryIsWhatTheQuotaSays) {
   Start({{RAWHAL_LIMIT_MEMORY, 16 * kMi}});
-  EXPECT_EQ(16 * kMi, rawhal_device_memory(device).total);
-  EXPECT_EQ(16 * kMi, rawhal_device_memory(device).available);
+  EXPECT_EQ(16 * kMi, device_memory(device).total);
+  EXPECT_EQ(16 * kMi, device_memory(device).available);
   rawhal_buffer_t *most = buffer(12 * kMi);
-  EXPECT_EQ(4 * kMi, rawhal_device_memory(device).available);
+  EXPECT_EQ(4 * kMi, device_memory(device).available);
   rawhal_buffer_t *more = nullptr;
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
             rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 5 * kMi, &more, &error));
@@ -183,7 +184,7 @@ TEST_F(Limited, MemoryIsWhatTheQuotaSays) {
                error.message);
   EXPECT_OK(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 5 * kMi, &more, &error));
   rawhal_buffer_free(more);
-  EXPECT_EQ(4 * kMi, rawhal_device_memory(device).available);
+  EXPECT_EQ(4 * kMi, device_memory(device).available);
   rawhal_executable_t *code = load("vector_add-gfx90a-v5.co");
   EXPECT_GT(Row(2).memory_by_class[1], 0u);
   rawhal_executable_destroy(code);
@@ -191,7 +192,7 @@ TEST_F(Limited, MemoryIsWhatTheQuotaSays) {
   EXPECT_EQ(0u, Row(2).memory_by_class[1]);
   rawhal_buffer_free(most);
   buffers.clear();
-  EXPECT_EQ(16 * kMi, rawhal_device_memory(device).available);
+  EXPECT_EQ(16 * kMi, device_memory(device).available);
   EXPECT_EQ(0u, Row(2).memory_used);
   ASSERT_OK(rawhal_limiter_set(rawhal_device_limiter(device), RAWHAL_LIMIT_MEMORY, 1 * kMi, &error));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
@@ -238,7 +239,7 @@ TEST_F(Limited, ConfigurationIsStrictAndBelongsToTheFirstInstance) {
   ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
   unsetenv("RAWHAL_MEMORY_LIMIT");
   device = rawhal_instance_device(instance, 0);
-  EXPECT_EQ(64 * kMi, rawhal_device_memory(device).total);
+  EXPECT_EQ(64 * kMi, device_memory(device).total);
   rawhal_limit_config_t config = {};
   rawhal_instance_t *second = nullptr;
   options.limits = &config;
@@ -273,7 +274,7 @@ TEST_F(Limited, AMaskOfComputeUnitsIsCheckedAndSet) {
   ASSERT_NE(nullptr, get_mask);
   uint32_t mask[4] = {};
   ASSERT_EQ(HSA_STATUS_SUCCESS,
-            get_mask(static_cast<const hsa_queue_t *>(rawhal_queue_info(on).hsa_queue), 128, mask));
+            get_mask(static_cast<const hsa_queue_t *>(queue_info(on).hsa_queue), 128, mask));
   EXPECT_EQ(1u, mask[0]);
   EXPECT_EQ(0u, mask[1] | mask[2] | mask[3]);
 }
@@ -281,7 +282,7 @@ TEST_F(Limited, AMaskOfComputeUnitsIsCheckedAndSet) {
 TEST_F(Limited, WithoutLimitsThereIsNoLimiter) {
   DeviceTest::SetUp();
   EXPECT_EQ(nullptr, rawhal_device_limiter(device));
-  EXPECT_EQ(device ? rawhal_device_info(device)->memory_bytes : 0, rawhal_device_memory(device).total);
+  EXPECT_EQ(device ? rawhal_device_info(device)->memory_bytes : 0, device_memory(device).total);
   EXPECT_EQ(0u, rawhal_queue_retry_at(queue()));
   rawhal_queue_options_t options = {};
   options.share_ppm = 500000;

@@ -14,6 +14,7 @@
 extern "C" {
 #include "queue/limit/cu_mask.h"
 #include "queue/limit/parse.h"
+#include "tests/values.h"
 }
 
 namespace {
@@ -123,11 +124,11 @@ TEST(Edges, AProcessAboveALoweredLimitGetsNothing) {
   ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 6 * kMi, nullptr));
   ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_PROCESS_MEMORY, 4 * kMi, nullptr));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 1, 1, nullptr));
-  EXPECT_EQ(4 * kMi, rawhal_limiter_memory(limiter).total);
-  EXPECT_EQ(4 * kMi, rawhal_limiter_memory(limiter).used) << "nothing is left";
+  EXPECT_EQ(4 * kMi, limiter_memory(limiter).total);
+  EXPECT_EQ(4 * kMi, limiter_memory(limiter).used) << "nothing is left";
   ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_MEMORY, 2 * kMi, nullptr));
-  EXPECT_EQ(2 * kMi, rawhal_limiter_memory(limiter).total);
-  EXPECT_EQ(2 * kMi, rawhal_limiter_memory(limiter).used);
+  EXPECT_EQ(2 * kMi, limiter_memory(limiter).total);
+  EXPECT_EQ(2 * kMi, limiter_memory(limiter).used);
   rawhal_limiter_close(limiter);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "tests/limit/region_file.h"
+#include "tests/values.h"
 
 namespace {
 
@@ -149,7 +150,7 @@ TEST(File, InMemoryCannotBeCutShort) {
   if (child == 0) {
     rawhal_limiter_t *mine = nullptr;
     bool fine = rawhal_limiter_open(&config, "device", &mine, nullptr) == RAWHAL_OK &&
-                rawhal_limiter_memory(mine).used == 4096;
+                limiter_memory(mine).used == 4096;
     rawhal_limiter_close(mine);
     _exit(fine ? 0 : 1);
   }

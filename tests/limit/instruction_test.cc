@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "tests/limit/region_file.h"
+#include "tests/values.h"
 
 namespace {
 
@@ -108,8 +109,8 @@ void ExpectClean(int fd, uint64_t began) {
 void ExpectAlive(rawhal_limiter_t *survivor) {
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_OK, shim_reserve(survivor, 0, kMine, &error)) << error.message;
-  EXPECT_LE(rawhal_limiter_memory(survivor).used, kLimit);
-  EXPECT_GE(rawhal_limiter_memory(survivor).used, kMine);
+  EXPECT_LE(limiter_memory(survivor).used, kLimit);
+  EXPECT_GE(limiter_memory(survivor).used, kMine);
   shim_release(survivor, 0, kMine);
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/limit/region_file.h"
+#include "tests/values.h"
 
 namespace {
 
@@ -33,8 +34,8 @@ TEST(Memory, IsReservedUpToTheLimitAndGivenBackExactly) {
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 3, 5000, &error));
   EXPECT_STREQ("5000 bytes of device memory asked for (scratch); 1048576 of the tenant's 1048576 are in use",
                error.message);
-  EXPECT_EQ(kMi, rawhal_limiter_memory(limiter).total);
-  EXPECT_EQ(kMi, rawhal_limiter_memory(limiter).used);
+  EXPECT_EQ(kMi, limiter_memory(limiter).total);
+  EXPECT_EQ(kMi, limiter_memory(limiter).used);
   shim_release(limiter, 0, 1);
   ExpectTotal(limiter, kMi - 4096);
   EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 3, 4096, &error));
@@ -52,13 +53,13 @@ TEST(Memory, ZeroIsZeroAndUnlimitedIsNone) {
   rawhal_limiter_t *zero = none.Open({{RAWHAL_LIMIT_MEMORY, 0}});
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(zero, 0, 1, nullptr));
   EXPECT_EQ(RAWHAL_OK, shim_reserve(zero, 0, 0, nullptr));
-  EXPECT_EQ(0u, rawhal_limiter_memory(zero).total);
+  EXPECT_EQ(0u, limiter_memory(zero).total);
   rawhal_limiter_close(zero);
   rawhal_limiter_t *unlimited = all.Open();
   EXPECT_EQ(RAWHAL_OK, shim_reserve(unlimited, 0, 1ull << 47, nullptr));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(unlimited, 0, UINT64_MAX, nullptr));
-  EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_memory(unlimited).total);
-  EXPECT_EQ(1ull << 47, rawhal_limiter_memory(unlimited).used);
+  EXPECT_EQ(RAWHAL_UNLIMITED, limiter_memory(unlimited).total);
+  EXPECT_EQ(1ull << 47, limiter_memory(unlimited).used);
   rawhal_limiter_close(unlimited);
 }
 
@@ -77,8 +78,8 @@ TEST(Memory, OfATenantIsSharedAndOfAProcessIsNot) {
   EXPECT_EQ(RAWHAL_OK, shim_reserve(other, 0, 50 * kMi, &error));
   ExpectTotal(a, 10 * kMi);
   ExpectTotal(other, 50 * kMi);
-  EXPECT_EQ(6 * kMi, rawhal_limiter_memory(a).total);
-  EXPECT_EQ(6 * kMi, rawhal_limiter_memory(a).used);
+  EXPECT_EQ(6 * kMi, limiter_memory(a).total);
+  EXPECT_EQ(6 * kMi, limiter_memory(a).used);
   rawhal_limiter_close(a);  // gives everything back
   ExpectTotal(b, 4 * kMi);
   rawhal_limiter_close(b);
@@ -91,8 +92,8 @@ TEST(Memory, WhatIsLeftIsWhatTheStricterLimitLeaves) {
   rawhal_limiter_t *a = file.Open({{RAWHAL_LIMIT_MEMORY, 16 * kMi}, {RAWHAL_LIMIT_PROCESS_MEMORY, 6 * kMi}});
   rawhal_limiter_t *b = file.Open();
   auto expect_left = [&](uint64_t left) {
-    EXPECT_EQ(6 * kMi, rawhal_limiter_memory(a).total);
-    EXPECT_EQ(6 * kMi - left, rawhal_limiter_memory(a).used);
+    EXPECT_EQ(6 * kMi, limiter_memory(a).total);
+    EXPECT_EQ(6 * kMi - left, limiter_memory(a).used);
     EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(a, 0, left + 1, nullptr));
     EXPECT_EQ(RAWHAL_OK, shim_reserve(a, 0, left, nullptr));
     shim_release(a, 0, left);
@@ -104,8 +105,8 @@ TEST(Memory, WhatIsLeftIsWhatTheStricterLimitLeaves) {
   expect_left(4 * kMi);
   ASSERT_EQ(RAWHAL_OK, shim_reserve(b, 0, 3 * kMi, nullptr));
   expect_left(2 * kMi);
-  EXPECT_EQ(16 * kMi, rawhal_limiter_memory(b).total);
-  EXPECT_EQ(14 * kMi, rawhal_limiter_memory(b).used);
+  EXPECT_EQ(16 * kMi, limiter_memory(b).total);
+  EXPECT_EQ(14 * kMi, limiter_memory(b).used);
   rawhal_limiter_close(a);
   rawhal_limiter_close(b);
 }

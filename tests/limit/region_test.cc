@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "tests/limit/region_file.h"
+#include "tests/values.h"
 
 namespace {
 
@@ -108,7 +109,7 @@ TEST(Region, AnInheritedDescriptorWorksAndLivenessDoesNotLeakThroughIt) {
   EXPECT_EQ(2u, shim_live_members(limiter));
   EXPECT_TRUE(shim_reclaim(limiter));
   EXPECT_EQ(1u, shim_live_members(limiter));
-  EXPECT_EQ(0u, rawhal_limiter_memory(limiter).used);
+  EXPECT_EQ(0u, limiter_memory(limiter).used);
   rawhal_limiter_close(limiter);
   close(fd);
 }
@@ -146,11 +147,11 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive) {
   }
   ASSERT_TRUE(Until([&] { return board->child && board->answer; }));
   EXPECT_EQ(1, board->answer);
-  EXPECT_EQ(4096u, rawhal_limiter_memory(watcher).used);
+  EXPECT_EQ(4096u, limiter_memory(watcher).used);
   kill(parent, SIGKILL);
   waitpid(parent, nullptr, 0);
   EXPECT_TRUE(shim_reclaim(watcher));  // although the child lives on
-  EXPECT_EQ(0u, rawhal_limiter_memory(watcher).used);
+  EXPECT_EQ(0u, limiter_memory(watcher).used);
   kill(board->child, SIGKILL);
   rawhal_limiter_close(watcher);
   munmap(board, sizeof(Board));
@@ -180,7 +181,7 @@ TEST(Region, WorksAcrossPidNamespaces) {
       rawhal_limiter_t *limiter = file.Open();
       bool fine = getpid() == 1 && limiter && shim_reserve(limiter, 0, 4096, nullptr) == RAWHAL_OK &&
                   !shim_reclaim(limiter) && shim_live_members(limiter) == 2 &&
-                  rawhal_limiter_memory(limiter).used == 12288;
+                  limiter_memory(limiter).used == 12288;
       board->answer = fine ? kFine : kWrong;
       for (;;) pause();
     }
@@ -193,7 +194,7 @@ TEST(Region, WorksAcrossPidNamespaces) {
   if (board->answer != kRefused) {
     EXPECT_EQ(kFine, board->answer);
     EXPECT_FALSE(shim_reclaim(watcher));
-    EXPECT_EQ(12288u, rawhal_limiter_memory(watcher).used);
+    EXPECT_EQ(12288u, limiter_memory(watcher).used);
     rawhal_limit_view_t *view = nullptr;
     rawhal_error_t error = {};
     rawhal_limit_row_t rows[8];
@@ -206,7 +207,7 @@ TEST(Region, WorksAcrossPidNamespaces) {
     kill(board->inner, SIGKILL);
     waitpid(outer, nullptr, 0);
     EXPECT_TRUE(shim_reclaim(watcher));
-    EXPECT_EQ(8192u, rawhal_limiter_memory(watcher).used);
+    EXPECT_EQ(8192u, limiter_memory(watcher).used);
   } else {
     waitpid(outer, nullptr, 0);
   }

@@ -7,6 +7,7 @@
 
 #include "tests/hal/held_test.h"
 #include "tests/limit/limited_device.h"
+#include "tests/values.h"
 
 namespace {
 
@@ -213,7 +214,7 @@ TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
     Sleep(1);
     status = i < 60 ? rawhal_queue_submit(on, &one, 1, 0, nullptr, &error) : RAWHAL_TIMED_OUT;
   }
-  uint64_t submitted = rawhal_queue_info(on).last_ticket;
+  uint64_t submitted = queue_info(on).last_ticket;
   EXPECT_EQ(RAWHAL_WOULD_BLOCK, status) << "after " << submitted;
   EXPECT_LT(submitted, 60u);
   let_go();

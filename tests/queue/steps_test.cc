@@ -1,5 +1,6 @@
 // What happens between two steps of a queue's life, and what is left when it is over.
 #include "toy_runtime.h"
+#include "tests/values.h"
 
 #include <gtest/gtest.h>
 
@@ -81,7 +82,7 @@ TEST_F(Steps, AQueueGivesBackAllThatItTook)
   EXPECT_EQ(with.pools, before.pools + 1);
   EXPECT_EQ(with.holds, before.holds + 1);
   // An image may run over the ring's end: as much again lies behind it.
-  EXPECT_EQ(with.pool_bytes, 2 * rawhal_queue_info(made).kernarg_bytes);
+  EXPECT_EQ(with.pool_bytes, 2 * queue_info(made).kernarg_bytes);
   Loaded kernel;
   rawhal_ticket_t ticket = submit(made, kernel.dispatch());
   ASSERT_OK(rawhal_queue_on_complete(
@@ -110,7 +111,7 @@ TEST_F(Steps, ADispatchThatChangesOnTheWayStopsNothing)
     rawhal_ticket_t ticket = 99;
     EXPECT_EQ(rawhal_queue_submit(on, batch, 3, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE);
     EXPECT_EQ(ticket, 0u) << "a ticket for what has failed";
-    rawhal_queue_info_t info = rawhal_queue_info(on);
+    rawhal_queue_info_t info = queue_info(on);
     EXPECT_EQ(info.finished, info.last_ticket) << "the device stands at dispatch " << changed;
     uint64_t ran[8];
     EXPECT_EQ(toy_kernargs(ran, 8), 2u) << "the other two ran";
@@ -200,7 +201,7 @@ TEST_F(Steps, AQueueThatIsBeingDestroyedDoesNotFailWithItsDevice)
   EXPECT_EQ(heard.result.status, RAWHAL_DEVICE_LOST) << heard.result.message;
   EXPECT_NE(std::string(heard.result.message).find("destroyed"), std::string::npos)
       << heard.result.message;
-  EXPECT_EQ(rawhal_queue_info(other).status, RAWHAL_FAULT) << "the failure was one";
+  EXPECT_EQ(queue_info(other).status, RAWHAL_FAULT) << "the failure was one";
   rawhal_queue_destroy(other);
   EXPECT_EQ(toy_counts().signals, before.signals);
 }
@@ -210,9 +211,9 @@ TEST_F(Steps, AFailureIsThatOfItsDeviceAndOfAllItsQueues)
   rawhal_queue_t *queues[4] = {queue(here), queue(elsewhere), queue(here), queue(here)};
   rawhal_queue_destroy(queues[2]); // out of the middle of the list
   toy_fail(here);
-  EXPECT_EQ(rawhal_queue_info(queues[0]).status, RAWHAL_FAULT);
-  EXPECT_EQ(rawhal_queue_info(queues[1]).status, RAWHAL_OK);
-  EXPECT_EQ(rawhal_queue_info(queues[3]).status, RAWHAL_FAULT);
+  EXPECT_EQ(queue_info(queues[0]).status, RAWHAL_FAULT);
+  EXPECT_EQ(queue_info(queues[1]).status, RAWHAL_OK);
+  EXPECT_EQ(queue_info(queues[3]).status, RAWHAL_FAULT);
   for (rawhal_queue_t *one : {queues[0], queues[1], queues[3]})
     rawhal_queue_destroy(one);
 }
@@ -263,7 +264,7 @@ TEST_F(Steps, ABarrierNamesTheDependencyThatFailed)
   dependencies[1].ticket = 77;
   EXPECT_EQ(rawhal_queue_barrier(on, dependencies, 2, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(std::string(error.message).rfind("dependency 1: ", 0), 0u) << error.message;
-  EXPECT_EQ(rawhal_queue_info(on).last_ticket, 0u);
+  EXPECT_EQ(queue_info(on).last_ticket, 0u);
   for (rawhal_queue_t *one : {on, sound, failed})
     rawhal_queue_destroy(one);
 }
@@ -293,7 +294,7 @@ TEST_F(Steps, AlignedImagesShareNoBlock)
     Loaded kernel(alignment);
     ASSERT_NE(kernel.loaded, nullptr) << kernel.error.message;
     rawhal_queue_t *on = queue();
-    uint64_t ring_bytes = rawhal_queue_info(on).kernarg_bytes;
+    uint64_t ring_bytes = queue_info(on).kernarg_bytes;
     std::vector<rawhal_dispatch_t> batch(5, kernel.dispatch());
     std::vector<uint64_t> images(64);
     rawhal_ticket_t ticket = 0;
@@ -327,7 +328,7 @@ TEST_F(Steps, AlignedImagesOfRecordingsShareNoBlock)
   toy_hold(false);
   images.resize(toy_kernargs(images.data(), images.size()));
   ASSERT_EQ(images.size(), 25u);
-  check_images(images, toy_kernarg_base(on), rawhal_queue_info(on).kernarg_bytes, 16, 64);
+  check_images(images, toy_kernarg_base(on), queue_info(on).kernarg_bytes, 16, 64);
   for (size_t i = 0; i < images.size(); i += 5)
     for (size_t aligned : {i + 1, i + 3})
       EXPECT_EQ(images[aligned] % 256, 0u) << aligned;
@@ -342,7 +343,7 @@ TEST_F(Steps, ABatchThatCanNeverFitIsRefusedAtOnce)
   small.packets = 8;
   small.kernarg_bytes = 1;
   rawhal_queue_t *on = queue(here, small);
-  rawhal_queue_info_t info = rawhal_queue_info(on);
+  rawhal_queue_info_t info = queue_info(on);
   ASSERT_EQ(info.packets, 8u);
   ASSERT_EQ(info.kernarg_bytes, 16u * 64) << "kernargs never run out before packets";
   Loaded kernel, large(16, false, 4 * 64);
@@ -398,7 +399,7 @@ TEST_F(Steps, AnImageOfManyBytesIsCheckedWithoutATrace)
   rawhal_ticket_t ticket = 7;
   EXPECT_EQ(rawhal_queue_submit(on, &wide, 1, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE);
   EXPECT_EQ(ticket, 0u);
-  rawhal_queue_info_t info = rawhal_queue_info(on);
+  rawhal_queue_info_t info = queue_info(on);
   EXPECT_EQ(info.last_ticket, 1u) << "it was refused before it took anything";
   rawhal_queue_destroy(on);
 }
@@ -424,7 +425,7 @@ TEST_F(Steps, AlignmentsAndSizesThatCannotBeGiven)
   for (uint64_t bytes : {1, 512, 513, 1023, 1024}) { // packets run out before kernargs do
     options.kernarg_bytes = bytes;
     ASSERT_OK(toy_queue(here, &options, &made, &error));
-    EXPECT_EQ(rawhal_queue_info(made).kernarg_bytes, 1024u) << bytes;
+    EXPECT_EQ(queue_info(made).kernarg_bytes, 1024u) << bytes;
     rawhal_queue_destroy(made);
   }
   for (uint64_t bytes : {(uint64_t{1} << 30) + 1, uint64_t{1} << 40, UINT64_MAX}) {
@@ -451,7 +452,7 @@ protected:
     rawhal_limiter_close(limiter);
     Steps::TearDown();
   }
-  uint64_t used() const { return rawhal_limiter_memory(limiter).used; }
+  uint64_t used() const { return limiter_memory(limiter).used; }
   rawhal_limiter_t *limiter = nullptr;
 };
 
