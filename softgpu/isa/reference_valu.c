@@ -324,12 +324,17 @@ static uint64_t signalling_nan(const lane_t *l)
   return 0;
 }
 
+static bool has_output_modifier(const machine_t *m, const lane_t *l)
+{
+  unsigned field = strchr("fs", l->result_type) ? m->wave->mode >> 4 : m->wave->mode >> 6;
+  return m->inst->omod && !(field & 2) && !(m->wave->mode & ISA_MODE_IEEE);
+}
+
 /* Output modifier and clamp. */
 static real_t modified(const machine_t *m, const lane_t *l, real_t x, bool *clears_nan)
 {
   static const int powers[] = {0, 1, 2, -1};
-  unsigned field = strchr("fs", l->result_type) ? m->wave->mode >> 4 : m->wave->mode >> 6;
-  bool has_omod = m->inst->omod && !(field & 2) && !(m->wave->mode & ISA_MODE_IEEE);
+  bool has_omod = has_output_modifier(m, l);
   *clears_nan = m->inst->clamp && m->wave->mode & ISA_MODE_DX10_CLAMP;
   if (has_omod)
     x = real_scaled(x, powers[m->inst->omod]);
@@ -366,7 +371,10 @@ static uint64_t finished(const machine_t *m, const lane_t *l, const result_t *r)
   bool limits = m->wave->mode & ISA_MODE_FP16_OVFL && l->result_type == 'e';
   if (limits && x.kind == REAL_FINITE && (bits & 0x7fff) == infinity)
     bits--;
-  return l->flushes_out ? without_denormal(bits, format) : bits;
+  if (l->flushes_out)
+    bits = without_denormal(bits, format);
+  const uint64_t sign = (uint64_t)1 << (format->exponent_bits + format->fraction_bits);
+  return has_output_modifier(m, l) && bits == sign ? 0 : bits; /* which makes -0 +0 */
 }
 
 static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mask)

@@ -13,8 +13,8 @@
  *   within one ulp of the true value, not necessarily the hardware's bits. Those of f32 flush
  *   denormals on both sides whatever the mode says, as AMD's compiler assumes.
  * - The f32 multiply-add instructions that are not fused round the product and flush denormals.
- * - omod is ignored while output denormals or IEEE mode are on (ISA document); -0 stays -0 under
- *   clamp, as in LLVM's constant folding.
+ * - omod is ignored while output denormals or IEEE mode are on, else it makes -0 +0 (ISA document);
+ *   -0 stays -0 under clamp alone, as in LLVM's constant folding.
  */
 #ifndef SOFTGPU_ISA_VALU_H
 #define SOFTGPU_ISA_VALU_H

@@ -339,6 +339,58 @@ TEST_F(ValuModifier, IeeeModeLetsSignallingNansWin)
   EXPECT_EQ(f32(d()[2]), 1.0f);
 }
 
+// "Output modifiers are not IEEE compatible: -0 is flushed to +0" (ISA documents), whether it was -0 before or becomes it.
+// Clamp alone leaves -0, as LLVM's folding of constants does.
+TEST_F(ValuModifier, OmodHasNoNegativeZero)
+{
+  const uint32_t inputs[] = {0x80000000, 0x80000001, 0xbf800000, 0};
+  for (unsigned i = 0; i < 4; i++)
+    a()[i] = inputs[i], b()[i] = (uint32_t)bits(1.0f);
+  for (unsigned clamp = 0; clamp < 2; clamp++) {
+    isa_inst_t inst = instruction(ISA_v_mul_f32, "f:ff");
+    inst.clamp = clamp;
+    inst.omod = 3;
+    machine.wave.mode = 0;
+    ASSERT_TRUE(machine.run(inst));
+    EXPECT_EQ(d()[0], 0u);
+    EXPECT_EQ(d()[1], 0u) << "a denormal, flushed";
+    EXPECT_EQ(f32(d()[2]), clamp ? 0 : -0.5f);
+    machine.wave.mode = ISA_MODE_DENORM_F32; // where omod is ignored
+    ASSERT_TRUE(machine.run(inst));
+    EXPECT_EQ(d()[0], 0x80000000u);
+
+    // Rounded up, half of what is below every f16 is no less than -0.
+    inst = instruction(ISA_v_cvt_f16_f32, "e:f");
+    inst.clamp = clamp;
+    inst.omod = 3;
+    machine.wave.mode = 0x34;
+    ASSERT_TRUE(machine.run(inst));
+    for (unsigned i = 0; i < 2; i++)
+      EXPECT_EQ(d()[i], 0u) << "clamp " << clamp << ", lane " << i;
+    EXPECT_EQ(d()[2], clamp ? 0u : 0xb800u);
+    machine.wave.mode = 0xb4; // f16 denormals are kept
+    ASSERT_TRUE(machine.run(inst));
+    EXPECT_EQ(d()[0], 0x8000u);
+  }
+}
+
+// An f16 is rounded last: what is too large for f32 as well is rounded as any other.
+TEST_F(ValuModifier, OmodOfHugeHalves)
+{
+  for (unsigned i = 0; i < 2; i++)
+    a()[i] = (uint32_t)bits(i ? 0x1p127f : -0x1p127f);
+  isa_inst_t inst = instruction(ISA_v_cvt_f16_f32, "e:f");
+  inst.omod = 2;
+  machine.wave.mode = 0x4; // up
+  ASSERT_TRUE(machine.run(inst));
+  EXPECT_EQ(d()[0], 0xfbffu);
+  EXPECT_EQ(d()[1], 0x7c00u);
+  machine.wave.mode = ISA_MODE_FP16_OVFL;
+  ASSERT_TRUE(machine.run(inst));
+  EXPECT_EQ(d()[0], 0xfbffu);
+  EXPECT_EQ(d()[1], 0x7bffu);
+}
+
 TEST_F(ValuModifier, ClampAndOmod)
 {
   const float inputs[] = {-3, 0.25f, 7, NAN, INFINITY};
