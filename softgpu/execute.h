@@ -13,6 +13,11 @@ typedef enum softgpu_chip {
   SOFTGPU_CHIP_OTHER, /* can be listed; refuses every dispatch */
 } softgpu_chip_t;
 
+/* The device's clocks: its engine's, which s_memtime and HIP's clock64() read and whose rate the
+ * runtime is told, and that of timestamps, which s_memrealtime and HIP's wall_clock64() read. Both
+ * count from when the host was started. */
+enum { SOFTGPU_ENGINE_MHZ = 1700, SOFTGPU_TIMESTAMP_MHZ = 100 };
+
 /* Checks that dispatches ask for, beyond those that are always done. What they find is a fault. */
 enum {
   SOFTGPU_CHECK_LDS = 1 << 0,     /* reads of LDS that nobody wrote, and use of what is not LDS */

@@ -396,7 +396,8 @@ bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
   transfer_t t = isa_reference_transfer(inst->op);
   place_t place;
   if (inst->op == ISA_s_memtime || inst->op == ISA_s_memrealtime) {
-    isa_write_s64(wave, inst->dst.index, isa_clock_ns() / (inst->op == ISA_s_memtime ? 1 : 10));
+    isa_write_s64(wave, inst->dst.index,
+                  inst->op == ISA_s_memtime ? isa_engine_clock() : isa_timestamp());
     return true;
   }
   if (has(name, "dcache") || has(name, "atc_probe"))

@@ -120,14 +120,13 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool run_memtime(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  isa_write_s64(wave, inst->dst.index, isa_clock_ns());
+  isa_write_s64(wave, inst->dst.index, isa_engine_clock());
   return true;
 }
 
-/* Counts at 100 MHz, as the timestamps of signals do. */
 static bool run_memrealtime(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  isa_write_s64(wave, inst->dst.index, isa_clock_ns() / 10);
+  isa_write_s64(wave, inst->dst.index, isa_timestamp());
   return true;
 }
 

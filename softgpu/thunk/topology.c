@@ -126,7 +126,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->DeviceId = chip->device_id;
   node->LocationId = id << 8;
   node->LocalMemSize = vram;
-  node->MaxEngineClockMhzFCompute = 1700;
+  node->MaxEngineClockMhzFCompute = SOFTGPU_ENGINE_MHZ;
   node->MaxEngineClockMhzCCompute = 2600;
   node->DrmRenderMinor = (int32_t)(127 + id);
   name_node(node, "Software GPU (softgpu)");

@@ -394,6 +394,177 @@ self:
   v_log_f32_e32 v12, v8
   v_exp_f32_e32 v13, v9
 
+// out: timestamp, engine clock, timestamp
+//# clocks gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_memrealtime s[8:9]
+  s_waitcnt lgkmcnt(0)
+  s_memtime s[10:11]
+  s_waitcnt lgkmcnt(0)
+  s_memrealtime s[12:13]
+  s_waitcnt lgkmcnt(0)
+  s_store_dwordx4 s[8:11], s[4:5], 0x0
+  s_store_dwordx2 s[12:13], s[4:5], 0x10
+  s_dcache_wb
+  s_endpgm
+
+// Every wave stores HW_ID, XCC_ID and the number of its work-group, at a place of its own, and waits until `n` have.
+// out; counter; n
+//# where_am_i gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_load_dword s8, s[0:1], 0x10
+  s_mov_b32 s10, 1
+  s_getreg_b32 s16, hwreg(HW_REG_HW_ID)
+  s_getreg_b32 s17, hwreg(20)
+  s_mov_b32 s18, s2
+  s_waitcnt lgkmcnt(0)
+  s_atomic_add s10, s[6:7], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_lshl_b32 s10, s10, 4
+  s_store_dwordx4 s[16:19], s[4:5], s10
+  s_dcache_wb
+arrived:
+  s_sleep 1
+  s_load_dword s11, s[6:7], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_cmp_lt_u32 s11, s8
+  s_cbranch_scc1 arrived
+  s_endpgm
+
+// n rounds in each of which a group of two waves takes what its neighbour made in the one before, adds 1, and waits for
+// all groups as HIP's grid.sync() does, at resource 5. out[2][groups]; n; groups
+//# grid_rounds gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_readfirstlane_b32 s3, v0
+  s_mov_b32 s8, 0
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  s_sub_u32 s9, s7, 1
+  s_add_u32 s10, s2, 1
+  s_cmp_eq_u32 s10, s7
+  s_cselect_b32 s10, 0, s10
+round:
+  s_cmp_ge_u32 s8, s6
+  s_cbranch_scc1 done
+  s_and_b32 s11, s8, 1
+  s_mul_i32 s12, s11, s7
+  s_add_u32 s12, s12, s10
+  s_lshl_b32 s12, s12, 2
+  s_load_dword s13, s[4:5], s12 glc
+  s_add_u32 s8, s8, 1
+  s_and_b32 s11, s8, 1
+  s_mul_i32 s12, s11, s7
+  s_add_u32 s12, s12, s2
+  s_lshl_b32 s12, s12, 2
+  s_waitcnt lgkmcnt(0)
+  s_add_u32 s13, s13, 1
+  s_store_dword s13, s[4:5], s12 glc
+  s_dcache_wb
+  s_barrier
+  s_cmp_lg_u32 s3, 0
+  s_cbranch_scc1 wait
+  v_mov_b32_e32 v2, s9
+  ds_gws_barrier v2 offset:5 gds
+  s_waitcnt lgkmcnt(0)
+wait:
+  s_barrier
+  s_branch round
+done:
+  s_endpgm
+
+//# gws_init gfx90a
+  s_mov_b32 m0, 0x3c0000
+  v_add_u32_e32 v2, 0x64, v0
+  s_mov_b64 exec, 0xf8
+  ds_gws_init v2 offset:7 gds
+  s_waitcnt lgkmcnt(0)
+  s_endpgm
+
+// Work-group 0 gives a semaphore n, in one of three ways; every other one takes 1 and counts itself. out; n
+//# gws_semaphore_v gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dword s6, s[0:1], 0x8
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc1 give
+  ds_gws_sema_p gds
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s7, 1
+  s_atomic_add s7, s[4:5], 0x0
+  s_endpgm
+give:
+  ds_gws_sema_v gds
+  s_waitcnt lgkmcnt(0)
+  s_sub_u32 s6, s6, 1
+  s_cmp_lg_u32 s6, 0
+  s_cbranch_scc1 give
+  s_endpgm
+
+//# gws_semaphore_br gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dword s6, s[0:1], 0x8
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc1 give
+  ds_gws_sema_p gds
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s7, 1
+  s_atomic_add s7, s[4:5], 0x0
+  s_endpgm
+give:
+  v_mov_b32_e32 v2, s6
+  ds_gws_sema_br v2 gds
+  s_waitcnt lgkmcnt(0)
+  s_endpgm
+
+//# gws_release_all gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dword s6, s[0:1], 0x8
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc1 give
+  ds_gws_sema_p gds
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s7, 1
+  s_atomic_add s7, s[4:5], 0x0
+  s_endpgm
+give:
+  s_sleep 1
+  ds_gws_sema_release_all gds
+  s_waitcnt lgkmcnt(0)
+  s_load_dword s8, s[4:5], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_cmp_lt_u32 s8, s6
+  s_cbranch_scc1 give
+  s_endpgm
+
+//# gws_take gfx90a
+  s_mov_b32 m0, 0
+  ds_gws_sema_p gds
+  s_waitcnt lgkmcnt(0)
+  s_endpgm
+
+// Typed buffers with the format of the descriptor, each between vmem_begin and vmem_end.
+//# load_format_x gfx90a
+  buffer_load_format_x v10, v2, s[12:15], 0 offen
+//# load_format_xyzw gfx90a
+  buffer_load_format_xyzw v[10:13], v2, s[12:15], 0 offen
+//# load_format_d16_xyz gfx90a
+  buffer_load_format_d16_xyz v[10:11], v2, s[12:15], 0 offen
+//# load_format_d16_hi_x gfx90a
+  buffer_load_format_d16_hi_x v10, v2, s[12:15], 0 offen
+//# store_format_x gfx90a
+  buffer_store_format_x v6, v2, s[12:15], 0 offen
+//# store_format_xyzw gfx90a
+  buffer_store_format_xyzw v[6:9], v2, s[12:15], 0 offen
+//# store_format_d16_xyzw gfx90a
+  buffer_store_format_d16_xyzw v[6:7], v2, s[12:15], 0 offen
+//# store_format_d16_hi_x gfx90a
+  buffer_store_format_d16_hi_x v6, v2, s[12:15], 0 offen
+
 //# instructions gfx90a
 s_add_u32 s20, s16, s18
 s_sub_u32 s20, s16, s18
