@@ -146,7 +146,7 @@ static uint8_t *next_byte(uint8_t *at)
   return ((uintptr_t)at & 3) == 3 ? at + 4 * ISA_LANES - 3 : at + 1;
 }
 
-static void lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], unsigned bytes)
+void isa_lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], unsigned bytes)
 {
   uint8_t *at = lanes->at[lane], raw[16];
   if (lanes->absent >> lane & 1) {
@@ -170,8 +170,8 @@ static void lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4]
   }
 }
 
-static void lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t words[4],
-                       unsigned bytes)
+void isa_lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t words[4],
+                    unsigned bytes)
 {
   uint8_t *at = lanes->at[lane], raw[16];
   if (lanes->absent >> lane & 1) {
@@ -187,7 +187,7 @@ static void lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t w
     uint64_t value;
     memcpy(&value, words, sizeof value);
     isa_store64(at, value);
-  } else if (bytes < 4) {
+  } else if (bytes % 4) {
     memcpy(at, words, bytes);
   } else {
     for (unsigned i = 0; i < bytes / 4; i++)
@@ -243,7 +243,7 @@ static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acces
   for (uint64_t left = lanes->active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t words[4] = {0};
-    lane_read(lanes, lane, words, bytes);
+    isa_lane_read(lanes, lane, words, bytes);
     if (bytes < 4)
       dst[0][lane] = widen(words[0], dst[0][lane] & kept, bytes, plan->form);
     for (unsigned i = 0; i < bytes / 4; i++)
@@ -267,7 +267,7 @@ static void store_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acce
       words[0] >>= 16;
     for (unsigned i = 1; i < bytes / 4; i++)
       words[i] = data[i][lane];
-    lane_write(lanes, lane, words, bytes);
+    isa_lane_write(lanes, lane, words, bytes);
   }
 }
 
@@ -317,7 +317,7 @@ bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lane
         return false;
       continue;
     }
-    lane_read(lanes, lane, words, plan->bytes);
+    isa_lane_read(lanes, lane, words, plan->bytes);
     if (plan->bytes < 4)
       words[0] = widen(words[0], 0, plan->bytes, plan->form);
     memcpy(wave->lds + address, words, sizeof *words);

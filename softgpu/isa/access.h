@@ -176,6 +176,11 @@ static inline bool isa_writes_memory(const isa_access_t *plan)
   return plan->kind == ISA_STORE || plan->kind == ISA_ATOMIC;
 }
 
+/* A lane's bytes, at most 16, from its memory and to it. */
+void isa_lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], unsigned bytes);
+void isa_lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t words[4],
+                    unsigned bytes);
+
 /* Moves what the plan says between registers and the lanes' memory. */
 bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
 

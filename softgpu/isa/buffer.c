@@ -1,5 +1,6 @@
-/* MUBUF: loads, stores and atomics through a buffer descriptor. */
+/* MUBUF and MTBUF: loads, stores and atomics through a buffer descriptor. */
 #include "softgpu/isa/access.h"
+#include "softgpu/isa/format.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/scalar.h"
 #include "softgpu/isa/vmem.h"
@@ -52,6 +53,7 @@ typedef struct buffer_access {
   uint32_t soffset;
   const isa_row_t *vaddr;
   isa_range_t *range;
+  bool is_whole; /* in range wholly or not at all, as elements of typed buffers are */
 } buffer_access_t;
 
 /* How many of `bytes` from `start` on are in range. num_records counts records when a buffer with a
@@ -71,7 +73,8 @@ static uint32_t bytes_in_range(const descriptor_t *d, bool is_indexed, uint32_t 
  * The register's and the instruction's offset are added in 32 bits: LLVM takes an addition that may
  * wrap apart into both, for chips before gfx1250, and AMD's simulator has it so from gfx950
  * hardware. No other sum wraps: of a lane at 0xffffffff no dword is in range (AMDGPUUsage: each
- * dword is checked for itself with saturating arithmetic; atomics are all or nothing). */
+ * dword is checked for itself with saturating arithmetic; atomics and elements of typed buffers are
+ * all or nothing). */
 static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
                     const buffer_access_t *access, isa_lanes_t *lanes, unsigned lane,
                     unsigned first)
@@ -91,7 +94,7 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t
   const uint64_t start = buffer_offset(d, index, offset) + access->soffset;
   uint32_t bytes = bytes_in_range(d, inst->idxen, index, offset, start, plan->bytes);
   if (bytes < plan->bytes) {
-    bytes = plan->kind == ISA_ATOMIC ? 0 : bytes / 4 * 4;
+    bytes = plan->kind == ISA_ATOMIC || access->is_whole ? 0 : bytes / 4 * 4;
     lanes->absent |= 1ull << lane;
     lanes->dwords[lane] = (uint8_t)(bytes / 4);
     if (!bytes)
@@ -155,6 +158,161 @@ static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
   return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
 }
 
+/* --- typed buffers --- */
+
+/* What a typed load or store does with each lane, from its mnemonic. */
+typedef struct typed {
+  bool is_store, is_half, is_high;
+  uint8_t components; /* of the instruction */
+} typed_t;
+
+static typed_t typed_of(const isa_inst_t *inst)
+{
+  const char *name = isa_op_name(inst->op), *last = strrchr(name, '_') + 1;
+  return (typed_t){.is_store = strstr(name, "_store_") != NULL,
+                   .is_half = strstr(name, "_d16") != NULL,
+                   .is_high = strstr(name, "_d16_hi") != NULL,
+                   .components = (uint8_t)strlen(last)};
+}
+
+/* An element's dwords, in up to four pieces where the buffer is swizzled. */
+typedef struct elements {
+  isa_access_t plan;
+  unsigned pieces;
+  isa_lanes_t lanes[4];
+} elements_t;
+
+static bool find_elements(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access,
+                          elements_t *elements)
+{
+  const unsigned bytes = elements->plan.bytes;
+  const bool is_split = bytes > 4 && access->d.swizzled &&
+                        !is_scratch(wave, &access->d, access->d.base + access->soffset);
+  elements->pieces = is_split ? bytes / 4 : 1;
+  elements->plan.bytes = (uint8_t)(is_split ? 4 : bytes);
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+    for (unsigned i = 0; i < elements->pieces; i++)
+      if (!resolve(wave, inst, &elements->plan, access, &elements->lanes[i],
+                   (unsigned)__builtin_ctzll(left), 4 * i))
+        return false;
+  for (unsigned i = 1; i < elements->pieces; i++)
+    elements->lanes[0].absent |= elements->lanes[i].absent;
+  return true;
+}
+
+/* What a component of the register is: typed instructions have all that the element has, in order;
+ * those that take the format from the descriptor have what it says there. */
+static uint32_t selected(const isa_inst_t *inst, const isa_format_t *format, uint32_t descriptor,
+                         const uint32_t element[4], unsigned i, bool is_half)
+{
+  const unsigned select = inst->encoding == ISA_MTBUF ? 4 + i : descriptor >> 3 * i & 7;
+  if (select == 1)
+    return isa_format_one(format, is_half);
+  return select < 4 || select - 4 >= format->components
+             ? 0
+             : isa_format_load(format, select - 4, element, is_half);
+}
+
+static void put_components(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+                           unsigned lane, const uint32_t values[4])
+{
+  isa_row_t *dst = isa_rows(wave, &inst->dst);
+  const uint32_t kept = isa_half_kept(wave);
+  if (!typed->is_half) {
+    for (unsigned i = 0; i < typed->components; i++)
+      dst[i][lane] = values[i];
+    return;
+  }
+  for (unsigned i = 0; i < typed->components; i++) {
+    const bool is_high = typed->is_high || i % 2;
+    uint32_t *out = &dst[i / 2][lane], before = *out;
+    if (!(i % 2)) /* the other half, unless the instruction has a value for it */
+      before &= kept;
+    *out = is_high ? (before & 0xffff) | values[i] << 16 : (before & 0xffff0000) | values[i];
+  }
+}
+
+static uint32_t component_of(const isa_row_t *data, const typed_t *typed, unsigned lane, unsigned i)
+{
+  if (!typed->is_half)
+    return data[i][lane];
+  return data[i / 2][lane] >> (typed->is_high || i % 2 ? 16 : 0) & 0xffff;
+}
+
+static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_format_t *format,
+                         const elements_t *elements, unsigned lane)
+{
+  const typed_t typed = typed_of(inst);
+  const uint32_t descriptor = wave->s[inst->saddr.index + 3];
+  uint32_t element[4] = {0}, values[4];
+  const bool is_there = !(elements->lanes[0].absent >> lane & 1) && format->bytes;
+  for (unsigned i = 0; is_there && i < elements->pieces; i++) {
+    uint32_t words[4] = {0};
+    isa_lane_read(&elements->lanes[i], lane, words, elements->plan.bytes);
+    memcpy(&element[i], words, (elements->plan.bytes + 3u) / 4 * 4);
+  }
+  for (unsigned i = 0; i < typed.components; i++)
+    values[i] = selected(inst, format, descriptor, element, i, typed.is_half);
+  put_components(wave, inst, &typed, lane, values);
+}
+
+/* Components of whole bytes that the instruction has not stay; of smaller ones they become 0. */
+static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_format_t *format,
+                          const elements_t *elements, unsigned lane)
+{
+  const typed_t typed = typed_of(inst);
+  const isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  uint32_t element[4] = {0};
+  if (elements->lanes[0].absent >> lane & 1 || !format->bytes)
+    return;
+  unsigned bits = 0;
+  for (unsigned i = 0; i < typed.components && i < format->components; i++) {
+    isa_format_store(format, i, component_of(data, &typed, lane, i), typed.is_half, element);
+    bits += format->bits[i];
+  }
+  unsigned bytes = format->bits[0] % 8 ? format->bytes : bits / 8;
+  for (unsigned i = 0; i < elements->pieces && bytes; i++) {
+    const unsigned part = bytes < elements->plan.bytes ? bytes : elements->plan.bytes;
+    uint32_t words[4] = {0};
+    memcpy(words, &element[i], (part + 3) / 4 * 4);
+    isa_lane_write(&elements->lanes[i], lane, words, part);
+    bytes -= part;
+  }
+}
+
+static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t word = wave->s[inst->saddr.index + 3];
+  const unsigned data = inst->encoding == ISA_MTBUF ? inst->offset1 & 15 : word >> 15 & 15;
+  const unsigned number = inst->encoding == ISA_MTBUF ? inst->offset1 >> 4 : word >> 12 & 7;
+  const bool is_store = typed_of(inst).is_store;
+  isa_format_t format;
+  if (!isa_format_find(data, number, &format))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+  const buffer_access_t access = {
+      .d = read_descriptor(wave, inst),
+      .soffset = isa_read32(wave, &inst->soffset),
+      .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
+      .range = isa_range_of(wave, inst),
+      .is_whole = true,
+  };
+  elements_t elements = {.plan = {.kind = is_store ? ISA_STORE : ISA_LOAD, .bytes = format.bytes}};
+  isa_range_refresh(access.range);
+  if (format.bytes && !find_elements(wave, inst, &access, &elements))
+    return false;
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+    (is_store ? store_element : load_element)(wave, inst, &format, &elements,
+                                              (unsigned)__builtin_ctzll(left));
+  return true;
+}
+
+static bool is_typed(const isa_inst_t *inst)
+{
+  return strstr(isa_op_name(inst->op), "_format_") != NULL;
+}
+
+/* --- all of them --- */
+
 static bool run_cache(isa_wave_t *wave, const isa_inst_t *inst)
 {
   (void)wave;
@@ -171,7 +329,8 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const struct isa_opcode *row = inst->row;
   const isa_access_t *plan = isa_access_find(isa_op_name(inst->op) + strlen("buffer_"));
-  if (!plan || (inst->lds && !can_load_lds(plan)) ||
+  const bool typed = is_typed(inst);
+  if (!(plan || typed) || (inst->lds && (typed || !can_load_lds(plan))) ||
       !isa_vector_allocated(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
       !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
       !isa_vector_allocated(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||
@@ -179,6 +338,6 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !isa_scalar_prepare(&inst->soffset, 1, limits))
     return false;
   inst->plan = plan;
-  inst->run = plan->kind == ISA_CACHE ? run_cache : run_buffer;
+  inst->run = typed ? run_typed : plan->kind == ISA_CACHE ? run_cache : run_buffer;
   return true;
 }

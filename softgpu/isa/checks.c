@@ -170,6 +170,7 @@ static bool check(isa_wave_t *wave, const isa_inst_t *inst)
   case ISA_SMEM:
     return check_smem(wave, inst);
   case ISA_MUBUF:
+  case ISA_MTBUF:
     return !inst->lds || !wave->group->shadow || check_load_lds(wave, inst);
   case ISA_SCRATCH:
     return true;

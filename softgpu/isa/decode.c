@@ -339,9 +339,11 @@ static void decode_buffer(decoder_t *d)
   inst->offen = field(d, 12, 1);
   inst->idxen = field(d, 13, 1);
   inst->glc = field(d, 14, 1);
-  inst->scc = field(d, 15, 1);
+  inst->scc = field(d, inst->encoding == ISA_MUBUF ? 15 : 53, 1);
   if (inst->encoding == ISA_MUBUF)
     inst->lds = field(d, 16, 1);
+  else
+    inst->offset1 = field(d, 19, 7);
   inst->slc = field(d, inst->encoding == ISA_MUBUF ? 17 : 54, 1);
   if (!row->sdst)
     return; /* a cache operation */

@@ -277,6 +277,30 @@ static bool find_component(isa_wave_t *wave, const isa_inst_t *inst, const trans
   return find_memory(wave, lane, start + linear, t, place);
 }
 
+/* Elements of typed buffers are one as well, wherever their dwords are. */
+bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                           unsigned lane, place_t *place)
+{
+  const bool is_swizzled = wave->s[inst->saddr.index + 1] >> 31;
+  if (t->bytes <= 4 || !is_swizzled || is_private(wave, inst))
+    return find_component(wave, inst, t, lane, 0, place);
+  transfer_t part = *t;
+  bool is_absent = false;
+  part.bytes = 4;
+  *place = (place_t){.bytes = t->bytes};
+  for (unsigned i = 0; i < t->bytes; i += 4) {
+    place_t found;
+    if (!find_component(wave, inst, &part, lane, i, &found))
+      return false;
+    memcpy(&place->at[i], found.at, 4 * sizeof *found.at);
+    place->is_shared |= found.is_shared;
+    is_absent |= !found.at[0];
+  }
+  if (is_absent)
+    *place = (place_t){.bytes = t->bytes};
+  return true;
+}
+
 /* Dwords are found, and out of range, each on its own; of an atomic operation both are one. */
 static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         unsigned lane, place_t *place)
@@ -302,7 +326,9 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
   const bool is_buffer = inst->encoding == ISA_MUBUF || inst->encoding == ISA_MTBUF;
   place_t places[ISA_LANES];
   if (is_buffer && !inst->row->sdst)
-    return true;                                    /* a cache operation */
+    return true; /* a cache operation */
+  if (is_buffer && has(isa_op_name(inst->op), "_format_"))
+    return isa_reference_format(wave, inst);
   for (unsigned lane = 0; lane < ISA_LANES; lane++) /* nothing is done when one faults */
     if (isa_exec(wave) >> lane & 1 && !(is_buffer ? find_buffer(wave, inst, &t, lane, &places[lane])
                                                   : find_flat(wave, inst, &t, lane, &places[lane])))

@@ -31,6 +31,14 @@ static inline bool isa_reference_is_whole(const place_t *place)
   return place->at[place->bytes - 1];
 }
 
+/* Where an element of a typed buffer is: NULL for all of it where a part is out of range. False for
+ * a fault. */
+bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                           unsigned lane, place_t *place);
+
+/* Typed loads and stores. */
+bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst);
+
 /* `bytes` (4 or 8, or all of a small transfer) from byte `first` of the place on. */
 uint64_t isa_reference_get(const place_t *place, unsigned first, unsigned bytes);
 void isa_reference_put(const place_t *place, unsigned first, unsigned bytes, uint64_t value);

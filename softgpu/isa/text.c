@@ -348,6 +348,26 @@ static void put_flat(printer_t *p, const isa_inst_t *inst)
     put(p, " lds");
 }
 
+/* Data format 8 and number format UNORM are what the assembler takes when nothing is said. */
+static void put_format(printer_t *p, uint32_t format)
+{
+  static const char *const data[16] = {
+      "INVALID",     "8",        "16",          "8_8",         "32",      "16_16",
+      "10_11_11",    "11_11_10", "10_10_10_2",  "2_10_10_10",  "8_8_8_8", "32_32",
+      "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15",
+  };
+  static const char *const number[8] = {"UNORM", "SNORM", "USCALED",    "SSCALED",
+                                        "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
+  if (format == 1)
+    return;
+  put(p, " format:[");
+  if ((format & 15) != 1)
+    put(p, "BUF_DATA_FORMAT_%s%s", data[format & 15], format >> 4 ? "," : "");
+  if (format >> 4)
+    put(p, "BUF_NUM_FORMAT_%s", number[format >> 4 & 7]);
+  put(p, "]");
+}
+
 static void put_buffer(printer_t *p, const isa_inst_t *inst)
 {
   const struct isa_opcode *row = inst->row;
@@ -356,6 +376,8 @@ static void put_buffer(printer_t *p, const isa_inst_t *inst)
     put_off(p, &inst->vaddr, (unsigned)inst->offen + inst->idxen);
     put_operand(p, &inst->saddr, 4);
     put_operand(p, &inst->soffset, 1);
+    if (inst->encoding == ISA_MTBUF)
+      put_format(p, inst->offset1);
     put(p, "%s%s", inst->idxen ? " idxen" : "", inst->offen ? " offen" : "");
     if (inst->offset)
       put(p, " offset:%d", inst->offset);

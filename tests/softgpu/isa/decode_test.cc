@@ -329,7 +329,7 @@ bool has_symbolic_immediate(const Row &row)
   case ISA_ds_swizzle_b32:
     return true;
   default:
-    return row.encoding == ISA_SOPP || row.encoding == ISA_MTBUF;
+    return row.encoding == ISA_SOPP;
   }
 }
 

@@ -969,6 +969,11 @@ ds_swizzle_b32 v10, v6 offset:swizzle(QUAD_PERM,3,2,1,0)
 ds_swizzle_b32 v10, v6 offset:swizzle(REVERSE,8)
 ds_swizzle_b32 v10, v6 offset:swizzle(BROADCAST,4,2)
 ds_swizzle_b32 v10, v6 offset:swizzle(SWAP,16)
+tbuffer_load_format_xyzw v[10:13], v2, s[12:15], 0 format:[BUF_DATA_FORMAT_2_10_10_10,BUF_NUM_FORMAT_SNORM] offen
+tbuffer_load_format_xy v[10:11], v2, s[12:15], 0 format:[BUF_NUM_FORMAT_FLOAT] offen
+tbuffer_load_format_x v10, v2, s[12:15], 0 offen offset:4
+tbuffer_store_format_xyz v[6:8], v2, s[12:15], 0 format:[BUF_DATA_FORMAT_16_16_16_16,BUF_NUM_FORMAT_FLOAT] offen
+tbuffer_load_format_d16_xy v10, v2, s[12:15], 0 format:[BUF_DATA_FORMAT_32_32_32_32,BUF_NUM_FORMAT_SINT] offen
 
 //# instructions gfx942
 global_load_lds_ubyte v[2:3], off offset:4
