@@ -25,6 +25,8 @@ enum {
   SOFTGPU_CHECK_KERNARG = 1 << 2, /* reads of kernel arguments that nobody supplied */
 };
 
+struct softgpu_gws; /* resources of global wave sync: isa/gws.h */
+
 /* One dispatch, already read out of its packet. Addresses are host addresses and NOT yet checked.
  */
 typedef struct softgpu_dispatch {
@@ -47,6 +49,7 @@ typedef struct softgpu_dispatch {
   uint32_t private_aperture_hi;
   uint32_t checks;                   /* SOFTGPU_CHECK_* */
   uint32_t missing_from, missing_to; /* bytes of the kernarg segment that nobody supplied */
+  struct softgpu_gws *gws; /* the queue's, for one dispatch at a time; NULL: it has none */
 } softgpu_dispatch_t;
 
 typedef enum softgpu_fault_kind {
@@ -67,6 +70,8 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_KERNARG_MISSING, /* SOFTGPU_CHECK_KERNARG */
   SOFTGPU_FAULT_FOREIGN,         /* live memory that the device was not given */
   SOFTGPU_FAULT_TRAP,            /* the kernel ended itself by s_trap; its number in `address` */
+  SOFTGPU_FAULT_STORE_UNWRITTEN, /* SOFTGPU_CHECK_STORES */
+  SOFTGPU_FAULT_GWS, /* global wave sync that the queue has not, or for more than can be there */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault {

@@ -185,6 +185,7 @@ static void queue_free(softgpu_queue_t *queue)
 {
   pthread_cond_destroy(&queue->wake);
   pthread_mutex_destroy(&queue->lock);
+  isa_gws_close(&queue->gws);
   free(queue);
 }
 
@@ -198,6 +199,7 @@ softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup)
     return NULL;
   }
   pthread_mutex_init(&queue->lock, NULL);
+  isa_gws_open(&queue->gws);
   queue->setup = *setup;
   if (!queue->setup.read_index)
     queue->setup.read_index = &queue->own_indices[0];
@@ -265,6 +267,21 @@ bool softgpu_queue_limit(uint64_t id, uint32_t units)
     atomic_store(&queue->units, units);
   pthread_mutex_unlock(&table_lock);
   return queue != NULL;
+}
+
+softgpu_gws_answer_t softgpu_queue_gws(uint64_t id, bool is_wanted)
+{
+  pthread_mutex_lock(&table_lock);
+  softgpu_queue_t *queue = table_find(id);
+  softgpu_gws_answer_t answer =
+      queue && softgpu_aql_queue_of(queue) ? SOFTGPU_GWS_DONE : SOFTGPU_GWS_NO_QUEUE;
+  for (uint32_t i = 0; answer == SOFTGPU_GWS_DONE && is_wanted && i < SOFTGPU_MAX_QUEUES; i++)
+    if (table[i] && table[i]->setup.node == queue->setup.node && atomic_load(&table[i]->has_gws))
+      answer = SOFTGPU_GWS_TAKEN;
+  if (answer == SOFTGPU_GWS_DONE)
+    atomic_store(&queue->has_gws, is_wanted);
+  pthread_mutex_unlock(&table_lock);
+  return answer;
 }
 
 void softgpu_queue_doze(softgpu_queue_t *queue, uint64_t ns)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "softgpu/execute.h"
+#include "softgpu/isa/gws.h"
 #include "softgpu/softgpu.h"
 
 typedef struct softgpu_queue softgpu_queue_t;
@@ -62,6 +63,8 @@ struct softgpu_queue {
   _Atomic bool wants_scratch; /* SOFTGPU_REQUEST_SCRATCH, for other threads to see */
   _Atomic bool listening;     /* for softgpu_queues_kick() */
   _Atomic uint32_t units;     /* compute units its kernels may use; 0 is all */
+  _Atomic bool has_gws;
+  softgpu_gws_t gws; /* the processor's thread only */
 
   pthread_mutex_t lock; /* over what follows */
   pthread_cond_t wake;
@@ -79,6 +82,13 @@ softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup);
 bool softgpu_queue_destroy(uint64_t id);
 bool softgpu_queue_suspend(uint64_t id, bool suspended);
 bool softgpu_queue_limit(uint64_t id, uint32_t units);
+/* Gives an AQL queue its device's resources of global wave sync, or takes them away. */
+typedef enum softgpu_gws_answer {
+  SOFTGPU_GWS_DONE,
+  SOFTGPU_GWS_NO_QUEUE,
+  SOFTGPU_GWS_TAKEN, /* by another queue; the driver gives them to one at a time */
+} softgpu_gws_answer_t;
+softgpu_gws_answer_t softgpu_queue_gws(uint64_t id, bool is_wanted);
 void softgpu_queues_close(void);
 
 /* Lets a processor sleep, though not beyond the end of its queue. */

@@ -294,7 +294,7 @@ static void decode_ds(decoder_t *d)
   if (has_two_addresses)
     inst->offset1 = field(d, 8, 8);
   inst->gds = field(d, 16, 1);
-  vgpr(d, &inst->vaddr, field(d, 32, 8), row->src[2], false);
+  vgpr(d, &inst->vaddr, field(d, 32, 8), row->src[2], accumulation && isa_is_gws(inst->op));
   vgpr(d, &inst->data[0], field(d, 40, 8), row->src[0], accumulation);
   vgpr(d, &inst->data[1], field(d, 48, 8), row->src[1], accumulation);
   vgpr(d, &inst->dst, field(d, 56, 8), row->dst, accumulation);

@@ -1,6 +1,7 @@
 /* DS: the local data share and lane permutations through it. A work-group runs on one thread, so
  * nothing here needs host atomics. */
 #include "softgpu/isa/checks.h"
+#include "softgpu/isa/gws.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/vmem.h"
 
@@ -394,6 +395,15 @@ static bool run_nop(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
+/* The first active lane says how many; with none active, as in v_readfirstlane, lane 0. */
+static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint64_t exec = isa_exec(wave);
+  const unsigned lane = exec ? (unsigned)__builtin_ctzll(exec) : 0;
+  const uint32_t value = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr)[0][lane] : 0;
+  return isa_gws_run(wave, inst, (wave->s[ISA_M0] >> 16) + (uint32_t)inst->offset, value);
+}
+
 isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
 {
   const ds_op_t *op = find_op(inst->op);
@@ -412,7 +422,7 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const struct isa_opcode *row = inst->row;
   const ds_op_t *op = find_op(inst->op);
-  if (inst->gds || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
+  if (inst->gds != isa_is_gws(inst->op) || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
       !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
       !isa_vector_allocated(&inst->data[1], row->src[1], limits) ||
       !isa_vector_allocated(&inst->vaddr, row->src[2], limits))
@@ -425,6 +435,8 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_swizzle;
   } else if (inst->op == ISA_ds_nop) {
     inst->run = run_nop;
+  } else if (isa_is_gws(inst->op)) {
+    inst->run = run_gws;
   } else if (op && op->unit) {
     inst->plan = op;
     inst->run = op->access.kind == ISA_LOAD && op->access.bytes == 4 ? run_read2_b32 : run_pair;

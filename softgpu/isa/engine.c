@@ -10,6 +10,7 @@
 
 #include "softgpu/isa/engine.h"
 #include "softgpu/isa/group.h"
+#include "softgpu/isa/gws.h"
 #include "softgpu/isa/pool.h"
 #include "softgpu/isa/salu.h"
 
@@ -31,6 +32,8 @@ typedef struct run {
   const softgpu_limits_t *limits;
   uint64_t deadline;        /* isa_clock_ns(), 0 for none */
   uint32_t most_resident;   /* groups per thread, bounded by memory and scratch */
+  uint32_t units;           /* compute units it may use */
+  bool is_whole;            /* all groups can be resident, and are as soon as they wait */
   _Atomic uint64_t next;    /* work-group to begin */
   _Atomic uint32_t threads; /* that have joined; numbers their scratch memory */
   atomic_bool failed;
@@ -41,13 +44,12 @@ typedef struct run {
 typedef struct worker {
   run_t *run;
   uint32_t number;
-  isa_group_t *groups[RESIDENT_MOST]; /* the first `resident` are in execution */
-  uint32_t slots[RESIDENT_MOST];      /* scratch slot of each group structure */
   uint32_t resident, created, admitted, turn;
   bool progressed; /* a group has ended since all had their turn */
   uint64_t executed, checked;
   isa_range_t ranges[ISA_RANGES];
   softgpu_fault_t fault;
+  isa_group_t *groups[]; /* run_t.most_resident; the first `resident` are in execution */
 } worker_t;
 
 uint64_t softgpu_instruction_count(void)
@@ -102,6 +104,19 @@ static bool may_go_on(worker_t *worker, const isa_group_t *group)
   return false;
 }
 
+/* Finds a place on the chip. False when it is full and the worker can go on without. */
+static bool take_place(const worker_t *worker, isa_placement_t *place)
+{
+  const isa_launch_t *launch = &worker->run->launch;
+  const uint32_t node = launch->dispatch.node, units = worker->run->units;
+  if (isa_placement_take(node, units, launch->group_waves, place))
+    return true;
+  if (worker->resident)
+    return false;
+  isa_placement_share(node, units, launch->group_waves, place);
+  return true;
+}
+
 /* Begins the next work-group in a free structure. False when there is none to begin. */
 static bool admit(worker_t *worker)
 {
@@ -110,7 +125,7 @@ static bool admit(worker_t *worker)
     return false;
   if (worker->resident == worker->created) {
     isa_group_t *group = isa_group_create(&run->launch, run->program);
-    if (!group && worker->created) {
+    if (!group && worker->created && !run->is_whole) {
       worker->admitted = worker->created; /* what is there has to do */
       return false;
     }
@@ -120,15 +135,19 @@ static bool admit(worker_t *worker)
       fail(run, &fault);
       return false;
     }
-    worker->slots[worker->created] = worker->created;
+    group->slot = worker->created;
     worker->groups[worker->created++] = group;
   }
-  uint64_t number = atomic_fetch_add(&run->next, 1);
-  if (number >= run->launch.group_count)
+  isa_group_t *group = worker->groups[worker->resident];
+  if (!take_place(worker, &group->place))
     return false;
-  uint32_t slot = worker->slots[worker->resident];
-  isa_group_begin(worker->groups[worker->resident], number,
-                  (uint64_t)worker->number * run->most_resident + slot, worker->ranges,
+  uint64_t number = atomic_fetch_add(&run->next, 1);
+  if (number >= run->launch.group_count) {
+    isa_placement_release(run->launch.dispatch.node, &group->place);
+    return false;
+  }
+  const uint64_t of_thread = (uint64_t)worker->number * run->most_resident + group->slot;
+  isa_group_begin(group, number, run->is_whole ? number : of_thread, worker->ranges,
                   &worker->fault);
   worker->turn = worker->resident++;
   return true;
@@ -136,12 +155,11 @@ static bool admit(worker_t *worker)
 
 static void retire(worker_t *worker, uint32_t at)
 {
-  uint32_t last = --worker->resident, slot = worker->slots[at];
+  uint32_t last = --worker->resident;
   isa_group_t *group = worker->groups[at];
+  isa_placement_release(worker->run->launch.dispatch.node, &group->place);
   worker->groups[at] = worker->groups[last];
-  worker->slots[at] = worker->slots[last];
   worker->groups[last] = group;
-  worker->slots[last] = slot;
   worker->progressed = true;
 }
 
@@ -187,7 +205,7 @@ static void work_through(worker_t *worker)
 static void work(isa_job_t *job)
 {
   run_t *run = (run_t *)(void *)job;
-  worker_t *worker = calloc(1, sizeof *worker);
+  worker_t *worker = calloc(1, sizeof *worker + run->most_resident * sizeof *worker->groups);
   if (!worker) {
     softgpu_fault_t fault = {.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
     fail(run, &fault);
@@ -197,6 +215,8 @@ static void work(isa_job_t *job)
   worker->number = atomic_fetch_add(&run->threads, 1);
   worker->admitted = run->most_resident < RESIDENT_FIRST ? run->most_resident : RESIDENT_FIRST;
   work_through(worker);
+  for (uint32_t i = 0; i < worker->resident; i++)
+    isa_placement_release(run->launch.dispatch.node, &worker->groups[i]->place);
   for (uint32_t i = 0; i < worker->created; i++)
     free(worker->groups[i]);
   atomic_fetch_add_explicit(&instruction_count, worker->executed, memory_order_relaxed);
@@ -217,24 +237,52 @@ static uint64_t thread_budget(const softgpu_limits_t *limits)
   return (threads * limits->units + limits->all_units - 1) / limits->all_units;
 }
 
+static uint64_t group_bytes(const isa_launch_t *launch)
+{
+  uint64_t rows = launch->limits.vgprs + launch->limits.agprs;
+  return launch->group_waves * (rows * sizeof(isa_row_t) + sizeof(isa_wave_t)) +
+         launch->dispatch.group_bytes + 1;
+}
+
+/* Groups that have scratch memory at the same time. */
+static uint64_t scratch_slots(const isa_launch_t *launch)
+{
+  if (!launch->slice_bytes)
+    return UINT64_MAX;
+  return launch->dispatch.scratch_bytes / launch->slice_bytes / launch->group_waves;
+}
+
 /* How many threads and how many groups on each. Each resident group owns a part of the scratch
  * memory, so that bounds both. */
 static unsigned plan_threads(run_t *run)
 {
   const isa_launch_t *launch = &run->launch;
-  uint64_t rows = launch->limits.vgprs + launch->limits.agprs;
-  uint64_t group_bytes = launch->group_waves * (rows * sizeof(isa_row_t) + sizeof(isa_wave_t)) +
-                         launch->dispatch.group_bytes + 1;
-  uint64_t groups = smaller(RESIDENT_MOST, RESIDENT_BYTES / group_bytes);
+  uint64_t groups = smaller(RESIDENT_MOST, RESIDENT_BYTES / group_bytes(launch));
   uint64_t threads =
       smaller(thread_budget(run->limits), launch->group_count / GROUPS_WORTH_A_THREAD + 1);
-  if (launch->slice_bytes) {
-    uint64_t slots = launch->dispatch.scratch_bytes / launch->slice_bytes / launch->group_waves;
+  if (run->is_whole) {
+    groups = launch->group_count; /* of whichever thread comes first */
+  } else {
+    const uint64_t slots = scratch_slots(launch);
     threads = smaller(threads, slots);
     groups = smaller(groups, slots / threads);
   }
   run->most_resident = (uint32_t)groups;
   return (unsigned)threads;
+}
+
+/* Whether the groups may wait for each other with global wave sync: what the chip has room for at a
+ * time, by the registers, LDS and scratch memory that they need. */
+static void plan_sync(run_t *run)
+{
+  const isa_launch_t *launch = &run->launch;
+  if (!launch->dispatch.gws)
+    return;
+  uint64_t most = (uint64_t)run->units * isa_placement_groups(launch);
+  most = smaller(most, scratch_slots(launch));
+  most = smaller(most, RESIDENT_BYTES / group_bytes(launch));
+  run->is_whole = launch->group_count <= most;
+  isa_gws_begin(launch->dispatch.gws, launch->group_count, most, launch->group_waves);
 }
 
 bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits,
@@ -254,10 +302,12 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
   }
   if (ok) {
     run->limits = limits;
+    run->units = isa_placement_units(dispatch, limits);
     run->deadline = limits->timeout_ns ? isa_clock_ns() + limits->timeout_ns : 0;
     run->job.work = work;
     run->job.has_work = has_work;
     pthread_mutex_init(&run->lock, NULL);
+    plan_sync(run);
     unsigned threads = plan_threads(run);
     isa_pool_run(&run->job, threads - 1);
     pthread_mutex_destroy(&run->lock);

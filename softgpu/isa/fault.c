@@ -6,6 +6,7 @@
 
 #include "softgpu/isa/checks.h"
 #include "softgpu/isa/group.h"
+#include "softgpu/isa/gws.h"
 
 static const char *const kinds[] = {
     [SOFTGPU_FAULT_NONE] = "no fault",
@@ -25,6 +26,8 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_KERNARG_MISSING] = "read of kernel arguments that nobody supplied",
     [SOFTGPU_FAULT_FOREIGN] = "access to memory that the device was not given",
     [SOFTGPU_FAULT_TRAP] = "trap raised by the kernel",
+    [SOFTGPU_FAULT_GWS] = "global wave sync that cannot be",
+    [SOFTGPU_FAULT_STORE_UNWRITTEN] = "end of a wave whose scalar store no s_dcache_wb follows",
 };
 
 __attribute__((format(printf, 2, 3))) static void append(softgpu_fault_t *fault, const char *format,
@@ -92,6 +95,15 @@ static void append_missing(softgpu_fault_t *fault, const softgpu_dispatch_t *dis
          fault->address);
 }
 
+static void append_sync(softgpu_fault_t *fault, const softgpu_gws_t *gws)
+{
+  if (!gws)
+    append(fault, ": the queue was given no resources, as those of cooperative launches are");
+  else
+    append(fault, ": %" PRIu64 " work-groups, of which %" PRIu64 " can be resident at a time",
+           gws->groups, gws->most);
+}
+
 static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
 {
   switch (fault->kind) {
@@ -110,6 +122,12 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
   case SOFTGPU_FAULT_TRAP:
     append(fault, fault->address == 2 ? ", an abort as of a failed assertion"
                                       : ", whose number means nothing to the runtime");
+    break;
+  case SOFTGPU_FAULT_GWS:
+    append_sync(fault, wave->dispatch->gws);
+    break;
+  case SOFTGPU_FAULT_STORE_UNWRITTEN:
+    append(fault, ", stored at entry+%u", fault->other_pc_offset);
     break;
   case SOFTGPU_FAULT_KERNARG_MISSING:
     append_missing(fault, wave->dispatch);

@@ -73,6 +73,8 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
   for (uint32_t i = 0; i < group->waves; i++) {
     isa_wave_t *wave = &group->wave[i];
     wave->index = i;
+    wave->hw_id = isa_placement_hw_id(dispatch->chip, &group->place, i);
+    wave->xcc_id = isa_placement_xcc_id(dispatch->chip, &group->place);
     wave->group = group;
     wave->ranges = ranges;
     wave->fault = fault;

@@ -3,6 +3,7 @@
 #define SOFTGPU_ISA_GROUP_H
 
 #include "softgpu/isa/launch.h"
+#include "softgpu/isa/placement.h"
 #include "softgpu/isa/program.h"
 
 /* Instructions a wave runs before the next one gets its turn. */
@@ -14,6 +15,8 @@ typedef struct isa_group {
   uint32_t id[3];
   uint32_t waves, ended; /* waves of this work-group, and those that have ended */
   uint32_t capacity;     /* waves there is room for */
+  uint32_t slot;         /* of a thread's group structures, this one's number */
+  isa_placement_t place; /* set before isa_group_begin() */
   uint8_t *lds;
   struct isa_shadow *shadow; /* of LDS, for checks.h; NULL without */
   isa_wave_t *wave;

@@ -288,6 +288,8 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
   wave->scc = 0;
   wave->vskip = false;
   wave->gpr_index_mode = 0;
+  wave->stored_at = 0;
+  wave->gws_waits = false;
   wave->state = ISA_WAVE_READY;
   wave->dispatch = &launch->dispatch;
   wave->private_bytes = launch->dispatch.private_bytes;

@@ -46,6 +46,13 @@ const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsig
 /* Dwords of data of a MIMG instruction. */
 unsigned isa_image_dwords(const isa_inst_t *inst);
 
+/* Global wave sync. */
+static inline bool isa_is_gws(unsigned op)
+{
+  return op == ISA_ds_gws_init || op == ISA_ds_gws_barrier || op == ISA_ds_gws_sema_v ||
+         op == ISA_ds_gws_sema_p || op == ISA_ds_gws_sema_br || op == ISA_ds_gws_sema_release_all;
+}
+
 /* DS instructions with two 8-bit offsets, counted in elements: read2, write2st64 .. */
 bool isa_has_two_addresses(unsigned op);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "softgpu/isa/access.h"
+#include "softgpu/isa/gws.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/real.h"
 #include "softgpu/isa/reference.h"
@@ -286,8 +287,22 @@ static bool run_lane(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
                         : isa_reference_move(wave, inst, t, &place, lane);
 }
 
+/* Which resource, and what the lowest active lane says of it; lane 0 when none is. */
+static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  unsigned lane = 0;
+  while (lane < ISA_LANES && !(isa_exec(wave) >> lane & 1))
+    lane++;
+  const uint32_t value =
+      inst->row->src[2] ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane % ISA_LANES, 1)
+                        : 0;
+  return isa_gws_run(wave, inst, (wave->s[ISA_M0] / 65536 + (uint32_t)inst->offset) % 64, value);
+}
+
 bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst)
 {
+  if (isa_is_gws(inst->op))
+    return run_gws(wave, inst);
   const transfer_t t = isa_reference_transfer(inst->op);
   if (inst->op == ISA_ds_nop)
     return true;

@@ -132,7 +132,14 @@ RUN(s_call_b64)
 
 /* --- hardware registers: id in bits 0-5 of the immediate, then bit offset and size - 1 --- */
 
-enum { HWREG_MODE = 1, HWREG_STATUS, HWREG_TRAPSTS, HWREG_HW_ID, HWREG_SH_MEM_BASES = 15 };
+enum {
+  HWREG_MODE = 1,
+  HWREG_STATUS,
+  HWREG_TRAPSTS,
+  HWREG_HW_ID,
+  HWREG_SH_MEM_BASES = 15,
+  HWREG_XCC_ID = 20 /* gfx942; 0 before */
+};
 
 static uint32_t hwreg_read(const isa_wave_t *w, unsigned id)
 {
@@ -143,7 +150,9 @@ static uint32_t hwreg_read(const isa_wave_t *w, unsigned id)
     return w->scc | (uint32_t)(isa_exec(w) == 0) << 9 |
            (uint32_t)(isa_read_s64(w, ISA_VCC) == 0) << 10;
   case HWREG_HW_ID:
-    return w->index & 15;
+    return w->hw_id;
+  case HWREG_XCC_ID:
+    return w->xcc_id;
   case HWREG_SH_MEM_BASES: /* address bits 63-48 of the private and the shared aperture */
     return w->dispatch->private_aperture_hi >> 16 | (w->dispatch->shared_aperture_hi & 0xffff0000);
   default:

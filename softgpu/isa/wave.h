@@ -58,9 +58,13 @@ typedef struct isa_wave {
   softgpu_fault_t *fault; /* filled in by the instruction that faults (kind, lane, address, ...) */
 
   /* The engine's and the memory instructions' side. */
-  int32_t budget; /* instructions left in this slice; 0 hands over to the next wave */
-  uint8_t state;  /* enum isa_wave_state */
-  uint32_t index; /* in its work-group */
+  int32_t budget;      /* instructions left in this slice; 0 hands over to the next wave */
+  uint8_t state;       /* enum isa_wave_state */
+  uint32_t index;      /* in its work-group */
+  uint64_t gws_ticket; /* of the barrier or semaphore, while gws_waits */
+  bool gws_waits;
+  uint64_t stored_at; /* SOFTGPU_CHECK_STORES: the first scalar store since s_dcache_wb; 0: none */
+  uint32_t hw_id, xcc_id;
   const softgpu_dispatch_t *dispatch;
   uint8_t *lds;
   uint32_t lds_bytes;

@@ -81,6 +81,27 @@ HSAKMT_STATUS hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 bits, HSAuint32 *ma
   return softgpu_queue_limit(id, units) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
 }
 
+/* As the driver does: whoever wants any gets all of the device's, 0 gives them back. */
+HSAKMT_STATUS hsaKmtAllocQueueGWS(HSA_QUEUEID id, HSAuint32 count, HSAuint32 *first)
+{
+  SOFTGPU_NEED_OPEN();
+  if (softgpu_gws_count() == 0)
+    return HSAKMT_STATUS_NOT_SUPPORTED;
+  if (count > softgpu_gws_count())
+    return HSAKMT_STATUS_OUT_OF_RESOURCES;
+  switch (softgpu_queue_gws(id, count > 0)) {
+  case SOFTGPU_GWS_DONE:
+    break;
+  case SOFTGPU_GWS_TAKEN:
+    return HSAKMT_STATUS_OUT_OF_RESOURCES;
+  default:
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  }
+  if (first)
+    *first = 0;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
 HSAKMT_STATUS hsaKmtDestroyQueue(HSA_QUEUEID id)
 {
   SOFTGPU_NEED_OPEN();

@@ -34,7 +34,6 @@ ANSWER(hsaKmtProcessVMRead, HSAKMT_STATUS_NOT_SUPPORTED)
 ANSWER(hsaKmtProcessVMWrite, HSAKMT_STATUS_NOT_SUPPORTED)
 
 /* Hardware of queues that is not there. */
-ANSWER(hsaKmtAllocQueueGWS, HSAKMT_STATUS_NOT_SUPPORTED)
 ANSWER(hsaKmtGetQueueInfo, HSAKMT_STATUS_NOT_SUPPORTED)
 
 /* Debugger, counters and traces. */

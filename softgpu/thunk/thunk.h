@@ -43,7 +43,8 @@ uint32_t softgpu_nodes_of_all(void); /* every GPU, as in softgpu_allocation_t.ac
 uint64_t softgpu_vram_bytes(void);
 uint32_t softgpu_compute_units(void);
 softgpu_chip_t softgpu_chip(void);
-bool softgpu_sram_ecc(void); /* of the target id that the GPUs are listed with */
+uint32_t softgpu_gws_count(void); /* resources of global wave sync of a GPU */
+bool softgpu_sram_ecc(void);      /* of the target id that the GPUs are listed with */
 
 /* allocate.c, register.c: release what the runtime left behind. */
 void softgpu_allocations_close(void);

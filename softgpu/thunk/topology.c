@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "softgpu/isa/gws.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/option.h"
 #include "softgpu/thunk/thunk.h"
@@ -62,6 +63,12 @@ uint32_t softgpu_compute_units(void)
 softgpu_chip_t softgpu_chip(void)
 {
   return interpreter;
+}
+
+uint32_t softgpu_gws_count(void)
+{
+  const bool has_gws = interpreter == SOFTGPU_GFX90A || interpreter == SOFTGPU_GFX942;
+  return has_gws ? ISA_GWS_RESOURCES : 0;
 }
 
 bool softgpu_sram_ecc(void)
@@ -135,6 +142,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->NumSdmaEngines = 2;
   node->NumSdmaQueuesPerEngine = 8;
   node->NumCpQueues = 24;
+  node->NumGws = (uint8_t)softgpu_gws_count();
   node->UniqueID = 0x736f667467707500u + id; /* "softgpu", node */
   node->VGPRSizePerCU = 512 << 10;
   node->SGPRSizePerCU = 12800;

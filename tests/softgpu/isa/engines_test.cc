@@ -13,6 +13,7 @@
 #include "tests/softgpu/isa/words.h"
 
 extern "C" {
+#include "softgpu/isa/gws.h"
 #include "softgpu/isa/reference.h"
 }
 
@@ -29,6 +30,7 @@ struct State {
   isa_wave_t wave;
   softgpu_fault_t fault;
   std::vector<uint8_t> lds, memory;
+  isa_gws_resource_t gws[ISA_GWS_RESOURCES] = {};
 };
 
 struct Family {
@@ -43,6 +45,7 @@ struct Bench {
   device::Memory memory{BYTES};
   std::vector<uint8_t> lds = std::vector<uint8_t>(LDS); // of whichever state is run
   isa_range_t ranges[ISA_RANGES] = {};
+  softgpu_gws_t gws;
   isa_limits_t limits = {};
   words::Random random{1};
   valu::Random samples{2};
@@ -54,7 +57,10 @@ struct Bench {
     dispatch.scratch_bytes = SCRATCH;
     limits.sgprs = 102;
     limits.vgprs = limits.agprs = ROWS;
+    isa_gws_open(&gws);
+    dispatch.gws = &gws;
   }
+  ~Bench() { isa_gws_close(&gws); }
 
   uint64_t scratch() const { return memory.address() + BYTES - SCRATCH; }
 
@@ -127,6 +133,16 @@ struct Bench {
       s.wave.lds_bytes -= random.one_in(2) ? 4 * random.below(LDS / 4) : 0;
       dispatch.sram_ecc = random.one_in(2);
     }
+    for (isa_gws_resource_t &r : s.gws) {
+      r.barriers = random.below(3);
+      r.released = random.below(3);
+      r.queued = r.released + random.below(3);
+      r.counter = r.queued > r.released ? 0 : random.below(4);
+    }
+    s.wave.gws_waits = random.one_in(4);
+    s.wave.gws_ticket = random.below(4);
+    s.wave.hw_id = random.below(1 << 16);
+    s.wave.xcc_id = random.below(8);
     if (family.uses_memory && (s.memory.empty() || random.one_in(family.uses_vectors ? 4 : 64)))
       fill_memory(s);
   }
@@ -169,7 +185,9 @@ struct Bench {
     const bool has_memory = !s.memory.empty();
     if (has_memory)
       memcpy(memory.as<void>(), s.memory.data(), BYTES), lds = s.lds;
+    memcpy(gws.resources, s.gws, sizeof s.gws);
     bool ok = how(&s.wave, &inst);
+    memcpy(s.gws, gws.resources, sizeof s.gws);
     if (has_memory)
       memcpy(s.memory.data(), memory.as<void>(), BYTES), s.lds = lds;
     return ok;
@@ -197,6 +215,9 @@ struct Bench {
   if (a.pc != b.pc || a.scc != b.scc || a.mode != b.mode || a.vskip != b.vskip ||
       a.gpr_index_mode != b.gpr_index_mode || a.budget != b.budget || a.state != b.state)
     return fail << "pc, scc " << a.scc << " " << b.scc << ", mode or state";
+  if (a.gws_waits != b.gws_waits || a.gws_ticket != b.gws_ticket ||
+      memcmp(x.gws, y.gws, sizeof x.gws))
+    return fail << "global wave sync";
   if (x.lds != y.lds)
     return fail << "LDS";
   if (x.memory != y.memory)
@@ -250,6 +271,7 @@ void duplicate(State &to, const State &from, const Family &family)
   to.fault = from.fault;
   to.lds = from.lds;
   to.memory = from.memory;
+  memcpy(to.gws, from.gws, sizeof to.gws);
 }
 
 // Runs one instruction everywhere. Adds the cases it was.

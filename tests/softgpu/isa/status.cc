@@ -33,10 +33,6 @@ const Entry reasons[] = {
     {"s_cbranch_i_fork", "needs the fork stack, which compilers do not use"},
     {"s_endpgm_ordered_ps_done", "ends pixel shaders"},
     {"s_scratch", "scalar access to swizzled memory, which compilers do not use"},
-    {"ds_gws", "global wave sync is a resource that the driver hands out"},
-    {"buffer_load_format", "typed buffers are for graphics"},
-    {"buffer_store_format", "typed buffers are for graphics"},
-    {"tbuffer", "typed buffers are for graphics"},
     {"image_", "there are no images"},
 };
 
@@ -101,6 +97,8 @@ What each claim was checked against:
 - `<= 1 ulp` functions: the C library in higher precision; divisions and square roots of clang's sequences: correctly
   rounded quotients and roots;
 - encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode;
+- typed buffers: element by element, values worked out by hand, for each data format; barriers of whole grids and
+  semaphores: kernels whose result shows who came too early;
 - whole kernels: results computed on the CPU, of kernels that clang and AMD's libraries were compiled to.
 
 What nobody can know without hardware, and softgpu therefore decides:
@@ -111,7 +109,8 @@ What nobody can know without hardware, and softgpu therefore decides:
   NaN, and its logarithm and reciprocal root are negative infinity. Those of f16 and f64 are taken as they are;
 - which NaN comes out: here the first NaN operand, quieted, else the positive one without payload;
 - the order in which matrix instructions and dot products add, and where they round in between;
-- omod and clamp of results that are denormal or overflow before them: here rounding comes first (f16: last);
+- omod and clamp of results that are denormal or overflow before them: here rounding comes first (f16: last).
+  That -0 becomes +0 under omod, and not under clamp alone, is in AMD's and LLVM's words;
 - v_div_scale and v_div_fmas in the corners; here every quotient of clang's sequences is correctly rounded;
 - the NaNs of float atomics: of two, the one in memory wins; denormals of the 16-bit ones, which are kept here;
 - what is beyond LDS: reads give 0 and writes are dropped, by the documents, also with flat instructions. That each dword
@@ -120,6 +119,13 @@ What nobody can know without hardware, and softgpu therefore decides:
 - what is beyond a buffer: each dword of a load or a store counts for itself, with saturating arithmetic (AMDGPUUsage),
   atomics as a whole. The register's and the instruction's offset make one sum of 32 bits before that, which wraps: so
   LLVM's code for these chips has it, and AMD's own simulator after gfx950;
+- typed buffers: stores round to nearest even, but cut USCALED and SSCALED off, and saturate, integers as well, of which
+  D16 has 16 bits; a NaN is 0 in fixed point; what an element has not is 0, and what a store has not stays, but in formats
+  that are no whole bytes; combinations of formats that the documents do not list are faults. Not with lds;
+- global wave sync: what is counted is 32 bits wide, waves at a semaphore go on in the order in which they came, and with
+  no lane active lane 0 says how many;
+- HW_ID has wave, SIMD, CU and shader engine, XCC_ID (gfx942) the die; all other fields and registers but MODE, STATUS and
+  SH_MEM_BASES read as 0;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.
 
 )";

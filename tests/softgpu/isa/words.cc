@@ -202,7 +202,8 @@ std::vector<uint32_t> memory(const isa_opcode &row, Random &random, uint32_t vgp
     return {low | 1u << 17 | (form == 2) << 14, offset | (form == 2 ? sgpr(random) << 25 : 0)};
   }
   case ISA_DS:
-    return {0xd8000000u | number << 17 | (random.below(2) ? random.below(0x10000) & 0x303f : 0),
+    return {0xd8000000u | number << 17 | uint32_t(isa_is_gws(row.op)) << 16 |
+                (random.below(2) ? random.below(0x10000) & 0x303f : 0),
             ds_registers(row, random, vgprs)};
   case ISA_FLAT:
   case ISA_GLOBAL:
