@@ -23,6 +23,7 @@ enum {
   SOFTGPU_CHECK_LDS = 1 << 0,     /* reads of LDS that nobody wrote, and use of what is not LDS */
   SOFTGPU_CHECK_RACES = 1 << 1,   /* waves of a work-group that use LDS without a barrier between */
   SOFTGPU_CHECK_KERNARG = 1 << 2, /* reads of kernel arguments that nobody supplied */
+  SOFTGPU_CHECK_STORES = 1 << 3,  /* scalar stores that stay in the scalar cache */
 };
 
 struct softgpu_gws; /* resources of global wave sync: isa/gws.h */
@@ -82,7 +83,7 @@ typedef struct softgpu_fault {
   uint32_t access_bytes;   /* size of the offending access, 0 when there was none */
   uint32_t instruction[2]; /* first dwords at pc */
   uint32_t workgroup[3], wave, lane;
-  uint32_t other_wave, other_pc_offset; /* of a race; wave 255 is several */
+  uint32_t other_wave, other_pc_offset; /* of a race; wave 255 is several. Of a scalar store */
   char text[512]; /* one line that says all of it, without the kernel's name */
 } softgpu_fault_t;
 

@@ -56,6 +56,9 @@ extern "C" {
  *   check_races  0        0..1         so is use of the same byte of LDS by two waves, of which one
  *                                      writes, without a barrier between
  *   check_kernarg 0       0..1         so are reads of what softgpu_kernarg_missing() named
+ *   check_stores 0        0..1         so is the end of a wave that stored with scalar instructions
+ *                                      and no s_dcache_wb after: memory has it here, while on the
+ *                                      hardware it may stay in the scalar cache
  *   reference    0        0..1         1: kernels run on the plain reference engine, a lane at a
  *                                      time, 20 to 100 times slower, and without the checks above,
  *                                      but for uses beyond LDS

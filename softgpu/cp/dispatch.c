@@ -123,6 +123,8 @@ static void checks_ask(softgpu_dispatch_t *dispatch)
     dispatch->checks |= SOFTGPU_CHECK_LDS;
   if (softgpu_option(SOFTGPU_OPTION_CHECK_RACES))
     dispatch->checks |= SOFTGPU_CHECK_RACES;
+  if (softgpu_option(SOFTGPU_OPTION_CHECK_STORES))
+    dispatch->checks |= SOFTGPU_CHECK_STORES;
   if (softgpu_option(SOFTGPU_OPTION_CHECK_KERNARG)) {
     dispatch->checks |= SOFTGPU_CHECK_KERNARG;
     softgpu_kernarg_take(dispatch);

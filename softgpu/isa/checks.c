@@ -1,4 +1,5 @@
-/* Reads of LDS that nobody wrote, races in LDS, reads of kernel arguments that nobody supplied. */
+/* Reads of LDS that nobody wrote, races in LDS, reads of kernel arguments that nobody supplied,
+ * scalar stores that are not written back. */
 #include "softgpu/isa/checks.h"
 
 #include "softgpu/isa/group.h"
@@ -137,6 +138,25 @@ static bool check_smem(isa_wave_t *wave, const isa_inst_t *inst)
   return !is_load || check_kernarg(wave, 0, isa_smem_address(wave, inst), inst->row->dst * 4u);
 }
 
+/* --- scalar stores: the scalar cache keeps them until it is told to write back --- */
+
+static void note_scalar_store(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  if (inst->op == ISA_s_dcache_wb || inst->op == ISA_s_dcache_wb_vol)
+    wave->stored_at = 0;
+  else if (inst->row->src[0] && !inst->plan && !wave->stored_at) /* atomics are done in memory */
+    wave->stored_at = wave->pc;
+}
+
+static bool check_end(isa_wave_t *wave)
+{
+  if (!wave->stored_at)
+    return true;
+  isa_wave_fault(wave, SOFTGPU_FAULT_STORE_UNWRITTEN, 0, 0, 0);
+  wave->fault->other_pc_offset = (uint32_t)(wave->stored_at - wave->group->launch->entry);
+  return false;
+}
+
 /* --- FLAT and GLOBAL: LDS by its aperture, arguments by their address --- */
 
 static bool check_flat(isa_wave_t *wave, const isa_inst_t *inst)
@@ -168,7 +188,11 @@ static bool check(isa_wave_t *wave, const isa_inst_t *inst)
   case ISA_DS:
     return !wave->group->shadow || check_ds(wave, inst);
   case ISA_SMEM:
+    if (wave->dispatch->checks & SOFTGPU_CHECK_STORES)
+      note_scalar_store(wave, inst);
     return check_smem(wave, inst);
+  case ISA_SOPP:
+    return check_end(wave);
   case ISA_MUBUF:
   case ISA_MTBUF:
     return !inst->lds || !wave->group->shadow || check_load_lds(wave, inst);

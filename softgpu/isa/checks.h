@@ -1,5 +1,6 @@
-/* Checks of memory instructions that a dispatch can ask for (SOFTGPU_CHECK_*). A program is decoded
- * with them or without; without, they cost nothing. Internal to softgpu. */
+/* Checks of memory instructions, and of what a wave leaves behind, that a dispatch can ask for
+ * (SOFTGPU_CHECK_*). A program is decoded with them or without; without, they cost nothing.
+ * Internal to softgpu. */
 #ifndef SOFTGPU_ISA_CHECKS_H
 #define SOFTGPU_ISA_CHECKS_H
 
@@ -30,7 +31,7 @@ static inline size_t isa_shadow_size(uint32_t checks, uint32_t lds_bytes)
   return is_wanted ? sizeof(isa_shadow_t) + lds_bytes * sizeof(isa_shadow_cell_t) : 0;
 }
 
-/* Puts the checks before what a prepared memory instruction runs. */
+/* Puts the checks before what a prepared memory instruction runs, or s_endpgm. */
 void isa_checks_prepare(isa_inst_t *inst);
 
 /* What a DS instruction does with LDS: so many elements a lane, at the lane's address + offset. */

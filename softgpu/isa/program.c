@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softgpu/isa/checks.h"
 #include "softgpu/isa/reference.h"
 #include "softgpu/memory.h"
 
@@ -184,8 +185,11 @@ static bool run_truncated(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  return isa_salu_prepare(inst, limits) || isa_memory_prepare(inst, limits) ||
-         isa_valu_prepare(inst, limits);
+  if (!isa_salu_prepare(inst, limits))
+    return isa_memory_prepare(inst, limits) || isa_valu_prepare(inst, limits);
+  if (inst->op == ISA_s_endpgm && limits->checks & SOFTGPU_CHECK_STORES)
+    isa_checks_prepare(inst);
+  return true;
 }
 
 /* False when what follows is not reached by falling through. */

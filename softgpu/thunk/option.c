@@ -35,6 +35,7 @@ static const struct {
     [SOFTGPU_OPTION_CHECK_LDS] = {"check_lds", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_CHECK_RACES] = {"check_races", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_CHECK_KERNARG] = {"check_kernarg", 0, 1, ANY_TIME},
+    [SOFTGPU_OPTION_CHECK_STORES] = {"check_stores", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_REFERENCE] = {"reference", 0, 1, ANY_TIME},
 };
 

@@ -134,6 +134,21 @@ TEST_F(Fault, Lds)
                {SOFTGPU_FAULT_MISALIGNED, offset_of("lds_add", 0xd8000000), 2, 4, 5}, {});
 }
 
+TEST_F(Fault, ScalarStoreThatIsNotWrittenBack)
+{
+  device::Memory out(64);
+  device::Kernel without(kernels::words("loop")), with(kernels::words("clocks"));
+  EXPECT_TRUE(run(without, {out.address(), 3}).ok) << "is no fault of itself";
+  checks = SOFTGPU_CHECK_STORES;
+  EXPECT_TRUE(run(with, {out.address()}).ok);
+  const uint64_t end = without.end() - without.entry() - 4;
+  expect_fault(run(without, {out.address(), 3}), without,
+               {SOFTGPU_FAULT_STORE_UNWRITTEN, end, 0, 0, 0},
+               {"scalar store no s_dcache_wb follows", "s_endpgm",
+                ("stored at entry+" + std::to_string(end - 8)).c_str()});
+  EXPECT_EQ(out.as<uint32_t>()[0], 6u) << "is stored all the same";
+}
+
 TEST_F(Fault, Fetch)
 {
   device::Memory data(64);
