@@ -19,7 +19,12 @@
  *
  * Loading the library sets HSA_DISABLE_FRAGMENT_ALLOCATOR=1 in the environment unless it is set
  * already: without it the runtime packs device allocations into 2 MiB blocks, and an access beyond
- * one of them would land in its neighbour unnoticed. */
+ * one of them would land in its neighbour unnoticed.
+ *
+ * Memory by handle (hsa_amd_ipc_memory_create(), hipIpcGetMemHandle()) is for processes of the same
+ * user in the same PID namespace. Its pages are exchanged when the first handle of it is made: no
+ * thread of the host may write to it then. A handle is good as long as the process that made it has
+ * the memory; who has opened it keeps the pages. Each such allocation takes a file descriptor. */
 #ifndef SOFTGPU_SOFTGPU_H
 #define SOFTGPU_SOFTGPU_H
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "softgpu/cp/processor.h"
 #include "softgpu/exports.h"
@@ -64,6 +65,34 @@ SOFTGPU_EXPORT void softgpu_pause(void)
   while (parked < processors && atomic_load(&depth) > 0)
     pthread_cond_wait(&changed, &lock);
   pthread_mutex_unlock(&lock);
+}
+
+bool softgpu_pause_within(unsigned milliseconds)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until); /* the condition's clock */
+  until.tv_sec += milliseconds / 1000;
+  until.tv_nsec += (long)(milliseconds % 1000) * 1000000;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_sec++;
+    until.tv_nsec -= 1000000000;
+  }
+  pthread_mutex_lock(&lock);
+  atomic_fetch_add(&depth, 1);
+  pthread_mutex_unlock(&lock);
+  softgpu_queues_wake();
+  pthread_mutex_lock(&lock);
+  int status = 0;
+  while (parked < processors && status == 0)
+    status = pthread_cond_timedwait(&changed, &lock, &until);
+  bool done = parked >= processors;
+  if (!done) {
+    if (atomic_load(&depth) > 0)
+      atomic_fetch_sub(&depth, 1);
+    pthread_cond_broadcast(&changed);
+  }
+  pthread_mutex_unlock(&lock);
+  return done;
 }
 
 SOFTGPU_EXPORT void softgpu_resume(void)

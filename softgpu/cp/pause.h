@@ -6,6 +6,10 @@
 
 bool softgpu_pausing(void);
 
+/* softgpu_pause() that gives up: false, and no pause, when a processor is still busy after that
+ * many milliseconds. */
+bool softgpu_pause_within(unsigned milliseconds);
+
 /* A processor's thread counts from join to leave. Between, it calls park when it is pausing; park
  * returns when the pause is over or `stop` is set. */
 void softgpu_pause_join(void);

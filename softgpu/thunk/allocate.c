@@ -7,8 +7,11 @@
 #include <sys/mman.h>
 
 #include "softgpu/cp/inject.h"
+#include "softgpu/cp/pause.h"
+#include "softgpu/exports.h"
 #include "softgpu/memory.h"
 #include "softgpu/thunk/pages.h"
+#include "softgpu/thunk/share.h"
 
 /* Scratch pools are address space only; the parts a queue uses are allocations of their own, with
  * `pool` set. */
@@ -19,6 +22,8 @@ typedef struct record {
   bool counted;          /* against the node's VRAM */
   bool pool;             /* a scratch reservation */
   bool part;             /* a mapped part of one */
+  bool imported;         /* another process's, or this one's once more */
+  softgpu_share_t share; /* where its pages are, once other processes may have them */
   softgpu_pages_t pages; /* a part has none of its own */
   void *user_data;
   uint32_t mapped_count;
@@ -146,6 +151,7 @@ static void record_release(record_t *record)
     madvise((void *)record->base, record->size, MADV_DONTNEED);
   else
     softgpu_pages_retire(&record->pages);
+  softgpu_share_close(&record->share);
   free(record);
 }
 
@@ -215,7 +221,8 @@ HSAKMT_STATUS hsaKmtFreeMemory(void *address, HSAuint64 size)
   uint64_t base = (uintptr_t)address;
   pthread_mutex_lock(&lock);
   record_t *owner = record_owner(base);
-  bool done = owner && owner->base == base && (size == 0 || size == owner->size);
+  bool done =
+      owner && owner->base == base && (size == 0 || size == owner->size) && !owner->imported;
   if (done) {
     record_t *last;
     while ((last = records[record_above(base + owner->size - 1) - 1]) != owner)
@@ -338,7 +345,7 @@ bool softgpu_allocation_describe(uint64_t address, HsaPointerInfo *info)
   bool found = record && !record->pool && !record->part;
   if (found) {
     *info = (HsaPointerInfo){
-        .Type = HSA_POINTER_ALLOCATED,
+        .Type = record->imported ? HSA_POINTER_REGISTERED_SHARED : HSA_POINTER_ALLOCATED,
         .Node = record->node,
         .MemFlags = record->flags,
         .CPUAddress = (void *)record->base,
@@ -361,4 +368,144 @@ bool softgpu_allocation_user_data(uint64_t address, void *user_data)
     record->user_data = user_data;
   pthread_mutex_unlock(&lock);
   return record != NULL;
+}
+
+/* The allocation that starts at an address, if other processes can have it. Caller holds the lock.
+ */
+static record_t *record_shareable(const void *address)
+{
+  record_t *record = record_owner((uintptr_t)address);
+  return record && record->base == (uintptr_t)address && !record->pool ? record : NULL;
+}
+
+/* Pages that were never used stay that way. */
+static void pages_copy(uint8_t *to, const uint8_t *from, uint64_t size)
+{
+  static const uint8_t zero[SOFTGPU_PAGE];
+  for (uint64_t at = 0; at < size; at += SOFTGPU_PAGE) {
+    if (memcmp(from + at, zero, SOFTGPU_PAGE) != 0)
+      memcpy(to + at, from + at, SOFTGPU_PAGE);
+  }
+}
+
+/* Puts pages that can be shared in the place of those that cannot, with the same contents. Nothing
+ * writes to them meanwhile but, against every rule, the program itself. Caller holds the lock. */
+static bool record_share(record_t *record)
+{
+  softgpu_share_t share;
+  if (!softgpu_share_create(&share, record->size))
+    return false;
+  void *copy =
+      mmap(NULL, record->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, share.file, 0);
+  bool done = copy != MAP_FAILED;
+  if (done) {
+    pages_copy(copy, (const uint8_t *)record->base, record->size);
+    munmap(copy, record->size);
+    done = softgpu_share_map(&share, record->base, record->size);
+  }
+  if (done)
+    record->share = share;
+  else
+    softgpu_share_close(&share);
+  return done;
+}
+
+static HSAKMT_STATUS memory_share(const void *address, HsaSharedMemoryHandle *handle, bool paused)
+{
+  HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
+  pthread_mutex_lock(&lock);
+  record_t *record = record_shareable(address);
+  if (!record)
+    status = HSAKMT_STATUS_INVALID_PARAMETER;
+  else if (record->share.file == 0 && !paused)
+    status = HSAKMT_STATUS_WAIT_TIMEOUT;
+  else if (record->share.file == 0 && !record_share(record))
+    status = HSAKMT_STATUS_NO_MEMORY;
+  if (status == HSAKMT_STATUS_SUCCESS) {
+    const softgpu_share_facts_t facts = {record->size, record->node, record->flags};
+    softgpu_share_handle(&record->share, &facts, handle);
+  }
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+/* Once other processes may have it, memory has pages of another kind. They are exchanged while no
+ * kernel or copy runs, for which those that do are waited for. */
+HSAKMT_STATUS hsaKmtShareMemory(void *address, HSAuint64 size, HsaSharedMemoryHandle *handle)
+{
+  enum { PATIENCE_MS = 30000 };
+  SOFTGPU_NEED_OPEN();
+  if (!address || !handle || size / SOFTGPU_PAGE > UINT32_MAX)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  HSAKMT_STATUS status = memory_share(address, handle, false);
+  if (status != HSAKMT_STATUS_WAIT_TIMEOUT || !softgpu_pause_within(PATIENCE_MS))
+    return status;
+  status = memory_share(address, handle, true);
+  softgpu_resume();
+  return status;
+}
+
+static HSAKMT_STATUS memory_import(const HsaSharedMemoryHandle *handle, record_t *record)
+{
+  softgpu_share_facts_t facts;
+  if (!softgpu_share_open(&record->share, handle, &facts))
+    return HSAKMT_STATUS_INVALID_HANDLE;
+  record->size = facts.size;
+  record->node = facts.node <= softgpu_gpu_count() ? facts.node : 0;
+  record->flags = facts.flags;
+  record->flags.ui32.Scratch = record->flags.ui32.FixedAddress = 0;
+  record->imported = true;
+  if (!softgpu_pages_map(&record->pages, record->size))
+    return HSAKMT_STATUS_NO_MEMORY;
+  record->base = record->pages.base;
+  bool done = softgpu_share_map(&record->share, record->base, record->size);
+  if (done) {
+    pthread_mutex_lock(&lock);
+    done = record_publish(record);
+    pthread_mutex_unlock(&lock);
+  }
+  if (!done)
+    softgpu_pages_unmap(&record->pages);
+  return done ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NO_MEMORY;
+}
+
+HSAKMT_STATUS hsaKmtRegisterSharedHandle(const HsaSharedMemoryHandle *handle, void **address,
+                                         HSAuint64 *size)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!handle || !address || !size)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  record_t *record = calloc(1, sizeof(*record));
+  if (!record)
+    return HSAKMT_STATUS_NO_MEMORY;
+  HSAKMT_STATUS status = memory_import(handle, record);
+  if (status != HSAKMT_STATUS_SUCCESS) {
+    softgpu_share_close(&record->share);
+    free(record);
+    return status;
+  }
+  *address = (void *)record->base;
+  *size = record->size;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+/* Which devices get it, hsaKmtMapMemoryToGPUNodes() says. */
+HSAKMT_STATUS hsaKmtRegisterSharedHandleToNodes(const HsaSharedMemoryHandle *handle, void **address,
+                                                HSAuint64 *size, HSAuint64 count, HSAuint32 *nodes)
+{
+  SOFTGPU_NEED_OPEN();
+  if (count > 0 && !nodes)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  return hsaKmtRegisterSharedHandle(handle, address, size);
+}
+
+bool softgpu_allocation_part_with(const void *address)
+{
+  pthread_mutex_lock(&lock);
+  record_t *record = record_shareable(address);
+  bool imported = record && record->imported;
+  if (imported)
+    record_release(record);
+  pthread_mutex_unlock(&lock);
+  return imported;
 }

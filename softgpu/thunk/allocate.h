@@ -12,6 +12,9 @@ bool softgpu_allocation_covers(uint64_t address, uint64_t size);
 bool softgpu_allocation_describe(uint64_t address, HsaPointerInfo *info);
 bool softgpu_allocation_user_data(uint64_t address, void *user_data);
 
+/* Gives up memory that came by a shared handle. False when none such starts at `address`. */
+bool softgpu_allocation_part_with(const void *address);
+
 /* register.c: gives all GPUs the registered memory of exactly these bounds, and takes it away when
  * that has been done as often. False when there is none. `*device` is its address there. */
 bool softgpu_registration_map(uint64_t address, uint64_t size, uint64_t *device);

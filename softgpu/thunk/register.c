@@ -243,7 +243,8 @@ HSAKMT_STATUS hsaKmtDeregisterMemory(void *memory)
   if (range && --range->registered == 0)
     range_destroy(range);
   pthread_mutex_unlock(&lock);
-  return range ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_MEMORY_NOT_REGISTERED;
+  return range || softgpu_allocation_part_with(memory) ? HSAKMT_STATUS_SUCCESS
+                                                       : HSAKMT_STATUS_MEMORY_NOT_REGISTERED;
 }
 
 /* The registration an address of the host or of a device is in. Caller holds the lock. */
