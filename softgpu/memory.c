@@ -188,6 +188,26 @@ bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation)
   }
 }
 
+bool softgpu_memory_next(uint64_t address, softgpu_allocation_t *allocation)
+{
+  for (;;) {
+    uint32_t begun = read_begin();
+    uint32_t count = atomic_load_explicit(&entry_count, memory_order_acquire);
+    uint32_t at = entry_above(address, count);
+    softgpu_allocation_t found = {0};
+    if (at > 0)
+      found = entry_load(at - 1);
+    bool inside = address - found.base < found.size;
+    if (!inside && at < count)
+      found = entry_load(at);
+    if (!read_valid(begun))
+      continue;
+    if (inside || at < count)
+      *allocation = found;
+    return inside || at < count;
+  }
+}
+
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation)
 {
   for (;;) {

@@ -49,6 +49,9 @@ bool softgpu_memory_exchange(uint64_t first, uint64_t last, const softgpu_alloca
 /* The live allocation that contains `address`. */
 bool softgpu_memory_find(uint64_t address, softgpu_allocation_t *allocation);
 
+/* The first live allocation that ends above `address`. */
+bool softgpu_memory_next(uint64_t address, softgpu_allocation_t *allocation);
+
 /* The live allocation closest to an address that is in none (for reports). False when there is no
  * allocation at all. */
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);

@@ -24,7 +24,11 @@
  * Memory by handle (hsa_amd_ipc_memory_create(), hipIpcGetMemHandle()) is for processes of the same
  * user in the same PID namespace. Its pages are exchanged when the first handle of it is made: no
  * thread of the host may write to it then. A handle is good as long as the process that made it has
- * the memory; who has opened it keeps the pages. Each such allocation takes a file descriptor. */
+ * the memory; who has opened it keeps the pages. Each such allocation takes a file descriptor.
+ *
+ * Memory of the program that devices use in place (SVM, hipMallocManaged()) has no guards, and what
+ * was said about it is not forgotten when the program unmaps it, but when something of the device
+ * takes its place or it is said otherwise. Nothing migrates. */
 #ifndef SOFTGPU_SOFTGPU_H
 #define SOFTGPU_SOFTGPU_H
 

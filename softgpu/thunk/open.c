@@ -6,6 +6,7 @@
 #include "softgpu/cp/processor.h"
 #include "softgpu/thunk/event.h"
 #include "softgpu/thunk/retire.h"
+#include "softgpu/thunk/svm.h"
 #include "softgpu/thunk/thunk.h"
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -72,6 +73,7 @@ HSAKMT_STATUS hsaKmtCloseKFD(void)
     /* Queues first: their threads use all the rest. */
     softgpu_queues_close();
     softgpu_events_close();
+    softgpu_svm_close();
     softgpu_registrations_close();
     softgpu_allocations_close();
   }

@@ -6,6 +6,7 @@
 
 #include "softgpu/thunk/option.h"
 #include "softgpu/thunk/retire.h"
+#include "softgpu/thunk/svm.h"
 
 enum {
   PAGE = 4096,
@@ -45,6 +46,7 @@ static bool take(softgpu_pages_t *pages, uint64_t guard, int protection)
   pages->reserved_size = total;
   pages->base = (pages->reserved + guard + align - 1) & ~(align - 1);
   reservation_trim(pages, pages->base - guard, inside);
+  softgpu_svm_forget(pages->reserved, pages->reserved_size);
   if (guard == 0 || protection == PROT_NONE ||
       mprotect((void *)pages->base, pages->size, protection) == 0)
     return true;
@@ -87,8 +89,10 @@ bool softgpu_pages_map_at(softgpu_pages_t *pages, uint64_t address, uint64_t siz
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (memory == MAP_FAILED)
     return false;
-  if (memory == (void *)address)
+  if (memory == (void *)address) {
+    softgpu_svm_forget(address, size);
     return true;
+  }
   munmap(memory, size); /* kernels before 4.17 take the address for a hint */
   return false;
 }

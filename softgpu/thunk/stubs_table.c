@@ -20,8 +20,6 @@ ANSWER(hsaKmtSetMemoryPolicy, HSAKMT_STATUS_SUCCESS)
 
 /* Page migration. */
 ANSWER(hsaKmtSetXNACKMode, HSAKMT_STATUS_NOT_SUPPORTED)
-ANSWER(hsaKmtSVMSetAttr, HSAKMT_STATUS_NOT_SUPPORTED)
-ANSWER(hsaKmtSVMGetAttr, HSAKMT_STATUS_NOT_SUPPORTED)
 
 /* Other processes and other drivers. */
 ANSWER(hsaKmtRegisterGraphicsHandleToNodes, HSAKMT_STATUS_NOT_SUPPORTED)

@@ -117,6 +117,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->Capability.ui32.QueueSizePowerOfTwo = 1;
   node->Capability.ui32.DoorbellType = 2;
   node->Capability.ui32.SRAM_EDCSupport = sram_ecc;
+  node->Capability.ui32.SVMAPISupported = 1;
   node->MaxWavesPerSIMD = chip->waves_per_simd;
   node->LDSSizeInKB = 64;
   node->WaveFrontSize = chip->wave_size;
