@@ -109,6 +109,36 @@ TEST_F(HipRegister, twice_and_overlapping)
   use(heap.data());
 }
 
+// Two pieces of one page, each with its own address, in every order of giving them up.
+TEST_F(HipRegister, pieces_of_one_page)
+{
+  auto *page = (float *)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                             0);
+  ASSERT_NE(page, MAP_FAILED);
+  float *low = page, *high = page + 512;
+  for (bool low_first : {true, false}) {
+    for (int i = 0; i < 1024; i++)
+      page[i] = (float)i;
+    void *first = nullptr, *second = nullptr;
+    HIP_OK(hipHostRegister(low, 400, hipHostRegisterDefault));
+    HIP_OK(hipHostRegister(high, 400, hipHostRegisterDefault));
+    HIP_OK(hipHostGetDevicePointer(&first, low, 0));
+    HIP_OK(hipHostGetDevicePointer(&second, high, 0));
+    EXPECT_NE(first, second);
+    EXPECT_EQ(doubled(first, first, 100)[99], 198);
+    EXPECT_EQ(doubled(second, second, 100)[99], 1222);
+    EXPECT_EQ(low[99], 198);
+    EXPECT_EQ(high[99], 1222);
+    EXPECT_EQ(page[100], 100); // not beyond what was registered
+    HIP_OK(hipHostUnregister(low_first ? low : high));
+    void *left = low_first ? second : first;
+    EXPECT_EQ(doubled(left, left, 100)[99], low_first ? 2444 : 396);
+    HIP_OK(hipHostUnregister(low_first ? high : low));
+    use(page, 1024); // and again as a whole
+  }
+  ASSERT_EQ(munmap(page, 4096), 0);
+}
+
 TEST_F(HipRegister, what_is_not_there)
 {
   void *gone = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
