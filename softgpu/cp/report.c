@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "softgpu/cp/kernel_name.h"
 #include "softgpu/cp/signal.h"
 #include "softgpu/exports.h"
 #include "softgpu/memory.h"
@@ -80,6 +81,20 @@ static void nearest_note(softgpu_fault_info_t *info)
   info->nearest_node = nearest.node;
 }
 
+/* Who called softgpu_queue_fault() knows the kernel by what the loader says; who reads lines does
+ * not. */
+static void line_write(uint64_t kernel_object, const char *text)
+{
+  char name[200], line[sizeof(name) + 800];
+  if (report_file[0] == '\0' || kernel_object == 0 ||
+      !softgpu_kernel_name(kernel_object, name, sizeof(name))) {
+    softgpu_report_line(text);
+    return;
+  }
+  snprintf(line, sizeof(line), "kernel %s, %s", name, text);
+  softgpu_report_line(line);
+}
+
 void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_object,
                          const softgpu_fault_t *fault, const char *text)
 {
@@ -105,7 +120,7 @@ void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_
                      ", kernel object 0x%" PRIx64, kernel_object);
   snprintf(queue->fault_text + used, sizeof(queue->fault_text) - (size_t)used, ": %s", text);
   nearest_note(info);
-  softgpu_report_line(queue->fault_text);
+  line_write(kernel_object, queue->fault_text);
   atomic_store(&queue->failed, true);
   pthread_mutex_unlock(&queue->lock);
   softgpu_total_add(&softgpu_totals.queue_errors, 1);

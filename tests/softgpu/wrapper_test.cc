@@ -67,7 +67,7 @@ TEST(Wrapper, says_how_to_use_it)
 TEST(Wrapper, queues_that_stop_are_reported)
 {
   const std::string failing = " " TEST_PROGRAM " --gtest_filter=Kernels.illegal_instruction";
-  const char *expected = "softgpu: packet 0, kernel object 0x";
+  const char *expected = "softgpu: kernel illegal, packet 0, kernel object 0x";
   Outcome outcome = run(runner + failing);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(contains(outcome, expected)) << outcome.output;
