@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -58,7 +59,7 @@ TEST(Wrapper, says_how_to_use_it)
 {
   Outcome help = run(runner + " --help");
   EXPECT_EQ(help.code, 0);
-  EXPECT_TRUE(contains(help, "usage: softgpu-run PROGRAM"));
+  EXPECT_TRUE(contains(help, "usage: softgpu-run [--system] PROGRAM"));
   EXPECT_TRUE(contains(help, "SOFTGPU_CHIP"));
   EXPECT_EQ(run(runner).code, 2);
   EXPECT_EQ(run(runner + " --speed").code, 2);
@@ -77,6 +78,88 @@ TEST(Wrapper, queues_that_stop_are_reported)
   outcome = run("cat " + file + "; rm " + file);
   EXPECT_EQ(outcome.output.rfind(expected, 0), 0u) << outcome.output;
   EXPECT_TRUE(contains(outcome, "illegal instruction")) << outcome.output;
+}
+
+// An empty directory for the wrapper's own, which it must leave empty.
+class WrapperSystem : public ::testing::Test {
+protected:
+  void SetUp() override
+  {
+    directory = ::testing::TempDir() + "softgpu-system-" + std::to_string(getpid());
+    ASSERT_EQ(run("mkdir " + directory).code, 0);
+  }
+  void TearDown() override { EXPECT_EQ(run("rmdir " + directory).code, 0); }
+
+  Outcome system(const std::string &command, const std::string &variables = "")
+  {
+    return run(variables + " TMPDIR=" + directory + " " + runner + " " + command);
+  }
+
+  static bool installed(const char *program)
+  {
+    return run(std::string("command -v ") + program).code == 0;
+  }
+
+  std::string directory;
+};
+
+TEST_F(WrapperSystem, shows_the_driver_of_the_devices)
+{
+  const std::string nodes = "/sys/class/kfd/kfd/topology/nodes";
+  Outcome outcome = system("--system ls " + nodes, "SOFTGPU_GPUS=2");
+  EXPECT_EQ(outcome.output, "0\n1\n2\n");
+  outcome = system("--system cat " + nodes + "/0/gpu_id " + nodes + "/2/properties",
+                   "SOFTGPU_GPUS=2 SOFTGPU_CHIP=gfx942");
+  EXPECT_EQ(outcome.output.rfind("0\n", 0), 0u);
+  EXPECT_TRUE(contains(outcome, "\ngfx_target_version 90402\n")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "\nlocation_id 512\n")) << outcome.output;
+  outcome = system("--system cat /sys/class/drm/card0/device/vendor "
+                   "/sys/class/drm/card0/device/mem_info_vram_total",
+                   "SOFTGPU_VRAM_MIB=16");
+  EXPECT_EQ(outcome.output, "0x1002\n16777216\n");
+  outcome = system("--system sh -c 'grep -c ^amdgpu /proc/modules; test -w /dev/kfd; echo $?'");
+  EXPECT_EQ(outcome.output, "1\n0\n");
+  EXPECT_EQ(system("--system cat /sys/class/drm/card1/device/vendor").code, 1);
+}
+
+TEST_F(WrapperSystem, everything_else_stays_as_it_is)
+{
+  EXPECT_EQ(system("--system sh -c 'exit \"$1\"' sh 7").code, 7);
+  EXPECT_EQ(system("--system sh -c 'kill -TERM $$'").code, 128 + SIGTERM);
+  EXPECT_EQ(system("--system /nonexistent/program").code, 127);
+  EXPECT_EQ(system("--system cat /proc/self/comm").output, "cat\n");
+  EXPECT_TRUE(contains(system("--system " + discover), "gpu gfx90a AMD\n"));
+  EXPECT_EQ(system("--system").code, 2);
+  // A program that is ended with its wrapper.
+  run("TMPDIR=" + directory + " timeout 1 " + runner + " --system sleep 30");
+}
+
+TEST_F(WrapperSystem, rocminfo)
+{
+  if (!installed("rocminfo"))
+    GTEST_SKIP() << "rocminfo is not installed";
+  Outcome outcome = system("rocminfo");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "ROCk module is loaded")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "Software GPU (softgpu)")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-")) << outcome.output;
+  outcome = system("rocm_agent_enumerator", "SOFTGPU_GPUS=2");
+  EXPECT_EQ(outcome.output, "gfx000\ngfx90a\ngfx90a\n");
+  outcome = system("rocm_agent_enumerator -name");
+  EXPECT_TRUE(contains(outcome, "gfx90a:sramecc+:xnack-")) << outcome.output;
+}
+
+TEST_F(WrapperSystem, rocm_smi)
+{
+  if (!installed("rocm-smi"))
+    GTEST_SKIP() << "rocm-smi is not installed";
+  Outcome outcome = system("rocm-smi --showid --showuniqueid --showbus --showmeminfo vram",
+                           "SOFTGPU_GPUS=2");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "GPU[1]")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "0x740f")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "0000:02:00.0")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "8589934592")) << outcome.output;
 }
 
 TEST(Wrapper, works_where_it_is_installed)
