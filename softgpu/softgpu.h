@@ -132,6 +132,11 @@ bool softgpu_inject(const char *name, const void *hsa_queue, uint64_t nth, uint6
  * nothing noted, for a NULL segment or a negative range. 1024 segments are remembered. */
 bool softgpu_kernarg_missing(const void *kernarg, uint32_t from, uint32_t to);
 
+/* Blocks until the event of a signal (amd_signal_t.event_id) is raised or the time is over. It may
+ * return early: the signal's value says what happened. Any number of threads may wait for an event,
+ * this way and by the runtime. False at once when there is no such event. */
+bool softgpu_event_wait(uint32_t id, uint32_t milliseconds);
+
 /* Totals of this process. */
 typedef struct softgpu_counters {
   uint64_t dispatches;        /* kernel dispatches completed */
@@ -195,6 +200,7 @@ typedef void softgpu_resume_fn(void);
 typedef bool softgpu_inject_fn(const char *name, const void *hsa_queue, uint64_t nth,
                                uint64_t value);
 typedef bool softgpu_kernarg_missing_fn(const void *kernarg, uint32_t from, uint32_t to);
+typedef bool softgpu_event_wait_fn(uint32_t id, uint32_t milliseconds);
 typedef void softgpu_counters_fn(softgpu_counters_t *counters, size_t size);
 typedef size_t softgpu_queue_fault_fn(const void *hsa_queue, char *text, size_t size);
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,

@@ -16,6 +16,7 @@
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/processor.h"
 #include "softgpu/cp/thread.h"
+#include "softgpu/exports.h"
 #include "softgpu/memory.h"
 #include "softgpu/thunk/pages.h"
 #include "softgpu/thunk/thunk.h"
@@ -308,6 +309,24 @@ HSAKMT_STATUS hsaKmtWaitOnMultipleEvents(HsaEvent *events[], HSAuint32 count, bo
   HSAKMT_STATUS status = events_wait(events, &waiter, ids, all, milliseconds);
   free(memory);
   return status;
+}
+
+SOFTGPU_EXPORT bool softgpu_event_wait(uint32_t id, uint32_t milliseconds)
+{
+  bool raised = false;
+  waiter_t waiter = {.ids = &id, .raised = &raised, .count = 1};
+  if (!softgpu_opened() || id == 0 || id >= EVENT_COUNT)
+    return false;
+  pthread_mutex_lock(&lock);
+  bool there = slots[id].event != NULL;
+  if (there) {
+    wait_collect(&waiter);
+    if (!raised && milliseconds > 0)
+      wait_block(&waiter, true, milliseconds);
+    looked = raises;
+  }
+  pthread_mutex_unlock(&lock);
+  return there;
 }
 
 HSAKMT_STATUS hsaKmtWaitOnEvent(HsaEvent *event, HSAuint32 milliseconds)

@@ -1,14 +1,25 @@
 // softgpu-run, from the build tree and as installed.
 #include <gtest/gtest.h>
+#define AMD_INTERNAL_BUILD // where the runtime's headers include each other from
+#include <hsa/hsa_api_trace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 namespace {
+
+// What softgpu/system/wait.c takes the runtime's table for.
+constexpr size_t functions_before = 43;
+static_assert(offsetof(CoreApiTable, hsa_signal_wait_relaxed_fn) ==
+              sizeof(ApiTableVersion) + functions_before * sizeof(void *));
+static_assert(offsetof(CoreApiTable, hsa_signal_wait_scacquire_fn) ==
+              sizeof(ApiTableVersion) + (functions_before + 1) * sizeof(void *));
+static_assert(offsetof(HsaApiTable, core_) == sizeof(ApiTableVersion));
 
 struct Outcome {
   int code;

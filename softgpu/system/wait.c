@@ -1,0 +1,128 @@
+/* A tools library of the HSA runtime (HSA_TOOLS_LIB) that makes programs wait by blocking.
+ *
+ * HIP waits for a device by polling, which on a GPU costs a processor that has nothing else to do.
+ * Here it costs one of those that the kernel runs on. Nor is it enough to ask the runtime for
+ * another wait: it lets one thread sleep for a signal and has all others poll, and HIP has a thread
+ * of the runtime wait for the same signals. So waits are done here, on the device's events. */
+#include <dlfcn.h>
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "softgpu/softgpu.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef hsa_signal_value_t wait_fn(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                   hsa_signal_value_t value, uint64_t timeout,
+                                   hsa_wait_state_t hint);
+
+/* The beginnings of the runtime's tables, whose header is C++. */
+typedef struct version {
+  uint32_t major, size, step, reserved;
+} version_t;
+
+enum { CORE_MAJOR = 1, FUNCTIONS_BEFORE = 43 };
+
+typedef struct core_table {
+  version_t version;
+  void (*before[FUNCTIONS_BEFORE])(void);
+  wait_fn *wait_relaxed, *wait_scacquire;
+} core_table_t;
+
+typedef struct api_table {
+  version_t version;
+  core_table_t *core;
+} api_table_t;
+
+enum {
+  POLL_NS = 100000, /* while which other threads are let run */
+  SLEEP_NS = 50000, /* between looks at a signal without an event, and at the end of a timeout */
+  BLOCK_MS = 20,    /* the longest that one look at the value is away from the next */
+  MS_IN_NS = 1000000,
+};
+
+static wait_fn *wait_scacquire; /* the runtime's */
+static softgpu_event_wait_fn *event_wait;
+
+static uint64_t now_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool condition_met(hsa_signal_condition_t condition, int64_t now, int64_t value)
+{
+  switch (condition) {
+  case HSA_SIGNAL_CONDITION_EQ:
+    return now == value;
+  case HSA_SIGNAL_CONDITION_NE:
+    return now != value;
+  case HSA_SIGNAL_CONDITION_LT:
+    return now < value;
+  default:
+    return now >= value;
+  }
+}
+
+/* Lets a while pass, no longer than `remaining`, or until the signal's event is raised. */
+static void rest(const amd_signal_t *signal, uint64_t passed, uint64_t remaining)
+{
+  if (passed < POLL_NS) {
+    sched_yield();
+    return;
+  }
+  uint64_t most = remaining / MS_IN_NS < BLOCK_MS ? remaining / MS_IN_NS : BLOCK_MS;
+  if (most > 0 && event_wait(signal->event_id, (uint32_t)most))
+    return;
+  nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+}
+
+/* Timeouts count nanoseconds, as the system's timestamps here do. */
+static hsa_signal_value_t blocking_wait(hsa_signal_t handle, hsa_signal_condition_t condition,
+                                        hsa_signal_value_t value, uint64_t timeout,
+                                        hsa_wait_state_t hint)
+{
+  amd_signal_t *signal = (amd_signal_t *)handle.handle;
+  if (!signal || signal->kind != AMD_SIGNAL_KIND_USER || condition > HSA_SIGNAL_CONDITION_GTE)
+    return wait_scacquire(handle, condition, value, timeout, hint);
+  const uint64_t start = now_ns();
+  for (;;) {
+    int64_t now = atomic_load_explicit((_Atomic int64_t *)&signal->value, memory_order_acquire);
+    if (condition_met(condition, now, value))
+      return now;
+    uint64_t passed = now_ns() - start;
+    if (passed >= timeout)
+      return now;
+    rest(signal, passed, timeout - passed);
+  }
+}
+
+EXPORT bool OnLoad(api_table_t *table, uint64_t runtime_version, uint64_t failed_count,
+                   const char *const *failed);
+EXPORT void OnUnload(void);
+
+/* Called by the runtime before the program has anything of it. With another version's table, or
+ * another device, nothing is touched, and everything is as without this. */
+EXPORT bool OnLoad(api_table_t *table, uint64_t runtime_version, uint64_t failed_count,
+                   const char *const *failed)
+{
+  (void)runtime_version;
+  (void)failed_count;
+  (void)failed;
+  core_table_t *core = table->core;
+  void *device = dlopen("libhsakmt.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (device)
+    *(void **)&event_wait = dlsym(device, "softgpu_event_wait");
+  if (!event_wait || core->version.major != CORE_MAJOR || core->version.size < sizeof(*core))
+    return true;
+  wait_scacquire = core->wait_scacquire;
+  core->wait_relaxed = core->wait_scacquire = blocking_wait;
+  return true;
+}
+
+EXPORT void OnUnload(void) {}
