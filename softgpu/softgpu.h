@@ -1,4 +1,4 @@
-/* The control interface of softgpu, the GPU in software behind Debian's HSA runtime.
+/* The control interface of softgpu, the GPU in software behind the HSA runtime.
  *
  * The functions are exported by softgpu's libhsakmt.so.1 under the symbol version SOFTGPU_1. They
  * need no hsa_init() and no linking: open the library before libhsa-runtime64.so.1, then ask it.
@@ -6,6 +6,10 @@
  *     void *thunk = dlopen(".../softgpu/libhsakmt.so.1", RTLD_NOW | RTLD_GLOBAL);
  *     softgpu_option_set_fn *set = (softgpu_option_set_fn *)dlsym(thunk, "softgpu_option_set");
  *     set("timeout_ms", 5000);
+ *
+ * A runtime of ROCm 7 or later does not link libhsakmt.so.1. Its softgpu is libdtif.so, beside that
+ * one and with the same functions: open it before hsa_init(), which then loads it, too. The two are
+ * devices apart. docs/softgpu-runtimes.md says what was tried with which runtime.
  *
  * A library that lacks these symbols is a real thunk. Every function is thread-safe, none prints.
  *

@@ -284,6 +284,23 @@ softgpu_gws_answer_t softgpu_queue_gws(uint64_t id, bool is_wanted)
   return answer;
 }
 
+bool softgpu_queue_ring(uint64_t id)
+{
+  _Atomic uint64_t *doorbell = NULL;
+  uint64_t value = 0;
+  pthread_mutex_lock(&table_lock);
+  const softgpu_queue_t *queue = table_find(id);
+  if (queue) {
+    doorbell = softgpu_doorbell(queue->doorbell);
+    value = atomic_load(queue->setup.write_index) - (softgpu_aql_queue_of(queue) ? 1 : 0);
+  }
+  pthread_mutex_unlock(&table_lock);
+  /* Without the lock: the store may stop until the watcher, which takes it, has woken the queue. */
+  if (doorbell)
+    atomic_store(doorbell, value);
+  return doorbell != NULL;
+}
+
 void softgpu_queue_doze(softgpu_queue_t *queue, uint64_t ns)
 {
   uint64_t until = softgpu_clock_ns() + ns;

@@ -89,6 +89,8 @@ typedef enum softgpu_gws_answer {
   SOFTGPU_GWS_TAKEN, /* by another queue; the driver gives them to one at a time */
 } softgpu_gws_answer_t;
 softgpu_gws_answer_t softgpu_queue_gws(uint64_t id, bool is_wanted);
+/* Stores to the doorbell for the runtime, as of the write index now. */
+bool softgpu_queue_ring(uint64_t id);
 void softgpu_queues_close(void);
 
 /* Lets a processor sleep, though not beyond the end of its queue. */

@@ -10,6 +10,7 @@
 #include "softgpu/cp/pause.h"
 #include "softgpu/exports.h"
 #include "softgpu/memory.h"
+#include "softgpu/thunk/newer.h"
 #include "softgpu/thunk/pages.h"
 #include "softgpu/thunk/share.h"
 
@@ -175,17 +176,21 @@ bool softgpu_allocation_covers(uint64_t address, uint64_t size)
   return covered;
 }
 
-HSAKMT_STATUS hsaKmtAllocMemory(HSAuint32 node, HSAuint64 size, HsaMemFlags flags, void **address)
+/* `alignment` is 0 or a power of two. */
+HSAKMT_STATUS hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, HSAuint64 alignment,
+                                     HsaMemFlags flags, void **address)
 {
   SOFTGPU_NEED_OPEN();
-  if (!address || size == 0 || size % SOFTGPU_PAGE != 0)
+  if (!address || size == 0 || size % SOFTGPU_PAGE != 0 || (alignment & (alignment - 1)) != 0)
     return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (flags.Value & (SOFTGPU_MEMORY_NO_ADDRESS | SOFTGPU_MEMORY_ONLY_ADDRESS))
+    return HSAKMT_STATUS_NOT_SUPPORTED;
   if (node > softgpu_gpu_count())
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
   if (softgpu_inject_failure(SOFTGPU_INJECT_ALLOCATION_FAILURE))
     return HSAKMT_STATUS_NO_MEMORY;
   bool fixed = flags.ui32.FixedAddress;
-  if (fixed && (uintptr_t)*address % SOFTGPU_PAGE != 0)
+  if (fixed && (uintptr_t)*address % (alignment > SOFTGPU_PAGE ? alignment : SOFTGPU_PAGE) != 0)
     return HSAKMT_STATUS_MEMORY_ALIGNMENT;
   record_t *record = calloc(1, sizeof(*record));
   if (!record)
@@ -196,7 +201,7 @@ HSAKMT_STATUS hsaKmtAllocMemory(HSAuint32 node, HSAuint64 size, HsaMemFlags flag
                        .pool = flags.ui32.Scratch,
                        .counted = node != 0 && !flags.ui32.Scratch};
   if (fixed ? !softgpu_pages_map_at(&record->pages, (uintptr_t)*address, size)
-            : !softgpu_pages_map(&record->pages, size)) {
+            : !softgpu_pages_map_aligned(&record->pages, size, alignment)) {
     free(record);
     return HSAKMT_STATUS_NO_MEMORY;
   }
@@ -210,6 +215,24 @@ HSAKMT_STATUS hsaKmtAllocMemory(HSAuint32 node, HSAuint64 size, HsaMemFlags flag
     return HSAKMT_STATUS_NO_MEMORY;
   }
   *address = (void *)record->base;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS hsaKmtAllocMemory(HSAuint32 node, HSAuint64 size, HsaMemFlags flags, void **address)
+{
+  return hsaKmtAllocMemoryAlign(node, size, 0, flags, address);
+}
+
+HSAKMT_STATUS hsaKmtAvailableMemory(HSAuint32 node, HSAuint64 *bytes)
+{
+  SOFTGPU_NEED_OPEN();
+  if (!bytes)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (node == 0 || node > softgpu_gpu_count())
+    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  pthread_mutex_lock(&lock);
+  *bytes = softgpu_vram_bytes() - vram_used[node];
+  pthread_mutex_unlock(&lock);
   return HSAKMT_STATUS_SUCCESS;
 }
 

@@ -6,7 +6,7 @@
  * that thread, too, whoever else was woken by it. The runtime looks at a signal's value and then
  * waits for its event, which signals of several queues share. A thread that is held up between the
  * two would wait for ever if another one took the event meanwhile. (Drivers from 1.14 on leave that
- * to the runtime: "event age".) */
+ * to the runtime, which says how old the event was when it looked: the functions with _Ext.) */
 #include "softgpu/thunk/event.h"
 
 #include <pthread.h>
@@ -18,6 +18,7 @@
 #include "softgpu/cp/thread.h"
 #include "softgpu/exports.h"
 #include "softgpu/memory.h"
+#include "softgpu/thunk/newer.h"
 #include "softgpu/thunk/pages.h"
 #include "softgpu/thunk/thunk.h"
 
@@ -31,6 +32,7 @@ typedef struct slot {
   HsaEvent *event; /* NULL when free */
   bool manual_reset, signaled;
   uint64_t raised; /* when last; 0 is never */
+  uint64_t age;    /* how often, and 1 for having been made */
 } slot_t;
 
 typedef struct waiter {
@@ -103,6 +105,7 @@ static void slot_raise(uint32_t id)
   }
   slots[id].signaled = slots[id].manual_reset || !waited_for;
   slots[id].raised = ++raises;
+  slots[id].age++;
 }
 
 void softgpu_event_raise(uint32_t id)
@@ -157,7 +160,8 @@ HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *descriptor, bool manual_rese
     made->EventData.HWData1 = id;
     made->EventData.HWData2 = mailboxes.base + id * sizeof(uint64_t);
     made->EventData.HWData3 = id;
-    slots[id] = (slot_t){.event = made, .manual_reset = manual_reset, .signaled = signaled};
+    slots[id] =
+        (slot_t){.event = made, .manual_reset = manual_reset, .signaled = signaled, .age = 1};
   }
   pthread_mutex_unlock(&lock);
   if (id == 0) {
@@ -225,12 +229,13 @@ static bool wait_satisfied(const waiter_t *waiter, bool all)
   return all ? raised == waiter->count : raised > 0;
 }
 
-/* Takes what is signaled already. Caller holds the lock. */
-static void wait_collect(waiter_t *waiter)
+/* Takes what is signaled already, or is older than the caller knows it. Caller holds the lock. */
+static void wait_collect(waiter_t *waiter, const uint64_t *ages)
 {
   for (uint32_t i = 0; i < waiter->count; i++) {
     slot_t *slot = &slots[waiter->ids[i]];
-    waiter->raised[i] = slot->signaled || (!slot->manual_reset && slot->raised > looked);
+    waiter->raised[i] = slot->signaled || (!slot->manual_reset && slot->raised > looked) ||
+                        (ages && ages[i] != 0 && ages[i] != slot->age);
     if (!slot->manual_reset)
       slot->signaled = false;
   }
@@ -266,8 +271,9 @@ static bool wait_block(waiter_t *waiter, bool all, uint32_t milliseconds)
   return wait_satisfied(waiter, all);
 }
 
+/* `ages` may be NULL. */
 static HSAKMT_STATUS events_wait(HsaEvent **events, waiter_t *waiter, uint32_t *ids, bool all,
-                                 uint32_t milliseconds)
+                                 uint32_t milliseconds, uint64_t *ages)
 {
   pthread_mutex_lock(&lock);
   HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
@@ -277,18 +283,20 @@ static HSAKMT_STATUS events_wait(HsaEvent **events, waiter_t *waiter, uint32_t *
       status = HSAKMT_STATUS_INVALID_HANDLE;
   }
   if (status == HSAKMT_STATUS_SUCCESS) {
-    wait_collect(waiter);
+    wait_collect(waiter, ages);
     if (!wait_satisfied(waiter, all) &&
         (milliseconds == 0 || !wait_block(waiter, all, milliseconds)))
       status = HSAKMT_STATUS_WAIT_TIMEOUT;
     looked = raises;
+    for (uint32_t i = 0; i < waiter->count && ages; i++)
+      ages[i] = slots[ids[i]].age;
   }
   pthread_mutex_unlock(&lock);
   return status;
 }
 
-HSAKMT_STATUS hsaKmtWaitOnMultipleEvents(HsaEvent *events[], HSAuint32 count, bool all,
-                                         HSAuint32 milliseconds)
+HSAKMT_STATUS hsaKmtWaitOnMultipleEvents_Ext(HsaEvent *events[], HSAuint32 count, bool all,
+                                             HSAuint32 milliseconds, uint64_t *ages)
 {
   SOFTGPU_NEED_OPEN();
   if (!events || count == 0 || count > EVENT_COUNT)
@@ -306,7 +314,7 @@ HSAKMT_STATUS hsaKmtWaitOnMultipleEvents(HsaEvent *events[], HSAuint32 count, bo
     raised = (bool *)(ids + count);
   }
   waiter_t waiter = {.ids = ids, .raised = raised, .count = count};
-  HSAKMT_STATUS status = events_wait(events, &waiter, ids, all, milliseconds);
+  HSAKMT_STATUS status = events_wait(events, &waiter, ids, all, milliseconds, ages);
   free(memory);
   return status;
 }
@@ -329,7 +337,18 @@ SOFTGPU_EXPORT bool softgpu_event_wait(uint32_t id, uint32_t milliseconds)
   return there;
 }
 
+HSAKMT_STATUS hsaKmtWaitOnMultipleEvents(HsaEvent *events[], HSAuint32 count, bool all,
+                                         HSAuint32 milliseconds)
+{
+  return hsaKmtWaitOnMultipleEvents_Ext(events, count, all, milliseconds, NULL);
+}
+
 HSAKMT_STATUS hsaKmtWaitOnEvent(HsaEvent *event, HSAuint32 milliseconds)
 {
   return hsaKmtWaitOnMultipleEvents(&event, 1, true, milliseconds);
+}
+
+HSAKMT_STATUS hsaKmtWaitOnEvent_Ext(HsaEvent *event, HSAuint32 milliseconds, uint64_t *age)
+{
+  return hsaKmtWaitOnMultipleEvents_Ext(&event, 1, true, milliseconds, age);
 }

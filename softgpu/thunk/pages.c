@@ -30,10 +30,15 @@ static void reservation_trim(softgpu_pages_t *pages, uint64_t base, uint64_t siz
   pages->reserved_size = size;
 }
 
-/* Takes pages->size bytes with `guard` bytes of nothing on both sides. */
-static bool take(softgpu_pages_t *pages, uint64_t guard, int protection)
+static uint64_t alignment_of(uint64_t size, uint64_t asked)
 {
-  uint64_t align = pages->size >= LARGE_PAGE ? LARGE_PAGE : PAGE;
+  uint64_t own = size >= LARGE_PAGE ? LARGE_PAGE : PAGE;
+  return asked > own ? asked : own;
+}
+
+/* Takes pages->size bytes with `guard` bytes of nothing on both sides. */
+static bool take(softgpu_pages_t *pages, uint64_t guard, uint64_t align, int protection)
+{
   uint64_t inside, total;
   if (__builtin_add_overflow(pages->size, 2 * guard, &inside) ||
       __builtin_add_overflow(inside, align - PAGE, &total))
@@ -60,26 +65,32 @@ static uint64_t guard_bytes(void)
   return (guard + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
-bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size)
+bool softgpu_pages_map_aligned(softgpu_pages_t *pages, uint64_t size, uint64_t alignment)
 {
   *pages = (softgpu_pages_t){.size = size};
-  uint64_t guard = guard_bytes();
+  uint64_t guard = guard_bytes(), align = alignment_of(size, alignment);
   if (size == 0)
     return false;
   if (guard > 0) {
-    pages->guarded =
-        atomic_fetch_add(&guarded, 1) < MOST_GUARDED && take(pages, guard, PROT_READ | PROT_WRITE);
+    pages->guarded = atomic_fetch_add(&guarded, 1) < MOST_GUARDED &&
+                     take(pages, guard, align, PROT_READ | PROT_WRITE);
     if (pages->guarded)
       return true;
     atomic_fetch_sub(&guarded, 1);
   }
-  return take(pages, 0, PROT_READ | PROT_WRITE); /* memory without guards is better than none */
+  /* Memory without guards is better than none. */
+  return take(pages, 0, align, PROT_READ | PROT_WRITE);
+}
+
+bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size)
+{
+  return softgpu_pages_map_aligned(pages, size, 0);
 }
 
 bool softgpu_pages_reserve(softgpu_pages_t *pages, uint64_t size)
 {
   *pages = (softgpu_pages_t){.size = size};
-  return size > 0 && take(pages, guard_bytes(), PROT_NONE);
+  return size > 0 && take(pages, guard_bytes(), alignment_of(size, 0), PROT_NONE);
 }
 
 bool softgpu_pages_map_at(softgpu_pages_t *pages, uint64_t address, uint64_t size)

@@ -17,6 +17,8 @@ typedef struct softgpu_pages {
 
 /* `size` is of whole pages; from 2 MiB on, so is the alignment. False when out of address space. */
 bool softgpu_pages_map(softgpu_pages_t *pages, uint64_t size);
+/* The same at a multiple of `alignment` at least, a power of two or 0. */
+bool softgpu_pages_map_aligned(softgpu_pages_t *pages, uint64_t size, uint64_t alignment);
 /* Address space alone, which nothing can be read from or written to. */
 bool softgpu_pages_reserve(softgpu_pages_t *pages, uint64_t size);
 /* At a place of the caller's choice, without guards. False when something is there already. */

@@ -1,6 +1,7 @@
 /* Queues as the runtime asks for them. */
 #include "softgpu/cp/doorbell.h"
 #include "softgpu/cp/processor.h"
+#include "softgpu/thunk/newer.h"
 #include "softgpu/thunk/thunk.h"
 
 static bool queue_ring_valid(const void *ring, uint64_t bytes)
@@ -8,13 +9,9 @@ static bool queue_ring_valid(const void *ring, uint64_t bytes)
   return ring && bytes >= 64 && (bytes & (bytes - 1)) == 0;
 }
 
-HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
-                                HSA_QUEUE_PRIORITY priority, void *ring, HSAuint64 bytes,
-                                HsaEvent *event, HsaQueueResource *resource)
+static HSAKMT_STATUS queue_create(uint32_t node, uint32_t type, uint32_t percentage, void *ring,
+                                  uint64_t bytes, HsaQueueResource *resource)
 {
-  SOFTGPU_NEED_OPEN();
-  (void)priority; /* a hint: every queue has a thread, the system shares the processors out */
-  (void)event;
   if (!resource || !queue_ring_valid(ring, bytes))
     return HSAKMT_STATUS_INVALID_PARAMETER;
   if (node == 0 || node > softgpu_gpu_count())
@@ -35,6 +32,7 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 p
     break;
   case HSA_QUEUE_SDMA:
   case HSA_QUEUE_SDMA_XGMI:
+  case SOFTGPU_QUEUE_SDMA_BY_ENGINE:
     setup.step = softgpu_sdma_step;
     setup.thread_name = "softgpu-sdma";
     break;
@@ -51,6 +49,48 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 p
   resource->QueueRptrValue = (uintptr_t)queue->setup.read_index;
   resource->QueueWptrValue = (uintptr_t)queue->setup.write_index;
   return HSAKMT_STATUS_SUCCESS;
+}
+
+/* Priorities are hints: every queue has a thread, the system shares the processors out. Nothing is
+ * an event of a queue's own, and all copy engines are alike. */
+HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
+                                HSA_QUEUE_PRIORITY priority, void *ring, HSAuint64 bytes,
+                                HsaEvent *event, HsaQueueResource *resource)
+{
+  SOFTGPU_NEED_OPEN();
+  (void)priority;
+  (void)event;
+  return queue_create(node, type, percentage, ring, bytes, resource);
+}
+
+HSAKMT_STATUS hsaKmtCreateQueueExt(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
+                                   HSA_QUEUE_PRIORITY priority, HSAuint32 engine, void *ring,
+                                   HSAuint64 bytes, HsaEvent *event, HsaQueueResource *resource)
+{
+  (void)engine;
+  return hsaKmtCreateQueue(node, type, percentage, priority, ring, bytes, event, resource);
+}
+
+/* Rings of metadata belong to chips that are not here. */
+HSAKMT_STATUS hsaKmtCreateQueueV2(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
+                                  HSA_QUEUE_PRIORITY priority, HSAuint32 engine, void *ring,
+                                  HSAuint64 bytes, HSAuint64 metadata_bytes, HsaEvent *event,
+                                  HsaQueueResource *resource)
+{
+  SOFTGPU_NEED_OPEN();
+  (void)engine;
+  if (metadata_bytes != 0)
+    return HSAKMT_STATUS_NOT_SUPPORTED;
+  return hsaKmtCreateQueue(node, type, percentage, priority, ring, bytes, event, resource);
+}
+
+/* The runtimes of 2025 pass no value, which cannot be seen from here: all that the write index
+ * covers counts as announced. */
+HSAKMT_STATUS hsaKmtQueueRingDoorbell(HSA_QUEUEID id, HSAuint64 value)
+{
+  SOFTGPU_NEED_OPEN();
+  (void)value;
+  return softgpu_queue_ring(id) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
 }
 
 HSAKMT_STATUS hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY priority,

@@ -5,6 +5,7 @@
 
 #include "softgpu/isa/gws.h"
 #include "softgpu/thunk/chip_table.h"
+#include "softgpu/thunk/layout.h"
 #include "softgpu/thunk/option.h"
 #include "softgpu/thunk/thunk.h"
 
@@ -76,6 +77,18 @@ bool softgpu_sram_ecc(void)
   return sram_ecc;
 }
 
+/* Any number that tells GPUs apart. */
+uint32_t softgpu_gpu_id(uint32_t node)
+{
+  return 0x5f670000u + node;
+}
+
+uint32_t softgpu_family(void)
+{
+  static const uint8_t families[] = {[9] = 141, [10] = 143, [11] = 145}; /* amdgpu_drm.h */
+  return chip->major < sizeof(families) ? families[chip->major] : 0;
+}
+
 HSAKMT_STATUS hsaKmtAcquireSystemProperties(HsaSystemProperties *properties)
 {
   SOFTGPU_NEED_OPEN();
@@ -101,7 +114,7 @@ static void cpu_properties(HsaNodeProperties *node)
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   node->NumCPUCores = cores > 0 ? (uint32_t)cores : 1;
   node->NumMemoryBanks = 1;
-  node->NumCaches = CPU_CACHES;
+  node->NumCaches = softgpu_layout_caches(CPU_CACHES);
   node->NumIOLinks = gpus;
   node->DrmRenderMinor = -1;
   name_node(node, "Host CPU");
@@ -111,7 +124,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
 {
   node->NumFComputeCores = (uint32_t)chip->compute_units * chip->simds_per_unit;
   node->NumMemoryBanks = GPU_BANKS;
-  node->NumCaches = GPU_CACHES;
+  node->NumCaches = softgpu_layout_caches(GPU_CACHES);
   node->NumIOLinks = gpus; /* the CPU and the other GPUs */
   node->FComputeIdLo = 0x80000000u + (id << 16);
   node->Capability.ui32.QueueSizePowerOfTwo = 1;
@@ -156,11 +169,16 @@ HSAKMT_STATUS hsaKmtGetNodeProperties(HSAuint32 id, HsaNodeProperties *node)
     return HSAKMT_STATUS_INVALID_PARAMETER;
   if (id > gpus)
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
-  memset(node, 0, sizeof(*node));
-  if (id == 0)
-    cpu_properties(node);
-  else
-    gpu_properties(id, node);
+  HsaNodeProperties facts = {0};
+  softgpu_node_tail_t tail = {0};
+  if (id == 0) {
+    cpu_properties(&facts);
+  } else {
+    gpu_properties(id, &facts);
+    tail =
+        (softgpu_node_tail_t){.xccs = 1, .gpu_id = softgpu_gpu_id(id), .family = softgpu_family()};
+  }
+  softgpu_layout_node(node, &facts, &tail);
   return HSAKMT_STATUS_SUCCESS;
 }
 
@@ -205,12 +223,13 @@ HSAKMT_STATUS hsaKmtGetNodeCacheProperties(HSAuint32 id, HSAuint32 processor, HS
   if (id > gpus)
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
   static const uint32_t cpu_kib[CPU_CACHES] = {32, 1024, 16384}, gpu_kib[GPU_CACHES] = {16, 8192};
-  uint32_t total = id == 0 ? CPU_CACHES : GPU_CACHES;
-  for (uint32_t i = 0; i < count && i < total; i++) {
+  uint32_t total = id == 0 ? CPU_CACHES : GPU_CACHES, shown = softgpu_layout_caches(total);
+  for (uint32_t i = 0; i < count && i < shown; i++) {
+    uint32_t level = total - shown + i; /* the largest of them */
     memset(&caches[i], 0, sizeof(caches[i]));
     caches[i].ProcessorIdLow = processor;
-    caches[i].CacheLevel = i + 1;
-    caches[i].CacheSize = id == 0 ? cpu_kib[i] : gpu_kib[i]; /* KiB, as the kernel says it */
+    caches[i].CacheLevel = level + 1;
+    caches[i].CacheSize = id == 0 ? cpu_kib[level] : gpu_kib[level]; /* KiB, as the kernel says */
     caches[i].CacheLineSize = 64;
     caches[i].CacheType.ui32.Data = 1;
     caches[i].CacheType.ui32.CPU = id == 0;
@@ -232,12 +251,13 @@ HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 id, HSAuint32 count,
     if (to == id)
       continue;
     bool to_cpu = to == 0 || id == 0;
-    links[at++] = (HsaIoLinkProperties){
+    HsaIoLinkProperties link = {
         .IoLinkType = to_cpu ? HSA_IOLINKTYPE_PCIEXPRESS : HSA_IOLINK_TYPE_XGMI,
         .NodeFrom = id,
         .NodeTo = to,
         .Weight = to_cpu ? WEIGHT_CPU : WEIGHT_GPU,
     };
+    softgpu_layout_link(links, at++, &link);
   }
   return HSAKMT_STATUS_SUCCESS;
 }

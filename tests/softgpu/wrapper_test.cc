@@ -66,6 +66,19 @@ TEST(Wrapper, exit_codes_pass_through)
   EXPECT_EQ(run(runner + " sh -c 'exit \"$1\"' sh 7").code, 7); // arguments stay apart
 }
 
+TEST(Wrapper, runtimes_of_either_kind_take_it)
+{
+  const std::string show = " sh -c 'echo dtif=$HSA_ENABLE_DTIF in ${LD_LIBRARY_PATH%%:*}'";
+  Outcome outcome = run(runner + show);
+  EXPECT_TRUE(contains(outcome, "dtif=1 in /")) << outcome.output;
+  EXPECT_EQ(
+      run("test -e " + outcome.output.substr(10, outcome.output.find('\n') - 10) + "/libdtif.so")
+          .code,
+      0)
+      << outcome.output;
+  EXPECT_TRUE(contains(run("HSA_ENABLE_DTIF=0 " + runner + show), "dtif=0 in /"));
+}
+
 TEST(Wrapper, says_how_to_use_it)
 {
   Outcome help = run(runner + " --help");
