@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "softgpu/cp/doorbell.h"
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/report.h"
 #include "softgpu/cp/signal.h"
@@ -18,6 +19,8 @@ enum {
   PACKET_BYTES = 64,
   AMD_PM4_IB = 1, /* vendor formats */
   AMD_BARRIER_VALUE = 2,
+  AMD_EXT_KERNEL_DISPATCH = 3,
+  PATIENCE_NS = 50 * 1000 * 1000,
 };
 
 static_assert(sizeof(hsa_kernel_dispatch_packet_t) == PACKET_BYTES, "AQL packets have 64 bytes");
@@ -141,6 +144,10 @@ static softgpu_step_t vendor_step(softgpu_queue_t *queue, const void *packet)
       return signal_refuse(queue, "completion signal", completion);
     softgpu_invalidate_code();
     return softgpu_aql_retire(queue, completion, softgpu_clock_ticks());
+  case AMD_EXT_KERNEL_DISPATCH:
+    return softgpu_report(queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
+                          "an extended kernel dispatch (vendor format 3: clusters of work-groups), "
+                          "which is for gfx1250, and no chip here takes it");
   default:
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
                           "the format of a vendor packet is unknown");
@@ -174,6 +181,34 @@ static softgpu_step_t packet_step(softgpu_queue_t *queue, uint32_t type, const v
   }
 }
 
+/* Whether the program has told the device about the packet at hand. A header alone says nothing:
+ * there are runtimes that write it before the body, or both by stores that other processors see in
+ * any order until the doorbell's fence.
+ *
+ * A doorbell is memory here, and of two stores by two producers only the last may be seen, which
+ * may be the lower one. So a packet that looks complete and stays so is taken in the end. */
+static bool is_announced(softgpu_queue_t *queue)
+{
+  if (queue->next < queue->announced)
+    return true;
+  uint64_t covers =
+      atomic_load_explicit(softgpu_doorbell(queue->doorbell), memory_order_acquire) + 1;
+  if (covers > queue->announced)
+    queue->announced = covers;
+  if (queue->next < queue->announced) {
+    queue->unannounced_since = 0;
+    return true;
+  }
+  uint64_t now = softgpu_clock_ns();
+  if (queue->unannounced_since == 0)
+    queue->unannounced_since = now;
+  if (now - queue->unannounced_since < PATIENCE_NS)
+    return false;
+  queue->unannounced_since = 0;
+  queue->announced = queue->next + 1;
+  return true;
+}
+
 softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
 {
   if (queue->request != SOFTGPU_REQUEST_NONE && queue->request != SOFTGPU_REQUEST_SCRATCH_GRANTED)
@@ -187,6 +222,8 @@ softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
       ((uint32_t)header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
   if (type == HSA_PACKET_TYPE_INVALID) /* reserved by its producer, not published yet */
     return SOFTGPU_STEP_IDLE;
+  if (!is_announced(queue))
+    return SOFTGPU_STEP_WAITING;
   unsigned token = softgpu_retire_enter();
   softgpu_step_t step = packet_step(queue, type, packet);
   softgpu_retire_leave(token);

@@ -51,6 +51,8 @@ struct softgpu_queue {
   /* The processor's thread only. */
   uint64_t next; /* index of the packet at hand; the device's copy of the read index */
   softgpu_request_t request;
+  uint64_t announced;         /* packets that doorbells covered so far */
+  uint64_t unannounced_since; /* when the packet at hand was seen without a doorbell, or 0 */
   /* Of inject.c: packets it has looked at, what it makes the queue miss, how long it holds it. */
   uint64_t inspected;
   uint64_t heard; /* packets that the last doorbell it took notice of covers */

@@ -1,0 +1,150 @@
+// Queues as the runtimes of 2025 and 2026 make and fill them.
+#include <cpuid.h>
+#include <emmintrin.h>
+
+#include <chrono>
+#include <thread>
+
+#include "fake.h"
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+TEST_P(Fake, queues_by_every_function_that_makes_them)
+{
+  for (Maker maker : {kPlain, kExt, kV2}) {
+    Queue q = queue(maker);
+    amd_signal_t *done = signal(3);
+    auto packet = barrier(done);
+    for (uint64_t i = 0; i < 3; i++) {
+      put(q, i, &packet);
+      announce(q, i);
+    }
+    EXPECT_TRUE(reaches(done, 0)) << maker;
+    EXPECT_EQ(call("hsaKmtDestroyQueue", (HSA_QUEUEID)q.resource.QueueId), 0);
+    EXPECT_EQ(call("hsaKmtQueueRingDoorbell", (HSA_QUEUEID)q.resource.QueueId),
+              HSAKMT_STATUS_INVALID_HANDLE);
+  }
+}
+
+TEST_P(Fake, copy_engines_by_number_and_rings_of_metadata)
+{
+  HsaQueueResource resource{};
+  void *ring = memory(1, 4096);
+  const HSAuint64 bytes = 4096, metadata = 16384;
+  HsaEvent *none = nullptr;
+  ASSERT_EQ(call("hsaKmtCreateQueueExt", 1u, 6, 100u, HSA_QUEUE_PRIORITY_NORMAL, 1u, ring, bytes,
+                 none, &resource),
+            0);
+  EXPECT_EQ(call("hsaKmtQueueRingDoorbell", (HSA_QUEUEID)resource.QueueId), 0);
+  EXPECT_EQ(call("hsaKmtDestroyQueue", (HSA_QUEUEID)resource.QueueId), 0);
+  EXPECT_EQ(call("hsaKmtCreateQueueV2", 1u, HSA_QUEUE_COMPUTE_AQL, 100u, HSA_QUEUE_PRIORITY_NORMAL,
+                 0u, ring, bytes, metadata, none, &resource),
+            HSAKMT_STATUS_NOT_SUPPORTED);
+}
+
+bool has_movdir64b()
+{
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 28 & 1);
+}
+
+// 64 bytes past the caches, as runtimes write to rings in the memory of a GPU.
+void store_packet(void *slot, const void *packet, bool movdir64b)
+{
+  if (movdir64b) {
+    asm volatile("movdir64b (%0), %1" : : "r"(packet), "r"(slot) : "memory");
+    return;
+  }
+  for (int i = 0; i < 4; i++)
+    _mm_stream_si128((__m128i *)slot + i, _mm_loadu_si128((const __m128i *)packet + i));
+}
+
+TEST_P(Fake, packets_by_stores_past_the_caches)
+{
+  for (bool movdir64b : {false, true}) {
+    if (movdir64b && !has_movdir64b())
+      continue;
+    Queue q = queue(kV2);
+    amd_signal_t *done = signal(200);
+    for (uint64_t i = 0; i < 200; i++) {
+      while (i - __atomic_load_n(&q.own->read_dispatch_id, __ATOMIC_ACQUIRE) >= Queue::packets)
+        std::this_thread::yield();
+      alignas(64) auto packet = barrier(done);
+      __atomic_store_n(&q.own->write_dispatch_id, i + 1, __ATOMIC_RELEASE);
+      store_packet(&q.ring[i % Queue::packets], &packet, movdir64b);
+      _mm_sfence();
+      announce(q, i);
+    }
+    EXPECT_TRUE(reaches(done, 0)) << movdir64b;
+  }
+}
+
+// Some runtimes write the header first. A processor that looks at rings and not at doorbells takes
+// what was in the slot before for the packet.
+TEST_P(Fake, a_header_without_its_doorbell_is_no_packet)
+{
+  ASSERT_TRUE(call<bool>("softgpu_option_set", "spin", (uint64_t)1000000000)); // never asleep
+  Queue q = queue();
+  amd_signal_t *stale = signal(2), *done = signal(1);
+  auto packet = barrier(stale);
+  put(q, 0, &packet);
+  announce(q, 0);
+  ASSERT_TRUE(reaches(stale, 1)); // the processor looks now
+  for (uint64_t tries = 0; tries < 20; tries++) {
+    // The slot holds the body of a packet that was.
+    stale->value = 2;
+    done->value = 1;
+    const uint64_t index = q.own->write_dispatch_id;
+    auto *slot = (hsa_barrier_and_packet_t *)&q.ring[index % Queue::packets];
+    *slot = packet;
+    slot->header = HSA_PACKET_TYPE_INVALID;
+    const auto begin = steady_clock::now();
+    __atomic_store_n(&q.own->write_dispatch_id, index + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->header, kBarrierHeader, __ATOMIC_RELEASE);
+    std::this_thread::sleep_for(milliseconds(2));
+    slot->completion_signal.handle = (uint64_t)done;
+    const bool in_time = steady_clock::now() - begin < milliseconds(25);
+    announce(q, index);
+    if (!in_time) { // the test was held up for longer than a processor waits
+      EXPECT_TRUE(reaches(stale, 1) || reaches(done, 0));
+      continue;
+    }
+    EXPECT_TRUE(reaches(done, 0));
+    EXPECT_EQ(stale->value, 2);
+    break;
+  }
+  call<bool>("softgpu_option_set", "spin", (uint64_t)2000);
+}
+
+// Two producers, of which the later one rings first: the doorbell ends at the lower value.
+TEST_P(Fake, doorbells_out_of_order_leave_nothing_behind)
+{
+  if (GetParam().dtif)
+    GTEST_SKIP() << "doorbells of libdtif.so have no value";
+  Queue q = queue();
+  amd_signal_t *done = signal(2);
+  auto packet = barrier(done);
+  call<int>("softgpu_pause");
+  put(q, 0, &packet);
+  put(q, 1, &packet);
+  announce(q, 1);
+  announce(q, 0);
+  call<int>("softgpu_resume");
+  EXPECT_TRUE(reaches(done, 0));
+}
+
+TEST_P(Fake, extended_dispatches_are_refused_with_words)
+{
+  Queue q = queue();
+  uint32_t packet[16] = {HSA_PACKET_TYPE_VENDOR_SPECIFIC | 3u << 16 | 1u << 24, 64};
+  put(q, 0, packet);
+  announce(q, 0);
+  const std::string text = fault(q);
+  EXPECT_NE(text.find("extended kernel dispatch"), std::string::npos) << text;
+  EXPECT_NE(text.find("gfx1250"), std::string::npos) << text;
+}
+
+} // namespace
