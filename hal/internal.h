@@ -34,6 +34,9 @@ RAWHAL_CHECKED rawhal_status_t loader_open(const rawhal_instance_options_t *opti
 /* softgpu.c: path, thunk and options of softgpu. `given` may be NULL. */
 RAWHAL_CHECKED rawhal_status_t softgpu_load(const char *given, softgpu_thunk_t *thunk,
                                             rawhal_error_t *error);
+/* Makes `thunk` that of the softgpu which `runtime` takes. */
+RAWHAL_CHECKED rawhal_status_t softgpu_follow(void *runtime, softgpu_thunk_t *thunk,
+                                              rawhal_error_t *error);
 RAWHAL_CHECKED rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
                                                  rawhal_error_t *error);
 /* False when `library` is no softgpu. */

@@ -11,6 +11,7 @@
 static const char kfd_path[] = "/dev/kfd";
 static const char runtime_name[] = "libhsa-runtime64.so.1";
 static const char thunk_name[] = "libhsakmt.so.1";
+static const char dtif_name[] = "libdtif.so";
 
 static const char *backend_name(rawhal_backend_t backend)
 {
@@ -65,24 +66,36 @@ static rawhal_status_t backend_choose(const rawhal_instance_options_t *options,
   return RAWHAL_OK;
 }
 
+static bool is_softgpu(const char *name, int flags)
+{
+  softgpu_thunk_t thunk;
+  void *library = dlopen(name, flags | RTLD_LAZY);
+  bool software = library && softgpu_resolve(library, &thunk);
+  if (library)
+    dlclose(library);
+  return software;
+}
+
 /* Hardware must not end up on a softgpu that somebody put in the library path. */
 static rawhal_status_t check_real_thunk(rawhal_error_t *error)
 {
-  softgpu_thunk_t thunk;
-  void *loaded = dlopen(thunk_name, RTLD_NOLOAD | RTLD_LAZY);
-  bool software = loaded && softgpu_resolve(loaded, &thunk);
-  if (loaded)
-    dlclose(loaded);
-  if (software)
+  const char *dtif = getenv("HSA_ENABLE_DTIF"); /* as runtimes of ROCm 7 read it */
+  const char *name = is_softgpu(thunk_name, RTLD_NOLOAD)                          ? thunk_name
+                     : dtif && strcmp(dtif, "1") == 0 && is_softgpu(dtif_name, 0) ? dtif_name
+                                                                                  : NULL;
+  if (name)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "hardware was asked for, but the %s of this process is softgpu's",
-                       thunk_name);
+                       "hardware was asked for, but the %s of this process is softgpu's", name);
   return RAWHAL_OK;
 }
 
 static rawhal_status_t runtime_load(const char *given, loaded_libraries_t *libraries,
                                     rawhal_error_t *error)
 {
+  if (!given)
+    given = secure_getenv("RAWHAL_RUNTIME_LIBRARY");
+  if (given && !*given)
+    given = NULL;
   if (libraries->runtime && !given)
     return RAWHAL_OK;
   const char *name = given ? given : runtime_name;
@@ -113,8 +126,6 @@ rawhal_status_t loader_open(const rawhal_instance_options_t *options, loaded_lib
     status = softgpu_load(options->softgpu_library, &libraries->softgpu, error);
     if (status == RAWHAL_OK)
       libraries->backend = backend;
-    if (status == RAWHAL_OK)
-      status = softgpu_configure(&libraries->softgpu, options->softgpu_options, error);
   } else if (options->softgpu_options) {
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "softgpu options are given, but the device is hardware");
@@ -125,5 +136,9 @@ rawhal_status_t loader_open(const rawhal_instance_options_t *options, loaded_lib
     status = runtime_load(options->runtime_library, libraries, error);
   if (status == RAWHAL_OK)
     libraries->backend = backend;
+  if (status == RAWHAL_OK && backend == RAWHAL_BACKEND_SOFTGPU)
+    status = softgpu_follow(libraries->runtime, &libraries->softgpu, error);
+  if (status == RAWHAL_OK && backend == RAWHAL_BACKEND_SOFTGPU)
+    status = softgpu_configure(&libraries->softgpu, options->softgpu_options, error);
   return status;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 static const char thunk_name[] = "libhsakmt.so.1";
+static const char dtif_name[] = "libdtif.so";
 static const char runtime_name[] = "libhsa-runtime64.so.1";
 
 bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
@@ -137,6 +138,33 @@ rawhal_status_t softgpu_load(const char *given, softgpu_thunk_t *thunk, rawhal_e
                        "'%s' is no softgpu: it has no softgpu_option_set_text", path);
   }
   return RAWHAL_OK;
+}
+
+/* Which of softgpu's libraries a runtime takes shows only when it is there: up to ROCm 6.2 it links
+ * libhsakmt.so.1; later ones have a thunk of their own inside, and load libdtif.so instead when
+ * they begin, which that library has them do. Each is a device of its own. */
+rawhal_status_t softgpu_follow(void *runtime, softgpu_thunk_t *thunk, rawhal_error_t *error)
+{
+  if (dlsym(runtime, "hsaKmtOpenKFD"))
+    return RAWHAL_OK;
+  Dl_info info;
+  char path[PATH_MAX] = "";
+  /* A function's address is an object's here, as POSIX has it for dlsym(). */
+  void *address = *(void **)&thunk->option_get;
+  if (dladdr(address, &info) && info.dli_fname && strrchr(info.dli_fname, '/') &&
+      strlen(info.dli_fname) + sizeof(dtif_name) < sizeof(path)) {
+    int folder = (int)(strrchr(info.dli_fname, '/') - info.dli_fname);
+    snprintf(path, sizeof(path), "%.*s/%s", folder, info.dli_fname, dtif_name);
+  }
+  void *library = *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  if (library && softgpu_resolve(library, thunk))
+    return RAWHAL_OK;
+  if (library)
+    dlclose(library);
+  return rawhal_fail(error, RAWHAL_NOT_FOUND,
+                     "this HSA runtime does not link %s but loads %s, and softgpu's cannot be "
+                     "loaded from '%s'",
+                     thunk_name, dtif_name, path);
 }
 
 static rawhal_status_t check_environment(const softgpu_thunk_t *thunk, rawhal_error_t *error)

@@ -17,10 +17,10 @@ static const char prefix[] = "RAWHAL_";
 
 /* Those that are no limits and of no one device. */
 static const char *const others[] = {
-    "RAWHAL_LIMITS_FILE",           "RAWHAL_LIMITS_PINNED", "RAWHAL_DEVICE",
-    "RAWHAL_SOFTGPU_LIBRARY",       "RAWHAL_TEST_EXTENDED", "RAWHAL_KEEP_MUTANTS",
-    "RAWHAL_WRITE_STATUS",          "RAWHAL_MUTANTS",       "RAWHAL_MUTANT_SEED",
-    "RAWHAL_TEST_AS_SOMEBODY_ELSE",
+    "RAWHAL_LIMITS_FILE",           "RAWHAL_LIMITS_PINNED",   "RAWHAL_DEVICE",
+    "RAWHAL_SOFTGPU_LIBRARY",       "RAWHAL_TEST_EXTENDED",   "RAWHAL_KEEP_MUTANTS",
+    "RAWHAL_WRITE_STATUS",          "RAWHAL_MUTANTS",         "RAWHAL_MUTANT_SEED",
+    "RAWHAL_TEST_AS_SOMEBODY_ELSE", "RAWHAL_RUNTIME_LIBRARY",
 };
 
 enum {

@@ -167,6 +167,24 @@ TEST_F(InstanceDeathTest, ARealThunkLoadedBeforeIsInTheWay)
       testing::ExitedWithCode(0), "");
 }
 
+// As one of ROCm 7 and later, which does not link libhsakmt.so.1; zlib does not either.
+TEST_F(InstanceDeathTest, ARuntimeWithAThunkInsideFindsTheOtherLibrary)
+{
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        unsetenv("HSA_ENABLE_DTIF");
+        setenv("RAWHAL_RUNTIME_LIBRARY", "/lib/x86_64-linux-gnu/libz.so.1", 1);
+        rawhal_instance_options_t options = {};
+        options.backend = RAWHAL_BACKEND_SOFTGPU;
+        bool failed = create(options) != RAWHAL_OK; // zlib is no runtime
+        void *library = dlopen("libdtif.so", RTLD_NOW | RTLD_NOLOAD);
+        const char *asked = getenv("HSA_ENABLE_DTIF");
+        _exit(failed && library && asked && *asked == '1' ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST_F(InstanceDeathTest, ALibraryThatIsNoSoftgpu)
 {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
