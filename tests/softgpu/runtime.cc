@@ -43,9 +43,17 @@ static Functions *load()
     ADD_FAILURE() << dlerror();
     return nullptr;
   }
-  void *runtime = dlopen("libhsa-runtime64.so.1", RTLD_NOW | RTLD_LOCAL);
+  const char *named = getenv("RAWHAL_RUNTIME_LIBRARY");
+  void *runtime = dlopen(named ? named : "libhsa-runtime64.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!runtime)
     return nullptr;
+  // Runtimes from ROCm 7 on have a thunk inside and load the other library, which sees to that.
+  if (!dlsym(runtime, "hsaKmtOpenKFD"))
+    thunk = dlopen(DTIF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (!thunk) {
+    ADD_FAILURE() << dlerror();
+    return nullptr;
+  }
   static Functions found;
 #define HSA_RESOLVE(name) found.name = (decltype(found.name))dlsym(runtime, #name);
   HSA_FUNCTIONS(HSA_RESOLVE)
