@@ -5,6 +5,8 @@
 
 void Fake::SetUp()
 {
+  // As a program has it that loads softgpu before it knows which runtime comes.
+  ASSERT_NE(dlopen(SOFTGPU_LIBRARY, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
   library = dlopen(GetParam().path, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   if (GetParam().dtif) {
