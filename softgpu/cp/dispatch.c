@@ -175,7 +175,10 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_GROUP_SEGMENT, packet.kernel_object, NULL, text);
   }
   dispatch.scratch_base = hsa->scratch_backing_memory_location;
-  dispatch.scratch_bytes = hsa->scratch_backing_memory_byte_size;
+  /* Newer runtimes leave the size out, which is in the buffer resource as well. */
+  dispatch.scratch_bytes = hsa->scratch_backing_memory_byte_size
+                               ? hsa->scratch_backing_memory_byte_size
+                               : hsa->scratch_resource_descriptor[2];
 
   checks_ask(&dispatch);
   const softgpu_limits_t limits = limits_of(queue, packet.kernel_object);

@@ -12,6 +12,7 @@
 
 enum {
   MAX_DWORDS = 13,
+  COPY_BYTES = 0x3fffffff, /* less one; runtimes before ROCm 6 use 22 bits, the rest are 0 */
   POLL_EQUAL = 3, /* functions of POLL_REGMEM: 0 always, 1 <, 2 <=, 3 ==, 4 !=, 5 >=, 6 > */
   ATOMIC_ADD64 = 47,
 };
@@ -57,7 +58,7 @@ static void copied(uint64_t bytes)
 
 static outcome_t copy_linear(packet_t *packet)
 {
-  uint64_t bytes = (packet->dw[1] & 0x3fffff) + 1ull;
+  uint64_t bytes = (packet->dw[1] & COPY_BYTES) + 1ull;
   const void *from = reach(packet, address_at(packet, 3), bytes, false);
   void *to = from ? reach(packet, address_at(packet, 5), bytes, true) : NULL;
   if (!to)

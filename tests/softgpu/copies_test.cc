@@ -1,4 +1,5 @@
 // Copies by the SDMA engines.
+#include "newer.h"
 #include "runtime.h"
 
 #include <numeric>
@@ -112,6 +113,7 @@ TEST_F(Copies, are_timed_on_the_systems_clock)
 
 TEST_F(Copies, beyond_live_memory_are_a_memory_fault_of_the_device)
 {
+  SKIP_WITHOUT_INTERRUPTS();
   struct Seen {
     std::atomic<bool> fault{false};
     uint64_t address = 0;

@@ -1,4 +1,5 @@
 // The device at rest: idle, paused, shut down, forked.
+#include "newer.h"
 #include "runtime.h"
 
 #include <sys/wait.h>
@@ -30,6 +31,7 @@ protected:
 
 TEST_F(Rest, idle_queues_use_no_processor_time)
 {
+  SKIP_WITHOUT_INTERRUPTS();
   hsa_queue_t *queues[4];
   for (auto &q : queues) {
     q = queue();

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include "kernels.h"
+#include "newer.h"
 
 namespace {
 
@@ -179,6 +180,7 @@ TEST_P(Rights, of_arguments_and_code)
 // and goes through host memory.
 TEST_P(Rights, of_copy_engines)
 {
+  SKIP_WITHOUT_INTERRUPTS();
   struct Seen {
     std::atomic<bool> fault{false};
     uint64_t address = 0;

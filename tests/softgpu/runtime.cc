@@ -1,5 +1,7 @@
 #include "runtime.h"
 
+#include "newer.h"
+
 #include <dirent.h>
 #include <execinfo.h>
 #include <signal.h>
@@ -36,6 +38,13 @@ SANITIZER_HOOK __lsan_default_suppressions()
   return "leak:libhsa-runtime64\n";
 }
 
+static bool thunk_inside = false;
+
+bool runtime_has_no_interrupts()
+{
+  return functions() && thunk_inside;
+}
+
 static Functions *load()
 {
   void *thunk = dlopen(SOFTGPU_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
@@ -48,7 +57,8 @@ static Functions *load()
   if (!runtime)
     return nullptr;
   // Runtimes from ROCm 7 on have a thunk inside and load the other library, which sees to that.
-  if (!dlsym(runtime, "hsaKmtOpenKFD"))
+  thunk_inside = !dlsym(runtime, "hsaKmtOpenKFD");
+  if (thunk_inside)
     thunk = dlopen(DTIF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (!thunk) {
     ADD_FAILURE() << dlerror();

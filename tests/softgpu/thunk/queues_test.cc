@@ -45,6 +45,33 @@ TEST_P(Fake, copy_engines_by_number_and_rings_of_metadata)
             HSAKMT_STATUS_NOT_SUPPORTED);
 }
 
+// Newer runtimes put up to a GiB into one packet, older ones 4 MiB.
+TEST_P(Fake, copy_engines_take_large_packets)
+{
+  const size_t size = 9 << 20;
+  auto *from = (uint8_t *)memory(0, size), *to = (uint8_t *)memory(1, size);
+  memset(from, 7, size);
+  HsaQueueResource resource{};
+  void *ring = memory(1, 4096);
+  HsaEvent *none = nullptr;
+  ASSERT_EQ(call("hsaKmtCreateQueueExt", 1u, 6, 100u, HSA_QUEUE_PRIORITY_NORMAL, 1u, ring,
+                 (HSAuint64)4096, none, &resource),
+            0);
+  const uint64_t source = (uint64_t)from, target = (uint64_t)to;
+  const uint32_t packet[] = {1, (uint32_t)size - 1, 0, (uint32_t)source, (uint32_t)(source >> 32),
+                             (uint32_t)target, (uint32_t)(target >> 32)};
+  memcpy(ring, packet, sizeof(packet));
+  __atomic_store_n(resource.Queue_write_ptr_aql, sizeof(packet), __ATOMIC_RELEASE);
+  __atomic_store_n(resource.Queue_DoorBell_aql, sizeof(packet), __ATOMIC_RELEASE);
+  for (int i = 0; i < 10000; i++) {
+    if (__atomic_load_n(resource.Queue_read_ptr_aql, __ATOMIC_ACQUIRE) == sizeof(packet))
+      break;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(memcmp(from, to, size), 0);
+  EXPECT_EQ(call("hsaKmtDestroyQueue", (HSA_QUEUEID)resource.QueueId), 0);
+}
+
 bool has_movdir64b()
 {
   unsigned a = 0, b = 0, c = 0, d = 0;
