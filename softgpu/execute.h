@@ -10,6 +10,7 @@
 typedef enum softgpu_chip {
   SOFTGPU_GFX90A,
   SOFTGPU_GFX942,
+  SOFTGPU_GFX950,
   SOFTGPU_CHIP_OTHER, /* can be listed; refuses every dispatch */
 } softgpu_chip_t;
 
@@ -17,6 +18,13 @@ typedef enum softgpu_chip {
  * runtime is told, and that of timestamps, which s_memrealtime and HIP's wall_clock64() read. Both
  * count from when the host was started. */
 enum { SOFTGPU_ENGINE_MHZ = 1700, SOFTGPU_TIMESTAMP_MHZ = 100 };
+
+/* LDS of a compute unit, which is the most that a work-group can have: LLVM's
+ * AddressableLocalMemorySize. */
+static inline uint32_t softgpu_lds_bytes(softgpu_chip_t chip)
+{
+  return chip == SOFTGPU_GFX950 ? 160u << 10 : 64u << 10;
+}
 
 /* Checks that dispatches ask for, beyond those that are always done. What they find is a fault. */
 enum {

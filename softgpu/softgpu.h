@@ -87,8 +87,9 @@ extern "C" {
  * timeout_ms is no limit for the runtime's own kernels, which copy memory and load code: they end,
  * and the runtime ends the process when one fails.
  *
- * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x1030, 0x1100 can be listed; gfx90a and gfx942
- * execute kernels; Debian's runtime 5.2.3 knows all but gfx942 and gfx1100.
+ * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x950, 0x1030, 0x1100 can be listed; gfx90a,
+ * gfx942 and gfx950 execute kernels; Debian's runtime 5.2.3 knows none of gfx942, gfx950, gfx1100.
+ * A gfx950 has 160 KiB of LDS under whatever name it is listed.
  * chip, listed, sramecc, gpus and vram_mib are fixed while a runtime holds the device open,
  * userfaultfd from the first queue on. */
 

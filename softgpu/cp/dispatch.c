@@ -12,7 +12,6 @@
 
 enum {
   DESCRIPTOR_BYTES = 64,
-  MAX_GROUP_BYTES = 64 << 10,
   MAX_WORKGROUP = 1024, /* work-items */
 };
 
@@ -45,9 +44,9 @@ static uint32_t dispatch_check(const hsa_kernel_dispatch_packet_t *packet,
              (unsigned long long)items, MAX_WORKGROUP);
     return SOFTGPU_QUEUE_BAD_WORKGROUP;
   }
-  if (packet->group_segment_size > MAX_GROUP_BYTES) {
+  if (packet->group_segment_size > softgpu_lds_bytes(dispatch->chip)) {
     snprintf(text, 128, "a group segment of %u bytes; the device has %u",
-             (unsigned)packet->group_segment_size, MAX_GROUP_BYTES);
+             (unsigned)packet->group_segment_size, (unsigned)softgpu_lds_bytes(dispatch->chip));
     return SOFTGPU_QUEUE_BAD_GROUP_SEGMENT;
   }
   if (packet->kernel_object % DESCRIPTOR_BYTES != 0 ||

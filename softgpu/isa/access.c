@@ -25,6 +25,8 @@ static const isa_access_t accesses[] = {
     {"load_lds_ushort", ISA_LOAD_LDS, 2, ISA_FORM_ZERO, 0},
     {"load_lds_sshort", ISA_LOAD_LDS, 2, ISA_FORM_SIGN, 0},
     {"load_lds_dword", ISA_LOAD_LDS, 4, 0, 0},
+    {"load_lds_dwordx3", ISA_LOAD_LDS, 12, 0, 0},
+    {"load_lds_dwordx4", ISA_LOAD_LDS, 16, 0, 0},
     {"store_byte", ISA_STORE, 1, ISA_FORM_ZERO, 0},
     {"store_byte_d16_hi", ISA_STORE, 1, ISA_FORM_HIGH_ZERO, 0},
     {"store_short", ISA_STORE, 2, ISA_FORM_ZERO, 0},
@@ -308,19 +310,20 @@ static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
 bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
 {
   const isa_access_t *plan = inst->plan;
-  const uint32_t base = (wave->s[ISA_M0] & 0xffff) + (uint32_t)inst->offset;
+  const uint32_t base = isa_lds_base(wave, inst), bytes = isa_lds_stride(plan);
   for (uint64_t left = lanes->active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint32_t words[4] = {0}, address = base + 4 * lane;
-    if (!isa_lds_holds(wave, address, sizeof *words)) {
-      if (!isa_lds_outside(wave, lane, address, sizeof *words))
-        return false;
-      continue;
-    }
+    uint32_t words[4] = {0}, address = base + bytes * lane;
+    const bool holds_all = isa_lds_holds(wave, address, bytes);
+    if (!holds_all && !isa_lds_outside(wave, lane, address, bytes))
+      return false;
     isa_lane_read(lanes, lane, words, plan->bytes);
     if (plan->bytes < 4)
       words[0] = widen(words[0], 0, plan->bytes, plan->form);
-    memcpy(wave->lds + address, words, sizeof *words);
+    if (holds_all)
+      memcpy(wave->lds + address, words, bytes);
+    for (uint32_t i = 0; !holds_all && i < bytes && isa_lds_holds(wave, address + i, 4); i += 4)
+      memcpy(wave->lds + address + i, &words[i / 4], 4);
   }
   return true;
 }

@@ -184,8 +184,21 @@ void isa_lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t word
 /* Moves what the plan says between registers and the lanes' memory. */
 bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
 
-/* Loads a dword at most from each lane's memory into LDS, at m0[15:0] + the instruction's offset +
- * 4 * lane (MI200 ISA document, "Memory Buffer Load to LDS"). */
+/* Where lane 0's part of what a load puts into LDS begins: m0[15:0] + the instruction's offset (MI200
+ * ISA document, "Memory Buffer Load to LDS"). gfx950 has 160 KiB of LDS, which take 18 bits. */
+static inline uint32_t isa_lds_base(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return (wave->s[ISA_M0] & (inst->chip == SOFTGPU_GFX950 ? 0x3ffff : 0xffff)) +
+         (uint32_t)inst->offset;
+}
+
+/* How far apart the lanes' parts are: a dword, or what gfx950 loads of more. */
+static inline uint32_t isa_lds_stride(const isa_access_t *plan)
+{
+  return plan->bytes > 4 ? plan->bytes : 4;
+}
+
+/* Loads from each lane's memory into LDS. */
 bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
 
 /* By the mnemonic's part after the family's prefix; NULL when there is none. */

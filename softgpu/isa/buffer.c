@@ -151,7 +151,8 @@ static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
   isa_range_refresh(access.range);
   if (has_components && access.d.swizzled &&
       !is_scratch(wave, &access.d, access.d.base + access.soffset))
-    return run_components(wave, inst, &access);
+    return inst->lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
+                     : run_components(wave, inst, &access);
   for (uint64_t left = lanes.active; left; left &= left - 1)
     if (!resolve(wave, inst, plan, &access, &lanes, (unsigned)__builtin_ctzll(left), 0))
       return false;
@@ -320,9 +321,10 @@ static bool run_cache(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-static bool can_load_lds(const isa_access_t *plan)
+static bool can_load_lds(const isa_access_t *plan, unsigned chip)
 {
-  return plan->kind == ISA_LOAD && plan->bytes <= 4 && plan->form < ISA_FORM_D16_ZERO;
+  const bool fits = plan->bytes <= 4 || (chip == SOFTGPU_GFX950 && plan->bytes >= 12);
+  return plan->kind == ISA_LOAD && fits && plan->form < ISA_FORM_D16_ZERO;
 }
 
 bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
@@ -330,7 +332,7 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const struct isa_opcode *row = inst->row;
   const isa_access_t *plan = isa_access_find(isa_op_name(inst->op) + strlen("buffer_"));
   const bool typed = is_typed(inst);
-  if (!(plan || typed) || (inst->lds && (typed || !can_load_lds(plan))) ||
+  if (!(plan || typed) || (inst->lds && (typed || !can_load_lds(plan, inst->chip))) ||
       !isa_vector_allocated(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
       !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
       !isa_vector_allocated(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||

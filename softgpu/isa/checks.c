@@ -105,14 +105,14 @@ static bool check_ds(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-/* Loads from memory into LDS: a dword a lane. */
+/* Loads from memory into LDS. */
 static bool check_load_lds(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  touch_t touch = touch_of(wave, ISA_STORE, sizeof(uint32_t));
-  const uint32_t base = (wave->s[ISA_M0] & 0xffff) + (uint32_t)inst->offset;
+  const uint32_t base = isa_lds_base(wave, inst), stride = isa_lds_stride(inst->plan);
+  touch_t touch = touch_of(wave, ISA_STORE, stride);
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     touch.lane = (unsigned)__builtin_ctzll(left);
-    touch.address = base + 4 * touch.lane;
+    touch.address = base + stride * touch.lane;
     if (!check_lds(&touch))
       return false;
   }

@@ -17,7 +17,7 @@ static bool chip_of(uint32_t number, unsigned *chip)
   static const struct {
     uint32_t number;
     softgpu_chip_t chip;
-  } chips[] = {{0x90a, SOFTGPU_GFX90A}, {0x942, SOFTGPU_GFX942}};
+  } chips[] = {{0x90a, SOFTGPU_GFX90A}, {0x942, SOFTGPU_GFX942}, {0x950, SOFTGPU_GFX950}};
   for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
     if (chips[i].number == number) {
       *chip = chips[i].chip;
@@ -36,8 +36,9 @@ SOFTGPU_EXPORT uint64_t softgpu_coverage(uint32_t chip_number, const void *code,
   if (!chip_of(chip_number, &chip))
     return 0;
   for (uint64_t i = 0; i < dwords; count++) {
-    uint32_t words[3] = {0};
-    uint32_t available = dwords - i < 3 ? (uint32_t)(dwords - i) : 3;
+    uint32_t words[ISA_MOST_DWORDS] = {0};
+    uint64_t left = dwords - i;
+    uint32_t available = left < ISA_MOST_DWORDS ? (uint32_t)left : ISA_MOST_DWORDS;
     memcpy(words, at + i * 4, available * sizeof *words);
     isa_inst_t inst;
     isa_decode_status_t status = isa_decode(chip, words, available, &inst);

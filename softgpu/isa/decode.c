@@ -1,7 +1,9 @@
 /* Instruction words into isa_inst_t. Bit positions: MI200 ISA document, chapter 13. */
 #include <string.h>
 
+#include "softgpu/execute.h"
 #include "softgpu/isa/opcodes.h"
+#include "softgpu/isa/valu_mfma.h"
 
 enum { LITERAL = 255, SDWA = 249, DPP = 250, FIRST_VGPR = 256 };
 
@@ -11,7 +13,7 @@ typedef struct decoder {
   isa_inst_t *inst;
   const struct isa_opcode *row;
   unsigned chip;
-  bool bad, literal;
+  bool bad, literal, is_scaled;
 } decoder_t;
 
 static uint32_t field(const decoder_t *d, unsigned low, unsigned bits)
@@ -220,16 +222,19 @@ static void decode_vop(decoder_t *d)
     place_literal(d);
 }
 
-static void vop3_source(decoder_t *d, unsigned i, bool is_accumulation)
+static void vop3_source_of(decoder_t *d, unsigned i, bool is_accumulation, unsigned width)
 {
   unsigned code = field(d, 32 + 9 * i, 9);
-  if (!d->row->src[i])
-    return;
-  if (code == LITERAL)
+  if (code == LITERAL && width)
     d->bad = true; /* GFX9 has no literals in 64-bit encodings */
-  source(d, &d->inst->src[i], code, d->row->src[i]);
+  source(d, &d->inst->src[i], code, width);
   if (is_accumulation && d->inst->src[i].kind == ISA_OPERAND_VGPR)
     d->inst->src[i].kind = ISA_OPERAND_AGPR;
+}
+
+static void vop3_source(decoder_t *d, unsigned i, bool is_accumulation)
+{
+  vop3_source_of(d, i, is_accumulation, d->row->src[i]);
 }
 
 static void decode_vop3(decoder_t *d)
@@ -254,6 +259,10 @@ static void decode_vop3(decoder_t *d)
   inst->clamp = field(d, 15, 1);
   inst->omod = (uint8_t)field(d, 59, 2);
   inst->neg = (uint8_t)field(d, 61, 3);
+  if (inst->op == ISA_v_bitop3_b16 || inst->op == ISA_v_bitop3_b32) {
+    inst->simm = inst->omod << 6 | inst->abs << 3 | inst->neg;
+    inst->omod = inst->abs = inst->neg = 0;
+  }
 }
 
 static void decode_vop3p(decoder_t *d)
@@ -269,6 +278,14 @@ static void decode_vop3p(decoder_t *d)
   inst->neg = (uint8_t)field(d, 61, 3);
 }
 
+/* Those of mixed formats are as wide as cbsz and blgp say. */
+static unsigned mai_width(const decoder_t *d, unsigned i)
+{
+  if (!isa_mfma_is_mixed(d->inst->op))
+    return d->row->src[i];
+  return isa_mfma_mixed_dwords(i ? d->inst->blgp : d->inst->cbsz);
+}
+
 static void decode_mai(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
@@ -276,12 +293,39 @@ static void decode_mai(decoder_t *d)
   bool is_sparse = !strncmp(isa_op_name(inst->op), "v_smfmac", 8);
   bool accumulates_in_agprs = field(d, 15, 1);
   vgpr(d, &inst->dst, field(d, 0, 8), d->row->dst, is_write || (accumulates_in_agprs && !is_read));
-  vop3_source(d, 0, is_read || (field(d, 59, 1) && !is_write));
-  vop3_source(d, 1, field(d, 60, 1));
-  vop3_source(d, 2, accumulates_in_agprs && !is_sparse);
   inst->cbsz = (uint8_t)field(d, 8, 3);
   inst->abid = (uint8_t)field(d, 11, 4);
   inst->blgp = (uint8_t)field(d, 61, 3);
+  const bool is_mixed = isa_mfma_is_mixed(inst->op);
+  d->bad |= is_mixed && (inst->cbsz > ISA_MFMA_LAST_MIXED || inst->blgp > ISA_MFMA_LAST_MIXED);
+  vop3_source_of(d, 0, is_read || (field(d, 59, 1) && !is_write), mai_width(d, 0));
+  vop3_source_of(d, 1, field(d, 60, 1), mai_width(d, 1));
+  vop3_source(d, 2, accumulates_in_agprs && !is_sparse);
+  d->bad |= is_mixed && inst->abid != d->is_scaled;
+}
+
+/* v_mfma_ld_scale_b32 and the v_mfma_f32_*_f8f6f4 behind it, which are one instruction. */
+static void decode_scaled(decoder_t *d)
+{
+  decoder_t prefix = *d;
+  d->code += 2;
+  d->is_scaled = true;
+  d->row = isa_opcode_find(d->chip, ISA_VOP3P, field(d, 16, 7));
+  d->bad = field(d, 23, 9) != 0x1a7 || !d->row || !isa_mfma_is_mixed(d->row->op);
+  if (d->bad)
+    return;
+  isa_inst_t *inst = d->inst;
+  inst->op = d->row->op;
+  inst->row = d->row;
+  decode_mai(d);
+  inst->has_scale = true;
+  inst->op_sel = (uint8_t)field(&prefix, 11, 2);
+  inst->op_sel_hi = (uint8_t)field(&prefix, 59, 2);
+  for (unsigned i = 0; i < 2; i++) {
+    const unsigned code = field(&prefix, 32 + 9 * i, 9);
+    d->bad |= code == LITERAL;
+    source(d, &inst->data[i], code, 1);
+  }
 }
 
 static void decode_ds(decoder_t *d)
@@ -311,8 +355,8 @@ static void decode_flat(decoder_t *d)
   inst->offset =
       inst->encoding == ISA_FLAT ? (int32_t)field(d, 0, 12) : sign_extend(field(d, 0, 13), 13);
   if (inst->encoding == ISA_SCRATCH) {
-    /* gfx942: the lds bit says whether there is a VGPR address; before, saddr excludes it. */
-    has_vaddr = d->chip == 1 ? field(d, 13, 1) : !has_saddr;
+    /* From gfx942 on the lds bit says whether there is a VGPR address; before, saddr excludes it. */
+    has_vaddr = d->chip == SOFTGPU_GFX90A ? !has_saddr : field(d, 13, 1);
     address_width = 1;
   } else {
     inst->lds = field(d, 13, 1);
@@ -413,18 +457,19 @@ static const format_t *find_format(uint32_t word)
 static unsigned dword_count(const decoder_t *d, const format_t *format)
 {
   /* SDWA and DPP are second dwords of the 32-bit VALU encodings, as the literal is. */
-  return format->dwords + (unsigned)(d->literal || d->inst->has_sdwa || d->inst->has_dpp);
+  return format->dwords + (unsigned)(d->literal || d->inst->has_sdwa || d->inst->has_dpp) +
+         (d->inst->has_scale ? 2 : 0);
 }
 
 isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t available,
                                isa_inst_t *inst)
 {
   static const uint8_t segments[4] = {ISA_FLAT, ISA_SCRATCH, ISA_GLOBAL, ISA_ENCODING_COUNT};
-  uint32_t words[3] = {0};
+  uint32_t words[ISA_MOST_DWORDS] = {0};
   memset(inst, 0, sizeof *inst);
   if (!available)
     return ISA_DECODE_TRUNCATED;
-  memcpy(words, code, (available < 3 ? available : 3) * sizeof *words);
+  memcpy(words, code, (available < ISA_MOST_DWORDS ? available : ISA_MOST_DWORDS) * sizeof *words);
   const format_t *format = find_format(words[0]);
   if (!format)
     return ISA_DECODE_UNKNOWN;
@@ -436,7 +481,9 @@ isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t ava
   inst->op = d.row->op;
   inst->row = d.row;
   inst->chip = (uint8_t)chip;
-  if (d.row->flags & ISA_F_MAI)
+  if (inst->op == ISA_v_mfma_ld_scale_b32)
+    decode_scaled(&d);
+  else if (d.row->flags & ISA_F_MAI)
     decode_mai(&d);
   else
     format->decode(&d);

@@ -44,6 +44,10 @@ static const ds_op_t ops[] = {
     LOAD(ds_read_b64, 8, 0),
     LOAD(ds_read_b96, 12, 0),
     LOAD(ds_read_b128, 16, 0),
+    LOAD(ds_read_b64_tr_b4, 8, 0),
+    LOAD(ds_read_b64_tr_b8, 8, 0),
+    LOAD(ds_read_b64_tr_b16, 8, 0),
+    LOAD(ds_read_b96_tr_b6, 12, 0),
     STORE(ds_write_b8, 1, ISA_FORM_ZERO),
     STORE(ds_write_b8_d16_hi, 1, ISA_FORM_HIGH_ZERO),
     STORE(ds_write_b16, 2, ISA_FORM_ZERO),
@@ -437,6 +441,8 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_nop;
   } else if (isa_is_gws(inst->op)) {
     inst->run = run_gws;
+  } else if (isa_ds_transposes(inst->op)) {
+    isa_ds_transpose_prepare(inst);
   } else if (op && op->unit) {
     inst->plan = op;
     inst->run = op->access.kind == ISA_LOAD && op->access.bytes == 4 ? run_read2_b32 : run_pair;

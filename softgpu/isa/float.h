@@ -78,6 +78,13 @@ static inline uint32_t float_bits_to_half_truncated(uint32_t bits)
 /* The same in any rounding mode of the MODE register: 0 to nearest, 1 up, 2 down, 3 to zero. */
 uint32_t float_bits_to_half_mode(uint32_t bits, unsigned rounding);
 
+/* The bf16 of an f32, to nearest even. NaNs are quieted. */
+static inline uint32_t float_bits_to_bf16(uint32_t bits)
+{
+  const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
+  return (is_nan ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
 /* 8-bit formats of gfx942: no infinities, no negative zero; 0x80 is the only NaN. */
 typedef struct float8_format {
   uint8_t mantissa_bits; /* 3 in fp8, 2 in bf8 */

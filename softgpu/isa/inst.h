@@ -11,12 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One enumerator per mnemonic (encoding suffixes _e32/_e64/_sdwa/_dpp removed): ISA_v_add_f32. */
+/* One enumerator per mnemonic (encoding suffixes _e32/_e64/_sdwa/_dpp removed): ISA_v_add_f32.
+ * ISA_MNEMONIC_AS: what a mnemonic means on gfx950, where that is something else. */
 typedef enum isa_op {
   ISA_invalid = 0,
 #define ISA_MNEMONIC(name) ISA_##name,
+#define ISA_MNEMONIC_AS(name, mnemonic) ISA_##name,
 #include "softgpu/isa/gfx9_mnemonics.inc"
+#include "softgpu/isa/gfx950_mnemonics.inc"
 #undef ISA_MNEMONIC
+#undef ISA_MNEMONIC_AS
   ISA_OP_COUNT
 } isa_op_t;
 
@@ -83,6 +87,8 @@ typedef struct isa_dpp {
   bool bound_ctrl; /* out-of-range lanes read 0 instead of keeping the destination */
 } isa_dpp_t;
 
+enum { ISA_MOST_DWORDS = 4 }; /* of an instruction */
+
 struct isa_wave;
 struct isa_opcode;
 typedef struct isa_inst isa_inst_t;
@@ -90,7 +96,7 @@ typedef struct isa_inst isa_inst_t;
 struct isa_inst {
   uint16_t op;                  /* isa_op_t */
   uint8_t encoding;             /* isa_encoding_t; the base one for SDWA and DPP */
-  uint8_t dwords;               /* 1-3, literal included */
+  uint8_t dwords;               /* 1-4, literal or scale prefix included */
   uint8_t chip;                 /* softgpu_chip_t it was decoded for */
   const struct isa_opcode *row; /* operand widths and forms: opcodes.h */
   bool has_sdwa, has_dpp;
@@ -106,11 +112,14 @@ struct isa_inst {
   uint8_t omod;      /* 0 none, 1 *2, 2 *4, 3 /2 */
   bool clamp;
   uint8_t cbsz, abid, blgp; /* MFMA */
+  /* gfx950: the MFMA stands behind v_mfma_ld_scale_b32, whose operands are data[0] and data[1].
+   * Bit n of op_sel and of op_sel_hi: the low and high bit of the byte of data[n] that counts. */
+  bool has_scale;
   isa_sdwa_t sdwa;
   isa_dpp_t dpp;
 
   /* SOPK/SOPP immediate (sign-extended where the instruction does), and branch distance in dwords.
-   */
+   * v_bitop3: its truth table. */
   int32_t simm;
 
   /* Memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF. vdata = dst for loads, src[0..] are not used. */

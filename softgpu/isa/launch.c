@@ -19,7 +19,13 @@ enum {
 };
 
 enum { QUEUE_SCRATCH_DESCRIPTOR = 144 }; /* offset in amd_queue_t */
-enum { LDS_UNIT = 512 };                 /* AMDGPUUsage, GRANULATED_LDS_SIZE */
+
+/* What a work-group gets LDS in: AMDGPUUsage, GRANULATED_LDS_SIZE. Of gfx950 it is taken to be that
+ * many times larger as its LDS is. */
+static uint32_t lds_unit(softgpu_chip_t chip)
+{
+  return softgpu_lds_bytes(chip) / 128;
+}
 
 /* The fields of the 64-byte descriptor that matter here. */
 typedef struct descriptor {
@@ -80,13 +86,14 @@ static bool check_geometry(const softgpu_dispatch_t *dispatch, isa_launch_t *lau
   }
   launch->group_count = count;
   launch->group_waves = ((uint32_t)items - 1) / ISA_LANES + 1;
-  if (dispatch->group_bytes > 65536)
-    return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "dispatch: %u bytes of LDS, there are 65536",
-                  dispatch->group_bytes);
+  const uint32_t most = softgpu_lds_bytes(dispatch->chip);
+  if (dispatch->group_bytes > most)
+    return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "dispatch: %u bytes of LDS, there are %u",
+                  dispatch->group_bytes, most);
   return true;
 }
 
-/* gfx90a and gfx942 share one file of vector registers: architectural ones first, accumulation
+/* gfx90a and later share one file of vector registers: architectural ones first, accumulation
  * registers from ACCUM_OFFSET on. */
 static void count_registers(const descriptor_t *d, isa_limits_t *limits)
 {
@@ -202,7 +209,7 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
 {
   memset(launch, 0, sizeof *launch);
   launch->dispatch = *dispatch;
-  if (dispatch->chip != SOFTGPU_GFX90A && dispatch->chip != SOFTGPU_GFX942)
+  if (dispatch->chip >= SOFTGPU_CHIP_OTHER)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0,
                   "dispatch: this chip's instructions are not known to the interpreter");
   const uint8_t *object = reach(dispatch, dispatch->kernel_object, 64);
@@ -231,9 +238,8 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
 
 uint32_t isa_launch_lds(const softgpu_dispatch_t *dispatch)
 {
-  const uint32_t bytes = dispatch->group_bytes;
-  return dispatch->checks & SOFTGPU_CHECK_LDS ? bytes
-                                              : (bytes + LDS_UNIT - 1) / LDS_UNIT * LDS_UNIT;
+  const uint32_t bytes = dispatch->group_bytes, unit = lds_unit(dispatch->chip);
+  return dispatch->checks & SOFTGPU_CHECK_LDS ? bytes : (bytes + unit - 1) / unit * unit;
 }
 
 /* --- waves --- */
@@ -275,7 +281,7 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
     wave->s[launch->info_sgpr] = group_info(size);
   if (launch->scratch_sgpr >= 0)
     wave->s[launch->scratch_sgpr] = (uint32_t)(wave->scratch - launch->dispatch.scratch_base);
-  if (launch->limits.chip == SOFTGPU_GFX942)
+  if (launch->limits.chip != SOFTGPU_GFX90A)
     isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
   isa_write_s64(wave, ISA_EXEC, left >= ISA_LANES ? UINT64_MAX : (1ull << left) - 1);
   isa_write_s64(wave, ISA_VCC, 0);

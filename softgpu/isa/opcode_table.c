@@ -3,18 +3,27 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct isa_opcode opcodes[] = {
+#include "softgpu/execute.h"
+
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
+static const struct isa_opcode opcodes[] = {
 #include "softgpu/isa/gfx9_opcodes.inc"
-#undef ISA_OPCODE
 };
+/* Where gfx950 is not as gfx942; ISA_invalid: it has no such opcode. */
+static const struct isa_opcode gfx950_opcodes[] = {
+#include "softgpu/isa/gfx950_opcodes.inc"
+};
+#undef ISA_OPCODE
 
 static const char *const names[] = {
     "invalid",
-#define ISA_MNEMONIC(name) #name,
+#define ISA_MNEMONIC(name)              #name,
+#define ISA_MNEMONIC_AS(name, mnemonic) #mnemonic,
 #include "softgpu/isa/gfx9_mnemonics.inc"
+#include "softgpu/isa/gfx950_mnemonics.inc"
 #undef ISA_MNEMONIC
+#undef ISA_MNEMONIC_AS
 };
 
 const char *isa_op_name(unsigned op)
@@ -44,21 +53,33 @@ static uint32_t key(unsigned encoding, unsigned number)
   return encoding << 16 | number;
 }
 
-const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
+/* In a sorted table. The chips disagree about some opcodes, which then have a row each. */
+static const struct isa_opcode *search(const struct isa_opcode *table, size_t count, unsigned chip,
+                                       uint32_t wanted)
 {
-  const size_t count = sizeof opcodes / sizeof *opcodes;
-  const uint32_t wanted = key(encoding, number);
   size_t low = 0, high = count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (key(opcodes[middle].encoding, opcodes[middle].number) < wanted)
+    if (key(table[middle].encoding, table[middle].number) < wanted)
       low = middle + 1;
     else
       high = middle;
   }
-  /* The chips disagree about some opcodes, which then have a row each. */
-  for (; low < count && key(opcodes[low].encoding, opcodes[low].number) == wanted; low++)
-    if (opcodes[low].chips >> chip & 1)
-      return &opcodes[low];
+  for (; low < count && key(table[low].encoding, table[low].number) == wanted; low++)
+    if (table[low].chips >> chip & 1)
+      return &table[low];
   return NULL;
+}
+
+const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
+{
+  const uint32_t wanted = key(encoding, number);
+  if (chip == SOFTGPU_GFX950) {
+    const size_t count = sizeof gfx950_opcodes / sizeof *gfx950_opcodes;
+    const struct isa_opcode *row = search(gfx950_opcodes, count, chip, wanted);
+    if (row)
+      return row->op == ISA_invalid ? NULL : row;
+    chip = SOFTGPU_GFX942;
+  }
+  return search(opcodes, sizeof opcodes / sizeof *opcodes, chip, wanted);
 }

@@ -105,7 +105,8 @@ static uint32_t executable_dwords(const isa_limits_t *limits, uint64_t base, uin
   if (base < code.base)
     return 0; /* allocations start at page boundaries, chunks do not cross them */
   uint64_t dwords = (end - base) / 4;
-  return dwords < ISA_CHUNK + 2 ? (uint32_t)dwords : ISA_CHUNK + 2;
+  const uint32_t most = ISA_CHUNK + ISA_MOST_DWORDS - 1;
+  return dwords < most ? (uint32_t)dwords : most;
 }
 
 static const void *host(uint64_t address)

@@ -1,8 +1,11 @@
 #include "softgpu/isa/real.h"
 
-const real_format_t real_f16 = {5, 10, 15, false}, real_bf16 = {8, 7, 127, false},
-                    real_f32 = {8, 23, 127, false}, real_f64 = {11, 52, 1023, false},
-                    real_fp8 = {4, 3, 8, true}, real_bf8 = {5, 2, 16, true};
+const real_format_t real_f16 = {5, 10, 15, REAL_IEEE}, real_bf16 = {8, 7, 127, REAL_IEEE},
+                    real_f32 = {8, 23, 127, REAL_IEEE}, real_f64 = {11, 52, 1023, REAL_IEEE},
+                    real_fp8 = {4, 3, 8, REAL_FNUZ}, real_bf8 = {5, 2, 16, REAL_FNUZ},
+                    real_e4m3 = {4, 3, 7, REAL_FN}, real_e5m2 = {5, 2, 15, REAL_IEEE},
+                    real_e2m3 = {2, 3, 1, REAL_NUMBERS}, real_e3m2 = {3, 2, 3, REAL_NUMBERS},
+                    real_e2m1 = {2, 1, 1, REAL_NUMBERS};
 
 enum { TOP = 125 }; /* where the highest digit is put before an addition */
 
@@ -36,9 +39,11 @@ real_t real_of(uint64_t bits, const real_format_t *f)
   const uint64_t one = 1, fraction = bits & ((one << f->fraction_bits) - 1);
   const uint64_t top = (one << f->exponent_bits) - 1, field = bits >> f->fraction_bits & top;
   real_t x = {.negative = bits >> (f->fraction_bits + f->exponent_bits) & 1};
-  if (f->finite && x.negative && !field && !fraction)
+  if (f->specials == REAL_FNUZ && x.negative && !field && !fraction)
     return real_nan();
-  if (!f->finite && field == top) {
+  if (f->specials == REAL_FN && field == top && fraction == (one << f->fraction_bits) - 1)
+    return real_nan();
+  if (f->specials == REAL_IEEE && field == top) {
     x.kind = fraction ? REAL_NAN : REAL_INFINITE;
     return x;
   }
@@ -90,8 +95,10 @@ static uint64_t encoded(real_t x, const real_format_t *f, uint64_t digits, unsig
   uint64_t infinity = limit - ((uint64_t)1 << f->fraction_bits);
   uint64_t field = (uint64_t)(last_place(x, f) + f->fraction_bits + f->bias);
   uint64_t bits = field >> f->exponent_bits ? limit : ((field - 1) << f->fraction_bits) + digits;
-  if (f->finite)
+  if (f->specials == REAL_FNUZ)
     return bits >= limit ? limit : bits ? sign | bits : 0;
+  if (f->specials != REAL_IEEE)
+    return sign | (bits < limit ? bits : limit - 1);
   if (bits < infinity)
     return sign | bits;
   bool reaches = rounding == REAL_NEAREST || rounding == (x.negative ? REAL_DOWN : REAL_UP);
@@ -102,8 +109,11 @@ static uint64_t special_bits(real_t x, const real_format_t *f)
 {
   const unsigned width = f->exponent_bits + f->fraction_bits;
   uint64_t limit = (uint64_t)1 << width, infinity = limit - ((uint64_t)1 << f->fraction_bits);
-  if (f->finite)
+  if (f->specials == REAL_FNUZ)
     return x.kind == REAL_FINITE ? 0 : limit;
+  if (f->specials != REAL_IEEE)
+    return (x.kind == REAL_NAN ? 0 : (uint64_t)x.negative << width) |
+           (x.kind == REAL_FINITE ? 0 : limit - 1);
   if (x.kind == REAL_NAN)
     return infinity | (uint64_t)1 << (f->fraction_bits - 1);
   return (uint64_t)x.negative << width | (x.kind == REAL_INFINITE ? infinity : 0);
@@ -121,7 +131,7 @@ uint64_t real_bits_stochastic(real_t x, const real_format_t *f, uint32_t noise)
   if (x.kind != REAL_FINITE || !x.digits)
     return special_bits(x, f);
   uint64_t fine = (uint64_t)in_units(x, last_place(x, f) - 32, REAL_TO_ZERO);
-  return encoded(x, f, (fine + noise) >> 32, REAL_TO_ZERO);
+  return encoded(x, f, (fine + noise) >> 32, REAL_NEAREST);
 }
 
 real_t real_rounded(real_t x, unsigned rounding)

@@ -22,10 +22,18 @@ typedef struct real {
 typedef struct real_format {
   uint8_t exponent_bits, fraction_bits;
   uint16_t bias;
-  bool finite; /* the 8-bit formats of gfx942: no infinities, one NaN, no negative zero */
+  uint8_t specials; /* enum real_specials */
 } real_format_t;
 
+enum real_specials {
+  REAL_IEEE,
+  REAL_FNUZ,    /* the 8-bit formats of gfx942: no infinities, one NaN, no negative zero */
+  REAL_FN,      /* OCP's E4M3: no infinities, NaNs are all ones */
+  REAL_NUMBERS, /* OCP's formats of 6 and 4 bits: neither infinities nor NaNs */
+};
+
 extern const real_format_t real_f16, real_bf16, real_f32, real_f64, real_fp8, real_bf8;
+extern const real_format_t real_e4m3, real_e5m2, real_e2m3, real_e3m2, real_e2m1;
 
 /* Encodings of the MODE register. */
 enum { REAL_NEAREST, REAL_UP, REAL_DOWN, REAL_TO_ZERO };
@@ -36,7 +44,7 @@ real_t real_nan(void);
 real_t real_infinity(bool negative);
 
 /* Rounded once. A NaN is the positive quiet one without payload. Beyond the largest number of a
- * finite format: its NaN. */
+ * format without infinities: its NaN; of one without NaNs: that number, which its NaN is too. */
 uint64_t real_bits(real_t x, const real_format_t *format, unsigned rounding);
 
 /* The same with a random 32-bit fraction of the last place added before cutting off. */

@@ -18,10 +18,14 @@ bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst);
+/* ds_read_*_tr_*: reference_gfx950.c. */
+bool isa_reference_transpose(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst);
 /* Instructions that exchange lanes, and matrices. False when `inst` is none. */
 bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst);
+/* v_cvt_scalef32, v_bitop3 and swaps of rows: reference_gfx950.c. False when `inst` is none. */
+bool isa_reference_gfx950(isa_wave_t *wave, const isa_inst_t *inst);
 
 /* --- operands --- */
 

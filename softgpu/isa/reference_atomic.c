@@ -309,6 +309,8 @@ bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst)
   if (inst->op == ISA_ds_permute_b32 || inst->op == ISA_ds_bpermute_b32 ||
       inst->op == ISA_ds_swizzle_b32)
     return run_permutation(wave, inst);
+  if (strstr(isa_op_name(inst->op), "_tr_b"))
+    return isa_reference_transpose(wave, inst);
   if (inst->op == ISA_ds_append || inst->op == ISA_ds_consume)
     return run_count(wave, inst);
   for (unsigned lane = 0; lane < ISA_LANES; lane++)

@@ -16,6 +16,8 @@ static uint64_t element(const isa_wave_t *wave, const isa_operand_t *operand, un
   uint64_t word = rows[operand->index + row][lane];
   if (bits == 64)
     return word | (uint64_t)rows[operand->index + row + 1][lane] << 32;
+  if (item * bits % 32 + bits > 32) /* six bits across two registers */
+    word |= (uint64_t)rows[operand->index + row + 1][lane] << 32;
   return word >> item * bits % 32 & (bits == 32 ? UINT32_MAX : (1u << bits) - 1);
 }
 
@@ -37,9 +39,10 @@ static double number(unsigned format, uint64_t bits, bool is_flushed)
   static const real_format_t *const formats[] = {
       [MFMA_F32] = &real_f32,   [MFMA_XF32] = &real_f32, [MFMA_F16] = &real_f16,
       [MFMA_BF16] = &real_bf16, [MFMA_FP8] = &real_fp8,  [MFMA_BF8] = &real_bf8,
-      [MFMA_F64] = &real_f64,
+      [MFMA_F64] = &real_f64,   [MFMA_E4M3] = &real_e4m3, [MFMA_E5M2] = &real_e5m2,
+      [MFMA_E2M3] = &real_e2m3, [MFMA_E3M2] = &real_e3m2, [MFMA_E2M1] = &real_e2m1,
   };
-  static const real_format_t xf32 = {8, 10, 127, false};
+  static const real_format_t xf32 = {8, 10, 127, REAL_IEEE};
   if (format == MFMA_I8)
     return (int8_t)bits;
   bits = is_flushed ? flushed(bits, formats[format]) : bits;
@@ -56,7 +59,7 @@ static unsigned lane_of_a(const mfma_t *m, const isa_inst_t *inst, unsigned bloc
                           unsigned part)
 {
   unsigned group = 1u << inst->cbsz;
-  if (m->a != MFMA_F64 && group <= m->blocks)
+  if (m->a != MFMA_F64 && m->a != MFMA_MIXED && group <= m->blocks)
     block = block / group * group + inst->abid % group;
   return i + m->size * (block + m->blocks * part);
 }
@@ -65,7 +68,7 @@ static unsigned lane_of_b(const mfma_t *m, const isa_inst_t *inst, unsigned bloc
                           unsigned part)
 {
   unsigned lane = j + m->size * (block + m->blocks * part);
-  if (m->a == MFMA_F64 || !inst->blgp)
+  if (m->a == MFMA_F64 || m->a == MFMA_MIXED || !inst->blgp)
     return lane;
   if (inst->blgp <= 2)
     return lane % 32 + (inst->blgp == 2 ? 32 : 0);
@@ -99,10 +102,50 @@ static double signed_number(double x, bool negative)
   return negative ? -x : x;
 }
 
+/* Element k of a row of A (n is 0) or a column of B. */
+typedef struct factor {
+  unsigned format, part, item;
+} factor_t;
+
+/* With more than 4 bits, f8f6f4 instructions deal k out by 16: to each part of the lanes once, then
+ * to each again. All else is dealt out once. */
+static factor_t find_factor(const mfma_t *m, const isa_inst_t *inst, unsigned n, unsigned k)
+{
+  const unsigned format = mfma_format(m, inst, n), items = mfma_items(m), parts = m->k / items;
+  if (m->a == MFMA_MIXED && mfma_element_bits(format) > 4)
+    return (factor_t){format, k / 16 % parts, k / 16 / parts * 16 + k % 16};
+  return (factor_t){format, k / items, k % items};
+}
+
+/* The scale of element k of row or column i; 1 without the prefix. */
+static double scale_of(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m, unsigned n,
+                       unsigned i, unsigned k)
+{
+  if (!inst->has_scale)
+    return 1;
+  const isa_operand_t *operand = &inst->data[n];
+  const unsigned lane = i + m->size * (k / 32);
+  const uint32_t bits = isa_reference_is_vector(operand)
+                            ? isa_reference_register(wave, operand, -1, 1, 0, lane)
+                            : (uint32_t)isa_reference_scalar(wave, operand, 1, 32);
+  const unsigned byte = (inst->op_sel >> n & 1u) + 2u * (inst->op_sel_hi >> n & 1u);
+  const int exponent = (int)(bits >> 8 * byte & 255);
+  return exponent == 255 ? (double)NAN : ldexp(1, exponent - 127);
+}
+
+static double factor(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m, unsigned n,
+                     unsigned i, unsigned k, unsigned block)
+{
+  const factor_t at = find_factor(m, inst, n, k);
+  const unsigned lane = n ? lane_of_b(m, inst, block, i, at.part)
+                          : lane_of_a(m, inst, block, i, at.part);
+  const uint64_t bits = element(wave, &inst->src[n], at.format, lane, at.item);
+  return number(at.format, bits, flushes(inst, m)) * scale_of(wave, inst, m, n, i, k);
+}
+
 static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m,
                            unsigned block, unsigned i, unsigned j)
 {
-  const unsigned items = mfma_items(m);
   const bool wide = m->a == MFMA_F64;
   unsigned item, lane;
   find_result(m, block, i, j, &item, &lane);
@@ -113,10 +156,7 @@ static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const
   float single = float_of((uint32_t)c);
   double twice = signed_number(double_of(c), wide && inst->blgp >> 2 & 1);
   for (unsigned k = 0; k < m->k; k++) {
-    unsigned from_a = lane_of_a(m, inst, block, i, k / items);
-    unsigned from_b = lane_of_b(m, inst, block, j, k / items);
-    double a = number(m->a, element(wave, &inst->src[0], m->a, from_a, k % items), is_flushed);
-    double b = number(m->b, element(wave, &inst->src[1], m->b, from_b, k % items), is_flushed);
+    double a = factor(wave, inst, m, 0, i, k, block), b = factor(wave, inst, m, 1, j, k, block);
     if (m->a == MFMA_I8)
       integer += (uint32_t)((int32_t)a * (int32_t)b);
     else if (wide)

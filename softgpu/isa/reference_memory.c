@@ -172,16 +172,20 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   return true;
 }
 
-/* A dword into LDS, at m0 + offset + 4 * lane. */
+/* Into LDS, at m0 + offset, one lane's behind the other's. */
 static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         const place_t *place, unsigned lane)
 {
   place_t lds = {0};
-  uint64_t offset = (wave->s[ISA_M0] & 0xffff) + (uint64_t)inst->offset + 4 * lane;
-  if (!isa_reference_lds(wave, lane, (uint32_t)offset, 4, &lds))
+  const unsigned bytes = t->bytes < 4 ? 4 : t->bytes;
+  const uint32_t start = wave->s[ISA_M0] & (inst->chip == SOFTGPU_GFX950 ? 0x3ffff : 0xffff);
+  const uint64_t offset = start + (uint64_t)inst->offset + bytes * lane;
+  if (!isa_reference_lds(wave, lane, (uint32_t)offset, bytes, &lds))
     return false;
-  uint64_t value = isa_reference_get(place, 0, t->bytes);
-  isa_reference_put(&lds, 0, 4, t->bytes < 4 ? widened(t, value, 0) : value);
+  for (unsigned i = 0; i < bytes; i += 4) {
+    const uint64_t value = isa_reference_get(place, i, t->bytes < 4 ? t->bytes : 4);
+    isa_reference_put(&lds, i, 4, t->bytes < 4 ? widened(t, value, 0) : value);
+  }
   return true;
 }
 
@@ -329,6 +333,8 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
     return true; /* a cache operation */
   if (is_buffer && has(isa_op_name(inst->op), "_format_"))
     return isa_reference_format(wave, inst);
+  if (inst->lds && t.bytes > 4 && wave->s[inst->saddr.index + 1] >> 31 && !is_private(wave, inst))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0); /* as buffer.c has it */
   for (unsigned lane = 0; lane < ISA_LANES; lane++) /* nothing is done when one faults */
     if (isa_exec(wave) >> lane & 1 && !(is_buffer ? find_buffer(wave, inst, &t, lane, &places[lane])
                                                   : find_flat(wave, inst, &t, lane, &places[lane])))

@@ -35,7 +35,7 @@ typedef struct lane {
   char type[3], result_type;
   unsigned index, rounding;
   uint32_t mode;
-  bool vcc, clamp, flushes_out, is_mi200;
+  bool vcc, clamp, flushes_out, is_mi200, has_nan;
 } lane_t;
 
 typedef struct result {
@@ -292,6 +292,7 @@ static void take_source(const machine_t *m, lane_t *l, unsigned n, unsigned from
   l->integer[n] = type == 'm' ? (int64_t)value : sign_extended(value, width);
   if (is_float(type))
     l->number[n] = real_of(value, format_of(type));
+  l->has_nan |= is_float(type) && l->number[n].kind == REAL_NAN;
 }
 
 /* --- results --- */
@@ -471,7 +472,8 @@ static uint64_t run_whole_lane(machine_t *m, unsigned lane, int from, bool *mask
 
 bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  if (isa_reference_lanes(wave, inst) || isa_reference_matrix(wave, inst))
+  if (isa_reference_lanes(wave, inst) || isa_reference_matrix(wave, inst) ||
+      isa_reference_gfx950(wave, inst))
     return true;
   machine_t m = {.wave = wave, .inst = inst, .row = &rows[inst->op]};
   if (!m.row->run)

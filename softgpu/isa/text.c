@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "softgpu/execute.h"
 #include "softgpu/isa/opcodes.h"
+#include "softgpu/isa/valu_mfma.h"
 
 typedef struct printer {
   char *at;
@@ -147,7 +149,10 @@ static void put_vop_source(printer_t *p, const isa_inst_t *inst, unsigned i)
       sign_extended ? "sext(" : "");
   /* Sources that the opcode table does not count: vcc and the vector factor of v_fmamk. */
   unsigned implied = inst->src[i].kind == ISA_OPERAND_SGPR ? 2 : 1;
-  put_value(p, &inst->src[i], inst->row->src[i] ? inst->row->src[i] : implied);
+  unsigned width = inst->row->src[i] ? inst->row->src[i] : implied;
+  if (i < 2 && isa_mfma_is_mixed(inst->op))
+    width = isa_mfma_mixed_dwords(i ? inst->blgp : inst->cbsz);
+  put_value(p, &inst->src[i], width);
   put(p, "%s%s%s", sign_extended ? ")" : "", absolute ? "|" : "", wrap ? ")" : "");
 }
 
@@ -182,11 +187,23 @@ static void put_packed_modifiers(printer_t *p, const isa_inst_t *inst)
     put_bits(p, "neg_hi", inst->neg_hi, count);
 }
 
+/* The scales of data[0] and data[1], and which byte of each. */
+static void put_scale(printer_t *p, const isa_inst_t *inst)
+{
+  put_operand(p, &inst->data[0], 1);
+  put_operand(p, &inst->data[1], 1);
+  if (inst->op_sel)
+    put(p, " op_sel:[%u,%u,0]", inst->op_sel & 1, inst->op_sel >> 1);
+  put(p, " op_sel_hi:[%u,%u,0]", inst->op_sel_hi & 1, inst->op_sel_hi >> 1);
+}
+
 static void put_mai_modifiers(printer_t *p, const isa_inst_t *inst)
 {
+  if (inst->has_scale)
+    put_scale(p, inst);
   if (inst->row->flags & ISA_F_CBSZ && inst->cbsz)
     put(p, " cbsz:%u", inst->cbsz);
-  if (inst->row->flags & ISA_F_CBSZ && inst->abid)
+  if (inst->row->flags & ISA_F_CBSZ && inst->abid && !inst->has_scale)
     put(p, " abid:%u", inst->abid);
   if (inst->row->flags & ISA_F_BLGP && inst->blgp)
     put(p, " blgp:%u", inst->blgp);
@@ -241,8 +258,12 @@ static void put_vop_modifiers(printer_t *p, const isa_inst_t *inst)
     put_mai_modifiers(p, inst);
     return;
   }
+  if (inst->simm) /* v_bitop3 */
+    put(p, " bitop3:0x%x", (unsigned)inst->simm);
   if (inst->encoding == ISA_VOP3P)
     put_packed_modifiers(p, inst);
+  else if (inst->op == ISA_v_permlane16_swap_b32 || inst->op == ISA_v_permlane32_swap_b32)
+    put(p, "%s%s", inst->op_sel & 2 ? " bound_ctrl:1" : "", inst->op_sel & 1 ? " fi:1" : "");
   else if (flags & ISA_F_OP_SEL && inst->op_sel)
     put_bits(p, "op_sel",
              (inst->op_sel & ((1u << source_count(inst)) - 1)) | (unsigned)(inst->op_sel >> 3)
@@ -285,7 +306,7 @@ static void put_off(printer_t *p, const isa_operand_t *operand, unsigned width)
 
 static void put_cache(printer_t *p, const isa_inst_t *inst)
 {
-  bool is_gfx942 = inst->chip == 1;
+  bool is_gfx942 = inst->chip != SOFTGPU_GFX90A;
   if (inst->glc)
     put(p, is_gfx942 ? " sc0" : " glc");
   if (inst->slc)
@@ -457,7 +478,8 @@ void isa_text(const isa_inst_t *inst, char *text, size_t size)
   printer_t p = {text, size, " "};
   if (!size)
     return;
-  put(&p, "%s", isa_op_name(inst->op));
+  put(&p, inst->has_scale ? "v_mfma_scale%s" : "%s",
+      isa_op_name(inst->op) + (inst->has_scale ? strlen("v_mfma") : 0));
   if (!inst->row)
     return;
   switch (inst->encoding) {

@@ -96,6 +96,20 @@ static bool dpp_ok(const isa_inst_t *inst)
   return ctrl == 0x130 || ctrl == 0x134 || ctrl == 0x138 || ctrl == 0x13c;
 }
 
+/* What bf16 instructions make of constants that f32 and f16 have, and of modifiers of a packed
+ * result, no document says. */
+static bool bf16_ok(const isa_inst_t *inst)
+{
+  const bool is_packing = inst->op == ISA_v_cvt_pk_bf16_f32 || inst->op == ISA_v_cvt_pk_f16_f32;
+  if (inst->op != ISA_v_dot2_f32_bf16 && inst->op != ISA_v_dot2c_f32_bf16 &&
+      inst->op != ISA_v_cvt_f32_bf16)
+    return !is_packing || !inst->omod;
+  for (unsigned n = 0; n < 2; n++)
+    if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= 240)
+      return false;
+  return true;
+}
+
 /* Whether the operands can go to the lane loop as they are. */
 static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
 {
@@ -120,10 +134,12 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return false;
   const valu_op_t *op = &build->ops[inst->op];
   if (!op->lanes)
-    return isa_valu_lane_prepare(inst, limits) || isa_valu_mfma_prepare(inst, build, limits);
+    return isa_valu_lane_prepare(inst, limits) || isa_valu_mfma_prepare(inst, build, limits) ||
+           isa_valu_scale_prepare(inst, limits);
   if (op->attributes & VALU_TIED)
     inst->src[2] = inst->dst;
   if (!sources_ok(inst, op, limits) || !results_ok(inst, op, limits) || !clamp_ok(inst, op) ||
+      !bf16_ok(inst) ||
       (inst->has_dpp && !dpp_ok(inst)))
     return false;
   inst->plan = op;

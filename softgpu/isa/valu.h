@@ -119,6 +119,7 @@ bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limi
 /* Instructions without a row: those that name single lanes (valu_lane.c) and dense matrix
  * multiply-add (valu_mfma.c). */
 bool isa_valu_lane_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+bool isa_valu_scale_prepare(isa_inst_t *inst, const isa_limits_t *limits); /* valu_scale.c */
 bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const isa_limits_t *limits);
 
 #endif

@@ -7,6 +7,7 @@
 #endif
 
 #include "softgpu/isa/float.h"
+#include "softgpu/isa/small.h"
 #include "softgpu/isa/valu_mfma.h"
 
 #define VALU_BUILD isa_valu_avx2

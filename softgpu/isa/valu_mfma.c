@@ -1,4 +1,4 @@
-/* Which matrix instructions there are, under gfx90a's and gfx942's names. */
+/* Which matrix instructions there are, under gfx90a's, gfx942's and gfx950's names. */
 #include "softgpu/isa/valu_mfma.h"
 
 #include <stddef.h>
@@ -53,6 +53,14 @@ static const mfma_t rows[] = {
     BOTH_NAMES(v_mfma_f64_4x4x4f64, v_mfma_f64_4x4x4_4b_f64, MFMA_F64, 4, 4, 4),
     ONE_NAME(v_mfma_f32_16x16x8_xf32, MFMA_XF32, 16, 8, 1),
     ONE_NAME(v_mfma_f32_32x32x4_xf32, MFMA_XF32, 32, 4, 1),
+    ONE_NAME(v_mfma_f32_16x16x32_f16, MFMA_F16, 16, 32, 1),
+    ONE_NAME(v_mfma_f32_32x32x16_f16, MFMA_F16, 32, 16, 1),
+    ONE_NAME(v_mfma_f32_16x16x32_bf16, MFMA_BF16, 16, 32, 1),
+    ONE_NAME(v_mfma_f32_32x32x16_bf16, MFMA_BF16, 32, 16, 1),
+    ONE_NAME(v_mfma_i32_16x16x64_i8, MFMA_I8, 16, 64, 1),
+    ONE_NAME(v_mfma_i32_32x32x32_i8, MFMA_I8, 32, 32, 1),
+    ONE_NAME(v_mfma_f32_16x16x128_f8f6f4, MFMA_MIXED, 16, 128, 1),
+    ONE_NAME(v_mfma_f32_32x32x64_f8f6f4, MFMA_MIXED, 32, 64, 1),
     EIGHT_BITS(v_mfma_f32_16x16x32, 16, 32),
     EIGHT_BITS(v_mfma_f32_32x32x16, 32, 16),
 };
@@ -75,7 +83,9 @@ bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const is
   const mfma_t *m = isa_mfma_find(inst->op);
   if (!m)
     return false;
-  unsigned source = mfma_items(m) * mfma_element_bits(m->a) / 32;
+  unsigned sources[2];
+  for (unsigned n = 0; n < 2; n++)
+    sources[n] = mfma_items(m) * mfma_element_bits(mfma_format(m, inst, n)) / 32;
   unsigned result = (unsigned)m->size * m->size * m->blocks / ISA_LANES;
   result *= m->a == MFMA_F64 ? 2 : 1;
   isa_operand_t *c = &inst->src[2];
@@ -83,8 +93,10 @@ bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const is
                            : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
   if (!c_ok || !is_vector(&inst->dst) || !is_vector(&inst->src[0]) || !is_vector(&inst->src[1]) ||
       !isa_valu_operand_ok(&inst->dst, result, limits) ||
-      !isa_valu_operand_ok(&inst->src[0], source, limits) ||
-      !isa_valu_operand_ok(&inst->src[1], source, limits))
+      !isa_valu_operand_ok(&inst->src[0], sources[0], limits) ||
+      !isa_valu_operand_ok(&inst->src[1], sources[1], limits) ||
+      (inst->has_scale && (!isa_valu_operand_ok(&inst->data[0], 1, limits) ||
+                           !isa_valu_operand_ok(&inst->data[1], 1, limits))))
     return false;
   inst->plan = m;
   inst->run = build->mfma;

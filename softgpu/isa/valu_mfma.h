@@ -13,6 +13,12 @@ typedef enum mfma_format {
   MFMA_BF8,
   MFMA_I8,
   MFMA_F64,
+  MFMA_MIXED, /* of A what cbsz says, of B what blgp says: the following, in this order */
+  MFMA_E4M3,
+  MFMA_E5M2,
+  MFMA_E2M3,
+  MFMA_E3M2,
+  MFMA_E2M1,
 } mfma_format_t;
 
 typedef struct mfma {
@@ -31,10 +37,48 @@ static inline unsigned mfma_items(const mfma_t *m)
 
 static inline unsigned mfma_element_bits(unsigned format)
 {
-  return format == MFMA_F64                          ? 64
-         : format <= MFMA_XF32                       ? 32
-         : format == MFMA_F16 || format == MFMA_BF16 ? 16
-                                                     : 8;
+  static const uint8_t bits[] = {
+      [MFMA_F32] = 32, [MFMA_XF32] = 32, [MFMA_F16] = 16, [MFMA_BF16] = 16, [MFMA_FP8] = 8,
+      [MFMA_BF8] = 8,  [MFMA_I8] = 8,    [MFMA_F64] = 64, [MFMA_MIXED] = 8, [MFMA_E4M3] = 8,
+      [MFMA_E5M2] = 8, [MFMA_E2M3] = 6,  [MFMA_E3M2] = 6, [MFMA_E2M1] = 4,
+  };
+  return bits[format];
+}
+
+/* v_mfma_f32_*_f8f6f4, whose sources have 32 elements a lane in one of five formats. */
+enum { ISA_MFMA_LAST_MIXED = MFMA_E2M1 - MFMA_E4M3, MFMA_SCALE_BLOCK = 32 };
+
+static inline bool isa_mfma_is_mixed(unsigned op)
+{
+  return op == ISA_v_mfma_f32_16x16x128_f8f6f4 || op == ISA_v_mfma_f32_32x32x64_f8f6f4;
+}
+
+static inline unsigned isa_mfma_mixed_dwords(unsigned which)
+{
+  return which > ISA_MFMA_LAST_MIXED ? 0 : mfma_element_bits(MFMA_E4M3 + which);
+}
+
+/* Of source n, A or B. The 8-bit floats of gfx950 are OCP's. */
+static inline unsigned mfma_format(const mfma_t *m, const isa_inst_t *inst, unsigned n)
+{
+  const unsigned format = n ? m->b : m->a;
+  if (format == MFMA_MIXED)
+    return MFMA_E4M3 + (n ? inst->blgp : inst->cbsz);
+  if (inst->chip == SOFTGPU_GFX950 && (format == MFMA_FP8 || format == MFMA_BF8))
+    return MFMA_E4M3 + (format == MFMA_BF8);
+  return format;
+}
+
+/* Which k a lane's item is: `part` counts the groups of lanes that hold the rows once. Lanes hold
+ * neighbours, of mixed formats with more than 4 bits in two runs of 16 (a note in Triton's
+ * chooseScaledMfmaScaleLayout, from hardware; which k it is matters to scales and between formats
+ * only). */
+static inline unsigned mfma_k(const mfma_t *m, unsigned format, unsigned part, unsigned item)
+{
+  const unsigned items = mfma_items(m), parts = m->k / items;
+  if (m->a != MFMA_MIXED || format == MFMA_E2M1)
+    return part * items + item;
+  return item / 16 * 16 * parts + part * 16 + item % 16;
 }
 
 /* NULL when `op` is not one of them. */

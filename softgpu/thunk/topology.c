@@ -132,7 +132,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->Capability.ui32.SRAM_EDCSupport = sram_ecc;
   node->Capability.ui32.SVMAPISupported = 1;
   node->MaxWavesPerSIMD = chip->waves_per_simd;
-  node->LDSSizeInKB = 64;
+  node->LDSSizeInKB = softgpu_lds_bytes(interpreter) >> 10;
   node->WaveFrontSize = chip->wave_size;
   node->NumShaderBanks = SHADER_BANKS;
   node->NumArrays = 1;
@@ -199,7 +199,7 @@ HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 id, HSAuint32 count,
        .Width = 4096,
        .MemoryClockMax = 1600},
       {.HeapType = HSA_HEAPTYPE_GPU_LDS,
-       .SizeInBytes = 64 << 10,
+       .SizeInBytes = softgpu_lds_bytes(interpreter),
        .VirtualBaseAddress = LDS_APERTURE},
       {.HeapType = HSA_HEAPTYPE_GPU_SCRATCH,
        .SizeInBytes = 4ull << 30,

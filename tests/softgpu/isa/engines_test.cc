@@ -165,10 +165,14 @@ struct Bench {
   bool find(const isa_opcode &row, isa_inst_t &decoded, isa_inst_t &prepared)
   {
     for (unsigned attempt = 0; attempt < 4000; attempt++) {
-      unsigned chip = row.chips == 3 ? random.below(2) : row.chips >> 1;
+      // A row of gfx942 is gfx950's too, or else decodes to something else there.
+      unsigned chip = row.chips == 3   ? random.below(3)
+                      : row.chips == 2 ? 1 + random.below(2)
+                                       : row.chips >> 1;
       std::vector<uint32_t> code = words::instruction(row, random, ROWS - 4);
-      code.resize(3);
-      if (isa_decode(chip, code.data(), 3, &decoded) != ISA_DECODED || decoded.op != row.op)
+      code.resize(ISA_MOST_DWORDS);
+      if (isa_decode(chip, code.data(), ISA_MOST_DWORDS, &decoded) != ISA_DECODED ||
+          decoded.op != row.op)
         continue;
       prepared = decoded;
       limits.chip = chip;
@@ -324,13 +328,15 @@ bool is_excluded(unsigned op)
   return op == ISA_s_memtime || op == ISA_s_memrealtime;
 }
 
-void check(const Family &family, unsigned part = 0, unsigned parts = 1)
+void check(const Family &family, unsigned part = 0, unsigned parts = 1,
+           const std::vector<isa_opcode> &table = words::opcodes())
 {
   Bench bench;
   Trial trial;
-  status::Counter counter(family.name + std::to_string(part));
+  const bool is_gfx950 = &table != &words::opcodes();
+  status::Counter counter((is_gfx950 ? "gfx950 " : "") + (family.name + std::to_string(part)));
   std::set<unsigned> done;
-  for (const isa_opcode &first : words::opcodes()) {
+  for (const isa_opcode &first : table) {
     const unsigned op = first.op;
     if (!family.contains(first) || op % parts != part || is_excluded(op) || !done.insert(op).second)
       continue;
@@ -439,6 +445,24 @@ TEST(Engines, Flat)
 TEST(Engines, Buffers)
 {
   check(buffer);
+}
+
+// What gfx950 has beyond gfx942.
+TEST(Engines, Gfx950Vector)
+{
+  check(vector, 0, 1, words::gfx950_opcodes());
+}
+TEST(Engines, Gfx950Matrices)
+{
+  check(matrix, 0, 1, words::gfx950_opcodes());
+}
+TEST(Engines, Gfx950Lds)
+{
+  check(lds, 0, 1, words::gfx950_opcodes());
+}
+TEST(Engines, Gfx950Flat)
+{
+  check(flat, 0, 1, words::gfx950_opcodes());
 }
 
 } // namespace

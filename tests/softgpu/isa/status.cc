@@ -26,6 +26,7 @@ const Entry reasons[] = {
     {"v_screen_partition_4se_b32", "its table is not published"},
     {"v_cvt_pkaccum_u8_f32", "its rounding is not published, and no compiler emits it"},
     {"v_mqsad_u32_u8", "a result of four registers that no compiler emits"},
+    {"v_mfma_ld_scale_b32", "runs as the prefix of v_mfma_f32_*_f8f6f4 only, which is where LLVM has it"},
     {"v_smfmac", "sparse matrices: not used by any of the libraries tried"},
     {"s_rfe", "returns from a trap handler, and there is none"},
     {"s_cbranch_join", "needs the fork stack, which compilers do not use"},

@@ -1,5 +1,11 @@
 #include "tests/softgpu/isa/words.h"
 
+#include <algorithm>
+
+extern "C" {
+#include "softgpu/isa/valu_mfma.h"
+}
+
 namespace words {
 
 const std::vector<isa_opcode> &opcodes()
@@ -8,15 +14,38 @@ const std::vector<isa_opcode> &opcodes()
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
 #include "softgpu/isa/gfx9_opcodes.inc"
-#undef ISA_OPCODE
   };
+  return all;
+}
+
+const std::vector<isa_opcode> &gfx950_opcodes()
+{
+  static const std::vector<isa_opcode> all = [] {
+    std::vector<isa_opcode> rows = {
+#include "softgpu/isa/gfx950_opcodes.inc"
+#undef ISA_OPCODE
+    };
+    const auto gone = [](const isa_opcode &row) { return row.op == ISA_invalid; };
+    rows.erase(std::remove_if(rows.begin(), rows.end(), gone), rows.end());
+    return rows;
+  }();
+  return all;
+}
+
+const std::vector<isa_opcode> &all_opcodes()
+{
+  static const std::vector<isa_opcode> all = [] {
+    std::vector<isa_opcode> rows = opcodes();
+    rows.insert(rows.end(), gfx950_opcodes().begin(), gfx950_opcodes().end());
+    return rows;
+  }();
   return all;
 }
 
 std::vector<const isa_opcode *> rows_of(unsigned op)
 {
   std::vector<const isa_opcode *> out;
-  for (const isa_opcode &row : opcodes())
+  for (const isa_opcode &row : all_opcodes())
     if (row.op == op)
       out.push_back(&row);
   return out;
@@ -173,7 +202,19 @@ std::vector<uint32_t> packed_vector(const isa_opcode &row, Random &random, uint3
     high |= (row.flags & ISA_F_OP_SEL_HI ? random.below(4) << 27 : 0) |
             (row.flags & ISA_F_NEG ? random.below(8) << 29 : 0);
   }
-  return {0xd3800000u | uint32_t(row.number) << 16 | low, high};
+  const uint32_t word = 0xd3800000u | uint32_t(row.number) << 16;
+  if (!isa_mfma_is_mixed(row.op))
+    return {word | low, high};
+  low &= ~(15u << 11); // abid says that there is a prefix
+  if (random.one_in(2))
+    return {word | low, high};
+  auto scale = [&] { // near 1, or anything
+    const uint32_t code = source(random, vgprs);
+    return code == 255 ? 256 : code;
+  };
+  const uint32_t first = scale();
+  return {0xd3ac0000u | random.below(4) << 11, random.below(4) << 27 | scale() << 9 | first,
+          word | low | 1u << 11, high};
 }
 
 // vdst, data1, data0, vaddr in the second dword, as many as the instruction has.

@@ -19,8 +19,10 @@ struct Random : SplitMix {
   bool one_in(uint32_t n) { return below(n) == 0; }
 };
 
-// All rows of gfx9_opcodes.inc.
+// All rows of gfx9_opcodes.inc, of gfx950_opcodes.inc (but those that take an opcode away), and of both.
 const std::vector<isa_opcode> &opcodes();
+const std::vector<isa_opcode> &gfx950_opcodes();
+const std::vector<isa_opcode> &all_opcodes();
 // The rows of a mnemonic, in any encoding.
 std::vector<const isa_opcode *> rows_of(unsigned op);
 
