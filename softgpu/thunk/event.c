@@ -328,7 +328,7 @@ SOFTGPU_EXPORT bool softgpu_event_wait(uint32_t id, uint32_t milliseconds)
   pthread_mutex_lock(&lock);
   bool there = slots[id].event != NULL;
   if (there) {
-    wait_collect(&waiter);
+    wait_collect(&waiter, NULL);
     if (!raised && milliseconds > 0)
       wait_block(&waiter, true, milliseconds);
     looked = raises;
