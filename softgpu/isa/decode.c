@@ -355,7 +355,8 @@ static void decode_flat(decoder_t *d)
   inst->offset =
       inst->encoding == ISA_FLAT ? (int32_t)field(d, 0, 12) : sign_extend(field(d, 0, 13), 13);
   if (inst->encoding == ISA_SCRATCH) {
-    /* From gfx942 on the lds bit says whether there is a VGPR address; before, saddr excludes it. */
+    /* From gfx942 on the lds bit says whether there is a VGPR address; before, saddr excludes
+     * it. */
     has_vaddr = d->chip == SOFTGPU_GFX90A ? !has_saddr : field(d, 13, 1);
     address_width = 1;
   } else {

@@ -12,12 +12,12 @@ enum { ISA_CHUNK = 256 }; /* dwords */
 typedef struct isa_program isa_program_t;
 
 typedef struct isa_chunk {
-  uint64_t base;                 /* address of slots[0] */
-  isa_inst_t slots[ISA_CHUNK];   /* by dword; `run` is NULL until decoded */
+  uint64_t base;               /* address of slots[0] */
+  isa_inst_t slots[ISA_CHUNK]; /* by dword; `run` is NULL until decoded */
   /* The code, and what the last instruction may need of the next chunk. */
   uint32_t words[ISA_CHUNK + ISA_MOST_DWORDS - 1];
-  uint32_t available;            /* of words; the rest is beyond executable memory */
-  uint64_t generation;           /* of the memory registry when the code was last compared */
+  uint32_t available;  /* of words; the rest is beyond executable memory */
+  uint64_t generation; /* of the memory registry when the code was last compared */
   struct isa_chunk *next;
 } isa_chunk_t;
 

@@ -101,8 +101,8 @@ static uint64_t small_bits(const isa_wave_t *wave, real_t x, unsigned to, const 
   const uint64_t largest = format == &real_e4m3   ? 0x7e
                            : format == &real_e5m2 ? 0x7b
                                                   : (1u << (formats[to].bits - 1)) - 1;
-  uint64_t bits = noise ? real_bits_stochastic(x, format, *noise)
-                        : real_bits(x, format, REAL_NEAREST);
+  uint64_t bits =
+      noise ? real_bits_stochastic(x, format, *noise) : real_bits(x, format, REAL_NEAREST);
   bits &= ((uint64_t)1 << (formats[to].bits - 1)) - 1;
   if (x.kind != REAL_NAN && wave->mode & ISA_MODE_FP16_OVFL && bits > largest)
     bits = largest;
@@ -112,8 +112,8 @@ static uint64_t small_bits(const isa_wave_t *wave, real_t x, unsigned to, const 
 static void put_bits(uint32_t *out, unsigned first, unsigned width, uint64_t bits)
 {
   for (unsigned bit = first; bit < first + width; bit++)
-    out[bit / 32] = (out[bit / 32] & ~(1u << bit % 32)) |
-                    (uint32_t)(bits >> (bit - first) & 1) << bit % 32;
+    out[bit / 32] = (out[bit / 32] & ~(1u << bit % 32)) | (uint32_t)(bits >> (bit - first) & 1)
+                                                              << bit % 32;
 }
 
 static void convert_lane(const isa_wave_t *wave, const isa_inst_t *inst, const conversion_t *c,

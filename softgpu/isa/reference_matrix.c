@@ -37,8 +37,8 @@ static bool flushes(const isa_inst_t *inst, const mfma_t *m)
 static double number(unsigned format, uint64_t bits, bool is_flushed)
 {
   static const real_format_t *const formats[] = {
-      [MFMA_F32] = &real_f32,   [MFMA_XF32] = &real_f32, [MFMA_F16] = &real_f16,
-      [MFMA_BF16] = &real_bf16, [MFMA_FP8] = &real_fp8,  [MFMA_BF8] = &real_bf8,
+      [MFMA_F32] = &real_f32,   [MFMA_XF32] = &real_f32,  [MFMA_F16] = &real_f16,
+      [MFMA_BF16] = &real_bf16, [MFMA_FP8] = &real_fp8,   [MFMA_BF8] = &real_bf8,
       [MFMA_F64] = &real_f64,   [MFMA_E4M3] = &real_e4m3, [MFMA_E5M2] = &real_e5m2,
       [MFMA_E2M3] = &real_e2m3, [MFMA_E3M2] = &real_e3m2, [MFMA_E2M1] = &real_e2m1,
   };
@@ -137,8 +137,8 @@ static double factor(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_
                      unsigned i, unsigned k, unsigned block)
 {
   const factor_t at = find_factor(m, inst, n, k);
-  const unsigned lane = n ? lane_of_b(m, inst, block, i, at.part)
-                          : lane_of_a(m, inst, block, i, at.part);
+  const unsigned lane =
+      n ? lane_of_b(m, inst, block, i, at.part) : lane_of_a(m, inst, block, i, at.part);
   const uint64_t bits = element(wave, &inst->src[n], at.format, lane, at.item);
   return number(at.format, bits, flushes(inst, m)) * scale_of(wave, inst, m, n, i, k);
 }

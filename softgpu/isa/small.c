@@ -22,9 +22,10 @@ uint32_t small_of_float(float value, uint32_t scale, small_format_t f, const uin
   const uint32_t sign = bits >> 31 << (f.bits - 1), largest = small_largest(f);
   const bool is_nan = magnitude > 0x7f800000 || scale == 255;
   if (is_nan)
-    return sign | (f.specials == SMALL_NUMBERS        ? largest
-                   : f.specials == SMALL_ALL_ONES_NAN ? largest + 1
-                                                      : (largest + 1) | 1u << (f.mantissa_bits - 1));
+    return sign |
+           (f.specials == SMALL_NUMBERS        ? largest
+            : f.specials == SMALL_ALL_ONES_NAN ? largest + 1
+                                               : (largest + 1) | 1u << (f.mantissa_bits - 1));
   const uint32_t beyond = f.specials == SMALL_NUMBERS || saturate ? largest : largest + 1;
   if (magnitude == 0x7f800000)
     return sign | beyond;

@@ -139,8 +139,7 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   if (op->attributes & VALU_TIED)
     inst->src[2] = inst->dst;
   if (!sources_ok(inst, op, limits) || !results_ok(inst, op, limits) || !clamp_ok(inst, op) ||
-      !bf16_ok(inst) ||
-      (inst->has_dpp && !dpp_ok(inst)))
+      !bf16_ok(inst) || (inst->has_dpp && !dpp_ok(inst)))
     return false;
   inst->plan = op;
   inst->run = op->attributes & VALU_PKMOV ? build->pair_move

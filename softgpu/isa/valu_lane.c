@@ -104,7 +104,8 @@ static bool run_bitop3(isa_wave_t *wave, const isa_inst_t *inst)
     const unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t s[3];
     for (unsigned n = 0; n < 3; n++)
-      s[n] = isa_vector_dword(wave, inst, n, 0, lane) >> (is_half && inst->op_sel >> n & 1 ? 16 : 0);
+      s[n] =
+          isa_vector_dword(wave, inst, n, 0, lane) >> (is_half && inst->op_sel >> n & 1 ? 16 : 0);
     const uint32_t value = looked_up((unsigned)inst->simm, s[0], s[1], s[2]), old = d[0][lane];
     const unsigned shift = inst->op_sel >> 3 ? 16 : 0;
     const uint32_t field = is_half ? 0xffffu << shift : UINT32_MAX;

@@ -102,9 +102,8 @@ static void narrow_lane(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t
   uint32_t noise = s->has_noise ? isa_vector_dword(wave, inst, 1, 0, lane) : 0;
   for (unsigned i = 0; i < s->count; i++) {
     const unsigned bit = start + i * format.bits;
-    const uint64_t code =
-        small_of_float(wide_number(wave, inst, i, lane), scale, format,
-                       s->has_noise ? &noise : NULL, saturate);
+    const uint64_t code = small_of_float(wide_number(wave, inst, i, lane), scale, format,
+                                         s->has_noise ? &noise : NULL, saturate);
     const uint64_t field = ((1ull << format.bits) - 1) << bit % 32, put = code << bit % 32;
     out[bit / 32] = (out[bit / 32] & ~(uint32_t)field) | (uint32_t)put;
     if (field >> 32)
@@ -140,8 +139,7 @@ static void widen_lane(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t 
       continue;
     }
     const unsigned high = s->count == 1 ? inst->op_sel >> 3 & 1u : i % 2;
-    const uint32_t half =
-        s->wide == MFMA_F16 ? float_bits_to_half(bits) : float_bits_to_bf16(bits);
+    const uint32_t half = s->wide == MFMA_F16 ? float_bits_to_half(bits) : float_bits_to_bf16(bits);
     out[i / 2] = (out[i / 2] & ~(0xffffu << 16 * high)) | half << 16 * high;
   }
 }

@@ -29,7 +29,8 @@ static inline bool isa_vector_result_ok(isa_inst_t *inst, const isa_limits_t *li
          isa_valu_operand_ok(&inst->dst, inst->row->dst, limits);
 }
 
-/* Dword `row` of source n in a lane. Under s_set_gpr_idx an index beyond the allocation reads v0. */
+/* Dword `row` of source n in a lane. Under s_set_gpr_idx an index beyond the allocation reads
+ * v0. */
 static inline uint32_t isa_vector_dword(const isa_wave_t *wave, const isa_inst_t *inst, unsigned n,
                                         unsigned row, unsigned lane)
 {

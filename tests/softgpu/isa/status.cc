@@ -26,8 +26,10 @@ const Entry reasons[] = {
     {"v_screen_partition_4se_b32", "its table is not published"},
     {"v_cvt_pkaccum_u8_f32", "its rounding is not published, and no compiler emits it"},
     {"v_mqsad_u32_u8", "a result of four registers that no compiler emits"},
-    {"v_mfma_ld_scale_b32", "runs as the prefix of v_mfma_f32_*_f8f6f4 only, which is where LLVM has it"},
-    {"v_smfmac", "sparse matrices: not used by any of the libraries tried"},
+    {"v_mfma_ld_scale_b32",
+     "runs as the prefix of v_mfma_f32_*_f8f6f4 only, which is where LLVM has it"},
+    {"v_smfmac",
+     "sparse matrices: of what was tried, one attention kernel of aiter for gfx950 uses them"},
     {"s_rfe", "returns from a trap handler, and there is none"},
     {"s_cbranch_join", "needs the fork stack, which compilers do not use"},
     {"s_cbranch_g_fork", "needs the fork stack, which compilers do not use"},
@@ -53,6 +55,14 @@ const Entry notes[] = {
     {"v_fma_mix", "f16 results are rounded to f32 first"},
     {"v_trig_preop", "2 / pi to 1216 bits"},
     {"v_cvt_sr", "noise is added below the last place kept"},
+    {"v_cvt_scalef32_sr", "noise is added below the last place kept"},
+    {"v_cvt_scalef32",
+     "too large numbers as OCP's formats have them, the largest where FP16_OVFL or the "
+     "format says so; a NaN for 6 and 4 bits is the largest number"},
+    {"v_permlane16_swap", "what an inactive lane has counts with FI; else BOUND_CTRL gives 0"},
+    {"v_permlane32_swap", "what an inactive lane has counts with FI; else BOUND_CTRL gives 0"},
+    {"ds_read_b64_tr", "an inactive lane's elements are 0"},
+    {"ds_read_b96_tr", "an inactive lane's elements are 0"},
     {"v_cvt_pk_u8_f32", "truncates"},
 };
 
@@ -97,7 +107,9 @@ What each claim was checked against:
   otherwise;
 - `<= 1 ulp` functions: the C library in higher precision; divisions and square roots of clang's sequences: correctly
   rounded quotients and roots;
-- encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode;
+- encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode of gfx90a and gfx942; what gfx950
+  has beyond them: LLVM 21's assembler. gfx950's matrices of 8, 6 and 4 bits, small formats and v_cvt_scalef32: models by
+  OCP's definitions, summed in double; which k of a matrix a lane holds: Triton's notes, from hardware;
 - typed buffers: element by element, values worked out by hand, for each data format; barriers of whole grids and
   semaphores: kernels whose result shows who came too early;
 - whole kernels: results computed on the CPU, of kernels that clang and AMD's libraries were compiled to.
@@ -133,6 +145,28 @@ What nobody can know without hardware, and softgpu therefore decides:
 
 } // namespace
 
+// What gfx942 has, gfx950 has, unless its table takes the opcode away.
+static bool is_on_gfx950(const std::string &name)
+{
+  for (const isa_opcode &row : words::all_opcodes())
+    if (isa_op_name(row.op) == name) {
+      const isa_opcode *found = isa_opcode_find(SOFTGPU_GFX950, row.encoding, row.number);
+      if (found && isa_op_name(found->op) == name)
+        return true;
+    }
+  return false;
+}
+
+static std::string chip_names(unsigned chips)
+{
+  static const char *const names[] = {"gfx90a", "gfx942", "gfx950"};
+  std::string out;
+  for (unsigned chip = 0; chip < 3 && chips != 7; chip++)
+    if (chips >> chip & 1)
+      out += (out.empty() ? "" : ", ") + std::string(names[chip]);
+  return out.empty() ? "all" : out;
+}
+
 const char *unsupported_reason(unsigned op)
 {
   return find(reasons, std::size(reasons), op);
@@ -164,8 +198,8 @@ std::string document()
 {
   std::map<std::string, unsigned> sorted;
   std::map<std::string, unsigned> counts;
-  for (const isa_opcode &row : words::opcodes())
-    sorted[isa_op_name(row.op)] = row.op;
+  for (const isa_opcode &row : words::all_opcodes()) // gfx942's meaning of a name comes first
+    sorted.emplace(isa_op_name(row.op), row.op);
   std::string table = "| mnemonic | encodings | chips | status | note |\n|---|---|---|---|---|\n";
   for (const auto &entry : sorted) {
     std::set<unsigned> used;
@@ -174,18 +208,18 @@ std::string document()
       used.insert(row->encoding);
       chips |= row->chips;
     }
+    if (chips & 2 && is_on_gfx950(entry.first))
+      chips |= 4;
     std::string names;
     for (unsigned encoding : used)
       names += (names.empty() ? "" : ", ") + std::string(encodings[encoding]);
     counts[of(entry.second)]++;
-    table += "| " + entry.first + " | " + names + " | " +
-             (chips == 3   ? "both"
-              : chips == 1 ? "gfx90a"
-                           : "gfx942") +
-             " | " + of(entry.second) + " | " + note(entry.second) + " |\n";
+    table += "| " + entry.first + " | " + names + " | " + chip_names(chips) + " | " +
+             of(entry.second) + " | " + note(entry.second) + " |\n";
   }
-  std::string summary = "Of " + std::to_string(sorted.size()) +
-                        " mnemonics that LLVM 19 knows for gfx90a or gfx942, ";
+  std::string summary =
+      "Of " + std::to_string(sorted.size()) +
+      " mnemonics that LLVM 19 knows for gfx90a or gfx942 and LLVM 21 for gfx950, ";
   summary += std::to_string(counts["exact"]) + " are exact, " + std::to_string(counts["<= 1 ulp"]) +
              " within one ulp by design, " + std::to_string(counts["unsupported"]) +
              " unsupported.\n\n";
