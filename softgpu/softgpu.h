@@ -23,8 +23,7 @@
  *
  * Loading the library sets HSA_DISABLE_FRAGMENT_ALLOCATOR=1 in the environment unless it is set
  * already: without it the runtime packs device allocations into 2 MiB blocks, and an access beyond
- * one of them would land in its neighbour unnoticed. Likewise HSA_DISABLE_IMAGE=1, as there are no
- * images yet.
+ * one of them would land in its neighbour unnoticed.
  *
  * Memory by handle (hsa_amd_ipc_memory_create(), hipIpcGetMemHandle()) is for processes of the same
  * user in the same PID namespace. Its pages are exchanged when the first handle of it is made: no

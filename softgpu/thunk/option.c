@@ -162,5 +162,4 @@ __attribute__((constructor)) static void options_load(void)
     option_from_environment(i);
   /* See softgpu.h. The runtime reads its environment in hsa_init(), which comes later. */
   setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
-  setenv("HSA_DISABLE_IMAGE", "1", 0);
 }

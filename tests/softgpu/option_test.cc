@@ -100,7 +100,6 @@ TEST(InEnvironment, values_and_messages)
   EXPECT_EQ(softgpu_option_messages(text, 8), length);
   EXPECT_STREQ(text, "SOFTGPU");
   EXPECT_STREQ(getenv("HSA_DISABLE_FRAGMENT_ALLOCATOR"), "1");
-  EXPECT_STREQ(getenv("HSA_DISABLE_IMAGE"), "1");
 }
 
 } // namespace

@@ -13,12 +13,14 @@
 
 namespace {
 
-// What softgpu/system/wait.c takes the runtime's table for.
+// What softgpu/system/wait.c and images.c take the runtime's table for.
 constexpr size_t functions_before = 43;
 static_assert(offsetof(CoreApiTable, hsa_signal_wait_relaxed_fn) ==
               sizeof(ApiTableVersion) + functions_before * sizeof(void *));
 static_assert(offsetof(CoreApiTable, hsa_signal_wait_scacquire_fn) ==
               sizeof(ApiTableVersion) + (functions_before + 1) * sizeof(void *));
+static_assert(offsetof(CoreApiTable, hsa_agent_get_info_fn) ==
+              sizeof(ApiTableVersion) + 6 * sizeof(void *));
 static_assert(offsetof(HsaApiTable, core_) == sizeof(ApiTableVersion));
 
 struct Outcome {
