@@ -17,8 +17,9 @@ typedef enum isa_op {
   ISA_invalid = 0,
 #define ISA_MNEMONIC(name)              ISA_##name,
 #define ISA_MNEMONIC_AS(name, mnemonic) ISA_##name,
-#include "softgpu/isa/gfx950_mnemonics.inc"
 #include "softgpu/isa/gfx9_mnemonics.inc"
+
+#include "softgpu/isa/gfx950_mnemonics.inc"
 #undef ISA_MNEMONIC
 #undef ISA_MNEMONIC_AS
   ISA_OP_COUNT

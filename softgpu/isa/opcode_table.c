@@ -20,8 +20,9 @@ static const char *const names[] = {
     "invalid",
 #define ISA_MNEMONIC(name)              #name,
 #define ISA_MNEMONIC_AS(name, mnemonic) #mnemonic,
-#include "softgpu/isa/gfx950_mnemonics.inc"
 #include "softgpu/isa/gfx9_mnemonics.inc"
+
+#include "softgpu/isa/gfx950_mnemonics.inc"
 #undef ISA_MNEMONIC
 #undef ISA_MNEMONIC_AS
 };
