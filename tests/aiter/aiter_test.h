@@ -1,0 +1,191 @@
+// Kernels of AMD's aiter project for gfx942 on softgpu, through a runtime that does not know the
+// chip: hand-written assembly that ships with vLLM and SGLang. The objects are not part of this
+// repository. They are looked for in RAWHAL_AITER_DIR, or else in ../shared/corpus/aiter beside the
+// checkout: in a tree like the project's own folder hsa, or all in one folder, with __ for each /.
+//
+// Blobs are made by the names that the objects' metadata give their arguments. What the arguments
+// mean is nowhere in an object: it was found in the project's host code, csrc/py_itfs_cu/asm_*.cu,
+// csrc/cpp_itfs/mha_fwd.cu, aiter/ops/shuffle.py and op_tests.
+#ifndef RAWHAL_TESTS_AITER_AITER_TEST_H
+#define RAWHAL_TESTS_AITER_AITER_TEST_H
+
+#include "tests/hal/device_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <set>
+
+struct Groups {
+  uint32_t x, y = 1, z = 1;
+};
+
+// The bytes of hsa/gfx942/PATH; empty when it is not there.
+inline std::vector<char> aiter_object(const std::string &path)
+{
+  const char *given = getenv("RAWHAL_AITER_DIR");
+  const std::string folder = given ? given : RAWHAL_SOURCE_DIR "/../shared/corpus/aiter";
+  std::string flat = "gfx942/" + path;
+  for (size_t at; (at = flat.find('/')) != std::string::npos;)
+    flat.replace(at, 1, "__");
+  for (const std::string &name : {"gfx942/" + path, flat}) {
+    std::ifstream file(folder + '/' + name, std::ios::binary);
+    if (file)
+      return {std::istreambuf_iterator<char>(file), {}};
+  }
+  return {};
+}
+
+// A kernel's blob, by the names of its arguments. Those that nobody set are zeros.
+class Arguments {
+public:
+  explicit Arguments(const rawhal_device_kernel_t *kernel)
+      : kernel(kernel), layout(rawhal_device_kernel_info(kernel)->layout),
+        blob(rawhal_kernarg_layout_info(layout)->explicit_end)
+  {
+  }
+
+  template <typename T> Arguments &set(const char *name, T value)
+  {
+    rawhal_error_t error = {};
+    EXPECT_OK(rawhal_kernarg_set_named(layout, {name, strlen(name)}, &value, sizeof(value),
+                                       blob.data(), blob.size(), &error));
+    names.insert(name);
+    return *this;
+  }
+  Arguments &set(const char *name, rawhal_buffer_t *buffer)
+  {
+    return set(name, rawhal_buffer_address(buffer));
+  }
+  // Of a family whose members do not all have it.
+  template <typename T> Arguments &set_if_there(const char *name, T value)
+  {
+    size_t index;
+    if (rawhal_kernarg_layout_find(layout, {name, strlen(name)}, &index, nullptr) == RAWHAL_OK)
+      set(name, value);
+    return *this;
+  }
+
+  // The named arguments that were forgotten.
+  std::string missing() const
+  {
+    std::string result;
+    const rawhal_kernarg_argument_t *each;
+    for (size_t i = 0; (each = rawhal_kernarg_layout_argument(layout, i)); ++i) {
+      std::string name(each->name.data, each->name.size);
+      if (name != "pad" && !names.count(name))
+        result += ' ' + name;
+    }
+    return result;
+  }
+
+  const rawhal_device_kernel_t *kernel;
+  const rawhal_kernarg_layout_t *layout;
+  std::vector<uint8_t> blob;
+
+private:
+  std::set<std::string> names;
+};
+
+class AiterTest : public DeviceTest {
+protected:
+  const char *softgpu_options() override
+  {
+    return "gpus=1,vram_mib=1024,timeout_ms=120000,chip=gfx942,listed=gfx90a";
+  }
+
+  // The only kernel of hsa/gfx942/PATH; NULL when there is no such file.
+  const rawhal_device_kernel_t *kernel_of(const std::string &path)
+  {
+    const std::vector<char> bytes = aiter_object(path);
+    if (bytes.empty())
+      return nullptr;
+    rawhal_executable_t *executable = load(bytes);
+    rawhal_hsaco_t *hsaco = nullptr;
+    const rawhal_device_kernel_t *found = nullptr;
+    EXPECT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
+    if (executable && hsaco)
+      EXPECT_OK(rawhal_executable_kernel(executable, rawhal_hsaco_kernel(hsaco, 0)->name, 0, &found,
+                                         &error));
+    rawhal_hsaco_close(hsaco);
+    return found;
+  }
+
+  // Runs `groups` work-groups of the size that the kernel asks for.
+  bool launch(const Arguments &arguments, const Groups &groups)
+  {
+    EXPECT_EQ(arguments.missing(), "");
+    const rawhal_kernel_t *facts = rawhal_device_kernel_info(arguments.kernel)->kernel;
+    rawhal_dispatch_t dispatch = {};
+    dispatch.kernel = arguments.kernel;
+    const uint32_t counts[] = {groups.x, groups.y, groups.z};
+    for (int i = 0; i < 3; ++i) {
+      dispatch.workgroup[i] = static_cast<uint16_t>(facts->reqd_workgroup_size[i]);
+      dispatch.grid[i] = counts[i] * facts->reqd_workgroup_size[i];
+    }
+    dispatch.blob = arguments.blob.data();
+    dispatch.blob_size = arguments.blob.size();
+    if (queues.empty() || rawhal_queue_info(queues.back()).status != RAWHAL_OK)
+      queue();
+    rawhal_ticket_t ticket = 0;
+    rawhal_status_t status =
+        rawhal_queue_submit(queues.back(), &dispatch, 1, RAWHAL_FOREVER, &ticket, &error);
+    if (status == RAWHAL_OK)
+      status =
+          rawhal_queue_wait(queues.back(), ticket, RAWHAL_FOREVER, &error); // timeout_ms ends it
+    EXPECT_EQ(status, RAWHAL_OK) << name << ": " << error.message;
+    wrong += status != RAWHAL_OK;
+    return status == RAWHAL_OK;
+  }
+
+  // ---- What became of the cases of a test ----
+
+  void begin(const std::string &what)
+  {
+    name = what;
+    largest = 0;
+    wrong = 0;
+  }
+  // One number of the case; `tolerance` 0: it must be equal.
+  void expect(double got, double expected, double tolerance, size_t at)
+  {
+    const double difference = std::fabs(got - expected);
+    if (tolerance > 0 && difference <= tolerance) {
+      largest = std::max(largest, difference / tolerance);
+      return;
+    }
+    if (difference == 0)
+      return;
+    if (++wrong <= 3)
+      ADD_FAILURE() << name << " at " << at << ": " << got << ", not " << expected << " +- "
+                    << tolerance;
+  }
+  // Whatever must keep its bits.
+  void expect_bits(uint64_t got, uint64_t expected, size_t at)
+  {
+    if (got != expected && ++wrong <= 3)
+      ADD_FAILURE() << name << " at " << at << ": bits " << got << ", not " << expected;
+  }
+  void end()
+  {
+    EXPECT_EQ(wrong, 0u) << name;
+    ++cases;
+    right += wrong == 0;
+    overall = std::max(overall, largest);
+  }
+  // A skip where no object was there.
+  void summary(const char *family)
+  {
+    if (cases == 0)
+      GTEST_SKIP() << "none of aiter's objects: RAWHAL_AITER_DIR is the folder that has them";
+    printf("%s: %zu of %zu cases right, largest error %.2g of the tolerance\n", family, right,
+           cases, overall);
+  }
+
+  std::string name;
+  double largest = 0, overall = 0;
+  size_t wrong = 0, cases = 0, right = 0;
+};
+
+#endif

@@ -1,0 +1,85 @@
+// Numbers of 8 and 16 bits, and the order of elements that aiter's kernels expect of some operands.
+#ifndef RAWHAL_TESTS_AITER_NUMBERS_H
+#define RAWHAL_TESTS_AITER_NUMBERS_H
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+// Largest relative error of rounding to nearest.
+constexpr double float_unit = 0x1p-24, bfloat_unit = 0x1p-8, half_unit = 0x1p-11;
+
+inline float from_bfloat(uint16_t bits)
+{
+  uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value;
+  memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+
+// To nearest, ties to even; no NaN.
+inline uint16_t to_bfloat(float value)
+{
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+inline double from_half(uint16_t bits)
+{
+  const int exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
+  const double value =
+      exponent ? std::ldexp(1024 + fraction, exponent - 25) : std::ldexp(fraction, -24);
+  return bits & 0x8000 ? -value : value;
+}
+
+// Of a number that a normal half represents, or 0.
+inline uint16_t to_half(float value)
+{
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return bits << 1 == 0
+             ? static_cast<uint16_t>(bits >> 16)
+             : static_cast<uint16_t>((bits >> 16 & 0x8000) | ((bits >> 23 & 255) - 112) << 10 |
+                                     (bits >> 13 & 0x3ff));
+}
+
+// gfx942's: e4m3 with bias 8 and without negative zero; 0x80 is its only NaN.
+inline double from_fnuz(uint8_t bits)
+{
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  if (bits == 0x80)
+    return std::nan("");
+  const double value =
+      exponent ? std::ldexp(8 + fraction, exponent - 11) : std::ldexp(fraction, -10);
+  return bits & 0x80 ? -value : value;
+}
+
+// Of an integer from -15 to 15.
+inline uint8_t to_fnuz(int value)
+{
+  for (int bits = 0; bits < 256; ++bits)
+    if (from_fnuz(static_cast<uint8_t>(bits)) == value)
+      return static_cast<uint8_t>(bits);
+  return 0x80;
+}
+
+// A matrix of `rows` by `columns` in tiles of 16 rows by 32 bytes' double width, as matrix
+// instructions read them: of each tile, the pieces of 16 bytes of its rows one after the other, a
+// column of pieces at a time. aiter calls it shuffle_weight() with layout (16, 16).
+template <typename T>
+std::vector<T> shuffled(const std::vector<T> &matrix, size_t rows, size_t columns)
+{
+  constexpr size_t piece = 16 / sizeof(T), tile = 32;
+  std::vector<T> result;
+  for (size_t row = 0; row < rows; row += 16)
+    for (size_t column = 0; column < columns; column += tile)
+      for (size_t at = column; at < column + tile; at += piece)
+        for (size_t each = row; each < row + 16; ++each)
+          for (size_t i = 0; i < piece; ++i)
+            result.push_back(matrix[each * columns + at + i]);
+  return result;
+}
+
+#endif
