@@ -239,7 +239,7 @@ static uint64_t thread_budget(const softgpu_limits_t *limits)
 
 static uint64_t group_bytes(const isa_launch_t *launch)
 {
-  uint64_t rows = launch->limits.vgprs + launch->limits.agprs;
+  uint64_t rows = launch->limits.rows;
   return launch->group_waves * (rows * sizeof(isa_row_t) + sizeof(isa_wave_t)) +
          launch->dispatch.group_bytes + 1;
 }

@@ -14,7 +14,7 @@ static size_t aligned(size_t size)
 
 isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program)
 {
-  const uint32_t rows = launch->limits.vgprs + launch->limits.agprs, waves = launch->group_waves;
+  const uint32_t rows = launch->limits.rows, waves = launch->group_waves;
   size_t header = aligned(sizeof(isa_group_t)), wave_bytes = aligned(waves * sizeof(isa_wave_t));
   size_t row_bytes = (size_t)waves * rows * sizeof(isa_row_t);
   const uint32_t lds = isa_launch_lds(&launch->dispatch);
@@ -35,7 +35,7 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
   isa_row_t *row = (isa_row_t *)(void *)(memory + header + wave_bytes);
   for (uint32_t i = 0; i < waves; i++, row += rows) {
     group->wave[i].v = row;
-    group->wave[i].a = launch->limits.agprs ? row + launch->limits.vgprs : NULL;
+    group->wave[i].a = launch->limits.agprs ? row + launch->limits.first_agpr : NULL;
   }
   return group;
 }

@@ -93,15 +93,18 @@ static bool check_geometry(const softgpu_dispatch_t *dispatch, isa_launch_t *lau
   return true;
 }
 
-/* gfx90a and later share one file of vector registers: architectural ones first, accumulation
- * registers from ACCUM_OFFSET on. */
+/* gfx90a and later share one file of vector registers, in which ACCUM_OFFSET says where a0 is. It
+ * says nothing of architectural registers, which go on beyond it, to the end: AMD's attention
+ * kernels for gfx942 use v235 with an ACCUM_OFFSET of 160. */
 static void count_registers(const descriptor_t *d, isa_limits_t *limits)
 {
   uint32_t total = ((d->rsrc1 & 63) + 1) * 8, sgprs = ((d->rsrc1 >> 6 & 15) / 2 + 1) * 16;
   uint32_t offset = ((d->rsrc3 & 63) + 1) * 4;
   limits->sgprs = sgprs < 102 ? sgprs : 102;
-  limits->vgprs = offset < total ? offset : total;
-  limits->agprs = total - limits->vgprs < 256 ? total - limits->vgprs : 256;
+  limits->rows = total;
+  limits->first_agpr = offset < total ? offset : total;
+  limits->vgprs = total < 256 ? total : 256;
+  limits->agprs = total - limits->first_agpr < 256 ? total - limits->first_agpr : 256;
 }
 
 /* --- user SGPRs --- */
@@ -299,7 +302,7 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
   wave->state = ISA_WAVE_READY;
   wave->dispatch = &launch->dispatch;
   wave->private_bytes = launch->dispatch.private_bytes;
-  for (uint32_t row = 0; row < wave->vgprs + wave->agprs; row++)
+  for (uint32_t row = 0; row < launch->limits.rows; row++)
     for (unsigned lane = 0; lane < ISA_LANES; lane++)
       wave->v[row][lane] = (uint32_t)ISA_POISON;
   fill_ids(launch, size, wave);

@@ -26,7 +26,7 @@ uint32_t isa_placement_units(const softgpu_dispatch_t *dispatch, const softgpu_l
 
 uint32_t isa_placement_groups(const isa_launch_t *launch)
 {
-  const uint32_t rows = launch->limits.vgprs + launch->limits.agprs;
+  const uint32_t rows = launch->limits.rows;
   const uint32_t lds = isa_launch_lds(&launch->dispatch);
   uint32_t waves = ISA_SIMD_ROWS / (rows ? rows : 1);
   waves = ISA_SIMDS * (waves < ISA_SIMD_SLOTS ? waves : ISA_SIMD_SLOTS);

@@ -47,7 +47,7 @@ struct isa_group; /* a work-group: LDS, barrier, dispatch facts; see group.h */
 typedef struct isa_wave {
   uint32_t s[128];              /* by operand encoding, see ISA_OPERAND_SGPR */
   isa_row_t *v;                 /* architectural VGPRs, `vgprs` rows */
-  isa_row_t *a;                 /* accumulation VGPRs, `agprs` rows; NULL when none are allocated */
+  isa_row_t *a;                 /* accumulation VGPRs, `agprs` rows, also of v's; NULL when none */
   uint32_t sgprs, vgprs, agprs; /* allocated; the decoder's users must not reach beyond */
   uint64_t pc;
   uint32_t scc; /* 0 or 1 */
@@ -101,7 +101,8 @@ typedef struct isa_limits {
   uint32_t checks;              /* SOFTGPU_CHECK_* */
   unsigned chip;                /* softgpu_chip_t */
   uint32_t node;                /* as in softgpu_dispatch_t: code is memory, too */
-  uint32_t sgprs, vgprs, agprs; /* allocated to each wave of the kernel */
+  uint32_t sgprs, vgprs, agprs; /* what a wave of the kernel may use */
+  uint32_t rows, first_agpr;    /* vector registers allocated to it, and which of them is a0 */
   bool reference;               /* run by the reference engine */
 } isa_limits_t;
 

@@ -39,6 +39,39 @@ TEST_P(Engine, Loops)
   EXPECT_EQ(softgpu_instruction_count() - before, groups * (4 + 4 * 9999 + 3));
 }
 
+// One file of vector registers, in both engines: v20 is a4 where a0 comes after 16 of them, and 32
+// are the end of both.
+TEST_P(Engine, RegistersBeyondTheFirstOfAccumulation)
+{
+  const std::vector<uint32_t> words = {
+      0xc0060100, 0x00000000, // s_load_dwordx2 s[4:5], s[0:1], 0x0
+      0x24020082,             // v_lshlrev_b32 v1, 2, v0
+      0x7e280287,             // v_mov_b32 v20, 7
+      0x683e0114,             // v_add_u32 v31, v20, v0
+      0xd3d84002, 0x1800010f, // v_accvgpr_read_b32 v2, a15
+      0xd3d94004, 0x18000102, // v_accvgpr_write_b32 a4, v2
+      0x68063f14,             // v_add_u32 v3, v20, v31
+      0xbf8cc07f,             // s_waitcnt lgkmcnt(0)
+      0xdc708000, 0x00040301, // global_store_dword v1, v3, s[4:5]
+      0xbf810000,             // s_endpgm
+  };
+  device::Memory out(256), kernarg(8);
+  kernarg.as<uint64_t>()[0] = out.address();
+  device::Kernel kernel(words), beyond({0x7e400287, 0xbf810000}); // v_mov_b32 v32, 7
+  for (softgpu_chip_t chip : {SOFTGPU_GFX90A, SOFTGPU_GFX942})
+    for (bool reference : {false, true}) {
+      softgpu_dispatch_t dispatch =
+          device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, chip);
+      softgpu_engine_reference(reference);
+      expect_ok(device::run(dispatch));
+      for (uint32_t i = 0; i < 64; i++)
+        EXPECT_EQ(out.as<uint32_t>()[i], 2 * (7 + i));
+      dispatch.kernel_object = beyond.object();
+      EXPECT_EQ(device::run(dispatch).fault.kind, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION);
+    }
+  softgpu_engine_reference(false);
+}
+
 TEST_P(Engine, Calls)
 {
   device::Memory out(4), kernarg(16);
