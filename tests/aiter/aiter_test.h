@@ -10,6 +10,7 @@
 #define RAWHAL_TESTS_AITER_AITER_TEST_H
 
 #include "tests/hal/device_test.h"
+#include "tests/values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -126,7 +127,7 @@ protected:
     }
     dispatch.blob = arguments.blob.data();
     dispatch.blob_size = arguments.blob.size();
-    if (queues.empty() || rawhal_queue_info(queues.back()).status != RAWHAL_OK)
+    if (queues.empty() || queue_info(queues.back()).status != RAWHAL_OK)
       queue();
     rawhal_ticket_t ticket = 0;
     rawhal_status_t status =
