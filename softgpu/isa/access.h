@@ -185,7 +185,7 @@ void isa_lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t word
 bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
 
 /* Where lane 0's part of what a load puts into LDS begins: m0[15:0] + the instruction's offset
- * (MI200 ISA document, "Memory Buffer Load to LDS"). gfx950 has 160 KiB of LDS, which take 18 bits. */
+ * (MI200 ISA document, "Memory Buffer Load to LDS"). gfx950's 160 KiB of LDS take 18 bits. */
 static inline uint32_t isa_lds_base(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   return (wave->s[ISA_M0] & (inst->chip == SOFTGPU_GFX950 ? 0x3ffff : 0xffff)) +
