@@ -137,6 +137,8 @@ What nobody can know without hardware, and softgpu therefore decides:
   that are no whole bytes; combinations of formats that the documents do not list are faults. Not with lds;
 - global wave sync: what is counted is 32 bits wide, waves at a semaphore go on in the order in which they came, and with
   no lane active lane 0 says how many;
+- architectural registers go on beyond ACCUM_OFFSET, to the end of what is allocated, at most 256, where they are the
+  same as accumulation registers: no document says so; AMD's attention kernels for gfx942 need it;
 - HW_ID has wave, SIMD, CU and shader engine, XCC_ID (gfx942) the die; all other fields and registers but MODE, STATUS and
   SH_MEM_BASES read as 0;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.
