@@ -45,8 +45,8 @@ uint32_t softgpu_compute_units(void);
 softgpu_chip_t softgpu_chip(void);
 uint32_t softgpu_gpu_id(uint32_t node); /* as newer thunks name GPUs; not 0 */
 uint32_t softgpu_family(void);          /* as libdrm numbers them */
-uint32_t softgpu_gws_count(void); /* resources of global wave sync of a GPU */
-bool softgpu_sram_ecc(void);      /* of the target id that the GPUs are listed with */
+uint32_t softgpu_gws_count(void);       /* resources of global wave sync of a GPU */
+bool softgpu_sram_ecc(void);            /* of the target id that the GPUs are listed with */
 
 /* allocate.c, register.c: release what the runtime left behind. */
 void softgpu_allocations_close(void);
