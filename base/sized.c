@@ -6,6 +6,13 @@
 
 enum { MOST = 4096 }; /* a size above is none, but what was there before */
 
+void sized_element(void *to, size_t size, const void *ours, size_t our_size)
+{
+  size_t taken = size < our_size ? size : our_size;
+  memcpy(to, ours, taken);
+  memset((unsigned char *)to + taken, 0, size - taken);
+}
+
 void sized_give(void *to, size_t first, const void *ours, size_t size)
 {
   size_t has;

@@ -19,6 +19,10 @@ RAWHAL_CHECKED rawhal_status_t sized_take(void *taken, size_t ours, size_t first
  * a version counts as the first. */
 void sized_give(void *to, size_t first, const void *ours, size_t size);
 
+/* One element of an array of the caller's, whose elements have `size` bytes: what is there of ours,
+ * then zeros. */
+void sized_element(void *to, size_t size, const void *ours, size_t our_size);
+
 /* `last`: the last member of the first version. */
 #define SIZED_TAKE(taken, given, last, error)                                                      \
   sized_take((taken), sizeof(*(taken)),                                                            \

@@ -127,7 +127,7 @@ static void look_on(const scene_t *scene)
   if (rawhal_limit_view_open(path, &view, NULL) != RAWHAL_OK)
     return;
   rawhal_limit_row_t rows[8];
-  size_t count = rawhal_limit_view_read(view, rows, 8);
+  size_t count = rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 8);
   for (size_t i = 0; i < count && i < 8; ++i)
     if (!memchr(rows[i].name, '\0', sizeof(rows[i].name)))
       __builtin_trap();

@@ -399,15 +399,17 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_view_open(const char *pat
                                                                  rawhal_limit_view_t **view,
                                                                  rawhal_error_t *error);
 RAWHAL_API void rawhal_limit_view_close(rawhal_limit_view_t *view);
-/* Stores up to `capacity` rows: each device, followed by its tenants, each followed by its
- * processes. Returns how many there are. `rows` may be NULL. */
+/* Stores up to `capacity` rows of `row_size` bytes, sizeof(rawhal_limit_row_t): each device,
+ * followed by its tenants, each followed by its processes. Returns how many there are. `rows`
+ * may be NULL. */
 RAWHAL_API size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
-                                         size_t capacity);
+                                         size_t row_size, size_t capacity);
 /* The last refusal of each slot, also of processes that are gone: a number that has grown by more
- * than one tells of others in between. Stores up to `capacity`, by slot; returns how many there
- * are. `denials` may be NULL. One that is being written is left out. */
+ * than one tells of others in between. Stores up to `capacity` of `denial_size` bytes, by slot;
+ * returns how many there are. `denials` may be NULL. One that is being written is left out. */
 RAWHAL_API size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view,
-                                            rawhal_limit_denial_t *denials, size_t capacity);
+                                            rawhal_limit_denial_t *denials, size_t denial_size,
+                                            size_t capacity);
 /* "buffers", "code", ...; NULL beyond RAWHAL_LIMIT_CLASSES. */
 RAWHAL_API const char *rawhal_limit_class_name(size_t index);
 

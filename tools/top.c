@@ -14,12 +14,12 @@
 /* A few more rows than there are, should some be added meanwhile. False: out of memory. */
 static bool read_table(const rawhal_limit_view_t *view, top_table_t *table)
 {
-  size_t capacity = rawhal_limit_view_read(view, NULL, 0) + 16;
+  size_t capacity = rawhal_limit_view_read(view, NULL, sizeof(rawhal_limit_row_t), 0) + 16;
   rawhal_limit_row_t *rows = realloc(table->rows, capacity * sizeof(*rows));
   if (!rows)
     return false;
   table->rows = rows;
-  size_t count = rawhal_limit_view_read(view, rows, capacity);
+  size_t count = rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), capacity);
   table->count = count < capacity ? count : capacity;
   return true;
 }

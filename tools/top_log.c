@@ -118,11 +118,13 @@ bool top_follow_denials(const rawhal_limit_view_t *view, bool once)
   seen_t seen = {0};
   bool done, first = true;
   do {
-    size_t capacity = rawhal_limit_view_denials(view, NULL, 0) + 16;
+    size_t capacity = rawhal_limit_view_denials(view, NULL, sizeof(rawhal_limit_denial_t), 0) + 16;
     rawhal_limit_denial_t *more = realloc(denials, capacity * sizeof(*denials));
     done = more != NULL;
     denials = more ? more : denials;
-    size_t count = done ? rawhal_limit_view_denials(view, denials, capacity) : 0;
+    size_t count =
+        done ? rawhal_limit_view_denials(view, denials, sizeof(rawhal_limit_denial_t), capacity)
+             : 0;
     done = done && print_new(denials, count < capacity ? count : capacity, &seen, first);
     first = false;
   } while (done && !fflush(stdout) && !ferror(stdout) && !once && nanosleep(&pause, NULL) == 0);

@@ -7,6 +7,7 @@
 #include "queue/limit/rules.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,41 +208,51 @@ static void fill_device(const look_t *look, uint32_t index, rawhal_limit_row_t *
 
 /* Where the next row goes; counts rows beyond the capacity as well. */
 typedef struct rows {
-  rawhal_limit_row_t *rows;
-  size_t capacity, count;
+  unsigned char *at; /* of `stride` bytes each, as many as the caller's header has */
+  size_t stride, capacity, count;
+  rawhal_limit_row_t row;
 } rows_t;
 
-static rawhal_limit_row_t *next_row(rows_t *into)
+static rawhal_limit_row_t *begin_row(rows_t *into)
 {
-  static _Thread_local rawhal_limit_row_t beyond; /* written, never read */
-  rawhal_limit_row_t *row = into->count < into->capacity ? &into->rows[into->count] : &beyond;
+  into->row = (rawhal_limit_row_t){0};
+  return &into->row;
+}
+
+static void end_row(rows_t *into)
+{
+  if (into->count < into->capacity)
+    sized_element(into->at + into->count * into->stride, into->stride, &into->row,
+                  sizeof(into->row));
   ++into->count;
-  memset(row, 0, sizeof(*row));
-  return row;
 }
 
 static void tenant_rows(const look_t *look, uint32_t tenant, rows_t *into)
 {
-  fill_tenant(look, tenant, next_row(into));
+  fill_tenant(look, tenant, begin_row(into));
+  end_row(into);
   for (uint32_t slot = 0; slot < REGION_MEMBERS; ++slot)
     if (look->live[slot] &&
-        atomic_load_explicit(&look->data->members[slot].tenant, memory_order_relaxed) == tenant)
-      fill_member(look, slot, next_row(into));
+        atomic_load_explicit(&look->data->members[slot].tenant, memory_order_relaxed) == tenant) {
+      fill_member(look, slot, begin_row(into));
+      end_row(into);
+    }
 }
 
 size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
-                              size_t capacity)
+                              size_t row_size, size_t capacity)
 {
   if (!view)
     return 0;
   look_t look;
   look_at(view, &look);
   const region_data_t *data = look.data;
-  rows_t into = {rows, rows ? capacity : 0, 0};
+  rows_t into = {.at = (unsigned char *)rows, .stride = row_size, .capacity = rows ? capacity : 0};
   for (uint32_t device = 0; device < REGION_DEVICES; ++device) {
     if (node_load(&data->devices[device].state) != REGION_LIVE)
       continue;
-    fill_device(&look, device, next_row(&into));
+    fill_device(&look, device, begin_row(&into));
+    end_row(&into);
     for (uint32_t tenant = 0; tenant < REGION_TENANTS; ++tenant)
       if (node_load(&data->tenants[tenant].state) == REGION_LIVE &&
           atomic_load_explicit(&data->tenants[tenant].device, memory_order_relaxed) == device)
@@ -251,8 +262,9 @@ size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_
 }
 
 size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view, rawhal_limit_denial_t *denials,
-                                 size_t capacity)
+                                 size_t denial_size, size_t capacity)
 {
+  unsigned char *at = (unsigned char *)denials;
   size_t count = 0;
   uint32_t slots = view ? region_member_count(view->region.data) : 0;
   for (uint32_t slot = 0; slot < slots; ++slot) {
@@ -260,7 +272,7 @@ size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view, rawhal_limit_d
     if (!denial_read(view->region.data, slot, &denial))
       continue;
     if (denials && count < capacity)
-      denials[count] = denial;
+      sized_element(at + count * denial_size, denial_size, &denial, sizeof(denial));
     ++count;
   }
   return count;

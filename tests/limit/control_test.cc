@@ -67,7 +67,7 @@ class Control : public testing::Test {
     rawhal_limit_view_t *view = nullptr;
     rawhal_limit_row_t rows[64], found = {};
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file_.path().c_str(), &view, &error_));
-    size_t count = rawhal_limit_view_read(view, rows, 64);
+    size_t count = rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 64);
     rawhal_limit_view_close(view);
     for (size_t i = 0; i < count; ++i)
       if (rows[i].level == level && !strcmp(rows[i].name, name)) return rows[i];
@@ -350,8 +350,8 @@ TEST_F(Control, HostileBytesHarmNobody) {
       (void)!Suspend(tenant, round % 2);
       (void)!rawhal_limit_control_release(control_, nullptr, tenant, &error_);
     }
-    rawhal_limit_view_read(view, rows.data(), rows.size());
-    size_t count = rawhal_limit_view_denials(view, denials.data(), denials.size());
+    rawhal_limit_view_read(view, rows.data(), sizeof(rawhal_limit_row_t), rows.size());
+    size_t count = rawhal_limit_view_denials(view, denials.data(), sizeof(rawhal_limit_denial_t), denials.size());
     ASSERT_LE(count, 512u);
     for (size_t i = 0; i < count && i < denials.size(); ++i) {
       ASSERT_LT(denials[i].limit, RAWHAL_LIMIT_COUNT);
@@ -400,8 +400,8 @@ class Denials : public Control {
     rawhal_limit_view_t *view = nullptr;
     std::vector<rawhal_limit_denial_t> denials(512);
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file_.path().c_str(), &view, &error_));
-    denials.resize(rawhal_limit_view_denials(view, denials.data(), denials.size()));
-    EXPECT_EQ(denials.size(), rawhal_limit_view_denials(view, nullptr, 0));
+    denials.resize(rawhal_limit_view_denials(view, denials.data(), sizeof(rawhal_limit_denial_t), denials.size()));
+    EXPECT_EQ(denials.size(), rawhal_limit_view_denials(view, nullptr, sizeof(rawhal_limit_denial_t), 0));
     rawhal_limit_view_close(view);
     return denials;
   }
@@ -514,7 +514,7 @@ TEST_F(Denials, AreNeverTwoInOne) {
     ASSERT_LT(i, 10000000);
     rawhal_limit_denial_t denial;
     if (i % 1000 == 999) std::this_thread::yield();
-    if (rawhal_limit_view_denials(view, &denial, 1) != 1) continue;
+    if (rawhal_limit_view_denials(view, &denial, sizeof(rawhal_limit_denial_t), 1) != 1) continue;
     ASSERT_GE(denial.number, last);
     seen += denial.number != last;
     last = denial.number;

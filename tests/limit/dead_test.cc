@@ -143,7 +143,7 @@ uint64_t SeenUsed(const RegionFile &file, unsigned *processes) {
   rawhal_limit_view_t *view = nullptr;
   rawhal_limit_row_t rows[16];
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, nullptr));
-  size_t count = rawhal_limit_view_read(view, rows, 16);
+  size_t count = rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 16);
   rawhal_limit_view_close(view);
   uint64_t used = 0;
   *processes = 0;

@@ -259,8 +259,8 @@ std::vector<rawhal_limit_row_t> Rows(const RegionFile &file) {
   rawhal_limit_view_t *view = nullptr;
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
-  std::vector<rawhal_limit_row_t> rows(rawhal_limit_view_read(view, nullptr, 0));
-  EXPECT_EQ(rows.size(), rawhal_limit_view_read(view, rows.data(), rows.size()));
+  std::vector<rawhal_limit_row_t> rows(rawhal_limit_view_read(view, nullptr, sizeof(rawhal_limit_row_t), 0));
+  EXPECT_EQ(rows.size(), rawhal_limit_view_read(view, rows.data(), sizeof(rawhal_limit_row_t), rows.size()));
   rawhal_limit_view_close(view);
   return rows;
 }
@@ -274,7 +274,7 @@ TEST(Edges, AViewFillsTheRowsThereAre) {
     rawhal_limit_row_t rows[6], untouched;
     memset(static_cast<void *>(rows), 0xee, sizeof(rows));
     memset(static_cast<void *>(&untouched), 0xee, sizeof(untouched));
-    EXPECT_EQ(3u, rawhal_limit_view_read(view, rows, capacity));
+    EXPECT_EQ(3u, rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), capacity));
     for (size_t i = std::min<size_t>(capacity, 3); i < 6; ++i)
       EXPECT_EQ(0, memcmp(&rows[i], &untouched, sizeof(untouched))) << i << " of " << capacity;
   }
@@ -330,7 +330,7 @@ TEST(Edges, AnyBytesCanBeLookedAt) {
     for (size_t i = 0; i < 64; ++i) // and all of what follows that
       region.bytes[128 + i] = static_cast<char>(0xff);
     std::vector<rawhal_limit_row_t> rows(1000);
-    rows.resize(std::min(rows.size(), rawhal_limit_view_read(view, rows.data(), rows.size())));
+    rows.resize(std::min(rows.size(), rawhal_limit_view_read(view, rows.data(), sizeof(rawhal_limit_row_t), rows.size())));
     for (const rawhal_limit_row_t &row : rows) {
       EXPECT_LT(strnlen(row.name, 64), 64u);
       ++seen;

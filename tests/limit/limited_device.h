@@ -26,7 +26,7 @@ protected:
     rawhal_limit_view_t *view = nullptr;
     rawhal_limit_row_t rows[8] = {};
     EXPECT_OK(rawhal_limit_view_open(file_.path().c_str(), &view, &error));
-    EXPECT_LT(index, rawhal_limit_view_read(view, rows, 8));
+    EXPECT_LT(index, rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 8));
     rawhal_limit_view_close(view);
     return rows[index];
   }

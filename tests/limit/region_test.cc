@@ -199,7 +199,7 @@ TEST(Region, WorksAcrossPidNamespaces) {
     rawhal_error_t error = {};
     rawhal_limit_row_t rows[8];
     ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
-    ASSERT_EQ(4u, rawhal_limit_view_read(view, rows, 8));
+    ASSERT_EQ(4u, rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 8));
     EXPECT_EQ(static_cast<uint64_t>(getpid()), rows[2].pid);
     EXPECT_EQ(1u, rows[3].pid);
     EXPECT_NE(rows[2].pid_namespace, rows[3].pid_namespace);

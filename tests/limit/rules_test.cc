@@ -52,7 +52,7 @@ struct World {
     rawhal_limit_view_t *view = nullptr;
     rawhal_limit_row_t row = {};
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, nullptr));
-    EXPECT_LE(1u, rawhal_limit_view_read(view, &row, 1));
+    EXPECT_LE(1u, rawhal_limit_view_read(view, &row, sizeof(rawhal_limit_row_t), 1));
     EXPECT_EQ(RAWHAL_LIMIT_LEVEL_DEVICE, row.level);
     rawhal_limit_view_close(view);
     return row.burst_ns;

@@ -148,9 +148,9 @@ TEST(View, ShowsWhatWasUsed) {
 
   rawhal_limit_view_t *view = nullptr;
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
-  EXPECT_EQ(3u, rawhal_limit_view_read(view, nullptr, 0));
+  EXPECT_EQ(3u, rawhal_limit_view_read(view, nullptr, sizeof(rawhal_limit_row_t), 0));
   rawhal_limit_row_t rows[3];
-  ASSERT_EQ(3u, rawhal_limit_view_read(view, rows, 3));
+  ASSERT_EQ(3u, rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 3));
   EXPECT_EQ(RAWHAL_LIMIT_LEVEL_DEVICE, rows[0].level);
   EXPECT_STREQ("device", rows[0].name);
   EXPECT_EQ(RAWHAL_UNLIMITED, rows[0].share_ppm);
@@ -176,7 +176,7 @@ TEST(View, ShowsWhatWasUsed) {
   rawhal_limiter_close(limiter);
   // The file of dead processes can be looked at, too.
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
-  EXPECT_EQ(2u, rawhal_limit_view_read(view, rows, 3));
+  EXPECT_EQ(2u, rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 3));
   rawhal_limit_view_close(view);
   EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_limit_view_open("/no/such/region", &view, &error));
   EXPECT_EQ(nullptr, view);
