@@ -35,19 +35,32 @@ uint32_t isa_placement_groups(const isa_launch_t *launch)
   return groups < by_lds ? groups : by_lds;
 }
 
+/* How many bits each byte has. A group begins with this, and not every build has an instruction. */
+static uint32_t bits_of_bytes(uint32_t word)
+{
+  word -= word >> 1 & 0x55555555;
+  word = (word & 0x33333333) + (word >> 2 & 0x33333333);
+  return (word + (word >> 4)) & 0x0f0f0f0f;
+}
+
 /* Each wave on the SIMD that has most room. False when the unit has too little. */
 static bool choose(uint32_t taken, uint32_t waves, isa_placement_t *place)
 {
-  if (waves > ISA_SIMDS * ISA_SIMD_SLOTS - (uint32_t)__builtin_popcount(taken))
+  const uint32_t counts = bits_of_bytes(taken);
+  uint8_t busy[ISA_SIMDS];
+  uint32_t all = 0;
+  for (unsigned simd = 0; simd < ISA_SIMDS; simd++)
+    all += busy[simd] = (uint8_t)(counts >> 8 * simd);
+  if (waves > ISA_SIMDS * ISA_SIMD_SLOTS - all)
     return false;
   place->taken = 0;
   for (uint32_t i = 0; i < waves; i++) {
-    const uint32_t all = taken | place->taken;
     unsigned best = 0;
     for (unsigned simd = 1; simd < ISA_SIMDS; simd++)
-      if (__builtin_popcount(all >> 8 * simd & 0xff) < __builtin_popcount(all >> 8 * best & 0xff))
+      if (busy[simd] < busy[best])
         best = simd;
-    const unsigned slot = (unsigned)__builtin_ctz(~(all >> 8 * best));
+    const unsigned slot = (unsigned)__builtin_ctz(~((taken | place->taken) >> 8 * best));
+    busy[best]++;
     place->slot[i] = (uint8_t)(8 * best + slot);
     place->taken |= 1u << place->slot[i];
   }
