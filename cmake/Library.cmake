@@ -9,8 +9,8 @@ endforeach()
 # Tests, benchmarks and fuzz targets see everything.
 add_library(rawhal_parts STATIC ${objects})
 
-# Others see RAWHAL_API alone. A shared library is made so by its symbols' visibility, which an archive does not have: its
-# objects are linked into one, in which what is hidden becomes local.
+# Others see RAWHAL_API alone. A shared library is made so by its symbols' visibility, which an archive does not have:
+# its objects are linked into one, in which what is hidden becomes local.
 set(single ${PROJECT_BINARY_DIR}/rawhal.o)
 separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
 add_custom_command(OUTPUT ${single} VERBATIM COMMAND_EXPAND_LISTS DEPENDS ${objects}
