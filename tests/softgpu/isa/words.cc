@@ -21,12 +21,14 @@ const std::vector<isa_opcode> &opcodes()
 const std::vector<isa_opcode> &gfx950_opcodes()
 {
   static const std::vector<isa_opcode> all = [] {
-    std::vector<isa_opcode> rows = {
+    static const isa_opcode table[] = {
 #include "softgpu/isa/gfx950_opcodes.inc"
 #undef ISA_OPCODE
     };
-    const auto gone = [](const isa_opcode &row) { return row.op == ISA_invalid; };
-    rows.erase(std::remove_if(rows.begin(), rows.end(), gone), rows.end());
+    std::vector<isa_opcode> rows;
+    for (const isa_opcode &row : table)
+      if (row.op != ISA_invalid)
+        rows.push_back(row);
     return rows;
   }();
   return all;
