@@ -17,7 +17,7 @@ void sized_give(void *to, size_t first, const void *ours, size_t size)
 {
   size_t has;
   memcpy(&has, to, sizeof(has));
-  if (has < first)
+  if (has < first || has > MOST)
     has = first;
   if (has > size)
     has = size;

@@ -84,14 +84,14 @@ TEST_F(Sized, AsMuchIsGivenAsTheCallerHas)
 {
   const Second ours = {0, 1, 2, 3};
   Second place;
-  for (size_t size : {size_t{0}, size_t{1}, sizeof(First)}) {
+  for (size_t size : {size_t{0}, size_t{1}, sizeof(First), SIZE_MAX, size_t{0x7ffc12345678}}) {
     place = {size, 9, 9, 9};
     sized_give(&place, sizeof(First), &ours, sizeof(ours));
     EXPECT_EQ(sizeof(First), place.size);
     EXPECT_EQ(2u, place.b);
     EXPECT_EQ(9u, place.c) << "beyond what the caller said it has";
   }
-  for (size_t size : {sizeof(Second), sizeof(Second) + 8, SIZE_MAX}) {
+  for (size_t size : {sizeof(Second), sizeof(Second) + 8, size_t{4096}}) {
     place = {size, 9, 9, 9};
     sized_give(&place, sizeof(First), &ours, sizeof(ours));
     EXPECT_EQ(sizeof(Second), place.size);
