@@ -9,6 +9,8 @@
 #include "softgpu/memory.h"
 
 enum { EM_AMDGPU_NUMBER = 224, PAGE = 4096, MOST_PAGES = 65536 };
+/* More is looked at for no name: who waits for the report would wait for that. */
+enum { MOST_SYMBOLS = 1 << 20, MOST_DYNAMIC = 1024 };
 
 typedef struct image {
   uint64_t base, size; /* from the ELF header to the allocation's end */
@@ -63,7 +65,9 @@ static bool dynamic_read(const image_t *image, const Elf64_Phdr *dynamic, symbol
 {
   *symbols = (symbols_t){0};
   uint64_t hash = 0;
-  for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic->p_memsz; at += sizeof(Elf64_Dyn)) {
+  uint64_t entries = dynamic->p_memsz / sizeof(Elf64_Dyn);
+  for (uint64_t i = 0; i < entries && i < MOST_DYNAMIC; i++) {
+    const uint64_t at = i * sizeof(Elf64_Dyn);
     Elf64_Dyn entry;
     if (!image_read(image, dynamic->p_vaddr + at, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
       break;
@@ -82,6 +86,8 @@ static bool dynamic_read(const image_t *image, const Elf64_Phdr *dynamic, symbol
   uint64_t most = (image->size - symbols->table) / sizeof(Elf64_Sym);
   if (symbols->count > most)
     symbols->count = most;
+  if (symbols->count > MOST_SYMBOLS)
+    symbols->count = MOST_SYMBOLS;
   return true;
 }
 

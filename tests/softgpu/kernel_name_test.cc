@@ -85,6 +85,53 @@ TEST_F(KernelName, is_the_symbol_s)
   EXPECT_FALSE(softgpu_kernel_name(UINT64_MAX, text, sizeof(text)));
 }
 
+// Reports do not wait for tables without end.
+TEST_F(KernelName, is_not_looked_for_without_end)
+{
+  const uint64_t symbols = 8192, most = 1 << 20, room = symbols + (most + 2) * sizeof(Elf64_Sym);
+  void *got = nullptr;
+  ASSERT_EQ(hsaKmtAllocMemory(1, (room + 4095) & ~4095ull, HsaMemFlags{}, &got),
+            HSAKMT_STATUS_SUCCESS);
+  char *large = (char *)got;
+  Elf64_Ehdr header{};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = 224;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  header.e_phoff = sizeof(header);
+  Elf64_Phdr segment{};
+  segment.p_type = PT_DYNAMIC;
+  segment.p_vaddr = 256;
+  segment.p_memsz = UINT64_MAX;
+  memcpy(large, &header, sizeof(header));
+  memcpy(large + sizeof(header), &segment, sizeof(segment));
+  const Elf64_Dyn entries[] = {{DT_SYMTAB, {symbols}},
+                               {DT_STRTAB, {4096}},
+                               {DT_STRSZ, {8}},
+                               {DT_HASH, {4104}},
+                               {DT_NULL, {0}}};
+  memcpy(large + 256, entries, sizeof(entries));
+  memcpy(large + 4096, "\0last", 6);
+  const uint32_t hash[] = {1, UINT32_MAX};
+  memcpy(large + 4104, hash, sizeof(hash));
+  Elf64_Sym symbol{};
+  symbol.st_name = 1;
+  symbol.st_shndx = 1;
+  symbol.st_value = 4160;
+  char text[64];
+  for (uint64_t at : {most - 1, most}) {
+    memcpy(large + symbols + at * sizeof(symbol), &symbol, sizeof(symbol));
+    EXPECT_EQ(softgpu_kernel_name((uintptr_t)large + 4160, text, sizeof(text)), at < most) << at;
+    memset(large + symbols + at * sizeof(symbol), 0, sizeof(symbol));
+  }
+  // The order to look further stands behind as many others.
+  symbol.st_value = 4224;
+  memcpy(large + symbols, &symbol, sizeof(symbol));
+  EXPECT_TRUE(softgpu_kernel_name((uintptr_t)large + 4224, text, sizeof(text)));
+  EXPECT_STREQ(text, "last");
+}
+
 TEST_F(KernelName, damage_is_no_name_or_another)
 {
   uint64_t at = descriptor();
