@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,10 @@ enum {
   FIRST_FILE = 3, /* what comes before is the program's standard streams, even where closed */
 };
 static const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+#ifndef MFD_NOEXEC_SEAL /* Linux 6.3, glibc 2.38 */
+#define MFD_NOEXEC_SEAL 8U
+#endif
 
 static void name_write(const uint32_t token[3], char name[NAME_BYTES])
 {
@@ -42,17 +47,33 @@ static bool share_identify(softgpu_share_t *share)
   return true;
 }
 
+/* Pages that nobody means to execute, as systems can demand (vm.memfd_noexec). */
+static int file_open(const char *name)
+{
+  int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  if (file < 0 && errno == EINVAL)
+    file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  return file;
+}
+
+/* What is larger than files may get does not fail alone: a signal ends the program. */
+static bool size_allowed(uint64_t size)
+{
+  struct rlimit most;
+  return size <= INT64_MAX && getrlimit(RLIMIT_FSIZE, &most) == 0 &&
+         (most.rlim_cur == RLIM_INFINITY || size <= most.rlim_cur);
+}
+
 static int file_create(const char *name, uint64_t size)
 {
-  int low = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int low = size_allowed(size) ? file_open(name) : -1;
   if (low < 0)
     return -1;
   int file = fcntl(low, F_DUPFD_CLOEXEC, FIRST_FILE);
   close(low);
   if (file < 0)
     return -1;
-  if (size <= INT64_MAX && ftruncate(file, (off_t)size) == 0 &&
-      fcntl(file, F_ADD_SEALS, seals) == 0)
+  if (ftruncate(file, (off_t)size) == 0 && fcntl(file, F_ADD_SEALS, seals) == 0)
     return file;
   close(file);
   return -1;
@@ -84,7 +105,7 @@ static bool file_matches(int file, const uint32_t token[3], uint64_t size)
   name_write(token, name);
   snprintf(expected, sizeof(expected), "/memfd:%s (deleted)", name);
   struct stat facts;
-  return strcmp(target, expected) == 0 && fcntl(file, F_GET_SEALS) == seals &&
+  return strcmp(target, expected) == 0 && (fcntl(file, F_GET_SEALS) & seals) == seals &&
          fstat(file, &facts) == 0 && (uint64_t)facts.st_size == size;
 }
 

@@ -2,7 +2,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hsakmt.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -154,6 +157,66 @@ TEST_F(Share, a_descriptor_that_was_taken_away_is_left_alone)
   ASSERT_EQ(hsaKmtFreeMemory(memory, bytes), HSAKMT_STATUS_SUCCESS);
   EXPECT_GE(fcntl(there, F_GETFD), 0);
   close(there);
+}
+
+// What `what` says in a process of its own, before which the device is closed.
+int in_a_child(bool (*what)())
+{
+  pid_t child = fork();
+  if (child == 0)
+    _exit(what() ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+bool shares_and_opens()
+{
+  void *got = nullptr, *other = nullptr;
+  HSAuint64 size = 0;
+  HsaSharedMemoryHandle its = {};
+  return hsaKmtOpenKFD() == HSAKMT_STATUS_SUCCESS &&
+         hsaKmtAllocMemory(1, bytes, HsaMemFlags{}, &got) == HSAKMT_STATUS_SUCCESS &&
+         hsaKmtShareMemory(got, bytes, &its) == HSAKMT_STATUS_SUCCESS &&
+         hsaKmtRegisterSharedHandle(&its, &other, &size) == HSAKMT_STATUS_SUCCESS;
+}
+
+// vm.memfd_noexec, which systems set for all, is set here for a PID namespace and its own /proc.
+template <char value> bool with_noexec()
+{
+  if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0 ||
+      mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return true; // not allowed to: nothing is tried
+  return in_a_child([] {
+           const char said = value;
+           int file = mount("proc", "/proc", "proc", 0, nullptr) == 0
+                          ? open("/proc/sys/vm/memfd_noexec", O_WRONLY)
+                          : -1;
+           return file < 0 || write(file, &said, 1) != 1 || shares_and_opens();
+         }) == 0;
+}
+
+TEST(ShareElsewhere, where_files_of_memory_cannot_be_executed)
+{
+  EXPECT_EQ(in_a_child(with_noexec<'0'>), 0);
+  EXPECT_EQ(in_a_child(with_noexec<'1'>), 0);
+  EXPECT_EQ(in_a_child(with_noexec<'2'>), 0);
+}
+
+TEST(ShareElsewhere, a_limit_of_files_is_no_end_of_the_program)
+{
+  EXPECT_EQ(in_a_child([] {
+              const struct rlimit few = {bytes - 1, RLIM_INFINITY}, enough = {bytes, RLIM_INFINITY};
+              void *got = nullptr;
+              HsaSharedMemoryHandle its = {};
+              return setrlimit(RLIMIT_FSIZE, &few) == 0 &&
+                     hsaKmtOpenKFD() == HSAKMT_STATUS_SUCCESS &&
+                     hsaKmtAllocMemory(1, bytes, HsaMemFlags{}, &got) == HSAKMT_STATUS_SUCCESS &&
+                     hsaKmtShareMemory(got, bytes, &its) == HSAKMT_STATUS_NO_MEMORY &&
+                     setrlimit(RLIMIT_FSIZE, &enough) == 0 &&
+                     hsaKmtShareMemory(got, bytes, &its) == HSAKMT_STATUS_SUCCESS;
+            }),
+            0);
 }
 
 TEST_F(Share, pages_outlive_the_process_they_come_from)
