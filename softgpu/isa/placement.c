@@ -6,8 +6,7 @@
 enum {
   UNITS_MOST = 304,
   DEVICES_MOST = 17, /* node 0, which tests use, and SOFTGPU_MAX_GPUS */
-  XCCS = 8,          /* of gfx942 */
-  LDS_OF_UNIT = 65536
+  XCCS = 8           /* of gfx942 */
 };
 
 /* Slots in use. One word a unit, so that taking and giving back is one exchange. */
@@ -31,7 +30,7 @@ uint32_t isa_placement_groups(const isa_launch_t *launch)
   uint32_t waves = ISA_SIMD_ROWS / (rows ? rows : 1);
   waves = ISA_SIMDS * (waves < ISA_SIMD_SLOTS ? waves : ISA_SIMD_SLOTS);
   const uint32_t groups = waves / launch->group_waves;
-  const uint32_t by_lds = lds ? LDS_OF_UNIT / lds : UINT32_MAX;
+  const uint32_t by_lds = lds ? softgpu_lds_bytes(launch->dispatch.chip) / lds : UINT32_MAX;
   return groups < by_lds ? groups : by_lds;
 }
 

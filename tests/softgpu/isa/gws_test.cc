@@ -43,6 +43,7 @@ protected:
     kernarg.as<uint32_t>()[2] = n;
     kernarg.as<uint32_t>()[3] = groups;
     auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), groups, items);
+    dispatch.chip = chip;
     dispatch.group_bytes = lds;
     dispatch.gws = has_gws ? &gws : nullptr;
     return device::run(dispatch, timeout_ms);
@@ -51,6 +52,7 @@ protected:
   softgpu_gws_t gws;
   bool has_gws = true;
   uint64_t timeout_ms = 20000;
+  softgpu_chip_t chip = SOFTGPU_GFX90A;
 };
 INSTANTIATE_TEST_SUITE_P(Ways, Gws, testing::Values(Way{1, false}, Way{4, false}, Way{2, true}));
 
@@ -143,6 +145,13 @@ TEST_P(Gws, MoreGroupsThanCanBeResidentIsAFault)
               std::string::npos)
         << result.fault.text;
   }
+  // gfx950's have 160 KiB.
+  chip = SOFTGPU_GFX950;
+  device::Memory wide(8 * 4);
+  gws.resources[5] = {};
+  gws.resources[5].counter = 3;
+  const device::Result large = run("grid_rounds", wide, 1, 4, 64, 100000);
+  EXPECT_TRUE(large.ok) << large.fault.text;
   // Without a barrier they take their turn.
   device::Memory out(4096);
   device::Kernel kernel(kernels::words("count"));
