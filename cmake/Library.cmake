@@ -10,12 +10,10 @@ endforeach()
 add_library(rawhal_parts STATIC ${objects})
 
 # Others see RAWHAL_API alone. A shared library is made so by its symbols' visibility, which an archive does not have:
-# its objects are linked into one, in which what is hidden becomes local.
+# its objects are linked into one.
+include(cmake/Single.cmake)
 set(single ${PROJECT_BINARY_DIR}/rawhal.o)
-separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
-add_custom_command(OUTPUT ${single} VERBATIM COMMAND_EXPAND_LISTS DEPENDS ${objects}
-  COMMAND ${CMAKE_C_COMPILER} ${flags} -r -nostdlib -o ${single} ${objects}
-  COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${single})
+rawhal_single(${single} ${objects})
 add_library(rawhal_static STATIC ${single})
 set_target_properties(rawhal_static PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal_static LINKER_LANGUAGE C)
 

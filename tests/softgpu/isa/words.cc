@@ -1,6 +1,5 @@
 #include "tests/softgpu/isa/words.h"
 
-#include <algorithm>
 
 extern "C" {
 #include "softgpu/isa/valu_mfma.h"

@@ -1,0 +1,6 @@
+int helper(int x);
+
+int helper(int x)
+{
+  return x * 2;
+}
