@@ -181,13 +181,26 @@ static softgpu_step_t packet_step(softgpu_queue_t *queue, uint32_t type, const v
   }
 }
 
+/* Whether somebody has written to the packet at hand since the last look at it. */
+static bool packet_changed(softgpu_queue_t *queue, const void *packet)
+{
+  const uint64_t *words = packet;
+  bool changed = false;
+  for (size_t i = 0; i < sizeof(queue->unannounced) / sizeof(queue->unannounced[0]); i++) {
+    uint64_t now = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
+    changed |= now != queue->unannounced[i];
+    queue->unannounced[i] = now;
+  }
+  return changed;
+}
+
 /* Whether the program has told the device about the packet at hand. A header alone says nothing:
  * there are runtimes that write it before the body, or both by stores that other processors see in
  * any order until the doorbell's fence.
  *
  * A doorbell is memory here, and of two stores by two producers only the last may be seen, which
  * may be the lower one. So a packet that looks complete and stays so is taken in the end. */
-static bool is_announced(softgpu_queue_t *queue)
+static bool is_announced(softgpu_queue_t *queue, const void *packet)
 {
   if (queue->next < queue->announced)
     return true;
@@ -200,7 +213,7 @@ static bool is_announced(softgpu_queue_t *queue)
     return true;
   }
   uint64_t now = softgpu_clock_ns();
-  if (queue->unannounced_since == 0)
+  if (packet_changed(queue, packet) || queue->unannounced_since == 0)
     queue->unannounced_since = now;
   if (now - queue->unannounced_since < PATIENCE_NS)
     return false;
@@ -222,7 +235,7 @@ softgpu_step_t softgpu_aql_step(softgpu_queue_t *queue)
       ((uint32_t)header >> HSA_PACKET_HEADER_TYPE) & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
   if (type == HSA_PACKET_TYPE_INVALID) /* reserved by its producer, not published yet */
     return SOFTGPU_STEP_IDLE;
-  if (!is_announced(queue))
+  if (!is_announced(queue, packet))
     return SOFTGPU_STEP_WAITING;
   unsigned token = softgpu_retire_enter();
   softgpu_step_t step = packet_step(queue, type, packet);

@@ -146,6 +146,29 @@ TEST_P(Fake, a_header_without_its_doorbell_is_no_packet)
   call<bool>("softgpu_option_set", "spin", (uint64_t)2000);
 }
 
+// A producer that is held up between the header and the rest is not done as long as it still writes.
+TEST_P(Fake, a_packet_that_changes_is_not_complete)
+{
+  Queue q = queue();
+  amd_signal_t *stale = signal(1), *done = signal(1);
+  auto packet = barrier(stale);
+  put(q, 0, &packet);
+  auto *slot = (hsa_barrier_and_packet_t *)&q.ring[0];
+  const auto begin = steady_clock::now();
+  bool in_time = true;
+  for (uint64_t i = 0; i < 40; i++) { // 120 ms
+    auto before = steady_clock::now();
+    std::this_thread::sleep_for(milliseconds(3));
+    __atomic_store_n(&slot->reserved2, i + 1, __ATOMIC_RELEASE);
+    in_time = in_time && steady_clock::now() - before < milliseconds(25);
+  }
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(100));
+  __atomic_store_n(&slot->completion_signal.handle, (uint64_t)done, __ATOMIC_RELEASE);
+  announce(q, 0);
+  EXPECT_TRUE(reaches(done, 0) || !in_time);
+  EXPECT_TRUE(stale->value == 1 || !in_time);
+}
+
 // Two producers, of which the later one rings first: the doorbell ends at the lower value.
 TEST_P(Fake, doorbells_out_of_order_leave_nothing_behind)
 {
