@@ -1,5 +1,5 @@
-// Kernels of AMD's aiter project for gfx942 on softgpu, through a runtime that does not know the
-// chip: hand-written assembly that ships with vLLM and SGLang. The objects are not part of this
+// Kernels of AMD's aiter project for gfx942 and gfx950 on softgpu, through a runtime that does not
+// know the chips: hand-written assembly that ships with vLLM and SGLang. The objects are not part of this
 // repository. They are looked for in RAWHAL_AITER_DIR, or else in ../shared/corpus/aiter beside the
 // checkout: in a tree like the project's own folder hsa, or all in one folder, with __ for each /.
 //
@@ -22,15 +22,15 @@ struct Groups {
   uint32_t x, y = 1, z = 1;
 };
 
-// The bytes of hsa/gfx942/PATH; empty when it is not there.
+// The bytes of hsa/PATH; empty when it is not there.
 inline std::vector<char> aiter_object(const std::string &path)
 {
   const char *given = getenv("RAWHAL_AITER_DIR");
   const std::string folder = given ? given : RAWHAL_SOURCE_DIR "/../shared/corpus/aiter";
-  std::string flat = "gfx942/" + path;
+  std::string flat = path;
   for (size_t at; (at = flat.find('/')) != std::string::npos;)
     flat.replace(at, 1, "__");
-  for (const std::string &name : {"gfx942/" + path, flat}) {
+  for (const std::string &name : {path, flat}) {
     std::ifstream file(folder + '/' + name, std::ios::binary);
     if (file)
       return {std::istreambuf_iterator<char>(file), {}};
@@ -89,17 +89,22 @@ private:
   std::set<std::string> names;
 };
 
-class AiterTest : public DeviceTest {
+// Of a chip, by name.
+class AiterTest : public DeviceTest, public testing::WithParamInterface<const char *> {
 protected:
   const char *softgpu_options() override
   {
-    return "gpus=1,vram_mib=1024,timeout_ms=120000,chip=gfx942,listed=gfx90a";
+    options = std::string("gpus=1,vram_mib=1024,timeout_ms=120000,listed=gfx90a,chip=") + chip();
+    return options.c_str();
   }
 
-  // The only kernel of hsa/gfx942/PATH; NULL when there is no such file.
+  static const char *chip() { return GetParam(); }
+  static bool is_gfx950() { return !strcmp(chip(), "gfx950"); }
+
+  // The only kernel of hsa/CHIP/PATH; NULL when there is no such file.
   const rawhal_device_kernel_t *kernel_of(const std::string &path)
   {
-    const std::vector<char> bytes = aiter_object(path);
+    const std::vector<char> bytes = aiter_object(std::string(chip()) + '/' + path);
     if (bytes.empty())
       return nullptr;
     rawhal_executable_t *executable = load(bytes);
@@ -179,14 +184,20 @@ protected:
   void summary(const char *family)
   {
     if (cases == 0)
-      GTEST_SKIP() << "none of aiter's objects: RAWHAL_AITER_DIR is the folder that has them";
-    printf("%s: %zu of %zu cases right, largest error %.2g of the tolerance\n", family, right,
-           cases, overall);
+      GTEST_SKIP() << chip() << ": "
+                   << "none of aiter's objects: RAWHAL_AITER_DIR is the folder that has them";
+    printf("%s, %s: %zu of %zu cases right, largest error %.2g of the tolerance\n", family, chip(),
+           right, cases, overall);
   }
 
-  std::string name;
+  std::string options, name;
   double largest = 0, overall = 0;
   size_t wrong = 0, cases = 0, right = 0;
 };
+
+// The tests of class Family, for each chip.
+#define AITER_CHIPS(Family)                                                                        \
+  INSTANTIATE_TEST_SUITE_P(Aiter, Family, testing::Values("gfx942", "gfx950"),                     \
+                           [](const auto &each) { return std::string(each.param); })
 
 #endif

@@ -91,7 +91,7 @@ protected:
   std::mt19937 random{11};
 };
 
-TEST_F(Bf16Gemm, Products)
+TEST_P(Bf16Gemm, Products)
 {
   const Shape shapes[] = {{128, 192, 1, false, false},
                           {64, 320, 1, true, true},
@@ -114,5 +114,7 @@ TEST_F(Bf16Gemm, Products)
   }
   summary("bf16gemm");
 }
+
+AITER_CHIPS(Bf16Gemm);
 
 } // namespace

@@ -148,7 +148,7 @@ protected:
   std::mt19937 random{19};
 };
 
-TEST_F(Fmha, Bfloats)
+TEST_P(Fmha, Bfloats)
 {
   for (const char *chip : {"MI300", "MI308"})
     for (bool causal : {false, true}) {
@@ -157,5 +157,7 @@ TEST_F(Fmha, Bfloats)
     }
   summary("fmha_v3_fwd");
 }
+
+AITER_CHIPS(Fmha);
 
 } // namespace

@@ -67,7 +67,7 @@ protected:
   std::mt19937 random{13};
 };
 
-TEST_F(I8Gemm, Products)
+TEST_P(I8Gemm, Products)
 {
   for (uint32_t rows : {16u, 32u, 48u, 64u, 80u, 96u, 128u, 160u}) {
     const std::string object =
@@ -85,5 +85,7 @@ TEST_F(I8Gemm, Products)
   }
   summary("i8gemm");
 }
+
+AITER_CHIPS(I8Gemm);
 
 } // namespace

@@ -97,7 +97,7 @@ protected:
 };
 
 // One query, 16 heads; the keys are split between work-groups.
-TEST_F(Mla, Decode)
+TEST_P(Mla, Decode)
 {
   const std::string object = "mla/mla_dec_stage1_bf16_a16w16_subQ16_mqa16.co";
   const rawhal_device_kernel_t *kernel = kernel_of(object);
@@ -130,7 +130,7 @@ TEST_F(Mla, Decode)
 
 // Two queries, 8 heads, and a list of work: work-groups that go on with the next piece when they
 // are done with one. What is done in one piece becomes bfloats, the rest partial results.
-TEST_F(Mla, DecodeByLists)
+TEST_P(Mla, DecodeByLists)
 {
   const std::string object = "mla/mla_dec_stage1_bf16_a16w16_subQ16_mqa16_ps.co";
   const rawhal_device_kernel_t *kernel = kernel_of(object);
@@ -174,5 +174,7 @@ TEST_F(Mla, DecodeByLists)
   }
   summary("mla");
 }
+
+AITER_CHIPS(Mla);
 
 } // namespace

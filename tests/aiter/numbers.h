@@ -45,24 +45,25 @@ inline uint16_t to_half(float value)
                                      (bits >> 13 & 0x3ff));
 }
 
-// gfx942's: e4m3 with bias 8 and without negative zero; 0x80 is its only NaN.
-inline double from_fnuz(uint8_t bits)
+// e4m3 as gfx942 has it, with bias 8, without negative zero, 0x80 its only NaN; or else as OCP
+// defines it and gfx950 has it, with bias 7 and NaN where all other bits are set.
+inline double from_fp8(uint8_t bits, bool fnuz)
 {
-  const int exponent = bits >> 3 & 15, fraction = bits & 7;
-  if (bits == 0x80)
+  const int exponent = bits >> 3 & 15, fraction = bits & 7, bias = fnuz ? 11 : 10;
+  if (fnuz ? bits == 0x80 : (bits & 0x7f) == 0x7f)
     return std::nan("");
   const double value =
-      exponent ? std::ldexp(8 + fraction, exponent - 11) : std::ldexp(fraction, -10);
+      exponent ? std::ldexp(8 + fraction, exponent - bias) : std::ldexp(fraction, 1 - bias);
   return bits & 0x80 ? -value : value;
 }
 
 // Of an integer from -15 to 15.
-inline uint8_t to_fnuz(int value)
+inline uint8_t to_fp8(int value, bool fnuz)
 {
   for (int bits = 0; bits < 256; ++bits)
-    if (from_fnuz(static_cast<uint8_t>(bits)) == value)
+    if (from_fp8(static_cast<uint8_t>(bits), fnuz) == value)
       return static_cast<uint8_t>(bits);
-  return 0x80;
+  return fnuz ? 0x80 : 0x7f;
 }
 
 // A matrix of `rows` by `columns` in tiles of 16 rows by 32 bytes' double width, as matrix

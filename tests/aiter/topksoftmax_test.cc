@@ -105,14 +105,16 @@ protected:
   std::mt19937 random{7};
 };
 
-TEST_F(TopkSoftmax, Floats)
+TEST_P(TopkSoftmax, Floats)
 {
   expect_all<float>("", from_bfloat);
 }
 
-TEST_F(TopkSoftmax, Bfloats)
+TEST_P(TopkSoftmax, Bfloats)
 {
   expect_all<uint16_t>("_bf16", [](uint16_t code) { return code; });
 }
+
+AITER_CHIPS(TopkSoftmax);
 
 } // namespace
