@@ -1,6 +1,7 @@
 /* The reference engine's matrices and lane exchanges: element by element, by the formulas of the
  * MI200 and MI300 ISA documents. */
 #include <math.h>
+#include <string.h>
 
 #include "softgpu/isa/float.h"
 #include "softgpu/isa/real.h"
@@ -172,6 +173,64 @@ static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const
   return is_flushed ? flushed(bits, &real_f32) : bits;
 }
 
+/* --- sparse --- */
+
+/* Which lanes hold group q of k, and which group it is there: bits of q, the highest first. The
+ * tables of AMD's matrix instruction calculator, and gfx950's as probed (amdgcn_smfmac.hpp of AMD's
+ * fpsan), with groups counted as A's lanes hold them. */
+typedef struct sparse_layout {
+  uint8_t size, k, bits; /* of an element */
+  const char *a_lanes, *a_group, *b_lanes, *b_group;
+} sparse_layout_t;
+
+static const sparse_layout_t sparse_layouts[] = {
+    {16, 32, 16, "21", "0", "21", "0"},     {32, 16, 16, "1", "0", "1", "0"},
+    {16, 64, 8, "32", "10", "32", "10"},    {32, 32, 8, "2", "10", "2", "10"},
+    {16, 64, 16, "32", "10", "21", "30"},   {32, 32, 16, "2", "10", "1", "20"},
+    {16, 128, 8, "43", "210", "32", "410"}, {32, 64, 8, "3", "210", "2", "310"},
+};
+
+static unsigned chosen_bits(unsigned q, const char *which)
+{
+  unsigned out = 0;
+  for (; *which; which++)
+    out = out << 1 | (q >> (*which - '0') & 1);
+  return out;
+}
+
+static uint32_t multiplied_sparse(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m,
+                                  unsigned i, unsigned j)
+{
+  const unsigned bits = mfma_element_bits(m->a),
+                 format[2] = {mfma_format(m, inst, 0), mfma_format(m, inst, 1)};
+  const sparse_layout_t *at = sparse_layouts;
+  while (at->size != m->size || at->k != m->k || at->bits != bits)
+    at++;
+  unsigned item, lane;
+  find_result(m, 0, i, j, &item, &lane);
+  uint32_t integer = (uint32_t)element(wave, &inst->dst, MFMA_F32, lane, item);
+  float single = float_of(integer);
+  /* Indices of 8 bits a lane: four sets; of 16: two; of 32: one. */
+  const unsigned set_bits = 4u << strlen(at->a_group), sets = 32 / set_bits;
+  const unsigned set = inst->cbsz % 4 ? 0 : inst->abid % sets;
+  for (unsigned n = 0; n < m->k / 2u; n++) {
+    const unsigned q = n / 2, a_group = chosen_bits(q, at->a_group);
+    const unsigned a_lane = i + m->size * chosen_bits(q, at->a_lanes);
+    const unsigned b_lane = j + m->size * chosen_bits(q, at->b_lanes);
+    const uint64_t index = element(wave, &inst->src[2], MFMA_F32, a_lane, 0);
+    const unsigned p = index >> (set * set_bits + 4 * a_group + 2 * (n % 2)) & 3;
+    const unsigned b_item = 4 * chosen_bits(q, at->b_group) + p;
+    const double a =
+        number(format[0], element(wave, &inst->src[0], format[0], a_lane, 2 * a_group + n % 2), 0);
+    const double b = number(format[1], element(wave, &inst->src[1], format[1], b_lane, b_item), 0);
+    integer += m->a == MFMA_I8 ? (uint32_t)((int32_t)a * (int32_t)b) : 0;
+    single = fmaf((float)a, (float)b, single);
+  }
+  if (m->a == MFMA_I8)
+    return integer;
+  return single != single ? 0x7fc00000 : float_bits(single);
+}
+
 bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const mfma_t *m = isa_mfma_find(inst->op);
@@ -183,7 +242,8 @@ bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst)
       for (unsigned j = 0; j < m->size; j++) {
         unsigned item, lane;
         find_result(m, block, i, j, &item, &lane);
-        results[item * ISA_LANES + lane] = multiplied(wave, inst, m, block, i, j);
+        results[item * ISA_LANES + lane] = m->is_sparse ? multiplied_sparse(wave, inst, m, i, j)
+                                                        : multiplied(wave, inst, m, block, i, j);
       }
   isa_row_t *d = (inst->dst.kind == ISA_OPERAND_AGPR ? wave->a : wave->v) + inst->dst.index;
   const unsigned count = (unsigned)m->size * m->size * m->blocks;

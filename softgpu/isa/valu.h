@@ -105,6 +105,7 @@ typedef struct valu_build {
   valu_run_t *general;
   valu_run_t *pair_move; /* v_pk_mov_b32 */
   valu_run_t *mfma;
+  valu_run_t *smfmac;
 } valu_build_t;
 
 extern const valu_build_t isa_valu_portable, isa_valu_avx2; /* the latter on x86-64 only */

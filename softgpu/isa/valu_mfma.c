@@ -3,23 +3,20 @@
 
 #include <stddef.h>
 
+#define ROW(name, a, b, size, k, blocks, is_sparse)                                                \
+  {                                                                                                \
+    ISA_##name, a, b, size, k, blocks, is_sparse                                                   \
+  }
 #define BOTH_NAMES(old, new, format, size, k, blocks)                                              \
-  {ISA_##old, format, format, size, k, blocks},                                                    \
-  {                                                                                                \
-    ISA_##new, format, format, size, k, blocks                                                     \
-  }
-#define ONE_NAME(name, format, size, k, blocks)                                                    \
-  {                                                                                                \
-    ISA_##name, format, format, size, k, blocks                                                    \
-  }
+  ROW(old, format, format, size, k, blocks, false), ROW(new, format, format, size, k, blocks, false)
+#define ONE_NAME(name, format, size, k, blocks) ROW(name, format, format, size, k, blocks, false)
+#define SPARSE(name, format, size, k)           ROW(name, format, format, size, k, 1, true)
 /* fp8 and bf8 in every combination. */
-#define EIGHT_BITS(prefix, size, k)                                                                \
-  {ISA_##prefix##_fp8_fp8, MFMA_FP8, MFMA_FP8, size, k, 1},                                        \
-      {ISA_##prefix##_fp8_bf8, MFMA_FP8, MFMA_BF8, size, k, 1},                                    \
-      {ISA_##prefix##_bf8_fp8, MFMA_BF8, MFMA_FP8, size, k, 1},                                    \
-  {                                                                                                \
-    ISA_##prefix##_bf8_bf8, MFMA_BF8, MFMA_BF8, size, k, 1                                         \
-  }
+#define EIGHT_BITS(prefix, size, k, is_sparse)                                                     \
+  ROW(prefix##_fp8_fp8, MFMA_FP8, MFMA_FP8, size, k, 1, is_sparse),                                \
+      ROW(prefix##_fp8_bf8, MFMA_FP8, MFMA_BF8, size, k, 1, is_sparse),                            \
+      ROW(prefix##_bf8_fp8, MFMA_BF8, MFMA_FP8, size, k, 1, is_sparse),                            \
+      ROW(prefix##_bf8_bf8, MFMA_BF8, MFMA_BF8, size, k, 1, is_sparse)
 
 static const mfma_t rows[] = {
     BOTH_NAMES(v_mfma_f32_32x32x1f32, v_mfma_f32_32x32x1_2b_f32, MFMA_F32, 32, 1, 2),
@@ -61,8 +58,24 @@ static const mfma_t rows[] = {
     ONE_NAME(v_mfma_i32_32x32x32_i8, MFMA_I8, 32, 32, 1),
     ONE_NAME(v_mfma_f32_16x16x128_f8f6f4, MFMA_MIXED, 16, 128, 1),
     ONE_NAME(v_mfma_f32_32x32x64_f8f6f4, MFMA_MIXED, 32, 64, 1),
-    EIGHT_BITS(v_mfma_f32_16x16x32, 16, 32),
-    EIGHT_BITS(v_mfma_f32_32x32x16, 32, 16),
+    EIGHT_BITS(v_mfma_f32_16x16x32, 16, 32, false),
+    EIGHT_BITS(v_mfma_f32_32x32x16, 32, 16, false),
+    SPARSE(v_smfmac_f32_16x16x32_f16, MFMA_F16, 16, 32),
+    SPARSE(v_smfmac_f32_32x32x16_f16, MFMA_F16, 32, 16),
+    SPARSE(v_smfmac_f32_16x16x32_bf16, MFMA_BF16, 16, 32),
+    SPARSE(v_smfmac_f32_32x32x16_bf16, MFMA_BF16, 32, 16),
+    SPARSE(v_smfmac_i32_16x16x64_i8, MFMA_I8, 16, 64),
+    SPARSE(v_smfmac_i32_32x32x32_i8, MFMA_I8, 32, 32),
+    EIGHT_BITS(v_smfmac_f32_16x16x64, 16, 64, true),
+    EIGHT_BITS(v_smfmac_f32_32x32x32, 32, 32, true),
+    SPARSE(v_smfmac_f32_16x16x64_f16, MFMA_F16, 16, 64),
+    SPARSE(v_smfmac_f32_32x32x32_f16, MFMA_F16, 32, 32),
+    SPARSE(v_smfmac_f32_16x16x64_bf16, MFMA_BF16, 16, 64),
+    SPARSE(v_smfmac_f32_32x32x32_bf16, MFMA_BF16, 32, 32),
+    SPARSE(v_smfmac_i32_16x16x128_i8, MFMA_I8, 16, 128),
+    SPARSE(v_smfmac_i32_32x32x64_i8, MFMA_I8, 32, 64),
+    EIGHT_BITS(v_smfmac_f32_16x16x128, 16, 128, true),
+    EIGHT_BITS(v_smfmac_f32_32x32x64, 32, 64, true),
 };
 
 static bool is_vector(const isa_operand_t *operand)
@@ -86,11 +99,15 @@ bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const is
   unsigned sources[2];
   for (unsigned n = 0; n < 2; n++)
     sources[n] = mfma_items(m) * mfma_element_bits(mfma_format(m, inst, n)) / 32;
+  if (m->is_sparse)
+    sources[0] /= 2;
   unsigned result = (unsigned)m->size * m->size * m->blocks / ISA_LANES;
   result *= m->a == MFMA_F64 ? 2 : 1;
   isa_operand_t *c = &inst->src[2];
-  bool c_ok = is_vector(c) ? isa_valu_operand_ok(c, result, limits)
+  bool c_ok = is_vector(c) ? isa_valu_operand_ok(c, m->is_sparse ? 1 : result, limits)
                            : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
+  if (m->is_sparse && c->kind != ISA_OPERAND_VGPR) /* the indices, of architectural registers */
+    return false;
   if (!c_ok || !is_vector(&inst->dst) || !is_vector(&inst->src[0]) || !is_vector(&inst->src[1]) ||
       !isa_valu_operand_ok(&inst->dst, result, limits) ||
       !isa_valu_operand_ok(&inst->src[0], sources[0], limits) ||
@@ -99,6 +116,6 @@ bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const is
                            !isa_valu_operand_ok(&inst->data[1], 1, limits))))
     return false;
   inst->plan = m;
-  inst->run = build->mfma;
+  inst->run = m->is_sparse ? build->smfmac : build->mfma;
   return true;
 }

@@ -1,4 +1,5 @@
-/* Dense matrix multiply-add, D = A * B + C, over a whole wave. Internal to softgpu/isa/valu*. */
+/* Matrix multiply-add, D = A * B + C, over a whole wave; of sparse matrices, where A has two of
+ * each four elements along k, D += A * B. Internal to softgpu/isa/valu*. */
 #ifndef SOFTGPU_ISA_VALU_MFMA_H
 #define SOFTGPU_ISA_VALU_MFMA_H
 
@@ -27,9 +28,10 @@ typedef struct mfma {
   uint8_t size; /* A is size x k, B is k x size, C and D are size x size */
   uint8_t k;
   uint8_t blocks; /* independent products side by side */
+  bool is_sparse;
 } mfma_t;
 
-/* Elements of A (and of B) that each lane holds, in the order of k. */
+/* Elements of B that each lane holds, in the order of k; of A as many, or, when sparse, half. */
 static inline unsigned mfma_items(const mfma_t *m)
 {
   return (unsigned)m->k * m->size * m->blocks / ISA_LANES;
@@ -79,6 +81,38 @@ static inline unsigned mfma_k(const mfma_t *m, unsigned format, unsigned part, u
   if (m->a != MFMA_MIXED || format == MFMA_E2M1)
     return part * items + item;
   return item / 16 * 16 * parts + part * 16 + item % 16;
+}
+
+/* Sparse matrices. Group q is k from 4q to 4q + 3, of which A has two elements: A's lanes hold
+ * neighbouring groups, B's the same ones in the shapes of gfx942. In those of gfx950, which are
+ * twice as deep, half of what a lane of A holds is one run of groups: B's runs are dealt to each
+ * part of the lanes once, then to each again. (AMD's matrix instruction calculator; gfx950: what
+ * AMD's fpsan found by probing hardware, and IREE's kernels rely on.) */
+static inline unsigned mfma_groups(const mfma_t *m) /* in a lane */
+{
+  return mfma_items(m) / 4;
+}
+
+static inline bool mfma_deals_in_halves(const mfma_t *m)
+{
+  return mfma_items(m) * mfma_element_bits(m->b) == 256;
+}
+
+/* Which group the n-th four items of B are that the lanes of `part` hold. */
+static inline unsigned mfma_group_of_b(const mfma_t *m, unsigned part, unsigned n)
+{
+  const unsigned groups = mfma_groups(m), half = groups / 2;
+  if (!mfma_deals_in_halves(m))
+    return part * groups + n;
+  return (n / half * (ISA_LANES / m->size) + part) * half + n % half;
+}
+
+/* Where in the register of indices, which has two bits for each element of A that a lane holds, the
+ * set that cbsz and abid say begins. Four bits a group; abid counts when cbsz's low bits are 0. */
+static inline unsigned mfma_index_shift(const mfma_t *m, const isa_inst_t *inst)
+{
+  const unsigned bits = 4 * mfma_groups(m);
+  return inst->cbsz & 3 ? 0 : inst->abid % (32 / bits) * bits;
 }
 
 /* NULL when `op` is not one of them. */

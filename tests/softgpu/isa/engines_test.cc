@@ -250,6 +250,8 @@ bool as_portable(isa_inst_t &inst)
     inst.run = isa_valu_portable.pair_move;
   else if (inst.run == used->mfma)
     inst.run = isa_valu_portable.mfma;
+  else if (inst.run == used->smfmac)
+    inst.run = isa_valu_portable.smfmac;
   else
     return false;
   if (inst.run == isa_valu_portable.plain || inst.run == isa_valu_portable.general ||

@@ -28,8 +28,6 @@ const Entry reasons[] = {
     {"v_mqsad_u32_u8", "a result of four registers that no compiler emits"},
     {"v_mfma_ld_scale_b32",
      "runs as the prefix of v_mfma_f32_*_f8f6f4 only, which is where LLVM has it"},
-    {"v_smfmac",
-     "sparse matrices: of what was tried, one attention kernel of aiter for gfx950 uses them"},
     {"s_rfe", "returns from a trap handler, and there is none"},
     {"s_cbranch_join", "needs the fork stack, which compilers do not use"},
     {"s_cbranch_g_fork", "needs the fork stack, which compilers do not use"},
@@ -43,6 +41,10 @@ const Entry reasons[] = {
 const Entry notes[] = {
     {"v_mfma_i32", ""},
     {"v_mfma_f64", "sums in ascending order of k, fused"},
+    {"v_smfmac_i32", "equal or falling indices each say what their element is multiplied by"},
+    {"v_smfmac",
+     "sums in the order of A's lanes and elements, fused, one rounding each; NaNs without payload; "
+     "equal or falling indices each say what their element is multiplied by"},
     {"v_mfma",
      "sums in ascending order of k, fused, one rounding each; NaNs without payload; f16 and "
      "bf16 lose denormals on gfx90a"},
@@ -110,6 +112,9 @@ What each claim was checked against:
 - encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode of gfx90a and gfx942; what gfx950
   has beyond them: LLVM 21's assembler. gfx950's matrices of 8, 6 and 4 bits, small formats and v_cvt_scalef32: models by
   OCP's definitions, summed in double; which k of a matrix a lane holds: Triton's notes, from hardware;
+- sparse matrices: dense products of integers; where k lies: AMD's matrix instruction calculator (gfx942) and what AMD
+  published of probes of both chips (fpsan), single products of another probe of gfx950; nobody's of gfx950's i8, which
+  are as its fp8 here;
 - typed buffers: element by element, values worked out by hand, for each data format; barriers of whole grids and
   semaphores: kernels whose result shows who came too early;
 - whole kernels: results computed on the CPU, of kernels that clang and AMD's libraries were compiled to.
@@ -121,7 +126,8 @@ What nobody can know without hardware, and softgpu therefore decides:
   the mode; of v_rcp_f32 LLVM says so. Here each is a zero of the same sign, so that the root of a negative one is -0 and no
   NaN, and its logarithm and reciprocal root are negative infinity. Those of f16 and f64 are taken as they are;
 - which NaN comes out: here the first NaN operand, quieted, else the positive one without payload;
-- the order in which matrix instructions and dot products add, and where they round in between;
+- the order in which matrix instructions and dot products add, and where they round in between; what equal or falling
+  indices of a sparse matrix mean: here each says what its element is multiplied by;
 - omod and clamp of results that are denormal or overflow before them: here rounding comes first (f16: last).
   That -0 becomes +0 under omod, and not under clamp alone, is in AMD's and LLVM's words;
 - v_div_scale and v_div_fmas in the corners; here every quotient of clang's sequences is correctly rounded;

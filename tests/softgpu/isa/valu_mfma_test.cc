@@ -326,8 +326,6 @@ TEST(ValuMfma, RegistersBeyondTheAllocationAreRefused)
   machine.limits.agprs = 0;
   inst.src[0] = agpr(0);
   EXPECT_FALSE(isa_valu_prepare(&inst, &machine.limits));
-  inst = mfma(ISA_v_smfmac_f32_16x16x32_f16);
-  EXPECT_FALSE(isa_valu_prepare(&inst, &machine.limits)) << "sparse ones are not run";
 }
 
 TEST(ValuMfma, AccumulationRegistersMoveBothWays)
