@@ -118,22 +118,6 @@ static factor_t find_factor(const mfma_t *m, const isa_inst_t *inst, unsigned n,
   return (factor_t){format, k / items, k % items};
 }
 
-/* The scale of element k of row or column i; 1 without the prefix. */
-static double scale_of(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m, unsigned n,
-                       unsigned i, unsigned k)
-{
-  if (!inst->has_scale)
-    return 1;
-  const isa_operand_t *operand = &inst->data[n];
-  const unsigned lane = i + m->size * (k / 32);
-  const uint32_t bits = isa_reference_is_vector(operand)
-                            ? isa_reference_register(wave, operand, -1, 1, 0, lane)
-                            : (uint32_t)isa_reference_scalar(wave, operand, 1, 32);
-  const unsigned byte = (inst->op_sel >> n & 1u) + 2u * (inst->op_sel_hi >> n & 1u);
-  const int exponent = (int)(bits >> 8 * byte & 255);
-  return exponent == 255 ? (double)NAN : ldexp(1, exponent - 127);
-}
-
 static double factor(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m, unsigned n,
                      unsigned i, unsigned k, unsigned block)
 {
@@ -141,7 +125,30 @@ static double factor(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_
   const unsigned lane =
       n ? lane_of_b(m, inst, block, i, at.part) : lane_of_a(m, inst, block, i, at.part);
   const uint64_t bits = element(wave, &inst->src[n], at.format, lane, at.item);
-  return number(at.format, bits, flushes(inst, m)) * scale_of(wave, inst, m, n, i, k);
+  return number(at.format, bits, flushes(inst, m));
+}
+
+/* The exponent of the scale of element k of row or column i; 255 is NaN. */
+static int scale_of(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m, unsigned n,
+                    unsigned i, unsigned k)
+{
+  const isa_operand_t *operand = &inst->data[n];
+  const unsigned lane = i + m->size * (k / 32);
+  const uint32_t bits = isa_reference_is_vector(operand)
+                            ? isa_reference_register(wave, operand, -1, 1, 0, lane)
+                            : (uint32_t)isa_reference_scalar(wave, operand, 1, 32);
+  const unsigned byte = (inst->op_sel >> n & 1u) + 2u * (inst->op_sel_hi >> n & 1u);
+  return (int)(bits >> 8 * byte & 255);
+}
+
+/* sum + a * b * 2^(scales - 254), rounded once. */
+static float added_scaled(float sum, double a, double b, int a_scale, int b_scale)
+{
+  real_t product = real_of(double_bits(a * b), &real_f64);
+  product =
+      a_scale == 255 || b_scale == 255 ? real_nan() : real_scaled(product, a_scale + b_scale - 254);
+  const real_t total = real_sum(real_of(float_bits(sum), &real_f32), product, REAL_NEAREST);
+  return float_of((uint32_t)real_bits(total, &real_f32, REAL_NEAREST));
 }
 
 static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m,
@@ -162,6 +169,9 @@ static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const
       integer += (uint32_t)((int32_t)a * (int32_t)b);
     else if (wide)
       twice = fma(signed_number(a, inst->blgp & 1), signed_number(b, inst->blgp >> 1 & 1), twice);
+    else if (inst->has_scale)
+      single = added_scaled(single, a, b, scale_of(wave, inst, m, 0, i, k),
+                            scale_of(wave, inst, m, 1, j, k));
     else
       single = fmaf((float)a, (float)b, single);
   }

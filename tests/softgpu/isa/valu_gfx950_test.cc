@@ -1,11 +1,10 @@
 // What gfx950 has beyond gfx942, against models written from OCP's and AMD's documents: numbers by
 // their definition, roundings by trying every code, matrices against sums in double.
+#include "small_model.h"
 #include "valu_harness.h"
 
 #include <array>
 #include <memory>
-
-#include "tests/softgpu/isa/words.h"
 
 extern "C" {
 #include "softgpu/isa/small.h"
@@ -16,60 +15,6 @@ using namespace valu;
 
 namespace {
 
-// A format of OCP's: sign, exponent, mantissa. What its largest magnitudes mean is `top`.
-struct Format {
-  const char *name;
-  unsigned exponent_bits, mantissa_bits;
-  int bias;
-  enum { NUMBERS, ONE_NAN, IEEE } top;
-  unsigned width() const { return 1 + exponent_bits + mantissa_bits; }
-  unsigned largest() const
-  {
-    const unsigned ones = (1u << (width() - 1)) - 1;
-    return top == NUMBERS ? ones : top == ONE_NAN ? ones - 1 : ones - (1u << mantissa_bits);
-  }
-  double magnitude(unsigned code) const // as if there were numbers only
-  {
-    const unsigned exponent = code >> mantissa_bits, mantissa = code & ((1u << mantissa_bits) - 1);
-    const int least = 1 - bias - (int)mantissa_bits;
-    return exponent ? std::ldexp((1u << mantissa_bits) + mantissa, (int)exponent - 1 + least)
-                    : std::ldexp(mantissa, least);
-  }
-  double value(unsigned code) const
-  {
-    const unsigned sign = 1u << (width() - 1), body = code & (sign - 1);
-    double x = body <= largest()                      ? magnitude(body)
-               : top == IEEE && body == largest() + 1 ? INFINITY
-                                                      : NAN;
-    return code & sign ? -x : x;
-  }
-  // To nearest, ties to the even code, by comparing with all of them.
-  unsigned nearest(double x) const
-  {
-    const unsigned sign = std::signbit(x) ? 1u << (width() - 1) : 0, beyond = largest() + 1;
-    x = std::fabs(x);
-    if (std::isnan(x))
-      return sign | (top == NUMBERS   ? largest()
-                     : top == ONE_NAN ? beyond
-                                      : beyond | 1u << (mantissa_bits - 1));
-    unsigned best = 0;
-    for (unsigned code = 1; code <= beyond; code++) {
-      const double closer = std::fabs(magnitude(code) - x) - std::fabs(magnitude(best) - x);
-      if (closer < 0 || (closer == 0 && code % 2 == 0))
-        best = code;
-    }
-    if (x >= magnitude(beyond))
-      best = beyond;
-    return sign | (best == beyond && top == NUMBERS ? largest() : best);
-  }
-};
-
-// In the order of cbsz and blgp.
-const Format formats[] = {{"fp8", 4, 3, 7, Format::ONE_NAN},
-                          {"bf8", 5, 2, 15, Format::IEEE},
-                          {"fp6", 2, 3, 1, Format::NUMBERS},
-                          {"bf6", 3, 2, 3, Format::NUMBERS},
-                          {"fp4", 2, 1, 1, Format::NUMBERS}};
 const small_format_t small[] = {small_e4m3, small_e5m2, small_e2m3, small_e3m2, small_e2m1};
 
 TEST(Gfx950, EveryCodeOfEverySmallFormatIsItsNumber)
@@ -135,13 +80,6 @@ unsigned code_of(const Format &f, Random &random) // of a number that sums exact
     if (std::isfinite(x) && std::fabs(x) <= 4 && x * 4 == std::floor(x * 4))
       return code;
   }
-}
-
-void put_bits(isa_row_t *rows, unsigned lane, unsigned bit, unsigned width, unsigned code)
-{
-  for (unsigned i = 0; i < width; i++)
-    if (code >> i & 1)
-      rows[(bit + i) / 32][lane] |= 1u << (bit + i) % 32;
 }
 
 // Where element k of a row is: 4-bit elements 32 neighbours a lane, larger ones twice 16.
@@ -241,14 +179,6 @@ TEST(Gfx950, SourcesAreAsWideAsTheirFormat)
 }
 
 // --- bits and lanes ---
-
-isa_inst_t decoded_row(unsigned op, const char *types)
-{
-  isa_inst_t inst = instruction(op, types);
-  inst.row = words::rows_of(op).back();
-  inst.chip = SOFTGPU_GFX950;
-  return inst;
-}
 
 TEST(Gfx950, Bitop3LooksUpEveryTable)
 {
@@ -387,14 +317,6 @@ TEST(Gfx950, ScaledConversionsDownRoundToNearest)
 #define A        f32(l.a)
 #define B        f32(l.b)
 #define C        f32(l.c)
-
-uint64_t bf16_bits(uint64_t x)
-{
-  if ((x & 0x7fffffff) > 0x7f800000)
-    return (x >> 16 | 0x40) & 0xffff;
-  const uint64_t low = x & 0xffff, up = low > 0x8000 || (low == 0x8000 && x >> 16 & 1);
-  return ((x >> 16) + up) & 0xffff;
-}
 
 uint64_t f16_of(uint64_t x)
 {
