@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Kernels in Triton, compiled ahead of time for one chip and run on softgpu by `rawhal run`, against numpy.
+
+usage: run.py RAWHAL CHIP FOLDER [NAME...]
+    RAWHAL  the command
+    CHIP    gfx90a, gfx942 or gfx950; where the runtime does not know it, it is listed as gfx90a
+    FOLDER  gets NAME.co (the code object), NAME.json (what Triton says of it) and the buffers
+    NAME    of cases: all, unless some are named
+
+RAWHAL_TRITON_PYTHON names the interpreter that does it, such as that of a virtual environment. Exits with 0 when all are
+right, 1 when not, and 77 (skipped) with the reason when triton or numpy cannot be imported. Neither ROCm nor a GPU is
+needed: triton 3.x brings its own LLVM and AMD's device libraries. softgpu's other variables hold here, too:
+SOFTGPU_REFERENCE=1 for the reference engine, SOFTGPU_LISTED=0 for a runtime that knows the chip."""
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+SKIPPED = 77
+SEED = 12
+
+
+def facts_of(compiled):
+    """What a launch needs and the code object does not say, or says in its own words."""
+    told = compiled.metadata
+    return {"name": told.name, "shared": told.shared, "num_warps": told.num_warps, "warp_size": told.warp_size,
+            "global_scratch_size": told.global_scratch_size, "profile_scratch_size": told.profile_scratch_size,
+            "arch": told.arch, "triton_version": told.triton_version}
+
+
+def type_of(value):
+    from case import Array
+    if isinstance(value, Array):
+        return "*" + value.kind
+    return "fp32" if isinstance(value, float) else "i32"
+
+
+def attributes_of(value):
+    """What Triton's launcher tells its compiler about an argument."""
+    from case import Array
+    if isinstance(value, Array):  # buffers are aligned, and smaller than 2 GiB
+        return [["tt.divisibility", 16], ["tt.pointer_range", 32]]
+    return [["tt.divisibility", 16]] if isinstance(value, int) and value % 16 == 0 else []
+
+
+def compile_case(case, chip, stem):
+    """Writes the code object and the facts; returns these."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+    signature, constants, attributes = {}, {}, {}
+    for index, name in enumerate(case.kernel.arg_names):
+        value = case.arguments[name]
+        if name.isupper():
+            signature[name], constants[name] = "constexpr", value
+            continue
+        signature[name] = type_of(value)
+        if case.aligned:
+            attributes[(index,)] = attributes_of(value)
+    source = ASTSource(case.kernel, signature=signature, constexprs=constants, attrs=attributes)
+    compiled = triton.compile(source, target=GPUTarget("hip", chip, 64), options=case.options)
+    with open(stem + ".co", "wb") as file:
+        file.write(compiled.asm["hsaco"])
+    with open(stem + ".json", "w", encoding="utf-8") as file:
+        json.dump(facts_of(compiled), file, indent=2)
+    with open(stem + ".s", "w", encoding="utf-8") as file:
+        file.write(compiled.asm["amdgcn"])
+    return facts_of(compiled)
+
+
+def words_of(case, stem):
+    """The arguments of `rawhal run` in the order of the kernel's, and the arrays whose results it writes."""
+    from case import Array
+    words, results = [], []
+    for name in case.kernel.arg_names:
+        value = case.arguments[name]
+        if name.isupper():
+            continue
+        if not isinstance(value, Array):
+            words.append(f"{'f32' if isinstance(value, float) else 'i32'}:{value}")
+            continue
+        before = f"{stem}.{name}.bin"
+        value.bits.tofile(before)
+        if value.expected is None:
+            words.append(f"ptr:{before}")
+        else:
+            words.append(f"inout:{before}:{stem}.{name}.out")
+            results.append((name, value))
+    return words + ["ptr:null"] * 2, results  # scratch of Triton's and of its profiler's: neither is used
+
+
+def run_case(rawhal, case, facts, stem):
+    """What is wrong, or None."""
+    if facts["global_scratch_size"] or facts["profile_scratch_size"]:
+        return "wants scratch that this program does not give"
+    words, results = words_of(case, stem)
+    for name, _ in results:
+        if os.path.exists(f"{stem}.{name}.out"):
+            os.unlink(f"{stem}.{name}.out")
+    grid = ",".join(str(each) for each in case.grid)
+    block = facts["num_warps"] * facts["warp_size"]
+    done = subprocess.run([rawhal, "run", "--kernel", facts["name"], "--grid", grid, "--block", str(block), "--dynamic-lds",
+                           str(facts["shared"]), "--device", "softgpu", "--timeout", "300", stem + ".co", *words],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        return done.stderr.strip() or f"exit status {done.returncode}"
+    for name, array in results:
+        with open(f"{stem}.{name}.out", "rb") as file:
+            wrong = array.wrong(file.read())
+        if wrong:
+            return f"{name}: {wrong}"
+    return None
+
+
+def main():
+    python = os.environ.pop("RAWHAL_TRITON_PYTHON", None)
+    if python:
+        os.execv(python, [python, *sys.argv])
+    rawhal, chip, folder, *names = sys.argv[1:]
+    try:
+        import numpy
+        os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # as 3.9 has it; what is expected allows for both
+        os.environ.setdefault("TRITON_CACHE_DIR", os.path.join(folder, "cache"))
+        warnings.simplefilter("ignore")
+        import triton
+    except ImportError as reason:
+        print(f"skipped: {reason}; RAWHAL_TRITON_PYTHON names an interpreter that can")
+        return SKIPPED
+    import kernels  # noqa: F401, which registers them
+    from case import CASES
+    os.makedirs(folder, exist_ok=True)
+    os.environ["SOFTGPU_CHIP"] = chip
+    if chip != "gfx90a":
+        os.environ.setdefault("SOFTGPU_LISTED", "gfx90a")
+    chosen = [each for each in CASES if chip in each[2] and (not names or each[0] in names)]
+    right = 0
+    for name, make, _ in chosen:
+        case = make(numpy.random.default_rng(SEED), chip)
+        stem = os.path.join(folder, name)
+        try:
+            facts = compile_case(case, chip, stem)
+        except Exception as reason:  # whatever a compiler does not like: the case is wrong, and the others go on
+            wrong = f"does not compile: {str(reason).strip().splitlines()[-1:]}"
+        else:
+            wrong = run_case(rawhal, case, facts, stem)
+        right += wrong is None
+        print(f"{name}: {wrong or 'right'}", flush=True)
+    print(f"triton {triton.__version__}, {chip}: {right} of {len(chosen)} kernels right")
+    return 0 if right == len(chosen) > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
