@@ -104,7 +104,10 @@ protected:
   // The only kernel of hsa/CHIP/PATH; NULL when there is no such file.
   const rawhal_device_kernel_t *kernel_of(const std::string &path)
   {
-    const std::vector<char> bytes = aiter_object(std::string(chip()) + '/' + path);
+    return kernel_in(aiter_object(std::string(chip()) + '/' + path));
+  }
+  const rawhal_device_kernel_t *kernel_in(const std::vector<char> &bytes)
+  {
     if (bytes.empty())
       return nullptr;
     rawhal_executable_t *executable = load(bytes);
@@ -120,6 +123,13 @@ protected:
 
   // Runs `groups` work-groups of the size that the kernel asks for.
   bool launch(const Arguments &arguments, const Groups &groups)
+  {
+    const rawhal_status_t status = run_groups(arguments, groups);
+    EXPECT_EQ(status, RAWHAL_OK) << name << ": " << error.message;
+    wrong += status != RAWHAL_OK;
+    return status == RAWHAL_OK;
+  }
+  rawhal_status_t run_groups(const Arguments &arguments, const Groups &groups)
   {
     EXPECT_EQ(arguments.missing(), "");
     const rawhal_kernel_t *facts = rawhal_device_kernel_info(arguments.kernel)->kernel;
@@ -140,9 +150,7 @@ protected:
     if (status == RAWHAL_OK)
       status =
           rawhal_queue_wait(queues.back(), ticket, RAWHAL_FOREVER, &error); // timeout_ms ends it
-    EXPECT_EQ(status, RAWHAL_OK) << name << ": " << error.message;
-    wrong += status != RAWHAL_OK;
-    return status == RAWHAL_OK;
+    return status;
   }
 
   // ---- What became of the cases of a test ----
