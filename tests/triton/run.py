@@ -114,9 +114,13 @@ def run_case(rawhal, case, facts, stem):
 
 
 def main():
-    python = os.environ.pop("RAWHAL_TRITON_PYTHON", None)
+    python = os.environ.get("RAWHAL_TRITON_PYTHON")
     if python:
-        os.execv(python, [python, *sys.argv])
+        del os.environ["RAWHAL_TRITON_PYTHON"]  # what it runs is this program again
+        try:
+            os.execvp(python, [python, *sys.argv])
+        except OSError as reason:
+            sys.exit(f"RAWHAL_TRITON_PYTHON is {python}: {reason}")
     rawhal, chip, folder, *names = sys.argv[1:]
     try:
         import numpy
