@@ -52,9 +52,8 @@ struct softgpu_queue {
   uint64_t next; /* index of the packet at hand; the device's copy of the read index */
   softgpu_request_t request;
   uint64_t announced; /* packets that doorbells covered so far */
-  uint64_t
-      unannounced_since;   /* when the packet at hand was last seen to change without one, or 0 */
-  uint64_t unannounced[8]; /* what it was then */
+  /* Since when the packet at hand, which none covers, is as it is, or 0; and how it is. */
+  uint64_t unannounced_since, unannounced[8];
   /* Of inject.c: packets it has looked at, what it makes the queue miss, how long it holds it. */
   uint64_t inspected;
   uint64_t heard; /* packets that the last doorbell it took notice of covers */

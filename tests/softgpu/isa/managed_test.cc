@@ -14,8 +14,8 @@ protected:
   void SetUp() override
   {
     softgpu_engine_reference(GetParam());
-    memory = (char *)mmap(nullptr, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                          -1, 0);
+    memory =
+        (char *)mmap(nullptr, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     add(0, 2, SOFTGPU_MEMORY_USER | SOFTGPU_MEMORY_WRITE);
   }
