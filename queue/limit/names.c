@@ -77,6 +77,10 @@ typedef struct nearest {
 
 static void compare(nearest_t *nearest, const char *given, size_t size, const char *known)
 {
+  size_t known_size = strlen(known);
+  size_t least_far = size > known_size ? size - known_size : known_size - size;
+  if (nearest->name && least_far >= nearest->distance)
+    return;
   unsigned far = distance(given, size, known);
   if (nearest->name && far >= nearest->distance)
     return;
