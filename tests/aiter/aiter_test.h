@@ -1,7 +1,8 @@
 // Kernels of AMD's aiter project for gfx942 and gfx950 on softgpu, through a runtime that does not
-// know the chips: hand-written assembly that ships with vLLM and SGLang. The objects are not part of this
-// repository. They are looked for in RAWHAL_AITER_DIR, or else in ../shared/corpus/aiter beside the
-// checkout: in a tree like the project's own folder hsa, or all in one folder, with __ for each /.
+// know the chips: hand-written assembly that ships with vLLM and SGLang. The objects are not
+// part of this repository. They are looked for in RAWHAL_AITER_DIR, or else in
+// ../shared/corpus/aiter beside the checkout: in a tree like the project's own folder hsa, or all
+// in one folder, with __ for each /.
 //
 // Blobs are made by the names that the objects' metadata give their arguments. What the arguments
 // mean is nowhere in an object: it was found in the project's host code, csrc/py_itfs_cu/asm_*.cu,

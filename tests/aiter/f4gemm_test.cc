@@ -1,5 +1,5 @@
-// C = A B^T of floats of four bits (e2m1, two in a byte), in bfloats: a scale that is a power of two
-// for 32 elements of a row.
+// C = A B^T of floats of four bits (e2m1, two in a byte), in bfloats: a scale that is a power of
+// two for 32 elements of a row.
 #include "tests/aiter/aiter_test.h"
 #include "tests/aiter/numbers.h"
 
