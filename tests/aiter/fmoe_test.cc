@@ -212,6 +212,7 @@ protected:
   std::mt19937 random{31};
 };
 
+// Not here: 40 tokens, 768 by 768, 4 experts. Columns from 256 on came out wrong, why is not known.
 TEST_P(Fmoe, Blockscale)
 {
   const Shape shapes[] = {{5, 512, 384, 3, 2, 384}, {40, 512, 384, 4, 2, 384}};
