@@ -128,8 +128,8 @@ TEST_P(Fake, a_header_without_its_doorbell_is_no_packet)
   ASSERT_TRUE(reaches(stale, 1)); // the processor looks now
   for (uint64_t tries = 0; tries < 20; tries++) {
     // The slot holds the body of a packet that was.
-    stale->value = 2;
-    done->value = 1;
+    __atomic_store_n(&stale->value, 2, __ATOMIC_RELEASE);
+    __atomic_store_n(&done->value, 1, __ATOMIC_RELEASE);
     const uint64_t index = q.own->write_dispatch_id;
     auto *slot = (hsa_barrier_and_packet_t *)&q.ring[index % Queue::packets];
     *slot = packet;
@@ -151,7 +151,7 @@ TEST_P(Fake, a_header_without_its_doorbell_is_no_packet)
       continue;
     }
     EXPECT_TRUE(reaches(done, 0));
-    EXPECT_EQ(stale->value, 2);
+    EXPECT_EQ(__atomic_load_n(&stale->value, __ATOMIC_ACQUIRE), 2);
     break;
   }
   call<bool>("softgpu_option_set", "spin", (uint64_t)2000);
@@ -177,7 +177,7 @@ TEST_P(Fake, a_packet_that_changes_is_not_complete)
   __atomic_store_n(&slot->completion_signal.handle, (uint64_t)done, __ATOMIC_RELEASE);
   announce(q, 0);
   EXPECT_TRUE(reaches(done, 0) || !in_time);
-  EXPECT_TRUE(stale->value == 1 || !in_time);
+  EXPECT_TRUE(__atomic_load_n(&stale->value, __ATOMIC_ACQUIRE) == 1 || !in_time);
 }
 
 // Two producers, of which the later one rings first: the doorbell ends at the lower value.
