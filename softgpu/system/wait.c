@@ -6,37 +6,12 @@
  * of the runtime wait for the same signals. So waits are done here, on the device's events. */
 #include <dlfcn.h>
 #include <hsa/amd_hsa_signal.h>
-#include <hsa/hsa.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <time.h>
 
 #include "softgpu/softgpu.h"
-
-#define EXPORT __attribute__((visibility("default")))
-
-typedef hsa_signal_value_t wait_fn(hsa_signal_t signal, hsa_signal_condition_t condition,
-                                   hsa_signal_value_t value, uint64_t timeout,
-                                   hsa_wait_state_t hint);
-
-/* The beginnings of the runtime's tables, whose header is C++. */
-typedef struct version {
-  uint32_t major, size, step, reserved;
-} version_t;
-
-enum { CORE_MAJOR = 1, FUNCTIONS_BEFORE = 43 };
-
-typedef struct core_table {
-  version_t version;
-  void (*before[FUNCTIONS_BEFORE])(void);
-  wait_fn *wait_relaxed, *wait_scacquire;
-} core_table_t;
-
-typedef struct api_table {
-  version_t version;
-  core_table_t *core;
-} api_table_t;
+#include "softgpu/system/tools.h"
 
 enum {
   POLL_NS = 100000, /* while which other threads are let run */
@@ -45,7 +20,7 @@ enum {
   MS_IN_NS = 1000000,
 };
 
-static wait_fn *wait_scacquire; /* the runtime's */
+static tools_wait_fn *wait_scacquire; /* the runtime's */
 static softgpu_event_wait_fn *event_wait;
 
 static uint64_t now_ns(void)
@@ -102,27 +77,23 @@ static hsa_signal_value_t blocking_wait(hsa_signal_t handle, hsa_signal_conditio
   }
 }
 
-EXPORT bool OnLoad(api_table_t *table, uint64_t runtime_version, uint64_t failed_count,
-                   const char *const *failed);
-EXPORT void OnUnload(void);
-
-/* Called by the runtime before the program has anything of it. With another version's table, or
- * another device, nothing is touched, and everything is as without this. */
-EXPORT bool OnLoad(api_table_t *table, uint64_t runtime_version, uint64_t failed_count,
-                   const char *const *failed)
+/* With another version's table, or another device, nothing is touched, and everything is as without
+ * this. */
+bool OnLoad(tools_table_t *table, uint64_t runtime_version, uint64_t failed_count,
+            const char *const *failed)
 {
   (void)runtime_version;
   (void)failed_count;
   (void)failed;
-  core_table_t *core = table->core;
+  tools_core_t *core = tools_core(table);
   void *device = dlopen("libhsakmt.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (device)
     *(void **)&event_wait = dlsym(device, "softgpu_event_wait");
-  if (!event_wait || core->version.major != CORE_MAJOR || core->version.size < sizeof(*core))
+  if (!event_wait || !core)
     return true;
   wait_scacquire = core->wait_scacquire;
   core->wait_relaxed = core->wait_scacquire = blocking_wait;
   return true;
 }
 
-EXPORT void OnUnload(void) {}
+void OnUnload(void) {}
