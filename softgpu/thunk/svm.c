@@ -141,6 +141,19 @@ static size_t range_above(uint64_t address)
   return low;
 }
 
+/* Which ranges [base, end) touches: from `from` on, before `to`. Caller holds the lock. */
+typedef struct span {
+  size_t from, to;
+} span_t;
+
+static span_t ranges_touched(uint64_t base, uint64_t end)
+{
+  span_t span = {.from = range_above(base)};
+  for (span.to = span.from; span.to < range_count && ranges[span.to].base < end;)
+    span.to++;
+  return span;
+}
+
 /* Whether nothing that is live in [base, end) is anything else than such ranges. */
 static bool only_ranges(uint64_t base, uint64_t end)
 {
@@ -153,11 +166,11 @@ static bool only_ranges(uint64_t base, uint64_t end)
   return true;
 }
 
-/* Puts `count` ranges in the place of those in [from, to), for the devices, too, in one step.
+/* Puts `count` ranges in the place of the old ones, for the devices, too, in one step.
  * False, and nothing changed, when memory is out. */
-static bool ranges_exchange(size_t from, size_t to, const range_t *added, size_t count)
+static bool ranges_exchange(span_t old, const range_t *added, size_t count)
 {
-  size_t total = range_count - (to - from) + count;
+  size_t total = range_count - (old.to - old.from) + count;
   if (total > range_capacity) {
     range_t *grown = realloc(ranges, 2 * total * sizeof(*ranges));
     if (!grown)
@@ -170,26 +183,26 @@ static bool ranges_exchange(size_t from, size_t to, const range_t *added, size_t
     return false;
   for (size_t i = 0; i < count; i++)
     live[i] = range_live(&added[i]);
-  uint64_t first = from < to ? ranges[from].base : 0, last = from < to ? ranges[to - 1].end : 0;
+  const bool some = old.from < old.to;
+  uint64_t first = some ? ranges[old.from].base : 0, last = some ? ranges[old.to - 1].end : 0;
   bool done = softgpu_memory_exchange(first, last, live, (uint32_t)count);
   if (live != few)
     free(live);
   if (!done)
     return false;
-  memmove(&ranges[from + count], &ranges[to], (range_count - to) * sizeof(*ranges));
+  memmove(&ranges[old.from + count], &ranges[old.to], (range_count - old.to) * sizeof(*ranges));
   if (count > 0)
-    memcpy(&ranges[from], added, count * sizeof(*added));
+    memcpy(&ranges[old.from], added, count * sizeof(*added));
   range_count = total;
   return true;
 }
 
-/* Writes what [base, end) and the ranges [from, to) around it become; room for 2 * (to - from) + 3.
- */
-static size_t pieces_write(range_t *pieces, size_t from, size_t to, uint64_t base, uint64_t end)
+/* Writes what [base, end) and the ranges that it touches become; room for twice as many and 3. */
+static size_t pieces_write(range_t *pieces, span_t touched, uint64_t base, uint64_t end)
 {
   size_t count = 0;
   uint64_t at = base;
-  for (size_t i = from; i < to; i++) {
+  for (size_t i = touched.from; i < touched.to; i++) {
     range_t old = ranges[i];
     if (old.base > at)
       pieces[count++] = range_default(at, old.base);
@@ -223,13 +236,11 @@ HSAKMT_STATUS hsaKmtSVMSetAttr(void *start, HSAuint64 size, unsigned count,
   if (!softgpu_mappings_readable(base, end, &writable))
     return HSAKMT_STATUS_ERROR;
   pthread_mutex_lock(&lock);
-  size_t from = range_above(base), to = from;
-  while (to < range_count && ranges[to].base < end)
-    to++;
-  range_t *pieces = malloc((2 * (to - from) + 3) * sizeof(*pieces));
+  const span_t old = ranges_touched(base, end);
+  range_t *pieces = malloc((2 * (old.to - old.from) + 3) * sizeof(*pieces));
   bool done = pieces && only_ranges(base, end);
   if (done) {
-    size_t made = pieces_write(pieces, from, to, base, end);
+    size_t made = pieces_write(pieces, old, base, end);
     for (size_t i = 0; i < made; i++) {
       if (pieces[i].base < base || pieces[i].end > end)
         continue;
@@ -237,7 +248,7 @@ HSAKMT_STATUS hsaKmtSVMSetAttr(void *start, HSAuint64 size, unsigned count,
       for (unsigned at = 0; at < count; at++)
         range_apply(&pieces[i], &attributes[at]);
     }
-    done = ranges_exchange(from, to, pieces, made);
+    done = ranges_exchange(old, pieces, made);
   }
   free(pieces);
   pthread_mutex_unlock(&lock);
@@ -277,7 +288,8 @@ static common_t common_of(uint64_t base, uint64_t end)
   common_t common = {0};
   uint64_t at = base;
   pthread_mutex_lock(&lock);
-  for (size_t i = range_above(base); i < range_count && ranges[i].base < end; i++) {
+  const span_t touched = ranges_touched(base, end);
+  for (size_t i = touched.from; i < touched.to; i++) {
     range_t hole = range_default(at, ranges[i].base);
     if (ranges[i].base > at)
       common_add(&common, &hole);
@@ -343,21 +355,21 @@ void softgpu_svm_forget(uint64_t base, uint64_t size)
     return;
   uint64_t end = base + size;
   pthread_mutex_lock(&lock);
-  size_t from = range_above(base), to = from, kept = 0;
-  while (to < range_count && ranges[to].base < end)
-    to++;
+  const span_t old = ranges_touched(base, end);
+  const bool some = old.from < old.to;
+  size_t kept = 0;
   range_t rest[2];
-  if (from < to && ranges[from].base < base) {
-    rest[kept] = ranges[from];
+  if (some && ranges[old.from].base < base) {
+    rest[kept] = ranges[old.from];
     rest[kept++].end = base;
   }
-  if (from < to && ranges[to - 1].end > end) {
-    rest[kept] = ranges[to - 1];
+  if (some && ranges[old.to - 1].end > end) {
+    rest[kept] = ranges[old.to - 1];
     rest[kept++].base = end;
   }
   /* Without memory for one range more, what is behind is forgotten as well. */
-  if (from < to && !ranges_exchange(from, to, rest, kept))
-    ranges_exchange(from, to, rest, kept > 0 ? 1 : 0);
+  if (some && !ranges_exchange(old, rest, kept))
+    ranges_exchange(old, rest, kept > 0 ? 1 : 0);
   pthread_mutex_unlock(&lock);
 }
 
