@@ -16,8 +16,8 @@ typedef enum softgpu_chip {
 
 /* The device's clocks: its engine's, which s_memtime and HIP's clock64() read and whose rate the
  * runtime is told, and that of timestamps, which s_memrealtime and HIP's wall_clock64() read. Both
- * count from when the host was started. */
-enum { SOFTGPU_ENGINE_MHZ = 1700, SOFTGPU_TIMESTAMP_MHZ = 100 };
+ * count from when the host was started. Of the memory's there is but the rate. */
+enum { SOFTGPU_ENGINE_MHZ = 1700, SOFTGPU_TIMESTAMP_MHZ = 100, SOFTGPU_MEMORY_MHZ = 1600 };
 
 /* LDS of a compute unit, which is the most that a work-group can have: LLVM's
  * AddressableLocalMemorySize. */

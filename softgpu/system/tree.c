@@ -3,7 +3,6 @@
  * facts are the thunk's own. What the devices do not have - sensors, clocks, firmware - has no
  * file. */
 #include <errno.h>
-#include <hsakmt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 256, FIRST_GPU_ID = 0x5340 };
+#include "softgpu/thunk/thunk.h"
+
+enum { PATH_BYTES = 256 };
 
 static const char *root;
 
@@ -79,11 +80,6 @@ static const char *number(uint64_t value, const char *format)
   else
     snprintf(text, sizeof(text), "%" PRIu64, value);
   return text;
-}
-
-static uint32_t gpu_id(uint32_t node)
-{
-  return node == 0 ? 0 : FIRST_GPU_ID + node;
 }
 
 /* In the driver's order. */
@@ -173,7 +169,7 @@ static void node_write(uint32_t id, const HsaNodeProperties *node)
   FILE *file = file_create(NODE "/properties", id);
   properties_write(file, node);
   file_close(file);
-  FILE_OF(number(gpu_id(id), "u"), NODE "/gpu_id", id);
+  FILE_OF(number(softgpu_gpu_id(id), "u"), NODE "/gpu_id", id);
   FILE_OF(id == 0 ? "" : (const char *)node->AMDName, NODE "/name", id);
   links_write(id, node->NumIOLinks);
   bank_write(id);

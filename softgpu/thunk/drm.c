@@ -13,7 +13,7 @@
 /* The beginning of the structure in amdgpu.h, which has grown at its end only. */
 typedef struct gpu_info {
   uint32_t asic_id, chip_rev, chip_external_rev, family_id;
-  uint64_t ids_flags, max_engine_clk, max_memory_clk;
+  uint64_t ids_flags, max_engine_clk, max_memory_clk; /* kHz */
   uint32_t shader_engines, arrays_per_engine, pipes_available, pipes, cache_entries, contexts;
   uint32_t rb_pipes, rb_mask;
   uint32_t gpu_counter_freq; /* kHz */
@@ -57,9 +57,9 @@ int amdgpu_query_gpu_info(void *device, gpu_info_t *info)
   if (!info)
     return -EINVAL;
   *info = (gpu_info_t){.family_id = softgpu_family(),
-                       .max_engine_clk = 1700000,
-                       .max_memory_clk = 1600000,
-                       .gpu_counter_freq = SOFTGPU_TICKS_KHZ};
+                       .max_engine_clk = SOFTGPU_ENGINE_MHZ * 1000u,
+                       .max_memory_clk = SOFTGPU_MEMORY_MHZ * 1000u,
+                       .gpu_counter_freq = SOFTGPU_TIMESTAMP_MHZ * 1000u};
   return 0;
 }
 

@@ -44,7 +44,7 @@ HSAKMT_STATUS hsaKmtGetNodeWallclockFrequency(HSAuint32 node, uint64_t *hertz)
 {
   HSAKMT_STATUS status = gpu_check(node, hertz);
   if (status == HSAKMT_STATUS_SUCCESS)
-    *hertz = SOFTGPU_TICKS_KHZ * 1000ull;
+    *hertz = SOFTGPU_TIMESTAMP_MHZ * 1000000ull;
   return status;
 }
 

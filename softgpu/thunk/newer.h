@@ -17,9 +17,6 @@ enum {
 void *softgpu_drm_handle(uint32_t node);
 uint32_t softgpu_drm_node(const void *handle);
 
-/* The frequency of softgpu_clock_ticks(). */
-enum { SOFTGPU_TICKS_KHZ = 100000 };
-
 #pragma GCC visibility push(default)
 HSAKMT_STATUS hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, HSAuint64 alignment,
                                      HsaMemFlags flags, void **address);

@@ -44,7 +44,7 @@ uint64_t softgpu_clock_ns(void)
 
 uint64_t softgpu_clock_ticks(void)
 {
-  return softgpu_clock_ns() / 10;
+  return softgpu_clock_ns() / (1000 / SOFTGPU_TIMESTAMP_MHZ);
 }
 
 HSAKMT_STATUS hsaKmtOpenKFD(void)

@@ -43,10 +43,16 @@ uint32_t softgpu_nodes_of_all(void); /* every GPU, as in softgpu_allocation_t.ac
 uint64_t softgpu_vram_bytes(void);
 uint32_t softgpu_compute_units(void);
 softgpu_chip_t softgpu_chip(void);
-uint32_t softgpu_gpu_id(uint32_t node); /* as newer thunks name GPUs; not 0 */
-uint32_t softgpu_family(void);          /* as libdrm numbers them */
-uint32_t softgpu_gws_count(void);       /* resources of global wave sync of a GPU */
-bool softgpu_sram_ecc(void);            /* of the target id that the GPUs are listed with */
+uint32_t softgpu_family(void);    /* as libdrm numbers them */
+uint32_t softgpu_gws_count(void); /* resources of global wave sync of a GPU */
+bool softgpu_sram_ecc(void);      /* of the target id that the GPUs are listed with */
+
+/* What tells GPUs apart, to newer thunks' callers and in the kernel driver's files: any numbers, of
+ * which 0 is the CPU's. */
+static inline uint32_t softgpu_gpu_id(uint32_t node)
+{
+  return node == 0 ? 0 : 0x5f670000u + node;
+}
 
 /* allocate.c, register.c: release what the runtime left behind. */
 void softgpu_allocations_close(void);

@@ -77,12 +77,6 @@ bool softgpu_sram_ecc(void)
   return sram_ecc;
 }
 
-/* Any number that tells GPUs apart. */
-uint32_t softgpu_gpu_id(uint32_t node)
-{
-  return 0x5f670000u + node;
-}
-
 uint32_t softgpu_family(void)
 {
   static const uint8_t families[] = {[9] = 141, [10] = 143, [11] = 145}; /* amdgpu_drm.h */
@@ -191,13 +185,15 @@ HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 id, HSAuint32 count,
   if (id > gpus)
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
   uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-  const HsaMemoryProperties cpu_bank = {
-      .HeapType = HSA_HEAPTYPE_SYSTEM, .SizeInBytes = ram, .Width = 64, .MemoryClockMax = 1600};
+  const HsaMemoryProperties cpu_bank = {.HeapType = HSA_HEAPTYPE_SYSTEM,
+                                        .SizeInBytes = ram,
+                                        .Width = 64,
+                                        .MemoryClockMax = SOFTGPU_MEMORY_MHZ};
   const HsaMemoryProperties gpu_banks[GPU_BANKS] = {
       {.HeapType = HSA_HEAPTYPE_FRAME_BUFFER_PUBLIC,
        .SizeInBytes = vram,
        .Width = 4096,
-       .MemoryClockMax = 1600},
+       .MemoryClockMax = SOFTGPU_MEMORY_MHZ},
       {.HeapType = HSA_HEAPTYPE_GPU_LDS,
        .SizeInBytes = softgpu_lds_bytes(interpreter),
        .VirtualBaseAddress = LDS_APERTURE},
