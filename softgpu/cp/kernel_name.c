@@ -8,7 +8,7 @@
 
 #include "softgpu/memory.h"
 
-enum { EM_AMDGPU_NUMBER = 224, PAGE = 4096, MOST_PAGES = 65536 };
+enum { PAGE = 4096, MOST_PAGES = 65536 };
 /* More is looked at for no name: who waits for the report would wait for that. */
 enum { MOST_SYMBOLS = 1 << 20, MOST_DYNAMIC = 1024 };
 
@@ -42,7 +42,7 @@ static bool image_find(uint64_t address, image_t *image)
     Elf64_Ehdr header;
     *image = (image_t){page, found.base + found.size - page};
     if (image_read(image, 0, &header, sizeof(header)) &&
-        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_machine == EM_AMDGPU_NUMBER &&
+        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_machine == EM_AMDGPU &&
         header.e_ident[EI_CLASS] == ELFCLASS64)
       return true;
     if (page < PAGE)

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "softgpu/cp/processor.h"
+#include "softgpu/cp/thread.h"
 #include "softgpu/exports.h"
 #include "softgpu/thunk/thunk.h"
 
@@ -53,45 +53,36 @@ void softgpu_pause_nudge(void)
   pthread_mutex_unlock(&lock);
 }
 
-SOFTGPU_EXPORT void softgpu_pause(void)
+/* Begins a pause, and waits until all processors are parked, or it is over, or, unless `until` is
+ * NULL, it is that late. Whether all are. */
+static bool pause_begin(const struct timespec *until)
 {
-  if (softgpu_forked())
-    return;
-  pthread_mutex_lock(&lock);
-  atomic_fetch_add(&depth, 1);
-  pthread_mutex_unlock(&lock);
-  softgpu_queues_wake();
-  pthread_mutex_lock(&lock);
-  while (parked < processors && atomic_load(&depth) > 0)
-    pthread_cond_wait(&changed, &lock);
-  pthread_mutex_unlock(&lock);
-}
-
-bool softgpu_pause_within(unsigned milliseconds)
-{
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until); /* the condition's clock */
-  until.tv_sec += milliseconds / 1000;
-  until.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-  if (until.tv_nsec >= 1000000000) {
-    until.tv_sec++;
-    until.tv_nsec -= 1000000000;
-  }
   pthread_mutex_lock(&lock);
   atomic_fetch_add(&depth, 1);
   pthread_mutex_unlock(&lock);
   softgpu_queues_wake();
   pthread_mutex_lock(&lock);
   int status = 0;
-  while (parked < processors && status == 0)
-    status = pthread_cond_timedwait(&changed, &lock, &until);
+  while (parked < processors && atomic_load(&depth) > 0 && status == 0)
+    status = until ? pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, until)
+                   : pthread_cond_wait(&changed, &lock);
   bool done = parked >= processors;
-  if (!done) {
-    if (atomic_load(&depth) > 0)
-      atomic_fetch_sub(&depth, 1);
-    pthread_cond_broadcast(&changed);
-  }
   pthread_mutex_unlock(&lock);
+  return done;
+}
+
+SOFTGPU_EXPORT void softgpu_pause(void)
+{
+  if (!softgpu_forked())
+    pause_begin(NULL);
+}
+
+bool softgpu_pause_within(unsigned milliseconds)
+{
+  const struct timespec until = softgpu_time_in(milliseconds * 1000000ull);
+  bool done = pause_begin(&until);
+  if (!done)
+    softgpu_resume();
   return done;
 }
 

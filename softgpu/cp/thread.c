@@ -20,6 +20,16 @@ bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void
   return status == 0;
 }
 
+struct timespec softgpu_time_in(uint64_t ns)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  ns += (uint64_t)time.tv_nsec;
+  time.tv_sec += (time_t)(ns / 1000000000);
+  time.tv_nsec = (long)(ns % 1000000000);
+  return time;
+}
+
 bool softgpu_condition_init(pthread_cond_t *condition)
 {
   pthread_condattr_t attributes;
@@ -33,10 +43,6 @@ bool softgpu_condition_init(pthread_cond_t *condition)
 
 void softgpu_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, long ns)
 {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += ns % 1000000000;
-  until.tv_sec += ns / 1000000000 + until.tv_nsec / 1000000000;
-  until.tv_nsec %= 1000000000;
+  const struct timespec until = softgpu_time_in((uint64_t)ns);
   pthread_cond_timedwait(condition, mutex, &until);
 }

@@ -4,10 +4,15 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
 /* Starts a thread that takes none of the program's signals. */
 bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
                           void *argument);
+
+/* The time of CLOCK_MONOTONIC in so many nanoseconds. */
+struct timespec softgpu_time_in(uint64_t ns);
 
 /* A condition variable whose timeouts are on CLOCK_MONOTONIC. */
 bool softgpu_condition_init(pthread_cond_t *condition);

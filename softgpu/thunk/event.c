@@ -244,14 +244,7 @@ static void wait_collect(waiter_t *waiter, const uint64_t *ages)
 /* Blocks until the wait is satisfied or `milliseconds` are over. Caller holds the lock. */
 static bool wait_block(waiter_t *waiter, bool all, uint32_t milliseconds)
 {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += milliseconds / 1000;
-  until.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-  if (until.tv_nsec >= 1000000000) {
-    until.tv_sec++;
-    until.tv_nsec -= 1000000000;
-  }
+  const struct timespec until = softgpu_time_in(milliseconds * 1000000ull);
   if (!softgpu_condition_init(&waiter->wake))
     return false;
   waiter->next = waiters;
