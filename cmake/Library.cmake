@@ -15,6 +15,7 @@ include(cmake/Single.cmake)
 set(single ${PROJECT_BINARY_DIR}/rawhal.o)
 rawhal_single(${single} ${objects})
 add_library(rawhal_static STATIC ${single})
+add_dependencies(rawhal_static ${folders}) # make(1) does not see the objects' makers behind a custom command
 set_target_properties(rawhal_static PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal_static LINKER_LANGUAGE C)
 
 # Until 1.0 a minor version may change the interface.
