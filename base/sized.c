@@ -25,6 +25,32 @@ void sized_give(void *to, size_t first, const void *ours, size_t size)
   memcpy(to, &has, sizeof(has));
 }
 
+/* What this library does not know of a structure of `size` bytes must not be set. */
+static rawhal_status_t unknown_are_zero(const unsigned char *bytes, size_t ours, size_t size,
+                                        const char *what, rawhal_error_t *error)
+{
+  for (size_t i = ours; i < size; ++i)
+    if (bytes[i])
+      return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                         "%s: byte %zu is set, where this version of rawhal has %zu bytes", what, i,
+                         ours);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t sized_array(const void *elements, size_t size, size_t count, size_t ours,
+                            const char *what, rawhal_error_t *error)
+{
+  if (size < ours || size > MOST || size % sizeof(uint64_t))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%s: elements of %zu bytes, which must be a multiple of 8 of at least %zu "
+                       "and at most %d",
+                       what, size, ours, MOST);
+  rawhal_status_t status = RAWHAL_OK;
+  for (size_t i = 0; i < count && size > ours && status == RAWHAL_OK; ++i)
+    status = unknown_are_zero((const unsigned char *)elements + i * size, ours, size, what, error);
+  return status;
+}
+
 rawhal_status_t sized_take(void *taken, size_t ours, size_t first, const void *given,
                            const char *what, rawhal_error_t *error)
 {
@@ -42,12 +68,9 @@ rawhal_status_t sized_take(void *taken, size_t ours, size_t first, const void *g
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s: a size of %zu bytes, of at most %d",
                        what, size, MOST);
   size = size ? size : first;
-  const unsigned char *bytes = given;
-  for (size_t i = ours; given && i < size; ++i)
-    if (bytes[i])
-      return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                         "%s: byte %zu is set, where this version of rawhal has %zu bytes", what, i,
-                         ours);
+  rawhal_status_t status = given ? unknown_are_zero(given, ours, size, what, error) : RAWHAL_OK;
+  if (status != RAWHAL_OK)
+    return status;
   if (given)
     memcpy(taken, given, size < ours ? size : ours);
   memcpy(taken, &ours, sizeof(ours));

@@ -23,6 +23,12 @@ void sized_give(void *to, size_t first, const void *ours, size_t size);
  * then zeros. */
 void sized_element(void *to, size_t size, const void *ours, size_t our_size);
 
+/* The caller's array of `count` elements, which is used in place: of `size` bytes each, of which
+ * this library knows the first `ours`, the structure's first version. INVALID_ARGUMENT: fewer.
+ * UNSUPPORTED: something is set beyond. */
+RAWHAL_CHECKED rawhal_status_t sized_array(const void *elements, size_t size, size_t count,
+                                           size_t ours, const char *what, rawhal_error_t *error);
+
 /* `last`: the last member of the first version. */
 #define SIZED_TAKE(taken, given, last, error)                                                      \
   sized_take((taken), sizeof(*(taken)),                                                            \

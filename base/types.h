@@ -27,7 +27,9 @@
 /* Structures whose first member is `size` grow: sizeof() of the structure there tells the library
  * which header its caller was compiled with; 0 stands for version 0.2. So members that came later
  * count only where `size` is set. UNSUPPORTED where one is set that an older library does not know.
- * Structures that the library owns and shows by a pointer grow at their end. */
+ * Structures that the library owns and shows by a pointer grow at their end. Elements of arrays
+ * have no `size`: functions that end in _sized take it for all of them, and have a wrapper that
+ * knows the header's. */
 
 /* Text as it stands in a file: bytes with a length, NOT NUL-terminated, any byte value possible.
  * `data` may be NULL when `size` is 0. Who owns the bytes is said where a string is returned. */

@@ -70,8 +70,8 @@ struct Subject {
     kernel.argument_count = static_cast<uint32_t>(arguments.size());
     kernel.kernarg_segment_size = hidden ? base + 256 : bytes;
     for (int d = 0; d < 3; ++d)
-      launch.grid[d] = launch.workgroup[d] = 1;
-    launch.grid[0] = 1000000;
+      launch.work_items[d] = launch.workgroup[d] = 1;
+    launch.work_items[0] = 1000000;
     launch.workgroup[0] = 256;
     if (rawhal_kernarg_layout_create(&kernel, 0, &layout, nullptr) != RAWHAL_OK)
       abort();

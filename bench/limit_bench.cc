@@ -9,6 +9,7 @@
 
 extern "C" {
 #include "bench/limit_paths.h"
+#include "queue/limit/config.h"
 }
 
 namespace {

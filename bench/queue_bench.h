@@ -16,6 +16,10 @@
 #include "tests/values.h"
 #include <rawhal/rawhal.h>
 
+extern "C" {
+#include "queue/limit/config.h"
+}
+
 constexpr size_t round_size = 512; // dispatches timed at a go
 
 template <typename Function> Function *symbol(const char *name)
@@ -34,7 +38,7 @@ inline rawhal_dispatch_t one_item(const rawhal_device_kernel_t *kernel)
   rawhal_dispatch_t dispatch = {};
   dispatch.kernel = kernel;
   for (int d = 0; d < 3; ++d)
-    dispatch.grid[d] = dispatch.workgroup[d] = 1;
+    dispatch.work_items[d] = dispatch.workgroup[d] = 1;
   return dispatch;
 }
 

@@ -162,10 +162,10 @@ public:
               rawhal_buffer_address(buffers[2]), count};
     rawhal_dispatch_t dispatch = {};
     dispatch.kernel = kernel;
-    dispatch.grid[0] = count;
+    dispatch.work_items[0] = count;
     dispatch.workgroup[0] = 256;
     for (int d = 1; d < 3; ++d)
-      dispatch.grid[d] = dispatch.workgroup[d] = 1;
+      dispatch.work_items[d] = dispatch.workgroup[d] = 1;
     dispatch.blob = &blob;
     dispatch.blob_size = 28;
     rawhal_ticket_t ticket = 0;

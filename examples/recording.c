@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     blobs[i].width = blobs[i].height = 1;
     blobs[i].bias = i;
     dispatches[i] = (rawhal_dispatch_t){.kernel = kernel,
-                                        .grid = {1, 1, 1},
+                                        .work_items = {1, 1, 1},
                                         .workgroup = {1, 1, 1},
                                         .blob = &blobs[i],
                                         .blob_size = 20};

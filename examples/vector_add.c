@@ -47,7 +47,7 @@ int main(int argc, char **argv)
             rawhal_buffer_address(buffers[2]), COUNT};
   rawhal_dispatch_t dispatch = {
       .kernel = kernel,
-      .grid = {COUNT, 1, 1},
+      .work_items = {COUNT, 1, 1},
       .workgroup = {256, 1, 1},
       .blob = &blob,
       .blob_size = 28,

@@ -253,14 +253,14 @@ static rawhal_status_t naive_geometry(const rawhal_kernel_t *kernel, const rawha
   if (used > 3)
     return RAWHAL_INVALID_ARGUMENT;
   for (unsigned d = 0; d < 3; ++d) {
-    if (!launch->grid[d] || !launch->workgroup[d])
+    if (!launch->work_items[d] || !launch->workgroup[d])
       return RAWHAL_INVALID_ARGUMENT;
-    if (d >= used && (launch->grid[d] > 1 || launch->workgroup[d] > 1))
+    if (d >= used && (launch->work_items[d] > 1 || launch->workgroup[d] > 1))
       return RAWHAL_INVALID_ARGUMENT;
     flat *= launch->workgroup[d];
   }
   for (unsigned d = 0; d < 3; ++d) {
-    uint64_t grid = launch->grid[d], group = launch->workgroup[d];
+    uint64_t grid = launch->work_items[d], group = launch->workgroup[d];
     uint64_t groups = (grid + group - 1) / group;
     if (kernel->reqd_workgroup_size[d] && kernel->reqd_workgroup_size[d] != group)
       return RAWHAL_INVALID_ARGUMENT;
@@ -287,7 +287,7 @@ static void check_geometry(const scene_t *scene)
     for (int d = 0; d < 3; ++d) {
       uint32_t required = scene->kernel.reqd_workgroup_size[d];
       launch.workgroup[d] = (uint16_t)(required ? required : 1);
-      launch.grid[d] = launch.workgroup[d];
+      launch.work_items[d] = launch.workgroup[d];
     }
   }
 }

@@ -85,7 +85,7 @@ static void take_scene(input_t *input, scene_t *scene, facts_t *facts)
 static void take_launch(input_t *input, rawhal_launch_t *launch)
 {
   for (int d = 0; d < 3; ++d) {
-    launch->grid[d] = take_size(input);
+    launch->work_items[d] = take_size(input);
     launch->workgroup[d] = (uint16_t)take_size(input);
     launch->global_offset[d] = take_number(input, 2) << take(input) % 49;
   }

@@ -14,7 +14,7 @@ namespace {
 enum { MOST_KERNELS = 8 };
 
 struct Tail { // as it stands at the end of the input
-  uint32_t grid[3];
+  uint32_t work_items[3];
   uint16_t workgroup[3], dimensions;
   uint32_t dynamic_lds, stated_size;
   uint64_t address;
@@ -24,7 +24,7 @@ struct Tail { // as it stands at the end of the input
 void take_launch(const Tail &tail, scene_t *scene)
 {
   rawhal_launch_t &launch = scene->launch;
-  memcpy(launch.grid, tail.grid, sizeof(tail.grid));
+  memcpy(launch.work_items, tail.work_items, sizeof(tail.work_items));
   memcpy(launch.workgroup, tail.workgroup, sizeof(tail.workgroup));
   launch.dimensions = tail.dimensions % 5;
   launch.dynamic_lds = tail.dynamic_lds;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz/budget.h"
-#include "queue/limit.h"
+#include "queue/limit/config.h"
 #include "queue/limit/cu_mask.h"
 #include "queue/limit/parse.h"
 
@@ -103,7 +103,7 @@ static void check_bound(const rawhal_limit_value_t *value, rawhal_limit_t limit)
 
 static void check_values(const rawhal_limit_config_t *config, uint64_t memory)
 {
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+  for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = (rawhal_limit_t)i;
     const rawhal_limit_info_t *info = rawhal_limit_info(limit);
     const rawhal_limit_value_t *value = &config->values[i];

@@ -188,8 +188,8 @@ static void step(scene_t *scene, const uint8_t bytes[STEP_BYTES])
     (void)limiter_reclaim(scene->limiters[which]);
     return;
   case 6:
-    (void)rawhal_limiter_set(scene->limiters[which], (rawhal_limit_t)(place % RAWHAL_LIMIT_COUNT),
-                             value, NULL);
+    (void)rawhal_limiter_set(scene->limiters[which], (rawhal_limit_t)(place % LIMIT_COUNT), value,
+                             NULL);
     return;
   case 7:
     leave(scene, which);

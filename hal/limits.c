@@ -2,6 +2,8 @@
  * copies. */
 #include "hal/internal.h"
 
+#include "queue/limit/config.h"
+
 #include "base/cancel.h"
 #include "base/error.h"
 

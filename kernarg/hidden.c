@@ -127,8 +127,11 @@ rawhal_status_t hidden_values_compute(const hidden_plan_t *plan, const rawhal_la
   if (!launch)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "the kernel has hidden arguments, so a launch is needed");
+  rawhal_status_t status = launch_known(launch, error);
+  if (status != RAWHAL_OK)
+    return status;
   for (int d = 0; d < 3; ++d) {
-    uint32_t grid = launch->grid[d], group = launch->workgroup[d];
+    uint32_t grid = launch->work_items[d], group = launch->workgroup[d];
     if (group == 0)
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "work-group size %c is 0", "xyz"[d]);
     values->block_count[d] = grid / group;

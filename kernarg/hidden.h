@@ -8,6 +8,16 @@
 
 #include "kernarg/kernarg.h"
 
+/* UNSUPPORTED: a newer caller's launch, with something set that is not known here. */
+RAWHAL_CHECKED rawhal_status_t launch_known_closely(const rawhal_launch_t *launch,
+                                                    rawhal_error_t *error);
+RAWHAL_CHECKED static inline rawhal_status_t launch_known(const rawhal_launch_t *launch,
+                                                          rawhal_error_t *error)
+{
+  bool ours = launch->size == 0 || launch->size == sizeof(*launch);
+  return __builtin_expect(ours, 1) ? RAWHAL_OK : launch_known_closely(launch, error);
+}
+
 typedef struct hidden_values {
   uint32_t block_count[3];
   uint16_t group_size[3];

@@ -97,12 +97,12 @@ rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout, rawhal_string_
 
 /* ---- Launch facts ---- */
 
-/* What hidden arguments are computed from. Grid and work-group sizes are in WORK-ITEMS, 1 for
- * unused dimensions.
+/* What hidden arguments are computed from. `work_items` are the grid's and `workgroup` those of a
+ * work-group, 1 for unused dimensions.
  *
- *   hidden_block_count    grid / workgroup, rounded down: full work-groups only
+ *   hidden_block_count    work_items / workgroup, rounded down: full work-groups only
  *   hidden_group_size     workgroup
- *   hidden_remainder      grid % workgroup
+ *   hidden_remainder      work_items % workgroup
  *   hidden_grid_dims      dimensions
  *   hidden_global_offset, hidden_dynamic_lds_size, hidden_queue_ptr, hidden_printf_buffer,
  *   hidden_hostcall_buffer, hidden_heap_v1, hidden_default_queue, hidden_completion_action,
@@ -111,7 +111,8 @@ rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout, rawhal_string_
  *   hidden_none, and kinds unknown to this version
  *                         zeros */
 typedef struct rawhal_launch {
-  uint32_t grid[3];
+  size_t size; /* sizeof(rawhal_launch_t), or 0: see types.h */
+  uint32_t work_items[3];
   uint16_t workgroup[3];
   uint16_t dimensions;  /* 1..3; 0 means 3, as HIP always writes */
   uint32_t dynamic_lds; /* bytes of dynamic group segment */

@@ -1,9 +1,16 @@
 /* Checking a launch's geometry against what the kernel's metadata demands. */
-#include "kernarg/kernarg.h"
+#include "kernarg/hidden.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 static const char axis[] = "xyz";
+
+rawhal_status_t launch_known_closely(const rawhal_launch_t *launch, rawhal_error_t *error)
+{
+  rawhal_launch_t ignored; /* ours is the first version: all others have what it has */
+  return SIZED_TAKE(&ignored, launch, shared_base_hi, error);
+}
 
 static rawhal_status_t check_sizes(const rawhal_launch_t *launch, rawhal_error_t *error)
 {
@@ -12,13 +19,13 @@ static rawhal_status_t check_sizes(const rawhal_launch_t *launch, rawhal_error_t
                        launch->dimensions);
   unsigned used = launch->dimensions ? launch->dimensions : 3;
   for (unsigned d = 0; d < 3; ++d) {
-    if (launch->grid[d] == 0 || launch->workgroup[d] == 0)
+    if (launch->work_items[d] == 0 || launch->workgroup[d] == 0)
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s size %c is 0",
-                         launch->grid[d] == 0 ? "grid" : "work-group", axis[d]);
-    if (d >= used && (launch->grid[d] != 1 || launch->workgroup[d] != 1))
+                         launch->work_items[d] == 0 ? "grid" : "work-group", axis[d]);
+    if (d >= used && (launch->work_items[d] != 1 || launch->workgroup[d] != 1))
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "grid %u and work-group %u in unused dimension %c, must be 1",
-                         launch->grid[d], launch->workgroup[d], axis[d]);
+                         launch->work_items[d], launch->workgroup[d], axis[d]);
   }
   return RAWHAL_OK;
 }
@@ -27,7 +34,7 @@ static rawhal_status_t check_sizes(const rawhal_launch_t *launch, rawhal_error_t
 static rawhal_status_t check_dimension(const rawhal_kernel_t *kernel, const rawhal_launch_t *launch,
                                        int d, rawhal_error_t *error)
 {
-  uint32_t grid = launch->grid[d], group = launch->workgroup[d];
+  uint32_t grid = launch->work_items[d], group = launch->workgroup[d];
   uint32_t required = kernel->reqd_workgroup_size[d], most = kernel->max_num_workgroups[d];
   if (required && group != required)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
@@ -50,7 +57,9 @@ rawhal_status_t rawhal_launch_check(const rawhal_kernel_t *kernel, const rawhal_
 {
   if (!kernel || !launch)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", kernel ? "launch" : "kernel");
-  rawhal_status_t status = check_sizes(launch, error);
+  rawhal_status_t status = launch_known(launch, error);
+  if (status == RAWHAL_OK)
+    status = check_sizes(launch, error);
   for (int d = 0; d < 3 && status == RAWHAL_OK; ++d)
     status = check_dimension(kernel, launch, d, error);
   if (status != RAWHAL_OK)

@@ -2,19 +2,20 @@
 #include "queue/submit.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 /* Nothing is waited for on the host: each dependency that has not finished becomes a packet,
  * written to `bodies` before anything is reserved. */
-static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t count,
+static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t stride, size_t count,
                                hsa_amd_barrier_value_packet_t *bodies, uint32_t *packets,
                                rawhal_error_t *error)
 {
   *packets = 0;
   for (size_t i = 0; i < count; ++i) {
+    const rawhal_dependency_t *each = (const void *)((const char *)dependencies + i * stride);
     hsa_signal_t signal = {0};
     int64_t target = 0;
-    rawhal_status_t status =
-        queue_dependency(dependencies[i].queue, dependencies[i].ticket, &signal, &target, error);
+    rawhal_status_t status = queue_dependency(each->queue, each->ticket, &signal, &target, error);
     if (status != RAWHAL_OK && error)
       return rawhal_fail(error, status, "dependency %zu: %s", i, error->message);
     if (status != RAWHAL_OK)
@@ -45,9 +46,10 @@ static void barrier_write(rawhal_queue_t *queue, const hsa_amd_barrier_value_pac
   submit_ring(queue, reserved, packets);
 }
 
-rawhal_status_t rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependencies,
-                                     size_t count, uint64_t deadline, rawhal_ticket_t *ticket,
-                                     rawhal_error_t *error)
+rawhal_status_t rawhal_queue_barrier_sized(rawhal_queue_t *queue,
+                                           const rawhal_dependency_t *dependencies,
+                                           size_t dependency_size, size_t count, uint64_t deadline,
+                                           rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
   if (ticket)
     *ticket = 0;
@@ -62,7 +64,10 @@ rawhal_status_t rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_depende
   ring_reservation_t reserved;
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = prepare(dependencies, count, bodies, &waits, error);
+    status = sized_array(dependencies, dependency_size, count, sizeof(*dependencies),
+                         "rawhal_dependency_t", error);
+  if (status == RAWHAL_OK)
+    status = prepare(dependencies, dependency_size, count, bodies, &waits, error);
   if (status == RAWHAL_OK)
     status = submit_reserve(queue, waits + 1, 0, deadline, &reserved, error);
   if (status != RAWHAL_OK)

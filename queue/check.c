@@ -2,6 +2,7 @@
 #include "queue/submit.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <stdlib.h>
 
@@ -39,9 +40,9 @@ static rawhal_status_t check_device(const queue_device_t *device, const rawhal_d
       return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                          "work-group size %c is %u, the device allows %u", "xyz"[d],
                          dispatch -> workgroup[d], device -> max_workgroup_dim[d]);
-    if (dispatch->grid[d] > device->max_grid_dim[d])
+    if (dispatch->work_items[d] > device->max_grid_dim[d])
       return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "grid size %c is %u, the device allows %u",
-                         "xyz"[d], dispatch -> grid[d], device -> max_grid_dim[d]);
+                         "xyz"[d], dispatch -> work_items[d], device -> max_grid_dim[d]);
   }
   if (flat > device->max_workgroup_size)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
@@ -94,7 +95,7 @@ static inline bool has_partial_workgroups(const rawhal_dispatch_t *dispatch)
 {
   bool partial = false;
   for (int d = 0; d < 3; ++d)
-    partial |= dispatch->workgroup[d] > 1 && dispatch->grid[d] % dispatch->workgroup[d] != 0;
+    partial |= dispatch->workgroup[d] > 1 && dispatch->work_items[d] % dispatch->workgroup[d] != 0;
   return partial;
 }
 
@@ -112,22 +113,29 @@ static inline bool plainly_right(const rawhal_queue_t *queue, const rawhal_dispa
                within(dispatch->blob_size, bounds->blob);
   for (int d = 0; d < 3; ++d)
     right = right && within(dispatch->workgroup[d], bounds->workgroup[d]) &&
-            within(dispatch->grid[d], bounds->grid[d]);
+            within(dispatch->work_items[d], bounds->grid[d]);
   return right && !(bounds->uniform && has_partial_workgroups(dispatch));
 }
 
-rawhal_status_t submit_check(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
-                             size_t count, uint32_t *blocks, rawhal_error_t *error)
+rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch, uint32_t *blocks,
+                             rawhal_error_t *error)
 {
-  if (!dispatches || count == 0)
+  size_t count = batch->count;
+  if (!batch->first || count == 0)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no dispatches");
   if (count > queue->ring.packets)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                        "a batch of %zu dispatches can never fit a ring of %u packets", count,
                        queue->ring.packets);
+  if (__builtin_expect(batch->stride != sizeof(rawhal_dispatch_t), 0)) {
+    rawhal_status_t status = sized_array(batch->first, batch->stride, count,
+                                         sizeof(rawhal_dispatch_t), "rawhal_dispatch_t", error);
+    if (status != RAWHAL_OK)
+      return status;
+  }
   uint64_t total = 0;
   for (size_t i = 0; i < count; ++i) {
-    const rawhal_dispatch_t *dispatch = &dispatches[i];
+    const rawhal_dispatch_t *dispatch = batch_at(batch, i);
     if (__builtin_expect(!plainly_right(queue, dispatch), 0)) {
       rawhal_status_t status = check_dispatch(queue, dispatch, error);
       if (status != RAWHAL_OK && count > 1 && error)

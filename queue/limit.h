@@ -142,7 +142,6 @@ typedef enum rawhal_limit {
   RAWHAL_LIMIT_GRID_WORKGROUPS = 11,     /* this process: work-groups of one dispatch */
   RAWHAL_LIMIT_WEIGHT = 12,              /* this process among its tenant's: 1..1000, default 100 */
   RAWHAL_LIMIT_PRIORITY = 13, /* this process among those who wait: rawhal_limit_priority_t */
-  RAWHAL_LIMIT_COUNT
 } rawhal_limit_t;
 
 /* What a tenant pays while others use the device at the same time. A process is running while one
@@ -186,15 +185,39 @@ typedef struct rawhal_limit_info {
   uint64_t minimum, maximum;  /* of what may be set, besides RAWHAL_UNLIMITED */
   rawhal_limit_level_t level; /* whose it is */
 } rawhal_limit_info_t;
-/* NULL beyond RAWHAL_LIMIT_COUNT. */
+/* NULL for what this library has no limit of: they count from 0 without a gap. */
 RAWHAL_API const rawhal_limit_info_t *rawhal_limit_info(rawhal_limit_t limit);
 
 /* A value as text, in a form that reads back: "4GiB", "30%", "unlimited". Always NUL-terminated. */
 RAWHAL_API void rawhal_limit_format(rawhal_limit_t limit, uint64_t value, char *text, size_t size);
 
+/* The device a limit is for, as far as reading it needs to know. */
+typedef struct rawhal_limit_device {
+  size_t size;           /* sizeof(rawhal_limit_device_t), or 0: see types.h */
+  uint32_t index;        /* which `_N` variables count */
+  uint64_t memory_bytes; /* what percentages are of; 0: percentages are refused */
+} rawhal_limit_device_t;
+
+/* A value from text, as rawhal_limit_unit_t says. `device` may be NULL. INVALID_ARGUMENT,
+ * OUT_OF_RANGE. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_parse(rawhal_limit_t limit, const char *text,
+                                                             const rawhal_limit_device_t *device,
+                                                             uint64_t *value,
+                                                             rawhal_error_t *error);
+
 /* ---- Configuration ---- */
 
+/* What is to be limited, and by whom. Thread-safety: one thread at a time. */
+typedef struct rawhal_limit_config rawhal_limit_config_t;
+
+/* Nothing is set. OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_create(rawhal_limit_config_t **config,
+                                                                     rawhal_error_t *error);
+RAWHAL_API void rawhal_limit_config_destroy(rawhal_limit_config_t *config); /* NULL is allowed */
+
+/* What a limit was set to. */
 typedef struct rawhal_limit_value {
+  size_t size; /* set it to sizeof(rawhal_limit_value_t), or 0: see types.h */
   uint64_t value;
   char origin[48]; /* "program", a variable's name, or "RAWHAL_LIMITS_FILE:" with a line; "" when
                       nobody has set it */
@@ -204,27 +227,19 @@ typedef struct rawhal_limit_value {
   bool pinned;           /* the program may not change it at all */
 } rawhal_limit_value_t;
 
+/* What besides limits is configured, by text. */
+typedef enum rawhal_limit_name {
+  RAWHAL_LIMIT_NAME_TENANT = 0,  /* default "default" */
+  RAWHAL_LIMIT_NAME_REGION = 1,  /* path of the region's file; none: limits of this process only */
+  RAWHAL_LIMIT_NAME_CU_MASK = 2, /* compute units to run on, hexadecimal, bit 0 is the first */
+} rawhal_limit_name_t;
+
 typedef struct rawhal_limit_text {
+  size_t size; /* set it to sizeof(rawhal_limit_text_t), or 0: see types.h */
   char text[256];
   char origin[48]; /* as above; of a mask made of several: their names with " & " between */
   bool pinned;
 } rawhal_limit_text_t;
-
-/* Zero-initialise: nothing is set. */
-typedef struct rawhal_limit_config {
-  rawhal_limit_value_t values[RAWHAL_LIMIT_COUNT];
-  rawhal_limit_text_t tenant;  /* default "default" */
-  rawhal_limit_text_t region;  /* path of the region's file; none: limits of this process only */
-  rawhal_limit_text_t cu_mask; /* compute units to run on, hexadecimal, bit 0 is the first */
-  bool has_region_fd; /* the region is this file, instead of a path's; stays the caller's, */
-  int region_fd;      /* who vouches for it: neither owner, mode nor names are checked */
-} rawhal_limit_config_t;
-
-/* The device a config is for, as far as reading it needs to know. */
-typedef struct rawhal_limit_device {
-  uint32_t index;        /* which `_N` variables count */
-  uint64_t memory_bytes; /* what percentages are of; 0: percentages are refused */
-} rawhal_limit_device_t;
 
 /* Sets one value, with origin "program". OUT_OF_RANGE. QUOTA_EXCEEDED: the environment has been
  * read and holds a stricter one, or has pinned it. */
@@ -236,6 +251,15 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_set(rawhal_limit_c
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_config_set_text(rawhal_limit_config_t *config, rawhal_limit_t limit, const char *text,
                              const rawhal_limit_device_t *device, rawhal_error_t *error);
+/* A name instead of what the config has: what the environment says is added to it later, by the
+ * rules above. INVALID_ARGUMENT: longer than 255 bytes. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_limit_config_set_name(rawhal_limit_config_t *config, rawhal_limit_name_t name,
+                             const char *text, rawhal_error_t *error);
+/* The region is this file, whatever path is set; -1: not any more. It stays the caller's, who
+ * vouches for it: neither owner, mode nor names are checked. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_set_region_fd(
+    rawhal_limit_config_t *config, int region_fd, rawhal_error_t *error);
 /* Adds what the environment says, and the operator's file that it names, by the rules above.
  * INVALID_ARGUMENT, OUT_OF_RANGE: the message begins with the variable. UNSUPPORTED: the file could
  * be written by this process; or a variable names a file and the program has more rights than who
@@ -246,6 +270,13 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_environment(
 /* The value in force: what was set, else the default (RAWHAL_UNLIMITED for most). */
 RAWHAL_API uint64_t rawhal_limit_config_get(const rawhal_limit_config_t *config,
                                             rawhal_limit_t limit);
+/* The same with who said so. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_limit_config_value(const rawhal_limit_config_t *config, rawhal_limit_t limit,
+                          rawhal_limit_value_t *value, rawhal_error_t *error);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_limit_config_name(const rawhal_limit_config_t *config, rawhal_limit_name_t name,
+                         rawhal_limit_text_t *text, rawhal_error_t *error);
 /* Does the config limit anything? */
 RAWHAL_API bool rawhal_limit_config_limits(const rawhal_limit_config_t *config);
 

@@ -187,7 +187,7 @@ static limit_shape_t shape_of(const rawhal_dispatch_t *dispatch)
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   uint64_t workgroups = 1;
   for (int d = 0; d < 3; ++d) { /* neither is 0; most dimensions need no division */
-    uint32_t grid = dispatch->grid[d], group = dispatch->workgroup[d];
+    uint32_t grid = dispatch->work_items[d], group = dispatch->workgroup[d];
     uint32_t along = grid <= group ? 1 : (grid - 1) / group + 1;
     if (__builtin_mul_overflow(workgroups, along, &workgroups))
       workgroups = UINT64_MAX;
@@ -199,22 +199,22 @@ static limit_shape_t shape_of(const rawhal_dispatch_t *dispatch)
                          .launches = 1};
 }
 
-static uint32_t most_scratch(const rawhal_dispatch_t *dispatches, size_t count)
+static uint32_t most_scratch(const batch_t *batch)
 {
   uint32_t most = 0;
-  for (size_t i = 0; i < count; ++i) {
-    uint32_t bytes = dispatches[i].kernel->info.private_segment_size;
+  for (size_t i = 0; i < batch->count; ++i) {
+    uint32_t bytes = batch_at(batch, i)->kernel->info.private_segment_size;
     most = bytes > most ? bytes : most;
   }
   return most;
 }
 
-limited_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count)
+limited_shape_t limited_shape(const batch_t *batch)
 {
   limited_shape_t whole = {0};
   limit_shape_t *cost = &whole.cost;
-  for (size_t i = 0; i < count; ++i) {
-    limit_shape_t one = shape_of(&dispatches[i]);
+  for (size_t i = 0; i < batch->count; ++i) {
+    limit_shape_t one = shape_of(batch_at(batch, i));
     cost->key = cost->key * 31 + one.key;
     if (__builtin_add_overflow(cost->workgroups, one.workgroups, &cost->workgroups))
       cost->workgroups = UINT64_MAX;
@@ -224,7 +224,7 @@ limited_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count)
     ++cost->launches;
   }
   cost->key |= 1; /* never 0 */
-  whole.lane_bytes = most_scratch(dispatches, count);
+  whole.lane_bytes = most_scratch(batch);
   return whole;
 }
 
@@ -246,31 +246,30 @@ static rawhal_status_t reserve(rawhal_queue_t *queue, limit_grant_t *grant, uint
   return RAWHAL_OK;
 }
 
-static rawhal_status_t admit(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
-                             size_t count, uint64_t deadline, limit_grant_t *grant,
-                             rawhal_error_t *error)
+static rawhal_status_t admit(rawhal_queue_t *queue, const batch_t *batch, uint64_t deadline,
+                             limit_grant_t *grant, rawhal_error_t *error)
 {
-  if (count == 1) {
-    limit_shape_t shape = shape_of(dispatches);
+  if (batch->count == 1) {
+    limit_shape_t shape = shape_of(batch->first);
     return limit_admit_one(queue->lease, &shape, deadline, grant, error);
   }
   limit_cost_t cost;
   limit_cost_begin(&cost);
-  for (size_t i = 0; i < count; ++i) {
-    limit_shape_t shape = shape_of(&dispatches[i]);
+  for (size_t i = 0; i < batch->count; ++i) {
+    limit_shape_t shape = shape_of(batch_at(batch, i));
     limit_cost_add(queue->lease, &cost, &shape);
   }
   return limit_admit(queue->lease, &cost, deadline, grant, error);
 }
 
-rawhal_status_t limited_reserve(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
-                                size_t count, uint32_t blocks, uint64_t deadline,
-                                ring_reservation_t *reserved, rawhal_error_t *error)
+rawhal_status_t limited_reserve(rawhal_queue_t *queue, const batch_t *batch, uint32_t blocks,
+                                uint64_t deadline, ring_reservation_t *reserved,
+                                rawhal_error_t *error)
 {
   limit_grant_t grant;
-  rawhal_status_t status = reserve_scratch(queue, most_scratch(dispatches, count), error);
+  rawhal_status_t status = reserve_scratch(queue, most_scratch(batch), error);
   if (status == RAWHAL_OK)
-    status = admit(queue, dispatches, count, deadline, &grant, error);
+    status = admit(queue, batch, deadline, &grant, error);
   return status == RAWHAL_OK ? reserve(queue, &grant, blocks, deadline, reserved, error) : status;
 }
 

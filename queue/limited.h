@@ -14,8 +14,7 @@ void limited_destroy(rawhal_queue_t *queue);
 void limited_give_back(rawhal_queue_t *queue);
 
 /* submit_reserve() for a checked batch, after its admission. */
-RAWHAL_CHECKED rawhal_status_t limited_reserve(rawhal_queue_t *queue,
-                                               const rawhal_dispatch_t *dispatches, size_t count,
+RAWHAL_CHECKED rawhal_status_t limited_reserve(rawhal_queue_t *queue, const batch_t *batch,
                                                uint32_t blocks, uint64_t deadline,
                                                ring_reservation_t *reserved, rawhal_error_t *error);
 /* What a batch takes when it is estimated as a whole. */
@@ -23,7 +22,7 @@ typedef struct limited_shape {
   limit_shape_t cost;
   uint32_t lane_bytes; /* of scratch, at most */
 } limited_shape_t;
-limited_shape_t limited_shape(const rawhal_dispatch_t *dispatches, size_t count);
+limited_shape_t limited_shape(const batch_t *batch);
 
 /* limited_reserve() for something that is always submitted as a whole. */
 RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,

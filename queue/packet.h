@@ -29,9 +29,9 @@ static inline void packet_write_dispatch(void *slot, const rawhal_dispatch_t *di
   packet->workgroup_size_y = dispatch->workgroup[1];
   packet->workgroup_size_z = dispatch->workgroup[2];
   packet->reserved0 = 0;
-  packet->grid_size_x = dispatch->grid[0];
-  packet->grid_size_y = dispatch->grid[1];
-  packet->grid_size_z = dispatch->grid[2];
+  packet->grid_size_x = dispatch->work_items[0];
+  packet->grid_size_y = dispatch->work_items[1];
+  packet->grid_size_z = dispatch->work_items[2];
   packet->private_segment_size = kernel->private_segment_size;
   packet->group_segment_size = kernel->group_segment_size + dispatch->dynamic_lds;
   packet->kernel_object = kernel->kernel_object;

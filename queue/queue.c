@@ -148,14 +148,18 @@ static rawhal_status_t allocate_tables(rawhal_queue_t *queue, const queue_sizes_
   return RAWHAL_OK;
 }
 
-static void launch_init(rawhal_queue_t *queue, const rawhal_queue_services_t *services)
+static rawhal_status_t launch_init(rawhal_queue_t *queue, const rawhal_queue_services_t *given,
+                                   rawhal_error_t *error)
 {
-  queue->launch.printf_buffer = services->printf_buffer;
-  queue->launch.hostcall_buffer = services->hostcall_buffer;
-  queue->launch.heap = services->heap;
-  queue->launch.default_queue = services->default_queue;
-  queue->launch.completion_action = services->completion_action;
-  queue->launch.multigrid_sync = services->multigrid_sync;
+  rawhal_queue_services_t services;
+  rawhal_status_t status = SIZED_TAKE(&services, given, multigrid_sync, error);
+  queue->launch.printf_buffer = services.printf_buffer;
+  queue->launch.hostcall_buffer = services.hostcall_buffer;
+  queue->launch.heap = services.heap;
+  queue->launch.default_queue = services.default_queue;
+  queue->launch.completion_action = services.completion_action;
+  queue->launch.multigrid_sync = services.multigrid_sync;
+  return status;
 }
 
 static void locks_init(rawhal_queue_t *queue)
@@ -190,9 +194,10 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   queue->device = device;
   device->hold();
   locks_init(queue);
-  launch_init(queue, &taken.services);
+  status = launch_init(queue, taken.services, error);
   /* Everything the error callback touches comes before the HSA queue. */
-  status = allocate_tables(queue, &sizes, error);
+  if (status == RAWHAL_OK)
+    status = allocate_tables(queue, &sizes, error);
   if (status == RAWHAL_OK)
     status = create_signals(queue, sizes.submissions, error);
   if (status == RAWHAL_OK)

@@ -70,11 +70,11 @@ enum {
  * pointer for each visible argument; both are read during the call only. */
 typedef struct rawhal_dispatch {
   const rawhal_device_kernel_t *kernel;
-  uint32_t grid[3];      /* WORK-ITEMS in each dimension, 1 where unused */
-  uint16_t workgroup[3]; /* work-items of a work-group, 1 where unused */
-  uint32_t dynamic_lds;  /* bytes of group segment beyond the kernel's static part */
-  const void *blob;      /* see "Blobs" in kernarg.h */
-  size_t blob_size;      /* bytes */
+  uint32_t work_items[3]; /* of the grid in each dimension, 1 where unused */
+  uint16_t workgroup[3];  /* work-items of a work-group, 1 where unused */
+  uint32_t dynamic_lds;   /* bytes of group segment beyond the kernel's static part */
+  const void *blob;       /* see "Blobs" in kernarg.h */
+  size_t blob_size;       /* bytes */
   const void *const *arguments;
   size_t argument_count;
   uint32_t flags;            /* RAWHAL_DISPATCH_* */
@@ -87,11 +87,17 @@ typedef uint64_t rawhal_ticket_t; /* 0 is never a ticket */
  * OUT_OF_RANGE: a dispatch is wrong (the message says which, and why), or the batch can never fit
  * this queue's rings. WOULD_BLOCK / TIMED_OUT: no room. FAULT / DEVICE_LOST: the queue is dead.
  * `ticket` may be NULL. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_submit(rawhal_queue_t *queue,
-                                                              const rawhal_dispatch_t *dispatches,
-                                                              size_t count, uint64_t deadline,
-                                                              rawhal_ticket_t *ticket,
-                                                              rawhal_error_t *error);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_submit_sized(
+    rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t dispatch_size, size_t count,
+    uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
+
+RAWHAL_CHECKED static inline rawhal_status_t
+rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
+                    uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  return rawhal_queue_submit_sized(queue, dispatches, sizeof(*dispatches), count, deadline, ticket,
+                                   error);
+}
 
 /* A submission of a queue of the same process. */
 typedef struct rawhal_dependency {
@@ -111,9 +117,17 @@ typedef struct rawhal_dependency {
  * ticket to learn it. The queues of dependencies must not be destroyed before the barrier is
  * passed. INVALID_ARGUMENT: a ticket that was never given out; OUT_OF_RANGE: too many; otherwise as
  * rawhal_queue_submit(). */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_barrier_sized(
+    rawhal_queue_t *queue, const rawhal_dependency_t *dependencies, size_t dependency_size,
+    size_t count, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
+
+RAWHAL_CHECKED static inline rawhal_status_t
 rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependencies, size_t count,
-                     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
+                     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  return rawhal_queue_barrier_sized(queue, dependencies, sizeof(*dependencies), count, deadline,
+                                    ticket, error);
+}
 
 /* Waits until all dispatches of a ticket have finished: spins briefly, then blocks in the kernel.
  * OK; TIMED_OUT (WOULD_BLOCK with deadline 0): not yet; FAULT / DEVICE_LOST: it never will;
@@ -176,9 +190,17 @@ typedef struct rawhal_recording rawhal_recording_t;
 /* Records `count` dispatches (at least 1). Fails as rawhal_queue_submit() would for the same batch,
  * except for want of room, which is the replay's concern. Blobs and pointer arrays are read during
  * the call only. OUT_OF_MEMORY. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_recording_create_sized(
+    rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t dispatch_size, size_t count,
+    rawhal_recording_t **recording, rawhal_error_t *error);
+
+RAWHAL_CHECKED static inline rawhal_status_t
 rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
-                        rawhal_recording_t **recording, rawhal_error_t *error);
+                        rawhal_recording_t **recording, rawhal_error_t *error)
+{
+  return rawhal_recording_create_sized(queue, dispatches, sizeof(*dispatches), count, recording,
+                                       error);
+}
 RAWHAL_API void rawhal_recording_destroy(rawhal_recording_t *recording); /* NULL is allowed */
 
 /* Changes one visible argument of one dispatch, by index in metadata order, for this and later
@@ -202,6 +224,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay(rawhal_queue_t *qu
  * `heap`, one that calls printf() one of the buffers; how they are laid out is between the program
  * and its kernels' device library. The queue itself and the apertures are filled in by rawhal. */
 typedef struct rawhal_queue_services {
+  size_t size; /* sizeof(rawhal_queue_services_t), or 0: see types.h */
   uint64_t printf_buffer, hostcall_buffer, heap, default_queue, completion_action, multigrid_sync;
 } rawhal_queue_services_t;
 
@@ -215,7 +238,7 @@ typedef struct rawhal_queue_options {
   uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB, at most 1 GiB, at least 128 a packet (a
                              kernel of code object V5 often takes 320). Twice that is allocated, so
                              that no image is ever split */
-  rawhal_queue_services_t services;
+  const rawhal_queue_services_t *services; /* read during the call; NULL: none */
   uint64_t share_ppm; /* of device time, parts per million, where the device has limits; 0: only
                              theirs. See limit.h */
 } rawhal_queue_options_t;

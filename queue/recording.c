@@ -32,13 +32,13 @@ static uint32_t align_block(uint32_t block, uint32_t alignment)
 }
 
 /* Gives every image its place. They have passed the checks, so 32 bits hold their blocks. */
-static rawhal_status_t place_images(rawhal_recording_t *recording,
-                                    const rawhal_dispatch_t *dispatches, rawhal_error_t *error)
+static rawhal_status_t place_images(rawhal_recording_t *recording, const batch_t *batch,
+                                    rawhal_error_t *error)
 {
   uint32_t block = 0;
   recording->alignment = 1;
   for (uint32_t i = 0; i < recording->count; ++i) {
-    const rawhal_device_kernel_t *kernel = dispatches[i].kernel;
+    const rawhal_device_kernel_t *kernel = batch_at(batch, i)->kernel;
     block = align_block(block, kernel->alignment);
     uint64_t offset = (uint64_t)block * BLOCK_BYTES;
     recording->dispatches[i].kernel = kernel;
@@ -59,12 +59,12 @@ static unsigned char *recorded_image(const rawhal_recording_t *recording, size_t
   return recording->images + (uintptr_t)recording->dispatches[i].packet.kernarg_address;
 }
 
-static rawhal_status_t record(rawhal_recording_t *recording, const rawhal_dispatch_t *dispatches,
+static rawhal_status_t record(rawhal_recording_t *recording, const batch_t *batch,
                               rawhal_error_t *error)
 {
   memset(recording->images, 0, recording->image_bytes);
   for (uint32_t i = 0; i < recording->count; ++i) {
-    const rawhal_dispatch_t *dispatch = &dispatches[i];
+    const rawhal_dispatch_t *dispatch = batch_at(batch, i);
     recorded_t *recorded = &recording->dispatches[i];
     rawhal_status_t status =
         image_write(recording->queue, dispatch, recorded_image(recording, i), error);
@@ -78,19 +78,21 @@ static rawhal_status_t record(rawhal_recording_t *recording, const rawhal_dispat
   return RAWHAL_OK;
 }
 
-rawhal_status_t rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
-                                        size_t count, rawhal_recording_t **result,
-                                        rawhal_error_t *error)
+rawhal_status_t rawhal_recording_create_sized(rawhal_queue_t *queue,
+                                              const rawhal_dispatch_t *dispatches,
+                                              size_t dispatch_size, size_t count,
+                                              rawhal_recording_t **result, rawhal_error_t *error)
 {
   if (!result)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "recording is NULL");
   *result = NULL;
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
+  batch_t batch = {dispatches, dispatch_size, count};
   uint32_t blocks;
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = submit_check(queue, dispatches, count, &blocks, error);
+    status = submit_check(queue, &batch, &blocks, error);
   if (status != RAWHAL_OK)
     return status;
   rawhal_recording_t *recording = calloc(1, sizeof(*recording));
@@ -99,18 +101,18 @@ rawhal_status_t rawhal_recording_create(rawhal_queue_t *queue, const rawhal_disp
   recording->queue = queue;
   recording->unpinned = queue->device->unpinned;
   recording->count = (uint32_t)count;
-  recording->shape = limited_shape(dispatches, count);
-  recording->signaller = (uint32_t)submit_first_signaller(dispatches, count);
+  recording->shape = limited_shape(&batch);
+  recording->signaller = (uint32_t)submit_first_signaller(&batch);
   recording->dispatches = calloc(count, sizeof(*recording->dispatches));
   if (recording->dispatches)
-    status = place_images(recording, dispatches, error);
+    status = place_images(recording, &batch, error);
   if (recording->dispatches && status == RAWHAL_OK)
     recording->images = aligned_alloc(BLOCK_BYTES, recording->image_bytes);
   if (status == RAWHAL_OK && !recording->images)
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording of %zu dispatches",
                          count);
   if (status == RAWHAL_OK)
-    status = record(recording, dispatches, error);
+    status = record(recording, &batch, error);
   if (status != RAWHAL_OK) {
     rawhal_recording_destroy(recording);
     return status;

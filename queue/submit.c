@@ -46,10 +46,10 @@ void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint
       queue->doorbell, (hsa_signal_value_t)(reserved->packet + packets - 1));
 }
 
-size_t submit_first_signaller(const rawhal_dispatch_t *dispatches, size_t count)
+size_t submit_first_signaller(const batch_t *batch)
 {
-  size_t first = count - 1;
-  while (first > 0 && dispatches[first].flags & RAWHAL_DISPATCH_OVERLAP)
+  size_t first = batch->count - 1;
+  while (first > 0 && batch_at(batch, first)->flags & RAWHAL_DISPATCH_OVERLAP)
     --first;
   return first;
 }
@@ -80,21 +80,20 @@ static rawhal_status_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispat
 
 /* The first packet comes last: the device, which reads in order, sees nothing of the batch before
  * all of it is there. */
-static rawhal_status_t batch_write(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
-                                   uint32_t count, uint32_t blocks,
+static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, uint32_t blocks,
                                    const ring_reservation_t *reserved, rawhal_error_t *error)
 {
-  uint32_t signaller = (uint32_t)submit_first_signaller(dispatches, count);
+  uint32_t count = (uint32_t)batch->count, signaller = (uint32_t)submit_first_signaller(batch);
   for (uint32_t i = 0; count > 1 && i < count; ++i)
-    packet_name(queue, reserved->packet + i, dispatches[i].kernel);
-  submission_t submission = {count, blocks, count - signaller, dispatches->kernel, signaller > 0};
+    packet_name(queue, reserved->packet + i, batch_at(batch, i)->kernel);
+  submission_t submission = {count, blocks, count - signaller, batch->first->kernel, signaller > 0};
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
   rawhal_status_t status = RAWHAL_OK;
   uint32_t block = reserved->block;
   for (uint32_t i = count; i-- > 0;) {
     hsa_signal_t completion = submit_signal(queue, reserved->ticket, signal, i, signaller);
     rawhal_status_t written =
-        dispatch_write(queue, &dispatches[i], reserved->packet + i, &block, completion, error);
+        dispatch_write(queue, batch_at(batch, i), reserved->packet + i, &block, completion, error);
     if (__builtin_expect(written != RAWHAL_OK, 0)) {
       status = written;
       queue_slot(queue, reserved->ticket)->begins = false; /* a barrier may have no times */
@@ -104,26 +103,28 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const rawhal_dispatch_
   return status;
 }
 
-rawhal_status_t rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches,
-                                    size_t count, uint64_t deadline, rawhal_ticket_t *ticket,
-                                    rawhal_error_t *error)
+rawhal_status_t rawhal_queue_submit_sized(rawhal_queue_t *queue,
+                                          const rawhal_dispatch_t *dispatches, size_t dispatch_size,
+                                          size_t count, uint64_t deadline, rawhal_ticket_t *ticket,
+                                          rawhal_error_t *error)
 {
   if (ticket)
     *ticket = 0;
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
+  batch_t batch = {dispatches, dispatch_size, count};
   uint32_t blocks;
   ring_reservation_t reserved;
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = submit_check(queue, dispatches, count, &blocks, error);
+    status = submit_check(queue, &batch, &blocks, error);
   if (status == RAWHAL_OK)
     status = __builtin_expect(queue->lease != NULL, 0)
-                 ? limited_reserve(queue, dispatches, count, blocks, deadline, &reserved, error)
+                 ? limited_reserve(queue, &batch, blocks, deadline, &reserved, error)
                  : submit_reserve(queue, (uint32_t)count, blocks, deadline, &reserved, error);
   if (status != RAWHAL_OK)
     return status;
-  status = batch_write(queue, dispatches, (uint32_t)count, blocks, &reserved, error);
+  status = batch_write(queue, &batch, blocks, &reserved, error);
   if (__builtin_expect(queue->lease != NULL, 0))
     limited_watch(queue, reserved.ticket);
   if (ticket && status == RAWHAL_OK)

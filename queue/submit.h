@@ -11,9 +11,19 @@
 
 enum { BLOCK_BYTES = 64 };
 
+/* The caller's dispatches, each of the size that its header's have: at least ours. */
+typedef struct batch {
+  const rawhal_dispatch_t *first;
+  size_t stride, count;
+} batch_t;
+
+static inline const rawhal_dispatch_t *batch_at(const batch_t *batch, size_t i)
+{
+  return (const void *)((const char *)batch->first + i * batch->stride);
+}
+
 /* check.c: checks a batch, all of it, and counts its kernarg blocks. */
-RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue,
-                                            const rawhal_dispatch_t *dispatches, size_t count,
+RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch,
                                             uint32_t *blocks, rawhal_error_t *error);
 
 /* room.c: room for what has passed the checks. Who waits for it gets it in order of arrival, so
@@ -39,7 +49,7 @@ void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint
 
 /* The first packet that must signal: everything before the last barrier bit has finished when that
  * packet has. */
-size_t submit_first_signaller(const rawhal_dispatch_t *dispatches, size_t count);
+size_t submit_first_signaller(const batch_t *batch);
 
 /* What a batch's packet signals. The first tells when the batch began, unless it is among those
  * that tell when it has finished. */
@@ -68,7 +78,7 @@ static inline rawhal_launch_t launch_of(const rawhal_queue_t *queue,
 {
   rawhal_launch_t launch = queue->launch; /* what all of a queue have in common */
   for (int d = 0; d < 3; ++d) {
-    launch.grid[d] = dispatch->grid[d];
+    launch.work_items[d] = dispatch->work_items[d];
     launch.workgroup[d] = dispatch->workgroup[d];
     launch.global_offset[d] = dispatch->global_offset[d];
   }

@@ -38,9 +38,12 @@ static void print_row(const char *name, const char *value, const char *origin, b
   puts(pinned ? ", pinned" : "");
 }
 
-static void print_text_row(const char *name, const rawhal_limit_text_t *text, const char *otherwise)
+static void print_name_row(const char *key, const rawhal_limit_config_t *config,
+                           rawhal_limit_name_t name, const char *otherwise)
 {
-  print_row(name, *text->text ? text->text : otherwise, text->origin, text->pinned);
+  rawhal_limit_text_t text = {.size = sizeof(text)};
+  (void)!rawhal_limit_config_name(config, name, &text, NULL);
+  print_row(key, *text.text ? text.text : otherwise, text.origin, text.pinned);
 }
 
 static void print_foreign_row(const char *variable, const char *value, const char *instead)
@@ -70,16 +73,16 @@ static void print_foreign(void)
 static void print_text(const rawhal_limit_config_t *config)
 {
   print_row("LIMIT", "VALUE", "FROM", false);
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
-    rawhal_limit_t limit = (rawhal_limit_t)i;
+  for (rawhal_limit_t limit = 0; rawhal_limit_info(limit); ++limit) {
+    rawhal_limit_value_t set = {.size = sizeof(set)};
     char value[32];
-    rawhal_limit_format(limit, rawhal_limit_config_get(config, limit), value, sizeof(value));
-    print_row(rawhal_limit_info(limit)->name, value, config->values[i].origin,
-              config->values[i].pinned);
+    (void)!rawhal_limit_config_value(config, limit, &set, NULL);
+    rawhal_limit_format(limit, set.value, value, sizeof(value));
+    print_row(rawhal_limit_info(limit)->name, value, set.origin, set.pinned);
   }
-  print_text_row("cu-mask", &config->cu_mask, "all");
-  print_text_row("tenant", &config->tenant, "default");
-  print_text_row("region", &config->region, "none, this process only");
+  print_name_row("cu-mask", config, RAWHAL_LIMIT_NAME_CU_MASK, "all");
+  print_name_row("tenant", config, RAWHAL_LIMIT_NAME_TENANT, "default");
+  print_name_row("region", config, RAWHAL_LIMIT_NAME_REGION, "none, this process only");
   print_foreign();
 }
 
@@ -95,9 +98,12 @@ static void put_entry(json_writer_t *out, const char *key, const char *value, co
   json_end(out);
 }
 
-static void put_text_entry(json_writer_t *out, const char *key, const rawhal_limit_text_t *text)
+static void put_name(json_writer_t *out, const char *key, const rawhal_limit_config_t *config,
+                     rawhal_limit_name_t name)
 {
-  put_entry(out, key, text->text, text->origin, text->pinned);
+  rawhal_limit_text_t text = {.size = sizeof(text)};
+  (void)!rawhal_limit_config_name(config, name, &text, NULL);
+  put_entry(out, key, text.text, text.origin, text.pinned);
 }
 
 static void put_foreign(json_writer_t *out, const char *key)
@@ -124,16 +130,16 @@ static void print_json(const rawhal_limit_config_t *config)
   json_begin_object(&out, NULL);
   json_put_text(&out, "schema", "rawhal-limits-1");
   json_begin_object(&out, "limits");
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
-    rawhal_limit_t limit = (rawhal_limit_t)i;
+  for (rawhal_limit_t limit = 0; rawhal_limit_info(limit); ++limit) {
+    rawhal_limit_value_t set = {.size = sizeof(set)};
     char value[32];
-    rawhal_limit_format(limit, rawhal_limit_config_get(config, limit), value, sizeof(value));
-    put_entry(&out, rawhal_limit_info(limit)->name, value, config->values[i].origin,
-              config->values[i].pinned);
+    (void)!rawhal_limit_config_value(config, limit, &set, NULL);
+    rawhal_limit_format(limit, set.value, value, sizeof(value));
+    put_entry(&out, rawhal_limit_info(limit)->name, value, set.origin, set.pinned);
   }
-  put_text_entry(&out, "cu-mask", &config->cu_mask);
-  put_text_entry(&out, "tenant", &config->tenant);
-  put_text_entry(&out, "region", &config->region);
+  put_name(&out, "cu-mask", config, RAWHAL_LIMIT_NAME_CU_MASK);
+  put_name(&out, "tenant", config, RAWHAL_LIMIT_NAME_TENANT);
+  put_name(&out, "region", config, RAWHAL_LIMIT_NAME_REGION);
   json_end(&out);
   put_foreign(&out, "not_honoured");
   json_end(&out);
@@ -152,7 +158,6 @@ static int run(int argc, char **argv)
   if (argc > 1 && limits_is_control(argv[1]))
     return limits_control(argc - 1, argv + 1);
   rawhal_limit_device_t device = {0};
-  rawhal_limit_config_t size = {0}, config = {0};
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   bool json = false;
   uint64_t index;
@@ -168,19 +173,22 @@ static int run(int argc, char **argv)
       device.index = (uint32_t)index;
       break;
     case 'm':
-      if (rawhal_limit_config_set_text(&size, RAWHAL_LIMIT_MEMORY, optarg, NULL, &error))
+      if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, optarg, NULL, &device.memory_bytes, &error))
         return tool_usage("limits", "--memory: %s", error.message);
-      device.memory_bytes = rawhal_limit_config_get(&size, RAWHAL_LIMIT_MEMORY);
       break;
     default:
       return tool_usage("limits", "unknown or incomplete option '%s'", argv[optind - 1]);
     }
   if (argc != optind)
     return tool_usage("limits", "expected options only, got '%s'", argv[optind]);
-  if (rawhal_limit_config_environment(&config, &device, &error))
-    return tool_fail("limits", &error);
-  (json ? print_json : print_text)(&config);
-  return TOOL_OK;
+  rawhal_limit_config_t *config;
+  rawhal_status_t status = rawhal_limit_config_create(&config, &error);
+  if (status == RAWHAL_OK)
+    status = rawhal_limit_config_environment(config, &device, &error);
+  if (status == RAWHAL_OK)
+    (json ? print_json : print_text)(config);
+  rawhal_limit_config_destroy(config);
+  return status == RAWHAL_OK ? TOOL_OK : tool_fail("limits", &error);
 }
 
 static const char *help(void)

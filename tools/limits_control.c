@@ -90,11 +90,12 @@ static bool find_limit(const char *name, size_t size, rawhal_limit_t *limit)
       *limit = short_names[i].limit;
       return true;
     }
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
-    const char *known = rawhal_limit_info((rawhal_limit_t)i)->name;
+  const rawhal_limit_info_t *info;
+  for (rawhal_limit_t i = 0; (info = rawhal_limit_info(i)); ++i) {
+    const char *known = info->name;
     if (strlen(known) != size || memcmp(known, name, size) != 0)
       continue;
-    *limit = (rawhal_limit_t)i;
+    *limit = i;
     return true;
   }
   return false;
@@ -105,7 +106,6 @@ static int read_assignment(const char *text, const rawhal_limit_device_t *device
                            assignment_t *assignment)
 {
   const char *equals = strchr(text, '=');
-  rawhal_limit_config_t config = {0};
   rawhal_error_t error;
   if (!equals)
     return tool_usage("limits", "expected NAME=VALUE, got '%s'", text);
@@ -114,9 +114,8 @@ static int read_assignment(const char *text, const rawhal_limit_device_t *device
   if (rawhal_limit_info(assignment->limit)->level == RAWHAL_LIMIT_LEVEL_PROCESS)
     return tool_usage("limits", "%s is each process's own, set where it starts",
                       rawhal_limit_info(assignment->limit)->name);
-  if (rawhal_limit_config_set_text(&config, assignment->limit, equals + 1, device, &error))
+  if (rawhal_limit_parse(assignment->limit, equals + 1, device, &assignment->value, &error))
     return tool_usage("limits", "%s: %s", text, error.message);
-  assignment->value = rawhal_limit_config_get(&config, assignment->limit);
   return TOOL_OK;
 }
 
@@ -161,7 +160,6 @@ int limits_control(int argc, char **argv)
   action_t action = find_action(word);
   order_t order = {0};
   rawhal_limit_device_t device = {0};
-  rawhal_limit_config_t size = {0};
   rawhal_error_t error;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
@@ -170,9 +168,8 @@ int limits_control(int argc, char **argv)
       order.device = optarg;
       break;
     case 'm':
-      if (rawhal_limit_config_set_text(&size, RAWHAL_LIMIT_MEMORY, optarg, NULL, &error))
+      if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, optarg, NULL, &device.memory_bytes, &error))
         return tool_usage("limits", "--memory: %s", error.message);
-      device.memory_bytes = rawhal_limit_config_get(&size, RAWHAL_LIMIT_MEMORY);
       break;
     default:
       return tool_usage("limits", "unknown or incomplete option '%s'", argv[optind - 1]);

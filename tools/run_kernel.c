@@ -102,7 +102,7 @@ static bool set_geometry(session_t *s)
                     "xyz"[i], request -> grid[i],
                     request -> grid_in_items ? "items in groups" : "groups", request->block[i],
                     UINT32_MAX);
-    s->dispatch.grid[i] = (uint32_t)items;
+    s->dispatch.work_items[i] = (uint32_t)items;
     s->dispatch.workgroup[i] = (uint16_t)request->block[i];
   }
   s->dispatch.dynamic_lds = request->dynamic_lds;
@@ -249,7 +249,7 @@ static void report(const session_t *s, double seconds, uint64_t device_ns)
   fputs("\nkernel    ", stdout);
   tool_print_words(s->request->kernel);
   printf("\ndispatch  %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u\n",
-         launch->grid[0], launch->grid[1], launch->grid[2], launch->workgroup[0],
+         launch->work_items[0], launch->work_items[1], launch->work_items[2], launch->workgroup[0],
          launch->workgroup[1], launch->workgroup[2]);
   printf("time      %.3f ms from submit to completion", seconds * 1e3);
   if (device_ns)

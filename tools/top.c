@@ -122,7 +122,7 @@ static void put_numbers(json_writer_t *out, const rawhal_limit_row_t *row)
 static void put_held(json_writer_t *out, const char *key, uint64_t held)
 {
   json_begin_array(out, key);
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i)
+  for (rawhal_limit_t i = 0; rawhal_limit_info(i); ++i)
     if (held >> i & 1)
       json_put_text(out, NULL, rawhal_limit_info((rawhal_limit_t)i)->name);
   json_end(out);
@@ -233,14 +233,20 @@ static int show(const char *path, form_t form, bool once)
 }
 
 /* The region that the environment names, for who names none. */
-static int find_region(rawhal_limit_config_t *config)
+static int find_region(rawhal_limit_text_t *region)
 {
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   rawhal_limit_device_t device = {.memory_bytes = UINT64_MAX / 2};
-  if (rawhal_limit_config_environment(config, &device, &error))
+  rawhal_limit_config_t *config;
+  rawhal_status_t status = rawhal_limit_config_create(&config, &error);
+  if (status == RAWHAL_OK)
+    status = rawhal_limit_config_environment(config, &device, &error);
+  if (status == RAWHAL_OK)
+    status = rawhal_limit_config_name(config, RAWHAL_LIMIT_NAME_REGION, region, &error);
+  rawhal_limit_config_destroy(config);
+  if (status != RAWHAL_OK)
     return tool_fail("top", &error);
-  return *config->region.text ? TOOL_OK
-                              : tool_usage("top", "no REGION, and the environment names none");
+  return *region->text ? TOOL_OK : tool_usage("top", "no REGION, and the environment names none");
 }
 
 static int run(int argc, char **argv)
@@ -274,9 +280,9 @@ static int run(int argc, char **argv)
     return tool_usage("top", "expected one of --json, --prometheus and --log");
   if (argc - optind > 1)
     return tool_usage("top", "expected one REGION, got %d", argc - optind);
-  rawhal_limit_config_t config = {0};
-  const char *path = optind < argc ? argv[optind] : config.region.text;
-  int result = optind < argc ? TOOL_OK : find_region(&config);
+  rawhal_limit_text_t region = {.size = sizeof(region)};
+  const char *path = optind < argc ? argv[optind] : region.text;
+  int result = optind < argc ? TOOL_OK : find_region(&region);
   if (form == FORM_JSON || form == FORM_PROMETHEUS || (form == FORM_TEXT && !isatty(STDOUT_FILENO)))
     once = true;
   return result == TOOL_OK ? show(path, form, once) : result;

@@ -5,8 +5,10 @@
 #include "queue/limit/parse.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -26,7 +28,7 @@ typedef struct limit_row {
 
 #define NO_MAXIMUM (RAWHAL_UNLIMITED - 1)
 
-static const limit_row_t rows[RAWHAL_LIMIT_COUNT] = {
+static const limit_row_t rows[LIMIT_COUNT] = {
     [RAWHAL_LIMIT_MEMORY] = {{"memory", "RAWHAL_MEMORY_LIMIT", "device memory of the tenant",
                               RAWHAL_UNIT_BYTES, 0, NO_MAXIMUM, RAWHAL_LIMIT_LEVEL_TENANT},
                              RAWHAL_UNLIMITED},
@@ -87,7 +89,7 @@ static const limit_row_t rows[RAWHAL_LIMIT_COUNT] = {
 
 const rawhal_limit_info_t *rawhal_limit_info(rawhal_limit_t limit)
 {
-  return (size_t)limit < RAWHAL_LIMIT_COUNT ? &rows[limit].info : NULL;
+  return (size_t)limit < LIMIT_COUNT ? &rows[limit].info : NULL;
 }
 
 /* ---- Judging ---- */
@@ -126,7 +128,50 @@ rawhal_status_t limit_check_bound(const rawhal_limit_value_t *bound, rawhal_limi
                      bound->pinned ? "pinned at" : "limited to", held, bound->bound_origin, asked);
 }
 
+rawhal_status_t rawhal_limit_config_create(rawhal_limit_config_t **config, rawhal_error_t *error)
+{
+  if (!config)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "config is NULL");
+  *config = calloc(1, sizeof(**config));
+  return *config ? RAWHAL_OK
+                 : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a configuration");
+}
+
+void rawhal_limit_config_destroy(rawhal_limit_config_t *config)
+{
+  free(config);
+}
+
 /* ---- Setting ---- */
+
+static rawhal_status_t parse(const char *text, rawhal_limit_unit_t unit,
+                             const rawhal_limit_device_t *device, uint64_t *value,
+                             rawhal_error_t *error)
+{
+  rawhal_limit_device_t known;
+  rawhal_status_t status = SIZED_TAKE(&known, device, memory_bytes, error);
+  return status == RAWHAL_OK ? limit_parse(text, unit, known.memory_bytes, value, error) : status;
+}
+
+rawhal_status_t rawhal_limit_parse(rawhal_limit_t limit, const char *text,
+                                   const rawhal_limit_device_t *device, uint64_t *value,
+                                   rawhal_error_t *error)
+{
+  const rawhal_limit_info_t *info = rawhal_limit_info(limit);
+  if (!value)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "value is NULL");
+  *value = 0;
+  if (!info || !text)
+    return info ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "text is NULL")
+                : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown limit %d", (int)limit);
+  uint64_t parsed;
+  rawhal_status_t status = parse(text, info->unit, device, &parsed, error);
+  if (status == RAWHAL_OK)
+    status = limit_check_value(limit, parsed, error);
+  if (status == RAWHAL_OK)
+    *value = parsed;
+  return status;
+}
 
 static rawhal_status_t check_limit(const rawhal_limit_config_t *config, rawhal_limit_t limit,
                                    rawhal_error_t *error)
@@ -162,9 +207,92 @@ rawhal_status_t rawhal_limit_config_set_text(rawhal_limit_config_t *config, rawh
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "text is NULL");
   uint64_t value;
   if (status == RAWHAL_OK)
-    status =
-        limit_parse(text, rows[limit].info.unit, device ? device->memory_bytes : 0, &value, error);
+    status = parse(text, rows[limit].info.unit, device, &value, error);
   return status == RAWHAL_OK ? rawhal_limit_config_set(config, limit, value, error) : status;
+}
+
+rawhal_limit_text_t *limit_config_name(rawhal_limit_config_t *config, rawhal_limit_name_t name)
+{
+  switch (name) {
+  case RAWHAL_LIMIT_NAME_TENANT:
+    return &config->tenant;
+  case RAWHAL_LIMIT_NAME_REGION:
+    return &config->region;
+  case RAWHAL_LIMIT_NAME_CU_MASK:
+    return &config->cu_mask;
+  }
+  return NULL;
+}
+
+static rawhal_status_t check_name(const rawhal_limit_config_t *config, rawhal_limit_name_t name,
+                                  rawhal_error_t *error)
+{
+  if (!config)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "config is NULL");
+  if ((size_t)name >= LIMIT_NAME_COUNT)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown name %d", (int)name);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_limit_config_set_name(rawhal_limit_config_t *config,
+                                             rawhal_limit_name_t name, const char *text,
+                                             rawhal_error_t *error)
+{
+  rawhal_status_t status = check_name(config, name, error);
+  if (status == RAWHAL_OK && !text)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "text is NULL");
+  if (status != RAWHAL_OK)
+    return status;
+  rawhal_limit_text_t *into = limit_config_name(config, name);
+  if (into->pinned)
+    return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "'%s' is pinned by %s: it cannot be made '%s'",
+                       into->text, into->origin, text);
+  if (strlen(text) >= sizeof(into->text))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a name of %zu bytes, at most %zu are taken",
+                       strlen(text), sizeof(into->text) - 1);
+  snprintf(into->text, sizeof(into->text), "%s", text);
+  snprintf(into->origin, sizeof(into->origin), "%s", *text ? "program" : "");
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_limit_config_set_region_fd(rawhal_limit_config_t *config, int region_fd,
+                                                  rawhal_error_t *error)
+{
+  if (!config)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "config is NULL");
+  config->has_region_fd = region_fd >= 0;
+  config->region_fd = region_fd;
+  return RAWHAL_OK;
+}
+
+/* ---- Reading ---- */
+
+rawhal_status_t rawhal_limit_config_value(const rawhal_limit_config_t *config, rawhal_limit_t limit,
+                                          rawhal_limit_value_t *value, rawhal_error_t *error)
+{
+  rawhal_status_t status = check_limit(config, limit, error);
+  if (status == RAWHAL_OK && !value)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "value is NULL");
+  if (status != RAWHAL_OK)
+    return status;
+  rawhal_limit_value_t ours = config->values[limit];
+  ours.value = rawhal_limit_config_get(config, limit);
+  sized_give(value, sizeof(ours), &ours, sizeof(ours));
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_limit_config_name(const rawhal_limit_config_t *config,
+                                         rawhal_limit_name_t name, rawhal_limit_text_t *text,
+                                         rawhal_error_t *error)
+{
+  rawhal_status_t status = check_name(config, name, error);
+  if (status == RAWHAL_OK && !text)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "text is NULL");
+  if (status != RAWHAL_OK)
+    return status;
+  rawhal_limit_config_t copy = *config;
+  sized_give(text, sizeof(*text), limit_config_name(&copy, name), sizeof(*text));
+  return RAWHAL_OK;
 }
 
 uint64_t rawhal_limit_config_get(const rawhal_limit_config_t *config, rawhal_limit_t limit)
@@ -177,7 +305,7 @@ uint64_t rawhal_limit_config_get(const rawhal_limit_config_t *config, rawhal_lim
 
 bool rawhal_limit_config_limits(const rawhal_limit_config_t *config)
 {
-  for (int i = 0; config && i < RAWHAL_LIMIT_COUNT; ++i)
+  for (int i = 0; config && i < LIMIT_COUNT; ++i)
     if (rows[i].initial == RAWHAL_UNLIMITED &&
         rawhal_limit_config_get(config, (rawhal_limit_t)i) != RAWHAL_UNLIMITED)
       return true;

@@ -4,6 +4,22 @@
 
 #include "queue/limit.h"
 
+enum {
+  LIMIT_COUNT = (int)RAWHAL_LIMIT_PRIORITY + 1,
+  LIMIT_NAME_COUNT = (int)RAWHAL_LIMIT_NAME_CU_MASK + 1,
+};
+
+/* Zeros: nothing is set. */
+struct rawhal_limit_config {
+  rawhal_limit_value_t values[LIMIT_COUNT];
+  rawhal_limit_text_t tenant, region, cu_mask;
+  bool has_region_fd; /* instead of a path's */
+  int region_fd;
+};
+
+/* NULL: there is no such name. */
+rawhal_limit_text_t *limit_config_name(rawhal_limit_config_t *config, rawhal_limit_name_t name);
+
 /* Is `a` stricter than `b`? The table in limit.h says what stricter means. It holds for values as
  * they are configured and for words of the region alike. */
 bool limit_is_stricter(rawhal_limit_t limit, uint64_t a, uint64_t b);

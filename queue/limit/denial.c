@@ -86,7 +86,7 @@ bool denial_read(const region_data_t *data, uint32_t slot, rawhal_limit_denial_t
       return false;
     if (node_load(&from->check) != check_of(values))
       continue;
-    if (values[1] >= RAWHAL_LIMIT_COUNT)
+    if (values[1] >= LIMIT_COUNT)
       return false;
     fill(data, slot, values, denial);
     return true;

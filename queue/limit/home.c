@@ -62,7 +62,7 @@ typedef struct home_row {
   }
 #define CAP(limit) [limit] = {same, same, {{PLACE_CAPS, (limit) * sizeof(uint64_t)}}}
 
-static const home_row_t homes[RAWHAL_LIMIT_COUNT] = {
+static const home_row_t homes[LIMIT_COUNT] = {
     [RAWHAL_LIMIT_MEMORY] = {to_units, limit_memory_value, {OF_TENANT(memory_limit)}},
     [RAWHAL_LIMIT_GPU_SHARE] = {to_share, limit_share_value, {OF_TENANT(node.share)}},
     [RAWHAL_LIMIT_DISPATCH_RATE] = {same, same, {OF_TENANT(node.rate)}},

@@ -11,7 +11,7 @@ typedef struct limit_owners {
   region_device_t *device;
   region_tenant_t *tenant;
   region_member_t *member;
-  _Atomic uint64_t *caps; /* of RAWHAL_LIMIT_COUNT */
+  _Atomic uint64_t *caps; /* of LIMIT_COUNT */
 } limit_owners_t;
 
 enum { LIMIT_HOME_WORDS = 3 };

@@ -46,8 +46,8 @@ struct rawhal_limiter {
   uint32_t device_index, tenant_index;
   identity_t self;
 
-  _Atomic uint64_t caps[RAWHAL_LIMIT_COUNT];       /* this process's own, where they are used */
-  rawhal_limit_value_t bounds[RAWHAL_LIMIT_COUNT]; /* what was said from outside */
+  _Atomic uint64_t caps[LIMIT_COUNT];       /* this process's own, where they are used */
+  rawhal_limit_value_t bounds[LIMIT_COUNT]; /* what was said from outside */
 
   pthread_mutex_t lock;
   interval_set_t paid;

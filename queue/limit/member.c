@@ -18,7 +18,7 @@
 /* What this process asks for of what is shared; its own limits hold at once. */
 static void apply_config(rawhal_limiter_t *limiter, const rawhal_limit_config_t *config)
 {
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+  for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = (rawhal_limit_t)i;
     limit_home_t home = limiter_home(limiter, limit);
     uint64_t value = home.encode(rawhal_limit_config_get(config, limit));

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-const limit_text_info_t limit_texts[LIMIT_TEXT_COUNT] = {
-    [LIMIT_TEXT_TENANT] = {"tenant", "RAWHAL_TENANT"},
-    [LIMIT_TEXT_REGION] = {"region", "RAWHAL_LIMIT_REGION"},
-    [LIMIT_TEXT_CU_MASK] = {"cu-mask", "RAWHAL_CU_MASK"},
+const limit_text_info_t limit_texts[LIMIT_NAME_COUNT] = {
+    [RAWHAL_LIMIT_NAME_TENANT] = {"tenant", "RAWHAL_TENANT"},
+    [RAWHAL_LIMIT_NAME_REGION] = {"region", "RAWHAL_LIMIT_REGION"},
+    [RAWHAL_LIMIT_NAME_CU_MASK] = {"cu-mask", "RAWHAL_CU_MASK"},
 };
 
 static const char prefix[] = "RAWHAL_";
@@ -26,21 +26,21 @@ static const char *const others[] = {
 
 enum {
   OTHERS = sizeof(others) / sizeof(*others),
-  PER_DEVICE = (int)RAWHAL_LIMIT_COUNT + (int)LIMIT_TEXT_COUNT,
+  PER_DEVICE = LIMIT_COUNT + LIMIT_NAME_COUNT,
   MAX_COMPARED = 64, /* characters of a name that are looked at */
 };
 
 /* What may be set for each device: limits first, then texts. */
 static const char *variable_at(int index)
 {
-  return index < (int)RAWHAL_LIMIT_COUNT ? rawhal_limit_info((rawhal_limit_t)index)->variable
-                                         : limit_texts[index - (int)RAWHAL_LIMIT_COUNT].variable;
+  return index < LIMIT_COUNT ? rawhal_limit_info((rawhal_limit_t)index)->variable
+                             : limit_texts[index - LIMIT_COUNT].variable;
 }
 
 static const char *name_at(int index)
 {
-  return index < (int)RAWHAL_LIMIT_COUNT ? rawhal_limit_info((rawhal_limit_t)index)->name
-                                         : limit_texts[index - (int)RAWHAL_LIMIT_COUNT].name;
+  return index < LIMIT_COUNT ? rawhal_limit_info((rawhal_limit_t)index)->name
+                             : limit_texts[index - LIMIT_COUNT].name;
 }
 
 /* ---- Likeness ---- */

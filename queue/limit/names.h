@@ -2,24 +2,16 @@
 #ifndef RAWHAL_QUEUE_LIMIT_NAMES_H
 #define RAWHAL_QUEUE_LIMIT_NAMES_H
 
-#include "queue/limit.h"
+#include "queue/limit/config.h"
 
 enum { LIMIT_NAME_BYTES = 48 }; /* of a variable of ours with its device's number, and a NUL */
-
-/* What besides limits is configured by text. */
-typedef enum limit_text_id {
-  LIMIT_TEXT_TENANT,
-  LIMIT_TEXT_REGION,
-  LIMIT_TEXT_CU_MASK,
-  LIMIT_TEXT_COUNT
-} limit_text_id_t;
 
 typedef struct limit_text_info {
   const char *name;     /* "tenant" */
   const char *variable; /* "RAWHAL_TENANT" */
 } limit_text_info_t;
 
-extern const limit_text_info_t limit_texts[LIMIT_TEXT_COUNT];
+extern const limit_text_info_t limit_texts[LIMIT_NAME_COUNT];
 
 /* INVALID_ARGUMENT: a RAWHAL_* variable of the environment is none that this project knows; the
  * message begins with it and names the nearest. */
@@ -31,7 +23,7 @@ RAWHAL_CHECKED rawhal_status_t limit_check_names(rawhal_error_t *error);
 bool limit_resolve_name(const char *name, char variable[LIMIT_NAME_BYTES], const char **nearest);
 
 /* Which limit or text has that name ("gpu-share", "tenant"): a rawhal_limit_t, or
- * RAWHAL_LIMIT_COUNT + a limit_text_id_t. -1: none; `*nearest` is what may be meant. */
+ * LIMIT_COUNT + a rawhal_limit_name_t. -1: none; `*nearest` is what may be meant. */
 int limit_find_name(const char *name, size_t size, const char **nearest);
 
 #endif

@@ -18,7 +18,7 @@
 #ifndef RAWHAL_QUEUE_LIMIT_REGION_H
 #define RAWHAL_QUEUE_LIMIT_REGION_H
 
-#include "queue/limit.h"
+#include "queue/limit/config.h"
 #include "queue/limit/identity.h"
 
 #include <stdalign.h>

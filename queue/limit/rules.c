@@ -280,7 +280,7 @@ void rules_release(region_data_t *data, uint32_t tenant, uint64_t now)
 uint64_t rules_held(const region_asks_t *asks)
 {
   uint64_t held = 0;
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+  for (int i = 0; i < LIMIT_COUNT; ++i) {
     region_ask_t ask = rules_ask((rawhal_limit_t)i);
     if (ask != REGION_ASKS && node_load(&asks->of[ask]))
       held |= (uint64_t)1 << i;

@@ -6,13 +6,14 @@
 #include "queue/limit/parse.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PER_DEVICE = (int)RAWHAL_LIMIT_COUNT + (int)LIMIT_TEXT_COUNT };
+enum { PER_DEVICE = LIMIT_COUNT + LIMIT_NAME_COUNT };
 
 static const char file_variable[] = "RAWHAL_LIMITS_FILE";
 static const char pinned_variable[] = "RAWHAL_LIMITS_PINNED";
@@ -39,12 +40,12 @@ static const struct {
 
 /* `suffix` follows the text: what HAMi's variables name is HAMi's file, ours lies beside it. */
 static const struct {
-  limit_text_id_t text;
+  rawhal_limit_name_t text;
   const char *variable, *suffix;
 } foreign_texts[] = {
-    {LIMIT_TEXT_REGION, "HIP_DEVICE_MEMORY_SHARED_CACHE", ".rawhal"},
-    {LIMIT_TEXT_REGION, "CUDA_DEVICE_MEMORY_SHARED_CACHE", ".rawhal"},
-    {LIMIT_TEXT_CU_MASK, "ROC_GLOBAL_CU_MASK", ""},
+    {RAWHAL_LIMIT_NAME_REGION, "HIP_DEVICE_MEMORY_SHARED_CACHE", ".rawhal"},
+    {RAWHAL_LIMIT_NAME_REGION, "CUDA_DEVICE_MEMORY_SHARED_CACHE", ".rawhal"},
+    {RAWHAL_LIMIT_NAME_CU_MASK, "ROC_GLOBAL_CU_MASK", ""},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
@@ -231,7 +232,7 @@ static rawhal_status_t conflict(const char *what, const rawhal_limit_text_t *a,
 }
 
 /* Both hold. A tenant or a region is the same or none. */
-static rawhal_status_t join(limit_text_id_t id, rawhal_limit_text_t *into,
+static rawhal_status_t join(rawhal_limit_name_t id, rawhal_limit_text_t *into,
                             const rawhal_limit_text_t *other, rawhal_error_t *error)
 {
   if (!*other->text || !strcmp(into->text, other->text))
@@ -240,7 +241,7 @@ static rawhal_status_t join(limit_text_id_t id, rawhal_limit_text_t *into,
     *into = *other;
     return RAWHAL_OK;
   }
-  if (id != LIMIT_TEXT_CU_MASK)
+  if (id != RAWHAL_LIMIT_NAME_CU_MASK)
     return conflict(limit_texts[id].name, other, into, error);
   rawhal_limit_text_t both = {0};
   cu_mask_intersect(into->text, other->text, both.text);
@@ -261,16 +262,17 @@ static rawhal_status_t join(limit_text_id_t id, rawhal_limit_text_t *into,
   return RAWHAL_OK;
 }
 
-static rawhal_status_t add_text(limit_text_id_t id, const finding_t *found, const char *suffix,
+static rawhal_status_t add_text(rawhal_limit_name_t id, const finding_t *found, const char *suffix,
                                 rawhal_limit_text_t *into, rawhal_error_t *error)
 {
   if (!found->text)
     return RAWHAL_OK;
   rawhal_limit_text_t text = {0};
-  rawhal_status_t status = id == LIMIT_TEXT_REGION ? check_secure(found->origin, error) : RAWHAL_OK;
+  rawhal_status_t status =
+      id == RAWHAL_LIMIT_NAME_REGION ? check_secure(found->origin, error) : RAWHAL_OK;
   if (status == RAWHAL_OK)
     status = set_text(&text, found, suffix, error);
-  if (status == RAWHAL_OK && id == LIMIT_TEXT_CU_MASK) {
+  if (status == RAWHAL_OK && id == RAWHAL_LIMIT_NAME_CU_MASK) {
     status = cu_mask_check(text.text, error);
     if (status != RAWHAL_OK)
       return blame(found->origin, status, error);
@@ -278,7 +280,7 @@ static rawhal_status_t add_text(limit_text_id_t id, const finding_t *found, cons
   return status == RAWHAL_OK ? join(id, into, &text, error) : status;
 }
 
-static rawhal_status_t read_environment_text(const sources_t *sources, limit_text_id_t id,
+static rawhal_status_t read_environment_text(const sources_t *sources, rawhal_limit_name_t id,
                                              rawhal_limit_text_t *text, rawhal_error_t *error)
 {
   finding_t found = in_environment(sources, limit_texts[id].variable);
@@ -307,11 +309,11 @@ static rawhal_status_t check_mask_pin(const rawhal_limit_text_t *pin,
                      other->origin, pin->text, pin->origin, other->text);
 }
 
-static rawhal_status_t pin_text(limit_text_id_t id, const rawhal_limit_text_t *pin,
+static rawhal_status_t pin_text(rawhal_limit_name_t id, const rawhal_limit_text_t *pin,
                                 const rawhal_limit_text_t *others[2], rawhal_limit_text_t *into,
                                 rawhal_error_t *error)
 {
-  for (int i = 0; i < 2 && id == LIMIT_TEXT_CU_MASK; ++i) {
+  for (int i = 0; i < 2 && id == RAWHAL_LIMIT_NAME_CU_MASK; ++i) {
     rawhal_status_t status = check_mask_pin(pin, others[i], error);
     if (status != RAWHAL_OK)
       return status;
@@ -322,26 +324,26 @@ static rawhal_status_t pin_text(limit_text_id_t id, const rawhal_limit_text_t *p
   return RAWHAL_OK;
 }
 
-static rawhal_status_t read_text(const sources_t *sources, limit_text_id_t id,
+static rawhal_status_t read_text(const sources_t *sources, rawhal_limit_name_t id,
                                  rawhal_limit_text_t *into, rawhal_error_t *error)
 {
   rawhal_limit_text_t file = {0}, environment = {0}, program = *into;
   if (*program.text && !*program.origin)
     snprintf(program.origin, sizeof(program.origin), "program");
   rawhal_status_t status = RAWHAL_OK;
-  if (*program.text && id == LIMIT_TEXT_CU_MASK && cu_mask_check(program.text, error))
+  if (*program.text && id == RAWHAL_LIMIT_NAME_CU_MASK && cu_mask_check(program.text, error))
     status = blame(program.origin, error->status, error);
   finding_t line = in_file(sources, limit_texts[id].variable);
   if (status == RAWHAL_OK)
     status = add_text(id, &line, "", &file, error);
-  if (status == RAWHAL_OK && (!*file.text || id == LIMIT_TEXT_CU_MASK))
+  if (status == RAWHAL_OK && (!*file.text || id == RAWHAL_LIMIT_NAME_CU_MASK))
     status = read_environment_text(sources, id, &environment, error);
   if (status != RAWHAL_OK)
     return status;
   const rawhal_limit_text_t *others[] = {&environment, &program};
   if (*file.text)
     return pin_text(id, &file, others, into, error);
-  if (*environment.text && sources->pinned[(int)RAWHAL_LIMIT_COUNT + (int)id])
+  if (*environment.text && sources->pinned[LIMIT_COUNT + (int)id])
     return pin_text(id, &environment, others, into, error);
   *into = program;
   return join(id, into, &environment, error);
@@ -405,14 +407,12 @@ static rawhal_status_t open_sources(sources_t *sources, rawhal_error_t *error)
 static rawhal_status_t read_all(const sources_t *sources, rawhal_limit_config_t *config,
                                 rawhal_error_t *error)
 {
-  rawhal_limit_text_t *const texts[LIMIT_TEXT_COUNT] = {[LIMIT_TEXT_TENANT] = &config->tenant,
-                                                        [LIMIT_TEXT_REGION] = &config->region,
-                                                        [LIMIT_TEXT_CU_MASK] = &config->cu_mask};
   rawhal_status_t status = RAWHAL_OK;
-  for (int i = 0; status == RAWHAL_OK && i < RAWHAL_LIMIT_COUNT; ++i)
+  for (int i = 0; status == RAWHAL_OK && i < LIMIT_COUNT; ++i)
     status = read_value(sources, (rawhal_limit_t)i, &config->values[i], error);
-  for (int i = 0; status == RAWHAL_OK && i < LIMIT_TEXT_COUNT; ++i)
-    status = read_text(sources, (limit_text_id_t)i, texts[i], error);
+  for (int i = 0; status == RAWHAL_OK && i < LIMIT_NAME_COUNT; ++i)
+    status = read_text(sources, (rawhal_limit_name_t)i,
+                       limit_config_name(config, (rawhal_limit_name_t)i), error);
   return status == RAWHAL_OK ? settle_region(config, error) : status;
 }
 
@@ -425,9 +425,11 @@ rawhal_status_t rawhal_limit_config_environment(rawhal_limit_config_t *config,
   rawhal_error_t mine; /* blame() needs the callee's words even when the caller does not */
   if (!error)
     error = &mine;
-  sources_t sources = {.device = *device};
+  sources_t sources = {0};
   rawhal_limit_config_t read = *config; /* a failed call leaves `*config` alone */
-  rawhal_status_t status = open_sources(&sources, error);
+  rawhal_status_t status = SIZED_TAKE(&sources.device, device, memory_bytes, error);
+  if (status == RAWHAL_OK)
+    status = open_sources(&sources, error);
   if (status == RAWHAL_OK)
     status = read_all(&sources, &read, error);
   limits_file_free(&sources.file);

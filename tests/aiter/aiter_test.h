@@ -139,7 +139,7 @@ protected:
     const uint32_t counts[] = {groups.x, groups.y, groups.z};
     for (int i = 0; i < 3; ++i) {
       dispatch.workgroup[i] = static_cast<uint16_t>(facts->reqd_workgroup_size[i]);
-      dispatch.grid[i] = counts[i] * facts->reqd_workgroup_size[i];
+      dispatch.work_items[i] = counts[i] * facts->reqd_workgroup_size[i];
     }
     dispatch.blob = arguments.blob.data();
     dispatch.blob_size = arguments.blob.size();

@@ -99,4 +99,20 @@ TEST_F(Sized, AsMuchIsGivenAsTheCallerHas)
   }
 }
 
+TEST_F(Sized, ElementsOfANewerCallersArrayAreReadInPlace)
+{
+  Second given[3] = {{1, 2, 3, 0}, {4, 5, 6, 0}, {7, 8, 9, 0}};
+  auto check = [&](size_t size, size_t count) {
+    return sized_array(given, size, count, sizeof(First), "things", &error);
+  };
+  EXPECT_EQ(RAWHAL_OK, check(sizeof(First), 4));
+  EXPECT_EQ(RAWHAL_OK, check(sizeof(Second), 3));
+  given[2].c = 1;
+  EXPECT_EQ(RAWHAL_OK, check(sizeof(Second), 2)) << "beyond the array";
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, check(sizeof(Second), 3));
+  EXPECT_STREQ("things: byte 16 is set, where this version of rawhal has 16 bytes", error.message);
+  for (size_t size : {size_t{0}, size_t{8}, size_t{15}, size_t{20}, size_t{4104}, SIZE_MAX})
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, check(size, 1)) << size;
+}
+
 } // namespace

@@ -9,6 +9,10 @@
 #include <functional>
 #include <thread>
 
+extern "C" {
+#include "queue/limit/config.h"
+}
+
 namespace {
 
 constexpr int times = 200;

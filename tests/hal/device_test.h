@@ -144,8 +144,8 @@ inline rawhal_dispatch_t dispatch_of(const rawhal_device_kernel_t *kernel, uint3
 {
   rawhal_dispatch_t dispatch = {};
   dispatch.kernel = kernel;
-  dispatch.grid[0] = grid;
-  dispatch.grid[1] = dispatch.grid[2] = 1;
+  dispatch.work_items[0] = grid;
+  dispatch.work_items[1] = dispatch.work_items[2] = 1;
   dispatch.workgroup[0] = workgroup;
   dispatch.workgroup[1] = dispatch.workgroup[2] = 1;
   dispatch.blob = blob.bytes.data();

@@ -94,12 +94,14 @@ TEST_F(Recording, HiddenArgumentsPointToTheQueuesServices)
   rawhal_buffer_t *out = buffer(words * 4);
   Blob blob;
   blob.add(rawhal_buffer_address(out)).add(words);
+  rawhal_queue_services_t services = {};
   rawhal_queue_options_t options = {};
-  options.services.hostcall_buffer = 0x1111222233334444;
-  options.services.multigrid_sync = 0x5555666677778888;
-  options.services.heap = 0x99990000AAAA1111;
-  options.services.default_queue = 0xBBBB2222CCCC3333;
-  options.services.completion_action = 0xDDDD4444EEEE5555;
+  options.services = &services;
+  services.hostcall_buffer = 0x1111222233334444;
+  services.multigrid_sync = 0x5555666677778888;
+  services.heap = 0x99990000AAAA1111;
+  services.default_queue = 0xBBBB2222CCCC3333;
+  services.completion_action = 0xDDDD4444EEEE5555;
   rawhal_queue_t *on = queue(options);
   uint64_t own = reinterpret_cast<uintptr_t>(queue_info(on).hsa_queue);
   rawhal_dispatch_t dispatch = dispatch_of(dump, 64, 64, blob);
@@ -110,11 +112,11 @@ TEST_F(Recording, HiddenArgumentsPointToTheQueuesServices)
     else
       ASSERT_OK(run(on, dispatch));
     std::vector<uint64_t> got = download<uint64_t>(out, words / 2);
-    EXPECT_EQ(got[80 / 8], options.services.hostcall_buffer);
-    EXPECT_EQ(got[88 / 8], options.services.multigrid_sync);
-    EXPECT_EQ(got[96 / 8], options.services.heap);
-    EXPECT_EQ(got[104 / 8], options.services.default_queue);
-    EXPECT_EQ(got[112 / 8], options.services.completion_action);
+    EXPECT_EQ(got[80 / 8], services.hostcall_buffer);
+    EXPECT_EQ(got[88 / 8], services.multigrid_sync);
+    EXPECT_EQ(got[96 / 8], services.heap);
+    EXPECT_EQ(got[104 / 8], services.default_queue);
+    EXPECT_EQ(got[112 / 8], services.completion_action);
     EXPECT_EQ(got[200 / 8], own); // hidden_queue_ptr
   }
 }

@@ -70,8 +70,8 @@ TEST_F(Results, ThreeDimensionalIds)
   Blob blob;
   blob.add(rawhal_buffer_address(out)).add(width).add(height).add(uint32_t{7});
   rawhal_dispatch_t dispatch = dispatch_of(ids, width, 16, blob);
-  dispatch.grid[1] = height;
-  dispatch.grid[2] = depth;
+  dispatch.work_items[1] = height;
+  dispatch.work_items[2] = depth;
   dispatch.workgroup[1] = 2;
   dispatch.workgroup[2] = 3;
   ASSERT_OK(run(queue(), dispatch));

@@ -54,9 +54,9 @@ protected:
       blobs[k] = {p.row + 4ull * (first + k), items, 1, id_of(p.number, first + k), 0};
       rawhal_dispatch_t &dispatch = dispatches[k];
       dispatch.kernel = p.kernels[random() % 2];
-      dispatch.grid[0] = items;
+      dispatch.work_items[0] = items;
       dispatch.workgroup[0] = static_cast<uint16_t>(1 + random() % items);
-      dispatch.grid[1] = dispatch.grid[2] = dispatch.workgroup[1] = dispatch.workgroup[2] = 1;
+      dispatch.work_items[1] = dispatch.work_items[2] = dispatch.workgroup[1] = dispatch.workgroup[2] = 1;
       dispatch.blob = &blobs[k];
       dispatch.blob_size = 20 + random() % 5;
     }

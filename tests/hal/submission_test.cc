@@ -255,7 +255,7 @@ TEST_F(Submission, WrongDispatchesAreNamedAndLeaveNoTrace)
   } cases[] = {
       {"no kernel", [](rawhal_dispatch_t *d) { d->kernel = nullptr; }, RAWHAL_INVALID_ARGUMENT,
        "kernel is NULL"},
-      {"zero grid", [](rawhal_dispatch_t *d) { d->grid[1] = 0; }, RAWHAL_INVALID_ARGUMENT,
+      {"zero grid", [](rawhal_dispatch_t *d) { d->work_items[1] = 0; }, RAWHAL_INVALID_ARGUMENT,
        "grid size y is 0"},
       {"large group", [](rawhal_dispatch_t *d) { d->workgroup[0] = 1025; }, RAWHAL_OUT_OF_RANGE,
        "1025"},

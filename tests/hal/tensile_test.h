@@ -38,7 +38,7 @@ protected:
     for (uint32_t number : {m, n, k, stride, stride, m, k / step, 1u, 1u, 0u})
       blob.add(number);
     rawhal_dispatch_t dispatch = dispatch_of(found, (m + 31) / 32 * 64, 64, blob);
-    dispatch.grid[1] = (n + 31) / 32;
+    dispatch.work_items[1] = (n + 31) / 32;
     ASSERT_OK(run(queue(), dispatch));
     std::vector<float> product = download<float>(out, m * n);
     for (uint32_t j = 0; j < n; ++j)

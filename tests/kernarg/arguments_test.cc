@@ -141,7 +141,7 @@ rawhal_launch_t Geometry(uint32_t gx, uint32_t gy, uint32_t gz, uint16_t x, uint
                          uint16_t dimensions = 0)
 {
   rawhal_launch_t launch = {};
-  launch.grid[0] = gx, launch.grid[1] = gy, launch.grid[2] = gz;
+  launch.work_items[0] = gx, launch.work_items[1] = gy, launch.work_items[2] = gz;
   launch.workgroup[0] = x, launch.workgroup[1] = y, launch.workgroup[2] = z;
   launch.dimensions = dimensions;
   return launch;
@@ -197,4 +197,15 @@ TEST(Launch, Check)
   rawhal_launch_t launch = Geometry(1, 1, 1, 1, 1, 1);
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_launch_check(nullptr, &launch, nullptr));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_launch_check(&any, nullptr, nullptr));
+
+  struct {
+    rawhal_launch_t known;
+    uint64_t more;
+  } later = {launch, 0};
+  later.known.size = sizeof(later);
+  EXPECT_EQ(RAWHAL_OK, rawhal_launch_check(&any, &later.known, nullptr));
+  later.more = 1;
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, rawhal_launch_check(&any, &later.known, nullptr));
+  launch.size = sizeof(launch) - 8;
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_launch_check(&any, &launch, nullptr));
 }

@@ -124,10 +124,10 @@ TEST(Edges, UnusedDimensionsAreOfOne)
       for (bool grid : {false, true}) {
         rawhal_launch_t launch = {};
         for (int all = 0; all < 3; ++all)
-          launch.grid[all] = launch.workgroup[all] = 1;
+          launch.work_items[all] = launch.workgroup[all] = 1;
         launch.dimensions = dimensions;
         if (grid)
-          launch.grid[d] = 2;
+          launch.work_items[d] = 2;
         else
           launch.workgroup[d] = 2;
         bool right = dimensions <= 3 && (dimensions == 0 || d < dimensions);
@@ -144,7 +144,7 @@ TEST(Edges, WorkItemsOfAGroupAreMultipliedIn64Bits)
   facts->max_flat_workgroup_size = 1024;
   rawhal_launch_t launch = {};
   for (int d = 0; d < 3; ++d) {
-    launch.grid[d] = 65535;
+    launch.work_items[d] = 65535;
     launch.workgroup[d] = 32768; // 2^45
   }
   EXPECT_EQ(rawhal_launch_check(facts, &launch, nullptr), RAWHAL_OUT_OF_RANGE);

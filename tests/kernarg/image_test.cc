@@ -298,7 +298,7 @@ TEST(Image, GridSmallerThanAGroupAndHugeGrids)
   AddHiddenV5(kernel, 0);
   Layout layout = Compile(kernel);
   rawhal_launch_t launch = {};
-  launch.grid[0] = 10, launch.grid[1] = UINT32_MAX, launch.grid[2] = 1;
+  launch.work_items[0] = 10, launch.work_items[1] = UINT32_MAX, launch.work_items[2] = 1;
   launch.workgroup[0] = 64, launch.workgroup[1] = 1, launch.workgroup[2] = UINT16_MAX;
   Canvas canvas(256);
   ASSERT_EQ(RAWHAL_OK, rawhal_kernarg_write_blob(layout.get(), nullptr, 0, 0, &launch,

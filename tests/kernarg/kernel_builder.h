@@ -187,7 +187,7 @@ inline void AddHiddenV5(Kernel &kernel, uint32_t base)
 inline rawhal_launch_t DistinctLaunch()
 {
   rawhal_launch_t launch = {};
-  launch.grid[0] = 1000, launch.grid[1] = 70, launch.grid[2] = 23;
+  launch.work_items[0] = 1000, launch.work_items[1] = 70, launch.work_items[2] = 23;
   launch.workgroup[0] = 64, launch.workgroup[1] = 8, launch.workgroup[2] = 2;
   launch.dimensions = 2;
   launch.dynamic_lds = 0x4000;

@@ -28,7 +28,7 @@ static bool is_pointer(int kind)
 
 static uint64_t hidden_value(int kind, const rawhal_launch_t *launch)
 {
-  const uint32_t *grid = launch->grid;
+  const uint32_t *grid = launch->work_items;
   const uint16_t *group = launch->workgroup;
   switch (kind) {
   case RAWHAL_VALUE_HIDDEN_GLOBAL_OFFSET_X:

@@ -70,7 +70,7 @@ rawhal_launch_t MakeLaunch(Random &random)
 {
   rawhal_launch_t launch = {};
   for (int d = 0; d < 3; ++d) {
-    launch.grid[d] = static_cast<uint32_t>(random.Bits());
+    launch.work_items[d] = static_cast<uint32_t>(random.Bits());
     launch.workgroup[d] = static_cast<uint16_t>(random.OneIn(100) ? 0 : 1 + random.Below(65535));
     launch.global_offset[d] = random.Bits();
   }

@@ -167,7 +167,7 @@ void Library::run(const std::string &name, Extent workgroups, Extent workgroup,
   const uint32_t groups[3] = {workgroups.x, workgroups.y, workgroups.z};
   for (int i = 0; i < 3; ++i) {
     dispatch.workgroup[i] = static_cast<uint16_t>(sizes[i]);
-    dispatch.grid[i] = groups[i] * sizes[i];
+    dispatch.work_items[i] = groups[i] * sizes[i];
   }
   dispatch.blob = blob.data();
   dispatch.blob_size = blob.size();

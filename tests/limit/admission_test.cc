@@ -241,7 +241,7 @@ TEST_F(Admission, WhatIsInFlightIsCountedWhereTimeIsShared) {
   } cases[] = {{10000, 1}, {100000, 1}, {499000, 1}, {500000, 2}, {666000, 2}, {666700, 3}, {750000, 4}, {900000, 10}, {990000, 100}};
   for (const auto &c : cases)
     for (int level = 0; level < 4; ++level) {
-      const rawhal_limit_t limits[] = {RAWHAL_LIMIT_COUNT, RAWHAL_LIMIT_PROCESS_SHARE, RAWHAL_LIMIT_GPU_SHARE,
+      const rawhal_limit_t limits[] = {static_cast<rawhal_limit_t>(LIMIT_COUNT), RAWHAL_LIMIT_PROCESS_SHARE, RAWHAL_LIMIT_GPU_SHARE,
                                        RAWHAL_LIMIT_DEVICE_SHARE};
       limit_lease_t *lease = level == 0 ? Lease(Open({}), c.share) : Lease(Open({{limits[level], c.share}}));
       Run(lease, 1, 1000);

@@ -6,7 +6,7 @@
 #include <string>
 
 extern "C" {
-#include "queue/limit.h"
+#include "queue/limit/config.h"
 }
 
 namespace {
@@ -23,7 +23,7 @@ class Config : public testing::Test {
     set_.push_back(name);
   }
   rawhal_status_t Read(uint32_t index = 0) {
-    rawhal_limit_device_t device = {index, 16 * kGi};
+    rawhal_limit_device_t device = {0, index, 16 * kGi};
     return rawhal_limit_config_environment(&config_, &device, &error_);
   }
   uint64_t Get(rawhal_limit_t limit) { return rawhal_limit_config_get(&config_, limit); }
@@ -53,7 +53,7 @@ TEST_F(Config, EachLimitHasAVariableThatIsRead) {
       {RAWHAL_UNIT_DURATION, {"5ms", 5000000}}, {RAWHAL_UNIT_COUNT, {"77", 77}},
       {RAWHAL_UNIT_CHARGING, {"wall", RAWHAL_CHARGING_WALL}},
       {RAWHAL_UNIT_PRIORITY, {"high", RAWHAL_PRIORITY_HIGH}}};
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+  for (int i = 0; i < LIMIT_COUNT; ++i) {
     const rawhal_limit_info_t *info = rawhal_limit_info(static_cast<rawhal_limit_t>(i));
     ASSERT_NE(nullptr, info);
     EXPECT_EQ(0u, std::string(info->variable).find("RAWHAL_")) << info->variable;
@@ -61,13 +61,66 @@ TEST_F(Config, EachLimitHasAVariableThatIsRead) {
   }
   ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
   EXPECT_TRUE(rawhal_limit_config_limits(&config_));
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+  for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
     EXPECT_EQ(samples.at(rawhal_limit_info(limit)->unit).second, Get(limit)) << i;
     EXPECT_EQ(rawhal_limit_info(limit)->variable, Origin(limit));
   }
-  EXPECT_EQ(nullptr, rawhal_limit_info(RAWHAL_LIMIT_COUNT));
+  EXPECT_EQ(nullptr, rawhal_limit_info(static_cast<rawhal_limit_t>(LIMIT_COUNT)));
   EXPECT_EQ(nullptr, rawhal_limit_info(static_cast<rawhal_limit_t>(-1)));
+}
+
+// As programs do that only have the public header.
+TEST_F(Config, AProgramSetsNamesAndReadsWhatItGot) {
+  rawhal_limit_config_t *config = nullptr;
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_create(&config, &error_));
+  EXPECT_FALSE(rawhal_limit_config_limits(config));
+  rawhal_limit_value_t value = {};
+  value.size = sizeof(value);
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_value(config, RAWHAL_LIMIT_BURST, &value, &error_));
+  EXPECT_EQ(20000000u, value.value) << "the default";
+  EXPECT_STREQ("", value.origin);
+
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(config, RAWHAL_LIMIT_GPU_SHARE, 250000, &error_));
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_value(config, RAWHAL_LIMIT_GPU_SHARE, &value, &error_));
+  EXPECT_EQ(250000u, value.value);
+  EXPECT_STREQ("program", value.origin);
+
+  rawhal_limit_text_t text = {};
+  text.size = sizeof(text);
+  const std::pair<rawhal_limit_name_t, const char *> names[] = {
+      {RAWHAL_LIMIT_NAME_TENANT, "blue"}, {RAWHAL_LIMIT_NAME_REGION, "/tmp/none"}, {RAWHAL_LIMIT_NAME_CU_MASK, "0xf"}};
+  for (const auto &[name, given] : names) {
+    ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set_name(config, name, given, &error_));
+    ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_name(config, name, &text, &error_));
+    EXPECT_STREQ(given, text.text);
+    EXPECT_STREQ("program", text.origin);
+  }
+  const std::string longest(255, 'x');
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set_name(config, RAWHAL_LIMIT_NAME_TENANT, longest.c_str(), &error_));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_config_set_name(config, RAWHAL_LIMIT_NAME_TENANT, (longest + "y").c_str(), &error_));
+  for (int none : {-1, 3}) {
+    const auto name = static_cast<rawhal_limit_name_t>(none);
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_config_set_name(config, name, "a", &error_));
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_config_name(config, name, &text, &error_));
+  }
+  rawhal_limit_config_destroy(config);
+  rawhal_limit_config_destroy(nullptr);
+}
+
+TEST_F(Config, TextIsAValueWithoutAConfiguration) {
+  uint64_t value = 1;
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, "4Gi", nullptr, &value, &error_));
+  EXPECT_EQ(4 * kGi, value);
+  rawhal_limit_device_t device = {sizeof(device), 0, 16 * kGi};
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, "50%", &device, &value, &error_));
+  EXPECT_EQ(8 * kGi, value);
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, "50%", nullptr, &value, &error_));
+  EXPECT_EQ(0u, value);
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE, rawhal_limit_parse(RAWHAL_LIMIT_WEIGHT, "1001", nullptr, &value, &error_));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_parse(static_cast<rawhal_limit_t>(LIMIT_COUNT), "1", nullptr, &value, &error_));
 }
 
 TEST_F(Config, ADevicesOwnVariableReplacesTheGeneralOne) {
@@ -128,7 +181,7 @@ TEST_F(Config, ErrorsNameTheVariable) {
     config_ = {};
     EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Read()) << name;
     EXPECT_EQ(0, strncmp(error_.message, name, strlen(name))) << error_.message;
-    rawhal_limit_device_t device = {0, 16 * kGi};
+    rawhal_limit_device_t device = {0, 0, 16 * kGi};
     config_ = {};
     EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_config_environment(&config_, &device, nullptr));
     unsetenv(name);
@@ -180,7 +233,7 @@ TEST_F(Config, SettingChecksItsArguments) {
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
             rawhal_limit_config_set(nullptr, RAWHAL_LIMIT_MEMORY, 1, &error_));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
-            rawhal_limit_config_set(&config_, RAWHAL_LIMIT_COUNT, 1, &error_));
+            rawhal_limit_config_set(&config_, static_cast<rawhal_limit_t>(LIMIT_COUNT), 1, &error_));
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
             rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, 1000001, &error_));
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
@@ -188,7 +241,7 @@ TEST_F(Config, SettingChecksItsArguments) {
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE, rawhal_limit_config_set(&config_, RAWHAL_LIMIT_BURST, 99999, &error_));
   EXPECT_EQ(RAWHAL_OK,
             rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, RAWHAL_UNLIMITED, &error_));
-  rawhal_limit_device_t device = {0, 16 * kGi};
+  rawhal_limit_device_t device = {0, 0, 16 * kGi};
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set_text(&config_, RAWHAL_LIMIT_MEMORY, "25%", &device,
                                                     &error_));
   EXPECT_EQ(4 * kGi, Get(RAWHAL_LIMIT_MEMORY));

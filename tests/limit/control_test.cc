@@ -100,7 +100,7 @@ TEST_F(Control, ChangesEachLimitOfATenantAndItsDevice) {
     EXPECT_EQ(c.value, Get(0, c.limit));
     EXPECT_EQ(c.limit == RAWHAL_LIMIT_DEVICE_SHARE ? c.value : before, Get(red, c.limit));
   }
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) { // and no process's own
+  for (int i = 0; i < LIMIT_COUNT; ++i) { // and no process's own
     rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
     bool known = false;
     for (const auto &c : cases) known |= c.limit == limit;
@@ -354,7 +354,7 @@ TEST_F(Control, HostileBytesHarmNobody) {
     size_t count = rawhal_limit_view_denials(view, denials.data(), sizeof(rawhal_limit_denial_t), denials.size());
     ASSERT_LE(count, 512u);
     for (size_t i = 0; i < count && i < denials.size(); ++i) {
-      ASSERT_LT(denials[i].limit, RAWHAL_LIMIT_COUNT);
+      ASSERT_LT(denials[i].limit, LIMIT_COUNT);
       ASSERT_LT(strlen(denials[i].tenant), sizeof(denials[i].tenant));
     }
   }

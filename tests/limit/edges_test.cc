@@ -88,7 +88,7 @@ class EdgesOfTexts : public testing::Test {
   rawhal_status_t Read(const char *variable, size_t size) {
     memset(static_cast<void *>(&config), 0, sizeof(config));
     setenv(variable, std::string(size, 'x').c_str(), 1);
-    rawhal_limit_device_t device = {0, 1 << 30};
+    rawhal_limit_device_t device = {0, 0, 1 << 30};
     return rawhal_limit_config_environment(&config, &device, &error);
   }
   rawhal_limit_config_t config;

@@ -264,8 +264,8 @@ TEST(Region, ArgumentsAreChecked) {
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_set(nullptr, RAWHAL_LIMIT_MEMORY, 1, &error));
   limiter = file.Open();
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 2000000, &error));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_set(limiter, RAWHAL_LIMIT_COUNT, 1, &error));
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_set(limiter, static_cast<rawhal_limit_t>(LIMIT_COUNT), 1, &error));
+  for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
     uint64_t value = rawhal_limit_info(limit)->maximum;
     if (limit == RAWHAL_LIMIT_GPU_SHARE || limit == RAWHAL_LIMIT_DEVICE_SHARE ||
@@ -275,7 +275,7 @@ TEST(Region, ArgumentsAreChecked) {
     EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, limit, value, &error)) << error.message;
     EXPECT_EQ(value, rawhal_limiter_get(limiter, limit)) << rawhal_limit_info(limit)->name;
   }
-  EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(limiter, RAWHAL_LIMIT_COUNT));
+  EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(limiter, static_cast<rawhal_limit_t>(LIMIT_COUNT)));
   rawhal_limiter_close(limiter);
   rawhal_limiter_close(nullptr);
 }

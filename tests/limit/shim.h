@@ -2,7 +2,7 @@
 #ifndef TESTS_LIMIT_SHIM_H
 #define TESTS_LIMIT_SHIM_H
 
-#include "queue/limit.h"
+#include "queue/limit/config.h"
 
 typedef struct limit_lease limit_lease_t;
 

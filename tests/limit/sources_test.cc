@@ -34,7 +34,7 @@ class Sources : public testing::Test {
   }
   void Unset(const std::string &name) { unsetenv(name.c_str()); }
   rawhal_status_t Read(uint32_t index = 0) {
-    rawhal_limit_device_t device = {index, 16 * kGi};
+    rawhal_limit_device_t device = {0, index, 16 * kGi};
     error_ = {};
     return rawhal_limit_config_environment(&config_, &device, &error_);
   }
@@ -120,7 +120,7 @@ TEST_F(Sources, TheStricterOfTwoHoldsForEachLimit) {
       {RAWHAL_UNIT_BYTES, {"1Gi", "2Gi"}},       {RAWHAL_UNIT_SHARE, {"0%", "40%"}},
       {RAWHAL_UNIT_DURATION, {"5ms", "1s"}},     {RAWHAL_UNIT_COUNT, {"7", "77"}},
       {RAWHAL_UNIT_CHARGING, {"wall", "fair"}},  {RAWHAL_UNIT_PRIORITY, {"low", "high"}}};
-  for (int i = 0; i < RAWHAL_LIMIT_COUNT; ++i) {
+  for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
     const rawhal_limit_info_t *info = rawhal_limit_info(limit);
     SCOPED_TRACE(info->name);
@@ -430,7 +430,7 @@ TEST_F(Sources, EveryVariableThatTheTreeReadsIsKnown) {
     const char *before = getenv(name.c_str());
     const std::string keep = before ? before : "";
     setenv(name.c_str(), "", 1);
-    rawhal_limit_device_t device = {0, 16 * kGi};
+    rawhal_limit_device_t device = {0, 0, 16 * kGi};
     rawhal_error_t error = {};
     (void)!rawhal_limit_config_environment(&config_, &device, &error);
     EXPECT_EQ(nullptr, strstr(error.message, "knows no variable")) << error.message;

@@ -20,5 +20,5 @@ rawhal_status_t shim_check(const shim_device_t *limits, const rawhal_device_kern
   rawhal_queue_t queue = {.device = &device, .ring = {.packets = 64, .blocks = 1024}};
   rawhal_dispatch_t whole = *dispatch;
   whole.kernel = &kernel;
-  return submit_check(&queue, &whole, 1, blocks, error);
+  return submit_check(&queue, &(batch_t){&whole, sizeof(whole), 1}, blocks, error);
 }

@@ -72,7 +72,7 @@ rawhal_dispatch_t make_dispatch(const rawhal_kernel_t &facts, const shim_device_
     uint32_t grid = one_in(8) ? near(device.max_grid_dim[d]) : below(2000);
     if (group && !one_in(4))
       grid = grid / group * group;
-    dispatch.grid[d] = one_in(40) ? 0 : grid;
+    dispatch.work_items[d] = one_in(40) ? 0 : grid;
   }
   uint32_t rest = device.lds_bytes > facts.group_segment_fixed_size
                       ? device.lds_bytes - facts.group_segment_fixed_size
@@ -96,7 +96,7 @@ bool allowed(const rawhal_kernel_t &facts, const shim_device_t &device, bool els
     return false;
   uint64_t flat = 1;
   for (int d = 0; d < 3; ++d) {
-    uint64_t grid = dispatch.grid[d], group = dispatch.workgroup[d];
+    uint64_t grid = dispatch.work_items[d], group = dispatch.workgroup[d];
     if (!grid || !group || group > device.max_workgroup_dim[d] || grid > device.max_grid_dim[d])
       return false;
     if (facts.reqd_workgroup_size[d] && group != facts.reqd_workgroup_size[d])
@@ -117,7 +117,7 @@ bool allowed(const rawhal_kernel_t &facts, const shim_device_t &device, bool els
     return false;
   rawhal_launch_t launch = {};
   for (int d = 0; d < 3; ++d) {
-    launch.grid[d] = dispatch.grid[d];
+    launch.work_items[d] = dispatch.work_items[d];
     launch.workgroup[d] = dispatch.workgroup[d];
   }
   launch.dynamic_lds = dispatch.dynamic_lds;

@@ -34,9 +34,9 @@ TEST(Packet, DispatchByteByByte)
   kernel.group_segment_size = 0x51525350;
   kernel.kernel_object = 0x6162636465666768;
   rawhal_dispatch_t dispatch = {};
-  dispatch.grid[0] = 0x01020304;
-  dispatch.grid[1] = 0x11121314;
-  dispatch.grid[2] = 0x21222324;
+  dispatch.work_items[0] = 0x01020304;
+  dispatch.work_items[1] = 0x11121314;
+  dispatch.work_items[2] = 0x21222324;
   dispatch.workgroup[0] = 0x0102;
   dispatch.workgroup[1] = 0x0304;
   dispatch.workgroup[2] = 0x0506;

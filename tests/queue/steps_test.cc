@@ -10,6 +10,10 @@
 #include "tests/assert_ok.h"
 #include "tests/kernarg/kernel_builder.h"
 
+extern "C" {
+#include "queue/limit/config.h"
+}
+
 using namespace kernarg_test;
 
 namespace {
@@ -36,7 +40,7 @@ struct Loaded {
     rawhal_dispatch_t made = {};
     made.kernel = loaded;
     for (int d = 0; d < 3; ++d)
-      made.grid[d] = made.workgroup[d] = 1;
+      made.work_items[d] = made.workgroup[d] = 1;
     made.blob = bytes;
     made.blob_size = 28;
     return made;
@@ -106,7 +110,7 @@ TEST_F(Steps, ADispatchThatChangesOnTheWayStopsNothing)
     rawhal_dispatch_t batch[3] = {kernel.dispatch(), kernel.dispatch(), kernel.dispatch()};
     toy_step_in(
         TOY_WRITE_INDEX,
-        [](void *context) { static_cast<rawhal_dispatch_t *>(context)->grid[0] = 70000; },
+        [](void *context) { static_cast<rawhal_dispatch_t *>(context)->work_items[0] = 70000; },
         &batch[changed]);
     rawhal_ticket_t ticket = 99;
     EXPECT_EQ(rawhal_queue_submit(on, batch, 3, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE);
@@ -388,6 +392,46 @@ TEST_F(Steps, ArgumentsComeFromOnePlace)
   rawhal_queue_destroy(on);
 }
 
+// Of a caller whose header has more members than ours.
+struct LaterDispatch {
+  rawhal_dispatch_t known;
+  uint64_t more;
+};
+struct LaterDependency {
+  rawhal_dependency_t known;
+  uint64_t more;
+};
+
+TEST_F(Steps, ANewerCallersDispatchesAreTakenAsLongAsTheySayNothingNew)
+{
+  Loaded kernel;
+  rawhal_queue_t *on = queue();
+  LaterDispatch batch[3] = {{kernel.dispatch(), 0}, {kernel.dispatch(), 0}, {kernel.dispatch(), 0}};
+  const size_t size = sizeof(*batch);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit_sized(on, &batch->known, size, 3, 0, &ticket, &error));
+  ASSERT_OK(rawhal_queue_wait(on, ticket, 0, &error));
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create_sized(on, &batch->known, size, 3, &recording, &error));
+  ASSERT_OK(rawhal_queue_replay(on, recording, 0, nullptr, &error));
+  rawhal_recording_destroy(recording);
+  LaterDependency after[2] = {{{on, ticket}, 0}, {{on, ticket}, 0}};
+  ASSERT_OK(rawhal_queue_barrier_sized(on, &after->known, sizeof(*after), 2, 0, nullptr, &error));
+  const uint64_t last = queue_info(on).last_ticket;
+
+  batch[2].more = after[1].more = 1;
+  EXPECT_EQ(RAWHAL_UNSUPPORTED,
+            rawhal_queue_submit_sized(on, &batch->known, size, 3, 0, &ticket, &error));
+  EXPECT_EQ(RAWHAL_UNSUPPORTED,
+            rawhal_recording_create_sized(on, &batch->known, size, 3, &recording, &error));
+  EXPECT_EQ(RAWHAL_UNSUPPORTED,
+            rawhal_queue_barrier_sized(on, &after->known, sizeof(*after), 2, 0, nullptr, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_queue_submit_sized(on, &batch->known, sizeof(batch->known) - 8, 1, 0, &ticket, &error));
+  EXPECT_EQ(queue_info(on).last_ticket, last) << "none of them left a trace";
+  rawhal_queue_destroy(on);
+}
+
 TEST_F(Steps, AnImageOfManyBytesIsCheckedWithoutATrace)
 {
   Loaded kernel(16, true, 8192); // beyond what the check keeps at hand
@@ -395,7 +439,7 @@ TEST_F(Steps, AnImageOfManyBytesIsCheckedWithoutATrace)
   rawhal_queue_t *on = queue();
   ASSERT_OK(rawhal_queue_wait(on, submit(on, kernel.dispatch()), 0, &error));
   rawhal_dispatch_t wide = kernel.dispatch();
-  wide.grid[0] = 70000;
+  wide.work_items[0] = 70000;
   rawhal_ticket_t ticket = 7;
   EXPECT_EQ(rawhal_queue_submit(on, &wide, 1, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE);
   EXPECT_EQ(ticket, 0u);
@@ -459,9 +503,9 @@ protected:
 rawhal_dispatch_t with_grid(rawhal_dispatch_t dispatch, uint32_t x, uint32_t y, uint32_t z,
                             uint16_t group = 1)
 {
-  dispatch.grid[0] = x;
-  dispatch.grid[1] = y;
-  dispatch.grid[2] = z;
+  dispatch.work_items[0] = x;
+  dispatch.work_items[1] = y;
+  dispatch.work_items[2] = z;
   dispatch.workgroup[0] = group;
   return dispatch;
 }
@@ -488,7 +532,7 @@ TEST_F(LimitedSteps, WorkGroupsOfAGridDoNotWrap)
     rawhal_ticket_t ticket = 0;
     EXPECT_EQ(rawhal_queue_submit(on, &one.dispatch, 1, 0, &ticket, &error),
               one.right ? RAWHAL_OK : RAWHAL_QUOTA_EXCEEDED)
-        << one.dispatch.grid[0] << "x" << one.dispatch.grid[1] << "x" << one.dispatch.grid[2];
+        << one.dispatch.work_items[0] << "x" << one.dispatch.work_items[1] << "x" << one.dispatch.work_items[2];
   }
   rawhal_queue_destroy(on);
 }

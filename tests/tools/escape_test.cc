@@ -9,6 +9,7 @@
 
 extern "C" {
 #include "tools/escape.h"
+#include "queue/limit/config.h"
 }
 
 namespace {

@@ -3,8 +3,11 @@
 
 #include <sys/stat.h>
 
-#include <rawhal/limit.h>
 #include <rawhal/version.h>
+
+extern "C" {
+#include "queue/limit/config.h"
+}
 
 TEST(Limits, ShowsValuesAndTheirOrigins)
 {

@@ -4,7 +4,10 @@
 
 #include <csignal>
 
-#include <rawhal/limit.h>
+extern "C" {
+#include "queue/limit/config.h"
+}
+
 
 namespace {
 

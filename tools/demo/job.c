@@ -46,7 +46,7 @@ static rawhal_status_t submit(demo_t *demo, job_dispatch_t *dispatch, uint64_t d
 {
   const rawhal_dispatch_t packet = {
       .kernel = dispatch->kernel,
-      .grid = {dispatch->workgroups * JOB_WORKGROUP_SIZE, 1, 1},
+      .work_items = {dispatch->workgroups * JOB_WORKGROUP_SIZE, 1, 1},
       .workgroup = {JOB_WORKGROUP_SIZE, 1, 1},
       .blob = dispatch->blob,
       .blob_size = dispatch->blob_size,
