@@ -202,21 +202,50 @@ static rawhal_status_t check_range(const rawhal_buffer_t *buffer, uint64_t offse
   return RAWHAL_OK;
 }
 
-static rawhal_status_t check_host(const void *data, size_t size, rawhal_error_t *error)
+rawhal_status_t buffer_check_host(const rawhal_buffer_t *buffer, uint64_t offset, const void *data,
+                                  size_t size, rawhal_error_t *error)
 {
-  if (!data && size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "data is NULL but %zu bytes are asked for",
-                       size);
+  rawhal_status_t status = check_range(buffer, offset, size, error);
+  if (status == RAWHAL_OK && !data && size)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "data is NULL but %zu bytes are asked for",
+                         size);
+  return status;
+}
+
+rawhal_status_t buffer_check_copy(const rawhal_buffer_t *to, uint64_t to_offset,
+                                  const rawhal_buffer_t *from, uint64_t from_offset, size_t size,
+                                  rawhal_error_t *error)
+{
+  rawhal_status_t status = check_range(to, to_offset, size, error);
+  if (status == RAWHAL_OK)
+    status = check_range(from, from_offset, size, error);
+  if (status != RAWHAL_OK || size == 0)
+    return status;
+  if (to->device != from->device)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffers belong to different devices");
+  if (to == from && to_offset < from_offset + size && from_offset < to_offset + size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%zu bytes at offset %llu and at %llu of one buffer overlap", size,
+                       (unsigned long long)from_offset, (unsigned long long)to_offset);
   return RAWHAL_OK;
+}
+
+rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, uint64_t offset, size_t size,
+                                  rawhal_error_t *error)
+{
+  rawhal_status_t status = check_range(buffer, offset, size, error);
+  if (status == RAWHAL_OK && (offset % sizeof(uint32_t) || size % sizeof(uint32_t)))
+    status =
+        rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu bytes at offset %llu are no whole dwords",
+                    size, (unsigned long long)offset);
+  return status;
 }
 
 rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer, uint64_t offset, const void *data,
                                     size_t size, rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION();
-  rawhal_status_t status = check_range(buffer, offset, size, error);
-  if (status == RAWHAL_OK)
-    status = check_host(data, size, error);
+  rawhal_status_t status = buffer_check_host(buffer, offset, data, size, error);
   if (status != RAWHAL_OK || size == 0)
     return status;
   if (buffer->kind == RAWHAL_MEMORY_HOST) {
@@ -231,9 +260,7 @@ rawhal_status_t rawhal_buffer_read(const rawhal_buffer_t *buffer, uint64_t offse
                                    size_t size, rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION();
-  rawhal_status_t status = check_range(buffer, offset, size, error);
-  if (status == RAWHAL_OK)
-    status = check_host(data, size, error);
+  rawhal_status_t status = buffer_check_host(buffer, offset, data, size, error);
   if (status != RAWHAL_OK || size == 0)
     return status;
   if (buffer->kind == RAWHAL_MEMORY_HOST) {
@@ -248,17 +275,9 @@ rawhal_status_t rawhal_buffer_copy(rawhal_buffer_t *to, uint64_t to_offset,
                                    rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION();
-  rawhal_status_t status = check_range(to, to_offset, size, error);
-  if (status == RAWHAL_OK)
-    status = check_range(from, from_offset, size, error);
+  rawhal_status_t status = buffer_check_copy(to, to_offset, from, from_offset, size, error);
   if (status != RAWHAL_OK || size == 0)
     return status;
-  if (to->device != from->device)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffers belong to different devices");
-  if (to == from && to_offset < from_offset + size && from_offset < to_offset + size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%zu bytes at offset %llu and at %llu of one buffer overlap", size,
-                       (unsigned long long)from_offset, (unsigned long long)to_offset);
   if (to->kind == RAWHAL_MEMORY_HOST)
     return rawhal_buffer_read(from, from_offset, to->host + to_offset, size, error);
   if (from->kind == RAWHAL_MEMORY_HOST)
@@ -270,13 +289,9 @@ rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *buffer, uint64_t offset, uin
                                    size_t size, rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION();
-  rawhal_status_t status = check_range(buffer, offset, size, error);
+  rawhal_status_t status = buffer_check_fill(buffer, offset, size, error);
   if (status != RAWHAL_OK)
     return status;
-  if (offset % sizeof(value) || size % sizeof(value))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%zu bytes at offset %llu are no whole dwords", size,
-                       (unsigned long long)offset);
   if (buffer->kind == RAWHAL_MEMORY_DEVICE)
     return size ? copy_fill(buffer->device, buffer->memory + offset, value, size, error)
                 : RAWHAL_OK;

@@ -235,6 +235,42 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
                                                               rawhal_queue_t **queue,
                                                               rawhal_error_t *error);
 
+/* ---- Copies in queue order ----
+ *
+ * Each is a submission of a queue, with a ticket: it begins when all that was submitted before has
+ * finished, and what is submitted later, OVERLAP or not, begins when it has. The device's DMA
+ * engines carry it out, beside the kernels of other queues; it has a timing (of a fill above 4 MiB:
+ * its last piece's), is charged to the device's limits like a kernel, and takes two packets. The
+ * program's thread does not wait for the device.
+ *
+ * Buffers must belong to the queue's device and must not be freed before the ticket has finished.
+ * Offsets and sizes in bytes; size 0 is a marker. Errors as those of rawhal_queue_submit() and of
+ * the blocking call of that name; WOULD_BLOCK and TIMED_OUT also while another thread submits a
+ * copy to the same queue. RUNTIME: the runtime starts no copy; its place in the queue is taken, by
+ * nothing. rawhal_queue_wait() answers DEVICE_LOST when the device says that it failed.
+ * `ticket` may be NULL. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_queue_copy(rawhal_queue_t *queue, rawhal_buffer_t *to, uint64_t to_offset,
+                  const rawhal_buffer_t *from, uint64_t from_offset, size_t size, uint64_t deadline,
+                  rawhal_ticket_t *ticket, rawhal_error_t *error);
+/* Stores `value` in every dword; offset and size are multiples of 4. Takes up to 4 MiB of host
+ * memory until it has finished: OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_queue_fill(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, uint32_t value,
+                  size_t size, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
+/* From and to the program's memory. What the HSA runtime allocated (rawhal_buffer_host()) is used
+ * as it is, and must stay as it is until the ticket has finished. Other memory goes through host
+ * memory of the same size, allocated until then: OUT_OF_MEMORY. What is written may be reused when
+ * the call has returned; what is read is there when rawhal_queue_wait() or a callback says that
+ * this ticket, or a later one of this same queue, has finished, and must stay until then or until the
+ * queue is destroyed. Import as a buffer what is large or used often, and copy. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_write(
+    rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, const void *data, size_t size,
+    uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_queue_read(rawhal_queue_t *queue, const rawhal_buffer_t *buffer, uint64_t offset, void *data,
+                  size_t size, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
+
 RAWHAL_END
 
 #endif

@@ -80,6 +80,18 @@ static rawhal_status_t import_known(rawhal_buffer_t *buffer, const foreign_t *fo
   return RAWHAL_OK;
 }
 
+bool import_reachable(const rawhal_device_t *device, const void *data, size_t size, void **memory)
+{
+  foreign_t found;
+  /* What is only pinned may be let go of by whoever pinned it. */
+  if (look_up(device, data, &found, NULL) != RAWHAL_OK || !found.reachable || found.is_local ||
+      found.info.type != HSA_EXT_POINTER_TYPE_HSA || !on_host(&found.info, data))
+    return false;
+  uint64_t offset = (uintptr_t)data - (uintptr_t)found.info.hostBaseAddress;
+  *memory = (char *)found.info.agentBaseAddress + offset;
+  return range_within(offset, size, found.info.sizeInBytes);
+}
+
 /* What this process has allocated of the device past us is counted while it is a buffer of ours.
  * What another process shares with it is that one's. */
 static bool takes_device(const rawhal_buffer_t *buffer, const foreign_t *found)

@@ -117,6 +117,19 @@ struct rawhal_buffer {
 RAWHAL_CHECKED rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
                                              rawhal_buffer_t **buffer, rawhal_error_t *error);
 
+/* What a call needs of its buffers: alive, in range, of one device, apart. */
+RAWHAL_CHECKED rawhal_status_t buffer_check_host(const rawhal_buffer_t *buffer, uint64_t offset,
+                                                 const void *data, size_t size,
+                                                 rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t buffer_check_copy(const rawhal_buffer_t *to, uint64_t to_offset,
+                                                 const rawhal_buffer_t *from, uint64_t from_offset,
+                                                 size_t size, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, uint64_t offset,
+                                                 size_t size, rawhal_error_t *error);
+
+/* import.c: whether the device can reach that host memory as it is, and where. */
+bool import_reachable(const rawhal_device_t *device, const void *data, size_t size, void **memory);
+
 /* ---- copy.c ---- */
 
 typedef enum copy_direction { COPY_TO_DEVICE, COPY_FROM_DEVICE } copy_direction_t;

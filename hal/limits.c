@@ -159,8 +159,6 @@ uint64_t limits_code_bytes(rawhal_bytes_t object)
 
 /* ---- Copies ---- */
 
-enum { COPY_KEY = 1 }; /* no kernel's: kernel objects are aligned */
-
 rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes, limit_grant_t *grant,
                                   rawhal_error_t *error)
 {
@@ -174,7 +172,7 @@ rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes, limit
     if (status != RAWHAL_OK)
       return status;
   }
-  limit_shape_t shape = {.key = limit_key(COPY_KEY, bytes), .launches = 1};
+  limit_shape_t shape = {.key = limit_key(LIMIT_COPY_KEY, bytes), .launches = 1};
   rawhal_status_t status = limit_admit_one(*lease, &shape, RAWHAL_FOREVER, grant, error);
   if (status == RAWHAL_OK)
     grant->admitted_at = deadline_now();

@@ -111,6 +111,11 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, rawhal_er
     if (result != HSA_STATUS_SUCCESS)
       status = hsa_fail(&runtime.hsa, result, error, "registering for memory faults");
   }
+  if (status == RAWHAL_OK) {
+    result = runtime.hsa.hsa_amd_profiling_async_copy_enable(true);
+    if (result != HSA_STATUS_SUCCESS)
+      status = hsa_fail(&runtime.hsa, result, error, "turning on the times of copies");
+  }
   find_loader();
   if (status == RAWHAL_OK)
     status = devices_find(&runtime, error);

@@ -21,7 +21,7 @@ static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t s
     if (status != RAWHAL_OK)
       return status;
     if (signal.handle)
-      packet_write_barrier_value(&bodies[(*packets)++], signal, target);
+      packet_write_barrier_value(&bodies[(*packets)++], signal, target, (hsa_signal_t){0});
   }
   return RAWHAL_OK;
 }

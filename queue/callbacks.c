@@ -1,4 +1,5 @@
 #include "queue/limited.h"
+#include "queue/transfer.h"
 
 #include "base/error.h"
 
@@ -93,7 +94,7 @@ static bool outcome(rawhal_queue_t *queue, uint64_t ticket, int64_t *target, raw
 {
   *result = (rawhal_error_t){.status = RAWHAL_OK, .offset = RAWHAL_NO_OFFSET};
   queue_progress_t progress = queue_progress(queue, ticket, target, result);
-  if (progress == QUEUE_FINISHED && queue->lease) /* it is charged as soon as somebody knows */
+  if (progress == QUEUE_FINISHED && (queue->lease || transfers_to_deliver(queue)))
     queue_drain(queue);
   return progress != QUEUE_RUNNING;
 }

@@ -1,6 +1,7 @@
 /* What happens when the device stops a queue: the cause is written down once, every submission in
  * flight keeps the count it had reached, and everybody who waits is woken. */
 #include "queue/limited.h"
+#include "queue/transfer.h"
 
 #include "base/error.h"
 
@@ -61,6 +62,7 @@ static void death_end(rawhal_queue_t *queue)
     queue_slot_t *slot = &queue->slots[i];
     slot->final = queue->device->hsa->hsa_signal_exchange_scacq_screl(slot->signal, QUEUE_POISON);
   }
+  transfers_release(queue);
   atomic_store(&queue->health, QUEUE_DEAD);
 }
 

@@ -25,6 +25,7 @@
   X(hsa_signal_create)                                                                             \
   X(hsa_signal_destroy)                                                                            \
   X(hsa_signal_load_scacquire)                                                                     \
+  X(hsa_signal_subtract_screlease)                                                                 \
   X(hsa_signal_store_screlease)                                                                    \
   X(hsa_signal_exchange_scacq_screl)                                                               \
   X(hsa_signal_wait_scacquire)                                                                     \
@@ -49,6 +50,8 @@
   X(hsa_amd_signal_wait_any)                                                                       \
   X(hsa_amd_profiling_set_profiler_enabled)                                                        \
   X(hsa_amd_profiling_get_dispatch_time)                                                           \
+  X(hsa_amd_profiling_async_copy_enable)                                                           \
+  X(hsa_amd_profiling_get_async_copy_time)                                                         \
   X(hsa_amd_queue_cu_set_mask)                                                                     \
   X(hsa_amd_queue_set_priority)                                                                    \
   X(hsa_amd_register_system_event_handler)

@@ -53,9 +53,10 @@ typedef struct queue_slot {
   uint32_t packets, blocks;
   const rawhal_device_kernel_t *kernel; /* of its packet, when it has one; see queue_kernel() */
   hsa_signal_t signal;
-  int64_t final; /* the value when the queue died */
-  bool slept_on; /* by a thread, in the runtime; sleep_lock */
-  bool begins;   /* its first packet signals the slot's signal in `begins` */
+  int64_t final;  /* the value when the queue died */
+  bool slept_on;  /* by a thread, in the runtime; sleep_lock */
+  bool begins;    /* its first packet signals the slot's signal in `begins` */
+  bool transfers; /* transfer.h */
 } queue_slot_t;
 
 _Static_assert(sizeof(queue_slot_t) == 64, "a submission should touch one cache line of slots");
@@ -75,6 +76,34 @@ typedef struct queue_memory {
   uint64_t waves;              /* for which it has scratch */
   _Atomic uint32_t lane_bytes; /* of each lane's scratch */
 } queue_memory_t;
+
+/* Host memory that a transfer has until it has finished, when its bytes are the program's; NULL:
+ * none. Pinning the program's own memory instead would need an end at once: what is pinned is known
+ * to the runtime by its address alone, which may be that of another block by then. */
+typedef struct transfer_staging {
+  void *memory;
+  size_t size;
+  void *deliver; /* where its bytes go in the end; NULL: nowhere */
+} transfer_staging_t;
+
+/* The transfer of a slot; transfer.c. */
+typedef struct transfer {
+  hsa_signal_t ready;    /* 0: the copies may begin */
+  hsa_signal_t done;     /* copies that have not ended; negative when one has failed */
+  uint64_t copies, size; /* size in bytes */
+  transfer_staging_t staging;
+} transfer_t;
+
+enum { TRANSFER_SPARES = 16 };
+
+typedef struct queue_transfers {
+  pthread_mutex_t lock; /* of submitting them */
+  transfer_t *of_slot;
+  _Atomic uint32_t undelivered; /* that have something to deliver */
+  pthread_mutex_t spare_lock;
+  void *spares[TRANSFER_SPARES]; /* small staging memory that nobody has */
+  uint32_t spare_count;
+} queue_transfers_t;
 
 /* Those who wait for room in the rings, in the order in which they came; room.c. */
 typedef struct queue_room {
@@ -102,6 +131,7 @@ struct rawhal_queue {
   queue_memory_t memory;
   _Atomic bool watched; /* limited_watch() */
   queue_room_t room;
+  queue_transfers_t transfers;
 
   _Atomic int health;       /* queue_health_t */
   _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns */

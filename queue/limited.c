@@ -1,4 +1,5 @@
 #include "queue/limited.h"
+#include "queue/transfer.h"
 
 #include "base/error.h"
 
@@ -229,12 +230,11 @@ limited_shape_t limited_shape(const batch_t *batch)
 }
 
 /* Reserves room for what was admitted, and keeps the grant. */
-static rawhal_status_t reserve(rawhal_queue_t *queue, limit_grant_t *grant, uint32_t blocks,
-                               uint64_t deadline, ring_reservation_t *reserved,
+static rawhal_status_t reserve(rawhal_queue_t *queue, limit_grant_t *grant, uint32_t packets,
+                               uint32_t blocks, uint64_t deadline, ring_reservation_t *reserved,
                                rawhal_error_t *error)
 {
-  rawhal_status_t status =
-      submit_reserve(queue, grant->launches, blocks, deadline, reserved, error);
+  rawhal_status_t status = submit_reserve(queue, packets, blocks, deadline, reserved, error);
   if (status != RAWHAL_OK) {
     limit_cancel(queue->lease, grant);
     return status;
@@ -270,18 +270,21 @@ rawhal_status_t limited_reserve(rawhal_queue_t *queue, const batch_t *batch, uin
   rawhal_status_t status = reserve_scratch(queue, most_scratch(batch), error);
   if (status == RAWHAL_OK)
     status = admit(queue, batch, deadline, &grant, error);
-  return status == RAWHAL_OK ? reserve(queue, &grant, blocks, deadline, reserved, error) : status;
+  return status == RAWHAL_OK
+             ? reserve(queue, &grant, (uint32_t)batch->count, blocks, deadline, reserved, error)
+             : status;
 }
 
 rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue, const limited_shape_t *shape,
-                                      uint32_t blocks, uint64_t deadline,
+                                      uint32_t packets, uint32_t blocks, uint64_t deadline,
                                       ring_reservation_t *reserved, rawhal_error_t *error)
 {
   limit_grant_t grant;
   rawhal_status_t status = reserve_scratch(queue, shape->lane_bytes, error);
   if (status == RAWHAL_OK)
     status = limit_admit_one(queue->lease, &shape->cost, deadline, &grant, error);
-  return status == RAWHAL_OK ? reserve(queue, &grant, blocks, deadline, reserved, error) : status;
+  return status == RAWHAL_OK ? reserve(queue, &grant, packets, blocks, deadline, reserved, error)
+                             : status;
 }
 
 uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue)
@@ -337,7 +340,7 @@ void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t
   queue_times_t times;
   if (queue_slot_times(queue, slot, &times) != HSA_STATUS_SUCCESS)
     times = (queue_times_t){0};
-  else if (slot->packets > 1 && !slot->begins)
+  else if (slot->packets > 1 && !slot->begins && !transfer_is_one_copy(queue, slot))
     times.start = 0; /* is that of one of them, which may have begun last */
   limit_complete(queue->lease, &kept->grant, ticks_to_ns(device, times.start),
                  ticks_to_ns(device, times.end));

@@ -24,10 +24,10 @@ typedef struct limited_shape {
 } limited_shape_t;
 limited_shape_t limited_shape(const batch_t *batch);
 
-/* limited_reserve() for something that is always submitted as a whole. */
+/* limited_reserve() for something that is always submitted as a whole, in so many packets. */
 RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,
-                                                     const limited_shape_t *shape, uint32_t blocks,
-                                                     uint64_t deadline,
+                                                     const limited_shape_t *shape, uint32_t packets,
+                                                     uint32_t blocks, uint64_t deadline,
                                                      ring_reservation_t *reserved,
                                                      rawhal_error_t *error);
 

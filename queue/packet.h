@@ -47,12 +47,16 @@ static inline void packet_write_barrier(void *slot, hsa_signal_t completion)
   memcpy((char *)slot + 4, (const char *)&packet + 4, PACKET_BYTES - 4);
 }
 
-/* A barrier that waits until a signal that falls for ever has reached `target`. AMD's own packet
- * format, facts: hsa_ext_amd.h. */
-static inline void packet_write_barrier_value(void *slot, hsa_signal_t signal, int64_t target)
+/* A barrier that waits until a signal is at most `target`, below INT64_MAX. AMD's own packet format,
+ * facts: hsa_ext_amd.h. */
+static inline void packet_write_barrier_value(void *slot, hsa_signal_t signal, int64_t target,
+                                              hsa_signal_t completion)
 {
-  hsa_amd_barrier_value_packet_t packet = {
-      .signal = signal, .value = target + 1, .mask = -1, .cond = HSA_SIGNAL_CONDITION_LT};
+  hsa_amd_barrier_value_packet_t packet = {.signal = signal,
+                                           .value = target + 1,
+                                           .mask = -1,
+                                           .cond = HSA_SIGNAL_CONDITION_LT,
+                                           .completion_signal = completion};
   memcpy((char *)slot + 4, (const char *)&packet + 4, PACKET_BYTES - 4);
 }
 

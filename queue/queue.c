@@ -1,5 +1,6 @@
 /* Creating and destroying queues. */
 #include "queue/limited.h"
+#include "queue/transfer.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -140,9 +141,10 @@ static rawhal_status_t allocate_tables(rawhal_queue_t *queue, const queue_sizes_
   queue->slots = aligned_alloc(_Alignof(queue_slot_t), bytes);
   queue->begins = calloc(sizes->submissions, sizeof(*queue->begins));
   queue->kernels = calloc(sizes->packets, sizeof(*queue->kernels));
+  queue->transfers.of_slot = calloc(sizes->submissions, sizeof(*queue->transfers.of_slot));
   if (queue->slots)
     memset(queue->slots, 0, bytes);
-  if (!queue->slots || !queue->begins || !queue->kernels)
+  if (!queue->slots || !queue->begins || !queue->kernels || !queue->transfers.of_slot)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
   ring_init(&queue->ring, sizes->submissions, sizes->packets, sizes->blocks);
   return RAWHAL_OK;
@@ -174,6 +176,8 @@ static void locks_init(rawhal_queue_t *queue)
   pthread_mutex_init(&queue->drain_lock, NULL);
   pthread_mutex_init(&queue->sleep_lock, NULL);
   pthread_mutex_init(&queue->callbacks.lock, NULL);
+  pthread_mutex_init(&queue->transfers.lock, NULL);
+  pthread_mutex_init(&queue->transfers.spare_lock, NULL);
 }
 
 rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_options_t *options,
@@ -231,8 +235,10 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
   queue->hsa_queue = NULL;
   queue_list_remove(queue);
+  transfers_end(queue);
   limited_destroy(queue);
   callbacks_finish(queue);
+  transfers_free(queue);
   destroy_signals(queue);
   if (queue->kernargs)
     (void)hsa->hsa_amd_memory_pool_free(queue->kernargs);

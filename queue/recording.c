@@ -170,8 +170,12 @@ static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
   uint32_t count = recording->count;
   for (uint32_t i = 0; count > 1 && i < count; ++i)
     packet_name(queue, reserved->packet + i, recording->dispatches[i].kernel);
-  submission_t submission = {count, recording->blocks, count - recording->signaller,
-                             recording->dispatches->kernel, recording->signaller > 0};
+  submission_t submission = {count,
+                             recording->blocks,
+                             count - recording->signaller,
+                             recording->dispatches->kernel,
+                             recording->signaller > 0,
+                             false};
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
   unsigned char *images = kernarg_slot(queue, align_block(reserved->block, recording->alignment));
   memcpy(images, recording->images, recording->image_bytes);
@@ -197,8 +201,8 @@ rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recordin
   ring_reservation_t reserved;
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = queue->lease ? limited_reserve_shape(queue, &recording->shape, recording->blocks,
-                                                  deadline, &reserved, error)
+    status = queue->lease ? limited_reserve_shape(queue, &recording->shape, recording->count,
+                                                  recording->blocks, deadline, &reserved, error)
                           : submit_reserve(queue, recording->count, recording->blocks, deadline,
                                            &reserved, error);
   if (status != RAWHAL_OK)

@@ -33,6 +33,7 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   slot->blocks = submission->blocks;
   slot->kernel = submission->kernel;
   slot->begins = submission->begins;
+  slot->transfers = submission->transfers;
   int64_t target = atomic_load_explicit(&slot->target, memory_order_relaxed) - submission->signals;
   /* Release: whoever sees this target sees that the slot's former ticket had finished. */
   atomic_store_explicit(&slot->target, target, memory_order_release);
@@ -86,7 +87,8 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, 
   uint32_t count = (uint32_t)batch->count, signaller = (uint32_t)submit_first_signaller(batch);
   for (uint32_t i = 0; count > 1 && i < count; ++i)
     packet_name(queue, reserved->packet + i, batch_at(batch, i)->kernel);
-  submission_t submission = {count, blocks, count - signaller, batch->first->kernel, signaller > 0};
+  submission_t submission = {count,         blocks, count - signaller, batch->first->kernel,
+                             signaller > 0, false};
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
   rawhal_status_t status = RAWHAL_OK;
   uint32_t block = reserved->block;

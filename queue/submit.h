@@ -37,6 +37,7 @@ typedef struct submission {
   uint32_t signals;                     /* the packets that are going to signal the completion */
   const rawhal_device_kernel_t *kernel; /* of the packet, if there is one and it runs any */
   bool begins; /* the first packet signals when it has ended, for its time: see submit_signal() */
+  bool transfers; /* transfer.h */
 } submission_t;
 
 /* Claims the ticket's slot. From here on others see the submission, so packets of several have been

@@ -1,5 +1,6 @@
 /* Deadlines, waiting, and giving back the room of what has finished. */
 #include "queue/limited.h"
+#include "queue/transfer.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -95,6 +96,8 @@ void queue_drain(rawhal_queue_t *queue)
       break;
     if (queue->lease)
       limited_complete(queue, ticket, slot);
+    if (__builtin_expect(slot->transfers, 0))
+      transfer_finish(queue, slot);
     ring_release(&queue->ring, slot->packets, slot->blocks);
   }
   pthread_mutex_unlock(&queue->drain_lock);
@@ -166,6 +169,16 @@ rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket, hsa_sig
   return RAWHAL_OK;
 }
 
+/* A finished submission's packets cannot fail, its DMA copies can. */
+static rawhal_status_t check_transfer(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *error)
+{
+  const queue_slot_t *slot = queue_slot(queue, ticket);
+  bool failed = slot->transfers && transfer_failed(queue, slot);
+  if (__builtin_expect(!failed || atomic_load(&slot->ticket) != ticket, 1))
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the device failed to carry out a copy");
+}
+
 rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket, uint64_t deadline,
                                   rawhal_error_t *error)
 {
@@ -176,9 +189,9 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
     int64_t target;
     switch (queue_progress(queue, ticket, &target, error)) {
     case QUEUE_FINISHED:
-      if (queue->lease) /* it is charged as soon as somebody knows */
+      if (queue->lease || transfers_to_deliver(queue)) /* charged as soon as somebody knows */
         queue_drain(queue);
-      return RAWHAL_OK;
+      return check_transfer(queue, ticket, error);
     case QUEUE_FAILED:
       return queue->cause.status;
     case QUEUE_RUNNING:
@@ -200,6 +213,12 @@ hsa_status_t queue_slot_times(const rawhal_queue_t *queue, const queue_slot_t *s
 {
   const queue_device_t *device = queue->device;
   hsa_amd_profiling_dispatch_time_t last = {0}, first = {0};
+  if (slot->transfers) {
+    hsa_amd_profiling_async_copy_time_t copy = {0};
+    hsa_status_t status = transfer_times(queue, slot, &copy);
+    *times = (queue_times_t){copy.start, copy.end};
+    return status;
+  }
   hsa_status_t result =
       device->hsa->hsa_amd_profiling_get_dispatch_time(device->agent, slot->signal, &last);
   if (result == HSA_STATUS_SUCCESS && slot->begins) {

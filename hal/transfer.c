@@ -1,0 +1,151 @@
+/* Copies, fills and the host's reads and writes, in queue order. */
+#include "queue/transfer.h"
+#include "hal/internal.h"
+
+#include "base/cancel.h"
+#include "base/error.h"
+
+#include <string.h>
+
+enum { PATTERN_BYTES = 4 << 20 };
+
+static rawhal_status_t check_queue(const rawhal_queue_t *queue, const rawhal_device_t *device,
+                                   rawhal_error_t *error)
+{
+  if (queue->device != &device->queue)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "the buffer belongs to another device than the queue");
+  return RAWHAL_OK;
+}
+
+/* Whose a buffer's bytes are. The runtime has a thread of its own copy what is the host's on both
+ * sides, by addresses of the host: one of the agents must always be the device. */
+static hsa_agent_t owner(const rawhal_buffer_t *buffer)
+{
+  return buffer->kind == RAWHAL_MEMORY_DEVICE ? buffer->device->queue.agent
+                                              : buffer->device->runtime->host_agent;
+}
+
+/* Nothing to do, in its place all the same. */
+static rawhal_status_t submit_nothing(rawhal_queue_t *queue, uint64_t deadline,
+                                      rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  return rawhal_queue_barrier(queue, NULL, 0, deadline, ticket, error);
+}
+
+rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queue, rawhal_buffer_t *to, uint64_t to_offset,
+                                  const rawhal_buffer_t *from, uint64_t from_offset, size_t size,
+                                  uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  if (ticket)
+    *ticket = 0;
+  if (!queue)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
+  rawhal_status_t status = buffer_check_copy(to, to_offset, from, from_offset, size, error);
+  if (status == RAWHAL_OK)
+    status =
+        check_queue(queue, queue->device == &to->device->queue ? to->device : from->device, error);
+  if (status != RAWHAL_OK || size == 0)
+    return status == RAWHAL_OK ? submit_nothing(queue, deadline, ticket, error) : status;
+  queue_transfer_t transfer = {.to = to->memory + to_offset,
+                               .from = from->memory + from_offset,
+                               .to_agent = owner(to),
+                               .from_agent = owner(from),
+                               .size = size,
+                               .period = size};
+  if (to->kind == RAWHAL_MEMORY_HOST && from->kind == RAWHAL_MEMORY_HOST)
+    transfer.to_agent = queue->device->agent;
+  return queue_transfer(queue, &transfer, deadline, ticket, error);
+}
+
+rawhal_status_t rawhal_queue_fill(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset,
+                                  uint32_t value, size_t size, uint64_t deadline,
+                                  rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  if (ticket)
+    *ticket = 0;
+  if (!queue)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
+  rawhal_status_t status = buffer_check_fill(buffer, offset, size, error);
+  if (status == RAWHAL_OK)
+    status = check_queue(queue, buffer->device, error);
+  if (status != RAWHAL_OK || size == 0)
+    return status == RAWHAL_OK ? submit_nothing(queue, deadline, ticket, error) : status;
+  size_t period = size < PATTERN_BYTES ? size : PATTERN_BYTES;
+  queue_transfer_t transfer = {.to = buffer->memory + offset,
+                               .to_agent = queue->device->agent,
+                               .from_agent = buffer->device->runtime->host_agent,
+                               .size = size,
+                               .period = period};
+  status = transfer_stage(queue, period, &transfer.staging, error);
+  if (status != RAWHAL_OK)
+    return status;
+  for (size_t i = 0; i < period / sizeof(value); ++i)
+    ((uint32_t *)transfer.staging.memory)[i] = value;
+  transfer.from = transfer.staging.memory;
+  return queue_transfer(queue, &transfer, deadline, ticket, error);
+}
+
+/* What writing and reading check alike. */
+static rawhal_status_t check_host_transfer(const rawhal_queue_t *queue,
+                                           const rawhal_buffer_t *buffer, uint64_t offset,
+                                           const void *data, size_t size, rawhal_error_t *error)
+{
+  if (!queue)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
+  rawhal_status_t status = buffer_check_host(buffer, offset, data, size, error);
+  return status == RAWHAL_OK ? check_queue(queue, buffer->device, error) : status;
+}
+
+rawhal_status_t rawhal_queue_write(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset,
+                                   const void *data, size_t size, uint64_t deadline,
+                                   rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  if (ticket)
+    *ticket = 0;
+  rawhal_status_t status = check_host_transfer(queue, buffer, offset, data, size, error);
+  if (status != RAWHAL_OK || size == 0)
+    return status == RAWHAL_OK ? submit_nothing(queue, deadline, ticket, error) : status;
+  queue_transfer_t transfer = {.to = buffer->memory + offset,
+                               .to_agent = queue->device->agent,
+                               .from_agent = buffer->device->runtime->host_agent,
+                               .size = size,
+                               .period = size};
+  void *memory;
+  if (!import_reachable(buffer->device, data, size, &memory)) {
+    status = transfer_stage(queue, size, &transfer.staging, error);
+    if (status != RAWHAL_OK)
+      return status;
+    memory = memcpy(transfer.staging.memory, data, size);
+  }
+  transfer.from = memory;
+  return queue_transfer(queue, &transfer, deadline, ticket, error);
+}
+
+rawhal_status_t rawhal_queue_read(rawhal_queue_t *queue, const rawhal_buffer_t *buffer,
+                                  uint64_t offset, void *data, size_t size, uint64_t deadline,
+                                  rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  if (ticket)
+    *ticket = 0;
+  rawhal_status_t status = check_host_transfer(queue, buffer, offset, data, size, error);
+  if (status != RAWHAL_OK || size == 0)
+    return status == RAWHAL_OK ? submit_nothing(queue, deadline, ticket, error) : status;
+  queue_transfer_t transfer = {.from = buffer->memory + offset,
+                               .to_agent = buffer->device->runtime->host_agent,
+                               .from_agent = queue->device->agent,
+                               .size = size,
+                               .period = size};
+  if (!import_reachable(buffer->device, data, size, &transfer.to)) {
+    status = transfer_stage(queue, size, &transfer.staging, error);
+    if (status != RAWHAL_OK)
+      return status;
+    transfer.to = transfer.staging.memory;
+    transfer.staging.deliver = data;
+  }
+  return queue_transfer(queue, &transfer, deadline, ticket, error);
+}
