@@ -4,6 +4,19 @@
 #include "base/error.h"
 #include "base/sized.h"
 
+static rawhal_status_t foreign_dependency(const rawhal_dependency_t *dependency,
+                                          hsa_signal_t *signal, int64_t *target,
+                                          rawhal_error_t *error)
+{
+  signal->handle = dependency->signal;
+  *target = dependency->value;
+  if (*target == INT64_MAX || dependency->ticket)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
+                       dependency->ticket ? "both a ticket and a signal are given"
+                                          : "every value of the signal would do");
+  return RAWHAL_OK;
+}
+
 /* Nothing is waited for on the host: each dependency that has not finished becomes a packet,
  * written to `bodies` before anything is reserved. */
 static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t stride, size_t count,
@@ -15,7 +28,11 @@ static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t s
     const rawhal_dependency_t *each = (const void *)((const char *)dependencies + i * stride);
     hsa_signal_t signal = {0};
     int64_t target = 0;
-    rawhal_status_t status = queue_dependency(each->queue, each->ticket, &signal, &target, error);
+    rawhal_status_t status = RAWHAL_OK;
+    if (each->queue || !each->signal)
+      status = queue_dependency(each->queue, each->ticket, &signal, &target, error);
+    else
+      status = foreign_dependency(each, &signal, &target, error);
     if (status != RAWHAL_OK && error)
       return rawhal_fail(error, status, "dependency %zu: %s", i, error->message);
     if (status != RAWHAL_OK)
@@ -75,5 +92,55 @@ rawhal_status_t rawhal_queue_barrier_sized(rawhal_queue_t *queue,
   barrier_write(queue, bodies, waits, &reserved);
   if (ticket)
     *ticket = reserved.ticket;
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_queue_signal(rawhal_queue_t *queue, uint64_t hsa_signal, uint64_t deadline,
+                                    rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  enum { PACKETS = 2 };
+  if (ticket)
+    *ticket = 0;
+  if (!queue || !hsa_signal)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
+                       queue ? "the signal is 0" : "queue is NULL");
+  ring_reservation_t reserved;
+  rawhal_status_t status = queue_check(queue, error);
+  if (status == RAWHAL_OK)
+    status = submit_reserve(queue, PACKETS, 0, deadline, &reserved, error);
+  if (status != RAWHAL_OK)
+    return status;
+  for (uint32_t i = 0; i < PACKETS; ++i)
+    packet_name(queue, reserved.packet + i, NULL);
+  hsa_signal_t own =
+      submit_begin(queue, &reserved, &(submission_t){.packets = PACKETS, .signals = 1});
+  void *first = packet_slot(queue, reserved.packet);
+  void *second = packet_slot(queue, reserved.packet + 1);
+  packet_write_barrier(second, own);
+  packet_write_barrier(first, (hsa_signal_t){hsa_signal});
+  packet_publish(second, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
+  packet_publish(first, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
+  submit_ring(queue, &reserved, PACKETS);
+  if (ticket)
+    *ticket = reserved.ticket;
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_queue_ticket_signal(rawhal_queue_t *queue, rawhal_ticket_t ticket,
+                                           uint64_t *hsa_signal, int64_t *value,
+                                           rawhal_error_t *error)
+{
+  if (!hsa_signal || !value)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "hsa_signal or value is NULL");
+  *hsa_signal = 0;
+  *value = 0;
+  hsa_signal_t signal = {0};
+  int64_t target = 0;
+  rawhal_status_t status = queue_dependency(queue, ticket, &signal, &target, error);
+  if (status != RAWHAL_OK)
+    return status;
+  /* Of one that has finished: the signal only falls, so it is at most this for ever. */
+  *hsa_signal = queue_slot(queue, ticket)->signal.handle;
+  *value = signal.handle ? target : queue_slot_value(queue_slot(queue, ticket));
   return RAWHAL_OK;
 }

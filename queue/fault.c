@@ -94,6 +94,17 @@ void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *dat
   queue_die(queue, RAWHAL_FAULT, (int32_t)status, hsa_status_text(queue->device->hsa, status));
 }
 
+rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue, int32_t hsa_status,
+                                    rawhal_error_t *error)
+{
+  if (!queue)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
+  rawhal_status_t status = queue_check(queue, error);
+  if (status == RAWHAL_OK)
+    queue_error_callback((hsa_status_t)hsa_status, queue->hsa_queue, queue);
+  return status;
+}
+
 typedef struct agent_failure {
   hsa_agent_t agent;
   rawhal_status_t status;

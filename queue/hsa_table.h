@@ -22,6 +22,8 @@
   X(hsa_queue_destroy)                                                                             \
   X(hsa_queue_add_write_index_screlease)                                                           \
   X(hsa_queue_load_read_index_scacquire)                                                           \
+  X(hsa_queue_load_write_index_scacquire)                                                          \
+  X(hsa_queue_cas_write_index_scacq_screl)                                                         \
   X(hsa_signal_create)                                                                             \
   X(hsa_signal_destroy)                                                                            \
   X(hsa_signal_load_scacquire)                                                                     \

@@ -117,6 +117,7 @@ struct rawhal_queue {
   ring_t ring;
   const queue_device_t *device;
   hsa_queue_t *hsa_queue;
+  bool shared; /* the program made it: shared.h */
   /* Copies from *hsa_queue, whose first cache line has the write index as well: producers on
    * several processors would wait for that line more than once a submission. */
   void *packets;

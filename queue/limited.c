@@ -102,7 +102,7 @@ static rawhal_status_t reserve_rings(rawhal_queue_t *queue, rawhal_error_t *erro
 {
   const amd_queue_t *amd = (const amd_queue_t *)(const void *)queue->hsa_queue;
   uint64_t bytes = PIPE_BYTES + bytes_on_device(queue, queue->kernargs) +
-                   bytes_on_device(queue, queue->hsa_queue->base_address);
+                   (queue->shared ? 0 : bytes_on_device(queue, queue->hsa_queue->base_address));
   rawhal_status_t status =
       limit_memory_reserve(queue->device->limiter, LEDGER_QUEUES, bytes, error);
   if (status != RAWHAL_OK)

@@ -1,5 +1,6 @@
 /* Creating and destroying queues. */
 #include "queue/limited.h"
+#include "queue/shared.h"
 #include "queue/transfer.h"
 
 #include "base/cancel.h"
@@ -45,8 +46,12 @@ static rawhal_status_t choose_sizes(const queue_device_t *device,
   if (asked->kernarg_bytes > MAX_KERNARG_BYTES)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%llu kernarg bytes asked for, at most %u",
                        (unsigned long long)asked->kernarg_bytes, MAX_KERNARG_BYTES);
-  uint32_t packets = asked->packets ? asked->packets : DEFAULT_PACKETS;
-  if (packets > device->max_packets)
+  const hsa_queue_t *given = asked->hsa_queue;
+  if (given && asked->packets && asked->packets != given->size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%u packets asked for, the queue given has %u", asked->packets, given->size);
+  uint32_t packets = given ? given->size : asked->packets ? asked->packets : DEFAULT_PACKETS;
+  if (packets > device->max_packets && !given)
     packets = device->max_packets;
   if (packets < device->min_packets)
     packets = device->min_packets;
@@ -59,13 +64,18 @@ static rawhal_status_t choose_sizes(const queue_device_t *device,
   return RAWHAL_OK;
 }
 
-static rawhal_status_t create_hsa_queue(rawhal_queue_t *queue, uint32_t packets,
+/* The one that is given, or a new one. */
+static rawhal_status_t create_hsa_queue(rawhal_queue_t *queue, hsa_queue_t *given, uint32_t packets,
                                         rawhal_error_t *error)
 {
   const hsa_table_t *hsa = queue->device->hsa;
-  hsa_status_t result =
-      hsa->hsa_queue_create(queue->device->agent, packets, HSA_QUEUE_TYPE_MULTI,
-                            queue_error_callback, queue, UINT32_MAX, UINT32_MAX, &queue->hsa_queue);
+  queue->shared = given != NULL;
+  queue->hsa_queue = given;
+  hsa_status_t result = HSA_STATUS_SUCCESS;
+  if (!given)
+    result = hsa->hsa_queue_create(queue->device->agent, packets, HSA_QUEUE_TYPE_MULTI,
+                                   queue_error_callback, queue, UINT32_MAX, UINT32_MAX,
+                                   &queue->hsa_queue);
   if (result != HSA_STATUS_SUCCESS) {
     queue->hsa_queue = NULL;
     return hsa_fail(hsa, result, error, "creating an HSA queue");
@@ -186,7 +196,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   *result = NULL;
   queue_sizes_t sizes = {0};
   rawhal_queue_options_t taken;
-  rawhal_status_t status = SIZED_TAKE(&taken, options, share_ppm, error);
+  rawhal_status_t status = SIZED_TAKE(&taken, options, hsa_queue, error);
   if (status == RAWHAL_OK)
     status = choose_sizes(device, &taken, &sizes, error);
   if (status != RAWHAL_OK)
@@ -207,7 +217,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   if (status == RAWHAL_OK)
     status = allocate_kernargs(queue, sizes.blocks, error);
   if (status == RAWHAL_OK)
-    status = create_hsa_queue(queue, sizes.packets, error);
+    status = create_hsa_queue(queue, taken.hsa_queue, sizes.packets, error);
   if (status == RAWHAL_OK)
     status = limited_create(queue, taken.share_ppm, error);
   if (status != RAWHAL_OK) {
@@ -231,7 +241,8 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
     return; /* the parent uses all of it */
   callbacks_stop(queue);
   queue_list_close(queue);
-  if (queue->hsa_queue)
+  bool ended = !queue->shared || shared_end(queue);
+  if (queue->hsa_queue && !queue->shared)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
   queue->hsa_queue = NULL;
   queue_list_remove(queue);
@@ -239,8 +250,9 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   limited_destroy(queue);
   callbacks_finish(queue);
   transfers_free(queue);
-  destroy_signals(queue);
-  if (queue->kernargs)
+  if (ended)
+    destroy_signals(queue);
+  if (queue->kernargs && ended)
     (void)hsa->hsa_amd_memory_pool_free(queue->kernargs);
   limited_give_back(queue);
   pthread_mutex_destroy(&queue->room.lock);

@@ -99,10 +99,13 @@ rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, 
                                    error);
 }
 
-/* A submission of a queue of the same process. */
+/* A submission of a queue of the same process; or, with `queue` NULL, an HSA signal. */
 typedef struct rawhal_dependency {
   rawhal_queue_t *queue;
   rawhal_ticket_t ticket;
+  uint64_t signal; /* hsa_signal_t.handle, which must live until the barrier is passed */
+  int64_t value;   /* until the signal is at most this, by AMD's barrier-value packet: 0 for a
+                      completion signal that is made with 1 */
 } rawhal_dependency_t;
 
 #define RAWHAL_MAX_DEPENDENCIES 32
@@ -128,6 +131,27 @@ rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependenc
   return rawhal_queue_barrier_sized(queue, dependencies, sizeof(*dependencies), count, deadline,
                                     ticket, error);
 }
+
+/* Subtracts one from somebody else's HSA signal when everything submitted before has finished, as
+ * the completion signal of a packet does: with system-scope release. The signal must live until
+ * then. It is a barrier of its own, with a ticket; takes two packets. Errors as
+ * rawhal_queue_submit(). `ticket` may be NULL. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_signal(rawhal_queue_t *queue,
+                                                              uint64_t hsa_signal,
+                                                              uint64_t deadline,
+                                                              rawhal_ticket_t *ticket,
+                                                              rawhal_error_t *error);
+
+/* The other way: the ticket has finished when `*hsa_signal` (hsa_signal_t.handle) is at most
+ * `*value`, for hsa_signal_wait_*(.., HSA_SIGNAL_CONDITION_LT, value + 1, ..) and barrier-value
+ * packets. It is the queue's own, lives as long, and only falls, far below when the queue dies: ask
+ * rawhal_queue_wait() whether it went well, which also charges limits. Do not write to it.
+ * INVALID_ARGUMENT: not a ticket of this queue; FAULT / DEVICE_LOST: it never will finish. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_ticket_signal(rawhal_queue_t *queue,
+                                                                     rawhal_ticket_t ticket,
+                                                                     uint64_t *hsa_signal,
+                                                                     int64_t *value,
+                                                                     rawhal_error_t *error);
 
 /* Waits until all dispatches of a ticket have finished: spins briefly, then blocks in the kernel.
  * OK; TIMED_OUT (WOULD_BLOCK with deadline 0): not yet; FAULT / DEVICE_LOST: it never will;
@@ -241,7 +265,22 @@ typedef struct rawhal_queue_options {
   const rawhal_queue_services_t *services; /* read during the call; NULL: none */
   uint64_t share_ppm; /* of device time, parts per million, where the device has limits; 0: only
                              theirs. See limit.h */
+  /* An hsa_queue_t of this device that the program has made, instead of a new one. Both may write
+   * packets to it, each at indices taken from its write index; of type SINGLE, not at the same
+   * time. Its size is `packets`. Ordering counts for all that is in the queue. Its dispatch times
+   * are turned on, and the device's limits may set its mask of compute units. It must outlive this
+   * queue, which waits at most a second at its end for what it has submitted, and then leaves what
+   * the device may still use to the runtime's end. Errors come to the program's own callback: pass
+   * them on to rawhal_queue_report(). */
+  void *hsa_queue;
 } rawhal_queue_options_t;
+
+/* For the error callback of an HSA queue that the program made (rawhal_queue_options_t): the queue
+ * has stopped with this hsa_status_t. Fails the tickets that have not finished. Fails with the
+ * cause when the queue was dead already. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue,
+                                                              int32_t hsa_status,
+                                                              rawhal_error_t *error);
 
 /* After a limit answered WOULD_BLOCK: the time of CLOCK_MONOTONIC, in ns, before which it would
  * again unless something finishes. 0 without limits. */
@@ -254,7 +293,7 @@ typedef struct rawhal_queue_info {
   rawhal_ticket_t last_ticket; /* given out; 0 before the first */
   rawhal_ticket_t finished;    /* every ticket up to this one is known to have finished */
   rawhal_status_t status;      /* OK, or why the queue is dead */
-  const void *hsa_queue;       /* the hsa_queue_t, for profilers; write no packets to it */
+  const void *hsa_queue;       /* the hsa_queue_t; write no packets to it but to one of yours */
 } rawhal_queue_info_t;
 
 /* A momentary view. */

@@ -1,5 +1,5 @@
 /* Room in a queue's rings. */
-#include "queue/submit.h"
+#include "queue/shared.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -76,14 +76,12 @@ static rawhal_status_t reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
   }
 }
 
-rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
-                               uint64_t deadline, ring_reservation_t *reserved,
-                               rawhal_error_t *error)
+static rawhal_status_t reserve_waiting(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                                       uint64_t deadline, ring_reservation_t *reserved,
+                                       rawhal_error_t *error)
 {
   queue_room_t *room = &queue->room;
   bool alone = atomic_load_explicit(&room->waiting, memory_order_relaxed) == 0;
-  if (__builtin_expect(alone && ring_reserve(&queue->ring, packets, blocks, reserved), 1))
-    return RAWHAL_OK;
   if (deadline == 0)
     return alone ? reserve(queue, packets, blocks, 0, reserved, error)
                  : no_room(RAWHAL_WOULD_BLOCK, packets, blocks, error);
@@ -93,5 +91,20 @@ rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
                                ? reserve(queue, packets, blocks, deadline, reserved, error)
                                : no_room(RAWHAL_TIMED_OUT, packets, blocks, error);
   leave(room, &me);
+  return status;
+}
+
+rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                               uint64_t deadline, ring_reservation_t *reserved,
+                               rawhal_error_t *error)
+{
+  bool alone = atomic_load_explicit(&queue->room.waiting, memory_order_relaxed) == 0;
+  bool at_once = alone && ring_reserve(&queue->ring, packets, blocks, reserved);
+  if (__builtin_expect(at_once && !queue->shared, 1))
+    return RAWHAL_OK;
+  rawhal_status_t status =
+      at_once ? RAWHAL_OK : reserve_waiting(queue, packets, blocks, deadline, reserved, error);
+  if (status == RAWHAL_OK && queue->shared)
+    status = shared_reserve(queue, packets, blocks, deadline, reserved, error);
   return status;
 }

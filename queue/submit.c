@@ -26,7 +26,8 @@ rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t
 hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,
                           const submission_t *submission)
 {
-  queue->device->hsa->hsa_queue_add_write_index_screlease(queue->hsa_queue, submission->packets);
+  if (__builtin_expect(!queue->shared, 1))
+    queue->device->hsa->hsa_queue_add_write_index_screlease(queue->hsa_queue, submission->packets);
   queue_slot_t *slot = queue_slot(queue, reserved->ticket);
   slot->packet = reserved->packet;
   slot->packets = submission->packets;

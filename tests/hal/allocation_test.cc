@@ -197,7 +197,7 @@ TEST_F(Allocation, NoneOfSubmissions)
   EXPECT_EQ(sweep([&](rawhal_error_t *why) {
               rawhal_ticket_t ticket = 0;
               uint64_t start, end;
-              rawhal_dependency_t dependency = {on, 1};
+              rawhal_dependency_t dependency = {on, 1, 0, 0};
               rawhal_status_t status =
                   rawhal_queue_submit(on, batch.data(), batch.size(), RAWHAL_FOREVER, &ticket, why);
               if (status == RAWHAL_OK)

@@ -66,7 +66,7 @@ TEST_F(Barrier, AQueueWaitsForOthers)
   rawhal_ticket_t gone = submit(second, dispatch);
   ASSERT_OK(wait(second, gone));
   ASSERT_OK(rawhal_buffer_fill(out, 0, 0, 4096, &error));
-  rawhal_dependency_t dependencies[] = {{first, submit(first, spin)}, {second, gone}};
+  rawhal_dependency_t dependencies[] = {{first, submit(first, spin), 0, 0}, {second, gone, 0, 0}};
   rawhal_ticket_t barrier = 0;
   ASSERT_OK(rawhal_queue_barrier(third, dependencies, 2, 0, &barrier, &error));
   dispatch.flags = RAWHAL_DISPATCH_OVERLAP;
@@ -91,7 +91,7 @@ TEST_F(Barrier, ManyAcrossTwoQueuesWithSmallRings)
   rawhal_ticket_t last = 0;
   for (uint32_t i = 0; i < 500; ++i) { // each waits for the one before, on the other queue
     rawhal_queue_t *on = queues[i % 2];
-    rawhal_dependency_t before = {queues[(i + 1) % 2], last};
+    rawhal_dependency_t before = {queues[(i + 1) % 2], last, 0, 0};
     if (i)
       ASSERT_OK(rawhal_queue_barrier(on, &before, 1, RAWHAL_FOREVER, nullptr, &error));
     ASSERT_OK(rawhal_queue_submit(on, i % 2 ? &odd : &even, 1, RAWHAL_FOREVER, &last, &error));
@@ -104,7 +104,7 @@ TEST_F(Barrier, RefusesWhatCannotBeWaitedFor)
 {
   rawhal_queue_t *on = queue(), *other = queue();
   rawhal_ticket_t ticket = 5;
-  rawhal_dependency_t never = {other, 1}, nobody = {nullptr, 1};
+  rawhal_dependency_t never = {other, 1, 0, 0}, nobody = {nullptr, 1, 0, 0};
   EXPECT_EQ(rawhal_queue_barrier(on, &never, 1, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(ticket, 0u);
   EXPECT_NE(std::string(error.message).find("dependency 0"), std::string::npos);
@@ -123,7 +123,7 @@ TEST_F(Barrier, AFailedDependencyIsRefusedOrPassed)
   Blob blob;
   blob.add(uint64_t{0}).add(int64_t{1} << 40).add(1u);
   rawhal_dispatch_t wild = dispatch_of(kernel("fault-gfx90a-v5.co", "fault_store"), 1, 1, blob);
-  rawhal_dependency_t dependency = {bad, submit(bad, wild)};
+  rawhal_dependency_t dependency = {bad, submit(bad, wild), 0, 0};
   rawhal_ticket_t barrier = 0;
   rawhal_status_t status = rawhal_queue_barrier(on, &dependency, 1, 0, &barrier, &error);
   if (status == RAWHAL_OK) // it had not failed yet

@@ -109,7 +109,7 @@ TEST_F(Fork, AChildGetsNoExecutablesQueuesAndInstances)
         rawhal_instance_t *second = nullptr;
         rawhal_queue_t *made = nullptr;
         rawhal_recording_t *recorded = nullptr;
-        rawhal_dependency_t on_it = {on, 1};
+        rawhal_dependency_t on_it = {on, 1, 0, 0};
         auto ignore = [](void *, rawhal_ticket_t, const rawhal_error_t *) {};
         wrong |= rawhal_executable_kernel(executable, {"write_ids", 9}, 0, &found, &error) !=
                  RAWHAL_DEVICE_LOST;

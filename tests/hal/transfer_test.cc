@@ -109,7 +109,7 @@ TEST_F(Transfer, AnotherQueueWaitsForACopy)
   rawhal_buffer_t *from = buffer(bytes, RAWHAL_MEMORY_HOST), *to = buffer(bytes);
   ASSERT_OK(rawhal_buffer_fill(from, 0, 9, bytes, &error));
   submit(copying, held());
-  rawhal_dependency_t dependency = {copying, 0};
+  rawhal_dependency_t dependency = {copying, 0, 0, 0};
   ASSERT_OK(rawhal_queue_copy(copying, to, 0, from, 0, bytes, 0, &dependency.ticket, &error));
   rawhal_ticket_t barrier = 0;
   ASSERT_OK(rawhal_queue_barrier(running, &dependency, 1, 0, &barrier, &error));

@@ -59,7 +59,7 @@ void shim_packet_barrier(void *slot, uint64_t completion)
 
 void shim_packet_barrier_value(void *slot, uint64_t signal, int64_t target)
 {
-  packet_write_barrier_value(slot, (hsa_signal_t){signal}, target);
+  packet_write_barrier_value(slot, (hsa_signal_t){signal}, target, (hsa_signal_t){0});
 }
 
 uint32_t shim_packet_header_barrier_value(void)

@@ -255,7 +255,7 @@ TEST_F(Steps, ABarrierNamesTheDependencyThatFailed)
 {
   Loaded kernel;
   rawhal_queue_t *on = queue(here), *sound = queue(here), *failed = queue(here);
-  rawhal_dependency_t dependencies[2] = {{sound, submit(sound, kernel.dispatch())}, {failed, 0}};
+  rawhal_dependency_t dependencies[2] = {{sound, submit(sound, kernel.dispatch()), 0, 0}, {failed, 0, 0, 0}};
   toy_hold(true);
   dependencies[1].ticket = submit(failed, kernel.dispatch());
   rawhal_queue_destroy(on);
@@ -415,7 +415,7 @@ TEST_F(Steps, ANewerCallersDispatchesAreTakenAsLongAsTheySayNothingNew)
   ASSERT_OK(rawhal_recording_create_sized(on, &batch->known, size, 3, &recording, &error));
   ASSERT_OK(rawhal_queue_replay(on, recording, 0, nullptr, &error));
   rawhal_recording_destroy(recording);
-  LaterDependency after[2] = {{{on, ticket}, 0}, {{on, ticket}, 0}};
+  LaterDependency after[2] = {{{on, ticket, 0, 0}, 0}, {{on, ticket, 0, 0}, 0}};
   ASSERT_OK(rawhal_queue_barrier_sized(on, &after->known, sizeof(*after), 2, 0, nullptr, &error));
   const uint64_t last = queue_info(on).last_ticket;
 

@@ -1,0 +1,77 @@
+#include "queue/shared.h"
+
+#include "base/error.h"
+
+#include <time.h>
+
+static const uint64_t a_second = 1000000000u;
+
+static void nap(void)
+{
+  (void)nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+}
+
+/* The packets are free as the device reads them, whoever wrote them. */
+static bool take_packets(rawhal_queue_t *queue, uint32_t packets, uint64_t *first)
+{
+  const hsa_table_t *hsa = queue->device->hsa;
+  hsa_queue_t *shared = queue->hsa_queue;
+  uint64_t write = hsa->hsa_queue_load_write_index_scacquire(shared);
+  for (;;) {
+    uint64_t read = hsa->hsa_queue_load_read_index_scacquire(shared);
+    if (write + packets - read > shared->size)
+      return false;
+    uint64_t found = hsa->hsa_queue_cas_write_index_scacq_screl(shared, write, write + packets);
+    if (found == write)
+      break;
+    write = found;
+  }
+  *first = write;
+  return true;
+}
+
+/* A ticket that has finished already, in whose place nothing was submitted. */
+static void abandon(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                    const ring_reservation_t *reserved)
+{
+  queue_slot_t *slot = queue_slot(queue, reserved->ticket);
+  slot->packet = 0;
+  slot->packets = packets;
+  slot->blocks = blocks;
+  slot->kernel = NULL;
+  slot->begins = slot->transfers = false;
+  atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
+}
+
+rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                               uint64_t deadline, ring_reservation_t *reserved,
+                               rawhal_error_t *error)
+{
+  while (!take_packets(queue, packets, &reserved->packet)) {
+    rawhal_status_t status = queue_check(queue, error);
+    if (status == RAWHAL_OK && deadline == 0)
+      status = rawhal_fail(error, RAWHAL_WOULD_BLOCK, "no room for %u packets now", packets);
+    else if (status == RAWHAL_OK && deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
+      status = rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for %u packets before the deadline",
+                           packets);
+    if (status != RAWHAL_OK) {
+      abandon(queue, packets, blocks, reserved);
+      return status;
+    }
+    nap();
+  }
+  return RAWHAL_OK;
+}
+
+bool shared_end(rawhal_queue_t *queue)
+{
+  uint64_t deadline = rawhal_deadline_after(a_second);
+  for (;;) {
+    queue_drain(queue);
+    if (ring_finished(&queue->ring) == ring_last_ticket(&queue->ring))
+      return true;
+    if (deadline_now() >= deadline)
+      return false;
+    nap();
+  }
+}

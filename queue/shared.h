@@ -1,0 +1,17 @@
+/* HSA queues that the program made, and to which it may write packets of its own. Internal. */
+#ifndef RAWHAL_QUEUE_SHARED_H
+#define RAWHAL_QUEUE_SHARED_H
+
+#include "queue/submit.h"
+
+/* Packets of the program's queue, by its write index: like everybody's who writes to it. Fails as
+ * submit_reserve() does; what that had reserved is then nobody's. */
+RAWHAL_CHECKED rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t packets,
+                                              uint32_t blocks, uint64_t deadline,
+                                              ring_reservation_t *reserved, rawhal_error_t *error);
+
+/* Waits a second for what the device has of ours. False: it has something still, which must be left
+ * to the runtime's end. */
+bool shared_end(rawhal_queue_t *queue);
+
+#endif
