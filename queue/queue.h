@@ -113,7 +113,9 @@ typedef struct rawhal_dependency {
 /* Submits a barrier: what is submitted to `queue` later, OVERLAP or not, starts after everything
  * submitted before and after all `dependencies` have finished. The device waits, not the host.
  * `count` 0 (dependencies may be NULL) makes a marker. The barrier's own ticket finishes when it is
- * passed; it has no timing. Takes count + 1 packets and no kernarg blocks.
+ * passed, and its timing is when that was: an event with a time of its own, in the order of the
+ * queue. (The device writes the times of a barrier's completion signal like a dispatch's; HIP's
+ * events rest on that, too.) Takes count + 1 packets and no kernarg blocks.
  *
  * Fails with the cause, and nothing is submitted, when a dependency has failed already. One that
  * fails later lets the barrier pass, so that nothing waits for ever: wait for the dependency's

@@ -57,6 +57,23 @@ TEST_F(Barrier, AMarkerFinishesAfterWhatCameBefore)
   EXPECT_OK(rawhal_queue_wait(on, first, 0, &error));
 }
 
+TEST_F(Barrier, AMarkerIsAnEventWithATimeOfItsOwn)
+{
+  Blob blobs[2];
+  rawhal_queue_t *on = queue();
+  rawhal_ticket_t tickets[3] = {submit(on, store(1, blobs[0])), 0, 0};
+  ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, 0, &tickets[1], &error));
+  tickets[2] = submit(on, store(2, blobs[1]));
+  ASSERT_OK(wait(on, tickets[2]));
+  uint64_t start[3], end[3];
+  for (int i = 0; i < 3; ++i)
+    ASSERT_OK(rawhal_queue_timing(on, tickets[i], &start[i], &end[i], &error));
+  EXPECT_LE(end[0], start[1]);
+  EXPECT_LE(start[1], end[1]);
+  EXPECT_LE(end[1], start[2]);
+  EXPECT_GT(start[1], 0u);
+}
+
 TEST_F(Barrier, AQueueWaitsForOthers)
 {
   Blob spinning, storing;
