@@ -28,12 +28,20 @@ static bool overlap(const unsigned char *a, size_t a_size, const unsigned char *
   return a && b && (uintptr_t)a < (uintptr_t)b + b_size && (uintptr_t)b < (uintptr_t)a + a_size;
 }
 
+/* The same memory may be imported on several devices, each of which has it by itself. */
+static bool elsewhere(const rawhal_buffer_t *a, const rawhal_buffer_t *b)
+{
+  return a->foreign && b->foreign && a->device != b->device && a->size == b->size &&
+         a->host == b->host && (a->host || a->memory == b->memory);
+}
+
 /* The caller holds the registry's lock. */
 static const rawhal_buffer_t *registry_overlap(const rawhal_buffer_t *buffer)
 {
   for (const rawhal_buffer_t *other = registry; other; other = other->hh.next)
-    if (overlap(buffer->memory, buffer->size, other->memory, other->size) ||
-        overlap(buffer->host, buffer->size, other->host, other->size))
+    if ((overlap(buffer->memory, buffer->size, other->memory, other->size) ||
+         overlap(buffer->host, buffer->size, other->host, other->size)) &&
+        !elsewhere(buffer, other))
       return other;
   return NULL;
 }
@@ -105,18 +113,34 @@ static void buffer_release(rawhal_buffer_t *buffer)
 {
   const hsa_table_t *hsa = &buffer->device->runtime->hsa;
   bool owned = buffer->memory && !buffer->foreign;
-  if (!copy_engine_settle(buffer->device)) /* it stays where it is, and counted */
+  if (!peer_settle(buffer)) /* it stays where it is, and counted */
     owned = buffer->counted = false;
-  else if (buffer->locked)
-    (void)hsa->hsa_amd_memory_unlock(buffer->locked);
+  else if (buffer->part_with)
+    (void)buffer->part_with(buffer->held);
   if (owned)
     (void)hsa->hsa_amd_memory_pool_free(buffer->memory);
   if (owned && buffer->kind == RAWHAL_MEMORY_DEVICE)
     limits_release(buffer->device, LEDGER_BUFFERS, buffer->size);
   if (buffer->counted)
     limits_release(buffer->device, LEDGER_IMPORTED, buffer->size);
+  free(buffer->allowed);
   free(buffer);
   runtime_release();
+}
+
+rawhal_buffer_t *buffer_begin(rawhal_device_t *device, rawhal_memory_kind_t kind, size_t size,
+                              rawhal_error_t *error)
+{
+  rawhal_buffer_t *created = calloc(1, sizeof(*created));
+  if (!created) {
+    (void)!rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a buffer");
+    return NULL;
+  }
+  created->device = device;
+  created->kind = kind;
+  created->size = size;
+  runtime_hold();
+  return created;
 }
 
 rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
@@ -151,13 +175,9 @@ rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_ki
   if (status != RAWHAL_OK)
     return status;
   executables_reap(); /* what they hold may be what is missing */
-  rawhal_buffer_t *created = calloc(1, sizeof(*created));
+  rawhal_buffer_t *created = buffer_begin(device, kind, size, error);
   if (!created)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a buffer");
-  created->device = device;
-  created->kind = kind;
-  created->size = size;
-  runtime_hold();
+    return RAWHAL_OUT_OF_MEMORY;
   return buffer_finish(created, allocate_memory(created, error), buffer, error);
 }
 
@@ -185,16 +205,22 @@ void *rawhal_buffer_host(const rawhal_buffer_t *buffer)
 
 /* ---- Copies ---- */
 
-static rawhal_status_t check_range(const rawhal_buffer_t *buffer, uint64_t offset, size_t size,
-                                   rawhal_error_t *error)
+rawhal_status_t buffer_check(const rawhal_buffer_t *buffer, rawhal_error_t *error)
 {
   if (!buffer)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffer is NULL");
   rawhal_status_t status = runtime_check(error);
+  if (status == RAWHAL_OK && !is_live(buffer))
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffer has been freed");
+  return status;
+}
+
+static rawhal_status_t check_range(const rawhal_buffer_t *buffer, uint64_t offset, size_t size,
+                                   rawhal_error_t *error)
+{
+  rawhal_status_t status = buffer_check(buffer, error);
   if (status != RAWHAL_OK)
     return status;
-  if (!is_live(buffer))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffer has been freed");
   if (!range_within(offset, size, buffer->size))
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                        "%zu bytes at offset %llu of a buffer of %zu bytes", size,
@@ -221,11 +247,11 @@ rawhal_status_t buffer_check_copy(const rawhal_buffer_t *to, uint64_t to_offset,
     status = check_range(from, from_offset, size, error);
   if (status != RAWHAL_OK || size == 0)
     return status;
-  if (to->device != from->device)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffers belong to different devices");
-  if (to == from && to_offset < from_offset + size && from_offset < to_offset + size)
+  if (overlap(to->memory + to_offset, size, from->memory + from_offset, size) ||
+      (to->host && from->host &&
+       overlap(to->host + to_offset, size, from->host + from_offset, size)))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%zu bytes at offset %llu and at %llu of one buffer overlap", size,
+                       "%zu bytes at offset %llu and at %llu of the same memory overlap", size,
                        (unsigned long long)from_offset, (unsigned long long)to_offset);
   return RAWHAL_OK;
 }
@@ -282,6 +308,8 @@ rawhal_status_t rawhal_buffer_copy(rawhal_buffer_t *to, uint64_t to_offset,
     return rawhal_buffer_read(from, from_offset, to->host + to_offset, size, error);
   if (from->kind == RAWHAL_MEMORY_HOST)
     return rawhal_buffer_write(to, to_offset, from->host + from_offset, size, error);
+  if (to->device != from->device)
+    return peer_copy(to, to_offset, from, from_offset, size, error);
   return copy_between(to->device, to->memory + to_offset, from->memory + from_offset, size, error);
 }
 

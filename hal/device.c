@@ -193,6 +193,7 @@ static hsa_status_t fill_device(search_t *search, hsa_agent_t agent)
   if (result == HSA_STATUS_SUCCESS && search->status == RAWHAL_OK)
     search->status = find_target(runtime, device, search->error);
   if (result == HSA_STATUS_SUCCESS && search->status == RAWHAL_OK) {
+    device_facts(hsa, agent, &device->info);
     describe(runtime, agent, device);
     fill_queue_device(runtime, agent, device);
   }

@@ -84,6 +84,11 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_softgpu_library_path(const char
 RAWHAL_API size_t rawhal_instance_device_count(const rawhal_instance_t *instance);
 /* Owned by the instance. NULL when index >= count. */
 RAWHAL_API rawhal_device_t *rawhal_instance_device(const rawhal_instance_t *instance, size_t index);
+/* The device that other users of the same runtime know by the handle of its hsa_agent_t. Owned by
+ * the instance. NOT_FOUND: the runtime has no device of that handle. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_instance_find_device(const rawhal_instance_t *instance, uint64_t agent,
+                            rawhal_device_t **device, rawhal_error_t *error);
 
 /* ---- Devices ---- */
 
@@ -102,8 +107,23 @@ typedef struct rawhal_device_info {
   uint16_t max_workgroup_dim[3];
   uint32_t max_grid_dim[3];
   uint32_t max_queue_packets;
+  uint64_t agent; /* the handle of its hsa_agent_t */
+  /* Of what follows, what the runtime does not tell is 0, "" or -1. */
+  char uuid[64]; /* "GPU-" and 16 digits */
+  uint32_t pci_domain, pci_bus, pci_device, pci_function;
+  uint32_t clock_mhz, memory_clock_mhz; /* at most */
+  uint32_t memory_bus_bits;
+  int32_t numa_node;       /* of the nearest host agent, as the runtime numbers them */
+  uint32_t cache_bytes[4]; /* one cache of each level, the first level first */
+  uint32_t cacheline_bytes;
+  uint32_t waves_per_cu, simds_per_cu; /* waves: at most, of all its SIMDs together */
 } rawhal_device_info_t;
 RAWHAL_API const rawhal_device_info_t *rawhal_device_info(const rawhal_device_t *device);
+
+/* Whether the device can be given access to the peer's memory, by rawhal_buffer_allow(); its own it
+ * has. False for NULL. */
+RAWHAL_API bool rawhal_device_can_access(const rawhal_device_t *device,
+                                         const rawhal_device_t *peer);
 
 /* The device's limiter, to look at its limits and to change them while it runs. Owned by the
  * device; NULL when nothing is limited. */
@@ -135,12 +155,23 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allocate(rawhal_device_t
  * is a device's own; then it counts towards the quota as long as the buffer lives. In both cases
  * the memory stays its owner's and must outlive the buffer.
  *
- * INVALID_ARGUMENT: overlaps a live buffer, or the device has no access; OUT_OF_RANGE: beyond the
+ * Exactly the same bytes may be a buffer of several devices, each with an address for that device,
+ * which may be the same; they are freed in any order.
+ *
+ * INVALID_ARGUMENT: overlaps a live buffer otherwise, or the device has no access; OUT_OF_RANGE: beyond the
  * allocation that the runtime knows; OUT_OF_MEMORY; RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import(rawhal_device_t *device,
                                                                void *pointer, size_t size,
                                                                rawhal_buffer_t **buffer,
                                                                rawhal_error_t *error);
+
+/* Lets these devices use the buffer, too, at the same address; those that could before still can.
+ * It is its own device's quota that it counts towards, once. Dispatches of a device that has no
+ * access fail with FAULT. INVALID_ARGUMENT: an imported buffer, whose owner says who has access;
+ * UNSUPPORTED: a device cannot reach the memory, and none is given access. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *buffer,
+                                                              rawhal_device_t *const *devices,
+                                                              size_t count, rawhal_error_t *error);
 
 /* Gives the memory back at once, or ends the import. Dispatches that use it must have finished:
  * addresses travel inside of arguments, so nobody but the caller knows them. Free from a completion
@@ -158,6 +189,10 @@ RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
 /* Blocking copies, ordered with nothing but the caller: wait for dispatches first. Offsets and
  * sizes in bytes; OUT_OF_RANGE beyond a buffer, INVALID_ARGUMENT for overlapping ranges and for a
  * buffer that has been freed. Size 0 does nothing.
+ *
+ * Between the memory of two devices, that of `from` copies when it has access to `to`
+ * (rawhal_buffer_allow()), else that of `to` when it has access to `from`, else both, through the
+ * host. Limits are charged where it is copied.
  *
  * TIMED_OUT: the device took longer than copy_timeout_ns for a transfer. It may still carry it out:
  * the destination is undefined until it has. So long, copies of the device wait for it first, as
@@ -243,7 +278,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
  * its last piece's), is charged to the device's limits like a kernel, and takes two packets. The
  * program's thread does not wait for the device.
  *
- * Buffers must belong to the queue's device and must not be freed before the ticket has finished.
+ * Buffers must belong to the queue's device, or it must have access (rawhal_buffer_allow()), and
+ * must not be freed before the ticket has finished.
  * Offsets and sizes in bytes; size 0 is a marker. Errors as those of rawhal_queue_submit() and of
  * the blocking call of that name; WOULD_BLOCK and TIMED_OUT also while another thread submits a
  * copy to the same queue. RUNTIME: the runtime starts no copy; its place in the queue is taken, by

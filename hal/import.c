@@ -46,7 +46,8 @@ static rawhal_status_t import_lock(rawhal_buffer_t *buffer, void *pointer, rawha
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(&runtime->hsa, result, error, "giving the device access to host memory");
   buffer->kind = RAWHAL_MEMORY_HOST;
-  buffer->locked = buffer->host = pointer;
+  buffer->part_with = runtime->hsa.hsa_amd_memory_unlock;
+  buffer->held = buffer->host = pointer;
   buffer->memory = memory;
   return RAWHAL_OK;
 }
@@ -139,12 +140,9 @@ rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, siz
   rawhal_status_t status = runtime_check(error);
   if (status != RAWHAL_OK)
     return status;
-  rawhal_buffer_t *created = calloc(1, sizeof(*created));
+  rawhal_buffer_t *created = buffer_begin(device, RAWHAL_MEMORY_HOST, size, error);
   if (!created)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a buffer");
-  created->device = device;
-  created->size = size;
+    return RAWHAL_OUT_OF_MEMORY;
   created->foreign = true;
-  runtime_hold();
   return buffer_finish(created, import(created, pointer, error), buffer, error);
 }

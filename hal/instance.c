@@ -51,3 +51,23 @@ rawhal_device_t *rawhal_instance_device(const rawhal_instance_t *instance, size_
 {
   return index < rawhal_instance_device_count(instance) ? &instance->runtime->devices[index] : NULL;
 }
+
+rawhal_status_t rawhal_instance_find_device(const rawhal_instance_t *instance, uint64_t agent,
+                                            rawhal_device_t **device, rawhal_error_t *error)
+{
+  if (!device)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "device is NULL");
+  *device = NULL;
+  if (!instance)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "instance is NULL");
+  rawhal_status_t status = runtime_check(error);
+  if (status != RAWHAL_OK)
+    return status;
+  for (size_t i = 0; i < instance->runtime->device_count; ++i)
+    if (instance->runtime->devices[i].info.agent == agent)
+      *device = &instance->runtime->devices[i];
+  return *device ? RAWHAL_OK
+                 : rawhal_fail(error, RAWHAL_NOT_FOUND,
+                               "none of the runtime's %zu devices has the agent handle 0x%llx",
+                               instance->runtime->device_count, (unsigned long long)agent);
+}

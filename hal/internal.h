@@ -93,6 +93,13 @@ struct rawhal_device {
 RAWHAL_CHECKED rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error);
 void devices_free(hal_runtime_t *runtime);
 
+/* ---- device_facts.c ---- */
+
+/* Fills in the handle and everything behind it. */
+void device_facts(const hsa_table_t *hsa, hsa_agent_t agent, rawhal_device_info_t *info);
+/* What all processes call the device, whatever part of the machine they see. */
+void device_identity(const rawhal_device_info_t *info, char identity[64]);
+
 /* ---- executable.c ---- */
 
 /* Unloads what nobody has and the device needs no longer. */
@@ -103,21 +110,29 @@ void executables_reap(void);
 struct rawhal_buffer {
   rawhal_device_t *device;
   rawhal_memory_kind_t kind;
-  bool foreign;          /* imported: not ours to free */
-  bool counted;          /* of its device's quota, although imported */
-  void *locked;          /* imported: host memory to unlock; NULL when the runtime knew it before */
+  bool foreign; /* imported: not ours to free */
+  bool counted; /* of its device's quota, although imported */
+  /* Imported: ends that, of the address `held`; NULL when the runtime knew the memory before. */
+  hsa_status_t (*part_with)(void *held);
+  void *held;
   unsigned char *memory; /* device address */
   unsigned char *host;   /* of host memory */
   size_t size;
+  rawhal_device_t **allowed; /* who else was given access; peer.c, under its lock */
+  size_t allowed_count;
   const rawhal_buffer_t *self; /* the registry's key */
   UT_hash_handle hh;
 };
 
+/* The beginning of making a buffer: it holds the runtime, and nothing else yet. NULL: out of
+ * memory, as `error` says. */
+RAWHAL_CHECKED rawhal_buffer_t *buffer_begin(rawhal_device_t *device, rawhal_memory_kind_t kind,
+                                             size_t size, rawhal_error_t *error);
 /* The end of making a buffer, which came to `status`: registers it, or gives back what it has. */
 RAWHAL_CHECKED rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
                                              rawhal_buffer_t **buffer, rawhal_error_t *error);
 
-/* What a call needs of its buffers: alive, in range, of one device, apart. */
+/* What a call needs of its buffers: alive, in range, apart. */
 RAWHAL_CHECKED rawhal_status_t buffer_check_host(const rawhal_buffer_t *buffer, uint64_t offset,
                                                  const void *data, size_t size,
                                                  rawhal_error_t *error);
@@ -129,6 +144,20 @@ RAWHAL_CHECKED rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, 
 
 /* import.c: whether the device can reach that host memory as it is, and where. */
 bool import_reachable(const rawhal_device_t *device, const void *data, size_t size, void **memory);
+
+/* OK for a buffer that is alive. */
+RAWHAL_CHECKED rawhal_status_t buffer_check(const rawhal_buffer_t *buffer, rawhal_error_t *error);
+
+/* ---- peer.c ---- */
+
+/* Has the device access to the buffer, its own or given? */
+bool peer_reaches(const rawhal_device_t *device, const rawhal_buffer_t *buffer);
+/* Copies between the device memory of two devices. */
+RAWHAL_CHECKED rawhal_status_t peer_copy(rawhal_buffer_t *to, uint64_t to_offset,
+                                         const rawhal_buffer_t *from, uint64_t from_offset,
+                                         size_t size, rawhal_error_t *error);
+/* copy_engine_settle() of all devices whose copies may use the buffer. */
+bool peer_settle(const rawhal_buffer_t *buffer);
 
 /* ---- copy.c ---- */
 

@@ -8,30 +8,11 @@
 #include "base/error.h"
 
 #include <elf.h>
-#include <stdio.h>
 #include <string.h>
 
 /* HSA_AMD_AGENT_INFO_MEMORY_AVAIL (bytes, uint64_t) and _NUM_XCC (uint32_t) of later headers; older
  * runtimes refuse them. */
 enum { AGENT_INFO_MEMORY_AVAIL = 0xA015, AGENT_INFO_NUM_XCC = 0xA111 };
-
-/* What all processes call the device, whatever part of the machine they see. */
-static void device_identity(const hal_runtime_t *runtime, const rawhal_device_t *device,
-                            char identity[64])
-{
-  hsa_agent_t agent = device->queue.agent;
-  char uuid[64] = "";
-  uint32_t bdf = 0, domain = 0;
-  const hsa_table_t *hsa = &runtime->hsa;
-  (void)hsa->hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_UUID, uuid);
-  (void)hsa->hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_BDFID, &bdf);
-  (void)hsa->hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_DOMAIN, &domain);
-  /* "GPU-XX" stands for a device without one. */
-  if (*uuid && strcmp(uuid, "GPU-XX") != 0)
-    snprintf(identity, 64, "%.63s", uuid);
-  else
-    snprintf(identity, 64, "%.20s at %04x:%04x", device->info.name, domain, bdf);
-}
 
 static rawhal_status_t read_mask(const hal_runtime_t *runtime, rawhal_device_t *device,
                                  const rawhal_limit_text_t *text, rawhal_error_t *error)
@@ -64,7 +45,7 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
   if (status != RAWHAL_OK)
     return status;
   char identity[64];
-  device_identity(runtime, device, identity);
+  device_identity(&device->info, identity);
   return rawhal_limiter_open(&config, identity, &device->queue.limiter, error);
 }
 

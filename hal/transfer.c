@@ -9,20 +9,27 @@
 
 enum { PATTERN_BYTES = 4 << 20 };
 
-static rawhal_status_t check_queue(const rawhal_queue_t *queue, const rawhal_device_t *device,
-                                   rawhal_error_t *error)
+static const rawhal_device_t *device_of(const rawhal_queue_t *queue)
 {
-  if (queue->device != &device->queue)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "the buffer belongs to another device than the queue");
-  return RAWHAL_OK;
+  return (const void *)((const char *)queue->device - offsetof(rawhal_device_t, queue));
 }
 
-/* Whose a buffer's bytes are. The runtime has a thread of its own copy what is the host's on both
- * sides, by addresses of the host: one of the agents must always be the device. */
-static hsa_agent_t owner(const rawhal_buffer_t *buffer)
+/* The queue's device must reach the buffer: it is its own, or it was given access. */
+static rawhal_status_t check_reach(const rawhal_queue_t *queue, const rawhal_buffer_t *buffer,
+                                   rawhal_error_t *error)
 {
-  return buffer->kind == RAWHAL_MEMORY_DEVICE ? buffer->device->queue.agent
+  if (peer_reaches(device_of(queue), buffer))
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "the buffer belongs to another device than the queue, which has no access to "
+                     "it");
+}
+
+/* Who the runtime is told has a buffer's bytes. It has a thread of its own copy what is the host's
+ * on both sides, by addresses of the host: one of the agents must always be the device. */
+static hsa_agent_t owner(const rawhal_queue_t *queue, const rawhal_buffer_t *buffer)
+{
+  return buffer->kind == RAWHAL_MEMORY_DEVICE ? queue->device->agent
                                               : buffer->device->runtime->host_agent;
 }
 
@@ -44,14 +51,15 @@ rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queue, rawhal_buffer_t *to, ui
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
   rawhal_status_t status = buffer_check_copy(to, to_offset, from, from_offset, size, error);
   if (status == RAWHAL_OK)
-    status =
-        check_queue(queue, queue->device == &to->device->queue ? to->device : from->device, error);
+    status = check_reach(queue, to, error);
+  if (status == RAWHAL_OK)
+    status = check_reach(queue, from, error);
   if (status != RAWHAL_OK || size == 0)
     return status == RAWHAL_OK ? submit_nothing(queue, deadline, ticket, error) : status;
   queue_transfer_t transfer = {.to = to->memory + to_offset,
                                .from = from->memory + from_offset,
-                               .to_agent = owner(to),
-                               .from_agent = owner(from),
+                               .to_agent = owner(queue, to),
+                               .from_agent = owner(queue, from),
                                .size = size,
                                .period = size};
   if (to->kind == RAWHAL_MEMORY_HOST && from->kind == RAWHAL_MEMORY_HOST)
@@ -70,7 +78,7 @@ rawhal_status_t rawhal_queue_fill(rawhal_queue_t *queue, rawhal_buffer_t *buffer
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
   rawhal_status_t status = buffer_check_fill(buffer, offset, size, error);
   if (status == RAWHAL_OK)
-    status = check_queue(queue, buffer->device, error);
+    status = check_reach(queue, buffer, error);
   if (status != RAWHAL_OK || size == 0)
     return status == RAWHAL_OK ? submit_nothing(queue, deadline, ticket, error) : status;
   size_t period = size < PATTERN_BYTES ? size : PATTERN_BYTES;
@@ -96,7 +104,7 @@ static rawhal_status_t check_host_transfer(const rawhal_queue_t *queue,
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
   rawhal_status_t status = buffer_check_host(buffer, offset, data, size, error);
-  return status == RAWHAL_OK ? check_queue(queue, buffer->device, error) : status;
+  return status == RAWHAL_OK ? check_reach(queue, buffer, error) : status;
 }
 
 rawhal_status_t rawhal_queue_write(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset,

@@ -41,6 +41,7 @@
   X(hsa_executable_symbol_get_info)                                                                \
   X(hsa_amd_agent_iterate_memory_pools)                                                            \
   X(hsa_amd_memory_pool_get_info)                                                                  \
+  X(hsa_amd_agent_memory_pool_get_info)                                                            \
   X(hsa_amd_memory_pool_allocate)                                                                  \
   X(hsa_amd_memory_pool_free)                                                                      \
   X(hsa_amd_memory_lock_to_pool)                                                                   \
