@@ -215,6 +215,48 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *bu
                                                              uint64_t offset, uint32_t value,
                                                              size_t size, rawhal_error_t *error);
 
+/* ---- Memory of several processes ---- */
+
+/* What the runtime calls hsa_amd_ipc_memory_t: good for others that use the runtime by themselves,
+ * and theirs here. */
+typedef struct rawhal_ipc_handle {
+  unsigned char bytes[32];
+} rawhal_ipc_handle_t;
+
+/* A handle of a device-local buffer, to be sent to other processes in any way. It is good as long
+ * as the buffer lives; who has imported it by then keeps the memory, on softgpu. Nothing should use
+ * the buffer meanwhile: softgpu waits up to 30 s for what does. INVALID_ARGUMENT: an imported
+ * buffer; UNSUPPORTED: host memory (let both processes map one file, and import that); RUNTIME. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_ipc(const rawhal_buffer_t *buffer,
+                                                                   rawhal_ipc_handle_t *handle,
+                                                                   rawhal_error_t *error);
+/* The first `size` > 0 bytes of another process's buffer, or of one of this process once more, as a
+ * RAWHAL_MEMORY_DEVICE buffer that `device` has access to. It counts towards the quota of who
+ * allocated it only. Dispatches and copies of several processes are ordered by what they agree on
+ * between them. OUT_OF_RANGE: more than is shared; RUNTIME: no good handle, the memory is gone, or
+ * it belongs to another user. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *handle, size_t size,
+                         rawhal_buffer_t **buffer, rawhal_error_t *error);
+
+/* A device-local buffer as a dma-buf, for other drivers: a file descriptor, which is the caller's
+ * to close(), and where in it the buffer begins, in bytes. INVALID_ARGUMENT, UNSUPPORTED: as above;
+ * UNSUPPORTED: the runtime is older than 5.5; RUNTIME.
+ *
+ * Tried: nothing but that it is refused. Debian's runtime 5.2.3 cannot make one, and softgpu has
+ * none, to make or to import. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_dmabuf(const rawhal_buffer_t *buffer,
+                                                                      int *fd, uint64_t *offset,
+                                                                      rawhal_error_t *error);
+/* `size` > 0 bytes at an offset of a dma-buf as a RAWHAL_MEMORY_DEVICE buffer that `device` has
+ * access to. `fd` stays the caller's, and may be closed afterwards. Counts towards no quota here.
+ * OUT_OF_RANGE: beyond its end; RUNTIME: no dma-buf, or none that the device can use. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import_dmabuf(rawhal_device_t *device,
+                                                                      int fd, uint64_t offset,
+                                                                      size_t size,
+                                                                      rawhal_buffer_t **buffer,
+                                                                      rawhal_error_t *error);
+
 /* ---- Executables ---- */
 
 /* Loads a code object onto a device. The executable keeps its own copy of the object: `hsaco` may

@@ -49,6 +49,11 @@
   X(hsa_amd_pointer_info)                                                                          \
   X(hsa_amd_agents_allow_access)                                                                   \
   X(hsa_amd_memory_async_copy)                                                                     \
+  X(hsa_amd_ipc_memory_create)                                                                     \
+  X(hsa_amd_ipc_memory_attach)                                                                     \
+  X(hsa_amd_ipc_memory_detach)                                                                     \
+  X(hsa_amd_interop_map_buffer)                                                                    \
+  X(hsa_amd_interop_unmap_buffer)                                                                  \
   X(hsa_amd_signal_create)                                                                         \
   X(hsa_amd_signal_wait_any)                                                                       \
   X(hsa_amd_profiling_set_profiler_enabled)                                                        \
@@ -63,10 +68,14 @@ typedef struct hsa_table {
 #define X(name) __typeof__(name) *name;
   HSA_TABLE_FUNCTIONS(X)
 #undef X
+  /* hsa_amd_portable_*() of runtimes since 5.5; NULL where there is none. */
+  hsa_status_t (*portable_export_dmabuf)(const void *memory, size_t size, int *dmabuf,
+                                         uint64_t *offset);
+  hsa_status_t (*portable_close_dmabuf)(int dmabuf);
 } hsa_table_t;
 
 /* Resolves every function from `library`, a dlopen() handle. UNSUPPORTED names the first that is
- * missing. */
+ * missing, but for those that may be. */
 RAWHAL_CHECKED rawhal_status_t hsa_table_load(void *library, hsa_table_t *table,
                                               rawhal_error_t *error);
 
