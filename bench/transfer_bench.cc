@@ -63,6 +63,11 @@ struct Stream {
     return good(rawhal_queue_barrier(on, &dependency, 1, RAWHAL_FOREVER, nullptr, &bench.error));
   }
 
+  bool copy(rawhal_queue_t *on, const rawhal_copy_t &what, rawhal_ticket_t *ticket)
+  {
+    return good(rawhal_queue_copy(on, &what, RAWHAL_FOREVER, ticket, &bench.error));
+  }
+
   bool one_by_one()
   {
     bool well = true;
@@ -83,12 +88,10 @@ struct Stream {
     for (size_t i = 0; well && i < chunks; ++i) {
       size_t stage = i % stages;
       well = (i < stages || after(queues[0], queues[2], back[i - stages])) &&
-             good(rawhal_queue_copy(queues[0], place[stage], 0, from, i * bytes(), bytes(), RAWHAL_FOREVER, &there,
-                                    &bench.error)) &&
+             copy(queues[0], {0, place[stage], 0, from, i * bytes(), bytes()}, &there) &&
              after(queues[1], queues[0], there) && add(queues[1], stage, &ran) &&
              after(queues[2], queues[1], ran) &&
-             good(rawhal_queue_copy(queues[2], to, i * bytes(), place[stage], 0, bytes(), RAWHAL_FOREVER, &back[i],
-                                    &bench.error));
+             copy(queues[2], {0, to, i * bytes(), place[stage], 0, bytes()}, &back[i]);
     }
     return well && good(rawhal_queue_wait(queues[2], back[chunks - 1], RAWHAL_FOREVER, &bench.error));
   }

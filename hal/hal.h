@@ -158,8 +158,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allocate(rawhal_device_t
  * Exactly the same bytes may be a buffer of several devices, each with an address for that device,
  * which may be the same; they are freed in any order.
  *
- * INVALID_ARGUMENT: overlaps a live buffer otherwise, or the device has no access; OUT_OF_RANGE: beyond the
- * allocation that the runtime knows; OUT_OF_MEMORY; RUNTIME. */
+ * INVALID_ARGUMENT: overlaps a live buffer otherwise, or the device has no access; OUT_OF_RANGE:
+ * beyond the allocation that the runtime knows; OUT_OF_MEMORY; RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import(rawhal_device_t *device,
                                                                void *pointer, size_t size,
                                                                rawhal_buffer_t **buffer,
@@ -327,10 +327,19 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
  * copy to the same queue. RUNTIME: the runtime starts no copy; its place in the queue is taken, by
  * nothing. rawhal_queue_wait() answers DEVICE_LOST when the device says that it failed.
  * `ticket` may be NULL. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t
-rawhal_queue_copy(rawhal_queue_t *queue, rawhal_buffer_t *to, uint64_t to_offset,
-                  const rawhal_buffer_t *from, uint64_t from_offset, size_t size, uint64_t deadline,
-                  rawhal_ticket_t *ticket, rawhal_error_t *error);
+typedef struct rawhal_copy {
+  size_t size; /* sizeof(rawhal_copy_t), or 0: see types.h */
+  rawhal_buffer_t *to;
+  uint64_t to_offset;
+  const rawhal_buffer_t *from;
+  uint64_t from_offset;
+  uint64_t bytes;
+} rawhal_copy_t;
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queue,
+                                                            const rawhal_copy_t *copy,
+                                                            uint64_t deadline,
+                                                            rawhal_ticket_t *ticket,
+                                                            rawhal_error_t *error);
 /* Stores `value` in every dword; offset and size are multiples of 4. Takes up to 4 MiB of host
  * memory until it has finished: OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
@@ -340,8 +349,8 @@ rawhal_queue_fill(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offse
  * as it is, and must stay as it is until the ticket has finished. Other memory goes through host
  * memory of the same size, allocated until then: OUT_OF_MEMORY. What is written may be reused when
  * the call has returned; what is read is there when rawhal_queue_wait() or a callback says that
- * this ticket, or a later one of this same queue, has finished, and must stay until then or until the
- * queue is destroyed. Import as a buffer what is large or used often, and copy. */
+ * this ticket, or a later one of this same queue, has finished, and must stay until then or until
+ * the queue is destroyed. Import as a buffer what is large or used often, and copy. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_write(
     rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, const void *data, size_t size,
     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);

@@ -1,4 +1,4 @@
-/* Device memory that several processes have, by a handle, and that drivers pass around as a dma-buf.
+/* Device memory that several processes have, by a handle, or that drivers pass on as a dma-buf.
  * Who imports it does not pay for it: it counts where it was allocated. */
 #include "hal/internal.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <string.h>
 
@@ -40,29 +41,31 @@ static rawhal_status_t submit_nothing(rawhal_queue_t *queue, uint64_t deadline,
   return rawhal_queue_barrier(queue, NULL, 0, deadline, ticket, error);
 }
 
-rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queue, rawhal_buffer_t *to, uint64_t to_offset,
-                                  const rawhal_buffer_t *from, uint64_t from_offset, size_t size,
+rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queue, const rawhal_copy_t *copy,
                                   uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION();
   if (ticket)
     *ticket = 0;
-  if (!queue)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
-  rawhal_status_t status = buffer_check_copy(to, to_offset, from, from_offset, size, error);
+  if (!queue || !copy)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", queue ? "copy" : "queue");
+  rawhal_copy_t c;
+  rawhal_status_t status = SIZED_TAKE(&c, copy, bytes, error);
   if (status == RAWHAL_OK)
-    status = check_reach(queue, to, error);
+    status = buffer_check_copy(c.to, c.to_offset, c.from, c.from_offset, c.bytes, error);
   if (status == RAWHAL_OK)
-    status = check_reach(queue, from, error);
-  if (status != RAWHAL_OK || size == 0)
+    status = check_reach(queue, c.to, error);
+  if (status == RAWHAL_OK)
+    status = check_reach(queue, c.from, error);
+  if (status != RAWHAL_OK || c.bytes == 0)
     return status == RAWHAL_OK ? submit_nothing(queue, deadline, ticket, error) : status;
-  queue_transfer_t transfer = {.to = to->memory + to_offset,
-                               .from = from->memory + from_offset,
-                               .to_agent = owner(queue, to),
-                               .from_agent = owner(queue, from),
-                               .size = size,
-                               .period = size};
-  if (to->kind == RAWHAL_MEMORY_HOST && from->kind == RAWHAL_MEMORY_HOST)
+  queue_transfer_t transfer = {.to = c.to->memory + c.to_offset,
+                               .from = c.from->memory + c.from_offset,
+                               .to_agent = owner(queue, c.to),
+                               .from_agent = owner(queue, c.from),
+                               .size = c.bytes,
+                               .period = c.bytes};
+  if (c.to->kind == RAWHAL_MEMORY_HOST && c.from->kind == RAWHAL_MEMORY_HOST)
     transfer.to_agent = queue->device->agent;
   return queue_transfer(queue, &transfer, deadline, ticket, error);
 }

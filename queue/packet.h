@@ -47,8 +47,8 @@ static inline void packet_write_barrier(void *slot, hsa_signal_t completion)
   memcpy((char *)slot + 4, (const char *)&packet + 4, PACKET_BYTES - 4);
 }
 
-/* A barrier that waits until a signal is at most `target`, below INT64_MAX. AMD's own packet format,
- * facts: hsa_ext_amd.h. */
+/* A barrier that waits until a signal is at most `target`, below INT64_MAX. AMD's own packet
+ * format, facts: hsa_ext_amd.h. */
 static inline void packet_write_barrier_value(void *slot, hsa_signal_t signal, int64_t target,
                                               hsa_signal_t completion)
 {

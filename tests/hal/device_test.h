@@ -108,6 +108,12 @@ protected:
     return values;
   }
 
+  rawhal_status_t copy_in(rawhal_queue_t *on, const rawhal_copy_t &copy, uint64_t deadline,
+                          rawhal_ticket_t *ticket, rawhal_error_t *failure)
+  {
+    return rawhal_queue_copy(on, &copy, deadline, ticket, failure);
+  }
+
   rawhal_status_t run(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch)
   {
     rawhal_ticket_t ticket = 0;

@@ -159,7 +159,7 @@ TEST_F(Shared, CopiesAndRecordingsGoThere)
   rawhal_ticket_t ticket = 0;
   their_barrier(count);
   ASSERT_OK(rawhal_queue_replay(on, recording, 0, nullptr, &error));
-  ASSERT_OK(rawhal_queue_copy(on, to, 0, out, 0, 4, 0, &ticket, &error));
+  ASSERT_OK(copy_in(on, {0, to, 0, out, 0, 4}, 0, &ticket, &error));
   ASSERT_OK(wait(on, ticket));
   rawhal_recording_destroy(recording);
   EXPECT_EQ(download<uint32_t>(to, 1)[0], 3u);

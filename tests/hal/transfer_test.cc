@@ -29,11 +29,11 @@ TEST_F(Transfer, MovesBytesBetweenAllKindsOfMemory)
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_write(on, device[0], 0, sent.data(), bytes, 0, &ticket, &error));
   EXPECT_EQ(ticket, 1u);
-  ASSERT_OK(rawhal_queue_copy(on, device[1], 0, device[0], 0, bytes, 0, nullptr, &error));
-  ASSERT_OK(rawhal_queue_copy(on, host[0], 0, device[1], 0, bytes, 0, nullptr, &error));
-  ASSERT_OK(rawhal_queue_copy(on, host[1], 0, host[0], 0, bytes, 0, nullptr, &error));
+  ASSERT_OK(copy_in(on, {0, device[1], 0, device[0], 0, bytes}, 0, nullptr, &error));
+  ASSERT_OK(copy_in(on, {0, host[0], 0, device[1], 0, bytes}, 0, nullptr, &error));
+  ASSERT_OK(copy_in(on, {0, host[1], 0, host[0], 0, bytes}, 0, nullptr, &error));
   ASSERT_OK(rawhal_queue_fill(on, device[0], 0, 0xdeadbeef, bytes, 0, nullptr, &error));
-  ASSERT_OK(rawhal_queue_copy(on, device[0], 8, host[1], 16, bytes - 16, 0, nullptr, &error));
+  ASSERT_OK(copy_in(on, {0, device[0], 8, host[1], 16, bytes - 16}, 0, nullptr, &error));
   ASSERT_OK(rawhal_queue_read(on, device[0], 0, got.data(), bytes, 0, &ticket, &error));
   ASSERT_OK(wait(on, ticket));
   for (size_t i = 0; i < elements; ++i)
@@ -88,7 +88,7 @@ TEST_F(Transfer, WaitsForWhatCameBeforeAndHoldsWhatComesAfter)
   ASSERT_OK(rawhal_buffer_fill(out, 0, 0, 4, &error));
   submit(on, spin);
   rawhal_ticket_t copy = 0;
-  ASSERT_OK(rawhal_queue_copy(on, to, 0, from, 0, bytes, 0, &copy, &error));
+  ASSERT_OK(copy_in(on, {0, to, 0, from, 0, bytes}, 0, &copy, &error));
   rawhal_ticket_t after = submit(on, storing);
   EXPECT_EQ(rawhal_queue_wait(on, after, rawhal_deadline_after(30 * millisecond), &error), RAWHAL_TIMED_OUT);
   EXPECT_EQ(rawhal_queue_wait(on, copy, 0, &error), RAWHAL_WOULD_BLOCK);
@@ -110,7 +110,7 @@ TEST_F(Transfer, AnotherQueueWaitsForACopy)
   ASSERT_OK(rawhal_buffer_fill(from, 0, 9, bytes, &error));
   submit(copying, held());
   rawhal_dependency_t dependency = {copying, 0, 0, 0};
-  ASSERT_OK(rawhal_queue_copy(copying, to, 0, from, 0, bytes, 0, &dependency.ticket, &error));
+  ASSERT_OK(copy_in(copying, {0, to, 0, from, 0, bytes}, 0, &dependency.ticket, &error));
   rawhal_ticket_t barrier = 0;
   ASSERT_OK(rawhal_queue_barrier(running, &dependency, 1, 0, &barrier, &error));
   EXPECT_EQ(rawhal_queue_wait(running, barrier, rawhal_deadline_after(20 * millisecond), &error), RAWHAL_TIMED_OUT);
@@ -124,7 +124,7 @@ TEST_F(Transfer, SizeZeroIsAMarker)
   rawhal_queue_t *on = queue();
   rawhal_buffer_t *there = buffer(64);
   rawhal_ticket_t tickets[4] = {};
-  ASSERT_OK(rawhal_queue_copy(on, there, 64, there, 0, 0, 0, &tickets[0], &error));
+  ASSERT_OK(copy_in(on, {0, there, 64, there, 0, 0}, 0, &tickets[0], &error));
   ASSERT_OK(rawhal_queue_fill(on, there, 0, 1, 0, 0, &tickets[1], &error));
   ASSERT_OK(rawhal_queue_write(on, there, 3, nullptr, 0, 0, &tickets[2], &error));
   ASSERT_OK(rawhal_queue_read(on, there, 3, nullptr, 0, 0, &tickets[3], &error));
@@ -142,11 +142,11 @@ TEST_F(Transfer, WhatIsWrongLeavesNoTrace)
   char mine[64];
   rawhal_ticket_t ticket = 1;
   const std::pair<rawhal_status_t, rawhal_status_t> cases[] = {
-      {rawhal_queue_copy(nullptr, there, 0, there, 32, 8, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
-      {rawhal_queue_copy(on, there, 0, there, 4, 8, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
-      {rawhal_queue_copy(on, there, 60, there, 0, 8, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE},
-      {rawhal_queue_copy(on, freed, 0, there, 0, 8, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
-      {rawhal_queue_copy(on, nullptr, 0, there, 0, 8, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
+      {copy_in(nullptr, {0, there, 0, there, 32, 8}, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
+      {copy_in(on, {0, there, 0, there, 4, 8}, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
+      {copy_in(on, {0, there, 60, there, 0, 8}, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE},
+      {copy_in(on, {0, freed, 0, there, 0, 8}, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
+      {copy_in(on, {0, nullptr, 0, there, 0, 8}, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
       {rawhal_queue_fill(on, there, 2, 0, 8, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
       {rawhal_queue_fill(nullptr, there, 0, 0, 8, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
       {rawhal_queue_write(on, there, 0, nullptr, 8, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT},
@@ -250,8 +250,7 @@ protected:
     uint32_t value = below(1u << 20);
     switch (below(6)) {
     case 0:
-      ASSERT_OK(rawhal_queue_copy(last.queue, place[to], at * 4, place[from], source * 4, count * 4,
-                                  RAWHAL_FOREVER, &last.ticket, &error));
+      ASSERT_OK(copy_in(last.queue, {0, place[to], at * 4, place[from], source * 4, count * 4}, RAWHAL_FOREVER, &last.ticket, &error));
       std::copy_n(model[from].begin() + source, count, model[to].begin() + at);
       break;
     case 1:
