@@ -19,6 +19,9 @@ typedef enum softgpu_chip {
  * count from when the host was started. Of the memory's there is but the rate. */
 enum { SOFTGPU_ENGINE_MHZ = 1700, SOFTGPU_TIMESTAMP_MHZ = 100, SOFTGPU_MEMORY_MHZ = 1600 };
 
+/* The register GB_ADDR_CONFIG, by which the runtime lays out images and the engine finds texels. */
+enum { SOFTGPU_GB_ADDR_CONFIG = 0x2a114042 };
+
 /* LDS of a compute unit, which is the most that a work-group can have: LLVM's
  * AddressableLocalMemorySize. */
 static inline uint32_t softgpu_lds_bytes(softgpu_chip_t chip)
@@ -80,7 +83,8 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_FOREIGN,         /* live memory that the device was not given */
   SOFTGPU_FAULT_TRAP,            /* the kernel ended itself by s_trap; its number in `address` */
   SOFTGPU_FAULT_STORE_UNWRITTEN, /* SOFTGPU_CHECK_STORES */
-  SOFTGPU_FAULT_GWS, /* global wave sync that the queue has not, or for more than can be there */
+  SOFTGPU_FAULT_GWS,   /* global wave sync that the queue has not, or for more than can be there */
+  SOFTGPU_FAULT_IMAGE, /* an image or a sampler that cannot be used; `address`: why, isa/image.h */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault {

@@ -197,6 +197,7 @@ static bool check(isa_wave_t *wave, const isa_inst_t *inst)
   case ISA_MTBUF:
     return !inst->lds || !wave->group->shadow || check_load_lds(wave, inst);
   case ISA_SCRATCH:
+  case ISA_MIMG:
     return true;
   default:
     if (plan->kind == ISA_LOAD_LDS && wave->group->shadow && !check_load_lds(wave, inst))

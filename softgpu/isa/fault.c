@@ -7,6 +7,7 @@
 #include "softgpu/isa/checks.h"
 #include "softgpu/isa/group.h"
 #include "softgpu/isa/gws.h"
+#include "softgpu/isa/image.h"
 
 static const char *const kinds[] = {
     [SOFTGPU_FAULT_NONE] = "no fault",
@@ -27,6 +28,7 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_FOREIGN] = "access to memory that the device was not given",
     [SOFTGPU_FAULT_TRAP] = "trap raised by the kernel",
     [SOFTGPU_FAULT_GWS] = "global wave sync that cannot be",
+    [SOFTGPU_FAULT_IMAGE] = "image that cannot be used",
     [SOFTGPU_FAULT_STORE_UNWRITTEN] = "end of a wave whose scalar store no s_dcache_wb follows",
 };
 
@@ -125,6 +127,9 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
     break;
   case SOFTGPU_FAULT_GWS:
     append_sync(fault, wave->dispatch->gws);
+    break;
+  case SOFTGPU_FAULT_IMAGE:
+    append(fault, ": %s", isa_image_reason(fault->address));
     break;
   case SOFTGPU_FAULT_STORE_UNWRITTEN:
     append(fault, ", stored at entry+%u", fault->other_pc_offset);

@@ -9,30 +9,36 @@ enum {
   INTEGERS = 1 << ISA_NUMBER_UINT | 1 << ISA_NUMBER_SINT,
   FIXED = INTEGERS | 1 << ISA_NUMBER_UNORM | 1 << ISA_NUMBER_SNORM | 1 << ISA_NUMBER_USCALED |
           1 << ISA_NUMBER_SSCALED,
-  FLOAT = 1 << ISA_NUMBER_FLOAT
+  FLOAT = 1 << ISA_NUMBER_FLOAT,
+  SRGB = 1 << ISA_NUMBER_SRGB,
+  UNORM = 1 << ISA_NUMBER_UNORM
 };
 
 /* By data format; components from x on. */
 static const struct {
   uint8_t bytes, components, bits[4];
-  uint8_t numbers; /* bit = number format that there is */
-} layouts[16] = {
+  uint16_t numbers; /* bit = number format that there is */
+} layouts[64] = {
     {0, 0, {0}, 0xff},
-    {1, 1, {8}, FIXED},
+    {1, 1, {8}, FIXED | SRGB},
     {2, 1, {16}, FIXED | FLOAT},
-    {2, 2, {8, 8}, FIXED},
+    {2, 2, {8, 8}, FIXED | SRGB},
     {4, 1, {32}, INTEGERS | FLOAT},
     {4, 2, {16, 16}, FIXED | FLOAT},
     {4, 3, {11, 11, 10}, FIXED | FLOAT}, /* 10_11_11 */
     {4, 3, {10, 11, 11}, FIXED | FLOAT}, /* 11_11_10 */
     {4, 4, {2, 10, 10, 10}, FIXED},      /* 10_10_10_2 */
     {4, 4, {10, 10, 10, 2}, FIXED},      /* 2_10_10_10 */
-    {4, 4, {8, 8, 8, 8}, FIXED},
+    {4, 4, {8, 8, 8, 8}, FIXED | SRGB},
     {8, 2, {32, 32}, INTEGERS | FLOAT},
     {8, 4, {16, 16, 16, 16}, FIXED | FLOAT},
     {12, 3, {32, 32, 32}, INTEGERS | FLOAT},
     {16, 4, {32, 32, 32, 32}, INTEGERS | FLOAT},
-    {0, 0, {0}, 0}, /* reserved */
+    {0, 0, {0}, 0},              /* reserved */
+    {2, 3, {5, 6, 5}, UNORM},    /* 5_6_5 */
+    {2, 4, {5, 5, 5, 1}, UNORM}, /* 1_5_5_5 */
+    {2, 4, {1, 5, 5, 5}, UNORM}, /* 5_5_5_1 */
+    {2, 4, {4, 4, 4, 4}, UNORM},
 };
 
 bool isa_format_find(unsigned data, unsigned number, isa_format_t *format)
@@ -96,6 +102,12 @@ static uint32_t saturated_half(uint32_t raw, bool is_signed)
   return (uint32_t)(value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value) & 0xffff;
 }
 
+/* IEC 61966-2-1. */
+static double linear_of(double x)
+{
+  return x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4);
+}
+
 uint32_t isa_format_load(const isa_format_t *format, unsigned component, const uint32_t element[4],
                          bool is_half)
 {
@@ -105,6 +117,8 @@ uint32_t isa_format_load(const isa_format_t *format, unsigned component, const u
   switch (format->number) {
   case ISA_NUMBER_UNORM:
     return real_of_double((double)raw / ones(bits), is_half);
+  case ISA_NUMBER_SRGB:
+    return real_of_double(component < 3 ? linear_of(raw / 255.0) : raw / 255.0, is_half);
   case ISA_NUMBER_SNORM: /* the lowest code is -1 as well */
     return real_of_double(fmax((double)value / ones(bits - 1), -1), is_half);
   case ISA_NUMBER_USCALED:

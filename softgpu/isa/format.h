@@ -1,8 +1,8 @@
-/* Elements of typed buffers: data and number formats. Internal to softgpu.
+/* Elements of typed buffers and texels: data and number formats. Internal to softgpu.
  *
  * Names of data formats give the components from the highest bits down: of 2_10_10_10, x is in bits
  * 0 to 9 and w in 30 and 31. MI200 ISA document, "Buffer resource"; LLVM's SIDefines.h has the
- * numbers. */
+ * numbers, ROCr's resource_kv.h those that only images have. */
 #ifndef SOFTGPU_ISA_FORMAT_H
 #define SOFTGPU_ISA_FORMAT_H
 
@@ -17,7 +17,8 @@ enum {
   ISA_NUMBER_UINT,
   ISA_NUMBER_SINT,
   ISA_NUMBER_RESERVED,
-  ISA_NUMBER_FLOAT
+  ISA_NUMBER_FLOAT,
+  ISA_NUMBER_SRGB = 9 /* of images; the fourth component is UNORM */
 };
 
 typedef struct isa_format {
@@ -26,7 +27,7 @@ typedef struct isa_format {
   uint8_t number; /* ISA_NUMBER_* */
 } isa_format_t;
 
-/* False for a combination that there is not. */
+/* False for a combination that there is not. Data formats from 16 on are those of images. */
 bool isa_format_find(unsigned data, unsigned number, isa_format_t *format);
 
 /* A component of an element as it goes into a register, as 32 bits or, `is_half`, as 16. */

@@ -43,7 +43,7 @@ typedef enum isa_encoding {
   ISA_SCRATCH,
   ISA_MUBUF,
   ISA_MTBUF,
-  ISA_MIMG, /* decoded to be named; not executed */
+  ISA_MIMG,
   ISA_ENCODING_COUNT
 } isa_encoding_t;
 
@@ -123,10 +123,11 @@ struct isa_inst {
    * v_bitop3: its truth table. */
   int32_t simm;
 
-  /* Memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF. vdata = dst for loads, src[0..] are not used. */
+  /* Memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG. vdata = dst for loads, src[0..] are
+   * not used. */
   isa_operand_t vaddr;   /* VGPR (pair): address, or offset when saddr is given; NONE for off */
   isa_operand_t saddr;   /* FLAT family: SGPR (pair), NONE for off; SMEM: sbase; MUBUF: srsrc */
-  isa_operand_t soffset; /* SMEM: register or inline offset; MUBUF: soffset */
+  isa_operand_t soffset; /* SMEM: register or inline offset; MUBUF: soffset; MIMG: sampler */
   isa_operand_t data[2]; /* stored, compared or exchanged data (DS data0/data1); SMEM store data */
   int32_t offset;   /* bytes, sign-extended where the encoding is signed; DS offset1:offset0 for
                      2-address forms is kept as offset (low) and offset1. MIMG: dmask */

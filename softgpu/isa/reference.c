@@ -97,6 +97,8 @@ bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst)
   case ISA_MUBUF:
   case ISA_MTBUF:
     return isa_reference_memory(wave, inst);
+  case ISA_MIMG:
+    return isa_reference_image(wave, inst);
   default:
     return isa_reference_valu(wave, inst);
   }

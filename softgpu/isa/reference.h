@@ -20,6 +20,7 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst);
 /* ds_read_*_tr_*: reference_gfx950.c. */
 bool isa_reference_transpose(isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_image(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst);
 /* Instructions that exchange lanes, and matrices. False when `inst` is none. */
 bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst);

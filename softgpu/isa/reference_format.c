@@ -1,5 +1,6 @@
 /* The reference engine's typed buffers: formats taken out of their names, values exact and rounded
  * once. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,31 +10,24 @@
 #include "softgpu/isa/reference_memory.h"
 
 /* Number formats by the letters below. */
-enum { UNORM, SNORM, USCALED, SSCALED, UINT, SINT, RESERVED, FLOATING };
+enum { UNORM, SNORM, USCALED, SSCALED, UINT, SINT, RESERVED, FLOATING, SRGB = 9 };
 
-/* Data formats as the documents name them: the last component stands first. */
+/* Data formats as the documents name them: the last component stands first. The last row is of
+ * images only. */
 static const char *const names[] = {
     "",        "8",        "16",          "8_8",        "32",
     "16_16",   "10_11_11", "11_11_10",    "10_10_10_2", "2_10_10_10",
     "8_8_8_8", "32_32",    "16_16_16_16", "32_32_32",   "32_32_32_32",
-    "-",
+    "-",       "5_6_5",    "1_5_5_5",     "5_5_5_1",    "4_4_4_4",
 };
 
 static const real_format_t float11 = {5, 6, 15, false}, float10 = {5, 5, 15, false};
 
-typedef struct layout {
-  unsigned count, total, number;
-  unsigned width[4], start[4]; /* in bits, from x on */
-} layout_t;
-
-/* False for what there is not. */
-static bool layout_of(const isa_wave_t *wave, const isa_inst_t *inst, layout_t *l)
+bool isa_reference_layout(unsigned data, unsigned number, layout_t *l)
 {
-  const uint32_t word = wave->s[inst->saddr.index + 3];
-  const bool is_own = inst->encoding == ISA_MTBUF;
-  const char *name = names[is_own ? inst->offset1 % 16 : word / 32768 % 16];
+  const char *name = data < sizeof names / sizeof *names ? names[data] : "-";
   unsigned listed[4], n = 0;
-  *l = (layout_t){.number = is_own ? inst->offset1 / 16 : word / 4096 % 8};
+  *l = (layout_t){.number = number};
   for (const char *at = name; *at >= '0' && *at <= '9'; n++) {
     char *end;
     listed[n] = (unsigned)strtoul(at, &end, 10);
@@ -47,9 +41,26 @@ static bool layout_of(const isa_wave_t *wave, const isa_inst_t *inst, layout_t *
   }
   if (!n)
     return *name == 0;
-  if (l->number == FLOATING)
+  if (data >= 16)
+    return number == UNORM;
+  if (number == FLOATING)
     return l->width[0] > 8 && !(n == 4 && l->total == 32);
-  return l->number != RESERVED && (l->width[0] != 32 || l->number == UINT || l->number == SINT);
+  if (number == SRGB)
+    return l->width[0] == 8;
+  return number < RESERVED && (l->width[0] != 32 || number == UINT || number == SINT);
+}
+
+static bool layout_of(const isa_wave_t *wave, const isa_inst_t *inst, layout_t *l)
+{
+  const uint32_t word = wave->s[inst->saddr.index + 3];
+  const bool is_own = inst->encoding == ISA_MTBUF;
+  return isa_reference_layout(is_own ? inst->offset1 % 16 : word / 32768 % 16,
+                              is_own ? inst->offset1 / 16 : word / 4096 % 8, l);
+}
+
+bool isa_reference_is_integer(const layout_t *l)
+{
+  return l->number == UINT || l->number == SINT;
 }
 
 static const real_format_t *float_of_width(unsigned width)
@@ -75,6 +86,11 @@ static uint64_t converted(uint64_t bits, const real_format_t *from, const real_f
   return sign << (to->exponent_bits + t) | (uint64_t)((1 << to->exponent_bits) - 1) << t | payload;
 }
 
+uint32_t isa_reference_half(uint32_t value)
+{
+  return (uint32_t)converted(value, &real_f32, &real_f16, true);
+}
+
 static int64_t limited(int64_t x, int64_t low, int64_t high)
 {
   return x < low ? low : x > high ? high : x;
@@ -92,6 +108,16 @@ static uint64_t divided(int64_t a, int64_t b, const real_format_t *format)
   return real_bits(q, format, REAL_NEAREST);
 }
 
+/* IEC 61966-2-1, to f64. */
+static uint64_t linear(uint64_t raw)
+{
+  const long double x = (long double)raw / 255;
+  const double y = (double)(x <= 0.04045L ? x / 12.92L : powl((x + 0.055L) / 1.055L, 2.4L));
+  uint64_t bits;
+  memcpy(&bits, &y, sizeof bits);
+  return bits;
+}
+
 /* A component as the register has it. */
 static uint32_t loaded(const layout_t *l, unsigned i, uint64_t raw, bool is_half)
 {
@@ -100,6 +126,10 @@ static uint32_t loaded(const layout_t *l, unsigned i, uint64_t raw, bool is_half
   const int64_t high = ((int64_t)1 << (width - 1)) - 1;
   const int64_t value = raw >> (width - 1) ? (int64_t)raw - 2 * high - 2 : (int64_t)raw;
   switch (l->number) {
+  case SRGB:
+    if (i < 3)
+      return (uint32_t)real_bits(real_of(linear(raw), &real_f64), to, REAL_NEAREST);
+    return (uint32_t)divided((int64_t)raw, 2 * high + 1, to);
   case UNORM:
     return (uint32_t)divided((int64_t)raw, 2 * high + 1, to);
   case SNORM:
@@ -145,6 +175,18 @@ static uint64_t stored(const layout_t *l, unsigned i, uint32_t value, bool is_ha
   }
 }
 
+uint32_t isa_reference_loaded(const layout_t *l, unsigned i, const place_t *place, bool is_half)
+{
+  const unsigned at = l->start[i] / 32 * 4, bytes = place->bytes - at;
+  const uint64_t raw = isa_reference_get(place, at, bytes < 4 ? bytes : 4) >> l->start[i] % 32;
+  return loaded(l, i, raw & (((uint64_t)1 << l->width[i]) - 1), is_half);
+}
+
+uint64_t isa_reference_stored(const layout_t *l, unsigned i, uint32_t value, bool is_half)
+{
+  return stored(l, i, value, is_half) & (((uint64_t)1 << l->width[i]) - 1);
+}
+
 typedef struct what {
   unsigned count; /* components of the instruction */
   bool is_half;
@@ -155,18 +197,14 @@ static void load(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, wh
                  const place_t *place, unsigned lane)
 {
   const uint32_t word = wave->s[inst->saddr.index + 3];
-  const bool is_integer = l->number == UINT || l->number == SINT;
+  const bool is_integer = isa_reference_is_integer(l);
   for (unsigned i = 0; i < what.count; i++) {
     const unsigned select = inst->encoding == ISA_MTBUF ? 4 + i : word >> 3 * i & 7;
     uint32_t value = 0;
     if (select == 1)
       value = is_integer ? 1 : what.is_half ? 0x3c00 : 0x3f800000;
-    if (select >= 4 && select - 4 < l->count) {
-      const unsigned c = select - 4, at = l->start[c] / 32 * 4, bytes = place->bytes - at;
-      uint64_t raw = isa_reference_get(place, at, bytes < 4 ? bytes : 4) >> l->start[c] % 32;
-      raw &= ((uint64_t)1 << l->width[c]) - 1;
-      value = loaded(l, c, raw, what.is_half);
-    }
+    if (select >= 4 && select - 4 < l->count)
+      value = isa_reference_loaded(l, select - 4, place, what.is_half);
     if (what.is_half) {
       const unsigned row = (i + what.first) / 2, half = (i + what.first) % 2;
       uint32_t old = (uint32_t)isa_reference_rows(wave, &inst->dst, row, lane, 1);
@@ -191,7 +229,7 @@ static void store(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, w
         (uint32_t)isa_reference_rows(wave, &inst->data[0], what.is_half ? half / 2 : i, lane, 1);
     if (what.is_half)
       value = value >> 16 * (half % 2) & 0xffff;
-    uint64_t bits = stored(l, i, value, what.is_half) & (((uint64_t)1 << l->width[i]) - 1);
+    const uint64_t bits = isa_reference_stored(l, i, value, what.is_half);
     packed |= is_packed ? bits << l->start[i] : 0;
     if (!is_packed)
       isa_reference_put(place, l->start[i] / 8, l->width[i] / 8, bits);

@@ -41,9 +41,8 @@ transfer_t isa_reference_transfer(unsigned op)
 
 /* --- places --- */
 
-/* Where the host has it; NULL when there is nothing, or not for this device. */
-static uint8_t *reach(isa_wave_t *wave, unsigned lane, uint64_t address, unsigned bytes,
-                      bool writes)
+uint8_t *isa_reference_reach(isa_wave_t *wave, unsigned lane, uint64_t address, unsigned bytes,
+                             bool writes)
 {
   isa_range_t range = {0}; /* nothing is remembered */
   if (!isa_reach(wave, &range, lane, address, bytes, writes))
@@ -67,7 +66,7 @@ bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigne
 static bool find_memory(isa_wave_t *wave, unsigned lane, uint64_t address, const transfer_t *t,
                         place_t *place)
 {
-  uint8_t *at = reach(wave, lane, address, t->bytes, t->kind != 'L');
+  uint8_t *at = isa_reference_reach(wave, lane, address, t->bytes, t->kind != 'L');
   if (!at)
     return false;
   *place = (place_t){.bytes = t->bytes, .is_shared = true};
@@ -373,7 +372,7 @@ static bool find_scalar(isa_wave_t *wave, const isa_inst_t *inst, uint64_t more,
   base += offset + more;
   if (base % 4)
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, base, t->bytes);
-  uint8_t *at = reach(wave, 0, base, t->bytes, t->kind != 'L');
+  uint8_t *at = isa_reference_reach(wave, 0, base, t->bytes, t->kind != 'L');
   if (!at)
     return false;
   place->is_shared = true;

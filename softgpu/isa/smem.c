@@ -182,6 +182,8 @@ static bool prepare(isa_inst_t *inst, const isa_limits_t *limits)
   case ISA_MUBUF:
   case ISA_MTBUF:
     return isa_buffer_prepare(inst, limits);
+  case ISA_MIMG:
+    return isa_image_prepare(inst, limits);
   default:
     return false;
   }

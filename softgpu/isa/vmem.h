@@ -7,6 +7,7 @@
 
 bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+bool isa_image_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 /* Of the DS instructions, those of ds_count.c; the registers have been looked at. */
 bool isa_ds_count_prepare(isa_inst_t *inst);

@@ -266,6 +266,6 @@ HSAKMT_STATUS hsaKmtGetTileConfig(HSAuint32 id, HsaGpuTileConfig *config)
   if (id == 0 || id > gpus)
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
   config->NumTileConfigs = config->NumMacroTileConfigs = 0;
-  config->GbAddrConfig = 0x2a114042;
+  config->GbAddrConfig = SOFTGPU_GB_ADDR_CONFIG;
   return HSAKMT_STATUS_SUCCESS;
 }

@@ -392,6 +392,9 @@ const Family buffer = {
     [](const isa_opcode &row) { return row.encoding == ISA_MUBUF || row.encoding == ISA_MTBUF; },
     true, true};
 
+const Family image = {"image", [](const isa_opcode &row) { return row.encoding == ISA_MIMG; }, true,
+                      true};
+
 TEST(Engines, ScalarFirstHalf)
 {
   check(scalar, 0, 2);
@@ -447,6 +450,10 @@ TEST(Engines, Flat)
 TEST(Engines, Buffers)
 {
   check(buffer);
+}
+TEST(Engines, Images)
+{
+  check(image);
 }
 
 // What gfx950 has beyond gfx942.

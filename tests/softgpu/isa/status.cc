@@ -34,7 +34,6 @@ const Entry reasons[] = {
     {"s_cbranch_i_fork", "needs the fork stack, which compilers do not use"},
     {"s_endpgm_ordered_ps_done", "ends pixel shaders"},
     {"s_scratch", "scalar access to swizzled memory, which compilers do not use"},
-    {"image_", "there are no images"},
 };
 
 // The documents leave these open; softgpu does what the note says.
@@ -66,6 +65,15 @@ const Entry notes[] = {
     {"ds_read_b64_tr", "an inactive lane's elements are 0"},
     {"ds_read_b96_tr", "an inactive lane's elements are 0"},
     {"v_cvt_pk_u8_f32", "truncates"},
+    {"image_sample",
+     "coordinates have 8 bits behind the point; texels are summed in f64 and rounded to f32"},
+    {"image_load_mip_pck", "the texel's dwords as they are; the base level"},
+    {"image_load_pck", "the texel's dwords as they are"},
+    {"image_store_mip_pck", "the texel's dwords as they are; the base level"},
+    {"image_store_pck", "the texel's dwords as they are"},
+    {"image_load_mip", "the base level"},
+    {"image_store_mip", "the base level"},
+    {"image_get_resinfo", "layers stand where the next dimension would, else there is 0"},
 };
 
 const char *find(const Entry *entries, size_t count, unsigned op)
@@ -94,6 +102,7 @@ Written by a test from the engine's own tables (`tests/softgpu/isa/status_test.c
 - **exact**: the bits that AMD's ISA documents define, as softgpu's author reads them. No hardware was asked.
 - **<= 1 ulp**: computed in higher precision and rounded to nearest. The hardware's own results are within one unit in
   the last place as well, by the documents, and may differ from these.
+- **decided**: the documents leave the arithmetic to the hardware; a note says what softgpu does.
 - A note says what the documents leave open, and what softgpu does there.
 - **unsupported**: a kernel that reaches one stops with an illegal-instruction fault that names it.
 
@@ -115,7 +124,8 @@ What each claim was checked against:
 - sparse matrices: dense products of integers; where k lies: AMD's matrix instruction calculator (gfx942) and what AMD
   published of probes of both chips (fpsan), single products of another probe of gfx950; nobody's of gfx950's i8, which
   are as its fp8 here;
-- typed buffers: element by element, values worked out by hand, for each data format; barriers of whole grids and
+- typed buffers and images: element by element, values worked out by hand; places of texels: AMD's address library, in
+  every layout and size of texel that it has; arrays, textures and surfaces: Debian's HIP; barriers of whole grids and
   semaphores: kernels whose result shows who came too early;
 - whole kernels: results computed on the CPU, of kernels that clang and AMD's libraries were compiled to.
 
@@ -141,6 +151,16 @@ What nobody can know without hardware, and softgpu therefore decides:
 - typed buffers: stores round to nearest even, but cut USCALED and SSCALED off, and saturate, integers as well, of which
   D16 has 16 bits; a NaN is 0 in fixed point; what an element has not is 0, and what a store has not stays, but in formats
   that are no whole bytes; combinations of formats that the documents do not list are faults. Not with lds;
+- images: a texel that is out of range reads as 0, before the descriptor selects 0, 1 and components, and is not
+  written; a store writes the whole texel, what dmask does not name as 0, each component where a load would find it, and
+  nothing when dmask is 0; `_pck` moves the texel's dwords as they are. An array that the instruction does not declare
+  (da) is its first layer. Not there, and a fault that says so: mip levels beyond the base, cubes, samples, compression,
+  sRGB stores, formats other than those of buffers and 5_6_5, 1_5_5_5, 5_5_5_1, 4_4_4_4 and sRGB;
+- image_sample: coordinates are rounded to 8 bits behind the point, or cut off where the sampler says so; so are weights.
+  Texels that count nothing are not read; the others, as f32, are multiplied by their weights and summed in f64 from x
+  on, and rounded to f32. Integers are not blended. NaN is 0; half borders, border colours of the program's own,
+  comparisons, filters that differ and anisotropy are faults that say so. Layouts are those of AMD's address library, for
+  the GB_ADDR_CONFIG that the runtime is told;
 - global wave sync: what is counted is 32 bits wide, waves at a semaphore go on in the order in which they came, and with
   no lane active lane 0 says how many;
 - architectural registers go on beyond ACCUM_OFFSET, to the end of what is allocated, at most 256, where they are the
@@ -184,6 +204,8 @@ std::string of(unsigned op)
 {
   if (is_unsupported(op))
     return "unsupported";
+  if (op == ISA_image_sample)
+    return "decided";
   return isa_valu_build()->ops[op].attributes & VALU_ULP1 ? "<= 1 ulp" : "exact";
 }
 
@@ -229,8 +251,8 @@ std::string document()
       "Of " + std::to_string(sorted.size()) +
       " mnemonics that LLVM 19 knows for gfx90a or gfx942 and LLVM 21 for gfx950, ";
   summary += std::to_string(counts["exact"]) + " are exact, " + std::to_string(counts["<= 1 ulp"]) +
-             " within one ulp by design, " + std::to_string(counts["unsupported"]) +
-             " unsupported.\n\n";
+             " within one ulp by design, " + std::to_string(counts["decided"]) + " decided here, " +
+             std::to_string(counts["unsupported"]) + " unsupported.\n\n";
   return preamble + summary + table;
 }
 

@@ -21,7 +21,7 @@ inline bool is_unsupported(unsigned op)
   return unsupported_reason(op) != nullptr;
 }
 
-// "exact", "<= 1 ulp" or "unsupported".
+// "exact", "<= 1 ulp", "decided" or "unsupported".
 std::string of(unsigned op);
 // What only hardware can tell about it, or why it is unsupported; may be empty.
 std::string note(unsigned op);
