@@ -51,6 +51,7 @@ uint32_t softgpu_report_code(softgpu_fault_kind_t kind)
 {
   switch (kind) {
   case SOFTGPU_FAULT_ILLEGAL_INSTRUCTION:
+  case SOFTGPU_FAULT_IMAGE:
     return SOFTGPU_QUEUE_INSTRUCTION;
   case SOFTGPU_FAULT_DISPATCH:
     return SOFTGPU_QUEUE_BAD_CODE;

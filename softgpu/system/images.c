@@ -1,4 +1,5 @@
-/* A tools library of the HSA runtime (HSA_TOOLS_LIB) by which no image is small enough.
+/* A tools library of the HSA runtime (HSA_TOOLS_LIB) by which no image is small enough: for chips
+ * without image instructions, which are all of those here but gfx90a.
  *
  * The runtime computes the limits of images from the chip and asks no device whether it has any.
  * To say that there are none at all (HSA_DISABLE_IMAGE) would be more than is true: HIP 5.2 then
