@@ -96,13 +96,13 @@ bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, 
 
 /* --- running --- */
 
-/* Runs until the budget is used up, the wave ends, waits or faults. */
+/* Runs until the turn is over: the budget is used up, the wave ends, waits or faults. */
 static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *executed)
 {
   const isa_chunk_t *chunk = NULL;
   uint64_t base = 0, end = 0, count = 0; /* of the chunk, in bytes from its base */
   bool ok = true;
-  wave->budget = ISA_SLICE;
+  wave->budget = ISA_TURN;
   while (wave->budget > 0) {
     const uint64_t pc = wave->pc, offset = pc - base;
     if (offset >= end || offset & 3) {
@@ -153,9 +153,12 @@ static bool release_barrier(isa_group_t *group)
 isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
 {
   const uint64_t enough = *executed + (uint64_t)ISA_SLICE * group->waves;
+  bool goes_on;
   do {
+    goes_on = false;
     for (uint32_t i = 0; i < group->waves; i++) {
       isa_wave_t *wave = &group->wave[i];
+      const uint64_t before = *executed;
       if (wave->state != ISA_WAVE_READY)
         continue;
       if (!run_wave(group->program, wave, executed)) {
@@ -163,9 +166,11 @@ isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
         return ISA_SLICE_FAULTED;
       }
       group->ended += wave->state == ISA_WAVE_ENDED;
+      goes_on |= *executed - before == ISA_TURN; /* who gives way before waits for somebody */
     }
     if (group->ended == group->waves)
       return ISA_SLICE_ENDED;
-  } while (release_barrier(group) && *executed < enough);
+    goes_on |= release_barrier(group);
+  } while (goes_on && *executed < enough);
   return ISA_SLICE_UNFINISHED;
 }

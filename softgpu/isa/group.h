@@ -6,8 +6,10 @@
 #include "softgpu/isa/placement.h"
 #include "softgpu/isa/program.h"
 
-/* Instructions a wave runs before the next one gets its turn. */
-enum { ISA_SLICE = 4000 };
+/* Instructions a wave runs before the next one gets its turn, and a group, for each of its waves,
+ * before the next group does. A chip's waves run side by side, and there are kernels that rely on
+ * it, with less than barriers to keep one wave from what another one still needs. */
+enum { ISA_TURN = 32, ISA_SLICE = 4000 };
 
 typedef struct isa_group {
   const isa_launch_t *launch;
@@ -31,8 +33,8 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
 
 typedef enum isa_slice { ISA_SLICE_ENDED, ISA_SLICE_UNFINISHED, ISA_SLICE_FAULTED } isa_slice_t;
 
-/* Runs every wave for one slice, or from barrier to barrier. Adds to `*executed`. A fault is
- * described in full. */
+/* Runs the waves in turns until the slice is over, or all of them wait for something beyond the
+ * group. Adds to `*executed`. A fault is described in full. */
 isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed);
 
 /* Fills in the rest of a fault that an instruction has begun to describe: where it happened, the

@@ -58,7 +58,7 @@ typedef struct isa_wave {
   softgpu_fault_t *fault; /* filled in by the instruction that faults (kind, lane, address, ...) */
 
   /* The engine's and the memory instructions' side. */
-  int32_t budget;      /* instructions left in this slice; 0 hands over to the next wave */
+  int32_t budget;      /* instructions left of this turn; 0 hands over to the next wave */
   uint8_t state;       /* enum isa_wave_state */
   uint32_t index;      /* in its work-group */
   uint64_t gws_ticket; /* of the barrier or semaphore, while gws_waits */

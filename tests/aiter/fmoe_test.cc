@@ -6,8 +6,7 @@
 //
 // These kernels have a race: waves exchange the largest elements of a block of 128 of what is
 // between the products by LDS, and then those of the next by the same LDS, with nothing to keep a
-// fast wave from doing so before a slow one has read the former. With one block's maxima the same
-// as the next one's nothing depends on it.
+// fast wave from doing so before a slow one has read the former but that waves run side by side.
 #include "tests/aiter/aiter_test.h"
 #include "tests/aiter/numbers.h"
 
@@ -34,18 +33,6 @@ protected:
     for (size_t i = 0; i < count / scale_rows * (columns / block); ++i)
       result.scales.push_back((1 + static_cast<float>(random() % 64) / 64) / 8);
     return result;
-  }
-
-  // Makes the blocks of 128 rows of a tile the same.
-  static void repeat(Matrix &matrix, const Shape &shape)
-  {
-    const size_t elements = size_t(block) * shape.dim, scales = shape.dim / block;
-    const uint32_t blocks = shape.tile / block;
-    for (size_t i = 0; i < matrix.codes.size() / elements; ++i) {
-      const size_t from = i / blocks * blocks;
-      std::copy_n(&matrix.codes[from * elements], elements, &matrix.codes[i * elements]);
-      std::copy_n(&matrix.scales[from * scales], scales, &matrix.scales[i * scales]);
-    }
   }
 
   // The rows of each expert's matrix, `height` of them, in the order that the kernel expects.
@@ -107,11 +94,9 @@ protected:
   Problem problem(const Shape &shape)
   {
     const uint32_t e = shape.experts;
-    Problem data = {shape, matrix(shape.tokens, 1, shape.dim),
-                    matrix(size_t(e) * 2 * shape.inter, block, shape.dim),
-                    matrix(size_t(e) * shape.dim, block, shape.inter), sorted(shape)};
-    repeat(data.gu, shape);
-    return data;
+    return {shape, matrix(shape.tokens, 1, shape.dim),
+            matrix(size_t(e) * 2 * shape.inter, block, shape.dim),
+            matrix(size_t(e) * shape.dim, block, shape.inter), sorted(shape)};
   }
 
   // `gq_spare`, `dq_spare`: bytes that follow the scales.
@@ -212,20 +197,26 @@ protected:
   std::mt19937 random{31};
 };
 
-// Not here: 40 tokens, 768 by 768, 4 experts. Columns from 256 on came out wrong, why is not known.
+// `dim` is a multiple of 512: the kernels put columns out in pairs of 256 and have one end for even
+// and odd numbers of 256, which is that of even ones, so that of an odd one the last two come out
+// wrong. (What they do with 256 alone they ask for.)
 TEST_P(Fmoe, Blockscale)
 {
-  const Shape shapes[] = {{5, 512, 384, 3, 2, 384}, {40, 512, 384, 4, 2, 384}};
-  for (const char *suffix : {"vs_silu_32x384", "novs_silu_32x384"}) {
-    const std::string object =
-        std::string("fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_") + suffix + ".co";
-    for (const Shape &shape : shapes)
-      if (const rawhal_device_kernel_t *kernel = kernel_of(object)) {
-        begin(object + ", tokens " + std::to_string(shape.tokens));
-        expect_layer(kernel, shape);
-        end();
-      }
-  }
+  const Shape shapes[] = {{5, 512, 1, 3, 2, 0}, {40, 512, 1, 4, 2, 0}, {5, 1024, 2, 3, 2, 0}};
+  for (uint32_t tile : {256u, 384u})
+    for (const char *skips : {"vs", "novs"}) {
+      const std::string object = std::string("fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_") + skips +
+                                 (tile == 256 ? "_silu_1tg_32x" : "_silu_32x") +
+                                 std::to_string(tile) + ".co";
+      for (Shape shape : shapes)
+        if (const rawhal_device_kernel_t *kernel = kernel_of(object)) {
+          shape.inter *= shape.tile = tile;
+          begin(object + ", " + std::to_string(shape.tokens) + " tokens, " +
+                std::to_string(shape.dim) + " by " + std::to_string(shape.inter));
+          expect_layer(kernel, shape);
+          end();
+        }
+    }
   summary("fmoe");
 }
 

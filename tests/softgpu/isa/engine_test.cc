@@ -111,6 +111,22 @@ TEST_P(Engine, WavesWaitForEachOther)
   expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 128)));
 }
 
+// No wave is hundreds of instructions ahead of another.
+TEST_P(Engine, WavesRunSideBySide)
+{
+  device::Memory out(8), kernarg(8);
+  kernarg.as<uint64_t>()[0] = out.address();
+  device::Kernel kernel(kernels::words("side_by_side"));
+  for (bool reference : {false, true}) {
+    memset(out.as<void>(), 0, 8);
+    softgpu_engine_reference(reference);
+    expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 128)));
+    EXPECT_EQ(out.as<uint32_t>()[0], 2u);
+    EXPECT_EQ(out.as<uint32_t>()[1], 1u);
+  }
+  softgpu_engine_reference(false);
+}
+
 TEST_P(Engine, AtomicsOfAllGroupsAddUp)
 {
   const uint32_t groups = 500, items = 192;

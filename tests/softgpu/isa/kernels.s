@@ -139,6 +139,30 @@ store:
   global_store_dword v2, v1, s[4:5]
   s_endpgm
 
+// The first wave stores 1, counts to 500 and stores 2; the second one keeps in out[1] what it finds.
+//# side_by_side gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_readfirstlane_b32 s3, v0
+  v_mov_b32_e32 v1, 1
+  v_mov_b32_e32 v2, 0
+  s_mov_b32 s6, 500
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s3, 0
+  s_cbranch_scc0 second
+  global_store_dword v2, v1, s[4:5]
+count:
+  s_sub_u32 s6, s6, 1
+  s_cmp_lg_u32 s6, 0
+  s_cbranch_scc1 count
+  v_mov_b32_e32 v1, 2
+  global_store_dword v2, v1, s[4:5]
+  s_endpgm
+second:
+  global_load_dword v3, v2, s[4:5] glc
+  s_waitcnt vmcnt(0)
+  global_store_dword v2, v3, s[4:5] offset:4
+  s_endpgm
+
 //# forever gfx90a
   s_nop 0
 self:
