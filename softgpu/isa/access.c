@@ -1,6 +1,8 @@
 /* Address checks, and moving data between registers and the lanes' memory. */
 #include "softgpu/isa/access.h"
 
+#include "softgpu/isa/lds_load.h"
+
 #include "softgpu/isa/opcodes.h"
 
 /* HSA runs waves in unaligned access mode: plain vector loads and stores take any address. Atomics
@@ -348,21 +350,25 @@ bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lane
 {
   const isa_access_t *plan = inst->plan;
   const uint32_t base = isa_lds_base(wave, inst), bytes = isa_lds_stride(plan);
+  isa_lds_load_t load;
+  load.base = base;
+  load.stride = bytes;
+  memset(load.dwords, 0, sizeof load.dwords);
   for (uint64_t left = lanes->active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint32_t words[4] = {0}, address = base + bytes * lane;
-    const bool holds_all = isa_lds_holds(wave, address, bytes);
-    if (!holds_all && !isa_lds_outside(wave, lane, address, bytes))
+    const uint32_t address = base + bytes * lane;
+    const uint32_t within = address < wave->lds_bytes ? (wave->lds_bytes - address) / 4 : 0;
+    const uint32_t dwords = within < bytes / 4 ? within : bytes / 4;
+    uint32_t *words = load.words[lane];
+    if (dwords < bytes / 4 && !isa_lds_outside(wave, lane, address, bytes))
       return false;
+    load.dwords[lane] = (uint8_t)dwords;
+    words[0] = 0;
     isa_lane_read(lanes, lane, words, plan->bytes);
     if (plan->bytes < 4)
       words[0] = widen(words[0], 0, plan->bytes, plan->form);
-    if (holds_all)
-      memcpy(wave->lds + address, words, bytes);
-    for (uint32_t i = 0; !holds_all && i < bytes && isa_lds_holds(wave, address + i, 4); i += 4)
-      memcpy(wave->lds + address + i, &words[i / 4], 4);
   }
-  return true;
+  return isa_lds_load(wave, inst, &load);
 }
 
 bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)

@@ -198,7 +198,7 @@ static inline uint32_t isa_lds_stride(const isa_access_t *plan)
   return plan->bytes > 4 ? plan->bytes : 4;
 }
 
-/* Loads from each lane's memory into LDS. */
+/* Loads from each lane's memory into LDS, where it lands later: lds_load.h. */
 bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
 
 /* By the mnemonic's part after the family's prefix; NULL when there is none. */

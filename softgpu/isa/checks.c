@@ -3,6 +3,7 @@
 #include "softgpu/isa/checks.h"
 
 #include "softgpu/isa/group.h"
+#include "softgpu/isa/lds_load.h"
 #include "softgpu/isa/opcodes.h"
 
 /* --- LDS --- */
@@ -11,6 +12,7 @@ typedef struct touch {
   isa_wave_t *wave;
   unsigned lane;
   uint32_t address, bytes;
+  uint32_t since; /* epoch from which on it may have happened */
   bool reads, writes, is_atomic;
 } touch_t;
 
@@ -30,13 +32,12 @@ static bool report_race(const touch_t *touch, unsigned byte, unsigned other, uin
 
 /* Conflicts with another wave since the last barrier. Of two atomics there is none; nor is a plain
  * read of what another wave changes atomically taken for one, for that is how flags are polled. */
-static bool check_race(const touch_t *touch, const isa_shadow_cell_t *cell, uint32_t epoch,
-                       unsigned byte)
+static bool check_race(const touch_t *touch, const isa_shadow_cell_t *cell, unsigned byte)
 {
   const unsigned self = touch->wave->index;
   const bool plain = !touch->is_atomic, writes = touch->writes;
-  const bool written = cell->write_epoch == epoch && cell->writer != self;
-  const bool read = cell->read_epoch == epoch && cell->reader != self;
+  const bool written = cell->write_epoch >= touch->since && cell->writer != self;
+  const bool read = cell->read_epoch >= touch->since && cell->reader != self;
   if (written && !(cell->by_atomic && (touch->is_atomic || !writes)))
     return report_race(touch, byte, cell->writer, cell->write_pc);
   if (read && writes && plain)
@@ -73,7 +74,7 @@ static bool check_lds(const touch_t *touch)
     if (checks & SOFTGPU_CHECK_LDS && touch->reads && cell->write_epoch == 0)
       return isa_wave_fault(wave, SOFTGPU_FAULT_LDS_UNWRITTEN, touch->lane, touch->address,
                             touch->bytes);
-    if (checks & SOFTGPU_CHECK_RACES && !check_race(touch, cell, shadow->epoch, i))
+    if (checks & SOFTGPU_CHECK_RACES && !check_race(touch, cell, i))
       return false;
   }
   for (uint32_t i = 0; i < touch->bytes; i++)
@@ -85,6 +86,7 @@ static touch_t touch_of(isa_wave_t *wave, unsigned kind, uint32_t bytes)
 {
   return (touch_t){.wave = wave,
                    .bytes = bytes,
+                   .since = wave->group->shadow ? wave->group->shadow->epoch : 0,
                    .reads = kind == ISA_LOAD || kind == ISA_ATOMIC,
                    .writes = kind != ISA_LOAD,
                    .is_atomic = kind == ISA_ATOMIC};
@@ -105,17 +107,20 @@ static bool check_ds(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-/* Loads from memory into LDS. */
-static bool check_load_lds(isa_wave_t *wave, const isa_inst_t *inst)
+bool isa_check_landing(isa_wave_t *wave, const isa_lds_load_t *load)
 {
-  const uint32_t base = isa_lds_base(wave, inst), stride = isa_lds_stride(inst->plan);
-  touch_t touch = touch_of(wave, ISA_STORE, stride);
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    touch.lane = (unsigned)__builtin_ctzll(left);
-    touch.address = base + stride * touch.lane;
-    if (!check_lds(&touch))
-      return false;
+  const uint64_t pc = wave->pc;
+  touch_t touch = touch_of(wave, ISA_STORE, 0);
+  touch.since = load->epoch;
+  wave->pc = load->pc;
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+    touch.lane = lane;
+    touch.address = load->base + load->stride * lane;
+    touch.bytes = 4u * load->dwords[lane];
+    if (touch.bytes && !check_lds(&touch))
+      return false; /* the fault is at the load */
   }
+  wave->pc = pc;
   return true;
 }
 
@@ -195,13 +200,10 @@ static bool check(isa_wave_t *wave, const isa_inst_t *inst)
     return check_end(wave);
   case ISA_MUBUF:
   case ISA_MTBUF:
-    return !inst->lds || !wave->group->shadow || check_load_lds(wave, inst);
   case ISA_SCRATCH:
   case ISA_MIMG:
     return true;
   default:
-    if (plan->kind == ISA_LOAD_LDS && wave->group->shadow && !check_load_lds(wave, inst))
-      return false;
     return plan->kind == ISA_CACHE || check_flat(wave, inst);
   }
 }

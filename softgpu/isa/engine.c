@@ -218,7 +218,7 @@ static void work(isa_job_t *job)
   for (uint32_t i = 0; i < worker->resident; i++)
     isa_placement_release(run->launch.dispatch.node, &worker->groups[i]->place);
   for (uint32_t i = 0; i < worker->created; i++)
-    free(worker->groups[i]);
+    isa_group_destroy(worker->groups[i]);
   atomic_fetch_add_explicit(&instruction_count, worker->executed, memory_order_relaxed);
   free(worker);
 }

@@ -1,6 +1,7 @@
 #include "softgpu/isa/group.h"
 
 #include "softgpu/isa/checks.h"
+#include "softgpu/isa/lds_load.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
   size_t row_bytes = (size_t)waves * rows * sizeof(isa_row_t);
   const uint32_t lds = isa_launch_lds(&launch->dispatch);
   size_t lds_bytes = aligned(lds + 1);
-  size_t shadow_bytes = aligned(isa_shadow_size(launch->dispatch.checks, lds));
+  const uint32_t checks = launch->limits.reference ? 0 : launch->dispatch.checks; /* has none */
+  size_t shadow_bytes = aligned(isa_shadow_size(checks, lds));
   uint8_t *memory =
       aligned_alloc(ALIGNMENT, header + wave_bytes + row_bytes + lds_bytes + shadow_bytes);
   if (!memory)
@@ -38,6 +40,13 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
     group->wave[i].a = launch->limits.agprs ? row + launch->limits.first_agpr : NULL;
   }
   return group;
+}
+
+void isa_group_destroy(isa_group_t *group)
+{
+  for (uint32_t i = 0; i < group->capacity; i++)
+    isa_lds_loads_drop(&group->wave[i]);
+  free(group);
 }
 
 /* Poisoned like the registers, so that reads of what nobody wrote show. */
@@ -73,6 +82,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
   for (uint32_t i = 0; i < group->waves; i++) {
     isa_wave_t *wave = &group->wave[i];
     wave->index = i;
+    wave->vmem_issued = wave->vmem_awaited = wave->vmem_old = 0;
     wave->hw_id = isa_placement_hw_id(dispatch->chip, &group->place, i);
     wave->xcc_id = isa_placement_xcc_id(dispatch->chip, &group->place);
     wave->group = group;
@@ -103,6 +113,9 @@ static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *execute
   uint64_t base = 0, end = 0, count = 0; /* of the chunk, in bytes from its base */
   bool ok = true;
   wave->budget = ISA_TURN;
+  if (wave->vmem_awaited && !isa_lds_loads_land(wave, wave->vmem_awaited))
+    return false;
+  wave->vmem_awaited = 0;
   while (wave->budget > 0) {
     const uint64_t pc = wave->pc, offset = pc - base;
     if (offset >= end || offset & 3) {
@@ -126,6 +139,7 @@ static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *execute
     wave->pc = pc + inst->dwords * 4u;
     if (wave->vskip && inst->encoding >= ISA_VOP1)
       continue;
+    wave->vmem_issued += inst->encoding >= ISA_FLAT;
     if (!run(wave, inst)) {
       wave->pc = pc;
       ok = false;
@@ -133,7 +147,22 @@ static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *execute
     }
   }
   *executed += count;
-  return ok;
+  return ok && (wave->state != ISA_WAVE_ENDED || isa_lds_loads_land(wave, wave->vmem_issued));
+}
+
+/* A load into LDS that nobody waits for lands some time, too: somebody may look for what it brings.
+ * The next slice's end is later than any other instruction is behind. */
+static bool land_old(isa_group_t *group)
+{
+  for (uint32_t i = 0; i < group->waves; i++) {
+    isa_wave_t *wave = &group->wave[i];
+    if (!isa_lds_loads_land(wave, wave->vmem_old)) {
+      isa_fault_describe(wave->fault, group, wave);
+      return false;
+    }
+    wave->vmem_old = wave->vmem_issued;
+  }
+  return true;
 }
 
 /* True when all waves that have not ended wait at the barrier, and now go on. */
@@ -166,11 +195,12 @@ isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
         return ISA_SLICE_FAULTED;
       }
       group->ended += wave->state == ISA_WAVE_ENDED;
-      goes_on |= *executed - before == ISA_TURN; /* who gives way before waits for somebody */
+      /* Who gives way before, but for memory, waits for somebody. */
+      goes_on |= *executed - before == ISA_TURN || wave->vmem_awaited;
     }
     if (group->ended == group->waves)
       return ISA_SLICE_ENDED;
     goes_on |= release_barrier(group);
   } while (goes_on && *executed < enough);
-  return ISA_SLICE_UNFINISHED;
+  return land_old(group) ? ISA_SLICE_UNFINISHED : ISA_SLICE_FAULTED;
 }

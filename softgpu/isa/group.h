@@ -24,8 +24,9 @@ typedef struct isa_group {
   isa_wave_t *wave;
 } isa_group_t;
 
-/* Room for any work-group of the launch; NULL when out of memory. free() releases it. */
+/* Room for any work-group of the launch; NULL when out of memory. */
 isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program);
+void isa_group_destroy(isa_group_t *group);
 
 /* Begins work-group `number` of the launch. `scratch_slot` counts groups in the scratch memory. */
 void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,

@@ -3,6 +3,7 @@
 #include "softgpu/isa/reference.h"
 
 #include "softgpu/isa/access.h"
+#include "softgpu/isa/lds_load.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/reference_memory.h"
 #include "softgpu/isa/salu.h"
@@ -171,21 +172,26 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   return true;
 }
 
-/* Into LDS, at m0 + offset, one lane's behind the other's. */
+/* Into LDS, at m0 + offset, one lane's behind the other's; when, is the engine proper's. */
 static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
-                        const place_t *place, unsigned lane)
+                        const place_t *places)
 {
-  place_t lds = {0};
-  const unsigned bytes = t->bytes < 4 ? 4 : t->bytes;
   const uint32_t start = wave->s[ISA_M0] & (inst->chip == SOFTGPU_GFX950 ? 0x3ffff : 0xffff);
-  const uint64_t offset = start + (uint64_t)inst->offset + bytes * lane;
-  if (!isa_reference_lds(wave, lane, (uint32_t)offset, bytes, &lds))
-    return false;
-  for (unsigned i = 0; i < bytes; i += 4) {
-    const uint64_t value = isa_reference_get(place, i, t->bytes < 4 ? t->bytes : 4);
-    isa_reference_put(&lds, i, 4, t->bytes < 4 ? widened(t, value, 0) : value);
+  const unsigned bytes = t->bytes < 4 ? 4 : t->bytes;
+  isa_lds_load_t load = {.base = start + (uint32_t)inst->offset, .stride = bytes};
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+    place_t lds;
+    if (!(isa_exec(wave) >> lane & 1))
+      continue;
+    if (!isa_reference_lds(wave, lane, load.base + bytes * lane, bytes, &lds))
+      return false;
+    for (unsigned i = 0; i < bytes && lds.at[i]; i += 4) {
+      const uint64_t value = isa_reference_get(&places[lane], i, t->bytes < 4 ? t->bytes : 4);
+      load.words[lane][i / 4] = t->bytes < 4 ? widened(t, value, 0) : (uint32_t)value;
+      load.dwords[lane]++;
+    }
   }
-  return true;
+  return isa_lds_load(wave, inst, &load);
 }
 
 /* Both data and the value to compare with are in data[0]. */
@@ -339,15 +345,13 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
     if (isa_exec(wave) >> lane & 1 && !(is_buffer ? find_buffer(wave, inst, &t, lane, &places[lane])
                                                   : find_flat(wave, inst, &t, lane, &places[lane])))
       return false;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
-    if (!(isa_exec(wave) >> lane & 1))
-      continue;
-    bool ok = t.kind == 'A'           ? exchange(wave, inst, &t, &places[lane], lane)
-              : t.to_lds || inst->lds ? move_to_lds(wave, inst, &t, &places[lane], lane)
-                                      : isa_reference_move(wave, inst, &t, &places[lane], lane);
-    if (!ok)
+  if (t.to_lds || inst->lds)
+    return move_to_lds(wave, inst, &t, places);
+  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+    if (isa_exec(wave) >> lane & 1 &&
+        !(t.kind == 'A' ? exchange(wave, inst, &t, &places[lane], lane)
+                        : isa_reference_move(wave, inst, &t, &places[lane], lane)))
       return false;
-  }
   return true;
 }
 

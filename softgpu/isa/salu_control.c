@@ -2,6 +2,7 @@
  * indexing. The program counter has already moved past the instruction when they run. */
 #include <time.h>
 
+#include "softgpu/isa/lds_load.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/salu.h"
 #include "softgpu/isa/scalar.h"
@@ -51,12 +52,20 @@ BRANCH(s_cbranch_vccnz, isa_read_s64(w, ISA_VCC) != 0)
 BRANCH(s_cbranch_execz, isa_exec(w) == 0)
 BRANCH(s_cbranch_execnz, isa_exec(w) != 0)
 
-/* Waits, caches, priorities and counters have no meaning here: instructions complete in order. The
+/* Caches, priorities and counters have no meaning here: instructions complete in order. The
  * debugger's conditions of s_cbranch_cdbg* never hold. */
 RUN(nothing)
 {
   (void)w;
   (void)inst;
+  return true;
+}
+
+/* Of what it waits for only loads into LDS are not complete already. */
+RUN(s_waitcnt)
+{
+  const unsigned simm = (unsigned)inst->simm;
+  isa_lds_loads_await(w, (simm & 15) | (simm >> 14 & 3) << 4);
   return true;
 }
 
@@ -300,7 +309,7 @@ static const struct {
     {ISA_s_movreld_b64, run_s_movreld},
     {ISA_s_nop, run_nothing},
     {ISA_s_wakeup, run_nothing},
-    {ISA_s_waitcnt, run_nothing},
+    {ISA_s_waitcnt, run_s_waitcnt},
     {ISA_s_setkill, run_nothing},
     {ISA_s_setprio, run_nothing},
     {ISA_s_sendmsg, run_nothing},

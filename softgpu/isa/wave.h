@@ -63,6 +63,10 @@ typedef struct isa_wave {
   uint32_t index;      /* in its work-group */
   uint64_t gws_ticket; /* of the barrier or semaphore, while gws_waits */
   bool gws_waits;
+  uint64_t vmem_issued;  /* vector memory instructions, as vmcnt counts them */
+  uint64_t vmem_awaited; /* when it goes on, those up to this one are complete; 0: it goes on */
+  uint64_t vmem_old;     /* those of the slices before this one */
+  struct isa_lds_load *lds_loads, *lds_loads_last; /* on their way, in order: lds_load.h */
   uint64_t stored_at; /* SOFTGPU_CHECK_STORES: the first scalar store since s_dcache_wb; 0: none */
   uint32_t hw_id, xcc_id;
   const softgpu_dispatch_t *dispatch;

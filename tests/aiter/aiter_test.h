@@ -95,9 +95,11 @@ class AiterTest : public DeviceTest, public testing::WithParamInterface<const ch
 protected:
   const char *softgpu_options() override
   {
-    options = std::string("gpus=1,vram_mib=1024,timeout_ms=120000,listed=gfx90a,chip=") + chip();
+    options = std::string("gpus=1,vram_mib=1024,timeout_ms=120000,listed=gfx90a,chip=") + chip() +
+              ",check_races=" + (checks_races() ? '1' : '0');
     return options.c_str();
   }
+  virtual bool checks_races() const { return false; }
 
   static const char *chip() { return GetParam(); }
   static bool is_gfx950() { return !strcmp(chip(), "gfx950"); }

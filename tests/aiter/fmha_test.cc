@@ -140,16 +140,17 @@ protected:
     end();
   }
 
+  static std::string object_950(uint32_t d, bool causal, bool group)
+  {
+    return std::string(d == 192 ? "fwd_hd192_hd128_bf16" : "fwd_hd128_bf16") +
+           (causal ? "_causal" : "") + (group ? "_group.co" : ".co");
+  }
+
   void expect_all(uint32_t d, uint32_t tile, bool causal, bool group)
   {
     const std::string middle = causal ? "_causal" : "", end = group ? "_group.co" : ".co";
-    if (is_gfx950()) {
-      // The others have races in LDS (SOFTGPU_CHECK_RACES=1 names them): a wave loads what comes
-      // next over what another one may not have read yet.
-      if (d == 128 && (!causal || group))
-        expect_object("fwd_hd128_bf16" + middle + end, {d, tile, "rtne", causal, group});
-      return;
-    }
+    if (is_gfx950())
+      return expect_object(object_950(d, causal, group), {d, tile, "rtne", causal, group});
     const std::string sizes = d == 192 ? "192x128" : "128";
     for (const char *chip : {"MI300", "MI308"})
       for (const char *rounding : {"rtne", "rtna", "rtz"})
@@ -172,5 +173,39 @@ TEST_P(Fmha, Bfloats)
 }
 
 AITER_CHIPS(Fmha);
+
+class FmhaRaces : public Fmha {
+protected:
+  bool checks_races() const override { return true; }
+};
+
+// Five of the kernels for gfx950 load into LDS what comes next over what another wave may not have
+// read yet, and rely on memory being slower than that wave: without the check they are right.
+TEST_P(FmhaRaces, LoadsIntoLds)
+{
+  size_t tested = 0;
+  for (uint32_t d : {128u, 192u})
+    for (bool causal : {false, true})
+      for (bool group : {false, true}) {
+        const Variant variant = {d, d == 128 ? 256u : 128u, "rtne", causal, group};
+        const std::string object = object_950(d, causal, group);
+        const rawhal_device_kernel_t *kernel =
+            is_gfx950() ? kernel_of("fmha_v3_fwd/" + object) : nullptr;
+        if (!kernel)
+          continue;
+        const Problem data = problem(variant);
+        Arguments arguments = arguments_of(kernel, variant, data);
+        arguments.set("R", upload(std::vector<uint16_t>(data.rows() * heads * dv)))
+            .set("LSE", upload(std::vector<float>(data.rows() * heads)));
+        const bool races = d == 192 || (causal && !group);
+        EXPECT_EQ(run_groups(arguments, groups_of(variant, data)) != RAWHAL_OK, races) << object;
+        EXPECT_TRUE(!races || strstr(error.message, "race in LDS")) << error.message;
+        ++tested;
+      }
+  if (!tested)
+    GTEST_SKIP() << chip() << ": no such object";
+}
+
+AITER_CHIPS(FmhaRaces);
 
 } // namespace

@@ -253,11 +253,7 @@ AITER_CHIPS(Fmoe);
 
 class FmoeRaces : public Fmoe {
 protected:
-  const char *softgpu_options() override
-  {
-    options = std::string(Fmoe::softgpu_options()) + ",check_races=1";
-    return options.c_str();
-  }
+  bool checks_races() const override { return true; }
 };
 
 TEST_P(FmoeRaces, Maxima)

@@ -14,6 +14,7 @@
 
 extern "C" {
 #include "softgpu/isa/gws.h"
+#include "softgpu/isa/lds_load.h"
 #include "softgpu/isa/reference.h"
 }
 
@@ -190,7 +191,9 @@ struct Bench {
     if (has_memory)
       memcpy(memory.as<void>(), s.memory.data(), BYTES), lds = s.lds;
     memcpy(gws.resources, s.gws, sizeof s.gws);
+    s.wave.lds_loads = nullptr;
     bool ok = how(&s.wave, &inst);
+    ok &= isa_lds_loads_land(&s.wave, UINT64_MAX);
     memcpy(s.gws, gws.resources, sizeof s.gws);
     if (has_memory)
       memcpy(s.memory.data(), memory.as<void>(), BYTES), s.lds = lds;

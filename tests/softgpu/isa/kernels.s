@@ -163,6 +163,112 @@ second:
   global_store_dword v2, v3, s[4:5] offset:4
   s_endpgm
 
+// Loads into LDS land when their wave waits for them. Arguments: dwords for 64 lanes three times over,
+// and what was in LDS before anything was awaited, after the first and after the second load, alike.
+//# lds_load_order gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v5, 7
+  ds_write_b32 v1, v5
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s8, s4
+  s_mov_b32 s9, s5
+  s_movk_i32 s10, 0x300
+  s_mov_b32 s11, 0
+  s_mov_b32 m0, 0
+  buffer_load_dword v1, s[8:11], 0 offen lds
+  s_movk_i32 s12, 0x100
+  buffer_load_dword v1, s[8:11], s12 offen lds
+  global_load_dword v9, v1, s[4:5]
+  ds_read_b32 v6, v1
+  s_waitcnt vmcnt(2) lgkmcnt(0)
+  ds_read_b32 v7, v1
+  s_waitcnt vmcnt(1) lgkmcnt(0)
+  ds_read_b32 v8, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v6, s[6:7]
+  global_store_dword v1, v7, s[6:7] offset:256
+  global_store_dword v1, v8, s[6:7] offset:512
+  s_endpgm
+
+// Wave 0 loads 64 dwords into LDS over those that wave 1 reads, and wave 1 reads them again: old
+// ones and new ones. Arguments: the dwords, where wave 1 puts both, and whether there is a barrier
+// before the load (bit 0) and a wait before the barrier behind it (bit 1).
+//# lds_load_shared gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_load_dword s12, s[0:1], 0x10
+  v_readfirstlane_b32 s3, v0
+  v_and_b32_e32 v1, 63, v0
+  v_lshlrev_b32_e32 v1, 2, v1
+  v_mov_b32_e32 v5, 7
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s8, s4
+  s_mov_b32 s9, s5
+  s_movk_i32 s10, 0x100
+  s_mov_b32 s11, 0
+  s_cmp_eq_u32 s3, 0
+  s_cbranch_scc0 second
+  ds_write_b32 v1, v5
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  s_bitcmp1_b32 s12, 0
+  s_cbranch_scc0 load
+  s_barrier
+load:
+  buffer_load_dword v1, s[8:11], 0 offen lds
+  s_bitcmp1_b32 s12, 1
+  s_cbranch_scc0 loaded
+  s_waitcnt vmcnt(0)
+loaded:
+  s_barrier
+  s_waitcnt vmcnt(0)
+  s_endpgm
+second:
+  s_barrier
+  ds_read_b32 v6, v1
+  s_waitcnt lgkmcnt(0)
+  s_bitcmp1_b32 s12, 0
+  s_cbranch_scc0 again
+  s_barrier
+again:
+  s_barrier
+  ds_read_b32 v7, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v6, s[6:7]
+  global_store_dword v1, v7, s[6:7] offset:256
+  s_endpgm
+
+// Loads into LDS without a wait, so many times: what is the first's there before, and when it is.
+//# lds_load_unawaited gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_load_dword s12, s[0:1], 0x10
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v5, 7
+  ds_write_b32 v1, v5
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s8, s4
+  s_mov_b32 s9, s5
+  s_movk_i32 s10, 0x100
+  s_mov_b32 s11, 0
+load:
+  buffer_load_dword v1, s[8:11], 0 offen lds
+  s_add_u32 m0, m0, 0x100
+  s_sub_u32 s12, s12, 1
+  s_cmp_lg_u32 s12, 0
+  s_cbranch_scc1 load
+  ds_read_b32 v6, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v6, s[6:7]
+again:
+  ds_read_b32 v7, v1
+  s_waitcnt lgkmcnt(0)
+  v_cmp_eq_u32_e32 vcc, v7, v5
+  s_cbranch_vccnz again
+  global_store_dword v1, v7, s[6:7] offset:256
+  s_endpgm
+
 //# forever gfx90a
   s_nop 0
 self:

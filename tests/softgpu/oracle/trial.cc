@@ -157,8 +157,8 @@ Trial::Answer Trial::execute(Machine &m, const Case &c, bool by_reference)
     memcpy(memory.as<void>(), m.memory.data(), MEMORY_BYTES);
     lds = m.lds;
   }
-  const bool ok =
-      by_reference ? isa_reference_run(&wave, &decoded) : prepared.run(&wave, &prepared);
+  bool ok = by_reference ? isa_reference_run(&wave, &decoded) : prepared.run(&wave, &prepared);
+  ok &= isa_lds_loads_land(&wave, UINT64_MAX);
   if (has_memory) {
     memcpy(m.memory.data(), memory.as<void>(), MEMORY_BYTES);
     m.lds = lds;

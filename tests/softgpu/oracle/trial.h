@@ -5,6 +5,7 @@
 #include "tests/softgpu/oracle/cases.h"
 
 extern "C" {
+#include "softgpu/isa/lds_load.h"
 #include "softgpu/isa/reference.h"
 }
 

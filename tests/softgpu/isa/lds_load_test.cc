@@ -1,0 +1,96 @@
+// When loads from memory into LDS land, and the races that they are part of.
+#include <gtest/gtest.h>
+
+#include "tests/softgpu/isa/device.h"
+#include "tests/softgpu/isa/kernels.h"
+
+namespace {
+
+constexpr uint32_t OLD = 7, NEW = 1000; // what is in LDS, and the first dword of what is loaded
+
+// A kernel of kernels.s: dwords from NEW on, what it puts out, a number.
+class LdsLoad : public testing::TestWithParam<bool> {
+protected:
+  void SetUp() override { softgpu_engine_reference(GetParam()); }
+  void TearDown() override { softgpu_engine_reference(false); }
+
+  device::Result run(const char *name, uint32_t argument, uint16_t items, uint32_t checks = 0)
+  {
+    for (uint32_t i = 0; i < 192; i++)
+      from.as<uint32_t>()[i] = NEW + i;
+    kernarg.as<uint64_t>()[0] = from.address();
+    kernarg.as<uint64_t>()[1] = out.address();
+    kernarg.as<uint32_t>()[4] = argument;
+    device::Kernel kernel(kernels::words(name));
+    auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, items);
+    dispatch.group_bytes = 64 << 10;
+    dispatch.checks = checks;
+    const device::Result result = device::run(dispatch);
+    entry = kernel.entry();
+    return result;
+  }
+  // Whether the 64 dwords put out from `at` on are OLD, or else loaded ones, from `first` on.
+  void expect_dwords(unsigned at, uint32_t first)
+  {
+    for (uint32_t i = 0; i < 64; i++)
+      EXPECT_EQ(out.as<uint32_t>()[at + i], first == OLD ? OLD : first + i) << "dword " << at + i;
+  }
+
+  device::Memory from{4096}, out{4096}, kernarg{64};
+  uint64_t entry = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Engines, LdsLoad, testing::Bool());
+
+TEST_P(LdsLoad, LandsInOrderWhenItIsAwaited)
+{
+  const device::Result result = run("lds_load_order", 0, 64);
+  EXPECT_TRUE(result.ok) << result.fault.text;
+  expect_dwords(0, OLD);
+  expect_dwords(64, NEW);
+  expect_dwords(128, NEW + 64);
+}
+
+enum { BARRIER_BEFORE = 1, WAIT_BEFORE = 2 };
+
+TEST_P(LdsLoad, LandsAfterOtherWavesHadTheirTurn)
+{
+  for (uint32_t mode : {BARRIER_BEFORE | WAIT_BEFORE, 0 | WAIT_BEFORE, BARRIER_BEFORE | 0}) {
+    const device::Result result = run("lds_load_shared", mode, 128);
+    EXPECT_TRUE(result.ok) << result.fault.text;
+    expect_dwords(0, OLD);
+    // Who waits behind the barrier waits too late.
+    expect_dwords(64, mode & WAIT_BEFORE ? NEW : OLD);
+  }
+}
+
+TEST_P(LdsLoad, LandsSomeTime)
+{
+  for (uint32_t count : {1, 63, 64, 200}) {
+    const device::Result result = run("lds_load_unawaited", count, 64);
+    EXPECT_TRUE(result.ok) << result.fault.text;
+    expect_dwords(0, count <= 63 ? OLD : NEW); // vmcnt counts to 63
+    expect_dwords(64, NEW);
+  }
+}
+
+// The checks are the engine's alone.
+TEST_P(LdsLoad, RacesFromItsIssueToItsLanding)
+{
+  if (GetParam())
+    return;
+  const auto check = SOFTGPU_CHECK_RACES | SOFTGPU_CHECK_LDS;
+  const device::Result good = run("lds_load_shared", BARRIER_BEFORE | WAIT_BEFORE, 128, check);
+  EXPECT_TRUE(good.ok) << good.fault.text;
+  expect_dwords(64, NEW);
+  for (uint32_t mode : {0 | WAIT_BEFORE, BARRIER_BEFORE | 0}) {
+    const device::Result result = run("lds_load_shared", mode, 128, check);
+    EXPECT_FALSE(result.ok);
+    EXPECT_EQ(result.fault.kind, SOFTGPU_FAULT_LDS_RACE);
+    EXPECT_NE(strstr(result.fault.text, "buffer_load_dword v1, s[8:11], 0 offen lds"), nullptr)
+        << result.fault.text;
+    EXPECT_NE(strstr(result.fault.text, "wave 0"), nullptr) << result.fault.text;
+    EXPECT_EQ(result.fault.other_wave, 1u);
+  }
+}
+
+} // namespace
