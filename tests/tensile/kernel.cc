@@ -215,10 +215,12 @@ std::optional<Kernel> parse_kernel(const std::string &name, std::string *why)
       *why = other;
       return {};
     }
-  if (parameter(words, "PK", 0) || parameter(words, "SK", 0)) {
-    *why = "work-groups that stay for several tiles";
+  if (parameter(words, "SK", 0)) {
+    *why = "work-groups that share out sums as there is room";
     return {};
   }
+  kernel.stays = parameter(words, "PK", 0) != 0;
+  kernel.stays_in_batch = parameter(words, "PKAB", 0) != 0;
   kernel.same_strides = has(words, "SE");
   kernel.splits = static_cast<uint32_t>(parameter(words, "GSU", 1));
   if (kernel.splits > 1)
@@ -251,4 +253,11 @@ std::array<uint32_t, 3> group_blocks(const Kernel &kernel, uint32_t rows, uint32
   const uint32_t count = kernel.group_mapping < 0 ? rows : columns;
   const uint32_t last = count % block ? count % block : block;
   return {count / block, last, static_cast<uint32_t>((uint64_t{1} << 31) / last + 1)};
+}
+
+std::array<uint32_t, 2> magic_and_shift(uint32_t divisor)
+{
+  if (divisor == 1)
+    return {0, 1u << 31};
+  return {static_cast<uint32_t>((uint64_t{1} << 32) / divisor + 1), 0};
 }

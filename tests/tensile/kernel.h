@@ -45,8 +45,10 @@ struct Kernel {
   std::string problem; // "Alik_Bljk_HHS"
   const Format *a, *b, *d, *sum;
   bool a_transposed, b_transposed, a_conjugate, b_conjugate;
-  bool pointers;     // to each matrix of a batch ("general batched")
-  bool same_strides; // of C and D
+  bool pointers;       // to each matrix of a batch ("general batched")
+  bool same_strides;   // of C and D
+  bool stays;          // its work-groups do several tiles, and
+  bool stays_in_batch; // of several matrices
   uint32_t tile_m, tile_n, depth;
   uint32_t splits; // of the sum
   Split split;
@@ -65,5 +67,9 @@ uint32_t stagger_mask(const Kernel &kernel, uint32_t k);
 // Work-groups are numbered in blocks of as many columns (or, negative, rows) as the mapping says;
 // the last block can be smaller: full blocks, columns of the last one, and 2^31 over that, plus 1.
 std::array<uint32_t, 3> group_blocks(const Kernel &kernel, uint32_t rows, uint32_t columns);
+
+// What a kernel divides by: (n * magic >> 32) + (n where the highest bit of shift is set), shifted
+// right. For numbers below 2^16.
+std::array<uint32_t, 2> magic_and_shift(uint32_t divisor);
 
 #endif

@@ -80,8 +80,8 @@ TEST(TensileName, Others)
 {
   std::string why;
   for (const char *name : {"Cij_S", "Cijk_Aik_Bljk_SB_MT8x8x8", "Cijk_Ailk_Bljk_4xi8II_BH_MT8x8x8",
-                           "Cijk_Ailk_Bljk_SB_SN_WGM8", "Cijk_Ailk_Bljk_SB_MT8x8x8_PK3",
-                           "Cijk_Ailk_Bljk_SB_MT8x8x8_SK1", "Cijk_Ailk_Bljk_F8F8S_BH_SR_MT8x8x8"})
+                           "Cijk_Ailk_Bljk_SB_SN_WGM8", "Cijk_Ailk_Bljk_SB_MT8x8x8_SK1",
+                           "Cijk_Ailk_Bljk_F8F8S_BH_SR_MT8x8x8"})
     EXPECT_FALSE(parse_kernel(name, &why)) << name;
 }
 
@@ -103,6 +103,25 @@ TEST(TensileName, Blocks)
   EXPECT_EQ(group_blocks(columns, 3, 8), (Blocks{2, 4, (1u << 29) + 1}));
   const Kernel rows = kernel_of("Cijk_Ailk_Bljk_SB_MT8x8x16_WGMn4");
   EXPECT_EQ(group_blocks(rows, 3, 10), (Blocks{0, 3, 0x80000000u / 3 + 1}));
+}
+
+TEST(TensileName, Stays)
+{
+  const Kernel kernel = kernel_of("Cijk_Ailk_Bljk_SB_MT8x8x8_PKn1_PKAB1");
+  EXPECT_TRUE(kernel.stays);
+  EXPECT_TRUE(kernel.stays_in_batch);
+  EXPECT_FALSE(kernel_of("Cijk_Ailk_Bljk_SB_MT8x8x8_PK0_PKAB0").stays);
+}
+
+TEST(TensileName, Divides)
+{
+  for (uint32_t divisor = 1; divisor < 1000; ++divisor) {
+    const auto [magic, shift] = magic_and_shift(divisor);
+    for (uint32_t number = 0; number < 0x10000; number += number < 2000 ? 1 : 61) {
+      const uint32_t product = static_cast<uint32_t>(uint64_t{number} * magic >> 32);
+      ASSERT_EQ((product + number * (shift >> 31)) >> (shift & 0x7fffffff), number / divisor);
+    }
+  }
 }
 
 TEST(TensileNumber, Rounds)

@@ -61,6 +61,13 @@ protected:
       arguments.set(name, static_cast<uint32_t>(format.bytes == 2 ? bits << 16 | bits : bits));
   }
 
+  static void set_division(Arguments &arguments, const char *number, const char *shift,
+                           uint32_t divisor)
+  {
+    const auto [magic, by] = magic_and_shift(divisor);
+    arguments.set_if_there(number, magic).set_if_there(shift, by);
+  }
+
   void run_case(const rawhal_device_kernel_t *loaded, const Kernel &kernel, const Shape &shape,
                 bool flush)
   {
@@ -75,7 +82,10 @@ protected:
     Matrices b_memory(*kernel.b, kernel.b_transposed ? n : k, kernel.b_transposed ? k : n, batch,
                       padding, flush);
     Matrices c_memory(*kernel.d, m, n, batch, padding, false);
-    Matrices d_memory(*kernel.d, m, n, batch, kernel.same_strides ? padding : padding / 2, false);
+    // Halves are added by two at once, and no atomic instruction takes an address that is not aligned.
+    const uint32_t even = kernel.split == Split::kAtomic && kernel.d->bytes == 2 ? ~1u : ~0u;
+    Matrices d_memory(*kernel.d, m, n, batch, (kernel.same_strides ? padding : padding / 2) & even,
+                      false);
     const uint32_t copies = kernel.split == Split::kMultiple ? kernel.splits : 1;
     Matrices work(sum, m, n, batch * copies, 0, false);
     const bool has_work = kernel.split == Split::kSingle || kernel.split == Split::kMultiple;
@@ -124,7 +134,18 @@ protected:
     arguments.set_if_there("NumFullBlocks", blocks);
     arguments.set_if_there("WgmRemainder1", last);
     arguments.set_if_there("MagicNumberWgmRemainder1", magic);
-    if (!launch(arguments, rows, columns * kernel.splits, batch))
+    uint32_t x = rows, y = columns * kernel.splits, z = batch;
+    if (kernel.stays) { // about two tiles each
+      x = (x * y * (kernel.stays_in_batch ? z : 1) + 1) / 2;
+      y = 1;
+      z = kernel.stays_in_batch ? 1 : z;
+      set_division(arguments, "MagicNumberProblemNumGroupTiles0", "MagicShiftProblemNumGroupTiles0",
+                   rows);
+      set_division(arguments, "MagicNumProblemNumGroupTiles0By1",
+                   "MagicShiftProblemNumGroupTiles0By1", rows * columns);
+      arguments.set("GridNumWorkGroups0", x).set_if_there("NumWorkGroups2", batch);
+    }
+    if (!launch(arguments, x, y, z))
       return;
 
     std::vector<uint8_t> got = download<uint8_t>(result.buffer, result.bytes.size());
