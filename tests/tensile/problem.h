@@ -59,8 +59,14 @@ struct Matrices {
     const size_t size = format.bytes * elements();
     const size_t behind = (size + align - 1) / align * align;
     start = flush ? (guard - behind % guard) % guard + guard : guard;
-    // No number: NaN; of integers, the largest and the like.
+    // No number: NaN; of integers, -1 in all of them.
     bytes.assign(start + behind + (flush ? 0 : guard), format.fnuz ? 0x80 : 0xff);
+  }
+  // For what is written to: nothing that a kernel would make of NaN.
+  Matrices &as_result()
+  {
+    std::fill(bytes.begin(), bytes.end(), uint8_t{0xa5});
+    return *this;
   }
   // From the first to the last.
   size_t elements() const

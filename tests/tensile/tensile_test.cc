@@ -89,7 +89,7 @@ protected:
     const uint32_t copies = kernel.split == Split::kMultiple ? kernel.splits : 1;
     Matrices work(sum, m, n, batch * copies, 0, false);
     const bool has_work = kernel.split == Split::kSingle || kernel.split == Split::kMultiple;
-    Matrices &result = has_work ? work : d_memory;
+    Matrices &result = (has_work ? work : d_memory).as_result();
 
     for (uint32_t each = 0; each < batch; ++each) {
       for (uint32_t l = 0; l < k; ++l) {
