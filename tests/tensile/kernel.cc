@@ -54,15 +54,19 @@ std::vector<std::string> words_of(const std::string &name)
   return words;
 }
 
-// "GSU4" has the parameter GSU, with 4; negative numbers are written "n4".
-int parameter(const std::vector<std::string> &words, const std::string &name, int otherwise)
+// "GSU4" has the parameter GSU, with 4; negative numbers are written "n4". The first of that name,
+// or the one after `skip` others.
+int parameter(const std::vector<std::string> &words, const std::string &name, int otherwise,
+              int skip = 0)
 {
   for (const std::string &word : words) {
     if (word.compare(0, name.size(), name) != 0 || word.size() == name.size())
       continue;
     const bool negative = word[name.size()] == 'n';
     const std::string digits = word.substr(name.size() + negative);
-    if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos)
+    const bool number =
+        !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
+    if (number && skip-- == 0)
       return negative ? -atoi(digits.c_str()) : atoi(digits.c_str());
   }
   return otherwise;
@@ -107,14 +111,14 @@ std::array<Size, 4> sizes_of(const std::vector<std::string> &words, const Kernel
   std::array<Size, 4> sizes = {};
   auto &[m, n, batch, k] = sizes;
   k.least = batch.least = 0;
-  m.multiple = static_cast<uint32_t>(parameter(words, "AF0EM", 1));
-  n.multiple = static_cast<uint32_t>(parameter(words, "AF1EM", 1));
+  m.multiple = static_cast<uint32_t>(parameter(words, "AF0EM", parameter(words, "AFEM", 1)));
+  n.multiple = static_cast<uint32_t>(parameter(words, "AF1EM", parameter(words, "AFEM", 1, 1)));
   k.multiple = static_cast<uint32_t>(parameter(words, "ASEM", 1));
   // Loads of several elements are moved back from an edge, not made shorter.
   if (!kernel.a_transposed)
-    m.least = static_cast<uint32_t>(parameter(words, "GLVWA", 1));
+    m.least = static_cast<uint32_t>(parameter(words, "GLVWA", parameter(words, "GRVWA", 1)));
   if (kernel.b_transposed)
-    n.least = static_cast<uint32_t>(parameter(words, "GLVWB", 1));
+    n.least = static_cast<uint32_t>(parameter(words, "GLVWB", parameter(words, "GRVWB", 1)));
   if (kernel.split == Split::kSingle || kernel.split == Split::kMultiple)
     k.least = static_cast<uint32_t>(parameter(words, "MKFGSU", 0)) * kernel.splits;
   auto raise = [&sizes](size_t i, uint32_t to) { sizes[i].least = std::max(sizes[i].least, to); };
@@ -185,19 +189,20 @@ std::optional<Kernel> parse_kernel(const std::string &name, std::string *why)
     *why = "other indices";
     return {};
   }
-  // "SB": of one format, with beta. "HHS_BH": of several, with beta and sums of more precision.
+  // "SB": of one format, with beta; "S_MX_B": the same, rounded. "HHS_BH": of several, with beta and
+  // sums of more precision.
   std::vector<const Format *> formats;
   const std::string &types = words[3];
-  const bool one = types.size() > 1 && types.back() == 'B' && words[4] != "BH" &&
-                   format_of(types.substr(0, types.size() - 1));
-  if (one)
-    formats.assign(3, format_of(types.substr(0, types.size() - 1)));
+  const bool rounded = words[4] == "MX" && words.size() > 5 && words[5] == "B";
+  const bool beta = words[4] != "BH" && !types.empty() && types.back() == 'B';
+  const std::string single = rounded ? types : beta ? types.substr(0, types.size() - 1) : "";
+  if (const Format *format = format_of(single))
+    formats.assign(3, format);
   else if (words[4] != "BH" || !split_formats(types, formats)) {
     *why = "other formats";
     return {};
   }
-  kernel.problem =
-      words[1] + '_' + words[2] + '_' + (one ? types.substr(0, types.size() - 1) : types);
+  kernel.problem = words[1] + '_' + words[2] + '_' + (single.empty() ? types : single);
   kernel.a = formats.front();
   kernel.b = formats.size() == 4 ? formats[1] : kernel.a;
   kernel.d = formats[formats.size() - 2];
@@ -210,7 +215,7 @@ std::optional<Kernel> parse_kernel(const std::string &name, std::string *why)
     *why = "no size of a tile";
     return {};
   }
-  for (const char *other : {"SR", "AAV1", "ABV1", "ACED1"})
+  for (const char *other : {"SR", "AAV1", "ABV1", "ACED1", "AmaxD", "GG", "SPA", "SPB"})
     if (has(words, other)) {
       *why = other;
       return {};
@@ -223,10 +228,11 @@ std::optional<Kernel> parse_kernel(const std::string &name, std::string *why)
   kernel.stays_in_batch = parameter(words, "PKAB", 0) != 0;
   kernel.same_strides = has(words, "SE");
   kernel.splits = static_cast<uint32_t>(parameter(words, "GSU", 1));
-  if (kernel.splits > 1)
-    kernel.split = has(words, "GSUAMB")     ? Split::kMultiple
-                   : kernel.sum == kernel.d ? Split::kAtomic
-                                            : Split::kSingle;
+  kernel.if_split = has(words, "GSUAMBSK")   ? Split::kLast
+                    : has(words, "GSUAMB")   ? Split::kMultiple
+                    : kernel.sum == kernel.d ? Split::kAtomic
+                                             : Split::kSingle;
+  kernel.split = kernel.splits > 1 ? kernel.if_split : Split::kNone;
   kernel.stagger = static_cast<uint32_t>(parameter(words, "SU", 0));
   kernel.stagger_stride = static_cast<uint32_t>(parameter(words, "SUS", 0));
   kernel.group_mapping = parameter(words, "WGM", 1);

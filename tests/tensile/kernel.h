@@ -1,6 +1,7 @@
 // What the name of a kernel of Tensile says of it. rocBLAS' names have nearly all parameters of the
 // generator in them:
 //   Cijk_Alik_Bljk_HHS_BH_MT128x64x32_MI32x32x8x1_SE_..._GSU4_GSUAMB_..._SU32_SUM0_SUS256_..._WGM8
+// hipBLASLt's names end sooner: splits, staggering and mapping its kernels are told at run time.
 // D = alpha A B + beta C of matrices whose columns lie one after the other; index k counts products
 // of a batch, l is summed over.
 #ifndef RAWHAL_TESTS_TENSILE_KERNEL_H
@@ -28,10 +29,11 @@ double decode(const Format &format, uint64_t bits);
 
 // What becomes of the sums of work-groups that share a tile.
 enum class Split {
-  kNone,    // no tile is shared
-  kAtomic,  // added to D, which has beta C
-  kSingle,  // added to a workspace, which has beta C: another kernel converts that
-  kMultiple // each in a workspace of its own, without alpha: another kernel does the rest
+  kNone,     // no tile is shared
+  kAtomic,   // added to D, which has beta C
+  kSingle,   // added to a workspace, which has beta C: another kernel converts that
+  kMultiple, // each in a workspace of its own, without alpha: another kernel does the rest
+  kLast      // likewise, but the last work-group does the rest
 };
 
 struct Size {
@@ -50,8 +52,8 @@ struct Kernel {
   bool stays;          // its work-groups do several tiles, and
   bool stays_in_batch; // of several matrices
   uint32_t tile_m, tile_n, depth;
-  uint32_t splits; // of the sum
-  Split split;
+  uint32_t splits;       // of the sum
+  Split split, if_split; // what it is, and would be with more than one
   uint32_t stagger, stagger_stride;
   int group_mapping;
   std::array<Size, 4> sizes; // that it is made for: m, n, of the batch, k

@@ -55,6 +55,21 @@ TEST(TensileName, OfSeveralFormats)
   EXPECT_STREQ(kernel_of("Cijk_Alik_Bljk_I8II_BH_MT8x8x8").a->name, "I8");
 }
 
+TEST(TensileName, OfHipblaslt)
+{
+  const Kernel kernel = kernel_of("Cijk_Ailk_Bjlk_S_MX_B_Bias_HAS_SAV_UserArgs_MT16x32x8_SN_AFEM8_"
+                                  "AFEM2_ASEM1_GRVWA4_GRVWB3_GSUAMB");
+  EXPECT_EQ(kernel.problem, "Ailk_Bjlk_S");
+  EXPECT_STREQ(kernel.d->name, "S");
+  EXPECT_EQ(kernel.splits, 1u);
+  EXPECT_EQ(kernel.split, Split::kNone);
+  EXPECT_EQ(kernel.if_split, Split::kMultiple);
+  EXPECT_EQ(kernel.sizes[0].made(1), 8u);
+  EXPECT_EQ(kernel.sizes[1].made(1), 4u);
+  const Kernel last = kernel_of("Cijk_Ailk_Bjlk_HHS_BH_UserArgs_MT16x32x8_GSUAMBSK");
+  EXPECT_EQ(last.if_split, Split::kLast);
+}
+
 TEST(TensileName, Sizes)
 {
   const Kernel kernel =

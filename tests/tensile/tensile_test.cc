@@ -1,12 +1,10 @@
-// Products by kernels of Tensile, the generator of rocBLAS' kernels, for gfx90a and gfx942, against
-// sums of whole numbers, which are exact in all formats. No object is part of this repository: they
-// are looked for in the folder RAWHAL_TENSILE_DIR, *.co, of any number of kernels. What has to be
-// known of a kernel its name says (kernel.h); blobs are made by the names that the metadata give
-// the arguments. What these mean is nowhere in an object: it was found in Tensile's host code,
-// ContractionSolution.cpp.
-#include "tests/hal/arguments.h"
+// Products by kernels of Tensile, the generator of rocBLAS' and hipBLASLt's kernels, for gfx90a and
+// gfx942, against sums of whole numbers, which are exact in all formats. No object is part of this
+// repository: they are looked for in the folder RAWHAL_TENSILE_DIR, *.co, of any number of kernels.
+// What has to be known of a kernel its name says (kernel.h); blobs are made by the names that the
+// metadata give the arguments (call.h).
 #include "tests/hal/device_test.h"
-#include "tests/tensile/problem.h"
+#include "tests/tensile/call.h"
 #include "tests/values.h"
 
 #include <algorithm>
@@ -38,36 +36,6 @@ protected:
       matrices.pointers = upload(addresses);
   }
 
-  static uint64_t address(const Matrices &matrices)
-  {
-    return matrices.pointers ? rawhal_buffer_address(matrices.pointers)
-                             : rawhal_buffer_address(matrices.buffer) + matrices.start;
-  }
-
-  static std::array<uint32_t, 2> strides(const Matrices &matrices)
-  {
-    return {matrices.stride, matrices.batch_stride};
-  }
-
-  // Alpha or beta, which have the format of sums; of halves there are two.
-  static void set_scalar(Arguments &arguments, const char *name, const Format &format, int value)
-  {
-    const uint64_t bits = encode(format, value);
-    if (format.complex && format.bytes == 16)
-      arguments.set(name, std::array<uint64_t, 2>{bits, 0});
-    else if (format.bytes == 8)
-      arguments.set(name, bits);
-    else
-      arguments.set(name, static_cast<uint32_t>(format.bytes == 2 ? bits << 16 | bits : bits));
-  }
-
-  static void set_division(Arguments &arguments, const char *number, const char *shift,
-                           uint32_t divisor)
-  {
-    const auto [magic, by] = magic_and_shift(divisor);
-    arguments.set_if_there(number, magic).set_if_there(shift, by);
-  }
-
   void run_case(const rawhal_device_kernel_t *loaded, const Kernel &kernel, const Shape &shape,
                 bool flush)
   {
@@ -81,12 +49,14 @@ protected:
                       padding, flush);
     Matrices b_memory(*kernel.b, kernel.b_transposed ? n : k, kernel.b_transposed ? k : n, batch,
                       padding, flush);
-    Matrices c_memory(*kernel.d, m, n, batch, padding, false);
+    const uint32_t c_padding = kernel.split == Split::kLast ? 0 : padding;
+    Matrices c_memory(*kernel.d, m, n, batch, c_padding, false);
     // Halves are added by two at once, and no atomic instruction takes an address that is not aligned.
     const uint32_t even = kernel.split == Split::kAtomic && kernel.d->bytes == 2 ? ~1u : ~0u;
-    Matrices d_memory(*kernel.d, m, n, batch, (kernel.same_strides ? padding : padding / 2) & even,
-                      false);
-    const uint32_t copies = kernel.split == Split::kMultiple ? kernel.splits : 1;
+    Matrices d_memory(*kernel.d, m, n, batch,
+                      (kernel.same_strides ? c_padding : c_padding / 2) & even, false);
+    const bool multiple = kernel.split == Split::kMultiple || kernel.split == Split::kLast;
+    const uint32_t copies = multiple ? kernel.splits : 1;
     Matrices work(sum, m, n, batch * copies, 0, false);
     const bool has_work = kernel.split == Split::kSingle || kernel.split == Split::kMultiple;
     Matrices &result = (has_work ? work : d_memory).as_result();
@@ -114,38 +84,18 @@ protected:
       send(*each, kernel.pointers && !(has_work && (each == &c_memory || each == &d_memory)));
     send(work, false);
 
-    const uint32_t rows = (m + kernel.tile_m - 1) / kernel.tile_m;
-    const uint32_t columns = (n + kernel.tile_n - 1) / kernel.tile_n;
-    const auto [blocks, last, magic] = group_blocks(kernel, rows, columns);
-    const Matrices &c_given = has_work ? work : c_memory;
     Arguments arguments(loaded);
-    arguments.set("Tensor2dSizeA", a_memory.of_one()).set("Tensor2dSizeB", b_memory.of_one());
-    arguments.set("AddressD", address(result)).set("AddressC", address(c_given));
-    arguments.set("AddressA", address(a_memory)).set("AddressB", address(b_memory));
-    for (const char *offset : {"OffsetD", "OffsetC", "OffsetA", "OffsetB"})
-      arguments.set_if_there(offset, uint64_t{0});
-    set_scalar(arguments, "Alpha", sum, alpha);
-    set_scalar(arguments, "Beta", sum, beta);
-    arguments.set("StridesD", strides(result)).set("StridesC", strides(c_given));
-    arguments.set("StridesA", strides(a_memory)).set("StridesB", strides(b_memory));
-    arguments.set("SizesFree", std::array<uint32_t, 3>{m, n, batch}).set("SizesSum", k);
-    arguments.set_if_there("OrigStaggerUIter", stagger_mask(kernel, k));
-    arguments.set("NumWorkGroups0", rows).set("NumWorkGroups1", columns);
-    arguments.set_if_there("NumFullBlocks", blocks);
-    arguments.set_if_there("WgmRemainder1", last);
-    arguments.set_if_there("MagicNumberWgmRemainder1", magic);
-    uint32_t x = rows, y = columns * kernel.splits, z = batch;
-    if (kernel.stays) { // about two tiles each
-      x = (x * y * (kernel.stays_in_batch ? z : 1) + 1) / 2;
-      y = 1;
-      z = kernel.stays_in_batch ? 1 : z;
-      set_division(arguments, "MagicNumberProblemNumGroupTiles0", "MagicShiftProblemNumGroupTiles0",
-                   rows);
-      set_division(arguments, "MagicNumProblemNumGroupTiles0By1",
-                   "MagicShiftProblemNumGroupTiles0By1", rows * columns);
-      arguments.set("GridNumWorkGroups0", x).set_if_there("NumWorkGroups2", batch);
-    }
-    if (!launch(arguments, x, y, z))
+    const Call call = {kernel,
+                       shape,
+                       a_memory,
+                       b_memory,
+                       has_work ? work : c_memory,
+                       result,
+                       work,
+                       upload(std::vector<uint32_t>(1 << 16))};
+    const auto set = is_hipblaslt(arguments) ? set_hipblaslt : set_rocblas;
+    const Groups groups = set(arguments, call);
+    if (!launch(arguments, groups))
       return;
 
     std::vector<uint8_t> got = download<uint8_t>(result.buffer, result.bytes.size());
@@ -225,7 +175,7 @@ protected:
                     << sums[1] << ", not " << expected.real << ", " << expected.imaginary;
   }
 
-  bool launch(const Arguments &arguments, uint32_t x, uint32_t y, uint32_t z)
+  bool launch(const Arguments &arguments, const Groups &groups)
   {
     EXPECT_EQ(arguments.missing(), "") << name;
     const rawhal_kernel_t *facts = rawhal_device_kernel_info(arguments.kernel)->kernel;
@@ -233,9 +183,9 @@ protected:
     dispatch.kernel = arguments.kernel;
     dispatch.workgroup[0] = static_cast<uint16_t>(facts->max_flat_workgroup_size);
     dispatch.workgroup[1] = dispatch.workgroup[2] = 1;
-    dispatch.grid[0] = x * facts->max_flat_workgroup_size;
-    dispatch.grid[1] = y;
-    dispatch.grid[2] = z;
+    dispatch.grid[0] = groups.x * facts->max_flat_workgroup_size;
+    dispatch.grid[1] = groups.y;
+    dispatch.grid[2] = groups.z;
     dispatch.blob = arguments.blob.data();
     dispatch.blob_size = arguments.blob.size();
     if (queues.empty() || queue_info(queues.back()).status != RAWHAL_OK)
@@ -264,14 +214,31 @@ protected:
     EXPECT_OK(rawhal_executable_kernel(executable, symbol, 0, &loaded, &error));
     if (!loaded)
       return;
-    for (const Shape &shape : shapes_for(*kernel)) {
+    std::vector<Kernel> ways = {*kernel};
+    // What hipBLASLt says at run time: also that three work-groups share each sum.
+    const bool hipblaslt = is_hipblaslt(Arguments(loaded));
+    if (hipblaslt && (kernel->if_split == Split::kMultiple || kernel->if_split == Split::kLast)) {
+      ways.push_back(*kernel);
+      ways.back().splits = 3;
+      ways.back().split = kernel->if_split;
+      ways.back().sizes[3].least = std::max(kernel->sizes[3].least, 3 * kernel->depth);
+    }
+    for (const Kernel &way : ways)
+      run_shapes(object, hipblaslt ? "hipBLASLt's " : "", loaded, way);
+  }
+
+  void run_shapes(const std::string &object, const std::string &whose,
+                  const rawhal_device_kernel_t *loaded, const Kernel &kernel)
+  {
+    const std::string problem = whose + kernel.problem + (kernel.pointers ? ", by pointers" : "");
+    auto &[right, all] = counts[problem];
+    for (const Shape &shape : shapes_for(kernel)) {
       wrong = 0;
-      name = object + ", " + kernel->problem + ' ' + std::to_string(shape.m) + " by " +
-             std::to_string(shape.n) + " by " + std::to_string(shape.k) + " by " +
-             std::to_string(shape.batch) + ", alpha " + std::to_string(shape.alpha) + ", beta " +
-             std::to_string(shape.beta);
-      auto &[right, all] = counts[kernel->problem + (kernel->pointers ? ", by pointers" : "")];
-      run_case(loaded, *kernel, shape, ++all % 2 == 0);
+      name = object + ", " + problem + ' ' + std::to_string(shape.m) + " by " +
+             std::to_string(shape.n) + " by " + std::to_string(shape.k) + " in " +
+             std::to_string(kernel.splits) + ", batch " + std::to_string(shape.batch) + ", alpha " +
+             std::to_string(shape.alpha) + ", beta " + std::to_string(shape.beta);
+      run_case(loaded, kernel, shape, ++all % 2 == 0);
       EXPECT_EQ(wrong, 0u) << name;
       right += wrong == 0;
       for (rawhal_buffer_t *each : buffers)
