@@ -7,6 +7,8 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/sized.h"
+#include "hsaco/loadable.h"
 #include "hsaco/relabel.h"
 
 #include <errno.h>
@@ -23,9 +25,10 @@ static _Atomic size_t retiring; /* executables nobody has any more */
 
 /* ---- Sources. The caller holds the table's lock ---- */
 
-static rawhal_status_t check_loadable(const rawhal_device_t *device,
-                                      const rawhal_hsaco_info_t *info, rawhal_error_t *error)
+static rawhal_status_t check_loadable(const rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
+                                      rawhal_error_t *error)
 {
+  const rawhal_hsaco_info_t *info = rawhal_hsaco_info(hsaco);
   uint32_t mismatch = rawhal_target_match(&info->target, &device->info.target);
   if (mismatch) {
     char object[96], mine[96], why[256];
@@ -35,7 +38,7 @@ static rawhal_status_t check_loadable(const rawhal_device_t *device,
     return rawhal_fail(error, RAWHAL_TARGET_MISMATCH,
                        "the code object is for %s, the device is %s: %s", object, mine, why);
   }
-  if (!info->loadable)
+  if (!loadable_when_supplied(hsaco)) /* what it needs is looked for by externals_resolve() */
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the code object cannot be loaded: %.*s",
                        RAWHAL_STRING_ARGS(info->not_loadable_reason));
   if (info->bytes.size > UINT_MAX)
@@ -123,12 +126,6 @@ static void source_put(code_source_t *source)
 
 /* ---- Readers ---- */
 
-/* Where else the bytes are: what debuggers and profilers are told. */
-typedef struct code_file {
-  const char *path; /* NULL: nowhere */
-  uint64_t offset;
-} code_file_t;
-
 static bool file_holds(int descriptor, uint64_t offset, rawhal_bytes_t bytes)
 {
   unsigned char piece[16384];
@@ -143,22 +140,24 @@ static bool file_holds(int descriptor, uint64_t offset, rawhal_bytes_t bytes)
   return true;
 }
 
-static rawhal_status_t reader_from_file(rawhal_executable_t *executable, const code_file_t *file,
+static rawhal_status_t reader_from_file(rawhal_executable_t *executable,
+                                        const rawhal_executable_options_t *options,
                                         rawhal_bytes_t bytes, rawhal_error_t *error)
 {
   const hal_runtime_t *runtime = executable->device->runtime;
-  int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
+  int descriptor = open(options->path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "cannot open '%s': %s", file->path,
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "cannot open '%s': %s", options->path,
                        strerror(errno));
   rawhal_status_t status = RAWHAL_OK;
-  if (file->offset > INT64_MAX - bytes.size || !file_holds(descriptor, file->offset, bytes))
+  if (options->offset > INT64_MAX - bytes.size || !file_holds(descriptor, options->offset, bytes))
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "'%s' does not hold the code object's %zu bytes at offset %llu",
-                         file->path, bytes.size, (unsigned long long)file->offset);
+                         options->path, bytes.size, (unsigned long long)options->offset);
   hsa_status_t result = HSA_STATUS_SUCCESS;
   if (status == RAWHAL_OK)
-    result = runtime->reader_from_file(descriptor, file->offset, bytes.size, &executable->reader);
+    result =
+        runtime->reader_from_file(descriptor, options->offset, bytes.size, &executable->reader);
   (void)close(descriptor); /* the runtime has mapped it */
   if (result != HSA_STATUS_SUCCESS) {
     executable->reader.handle = 0;
@@ -168,15 +167,16 @@ static rawhal_status_t reader_from_file(rawhal_executable_t *executable, const c
   return status;
 }
 
-static rawhal_status_t reader_create(rawhal_executable_t *executable, const code_file_t *file,
+static rawhal_status_t reader_create(rawhal_executable_t *executable,
+                                     const rawhal_executable_options_t *options,
                                      rawhal_error_t *error)
 {
   const hal_runtime_t *runtime = executable->device->runtime;
   rawhal_bytes_t bytes = rawhal_hsaco_info(executable->source->hsaco)->bytes;
   if (executable->relabelled)
     bytes.data = executable->relabelled;
-  else if (file->path && runtime->reader_from_file)
-    return reader_from_file(executable, file, bytes, error);
+  else if (options->path && runtime->reader_from_file)
+    return reader_from_file(executable, options, bytes, error);
   hsa_status_t result = runtime->hsa.hsa_code_object_reader_create_from_memory(
       bytes.data, bytes.size, &executable->reader);
   if (result == HSA_STATUS_SUCCESS)
@@ -210,6 +210,9 @@ static rawhal_status_t load(rawhal_executable_t *executable, rawhal_error_t *err
     executable->executable.handle = 0;
     return hsa_fail(hsa, result, error, "creating an executable");
   }
+  rawhal_status_t status = externals_define(executable, error);
+  if (status != RAWHAL_OK)
+    return status;
   result = hsa->hsa_executable_load_agent_code_object(executable->executable, agent,
                                                       executable->reader, NULL, NULL);
   if (result != HSA_STATUS_SUCCESS)
@@ -233,12 +236,13 @@ static void unload(rawhal_executable_t *executable)
   executable->relabelled = NULL;
 }
 
-static rawhal_status_t load_as_it_is(rawhal_executable_t *executable, const code_file_t *file,
+static rawhal_status_t load_as_it_is(rawhal_executable_t *executable,
+                                     const rawhal_executable_options_t *options,
                                      rawhal_error_t *error)
 {
   const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
   executable->info = (rawhal_executable_info_t){false, object->target, object->code_object_version};
-  rawhal_status_t status = reader_create(executable, file, error);
+  rawhal_status_t status = reader_create(executable, options, error);
   return status == RAWHAL_OK ? load(executable, error) : status;
 }
 
@@ -246,7 +250,7 @@ static rawhal_status_t load_as_it_is(rawhal_executable_t *executable, const code
 static rawhal_status_t load_relabelled(rawhal_executable_t *executable,
                                        const rawhal_target_t *target, rawhal_error_t *error)
 {
-  static const code_file_t nowhere;
+  static const rawhal_executable_options_t nowhere;
   const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
   rawhal_executable_info_t *info = &executable->info;
   uint32_t version = object->code_object_version;
@@ -262,7 +266,8 @@ static rawhal_status_t load_relabelled(rawhal_executable_t *executable,
 }
 
 /* The runtime says no to what it does not know; see rawhal_executable_info_t. */
-static rawhal_status_t load_somehow(rawhal_executable_t *executable, const code_file_t *file,
+static rawhal_status_t load_somehow(rawhal_executable_t *executable,
+                                    const rawhal_executable_options_t *options,
                                     rawhal_error_t *error)
 {
   const rawhal_device_t *device = executable->device;
@@ -270,7 +275,7 @@ static rawhal_status_t load_somehow(rawhal_executable_t *executable, const code_
   if (device->listed.machine != device->info.target.machine)
     return load_relabelled(executable, &device->listed, error);
   rawhal_error_t refused = {0}, again;
-  rawhal_status_t status = load_as_it_is(executable, file, &refused);
+  rawhal_status_t status = load_as_it_is(executable, options, &refused);
   if (status == RAWHAL_RUNTIME && object->code_object_version == 6 &&
       !object->target.generic_version) {
     unload(executable);
@@ -294,28 +299,33 @@ static void executable_free(rawhal_executable_t *executable)
   unload(executable);
   if (executable->code_bytes)
     limits_release(executable->device, LEDGER_CODE, executable->code_bytes);
+  externals_free(&executable->externals);
   source_put(executable->source);
   pthread_mutex_destroy(&executable->lock);
   free(executable);
   runtime_release();
 }
 
+/* Takes `externals`, whatever comes of it. */
 static rawhal_status_t executable_create(rawhal_device_t *device, code_source_t *source,
-                                         const code_file_t *file, rawhal_executable_t **result,
-                                         rawhal_error_t *error)
+                                         external_set_t *externals,
+                                         const rawhal_executable_options_t *options,
+                                         rawhal_executable_t **result, rawhal_error_t *error)
 {
   rawhal_executable_t *created = calloc(1, sizeof(*created));
   if (!created) {
+    externals_free(externals);
     source_put(source);
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an executable");
   }
   created->device = device;
   created->source = source;
+  created->externals = *externals;
   pthread_mutex_init(&created->lock, NULL);
   runtime_hold();
   rawhal_status_t status = reserve_code(created, error);
   if (status == RAWHAL_OK)
-    status = load_somehow(created, file, error);
+    status = load_somehow(created, options, error);
   if (status != RAWHAL_OK) {
     executable_free(created);
     return status;
@@ -326,22 +336,39 @@ static rawhal_status_t executable_create(rawhal_device_t *device, code_source_t 
   return RAWHAL_OK;
 }
 
+static rawhal_executable_t *executable_find(const code_source_t *source,
+                                            const rawhal_device_t *device,
+                                            const external_set_t *externals)
+{
+  rawhal_executable_t *one = source->executables;
+  while (one && (one->device != device || !externals_equal(&one->externals, externals)))
+    one = one->next;
+  return one;
+}
+
 /* The caller holds the table's lock. */
 static rawhal_status_t executable_get(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
-                                      const code_file_t *file, rawhal_executable_t **result,
-                                      rawhal_error_t *error)
+                                      const rawhal_executable_options_t *options,
+                                      rawhal_executable_t **result, rawhal_error_t *error)
 {
   code_source_t *source;
+  external_set_t externals;
   rawhal_status_t status = source_get(hsaco, &source, error);
   if (status != RAWHAL_OK)
     return status;
-  rawhal_executable_t *executable = source->executables;
-  while (executable && executable->device != device)
-    executable = executable->next;
-  if (!executable)
-    status = executable_create(device, source, file, &executable, error);
-  else if (executable->users == 0)
-    --retiring;
+  status = externals_resolve(source->hsaco, options, &externals, error);
+  if (status != RAWHAL_OK) {
+    source_put(source);
+    return status;
+  }
+  rawhal_executable_t *executable = executable_find(source, device, &externals);
+  if (!executable) {
+    status = executable_create(device, source, &externals, options, &executable, error);
+  } else {
+    externals_free(&externals);
+    if (executable->users == 0)
+      --retiring;
+  }
   if (status != RAWHAL_OK)
     return status;
   ++executable->users;
@@ -349,23 +376,27 @@ static rawhal_status_t executable_get(rawhal_device_t *device, const rawhal_hsac
   return RAWHAL_OK;
 }
 
-static rawhal_status_t executable_load(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
-                                       const code_file_t *file, rawhal_executable_t **executable,
-                                       rawhal_error_t *error)
+rawhal_status_t rawhal_executable_load_with(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
+                                            const rawhal_executable_options_t *options,
+                                            rawhal_executable_t **executable, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   if (!executable)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "executable is NULL");
   *executable = NULL;
   if (!device || !hsaco)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", device ? "hsaco" : "device");
-  rawhal_status_t status = runtime_check(error);
+  rawhal_executable_options_t taken;
+  rawhal_status_t status = SIZED_TAKE(&taken, options, external_size, error);
   if (status == RAWHAL_OK)
-    status = check_loadable(device, rawhal_hsaco_info(hsaco), error);
+    status = runtime_check(error);
+  if (status == RAWHAL_OK)
+    status = check_loadable(device, hsaco, error);
   if (status != RAWHAL_OK)
     return status;
   executables_reap();
   pthread_mutex_lock(&table_lock);
-  status = executable_get(device, hsaco, file, executable, error);
+  status = executable_get(device, hsaco, &taken, executable, error);
   pthread_mutex_unlock(&table_lock);
   return status;
 }
@@ -373,22 +404,19 @@ static rawhal_status_t executable_load(rawhal_device_t *device, const rawhal_hsa
 rawhal_status_t rawhal_executable_load(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
                                        rawhal_executable_t **executable, rawhal_error_t *error)
 {
-  WITHOUT_CANCELLATION();
-  code_file_t nowhere = {0};
-  return executable_load(device, hsaco, &nowhere, executable, error);
+  return rawhal_executable_load_with(device, hsaco, NULL, executable, error);
 }
 
 rawhal_status_t rawhal_executable_load_file(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
                                             const char *path, uint64_t offset,
                                             rawhal_executable_t **executable, rawhal_error_t *error)
 {
-  WITHOUT_CANCELLATION();
-  code_file_t file = {path, offset};
+  rawhal_executable_options_t options = {.path = path, .offset = offset};
   if (executable)
     *executable = NULL;
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
-  return executable_load(device, hsaco, &file, executable, error);
+  return rawhal_executable_load_with(device, hsaco, &options, executable, error);
 }
 
 const rawhal_executable_info_t *rawhal_executable_info(const rawhal_executable_t *executable)

@@ -9,9 +9,15 @@
 typedef struct code_source {
   rawhal_hsaco_t *hsaco;   /* our own, on our own copy of the bytes, which are the table's key */
   bool descriptor_kernels; /* which table */
-  rawhal_executable_t *executables; /* one a device */
+  rawhal_executable_t *executables; /* one a device and set of externals */
   UT_hash_handle hh;
 } code_source_t;
+
+/* Variables that an object needs, sorted by name; the names are the object's. */
+typedef struct external_set {
+  rawhal_external_t *all;
+  size_t count;
+} external_set_t;
 
 typedef struct loaded_kernel {
   rawhal_device_kernel_t kernel;
@@ -27,6 +33,7 @@ struct rawhal_executable {
   rawhal_device_t *device;
   rawhal_executable_info_t info;
   unsigned char *relabelled; /* the bytes that the runtime has, where they are not the source's */
+  external_set_t externals;
   hsa_code_object_reader_t reader;
   hsa_executable_t executable;
   uint64_t code_bytes; /* reserved of the device's quota */
@@ -38,5 +45,20 @@ struct rawhal_executable {
 
 /* kernels.c */
 void kernels_free(rawhal_executable_t *executable);
+
+/* variables.c: by the loader's name. */
+hsa_status_t executable_symbol(const rawhal_executable_t *executable, rawhal_string_t name,
+                               hsa_executable_symbol_t *symbol);
+
+/* externals.c: of what the caller supplies, what the object needs, with the object's names. Fails
+ * unless it is all of it. */
+RAWHAL_CHECKED rawhal_status_t externals_resolve(const rawhal_hsaco_t *hsaco,
+                                                 const rawhal_executable_options_t *options,
+                                                 external_set_t *needed, rawhal_error_t *error);
+void externals_free(external_set_t *set);
+bool externals_equal(const external_set_t *left, const external_set_t *right);
+/* Tells the runtime, before it loads. */
+RAWHAL_CHECKED rawhal_status_t externals_define(const rawhal_executable_t *executable,
+                                                rawhal_error_t *error);
 
 #endif

@@ -277,6 +277,33 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load_file(
     rawhal_device_t *device, const rawhal_hsaco_t *hsaco, const char *path, uint64_t offset,
     rawhal_executable_t **executable, rawhal_error_t *error);
 
+/* A variable that an object needs and does not define (`extern`), by its name in the object, and
+ * where it is on the device: a variable of another executable, or memory of the caller's. */
+typedef struct rawhal_external {
+  rawhal_string_t name;
+  uint64_t address; /* of the device; not 0 */
+} rawhal_external_t;
+
+/* Zero-initialise, then set what should differ. Everything is read during the call only. */
+typedef struct rawhal_executable_options {
+  size_t size;      /* sizeof(rawhal_executable_options_t), or 0: see types.h */
+  const char *path; /* of the file that has the object, as rawhal_executable_load_file() */
+  uint64_t offset;
+  const rawhal_external_t *externals; /* those that the object does not need are ignored */
+  size_t external_count;
+  size_t external_size; /* sizeof(rawhal_external_t), or 0: see types.h */
+} rawhal_executable_options_t;
+
+/* rawhal_executable_load() with options, which may be NULL. An object that needs variables of
+ * others (rawhal_relocation_t.external) is refused unless all are supplied: NOT_FOUND names the
+ * first that is not. It is then loaded once a device and set of addresses, and what is at them must
+ * outlive it. INVALID_ARGUMENT: a name or an address that is none, a name given twice, or one that
+ * the object defines. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_executable_load_with(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
+                            const rawhal_executable_options_t *options,
+                            rawhal_executable_t **executable, rawhal_error_t *error);
+
 /* What the runtime was given. It is the object's bytes, unless the runtime does not know what their
  * ELF header says: a copy then, with another header and otherwise the same, and no file.
  *  - The processor is that as which softgpu is listed (see rawhal_device_info_t).
@@ -303,6 +330,14 @@ RAWHAL_API void rawhal_executable_destroy(rawhal_executable_t *executable);
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_kernel(
     rawhal_executable_t *executable, rawhal_string_t name, uint32_t stated_size,
     const rawhal_device_kernel_t **kernel, rawhal_error_t *error);
+
+/* Where an exported variable is on the device, and its bytes, by its name in the object; of one
+ * that was supplied, the address that was, and 0 bytes. `address` and `size` may be NULL. It is used
+ * by kernels, or as a buffer of rawhal_buffer_import(), as long as the executable is
+ * there. NOT_FOUND. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_executable_variable(const rawhal_executable_t *executable, rawhal_string_t name,
+                           uint64_t *address, uint64_t *size, rawhal_error_t *error);
 
 /* ---- Queues: everything else is in queue.h ---- */
 

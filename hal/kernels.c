@@ -28,18 +28,11 @@ static rawhal_status_t resolve(const rawhal_executable_t *executable, loaded_ker
                                rawhal_error_t *error)
 {
   const hsa_table_t *hsa = &executable->device->runtime->hsa;
-  hsa_agent_t agent = executable->device->queue.agent;
   rawhal_string_t name = loaded->facts->symbol;
   if (memchr(name.data, '\0', name.size))
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the kernel's symbol is no C string");
-  char *symbol_name = calloc(1, name.size + 1);
-  if (!symbol_name)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a kernel's symbol");
-  memcpy(symbol_name, name.data, name.size);
   hsa_executable_symbol_t symbol;
-  hsa_status_t result =
-      hsa->hsa_executable_get_symbol_by_name(executable->executable, symbol_name, &agent, &symbol);
-  free(symbol_name);
+  hsa_status_t result = executable_symbol(executable, name, &symbol);
   rawhal_device_kernel_info_t *info = &loaded->kernel.info;
   const struct {
     hsa_executable_symbol_info_t attribute;

@@ -79,8 +79,8 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
  *   OUT_OF_RESOURCES                       no memory for the span of the segments (up to 1 GiB)
  * The verdict is stricter than the loader where that takes what is no sound object: symbol tables
  * and string tables that do not hold together, sections outside of the file, reserved bindings,
- * relocations that it silently skips or gets wrong or that change a kernel's descriptor, code
- * outside of executable segments. */
+ * relocations that it silently skips or gets wrong (as one with an addend to what is not supplied)
+ * or that change a kernel's descriptor, code outside of executable segments. */
 typedef struct rawhal_hsaco_info {
   rawhal_bytes_t bytes;         /* the object itself */
   uint32_t code_object_version; /* 3..6 */
@@ -294,6 +294,8 @@ typedef struct rawhal_relocation {
   int64_t addend;
   rawhal_string_t symbol; /* empty: none, or a section's */
   uint32_t type;          /* R_AMDGPU_*: 3 is ABS64, 13 RELATIVE64 */
+  bool external; /* the symbol is a variable that is not in this object: it must be supplied
+                             before loading, see rawhal_executable_load_with() */
 } rawhal_relocation_t;
 RAWHAL_API const rawhal_relocation_t *rawhal_hsaco_relocation(const rawhal_hsaco_t *hsaco,
                                                               size_t index);

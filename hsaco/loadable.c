@@ -371,6 +371,11 @@ void loadable_judge(struct rawhal_hsaco *hsaco)
   hsaco->info.loadable = true;
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && hsaco->info.loadable; ++i)
     hsaco->info.loadable = parts[i](&judge);
+  hsaco->loadable_when_supplied = hsaco->info.loadable;
+  const struct when_supplied *when = &judge.when_supplied;
+  if (hsaco->info.loadable && when->symbol)
+    hsaco->info.loadable = loadable_refuse(&judge, LOADABLE_RELOCATION_ADDEND, when->offset,
+                                           when->addend, when->symbol);
   if (hsaco->info.loadable)
     return;
   hsaco->info.not_loadable_reason =
@@ -378,4 +383,9 @@ void loadable_judge(struct rawhal_hsaco *hsaco)
                   (unsigned long long)judge.bound);
   diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_ERROR, (rawhal_string_t){0}, judge.offset,
                  "not loadable: %.*s", RAWHAL_STRING_ARGS(hsaco->info.not_loadable_reason));
+}
+
+bool loadable_when_supplied(const rawhal_hsaco_t *hsaco)
+{
+  return hsaco->loadable_when_supplied;
 }

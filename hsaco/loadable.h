@@ -81,12 +81,18 @@ enum loadable_rule {
  * most, or is compared with. */
 const char *loadable_text(enum loadable_rule rule);
 
+/* The first relocation that the loader gets wrong unless its symbol is supplied. */
+struct when_supplied {
+  uint64_t offset, addend, symbol; /* 0: there is none */
+};
+
 /* The first rule that is broken, and where. */
 struct judge {
   struct rawhal_hsaco *hsaco; /* for its arena: nothing else changes */
   enum loadable_rule broken;
   uint64_t offset; /* in the file, or RAWHAL_NO_OFFSET */
   uint64_t found, bound;
+  struct when_supplied when_supplied;
 };
 
 /* Notes what is wrong at `offset`; false, for the caller to return. */
@@ -107,5 +113,8 @@ bool loadable_string_table(const struct elf_view *elf, size_t index);
 
 /* Sets info.loadable, or the reason and a diagnostic. */
 void loadable_judge(struct rawhal_hsaco *hsaco);
+
+/* Whether it is loadable once every symbol of an external relocation is supplied. */
+bool loadable_when_supplied(const rawhal_hsaco_t *hsaco);
 
 #endif

@@ -2,12 +2,11 @@
 #include "base/checked.h"
 #include "hsaco/descriptor.h"
 #include "hsaco/loadable.h"
+#include "hsaco/relocations.h"
 #include "hsaco/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { R_AMDGPU_RELATIVE64 = 13 };
 
 /* Where the kernels' descriptors are, in order. */
 struct descriptors {
@@ -19,11 +18,11 @@ struct descriptors {
 static const struct {
   uint8_t type, width;
 } applied[] = {
-    {1, 4},                   /* R_AMDGPU_ABS32_LO */
-    {2, 4},                   /* R_AMDGPU_ABS32_HI */
-    {3, 8},                   /* R_AMDGPU_ABS64 */
-    {6, 4},                   /* R_AMDGPU_ABS32: by ROCr 6.2 and later */
-    {R_AMDGPU_RELATIVE64, 8}, /* adds no symbol, but the loader looks at it */
+    {1, 4}, /* R_AMDGPU_ABS32_LO */
+    {2, 4}, /* R_AMDGPU_ABS32_HI */
+    {3, 8}, /* R_AMDGPU_ABS64 */
+    {6, 4}, /* R_AMDGPU_ABS32: by ROCr 6.2 and later */
+    {R_AMDGPU_RELATIVE64, 8},
 };
 
 static uint64_t width_of(uint32_t type)
@@ -45,17 +44,18 @@ static bool check_untyped(struct judge *judge, uint64_t offset, const struct sym
   struct name_slots *known;
   if (ELF64_R_TYPE(relocation->r_info) == R_AMDGPU_RELATIVE64)
     return true;
-  if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < judge->hsaco->elf.section_count)
+  if (!symbol_is_external(&judge->hsaco->elf, &symbol))
     return loadable_refuse(judge, LOADABLE_RELOCATION_UNTYPED, offset, symbol.st_shndx, index);
   if (index &&
       (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
        !symbol_name(judge->hsaco->long_names, symbols, &symbol, &name, &known) || !name.size))
     return loadable_refuse(judge, LOADABLE_RELOCATION_EXTERNAL, offset, symbol.st_info, index);
-  /* Symbol 0 stands for the address 0, which only an addend makes an address that is applied. Of
-   * an external one, an addend would hide that it is missing. */
-  if (index ? relocation->r_addend != 0 : relocation->r_addend == 0)
-    return loadable_refuse(judge, LOADABLE_RELOCATION_ADDEND, offset,
-                           (uint64_t)relocation->r_addend, index);
+  /* Symbol 0 stands for the address 0, which only an addend makes an address that is applied. */
+  if (!index && !relocation->r_addend)
+    return loadable_refuse(judge, LOADABLE_RELOCATION_ADDEND, offset, 0, index);
+  /* Of an external one, an addend would hide that it is missing. */
+  if (index && relocation->r_addend && !judge->when_supplied.symbol)
+    judge->when_supplied = (struct when_supplied){offset, (uint64_t)relocation->r_addend, index};
   return true;
 }
 

@@ -43,6 +43,7 @@ struct rawhal_hsaco {
   struct long_names *long_names; /* of symbols */
   rawhal_string_t loaded_twice;  /* an exported object symbol that is defined twice, or empty */
   rawhal_string_t bad_entry;     /* a kernel whose entry is not in code, or empty */
+  bool loadable_when_supplied;   /* all of its external symbols, that is */
 };
 
 static inline uint64_t offset_in(const struct rawhal_hsaco *hsaco, const void *place)

@@ -13,6 +13,12 @@ static const unsigned char *entries_of(const struct elf_view *elf, const Elf64_S
   return sound ? elf_view_section(elf, section) : NULL;
 }
 
+bool symbol_is_external(const struct elf_view *elf, const Elf64_Sym *symbol)
+{
+  return ELF64_ST_TYPE(symbol->st_info) == STT_NOTYPE &&
+         (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= elf->section_count);
+}
+
 static void list_section(struct rawhal_hsaco *hsaco, const Elf64_Shdr *section,
                          const unsigned char *entries, uint64_t count)
 {
@@ -35,6 +41,8 @@ static void list_section(struct rawhal_hsaco *hsaco, const Elf64_Shdr *section,
     struct name_slots *known;
     if (!symbol_name(hsaco->long_names, &symbols, &symbol, &relocation->symbol, &known))
       relocation->symbol = (rawhal_string_t){0};
+    relocation->external = relocation->symbol.size && symbol_is_external(elf, &symbol) &&
+                           relocation->type != R_AMDGPU_RELATIVE64;
   }
 }
 

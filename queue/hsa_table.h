@@ -35,6 +35,7 @@
   X(hsa_code_object_reader_destroy)                                                                \
   X(hsa_executable_create_alt)                                                                     \
   X(hsa_executable_destroy)                                                                        \
+  X(hsa_executable_agent_global_variable_define)                                                   \
   X(hsa_executable_load_agent_code_object)                                                         \
   X(hsa_executable_freeze)                                                                         \
   X(hsa_executable_get_symbol_by_name)                                                             \

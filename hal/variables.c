@@ -1,0 +1,89 @@
+/* Symbols of executables, as the runtime's loader has them, and variables among them. */
+#include "hal/executable.h"
+
+#include "base/cancel.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+hsa_status_t executable_symbol(const rawhal_executable_t *executable, rawhal_string_t name,
+                               hsa_executable_symbol_t *symbol)
+{
+  const hsa_table_t *hsa = &executable->device->runtime->hsa;
+  if (name.size && memchr(name.data, '\0', name.size))
+    return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
+  char *text = calloc(1, name.size + 1);
+  if (!text)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  if (name.size)
+    memcpy(text, name.data, name.size);
+  hsa_status_t result = hsa->hsa_executable_get_symbol_by_name(
+      executable->executable, text, &executable->device->queue.agent, symbol);
+  free(text);
+  return result;
+}
+
+static rawhal_status_t not_a_variable(const rawhal_executable_t *executable, rawhal_string_t name,
+                                      rawhal_error_t *error)
+{
+  bool kernel = rawhal_hsaco_find_kernel(executable->source->hsaco, name);
+  return rawhal_fail(error, RAWHAL_NOT_FOUND,
+                     kernel ? "'%.*s' is a kernel of the code object, not a variable"
+                            : "the code object exports no variable '%.*s'",
+                     RAWHAL_STRING_ARGS(name));
+}
+
+static rawhal_status_t find_variable(const rawhal_executable_t *executable, rawhal_string_t name,
+                                     uint64_t *address, uint64_t *size, rawhal_error_t *error)
+{
+  const hsa_table_t *hsa = &executable->device->runtime->hsa;
+  hsa_executable_symbol_t symbol;
+  hsa_symbol_kind_t kind = HSA_SYMBOL_KIND_KERNEL;
+  uint32_t bytes = 0;
+  hsa_status_t result = executable_symbol(executable, name, &symbol);
+  if (result == HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)
+    return not_a_variable(executable, name, error);
+  const struct {
+    hsa_executable_symbol_info_t attribute;
+    void *value;
+  } facts[] = {
+      {HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind},
+      {HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, address},
+      {HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, &bytes},
+  };
+  for (size_t i = 0; result == HSA_STATUS_SUCCESS && i < sizeof(facts) / sizeof(*facts); ++i) {
+    result = hsa->hsa_executable_symbol_get_info(symbol, facts[i].attribute, facts[i].value);
+    if (result == HSA_STATUS_SUCCESS && kind != HSA_SYMBOL_KIND_VARIABLE)
+      return not_a_variable(executable, name, error);
+  }
+  if (result != HSA_STATUS_SUCCESS)
+    return hsa_fail(hsa, result, error, "looking the variable up in the executable");
+  *size = bytes;
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_executable_variable(const rawhal_executable_t *executable,
+                                           rawhal_string_t name, uint64_t *address, uint64_t *size,
+                                           rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  uint64_t place = 0, bytes = 0;
+  if (address)
+    *address = 0;
+  if (size)
+    *size = 0;
+  if (!executable || (!name.data && name.size))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL",
+                       executable ? "name" : "executable");
+  rawhal_status_t status = runtime_check(error);
+  if (status == RAWHAL_OK)
+    status = find_variable(executable, name, &place, &bytes, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (address)
+    *address = place;
+  if (size)
+    *size = bytes;
+  return RAWHAL_OK;
+}
