@@ -1,6 +1,6 @@
 /* One kernel of a code object, with a prepacked blob: c = a + b.
  *
- * usage: vector_add FILE.co   (tests/fixtures/vector_add-gfx90a-v5.co) */
+ * usage: vector_add FILE   (tests/fixtures/vector_add-gfx90a-v5.co, or vector_add.bundle) */
 #include <rawhal/rawhal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +23,12 @@ int main(int argc, char **argv)
   for (int i = 0; i < COUNT; ++i)
     a[i] = (float)i, b[i] = 0.5f;
 
-  rawhal_hsaco_t *hsaco;
-  check(rawhal_hsaco_open_file(argc > 1 ? argv[1] : "vector_add.co", NULL, &hsaco, &error));
-
   rawhal_instance_t *instance;
   check(rawhal_instance_create(NULL, &instance, &error));
   rawhal_device_t *device = rawhal_instance_device(instance, 0);
   rawhal_executable_t *executable;
-  check(rawhal_executable_load(device, hsaco, &executable, &error));
+  const char *path = argc > 1 ? argv[1] : "vector_add.co";
+  check(rawhal_executable_open_file(device, path, NULL, &executable, &error));
   const rawhal_device_kernel_t *kernel;
   check(rawhal_executable_kernel(executable, RAWHAL_STRING("vector_add"), 0, &kernel, &error));
   rawhal_buffer_t *buffers[3];
@@ -68,6 +66,5 @@ int main(int argc, char **argv)
     rawhal_buffer_free(buffers[i]);
   rawhal_executable_destroy(executable);
   rawhal_instance_destroy(instance);
-  rawhal_hsaco_close(hsaco);
   return right == COUNT ? 0 : 1;
 }

@@ -3,7 +3,7 @@
  * The runtime is opened with dlopen(); nothing links to it. Where there is no GPU, softgpu, a GPU
  * in software below the same runtime, takes its place: no environment variable is needed.
  *
- *     rawhal_instance_create -> rawhal_instance_device -> rawhal_executable_load -> _kernel
+ *     rawhal_instance_create -> rawhal_instance_device -> rawhal_executable_open -> _kernel
  *                                                      -> rawhal_buffer_allocate, _write
  *                                                      -> rawhal_queue_create -> submit -> wait
  *
@@ -303,6 +303,34 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_executable_load_with(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
                             const rawhal_executable_options_t *options,
                             rawhal_executable_t **executable, rawhal_error_t *error);
+
+/* Zero-initialise, then set what should differ. Everything is read during the call only. */
+typedef struct rawhal_open_options {
+  size_t size; /* sizeof(rawhal_open_options_t), or 0: see types.h */
+  const rawhal_container_options_t
+      *container;                      /* how it is read, and the object in it; NULL: as by */
+  const rawhal_hsaco_options_t *hsaco; /* default */
+  rawhal_string_t kernel; /* has to be in the object; empty: the carrier has one for the device */
+  const rawhal_external_t *externals; /* as rawhal_executable_options_t */
+  size_t external_count, external_size;
+} rawhal_open_options_t;
+
+/* All of the way at once: finds the best object for the device in whatever carries it, bytes or a
+ * file (container.h), and loads it. `options` may be NULL. Nothing of the bytes or the file is used
+ * after the call. Fails as rawhal_container_open(), _select(), rawhal_hsaco_open() and
+ * rawhal_executable_load_with(): TARGET_MISMATCH lists what was there. INVALID_ARGUMENT: several
+ * objects are equally good and hold different code, as in libraries of several translation units,
+ * and no `kernel` is named. NOT_FOUND: none of those has it. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_open(
+    rawhal_device_t *device, const void *bytes, size_t size, const rawhal_open_options_t *options,
+    rawhal_executable_t **executable, rawhal_error_t *error);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_open_file(
+    rawhal_device_t *device, const char *path, const rawhal_open_options_t *options,
+    rawhal_executable_t **executable, rawhal_error_t *error);
+
+/* The facts of what is loaded, of the executable's own copy of the object, as long as it is there.
+ * NULL for NULL. */
+RAWHAL_API const rawhal_hsaco_t *rawhal_executable_hsaco(const rawhal_executable_t *executable);
 
 /* What the runtime was given. It is the object's bytes, unless the runtime does not know what their
  * ELF header says: a copy then, with another header and otherwise the same, and no file.
