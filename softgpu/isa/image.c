@@ -14,6 +14,7 @@ enum reason {
   NO_ATOMIC,
   NO_STORE,
   NO_FILTER,
+  NO_VOLUME,
   NO_BORDER,
   NO_CLAMP,
   NO_WARNING,
@@ -30,6 +31,7 @@ static const char *const reasons[REASONS] = {
     [NO_ATOMIC] = "atomic operations are on texels of one component of 32 or 64 bits",
     [NO_STORE] = "nothing is stored as sRGB",
     [NO_FILTER] = "the sampler filters in a way that is not known here",
+    [NO_VOLUME] = "gfx90a does not filter images of three dimensions linearly",
     [NO_BORDER] = "border colours of the program's own are not known here",
     [NO_CLAMP] = "the sampler clamps in a way that is not known here",
     [NO_WARNING] = "warnings of levels of detail (lwe) are not known here",
@@ -115,16 +117,18 @@ static bool atomic_fits(const isa_inst_t *inst, const isa_format_t *format)
          (dmask == (1u << 2 * values) - 1 && format->bytes == 8 && format->bits[0] == 32);
 }
 
-static bool check_sampler(isa_wave_t *wave, const isa_inst_t *inst)
+/* That linear filters are not for three dimensions, HIP says from 5.3 on ("3D linear filter"). */
+static bool check_sampler(isa_wave_t *wave, const isa_inst_t *inst, unsigned dimensions)
 {
   const uint32_t *s = &wave->s[inst->soffset.index];
-  const unsigned magnify = s[2] >> 20 & 3, minify = s[2] >> 22 & 3;
+  const unsigned magnify = s[2] >> 20 & 3, minify = s[2] >> 22 & 3, depth = s[2] >> 24 & 3;
   const bool compares_or_reduces = s[0] >> 29 & 3, has_degamma = s[0] >> 20 & 1;
   if (inst->offset1 >> 17 & 1)
     return refuse(wave, NO_WARNING);
-  if (magnify != minify || magnify > 1 || (s[2] >> 24 & 3) > 2 || compares_or_reduces ||
-      has_degamma)
+  if (magnify != minify || magnify > 1 || depth > 2 || compares_or_reduces || has_degamma)
     return refuse(wave, NO_FILTER);
+  if (dimensions == 3 && (magnify == 1 || depth == 2))
+    return refuse(wave, NO_VOLUME);
   if (s[3] >> 30 == 3)
     return refuse(wave, NO_BORDER);
   for (unsigned i = 0; i < 3; i++)
@@ -170,5 +174,5 @@ bool isa_image_check(isa_wave_t *wave, const isa_inst_t *inst)
     return refuse(wave, NO_ATOMIC);
   if (strstr(name, "store") && !strstr(name, "pck") && number == ISA_NUMBER_SRGB)
     return refuse(wave, NO_STORE);
-  return inst->op != ISA_image_sample || check_sampler(wave, inst);
+  return inst->op != ISA_image_sample || check_sampler(wave, inst, dimensions);
 }

@@ -1,7 +1,7 @@
 /* Images: descriptors, their texels' addresses, sampling. Internal to softgpu.
  *
- * Descriptors are those of MI200's ISA document, "Image Resource" and "Sampler Resource". Values and
- * places of the fields, as ROCr fills them in: its resource_ai.h. */
+ * Descriptors are those of MI200's ISA document, "Image Resource" and "Sampler Resource", with the
+ * fields where ROCr has them in its resource_ai.h. */
 #ifndef SOFTGPU_ISA_IMAGE_H
 #define SOFTGPU_ISA_IMAGE_H
 
@@ -20,16 +20,14 @@ enum isa_image_type {
 /* Bits of isa_inst.offset1. */
 enum { ISA_IMAGE_UNNORMALIZED = 1 << 12, ISA_IMAGE_DA = 1 << 14, ISA_IMAGE_A16 = 1 << 15 };
 
-enum { ISA_TILING_BITS = 24 };
+enum { ISA_TILING_COLUMNS = 16 };
 
-/* Where in its block a texel is: bit n of its byte is the parity of the coordinates' bits that
- * row n has. Blocks stand in rows, rows in slices. */
+/* Where in its block a texel is: at the byte that the columns of the coordinates' bits make,
+ * xor'ed. Blocks stand in rows, rows in slices. */
 typedef struct isa_tiling {
-  struct {
-    uint32_t of[3]; /* x, y and z */
-  } rows[ISA_TILING_BITS];
-  uint8_t bits;     /* of a block's size; 0: linear */
-  uint8_t block[3]; /* log2 of its width, height and depth */
+  uint16_t columns[3][ISA_TILING_COLUMNS]; /* of bit n of x, y and z */
+  uint8_t bits;                            /* of a block's size; 0: linear */
+  uint8_t block[3];                        /* log2 of its width, height and depth */
 } isa_tiling_t;
 
 typedef struct isa_image {
@@ -65,7 +63,7 @@ uint64_t isa_image_offset(const isa_image_t *image, uint32_t x, uint32_t y, uint
 /* What image_sample does with coordinates and texels. */
 typedef struct isa_sampler {
   uint8_t clamp[3]; /* enum isa_clamp */
-  bool is_linear[3];
+  bool is_linear; /* in x and y */
   bool is_unnormalized, truncates;
   float border[4];
 } isa_sampler_t;

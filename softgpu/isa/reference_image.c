@@ -33,7 +33,7 @@ static uint32_t coordinate(isa_wave_t *wave, const isa_inst_t *inst, char letter
   unsigned n = 0;
   for (const char *at = letters(wave, inst); *at && *at != letter; at++)
     n += *at != 'l' || declares;
-  if (letter == 'l' ? !declares || !strchr(letters(wave, inst), 'l') : false)
+  if (letter == 'l' && (!declares || !strchr(letters(wave, inst), 'l')))
     return 0;
   const uint64_t row = isa_reference_rows(wave, &inst->vaddr, is_short ? n / 2 : n, lane, 1);
   return (uint32_t)(is_short ? row >> n % 2 * 16 & 0xffff : row);

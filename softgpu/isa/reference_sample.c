@@ -80,12 +80,9 @@ static int64_t texel_at(const texture_t *x, unsigned axis, int64_t i)
   return how == BORDER || how == ONCE_BORDER ? -1 : i < 0 ? 0 : size - 1;
 }
 
-static bool is_blended(const texture_t *x, unsigned axis)
+static bool is_blended(const texture_t *x)
 {
-  const unsigned across = x->s[2] >> 20 & 3, deep = x->s[2] >> 24 & 3;
-  if (isa_reference_is_integer(&x->layout))
-    return false;
-  return axis == 2 && deep ? deep == 2 : across == 1;
+  return (x->s[2] >> 20 & 3) == 1 && !isa_reference_is_integer(&x->layout);
 }
 
 static uint32_t border(const texture_t *x, unsigned component)
@@ -127,10 +124,10 @@ static uint64_t rounded(real_t x, const real_format_t *format)
   return real_bits(x, format, REAL_NEAREST);
 }
 
-/* Adds weight / 2^24 of a texel to sums of f64. */
+/* Adds weight / 2^16 of a texel to sums of f64. */
 static void add(uint64_t sums[4], const uint32_t values[4], uint32_t weight)
 {
-  const real_t part = real_scaled(real_of_integer(weight), -24);
+  const real_t part = real_scaled(real_of_integer(weight), -16);
   for (unsigned i = 0; i < 4; i++) {
     const real_t more = real_product(real_of(values[i], &real_f32), part);
     sums[i] = rounded(real_sum(real_of(sums[i], &real_f64), more, REAL_NEAREST), &real_f64);
@@ -144,8 +141,8 @@ static bool sampled(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x
   uint32_t rest[3] = {0};
   for (unsigned axis = 0; axis < x->dimensions; axis++) {
     int64_t at = position(x, inst, axis, address(wave, inst, axis, lane));
-    at -= is_blended(x, axis) ? 128 : 0;
-    rest[axis] = is_blended(x, axis) ? (uint32_t)(at & 255) : 0;
+    at -= is_blended(x) ? 128 : 0;
+    rest[axis] = is_blended(x) ? (uint32_t)(at & 255) : 0;
     first[axis] = at >> 8;
   }
   if (x->dimensions < 3) {
@@ -156,12 +153,13 @@ static bool sampled(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x
   }
   uint64_t sums[4] = {0};
   unsigned count = 0;
-  for (unsigned corner = 0; corner < 8; corner++) {
+  for (unsigned corner = 0; corner < 4; corner++) {
     int64_t at[3] = {0, 0, first[2]};
     uint32_t weight = 1;
     for (unsigned axis = 0; axis < 3; axis++) {
       const unsigned far = corner >> axis & 1;
-      weight *= far ? rest[axis] : 256 - rest[axis];
+      if (axis < 2)
+        weight *= far ? rest[axis] : 256 - rest[axis];
       if (axis < x->dimensions)
         at[axis] = texel_at(x, axis, first[axis] + far);
     }

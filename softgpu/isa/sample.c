@@ -15,14 +15,12 @@ isa_sampler_t isa_sampler_read(const isa_wave_t *wave, const isa_inst_t *inst,
   /* Which component of a texel is a border colour's alpha, by the image's order. */
   static const uint8_t alpha[8] = {3, 1, 0, 0, 3, 2, 3, 3};
   const uint32_t *s = &wave->s[inst->soffset.index];
-  const unsigned color = s[3] >> 30, depth_filter = s[2] >> 24 & 3;
+  const unsigned color = s[3] >> 30;
   const bool is_integer =
       image->format.number == ISA_NUMBER_UINT || image->format.number == ISA_NUMBER_SINT;
-  const bool is_linear = (s[2] >> 20 & 3) == 1 && !is_integer;
   isa_sampler_t sampler = {
       .clamp = {s[0] & 7, s[0] >> 3 & 7, s[0] >> 6 & 7},
-      .is_linear = {is_linear, is_linear,
-                    depth_filter == 0 ? is_linear : depth_filter == 2 && !is_integer},
+      .is_linear = (s[2] >> 20 & 3) == 1 && !is_integer,
       .is_unnormalized = s[0] >> 15 & 1 || inst->offset1 & ISA_IMAGE_UNNORMALIZED,
       .truncates = s[0] >> 27 & 1,
   };
@@ -44,6 +42,8 @@ static int64_t modulo(int64_t x, int64_t n)
 
 static int32_t clamped(int64_t at, int64_t size, unsigned how)
 {
+  if (at >= 0 && at < size)
+    return (int32_t)at;
   switch (how) {
   case ISA_CLAMP_WRAP:
     return (int32_t)modulo(at, size);
@@ -70,14 +70,14 @@ static axis_t axis_of(const isa_sampler_t *sampler, unsigned n, uint32_t size, d
   const unsigned how = sampler->clamp[n];
   if (!sampler->is_unnormalized)
     coordinate *= size;
-  if (how <= ISA_CLAMP_MIRROR)
+  if (how <= ISA_CLAMP_MIRROR && !(fabs(coordinate) < 2.0 * size)) /* the remainder is slow */
     coordinate = fmod(coordinate, 2.0 * size);
   if (isnan(coordinate))
     coordinate = 0;
   coordinate = fmin(fmax(coordinate, -FAR), FAR);
   int64_t fixed = (int64_t)floor(coordinate * 256 + (sampler->truncates ? 0 : 0.5));
   axis_t axis = {{0}, {256, 0}};
-  if (sampler->is_linear[n]) {
+  if (sampler->is_linear) {
     fixed -= 128;
     axis.weight[1] = (uint32_t)modulo(fixed, 256);
     axis.weight[0] = 256 - axis.weight[1];
@@ -156,15 +156,15 @@ static bool sample(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *
     axes[n] = axis_of(sampler, n, image->size[n], coordinate_of(wave, inst, n, lane));
   if (image->dimensions < 3)
     axes[2].at[0] = layer_of(wave, inst, image, lane);
-  texel_t texels[8];
+  texel_t texels[4];
   unsigned count = 0;
-  for (unsigned i = 0; i < 8; i++) {
-    const unsigned x = i & 1, y = i >> 1 & 1, z = i >> 2;
-    const int32_t at[3] = {axes[0].at[x], axes[1].at[y], axes[2].at[z]};
-    const uint32_t weight = axes[0].weight[x] * axes[1].weight[y] * axes[2].weight[z];
+  for (unsigned i = 0; i < 4; i++) {
+    const unsigned x = i % 2, y = i / 2;
+    const int32_t at[3] = {axes[0].at[x], axes[1].at[y], axes[2].at[0]};
+    const uint32_t weight = axes[0].weight[x] * axes[1].weight[y];
     if (!weight)
       continue;
-    texels[count].weight = weight * 0x1p-24;
+    texels[count].weight = weight * 0x1p-16;
     if (!fetch(wave, inst, image, lane, at, sampler, &texels[count++]))
       return false;
   }

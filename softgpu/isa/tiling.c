@@ -50,37 +50,64 @@ static unsigned smaller(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-static void fold(isa_tiling_t *t, unsigned to, unsigned from, unsigned mode)
+/* Bit n of a texel's byte is the parity of the bits of x, y and z that row n has. Blocks being
+ * endless, there are more rows than a block has bits. */
+enum { ROWS = 24 };
+typedef struct equation {
+  unsigned bits; /* of a block */
+  uint32_t rows[ROWS][3];
+} equation_t;
+
+static void fold(equation_t *e, unsigned to, unsigned from, unsigned mode)
 {
-  if (mode == PRT && from >= t->bits)
+  if (mode == PRT && from >= e->bits)
     return;
   for (unsigned axis = 0; axis < 3; axis++)
-    t->rows[to].of[axis] ^= t->rows[from].of[axis];
+    e->rows[to][axis] ^= e->rows[from][axis];
 }
 
 /* `count` bits from `first` on get those behind them, the farthest first; of thick blocks two
  * each. What is folded in has not been folded itself. */
-static void fold_bits(isa_tiling_t *t, unsigned first, unsigned count, bool is_thick, unsigned mode)
+static void fold_bits(equation_t *e, unsigned first, unsigned count, bool is_thick, unsigned mode)
 {
   for (unsigned i = 0; i < count; i++) {
     const unsigned back = count - 1 - i, next = first + count;
-    fold(t, first + i, next + (is_thick ? 2 * back : back), mode);
+    fold(e, first + i, next + (is_thick ? 2 * back : back), mode);
     if (is_thick)
-      fold(t, first + i, next + 2 * back + 1, mode);
+      fold(e, first + i, next + 2 * back + 1, mode);
   }
 }
 
-static void fold_all(isa_tiling_t *t, bool is_thick, unsigned mode)
+static void fold_all(equation_t *e, bool is_thick, unsigned mode)
 {
-  const unsigned room = t->bits - CHANNEL;
+  const unsigned room = e->bits - CHANNEL;
   const unsigned channels = smaller(room, CHANNELS), banks = smaller(room - channels, BANKS);
-  fold_bits(t, CHANNEL, channels, is_thick, mode);
-  fold_bits(t, CHANNEL + channels, banks, is_thick, mode);
+  fold_bits(e, CHANNEL, channels, is_thick, mode);
+  fold_bits(e, CHANNEL + channels, banks, is_thick, mode);
   if (is_thick || mode == PRT)
     return;
   for (unsigned i = 0; i < channels + banks; i++) { /* and the layer's bits, reversed */
     const unsigned bit = i < channels ? channels - 1 - i : 2 * channels + banks - 1 - i;
-    t->rows[CHANNEL + i].of[2] ^= 1u << bit;
+    e->rows[CHANNEL + i][2] ^= 1u << bit;
+  }
+}
+
+/* Behind the bits that the tables have, y and x take turns, in thick blocks z, y and x. */
+static void fill(equation_t *e, const char *name, unsigned size, bool is_thick, uint8_t block[3])
+{
+  uint8_t used[3] = {0};
+  for (unsigned bit = size; bit < ROWS; bit++) {
+    unsigned axis = is_thick ? (unsigned)"021"[bit % 3] - '0' : bit % 2 ? 0 : 1, of;
+    if (*name) {
+      axis = (unsigned)(name[0] - 'x');
+      of = (unsigned)(name[1] - '0');
+      name += 2;
+    } else
+      of = used[axis];
+    used[axis]++;
+    e->rows[bit][axis] = 1u << of;
+    if (bit < e->bits)
+      memcpy(block, used, sizeof used);
   }
 }
 
@@ -98,28 +125,28 @@ bool isa_tiling_find(unsigned mode, unsigned dimensions, unsigned bytes, isa_til
   const char *name = is_thick ? thick[order][size] : thin[slice][size];
   if (!name)
     return false;
-  uint8_t used[3] = {0};
-  for (unsigned bit = size; bit < ISA_TILING_BITS; bit++) {
-    unsigned axis = is_thick ? (unsigned)"021"[bit % 3] - '0' : bit % 2 ? 0 : 1, of = 0;
-    if (*name) {
-      axis = (unsigned)(name[0] - 'x');
-      of = (unsigned)(name[1] - '0');
-      name += 2;
-    } else
-      of = used[axis];
-    used[axis]++;
-    tiling->rows[bit].of[axis] = 1u << of;
-    if (bit < tiling->bits)
-      memcpy(tiling->block, used, sizeof used);
-  }
+  equation_t e = {.bits = tiling->bits};
+  fill(&e, name, size, is_thick, tiling->block);
   if (modes[mode].fold != PLAIN)
-    fold_all(tiling, is_thick, modes[mode].fold);
+    fold_all(&e, is_thick, modes[mode].fold);
+  for (unsigned bit = 0; bit < e.bits; bit++)
+    for (unsigned axis = 0; axis < 3; axis++)
+      for (uint32_t left = e.rows[bit][axis]; left; left &= left - 1)
+        tiling->columns[axis][__builtin_ctz(left)] |= (uint16_t)(1u << bit);
   return true;
 }
 
 static uint64_t rounded_up(uint32_t value, unsigned bits)
 {
   return ((uint64_t)value + (1u << bits) - 1) >> bits;
+}
+
+static uint32_t bits_of(const uint16_t columns[ISA_TILING_COLUMNS], uint32_t coordinate)
+{
+  uint32_t out = 0;
+  for (uint32_t left = coordinate % (1u << ISA_TILING_COLUMNS); left; left &= left - 1)
+    out ^= columns[__builtin_ctz(left)];
+  return out;
 }
 
 uint64_t isa_image_offset(const isa_image_t *image, uint32_t x, uint32_t y, uint32_t z)
@@ -131,10 +158,6 @@ uint64_t isa_image_offset(const isa_image_t *image, uint32_t x, uint32_t y, uint
   const uint64_t down = rounded_up(image->size[1], t->block[1]);
   const uint64_t block =
       ((z >> t->block[2]) * down + (y >> t->block[1])) * across + (x >> t->block[0]);
-  uint32_t offset = 0;
-  for (unsigned bit = 0; bit < t->bits; bit++) {
-    const uint32_t *of = t->rows[bit].of;
-    offset |= (uint32_t)__builtin_parity((x & of[0]) ^ (y & of[1]) ^ (z & of[2])) << bit;
-  }
-  return block << t->bits | offset;
+  return block << t->bits |
+         (bits_of(t->columns[0], x) ^ bits_of(t->columns[1], y) ^ bits_of(t->columns[2], z));
 }

@@ -367,6 +367,11 @@ TEST_P(Images, WhatCannotBeUsedIsRefusedWithWords)
     EXPECT_NE(std::string(isa_image_reason(fault.address)).find(row.why), std::string::npos)
         << isa_image_reason(fault.address);
   }
+  describe(ISA_IMAGE_3D, A32, FLOAT, {4, 4, 4});
+  s[2] = 5 << 20;
+  EXPECT_TRUE(run(SAMPLE, 1, {0, 0, 0}).empty());
+  EXPECT_NE(std::string(isa_image_reason(fault.address)).find("three dimensions linearly"),
+            std::string::npos);
   describe(ISA_IMAGE_1D, RGBA8, SRGB, {4});
   EXPECT_TRUE(run(STORE, 15, {0}, Values(4)).empty());
   EXPECT_NE(std::string(isa_image_reason(fault.address)).find("sRGB"), std::string::npos);

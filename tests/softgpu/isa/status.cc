@@ -159,7 +159,8 @@ What nobody can know without hardware, and softgpu therefore decides:
 - image_sample: coordinates are rounded to 8 bits behind the point, or cut off where the sampler says so; so are weights.
   Texels that count nothing are not read; the others, as f32, are multiplied by their weights and summed in f64 from x
   on, and rounded to f32. Integers are not blended. NaN is 0; half borders, border colours of the program's own,
-  comparisons, filters that differ and anisotropy are faults that say so. Layouts are those of AMD's address library, for
+  comparisons, filters that differ and anisotropy are faults that say so, and so are linear filters of three dimensions,
+  which MI200 has not (HIP refuses them from 5.3 on). Layouts are those of AMD's address library, for
   the GB_ADDR_CONFIG that the runtime is told;
 - global wave sync: what is counted is 32 bits wide, waves at a semaphore go on in the order in which they came, and with
   no lane active lane 0 says how many;
