@@ -122,7 +122,7 @@ TEST_F(TwoDevices, KernelsStayOnTheirDevice)
   EXPECT_EQ(run(other, dispatch_of(empty, 1, 1, nothing)), RAWHAL_INVALID_ARGUMENT);
   EXPECT_NE(std::string(error.message).find("another device"), std::string::npos);
   theirs = buffer(64);
-  EXPECT_EQ(rawhal_buffer_copy(theirs, 0, mine, 0, 64, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_OK(rawhal_buffer_copy(theirs, 0, mine, 0, 64, &error));
   ASSERT_OK(run(other, dispatch_of(kernel("empty-gfx90a-v5.co", "empty"), 1, 1, nothing)));
   device = first;
   ASSERT_OK(run(queue(), dispatch_of(empty, 1, 1, nothing)));

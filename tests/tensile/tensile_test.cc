@@ -183,9 +183,9 @@ protected:
     dispatch.kernel = arguments.kernel;
     dispatch.workgroup[0] = static_cast<uint16_t>(facts->max_flat_workgroup_size);
     dispatch.workgroup[1] = dispatch.workgroup[2] = 1;
-    dispatch.grid[0] = groups.x * facts->max_flat_workgroup_size;
-    dispatch.grid[1] = groups.y;
-    dispatch.grid[2] = groups.z;
+    dispatch.work_items[0] = groups.x * facts->max_flat_workgroup_size;
+    dispatch.work_items[1] = groups.y;
+    dispatch.work_items[2] = groups.z;
     dispatch.blob = arguments.blob.data();
     dispatch.blob_size = arguments.blob.size();
     if (queues.empty() || queue_info(queues.back()).status != RAWHAL_OK)
