@@ -243,8 +243,8 @@ rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *han
  * to close(), and where in it the buffer begins, in bytes. INVALID_ARGUMENT, UNSUPPORTED: as above;
  * UNSUPPORTED: the runtime is older than 5.5; RUNTIME.
  *
- * Tried: nothing but that it is refused. Debian's runtime 5.2.3 cannot make one, and softgpu has
- * none, to make or to import. */
+ * No dma-buf was made or imported yet: Debian's runtime 5.2.3 cannot make one, and softgpu has
+ * none. Tried is that both say so, and a stand-in for a runtime that has them. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_dmabuf(const rawhal_buffer_t *buffer,
                                                                       int *fd, uint64_t *offset,
                                                                       rawhal_error_t *error);

@@ -92,6 +92,42 @@ TEST_F(Allocation, OfQueues)
             3); // the queue, its slots, its kernels
 }
 
+class AllocationOfTwo : public Allocation {
+protected:
+  const char *softgpu_options() override { return "gpus=2,vram_mib=64,timeout_ms=8000"; }
+};
+
+TEST_F(AllocationOfTwo, OfAccessAndOfCopiesThroughTheHost)
+{
+  rawhal_device_t *second = rawhal_instance_device(instance, 1);
+  rawhal_buffer_t *source = buffer(4096), *target = nullptr;
+  EXPECT_OK(rawhal_buffer_allocate(second, RAWHAL_MEMORY_DEVICE, 4096, &target, &error));
+  buffers.push_back(target);
+  EXPECT_GE(sweep([&](rawhal_error_t *error) {
+              return rawhal_buffer_copy(target, 0, source, 0, 4096, error);
+            }),
+            1);
+  EXPECT_GE(sweep([&](rawhal_error_t *error) {
+              return rawhal_buffer_allow(target, &device, 1, error);
+            }),
+            2); // the list, what the runtime is told
+}
+
+TEST_F(Allocation, OfImportsByHandle)
+{
+  rawhal_ipc_handle_t handle;
+  ASSERT_OK(rawhal_buffer_export_ipc(buffer(4096), &handle, &error));
+  EXPECT_GE(sweep([&](rawhal_error_t *error) {
+              rawhal_buffer_t *made = nullptr;
+              rawhal_status_t status =
+                  rawhal_buffer_import_ipc(device, &handle, 4096, &made, error);
+              EXPECT_EQ(made != nullptr, status == RAWHAL_OK);
+              rawhal_buffer_free(made);
+              return status;
+            }),
+            1);
+}
+
 TEST_F(Allocation, OfBuffersAndImports)
 {
   std::vector<char> memory(4096);

@@ -81,6 +81,19 @@ TEST_F(Fork, AChildGetsNoMemoryOfItsParents)
                        << 4;
               wrong |= (rawhal_buffer_import(device, data, 16, &made, &error) != RAWHAL_DEVICE_LOST)
                        << 5;
+              rawhal_ipc_handle_t handle = {};
+              rawhal_device_t *found = device;
+              int fd = 0;
+              uint64_t offset = 0, agent = rawhal_device_info(device)->agent;
+              for (rawhal_status_t status :
+                   {rawhal_buffer_allow(local, &device, 1, &error),
+                    rawhal_buffer_export_ipc(local, &handle, &error),
+                    rawhal_buffer_import_ipc(device, &handle, 16, &made, &error),
+                    rawhal_buffer_export_dmabuf(local, &fd, &offset, &error),
+                    rawhal_buffer_import_dmabuf(device, 0, 0, 16, &made, &error),
+                    rawhal_instance_find_device(instance, agent, &found, &error)})
+                wrong |= (status != RAWHAL_DEVICE_LOST) << 6;
+              wrong |= (found || made || fd != -1 || rawhal_device_can_access(device, device)) << 7;
               rawhal_buffer_free(local);
               return wrong;
             }),
