@@ -233,8 +233,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_ipc(const rawhal_
 /* The first `size` > 0 bytes of another process's buffer, or of one of this process once more, as a
  * RAWHAL_MEMORY_DEVICE buffer that `device` has access to. It counts towards the quota of who
  * allocated it only. Dispatches and copies of several processes are ordered by what they agree on
- * between them. OUT_OF_RANGE: more than is shared; RUNTIME: no good handle, the memory is gone, or
- * it belongs to another user. */
+ * between them. OUT_OF_RANGE: more than is shared, which is whole pages of 4096 bytes; RUNTIME: no
+ * good handle, the memory is gone, or it belongs to another user. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *handle, size_t size,
                          rawhal_buffer_t **buffer, rawhal_error_t *error);
