@@ -170,6 +170,7 @@ static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
   memcpy(queue->max_workgroup_dim, info->max_workgroup_dim, sizeof(queue->max_workgroup_dim));
   memcpy(queue->max_grid_dim, info->max_grid_dim, sizeof(queue->max_grid_dim));
   queue->max_packets = info->max_queue_packets;
+  queue->chip = occupancy_chip(info->target.processor);
   queue->fault_text = runtime->queue_fault;
   queue->hold = runtime_hold;
   queue->release = runtime_release;

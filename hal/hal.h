@@ -360,9 +360,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_kernel(
     const rawhal_device_kernel_t **kernel, rawhal_error_t *error);
 
 /* Where an exported variable is on the device, and its bytes, by its name in the object; of one
- * that was supplied, the address that was, and 0 bytes. `address` and `size` may be NULL. It is used
- * by kernels, or as a buffer of rawhal_buffer_import(), as long as the executable is
- * there. NOT_FOUND. */
+ * that was supplied, the address that was, and 0 bytes. `address` and `size` may be NULL. Kernels
+ * use it, and rawhal_buffer_import() makes it a buffer, as long as the executable is there.
+ * NOT_FOUND. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_executable_variable(const rawhal_executable_t *executable, rawhal_string_t name,
                            uint64_t *address, uint64_t *size, rawhal_error_t *error);

@@ -14,19 +14,24 @@
  * runtimes refuse them. */
 enum { AGENT_INFO_MEMORY_AVAIL = 0xA015, AGENT_INFO_NUM_XCC = 0xA111 };
 
-static rawhal_status_t read_mask(const hal_runtime_t *runtime, rawhal_device_t *device,
-                                 const rawhal_limit_text_t *text, rawhal_error_t *error)
+static cu_mask_device_t read_units(const hal_runtime_t *runtime, const rawhal_device_t *device)
 {
   const char *processor = device->info.target.processor;
   uint32_t dies = 1;
   if (runtime->hsa.hsa_agent_get_info(device->queue.agent, (hsa_agent_info_t)AGENT_INFO_NUM_XCC,
                                       &dies) != HSA_STATUS_SUCCESS)
     dies = 1;
-  cu_mask_device_t facts = {.compute_units = device->info.compute_units,
+  return (cu_mask_device_t){.compute_units = device->info.compute_units,
                             .dies = dies,
                             .pairs = !strncmp(processor, "gfx1", 4)};
+}
+
+static rawhal_status_t read_mask(rawhal_device_t *device, const rawhal_limit_text_t *text,
+                                 rawhal_error_t *error)
+{
   rawhal_error_t mine;
-  rawhal_status_t status = cu_mask_parse(text->text, &facts, &device->queue.cu_mask, &mine);
+  rawhal_status_t status =
+      cu_mask_parse(text->text, &device->queue.units, &device->queue.cu_mask, &mine);
   return status == RAWHAL_OK ? RAWHAL_OK
                              : rawhal_fail(error, status, "%s: %s", text->origin, mine.message);
 }
@@ -37,11 +42,12 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
   rawhal_limit_config_t config = given ? *given : (rawhal_limit_config_t){0};
   rawhal_limit_device_t facts = {.index = (uint32_t)(device - runtime->devices),
                                  .memory_bytes = device->info.memory_bytes};
+  device->queue.units = read_units(runtime, device);
   rawhal_status_t status = rawhal_limit_config_environment(&config, &facts, error);
   if (status != RAWHAL_OK || !rawhal_limit_config_limits(&config))
     return status;
   if (*config.cu_mask.text)
-    status = read_mask(runtime, device, &config.cu_mask, error);
+    status = read_mask(device, &config.cu_mask, error);
   if (status != RAWHAL_OK)
     return status;
   char identity[64];

@@ -8,8 +8,11 @@
 
 enum { REHEARSAL_BYTES = 4096 };
 
-static const uint32_t known_flags = RAWHAL_DISPATCH_CLAMP | RAWHAL_DISPATCH_KEEP_HIDDEN |
-                                    RAWHAL_DISPATCH_OVERLAP | RAWHAL_DISPATCH_AGENT_SCOPE;
+enum {
+  PLAIN_FLAGS = RAWHAL_DISPATCH_CLAMP | RAWHAL_DISPATCH_KEEP_HIDDEN | RAWHAL_DISPATCH_OVERLAP |
+                RAWHAL_DISPATCH_AGENT_SCOPE,
+  KNOWN_FLAGS = PLAIN_FLAGS | RAWHAL_DISPATCH_COOPERATIVE, /* which the closer look is for */
+};
 
 /* ---- The closer look: every rule, and what to say when it is broken ---- */
 
@@ -66,9 +69,9 @@ static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
   if (kernel->agent != queue->device->agent.handle)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "the kernel is loaded on another device than the queue's");
-  if (dispatch->flags & ~known_flags)
+  if (dispatch->flags & ~(uint32_t)KNOWN_FLAGS)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown dispatch flags 0x%x",
-                       dispatch->flags & ~known_flags);
+                       dispatch->flags & ~(uint32_t)KNOWN_FLAGS);
   if (dispatch->arguments && (dispatch->blob || dispatch->blob_size))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "both a blob and an array of arguments are given");
@@ -79,6 +82,8 @@ static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
   if (status == RAWHAL_OK && !dispatch->arguments)
     status = rawhal_kernarg_check(kernel->info.layout, dispatch->blob, dispatch->blob_size,
                                   kernarg_flags(dispatch), error);
+  if (status == RAWHAL_OK && dispatch->flags & RAWHAL_DISPATCH_COOPERATIVE)
+    status = check_resident(queue, dispatch, error);
   if (status == RAWHAL_OK && (dispatch->arguments || kernel->rehearse))
     status = image_rehearse(queue, dispatch, error);
   return status;
@@ -103,8 +108,9 @@ static inline bool has_partial_workgroups(const rawhal_dispatch_t *dispatch)
 static inline bool plainly_right(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
-  if (!kernel || kernel->agent != queue->device->agent.handle || dispatch->flags & ~known_flags ||
-      dispatch->arguments || (!dispatch->blob && dispatch->blob_size))
+  if (!kernel || kernel->agent != queue->device->agent.handle ||
+      dispatch->flags & ~(uint32_t)PLAIN_FLAGS || dispatch->arguments ||
+      (!dispatch->blob && dispatch->blob_size))
     return false;
   const kernel_bounds_t *bounds = &kernel->bounds;
   uint64_t flat =

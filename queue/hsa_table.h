@@ -61,6 +61,7 @@
   X(hsa_amd_profiling_get_dispatch_time)                                                           \
   X(hsa_amd_profiling_async_copy_enable)                                                           \
   X(hsa_amd_profiling_get_async_copy_time)                                                         \
+  X(hsa_amd_queue_cu_get_mask)                                                                     \
   X(hsa_amd_queue_cu_set_mask)                                                                     \
   X(hsa_amd_queue_set_priority)                                                                    \
   X(hsa_amd_register_system_event_handler)

@@ -12,6 +12,7 @@
 #include "queue/kernel.h"
 #include "queue/limit/admission.h"
 #include "queue/limit/cu_mask.h"
+#include "queue/occupancy.h"
 #include "queue/ring.h"
 
 #include <hsa/amd_hsa_signal.h>
@@ -33,6 +34,8 @@ typedef struct queue_device {
   uint64_t timestamp_hz;              /* of signal wait timeouts and of dispatch times */
   rawhal_limiter_t *limiter;          /* NULL: no limits */
   cu_mask_t cu_mask;                  /* of every queue */
+  cu_mask_device_t units;
+  const occupancy_chip_t *chip; /* NULL: not known */
   uint32_t lds_bytes, max_workgroup_size;
   uint16_t max_workgroup_dim[3];
   uint32_t max_grid_dim[3];
@@ -130,7 +133,8 @@ struct rawhal_queue {
   limit_lease_t *lease;   /* NULL: no limits */
   queue_grant_t *grants;  /* of the slots' tickets */
   queue_memory_t memory;
-  _Atomic bool watched; /* limited_watch() */
+  uint32_t compute_units; /* that it may use */
+  _Atomic bool watched;   /* limited_watch() */
   queue_room_t room;
   queue_transfers_t transfers;
 
@@ -210,6 +214,21 @@ void queue_slot_leave(rawhal_queue_t *queue, queue_slot_t *slot);
 RAWHAL_CHECKED rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket,
                                                 hsa_signal_t *signal, int64_t *target,
                                                 rawhal_error_t *error);
+
+/* wishes.c: tells the device what it is to do for the queue, which has its HSA queue. */
+RAWHAL_CHECKED rawhal_status_t queue_wish(rawhal_queue_t *queue,
+                                          const rawhal_queue_options_t *options,
+                                          rawhal_error_t *error);
+
+/* occupancy.c */
+RAWHAL_CHECKED rawhal_status_t kernel_occupancy(const rawhal_device_kernel_t *kernel,
+                                                uint64_t work_items, uint32_t dynamic_lds,
+                                                rawhal_occupancy_t *occupancy,
+                                                rawhal_error_t *error);
+/* OUT_OF_RANGE unless the whole grid can run at once. The dispatch is otherwise right. */
+RAWHAL_CHECKED rawhal_status_t check_resident(const rawhal_queue_t *queue,
+                                              const rawhal_dispatch_t *dispatch,
+                                              rawhal_error_t *error);
 
 /* fault.c */
 /* What has not finished fails, because the queue is being destroyed: the device is done with it. */

@@ -2,7 +2,7 @@
 #ifndef RAWHAL_QUEUE_KERNEL_H
 #define RAWHAL_QUEUE_KERNEL_H
 
-#include "queue/queue.h"
+#include "queue/occupancy.h"
 
 #include <stdatomic.h>
 
@@ -29,11 +29,12 @@ typedef struct kernel_bounds {
 struct rawhal_device_kernel {
   rawhal_device_kernel_info_t info;
   kernel_owner_t *owner;
-  uint64_t agent;        /* hsa_agent_t.handle: the device it is loaded on */
-  uint32_t block_count;  /* 64-byte blocks of an image */
-  uint32_t spare_blocks; /* reserved besides, to align an image to more than a block */
-  uint32_t alignment;    /* of an image, in blocks; a power of two */
-  bool rehearse;         /* writing an image can fail for reasons a blob check does not see */
+  uint64_t agent;               /* hsa_agent_t.handle: the device it is loaded on */
+  uint32_t block_count;         /* 64-byte blocks of an image */
+  uint32_t spare_blocks;        /* reserved besides, to align an image to more than a block */
+  uint32_t alignment;           /* of an image, in blocks; a power of two */
+  const occupancy_chip_t *chip; /* NULL: not known */
+  bool rehearse; /* writing an image can fail for reasons a blob check does not see */
   kernel_bounds_t bounds;
 };
 

@@ -56,27 +56,6 @@ static void sleep_until(void *context, uint64_t until)
   queue_wait_for_room(context, until);
 }
 
-/* What the device itself can do: a mask, or nothing runs, and a priority, which is a hint. */
-static rawhal_status_t tell_device(const rawhal_queue_t *queue, rawhal_error_t *error)
-{
-  static const hsa_amd_queue_priority_t priorities[] = {
-      [RAWHAL_PRIORITY_LOW] = HSA_AMD_QUEUE_PRIORITY_LOW,
-      [RAWHAL_PRIORITY_HIGH] = HSA_AMD_QUEUE_PRIORITY_HIGH,
-  };
-  const queue_device_t *device = queue->device;
-  uint64_t priority = rawhal_limiter_get(device->limiter, RAWHAL_LIMIT_PRIORITY);
-  if (priority == RAWHAL_PRIORITY_LOW || priority == RAWHAL_PRIORITY_HIGH)
-    (void)device->hsa->hsa_amd_queue_set_priority(queue->hsa_queue, priorities[priority]);
-  if (!device->cu_mask.bits)
-    return RAWHAL_OK;
-  hsa_status_t result = device->hsa->hsa_amd_queue_cu_set_mask(
-      queue->hsa_queue, device->cu_mask.bits, device->cu_mask.words);
-  /* REDUCED: HSA_CU_MASK allows even less. */
-  if (result != HSA_STATUS_SUCCESS && (int)result != (int)HSA_STATUS_CU_MASK_REDUCED)
-    return hsa_fail(device->hsa, result, error, "setting the mask of compute units");
-  return RAWHAL_OK;
-}
-
 /* ---- Memory ---- */
 
 enum {
@@ -161,9 +140,7 @@ rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_err
   queue->grants = calloc(queue->ring.tickets, sizeof(*queue->grants));
   if (!queue->grants)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
-  rawhal_status_t status = tell_device(queue, error);
-  if (status == RAWHAL_OK)
-    status = reserve_rings(queue, error);
+  rawhal_status_t status = reserve_rings(queue, error);
   if (status != RAWHAL_OK)
     return status;
   limit_queue_t callbacks = {queue, reap, sleep_until};

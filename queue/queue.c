@@ -219,6 +219,8 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   if (status == RAWHAL_OK)
     status = create_hsa_queue(queue, taken.hsa_queue, sizes.packets, error);
   if (status == RAWHAL_OK)
+    status = queue_wish(queue, &taken, error);
+  if (status == RAWHAL_OK)
     status = limited_create(queue, taken.share_ppm, error);
   if (status != RAWHAL_OK) {
     rawhal_queue_destroy(queue);

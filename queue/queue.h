@@ -58,12 +58,40 @@ typedef struct rawhal_device_kernel_info {
 RAWHAL_API const rawhal_device_kernel_info_t *
 rawhal_device_kernel_info(const rawhal_device_kernel_t *kernel);
 
+/* What keeps more waves from running at once. */
+typedef enum rawhal_occupancy_limit {
+  RAWHAL_OCCUPANCY_WAVES = 0,      /* a SIMD's places for waves */
+  RAWHAL_OCCUPANCY_WORKGROUPS = 1, /* a compute unit's places for work-groups of several waves */
+  RAWHAL_OCCUPANCY_VGPRS = 2,
+  RAWHAL_OCCUPANCY_SGPRS = 3,
+  RAWHAL_OCCUPANCY_LDS = 4,
+} rawhal_occupancy_limit_t;
+
+typedef struct rawhal_occupancy {
+  size_t size; /* set it to sizeof(rawhal_occupancy_t), or 0: see types.h */
+  uint32_t waves_per_simd, waves_per_cu, workgroups_per_cu; /* at once, of this kernel alone */
+  rawhal_occupancy_limit_t limited_by;                      /* the first of equals */
+} rawhal_occupancy_t;
+
+/* How many waves and whole work-groups of `work_items` each a compute unit can hold, by the
+ * registers and the LDS of the kernel and `dynamic_lds` bytes more; zeros when not even one.
+ * Scratch, other kernels and masks of compute units are not counted. UNSUPPORTED: a processor other
+ * than GFX9's; OUT_OF_RANGE: a work-group that the kernel does not allow. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_device_kernel_occupancy(
+    const rawhal_device_kernel_t *kernel, uint32_t work_items, uint32_t dynamic_lds,
+    rawhal_occupancy_t *occupancy, rawhal_error_t *error);
+
 enum {
   RAWHAL_DISPATCH_CLAMP = 1u << 0,       /* RAWHAL_KERNARG_CLAMP for this blob */
   RAWHAL_DISPATCH_KEEP_HIDDEN = 1u << 1, /* RAWHAL_KERNARG_KEEP_HIDDEN for this blob */
   RAWHAL_DISPATCH_OVERLAP = 1u << 2,     /* no barrier bit: may run beside earlier dispatches */
   RAWHAL_DISPATCH_AGENT_SCOPE = 1u << 3, /* acquire and release at agent scope: what this dispatch
                                             writes need not be seen by host and other devices */
+  RAWHAL_DISPATCH_COOPERATIVE = 1u << 4, /* its work-groups wait for each other: OUT_OF_RANGE unless
+                                            all of them can run at once, by the kernel's occupancy
+                                            and the queue's compute units; not with OVERLAP. Two
+                                            such dispatches must not run on one device at the same
+                                            time: have one queue for them */
 };
 
 /* One dispatch. The arguments are either a prepacked blob or, when `arguments` is not NULL, one
@@ -254,7 +282,14 @@ typedef struct rawhal_queue_services {
   uint64_t printf_buffer, hostcall_buffer, heap, default_queue, completion_action, multigrid_sync;
 } rawhal_queue_services_t;
 
-/* The sizes of a queue's rings. Zero-initialise; 0 = default. All are rounded up to powers of two.
+typedef enum rawhal_queue_priority {
+  RAWHAL_QUEUE_PRIORITY_DEFAULT = 0, /* that of the device's limits, else NORMAL */
+  RAWHAL_QUEUE_PRIORITY_LOW = 1,
+  RAWHAL_QUEUE_PRIORITY_NORMAL = 2,
+  RAWHAL_QUEUE_PRIORITY_HIGH = 3,
+} rawhal_queue_priority_t;
+
+/* Zero-initialise; 0 = default. The sizes of the rings are rounded up to powers of two.
  * OUT_OF_RANGE: beyond the device's or the library's maximum. */
 typedef struct rawhal_queue_options {
   size_t size;            /* sizeof(rawhal_queue_options_t), or 0: see types.h */
@@ -267,6 +302,12 @@ typedef struct rawhal_queue_options {
   const rawhal_queue_services_t *services; /* read during the call; NULL: none */
   uint64_t share_ppm; /* of device time, parts per million, where the device has limits; 0: only
                              theirs. See limit.h */
+  rawhal_queue_priority_t priority; /* a hint to the device; at most that of its limits */
+  /* Bit i of the words is compute unit i, which the queue may use; read during the call; NULL: all.
+   * Only those that the device's limits allow, too. INVALID_ARGUMENT: none is left, or none of a
+   * die, or half of a pair where they go in pairs; OUT_OF_RANGE: one the device does not have. */
+  const uint32_t *cu_mask;
+  uint32_t cu_mask_bits;
   /* An hsa_queue_t of this device that the program has made, instead of a new one. Both may write
    * packets to it, each at indices taken from its write index; of type SINGLE, not at the same
    * time. Its size is `packets`. Ordering counts for all that is in the queue. Its dispatch times

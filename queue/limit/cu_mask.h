@@ -22,6 +22,16 @@ typedef struct cu_mask_device {
 RAWHAL_CHECKED rawhal_status_t cu_mask_parse(const char *text, const cu_mask_device_t *device,
                                              cu_mask_t *mask, rawhal_error_t *error);
 
+/* The same for the first `bits` of words. */
+RAWHAL_CHECKED rawhal_status_t cu_mask_read(const uint32_t *words, uint32_t bits,
+                                            const cu_mask_device_t *device, cu_mask_t *mask,
+                                            rawhal_error_t *error);
+
+/* Leaves of a mask what `limit` has, too. INVALID_ARGUMENT: not enough. */
+RAWHAL_CHECKED rawhal_status_t cu_mask_narrow(cu_mask_t *mask, const cu_mask_t *limit,
+                                              const cu_mask_device_t *device,
+                                              rawhal_error_t *error);
+
 /* Masks as text: hexadecimal digits, with or without 0x before them. */
 
 /* INVALID_ARGUMENT: other characters. */

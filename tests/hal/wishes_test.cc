@@ -1,0 +1,159 @@
+// What a queue's creator wishes of the device: compute units and priority. And grids that must run
+// as a whole.
+#include "device_test.h"
+
+#include <dlfcn.h>
+#include <hsa/hsa_ext_amd.h>
+
+namespace {
+
+class Wishes : public DeviceTest {
+protected:
+  rawhal_status_t make(const rawhal_queue_options_t &options)
+  {
+    made = nullptr;
+    rawhal_queue_options_t all = options;
+    all.size = sizeof(all);
+    rawhal_status_t status = rawhal_queue_create(device, &all, &made, &error);
+    if (made)
+      queues.push_back(made);
+    EXPECT_EQ(made == nullptr, status != RAWHAL_OK);
+    return status;
+  }
+
+  rawhal_status_t masked(const std::vector<uint32_t> &words, uint32_t bits)
+  {
+    rawhal_queue_options_t options = {};
+    options.cu_mask = words.data();
+    options.cu_mask_bits = bits;
+    return make(options);
+  }
+
+  // The mask that the runtime has for the queue.
+  std::vector<uint32_t> mask_of(rawhal_queue_t *queue)
+  {
+    void *runtime = dlopen("libhsa-runtime64.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    auto get = reinterpret_cast<decltype(&hsa_amd_queue_cu_get_mask)>(
+        dlsym(runtime, "hsa_amd_queue_cu_get_mask"));
+    rawhal_queue_info_t info = {};
+    info.size = sizeof(info);
+    rawhal_queue_info(queue, &info);
+    std::vector<uint32_t> words(4);
+    EXPECT_EQ(get(static_cast<const hsa_queue_t *>(info.hsa_queue), 128, words.data()),
+              HSA_STATUS_SUCCESS);
+    dlclose(runtime);
+    return words;
+  }
+
+  rawhal_status_t run_empty(uint32_t groups, uint16_t size, uint32_t flags, uint32_t lds = 0)
+  {
+    if (!nothing)
+      nothing = kernel("empty-gfx90a-v5.co", "empty");
+    rawhal_dispatch_t dispatch = dispatch_of(nothing, groups * size, size, none);
+    dispatch.flags = flags;
+    dispatch.dynamic_lds = lds;
+    return run(made, dispatch);
+  }
+
+  bool said(const char *part) { return std::string(error.message).find(part) != std::string::npos; }
+
+  const rawhal_device_kernel_t *nothing = nullptr;
+  rawhal_queue_t *made = nullptr;
+  Blob none;
+};
+
+TEST_F(Wishes, AMaskIsTheQueues)
+{
+  ASSERT_EQ(rawhal_device_info(device)->compute_units, 104u);
+  ASSERT_OK(masked({0xf0, 1}, 64));
+  EXPECT_EQ(mask_of(made), (std::vector<uint32_t>{0xf0, 1, 0, 0}));
+  ASSERT_OK(run_empty(10, 64, 0));
+  ASSERT_OK(masked({0xffff}, 7)); // bits beyond the count are nobody's
+  EXPECT_EQ(mask_of(made), (std::vector<uint32_t>{0x7f, 0, 0, 0}));
+  ASSERT_OK(make({}));
+  EXPECT_EQ(mask_of(made), (std::vector<uint32_t>{~0u, ~0u, ~0u, 0xff}));
+}
+
+TEST_F(Wishes, AMaskThatIsNone)
+{
+  EXPECT_EQ(masked({0, 0}, 64), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("no compute unit")) << error.message;
+  EXPECT_EQ(masked({1, 0, 0, 0x100}, 128), RAWHAL_OUT_OF_RANGE);
+  EXPECT_TRUE(said("104, the device has 104")) << error.message;
+  EXPECT_EQ(masked({1}, 0), RAWHAL_INVALID_ARGUMENT);
+  rawhal_queue_options_t options = {};
+  options.cu_mask_bits = 32;
+  EXPECT_EQ(make(options), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("NULL")) << error.message;
+}
+
+TEST_F(Wishes, Priorities)
+{
+  rawhal_queue_options_t options = {};
+  for (int priority = RAWHAL_QUEUE_PRIORITY_DEFAULT; priority <= RAWHAL_QUEUE_PRIORITY_HIGH;
+       ++priority) {
+    options.priority = static_cast<rawhal_queue_priority_t>(priority);
+    ASSERT_OK(make(options));
+    ASSERT_OK(run_empty(1, 64, 0));
+  }
+  options.priority = static_cast<rawhal_queue_priority_t>(4);
+  EXPECT_EQ(make(options), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("priority 4")) << error.message;
+}
+
+TEST_F(Wishes, ACooperativeGridRunsAsAWhole)
+{
+  ASSERT_OK(make({}));
+  ASSERT_OK(run_empty(104 * 8, 256, RAWHAL_DISPATCH_COOPERATIVE));
+  EXPECT_EQ(run_empty(104 * 8 + 1, 256, RAWHAL_DISPATCH_COOPERATIVE), RAWHAL_OUT_OF_RANGE);
+  EXPECT_TRUE(said("833 work-groups, and 832") && said("8 on each of 104")) << error.message;
+  ASSERT_OK(run_empty(104 * 8 + 1, 256, 0));
+  ASSERT_OK(run_empty(104 * 2, 256, RAWHAL_DISPATCH_COOPERATIVE, 32768));
+  EXPECT_EQ(run_empty(104 * 2 + 1, 256, RAWHAL_DISPATCH_COOPERATIVE, 32768), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(run_empty(1, 64, RAWHAL_DISPATCH_COOPERATIVE | RAWHAL_DISPATCH_OVERLAP),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(run_empty(1, 64, 1u << 31), RAWHAL_INVALID_ARGUMENT);
+  ASSERT_OK(masked({3}, 32)); // of the compute units that the queue has
+  ASSERT_OK(run_empty(16, 256, RAWHAL_DISPATCH_COOPERATIVE));
+  EXPECT_EQ(run_empty(17, 256, RAWHAL_DISPATCH_COOPERATIVE), RAWHAL_OUT_OF_RANGE);
+}
+
+TEST_F(Wishes, ARecordedCooperativeGrid)
+{
+  ASSERT_OK(make({}));
+  nothing = kernel("empty-gfx90a-v5.co", "empty");
+  rawhal_dispatch_t dispatch = dispatch_of(nothing, (104 * 8 + 1) * 256, 256, none);
+  dispatch.flags = RAWHAL_DISPATCH_COOPERATIVE;
+  rawhal_recording_t *recording = nullptr;
+  EXPECT_EQ(rawhal_recording_create(made, &dispatch, 1, &recording, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(recording, nullptr);
+}
+
+class LimitedWishes : public Wishes {
+protected:
+  void SetUp() override
+  {
+    setenv("RAWHAL_CU_MASK", "0xff", 1);
+    Wishes::SetUp();
+  }
+
+  void TearDown() override
+  {
+    unsetenv("RAWHAL_CU_MASK");
+    Wishes::TearDown();
+  }
+};
+
+TEST_F(LimitedWishes, StayWithinTheLimits)
+{
+  ASSERT_OK(make({}));
+  EXPECT_EQ(mask_of(made), (std::vector<uint32_t>{0xff, 0, 0, 0}));
+  ASSERT_OK(masked({0xff0}, 32));
+  EXPECT_EQ(mask_of(made), (std::vector<uint32_t>{0xf0, 0, 0, 0}));
+  ASSERT_OK(run_empty(4 * 8, 256, RAWHAL_DISPATCH_COOPERATIVE));
+  EXPECT_EQ(run_empty(4 * 8 + 1, 256, RAWHAL_DISPATCH_COOPERATIVE), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(masked({0xff00}, 32), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("limits")) << error.message;
+}
+
+} // namespace
