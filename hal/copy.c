@@ -27,7 +27,12 @@ static rawhal_status_t engine_wait(rawhal_device_t *device, uint64_t timeout_ns,
     *value = runtime->hsa.hsa_signal_wait_scacquire(engine->signal, HSA_SIGNAL_CONDITION_LT, 1,
                                                     ticks, HSA_WAIT_STATE_BLOCKED);
   while (*value >= 1 && (deadline == RAWHAL_FOREVER || deadline_now() < deadline));
+  bool was_stuck = engine->stuck;
   engine->stuck = *value >= 1;
+  if (engine->stuck && !was_stuck)
+    hal_log(RAWHAL_SEVERITY_WARNING,
+            "device %s has not carried out a copy in %llu ms: it is given up, and its memory kept",
+            device->info.name, (unsigned long long)(timeout_ns / 1000000));
   if (engine->stuck)
     return rawhal_fail(error, RAWHAL_TIMED_OUT, "the device has not carried out a copy in %llu ms",
                        (unsigned long long)(timeout_ns / 1000000));

@@ -172,6 +172,7 @@ static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
   queue->max_packets = info->max_queue_packets;
   queue->chip = occupancy_chip(info->target.processor);
   queue->fault_text = runtime->queue_fault;
+  queue->died = log_fault;
   queue->hold = runtime_hold;
   queue->release = runtime_release;
   queue->unpinned = executables_reap;

@@ -262,7 +262,13 @@ static rawhal_status_t load_relabelled(rawhal_executable_t *executable,
       hsaco_relabel(object, target, RELABEL_ABI_V5, &executable->relabelled, error);
   if (status == RAWHAL_OK)
     status = reader_create(executable, &nowhere, error);
-  return status == RAWHAL_OK ? load(executable, error) : status;
+  if (status == RAWHAL_OK)
+    status = load(executable, error);
+  if (status == RAWHAL_OK)
+    hal_log(RAWHAL_SEVERITY_NOTE,
+            "a code object for %s, V%u, is loaded as one for %s, V%u, which the runtime knows",
+            object->target.processor, version, target->processor, info->code_object_version);
+  return status;
 }
 
 /* The runtime says no to what it does not know; see rawhal_executable_info_t. */

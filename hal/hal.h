@@ -38,9 +38,16 @@ typedef struct rawhal_executable rawhal_executable_t;
 
 /* ---- Instance ---- */
 
+/* One line, without a line break, that whoever runs the program may want: that a GPU in software
+ * takes the place of hardware, that an object is relabelled, that limits are in force, that a
+ * device faults or does not answer. Called by any thread, one at a time; `message` is valid during
+ * the call, which must call nothing of rawhal. */
+typedef void rawhal_log_fn(void *context, rawhal_severity_t severity, const char *message);
+
 typedef enum rawhal_backend {
   RAWHAL_BACKEND_DEFAULT = 0, /* RAWHAL_DEVICE=softgpu|hsa when set; else hsa with /dev/kfd, else
-                             softgpu */
+                             softgpu, with a warning to the log. A program that must have hardware
+                             says so: HSA, or RAWHAL_DEVICE=hsa where it runs */
   RAWHAL_BACKEND_SOFTGPU = 1, /* the software GPU */
   RAWHAL_BACKEND_HSA = 2,     /* hardware; NOT_FOUND when there is none */
 } rawhal_backend_t;
@@ -65,6 +72,13 @@ typedef struct rawhal_instance_options {
    * between two buffers of the device. Nanoseconds; 0: a minute, RAWHAL_FOREVER: as long as it
    * wants. Only for the instance that starts the runtime, like `limits`. */
   uint64_t copy_timeout_ns;
+  /* Called with `log_context` from the beginning of rawhal_instance_create() to the end of
+   * rawhal_instance_destroy(), for what the runtime does, whichever instance it is for. Where no
+   * instance has one, lines go to stderr, as far as RAWHAL_LOG in the environment says: note,
+   * warning, error (and what is worse), or off, as when it is not set. The library writes nothing
+   * else anywhere. */
+  rawhal_log_fn *log;
+  void *log_context;
 } rawhal_instance_options_t;
 
 /* Opens the runtime. The runtime is one a process: instances share it, and all must agree on the

@@ -8,6 +8,7 @@
 
 struct rawhal_instance {
   hal_runtime_t *runtime;
+  log_hook_t log;
 };
 
 rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
@@ -18,14 +19,19 @@ rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "instance is NULL");
   *instance = NULL;
   rawhal_instance_options_t taken;
-  rawhal_status_t status = SIZED_TAKE(&taken, options, copy_timeout_ns, error);
+  rawhal_status_t status = SIZED_TAKE(&taken, options, log_context, error);
   if (status != RAWHAL_OK)
     return status;
   rawhal_instance_t *created = calloc(1, sizeof(*created));
   if (!created)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an instance");
-  status = runtime_open(&taken, &created->runtime, error);
+  status = runtime_check(error); /* first: after fork() the log's lock may be held for ever */
+  if (status == RAWHAL_OK)
+    status = log_hook_add(&created->log, taken.log, taken.log_context, error);
+  if (status == RAWHAL_OK)
+    status = runtime_open(&taken, &created->runtime, error);
   if (status != RAWHAL_OK) {
+    log_hook_remove(&created->log);
     free(created);
     return status;
   }
@@ -39,6 +45,8 @@ void rawhal_instance_destroy(rawhal_instance_t *instance)
   if (!instance)
     return;
   runtime_release();
+  if (runtime_check(NULL) == RAWHAL_OK) /* else it is the parent's, and the lock may be held */
+    log_hook_remove(&instance->log);
   free(instance);
 }
 

@@ -8,6 +8,23 @@
 #define HASH_NONFATAL_OOM 1 /* a failed insertion leaves the element out, it does not exit() */
 #include <uthash.h>
 
+/* ---- log.c ---- */
+
+/* Of an instance, in whose memory it is; all zero: none. */
+typedef struct log_hook {
+  rawhal_log_fn *function;
+  void *context;
+  struct log_hook *next;
+} log_hook_t;
+
+/* Also reads what the environment says. INVALID_ARGUMENT: nothing that it may. */
+RAWHAL_CHECKED rawhal_status_t log_hook_add(log_hook_t *hook, rawhal_log_fn *function,
+                                            void *context, rawhal_error_t *error);
+void log_hook_remove(log_hook_t *hook);
+void hal_log(rawhal_severity_t severity, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void log_fault(const char *message); /* an error, as it stands */
+
 /* ---- loader.c: which libraries, from where ---- */
 
 /* Optional functions of softgpu's thunk; all NULL on hardware. Resolved by name, so that nothing
@@ -31,9 +48,10 @@ typedef struct loaded_libraries {
 RAWHAL_CHECKED rawhal_status_t loader_open(const rawhal_instance_options_t *options,
                                            loaded_libraries_t *libraries, rawhal_error_t *error);
 
-/* softgpu.c: path, thunk and options of softgpu. `given` may be NULL. */
-RAWHAL_CHECKED rawhal_status_t softgpu_load(const char *given, softgpu_thunk_t *thunk,
-                                            rawhal_error_t *error);
+/* softgpu.c: path, thunk and options of softgpu. `given` may be NULL; `why` it is wanted, for
+ * messages. */
+RAWHAL_CHECKED rawhal_status_t softgpu_load(const char *given, const char *why,
+                                            softgpu_thunk_t *thunk, rawhal_error_t *error);
 /* Makes `thunk` that of the softgpu which `runtime` takes. */
 RAWHAL_CHECKED rawhal_status_t softgpu_follow(void *runtime, softgpu_thunk_t *thunk,
                                               rawhal_error_t *error);

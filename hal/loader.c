@@ -43,12 +43,14 @@ static rawhal_status_t backend_asked(const rawhal_instance_options_t *options,
 /* The process keeps its first backend: libraries cannot be exchanged under the runtime. */
 static rawhal_status_t backend_choose(const rawhal_instance_options_t *options,
                                       const loaded_libraries_t *libraries,
-                                      rawhal_backend_t *backend, rawhal_error_t *error)
+                                      rawhal_backend_t *backend, bool *fallback,
+                                      rawhal_error_t *error)
 {
   rawhal_status_t status = backend_asked(options, backend, error);
   if (status != RAWHAL_OK)
     return status;
   bool has_kfd = access(kfd_path, F_OK) == 0;
+  *fallback = *backend == RAWHAL_BACKEND_DEFAULT && !has_kfd;
   rawhal_backend_t present = libraries->backend;
   if (*backend == RAWHAL_BACKEND_DEFAULT && present != RAWHAL_BACKEND_DEFAULT)
     *backend = present;
@@ -119,11 +121,15 @@ rawhal_status_t loader_open(const rawhal_instance_options_t *options, loaded_lib
                             rawhal_error_t *error)
 {
   rawhal_backend_t backend;
-  rawhal_status_t status = backend_choose(options, libraries, &backend, error);
+  bool fallback = false; /* softgpu because there is nothing else */
+  rawhal_status_t status = backend_choose(options, libraries, &backend, &fallback, error);
   if (status != RAWHAL_OK)
     return status;
   if (backend == RAWHAL_BACKEND_SOFTGPU) {
-    status = softgpu_load(options->softgpu_library, &libraries->softgpu, error);
+    const char *why = fallback ? "without /dev/kfd softgpu takes the place of a GPU (unless "
+                                 "RAWHAL_DEVICE=hsa refuses that)"
+                               : "softgpu was asked for";
+    status = softgpu_load(options->softgpu_library, why, &libraries->softgpu, error);
     if (status == RAWHAL_OK)
       libraries->backend = backend;
   } else if (options->softgpu_options) {
@@ -140,5 +146,11 @@ rawhal_status_t loader_open(const rawhal_instance_options_t *options, loaded_lib
     status = softgpu_follow(libraries->runtime, &libraries->softgpu, error);
   if (status == RAWHAL_OK && backend == RAWHAL_BACKEND_SOFTGPU)
     status = softgpu_configure(&libraries->softgpu, options->softgpu_options, error);
+  if (status == RAWHAL_OK && fallback)
+    hal_log(RAWHAL_SEVERITY_WARNING,
+            "there is no %s: kernels run on softgpu, a GPU in software; RAWHAL_DEVICE=hsa, or "
+            "RAWHAL_BACKEND_HSA in an instance's options, refuses that, RAWHAL_DEVICE=softgpu "
+            "wants it",
+            kfd_path);
   return status;
 }

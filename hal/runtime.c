@@ -72,6 +72,7 @@ static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
   reason_append(reasons, sizeof(reasons), mask, HSA_AMD_MEMORY_FAULT_HOST_ONLY, "host-only page");
   snprintf(text, sizeof(text), "memory fault at address 0x%llx (%s)",
            (unsigned long long)fault->virtual_address, *reasons ? reasons : "no reason given");
+  log_fault(text);
   queue_fail_agent(fault->agent, RAWHAL_FAULT, text);
   return HSA_STATUS_SUCCESS;
 }

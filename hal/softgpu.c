@@ -96,34 +96,35 @@ rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_
 
 /* A softgpu that is there already (loaded before, or first in the library path) is as good as ours;
  * a real thunk is in the way, because the runtime takes the first of that name. */
-static rawhal_status_t use_loaded(softgpu_thunk_t *thunk, bool *there, rawhal_error_t *error)
+static rawhal_status_t use_loaded(const char *why, softgpu_thunk_t *thunk, bool *there,
+                                  rawhal_error_t *error)
 {
   void *loaded = dlopen(thunk_name, RTLD_NOLOAD | RTLD_NOW | RTLD_GLOBAL);
   *there = loaded && softgpu_resolve(loaded, thunk);
   if (loaded && !*there) {
     dlclose(loaded);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "softgpu was asked for, but this process has loaded the real %s already: "
-                       "create the instance before anything else opens the HSA runtime",
-                       thunk_name);
+                       "%s, but this process has loaded the real %s already: create the instance "
+                       "before anything else opens the HSA runtime",
+                       why, thunk_name);
   }
   void *runtime = *there ? NULL : dlopen(runtime_name, RTLD_NOLOAD | RTLD_LAZY);
   if (runtime) {
     dlclose(runtime);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "softgpu was asked for, but this process has loaded %s without it already",
-                       runtime_name);
+                       "%s, but this process has loaded %s without it already", why, runtime_name);
   }
   return RAWHAL_OK;
 }
 
-rawhal_status_t softgpu_load(const char *given, softgpu_thunk_t *thunk, rawhal_error_t *error)
+rawhal_status_t softgpu_load(const char *given, const char *why, softgpu_thunk_t *thunk,
+                             rawhal_error_t *error)
 {
   char path[PATH_MAX];
   rawhal_status_t status = given ? path_find(given, path, error) : RAWHAL_OK;
   bool there = false;
   if (status == RAWHAL_OK)
-    status = use_loaded(thunk, &there, error);
+    status = use_loaded(why, thunk, &there, error);
   if (status != RAWHAL_OK || there)
     return status;
   status = path_find(given, path, error);

@@ -74,6 +74,8 @@ static void queue_die(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa
   pthread_mutex_lock(&queue->drain_lock); /* what it reads of kernels stays loaded: queues_run() */
   cause_write(queue, status, hsa_status, what);
   pthread_mutex_unlock(&queue->drain_lock);
+  if (queue->device->died)
+    queue->device->died(queue->cause.message);
   death_end(queue);
   limited_settle_dead(queue); /* whoever it may be that looks next */
 }

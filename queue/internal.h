@@ -42,6 +42,7 @@ typedef struct queue_device {
   uint32_t min_packets, max_packets;
   /* The device's own words for a queue's fault, like snprintf; NULL when it has none. */
   size_t (*fault_text)(const void *hsa_queue, char *text, size_t size);
+  void (*died)(const char *cause); /* a queue has, by itself; NULL: nobody wants to know */
   /* Keep the runtime open from the first to the last call of a queue. */
   void (*hold)(void);
   void (*release)(void);

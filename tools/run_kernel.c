@@ -26,8 +26,16 @@ typedef struct session {
   unsigned char *blob;
   size_t blob_size;
   rawhal_dispatch_t dispatch;
+  char warning[1000]; /* the first line of the library's that is one */
   rawhal_error_t error;
 } session_t;
+
+static void keep_warning(void *context, rawhal_severity_t severity, const char *message)
+{
+  session_t *s = context;
+  if (severity >= RAWHAL_SEVERITY_WARNING && !*s->warning)
+    snprintf(s->warning, sizeof(s->warning), "%s", message);
+}
 
 static bool open_device(session_t *s)
 {
@@ -35,7 +43,10 @@ static bool open_device(session_t *s)
   snprintf(limit, sizeof(limit), "timeout_ms=%" PRIu64,
            (uint64_t)s->request->timeout_seconds * 1000);
   const rawhal_instance_options_t options = {.backend = s->request->backend,
-                                             .softgpu_options = limit};
+                                             .softgpu_options = limit,
+                                             .size = sizeof(options),
+                                             .log = keep_warning,
+                                             .log_context = s};
   if (rawhal_instance_create(&options, &s->instance, &s->error))
     return false;
   s->device = rawhal_instance_device(s->instance, 0);
@@ -245,6 +256,10 @@ static void report(const session_t *s, double seconds, uint64_t device_ns)
     printf("\nloaded    as %s V%u, which the runtime knows; the object is %s V%u",
            loaded->target.processor, loaded->code_object_version, object->target.processor,
            object->code_object_version);
+  }
+  if (*s->warning) {
+    fputs("\nwarning   ", stdout);
+    tool_print_words(s->warning);
   }
   fputs("\nkernel    ", stdout);
   tool_print_words(s->request->kernel);

@@ -63,6 +63,31 @@ TEST_F(Sums, FromFilesToFile)
   expect_sums(scratch / "c.bin");
 }
 
+TEST_F(Sums, SayWhenNobodyAskedForSoftware)
+{
+  if (!access("/dev/kfd", F_OK))
+    GTEST_SKIP() << "this machine has /dev/kfd";
+  std::vector<std::string> command = {vector_add,
+                                      "--kernel",
+                                      "vector_add",
+                                      "--grid",
+                                      "4",
+                                      "--block",
+                                      "256",
+                                      "out:" + (scratch / "c.bin") + ":4000",
+                                      "ptr:" + (scratch / "a.bin"),
+                                      "ptr:" + (scratch / "b.bin"),
+                                      "u32:1000"};
+  Outcome got = rawhal_run(command, {});
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_NE(std::string::npos, got.out.find("warning   there is no /dev/kfd")) << got.out;
+  EXPECT_NE(std::string::npos, got.out.find("RAWHAL_DEVICE=hsa")) << got.out;
+  command.insert(command.end(), {"--device", "softgpu"});
+  got = rawhal_run(command, {});
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_EQ(std::string::npos, got.out.find("warning")) << got.out;
+}
+
 TEST_F(Sums, PartialGroupsOutOfABundle)
 {
   Outcome got =
@@ -216,8 +241,8 @@ TEST(Faults, AKernelThatNeverEndsIsStopped)
 TEST(Chips, WhatTheRuntimeDoesNotKnowIsRelabelledAndSaidSo)
 {
   const std::string file = fixtures + "vector_add-gfx942-v6.co";
-  std::vector<std::string> words = launch(
-      file, "vector_add", {"ptr:zero:256", "ptr:zero:256", "ptr:zero:256", "u32:1"});
+  std::vector<std::string> words =
+      launch(file, "vector_add", {"ptr:zero:256", "ptr:zero:256", "ptr:zero:256", "u32:1"});
   expect_refusal(rawhal_run(words), {"TARGET_MISMATCH", "gfx942"});
   setenv("SOFTGPU_CHIP", "gfx942", 1);
   setenv("SOFTGPU_LISTED", "gfx90a", 1);
@@ -227,7 +252,8 @@ TEST(Chips, WhatTheRuntimeDoesNotKnowIsRelabelledAndSaidSo)
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_NE(got.out.find("a gfx942 in software, listed as gfx90a"), std::string::npos) << got.out;
   EXPECT_NE(got.out.find("as gfx90a V5, which the runtime knows; the object is gfx942 V6"),
-            std::string::npos) << got.out;
+            std::string::npos)
+      << got.out;
 }
 
 TEST(Descriptors, KernelsWithoutMetadataNeedTheirSize)
