@@ -61,6 +61,25 @@ protected:
   rawhal_device_t *first = nullptr, *second = nullptr;
 };
 
+TEST_F(Peers, CopiesInQueueOrderNeedAccess)
+{
+  rawhal_device_t *first = device, *second = rawhal_instance_device(instance, 1);
+  rawhal_buffer_t *here = buffer(4096), *there = nullptr;
+  ASSERT_OK(rawhal_buffer_allocate(second, RAWHAL_MEMORY_DEVICE, 4096, &there, &error));
+  buffers.push_back(there);
+  ASSERT_OK(rawhal_buffer_fill(here, 0, 7, 4096, &error));
+  ASSERT_OK(rawhal_buffer_fill(there, 0, 1, 4096, &error));
+  rawhal_queue_t *on = queue();
+  rawhal_copy_t copy = {0, there, 0, here, 0, 4096};
+  rawhal_ticket_t ticket = 0;
+  EXPECT_EQ(rawhal_queue_copy(on, &copy, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(download<uint32_t>(there, 1)[0], 1u);
+  ASSERT_OK(rawhal_buffer_allow(there, &first, 1, &error));
+  ASSERT_OK(rawhal_queue_copy(on, &copy, 0, &ticket, &error));
+  ASSERT_OK(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error));
+  EXPECT_EQ(download<uint32_t>(there, 1024).back(), 7u);
+}
+
 TEST_F(Peers, AccessIsNeededAndSuffices)
 {
   EXPECT_TRUE(rawhal_device_can_access(first, second));
