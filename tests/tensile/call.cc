@@ -8,9 +8,11 @@ uint64_t address(const Matrices &matrices)
                            : rawhal_buffer_address(matrices.buffer) + matrices.start;
 }
 
+// rocBLAS gives 0 for the second with pointers to matrices. Kernels that load without descriptors add
+// it to where a matrix ends, also then: with another number they read beyond.
 std::array<uint32_t, 2> strides(const Matrices &matrices)
 {
-  return {matrices.stride, matrices.batch_stride};
+  return {matrices.stride, matrices.pointers ? 0 : matrices.batch_stride};
 }
 
 // Alpha or beta, which have the format of sums; of halves there are two.
@@ -96,8 +98,8 @@ Groups set_hipblaslt(Arguments &arguments, const Call &call)
   arguments.set_if_there("Synchronizer", rawhal_buffer_address(call.counters));
   for (const auto &[name, stride, matrices] : each) {
     arguments.set(name, address(matrices));
-    arguments.set((std::string(stride) + '0').c_str(), matrices.stride);
-    arguments.set((std::string(stride) + '1').c_str(), matrices.batch_stride);
+    arguments.set((std::string(stride) + '0').c_str(), strides(matrices)[0]);
+    arguments.set((std::string(stride) + '1').c_str(), strides(matrices)[1]);
   }
   set_scalar(arguments, "alpha", *kernel.sum, shape.alpha);
   set_scalar(arguments, "beta", *kernel.sum, shape.beta);
