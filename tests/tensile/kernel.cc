@@ -215,7 +215,7 @@ std::optional<Kernel> parse_kernel(const std::string &name, std::string *why)
     *why = "no size of a tile";
     return {};
   }
-  for (const char *other : {"SR", "AAV1", "ABV1", "ACED1", "AmaxD", "GG", "SPA", "SPB"})
+  for (const char *other : {"SR", "AmaxD", "GG", "SPA", "SPB"})
     if (has(words, other)) {
       *why = other;
       return {};
@@ -233,6 +233,9 @@ std::optional<Kernel> parse_kernel(const std::string &name, std::string *why)
                     : kernel.sum == kernel.d ? Split::kAtomic
                                              : Split::kSingle;
   kernel.split = kernel.splits > 1 ? kernel.if_split : Split::kNone;
+  kernel.in_place = parameter(words, "ACED", 0) != 0;
+  kernel.alpha = parameter(words, "AAV", 0);
+  kernel.beta = parameter(words, "ABV", 0);
   kernel.stagger = static_cast<uint32_t>(parameter(words, "SU", 0));
   kernel.stagger_stride = static_cast<uint32_t>(parameter(words, "SUS", 0));
   kernel.group_mapping = parameter(words, "WGM", 1);

@@ -49,6 +49,7 @@ struct Kernel {
   bool a_transposed, b_transposed, a_conjugate, b_conjugate;
   bool pointers;       // to each matrix of a batch ("general batched")
   bool same_strides;   // of C and D
+  bool in_place;       // C is D
   bool stays;          // its work-groups do several tiles, and
   bool stays_in_batch; // of several matrices
   uint32_t tile_m, tile_n, depth;
@@ -56,6 +57,7 @@ struct Kernel {
   Split split, if_split; // what it is, and would be with more than one
   uint32_t stagger, stagger_stride;
   int group_mapping;
+  int alpha, beta;           // that it is made for, or 0 for any
   std::array<Size, 4> sizes; // that it is made for: m, n, of the batch, k
 };
 

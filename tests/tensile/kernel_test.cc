@@ -120,6 +120,15 @@ TEST(TensileName, Blocks)
   EXPECT_EQ(group_blocks(rows, 3, 10), (Blocks{0, 3, 0x80000000u / 3 + 1}));
 }
 
+TEST(TensileName, ForOneBeta)
+{
+  const Kernel kernel = kernel_of("Cijk_Ailk_Bljk_SB_MT8x8x8_AAVn1_ABV1_ACED1");
+  EXPECT_TRUE(kernel.in_place);
+  EXPECT_EQ(kernel.alpha, -1);
+  EXPECT_EQ(kernel.beta, 1);
+  EXPECT_EQ(kernel_of("Cijk_Ailk_Bljk_SB_MT8x8x8_AAV0_ABV0").beta, 0);
+}
+
 TEST(TensileName, Stays)
 {
   const Kernel kernel = kernel_of("Cijk_Ailk_Bljk_SB_MT8x8x8_PKn1_PKAB1");

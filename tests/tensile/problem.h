@@ -39,6 +39,8 @@ inline std::vector<Shape> shapes_for(const Kernel &kernel)
     // rocBLAS makes k 0 where alpha is 0. What is not made for that need not clear its registers.
     if (kernel.sizes[3].least > 0)
       each.alpha = std::max(each.alpha, 1);
+    each.alpha = kernel.alpha ? kernel.alpha : each.alpha;
+    each.beta = kernel.beta ? kernel.beta : each.beta;
   }
   return shapes;
 }

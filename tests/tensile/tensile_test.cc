@@ -73,8 +73,9 @@ protected:
       for (uint32_t j = 0; j < n; ++j)
         for (uint32_t i = 0; i < m; ++i) {
           const Number number = c.at(each, j, i);
+          Matrices &before = kernel.in_place ? result : c_memory;
           if (beta) // or else it is not read
-            c_memory.put(c_memory.at(each, i, j), number);
+            before.put(before.at(each, i, j), number);
           // What another kernel does first, where sums are added to what is there.
           if (kernel.split == Split::kAtomic || kernel.split == Split::kSingle)
             result.put(result.at(each, i, j), {number.real * beta, number.imaginary * beta});
@@ -89,7 +90,7 @@ protected:
                        shape,
                        a_memory,
                        b_memory,
-                       has_work ? work : c_memory,
+                       has_work || kernel.in_place ? result : c_memory,
                        result,
                        work,
                        upload(std::vector<uint32_t>(1 << 16))};
