@@ -67,8 +67,8 @@ extern "C" {
  *                                      what is beyond the work-group's LDS, where else reads give 0
  *                                      and writes are dropped, as on the hardware
  *   check_races  0        0..1         so is use of the same byte of LDS by two waves, of which one
- *                                      writes, without a barrier between; a load from memory to LDS
- *                                      writes from its issue to the s_waitcnt that waits for it
+ *                                      writes, without a barrier between; a load from memory into
+ *                                      LDS writes from its issue to the s_waitcnt that awaits it
  *   check_kernarg 0       0..1         so are reads of what softgpu_kernarg_missing() named
  *   check_stores 0        0..1         so is the end of a wave that stored with scalar instructions
  *                                      and no s_dcache_wb after: memory has it here, while on the

@@ -231,21 +231,25 @@ TEST_P(Fmoe, ReadsBeyondScales)
     GTEST_SKIP() << chip() << ": not the object of 2025";
   const rawhal_device_kernel_t *kernel = kernel_in(bytes);
   ASSERT_NE(kernel, nullptr);
-  const Shape shape = {5, 512, 384, 3, 2, 384};
-  const Problem data = problem(shape);
-  const Groups groups = {1, static_cast<uint32_t>(data.sorted.experts.size())};
-  const struct {
-    size_t gq_spare, dq_spare; // bytes that somebody has beyond the end
-    const char *report;        // or NULL
-  } runs[] = {{0, 16, "buffer_load_dword v23, v12, s[32:35], 0 offen"},
-              {16, 0, "buffer_load_dword v23, v5, s[16:19], 0 offen"},
-              {16, 16, nullptr}};
-  for (const auto &run : runs) {
-    Arguments arguments = arguments_of(kernel, data, run.gq_spare, run.dq_spare);
-    arguments.set("O", at_end(std::vector<uint16_t>(size_t(shape.tokens) * shape.dim)));
-    const rawhal_status_t status = run_groups(arguments, groups);
-    EXPECT_EQ(status == RAWHAL_OK, run.report == nullptr) << error.message;
-    EXPECT_TRUE(!run.report || strstr(error.message, run.report)) << error.message;
+  // The second one has the matrices, of fewer experts.
+  for (const Shape &shape : {Shape{5, 512, 384, 3, 2, 384}, Shape{5, 3072, 1536, 2, 2, 384}}) {
+    const Problem data = problem(shape);
+    const Groups groups = {shape.inter / shape.tile,
+                           static_cast<uint32_t>(data.sorted.experts.size())};
+    const size_t gq_row = shape.dim / block * sizeof(float), dq_one = sizeof(float);
+    const struct {
+      size_t gq_spare, dq_spare; // bytes that somebody has beyond the end
+      const char *report;        // or NULL
+    } runs[] = {{0, dq_one, "buffer_load_dword v23, v12, s[32:35], 0 offen"},
+                {gq_row, 0, "buffer_load_dword v23, v5, s[16:19], 0 offen"},
+                {gq_row, dq_one, nullptr}};
+    for (const auto &run : runs) {
+      Arguments arguments = arguments_of(kernel, data, run.gq_spare, run.dq_spare);
+      arguments.set("O", at_end(std::vector<uint16_t>(size_t(shape.tokens) * shape.dim)));
+      const rawhal_status_t status = run_groups(arguments, groups);
+      EXPECT_EQ(status == RAWHAL_OK, run.report == nullptr) << error.message;
+      EXPECT_TRUE(!run.report || strstr(error.message, run.report)) << error.message;
+    }
   }
 }
 
