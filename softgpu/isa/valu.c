@@ -53,8 +53,7 @@ static bool sources_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t
     }
     if (!isa_valu_operand_ok(&inst->src[n], dwords_of(type, op->attributes), limits))
       return false;
-    bool is_vector = inst->src[n].kind == ISA_OPERAND_VGPR || inst->src[n].kind == ISA_OPERAND_AGPR;
-    if ((type == T_mask && is_vector) || (has_modifier && !has_sign(type)))
+    if ((type == T_mask && isa_is_vector(&inst->src[n])) || (has_modifier && !has_sign(type)))
       return false;
   }
   return true;
@@ -72,8 +71,8 @@ static bool results_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t
     return false;
   if (is_mask)
     return true;
-  bool is_vector = inst->dst.kind == ISA_OPERAND_VGPR || inst->dst.kind == ISA_OPERAND_AGPR;
-  return is_vector && isa_valu_operand_ok(&inst->dst, dwords_of(op->d, op->attributes), limits);
+  return isa_is_vector(&inst->dst) &&
+         isa_valu_operand_ok(&inst->dst, dwords_of(op->d, op->attributes), limits);
 }
 
 /* Integer results saturate where the instruction can; elsewhere clamp would be ignored in silence.

@@ -113,6 +113,11 @@ extern const valu_build_t isa_valu_portable, isa_valu_avx2; /* the latter on x86
 /* The fastest one that this processor runs. */
 const valu_build_t *isa_valu_build(void);
 
+static inline bool isa_is_vector(const isa_operand_t *operand)
+{
+  return operand->kind == ISA_OPERAND_VGPR || operand->kind == ISA_OPERAND_AGPR;
+}
+
 /* Prepares an operand for reading (scalar.h). True when its `dwords` registers exist in every
  * wave. */
 bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits);

@@ -20,8 +20,8 @@ static const uint32_t *row_of(const isa_wave_t *wave, const isa_operand_t *opera
 static void read_lane(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
   const isa_operand_t *source = &inst->src[0];
-  bool is_vector = source->kind == ISA_OPERAND_VGPR || source->kind == ISA_OPERAND_AGPR;
-  wave->s[inst->dst.index] = is_vector ? row_of(wave, source)[lane] : isa_read32(wave, source);
+  wave->s[inst->dst.index] =
+      isa_is_vector(source) ? row_of(wave, source)[lane] : isa_read32(wave, source);
 }
 
 static bool run_readfirstlane(isa_wave_t *wave, const isa_inst_t *inst)
@@ -124,14 +124,13 @@ enum { NONE, ANY, SCALAR, VECTOR, SGPR };
 
 static bool is_kind(isa_operand_t *operand, unsigned kind, const isa_limits_t *limits)
 {
-  bool is_vector = operand->kind == ISA_OPERAND_VGPR || operand->kind == ISA_OPERAND_AGPR;
   switch (kind) {
   case NONE:
     return true;
   case ANY:
     return isa_valu_operand_ok(operand, 1, limits);
   case SCALAR:
-    return isa_valu_operand_ok(operand, 1, limits) && !is_vector;
+    return isa_valu_operand_ok(operand, 1, limits) && !isa_is_vector(operand);
   case VECTOR:
     return isa_valu_operand_ok(operand, 1, limits) && operand->kind == ISA_OPERAND_VGPR;
   default:

@@ -78,11 +78,6 @@ static const mfma_t rows[] = {
     EIGHT_BITS(v_smfmac_f32_32x32x64, 32, 64, true),
 };
 
-static bool is_vector(const isa_operand_t *operand)
-{
-  return operand->kind == ISA_OPERAND_VGPR || operand->kind == ISA_OPERAND_AGPR;
-}
-
 const mfma_t *isa_mfma_find(unsigned op)
 {
   for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -104,12 +99,12 @@ bool isa_valu_mfma_prepare(isa_inst_t *inst, const valu_build_t *build, const is
   unsigned result = (unsigned)m->size * m->size * m->blocks / ISA_LANES;
   result *= m->a == MFMA_F64 ? 2 : 1;
   isa_operand_t *c = &inst->src[2];
-  bool c_ok = is_vector(c) ? isa_valu_operand_ok(c, m->is_sparse ? 1 : result, limits)
-                           : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
+  bool c_ok = isa_is_vector(c) ? isa_valu_operand_ok(c, m->is_sparse ? 1 : result, limits)
+                               : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
   if (m->is_sparse && c->kind != ISA_OPERAND_VGPR) /* the indices, of architectural registers */
     return false;
-  if (!c_ok || !is_vector(&inst->dst) || !is_vector(&inst->src[0]) || !is_vector(&inst->src[1]) ||
-      !isa_valu_operand_ok(&inst->dst, result, limits) ||
+  if (!c_ok || !isa_is_vector(&inst->dst) || !isa_is_vector(&inst->src[0]) ||
+      !isa_is_vector(&inst->src[1]) || !isa_valu_operand_ok(&inst->dst, result, limits) ||
       !isa_valu_operand_ok(&inst->src[0], sources[0], limits) ||
       !isa_valu_operand_ok(&inst->src[1], sources[1], limits) ||
       (inst->has_scale && (!isa_valu_operand_ok(&inst->data[0], 1, limits) ||

@@ -6,11 +6,6 @@
 #include "softgpu/isa/scalar.h"
 #include "softgpu/isa/valu.h"
 
-static inline bool isa_is_vector(const isa_operand_t *operand)
-{
-  return operand->kind == ISA_OPERAND_VGPR || operand->kind == ISA_OPERAND_AGPR;
-}
-
 /* All sources are there and readable; those of several dwords are vectors. */
 static inline bool isa_vector_sources_ok(isa_inst_t *inst, const isa_limits_t *limits)
 {
