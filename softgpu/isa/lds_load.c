@@ -12,9 +12,11 @@ static bool land(isa_wave_t *wave, const isa_lds_load_t *load)
 {
   if (load->epoch && !isa_check_landing(wave, load))
     return false;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
-    memcpy(wave->lds + (uint32_t)(load->base + lane * load->stride), load->words[lane],
-           4u * load->dwords[lane]); /* addresses of LDS wrap at 2^32 */
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+    const uint32_t address = load->base + lane * load->stride; /* a negative base wraps */
+    if (load->dwords[lane])
+      memcpy(wave->lds + address, load->words[lane], 4u * load->dwords[lane]);
+  }
   return true;
 }
 

@@ -12,7 +12,7 @@
 
 #include "softgpu/isa/wave.h"
 
-/* One instruction. Lane i's dwords go to LDS at base + i * stride. */
+/* One instruction. Lane i's dwords go to LDS at base + i * stride, of 32 bits. */
 typedef struct isa_lds_load {
   uint32_t base, stride;
   uint8_t dwords[ISA_LANES]; /* of words that are within LDS; of lanes that are off none */
