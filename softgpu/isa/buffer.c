@@ -106,7 +106,25 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t
   return true;
 }
 
-/* Swizzling puts each dword of a lane elsewhere: as many instructions of one dword, whose addresses
+static buffer_access_t access_of(isa_wave_t *wave, const isa_inst_t *inst, bool is_whole)
+{
+  return (buffer_access_t){
+      .d = read_descriptor(wave, inst),
+      .soffset = isa_read32(wave, &inst->soffset),
+      .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
+      .range = isa_range_of(wave, inst),
+      .is_whole = is_whole,
+  };
+}
+
+/* Swizzling puts each dword of a lane elsewhere, but in scratch memory, where resolve() knows. */
+static bool is_split(const isa_wave_t *wave, const buffer_access_t *access, unsigned bytes)
+{
+  return bytes > 4 && access->d.swizzled &&
+         !is_scratch(wave, &access->d, access->d.base + access->soffset);
+}
+
+/* What is split: as many instructions of one dword, whose addresses
  * are all known before registers change. */
 static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access)
 {
@@ -138,19 +156,12 @@ static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffe
 
 static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  buffer_access_t access = {
-      .d = read_descriptor(wave, inst),
-      .soffset = isa_read32(wave, &inst->soffset),
-      .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
-      .range = isa_range_of(wave, inst),
-  };
+  const buffer_access_t access = access_of(wave, inst, false);
   const isa_access_t *plan = inst->plan;
-  const bool has_components =
-      plan->bytes > 4 && (plan->kind == ISA_LOAD || plan->kind == ISA_STORE);
+  const bool has_components = plan->kind == ISA_LOAD || plan->kind == ISA_STORE;
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   isa_range_refresh(access.range);
-  if (has_components && access.d.swizzled &&
-      !is_scratch(wave, &access.d, access.d.base + access.soffset))
+  if (has_components && is_split(wave, &access, plan->bytes))
     return inst->lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
                      : run_components(wave, inst, &access);
   for (uint64_t left = lanes.active; left; left &= left - 1)
@@ -187,10 +198,9 @@ static bool find_elements(isa_wave_t *wave, const isa_inst_t *inst, const buffer
                           elements_t *elements)
 {
   const unsigned bytes = elements->plan.bytes;
-  const bool is_split = bytes > 4 && access->d.swizzled &&
-                        !is_scratch(wave, &access->d, access->d.base + access->soffset);
-  elements->pieces = is_split ? bytes / 4 : 1;
-  elements->plan.bytes = (uint8_t)(is_split ? 4 : bytes);
+  const bool splits = is_split(wave, access, bytes);
+  elements->pieces = splits ? bytes / 4 : 1;
+  elements->plan.bytes = (uint8_t)(splits ? 4 : bytes);
   for (uint64_t left = isa_exec(wave); left; left &= left - 1)
     for (unsigned i = 0; i < elements->pieces; i++)
       if (!resolve(wave, inst, &elements->plan, access, &elements->lanes[i],
@@ -240,10 +250,9 @@ static uint32_t component_of(const isa_row_t *data, const typed_t *typed, unsign
   return data[i / 2][lane] >> (typed->is_high || i % 2 ? 16 : 0) & 0xffff;
 }
 
-static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_format_t *format,
-                         const elements_t *elements, unsigned lane)
+static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+                         const isa_format_t *format, const elements_t *elements, unsigned lane)
 {
-  const typed_t typed = typed_of(inst);
   const uint32_t descriptor = wave->s[inst->saddr.index + 3];
   uint32_t element[4] = {0}, values[4];
   const bool is_there = !(elements->lanes[0].absent >> lane & 1) && format->bytes;
@@ -252,23 +261,22 @@ static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_for
     isa_lane_read(&elements->lanes[i], lane, words, elements->plan.bytes);
     memcpy(&element[i], words, (elements->plan.bytes + 3u) / 4 * 4);
   }
-  for (unsigned i = 0; i < typed.components; i++)
-    values[i] = selected(inst, format, descriptor, element, i, typed.is_half);
-  put_components(wave, inst, &typed, lane, values);
+  for (unsigned i = 0; i < typed->components; i++)
+    values[i] = selected(inst, format, descriptor, element, i, typed->is_half);
+  put_components(wave, inst, typed, lane, values);
 }
 
 /* Components of whole bytes that the instruction has not stay; of smaller ones they become 0. */
-static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_format_t *format,
-                          const elements_t *elements, unsigned lane)
+static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+                          const isa_format_t *format, const elements_t *elements, unsigned lane)
 {
-  const typed_t typed = typed_of(inst);
   const isa_row_t *data = isa_rows(wave, &inst->data[0]);
   uint32_t element[4] = {0};
   if (elements->lanes[0].absent >> lane & 1 || !format->bytes)
     return;
   unsigned bits = 0;
-  for (unsigned i = 0; i < typed.components && i < format->components; i++) {
-    isa_format_store(format, i, component_of(data, &typed, lane, i), typed.is_half, element);
+  for (unsigned i = 0; i < typed->components && i < format->components; i++) {
+    isa_format_store(format, i, component_of(data, typed, lane, i), typed->is_half, element);
     bits += format->bits[i];
   }
   unsigned bytes = format->bits[0] % 8 ? format->bytes : bits / 8;
@@ -286,24 +294,19 @@ static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t word = wave->s[inst->saddr.index + 3];
   const unsigned data = inst->encoding == ISA_MTBUF ? inst->offset1 & 15 : word >> 15 & 15;
   const unsigned number = inst->encoding == ISA_MTBUF ? inst->offset1 >> 4 : word >> 12 & 7;
-  const bool is_store = typed_of(inst).is_store;
+  const typed_t typed = typed_of(inst);
   isa_format_t format;
   if (!isa_format_find(data, number, &format))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
-  const buffer_access_t access = {
-      .d = read_descriptor(wave, inst),
-      .soffset = isa_read32(wave, &inst->soffset),
-      .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
-      .range = isa_range_of(wave, inst),
-      .is_whole = true,
-  };
-  elements_t elements = {.plan = {.kind = is_store ? ISA_STORE : ISA_LOAD, .bytes = format.bytes}};
+  const buffer_access_t access = access_of(wave, inst, true);
+  elements_t elements = {
+      .plan = {.kind = typed.is_store ? ISA_STORE : ISA_LOAD, .bytes = format.bytes}};
   isa_range_refresh(access.range);
   if (format.bytes && !find_elements(wave, inst, &access, &elements))
     return false;
   for (uint64_t left = isa_exec(wave); left; left &= left - 1)
-    (is_store ? store_element : load_element)(wave, inst, &format, &elements,
-                                              (unsigned)__builtin_ctzll(left));
+    (typed.is_store ? store_element : load_element)(wave, inst, &typed, &format, &elements,
+                                                    (unsigned)__builtin_ctzll(left));
   return true;
 }
 
