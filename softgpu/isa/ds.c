@@ -9,19 +9,18 @@ typedef struct ds_op {
   uint16_t op;
   uint16_t unit; /* two-address forms: bytes per unit of their offsets; else 0 */
   isa_access_t access;
+  uint8_t element_bits; /* of reads that transpose; else 0 */
 } ds_op_t;
 
-#define ROW(name, kind, bytes, form, atomic, unit)                                                 \
+#define ROW(name, kind, bytes, form, atomic, unit, element_bits)                                   \
   {                                                                                                \
-    ISA_##name, unit,                                                                              \
-    {                                                                                              \
-#name, kind, bytes, form, atomic                                                             \
-    }                                                                                              \
+    ISA_##name, unit, {#name, kind, bytes, form, atomic}, element_bits                             \
   }
-#define LOAD(name, bytes, form)        ROW(name, ISA_LOAD, bytes, form, 0, 0)
-#define STORE(name, bytes, form)       ROW(name, ISA_STORE, bytes, form, 0, 0)
-#define PAIR(name, kind, bytes, unit)  ROW(name, kind, bytes, 0, ISA_ATOMIC_SWAP, unit)
-#define ATOMIC_OP(name, bytes, atomic) ROW(name, ISA_ATOMIC, bytes, 0, atomic, 0)
+#define LOAD(name, bytes, form)        ROW(name, ISA_LOAD, bytes, form, 0, 0, 0)
+#define TRANSPOSE(name, bytes, bits)   ROW(name, ISA_LOAD, bytes, 0, 0, 0, bits)
+#define STORE(name, bytes, form)       ROW(name, ISA_STORE, bytes, form, 0, 0, 0)
+#define PAIR(name, kind, bytes, unit)  ROW(name, kind, bytes, 0, ISA_ATOMIC_SWAP, unit, 0)
+#define ATOMIC_OP(name, bytes, atomic) ROW(name, ISA_ATOMIC, bytes, 0, atomic, 0, 0)
 /* Each operation with and without result, 32 and 64 bits. */
 #define ATOMIC(operation, type, bytes, atomic)                                                     \
   ATOMIC_OP(ds_##operation##_##type, bytes, atomic),                                               \
@@ -44,10 +43,10 @@ static const ds_op_t ops[] = {
     LOAD(ds_read_b64, 8, 0),
     LOAD(ds_read_b96, 12, 0),
     LOAD(ds_read_b128, 16, 0),
-    LOAD(ds_read_b64_tr_b4, 8, 0),
-    LOAD(ds_read_b64_tr_b8, 8, 0),
-    LOAD(ds_read_b64_tr_b16, 8, 0),
-    LOAD(ds_read_b96_tr_b6, 12, 0),
+    TRANSPOSE(ds_read_b64_tr_b4, 8, 4),
+    TRANSPOSE(ds_read_b64_tr_b8, 8, 8),
+    TRANSPOSE(ds_read_b64_tr_b16, 8, 16),
+    TRANSPOSE(ds_read_b96_tr_b6, 12, 6),
     STORE(ds_write_b8, 1, ISA_FORM_ZERO),
     STORE(ds_write_b8_d16_hi, 1, ISA_FORM_HIGH_ZERO),
     STORE(ds_write_b16, 2, ISA_FORM_ZERO),
@@ -441,8 +440,8 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_nop;
   } else if (isa_is_gws(inst->op)) {
     inst->run = run_gws;
-  } else if (isa_ds_transposes(inst->op)) {
-    isa_ds_transpose_prepare(inst);
+  } else if (op && op->element_bits) {
+    isa_ds_transpose_prepare(inst, &op->element_bits);
   } else if (op && op->unit) {
     inst->plan = op;
     inst->run = op->access.kind == ISA_LOAD && op->access.bytes == 4 ? run_read2_b32 : run_pair;

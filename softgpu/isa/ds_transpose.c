@@ -10,20 +10,6 @@
 
 enum { COLUMNS = 16 };
 
-static unsigned element_bits(unsigned op)
-{
-  switch (op) {
-  case ISA_ds_read_b64_tr_b16:
-    return 16;
-  case ISA_ds_read_b64_tr_b8:
-    return 8;
-  case ISA_ds_read_b96_tr_b6:
-    return 6;
-  default:
-    return 4;
-  }
-}
-
 /* The bits of all lanes. False for a fault. */
 static bool read_lanes(isa_wave_t *wave, const isa_inst_t *inst, uint32_t words[ISA_LANES][4])
 {
@@ -52,7 +38,8 @@ static uint32_t element_at(const uint32_t words[4], unsigned item, unsigned bits
 
 static bool run_transpose(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const unsigned bits = element_bits(inst->op), dwords = inst->row->dst, items = dwords * 32 / bits;
+  const unsigned bits = *(const uint8_t *)inst->plan, dwords = inst->row->dst;
+  const unsigned items = dwords * 32 / bits;
   uint32_t words[ISA_LANES][4] = {{0}};
   isa_row_t *dst = isa_rows(wave, &inst->dst);
   if (!read_lanes(wave, inst, words))
@@ -74,13 +61,8 @@ static bool run_transpose(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-bool isa_ds_transposes(unsigned op)
+void isa_ds_transpose_prepare(isa_inst_t *inst, const uint8_t *element_bits)
 {
-  return op == ISA_ds_read_b64_tr_b16 || op == ISA_ds_read_b64_tr_b8 ||
-         op == ISA_ds_read_b96_tr_b6 || op == ISA_ds_read_b64_tr_b4;
-}
-
-void isa_ds_transpose_prepare(isa_inst_t *inst)
-{
+  inst->plan = element_bits;
   inst->run = run_transpose;
 }

@@ -11,9 +11,8 @@ bool isa_image_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 /* Of the DS instructions, those of ds_count.c; the registers have been looked at. */
 bool isa_ds_count_prepare(isa_inst_t *inst);
-/* Of those, the reads that transpose: ds_transpose.c. */
-bool isa_ds_transposes(unsigned op);
-void isa_ds_transpose_prepare(isa_inst_t *inst);
+/* Of those, the reads that transpose elements of so many bits: ds_transpose.c. */
+void isa_ds_transpose_prepare(isa_inst_t *inst, const uint8_t *element_bits);
 bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 
 #endif
