@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "softgpu/isa/float.h"
+#include "softgpu/isa/small.h"
 
 enum {
   INTEGERS = 1 << ISA_NUMBER_UINT | 1 << ISA_NUMBER_SINT,
@@ -145,17 +145,10 @@ uint32_t isa_format_one(const isa_format_t *format, bool is_half)
 static uint32_t small_float(uint32_t value, unsigned bits)
 {
   const unsigned mantissa = bits - 5;
-  const uint32_t infinity = 31u << mantissa;
+  const small_format_t format = {(uint8_t)(bits + 1), (uint8_t)mantissa, 15, SMALL_IEEE};
   if ((value & 0x7fffffff) > 0x7f800000)
-    return infinity | 1u << (mantissa - 1) | (value >> (23 - mantissa) & ones(mantissa));
-  if (value >> 31)
-    return 0;
-  if (value < 0x38800000) /* denormal: units of 2^-14-mantissa */
-    return (uint32_t)rint(ldexp((double)float_of(value), (int)(14 + mantissa)));
-  const unsigned cut = 23 - mantissa;
-  const uint32_t rounded = (value + ones(cut - 1) + (value >> cut & 1)) >> cut;
-  const uint32_t rebiased = rounded - (112u << mantissa);
-  return rebiased < infinity ? rebiased : infinity;
+    return 31u << mantissa | 1u << (mantissa - 1) | (value >> (23 - mantissa) & ones(mantissa));
+  return value >> 31 ? 0 : small_of_float(float_of(value), 127, format, NULL, false);
 }
 
 static uint32_t store_float(uint32_t value, unsigned bits, bool is_half)
