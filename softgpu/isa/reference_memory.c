@@ -338,9 +338,9 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
     return true; /* a cache operation */
   if (is_buffer && has(isa_op_name(inst->op), "_format_"))
     return isa_reference_format(wave, inst);
+  /* buffer.c refuses to split a load into LDS, too. */
   if (inst->lds && t.bytes > 4 && wave->s[inst->saddr.index + 1] >> 31 && !is_private(wave, inst))
-    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0,
-                          0);                       /* as buffer.c has it */
+    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   for (unsigned lane = 0; lane < ISA_LANES; lane++) /* nothing is done when one faults */
     if (isa_exec(wave) >> lane & 1 && !(is_buffer ? find_buffer(wave, inst, &t, lane, &places[lane])
                                                   : find_flat(wave, inst, &t, lane, &places[lane])))
