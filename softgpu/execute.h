@@ -62,6 +62,7 @@ typedef struct softgpu_dispatch {
   uint32_t checks;                   /* SOFTGPU_CHECK_* */
   uint32_t missing_from, missing_to; /* bytes of the kernarg segment that nobody supplied */
   struct softgpu_gws *gws; /* the queue's, for one dispatch at a time; NULL: it has none */
+  void (*interrupt)(uint32_t event_id); /* on any thread; NULL: nobody hears */
 } softgpu_dispatch_t;
 
 typedef enum softgpu_fault_kind {

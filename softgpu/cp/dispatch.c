@@ -161,6 +161,7 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
       .shared_aperture_hi = hsa->group_segment_aperture_base_hi,
       .private_aperture_hi = hsa->private_segment_aperture_base_hi,
       .gws = atomic_load(&queue->has_gws) ? &queue->gws : NULL,
+      .interrupt = softgpu_signal_interrupt,
   };
   char text[128];
   uint32_t code = dispatch_check(&packet, &dispatch, text);

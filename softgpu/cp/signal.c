@@ -39,6 +39,12 @@ static void interrupt_raise(interrupt_t interrupt)
   softgpu_queues_kick();
 }
 
+void softgpu_signal_interrupt(uint32_t event_id)
+{
+  softgpu_event_raise(event_id);
+  softgpu_queues_kick();
+}
+
 bool softgpu_signal_valid(uint32_t node, uint64_t handle)
 {
   return handle % AMD_SIGNAL_ALIGN_BYTES == 0 && in_place(node, handle, sizeof(amd_signal_t)) &&

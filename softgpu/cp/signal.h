@@ -14,6 +14,9 @@ int64_t softgpu_signal_load(uint64_t handle);
  * after the subtraction, so nothing of it is read afterwards. Times are ticks. */
 void softgpu_signal_complete(uint64_t handle, uint64_t start, uint64_t end);
 
+/* An interrupt of a kernel's: wakes whoever waits for the signal with this event. On any thread. */
+void softgpu_signal_interrupt(uint32_t event_id);
+
 /* Stores a value and wakes whoever waits. */
 void softgpu_signal_store(uint64_t handle, int64_t value);
 

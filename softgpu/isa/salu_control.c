@@ -112,6 +112,17 @@ RUN(s_trap)
   return id == DEBUGTRAP || isa_wave_fault(w, SOFTGPU_FAULT_TRAP, 0, id, 0);
 }
 
+/* An interrupt is how a kernel wakes the host when it has changed a signal: M0 has the number of
+ * the signal's event, which the kernel has written to the event's mailbox as well. Other messages
+ * are for those who draw. */
+RUN(s_sendmsg)
+{
+  enum { MESSAGE = 15, INTERRUPT = 1, EVENT = 0xffffff };
+  if ((inst->simm & MESSAGE) == INTERRUPT && w->dispatch && w->dispatch->interrupt)
+    w->dispatch->interrupt(w->s[ISA_M0] & EVENT);
+  return true;
+}
+
 RUN(s_getpc_b64)
 {
   isa_write_s64(w, inst->dst.index, w->pc);
@@ -312,7 +323,7 @@ static const struct {
     {ISA_s_waitcnt, run_s_waitcnt},
     {ISA_s_setkill, run_nothing},
     {ISA_s_setprio, run_nothing},
-    {ISA_s_sendmsg, run_nothing},
+    {ISA_s_sendmsg, run_s_sendmsg},
     {ISA_s_sendmsghalt, run_nothing},
     {ISA_s_icache_inv, run_nothing},
     {ISA_s_incperflevel, run_nothing},
