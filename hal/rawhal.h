@@ -8,6 +8,7 @@
 #include <rawhal/kernarg.h>
 #include <rawhal/limit.h>
 #include <rawhal/queue.h>
+#include <rawhal/services.h>
 #include <rawhal/status.h>
 #include <rawhal/target.h>
 #include <rawhal/version.h>
