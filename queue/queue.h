@@ -87,11 +87,15 @@ enum {
   RAWHAL_DISPATCH_OVERLAP = 1u << 2,     /* no barrier bit: may run beside earlier dispatches */
   RAWHAL_DISPATCH_AGENT_SCOPE = 1u << 3, /* acquire and release at agent scope: what this dispatch
                                             writes need not be seen by host and other devices */
-  RAWHAL_DISPATCH_COOPERATIVE = 1u << 4, /* its work-groups wait for each other: OUT_OF_RANGE unless
-                                            all of them can run at once, by the kernel's occupancy
-                                            and the queue's compute units; not with OVERLAP. Two
-                                            such dispatches must not run on one device at the same
-                                            time: have one queue for them */
+  RAWHAL_DISPATCH_COOPERATIVE = 1u << 4, /* its work-groups wait for each other, through memory:
+                                            OUT_OF_RANGE unless all of them can run at once, by the
+                                            kernel's occupancy and the queue's compute units (other
+                                            work on the device must end by itself); not with
+                                            OVERLAP. Have one queue a device for such dispatches:
+                                            two at the same time may wait for ever. For a barrier
+                                            by global wave sync (GWS) no queue here has the
+                                            resources: HSA's queue with them may be the same for
+                                            all who ask for one, and is not theirs to stop */
 };
 
 /* One dispatch. The arguments are either a prepacked blob or, when `arguments` is not NULL, one

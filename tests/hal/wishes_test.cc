@@ -118,6 +118,25 @@ TEST_F(Wishes, ACooperativeGridRunsAsAWhole)
   EXPECT_EQ(run_empty(17, 256, RAWHAL_DISPATCH_COOPERATIVE), RAWHAL_OUT_OF_RANGE);
 }
 
+TEST_F(Wishes, WorkGroupsOfACooperativeGridWaitForEachOther)
+{
+  ASSERT_OK(make({}));
+  const rawhal_device_kernel_t *barrier = kernel("grid_barrier-gfx90a-v5.co", "grid_barrier");
+  ASSERT_NE(barrier, nullptr);
+  rawhal_occupancy_t occupancy = {};
+  ASSERT_OK(rawhal_device_kernel_occupancy(barrier, 256, 0, &occupancy, &error));
+  uint32_t groups = occupancy.workgroups_per_cu * rawhal_device_info(device)->compute_units;
+  rawhal_buffer_t *come = upload(std::vector<uint32_t>(1, 0)), *out = buffer(4 * groups);
+  Blob blob;
+  blob.add(rawhal_buffer_address(come)).add(rawhal_buffer_address(out)).add(groups);
+  rawhal_dispatch_t dispatch = dispatch_of(barrier, groups * 256, 256, blob);
+  dispatch.flags = RAWHAL_DISPATCH_COOPERATIVE;
+  ASSERT_OK(run(made, dispatch));
+  EXPECT_EQ(download<uint32_t>(out, groups), std::vector<uint32_t>(groups, groups));
+  dispatch.work_items[0] += 256;
+  EXPECT_EQ(run(made, dispatch), RAWHAL_OUT_OF_RANGE);
+}
+
 TEST_F(Wishes, ARecordedCooperativeGrid)
 {
   ASSERT_OK(make({}));
