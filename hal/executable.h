@@ -46,7 +46,9 @@ struct rawhal_executable {
 /* kernels.c */
 void kernels_free(rawhal_executable_t *executable);
 
-/* variables.c: by the loader's name. */
+/* variables.c: a C string, to be freed; NULL: no memory. */
+char *symbol_text(rawhal_string_t name);
+/* By the loader's name. */
 hsa_status_t executable_symbol(const rawhal_executable_t *executable, rawhal_string_t name,
                                hsa_executable_symbol_t *symbol);
 

@@ -152,7 +152,7 @@ rawhal_status_t externals_define(const rawhal_executable_t *executable, rawhal_e
   const hsa_table_t *hsa = &executable->device->runtime->hsa;
   for (size_t i = 0; i < executable->externals.count; ++i) {
     const rawhal_external_t *one = &executable->externals.all[i];
-    char *name = strndup(one->name.data, one->name.size);
+    char *name = symbol_text(one->name);
     if (!name)
       return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a variable's name");
     hsa_status_t result = hsa->hsa_executable_agent_global_variable_define(

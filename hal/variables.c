@@ -7,17 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+char *symbol_text(rawhal_string_t name)
+{
+  char *text = calloc(1, name.size + 1);
+  if (text && name.size)
+    memcpy(text, name.data, name.size);
+  return text;
+}
+
 hsa_status_t executable_symbol(const rawhal_executable_t *executable, rawhal_string_t name,
                                hsa_executable_symbol_t *symbol)
 {
   const hsa_table_t *hsa = &executable->device->runtime->hsa;
   if (name.size && memchr(name.data, '\0', name.size))
     return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
-  char *text = calloc(1, name.size + 1);
+  char *text = symbol_text(name);
   if (!text)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  if (name.size)
-    memcpy(text, name.data, name.size);
   hsa_status_t result = hsa->hsa_executable_get_symbol_by_name(
       executable->executable, text, &executable->device->queue.agent, symbol);
   free(text);

@@ -170,6 +170,33 @@ TEST_F(Allocation, OfExecutablesAndTheirKernels)
   rawhal_hsaco_close(hsaco);
 }
 
+TEST_F(Allocation, OfObjectsThatNeedOthersAndAreOpenedAtOnce)
+{
+  rawhal_buffer_t *memory = upload(std::vector<uint32_t>(16, 7));
+  const rawhal_external_t externals[] = {
+      {RAWHAL_STRING("shared_counter"), rawhal_buffer_address(memory)},
+      {RAWHAL_STRING("shared_table"), rawhal_buffer_address(memory) + 16}};
+  rawhal_open_options_t options = {};
+  options.size = sizeof(options);
+  options.externals = externals;
+  options.external_count = 2;
+  std::vector<char> bytes = fixture_bytes("externals-gfx90a-v5.co");
+  EXPECT_GE(sweep([&](rawhal_error_t *why) {
+              rawhal_executable_t *made = nullptr;
+              uint64_t address = 0, size = 0;
+              rawhal_status_t status =
+                  rawhal_executable_open(device, bytes.data(), bytes.size(), &options, &made, why);
+              EXPECT_EQ(made != nullptr, status == RAWHAL_OK);
+              if (status == RAWHAL_OK)
+                status = rawhal_executable_variable(made, RAWHAL_STRING("shared_table"), &address,
+                                                    &size, why);
+              EXPECT_EQ(address, status == RAWHAL_OK ? externals[1].address : 0);
+              rawhal_executable_destroy(made);
+              return status;
+            }),
+            8);
+}
+
 TEST_F(Allocation, OfRecordings)
 {
   rawhal_queue_t *on = queue();
