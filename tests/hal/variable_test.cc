@@ -146,6 +146,26 @@ TEST_F(Variables, TheSameBytesForOtherAddressesAreLoadedApart)
   EXPECT_EQ(run_kernel(second, "use_externals", true), (std::vector<uint32_t>{102, 200}));
 }
 
+TEST_F(Variables, WhatAnObjectNeedsIsAFact)
+{
+  const std::pair<const char *, std::vector<std::string>> needed[] = {
+      {"variables-gfx90a-v5.co", {}},
+      {"externals-gfx90a-v5.co", {"shared_counter", "shared_table"}},
+      {"externals_within-gfx90a-v5.co", {"shared_table"}}};
+  for (const auto &[fixture, expected] : needed) {
+    std::vector<char> bytes = fixture_bytes(fixture);
+    rawhal_hsaco_t *hsaco = nullptr;
+    ASSERT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
+    std::vector<std::string> names;
+    const rawhal_relocation_t *relocation;
+    for (size_t i = 0; (relocation = rawhal_hsaco_relocation(hsaco, i)); ++i)
+      if (relocation->external)
+        names.emplace_back(relocation->symbol.data, relocation->symbol.size);
+    EXPECT_EQ(names, expected) << fixture;
+    rawhal_hsaco_close(hsaco);
+  }
+}
+
 TEST_F(Variables, WhatIsNotSuppliedRightIsSaid)
 {
   rawhal_executable_t *loaded = nullptr;

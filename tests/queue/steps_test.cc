@@ -1,6 +1,6 @@
 // What happens between two steps of a queue's life, and what is left when it is over.
-#include "toy_runtime.h"
 #include "tests/values.h"
+#include "toy_runtime.h"
 
 #include <gtest/gtest.h>
 
@@ -199,7 +199,8 @@ TEST_F(Steps, AQueueThatIsBeingDestroyedDoesNotFailWithItsDevice)
         ++to->calls;
       },
       &heard, &error));
-  toy_step_in(TOY_QUEUE_DESTROY, [](void *) { toy_fail(here); }, nullptr);
+  toy_step_in(
+      TOY_QUEUE_DESTROY, [](void *) { toy_fail(here); }, nullptr);
   rawhal_queue_destroy(on);
   EXPECT_EQ(heard.calls, 1);
   EXPECT_EQ(heard.result.status, RAWHAL_DEVICE_LOST) << heard.result.message;
@@ -427,7 +428,8 @@ TEST_F(Steps, ANewerCallersDispatchesAreTakenAsLongAsTheySayNothingNew)
   EXPECT_EQ(RAWHAL_UNSUPPORTED,
             rawhal_queue_barrier_sized(on, &after->known, sizeof(*after), 2, 0, nullptr, &error));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
-            rawhal_queue_submit_sized(on, &batch->known, sizeof(batch->known) - 8, 1, 0, &ticket, &error));
+            rawhal_queue_submit_sized(on, &batch->known, sizeof(batch->known) - 8, 1, 0, &ticket,
+                                      &error));
   EXPECT_EQ(queue_info(on).last_ticket, last) << "none of them left a trace";
   rawhal_queue_destroy(on);
 }
@@ -500,6 +502,39 @@ protected:
   rawhal_limiter_t *limiter = nullptr;
 };
 
+// HSA_AMD_QUEUE_PRIORITY_LOW is 0, HIGH 2; NORMAL is what a queue has without being told.
+TEST_F(LimitedSteps, PrioritiesAreToldUpToThatOfTheLimits)
+{
+  const rawhal_queue_priority_t asked[] = {RAWHAL_QUEUE_PRIORITY_DEFAULT, RAWHAL_QUEUE_PRIORITY_LOW,
+                                           RAWHAL_QUEUE_PRIORITY_NORMAL,
+                                           RAWHAL_QUEUE_PRIORITY_HIGH};
+  auto told = [&] {
+    std::vector<int> all;
+    for (rawhal_queue_priority_t one : asked) {
+      rawhal_queue_options_t options = {};
+      options.size = sizeof(options);
+      options.priority = one;
+      rawhal_queue_t *made = nullptr;
+      EXPECT_OK(toy_queue(1, &options, &made, &error));
+      all.push_back(toy_priority());
+      rawhal_queue_destroy(made);
+    }
+    return all;
+  };
+  EXPECT_EQ(told(), (std::vector<int>{-1, 0, -1, 2}));
+  const std::vector<std::pair<rawhal_limit_priority_t, std::vector<int>>> limited = {
+      {RAWHAL_PRIORITY_LOW, {0, 0, 0, 0}},
+      {RAWHAL_PRIORITY_NORMAL, {-1, 0, -1, -1}},
+      {RAWHAL_PRIORITY_HIGH, {2, 0, -1, 2}}};
+  for (const auto &[most, expected] : limited) {
+    limit({{RAWHAL_LIMIT_PRIORITY, most}, {RAWHAL_LIMIT_MEMORY, 1 << 30}});
+    EXPECT_EQ(told(), expected) << most;
+    toy_limit(nullptr);
+    rawhal_limiter_close(limiter);
+    limiter = nullptr;
+  }
+}
+
 rawhal_dispatch_t with_grid(rawhal_dispatch_t dispatch, uint32_t x, uint32_t y, uint32_t z,
                             uint16_t group = 1)
 {
@@ -532,7 +567,8 @@ TEST_F(LimitedSteps, WorkGroupsOfAGridDoNotWrap)
     rawhal_ticket_t ticket = 0;
     EXPECT_EQ(rawhal_queue_submit(on, &one.dispatch, 1, 0, &ticket, &error),
               one.right ? RAWHAL_OK : RAWHAL_QUOTA_EXCEEDED)
-        << one.dispatch.work_items[0] << "x" << one.dispatch.work_items[1] << "x" << one.dispatch.work_items[2];
+        << one.dispatch.work_items[0] << "x" << one.dispatch.work_items[1] << "x"
+        << one.dispatch.work_items[2];
   }
   rawhal_queue_destroy(on);
 }

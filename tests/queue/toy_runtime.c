@@ -285,6 +285,22 @@ static void release(void)
 
 static void unpinned(void) {}
 
+static int last_priority = -1;
+
+int toy_priority(void)
+{
+  int last = last_priority;
+  last_priority = -1;
+  return last;
+}
+
+static hsa_status_t set_priority(hsa_queue_t *queue, hsa_amd_queue_priority_t priority)
+{
+  (void)queue;
+  last_priority = (int)priority;
+  return HSA_STATUS_SUCCESS;
+}
+
 /* ---- Put together ---- */
 
 static const hsa_table_t table = {
@@ -305,6 +321,7 @@ static const hsa_table_t table = {
     .hsa_amd_memory_pool_free = pool_free,
     .hsa_amd_agents_allow_access = allow_access,
     .hsa_amd_pointer_info = pointer_info,
+    .hsa_amd_queue_set_priority = set_priority,
     .hsa_amd_profiling_get_dispatch_time = dispatch_time,
 };
 

@@ -32,6 +32,9 @@ size_t toy_kernargs(uint64_t *addresses, size_t capacity);
 // Which of the packets that ran had a completion signal, oldest first; otherwise like the above.
 size_t toy_signalled(bool *signalled, size_t capacity);
 
+// The hsa_amd_queue_priority_t that a queue was given last; -1: none. Forgets it.
+int toy_priority(void);
+
 // The limits of all devices; NULL: none. Stays the caller's.
 void toy_limit(rawhal_limiter_t *limiter);
 
