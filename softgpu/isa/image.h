@@ -63,7 +63,7 @@ uint64_t isa_image_offset(const isa_image_t *image, uint32_t x, uint32_t y, uint
 /* What image_sample does with coordinates and texels. */
 typedef struct isa_sampler {
   uint8_t clamp[3]; /* enum isa_clamp */
-  bool is_linear; /* in x and y */
+  bool is_linear;   /* in x and y */
   bool is_unnormalized, truncates;
   float border[4];
 } isa_sampler_t;
