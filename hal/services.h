@@ -72,8 +72,8 @@ typedef struct rawhal_services_options {
   void *context;
 } rawhal_services_options_t;
 
-/* `options` may be NULL. INVALID_ARGUMENT: unknown parts, or a heap without hostcalls; OUT_OF_RANGE:
- * a size; OUT_OF_MEMORY, QUOTA_EXCEEDED; RUNTIME. */
+/* `options` may be NULL. INVALID_ARGUMENT: unknown parts, or a heap without hostcalls;
+ * OUT_OF_RANGE: a size; OUT_OF_MEMORY, QUOTA_EXCEEDED; RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_services_create(rawhal_device_t *device, const rawhal_services_options_t *options,
                        rawhal_services_t **services, rawhal_error_t *error);
@@ -81,8 +81,8 @@ rawhal_services_create(rawhal_device_t *device, const rawhal_services_options_t 
 /* For rawhal_queue_options_t::services. Owned by `services`; NULL for NULL. */
 RAWHAL_API const rawhal_queue_services_t *rawhal_services_queue(const rawhal_services_t *services);
 
-/* Prints what kernels of `executable` have left in the printf buffer, and empties it. No kernel that
- * prints may run meanwhile: wait for it. Records name their format by a number that each code
+/* Prints what kernels of `executable` have left in the printf buffer, and empties it. No kernel
+ * that prints may run meanwhile: wait for it. Records name their format by a number that each code
  * object begins anew, so flush before kernels of another one that print run on the queue. Costs
  * nothing much when nothing was printed.
  *

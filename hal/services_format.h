@@ -11,8 +11,8 @@
 typedef struct printf_arguments {
   const unsigned char *at, *end;
   /* HIP: eight bytes for each, but for strings, which end with a NUL and are padded to a multiple
-   * of eight. OpenCL C, whose vectors' elements may be as small as a byte: as `sizes` says, "4:16:",
-   * for `count` arguments, each padded to a multiple of four. */
+   * of eight. OpenCL C, whose vectors' elements may be as small as a byte: as `sizes` says,
+   * "4:16:", for `count` arguments, each padded to a multiple of four. */
   bool opencl;
   rawhal_string_t sizes;
   uint32_t count;

@@ -34,7 +34,8 @@ typedef struct hostcall {
 /* Bytes of a buffer. */
 uint64_t hostcall_bytes(uint32_t packets);
 
-/* Lays out `hostcall->memory`, which the device has at `address`; `doorbell` is a signal's handle. */
+/* Lays out `hostcall->memory`, which the device has at `address`; `doorbell` is a signal's
+ * handle. */
 void hostcall_layout(const hostcall_t *hostcall, uint64_t address, uint64_t doorbell);
 
 /* Answers all packets that are ready. One thread at a time. */

@@ -1,7 +1,7 @@
 /* Messages: what is too long for one hostcall is said in several. The first word of a request is a
- * descriptor: bit 0 begins a message, bit 1 ends it, bits 5-7 are how many of the other words count,
- * bits 8-63 the message's number, which the answer to its beginning gives. Of a whole printf() the
- * first word says where to, the rest is the format and its arguments. */
+ * descriptor: bit 0 begins a message, bit 1 ends it, bits 5-7 are how many of the other words
+ * count, bits 8-63 the message's number, which the answer to its beginning gives. Of a whole
+ * printf() the first word says where to, the rest is the format and its arguments. */
 #include "hal/services_hostcall.h"
 #include "hal/services_printf.h"
 

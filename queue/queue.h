@@ -278,10 +278,10 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay(rawhal_queue_t *qu
                                                               rawhal_error_t *error);
 
 /* Device addresses of what only the program can provide to kernels that ask for it by a hidden
- * argument of that name; 0: there is none. Not looked into; <rawhal/services.h> makes and serves the
- * first three. A kernel that calls malloc() uses `heap`, one that calls printf() one of the buffers;
- * how they are laid out is between the program and its kernels' device library. The queue itself and
- * the apertures are filled in by rawhal. */
+ * argument of that name; 0: there is none. Not looked into; <rawhal/services.h> makes and serves
+ * the first three. A kernel that calls malloc() uses `heap`, one that calls printf() one of the
+ * buffers; how they are laid out is between the program and its kernels' device library. The queue
+ * itself and the apertures are filled in by rawhal. */
 typedef struct rawhal_queue_services {
   size_t size; /* sizeof(rawhal_queue_services_t), or 0: see types.h */
   uint64_t printf_buffer, hostcall_buffer, heap, default_queue, completion_action, multigrid_sync;
