@@ -129,7 +129,7 @@ rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch, 
   size_t count = batch->count;
   if (!batch->first || count == 0)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no dispatches");
-  if (count > queue->ring.packets)
+  if (count > queue->ring.packets - closing_packets(queue))
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                        "a batch of %zu dispatches can never fit a ring of %u packets", count,
                        queue->ring.packets);

@@ -60,6 +60,7 @@ typedef struct queue_slot {
   int64_t final;  /* the value when the queue died */
   bool slept_on;  /* by a thread, in the runtime; sleep_lock */
   bool begins;    /* its first packet signals the slot's signal in `begins` */
+  bool timed;     /* each of its dispatches has a signal in `times`, and the last packet has none */
   bool transfers; /* transfer.h */
 } queue_slot_t;
 
@@ -129,6 +130,7 @@ struct rawhal_queue {
   unsigned char *kernargs; /* twice ring.blocks: an image may run over the ring's end */
   queue_slot_t *slots;     /* ring.tickets */
   hsa_signal_t *begins;    /* of each slot: for the time at which a batch began */
+  hsa_signal_t *times;     /* of each packet, for its dispatch's time; NULL: nobody asked for it */
   _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet of several; queue_kernel() */
   rawhal_launch_t launch; /* what all launches have in common, for hidden arguments */
   limit_lease_t *lease;   /* NULL: no limits */

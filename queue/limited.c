@@ -248,7 +248,8 @@ rawhal_status_t limited_reserve(rawhal_queue_t *queue, const batch_t *batch, uin
   if (status == RAWHAL_OK)
     status = admit(queue, batch, deadline, &grant, error);
   return status == RAWHAL_OK
-             ? reserve(queue, &grant, (uint32_t)batch->count, blocks, deadline, reserved, error)
+             ? reserve(queue, &grant, (uint32_t)batch->count + closing_packets(queue), blocks,
+                       deadline, reserved, error)
              : status;
 }
 
@@ -317,7 +318,7 @@ void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t
   queue_times_t times;
   if (queue_slot_times(queue, slot, &times) != HSA_STATUS_SUCCESS)
     times = (queue_times_t){0};
-  else if (slot->packets > 1 && !slot->begins && !transfer_is_one_copy(queue, slot))
+  else if (slot->packets > 1 && !slot->begins && !slot->timed && !transfer_is_one_copy(queue, slot))
     times.start = 0; /* is that of one of them, which may have begun last */
   limit_complete(queue->lease, &kept->grant, ticks_to_ns(device, times.start),
                  ticks_to_ns(device, times.end));

@@ -115,6 +115,24 @@ static rawhal_status_t create_signals(rawhal_queue_t *queue, uint32_t count, raw
   return RAWHAL_OK;
 }
 
+/* Nobody sleeps on them, either. */
+static rawhal_status_t create_times(rawhal_queue_t *queue, rawhal_error_t *error)
+{
+  const hsa_table_t *hsa = queue->device->hsa;
+  queue->times = calloc(queue->ring.packets, sizeof(*queue->times));
+  if (!queue->times)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
+  for (uint32_t i = 0; i < queue->ring.packets; ++i) {
+    hsa_status_t result =
+        hsa->hsa_amd_signal_create(0, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &queue->times[i]);
+    if (result != HSA_STATUS_SUCCESS) {
+      queue->times[i].handle = 0;
+      return hsa_fail(hsa, result, error, "creating a signal for times");
+    }
+  }
+  return RAWHAL_OK;
+}
+
 static void destroy_signals(rawhal_queue_t *queue)
 {
   const hsa_table_t *hsa = queue->device->hsa;
@@ -124,6 +142,9 @@ static void destroy_signals(rawhal_queue_t *queue)
     if (queue->begins[i].handle)
       (void)hsa->hsa_signal_destroy(queue->begins[i]);
   }
+  for (uint32_t i = 0; queue->times && i < queue->ring.packets; ++i)
+    if (queue->times[i].handle)
+      (void)hsa->hsa_signal_destroy(queue->times[i]);
 }
 
 static rawhal_status_t allocate_kernargs(rawhal_queue_t *queue, uint32_t blocks,
@@ -196,7 +217,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   *result = NULL;
   queue_sizes_t sizes = {0};
   rawhal_queue_options_t taken;
-  rawhal_status_t status = SIZED_TAKE(&taken, options, hsa_queue, error);
+  rawhal_status_t status = SIZED_TAKE(&taken, options, dispatch_times, error);
   if (status == RAWHAL_OK)
     status = choose_sizes(device, &taken, &sizes, error);
   if (status != RAWHAL_OK)
@@ -214,6 +235,8 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
     status = allocate_tables(queue, &sizes, error);
   if (status == RAWHAL_OK)
     status = create_signals(queue, sizes.submissions, error);
+  if (status == RAWHAL_OK && taken.dispatch_times)
+    status = create_times(queue, error);
   if (status == RAWHAL_OK)
     status = allocate_kernargs(queue, sizes.blocks, error);
   if (status == RAWHAL_OK)
@@ -264,6 +287,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   pthread_mutex_destroy(&queue->drain_lock);
   free(queue->slots);
   free(queue->begins);
+  free(queue->times);
   free((void *)queue->kernels);
   free(queue);
   device->unpinned();

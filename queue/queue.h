@@ -233,6 +233,12 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *qu
                                                               uint64_t *start_ns, uint64_t *end_ns,
                                                               rawhal_error_t *error);
 
+/* The same of one of its dispatches, counted from 0 as they were submitted or recorded, on a queue
+ * with dispatch_times. OUT_OF_RANGE: no such dispatch, or one without times of its own. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_queue_dispatch_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, size_t dispatch,
+                             uint64_t *start_ns, uint64_t *end_ns, rawhal_error_t *error);
+
 /* ---- Recordings ----
  *
  * A recording is a batch that was checked and packed once, hidden arguments included, and is
@@ -321,6 +327,9 @@ typedef struct rawhal_queue_options {
    * the device may still use to the runtime's end. Errors come to the program's own callback: pass
    * them on to rawhal_queue_report(). */
   void *hsa_queue;
+  /* Each dispatch of a submission has times of its own, rawhal_queue_dispatch_timing(). Costs an
+   * HSA signal a packet of the ring, made with the queue, and a packet more a submission. */
+  bool dispatch_times;
 } rawhal_queue_options_t;
 
 /* For the error callback of an HSA queue that the program made (rawhal_queue_options_t): the queue

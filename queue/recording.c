@@ -168,24 +168,18 @@ static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
                    const ring_reservation_t *reserved)
 {
   uint32_t count = recording->count;
-  for (uint32_t i = 0; count > 1 && i < count; ++i)
+  for (uint32_t i = 0; count + closing_packets(queue) > 1 && i < count; ++i)
     packet_name(queue, reserved->packet + i, recording->dispatches[i].kernel);
-  submission_t submission = {count,
-                             recording->blocks,
-                             count - recording->signaller,
-                             recording->dispatches->kernel,
-                             recording->signaller > 0,
-                             false};
-  hsa_signal_t signal = submit_begin(queue, reserved, &submission);
+  hsa_signal_t signal = batch_begin(queue, reserved, count, recording->blocks, recording->signaller,
+                                    recording->dispatches->kernel);
   unsigned char *images = kernarg_slot(queue, align_block(reserved->block, recording->alignment));
   memcpy(images, recording->images, recording->image_bytes);
   for (uint32_t i = count; i-- > 0;) {
-    hsa_signal_t completion =
-        submit_signal(queue, reserved->ticket, signal, i, recording->signaller);
+    hsa_signal_t completion = submit_signal(queue, reserved, signal, i, recording->signaller);
     replay_packet(packet_slot(queue, reserved->packet + i), &recording->dispatches[i].packet,
                   images, completion);
   }
-  submit_ring(queue, reserved, count);
+  submit_ring(queue, reserved, count + closing_packets(queue));
 }
 
 rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
@@ -199,12 +193,13 @@ rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recordin
   if (recording->queue != queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the recording was made for another queue");
   ring_reservation_t reserved;
+  uint32_t packets = recording->count + closing_packets(queue);
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = queue->lease ? limited_reserve_shape(queue, &recording->shape, recording->count,
-                                                  recording->blocks, deadline, &reserved, error)
-                          : submit_reserve(queue, recording->count, recording->blocks, deadline,
-                                           &reserved, error);
+    status = queue->lease
+                 ? limited_reserve_shape(queue, &recording->shape, packets, recording->blocks,
+                                         deadline, &reserved, error)
+                 : submit_reserve(queue, packets, recording->blocks, deadline, &reserved, error);
   if (status != RAWHAL_OK)
     return status;
   replay(queue, recording, &reserved);

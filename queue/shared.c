@@ -39,7 +39,7 @@ static void abandon(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
   slot->packets = packets;
   slot->blocks = blocks;
   slot->kernel = NULL;
-  slot->begins = slot->transfers = false;
+  slot->begins = slot->transfers = slot->timed = false;
   atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
 }
 

@@ -35,6 +35,7 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   slot->kernel = submission->kernel;
   slot->begins = submission->begins;
   slot->transfers = submission->transfers;
+  slot->timed = submission->timed;
   int64_t target = atomic_load_explicit(&slot->target, memory_order_relaxed) - submission->signals;
   /* Release: whoever sees this target sees that the slot's former ticket had finished. */
   atomic_store_explicit(&slot->target, target, memory_order_release);
@@ -80,21 +81,41 @@ static rawhal_status_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispat
   return RAWHAL_OK;
 }
 
+hsa_signal_t batch_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint32_t count,
+                         uint32_t blocks, uint32_t signaller, const rawhal_device_kernel_t *first)
+{
+  uint32_t closing = closing_packets(queue);
+  submission_t submission = {.packets = count + closing,
+                             .blocks = blocks,
+                             .signals = closing ? 1 : count - signaller,
+                             .kernel = first,
+                             .begins = !closing && signaller > 0,
+                             .timed = closing};
+  if (__builtin_expect(closing, 0))
+    packet_name(queue, reserved->packet + count, NULL);
+  hsa_signal_t signal = submit_begin(queue, reserved, &submission);
+  if (__builtin_expect(closing, 0)) {
+    void *last = packet_slot(queue, reserved->packet + count);
+    packet_write_barrier(last, signal);
+    packet_publish(last, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
+  }
+  return signal;
+}
+
 /* The first packet comes last: the device, which reads in order, sees nothing of the batch before
  * all of it is there. */
 static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, uint32_t blocks,
                                    const ring_reservation_t *reserved, rawhal_error_t *error)
 {
   uint32_t count = (uint32_t)batch->count, signaller = (uint32_t)submit_first_signaller(batch);
-  for (uint32_t i = 0; count > 1 && i < count; ++i)
+  for (uint32_t i = 0; count + closing_packets(queue) > 1 && i < count; ++i)
     packet_name(queue, reserved->packet + i, batch_at(batch, i)->kernel);
-  submission_t submission = {count,         blocks, count - signaller, batch->first->kernel,
-                             signaller > 0, false};
-  hsa_signal_t signal = submit_begin(queue, reserved, &submission);
+  hsa_signal_t signal =
+      batch_begin(queue, reserved, count, blocks, signaller, batch->first->kernel);
   rawhal_status_t status = RAWHAL_OK;
   uint32_t block = reserved->block;
   for (uint32_t i = count; i-- > 0;) {
-    hsa_signal_t completion = submit_signal(queue, reserved->ticket, signal, i, signaller);
+    hsa_signal_t completion = submit_signal(queue, reserved, signal, i, signaller);
     rawhal_status_t written =
         dispatch_write(queue, batch_at(batch, i), reserved->packet + i, &block, completion, error);
     if (__builtin_expect(written != RAWHAL_OK, 0)) {
@@ -102,7 +123,7 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, 
       queue_slot(queue, reserved->ticket)->begins = false; /* a barrier may have no times */
     }
   }
-  submit_ring(queue, reserved, count);
+  submit_ring(queue, reserved, count + closing_packets(queue));
   return status;
 }
 
@@ -124,7 +145,8 @@ rawhal_status_t rawhal_queue_submit_sized(rawhal_queue_t *queue,
   if (status == RAWHAL_OK)
     status = __builtin_expect(queue->lease != NULL, 0)
                  ? limited_reserve(queue, &batch, blocks, deadline, &reserved, error)
-                 : submit_reserve(queue, (uint32_t)count, blocks, deadline, &reserved, error);
+                 : submit_reserve(queue, (uint32_t)count + closing_packets(queue), blocks, deadline,
+                                  &reserved, error);
   if (status != RAWHAL_OK)
     return status;
   status = batch_write(queue, &batch, blocks, &reserved, error);

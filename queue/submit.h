@@ -38,6 +38,7 @@ typedef struct submission {
   const rawhal_device_kernel_t *kernel; /* of the packet, if there is one and it runs any */
   bool begins; /* the first packet signals when it has ended, for its time: see submit_signal() */
   bool transfers; /* transfer.h */
+  bool timed;
 } submission_t;
 
 /* Claims the ticket's slot. From here on others see the submission, so packets of several have been
@@ -52,15 +53,34 @@ void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint
  * packet has. */
 size_t submit_first_signaller(const batch_t *batch);
 
+/* Packets behind a batch's dispatches: where each of these has a signal of its own, a barrier that
+ * tells when all have finished. */
+static inline uint32_t closing_packets(const rawhal_queue_t *queue)
+{
+  return queue->times != NULL;
+}
+
+static inline hsa_signal_t dispatch_signal(const rawhal_queue_t *queue, uint64_t packet)
+{
+  return queue->times[packet & (queue->ring.packets - 1)];
+}
+
 /* What a batch's packet signals. The first tells when the batch began, unless it is among those
  * that tell when it has finished. */
-static inline hsa_signal_t submit_signal(const rawhal_queue_t *queue, uint64_t ticket,
+static inline hsa_signal_t submit_signal(const rawhal_queue_t *queue,
+                                         const ring_reservation_t *reserved,
                                          hsa_signal_t completion, uint32_t i, uint32_t signaller)
 {
+  if (__builtin_expect(queue->times != NULL, 0))
+    return dispatch_signal(queue, reserved->packet + i);
   if (i >= signaller)
     return completion;
-  return i == 0 ? queue->begins[ticket & (queue->ring.tickets - 1)] : (hsa_signal_t){0};
+  return i == 0 ? queue->begins[reserved->ticket & (queue->ring.tickets - 1)] : (hsa_signal_t){0};
 }
+
+/* submit_begin() for a batch of so many dispatches, and its closing packet. */
+hsa_signal_t batch_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint32_t count,
+                         uint32_t blocks, uint32_t signaller, const rawhal_device_kernel_t *first);
 
 /* Writes the checked image of a dispatch, block_count * 64 bytes. */
 RAWHAL_CHECKED rawhal_status_t image_write(const rawhal_queue_t *queue,

@@ -1,0 +1,127 @@
+// Each dispatch's own time, in batches and recordings.
+#include "device_test.h"
+#include "tests/values.h"
+
+namespace {
+
+class Times : public DeviceTest {
+protected:
+  void SetUp() override
+  {
+    DeviceTest::SetUp();
+    out = buffer(4096);
+    const rawhal_device_kernel_t *write_ids = kernel("write_ids-gfx90a-v5.co", "write_ids");
+    for (uint32_t i = 0; i < 4; ++i) {
+      blobs[i].add(rawhal_buffer_address(out)).add(1u).add(1u).add(100 + i);
+      batch[i] = dispatch_of(write_ids, 64, 64, blobs[i]);
+    }
+  }
+
+  rawhal_queue_t *timed()
+  {
+    rawhal_queue_options_t options = {};
+    options.packets = 64;
+    options.dispatch_times = true;
+    return queue(options);
+  }
+
+  // Within the submission's, and in order where there are barriers between.
+  void check(rawhal_queue_t *on, rawhal_ticket_t ticket, size_t count, bool in_order)
+  {
+    ASSERT_OK(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error));
+    uint64_t start = 0, end = 0, first = UINT64_MAX, last = 0, before = 0;
+    ASSERT_OK(rawhal_queue_timing(on, ticket, &start, &end, &error));
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t from = 0, to = 0;
+      ASSERT_OK(rawhal_queue_dispatch_timing(on, ticket, i, &from, &to, &error));
+      EXPECT_LT(from, to);
+      if (in_order) {
+        EXPECT_LE(before, from) << i;
+      }
+      before = to;
+      first = std::min(first, from);
+      last = std::max(last, to);
+    }
+    EXPECT_EQ(start, first);
+    EXPECT_EQ(end, last);
+    uint64_t from = 1, to = 1;
+    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, count, &from, &to, &error), RAWHAL_OUT_OF_RANGE);
+    EXPECT_EQ(from | to, 0u);
+    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, SIZE_MAX, &from, &to, &error), RAWHAL_OUT_OF_RANGE);
+  }
+
+  rawhal_buffer_t *out = nullptr;
+  Blob blobs[4];
+  rawhal_dispatch_t batch[4] = {};
+};
+
+TEST_F(Times, OfABatchsDispatches)
+{
+  rawhal_queue_t *on = timed();
+  for (int round = 0; round < 200; ++round)
+    for (size_t count : {4, 1, 3}) {
+      rawhal_ticket_t ticket = 0;
+      ASSERT_OK(rawhal_queue_submit(on, batch, count, RAWHAL_FOREVER, &ticket, &error));
+      if (round % 20 == 0)
+        check(on, ticket, count, true);
+    }
+}
+
+TEST_F(Times, OfDispatchesThatOverlap)
+{
+  rawhal_queue_t *on = timed();
+  for (rawhal_dispatch_t &dispatch : batch)
+    dispatch.flags = RAWHAL_DISPATCH_OVERLAP;
+  for (int round = 0; round < 20; ++round) {
+    rawhal_ticket_t ticket = 0;
+    ASSERT_OK(rawhal_queue_submit(on, batch, 4, RAWHAL_FOREVER, &ticket, &error));
+    check(on, ticket, 4, false);
+  }
+}
+
+TEST_F(Times, OfARecordingsDispatches)
+{
+  rawhal_queue_t *on = timed();
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create(on, batch, 4, &recording, &error));
+  for (int round = 0; round < 30; ++round) {
+    rawhal_ticket_t ticket = 0;
+    ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &ticket, &error));
+    check(on, ticket, 4, true);
+  }
+  rawhal_recording_destroy(recording);
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 103u);
+}
+
+TEST_F(Times, BarriersAndCopiesHaveNoDispatches)
+{
+  rawhal_queue_t *on = timed();
+  rawhal_ticket_t tickets[2] = {};
+  ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, 0, &tickets[0], &error));
+  ASSERT_OK(rawhal_queue_fill(on, out, 0, 1, 64, 0, &tickets[1], &error));
+  for (rawhal_ticket_t ticket : tickets) {
+    ASSERT_OK(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error));
+    uint64_t start = 0, end = 0;
+    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, 0, &start, &end, &error), RAWHAL_OUT_OF_RANGE);
+    ASSERT_OK(rawhal_queue_timing(on, ticket, &start, &end, &error));
+    EXPECT_LE(start, end);
+  }
+}
+
+TEST_F(Times, AQueueWithoutThemSaysSoAndABatchLeavesRoomForTheirPacket)
+{
+  rawhal_queue_t *plain = queue();
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(plain, batch, 4, 0, &ticket, &error));
+  ASSERT_OK(rawhal_queue_wait(plain, ticket, rawhal_deadline_after(20000 * millisecond), &error));
+  uint64_t start = 0, end = 0;
+  EXPECT_EQ(rawhal_queue_dispatch_timing(plain, ticket, 0, &start, &end, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_STREQ(error.message, "dispatch 0 of 0 that have times");
+  rawhal_queue_t *on = timed();
+  std::vector<rawhal_dispatch_t> many(64, batch[0]);
+  EXPECT_EQ(rawhal_queue_submit(on, many.data(), 64, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE);
+  ASSERT_OK(rawhal_queue_submit(on, many.data(), 63, 0, &ticket, &error));
+  check(on, ticket, 63, true);
+}
+
+} // namespace
