@@ -68,6 +68,8 @@ bool shared_end(rawhal_queue_t *queue)
   uint64_t deadline = rawhal_deadline_after(a_second);
   for (;;) {
     queue_drain(queue);
+    if (queue_check(queue, NULL) != RAWHAL_OK)
+      return true; /* the runtime has stopped it */
     if (ring_finished(&queue->ring) == ring_last_ticket(&queue->ring))
       return true;
     if (deadline_now() >= deadline)
