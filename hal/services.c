@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   ALL_PARTS = RAWHAL_SERVICES_PRINTF | RAWHAL_SERVICES_HOSTCALL | RAWHAL_SERVICES_HEAP,
@@ -127,7 +128,8 @@ static rawhal_status_t table_of(const rawhal_executable_t *executable, printf_ta
   return status;
 }
 
-/* The records, of `size` bytes. */
+/* The records, of `size` bytes: of a copy, which a kernel that prints all the same cannot change
+ * between two looks. */
 static rawhal_status_t flush(rawhal_services_t *services, const rawhal_executable_t *executable,
                              size_t size, rawhal_error_t *error)
 {
@@ -135,8 +137,14 @@ static rawhal_status_t flush(rawhal_services_t *services, const rawhal_executabl
   rawhal_status_t status = table_of(executable, &table, error);
   if (status != RAWHAL_OK)
     return status;
-  const unsigned char *records = rawhal_buffer_host(services->printf_buffer);
-  status = printf_records(&table, records + PRINTF_HEAD, size, &services->output, error);
+  const char *shared = rawhal_buffer_host(services->printf_buffer);
+  unsigned char *records = malloc(size);
+  if (records)
+    memcpy(records, shared + PRINTF_HEAD, size);
+  status =
+      records ? printf_records(&table, records, size, &services->output, error)
+              : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes of printf", size);
+  free(records);
   printf_table_free(&table);
   return status;
 }
