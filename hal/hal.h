@@ -56,9 +56,9 @@ typedef enum rawhal_backend {
 typedef struct rawhal_instance_options {
   size_t size; /* sizeof(rawhal_instance_options_t), or 0: see types.h */
   rawhal_backend_t backend;
-  const char
-      *runtime_library; /* default: RAWHAL_RUNTIME_LIBRARY in the environment (likewise), else
-                                  "libhsa-runtime64.so.1" */
+  /* Default: RAWHAL_RUNTIME_LIBRARY in the environment (not of a program with more rights than its
+   * user), else "libhsa-runtime64.so.1". */
+  const char *runtime_library;
   const char *softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY in the environment (not of a
                                   program with more rights than its user), else rawhal/softgpu/ in
                                   librawhal's folder, as installed; of a program with the static

@@ -27,6 +27,11 @@ void log_fault(const char *message); /* an error, as it stands */
 
 /* ---- loader.c: which libraries, from where ---- */
 
+/* Which the runtime has its thunk from: up to ROCm 6, and from 7 on. */
+#define RUNTIME_LIBRARY "libhsa-runtime64.so.1"
+#define THUNK_LIBRARY   "libhsakmt.so.1"
+#define DTIF_LIBRARY    "libdtif.so"
+
 /* Optional functions of softgpu's thunk; all NULL on hardware. Resolved by name, so that nothing
  * here depends on softgpu. */
 typedef struct softgpu_thunk {

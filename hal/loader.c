@@ -9,9 +9,6 @@
 #include <unistd.h>
 
 static const char kfd_path[] = "/dev/kfd";
-static const char runtime_name[] = "libhsa-runtime64.so.1";
-static const char thunk_name[] = "libhsakmt.so.1";
-static const char dtif_name[] = "libdtif.so";
 
 static const char *backend_name(rawhal_backend_t backend)
 {
@@ -82,9 +79,11 @@ static bool is_softgpu(const char *name, int flags)
 static rawhal_status_t check_real_thunk(rawhal_error_t *error)
 {
   const char *dtif = getenv("HSA_ENABLE_DTIF"); /* as runtimes of ROCm 7 read it */
-  const char *name = is_softgpu(thunk_name, RTLD_NOLOAD)                          ? thunk_name
-                     : dtif && strcmp(dtif, "1") == 0 && is_softgpu(dtif_name, 0) ? dtif_name
-                                                                                  : NULL;
+  const char *name = NULL;
+  if (is_softgpu(THUNK_LIBRARY, RTLD_NOLOAD))
+    name = THUNK_LIBRARY;
+  else if (dtif && strcmp(dtif, "1") == 0 && is_softgpu(DTIF_LIBRARY, 0))
+    name = DTIF_LIBRARY;
   if (name)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "hardware was asked for, but the %s of this process is softgpu's", name);
@@ -100,7 +99,7 @@ static rawhal_status_t runtime_load(const char *given, loaded_libraries_t *libra
     given = NULL;
   if (libraries->runtime && !given)
     return RAWHAL_OK;
-  const char *name = given ? given : runtime_name;
+  const char *name = given ? given : RUNTIME_LIBRARY;
   void *runtime = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
   if (!runtime)
     return rawhal_fail(error, RAWHAL_NOT_FOUND,

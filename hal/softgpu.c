@@ -11,10 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char thunk_name[] = "libhsakmt.so.1";
-static const char dtif_name[] = "libdtif.so";
-static const char runtime_name[] = "libhsa-runtime64.so.1";
-
 bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
 {
   /* POSIX promises that an object pointer from dlsym() holds a function's address. */
@@ -68,14 +64,14 @@ static rawhal_status_t path_find(const char *given, char path[PATH_MAX], rawhal_
   char folder[PATH_MAX], place[2 * PATH_MAX];
   own_folder(folder);
   for (size_t i = 0; *folder && i < sizeof(places) / sizeof(*places); ++i) {
-    snprintf(place, sizeof(place), "%s/%s/%s", folder, places[i], thunk_name);
+    snprintf(place, sizeof(place), "%s/%s/%s", folder, places[i], THUNK_LIBRARY);
     if (realpath(place, path))
       return RAWHAL_OK;
   }
   return rawhal_fail(error, RAWHAL_NOT_FOUND,
                      "softgpu's library %s is neither in '%s' nor in '%s', seen from '%s'; "
                      "RAWHAL_SOFTGPU_LIBRARY may name it",
-                     thunk_name, places[0], places[1], folder);
+                     THUNK_LIBRARY, places[0], places[1], folder);
 }
 
 rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_t size,
@@ -99,20 +95,21 @@ rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_
 static rawhal_status_t use_loaded(const char *why, softgpu_thunk_t *thunk, bool *there,
                                   rawhal_error_t *error)
 {
-  void *loaded = dlopen(thunk_name, RTLD_NOLOAD | RTLD_NOW | RTLD_GLOBAL);
+  void *loaded = dlopen(THUNK_LIBRARY, RTLD_NOLOAD | RTLD_NOW | RTLD_GLOBAL);
   *there = loaded && softgpu_resolve(loaded, thunk);
   if (loaded && !*there) {
     dlclose(loaded);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "%s, but this process has loaded the real %s already: create the instance "
                        "before anything else opens the HSA runtime",
-                       why, thunk_name);
+                       why, THUNK_LIBRARY);
   }
-  void *runtime = *there ? NULL : dlopen(runtime_name, RTLD_NOLOAD | RTLD_LAZY);
+  void *runtime = *there ? NULL : dlopen(RUNTIME_LIBRARY, RTLD_NOLOAD | RTLD_LAZY);
   if (runtime) {
     dlclose(runtime);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s, but this process has loaded %s without it already", why, runtime_name);
+                       "%s, but this process has loaded %s without it already", why,
+                       RUNTIME_LIBRARY);
   }
   return RAWHAL_OK;
 }
@@ -153,9 +150,9 @@ rawhal_status_t softgpu_follow(void *runtime, softgpu_thunk_t *thunk, rawhal_err
   /* A function's address is an object's here, as POSIX has it for dlsym(). */
   void *address = *(void **)&thunk->option_get;
   if (dladdr(address, &info) && info.dli_fname && strrchr(info.dli_fname, '/') &&
-      strlen(info.dli_fname) + sizeof(dtif_name) < sizeof(path)) {
+      strlen(info.dli_fname) + sizeof(DTIF_LIBRARY) < sizeof(path)) {
     int folder = (int)(strrchr(info.dli_fname, '/') - info.dli_fname);
-    snprintf(path, sizeof(path), "%.*s/%s", folder, info.dli_fname, dtif_name);
+    snprintf(path, sizeof(path), "%.*s/%s", folder, info.dli_fname, DTIF_LIBRARY);
   }
   void *library = *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (library && softgpu_resolve(library, thunk))
@@ -165,7 +162,7 @@ rawhal_status_t softgpu_follow(void *runtime, softgpu_thunk_t *thunk, rawhal_err
   return rawhal_fail(error, RAWHAL_NOT_FOUND,
                      "this HSA runtime does not link %s but loads %s, and softgpu's cannot be "
                      "loaded from '%s'",
-                     thunk_name, dtif_name, path);
+                     THUNK_LIBRARY, DTIF_LIBRARY, path);
 }
 
 static rawhal_status_t check_environment(const softgpu_thunk_t *thunk, rawhal_error_t *error)
