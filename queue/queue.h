@@ -226,8 +226,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_on_complete(rawhal_queue_
 
 /* Device time of a finished submission, in nanoseconds of the system's HSA clock: from the start of
  * its first dispatch to the end of its last. (Of a batch all of whose dispatches OVERLAP: start and
- * end of the last one to finish.) Kept until `submissions` further submissions (see options)
- * need the place: NOT_FOUND then, WOULD_BLOCK while it runs. */
+ * end of the last one to finish.) The runtime turns the device's clock into the system's anew for
+ * each question: answers to two may differ by nanoseconds. Kept until `submissions` further
+ * submissions (see options) need the place: NOT_FOUND then, WOULD_BLOCK while it runs. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue,
                                                               rawhal_ticket_t ticket,
                                                               uint64_t *start_ns, uint64_t *end_ns,
