@@ -112,6 +112,30 @@ static Kernel launched_kernel()
   return kernel;
 }
 
+// What kernels leave to be printed or to be answered, as services_fuzz.c takes it: the first byte says what.
+static void save_services(const std::string &folder)
+{
+  const std::string nul(1, '\0');
+  const std::string opencl = "1:2:4:16:%d of %v4hlf\\n" + nul + "2:0:a\\72b" + nul + nul;
+  save(folder, "opencl", nul + opencl + little(2, 4) + little(1, 4) + std::string(20, 'x'));
+  const std::string hip = "0:0:ff12345678abcdef,%d\n" + nul + nul;
+  save(folder, "hip",
+       nul + hip + little(20 << 2 | 2, 4) + little(0xff12345678abcdef, 8) + little(7, 8) +
+           little(20 << 2 | 1, 4) + "i %d" + little(0, 4) + little(4, 8));
+  save(folder, "format",
+       "\1" + nul + nul + little(100, 2) + "\x0e<%*.*f|%s|%3c>" + little(9, 8) + little(2, 8) +
+           little(0x4004000000000000, 8) + "a text" + little(0, 2) + little('c', 8));
+  // A message of two requests to packet 1, lane 5; then a slab is taken.
+  const std::string begins = std::string("\1\1\2\5\6\x41", 6) + little(0, 8) + "%s and %";
+  const std::string ends = std::string("\1\1\2\5\x0e\x62", 6) + "d\n" + little(0, 6) + "text" +
+                           little(0, 4) + little(7, 8);
+  const std::string takes = std::string("\1\0\3\7\2\0", 6) + little(2 << 20, 4);
+  save(folder, "hostcalls", "\2\x40" + nul + begins + ends + takes);
+  save(folder, "heap",
+       "\3\2" + nul + little(5000, 3) + nul + little(2 << 20, 3) + "\1" + little(0, 3) + "\1" +
+           little(512, 3));
+}
+
 int main(int count, char **words)
 {
   if (count != 2)
@@ -166,6 +190,7 @@ int main(int count, char **words)
   Pack reference;
   reference.map(2).str("kernel_name").str("lib/a.so").str("kpack_search_paths").array(1);
   save(root + "/container", "reference", split_host(reference.str("a_@GFXARCH@.kpack").bytes));
+  save_services(root + "/services");
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");
   return 0;
