@@ -53,15 +53,18 @@ typedef struct queue_device {
 typedef struct queue_slot {
   _Alignas(64) _Atomic uint64_t ticket; /* published by the submitter; 0 before the first */
   _Atomic int64_t target;
-  uint64_t packet; /* its first */
-  uint32_t packets, blocks;
+  _Atomic uint64_t packet; /* its first */
+  _Atomic uint32_t packets;
+  uint32_t blocks;
   const rawhal_device_kernel_t *kernel; /* of its packet, when it has one; see queue_kernel() */
   hsa_signal_t signal;
-  int64_t final;  /* the value when the queue died */
-  bool slept_on;  /* by a thread, in the runtime; sleep_lock */
-  bool begins;    /* its first packet signals the slot's signal in `begins` */
-  bool timed;     /* each of its dispatches has a signal in `times`, and the last packet has none */
-  bool transfers; /* transfer.h */
+  int64_t final; /* the value when the queue died */
+  bool slept_on; /* by a thread, in the runtime; sleep_lock */
+  /* Who looks at a ticket that has finished may read these beside the slot's next submitter, and
+   * then finds that the ticket is gone: queue_slot_kept(). */
+  _Atomic bool begins; /* its first packet signals the slot's signal in `begins` */
+  _Atomic bool timed; /* each of its dispatches has a signal in `times`, and the last packet none */
+  _Atomic bool transfers; /* transfer.h */
 } queue_slot_t;
 
 _Static_assert(sizeof(queue_slot_t) == 64, "a submission should touch one cache line of slots");
@@ -155,6 +158,13 @@ struct rawhal_queue {
 static inline queue_slot_t *queue_slot(const rawhal_queue_t *queue, uint64_t ticket)
 {
   return &queue->slots[ticket & (queue->ring.tickets - 1)];
+}
+
+/* Nobody has taken the slot of a ticket that has finished: what was read of it before is the
+ * ticket's own. Reservations come before anything of a slot is written. */
+static inline bool queue_slot_kept(rawhal_queue_t *queue, uint64_t ticket)
+{
+  return ring_last_ticket(&queue->ring) - ticket < queue->ring.tickets;
 }
 
 /* Acquire: the device has finished with everything it counted. The value is read where the runtime

@@ -35,11 +35,13 @@ static void abandon(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                     const ring_reservation_t *reserved)
 {
   queue_slot_t *slot = queue_slot(queue, reserved->ticket);
-  slot->packet = 0;
-  slot->packets = packets;
+  atomic_store(&slot->packet, 0);
+  atomic_store(&slot->packets, packets);
   slot->blocks = blocks;
   slot->kernel = NULL;
-  slot->begins = slot->transfers = slot->timed = false;
+  atomic_store(&slot->begins, false);
+  atomic_store(&slot->transfers, false);
+  atomic_store(&slot->timed, false);
   atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
 }
 

@@ -29,13 +29,13 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   if (__builtin_expect(!queue->shared, 1))
     queue->device->hsa->hsa_queue_add_write_index_screlease(queue->hsa_queue, submission->packets);
   queue_slot_t *slot = queue_slot(queue, reserved->ticket);
-  slot->packet = reserved->packet;
-  slot->packets = submission->packets;
+  atomic_store_explicit(&slot->packet, reserved->packet, memory_order_relaxed);
+  atomic_store_explicit(&slot->packets, submission->packets, memory_order_relaxed);
   slot->blocks = submission->blocks;
   slot->kernel = submission->kernel;
-  slot->begins = submission->begins;
-  slot->transfers = submission->transfers;
-  slot->timed = submission->timed;
+  atomic_store_explicit(&slot->begins, submission->begins, memory_order_relaxed);
+  atomic_store_explicit(&slot->transfers, submission->transfers, memory_order_relaxed);
+  atomic_store_explicit(&slot->timed, submission->timed, memory_order_relaxed);
   int64_t target = atomic_load_explicit(&slot->target, memory_order_relaxed) - submission->signals;
   /* Release: whoever sees this target sees that the slot's former ticket had finished. */
   atomic_store_explicit(&slot->target, target, memory_order_release);

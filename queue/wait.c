@@ -176,7 +176,7 @@ static rawhal_status_t check_transfer(rawhal_queue_t *queue, uint64_t ticket, ra
 {
   const queue_slot_t *slot = queue_slot(queue, ticket);
   bool failed = slot->transfers && transfer_failed(queue, slot);
-  if (__builtin_expect(!failed || atomic_load(&slot->ticket) != ticket, 1))
+  if (__builtin_expect(!failed || !queue_slot_kept(queue, ticket), 1))
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the device failed to carry out a copy");
 }
@@ -280,8 +280,8 @@ static rawhal_status_t timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, siz
     result = dispatch_times(queue, slot->packet + dispatch, &one);
     time = (queue_times_t){one.start, one.end};
   }
-  /* The device overwrites the times only after a later submission took the slot and its ticket. */
-  if (atomic_load(&slot->ticket) != ticket)
+  /* The device overwrites the times only after a later submission took the slot. */
+  if (!queue_slot_kept(queue, ticket))
     return rawhal_fail(error, RAWHAL_NOT_FOUND,
                        "the times of ticket %llu were overwritten by later submissions",
                        (unsigned long long)ticket);
