@@ -41,7 +41,8 @@ typedef struct rawhal_executable rawhal_executable_t;
 /* One line, without a line break, that whoever runs the program may want: that a GPU in software
  * takes the place of hardware, that an object is relabelled, that limits are in force, that a
  * device faults or does not answer. Called by any thread, one at a time; `message` is valid during
- * the call, which must call nothing of rawhal. */
+ * the call, which must call nothing of rawhal, nor fork(): both may wait for what the caller has
+ * locked. */
 typedef void rawhal_log_fn(void *context, rawhal_severity_t severity, const char *message);
 
 typedef enum rawhal_backend {
@@ -396,6 +397,12 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
  * engines carry it out, beside the kernels of other queues; it has a timing (of a fill above 4 MiB:
  * its last piece's), is charged to the device's limits like a kernel, and takes two packets. The
  * program's thread does not wait for the device.
+ *
+ * softgpu has one engine for what comes from the host and one for what comes from the device, for
+ * all queues and the blocking copies, and each carries copies out in the order in which it got
+ * them: one whose queue is held up holds up those behind it, of other queues as well. So a queue's
+ * copy must not wait for what happens only after a later copy of another queue, be it by a signal,
+ * a kernel that waits for memory, or the host: neither would begin.
  *
  * Buffers must belong to the queue's device, or it must have access (rawhal_buffer_allow()), and
  * must not be freed before the ticket has finished.
