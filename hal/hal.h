@@ -398,19 +398,18 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
  * its last piece's), is charged to the device's limits like a kernel, and takes two packets. The
  * program's thread does not wait for the device.
  *
- * softgpu has one engine for what comes from the host and one for what comes from the device, for
- * all queues and the blocking copies, and each carries copies out in the order in which it got
- * them: one whose queue is held up holds up those behind it, of other queues as well. So a queue's
- * copy must not wait for what happens only after a later copy of another queue, be it by a signal,
- * a kernel that waits for memory, or the host: neither would begin.
+ * A device has few engines, on softgpu one for what comes from the host and one for what comes from
+ * the device, for all queues and the blocking copies; each carries copies out in the order in which
+ * they were submitted: one whose queue is held up holds up those behind it, of other queues as
+ * well. So a queue's copy must not wait for what happens only after a later copy of another queue,
+ * be it by a signal, a kernel that waits for memory, or the host: neither would begin.
  *
  * Buffers must belong to the queue's device, or it must have access (rawhal_buffer_allow()), and
- * must not be freed before the ticket has finished.
- * Offsets and sizes in bytes; size 0 is a marker. Errors as those of rawhal_queue_submit() and of
- * the blocking call of that name; WOULD_BLOCK and TIMED_OUT also while another thread submits a
- * copy to the same queue. RUNTIME: the runtime starts no copy; its place in the queue is taken, by
- * nothing. rawhal_queue_wait() answers DEVICE_LOST when the device says that it failed.
- * `ticket` may be NULL. */
+ * must not be freed before the ticket has finished. Offsets and sizes in bytes; size 0 is a marker.
+ * Errors as those of rawhal_queue_submit() and of the blocking call of that name. RUNTIME: the
+ * runtime starts no copy; its place in the queue is taken, by nothing. rawhal_queue_wait() and
+ * callbacks say DEVICE_LOST when the device says that it failed, as long as rawhal_queue_timing()
+ * would have its times. `ticket` may be NULL. */
 typedef struct rawhal_copy {
   size_t size; /* sizeof(rawhal_copy_t), or 0: see types.h */
   rawhal_buffer_t *to;

@@ -96,6 +96,8 @@ static bool outcome(rawhal_queue_t *queue, uint64_t ticket, int64_t *target, raw
   queue_progress_t progress = queue_progress(queue, ticket, target, result);
   if (progress == QUEUE_FINISHED && (queue->lease || transfers_to_deliver(queue)))
     queue_drain(queue);
+  if (progress == QUEUE_FINISHED)
+    (void)!queue_check_transfer(queue, ticket, result);
   return progress != QUEUE_RUNNING;
 }
 

@@ -206,6 +206,22 @@ limited_shape_t limited_shape(const batch_t *batch)
   return whole;
 }
 
+void limited_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket)
+{
+  /* Whoever sees the slot's ticket, which is published later, sees this. */
+  queue_grant_t *kept = grant_of(queue, ticket);
+  kept->grant = *grant;
+  atomic_store_explicit(&kept->ticket, ticket, memory_order_release);
+}
+
+rawhal_status_t limited_admit(rawhal_queue_t *queue, const limited_shape_t *shape,
+                              uint64_t deadline, limit_grant_t *grant, rawhal_error_t *error)
+{
+  rawhal_status_t status = reserve_scratch(queue, shape->lane_bytes, error);
+  return status == RAWHAL_OK ? limit_admit_one(queue->lease, &shape->cost, deadline, grant, error)
+                             : status;
+}
+
 /* Reserves room for what was admitted, and keeps the grant. */
 static rawhal_status_t reserve(rawhal_queue_t *queue, limit_grant_t *grant, uint32_t packets,
                                uint32_t blocks, uint64_t deadline, ring_reservation_t *reserved,
@@ -216,10 +232,7 @@ static rawhal_status_t reserve(rawhal_queue_t *queue, limit_grant_t *grant, uint
     limit_cancel(queue->lease, grant);
     return status;
   }
-  /* Whoever sees the slot's ticket, which is published later, sees this. */
-  queue_grant_t *kept = grant_of(queue, reserved->ticket);
-  kept->grant = *grant;
-  atomic_store_explicit(&kept->ticket, reserved->ticket, memory_order_release);
+  limited_keep(queue, grant, reserved->ticket);
   return RAWHAL_OK;
 }
 
@@ -258,9 +271,7 @@ rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue, const limited_shape
                                       ring_reservation_t *reserved, rawhal_error_t *error)
 {
   limit_grant_t grant;
-  rawhal_status_t status = reserve_scratch(queue, shape->lane_bytes, error);
-  if (status == RAWHAL_OK)
-    status = limit_admit_one(queue->lease, &shape->cost, deadline, &grant, error);
+  rawhal_status_t status = limited_admit(queue, shape, deadline, &grant, error);
   return status == RAWHAL_OK ? reserve(queue, &grant, packets, blocks, deadline, reserved, error)
                              : status;
 }

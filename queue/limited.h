@@ -24,6 +24,12 @@ typedef struct limited_shape {
 } limited_shape_t;
 limited_shape_t limited_shape(const batch_t *batch);
 
+/* Its two halves, for who reserves otherwise: a grant is kept with a ticket, or cancelled. */
+RAWHAL_CHECKED rawhal_status_t limited_admit(rawhal_queue_t *queue, const limited_shape_t *shape,
+                                             uint64_t deadline, limit_grant_t *grant,
+                                             rawhal_error_t *error);
+void limited_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket);
+
 /* limited_reserve() for something that is always submitted as a whole, in so many packets. */
 RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,
                                                      const limited_shape_t *shape, uint32_t packets,

@@ -207,7 +207,6 @@ static void locks_init(rawhal_queue_t *queue)
   pthread_mutex_init(&queue->drain_lock, NULL);
   pthread_mutex_init(&queue->sleep_lock, NULL);
   pthread_mutex_init(&queue->callbacks.lock, NULL);
-  pthread_mutex_init(&queue->transfers.lock, NULL);
   pthread_mutex_init(&queue->transfers.spare_lock, NULL);
 }
 

@@ -94,17 +94,35 @@ static rawhal_status_t reserve_waiting(rawhal_queue_t *queue, uint32_t packets, 
   return status;
 }
 
+void submit_wait_for_room(rawhal_queue_t *queue, uint64_t deadline)
+{
+  if (queue->shared)
+    shared_nap();
+  else
+    queue_wait_for_room(queue, deadline);
+}
+
+/* Room in the program's queue is waited for before anything is reserved; who is overtaken after
+ * that leaves an empty ticket. */
+static rawhal_status_t reserve_shared(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                                      uint64_t deadline, ring_reservation_t *reserved,
+                                      rawhal_error_t *error)
+{
+  rawhal_status_t status = shared_await(queue, packets, deadline, error);
+  if (status == RAWHAL_OK)
+    status = reserve_waiting(queue, packets, blocks, deadline, reserved, error);
+  return status == RAWHAL_OK ? shared_reserve(queue, packets, blocks, deadline, reserved, error)
+                             : status;
+}
+
 rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                                uint64_t deadline, ring_reservation_t *reserved,
                                rawhal_error_t *error)
 {
+  if (__builtin_expect(queue->shared, 0))
+    return reserve_shared(queue, packets, blocks, deadline, reserved, error);
   bool alone = atomic_load_explicit(&queue->room.waiting, memory_order_relaxed) == 0;
-  bool at_once = alone && ring_reserve(&queue->ring, packets, blocks, reserved);
-  if (__builtin_expect(at_once && !queue->shared, 1))
+  if (__builtin_expect(alone && ring_reserve(&queue->ring, packets, blocks, reserved), 1))
     return RAWHAL_OK;
-  rawhal_status_t status =
-      at_once ? RAWHAL_OK : reserve_waiting(queue, packets, blocks, deadline, reserved, error);
-  if (status == RAWHAL_OK && queue->shared)
-    status = shared_reserve(queue, packets, blocks, deadline, reserved, error);
-  return status;
+  return reserve_waiting(queue, packets, blocks, deadline, reserved, error);
 }

@@ -6,7 +6,7 @@
 
 static const uint64_t a_second = 1000000000u;
 
-static void nap(void)
+void shared_nap(void)
 {
   (void)nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
@@ -45,24 +45,46 @@ static void abandon(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
   atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
 }
 
+/* OK: look again. */
+static rawhal_status_t try_again(rawhal_queue_t *queue, uint32_t packets, uint64_t deadline,
+                                 rawhal_error_t *error)
+{
+  rawhal_status_t status = queue_check(queue, error);
+  if (status == RAWHAL_OK && deadline == 0)
+    status = rawhal_fail(error, RAWHAL_WOULD_BLOCK, "no room for %u packets now", packets);
+  else if (status == RAWHAL_OK && deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
+    status =
+        rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for %u packets before the deadline", packets);
+  if (status == RAWHAL_OK)
+    shared_nap();
+  return status;
+}
+
+rawhal_status_t shared_await(rawhal_queue_t *queue, uint32_t packets, uint64_t deadline,
+                             rawhal_error_t *error)
+{
+  const hsa_table_t *hsa = queue->device->hsa;
+  rawhal_status_t status = RAWHAL_OK;
+  while (status == RAWHAL_OK) {
+    uint64_t read = hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue);
+    uint64_t write = hsa->hsa_queue_load_write_index_scacquire(queue->hsa_queue);
+    if (write + packets - read <= queue->hsa_queue->size)
+      break;
+    status = try_again(queue, packets, deadline, error);
+  }
+  return status;
+}
+
 rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                                uint64_t deadline, ring_reservation_t *reserved,
                                rawhal_error_t *error)
 {
-  while (!take_packets(queue, packets, &reserved->packet)) {
-    rawhal_status_t status = queue_check(queue, error);
-    if (status == RAWHAL_OK && deadline == 0)
-      status = rawhal_fail(error, RAWHAL_WOULD_BLOCK, "no room for %u packets now", packets);
-    else if (status == RAWHAL_OK && deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
-      status = rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for %u packets before the deadline",
-                           packets);
-    if (status != RAWHAL_OK) {
-      abandon(queue, packets, blocks, reserved);
-      return status;
-    }
-    nap();
-  }
-  return RAWHAL_OK;
+  rawhal_status_t status = RAWHAL_OK;
+  while (status == RAWHAL_OK && !take_packets(queue, packets, &reserved->packet))
+    status = try_again(queue, packets, deadline, error);
+  if (status != RAWHAL_OK)
+    abandon(queue, packets, blocks, reserved);
+  return status;
 }
 
 bool shared_end(rawhal_queue_t *queue)
@@ -76,6 +98,6 @@ bool shared_end(rawhal_queue_t *queue)
       return true;
     if (deadline_now() >= deadline)
       return false;
-    nap();
+    shared_nap();
   }
 }

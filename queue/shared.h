@@ -4,6 +4,13 @@
 
 #include "queue/submit.h"
 
+/* A moment's sleep: the device tells nobody when it reads. */
+void shared_nap(void);
+
+/* Waits until the program's queue has room for so many packets. */
+RAWHAL_CHECKED rawhal_status_t shared_await(rawhal_queue_t *queue, uint32_t packets,
+                                            uint64_t deadline, rawhal_error_t *error);
+
 /* Packets of the program's queue, by its write index: like everybody's who writes to it. Fails as
  * submit_reserve() does; what that had reserved is then nobody's. */
 RAWHAL_CHECKED rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t packets,

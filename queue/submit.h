@@ -32,6 +32,10 @@ RAWHAL_CHECKED rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t pa
                                               uint32_t blocks, uint64_t deadline,
                                               ring_reservation_t *reserved, rawhal_error_t *error);
 
+/* Sleeps until there may be room: something has finished, or a moment has passed; or until the
+ * deadline. */
+void submit_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);
+
 typedef struct submission {
   uint32_t packets, blocks;
   uint32_t signals;                     /* the packets that are going to signal the completion */

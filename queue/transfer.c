@@ -5,10 +5,8 @@
 #include "base/cancel.h"
 #include "base/error.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PACKETS = 2 };
 
@@ -77,30 +75,10 @@ static void give_back(rawhal_queue_t *queue, transfer_staging_t *staging)
 
 /* ---- Submitting ---- */
 
-/* Copies of one queue reach the engine in the order of their tickets: the engine works in order,
- * and one that waits for an earlier copy of its queue must not be in front of it. */
-static rawhal_status_t lock_until(rawhal_queue_t *queue, uint64_t deadline, rawhal_error_t *error)
-{
-  pthread_mutex_t *lock = &queue->transfers.lock;
-  struct timespec until = {(time_t)(deadline / a_second), (long)(deadline % a_second)};
-  int failure = deadline == 0 ? pthread_mutex_trylock(lock)
-                : deadline == RAWHAL_FOREVER
-                    ? pthread_mutex_lock(lock)
-                    : pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &until);
-  if (failure == 0)
-    return RAWHAL_OK;
-  return rawhal_fail(error, failure == ETIMEDOUT ? RAWHAL_TIMED_OUT : RAWHAL_WOULD_BLOCK,
-                     "other transfers of the queue are being submitted");
-}
-
-static rawhal_status_t reserve(rawhal_queue_t *queue, uint64_t size, uint64_t deadline,
-                               ring_reservation_t *reserved, rawhal_error_t *error)
-{
-  if (!queue->lease)
-    return submit_reserve(queue, PACKETS, 0, deadline, reserved, error);
-  limited_shape_t shape = {.cost = {.key = limit_key(LIMIT_COPY_KEY, size), .launches = 1}};
-  return limited_reserve_shape(queue, &shape, PACKETS, 0, deadline, reserved, error);
-}
+/* Copies reach the engines in the order in which they took their places in queues: an engine works
+ * in order, and one that waits for an earlier copy, be it by way of other queues, must not be in
+ * front of it. Nobody waits for room while it is held. */
+static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static hsa_status_t make_signals(const rawhal_queue_t *queue, transfer_t *transfer)
 {
@@ -140,9 +118,18 @@ static void publish(rawhal_queue_t *queue, const ring_reservation_t *reserved, h
   submit_ring(queue, reserved, PACKETS);
 }
 
+/* What is missing then is never delivered. */
+static void give_up(rawhal_queue_t *queue, transfer_t *transfer, uint64_t copies)
+{
+  if (transfer->staging.deliver)
+    atomic_fetch_sub(&queue->transfers.undelivered, 1);
+  transfer->staging.deliver = NULL;
+  queue->device->hsa->hsa_signal_subtract_screlease(transfer->done, (hsa_signal_value_t)copies);
+}
+
 /* After the packets: while the engine's own ring is full, what it waits for can happen. */
 static hsa_status_t start_copies(rawhal_queue_t *queue, const queue_transfer_t *wanted,
-                                 const transfer_t *transfer, uint64_t copies)
+                                 transfer_t *transfer, uint64_t copies)
 {
   const hsa_table_t *hsa = queue->device->hsa;
   for (uint64_t i = 0; i < copies; ++i) {
@@ -151,31 +138,23 @@ static hsa_status_t start_copies(rawhal_queue_t *queue, const queue_transfer_t *
         (char *)wanted->to + at, wanted->to_agent, wanted->from, wanted->from_agent,
         left < wanted->period ? left : wanted->period, 1, &transfer->ready, transfer->done);
     if (result != HSA_STATUS_SUCCESS) {
-      hsa->hsa_signal_subtract_screlease(transfer->done, (hsa_signal_value_t)(copies - i));
+      give_up(queue, transfer, copies - i);
       return result;
     }
   }
   return HSA_STATUS_SUCCESS;
 }
 
-/* The caller holds the lock. */
+/* In the place that was reserved. The caller holds the engines' lock. */
 static rawhal_status_t submit(rawhal_queue_t *queue, const queue_transfer_t *wanted,
-                              uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
+                              const ring_reservation_t *reserved, rawhal_error_t *error)
 {
   const hsa_table_t *hsa = queue->device->hsa;
-  ring_reservation_t reserved;
   transfer_staging_t staging = wanted->staging;
-  rawhal_status_t status = queue_check(queue, error);
-  if (status == RAWHAL_OK)
-    status = reserve(queue, wanted->size, deadline, &reserved, error);
-  if (status != RAWHAL_OK) {
-    give_back(queue, &staging);
-    return status;
-  }
-  transfer_t *transfer = transfer_of(queue, queue_slot(queue, reserved.ticket));
+  transfer_t *transfer = transfer_of(queue, queue_slot(queue, reserved->ticket));
   hsa_status_t result = make_signals(queue, transfer);
   if (result != HSA_STATUS_SUCCESS) { /* the packets are ours already */
-    publish(queue, &reserved, (hsa_signal_t){0}, (hsa_signal_t){0});
+    publish(queue, reserved, (hsa_signal_t){0}, (hsa_signal_t){0});
     give_back(queue, &staging);
     return hsa_fail(hsa, result, error, "creating signals for a transfer");
   }
@@ -185,34 +164,71 @@ static rawhal_status_t submit(rawhal_queue_t *queue, const queue_transfer_t *wan
   transfer->copies = copies;
   hsa->hsa_signal_store_screlease(transfer->ready, 1);
   hsa->hsa_signal_store_screlease(transfer->done, (hsa_signal_value_t)copies);
-  publish(queue, &reserved, transfer->ready, transfer->done);
+  publish(queue, reserved, transfer->ready, transfer->done);
   result = start_copies(queue, wanted, transfer, copies);
   if (queue_check(queue, NULL) != RAWHAL_OK) /* it may have died before these were there */
     transfers_release(queue);
-  if (queue->lease)
-    limited_watch(queue, reserved.ticket);
-  if (result != HSA_STATUS_SUCCESS)
-    return hsa_fail(hsa, result, error, "starting a copy");
-  *ticket = reserved.ticket;
-  return RAWHAL_OK;
+  return result == HSA_STATUS_SUCCESS ? RAWHAL_OK : hsa_fail(hsa, result, error, "starting a copy");
+}
+
+/* Its place in the queue, and in the engine at once. `*placed`: it has one, whatever is answered. */
+static rawhal_status_t place(rawhal_queue_t *queue, const queue_transfer_t *wanted,
+                             const limit_grant_t *grant, ring_reservation_t *reserved, bool *placed,
+                             rawhal_error_t *error)
+{
+  pthread_mutex_lock(&engine_lock);
+  rawhal_status_t status = submit_reserve(queue, PACKETS, 0, 0, reserved, error);
+  *placed = status == RAWHAL_OK;
+  if (*placed && queue->lease)
+    limited_keep(queue, grant, reserved->ticket);
+  if (*placed)
+    status = submit(queue, wanted, reserved, error);
+  pthread_mutex_unlock(&engine_lock);
+  return status;
+}
+
+static rawhal_status_t place_until(rawhal_queue_t *queue, const queue_transfer_t *wanted,
+                                   const limit_grant_t *grant, uint64_t deadline,
+                                   ring_reservation_t *reserved, bool *placed,
+                                   rawhal_error_t *error)
+{
+  for (;;) {
+    rawhal_status_t status = place(queue, wanted, grant, reserved, placed, error);
+    if (*placed || status != RAWHAL_WOULD_BLOCK || deadline == 0)
+      return status;
+    if (deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
+      return rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for a copy before the deadline");
+    submit_wait_for_room(queue, deadline);
+  }
 }
 
 rawhal_status_t queue_transfer(rawhal_queue_t *queue, const queue_transfer_t *transfer,
                                uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
-  rawhal_ticket_t given = 0;
+  bool placed = false;
+  ring_reservation_t reserved;
+  limit_grant_t grant = {0};
   transfer_staging_t staging = transfer->staging;
+  limited_shape_t shape = {
+      .cost = {.key = limit_key(LIMIT_COPY_KEY, transfer->size), .launches = 1}};
+  if (ticket)
+    *ticket = 0;
   if (staging.deliver)
     atomic_fetch_add(&queue->transfers.undelivered, 1);
-  rawhal_status_t status = lock_until(queue, deadline, error);
-  if (status != RAWHAL_OK) {
-    give_back(queue, &staging);
-  } else {
-    status = submit(queue, transfer, deadline, &given, error);
-    pthread_mutex_unlock(&queue->transfers.lock);
+  rawhal_status_t status = queue_check(queue, error);
+  if (status == RAWHAL_OK && queue->lease)
+    status = limited_admit(queue, &shape, deadline, &grant, error);
+  if (status == RAWHAL_OK) {
+    status = place_until(queue, transfer, &grant, deadline, &reserved, &placed, error);
+    if (!placed && queue->lease)
+      limit_cancel(queue->lease, &grant);
   }
-  if (ticket)
-    *ticket = given;
+  if (!placed)
+    give_back(queue, &staging);
+  if (placed && queue->lease)
+    limited_watch(queue, reserved.ticket);
+  if (ticket && status == RAWHAL_OK)
+    *ticket = reserved.ticket;
   return status;
 }
 
@@ -220,7 +236,8 @@ rawhal_status_t queue_transfer(rawhal_queue_t *queue, const queue_transfer_t *tr
 
 bool transfer_failed(const rawhal_queue_t *queue, const queue_slot_t *slot)
 {
-  return queue->device->hsa->hsa_signal_load_scacquire(transfer_of(queue, slot)->done) < 0;
+  hsa_signal_t done = transfer_of(queue, slot)->done;
+  return done.handle && queue->device->hsa->hsa_signal_load_scacquire(done) < 0;
 }
 
 void transfer_finish(rawhal_queue_t *queue, const queue_slot_t *slot)
@@ -283,5 +300,4 @@ void transfers_free(rawhal_queue_t *queue)
     (void)hsa->hsa_amd_memory_pool_free(spare);
   free(queue->transfers.of_slot);
   pthread_mutex_destroy(&queue->transfers.spare_lock);
-  pthread_mutex_destroy(&queue->transfers.lock);
 }

@@ -171,8 +171,7 @@ rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket, hsa_sig
   return RAWHAL_OK;
 }
 
-/* A finished submission's packets cannot fail, its DMA copies can. */
-static rawhal_status_t check_transfer(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *error)
+rawhal_status_t queue_check_transfer(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *error)
 {
   const queue_slot_t *slot = queue_slot(queue, ticket);
   bool failed = slot->transfers && transfer_failed(queue, slot);
@@ -193,7 +192,7 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
     case QUEUE_FINISHED:
       if (queue->lease || transfers_to_deliver(queue)) /* charged as soon as somebody knows */
         queue_drain(queue);
-      return check_transfer(queue, ticket, error);
+      return queue_check_transfer(queue, ticket, error);
     case QUEUE_FAILED:
       return queue->cause.status;
     case QUEUE_RUNNING:
