@@ -394,9 +394,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
  *
  * Each is a submission of a queue, with a ticket: it begins when all that was submitted before has
  * finished, and what is submitted later, OVERLAP or not, begins when it has. The device's DMA
- * engines carry it out, beside the kernels of other queues; it has a timing (of a fill above 4 MiB:
- * its last piece's), is charged to the device's limits like a kernel, and takes two packets. The
- * program's thread does not wait for the device.
+ * engines carry it out, beside the kernels of other queues; it has a timing (of a fill above 512
+ * KiB: its last piece's), is charged to the device's limits like a kernel, and takes two packets.
+ * The program's thread does not wait for the device.
  *
  * A device has few engines, on softgpu one for what comes from the host and one for what comes from
  * the device, for all queues and the blocking copies; each carries copies out in the order in which
@@ -423,7 +423,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queu
                                                             uint64_t deadline,
                                                             rawhal_ticket_t *ticket,
                                                             rawhal_error_t *error);
-/* Stores `value` in every dword; offset and size are multiples of 4. Takes up to 4 MiB of host
+/* Stores `value` in every dword; offset and size are multiples of 4. Takes up to 512 KiB of host
  * memory until it has finished: OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_queue_fill(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, uint32_t value,

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { PATTERN_BYTES = 4 << 20 };
+enum { PATTERN_BYTES = 512 << 10 };
 
 static const rawhal_device_t *device_of(const rawhal_queue_t *queue)
 {

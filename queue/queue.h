@@ -322,12 +322,11 @@ typedef struct rawhal_queue_options {
   uint32_t cu_mask_bits;
   /* An hsa_queue_t of this device that the program has made, instead of a new one. Both may write
    * packets to it, each at indices taken from its write index; of type SINGLE, not at the same
-   * time. Its size is `packets`. Ordering counts for all that is in the queue. A refused
-   * submission may use up a ticket. Its dispatch times
-   * are turned on, and the device's limits may set its mask of compute units. It must outlive this
-   * queue, which waits at most a second at its end for what it has submitted, and then leaves what
-   * the device may still use to the runtime's end. Errors come to the program's own callback: pass
-   * them on to rawhal_queue_report(). */
+   * time. Its size is `packets`. Ordering counts for all that is in the queue. A refused submission
+   * may use up a ticket. Its dispatch times are turned on, and the device's limits may set its mask
+   * of compute units. It must outlive this queue, which waits at most a second at its end for what
+   * it has submitted, and then leaves what the device may still use to the runtime's end. Errors
+   * come to the program's own callback: pass them on to rawhal_queue_report(). */
   void *hsa_queue;
   /* Each dispatch of a submission has times of its own, rawhal_queue_dispatch_timing(). Costs an
    * HSA signal a packet of the ring, made with the queue, and a packet more a submission. */

@@ -3,6 +3,7 @@
 #include "tests/values.h"
 
 #include <dlfcn.h>
+#include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa.h>
 #include <thread>
 
@@ -70,7 +71,8 @@ protected:
   void their_barrier(hsa_signal_t done)
   {
     uint64_t index = HSA(hsa_queue_add_write_index_screlease)(theirs, 1);
-    while (index - HSA(hsa_queue_load_read_index_scacquire)(theirs) >= theirs->size)
+    const auto *amd = reinterpret_cast<const amd_queue_t *>(theirs);
+    while (index - __atomic_load_n(&amd->read_dispatch_id, __ATOMIC_ACQUIRE) >= theirs->size)
       std::this_thread::yield();
     auto *packet = static_cast<hsa_barrier_and_packet_t *>(theirs->base_address) + (index & (theirs->size - 1));
     hsa_barrier_and_packet_t body = {};

@@ -62,7 +62,7 @@ TEST_F(Transfer, UnalignedBytesAndNeighbours)
 
 TEST_F(Transfer, AFillOfManyPieces)
 {
-  constexpr size_t size = (9 << 20) + 4; // two whole patterns and a bit
+  constexpr size_t size = (1 << 20) + 4; // two whole patterns and a bit
   rawhal_queue_t *on = queue();
   rawhal_buffer_t *there = buffer(size + 8);
   rawhal_ticket_t ticket = 0;
