@@ -22,6 +22,7 @@
 
 #include "queue/limit/credit.h"
 #include "queue/limit/estimate.h"
+#include "queue/limit/flight.h"
 #include "queue/limit/ledger.h"
 
 typedef struct limit_lease limit_lease_t;
@@ -59,14 +60,6 @@ typedef struct limit_queue {
   void (*sleep)(void *context, uint64_t until);
 } limit_queue_t;
 
-/* What of a lease, or of a process, is in flight or in a lease's credit. Work-groups and kernargs
- * are counted where they are capped, and whenever it costs nothing. */
-typedef struct limit_flight {
-  uint64_t submissions; /* a batch is one; each launch of a lease's credit may become one */
-  uint64_t dispatches, workgroups, kernarg_bytes;
-  uint32_t probes;
-} limit_flight_t;
-
 struct limit_lease {
   _Alignas(64) _Atomic uint64_t credit; /* credit.h */
   _Atomic uint64_t epoch;               /* of the limits the credit was given under */
@@ -74,14 +67,13 @@ struct limit_lease {
   const _Atomic uint64_t *current_epoch;
   estimates_t *estimates;
   _Atomic uint64_t retry_at;
-  _Atomic uint64_t capped;       /* credit_mask() of what is spent for each dispatch, because it
+  _Atomic uint64_t capped;          /* credit_mask() of what is spent for each dispatch, because it
                                     is capped in flight; LIMIT_CAPPED_GRID */
-  _Atomic uint64_t largest_grid; /* work-groups a dispatch may have */
+  _Atomic uint64_t largest_grid;    /* work-groups a dispatch may have */
+  _Alignas(64) flight_sum_t flight; /* what is in flight or in the credit */
+  _Atomic uint64_t busy_since;      /* CLOCK_MONOTONIC ns: the oldest in flight runs since then */
   /* Under the limiter's lock: */
-  _Alignas(64) region_node_t node; /* the queue's own clock */
-  uint64_t open_ns;                /* taken from above and not yet given back or charged */
-  uint64_t busy_since;             /* CLOCK_MONOTONIC ns: the oldest in flight runs since then */
-  limit_flight_t flight;
+  region_node_t node; /* the queue's own clock */
   limit_queue_t queue;
   limit_lease_t *next;
 };

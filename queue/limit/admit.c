@@ -3,6 +3,7 @@
  * What a member has in flight is published before it looks at what others have: of two that admit
  * at the same time at least one sees the other, so together they never exceed the burst. There is
  * no sum that a dying process could leave wrong; each looks at the words of all members. */
+#include "queue/limit/caps.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/node.h"
 #include "queue/limit/surroundings.h"
@@ -45,6 +46,13 @@ static void postpone(refusal_t *refusal, region_level_t level, uint64_t retry, c
     (void)refuse(refusal, level, retry, what);
 }
 
+/* Since anything was admitted or charged. */
+static uint64_t idle_for(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  uint64_t at = node_load(&limiter->active_at);
+  return at < now ? now - at : 0;
+}
+
 /* How long what this process has in flight has been running. */
 static uint64_t running(const rawhal_limiter_t *limiter, uint64_t now)
 {
@@ -63,7 +71,7 @@ static uint64_t admitted_beside(const limit_lease_t *lease, const surroundings_t
                                 const region_node_t *node, uint64_t now)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
-  if (around->others_wait && now - limiter->active_at < LIMIT_STALL_NS)
+  if (around->others_wait && idle_for(limiter, now) < LIMIT_STALL_NS)
     return 0;
   uint64_t ran = running(limiter, now);
   uint64_t stalled = lease_in_flight(lease) ? 4 * (uint64_t)LIMIT_STALL_NS : LIMIT_STALL_NS;
@@ -77,9 +85,10 @@ typedef struct portion {
   uint64_t ns, submissions;
 } portion_t;
 
-static node_flight_t flight_of(uint64_t submissions, uint64_t ns, uint64_t ran)
+static node_flight_t flight_without(const flight_sum_t *sum, const portion_t *mine, uint64_t ran)
 {
-  return (node_flight_t){submissions, ns, submissions ? ran : 0};
+  uint64_t submissions = flight_now(sum, FLIGHT_SUBMISSIONS) - mine->submissions;
+  return (node_flight_t){submissions, flight_now(sum, FLIGHT_NS) - mine->ns, submissions ? ran : 0};
 }
 
 static node_flight_t flight_sum(const node_flight_t *a, const node_flight_t *b)
@@ -101,12 +110,10 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
                          const surroundings_t *around, refusal_t *refusal)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
-  uint64_t ran = running(limiter, now);
-  uint64_t queued = lease->busy_since && lease->busy_since < now ? now - lease->busy_since : 0;
-  node_flight_t queue =
-      flight_of(lease->flight.submissions - mine->submissions, lease->open_ns - mine->ns, queued);
-  node_flight_t process =
-      flight_of(limiter->flight.submissions - mine->submissions, limiter->open_ns - mine->ns, ran);
+  uint64_t ran = running(limiter, now), busy = node_load(&lease->busy_since);
+  uint64_t queued = busy && busy < now ? now - busy : 0;
+  node_flight_t queue = flight_without(&lease->flight, mine, queued);
+  node_flight_t process = flight_without(&limiter->flight, mine, ran);
   node_flight_t tenant = flight_sum(&process, &around->tenant);
   node_flight_t device = flight_sum(&process, &around->device);
   bool contended = around->device.submissions > around->tenant.submissions;
@@ -135,19 +142,18 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
 
 static void add_open(limit_lease_t *lease, const portion_t *mine)
 {
-  lease->open_ns += mine->ns;
-  lease->limiter->open_ns += mine->ns;
-  lease->flight.submissions += mine->submissions;
-  lease->limiter->flight.submissions += mine->submissions;
+  flight_t flight = {{[FLIGHT_SUBMISSIONS] = mine->submissions, [FLIGHT_NS] = mine->ns}};
+  flight_add(&lease->flight, &flight);
+  flight_add(&lease->limiter->flight, &flight);
+  limiter_publish_load(lease->limiter);
 }
 
-static void give_back(limit_lease_t *lease, uint64_t now, const portion_t *mine)
+static void give_back(limit_lease_t *lease, const portion_t *mine)
 {
-  lease->open_ns -= mine->ns;
-  lease->limiter->open_ns -= mine->ns;
-  lease->flight.submissions -= mine->submissions;
-  lease->limiter->flight.submissions -= mine->submissions;
-  limiter_publish_open(lease->limiter, now);
+  flight_t flight = {{[FLIGHT_SUBMISSIONS] = mine->submissions, [FLIGHT_NS] = mine->ns}};
+  flight_undo(&lease->flight, &flight);
+  flight_undo(&lease->limiter->flight, &flight);
+  limiter_publish_load(lease->limiter);
 }
 
 /* Is it our turn? Where nothing is limited there are none. */
@@ -168,7 +174,7 @@ static bool look_first(const limit_lease_t *lease, uint64_t now, refusal_t *refu
 {
   static const portion_t nothing;
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
-  look_around(lease->limiter, now, lease->limiter->open_ns, around);
+  look_around(lease->limiter, now, flight_now(&lease->limiter->flight, FLIGHT_NS), around);
   bool admitted = shares_admit(lease, now, &nothing, around, refusal);
   bool beside = admitted_beside(lease, around, &lease->limiter->tenant->node, now) != 0;
   return admitted && (beside || turn_comes(lease, around, refusal));
@@ -190,15 +196,14 @@ static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool
   if (!look_first(lease, now, refusal, around))
     return false;
   add_open(lease, mine);
-  limiter_publish_open(limiter, now);
   atomic_thread_fence(memory_order_seq_cst);
   if (limiter->region.fd >= 0)
-    look_around(limiter, now, limiter->open_ns - mine->ns, around);
+    look_around(limiter, now, flight_now(&limiter->flight, FLIGHT_NS) - mine->ns, around);
   bool admitted = shares_admit(lease, now, whole ? &the_last : mine, around, refusal);
   if (!admitted) {
     if (!whole && refusal->retry <= now)
       refusal->retry = soon(limiter, now);
-    give_back(lease, now, mine);
+    give_back(lease, mine);
   }
   return admitted;
 }
@@ -214,11 +219,11 @@ static bool any_share(const limit_lease_t *lease)
 static uint64_t room_in_flight(const limit_lease_t *lease, const surroundings_t *around)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
-  uint64_t process = limiter->flight.submissions;
+  uint64_t process = flight_now(&limiter->flight, FLIGHT_SUBMISSIONS);
   const struct {
     const region_node_t *node;
     uint64_t submissions;
-  } rows[] = {{&lease->node, lease->flight.submissions},
+  } rows[] = {{&lease->node, flight_now(&lease->flight, FLIGHT_SUBMISSIONS)},
               {&limiter->me->node, process},
               {&limiter->tenant->node, process + around->tenant.submissions},
               {&limiter->device->node, process + around->device.submissions}};
@@ -231,211 +236,7 @@ static uint64_t room_in_flight(const limit_lease_t *lease, const surroundings_t 
   return room;
 }
 
-/* ---- Caps of this process ---- */
-
-/* In flight now, of the batch, and allowed: one row for each cap. */
-typedef struct cap_row {
-  rawhal_limit_t limit;
-  const char *what;
-  uint64_t in_flight, asked;
-} cap_row_t;
-
-enum { CAP_ROWS = 4 };
-
-static void fill_rows(const rawhal_limiter_t *limiter, const limit_cost_t *cost,
-                      cap_row_t rows[CAP_ROWS])
-{
-  rows[0] = (cap_row_t){RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, "dispatches in flight",
-                        limiter->flight.dispatches, cost->launches};
-  rows[1] = (cap_row_t){RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, "work-groups in flight",
-                        limiter->flight.workgroups, cost->workgroups};
-  rows[2] = (cap_row_t){RAWHAL_LIMIT_KERNARG_IN_FLIGHT, "kernarg bytes in flight",
-                        limiter->flight.kernarg_bytes, cost->kernarg_bytes};
-  rows[3] =
-      (cap_row_t){RAWHAL_LIMIT_GRID_WORKGROUPS, "work-groups of a dispatch", 0, cost->largest_grid};
-}
-
-/* QUOTA_EXCEEDED: what is asked for would never fit. */
-static rawhal_status_t check_possible(rawhal_limiter_t *limiter, const limit_cost_t *cost,
-                                      rawhal_error_t *error)
-{
-  cap_row_t rows[CAP_ROWS];
-  fill_rows(limiter, cost, rows);
-  for (int i = 0; i < CAP_ROWS; ++i)
-    if (rows[i].asked > limiter_cap(limiter, rows[i].limit)) {
-      limiter_deny(limiter, rows[i].limit, rows[i].asked, rows[i].in_flight,
-                   limiter_cap(limiter, rows[i].limit));
-      return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%llu %s asked for, the limit is %llu",
-                         (unsigned long long)rows[i].asked, rows[i].what,
-                         (unsigned long long)limiter_cap(limiter, rows[i].limit));
-    }
-  const struct {
-    rawhal_limit_t limit;
-    const _Atomic uint64_t *word;
-  } rates[] = {{RAWHAL_LIMIT_PROCESS_SHARE, &limiter->me->node.share},
-               {RAWHAL_LIMIT_GPU_SHARE, &limiter->tenant->node.share},
-               {RAWHAL_LIMIT_DEVICE_SHARE, &limiter->device->node.share},
-               {RAWHAL_LIMIT_DISPATCH_RATE, &limiter->tenant->node.rate}};
-  for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); ++i)
-    if (node_load(rates[i].word) == 0) {
-      limiter_deny(limiter, rates[i].limit, RAWHAL_UNLIMITED, 0, 0);
-      return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%s is 0, which admits nothing",
-                         rawhal_limit_info(rates[i].limit)->name);
-    }
-  return RAWHAL_OK;
-}
-
-static bool caps_admit(const rawhal_limiter_t *limiter, const limit_cost_t *cost,
-                       refusal_t *refusal)
-{
-  cap_row_t rows[CAP_ROWS];
-  fill_rows(limiter, cost, rows);
-  for (int i = 0; i < CAP_ROWS; ++i) {
-    uint64_t allowed = limiter_cap(limiter, rows[i].limit);
-    if (rows[i].asked > allowed || rows[i].in_flight > allowed - rows[i].asked)
-      return refuse(refusal, LEVEL_PROCESS, 0, rows[i].what);
-  }
-  return true;
-}
-
-/* What leases hold is not in flight: nobody is to wait for it. */
-static bool caps_admit_without_credit(rawhal_limiter_t *limiter, const limit_cost_t *cost,
-                                      refusal_t *refusal)
-{
-  for (limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
-    limiter_return_credit(limiter, lease);
-  *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
-  return caps_admit(limiter, cost, refusal);
-}
-
 /* ---- One attempt ---- */
-
-static void raise_to(_Atomic uint64_t *served, const _Atomic uint64_t *refund, uint64_t floor)
-{
-  uint64_t paid = node_load(served), back = node_load(refund);
-  while (paid < back || paid - back < floor)
-    if (atomic_compare_exchange_weak_explicit(served, &paid, floor + back, memory_order_relaxed,
-                                              memory_order_relaxed))
-      return;
-}
-
-/* Somebody who was away must not now be served alone until it has caught up. Whoever comes back
- * after a moment may have been kept from asking; but nobody saves up for long. */
-static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
-{
-  region_hot_t *hot = &limiter->me->hot;
-  if (limiter->region.fd < 0 || limiter->flight.submissions || node_load(&hot->wait_until) >= now ||
-      node_load(&hot->active_until) >= now)
-    return;
-  surroundings_t around;
-  look_around(limiter, now, 0, &around);
-  if (around.least_served == UINT64_MAX) /* nobody is active: level with whoever was served most */
-    around.least_served = around.most_served;
-  if (around.least_tenant_served == UINT64_MAX)
-    around.least_tenant_served = around.most_tenant_served;
-  bool was_away = now - limiter->active_at > LIMIT_IDLE_NS;
-  uint64_t mine = limit_for_weight(was_away ? 0 : LIMIT_DEFICIT_NS, limiter->me);
-  if (around.least_served != UINT64_MAX && around.least_served > mine)
-    raise_to(&hot->served, &hot->refund, around.least_served - mine);
-  uint64_t ours = was_away && !around.tenant_active ? 0 : LIMIT_DEFICIT_NS;
-  if (around.least_tenant_served != UINT64_MAX && around.least_tenant_served > ours)
-    raise_to(&limiter->tenant->served, &limiter->tenant->refund, around.least_tenant_served - ours);
-}
-
-/* Takes a batch's time and launches. */
-static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
-                       const portion_t *mine, refusal_t *refusal, surroundings_t *around)
-{
-  /* How long the first run of a kernel will be is not known: what goes beside it must fit. */
-  bool whole = lease->limiter->flight.probes != 0;
-  region_node_t *tenant = &lease->limiter->tenant->node;
-  bool taken = take(lease, now, mine, whole, refusal, around);
-  uint64_t retry;
-  if (taken && node_rate_take(tenant, now, cost->launches, &retry))
-    return true;
-  if (taken)
-    give_back(lease, now, mine);
-  if (taken || !node_rate_admits(tenant, now, &retry))
-    postpone(refusal, LEVEL_PROCESS, retry, "the tenant's dispatches a second");
-  return false;
-}
-
-/* Fills the lease for batches to come, when they are short and nobody waits. */
-static void refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last, uint64_t last_ns,
-                   surroundings_t *around)
-{
-  credit_t more;
-  uint64_t room = room_in_flight(lease, around);
-  if (around->others_wait ||
-      !lease_wants(lease, around->tenant_members, room, last, last_ns, &more))
-    return;
-  refusal_t none;
-  uint64_t retry;
-  portion_t portion = {more.of[CREDIT_NS], more.of[CREDIT_LAUNCHES]};
-  if (!take(lease, now, &portion, true, &none, around))
-    return;
-  if (node_rate_take(&lease->limiter->tenant->node, now, more.of[CREDIT_LAUNCHES], &retry))
-    lease_fill(lease, &more);
-  else
-    give_back(lease, now, &portion);
-}
-
-static void begin_probe(rawhal_limiter_t *limiter, const limit_cost_t *cost)
-{
-  for (uint32_t i = 0; i < LIMIT_UNKNOWN_KEYS; ++i)
-    limiter->probe_keys[i] = i < cost->unknown ? cost->unknown_keys[i] : 0;
-  limiter_count(limiter, COUNTER_PROBES, 1);
-}
-
-/* Of kernels never measured one is in flight at a time, unless that one waits for something. */
-static bool may_probe(const rawhal_limiter_t *limiter, uint64_t now)
-{
-  return limiter->flight.probes == 0 || running(limiter, now) >= LIMIT_STALL_NS;
-}
-
-static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
-                    limit_grant_t *grant, refusal_t *refusal)
-{
-  rawhal_limiter_t *limiter = lease->limiter;
-  surroundings_t around;
-  bool probe = cost->unknown && any_share(lease);
-  portion_t mine = {cost->estimate_ns + (probe ? LIMIT_UNKNOWN_NS : 0), 1};
-  *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
-  if (!caps_admit(limiter, cost, refusal) && !caps_admit_without_credit(limiter, cost, refusal))
-    return false;
-  if (probe && !may_probe(limiter, now))
-    return refuse(refusal, LEVEL_PROCESS, 0, "the end of the first run of another kernel");
-  bool idle = lease_in_flight(lease) == 0;
-  catch_up(limiter, now);
-  if (!take_batch(lease, cost, now, &mine, refusal, &around))
-    return false;
-  *grant = (limit_grant_t){.key = cost->key,
-                           .estimate_ns = mine.ns,
-                           .workgroups = cost->workgroups,
-                           .kernarg_bytes = cost->kernarg_bytes,
-                           .admitted_at = now,
-                           .launches = cost->launches,
-                           .units = cost->units,
-                           .submissions = 1,
-                           .probe = probe};
-  /* The submission itself take() has counted. */
-  limit_flight_t flight = {0, cost->launches, cost->workgroups, cost->kernarg_bytes, probe};
-  flight_add(&lease->flight, &flight);
-  flight_add(&limiter->flight, &flight);
-  if (idle)
-    lease->busy_since = now;
-  limiter->active_at = now;
-  limiter_publish_open(limiter, now);
-  if (around.others_wait)
-    limiter_signal(limiter); /* whoever let us go first may go now */
-  if (probe)
-    begin_probe(limiter, cost);
-  else
-    refill(lease, now, cost, mine.ns, &around);
-  return true;
-}
-
-/* ---- Waiting ---- */
 
 /* Tells others that we wait, and for what; or that nobody here does. */
 static void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_t *refusal,
@@ -456,6 +257,176 @@ static void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_
                         memory_order_relaxed);
   atomic_store_explicit(&hot->wait_until, until + LIMIT_LATE_NS, memory_order_relaxed);
 }
+
+static void raise_to(_Atomic uint64_t *served, const _Atomic uint64_t *refund, uint64_t floor)
+{
+  uint64_t paid = node_load(served), back = node_load(refund);
+  while (paid < back || paid - back < floor)
+    if (atomic_compare_exchange_weak_explicit(served, &paid, floor + back, memory_order_relaxed,
+                                              memory_order_relaxed))
+      return;
+}
+
+/* Somebody who was away must not now be served alone until it has caught up. Whoever comes back
+ * after a moment may have been kept from asking; but nobody saves up for long. */
+static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
+{
+  region_hot_t *hot = &limiter->me->hot;
+  if (limiter->region.fd < 0 || flight_now(&limiter->flight, FLIGHT_SUBMISSIONS) ||
+      node_load(&hot->wait_until) >= now || node_load(&hot->active_until) >= now)
+    return;
+  surroundings_t around;
+  look_around(limiter, now, 0, &around);
+  if (around.least_served == UINT64_MAX) /* nobody is active: level with whoever was served most */
+    around.least_served = around.most_served;
+  if (around.least_tenant_served == UINT64_MAX)
+    around.least_tenant_served = around.most_tenant_served;
+  bool was_away = idle_for(limiter, now) > LIMIT_IDLE_NS;
+  uint64_t mine = limit_for_weight(was_away ? 0 : LIMIT_DEFICIT_NS, limiter->me);
+  if (around.least_served != UINT64_MAX && around.least_served > mine)
+    raise_to(&hot->served, &hot->refund, around.least_served - mine);
+  uint64_t ours = was_away && !around.tenant_active ? 0 : LIMIT_DEFICIT_NS;
+  if (around.least_tenant_served != UINT64_MAX && around.least_tenant_served > ours)
+    raise_to(&limiter->tenant->served, &limiter->tenant->refund, around.least_tenant_served - ours);
+}
+
+/* Takes a batch's time and launches. */
+static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
+                       const portion_t *mine, refusal_t *refusal, surroundings_t *around)
+{
+  /* How long the first run of a kernel will be is not known: what goes beside it must fit. */
+  bool whole = flight_now(&lease->limiter->flight, FLIGHT_PROBES) != 0;
+  region_node_t *tenant = &lease->limiter->tenant->node;
+  bool taken = take(lease, now, mine, whole, refusal, around);
+  uint64_t retry;
+  if (taken && node_rate_take(tenant, now, cost->launches, &retry))
+    return true;
+  if (taken)
+    give_back(lease, mine);
+  if (taken || !node_rate_admits(tenant, now, &retry))
+    postpone(refusal, LEVEL_PROCESS, retry, "the tenant's dispatches a second");
+  return false;
+}
+
+/* Takes what a lease is to get, or nothing. */
+static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more,
+                        surroundings_t *around)
+{
+  refusal_t none;
+  uint64_t retry;
+  rawhal_limiter_t *limiter = lease->limiter;
+  flight_t flight = credit_flight(more);
+  portion_t portion = {more->of[CREDIT_NS], more->of[CREDIT_LAUNCHES]};
+  if (caps_reserve(limiter, &flight))
+    return false;
+  if (take(lease, now, &portion, true, &none, around)) {
+    if (node_rate_take(&limiter->tenant->node, now, portion.submissions, &retry)) {
+      if (lease_fill(lease, more))
+        return true;
+      node_rate_return(&limiter->tenant->node, portion.submissions);
+    }
+    give_back(lease, &portion);
+  }
+  flight_undo(&limiter->flight, &flight);
+  return false;
+}
+
+/* Fills the lease for batches to come, when they are short and nobody waits. */
+static void refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last, uint64_t last_ns,
+                   surroundings_t *around)
+{
+  credit_t more;
+  uint64_t room = room_in_flight(lease, around);
+  if (!around->others_wait &&
+      lease_wants(lease, around->tenant_members, room, last, last_ns, &more))
+    (void)take_credit(lease, now, &more, around);
+}
+
+static void begin_probe(limit_lease_t *lease, const limit_cost_t *cost)
+{
+  static const flight_t probe = {{[FLIGHT_PROBES] = 1}};
+  rawhal_limiter_t *limiter = lease->limiter;
+  flight_add(&lease->flight, &probe);
+  flight_add(&limiter->flight, &probe);
+  for (uint32_t i = 0; i < LIMIT_UNKNOWN_KEYS; ++i)
+    limiter->probe_keys[i] = i < cost->unknown ? cost->unknown_keys[i] : 0;
+  limiter_count(limiter, COUNTER_PROBES, 1);
+}
+
+/* Of kernels never measured one is in flight at a time, unless that one waits for something. */
+static bool may_probe(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  return flight_now(&limiter->flight, FLIGHT_PROBES) == 0 ||
+         running(limiter, now) >= LIMIT_STALL_NS;
+}
+
+/* Takes all of a batch, or nothing. Needs the lock where a level has a share: see any_share(). */
+static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
+                    limit_grant_t *grant, refusal_t *refusal)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  surroundings_t around;
+  bool probe = cost->unknown && any_share(lease);
+  portion_t mine = {cost->estimate_ns + (probe ? LIMIT_UNKNOWN_NS : 0), 1};
+  flight_t flight = caps_flight(cost);
+  *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
+  if (cost->largest_grid > limiter_cap(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS))
+    return refuse(refusal, LEVEL_PROCESS, 0, "work-groups of a dispatch");
+  if (probe && !may_probe(limiter, now))
+    return refuse(refusal, LEVEL_PROCESS, 0, "the end of the first run of another kernel");
+  const char *full = caps_reserve(limiter, &flight);
+  if (full)
+    return refuse(refusal, LEVEL_PROCESS, 0, full);
+  bool idle = lease_in_flight(lease) == 0;
+  catch_up(limiter, now);
+  if (!take_batch(lease, cost, now, &mine, refusal, &around)) {
+    flight_undo(&limiter->flight, &flight);
+    return false;
+  }
+  *grant = (limit_grant_t){.key = cost->key,
+                           .estimate_ns = mine.ns,
+                           .workgroups = cost->workgroups,
+                           .kernarg_bytes = cost->kernarg_bytes,
+                           .admitted_at = now,
+                           .launches = cost->launches,
+                           .units = cost->units,
+                           .submissions = 1,
+                           .probe = probe};
+  if (idle)
+    atomic_store(&lease->busy_since, now);
+  flight_add(&lease->flight, &flight); /* what else of it is in flight take_batch() has counted */
+  limiter_publish_start(limiter, now);
+  atomic_store_explicit(&limiter->active_at, now, memory_order_relaxed);
+  if (around.others_wait)
+    limiter_signal(limiter); /* whoever let us go first may go now */
+  if (probe)
+    begin_probe(lease, cost);
+  else
+    refill(lease, now, cost, mine.ns, &around);
+  return true;
+}
+
+/* Where no level has a share there is nothing to learn, no turn to wait for, and all that is taken
+ * is a few words: no lock. False: the other way tells why not, or waits. */
+static bool attempt_unlocked(limit_lease_t *lease, const limit_cost_t *cost, limit_grant_t *grant)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  uint64_t epoch = atomic_load(lease->current_epoch);
+  if (atomic_load(&lease->epoch) != epoch || any_share(lease) || atomic_load(&limiter->waiting) ||
+      flight_now(&limiter->flight, FLIGHT_PROBES) ||
+      atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire))
+    return false;
+  refusal_t refusal;
+  if (!attempt(lease, cost, limiter_now(limiter), grant, &refusal))
+    return false;
+  if (node_load(&limiter->me->hot.wait_until))
+    publish_wait(limiter, 0, NULL, 0);
+  if (atomic_load(lease->current_epoch) != epoch)
+    limiter_return_credit(limiter, lease); /* the limits it was given under are gone */
+  return true;
+}
+
+/* ---- Waiting ---- */
 
 static void reap_all(rawhal_limiter_t *limiter)
 {
@@ -516,7 +487,7 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost,
                                 rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  rawhal_status_t status = check_possible(limiter, cost, error);
+  rawhal_status_t status = caps_check(limiter, cost, error);
   if (status != RAWHAL_OK)
     return status;
   uint64_t now = limiter_now(limiter);
@@ -527,11 +498,12 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost,
     atomic_store_explicit(&lease->epoch, epoch, memory_order_relaxed);
   }
   limiter_charge(limiter, now);
+  caps_make_room(limiter, cost);
   bool admitted = !is_suspended(limiter, now, refusal) && attempt(lease, cost, now, grant, refusal);
   *until = refusal->retry > now ? refusal->retry : now + LIMIT_POLL_NS;
   if (*until - now > LIMIT_NAP_NS)
     *until = now + LIMIT_NAP_NS;
-  if (!admitted || limiter->waiting == 0)
+  if (!admitted || atomic_load(&limiter->waiting) == 0)
     publish_wait(limiter, now, admitted ? NULL : refusal, *until);
   return admitted ? RAWHAL_OK : RAWHAL_WOULD_BLOCK;
 }
@@ -542,6 +514,8 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   rawhal_limiter_t *limiter = lease->limiter;
   *grant = (limit_grant_t){0};
   rawhal_status_t status = limiter_check(limiter, error);
+  if (status == RAWHAL_OK && attempt_unlocked(lease, cost, grant))
+    return RAWHAL_OK;
   uint64_t began = 0;
   bool counted = false; /* among those who wait */
   while (status == RAWHAL_OK) {
@@ -568,18 +542,14 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
       counted = true;
       began = now;
     }
-    pthread_mutex_lock(&limiter->lock);
     bool in_flight = lease_in_flight(lease) != 0;
-    ++limiter->waiting;
-    pthread_mutex_unlock(&limiter->lock);
+    atomic_fetch_add(&limiter->waiting, 1);
     bool at_device = refusal.level == LEVEL_DEVICE;
     region_node_t *node = at_device ? &limiter->device->node : &limiter->tenant->node;
     atomic_store(&node->waiting, 1);
     sleep_until(lease, node, at_device ? device_event : tenant_event, in_flight,
                 until < deadline ? until : deadline);
-    pthread_mutex_lock(&limiter->lock);
-    --limiter->waiting;
-    pthread_mutex_unlock(&limiter->lock);
+    atomic_fetch_sub(&limiter->waiting, 1);
   }
   if (counted)
     count_wait(limiter, limiter_now(limiter) - began);

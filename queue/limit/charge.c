@@ -134,9 +134,11 @@ void limiter_signal(rawhal_limiter_t *limiter)
 static uint64_t busy_since(const rawhal_limiter_t *limiter)
 {
   uint64_t since = 0;
-  for (const limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
-    if (lease_in_flight(lease) && (since == 0 || lease->busy_since < since))
-      since = lease->busy_since;
+  for (const limit_lease_t *lease = limiter->leases; lease; lease = lease->next) {
+    uint64_t busy = lease_in_flight(lease) ? node_load(&lease->busy_since) : 0;
+    if (busy && (since == 0 || busy < since))
+      since = busy;
+  }
   return since;
 }
 
@@ -150,15 +152,39 @@ static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
   return paid < now - since ? since + paid : now;
 }
 
+static uint64_t load_of(const rawhal_limiter_t *limiter)
+{
+  uint64_t submissions = flight_now(&limiter->flight, FLIGHT_SUBMISSIONS);
+  uint64_t ns = flight_now(&limiter->flight, FLIGHT_NS), most = UINT64_MAX >> LOAD_NS_BITS;
+  return (submissions < most ? submissions : most) << LOAD_NS_BITS | (ns < LOAD_NS ? ns : LOAD_NS);
+}
+
+/* Whoever publishes last has looked after the last change. */
+void limiter_publish_load(rawhal_limiter_t *limiter)
+{
+  uint64_t load = load_of(limiter), published;
+  do {
+    published = load;
+    atomic_store(&limiter->me->hot.load, published);
+    load = load_of(limiter);
+  } while (load != published);
+}
+
+void limiter_publish_start(rawhal_limiter_t *limiter, uint64_t now)
+{
+  uint64_t nothing = 0;
+  (void)atomic_compare_exchange_strong(&limiter->me->hot.running_since, &nothing, now);
+}
+
 void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)
 {
-  region_hot_t *hot = &limiter->me->hot;
-  uint64_t submissions = limiter->flight.submissions, ns = limiter->open_ns;
-  uint64_t most = UINT64_MAX >> LOAD_NS_BITS;
-  uint64_t load =
-      (submissions < most ? submissions : most) << LOAD_NS_BITS | (ns < LOAD_NS ? ns : LOAD_NS);
-  atomic_store_explicit(&hot->running_since, running_since(limiter, now), memory_order_relaxed);
-  atomic_store_explicit(&hot->load, load, memory_order_seq_cst);
+  uint64_t since = running_since(limiter, now), published;
+  do {
+    published = since;
+    atomic_store(&limiter->me->hot.running_since, published);
+    since = running_since(limiter, now);
+  } while (since != published);
+  limiter_publish_load(limiter);
 }
 
 /* Dispatches that run beside others, ours or other processes', cost less than they take. Estimates
@@ -171,9 +197,14 @@ static void learn_part(rawhal_limiter_t *limiter, uint64_t charged, uint64_t wal
   limiter->charged_part = (uint32_t)((7 * (uint64_t)limiter->charged_part + part) / 8);
 }
 
+static bool is_pending(const rawhal_limiter_t *limiter)
+{
+  return limiter->pending_count || limiter->pending_estimate_ns;
+}
+
 void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
 {
-  if (!limiter->pending_count && !limiter->pending_estimate_ns)
+  if (!is_pending(limiter))
     return;
   uint64_t charged = 0;
   for (uint32_t i = 0; i < limiter->pending_count; ++i)
@@ -181,11 +212,11 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
   if (limiter->pending_wall_ns)
     learn_part(limiter, charged, limiter->pending_wall_ns);
   limiter->pending_wall_ns = 0;
-  limiter->open_ns -= limiter->pending_estimate_ns;
+  flight_end_kind(&limiter->flight, FLIGHT_NS, limiter->pending_estimate_ns);
   limiter->pending_count = 0;
   limiter->pending_ns = 0;
   limiter->pending_estimate_ns = 0;
-  limiter->active_at = now;
+  atomic_store_explicit(&limiter->active_at, now, memory_order_relaxed);
   limiter_publish_open(limiter, now);
   limiter_signal(limiter);
 }
@@ -263,16 +294,20 @@ static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_
                 ns > grant->estimate_ns ? ns - grant->estimate_ns : grant->estimate_ns - ns);
 }
 
-/* What a grant held and no longer holds, however it ended. */
+/* What a grant held and no longer holds, however it ended. Its time the process has in flight until
+ * it is charged. */
 static void settle(limit_lease_t *lease, const limit_grant_t *grant)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  lease->open_ns -= grant->estimate_ns;
+  flight_t flight = {{[FLIGHT_SUBMISSIONS] = grant->submissions,
+                      [FLIGHT_DISPATCHES] = grant->launches,
+                      [FLIGHT_WORKGROUPS] = grant->workgroups,
+                      [FLIGHT_KERNARG_BYTES] = grant->kernarg_bytes,
+                      [FLIGHT_PROBES] = grant->probe}};
+  flight_end(&limiter->flight, &flight);
   limiter->pending_estimate_ns += grant->estimate_ns;
-  limit_flight_t flight = {grant->submissions, grant->launches, grant->workgroups,
-                           grant->kernarg_bytes, grant->probe};
-  flight_take(&lease->flight, &flight);
-  flight_take(&limiter->flight, &flight);
+  flight.of[FLIGHT_NS] = grant->estimate_ns;
+  flight_end(&lease->flight, &flight);
 }
 
 /* Who had work until now is taken to have more for as long as that took, within bounds: see
@@ -291,14 +326,14 @@ static void ran(limit_lease_t *lease, uint64_t now, uint64_t start, uint64_t end
   limiter->pending_wall_ns += end - start;
   node_charge(&lease->node, now, start + (uint64_t)limiter->clock_offset, end - start);
   add_pending(limiter, now, (interval_t){start, end});
-  if (host > lease->busy_since)
-    lease->busy_since = host < now ? host : now;
+  if (host > node_load(&lease->busy_since))
+    atomic_store(&lease->busy_since, host < now ? host : now);
 }
 
 void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
                             uint64_t until)
 {
-  uint64_t since = lease->busy_since;
+  uint64_t since = node_load(&lease->busy_since);
   if (since == 0 || until <= since)
     return;
   ran(lease, now, since - (uint64_t)limiter->clock_offset, until - (uint64_t)limiter->clock_offset);
@@ -315,6 +350,8 @@ static void ended(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now
   if (idle) {
     limiter_return_credit(limiter, lease);
     stay_active(limiter, now, ns);
+    if (!is_pending(limiter))
+      limiter_publish_open(limiter, now);
   }
   if (idle || limiter->pending_ns >= LIMIT_CHARGE_NS)
     limiter_charge(limiter, now);
@@ -327,12 +364,12 @@ void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t s
   uint64_t now = limiter_now(limiter);
   if (end && end > start) {
     learn_clock_offset(limiter, now, end);
-    uint64_t since = lease->busy_since - (uint64_t)limiter->clock_offset;
+    uint64_t since = node_load(&lease->busy_since) - (uint64_t)limiter->clock_offset;
     if (start == 0)
       start = since && since < end ? since : end - 1;
   } else {
     limiter_count(limiter, COUNTER_NO_TIMESTAMPS, 1);
-    uint64_t since = grant->admitted_at ? grant->admitted_at : lease->busy_since;
+    uint64_t since = grant->admitted_at ? grant->admitted_at : node_load(&lease->busy_since);
     end = now - (uint64_t)limiter->clock_offset;
     start = since && since < now ? end - (now - since) : end - 1;
   }
@@ -347,7 +384,7 @@ void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   pthread_mutex_lock(&limiter->lock);
-  uint64_t now = limiter_now(limiter), since = lease->busy_since;
+  uint64_t now = limiter_now(limiter), since = node_load(&lease->busy_since);
   at = at < now ? at : now;
   uint64_t ns = since && at > since ? at - since : 0;
   settle(lease, grant);

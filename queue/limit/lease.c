@@ -9,12 +9,11 @@
 
 /* ---- Credit ---- */
 
-/* Counted as in flight while a lease holds it. */
-static limit_flight_t flight_of(const credit_t *credit)
+flight_t credit_flight(const credit_t *credit)
 {
-  uint64_t launches = credit->of[CREDIT_LAUNCHES];
-  return (limit_flight_t){launches, launches, credit->of[CREDIT_WORKGROUPS],
-                          credit->of[CREDIT_BLOCKS] * LIMIT_KERNARG_BLOCK, 0};
+  return (flight_t){{[FLIGHT_DISPATCHES] = credit->of[CREDIT_LAUNCHES],
+                     [FLIGHT_WORKGROUPS] = credit->of[CREDIT_WORKGROUPS],
+                     [FLIGHT_KERNARG_BYTES] = credit->of[CREDIT_BLOCKS] * LIMIT_KERNARG_BLOCK}};
 }
 
 static credit_t credit_unpack(uint64_t word)
@@ -27,15 +26,15 @@ static credit_t credit_unpack(uint64_t word)
 
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease)
 {
-  uint64_t word = atomic_exchange_explicit(&lease->credit, 0, memory_order_relaxed);
+  uint64_t word = atomic_exchange(&lease->credit, 0);
   if (word == 0)
     return;
   credit_t credit = credit_unpack(word);
-  limit_flight_t flight = flight_of(&credit);
-  lease->open_ns -= credit.of[CREDIT_NS];
-  limiter->open_ns -= credit.of[CREDIT_NS];
-  flight_take(&lease->flight, &flight);
-  flight_take(&limiter->flight, &flight);
+  flight_t flight = credit_flight(&credit);
+  flight.of[FLIGHT_SUBMISSIONS] = credit.of[CREDIT_LAUNCHES];
+  flight.of[FLIGHT_NS] = credit.of[CREDIT_NS];
+  flight_undo(&lease->flight, &flight);
+  flight_undo(&limiter->flight, &flight);
   node_rate_return(&limiter->tenant->node, credit.of[CREDIT_LAUNCHES]);
 }
 
@@ -57,9 +56,9 @@ static uint64_t lease_size(const limit_lease_t *lease, uint32_t members)
 }
 
 /* What is left below a cap, by half: others may come. */
-static uint64_t headroom(const rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t in_flight)
+static uint64_t headroom(const rawhal_limiter_t *limiter, rawhal_limit_t limit, flight_kind_t kind)
 {
-  uint64_t allowed = limiter_cap(limiter, limit);
+  uint64_t allowed = limiter_cap(limiter, limit), in_flight = flight_now(&limiter->flight, kind);
   return allowed > in_flight ? (allowed - in_flight) / 2 : 0;
 }
 
@@ -73,21 +72,20 @@ static credit_t credit_wanted(const limit_lease_t *lease, const credit_t *have, 
                               uint64_t slots)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
-  const limit_flight_t *flight = &limiter->flight;
   uint64_t rate = node_load(&limiter->tenant->node.rate);
   uint64_t launches = least_of(LIMIT_LEASE_LAUNCHES, rate / (1000000000u / LIMIT_LEASE_NS));
   launches = least_of(launches, have->of[CREDIT_LAUNCHES] + slots / (2ull * members));
-  uint64_t room = headroom(limiter, RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, flight->dispatches);
+  uint64_t room = headroom(limiter, RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, FLIGHT_DISPATCHES);
   credit_t wanted = {{[CREDIT_NS] = lease_size(lease, members),
                       [CREDIT_LAUNCHES] = least_of(launches, have->of[CREDIT_LAUNCHES] + room)}};
   uint64_t capped = atomic_load_explicit(&lease->capped, memory_order_relaxed);
   if (capped & credit_mask(CREDIT_WORKGROUPS)) {
-    room = headroom(limiter, RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, flight->workgroups);
+    room = headroom(limiter, RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, FLIGHT_WORKGROUPS);
     wanted.of[CREDIT_WORKGROUPS] =
         least_of(credit_most(CREDIT_WORKGROUPS), have->of[CREDIT_WORKGROUPS] + room);
   }
   if (capped & credit_mask(CREDIT_BLOCKS)) {
-    room = headroom(limiter, RAWHAL_LIMIT_KERNARG_IN_FLIGHT, flight->kernarg_bytes);
+    room = headroom(limiter, RAWHAL_LIMIT_KERNARG_IN_FLIGHT, FLIGHT_KERNARG_BYTES);
     wanted.of[CREDIT_BLOCKS] =
         least_of(credit_most(CREDIT_BLOCKS), have->of[CREDIT_BLOCKS] + room / LIMIT_KERNARG_BLOCK);
   }
@@ -124,18 +122,30 @@ bool lease_wants(const limit_lease_t *lease, uint32_t members, uint64_t room,
   return true;
 }
 
-void lease_fill(limit_lease_t *lease, const credit_t *more)
+/* False: another thread has filled the lease meanwhile, and both do not fit. */
+static bool give(limit_lease_t *lease, const credit_t *more)
 {
-  limit_flight_t flight = flight_of(more);
-  flight.submissions = 0; /* are counted where their time was taken */
-  flight_add(&lease->flight, &flight);
-  flight_add(&lease->limiter->flight, &flight);
-  limiter_count(lease->limiter, COUNTER_REFILLS, 1);
-  uint64_t word = 0;
+  uint64_t have = atomic_load(&lease->credit), word = 0;
   for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
     word |= credit_word(kind, more->of[kind]);
-  /* What was spent since lease_wants() has only made room: no amount runs over. */
-  atomic_fetch_add_explicit(&lease->credit, word, memory_order_relaxed);
+  do
+    for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
+      if (more->of[kind] > credit_most(kind) - credit_amount(have, kind))
+        return false;
+  while (!atomic_compare_exchange_weak(&lease->credit, &have, have + word));
+  return true;
+}
+
+bool lease_fill(limit_lease_t *lease, const credit_t *more)
+{
+  flight_t flight = credit_flight(more);
+  flight_add(&lease->flight, &flight);
+  if (!give(lease, more)) {
+    flight_undo(&lease->flight, &flight);
+    return false;
+  }
+  limiter_count(lease->limiter, COUNTER_REFILLS, 1);
+  return true;
 }
 
 bool limit_is_shared(const limit_lease_t *lease)
@@ -160,6 +170,7 @@ rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_
   lease->limiter = limiter;
   lease->current_epoch = &limiter->region.data->header.epoch;
   lease->estimates = &limiter->estimates;
+  atomic_store(&lease->epoch, atomic_load(lease->current_epoch)); /* before any limit is read */
   atomic_store(&lease->node.share,
                share == RAWHAL_UNLIMITED ? REGION_NO_SHARE : (share << 32) / 1000000);
   atomic_store(&lease->node.rate, RAWHAL_UNLIMITED);
@@ -194,8 +205,9 @@ void limit_lease_destroy(limit_lease_t *lease)
   uint64_t now = limiter_now(limiter);
   if (lease_in_flight(lease))
     limiter_charge_running(limiter, lease, now, now);
-  limiter->open_ns -= lease->open_ns;
-  flight_take(&limiter->flight, &lease->flight);
+  for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
+    flight_end_kind(&limiter->flight, (flight_kind_t)kind,
+                    flight_now(&lease->flight, (flight_kind_t)kind));
   limiter_charge(limiter, now);
   limiter_publish_open(limiter, now);
   limiter_signal(limiter);

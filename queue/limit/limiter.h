@@ -49,16 +49,16 @@ struct rawhal_limiter {
   _Atomic uint64_t caps[LIMIT_COUNT];       /* this process's own, where they are used */
   rawhal_limit_value_t bounds[LIMIT_COUNT]; /* what was said from outside */
 
+  flight_sum_t flight;        /* of all leases; region_hot_t.load is for others */
+  _Atomic uint32_t waiting;   /* threads asleep */
+  _Atomic uint64_t active_at; /* last admission or charge */
+
   pthread_mutex_t lock;
   interval_set_t paid;
   interval_t pending[LIMIT_PENDING]; /* finished, not charged */
   uint32_t pending_count;
   uint64_t pending_ns, pending_estimate_ns, pending_wall_ns;
   uint32_t charged_part; /* of dispatches' times, lately; of LIMIT_WHOLE: see learn_part() */
-  uint64_t open_ns;      /* of all leases; region_hot_t.open is for others */
-  limit_flight_t flight;
-  uint32_t waiting;   /* threads asleep */
-  uint64_t active_at; /* last admission or charge */
   uint64_t probe_keys[LIMIT_UNKNOWN_KEYS];
   int64_t clock_offset; /* CLOCK_MONOTONIC minus the device's clock; 0 until it is known */
   uint64_t clock_offset_at;
@@ -98,29 +98,16 @@ static inline void memory_unlock(rawhal_limiter_t *limiter)
   atomic_flag_clear_explicit(&limiter->memory_lock, memory_order_release);
 }
 
-static inline void flight_add(limit_flight_t *flight, const limit_flight_t *add)
-{
-  flight->submissions += add->submissions;
-  flight->dispatches += add->dispatches;
-  flight->workgroups += add->workgroups;
-  flight->kernarg_bytes += add->kernarg_bytes;
-  flight->probes += add->probes;
-}
-
-static inline void flight_take(limit_flight_t *flight, const limit_flight_t *take)
-{
-  flight->submissions -= take->submissions;
-  flight->dispatches -= take->dispatches;
-  flight->workgroups -= take->workgroups;
-  flight->kernarg_bytes -= take->kernarg_bytes;
-  flight->probes -= take->probes;
-}
-
-/* Launches admitted and not completed. The caller holds the lock. */
+/* Launches admitted and not completed. Credit is counted before it is given, and taken before it is
+ * counted no more: without the lock there may seem to be more, never less. */
 static inline uint64_t lease_in_flight(const limit_lease_t *lease)
 {
-  uint64_t credit = atomic_load_explicit(&lease->credit, memory_order_relaxed);
-  return lease->flight.dispatches - credit_amount(credit, CREDIT_LAUNCHES);
+  uint64_t credit, launches;
+  do {
+    credit = atomic_load(&lease->credit);
+    launches = flight_now(&lease->flight, FLIGHT_DISPATCHES);
+  } while (atomic_load(&lease->credit) != credit);
+  return launches - credit_amount(credit, CREDIT_LAUNCHES);
 }
 
 /* member.c. `clock` NULL: the machine's. */
@@ -135,7 +122,7 @@ bool limiter_reclaim(rawhal_limiter_t *limiter);
 limit_home_t limiter_home(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
 /* A limit that is this process's own business. */
 void limiter_set_own(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t word);
-/* lease.c. The caller holds the lock. */
+/* lease.c */
 /* A lease gives back what it has not spent. */
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
 /* What it should get on top of what it has, if that will do for a few more batches like the last,
@@ -143,8 +130,10 @@ void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
  * that may still go in flight. */
 bool lease_wants(const limit_lease_t *lease, uint32_t members, uint64_t room,
                  const limit_cost_t *last, uint64_t last_ns, credit_t *more);
-/* Gives it `more`, whose time and launches have been taken from the levels above. */
-void lease_fill(limit_lease_t *lease, const credit_t *more);
+/* What of the process's flight `credit` is, whose time and submissions are counted elsewhere. */
+flight_t credit_flight(const credit_t *credit);
+/* Gives it `more`, which has been taken from the levels above. False: it had no room for it. */
+bool lease_fill(limit_lease_t *lease, const credit_t *more);
 
 RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
                                              rawhal_error_t *error);
@@ -193,7 +182,11 @@ void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
 /* Says that chances may have changed, and wakes those who sleep. */
 void limiter_signal(rawhal_limiter_t *limiter);
 void limit_signal_node(const limit_clock_t *clock, region_node_t *node);
+/* Tells others what is in flight here, and since when something runs. The caller holds the lock. */
 void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
+/* Parts of it, which need no lock: how much, and that something runs now, if nothing did. */
+void limiter_publish_load(rawhal_limiter_t *limiter);
+void limiter_publish_start(rawhal_limiter_t *limiter, uint64_t now);
 
 /* view.c: a name as it stands in the region, as one line of text. */
 void limit_copy_name(char to[64], const char from[64]);

@@ -1,5 +1,5 @@
-// What submitting costs besides instructions: nothing is allocated, the kernel is not called and,
-// without limits, no lock is taken, from a queue's first submission on, refused ones included.
+// What submitting costs besides instructions: nothing is allocated, the kernel is not called and no
+// lock is taken, from a queue's first submission on, refused ones included.
 //
 // This program's allocator and pthread_mutex_lock() stand before everybody's, the runtime's as well,
 // and count what the submitting thread asks of them. System calls of that thread are refused by a
@@ -116,7 +116,7 @@ protected:
 
   // Submits from a queue's first time on, as long as there is room; `round` at a time.
   void submit_all(rawhal_queue_t *on, const rawhal_dispatch_t *batch, size_t size, uint64_t submissions,
-                  uint64_t round, uint64_t most_locks = 0)
+                  uint64_t round)
   {
     std::atomic<uint64_t> allowed{0}, made{0};
     std::atomic<bool> filtered{true};
@@ -158,7 +158,7 @@ protected:
     EXPECT_EQ(wrong, 0u);
     EXPECT_EQ(refused, (submissions + 63) / 64);
     EXPECT_EQ(counts.allocations, 0u);
-    EXPECT_LE(counts.locks, most_locks);
+    EXPECT_EQ(counts.locks, 0u);
     EXPECT_EQ(counts.calls, 1u) << "the last was number " << counts.last_call;
     EXPECT_EQ(counts.last_call, SYS_getppid);
   }
@@ -185,8 +185,7 @@ TEST_F(Counting, SubmissionsOfBlobs)
   submit_all(large(), &dispatch, 1, many, 256);
 }
 
-// Limits that are never reached, of kinds that a submission spends. A lease's credit is given to it
-// under the limiter's lock, for some fifty submissions at a time.
+// Limits that are never reached, of all kinds that a submission spends but shares of device time.
 class CountingLimited : public Counting {
 protected:
   void SetUp() override
@@ -194,6 +193,9 @@ protected:
     setenv("RAWHAL_GPU_SHARE", "100%", 1);
     setenv("RAWHAL_DISPATCH_RATE", "1000000000", 1);
     setenv("RAWHAL_DISPATCHES_IN_FLIGHT", "1000000000", 1);
+    setenv("RAWHAL_WORKGROUPS_IN_FLIGHT", "1000000000", 1);
+    setenv("RAWHAL_KERNARG_IN_FLIGHT", "1GiB", 1);
+    setenv("RAWHAL_GRID_WORKGROUPS", "1000", 1);
     Counting::SetUp();
   }
 };
@@ -208,7 +210,7 @@ TEST_F(CountingLimited, SubmissionsOfBlobs)
     dispatch.work_items[d] = dispatch.workgroup[d] = 1;
   dispatch.blob = bytes;
   dispatch.blob_size = sizeof(bytes);
-  submit_all(large(), &dispatch, 1, many, 256, many / 20);
+  submit_all(large(), &dispatch, 1, many, 256);
 }
 
 TEST_F(Counting, BatchesWithHiddenArgumentsAndPointers)

@@ -217,6 +217,12 @@ unsigned shim_live_members(const rawhal_limiter_t *limiter)
   return live;
 }
 
+void shim_published(const rawhal_limiter_t *limiter, uint64_t *load, uint64_t *running_since)
+{
+  *load = hot_load(&limiter->me->hot);
+  *running_since = atomic_load(&limiter->me->hot.running_since);
+}
+
 void shim_set_running_since(rawhal_limiter_t *limiter, uint64_t since)
 {
   atomic_store(&limiter->me->hot.running_since, since);

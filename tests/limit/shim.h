@@ -40,6 +40,8 @@ uint64_t shim_retry_at(const limit_lease_t *lease);
 void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
 /* ns this process has open, as others see it; launches the lease could spend without asking. */
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
+/* What others read of it: all that it has in flight in one word, and since when something runs. */
+void shim_published(const rawhal_limiter_t *limiter, uint64_t *load, uint64_t *running_since);
 /* As somebody might who writes into the region. */
 void shim_set_running_since(rawhal_limiter_t *limiter, uint64_t since);
 /* ns this process was charged, without what it got back. */

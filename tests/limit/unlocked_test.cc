@@ -1,0 +1,181 @@
+// Admission where no level has a share of device time takes no lock: several threads at once, on the same leases, while
+// limits come and go.
+#include <atomic>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "tests/limit/admission.h"
+
+namespace {
+
+class Unlocked : public Admission {
+protected:
+  struct Queue {
+    limit_lease_t *lease;
+    std::mutex completing; // as limit_complete() wants
+  };
+
+  template <typename Body> void Threads(int count, Body body)
+  {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < count; ++t)
+      threads.emplace_back(body, t);
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+};
+
+TEST_F(Unlocked, CapsHoldAndNothingIsLeftOver)
+{
+  constexpr uint64_t kDispatches = 40, kWorkgroups = 900, kKernarg = 20 * 256;
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, kDispatches},
+                                    {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, kWorkgroups},
+                                    {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, kKernarg},
+                                    {RAWHAL_LIMIT_DISPATCH_RATE, 1000000000}});
+  Queue queues[2] = {{Lease(limiter), {}}, {Lease(limiter), {}}};
+  std::atomic<uint64_t> dispatches{0}, workgroups{0}, kernarg{0}, admitted{0}, above{0}, odd{0};
+  std::atomic<int> running{4};
+  Threads(5, [&](int t) {
+    rawhal_error_t error = {};
+    if (t == 4) { // the operator
+      for (uint64_t i = 0; running > 0; ++i) {
+        uint64_t share = i % 8 == 7 ? 500000 : RAWHAL_UNLIMITED;
+        odd += rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, share, &error) != RAWHAL_OK;
+        for (int pause = 0; pause < 20; ++pause)
+          std::this_thread::yield();
+      }
+      odd += rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, RAWHAL_UNLIMITED, &error) != RAWHAL_OK;
+      return;
+    }
+    std::mt19937 random(static_cast<unsigned>(t));
+    struct Flight {
+      Queue *queue;
+      shim_cost_t cost;
+      shim_grant_t grant;
+    };
+    std::vector<Flight> mine;
+    auto end = [&](bool cancel) {
+      Flight flight = mine.back();
+      mine.pop_back();
+      uint64_t launches = flight.cost.launches;
+      dispatches -= launches;
+      workgroups -= launches * flight.cost.workgroups;
+      kernarg -= launches * flight.cost.kernarg_bytes;
+      std::lock_guard<std::mutex> lock(flight.queue->completing);
+      if (cancel)
+        shim_cancel(flight.queue->lease, &flight.grant);
+      else
+        shim_complete(flight.queue->lease, &flight.grant, now_ - 1000, now_);
+    };
+    for (int i = 0; i < 20000; ++i) {
+      Flight next = {&queues[random() % 2], {1 + random() % 3, 1 + random() % 40, 256, static_cast<uint32_t>(1 + random() % 3)}, {}};
+      rawhal_status_t status = shim_admit(next.queue->lease, &next.cost, 0, &next.grant, &error);
+      if (status == RAWHAL_OK) {
+        uint64_t launches = next.cost.launches;
+        admitted += launches;
+        above += (dispatches += launches) > kDispatches;
+        above += (workgroups += launches * next.cost.workgroups) > kWorkgroups;
+        above += (kernarg += launches * next.cost.kernarg_bytes) > kKernarg;
+        mine.push_back(next);
+      } else {
+        odd += status != RAWHAL_WOULD_BLOCK;
+      }
+      while (!mine.empty() && (status != RAWHAL_OK || random() % 8 == 0))
+        end(random() % 16 == 0);
+    }
+    while (!mine.empty())
+      end(false);
+    --running;
+  });
+  EXPECT_EQ(0u, odd);
+  EXPECT_EQ(0u, above);
+  EXPECT_GT(admitted, 10000u);
+  EXPECT_EQ(0u, shim_open_ns(limiter));
+  std::vector<shim_grant_t> grants(kDispatches); // all of a cap is there again
+  for (shim_grant_t &grant : grants)
+    EXPECT_EQ(RAWHAL_OK, Admit(queues[0].lease, 1, &grant, 1, 1, 64)) << error_.message;
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(queues[1].lease, 1, nullptr, 1, 1, 64));
+  for (const shim_grant_t &grant : grants)
+    Complete(queues[0].lease, grant, 1000);
+  for (const Queue &queue : queues)
+    EXPECT_EQ(0u, shim_credit_launches(queue.lease));
+  EXPECT_EQ(0u, shim_open_ns(limiter));
+}
+
+// Too few for any credit: every admission looks at the cap itself.
+TEST_F(Unlocked, TheLastPlaceIsOneThreadsOnly)
+{
+  constexpr uint64_t kPlaces = 2;
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, kPlaces}});
+  limit_lease_t *leases[4] = {Lease(limiter), Lease(limiter), Lease(limiter), Lease(limiter)};
+  std::atomic<uint64_t> taken{0}, above{0}, admitted{0};
+  Threads(4, [&](int t) {
+    rawhal_error_t error = {};
+    shim_cost_t cost = {1, 1, 64, 1};
+    for (int i = 0; i < 100000; ++i) {
+      shim_grant_t grant;
+      if (shim_admit(leases[t], &cost, 0, &grant, &error) != RAWHAL_OK)
+        continue;
+      ++admitted;
+      above += ++taken > kPlaces;
+      for (int pause = 0; pause < 1000; ++pause)
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+      --taken;
+      shim_complete(leases[t], &grant, now_ - 1000, now_);
+    }
+  });
+  EXPECT_EQ(0u, above);
+  EXPECT_GT(admitted, 1000u);
+}
+
+// On a clock that stands: what a burst allows is admitted once, whoever asks.
+TEST_F(Unlocked, ARateIsNobodysTwice)
+{
+  for (int round = 0; round < 50; ++round) {
+    rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCH_RATE, 100000}, {RAWHAL_LIMIT_BURST, 20 * kMs}});
+    limit_lease_t *leases[2] = {Lease(limiter), Lease(limiter)};
+    std::atomic<uint64_t> admitted{0};
+    Threads(4, [&](int t) {
+      rawhal_error_t error = {};
+      shim_cost_t cost = {1, 1, 64, 1};
+      for (int i = 0; i < 3000; ++i) {
+        shim_grant_t grant;
+        admitted += shim_admit(leases[t % 2], &cost, 0, &grant, &error) == RAWHAL_OK;
+      }
+    });
+    uint64_t unspent = shim_credit_launches(leases[0]) + shim_credit_launches(leases[1]);
+    EXPECT_LE(admitted, 2001u);
+    EXPECT_GE(admitted + unspent, 2000u);
+  }
+}
+
+// What others read of a process that has nothing in flight any more says so.
+TEST_F(Unlocked, OthersSeeWhatIsLeft)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}}, "default", true);
+  Queue queues[3] = {{Lease(limiter), {}}, {Lease(limiter), {}}, {Lease(limiter), {}}};
+  for (int round = 0; round < 300; ++round) {
+    Threads(3, [&](int t) {
+      rawhal_error_t error = {};
+      shim_cost_t cost = {1, 1, 64, 1};
+      for (int i = 0; i < 20; ++i) {
+        shim_grant_t grant;
+        if (shim_admit(queues[t].lease, &cost, 0, &grant, &error) == RAWHAL_OK)
+          shim_complete(queues[t].lease, &grant, now_ - 1000, now_);
+      }
+    });
+    uint64_t load = 1, since = 1;
+    shim_published(limiter, &load, &since);
+    ASSERT_EQ(0u, load);
+    ASSERT_EQ(0u, since);
+  }
+  shim_grant_t grant;
+  ASSERT_EQ(RAWHAL_OK, Admit(queues[0].lease, 1, &grant));
+  uint64_t load = 0, since = 0;
+  shim_published(limiter, &load, &since);
+  EXPECT_NE(0u, load);
+  EXPECT_EQ(now_, since);
+}
+
+} // namespace
