@@ -6,6 +6,7 @@
 
 #include "fuzz/elf_edit.h"
 #include "tests/hsaco/archive.h"
+#include "tests/hsaco/carriers.h"
 #include "tests/hsaco/host.h"
 
 using namespace build;
@@ -190,6 +191,14 @@ int main(int count, char **words)
   Pack reference;
   reference.map(2).str("kernel_name").str("lib/a.so").str("kpack_search_paths").array(1);
   save(root + "/container", "reference", split_host(reference.str("a_@GFXARCH@.kpack").bytes));
+  const std::string offload = offload_binary(objects[0], "gfx90a") + offload_binary(objects[1], "gfx9-4-generic");
+  save(root + "/container", "offload", offload);
+  save(root + "/container", "ar_gnu",
+       ar_archive({{"a.co", objects[0]},
+                   {"a_member_with_a_long_name.o", host_object({{".llvm.offloading", offload, kOffloading}})}}));
+  save(root + "/container", "ar_bsd",
+       ar_archive({{"b.o", host_object({{"__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a", objects[0]}})}},
+                  ArStyle::kBsd));
   save_services(root + "/services");
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");

@@ -42,8 +42,7 @@ static rawhal_status_t read_entry(const struct scan *scan, const struct scan_par
   return RAWHAL_OK;
 }
 
-/* The entry is for the host, or for another architecture than AMDGPU's own machine code. */
-static const char *foreign(rawhal_string_t id)
+const char *scan_foreign(rawhal_string_t id)
 {
   static const struct {
     const char *prefix, *why; /* of the architecture, behind "kind-" */
@@ -61,7 +60,7 @@ static const char *foreign(rawhal_string_t id)
   return NULL;
 }
 
-static bool is_host(rawhal_string_t id)
+bool scan_is_host(rawhal_string_t id)
 {
   return id.size >= 5 && memcmp(id.data, "host-", 5) == 0;
 }
@@ -69,11 +68,13 @@ static bool is_host(rawhal_string_t id)
 static rawhal_status_t read_payload(struct scan *scan, const struct scan_part *bundle,
                                     const struct entry *entry, rawhal_error_t *error)
 {
-  struct scan_part payload = {bundle->offset + entry->offset, entry->size, entry->id,
-                              bundle->depth + 1};
-  if (!entry->size || is_host(entry->id))
+  struct scan_part payload = {.offset = bundle->offset + entry->offset,
+                              .size = entry->size,
+                              .id = entry->id,
+                              .depth = bundle->depth + 1};
+  if (!entry->size || scan_is_host(entry->id))
     return RAWHAL_OK;
-  const char *why_not = foreign(entry->id);
+  const char *why_not = scan_foreign(entry->id);
   if (why_not)
     return scan_add(scan, payload, rawhal_string(why_not), error);
   return scan_range(scan, payload, error);

@@ -81,7 +81,9 @@ static rawhal_status_t scan_unpacked(struct scan *scan, const struct bundle *bun
     scan->space.offset = bundle->part.offset;
   scan->space.unpacked = true;
   scan->space.bytes = bytes;
-  struct scan_part inner = {0, bundle->unpacked_size, bundle->part.id, bundle->part.depth + 1};
+  struct scan_part inner = {.size = bundle->unpacked_size,
+                            .id = bundle->part.id,
+                            .depth = bundle->part.depth + 1};
   rawhal_status_t status = scan_range(scan, inner, error);
   scan->space = outer;
   if (status && error)

@@ -44,7 +44,8 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
   arena_init(&scan->arena, budget);
   scan->space.bytes = bytes;
   work_start(&scan->work, size);
-  rawhal_status_t status = scan_range(scan, (struct scan_part){.size = size}, error);
+  rawhal_status_t status =
+      scan_range(scan, (struct scan_part){.size = size, .is_file = true}, error);
   if (status)
     return status;
   if (scan->arena.status) /* some text is missing */

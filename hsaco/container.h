@@ -1,9 +1,11 @@
 /* rawhal/container.h: finding the code objects inside whatever carries them.
  *
  * A container is a range of bytes or a file: a bare code object, a clang offload bundle, compressed
- * (CCOB) or not, a kpack archive (ROCm's KPAK, compressed or not), or a host executable or library
- * with a .hip_fatbin section. Each code object found gets an exact, bounded extent; nothing outside
- * of the caller's bytes is read. Ownership and thread-safety are those of rawhal_hsaco_t: entries
+ * (CCOB) or not, an offload binary (clang-offload-packager's), a kpack archive (ROCm's KPAK,
+ * compressed or not), a host executable, library or object with code objects in its sections
+ * (.hip_fatbin, .llvm.offloading, __CLANG_OFFLOAD_BUNDLE__...), or an ar archive of any of these.
+ * Each code object found gets an exact, bounded extent; nothing outside of the caller's bytes is
+ * read. Ownership and thread-safety are those of rawhal_hsaco_t: entries
  * and strings live until close, everything is immutable after open. */
 #ifndef RAWHAL_CONTAINER_H
 #define RAWHAL_CONTAINER_H
@@ -32,14 +34,17 @@ typedef struct rawhal_container_object {
   rawhal_bytes_t bytes; /* exactly one ELF code object */
   uint64_t offset;    /* of its first byte in the container, or of the bytes it was unpacked from */
   bool unpacked;      /* bytes are a copy that was unpacked, and live until close */
-  rawhal_string_t id; /* of the bundle entry ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"); the target
-                         id a kpack archive lists it under ("gfx90a:xnack-"); else empty */
+  rawhal_string_t id; /* of the bundle entry ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-") or offload
+                         binary ("amdgcn-amd-amdhsa--gfx90a:xnack-"); the target id a kpack archive
+                         lists it under ("gfx90a:xnack-"); else empty */
   rawhal_string_t binary; /* in a kpack archive, the host file and translation unit it was made for
                              ("lib/librocrand.so.1#0"); else empty */
   uint32_t ordinal;       /* its number in a kpack archive */
   rawhal_target_t target; /* from the object's e_flags */
   bool readable; /* its ELF header is that of an AMDGPU code object; else why_not says what it is */
   rawhal_string_t why_not;
+  rawhal_string_t member; /* of an ar archive, the member that it is or stands in ("scale.o"); else
+                             empty */
 } rawhal_container_object_t;
 
 /* `bytes` must stay alive and unchanged until close unless RAWHAL_CONTAINER_COPY is given.

@@ -7,8 +7,8 @@
 #include "hsaco/kpack.h"
 #include "hsaco/scan.h"
 
-/* ELF files: code objects as they are, and host programs and libraries that carry bundles in a
- * .hip_fatbin section. */
+/* ELF files: code objects as they are, and host programs, libraries and objects that carry them in
+ * sections. */
 
 struct host {
   struct scan *scan;
@@ -35,36 +35,96 @@ static bool section_at(const struct host *host, uint64_t index, Elf64_Shdr *sect
   return true;
 }
 
-static bool is_named(const struct host *host, const Elf64_Shdr *names, uint32_t name,
-                     const char *wanted)
+/* A section's name; empty when it is longer than those that matter here, or none. */
+static rawhal_string_t name_of(const struct host *host, const Elf64_Shdr *names, uint32_t name)
 {
-  size_t size = strlen(wanted) + 1; /* with the NUL */
-  return names->sh_type == SHT_STRTAB &&
-         range_within(names->sh_offset, names->sh_size, host->part.size) &&
-         range_within(name, size, names->sh_size) &&
-         memcmp(host->bytes + names->sh_offset + name, wanted, size) == 0;
+  enum { LONGEST = 160 };
+  if (names->sh_type != SHT_STRTAB ||
+      !range_within(names->sh_offset, names->sh_size, host->part.size) || name >= names->sh_size)
+    return (rawhal_string_t){0};
+  uint64_t left = names->sh_size - name, most = left < LONGEST ? left : LONGEST;
+  const char *text = (const char *)host->bytes + names->sh_offset + name;
+  size_t size = strnlen(text, (size_t)most);
+  return size < most ? (rawhal_string_t){text, size} : (rawhal_string_t){0};
+}
+
+/* ---- Sections ---- */
+
+enum { SHT_OFFLOADING = 0x6fff4c0b }; /* LLVM's SHT_LLVM_OFFLOADING */
+
+typedef rawhal_status_t section_reader(struct scan *scan, struct scan_part part,
+                                       rawhal_error_t *error);
+
+/* For each translation unit a bundle, at a page boundary or directly after the one before. */
+static rawhal_status_t read_fatbin(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+{
+  return scan_pages(scan, part, error);
+}
+
+/* One after the other, with zeros between. */
+static rawhal_status_t read_offload(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+{
+  return part.size ? scan_range(scan, part, error) : RAWHAL_OK;
+}
+
+/* What clang-offload-bundler --type=o makes of a host object: a section for each device. */
+static rawhal_status_t read_bundled(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+{
+  if (!part.size || scan_is_host(part.id))
+    return RAWHAL_OK;
+  const char *why_not = scan_foreign(part.id);
+  return why_not ? scan_add(scan, part, rawhal_string(why_not), error)
+                 : scan_range(scan, part, error);
+}
+
+/* The name, or how it begins and an id follows; and the type. */
+static const struct carrier_section {
+  const char *name;
+  uint32_t type;
+  bool with_id;
+  section_reader *read;
+} carriers[] = {
+    {".hip_fatbin", SHT_PROGBITS, false, read_fatbin},
+    {".llvm.offloading", SHT_OFFLOADING, false, read_offload},
+    {"__CLANG_OFFLOAD_BUNDLE__", SHT_PROGBITS, true, read_bundled},
+    {".rocm_kpack_ref", SHT_PROGBITS, false, kpack_reference_note},
+};
+
+static const struct carrier_section *carrier_of(const Elf64_Shdr *section, rawhal_string_t name)
+{
+  for (size_t i = 0; i < sizeof(carriers) / sizeof(*carriers); ++i) {
+    const struct carrier_section *carrier = &carriers[i];
+    size_t size = strlen(carrier->name);
+    if (section->sh_type == carrier->type && name.size >= size &&
+        (carrier->with_id || name.size == size) && memcmp(name.data, carrier->name, size) == 0)
+      return carrier;
+  }
+  return NULL;
 }
 
 /* Reads one section, if it is one that code objects are in, or one that says where they are. */
 static rawhal_status_t scan_section(const struct host *host, const Elf64_Shdr *names,
                                     const Elf64_Shdr *section, rawhal_error_t *error)
 {
-  bool fatbin = is_named(host, names, section->sh_name, ".hip_fatbin");
-  if (!fatbin && !is_named(host, names, section->sh_name, ".rocm_kpack_ref"))
+  rawhal_string_t name = name_of(host, names, section->sh_name);
+  const struct carrier_section *carrier = carrier_of(section, name);
+  if (!carrier)
     return RAWHAL_OK;
   if (!range_within(section->sh_offset, section->sh_size, host->part.size))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, host->part.offset + host->header.e_shoff,
-                          "%s (offset %llu, size %llu) ends after the file",
-                          fatbin ? ".hip_fatbin" : ".rocm_kpack_ref",
-                          (unsigned long long)section->sh_offset,
+                          "%.*s (offset %llu, size %llu) ends after the file", (int)name.size,
+                          name.data, (unsigned long long)section->sh_offset,
                           (unsigned long long)section->sh_size);
-  struct scan_part part = {
-      host->part.offset + section->sh_offset, section->sh_size, {0}, host->part.depth + 1};
-  return fatbin ? scan_pages(host->scan, part, error)
-                : kpack_reference_note(host->scan, part, error);
+  struct scan_part part = {.offset = host->part.offset + section->sh_offset,
+                           .size = section->sh_size,
+                           .depth = host->part.depth + 1};
+  size_t size = strlen(carrier->name);
+  if (carrier->with_id)
+    part.id = (rawhal_string_t){name.data + size, name.size - size};
+  return carrier->read(host->scan, part, error);
 }
 
-/* Reads every .hip_fatbin section; *found says whether there was a section table to look in. */
+/* Reads every section that matters; *found says whether there was a section table to look in. */
 static rawhal_status_t scan_sections(const struct host *host, bool *found, rawhal_error_t *error)
 {
   Elf64_Shdr first, names, section;
@@ -87,7 +147,7 @@ static rawhal_status_t scan_sections(const struct host *host, bool *found, rawha
   (void)section_at(host, names_index, &names);
   for (uint64_t i = 1; i < count; ++i) {
     (void)section_at(host, i, &section);
-    if (section.sh_type != SHT_PROGBITS)
+    if (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_OFFLOADING)
       continue;
     rawhal_status_t status =
         scan_work(host->scan, host->part.offset + host->header.e_shoff, WORK_PART, error);
@@ -102,7 +162,7 @@ static rawhal_status_t scan_sections(const struct host *host, bool *found, rawha
 static bool bundle_at(const struct host *host, uint64_t offset)
 {
   static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
-  struct scan_part part = {host->part.offset + offset, host->part.size - offset, {0}, 0};
+  struct scan_part part = {.offset = host->part.offset + offset, .size = host->part.size - offset};
   return scan_starts(host->scan, &part, magic, sizeof(magic) - 1) ||
          scan_starts(host->scan, &part, "CCOB", 4);
 }
@@ -131,7 +191,8 @@ static rawhal_status_t scan_segments(const struct host *host, rawhal_error_t *er
     rawhal_status_t status =
         scan_work(host->scan, host->part.offset + start, at - start + WORK_PART, error);
     if (!status && at < end) {
-      struct scan_part rest = {host->part.offset + at, end - at, {0}, host->part.depth + 1};
+      struct scan_part rest = {
+          .offset = host->part.offset + at, .size = end - at, .depth = host->part.depth + 1};
       status = scan_pages(host->scan, rest, error);
     }
     if (status)
@@ -164,7 +225,7 @@ rawhal_status_t scan_elf(struct scan *scan, struct scan_part part, uint64_t *end
                           "the ELF header is cut at byte %llu of %zu",
                           (unsigned long long)part.size, sizeof(host.header));
   memcpy(&host.header, host.bytes, sizeof(host.header));
-  if (is_code_object(&host.header) || part.depth > 0)
+  if (is_code_object(&host.header) || !part.is_file)
     return scan_object(scan, part, end, error);
   if (host.header.e_ident[EI_CLASS] != ELFCLASS64 || host.header.e_ident[EI_DATA] != ELFDATA2LSB)
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, part.offset + EI_CLASS,

@@ -8,7 +8,7 @@
 
 enum { PAGE = 4096 };
 
-static scan_reader refuse_pointer;
+static scan_reader refuse_pointer, refuse_bitcode, refuse_thin;
 
 /* How each carrier starts, and what reads it. */
 static const struct recogniser {
@@ -23,6 +23,11 @@ static const struct recogniser {
     {"HIPK", 4, refuse_pointer},
     {"\xce\xfa\x55\xba", 4, refuse_pointer},
     {"KPAK", 4, scan_kpack},
+    {"\x10\xff\x10\xad", 4, scan_offload_binary},
+    {"!<arch>\n", 8, scan_archive},
+    {"!<thin>\n", 8, refuse_thin},
+    {"BC\xc0\xde", 4, refuse_bitcode},
+    {"\xde\xc0\x17\x0b", 4, refuse_bitcode}, /* in a wrapper */
 };
 
 bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
@@ -37,6 +42,11 @@ static const struct recogniser *recognise(const struct scan *scan, const struct 
     if (scan_starts(scan, part, recognisers[i].magic, recognisers[i].size))
       return &recognisers[i];
   return NULL;
+}
+
+bool scan_knows(const struct scan *scan, const struct scan_part *part)
+{
+  return recognise(scan, part) != NULL;
 }
 
 /* ---- Work ---- */
@@ -122,6 +132,21 @@ static rawhal_status_t refuse_pointer(struct scan *scan, struct scan_part part, 
   return scan_refuse(
       scan, part, "a fat binary wrapper (HIPF/HIPK) holds a pointer of its own process, not bytes",
       error);
+}
+
+static rawhal_status_t refuse_bitcode(struct scan *scan, struct scan_part part, uint64_t *end,
+                                      rawhal_error_t *error)
+{
+  *end = part.offset + part.size;
+  return scan_refuse(
+      scan, part, "LLVM bitcode (-fgpu-rdc): a code object only when the program is linked", error);
+}
+
+static rawhal_status_t refuse_thin(struct scan *scan, struct scan_part part, uint64_t *end,
+                                   rawhal_error_t *error)
+{
+  *end = part.offset + part.size;
+  return scan_refuse(scan, part, "a thin archive names files and holds none of their bytes", error);
 }
 
 /* ---- Ranges ---- */

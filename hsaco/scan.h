@@ -9,7 +9,7 @@
 #include "hsaco/container.h"
 #include "hsaco/work.h"
 
-enum { SCAN_MOST_DEPTH = 4 }; /* host file, bundle, compressed bundle, object */
+enum { SCAN_MOST_DEPTH = 5 }; /* archive, host file, bundle, compressed bundle, object */
 
 /* What the offsets of parts count in: the container, or bytes that were unpacked from it. */
 struct scan_space {
@@ -39,6 +39,7 @@ struct scan_part {
   uint64_t offset, size;
   rawhal_string_t id; /* of the bundle entry it is, or empty */
   unsigned depth;
+  bool is_file; /* by itself: an ELF file there may be the host's */
 };
 
 typedef rawhal_status_t scan_reader(struct scan *scan, struct scan_part part, uint64_t *end,
@@ -83,8 +84,15 @@ RAWHAL_CHECKED rawhal_status_t scan_refuse(struct scan *scan, struct scan_part p
 bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
                  size_t size);
 
+/* Does something start there that is a code object or a carrier? */
+bool scan_knows(const struct scan *scan, const struct scan_part *part);
+
+/* For whom the bundle entry of that id is, when it is not for AMDGPU; NULL when it is. bundle.c */
+bool scan_is_host(rawhal_string_t id);
+const char *scan_foreign(rawhal_string_t id);
+
 /* Readers that live in files of their own. */
-scan_reader scan_bundle, scan_compressed, scan_elf, scan_kpack;
+scan_reader scan_archive, scan_bundle, scan_compressed, scan_elf, scan_kpack, scan_offload_binary;
 
 /* Compressed bytes: zlib, or one zstd frame. */
 struct scan_packed {

@@ -277,6 +277,7 @@ static void put_elf(json_writer_t *out, const rawhal_hsaco_info_t *info)
 
 static void put_origin(json_writer_t *out, const rawhal_container_object_t *object)
 {
+  json_put_string_or_null(out, "member", object->member);
   if (!object->binary.size) {
     json_put_string_or_null(out, "bundle_id", object->id);
     json_put_null(out, "archive");

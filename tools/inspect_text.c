@@ -134,6 +134,8 @@ static void print_origin(const rawhal_container_object_t *object)
   } else if (object->id.size) {
     print_name("\n  bundle entry ", object->id);
   }
+  if (object->member.size)
+    print_name("\n  archive member ", object->member);
 }
 
 static bool object(const inspect_options_t *options, const select_t *object, rawhal_error_t *error)

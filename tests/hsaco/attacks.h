@@ -4,6 +4,7 @@
 #define RAWHAL_TESTS_HSACO_ATTACKS_H
 
 #include "archive.h"
+#include "carriers.h"
 #include "host.h"
 
 namespace attack {
@@ -91,6 +92,37 @@ inline std::string archive_of_bytes(size_t scale, bool zstd)
   for (size_t i = 0; i < scale / 64 + 1; ++i)
     entries.push_back({std::to_string(i), "gfx90a", "1"});
   return build::archive(entries, zstd);
+}
+
+// ---- Archives and offload binaries ----
+
+// Members of no bytes that are all called by the same long name.
+inline std::string members_with_one_name(size_t scale)
+{
+  return "!<arch>\n" + build::ar_member("//", std::string(scale / 2, 'n')) +
+         times(scale / 120 + 1, build::ar_header("/0", 0));
+}
+
+inline std::string members_of_nothing(size_t scale)
+{
+  return "!<arch>\n" + times(scale / 60 + 1, build::ar_header("a/", 0));
+}
+
+inline std::string archive_named_often(size_t scale)
+{
+  return shared_bundle(250, members_of_nothing(scale));
+}
+
+// Texts of an offload binary that are all the same one.
+inline std::string texts_with_one_range(size_t scale)
+{
+  std::string one = build::offload_binary("", {{std::string(4000, 'k'), "v"}});
+  const std::string table = times(64, one.substr(72, 8) + one.substr(72, 8));
+  const uint64_t strings = one.size(), count = 64, size = strings + table.size();
+  memcpy(&one[40], &strings, 8);
+  memcpy(&one[48], &count, 8);
+  memcpy(&one[8], &size, 8);
+  return times(scale / size + 1, one + table);
 }
 
 // ---- Tables of msgpack ----

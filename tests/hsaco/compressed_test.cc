@@ -56,7 +56,7 @@ TEST(Compressed, HoldsObjectsWithoutABundleAndBundlesHoldIt)
 TEST(Compressed, NestingEnds)
 {
   std::string bytes = object_for(0x53f);
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 4; ++i)
     bytes = ccob(2, 1, bytes);
   EXPECT_EQ(RAWHAL_OK, Container(bytes).status);
   EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Container(ccob(2, 1, bytes)).status);

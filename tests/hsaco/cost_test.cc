@@ -55,6 +55,9 @@ TEST(Cost, BytesThatManyName)
       {"references", attack::references_with_one_range(1 << 20), 0, RAWHAL_CAP_EXCEEDED},
       {"segments", attack::segments_with_one_range(1 << 20), 0, RAWHAL_NOT_FOUND},
       {"packed", attack::packed_named_often(1 << 17), 250 << 17, RAWHAL_OK},
+      {"archive in a bundle", attack::archive_named_often(1 << 18), 0, RAWHAL_CAP_EXCEEDED},
+      {"names of members", attack::members_with_one_name(1 << 18), 0, RAWHAL_CAP_EXCEEDED},
+      {"texts", attack::texts_with_one_range(4 << 20), 0, RAWHAL_CAP_EXCEEDED},
   });
 }
 
@@ -66,6 +69,7 @@ TEST(Cost, PartsThatHoldNextToNothing)
       {"damaged headers", attack::damaged_headers_back_to_back(scale), 0, RAWHAL_CAP_EXCEEDED},
       {"packed, zlib", attack::packed_back_to_back(scale, 0), scale, RAWHAL_CAP_EXCEEDED},
       {"packed, zstd", attack::packed_back_to_back(scale, 1), scale, RAWHAL_CAP_EXCEEDED},
+      {"members", attack::members_of_nothing(scale), 0, RAWHAL_NOT_FOUND},
       {"archive", attack::archive_of_bytes(scale, false), 0, RAWHAL_CAP_EXCEEDED},
       {"archive, zstd", attack::archive_of_bytes(scale / 4, true), scale / 4, RAWHAL_CAP_EXCEEDED},
       {"list of nils", attack::archive_of_nils(scale, false), 0, RAWHAL_MALFORMED},
