@@ -1,0 +1,267 @@
+/* rawhal find: in which code objects of files and folders a kernel is. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <fts.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/json.h"
+#include "tools/select.h"
+#include "tools/tool.h"
+
+typedef struct find {
+  select_options_t select; /* of the file at hand */
+  const char *pattern;     /* shell pattern; NULL: the name itself, select.kernel */
+  json_writer_t *json;     /* NULL: text */
+  uint64_t files, objects, kernels, refused;
+} find_t;
+
+/* ---- What was found ---- */
+
+/* "" where the kernel has no layout. */
+static void write_signature(const rawhal_kernel_t *kernel, char text[17], uint32_t *bytes)
+{
+  rawhal_kernarg_layout_t *layout = NULL;
+  *text = 0;
+  *bytes = 0;
+  if (rawhal_kernarg_layout_create(kernel, 0, &layout, NULL))
+    return;
+  const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
+  snprintf(text, 17, "%016" PRIx64, info->signature);
+  *bytes = info->segment_size;
+  rawhal_kernarg_layout_destroy(layout);
+}
+
+static void print_json(const find_t *find, const select_t *select, const rawhal_kernel_t *kernel,
+                       const char *target, const char *signature)
+{
+  json_writer_t *out = find->json;
+  json_begin_object(out, NULL);
+  json_put_text(out, "file", find->select.path);
+  json_put_unsigned(out, "object", select->index);
+  json_put_string_or_null(out, "member", select->object->member);
+  json_put_string_or_null(out, "bundle_id", select->object->id);
+  json_put_text(out, "target", target);
+  json_put_string(out, "name", kernel->name);
+  json_put_string(out, "symbol", kernel->symbol);
+  json_put_text(out, "signature", *signature ? signature : NULL);
+  json_put_bool(out, "usable", kernel->usable);
+  json_end(out);
+}
+
+static void print_text(const find_t *find, const select_t *select, const rawhal_kernel_t *kernel,
+                       const char *target, const char *signature, uint32_t bytes)
+{
+  (void)tool_print_words(find->select.path);
+  printf(": object %zu, %s", select->index, target);
+  if (select->object->member.size) {
+    fputs(", member ", stdout);
+    (void)tool_print_text(select->object->member);
+  }
+  fputs(": ", stdout);
+  (void)tool_print_text(kernel->name);
+  if (*signature)
+    printf(", %" PRIu32 " bytes of kernargs, signature %s", bytes, signature);
+  puts(kernel->usable ? "" : ", unusable");
+}
+
+static void report(find_t *find, const select_t *select, const rawhal_kernel_t *kernel)
+{
+  char target[64], signature[17];
+  uint32_t bytes;
+  rawhal_target_format(&select->object->target, target, sizeof(target));
+  write_signature(kernel, signature, &bytes);
+  ++find->kernels;
+  if (find->json)
+    print_json(find, select, kernel, target, signature);
+  else
+    print_text(find, select, kernel, target, signature, bytes);
+}
+
+/* ---- Looking ---- */
+
+/* A name is matched as far as it is text; one with a NUL inside is nobody's. */
+static bool matches(rawhal_string_t name, const char *pattern)
+{
+  enum { LONGEST = 64 << 10 };
+  if (memchr(name.data, 0, name.size) || name.size >= LONGEST)
+    return false;
+  char text[256], *copy = name.size < sizeof(text) ? text : malloc(name.size + 1);
+  if (!copy)
+    return false;
+  memcpy(copy, name.data, name.size);
+  copy[name.size] = 0;
+  bool does = fnmatch(pattern, copy, 0) == 0;
+  if (copy != text)
+    free(copy);
+  return does;
+}
+
+static void look_into(find_t *find, const select_t *select)
+{
+  const rawhal_kernel_t *kernel;
+  ++find->objects;
+  if (!find->pattern) {
+    kernel = rawhal_hsaco_find_kernel(select->hsaco, rawhal_string(find->select.kernel));
+    if (kernel)
+      report(find, select, kernel);
+    return;
+  }
+  for (size_t i = 0; (kernel = rawhal_hsaco_kernel(select->hsaco, i)); ++i)
+    if (matches(kernel->name, find->pattern) || matches(kernel->symbol, find->pattern))
+      report(find, select, kernel);
+}
+
+static void note_refusal(find_t *find, rawhal_error_t *error)
+{
+  char text[sizeof(error->message)];
+  ++find->refused;
+  snprintf(text, sizeof(text), "%s", error->message);
+  (void)tool_refuse(error, error->status, "%.100s: %.300s", find->select.path, text);
+  (void)tool_fail("find", error);
+}
+
+/* `named`: on the command line. What only stands in a folder need not be a code object. */
+static void look_at_file(find_t *find, const char *path, bool named)
+{
+  select_t select = {0};
+  rawhal_error_t error;
+  find->select.path = path;
+  if (!select_open(&select, &find->select, &error)) {
+    bool other = error.status == RAWHAL_NOT_FOUND || error.status == RAWHAL_UNSUPPORTED ||
+                 error.status == RAWHAL_MALFORMED;
+    if (named || !other)
+      note_refusal(find, &error);
+    return;
+  }
+  ++find->files;
+  for (;;) {
+    if (!select_next(&select, &error))
+      note_refusal(find, &error); /* one object; the others are looked at */
+    else if (select.hsaco)
+      look_into(find, &select);
+    else
+      break;
+  }
+  select_close(&select);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+  return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool walk(find_t *find, char *path, rawhal_error_t *error)
+{
+  char *const paths[] = {path, NULL};
+  FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+  if (!tree)
+    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "%s", strerror(errno));
+  for (FTSENT *entry; (entry = fts_read(tree));) {
+    bool named = entry->fts_level == FTS_ROOTLEVEL;
+    if (entry->fts_info == FTS_F || (named && entry->fts_info == FTS_DEFAULT)) {
+      look_at_file(find, entry->fts_path, named);
+    } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+               entry->fts_info == FTS_NS) {
+      find->select.path = entry->fts_path;
+      (void)tool_refuse(error, RAWHAL_NOT_FOUND, "%s", strerror(entry->fts_errno));
+      note_refusal(find, error);
+    }
+  }
+  fts_close(tree);
+  return true;
+}
+
+static int look(find_t *find, char **paths, int count)
+{
+  json_writer_t json = {.out = stdout};
+  rawhal_error_t error;
+  if (find->json) {
+    find->json = &json;
+    json_begin_object(&json, NULL);
+    json_put_text(&json, "schema", "rawhal-find-1");
+    json_begin_array(&json, "kernels");
+  }
+  for (int i = 0; i < count; ++i)
+    if (!walk(find, paths[i], &error))
+      return tool_fail("find", &error);
+  if (find->json) {
+    json_end(&json);
+    json_put_unsigned(&json, "files", find->files);
+    json_put_unsigned(&json, "objects", find->objects);
+    json_put_unsigned(&json, "refused", find->refused);
+    json_end(&json);
+  }
+  if (!find->kernels && !find->refused) {
+    (void)tool_refuse(&error, RAWHAL_NOT_FOUND,
+                      "no kernel '%s' in %" PRIu64 " code objects of %" PRIu64 " files",
+                      find->select.kernel, find->objects, find->files);
+    (void)tool_fail("find", &error);
+  }
+  return find->kernels && !find->refused ? TOOL_OK : TOOL_FAILED;
+}
+
+/* ---- The command line ---- */
+
+static int run(int argc, char **argv)
+{
+  static const struct option long_options[] = {
+      {"json", no_argument, NULL, 'j'},
+      {"target", required_argument, NULL, 't'},
+      {NULL, 0, NULL, 0},
+  };
+  find_t find = {
+      .select = {.skip_unreadable = true, .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
+  json_writer_t wanted;
+  rawhal_target_t target;
+  rawhal_error_t error;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      find.json = &wanted;
+      break;
+    case 't':
+      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
+        return tool_usage("find", "--target: %s", error.message);
+      find.select.target = &target;
+      break;
+    default:
+      return tool_usage("find", "unknown or incomplete option '%s'", argv[optind - 1]);
+    }
+  if (argc - optind < 2)
+    return tool_usage("find", "expected KERNEL and at least one PATH");
+  find.select.kernel = argv[optind];
+  find.pattern = strpbrk(argv[optind], "*?[") ? argv[optind] : NULL;
+  return look(&find, argv + optind + 1, argc - optind - 1);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal find KERNEL PATH... [OPTIONS]\n\n"
+         "Lists the code objects in which KERNEL is: a line each, with the file, the object's\n"
+         "number, its target and the signature of the kernel's arguments, which is the same where\n"
+         "the same blob fits. KERNEL is a kernel's name or its symbol (NAME.kd), or a pattern "
+         "with\n"
+         "*, ? and [...] as the shell has them. A PATH is a file or a folder, of which everything\n"
+         "below is looked at; what carries no code objects there is passed over.\n\n"
+         "options:\n"
+         "  --json           one JSON document (schema \"rawhal-find-1\") instead of text\n"
+         "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+         "  --help           this text\n\n"
+         "exit status:\n"
+         "  0   found\n"
+         "  1   not found, or something was refused, as standard error says\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t find_command = {
+    .name = "find",
+    .summary = "list the code objects of files and folders that have a kernel",
+    .help = help,
+    .run = run,
+};
