@@ -11,8 +11,9 @@
 #include "tools/tool.h"
 
 static const tool_command_t *const commands[] = {
-    &inspect_command, &find_command,     &check_command,   &header_command, &diff_command,
-    &run_command,     &coverage_command, &devices_command, &limits_command, &top_command};
+    &inspect_command, &find_command, &check_command,    &header_command,
+    &diff_command,    &run_command,  &coverage_command, &devices_command,
+    &limits_command,  &top_command,  &unpack_command};
 
 static void print_help(FILE *out)
 {

@@ -14,8 +14,7 @@ bool select_open(select_t *select, const select_options_t *options, rawhal_error
   return rawhal_container_open_file(options->path, &copy, &select->container, error) == RAWHAL_OK;
 }
 
-/* A user's target: where it leaves a feature open, objects with either setting fit. */
-static bool runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted)
+bool select_runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted)
 {
   rawhal_target_t device = *wanted;
   if (device.xnack == RAWHAL_FEATURE_ANY)
@@ -44,7 +43,7 @@ bool select_next(select_t *select, rawhal_error_t *error)
       error->offset = object->offset;
       return false;
     }
-    if (options->target && !runs_on(&object->target, options->target))
+    if (options->target && !select_runs_on(&object->target, options->target))
       continue;
     return rawhal_hsaco_open(object->bytes.data, object->bytes.size, &hsaco_options, &select->hsaco,
                              error) == RAWHAL_OK;

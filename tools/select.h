@@ -25,6 +25,9 @@ typedef struct select {
   rawhal_hsaco_t *hsaco;                   /* opened from it */
 } select_t;
 
+/* A user's target: where it leaves a feature open, objects with either setting fit. */
+bool select_runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted);
+
 /* `options` must outlive the selection. */
 bool select_open(select_t *select, const select_options_t *options, rawhal_error_t *error);
 

@@ -1,0 +1,80 @@
+// rawhal unpack: what is written is what was put in.
+#include "tests/tools/command.h"
+
+#include "tests/hsaco/builder.h"
+#include "tests/hsaco/carriers.h"
+#include "tests/hsaco/compressed.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+class Unpack : public testing::Test {
+protected:
+  void SetUp() override
+  {
+    a = slurp(fixtures + "vector_add-gfx90a-v5.co");
+    b = slurp(fixtures + "vector_add-gfx942-v6.co");
+    spit(scratch / "all.a",
+         build::ar_archive({{"a.co", a},
+                            {"text", "text"},
+                            {"b.hipfb", build::ccob(2, 1, build::bundle({{"hip-amdgcn-amd-amdhsa--gfx942", b}}))},
+                            {"c.bc", "BC\xc0\xde"}}));
+    mkdir((scratch / "out").c_str(), 0755);
+  }
+  Outcome unpack(std::vector<std::string> more = {})
+  {
+    std::vector<std::string> words = {tool, "unpack", scratch / "all.a", "--output", scratch / "out"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+  std::string a, b;
+  Scratch scratch;
+};
+
+TEST_F(Unpack, BytesAreTheSame)
+{
+  Outcome got = unpack();
+  EXPECT_EQ(0, got.status) << got.err;
+  const std::string first = scratch / "out/all.a-0-gfx90a.co", second = scratch / "out/all.a-1-gfx942.co";
+  EXPECT_EQ(first + "\n" + second + "\n", got.out);
+  EXPECT_EQ(a, slurp(first));
+  EXPECT_EQ(b, slurp(second));
+}
+
+TEST_F(Unpack, OnlyWhatIsAskedFor)
+{
+  Outcome one = unpack({"--object", "1"});
+  EXPECT_EQ(scratch / "out/all.a-1-gfx942.co" + "\n", one.out) << one.err;
+  Outcome target = unpack({"--target", "gfx90a"});
+  EXPECT_EQ(scratch / "out/all.a-0-gfx90a.co" + "\n", target.out) << target.err;
+  expect_refusal(unpack({"--target", "gfx1030"}), 1, "none of the file's 3 objects is asked for (1 cannot be read)");
+  expect_refusal(unpack({"--object", "2"}), 1, "is asked for");
+}
+
+// What is there stays, also behind a link; and nothing is half written.
+TEST_F(Unpack, FilesAreNotOverwritten)
+{
+  const std::string first = scratch / "out/all.a-0-gfx90a.co", precious = scratch / "precious";
+  spit(precious, "mine");
+  ASSERT_EQ(0, symlink(precious.c_str(), first.c_str()));
+  expect_refusal(unpack(), 1, "File exists (--force replaces it)");
+  EXPECT_EQ("mine", slurp(precious));
+  EXPECT_EQ(0, unpack({"--force"}).status);
+  EXPECT_EQ("mine", slurp(precious));
+  EXPECT_EQ(a, slurp(first));
+  expect_refusal(run({tool, "unpack", scratch / "all.a", "--output", scratch / "nowhere"}), 1, "No such file or directory");
+}
+
+TEST_F(Unpack, RefusesInOneLine)
+{
+  spit(scratch / "text", "some text");
+  expect_refusal(run({tool, "unpack", scratch / "text"}), 1, "neither a code object nor a carrier");
+  expect_refusal(run({tool, "unpack"}), 2, "expected one FILE, got 0");
+  expect_refusal(unpack({"--object", "x"}), 2, "'x' is no number");
+  expect_refusal(unpack({"--object", "-1"}), 2, "'-1' is no number");
+  expect_refusal(unpack({"--nope"}), 2, "unknown or incomplete option '--nope'");
+}
+
+} // namespace

@@ -1,0 +1,177 @@
+/* rawhal unpack: the code objects of a file as files of their own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/select.h"
+#include "tools/tool.h"
+
+typedef struct unpack {
+  const char *path, *folder;
+  const rawhal_target_t *target; /* NULL: all */
+  uint64_t object;               /* its number + 1; 0: all */
+  bool replace;
+  uint64_t written, unreadable;
+} unpack_t;
+
+static bool write_all(int file, const char *bytes, size_t size)
+{
+  while (size) {
+    ssize_t done = write(file, bytes, size);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return false;
+    bytes += done;
+    size -= (size_t)done;
+  }
+  return true;
+}
+
+/* A file that is there already stays as it is, unless it is to be replaced; and then it goes, so
+ * that no link leads elsewhere. */
+static bool write_file(const unpack_t *unpack, const char *path, rawhal_bytes_t bytes,
+                       rawhal_error_t *error)
+{
+  if (unpack->replace)
+    (void)unlink(path);
+  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  bool done = file >= 0 && write_all(file, bytes.data, bytes.size);
+  int problem = errno;
+  if (file >= 0 && close(file) && done) {
+    problem = errno;
+    done = false;
+  }
+  if (done)
+    return true;
+  if (file >= 0)
+    (void)unlink(path); /* a part of an object is none */
+  return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s%s", path, strerror(problem),
+                     problem == EEXIST ? " (--force replaces it)" : "");
+}
+
+/* FOLDER/FILE-NUMBER-PROCESSOR.co: nothing in it is from inside of the file but the processor,
+ * which is one that is known, or a number. */
+static bool name_file(const unpack_t *unpack, size_t index, const rawhal_target_t *target,
+                      char path[PATH_MAX], rawhal_error_t *error)
+{
+  const char *slash = strrchr(unpack->path, '/');
+  char processor[sizeof(target->processor) + 16];
+  if (*target->processor)
+    snprintf(processor, sizeof(processor), "%s", target->processor);
+  else
+    snprintf(processor, sizeof(processor), "mach-0x%x", target->machine);
+  int size = snprintf(path, PATH_MAX, "%s/%s-%zu-%s.co", unpack->folder,
+                      slash ? slash + 1 : unpack->path, index, processor);
+  return (size >= 0 && size < PATH_MAX) ||
+         tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "the path of object %zu would be too long",
+                     index);
+}
+
+static bool unpack_objects(unpack_t *unpack, const rawhal_container_t *container,
+                           rawhal_error_t *error)
+{
+  const rawhal_container_object_t *object;
+  for (size_t i = 0; (object = rawhal_container_object(container, i)); ++i) {
+    char path[PATH_MAX];
+    if (unpack->object && unpack->object != i + 1)
+      continue;
+    if (!object->readable) {
+      ++unpack->unreadable;
+      continue;
+    }
+    if (unpack->target && !select_runs_on(&object->target, unpack->target))
+      continue;
+    if (!name_file(unpack, i, &object->target, path, error) ||
+        !write_file(unpack, path, object->bytes, error))
+      return false;
+    ++unpack->written;
+    (void)tool_print_words(path);
+    putchar('\n');
+  }
+  return unpack->written ||
+         tool_refuse(error, RAWHAL_NOT_FOUND,
+                     "none of the file's %zu objects%s (%" PRIu64 " cannot be read)",
+                     rawhal_container_count(container),
+                     unpack->target || unpack->object ? " is asked for" : " is a code object",
+                     unpack->unreadable);
+}
+
+/* ---- The command line ---- */
+
+static int run(int argc, char **argv)
+{
+  static const struct option long_options[] = {
+      {"force", no_argument, NULL, 'f'},
+      {"object", required_argument, NULL, 'o'},
+      {"output", required_argument, NULL, 'd'},
+      {"target", required_argument, NULL, 't'},
+      {NULL, 0, NULL, 0},
+  };
+  unpack_t unpack = {.folder = "."};
+  rawhal_target_t target;
+  rawhal_error_t error;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'f':
+      unpack.replace = true;
+      break;
+    case 'd':
+      unpack.folder = optarg;
+      break;
+    case 'o':
+      if (!tool_parse_number(optarg, SIZE_MAX - 1, &unpack.object))
+        return tool_usage("unpack", "--object: '%s' is no number", optarg);
+      ++unpack.object;
+      break;
+    case 't':
+      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
+        return tool_usage("unpack", "--target: %s", error.message);
+      unpack.target = &target;
+      break;
+    default:
+      return tool_usage("unpack", "unknown or incomplete option '%s'", argv[optind - 1]);
+    }
+  if (argc - optind != 1)
+    return tool_usage("unpack", "expected one FILE, got %d", argc - optind);
+  unpack.path = argv[optind];
+  const rawhal_container_options_t copy = {.flags = RAWHAL_CONTAINER_COPY};
+  rawhal_container_t *container = NULL;
+  bool done = rawhal_container_open_file(unpack.path, &copy, &container, &error) == RAWHAL_OK &&
+              unpack_objects(&unpack, container, &error);
+  rawhal_container_close(container);
+  return done ? TOOL_OK : tool_fail("unpack", &error);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal unpack FILE [OPTIONS]\n\n"
+         "Writes the code objects of FILE, which 'rawhal inspect' lists, to files of their own:\n"
+         "FILE-NUMBER-PROCESSOR.co, byte for byte, whatever carried them and however they were\n"
+         "compressed. Prints the names. Damaged objects are written, too; what is no AMDGPU code\n"
+         "object is not.\n\n"
+         "options:\n"
+         "  --force          replace files that are there already\n"
+         "  --object N       only object number N\n"
+         "  --output FOLDER  write there, not to the current folder\n"
+         "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+         "  --help           this text\n\n"
+         "exit status:\n"
+         "  0   written\n"
+         "  1   the file was refused, holds nothing of what is asked for, or a file could not be\n"
+         "      written; one line on standard error says why\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t unpack_command = {
+    .name = "unpack",
+    .summary = "write the code objects of a file to files of their own",
+    .help = help,
+    .run = run,
+};
