@@ -360,8 +360,9 @@ static bool may_probe(const rawhal_limiter_t *limiter, uint64_t now)
          running(limiter, now) >= LIMIT_STALL_NS;
 }
 
-/* Takes all of a batch, or nothing. Needs the lock where a level has a share: see any_share(). */
-static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
+/* Takes all of a batch, or nothing. Needs the lock where a level has a share, see any_share(), or
+ * may get one meanwhile: then kernels never measured wait for it. */
+static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now, bool locked,
                     limit_grant_t *grant, refusal_t *refusal)
 {
   rawhal_limiter_t *limiter = lease->limiter;
@@ -372,7 +373,7 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   if (cost->largest_grid > limiter_cap(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS))
     return refuse(refusal, LEVEL_PROCESS, 0, "work-groups of a dispatch");
-  if (probe && !may_probe(limiter, now))
+  if (probe && !(locked && may_probe(limiter, now)))
     return refuse(refusal, LEVEL_PROCESS, 0, "the end of the first run of another kernel");
   const char *full = caps_reserve(limiter, &flight);
   if (full)
@@ -407,23 +408,51 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
 }
 
 /* Where no level has a share there is nothing to learn, no turn to wait for, and all that is taken
- * is a few words: no lock. False: the other way tells why not, or waits. */
-static bool attempt_unlocked(limit_lease_t *lease, const limit_cost_t *cost, limit_grant_t *grant)
+ * is a few words: no lock. `*epoch`: of the limits that it was admitted under. */
+static bool attempt_as_it_is(limit_lease_t *lease, const limit_cost_t *cost, limit_grant_t *grant,
+                             uint64_t *epoch)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  uint64_t epoch = atomic_load(lease->current_epoch);
-  if (atomic_load(&lease->epoch) != epoch || any_share(lease) || atomic_load(&limiter->waiting) ||
+  *epoch = atomic_load(lease->current_epoch);
+  if (atomic_load(&lease->epoch) != *epoch || any_share(lease) || atomic_load(&limiter->waiting) ||
       flight_now(&limiter->flight, FLIGHT_PROBES) ||
       atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire))
     return false;
   refusal_t refusal;
-  if (!attempt(lease, cost, limiter_now(limiter), grant, &refusal))
+  if (!attempt(lease, cost, limiter_now(limiter), false, grant, &refusal))
     return false;
   if (node_load(&limiter->me->hot.wait_until))
     publish_wait(limiter, 0, NULL, 0);
-  if (atomic_load(lease->current_epoch) != epoch)
+  if (atomic_load(lease->current_epoch) != *epoch)
     limiter_return_credit(limiter, lease); /* the limits it was given under are gone */
   return true;
+}
+
+/* False: the other way tells why not, or waits. */
+static bool attempt_unlocked(limit_lease_t *lease, const limit_cost_t *cost, limit_grant_t *grant)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  uint64_t epoch;
+  atomic_fetch_add(&limiter->unlocked, 1);
+  bool admitted = !atomic_load(&limiter->locked) && attempt_as_it_is(lease, cost, grant, &epoch);
+  atomic_fetch_sub(&limiter->unlocked, 1);
+  if (admitted && atomic_load(lease->current_epoch) != epoch) {
+    limit_cancel(lease, grant); /* others may have been admitted under new limits */
+    *grant = (limit_grant_t){0};
+    return false;
+  }
+  return admitted;
+}
+
+/* Keeps others from admitting without the lock, and waits for those who do: what they hold for a
+ * moment is no reason to refuse, and nothing changes under who looks at it. But not for ever, for a
+ * thread that may be stopped. False: somebody still is at it. The caller holds the lock. */
+static bool shut_out(rawhal_limiter_t *limiter)
+{
+  atomic_store(&limiter->locked, true);
+  for (int i = 0; i < LIMIT_YIELDS && atomic_load(&limiter->unlocked); ++i)
+    sched_yield();
+  return atomic_load(&limiter->unlocked) == 0;
 }
 
 /* ---- Waiting ---- */
@@ -481,8 +510,9 @@ static rawhal_status_t give_up(limit_lease_t *lease, const refusal_t *refusal, u
                      refusal->what, (unsigned long long)((retry - now + 999) / 1000));
 }
 
-/* One attempt; the caller holds the lock. After WOULD_BLOCK `*until` is when to look again. */
-static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost,
+/* One attempt; the caller holds the lock. `alone`: nobody else admits now. After WOULD_BLOCK
+ * `*until` is when to look again. */
+static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost, bool alone,
                                 limit_grant_t *grant, refusal_t *refusal, uint64_t *until,
                                 rawhal_error_t *error)
 {
@@ -494,12 +524,15 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost,
   uint64_t epoch = atomic_load_explicit(lease->current_epoch, memory_order_acquire);
   if (atomic_load_explicit(&lease->epoch, memory_order_relaxed) != epoch) {
     limiter_return_credit(limiter, lease); /* the limits it was given under are gone */
+    limiter_publish_load(limiter);         /* others need not wait for it */
     atomic_store(&lease->node.burst, node_burst(&limiter->me->node));
-    atomic_store_explicit(&lease->epoch, epoch, memory_order_relaxed);
+    if (alone) /* or it might be filled with more of the kind */
+      atomic_store(&lease->epoch, epoch);
   }
   limiter_charge(limiter, now);
   caps_make_room(limiter, cost);
-  bool admitted = !is_suspended(limiter, now, refusal) && attempt(lease, cost, now, grant, refusal);
+  bool admitted =
+      !is_suspended(limiter, now, refusal) && attempt(lease, cost, now, true, grant, refusal);
   *until = refusal->retry > now ? refusal->retry : now + LIMIT_POLL_NS;
   if (*until - now > LIMIT_NAP_NS)
     *until = now + LIMIT_NAP_NS;
@@ -525,7 +558,9 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
     uint32_t tenant_event = atomic_load(&limiter->tenant->node.event);
     uint32_t device_event = atomic_load(&limiter->device->node.event);
     pthread_mutex_lock(&limiter->lock);
-    status = try_once(lease, cost, grant, &refusal, &until, error);
+    bool alone = shut_out(limiter);
+    status = try_once(lease, cost, alone, grant, &refusal, &until, error);
+    atomic_store(&limiter->locked, false);
     pthread_mutex_unlock(&limiter->lock);
     if (status != RAWHAL_WOULD_BLOCK)
       break;

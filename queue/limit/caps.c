@@ -70,8 +70,7 @@ const char *caps_reserve(rawhal_limiter_t *limiter, const flight_t *flight)
   flight_t reserved = {{0}};
   for (int i = 0; i < CAPS; ++i) {
     flight_kind_t kind = caps[i].kind;
-    if (!flight_reserve(&limiter->flight, kind, flight->of[kind],
-                        limiter_cap(limiter, caps[i].limit))) {
+    if (!flight_reserve(&limiter->flight, kind, flight->of[kind], &limiter->caps[caps[i].limit])) {
       flight_undo(&limiter->flight, &reserved);
       return caps[i].what;
     }

@@ -65,15 +65,17 @@ static inline void flight_end(flight_sum_t *sum, const flight_t *ended)
       flight_end_kind(sum, (flight_kind_t)kind, ended->of[kind]);
 }
 
-/* Adds to one kind, unless there are then more than `allowed`. */
+/* Adds to one kind, unless there are then more than the cap allows, which may change: it is read
+ * after what is in flight, or others might have filled a lower one meanwhile. */
 static inline bool flight_reserve(flight_sum_t *sum, flight_kind_t kind, uint64_t amount,
-                                  uint64_t allowed)
+                                  const _Atomic uint64_t *cap)
 {
   uint64_t ended = atomic_load(&sum->ended[kind]), added = atomic_load(&sum->added[kind]);
-  do
+  do {
+    uint64_t allowed = atomic_load(cap);
     if (amount > allowed || added - ended > allowed - amount)
       return false;
-  while (!atomic_compare_exchange_weak(&sum->added[kind], &added, added + amount));
+  } while (!atomic_compare_exchange_weak(&sum->added[kind], &added, added + amount));
   return true;
 }
 

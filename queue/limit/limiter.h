@@ -19,6 +19,7 @@ enum {
   LIMIT_LEASE_LAUNCHES = 4096, /* at most, of a lease */
   LIMIT_LEASE_USES = 4,        /* dispatches like the last that a lease must be good for */
   LIMIT_WHOLE = 1 << 16,
+  LIMIT_YIELDS = 1000, /* to a thread that was preempted */
 };
 
 #define LIMIT_LEASE_NS     1000000u    /* at most, of a lease */
@@ -51,6 +52,8 @@ struct rawhal_limiter {
 
   flight_sum_t flight;        /* of all leases; region_hot_t.load is for others */
   _Atomic uint32_t waiting;   /* threads asleep */
+  _Atomic uint32_t unlocked;  /* threads that admit without the lock now */
+  atomic_bool locked;         /* one admits with it: others are not to begin without */
   _Atomic uint64_t active_at; /* last admission or charge */
 
   pthread_mutex_t lock;

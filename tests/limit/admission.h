@@ -17,12 +17,18 @@ class Admission : public testing::Test {
 protected:
   void TearDown() override
   {
+    Close();
+    if (fd_ >= 0)
+      close(fd_);
+  }
+  void Close()
+  {
     for (limit_lease_t *lease : leases_)
       shim_lease_destroy(lease);
     for (rawhal_limiter_t *limiter : limiters_)
       rawhal_limiter_close(limiter);
-    if (fd_ >= 0)
-      close(fd_);
+    leases_.clear();
+    limiters_.clear();
   }
   rawhal_limiter_t *Open(const RegionFile::Limits &limits, const char *tenant = "default",
                          bool shared = false)

@@ -178,4 +178,44 @@ TEST_F(Unlocked, OthersSeeWhatIsLeft)
   EXPECT_EQ(now_, since);
 }
 
+// Another's credit is no reason to refuse, nor is what another thread takes and gives back for a moment.
+TEST_F(Unlocked, WhatALeaseHoldsIsRoom)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100}});
+  limit_lease_t *leases[2] = {Lease(limiter), Lease(limiter)};
+  shim_learn(limiter, 1, 1, 1000);
+  std::atomic<uint64_t> refused{0};
+  std::atomic<bool> done{false}, begun{false};
+  Threads(2, [&](int t) {
+    rawhal_error_t error = {};
+    shim_cost_t cost = {1, 1, 64, t ? 1u : 60u};
+    while (!t && !begun)
+      std::this_thread::yield();
+    begun = true;
+    for (int i = 0; t ? !done : i < 100000; ++i) {
+      shim_grant_t grant;
+      if (shim_admit(leases[t], &cost, 0, &grant, &error) == RAWHAL_OK)
+        shim_complete(leases[t], &grant, now_ - 1000, now_);
+      else
+        ++refused;
+    }
+    done = true;
+  });
+  EXPECT_EQ(0u, refused);
+}
+
+// What a lease got while nothing was limited nobody has to wait for when a share is set, whoever is refused.
+TEST_F(Unlocked, OthersSeeNoCreditThatIsGone)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}}, "default", true);
+  limit_lease_t *lease = Lease(limiter);
+  shim_learn(limiter, 1, 1, 1000);
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, nullptr, 1));
+  EXPECT_GT(shim_credit_launches(lease), 0u);
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 100000, &error_));
+  ASSERT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1, nullptr, 1));
+  EXPECT_EQ(0u, shim_credit_launches(lease));
+  EXPECT_EQ(1000u, shim_open_ns(limiter)); // of the one in flight
+}
+
 } // namespace

@@ -1,0 +1,122 @@
+// Something happens between any two instructions of an admission that takes no lock: it is run one instruction at a
+// time, and what happens is done by the handler, which therefore must not need what the interrupted thread holds.
+#include <signal.h>
+
+#include <functional>
+
+#include "tests/limit/admission.h"
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+
+namespace {
+
+std::function<void(long)> at_step;
+volatile long steps;
+
+void OnTrap(int, siginfo_t *, void *)
+{
+  at_step(++steps);
+}
+
+inline void Trap(bool on)
+{
+  if (on)
+    __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+  else
+    __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+}
+
+class Between : public Admission {
+protected:
+  void SetUp() override
+  {
+    struct sigaction action = {};
+    action.sa_sigaction = OnTrap;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGTRAP, &action, &before_);
+  }
+  void TearDown() override
+  {
+    sigaction(SIGTRAP, &before_, nullptr);
+    Admission::TearDown();
+  }
+  // How many instructions `body` has.
+  template <typename Body> static long Run(Body body, std::function<void(long)> step)
+  {
+    at_step = std::move(step);
+    steps = 0;
+    Trap(true);
+    body();
+    Trap(false);
+    return steps;
+  }
+
+private:
+  struct sigaction before_ = {};
+};
+
+constexpr uint64_t kFew = 2;
+
+// Neither by whoever looked at the cap before it was lowered, nor from a lease that was filled below the old one.
+TEST_F(Between, ALowerCapHoldsAtOnce)
+{
+  uint64_t most = 0;
+  for (long stop = 1, end = 2; stop < end; stop += 37) {
+    rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}});
+    limit_lease_t *lease = Lease(limiter);
+    shim_learn(limiter, 1, 1, 1000);
+    shim_cost_t cost = {1, 1, 64, 1};
+    shim_grant_t grant, other;
+    rawhal_error_t error = {};
+    uint64_t in_flight = 0, odd = 0;
+    auto set = [&] {
+      odd +=
+          rawhal_limiter_set(limiter, RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, kFew, &error) != RAWHAL_OK;
+      for (uint64_t i = 0; i < kFew + 1; ++i)
+        in_flight += shim_admit(lease, &cost, 0, &other, &error) == RAWHAL_OK;
+    };
+    end = Run([&] { in_flight += shim_admit(lease, &cost, 0, &grant, &error_) == RAWHAL_OK; },
+              [&](long step) {
+                if (step == stop)
+                  set();
+                else if (step > stop &&
+                         shim_credit_launches(lease)) // it can be spent without any lock
+                  in_flight += shim_admit(lease, &cost, 0, &other, &error) == RAWHAL_OK;
+              });
+    EXPECT_EQ(0u, odd);
+    most = std::max(most, in_flight);
+    Close();
+  }
+  EXPECT_EQ(kFew, most);
+}
+
+// A share is set between two looks at it: kernels of unknown length go one at a time all the same.
+TEST_F(Between, OneOfUnknownLength)
+{
+  for (long stop = 1, end = 2; stop < end; stop += 37) {
+    rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100}});
+    limit_lease_t *lease = Lease(limiter), *beside = Lease(limiter);
+    shim_cost_t one = {1, 1, 64, 1}, another = {2, 1, 64, 1};
+    shim_grant_t grant, other;
+    rawhal_error_t error = {};
+    uint64_t odd = 0;
+    bool done = false;
+    end = Run([&] { (void)shim_admit(lease, &one, 0, &grant, &error_); },
+              [&](long step) {
+                if (step < stop || done)
+                  return;
+                done = true;
+                odd += rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 900000, &error) !=
+                       RAWHAL_OK;
+                (void)shim_admit(beside, &another, 0, &other, &error);
+              });
+    EXPECT_EQ(0u, odd);
+    uint64_t credit = shim_credit_ns(lease) + shim_credit_ns(beside);
+    EXPECT_LE(shim_open_ns(limiter) - credit, 20000u) << stop; // what is assumed of one
+    Close();
+  }
+}
+
+} // namespace
+
+#endif
