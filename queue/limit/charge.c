@@ -401,6 +401,11 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
   node_rate_return(&limiter->tenant->node, grant->launches);
   if (lease_in_flight(lease) == 0)
     limiter_return_credit(limiter, lease);
-  limiter_charge(limiter, limiter_now(limiter));
+  uint64_t now = limiter_now(limiter);
+  if (!is_pending(limiter)) { /* its time was never estimated: nothing is charged */
+    limiter_publish_open(limiter, now);
+    limiter_signal(limiter);
+  }
+  limiter_charge(limiter, now);
   pthread_mutex_unlock(&limiter->lock);
 }

@@ -204,6 +204,24 @@ TEST_F(Unlocked, WhatALeaseHoldsIsRoom)
   EXPECT_EQ(0u, refused);
 }
 
+// A submission that never ran leaves nothing behind, though its time was never estimated.
+TEST_F(Unlocked, OthersSeeWhatWasCancelled)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}}, "default", true);
+  limit_lease_t *lease = Lease(limiter);
+  shim_grant_t grant;
+  uint64_t load = 1, since = 1;
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant));
+  shim_cancel(lease, &grant);
+  shim_published(limiter, &load, &since);
+  EXPECT_EQ(0u, load);
+  EXPECT_EQ(0u, since);
+  now_ += kSecond;
+  ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant));
+  shim_published(limiter, &load, &since);
+  EXPECT_EQ(now_, since);
+}
+
 // What a lease got while nothing was limited nobody has to wait for when a share is set, whoever is refused.
 TEST_F(Unlocked, OthersSeeNoCreditThatIsGone)
 {
