@@ -72,6 +72,7 @@ struct limit_lease {
   _Atomic uint64_t largest_grid;    /* work-groups a dispatch may have */
   _Alignas(64) flight_sum_t flight; /* what is in flight or in the credit */
   _Atomic uint64_t busy_since;      /* CLOCK_MONOTONIC ns: the oldest in flight runs since then */
+  _Atomic uint64_t rate;            /* dispatches a second, at which its launches were paid for */
   /* Under the limiter's lock: */
   region_node_t node; /* the queue's own clock */
   limit_queue_t queue;

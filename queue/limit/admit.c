@@ -323,7 +323,8 @@ static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more
     if (node_rate_take(&limiter->tenant->node, now, portion.submissions, &retry)) {
       if (lease_fill(lease, more))
         return true;
-      node_rate_return(&limiter->tenant->node, portion.submissions);
+      node_rate_return(&limiter->tenant->node, node_load(&limiter->tenant->node.rate),
+                       portion.submissions);
     }
     give_back(lease, &portion);
   }
@@ -526,8 +527,10 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost, 
     limiter_return_credit(limiter, lease); /* the limits it was given under are gone */
     limiter_publish_load(limiter);         /* others need not wait for it */
     atomic_store(&lease->node.burst, node_burst(&limiter->me->node));
-    if (alone) /* or it might be filled with more of the kind */
+    if (alone) { /* or it might be filled with more of the kind */
+      atomic_store(&lease->rate, node_load(&limiter->tenant->node.rate));
       atomic_store(&lease->epoch, epoch);
+    }
   }
   limiter_charge(limiter, now);
   caps_make_room(limiter, cost);

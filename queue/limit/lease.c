@@ -35,7 +35,7 @@ void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease)
   flight.of[FLIGHT_NS] = credit.of[CREDIT_NS];
   flight_undo(&lease->flight, &flight);
   flight_undo(&limiter->flight, &flight);
-  node_rate_return(&limiter->tenant->node, credit.of[CREDIT_LAUNCHES]);
+  node_rate_return(&limiter->tenant->node, node_load(&lease->rate), credit.of[CREDIT_LAUNCHES]);
 }
 
 /* A lease's size: small against each burst, and against the others that may hold one. */
@@ -171,6 +171,7 @@ rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_
   lease->current_epoch = &limiter->region.data->header.epoch;
   lease->estimates = &limiter->estimates;
   atomic_store(&lease->epoch, atomic_load(lease->current_epoch)); /* before any limit is read */
+  atomic_store(&lease->rate, node_load(&limiter->tenant->node.rate));
   atomic_store(&lease->node.share,
                share == RAWHAL_UNLIMITED ? REGION_NO_SHARE : (share << 32) / 1000000);
   atomic_store(&lease->node.rate, RAWHAL_UNLIMITED);

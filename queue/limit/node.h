@@ -198,9 +198,9 @@ static inline bool node_rate_take(region_node_t *node, uint64_t now, uint64_t la
   return true;
 }
 
-static inline void node_rate_return(region_node_t *node, uint64_t launches)
+/* Gives back what was paid for at `rate`. */
+static inline void node_rate_return(region_node_t *node, uint64_t rate, uint64_t launches)
 {
-  uint64_t rate = node_load(&node->rate);
   if (rate == RAWHAL_UNLIMITED || rate == 0 || launches == 0)
     return;
   uint64_t cost = launches * 1000000000u / rate, seen = node_load(&node->rate_tat), next;

@@ -236,4 +236,22 @@ TEST_F(Unlocked, OthersSeeNoCreditThatIsGone)
   EXPECT_EQ(1000u, shim_open_ns(limiter)); // of the one in flight
 }
 
+// What leases got before there was a rate was not paid for, and gives nothing back.
+TEST_F(Unlocked, CreditIsWorthWhatWasPaid)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100000}});
+  std::vector<limit_lease_t *> leases;
+  for (int i = 0; i < 8; ++i)
+    leases.push_back(Lease(limiter));
+  shim_learn(limiter, 1, 1, 1000);
+  for (limit_lease_t *lease : leases)
+    ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, nullptr, 1));
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_DISPATCH_RATE, 1000, &error_));
+  uint64_t admitted = 0;
+  for (limit_lease_t *lease : leases)
+    for (int i = 0; i < 100; ++i)
+      admitted += Admit(lease, 1, nullptr, 1) == RAWHAL_OK;
+  EXPECT_EQ(21u, admitted); // a burst of 20 ms, and one
+}
+
 } // namespace
