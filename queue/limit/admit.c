@@ -395,7 +395,7 @@ static bool attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now
                            .submissions = 1,
                            .probe = probe};
   if (idle)
-    atomic_store(&lease->busy_since, now);
+    lease_runs_since(lease, now);
   flight_add(&lease->flight, &flight); /* what else of it is in flight take_batch() has counted */
   limiter_publish_start(limiter, now);
   atomic_store_explicit(&limiter->active_at, now, memory_order_relaxed);

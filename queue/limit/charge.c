@@ -326,8 +326,7 @@ static void ran(limit_lease_t *lease, uint64_t now, uint64_t start, uint64_t end
   limiter->pending_wall_ns += end - start;
   node_charge(&lease->node, now, start + (uint64_t)limiter->clock_offset, end - start);
   add_pending(limiter, now, (interval_t){start, end});
-  if (host > node_load(&lease->busy_since))
-    atomic_store(&lease->busy_since, host < now ? host : now);
+  lease_runs_since(lease, host < now ? host : now);
 }
 
 void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,

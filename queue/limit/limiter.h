@@ -113,6 +113,14 @@ static inline uint64_t lease_in_flight(const limit_lease_t *lease)
   return launches - credit_amount(credit, CREDIT_LAUNCHES);
 }
 
+/* The lease's oldest runs since `at`, or since it is known to have begun. */
+static inline void lease_runs_since(limit_lease_t *lease, uint64_t at)
+{
+  uint64_t since = atomic_load(&lease->busy_since);
+  while (since < at && !atomic_compare_exchange_weak(&lease->busy_since, &since, at))
+    ;
+}
+
 /* member.c. `clock` NULL: the machine's. */
 RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *device,
                                             const limit_clock_t *clock, rawhal_limiter_t **limiter,
