@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const uint64_t forever = UINT64_MAX;
 
@@ -450,9 +451,13 @@ static bool attempt_unlocked(limit_lease_t *lease, const limit_cost_t *cost, lim
  * thread that may be stopped. False: somebody still is at it. The caller holds the lock. */
 static bool shut_out(rawhal_limiter_t *limiter)
 {
+  static const struct timespec nap = {.tv_nsec = 100000};
   atomic_store(&limiter->locked, true);
-  for (int i = 0; i < LIMIT_YIELDS && atomic_load(&limiter->unlocked); ++i)
-    sched_yield();
+  for (int i = 0; i < LIMIT_YIELDS + LIMIT_NAPS && atomic_load(&limiter->unlocked); ++i)
+    if (i < LIMIT_YIELDS)
+      (void)sched_yield();
+    else
+      (void)nanosleep(&nap, NULL);
   return atomic_load(&limiter->unlocked) == 0;
 }
 

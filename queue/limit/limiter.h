@@ -19,7 +19,8 @@ enum {
   LIMIT_LEASE_LAUNCHES = 4096, /* at most, of a lease */
   LIMIT_LEASE_USES = 4,        /* dispatches like the last that a lease must be good for */
   LIMIT_WHOLE = 1 << 16,
-  LIMIT_YIELDS = 1000, /* to a thread that was preempted */
+  LIMIT_YIELDS = 100, /* to a thread that was preempted; then naps of 100 us: */
+  LIMIT_NAPS = 1000,
 };
 
 #define LIMIT_LEASE_NS     1000000u    /* at most, of a lease */

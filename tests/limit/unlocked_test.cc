@@ -182,17 +182,22 @@ TEST_F(Unlocked, OthersSeeWhatIsLeft)
 TEST_F(Unlocked, WhatALeaseHoldsIsRoom)
 {
   rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100}});
-  limit_lease_t *leases[2] = {Lease(limiter), Lease(limiter)};
+  limit_lease_t *leases[4] = {Lease(limiter), Lease(limiter), Lease(limiter), Lease(limiter)};
   shim_learn(limiter, 1, 1, 1000);
   std::atomic<uint64_t> refused{0};
   std::atomic<bool> done{false}, begun{false};
-  Threads(2, [&](int t) {
+#if defined(__SANITIZE_THREAD__)
+  const int rounds = 20000;
+#else
+  const int rounds = 300000;
+#endif
+  Threads(4, [&](int t) {
     rawhal_error_t error = {};
     shim_cost_t cost = {1, 1, 64, t ? 1u : 60u};
     while (!t && !begun)
       std::this_thread::yield();
     begun = true;
-    for (int i = 0; t ? !done : i < 100000; ++i) {
+    for (int i = 0; t ? !done : i < rounds; ++i) {
       shim_grant_t grant;
       if (shim_admit(leases[t], &cost, 0, &grant, &error) == RAWHAL_OK)
         shim_complete(leases[t], &grant, now_ - 1000, now_);
