@@ -2,6 +2,7 @@
 #ifndef RAWHAL_RAWHAL_H
 #define RAWHAL_RAWHAL_H
 
+#include <rawhal/allocator.h>
 #include <rawhal/container.h>
 #include <rawhal/hal.h>
 #include <rawhal/hsaco.h>

@@ -1,0 +1,37 @@
+/* rawhal/allocator.h: where the library's own host memory comes from, when not from malloc().
+ *
+ * Options that have an `allocator` hand it to what they make and to everything made from that: the
+ * layouts of a code object's kernels; all that has to do with the devices of an instance.
+ *
+ * It covers what the library allocates itself, zlib's memory among it. It does not cover
+ *   what other libraries allocate: libelf, msgpack-c, zstd (which takes an allocator in no stable
+ *     function), the C library (threads, sorting, opening libraries) and the HSA runtime;
+ *   what devices see: rings, kernargs and staging memory are the runtime's;
+ *   files that are mapped;
+ *   what belongs to no instance, for which malloc() is called: limit configurations, views and
+ *     controls, and limiters that a program opens itself. */
+#ifndef RAWHAL_ALLOCATOR_H
+#define RAWHAL_ALLOCATOR_H
+
+#include <rawhal/types.h>
+
+RAWHAL_BEGIN
+
+/* Both functions are called by any thread, the runtime's own among them, at any time, several at
+ * once, and with locks of the library held: they must neither call rawhal nor fork(). One without
+ * the other is INVALID_ARGUMENT. The structure is copied during the call that is given it;
+ * `context` must live until all that was made with it is destroyed, and the calls that do that have
+ * returned. A child of fork() may free what its parent made: locks there have to allow for that. */
+typedef struct rawhal_allocator {
+  /* `size` bytes, never 0, at a multiple of `alignment`, which is a power of two and at least that
+   * of max_align_t. NULL: there is no memory, which the call that needs it reports as
+   * OUT_OF_MEMORY. What is in the memory does not matter. */
+  void *(*allocate)(void *context, size_t size, size_t alignment);
+  /* What allocate() returned; never NULL. */
+  void (*free)(void *context, void *memory);
+  void *context;
+} rawhal_allocator_t;
+
+RAWHAL_END
+
+#endif
