@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -32,16 +31,25 @@ struct arena_chunk {
   size_t size; /* of the usable part behind this header */
 };
 
-void arena_init(struct arena *arena, uint64_t budget)
+void arena_init(struct arena *arena, uint64_t budget, const allocator_t *allocator)
 {
   *arena = (struct arena){.budget = budget};
+  if (allocator)
+    arena->allocator = *allocator;
+}
+
+/* Nothing of it is off limits to the allocator, whose memory it was. */
+static void free_chunk(const struct arena *arena, struct arena_chunk *chunk)
+{
+  ALLOW((char *)(chunk + 1), (char *)(chunk + 1) + chunk->size);
+  allocate_free(&arena->allocator, chunk);
 }
 
 void arena_free(struct arena *arena)
 {
   for (struct arena_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {
     older = chunk->older;
-    free(chunk);
+    free_chunk(arena, chunk);
   }
   *arena = (struct arena){0};
 }
@@ -57,7 +65,7 @@ void arena_rewind(struct arena *arena, struct arena_mark mark)
     struct arena_chunk *newest = arena->chunks;
     arena->chunks = newest->older;
     arena->budget += newest->size;
-    free(newest);
+    free_chunk(arena, newest);
   }
   arena->next = mark.next;
   arena->end = mark.end;
@@ -76,7 +84,7 @@ static bool add_chunk(struct arena *arena, size_t size)
     arena->status = RAWHAL_CAP_EXCEEDED;
     return false;
   }
-  struct arena_chunk *chunk = malloc(sizeof(*chunk) + size);
+  struct arena_chunk *chunk = allocate(&arena->allocator, sizeof(*chunk) + size);
   if (!chunk) {
     arena->status = RAWHAL_OUT_OF_MEMORY;
     return false;

@@ -5,18 +5,20 @@
 #ifndef RAWHAL_HSACO_ARENA_H
 #define RAWHAL_HSACO_ARENA_H
 
-#include "base/status.h"
+#include "base/allocate.h"
 
 struct arena_chunk;
 
 struct arena {
   struct arena_chunk *chunks; /* newest first */
   char *next, *end;           /* free part of the newest chunk */
-  uint64_t budget;            /* bytes that may still be taken from malloc */
+  uint64_t budget;            /* bytes that may still be taken from the allocator */
   rawhal_status_t status;     /* why an allocation has failed: OUT_OF_MEMORY or CAP_EXCEEDED */
+  allocator_t allocator;
 };
 
-void arena_init(struct arena *arena, uint64_t budget);
+/* `allocator` is copied; NULL is malloc(). */
+void arena_init(struct arena *arena, uint64_t budget, const allocator_t *allocator);
 void arena_free(struct arena *arena);
 
 /* A place to return to: what was allocated after it is given back. */

@@ -1,7 +1,6 @@
 #include "hsaco/container.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -19,6 +18,8 @@ static rawhal_status_t take_options(struct scan *scan, const rawhal_container_op
 {
   rawhal_container_options_t taken;
   rawhal_status_t status = SIZED_TAKE(&taken, options, flags, error);
+  if (!status)
+    status = allocator_take(taken.allocator, &scan->allocator, error);
   if (status)
     return status;
   if (taken.flags & ~(uint32_t)RAWHAL_CONTAINER_COPY)
@@ -41,7 +42,7 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
                        size, (unsigned long long)scan->options.max_file_bytes);
   if (!size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, 0, "the file is empty");
-  arena_init(&scan->arena, budget);
+  arena_init(&scan->arena, budget, &scan->allocator);
   scan->space.bytes = bytes;
   work_start(&scan->work, size);
   rawhal_status_t status =
@@ -68,7 +69,7 @@ static rawhal_status_t keep_copy(rawhal_container_t *container, const void **byt
 {
   if (!size || size > container->scan.options.max_file_bytes)
     return RAWHAL_OK;
-  void *copy = malloc(size);
+  void *copy = allocate(&container->scan.allocator, size);
   if (!copy)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a copy of %zu bytes", size);
   container->file = (struct file_bytes){.data = copy, .size = size};
@@ -85,11 +86,17 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
   *container = NULL;
   if (!bytes && size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
-  rawhal_container_t *opened = calloc(1, sizeof(*opened));
+  struct scan settings;
+  rawhal_status_t status = take_options(&settings, options, error);
+  if (status)
+    return status;
+  rawhal_container_t *opened = allocate_zeroed(&settings.allocator, 1, sizeof(*opened));
   if (!opened)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
-  rawhal_status_t status = take_options(&opened->scan, options, error);
-  if (!status && opened->scan.options.flags & RAWHAL_CONTAINER_COPY)
+  opened->scan.allocator = settings.allocator;
+  opened->scan.options = settings.options;
+  opened->scan.options.allocator = NULL; /* the caller's, who may have changed it since */
+  if (opened->scan.options.flags & RAWHAL_CONTAINER_COPY)
     status = keep_copy(opened, &bytes, size, error);
   if (!status)
     status = read_container(&opened->scan, bytes, size, error);
@@ -119,11 +126,11 @@ rawhal_status_t rawhal_container_open_file(const char *path,
   const bool copy = taken->flags & RAWHAL_CONTAINER_COPY;
   taken->flags &= ~(uint32_t)RAWHAL_CONTAINER_COPY; /* what is read is a copy already */
   struct file_bytes file;
-  status = file_bytes_open(path, taken->max_file_bytes, copy, &file, error);
+  status = file_bytes_open(path, taken->max_file_bytes, copy, &settings.allocator, &file, error);
   if (!status)
     status = rawhal_container_open(file.data, file.size, taken, container, error);
   if (status)
-    file_bytes_close(&file);
+    file_bytes_close(&file, &settings.allocator);
   else
     (*container)->file = file;
   return status;
@@ -133,10 +140,11 @@ void rawhal_container_close(rawhal_container_t *container)
 {
   if (!container)
     return;
+  allocator_t allocator = container->scan.allocator;
   arena_free(&container->scan.arena);
   scan_free_unpacked(&container->scan);
-  file_bytes_close(&container->file);
-  free(container);
+  file_bytes_close(&container->file, &allocator);
+  allocate_free(&allocator, container);
 }
 
 /* ---- Reading ---- */

@@ -28,6 +28,7 @@ typedef struct rawhal_container_options {
   uint64_t max_file_bytes;     /* default 4 GiB */
   uint64_t max_unpacked_bytes; /* of all that is compressed, with its compressed bytes; 1 GiB */
   uint32_t flags;
+  const rawhal_allocator_t *allocator; /* NULL: malloc() */
 } rawhal_container_options_t;
 
 typedef struct rawhal_container_object {

@@ -1,6 +1,5 @@
 #define ZLIB_CONST /* what it reads, it does not write */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -23,7 +22,7 @@ void scan_free_unpacked(struct scan *scan)
 {
   while (scan->unpacked) {
     struct unpacked *next = scan->unpacked->next;
-    free(scan->unpacked);
+    allocate_free(&scan->allocator, scan->unpacked);
     scan->unpacked = next;
   }
 }
@@ -57,6 +56,17 @@ static rawhal_status_t take_budget(struct scan *scan, const struct scan_packed *
 
 /* ---- zlib ---- */
 
+static void *zlib_allocate(void *allocator, uInt count, uInt size)
+{
+  uint64_t total = (uint64_t)count * size; /* of 32 bits each */
+  return total <= SIZE_MAX ? allocate(allocator, (size_t)total) : NULL;
+}
+
+static void zlib_free(void *allocator, void *memory)
+{
+  allocate_free(allocator, memory);
+}
+
 /* Goes on, to the end of the next block at most. zlib's own counts have 32 bits. */
 static int inflate_some(z_stream *stream, const struct scan_packed *packed, unsigned char *to)
 {
@@ -72,7 +82,7 @@ static rawhal_status_t unpack_zlib(struct scan *scan, const struct scan_packed *
                                    unsigned char *to, uint64_t *used)
 {
   enum { STEPS_A_BYTE = 4 }; /* of what comes out */
-  z_stream stream = {0};
+  z_stream stream = {.zalloc = zlib_allocate, .zfree = zlib_free, .opaque = &scan->allocator};
   *used = 0;
   if (!work_take(&scan->work, STEPS_A_BYTE * packed->unpacked_size))
     return RAWHAL_CAP_EXCEEDED;
@@ -157,8 +167,9 @@ rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
   if (status)
     return status;
   uint64_t size;
-  struct unpacked *unpacked =
-      checked_add_u64(sizeof(*unpacked), packed->unpacked_size, &size) ? malloc(size) : NULL;
+  struct unpacked *unpacked = checked_add_u64(sizeof(*unpacked), packed->unpacked_size, &size)
+                                  ? allocate(&scan->allocator, size)
+                                  : NULL;
   if (!unpacked)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to unpack %llu bytes",
                        (unsigned long long)packed->unpacked_size);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,10 +20,10 @@ static rawhal_status_t map(int file, const char *path, struct file_bytes *bytes,
   return RAWHAL_OK;
 }
 
-static rawhal_status_t read_all(int file, const char *path, struct file_bytes *bytes,
-                                rawhal_error_t *error)
+static rawhal_status_t read_all(int file, const char *path, const allocator_t *allocator,
+                                struct file_bytes *bytes, rawhal_error_t *error)
 {
-  char *data = malloc(bytes->size);
+  char *data = allocate(allocator, bytes->size);
   if (!data)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the %zu bytes of %s",
                        bytes->size, path);
@@ -34,7 +33,7 @@ static rawhal_status_t read_all(int file, const char *path, struct file_bytes *b
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0) {
-      free(data);
+      allocate_free(allocator, data);
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "cannot read %s: %s", path,
                          got ? strerror(errno) : "it was cut meanwhile");
     }
@@ -45,7 +44,8 @@ static rawhal_status_t read_all(int file, const char *path, struct file_bytes *b
 }
 
 rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
-                                struct file_bytes *bytes, rawhal_error_t *error)
+                                const allocator_t *allocator, struct file_bytes *bytes,
+                                rawhal_error_t *error)
 {
   *bytes = (struct file_bytes){0};
   if (!path)
@@ -64,7 +64,7 @@ rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
                          (long long)facts.st_size, (unsigned long long)most);
   } else if (facts.st_size) {
     bytes->size = (size_t)facts.st_size;
-    status = (copy ? read_all : map)(file, path, bytes, error);
+    status = copy ? read_all(file, path, allocator, bytes, error) : map(file, path, bytes, error);
   }
   close(file);
   if (status)
@@ -72,11 +72,11 @@ rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
   return status;
 }
 
-void file_bytes_close(struct file_bytes *bytes)
+void file_bytes_close(struct file_bytes *bytes, const allocator_t *allocator)
 {
   if (bytes->mapped)
     munmap(bytes->data, bytes->size);
   else
-    free(bytes->data);
+    allocate_free(allocator, bytes->data);
   *bytes = (struct file_bytes){0};
 }

@@ -2,7 +2,7 @@
 #ifndef RAWHAL_HSACO_FILE_BYTES_H
 #define RAWHAL_HSACO_FILE_BYTES_H
 
-#include "base/status.h"
+#include "base/allocate.h"
 
 struct file_bytes {
   void *data; /* NULL when the file is empty */
@@ -14,9 +14,10 @@ struct file_bytes {
  * file. NOT_FOUND, INVALID_ARGUMENT when it cannot be opened or is no regular file, CAP_EXCEEDED
  * when it has more than `most` bytes, OUT_OF_MEMORY. */
 RAWHAL_CHECKED rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
+                                               const allocator_t *allocator,
                                                struct file_bytes *bytes, rawhal_error_t *error);
 
 /* Bytes that were never opened, all zero, are fine. */
-void file_bytes_close(struct file_bytes *bytes);
+void file_bytes_close(struct file_bytes *bytes, const allocator_t *allocator);
 
 #endif

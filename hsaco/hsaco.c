@@ -1,37 +1,45 @@
 #include "hsaco/hsaco.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/sized.h"
 #include "hsaco/loadable.h"
+#include "hsaco/memory.h"
 #include "hsaco/metadata.h"
 #include "hsaco/relocations.h"
 #include "hsaco/symbols.h"
 #include "hsaco/unpack.h"
 
-static rawhal_status_t take_options(rawhal_hsaco_t *hsaco, const rawhal_hsaco_options_t *options,
-                                    rawhal_error_t *error)
+/* What a caller asks for, checked. */
+struct settings {
+  rawhal_hsaco_options_t options;  /* with the defaults filled in */
+  rawhal_status_t nesting_failure; /* what metadata that nests too deeply is */
+  allocator_t allocator;
+};
+
+static rawhal_status_t take_options(struct settings *settings,
+                                    const rawhal_hsaco_options_t *options, rawhal_error_t *error)
 {
   enum { KNOWN_FLAGS = RAWHAL_HSACO_COPY | RAWHAL_HSACO_DESCRIPTOR_KERNELS, FORMAT_NESTING = 32 };
-  rawhal_hsaco_options_t taken;
-  rawhal_status_t status = SIZED_TAKE(&taken, options, max_metadata_bytes, error);
+  rawhal_hsaco_options_t *taken = &settings->options;
+  rawhal_status_t status = SIZED_TAKE(taken, options, max_metadata_bytes, error);
+  if (!status)
+    status = allocator_take(taken->allocator, &settings->allocator, error);
   if (status)
     return status;
-  if (taken.flags & ~(uint32_t)KNOWN_FLAGS)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken.flags);
-  if (taken.max_nesting > UNPACK_MOST_NESTING)
+  if (taken->flags & ~(uint32_t)KNOWN_FLAGS)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken->flags);
+  if (taken->max_nesting > UNPACK_MOST_NESTING)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "max_nesting %u is above %d",
-                       taken.max_nesting, UNPACK_MOST_NESTING);
-  hsaco->nesting_failure = taken.max_nesting ? RAWHAL_CAP_EXCEEDED : RAWHAL_MALFORMED;
-  taken.max_kernels = taken.max_kernels ? taken.max_kernels : 1000000;
-  taken.max_arguments = taken.max_arguments ? taken.max_arguments : 65536;
-  taken.max_nesting = taken.max_nesting ? taken.max_nesting : FORMAT_NESTING;
-  taken.max_diagnostics = taken.max_diagnostics ? taken.max_diagnostics : 1000;
-  taken.max_metadata_bytes =
-      taken.max_metadata_bytes ? taken.max_metadata_bytes : (uint64_t)1 << 30;
-  hsaco->options = taken;
+                       taken->max_nesting, UNPACK_MOST_NESTING);
+  settings->nesting_failure = taken->max_nesting ? RAWHAL_CAP_EXCEEDED : RAWHAL_MALFORMED;
+  taken->max_kernels = taken->max_kernels ? taken->max_kernels : 1000000;
+  taken->max_arguments = taken->max_arguments ? taken->max_arguments : 65536;
+  taken->max_nesting = taken->max_nesting ? taken->max_nesting : FORMAT_NESTING;
+  taken->max_diagnostics = taken->max_diagnostics ? taken->max_diagnostics : 1000;
+  taken->max_metadata_bytes =
+      taken->max_metadata_bytes ? taken->max_metadata_bytes : (uint64_t)1 << 30;
   return RAWHAL_OK;
 }
 
@@ -127,16 +135,20 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
 }
 
 /* The object is the first thing in its own arena: a small one takes one allocation. */
-static rawhal_hsaco_t *new_object(size_t size)
+static rawhal_hsaco_t *new_object(size_t size, const struct settings *settings)
 {
   /* Records of real objects take about as much room as their metadata; hostile ones that would
    * take many times the file end at the budget. */
   const uint64_t least_budget = (uint64_t)32 << 20;
   struct arena arena;
-  arena_init(&arena, least_budget + 6 * (uint64_t)size);
+  arena_init(&arena, least_budget + 6 * (uint64_t)size, &settings->allocator);
   rawhal_hsaco_t *object = arena_calloc(&arena, 1, sizeof(*object));
-  if (object)
-    object->arena = arena;
+  if (!object)
+    return NULL;
+  object->arena = arena;
+  object->options = settings->options;
+  object->options.allocator = NULL; /* the caller's, who may have changed it since */
+  object->nesting_failure = settings->nesting_failure;
   return object;
 }
 
@@ -153,12 +165,15 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
   rawhal_status_t status = elf_header_check(bytes, size, &header, error);
   if (status)
     return status;
-  rawhal_hsaco_t *opened = new_object(size);
+  struct settings settings;
+  status = take_options(&settings, options, error);
+  if (status)
+    return status;
+  rawhal_hsaco_t *opened = new_object(size, &settings);
   if (!opened)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
-  status = take_options(opened, options, error);
-  if (!status && opened->options.flags & RAWHAL_HSACO_COPY) {
-    opened->copy = malloc(size);
+  if (opened->options.flags & RAWHAL_HSACO_COPY) {
+    opened->copy = allocate(&opened->arena.allocator, size);
     if (opened->copy)
       bytes = memcpy(opened->copy, bytes, size);
     else
@@ -183,17 +198,20 @@ rawhal_status_t rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_opti
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the object");
   *hsaco = NULL;
   rawhal_hsaco_options_t taken;
+  allocator_t allocator;
   rawhal_status_t status = SIZED_TAKE(&taken, options, max_metadata_bytes, error);
+  if (!status)
+    status = allocator_take(taken.allocator, &allocator, error);
   if (status)
     return status;
   bool copy = taken.flags & RAWHAL_HSACO_COPY;
   taken.flags &= ~(uint32_t)RAWHAL_HSACO_COPY; /* what is read is a copy already */
   struct file_bytes file;
-  status = file_bytes_open(path, UINT64_MAX, copy, &file, error);
+  status = file_bytes_open(path, UINT64_MAX, copy, &allocator, &file, error);
   if (!status)
     status = rawhal_hsaco_open(file.data, file.size, &taken, hsaco, error);
   if (status)
-    file_bytes_close(&file);
+    file_bytes_close(&file, &allocator);
   else
     (*hsaco)->file = file;
   return status;
@@ -203,10 +221,15 @@ void rawhal_hsaco_close(rawhal_hsaco_t *hsaco)
 {
   if (!hsaco)
     return;
-  free(hsaco->copy);
-  file_bytes_close(&hsaco->file);
   struct arena arena = hsaco->arena; /* holds the object, too */
+  allocate_free(&arena.allocator, hsaco->copy);
+  file_bytes_close(&hsaco->file, &arena.allocator);
   arena_free(&arena);
+}
+
+const allocator_t *hsaco_allocator(const rawhal_hsaco_t *hsaco)
+{
+  return hsaco ? &hsaco->arena.allocator : NULL;
 }
 
 /* ---- Reading ---- */

@@ -14,6 +14,7 @@
 #ifndef RAWHAL_HSACO_H
 #define RAWHAL_HSACO_H
 
+#include <rawhal/allocator.h>
 #include <rawhal/status.h>
 #include <rawhal/target.h>
 
@@ -39,6 +40,7 @@ typedef struct rawhal_hsaco_options {
                                   bound (it needs 6) and deeper nesting is MALFORMED */
   uint32_t max_diagnostics;    /* recorded; later ones are only counted; default 1,000 */
   uint64_t max_metadata_bytes; /* of all notes together; default 1 GiB */
+  const rawhal_allocator_t *allocator; /* of the object and its kernels' layouts; NULL: malloc() */
 } rawhal_hsaco_options_t;
 
 /* Opens one ELF code object that occupies exactly `size` bytes. The caller keeps the bytes alive
@@ -237,6 +239,7 @@ typedef struct rawhal_kernel {
   rawhal_string_t language, vec_type_hint, device_enqueue_symbol, kind;
   bool uses_dynamic_stack, workgroup_processor_mode, uniform_work_group_size;
   rawhal_bytes_t metadata; /* the kernel's own msgpack map, for readers that want it verbatim */
+  const rawhal_hsaco_t *object; /* it is of; NULL for one that somebody else made up */
 } rawhal_kernel_t;
 
 /* NULL when index >= kernel_count. Kernels with metadata come first, in file order. */

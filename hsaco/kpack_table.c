@@ -186,7 +186,7 @@ rawhal_status_t kpack_table_read(struct scan *scan, const struct scan_part *arch
   uint32_t seen;
   /* ROCm's readers take "none" where no scheme is named, and do not look at the version. */
   *table = (struct kpack_table){.version = 1, .scheme = {"none", 4}};
-  arena_init(&table->arena, TABLE_BUDGET);
+  arena_init(&table->arena, TABLE_BUDGET, &scan->allocator);
   name_table_init(&tables.binaries, &table->arena, 8);
   name_table_init(&tables.arches, &table->arena, 8);
   pack_reader_init(&reader, scan->space.bytes + archive->offset + offset,

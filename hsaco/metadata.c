@@ -203,6 +203,7 @@ RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t
         !unpack_kernel(unpacker, DEPTH_KERNEL, offset, kernel))
       return unpack_fail(reader, *offset, error);
     finish_kernel(reader, kernel);
+    kernel->object = hsaco;
     /* Now, while its name is at hand: of a large object it will be far away later. */
     rawhal_status_t status = name_kernel(hsaco, (uint32_t)hsaco->info.kernel_count++, error);
     if (status)

@@ -21,6 +21,7 @@ struct scan_space {
 struct unpacked;
 
 struct scan {
+  allocator_t allocator;
   struct arena arena;
   rawhal_container_options_t options; /* with the defaults filled in */
   struct scan_space space;

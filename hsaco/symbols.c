@@ -161,6 +161,7 @@ static rawhal_status_t add_bare_kernel(struct rawhal_hsaco *hsaco, rawhal_string
   *index = (uint32_t)hsaco->info.kernel_count++;
   bool allowed = hsaco->options.flags & RAWHAL_HSACO_DESCRIPTOR_KERNELS;
   hsaco->kernels[*index] = (rawhal_kernel_t){
+      .object = hsaco,
       .name = name,
       .symbol = symbol,
       .usable = allowed,

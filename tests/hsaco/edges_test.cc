@@ -457,7 +457,7 @@ TEST(Edges, ASymbolsNameBeginsInTheStringTable)
 TEST(Edges, ACountTimesASizeDoesNotWrap)
 {
   arena memory;
-  arena_init(&memory, 1 << 20);
+  arena_init(&memory, 1 << 20, nullptr);
   void *items = nullptr;
   size_t capacity = 0;
   for (size_t size : {8, 24, 4096}) { // a small product, modulo 2^64

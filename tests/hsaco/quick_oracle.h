@@ -17,7 +17,7 @@ public:
 
   KernelReading(Parser parser, const char *bytes, size_t size, uint32_t nesting = 32)
   {
-    arena_init(&arena, uint64_t{64} << 20);
+    arena_init(&arena, uint64_t{64} << 20, nullptr);
     unpacker.arena = &arena;
     unpacker.bytes = bytes;
     unpacker.size = size;

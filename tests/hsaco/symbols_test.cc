@@ -273,7 +273,7 @@ TEST(Symbols, ManyKernelsStayLinear)
 TEST(NameTable, HoldsManyNamesOfEveryLength)
 {
   arena memory;
-  arena_init(&memory, 64 << 20);
+  arena_init(&memory, 64 << 20, nullptr);
   name_table table;
   name_table_init(&table, &memory, 0);
   std::vector<std::string> names;
@@ -296,7 +296,7 @@ TEST(NameTable, HoldsManyNamesOfEveryLength)
 TEST(Arena, BudgetAndOverflowFailWithLimit)
 {
   arena memory;
-  arena_init(&memory, 10000);
+  arena_init(&memory, 10000, nullptr);
   EXPECT_NE(nullptr, arena_alloc(&memory, 0));
   EXPECT_NE(nullptr, arena_alloc(&memory, 5000));
   EXPECT_EQ(nullptr, arena_alloc(&memory, 8000));
