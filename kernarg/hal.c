@@ -4,10 +4,10 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct rawhal_hal_layout {
+  allocator_t allocator; /* whose the layout is */
   rawhal_hal_layout_info_t info;
   uint32_t explicit_end;       /* of the native layout */
   rawhal_hal_slot_t *bindings; /* both in one array behind the struct */
@@ -89,10 +89,12 @@ rawhal_status_t rawhal_hal_layout_create(const rawhal_kernarg_layout_t *native,
   if (status != RAWHAL_OK)
     return status;
   size_t slots = (size_t)info.binding_count + info.constant_count;
-  rawhal_hal_layout_t *made = malloc(sizeof(*made) + slots * sizeof(rawhal_hal_slot_t));
+  rawhal_hal_layout_t *made =
+      allocate(&native->allocator, sizeof(*made) + slots * sizeof(rawhal_hal_slot_t));
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bindings and constants",
                        slots);
+  made->allocator = native->allocator;
   made->info = info;
   made->explicit_end = native->info.explicit_end;
   made->bindings = (rawhal_hal_slot_t *)(made + 1);
@@ -104,7 +106,8 @@ rawhal_status_t rawhal_hal_layout_create(const rawhal_kernarg_layout_t *native,
 
 void rawhal_hal_layout_destroy(rawhal_hal_layout_t *layout)
 {
-  free(layout);
+  allocator_t allocator = layout ? layout->allocator : (allocator_t){0};
+  allocate_free(&allocator, layout);
 }
 
 const rawhal_hal_layout_info_t *rawhal_hal_layout_info(const rawhal_hal_layout_t *layout)

@@ -59,7 +59,8 @@ typedef struct rawhal_kernarg_info {
 
 /* Compiles the layout of `kernel`. `stated_size` is the caller's word for the segment size of a
  * kernel whose facts do not tell (descriptor says 0 and no metadata); pass 0 otherwise. The layout
- * copies what it needs, except names, which point into the kernel's object.
+ * copies what it needs, except names, which point into the kernel's object, whose allocator is its
+ * own, too.
  *
  * INVALID_ARGUMENT: nothing known and stated_size 0, or stated_size contradicts what is known.
  * MALFORMED: arguments overlap or wrap, the alignment is no power of two, or a hidden pointer has
@@ -238,9 +239,9 @@ typedef struct rawhal_hal_slot {
   uint32_t size;          /* bytes */
 } rawhal_hal_slot_t;
 
-/* Keeps nothing of `native`. UNSUPPORTED when a visible argument is neither a global buffer of 8
- * bytes nor by value, or the arguments are not known. CAP_EXCEEDED: more than 4 GiB of constants.
- * OUT_OF_MEMORY. */
+/* Keeps nothing of `native` but its allocator. UNSUPPORTED when a visible argument is neither a
+ * global buffer of 8 bytes nor by value, or the arguments are not known. CAP_EXCEEDED: more than
+ * 4 GiB of constants. OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hal_layout_create(
     const rawhal_kernarg_layout_t *native, rawhal_hal_layout_t **layout, rawhal_error_t *error);
 RAWHAL_API void rawhal_hal_layout_destroy(rawhal_hal_layout_t *layout);

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "hsaco/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ static uint64_t reserve(uint64_t *total, uint64_t count, size_t size)
 }
 
 /* One zeroed block for the layout and its arrays; NULL when out of memory. */
-static rawhal_kernarg_layout_t *allocate(uint32_t arguments, uint32_t hidden)
+static rawhal_kernarg_layout_t *layout_allocate(const allocator_t *allocator, uint32_t arguments,
+                                                uint32_t hidden)
 {
   uint32_t visible = arguments - hidden;
   uint64_t total = sizeof(rawhal_kernarg_layout_t);
@@ -30,7 +32,7 @@ static rawhal_kernarg_layout_t *allocate(uint32_t arguments, uint32_t hidden)
   uint64_t indices = reserve(&total, visible, sizeof(uint32_t));
   uint64_t names = reserve(&total, visible, sizeof(uint32_t));
 
-  char *memory = total > SIZE_MAX ? NULL : calloc(1, (size_t)total);
+  char *memory = total > SIZE_MAX ? NULL : allocate_zeroed(allocator, 1, (size_t)total);
   if (!memory)
     return NULL;
   rawhal_kernarg_layout_t *layout = (rawhal_kernarg_layout_t *)(void *)memory;
@@ -39,12 +41,15 @@ static rawhal_kernarg_layout_t *allocate(uint32_t arguments, uint32_t hidden)
   layout->hidden.runs = (hidden_copy_t *)(void *)(memory + runs);
   layout->visible = (uint32_t *)(void *)(memory + indices);
   layout->by_name = (uint32_t *)(void *)(memory + names);
+  if (allocator)
+    layout->allocator = *allocator;
   return layout;
 }
 
 void rawhal_kernarg_layout_destroy(rawhal_kernarg_layout_t *layout)
 {
-  free(layout);
+  allocator_t allocator = layout ? layout->allocator : (allocator_t){0};
+  allocate_free(&allocator, layout);
 }
 
 /* ---- Arguments ---- */
@@ -143,14 +148,14 @@ static rawhal_status_t check_overlap(const rawhal_kernarg_layout_t *layout, uint
   rawhal_status_t status = walk_for_overlap(layout, count, NULL, &unsorted, error);
   if (status != RAWHAL_OK || !unsorted)
     return status;
-  uint32_t *order = malloc((size_t)count * sizeof(*order));
+  uint32_t *order = allocate(&layout->allocator, (size_t)count * sizeof(*order));
   if (!order)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to sort %u arguments", count);
   for (uint32_t i = 0; i < count; ++i)
     order[i] = i;
   qsort_r(order, count, sizeof(*order), compare_offsets, layout->arguments);
   status = walk_for_overlap(layout, count, order, &unsorted, error);
-  free(order);
+  allocate_free(&layout->allocator, order);
   return status;
 }
 
@@ -240,7 +245,8 @@ rawhal_status_t rawhal_kernarg_layout_create(const rawhal_kernel_t *kernel, uint
   uint32_t hidden = 0;
   for (uint32_t i = 0; i < kernel->argument_count; ++i)
     hidden += kernel->arguments[i].value_kind >= RAWHAL_VALUE_HIDDEN_FIRST;
-  rawhal_kernarg_layout_t *made = allocate(kernel->argument_count, hidden);
+  rawhal_kernarg_layout_t *made =
+      layout_allocate(hsaco_allocator(kernel->object), kernel->argument_count, hidden);
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a layout of %u arguments",
                        kernel->argument_count);

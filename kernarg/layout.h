@@ -2,6 +2,7 @@
 #ifndef RAWHAL_KERNARG_LAYOUT_H
 #define RAWHAL_KERNARG_LAYOUT_H
 
+#include "base/allocate.h"
 #include "kernarg/hidden.h"
 #include "kernarg/kernarg.h"
 
@@ -19,6 +20,7 @@ struct rawhal_kernarg_layout {
   uint32_t *visible;                    /* indices of the visible ones, in metadata order */
   uint32_t *by_name; /* indices of the visible ones with a name, sorted; see names.c */
   uint32_t named_count;
+  allocator_t allocator; /* whose the layout is; it may outlive the kernel's object */
 };
 
 static inline uint64_t argument_end(const rawhal_kernarg_argument_t *argument)
