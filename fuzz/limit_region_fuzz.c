@@ -76,7 +76,8 @@ static void join(scene_t *scene, int which)
 {
   leave(scene, which);
   rawhal_limit_config_t config = scene_config(scene, which);
-  if (limiter_open(&config, "device", &scene->clock, &scene->limiters[which], NULL) == RAWHAL_OK &&
+  if (limiter_open(&config, "device", &scene->clock, NULL, &scene->limiters[which], NULL) ==
+          RAWHAL_OK &&
       limit_lease_create(scene->limiters[which], NULL, RAWHAL_UNLIMITED, &scene->leases[which],
                          NULL) != RAWHAL_OK)
     leave(scene, which);

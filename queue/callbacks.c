@@ -4,7 +4,6 @@
 #include "base/error.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 enum { FIRST_CAPACITY = 16 };
 
@@ -18,12 +17,13 @@ static bool comes_before(const callback_t *a, const callback_t *b)
   return a->ticket != b->ticket ? a->ticket < b->ticket : a->order < b->order;
 }
 
-static bool heap_reserve(queue_callbacks_t *callbacks)
+static bool heap_reserve(queue_callbacks_t *callbacks, const allocator_t *allocator)
 {
   if (callbacks->count < callbacks->capacity)
     return true;
   size_t capacity = callbacks->capacity ? callbacks->capacity * 2 : FIRST_CAPACITY;
-  callback_t *heap = realloc(callbacks->heap, capacity * sizeof(*heap));
+  callback_t *heap = allocate_more(allocator, callbacks->heap, callbacks->capacity * sizeof(*heap),
+                                   capacity * sizeof(*heap));
   if (!heap)
     return false;
   callbacks->heap = heap;
@@ -157,7 +157,7 @@ static rawhal_status_t add(rawhal_queue_t *queue, callback_t *callback, rawhal_e
   queue_callbacks_t *callbacks = &queue->callbacks;
   if (callbacks->closing)
     return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the queue is being destroyed");
-  if (!heap_reserve(callbacks))
+  if (!heap_reserve(callbacks, queue->device->allocator))
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a callback");
   rawhal_status_t status = service_start(queue, error);
   if (status != RAWHAL_OK)
@@ -222,6 +222,6 @@ void callbacks_finish(rawhal_queue_t *queue)
   }
   if (callbacks->bell.handle)
     (void)queue->device->hsa->hsa_signal_destroy(callbacks->bell);
-  free(callbacks->heap);
+  allocate_free(queue->device->allocator, callbacks->heap);
   pthread_mutex_destroy(&callbacks->lock);
 }

@@ -4,8 +4,6 @@
 #include "base/error.h"
 #include "base/sized.h"
 
-#include <stdlib.h>
-
 enum { REHEARSAL_BYTES = 4096 };
 
 enum {
@@ -23,13 +21,14 @@ static rawhal_status_t image_rehearse(const rawhal_queue_t *queue,
 {
   _Alignas(16) unsigned char small[REHEARSAL_BYTES];
   size_t size = (size_t)dispatch->kernel->block_count * BLOCK_BYTES;
-  void *image = size <= sizeof(small) ? small : aligned_alloc(BLOCK_BYTES, size);
+  void *image =
+      size <= sizeof(small) ? small : allocate_aligned(queue->device->allocator, size, BLOCK_BYTES);
   if (!image)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a kernarg image of %zu bytes",
                        size);
   rawhal_status_t status = image_write(queue, dispatch, image, error);
   if (image != small)
-    free(image);
+    allocate_free(queue->device->allocator, image);
   return status;
 }
 

@@ -7,6 +7,7 @@
 #ifndef RAWHAL_QUEUE_INTERNAL_H
 #define RAWHAL_QUEUE_INTERNAL_H
 
+#include "base/allocate.h"
 #include "queue/callbacks.h"
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
@@ -28,6 +29,7 @@ static inline bool queue_value_poisoned(int64_t value)
 
 /* What a queue needs of its device; lives as long as the queue. */
 typedef struct queue_device {
+  const allocator_t *allocator; /* lives longer than the queue does; NULL: malloc() */
   const hsa_table_t *hsa;
   hsa_agent_t agent;
   hsa_amd_memory_pool_t kernarg_pool; /* host memory for kernargs */

@@ -137,7 +137,8 @@ rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_err
                        "a queue can only have a share of a device that has limits");
   if (!limiter)
     return RAWHAL_OK;
-  queue->grants = calloc(queue->ring.tickets, sizeof(*queue->grants));
+  queue->grants =
+      allocate_zeroed(queue->device->allocator, queue->ring.tickets, sizeof(*queue->grants));
   if (!queue->grants)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
   rawhal_status_t status = reserve_rings(queue, error);
@@ -154,7 +155,7 @@ void limited_destroy(rawhal_queue_t *queue)
   settle_all(queue, died ? died : deadline_now());
   limit_lease_destroy(queue->lease);
   queue->lease = NULL;
-  free(queue->grants);
+  allocate_free(queue->device->allocator, queue->grants);
   queue->grants = NULL;
 }
 

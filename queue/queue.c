@@ -119,7 +119,8 @@ static rawhal_status_t create_signals(rawhal_queue_t *queue, uint32_t count, raw
 static rawhal_status_t create_times(rawhal_queue_t *queue, rawhal_error_t *error)
 {
   const hsa_table_t *hsa = queue->device->hsa;
-  queue->times = calloc(queue->ring.packets, sizeof(*queue->times));
+  queue->times =
+      allocate_zeroed(queue->device->allocator, queue->ring.packets, sizeof(*queue->times));
   if (!queue->times)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
   for (uint32_t i = 0; i < queue->ring.packets; ++i) {
@@ -168,11 +169,13 @@ static rawhal_status_t allocate_kernargs(rawhal_queue_t *queue, uint32_t blocks,
 static rawhal_status_t allocate_tables(rawhal_queue_t *queue, const queue_sizes_t *sizes,
                                        rawhal_error_t *error)
 {
+  const allocator_t *allocator = queue->device->allocator;
   size_t bytes = sizes->submissions * sizeof(*queue->slots);
-  queue->slots = aligned_alloc(_Alignof(queue_slot_t), bytes);
-  queue->begins = calloc(sizes->submissions, sizeof(*queue->begins));
-  queue->kernels = calloc(sizes->packets, sizeof(*queue->kernels));
-  queue->transfers.of_slot = calloc(sizes->submissions, sizeof(*queue->transfers.of_slot));
+  queue->slots = allocate_aligned(allocator, bytes, _Alignof(queue_slot_t));
+  queue->begins = allocate_zeroed(allocator, sizes->submissions, sizeof(*queue->begins));
+  queue->kernels = allocate_zeroed(allocator, sizes->packets, sizeof(*queue->kernels));
+  queue->transfers.of_slot =
+      allocate_zeroed(allocator, sizes->submissions, sizeof(*queue->transfers.of_slot));
   if (queue->slots)
     memset(queue->slots, 0, bytes);
   if (!queue->slots || !queue->begins || !queue->kernels || !queue->transfers.of_slot)
@@ -221,7 +224,8 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
     status = choose_sizes(device, &taken, &sizes, error);
   if (status != RAWHAL_OK)
     return status;
-  rawhal_queue_t *queue = aligned_alloc(_Alignof(rawhal_queue_t), sizeof(*queue));
+  rawhal_queue_t *queue =
+      allocate_aligned(device->allocator, sizeof(*queue), _Alignof(rawhal_queue_t));
   if (!queue)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
   memset(queue, 0, sizeof(*queue));
@@ -284,11 +288,11 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   pthread_mutex_destroy(&queue->sleep_lock);
   pthread_cond_destroy(&queue->woken);
   pthread_mutex_destroy(&queue->drain_lock);
-  free(queue->slots);
-  free(queue->begins);
-  free(queue->times);
-  free((void *)queue->kernels);
-  free(queue);
+  allocate_free(device->allocator, queue->slots);
+  allocate_free(device->allocator, queue->begins);
+  allocate_free(device->allocator, queue->times);
+  allocate_free(device->allocator, (void *)queue->kernels);
+  allocate_free(device->allocator, queue);
   device->unpinned();
   device->release();
 }

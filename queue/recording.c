@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* `packet` lacks two things a replay knows: its kernarg address counts from the first image, and
@@ -24,6 +23,7 @@ struct rawhal_recording {
   uint32_t alignment;        /* in blocks: the strictest of the kernels' */
   limited_shape_t shape;     /* what a replay takes */
   void (*unpinned)(void);    /* see queue_device_t */
+  allocator_t allocator;     /* a copy: the queue may be gone before */
 };
 
 static uint32_t align_block(uint32_t block, uint32_t alignment)
@@ -95,19 +95,22 @@ rawhal_status_t rawhal_recording_create_sized(rawhal_queue_t *queue,
     status = submit_check(queue, &batch, &blocks, error);
   if (status != RAWHAL_OK)
     return status;
-  rawhal_recording_t *recording = calloc(1, sizeof(*recording));
+  const allocator_t *allocator = queue->device->allocator;
+  rawhal_recording_t *recording = allocate_zeroed(allocator, 1, sizeof(*recording));
   if (!recording)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording");
   recording->queue = queue;
+  if (allocator)
+    recording->allocator = *allocator;
   recording->unpinned = queue->device->unpinned;
   recording->count = (uint32_t)count;
   recording->shape = limited_shape(&batch);
   recording->signaller = (uint32_t)submit_first_signaller(&batch);
-  recording->dispatches = calloc(count, sizeof(*recording->dispatches));
+  recording->dispatches = allocate_zeroed(allocator, count, sizeof(*recording->dispatches));
   if (recording->dispatches)
     status = place_images(recording, &batch, error);
   if (recording->dispatches && status == RAWHAL_OK)
-    recording->images = aligned_alloc(BLOCK_BYTES, recording->image_bytes);
+    recording->images = allocate_aligned(allocator, recording->image_bytes, BLOCK_BYTES);
   if (status == RAWHAL_OK && !recording->images)
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording of %zu dispatches",
                          count);
@@ -128,10 +131,12 @@ void rawhal_recording_destroy(rawhal_recording_t *recording)
   for (uint32_t i = 0; recording->dispatches && i < recording->count; ++i)
     if (recording->dispatches[i].kernel)
       --recording->dispatches[i].kernel->owner->pins;
-  recording->unpinned();
-  free(recording->images);
-  free(recording->dispatches);
-  free(recording);
+  void (*unpinned)(void) = recording->unpinned;
+  allocator_t allocator = recording->allocator;
+  allocate_free(&allocator, recording->images);
+  allocate_free(&allocator, recording->dispatches);
+  allocate_free(&allocator, recording);
+  unpinned(); /* last: it may end the runtime */
 }
 
 rawhal_status_t rawhal_recording_set(rawhal_recording_t *recording, size_t dispatch,

@@ -299,6 +299,6 @@ void transfers_free(rawhal_queue_t *queue)
   }
   for (void *spare; (spare = take_spare(queue));)
     (void)hsa->hsa_amd_memory_pool_free(spare);
-  free(queue->transfers.of_slot);
+  allocate_free(queue->device->allocator, queue->transfers.of_slot);
   pthread_mutex_destroy(&queue->transfers.spare_lock);
 }

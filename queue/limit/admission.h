@@ -20,12 +20,19 @@
 #ifndef RAWHAL_QUEUE_LIMIT_ADMISSION_H
 #define RAWHAL_QUEUE_LIMIT_ADMISSION_H
 
+#include "base/allocate.h"
 #include "queue/limit/credit.h"
 #include "queue/limit/estimate.h"
 #include "queue/limit/flight.h"
 #include "queue/limit/ledger.h"
 
 typedef struct limit_lease limit_lease_t;
+
+/* rawhal_limiter_open() with memory of the allocator, which is copied; leases take theirs from it,
+ * too. */
+RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, const char *device,
+                                          const allocator_t *allocator, rawhal_limiter_t **limiter,
+                                          rawhal_error_t *error);
 
 enum { LIMIT_UNKNOWN_KEYS = 4 };
 

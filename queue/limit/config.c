@@ -4,6 +4,7 @@
 
 #include "queue/limit/parse.h"
 
+#include "base/allocate.h"
 #include "base/error.h"
 #include "base/sized.h"
 
@@ -132,14 +133,14 @@ rawhal_status_t rawhal_limit_config_create(rawhal_limit_config_t **config, rawha
 {
   if (!config)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "config is NULL");
-  *config = calloc(1, sizeof(**config));
+  *config = allocate_zeroed(NULL, 1, sizeof(**config));
   return *config ? RAWHAL_OK
                  : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a configuration");
 }
 
 void rawhal_limit_config_destroy(rawhal_limit_config_t *config)
 {
-  free(config);
+  allocate_free(NULL, config);
 }
 
 /* ---- Setting ---- */

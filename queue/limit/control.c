@@ -5,9 +5,9 @@
 #include "queue/limit/node.h"
 #include "queue/limit/rules.h"
 
+#include "base/allocate.h"
 #include "base/error.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct rawhal_limit_control {
@@ -23,12 +23,12 @@ rawhal_status_t rawhal_limit_control_open(const char *path, rawhal_limit_control
   *result = NULL;
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
-  rawhal_limit_control_t *control = calloc(1, sizeof(*control));
+  rawhal_limit_control_t *control = allocate_zeroed(NULL, 1, sizeof(*control));
   if (!control)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a control");
   rawhal_status_t status = region_open_existing(path, &control->region, error);
   if (status != RAWHAL_OK) {
-    free(control);
+    allocate_free(NULL, control);
     return status;
   }
   pthread_mutex_init(&control->lock, NULL);
@@ -42,7 +42,7 @@ void rawhal_limit_control_close(rawhal_limit_control_t *control)
     return;
   region_close(&control->region);
   pthread_mutex_destroy(&control->lock);
-  free(control);
+  allocate_free(NULL, control);
 }
 
 /* ---- One change ---- */

@@ -163,7 +163,8 @@ rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                        "a queue's share of %llu parts per million is more than all",
                        (unsigned long long)share);
-  limit_lease_t *lease = aligned_alloc(_Alignof(limit_lease_t), sizeof(*lease));
+  limit_lease_t *lease =
+      allocate_aligned(&limiter->allocator, sizeof(*lease), _Alignof(limit_lease_t));
   if (!lease)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a lease");
   memset(lease, 0, sizeof(*lease));
@@ -213,5 +214,5 @@ void limit_lease_destroy(limit_lease_t *lease)
   limiter_publish_open(limiter, now);
   limiter_signal(limiter);
   pthread_mutex_unlock(&limiter->lock);
-  free(lease);
+  allocate_free(&limiter->allocator, lease);
 }

@@ -39,6 +39,7 @@ enum {
 #define LIMIT_SUSPENDED_NS 100000000u  /* between looks whether the operator has resumed us */
 
 struct rawhal_limiter {
+  allocator_t allocator;
   region_t region;
   uint32_t slot;
   region_device_t *device;
@@ -122,10 +123,11 @@ static inline void lease_runs_since(limit_lease_t *lease, uint64_t at)
     ;
 }
 
-/* member.c. `clock` NULL: the machine's. */
+/* member.c. `clock` NULL: the machine's; `allocator` is copied. */
 RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *device,
-                                            const limit_clock_t *clock, rawhal_limiter_t **limiter,
-                                            rawhal_error_t *error);
+                                            const limit_clock_t *clock,
+                                            const allocator_t *allocator,
+                                            rawhal_limiter_t **limiter, rawhal_error_t *error);
 /* Tells a lease which caps there are. The caller holds leases_lock. */
 void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
 /* dead.c: frees the slots of dead processes. True when there was one. */

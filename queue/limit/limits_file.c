@@ -1,5 +1,6 @@
 #include "queue/limit/limits_file.h"
 
+#include "base/allocate.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *err
 /* All of it, with a NUL behind. */
 static rawhal_status_t read_all(int fd, const char *path, char **text, rawhal_error_t *error)
 {
-  char *bytes = malloc(MAX_FILE + 1);
+  char *bytes = allocate(NULL, MAX_FILE + 1);
   if (!bytes)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "RAWHAL_LIMITS_FILE: no memory");
   size_t size = 0;
@@ -70,7 +71,7 @@ static rawhal_status_t read_all(int fd, const char *path, char **text, rawhal_er
   if (status == RAWHAL_OK && memchr(bytes, '\0', size))
     status = refuse(error, path, "is no text");
   if (status != RAWHAL_OK) {
-    free(bytes);
+    allocate_free(NULL, bytes);
     return status;
   }
   bytes[size] = '\0';
@@ -144,7 +145,7 @@ rawhal_status_t limits_file_read(const char *path, limits_file_t *file, rawhal_e
   close(fd);
   if (status != RAWHAL_OK)
     return status;
-  file->lines = calloc(MAX_LINES, sizeof(*file->lines));
+  file->lines = allocate_zeroed(NULL, MAX_LINES, sizeof(*file->lines));
   status = file->lines ? read_lines(file, error)
                        : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "RAWHAL_LIMITS_FILE: no memory");
   if (status != RAWHAL_OK)
@@ -154,8 +155,8 @@ rawhal_status_t limits_file_read(const char *path, limits_file_t *file, rawhal_e
 
 void limits_file_free(limits_file_t *file)
 {
-  free(file->lines);
-  free(file->text);
+  allocate_free(NULL, file->lines);
+  allocate_free(NULL, file->text);
   *file = (limits_file_t){0};
 }
 

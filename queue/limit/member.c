@@ -263,17 +263,20 @@ static void destroy(rawhal_limiter_t *limiter)
   pthread_mutex_destroy(&limiter->lock);
   pthread_mutex_destroy(&limiter->leases_lock);
   pthread_mutex_destroy(&limiter->structure_lock);
-  free(limiter);
+  allocator_t allocator = limiter->allocator;
+  allocate_free(&allocator, limiter);
 }
 
 rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *device,
-                             const limit_clock_t *clock, rawhal_limiter_t **result,
-                             rawhal_error_t *error)
+                             const limit_clock_t *clock, const allocator_t *allocator,
+                             rawhal_limiter_t **result, rawhal_error_t *error)
 {
   *result = NULL;
-  rawhal_limiter_t *limiter = calloc(1, sizeof(*limiter));
+  rawhal_limiter_t *limiter = allocate_zeroed(allocator, 1, sizeof(*limiter));
   if (!limiter)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a limiter");
+  if (allocator)
+    limiter->allocator = *allocator;
   limiter->clock = clock ? clock : &limit_clock_real;
   pthread_mutex_init(&limiter->lock, NULL);
   pthread_mutex_init(&limiter->leases_lock, NULL);
@@ -293,8 +296,9 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
   return RAWHAL_OK;
 }
 
-rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config, const char *device,
-                                    rawhal_limiter_t **limiter, rawhal_error_t *error)
+rawhal_status_t limit_open(const rawhal_limit_config_t *config, const char *device,
+                           const allocator_t *allocator, rawhal_limiter_t **limiter,
+                           rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION(); /* of a thread that holds files and locks of the region */
   if (!limiter)
@@ -303,7 +307,13 @@ rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config, const c
   if (!config || !device || !*device)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
                        config ? "no device" : "config is NULL");
-  return limiter_open(config, device, NULL, limiter, error);
+  return limiter_open(config, device, NULL, allocator, limiter, error);
+}
+
+rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config, const char *device,
+                                    rawhal_limiter_t **limiter, rawhal_error_t *error)
+{
+  return limit_open(config, device, NULL, limiter, error);
 }
 
 void rawhal_limiter_close(rawhal_limiter_t *limiter)

@@ -6,10 +6,10 @@
 #include "queue/limit/node.h"
 #include "queue/limit/rules.h"
 
+#include "base/allocate.h"
 #include "base/error.h"
 #include "base/sized.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 _Static_assert((int)RAWHAL_LIMIT_CLASSES == (int)LEDGER_CLASSES &&
@@ -29,12 +29,12 @@ rawhal_status_t rawhal_limit_view_open(const char *path, rawhal_limit_view_t **r
   *result = NULL;
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
-  rawhal_limit_view_t *view = calloc(1, sizeof(*view));
+  rawhal_limit_view_t *view = allocate_zeroed(NULL, 1, sizeof(*view));
   if (!view)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a view");
   rawhal_status_t status = region_view(path, &view->region, error);
   if (status != RAWHAL_OK) {
-    free(view);
+    allocate_free(NULL, view);
     return status;
   }
   identity_of_self(&view->self);
@@ -47,7 +47,7 @@ void rawhal_limit_view_close(rawhal_limit_view_t *view)
   if (!view)
     return;
   region_view_close(&view->region);
-  free(view);
+  allocate_free(NULL, view);
 }
 
 static const uint64_t windows[RAWHAL_LIMIT_WINDOWS] = {1000000000u, 10000000000u, 60000000000u};

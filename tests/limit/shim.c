@@ -25,10 +25,10 @@ rawhal_status_t shim_open(const rawhal_limit_config_t *config, uint64_t (*now)(v
   static limit_clock_t clocks[4096]; /* they must outlive their limiters */
   static size_t used;
   if (!now)
-    return limiter_open(config, "device", NULL, limiter, error);
+    return limiter_open(config, "device", NULL, NULL, limiter, error);
   limit_clock_t *clock = &clocks[used++ % 4096];
   *clock = (limit_clock_t){context, now, no_wait, no_wake};
-  return limiter_open(config, "device", clock, limiter, error);
+  return limiter_open(config, "device", clock, NULL, limiter, error);
 }
 
 static uint64_t shared_now(void *context)
@@ -59,7 +59,7 @@ rawhal_status_t shim_open_shared(const rawhal_limit_config_t *config, uint64_t *
   static size_t used;
   limit_clock_t *clock = &clocks[used++ % 64];
   *clock = (limit_clock_t){now, shared_now, die ? die_waiting : shared_wait, no_wake};
-  return limiter_open(config, "device", clock, limiter, error);
+  return limiter_open(config, "device", clock, NULL, limiter, error);
 }
 
 void shim_learn(rawhal_limiter_t *limiter, uint64_t kernel, uint64_t workgroups, uint64_t ns)
