@@ -110,7 +110,7 @@ static void heap_make(services_heap_t *heap, input_t *input)
   uint64_t size = (1 + first % MAX_SLABS) * HEAP_SLAB;
   uint64_t base = first & 0x80 ? UINT64_MAX / HEAP_SLAB * HEAP_SLAB - size : 7 * HEAP_SLAB;
   *heap = (services_heap_t){0};
-  CHECK(heap_open(heap, base, size, NULL) == RAWHAL_OK);
+  CHECK(heap_open(heap, base, size, NULL, NULL) == RAWHAL_OK);
 }
 
 void check_heap(input_t *input)
@@ -256,7 +256,7 @@ void check_hostcalls(input_t *input)
   scene = (scene_t){0};
   uint8_t first = take(input);
   hostcall_t *hostcall = &scene.hostcall;
-  CHECK(output_open(&scene.output, first & 0x80 ? NULL : print, &scene, NULL) == RAWHAL_OK);
+  CHECK(output_open(&scene.output, first & 0x80 ? NULL : print, &scene, NULL, NULL) == RAWHAL_OK);
   hostcall->packets = 2u << first % 3;
   hostcall->output = &scene.output;
   if (first & 0x40) {

@@ -71,7 +71,7 @@ static rawhal_status_t print_records(const printf_table_t *table, const uint8_t 
   services_output_t output;
   rawhal_error_t error = {0};
   *printed = (printed_t){0};
-  CHECK(output_open(&output, print, printed, &error) == RAWHAL_OK);
+  CHECK(output_open(&output, print, printed, NULL, &error) == RAWHAL_OK);
   unsigned char *records = copy_exactly(bytes, size);
   rawhal_status_t status = printf_records(table, records, size, &output, &error);
   *offset = status == RAWHAL_OK ? size : (size_t)error.offset;
@@ -91,7 +91,7 @@ static void check_records(input_t *input)
                    TEXT_MEMORY + 128 * (uint64_t)input->size);
   printf_table_t table;
   printed_t first, second;
-  CHECK(printf_table_make(&table, formats.views, formats.count, NULL) == RAWHAL_OK);
+  CHECK(printf_table_make(&table, formats.views, formats.count, NULL, NULL) == RAWHAL_OK);
   CHECK(table.count <= formats.count);
   rawhal_status_t status = print_records(&table, input->data, size, &first, &offset);
   CHECK(first.calls <= offset / 4);

@@ -123,15 +123,15 @@ static void buffer_release(rawhal_buffer_t *buffer)
     limits_release(buffer->device, LEDGER_BUFFERS, buffer->size);
   if (buffer->counted)
     limits_release(buffer->device, LEDGER_IMPORTED, buffer->size);
-  free(buffer->allowed);
-  free(buffer);
+  runtime_free(buffer->allowed);
+  runtime_free(buffer);
   runtime_release();
 }
 
 rawhal_buffer_t *buffer_begin(rawhal_device_t *device, rawhal_memory_kind_t kind, size_t size,
                               rawhal_error_t *error)
 {
-  rawhal_buffer_t *created = calloc(1, sizeof(*created));
+  rawhal_buffer_t *created = allocate_zeroed(&device->runtime->allocator, 1, sizeof(*created));
   if (!created) {
     (void)!rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a buffer");
     return NULL;

@@ -161,6 +161,7 @@ static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
 {
   queue_device_t *queue = &device->queue;
   const rawhal_device_info_t *info = &device->info;
+  queue->allocator = &runtime->allocator;
   queue->hsa = &runtime->hsa;
   queue->agent = agent;
   queue->kernarg_pool = runtime->kernarg_pool;
@@ -245,7 +246,8 @@ rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error)
     return rawhal_fail(error, RAWHAL_RUNTIME, "the runtime shows no fine-grained host memory");
   if (runtime->device_count == 0)
     return RAWHAL_OK;
-  runtime->devices = calloc(runtime->device_count, sizeof(*runtime->devices));
+  runtime->devices =
+      allocate_zeroed(&runtime->allocator, runtime->device_count, sizeof(*runtime->devices));
   if (!runtime->devices) {
     runtime->device_count = 0;
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the list of devices");
@@ -266,7 +268,7 @@ void devices_free(hal_runtime_t *runtime)
       limits_close(&runtime->devices[i]);
       copy_engine_free(&runtime->devices[i]);
     }
-  free(runtime->devices);
+  allocate_free(&runtime->allocator, runtime->devices);
   runtime->devices = NULL;
   runtime->device_count = 0;
 }

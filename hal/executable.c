@@ -60,15 +60,17 @@ static bool allows_descriptor_kernels(const rawhal_hsaco_t *hsaco)
 }
 
 /* The caps were the caller's concern when it opened its object; ours has the same bytes. */
-static rawhal_status_t open_copy(const rawhal_hsaco_t *hsaco, rawhal_hsaco_t **copy,
-                                 rawhal_error_t *error)
+static rawhal_status_t open_copy(const rawhal_hsaco_t *hsaco, const allocator_t *allocator,
+                                 rawhal_hsaco_t **copy, rawhal_error_t *error)
 {
   rawhal_hsaco_options_t options = {
+      .size = sizeof(options),
       .flags = RAWHAL_HSACO_COPY |
                (allows_descriptor_kernels(hsaco) ? RAWHAL_HSACO_DESCRIPTOR_KERNELS : 0u),
       .max_kernels = UINT32_MAX,
       .max_arguments = UINT32_MAX,
       .max_metadata_bytes = UINT64_MAX,
+      .allocator = allocator_option(allocator),
   };
   const rawhal_hsaco_info_t *info = rawhal_hsaco_info(hsaco);
   return rawhal_hsaco_open(info->bytes.data, info->bytes.size, &options, copy, error);
@@ -93,21 +95,21 @@ static rawhal_status_t source_list(code_source_t *source, rawhal_error_t *error)
   return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the table of code objects");
 }
 
-static rawhal_status_t source_get(const rawhal_hsaco_t *hsaco, code_source_t **result,
-                                  rawhal_error_t *error)
+static rawhal_status_t source_get(const rawhal_hsaco_t *hsaco, const allocator_t *allocator,
+                                  code_source_t **result, rawhal_error_t *error)
 {
   *result = source_find(hsaco);
   if (*result)
     return RAWHAL_OK;
-  code_source_t *source = calloc(1, sizeof(*source));
+  code_source_t *source = allocate_zeroed(allocator, 1, sizeof(*source));
   if (!source)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a code object");
-  rawhal_status_t status = open_copy(hsaco, &source->hsaco, error);
+  rawhal_status_t status = open_copy(hsaco, allocator, &source->hsaco, error);
   if (status == RAWHAL_OK)
     status = source_list(source, error);
   if (status != RAWHAL_OK) {
     rawhal_hsaco_close(source->hsaco);
-    free(source);
+    allocate_free(allocator, source);
     return status;
   }
   *result = source;
@@ -121,7 +123,7 @@ static void source_put(code_source_t *source)
     return;
   HASH_DEL(sources[source->descriptor_kernels], source);
   rawhal_hsaco_close(source->hsaco);
-  free(source);
+  runtime_free(source);
 }
 
 /* ---- Readers ---- */
@@ -232,7 +234,7 @@ static void unload(rawhal_executable_t *executable)
   if (executable->reader.handle)
     (void)hsa->hsa_code_object_reader_destroy(executable->reader);
   executable->reader.handle = 0;
-  free(executable->relabelled);
+  runtime_free(executable->relabelled);
   executable->relabelled = NULL;
 }
 
@@ -259,7 +261,8 @@ static rawhal_status_t load_relabelled(rawhal_executable_t *executable,
   info->target.generic_version = 0;
   memcpy(info->target.processor, target->processor, sizeof(target->processor));
   rawhal_status_t status =
-      hsaco_relabel(object, target, RELABEL_ABI_V5, &executable->relabelled, error);
+      hsaco_relabel(object, target, RELABEL_ABI_V5, &executable->device->runtime->allocator,
+                    &executable->relabelled, error);
   if (status == RAWHAL_OK)
     status = reader_create(executable, &nowhere, error);
   if (status == RAWHAL_OK)
@@ -308,7 +311,7 @@ static void executable_free(rawhal_executable_t *executable)
   externals_free(&executable->externals);
   source_put(executable->source);
   pthread_mutex_destroy(&executable->lock);
-  free(executable);
+  runtime_free(executable);
   runtime_release();
 }
 
@@ -318,7 +321,7 @@ static rawhal_status_t executable_create(rawhal_device_t *device, code_source_t 
                                          const rawhal_executable_options_t *options,
                                          rawhal_executable_t **result, rawhal_error_t *error)
 {
-  rawhal_executable_t *created = calloc(1, sizeof(*created));
+  rawhal_executable_t *created = allocate_zeroed(&device->runtime->allocator, 1, sizeof(*created));
   if (!created) {
     externals_free(externals);
     source_put(source);
@@ -359,10 +362,11 @@ static rawhal_status_t executable_get(rawhal_device_t *device, const rawhal_hsac
 {
   code_source_t *source;
   external_set_t externals;
-  rawhal_status_t status = source_get(hsaco, &source, error);
+  rawhal_status_t status = source_get(hsaco, &device->runtime->allocator, &source, error);
   if (status != RAWHAL_OK)
     return status;
-  status = externals_resolve(source->hsaco, options, &externals, error);
+  status =
+      externals_resolve(source->hsaco, options, &device->runtime->allocator, &externals, error);
   if (status != RAWHAL_OK) {
     source_put(source);
     return status;

@@ -17,6 +17,7 @@ typedef struct code_source {
 typedef struct external_set {
   rawhal_external_t *all;
   size_t count;
+  const allocator_t *allocator;
 } external_set_t;
 
 typedef struct loaded_kernel {
@@ -46,8 +47,8 @@ struct rawhal_executable {
 /* kernels.c */
 void kernels_free(rawhal_executable_t *executable);
 
-/* variables.c: a C string, to be freed; NULL: no memory. */
-char *symbol_text(rawhal_string_t name);
+/* variables.c: a C string, which is the allocator's; NULL: no memory. */
+char *symbol_text(const allocator_t *allocator, rawhal_string_t name);
 /* By the loader's name. */
 hsa_status_t executable_symbol(const rawhal_executable_t *executable, rawhal_string_t name,
                                hsa_executable_symbol_t *symbol);
@@ -56,6 +57,7 @@ hsa_status_t executable_symbol(const rawhal_executable_t *executable, rawhal_str
  * unless it is all of it. */
 RAWHAL_CHECKED rawhal_status_t externals_resolve(const rawhal_hsaco_t *hsaco,
                                                  const rawhal_executable_options_t *options,
+                                                 const allocator_t *allocator,
                                                  external_set_t *needed, rawhal_error_t *error);
 void externals_free(external_set_t *set);
 bool externals_equal(const external_set_t *left, const external_set_t *right);

@@ -47,7 +47,7 @@ static rawhal_status_t take(const rawhal_executable_options_t *options, external
                                        sizeof(*given->all), "rawhal_external_t", error);
   if (status != RAWHAL_OK)
     return status;
-  given->all = calloc(options->external_count, sizeof(*given->all));
+  given->all = allocate_zeroed(given->allocator, options->external_count, sizeof(*given->all));
   if (!given->all)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu externals",
                        options->external_count);
@@ -85,11 +85,12 @@ static rawhal_status_t choose(const rawhal_hsaco_t *hsaco, const external_set_t 
 {
   const rawhal_relocation_t *relocation;
   if (given->count) {
-    needed->all = calloc(given->count, sizeof(*needed->all));
+    needed->all = allocate_zeroed(given->allocator, given->count, sizeof(*needed->all));
     if (!needed->all)
       return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu externals", given->count);
   }
-  bool *taken = given->count ? calloc(given->count, sizeof(*taken)) : NULL;
+  bool *taken =
+      given->count ? allocate_zeroed(given->allocator, given->count, sizeof(*taken)) : NULL;
   rawhal_status_t status = RAWHAL_OK;
   if (given->count && !taken)
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu externals", given->count);
@@ -107,7 +108,7 @@ static rawhal_status_t choose(const rawhal_hsaco_t *hsaco, const external_set_t 
       needed->all[needed->count++] = (rawhal_external_t){relocation->symbol, one->address};
     }
   }
-  free(taken);
+  allocate_free(given->allocator, taken);
   if (needed->count)
     qsort(needed->all, needed->count, sizeof(*needed->all), compare);
   return status;
@@ -115,10 +116,11 @@ static rawhal_status_t choose(const rawhal_hsaco_t *hsaco, const external_set_t 
 
 rawhal_status_t externals_resolve(const rawhal_hsaco_t *hsaco,
                                   const rawhal_executable_options_t *options,
-                                  external_set_t *needed, rawhal_error_t *error)
+                                  const allocator_t *allocator, external_set_t *needed,
+                                  rawhal_error_t *error)
 {
-  external_set_t given = {0};
-  *needed = (external_set_t){0};
+  external_set_t given = {.allocator = allocator};
+  *needed = given;
   rawhal_status_t status = take(options, &given, error);
   if (status == RAWHAL_OK)
     status = check_defined(hsaco, &given, error);
@@ -132,7 +134,7 @@ rawhal_status_t externals_resolve(const rawhal_hsaco_t *hsaco,
 
 void externals_free(external_set_t *set)
 {
-  free(set->all);
+  allocate_free(set->allocator, set->all);
   *set = (external_set_t){0};
 }
 
@@ -150,15 +152,16 @@ bool externals_equal(const external_set_t *left, const external_set_t *right)
 rawhal_status_t externals_define(const rawhal_executable_t *executable, rawhal_error_t *error)
 {
   const hsa_table_t *hsa = &executable->device->runtime->hsa;
+  const allocator_t *allocator = &executable->device->runtime->allocator;
   for (size_t i = 0; i < executable->externals.count; ++i) {
     const rawhal_external_t *one = &executable->externals.all[i];
-    char *name = symbol_text(one->name);
+    char *name = symbol_text(allocator, one->name);
     if (!name)
       return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a variable's name");
     hsa_status_t result = hsa->hsa_executable_agent_global_variable_define(
         executable->executable, executable->device->queue.agent, name,
         (void *)(uintptr_t)one->address);
-    free(name);
+    allocate_free(allocator, name);
     if (result != HSA_STATUS_SUCCESS)
       return hsa_fail(hsa, result, error, "supplying a variable to the runtime's loader");
   }

@@ -80,6 +80,10 @@ typedef struct rawhal_instance_options {
    * else anywhere. */
   rawhal_log_fn *log;
   void *log_context;
+  /* Of the instance and of all that is made with its devices, the code objects that executables
+   * open among it; NULL: malloc(), or what the runtime runs with. Instances share it: other than
+   * that is INVALID_ARGUMENT when the runtime runs already. */
+  const rawhal_allocator_t *allocator;
 } rawhal_instance_options_t;
 
 /* Opens the runtime. The runtime is one a process: instances share it, and all must agree on the

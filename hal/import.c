@@ -5,8 +5,6 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-#include <stdlib.h>
-
 /* What the runtime knows of a pointer. */
 typedef struct foreign {
   hsa_amd_pointer_info_t info;
@@ -21,10 +19,11 @@ static rawhal_status_t look_up(const rawhal_device_t *device, const void *pointe
   uint32_t count = 0;
   hsa_agent_t *agents = NULL;
   *found = (foreign_t){.info.size = sizeof(found->info)};
-  hsa_status_t result = hsa->hsa_amd_pointer_info(pointer, &found->info, malloc, &count, &agents);
+  hsa_status_t result =
+      hsa->hsa_amd_pointer_info(pointer, &found->info, runtime_allocate, &count, &agents);
   for (uint32_t i = 0; result == HSA_STATUS_SUCCESS && i < count; ++i)
     found->reachable |= agents[i].handle == device->queue.agent.handle;
-  free(agents);
+  runtime_free(agents);
   hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
   if (result == HSA_STATUS_SUCCESS && found->info.type != HSA_EXT_POINTER_TYPE_UNKNOWN &&
       found->info.type != HSA_EXT_POINTER_TYPE_LOCKED)

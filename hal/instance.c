@@ -4,12 +4,27 @@
 #include "base/error.h"
 #include "base/sized.h"
 
-#include <stdlib.h>
-
 struct rawhal_instance {
+  allocator_t allocator; /* a copy: the runtime may end before */
   hal_runtime_t *runtime;
   log_hook_t log;
 };
+
+/* Takes the hold on the runtime and the place of the hook, or ends the former. */
+static rawhal_status_t instance_make(hal_runtime_t *runtime, log_hook_t *hook,
+                                     rawhal_instance_t **instance, rawhal_error_t *error)
+{
+  rawhal_instance_t *created = allocate_zeroed(&runtime->allocator, 1, sizeof(*created));
+  if (!created) {
+    runtime_release();
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an instance");
+  }
+  created->allocator = runtime->allocator;
+  created->runtime = runtime;
+  log_hook_move(hook, &created->log);
+  *instance = created;
+  return RAWHAL_OK;
+}
 
 rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
                                        rawhal_instance_t **instance, rawhal_error_t *error)
@@ -20,23 +35,21 @@ rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
   *instance = NULL;
   rawhal_instance_options_t taken;
   rawhal_status_t status = SIZED_TAKE(&taken, options, log_context, error);
+  if (status == RAWHAL_OK)
+    status = runtime_check(error); /* first: after fork() the log's lock may be held for ever */
   if (status != RAWHAL_OK)
     return status;
-  rawhal_instance_t *created = calloc(1, sizeof(*created));
-  if (!created)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an instance");
-  status = runtime_check(error); /* first: after fork() the log's lock may be held for ever */
+  /* The instance's memory is the runtime's, whose start is in the log already. */
+  log_hook_t hook = {0};
+  hal_runtime_t *runtime;
+  status = log_hook_add(&hook, taken.log, taken.log_context, error);
   if (status == RAWHAL_OK)
-    status = log_hook_add(&created->log, taken.log, taken.log_context, error);
+    status = runtime_open(&taken, &runtime, error);
   if (status == RAWHAL_OK)
-    status = runtime_open(&taken, &created->runtime, error);
-  if (status != RAWHAL_OK) {
-    log_hook_remove(&created->log);
-    free(created);
-    return status;
-  }
-  *instance = created;
-  return RAWHAL_OK;
+    status = instance_make(runtime, &hook, instance, error);
+  if (status != RAWHAL_OK)
+    log_hook_remove(&hook);
+  return status;
 }
 
 void rawhal_instance_destroy(rawhal_instance_t *instance)
@@ -44,10 +57,11 @@ void rawhal_instance_destroy(rawhal_instance_t *instance)
   WITHOUT_CANCELLATION();
   if (!instance)
     return;
+  allocator_t allocator = instance->allocator;
   runtime_release();
   if (runtime_check(NULL) == RAWHAL_OK) /* else it is the parent's, and the lock may be held */
     log_hook_remove(&instance->log);
-  free(instance);
+  allocate_free(&allocator, instance);
 }
 
 size_t rawhal_instance_device_count(const rawhal_instance_t *instance)

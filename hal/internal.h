@@ -5,7 +5,9 @@
 #include "hal/hal.h"
 #include "queue/internal.h"
 
-#define HASH_NONFATAL_OOM 1 /* a failed insertion leaves the element out, it does not exit() */
+#define HASH_NONFATAL_OOM    1 /* a failed insertion leaves the element out, it does not exit() */
+#define uthash_malloc(size)  runtime_allocate(size)
+#define uthash_free(p, size) runtime_free(p)
 #include <uthash.h>
 
 /* ---- log.c ---- */
@@ -21,6 +23,8 @@ typedef struct log_hook {
 RAWHAL_CHECKED rawhal_status_t log_hook_add(log_hook_t *hook, rawhal_log_fn *function,
                                             void *context, rawhal_error_t *error);
 void log_hook_remove(log_hook_t *hook);
+/* Puts `to` in the place of `from`. */
+void log_hook_move(log_hook_t *from, log_hook_t *to);
 void hal_log(rawhal_severity_t severity, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void log_fault(const char *message); /* an error, as it stands */
@@ -68,6 +72,7 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk);
 /* ---- runtime.c: one runtime a process, counted ---- */
 
 typedef struct hal_runtime {
+  allocator_t allocator; /* of all that is made with its devices */
   hsa_table_t hsa;
   bool is_software;
   bool (*softgpu_option)(const char *name, uint64_t *value); /* NULL for hardware */
@@ -87,6 +92,9 @@ RAWHAL_CHECKED rawhal_status_t runtime_open(const rawhal_instance_options_t *opt
 /* Every object that uses the runtime holds it, so that it shuts down after the last of them. */
 void runtime_hold(void);
 void runtime_release(void);
+/* Memory of the runtime's allocator, for who holds the runtime and has no place for a pointer. */
+void *runtime_allocate(size_t size);
+void runtime_free(void *memory);
 /* OK, or DEVICE_LOST in a child of fork(): the runtime is the parent's, and locks may be held by
  * threads that are not here. Comes first in everything that touches either. */
 RAWHAL_CHECKED rawhal_status_t runtime_check(rawhal_error_t *error);

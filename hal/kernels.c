@@ -10,7 +10,7 @@
 static void kernel_free(loaded_kernel_t *loaded)
 {
   rawhal_kernarg_layout_destroy(loaded->layout);
-  free(loaded);
+  runtime_free(loaded);
 }
 
 void kernels_free(rawhal_executable_t *executable)
@@ -66,7 +66,8 @@ static rawhal_status_t kernel_load(rawhal_executable_t *executable, const rawhal
   rawhal_status_t status = check_wave(executable->device, facts, error);
   if (status != RAWHAL_OK)
     return status;
-  loaded_kernel_t *loaded = calloc(1, sizeof(*loaded));
+  loaded_kernel_t *loaded =
+      allocate_zeroed(&executable->device->runtime->allocator, 1, sizeof(*loaded));
   if (!loaded)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a kernel");
   loaded->facts = facts;

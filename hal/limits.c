@@ -52,7 +52,7 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
     return status;
   char identity[64];
   device_identity(&device->info, identity);
-  status = rawhal_limiter_open(&config, identity, &device->queue.limiter, error);
+  status = limit_open(&config, identity, &runtime->allocator, &device->queue.limiter, error);
   if (status == RAWHAL_OK)
     hal_log(RAWHAL_SEVERITY_NOTE, "device %u, %s: quota and limits are in force", facts.index,
             device->info.name);

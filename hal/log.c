@@ -66,6 +66,20 @@ void log_hook_remove(log_hook_t *hook)
   pthread_mutex_unlock(&lock);
 }
 
+void log_hook_move(log_hook_t *from, log_hook_t *to)
+{
+  if (!from->function)
+    return;
+  pthread_mutex_lock(&lock);
+  for (log_hook_t **at = &hooks; *at; at = &(*at)->next)
+    if (*at == from) {
+      *to = *from;
+      *at = to;
+      break;
+    }
+  pthread_mutex_unlock(&lock);
+}
+
 static void to_stderr(rawhal_severity_t severity, const char *message)
 {
   char line[1100];

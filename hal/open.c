@@ -94,9 +94,32 @@ static rawhal_status_t choose(const opening_t *opening, rawhal_executable_t **ex
   return status;
 }
 
+/* How the container and the object in it are read: with the runtime's memory, unless the options
+ * name other. */
+typedef struct reading {
+  rawhal_container_options_t container;
+  rawhal_hsaco_options_t hsaco;
+} reading_t;
+
+static rawhal_status_t take_reading(const rawhal_device_t *device, rawhal_open_options_t *options,
+                                    reading_t *reading, rawhal_error_t *error)
+{
+  const rawhal_allocator_t *ours = allocator_option(&device->runtime->allocator);
+  rawhal_status_t status = SIZED_TAKE(&reading->container, options->container, flags, error);
+  if (status == RAWHAL_OK)
+    status = SIZED_TAKE(&reading->hsaco, options->hsaco, max_metadata_bytes, error);
+  if (!reading->container.allocator)
+    reading->container.allocator = ours;
+  if (!reading->hsaco.allocator)
+    reading->hsaco.allocator = ours;
+  options->container = &reading->container;
+  options->hsaco = &reading->hsaco;
+  return status;
+}
+
 static rawhal_status_t check(const rawhal_device_t *device, rawhal_executable_t **executable,
                              const rawhal_open_options_t *options, rawhal_open_options_t *taken,
-                             rawhal_error_t *error)
+                             reading_t *reading, rawhal_error_t *error)
 {
   if (!executable)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "executable is NULL");
@@ -104,7 +127,9 @@ static rawhal_status_t check(const rawhal_device_t *device, rawhal_executable_t 
   if (!device)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "device is NULL");
   rawhal_status_t status = SIZED_TAKE(taken, options, external_size, error);
-  return status == RAWHAL_OK ? runtime_check(error) : status;
+  if (status == RAWHAL_OK)
+    status = runtime_check(error);
+  return status == RAWHAL_OK ? take_reading(device, taken, reading, error) : status;
 }
 
 rawhal_status_t rawhal_executable_open(rawhal_device_t *device, const void *bytes, size_t size,
@@ -113,8 +138,9 @@ rawhal_status_t rawhal_executable_open(rawhal_device_t *device, const void *byte
 {
   WITHOUT_CANCELLATION();
   rawhal_open_options_t taken;
+  reading_t reading;
   rawhal_container_t *container;
-  rawhal_status_t status = check(device, executable, options, &taken, error);
+  rawhal_status_t status = check(device, executable, options, &taken, &reading, error);
   if (status != RAWHAL_OK)
     return status;
   status = rawhal_container_open(bytes, size, taken.container, &container, error);
@@ -131,8 +157,9 @@ rawhal_status_t rawhal_executable_open_file(rawhal_device_t *device, const char 
 {
   WITHOUT_CANCELLATION();
   rawhal_open_options_t taken;
+  reading_t reading;
   rawhal_container_t *container;
-  rawhal_status_t status = check(device, executable, options, &taken, error);
+  rawhal_status_t status = check(device, executable, options, &taken, &reading, error);
   if (status != RAWHAL_OK)
     return status;
   if (!path)

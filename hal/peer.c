@@ -60,7 +60,8 @@ static rawhal_status_t tell_runtime(const rawhal_buffer_t *buffer, rawhal_device
                                     size_t count, rawhal_error_t *error)
 {
   const hsa_table_t *hsa = &buffer->device->runtime->hsa;
-  hsa_agent_t *agents = calloc(count + 1, sizeof(*agents));
+  const allocator_t *allocator = &buffer->device->runtime->allocator;
+  hsa_agent_t *agents = allocate_zeroed(allocator, count + 1, sizeof(*agents));
   if (!agents)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a list of %zu devices", count);
   agents[0] = buffer->device->queue.agent;
@@ -68,7 +69,7 @@ static rawhal_status_t tell_runtime(const rawhal_buffer_t *buffer, rawhal_device
     agents[i + 1] = allowed[i]->queue.agent;
   hsa_status_t result =
       hsa->hsa_amd_agents_allow_access((uint32_t)count + 1, agents, NULL, buffer->memory);
-  free(agents);
+  allocate_free(allocator, agents);
   return result == HSA_STATUS_SUCCESS
              ? RAWHAL_OK
              : hsa_fail(hsa, result, error, "giving devices access to a buffer");
@@ -80,7 +81,8 @@ static rawhal_status_t allow(rawhal_buffer_t *buffer, rawhal_device_t *const *de
 {
   const hal_runtime_t *runtime = buffer->device->runtime;
   if (!buffer->allowed) /* room for all there are */
-    buffer->allowed = calloc(runtime->device_count, sizeof(*buffer->allowed));
+    buffer->allowed =
+        allocate_zeroed(&runtime->allocator, runtime->device_count, sizeof(*buffer->allowed));
   if (!buffer->allowed)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a list of %zu devices",
                        runtime->device_count);
@@ -134,7 +136,8 @@ static rawhal_status_t copy_through_host(rawhal_device_t *to_device, char *to,
                                          rawhal_error_t *error)
 {
   size_t most = size < PIECE_BYTES ? size : PIECE_BYTES;
-  char *host = malloc(most);
+  const allocator_t *allocator = &to_device->runtime->allocator;
+  char *host = allocate(allocator, most);
   if (!host)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes between two devices",
                        most);
@@ -148,7 +151,7 @@ static rawhal_status_t copy_through_host(rawhal_device_t *to_device, char *to,
     to += piece;
     size -= piece;
   }
-  free(host);
+  allocate_free(allocator, host);
   return status;
 }
 

@@ -89,10 +89,12 @@ static void find_loader(void)
         table.hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size;
 }
 
-static rawhal_status_t start(const rawhal_instance_options_t *options, rawhal_error_t *error)
+static rawhal_status_t start(const rawhal_instance_options_t *options, const allocator_t *allocator,
+                             rawhal_error_t *error)
 {
   static const uint64_t a_minute = 60000000000u;
   memset(&runtime, 0, sizeof(runtime));
+  runtime.allocator = *allocator;
   runtime.copy_timeout_ns = options->copy_timeout_ns ? options->copy_timeout_ns : a_minute;
   runtime.is_software = libraries.backend == RAWHAL_BACKEND_SOFTGPU;
   runtime.queue_fault = libraries.softgpu.queue_fault;
@@ -137,6 +139,10 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
   rawhal_status_t status = runtime_check(error);
   if (status != RAWHAL_OK)
     return status;
+  allocator_t allocator;
+  status = allocator_take(options->allocator, &allocator, error);
+  if (status != RAWHAL_OK)
+    return status;
   pthread_mutex_lock(&lock);
   status = loader_open(options, &libraries, error);
   if (status == RAWHAL_OK && holders && options->limits)
@@ -146,8 +152,13 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "the runtime runs already; its copies have %llu ms each",
                          (unsigned long long)(runtime.copy_timeout_ns / 1000000));
+  if (status == RAWHAL_OK && holders && options->allocator &&
+      !allocator_equal(&allocator, &runtime.allocator))
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "the runtime runs already; its memory is from the allocator it was "
+                         "started with");
   if (status == RAWHAL_OK && holders == 0)
-    status = start(options, error);
+    status = start(options, &allocator, error);
   if (status == RAWHAL_OK) {
     ++holders;
     *result = &runtime;
@@ -161,6 +172,16 @@ void runtime_hold(void)
   pthread_mutex_lock(&lock);
   ++holders;
   pthread_mutex_unlock(&lock);
+}
+
+void *runtime_allocate(size_t size)
+{
+  return allocate(&runtime.allocator, size);
+}
+
+void runtime_free(void *memory)
+{
+  allocate_free(&runtime.allocator, memory);
 }
 
 void runtime_release(void)

@@ -9,7 +9,6 @@
 #include "hal/services_printf.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -25,6 +24,7 @@ enum {
 
 struct rawhal_services {
   rawhal_device_t *device;
+  const allocator_t *allocator;      /* the runtime's */
   rawhal_services_options_t options; /* as they are used */
   rawhal_queue_services_t queue;
   services_output_t output;
@@ -116,15 +116,16 @@ static rawhal_status_t printf_open(rawhal_services_t *services, rawhal_error_t *
 static rawhal_status_t table_of(const rawhal_executable_t *executable, printf_table_t *table,
                                 rawhal_error_t *error)
 {
+  const allocator_t *allocator = &executable->device->runtime->allocator;
   const rawhal_hsaco_t *hsaco = executable->source->hsaco;
   size_t count = rawhal_hsaco_info(hsaco)->printf_count;
-  rawhal_string_t *formats = calloc(count + 1, sizeof(*formats));
+  rawhal_string_t *formats = allocate_zeroed(allocator, count + 1, sizeof(*formats));
   if (!formats)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu printf formats", count);
   for (size_t i = 0; i < count; ++i)
     formats[i] = rawhal_hsaco_printf(hsaco, i);
-  rawhal_status_t status = printf_table_make(table, formats, count, error);
-  free(formats);
+  rawhal_status_t status = printf_table_make(table, formats, count, allocator, error);
+  allocate_free(allocator, formats);
   return status;
 }
 
@@ -138,13 +139,13 @@ static rawhal_status_t flush(rawhal_services_t *services, const rawhal_executabl
   if (status != RAWHAL_OK)
     return status;
   const char *shared = rawhal_buffer_host(services->printf_buffer);
-  unsigned char *records = malloc(size);
+  unsigned char *records = allocate(services->allocator, size);
   if (records)
     memcpy(records, shared + PRINTF_HEAD, size);
   status =
       records ? printf_records(&table, records, size, &services->output, error)
               : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes of printf", size);
-  free(records);
+  allocate_free(services->allocator, records);
   printf_table_free(&table);
   return status;
 }
@@ -194,7 +195,7 @@ static rawhal_status_t heap_make(rawhal_services_t *services, rawhal_error_t *er
   if (status != RAWHAL_OK)
     return status;
   (void)checked_align_u64(rawhal_buffer_address(services->heap_memory), HEAP_SLAB, &base);
-  status = heap_open(&services->heap, base, size, error);
+  status = heap_open(&services->heap, base, size, services->allocator, error);
   if (status != RAWHAL_OK)
     return status;
   services->queue.heap = rawhal_buffer_address(services->heap_head);
@@ -239,6 +240,7 @@ static rawhal_status_t hostcall_open(rawhal_services_t *services, rawhal_error_t
   hostcall_t *hostcall = &services->hostcall;
   hostcall->packets = services->options.hostcall_packets;
   hostcall->output = &services->output;
+  hostcall->allocator = services->allocator;
   rawhal_status_t status =
       rawhal_buffer_allocate(services->device, RAWHAL_MEMORY_HOST,
                              hostcall_bytes(hostcall->packets), &services->hostcall_buffer, error);
@@ -276,7 +278,8 @@ static rawhal_status_t open_parts(rawhal_services_t *services, rawhal_error_t *e
   const rawhal_services_options_t *options = &services->options;
   rawhal_status_t status = options_complete(services, error);
   if (status == RAWHAL_OK)
-    status = output_open(&services->output, options->output, options->context, error);
+    status = output_open(&services->output, options->output, options->context, services->allocator,
+                         error);
   if (status == RAWHAL_OK)
     status = printf_open(services, error);
   if (status == RAWHAL_OK)
@@ -299,11 +302,13 @@ rawhal_status_t rawhal_services_create(rawhal_device_t *device,
   rawhal_status_t status = runtime_check(error);
   if (status != RAWHAL_OK)
     return status;
-  rawhal_services_t *services = calloc(1, sizeof(*services));
+  const allocator_t *allocator = &device->runtime->allocator;
+  rawhal_services_t *services = allocate_zeroed(allocator, 1, sizeof(*services));
   if (!services)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for services");
   pthread_mutex_init(&services->flush_lock, NULL);
   services->device = device;
+  services->allocator = allocator;
   services->queue.size = sizeof(services->queue);
   runtime_hold();
   status = SIZED_TAKE(&services->options, options, context, error);
@@ -347,6 +352,6 @@ void rawhal_services_destroy(rawhal_services_t *services)
   rawhal_buffer_free(services->heap_memory);
   output_close(&services->output);
   pthread_mutex_destroy(&services->flush_lock);
-  free(services);
+  allocate_free(services->allocator, services);
   runtime_release();
 }

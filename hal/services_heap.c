@@ -2,17 +2,16 @@
 
 #include "base/error.h"
 
-#include <stdlib.h>
-
 /* Runs follow each other without a gap. Free neighbours become one when they are looked at. */
 static const uint32_t HEAP_USED = 1u << 31;
 
 rawhal_status_t heap_open(services_heap_t *heap, uint64_t base, uint64_t size,
-                          rawhal_error_t *error)
+                          const allocator_t *allocator, rawhal_error_t *error)
 {
+  heap->allocator = allocator;
   heap->base = base;
   heap->pages = (uint32_t)(size / HEAP_PAGE);
-  heap->runs = calloc(heap->pages, sizeof(*heap->runs));
+  heap->runs = allocate_zeroed(allocator, heap->pages, sizeof(*heap->runs));
   if (!heap->runs)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a heap of %u pages",
                        heap->pages);
@@ -22,7 +21,7 @@ rawhal_status_t heap_open(services_heap_t *heap, uint64_t base, uint64_t size,
 
 void heap_close(services_heap_t *heap)
 {
-  free(heap->runs);
+  allocate_free(heap->allocator, heap->runs);
 }
 
 /* The length of the free run at `page`, with the free ones behind it. */

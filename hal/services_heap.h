@@ -6,6 +6,7 @@
 #ifndef RAWHAL_HAL_SERVICES_HEAP_H
 #define RAWHAL_HAL_SERVICES_HEAP_H
 
+#include "base/allocate.h"
 #include "hal/services.h"
 
 #define HEAP_PAGE ((uint64_t)4096)
@@ -16,11 +17,12 @@ typedef struct services_heap {
   uint32_t pages;
   uint32_t *runs; /* where a run of pages begins: its length, and HEAP_USED; else 0 */
   uint64_t used;  /* bytes; atomic */
+  const allocator_t *allocator;
 } services_heap_t;
 
 /* Of `size` bytes at `base`, both multiples of HEAP_SLAB. OUT_OF_MEMORY. */
 RAWHAL_CHECKED rawhal_status_t heap_open(services_heap_t *heap, uint64_t base, uint64_t size,
-                                         rawhal_error_t *error);
+                                         const allocator_t *allocator, rawhal_error_t *error);
 void heap_close(services_heap_t *heap);
 
 /* 0: not so much in one piece. What is as large as a slab lies like one. */

@@ -141,6 +141,6 @@ void hostcall_serve(hostcall_t *hostcall)
 void hostcall_close(hostcall_t *hostcall)
 {
   for (uint32_t i = 0; i < hostcall->message_count; ++i)
-    free(hostcall->messages[i].words);
-  free(hostcall->messages);
+    allocate_free(hostcall->allocator, hostcall->messages[i].words);
+  allocate_free(hostcall->allocator, hostcall->messages);
 }

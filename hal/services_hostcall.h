@@ -21,8 +21,9 @@ typedef struct hostcall_message {
 } hostcall_message_t;
 
 typedef struct hostcall {
-  unsigned char *memory; /* the host's view of the buffer */
-  uint32_t packets;      /* a power of two */
+  unsigned char *memory;        /* the host's view of the buffer */
+  uint32_t packets;             /* a power of two */
+  const allocator_t *allocator; /* of the messages; NULL: malloc() */
   services_output_t *output;
   services_heap_t *heap; /* NULL: malloc() gets nothing */
   hostcall_message_t *messages;

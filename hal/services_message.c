@@ -5,7 +5,6 @@
 #include "hal/services_hostcall.h"
 #include "hal/services_printf.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -37,7 +36,9 @@ static hostcall_message_t *message_begin(hostcall_t *hostcall)
       return NULL;
     if (hostcall->message_count == hostcall->message_capacity) {
       uint32_t capacity = hostcall->message_capacity ? hostcall->message_capacity * 2 : 64;
-      hostcall_message_t *grown = realloc(hostcall->messages, capacity * sizeof(*grown));
+      hostcall_message_t *grown =
+          allocate_more(hostcall->allocator, hostcall->messages,
+                        hostcall->message_capacity * sizeof(*grown), capacity * sizeof(*grown));
       if (!grown)
         return NULL;
       hostcall->messages = grown;
@@ -54,7 +55,7 @@ static hostcall_message_t *message_begin(hostcall_t *hostcall)
 
 static void message_drop(hostcall_t *hostcall, hostcall_message_t *message)
 {
-  free(message->words);
+  allocate_free(hostcall->allocator, message->words);
   hostcall->message_bytes -= message->capacity * sizeof(*message->words);
   *message = (hostcall_message_t){.next_free = hostcall->free_message};
   hostcall->free_message = (uint32_t)(message - hostcall->messages) + 1;
@@ -68,7 +69,8 @@ static bool message_reserve(hostcall_t *hostcall, hostcall_message_t *message, u
   uint64_t more = (capacity - message->capacity) * sizeof(*message->words);
   if (capacity > MESSAGE_WORDS || hostcall->message_bytes + more > MESSAGE_BYTES)
     return false;
-  uint64_t *grown = realloc(message->words, capacity * sizeof(*grown));
+  uint64_t *grown = allocate_more(hostcall->allocator, message->words,
+                                  message->capacity * sizeof(*grown), capacity * sizeof(*grown));
   if (!grown)
     return false;
   message->words = grown;

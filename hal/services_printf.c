@@ -76,14 +76,14 @@ static int compare_entries(const void *a, const void *b)
 }
 
 rawhal_status_t printf_table_make(printf_table_t *table, const rawhal_string_t *formats,
-                                  size_t count, rawhal_error_t *error)
+                                  size_t count, const allocator_t *allocator, rawhal_error_t *error)
 {
-  *table = (printf_table_t){0};
+  *table = (printf_table_t){.allocator = allocator};
   size_t size = 0;
   for (size_t i = 0; i < count; ++i)
     size += formats[i].size; /* views of one file */
-  table->entries = calloc(count + 1, sizeof(*table->entries));
-  table->characters = malloc(size + 1);
+  table->entries = allocate_zeroed(allocator, count + 1, sizeof(*table->entries));
+  table->characters = allocate(allocator, size + 1);
   if (!table->entries || !table->characters) {
     printf_table_free(table);
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu printf formats", count);
@@ -106,8 +106,8 @@ rawhal_status_t printf_table_make(printf_table_t *table, const rawhal_string_t *
 
 void printf_table_free(printf_table_t *table)
 {
-  free(table->entries);
-  free(table->characters);
+  allocate_free(table->allocator, table->entries);
+  allocate_free(table->allocator, table->characters);
   *table = (printf_table_t){0};
 }
 

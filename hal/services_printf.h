@@ -26,12 +26,14 @@ typedef struct printf_table {
   size_t count;
   char *characters; /* of formats that had something escaped */
   bool opencl;
+  const allocator_t *allocator;
 } printf_table_t;
 
 /* Of the metadata's strings, which must outlive it. Those that make no sense are left out.
  * OUT_OF_MEMORY. */
 RAWHAL_CHECKED rawhal_status_t printf_table_make(printf_table_t *table,
                                                  const rawhal_string_t *formats, size_t count,
+                                                 const allocator_t *allocator,
                                                  rawhal_error_t *error);
 void printf_table_free(printf_table_t *table);
 

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is left of `size`. */
@@ -29,13 +28,14 @@ void text_pad(services_text_t *text, char character, size_t count)
 }
 
 rawhal_status_t output_open(services_output_t *output, rawhal_services_output_fn *function,
-                            void *context, rawhal_error_t *error)
+                            void *context, const allocator_t *allocator, rawhal_error_t *error)
 {
-  char *data = malloc(SERVICES_TEXT_BYTES);
+  char *data = allocate(allocator, SERVICES_TEXT_BYTES);
   if (!data)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for kernels' text");
   *output = (services_output_t){.function = function,
                                 .context = context,
+                                .allocator = allocator,
                                 .text = {.data = data, .capacity = SERVICES_TEXT_BYTES}};
   pthread_mutex_init(&output->lock, NULL);
   return RAWHAL_OK;
@@ -46,7 +46,7 @@ void output_close(services_output_t *output)
   if (!output->text.data)
     return;
   pthread_mutex_destroy(&output->lock);
-  free(output->text.data);
+  allocate_free(output->allocator, output->text.data);
 }
 
 services_text_t *output_begin(services_output_t *output)

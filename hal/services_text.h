@@ -2,6 +2,7 @@
 #ifndef RAWHAL_HAL_SERVICES_TEXT_H
 #define RAWHAL_HAL_SERVICES_TEXT_H
 
+#include "base/allocate.h"
 #include "hal/services.h"
 
 #include <pthread.h>
@@ -24,11 +25,12 @@ typedef struct services_output {
   void *context;
   pthread_mutex_t lock; /* of `text` and of the calls */
   services_text_t text;
+  const allocator_t *allocator;
 } services_output_t;
 
 RAWHAL_CHECKED rawhal_status_t output_open(services_output_t *output,
                                            rawhal_services_output_fn *function, void *context,
-                                           rawhal_error_t *error);
+                                           const allocator_t *allocator, rawhal_error_t *error);
 void output_close(services_output_t *output);
 
 /* The empty text, to be written to until output_end(), which gives its size. */

@@ -32,9 +32,8 @@ static void own_folder(char folder[PATH_MAX])
   if (!maps)
     return;
   const uintptr_t self = (uintptr_t)&own_folder;
-  char *line = NULL;
-  size_t room = 0;
-  while (getline(&line, &room, maps) > 0) {
+  char line[PATH_MAX + 256]; /* addresses, then a path */
+  while (fgets(line, sizeof(line), maps)) {
     uintptr_t from, to;
     char *slash = strchr(line, '/'), *last = strrchr(line, '/');
     if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) != 2 || self < from || self >= to)
@@ -43,7 +42,6 @@ static void own_folder(char folder[PATH_MAX])
       snprintf(folder, PATH_MAX, "%.*s", (int)(last - slash), slash);
     break;
   }
-  free(line);
   fclose(maps);
 }
 

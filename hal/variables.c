@@ -4,12 +4,11 @@
 #include "base/cancel.h"
 #include "base/error.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-char *symbol_text(rawhal_string_t name)
+char *symbol_text(const allocator_t *allocator, rawhal_string_t name)
 {
-  char *text = calloc(1, name.size + 1);
+  char *text = allocate_zeroed(allocator, 1, name.size + 1);
   if (text && name.size)
     memcpy(text, name.data, name.size);
   return text;
@@ -21,12 +20,13 @@ hsa_status_t executable_symbol(const rawhal_executable_t *executable, rawhal_str
   const hsa_table_t *hsa = &executable->device->runtime->hsa;
   if (name.size && memchr(name.data, '\0', name.size))
     return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
-  char *text = symbol_text(name);
+  const allocator_t *allocator = &executable->device->runtime->allocator;
+  char *text = symbol_text(allocator, name);
   if (!text)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   hsa_status_t result = hsa->hsa_executable_get_symbol_by_name(
       executable->executable, text, &executable->device->queue.agent, symbol);
-  free(text);
+  allocate_free(allocator, text);
   return result;
 }
 

@@ -7,7 +7,6 @@
 #include <elf.h>
 #include <endian.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MACHINE_BITS 0xffu
@@ -29,9 +28,10 @@ static void rename_processor(const rawhal_hsaco_info_t *info, rawhal_string_t te
 }
 
 rawhal_status_t hsaco_relabel(const rawhal_hsaco_info_t *info, const rawhal_target_t *target,
-                              uint8_t abi_version, unsigned char **bytes, rawhal_error_t *error)
+                              uint8_t abi_version, const allocator_t *allocator,
+                              unsigned char **bytes, rawhal_error_t *error)
 {
-  unsigned char *copy = malloc(info->bytes.size);
+  unsigned char *copy = allocate(allocator, info->bytes.size);
   *bytes = copy;
   if (!copy)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a copy of %zu bytes",

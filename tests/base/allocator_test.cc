@@ -1,10 +1,14 @@
 // The one way to host memory.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
+
 extern "C" {
 #include "base/allocate.h"
 }
 #include "tests/harness/allocator.h"
+#include "tests/tools/process.h"
 
 TEST(Allocator, TakesBothFunctionsOrNeither)
 {
@@ -85,6 +89,37 @@ TEST(Allocator, KeepsWhatCannotGrow)
   EXPECT_EQ(nullptr, allocate_zeroed(own.hook(), 1, 1));
   EXPECT_STREQ("abc", memory);
   allocate_free(own.hook(), memory);
+}
+
+// No other source of the library calls the C library's allocator, by any of its names.
+TEST(Allocator, IsTheOnlyOneOfTheLibrary)
+{
+  const std::set<std::string> names = {
+      "malloc",         "calloc",          "realloc",        "reallocarray",
+      "free",           "aligned_alloc",   "posix_memalign", "memalign",
+      "valloc",         "pvalloc",         "strdup",         "__strdup",
+      "strndup",        "__strndup",       "asprintf",       "vasprintf",
+      "__asprintf_chk", "__vasprintf_chk", "open_memstream", "getline",
+      "getdelim",       "__getdelim",      "scandir",        "get_current_dir_name"};
+  Outcome got = run({RAWHAL_NM, "-AP", "-u", RAWHAL_PARTS});
+  ASSERT_EQ(0, got.status) << got.err;
+  std::set<std::string> ours, members;
+  std::istringstream lines(got.out); // "archive[member]: name U"
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line.substr(line.rfind('[') + 1));
+    std::string member, name;
+    words >> member >> name;
+    member = member.substr(0, member.find(']'));
+    members.insert(member);
+    if (!names.count(name))
+      continue;
+    if (member == "allocator.c.o")
+      ours.insert(name);
+    else
+      ADD_FAILURE() << member << " calls " << name << "()";
+  }
+  EXPECT_GT(members.size(), 100u);
+  EXPECT_TRUE(ours.count("malloc") && ours.count("free")) << "nm says nothing";
 }
 
 // What the tests above rely on.

@@ -154,7 +154,7 @@ TEST(ServicesFormat, VectorsOfOpencl)
 
 class Records : public testing::Test {
 protected:
-  void SetUp() override { ASSERT_OK(output_open(&output, take, &printed, &error)); }
+  void SetUp() override { ASSERT_OK(output_open(&output, take, &printed, nullptr, &error)); }
   void TearDown() override { output_close(&output); }
 
   static void take(void *context, rawhal_services_stream_t stream, const char *data, size_t size)
@@ -169,7 +169,7 @@ protected:
       views.push_back({format.data(), format.size()});
     printf_table_t table;
     printed.clear();
-    EXPECT_OK(printf_table_make(&table, views.data(), views.size(), &error));
+    EXPECT_OK(printf_table_make(&table, views.data(), views.size(), nullptr, &error));
     rawhal_status_t status =
         printf_records(&table, records.data(), records.size(), &output, &error);
     printf_table_free(&table);
@@ -228,7 +228,7 @@ TEST(ServicesHeap, TakesAndGives)
   rawhal_error_t error = {};
   services_heap_t heap = {};
   const uint64_t base = 7 * HEAP_SLAB;
-  ASSERT_OK(heap_open(&heap, base, 3 * HEAP_SLAB, &error));
+  ASSERT_OK(heap_open(&heap, base, 3 * HEAP_SLAB, nullptr, &error));
   EXPECT_EQ(heap_take(&heap, 0), 0u);
   EXPECT_EQ(heap_take(&heap, UINT64_MAX), 0u);
   EXPECT_EQ(heap_take(&heap, 1), base);
@@ -256,7 +256,7 @@ TEST(ServicesHostcall, DamagedStacksEnd)
 {
   rawhal_error_t error = {};
   services_output_t output;
-  ASSERT_OK(output_open(&output, nullptr, nullptr, &error));
+  ASSERT_OK(output_open(&output, nullptr, nullptr, nullptr, &error));
   std::vector<uint64_t> memory(hostcall_bytes(4) / 8);
   hostcall_t hostcall = {};
   hostcall.memory = reinterpret_cast<unsigned char *>(memory.data());
@@ -291,7 +291,7 @@ TEST(ServicesHostcall, MessagesAreBounded)
       [](void *context, rawhal_services_stream_t, const char *data, size_t size) {
         static_cast<std::string *>(context)->append(data, size);
       },
-      &printed, &error));
+      &printed, nullptr, &error));
   hostcall_t hostcall = {};
   hostcall.packets = 2;
   hostcall.output = &output;
