@@ -271,18 +271,21 @@ TEST_F(OwnAllocator, HasBothFunctionsOrNeither)
 // What an executable is read from may be in other memory; what it keeps is the instance's.
 TEST_F(OwnAllocator, OfReadingMayBeAnother)
 {
-  Allocator own, reading;
+  Allocator own;
   rawhal_instance_t *instance = nullptr;
   ASSERT_OK(make_instance(own.hook(), &instance, &error));
   std::vector<char> bytes = fixture_bytes("vector_add.bundle");
-  rawhal_container_options_t container = {};
-  rawhal_hsaco_options_t hsaco = {};
-  container.size = sizeof(container);
-  hsaco.size = sizeof(hsaco);
-  container.allocator = hsaco.allocator = reading.hook();
   rawhal_open_options_t options = {};
   options.size = sizeof(options);
-  for (bool named : {false, true}) {
+  size_t elsewhere[4], all = 0;
+  for (unsigned named : {0u, 1u, 2u, 3u}) { // the container's, the object's
+    Allocator reading;
+    rawhal_container_options_t container = {};
+    rawhal_hsaco_options_t hsaco = {};
+    container.size = sizeof(container);
+    hsaco.size = sizeof(hsaco);
+    container.allocator = named & 1 ? reading.hook() : nullptr;
+    hsaco.allocator = named & 2 ? reading.hook() : nullptr;
     options.container = named ? &container : nullptr;
     options.hsaco = named ? &hsaco : nullptr;
     size_t before = own.taken();
@@ -290,10 +293,17 @@ TEST_F(OwnAllocator, OfReadingMayBeAnother)
     ASSERT_OK(rawhal_executable_open(rawhal_instance_device(instance, 0), bytes.data(),
                                      bytes.size(), &options, &executable, &error));
     EXPECT_GT(own.taken(), before);
-    EXPECT_EQ(named, reading.taken() > 0);
     EXPECT_EQ(0u, reading.live());
+    elsewhere[named] = reading.taken();
+    size_t together = own.taken() - before + reading.taken();
+    all = all ? all : together;
+    EXPECT_EQ(all, together) << named; // nothing from a third place
     rawhal_executable_destroy(executable);
   }
+  EXPECT_EQ(0u, elsewhere[0]);
+  EXPECT_GT(elsewhere[1], 0u);
+  EXPECT_GT(elsewhere[2], 0u);
+  EXPECT_EQ(elsewhere[3], elsewhere[1] + elsewhere[2]);
   rawhal_instance_destroy(instance);
 }
 
