@@ -34,7 +34,7 @@ rawhal_status_t rawhal_instance_create(const rawhal_instance_options_t *options,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "instance is NULL");
   *instance = NULL;
   rawhal_instance_options_t taken;
-  rawhal_status_t status = SIZED_TAKE(&taken, options, log_context, error);
+  rawhal_status_t status = SIZED_TAKE(&taken, options, allocator, error);
   if (status == RAWHAL_OK)
     status = runtime_check(error); /* first: after fork() the log's lock may be held for ever */
   if (status != RAWHAL_OK)

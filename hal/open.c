@@ -105,9 +105,9 @@ static rawhal_status_t take_reading(const rawhal_device_t *device, rawhal_open_o
                                     reading_t *reading, rawhal_error_t *error)
 {
   const rawhal_allocator_t *ours = allocator_option(&device->runtime->allocator);
-  rawhal_status_t status = SIZED_TAKE(&reading->container, options->container, flags, error);
+  rawhal_status_t status = SIZED_TAKE(&reading->container, options->container, allocator, error);
   if (status == RAWHAL_OK)
-    status = SIZED_TAKE(&reading->hsaco, options->hsaco, max_metadata_bytes, error);
+    status = SIZED_TAKE(&reading->hsaco, options->hsaco, allocator, error);
   if (!reading->container.allocator)
     reading->container.allocator = ours;
   if (!reading->hsaco.allocator)

@@ -17,7 +17,7 @@ static rawhal_status_t take_options(struct scan *scan, const rawhal_container_op
                                     rawhal_error_t *error)
 {
   rawhal_container_options_t taken;
-  rawhal_status_t status = SIZED_TAKE(&taken, options, flags, error);
+  rawhal_status_t status = SIZED_TAKE(&taken, options, allocator, error);
   if (!status)
     status = allocator_take(taken.allocator, &scan->allocator, error);
   if (status)

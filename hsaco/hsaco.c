@@ -23,7 +23,7 @@ static rawhal_status_t take_options(struct settings *settings,
 {
   enum { KNOWN_FLAGS = RAWHAL_HSACO_COPY | RAWHAL_HSACO_DESCRIPTOR_KERNELS, FORMAT_NESTING = 32 };
   rawhal_hsaco_options_t *taken = &settings->options;
-  rawhal_status_t status = SIZED_TAKE(taken, options, max_metadata_bytes, error);
+  rawhal_status_t status = SIZED_TAKE(taken, options, allocator, error);
   if (!status)
     status = allocator_take(taken->allocator, &settings->allocator, error);
   if (status)
@@ -199,7 +199,7 @@ rawhal_status_t rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_opti
   *hsaco = NULL;
   rawhal_hsaco_options_t taken;
   allocator_t allocator;
-  rawhal_status_t status = SIZED_TAKE(&taken, options, max_metadata_bytes, error);
+  rawhal_status_t status = SIZED_TAKE(&taken, options, allocator, error);
   if (!status)
     status = allocator_take(taken.allocator, &allocator, error);
   if (status)
