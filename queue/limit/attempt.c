@@ -280,8 +280,7 @@ static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more
     if (node_rate_take(&limiter->tenant->node, now, portion.submissions, &retry)) {
       if (lease_fill(lease, more))
         return true;
-      node_rate_return(&limiter->tenant->node, node_load(&limiter->tenant->node.rate),
-                       portion.submissions);
+      node_rate_return(&limiter->tenant->node, node_load(&lease->rate), portion.submissions);
     }
     give_back(lease, &portion);
   }

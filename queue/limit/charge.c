@@ -397,7 +397,7 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
   rawhal_limiter_t *limiter = lease->limiter;
   pthread_mutex_lock(&limiter->lock);
   settle(lease, grant);
-  node_rate_return(&limiter->tenant->node, node_load(&limiter->tenant->node.rate), grant->launches);
+  node_rate_return(&limiter->tenant->node, node_load(&lease->rate), grant->launches);
   if (lease_in_flight(lease) == 0)
     limiter_return_credit(limiter, lease);
   uint64_t now = limiter_now(limiter);

@@ -259,4 +259,23 @@ TEST_F(Unlocked, CreditIsWorthWhatWasPaid)
   EXPECT_EQ(21u, admitted); // a burst of 20 ms, and one
 }
 
+TEST_F(Unlocked, WhatIsCancelledIsWorthWhatWasPaid)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100000}});
+  limit_lease_t *lease = Lease(limiter);
+  std::vector<shim_grant_t> grants(500);
+  for (shim_grant_t &grant : grants)
+    ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant, 1));
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_DISPATCH_RATE, 1000, &error_));
+  uint64_t admitted = 0;
+  limit_lease_t *other = Lease(limiter);
+  for (int i = 0; i < 100; ++i)
+    admitted += Admit(other, 1, nullptr, 1) == RAWHAL_OK;
+  for (const shim_grant_t &grant : grants) // which cost nothing
+    shim_cancel(lease, &grant);
+  for (int i = 0; i < 100; ++i)
+    admitted += Admit(other, 1, nullptr, 1) == RAWHAL_OK;
+  EXPECT_EQ(21u, admitted);
+}
+
 } // namespace
