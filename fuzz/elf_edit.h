@@ -58,13 +58,14 @@ inline bool read_sections(const std::string &bytes, std::vector<Elf64_Shdr> *sec
   return true;
 }
 
-// In place of the old table when it is as long, else at the end.
+// In place of the old table when it is as long, else at the end: also where a section lies over the
+// file's header, which an edit of that section has changed then.
 inline void write_sections(std::string &bytes, const std::vector<Elf64_Shdr> &sections)
 {
   Elf64_Ehdr header = get<Elf64_Ehdr>(bytes, 0);
   const std::string table(reinterpret_cast<const char *>(sections.data()),
                           sections.size() * sizeof(Elf64_Shdr));
-  if (sections.size() <= header.e_shnum)
+  if (sections.size() <= header.e_shnum && within(bytes, header.e_shoff, table.size()))
     bytes.replace(header.e_shoff, table.size(), table);
   else
     header.e_shoff = append(bytes, table);

@@ -29,6 +29,22 @@ void expect_sound(const std::string &bytes, size_t kernels, size_t symbols, size
   EXPECT_EQ(relocations, opened.info().relocation_count);
 }
 
+// Damaged files are edited, too: with the table of symbols over the header, an edit of the one is one of the other.
+TEST(ElfEdit, ASectionOverTheHeader)
+{
+  std::string bytes = sound();
+  std::vector<Elf64_Shdr> sections;
+  ASSERT_TRUE(edit::read_sections(bytes, &sections));
+  const size_t symbols = edit::find_section(bytes, SHT_SYMTAB);
+  sections[symbols].sh_offset = 0;
+  sections[symbols].sh_size = 4 * sizeof(Elf64_Sym);
+  edit::write_sections(bytes, sections);
+  edit::set(bytes, offsetof(Elf64_Ehdr, e_shnum) + sizeof(Elf64_Sym), uint16_t{1000}); // which moves there
+  const size_t size = bytes.size();
+  ASSERT_TRUE(edit::remove_entry<Elf64_Sym>(bytes, symbols, 1));
+  EXPECT_GE(bytes.size(), size);
+}
+
 TEST(ElfEdit, Sections)
 {
   std::string bytes = sound();
