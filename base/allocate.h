@@ -32,7 +32,7 @@ void *allocate_zeroed(const allocator_t *allocator, size_t count, size_t size);
  * the old memory stays. */
 void *allocate_more(const allocator_t *allocator, void *memory, size_t old_size, size_t size);
 
-/* With the allocator that the memory is from; NULL is allowed. */
+/* With the allocator that the memory is from, and may lie in; NULL is allowed. */
 void allocate_free(const allocator_t *allocator, void *memory);
 
 #endif

@@ -57,11 +57,10 @@ void rawhal_instance_destroy(rawhal_instance_t *instance)
   WITHOUT_CANCELLATION();
   if (!instance)
     return;
-  allocator_t allocator = instance->allocator;
   runtime_release();
   if (runtime_check(NULL) == RAWHAL_OK) /* else it is the parent's, and the lock may be held */
     log_hook_remove(&instance->log);
-  allocate_free(&allocator, instance);
+  allocate_free(&instance->allocator, instance);
 }
 
 size_t rawhal_instance_device_count(const rawhal_instance_t *instance)

@@ -140,11 +140,11 @@ void rawhal_container_close(rawhal_container_t *container)
 {
   if (!container)
     return;
-  allocator_t allocator = container->scan.allocator;
+  const allocator_t *allocator = &container->scan.allocator;
   arena_free(&container->scan.arena);
   scan_free_unpacked(&container->scan);
-  file_bytes_close(&container->file, &allocator);
-  allocate_free(&allocator, container);
+  file_bytes_close(&container->file, allocator);
+  allocate_free(allocator, container);
 }
 
 /* ---- Reading ---- */

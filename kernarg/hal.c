@@ -106,8 +106,8 @@ rawhal_status_t rawhal_hal_layout_create(const rawhal_kernarg_layout_t *native,
 
 void rawhal_hal_layout_destroy(rawhal_hal_layout_t *layout)
 {
-  allocator_t allocator = layout ? layout->allocator : (allocator_t){0};
-  allocate_free(&allocator, layout);
+  if (layout)
+    allocate_free(&layout->allocator, layout);
 }
 
 const rawhal_hal_layout_info_t *rawhal_hal_layout_info(const rawhal_hal_layout_t *layout)

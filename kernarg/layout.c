@@ -48,8 +48,8 @@ static rawhal_kernarg_layout_t *layout_allocate(const allocator_t *allocator, ui
 
 void rawhal_kernarg_layout_destroy(rawhal_kernarg_layout_t *layout)
 {
-  allocator_t allocator = layout ? layout->allocator : (allocator_t){0};
-  allocate_free(&allocator, layout);
+  if (layout)
+    allocate_free(&layout->allocator, layout);
 }
 
 /* ---- Arguments ---- */

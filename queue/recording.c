@@ -132,10 +132,9 @@ void rawhal_recording_destroy(rawhal_recording_t *recording)
     if (recording->dispatches[i].kernel)
       --recording->dispatches[i].kernel->owner->pins;
   void (*unpinned)(void) = recording->unpinned;
-  allocator_t allocator = recording->allocator;
-  allocate_free(&allocator, recording->images);
-  allocate_free(&allocator, recording->dispatches);
-  allocate_free(&allocator, recording);
+  allocate_free(&recording->allocator, recording->images);
+  allocate_free(&recording->allocator, recording->dispatches);
+  allocate_free(&recording->allocator, recording);
   unpinned(); /* last: it may end the runtime */
 }
 

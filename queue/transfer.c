@@ -171,8 +171,7 @@ static rawhal_status_t submit(rawhal_queue_t *queue, const queue_transfer_t *wan
   return result == HSA_STATUS_SUCCESS ? RAWHAL_OK : hsa_fail(hsa, result, error, "starting a copy");
 }
 
-/* Its place in the queue, and in the engine at once. `*placed`: it has one, whatever is answered.
- */
+/* Takes a place in the queue, and in the engine at once. `*placed`: it has, even if this fails. */
 static rawhal_status_t place(rawhal_queue_t *queue, const queue_transfer_t *wanted,
                              const limit_grant_t *grant, ring_reservation_t *reserved, bool *placed,
                              rawhal_error_t *error)

@@ -95,7 +95,6 @@ static int run(int argc, char **argv)
       {NULL, 0, NULL, 0},
   };
   check_request_t request = {.select.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
-  rawhal_error_t error;
   uint64_t number;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
@@ -107,14 +106,13 @@ static int run(int argc, char **argv)
       request.blob_path = optarg;
       break;
     case 't':
-      if (rawhal_target_parse(rawhal_string(optarg), &request.target, &error))
-        return tool_usage("check", "--target: %s", error.message);
+      if (!select_read_target("check", optarg, &request.target))
+        return TOOL_USAGE;
       request.select.target = &request.target;
       break;
     case 'o':
-      if (!tool_parse_number(optarg, UINT32_MAX, &number))
-        return tool_usage("check", "--object: '%s' is no number", optarg);
-      request.select.object = number + 1;
+      if (!select_read_object("check", optarg, &request.select.object))
+        return TOOL_USAGE;
       break;
     case OPTION_KERNARG_SIZE:
       if (!tool_parse_number(optarg, UINT32_MAX, &number))

@@ -231,7 +231,6 @@ static int run(int argc, char **argv)
   };
   report_t report = {.select = {.skip_unreadable = true}};
   rawhal_target_t target;
-  rawhal_error_t error;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
@@ -239,8 +238,8 @@ static int run(int argc, char **argv)
       report.json = true;
       break;
     case 't':
-      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
-        return tool_usage("coverage", "--target: %s", error.message);
+      if (!select_read_target("coverage", optarg, &target))
+        return TOOL_USAGE;
       report.select.target = &target;
       break;
     default:

@@ -118,7 +118,6 @@ static int run(int argc, char **argv)
   };
   select_options_t options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
   rawhal_target_t target;
-  rawhal_error_t error;
   bool json = false, resources = false;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
@@ -130,8 +129,8 @@ static int run(int argc, char **argv)
       options.kernel = optarg;
       break;
     case 't':
-      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
-        return tool_usage("diff", "--target: %s", error.message);
+      if (!select_read_target("diff", optarg, &target))
+        return TOOL_USAGE;
       options.target = &target;
       break;
     case OPTION_RESOURCES:

@@ -218,7 +218,6 @@ static int run(int argc, char **argv)
       .select = {.skip_unreadable = true, .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
   json_writer_t wanted;
   rawhal_target_t target;
-  rawhal_error_t error;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
@@ -226,8 +225,8 @@ static int run(int argc, char **argv)
       find.json = &wanted;
       break;
     case 't':
-      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
-        return tool_usage("find", "--target: %s", error.message);
+      if (!select_read_target("find", optarg, &target))
+        return TOOL_USAGE;
       find.select.target = &target;
       break;
     default:

@@ -318,8 +318,6 @@ static int run(int argc, char **argv)
   };
   select_options_t options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
   rawhal_target_t target;
-  rawhal_error_t error;
-  uint64_t object;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
@@ -327,14 +325,13 @@ static int run(int argc, char **argv)
       options.kernel = optarg;
       break;
     case 't':
-      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
-        return tool_usage("header", "--target: %s", error.message);
+      if (!select_read_target("header", optarg, &target))
+        return TOOL_USAGE;
       options.target = &target;
       break;
     case 'o':
-      if (!tool_parse_number(optarg, UINT32_MAX, &object))
-        return tool_usage("header", "--object: '%s' is no number", optarg);
-      options.object = object + 1;
+      if (!select_read_object("header", optarg, &options.object))
+        return TOOL_USAGE;
       break;
     default:
       return tool_usage("header", "unknown or incomplete option '%s'", argv[optind - 1]);

@@ -64,7 +64,6 @@ static int run(int argc, char **argv)
   inspect_options_t options = {0};
   const inspect_form_t *form = &inspect_text_form;
   rawhal_target_t target;
-  rawhal_error_t error;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
@@ -78,8 +77,8 @@ static int run(int argc, char **argv)
       options.kernel = optarg;
       break;
     case 't':
-      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
-        return tool_usage("inspect", "--target: %s", error.message);
+      if (!select_read_target("inspect", optarg, &target))
+        return TOOL_USAGE;
       options.target = &target;
       break;
     default:
@@ -97,8 +96,9 @@ static const char *help(void)
          "Shows every code object in FILE: its target, its kernels, and the exact layout of each\n"
          "kernel's arguments. FILE may be a bare ELF code object (HSACO, .co), several of them "
          "back\n"
-         "to back, a clang offload bundle, a kpack archive, or a host program or library with a\n"
-         ".hip_fatbin section. Bundles and archives may be compressed.\n\n"
+         "to back, a clang offload bundle, an offload binary, a kpack archive, a host program,\n"
+         "library or object with code objects in its sections (.hip_fatbin, .llvm.offloading), or\n"
+         "an ar archive of these. Bundles and kpack archives may be compressed.\n\n"
          "options:\n"
          "  --json           one JSON document (schema \"rawhal-inspect-1\") instead of text\n"
          "  --brief          one line a kernel (text only)\n"

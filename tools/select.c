@@ -6,6 +6,26 @@
 
 #include "tools/tool.h"
 
+bool select_read_target(const char *command, const char *text, rawhal_target_t *target)
+{
+  rawhal_error_t error;
+  if (rawhal_target_parse(rawhal_string(text), target, &error) == RAWHAL_OK)
+    return true;
+  (void)tool_usage(command, "--target: %s", error.message);
+  return false;
+}
+
+bool select_read_object(const char *command, const char *text, uint64_t *object)
+{
+  uint64_t number;
+  if (!tool_parse_number(text, UINT32_MAX, &number)) {
+    (void)tool_usage(command, "--object: '%s' is no number", text);
+    return false;
+  }
+  *object = number + 1;
+  return true;
+}
+
 bool select_open(select_t *select, const select_options_t *options, rawhal_error_t *error)
 {
   *select = (select_t){.options = options};

@@ -28,6 +28,11 @@ typedef struct select {
 /* A user's target: where it leaves a feature open, objects with either setting fit. */
 bool select_runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted);
 
+/* What follows --target and --object on the command line; `*object` as select_options_t has it.
+ * False, and the usage error is printed, when it is none. */
+bool select_read_target(const char *command, const char *text, rawhal_target_t *target);
+bool select_read_object(const char *command, const char *text, uint64_t *object);
+
 /* `options` must outlive the selection. */
 bool select_open(select_t *select, const select_options_t *options, rawhal_error_t *error);
 

@@ -126,13 +126,12 @@ static int run(int argc, char **argv)
       unpack.folder = optarg;
       break;
     case 'o':
-      if (!tool_parse_number(optarg, SIZE_MAX - 1, &unpack.object))
-        return tool_usage("unpack", "--object: '%s' is no number", optarg);
-      ++unpack.object;
+      if (!select_read_object("unpack", optarg, &unpack.object))
+        return TOOL_USAGE;
       break;
     case 't':
-      if (rawhal_target_parse(rawhal_string(optarg), &target, &error))
-        return tool_usage("unpack", "--target: %s", error.message);
+      if (!select_read_target("unpack", optarg, &target))
+        return TOOL_USAGE;
       unpack.target = &target;
       break;
     default:

@@ -117,9 +117,14 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
   return refusal->level == LEVEL_NONE;
 }
 
+static flight_t portion_flight(const portion_t *mine)
+{
+  return (flight_t){{[FLIGHT_SUBMISSIONS] = mine->submissions, [FLIGHT_NS] = mine->ns}};
+}
+
 static void add_open(limit_lease_t *lease, const portion_t *mine)
 {
-  flight_t flight = {{[FLIGHT_SUBMISSIONS] = mine->submissions, [FLIGHT_NS] = mine->ns}};
+  flight_t flight = portion_flight(mine);
   flight_add(&lease->flight, &flight);
   flight_add(&lease->limiter->flight, &flight);
   limiter_publish_load(lease->limiter);
@@ -127,7 +132,7 @@ static void add_open(limit_lease_t *lease, const portion_t *mine)
 
 static void give_back(limit_lease_t *lease, const portion_t *mine)
 {
-  flight_t flight = {{[FLIGHT_SUBMISSIONS] = mine->submissions, [FLIGHT_NS] = mine->ns}};
+  flight_t flight = portion_flight(mine);
   flight_undo(&lease->flight, &flight);
   flight_undo(&lease->limiter->flight, &flight);
   limiter_publish_load(lease->limiter);

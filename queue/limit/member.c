@@ -263,8 +263,7 @@ static void destroy(rawhal_limiter_t *limiter)
   pthread_mutex_destroy(&limiter->lock);
   pthread_mutex_destroy(&limiter->leases_lock);
   pthread_mutex_destroy(&limiter->structure_lock);
-  allocator_t allocator = limiter->allocator;
-  allocate_free(&allocator, limiter);
+  allocate_free(&limiter->allocator, limiter);
 }
 
 rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *device,

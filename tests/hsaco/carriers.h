@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "host.h"
+
 namespace build {
 
 // ---- ar ----
@@ -106,12 +108,7 @@ constexpr uint32_t kOffloading = 0x6fff4c0b; // SHT_LLVM_OFFLOADING
 // A relocatable x86-64 object with these sections.
 inline std::string host_object(const std::vector<HostSection> &sections)
 {
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, "\177ELF\2\1\1", 7);
-  header.e_type = ET_REL;
-  header.e_machine = EM_X86_64;
-  header.e_version = 1;
-  header.e_ehsize = sizeof(header);
+  Elf64_Ehdr header = host_header(ET_REL);
   header.e_shentsize = sizeof(Elf64_Shdr);
   std::string bytes(sizeof(header), '\0'), names(1, '\0');
   std::vector<Elf64_Shdr> table(1);

@@ -8,6 +8,18 @@
 #include <string>
 #include <vector>
 
+// Of an x86-64 ELF file without any tables.
+inline Elf64_Ehdr host_header(uint16_t type)
+{
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, "\177ELF\2\1\1", 7);
+  header.e_type = type;
+  header.e_machine = EM_X86_64;
+  header.e_version = 1;
+  header.e_ehsize = sizeof(header);
+  return header;
+}
+
 // A host library: an x86-64 ELF with the given bytes as .hip_fatbin at offset 4096.
 inline std::string host_file(const std::string &fatbin, bool sections = true)
 {
@@ -23,13 +35,8 @@ inline std::string host_file(const std::string &fatbin, bool sections = true)
       {1, SHT_PROGBITS, SHF_ALLOC, 4096, 4096, fatbin.size(), 0, 0, 4096, 0},
       {13, SHT_STRTAB, 0, 0, names_at, sizeof(names), 0, 0, 1, 0},
   };
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, "\177ELF\2\1\1", 7);
-  header.e_type = ET_DYN;
-  header.e_machine = EM_X86_64;
-  header.e_version = 1;
+  Elf64_Ehdr header = host_header(ET_DYN);
   header.e_phoff = sizeof(header);
-  header.e_ehsize = sizeof(header);
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phnum = 1;
   if (sections) {
