@@ -1,29 +1,32 @@
-/* Code objects on a device, through the runtime's own loader. Everything rawhal can know is checked
- * before the runtime sees the bytes: its loader crashes on damaged ones.
+/* Code objects on a device. Everything rawhal can know is checked before the runtime sees the bytes:
+ * its loader crashes on damaged ones.
  *
- * The same bytes are loaded once a device and counted. An executable that nobody has any more, but
- * that a dispatch in flight or a recording needs, stays until the next executables_reap(). */
+ * The same bytes are loaded once a device and counted. Who asks for what somebody is loading waits
+ * for that load, and for no other, and gets what comes of it. An executable that nobody has any
+ * more, but that a dispatch in flight or a recording needs, stays until the next
+ * executables_reap(). */
 #include "hal/executable.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "hsaco/loadable.h"
-#include "hsaco/relabel.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+/* Of the sources, their executables, and how those are counted. Not held while anything is read or
+ * loaded. */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
-/* By bytes; [1]: with leave to use kernels that only have a descriptor. */
-static code_source_t *sources[2];
+static pthread_cond_t load_changed = PTHREAD_COND_INITIALIZER;
 static _Atomic size_t retiring; /* executables nobody has any more */
 
-/* ---- Sources. The caller holds the table's lock ---- */
+/* A load under way: on the stack of the thread that carries it out. */
+struct load_in_progress {
+  bool done;
+  rawhal_status_t status;
+  rawhal_error_t error;
+  size_t waiting;
+};
 
 static rawhal_status_t check_loadable(const rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
                                       rawhal_error_t *error)
@@ -49,254 +52,7 @@ static rawhal_status_t check_loadable(const rawhal_device_t *device, const rawha
   return RAWHAL_OK;
 }
 
-/* Has the caller opened the object with leave to use kernels that only have a descriptor? */
-static bool allows_descriptor_kernels(const rawhal_hsaco_t *hsaco)
-{
-  const rawhal_kernel_t *kernel;
-  for (size_t i = 0; (kernel = rawhal_hsaco_kernel(hsaco, i)); ++i)
-    if (!kernel->has_metadata && kernel->usable)
-      return true;
-  return false;
-}
-
-/* The caps were the caller's concern when it opened its object; ours has the same bytes. */
-static rawhal_status_t open_copy(const rawhal_hsaco_t *hsaco, const allocator_t *allocator,
-                                 rawhal_hsaco_t **copy, rawhal_error_t *error)
-{
-  rawhal_hsaco_options_t options = {
-      .size = sizeof(options),
-      .flags = RAWHAL_HSACO_COPY |
-               (allows_descriptor_kernels(hsaco) ? RAWHAL_HSACO_DESCRIPTOR_KERNELS : 0u),
-      .max_kernels = UINT32_MAX,
-      .max_arguments = UINT32_MAX,
-      .max_metadata_bytes = UINT64_MAX,
-      .allocator = allocator_option(allocator),
-  };
-  const rawhal_hsaco_info_t *info = rawhal_hsaco_info(hsaco);
-  return rawhal_hsaco_open(info->bytes.data, info->bytes.size, &options, copy, error);
-}
-
-static code_source_t *source_find(const rawhal_hsaco_t *hsaco)
-{
-  rawhal_bytes_t bytes = rawhal_hsaco_info(hsaco)->bytes;
-  code_source_t *found = NULL;
-  HASH_FIND(hh, sources[allows_descriptor_kernels(hsaco)], bytes.data, (unsigned)bytes.size, found);
-  return found; /* the hash, then memcmp() */
-}
-
-static rawhal_status_t source_list(code_source_t *source, rawhal_error_t *error)
-{
-  rawhal_bytes_t bytes = rawhal_hsaco_info(source->hsaco)->bytes;
-  source->descriptor_kernels = allows_descriptor_kernels(source->hsaco);
-  HASH_ADD_KEYPTR(hh, sources[source->descriptor_kernels], bytes.data, (unsigned)bytes.size,
-                  source);
-  if (source_find(source->hsaco) == source)
-    return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the table of code objects");
-}
-
-static rawhal_status_t source_get(const rawhal_hsaco_t *hsaco, const allocator_t *allocator,
-                                  code_source_t **result, rawhal_error_t *error)
-{
-  *result = source_find(hsaco);
-  if (*result)
-    return RAWHAL_OK;
-  code_source_t *source = allocate_zeroed(allocator, 1, sizeof(*source));
-  if (!source)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a code object");
-  rawhal_status_t status = open_copy(hsaco, allocator, &source->hsaco, error);
-  if (status == RAWHAL_OK)
-    status = source_list(source, error);
-  if (status != RAWHAL_OK) {
-    rawhal_hsaco_close(source->hsaco);
-    allocate_free(allocator, source);
-    return status;
-  }
-  *result = source;
-  return RAWHAL_OK;
-}
-
-/* Frees a source without executables. */
-static void source_put(code_source_t *source)
-{
-  if (source->executables)
-    return;
-  HASH_DEL(sources[source->descriptor_kernels], source);
-  rawhal_hsaco_close(source->hsaco);
-  runtime_free(source);
-}
-
-/* ---- Readers ---- */
-
-static bool file_holds(int descriptor, uint64_t offset, rawhal_bytes_t bytes)
-{
-  unsigned char piece[16384];
-  const unsigned char *expected = bytes.data;
-  for (size_t done = 0; done < bytes.size;) {
-    size_t want = bytes.size - done < sizeof(piece) ? bytes.size - done : sizeof(piece);
-    ssize_t got = pread(descriptor, piece, want, (off_t)(offset + done));
-    if (got <= 0 || memcmp(piece, expected + done, (size_t)got) != 0)
-      return false;
-    done += (size_t)got;
-  }
-  return true;
-}
-
-static rawhal_status_t reader_from_file(rawhal_executable_t *executable,
-                                        const rawhal_executable_options_t *options,
-                                        rawhal_bytes_t bytes, rawhal_error_t *error)
-{
-  const hal_runtime_t *runtime = executable->device->runtime;
-  int descriptor = open(options->path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "cannot open '%s': %s", options->path,
-                       strerror(errno));
-  rawhal_status_t status = RAWHAL_OK;
-  if (options->offset > INT64_MAX - bytes.size || !file_holds(descriptor, options->offset, bytes))
-    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "'%s' does not hold the code object's %zu bytes at offset %llu",
-                         options->path, bytes.size, (unsigned long long)options->offset);
-  hsa_status_t result = HSA_STATUS_SUCCESS;
-  if (status == RAWHAL_OK)
-    result =
-        runtime->reader_from_file(descriptor, options->offset, bytes.size, &executable->reader);
-  (void)close(descriptor); /* the runtime has mapped it */
-  if (result != HSA_STATUS_SUCCESS) {
-    executable->reader.handle = 0;
-    status =
-        hsa_fail(&runtime->hsa, result, error, "opening the code object's file in the runtime");
-  }
-  return status;
-}
-
-static rawhal_status_t reader_create(rawhal_executable_t *executable,
-                                     const rawhal_executable_options_t *options,
-                                     rawhal_error_t *error)
-{
-  const hal_runtime_t *runtime = executable->device->runtime;
-  rawhal_bytes_t bytes = rawhal_hsaco_info(executable->source->hsaco)->bytes;
-  if (executable->relabelled)
-    bytes.data = executable->relabelled;
-  else if (options->path && runtime->reader_from_file)
-    return reader_from_file(executable, options, bytes, error);
-  hsa_status_t result = runtime->hsa.hsa_code_object_reader_create_from_memory(
-      bytes.data, bytes.size, &executable->reader);
-  if (result == HSA_STATUS_SUCCESS)
-    return RAWHAL_OK;
-  executable->reader.handle = 0;
-  return hsa_fail(&runtime->hsa, result, error, "opening the code object in the runtime");
-}
-
-/* ---- Loading ---- */
-
-static rawhal_status_t reserve_code(rawhal_executable_t *executable, rawhal_error_t *error)
-{
-  uint64_t bytes = limits_code_bytes(rawhal_hsaco_info(executable->source->hsaco)->bytes);
-  rawhal_status_t status = limits_reserve(executable->device, LEDGER_CODE, bytes, error);
-  if (status == RAWHAL_OK)
-    executable->code_bytes = bytes;
-  return status;
-}
-
-static rawhal_status_t load(rawhal_executable_t *executable, rawhal_error_t *error)
-{
-  const hsa_table_t *hsa = &executable->device->runtime->hsa;
-  hsa_agent_t agent = executable->device->queue.agent;
-  hsa_profile_t profile = HSA_PROFILE_BASE;
-  hsa_status_t result = hsa->hsa_agent_get_info(agent, HSA_AGENT_INFO_PROFILE, &profile);
-  if (result != HSA_STATUS_SUCCESS)
-    return hsa_fail(hsa, result, error, "reading the device's profile");
-  result = hsa->hsa_executable_create_alt(profile, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
-                                          &executable->executable);
-  if (result != HSA_STATUS_SUCCESS) {
-    executable->executable.handle = 0;
-    return hsa_fail(hsa, result, error, "creating an executable");
-  }
-  rawhal_status_t status = externals_define(executable, error);
-  if (status != RAWHAL_OK)
-    return status;
-  result = hsa->hsa_executable_load_agent_code_object(executable->executable, agent,
-                                                      executable->reader, NULL, NULL);
-  if (result != HSA_STATUS_SUCCESS)
-    return hsa_fail(hsa, result, error, "the runtime's loader refused the code object");
-  result = hsa->hsa_executable_freeze(executable->executable, NULL);
-  if (result != HSA_STATUS_SUCCESS)
-    return hsa_fail(hsa, result, error, "the runtime's loader could not finish the executable");
-  return RAWHAL_OK;
-}
-
-static void unload(rawhal_executable_t *executable)
-{
-  const hsa_table_t *hsa = &executable->device->runtime->hsa;
-  if (executable->executable.handle)
-    (void)hsa->hsa_executable_destroy(executable->executable);
-  executable->executable.handle = 0;
-  if (executable->reader.handle)
-    (void)hsa->hsa_code_object_reader_destroy(executable->reader);
-  executable->reader.handle = 0;
-  runtime_free(executable->relabelled);
-  executable->relabelled = NULL;
-}
-
-static rawhal_status_t load_as_it_is(rawhal_executable_t *executable,
-                                     const rawhal_executable_options_t *options,
-                                     rawhal_error_t *error)
-{
-  const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
-  executable->info = (rawhal_executable_info_t){false, object->target, object->code_object_version};
-  rawhal_status_t status = reader_create(executable, options, error);
-  return status == RAWHAL_OK ? load(executable, error) : status;
-}
-
-/* As an object for `target`, of version 5 at most. */
-static rawhal_status_t load_relabelled(rawhal_executable_t *executable,
-                                       const rawhal_target_t *target, rawhal_error_t *error)
-{
-  static const rawhal_executable_options_t nowhere;
-  const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
-  rawhal_executable_info_t *info = &executable->info;
-  uint32_t version = object->code_object_version;
-  *info = (rawhal_executable_info_t){true, object->target, version < 5 ? version : 5};
-  info->target.machine = target->machine;
-  info->target.generic_version = 0;
-  memcpy(info->target.processor, target->processor, sizeof(target->processor));
-  rawhal_status_t status =
-      hsaco_relabel(object, target, RELABEL_ABI_V5, &executable->device->runtime->allocator,
-                    &executable->relabelled, error);
-  if (status == RAWHAL_OK)
-    status = reader_create(executable, &nowhere, error);
-  if (status == RAWHAL_OK)
-    status = load(executable, error);
-  if (status == RAWHAL_OK)
-    hal_log(RAWHAL_SEVERITY_NOTE,
-            "a code object for %s, V%u, is loaded as one for %s, V%u, which the runtime knows",
-            object->target.processor, version, target->processor, info->code_object_version);
-  return status;
-}
-
-/* The runtime says no to what it does not know; see rawhal_executable_info_t. */
-static rawhal_status_t load_somehow(rawhal_executable_t *executable,
-                                    const rawhal_executable_options_t *options,
-                                    rawhal_error_t *error)
-{
-  const rawhal_device_t *device = executable->device;
-  const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
-  if (device->listed.machine != device->info.target.machine)
-    return load_relabelled(executable, &device->listed, error);
-  rawhal_error_t refused = {0}, again;
-  rawhal_status_t status = load_as_it_is(executable, options, &refused);
-  if (status == RAWHAL_RUNTIME && object->code_object_version == 6 &&
-      !object->target.generic_version) {
-    unload(executable);
-    if (load_relabelled(executable, &object->target, &again) == RAWHAL_OK)
-      return RAWHAL_OK;
-  }
-  if (status != RAWHAL_OK && error)
-    *error = refused; /* also when the second attempt failed */
-  return status;
-}
-
-/* In its source's list or not yet. The caller holds the table's lock. */
+/* In its source's list. The caller holds the table's lock. */
 static void executable_free(rawhal_executable_t *executable)
 {
   for (rawhal_executable_t **at = &executable->source->executables; *at; at = &(*at)->next)
@@ -305,9 +61,7 @@ static void executable_free(rawhal_executable_t *executable)
       break;
     }
   kernels_free(executable);
-  unload(executable);
-  if (executable->code_bytes)
-    limits_release(executable->device, LEDGER_CODE, executable->code_bytes);
+  code_unload(executable);
   externals_free(&executable->externals);
   source_put(executable->source);
   pthread_mutex_destroy(&executable->lock);
@@ -315,11 +69,10 @@ static void executable_free(rawhal_executable_t *executable)
   runtime_release();
 }
 
-/* Takes `externals`, whatever comes of it. */
+/* Nothing is loaded yet. Takes `externals`, whatever comes of it. */
 static rawhal_status_t executable_create(rawhal_device_t *device, code_source_t *source,
-                                         external_set_t *externals,
-                                         const rawhal_executable_options_t *options,
-                                         rawhal_executable_t **result, rawhal_error_t *error)
+                                         external_set_t *externals, rawhal_executable_t **result,
+                                         rawhal_error_t *error)
 {
   rawhal_executable_t *created = allocate_zeroed(&device->runtime->allocator, 1, sizeof(*created));
   if (!created) {
@@ -332,17 +85,49 @@ static rawhal_status_t executable_create(rawhal_device_t *device, code_source_t 
   created->externals = *externals;
   pthread_mutex_init(&created->lock, NULL);
   runtime_hold();
-  rawhal_status_t status = reserve_code(created, error);
-  if (status == RAWHAL_OK)
-    status = load_somehow(created, options, error);
-  if (status != RAWHAL_OK) {
-    executable_free(created);
-    return status;
-  }
   created->next = source->executables;
   source->executables = created;
   *result = created;
   return RAWHAL_OK;
+}
+
+/* Lets go of the table's lock meanwhile. Frees an executable that cannot be loaded. */
+static rawhal_status_t load_for_all(rawhal_executable_t *executable,
+                                    const rawhal_executable_options_t *options,
+                                    rawhal_error_t *error)
+{
+  struct load_in_progress load = {0};
+  executable->load = &load;
+  executable->users = 1; /* us */
+  pthread_mutex_unlock(&table_lock);
+  load.status = code_load(executable, options, &load.error);
+  pthread_mutex_lock(&table_lock);
+  executable->load = NULL;
+  if (load.status != RAWHAL_OK)
+    executable_free(executable);
+  load.done = true;
+  pthread_cond_broadcast(&load_changed);
+  while (load.waiting) /* for as long as they take to read it */
+    pthread_cond_wait(&load_changed, &table_lock);
+  if (load.status != RAWHAL_OK && error)
+    *error = load.error;
+  return load.status;
+}
+
+/* Somebody is loading it. */
+static rawhal_status_t wait_for_load(rawhal_executable_t *executable, rawhal_error_t *error)
+{
+  struct load_in_progress *load = executable->load;
+  ++executable->users; /* so that it is still there afterwards, if it is loaded */
+  ++load->waiting;
+  while (!load->done)
+    pthread_cond_wait(&load_changed, &table_lock);
+  rawhal_status_t status = load->status;
+  if (status != RAWHAL_OK && error)
+    *error = load->error;
+  if (--load->waiting == 0)
+    pthread_cond_broadcast(&load_changed);
+  return status;
 }
 
 static rawhal_executable_t *executable_find(const code_source_t *source,
@@ -355,17 +140,13 @@ static rawhal_executable_t *executable_find(const code_source_t *source,
   return one;
 }
 
-/* The caller holds the table's lock. */
-static rawhal_status_t executable_get(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
+/* The caller holds the table's lock, and may find it taken by others meanwhile. */
+static rawhal_status_t executable_get(rawhal_device_t *device, code_source_t *source,
                                       const rawhal_executable_options_t *options,
                                       rawhal_executable_t **result, rawhal_error_t *error)
 {
-  code_source_t *source;
   external_set_t externals;
-  rawhal_status_t status = source_get(hsaco, &device->runtime->allocator, &source, error);
-  if (status != RAWHAL_OK)
-    return status;
-  status =
+  rawhal_status_t status =
       externals_resolve(source->hsaco, options, &device->runtime->allocator, &externals, error);
   if (status != RAWHAL_OK) {
     source_put(source);
@@ -373,17 +154,20 @@ static rawhal_status_t executable_get(rawhal_device_t *device, const rawhal_hsac
   }
   rawhal_executable_t *executable = executable_find(source, device, &externals);
   if (!executable) {
-    status = executable_create(device, source, &externals, options, &executable, error);
+    status = executable_create(device, source, &externals, &executable, error);
+    if (status == RAWHAL_OK)
+      status = load_for_all(executable, options, error);
   } else {
     externals_free(&externals);
-    if (executable->users == 0)
+    if (executable->load) {
+      status = wait_for_load(executable, error);
+    } else if (executable->users++ == 0) {
       --retiring;
+    }
   }
-  if (status != RAWHAL_OK)
-    return status;
-  ++executable->users;
-  *result = executable;
-  return RAWHAL_OK;
+  if (status == RAWHAL_OK)
+    *result = executable;
+  return status;
 }
 
 rawhal_status_t rawhal_executable_load_with(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
@@ -405,8 +189,10 @@ rawhal_status_t rawhal_executable_load_with(rawhal_device_t *device, const rawha
   if (status != RAWHAL_OK)
     return status;
   executables_reap();
-  pthread_mutex_lock(&table_lock);
-  status = executable_get(device, hsaco, &taken, executable, error);
+  code_source_t *source;
+  status = source_get(hsaco, &device->runtime->allocator, &table_lock, &source, error);
+  if (status == RAWHAL_OK)
+    status = executable_get(device, source, &taken, executable, error);
   pthread_mutex_unlock(&table_lock);
   return status;
 }
@@ -436,21 +222,11 @@ const rawhal_executable_info_t *rawhal_executable_info(const rawhal_executable_t
 
 /* ---- Unloading ---- */
 
-/* The caller holds the table's lock. */
-static bool is_needed(rawhal_executable_t *executable)
+/* Nobody has it, and the device does not need it. */
+static bool is_unneeded(rawhal_executable_t *executable)
 {
-  return atomic_load(&executable->owner.pins) || queues_run(&executable->owner);
-}
-
-/* The first executable that nobody has and the device does not need. */
-static rawhal_executable_t *find_unneeded(void)
-{
-  for (int i = 0; i < 2; ++i)
-    for (code_source_t *source = sources[i]; source; source = source->hh.next)
-      for (rawhal_executable_t *one = source->executables; one; one = one->next)
-        if (one->users == 0 && !is_needed(one))
-          return one;
-  return NULL;
+  return executable->users == 0 && !atomic_load(&executable->owner.pins) &&
+         !queues_run(&executable->owner);
 }
 
 void executables_reap(void)
@@ -459,7 +235,7 @@ void executables_reap(void)
     return;
   rawhal_executable_t *unneeded;
   pthread_mutex_lock(&table_lock);
-  while ((unneeded = find_unneeded())) {
+  while ((unneeded = sources_find(is_unneeded))) {
     --retiring;
     executable_free(unneeded);
   }

@@ -37,12 +37,31 @@ struct rawhal_executable {
   external_set_t externals;
   hsa_code_object_reader_t reader;
   hsa_executable_t executable;
-  uint64_t code_bytes; /* reserved of the device's quota */
-  size_t users;        /* loads less destroys; 0 while the device still needs it */
+  uint64_t code_bytes;           /* reserved of the device's quota */
+  size_t users;                  /* loads less destroys; 0 while the device still needs it */
+  struct load_in_progress *load; /* NULL: it is loaded */
   kernel_owner_t owner;
   pthread_mutex_t lock;     /* of `kernels` */
   loaded_kernel_t *kernels; /* those asked for */
 };
+
+/* code_source.c: the caller holds the lock of executable.c's table, but for the first. */
+
+/* The object's source, made if there is none. Takes `lock`, lets it go while it reads, and has it
+ * on return, whatever comes of it. */
+RAWHAL_CHECKED rawhal_status_t source_get(const rawhal_hsaco_t *hsaco, const allocator_t *allocator,
+                                          pthread_mutex_t *lock, code_source_t **result,
+                                          rawhal_error_t *error);
+/* Frees a source without executables. */
+void source_put(code_source_t *source);
+/* The first executable of all that is `wanted`. */
+rawhal_executable_t *sources_find(bool (*wanted)(rawhal_executable_t *executable));
+
+/* code_load.c: what a failed load has taken is given back. */
+RAWHAL_CHECKED rawhal_status_t code_load(rawhal_executable_t *executable,
+                                         const rawhal_executable_options_t *options,
+                                         rawhal_error_t *error);
+void code_unload(rawhal_executable_t *executable);
 
 /* kernels.c */
 void kernels_free(rawhal_executable_t *executable);

@@ -1,8 +1,10 @@
-// Copies that the runtime refuses to start (refusing_runtime.c): the call fails and leaves nothing behind, and the queue
-// goes on.
+// What the runtime refuses to do (refusing_runtime.c): the call fails and leaves nothing behind, and everything goes on.
 #include "held_test.h"
 
 #include <dlfcn.h>
+
+#include <atomic>
+#include <thread>
 
 namespace {
 
@@ -21,11 +23,13 @@ protected:
     set((std::string("refused_") + what).c_str(), 1);
   }
 
-  static void set(const char *name, int value)
+  static void set(const char *name, int value) { *number(name) = value; }
+
+  static std::atomic<int> *number(const char *name)
   {
     void *there = dlsym(RTLD_DEFAULT, name);
-    ASSERT_NE(there, nullptr);
-    *static_cast<int *>(there) = value;
+    EXPECT_NE(there, nullptr) << name;
+    return static_cast<std::atomic<int> *>(there);
   }
 };
 
@@ -39,7 +43,8 @@ TEST_F(Refusal, AReadIsNotDeliveredLater)
     submit(on, held()); // nothing finishes before the call has returned
     rawhal_ticket_t ticket = 99;
     refuse(what);
-    EXPECT_EQ(rawhal_queue_read(on, from, 0, got.data(), 64, RAWHAL_FOREVER, &ticket, &error), RAWHAL_OUT_OF_MEMORY)
+    EXPECT_EQ(rawhal_queue_read(on, from, 0, got.data(), 64, RAWHAL_FOREVER, &ticket, &error),
+              RAWHAL_OUT_OF_MEMORY)
         << error.message;
     EXPECT_EQ(ticket, 0u);
     let_go();
@@ -59,7 +64,8 @@ TEST_F(Refusal, AFillStopsWhereItIs)
   ASSERT_OK(rawhal_buffer_fill(to, 0, 1, size, &error));
   rawhal_ticket_t ticket = 99;
   refuse("copies", 1);
-  EXPECT_EQ(rawhal_queue_fill(on, to, 0, 2, size, RAWHAL_FOREVER, &ticket, &error), RAWHAL_OUT_OF_MEMORY);
+  EXPECT_EQ(rawhal_queue_fill(on, to, 0, 2, size, RAWHAL_FOREVER, &ticket, &error),
+            RAWHAL_OUT_OF_MEMORY);
   EXPECT_EQ(ticket, 0u);
   EXPECT_OK(wait(on, submit(on, empty())));
   EXPECT_EQ(download<uint32_t>(to, size / 4).back(), 1u);
@@ -79,7 +85,8 @@ TEST_F(Refusal, EverySlotCanBeUsedAgain)
     rawhal_ticket_t ticket = 0;
     refuse(i % 2 ? "copies" : "signals");
     rawhal_status_t status = copy_in(on, copy, RAWHAL_FOREVER, nullptr, &error);
-    EXPECT_TRUE(status == RAWHAL_OUT_OF_MEMORY || (status == RAWHAL_OK && i % 2 == 0)) << i; // the slot has its signals
+    EXPECT_TRUE(status == RAWHAL_OUT_OF_MEMORY || (status == RAWHAL_OK && i % 2 == 0))
+        << i; // the slot has its signals
     set("refused_signals", 0);
     EXPECT_OK(copy_in(on, copy, RAWHAL_FOREVER, &ticket, &error));
     EXPECT_OK(wait(on, ticket));
@@ -93,10 +100,120 @@ TEST_F(Refusal, BlockingCopiesGoOnAfterwards)
   const std::vector<uint32_t> values(16, 7);
   for (const char *what : {"signals", "copies"}) {
     refuse(what);
-    EXPECT_EQ(rawhal_buffer_write(to, 0, values.data(), 64, &error), RAWHAL_OUT_OF_MEMORY) << error.message;
+    EXPECT_EQ(rawhal_buffer_write(to, 0, values.data(), 64, &error), RAWHAL_OUT_OF_MEMORY)
+        << error.message;
     EXPECT_OK(rawhal_buffer_write(to, 0, values.data(), 64, &error));
     EXPECT_EQ(download<uint32_t>(to, 16), values);
   }
+}
+
+// ---- Loads ----
+
+class Loading : public Refusal {
+protected:
+  struct Load {
+    std::thread thread;
+    rawhal_executable_t *executable = nullptr;
+    rawhal_status_t status = RAWHAL_OK;
+    rawhal_error_t error = {};
+    std::atomic<bool> done{false};
+  };
+
+  void SetUp() override
+  {
+    Refusal::SetUp();
+    set("loads", 0);
+    set("held_loads", 0);
+    for (const char *name : {"empty-gfx90a-v5.co", "write_ids-gfx90a-v5.co"})
+      bytes.push_back(fixture_bytes(name));
+  }
+
+  void begin(Load &load, size_t object)
+  {
+    load.thread = std::thread([this, &load, object] {
+      load.status = rawhal_executable_open(device, bytes[object].data(), bytes[object].size(),
+                                           nullptr, &load.executable, &load.error);
+      load.done = true;
+    });
+  }
+
+  void end(Load &load)
+  {
+    load.thread.join();
+    executables.push_back(load.executable);
+  }
+
+  std::vector<std::vector<char>> bytes;
+};
+
+// Eight ask for an object while it is loaded: it is loaded once, and all have it.
+TEST_F(Loading, OnceForAllWhoAsk)
+{
+  set("held_loads", 1);
+  Load loads[8];
+  for (Load &load : loads)
+    begin(load, 0);
+  while (*number("loads") == 0)
+    std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (Load &load : loads)
+    EXPECT_FALSE(load.done);
+  set("held_loads", 0);
+  for (Load &load : loads) {
+    end(load);
+    EXPECT_EQ(load.status, RAWHAL_OK) << load.error.message;
+    EXPECT_EQ(load.executable, loads[0].executable);
+  }
+  EXPECT_EQ(*number("loads"), 1);
+}
+
+TEST_F(Loading, AnotherObjectDoesNotWait)
+{
+  set("held_loads", 1);
+  Load held, other;
+  begin(held, 0);
+  while (*number("loads") == 0)
+    std::this_thread::yield();
+  begin(other, 1);
+  end(other);
+  EXPECT_EQ(other.status, RAWHAL_OK) << other.error.message;
+  EXPECT_FALSE(held.done);
+  rawhal_executable_destroy(executables.back()); // nor does what is unloaded
+  executables.pop_back();
+  EXPECT_FALSE(held.done);
+  set("held_loads", 0);
+  end(held);
+  EXPECT_EQ(held.status, RAWHAL_OK) << held.error.message;
+}
+
+// All who wait hear of a failure, and whoever comes later tries again.
+TEST_F(Loading, AFailureIsForAllWhoWaited)
+{
+  set("refused_loads", 1);
+  set("held_loads", 1);
+  Load loads[8];
+  for (Load &load : loads)
+    begin(load, 0);
+  while (*number("loads") == 0)
+    std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  set("held_loads", 0);
+  int failed = 0;
+  for (Load &load : loads) {
+    end(load);
+    failed += load.status == RAWHAL_RUNTIME;
+    if (load.status == RAWHAL_RUNTIME) {
+      EXPECT_EQ(load.error.status, RAWHAL_RUNTIME);
+      EXPECT_NE(strstr(load.error.message, "loader refused"), nullptr) << load.error.message;
+      EXPECT_EQ(load.executable, nullptr);
+    }
+  }
+  EXPECT_GE(failed, 2); // a thread that was slow to begin may come later
+  Load again;
+  begin(again, 0);
+  end(again);
+  EXPECT_EQ(again.status, RAWHAL_OK) << again.error.message;
+  EXPECT_EQ(*number("loads"), 2);
 }
 
 } // namespace

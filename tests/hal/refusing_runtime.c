@@ -1,13 +1,17 @@
-/* The HSA runtime, which refuses some calls of two of its functions: as many as the test says, after
- * so many that it lets pass. */
+/* The HSA runtime, which refuses some calls of three of its functions: as many as the test says, after
+ * so many that it lets pass. Of loads it also counts all, and holds those up that the test says. */
 #include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #define SHOWN __attribute__((visibility("default")))
 
-SHOWN int refused_copies, passed_copies, refused_signals, passed_signals;
+SHOWN int refused_copies, passed_copies, refused_signals, passed_signals, refused_loads, passed_loads;
+SHOWN _Atomic int loads;      /* begun */
+SHOWN _Atomic int held_loads; /* the load of this number, from 1, waits until this is another */
 
 static bool refuses(int *refused, int *passed)
 {
@@ -37,4 +41,19 @@ SHOWN hsa_status_t hsa_signal_create(hsa_signal_value_t value, uint32_t count,
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   *(void **)&real = dlsym(RTLD_NEXT, "hsa_signal_create");
   return real(value, count, consumers, signal);
+}
+
+SHOWN hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
+                                                         hsa_code_object_reader_t reader,
+                                                         const char *options,
+                                                         hsa_loaded_code_object_t *loaded)
+{
+  __typeof__(&hsa_executable_load_agent_code_object) real;
+  int number = ++loads;
+  while (held_loads == number)
+    (void)usleep(100);
+  if (refuses(&refused_loads, &passed_loads))
+    return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+  *(void **)&real = dlsym(RTLD_NEXT, "hsa_executable_load_agent_code_object");
+  return real(executable, agent, reader, options, loaded);
 }
