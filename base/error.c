@@ -20,6 +20,7 @@ static const char *const status_names[] = {
     [RAWHAL_FAULT] = "FAULT",
     [RAWHAL_DEVICE_LOST] = "DEVICE_LOST",
     [RAWHAL_RUNTIME] = "RUNTIME",
+    [RAWHAL_AMBIGUOUS] = "AMBIGUOUS",
 };
 
 const char *rawhal_status_name(rawhal_status_t status)

@@ -30,6 +30,7 @@ typedef enum rawhal_status {
   RAWHAL_FAULT = 12,          /* a kernel or packet faulted on the device */
   RAWHAL_DEVICE_LOST = 13,    /* the device or its runtime is gone */
   RAWHAL_RUNTIME = 14,        /* the HSA runtime failed; see `hsa_status` */
+  RAWHAL_AMBIGUOUS = 15,      /* several fit; the message names them */
 } rawhal_status_t;
 
 /* `offset` when a failure has no place in a file. */

@@ -32,7 +32,7 @@ foreach(library rawhal_parts rawhal_shared rawhal_static)
   target_link_libraries(${library} PRIVATE elf z zstd ${CMAKE_DL_LIBS} Threads::Threads)
 endforeach()
 
-# Both, unless BUILD_SHARED_LIBS says which. rawhal_library: what our own programs link.
+# Both, unless BUILD_SHARED_LIBS says which. rawhal::rawhal: what our own programs link.
 set(installed rawhal_shared rawhal_static)
 if(DEFINED BUILD_SHARED_LIBS AND BUILD_SHARED_LIBS)
   set(installed rawhal_shared)
@@ -45,7 +45,6 @@ foreach(library rawhal_shared rawhal_static)
   endif()
 endforeach()
 list(GET installed 0 first)
-add_library(rawhal_library ALIAS ${first})
 add_library(rawhal::rawhal ALIAS ${first})
 
 # ---- Installation: libraries, headers (each folder's own), CMake package, pkg-config ----

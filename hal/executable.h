@@ -45,6 +45,12 @@ struct rawhal_executable {
   loaded_kernel_t *kernels; /* those asked for */
 };
 
+/* That the kernel is of. */
+static inline rawhal_executable_t *executable_of(const rawhal_device_kernel_t *kernel)
+{
+  return (rawhal_executable_t *)((char *)kernel->owner - offsetof(rawhal_executable_t, owner));
+}
+
 /* code_source.c: the caller holds the lock of executable.c's table, but for the first. */
 
 /* The object's source, made if there is none. Takes `lock`, lets it go while it reads, and has it

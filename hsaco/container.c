@@ -7,6 +7,7 @@
 #include "base/sized.h"
 #include "hsaco/file_bytes.h"
 #include "hsaco/scan.h"
+#include "hsaco/target_rating.h"
 
 struct rawhal_container {
   struct scan scan;
@@ -160,15 +161,6 @@ const rawhal_container_object_t *rawhal_container_object(const rawhal_container_
   return container && index < container->scan.count ? &container->scan.objects[index] : NULL;
 }
 
-/* The more an object insists on, the better it was made for the device it fits. */
-static unsigned rank(const rawhal_target_t *object, const rawhal_target_t *device)
-{
-  unsigned rating = object->machine == device->machine ? 5 : 1;
-  rating += object->xnack >= RAWHAL_FEATURE_OFF;
-  rating += object->sramecc >= RAWHAL_FEATURE_OFF;
-  return rating;
-}
-
 /* Every candidate with what stands against it. */
 static rawhal_status_t fail_selection(const rawhal_container_t *container,
                                       const rawhal_target_t *device, rawhal_error_t *error)
@@ -208,9 +200,7 @@ rawhal_status_t rawhal_container_select(const rawhal_container_t *container,
   unsigned best = 0;
   for (size_t i = 0; i < container->scan.count; ++i) {
     const rawhal_container_object_t *object = &container->scan.objects[i];
-    if (!object->readable || rawhal_target_match(&object->target, device))
-      continue;
-    unsigned rating = rank(&object->target, device);
+    unsigned rating = object->readable ? target_rating(&object->target, device) : 0;
     if (rating > best) {
       best = rating;
       *index = i;

@@ -36,17 +36,23 @@ bool scan_starts(const struct scan *scan, const struct scan_part *part, const ch
   return part->size >= size && memcmp(scan->space.bytes + part->offset, magic, size) == 0;
 }
 
-static const struct recogniser *recognise(const struct scan *scan, const struct scan_part *part)
+static const struct recogniser *recognise(const void *bytes, uint64_t size)
 {
   for (size_t i = 0; i < sizeof(recognisers) / sizeof(*recognisers); ++i)
-    if (scan_starts(scan, part, recognisers[i].magic, recognisers[i].size))
+    if (size >= recognisers[i].size &&
+        memcmp(bytes, recognisers[i].magic, recognisers[i].size) == 0)
       return &recognisers[i];
   return NULL;
 }
 
 bool scan_knows(const struct scan *scan, const struct scan_part *part)
 {
-  return recognise(scan, part) != NULL;
+  return recognise(scan->space.bytes + part->offset, part->size) != NULL;
+}
+
+bool scan_knows_start(const void *bytes, size_t size)
+{
+  return recognise(bytes, size) != NULL;
 }
 
 /* ---- Work ---- */
@@ -158,7 +164,7 @@ rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end
   rawhal_status_t status = scan_work(scan, part.offset, WORK_PART, error);
   if (status)
     return status;
-  const struct recogniser *recogniser = recognise(scan, &part);
+  const struct recogniser *recogniser = recognise(scan->space.bytes + part.offset, part.size);
   if (!recogniser)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
                           "%llu bytes at offset %llu are neither a code object nor a carrier of "
@@ -200,14 +206,14 @@ rawhal_status_t scan_pages(struct scan *scan, struct scan_part part, rawhal_erro
   if (status)
     return status;
   while (part.size) {
-    if (recognise(scan, &part)) {
+    if (recognise(scan->space.bytes + part.offset, part.size)) {
       uint64_t next;
       status = scan_one(scan, part, &next, error);
       if (!status)
         status = skip_zeros(scan, &part, next, error);
       if (status)
         return status;
-      if (!part.size || recognise(scan, &part))
+      if (!part.size || recognise(scan->space.bytes + part.offset, part.size))
         continue;
     }
     uint64_t page = ((part.offset - start) / PAGE + 1) * PAGE;

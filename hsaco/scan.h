@@ -87,6 +87,9 @@ bool scan_starts(const struct scan *scan, const struct scan_part *part, const ch
 
 /* Does something start there that is a code object or a carrier? */
 bool scan_knows(const struct scan *scan, const struct scan_part *part);
+/* The same of the first bytes of a file, of which SCAN_START are enough. */
+enum { SCAN_START = 24 };
+bool scan_knows_start(const void *bytes, size_t size);
 
 /* For whom the bundle entry of that id is, when it is not for AMDGPU; NULL when it is. bundle.c */
 bool scan_is_host(rawhal_string_t id);

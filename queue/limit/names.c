@@ -25,6 +25,7 @@ static const char *const others[] = {
     "RAWHAL_RUNTIME_LIBRARY",  "RAWHAL_AITER_DIR",
     "RAWHAL_GFX950_ASSEMBLER", "RAWHAL_TRITON_PYTHON",
     "RAWHAL_TENSILE_DIR",      "RAWHAL_LOG",
+    "RAWHAL_CACHE",
 };
 
 enum {

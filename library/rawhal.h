@@ -7,6 +7,7 @@
 #include <rawhal/hal.h>
 #include <rawhal/hsaco.h>
 #include <rawhal/kernarg.h>
+#include <rawhal/library.h>
 #include <rawhal/limit.h>
 #include <rawhal/queue.h>
 #include <rawhal/services.h>

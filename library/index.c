@@ -1,0 +1,147 @@
+#include "library/index.h"
+
+#include "base/error.h"
+#include "base/version.h"
+#include "library/content.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(sizeof(index_header_t) <= IMAGE_CONTENT, "the header is in the first page");
+
+uint64_t index_hash(rawhal_string_t name)
+{
+  return content_sum(name.data, name.size, 0);
+}
+
+/* ---- Of what it is ---- */
+
+static void describe(rawhal_content_hash_t *hash, const void *bytes, size_t size)
+{
+  hash->high = content_sum(bytes, size, hash->high);
+  hash->low = content_sum(bytes, size, hash->low);
+}
+
+static void describe_options(rawhal_content_hash_t *hash, const index_source_t *source)
+{
+  const rawhal_container_options_t *container = source->container_options;
+  const rawhal_hsaco_options_t *hsaco = source->hsaco_options;
+  const uint64_t numbers[] = {
+      INDEX_FORMAT,
+      RAWHAL_VERSION_MAJOR,
+      RAWHAL_VERSION_MINOR,
+      RAWHAL_VERSION_PATCH,
+      container->max_objects,
+      container->max_bundle_entries,
+      container->max_file_bytes,
+      container->max_unpacked_bytes,
+      hsaco->flags & RAWHAL_HSACO_DESCRIPTOR_KERNELS,
+      hsaco->max_kernels,
+      hsaco->max_arguments,
+      hsaco->max_nesting,
+      hsaco->max_metadata_bytes,
+  };
+  describe(hash, numbers, sizeof(numbers));
+}
+
+static void describe_file(rawhal_content_hash_t *hash, const listed_file_t *file)
+{
+  const file_stamp_t *stamp = &file->stamp;
+  const uint64_t numbers[] = {
+      file->path->size,           stamp->size,       stamp->inode,
+      (uint64_t)stamp->changed_s, stamp->changed_ns, (uint64_t)stamp->modified_s,
+      stamp->modified_ns,
+  };
+  describe(hash, numbers, sizeof(numbers));
+  describe(hash, file->path->text, file->path->size);
+}
+
+rawhal_content_hash_t index_source_hash(const index_source_t *source)
+{
+  rawhal_content_hash_t hash = {INDEX_SEED, ~INDEX_SEED};
+  char target[96] = {0};
+  rawhal_target_format(source->device, target, sizeof(target));
+  describe(&hash, target, sizeof(target));
+  describe_options(&hash, source);
+  for (size_t i = 0; source->files && i < source->files->count; ++i)
+    describe_file(&hash, files_at(source->files, i));
+  return hash;
+}
+
+/* ---- Taking one that is there ---- */
+
+bool index_take(library_index_t *index, const image_t *image, uint64_t pages,
+                const rawhal_content_hash_t *source)
+{
+  index_header_t header;
+  static const char magic[8] = INDEX_MAGIC;
+  if (!image_read(image, 0, &header, sizeof(header)) ||
+      memcmp(header.magic, magic, sizeof(magic)) != 0 || header.format != INDEX_FORMAT ||
+      header.byte_order != INDEX_BYTE_ORDER || header.pages != pages ||
+      !content_equal(header.source, *source))
+    return false;
+  index->image = *image;
+  index->header = header;
+  return true;
+}
+
+void index_free(library_index_t *index)
+{
+  image_free(&index->image);
+  index->header = (index_header_t){0};
+}
+
+/* ---- Looking up ---- */
+
+static bool entry_at(const library_index_t *index, uint64_t number, index_entry_t *entry)
+{
+  return image_read(&index->image, index->header.entries_at + number * sizeof(*entry), entry,
+                    sizeof(*entry));
+}
+
+/* The first entry whose hash is not less. */
+static bool lower_bound(const library_index_t *index, uint64_t hash, uint64_t *first)
+{
+  uint64_t low = 0, high = index->header.entry_count;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    index_entry_t entry;
+    if (!entry_at(index, middle, &entry))
+      return false;
+    if (entry.hash < hash)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *first = low;
+  return true;
+}
+
+bool index_find(const library_index_t *index, rawhal_string_t name, index_found_fn *found,
+                void *context)
+{
+  uint64_t hash = index_hash(name), number;
+  if (!lower_bound(index, hash, &number))
+    return false;
+  for (index_entry_t entry; number < index->header.entry_count; ++number) {
+    if (!entry_at(index, number, &entry))
+      return false;
+    if (entry.hash != hash)
+      break;
+    if (entry.size != name.size)
+      continue;
+    image_answer_t answer = image_compare(&index->image, entry.text, name.data, name.size);
+    if (answer == IMAGE_DAMAGED || entry.object >= index->header.object_count)
+      return false;
+    if (answer == IMAGE_EQUAL && !found(context, entry.object, entry.flags))
+      break;
+  }
+  return true;
+}
+
+bool index_object_at(const library_index_t *index, uint32_t number, index_object_t *object)
+{
+  return number < index->header.object_count &&
+         image_read(&index->image, index->header.objects_at + number * sizeof(*object), object,
+                    sizeof(*object));
+}

@@ -1,0 +1,247 @@
+/* Making an index: every file is opened, and every object in it that the device can run. */
+#include "library/index.h"
+
+#include "base/error.h"
+#include "hsaco/scan.h"
+#include "hsaco/target_rating.h"
+#include "library/content.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct builder {
+  const index_source_t *source;
+  library_index_t *index;
+  list_t objects, entries;
+  uint32_t file; /* the one that is being read */
+} builder_t;
+
+static rawhal_status_t no_memory(rawhal_error_t *error)
+{
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the index of a library");
+}
+
+/* ---- What is passed over ---- */
+
+static void count_unreadable(builder_t *builder, const char *file, uint32_t ordinal,
+                             const char *reason)
+{
+  index_header_t *header = &builder->index->header;
+  if (header->unreadable++ == 0)
+    snprintf(header->unreadable_reason, sizeof(header->unreadable_reason),
+             "%.180s, object %u: %.180s", file, ordinal, reason);
+}
+
+static void count_other(builder_t *builder, const rawhal_target_t *target)
+{
+  index_header_t *header = &builder->index->header;
+  char text[sizeof(header->others->target)];
+  rawhal_target_format(target, text, sizeof(text));
+  for (size_t i = 0; i < INDEX_OTHER_TARGETS; ++i) {
+    index_other_t *other = &header->others[i];
+    if (other->objects && strcmp(other->target, text) != 0)
+      continue;
+    memcpy(other->target, text, sizeof(text));
+    ++other->objects;
+    return;
+  }
+  ++header->more_others;
+}
+
+/* ---- Objects ---- */
+
+static bool add_entry(builder_t *builder, rawhal_string_t name, uint32_t flags)
+{
+  image_t *image = &builder->index->image;
+  const index_entry_t entry = {
+      .hash = index_hash(name),
+      .text = image->size,
+      .size = (uint32_t)name.size,
+      .object = (uint32_t)builder->objects.count,
+      .flags = flags,
+  };
+  return image_append(image, name.data, name.size) &&
+         list_add(&builder->entries, &entry, sizeof(entry));
+}
+
+static bool add_kernel(builder_t *builder, const rawhal_kernel_t *kernel, bool loadable)
+{
+  uint32_t usable = kernel->usable && loadable ? INDEX_USABLE : 0;
+  rawhal_string_t name = kernel->name, symbol = kernel->symbol;
+  if (symbol.size >= 3 && memcmp(symbol.data + symbol.size - 3, ".kd", 3) == 0)
+    symbol.size -= 3;
+  bool same = name.size == symbol.size && memcmp(name.data, symbol.data, name.size) == 0;
+  ++builder->index->header.kernels;
+  if (same)
+    return add_entry(builder, name, usable | INDEX_BY_NAME | INDEX_BY_SYMBOL);
+  return (!name.size || add_entry(builder, name, usable | INDEX_BY_NAME)) &&
+         (!symbol.size || add_entry(builder, symbol, usable | INDEX_BY_SYMBOL));
+}
+
+static rawhal_status_t add_object(builder_t *builder, const char *file, uint32_t ordinal,
+                                  const rawhal_container_object_t *object, rawhal_error_t *error)
+{
+  rawhal_hsaco_t *hsaco;
+  rawhal_error_t why;
+  rawhal_status_t status = rawhal_hsaco_open(object->bytes.data, object->bytes.size,
+                                             builder->source->hsaco_options, &hsaco, &why);
+  if (status == RAWHAL_OUT_OF_MEMORY)
+    return no_memory(error);
+  if (status != RAWHAL_OK) {
+    count_unreadable(builder, file, ordinal, why.message);
+    return RAWHAL_OK;
+  }
+  bool loadable = rawhal_hsaco_info(hsaco)->loadable, room = true;
+  const rawhal_kernel_t *kernel;
+  for (size_t i = 0; room && (kernel = rawhal_hsaco_kernel(hsaco, i)); ++i)
+    room = add_kernel(builder, kernel, loadable);
+  rawhal_hsaco_close(hsaco);
+  const index_object_t added = {
+      .offset = object->offset,
+      .size = object->bytes.size,
+      .file = builder->file,
+      .ordinal = ordinal,
+      .target = object->target,
+      .rating = target_rating(&object->target, builder->source->device),
+      .unpacked = object->unpacked,
+  };
+  if (builder->objects.count == UINT32_MAX)
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "a library of more than %u code objects",
+                       UINT32_MAX);
+  return room && list_add(&builder->objects, &added, sizeof(added)) ? RAWHAL_OK : no_memory(error);
+}
+
+static rawhal_status_t add_container(builder_t *builder, const char *file,
+                                     const rawhal_container_t *container, rawhal_error_t *error)
+{
+  rawhal_status_t status = RAWHAL_OK;
+  const rawhal_container_object_t *object;
+  for (uint32_t i = 0; status == RAWHAL_OK && (object = rawhal_container_object(container, i));
+       ++i) {
+    if (!object->readable)
+      count_unreadable(builder, file, i, "no AMDGPU code object");
+    else if (rawhal_target_match(&object->target, builder->source->device))
+      count_other(builder, &object->target);
+    else
+      status = add_object(builder, file, i, object, error);
+  }
+  return status;
+}
+
+/* ---- Files ---- */
+
+/* A folder may hold anything else. */
+static bool looks_like_carrier(const char *path)
+{
+  char start[SCAN_START];
+  return scan_knows_start(start, file_start(path, start, sizeof(start)));
+}
+
+/* The file as it is between two looks at it that agree. */
+static rawhal_status_t add_file(builder_t *builder, listed_file_t *file, rawhal_error_t *error)
+{
+  enum { ATTEMPTS = 3 };
+  const index_source_t *source = builder->source;
+  const char *path = file->path->text;
+  rawhal_error_t why;
+  file_stamp_t after;
+  rawhal_container_t *container = NULL;
+  rawhal_status_t status = RAWHAL_OK;
+  bool same = false;
+  for (int i = 0; !same && i < ATTEMPTS; ++i) {
+    rawhal_container_close(container);
+    status = rawhal_container_open_file(path, source->container_options, &container, &why);
+    same = file_stamp_of(path, &after) && file_stamp_equal(&after, &file->stamp);
+    if (!same)
+      file->stamp = after;
+  }
+  if (status == RAWHAL_OK && same)
+    status = add_container(builder, path, container, error);
+  else if (status == RAWHAL_OUT_OF_MEMORY)
+    status = no_memory(error);
+  else {
+    if (!same)
+      count_unreadable(builder, path, 0, "changes while it is read");
+    else if (status != RAWHAL_NOT_FOUND && looks_like_carrier(path))
+      count_unreadable(builder, path, 0, why.message);
+    status = RAWHAL_OK;
+  }
+  rawhal_container_close(container);
+  builder->index->header.bytes += file->stamp.size;
+  return status;
+}
+
+static rawhal_status_t add_all(builder_t *builder, rawhal_error_t *error)
+{
+  const index_source_t *source = builder->source;
+  if (source->container)
+    return add_container(builder, source->name, source->container, error);
+  rawhal_status_t status = RAWHAL_OK;
+  for (size_t i = 0; status == RAWHAL_OK && i < source->files->count; ++i) {
+    builder->file = (uint32_t)i;
+    status = add_file(builder, files_at(source->files, i), error);
+  }
+  return status;
+}
+
+/* ---- The whole ---- */
+
+static int by_hash(const void *left, const void *right)
+{
+  const index_entry_t *a = left, *b = right;
+  if (a->hash != b->hash)
+    return a->hash < b->hash ? -1 : 1;
+  if (a->object != b->object)
+    return a->object < b->object ? -1 : 1;
+  return a->text < b->text ? -1 : a->text > b->text;
+}
+
+static rawhal_status_t finish(builder_t *builder, rawhal_error_t *error)
+{
+  library_index_t *index = builder->index;
+  index_header_t *header = &index->header;
+  image_t *image = &index->image;
+  if (builder->entries.count)
+    qsort(builder->entries.items, builder->entries.count, sizeof(index_entry_t), by_hash);
+  header->objects_at = image->size;
+  header->object_count = builder->objects.count;
+  header->entries_at = image->size + builder->objects.count * sizeof(index_object_t);
+  header->entry_count = builder->entries.count;
+  header->source = index_source_hash(builder->source);
+  if (!image_append(image, builder->objects.items,
+                    builder->objects.count * sizeof(index_object_t)) ||
+      !image_append(image, builder->entries.items, builder->entries.count * sizeof(index_entry_t)))
+    return no_memory(error);
+  header->pages = image_bytes(image).size / IMAGE_PAGE;
+  image_put(image, 0, header, sizeof(*header));
+  image_seal(image);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t index_build(const index_source_t *source, library_index_t *index,
+                            rawhal_error_t *error)
+{
+  builder_t builder = {.source = source,
+                       .index = index,
+                       .objects.allocator = source->allocator,
+                       .entries.allocator = source->allocator};
+  *index = (library_index_t){
+      .header = {.magic = INDEX_MAGIC, .format = INDEX_FORMAT, .byte_order = INDEX_BYTE_ORDER}};
+  image_begin(&index->image, INDEX_SEED, source->allocator);
+  rawhal_status_t status = RAWHAL_OK;
+  if (source->files && source->files->count > UINT32_MAX)
+    status = rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "a library of %zu files, at most %u",
+                         source->files->count, UINT32_MAX);
+  else if (!image_append(&index->image, &index->header, sizeof(index->header)))
+    status = no_memory(error);
+  if (status == RAWHAL_OK)
+    status = add_all(&builder, error);
+  if (status == RAWHAL_OK)
+    status = finish(&builder, error);
+  list_free(&builder.objects);
+  list_free(&builder.entries);
+  if (status != RAWHAL_OK)
+    index_free(index);
+  return status;
+}

@@ -1,0 +1,155 @@
+/* rawhal/library.h: the kernels of many code objects, found by name.
+ *
+ * A library is a device's set of code objects: folders of thousands of them, files of any kind that
+ * container.h reads, bytes. Adding reads no file. The first search reads the names of all kernels,
+ * or the index that an earlier process left on disk; an object is loaded when the first of its
+ * kernels is asked for, shared by all who ask, and unloaded when nobody has it and room is wanted.
+ *
+ *     rawhal_library_create -> _add -> _kernel -> rawhal_queue_submit() -> _release
+ *
+ * Which object: of those that have the kernel and that the device can run, the one that was made
+ * for it most exactly, as rawhal_container_select() has it. Names are not unique: AMBIGUOUS where
+ * objects that are equally good have different code; a query then says which it means.
+ *
+ * Files may change, be replaced and come and go at any time: what was indexed is compared with what
+ * is there (size, inode, and times of change) before it is believed, and a library that finds
+ * itself out of date looks again. Files that were added to a folder meanwhile are seen after
+ * rawhal_library_refresh(), or when something else has made it look again. No file is kept open but
+ * an index of each folder, up to `max_open_files`.
+ *
+ * Ownership: a library keeps its device's runtime open; strings it gives live until it is
+ * destroyed. Thread-safety: all functions are thread-safe, but destroying. While one thread reads
+ * names, others that search wait; loads wait for nobody but whoever loads the same object. */
+#ifndef RAWHAL_LIBRARY_H
+#define RAWHAL_LIBRARY_H
+
+#include <rawhal/hal.h>
+
+RAWHAL_BEGIN
+
+typedef struct rawhal_library rawhal_library_t;
+
+/* Zero-initialise, then set what should differ; 0 means the default. Read during the call only. */
+typedef struct rawhal_library_options {
+  size_t size; /* sizeof(rawhal_library_options_t), or 0: see types.h */
+  /* Of code objects that are loaded: beyond it, those that nobody has are unloaded, the least
+   * recently used first. Default 1 GiB. What is in use may come to more. Memory that the device
+   * lacks for a load is taken from unused objects first in any case. */
+  uint64_t max_loaded_bytes;
+  /* The folder where indexes are kept between processes, which is made if it is not there. NULL:
+   * RAWHAL_CACHE in the environment (not of a program with more rights than its user), else
+   * XDG_CACHE_HOME/rawhal, else HOME/.cache/rawhal. "off", here or there: none. It is used only if
+   * it is the user's own and nobody else can write to it; nothing fails where it cannot be used. */
+  const char *cache;
+  const rawhal_container_options_t *container; /* how files are read; NULL: as by default */
+  const rawhal_hsaco_options_t *hsaco;         /* the same of the objects in them */
+  uint32_t max_open_files;                     /* default 32 */
+} rawhal_library_options_t;
+
+/* `options` may be NULL. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_library_create(rawhal_device_t *device, const rawhal_library_options_t *options,
+                      rawhal_library_t **library, rawhal_error_t *error);
+/* Its kernels must not be submitted any more; what is submitted may go on, as with
+ * rawhal_executable_destroy(). NULL is allowed. */
+RAWHAL_API void rawhal_library_destroy(rawhal_library_t *library);
+
+/* ---- What is in it ---- */
+
+/* A file, or a folder with all that is below it, links to files included, links to folders not.
+ * Files in a folder that carry no code objects are passed over. Adding a path again does nothing.
+ * NOT_FOUND: no such path; INVALID_ARGUMENT: neither. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_add(rawhal_library_t *library,
+                                                             const char *path,
+                                                             rawhal_error_t *error);
+/* Bytes, which must stay as they are until the library is destroyed, unless the container options
+ * say RAWHAL_CONTAINER_COPY. `name` stands for a path. Fails as rawhal_container_open(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_add_bytes(rawhal_library_t *library,
+                                                                   const void *bytes, size_t size,
+                                                                   rawhal_string_t name,
+                                                                   rawhal_error_t *error);
+/* Looks again at what is in the folders and files. What is loaded stays loaded. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_refresh(rawhal_library_t *library,
+                                                                 rawhal_error_t *error);
+
+/* ---- Finding ---- */
+
+/* Of a code object's bytes: XXH3, 128 bits, as xxh128sum prints it, the high half first. It tells
+ * objects apart; it does not protect from who makes two alike on purpose. */
+typedef struct rawhal_content_hash {
+  uint64_t high, low;
+} rawhal_content_hash_t;
+RAWHAL_API rawhal_content_hash_t rawhal_content_hash(const void *bytes, size_t size);
+
+/* Zero-initialise, then say what is known: what is not set may be anything. */
+typedef struct rawhal_library_query {
+  size_t size;                   /* sizeof(rawhal_library_query_t), or 0: see types.h */
+  rawhal_string_t name;          /* of the kernel, or its symbol (NAME.kd); needed */
+  rawhal_string_t file;          /* its last parts ("gfx942/gemm.co"), or the whole path */
+  rawhal_content_hash_t content; /* of the object */
+  uint64_t signature;            /* of the kernel's arguments: rawhal_kernarg_info_t.signature */
+  uint32_t kernarg_size;         /* of a kernel whose facts do not tell, see
+                                    rawhal_executable_kernel() */
+} rawhal_library_query_t;
+
+/* A kernel of a code object. */
+typedef struct rawhal_library_match {
+  rawhal_string_t file; /* path, absolute, or the name of bytes */
+  uint32_t ordinal;     /* the object's number in it, as rawhal_container_object() counts */
+  uint64_t offset;      /* in it; of an unpacked object, in what it was unpacked from */
+  uint64_t bytes;       /* the object's size */
+  rawhal_target_t target;
+  rawhal_content_hash_t content;
+  uint64_t signature; /* 0: unusable, or facts do not tell the size of its arguments */
+  bool unpacked, usable;
+} rawhal_library_match_t;
+
+/* All kernels that fit the query in objects that the device can run, the best first, those that are
+ * equally good in the order in which they were added. `*count` is how many there are; the first
+ * `capacity` are stored, each of `match_size` bytes, sizeof(rawhal_library_match_t). Reads the
+ * objects; loads nothing. No kernel is no failure: 0. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_find(rawhal_library_t *library,
+                                                              const rawhal_library_query_t *query,
+                                                              rawhal_library_match_t *matches,
+                                                              size_t capacity, size_t match_size,
+                                                              size_t *count, rawhal_error_t *error);
+
+/* ---- Kernels ---- */
+
+/* The kernel that the query means, loaded; to be given back by rawhal_library_release() as often.
+ * NOT_FOUND: says what there is instead, objects for other targets among it; AMBIGUOUS: with the
+ * candidates; as rawhal_executable_load() and rawhal_executable_kernel(). An object that could not
+ * be loaded is tried again the next time. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_library_kernel(rawhal_library_t *library, const rawhal_library_query_t *query,
+                      const rawhal_device_kernel_t **kernel, rawhal_error_t *error);
+/* The kernel must not be submitted or recorded any more by whoever has asked for it; what is
+ * submitted or recorded may go on. NULL is allowed. */
+RAWHAL_API void rawhal_library_release(rawhal_library_t *library,
+                                       const rawhal_device_kernel_t *kernel);
+/* What a kernel that was not given back is of: for the object's variables and facts. Not to be
+ * destroyed. NULL: none of the library's. */
+RAWHAL_API rawhal_executable_t *rawhal_library_executable(rawhal_library_t *library,
+                                                          const rawhal_device_kernel_t *kernel);
+
+/* What it has come to, for tests and for who watches. */
+typedef struct rawhal_library_stats {
+  uint64_t files;           /* listed */
+  uint64_t objects;         /* indexed, that the device can run */
+  uint64_t kernels;         /* of those */
+  uint64_t files_read;      /* for the index, ever */
+  uint64_t index_bytes;     /* read from indexes on disk, ever */
+  uint64_t indexes_read;    /* found on disk and believed, ever */
+  uint64_t indexes_written; /* to disk, ever */
+  uint64_t loads, unloads;  /* of objects, ever */
+  uint64_t loaded_bytes;    /* of objects, now */
+  uint64_t loaded_objects;
+} rawhal_library_stats_t;
+/* `stats_size`: sizeof(rawhal_library_stats_t); so much is written, zeros where the library knows
+ * less. */
+RAWHAL_API void rawhal_library_stats(rawhal_library_t *library, rawhal_library_stats_t *stats,
+                                     size_t stats_size);
+
+RAWHAL_END
+
+#endif

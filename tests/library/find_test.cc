@@ -1,0 +1,255 @@
+// Kernels are found by name over everything that was added, and the right one is meant.
+#include "library_test.h"
+
+#include <algorithm>
+#include <map>
+
+namespace {
+
+class LibraryFind : public LibraryTest {
+protected:
+  // Of every kernel of every object below a path, by `.name`, how many objects the device can run have it: by opening
+  // everything.
+  std::map<std::string, size_t> everything(const fs::path &path)
+  {
+    std::map<std::string, size_t> found;
+    for (const fs::directory_entry &entry : fs::recursive_directory_iterator(path)) {
+      rawhal_container_t *container = nullptr;
+      if (!entry.is_regular_file() || rawhal_container_open_file(entry.path().c_str(), nullptr,
+                                                                 &container, nullptr) != RAWHAL_OK)
+        continue;
+      const rawhal_container_object_t *object;
+      for (size_t i = 0; (object = rawhal_container_object(container, i)); ++i) {
+        rawhal_hsaco_t *hsaco = nullptr;
+        if (!object->readable ||
+            rawhal_target_match(&object->target, &rawhal_device_info(device)->target) ||
+            rawhal_hsaco_open(object->bytes.data, object->bytes.size, nullptr, &hsaco, nullptr) !=
+                RAWHAL_OK)
+          continue;
+        const rawhal_kernel_t *kernel;
+        for (size_t k = 0; (kernel = rawhal_hsaco_kernel(hsaco, k)); ++k)
+          found[std::string(kernel->name.data, kernel->name.size)] += 1;
+        rawhal_hsaco_close(hsaco);
+      }
+      rawhal_container_close(container);
+    }
+    return found;
+  }
+
+  void expect_everything(const fs::path &path)
+  {
+    const std::map<std::string, size_t> all = everything(path);
+    ASSERT_FALSE(all.empty());
+    rawhal_library_t *library = create_with(path);
+    for (const auto &[name, count] : all) {
+      size_t found = 0;
+      const rawhal_library_query_t query = named(name);
+      EXPECT_OK(rawhal_library_find(library, &query, nullptr, 0, 0, &found, &error));
+      EXPECT_EQ(found, count) << name;
+    }
+    EXPECT_TRUE(find(library, named("no such kernel")).empty());
+  }
+};
+
+TEST_F(LibraryFind, AddingOpensNoFile)
+{
+  fill(200);
+  Opens opens(folder);
+  rawhal_library_t *library = create_with(folder);
+  EXPECT_EQ(opens.count(), 0u);
+  EXPECT_EQ(stats(library).files, 200u);
+  const rawhal_device_kernel_t *kernel = nullptr;
+  ASSERT_OK(get(library, numbered(17), &kernel));
+  const size_t opened = opens.count(); // each for its names, one to load; so does the runtime
+  EXPECT_GE(opened, 201u);
+  EXPECT_LE(opened, 203u);
+  expect_adds(kernel);
+  rawhal_library_release(library, kernel);
+  ASSERT_OK(get(library, numbered(17), &kernel));
+  EXPECT_EQ(opens.count(), 0u);
+  rawhal_library_release(library, kernel);
+  const rawhal_library_stats_t now = stats(library);
+  EXPECT_EQ(now.files_read, 200u);
+  EXPECT_EQ(now.kernels, 200u);
+  EXPECT_EQ(now.loads, 1u);
+}
+
+TEST_F(LibraryFind, FixturesAreFoundAsByALinearSearch)
+{
+  expect_everything(RAWHAL_SOURCE_DIR "/tests/fixtures");
+}
+
+TEST_F(LibraryFind, CorpusIsFoundAsByALinearSearch)
+{
+  const char *corpus = RAWHAL_SOURCE_DIR "/../shared/corpus";
+  if (!fs::exists(corpus))
+    GTEST_SKIP() << "there is no corpus";
+  expect_everything(corpus);
+}
+
+TEST_F(LibraryFind, ByNameAndBySymbol)
+{
+  fill(3);
+  rawhal_library_t *library = create_with(folder);
+  const rawhal_device_kernel_t *one = nullptr, *two = nullptr;
+  ASSERT_OK(get(library, numbered(1), &one));
+  ASSERT_OK(get(library, numbered(1) + ".kd", &two));
+  EXPECT_EQ(one, two);
+  for (const char *wrong :
+       {"kern_0000", "kern_000001", "kern_00003", ".kd", "kern_00001.kd.kd", "kern_00001."})
+    EXPECT_EQ(get(library, wrong, &two), RAWHAL_NOT_FOUND) << wrong;
+  EXPECT_EQ(two, nullptr);
+}
+
+TEST_F(LibraryFind, EqualNamesOfDifferentCodeAreAmbiguous)
+{
+  // The same name, with other code and another signature.
+  write_file(folder / "a" / "add.co", renamed(vector_add, "vector_add", "same_name_"));
+  write_file(folder / "b" / "ids.co",
+             renamed(fixture_bytes("mandelbrot-gfx90a-v5.co"), "mandelbrot", "same_name_"));
+  write_file(folder / "c" / "copy_of_add.co", renamed(vector_add, "vector_add", "same_name_"));
+  rawhal_library_t *library = create_with(folder);
+  const rawhal_device_kernel_t *kernel = nullptr;
+  EXPECT_EQ(get(library, "same_name_", &kernel), RAWHAL_AMBIGUOUS);
+  EXPECT_EQ(kernel, nullptr);
+  EXPECT_NE(strstr(error.message, "a/add.co"), nullptr) << error.message;
+  EXPECT_NE(strstr(error.message, "b/ids.co"), nullptr) << error.message;
+  EXPECT_EQ(strstr(error.message, "c/copy"), nullptr) << error.message; // is no other code
+
+  const std::vector<rawhal_library_match_t> matches = find(library, named("same_name_"));
+  ASSERT_EQ(matches.size(), 3u);
+  EXPECT_NE(matches[0].signature, matches[1].signature);
+  EXPECT_EQ(matches[0].signature, matches[2].signature);
+  EXPECT_EQ(matches[0].content.high, matches[2].content.high);
+
+  for (const char *file : {"add.co", "a/add.co"}) {
+    rawhal_library_query_t query = named("same_name_");
+    query.file = rawhal_string(file);
+    ASSERT_OK(rawhal_library_kernel(library, &query, &kernel, &error));
+    expect_adds(kernel);
+    rawhal_library_release(library, kernel);
+  }
+  rawhal_library_query_t query = named("same_name_");
+  query.file = RAWHAL_STRING("dd.co"); // no part of a path
+  EXPECT_EQ(rawhal_library_kernel(library, &query, &kernel, &error), RAWHAL_NOT_FOUND);
+  query.file = matches[0].file;
+  EXPECT_OK(rawhal_library_kernel(library, &query, &kernel, &error));
+  expect_adds(kernel);
+
+  query = named("same_name_");
+  query.signature = matches[0].signature;
+  EXPECT_OK(rawhal_library_kernel(library, &query, &kernel, &error));
+  expect_adds(kernel);
+  query.signature ^= 1;
+  EXPECT_EQ(rawhal_library_kernel(library, &query, &kernel, &error), RAWHAL_NOT_FOUND);
+  EXPECT_NE(strstr(error.message, "3 code objects have"), nullptr) << error.message;
+
+  query = named("same_name_");
+  query.content = matches[0].content;
+  EXPECT_OK(rawhal_library_kernel(library, &query, &kernel, &error));
+  expect_adds(kernel);
+}
+
+TEST_F(LibraryFind, TheBestForTheDeviceIsMeant)
+{
+  // Of three that fit, one insists on more; one is for another chip.
+  for (const char *name :
+       {"vector_add-gfx90a-v5.co", "vector_add-gfx942-v5.co", "vector_add-gfx1030-v5.co"})
+    write_file(folder / name, fixture_bytes(name));
+  for (const char *name :
+       {"halves-gfx90a_ecc-v5.co", "halves-gfx90a_noecc-v5.co", "halves-gfx942_noecc-v5.co"})
+    write_file(folder / name, fixture_bytes(name));
+  rawhal_library_t *library = create_with(folder);
+  EXPECT_EQ(find(library, named("vector_add")).size(), 1u);
+  const std::vector<rawhal_library_match_t> halves = find(library, named("halves"));
+  for (const rawhal_library_match_t &match : halves)
+    EXPECT_EQ(rawhal_target_match(&match.target, &rawhal_device_info(device)->target), 0u);
+  const rawhal_device_kernel_t *kernel = nullptr;
+  ASSERT_OK(get(library, "vector_add", &kernel));
+  expect_adds(kernel);
+  EXPECT_EQ(get(library, "none", &kernel), RAWHAL_NOT_FOUND);
+  EXPECT_NE(strstr(error.message, "for gfx942"), nullptr) << error.message;
+  EXPECT_NE(strstr(error.message, "1 objects are for gfx1030"), nullptr) << error.message;
+}
+
+TEST_F(LibraryFind, ExactTargetsComeBeforeOthers)
+{
+  // The same kernel for any setting of xnack, and for off: e_flags say which.
+  std::vector<char> any = renamed(vector_add, "vector_add", "some_name_"), off = any;
+  uint32_t flags;
+  memcpy(&flags, &any[48], 4);
+  ASSERT_EQ(flags & 0x300, 0x100u); // any
+  flags = (flags & ~0x300u) | 0x200;
+  memcpy(&off[48], &flags, 4);
+  write_file(folder / "1-any.co", any);
+  write_file(folder / "2-off.co", off);
+  rawhal_library_t *library = create_with(folder);
+  const std::vector<rawhal_library_match_t> matches = find(library, named("some_name_"));
+  ASSERT_EQ(matches.size(), 2u);
+  EXPECT_EQ(matches[0].target.xnack, RAWHAL_FEATURE_OFF);
+  EXPECT_EQ(matches[1].target.xnack, RAWHAL_FEATURE_ANY);
+  const rawhal_device_kernel_t *kernel = nullptr;
+  ASSERT_OK(get(library, "some_name_", &kernel));
+  EXPECT_EQ(rawhal_hsaco_info(rawhal_executable_hsaco(rawhal_library_executable(library, kernel)))
+                ->target.xnack,
+            RAWHAL_FEATURE_OFF);
+  expect_adds(kernel);
+}
+
+TEST_F(LibraryFind, CarriersOfAllKinds)
+{
+  write_file(folder / "bundle.bin", fixture_bytes("vector_add.bundle"));
+  write_file(folder / "text.txt", {'n', 'o', 't', 'h', 'i', 'n', 'g'});
+  write_file(folder / "empty", {});
+  write_file(folder / "cut.co", std::vector<char>(vector_add.begin(), vector_add.begin() + 1000));
+  rawhal_library_t *library = create_with(folder);
+  const rawhal_device_kernel_t *kernel = nullptr;
+  ASSERT_OK(get(library, "vector_add", &kernel));
+  expect_adds(kernel);
+  EXPECT_EQ(get(library, "other", &kernel), RAWHAL_NOT_FOUND);
+  EXPECT_NE(strstr(error.message, "1 cannot be read"), nullptr) << error.message;
+  EXPECT_NE(strstr(error.message, "cut.co"), nullptr) << error.message;
+}
+
+TEST_F(LibraryFind, BytesAndSingleFiles)
+{
+  rawhal_library_t *library = create();
+  write_file(folder / "one.co", renamed(vector_add, "vector_add", "of_a_file_"));
+  std::vector<char> bytes = renamed(vector_add, "vector_add", "of_bytes__");
+  ASSERT_OK(rawhal_library_add(library, (folder / "one.co").c_str(), &error));
+  ASSERT_OK(rawhal_library_add_bytes(library, bytes.data(), bytes.size(),
+                                     RAWHAL_STRING("some bytes"), &error));
+  for (const char *name : {"of_a_file_", "of_bytes__"}) {
+    const rawhal_device_kernel_t *kernel = nullptr;
+    ASSERT_OK(get(library, name, &kernel));
+    expect_adds(kernel);
+  }
+  const std::vector<rawhal_library_match_t> matches = find(library, named("of_bytes__"));
+  ASSERT_EQ(matches.size(), 1u);
+  EXPECT_EQ(std::string(matches[0].file.data, matches[0].file.size), "some bytes");
+  EXPECT_EQ(matches[0].bytes, bytes.size());
+}
+
+TEST_F(LibraryFind, AddingTwiceAndByOtherNamesAddsOnce)
+{
+  fill(5);
+  rawhal_library_t *library = create_with(folder);
+  ASSERT_OK(rawhal_library_add(library, (folder / "." / ".." / "objects").c_str(), &error));
+  EXPECT_EQ(stats(library).files, 5u);
+  fs::create_symlink(folder / "kern_00003.co",
+                     folder / "link.co"); // the same bytes are not ambiguous
+  ASSERT_OK(rawhal_library_refresh(library, &error));
+  EXPECT_EQ(find(library, named(numbered(3))).size(), 2u);
+  const rawhal_device_kernel_t *kernel = nullptr;
+  EXPECT_OK(get(library, numbered(3), &kernel));
+}
+
+TEST_F(LibraryFind, ContentHashIsXxh128)
+{
+  // The value that xxh128sum prints for three bytes "abc" (xxHash 0.8, XXH128 with seed 0).
+  const rawhal_content_hash_t hash = rawhal_content_hash("abc", 3);
+  EXPECT_EQ(hash.high, 0x06b05ab6733a6185ull);
+  EXPECT_EQ(hash.low, 0x78af5f94892f3950ull);
+}
+
+} // namespace
