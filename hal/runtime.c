@@ -35,6 +35,7 @@ static void fork_child(void)
 
 static void watch_forks(void)
 {
+  queue_watch_forks(); /* their locks are taken under ours */
   (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 

@@ -265,6 +265,8 @@ RAWHAL_CHECKED static inline rawhal_status_t queue_check(rawhal_queue_t *queue,
 
 /* list.c */
 void queue_list_add(rawhal_queue_t *queue);
+/* As limit_watch_forks(), for the queues' lock, too. */
+void queue_watch_forks(void);
 /* From now on its device's failure is no longer the queue's. */
 void queue_list_close(rawhal_queue_t *queue);
 void queue_list_remove(rawhal_queue_t *queue);

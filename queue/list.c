@@ -34,10 +34,16 @@ static void watch_forks(void)
   (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
-void queue_list_add(rawhal_queue_t *queue)
+void queue_watch_forks(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  limit_watch_forks();
   pthread_once(&once, watch_forks);
+}
+
+void queue_list_add(rawhal_queue_t *queue)
+{
+  queue_watch_forks();
   pthread_mutex_lock(&list_lock);
   queue->next = list_first;
   list_first = queue;

@@ -34,6 +34,11 @@ RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, c
                                           const allocator_t *allocator, rawhal_limiter_t **limiter,
                                           rawhal_error_t *error);
 
+/* Handlers before fork() are called in the reverse order of their registration, and each takes its
+ * lock: so whoever opens limiters under a lock of its own, and holds that across fork(), too, calls
+ * this first. */
+void limit_watch_forks(void);
+
 enum { LIMIT_UNKNOWN_KEYS = 4 };
 
 /* What a batch will take: limit_cost_begin(), then limit_cost_add(). */

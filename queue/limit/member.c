@@ -295,6 +295,12 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
   return RAWHAL_OK;
 }
 
+void limit_watch_forks(void)
+{
+  region_watch_forks();
+  private_watch_forks();
+}
+
 rawhal_status_t limit_open(const rawhal_limit_config_t *config, const char *device,
                            const allocator_t *allocator, rawhal_limiter_t **limiter,
                            rawhal_error_t *error)

@@ -25,10 +25,15 @@ static void unlock_accounts(void)
   pthread_mutex_unlock(&accounts_lock);
 }
 
-/* A child must not find it locked by a thread that it does not have. */
 static void guard_forks(void)
 {
   (void)pthread_atfork(lock_accounts, unlock_accounts, unlock_accounts);
+}
+
+void private_watch_forks(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, guard_forks);
 }
 
 /* Stores the clocks that are this process's own, and returns how many they are: a region keeps
@@ -68,11 +73,10 @@ static account_t *find(const rawhal_limiter_t *limiter, bool *known)
 
 void private_take_up(rawhal_limiter_t *limiter, uint64_t now)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   region_node_t *nodes[NODES];
   bool known;
   int count = nodes_of(limiter, nodes);
-  (void)pthread_once(&once, guard_forks);
+  private_watch_forks();
   pthread_mutex_lock(&accounts_lock);
   const account_t *account = find(limiter, &known);
   for (int i = 0; known && i < count; ++i) {

@@ -12,5 +12,8 @@
 /* On opening, when limits are in force, and on closing, when everything is charged. */
 void private_take_up(rawhal_limiter_t *limiter, uint64_t now);
 void private_leave(const rawhal_limiter_t *limiter, uint64_t now);
+/* A child of fork() must not find it locked by a thread that it does not have. See
+ * limit_watch_forks(). */
+void private_watch_forks(void);
 
 #endif

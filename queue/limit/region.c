@@ -73,14 +73,25 @@ bool region_forked(const region_t *region)
 }
 
 /* The caller holds open_lock. */
-static rawhal_status_t guard_forks(rawhal_error_t *error)
+static bool have_handlers(void)
 {
   static bool handlers;
-  if (!handlers) {
-    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
-      return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a fork handler");
-    handlers = true;
-  }
+  handlers = handlers || !pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  return handlers;
+}
+
+void region_watch_forks(void)
+{
+  pthread_mutex_lock(&open_lock);
+  (void)have_handlers(); /* else a region is not opened */
+  pthread_mutex_unlock(&open_lock);
+}
+
+/* The caller holds open_lock. */
+static rawhal_status_t guard_forks(rawhal_error_t *error)
+{
+  if (!have_handlers())
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a fork handler");
   _Atomic uint32_t *page = atomic_load(&mine);
   if (!page) {
     void *memory =

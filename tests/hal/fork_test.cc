@@ -212,4 +212,35 @@ TEST(ForkBefore, AChildMayMakeItsOwnInstance)
             0);
 }
 
+// The locks of an instance that begins are taken in one order, by it and by fork().
+TEST(ForkBefore, WhileInstancesWithLimitsBegin)
+{
+  rawhal_error_t error = {};
+  rawhal_limit_config_t *limits = nullptr;
+  ASSERT_OK(rawhal_limit_config_create(&limits, &error));
+  ASSERT_OK(rawhal_limit_config_set(limits, RAWHAL_LIMIT_MEMORY, 1 << 24, &error));
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0}, begun{0};
+  std::thread busy([&] {
+    rawhal_instance_options_t options = {};
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    options.limits = limits;
+    while (!stop) {
+      rawhal_error_t its = {};
+      rawhal_instance_t *instance = nullptr;
+      wrong += rawhal_instance_create(&options, &instance, &its) != RAWHAL_OK;
+      rawhal_instance_destroy(instance);
+      ++begun;
+    }
+  });
+  alarm(60); // in vain, if all is well
+  for (int i = 0; i < 40 || begun < 3; ++i)
+    EXPECT_EQ(in_child([] { return 0; }), 0);
+  alarm(0);
+  stop = true;
+  busy.join();
+  EXPECT_EQ(wrong, 0);
+  rawhal_limit_config_destroy(limits);
+}
+
 } // namespace
