@@ -13,6 +13,7 @@ MAY_INCLUDE = {
     "kernarg": {"base", "hsaco", "kernarg"},
     "queue": {"base", "hsaco", "kernarg", "queue"},
     "hal": {"base", "hsaco", "kernarg", "queue", "hal"},
+    "library": {"base", "hsaco", "kernarg", "queue", "hal", "library"},
     "softgpu": {"softgpu"},
     "tools": {"tools"},  # and the public headers
     "examples": set(),
