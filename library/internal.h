@@ -73,13 +73,13 @@ struct rawhal_library {
 
 /* ---- source.c: the caller holds the library's lock for writing ---- */
 
-/* Lists the files below a path. */
+/* Lists the files below a path, in the place of those that are listed. */
 RAWHAL_CHECKED rawhal_status_t source_list(rawhal_library_t *library, library_source_t *source,
                                            rawhal_error_t *error);
 /* Finds its index on disk, if it may, or makes it. */
 RAWHAL_CHECKED rawhal_status_t source_index(rawhal_library_t *library, library_source_t *source,
                                             bool from_disk, rawhal_error_t *error);
-/* Lists the files again; the index goes unless it is still of these. */
+/* Lists the files again; the index goes unless it is still of these. A failure changes nothing. */
 RAWHAL_CHECKED rawhal_status_t source_refresh(rawhal_library_t *library, library_source_t *source,
                                               rawhal_error_t *error);
 /* It is wrong. */

@@ -7,8 +7,13 @@
 rawhal_status_t source_list(rawhal_library_t *library, library_source_t *source,
                             rawhal_error_t *error)
 {
+  list_t files = {.allocator = &library->allocator};
+  rawhal_status_t status = files_list(source->name->text, &library->names, &files, error);
+  if (status != RAWHAL_OK)
+    return status;
   list_free(&source->files);
-  return files_list(source->name->text, &library->names, &source->files, error);
+  source->files = files;
+  return RAWHAL_OK;
 }
 
 static index_source_t description_of(rawhal_library_t *library, library_source_t *source)
@@ -112,11 +117,13 @@ rawhal_status_t source_refresh(rawhal_library_t *library, library_source_t *sour
   if (source->container)
     return RAWHAL_OK;
   rawhal_status_t status = source_list(library, source, error);
+  if (status != RAWHAL_OK)
+    return status;
   index_source_t description = description_of(library, source);
   rawhal_content_hash_t now = index_source_hash(&description);
-  if (status != RAWHAL_OK || !source->indexed || !content_equal(now, source->index.header.source))
+  if (!source->indexed || !content_equal(now, source->index.header.source))
     source_forget_index(library, source);
-  return status;
+  return RAWHAL_OK;
 }
 
 void source_free(rawhal_library_t *library, library_source_t *source)

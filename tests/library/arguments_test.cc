@@ -87,4 +87,68 @@ TEST_F(LibraryArguments, AChildOfForkIsRefused)
   EXPECT_OK(get(library, numbered(0), &kernel));
 }
 
+// 0, 1, 2.. blocks, and then there is no more memory: every call fails cleanly, and what it began is gone.
+class LibraryMemory : public testing::TestWithParam<bool> {};
+
+TEST_P(LibraryMemory, OfEverythingMayFail)
+{
+  const bool cached = GetParam();
+  char name[] = "/tmp/rawhal-library-XXXXXX";
+  ASSERT_NE(mkdtemp(name), nullptr);
+  const fs::path folder = fs::path(name) / "objects";
+  const std::string cache = fs::path(name) / "cache";
+  const std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
+  for (size_t i = 0; i < 40; ++i)
+    write_file(folder / (numbered(i) + ".co"), renamed(bytes, "vector_add", numbered(i % 39)));
+  clock_ahead_s = 10;
+  long allowed = 0;
+  for (bool refused = true; refused; ++allowed) {
+    ASSERT_LT(allowed, 2000);
+    Allocator own;
+    rawhal_error_t error = {};
+    rawhal_instance_options_t options = {};
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    options.allocator = own.hook();
+    rawhal_instance_t *instance = nullptr;
+    ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
+    rawhal_library_options_t choices = {};
+    choices.cache = cached ? cache.c_str() : "off";
+    rawhal_library_t *library = nullptr;
+    const rawhal_device_kernel_t *kernel = nullptr;
+    own.left = allowed;
+    rawhal_status_t status =
+        rawhal_library_create(rawhal_instance_device(instance, 0), &choices, &library, &error);
+    if (status == RAWHAL_OK)
+      status = rawhal_library_add(library, folder.c_str(), &error);
+    for (size_t i : {0, 7}) // the first is in two files
+      if (status == RAWHAL_OK) {
+        const std::string wanted = numbered(i);
+        rawhal_library_query_t query = {};
+        query.name = {wanted.data(), wanted.size()};
+        status = rawhal_library_kernel(library, &query, &kernel, &error);
+        EXPECT_EQ(status == RAWHAL_OK, kernel != nullptr);
+      }
+    if (status == RAWHAL_OK)
+      status = rawhal_library_refresh(library, &error);
+    refused = own.refused;
+    if (status != RAWHAL_OK) {
+      EXPECT_EQ(status, RAWHAL_OUT_OF_MEMORY) << allowed << ": " << error.message;
+    }
+    EXPECT_TRUE(refused || status == RAWHAL_OK);
+    own.left = -1;
+    if (library && refused) { // what is left can be used
+      const rawhal_library_query_t query = {0, RAWHAL_STRING("kern_00009"), {}, {}, 0, 0};
+      EXPECT_OK(rawhal_library_add(library, folder.c_str(), &error));
+      EXPECT_OK(rawhal_library_kernel(library, &query, &kernel, &error));
+    }
+    rawhal_library_destroy(library);
+    rawhal_instance_destroy(instance);
+    EXPECT_EQ(0u, own.live()) << allowed;
+  }
+  EXPECT_GT(allowed, cached ? 60 : 150);
+  fs::remove_all(name);
+}
+INSTANTIATE_TEST_SUITE_P(Index, LibraryMemory, testing::Bool(),
+                         [](const auto &cached) { return cached.param ? "OnDisk" : "Made"; });
+
 } // namespace

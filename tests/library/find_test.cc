@@ -87,6 +87,26 @@ TEST_F(LibraryFind, CorpusIsFoundAsByALinearSearch)
   expect_everything(corpus);
 }
 
+TEST_F(LibraryFind, RealLibrariesAreSearchedAsOne)
+{
+  // Debian's rocSPARSE and rocRAND, where ./dev has unpacked them, and real objects of the corpus.
+  const fs::path together = folder / "together";
+  fs::create_directories(together);
+  size_t there = 0;
+  for (const fs::path &path :
+       {fs::path(RAWHAL_BUILD_DIR "/rocsparse"), fs::path(RAWHAL_BUILD_DIR "/rocrand"),
+        fs::path(RAWHAL_SOURCE_DIR "/../shared/corpus/aiter")}) {
+    if (!fs::exists(path))
+      continue;
+    fs::copy(fs::canonical(path), together / path.filename(),
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    ++there;
+  }
+  if (!there)
+    GTEST_SKIP() << "there are neither rocSPARSE, rocRAND nor a corpus";
+  expect_everything(together);
+}
+
 TEST_F(LibraryFind, ByNameAndBySymbol)
 {
   fill(3);
