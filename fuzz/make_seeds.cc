@@ -3,11 +3,19 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "fuzz/elf_edit.h"
 #include "tests/hsaco/archive.h"
 #include "tests/hsaco/carriers.h"
 #include "tests/hsaco/host.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+extern "C" {
+#include "library/index.h"
+}
 
 using namespace build;
 
@@ -137,6 +145,46 @@ static void save_services(const std::string &folder)
            little(512, 3));
 }
 
+// The content of an index of two objects, of which both have one kernel and the second has another, in order of hashes.
+static std::string library_index()
+{
+  const std::string names[] = {"vector_add", "vector_add", "other"};
+  const uint32_t objects[] = {0, 1, 1};
+  index_header_t header = {};
+  memcpy(header.magic, INDEX_MAGIC, sizeof(header.magic));
+  header.format = INDEX_FORMAT;
+  header.byte_order = INDEX_BYTE_ORDER;
+  header.pages = 1;
+  header.kernels = header.entry_count = 3;
+  header.object_count = 2;
+  std::string texts;
+  std::multimap<uint64_t, std::string> entries;
+  for (size_t i = 0; i < 3; ++i) {
+    index_entry_t entry = {};
+    entry.hash = XXH3_64bits_withSeed(names[i].data(), names[i].size(), 0);
+    entry.text = sizeof(header) + texts.size();
+    entry.size = static_cast<uint32_t>(names[i].size());
+    entry.object = objects[i];
+    entry.flags = INDEX_BY_NAME | INDEX_BY_SYMBOL | INDEX_USABLE;
+    entries.emplace(entry.hash, edit::bytes_of(entry));
+    texts += names[i];
+  }
+  std::string list;
+  for (uint32_t i = 0; i < 2; ++i) {
+    index_object_t object = {};
+    object.size = 4736;
+    object.file = i;
+    object.rating = 5;
+    list += edit::bytes_of(object);
+  }
+  header.objects_at = sizeof(header) + texts.size();
+  header.entries_at = header.objects_at + list.size();
+  std::string bytes = edit::bytes_of(header) + texts + list;
+  for (const auto &entry : entries)
+    bytes += entry.second;
+  return bytes;
+}
+
 int main(int count, char **words)
 {
   if (count != 2)
@@ -191,15 +239,19 @@ int main(int count, char **words)
   Pack reference;
   reference.map(2).str("kernel_name").str("lib/a.so").str("kpack_search_paths").array(1);
   save(root + "/container", "reference", split_host(reference.str("a_@GFXARCH@.kpack").bytes));
-  const std::string offload = offload_binary(objects[0], "gfx90a") + offload_binary(objects[1], "gfx9-4-generic");
+  const std::string offload =
+      offload_binary(objects[0], "gfx90a") + offload_binary(objects[1], "gfx9-4-generic");
   save(root + "/container", "offload", offload);
   save(root + "/container", "ar_gnu",
        ar_archive({{"a.co", objects[0]},
-                   {"a_member_with_a_long_name.o", host_object({{".llvm.offloading", offload, kOffloading}})}}));
+                   {"a_member_with_a_long_name.o",
+                    host_object({{".llvm.offloading", offload, kOffloading}})}}));
   save(root + "/container", "ar_bsd",
-       ar_archive({{"b.o", host_object({{"__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a", objects[0]}})}},
+       ar_archive({{"b.o", host_object({{"__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a",
+                                         objects[0]}})}},
                   ArStyle::kBsd));
   save_services(root + "/services");
+  save(root + "/library_index", "two", library_index());
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");
   return 0;
