@@ -1,4 +1,7 @@
 // Any bytes as a container, at the limits that programs have which set none; what it finds is opened.
+#include <cstring>
+#include <memory>
+
 #include "budget.h"
 #include "hsaco_reader.h"
 
@@ -6,8 +9,31 @@ extern "C" {
 #include "hsaco/container.h"
 }
 
+// As an image without a size: it has no more bytes than there are, and those it has are enough to say so.
+static size_t measure(const uint8_t *data, size_t size)
+{
+  size_t measured = 0;
+  rawhal_error_t error = {};
+  Budget budget(budget_of_container(size, uint64_t{1} << 30));
+  if (rawhal_container_measure(data, size, nullptr, &measured, &error) && measured)
+    __builtin_trap();
+  return measured;
+}
+
+static void check_measure(const uint8_t *data, size_t size)
+{
+  size_t measured = size ? measure(data, size) : 0;
+  if (measured > size)
+    __builtin_trap();
+  std::unique_ptr<uint8_t[]> exact(new uint8_t[measured + !measured]);
+  memcpy(exact.get(), data, measured);
+  if (measured && measure(exact.get(), measured) != measured)
+    __builtin_trap();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+  check_measure(data, size);
   rawhal_container_t *container = nullptr;
   rawhal_error_t error = {};
   {

@@ -80,18 +80,45 @@ static rawhal_status_t read_payload(struct scan *scan, const struct scan_part *b
   return scan_range(scan, payload, error);
 }
 
+static rawhal_status_t read_count(const struct scan *scan, const struct scan_part *bundle,
+                                  uint64_t *count, rawhal_error_t *error)
+{
+  *count = 0;
+  if (bundle->size < HEADER_SIZE)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset, "the bundle's header is cut");
+  memcpy(count, scan->space.bytes + bundle->offset + 24, sizeof(*count));
+  if (*count > scan->options.max_bundle_entries)
+    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, bundle->offset + 24,
+                          "a bundle of %llu entries: more than max_bundle_entries (%u)",
+                          (unsigned long long)*count, scan->options.max_bundle_entries);
+  return RAWHAL_OK;
+}
+
+/* Empty entries count here: reading asks for their places, too. */
+rawhal_status_t measure_bundle(struct scan *scan, struct scan_part part, uint64_t *end,
+                               rawhal_error_t *error)
+{
+  uint64_t count, at = HEADER_SIZE, furthest = 0;
+  *end = part.offset;
+  rawhal_status_t status = read_count(scan, &part, &count, error);
+  for (uint64_t i = 0; !status && i < count; ++i) {
+    struct entry entry;
+    status = read_entry(scan, &part, &at, &entry, error);
+    uint64_t entry_end = entry.offset + entry.size; /* within the part */
+    furthest = entry_end > furthest ? entry_end : furthest;
+  }
+  *end = part.offset + (furthest > at ? furthest : at);
+  return status;
+}
+
 rawhal_status_t scan_bundle(struct scan *scan, struct scan_part part, uint64_t *end,
                             rawhal_error_t *error)
 {
   uint64_t count, at = HEADER_SIZE;
   *end = part.offset;
-  if (part.size < HEADER_SIZE)
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset, "the bundle's header is cut");
-  memcpy(&count, scan->space.bytes + part.offset + 24, sizeof(count));
-  if (count > scan->options.max_bundle_entries)
-    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, part.offset + 24,
-                          "a bundle of %llu entries: more than max_bundle_entries (%u)",
-                          (unsigned long long)count, scan->options.max_bundle_entries);
+  rawhal_status_t counted = read_count(scan, &part, &count, error);
+  if (counted)
+    return counted;
   uint64_t furthest = 0;
   for (uint64_t i = 0; i < count; ++i) {
     struct entry entry;

@@ -81,9 +81,8 @@ static rawhal_status_t scan_unpacked(struct scan *scan, const struct bundle *bun
     scan->space.offset = bundle->part.offset;
   scan->space.unpacked = true;
   scan->space.bytes = bytes;
-  struct scan_part inner = {.size = bundle->unpacked_size,
-                            .id = bundle->part.id,
-                            .depth = bundle->part.depth + 1};
+  struct scan_part inner = {
+      .size = bundle->unpacked_size, .id = bundle->part.id, .depth = bundle->part.depth + 1};
   rawhal_status_t status = scan_range(scan, inner, error);
   scan->space = outer;
   if (status && error)
@@ -113,4 +112,36 @@ rawhal_status_t scan_compressed(struct scan *scan, struct scan_part part, uint64
   if (scan->space.bytes[part.offset + 4] == 1) /* whose only mark of its end is the payload's */
     *end = part.offset + layouts[0].header + used;
   return scan_unpacked(scan, &bundle, bytes, error);
+}
+
+/* Version 1 does not count its bytes: the payload ends where its stream does. zstd's frames say
+ * how long their blocks are; zlib's have to be unpacked. */
+rawhal_status_t measure_compressed(struct scan *scan, struct scan_part part, uint64_t *end,
+                                   rawhal_error_t *error)
+{
+  struct bundle bundle = {.part = part};
+  bool known;
+  *end = part.offset;
+  rawhal_status_t status = read_header(scan, &bundle, &known, error);
+  if (status)
+    return status;
+  if (!known)
+    return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, part.offset,
+                          "a compressed bundle (CCOB) of a version or method not known here");
+  *end = part.offset + bundle.part.size;
+  if (scan->space.bytes[part.offset + 4] != 1)
+    return RAWHAL_OK;
+  const unsigned char *bytes;
+  uint64_t used;
+  if (bundle.method == METHOD_ZLIB) {
+    status = unpack(scan, &bundle, &bytes, &used, error);
+  } else {
+    uint64_t unpacked_size;
+    used = scan_zstd_frame(bundle.payload, bundle.payload_size, &unpacked_size);
+    if (!used)
+      status = rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset + layouts[0].header,
+                              "the payload of a compressed bundle (CCOB) is no whole zstd frame");
+  }
+  *end = part.offset + layouts[0].header + used;
+  return status;
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "hsaco/file_bytes.h"
+#include "hsaco/mapped.h"
 #include "hsaco/scan.h"
 #include "hsaco/target_rating.h"
 
@@ -108,6 +109,45 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
   }
   *container = opened;
   return RAWHAL_OK;
+}
+
+/* ---- Images without a size ---- */
+
+rawhal_status_t rawhal_container_measure(const void *image, size_t readable,
+                                         const rawhal_container_options_t *options, size_t *size,
+                                         rawhal_error_t *error)
+{
+  if (size)
+    *size = 0;
+  if (!image || !size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no image, or no place for its size");
+  struct scan scan = {0};
+  rawhal_status_t status = take_options(&scan, options, error);
+  if (status)
+    return status;
+  scan.space.bytes = image;
+  work_start(&scan.work, readable);
+  uint64_t end;
+  status = scan_measure(&scan, (struct scan_part){.size = readable}, &end, error);
+  scan_end_unpacking(&scan);
+  scan_free_unpacked(&scan);
+  if (!status)
+    *size = (size_t)end;
+  return status;
+}
+
+rawhal_status_t rawhal_container_open_image(const void *image,
+                                            const rawhal_container_options_t *options,
+                                            rawhal_container_t **container, rawhal_error_t *error)
+{
+  if (!container)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
+  *container = NULL;
+  size_t readable, size;
+  rawhal_status_t status = mapped_readable(image, &readable, error);
+  if (!status)
+    status = rawhal_container_measure(image, readable, options, &size, error);
+  return status ? status : rawhal_container_open(image, size, options, container, error);
 }
 
 /* ---- Files ---- */

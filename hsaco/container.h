@@ -71,11 +71,34 @@ rawhal_container_open(const void *bytes, size_t size, const rawhal_container_opt
  * file's size of memory, a mapping what is touched. Neither keeps the file open. Also NOT_FOUND,
  * and INVALID_ARGUMENT when it cannot be opened, is no regular file, or was cut meanwhile.
  *
- * The library itself opens no file but by this call and rawhal_hsaco_open_file(), and neither
- * copies unless it is told to; the rawhal command tells it to. */
+ * The library itself opens no code object's file but by this call and rawhal_hsaco_open_file(), and
+ * neither copies unless it is told to; the rawhal command tells it to. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open_file(const char *path, const rawhal_container_options_t *options,
                            rawhal_container_t **container, rawhal_error_t *error);
+
+/* An image in memory whose size nobody says, as programs hand to hipModuleLoadData(): how many
+ * bytes it has by its own headers. `readable` bytes at `image` may be read, and nothing else is;
+ * `options` as above, may be NULL. It is one carrier, or one code object: what follows directly
+ * after it is not counted. Of a code object, the furthest end of its tables, segments and sections;
+ * of a bundle, of its entries; of an offload binary and of a compressed bundle, what they say. A
+ * compressed bundle of version 1 says nothing, and zlib's are unpacked to find their end.
+ *
+ * INVALID_ARGUMENT; MALFORMED: it starts like nothing known, contradicts itself, or ends after the
+ * `readable` bytes; UNSUPPORTED: archives, kpack archives, bitcode and wrappers do not say where
+ * they end; CAP_EXCEEDED, OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_container_measure(
+    const void *image, size_t readable, const rawhal_container_options_t *options, size_t *size,
+    rawhal_error_t *error);
+
+/* Measures and opens an image in memory of this process. What may be read is what /proc/self/maps
+ * says is mapped there without a gap; of a mapped file, none of that may lie beyond the file's end
+ * (SIGBUS). Nothing may be unmapped meanwhile. Fails as rawhal_container_measure() and
+ * rawhal_container_open(); INVALID_ARGUMENT: nothing readable is at `image`; NOT_FOUND: no
+ * /proc/self/maps. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_container_open_image(const void *image, const rawhal_container_options_t *options,
+                            rawhal_container_t **container, rawhal_error_t *error);
 
 RAWHAL_API void rawhal_container_close(rawhal_container_t *container); /* NULL is allowed */
 

@@ -273,7 +273,8 @@ bool elf_extent(const void *bytes, size_t size, uint64_t *extent)
     return false;
   uint64_t end = sizeof(header);
   extend(&end, header.e_phoff, counts.segments * sizeof(Elf64_Phdr));
-  extend(&end, header.e_shoff, counts.sections * sizeof(Elf64_Shdr));
+  uint64_t sections = counts.extended && !counts.sections ? 1 : counts.sections;
+  extend(&end, header.e_shoff, sections * sizeof(Elf64_Shdr));
   for (uint64_t i = 0; i < counts.segments; ++i) {
     Elf64_Phdr segment;
     memcpy(&segment, at + header.e_phoff + i * sizeof(segment), sizeof(segment));

@@ -236,3 +236,18 @@ rawhal_status_t scan_elf(struct scan *scan, struct scan_part part, uint64_t *end
     status = scan_segments(&host, error);
   return status;
 }
+
+/* By the headers of any ELF, a host's as well. */
+rawhal_status_t measure_elf(struct scan *scan, struct scan_part part, uint64_t *end,
+                            rawhal_error_t *error)
+{
+  uint64_t extent;
+  *end = part.offset;
+  if (!elf_extent(scan->space.bytes + part.offset, (size_t)part.size, &extent))
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
+                          "an ELF whose headers, segments or sections end after the %llu bytes "
+                          "that can be read, or that is not 64-bit little-endian",
+                          (unsigned long long)part.size);
+  *end = part.offset + extent;
+  return RAWHAL_OK;
+}

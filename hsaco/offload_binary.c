@@ -97,20 +97,39 @@ static rawhal_status_t scan_image(struct scan *scan, const struct scan_part *bin
   return scan_range(scan, image, error);
 }
 
+static rawhal_status_t read_header(const struct scan *scan, const struct scan_part *part,
+                                   struct binary_header *header, rawhal_error_t *error)
+{
+  *header = (struct binary_header){0};
+  if (part->size < sizeof(*header))
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,
+                          "the header of an offload binary is cut");
+  memcpy(header, scan->space.bytes + part->offset, sizeof(*header));
+  if (header->size < sizeof(*header) || header->size > part->size)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,
+                          "an offload binary of %llu bytes, of which there are %llu",
+                          (unsigned long long)header->size, (unsigned long long)part->size);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t measure_offload_binary(struct scan *scan, struct scan_part part, uint64_t *end,
+                                       rawhal_error_t *error)
+{
+  struct binary_header header;
+  rawhal_status_t status = read_header(scan, &part, &header, error);
+  *end = part.offset + (status ? 0 : header.size);
+  return status;
+}
+
 rawhal_status_t scan_offload_binary(struct scan *scan, struct scan_part part, uint64_t *end,
                                     rawhal_error_t *error)
 {
   struct binary_header header;
   struct binary_entry entry;
   *end = part.offset;
-  if (part.size < sizeof(header))
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
-                          "the header of an offload binary is cut");
-  memcpy(&header, scan->space.bytes + part.offset, sizeof(header));
-  if (header.size < sizeof(header) || header.size > part.size)
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
-                          "an offload binary of %llu bytes, of which there are %llu",
-                          (unsigned long long)header.size, (unsigned long long)part.size);
+  rawhal_status_t status = read_header(scan, &part, &header, error);
+  if (status)
+    return status;
   *end = part.offset + header.size;
   part.size = header.size;
   if (header.version != 1)

@@ -10,24 +10,24 @@ enum { PAGE = 4096 };
 
 static scan_reader refuse_pointer, refuse_bitcode, refuse_thin;
 
-/* How each carrier starts, and what reads it. */
+/* How each carrier starts, what reads it, and what finds its end where it says so by itself. */
 static const struct recogniser {
   char magic[25];
   uint8_t size;
-  scan_reader *read;
+  scan_reader *read, *measure;
 } recognisers[] = {
-    {ELFMAG, SELFMAG, scan_elf},
-    {"__CLANG_OFFLOAD_BUNDLE__", 24, scan_bundle},
-    {"CCOB", 4, scan_compressed},
-    {"FPIH", 4, refuse_pointer}, /* HIPF, HIPK: wrappers that hold a pointer of their process */
-    {"HIPK", 4, refuse_pointer},
-    {"\xce\xfa\x55\xba", 4, refuse_pointer},
-    {"KPAK", 4, scan_kpack},
-    {"\x10\xff\x10\xad", 4, scan_offload_binary},
-    {"!<arch>\n", 8, scan_archive},
-    {"!<thin>\n", 8, refuse_thin},
-    {"BC\xc0\xde", 4, refuse_bitcode},
-    {"\xde\xc0\x17\x0b", 4, refuse_bitcode}, /* in a wrapper */
+    {ELFMAG, SELFMAG, scan_elf, measure_elf},
+    {"__CLANG_OFFLOAD_BUNDLE__", 24, scan_bundle, measure_bundle},
+    {"CCOB", 4, scan_compressed, measure_compressed},
+    {"FPIH", 4, refuse_pointer, NULL}, /* HIPF, HIPK: wrappers that hold a pointer */
+    {"HIPK", 4, refuse_pointer, NULL},
+    {"\xce\xfa\x55\xba", 4, refuse_pointer, NULL},
+    {"KPAK", 4, scan_kpack, NULL},
+    {"\x10\xff\x10\xad", 4, scan_offload_binary, measure_offload_binary},
+    {"!<arch>\n", 8, scan_archive, NULL},
+    {"!<thin>\n", 8, refuse_thin, NULL},
+    {"BC\xc0\xde", 4, refuse_bitcode, NULL},
+    {"\xde\xc0\x17\x0b", 4, refuse_bitcode, NULL}, /* in a wrapper */
 };
 
 bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
@@ -174,6 +174,22 @@ rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end
     return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, part.offset,
                           "carriers nest more than %d deep", SCAN_MOST_DEPTH);
   return recogniser->read(scan, part, end, error);
+}
+
+rawhal_status_t scan_measure(struct scan *scan, struct scan_part part, uint64_t *end,
+                             rawhal_error_t *error)
+{
+  *end = part.offset;
+  const struct recogniser *recogniser = recognise(scan, &part);
+  if (!recogniser)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
+                          "what starts there is neither a code object nor a carrier of code "
+                          "objects that is known here");
+  if (!recogniser->measure)
+    return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, part.offset,
+                          "an image without a size must say where it ends: a code object, an "
+                          "offload bundle or an offload binary does");
+  return recogniser->measure(scan, part, end, error);
 }
 
 /* Moves the part behind the zeros that start at `next`. */

@@ -68,6 +68,12 @@ RAWHAL_CHECKED rawhal_status_t scan_work(struct scan *scan, uint64_t offset, uin
 /* What scan_work() fails with, for readers that take steps by themselves. */
 RAWHAL_CHECKED rawhal_status_t scan_fail_work(uint64_t offset, rawhal_error_t *error);
 
+/* Where what starts at part.offset ends by its own headers, of which nothing but those is read, or
+ * unpacked where there is no other way. part.size is how much may be read. UNSUPPORTED: a carrier
+ * that does not say where it ends. */
+RAWHAL_CHECKED rawhal_status_t scan_measure(struct scan *scan, struct scan_part part, uint64_t *end,
+                                            rawhal_error_t *error);
+
 /* Where the zeros end that start at `from`: `to` at most. */
 uint64_t scan_zeros_end(const unsigned char *bytes, uint64_t from, uint64_t to);
 
@@ -97,6 +103,7 @@ const char *scan_foreign(rawhal_string_t id);
 
 /* Readers that live in files of their own. */
 scan_reader scan_archive, scan_bundle, scan_compressed, scan_elf, scan_kpack, scan_offload_binary;
+scan_reader measure_bundle, measure_compressed, measure_elf, measure_offload_binary;
 
 /* Compressed bytes: zlib, or one zstd frame. */
 struct scan_packed {
