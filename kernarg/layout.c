@@ -104,6 +104,13 @@ static int compare_offsets(const void *a, const void *b, void *context)
   return i < j ? -1 : 1;
 }
 
+void layout_order(const rawhal_kernarg_layout_t *layout, uint32_t *order, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; ++i)
+    order[i] = i;
+  qsort_r(order, count, sizeof(*order), compare_offsets, layout->arguments);
+}
+
 static rawhal_status_t fail_overlap(const rawhal_kernarg_layout_t *layout, uint32_t first,
                                     uint32_t second, rawhal_error_t *error)
 {
@@ -151,9 +158,7 @@ static rawhal_status_t check_overlap(const rawhal_kernarg_layout_t *layout, uint
   uint32_t *order = allocate(&layout->allocator, (size_t)count * sizeof(*order));
   if (!order)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to sort %u arguments", count);
-  for (uint32_t i = 0; i < count; ++i)
-    order[i] = i;
-  qsort_r(order, count, sizeof(*order), compare_offsets, layout->arguments);
+  layout_order(layout, order, count);
   status = walk_for_overlap(layout, count, order, &unsorted, error);
   allocate_free(&layout->allocator, order);
   return status;

@@ -35,6 +35,9 @@ static inline uint64_t argument_end(const rawhal_kernarg_argument_t *argument)
   (size_t)(index), (argument)->name.size ? "'" : "", RAWHAL_STRING_ARGS((argument)->name),         \
       (argument)->name.size ? "' " : "", RAWHAL_STRING_ARGS((argument)->value_kind_text)
 
+/* layout.c: indices of the first `count` arguments, visible and hidden, by offset. */
+void layout_order(const rawhal_kernarg_layout_t *layout, uint32_t *order, uint32_t count);
+
 /* names.c: sorts layout->by_name. */
 void layout_sort_names(rawhal_kernarg_layout_t *layout);
 

@@ -3,6 +3,7 @@
 #define RAWHAL_RAWHAL_H
 
 #include <rawhal/allocator.h>
+#include <rawhal/builder.h>
 #include <rawhal/container.h>
 #include <rawhal/hal.h>
 #include <rawhal/hsaco.h>
