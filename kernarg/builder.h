@@ -83,14 +83,14 @@ RAWHAL_API rawhal_status_t rawhal_builder_append(rawhal_builder_t *builder, rawh
 RAWHAL_API rawhal_status_t rawhal_builder_skip(rawhal_builder_t *builder, size_t size);
 
 /* Ends a block: pads it to the stride. Begins the next when something is appended. All blocks have
- * the same size. OUT_OF_RANGE: an argument is missing. INVALID_ARGUMENT: another size than the first
- * block's, or nothing in it. */
+ * the same size. OUT_OF_RANGE: an argument is missing. INVALID_ARGUMENT: another size than that of
+ * the first block, or nothing in it. */
 RAWHAL_API rawhal_status_t rawhal_builder_next(rawhal_builder_t *builder);
 
-/* `bytes` becomes what was appended, valid until the next call that changes the builder: a blob that
- * rawhal_kernarg_check() takes and that ends with the last argument; or, after
- * rawhal_builder_next(), whole blocks. Fails as the first call that failed did; OUT_OF_RANGE when an
- * argument is missing, which may be appended then. */
+/* `bytes` becomes what was appended, valid until the next call that changes the builder: a blob
+ * that rawhal_kernarg_check() takes and that ends with the last argument; or, after
+ * rawhal_builder_next(), whole blocks. Fails as the first call that failed did; OUT_OF_RANGE when
+ * an argument is missing, which may be appended then. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_builder_finish(rawhal_builder_t *builder,
                                                                 rawhal_bytes_t *bytes,
                                                                 rawhal_error_t *error);
