@@ -112,7 +112,8 @@ RAWHAL_END
  * RAWHAL_APPEND(builder, value), RAWHAL_APPEND_NAMED(builder, "name", value): arithmetic types and
  * pointers to objects, with the size, alignment and kind of the expression's type: 1 is an int, of
  * 4 bytes. RAWHAL_APPEND_OBJECT(builder, object): structs, arrays and whatever else has an address,
- * in C and C++. In C++ all three take every trivially copyable type. */
+ * with the alignment that it has there: members of packed structs have 1. In C++ all three take
+ * every trivially copyable type. */
 #if defined(__cplusplus)
 
 #include <cstddef>
@@ -182,7 +183,7 @@ RAWHAL_BUILDER_TYPES(RAWHAL_BUILDER_FUNCTION)
            : rawhal_append_pointer)((builder), (name), (value))
 #define RAWHAL_APPEND_OBJECT(builder, object)                                                      \
   rawhal_builder_append((builder), rawhal_string(NULL), &(object), sizeof(object),                 \
-                        __alignof__(object), RAWHAL_BUILDER_VALUE)
+                        __alignof__(object), RAWHAL_BUILDER_ANY)
 
 #endif
 
