@@ -4,13 +4,14 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/error.h"
 
-/* One line of /proc/self/maps after the other: "start-end rwxp ...", both in hexadecimal, in order
- * of addresses (proc(5)). Only the beginning of a line matters; names behind it may be long. */
-enum { LINE = 64 };
+/* One line of /proc/self/maps after the other, in order of addresses (proc(5)). Only the beginning
+ * of a line matters; names behind it may be long. */
+enum { LINE = 128 };
 
 struct lines {
   int file;
@@ -57,28 +58,60 @@ static uint64_t hexadecimal(const char **text)
   return value;
 }
 
-rawhal_status_t mapped_readable(const void *pointer, size_t *readable, rawhal_error_t *error)
+/* "start-end perms offset major:minor inode", all but the last in hexadecimal. */
+static struct mapped_range parse(const char *text)
 {
-  *readable = 0;
+  struct mapped_range range = {.start = hexadecimal(&text)};
+  text += *text == '-';
+  range.end = hexadecimal(&text);
+  range.readable = strncmp(text, " r", 2) == 0;
+  text += strcspn(text + (*text == ' '), " ") + (*text == ' ');
+  text += *text == ' ';
+  (void)hexadecimal(&text);
+  text += *text == ' ';
+  unsigned major = (unsigned)hexadecimal(&text);
+  text += *text == ':';
+  range.device = makedev(major, (unsigned)hexadecimal(&text));
+  text += *text == ' ';
+  for (; *text >= '0' && *text <= '9'; ++text)
+    range.inode = range.inode * 10 + (uint64_t)(*text - '0');
+  return range;
+}
+
+rawhal_status_t mapped_walk(mapped_visit *visit, void *context, rawhal_error_t *error)
+{
   struct lines lines = {.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
   if (lines.file < 0)
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "/proc/self/maps, to learn what can be read: %s",
                        strerror(errno));
-  const uint64_t wanted = (uintptr_t)pointer;
-  uint64_t reached = wanted;
   for (char line[LINE]; next_line(&lines, line);) {
-    const char *text = line;
-    uint64_t start = hexadecimal(&text);
-    text += *text == '-';
-    uint64_t end = hexadecimal(&text);
-    if (end <= reached)
-      continue;
-    if (start > reached || strncmp(text, " r", 2) != 0)
+    struct mapped_range range = parse(line);
+    if (!visit(context, &range))
       break;
-    reached = end;
   }
   close(lines.file);
-  *readable = (size_t)(reached - wanted);
+  return RAWHAL_OK;
+}
+
+static bool reach(void *context, const struct mapped_range *range)
+{
+  uint64_t *reached = context;
+  if (range->end <= *reached)
+    return true;
+  if (range->start > *reached || !range->readable)
+    return false;
+  *reached = range->end;
+  return true;
+}
+
+rawhal_status_t mapped_readable(const void *pointer, size_t *readable, rawhal_error_t *error)
+{
+  uint64_t reached = (uintptr_t)pointer;
+  *readable = 0;
+  rawhal_status_t status = mapped_walk(reach, &reached, error);
+  if (status)
+    return status;
+  *readable = (size_t)(reached - (uintptr_t)pointer);
   if (!*readable)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "nothing that can be read is at %p",
                        pointer);
