@@ -119,7 +119,8 @@ TEST_P(Hostile, OtherVersionsAndMagics)
   EXPECT_EQ(GetParam() ? "a wrapper of version 0, not 1" : "", only(2, false));
   wrappers_[2] = {0x48495047, 1, co.data(), nullptr};
   EXPECT_EQ(0u, found().size());
-  wrappers_[2] = {0x48495046, 1, "no code object at all", nullptr};
+  strcpy(pages_, "no code object at all");
+  wrappers_[2] = {0x48495046, 1, pages_, nullptr};
   std::string why = only(2, false);
   EXPECT_EQ(GetParam(), why != "") << why;
 }
