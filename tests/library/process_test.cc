@@ -180,14 +180,20 @@ TEST(Process, WhileLibrariesComeAndGo)
       if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
         dlclose(handle);
   });
-  unsigned there = 0;
+  unsigned there = 0, early = 0;
+  const size_t size = slurp(co).size();
   for (unsigned i = 0; i < 300 || rounds < 100; ++i) {
     Process process = look();
-    size_t count = fatbins_of(process, path).size();
-    EXPECT_TRUE(count == 0 || count == 2) << count;
-    there += count == 2;
+    std::vector<rawhal_process_fatbin_t> found = fatbins_of(process, path);
+    EXPECT_TRUE(found.empty() || found.size() == 2) << found.size();
+    there += found.size() == 2;
+    for (const rawhal_process_fatbin_t &each : found) { // loaded, or not relocated yet
+      EXPECT_TRUE(each.image.size == size || text(each.why_not) != "") << each.image.size;
+      early += each.image.size != size;
+    }
   }
   done = true;
   other.join();
   RecordProperty("there", static_cast<int>(there));
+  RecordProperty("early", static_cast<int>(early));
 }
