@@ -19,11 +19,12 @@
  *
  * Threads: modules may come and go. All reading is done with the loader's lock held, which
  * dlclose() waits for: what is listed was loaded all at once, and the allocator is called with that
- * lock held. A library that another thread is just loading may be listed before its pointers are
+ * lock held. A library that another thread is just loading may be seen before its pointers are
  * relocated: then why_not says that they point to nothing, or a search does not find it; so look
- * once dlopen() has returned. Images that lie outside of every module, and memory that others unmap or protect
- * while it is read, are theirs to keep still. Afterwards `image` and `wrapper` are valid as long as
- * their module stays loaded, which is the caller's to know. Everything listed is immutable. */
+ * once dlopen() has returned. Images that lie outside of every module, and memory that others unmap
+ * or protect while it is read, are theirs to keep still. Afterwards `image` and `wrapper` are valid
+ * as long as their module stays loaded, which is the caller's to know. Everything listed is
+ * immutable. */
 #ifndef RAWHAL_PROCESS_H
 #define RAWHAL_PROCESS_H
 
