@@ -36,7 +36,7 @@ bool scan_starts(const struct scan *scan, const struct scan_part *part, const ch
   return part->size >= size && memcmp(scan->space.bytes + part->offset, magic, size) == 0;
 }
 
-static const struct recogniser *recognise(const void *bytes, uint64_t size)
+static const struct recogniser *recognise_start(const void *bytes, uint64_t size)
 {
   for (size_t i = 0; i < sizeof(recognisers) / sizeof(*recognisers); ++i)
     if (size >= recognisers[i].size &&
@@ -45,14 +45,19 @@ static const struct recogniser *recognise(const void *bytes, uint64_t size)
   return NULL;
 }
 
+static const struct recogniser *recognise(const struct scan *scan, const struct scan_part *part)
+{
+  return recognise_start(scan->space.bytes + part->offset, part->size);
+}
+
 bool scan_knows(const struct scan *scan, const struct scan_part *part)
 {
-  return recognise(scan->space.bytes + part->offset, part->size) != NULL;
+  return recognise(scan, part) != NULL;
 }
 
 bool scan_knows_start(const void *bytes, size_t size)
 {
-  return recognise(bytes, size) != NULL;
+  return recognise_start(bytes, size) != NULL;
 }
 
 /* ---- Work ---- */
@@ -164,7 +169,7 @@ rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end
   rawhal_status_t status = scan_work(scan, part.offset, WORK_PART, error);
   if (status)
     return status;
-  const struct recogniser *recogniser = recognise(scan->space.bytes + part.offset, part.size);
+  const struct recogniser *recogniser = recognise(scan, &part);
   if (!recogniser)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
                           "%llu bytes at offset %llu are neither a code object nor a carrier of "
@@ -222,14 +227,14 @@ rawhal_status_t scan_pages(struct scan *scan, struct scan_part part, rawhal_erro
   if (status)
     return status;
   while (part.size) {
-    if (recognise(scan->space.bytes + part.offset, part.size)) {
+    if (recognise(scan, &part)) {
       uint64_t next;
       status = scan_one(scan, part, &next, error);
       if (!status)
         status = skip_zeros(scan, &part, next, error);
       if (status)
         return status;
-      if (!part.size || recognise(scan->space.bytes + part.offset, part.size))
+      if (!part.size || recognise(scan, &part))
         continue;
     }
     uint64_t page = ((part.offset - start) / PAGE + 1) * PAGE;

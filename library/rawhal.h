@@ -10,6 +10,7 @@
 #include <rawhal/kernarg.h>
 #include <rawhal/library.h>
 #include <rawhal/limit.h>
+#include <rawhal/process.h>
 #include <rawhal/queue.h>
 #include <rawhal/services.h>
 #include <rawhal/status.h>
