@@ -4,7 +4,6 @@
 // usage: solution_adapter FOLDER [NUMBER]   (NUMBER: the last five digits of the solutions' names, 0 unless given)
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -20,7 +19,7 @@ rawhal_error_t error;
 
 void check(rawhal_status_t status)
 {
-  if (status != RAWHAL_OK)
+  if (status)
     throw std::runtime_error(std::string(rawhal_status_name(status)) + ": " + error.message);
 }
 
@@ -101,7 +100,7 @@ constexpr uint32_t M = 70, N = 45, K = 64;
 uint32_t bits(int value)
 {
   const float number = static_cast<float>(value);
-  uint32_t result;
+  uint32_t result = 0;
   memcpy(&result, &number, sizeof(result));
   return result;
 }
@@ -198,7 +197,7 @@ private:
         int sum = 0;
         for (uint32_t k = 0; k < K; ++k)
           sum += elementOfA(i, k) * elementOfB(j, k);
-        right += result[i * N + j] == static_cast<Output>(2 * sum + 3 * 5);
+        right += result[i * N + j] == static_cast<Output>(2 * sum + 15);
       }
     return right;
   }
@@ -214,10 +213,9 @@ bool run(const char *folder, unsigned number)
   rawhal_instance_t *instance = nullptr;
   check(rawhal_instance_create(nullptr, &instance, &error));
   const std::unique_ptr<rawhal_instance_t, void (*)(rawhal_instance_t *)> keep(instance, rawhal_instance_destroy);
-  rawhal_device_t *device = rawhal_instance_device(instance, 0);
-  SolutionAdapter adapter(device);
+  SolutionAdapter adapter(rawhal_instance_device(instance, 0));
   adapter.loadCodeObjects(folder);
-  Problem problem(device, adapter);
+  Problem problem(rawhal_instance_device(instance, 0), adapter);
   const auto name = [&](const char *types, const char *rest) {
     char text[160];
     snprintf(text, sizeof(text), "Cijk_Alik_Bljk_%s_MT64x64x%s_NLCA1_PGR1_SU0_VW1_WG64_4_1_%05u", types, rest, number);
