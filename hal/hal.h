@@ -337,9 +337,9 @@ typedef struct rawhal_open_options {
 /* All of the way at once: finds the best object for the device in whatever carries it, bytes or a
  * file (container.h), and loads it. `options` may be NULL. Nothing of the bytes or the file is used
  * after the call. Fails as rawhal_container_open(), _select(), rawhal_hsaco_open() and
- * rawhal_executable_load_with(): TARGET_MISMATCH lists what was there. INVALID_ARGUMENT: several
- * objects are equally good and hold different code, as in libraries of several translation units,
- * and no `kernel` is named. NOT_FOUND: none of those has it. */
+ * rawhal_executable_load_with(): TARGET_MISMATCH lists what was there. AMBIGUOUS: several objects
+ * are equally good and hold different code, as in libraries of several translation units, and no
+ * `kernel` is named. NOT_FOUND: none of those has it. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_open(
     rawhal_device_t *device, const void *bytes, size_t size, const rawhal_open_options_t *options,
     rawhal_executable_t **executable, rawhal_error_t *error);

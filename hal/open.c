@@ -79,7 +79,7 @@ static rawhal_status_t choose(const opening_t *opening, rawhal_executable_t **ex
   char target[96];
   rawhal_target_format(&best->target, target, sizeof(target));
   if (rivals && !kernel.size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+    return rawhal_fail(error, RAWHAL_AMBIGUOUS,
                        "%zu code objects are for %s and hold other code: `kernel` of the options "
                        "names a kernel of the one that is meant",
                        rivals + 1, target);

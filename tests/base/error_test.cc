@@ -11,9 +11,9 @@ extern "C" {
 TEST(Status, EveryCodeHasItsName) {
   EXPECT_STREQ("OK", rawhal_status_name(RAWHAL_OK));
   EXPECT_STREQ("RUNTIME", rawhal_status_name(RAWHAL_RUNTIME));
-  for (int i = 0; i <= RAWHAL_RUNTIME; ++i)
+  for (int i = 0; i <= RAWHAL_AMBIGUOUS; ++i)
     EXPECT_STRNE("UNKNOWN", rawhal_status_name(static_cast<rawhal_status_t>(i)));
-  EXPECT_STREQ("UNKNOWN", rawhal_status_name(static_cast<rawhal_status_t>(RAWHAL_RUNTIME + 1)));
+  EXPECT_STREQ("UNKNOWN", rawhal_status_name(static_cast<rawhal_status_t>(RAWHAL_AMBIGUOUS + 1)));
   EXPECT_STREQ("UNKNOWN", rawhal_status_name(static_cast<rawhal_status_t>(-1)));
 }
 
