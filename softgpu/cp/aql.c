@@ -87,7 +87,7 @@ static softgpu_step_t barrier_step(softgpu_queue_t *queue, const hsa_barrier_and
       continue;
     if (!softgpu_signal_valid(queue->setup.node, dependency))
       return signal_refuse(queue, "dependency", dependency);
-    present++;
+    queue->awaits.at[present++] = softgpu_signal_word(dependency);
     satisfied += softgpu_signal_load(dependency) == 0;
   }
   if (all ? satisfied < present : present > 0 && satisfied == 0)
@@ -123,6 +123,7 @@ static softgpu_step_t barrier_value_step(softgpu_queue_t *queue,
     if (!softgpu_signal_valid(queue->setup.node, dependency))
       return signal_refuse(queue, "dependency", dependency);
     int64_t value = softgpu_signal_load(dependency) & packet->mask;
+    queue->awaits.at[0] = softgpu_signal_word(dependency);
     if (!condition_holds(value, packet->cond, packet->value))
       return SOFTGPU_STEP_WAITING;
   }

@@ -9,21 +9,41 @@
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/pause.h"
 #include "softgpu/cp/thread.h"
+#include "softgpu/isa/pool.h"
 #include "softgpu/thunk/option.h"
 #include "softgpu/thunk/thunk.h"
 
-enum { NAP_MIN_NS = 50 * 1000, NAP_MAX_NS = 1000 * 1000 };
+enum {
+  NAP_MIN_NS = 50 * 1000,
+  NAP_MAX_NS = 1000 * 1000,
+  CROWDED_POLL = 64, /* what a poll counts for that somebody else could have used the CPU for */
+};
 
 softgpu_totals_t softgpu_totals;
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static softgpu_queue_t *table[SOFTGPU_MAX_QUEUES]; /* by doorbell index */
+static uint32_t table_used;                        /* no entry from here on was ever used */
 static uint64_t last_id;
 static _Atomic uint32_t listeners; /* queues in SOFTGPU_STEP_WAITING that want kicks */
+static _Atomic uint32_t awake;     /* processors that execute or poll */
+static _Atomic uint32_t cpus = 1;  /* that the last queue's thread may use */
 
 /* How a processor that has nothing to do rests: it polls for a while, then asks to be woken, looks
  * once more (what came between the last look and the asking announces itself to nobody), then
- * sleeps. */
+ * sleeps. The while is short where more threads of the device are awake than there are CPUs: whoever
+ * polls then keeps one that works from it. Not where nothing is published: being woken by a doorbell
+ * costs ten times what being kicked does, and more than is gained.
+ *
+ * No wake-up is lost. Of a doorbell the protection keeps the store waiting until the watcher has
+ * set `woken`. Of a signal: a processor counts itself in `listeners`, then looks at the value; who
+ * changes the value does so by an atomic operation, then looks at `listeners`. Both counting and
+ * changing are sequentially consistent read-modify-writes, which nothing behind them overtakes on
+ * this architecture, so that one of the two sees the other. `woken` changes under the queue's lock
+ * and is taken back before the next look, never after. What the host or a kernel stores without
+ * telling is found by the nap's end.
+ *
+ * `awake` and `cpus` only say how long to poll. They are relaxed, and may be old. */
 typedef struct rest {
   uint64_t polls;
   bool listening;
@@ -34,6 +54,17 @@ typedef struct rest {
 static bool queue_stopping(const softgpu_queue_t *queue)
 {
   return __atomic_load_n(&queue->stop, __ATOMIC_RELAXED);
+}
+
+static bool is_crowded(void)
+{
+  return atomic_load_explicit(&awake, memory_order_relaxed) + isa_pool_helping() >
+         atomic_load_explicit(&cpus, memory_order_relaxed);
+}
+
+static void count_awake(bool is_awake)
+{
+  atomic_fetch_add_explicit(&awake, is_awake ? 1 : UINT32_MAX, memory_order_relaxed);
 }
 
 static void queue_wake(softgpu_queue_t *queue)
@@ -56,6 +87,7 @@ static void rest_listen(softgpu_queue_t *queue, rest_t *rest, softgpu_step_t rea
 {
   pthread_mutex_lock(&queue->lock);
   queue->woken = false;
+  queue->kicked_for = queue->awaits;
   if (reason == SOFTGPU_STEP_IDLE)
     queue->armed = softgpu_doorbell_arm(queue->doorbell);
   pthread_mutex_unlock(&queue->lock);
@@ -85,8 +117,14 @@ static void rest_end(softgpu_queue_t *queue, rest_t *rest)
 static void rest_sleep(softgpu_queue_t *queue, rest_t *rest)
 {
   pthread_mutex_lock(&queue->lock);
+  if (memcmp(&queue->kicked_for, &queue->awaits, sizeof(queue->awaits)) != 0) {
+    queue->kicked_for = queue->awaits; /* and another look, that no kick may have come for */
+    pthread_mutex_unlock(&queue->lock);
+    return;
+  }
   bool nap = rest->reason == SOFTGPU_STEP_WAITING ||
              (rest->reason == SOFTGPU_STEP_IDLE && !queue->armed && !queue->woken);
+  count_awake(false);
   while (!queue->woken && !queue_stopping(queue) && !softgpu_pausing()) {
     if (nap) {
       softgpu_condition_wait(&queue->wake, &queue->lock, rest->nap_ns);
@@ -94,8 +132,15 @@ static void rest_sleep(softgpu_queue_t *queue, rest_t *rest)
     }
     pthread_cond_wait(&queue->wake, &queue->lock);
   }
+  count_awake(true);
   bool woken = queue->woken;
+  /* Many are woken by what one of them waited for. The others go on listening. */
+  bool look_once = woken && rest->reason == SOFTGPU_STEP_WAITING && is_crowded();
+  if (look_once)
+    queue->woken = false;
   pthread_mutex_unlock(&queue->lock);
+  if (look_once)
+    return;
   if (woken)
     rest_end(queue, rest);
   else if (rest->nap_ns < NAP_MAX_NS)
@@ -107,7 +152,7 @@ static void processor_rest(softgpu_queue_t *queue, rest_t *rest, softgpu_step_t 
   if (rest->listening && rest->reason != reason)
     rest_end(queue, rest);
   if (reason != SOFTGPU_STEP_STOPPED && rest->polls < softgpu_option(SOFTGPU_OPTION_SPIN)) {
-    rest->polls++;
+    rest->polls += reason == SOFTGPU_STEP_WAITING && is_crowded() ? CROWDED_POLL : 1;
     __builtin_ia32_pause();
   } else if (!rest->listening) {
     rest_listen(queue, rest, reason);
@@ -120,13 +165,18 @@ static void *processor_run(void *argument)
 {
   softgpu_queue_t *queue = argument;
   rest_t rest = {.nap_ns = NAP_MIN_NS};
+  atomic_store_explicit(&cpus, isa_pool_cpus(), memory_order_relaxed);
+  count_awake(true);
   while (!queue_stopping(queue)) {
     if (softgpu_pausing()) {
       rest_end(queue, &rest);
+      count_awake(false);
       softgpu_pause_park(&queue->stop);
+      count_awake(true);
       continue;
     }
     softgpu_step_t step = SOFTGPU_STEP_STOPPED;
+    queue->awaits = (softgpu_words_t){0};
     if (!atomic_load(&queue->failed) && !atomic_load(&queue->suspended))
       step = softgpu_inject_stalled(queue) ? SOFTGPU_STEP_WAITING : queue->setup.step(queue);
     if (step != SOFTGPU_STEP_DONE)
@@ -135,6 +185,7 @@ static void *processor_run(void *argument)
       rest_end(queue, &rest);
   }
   rest_end(queue, &rest);
+  count_awake(false);
   softgpu_pause_leave();
   return NULL;
 }
@@ -178,6 +229,8 @@ static bool queue_place(softgpu_queue_t *queue)
     return false;
   }
   table[index] = queue;
+  if (table_used <= index)
+    table_used = index + 1;
   return true;
 }
 
@@ -304,10 +357,12 @@ bool softgpu_queue_ring(uint64_t id)
 void softgpu_queue_doze(softgpu_queue_t *queue, uint64_t ns)
 {
   uint64_t until = softgpu_clock_ns() + ns;
+  count_awake(false);
   pthread_mutex_lock(&queue->lock);
   for (uint64_t now; !queue_stopping(queue) && (now = softgpu_clock_ns()) < until;)
     softgpu_condition_wait(&queue->wake, &queue->lock, (long)(until - now));
   pthread_mutex_unlock(&queue->lock);
+  count_awake(true);
 }
 
 void softgpu_queues_close(void)
@@ -332,14 +387,33 @@ void softgpu_queues_wake(void)
   pthread_mutex_unlock(&table_lock);
 }
 
-void softgpu_queues_kick(void)
+/* Caller holds the queue's lock. */
+static bool is_kicked_for(const softgpu_queue_t *queue, const void *word)
+{
+  const softgpu_words_t *words = &queue->kicked_for;
+  if (!word || !words->at[0])
+    return true;
+  for (size_t i = 0; i < sizeof(words->at) / sizeof(words->at[0]); i++)
+    if (((uintptr_t)words->at[i] ^ (uintptr_t)word) < sizeof(uint64_t)) /* either half of it */
+      return true;
+  return false;
+}
+
+void softgpu_queues_kick(const void *word)
 {
   if (atomic_load(&listeners) == 0)
     return;
   pthread_mutex_lock(&table_lock);
-  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
-    if (table[i] && atomic_load(&table[i]->listening))
-      queue_wake(table[i]);
+  for (uint32_t i = 0; i < table_used; i++) {
+    softgpu_queue_t *queue = table[i];
+    if (!queue || !atomic_load(&queue->listening))
+      continue;
+    pthread_mutex_lock(&queue->lock);
+    if (is_kicked_for(queue, word)) {
+      queue->woken = true;
+      pthread_cond_signal(&queue->wake);
+    }
+    pthread_mutex_unlock(&queue->lock);
   }
   pthread_mutex_unlock(&table_lock);
 }

@@ -42,6 +42,11 @@ typedef enum softgpu_request {
   SOFTGPU_REQUEST_RECLAIM,         /* take back scratch that was for one dispatch only */
 } softgpu_request_t;
 
+/* Where the host has them; NULL behind the last. */
+typedef struct softgpu_words {
+  const void *at[5];
+} softgpu_words_t;
+
 struct softgpu_queue {
   softgpu_queue_setup_t setup;
   uint64_t id;       /* as the runtime knows it; never 0 */
@@ -59,6 +64,8 @@ struct softgpu_queue {
   uint64_t heard; /* packets that the last doorbell it took notice of covers */
   bool deaf;      /* to a doorbell that was stored to before */
   uint64_t stall_until;
+  /* Of a step that came to SOFTGPU_STEP_WAITING: for which words in memory; NULL: for anything. */
+  softgpu_words_t awaits;
 
   bool stop;              /* accessed with atomic builtins; softgpu_execute() polls it */
   _Atomic bool suspended; /* by hsaKmtUpdateQueue() */
@@ -72,7 +79,8 @@ struct softgpu_queue {
   pthread_mutex_t lock; /* over what follows */
   pthread_cond_t wake;
   bool woken;
-  bool armed; /* the doorbell calls softgpu_queue_rung() */
+  bool armed;                 /* the doorbell calls softgpu_queue_rung() */
+  softgpu_words_t kicked_for; /* `awaits`, as softgpu_queues_kick() may know it */
   softgpu_fault_info_t fault;
   char fault_text[768];
 
@@ -99,8 +107,8 @@ void softgpu_queues_close(void);
 /* Lets a processor sleep, though not beyond the end of its queue. */
 void softgpu_queue_doze(softgpu_queue_t *queue, uint64_t ns);
 
-/* Makes processors that wait for something in memory look again now. */
-void softgpu_queues_kick(void);
+/* Makes processors that wait for this word in memory look again now; NULL: for any. */
+void softgpu_queues_kick(const void *word);
 
 /* Makes every processor look up from its sleep, which ends where a pause begins. */
 void softgpu_queues_wake(void);

@@ -23,6 +23,7 @@ typedef struct packet {
   uint32_t node; /* of the GPU */
   uint64_t bad_address;
   bool read_only;
+  const void *awaits; /* the word, where it came to WAIT */
 } packet_t;
 
 typedef enum { DONE, WAIT, FAULT } outcome_t;
@@ -137,7 +138,7 @@ static outcome_t fence(packet_t *packet)
   if (!word)
     return FAULT;
   __atomic_store_n(word, packet->dw[3], __ATOMIC_SEQ_CST);
-  softgpu_queues_kick();
+  softgpu_queues_kick(word);
   return DONE;
 }
 
@@ -176,6 +177,7 @@ static outcome_t poll_memory(packet_t *packet)
     return FAULT;
   uint32_t value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   unsigned function = (packet->dw[0] >> 28) & 7;
+  packet->awaits = word;
   return poll_holds(function, value & packet->dw[4], packet->dw[3]) ? DONE : WAIT;
 }
 
@@ -185,7 +187,7 @@ static outcome_t atomic(packet_t *packet)
   if (packet->dw[0] >> 25 != ATOMIC_ADD64 || !word)
     return FAULT;
   __atomic_fetch_add(word, address_at(packet, 3), __ATOMIC_SEQ_CST);
-  softgpu_queues_kick();
+  softgpu_queues_kick(word);
   return DONE;
 }
 
@@ -273,8 +275,10 @@ softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue)
   unsigned token = softgpu_retire_enter();
   outcome_t outcome = operations[packet.dw[0] & 0xff].run(&packet);
   softgpu_retire_leave(token);
-  if (outcome == WAIT)
+  if (outcome == WAIT) {
+    queue->awaits.at[0] = packet.awaits;
     return SOFTGPU_STEP_WAITING;
+  }
   if (outcome == FAULT)
     return sdma_fail(queue, &packet);
   queue->next += bytes;

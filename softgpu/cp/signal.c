@@ -29,26 +29,31 @@ static bool in_place(uint32_t node, uint64_t address, uint64_t size)
   return softgpu_memory_reach(node, address, size, true) == (void *)(uintptr_t)address;
 }
 
-static void interrupt_raise(interrupt_t interrupt)
+static void interrupt_raise(interrupt_t interrupt, const void *changed)
 {
   if (interrupt.mailbox != 0 && interrupt.mailbox % sizeof(uint64_t) == 0 &&
       in_place(0, interrupt.mailbox, sizeof(uint64_t))) {
     __atomic_store_n((uint64_t *)interrupt.mailbox, interrupt.event_id, __ATOMIC_RELEASE);
     softgpu_event_raise(interrupt.event_id);
   }
-  softgpu_queues_kick();
+  softgpu_queues_kick(changed);
 }
 
 void softgpu_signal_interrupt(uint32_t event_id)
 {
   softgpu_event_raise(event_id);
-  softgpu_queues_kick();
+  softgpu_queues_kick(NULL); /* whichever signal it was that the kernel changed */
 }
 
 bool softgpu_signal_valid(uint32_t node, uint64_t handle)
 {
   return handle % AMD_SIGNAL_ALIGN_BYTES == 0 && in_place(node, handle, sizeof(amd_signal_t)) &&
          signal_of(handle)->kind == AMD_SIGNAL_KIND_USER;
+}
+
+const void *softgpu_signal_word(uint64_t handle)
+{
+  return (const char *)(uintptr_t)handle + offsetof(amd_signal_t, value);
 }
 
 int64_t softgpu_signal_load(uint64_t handle)
@@ -63,7 +68,7 @@ void softgpu_signal_complete(uint64_t handle, uint64_t start, uint64_t end)
   signal->end_ts = end;
   interrupt_t interrupt = interrupt_of(signal);
   __atomic_fetch_sub(&signal->value, 1, __ATOMIC_SEQ_CST);
-  interrupt_raise(interrupt);
+  interrupt_raise(interrupt, softgpu_signal_word(handle));
 }
 
 void softgpu_signal_store(uint64_t handle, int64_t value)
@@ -71,5 +76,5 @@ void softgpu_signal_store(uint64_t handle, int64_t value)
   amd_signal_t *signal = signal_of(handle);
   interrupt_t interrupt = interrupt_of(signal);
   __atomic_store_n(&signal->value, value, __ATOMIC_SEQ_CST);
-  interrupt_raise(interrupt);
+  interrupt_raise(interrupt, softgpu_signal_word(handle));
 }

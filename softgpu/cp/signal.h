@@ -9,6 +9,7 @@
 bool softgpu_signal_valid(uint32_t node, uint64_t handle);
 
 int64_t softgpu_signal_load(uint64_t handle);
+const void *softgpu_signal_word(uint64_t handle); /* where its value is */
 
 /* Stores times, subtracts 1 and wakes whoever waits. The host may free the signal at any moment
  * after the subtraction, so nothing of it is read afterwards. Times are ticks. */

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "softgpu/isa/engine.h"
@@ -13,8 +14,9 @@ static pthread_cond_t worker_left = PTHREAD_COND_INITIALIZER;
 static isa_job_t *jobs;     /* those that helpers may join */
 static unsigned helpers;    /* threads that exist */
 static unsigned configured; /* softgpu_engine_threads() */
+static _Atomic unsigned helping;
 
-static unsigned usable_cpus(void)
+unsigned isa_pool_cpus(void)
 {
   cpu_set_t cpus;
   if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
@@ -34,7 +36,12 @@ unsigned isa_pool_threads(void)
   pthread_mutex_lock(&lock);
   unsigned count = configured;
   pthread_mutex_unlock(&lock);
-  return count ? count : usable_cpus();
+  return count ? count : isa_pool_cpus();
+}
+
+unsigned isa_pool_helping(void)
+{
+  return atomic_load_explicit(&helping, memory_order_relaxed);
 }
 
 static isa_job_t *joinable_job(void)
@@ -58,7 +65,9 @@ static void *helper_main(void *unused)
     }
     job->workers++;
     pthread_mutex_unlock(&lock);
+    atomic_fetch_add_explicit(&helping, 1, memory_order_relaxed);
     job->work(job);
+    atomic_fetch_sub_explicit(&helping, 1, memory_order_relaxed);
     pthread_mutex_lock(&lock);
     if (--job->workers == 0)
       pthread_cond_broadcast(&worker_left);

@@ -15,6 +15,9 @@ typedef struct isa_job {
 /* Threads that may work on one job, its caller included. */
 unsigned isa_pool_threads(void);
 
+unsigned isa_pool_cpus(void);    /* that the calling thread may use */
+unsigned isa_pool_helping(void); /* helper threads at work, as of a moment ago */
+
 /* Runs job->work on the calling thread and on at most `helpers` idle helper threads; returns when
  * all of them have returned from it. Jobs of several callers share the helpers. */
 void isa_pool_run(isa_job_t *job, unsigned helpers);

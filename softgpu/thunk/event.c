@@ -197,7 +197,7 @@ HSAKMT_STATUS hsaKmtSetEvent(HsaEvent *event)
   if (id == 0)
     return HSAKMT_STATUS_INVALID_HANDLE;
   /* The runtime raises a signal's event when it has changed the value a barrier may wait for. */
-  softgpu_queues_kick();
+  softgpu_queues_kick(NULL);
   return HSAKMT_STATUS_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 #include "newer.h"
 #include "runtime.h"
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +55,55 @@ TEST_F(Rest, a_sleeping_queue_wakes_for_every_doorbell)
     barrier(q, done);
     ASSERT_TRUE(reaches(done, 0)) << i;
   }
+}
+
+// Queues that wait for each other's signals, 0 for 1, 1 for 2 and so on, on more queues than there
+// are processors, so that most of them sleep when their turn comes.
+class InTurn : public Rest {
+protected:
+  void run(size_t rounds)
+  {
+    constexpr size_t count = 5;
+    hsa_queue_t *queues[count];
+    for (auto &q : queues)
+      q = queue(256);
+    hsa_signal_t first = signal(1), before = first;
+    for (size_t i = 0; i < rounds * count; i++) {
+      // One signal that is there from the beginning on, and the last: all of them count.
+      hsa_barrier_and_packet_t packet{};
+      packet.dep_signal[0] = i % 2 ? first : before;
+      packet.dep_signal[1] = i % 2 ? before : first;
+      packet.completion_signal = before = signal(1);
+      submit(queues[i % count], &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+    }
+    EXPECT_EQ(hsa->hsa_signal_load_scacquire(before), 1);
+    hsa->hsa_signal_store_screlease(first, 0);
+    EXPECT_TRUE(reaches(before, 0));
+  }
+};
+
+TEST_F(InTurn, after_polling)
+{
+  run(200);
+}
+
+TEST_F(InTurn, without_polling)
+{
+  option("spin", 0);
+  run(200);
+}
+
+TEST_F(InTurn, on_one_processor)
+{
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  CPU_ZERO(&one);
+  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+    if (CPU_ISSET(i, &all))
+      CPU_SET(i, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  run(200); // whose threads have it from this one
+  EXPECT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 class Polling : public Rest {
