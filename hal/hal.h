@@ -65,7 +65,8 @@ typedef struct rawhal_instance_options {
                                   librawhal's folder, as installed; of a program with the static
                                   library, in its own folder or its prefix's for libraries */
   const char *softgpu_options; /* "gpus=2,vram_mib=512,timeout_ms=1000"; names in softgpu's
-                                  documentation */
+                                  documentation. For the runtime's life, whichever instance gave
+                                  them; then they are what they were before */
   /* Quota and limits of every device, see limit.h; what is not set here comes from the environment.
    * Only for the instance that starts the runtime: INVALID_ARGUMENT when it runs already. */
   const rawhal_limit_config_t *limits;

@@ -66,6 +66,11 @@ RAWHAL_CHECKED rawhal_status_t softgpu_follow(void *runtime, softgpu_thunk_t *th
                                               rawhal_error_t *error);
 RAWHAL_CHECKED rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
                                                  rawhal_error_t *error);
+/* What softgpu_configure() set since the mark is as it was before, as far as the device is closed;
+ * or is kept until the undoing of an earlier mark. 0 is the mark before all. */
+size_t softgpu_options_mark(void);
+void softgpu_options_undo(const softgpu_thunk_t *thunk, size_t mark);
+void softgpu_options_keep(size_t mark);
 /* False when `library` is no softgpu. */
 bool softgpu_resolve(void *library, softgpu_thunk_t *thunk);
 

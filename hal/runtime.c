@@ -145,6 +145,7 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
   if (status != RAWHAL_OK)
     return status;
   pthread_mutex_lock(&lock);
+  const size_t mark = softgpu_options_mark();
   status = loader_open(options, &libraries, error);
   if (status == RAWHAL_OK && holders && options->limits)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
@@ -163,6 +164,9 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
   if (status == RAWHAL_OK) {
     ++holders;
     *result = &runtime;
+    softgpu_options_keep(mark);
+  } else {
+    softgpu_options_undo(&libraries.softgpu, mark);
   }
   pthread_mutex_unlock(&lock);
   return status;
@@ -193,6 +197,7 @@ void runtime_release(void)
   if (--holders == 0) {
     devices_free(&runtime);
     (void)runtime.hsa.hsa_shut_down();
+    softgpu_options_undo(&libraries.softgpu, 0);
   }
   pthread_mutex_unlock(&lock);
 }

@@ -172,11 +172,70 @@ static rawhal_status_t check_environment(const softgpu_thunk_t *thunk, rawhal_er
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "softgpu's environment: %s", text);
 }
 
+/* ---- Options last as long as the runtime ---- */
+
+/* What options were before instances set them, oldest first. Under the runtime's lock. */
+static struct before {
+  char name[32];
+  uint64_t value;
+} before[64]; /* of every option twice: for those that run, and for the one that is being made */
+static size_t before_count;
+
+/* False when the option has no value, or there are more than any softgpu has. */
+static bool before_note(const softgpu_thunk_t *thunk, size_t mark, const char *name)
+{
+  struct before now = {.value = 0};
+  for (size_t i = mark; i < before_count; ++i)
+    if (strcmp(before[i].name, name) == 0)
+      return true;
+  if (before_count == sizeof(before) / sizeof(*before) || strlen(name) >= sizeof(now.name) ||
+      !thunk->option_get(name, &now.value))
+    return false;
+  memcpy(now.name, name, strlen(name) + 1);
+  before[before_count++] = now;
+  return true;
+}
+
+size_t softgpu_options_mark(void)
+{
+  return before_count;
+}
+
+void softgpu_options_undo(const softgpu_thunk_t *thunk, size_t mark)
+{
+  size_t kept = mark;
+  for (size_t i = before_count; i-- > mark;) {
+    char value[32];
+    snprintf(value, sizeof(value), "%" PRIu64, before[i].value);
+    if (thunk->option_set_text(before[i].name, value))
+      before[i].name[0] = '\0';
+  }
+  /* What is fixed because the program itself has the device open waits for the next time. */
+  for (size_t i = mark; i < before_count; ++i)
+    if (before[i].name[0])
+      before[kept++] = before[i];
+  before_count = kept;
+}
+
+void softgpu_options_keep(size_t mark)
+{
+  size_t kept = mark;
+  for (size_t i = mark; i < before_count; ++i) {
+    bool older = false;
+    for (size_t j = 0; j < mark; ++j)
+      older |= strcmp(before[i].name, before[j].name) == 0;
+    if (!older)
+      before[kept++] = before[i];
+  }
+  before_count = kept;
+}
+
 rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
                                   rawhal_error_t *error)
 {
   rawhal_status_t status = check_environment(thunk, error);
   const char *at = options ? options : "";
+  const size_t mark = softgpu_options_mark();
   while (status == RAWHAL_OK && *at) {
     size_t length = strcspn(at, ",");
     char pair[128];
@@ -191,7 +250,7 @@ rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *opti
                          "softgpu options are NAME=VALUE with commas between them, not '%s'",
                          options);
     *value++ = '\0';
-    if (!thunk->option_set_text(pair, value))
+    if (!before_note(thunk, mark, pair) || !thunk->option_set_text(pair, value))
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "softgpu takes no option '%s' with value '%s' now: unknown, out of range, "
                          "or fixed while the device is open",

@@ -117,6 +117,58 @@ TEST_F(Instance, SeveralGpusAndSharing)
   EXPECT_EQ(rawhal_instance_device_count(instance), 1u);
 }
 
+// softgpu's own, of this process.
+uint64_t option(const char *name)
+{
+  auto get = reinterpret_cast<bool (*)(const char *, uint64_t *)>(
+      dlsym(RTLD_DEFAULT, "softgpu_option_get"));
+  uint64_t value = ~uint64_t{0};
+  EXPECT_TRUE(get && get(name, &value)) << name;
+  return value;
+}
+
+TEST_F(Instance, OptionsLastAsLongAsTheRuntime)
+{
+  static const char *const names[] = {"chip",      "listed", "gpus",    "vram_mib",
+                                      "check_lds", "spin",   "slowdown"};
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  ASSERT_OK(create(options)); // which loads it
+  std::vector<uint64_t> before;
+  for (const char *name : names)
+    before.push_back(option(name));
+  rawhal_instance_destroy(instance);
+
+  options.softgpu_options = "chip=gfx942,listed=gfx90a,gpus=2,vram_mib=32,check_lds=1,check_lds=0";
+  ASSERT_OK(create(options));
+  options.softgpu_options = "check_lds=1,spin=77";
+  rawhal_instance_t *second = nullptr;
+  ASSERT_OK(rawhal_instance_create(&options, &second, &error));
+  // One that is refused changes nothing, whatever it is refused for.
+  rawhal_instance_t *none = nullptr;
+  options.softgpu_options = "spin=5,slowdown=3,gpus=1";
+  EXPECT_EQ(rawhal_instance_create(&options, &none, &error), RAWHAL_INVALID_ARGUMENT);
+  options.softgpu_options = "spin=5,slowdown=3";
+  options.copy_timeout_ns = 1;
+  EXPECT_EQ(rawhal_instance_create(&options, &none, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(option("spin"), 77u);
+  EXPECT_EQ(option("slowdown"), before[6]);
+  rawhal_instance_destroy(instance); // the runtime stays
+  instance = nullptr;
+  EXPECT_EQ(option("chip"), 0x942u);
+  EXPECT_EQ(option("check_lds"), 1u);
+  EXPECT_EQ(option("spin"), 77u);
+  rawhal_instance_destroy(second);
+  for (size_t i = 0; i < before.size(); ++i)
+    EXPECT_EQ(option(names[i]), before[i]) << names[i];
+
+  options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  options.softgpu_options = "slowdown=4,gpus=many";
+  EXPECT_EQ(create(options), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(option("slowdown"), before[6]);
+}
+
 TEST_F(Instance, NoGpuIsNoDevice)
 {
   rawhal_instance_options_t options = {};

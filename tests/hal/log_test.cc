@@ -172,16 +172,6 @@ protected:
 class LogOfAnotherChip : public LogOfDevice {
 protected:
   const char *softgpu_options() override { return "gpus=1,vram_mib=64,chip=gfx942,listed=gfx90a"; }
-
-  void TearDown() override // options outlive instances
-  {
-    LogOfDevice::TearDown();
-    rawhal_instance_options_t options = {};
-    options.backend = RAWHAL_BACKEND_SOFTGPU;
-    options.softgpu_options = "chip=gfx90a,listed=0";
-    ASSERT_OK(rawhal_instance_create(&options, &listening, &error));
-    rawhal_instance_destroy(listening);
-  }
 };
 
 TEST_F(LogOfAnotherChip, ARelabelledObject)

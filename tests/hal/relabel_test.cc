@@ -10,17 +10,6 @@ protected:
     return "gpus=1,vram_mib=256,timeout_ms=8000,chip=gfx942,listed=gfx90a";
   }
 
-  // The options are the process's: for whatever test comes after.
-  void TearDown() override
-  {
-    DeviceTest::TearDown();
-    rawhal_instance_options_t options = {};
-    options.backend = RAWHAL_BACKEND_SOFTGPU;
-    options.softgpu_options = "chip=gfx90a,listed=0";
-    EXPECT_OK(rawhal_instance_create(&options, &instance, &error));
-    rawhal_instance_destroy(instance);
-  }
-
   void expect_sums(const char *fixture, rawhal_executable_t *executable)
   {
     constexpr uint32_t n = 1000;
