@@ -31,9 +31,9 @@ static _Atomic uint32_t cpus = 1;  /* that the last queue's thread may use */
 
 /* How a processor that has nothing to do rests: it polls for a while, then asks to be woken, looks
  * once more (what came between the last look and the asking announces itself to nobody), then
- * sleeps. The while is short where more threads of the device are awake than there are CPUs: whoever
- * polls then keeps one that works from it. Not where nothing is published: being woken by a doorbell
- * costs ten times what being kicked does, and more than is gained.
+ * sleeps. The while is short where more threads of the device are awake than there are CPUs: who
+ * polls then keeps one that works from it. Not where nothing is published: a doorbell costs ten
+ * times what a kick does to wake by, and more than is gained.
  *
  * No wake-up is lost. Of a doorbell the protection keeps the store waiting until the watcher has
  * set `woken`. Of a signal: a processor counts itself in `listeners`, then looks at the value; who
