@@ -1,23 +1,22 @@
 /* rawhal find: in which code objects of files and folders a kernel is. */
-#include <errno.h>
 #include <fnmatch.h>
-#include <fts.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tools/json.h"
 #include "tools/select.h"
 #include "tools/tool.h"
+#include "tools/walk.h"
 
 typedef struct find {
   select_options_t select; /* of the file at hand */
   const char *pattern;     /* shell pattern; NULL: the name itself, select.kernel */
   json_writer_t *json;     /* NULL: text */
-  uint64_t files, objects, kernels, refused;
+  uint64_t files, objects, kernels;
+  walk_t walk;
 } find_t;
 
 /* ---- What was found ---- */
@@ -116,64 +115,27 @@ static void look_into(find_t *find, const select_t *select)
       report(find, select, kernel);
 }
 
-static void note_refusal(find_t *find, rawhal_error_t *error)
+static void look_at_file(void *context, const char *path, bool named)
 {
-  char text[sizeof(error->message)];
-  ++find->refused;
-  snprintf(text, sizeof(text), "%s", error->message);
-  (void)tool_refuse(error, error->status, "%.100s: %.300s", find->select.path, text);
-  (void)tool_fail("find", error);
-}
-
-/* `named`: on the command line. What only stands in a folder need not be a code object. */
-static void look_at_file(find_t *find, const char *path, bool named)
-{
+  find_t *find = context;
   select_t select = {0};
   rawhal_error_t error;
   find->select.path = path;
   if (!select_open(&select, &find->select, &error)) {
-    bool other = error.status == RAWHAL_NOT_FOUND || error.status == RAWHAL_UNSUPPORTED ||
-                 error.status == RAWHAL_MALFORMED;
-    if (named || !other)
-      note_refusal(find, &error);
+    if (!walk_passes_over(named, &error))
+      walk_refuse(&find->walk, path, &error);
     return;
   }
   ++find->files;
   for (;;) {
     if (!select_next(&select, &error))
-      note_refusal(find, &error); /* one object; the others are looked at */
+      walk_refuse(&find->walk, path, &error); /* one object; the others are looked at */
     else if (select.hsaco)
       look_into(find, &select);
     else
       break;
   }
   select_close(&select);
-}
-
-static int by_name(const FTSENT **a, const FTSENT **b)
-{
-  return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-static bool walk(find_t *find, char *path, rawhal_error_t *error)
-{
-  char *const paths[] = {path, NULL};
-  FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-  if (!tree)
-    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "%s", strerror(errno));
-  for (FTSENT *entry; (entry = fts_read(tree));) {
-    bool named = entry->fts_level == FTS_ROOTLEVEL;
-    if (entry->fts_info == FTS_F || (named && entry->fts_info == FTS_DEFAULT)) {
-      look_at_file(find, entry->fts_path, named);
-    } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
-               entry->fts_info == FTS_NS) {
-      find->select.path = entry->fts_path;
-      (void)tool_refuse(error, RAWHAL_NOT_FOUND, "%s", strerror(entry->fts_errno));
-      note_refusal(find, error);
-    }
-  }
-  fts_close(tree);
-  return true;
 }
 
 static int look(find_t *find, char **paths, int count)
@@ -186,23 +148,23 @@ static int look(find_t *find, char **paths, int count)
     json_put_text(&json, "schema", "rawhal-find-1");
     json_begin_array(&json, "kernels");
   }
-  for (int i = 0; i < count; ++i)
-    if (!walk(find, paths[i], &error))
-      return tool_fail("find", &error);
+  find->walk = (walk_t){.command = "find", .context = find, .file = look_at_file};
+  if (!walk_paths(&find->walk, paths, count, &error))
+    return tool_fail("find", &error);
   if (find->json) {
     json_end(&json);
     json_put_unsigned(&json, "files", find->files);
     json_put_unsigned(&json, "objects", find->objects);
-    json_put_unsigned(&json, "refused", find->refused);
+    json_put_unsigned(&json, "refused", find->walk.refused);
     json_end(&json);
   }
-  if (!find->kernels && !find->refused) {
+  if (!find->kernels && !find->walk.refused) {
     (void)tool_refuse(&error, RAWHAL_NOT_FOUND,
                       "no kernel '%s' in %" PRIu64 " code objects of %" PRIu64 " files",
                       find->select.kernel, find->objects, find->files);
     (void)tool_fail("find", &error);
   }
-  return find->kernels && !find->refused ? TOOL_OK : TOOL_FAILED;
+  return find->kernels && !find->walk.refused ? TOOL_OK : TOOL_FAILED;
 }
 
 /* ---- The command line ---- */

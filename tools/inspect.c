@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tools/tool.h"
 
@@ -52,18 +53,23 @@ static int inspect_file(const inspect_options_t *options, const inspect_form_t *
   return done ? TOOL_OK : tool_fail("inspect", &error);
 }
 
+static bool is_folder(const char *path)
+{
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static int run(int argc, char **argv)
 {
   static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},
-      {"brief", no_argument, NULL, 'b'},
-      {"kernel", required_argument, NULL, 'k'},
-      {"target", required_argument, NULL, 't'},
-      {NULL, 0, NULL, 0},
+      {"json", no_argument, NULL, 'j'},         {"brief", no_argument, NULL, 'b'},
+      {"list", no_argument, NULL, 'l'},         {"kernel", required_argument, NULL, 'k'},
+      {"target", required_argument, NULL, 't'}, {NULL, 0, NULL, 0},
   };
   inspect_options_t options = {0};
   const inspect_form_t *form = &inspect_text_form;
   rawhal_target_t target;
+  bool list = false;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
@@ -72,6 +78,9 @@ static int run(int argc, char **argv)
       break;
     case 'b':
       options.brief = true;
+      break;
+    case 'l':
+      list = true;
       break;
     case 'k':
       options.kernel = optarg;
@@ -84,24 +93,36 @@ static int run(int argc, char **argv)
     default:
       return tool_usage("inspect", "unknown or incomplete option '%s'", argv[optind - 1]);
     }
-  if (argc - optind != 1)
-    return tool_usage("inspect", "expected one FILE, got %d", argc - optind);
+  if (argc == optind)
+    return tool_usage("inspect", "expected at least one PATH");
   options.path = argv[optind];
+  if (list || argc - optind > 1 || is_folder(options.path)) {
+    if (options.brief)
+      return tool_usage("inspect", "--brief is for one FILE");
+    return inspect_list(&options, form == &inspect_json_form, argv + optind, argc - optind);
+  }
   return inspect_file(&options, form);
 }
 
 static const char *help(void)
 {
-  return "usage: rawhal inspect FILE [OPTIONS]\n\n"
+  return "usage: rawhal inspect FILE [OPTIONS]\n"
+         "       rawhal inspect PATH... [OPTIONS]\n\n"
          "Shows every code object in FILE: its target, its kernels, and the exact layout of each\n"
          "kernel's arguments. FILE may be a bare ELF code object (HSACO, .co), several of them "
          "back\n"
          "to back, a clang offload bundle, an offload binary, a kpack archive, a host program,\n"
          "library or object with code objects in its sections (.hip_fatbin, .llvm.offloading), or\n"
          "an ar archive of these. Bundles and kpack archives may be compressed.\n\n"
+         "Of several PATHs, or of a folder, everything below which is looked at, it lists the "
+         "code\n"
+         "objects: a line each, with the file, the object's number, its offset there, its target,\n"
+         "how many kernels it has, whether it can be loaded, and the first thing that is odd.\n\n"
          "options:\n"
-         "  --json           one JSON document (schema \"rawhal-inspect-1\") instead of text\n"
-         "  --brief          one line a kernel (text only)\n"
+         "  --json           one JSON document (schema \"rawhal-inspect-1\", of a list\n"
+         "                   \"rawhal-list-1\") instead of text\n"
+         "  --brief          one line a kernel (text of one FILE only)\n"
+         "  --list           a list also of one FILE\n"
          "  --kernel TEXT    only kernels whose name contains TEXT, and what is theirs\n"
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --help           this text\n\n"
@@ -110,7 +131,7 @@ static const char *help(void)
          "  1   the file, or an object in it, was refused; with --json the document then has\n"
          "      \"status\", \"message\" and \"offset\". Or no kernel's name contains TEXT: then "
          "there\n"
-         "      is no output\n"
+         "      is no output. A list goes on; it says why, or standard error does\n"
          "  2   the command line is wrong\n";
 }
 

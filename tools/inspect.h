@@ -67,4 +67,9 @@ typedef struct inspect_form {
 extern const inspect_form_t inspect_text_form;
 extern const inspect_form_t inspect_json_form;
 
+/* ---- Many files (inspect_list.c) ---- */
+
+/* A line, or an element, for each code object below these paths; returns the exit status. */
+int inspect_list(const inspect_options_t *options, bool json, char **paths, int count);
+
 #endif

@@ -1,0 +1,212 @@
+/* rawhal inspect of several files, or of folders: a line for each code object. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/inspect.h"
+#include "tools/json.h"
+#include "tools/tool.h"
+#include "tools/walk.h"
+
+typedef struct list {
+  const inspect_options_t *options;
+  json_writer_t *json; /* NULL: text */
+  walk_t walk;
+  uint64_t files, objects, refused; /* the last of objects */
+} list_t;
+
+/* What there is to say of an object. */
+typedef struct line {
+  const char *path;
+  size_t index;
+  const rawhal_container_object_t *object;
+  const rawhal_hsaco_info_t *info;       /* NULL: it was not opened, */
+  rawhal_string_t reason;                /* for this reason; else why it is not loadable */
+  const rawhal_diagnostic_t *diagnostic; /* the first, or NULL */
+} line_t;
+
+/* As debuggers take it: ROCm's file URI, which names a part of a file. Bytes that are not plain
+ * there are escaped. False when the path has no absolute form. */
+static bool make_uri(const line_t *line, char *uri, size_t size)
+{
+  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_.~";
+  char path[PATH_MAX];
+  if (!realpath(line->path, path))
+    return false;
+  size_t used = (size_t)snprintf(uri, size, "file://");
+  for (const char *at = path; *at; ++at)
+    used += (size_t)snprintf(uri + used, size - used, strchr(plain, *at) ? "%c" : "%%%02X",
+                             (unsigned char)*at);
+  snprintf(uri + used, size - used, "#offset=%" PRIu64 "&size=%zu", line->object->offset,
+           line->object->bytes.size);
+  return true;
+}
+
+static const char *severity_name(rawhal_severity_t severity)
+{
+  static const char *const names[] = {"note", "warning", "error"};
+  return severity <= RAWHAL_SEVERITY_ERROR ? names[severity] : "?";
+}
+
+/* ---- Forms ---- */
+
+static void print_json(json_writer_t *out, const line_t *line)
+{
+  const rawhal_container_object_t *object = line->object;
+  char target[64], uri[3 * PATH_MAX + 64];
+  json_begin_object(out, NULL);
+  json_put_text(out, "file", line->path);
+  json_put_unsigned(out, "object", line->index);
+  json_put_unsigned(out, "offset", object->offset);
+  json_put_unsigned(out, "size", object->bytes.size);
+  json_put_bool(out, "unpacked", object->unpacked);
+  json_put_text(out, "uri", !object->unpacked && make_uri(line, uri, sizeof(uri)) ? uri : NULL);
+  json_put_string_or_null(out, "member", object->member);
+  json_put_string_or_null(out, "bundle_id", object->id);
+  json_put_string_or_null(out, "binary", object->binary);
+  if (object->readable)
+    rawhal_target_format(&object->target, target, sizeof(target));
+  json_put_text(out, "target", object->readable ? target : NULL);
+  json_put_bool(out, "opened", line->info);
+  json_put_unsigned(out, "kernels", line->info ? line->info->kernel_count : 0);
+  json_put_bool(out, "loadable", line->info && line->info->loadable);
+  json_put_string_or_null(out, "reason", line->reason);
+  if (line->diagnostic) {
+    json_begin_object(out, "diagnostic");
+    json_put_text(out, "severity", severity_name(line->diagnostic->severity));
+    json_put_string(out, "message", line->diagnostic->message);
+    json_end(out);
+  } else {
+    json_put_null(out, "diagnostic");
+  }
+  json_end(out);
+}
+
+static void print_behind(const char *before, rawhal_string_t text)
+{
+  if (!text.size)
+    return;
+  fputs(before, stdout);
+  (void)tool_print_text(text);
+}
+
+static void print_text(const line_t *line)
+{
+  const rawhal_container_object_t *object = line->object;
+  char target[64];
+  (void)tool_print_words(line->path);
+  printf(": object %zu, offset %" PRIu64 ", %s%zu bytes", line->index, object->offset,
+         object->unpacked ? "unpacked, " : "", object->bytes.size);
+  if (object->readable) {
+    rawhal_target_format(&object->target, target, sizeof(target));
+    printf(", %s", target);
+  } else {
+    print_behind(", ", object->id);
+  }
+  print_behind(", member ", object->member);
+  if (line->info) {
+    printf(", %zu kernel%s, %sloadable", line->info->kernel_count,
+           line->info->kernel_count == 1 ? "" : "s", line->info->loadable ? "" : "not ");
+    print_behind(": ", line->reason);
+  } else {
+    print_behind(", not read: ", line->reason);
+  }
+  if (line->diagnostic) {
+    printf("; %s: ", severity_name(line->diagnostic->severity));
+    (void)tool_print_text(line->diagnostic->message);
+  }
+  putchar('\n');
+}
+
+static void report(list_t *list, const line_t *line)
+{
+  ++list->objects;
+  if (list->json)
+    print_json(list->json, line);
+  else
+    print_text(line);
+}
+
+/* ---- Looking ---- */
+
+static void list_object(list_t *list, const select_t *select)
+{
+  line_t line = {.path = select->options->path,
+                 .index = select->index,
+                 .object = select->object,
+                 .info = rawhal_hsaco_info(select->hsaco),
+                 .diagnostic = rawhal_hsaco_diagnostic(select->hsaco, 0)};
+  if (!inspect_wants_object(list->options, select->hsaco))
+    return;
+  line.reason = line.info->not_loadable_reason;
+  report(list, &line);
+}
+
+/* One that is no code object is what it is; one that cannot be opened is damaged. */
+static void list_refusal(list_t *list, const select_t *select, const rawhal_error_t *error)
+{
+  line_t line = {.path = select->options->path, .index = select->index, .object = select->object};
+  list->refused += select->object->readable;
+  line.reason = select->object->readable ? (rawhal_string_t){error->message, strlen(error->message)}
+                                         : select->object->why_not;
+  report(list, &line);
+}
+
+static void list_file(void *context, const char *path, bool named)
+{
+  list_t *list = context;
+  const inspect_options_t *options = list->options;
+  const select_options_t wanted = {.path = path,
+                                   .target = options->target,
+                                   .skip_unreadable = options->target || options->kernel};
+  select_t select = {0};
+  rawhal_error_t error;
+  if (!select_open(&select, &wanted, &error)) {
+    if (!walk_passes_over(named, &error))
+      walk_refuse(&list->walk, path, &error);
+    select_close(&select);
+    return;
+  }
+  ++list->files;
+  while (!ferror(stdout)) {
+    if (!select_next(&select, &error))
+      list_refusal(list, &select, &error);
+    else if (select.hsaco)
+      list_object(list, &select);
+    else
+      break;
+  }
+  select_close(&select);
+}
+
+int inspect_list(const inspect_options_t *options, bool json, char **paths, int count)
+{
+  json_writer_t writer = {.out = stdout};
+  rawhal_error_t error;
+  list_t list = {.options = options, .json = json ? &writer : NULL};
+  list.walk = (walk_t){.command = "inspect", .context = &list, .file = list_file};
+  if (json) {
+    json_begin_object(&writer, NULL);
+    json_put_text(&writer, "schema", "rawhal-list-1");
+    json_begin_array(&writer, "objects");
+  }
+  bool done = walk_paths(&list.walk, paths, count, &error);
+  if (json) {
+    json_end(&writer);
+    json_put_unsigned(&writer, "files", list.files);
+    json_put_unsigned(&writer, "refused", list.refused + list.walk.refused);
+    json_end(&writer);
+  }
+  fflush(stdout); /* before what standard error says */
+  if (!done)
+    return tool_fail("inspect", &error);
+  if (!list.objects && !list.walk.refused) {
+    (void)tool_refuse(&error, RAWHAL_NOT_FOUND,
+                      "no such code object in %" PRIu64 " files of %.200s%s", list.files, paths[0],
+                      count > 1 ? " and others" : "");
+    return tool_fail("inspect", &error);
+  }
+  return list.refused || list.walk.refused ? TOOL_FAILED : TOOL_OK;
+}
