@@ -5,6 +5,8 @@
 #include "budget.h"
 #include "hsaco_reader.h"
 
+#include <initializer_list>
+
 extern "C" {
 #include "hsaco/container.h"
 }
@@ -41,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rawhal_container_open(data, size, nullptr, &container, &error))
       return 0;
   }
+  volatile uint8_t sum = 0; // what reads them stays
   for (size_t i = 0; i < rawhal_container_count(container); ++i) {
     const rawhal_container_object_t *object = rawhal_container_object(container, i);
     const uint8_t *start = static_cast<const uint8_t *>(object->bytes.data);
@@ -50,9 +53,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       __builtin_trap();
     if (object->readable == (object->why_not.size != 0))
       __builtin_trap();
+    // Of what was unpacked it is bytes of that, which live as long.
     const uint8_t *binary = reinterpret_cast<const uint8_t *>(object->binary.data);
-    if (object->binary.size && (binary < data || object->binary.size > size - (binary - data)))
+    if (object->binary.size && !object->unpacked &&
+        (binary < data || object->binary.size > size - (binary - data)))
       __builtin_trap();
+    for (rawhal_string_t name : {object->binary, object->id, object->member})
+      for (size_t at = 0; at < name.size; ++at)
+        sum = sum + static_cast<uint8_t>(name.data[at]);
     if (object->readable && i < 8) {
       Budget budget(budget_of_object(object->bytes.size, 2));
       HsacoReader::open(object->bytes.data, object->bytes.size);

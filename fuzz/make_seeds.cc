@@ -250,6 +250,10 @@ int main(int count, char **words)
        ar_archive({{"b.o", host_object({{"__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a",
                                          objects[0]}})}},
                   ArStyle::kBsd));
+  const std::string packed = archive({{"a", "gfx90a", objects[0]}}, true);
+  save(root + "/container", "archive_inside",
+       ar_archive({{"a.kpack", packed},
+                   {"c.o", host_object({{".hip_fatbin", ccob(2, 1, bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", packed}}, 8))}})}}));
   save_services(root + "/services");
   save(root + "/library_index", "two", library_index());
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");

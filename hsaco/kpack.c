@@ -253,7 +253,12 @@ static rawhal_status_t unpack_frame(const struct archive *archive, const struct 
     status = check_size(entry, packed.unpacked_size, error);
   if (!status)
     status = scan_unpack(scan, &packed, &bytes, &used, error);
-  piece->space = (struct scan_space){.bytes = bytes, .unpacked = true, .offset = place};
+  /* Where the outermost compressed bytes are. */
+  piece->space = (struct scan_space){
+      .bytes = bytes,
+      .unpacked = true,
+      .offset = scan->space.unpacked ? scan->space.offset : place,
+  };
   piece->offset = 0;
   piece->size = packed.unpacked_size;
   return status;
@@ -385,10 +390,6 @@ rawhal_status_t scan_kpack(struct scan *scan, struct scan_part part, uint64_t *e
   uint32_t version;
   uint64_t table_offset;
   *end = part.offset + part.size;
-  /* Archives are files of their own. In a bundle, whose entries may all name the same bytes, one
-   * table would be read again and again. */
-  if (part.depth)
-    return scan_refuse(scan, part, "a kpack archive (KPAK) inside of something else", error);
   rawhal_status_t status = read_header(&archive, &version, &table_offset, error);
   if (status)
     return status;

@@ -1,5 +1,6 @@
 // kpack archives: both schemes, what is listed of them, and everything that may be wrong with them.
 #include "archive.h"
+#include "carriers.h"
 #include "container_test.h"
 
 using build::archive;
@@ -190,14 +191,69 @@ TEST(Archive, WhatIsNotReadHereIsRefused)
   expect_refusal(table, RAWHAL_UNSUPPORTED, "version");
   scheme.replace(sound.find("none"), 4, "zlib");
   expect_refusal(scheme, RAWHAL_UNSUPPORTED, "scheme");
-  // In a bundle one archive could be read 256 times.
-  for (const std::string &bytes :
-       {build::bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", sound}}), build::ccob(2, 1, sound),
-        host_file(sound), archive({{"a#0", "gfx90a", sound}}, true)}) {
-    Container container(bytes);
-    EXPECT_TRUE(container.status == RAWHAL_UNSUPPORTED ||
-                (container.status == RAWHAL_OK && !container.at(0).readable));
+  // An archive's own entries are code objects, and nothing else.
+  Container nested(archive({{"a#0", "gfx90a", sound}}, true));
+  ASSERT_EQ(RAWHAL_OK, nested.status);
+  EXPECT_FALSE(nested.at(0).readable);
+}
+
+// Inside of other carriers, offsets are the outermost file's: of the object itself, or of the
+// outermost compressed bytes that it was unpacked from.
+TEST(Archive, InOtherCarriers)
+{
+  using namespace build;
+  const auto entries = some_entries();
+  for (bool zstd : {false, true}) {
+    const std::string sound = archive(entries, zstd), frame = "\x28\xb5\x2f\xfd";
+    const std::string bundled = bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", sound}});
+    const struct {
+      const char *what;
+      std::string bytes, member, start; // what is at the offset; empty: the object
+    } cases[] = {
+        {"ar", ar_archive({{"odd", "x"}, {"librocrand.kpack", sound}}), "librocrand.kpack", zstd ? frame : ""},
+        {"ar in ar", ar_archive({{"out.a", ar_archive({{"in.kpack", sound}})}}), "in.kpack", zstd ? frame : ""},
+        {"bundle", bundled, "", zstd ? frame : ""},
+        {"host file", host_file(sound), "", zstd ? frame : ""},
+        {"section of an object in ar", ar_archive({{"host.o", host_object({{".hip_fatbin", sound}})}}), "host.o",
+         zstd ? frame : ""},
+        {"CCOB", ccob(2, 1, sound), "", "CCOB"},
+        {"CCOB in an object in ar", ar_archive({{"host.o", host_object({{".hip_fatbin", ccob(3, 1, bundled)}})}}),
+         "host.o", "CCOB"},
+    };
+    for (const auto &one : cases) {
+      SCOPED_TRACE(std::string(one.what) + (zstd ? ", zstd" : ""));
+      Container container(one.bytes);
+      ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+      ASSERT_EQ(entries.size(), container.count());
+      for (size_t i = 0; i < entries.size(); ++i) {
+        const rawhal_container_object_t &object = container.at(i);
+        EXPECT_TRUE(object.readable) << text_of(object.why_not);
+        EXPECT_EQ(entries[i].object, container.content(i));
+        EXPECT_EQ(entries[i].binary, text_of(object.binary));
+        EXPECT_EQ(entries[i].arch, text_of(object.id));
+        EXPECT_EQ(one.member, text_of(object.member));
+        EXPECT_EQ(!one.start.empty(), object.unpacked);
+        const std::string &at = one.start.empty() ? entries[i].object : one.start;
+        EXPECT_EQ(at, one.bytes.substr(object.offset, at.size()));
+      }
+    }
   }
+}
+
+// Two that stand back to back in a member, and one that is damaged beside one that is not.
+TEST(Archive, SeveralInAnArArchive)
+{
+  const auto entries = some_entries();
+  const std::string sound = archive(entries, false);
+  Container two(build::ar_archive({{"two", sound + archive(entries, true)}, {"c.co", gfx942}}));
+  ASSERT_EQ(RAWHAL_OK, two.status) << two.error.message;
+  EXPECT_EQ(2 * entries.size() + 1, two.count());
+  Container cut(build::ar_archive({{"cut", sound.substr(0, sound.size() - 9)}, {"whole", sound}}));
+  ASSERT_EQ(RAWHAL_OK, cut.status) << cut.error.message;
+  ASSERT_EQ(entries.size() + 1, cut.count());
+  EXPECT_FALSE(cut.at(0).readable);
+  EXPECT_TRUE(contains(text_of(cut.at(0).why_not), "table of contents")) << text_of(cut.at(0).why_not);
+  EXPECT_EQ(entries[0].object, cut.content(1));
 }
 
 /* ---- Damage ---- */

@@ -1,6 +1,7 @@
 // ar archives, offload binaries and host objects: what is found in them, and that nothing of them is trusted.
 #include "carriers.h"
 
+#include "compressed.h"
 #include "container_test.h"
 
 using build::ar_archive;
@@ -127,6 +128,44 @@ TEST(Ar, NestingEnds)
   Container deep(ar_archive({{"a", bytes}}));
   EXPECT_EQ(RAWHAL_CAP_EXCEEDED, deep.status);
   EXPECT_TRUE(contains(deep.error.message, "nest")) << deep.error.message;
+}
+
+// Offsets count from the start of the outermost file, however deep an object lies in it.
+TEST(Ar, OffsetsAreTheOutermostFiles)
+{
+  const std::string first = object_for(0x53f), second = object_for(0x54c), third = object_for(0x64c),
+                    foreign = "\x03\x02\x23\x07 SPIR-V";
+  const std::string both = build::bundle({{"host-x86_64-unknown-linux-gnu", ""},
+                                          {"hipv4-amdgcn-amd-amdhsa--gfx90a", first},
+                                          {"hip-spirv64-amd-amdhsa--amdgcnspirv", foreign},
+                                          {"hipv4-amdgcn-amd-amdhsa--gfx942", second}});
+  const std::string bytes = ar_archive({
+      {"a.o", build::host_object({{".text", "no code"}, {".hip_fatbin", both}})},
+      {"b.o", build::host_object({{".llvm.offloading", build::offload_binary(third, "gfx942:xnack-"), build::kOffloading}})},
+      {"c.o", build::host_object({{".hip_fatbin", build::ccob(2, 1, both)}})},
+      {"in.a", ar_archive({{"d.so", host_file(both)}, {"e.co", second}})},
+  });
+  Container container(bytes);
+  ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+  const struct {
+    const char *member;
+    const std::string *content;
+    bool unpacked;
+  } expected[] = {{"a.o", &first, false},   {"a.o", &foreign, false},  {"a.o", &second, false}, {"b.o", &third, false},
+                  {"c.o", &first, true},    {"c.o", &foreign, true},   {"c.o", &second, true},  {"d.so", &first, false},
+                  {"d.so", &foreign, false}, {"d.so", &second, false}, {"e.co", &second, false}};
+  ASSERT_EQ(std::size(expected), container.count());
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    SCOPED_TRACE(i);
+    const rawhal_container_object_t &object = container.at(i);
+    EXPECT_EQ(expected[i].member, text_of(object.member));
+    EXPECT_EQ(*expected[i].content, container.content(i));
+    EXPECT_EQ(expected[i].unpacked, object.unpacked);
+    const std::string at = object.unpacked ? "CCOB" : *expected[i].content;
+    EXPECT_EQ(at, bytes.substr(object.offset, at.size()));
+    EXPECT_EQ(expected[i].content != &foreign, object.readable);
+    EXPECT_EQ(!object.readable, contains(text_of(object.why_not), "SPIR-V"));
+  }
 }
 
 // ---- Offload binaries ----
