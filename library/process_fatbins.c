@@ -19,8 +19,8 @@ __attribute__((no_sanitize("address", "thread"))) static uint64_t word_at(uint64
 
 /* ---- Images ---- */
 
-/* Byte by byte: what begins otherwise may be anybody's, and end sooner. Cut off, it is still told by
- * four bytes. */
+/* Byte by byte: what begins otherwise may be anybody's, and end sooner. Cut off, it is still told
+ * by four bytes. */
 static bool starts(const unsigned char *image, uint64_t readable, const char *magic, size_t size)
 {
   enum { LEAST = 4 };

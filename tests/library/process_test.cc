@@ -84,8 +84,8 @@ TEST(Process, AFileThatIsNoLongerTheModules)
   for (bool build_id : {true, false}) {
     std::string path = scratch / (build_id ? "id.so" : "none.so"), other = path + ".other";
     std::string id = build_id ? "-Wl,--build-id" : "-Wl,--build-id=none";
-    ASSERT_NO_FATAL_FAILURE(build_library(wrapper_source({co}), path, {id}));
-    ASSERT_NO_FATAL_FAILURE(build_library(wrapper_source({co}) + "int more = 1;\n", other, {id}));
+    ASSERT_NO_FATAL_FAILURE(build_library("int more = 1;\n" + wrapper_source({co}), path, {id}));
+    ASSERT_NO_FATAL_FAILURE(build_library("int more = 2;\n" + wrapper_source({co}), other, {id}));
     Loaded library(path);
     EXPECT_TRUE(module_of(look(), path)->sections);
     ASSERT_EQ(0, rename(other.c_str(), path.c_str()));
