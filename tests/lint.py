@@ -14,6 +14,7 @@ MAY_INCLUDE = {
     "queue": {"base", "hsaco", "kernarg", "queue"},
     "hal": {"base", "hsaco", "kernarg", "queue", "hal"},
     "library": {"base", "hsaco", "kernarg", "queue", "hal", "library"},
+    "hiplaunch": {"hiplaunch"},  # and the public headers
     "softgpu": {"softgpu"},
     "tools": {"tools"},  # and the public headers
     "examples": set(),
@@ -53,7 +54,7 @@ def findings(root):
                 target = owner.get(public)
                 if target is None:
                     yield f"{path}:{number}: <rawhal/{public}> is no public header"
-                elif folder in ("tools", "examples"):
+                elif folder in ("hiplaunch", "tools", "examples"):
                     continue
             else:
                 target = private if private in MAY_INCLUDE and match.group(1) == '"' else None

@@ -1,0 +1,305 @@
+#include <string.h>
+
+#include "hiplaunch/registry.h"
+#include "hiplaunch/stream.h"
+
+/* Copies and fills. Where bytes are is known by their addresses; what the program says of that is
+ * only checked. Memory that is not of our allocations is the program's own. */
+
+struct end {
+  void *pointer;
+  bool ours;
+  struct allocation allocation;
+  uint64_t offset;
+};
+
+struct job {
+  struct end to, from;
+  size_t size;
+};
+
+static hipError_t find_end(struct end *end, const char *what, const void *pointer, size_t size,
+                           bool wanted)
+{
+  *end = (struct end){.pointer = (void *)(uintptr_t)pointer};
+  if (!pointer)
+    return fail(hipErrorInvalidValue, "%s is NULL", what);
+  end->ours = memory_find((uintptr_t)pointer, &end->allocation);
+  if (!end->ours && !wanted)
+    return hipSuccess;
+  hipError_t status = memory_check(what, pointer, size, &end->allocation);
+  end->offset = status ? 0 : (uintptr_t)pointer - end->allocation.address;
+  return status;
+}
+
+static hipError_t find_job(struct job *job, void *to, const void *from, size_t size,
+                           hipMemcpyKind kind)
+{
+  if ((unsigned)kind > hipMemcpyDefault)
+    return fail(hipErrorInvalidMemcpyDirection, "a copy of kind %d", (int)kind);
+  job->size = size;
+  hipError_t status = find_end(&job->to, "a copy's destination", to, size,
+                               kind == hipMemcpyHostToDevice || kind == hipMemcpyDeviceToDevice);
+  return status ? status
+                : find_end(&job->from, "a copy's source", from, size,
+                           kind == hipMemcpyDeviceToHost || kind == hipMemcpyDeviceToDevice);
+}
+
+/* ---- Now, after all that the stream was given ---- */
+
+static rawhal_status_t run(const struct job *job, rawhal_error_t *error)
+{
+  const struct end *to = &job->to, *from = &job->from;
+  if (to->ours && from->ours)
+    return rawhal_buffer_copy(to->allocation.buffer, to->offset, from->allocation.buffer,
+                              from->offset, job->size, error);
+  if (to->ours)
+    return rawhal_buffer_write(to->allocation.buffer, to->offset, from->pointer, job->size, error);
+  if (from->ours)
+    return rawhal_buffer_read(from->allocation.buffer, from->offset, to->pointer, job->size, error);
+  memmove(to->pointer, from->pointer, job->size);
+  return RAWHAL_OK;
+}
+
+static hipError_t copy_now(const struct job *job, hipStream_t stream)
+{
+  rawhal_error_t error;
+  hipError_t status = stream_wait(stream);
+  if (!status && run(job, &error))
+    return fail_rawhal(&error, "a copy of %zu bytes", job->size);
+  return status;
+}
+
+static hipError_t copy_and_wait(void *to, const void *from, size_t size, hipMemcpyKind kind,
+                                hipStream_t stream)
+{
+  struct job job;
+  if (!size)
+    return hipSuccess;
+  hipError_t status = find_job(&job, to, from, size, kind);
+  return status ? status : copy_now(&job, stream);
+}
+
+hipError_t hipMemcpy(void *to, const void *from, size_t size, hipMemcpyKind kind)
+{
+  return copy_and_wait(to, from, size, kind, NULL);
+}
+
+hipError_t hipMemcpyWithStream(void *to, const void *from, size_t size, hipMemcpyKind kind,
+                               hipStream_t stream)
+{
+  return copy_and_wait(to, from, size, kind, stream);
+}
+
+hipError_t hipMemcpyHtoD(hipDeviceptr_t to, void *from, size_t size)
+{
+  return copy_and_wait(to, from, size, hipMemcpyHostToDevice, NULL);
+}
+
+hipError_t hipMemcpyDtoH(void *to, hipDeviceptr_t from, size_t size)
+{
+  return copy_and_wait(to, from, size, hipMemcpyDeviceToHost, NULL);
+}
+
+hipError_t hipMemcpyDtoD(hipDeviceptr_t to, hipDeviceptr_t from, size_t size)
+{
+  return copy_and_wait(to, from, size, hipMemcpyDeviceToDevice, NULL);
+}
+
+/* ---- In the stream's order ---- */
+
+static rawhal_status_t enqueue(struct lane *lane, const struct job *job, rawhal_ticket_t *ticket,
+                               rawhal_error_t *error)
+{
+  const struct end *to = &job->to, *from = &job->from;
+  if (!to->ours)
+    return rawhal_queue_read(lane->queue, from->allocation.buffer, from->offset, to->pointer,
+                             job->size, RAWHAL_FOREVER, ticket, error);
+  if (!from->ours)
+    return rawhal_queue_write(lane->queue, to->allocation.buffer, to->offset, from->pointer,
+                              job->size, RAWHAL_FOREVER, ticket, error);
+  const rawhal_copy_t copy = {.size = sizeof(copy),
+                              .to = to->allocation.buffer,
+                              .to_offset = to->offset,
+                              .from = from->allocation.buffer,
+                              .from_offset = from->offset,
+                              .bytes = job->size};
+  return rawhal_queue_copy(lane->queue, &copy, RAWHAL_FOREVER, ticket, error);
+}
+
+/* Of a device's memory, another's queue may have no access: then it is copied by neither's. */
+static bool crosses_devices(const struct job *job, const struct device *device)
+{
+  return (job->to.ours && job->to.allocation.device != device) ||
+         (job->from.ours && job->from.allocation.device != device);
+}
+
+hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind kind,
+                          hipStream_t handle)
+{
+  struct job job;
+  struct ihipStream_t *stream;
+  rawhal_error_t error;
+  if (!size)
+    return hipSuccess;
+  hipError_t status = find_job(&job, to, from, size, kind);
+  if (!status && !job.to.ours && !job.from.ours)
+    return copy_now(&job, handle);
+  if (!status)
+    status = stream_enter(handle, &stream);
+  if (status)
+    return status;
+  if (crosses_devices(&job, stream->device)) {
+    stream_leave(stream);
+    return copy_now(&job, handle);
+  }
+  struct lane *lane = stream->lane;
+  rawhal_ticket_t ticket;
+  rawhal_status_t failed = enqueue(lane, &job, &ticket, &error);
+  if (!failed)
+    lane->last = ticket;
+  stream_leave(stream);
+  if (failed)
+    return lane_fail(lane, &error, "a copy");
+  /* The program's own memory has what was read when this has returned, as with HIP. */
+  return job.to.ours ? hipSuccess : lane_wait(lane, ticket, RAWHAL_FOREVER);
+}
+
+/* ---- Fills ---- */
+
+/* Queues fill dwords; what is left of one at both ends is written. */
+static rawhal_status_t enqueue_fill(struct lane *lane, const struct end *to, int value, size_t size,
+                                    rawhal_error_t *error)
+{
+  unsigned char bytes[4];
+  memset(bytes, value, sizeof(bytes));
+  uint32_t dword;
+  memcpy(&dword, bytes, sizeof(dword));
+  const uint64_t start = to->offset, end = start + size;
+  uint64_t first = (start + 3) / 4 * 4, last = end / 4 * 4;
+  if (first >= last) /* not one whole dword: all of it is a head */
+    first = last = end;
+  const struct {
+    uint64_t from, to;
+  } edges[] = {{start, first}, {last, end}};
+  rawhal_buffer_t *buffer = to->allocation.buffer;
+  rawhal_ticket_t ticket = lane->last;
+  rawhal_status_t status = RAWHAL_OK;
+  for (int i = 0; !status && i < 2; ++i) {
+    uint64_t at = edges[i].from;
+    while (!status && at < edges[i].to) {
+      uint64_t most = edges[i].to - at < sizeof(bytes) ? edges[i].to - at : sizeof(bytes);
+      status =
+          rawhal_queue_write(lane->queue, buffer, at, bytes, most, RAWHAL_FOREVER, &ticket, error);
+      lane->last = status ? lane->last : ticket;
+      at += most;
+    }
+  }
+  if (!status && first < last) {
+    status = rawhal_queue_fill(lane->queue, buffer, first, dword, last - first, RAWHAL_FOREVER,
+                               &ticket, error);
+    lane->last = status ? lane->last : ticket;
+  }
+  return status;
+}
+
+static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, bool wait)
+{
+  struct end end;
+  struct ihipStream_t *stream;
+  rawhal_error_t error;
+  if (!size)
+    return hipSuccess;
+  hipError_t status = find_end(&end, "what is to be filled", to, size, true);
+  if (!status)
+    status = stream_enter(handle, &stream);
+  if (status)
+    return status;
+  struct lane *lane = stream->lane;
+  rawhal_status_t failed = enqueue_fill(lane, &end, value, size, &error);
+  const rawhal_ticket_t last = lane->last;
+  stream_leave(stream);
+  if (failed)
+    return lane_fail(lane, &error, "a fill");
+  return wait ? lane_wait(lane, last, RAWHAL_FOREVER) : hipSuccess;
+}
+
+hipError_t hipMemset(void *to, int value, size_t size)
+{
+  return fill(to, value, size, NULL, true);
+}
+
+hipError_t hipMemsetAsync(void *to, int value, size_t size, hipStream_t stream)
+{
+  return fill(to, value, size, stream, false);
+}
+
+/* ---- Variables ---- */
+
+static hipError_t find_variable(const void *symbol, size_t size, size_t offset, void **address)
+{
+  struct device *device;
+  struct allocation variable;
+  *address = NULL;
+  hipError_t status = device_current(&device);
+  if (!status)
+    status = registry_variable(symbol, device, &variable);
+  if (status)
+    return status;
+  if (offset > variable.size || size > variable.size - offset)
+    return fail(hipErrorInvalidValue, "%zu bytes at %zu of a variable of %zu", size, offset,
+                variable.size);
+  *address = (char *)(uintptr_t)variable.address + offset;
+  return hipSuccess;
+}
+
+hipError_t hipGetSymbolAddress(void **address, const void *symbol)
+{
+  return address ? find_variable(symbol, 0, 0, address)
+                 : fail(hipErrorInvalidValue, "no place for the address");
+}
+
+hipError_t hipGetSymbolSize(size_t *size, const void *symbol)
+{
+  struct device *device;
+  struct allocation variable;
+  if (!size)
+    return fail(hipErrorInvalidValue, "no place for the size");
+  hipError_t status = device_current(&device);
+  if (!status)
+    status = registry_variable(symbol, device, &variable);
+  *size = status ? 0 : variable.size;
+  return status;
+}
+
+hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset,
+                             hipMemcpyKind kind)
+{
+  void *to;
+  hipError_t status = find_variable(symbol, size, offset, &to);
+  return status ? status : hipMemcpy(to, from, size, kind);
+}
+
+hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset,
+                                  hipMemcpyKind kind, hipStream_t stream)
+{
+  void *to;
+  hipError_t status = find_variable(symbol, size, offset, &to);
+  return status ? status : hipMemcpyAsync(to, from, size, kind, stream);
+}
+
+hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset,
+                               hipMemcpyKind kind)
+{
+  void *from;
+  hipError_t status = find_variable(symbol, size, offset, &from);
+  return status ? status : hipMemcpy(to, from, size, kind);
+}
+
+hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset,
+                                    hipMemcpyKind kind, hipStream_t stream)
+{
+  void *from;
+  hipError_t status = find_variable(symbol, size, offset, &from);
+  return status ? status : hipMemcpyAsync(to, from, size, kind, stream);
+}

@@ -1,0 +1,191 @@
+#include <stdlib.h>
+
+#include "hiplaunch/stream.h"
+
+/* An event is a ticket of a lane, and the time at which that was passed. A queue keeps times only
+ * so long, so they are taken before their place is needed. */
+struct ihipEvent_t {
+  struct ihipEvent_t *next; /* of those of the lane without a time yet */
+  unsigned flags;
+  struct lane *lane; /* NULL: never recorded */
+  rawhal_ticket_t ticket;
+  bool waiting, timed; /* in the lane's list; `time` is known */
+  uint64_t time;       /* ns */
+};
+
+static void unlink_event(struct ihipEvent_t *event)
+{
+  struct lane *lane = event->lane;
+  if (!event->waiting)
+    return;
+  struct ihipEvent_t **at = &lane->untimed;
+  while (*at != event)
+    at = &(*at)->next;
+  *at = event->next;
+  if (!*at)
+    lane->untimed_end = at;
+  event->waiting = false;
+}
+
+static void take_time(struct ihipEvent_t *event)
+{
+  uint64_t start;
+  event->timed =
+      !rawhal_queue_timing(event->lane->queue, event->ticket, &start, &event->time, NULL);
+}
+
+/* A submission takes the place of the one LANE_SUBMISSIONS before it, and an order's barriers may
+ * come in between. */
+void events_settle(struct lane *lane)
+{
+  enum { MARGIN = LANE_SUBMISSIONS / 4 };
+  struct ihipEvent_t *event = lane->untimed;
+  while (event && lane->last - event->ticket >= LANE_SUBMISSIONS - MARGIN) {
+    if (!rawhal_queue_wait(lane->queue, event->ticket, RAWHAL_FOREVER, NULL))
+      take_time(event);
+    unlink_event(event);
+    event = lane->untimed;
+  }
+}
+
+/* ---- Making and ending ---- */
+
+hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
+{
+  if (!event)
+    return fail(hipErrorInvalidValue, "no place for the event");
+  *event = calloc(1, sizeof(**event));
+  if (!*event)
+    return fail(hipErrorOutOfMemory, "out of host memory");
+  (*event)->flags = flags;
+  return hipSuccess;
+}
+
+hipError_t hipEventCreate(hipEvent_t *event)
+{
+  return hipEventCreateWithFlags(event, hipEventDefault);
+}
+
+static void forget(struct ihipEvent_t *event)
+{
+  if (!event->lane)
+    return;
+  pthread_mutex_t *lock = &event->lane->device->lock;
+  pthread_mutex_lock(lock);
+  unlink_event(event);
+  pthread_mutex_unlock(lock);
+  event->lane = NULL;
+}
+
+hipError_t hipEventDestroy(hipEvent_t event)
+{
+  if (!event)
+    return fail(hipErrorInvalidHandle, "no event");
+  forget(event);
+  free(event);
+  return hipSuccess;
+}
+
+/* ---- Recording and waiting ---- */
+
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle)
+{
+  struct ihipStream_t *stream;
+  rawhal_error_t error;
+  if (!event)
+    return fail(hipErrorInvalidHandle, "no event");
+  forget(event);
+  hipError_t status = stream_enter(handle, &stream);
+  if (status)
+    return status;
+  struct lane *lane = stream->lane;
+  if (rawhal_queue_barrier(lane->queue, NULL, 0, RAWHAL_FOREVER, &event->ticket, &error)) {
+    stream_leave(stream);
+    return lane_fail(lane, &error, "an event");
+  }
+  lane->last = event->ticket;
+  event->lane = lane;
+  event->timed = false;
+  event->waiting = !(event->flags & hipEventDisableTiming);
+  if (event->waiting) {
+    event->next = NULL;
+    *lane->untimed_end = event;
+    lane->untimed_end = &event->next;
+  }
+  stream_leave(stream);
+  return hipSuccess;
+}
+
+hipError_t hipEventQuery(hipEvent_t event)
+{
+  if (!event)
+    return fail(hipErrorInvalidHandle, "no event");
+  return event->lane ? lane_wait(event->lane, event->ticket, 0) : hipSuccess;
+}
+
+hipError_t hipEventSynchronize(hipEvent_t event)
+{
+  if (!event)
+    return fail(hipErrorInvalidHandle, "no event");
+  return event->lane ? lane_wait(event->lane, event->ticket, RAWHAL_FOREVER) : hipSuccess;
+}
+
+hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned flags)
+{
+  struct ihipStream_t *stream;
+  rawhal_error_t error;
+  if (!event || flags)
+    return fail(hipErrorInvalidValue, "no event, or flags 0x%x", flags);
+  hipError_t status = stream_enter(handle, &stream);
+  if (status || !event->lane) {
+    if (!status)
+      stream_leave(stream);
+    return status;
+  }
+  struct lane *lane = stream->lane;
+  const rawhal_dependency_t dependency = {.queue = event->lane->queue, .ticket = event->ticket};
+  bool needed = event->lane != lane;
+  rawhal_status_t failed = RAWHAL_OK;
+  rawhal_ticket_t ticket = lane->last;
+  if (needed)
+    failed = rawhal_queue_barrier(lane->queue, &dependency, 1, RAWHAL_FOREVER, &ticket, &error);
+  lane->last = failed ? lane->last : ticket;
+  stream_leave(stream);
+  return failed ? lane_fail(event->lane, &error, "waiting for an event") : hipSuccess;
+}
+
+/* ---- Times ---- */
+
+static hipError_t time_of(struct ihipEvent_t *event, uint64_t *time)
+{
+  hipError_t status = lane_wait(event->lane, event->ticket, 0);
+  if (status)
+    return status;
+  pthread_mutex_t *lock = &event->lane->device->lock;
+  pthread_mutex_lock(lock);
+  if (event->waiting) {
+    take_time(event);
+    unlink_event(event);
+  }
+  bool known = event->timed;
+  *time = event->time;
+  pthread_mutex_unlock(lock);
+  return known ? hipSuccess : fail(hipErrorUnknown, "the queue no longer knows an event's time");
+}
+
+hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t stop)
+{
+  uint64_t from, to;
+  if (!milliseconds)
+    return fail(hipErrorInvalidValue, "no place for the time");
+  if (!start || !stop || !start->lane || !stop->lane ||
+      (start->flags | stop->flags) & hipEventDisableTiming)
+    return fail(hipErrorInvalidHandle,
+                "an event that was not recorded, or was made without timing");
+  hipError_t status = time_of(start, &from);
+  if (!status)
+    status = time_of(stop, &to);
+  if (!status)
+    *milliseconds = (float)((double)(int64_t)(to - from) * 1e-6);
+  return status;
+}

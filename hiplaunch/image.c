@@ -1,0 +1,132 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "hiplaunch/registry.h"
+#include "hiplaunch/stream.h"
+
+struct image_variable {
+  struct image_variable *next;
+  struct allocation allocation;
+};
+
+static struct image *images;
+
+/* ---- Opening ---- */
+
+static rawhal_status_t load(struct device *device, const rawhal_container_t *container,
+                            rawhal_executable_t **executable, rawhal_error_t *error)
+{
+  size_t index;
+  rawhal_hsaco_t *hsaco = NULL;
+  rawhal_status_t status = rawhal_container_select(container, &device->info->target, &index, error);
+  if (!status) {
+    rawhal_bytes_t bytes = rawhal_container_object(container, index)->bytes;
+    status = rawhal_hsaco_open(bytes.data, bytes.size, NULL, &hsaco, error);
+  }
+  if (!status)
+    status = rawhal_executable_load(device->device, hsaco, executable, error);
+  rawhal_hsaco_close(hsaco);
+  return status;
+}
+
+static struct image *image_of(struct device *device, rawhal_executable_t *executable)
+{
+  struct image *image = images;
+  while (image && image->executable != executable)
+    image = image->next;
+  if (!image && (image = calloc(1, sizeof(*image)))) {
+    *image = (struct image){.next = images, .device = device, .executable = executable};
+    images = image;
+  }
+  return image;
+}
+
+hipError_t image_open(struct device *device, const void *bytes, const char *path,
+                      struct image **image)
+{
+  rawhal_container_t *container = NULL;
+  rawhal_executable_t *executable = NULL;
+  rawhal_error_t error;
+  *image = NULL;
+  rawhal_status_t status = path ? rawhal_container_open_file(path, NULL, &container, &error)
+                                : rawhal_container_open_image(bytes, NULL, &container, &error);
+  if (!status)
+    status = load(device, container, &executable, &error);
+  rawhal_container_close(container);
+  if (status)
+    return fail_rawhal(&error, "code for device %d", device->ordinal);
+  *image = image_of(device, executable);
+  if (!*image) {
+    rawhal_executable_destroy(executable);
+    return fail(hipErrorOutOfMemory, "out of host memory");
+  }
+  ++(*image)->users;
+  return hipSuccess;
+}
+
+static void unload(struct image *image)
+{
+  const rawhal_hsaco_t *hsaco = rawhal_executable_hsaco(image->executable);
+  const rawhal_kernel_t *facts;
+  for (size_t i = 0; (facts = rawhal_hsaco_kernel(hsaco, i)); ++i) {
+    const rawhal_device_kernel_t *kernel;
+    if (!rawhal_executable_kernel(image->executable, facts->name, 0, &kernel, NULL))
+      notes_forget(image->device, kernel);
+  }
+  while (image->variables) {
+    struct image_variable *next = image->variables->next;
+    memory_release(&image->variables->allocation);
+    free(image->variables);
+    image->variables = next;
+  }
+}
+
+/* An executable is opened as often as its image has users. */
+void image_close(struct image *image)
+{
+  rawhal_executable_t *executable = image->executable;
+  if (!--image->users) {
+    unload(image);
+    struct image **at = &images;
+    while (*at != image)
+      at = &(*at)->next;
+    *at = image->next;
+    free(image);
+  }
+  rawhal_executable_destroy(executable);
+}
+
+/* ---- What is in it ---- */
+
+hipError_t image_kernel(struct image *image, const char *name,
+                        const rawhal_device_kernel_t **kernel)
+{
+  rawhal_error_t error;
+  rawhal_status_t status =
+      rawhal_executable_kernel(image->executable, rawhal_string(name), 0, kernel, &error);
+  return status ? fail_rawhal(&error, "kernel %s", name) : hipSuccess;
+}
+
+hipError_t image_variable(struct image *image, const char *name, struct allocation *variable)
+{
+  rawhal_error_t error;
+  uint64_t address, size;
+  if (rawhal_executable_variable(image->executable, rawhal_string(name), &address, &size, &error))
+    return fail_rawhal(&error, "variable %s", name);
+  if (memory_find(address, variable) && variable->address == address)
+    return hipSuccess;
+  struct image_variable *added = calloc(1, sizeof(*added));
+  if (!added)
+    return fail(hipErrorOutOfMemory, "out of host memory");
+  added->allocation =
+      (struct allocation){.address = address, .size = (size_t)size, .device = image->device};
+  hipError_t status = memory_add_variable(&added->allocation);
+  if (status) {
+    free(added);
+    return status;
+  }
+  added->next = image->variables;
+  image->variables = added;
+  *variable = added->allocation;
+  return hipSuccess;
+}

@@ -1,0 +1,150 @@
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hiplaunch/lane.h"
+
+/* ---- What kernels print ---- */
+
+static void print(void *context, rawhal_services_stream_t stream, const char *text, size_t size)
+{
+  (void)context;
+  fwrite(text, 1, size, stream == RAWHAL_SERVICES_STDERR ? stderr : stdout);
+}
+
+/* ---- Lanes ---- */
+
+static rawhal_status_t open_queue(struct lane *lane, bool services, rawhal_error_t *error)
+{
+  static const rawhal_queue_priority_t priorities[] = {
+      RAWHAL_QUEUE_PRIORITY_HIGH, RAWHAL_QUEUE_PRIORITY_DEFAULT, RAWHAL_QUEUE_PRIORITY_LOW};
+  rawhal_status_t status = RAWHAL_OK;
+  if (services)
+    status =
+        rawhal_services_create(lane->device->device, &(rawhal_services_options_t){.output = print},
+                               &lane->services, error);
+  const rawhal_queue_options_t options = {
+      .submissions = LANE_SUBMISSIONS,
+      .priority = priorities[lane->priority + 1],
+      .services = rawhal_services_queue(lane->services),
+  };
+  if (!status)
+    status = rawhal_queue_create(lane->device->device, &options, &lane->queue, error);
+  if (status)
+    rawhal_services_destroy(lane->services);
+  return status;
+}
+
+hipError_t lane_take(struct device *device, int priority, bool services, struct lane **taken)
+{
+  rawhal_error_t error;
+  rawhal_queue_info_t info = {.size = sizeof(info)};
+  for (struct lane *lane = device->lanes; lane; lane = lane->next) {
+    if (lane->busy || lane->priority != priority || services != (lane->services != NULL))
+      continue;
+    rawhal_queue_info(lane->queue, &info);
+    if (info.status)
+      continue;
+    lane->busy = true;
+    *taken = lane;
+    return hipSuccess;
+  }
+  *taken = NULL;
+  struct lane *lane = calloc(1, sizeof(*lane));
+  if (!lane)
+    return fail(hipErrorOutOfMemory, "out of host memory");
+  lane->device = device;
+  lane->priority = priority;
+  lane->busy = true;
+  lane->untimed_end = &lane->untimed;
+  if (open_queue(lane, services, &error)) {
+    free(lane);
+    return fail_rawhal(&error, "a queue for a stream");
+  }
+  lane->next = device->lanes;
+  device->lanes = lane;
+  *taken = lane;
+  return hipSuccess;
+}
+
+/* ---- Waiting ---- */
+
+hipError_t lane_fail(struct lane *lane, const rawhal_error_t *error, const char *what)
+{
+  rawhal_error_t explained = *error;
+  if (error->status == RAWHAL_FAULT)
+    fault_explain(lane, &explained);
+  return fail_rawhal(&explained, what ? "%s" : NULL, what);
+}
+
+hipError_t lane_wait(struct lane *lane, rawhal_ticket_t ticket, uint64_t deadline)
+{
+  rawhal_error_t error;
+  if (!ticket)
+    return hipSuccess;
+  switch (rawhal_queue_wait(lane->queue, ticket, deadline, &error)) {
+  case RAWHAL_OK:
+    return hipSuccess;
+  case RAWHAL_WOULD_BLOCK:
+    return hipErrorNotReady;
+  default:
+    return lane_fail(lane, &error, NULL);
+  }
+}
+
+/* Lanes are only ever added, at the front: a list that was read once stays good. */
+static struct lane *lanes_of(struct device *device)
+{
+  pthread_mutex_lock(&device->lock);
+  struct lane *lanes = device->lanes;
+  pthread_mutex_unlock(&device->lock);
+  return lanes;
+}
+
+static rawhal_ticket_t last_of(struct lane *lane)
+{
+  pthread_mutex_lock(&lane->device->lock);
+  rawhal_ticket_t last = lane->last;
+  pthread_mutex_unlock(&lane->device->lock);
+  return last;
+}
+
+void device_settle(struct device *device)
+{
+  for (struct lane *lane = lanes_of(device); lane; lane = lane->next) {
+    rawhal_ticket_t last = last_of(lane);
+    if (last && rawhal_queue_wait(lane->queue, last, RAWHAL_FOREVER, NULL))
+      continue; /* who submitted it is told */
+  }
+}
+
+void devices_settle(void)
+{
+  struct device *devices;
+  int count = devices_opened(&devices);
+  for (int i = 0; i < count; ++i)
+    device_settle(&devices[i]);
+}
+
+hipError_t hipDeviceSynchronize(void)
+{
+  struct device *device;
+  hipError_t status = device_current(&device), first = hipSuccess;
+  if (status)
+    return status;
+  for (struct lane *lane = lanes_of(device); lane; lane = lane->next) {
+    status = lane_wait(lane, last_of(lane), RAWHAL_FOREVER);
+    first = first ? first : status;
+  }
+  return first;
+}
+
+void notes_forget(struct device *device, const rawhal_device_kernel_t *kernel)
+{
+  pthread_mutex_lock(&device->lock);
+  for (struct lane *lane = device->lanes; lane; lane = lane->next)
+    for (int i = 0; i < LANE_SUBMISSIONS; ++i)
+      if (lane->notes[i].kernel == kernel)
+        lane->notes[i].kernel = NULL;
+  pthread_mutex_unlock(&device->lock);
+}

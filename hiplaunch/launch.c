@@ -1,0 +1,290 @@
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hiplaunch/registry.h"
+#include "hiplaunch/stream.h"
+
+/* ---- kernel<<<...>>>: kept from the program's code to the stub that it calls next ---- */
+
+enum { MOST_NESTED = 16 };
+
+static _Thread_local struct {
+  struct call {
+    dim3 grid, block;
+    size_t shared;
+    hipStream_t stream;
+  } calls[MOST_NESTED];
+  unsigned count;
+} pushed;
+
+hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t shared, hipStream_t stream)
+{
+  if (pushed.count == MOST_NESTED)
+    return fail(hipErrorInvalidConfiguration, "kernel<<<>>> in its own arguments, %d deep",
+                MOST_NESTED);
+  pushed.calls[pushed.count++] = (struct call){grid, block, shared, stream};
+  return hipSuccess;
+}
+
+hipError_t __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, hipStream_t *stream)
+{
+  if (!pushed.count)
+    return fail(hipErrorInvalidConfiguration, "a kernel's stub was called without <<<>>>");
+  const struct call *call = &pushed.calls[--pushed.count];
+  *grid = call->grid;
+  *block = call->block;
+  *shared = call->shared;
+  *stream = call->stream;
+  return hipSuccess;
+}
+
+/* ---- Geometry ---- */
+
+struct request {
+  struct loaded loaded;
+  const rawhal_device_kernel_info_t *info;
+  dim3 grid, block; /* grid in work-groups */
+  size_t shared;
+  void **arguments; /* or a blob */
+  const void *blob;
+  size_t blob_size;
+};
+
+/* HIP's rules where they are narrower than the field: grid times block in 32 bits. */
+static hipError_t set_geometry(const struct request *request, rawhal_dispatch_t *dispatch)
+{
+  const uint32_t grid[3] = {request->grid.x, request->grid.y, request->grid.z};
+  const uint32_t block[3] = {request->block.x, request->block.y, request->block.z};
+  for (int i = 0; i < 3; ++i) {
+    if (!grid[i] || !block[i])
+      return fail(hipErrorInvalidValue, "kernel %s: no work-groups or work-items in dimension %c",
+                  request->loaded.name, "xyz"[i]);
+    if (block[i] > UINT16_MAX || (uint64_t)grid[i] * block[i] > UINT32_MAX)
+      return fail(hipErrorInvalidConfiguration,
+                  "kernel %s: %u work-groups of %u work-items in dimension %c",
+                  request->loaded.name, grid[i], block[i], "xyz"[i]);
+    dispatch->work_items[i] = grid[i] * block[i];
+    dispatch->workgroup[i] = (uint16_t)block[i];
+  }
+  const uint32_t lds = request->loaded.image->device->info->lds_bytes;
+  if (request->shared > lds || request->info->group_segment_size > lds - request->shared)
+    return fail(hipErrorInvalidValue,
+                "kernel %s: %u bytes of LDS and %zu dynamic ones, of %u that a work-group can have",
+                request->loaded.name, request->info->group_segment_size, request->shared, lds);
+  dispatch->dynamic_lds = (uint32_t)request->shared;
+  rawhal_launch_t launch = {.dynamic_lds = dispatch->dynamic_lds};
+  memcpy(launch.work_items, dispatch->work_items, sizeof(launch.work_items));
+  memcpy(launch.workgroup, dispatch->workgroup, sizeof(launch.workgroup));
+  rawhal_error_t error;
+  if (rawhal_launch_check(request->info->kernel, &launch, &error))
+    return fail(hipErrorInvalidConfiguration, "kernel %s, <<<(%u, %u, %u), (%u, %u, %u)>>>: %s",
+                request->loaded.name, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                error.message);
+  return hipSuccess;
+}
+
+/* ---- Pointers ---- */
+
+enum pointer_check { CHECK_WARN, CHECK_REFUSE, CHECK_OFF };
+
+/* What becomes of a pointer into no live allocation. By default it is only named: a kernel may get
+ * pointers that it does not follow, and it is the device's part to stop it when it does. */
+static enum pointer_check pointer_check(void)
+{
+  const char *text = secure_getenv("RAWHAL_HIPLAUNCH_POINTERS");
+  if (text && !strcmp(text, "refuse"))
+    return CHECK_REFUSE;
+  return text && !strcmp(text, "off") ? CHECK_OFF : CHECK_WARN;
+}
+
+/* An end is no part of what it is the end of, and as good. */
+static bool is_live(uint64_t pointer)
+{
+  struct allocation allocation;
+  return !pointer || memory_find(pointer, &allocation) || memory_find(pointer - 1, &allocation);
+}
+
+static const void *bytes_of(const struct request *request, size_t index,
+                            const rawhal_kernarg_argument_t *argument)
+{
+  if (request->arguments)
+    return request->arguments[index];
+  bool there = request->blob && argument->offset <= request->blob_size &&
+               argument->size <= request->blob_size - argument->offset;
+  return there ? (const char *)request->blob + argument->offset : NULL;
+}
+
+static hipError_t check_pointers(const struct request *request, struct launch_note *launch)
+{
+  const rawhal_kernarg_layout_t *layout = request->info->layout;
+  const enum pointer_check check = pointer_check();
+  const rawhal_kernarg_argument_t *argument;
+  size_t visible = 0;
+  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i) {
+    uint64_t value;
+    const void *bytes = argument->hidden ? NULL : bytes_of(request, visible, argument);
+    visible += !argument->hidden;
+    if (!bytes || argument->value_kind != RAWHAL_VALUE_GLOBAL_BUFFER ||
+        argument->size != sizeof(value))
+      continue;
+    memcpy(&value, bytes, sizeof(value));
+    if (launch->pointer_count < LANE_POINTERS) {
+      launch->pointers[launch->pointer_count].argument = (uint32_t)i;
+      launch->pointers[launch->pointer_count++].value = value;
+    }
+    if (check == CHECK_OFF || is_live(value))
+      continue;
+    static const char format[] =
+        "kernel %s: argument %zu '%.*s' is 0x%llx, which is in no live allocation";
+    if (check == CHECK_REFUSE)
+      return fail(hipErrorInvalidDevicePointer, format, request->loaded.name, i,
+                  (int)argument->name.size, argument->name.data, (unsigned long long)value);
+    note(RAWHAL_SEVERITY_WARNING, format, request->loaded.name, i, (int)argument->name.size,
+         argument->name.data, (unsigned long long)value);
+  }
+  return hipSuccess;
+}
+
+/* ---- Launching ---- */
+
+enum { NEEDS_SERVICES = 1, NEEDS_FLUSH = 2 };
+
+static unsigned needs_of(const rawhal_kernarg_layout_t *layout)
+{
+  unsigned needs = 0;
+  const rawhal_kernarg_argument_t *argument;
+  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i) {
+    if (argument->value_kind == RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER ||
+        argument->value_kind == RAWHAL_VALUE_HIDDEN_HEAP_V1)
+      needs |= NEEDS_SERVICES;
+    if (argument->value_kind == RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER)
+      needs |= NEEDS_SERVICES | NEEDS_FLUSH;
+  }
+  return needs;
+}
+
+/* Records count formats by their place in the code object, so what one kernel has left is printed
+ * before another prints; HIP waits here, too. */
+static hipError_t print_now(const struct request *request, struct lane *lane,
+                            rawhal_ticket_t ticket)
+{
+  rawhal_error_t error;
+  hipError_t status = lane_wait(lane, ticket, RAWHAL_FOREVER);
+  if (!status && rawhal_services_flush(lane->services, request->loaded.image->executable, &error))
+    return fail_rawhal(&error, "what kernel %s has printed", request->loaded.name);
+  return status;
+}
+
+static rawhal_status_t submit(struct lane *lane, const rawhal_dispatch_t *dispatch,
+                              const struct launch_note *launch, rawhal_error_t *error)
+{
+  rawhal_ticket_t ticket;
+  rawhal_status_t status =
+      rawhal_queue_submit(lane->queue, dispatch, 1, RAWHAL_FOREVER, &ticket, error);
+  if (status)
+    return status;
+  lane->last = ticket;
+  struct launch_note *note = &lane->notes[ticket % LANE_SUBMISSIONS];
+  *note = *launch;
+  note->ticket = ticket;
+  return RAWHAL_OK;
+}
+
+static hipError_t launch(struct request *request, hipStream_t handle)
+{
+  rawhal_dispatch_t dispatch = {
+      .kernel = request->loaded.kernel,
+      .arguments = (const void *const *)request->arguments,
+      .argument_count =
+          request->arguments ? rawhal_kernarg_layout_info(request->info->layout)->visible_count : 0,
+      .blob = request->blob,
+      .blob_size = request->blob_size,
+  };
+  struct launch_note launch = {.kernel = request->loaded.kernel};
+  struct ihipStream_t *stream;
+  hipError_t status = set_geometry(request, &dispatch);
+  if (!status)
+    status = check_pointers(request, &launch);
+  if (!status)
+    status = stream_enter(handle, &stream);
+  if (status)
+    return status;
+  const unsigned needs = needs_of(request->info->layout);
+  rawhal_error_t error;
+  rawhal_status_t failed = RAWHAL_OK;
+  if (needs)
+    status = stream_need_services(stream);
+  struct lane *lane = stream->lane;
+  if (!status)
+    failed = submit(lane, &dispatch, &launch, &error);
+  const rawhal_ticket_t ticket = lane->last;
+  stream_leave(stream);
+  if (failed == RAWHAL_FAULT)
+    return lane_fail(lane, &error, NULL);
+  if (failed)
+    return fail_rawhal(&error, "kernel %s", request->loaded.name);
+  return !status && needs & NEEDS_FLUSH ? print_now(request, lane, ticket) : status;
+}
+
+/* The code has to be on the stream's device, whichever is current. */
+static hipError_t device_of(hipStream_t handle, struct device **device)
+{
+  struct ihipStream_t *stream;
+  if (!handle)
+    return device_current(device);
+  hipError_t status = stream_find(handle, &stream);
+  *device = status ? NULL : stream->device;
+  return status;
+}
+
+hipError_t hipLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
+                           size_t shared, hipStream_t stream)
+{
+  struct device *device;
+  struct request request = {.grid = grid, .block = block, .shared = shared, .arguments = arguments};
+  hipError_t status = device_of(stream, &device);
+  if (!status)
+    status = registry_kernel(function, device, &request.loaded);
+  if (status)
+    return status;
+  request.info = rawhal_device_kernel_info(request.loaded.kernel);
+  return launch(&request, stream);
+}
+
+/* Pairs of keys and values; what is packed already has an address and a size. */
+static hipError_t read_extra(void **extra, struct request *request)
+{
+  for (; extra && *extra != HIP_LAUNCH_PARAM_END; extra += 2)
+    if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
+      request->blob = extra[1];
+    else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE)
+      request->blob_size = *(const size_t *)extra[1];
+    else
+      return fail(hipErrorInvalidValue, "kernel %s: a key %p in `extra`", request->loaded.name,
+                  *extra);
+  return hipSuccess;
+}
+
+hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
+                                 unsigned grid_z, unsigned block_x, unsigned block_y,
+                                 unsigned block_z, unsigned shared, hipStream_t stream,
+                                 void **arguments, void **extra)
+{
+  struct device *device;
+  struct request request = {.grid = {grid_x, grid_y, grid_z},
+                            .block = {block_x, block_y, block_z},
+                            .shared = shared,
+                            .arguments = arguments};
+  if (arguments && extra)
+    return fail(hipErrorInvalidValue, "arguments both by pointers and packed");
+  hipError_t status = device_of(stream, &device);
+  if (!status)
+    status = registry_function(function, device, &request.loaded);
+  if (!status)
+    status = read_extra(extra, &request);
+  if (status)
+    return status;
+  request.info = rawhal_device_kernel_info(request.loaded.kernel);
+  return launch(&request, stream);
+}

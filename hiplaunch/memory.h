@@ -1,0 +1,40 @@
+/* What the program has allocated, by address. Internal. */
+#ifndef RAWHAL_HIPLAUNCH_MEMORY_H
+#define RAWHAL_HIPLAUNCH_MEMORY_H
+
+#include "hiplaunch/runtime.h"
+
+enum allocation_kind {
+  ALLOCATION_DEVICE,   /* hipMalloc() */
+  ALLOCATION_HOST,     /* hipHostMalloc() */
+  ALLOCATION_MANAGED,  /* hipMallocManaged(), __managed__: host memory that devices reach */
+  ALLOCATION_VARIABLE, /* a __device__ variable */
+};
+
+struct allocation {
+  uint64_t address;
+  size_t size;
+  rawhal_buffer_t *buffer;
+  struct device *device;
+  enum allocation_kind kind;
+};
+
+/* Allocates, for all devices where it is the host's memory. Fails without a name: callers say for
+ * whom it was. */
+hipError_t memory_allocate(struct device *device, enum allocation_kind kind, size_t size,
+                           struct allocation *allocation);
+
+/* The live allocation that has the byte at `address`. */
+bool memory_find(uint64_t address, struct allocation *allocation);
+
+/* The bytes of a variable, known from now on; `kind` and `buffer` are filled in. */
+hipError_t memory_add_variable(struct allocation *variable);
+
+/* Forgets an allocation and gives its memory back. The device must be done with it. */
+void memory_release(const struct allocation *allocation);
+
+/* Whether `size` bytes are live at `address`, and whose; `what` is for the message. */
+hipError_t memory_check(const char *what, const void *address, size_t size,
+                        struct allocation *allocation);
+
+#endif

@@ -1,0 +1,53 @@
+/* What the program's constructors, and hipModuleLoad() and its kin, have registered: fat binaries,
+ * their kernels and variables. Internal.
+ *
+ * Registering only remembers; a fat binary is loaded onto a device when the first of its kernels or
+ * variables is asked for there. */
+#ifndef RAWHAL_HIPLAUNCH_REGISTRY_H
+#define RAWHAL_HIPLAUNCH_REGISTRY_H
+
+#include "hiplaunch/memory.h"
+
+/* A code object on a device. Equal ones are one executable (hal.h), and so one image. */
+struct image {
+  struct image *next;
+  struct device *device;
+  rawhal_executable_t *executable;
+  unsigned users;
+  struct image_variable *variables; /* that were asked for */
+};
+
+/* A kernel by its name in a module; hipFunction_t points to one. */
+struct ihipModuleSymbol_t {
+  struct ihipModuleSymbol_t *next; /* of the module */
+  const void *host; /* handle of the program's stub; NULL of hipModuleGetFunction() */
+  struct ihipModule_t *module;
+  const char *name;
+};
+
+/* A kernel that is loaded. */
+struct loaded {
+  const char *name;
+  struct image *image;
+  const rawhal_device_kernel_t *kernel;
+};
+
+/* By the handle that kernel<<<>>> leaves behind, and by hipFunction_t. */
+hipError_t registry_kernel(const void *host, struct device *device, struct loaded *loaded);
+hipError_t registry_function(hipFunction_t function, struct device *device, struct loaded *loaded);
+
+/* By the address of the host's variable. */
+hipError_t registry_variable(const void *host, struct device *device, struct allocation *variable);
+
+/* ---- image.c; the registry is locked ---- */
+
+/* Opens a code object for the device in whatever carries it: an image in memory without a size, or
+ * a file. */
+hipError_t image_open(struct device *device, const void *bytes, const char *path,
+                      struct image **image);
+void image_close(struct image *image);
+hipError_t image_kernel(struct image *image, const char *name,
+                        const rawhal_device_kernel_t **kernel);
+hipError_t image_variable(struct image *image, const char *name, struct allocation *variable);
+
+#endif

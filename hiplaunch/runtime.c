@@ -1,0 +1,192 @@
+#include "hiplaunch/runtime.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hiplaunch/stream.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  rawhal_instance_t *instance;
+  struct device *devices;
+  atomic_int count; /* set last: not 0 means that all else can be read */
+  pid_t owner;
+} runtime;
+static _Thread_local int current;
+
+/* ---- fork() ---- */
+
+static void before_fork(void)
+{
+  registry_lock_all();
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < runtime.count; ++i)
+    pthread_mutex_lock(&runtime.devices[i].lock);
+  memory_lock_all();
+}
+
+static void after_fork(void)
+{
+  memory_unlock_all();
+  for (int i = runtime.count; i-- > 0;)
+    pthread_mutex_unlock(&runtime.devices[i].lock);
+  pthread_mutex_unlock(&lock);
+  registry_unlock_all();
+}
+
+static void register_fork(void)
+{
+  pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+void fork_prepare(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, register_fork);
+}
+
+/* ---- Opening ---- */
+
+static hipError_t open_devices(rawhal_error_t *error)
+{
+  rawhal_instance_t *instance;
+  if (rawhal_instance_create(NULL, &instance, error))
+    return fail(hipErrorNoDevice, "no device: %s", error->message);
+  size_t count = rawhal_instance_device_count(instance);
+  struct device *devices = calloc(count + 1, sizeof(*devices));
+  hipError_t status = hipSuccess;
+  if (!devices || !count)
+    status = devices ? fail(hipErrorNoDevice, "the runtime has no devices")
+                     : fail(hipErrorOutOfMemory, "out of host memory");
+  for (size_t i = 0; !status && i < count; ++i) {
+    devices[i].ordinal = (int)i;
+    devices[i].device = rawhal_instance_device(instance, i);
+    devices[i].info = rawhal_device_info(devices[i].device);
+    pthread_mutex_init(&devices[i].lock, NULL);
+    status = streams_open(&devices[i]);
+  }
+  if (status) { /* what was made of streams goes with the process: this is the end of it */
+    rawhal_instance_destroy(instance);
+    return status;
+  }
+  runtime.instance = instance;
+  runtime.devices = devices;
+  runtime.owner = getpid();
+  atomic_store(&runtime.count, (int)count);
+  return hipSuccess;
+}
+
+hipError_t devices_open(struct device **devices, int *count)
+{
+  hipError_t status = hipSuccess;
+  *devices = NULL;
+  *count = 0;
+  if (!atomic_load(&runtime.count)) {
+    rawhal_error_t error;
+    fork_prepare();
+    pthread_mutex_lock(&lock);
+    if (!runtime.count)
+      status = open_devices(&error);
+    pthread_mutex_unlock(&lock);
+    if (status)
+      return status;
+  }
+  if (runtime.owner != getpid())
+    return fail(hipErrorContextIsDestroyed,
+                "a child of fork() cannot use devices that its parent had open");
+  *devices = runtime.devices;
+  *count = runtime.count;
+  return hipSuccess;
+}
+
+int devices_opened(struct device **devices)
+{
+  int count = atomic_load(&runtime.count);
+  *devices = count ? runtime.devices : NULL;
+  return count && runtime.owner == getpid() ? count : 0;
+}
+
+hipError_t device_current(struct device **device)
+{
+  int count;
+  hipError_t status = devices_open(device, &count);
+  if (!status)
+    *device += current;
+  return status;
+}
+
+/* ---- What programs ask ---- */
+
+static hipError_t device_at(int ordinal, struct device **device)
+{
+  int count;
+  hipError_t status = devices_open(device, &count);
+  if (!status && (ordinal < 0 || ordinal >= count))
+    return fail(hipErrorInvalidDevice, "device %d of %d", ordinal, count);
+  *device += status ? 0 : ordinal;
+  return status;
+}
+
+hipError_t hipInit(unsigned flags)
+{
+  struct device *device;
+  return flags ? fail(hipErrorInvalidValue, "flags 0x%x: there are none", flags)
+               : device_current(&device);
+}
+
+hipError_t hipGetDeviceCount(int *count)
+{
+  struct device *devices;
+  return count ? devices_open(&devices, count)
+               : fail(hipErrorInvalidValue, "no place for the count");
+}
+
+hipError_t hipGetDevice(int *device)
+{
+  struct device *found;
+  if (!device)
+    return fail(hipErrorInvalidValue, "no place for the device");
+  hipError_t status = device_current(&found);
+  *device = status ? 0 : current;
+  return status;
+}
+
+hipError_t hipSetDevice(int device)
+{
+  struct device *found;
+  hipError_t status = device_at(device, &found);
+  if (!status)
+    current = device;
+  return status;
+}
+
+hipError_t hipDeviceGet(hipDevice_t *device, int ordinal)
+{
+  struct device *found;
+  if (!device)
+    return fail(hipErrorInvalidValue, "no place for the device");
+  hipError_t status = device_at(ordinal, &found);
+  *device = status ? 0 : ordinal;
+  return status;
+}
+
+/* Of the headers that hip_types.h is from. */
+static hipError_t version(int *number)
+{
+  enum { MAJOR = 5, MINOR = 2, PATCH = 21153 };
+  if (!number)
+    return fail(hipErrorInvalidValue, "no place for the version");
+  *number = MAJOR * 10000000 + MINOR * 100000 + PATCH;
+  return hipSuccess;
+}
+
+hipError_t hipRuntimeGetVersion(int *number)
+{
+  return version(number);
+}
+
+hipError_t hipDriverGetVersion(int *number)
+{
+  return version(number);
+}

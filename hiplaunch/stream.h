@@ -1,0 +1,92 @@
+/* Streams, and the queues below them. Internal.
+ *
+ * A lane is a queue with what has to be remembered of it. Lanes are made when no idle one will do
+ * and kept until the process ends: events and barriers of other streams go on naming a lane's
+ * tickets after its stream is destroyed, and a queue takes longer to make than most streams live.
+ *
+ * The null stream and the others that are not hipStreamNonBlocking order each other: what is
+ * submitted to it starts after all that they were given before, and what they are given later
+ * starts after all that it was. A barrier does it on the device; nobody waits here. */
+#ifndef RAWHAL_HIPLAUNCH_STREAM_H
+#define RAWHAL_HIPLAUNCH_STREAM_H
+
+#include <rawhal/services.h>
+
+#include "hiplaunch/runtime.h"
+
+enum {
+  LANE_SUBMISSIONS = 64, /* in flight; each takes a signal, of which a runtime has some 4,000 */
+  LANE_POINTERS = 24,    /* of a launch, remembered for the case that it faults */
+};
+
+/* A launch that may still run. */
+struct launch_note {
+  rawhal_ticket_t ticket;
+  const rawhal_device_kernel_t *kernel; /* NULL: not a launch, or its code was unloaded */
+  uint32_t pointer_count;
+  struct {
+    uint32_t argument;
+    uint64_t value;
+  } pointers[LANE_POINTERS];
+};
+
+struct lane {
+  struct lane *next;
+  struct device *device;
+  bool busy; /* a stream has it */
+  rawhal_queue_t *queue;
+  rawhal_services_t *services; /* of kernels that print or allocate; or NULL */
+  int priority;
+  rawhal_ticket_t last;         /* submitted; 0: none */
+  rawhal_ticket_t seen_by_null; /* the null stream starts after this one already */
+  rawhal_ticket_t null_seen;    /* this one starts after that ticket of the null stream already */
+  struct ihipEvent_t *untimed, **untimed_end; /* recorded, without their time, in order */
+  struct launch_note notes[LANE_SUBMISSIONS];
+};
+
+struct ihipStream_t {
+  struct ihipStream_t *next;
+  struct device *device;
+  struct lane *lane;
+  unsigned flags;
+  int priority;
+};
+
+/* The null stream of a device. */
+hipError_t streams_open(struct device *device);
+
+/* The stream of a handle; not locked. */
+hipError_t stream_find(hipStream_t handle, struct ihipStream_t **stream);
+
+/* The same. With its device locked and all of its order before what is submitted
+ * next; stream_leave() is next, unless it fails. */
+hipError_t stream_enter(hipStream_t handle, struct ihipStream_t **stream);
+void stream_leave(struct ihipStream_t *stream);
+
+/* Has the stream, which is entered, a lane with services. */
+hipError_t stream_need_services(struct ihipStream_t *stream);
+
+/* Waits for all that a stream was given, of the null stream for what it comes after as well. */
+hipError_t stream_wait(hipStream_t handle);
+
+/* Waits for a ticket, and says which launch it was that failed. Not locked. WOULD_BLOCK is
+ * hipErrorNotReady, and no failure. */
+hipError_t lane_wait(struct lane *lane, rawhal_ticket_t ticket, uint64_t deadline);
+
+/* Not locked, either: a failed submission in the words of fail_rawhal(); of a dead queue, what killed it. */
+hipError_t lane_fail(struct lane *lane, const rawhal_error_t *error, const char *what);
+
+/* Waits until a device, or all of them, are done with all they were given, well or not. */
+void device_settle(struct device *device);
+void devices_settle(void);
+
+/* No launch note names these kernels any more. */
+void notes_forget(struct device *device, const rawhal_device_kernel_t *kernel);
+
+/* fault.c: adds which kernel and argument it was to what the queue died of. */
+void fault_explain(struct lane *lane, rawhal_error_t *error);
+
+/* event.c: takes the times of events before the queue has forgotten them. Locked. */
+void events_settle(struct lane *lane);
+
+#endif

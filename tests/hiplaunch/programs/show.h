@@ -1,0 +1,41 @@
+// What the programs share. They print what they see, failures too: two runtimes have to print the same.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+// Says what went wrong and goes on.
+#define HIP(call)                                                                                  \
+  do {                                                                                             \
+    hipError_t hip_status = (call);                                                                \
+    if (hip_status != hipSuccess)                                                                  \
+      std::printf("%s: %s\n", #call, hipGetErrorName(hip_status));                                 \
+  } while (0)
+
+template <typename T> T *to_device(const std::vector<T> &values)
+{
+  T *device = nullptr;
+  HIP(hipMalloc(&device, values.size() * sizeof(T)));
+  HIP(hipMemcpy(device, values.data(), values.size() * sizeof(T), hipMemcpyHostToDevice));
+  return device;
+}
+
+template <typename T> std::vector<T> to_host(const T *device, size_t count)
+{
+  std::vector<T> values(count);
+  HIP(hipMemcpy(values.data(), device, count * sizeof(T), hipMemcpyDeviceToHost));
+  return values;
+}
+
+template <typename T> void show(const char *what, const std::vector<T> &values)
+{
+  uint64_t hash = 1469598103934665603u;
+  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
+  for (size_t i = 0; i < values.size() * sizeof(T); ++i)
+    hash = (hash ^ bytes[i]) * 1099511628211u;
+  std::printf("%s: %zu values, %016llx, first %g, last %g\n", what, values.size(),
+              (unsigned long long)hash, (double)values.front(), (double)values.back());
+}

@@ -1,0 +1,3 @@
+#pragma once
+int first_unit(int value);
+int second_unit(int value);
