@@ -41,53 +41,44 @@ static size_t append(rawhal_error_t *error, size_t used, const char *text)
   return used + ((size_t)length < room ? (size_t)length : room - 1);
 }
 
-/* Arguments that point into it, or to its end. */
-static size_t name_arguments(const struct launch_note *launch, const struct allocation *allocation,
-                             rawhal_error_t *error, size_t used)
+void argument_say(char *text, size_t size, const rawhal_kernarg_layout_t *layout, uint32_t index,
+                  uint64_t value)
 {
-  const rawhal_kernarg_layout_t *layout = rawhal_device_kernel_info(launch->kernel)->layout;
-  for (uint32_t i = 0; i < launch->pointer_count; ++i) {
-    const uint64_t value = launch->pointers[i].value;
-    if (value < allocation->address || value - allocation->address > allocation->size)
-      continue;
-    const rawhal_kernarg_argument_t *argument =
-        rawhal_kernarg_layout_argument(layout, launch->pointers[i].argument);
-    char text[200];
-    snprintf(text, sizeof(text), "; argument %u '%.*s' is at %llu of that allocation of %zu bytes",
-             launch->pointers[i].argument, (int)argument->name.size, argument->name.data,
-             (unsigned long long)(value - allocation->address), allocation->size);
-    used = append(error, used, text);
-  }
-  return used;
+  rawhal_string_t name = rawhal_kernarg_layout_argument(layout, index)->name;
+  const char *quote = name.size ? "'" : "";
+  snprintf(text, size, "argument %u%s%s%.*s%s is 0x%llx", index, name.size ? " " : "", quote,
+           (int)name.size, name.data ? name.data : "", quote, (unsigned long long)value);
 }
 
-static void name_dead_pointers(const struct launch_note *launch, rawhal_error_t *error, size_t used)
+/* Arguments that point into the allocation or to its end, and those that point nowhere. */
+static void name_arguments(const struct launch_note *launch, const struct allocation *nearest,
+                           rawhal_error_t *error)
 {
   const rawhal_kernarg_layout_t *layout = rawhal_device_kernel_info(launch->kernel)->layout;
+  size_t used = strlen(error->message);
   for (uint32_t i = 0; i < launch->pointer_count; ++i) {
     const uint64_t value = launch->pointers[i].value;
     struct allocation allocation;
-    if (memory_find(value, &allocation) || (value && memory_find(value - 1, &allocation)))
+    char text[200], more[300];
+    argument_say(text, sizeof(text), layout, launch->pointers[i].argument, value);
+    if (nearest && value >= nearest->address && value - nearest->address <= nearest->size)
+      snprintf(more, sizeof(more), "; %s, at %llu of that allocation of %zu bytes", text,
+               (unsigned long long)(value - nearest->address), nearest->size);
+    else if (value && !memory_find(value, &allocation) && !memory_find(value - 1, &allocation))
+      snprintf(more, sizeof(more), "; %s, in no live allocation", text);
+    else
       continue;
-    const rawhal_kernarg_argument_t *argument =
-        rawhal_kernarg_layout_argument(layout, launch->pointers[i].argument);
-    char text[200];
-    snprintf(text, sizeof(text), "; argument %u '%.*s' is 0x%llx, in no live allocation",
-             launch->pointers[i].argument, (int)argument->name.size, argument->name.data,
-             (unsigned long long)value);
-    used = append(error, used, text);
+    used = append(error, used, more);
   }
 }
 
 void fault_explain(struct lane *lane, rawhal_error_t *error)
 {
-  struct allocation allocation;
-  size_t used = strlen(error->message);
+  struct allocation nearest;
   pthread_mutex_lock(&lane->device->lock); /* the kernel could be unloaded meanwhile */
   const struct launch_note *launch = failed_launch(lane);
-  if (launch && named_allocation(error->message, &allocation))
-    used = name_arguments(launch, &allocation, error, used);
+  bool named = launch && named_allocation(error->message, &nearest);
   if (launch)
-    name_dead_pointers(launch, error, used);
+    name_arguments(launch, named ? &nearest : NULL, error);
   pthread_mutex_unlock(&lane->device->lock);
 }

@@ -135,13 +135,13 @@ static hipError_t check_pointers(const struct request *request, struct launch_no
     }
     if (check == CHECK_OFF || is_live(value))
       continue;
-    static const char format[] =
-        "kernel %s: argument %zu '%.*s' is 0x%llx, which is in no live allocation";
+    char text[200];
+    argument_say(text, sizeof(text), layout, (uint32_t)i, value);
     if (check == CHECK_REFUSE)
-      return fail(hipErrorInvalidDevicePointer, format, request->loaded.name, i,
-                  (int)argument->name.size, argument->name.data, (unsigned long long)value);
-    note(RAWHAL_SEVERITY_WARNING, format, request->loaded.name, i, (int)argument->name.size,
-         argument->name.data, (unsigned long long)value);
+      return fail(hipErrorInvalidDevicePointer, "kernel %s: %s, in no live allocation",
+                  request->loaded.name, text);
+    note(RAWHAL_SEVERITY_WARNING, "kernel %s: %s, in no live allocation", request->loaded.name,
+         text);
   }
   return hipSuccess;
 }

@@ -15,27 +15,27 @@ static int compare(const void *left, const void *right)
   return b->address + b->size <= a->address ? 1 : 0;
 }
 
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *tree;
 
 void memory_lock_all(void)
 {
-  pthread_rwlock_wrlock(&lock);
+  pthread_mutex_lock(&lock);
 }
 
 void memory_unlock_all(void)
 {
-  pthread_rwlock_unlock(&lock);
+  pthread_mutex_unlock(&lock);
 }
 
 bool memory_find(uint64_t address, struct allocation *allocation)
 {
   const struct allocation key = {.address = address, .size = 1};
-  pthread_rwlock_rdlock(&lock);
+  pthread_mutex_lock(&lock);
   void *const *found = tfind(&key, &tree, compare);
   if (found)
     *allocation = *(const struct allocation *)*found;
-  pthread_rwlock_unlock(&lock);
+  pthread_mutex_unlock(&lock);
   return found;
 }
 
@@ -45,10 +45,10 @@ static bool add(const struct allocation *allocation)
   if (!copy)
     return false;
   *copy = *allocation;
-  pthread_rwlock_wrlock(&lock);
+  pthread_mutex_lock(&lock);
   void *const *node = tsearch(copy, &tree, compare);
   bool added = node && *node == copy;
-  pthread_rwlock_unlock(&lock);
+  pthread_mutex_unlock(&lock);
   if (!added)
     free(copy);
   return added;
@@ -56,11 +56,11 @@ static bool add(const struct allocation *allocation)
 
 void memory_release(const struct allocation *allocation)
 {
-  pthread_rwlock_wrlock(&lock);
+  pthread_mutex_lock(&lock);
   void *const *node = tfind(allocation, &tree, compare);
   struct allocation *known = node ? *node : NULL;
   tdelete(allocation, &tree, compare);
-  pthread_rwlock_unlock(&lock);
+  pthread_mutex_unlock(&lock);
   free(known);
   rawhal_buffer_free(allocation->buffer);
 }

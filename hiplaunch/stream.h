@@ -86,6 +86,11 @@ void notes_forget(struct device *device, const rawhal_device_kernel_t *kernel);
 /* fault.c: adds which kernel and argument it was to what the queue died of. */
 void fault_explain(struct lane *lane, rawhal_error_t *error);
 
+/* "argument 1 'in' is 0x7f0000001000". Compilers leave the names out where they are not told to
+ * keep them. */
+void argument_say(char *text, size_t size, const rawhal_kernarg_layout_t *layout, uint32_t index,
+                  uint64_t value);
+
 /* event.c: takes the times of events before the queue has forgotten them. Locked. */
 void events_settle(struct lane *lane);
 
