@@ -73,7 +73,8 @@ hipError_t stream_wait(hipStream_t handle);
  * hipErrorNotReady, and no failure. */
 hipError_t lane_wait(struct lane *lane, rawhal_ticket_t ticket, uint64_t deadline);
 
-/* Not locked, either: a failed submission in the words of fail_rawhal(); of a dead queue, what killed it. */
+/* Not locked, either: a failed submission in the words of fail_rawhal(); of a dead queue, what
+ * killed it. */
 hipError_t lane_fail(struct lane *lane, const rawhal_error_t *error, const char *what);
 
 /* Waits until a device, or all of them, are done with all they were given, well or not. */

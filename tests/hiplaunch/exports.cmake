@@ -12,3 +12,11 @@ string(REGEX MATCH "\n[^ ]* [BDGR] [^\n]*" data "${text}")
 if(data)
   message(FATAL_ERROR "data is exported:${data}")
 endif()
+
+# The manual page has each, but for what compilers call by themselves.
+file(READ ${MANUAL} page)
+foreach(name ${wanted})
+  if(NOT name MATCHES "^__" AND NOT page MATCHES "Fn ${name}[ \n]")
+    message(FATAL_ERROR "${MANUAL} lacks ${name}")
+  endif()
+endforeach()
