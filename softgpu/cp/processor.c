@@ -31,9 +31,9 @@ static _Atomic uint32_t cpus = 1;  /* that the last queue's thread may use */
 
 /* How a processor that has nothing to do rests: it polls for a while, then asks to be woken, looks
  * once more (what came between the last look and the asking announces itself to nobody), then
- * sleeps. The while is short where more threads of the device are awake than there are CPUs: who
- * polls then keeps one that works from it. Not where nothing is published: a doorbell costs ten
- * times what a kick does to wake by, and more than is gained.
+ * sleeps. The while is short where as many threads of the device are awake as there are CPUs: who
+ * polls then keeps one that works, or the program, from it. Not where nothing is published: a
+ * doorbell costs ten times what a kick does to wake by, and more than is gained.
  *
  * No wake-up is lost. Of a doorbell the protection keeps the store waiting until the watcher has
  * set `woken`. Of a signal: a processor counts itself in `listeners`, then looks at the value; who
@@ -58,7 +58,7 @@ static bool queue_stopping(const softgpu_queue_t *queue)
 
 static bool is_crowded(void)
 {
-  return atomic_load_explicit(&awake, memory_order_relaxed) + isa_pool_helping() >
+  return atomic_load_explicit(&awake, memory_order_relaxed) + isa_pool_helping() >=
          atomic_load_explicit(&cpus, memory_order_relaxed);
 }
 
