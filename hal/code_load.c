@@ -32,7 +32,8 @@ static rawhal_status_t reader_from_file(rawhal_executable_t *executable,
                                         rawhal_bytes_t bytes, rawhal_error_t *error)
 {
   const hal_runtime_t *runtime = executable->device->runtime;
-  int descriptor = open(options->path, O_RDONLY | O_CLOEXEC);
+  int descriptor =
+      open(options->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
   if (descriptor < 0)
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "cannot open '%s': %s", options->path,
                        strerror(errno));

@@ -20,6 +20,23 @@ static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t load_changed = PTHREAD_COND_INITIALIZER;
 static _Atomic size_t retiring; /* executables nobody has any more */
 
+static void lock_table(void)
+{
+  pthread_mutex_lock(&table_lock);
+}
+
+static void unlock_table(void)
+{
+  pthread_mutex_unlock(&table_lock);
+}
+
+/* A child of fork() must not find it locked, if it may use the runtime. What is the runtime's is
+ * locked under it, and registered before: see limit_watch_forks(). */
+static void watch_forks(void)
+{
+  (void)pthread_atfork(lock_table, unlock_table, unlock_table);
+}
+
 /* A load under way: on the stack of the thread that carries it out. */
 struct load_in_progress {
   bool done;
@@ -188,6 +205,8 @@ rawhal_status_t rawhal_executable_load_with(rawhal_device_t *device, const rawha
     status = check_loadable(device, hsaco, error);
   if (status != RAWHAL_OK)
     return status;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, watch_forks);
   executables_reap();
   code_source_t *source;
   status = source_get(hsaco, &device->runtime->allocator, &table_lock, &source, error);

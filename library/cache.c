@@ -114,6 +114,18 @@ int cache_open(const cache_t *cache, const char *path, const rawhal_target_t *ta
 
 /* ---- Writing ---- */
 
+/* How long a file of that name is kept: 0, for ever, if it is not called as by name_of(). The folder
+ * may be one where others keep what is theirs. */
+static time_t most_age(const char *name)
+{
+  const char *dot = strrchr(name, '.');
+  if (strspn(name, "0123456789abcdef") != 32 || strncmp(name + 32, SUFFIX, strlen(SUFFIX)) != 0)
+    return 0;
+  if (strcmp(name + 32, SUFFIX) == 0)
+    return 60 * 24 * 3600;
+  return strcmp(dot, UNFINISHED) == 0 ? 3600 : 0;
+}
+
 /* What killed processes have left behind, and indexes that nobody has read for two months. */
 static void sweep(int folder)
 {
@@ -127,11 +139,7 @@ static void sweep(int folder)
   const time_t now = time(NULL);
   for (struct dirent *entry; (entry = readdir(entries));) {
     struct stat facts;
-    const char *dot = strrchr(entry->d_name, '.');
-    time_t kept = !dot                           ? 0
-                  : strcmp(dot, UNFINISHED) == 0 ? 3600
-                  : strcmp(dot, SUFFIX) == 0     ? 60 * 24 * 3600
-                                                 : 0;
+    time_t kept = most_age(entry->d_name);
     if (kept && fstatat(folder, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(facts.st_mode) && facts.st_mtim.tv_sec < now - kept)
       (void)unlinkat(folder, entry->d_name, 0);

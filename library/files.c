@@ -58,7 +58,7 @@ const path_name_t *path_names_get(path_names_t *names, rawhal_string_t text)
     return NULL;
   path_name_t **slot = slot_of(names, text.data, text.size);
   for (const path_name_t *name = *slot; name; name = name->next)
-    if (name->size == text.size && memcmp(name->text, text.data, text.size) == 0)
+    if (name->size == text.size && (!text.size || memcmp(name->text, text.data, text.size) == 0))
       return name;
   path_name_t *name = allocate(names->allocator, sizeof(*name) + text.size + 1);
   if (!name)

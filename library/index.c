@@ -141,7 +141,10 @@ bool index_find(const library_index_t *index, rawhal_string_t name, index_found_
 
 bool index_object_at(const library_index_t *index, uint32_t number, index_object_t *object)
 {
-  return number < index->header.object_count &&
-         image_read(&index->image, index->header.objects_at + number * sizeof(*object), object,
-                    sizeof(*object));
+  if (number >= index->header.object_count ||
+      !image_read(&index->image, index->header.objects_at + number * sizeof(*object), object,
+                  sizeof(*object)))
+    return false;
+  object->target.processor[sizeof(object->target.processor) - 1] = '\0'; /* whoever wrote it */
+  return true;
 }

@@ -145,7 +145,7 @@ static rawhal_status_t add_file(builder_t *builder, listed_file_t *file, rawhal_
   const index_source_t *source = builder->source;
   const char *path = file->path->text;
   rawhal_error_t why;
-  file_stamp_t after;
+  file_stamp_t after = {0}; /* if it has gone */
   rawhal_container_t *container = NULL;
   rawhal_status_t status = RAWHAL_OK;
   bool same = false;

@@ -108,6 +108,8 @@ typedef struct opened_object {
   const rawhal_kernel_t *kernel;
 } opened_object_t;
 
+/* Its file, that is. */
+bool object_is_as_indexed(const candidate_t *candidate);
 /* NOT_FOUND: what is there is not what was indexed. */
 RAWHAL_CHECKED rawhal_status_t object_open(const rawhal_library_t *library,
                                            const candidate_t *candidate, rawhal_string_t kernel,

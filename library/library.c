@@ -35,6 +35,16 @@ static rawhal_status_t take_reading(rawhal_library_t *library,
   return status;
 }
 
+/* Those who search without a pause must not keep out who adds or refreshes. Nobody takes it twice. */
+static void init_lock(pthread_rwlock_t *lock)
+{
+  pthread_rwlockattr_t kind;
+  pthread_rwlockattr_init(&kind);
+  pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+  pthread_rwlock_init(lock, &kind);
+  pthread_rwlockattr_destroy(&kind);
+}
+
 rawhal_status_t rawhal_library_create(rawhal_device_t *device,
                                       const rawhal_library_options_t *options,
                                       rawhal_library_t **library, rawhal_error_t *error)
@@ -68,7 +78,7 @@ rawhal_status_t rawhal_library_create(rawhal_device_t *device,
   created->max_open_files = taken.max_open_files ? taken.max_open_files : DEFAULT_OPEN_FILES;
   created->last = &created->sources;
   path_names_begin(&created->names, &created->allocator);
-  pthread_rwlock_init(&created->lock, NULL);
+  init_lock(&created->lock);
   pthread_mutex_init(&created->loaded_lock, NULL);
   runtime_hold();
   *library = created;
@@ -183,8 +193,12 @@ rawhal_status_t rawhal_library_refresh(rawhal_library_t *library, rawhal_error_t
   if (status != RAWHAL_OK)
     return status;
   pthread_rwlock_wrlock(&library->lock);
-  for (library_source_t *one = library->sources; one && status == RAWHAL_OK; one = one->next)
-    status = source_refresh(library, one, error);
+  for (library_source_t *one = library->sources; one; one = one->next) {
+    rawhal_status_t refreshed =
+        source_refresh(library, one, status == RAWHAL_OK ? error : NULL); /* the first is told */
+    if (status == RAWHAL_OK)
+      status = refreshed;
+  }
   pthread_rwlock_unlock(&library->lock);
   return status;
 }
@@ -223,6 +237,10 @@ static rawhal_status_t make_current(rawhal_library_t *library, library_source_t 
   pthread_rwlock_wrlock(&library->lock);
   source_forget_index(library, stale);
   rawhal_status_t status = source_refresh(library, stale, error);
+  if (status == RAWHAL_NOT_FOUND || status == RAWHAL_INVALID_ARGUMENT) {
+    list_free(&stale->files); /* it has gone; others may have what is asked for */
+    status = RAWHAL_OK;
+  }
   if (status == RAWHAL_OK)
     status = source_index(library, stale, false, error);
   pthread_rwlock_unlock(&library->lock);
@@ -350,6 +368,10 @@ static rawhal_status_t ask_for_object(rawhal_library_t *library,
   rawhal_status_t status = resolve_one(library, query, &candidate, stale, error);
   if (status != RAWHAL_OK || *stale)
     return status;
+  if (!object_is_as_indexed(&candidate)) {
+    *stale = candidate.source;
+    return RAWHAL_OK;
+  }
   chosen->key = (object_key_t){candidate.source, candidate.source->generation, candidate.number};
   chosen->loaded = loaded_find(library, &chosen->key);
   if (chosen->loaded)
@@ -377,6 +399,10 @@ static rawhal_status_t get_object(rawhal_library_t *library, const rawhal_librar
   if (status != RAWHAL_OK || *loaded)
     return status;
   status = loaded_get(library, &chosen.key, chosen.opened.hsaco, &chosen.options, loaded, error);
+  if (status == RAWHAL_NOT_FOUND || status == RAWHAL_INVALID_ARGUMENT) { /* replaced meanwhile */
+    chosen.options = (rawhal_executable_options_t){.size = sizeof(chosen.options)};
+    status = loaded_get(library, &chosen.key, chosen.opened.hsaco, &chosen.options, loaded, error);
+  }
   object_close(library, &chosen.opened);
   return status;
 }

@@ -45,21 +45,18 @@ static void forget(rawhal_library_t *library, loaded_object_t *loaded)
   ++library->counters.unloads;
 }
 
-/* Unloads the oldest until there is no more than `most`. The caller holds the lock, and lets it be
- * let go meanwhile. Whether anything was. */
-static bool make_room(rawhal_library_t *library, uint64_t most)
+/* Unloads the oldest until there is no more than `most`. The caller holds the lock, which is let go
+ * meanwhile. */
+static void make_room(rawhal_library_t *library, uint64_t most)
 {
-  bool any = false;
   while (library->loaded_bytes > most && library->oldest) {
     loaded_object_t *oldest = library->oldest;
     forget(library, oldest);
     pthread_mutex_unlock(&library->loaded_lock);
     rawhal_executable_destroy(oldest->executable);
     allocate_free(&library->allocator, oldest);
-    any = true;
     pthread_mutex_lock(&library->loaded_lock);
   }
-  return any;
 }
 
 /* ---- Loading ---- */
@@ -117,8 +114,11 @@ static rawhal_status_t keep(rawhal_library_t *library, const object_key_t *key,
   pthread_mutex_lock(&library->loaded_lock);
   loaded_object_t *loaded = find_executable(library, executable);
   const bool is_there = loaded;
-  if (is_there) {
-    use(library, loaded); /* somebody was faster, or the same bytes are elsewhere, too */
+  if (is_there) { /* somebody was faster, or the same bytes are elsewhere, too */
+    use(library, loaded);
+    remove_key(library, loaded);
+    loaded->key = *key;
+    (void)add_key(library, loaded); /* without one it is found again by its bytes */
   } else if (created) {
     created->key = *key;
     created->executable = executable;
@@ -129,7 +129,7 @@ static rawhal_status_t keep(rawhal_library_t *library, const object_key_t *key,
       created = NULL;
       library->loaded_bytes += loaded->bytes;
       ++library->counters.loads;
-      (void)make_room(library, library->max_loaded_bytes);
+      make_room(library, library->max_loaded_bytes);
     }
   }
   pthread_mutex_unlock(&library->loaded_lock);
@@ -141,12 +141,11 @@ static rawhal_status_t keep(rawhal_library_t *library, const object_key_t *key,
                 : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a loaded code object");
 }
 
-static bool make_all_room(rawhal_library_t *library)
+static void make_all_room(rawhal_library_t *library)
 {
   pthread_mutex_lock(&library->loaded_lock);
-  bool any = make_room(library, 0);
+  make_room(library, 0);
   pthread_mutex_unlock(&library->loaded_lock);
-  return any;
 }
 
 rawhal_status_t loaded_get(rawhal_library_t *library, const object_key_t *key,
@@ -156,8 +155,10 @@ rawhal_status_t loaded_get(rawhal_library_t *library, const object_key_t *key,
   rawhal_executable_t *executable;
   rawhal_status_t status =
       rawhal_executable_load_with(library->device, hsaco, options, &executable, error);
-  if ((status == RAWHAL_OUT_OF_MEMORY || status == RAWHAL_QUOTA_EXCEEDED) && make_all_room(library))
+  if (status == RAWHAL_OUT_OF_MEMORY || status == RAWHAL_QUOTA_EXCEEDED) {
+    make_all_room(library); /* or somebody else just has */
     status = rawhal_executable_load_with(library->device, hsaco, options, &executable, error);
+  }
   return status == RAWHAL_OK ? keep(library, key, executable, loaded, error) : status;
 }
 
@@ -168,7 +169,7 @@ void loaded_put(rawhal_library_t *library, loaded_object_t *loaded)
   pthread_mutex_lock(&library->loaded_lock);
   if (loaded->users && --loaded->users == 0)
     idle_add(library, loaded);
-  (void)make_room(library, library->max_loaded_bytes);
+  make_room(library, library->max_loaded_bytes);
   pthread_mutex_unlock(&library->loaded_lock);
 }
 
@@ -191,5 +192,5 @@ void loaded_free_all(rawhal_library_t *library)
       idle_add(library, one);
     }
   }
-  (void)make_all_room(library);
+  make_all_room(library);
 }

@@ -44,7 +44,7 @@ static rawhal_status_t find_bytes(const rawhal_library_t *library, const candida
   return RAWHAL_OK;
 }
 
-static bool is_as_indexed(const candidate_t *candidate)
+bool object_is_as_indexed(const candidate_t *candidate)
 {
   file_stamp_t now;
   const library_source_t *source = candidate->source;
@@ -59,7 +59,7 @@ rawhal_status_t object_open(const rawhal_library_t *library, const candidate_t *
   rawhal_bytes_t bytes = {0};
   *opened = (opened_object_t){0};
   rawhal_status_t status = find_bytes(library, candidate, opened, &bytes, error);
-  if (status == RAWHAL_OK && !is_as_indexed(candidate)) /* now that it is open */
+  if (status == RAWHAL_OK && !object_is_as_indexed(candidate)) /* now that it is open */
     status = fail_stale(candidate, error);
   if (status == RAWHAL_OK)
     status =
@@ -69,8 +69,9 @@ rawhal_status_t object_open(const rawhal_library_t *library, const candidate_t *
   if (status == RAWHAL_OK)
     return RAWHAL_OK;
   object_close(library, opened);
-  return status == RAWHAL_OUT_OF_MEMORY || is_as_indexed(candidate) ? status
-                                                                    : fail_stale(candidate, error);
+  return status == RAWHAL_OUT_OF_MEMORY || object_is_as_indexed(candidate)
+             ? status
+             : fail_stale(candidate, error);
 }
 
 void object_close(const rawhal_library_t *library, opened_object_t *opened)

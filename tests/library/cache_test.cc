@@ -279,16 +279,16 @@ TEST_F(LibraryCache, WhatKilledProcessesLeaveIsSweptUp)
     write_file(cache / name, {'x'});
     fs::last_write_time(cache / name, fs::file_time_type::clock::now() - std::chrono::hours(hours));
   };
-  make("old.index.1.unfinished", 2);
-  make("new.index.1.unfinished", 0);
-  make("forgotten.index", 24 * 70);
-  make("used.index", 24 * 50);
+  make("11111111111111111111111111111111.index.1.unfinished", 2);
+  make("22222222222222222222222222222222.index.1.unfinished", 0);
+  make("33333333333333333333333333333333.index", 24 * 70);
+  make("44444444444444444444444444444444.index", 24 * 50);
   make("somebody's", 24 * 700);
   EXPECT_EQ(answers(30).indexes_written, 1u);
-  EXPECT_FALSE(fs::exists(cache / "old.index.1.unfinished"));
-  EXPECT_TRUE(fs::exists(cache / "new.index.1.unfinished"));
-  EXPECT_FALSE(fs::exists(cache / "forgotten.index"));
-  EXPECT_TRUE(fs::exists(cache / "used.index"));
+  EXPECT_FALSE(fs::exists(cache / "11111111111111111111111111111111.index.1.unfinished"));
+  EXPECT_TRUE(fs::exists(cache / "22222222222222222222222222222222.index.1.unfinished"));
+  EXPECT_FALSE(fs::exists(cache / "33333333333333333333333333333333.index"));
+  EXPECT_TRUE(fs::exists(cache / "44444444444444444444444444444444.index"));
   EXPECT_TRUE(fs::exists(cache / "somebody's"));
 }
 

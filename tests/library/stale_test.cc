@@ -33,6 +33,16 @@ TEST_F(LibraryStale, AFileThatIsReplacedIsReadAgain)
   expect_found(library, numbered(2));
 }
 
+TEST_F(LibraryStale, SoIsOneThatIsLoaded)
+{
+  fill(2);
+  rawhal_library_t *library = create_with(folder);
+  expect_found(library, numbered(0));
+  write_file(folder / "kern_00000.co", renamed(vector_add, "vector_add", "other_name"));
+  expect_none(library, numbered(0));
+  expect_found(library, "other_name");
+}
+
 TEST_F(LibraryStale, AFileThatGoesIsGone)
 {
   fill(3);
