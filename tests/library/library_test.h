@@ -9,6 +9,8 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
+#include <set>
 
 #include "tests/hal/device_test.h"
 
@@ -121,10 +123,15 @@ protected:
       write_file(folder / (numbered(i) + ".co"), renamed(vector_add, "vector_add", numbered(i)));
   }
 
+  // By a name that lives as long as the program.
   static rawhal_library_query_t named(const std::string &name)
   {
+    static std::mutex lock;
+    static std::set<std::string> names;
+    const std::lock_guard<std::mutex> guard(lock);
+    const std::string &kept = *names.insert(name).first;
     rawhal_library_query_t query = {};
-    query.name = {name.data(), name.size()};
+    query.name = {kept.data(), kept.size()};
     return query;
   }
 
