@@ -3,23 +3,29 @@
 #include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <unistd.h>
 
 #define SHOWN __attribute__((visibility("default")))
 
-SHOWN int refused_copies, passed_copies, refused_signals, passed_signals, refused_loads, passed_loads;
+SHOWN _Atomic int refused_copies, passed_copies, refused_signals, passed_signals, refused_loads,
+    passed_loads;
 SHOWN _Atomic int loads;      /* begun */
 SHOWN _Atomic int held_loads; /* the load of this number, from 1, waits until this is another */
 
-static bool refuses(int *refused, int *passed)
+static bool refuses(_Atomic int *refused, _Atomic int *passed)
 {
-  if (*refused == 0 || (*passed)-- > 0)
-    return false;
-  --*refused;
-  *passed = 0;
-  return true;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* loads come from many threads */
+  pthread_mutex_lock(&lock);
+  bool refuse = *refused != 0 && (*passed)-- <= 0;
+  if (refuse) {
+    --*refused;
+    *passed = 0;
+  }
+  pthread_mutex_unlock(&lock);
+  return refuse;
 }
 
 SHOWN hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_agent, const void *from,
@@ -43,7 +49,8 @@ SHOWN hsa_status_t hsa_signal_create(hsa_signal_value_t value, uint32_t count,
   return real(value, count, consumers, signal);
 }
 
-SHOWN hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
+SHOWN hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable,
+                                                         hsa_agent_t agent,
                                                          hsa_code_object_reader_t reader,
                                                          const char *options,
                                                          hsa_loaded_code_object_t *loaded)
