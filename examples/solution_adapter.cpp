@@ -16,13 +16,11 @@
 namespace {
 
 rawhal_error_t error;
-
 void check(rawhal_status_t status)
 {
   if (status)
     throw std::runtime_error(std::string(rawhal_status_name(status)) + ": " + error.message);
 }
-
 // Values by name and type, for a kernel that is not known yet.
 class KernelArguments {
 public:
