@@ -8,6 +8,8 @@
 
 #include <random>
 
+#include "tests/hsaco/builder.h"
+
 long clock_ahead_s;
 
 extern "C" {
@@ -81,6 +83,37 @@ TEST_F(LibraryCache, TheSecondLibraryReadsAFewPages)
   const rawhal_device_kernel_t *kernel = nullptr;
   ASSERT_OK(get(library, numbered(1234), &kernel));
   expect_adds(kernel);
+}
+
+TEST_F(LibraryCache, OneOfHundredThousandKernelsReadsLittle)
+{
+  constexpr size_t files = 20, each = 5000;
+  const auto name_of = [](size_t file, size_t kernel) {
+    return "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI32x32x8x1_SN_" + std::to_string(file) + "_" + std::to_string(kernel);
+  };
+  for (size_t i = 0; i < files; ++i) {
+    build::Object object;
+    for (size_t k = 0; k < each; ++k) {
+      build::Kernel kernel;
+      kernel.name = name_of(i, k);
+      object.kernels.push_back(kernel);
+    }
+    const std::string bytes = object.build();
+    write_file(folder / (std::to_string(i) + ".co"), {bytes.begin(), bytes.end()});
+  }
+  rawhal_library_t *library = create_with(folder);
+  EXPECT_EQ(find(library, named(name_of(3, 17))).size(), 1u);
+  EXPECT_EQ(stats(library).kernels, files * each);
+  EXPECT_EQ(stats(library).indexes_written, 1u);
+  destroy(library);
+  library = create_with(folder);
+  for (size_t i : {0, 7, 19})
+    EXPECT_EQ(find(library, named(name_of(i, 4999 - i))).size(), 1u);
+  EXPECT_TRUE(find(library, named(name_of(20, 0))).empty());
+  EXPECT_EQ(stats(library).indexes_read, 1u);
+  EXPECT_EQ(stats(library).files_read, 0u);
+  EXPECT_LT(stats(library).index_bytes, 4 * 200000u); // of 4 searches
+  RecordProperty("index_bytes", static_cast<int>(stats(library).index_bytes));
 }
 
 TEST_F(LibraryCache, AnyChangeMakesItAnew)
