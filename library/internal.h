@@ -122,11 +122,13 @@ RAWHAL_CHECKED rawhal_status_t object_examine(const rawhal_library_t *library,
 
 /* ---- resolve.c: the caller holds the library's lock ---- */
 
-/* What fits the query, the best first, as candidate_t, all examined. `*stale`: a source's index is
- * not, or no more, what its files are; whatever else there is, is void. */
+/* What fits the query, the best first, as candidate_t, the first `examined` of them examined.
+ * `*stale`: a source's index is not, or no more, what its files are; whatever else there is, is
+ * void. */
 RAWHAL_CHECKED rawhal_status_t resolve_all(const rawhal_library_t *library,
-                                           const rawhal_library_query_t *query, list_t *candidates,
-                                           library_source_t **stale, rawhal_error_t *error);
+                                           const rawhal_library_query_t *query, size_t examined,
+                                           list_t *candidates, library_source_t **stale,
+                                           rawhal_error_t *error);
 /* The one that is meant, which may not be examined. */
 RAWHAL_CHECKED rawhal_status_t resolve_one(const rawhal_library_t *library,
                                            const rawhal_library_query_t *query, candidate_t *chosen,

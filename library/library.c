@@ -319,7 +319,7 @@ static rawhal_status_t ask_for_matches(rawhal_library_t *library,
 {
   match_room_t *room = context;
   list_t candidates = {.allocator = &library->allocator};
-  rawhal_status_t status = resolve_all(library, query, &candidates, stale, error);
+  rawhal_status_t status = resolve_all(library, query, room->capacity, &candidates, stale, error);
   room->count = status == RAWHAL_OK && !*stale ? candidates.count : 0;
   for (size_t i = 0; i < room->count && i < room->capacity; ++i)
     give_match((const candidate_t *)candidates.items + i, room->matches + i * room->match_size,

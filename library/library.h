@@ -109,7 +109,7 @@ typedef struct rawhal_library_match {
 /* All kernels that fit the query in objects that the device can run, the best first, those that are
  * equally good in the order in which they were added. `*count` is how many there are; the first
  * `capacity` are stored, each of `match_size` bytes, sizeof(rawhal_library_match_t). Reads the
- * objects; loads nothing. No kernel is no failure: 0. */
+ * objects of those; loads nothing. No kernel is no failure: 0. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_find(rawhal_library_t *library,
                                                               const rawhal_library_query_t *query,
                                                               rawhal_library_match_t *matches,

@@ -196,12 +196,17 @@ static rawhal_status_t find_fitting(const rawhal_library_t *library,
 }
 
 rawhal_status_t resolve_all(const rawhal_library_t *library, const rawhal_library_query_t *query,
-                            list_t *candidates, library_source_t **stale, rawhal_error_t *error)
+                            size_t examined, list_t *candidates, library_source_t **stale,
+                            rawhal_error_t *error)
 {
   size_t named;
   rawhal_status_t status = find_fitting(library, query, candidates, &named, stale, error);
+  size_t count = examined < candidates->count ? examined : candidates->count;
   if (status == RAWHAL_OK && !*stale)
-    status = examine(library, query, candidates, candidates->count, stale, error);
+    status = examine(library, query, candidates, count, stale, error);
+  for (size_t i = count; status == RAWHAL_OK && !*stale && i < candidates->count; ++i)
+    if (!object_is_as_indexed(candidate_at(candidates, i)))
+      *stale = candidate_at(candidates, i)->source;
   return status;
 }
 

@@ -33,6 +33,18 @@ TEST_F(LibraryStale, AFileThatIsReplacedIsReadAgain)
   expect_found(library, numbered(2));
 }
 
+TEST_F(LibraryStale, ItIsNotCountedEither)
+{
+  fill(3);
+  rawhal_library_t *library = create_with(folder);
+  EXPECT_EQ(find(library, named(numbered(1))).size(), 1u);
+  fs::remove(folder / "kern_00001.co");
+  const rawhal_library_query_t query = named(numbered(1));
+  size_t count = 99;
+  EXPECT_OK(rawhal_library_find(library, &query, nullptr, 0, 0, &count, &error));
+  EXPECT_EQ(count, 0u);
+}
+
 TEST_F(LibraryStale, SoIsOneThatIsLoaded)
 {
   fill(2);
