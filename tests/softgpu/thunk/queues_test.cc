@@ -171,14 +171,16 @@ TEST_P(Fake, a_packet_that_changes_is_not_complete)
   for (uint64_t i = 0; i < 40; i++) {
     auto before = steady_clock::now();
     std::this_thread::sleep_for(patience() / 20);
-    __atomic_store_n(&slot->reserved2, i + 1, __ATOMIC_RELEASE);
     in_time = in_time && steady_clock::now() - before < patience() / 2;
+    if (!in_time) // it may be taken by now, and is no more ours to write
+      GTEST_SKIP() << "the machine is too slow";
+    __atomic_store_n(&slot->reserved2, i + 1, __ATOMIC_RELEASE);
   }
   EXPECT_GE(steady_clock::now() - begin, 2 * patience());
   __atomic_store_n(&slot->completion_signal.handle, (uint64_t)done, __ATOMIC_RELEASE);
   announce(q, 0);
-  EXPECT_TRUE(reaches(done, 0) || !in_time);
-  EXPECT_TRUE(__atomic_load_n(&stale->value, __ATOMIC_ACQUIRE) == 1 || !in_time);
+  EXPECT_TRUE(reaches(done, 0));
+  EXPECT_EQ(__atomic_load_n(&stale->value, __ATOMIC_ACQUIRE), 1);
 }
 
 // Two producers, of which the later one rings first: the doorbell ends at the lower value.
