@@ -335,6 +335,7 @@ void rawhal_services_info(const rawhal_services_t *services, rawhal_services_inf
     ours.packets = __atomic_load_n(&services->hostcall.served, __ATOMIC_RELAXED);
     ours.refused = __atomic_load_n(&services->hostcall.refused, __ATOMIC_RELAXED);
     ours.heap_used = __atomic_load_n(&services->heap.used, __ATOMIC_RELAXED);
+    ours.heap_full = __atomic_load_n(&services->heap.full, __ATOMIC_RELAXED);
   }
   sized_give(info, sizeof(ours), &ours, sizeof(ours));
 }

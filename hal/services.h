@@ -67,7 +67,9 @@ typedef struct rawhal_services_options {
   uint64_t printf_bytes;     /* host memory; default 1 MiB, 64 bytes to 1 GiB. What does not fit
                                 before the next flush is lost: printf() gives -1 there */
   uint64_t heap_bytes;       /* what malloc() can take in all; default 64 MiB, a multiple of 2 MiB.
-                                Device memory, within the quota, with 2 MiB and 128 KiB more */
+                                Device memory, within the quota, with 2 MiB and 128 KiB more.
+                                The device library takes 2 MiB at a time for one of its 16 sizes of
+                                blocks, in each wave that finds none after 200 us */
   rawhal_services_output_fn *output; /* NULL: text is dropped */
   void *context;
 } rawhal_services_options_t;
@@ -98,6 +100,7 @@ typedef struct rawhal_services_info {
   uint64_t packets;   /* of hostcalls, answered */
   uint64_t refused;   /* requests of work-items that make no sense, or that nobody serves */
   uint64_t heap_used; /* bytes that kernels hold, in pages of 4 KiB */
+  uint64_t heap_full; /* requests that heap_bytes had no room for: malloc() gave NULL */
 } rawhal_services_info_t;
 
 /* Zeros for NULL. */

@@ -48,10 +48,18 @@ static void run_cut(services_heap_t *heap, uint32_t page, uint32_t length, uint3
     heap->runs[from + count] = behind;
 }
 
+static uint64_t heap_full(services_heap_t *heap)
+{
+  __atomic_fetch_add(&heap->full, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
 uint64_t heap_take(services_heap_t *heap, uint64_t size)
 {
-  if (size == 0 || size > (uint64_t)heap->pages * HEAP_PAGE)
+  if (size == 0)
     return 0;
+  if (size > (uint64_t)heap->pages * HEAP_PAGE)
+    return heap_full(heap);
   uint32_t count = (uint32_t)((size + HEAP_PAGE - 1) / HEAP_PAGE);
   uint32_t step = size >= HEAP_SLAB ? (uint32_t)(HEAP_SLAB / HEAP_PAGE) : 1;
   for (uint32_t page = 0, length; page < heap->pages; page += length) {
@@ -66,7 +74,7 @@ uint64_t heap_take(services_heap_t *heap, uint64_t size)
     __atomic_fetch_add(&heap->used, count * HEAP_PAGE, __ATOMIC_RELAXED);
     return heap->base + from * HEAP_PAGE;
   }
-  return 0;
+  return heap_full(heap);
 }
 
 bool heap_give(services_heap_t *heap, uint64_t address)

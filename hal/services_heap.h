@@ -17,6 +17,7 @@ typedef struct services_heap {
   uint32_t pages;
   uint32_t *runs; /* where a run of pages begins: its length, and HEAP_USED; else 0 */
   uint64_t used;  /* bytes; atomic */
+  uint64_t full;  /* requests that found no room; atomic */
   const allocator_t *allocator;
 } services_heap_t;
 

@@ -293,6 +293,7 @@ TEST_F(ServicesTest, HostcallMemory)
   blob.add(taken[2]).add(64u).add(1u).add(3u);
   ASSERT_OK(run(on, dispatch_of(kernel("write_ids-gfx90a-v5.co", "write_ids"), 64, 64, blob)));
   EXPECT_EQ(call(on, 3, 1, 1, {0, 16 << 20, 0, 0, 0, 0, 0, 0})[0], 0u) << "more than there is";
+  EXPECT_EQ(info().heap_full, 1u);
   call(on, 3, 2, 1, {taken[0], 0, 0, 0, 0, 0, 0, 0, taken[2], 0, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(info().heap_used, 0u);
   EXPECT_EQ(info().refused, 0u);

@@ -43,7 +43,12 @@ protected:
     options.backend = RAWHAL_BACKEND_SOFTGPU;
     ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
     device = rawhal_instance_device(instance, 0);
+  }
+
+  void open(uint64_t heap_bytes)
+  {
     rawhal_services_options_t services_options = {};
+    services_options.heap_bytes = heap_bytes;
     services_options.output = [](void *context, rawhal_services_stream_t, const char *text,
                                  size_t size) {
       static_cast<std::string *>(context)->append(text, size);
@@ -95,6 +100,19 @@ protected:
     ASSERT_OK(rawhal_services_flush(services, executable, &error));
   }
 
+  // What each item's list sums up to: of `count` nodes of 8 sizes, every 32nd item's of large ones.
+  const int *lists()
+  {
+    struct {
+      uint64_t sums;
+      int32_t count;
+    } blob = {0, count};
+    EXPECT_OK(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, items * 4, &buffer, &error));
+    blob.sums = rawhal_buffer_address(buffer);
+    run("lists", items / 64, 64, &blob, 12);
+    return static_cast<const int *>(rawhal_buffer_host(buffer));
+  }
+
   rawhal_services_info_t info()
   {
     rawhal_services_info_t now = {};
@@ -103,6 +121,8 @@ protected:
     return now;
   }
 
+  static constexpr int items = 256, count = 20;
+  static constexpr uint64_t slab = 2 << 20;
   rawhal_error_t error = {};
   rawhal_instance_t *instance = nullptr;
   rawhal_device_t *device = nullptr;
@@ -116,6 +136,7 @@ protected:
 TEST_P(HipServices, PrintsWhatHipPrints)
 {
   const int from = 100;
+  open(0);
   run("say", 2, 48, &from, sizeof(from));
   std::string expected = output_of(RAWHAL_SOFTGPU_RUN " " RAWHAL_PRINTF_PROGRAM);
   EXPECT_EQ(sorted_lines(printed), sorted_lines(expected));
@@ -123,21 +144,28 @@ TEST_P(HipServices, PrintsWhatHipPrints)
   EXPECT_EQ(info().refused, 0u);
 }
 
+// On a slow device each of the 4 waves takes a slab for each of the 8 sizes of blocks; and the device
+// library of ROCm 5.2 counts a wave's blocks once for each lane, so that a slab is full after a few.
 TEST_P(HipServices, MemoryIsTakenAndGivenBack)
 {
-  constexpr int items = 256, count = 20;
-  ASSERT_OK(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, items * 4, &buffer, &error));
-  struct {
-    uint64_t sums;
-    int32_t count;
-  } blob = {rawhal_buffer_address(buffer), count};
-  run("lists", 4, items / 4, &blob, 12);
-  const int *sums = static_cast<const int *>(rawhal_buffer_host(buffer));
+  open(128 * slab);
+  const int *sums = lists();
   for (int i = 0; i < items; ++i)
     EXPECT_EQ(sums[i], i * count * (count - 1) / 2) << i;
   EXPECT_EQ(info().refused, 0u);
+  EXPECT_EQ(info().heap_full, 0u);
   EXPECT_GT(info().packets, 0u);
-  EXPECT_EQ(info().heap_used % (2 << 20), 0u) << "only slabs are left";
+  EXPECT_EQ(info().heap_used % slab, 0u) << "only slabs are left";
+}
+
+TEST_P(HipServices, MemoryThatIsNotThereIsCounted)
+{
+  open(slab);
+  const int *sums = lists();
+  EXPECT_LT(sums[1], count * (count - 1) / 2) << "malloc() gave NULL";
+  EXPECT_GT(info().heap_full, 0u);
+  EXPECT_EQ(info().refused, 0u);
+  EXPECT_EQ(info().heap_used % slab, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Version, HipServices,
