@@ -29,6 +29,8 @@ static uint64_t field(const unsigned char *header, uint8_t offset, uint8_t width
   return value;
 }
 
+static const char not_known[] = "a compressed bundle (CCOB) of a version or method not known here";
+
 /* *known is false for versions and methods that may come yet. */
 static rawhal_status_t read_header(const struct scan *scan, struct bundle *bundle, bool *known,
                                    rawhal_error_t *error)
@@ -102,8 +104,7 @@ rawhal_status_t scan_compressed(struct scan *scan, struct scan_part part, uint64
     return status;
   *end = part.offset + bundle.part.size;
   if (!known)
-    return scan_refuse(scan, bundle.part,
-                       "a compressed bundle (CCOB) of a version or method not known here", error);
+    return scan_refuse(scan, bundle.part, not_known, error);
   const unsigned char *bytes = NULL;
   uint64_t used = 0;
   status = unpack(scan, &bundle, &bytes, &used, error);
@@ -126,8 +127,7 @@ rawhal_status_t measure_compressed(struct scan *scan, struct scan_part part, uin
   if (status)
     return status;
   if (!known)
-    return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, part.offset,
-                          "a compressed bundle (CCOB) of a version or method not known here");
+    return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, part.offset, not_known);
   *end = part.offset + bundle.part.size;
   if (scan->space.bytes[part.offset + 4] != 1)
     return RAWHAL_OK;

@@ -3,8 +3,8 @@
  * A container is a range of bytes or a file: a bare code object, a clang offload bundle, compressed
  * (CCOB) or not, an offload binary (clang-offload-packager's), a kpack archive (ROCm's KPAK,
  * compressed or not), a host executable, library or object with code objects in its sections
- * (.hip_fatbin, .llvm.offloading, __CLANG_OFFLOAD_BUNDLE__...), or an ar archive of any of these. They
- * may nest, five deep.
+ * (.hip_fatbin, .llvm.offloading, __CLANG_OFFLOAD_BUNDLE__...), or an ar archive of any of these.
+ * They may nest, five deep.
  * Each code object found gets an exact, bounded extent; nothing outside of the caller's bytes is
  * read. Ownership and thread-safety are those of rawhal_hsaco_t: entries
  * and strings live until close, everything is immutable after open. */

@@ -1,10 +1,9 @@
 #include "hsaco/target.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/print.h"
 #include "hsaco/processor_table.h"
 
 enum {
@@ -28,31 +27,6 @@ static const char *const feature_names[] = {
 static const char *feature_name(rawhal_feature_t feature)
 {
   return (unsigned)feature <= RAWHAL_FEATURE_ON ? feature_names[feature] : "invalid";
-}
-
-/* Prints to the end of `buffer` like snprintf, keeping the length the whole text has. */
-struct text {
-  char *buffer;
-  size_t size, length;
-};
-
-__attribute__((format(printf, 2, 3))) static void print(struct text *text, const char *format, ...)
-{
-  va_list args;
-  va_start(args, format);
-  bool room = text->length < text->size;
-  int written = vsnprintf(room ? text->buffer + text->length : NULL,
-                          room ? text->size - text->length : 0, format, args);
-  va_end(args);
-  if (written > 0)
-    text->length += (size_t)written;
-}
-
-static struct text text_in(char *buffer, size_t size)
-{
-  if (size)
-    buffer[0] = 0;
-  return (struct text){.buffer = buffer, .size = size};
 }
 
 static void set_processor(rawhal_target_t *target, const struct processor *processor)
@@ -170,7 +144,7 @@ rawhal_status_t rawhal_target_parse(rawhal_string_t text, rawhal_target_t *targe
   return RAWHAL_OK;
 }
 
-static void print_target(struct text *text, const rawhal_target_t *target)
+static void print_target(print_t *text, const rawhal_target_t *target)
 {
   if (target->processor[0])
     print(text, "%.*s", (int)sizeof(target->processor), target->processor);
@@ -184,7 +158,7 @@ static void print_target(struct text *text, const rawhal_target_t *target)
 
 size_t rawhal_target_format(const rawhal_target_t *target, char *buffer, size_t size)
 {
-  struct text text = text_in(buffer, size);
+  print_t text = print_into(buffer, size);
   print_target(&text, target);
   return text.length;
 }
@@ -222,7 +196,7 @@ uint32_t rawhal_target_match(const rawhal_target_t *object, const rawhal_target_
 size_t rawhal_target_explain(uint32_t mismatch, const rawhal_target_t *object,
                              const rawhal_target_t *device, char *buffer, size_t size)
 {
-  struct text text = text_in(buffer, size);
+  print_t text = print_into(buffer, size);
   if (!mismatch) {
     print_target(&text, object);
     print(&text, " runs on ");

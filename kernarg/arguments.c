@@ -3,9 +3,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/print.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static rawhal_status_t argument_at(const rawhal_kernarg_layout_t *layout, size_t index,
@@ -105,31 +104,15 @@ rawhal_status_t rawhal_kernarg_get_named(const rawhal_kernarg_layout_t *layout,
 
 /* ---- As text ---- */
 
-typedef struct text {
-  char *data;
-  size_t size, used; /* used may pass size: the length the whole text has */
-} text_t;
-
-__attribute__((format(printf, 2, 3))) static void put(text_t *text, const char *format, ...)
-{
-  size_t room = text->used < text->size ? text->size - text->used : 0;
-  va_list arguments;
-  va_start(arguments, format);
-  int length = vsnprintf(room ? text->data + text->used : NULL, room, format, arguments);
-  va_end(arguments);
-  if (length > 0)
-    text->used += (size_t)length;
-}
-
-static void put_printable(text_t *text, rawhal_string_t string)
+static void put_printable(print_t *to, rawhal_string_t string)
 {
   for (size_t i = 0; i < string.size; ++i) {
     unsigned char c = (unsigned char)string.data[i];
-    put(text, "%c", c < 0x20 || c == 0x7f ? '?' : c);
+    print(to, "%c", c < 0x20 || c == 0x7f ? '?' : c);
   }
 }
 
-static void put_value(text_t *text, const rawhal_kernarg_argument_t *argument,
+static void put_value(print_t *to, const rawhal_kernarg_argument_t *argument,
                       const unsigned char *bytes)
 {
   enum { SHOWN = 32 };
@@ -139,39 +122,37 @@ static void put_value(text_t *text, const rawhal_kernarg_argument_t *argument,
     for (uint32_t i = 0; i < size; ++i)
       number |= (uint64_t)bytes[i] << (8 * i);
     if (argument->value_kind == RAWHAL_VALUE_BY_VALUE || argument->hidden)
-      put(text, "%llu (0x%llx)", (unsigned long long)number, (unsigned long long)number);
+      print(to, "%llu (0x%llx)", (unsigned long long)number, (unsigned long long)number);
     else
-      put(text, "0x%llx", (unsigned long long)number);
+      print(to, "0x%llx", (unsigned long long)number);
     return;
   }
   for (uint32_t i = 0; i < size && i < SHOWN; ++i)
-    put(text, "%s%02x", i ? " " : "", bytes[i]);
+    print(to, "%s%02x", i ? " " : "", bytes[i]);
   if (size > SHOWN)
-    put(text, " ...");
+    print(to, " ...");
 }
 
 size_t rawhal_kernarg_format(const rawhal_kernarg_layout_t *layout, size_t index, const void *image,
                              size_t length, char *text, size_t size)
 {
-  text_t out = {text, text ? size : 0, 0};
-  if (out.size)
-    text[0] = '\0';
+  print_t out = print_into(text, size);
   const rawhal_kernarg_argument_t *argument =
       layout ? rawhal_kernarg_layout_argument(layout, index) : NULL;
   if (!argument)
     return 0;
-  put(&out, "%zu ", index);
+  print(&out, "%zu ", index);
   if (argument->name.size) {
-    put(&out, "'");
+    print(&out, "'");
     put_printable(&out, argument->name);
-    put(&out, "' ");
+    print(&out, "' ");
   }
-  put(&out, "(");
+  print(&out, "(");
   put_printable(&out, argument->value_kind_text);
-  put(&out, ") %u..%u = ", argument->offset, argument->offset + argument->size);
+  print(&out, ") %u..%u = ", argument->offset, argument->offset + argument->size);
   if (image && range_within(argument->offset, argument->size, length))
     put_value(&out, argument, (const unsigned char *)image + argument->offset);
   else
-    put(&out, "missing");
-  return out.used;
+    print(&out, "missing");
+  return out.length;
 }

@@ -138,19 +138,25 @@ inline rawhal_status_t rawhal_append(rawhal_builder_t *builder, const T &value,
 
 #else
 
+/* clang-format off */
 /* suffix, type, kind */
 #define RAWHAL_BUILDER_TYPES(type)                                                                 \
-  type(bool, _Bool, RAWHAL_BUILDER_VALUE) type(char, char, RAWHAL_BUILDER_VALUE) type(             \
-      schar, signed char, RAWHAL_BUILDER_VALUE) type(uchar, unsigned char, RAWHAL_BUILDER_VALUE)   \
-      type(short, short, RAWHAL_BUILDER_VALUE) type(ushort, unsigned short, RAWHAL_BUILDER_VALUE)  \
-          type(int, int, RAWHAL_BUILDER_VALUE) type(uint, unsigned int, RAWHAL_BUILDER_VALUE)      \
-              type(long, long, RAWHAL_BUILDER_VALUE)                                               \
-                  type(ulong, unsigned long, RAWHAL_BUILDER_ANY)                                   \
-                      type(llong, long long, RAWHAL_BUILDER_VALUE)                                 \
-                          type(ullong, unsigned long long, RAWHAL_BUILDER_ANY)                     \
-                              type(float, float, RAWHAL_BUILDER_VALUE)                             \
-                                  type(double, double, RAWHAL_BUILDER_VALUE)                       \
-                                      type(pointer, const void *, RAWHAL_BUILDER_POINTER)
+  type(bool, _Bool, RAWHAL_BUILDER_VALUE)                                                          \
+  type(char, char, RAWHAL_BUILDER_VALUE)                                                           \
+  type(schar, signed char, RAWHAL_BUILDER_VALUE)                                                   \
+  type(uchar, unsigned char, RAWHAL_BUILDER_VALUE)                                                 \
+  type(short, short, RAWHAL_BUILDER_VALUE)                                                         \
+  type(ushort, unsigned short, RAWHAL_BUILDER_VALUE)                                               \
+  type(int, int, RAWHAL_BUILDER_VALUE)                                                             \
+  type(uint, unsigned int, RAWHAL_BUILDER_VALUE)                                                   \
+  type(long, long, RAWHAL_BUILDER_VALUE)                                                           \
+  type(ulong, unsigned long, RAWHAL_BUILDER_ANY)                                                   \
+  type(llong, long long, RAWHAL_BUILDER_VALUE)                                                     \
+  type(ullong, unsigned long long, RAWHAL_BUILDER_ANY)                                             \
+  type(float, float, RAWHAL_BUILDER_VALUE)                                                         \
+  type(double, double, RAWHAL_BUILDER_VALUE)                                                       \
+  type(pointer, const void *, RAWHAL_BUILDER_POINTER)
+/* clang-format on */
 
 #define RAWHAL_BUILDER_FUNCTION(suffix, type, kind)                                                \
   static inline rawhal_status_t rawhal_append_##suffix(rawhal_builder_t *builder,                  \
@@ -164,23 +170,25 @@ RAWHAL_BUILDER_TYPES(RAWHAL_BUILDER_FUNCTION)
 #undef RAWHAL_BUILDER_TYPES
 
 #define RAWHAL_APPEND(builder, value) RAWHAL_APPEND_NAMED(builder, NULL, value)
+/* clang-format off */
 #define RAWHAL_APPEND_NAMED(builder, name, value)                                                  \
-  _Generic((value), _Bool                                                                          \
-           : rawhal_append_bool, char                                                              \
-           : rawhal_append_char, signed char                                                       \
-           : rawhal_append_schar, unsigned char                                                    \
-           : rawhal_append_uchar, short                                                            \
-           : rawhal_append_short, unsigned short                                                   \
-           : rawhal_append_ushort, int                                                             \
-           : rawhal_append_int, unsigned int                                                       \
-           : rawhal_append_uint, long                                                              \
-           : rawhal_append_long, unsigned long                                                     \
-           : rawhal_append_ulong, long long                                                        \
-           : rawhal_append_llong, unsigned long long                                               \
-           : rawhal_append_ullong, float                                                           \
-           : rawhal_append_float, double                                                           \
-           : rawhal_append_double, default                                                         \
-           : rawhal_append_pointer)((builder), (name), (value))
+  _Generic((value),                                                                                \
+      _Bool: rawhal_append_bool,                                                                   \
+      char: rawhal_append_char,                                                                    \
+      signed char: rawhal_append_schar,                                                            \
+      unsigned char: rawhal_append_uchar,                                                          \
+      short: rawhal_append_short,                                                                  \
+      unsigned short: rawhal_append_ushort,                                                        \
+      int: rawhal_append_int,                                                                      \
+      unsigned int: rawhal_append_uint,                                                            \
+      long: rawhal_append_long,                                                                    \
+      unsigned long: rawhal_append_ulong,                                                          \
+      long long: rawhal_append_llong,                                                              \
+      unsigned long long: rawhal_append_ullong,                                                    \
+      float: rawhal_append_float,                                                                  \
+      double: rawhal_append_double,                                                                \
+      default: rawhal_append_pointer)((builder), (name), (value))
+/* clang-format on */
 #define RAWHAL_APPEND_OBJECT(builder, object)                                                      \
   rawhal_builder_append((builder), rawhal_string(NULL), &(object), sizeof(object),                 \
                         __alignof__(object), RAWHAL_BUILDER_ANY)

@@ -114,8 +114,8 @@ int cache_open(const cache_t *cache, const char *path, const rawhal_target_t *ta
 
 /* ---- Writing ---- */
 
-/* How long a file of that name is kept: 0, for ever, if it is not called as by name_of(). The folder
- * may be one where others keep what is theirs. */
+/* How long a file of that name is kept: 0, for ever, if it is not called as by name_of(). The
+ * folder may be one where others keep what is theirs. */
 static time_t most_age(const char *name)
 {
   const char *dot = strrchr(name, '.');

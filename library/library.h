@@ -15,9 +15,9 @@
  * is there (size, inode, and times of change) before it is believed, and a library that finds
  * itself out of date looks again. (What is stored through a shared mapping need not show in these.)
  * Files are mapped while they are read, and cutting one then is fatal, unless the container options
- * say RAWHAL_CONTAINER_COPY: see rawhal_container_open_file(). Files that were added to a folder meanwhile are seen after
- * rawhal_library_refresh(), or when something else has made it look again. No file is kept open but
- * an index of each folder, up to `max_open_files`.
+ * say RAWHAL_CONTAINER_COPY: see rawhal_container_open_file(). Files that were added to a folder
+ * meanwhile are seen after rawhal_library_refresh(), or when something else has made it look again.
+ * No file is kept open but an index of each folder, up to `max_open_files`.
  *
  * Ownership: a library keeps its device's runtime open; strings it gives live until it is
  * destroyed. Thread-safety: all functions are thread-safe, but destroying. While one thread reads

@@ -2,10 +2,9 @@
 #include "library/internal.h"
 
 #include "base/error.h"
+#include "base/print.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,30 +211,13 @@ rawhal_status_t resolve_all(const rawhal_library_t *library, const rawhal_librar
 
 /* ---- Which of them ---- */
 
-typedef struct text {
-  char bytes[800];
-  size_t used;
-} text_t;
-
-__attribute__((format(printf, 2, 3))) static void say(text_t *text, const char *format, ...)
-{
-  va_list arguments;
-  va_start(arguments, format);
-  int length =
-      vsnprintf(text->bytes + text->used, sizeof(text->bytes) - text->used, format, arguments);
-  va_end(arguments);
-  if (length > 0)
-    text->used += (size_t)length;
-  if (text->used >= sizeof(text->bytes))
-    text->used = sizeof(text->bytes) - 1;
-}
-
 /* What there was instead. */
 static rawhal_status_t fail_to_find(const rawhal_library_t *library,
                                     const rawhal_library_query_t *query, size_t named,
                                     rawhal_error_t *error)
 {
-  text_t text = {.used = 0};
+  char text[800];
+  print_t said = print_into(text, sizeof(text));
   uint64_t kernels = 0, objects = 0, more = 0;
   if (named)
     return rawhal_fail(error, RAWHAL_NOT_FOUND,
@@ -248,31 +230,32 @@ static rawhal_status_t fail_to_find(const rawhal_library_t *library,
     objects += header->object_count;
     more += header->more_others;
     for (size_t i = 0; i < INDEX_OTHER_TARGETS && header->others[i].objects; ++i)
-      say(&text, "; %" PRIu64 " objects are for %.55s", header->others[i].objects,
-          header->others[i].target);
+      print(&said, "; %" PRIu64 " objects are for %.55s", header->others[i].objects,
+            header->others[i].target);
     if (header->unreadable)
-      say(&text, "; %" PRIu64 " cannot be read, the first is %.399s", header->unreadable,
-          header->unreadable_reason);
+      print(&said, "; %" PRIu64 " cannot be read, the first is %.399s", header->unreadable,
+            header->unreadable_reason);
   }
   if (more)
-    say(&text, "; %" PRIu64 " objects are for other targets", more);
+    print(&said, "; %" PRIu64 " objects are for other targets", more);
   return rawhal_fail(error, RAWHAL_NOT_FOUND,
                      "no kernel '%.*s' among %" PRIu64 " of %" PRIu64 " code objects%s",
-                     RAWHAL_STRING_ARGS(query->name), kernels, objects, text.bytes);
+                     RAWHAL_STRING_ARGS(query->name), kernels, objects, text);
 }
 
 static rawhal_status_t fail_ambiguous(const rawhal_library_query_t *query, const list_t *candidates,
                                       rawhal_error_t *error)
 {
-  text_t text = {.used = 0};
+  char text[800];
+  print_t said = print_into(text, sizeof(text));
   for (size_t i = 0; i < candidates->count; ++i) {
     const candidate_t *one = candidate_at(candidates, i);
-    say(&text, "%s%s, object %u (signature 0x%016" PRIx64 ")", i ? ", " : "", one->file->text,
-        one->object.ordinal, one->signature);
+    print(&said, "%s%s, object %u (signature 0x%016" PRIx64 ")", i ? ", " : "", one->file->text,
+          one->object.ordinal, one->signature);
   }
   return rawhal_fail(error, RAWHAL_AMBIGUOUS,
                      "kernel '%.*s' is in %zu code objects of different code: %s",
-                     RAWHAL_STRING_ARGS(query->name), candidates->count, text.bytes);
+                     RAWHAL_STRING_ARGS(query->name), candidates->count, text);
 }
 
 static bool is_as_good(const candidate_t *one, const void *best)

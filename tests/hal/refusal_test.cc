@@ -137,6 +137,17 @@ protected:
     });
   }
 
+  // All ask for one object, and one of them is loading it, until `held_loads` is 0.
+  template <size_t count> void begin_held(Load (&loads)[count])
+  {
+    set("held_loads", 1);
+    for (Load &load : loads)
+      begin(load, 0);
+    while (*number("loads") == 0)
+      std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+
   void end(Load &load)
   {
     load.thread.join();
@@ -149,13 +160,8 @@ protected:
 // Eight ask for an object while it is loaded: it is loaded once, and all have it.
 TEST_F(Loading, OnceForAllWhoAsk)
 {
-  set("held_loads", 1);
   Load loads[8];
-  for (Load &load : loads)
-    begin(load, 0);
-  while (*number("loads") == 0)
-    std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  begin_held(loads);
   for (Load &load : loads)
     EXPECT_FALSE(load.done);
   set("held_loads", 0);
@@ -190,13 +196,8 @@ TEST_F(Loading, AnotherObjectDoesNotWait)
 TEST_F(Loading, AFailureIsForAllWhoWaited)
 {
   set("refused_loads", 1);
-  set("held_loads", 1);
   Load loads[8];
-  for (Load &load : loads)
-    begin(load, 0);
-  while (*number("loads") == 0)
-    std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  begin_held(loads);
   set("held_loads", 0);
   int failed = 0;
   for (Load &load : loads) {

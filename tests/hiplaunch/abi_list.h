@@ -7,6 +7,7 @@ struct abi_fact {
   uint64_t value;
 };
 
+/* clang-format off */
 #define VALUE(name)        {#name, (uint64_t)(name)},
 #define SIZE(type)         {"sizeof " #type, sizeof(type)},
 #define PLACE(type, field) {#type "." #field, offsetof(type, field)},
@@ -65,10 +66,12 @@ struct abi_fact {
   EXTENT(hipDeviceProp_t, managedMemory) EXTENT(hipDeviceProp_t, directManagedMemAccessFromHost)   \
   EXTENT(hipDeviceProp_t, concurrentManagedAccess) EXTENT(hipDeviceProp_t, pageableMemoryAccess)   \
   EXTENT(hipDeviceProp_t, pageableMemoryAccessUsesHostPageTables){NULL, 0},
+/* clang-format on */
 
 extern const struct abi_fact ours[], theirs[];
 extern const hipDeviceArch_t our_flags[], their_flags[];
 
+/* clang-format off */
 /* Each flag alone: bit fields have no places, but bytes. */
 #define ABI_FLAGS                                                                                  \
   FLAG(hasGlobalInt32Atomics) FLAG(hasGlobalFloatAtomicExch) FLAG(hasSharedInt32Atomics)           \
@@ -77,3 +80,4 @@ extern const hipDeviceArch_t our_flags[], their_flags[];
   FLAG(hasWarpShuffle) FLAG(hasFunnelShift) FLAG(hasThreadFenceSystem) FLAG(hasSyncThreadsExt)     \
   FLAG(hasSurfaceFuncs) FLAG(has3dGrid) FLAG(hasDynamicParallelism)
 #define FLAG(name) {.name = 1},
+/* clang-format on */

@@ -33,6 +33,15 @@ static void expect_refusal(const std::string &bytes, rawhal_status_t status, con
   }
 }
 
+static void expect_entry(const Container &container, size_t i, const ArchiveEntry &entry)
+{
+  const rawhal_container_object_t &object = container.at(i);
+  EXPECT_TRUE(object.readable) << text_of(object.why_not);
+  EXPECT_EQ(entry.object, container.content(i));
+  EXPECT_EQ(entry.binary, text_of(object.binary));
+  EXPECT_EQ(entry.arch, text_of(object.id));
+}
+
 TEST(Archive, ListsWhatWentIn)
 {
   const std::vector<ArchiveEntry> entries = some_entries();
@@ -44,10 +53,7 @@ TEST(Archive, ListsWhatWentIn)
     ASSERT_EQ(entries.size(), container.count());
     for (size_t i = 0; i < entries.size(); ++i) {
       const rawhal_container_object_t &object = container.at(i);
-      EXPECT_TRUE(object.readable) << text_of(object.why_not);
-      EXPECT_EQ(entries[i].object, container.content(i));
-      EXPECT_EQ(entries[i].binary, text_of(object.binary));
-      EXPECT_EQ(entries[i].arch, text_of(object.id));
+      expect_entry(container, i, entries[i]);
       EXPECT_EQ(i, object.ordinal);
       EXPECT_EQ(zstd, object.unpacked);
       // What is stored as it is can be found in the file; of a frame, where it starts.
@@ -227,10 +233,7 @@ TEST(Archive, InOtherCarriers)
       ASSERT_EQ(entries.size(), container.count());
       for (size_t i = 0; i < entries.size(); ++i) {
         const rawhal_container_object_t &object = container.at(i);
-        EXPECT_TRUE(object.readable) << text_of(object.why_not);
-        EXPECT_EQ(entries[i].object, container.content(i));
-        EXPECT_EQ(entries[i].binary, text_of(object.binary));
-        EXPECT_EQ(entries[i].arch, text_of(object.id));
+        expect_entry(container, i, entries[i]);
         EXPECT_EQ(one.member, text_of(object.member));
         EXPECT_EQ(!one.start.empty(), object.unpacked);
         const std::string &at = one.start.empty() ? entries[i].object : one.start;

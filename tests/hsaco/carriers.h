@@ -25,8 +25,8 @@ inline std::string ar_header(std::string name, size_t size)
     text.resize(width, ' ');
     return text;
   };
-  return field(std::move(name), 16) + field("0", 12) + field("0", 6) + field("0", 6) + field("644", 8) +
-         field(std::to_string(size), 10) + "`\n";
+  return field(std::move(name), 16) + field("0", 12) + field("0", 6) + field("0", 6) +
+         field("644", 8) + field(std::to_string(size), 10) + "`\n";
 }
 
 inline std::string ar_member(const std::string &name, const std::string &bytes)
@@ -48,7 +48,8 @@ inline std::string ar_archive(const std::vector<std::pair<std::string, std::stri
       names += member.first + "/\n";
     }
   }
-  std::string tables = style == ArStyle::kGnu ? ar_member("/", std::string(4, '\0')) : ar_member("__.SYMDEF", "");
+  std::string tables =
+      style == ArStyle::kGnu ? ar_member("/", std::string(4, '\0')) : ar_member("__.SYMDEF", "");
   if (!names.empty())
     tables += ar_member("//", names);
   return "!<arch>\n" + tables + all;
@@ -71,7 +72,8 @@ struct OffloadEntry {
 inline std::string offload_binary(const std::string &image,
                                   const std::vector<std::pair<std::string, std::string>> &strings)
 {
-  OffloadHeader header = {{0x10, 0xff, 0x10, 0xad}, 1, 0, sizeof(OffloadHeader), sizeof(OffloadEntry)};
+  OffloadHeader header = {
+      {0x10, 0xff, 0x10, 0xad}, 1, 0, sizeof(OffloadHeader), sizeof(OffloadEntry)};
   OffloadEntry entry = {1, 4, 0, sizeof(header) + sizeof(entry), strings.size(), 0, image.size()};
   std::string table, texts;
   const uint64_t first = entry.strings + 16 * strings.size();
@@ -114,7 +116,8 @@ inline std::string host_object(const std::vector<HostSection> &sections)
   std::vector<Elf64_Shdr> table(1);
   auto add = [&](const std::string &name, uint32_t type, const std::string &content) {
     bytes.resize((bytes.size() + 7) / 8 * 8);
-    table.push_back({static_cast<uint32_t>(names.size()), type, 0, 0, bytes.size(), content.size(), 0, 0, 8, 0});
+    table.push_back({static_cast<uint32_t>(names.size()), type, 0, 0, bytes.size(), content.size(),
+                     0, 0, 8, 0});
     names += name + '\0';
     bytes += content;
   };

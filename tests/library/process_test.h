@@ -45,7 +45,8 @@ inline const rawhal_process_module_t *module_of(const Process &process, const st
 }
 
 // Those of the module with that path.
-inline std::vector<rawhal_process_fatbin_t> fatbins_of(const Process &process, const std::string &path)
+inline std::vector<rawhal_process_fatbin_t> fatbins_of(const Process &process,
+                                                       const std::string &path)
 {
   std::vector<rawhal_process_fatbin_t> found;
   size_t index = 0;
@@ -57,7 +58,8 @@ inline std::vector<rawhal_process_fatbin_t> fatbins_of(const Process &process, c
   return found;
 }
 
-inline std::vector<rawhal_process_kernel_t> kernels_of(const Process &process, const std::string &path)
+inline std::vector<rawhal_process_kernel_t> kernels_of(const Process &process,
+                                                       const std::string &path)
 {
   std::vector<rawhal_process_kernel_t> found;
   size_t index = 0;
@@ -113,20 +115,23 @@ private:
 inline std::string wrapper_source(const std::vector<std::string> &files,
                                   const std::string &section = ".hipFatBinSegment")
 {
-  std::string source = "typedef struct { unsigned magic, version; const void *binary; void *unused; } wrapper_t;\n";
+  std::string source =
+      "typedef struct { unsigned magic, version; const void *binary; void *unused; } wrapper_t;\n";
   for (size_t i = 0; i < files.size(); ++i) {
     std::string n = std::to_string(i);
-    source += "__asm__(\".pushsection .hip_fatbin,\\\"a\\\",@progbits\\n.p2align 12\\n.globl fatbin" + n +
-              "\\n.hidden fatbin" + n + "\\nfatbin" + n + ":\\n.incbin \\\"" + files[i] +
-              "\\\"\\n.popsection\\n\");\n" + "extern const char fatbin" + n +
-              "[] __attribute__((visibility(\"hidden\")));\n" + "wrapper_t wrapper" + n + " __attribute__((section(\"" +
-              section + "\"))) = {0x48495046, 1, fatbin" + n + ", 0};\n";
+    source +=
+        "__asm__(\".pushsection .hip_fatbin,\\\"a\\\",@progbits\\n.p2align 12\\n.globl fatbin" + n +
+        "\\n.hidden fatbin" + n + "\\nfatbin" + n + ":\\n.incbin \\\"" + files[i] +
+        "\\\"\\n.popsection\\n\");\n" + "extern const char fatbin" + n +
+        "[] __attribute__((visibility(\"hidden\")));\n" + "wrapper_t wrapper" + n +
+        " __attribute__((section(\"" + section + "\"))) = {0x48495046, 1, fatbin" + n + ", 0};\n";
   }
   return source;
 }
 
 // Compiles C to a shared library at `path`.
-inline void build_library(const std::string &source, const std::string &path, std::vector<std::string> more = {})
+inline void build_library(const std::string &source, const std::string &path,
+                          std::vector<std::string> more = {})
 {
   spit(path + ".c", source.data(), source.size());
   std::vector<std::string> words = {RAWHAL_CC,   "-shared", "-fPIC", "-O1", "-fno-toplevel-reorder",

@@ -41,6 +41,17 @@ inline Json parse(const std::string &text)
   return Json(json_loads(text.c_str(), 0, nullptr));
 }
 
+// Has `object` the keys that its schema describes, and does that ask for all of them?
+inline void expect_described(const json_t *object, const json_t *schema)
+{
+  const json_t *properties = json_object_get(schema, "properties");
+  EXPECT_EQ(json_object_size(properties), json_object_size(object));
+  EXPECT_EQ(json_object_size(properties), json_array_size(json_object_get(schema, "required")));
+  json_t *keys = const_cast<json_t *>(object);
+  for (void *at = json_object_iter(keys); at; at = json_object_iter_next(keys, at))
+    EXPECT_TRUE(json_object_get(properties, json_object_iter_key(at))) << json_object_iter_key(at);
+}
+
 inline std::string text_of(const json_t *object, const char *key)
 {
   const char *text = json_string_value(json_object_get(object, key));

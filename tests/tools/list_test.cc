@@ -143,17 +143,9 @@ TEST_F(List, TheSchemaHoldsEveryKey)
 {
   Json document = list({scratch / "lib", fixtures + "many_args-gfx90a-v5.co"});
   Json schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/list.schema.json"));
-  const auto hold = [](const json_t *object, const json_t *described) {
-    const json_t *properties = json_object_get(described, "properties");
-    EXPECT_EQ(json_object_size(properties), json_object_size(object));
-    EXPECT_EQ(json_object_size(properties), json_array_size(json_object_get(described, "required")));
-    const char *key;
-    json_t *value;
-    json_object_foreach(const_cast<json_t *>(object), key, value) EXPECT_TRUE(json_object_get(properties, key)) << key;
-  };
-  hold(document.get(), schema.get());
+  expect_described(document.get(), schema.get());
   for (size_t i = 0; i < json_array_size(objects(document)); ++i)
-    hold(json_array_get(objects(document), i), json_object_get(json_object_get(schema.get(), "$defs"), "object"));
+    expect_described(json_array_get(objects(document), i), json_object_get(json_object_get(schema.get(), "$defs"), "object"));
   EXPECT_EQ("rawhal-list-1", text_of(document.get(), "schema"));
 }
 

@@ -4,8 +4,6 @@
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <vector>
 
 // Says what went wrong and goes on.
 #define HIP(call)                                                                                  \
@@ -15,20 +13,7 @@
       std::printf("%s: %s\n", #call, hipGetErrorName(hip_status));                                 \
   } while (0)
 
-template <typename T> T *to_device(const std::vector<T> &values)
-{
-  T *device = nullptr;
-  HIP(hipMalloc(&device, values.size() * sizeof(T)));
-  HIP(hipMemcpy(device, values.data(), values.size() * sizeof(T), hipMemcpyHostToDevice));
-  return device;
-}
-
-template <typename T> std::vector<T> to_host(const T *device, size_t count)
-{
-  std::vector<T> values(count);
-  HIP(hipMemcpy(values.data(), device, count * sizeof(T), hipMemcpyDeviceToHost));
-  return values;
-}
+#include "../../hip/programs/copies.h"
 
 template <typename T> void show(const char *what, const std::vector<T> &values)
 {
