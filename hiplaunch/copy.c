@@ -167,9 +167,34 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind
 
 /* ---- Fills ---- */
 
-/* Queues fill dwords; what is left of one at both ends is written. */
-static rawhal_status_t enqueue_fill(struct lane *lane, const struct end *to, int value, size_t size,
-                                    rawhal_error_t *error)
+/* In the order of a lane, or now where there is none. */
+static rawhal_status_t put_bytes(struct lane *lane, rawhal_buffer_t *buffer, uint64_t at,
+                                 const void *bytes, uint64_t size, rawhal_error_t *error)
+{
+  if (!lane)
+    return rawhal_buffer_write(buffer, at, bytes, size, error);
+  rawhal_ticket_t ticket;
+  rawhal_status_t status =
+      rawhal_queue_write(lane->queue, buffer, at, bytes, size, RAWHAL_FOREVER, &ticket, error);
+  lane->last = status ? lane->last : ticket;
+  return status;
+}
+
+static rawhal_status_t put_dwords(struct lane *lane, rawhal_buffer_t *buffer, uint64_t at,
+                                  uint32_t dword, uint64_t size, rawhal_error_t *error)
+{
+  if (!lane)
+    return rawhal_buffer_fill(buffer, at, dword, size, error);
+  rawhal_ticket_t ticket;
+  rawhal_status_t status =
+      rawhal_queue_fill(lane->queue, buffer, at, dword, size, RAWHAL_FOREVER, &ticket, error);
+  lane->last = status ? lane->last : ticket;
+  return status;
+}
+
+/* Devices fill dwords; what is left of one at both ends is written. */
+static rawhal_status_t put_fill(struct lane *lane, const struct end *to, int value, size_t size,
+                                rawhal_error_t *error)
 {
   unsigned char bytes[4];
   memset(bytes, value, sizeof(bytes));
@@ -183,23 +208,23 @@ static rawhal_status_t enqueue_fill(struct lane *lane, const struct end *to, int
     uint64_t from, to;
   } edges[] = {{start, first}, {last, end}};
   rawhal_buffer_t *buffer = to->allocation.buffer;
-  rawhal_ticket_t ticket = lane->last;
   rawhal_status_t status = RAWHAL_OK;
-  for (int i = 0; !status && i < 2; ++i) {
-    uint64_t at = edges[i].from;
-    while (!status && at < edges[i].to) {
-      uint64_t most = edges[i].to - at < sizeof(bytes) ? edges[i].to - at : sizeof(bytes);
-      status =
-          rawhal_queue_write(lane->queue, buffer, at, bytes, most, RAWHAL_FOREVER, &ticket, error);
-      lane->last = status ? lane->last : ticket;
-      at += most;
+  for (int i = 0; !status && i < 2; ++i)
+    for (uint64_t at = edges[i].from, most; !status && at < edges[i].to; at += most) {
+      most = edges[i].to - at < sizeof(bytes) ? edges[i].to - at : sizeof(bytes);
+      status = put_bytes(lane, buffer, at, bytes, most, error);
     }
-  }
-  if (!status && first < last) {
-    status = rawhal_queue_fill(lane->queue, buffer, first, dword, last - first, RAWHAL_FOREVER,
-                               &ticket, error);
-    lane->last = status ? lane->last : ticket;
-  }
+  return status || first >= last ? status
+                                 : put_dwords(lane, buffer, first, dword, last - first, error);
+}
+
+/* Another device's memory, as with copies, is filled by neither stream. */
+static hipError_t fill_now(const struct end *to, int value, size_t size, hipStream_t handle)
+{
+  rawhal_error_t error;
+  hipError_t status = stream_wait(handle);
+  if (!status && put_fill(NULL, to, value, size, &error))
+    return fail_rawhal(&error, "a fill of %zu bytes", size);
   return status;
 }
 
@@ -215,8 +240,12 @@ static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, boo
     status = stream_enter(handle, &stream);
   if (status)
     return status;
+  if (end.allocation.device != stream->device) {
+    stream_leave(stream);
+    return fill_now(&end, value, size, handle);
+  }
   struct lane *lane = stream->lane;
-  rawhal_status_t failed = enqueue_fill(lane, &end, value, size, &error);
+  rawhal_status_t failed = put_fill(lane, &end, value, size, &error);
   const rawhal_ticket_t last = lane->last;
   stream_leave(stream);
   if (failed)
