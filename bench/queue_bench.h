@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core.h"
 #include "tests/values.h"
 #include <rawhal/rawhal.h>
 
@@ -161,6 +162,7 @@ public:
     state.SetIterationTime(seconds);
     all.push_back(seconds);
   }
+  size_t count() const { return all.size(); }
   double median()
   {
     if (all.empty())
@@ -174,23 +176,31 @@ private:
   std::vector<double> all;
 };
 
-// Times `work`, which submits `count` dispatches, while nobody reads the queue.
+// Times `work`, which submits `count` dispatches, while nobody reads the queue. What is measured while a stranger uses
+// the core does not count, if there is enough else; `shared` is that part, 1 if all of it counts nevertheless.
 template <typename Work, typename Drain>
 void measure(benchmark::State &state, Work work, Drain drain, size_t count = round_size)
 {
   auto pause = symbol<void()>("softgpu_pause"), resume = symbol<void()>("softgpu_resume");
-  Samples samples;
+  Samples all, alone;
   for (auto _ : state) {
     pause();
+    bool ours = core_is_ours();
     auto start = std::chrono::steady_clock::now();
     bool good = work();
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    ours &= core_is_ours();
     resume();
     if (!good || !drain())
       return state.SkipWithError("a submission failed");
-    samples.add(state, elapsed.count() / static_cast<double>(count));
+    all.add(state, elapsed.count() / static_cast<double>(count));
+    if (ours)
+      alone.add(state, elapsed.count() / static_cast<double>(count));
   }
-  state.counters["each_ns"] = samples.median() * 1e9;
+  const bool enough = alone.count() >= 10;
+  state.counters["each_ns"] = (enough ? alone : all).median() * 1e9;
+  state.counters["shared"] =
+      enough ? 1 - static_cast<double>(alone.count()) / static_cast<double>(all.count()) : 1;
 }
 
 #endif
