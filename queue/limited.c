@@ -4,15 +4,17 @@
 #include "base/error.h"
 
 #include <hsa/amd_hsa_queue.h>
-#include <stdlib.h>
+#include <string.h>
 
 _Static_assert((int)LIMIT_KERNARG_BLOCK == (int)BLOCK_BYTES, "limits count the ring's blocks");
 
-/* The grant of the ticket a slot holds. */
+/* The grant of the ticket a slot holds: a cache line. */
 struct queue_grant {
-  _Atomic uint64_t ticket; /* 0: none, or settled */
+  _Alignas(64) _Atomic uint64_t ticket; /* 0: none, or settled */
   limit_grant_t grant;
 };
+
+_Static_assert(sizeof(struct queue_grant) == 64, "a submission should touch one line of grants");
 
 static queue_grant_t *grant_of(const rawhal_queue_t *queue, uint64_t ticket)
 {
@@ -137,10 +139,11 @@ rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_err
                        "a queue can only have a share of a device that has limits");
   if (!limiter)
     return RAWHAL_OK;
-  queue->grants =
-      allocate_zeroed(queue->device->allocator, queue->ring.tickets, sizeof(*queue->grants));
+  size_t bytes = queue->ring.tickets * sizeof(*queue->grants);
+  queue->grants = allocate_aligned(queue->device->allocator, bytes, _Alignof(queue_grant_t));
   if (!queue->grants)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
+  memset(queue->grants, 0, bytes);
   rawhal_status_t status = reserve_rings(queue, error);
   if (status != RAWHAL_OK)
     return status;
