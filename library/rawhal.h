@@ -15,6 +15,7 @@
 #include <rawhal/services.h>
 #include <rawhal/status.h>
 #include <rawhal/target.h>
+#include <rawhal/tensile.h>
 #include <rawhal/version.h>
 
 #endif

@@ -1,0 +1,106 @@
+/* rawhal/tensile.h: what a solution library of Tensile says: rocBLAS' and hipBLASLt's *.dat.
+ *
+ * Tensile writes, beside its code objects, what chooses among their kernels: a list of solutions,
+ * each a kernel with the problems that it is for and the sizes that it works with, and a tree that
+ * leads from a problem to a solution. This reads the solutions, and the names of the other
+ * libraries that the tree refers to ("lazy loading": a file for each type of problem). It chooses
+ * nothing: the predicates and tables of the tree are passed over.
+ *
+ * Facts, all of public source: the tables are msgpack, their keys as in Tensile's and hipBLASLt's
+ * (tensilelite) Serialization/SolutionLibrary.hpp, ContractionSolution.hpp and
+ * PlaceholderLibrary.hpp; where a kernel's code object is says PlaceholderLibrary.hpp,
+ * getCodeObjectFileName().
+ *
+ * Ownership: all that is given out lives until the library is closed. Thread-safety: once opened it
+ * does not change. Cost: one pass; memory is bounded by the file's size. */
+#ifndef RAWHAL_TENSILE_H
+#define RAWHAL_TENSILE_H
+
+#include <rawhal/allocator.h>
+#include <rawhal/status.h>
+
+RAWHAL_BEGIN
+
+typedef struct rawhal_tensile rawhal_tensile_t;
+
+/* Zero-initialise, then set what should differ. Read during the call only. */
+typedef struct rawhal_tensile_options {
+  size_t size; /* sizeof(rawhal_tensile_options_t), or 0: see types.h */
+  /* What the code objects of this library are named after: its own file's name without ".dat", as
+   * Tensile names them. Of a file it is taken from the path unless it is set. Empty: no solution
+   * says where its code object is. */
+  rawhal_string_t prefix;
+  /* The device's, "gfx90a" or with qualifiers, which are dropped: the code objects of source
+   * kernels in a library that is a fallback have it in their name. Empty: those solutions have no
+   * code object. */
+  rawhal_string_t target;
+  const rawhal_allocator_t *allocator; /* NULL: malloc() */
+} rawhal_tensile_options_t;
+
+/* What the kernel takes beside the problem's own arguments (hipBLASLt only: `internalArgsSupport`
+ * in tensilelite's ContractionSolution.hpp). */
+typedef struct rawhal_tensile_arguments {
+  bool known;                                         /* the library says it */
+  int64_t version;                                    /* of the protocol */
+  bool global_split_u, work_group_mapping, stagger_u; /* are arguments instead of constants */
+  bool universal; /* the arguments are the same for one product and for many (grouped) */
+} rawhal_tensile_arguments_t;
+
+/* Sizes as the solution's `sizeMapping` has them, which may be negative where Tensile says so.
+ * Dimensions that are not said are 0: threadTile has two of them in files of both writers. */
+typedef struct rawhal_tensile_sizes {
+  int64_t work_group[3], thread_tile[3], macro_tile[3]; /* in work-items; elements; elements */
+  int64_t depth_u;                                      /* of the sum, at once */
+  int64_t global_split_u;                               /* work-groups that share a sum */
+  int64_t stagger_u, stagger_stride_shift, work_group_mapping;
+  int64_t global_accumulation;  /* 0: no second kernel adds what the shares came to */
+  int64_t workspace_per_c;      /* bytes for each element of C */
+  int64_t stream_k, persistent; /* 0 where it is not said */
+} rawhal_tensile_sizes_t;
+
+typedef struct rawhal_tensile_solution {
+  int64_t index;          /* what the tree calls it */
+  rawhal_string_t name;   /* of the solution */
+  rawhal_string_t kernel; /* its kernel's `.name`: of Tensile the same, of hipBLASLt its own */
+  rawhal_string_t
+      code_object;    /* file name, beside the library; empty: not known, see the options */
+  bool source_kernel; /* compiled, not assembled */
+  rawhal_tensile_sizes_t sizes;
+  rawhal_tensile_arguments_t arguments;
+  rawhal_string_t operation;                 /* "Contraction_l_Alik_Bjlk_Cijk_Dijk" */
+  rawhal_bytes_t size_mapping, problem_type; /* all that it says of these, msgpack */
+} rawhal_tensile_solution_t;
+
+/* Do these bytes start as a solution library does? A map whose first key is one of a library's. */
+RAWHAL_API bool rawhal_tensile_recognise(const void *bytes, size_t size);
+
+/* The bytes must stay as they are until it is closed. MALFORMED: no solution library, or damaged,
+ * at the offset; CAP_EXCEEDED: its tables nest too deep; OUT_OF_MEMORY. `options` may be NULL. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_tensile_open(const void *bytes, size_t size, const rawhal_tensile_options_t *options,
+                    rawhal_tensile_t **tensile, rawhal_error_t *error);
+/* Reads the file first; fails also as opening it does. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_tensile_open_file(const char *path, const rawhal_tensile_options_t *options,
+                         rawhal_tensile_t **tensile, rawhal_error_t *error);
+/* NULL is allowed. */
+RAWHAL_API void rawhal_tensile_close(rawhal_tensile_t *tensile);
+
+/* Tensile's, which wrote it; empty where it is not said. */
+RAWHAL_API rawhal_string_t rawhal_tensile_version(const rawhal_tensile_t *tensile);
+
+/* In the order of the file. */
+RAWHAL_API size_t rawhal_tensile_count(const rawhal_tensile_t *tensile);
+/* NULL: there are not so many. */
+RAWHAL_API const rawhal_tensile_solution_t *rawhal_tensile_solution(const rawhal_tensile_t *tensile,
+                                                                    size_t number);
+
+/* The libraries that its tree refers to, in the order of the file, each as often as it does: their
+ * file names without ".dat". */
+RAWHAL_API size_t rawhal_tensile_library_count(const rawhal_tensile_t *tensile);
+/* Empty: there are not so many. */
+RAWHAL_API rawhal_string_t rawhal_tensile_library(const rawhal_tensile_t *tensile, size_t number);
+
+RAWHAL_END
+
+#endif

@@ -1,0 +1,21 @@
+/* Reading the tables of a solution library. Internal. */
+#ifndef RAWHAL_LIBRARY_TENSILE_READ_H
+#define RAWHAL_LIBRARY_TENSILE_READ_H
+
+#include "hsaco/arena.h"
+#include "library/tensile.h"
+
+struct tensile_tables {
+  struct arena *arena;
+  rawhal_string_t version;
+  rawhal_tensile_solution_t *solutions;
+  size_t solution_count, solution_capacity;
+  rawhal_string_t *libraries;
+  size_t library_count, library_capacity;
+};
+
+/* `tables` is all zero but for the arena. The solutions' code objects are left empty. */
+RAWHAL_CHECKED rawhal_status_t tensile_read(struct tensile_tables *tables, const void *bytes,
+                                            size_t size, rawhal_error_t *error);
+
+#endif

@@ -1,0 +1,260 @@
+// Solution libraries of Tensile: what they say is what was written, damage is refused where it is, and memory is bounded.
+// Real libraries are compared with python3's msgpack by tensile_oracle.py.
+#include <rawhal/tensile.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/assert_ok.h"
+#include "tests/harness/allocator.h"
+#include "tests/library/tensile_build.h"
+
+namespace {
+
+std::string text(rawhal_string_t string)
+{
+  return std::string(string.data, string.size);
+}
+
+class Tensile : public testing::Test {
+protected:
+  ~Tensile() override { rawhal_tensile_close(tensile); }
+
+  rawhal_status_t open(const std::string &bytes)
+  {
+    rawhal_tensile_close(tensile);
+    given.assign(bytes.begin(), bytes.end()); // exactly so many, for who watches memory
+    return rawhal_tensile_open(given.data(), given.size(), &options, &tensile, &error);
+  }
+
+  rawhal_tensile_options_t options = {};
+  rawhal_tensile_t *tensile = nullptr;
+  rawhal_error_t error = {};
+  std::vector<char> given;
+};
+
+TEST_F(Tensile, ReadsSolutions)
+{
+  options.prefix = RAWHAL_STRING("TensileLibrary_SB_gfx90a");
+  ASSERT_OK(open(build::tensile({build::solution("Cijk_A", 7), build::solution("Cijk_B", 9)})));
+  ASSERT_EQ(rawhal_tensile_count(tensile), 2u);
+  const rawhal_tensile_solution_t *first = rawhal_tensile_solution(tensile, 0);
+  EXPECT_EQ(first->index, 7);
+  EXPECT_EQ(text(first->name), "Cijk_A");
+  EXPECT_EQ(text(first->kernel), "Cijk_A");
+  EXPECT_EQ(text(first->code_object), "TensileLibrary_SB_gfx90a.co");
+  EXPECT_EQ(text(first->operation), "Contraction_l_Alik_Bjlk_Cijk_Dijk");
+  EXPECT_FALSE(first->source_kernel);
+  EXPECT_FALSE(first->arguments.known);
+  const rawhal_tensile_sizes_t &sizes = first->sizes;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(sizes.work_group[i], 16 + i);
+    EXPECT_EQ(sizes.thread_tile[i], i < 2 ? 4 + i : 0);
+    EXPECT_EQ(sizes.macro_tile[i], 64 + i);
+  }
+  EXPECT_EQ(sizes.depth_u, 32);
+  EXPECT_EQ(sizes.global_split_u, 2);
+  EXPECT_EQ(sizes.stagger_u, 5);
+  EXPECT_EQ(sizes.work_group_mapping, -8);
+  EXPECT_EQ(sizes.global_accumulation, 1);
+  EXPECT_EQ(sizes.stagger_stride_shift, 3);
+  EXPECT_EQ(sizes.workspace_per_c, 4);
+  EXPECT_EQ(sizes.stream_k, 0);
+  EXPECT_EQ(sizes.persistent, 0);
+  EXPECT_EQ(text(rawhal_tensile_solution(tensile, 1)->kernel), "Cijk_B");
+  EXPECT_EQ(rawhal_tensile_solution(tensile, 2), nullptr);
+  EXPECT_EQ(rawhal_tensile_library_count(tensile), 0u);
+  EXPECT_EQ(text(rawhal_tensile_version(tensile)), "4.33.0");
+}
+
+// hipBLASLt's solutions have a name of their own beside their kernel's, and say what the kernel takes.
+TEST_F(Tensile, ReadsWhatKernelsTake)
+{
+  ASSERT_OK(
+      open(build::tensile({build::solution("Cijk_A", 1, false,
+                                           {{"kernelName", build::Pack().str("Cijk_kernel").bytes},
+                                            {"internalArgsSupport", build::Pack()
+                                                                        .map(5)
+                                                                        .str("version")
+                                                                        .number(2)
+                                                                        .str("gsu")
+                                                                        .boolean(true)
+                                                                        .str("wgm")
+                                                                        .boolean(false)
+                                                                        .str("staggerU")
+                                                                        .boolean(true)
+                                                                        .str("useUniversalArgs")
+                                                                        .boolean(true)
+                                                                        .bytes}})})));
+  const rawhal_tensile_solution_t *solution = rawhal_tensile_solution(tensile, 0);
+  EXPECT_EQ(text(solution->name), "Cijk_A");
+  EXPECT_EQ(text(solution->kernel), "Cijk_kernel");
+  EXPECT_EQ(solution->code_object.size, 0u);
+  EXPECT_TRUE(solution->arguments.known);
+  EXPECT_EQ(solution->arguments.version, 2);
+  EXPECT_TRUE(solution->arguments.global_split_u);
+  EXPECT_FALSE(solution->arguments.work_group_mapping);
+  EXPECT_TRUE(solution->arguments.stagger_u);
+  EXPECT_TRUE(solution->arguments.universal);
+}
+
+TEST_F(Tensile, NamesCodeObjectsAsTensileDoes)
+{
+  const std::string library = build::tensile({build::solution("Cijk_A", 0, true)});
+  const struct {
+    const char *prefix, *target, *object;
+  } cases[] = {
+      {"T_gfx90a", "", "T_gfx90a.hsaco"},
+      {"T_gfx90a", "gfx90a:xnack+", "T_gfx90a.hsaco"},
+      {"T_fallback", "gfx90a:sramecc+:xnack-", "T_fallback_gfx90a.hsaco"},
+      {"T_fallback", "gfx942", "T_fallback_gfx942.hsaco"},
+      {"T_fallback", "", ""},
+      {"", "gfx942", ""},
+  };
+  for (const auto &expected : cases) {
+    options.prefix = rawhal_string(expected.prefix);
+    options.target = rawhal_string(expected.target);
+    ASSERT_OK(open(library));
+    EXPECT_EQ(text(rawhal_tensile_solution(tensile, 0)->code_object), expected.object);
+  }
+}
+
+// Whose file it is says its name.
+TEST_F(Tensile, AFileIsNamedAfterItself)
+{
+  const std::string path = testing::TempDir() + "Tensile_HH.dat";
+  std::ofstream(path, std::ios::binary) << build::tensile({build::solution("Cijk_A", 0)});
+  ASSERT_OK(rawhal_tensile_open_file(path.c_str(), nullptr, &tensile, &error));
+  EXPECT_EQ(text(rawhal_tensile_solution(tensile, 0)->code_object), "Tensile_HH.co");
+  rawhal_tensile_close(tensile);
+  options.prefix = RAWHAL_STRING("other");
+  ASSERT_OK(rawhal_tensile_open_file(path.c_str(), &options, &tensile, &error));
+  EXPECT_EQ(text(rawhal_tensile_solution(tensile, 0)->code_object), "other.co");
+  remove(path.c_str());
+  rawhal_tensile_close(tensile);
+  EXPECT_EQ(rawhal_tensile_open_file(path.c_str(), nullptr, &tensile, &error), RAWHAL_NOT_FOUND);
+  EXPECT_EQ(tensile, nullptr);
+}
+
+TEST_F(Tensile, FindsTheLibrariesOfItsTree)
+{
+  ASSERT_OK(open(build::tensile(
+      {}, build::rows({build::branches({{"Contraction_1", build::placeholder("T_one")},
+                                        {"Contraction_2", build::single(3)}}),
+                       build::placeholder("T_two")}))));
+  EXPECT_EQ(rawhal_tensile_count(tensile), 0u);
+  ASSERT_EQ(rawhal_tensile_library_count(tensile), 2u);
+  EXPECT_EQ(text(rawhal_tensile_library(tensile, 0)), "T_one");
+  EXPECT_EQ(text(rawhal_tensile_library(tensile, 1)), "T_two");
+  EXPECT_EQ(rawhal_tensile_library(tensile, 2).size, 0u);
+}
+
+TEST_F(Tensile, MembersMayStandInAnyOrder)
+{
+  build::Pack root;
+  root.map(2).str("library").raw(build::placeholder("T")).str("solutions").array(0);
+  ASSERT_OK(open(root.bytes));
+  EXPECT_EQ(rawhal_tensile_library_count(tensile), 1u);
+  EXPECT_EQ(rawhal_tensile_version(tensile).size, 0u);
+}
+
+TEST_F(Tensile, RefusesWhatIsNone)
+{
+  const std::string sound = build::tensile({build::solution("Cijk_A", 1)});
+  const std::string none = build::Pack().map(1).str("kernels").array(0).bytes;
+  const std::string unnamed = build::tensile({build::Pack().map(1).str("index").number(1).bytes});
+  for (const std::string &bytes :
+       {std::string(),
+        std::string("\x7f"
+                    "ELF"),
+        none, unnamed, sound + "x", build::tensile({build::solution("", 1)}),
+        build::tensile({}, build::Pack().map(0).bytes),
+        build::tensile({}, build::placeholder(""))}) {
+    EXPECT_EQ(open(bytes), RAWHAL_MALFORMED);
+    EXPECT_EQ(tensile, nullptr);
+    EXPECT_LE(error.offset, bytes.size());
+  }
+  EXPECT_EQ(rawhal_tensile_open(nullptr, 1, nullptr, &tensile, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_tensile_open("", 0, nullptr, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
+}
+
+TEST_F(Tensile, EveryShorterFileIsRefused)
+{
+  const std::string sound =
+      build::tensile({build::solution("Cijk_A", 1)}, build::rows({build::placeholder("T")}));
+  ASSERT_OK(open(sound));
+  for (size_t size = 0; size < sound.size(); ++size)
+    EXPECT_EQ(open(sound.substr(0, size)), RAWHAL_MALFORMED) << size;
+}
+
+TEST_F(Tensile, TreesThatNestTooDeepAreRefused)
+{
+  std::string tree = build::placeholder("T");
+  for (int i = 0; i < 8; ++i)
+    tree = build::rows({tree});
+  ASSERT_OK(open(build::tensile({}, tree)));
+  EXPECT_EQ(rawhal_tensile_library_count(tensile), 1u);
+  for (int i = 0; i < 1000; ++i)
+    tree = build::rows({tree});
+  EXPECT_EQ(open(build::tensile({}, tree)), RAWHAL_CAP_EXCEEDED);
+  tree = build::single(0);
+  for (int i = 0; i < 1000; ++i)
+    tree = build::branches({{"x", tree}});
+  EXPECT_EQ(open(build::tensile({}, tree)), RAWHAL_CAP_EXCEEDED);
+}
+
+// Values of a byte each, as many as there can be, are read to their end.
+TEST_F(Tensile, DenseFilesCostNoMoreThanTheyMay)
+{
+  build::Pack many;
+  many.map(100000);
+  for (int i = 0; i < 100000; ++i)
+    many.number(1).raw(build::placeholder("T"));
+  build::Pack tree;
+  tree.map(2).str("type").str("ProblemMap").str("map").raw(many.bytes);
+  ASSERT_OK(open(build::tensile({}, tree.bytes)));
+  EXPECT_EQ(rawhal_tensile_library_count(tensile), 100000u);
+  build::Pack keys; // of the root: a byte each, and skipped one by one
+  keys.map(1000002).str("solutions").array(0).str("library").raw(build::single(0));
+  for (int i = 0; i < 1000000; ++i)
+    keys.number(1).number(1);
+  ASSERT_OK(open(keys.bytes));
+}
+
+TEST_F(Tensile, MemoryMayEndAnywhere)
+{
+  const std::string sound =
+      build::tensile(std::vector<std::string>(20, build::solution("Cijk_A", 1)),
+                     build::rows({build::placeholder("T")}));
+  options.prefix = RAWHAL_STRING("T");
+  Allocator allocator;
+  options.allocator = allocator.hook();
+  rawhal_status_t status = RAWHAL_OUT_OF_MEMORY;
+  long taken = 0;
+  for (; status == RAWHAL_OUT_OF_MEMORY; ++taken) {
+    allocator.left = taken;
+    status = open(sound);
+    EXPECT_EQ(tensile == nullptr, status != RAWHAL_OK);
+  }
+  EXPECT_OK(status);
+  EXPECT_GT(taken, 2);
+  rawhal_tensile_close(tensile);
+  tensile = nullptr;
+}
+
+TEST_F(Tensile, KnowsItsOwn)
+{
+  const std::string sound = build::tensile({});
+  EXPECT_TRUE(rawhal_tensile_recognise(sound.data(), sound.size()));
+  EXPECT_FALSE(rawhal_tensile_recognise(sound.data(), 5));
+  EXPECT_FALSE(rawhal_tensile_recognise(nullptr, 0));
+  EXPECT_FALSE(rawhal_tensile_recognise("\x7f"
+                                        "ELF",
+                                        4));
+  const std::string wide = std::string("\xdf\0\0\0\2", 5) + sound.substr(1);
+  EXPECT_TRUE(rawhal_tensile_recognise(wide.data(), wide.size()));
+}
+
+} // namespace
