@@ -40,19 +40,19 @@ typedef struct rawhal_tensile_options {
 /* What the kernel takes beside the problem's own arguments (hipBLASLt only: `internalArgsSupport`
  * in tensilelite's ContractionSolution.hpp). */
 typedef struct rawhal_tensile_arguments {
-  bool known;                                         /* the library says it */
-  int64_t version;                                    /* of the protocol */
-  bool global_split_u, work_group_mapping, stagger_u; /* are arguments instead of constants */
+  bool known;                                        /* the library says it */
+  int64_t version;                                   /* of the protocol */
+  bool global_split_u, workgroup_mapping, stagger_u; /* are arguments instead of constants */
   bool universal; /* the arguments are the same for one product and for many (grouped) */
 } rawhal_tensile_arguments_t;
 
 /* Sizes as the solution's `sizeMapping` has them, which may be negative where Tensile says so.
  * Dimensions that are not said are 0: threadTile has two of them in files of both writers. */
 typedef struct rawhal_tensile_sizes {
-  int64_t work_group[3], thread_tile[3], macro_tile[3]; /* in work-items; elements; elements */
-  int64_t depth_u;                                      /* of the sum, at once */
-  int64_t global_split_u;                               /* work-groups that share a sum */
-  int64_t stagger_u, stagger_stride_shift, work_group_mapping;
+  int64_t workgroup[3], thread_tile[3], macro_tile[3]; /* in work-items; elements; elements */
+  int64_t depth_u;                                     /* of the sum, at once */
+  int64_t global_split_u;                              /* work-groups that share a sum */
+  int64_t stagger_u, stagger_stride_shift, workgroup_mapping;
   int64_t global_accumulation;  /* 0: no second kernel adds what the shares came to */
   int64_t workspace_per_c;      /* bytes for each element of C */
   int64_t stream_k, persistent; /* 0 where it is not said */

@@ -85,14 +85,14 @@ static bool read_dimensions(struct pack_reader *reader, const char *name, int64_
     return read(reader, name, field);                                                              \
   }
 
-FIELD(read_work_group, read_dimensions, solution->sizes.work_group)
+FIELD(read_workgroup, read_dimensions, solution->sizes.workgroup)
 FIELD(read_thread_tile, read_dimensions, solution->sizes.thread_tile)
 FIELD(read_macro_tile, read_dimensions, solution->sizes.macro_tile)
 FIELD(read_depth_u, read_integer, &solution->sizes.depth_u)
 FIELD(read_global_split_u, read_integer, &solution->sizes.global_split_u)
 FIELD(read_stagger_u, read_integer, &solution->sizes.stagger_u)
 FIELD(read_stagger_stride, read_integer, &solution->sizes.stagger_stride_shift)
-FIELD(read_mapping, read_integer, &solution->sizes.work_group_mapping)
+FIELD(read_mapping, read_integer, &solution->sizes.workgroup_mapping)
 FIELD(read_accumulation, read_integer, &solution->sizes.global_accumulation)
 FIELD(read_workspace, read_integer, &solution->sizes.workspace_per_c)
 FIELD(read_source_kernel, read_flag, &solution->source_kernel)
@@ -101,7 +101,7 @@ FIELD(read_persistent, read_integer, &solution->sizes.persistent)
 
 FIELD(read_protocol, read_integer, &solution->arguments.version)
 FIELD(read_takes_split, read_flag, &solution->arguments.global_split_u)
-FIELD(read_takes_mapping, read_flag, &solution->arguments.work_group_mapping)
+FIELD(read_takes_mapping, read_flag, &solution->arguments.workgroup_mapping)
 FIELD(read_takes_stagger, read_flag, &solution->arguments.stagger_u)
 FIELD(read_universal, read_flag, &solution->arguments.universal)
 
@@ -128,7 +128,7 @@ static bool read_sizes(struct pack_reader *reader, const char *name, void *conte
 {
   enum { NEEDED = 9 }; /* by Tensile and by hipBLASLt */
   static const struct pack_key keys[] = {
-      {"workGroup", read_work_group},
+      {"workGroup", read_workgroup},
       {"threadTile", read_thread_tile},
       {"macroTile", read_macro_tile},
       {"depthU", read_depth_u},

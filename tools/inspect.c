@@ -101,6 +101,8 @@ static int run(int argc, char **argv)
       return tool_usage("inspect", "--brief is for one FILE");
     return inspect_list(&options, form == &inspect_json_form, argv + optind, argc - optind);
   }
+  if (inspect_is_tensile(options.path))
+    return inspect_tensile(&options, form == &inspect_json_form);
   return inspect_file(&options, form);
 }
 
@@ -114,13 +116,17 @@ static const char *help(void)
          "to back, a clang offload bundle, an offload binary, a kpack archive, a host program,\n"
          "library or object with code objects in its sections (.hip_fatbin, .llvm.offloading), or\n"
          "an ar archive of these. Bundles and kpack archives may be compressed.\n\n"
+         "Of a solution library of Tensile (rocBLAS' and hipBLASLt's *.dat): its solutions, with "
+         "their\n"
+         "kernels and the code objects that these are in, and the libraries that it refers to.\n\n"
          "Of several PATHs, or of a folder, everything below which is looked at, it lists the "
          "code\n"
          "objects: a line each, with the file, the object's number, its offset there, its target,\n"
          "how many kernels it has, whether it can be loaded, and the first thing that is odd.\n\n"
          "options:\n"
          "  --json           one JSON document (schema \"rawhal-inspect-1\", of a list\n"
-         "                   \"rawhal-list-1\") instead of text\n"
+         "                   \"rawhal-list-1\", of a solution library \"rawhal-tensile-1\")\n"
+         "                   instead of text\n"
          "  --brief          one line a kernel (text of one FILE only)\n"
          "  --list           a list also of one FILE\n"
          "  --kernel TEXT    only kernels whose name contains TEXT, and what is theirs\n"

@@ -72,4 +72,11 @@ extern const inspect_form_t inspect_json_form;
 /* A line, or an element, for each code object below these paths; returns the exit status. */
 int inspect_list(const inspect_options_t *options, bool json, char **paths, int count);
 
+/* ---- Solution libraries of Tensile (inspect_tensile.c) ---- */
+
+/* Does the file start as one does? */
+bool inspect_is_tensile(const char *path);
+/* Returns the exit status. */
+int inspect_tensile(const inspect_options_t *options, bool json);
+
 #endif

@@ -50,14 +50,14 @@ TEST_F(Tensile, ReadsSolutions)
   EXPECT_FALSE(first->arguments.known);
   const rawhal_tensile_sizes_t &sizes = first->sizes;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(sizes.work_group[i], 16 + i);
+    EXPECT_EQ(sizes.workgroup[i], 16 + i);
     EXPECT_EQ(sizes.thread_tile[i], i < 2 ? 4 + i : 0);
     EXPECT_EQ(sizes.macro_tile[i], 64 + i);
   }
   EXPECT_EQ(sizes.depth_u, 32);
   EXPECT_EQ(sizes.global_split_u, 2);
   EXPECT_EQ(sizes.stagger_u, 5);
-  EXPECT_EQ(sizes.work_group_mapping, -8);
+  EXPECT_EQ(sizes.workgroup_mapping, -8);
   EXPECT_EQ(sizes.global_accumulation, 1);
   EXPECT_EQ(sizes.stagger_stride_shift, 3);
   EXPECT_EQ(sizes.workspace_per_c, 4);
@@ -95,7 +95,7 @@ TEST_F(Tensile, ReadsWhatKernelsTake)
   EXPECT_TRUE(solution->arguments.known);
   EXPECT_EQ(solution->arguments.version, 2);
   EXPECT_TRUE(solution->arguments.global_split_u);
-  EXPECT_FALSE(solution->arguments.work_group_mapping);
+  EXPECT_FALSE(solution->arguments.workgroup_mapping);
   EXPECT_TRUE(solution->arguments.stagger_u);
   EXPECT_TRUE(solution->arguments.universal);
 }
