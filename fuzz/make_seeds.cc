@@ -9,6 +9,7 @@
 #include "tests/hsaco/archive.h"
 #include "tests/hsaco/carriers.h"
 #include "tests/hsaco/host.h"
+#include "tests/library/tensile_build.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -185,6 +186,29 @@ static std::string library_index()
   return bytes;
 }
 
+// A library with solutions of both writers, and one that refers to others.
+static void save_tensile(const std::string &folder)
+{
+  const std::string takes = record({{"version", number(2)},
+                                    {"gsu", Pack().boolean(true).bytes},
+                                    {"wgm", Pack().boolean(true).bytes},
+                                    {"staggerU", Pack().boolean(false).bytes},
+                                    {"useUniversalArgs", Pack().boolean(true).bytes}});
+  const std::string matching =
+      record({{"type", words("Matching")},
+              {"properties", items({record({{"type", words("FreeSizeA")}, {"index", number(0)}})})},
+              {"table", items({record({{"key", items({number(64)})}, {"index", number(7)}})})},
+              {"distance", words("Euclidean")}});
+  save(folder, "solutions",
+       tensile({solution("Cijk_A", 7),
+                solution("Cijk_B", 9, true,
+                         {{"kernelName", words("Cijk_K")}, {"internalArgsSupport", takes}})},
+               rows({matching})));
+  save(folder, "lazy",
+       tensile({}, rows({branches({{"Contraction_1", rows({placeholder("T_one")})},
+                                   {"Contraction_2", single(3)}})})));
+}
+
 int main(int count, char **words)
 {
   if (count != 2)
@@ -256,6 +280,7 @@ int main(int count, char **words)
                    {"c.o", host_object({{".hip_fatbin", ccob(2, 1, bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", packed}}, 8))}})}}));
   save_services(root + "/services");
   save(root + "/library_index", "two", library_index());
+  save_tensile(root + "/tensile");
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");
   return 0;

@@ -17,11 +17,11 @@ inline std::string record(const Members &members)
   return pack.bytes;
 }
 
-inline std::string list(const std::vector<std::string> &items)
+inline std::string items(const std::vector<std::string> &values)
 {
   Pack pack;
-  pack.array(static_cast<uint32_t>(items.size()));
-  for (const std::string &item : items)
+  pack.array(static_cast<uint32_t>(values.size()));
+  for (const std::string &item : values)
     pack.raw(item);
   return pack.bytes;
 }
@@ -79,11 +79,11 @@ inline std::string placeholder(const std::string &file)
 
 inline std::string rows(const std::vector<std::string> &libraries)
 {
-  std::vector<std::string> items;
+  std::vector<std::string> values;
   for (const std::string &library : libraries)
-    items.push_back(
+    values.push_back(
         record({{"predicate", record({{"type", words("TruePred")}})}, {"library", library}}));
-  return record({{"type", words("Hardware")}, {"rows", list(items)}});
+  return record({{"type", words("Hardware")}, {"rows", items(values)}});
 }
 
 inline std::string branches(const Members &libraries)
@@ -97,7 +97,7 @@ inline std::string tensile(const std::vector<std::string> &solutions,
                            const std::string &library = single(0))
 {
   return record(
-      {{"version", words("4.33.0")}, {"solutions", list(solutions)}, {"library", library}});
+      {{"version", words("4.33.0")}, {"solutions", items(solutions)}, {"library", library}});
 }
 
 } // namespace build
