@@ -4,20 +4,21 @@
  * each a kernel with the problems that it is for and the sizes that it works with, and a tree that
  * leads from a problem to a solution. This reads the solutions, and the names of the other
  * libraries that the tree refers to ("lazy loading": a file for each type of problem). It chooses
- * nothing: the predicates and tables of the tree are passed over.
+ * nothing: the predicates and tables of the tree are passed over. With a rawhal_library_t of the
+ * folder, which is as lazy, a solution leads to its kernel.
  *
  * Facts, all of public source: the tables are msgpack, their keys as in Tensile's and hipBLASLt's
  * (tensilelite) Serialization/SolutionLibrary.hpp, ContractionSolution.hpp and
  * PlaceholderLibrary.hpp; where a kernel's code object is says PlaceholderLibrary.hpp,
- * getCodeObjectFileName().
+ * getCodeObjectFileName(), and HipSolutionAdapter.cpp.
  *
  * Ownership: all that is given out lives until the library is closed. Thread-safety: once opened it
- * does not change. Cost: one pass; memory is bounded by the file's size. */
+ * does not change. Cost: one pass, of 20 ns a byte where each is a value of its own; memory is
+ * bounded by the file's size. */
 #ifndef RAWHAL_TENSILE_H
 #define RAWHAL_TENSILE_H
 
-#include <rawhal/allocator.h>
-#include <rawhal/status.h>
+#include <rawhal/library.h>
 
 RAWHAL_BEGIN
 
@@ -100,6 +101,15 @@ RAWHAL_API const rawhal_tensile_solution_t *rawhal_tensile_solution(const rawhal
 RAWHAL_API size_t rawhal_tensile_library_count(const rawhal_tensile_t *tensile);
 /* Empty: there are not so many. */
 RAWHAL_API rawhal_string_t rawhal_tensile_library(const rawhal_tensile_t *tensile, size_t number);
+
+/* The kernel of a solution, loaded, as rawhal_library_kernel() gives it: to be given back by
+ * rawhal_library_release(). Of the library's files only those count that have the name of the
+ * solution's code object or, where that has none for the device, the name with "-xnack-", then
+ * "-xnack+" before its ending; of a solution that has no code object's name, all. NOT_FOUND names
+ * the solution; OUT_OF_RANGE: there are not so many; as rawhal_library_kernel(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_tensile_kernel(const rawhal_tensile_t *tensile, size_t number, rawhal_library_t *library,
+                      const rawhal_device_kernel_t **kernel, rawhal_error_t *error);
 
 RAWHAL_END
 
