@@ -33,19 +33,22 @@ static void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_
   atomic_store_explicit(&hot->wait_until, until + LIMIT_LATE_NS, memory_order_relaxed);
 }
 
-/* Where no level has a share there is nothing to learn, no turn to wait for, and all that is taken
- * is a few words: no lock. `*epoch`: of the limits that it was admitted under. */
+/* Where nobody waits, there is nothing to learn and nothing has to be found out first, what is taken
+ * is a few words, and others look at those: no lock. `*epoch`: of the limits that it was admitted
+ * under. */
 static bool attempt_as_it_is(limit_lease_t *lease, const limit_cost_t *cost, limit_grant_t *grant,
                              uint64_t *epoch)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   *epoch = atomic_load(lease->current_epoch);
-  if (atomic_load(&lease->epoch) != *epoch || lease_has_share(lease) ||
-      atomic_load(&limiter->waiting) || flight_now(&limiter->flight, FLIGHT_PROBES) ||
+  if (atomic_load(&lease->epoch) != *epoch || atomic_load(&limiter->waiting) ||
+      flight_now(&limiter->flight, FLIGHT_PROBES) ||
       atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire))
     return false;
   refusal_t refusal;
-  if (!lease_attempt(lease, cost, limiter_now(limiter), false, grant, &refusal))
+  uint64_t now = limiter_now(limiter);
+  if (limiter_seems_stalled(limiter, now) ||
+      !lease_attempt(lease, cost, now, false, grant, &refusal))
     return false;
   if (node_load(&limiter->me->hot.wait_until))
     publish_wait(limiter, 0, NULL, 0);

@@ -190,6 +190,11 @@ static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool
   return admitted;
 }
 
+bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  return running(limiter, now) >= LIMIT_STALL_NS;
+}
+
 bool lease_has_share(const limit_lease_t *lease)
 {
   const rawhal_limiter_t *limiter = lease->limiter;

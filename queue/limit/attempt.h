@@ -14,9 +14,15 @@ typedef struct refusal {
 /* Does any level limit the lease's device time? */
 bool lease_has_share(const limit_lease_t *lease);
 
-/* Takes all of a batch and fills the lease, or takes nothing and says who refused. Needs the lock
- * where a level has a share, or may get one meanwhile: without it, kernels never measured are
- * refused there. */
+/* Has this process had something in flight for so long that more may go beside it? Unless it has
+ * finished, which only who reaps knows. */
+bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now);
+
+/* Takes all of a batch and fills the lease, or takes nothing and says who refused. Without the
+ * lock, kernels never measured are refused where a level has a share: their first run is what
+ * others have to learn from. What has finished and is not charged yet counts as in flight, as it
+ * was estimated and for as long as it may have run: where it is known to have ended more may be
+ * admitted, never less. */
 bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now, bool locked,
                    limit_grant_t *grant, refusal_t *refusal);
 

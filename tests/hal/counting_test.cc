@@ -114,13 +114,16 @@ protected:
   // A device that never sleeps: on hardware a doorbell is a store, and nobody has to be woken.
   const char *softgpu_options() override { return "gpus=1,vram_mib=64,timeout_ms=0,spin=1000000000"; }
 
-  // Submits from a queue's first time on, as long as there is room; `round` at a time.
+  // Submits from a queue's first time on, as long as there is room; `round` at a time, and then nothing for `rest` times
+  // as long as that took. Where `rest` is not 0 a device that was itself interrupted may have used the room up: what is
+  // held back then, and what comes right after it, is not counted.
   void submit_all(rawhal_queue_t *on, const rawhal_dispatch_t *batch, size_t size, uint64_t submissions,
-                  uint64_t round)
+                  uint64_t round, unsigned rest = 0)
   {
     std::atomic<uint64_t> allowed{0}, made{0};
     std::atomic<bool> filtered{true};
-    uint64_t wrong = 0, refused = 0;
+    uint64_t wrong = 0, refused = 0, held = 0;
+    bool was_held = false;
     counts = {};
     std::thread submitter([&] {
       rawhal_error_t mine = {};
@@ -130,8 +133,15 @@ protected:
       for (uint64_t i = 0; i < submissions && filtered; ++i) {
         while (i >= allowed)
           __builtin_ia32_pause();
+        const Counts before = counts;
         counting = true;
-        wrong += rawhal_queue_submit(on, batch, size, 0, nullptr, &mine) != RAWHAL_OK;
+        rawhal_status_t status = rawhal_queue_submit(on, batch, size, 0, nullptr, &mine);
+        if (rest && (status == RAWHAL_WOULD_BLOCK || was_held)) {
+          counts = before;
+          held += was_held = status == RAWHAL_WOULD_BLOCK;
+        } else {
+          wrong += status != RAWHAL_OK;
+        }
         if (i % 64 == 0)
           refused += rawhal_queue_submit(on, &bad, 1, 0, nullptr, &mine) == RAWHAL_INVALID_ARGUMENT;
         counting = false;
@@ -143,18 +153,23 @@ protected:
       made = submissions;
     });
     for (uint64_t next = 0; next < submissions && filtered;) {
+      const auto began = std::chrono::steady_clock::now();
       allowed = next = std::min(next + round, submissions);
       while (made < next && filtered)
-        std::this_thread::yield();
+        nap();
       rawhal_queue_info_t info = {};
       info.size = sizeof(info);
       do
         rawhal_queue_info(on, &info); // which gives back the room
       while (info.finished < info.last_ticket && info.status == RAWHAL_OK);
+      const auto ended = std::chrono::steady_clock::now();
+      while (std::chrono::steady_clock::now() - ended < rest * (ended - began))
+        nap();
     }
     submitter.join();
     if (!filtered)
       GTEST_SKIP() << "this system lets no thread filter its system calls";
+    EXPECT_LT(held, submissions / 10);
     EXPECT_EQ(wrong, 0u);
     EXPECT_EQ(refused, (submissions + 63) / 64);
     EXPECT_EQ(counts.allocations, 0u);
@@ -162,6 +177,9 @@ protected:
     EXPECT_EQ(counts.calls, 1u) << "the last was number " << counts.last_call;
     EXPECT_EQ(counts.last_call, SYS_getppid);
   }
+
+  // The processors are for who submits and for the device.
+  static void nap() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
   rawhal_queue_t *large()
   {
@@ -211,6 +229,63 @@ TEST_F(CountingLimited, SubmissionsOfBlobs)
   dispatch.blob = bytes;
   dispatch.blob_size = sizeof(bytes);
   submit_all(large(), &dispatch, 1, many, 256);
+}
+
+// Below 100 % of the device's time there is room while as few are in flight as the share allows and no more time is
+// used. The first run of a kernel is measured, which takes a lock.
+class CountingShared : public Counting {
+protected:
+  void count(const char *share, uint64_t round, unsigned rest)
+  {
+    const uint64_t many = (getenv("RAWHAL_TEST_EXTENDED") ? 20000 : 500) * round;
+    rawhal_queue_options_t options = {};
+    options.packets = 4096;
+    options.submissions = 512;
+    options.share_ppm = strcmp(share, "queue") ? 0 : 500000;
+    rawhal_queue_t *on = queue(options);
+    char bytes[28] = {};
+    rawhal_dispatch_t dispatch = {};
+    dispatch.kernel = kernel("vector_add-gfx90a-v4.co", "vector_add");
+    for (int d = 0; d < 3; ++d)
+      dispatch.work_items[d] = dispatch.workgroup[d] = 1;
+    dispatch.blob = bytes;
+    dispatch.blob_size = sizeof(bytes);
+    ASSERT_OK(run(on, dispatch));
+    submit_all(on, &dispatch, 1, many, round, rest);
+  }
+};
+
+class CountingHalf : public CountingShared {
+protected:
+  void SetUp() override
+  {
+    setenv("RAWHAL_GPU_SHARE", "50%", 1);
+    Counting::SetUp();
+  }
+};
+
+class CountingMost : public CountingShared {
+protected:
+  void SetUp() override
+  {
+    setenv("RAWHAL_GPU_SHARE", "97%", 1);
+    Counting::SetUp();
+  }
+};
+
+TEST_F(CountingHalf, SubmissionsOfBlobs)
+{
+  count("tenant", 1, 3);
+}
+
+TEST_F(CountingHalf, AndAShareOfTheQueues)
+{
+  count("queue", 1, 6);
+}
+
+TEST_F(CountingMost, SubmissionsOfBlobs)
+{
+  count("tenant", 4, 1);
 }
 
 TEST_F(Counting, BatchesWithHiddenArgumentsAndPointers)

@@ -89,7 +89,12 @@ protected:
     }
     return 100.0 * static_cast<double>(busy) / static_cast<double>(10 * kSecond);
   }
-  static uint64_t Now(void *context) { return static_cast<Admission *>(context)->now_; }
+  static uint64_t Now(void *context)
+  {
+    return __atomic_load_n(&static_cast<Admission *>(context)->now_, __ATOMIC_RELAXED);
+  }
+  // Beside other threads.
+  void Advance(uint64_t ns) { __atomic_fetch_add(&now_, ns, __ATOMIC_RELAXED); }
 
   uint64_t now_ = 1000 * kSecond;
   rawhal_error_t error_ = {};

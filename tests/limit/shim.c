@@ -135,6 +135,16 @@ void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2])
   events[1] = atomic_load(&limiter->device->node.event);
 }
 
+void shim_lock(rawhal_limiter_t *limiter)
+{
+  pthread_mutex_lock(&limiter->lock);
+}
+
+void shim_unlock(rawhal_limiter_t *limiter)
+{
+  pthread_mutex_unlock(&limiter->lock);
+}
+
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter)
 {
   return load_ns(hot_load(&limiter->me->hot));

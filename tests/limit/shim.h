@@ -38,6 +38,9 @@ void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant);
 uint64_t shim_retry_at(const limit_lease_t *lease);
 /* Numbers that change when waiters may look again: the tenant's and the device's. */
 void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
+/* The lock of who waits or charges. */
+void shim_lock(rawhal_limiter_t *limiter);
+void shim_unlock(rawhal_limiter_t *limiter);
 /* ns this process has open, as others see it; launches the lease could spend without asking. */
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
 /* What others read of it: all that it has in flight in one word, and since when something runs. */

@@ -1,5 +1,4 @@
-// Admission where no level has a share of device time takes no lock: several threads at once, on the same leases, while
-// limits come and go.
+// Admission takes no lock where there is room: several threads at once, on the same leases, while limits come and go.
 #include <atomic>
 #include <mutex>
 #include <random>
@@ -147,6 +146,92 @@ TEST_F(Unlocked, ARateIsNobodysTwice)
     uint64_t unspent = shim_credit_launches(leases[0]) + shim_credit_launches(leases[1]);
     EXPECT_LE(admitted, 2001u);
     EXPECT_GE(admitted + unspent, 2000u);
+  }
+}
+
+// Nor is a share: on a clock that stands it admits what it admits to one thread.
+TEST_F(Unlocked, AShareIsNobodysTwice)
+{
+  for (uint64_t percent : {10, 50, 97})
+    for (int round = 0; round < 40; ++round) {
+      const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, percent * 10000}};
+      uint64_t alone = 0;
+      rawhal_limiter_t *limiter = Open(limits);
+      limit_lease_t *lease = Lease(limiter);
+      shim_learn(limiter, 1, 1, 5 * kMs); // too long for credit
+      for (int i = 0; i < 200; ++i)
+        alone += Admit(lease, 1, nullptr, 1) == RAWHAL_OK;
+      limiter = Open(limits);
+      limit_lease_t *leases[2] = {Lease(limiter), Lease(limiter)};
+      shim_learn(limiter, 1, 1, 5 * kMs);
+      std::atomic<uint64_t> together{0};
+      Threads(4, [&](int t) {
+        rawhal_error_t error = {};
+        shim_cost_t cost = {1, 1, 64, 1};
+        for (int i = 0; i < 50; ++i) {
+          shim_grant_t grant;
+          together += shim_admit(leases[t % 2], &cost, 0, &grant, &error) == RAWHAL_OK;
+        }
+      });
+      ASSERT_GT(alone, 0u);
+      ASSERT_EQ(alone, together) << percent;
+      Close();
+    }
+}
+
+// Four run kernels one by one on a clock that goes on with them; what they get is the share's.
+TEST_F(Unlocked, AShareHoldsForThreads)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}});
+  Queue queues[2] = {{Lease(limiter), {}}, {Lease(limiter), {}}};
+  shim_learn(limiter, 1, 1, 100000);
+  std::mutex device; // runs one at a time
+  uint64_t busy = 0, began = now_, admitted = 0;
+  std::atomic<bool> done{false};
+  Threads(4, [&](int t) {
+    rawhal_error_t error = {};
+    shim_cost_t cost = {1, 1, 64, 1};
+    Queue &queue = queues[t % 2];
+    while (!done) {
+      shim_grant_t grant;
+      rawhal_status_t status = shim_admit(queue.lease, &cost, 0, &grant, &error);
+      std::lock_guard<std::mutex> running(device);
+      const uint64_t ns = status == RAWHAL_OK ? (admitted % 9 ? 100000 : 2 * kMs) : 20000;
+      Advance(ns);
+      if (status == RAWHAL_OK) {
+        std::lock_guard<std::mutex> lock(queue.completing);
+        ++admitted;
+        busy += ns;
+        shim_complete(queue.lease, &grant, Now(this) - ns, Now(this));
+      }
+      done = done || Now(this) - began > 4 * kSecond;
+    }
+  });
+  const double got = 100.0 * static_cast<double>(busy) / static_cast<double>(Now(this) - began);
+  EXPECT_NEAR(got, 30, 0.5) << admitted;
+}
+
+// Whoever holds the limiter's lock keeps nobody out who has room, once the kernel is known.
+TEST_F(Unlocked, AShareWithRoomWaitsForNoLock)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}});
+  limit_lease_t *lease = Lease(limiter, 500000);
+  Run(lease, 1, 10000);
+  for (int i = 0; i < 1000; ++i) {
+    now_ += 50000; // and the queue has been idle
+    shim_grant_t grant;
+    bool admitted = false;
+    shim_lock(limiter);
+    std::thread other([&] {
+      rawhal_error_t error = {};
+      shim_cost_t cost = {1, 64, 256, 1};
+      admitted = shim_admit(lease, &cost, 0, &grant, &error) == RAWHAL_OK;
+    });
+    other.join();
+    shim_unlock(limiter);
+    ASSERT_TRUE(admitted);
+    now_ += 10000;
+    Complete(lease, grant, 10000);
   }
 }
 
