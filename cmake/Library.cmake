@@ -29,7 +29,7 @@ set_target_properties(rawhal_shared PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME ra
 foreach(library rawhal_parts rawhal_shared rawhal_static)
   target_include_directories(${library} INTERFACE
     $<BUILD_INTERFACE:${RAWHAL_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${library} PRIVATE elf z zstd ${CMAKE_DL_LIBS} Threads::Threads)
+  target_link_libraries(${library} PRIVATE elf jansson z zstd ${CMAKE_DL_LIBS} Threads::Threads)
 endforeach()
 
 # Both, unless BUILD_SHARED_LIBS says which. rawhal::rawhal: what our own programs link.

@@ -58,7 +58,7 @@ static size_t utf8_length(const unsigned char *at, size_t left)
   return 0;
 }
 
-void json_string(struct json_sink *sink, rawhal_string_t text)
+void json_quote(struct json_sink *sink, rawhal_string_t text)
 {
   const unsigned char *bytes = (const unsigned char *)text.data;
   put(sink, "\"", 1);
@@ -169,7 +169,7 @@ static int on_string(struct writer *writer, rawhal_string_t text)
     text = (rawhal_string_t){text.data + 1, text.size - 1};
   before(writer, true);
   if (!writer->muted)
-    json_string(writer->sink, text);
+    json_quote(writer->sink, text);
   after(writer, true);
   return 0;
 }

@@ -14,7 +14,7 @@ struct json_sink {
 };
 
 void json_text(struct json_sink *sink, const char *text);
-void json_string(struct json_sink *sink, rawhal_string_t text);
+void json_quote(struct json_sink *sink, rawhal_string_t text);
 void json_flush(struct json_sink *sink);
 
 /* One msgpack value. False when it is malformed or nests deeper than UNPACK_MOST_NESTING, which

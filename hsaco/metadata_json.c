@@ -17,7 +17,7 @@ static void write_formats(struct json_sink *sink, const struct rawhal_hsaco *hsa
   json_text(sink, "[");
   for (size_t i = 0; i < hsaco->info.printf_count; ++i) {
     json_text(sink, i ? "," : "");
-    json_string(sink, hsaco->formats[i]);
+    json_quote(sink, hsaco->formats[i]);
   }
   json_text(sink, "]");
 }
@@ -64,7 +64,7 @@ rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco, rawhal_w
   for (size_t i = 0; i < hsaco->root_count && fine && !sink.stopped; ++i) {
     const struct root_entry *root = &hsaco->roots[i];
     json_text(&sink, ",\n");
-    json_string(&sink, root_name(root->key));
+    json_quote(&sink, root_name(root->key));
     json_text(&sink, ":");
     fine = json_value(&sink, root->value);
   }

@@ -16,6 +16,7 @@
 #include <rawhal/status.h>
 #include <rawhal/target.h>
 #include <rawhal/tensile.h>
+#include <rawhal/triton.h>
 #include <rawhal/version.h>
 
 #endif
