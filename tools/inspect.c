@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "tools/tool.h"
+#include "tools/triton.h"
 
 typedef struct progress {
   bool begun;  /* there is output */
@@ -96,7 +97,7 @@ static int run(int argc, char **argv)
   if (argc == optind)
     return tool_usage("inspect", "expected at least one PATH");
   options.path = argv[optind];
-  if (list || argc - optind > 1 || is_folder(options.path)) {
+  if (list || argc - optind > 1 || is_folder(options.path) || tool_is_triton_json(options.path)) {
     if (options.brief)
       return tool_usage("inspect", "--brief is for one FILE");
     return inspect_list(&options, form == &inspect_json_form, argv + optind, argc - optind);
@@ -122,7 +123,9 @@ static const char *help(void)
          "Of several PATHs, or of a folder, everything below which is looked at, it lists the "
          "code\n"
          "objects: a line each, with the file, the object's number, its offset there, its target,\n"
-         "how many kernels it has, whether it can be loaded, and the first thing that is odd.\n\n"
+         "how many kernels it has, whether it can be loaded, the first thing that is odd, and "
+         "what\n"
+         "Triton's NAME.json beside a NAME.hsaco says of its launch. Such a JSON may be a PATH.\n\n"
          "options:\n"
          "  --json           one JSON document (schema \"rawhal-inspect-1\", of a list\n"
          "                   \"rawhal-list-1\", of a solution library \"rawhal-tensile-1\")\n"

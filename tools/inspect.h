@@ -67,6 +67,14 @@ typedef struct inspect_form {
 extern const inspect_form_t inspect_text_form;
 extern const inspect_form_t inspect_json_form;
 
+/* ---- Triton's cache (inspect_triton.c) ---- */
+
+/* What NAME.json says beside a file NAME.hsaco: a value under "triton", null for other files, or
+ * the end of a line. */
+struct json_writer;
+void inspect_triton_json(struct json_writer *out, const char *path);
+void inspect_triton_text(const char *path);
+
 /* ---- Many files (inspect_list.c) ---- */
 
 /* A line, or an element, for each code object below these paths; returns the exit status. */

@@ -8,6 +8,7 @@
 #include "tools/inspect.h"
 #include "tools/json.h"
 #include "tools/tool.h"
+#include "tools/triton.h"
 #include "tools/walk.h"
 
 typedef struct list {
@@ -81,6 +82,7 @@ static void print_json(json_writer_t *out, const line_t *line)
   } else {
     json_put_null(out, "diagnostic");
   }
+  inspect_triton_json(out, line->path);
   json_end(out);
 }
 
@@ -117,6 +119,7 @@ static void print_text(const line_t *line)
     printf("; %s: ", severity_name(line->diagnostic->severity));
     (void)tool_print_text(line->diagnostic->message);
   }
+  inspect_triton_text(line->path);
   putchar('\n');
 }
 
@@ -154,8 +157,24 @@ static void list_refusal(list_t *list, const select_t *select, const rawhal_erro
   report(list, &line);
 }
 
+/* An entry of Triton's cache that is named by its JSON is listed by its object. */
+static void list_triton(list_t *list, const char *path, void (*file)(void *, const char *, bool))
+{
+  rawhal_triton_t *triton;
+  rawhal_error_t error;
+  if (rawhal_triton_open_file(path, NULL, &triton, &error))
+    walk_refuse(&list->walk, path, &error);
+  else
+    file(list, rawhal_triton_kernel(triton, 0)->hsaco_path.data, true);
+  rawhal_triton_close(triton);
+}
+
 static void list_file(void *context, const char *path, bool named)
 {
+  if (named && tool_is_triton_json(path)) {
+    list_triton(context, path, list_file);
+    return;
+  }
   list_t *list = context;
   const inspect_options_t *options = list->options;
   const select_options_t wanted = {.path = path,

@@ -66,6 +66,7 @@ static bool take_option(int option, run_request_t *request)
   case OPTION_DYNAMIC_LDS:
     fits = tool_parse_number(optarg, UINT32_MAX, &value);
     request->dynamic_lds = (uint32_t)value;
+    request->has_dynamic_lds = true;
     break;
   case OPTION_KERNARG_SIZE:
     fits = tool_parse_number(optarg, UINT32_MAX, &value);
@@ -83,6 +84,32 @@ static bool take_option(int option, run_request_t *request)
   return fits;
 }
 
+static int run_with_arguments(run_request_t *request, char **words, size_t count)
+{
+  request->argument_count = count;
+  request->arguments = calloc(count + 1 + RUN_MOST_SCRATCH, sizeof(*request->arguments));
+  rawhal_error_t error = {
+      .status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET, .message = "out of memory"};
+  bool parsed = request->arguments != NULL, wrong = parsed;
+  for (size_t i = 0; parsed && i < count; ++i) {
+    parsed = run_argument_parse(words[i], &request->arguments[i], &error);
+    wrong = !request->arguments[i].unread; /* a file that is not there is no mistake in the words */
+  }
+  if (parsed && request->triton) {
+    parsed = run_triton_scratch(request, &error);
+    wrong = false;
+  }
+  int status = TOOL_FAILED;
+  if (!parsed)
+    status = wrong ? tool_usage("run", "%s", error.message) : tool_fail("run", &error);
+  else if (run_kernel(request))
+    status = TOOL_OK;
+  for (size_t i = 0; request->arguments && i < request->argument_count; ++i)
+    run_argument_release(&request->arguments[i]);
+  free(request->arguments);
+  return status;
+}
+
 static int run(int argc, char **argv)
 {
   run_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS};
@@ -96,35 +123,33 @@ static int run(int argc, char **argv)
   if (optind == argc)
     return tool_usage("run", "expected a FILE");
   request.path = argv[optind++];
-  if (!request.kernel || !request.has_grid || !request.has_block)
+  rawhal_triton_t *triton = NULL;
+  rawhal_error_t error;
+  if (run_triton_is(&request)) {
+    if (!request.has_grid || request.grid_in_items || request.has_block || request.has_dynamic_lds)
+      return tool_usage("run", "of Triton's entries, --grid is needed; work-group and group memory "
+                               "are their .json's");
+    if (!run_triton_open(&request, &triton, &error)) {
+      rawhal_triton_close(triton);
+      return tool_fail("run", &error);
+    }
+  } else if (!request.kernel || !request.has_grid || !request.has_block) {
     return tool_usage("run", "--kernel, --grid (or --items) and --block are needed");
-
-  request.argument_count = (size_t)(argc - optind);
-  request.arguments = calloc(request.argument_count + 1, sizeof(*request.arguments));
-  rawhal_error_t error = {
-      .status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET, .message = "out of memory"};
-  bool parsed = request.arguments != NULL, wrong = parsed;
-  for (size_t i = 0; parsed && i < request.argument_count; ++i) {
-    parsed = run_argument_parse(argv[optind + (int)i], &request.arguments[i], &error);
-    wrong = !request.arguments[i].unread; /* a file that is not there is no mistake in the words */
   }
-  int status = TOOL_FAILED;
-  if (!parsed)
-    status = wrong ? tool_usage("run", "%s", error.message) : tool_fail("run", &error);
-  else if (run_kernel(&request))
-    status = TOOL_OK;
-  for (size_t i = 0; request.arguments && i < request.argument_count; ++i)
-    run_argument_release(&request.arguments[i]);
-  free(request.arguments);
+  int status = run_with_arguments(&request, argv + optind, (size_t)(argc - optind));
+  rawhal_triton_close(triton);
   return status;
 }
 
 static const char help[] =
-    "usage: rawhal run FILE --kernel NAME --grid X[,Y,Z] --block X[,Y,Z] [OPTIONS] [ARG...]\n\n"
+    "usage: rawhal run FILE --kernel NAME --grid X[,Y,Z] --block X[,Y,Z] [OPTIONS] [ARG...]\n"
+    "       rawhal run ENTRY --grid X[,Y,Z] [OPTIONS] [ARG...]\n\n"
     "Loads the code object in FILE that fits the device, and runs one of its kernels once. FILE "
     "may\n"
     "be anything 'rawhal inspect' reads. Without a GPU the kernel runs on softgpu, a GPU in "
-    "software.\n\n"
+    "software.\n"
+    "ENTRY is NAME.json or NAME.hsaco of Triton's cache: the kernel's name, work-group and group\n"
+    "memory are the JSON's, and what Triton's launcher puts behind the arguments is added.\n\n"
     "options:\n"
     "  --kernel NAME        the kernel's name or symbol, exactly\n"
     "  --grid X[,Y,Z]       number of WORK-GROUPS in each dimension\n"

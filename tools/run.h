@@ -2,21 +2,33 @@
 #ifndef TOOLS_RUN_H
 #define TOOLS_RUN_H
 
-#include <rawhal/hal.h>
+#include <rawhal/triton.h>
 
 #include "tools/run_argument.h"
 
 typedef struct run_request {
   const char *path, *kernel;
   uint64_t grid[3], block[3]; /* as given: may be 0 or too large */
-  bool has_grid, has_block, grid_in_items;
+  bool has_grid, has_block, has_dynamic_lds, grid_in_items;
   uint32_t dynamic_lds, kernarg_size, timeout_seconds;
   rawhal_backend_t backend;
-  run_argument_t *arguments;
+  run_argument_t *arguments; /* with room for RUN_MOST_SCRATCH more */
   size_t argument_count;
+  const rawhal_triton_kernel_t *triton; /* decides the work-group and group memory; or NULL */
 } run_request_t;
 
 /* Does it; prints what it did, or one line on standard error and returns false. */
 bool run_kernel(const run_request_t *request);
+
+/* ---- Triton's cache (run_triton.c) ---- */
+
+enum { RUN_MOST_SCRATCH = 2 };
+
+/* Is an entry's JSON to be read? */
+bool run_triton_is(const run_request_t *request);
+/* The kernel and the object of the request, which are the entry's. */
+bool run_triton_open(run_request_t *request, rawhal_triton_t **triton, rawhal_error_t *error);
+/* The arguments that Triton's launcher adds. */
+bool run_triton_scratch(run_request_t *request, rawhal_error_t *error);
 
 #endif

@@ -120,6 +120,20 @@ static bool set_geometry(session_t *s)
   return true;
 }
 
+/* Of Triton's entry, once its kernel is loaded. */
+static bool set_triton_geometry(session_t *s)
+{
+  uint32_t programs[3];
+  for (int i = 0; i < 3; ++i) {
+    if (s->request->grid[i] > UINT32_MAX)
+      return refuse(s, RAWHAL_OUT_OF_RANGE, "--grid is %" PRIu64 " in dimension %c, more than %u",
+                    s->request->grid[i], "xyz"[i], UINT32_MAX);
+    programs[i] = (uint32_t)s->request->grid[i];
+  }
+  return !rawhal_triton_dispatch(s->request->triton, s->device, s->kernel, programs, &s->dispatch,
+                                 &s->error);
+}
+
 /* ---- Arguments ---- */
 
 /* Any number of bytes: fill stores whole dwords, the rest is written. */
@@ -332,8 +346,9 @@ bool run_kernel(const run_request_t *request)
   session_t s = {.request = request};
   s.buffers = calloc(request->argument_count + 1, sizeof(*s.buffers));
   bool done = s.buffers || refuse(&s, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  done = done && set_geometry(&s) && open_device(&s) && find_kernel(&s) && load_kernel(&s) &&
-         pack_arguments(&s) && dispatch(&s) && write_results(&s);
+  done = done && (request->triton || set_geometry(&s)) && open_device(&s) && find_kernel(&s) &&
+         load_kernel(&s) && (!request->triton || set_triton_geometry(&s)) && pack_arguments(&s) &&
+         dispatch(&s) && write_results(&s);
   if (!done)
     tool_fail("run", &s.error);
   release(&s);
