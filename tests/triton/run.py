@@ -17,6 +17,8 @@ import subprocess
 import sys
 import warnings
 
+import interpreter
+
 SKIPPED = 77
 SEED = 12
 
@@ -114,13 +116,7 @@ def run_case(rawhal, case, facts, stem):
 
 
 def main():
-    python = os.environ.get("RAWHAL_TRITON_PYTHON")
-    if python:
-        del os.environ["RAWHAL_TRITON_PYTHON"]  # what it runs is this program again
-        try:
-            os.execvp(python, [python, *sys.argv])
-        except OSError as reason:
-            sys.exit(f"RAWHAL_TRITON_PYTHON is {python}: {reason}")
+    interpreter.change()
     rawhal, chip, folder, *names = sys.argv[1:]
     try:
         import numpy
