@@ -539,6 +539,19 @@ TEST_F(TritonLaunch, AnEntryRunsAsItsJsonSays)
   const std::vector<float> sums = download<float>(c, 1000);
   for (size_t i = 0; i < a.size(); ++i)
     ASSERT_EQ(a[i] + b[i], sums[i]) << i;
+  // A library of the same folder has it, too.
+  rawhal_library_options_t options = {};
+  options.cache = "off";
+  rawhal_library_t *library = nullptr;
+  ASSERT_OK(rawhal_library_create(device, &options, &library, &error));
+  ASSERT_OK(rawhal_library_add(library, folder.c_str(), &error));
+  rawhal_library_query_t query = {};
+  query.name = one->name;
+  query.file = one->hsaco_path;
+  ASSERT_OK(rawhal_library_kernel(library, &query, &added, &error));
+  EXPECT_OK(fill(4));
+  rawhal_library_release(library, added);
+  rawhal_library_destroy(library);
   rawhal_triton_close(triton);
   fs::remove_all(folder);
 }
