@@ -170,6 +170,7 @@ TEST_F(Tensile, RefusesWhatIsNone)
         std::string("\x7f"
                     "ELF"),
         none, unnamed, sound + "x", build::tensile({build::solution("", 1)}),
+        build::tensile({build::record({{"index", build::number(1)}, {"name", build::words("a")}})}),
         build::tensile({}, build::Pack().map(0).bytes),
         build::tensile({}, build::placeholder(""))}) {
     EXPECT_EQ(open(bytes), RAWHAL_MALFORMED);
@@ -202,6 +203,11 @@ TEST_F(Tensile, TreesThatNestTooDeepAreRefused)
   tree = build::single(0);
   for (int i = 0; i < 1000; ++i)
     tree = build::branches({{"x", tree}});
+  EXPECT_EQ(open(build::tensile({}, tree)), RAWHAL_CAP_EXCEEDED);
+  tree = build::single(0); // with nothing beside the branches that is passed over
+  for (int i = 0; i < 1000; ++i)
+    tree = build::record(
+        {{"type", build::words("ProblemMap")}, {"map", build::record({{"x", tree}})}});
   EXPECT_EQ(open(build::tensile({}, tree)), RAWHAL_CAP_EXCEEDED);
 }
 

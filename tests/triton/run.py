@@ -4,14 +4,13 @@
 usage: run.py RAWHAL CHIP FOLDER [NAME...]
     RAWHAL  the command
     CHIP    gfx90a, gfx942 or gfx950; where the runtime does not know it, it is listed as gfx90a
-    FOLDER  gets NAME.co (the code object), NAME.json (what Triton says of it) and the buffers
+    FOLDER  gets Triton's cache, from which they are run, NAME.s and the buffers
     NAME    of cases: all, unless some are named
 
 RAWHAL_TRITON_PYTHON names the interpreter that does it, such as that of a virtual environment. Exits with 0 when all are
 right, 1 when not, and 77 (skipped) with the reason when triton or numpy cannot be imported. Neither ROCm nor a GPU is
 needed: triton 3.x brings its own LLVM and AMD's device libraries. softgpu's other variables hold here, too:
 SOFTGPU_REFERENCE=1 for the reference engine, SOFTGPU_LISTED=0 for a runtime that knows the chip."""
-import json
 import os
 import subprocess
 import sys
@@ -21,14 +20,6 @@ import interpreter
 
 SKIPPED = 77
 SEED = 12
-
-
-def facts_of(compiled):
-    """What a launch needs and the code object does not say, or says in its own words."""
-    told = compiled.metadata
-    return {"name": told.name, "shared": told.shared, "num_warps": told.num_warps, "warp_size": told.warp_size,
-            "global_scratch_size": told.global_scratch_size, "profile_scratch_size": told.profile_scratch_size,
-            "arch": told.arch, "triton_version": told.triton_version}
 
 
 def type_of(value):
@@ -47,7 +38,7 @@ def attributes_of(value):
 
 
 def compile_case(case, chip, stem):
-    """Writes the code object and the facts; returns these."""
+    """Returns the JSON of Triton's own cache, beside which the code object is."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -62,13 +53,9 @@ def compile_case(case, chip, stem):
             attributes[(index,)] = attributes_of(value)
     source = ASTSource(case.kernel, signature=signature, constexprs=constants, attrs=attributes)
     compiled = triton.compile(source, target=GPUTarget("hip", chip, 64), options=case.options)
-    with open(stem + ".co", "wb") as file:
-        file.write(compiled.asm["hsaco"])
-    with open(stem + ".json", "w", encoding="utf-8") as file:
-        json.dump(facts_of(compiled), file, indent=2)
     with open(stem + ".s", "w", encoding="utf-8") as file:
         file.write(compiled.asm["amdgcn"])
-    return facts_of(compiled)
+    return next(path for name, path in compiled.metadata_group.items() if name.endswith(".json"))
 
 
 def words_of(case, stem):
@@ -89,21 +76,17 @@ def words_of(case, stem):
         else:
             words.append(f"inout:{before}:{stem}.{name}.out")
             results.append((name, value))
-    return words + ["ptr:null"] * 2, results  # scratch of Triton's and of its profiler's: neither is used
+    return words, results
 
 
-def run_case(rawhal, case, facts, stem):
-    """What is wrong, or None."""
-    if facts["global_scratch_size"] or facts["profile_scratch_size"]:
-        return "wants scratch that this program does not give"
+def run_case(rawhal, case, entry, stem):
+    """What is wrong, or None. Name, warps, LDS and scratch are rawhal's to find."""
     words, results = words_of(case, stem)
     for name, _ in results:
         if os.path.exists(f"{stem}.{name}.out"):
             os.unlink(f"{stem}.{name}.out")
     grid = ",".join(str(each) for each in case.grid)
-    block = facts["num_warps"] * facts["warp_size"]
-    done = subprocess.run([rawhal, "run", "--kernel", facts["name"], "--grid", grid, "--block", str(block), "--dynamic-lds",
-                           str(facts["shared"]), "--device", "softgpu", "--timeout", "300", stem + ".co", *words],
+    done = subprocess.run([rawhal, "run", "--grid", grid, "--device", "softgpu", "--timeout", "300", entry, *words],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         return done.stderr.strip() or f"exit status {done.returncode}"
@@ -139,11 +122,11 @@ def main():
         case = make(numpy.random.default_rng(SEED), chip)
         stem = os.path.join(folder, name)
         try:
-            facts = compile_case(case, chip, stem)
+            entry = compile_case(case, chip, stem)
         except Exception as reason:  # whatever a compiler does not like: the case is wrong, and the others go on
             wrong = f"does not compile: {str(reason).strip().splitlines()[-1:]}"
         else:
-            wrong = run_case(rawhal, case, facts, stem)
+            wrong = run_case(rawhal, case, entry, stem)
         right += wrong is None
         print(f"{name}: {wrong or 'right'}", flush=True)
     print(f"triton {triton.__version__}, {chip}: {right} of {len(chosen)} kernels right")
