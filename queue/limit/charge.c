@@ -294,8 +294,9 @@ static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_
                 ns > grant->estimate_ns ? ns - grant->estimate_ns : grant->estimate_ns - ns);
 }
 
-/* What a grant held and no longer holds, however it ended. Its time the process has in flight until
- * it is charged. */
+/* What a grant held and no longer holds, however it ended: after it was charged, because whoever
+ * admits without the lock looks at what is owed and at what is in flight. Its estimate the process
+ * has in flight until the next charge. */
 static void settle(limit_lease_t *lease, const limit_grant_t *grant)
 {
   rawhal_limiter_t *limiter = lease->limiter;
@@ -305,7 +306,6 @@ static void settle(limit_lease_t *lease, const limit_grant_t *grant)
                       [FLIGHT_KERNARG_BYTES] = grant->kernarg_bytes,
                       [FLIGHT_PROBES] = grant->probe}};
   flight_end(&limiter->flight, &flight);
-  limiter->pending_estimate_ns += grant->estimate_ns;
   flight.of[FLIGHT_NS] = grant->estimate_ns;
   flight_end(&lease->flight, &flight);
 }
@@ -339,21 +339,25 @@ void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uin
   limiter_charge(limiter, now);
 }
 
-/* After a submission was settled. */
+/* A submission of which nothing is left to be charged but what is pending. */
 static void ended(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now, uint64_t ns)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   limiter_count(limiter, COUNTER_LAUNCHES, grant->launches);
   limiter_count(limiter, COUNTER_BATCHES, 1);
-  bool idle = lease_in_flight(lease) == 0;
-  if (idle) {
+  bool last = lease_in_flight(lease) <= grant->launches;
+  bool charged = last || limiter->pending_ns >= LIMIT_CHARGE_NS;
+  if (charged)
+    limiter_charge(limiter, now);
+  settle(lease, grant);
+  if (lease_in_flight(lease) == 0) {
     limiter_return_credit(limiter, lease);
     stay_active(limiter, now, ns);
-    if (!is_pending(limiter))
-      limiter_publish_open(limiter, now);
   }
-  if (idle || limiter->pending_ns >= LIMIT_CHARGE_NS)
-    limiter_charge(limiter, now);
+  if (charged) { /* others see it, and whoever waits, when it is no longer in flight */
+    limiter_publish_open(limiter, now);
+    limiter_signal(limiter);
+  }
 }
 
 void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end)
@@ -373,7 +377,7 @@ void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t s
     start = since && since < now ? end - (now - since) : end - 1;
   }
   learn(limiter, grant, end - start);
-  settle(lease, grant);
+  limiter->pending_estimate_ns += grant->estimate_ns;
   ran(lease, now, start, end);
   ended(lease, grant, now, end - start);
   pthread_mutex_unlock(&limiter->lock);
@@ -386,7 +390,7 @@ void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at)
   uint64_t now = limiter_now(limiter), since = node_load(&lease->busy_since);
   at = at < now ? at : now;
   uint64_t ns = since && at > since ? at - since : 0;
-  settle(lease, grant);
+  limiter->pending_estimate_ns += grant->estimate_ns;
   limiter_charge_running(limiter, lease, now, at);
   ended(lease, grant, now, ns);
   pthread_mutex_unlock(&limiter->lock);
@@ -396,6 +400,7 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   pthread_mutex_lock(&limiter->lock);
+  limiter->pending_estimate_ns += grant->estimate_ns;
   settle(lease, grant);
   node_rate_return(&limiter->tenant->node, node_load(&lease->rate), grant->launches);
   if (lease_in_flight(lease) == 0)

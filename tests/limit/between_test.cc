@@ -90,6 +90,39 @@ TEST_F(Between, ALowerCapHoldsAtOnce)
   EXPECT_EQ(kFew, most);
 }
 
+// Whoever asks while something ends that took a thousand times as long as it was estimated: it is in flight, or it is
+// owed, and never neither.
+TEST_F(Between, WhatEndsIsInFlightUntilItIsOwed)
+{
+  for (bool ends_otherwise : {false, true})
+    for (long stop = 1, end = 2; stop < end; stop += 5) {
+      rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}});
+      limit_lease_t *lease = Lease(limiter), *beside = Lease(limiter);
+      shim_learn(limiter, 1, 64, 1000);
+      shim_learn(limiter, 2, 64, 1000);
+      Admission::Run(lease, 1, 1000);
+      now_ += kMs;
+      shim_cost_t another = {2, 64, 256, 1};
+      shim_grant_t grant, other;
+      ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant));
+      now_ += 400 * kMs;
+      bool admitted = false;
+      end = Between::Run(
+          [&] {
+            if (ends_otherwise)
+              shim_end(lease, &grant, now_);
+            else
+              shim_complete(lease, &grant, now_ - 400 * kMs, now_);
+          },
+          [&](long step) {
+            if (step == stop)
+              admitted = shim_attempt(beside, &another, &other);
+          });
+      ASSERT_FALSE(admitted) << stop << " of " << end;
+      Close();
+    }
+}
+
 // A share is set between two looks at it: kernels of unknown length go one at a time all the same.
 TEST_F(Between, OneOfUnknownLength)
 {

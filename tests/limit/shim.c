@@ -1,6 +1,6 @@
 #include "tests/limit/shim.h"
 
-#include "queue/limit/limiter.h"
+#include "queue/limit/attempt.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -91,6 +91,23 @@ rawhal_status_t shim_admit(limit_lease_t *lease, const shim_cost_t *asked, uint6
   rawhal_status_t status = limit_admit(lease, &cost, deadline, &grant, error);
   memcpy(result, &grant, sizeof(grant));
   return status;
+}
+
+bool shim_attempt(limit_lease_t *lease, const shim_cost_t *asked, shim_grant_t *result)
+{
+  limit_cost_t cost = {0};
+  limit_grant_t grant;
+  refusal_t refusal;
+  limit_shape_t shape = {limit_key(asked->kernel, asked->workgroups), asked->workgroups,
+                         asked->workgroups, asked->kernarg_bytes, 1};
+  for (uint32_t i = 0; i < asked->launches; ++i)
+    limit_cost_add(lease, &cost, &shape);
+  uint64_t now = limiter_now(lease->limiter);
+  bool taken = !limiter_seems_stalled(lease->limiter, now) &&
+               lease_attempt(lease, &cost, now, false, &grant, &refusal);
+  if (taken)
+    memcpy(result, &grant, sizeof(grant));
+  return taken;
 }
 
 void shim_complete(limit_lease_t *lease, const shim_grant_t *grant, uint64_t start, uint64_t end)

@@ -38,6 +38,8 @@ void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant);
 uint64_t shim_retry_at(const limit_lease_t *lease);
 /* Numbers that change when waiters may look again: the tenant's and the device's. */
 void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
+/* What an admission without the lock asks: is there room? If so it is taken. */
+bool shim_attempt(limit_lease_t *lease, const shim_cost_t *asked, shim_grant_t *result);
 /* The lock of who waits or charges. */
 void shim_lock(rawhal_limiter_t *limiter);
 void shim_unlock(rawhal_limiter_t *limiter);
