@@ -4,8 +4,8 @@
  * layouts of a code object's kernels; all that has to do with the devices of an instance.
  *
  * It covers what the library allocates itself, zlib's memory among it. It does not cover
- *   what other libraries allocate: libelf, msgpack-c, jansson, zstd (which takes an allocator in no stable
- *     function), the C library (threads, sorting, opening libraries) and the HSA runtime;
+ *   what other libraries allocate: libelf, msgpack-c, jansson, zstd (which takes an allocator in no
+ *     stable function), the C library (threads, sorting, opening libraries) and the HSA runtime;
  *   what devices see: rings, kernargs and staging memory are the runtime's;
  *   files that are mapped;
  *   what belongs to no instance, for which malloc() is called: limit configurations, views and

@@ -17,9 +17,9 @@
  * level are in flight at once. (Below 50 % that is one: short kernels are better submitted in
  * batches, each of which is one submission.) What is not used within the burst is lost: kernels
  * longer than that, on a device that is fully booked, need a longer one.
- * Whoever has room is admitted without a lock, an allocation or a system call. A lock is taken where
- * there is none, for the first run of a kernel, which is measured alone, and when something of the
- * process has been in flight for half a second.
+ * Whoever has room is admitted without a lock, an allocation or a system call. A lock is taken
+ * where there is none, for the first run of a kernel, which is measured alone, and when something
+ * of the process has been in flight for half a second.
  * A clock is never more than a day ahead: what would take longer to pay for is paid after a day.
  *
  * A submission that ends otherwise is charged from when it can have begun until the device let go

@@ -33,9 +33,9 @@ static void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_
   atomic_store_explicit(&hot->wait_until, until + LIMIT_LATE_NS, memory_order_relaxed);
 }
 
-/* Where nobody waits, there is nothing to learn and nothing has to be found out first, what is taken
- * is a few words, and others look at those: no lock. `*epoch`: of the limits that it was admitted
- * under. */
+/* Where nobody waits, there is nothing to learn and nothing has to be found out first, what is
+ * taken is a few words, and others look at those: no lock. `*epoch`: of the limits that it was
+ * admitted under. */
 static bool attempt_as_it_is(limit_lease_t *lease, const limit_cost_t *cost, limit_grant_t *grant,
                              uint64_t *epoch)
 {
