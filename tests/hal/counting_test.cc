@@ -237,7 +237,7 @@ class CountingShared : public Counting {
 protected:
   void count(const char *share, uint64_t round, unsigned rest)
   {
-    const uint64_t many = (getenv("RAWHAL_TEST_EXTENDED") ? 20000 : 500) * round;
+    const uint64_t many = (getenv("RAWHAL_TEST_EXTENDED") ? 2000 : 300) * round;
     rawhal_queue_options_t options = {};
     options.packets = 4096;
     options.submissions = 512;
