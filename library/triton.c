@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "hsaco/file_bytes.h"
@@ -34,11 +35,8 @@ static rawhal_status_t read_json(rawhal_triton_t *triton, rawhal_triton_kernel_t
 {
   struct file_bytes bytes;
   const allocator_t *allocator = &triton->arena.allocator;
-  rawhal_status_t status =
-      file_bytes_open(entry->json_path.data, UINT32_MAX, true, allocator, &bytes, error);
-  if (status == RAWHAL_OK && bytes.size > triton->options.max_json_bytes)
-    status = rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "%zu bytes of JSON, max_json_bytes is %u",
-                         bytes.size, triton->options.max_json_bytes);
+  rawhal_status_t status = file_bytes_open(entry->json_path.data, triton->options.max_json_bytes,
+                                           true, allocator, &bytes, error);
   if (status == RAWHAL_OK)
     status = triton_read(bytes.data, bytes.size, &triton->arena, entry, error);
   file_bytes_close(&bytes, allocator);
@@ -243,6 +241,7 @@ void rawhal_triton_close(rawhal_triton_t *triton)
 rawhal_status_t rawhal_triton_open_file(const char *path, const rawhal_triton_options_t *options,
                                         rawhal_triton_t **triton, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   if (!triton)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "triton is NULL");
   *triton = NULL;
