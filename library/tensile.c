@@ -6,10 +6,15 @@
 #include "hsaco/file_bytes.h"
 #include "library/tensile_read.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 struct rawhal_tensile {
   allocator_t allocator;
   struct arena arena;
   struct file_bytes file; /* empty where the bytes are the caller's */
+  rawhal_string_t folder; /* that the file stands in, with a slash; empty likewise */
   struct tensile_tables tables;
 };
 
@@ -63,11 +68,10 @@ static rawhal_string_t object_of_source(rawhal_tensile_t *tensile, rawhal_string
 static rawhal_status_t name_objects(rawhal_tensile_t *tensile,
                                     const rawhal_tensile_options_t *options, rawhal_error_t *error)
 {
-  enum { LONGEST = 4096 };
   const rawhal_string_t prefix = options->prefix, target = options->target;
-  if (prefix.size > LONGEST || target.size > LONGEST)
+  if (prefix.size > TENSILE_LONGEST || target.size > TENSILE_LONGEST)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "a prefix or a target has more than %d bytes", LONGEST);
+                       "a prefix or a target has more than %d bytes", TENSILE_LONGEST);
   if (!prefix.size)
     return RAWHAL_OK;
   const rawhal_string_t assembled =
@@ -137,7 +141,23 @@ rawhal_status_t rawhal_tensile_open(const void *bytes, size_t size,
   return opened(tensile, status);
 }
 
-static rawhal_string_t stem_of(const char *path)
+static bool begins(rawhal_string_t text, const char *start)
+{
+  const size_t size = strlen(start);
+  return text.size >= size && memcmp(text.data, start, size) == 0;
+}
+
+/* A library that is not lazy, or that only refers to others, has no code object of its own: the
+ * loaders of rocBLAS and of hipBLASLt take all that are beside it. TensileCreateLibrary.py gives
+ * such files these names, and no others. */
+static bool shares_objects(rawhal_string_t stem)
+{
+  static const char whole[] = "TensileLibrary";
+  return begins(stem, "TensileLibrary_gfx") || begins(stem, "TensileLibrary_lazy_") ||
+         (stem.size == sizeof(whole) - 1 && begins(stem, whole));
+}
+
+static rawhal_string_t prefix_of(const char *path)
 {
   static const char ending[] = ".dat";
   const char *slash = strrchr(path, '/');
@@ -145,7 +165,25 @@ static rawhal_string_t stem_of(const char *path)
   const size_t size = sizeof(ending) - 1;
   if (name.size > size && memcmp(name.data + name.size - size, ending, size) == 0)
     name.size -= size;
-  return name;
+  return shares_objects(name) ? (rawhal_string_t){NULL, 0} : name;
+}
+
+/* As a rawhal_library_t knows it: absolute, without links. */
+static rawhal_status_t note_folder(rawhal_tensile_t *tensile, const char *path,
+                                   rawhal_error_t *error)
+{
+  char given[PATH_MAX], absolute[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  const size_t size = slash ? (size_t)(slash - path) + 1 : 0;
+  if (size >= sizeof(given))
+    return RAWHAL_OK; /* no file has such a path */
+  memcpy(given, path, size);
+  given[size] = 0;
+  if (!realpath(size ? given : ".", absolute))
+    return RAWHAL_OK; /* it went away meanwhile */
+  tensile->folder =
+      arena_print(&tensile->arena, "%s%s", absolute, strcmp(absolute, "/") == 0 ? "" : "/");
+  return tensile->arena.status ? arena_fail(&tensile->arena, error) : RAWHAL_OK;
 }
 
 rawhal_status_t rawhal_tensile_open_file(const char *path, const rawhal_tensile_options_t *options,
@@ -160,11 +198,13 @@ rawhal_status_t rawhal_tensile_open_file(const char *path, const rawhal_tensile_
   if (!path)
     return opened(tensile, rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL"));
   if (!taken.prefix.size)
-    taken.prefix = stem_of(path);
+    taken.prefix = prefix_of(path);
   struct file_bytes *file = &(*tensile)->file;
   status = file_bytes_open(path, UINT32_MAX, COPY, &(*tensile)->allocator, file, error);
   if (status == RAWHAL_OK)
     status = read_library(*tensile, file->data ? file->data : "", file->size, &taken, error);
+  if (status == RAWHAL_OK)
+    status = note_folder(*tensile, path, error);
   return opened(tensile, status);
 }
 
@@ -179,6 +219,11 @@ void rawhal_tensile_close(rawhal_tensile_t *tensile)
 }
 
 /* ---- What it says ---- */
+
+rawhal_string_t tensile_folder(const rawhal_tensile_t *tensile)
+{
+  return tensile->folder;
+}
 
 rawhal_string_t rawhal_tensile_version(const rawhal_tensile_t *tensile)
 {

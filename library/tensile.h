@@ -28,8 +28,9 @@ typedef struct rawhal_tensile rawhal_tensile_t;
 typedef struct rawhal_tensile_options {
   size_t size; /* sizeof(rawhal_tensile_options_t), or 0: see types.h */
   /* What the code objects of this library are named after: its own file's name without ".dat", as
-   * Tensile names them. Of a file it is taken from the path unless it is set. Empty: no solution
-   * says where its code object is. */
+   * Tensile names them. Of a file it is taken from the path unless it is set; of one that shares
+   * its code objects (TensileLibrary.dat, TensileLibrary_gfx*.dat, TensileLibrary_lazy_*.dat) there
+   * is none. Empty: no solution says where its code object is. */
   rawhal_string_t prefix;
   /* The device's, "gfx90a" or with qualifiers, which are dropped: the code objects of source
    * kernels in a library that is a fallback have it in their name. Empty: those solutions have no
@@ -105,8 +106,9 @@ RAWHAL_API rawhal_string_t rawhal_tensile_library(const rawhal_tensile_t *tensil
 /* The kernel of a solution, loaded, as rawhal_library_kernel() gives it: to be given back by
  * rawhal_library_release(). Of the library's files only those count that have the name of the
  * solution's code object or, where that has none for the device, the name with "-xnack-", then
- * "-xnack+" before its ending; of a solution that has no code object's name, all. NOT_FOUND names
- * the solution; OUT_OF_RANGE: there are not so many; as rawhal_library_kernel(). */
+ * "-xnack+" before its ending, and that stand beside the file which the solution was read from, if
+ * it was one; of a solution that has no code object's name, all. NOT_FOUND names the solution;
+ * OUT_OF_RANGE: there are not so many; as rawhal_library_kernel(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_tensile_kernel(const rawhal_tensile_t *tensile, size_t number, rawhal_library_t *library,
                       const rawhal_device_kernel_t **kernel, rawhal_error_t *error);

@@ -2,25 +2,28 @@
 #include "library/tensile.h"
 
 #include "base/error.h"
+#include "library/tensile_read.h"
 
-#include <string.h>
+#include <limits.h>
+#include <stdio.h>
 
-enum { LONGEST_NAME = 4200, VERSIONS = 3 };
+/* A folder, and a name of a prefix, a target and an ending. */
+enum { LONGEST_PATH = PATH_MAX + 2 * TENSILE_LONGEST + 64, VERSIONS = 3 };
 
 /* As HipSolutionAdapter.cpp of Tensile and of hipBLASLt look for a file. */
 static const char *const versions[VERSIONS] = {"", "-xnack-", "-xnack+"};
 
 /* `version` goes before the ending. */
-static rawhal_string_t file_of(rawhal_string_t name, const char *version, char *text)
+static rawhal_string_t file_of(rawhal_string_t folder, rawhal_string_t name, const char *version,
+                               char text[LONGEST_PATH])
 {
-  size_t dot = name.size, more = strlen(version);
-  while (dot > 0 && name.data[dot - 1] != '.')
+  size_t dot = name.size;
+  while (name.data[dot - 1] != '.') /* each name has an ending */
     --dot;
-  dot = dot ? dot - 1 : name.size;
-  memcpy(text, name.data, dot);
-  memcpy(text + dot, version, more);
-  memcpy(text + dot + more, name.data + dot, name.size - dot);
-  return (rawhal_string_t){text, name.size + more};
+  --dot;
+  const int size = snprintf(text, LONGEST_PATH, "%.*s%.*s%s%.*s", RAWHAL_STRING_ARGS(folder),
+                            (int)dot, name.data, version, (int)(name.size - dot), name.data + dot);
+  return (rawhal_string_t){text, (size_t)size};
 }
 
 rawhal_status_t rawhal_tensile_kernel(const rawhal_tensile_t *tensile, size_t number,
@@ -37,16 +40,16 @@ rawhal_status_t rawhal_tensile_kernel(const rawhal_tensile_t *tensile, size_t nu
                        rawhal_tensile_count(tensile));
   const rawhal_string_t name = solution->code_object;
   rawhal_library_query_t query = {.name = solution->kernel};
-  char file[LONGEST_NAME + sizeof("-xnack-")];
-  if (!name.size || name.size > LONGEST_NAME) /* it may be in any */
+  if (!name.size) /* it may be in any */
     return rawhal_library_kernel(library, &query, kernel, error);
-  rawhal_error_t first;
+  char file[LONGEST_PATH];
+  rawhal_error_t first, other; /* who is told nothing else is told of the first */
   rawhal_status_t status = RAWHAL_NOT_FOUND;
   for (int i = 0; i < VERSIONS && status == RAWHAL_NOT_FOUND; ++i) {
-    query.file = file_of(name, versions[i], file);
-    status = rawhal_library_kernel(library, &query, kernel, i ? error : &first);
-    if (i == 0 && error)
-      *error = first;
+    query.file = file_of(tensile_folder(tensile), name, versions[i], file);
+    status = rawhal_library_kernel(library, &query, kernel, i ? &other : &first);
+    if (status != RAWHAL_OK && status != RAWHAL_NOT_FOUND && error)
+      *error = i ? other : first;
   }
   return status == RAWHAL_NOT_FOUND
              ? rawhal_fail(error, status,

@@ -5,6 +5,8 @@
 #include "hsaco/arena.h"
 #include "library/tensile.h"
 
+enum { TENSILE_LONGEST = 4096 }; /* bytes of a prefix, of a target */
+
 struct tensile_tables {
   struct arena *arena;
   rawhal_string_t version;
@@ -17,5 +19,8 @@ struct tensile_tables {
 /* `tables` is all zero but for the arena. The solutions' code objects are left empty. */
 RAWHAL_CHECKED rawhal_status_t tensile_read(struct tensile_tables *tables, const void *bytes,
                                             size_t size, rawhal_error_t *error);
+
+/* The folder of the library's file, with a slash; empty: of bytes, or it is gone. */
+rawhal_string_t tensile_folder(const rawhal_tensile_t *tensile);
 
 #endif

@@ -20,11 +20,17 @@ protected:
     LibraryTest::TearDown();
   }
 
-  void open(const std::vector<std::string> &solutions)
+  void open(const std::vector<std::string> &solutions, const fs::path &name = "T_gfx90a.dat")
   {
-    const fs::path path = folder / "T_gfx90a.dat";
+    const fs::path path = folder / name;
     const std::string bytes = build::tensile(solutions);
     write_file(path, {bytes.begin(), bytes.end()});
+    reopen(path);
+  }
+
+  void reopen(const fs::path &path)
+  {
+    rawhal_tensile_close(tensile);
     ASSERT_OK(rawhal_tensile_open_file(path.c_str(), nullptr, &tensile, &error));
   }
 
@@ -77,6 +83,84 @@ TEST_F(TensileKernel, OfVersionsTheFirstThatIsThere)
   write_file(folder / "T_gfx90a-xnack-.co", wrong);
   ASSERT_OK(load(create_with(folder), 0));
   expect_adds(kernel);
+}
+
+// Two versions of a library have files of the same names: those beside the one that says so are meant.
+TEST_F(TensileKernel, IsBesideTheFileThatSaysSo)
+{
+  const std::vector<char> wrong = renamed(ids, "mandelbrot", "vector_add");
+  write_file(folder / "new/T_gfx90a.co", wrong);
+  write_file(folder / "new/T_gfx90a-xnack-.co", wrong);
+  open({build::solution("vector_add", 0)}, "old/T_gfx90a.dat");
+  EXPECT_EQ(load(create_with(folder), 0), RAWHAL_NOT_FOUND);
+  write_file(folder / "old/T_gfx90a.co", vector_add);
+  ASSERT_OK(load(create_with(folder), 0));
+  expect_adds(kernel);
+  kernel = nullptr;
+  fs::create_directory_symlink(folder / "old", folder.parent_path() / "link");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder / "old");
+  for (const fs::path &path : {fs::path("T_gfx90a.dat"), fs::path("../old/T_gfx90a.dat"),
+                               folder.parent_path() / "link/T_gfx90a.dat"}) {
+    reopen(path);
+    ASSERT_OK(load(create_with(folder), 0));
+    expect_adds(kernel);
+    kernel = nullptr;
+  }
+  fs::current_path(before);
+}
+
+// Bytes have no folder: the name alone decides.
+TEST_F(TensileKernel, OfBytesIsInAnyFolder)
+{
+  write_file(folder / "some/T_gfx90a.co", vector_add);
+  const std::string bytes = build::tensile({build::solution("vector_add", 0)});
+  rawhal_tensile_options_t options = {};
+  options.prefix = RAWHAL_STRING("T_gfx90a");
+  ASSERT_OK(rawhal_tensile_open(bytes.data(), bytes.size(), &options, &tensile, &error));
+  ASSERT_OK(load(create_with(folder), 0));
+  expect_adds(kernel);
+  rawhal_library_release(libraries.back(), kernel);
+}
+
+// Tensile loads all that is beside a library that is not lazy: their names are not the library's.
+TEST_F(TensileKernel, OfALibraryThatIsNotLazyIsInAnyFile)
+{
+  const struct {
+    const char *library, *object;
+    bool source;
+  } cases[] = {
+      {"TensileLibrary.dat", "TensileLibrary_gfx90a.co", false},
+      {"TensileLibrary_gfx90a.dat", "TensileLibrary_gfx90a.co", false},
+      {"TensileLibrary_gfx90a.dat", "Kernels.so-000-gfx90a.hsaco", true},
+      {"TensileLibrary_gfx90a.dat", "vector_add_gfx90a.co", false},
+  };
+  for (const auto &each : cases) {
+    SCOPED_TRACE(each.object);
+    open({build::solution("vector_add", 0, each.source)}, each.library);
+    write_file(folder / each.object, vector_add);
+    ASSERT_OK(load(create_with(folder), 0));
+    expect_adds(kernel);
+    kernel = nullptr;
+    fs::remove(folder / each.object);
+    fs::remove(folder / each.library);
+  }
+}
+
+// As <rawhal/status.h> has it of every call.
+TEST_F(TensileKernel, SuccessLeavesTheErrorAsItWas)
+{
+  open({build::solution("vector_add", 0)});
+  for (const char *name : {"T_gfx90a-xnack-.co", "T_gfx90a.co"}) {
+    write_file(folder / name, vector_add);
+    rawhal_library_t *library = create_with(folder);
+    rawhal_error_t before;
+    memset(&before, 0x5a, sizeof(before));
+    error = before;
+    EXPECT_EQ(load(library, 0), RAWHAL_OK);
+    EXPECT_EQ(memcmp(&error, &before, sizeof(before)), 0) << name;
+    kernel = nullptr;
+  }
 }
 
 // Only the object that is wanted is loaded, and a library without a name is searched as a whole.
