@@ -86,5 +86,9 @@ int inspect_list(const inspect_options_t *options, bool json, char **paths, int 
 bool inspect_is_tensile(const char *path);
 /* Returns the exit status. */
 int inspect_tensile(const inspect_options_t *options, bool json);
+/* Of a list: a line, or, of JSON, an element; *listed: unless it has nothing that was asked for.
+ * False: it cannot be read; `error` says why. */
+bool inspect_tensile_line(const inspect_options_t *options, const char *path,
+                          struct json_writer *out, bool *listed, rawhal_error_t *error);
 
 #endif

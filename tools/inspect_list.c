@@ -16,6 +16,13 @@ typedef struct list {
   json_writer_t *json; /* NULL: text */
   walk_t walk;
   uint64_t files, objects, refused; /* the last of objects */
+  uint64_t libraries;               /* of Tensile */
+  struct found {
+    struct found *next;
+    bool named;
+    char path[];
+  } * found, **last; /* libraries, of JSON: what is written as it is read is the objects */
+  bool failed;       /* no memory */
 } list_t;
 
 /* What there is to say of an object. */
@@ -169,6 +176,45 @@ static void list_triton(list_t *list, const char *path, void (*file)(void *, con
   rawhal_triton_close(triton);
 }
 
+/* Others write tables that start likewise; one in a folder that is damaged is Tensile's if its name
+ * says so. */
+static void list_tensile(list_t *list, const char *path, bool named)
+{
+  const char *ending = strrchr(path, '.');
+  rawhal_error_t error;
+  bool listed;
+  named |= ending && strcmp(ending, ".dat") == 0;
+  if (inspect_tensile_line(list->options, path, list->json, &listed, &error))
+    list->libraries += listed;
+  else if (!walk_passes_over(named, &error))
+    walk_refuse(&list->walk, path, &error);
+}
+
+static void keep_tensile(list_t *list, const char *path, bool named)
+{
+  const size_t size = strlen(path) + 1;
+  struct found *found = malloc(sizeof(*found) + size);
+  if (!found) {
+    list->failed = true;
+    return;
+  }
+  *found = (struct found){.named = named};
+  memcpy(found->path, path, size);
+  *list->last = found;
+  list->last = &found->next;
+}
+
+static void list_kept(list_t *list)
+{
+  json_begin_array(list->json, "solution_libraries");
+  for (struct found *found; (found = list->found);) {
+    list_tensile(list, found->path, found->named);
+    list->found = found->next;
+    free(found);
+  }
+  json_end(list->json);
+}
+
 static void list_file(void *context, const char *path, bool named)
 {
   if (named && tool_is_triton_json(path)) {
@@ -176,6 +222,10 @@ static void list_file(void *context, const char *path, bool named)
     return;
   }
   list_t *list = context;
+  if (inspect_is_tensile(path)) {
+    (list->json ? keep_tensile : list_tensile)(list, path, named);
+    return;
+  }
   const inspect_options_t *options = list->options;
   const select_options_t wanted = {.path = path,
                                    .target = options->target,
@@ -205,6 +255,7 @@ int inspect_list(const inspect_options_t *options, bool json, char **paths, int 
   json_writer_t writer = {.out = stdout};
   rawhal_error_t error;
   list_t list = {.options = options, .json = json ? &writer : NULL};
+  list.last = &list.found;
   list.walk = (walk_t){.command = "inspect", .context = &list, .file = list_file};
   if (json) {
     json_begin_object(&writer, NULL);
@@ -214,14 +265,17 @@ int inspect_list(const inspect_options_t *options, bool json, char **paths, int 
   bool done = walk_paths(&list.walk, paths, count, &error);
   if (json) {
     json_end(&writer);
+    list_kept(&list);
     json_put_unsigned(&writer, "files", list.files);
     json_put_unsigned(&writer, "refused", list.refused + list.walk.refused);
     json_end(&writer);
   }
   fflush(stdout); /* before what standard error says */
+  if (list.failed)
+    done = tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory for the names of what there is");
   if (!done)
     return tool_fail("inspect", &error);
-  if (!list.objects && !list.walk.refused) {
+  if (!list.objects && !list.libraries && !list.walk.refused) {
     (void)tool_refuse(&error, RAWHAL_NOT_FOUND,
                       "no such code object in %" PRIu64 " files of %.200s%s", list.files, paths[0],
                       count > 1 ? " and others" : "");

@@ -63,19 +63,27 @@ static void print_solution(const rawhal_tensile_solution_t *solution)
            arguments->stagger_u ? ", stagger" : "");
 }
 
-static void print_text(const inspect_options_t *options, const rawhal_tensile_t *tensile)
+static void print_head(const char *path, const rawhal_tensile_t *tensile)
 {
   const size_t count = rawhal_tensile_count(tensile);
   const size_t libraries = rawhal_tensile_library_count(tensile);
   const rawhal_string_t version = rawhal_tensile_version(tensile);
-  tool_print_words(options->path);
+  tool_print_words(path);
   printf(": a solution library of Tensile");
   if (version.size) {
     putchar(' ');
     tool_print_text(version);
   }
-  printf(", %zu solution%s, %zu librar%s\n", count, count == 1 ? "" : "s", libraries,
+  printf(", %zu solution%s, %zu librar%s", count, count == 1 ? "" : "s", libraries,
          libraries == 1 ? "y" : "ies");
+}
+
+static void print_text(const inspect_options_t *options, const rawhal_tensile_t *tensile)
+{
+  const size_t count = rawhal_tensile_count(tensile);
+  const size_t libraries = rawhal_tensile_library_count(tensile);
+  print_head(options->path, tensile);
+  putchar('\n');
   for (size_t i = 0; i < libraries; ++i)
     print_line("library", rawhal_tensile_library(tensile, i));
   for (size_t i = 0; i < count; ++i) {
@@ -185,14 +193,20 @@ static void print_json(const inspect_options_t *options, const rawhal_tensile_t 
   json_end(&out);
 }
 
+static bool open_library(const inspect_options_t *options, const char *path,
+                         rawhal_tensile_t **tensile, rawhal_error_t *error)
+{
+  rawhal_tensile_options_t given = {.size = sizeof(given)};
+  if (options->target)
+    given.target = rawhal_string(options->target->processor);
+  return rawhal_tensile_open_file(path, &given, tensile, error) == RAWHAL_OK;
+}
+
 int inspect_tensile(const inspect_options_t *options, bool json)
 {
   rawhal_error_t error = {.status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET};
-  rawhal_tensile_options_t given = {.size = sizeof(given)};
   rawhal_tensile_t *tensile = NULL;
-  if (options->target)
-    given.target = rawhal_string(options->target->processor);
-  bool opened = rawhal_tensile_open_file(options->path, &given, &tensile, &error) == RAWHAL_OK;
+  bool opened = open_library(options, options->path, &tensile, &error);
   if (json)
     print_json(options, tensile, &error);
   else if (opened)
@@ -202,4 +216,84 @@ int inspect_tensile(const inspect_options_t *options, bool json)
   if (ferror(stdout))
     return TOOL_FAILED; /* main() says so */
   return opened ? TOOL_OK : tool_fail("inspect", &error);
+}
+
+/* ---- A line of a list ---- */
+
+/* Tensile's names of files end in the processor that they are for, if it is one. */
+static bool is_for_other(const inspect_options_t *options, const char *path)
+{
+  const char *end = strrchr(path, '.'), *last = strrchr(path, '_');
+  if (!options->target || !end || !last || end < last || strncmp(++last, "gfx", 3) != 0)
+    return false;
+  const size_t size = (size_t)(end - last);
+  const char *processor = options->target->processor;
+  return strlen(processor) != size || memcmp(processor, last, size) != 0;
+}
+
+/* The code objects of the kernels asked for, each once: of assembled and of compiled ones. */
+typedef struct objects {
+  rawhal_string_t names[2];
+  size_t count;
+  bool wanted; /* there are such kernels, or all are asked for */
+} objects_t;
+
+static objects_t find_objects(const inspect_options_t *options, const rawhal_tensile_t *tensile)
+{
+  objects_t found = {.wanted = !options->kernel};
+  const rawhal_tensile_solution_t *solution;
+  for (size_t i = 0; (solution = rawhal_tensile_solution(tensile, i)); ++i) {
+    const rawhal_string_t name = solution->code_object;
+    if (!inspect_wants(options, solution->kernel))
+      continue;
+    found.wanted = true;
+    /* One library's names of a kind are one text. */
+    if (name.size && found.count < 2 && (!found.count || found.names[0].data != name.data))
+      found.names[found.count++] = name;
+  }
+  return found;
+}
+
+static void put_line(json_writer_t *out, const char *path, const rawhal_tensile_t *tensile,
+                     const objects_t *objects)
+{
+  json_begin_object(out, NULL);
+  json_put_text(out, "file", path);
+  json_put_string_or_null(out, "version", rawhal_tensile_version(tensile));
+  json_put_unsigned(out, "solutions", rawhal_tensile_count(tensile));
+  json_put_unsigned(out, "libraries", rawhal_tensile_library_count(tensile));
+  json_begin_array(out, "code_objects");
+  for (size_t i = 0; i < objects->count; ++i)
+    json_put_string(out, NULL, objects->names[i]);
+  json_end(out);
+  json_end(out);
+}
+
+static void print_short(const char *path, const rawhal_tensile_t *tensile, const objects_t *objects)
+{
+  print_head(path, tensile);
+  for (size_t i = 0; i < objects->count; ++i) {
+    fputs(i ? ", " : ", kernels in ", stdout);
+    tool_print_text(objects->names[i]);
+  }
+  putchar('\n');
+}
+
+bool inspect_tensile_line(const inspect_options_t *options, const char *path, json_writer_t *out,
+                          bool *listed, rawhal_error_t *error)
+{
+  rawhal_tensile_t *tensile;
+  *listed = false;
+  if (is_for_other(options, path))
+    return true;
+  if (!open_library(options, path, &tensile, error))
+    return false;
+  const objects_t objects = find_objects(options, tensile);
+  *listed = objects.wanted;
+  if (objects.wanted && out)
+    put_line(out, path, tensile, &objects);
+  else if (objects.wanted)
+    print_short(path, tensile, &objects);
+  rawhal_tensile_close(tensile);
+  return true;
 }

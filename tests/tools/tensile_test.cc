@@ -105,4 +105,95 @@ TEST_F(InspectTensile, DamageIsSaid)
   EXPECT_GT(number_of(document.get(), "offset"), 0);
 }
 
+// A folder of them, of what Tensile's look like, and of a code object.
+class ListTensile : public testing::Test {
+protected:
+  void SetUp() override
+  {
+    const std::string more = build::tensile({build::solution("Cijk_A", 7), build::solution("Cijk_C", 11, true)});
+    spit(scratch / "T_gfx90a.dat", more);
+    spit(scratch / "T_gfx942.dat", build::tensile({build::solution("Cijk_A", 7)}));
+    spit(scratch / "TensileLibrary_lazy_gfx90a.dat",
+         build::tensile({}, build::rows({build::placeholder("T_gfx90a"), build::placeholder("T_none")})));
+    spit(scratch / "a.co", slurp(fixtures + "vector_add-gfx90a-v5.co"));
+    spit(scratch / "other.bin", build::Pack().map(1).str("version").number(1).bytes);
+  }
+
+  Json list(std::vector<std::string> words, int status = 0)
+  {
+    words.insert(words.begin(), {tool, "inspect", "--json"});
+    got = run(words);
+    EXPECT_EQ(status, got.status) << got.err;
+    return parse(got.out);
+  }
+
+  static json_t *libraries(const Json &document) { return json_object_get(document.get(), "solution_libraries"); }
+
+  Scratch scratch;
+  Outcome got;
+};
+
+TEST_F(ListTensile, ALineEach)
+{
+  Outcome text = run({tool, "inspect", scratch / ""});
+  EXPECT_EQ(0, text.status) << text.err;
+  EXPECT_EQ("", text.err);
+  EXPECT_EQ(4u, lines(text.out)) << text.out;
+  for (const char *line :
+       {"T_gfx90a.dat: a solution library of Tensile 4.33.0, 2 solutions, 0 libraries, kernels in T_gfx90a.co, T_gfx90a.hsaco\n",
+        "T_gfx942.dat: a solution library of Tensile 4.33.0, 1 solution, 0 libraries, kernels in T_gfx942.co\n",
+        "TensileLibrary_lazy_gfx90a.dat: a solution library of Tensile 4.33.0, 0 solutions, 2 libraries\n"})
+    EXPECT_TRUE(contains(text.out, line)) << text.out;
+}
+
+TEST_F(ListTensile, TheSchemaHoldsEveryKey)
+{
+  Json schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/list.schema.json"));
+  Json document = list({scratch / ""});
+  ASSERT_TRUE(document);
+  expect_described(document.get(), schema.get());
+  ASSERT_EQ(3u, json_array_size(libraries(document)));
+  const json_t *one = json_array_get(libraries(document), 0);
+  expect_described(one, json_object_get(json_object_get(schema.get(), "$defs"), "solution_library"));
+  EXPECT_EQ(scratch / "T_gfx90a.dat", text_of(one, "file"));
+  EXPECT_EQ("4.33.0", text_of(one, "version"));
+  EXPECT_EQ(2, number_of(one, "solutions"));
+  const json_t *objects = json_object_get(one, "code_objects");
+  ASSERT_EQ(2u, json_array_size(objects));
+  EXPECT_STREQ("T_gfx90a.co", json_string_value(json_array_get(objects, 0)));
+  EXPECT_STREQ("T_gfx90a.hsaco", json_string_value(json_array_get(objects, 1)));
+  const json_t *master = json_array_get(libraries(document), 2);
+  EXPECT_EQ(2, number_of(master, "libraries"));
+  EXPECT_EQ(0u, json_array_size(json_object_get(master, "code_objects")));
+  EXPECT_EQ(1, number_of(document.get(), "files"));
+  EXPECT_EQ(0, number_of(document.get(), "refused"));
+}
+
+TEST_F(ListTensile, WhatIsAskedFor)
+{
+  EXPECT_EQ(2u, json_array_size(libraries(list({scratch / "", "--kernel", "Cijk_A"}))));
+  Json compiled = list({scratch / "", "--kernel", "Cijk_C"});
+  ASSERT_EQ(1u, json_array_size(libraries(compiled)));
+  EXPECT_EQ(1u, json_array_size(json_object_get(json_array_get(libraries(compiled), 0), "code_objects")));
+  EXPECT_EQ(0u, json_array_size(libraries(list({scratch / "", "--kernel", "nobody"}, 1))));
+  EXPECT_EQ(2u, json_array_size(libraries(list({scratch / "", "--target", "gfx90a:xnack-"}))));
+  EXPECT_EQ(1u, json_array_size(libraries(list({scratch / "", "--target", "gfx942"}))));
+  EXPECT_EQ(2u, json_array_size(libraries(list({scratch / "T_gfx90a.dat", scratch / "T_gfx942.dat"}))));
+  EXPECT_EQ(1u, json_array_size(libraries(list({"--list", scratch / "T_gfx90a.dat"}))));
+}
+
+// Tensile's by its name, or one that was asked for, is refused; what only starts likewise is not.
+TEST_F(ListTensile, DamageIsSaid)
+{
+  const std::string sound = slurp(scratch / "T_gfx942.dat");
+  spit(scratch / "T_gfx942.dat", sound.substr(0, sound.size() - 1));
+  Json document = list({scratch / ""}, 1);
+  EXPECT_EQ(2u, json_array_size(libraries(document)));
+  EXPECT_EQ(1, number_of(document.get(), "refused"));
+  EXPECT_EQ(1u, lines(got.err)) << got.err;
+  EXPECT_TRUE(contains(got.err, "T_gfx942.dat")) << got.err;
+  list({"--list", scratch / "other.bin"}, 1);
+  EXPECT_TRUE(contains(got.err, "other.bin")) << got.err;
+}
+
 } // namespace
