@@ -55,6 +55,9 @@ typedef struct rawhal_tensile_sizes {
   int64_t depth_u;                                     /* of the sum, at once */
   int64_t global_split_u;                              /* work-groups that share a sum */
   int64_t stagger_u, stagger_stride_shift, workgroup_mapping;
+  /* Of hipBLASLt's only: staggerUMapping, workGroupMappingXCC and -XCCGroup, globalSplitUCoalesced
+   * and -WorkGroupMappingRoundRobin. */
+  int64_t stagger_mapping, xcc, xcc_group, split_coalesced, split_round_robin;
   int64_t global_accumulation;  /* 0: no second kernel adds what the shares came to */
   int64_t workspace_per_c;      /* bytes for each element of C */
   int64_t stream_k, persistent; /* 0 where it is not said */
@@ -72,6 +75,18 @@ typedef struct rawhal_tensile_solution {
   rawhal_string_t operation;                 /* "Contraction_l_Alik_Bjlk_Cijk_Dijk" */
   rawhal_bytes_t size_mapping, problem_type; /* all that it says of these, msgpack */
 } rawhal_tensile_solution_t;
+
+/* What hipBLASLt's host code tells the solution's kernel about sharing out one product, as words of
+ * 32 bits, up to RAWHAL_TENSILE_WORDS of them: the first of its arguments if `universal`, else those
+ * behind beta. Another split or mapping than the solution's is set in a copy of it. Numbers that do
+ * not fit are cut as they are there. `workgroups`: of the grid, which for versions from 1 has one
+ * dimension, except on gfx12; `compute_units`: the device's. docs/tensile.md has each bit, the
+ * other arguments and the sources. UNSUPPORTED: a solution of Tensile's, which has none, or a
+ * version above 2; INVALID_ARGUMENT: NULL, or compute_units is needed and 0. */
+enum { RAWHAL_TENSILE_WORDS = 4 };
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_tensile_words(
+    const rawhal_tensile_solution_t *solution, uint32_t workgroups, uint32_t compute_units,
+    uint32_t words[RAWHAL_TENSILE_WORDS], uint32_t *count, rawhal_error_t *error);
 
 /* Do these bytes start as a solution library does? A map whose first key is one of a library's. */
 RAWHAL_API bool rawhal_tensile_recognise(const void *bytes, size_t size);

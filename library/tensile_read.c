@@ -98,6 +98,11 @@ FIELD(read_workspace, read_integer, &solution->sizes.workspace_per_c)
 FIELD(read_source_kernel, read_flag, &solution->source_kernel)
 FIELD(read_stream_k, read_integer, &solution->sizes.stream_k)
 FIELD(read_persistent, read_integer, &solution->sizes.persistent)
+FIELD(read_stagger_mapping, read_integer, &solution->sizes.stagger_mapping)
+FIELD(read_xcc, read_integer, &solution->sizes.xcc)
+FIELD(read_xcc_group, read_integer, &solution->sizes.xcc_group)
+FIELD(read_coalesced, read_integer, &solution->sizes.split_coalesced)
+FIELD(read_round_robin, read_integer, &solution->sizes.split_round_robin)
 
 FIELD(read_protocol, read_integer, &solution->arguments.version)
 FIELD(read_takes_split, read_flag, &solution->arguments.global_split_u)
@@ -141,6 +146,11 @@ static bool read_sizes(struct pack_reader *reader, const char *name, void *conte
       {"workspaceSizePerElemC", read_workspace},
       {"streamK", read_stream_k},
       {"persistentKernel", read_persistent},
+      {"staggerUMapping", read_stagger_mapping},
+      {"workGroupMappingXCC", read_xcc},
+      {"workGroupMappingXCCGroup", read_xcc_group},
+      {"globalSplitUCoalesced", read_coalesced},
+      {"globalSplitUWorkGroupMappingRoundRobin", read_round_robin},
   };
   rawhal_tensile_solution_t *solution = context;
   return read_record(reader, name, keys, COUNT(keys), NEEDED, solution, &solution->size_mapping);

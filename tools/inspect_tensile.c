@@ -124,6 +124,11 @@ static void put_sizes(json_writer_t *out, const rawhal_tensile_sizes_t *sizes)
       {"workspace_per_c", sizes->workspace_per_c},
       {"stream_k", sizes->stream_k},
       {"persistent", sizes->persistent},
+      {"stagger_mapping", sizes->stagger_mapping},
+      {"xcc", sizes->xcc},
+      {"xcc_group", sizes->xcc_group},
+      {"split_coalesced", sizes->split_coalesced},
+      {"split_round_robin", sizes->split_round_robin},
   };
   json_begin_object(out, "sizes");
   put_three(out, "workgroup", sizes->workgroup);

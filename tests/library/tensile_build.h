@@ -36,9 +36,9 @@ inline std::string words(const std::string &text)
 }
 
 inline std::string solution(const std::string &name, uint64_t index, bool source = false,
-                            const Members &more = {})
+                            const Members &more = {}, const Members &more_sizes = {})
 {
-  const std::string sizes = record({
+  Members sizes = {
       {"workGroup", Pack().numbers({16, 17, 18}).bytes},
       {"macroTile", Pack().numbers({64, 65, 66}).bytes},
       {"threadTile", Pack().numbers({4, 5}).bytes},
@@ -51,7 +51,8 @@ inline std::string solution(const std::string &name, uint64_t index, bool source
       {"sourceKernel", Pack().boolean(source).bytes},
       {"globalAccumulation", number(1)},
       {"workspaceSizePerElemC", number(4)},
-  });
+  };
+  sizes.insert(sizes.end(), more_sizes.begin(), more_sizes.end());
   const std::string anything = record({{"type", words("TruePred")}});
   Members members = {
       {"name", words(name)},
@@ -59,7 +60,7 @@ inline std::string solution(const std::string &name, uint64_t index, bool source
       {"hardwarePredicate", anything},
       {"problemPredicate", anything},
       {"debugKernel", Pack().boolean(false).bytes},
-      {"sizeMapping", sizes},
+      {"sizeMapping", record(sizes)},
       {"problemType", record({{"operationIdentifier", words("Contraction_l_Alik_Bjlk_Cijk_Dijk")},
                               {"aType", words("Float")}})},
   };

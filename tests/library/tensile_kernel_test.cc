@@ -40,6 +40,25 @@ protected:
     return rawhal_tensile_kernel(tensile, number, library, &kernel, &error);
   }
 
+  // Of hipBLASLt's protocol, version 2: where rawhal_tensile_words() says the kernel has them.
+  void expect_words_first(const rawhal_tensile_solution_t *solution)
+  {
+    if (!solution->arguments.known)
+      return;
+    uint32_t words[RAWHAL_TENSILE_WORDS], count = 0;
+    EXPECT_EQ(solution->arguments.version, 2);
+    ASSERT_OK(rawhal_tensile_words(solution, 1, 104, words, &count, &error));
+    ASSERT_EQ(count, 4u);
+    const char *const names[] = {"Gemm info", "kernel info0", "kernel info1", "numWG"};
+    for (uint32_t i = 0; i < count; ++i) {
+      const rawhal_kernarg_argument_t *argument =
+          rawhal_kernarg_layout_argument(rawhal_device_kernel_info(kernel)->layout, i);
+      EXPECT_EQ(std::string(argument->name.data, argument->name.size), names[i]);
+      EXPECT_EQ(argument->offset, 4 * i);
+      EXPECT_EQ(argument->size, 4u);
+    }
+  }
+
   std::vector<char> ids;
   rawhal_tensile_t *tensile = nullptr;
   const rawhal_device_kernel_t *kernel = nullptr;
@@ -203,6 +222,7 @@ TEST_F(TensileKernel, RealSolutionsLeadToTheirKernels)
       const rawhal_tensile_solution_t *solution = rawhal_tensile_solution(tensile, i);
       EXPECT_NE(rawhal_kernarg_layout_argument(rawhal_device_kernel_info(kernel)->layout, 0), nullptr)
           << std::string(solution->kernel.data, solution->kernel.size);
+      expect_words_first(solution);
     }
     rawhal_library_release(library, kernel);
     kernel = nullptr;

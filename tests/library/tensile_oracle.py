@@ -17,6 +17,8 @@ SIZES = {
     "stagger_stride_shift": "staggerStrideShift", "workgroup_mapping": "workGroupMapping",
     "global_accumulation": "globalAccumulation", "workspace_per_c": "workspaceSizePerElemC",
     "stream_k": "streamK", "persistent": "persistentKernel",
+    "stagger_mapping": "staggerUMapping", "xcc": "workGroupMappingXCC", "xcc_group": "workGroupMappingXCCGroup",
+    "split_coalesced": "globalSplitUCoalesced", "split_round_robin": "globalSplitUWorkGroupMappingRoundRobin",
 }
 DIMENSIONS = {"workgroup": "workGroup", "thread_tile": "threadTile", "macro_tile": "macroTile"}
 ARGUMENTS = {
@@ -45,7 +47,8 @@ def expected_solution(solution, stem):
     given = solution.get("internalArgsSupport")
     source = bool(sizes["sourceKernel"])
     name = stem + (".hsaco" if source and not given else ".co")
-    if source and not given and "fallback" in stem:
+    shared = stem == "TensileLibrary" or stem.startswith(("TensileLibrary_gfx", "TensileLibrary_lazy_"))
+    if shared or source and not given and "fallback" in stem:
         name = None
     return {
         "index": solution["index"],

@@ -87,7 +87,12 @@ TEST_F(Tensile, ReadsWhatKernelsTake)
                                                                         .boolean(true)
                                                                         .str("useUniversalArgs")
                                                                         .boolean(true)
-                                                                        .bytes}})})));
+                                                                        .bytes}},
+                                           {{"staggerUMapping", build::number(3)},
+                                            {"workGroupMappingXCC", build::number(8)},
+                                            {"workGroupMappingXCCGroup", build::Pack().negative(-1).bytes},
+                                            {"globalSplitUCoalesced", build::Pack().boolean(true).bytes},
+                                            {"globalSplitUWorkGroupMappingRoundRobin", build::number(2)}})})));
   const rawhal_tensile_solution_t *solution = rawhal_tensile_solution(tensile, 0);
   EXPECT_EQ(text(solution->name), "Cijk_A");
   EXPECT_EQ(text(solution->kernel), "Cijk_kernel");
@@ -98,6 +103,86 @@ TEST_F(Tensile, ReadsWhatKernelsTake)
   EXPECT_FALSE(solution->arguments.workgroup_mapping);
   EXPECT_TRUE(solution->arguments.stagger_u);
   EXPECT_TRUE(solution->arguments.universal);
+  EXPECT_EQ(solution->sizes.stagger_mapping, 3);
+  EXPECT_EQ(solution->sizes.xcc, 8);
+  EXPECT_EQ(solution->sizes.xcc_group, -1);
+  EXPECT_EQ(solution->sizes.split_coalesced, 1);
+  EXPECT_EQ(solution->sizes.split_round_robin, 2);
+}
+
+// The first two are what tensilelite's own description of its signatures shows (Components/README.md).
+TEST_F(Tensile, TellsAKernelHowItsWorkIsShared)
+{
+  using Words = std::vector<uint32_t>;
+  const auto sized = [](int64_t split, int64_t mapping, int64_t shift, int64_t stagger_mapping) {
+    rawhal_tensile_sizes_t sizes = {};
+    sizes.global_split_u = split;
+    sizes.workgroup_mapping = mapping;
+    sizes.stagger_u = 32;
+    sizes.stagger_stride_shift = shift;
+    sizes.stagger_mapping = stagger_mapping;
+    return sizes;
+  };
+  const rawhal_tensile_sizes_t split1 = sized(1, 8, 1, 0), split2 = sized(2, -8, 0, 1);
+  rawhal_tensile_sizes_t chips = split2, device = split2, large = split1;
+  chips.xcc = 8, chips.xcc_group = 38;
+  chips.split_coalesced = 1;
+  device.xcc = 8, device.xcc_group = -1;
+  device.split_round_robin = 1;
+  large.global_split_u = 0x1234, large.workgroup_mapping = 300;
+  const rawhal_tensile_arguments_t all = {true, 0, true, true, true, true};
+  const struct {
+    int64_t version;
+    bool mapping, stagger, universal;
+    const rawhal_tensile_sizes_t &sizes;
+    Words words;
+  } cases[] = {
+      {0, true, true, true, split1, {1, 0x01200801}},
+      {1, true, true, true, split2, {1, 0x20200002, 0xfffffff8, 300}},
+      {2, true, true, true, chips, {1, 0x20208002, 38u << 22 | 8u << 16 | 0xfff8, 300}},
+      {2, true, true, true, device, {1, 0x20204002, 304u << 22 | 8u << 16 | 0xfff8, 300}},
+      {2, false, true, true, device, {1, 0x20204002, 0, 300}},
+      {2, true, false, true, chips, {1, 0x8002, 38u << 22 | 8u << 16 | 0xfff8, 300}},
+      {1, true, true, true, chips, {1, 0x20200002, 0xfffffff8, 300}}, // no chips yet, nor coalescing
+      {0, true, false, true, large, {1, 0xffff}},
+      {0, false, false, true, large, {1, 0x1234}},
+      {1, true, false, true, large, {1, 0x1234, 300, 300}},
+      {0, true, true, false, split1, {0x01200801}},
+      {1, true, true, false, split2, {0x20200002, 0xfffffff8, 0}},
+  };
+  for (const auto &each : cases) {
+    rawhal_tensile_solution_t solution = {};
+    solution.sizes = each.sizes;
+    solution.arguments = all;
+    solution.arguments.version = each.version;
+    solution.arguments.workgroup_mapping = each.mapping;
+    solution.arguments.stagger_u = each.stagger;
+    solution.arguments.universal = each.universal;
+    uint32_t words[RAWHAL_TENSILE_WORDS], count = 99;
+    ASSERT_OK(rawhal_tensile_words(&solution, 300, 304, words, &count, &error));
+    EXPECT_EQ(Words(words, words + count), each.words) << &each - cases;
+  }
+}
+
+TEST_F(Tensile, TellsNothingThatIsNotKnown)
+{
+  rawhal_tensile_solution_t solution = {};
+  uint32_t words[RAWHAL_TENSILE_WORDS], count = 99;
+  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, words, &count, &error), RAWHAL_UNSUPPORTED);
+  EXPECT_EQ(count, 0u);
+  solution.arguments = {true, 2, true, true, true, true};
+  EXPECT_OK(rawhal_tensile_words(&solution, 1, 0, words, &count, &error));
+  for (int64_t version : {INT64_C(-1), INT64_C(3), INT64_MIN, INT64_MAX}) {
+    solution.arguments.version = version;
+    EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, words, &count, &error), RAWHAL_UNSUPPORTED);
+  }
+  solution.arguments.version = 2;
+  solution.sizes.xcc = 2;
+  solution.sizes.xcc_group = -1;
+  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 0, words, &count, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_tensile_words(nullptr, 1, 1, words, &count, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, nullptr, &count, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, words, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
 }
 
 TEST_F(Tensile, NamesCodeObjectsAsTensileDoes)
