@@ -44,7 +44,7 @@ protected:
 TEST_F(LibraryAttacks, AFolderThatGoesDoesNotHideTheOthers)
 {
   fill(3);
-  const fs::path other = folder.parent_path() / "other";
+  const fs::path other = root / "other";
   fs::copy(folder, other);
   rawhal_library_t *library = create_with(folder);
   ASSERT_OK(rawhal_library_add(library, other.c_str(), &error));

@@ -224,7 +224,7 @@ TEST_F(LibraryCache, CutShortAndOverwritten)
   write_file(file, std::vector<char>(good.size()));
   EXPECT_EQ(answers(1200).indexes_read, 0u);
   // Of another folder, under this one's name.
-  const fs::path other = folder.parent_path() / "other";
+  const fs::path other = root / "other";
   fs::rename(folder, other);
   folder = other;
   answers(1200);
@@ -258,7 +258,7 @@ TEST_F(LibraryCache, WhereTheEnvironmentSays)
     rawhal_library_destroy(library);
     return fs::exists(where) && !fs::is_empty(where);
   };
-  const fs::path home = folder.parent_path() / "home";
+  const fs::path home = root / "home";
   const std::string before = getenv("HOME") ? getenv("HOME") : "";
   unsetenv("XDG_CACHE_HOME");
   setenv("HOME", home.c_str(), 1);
@@ -298,7 +298,7 @@ TEST_F(LibraryCache, NoRoomIsNoFailure)
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
   EXPECT_EQ(answers(30).indexes_written, 0u);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  cache = folder.parent_path() / "in the way";
+  cache = root / "in the way";
   write_file(cache, {'a'});
   EXPECT_EQ(answers(30).indexes_written, 0u);
 }
@@ -364,6 +364,7 @@ TEST_F(LibraryCache, ProcessesThatAreKilled)
     std::mt19937 random(1);
     setenv("LIBRARY_TEST_FOLDER", folder.c_str(), 1);
     setenv("RAWHAL_CACHE", cache.c_str(), 1);
+    setenv("TMPDIR", root.c_str(), 1); // who is killed leaves a folder
     for (int round = 0; round < rounds; ++round) {
       if (round % 3 == 0)
         fs::remove_all(cache);
@@ -390,6 +391,7 @@ TEST_F(LibraryCache, ProcessesThatAreKilled)
     }
     unsetenv("LIBRARY_TEST_FOLDER");
     unsetenv("RAWHAL_CACHE");
+    unsetenv("TMPDIR");
     const rawhal_library_stats_t now = answers(100);
     EXPECT_EQ(now.indexes_read, 1u);
     return;
@@ -397,7 +399,6 @@ TEST_F(LibraryCache, ProcessesThatAreKilled)
   folder = getenv("LIBRARY_TEST_FOLDER");
   cache = getenv("RAWHAL_CACHE");
   answers(100);
-  folder = cache = "/nonexistent/rawhal"; // they are the parent's to remove
 }
 
 } // namespace

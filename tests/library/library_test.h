@@ -75,10 +75,11 @@ protected:
   void SetUp() override
   {
     DeviceTest::SetUp();
-    char name[] = "/tmp/rawhal-library-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder = fs::path(name) / "objects";
-    cache = fs::path(name) / "cache";
+    std::string name = fs::temp_directory_path() / "rawhal-library-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    root = name;
+    folder = root / "objects";
+    cache = root / "cache";
     fs::create_directories(folder);
     clock_ahead_s = 10;
     vector_add = fixture_bytes("vector_add-gfx90a-v5.co");
@@ -88,7 +89,7 @@ protected:
   {
     for (rawhal_library_t *one : libraries)
       rawhal_library_destroy(one);
-    fs::remove_all(folder.parent_path());
+    fs::remove_all(root);
     DeviceTest::TearDown();
   }
 
@@ -191,7 +192,7 @@ protected:
       ASSERT_EQ(sums[i], a[i] + b[i]) << i;
   }
 
-  fs::path folder, cache;
+  fs::path root, folder, cache;
   std::vector<char> vector_add;
   std::vector<rawhal_library_t *> libraries;
   rawhal_queue_t *on = nullptr;

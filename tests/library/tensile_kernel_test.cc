@@ -116,11 +116,11 @@ TEST_F(TensileKernel, IsBesideTheFileThatSaysSo)
   ASSERT_OK(load(create_with(folder), 0));
   expect_adds(kernel);
   kernel = nullptr;
-  fs::create_directory_symlink(folder / "old", folder.parent_path() / "link");
+  fs::create_directory_symlink(folder / "old", root / "link");
   const fs::path before = fs::current_path();
   fs::current_path(folder / "old");
   for (const fs::path &path : {fs::path("T_gfx90a.dat"), fs::path("../old/T_gfx90a.dat"),
-                               folder.parent_path() / "link/T_gfx90a.dat"}) {
+                               root / "link/T_gfx90a.dat"}) {
     reopen(path);
     ASSERT_OK(load(create_with(folder), 0));
     expect_adds(kernel);
