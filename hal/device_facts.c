@@ -120,9 +120,6 @@ void device_facts(const hsa_table_t *hsa, hsa_agent_t agent, rawhal_device_info_
 
 void device_identity(const rawhal_device_info_t *info, char identity[64])
 {
-  if (*info->uuid)
-    snprintf(identity, 64, "%.63s", info->uuid);
-  else
-    snprintf(identity, 64, "%.20s at %04x:%04x", info->name, info->pci_domain,
-             info->pci_bus << 8 | info->pci_device << 3 | info->pci_function);
+  limit_device_name(info->uuid, info->name, info->pci_domain,
+                    info->pci_bus << 8 | info->pci_device << 3 | info->pci_function, identity);
 }

@@ -34,6 +34,11 @@ RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, c
                                           const allocator_t *allocator, rawhal_limiter_t **limiter,
                                           rawhal_error_t *error);
 
+/* What all processes call a device: its UUID, or for want of one (empty) its name and where it sits,
+ * bus << 8 | device << 3 | function. */
+void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint32_t bdf,
+                       char identity[64]);
+
 /* Handlers before fork() are called in the reverse order of their registration, and each takes its
  * lock: so whoever opens limiters under a lock of its own, and holds that across fork(), too, calls
  * this first. */

@@ -13,6 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint32_t bdf,
+                       char identity[64])
+{
+  if (*uuid)
+    snprintf(identity, 64, "%.63s", uuid);
+  else
+    snprintf(identity, 64, "%.20s at %04x:%04x", name, domain, bdf);
+}
+
 /* ---- Limits ---- */
 
 /* What this process asks for of what is shared; its own limits hold at once. */
