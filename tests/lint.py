@@ -14,6 +14,7 @@ MAY_INCLUDE = {
     "queue": {"base", "hsaco", "kernarg", "queue"},
     "hal": {"base", "hsaco", "kernarg", "queue", "hal"},
     "library": {"base", "hsaco", "kernarg", "queue", "hal", "library"},
+    "front": {"base", "hsaco", "kernarg", "queue", "front"},
     "hiplaunch": {"hiplaunch"},  # and the public headers
     "softgpu": {"softgpu"},
     "tools": {"tools"},  # and the public headers

@@ -32,6 +32,7 @@ extern const tool_command_t find_command;
 extern const tool_command_t limits_command;
 extern const tool_command_t top_command;
 extern const tool_command_t unpack_command;
+extern const tool_command_t exec_command;
 
 /* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
 int tool_fail(const char *command, const rawhal_error_t *error);

@@ -35,6 +35,8 @@ static const char *const others[] = {
     "RAWHAL_LOG",
     "RAWHAL_CACHE",
     "RAWHAL_HIPLAUNCH_POINTERS",
+    "RAWHAL_FRONT_LIBRARY",
+    "RAWHAL_FRONT_REPORT",
 };
 
 enum {

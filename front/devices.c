@@ -1,0 +1,212 @@
+/* Which agents are devices, and what the environment limits on each of them. */
+#include "front/front.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_MOST_PACKETS = 4096 };
+
+front_device_t *device_of_agent(hsa_agent_t agent)
+{
+  for (uint32_t i = 0; i < front.device_count; ++i)
+    if (front.devices[i].agent.handle == agent.handle)
+      return front.devices[i].limiter ? &front.devices[i] : NULL;
+  return NULL;
+}
+
+front_device_t *device_of_pool(hsa_amd_memory_pool_t pool)
+{
+  for (uint32_t i = 0; i < front.device_count; ++i)
+    for (uint32_t j = 0; j < front.devices[i].pool_count; ++j)
+      if (front.devices[i].pools[j].handle == pool.handle)
+        return front.devices[i].limiter ? &front.devices[i] : NULL;
+  return NULL;
+}
+
+/* ---- Finding ---- */
+
+static bool pool_fact(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t attribute, void *value)
+{
+  return front.hsa.pool_get_info(pool, attribute, value) == HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t visit_device_pool(hsa_amd_memory_pool_t pool, void *data)
+{
+  front_device_t *device = data;
+  hsa_amd_segment_t segment;
+  uint32_t flags = 0;
+  if (!pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment) ||
+      segment != HSA_AMD_SEGMENT_GLOBAL || device->pool_count == FRONT_POOLS)
+    return HSA_STATUS_SUCCESS;
+  device->pools[device->pool_count++] = pool;
+  (void)pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
+  if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED && !device->memory_bytes) {
+    size_t size = 0;
+    (void)pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, &size);
+    (void)pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE, &device->granule);
+    device->memory_bytes = size;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t visit_host_pool(hsa_amd_memory_pool_t pool, void *data)
+{
+  (void)data;
+  hsa_amd_segment_t segment;
+  uint32_t flags = 0;
+  if (pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment) &&
+      segment == HSA_AMD_SEGMENT_GLOBAL &&
+      pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags) &&
+      flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED && !front.host_pool.handle)
+    front.host_pool = pool;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
+{
+  (void)data;
+  hsa_device_type_t type;
+  hsa_status_t result = front.hsa.agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
+  if (result != HSA_STATUS_SUCCESS)
+    return result;
+  if (type == HSA_DEVICE_TYPE_CPU)
+    return front.hsa.iterate_pools(agent, visit_host_pool, NULL);
+  if (type != HSA_DEVICE_TYPE_GPU)
+    return HSA_STATUS_SUCCESS;
+  if (front.device_count == FRONT_DEVICES)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  front_device_t *device = &front.devices[front.device_count++];
+  *device = (front_device_t){.agent = agent, .granule = 4096};
+  device->max_packets = DEFAULT_MOST_PACKETS;
+  (void)front.hsa.agent_get_info(agent, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &device->max_packets);
+  return front.hsa.iterate_pools(agent, visit_device_pool, device);
+}
+
+/* ---- Limits ---- */
+
+/* Those that need no look at queues. */
+static const rawhal_limit_t of_memory[] = {RAWHAL_LIMIT_MEMORY, RAWHAL_LIMIT_PROCESS_MEMORY};
+
+/* Queues must be looked at when anything but memory is limited, or may be by others later. */
+static bool limits_time(const rawhal_limit_config_t *config)
+{
+  rawhal_limit_text_t region = {0};
+  if (rawhal_limit_config_name(config, RAWHAL_LIMIT_NAME_REGION, &region, NULL) != RAWHAL_OK ||
+      *region.text)
+    return true;
+  for (int i = 0; rawhal_limit_info((rawhal_limit_t)i); ++i) {
+    bool memory = false;
+    rawhal_limit_value_t value = {0};
+    for (size_t j = 0; j < sizeof(of_memory) / sizeof(*of_memory); ++j)
+      memory |= (int)of_memory[j] == i;
+    if (!memory && (rawhal_limit_config_value(config, (rawhal_limit_t)i, &value, NULL) ||
+                    *value.origin || *value.bound_origin))
+      return true;
+  }
+  return false;
+}
+
+/* A limit that is configured is enforced, or the call fails. */
+static rawhal_status_t check_enforced(const rawhal_limit_config_t *config, rawhal_error_t *error)
+{
+  rawhal_limit_text_t mask = {0};
+  rawhal_status_t status =
+      rawhal_limit_config_name(config, RAWHAL_LIMIT_NAME_CU_MASK, &mask, error);
+  if (status == RAWHAL_OK && *mask.text)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "%s: programs that do not use librawhal cannot be held to compute units",
+                       mask.origin);
+  rawhal_limit_value_t kernargs = {0};
+  if (status == RAWHAL_OK)
+    status = rawhal_limit_config_value(config, RAWHAL_LIMIT_KERNARG_IN_FLIGHT, &kernargs, error);
+  if (status == RAWHAL_OK && kernargs.value != RAWHAL_UNLIMITED)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "%s: how many kernarg bytes programs have in flight that do not use "
+                       "librawhal is not known",
+                       kernargs.origin);
+  return status;
+}
+
+static void identity_of(const front_device_t *device, char identity[64])
+{
+  char uuid[64] = "", name[64] = "";
+  uint32_t domain = 0, bdf = 0;
+  (void)front.hsa.agent_get_info(device->agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_UUID, uuid);
+  (void)front.hsa.agent_get_info(device->agent, HSA_AGENT_INFO_NAME, name);
+  (void)front.hsa.agent_get_info(device->agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_DOMAIN,
+                                 &domain);
+  (void)front.hsa.agent_get_info(device->agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_BDFID, &bdf);
+  if (strcmp(uuid, "GPU-XX") == 0) /* stands for a device without one */
+    uuid[0] = '\0';
+  limit_device_name(uuid, name, domain, bdf & 0xffff, identity);
+}
+
+static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
+                                rawhal_error_t *error)
+{
+  front_device_t *device = &front.devices[index];
+  rawhal_limit_device_t facts = {.index = index, .memory_bytes = device->memory_bytes};
+  rawhal_status_t status = rawhal_limit_config_environment(config, &facts, error);
+  if (status != RAWHAL_OK || !rawhal_limit_config_limits(config))
+    return status;
+  status = check_enforced(config, error);
+  if (status != RAWHAL_OK)
+    return status;
+  device->timed = limits_time(config);
+  if (device->timed && front.tables.newer_queues)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "this HSA runtime makes queues by hsa_amd_queue_create(), which are not "
+                       "held back yet: only memory can be limited");
+  char identity[64];
+  identity_of(device, identity);
+  status = rawhal_limiter_open(config, identity, &device->limiter, error);
+  if (status == RAWHAL_OK) {
+    front.limited = true;
+    front.timed |= device->timed;
+  }
+  return status;
+}
+
+rawhal_status_t devices_open(rawhal_error_t *error)
+{
+  if (front.hsa.iterate_agents(visit_agent, NULL) != HSA_STATUS_SUCCESS)
+    return rawhal_fail(error, RAWHAL_RUNTIME, "the HSA runtime does not list its devices");
+  if (front.hsa.system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &front.timestamp_hz) !=
+          HSA_STATUS_SUCCESS ||
+      front.timestamp_hz == 0)
+    return rawhal_fail(error, RAWHAL_RUNTIME, "the HSA runtime does not tell its clock's rate");
+  for (uint32_t i = 0; i < front.device_count; ++i) {
+    rawhal_limit_config_t *config;
+    rawhal_status_t status = rawhal_limit_config_create(&config, error);
+    if (status == RAWHAL_OK)
+      status = open_one(i, config, error);
+    rawhal_limit_config_destroy(config);
+    if (status != RAWHAL_OK)
+      return status;
+  }
+  return RAWHAL_OK;
+}
+
+void devices_close(void)
+{
+  for (uint32_t i = 0; i < front.device_count; ++i)
+    rawhal_limiter_close(front.devices[i].limiter);
+  memset(front.devices, 0, sizeof(front.devices));
+  front.device_count = 0;
+  front.limited = front.timed = false;
+}
+
+bool devices_limits_wanted(void)
+{
+  rawhal_limit_config_t *config;
+  const rawhal_limit_device_t some = {.memory_bytes = UINT64_C(1) << 40};
+  bool wanted = true;
+  if (rawhal_limit_config_create(&config, NULL) != RAWHAL_OK)
+    return true;
+  if (rawhal_limit_config_environment(config, &some, NULL) == RAWHAL_OK)
+    wanted = rawhal_limit_config_limits(config);
+  rawhal_limit_config_destroy(config);
+  return wanted;
+}

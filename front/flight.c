@@ -1,0 +1,128 @@
+/* What is on the device, and what it is charged. */
+#include "front/proxy.h"
+
+#include <hsa/hsa_ext_amd.h>
+
+static hsa_signal_t signal_at(const proxy_t *proxy, uint64_t ticket)
+{
+  return proxy->signals[ticket % PROXY_SIGNALS];
+}
+
+static flight_batch_t *batch_at(proxy_t *proxy, uint64_t number)
+{
+  return &proxy->batches[number % PROXY_SIGNALS];
+}
+
+bool flight_has_room(const proxy_t *proxy, uint32_t dispatches)
+{
+  return proxy->tickets + dispatches - atomic_load(&proxy->free_tickets) <= PROXY_SIGNALS;
+}
+
+hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket)
+{
+  hsa_signal_t *signal = &proxy->signals[ticket % PROXY_SIGNALS];
+  if (signal->handle) {
+    front.hsa.silent_store_relaxed(*signal, 1);
+    return *signal;
+  }
+  /* Nobody sleeps on it: without an interrupt it is made and signalled at less cost. */
+  if (front.hsa.amd_signal_create(1, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, signal) !=
+      HSA_STATUS_SUCCESS)
+    signal->handle = 0;
+  return *signal;
+}
+
+void flight_begin(proxy_t *proxy, const flight_batch_t *batch)
+{
+  uint64_t number = atomic_load_explicit(&proxy->begun, memory_order_relaxed);
+  *batch_at(proxy, number) = *batch;
+  proxy->tickets = batch->first + batch->count;
+  atomic_store(&proxy->begun, number + 1);
+}
+
+static bool is_done(const proxy_t *proxy, const flight_batch_t *batch)
+{
+  /* The last first: it mostly is. */
+  for (uint32_t i = batch->count; i-- > 0;)
+    if (front.hsa.signal_load_scacquire(signal_at(proxy, batch->first + i)) > 0)
+      return false;
+  return true;
+}
+
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+  return (uint64_t)((unsigned __int128)ticks * 1000000000u / front.timestamp_hz);
+}
+
+/* From the first's start to the last's end; 0 where it is not known. */
+static void charge(proxy_t *proxy, const flight_batch_t *batch)
+{
+  uint64_t start = UINT64_MAX, end = 0;
+  for (uint32_t i = 0; i < batch->count; ++i) {
+    hsa_amd_profiling_dispatch_time_t time = {0, 0};
+    hsa_signal_t signal = signal_at(proxy, batch->first + i);
+    if (front.hsa.get_dispatch_time(proxy->device->agent, signal, &time) != HSA_STATUS_SUCCESS ||
+        time.end < time.start || time.start == 0) {
+      start = end = 0;
+      break;
+    }
+    start = time.start < start ? time.start : start;
+    end = time.end > end ? time.end : end;
+  }
+  limit_complete(proxy->lease, &batch->grant, batch->begins ? ticks_to_ns(start) : 0,
+                 ticks_to_ns(end));
+}
+
+static void finish(proxy_t *proxy, const flight_batch_t *batch)
+{
+  atomic_store(&proxy->free_tickets, batch->first + batch->count);
+  atomic_fetch_add(&proxy->finished, 1);
+}
+
+static void harvest(proxy_t *proxy)
+{
+  while (proxy_in_flight(proxy)) {
+    flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
+    if (!is_done(proxy, batch))
+      break;
+    charge(proxy, batch);
+    finish(proxy, batch);
+  }
+}
+
+void flight_harvest(proxy_t *proxy)
+{
+  if (!proxy_in_flight(proxy))
+    return;
+  pthread_mutex_lock(&proxy->harvest);
+  harvest(proxy);
+  pthread_mutex_unlock(&proxy->harvest);
+}
+
+uint64_t flight_left(proxy_t *proxy, uint64_t now, uint64_t share_ppm)
+{
+  uint64_t left = 0;
+  pthread_mutex_lock(&proxy->harvest);
+  if (proxy_in_flight(proxy)) {
+    const flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
+    uint64_t ran = now > batch->forwarded_at ? now - batch->forwarded_at : 0;
+    uint64_t estimate = batch->grant.estimate_ns;
+    if (share_ppm && share_ppm < 1000000 && estimate < UINT64_MAX / 1000000)
+      estimate = estimate * 1000000 / share_ppm;
+    left = estimate > ran + ran / 8 ? estimate - ran : ran / 8;
+  }
+  pthread_mutex_unlock(&proxy->harvest);
+  return left;
+}
+
+void flight_end_all(proxy_t *proxy, uint64_t at)
+{
+  pthread_mutex_lock(&proxy->harvest);
+  harvest(proxy);
+  while (proxy_in_flight(proxy)) {
+    flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
+    limit_end(proxy->lease, &batch->grant, at);
+    finish(proxy, batch);
+  }
+  pthread_mutex_unlock(&proxy->harvest);
+}

@@ -1,0 +1,243 @@
+/* Packets from the program's ring into the device's. */
+#include "front/proxy.h"
+
+#include <string.h>
+
+/* Of device time that is admitted as one, when the kernels are known: what a limit may be exceeded
+ * by once, and less than a burst. */
+static const uint64_t batch_ns = 1000000;
+
+static proxy_packet_t *packet_at(const proxy_t *proxy, uint64_t index)
+{
+  return &proxy->ring[index & proxy->mask];
+}
+
+/* Acquire: whoever wrote the header wrote the packet before. */
+static unsigned type_of(const proxy_packet_t *packet)
+{
+  uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
+  return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+}
+
+/* ---- The device's ring ---- */
+
+static void put(proxy_t *proxy, const proxy_packet_t *packet)
+{
+  uint64_t at = proxy->real_write++ & (proxy->real->size - 1);
+  proxy_packet_t *slot = (proxy_packet_t *)proxy->real->base_address + at;
+  memcpy(slot->bytes + sizeof(packet->first), packet->bytes + sizeof(packet->first),
+         PROXY_PACKET_BYTES - sizeof(packet->first));
+  __atomic_store_n(&slot->first, packet->first, __ATOMIC_RELEASE);
+}
+
+/* Tells the device of what was put there since `before`. */
+static void announce(const proxy_t *proxy, uint64_t before)
+{
+  if (proxy->real_write == before)
+    return;
+  front.hsa.store_write_screlease(proxy->real, proxy->real_write);
+  front.hsa.signal_store_screlease(proxy->real->doorbell_signal,
+                                   (hsa_signal_value_t)(proxy->real_write - 1));
+}
+
+/* The program's slot is free as soon as the device has taken what was put for it. */
+static void pass(proxy_t *proxy, proxy_packet_t *packet)
+{
+  uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
+  __atomic_store_n(&packet->header, (uint16_t)HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE,
+                   __ATOMIC_RELAXED);
+  atomic_store_explicit(&proxy->ends[index & proxy->mask], proxy->real_write, memory_order_relaxed);
+  atomic_store_explicit(&proxy->forwarded, index + 1, memory_order_release);
+}
+
+/* A signal of ours on what has the program's: behind it. */
+static void put_barrier(proxy_t *proxy, hsa_signal_t signal)
+{
+  proxy_packet_t packet;
+  memset(&packet, 0, sizeof(packet));
+  packet.header =
+      HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER;
+  packet.barrier.completion_signal = signal;
+  put(proxy, &packet);
+}
+
+/* True: its own signal is ours. */
+static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signal_t signal)
+{
+  proxy_packet_t mine;
+  memcpy(&mine, packet, sizeof(mine));
+  bool ours = !mine.dispatch.completion_signal.handle;
+  if (ours)
+    mine.dispatch.completion_signal = signal;
+  put(proxy, &mine);
+  if (!ours)
+    put_barrier(proxy, signal);
+  return ours;
+}
+
+/* ---- Admission ---- */
+
+static uint32_t along(uint32_t grid, uint32_t group)
+{
+  return group ? grid / group + (grid % group != 0) : 0;
+}
+
+static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
+{
+  uint64_t groups = (uint64_t)along(packet->grid_size_x, packet->workgroup_size_x) *
+                    along(packet->grid_size_y, packet->workgroup_size_y);
+  if (__builtin_mul_overflow(groups, along(packet->grid_size_z, packet->workgroup_size_z), &groups))
+    groups = UINT64_MAX;
+  return (limit_shape_t){.key = limit_key(packet->kernel_object, groups),
+                         .workgroups = groups,
+                         .largest_grid = groups,
+                         .launches = 1};
+}
+
+/* How many dispatches from here on go as one: those whose time is known, up to a bound, or one. */
+static uint32_t gather(const proxy_t *proxy, uint64_t index, limit_cost_t *cost)
+{
+  uint32_t count = 0;
+  limit_cost_begin(cost);
+  while (count < PROXY_BATCH && index + count != proxy->announced &&
+         flight_has_room(proxy, count + 1)) {
+    const proxy_packet_t *packet = packet_at(proxy, index + count);
+    if (type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
+      break;
+    limit_shape_t shape = shape_of(&packet->dispatch);
+    uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
+    if (count && (!ns || cost->estimate_ns + ns > batch_ns))
+      break;
+    limit_cost_add(proxy->lease, cost, &shape);
+    ++count;
+    if (!ns)
+      break;
+  }
+  return count;
+}
+
+static void hold(proxy_t *proxy, uint64_t retry_at)
+{
+  proxy->held = true;
+  proxy->retry_at = retry_at;
+  proxy->paced |= retry_at > service_now();
+}
+
+/* What never fits is an error of the queue, as if the device could not run it. */
+static void fail(proxy_t *proxy, const rawhal_error_t *error)
+{
+  front_report("a queue was stopped: %s", error->message);
+  atomic_store(&proxy->died_at, service_now());
+  (void)front.hsa.queue_inactivate(proxy->real);
+  if (proxy->callback)
+    proxy->callback(HSA_STATUS_ERROR_OUT_OF_RESOURCES, &proxy->face->hsa_queue, proxy->data);
+}
+
+/* False: held back, or nothing more goes. */
+static bool forward_dispatches(proxy_t *proxy, uint64_t index)
+{
+  limit_cost_t cost;
+  rawhal_error_t error;
+  flight_batch_t batch = {.first = proxy->tickets};
+  flight_harvest(proxy);
+  batch.count = gather(proxy, index, &cost);
+  if (batch.count == 0) { /* no signal is free */
+    hold(proxy, 0);
+    return false;
+  }
+  for (uint32_t i = 0; i < batch.count; ++i)
+    if (!flight_signal(proxy, batch.first + i).handle) {
+      hold(proxy, service_now() + 1000000);
+      return false;
+    }
+  rawhal_status_t status = limit_admit(proxy->lease, &cost, 0, &batch.grant, &error);
+  if (status == RAWHAL_WOULD_BLOCK) {
+    hold(proxy, limit_retry_at(proxy->lease));
+    return false;
+  }
+  if (status != RAWHAL_OK) {
+    fail(proxy, &error);
+    return false;
+  }
+  batch.forwarded_at = service_now();
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    proxy_packet_t *packet = packet_at(proxy, index + i);
+    bool ours = put_dispatch(proxy, packet, proxy->signals[(batch.first + i) % PROXY_SIGNALS]);
+    batch.begins |= i == 0 && ours;
+    pass(proxy, packet);
+  }
+  flight_begin(proxy, &batch);
+  return true;
+}
+
+void proxy_forward(proxy_t *proxy)
+{
+  uint64_t before = proxy->real_write;
+  bool was_held = proxy->held;
+  proxy->held = false;
+  for (;;) {
+    uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
+    if (index == proxy->announced || atomic_load(&proxy->died_at))
+      break;
+    proxy_packet_t *packet = packet_at(proxy, index);
+    unsigned type = type_of(packet);
+    if (type == HSA_PACKET_TYPE_INVALID)
+      break; /* its writer has still to ring */
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      if (!forward_dispatches(proxy, index))
+        break;
+      announce(proxy, before);
+      before = proxy->real_write;
+      continue;
+    }
+    put(proxy, packet); /* whatever it is */
+    pass(proxy, packet);
+  }
+  announce(proxy, before);
+  if (was_held && !proxy->held)
+    proxy->paced = false;
+}
+
+/* ---- What the program does ---- */
+
+static void forward_waiting(proxy_t *proxy)
+{
+  for (int i = 0; proxy->held && i < 10000; ++i) {
+    pthread_mutex_unlock(&proxy->lock);
+    service_nap(1000000);
+    pthread_mutex_lock(&proxy->lock);
+    flight_harvest(proxy);
+    proxy_forward(proxy);
+  }
+}
+
+void proxy_ring(proxy_t *proxy)
+{
+  uint64_t write = __atomic_load_n(&proxy->face->write_dispatch_id, __ATOMIC_ACQUIRE);
+  pthread_mutex_lock(&proxy->lock);
+  if (write > proxy->announced)
+    proxy->announced = write;
+  if (!proxy->held) /* or the service thread has it in hand */
+    proxy_forward(proxy);
+  if (atomic_load(&service_ended))
+    forward_waiting(proxy);
+  else
+    service_wake(proxy);
+  pthread_mutex_unlock(&proxy->lock);
+}
+
+uint64_t proxy_read_index(proxy_t *proxy)
+{
+  uint64_t taken = front.hsa.load_read_scacquire(proxy->real);
+  uint64_t forwarded = atomic_load_explicit(&proxy->forwarded, memory_order_acquire);
+  volatile uint64_t *shown = &proxy->face->read_dispatch_id;
+  uint64_t was = __atomic_load_n(shown, __ATOMIC_RELAXED), index = was;
+  /* An end that a later packet wrote in the meantime lies beyond what had been taken before. */
+  while (index < forwarded &&
+         atomic_load_explicit(&proxy->ends[index & proxy->mask], memory_order_relaxed) <= taken)
+    ++index;
+  while (was < index &&
+         !__atomic_compare_exchange_n(shown, &was, index, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    continue;
+  return was < index ? index : was;
+}

@@ -1,0 +1,80 @@
+/* The front: an HSA tools library, by which programs that were never changed come under limits.
+ * Internal to this folder.
+ *
+ *     load     OnLoad(): tables as they were found, devices and their limits, hooks
+ *     tables   where the runtime's functions are
+ *     devices  which agents are limited, and what their pools are
+ *     memory   hooks of allocations
+ *     queues   hooks of queues: each that is limited gets a proxy
+ *     proxy    one queue: the program's ring, and the device's
+ *     forward  packets from the one to the other, as far as the limiter admits them
+ *     flight   what is on the device, and what it is charged when it has finished
+ *     service  the thread that forwards what was held back
+ *
+ * What a hook does not recognise it passes on to the function that was in the table before it,
+ * which may be another tool's.
+ *
+ * What is seen: every dispatch packet of every queue that hsa_queue_create() made, whoever wrote
+ * it; allocations of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
+ * hsa_amd_vmem_handle_create(). What is not, and neither held back nor charged: dispatches of the
+ * runtime's own queues (its copy kernels, where the device's copy engines are switched off); copies
+ * by the engines; dispatches that are vendor packets (gfx1250); loaded code objects, scratch, rings
+ * and signals; memory that was imported from other processes or drivers; packets that a kernel
+ * enqueues, which wait for the program's next doorbell. */
+#ifndef RAWHAL_FRONT_FRONT_H
+#define RAWHAL_FRONT_FRONT_H
+
+#include "front/tables.h"
+#include "queue/limit/admission.h"
+
+enum { FRONT_DEVICES = 64, FRONT_POOLS = 8 };
+
+typedef struct front_device {
+  hsa_agent_t agent;
+  rawhal_limiter_t *limiter; /* NULL: nothing is limited */
+  bool timed;                /* its queues get proxies */
+  uint32_t max_packets;
+  uint64_t memory_bytes;
+  size_t granule;
+  uint32_t pool_count;
+  hsa_amd_memory_pool_t pools[FRONT_POOLS]; /* of its own memory */
+} front_device_t;
+
+typedef struct front {
+  front_tables_t tables;
+  front_calls_t hsa; /* as it was found */
+  front_calls_t hooks;
+  uint64_t timestamp_hz; /* of hsa_amd_profiling_get_dispatch_time() */
+  hsa_amd_memory_pool_t host_pool;
+  uint32_t device_count;
+  front_device_t devices[FRONT_DEVICES];
+  bool limited, timed; /* any of them */
+} front_t;
+
+/* Written by OnLoad() and OnUnload() alone, while no other thread is in the runtime. */
+extern front_t front;
+
+/* report.c: one line for who runs the program, to the file or descriptor that RAWHAL_FRONT_REPORT
+ * names (2 without; empty: nobody). */
+__attribute__((format(printf, 1, 2))) void front_report(const char *format, ...);
+
+/* devices.c: finds the devices and opens the limiters that the environment configures.
+ * INVALID_ARGUMENT and others of rawhal_limit_config_environment(), UNSUPPORTED: a limit that the
+ * front does not enforce. */
+RAWHAL_CHECKED rawhal_status_t devices_open(rawhal_error_t *error);
+void devices_close(void);
+/* NULL: not there, or not limited. */
+front_device_t *device_of_agent(hsa_agent_t agent);
+front_device_t *device_of_pool(hsa_amd_memory_pool_t pool);
+/* Is any limit configured, as far as can be told without devices? When in doubt, it is. */
+bool devices_limits_wanted(void);
+
+/* memory.c, queues.c: their entries of the hooks. */
+void memory_hooks(front_calls_t *hooks);
+void memory_forget(void); /* when the runtime ends */
+void queues_hooks(front_calls_t *hooks);
+/* Nothing is held back for want of a thread from here on: the process ends. */
+void queues_end(void);
+void queues_forget(void);
+
+#endif

@@ -1,0 +1,237 @@
+/* Making and unmaking proxies, and telling which queues are ours. */
+#include "front/proxy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Faces lie side by side in memory that devices reach, as those of the runtime do: a kernel may
+ * read its queue's. Whether a queue is ours is then a question of its address. */
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(amd_queue_t *) faces;
+static _Atomic(proxy_t *) proxies[PROXY_QUEUES];
+
+/* ---- Which are ours ---- */
+
+static proxy_t *proxy_at(uintptr_t address)
+{
+  uintptr_t base = (uintptr_t)atomic_load_explicit(&faces, memory_order_acquire);
+  uintptr_t offset = address - base;
+  if (!base || offset >= PROXY_QUEUES * sizeof(amd_queue_t) || offset % sizeof(amd_queue_t))
+    return NULL;
+  return atomic_load_explicit(&proxies[offset / sizeof(amd_queue_t)], memory_order_acquire);
+}
+
+proxy_t *proxy_of(const hsa_queue_t *queue)
+{
+  return proxy_at((uintptr_t)queue);
+}
+
+proxy_t *proxy_of_doorbell(hsa_signal_t signal)
+{
+  const amd_signal_t *found = (const amd_signal_t *)(uintptr_t)signal.handle;
+  if (!found || found->kind != AMD_SIGNAL_KIND_USER || !found->reserved2)
+    return NULL;
+  return proxy_at((uintptr_t)found->queue_ptr);
+}
+
+void proxies_each(void (*function)(proxy_t *proxy))
+{
+  for (uint32_t i = 0; i < PROXY_QUEUES; ++i) {
+    proxy_t *proxy = atomic_load(&proxies[i]);
+    if (proxy)
+      function(proxy);
+  }
+}
+
+/* ---- Memory that devices reach ---- */
+
+static void *shared_memory(size_t size)
+{
+  void *memory = NULL;
+  hsa_agent_t agents[FRONT_DEVICES];
+  for (uint32_t i = 0; i < front.device_count; ++i)
+    agents[i] = front.devices[i].agent;
+  if (front.hsa.pool_allocate(front.host_pool, size, 0, &memory) != HSA_STATUS_SUCCESS)
+    return NULL;
+  if (front.hsa.allow_access(front.device_count, agents, NULL, memory) == HSA_STATUS_SUCCESS)
+    return memory;
+  (void)front.hsa.pool_free(memory);
+  return NULL;
+}
+
+/* ---- Places ---- */
+
+static bool take_place(proxy_t *proxy)
+{
+  bool taken = false;
+  pthread_mutex_lock(&places_lock);
+  amd_queue_t *all = atomic_load(&faces);
+  if (!all) {
+    all = shared_memory(PROXY_QUEUES * sizeof(amd_queue_t));
+    atomic_store(&faces, all);
+  }
+  for (uint32_t i = 0; all && i < PROXY_QUEUES && !taken; ++i) {
+    if (atomic_load(&proxies[i]))
+      continue;
+    proxy->face = &all[i];
+    proxy->index = i;
+    atomic_store(&proxies[i], proxy);
+    taken = true;
+  }
+  pthread_mutex_unlock(&places_lock);
+  return taken;
+}
+
+static void leave_place(proxy_t *proxy)
+{
+  if (proxy->face)
+    atomic_store(&proxies[proxy->index], NULL);
+}
+
+void proxies_forget(void)
+{
+  amd_queue_t *all = atomic_exchange(&faces, NULL);
+  if (all)
+    (void)front.hsa.pool_free(all);
+}
+
+/* ---- Creating ---- */
+
+static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
+{
+  proxy_t *proxy = data;
+  (void)source; /* which the program does not know */
+  uint64_t alive = 0;
+  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, service_now());
+  if (proxy->lease)
+    flight_end_all(proxy, atomic_load(&proxy->died_at));
+  if (proxy->callback)
+    proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
+}
+
+static void reap(void *context)
+{
+  flight_harvest(context);
+}
+
+/* The device's ring has room for all that the program's can become. */
+static hsa_status_t make_real(proxy_t *proxy, const proxy_wish_t *wish, uint32_t size)
+{
+  return front.hsa.queue_create(wish->agent, size * PROXY_PER_PACKET, wish->type, on_error, proxy,
+                                wish->private_bytes, wish->group_bytes, &proxy->real);
+}
+
+static hsa_status_t make_ring(proxy_t *proxy, uint32_t size)
+{
+  proxy->ring = shared_memory((size_t)size * sizeof(*proxy->ring));
+  proxy->ends = calloc(size, sizeof(*proxy->ends));
+  if (!proxy->ring || !proxy->ends)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  memset(proxy->ring, 0, (size_t)size * sizeof(*proxy->ring));
+  for (uint32_t i = 0; i < size; ++i)
+    proxy->ring[i].header = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
+  proxy->mask = size - 1;
+  return HSA_STATUS_SUCCESS;
+}
+
+/* What the program sees: the device's queue, but for ring and doorbell. */
+static hsa_status_t make_face(proxy_t *proxy)
+{
+  amd_queue_t *face = proxy->face;
+  hsa_signal_t doorbell;
+  hsa_status_t result = front.hsa.signal_create(0, 0, NULL, &doorbell);
+  if (result != HSA_STATUS_SUCCESS)
+    return result;
+  memcpy(face, proxy->real, sizeof(*face));
+  face->hsa_queue.base_address = proxy->ring;
+  face->hsa_queue.size = proxy->mask + 1;
+  face->hsa_queue.doorbell_signal = doorbell;
+  face->write_dispatch_id = face->read_dispatch_id = 0;
+  ((amd_signal_t *)(uintptr_t)doorbell.handle)->queue_ptr = face;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t make_lease(proxy_t *proxy)
+{
+  const limit_queue_t reached = {.context = proxy, .reap = reap};
+  rawhal_error_t error;
+  if (limit_lease_create(proxy->device->limiter, &reached, RAWHAL_UNLIMITED, &proxy->lease,
+                         &error) == RAWHAL_OK)
+    return HSA_STATUS_SUCCESS;
+  front_report("a queue was refused: %s", error.message);
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+static void unmake(proxy_t *proxy)
+{
+  service_stop(proxy);
+  if (proxy->lease)
+    flight_end_all(proxy, service_now());
+  limit_lease_destroy(proxy->lease);
+  leave_place(proxy);
+  for (uint32_t i = 0; i < PROXY_SIGNALS; ++i)
+    if (proxy->signals[i].handle)
+      (void)front.hsa.signal_destroy(proxy->signals[i]);
+  if (proxy->ring)
+    (void)front.hsa.pool_free(proxy->ring);
+  free((void *)proxy->ends);
+  (void)pthread_mutex_destroy(&proxy->lock);
+  (void)pthread_mutex_destroy(&proxy->harvest);
+  free(proxy);
+}
+
+static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish)
+{
+  uint32_t most = proxy->device->max_packets / PROXY_PER_PACKET;
+  uint32_t size = wish->size < most ? wish->size : most;
+  hsa_status_t result = make_real(proxy, wish, size);
+  if (result != HSA_STATUS_SUCCESS)
+    return result;
+  result = front.hsa.set_profiler_enabled(proxy->real, 1);
+  if (result == HSA_STATUS_SUCCESS)
+    result = make_ring(proxy, size);
+  if (result == HSA_STATUS_SUCCESS)
+    result = make_lease(proxy);
+  if (result == HSA_STATUS_SUCCESS && !take_place(proxy))
+    result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  if (result == HSA_STATUS_SUCCESS)
+    result = make_face(proxy);
+  if (result == HSA_STATUS_SUCCESS && !service_start(proxy)) {
+    (void)front.hsa.signal_destroy(proxy->face->hsa_queue.doorbell_signal);
+    result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  if (result != HSA_STATUS_SUCCESS)
+    (void)front.hsa.queue_destroy(proxy->real);
+  return result;
+}
+
+hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_queue_t **queue)
+{
+  if (!queue || !wish->size || wish->size & (wish->size - 1)) /* the runtime's words for it */
+    return front.hsa.queue_create(wish->agent, wish->size, wish->type, wish->callback, wish->data,
+                                  wish->private_bytes, wish->group_bytes, queue);
+  proxy_t *proxy = calloc(1, sizeof(*proxy));
+  if (!proxy)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  proxy->device = device;
+  proxy->callback = wish->callback;
+  proxy->data = wish->data;
+  (void)pthread_mutex_init(&proxy->lock, NULL);
+  (void)pthread_mutex_init(&proxy->harvest, NULL);
+  hsa_status_t result = make(proxy, wish);
+  if (result == HSA_STATUS_SUCCESS)
+    *queue = &proxy->face->hsa_queue;
+  else
+    unmake(proxy);
+  return result;
+}
+
+hsa_status_t proxy_destroy(proxy_t *proxy)
+{
+  service_stop(proxy); /* what is held back never ran */
+  hsa_signal_t doorbell = proxy->face->hsa_queue.doorbell_signal;
+  hsa_status_t result = front.hsa.queue_destroy(proxy->real);
+  unmake(proxy);
+  (void)front.hsa.signal_destroy(doorbell);
+  return result;
+}

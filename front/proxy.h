@@ -1,0 +1,138 @@
+/* One queue of the program's that is limited: its face, with a ring and a doorbell of ours, and the
+ * device's queue behind it, which nobody else knows. Internal.
+ *
+ * Packets go from the one ring to the other in order, each once, when the program's doorbell has
+ * announced them and the limiter admits them; what it holds back stays in the program's ring, whose
+ * read index follows the device's. A dispatch gets a completion signal of ours, or, when it has the
+ * program's, is followed by a barrier that has ours: at most two packets for one, and the device's
+ * ring has twice the size of the program's, so it is never full.
+ *
+ * Locks, in the order in which they may be taken: a proxy's `lock`, those of the limiter, a proxy's
+ * `harvest`. No thread that rings a doorbell waits for the limiter or for the device. */
+#ifndef RAWHAL_FRONT_PROXY_H
+#define RAWHAL_FRONT_PROXY_H
+
+#include "front/front.h"
+
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/amd_hsa_signal.h>
+#include <pthread.h>
+
+enum {
+  PROXY_PACKET_BYTES = 64,
+  PROXY_PER_PACKET = 2, /* packets for one, at most */
+  PROXY_SIGNALS = 512,  /* dispatches on the device, at most; a power of two */
+  PROXY_BATCH = 64,     /* dispatches that are admitted as one */
+  PROXY_QUEUES = 1024,  /* of a process */
+};
+
+typedef union proxy_packet {
+  struct {
+    uint16_t header, setup;
+  };
+  uint32_t first; /* both */
+  hsa_kernel_dispatch_packet_t dispatch;
+  hsa_barrier_and_packet_t barrier;
+  unsigned char bytes[PROXY_PACKET_BYTES];
+} proxy_packet_t;
+
+/* Dispatches that were admitted together, and whose signals follow each other. */
+typedef struct flight_batch {
+  limit_grant_t grant;
+  uint64_t first; /* the ticket of its first dispatch; a ticket's signal is at ticket % SIGNALS */
+  uint64_t forwarded_at; /* CLOCK_MONOTONIC ns */
+  uint32_t count;
+  bool begins; /* its first dispatch has a signal of ours itself: its start is known */
+} flight_batch_t;
+
+typedef struct proxy {
+  amd_queue_t *face;
+  hsa_queue_t *real;
+  front_device_t *device;
+  limit_lease_t *lease;
+  uint32_t index; /* among the faces */
+  void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
+  void *data;
+  _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns; 0: it has not */
+
+  pthread_mutex_t lock;
+  pthread_cond_t wake; /* of the service thread */
+  pthread_t thread;
+  bool has_thread, stop;
+  bool idle;         /* it sleeps until it is woken */
+  bool planned;      /* it knows that something is held back */
+  atomic_bool held;  /* something waits for the limiter: the service thread's to forward */
+  uint64_t retry_at; /* of what is held; 0: when something has finished */
+  bool paced;    /* since something was first held back: what is asked for is more than the share */
+  uint32_t mask; /* size of the program's ring - 1 */
+  proxy_packet_t *ring;       /* the program's */
+  uint64_t announced;         /* packets that a doorbell has told of */
+  uint64_t real_write;        /* packets in the device's ring, ever */
+  _Atomic uint64_t forwarded; /* packets taken out of the program's ring */
+  _Atomic uint64_t *ends;     /* of each in that ring: the device's ring's index behind it */
+
+  pthread_mutex_t harvest;
+  hsa_signal_t signals[PROXY_SIGNALS]; /* made when they are first needed */
+  flight_batch_t batches[PROXY_SIGNALS];
+  uint64_t tickets;                 /* dispatches forwarded */
+  _Atomic uint64_t begun, finished; /* batches */
+  _Atomic uint64_t free_tickets;    /* those below are of finished batches */
+} proxy_t;
+
+/* NULL: not one of ours. */
+proxy_t *proxy_of(const hsa_queue_t *queue);
+/* NULL: no doorbell of ours. */
+proxy_t *proxy_of_doorbell(hsa_signal_t signal);
+/* Until no other thread is at it: those who go through all proxies. */
+void proxies_each(void (*function)(proxy_t *proxy));
+
+typedef struct proxy_wish {
+  hsa_agent_t agent;
+  uint32_t size;
+  hsa_queue_type32_t type;
+  void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
+  void *data;
+  uint32_t private_bytes, group_bytes;
+} proxy_wish_t;
+hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_queue_t **queue);
+hsa_status_t proxy_destroy(proxy_t *proxy);
+void proxies_forget(void); /* when the runtime ends */
+
+/* forward.c */
+/* A doorbell of the program's. */
+void proxy_ring(proxy_t *proxy);
+/* Forwards what is announced, as far as the limiter admits. The caller holds the lock. */
+void proxy_forward(proxy_t *proxy);
+/* Packets of the program's ring that the device has taken. */
+uint64_t proxy_read_index(proxy_t *proxy);
+
+/* flight.c */
+static inline uint64_t proxy_in_flight(const proxy_t *proxy)
+{
+  return atomic_load(&proxy->begun) - atomic_load(&proxy->finished);
+}
+/* How long the oldest that is on the device may still take, by estimate and by what it took
+ * already; with `share_ppm`, until its time has been paid for at that share. */
+uint64_t flight_left(proxy_t *proxy, uint64_t now, uint64_t share_ppm);
+/* Is there room for a batch of that many? The caller holds the lock. */
+bool flight_has_room(const proxy_t *proxy, uint32_t dispatches);
+/* The signal of the next ticket, at 1; 0: it cannot be made. The caller holds the lock. */
+hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket);
+/* What was put into the device's ring, or is about to be. The caller holds the lock. */
+void flight_begin(proxy_t *proxy, const flight_batch_t *batch);
+/* Charges what has finished. */
+void flight_harvest(proxy_t *proxy);
+/* Charges what has not, up to then: the device has let go of it. */
+void flight_end_all(proxy_t *proxy, uint64_t at);
+
+/* service.c */
+bool service_start(proxy_t *proxy);
+/* The caller holds the lock. */
+void service_wake(proxy_t *proxy);
+void service_stop(proxy_t *proxy);
+/* From here on, threads of the program do what the service threads did. */
+extern atomic_bool service_ended;
+uint64_t service_now(void);
+void service_nap(uint64_t ns);
+
+#endif

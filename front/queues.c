@@ -1,0 +1,249 @@
+/* Hooks of queues: those with a proxy are answered here, others by what was in the table before. */
+#include "front/proxy.h"
+
+#include <unistd.h>
+
+/* ---- Coming and going ---- */
+
+static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                 void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                                 uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **queue)
+{
+  front_device_t *device = device_of_agent(agent);
+  const proxy_wish_t wish = {agent, size, type, callback, data, private_bytes, group_bytes};
+  if (device && device->timed)
+    return proxy_create(device, &wish, queue);
+  return front.hsa.queue_create(agent, size, type, callback, data, private_bytes, group_bytes,
+                                queue);
+}
+
+static hsa_status_t queue_destroy(hsa_queue_t *queue)
+{
+  proxy_t *proxy = proxy_of(queue);
+  return proxy ? proxy_destroy(proxy) : front.hsa.queue_destroy(queue);
+}
+
+static hsa_status_t queue_inactivate(hsa_queue_t *queue)
+{
+  proxy_t *proxy = proxy_of(queue);
+  if (!proxy)
+    return front.hsa.queue_inactivate(queue);
+  uint64_t alive = 0;
+  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, service_now());
+  hsa_status_t result = front.hsa.queue_inactivate(proxy->real);
+  flight_end_all(proxy, service_now());
+  return result;
+}
+
+/* A runtime's intercept queue is one that this front does not see. */
+static hsa_status_t intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                     void (*callback)(hsa_status_t, hsa_queue_t *, void *),
+                                     void *data, uint32_t private_bytes, uint32_t group_bytes,
+                                     hsa_queue_t **queue)
+{
+  front_device_t *device = device_of_agent(agent);
+  if (!device || !device->timed)
+    return front.hsa.intercept_create(agent, size, type, callback, data, private_bytes, group_bytes,
+                                      queue);
+  front_report("hsa_amd_queue_intercept_create() is refused: what its queue runs is not limited");
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+/* ---- Indices ---- */
+
+/* A program that waits for room in a ring whose packets are held back polls: not too fast. */
+static void leave_time(const proxy_t *proxy, uint64_t read)
+{
+  uint64_t write = __atomic_load_n(&proxy->face->write_dispatch_id, __ATOMIC_RELAXED);
+  if (write - read > proxy->mask)
+    service_nap(50000);
+}
+
+static uint64_t read_index(proxy_t *proxy)
+{
+  uint64_t read = proxy_read_index(proxy);
+  if (__builtin_expect(proxy->held, 0))
+    leave_time(proxy, read);
+  return read;
+}
+
+#define LOAD_READ(order)                                                                           \
+  static uint64_t load_read_##order(const hsa_queue_t *queue)                                      \
+  {                                                                                                \
+    proxy_t *proxy = proxy_of(queue);                                                              \
+    return proxy ? read_index(proxy) : front.hsa.load_read_##order(queue);                         \
+  }
+
+#define LOAD_WRITE(order, memory)                                                                  \
+  static uint64_t load_write_##order(const hsa_queue_t *queue)                                     \
+  {                                                                                                \
+    proxy_t *proxy = proxy_of(queue);                                                              \
+    return proxy ? __atomic_load_n(&proxy->face->write_dispatch_id, memory)                        \
+                 : front.hsa.load_write_##order(queue);                                            \
+  }
+
+#define STORE_WRITE(order, memory)                                                                 \
+  static void store_write_##order(const hsa_queue_t *queue, uint64_t value)                        \
+  {                                                                                                \
+    proxy_t *proxy = proxy_of(queue);                                                              \
+    if (proxy)                                                                                     \
+      __atomic_store_n(&proxy->face->write_dispatch_id, value, memory);                            \
+    else                                                                                           \
+      front.hsa.store_write_##order(queue, value);                                                 \
+  }
+
+#define CAS_WRITE(order, memory, failed)                                                           \
+  static uint64_t cas_write_##order(const hsa_queue_t *queue, uint64_t expected, uint64_t value)   \
+  {                                                                                                \
+    proxy_t *proxy = proxy_of(queue);                                                              \
+    if (!proxy)                                                                                    \
+      return front.hsa.cas_write_##order(queue, expected, value);                                  \
+    (void)__atomic_compare_exchange_n(&proxy->face->write_dispatch_id, &expected, value, false,    \
+                                      memory, failed);                                             \
+    return expected;                                                                               \
+  }
+
+#define ADD_WRITE(order, memory)                                                                   \
+  static uint64_t add_write_##order(const hsa_queue_t *queue, uint64_t value)                      \
+  {                                                                                                \
+    proxy_t *proxy = proxy_of(queue);                                                              \
+    return proxy ? __atomic_fetch_add(&proxy->face->write_dispatch_id, value, memory)              \
+                 : front.hsa.add_write_##order(queue, value);                                      \
+  }
+
+/* Of a queue of the device's only the device stores it. */
+#define STORE_READ(order)                                                                          \
+  static void store_read_##order(const hsa_queue_t *queue, uint64_t value)                         \
+  {                                                                                                \
+    if (!proxy_of(queue))                                                                          \
+      front.hsa.store_read_##order(queue, value);                                                  \
+  }
+
+LOAD_READ(scacquire)
+LOAD_READ(relaxed)
+LOAD_WRITE(scacquire, __ATOMIC_ACQUIRE)
+LOAD_WRITE(relaxed, __ATOMIC_RELAXED)
+STORE_WRITE(relaxed, __ATOMIC_RELAXED)
+STORE_WRITE(screlease, __ATOMIC_RELEASE)
+CAS_WRITE(scacq_screl, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+CAS_WRITE(scacquire, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)
+CAS_WRITE(relaxed, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+CAS_WRITE(screlease, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
+ADD_WRITE(scacq_screl, __ATOMIC_ACQ_REL)
+ADD_WRITE(scacquire, __ATOMIC_ACQUIRE)
+ADD_WRITE(relaxed, __ATOMIC_RELAXED)
+ADD_WRITE(screlease, __ATOMIC_RELEASE)
+STORE_READ(relaxed)
+STORE_READ(screlease)
+
+/* ---- Doorbells ---- */
+
+/* The signal keeps its value: somebody may read it. */
+#define SIGNAL_STORE(name)                                                                         \
+  static void name(hsa_signal_t signal, hsa_signal_value_t value)                                  \
+  {                                                                                                \
+    proxy_t *proxy = proxy_of_doorbell(signal);                                                    \
+    front.hsa.name(signal, value);                                                                 \
+    if (proxy)                                                                                     \
+      proxy_ring(proxy);                                                                           \
+  }
+
+SIGNAL_STORE(signal_store_relaxed)
+SIGNAL_STORE(signal_store_screlease)
+SIGNAL_STORE(silent_store_relaxed)
+SIGNAL_STORE(silent_store_screlease)
+
+/* ---- What else takes a queue ---- */
+
+static hsa_queue_t *real_of(hsa_queue_t *queue)
+{
+  proxy_t *proxy = proxy_of(queue);
+  return proxy ? proxy->real : queue;
+}
+
+/* Who switches it off gets times all the same; without them nothing could be charged. */
+static hsa_status_t set_profiler_enabled(hsa_queue_t *queue, int enable)
+{
+  return proxy_of(queue) ? HSA_STATUS_SUCCESS : front.hsa.set_profiler_enabled(queue, enable);
+}
+
+static hsa_status_t cu_set_mask(const hsa_queue_t *queue, uint32_t bits, const uint32_t *mask)
+{
+  return front.hsa.cu_set_mask(real_of((hsa_queue_t *)(uintptr_t)queue), bits, mask);
+}
+
+static hsa_status_t cu_get_mask(const hsa_queue_t *queue, uint32_t bits, uint32_t *mask)
+{
+  return front.hsa.cu_get_mask(real_of((hsa_queue_t *)(uintptr_t)queue), bits, mask);
+}
+
+static hsa_status_t queue_set_priority(hsa_queue_t *queue, hsa_amd_queue_priority_t priority)
+{
+  return front.hsa.queue_set_priority(real_of(queue), priority);
+}
+
+static hsa_status_t queue_get_info(hsa_queue_t *queue, int attribute, void *value)
+{
+  return front.hsa.queue_get_info(real_of(queue), attribute, value);
+}
+
+static hsa_status_t intercept_register(hsa_queue_t *queue, void (*handler)(void), void *data)
+{
+  return front.hsa.intercept_register(real_of(queue), handler, data);
+}
+
+void queues_hooks(front_calls_t *hooks)
+{
+#define X(name) hooks->name = name;
+  X(queue_create)
+  X(queue_destroy)
+  X(queue_inactivate)
+  X(intercept_create)
+  X(intercept_register)
+  X(load_read_scacquire)
+  X(load_read_relaxed)
+  X(load_write_scacquire)
+  X(load_write_relaxed)
+  X(store_write_relaxed)
+  X(store_write_screlease)
+  X(cas_write_scacq_screl)
+  X(cas_write_scacquire)
+  X(cas_write_relaxed)
+  X(cas_write_screlease)
+  X(add_write_scacq_screl)
+  X(add_write_scacquire)
+  X(add_write_relaxed)
+  X(add_write_screlease)
+  X(store_read_relaxed)
+  X(store_read_screlease)
+  X(signal_store_relaxed)
+  X(signal_store_screlease)
+  X(silent_store_relaxed)
+  X(silent_store_screlease)
+  X(set_profiler_enabled)
+  X(cu_set_mask)
+  X(cu_get_mask)
+  X(queue_set_priority)
+  X(queue_get_info)
+#undef X
+}
+
+/* ---- The end ---- */
+
+void queues_end(void)
+{
+  atomic_store(&service_ended, true);
+  proxies_each(service_stop);
+}
+
+static void destroy(proxy_t *proxy)
+{
+  (void)proxy_destroy(proxy);
+}
+
+void queues_forget(void)
+{
+  proxies_each(destroy);
+  proxies_forget();
+  atomic_store(&service_ended, false);
+}

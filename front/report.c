@@ -1,0 +1,48 @@
+#include "front/front.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* -1: nowhere. `*opened`: to be closed. */
+static int destination(bool *opened)
+{
+  const char *named = secure_getenv("RAWHAL_FRONT_REPORT");
+  *opened = false;
+  if (!named)
+    return STDERR_FILENO;
+  char *end;
+  errno = 0;
+  long number = strtol(named, &end, 10);
+  if (*named && !*end && !errno && number >= 0 && number <= 1 << 20)
+    return (int)number;
+  int fd = *named ? open(named, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+  *opened = fd >= 0;
+  return fd;
+}
+
+void front_report(const char *format, ...)
+{
+  bool opened;
+  int fd = destination(&opened);
+  if (fd < 0)
+    return;
+  char line[1024] = "rawhal: ";
+  const size_t begin = strlen(line);
+  va_list arguments;
+  va_start(arguments, format);
+  int size = vsnprintf(line + begin, sizeof(line) - begin - 1, format, arguments);
+  va_end(arguments);
+  if (size >= 0) {
+    size_t length = strlen(line);
+    line[length++] = '\n';
+    ssize_t written = write(fd, line, length); /* whoever cannot be told is not */
+    (void)written;
+  }
+  if (opened)
+    (void)close(fd);
+}

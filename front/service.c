@@ -1,0 +1,147 @@
+/* The thread of a proxy: forwards what was held back when it may go, and sees to it that what has
+ * finished is charged though the program does not look. It sleeps by the limiter's word or by what
+ * kernels are known to take, and never on the device: the runtime's wait spins before it sleeps. */
+#include "front/proxy.h"
+
+#include <signal.h>
+#include <time.h>
+
+/* Naps, in ns. Held back: a nap more is a little of the share lost until the burst makes up for it.
+ * Not held: only peers in a region wait to hear of what has finished. */
+static const uint64_t held_least = 50000, held_most = 2000000, paced_most = 10000000,
+                      nothing_known = 1000000;
+static const uint64_t shared_least = 200000, alone_least = 2000000, loose_most = 20000000;
+static const uint64_t retry_most = 100000000; /* limits may be changed */
+
+atomic_bool service_ended;
+
+uint64_t service_now(void)
+{
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+  return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+                           .tv_nsec = (long)(ns % 1000000000u)};
+}
+
+void service_nap(uint64_t ns)
+{
+  struct timespec time = timespec_of(ns);
+  (void)nanosleep(&time, NULL);
+}
+
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+  return value < least ? least : value > most ? most : value;
+}
+
+/* The least of the shares that hold here; 0: not known. */
+static uint64_t share_of(const proxy_t *proxy)
+{
+  static const rawhal_limit_t shares[] = {RAWHAL_LIMIT_GPU_SHARE, RAWHAL_LIMIT_PROCESS_SHARE,
+                                          RAWHAL_LIMIT_DEVICE_SHARE};
+  uint64_t least = RAWHAL_UNLIMITED;
+  for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); ++i) {
+    uint64_t share = rawhal_limiter_get(proxy->device->limiter, shares[i]);
+    least = share < least ? share : least;
+  }
+  return least;
+}
+
+/* Who asks for more than the share gets the next turn when the last is paid for: that it may have
+ * finished long before changes nothing. */
+static uint64_t held_nap(proxy_t *proxy, uint64_t now)
+{
+  uint64_t left = flight_left(proxy, now, proxy->paced ? share_of(proxy) : 0);
+  return clamp(left, held_least, proxy->paced ? paced_most : held_most);
+}
+
+/* When to look again; 0: when something is rung. The caller holds the lock. */
+static uint64_t next_look(proxy_t *proxy, uint64_t now)
+{
+  bool in_flight = proxy_in_flight(proxy) != 0;
+  if (proxy->held && proxy->retry_at > now)
+    return clamp(proxy->retry_at, now, now + retry_most);
+  if (proxy->held)
+    return now + (in_flight ? held_nap(proxy, now) : nothing_known);
+  if (!in_flight)
+    return 0;
+  uint64_t least = limit_is_shared(proxy->lease) ? shared_least : alone_least;
+  return now + clamp(flight_left(proxy, now, 0), least, loose_most);
+}
+
+static void sleep_until(proxy_t *proxy, uint64_t until)
+{
+  proxy->idle = until == 0;
+  proxy->planned = proxy->held;
+  if (until) {
+    struct timespec time = timespec_of(until);
+    (void)pthread_cond_timedwait(&proxy->wake, &proxy->lock, &time);
+  } else {
+    (void)pthread_cond_wait(&proxy->wake, &proxy->lock);
+  }
+  proxy->idle = false;
+}
+
+static void *serve(void *context)
+{
+  proxy_t *proxy = context;
+  pthread_mutex_lock(&proxy->lock);
+  while (!proxy->stop) {
+    flight_harvest(proxy);
+    if (proxy->held)
+      proxy_forward(proxy);
+    uint64_t until = next_look(proxy, service_now());
+    if (!proxy->stop)
+      sleep_until(proxy, until);
+  }
+  pthread_mutex_unlock(&proxy->lock);
+  return NULL;
+}
+
+bool service_start(proxy_t *proxy)
+{
+  pthread_condattr_t attributes;
+  if (pthread_condattr_init(&attributes))
+    return false;
+  (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  int failed = pthread_cond_init(&proxy->wake, &attributes);
+  (void)pthread_condattr_destroy(&attributes);
+  if (failed)
+    return false;
+  sigset_t every, before; /* signals are the program's own threads' */
+  (void)sigfillset(&every);
+  (void)pthread_sigmask(SIG_SETMASK, &every, &before);
+  failed = pthread_create(&proxy->thread, NULL, serve, proxy);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (!failed)
+    (void)pthread_setname_np(proxy->thread, "rawhal-front");
+  proxy->has_thread = !failed;
+  return !failed;
+}
+
+void service_wake(proxy_t *proxy)
+{
+  bool news = proxy->held && !proxy->planned;
+  if (news || (proxy->idle && proxy_in_flight(proxy))) {
+    proxy->idle = false;
+    proxy->planned = proxy->held;
+    (void)pthread_cond_signal(&proxy->wake);
+  }
+}
+
+void service_stop(proxy_t *proxy)
+{
+  if (!proxy->has_thread)
+    return;
+  pthread_mutex_lock(&proxy->lock);
+  proxy->stop = true;
+  (void)pthread_cond_signal(&proxy->wake);
+  pthread_mutex_unlock(&proxy->lock);
+  (void)pthread_join(proxy->thread, NULL);
+  proxy->has_thread = false;
+}

@@ -1,0 +1,152 @@
+#include "front/tables.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+enum {
+  CORE_MAJORS = 2, /* 1 and 2 are the same, as far as there are entries */
+  AMD_MAJORS = 2,
+  NEWER_QUEUES = 0x10, /* the step of AMD's table from which there is hsa_amd_queue_create() */
+};
+
+typedef struct entry {
+  const char *name;
+  uint32_t at[AMD_MAJORS]; /* by major, from 1; 0: not there */
+  size_t place;            /* in front_calls_t */
+  bool needed;
+} entry_t;
+
+static const entry_t core_entries[] = {
+#define X(name, type, offset) {#name, {offset, offset}, offsetof(front_calls_t, name), true},
+    FRONT_CORE(X)
+#undef X
+};
+
+static const entry_t amd_entries[] = {
+#define X(name, type, first, second)                                                               \
+  {#name, {first, second}, offsetof(front_calls_t, name), first != 0},
+    FRONT_AMD(X)
+#undef X
+};
+
+enum {
+  CORE_ENTRIES = sizeof(core_entries) / sizeof(*core_entries),
+  AMD_ENTRIES = sizeof(amd_entries) / sizeof(*amd_entries),
+};
+
+/* POSIX promises that functions and objects have pointers of one size. */
+static void *load(const void *from, size_t at)
+{
+  void *function;
+  memcpy(&function, (const char *)from + at, sizeof(function));
+  return function;
+}
+
+static void store(void *to, size_t at, void *function)
+{
+  /* Other threads may call through the entry: one store. */
+  __atomic_store_n((void **)(void *)((char *)to + at), function, __ATOMIC_RELEASE);
+}
+
+static uint32_t size_of(const void *table)
+{
+  return ((const table_version_t *)table)->minor;
+}
+
+static bool exists(const void *table, uint32_t at)
+{
+  return at >= sizeof(table_version_t) && at <= UINT32_MAX - sizeof(void *) &&
+         at + sizeof(void *) <= size_of(table);
+}
+
+/* ---- Reading ---- */
+
+static rawhal_status_t read_entries(const void *found, const entry_t *entries, size_t count,
+                                    uint32_t major, front_calls_t *calls, rawhal_error_t *error)
+{
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t at = entries[i].at[major - 1];
+    void *function = exists(found, at) ? load(found, at) : NULL;
+    if (!function && entries[i].needed)
+      return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime's table of tools has no %s",
+                         entries[i].name);
+    store(calls, entries[i].place, function);
+  }
+  return RAWHAL_OK;
+}
+
+static void copy(unsigned char *to, size_t room, const void *table)
+{
+  size_t size = size_of(table);
+  memset(to, 0, room);
+  memcpy(to, table, size < room ? size : room);
+}
+
+rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables, front_calls_t *calls,
+                            rawhal_error_t *error)
+{
+  memset(tables, 0, sizeof(*tables));
+  memset(calls, 0, sizeof(*calls));
+  if (!root || root->version.minor < sizeof(*root) || !root->core || !root->amd)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime gives its tools no tables");
+  const table_version_t *core = root->core, *amd = root->amd;
+  if (core->major < 1 || core->major > CORE_MAJORS || amd->major < 1 || amd->major > AMD_MAJORS)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "the HSA runtime's tables of tools are of versions %u and %u: 1 and 2 are "
+                       "known",
+                       core->major, amd->major);
+  copy(tables->core_found, sizeof(tables->core_found), core);
+  copy(tables->amd_found, sizeof(tables->amd_found), amd);
+  rawhal_status_t status =
+      read_entries(tables->core_found, core_entries, CORE_ENTRIES, core->major, calls, error);
+  if (status == RAWHAL_OK)
+    status = read_entries(tables->amd_found, amd_entries, AMD_ENTRIES, amd->major, calls, error);
+  tables->core = root->core;
+  tables->amd = root->amd;
+  tables->amd_major = amd->major;
+  tables->newer_queues = amd->step >= NEWER_QUEUES;
+  return status;
+}
+
+/* ---- Writing ---- */
+
+static void replace(void *table, const entry_t *entries, size_t count, uint32_t major,
+                    const front_calls_t *hooks)
+{
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t at = entries[i].at[major - 1];
+    void *hook = load(hooks, entries[i].place);
+    if (hook && exists(table, at) && load(table, at))
+      store(table, at, hook);
+  }
+}
+
+void tables_replace(const front_tables_t *tables, const front_calls_t *hooks)
+{
+  replace(tables->core, core_entries, CORE_ENTRIES, 1, hooks);
+  replace(tables->amd, amd_entries, AMD_ENTRIES, tables->amd_major, hooks);
+}
+
+static void restore(void *table, const void *found, const entry_t *entries, size_t count,
+                    uint32_t major, const front_calls_t *hooks)
+{
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t at = entries[i].at[major - 1];
+    void *hook = load(hooks, entries[i].place);
+    if (hook && exists(table, at) && load(table, at) == hook)
+      store(table, at, load(found, at));
+  }
+}
+
+void tables_restore(const front_tables_t *tables, const front_calls_t *hooks)
+{
+  restore(tables->core, tables->core_found, core_entries, CORE_ENTRIES, 1, hooks);
+  restore(tables->amd, tables->amd_found, amd_entries, AMD_ENTRIES, tables->amd_major, hooks);
+}
+
+void tables_refuse(const table_root_t *root, const front_calls_t *refusing)
+{
+  if (root && root->version.minor >= sizeof(*root) && root->core)
+    replace(root->core, core_entries, CORE_ENTRIES, 1, refusing);
+}

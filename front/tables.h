@@ -1,0 +1,125 @@
+/* The tables of functions that the HSA runtime hands to its tools, of both kinds there are.
+ *
+ * The tables are C++ structures of function pointers; here an entry is its offset. Every table
+ * begins with {u32 major, u32 minor, u32 step, u32 reserved}, and `minor` is its size in bytes: an
+ * entry exists when all of it lies below. Between the majors 1 (ROCr 5) and 2 (ROCr 2025) of AMD's
+ * table two entries were inserted after the 16th and three after the 47th, so that most have two
+ * offsets. Facts: hsa_api_trace.h of both. */
+#ifndef RAWHAL_FRONT_TABLES_H
+#define RAWHAL_FRONT_TABLES_H
+
+#include "base/status.h"
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+enum {
+  TABLE_CORE_BYTES = 1016, /* of the core table that both have */
+  TABLE_AMD_BYTES = 1024,  /* more than any known */
+};
+
+/* Signatures that C headers of ROCr 5 lack. */
+typedef struct front_vmem_handle {
+  uint64_t handle;
+} front_vmem_handle_t;
+typedef hsa_status_t front_vmem_create_t(hsa_amd_memory_pool_t pool, size_t size, int type,
+                                         uint64_t flags, front_vmem_handle_t *handle);
+typedef hsa_status_t front_vmem_release_t(front_vmem_handle_t handle);
+typedef hsa_status_t front_intercept_t(hsa_queue_t *queue, void (*handler)(void), void *data);
+typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void *value);
+
+/* X(name, type, offset) of the core table, X(name, type, major 1, major 2) of AMD's; 0: not there.
+ */
+#define FRONT_CORE(X)                                                                              \
+  X(init, __typeof__(hsa_init), 16)                                                                \
+  X(system_get_info, __typeof__(hsa_system_get_info), 32)                                          \
+  X(iterate_agents, __typeof__(hsa_iterate_agents), 56)                                            \
+  X(agent_get_info, __typeof__(hsa_agent_get_info), 64)                                            \
+  X(queue_create, __typeof__(hsa_queue_create), 72)                                                \
+  X(queue_destroy, __typeof__(hsa_queue_destroy), 88)                                              \
+  X(queue_inactivate, __typeof__(hsa_queue_inactivate), 96)                                        \
+  X(load_read_scacquire, __typeof__(hsa_queue_load_read_index_scacquire), 104)                     \
+  X(load_read_relaxed, __typeof__(hsa_queue_load_read_index_relaxed), 112)                         \
+  X(load_write_scacquire, __typeof__(hsa_queue_load_write_index_scacquire), 120)                   \
+  X(load_write_relaxed, __typeof__(hsa_queue_load_write_index_relaxed), 128)                       \
+  X(store_write_relaxed, __typeof__(hsa_queue_store_write_index_relaxed), 136)                     \
+  X(store_write_screlease, __typeof__(hsa_queue_store_write_index_screlease), 144)                 \
+  X(cas_write_scacq_screl, __typeof__(hsa_queue_cas_write_index_scacq_screl), 152)                 \
+  X(cas_write_scacquire, __typeof__(hsa_queue_cas_write_index_scacquire), 160)                     \
+  X(cas_write_relaxed, __typeof__(hsa_queue_cas_write_index_relaxed), 168)                         \
+  X(cas_write_screlease, __typeof__(hsa_queue_cas_write_index_screlease), 176)                     \
+  X(add_write_scacq_screl, __typeof__(hsa_queue_add_write_index_scacq_screl), 184)                 \
+  X(add_write_scacquire, __typeof__(hsa_queue_add_write_index_scacquire), 192)                     \
+  X(add_write_relaxed, __typeof__(hsa_queue_add_write_index_relaxed), 200)                         \
+  X(add_write_screlease, __typeof__(hsa_queue_add_write_index_screlease), 208)                     \
+  X(store_read_relaxed, __typeof__(hsa_queue_store_read_index_relaxed), 216)                       \
+  X(store_read_screlease, __typeof__(hsa_queue_store_read_index_screlease), 224)                   \
+  X(memory_allocate, __typeof__(hsa_memory_allocate), 280)                                         \
+  X(memory_free, __typeof__(hsa_memory_free), 288)                                                 \
+  X(signal_create, __typeof__(hsa_signal_create), 312)                                             \
+  X(signal_destroy, __typeof__(hsa_signal_destroy), 320)                                           \
+  X(signal_load_scacquire, __typeof__(hsa_signal_load_scacquire), 336)                             \
+  X(signal_store_relaxed, __typeof__(hsa_signal_store_relaxed), 344)                               \
+  X(signal_store_screlease, __typeof__(hsa_signal_store_screlease), 352)                           \
+  X(silent_store_relaxed, __typeof__(hsa_signal_silent_store_relaxed), 832)                        \
+  X(silent_store_screlease, __typeof__(hsa_signal_silent_store_screlease), 840)
+
+#define FRONT_AMD(X)                                                                               \
+  X(set_profiler_enabled, __typeof__(hsa_amd_profiling_set_profiler_enabled), 32, 32)              \
+  X(get_dispatch_time, __typeof__(hsa_amd_profiling_get_dispatch_time), 48, 48)                    \
+  X(cu_set_mask, __typeof__(hsa_amd_queue_cu_set_mask), 96, 96)                                    \
+  X(pool_get_info, __typeof__(hsa_amd_memory_pool_get_info), 104, 104)                             \
+  X(iterate_pools, __typeof__(hsa_amd_agent_iterate_memory_pools), 112, 112)                       \
+  X(pool_allocate, __typeof__(hsa_amd_memory_pool_allocate), 120, 120)                             \
+  X(pool_free, __typeof__(hsa_amd_memory_pool_free), 128, 128)                                     \
+  X(allow_access, __typeof__(hsa_amd_agents_allow_access), 152, 168)                               \
+  X(pointer_info, __typeof__(hsa_amd_pointer_info), 224, 240)                                      \
+  X(amd_signal_create, __typeof__(hsa_amd_signal_create), 264, 280)                                \
+  X(intercept_create, __typeof__(hsa_queue_create), 296, 312)                                      \
+  X(intercept_register, front_intercept_t, 304, 320)                                               \
+  X(queue_set_priority, __typeof__(hsa_amd_queue_set_priority), 312, 328)                          \
+  X(cu_get_mask, __typeof__(hsa_amd_queue_cu_get_mask), 392, 432)                                  \
+  X(vmem_handle_create, front_vmem_create_t, 0, 472)                                               \
+  X(vmem_handle_release, front_vmem_release_t, 0, 480)                                             \
+  X(queue_get_info, front_queue_info_t, 0, 560)
+
+/* Functions by name. NULL where the table has none, or, in a set of hooks, nothing is replaced. */
+typedef struct front_calls {
+#define X(name, type, ...) type *name;
+  FRONT_CORE(X)
+  FRONT_AMD(X)
+#undef X
+} front_calls_t;
+
+typedef struct table_version {
+  uint32_t major, minor, step, reserved;
+} table_version_t;
+
+/* The root table, as far as it is used; the same in both. */
+typedef struct table_root {
+  table_version_t version;
+  void *core, *amd;
+} table_root_t;
+
+/* The tables as they were found. */
+typedef struct front_tables {
+  void *core, *amd; /* the runtime's */
+  uint32_t amd_major;
+  bool newer_queues; /* it has ways to make queues that are not known here */
+  _Alignas(8) unsigned char core_found[TABLE_CORE_BYTES], amd_found[TABLE_AMD_BYTES];
+} front_tables_t;
+
+/* Reads the tables and changes nothing. UNSUPPORTED: of a major that is not known, or without what
+ * cannot be done without. */
+RAWHAL_CHECKED rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables,
+                                           front_calls_t *calls, rawhal_error_t *error);
+/* Replaces what is there of the entries in `hooks`. */
+void tables_replace(const front_tables_t *tables, const front_calls_t *hooks);
+/* Puts back those of the entries that still are ours. */
+void tables_restore(const front_tables_t *tables, const front_calls_t *hooks);
+
+/* Where nothing else is known of a table: the first entries of its core have been the same always.
+ * Replaces hsa_init(), hsa_iterate_agents() and hsa_queue_create(), if it has them. */
+void tables_refuse(const table_root_t *root, const front_calls_t *refusing);
+
+#endif

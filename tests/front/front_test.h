@@ -1,0 +1,63 @@
+// A program on a toy runtime behind the front, with limits in the environment.
+#ifndef RAWHAL_TESTS_FRONT_FRONT_TEST_H
+#define RAWHAL_TESTS_FRONT_FRONT_TEST_H
+
+#include "tests/front/toy_hsa.h"
+#include "tests/tools/process.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+
+class FrontTest : public testing::Test {
+protected:
+  void SetUp() override { Set("RAWHAL_FRONT_REPORT", report_ = scratch_ / "report"); }
+
+  void TearDown() override
+  {
+    if (loaded_)
+      toy_unload();
+    for (const auto &variable : variables_)
+      unsetenv(variable.first.c_str());
+  }
+
+  void Set(const std::string &name, const std::string &value)
+  {
+    variables_[name] = value;
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+
+  void Load(uint32_t major = 1, uint32_t step = 0, uint32_t bytes = 0)
+  {
+    loaded_ = true;
+    toy_load(major, step, bytes);
+  }
+
+  void Unload()
+  {
+    loaded_ = false;
+    toy_unload();
+  }
+
+  std::string Report() const { return slurp(report_); }
+
+  template <typename Function> static Function *Core(size_t offset)
+  {
+    return reinterpret_cast<Function *>(toy_core(offset));
+  }
+  template <typename Function> static Function *Amd(size_t offset)
+  {
+    return reinterpret_cast<Function *>(toy_amd(offset));
+  }
+
+private:
+  Scratch scratch_;
+  std::string report_;
+  std::map<std::string, std::string> variables_;
+  bool loaded_ = false;
+};
+
+#endif

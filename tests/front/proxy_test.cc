@@ -1,0 +1,298 @@
+// A program's queue and the device's behind it.
+#include "tests/front/front_test.h"
+
+#include <atomic>
+#include <thread>
+
+#include <unistd.h>
+
+namespace {
+
+constexpr uint16_t barrier_bit = 1 << HSA_PACKET_HEADER_BARRIER;
+
+class FrontProxy : public FrontTest {
+protected:
+  void Start(const char *share = "90%", uint32_t size = 64)
+  {
+    Set("RAWHAL_GPU_SHARE", share);
+    Load();
+    ASSERT_EQ(HSA_STATUS_SUCCESS,
+              Core<decltype(hsa_queue_create)>(72)(toy_agent(), size, HSA_QUEUE_TYPE_MULTI, Failed,
+                                                   this, 0, 0, &queue_));
+  }
+
+  void TearDown() override
+  {
+    if (queue_)
+      Destroy();
+    EXPECT_EQ(0u, toy_live_signals());
+    EXPECT_EQ(0u, toy_live_queues());
+    FrontTest::TearDown();
+  }
+
+  void Destroy()
+  {
+    EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_queue_destroy)>(88)(queue_));
+    queue_ = nullptr;
+  }
+
+  static void Failed(hsa_status_t status, hsa_queue_t *source, void *data)
+  {
+    auto *self = static_cast<FrontProxy *>(data);
+    self->failed_ = status;
+    self->source_ = source;
+  }
+
+  uint64_t Reserve() { return Core<decltype(hsa_queue_add_write_index_relaxed)>(200)(queue_, 1); }
+  uint64_t Taken() { return Core<decltype(hsa_queue_load_read_index_scacquire)>(104)(queue_); }
+  void Ring(uint64_t index)
+  {
+    Core<decltype(hsa_signal_store_screlease)>(352)(queue_->doorbell_signal,
+                                                    static_cast<hsa_signal_value_t>(index));
+  }
+
+  static hsa_kernel_dispatch_packet_t Kernel(uint64_t object, uint64_t ns = 0,
+                                             hsa_signal_t signal = {0})
+  {
+    hsa_kernel_dispatch_packet_t packet = {};
+    packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1;
+    packet.kernel_object = object << 8;
+    packet.reserved2 = ns;
+    packet.completion_signal = signal;
+    packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
+    return packet;
+  }
+
+  // As programs do it: the body, then the header.
+  template <typename Packet> void Write(uint64_t index, const Packet &packet)
+  {
+    char *slot = static_cast<char *>(queue_->base_address) + index % queue_->size * 64;
+    memcpy(slot + 4, reinterpret_cast<const char *>(&packet) + 4, 60);
+    uint32_t first;
+    memcpy(&first, &packet, 4);
+    __atomic_store_n(reinterpret_cast<uint32_t *>(slot), first, __ATOMIC_RELEASE);
+  }
+
+  template <typename Packet> void Submit(const Packet &packet)
+  {
+    uint64_t index = Reserve();
+    while (index - Taken() >= queue_->size)
+      usleep(100);
+    Write(index, packet);
+    Ring(index);
+  }
+
+  // What the device has run since, when there are so many.
+  std::vector<toy_packet_t> Ran(size_t least)
+  {
+    std::vector<toy_packet_t> all;
+    while (all.size() < least) {
+      std::vector<toy_packet_t> some(65536);
+      some.resize(toy_ran(some.data(), some.size()));
+      all.insert(all.end(), some.begin(), some.end());
+      if (all.size() < least)
+        usleep(200);
+    }
+    return all;
+  }
+
+  hsa_signal_t Signal()
+  {
+    hsa_signal_t signal = {0};
+    Core<decltype(hsa_signal_create)>(312)(1, 0, nullptr, &signal);
+    return signal;
+  }
+  void Drop(hsa_signal_t signal) { Core<decltype(hsa_signal_destroy)>(320)(signal); }
+
+  hsa_queue_t *queue_ = nullptr;
+  std::atomic<int> failed_{0};
+  hsa_queue_t *source_ = nullptr;
+};
+
+TEST_F(FrontProxy, ADispatchIsTheProgramsButForOurSignal)
+{
+  Start();
+  hsa_kernel_dispatch_packet_t packet = Kernel(5);
+  packet.kernarg_address = this;
+  packet.group_segment_size = 77;
+  packet.header |= barrier_bit;
+  packet.setup = 3;
+  Submit(packet);
+  auto ran = Ran(1);
+  ASSERT_EQ(1u, ran.size());
+  EXPECT_NE(0u, ran[0].completion_signal);
+  packet.completion_signal.handle = ran[0].completion_signal;
+  EXPECT_EQ(0, memcmp(&packet, ran[0].words, sizeof(packet)));
+  EXPECT_EQ(1u, Taken());
+}
+
+TEST_F(FrontProxy, TheProgramsSignalStaysWhereItIsAndABarrierFollows)
+{
+  Start();
+  hsa_signal_t mine = Signal();
+  hsa_kernel_dispatch_packet_t packet = Kernel(5, 1000, mine);
+  Submit(packet);
+  auto ran = Ran(2);
+  ASSERT_EQ(2u, ran.size());
+  EXPECT_EQ(0, memcmp(&packet, ran[0].words, sizeof(packet)));
+  EXPECT_EQ(HSA_PACKET_TYPE_BARRIER_AND | barrier_bit, ran[1].header);
+  EXPECT_NE(mine.handle, ran[1].completion_signal);
+  EXPECT_NE(0u, ran[1].completion_signal);
+  hsa_amd_profiling_dispatch_time_t time = {0, 0};
+  Amd<decltype(hsa_amd_profiling_get_dispatch_time)>(48)(toy_agent(), mine, &time);
+  EXPECT_EQ(1000u, time.end - time.start); // the kernel's, not the barrier's
+  EXPECT_EQ(0, Core<decltype(hsa_signal_load_scacquire)>(336)(mine));
+  EXPECT_EQ(1u, Taken());
+  Drop(mine);
+}
+
+TEST_F(FrontProxy, OtherPacketsPassUnread)
+{
+  Start();
+  for (uint16_t type : {0, 3, 4, 5, 6}) {
+    SCOPED_TRACE(type);
+    uint32_t words[16];
+    for (uint32_t i = 0; i < 16; ++i)
+      words[i] = 0x01010101u * (i + 1);
+    words[0] = type | 0xabcd0000u | 0x1500u;
+    words[14] = words[15] = 0;
+    Submit(words);
+    auto ran = Ran(1);
+    ASSERT_EQ(1u, ran.size());
+    EXPECT_EQ(0, memcmp(words, ran[0].words, sizeof(words)));
+  }
+}
+
+TEST_F(FrontProxy, WhatIsNotWrittenYetHoldsUpWhatComesAfter)
+{
+  Start();
+  uint64_t first = Reserve(), second = Reserve();
+  Write(second, Kernel(2));
+  Ring(second);
+  EXPECT_EQ(0u, Taken());
+  Write(first, Kernel(1));
+  Ring(first);
+  auto ran = Ran(2);
+  ASSERT_EQ(2u, ran.size());
+  EXPECT_EQ(1u << 8, ran[0].kernel_object);
+  EXPECT_EQ(2u << 8, ran[1].kernel_object);
+}
+
+TEST_F(FrontProxy, TheRingIsUsedAgainAndAgain)
+{
+  Start("100%", 16);
+  hsa_signal_t mine = Signal();
+  for (uint64_t i = 1; i <= 200; ++i)
+    Submit(Kernel(i, 0, i % 2 ? mine : hsa_signal_t{0}));
+  auto ran = Ran(300);
+  ASSERT_EQ(300u, ran.size());
+  uint64_t next = 1;
+  for (const toy_packet_t &packet : ran)
+    if ((packet.header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      EXPECT_EQ(next++ << 8, packet.kernel_object);
+    }
+  EXPECT_EQ(201u, next);
+  Drop(mine);
+}
+
+// The doorbell comes back at once; what was held back runs later, all of it, in order.
+TEST_F(FrontProxy, WhatIsHeldBackRunsLater)
+{
+  Set("RAWHAL_GPU_BURST", "1ms");
+  Start("50%");
+  for (uint64_t i = 1; i <= 40; ++i)
+    Submit(Kernel(i, 2000000));
+  EXPECT_LT(Taken(), 40u);
+  auto ran = Ran(40);
+  for (uint64_t i = 0; i < 40; ++i)
+    EXPECT_EQ((i + 1) << 8, ran[i].kernel_object);
+  EXPECT_EQ(40u, Taken());
+}
+
+TEST_F(FrontProxy, NothingMoreGoesThanIsPaidForUntilItHasFinished)
+{
+  Start("50%");
+  toy_hold(true);
+  for (uint64_t i = 1; i <= 8; ++i)
+    Submit(Kernel(3)); // never measured: one of it goes, until that is known
+  EXPECT_TRUE(toy_step());
+  toy_hold(false);
+  EXPECT_EQ(8u, Ran(8).size());
+}
+
+TEST_F(FrontProxy, AQueueIsDestroyedWithPacketsHeldBack)
+{
+  Start("1%");
+  for (uint64_t i = 1; i <= 16; ++i)
+    Submit(Kernel(i, 50000000));
+  Destroy();
+}
+
+TEST_F(FrontProxy, AndWithPacketsOnTheDevice)
+{
+  Start("50%");
+  toy_hold(true);
+  for (uint64_t i = 1; i <= 16; ++i)
+    Submit(Kernel(i));
+  Destroy();
+}
+
+TEST_F(FrontProxy, AnErrorIsTheProgramsQueues)
+{
+  Start();
+  toy_fail(static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION));
+  EXPECT_EQ(static_cast<int>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION), failed_);
+  EXPECT_EQ(queue_, source_);
+}
+
+// A limit of what a single dispatch may be is an error of the queue.
+TEST_F(FrontProxy, WhatNeverFitsStopsTheQueue)
+{
+  Set("RAWHAL_GRID_WORKGROUPS", "10");
+  Start();
+  hsa_kernel_dispatch_packet_t packet = Kernel(1);
+  packet.grid_size_x = 11;
+  Submit(packet);
+  EXPECT_EQ(static_cast<int>(HSA_STATUS_ERROR_OUT_OF_RESOURCES), failed_);
+  EXPECT_EQ(queue_, source_);
+  EXPECT_NE(std::string::npos, Report().find("work-groups"));
+}
+
+TEST_F(FrontProxy, TheProgramsQueueIsItsOwn)
+{
+  Start();
+  EXPECT_EQ(64u, queue_->size);
+  EXPECT_EQ(7u, queue_->id);
+  Core<decltype(hsa_queue_store_write_index_relaxed)>(136)(queue_, 5);
+  EXPECT_EQ(5u, Core<decltype(hsa_queue_load_write_index_relaxed)>(128)(queue_));
+  auto cas = Core<decltype(hsa_queue_cas_write_index_scacq_screl)>(152);
+  EXPECT_EQ(5u, cas(queue_, 4, 9));
+  EXPECT_EQ(5u, cas(queue_, 5, 6));
+  EXPECT_EQ(6u, Core<decltype(hsa_queue_load_write_index_scacquire)>(120)(queue_));
+  EXPECT_EQ(0u, Taken());
+}
+
+TEST_F(FrontProxy, SeveralThreadsSubmit)
+{
+  Start("100%", 64);
+  constexpr uint64_t threads = 4, each = 500;
+  std::vector<std::thread> all;
+  for (uint64_t t = 0; t < threads; ++t)
+    all.emplace_back([this, t] {
+      for (uint64_t i = 0; i < each; ++i)
+        Submit(Kernel(t * each + i + 1));
+    });
+  for (std::thread &thread : all)
+    thread.join();
+  auto ran = Ran(threads * each);
+  ASSERT_EQ(threads * each, ran.size());
+  std::vector<uint64_t> last(threads, 0);
+  for (const toy_packet_t &packet : ran) {
+    uint64_t number = (packet.kernel_object >> 8) - 1;
+    EXPECT_LT(last[number / each], number % each + 1); // each thread's own in order, each once
+    last[number / each] = number % each + 1;
+  }
+}
+
+} // namespace

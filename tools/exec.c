@@ -1,0 +1,137 @@
+/* rawhal exec: any program under limits, by librawhal-front, which the HSA runtime loads. */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rawhal/limit.h>
+
+#include "tools/tool.h"
+
+static const char front_name[] = "librawhal-front.so";
+static const char command[] = "exec";
+
+enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
+
+static const char *help(void)
+{
+  return "usage: rawhal exec [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
+         "Runs PROGRAM under limits of the GPU, whatever it uses the GPU by: HIP, OpenCL, a "
+         "library, HSA.\n"
+         "It need not know of rawhal. What limits there are besides, rawhal limits tells; all that "
+         "are\n"
+         "set in the environment hold.\n\n"
+         "options:\n"
+         "  --gpu-share SHARE   device time, as \"30%\"\n"
+         "  --memory BYTES      device memory, as \"4G\" or \"512M\"\n"
+         "  --help              this text\n\n"
+         "Of a limit that the environment has as well the stricter holds.\n\n"
+         "environment:\n"
+         "  RAWHAL_FRONT_LIBRARY  the path of librawhal-front.so, if it is not beside librawhal\n"
+         "  RAWHAL_FRONT_REPORT   a file or the number of a descriptor for what the limits have to "
+         "say;\n"
+         "                        standard error without, nobody when it is empty\n\n"
+         "exit status: PROGRAM's own, and\n"
+         "  2    the command line is wrong\n"
+         "  126  the library or PROGRAM cannot be run\n"
+         "  127  there is no PROGRAM\n";
+}
+
+/* ---- The library ---- */
+
+/* Beside librawhal, as seen from this program; the build tree has it there, too. */
+static bool find_front(char path[PATH_MAX], rawhal_error_t *error)
+{
+  const char *named = secure_getenv("RAWHAL_FRONT_LIBRARY");
+  char self[PATH_MAX], place[2 * PATH_MAX];
+  ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+  self[size > 0 ? size : 0] = '\0';
+  char *slash = strrchr(self, '/');
+  if (slash)
+    *slash = '\0';
+  if (named && *named)
+    snprintf(place, sizeof(place), "%s", named);
+  else
+    snprintf(place, sizeof(place), "%s/%s/%s", self, RAWHAL_LIBDIR_FROM_BINDIR, front_name);
+  if (!realpath(place, path))
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "%.300s: %s; RAWHAL_FRONT_LIBRARY may name it",
+                       place, strerror(errno));
+  /* Names in HSA_TOOLS_LIB are separated by blanks. */
+  if (strpbrk(path, " \t"))
+    return tool_refuse(error, RAWHAL_UNSUPPORTED,
+                       "the HSA runtime takes no path with a blank in it: '%.300s'", path);
+  return true;
+}
+
+/* It comes first, nearest to the runtime: what other tools do is limited, too. */
+static bool set_tools(const char *path, rawhal_error_t *error)
+{
+  static const char variable[] = "HSA_TOOLS_LIB";
+  const char *others = getenv(variable);
+  size_t size = strlen(path) + 1 + (others ? strlen(others) : 0) + 1;
+  char *both = malloc(size);
+  if (both)
+    snprintf(both, size, others && *others ? "%s %s" : "%s", path, others);
+  bool done = both && setenv(variable, both, 1) == 0;
+  free(both);
+  return done || tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
+}
+
+/* ---- Limits ---- */
+
+/* Of the environment's and ours the stricter, as everywhere. What there is not understood is left
+ * to be refused by name. False: ours is not understood. */
+static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *error)
+{
+  const char *variable = rawhal_limit_info(limit)->variable;
+  const char *before = getenv(variable);
+  uint64_t mine, theirs;
+  if (rawhal_limit_parse(limit, text, NULL, &mine, error) != RAWHAL_OK)
+    return false;
+  if (before &&
+      (rawhal_limit_parse(limit, before, NULL, &theirs, NULL) != RAWHAL_OK || theirs <= mine))
+    return true;
+  return setenv(variable, text, 1) == 0 ||
+         tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
+}
+
+static const struct option options[] = {
+    {"gpu-share", required_argument, NULL, RAWHAL_LIMIT_GPU_SHARE + 1},
+    {"memory", required_argument, NULL, RAWHAL_LIMIT_MEMORY + 1},
+    {0},
+};
+
+static int run(int argc, char **argv)
+{
+  char path[PATH_MAX];
+  rawhal_error_t error;
+  opterr = 0;
+  optind = 1;
+  for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
+    if (option == '?')
+      return tool_usage(command, "unknown option, or one without a value: '%s'", argv[optind - 1]);
+    if (!set_limit((rawhal_limit_t)(option - 1), optarg, &error))
+      return tool_usage(command, "%s", error.message);
+  }
+  if (optind >= argc)
+    return tool_usage(command, "no program is named");
+  if (!find_front(path, &error) || !set_tools(path, &error)) {
+    (void)tool_fail(command, &error);
+    return NOT_STARTED;
+  }
+  execvp(argv[optind], argv + optind);
+  int why = errno;
+  (void)tool_refuse(&error, RAWHAL_NOT_FOUND, "'%.300s': %s", argv[optind], strerror(why));
+  (void)tool_fail(command, &error);
+  return why == ENOENT ? NOT_THERE : NOT_STARTED;
+}
+
+const tool_command_t exec_command = {
+    .name = "exec",
+    .summary = "run any program under limits of the GPU",
+    .help = help,
+    .run = run,
+};
