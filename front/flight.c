@@ -105,7 +105,8 @@ uint64_t flight_left(proxy_t *proxy, uint64_t now, uint64_t share_ppm)
   pthread_mutex_lock(&proxy->harvest);
   if (proxy_in_flight(proxy)) {
     const flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
-    uint64_t ran = now > batch->forwarded_at ? now - batch->forwarded_at : 0;
+    uint64_t since = batch->grant.admitted_at; /* 0: from a lease, without a look at the clock */
+    uint64_t ran = since && now > since ? now - since : 0;
     uint64_t estimate = batch->grant.estimate_ns;
     if (share_ppm && share_ppm < 1000000 && estimate < UINT64_MAX / 1000000)
       estimate = estimate * 1000000 / share_ppm;

@@ -7,6 +7,8 @@
  * by once, and less than a burst. */
 static const uint64_t batch_ns = 1000000;
 
+enum { HARVEST_AT = 32 }; /* batches on the device: looking at each of them costs */
+
 static proxy_packet_t *packet_at(const proxy_t *proxy, uint64_t index)
 {
   return &proxy->ring[index & proxy->mask];
@@ -139,7 +141,9 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   limit_cost_t cost;
   rawhal_error_t error;
   flight_batch_t batch = {.first = proxy->tickets};
-  flight_harvest(proxy);
+  /* The limiter has it done, too, before it refuses. */
+  if (proxy_in_flight(proxy) >= HARVEST_AT)
+    flight_harvest(proxy);
   batch.count = gather(proxy, index, &cost);
   if (batch.count == 0) { /* no signal is free */
     hold(proxy, 0);
@@ -159,7 +163,6 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     fail(proxy, &error);
     return false;
   }
-  batch.forwarded_at = service_now();
   for (uint32_t i = 0; i < batch.count; ++i) {
     proxy_packet_t *packet = packet_at(proxy, index + i);
     bool ours = put_dispatch(proxy, packet, proxy->signals[(batch.first + i) % PROXY_SIGNALS]);

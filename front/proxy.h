@@ -40,7 +40,6 @@ typedef union proxy_packet {
 typedef struct flight_batch {
   limit_grant_t grant;
   uint64_t first; /* the ticket of its first dispatch; a ticket's signal is at ticket % SIGNALS */
-  uint64_t forwarded_at; /* CLOCK_MONOTONIC ns */
   uint32_t count;
   bool begins; /* its first dispatch has a signal of ours itself: its start is known */
 } flight_batch_t;

@@ -12,6 +12,6 @@ HSA_TOOLS_LIB=$front HSA_TOOLS_REPORT_LOAD_FAILURE=1 RAWHAL_GPU_SHARE=90% RAWHAL
   >"$work/front" 2>"$work/front.err"
 echo "exit status $?" >>"$work/front"
 for stream in bare front bare.err front.err; do
-  sed -e 's/0x[0-9a-f]*/ADDRESS/g' -e 's/: [0-9]* us: [0-9]*: /: TIME: /' "$work/$stream" | sort >"$work/$stream.plain"
+  sed -e 's/0x[0-9a-f]*/ADDRESS/g' -e 's/: [0-9]* us: [0-9]* *: /: TIME: /' "$work/$stream" | sort >"$work/$stream.plain"
 done
 diff -u "$work/bare.plain" "$work/front.plain" && diff -u "$work/bare.err.plain" "$work/front.err.plain"
