@@ -8,8 +8,8 @@
 
 /* Naps, in ns. Held back: a nap more is a little of the share lost until the burst makes up for it.
  * Not held: only peers in a region wait to hear of what has finished. */
-static const uint64_t held_least = 50000, held_most = 2000000, paced_least = 200000,
-                      paced_most = 10000000, nothing_known = 1000000;
+static const uint64_t held_least = 50000, held_most = 2000000, paced_most = 10000000,
+                      nothing_known = 1000000;
 static const uint64_t shared_least = 200000, alone_least = 2000000, loose_most = 20000000;
 static const uint64_t retry_most = 100000000; /* limits may be changed */
 
@@ -39,7 +39,7 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
   return value < least ? least : value > most ? most : value;
 }
 
-/* The least of the shares that hold here; 0: not known. */
+/* The least of the shares that hold here, in ppm. */
 static uint64_t share_of(const proxy_t *proxy)
 {
   static const rawhal_limit_t shares[] = {RAWHAL_LIMIT_GPU_SHARE, RAWHAL_LIMIT_PROCESS_SHARE,
@@ -52,14 +52,14 @@ static uint64_t share_of(const proxy_t *proxy)
   return least;
 }
 
-/* Who asks for more than the share gets the next turn when the last is paid for: that it may have
- * finished long before changes nothing. Nor does it that the thread is a little late, for as much
- * more may go ahead then; being early costs another look. */
+/* Who asks for more than the share gets the next turn when the last is paid for, however long before
+ * it has finished. Three quarters of that time: the thread may have been late before, and the
+ * limiter then says when exactly. */
 static uint64_t held_nap(proxy_t *proxy, uint64_t now)
 {
-  uint64_t left = flight_left(proxy, now, proxy->paced ? share_of(proxy) : 0);
-  return proxy->paced ? clamp(left + left / 16, paced_least, paced_most)
-                      : clamp(left, held_least, held_most);
+  uint64_t share = proxy->paced ? share_of(proxy) : RAWHAL_UNLIMITED;
+  uint64_t faster = share < 750000 ? share * 4 / 3 : 0;
+  return clamp(flight_left(proxy, now, faster), held_least, faster ? paced_most : held_most);
 }
 
 /* When to look again; 0: when something is rung. The caller holds the lock. */
