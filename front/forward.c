@@ -122,7 +122,7 @@ static void hold(proxy_t *proxy, uint64_t retry_at)
 {
   proxy->held = true;
   proxy->retry_at = retry_at;
-  proxy->paced |= retry_at > service_now();
+  proxy->timed |= retry_at > service_now();
 }
 
 /* What never fits is an error of the queue, as if the device could not run it. */
@@ -163,6 +163,8 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     fail(proxy, &error);
     return false;
   }
+  proxy->paced = proxy->timed;
+  proxy->timed = false;
   for (uint32_t i = 0; i < batch.count; ++i) {
     proxy_packet_t *packet = packet_at(proxy, index + i);
     bool ours = put_dispatch(proxy, packet, proxy->signals[(batch.first + i) % PROXY_SIGNALS]);
@@ -176,7 +178,6 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
 void proxy_forward(proxy_t *proxy)
 {
   uint64_t before = proxy->real_write;
-  bool was_held = proxy->held;
   proxy->held = false;
   for (;;) {
     uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
@@ -197,8 +198,6 @@ void proxy_forward(proxy_t *proxy)
     pass(proxy, packet);
   }
   announce(proxy, before);
-  if (was_held && !proxy->held)
-    proxy->paced = false;
 }
 
 /* ---- What the program does ---- */

@@ -58,12 +58,12 @@ typedef struct proxy {
   pthread_cond_t wake; /* of the service thread */
   pthread_t thread;
   bool has_thread, stop;
-  bool idle;         /* it sleeps until it is woken */
-  bool planned;      /* it knows that something is held back */
-  atomic_bool held;  /* something waits for the limiter: the service thread's to forward */
-  uint64_t retry_at; /* of what is held; 0: when something has finished */
-  bool paced;    /* since something was first held back: what is asked for is more than the share */
-  uint32_t mask; /* size of the program's ring - 1 */
+  bool idle;                  /* it sleeps until it is woken */
+  bool planned;               /* it knows that something is held back */
+  atomic_bool held;           /* something waits for the limiter: the service thread's to forward */
+  uint64_t retry_at;          /* of what is held; 0: when something has finished */
+  bool timed, paced;          /* what goes next, and what went last, had to wait to be paid for */
+  uint32_t mask;              /* size of the program's ring - 1 */
   proxy_packet_t *ring;       /* the program's */
   uint64_t announced;         /* packets that a doorbell has told of */
   uint64_t real_write;        /* packets in the device's ring, ever */
