@@ -52,7 +52,8 @@ static uint64_t share_of(const proxy_t *proxy)
   return least;
 }
 
-/* Who asks for more than the share gets the next turn when the last is paid for, however long before
+/* Who asks for more than the share gets the next turn when the last is paid for, however long
+ * before
  * it has finished. Three quarters of that time: the thread may have been late before, and the
  * limiter then says when exactly. */
 static uint64_t held_nap(proxy_t *proxy, uint64_t now)
