@@ -18,7 +18,7 @@ static proxy_packet_t *packet_at(const proxy_t *proxy, uint64_t index)
 static unsigned type_of(const proxy_packet_t *packet)
 {
   uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
-  return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+  return (unsigned)header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
 }
 
 /* ---- The device's ring ---- */

@@ -77,7 +77,7 @@ typedef struct rawhal_tensile_solution {
 } rawhal_tensile_solution_t;
 
 /* What hipBLASLt's host code tells the solution's kernel about sharing out one product, as words of
- * 32 bits, up to RAWHAL_TENSILE_WORDS of them: the first of its arguments if `universal`, else those
+ * 32 bits, up to RAWHAL_TENSILE_WORDS: the first of its arguments if `universal`, else those
  * behind beta. Another split or mapping than the solution's is set in a copy of it. Numbers that do
  * not fit are cut as they are there. `workgroups`: of the grid, which for versions from 1 has one
  * dimension, except on gfx12; `compute_units`: the device's. docs/tensile.md has each bit, the

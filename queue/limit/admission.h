@@ -34,7 +34,7 @@ RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, c
                                           const allocator_t *allocator, rawhal_limiter_t **limiter,
                                           rawhal_error_t *error);
 
-/* What all processes call a device: its UUID, or for want of one (empty) its name and where it sits,
+/* What all processes call a device: its UUID, or for want of one (empty) its name and where it is,
  * bus << 8 | device << 3 | function. */
 void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint32_t bdf,
                        char identity[64]);
