@@ -109,6 +109,15 @@ RAWHAL_API const rawhal_hsaco_info_t *rawhal_hsaco_info(const rawhal_hsaco_t *hs
  */
 RAWHAL_API rawhal_string_t rawhal_hsaco_printf(const rawhal_hsaco_t *hsaco, size_t index);
 
+/* ---- Content ---- */
+
+/* Of a code object's bytes: XXH3, 128 bits, as xxh128sum prints it, the high half first. It tells
+ * objects apart; it does not protect from who makes two alike on purpose. */
+typedef struct rawhal_content_hash {
+  uint64_t high, low;
+} rawhal_content_hash_t;
+RAWHAL_API rawhal_content_hash_t rawhal_content_hash(const void *bytes, size_t size);
+
 /* ---- Kernel descriptor ---- */
 
 /* The 64 bytes named NAME.kd, decoded (AMDGPUUsage, "Kernel Descriptor"). */

@@ -1,6 +1,6 @@
 #include "library/cache.h"
 
-#include "library/content.h"
+#include "hsaco/content.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "library/files.h"
 
 #include "base/error.h"
-#include "library/content.h"
+#include "hsaco/content.h"
 
 #include <errno.h>
 #include <fcntl.h>

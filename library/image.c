@@ -1,7 +1,7 @@
 #include "library/image.h"
 
 #include "base/checked.h"
-#include "library/content.h"
+#include "hsaco/content.h"
 
 #include <errno.h>
 #include <string.h>

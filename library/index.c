@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/version.h"
-#include "library/content.h"
+#include "hsaco/content.h"
 
 #include <assert.h>
 #include <string.h>

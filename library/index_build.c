@@ -2,9 +2,9 @@
 #include "library/index.h"
 
 #include "base/error.h"
+#include "hsaco/content.h"
 #include "hsaco/scan.h"
 #include "hsaco/target_rating.h"
-#include "library/content.h"
 
 #include <stdio.h>
 #include <stdlib.h>

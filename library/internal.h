@@ -10,9 +10,9 @@
 #define RAWHAL_LIBRARY_INTERNAL_H
 
 #include "hal/internal.h"
+#include "hsaco/content.h"
 #include "hsaco/file_bytes.h"
 #include "library/cache.h"
-#include "library/content.h"
 
 #include <pthread.h>
 

@@ -76,13 +76,6 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_refresh(rawhal_library_
 
 /* ---- Finding ---- */
 
-/* Of a code object's bytes: XXH3, 128 bits, as xxh128sum prints it, the high half first. It tells
- * objects apart; it does not protect from who makes two alike on purpose. */
-typedef struct rawhal_content_hash {
-  uint64_t high, low;
-} rawhal_content_hash_t;
-RAWHAL_API rawhal_content_hash_t rawhal_content_hash(const void *bytes, size_t size);
-
 /* Zero-initialise, then say what is known: what is not set may be anything. */
 typedef struct rawhal_library_query {
   size_t size;                   /* sizeof(rawhal_library_query_t), or 0: see types.h */

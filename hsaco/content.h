@@ -1,10 +1,10 @@
 /* Hashes of content, by xxHash. Internal.
  *
  * Its header is compiled into content.c alone, so that nothing links to its library. */
-#ifndef RAWHAL_LIBRARY_CONTENT_H
-#define RAWHAL_LIBRARY_CONTENT_H
+#ifndef RAWHAL_HSACO_CONTENT_H
+#define RAWHAL_HSACO_CONTENT_H
 
-#include "library/library.h"
+#include "hsaco/hsaco.h"
 
 uint64_t content_sum(const void *bytes, size_t size, uint64_t seed);
 

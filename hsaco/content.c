@@ -1,4 +1,4 @@
-#include "library/content.h"
+#include "hsaco/content.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
