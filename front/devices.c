@@ -37,8 +37,14 @@ static hsa_status_t visit_device_pool(hsa_amd_memory_pool_t pool, void *data)
   front_device_t *device = data;
   hsa_amd_segment_t segment;
   uint32_t flags = 0;
-  if (!pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment) ||
-      segment != HSA_AMD_SEGMENT_GLOBAL || device->pool_count == FRONT_POOLS)
+  if (!pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment))
+    return HSA_STATUS_SUCCESS;
+  if (segment == HSA_AMD_SEGMENT_GROUP) {
+    size_t size = 0;
+    (void)pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, &size);
+    device->group_bytes = size < UINT32_MAX ? (uint32_t)size : 0;
+  }
+  if (segment != HSA_AMD_SEGMENT_GLOBAL || device->pool_count == FRONT_POOLS)
     return HSA_STATUS_SUCCESS;
   device->pools[device->pool_count++] = pool;
   (void)pool_fact(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
@@ -149,34 +155,56 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
   front_device_t *device = &front.devices[index];
   rawhal_limit_device_t facts = {.index = index, .memory_bytes = device->memory_bytes};
   rawhal_status_t status = rawhal_limit_config_environment(config, &facts, error);
-  if (status != RAWHAL_OK || !rawhal_limit_config_limits(config))
+  const bool limits = rawhal_limit_config_limits(config);
+  if (status != RAWHAL_OK || (!limits && !front.watched))
     return status;
   status = check_enforced(config, error);
   if (status != RAWHAL_OK)
     return status;
-  device->timed = limits_time(config);
+  device->timed = front.watched || limits_time(config);
   if (device->timed && front.tables.newer_queues)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "this HSA runtime makes queues by hsa_amd_queue_create(), which are not "
-                       "held back yet: only memory can be limited");
+                       "seen yet: only memory can be limited");
   char identity[64];
   identity_of(device, identity);
   status = rawhal_limiter_open(config, identity, &device->limiter, error);
   if (status == RAWHAL_OK) {
-    front.limited = true;
+    front.limited |= limits;
     front.timed |= device->timed;
   }
   return status;
+}
+
+uint64_t front_ns(uint64_t ticks)
+{
+  return (uint64_t)((unsigned __int128)ticks * 1000000000u / front.timestamp_hz);
+}
+
+uint64_t front_now(void)
+{
+  uint64_t ticks = 0;
+  (void)front.hsa.system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &ticks);
+  return front_ns(ticks);
+}
+
+rawhal_status_t devices_clock(rawhal_error_t *error)
+{
+  if (front.hsa.system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &front.timestamp_hz) !=
+          HSA_STATUS_SUCCESS ||
+      front.timestamp_hz == 0)
+    return rawhal_fail(error, RAWHAL_RUNTIME, "the HSA runtime does not tell its clock's rate");
+  return RAWHAL_OK;
 }
 
 rawhal_status_t devices_open(rawhal_error_t *error)
 {
   if (front.hsa.iterate_agents(visit_agent, NULL) != HSA_STATUS_SUCCESS)
     return rawhal_fail(error, RAWHAL_RUNTIME, "the HSA runtime does not list its devices");
-  if (front.hsa.system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &front.timestamp_hz) !=
-          HSA_STATUS_SUCCESS ||
-      front.timestamp_hz == 0)
-    return rawhal_fail(error, RAWHAL_RUNTIME, "the HSA runtime does not tell its clock's rate");
+  bool reaches = false; /* without page faults the device has only what it is given */
+  (void)front.hsa.system_get_info((hsa_system_info_t)HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT,
+                                  &reaches);
+  front.reaches_host = reaches;
   for (uint32_t i = 0; i < front.device_count; ++i) {
     rawhal_limit_config_t *config;
     rawhal_status_t status = rawhal_limit_config_create(&config, error);

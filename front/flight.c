@@ -49,11 +49,6 @@ static bool is_done(const proxy_t *proxy, const flight_batch_t *batch)
   return true;
 }
 
-static uint64_t ticks_to_ns(uint64_t ticks)
-{
-  return (uint64_t)((unsigned __int128)ticks * 1000000000u / front.timestamp_hz);
-}
-
 /* From the first's start to the last's end; 0 where it is not known. */
 static void charge(proxy_t *proxy, const flight_batch_t *batch)
 {
@@ -69,8 +64,33 @@ static void charge(proxy_t *proxy, const flight_batch_t *batch)
     start = time.start < start ? time.start : start;
     end = time.end > end ? time.end : end;
   }
-  limit_complete(proxy->lease, &batch->grant, batch->begins ? ticks_to_ns(start) : 0,
-                 ticks_to_ns(end));
+  limit_complete(proxy->lease, &batch->grant, batch->begins ? front_ns(start) : 0, front_ns(end));
+}
+
+/* A dispatch with the program's signal has ended when the barrier behind it begins. */
+static void show(proxy_t *proxy, const flight_batch_t *batch)
+{
+  uint64_t before = 0;
+  for (uint32_t i = 0; i < batch->count; ++i) {
+    bool measured = batch->ours >> i & 1;
+    hsa_amd_profiling_dispatch_time_t time = {0, 0};
+    watch_note_t *note = &proxy->flying[(batch->first + i) % PROXY_SIGNALS];
+    if (front.hsa.get_dispatch_time(proxy->device->agent, signal_at(proxy, batch->first + i),
+                                    &time) != HSA_STATUS_SUCCESS)
+      time.start = time.end = 0;
+    uint64_t start = front_ns(time.start), end = front_ns(measured ? time.end : time.start);
+    if (!measured)
+      start = before > note->submitted ? before : note->submitted;
+    watch_ended(proxy->index, note, start < end ? start : end, end, measured);
+    before = end;
+  }
+}
+
+/* Not by the device's word: it died. */
+static void drop(proxy_t *proxy, const flight_batch_t *batch)
+{
+  for (uint32_t i = 0; i < batch->count; ++i)
+    watch_ended(proxy->index, &proxy->flying[(batch->first + i) % PROXY_SIGNALS], 0, 0, false);
 }
 
 static void finish(proxy_t *proxy, const flight_batch_t *batch)
@@ -86,6 +106,8 @@ static void harvest(proxy_t *proxy)
     if (!is_done(proxy, batch))
       break;
     charge(proxy, batch);
+    if (front.watched)
+      show(proxy, batch);
     finish(proxy, batch);
   }
 }
@@ -123,6 +145,8 @@ void flight_end_all(proxy_t *proxy, uint64_t at)
   while (proxy_in_flight(proxy)) {
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
     limit_end(proxy->lease, &batch->grant, at);
+    if (front.watched)
+      drop(proxy, batch);
     finish(proxy, batch);
   }
   pthread_mutex_unlock(&proxy->harvest);

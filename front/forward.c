@@ -1,6 +1,7 @@
 /* Packets from the program's ring into the device's. */
 #include "front/proxy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Of device time that is admitted as one, when the kernels are known: what a limit may be exceeded
@@ -77,6 +78,30 @@ static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signa
   return ours;
 }
 
+/* ---- Watching ---- */
+
+/* Once for each packet, though it is held back. False: it must not go. */
+static bool look_at(proxy_t *proxy, uint64_t index)
+{
+  rawhal_error_t error;
+  if (proxy->refused || index < proxy->looked_at)
+    return !proxy->refused;
+  proxy->looked_at = index + 1;
+  if (watch_dispatch(proxy->device, proxy->face->hsa_queue.id, &packet_at(proxy, index)->dispatch,
+                     &proxy->waiting[index & proxy->mask], &error))
+    return true;
+  proxy->refused = true;
+  (void)snprintf(proxy->refusal, sizeof(proxy->refusal), "%.*s", CHECK_TEXT - 1, error.message);
+  return false;
+}
+
+static void fly(proxy_t *proxy, uint64_t index, uint64_t ticket)
+{
+  watch_note_t *note = &proxy->waiting[index & proxy->mask];
+  proxy->flying[ticket % PROXY_SIGNALS] = *note;
+  note->kernel = NULL;
+}
+
 /* ---- Admission ---- */
 
 static uint32_t along(uint32_t grid, uint32_t group)
@@ -97,7 +122,7 @@ static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
 }
 
 /* How many dispatches from here on go as one: those whose time is known, up to a bound, or one. */
-static uint32_t gather(const proxy_t *proxy, uint64_t index, limit_cost_t *cost)
+static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
 {
   uint32_t count = 0;
   limit_cost_begin(cost);
@@ -105,6 +130,8 @@ static uint32_t gather(const proxy_t *proxy, uint64_t index, limit_cost_t *cost)
          flight_has_room(proxy, count + 1)) {
     const proxy_packet_t *packet = packet_at(proxy, index + count);
     if (type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
+      break;
+    if (front.watched && !look_at(proxy, index + count))
       break;
     limit_shape_t shape = shape_of(&packet->dispatch);
     uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
@@ -121,18 +148,20 @@ static uint32_t gather(const proxy_t *proxy, uint64_t index, limit_cost_t *cost)
 static void hold(proxy_t *proxy, uint64_t retry_at)
 {
   proxy->held = true;
+  if (front.watched && !proxy->held_since)
+    proxy->held_since = front_now();
   proxy->retry_at = retry_at;
   proxy->timed |= retry_at > service_now();
 }
 
-/* What never fits is an error of the queue, as if the device could not run it. */
-static void fail(proxy_t *proxy, const rawhal_error_t *error)
+/* What never fits, or is refused, is an error of the queue, as if the device could not run it. */
+static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
 {
-  front_report("a queue was stopped: %s", error->message);
+  front_report("a queue was stopped: %s", why);
   atomic_store(&proxy->died_at, service_now());
   (void)front.hsa.queue_inactivate(proxy->real);
   if (proxy->callback)
-    proxy->callback(HSA_STATUS_ERROR_OUT_OF_RESOURCES, &proxy->face->hsa_queue, proxy->data);
+    proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
 }
 
 /* False: held back, or nothing more goes. */
@@ -145,6 +174,10 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   if (proxy_in_flight(proxy) >= HARVEST_AT)
     flight_harvest(proxy);
   batch.count = gather(proxy, index, &cost);
+  if (batch.count == 0 && proxy->refused) {
+    fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);
+    return false;
+  }
   if (batch.count == 0) { /* no signal is free */
     hold(proxy, 0);
     return false;
@@ -160,15 +193,22 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     return false;
   }
   if (status != RAWHAL_OK) {
-    fail(proxy, &error);
+    fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
     return false;
   }
   proxy->paced = proxy->timed;
   proxy->timed = false;
+  if (proxy->held_since) {
+    trace_held(proxy->index, proxy->held_since, front_now());
+    proxy->held_since = 0;
+  }
   for (uint32_t i = 0; i < batch.count; ++i) {
     proxy_packet_t *packet = packet_at(proxy, index + i);
     bool ours = put_dispatch(proxy, packet, proxy->signals[(batch.first + i) % PROXY_SIGNALS]);
     batch.begins |= i == 0 && ours;
+    batch.ours |= (uint64_t)ours << i;
+    if (front.watched)
+      fly(proxy, index + i, batch.first + i);
     pass(proxy, packet);
   }
   flight_begin(proxy, &batch);

@@ -10,9 +10,17 @@
  *     forward  packets from the one to the other, as far as the limiter admits them
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back
+ *     watch    what is done with dispatches and memory besides, and hooks for it:
+ *       objects  code objects and their kernels, by what packets say
+ *       ranges   which memory there is
+ *       check    is a dispatch what its kernel takes?
+ *       trace    when dispatches ran, as a file
  *
  * What a hook does not recognise it passes on to the function that was in the table before it,
  * which may be another tool's.
+ *
+ * Hooks that watch call those that limit, and those the runtime. Without anything to limit or to
+ * watch nothing is replaced.
  *
  * What is seen: every dispatch packet of every queue that hsa_queue_create() made, whoever wrote
  * it; allocations of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
@@ -35,6 +43,7 @@ typedef struct front_device {
   bool timed;                /* its queues get proxies */
   uint32_t max_packets;
   uint64_t memory_bytes;
+  uint32_t group_bytes; /* of a work-group; 0: not known */
   size_t granule;
   uint32_t pool_count;
   hsa_amd_memory_pool_t pools[FRONT_POOLS]; /* of its own memory */
@@ -42,17 +51,24 @@ typedef struct front_device {
 
 typedef struct front {
   front_tables_t tables;
-  front_calls_t hsa; /* as it was found */
-  front_calls_t hooks;
+  front_calls_t hsa;     /* as it was found */
+  front_calls_t inner;   /* the same, with limits */
+  front_calls_t hooks;   /* all that is replaced */
   uint64_t timestamp_hz; /* of hsa_amd_profiling_get_dispatch_time() */
   hsa_amd_memory_pool_t host_pool;
   uint32_t device_count;
   front_device_t devices[FRONT_DEVICES];
   bool limited, timed; /* any of them */
+  bool watched;        /* dispatches and memory are looked at: see watch.h */
+  bool reaches_host;   /* devices reach all of the host's memory */
 } front_t;
 
 /* Written by OnLoad() and OnUnload() alone, while no other thread is in the runtime. */
 extern front_t front;
+
+/* The runtime's clock, in ns. */
+uint64_t front_now(void);
+uint64_t front_ns(uint64_t ticks);
 
 /* report.c: one line for who runs the program, to the file or descriptor that RAWHAL_FRONT_REPORT
  * names (2 without; empty: nobody). */
@@ -62,6 +78,8 @@ __attribute__((format(printf, 1, 2))) void front_report(const char *format, ...)
  * INVALID_ARGUMENT and others of rawhal_limit_config_environment(), UNSUPPORTED: a limit that the
  * front does not enforce. */
 RAWHAL_CHECKED rawhal_status_t devices_open(rawhal_error_t *error);
+/* What front_now() needs; comes first. RUNTIME. */
+RAWHAL_CHECKED rawhal_status_t devices_clock(rawhal_error_t *error);
 void devices_close(void);
 /* NULL: not there, or not limited. */
 front_device_t *device_of_agent(hsa_agent_t agent);

@@ -1,5 +1,5 @@
 /* The doors by which the HSA runtime comes in: HSA_TOOLS_LIB names this library. */
-#include "front/front.h"
+#include "front/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +59,12 @@ static void refuse(const table_root_t *root, const rawhal_error_t *error)
 /* Registered after the runtime's own handlers, and so called before them. */
 static void at_exit(void)
 {
-  if (loaded_in == getpid() && front.timed)
+  if (loaded_in != getpid())
+    return;
+  if (front.timed)
     queues_end();
+  if (front.watched)
+    watch_summary();
 }
 
 /* ---- Doors ---- */
@@ -69,6 +73,10 @@ static rawhal_status_t open_front(const table_root_t *root, rawhal_error_t *erro
 {
   memset(&front, 0, sizeof(front));
   rawhal_status_t status = tables_read(root, &front.tables, &front.hsa, error);
+  if (status == RAWHAL_OK)
+    status = devices_clock(error);
+  if (status == RAWHAL_OK)
+    status = watch_open(error);
   return status == RAWHAL_OK ? devices_open(error) : status;
 }
 
@@ -79,13 +87,21 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
   rawhal_error_t error;
   loaded_in = getpid();
   if (open_front(root, &error) != RAWHAL_OK) {
+    watch_close();
     devices_close();
     if (error.status != RAWHAL_UNSUPPORTED || devices_limits_wanted())
       refuse(root, &error);
     return true;
   }
-  if (front.limited)
+  front.inner = front.hsa;
+  if (front.limited) {
     memory_hooks(&front.hooks);
+    memory_hooks(&front.inner);
+  }
+  if (front.watched) {
+    objects_hooks(&front.hooks);
+    watch_memory_hooks(&front.hooks);
+  }
   if (front.timed) {
     queues_hooks(&front.hooks);
     if (!registered && atexit(at_exit) == 0)
@@ -97,11 +113,15 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
 
 void OnUnload(void)
 {
-  if (loaded_in != getpid() || !front.limited)
+  if (loaded_in != getpid() || !(front.limited || front.watched))
     return;
   if (front.timed)
     queues_forget();
   tables_restore(&front.tables, &front.hooks);
   memory_forget();
+  if (front.watched) {
+    watch_summary();
+    watch_close();
+  }
   devices_close();
 }

@@ -125,7 +125,11 @@ static hsa_status_t make_ring(proxy_t *proxy, uint32_t size)
 {
   proxy->ring = shared_memory((size_t)size * sizeof(*proxy->ring));
   proxy->ends = calloc(size, sizeof(*proxy->ends));
-  if (!proxy->ring || !proxy->ends)
+  if (front.watched) {
+    proxy->waiting = calloc(size, sizeof(*proxy->waiting));
+    proxy->flying = calloc(PROXY_SIGNALS, sizeof(*proxy->flying));
+  }
+  if (!proxy->ring || !proxy->ends || (front.watched && !(proxy->waiting && proxy->flying)))
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   memset(proxy->ring, 0, (size_t)size * sizeof(*proxy->ring));
   for (uint32_t i = 0; i < size; ++i)
@@ -162,6 +166,13 @@ static hsa_status_t make_lease(proxy_t *proxy)
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
+/* What was looked at and never went. */
+static void forget_waiting(proxy_t *proxy)
+{
+  for (uint64_t i = atomic_load(&proxy->forwarded); i < proxy->looked_at; ++i)
+    watch_ended(proxy->index, &proxy->waiting[i & proxy->mask], 0, 0, false);
+}
+
 static void unmake(proxy_t *proxy)
 {
   service_stop(proxy);
@@ -175,6 +186,10 @@ static void unmake(proxy_t *proxy)
   if (proxy->ring)
     (void)front.hsa.pool_free(proxy->ring);
   free((void *)proxy->ends);
+  if (proxy->waiting)
+    forget_waiting(proxy);
+  free(proxy->waiting);
+  free(proxy->flying);
   (void)pthread_mutex_destroy(&proxy->lock);
   (void)pthread_mutex_destroy(&proxy->harvest);
   free(proxy);

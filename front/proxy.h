@@ -12,7 +12,7 @@
 #ifndef RAWHAL_FRONT_PROXY_H
 #define RAWHAL_FRONT_PROXY_H
 
-#include "front/front.h"
+#include "front/watch.h"
 
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
@@ -41,7 +41,8 @@ typedef struct flight_batch {
   limit_grant_t grant;
   uint64_t first; /* the ticket of its first dispatch; a ticket's signal is at ticket % SIGNALS */
   uint32_t count;
-  bool begins; /* its first dispatch has a signal of ours itself: its start is known */
+  bool begins;   /* its first dispatch has a signal of ours itself: its start is known */
+  uint64_t ours; /* a bit for each that has */
 } flight_batch_t;
 
 typedef struct proxy {
@@ -58,14 +59,20 @@ typedef struct proxy {
   pthread_cond_t wake; /* of the service thread */
   pthread_t thread;
   bool has_thread, stop;
-  bool idle;                  /* it sleeps until it is woken */
-  bool planned;               /* it knows that something is held back */
-  atomic_bool held;           /* something waits for the limiter: the service thread's to forward */
-  uint64_t retry_at;          /* of what is held; 0: when something has finished */
-  bool timed, paced;          /* what goes next, and what went last, had to wait to be paid for */
-  uint32_t mask;              /* size of the program's ring - 1 */
-  proxy_packet_t *ring;       /* the program's */
-  uint64_t announced;         /* packets that a doorbell has told of */
+  bool idle;            /* it sleeps until it is woken */
+  bool planned;         /* it knows that something is held back */
+  atomic_bool held;     /* something waits for the limiter: the service thread's to forward */
+  uint64_t retry_at;    /* of what is held; 0: when something has finished */
+  bool timed, paced;    /* what goes next, and what went last, had to wait to be paid for */
+  uint32_t mask;        /* size of the program's ring - 1 */
+  proxy_packet_t *ring; /* the program's */
+  uint64_t announced;   /* packets that a doorbell has told of */
+  uint64_t looked_at;   /* packets that were watched; with front.watched */
+  bool refused;         /* the next one must not go */
+  char refusal[CHECK_TEXT];
+  watch_note_t *waiting;      /* of each in that ring, with front.watched */
+  watch_note_t *flying;       /* by ticket % SIGNALS, likewise */
+  uint64_t held_since;        /* of the trace; 0: it is not */
   uint64_t real_write;        /* packets in the device's ring, ever */
   _Atomic uint64_t forwarded; /* packets taken out of the program's ring */
   _Atomic uint64_t *ends;     /* of each in that ring: the device's ring's index behind it */

@@ -234,6 +234,7 @@ void queues_end(void)
 {
   atomic_store(&service_ended, true);
   proxies_each(service_stop);
+  proxies_each(flight_harvest);
 }
 
 static void destroy(proxy_t *proxy)

@@ -61,8 +61,11 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
   X(signal_load_scacquire, __typeof__(hsa_signal_load_scacquire), 336)                             \
   X(signal_store_relaxed, __typeof__(hsa_signal_store_relaxed), 344)                               \
   X(signal_store_screlease, __typeof__(hsa_signal_store_screlease), 352)                           \
+  X(executable_destroy, __typeof__(hsa_executable_destroy), 688)                                   \
+  X(major_extension_table, __typeof__(hsa_system_get_major_extension_table), 800)                  \
   X(silent_store_relaxed, __typeof__(hsa_signal_silent_store_relaxed), 832)                        \
-  X(silent_store_screlease, __typeof__(hsa_signal_silent_store_screlease), 840)
+  X(silent_store_screlease, __typeof__(hsa_signal_silent_store_screlease), 840)                    \
+  X(load_agent_code_object, __typeof__(hsa_executable_load_agent_code_object), 976)
 
 #define FRONT_AMD(X)                                                                               \
   X(set_profiler_enabled, __typeof__(hsa_amd_profiling_set_profiler_enabled), 32, 32)              \
@@ -72,12 +75,18 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
   X(iterate_pools, __typeof__(hsa_amd_agent_iterate_memory_pools), 112, 112)                       \
   X(pool_allocate, __typeof__(hsa_amd_memory_pool_allocate), 120, 120)                             \
   X(pool_free, __typeof__(hsa_amd_memory_pool_free), 128, 128)                                     \
+  X(async_copy, __typeof__(hsa_amd_memory_async_copy), 136, 136)                                   \
   X(allow_access, __typeof__(hsa_amd_agents_allow_access), 152, 168)                               \
+  X(memory_lock, __typeof__(hsa_amd_memory_lock), 176, 192)                                        \
+  X(memory_unlock, __typeof__(hsa_amd_memory_unlock), 184, 200)                                    \
+  X(memory_fill, __typeof__(hsa_amd_memory_fill), 192, 208)                                        \
   X(pointer_info, __typeof__(hsa_amd_pointer_info), 224, 240)                                      \
   X(amd_signal_create, __typeof__(hsa_amd_signal_create), 264, 280)                                \
   X(intercept_create, __typeof__(hsa_queue_create), 296, 312)                                      \
   X(intercept_register, front_intercept_t, 304, 320)                                               \
   X(queue_set_priority, __typeof__(hsa_amd_queue_set_priority), 312, 328)                          \
+  X(memory_lock_to_pool, __typeof__(hsa_amd_memory_lock_to_pool), 336, 352)                        \
+  X(svm_attributes_set, __typeof__(hsa_amd_svm_attributes_set), 368, 384)                          \
   X(cu_get_mask, __typeof__(hsa_amd_queue_cu_get_mask), 392, 432)                                  \
   X(vmem_handle_create, front_vmem_create_t, 0, 472)                                               \
   X(vmem_handle_release, front_vmem_release_t, 0, 480)                                             \

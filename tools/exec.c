@@ -27,6 +27,11 @@ static const char *help(void)
          "options:\n"
          "  --gpu-share SHARE   device time, as \"30%\"\n"
          "  --memory BYTES      device memory, as \"4G\" or \"512M\"\n"
+         "  --check[=MODE]      are dispatches what their kernels take? MODE: warn, each mistake "
+         "once;\n"
+         "                      report, every time; refuse, such a kernel does not run. warn "
+         "without\n"
+         "  --trace FILE        when dispatches ran and what held them back, as JSON for Perfetto\n"
          "  --help              this text\n\n"
          "Of a limit that the environment has as well the stricter holds.\n\n"
          "environment:\n"
@@ -38,6 +43,14 @@ static const char *help(void)
          "  2    the command line is wrong\n"
          "  126  the library or PROGRAM cannot be run\n"
          "  127  there is no PROGRAM\n";
+}
+
+/* ---- The environment ---- */
+
+static bool set_variable(const char *name, const char *value, rawhal_error_t *error)
+{
+  return setenv(name, value, 1) == 0 ||
+         tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
 }
 
 /* ---- The library ---- */
@@ -75,9 +88,10 @@ static bool set_tools(const char *path, rawhal_error_t *error)
   char *both = malloc(size);
   if (both)
     snprintf(both, size, others && *others ? "%s %s" : "%s", path, others);
-  bool done = both && setenv(variable, both, 1) == 0;
+  bool done = both ? set_variable(variable, both, error)
+                   : tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
   free(both);
-  return done || tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
+  return done;
 }
 
 /* ---- Limits ---- */
@@ -94,15 +108,55 @@ static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *er
   if (before &&
       (rawhal_limit_parse(limit, before, NULL, &theirs, NULL) != RAWHAL_OK || theirs <= mine))
     return true;
-  return setenv(variable, text, 1) == 0 ||
-         tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
+  return set_variable(variable, text, error);
 }
 
+/* ---- Options ---- */
+
+enum { LIMIT = 1, CHECK = 1000, TRACE = 1001 }; /* a limit's are from LIMIT on */
+
 static const struct option options[] = {
-    {"gpu-share", required_argument, NULL, RAWHAL_LIMIT_GPU_SHARE + 1},
-    {"memory", required_argument, NULL, RAWHAL_LIMIT_MEMORY + 1},
+    {"gpu-share", required_argument, NULL, LIMIT + RAWHAL_LIMIT_GPU_SHARE},
+    {"memory", required_argument, NULL, LIMIT + RAWHAL_LIMIT_MEMORY},
+    {"check", optional_argument, NULL, CHECK},
+    {"trace", required_argument, NULL, TRACE},
     {0},
 };
+
+static bool set_check(const char *mode, rawhal_error_t *error)
+{
+  static const char *const modes[] = {"warn", "report", "refuse"};
+  for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); ++i)
+    if (strcmp(mode, modes[i]) == 0)
+      return set_variable("RAWHAL_CHECK", mode, error);
+  return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                     "--check=%.40s: there are warn, report and refuse", mode);
+}
+
+/* The program may change its folder. */
+static bool set_trace(const char *file, rawhal_error_t *error)
+{
+  char path[PATH_MAX], folder[PATH_MAX] = "";
+  if (*file != '/' && !getcwd(folder, sizeof(folder)))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "--trace %.200s: %s", file, strerror(errno));
+  int size = snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", file);
+  if (size < 0 || (size_t)size >= sizeof(path))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "--trace %.200s: the path is too long",
+                       file);
+  return set_variable("RAWHAL_TRACE", path, error);
+}
+
+static bool set_option(int option, const char *value, rawhal_error_t *error)
+{
+  switch (option) {
+  case CHECK:
+    return set_check(value ? value : "warn", error);
+  case TRACE:
+    return set_trace(value, error);
+  default:
+    return set_limit((rawhal_limit_t)(option - LIMIT), value, error);
+  }
+}
 
 static int run(int argc, char **argv)
 {
@@ -113,7 +167,7 @@ static int run(int argc, char **argv)
   for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
     if (option == '?')
       return tool_usage(command, "unknown option, or one without a value: '%s'", argv[optind - 1]);
-    if (!set_limit((rawhal_limit_t)(option - 1), optarg, &error))
+    if (!set_option(option, optarg, &error))
       return tool_usage(command, "%s", error.message);
   }
   if (optind >= argc)

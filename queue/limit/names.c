@@ -37,6 +37,8 @@ static const char *const others[] = {
     "RAWHAL_HIPLAUNCH_POINTERS",
     "RAWHAL_FRONT_LIBRARY",
     "RAWHAL_FRONT_REPORT",
+    "RAWHAL_CHECK",
+    "RAWHAL_TRACE",
 };
 
 enum {

@@ -1,0 +1,285 @@
+#include "front/check.h"
+
+#include "front/ranges.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Of what a mistake is; arguments count from 0. */
+enum { ABOUT_KERNARGS = 1u << 31, ABOUT_GRID, ABOUT_PRIVATE, ABOUT_GROUP, ABOUT_DEVICE };
+
+typedef struct check {
+  const check_subject_t *subject;
+  check_report_fn *report;
+  void *context;
+  size_t mistakes;
+} check_t;
+
+static void tell(check_t *check, uint32_t about, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void tell(check_t *check, uint32_t about, const char *format, ...)
+{
+  char text[CHECK_TEXT];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  ++check->mistakes;
+  check->report(check->context, check->subject, about, text);
+}
+
+/* ---- Memory ---- */
+
+typedef struct place_text {
+  char text[200];
+} place_text_t;
+
+static const char *of_whom(const range_t *range)
+{
+  return range->owner ? "device" : "host";
+}
+
+/* Is it memory of the process at all? */
+static bool is_mapped(uint64_t address)
+{
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  unsigned char present;
+  return mincore((void *)(uintptr_t)(address & ~(page - 1)), 1, &present) == 0;
+}
+
+/* What a pointer that leads nowhere looks like. */
+static place_text_t describe(uint64_t address)
+{
+  place_text_t said;
+  range_t range;
+  range_state_t state = ranges_find(address, &range);
+  unsigned long long size = range.size, number = range.number;
+  if (state == RANGE_FREED)
+    (void)snprintf(said.text, sizeof(said.text),
+                   "in memory that was freed (allocation %llu, %llu bytes of %s memory, at +%llu)",
+                   number, size, of_whom(&range), (unsigned long long)(address - range.base));
+  else if (ranges_ending(address, &range))
+    (void)snprintf(
+        said.text, sizeof(said.text), "at the end of allocation %llu, of %llu bytes of %s memory",
+        (unsigned long long)range.number, (unsigned long long)range.size, of_whom(&range));
+  else
+    (void)snprintf(said.text, sizeof(said.text), "%s",
+                   is_mapped(address) ? "in the host's memory, which the device was not given"
+                                      : "in no memory");
+  return said;
+}
+
+/* The runtime knows of memory that came by other ways. */
+static bool runtime_knows(uint64_t address, hsa_amd_pointer_info_t *info, range_t *range)
+{
+  memset(info, 0, sizeof(*info));
+  info->size = sizeof(*info);
+  if (front.hsa.pointer_info((const void *)(uintptr_t)address, info, NULL, NULL, NULL) !=
+          HSA_STATUS_SUCCESS ||
+      info->type == HSA_EXT_POINTER_TYPE_UNKNOWN)
+    return false;
+  *range =
+      (range_t){.base = (uint64_t)(uintptr_t)info->agentBaseAddress, .size = info->sizeInBytes};
+  return true;
+}
+
+/* False: nothing that a device may reach is there. */
+static bool find_memory(uint64_t address, range_t *range)
+{
+  hsa_amd_pointer_info_t info;
+  range_state_t state = ranges_find(address, range);
+  if (state != RANGE_NONE)
+    return state == RANGE_LIVE;
+  return objects_range(address, &range->base, &range->size) || runtime_knows(address, &info, range);
+}
+
+static bool may_access(hsa_agent_t agent, uint64_t address)
+{
+  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  uint32_t count = 0;
+  hsa_agent_t *agents = NULL;
+  /* malloc() is asked for by the runtime only when there are agents. */
+  if (front.hsa.pointer_info((const void *)(uintptr_t)address, &info, malloc, &count, &agents) !=
+      HSA_STATUS_SUCCESS)
+    return true;
+  bool may = !agents;
+  for (uint32_t i = 0; agents && i < count; ++i)
+    may |= agents[i].handle == agent.handle;
+  free(agents);
+  return may;
+}
+
+/* ---- Arguments ---- */
+
+typedef struct argument_text {
+  char text[160];
+} argument_text_t;
+
+static argument_text_t name_of(const rawhal_kernarg_argument_t *argument, uint32_t index)
+{
+  argument_text_t said;
+  (void)snprintf(said.text, sizeof(said.text), "argument %u%s%.*s%s", index,
+                 argument->name.size ? " '" : "",
+                 (int)(argument->name.size < 80 ? argument->name.size : 80), argument->name.data,
+                 argument->name.size ? "'" : "");
+  return said;
+}
+
+static uint64_t value_of(const rawhal_kernarg_argument_t *argument, const unsigned char *image)
+{
+  uint64_t value = 0;
+  memcpy(&value, image + argument->offset,
+         argument->size < sizeof(value) ? argument->size : sizeof(value));
+  return value;
+}
+
+static void check_pointer(check_t *check, const rawhal_kernarg_argument_t *argument, uint32_t index,
+                          const unsigned char *image)
+{
+  uint64_t address = value_of(argument, image);
+  range_t range;
+  if (!address || front.reaches_host)
+    return;
+  if (!find_memory(address, &range)) {
+    tell(check, index, "%s is 0x%llx, %s", name_of(argument, index).text,
+         (unsigned long long)address, describe(address).text);
+    return;
+  }
+  if (range.owner && range.owner != check->subject->device->agent.handle &&
+      !may_access(check->subject->device->agent, address))
+    tell(check, index, "%s is 0x%llx, in another device's memory that this one was not given",
+         name_of(argument, index).text, (unsigned long long)address);
+}
+
+/* What a hidden argument must be, as far as the packet decides; `most`: it may be less. */
+typedef struct expected {
+  uint64_t least, most;
+} expected_t;
+
+static bool expect_hidden(const hsa_kernel_dispatch_packet_t *packet, uint32_t group_static,
+                          uint8_t kind, expected_t *expected)
+{
+  const uint32_t grid[] = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z};
+  const uint16_t group[] = {packet->workgroup_size_x, packet->workgroup_size_y,
+                            packet->workgroup_size_z};
+  uint64_t value;
+  uint32_t axis = kind - RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_X;
+  if (axis < 3)
+    value = grid[axis] / group[axis];
+  else if (axis < 6)
+    value = group[axis - 3];
+  else if (axis < 9)
+    value = grid[axis - 6] % group[axis - 6];
+  else if (kind == RAWHAL_VALUE_HIDDEN_DYNAMIC_LDS_SIZE)
+    value = packet->group_segment_size - group_static;
+  else if (kind != RAWHAL_VALUE_HIDDEN_GRID_DIMS)
+    return false;
+  else
+    value = packet->setup & 3;
+  *expected = (expected_t){value, kind == RAWHAL_VALUE_HIDDEN_GRID_DIMS ? 3 : value};
+  return true;
+}
+
+static void check_hidden(check_t *check, const rawhal_kernarg_argument_t *argument, uint32_t index,
+                         const unsigned char *image)
+{
+  const hsa_kernel_dispatch_packet_t *packet = check->subject->packet;
+  const rawhal_descriptor_t *descriptor = check->subject->kernel->facts->descriptor;
+  expected_t expected;
+  if (!expect_hidden(packet, descriptor->group_segment_size, argument->value_kind, &expected))
+    return;
+  uint64_t value = value_of(argument, image);
+  if (value < expected.least || value > expected.most)
+    tell(check, index, "%.*s is %llu, by the dispatch %llu", (int)argument->value_kind_text.size,
+         argument->value_kind_text.data, (unsigned long long)value,
+         (unsigned long long)expected.least);
+}
+
+static void check_arguments(check_t *check, const unsigned char *image, uint64_t size)
+{
+  const rawhal_kernarg_layout_t *layout = check->subject->kernel->layout;
+  const rawhal_kernarg_argument_t *argument;
+  for (uint32_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i) {
+    if ((uint64_t)argument->offset + argument->size > size)
+      continue;
+    if (argument->hidden)
+      check_hidden(check, argument, i, image);
+    else if (argument->value_kind == RAWHAL_VALUE_GLOBAL_BUFFER && argument->size == 8)
+      check_pointer(check, argument, i, image);
+  }
+}
+
+/* ---- The segment ---- */
+
+static void check_kernargs(check_t *check)
+{
+  const rawhal_kernarg_layout_t *layout = check->subject->kernel->layout;
+  const rawhal_kernarg_info_t *info = layout ? rawhal_kernarg_layout_info(layout) : NULL;
+  uint64_t address = (uint64_t)(uintptr_t)check->subject->packet->kernarg_address;
+  range_t range;
+  if (!info || !info->segment_size)
+    return;
+  if (!address) {
+    tell(check, ABOUT_KERNARGS, "there are no kernargs; it takes %u bytes", info->segment_size);
+    return;
+  }
+  if (address % info->alignment)
+    tell(check, ABOUT_KERNARGS, "kernargs at 0x%llx are not aligned to %u",
+         (unsigned long long)address, info->alignment);
+  if (!find_memory(address, &range)) {
+    tell(check, ABOUT_KERNARGS, "kernargs at 0x%llx are %s", (unsigned long long)address,
+         describe(address).text);
+    return;
+  }
+  uint64_t left = range.size - (address - range.base);
+  if (left < info->segment_size)
+    tell(check, ABOUT_KERNARGS, "kernargs have %llu bytes to the end of their memory; it takes %u",
+         (unsigned long long)left, info->segment_size);
+  /* A device's memory need not be the host's to read. */
+  if (!range.owner)
+    check_arguments(check, check->subject->packet->kernarg_address,
+                    left < info->segment_size ? left : info->segment_size);
+}
+
+static bool check_grid(check_t *check)
+{
+  const hsa_kernel_dispatch_packet_t *packet = check->subject->packet;
+  const rawhal_launch_t launch = {
+      .work_items = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
+      .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
+      .dimensions = packet->setup & 3};
+  rawhal_error_t error;
+  if (rawhal_launch_check(check->subject->kernel->facts, &launch, &error) == RAWHAL_OK)
+    return true;
+  tell(check, ABOUT_GRID, "%s", error.message);
+  return packet->workgroup_size_x && packet->workgroup_size_y && packet->workgroup_size_z;
+}
+
+static void check_segments(check_t *check)
+{
+  const hsa_kernel_dispatch_packet_t *packet = check->subject->packet;
+  const rawhal_descriptor_t *descriptor = check->subject->kernel->facts->descriptor;
+  if (packet->private_segment_size < descriptor->private_segment_size)
+    tell(check, ABOUT_PRIVATE, "%u bytes of scratch for a work-item; it takes %u",
+         packet->private_segment_size, descriptor->private_segment_size);
+  if (packet->group_segment_size < descriptor->group_segment_size)
+    tell(check, ABOUT_GROUP, "%u bytes of group memory; it takes %u", packet->group_segment_size,
+         descriptor->group_segment_size);
+  if (check->subject->device->group_bytes &&
+      packet->group_segment_size > check->subject->device->group_bytes)
+    tell(check, ABOUT_DEVICE, "%u bytes of group memory; the device has %u",
+         packet->group_segment_size, check->subject->device->group_bytes);
+}
+
+size_t check_dispatch(const check_subject_t *subject, check_report_fn *report, void *context)
+{
+  check_t check = {.subject = subject, .report = report, .context = context};
+  check_segments(&check);
+  if (check_grid(&check))
+    check_kernargs(&check);
+  return check.mistakes;
+}

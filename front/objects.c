@@ -1,0 +1,362 @@
+#include "front/objects.h"
+
+#include "hsaco/content.h"
+
+#include <hsa/hsa_ven_amd_loader.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1 /* what finds no memory is not added, and has no table */
+#include <uthash.h>
+
+struct front_object {
+  rawhal_content_hash_t hash;
+  void *bytes;
+  size_t size;
+  atomic_size_t users; /* places where it is loaded, and kernels that were given out */
+  bool read;           /* whether its kernels can be read is known */
+  rawhal_hsaco_t *hsaco;
+  front_kernel_t *kernels; /* by address */
+  size_t kernel_count;
+  UT_hash_handle hh;
+};
+
+/* An object in an executable. */
+typedef struct place {
+  uint64_t executable;
+  uint64_t base, size; /* in the device's address space */
+  uint64_t delta;      /* from the object's own addresses to those */
+  front_object_t *object;
+  struct place *next;
+} place_t;
+
+/* What a packet's kernel_object is. */
+typedef struct known {
+  uint64_t kernel_object, executable;
+  front_kernel_t *kernel;
+  UT_hash_handle hh;
+} known_t;
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static front_object_t *contents;
+static place_t *places;
+static known_t *all_known;
+
+/* ---- Contents ---- */
+
+/* The caller holds the lock for writing. */
+static void drop_content(front_object_t *object)
+{
+  if (atomic_fetch_sub(&object->users, 1) != 1)
+    return;
+  HASH_DELETE(hh, contents, object);
+  for (size_t i = 0; i < object->kernel_count; ++i)
+    rawhal_kernarg_layout_destroy(object->kernels[i].layout);
+  free(object->kernels);
+  rawhal_hsaco_close(object->hsaco);
+  free(object->bytes);
+  free(object);
+}
+
+static front_object_t *find_content(rawhal_content_hash_t hash, const void *bytes, size_t size)
+{
+  front_object_t *object;
+  HASH_FIND(hh, contents, &hash, sizeof(hash), object);
+  return object && object->size == size && memcmp(object->bytes, bytes, size) == 0 ? object : NULL;
+}
+
+static front_object_t *add_content(rawhal_content_hash_t hash, const void *bytes, size_t size)
+{
+  front_object_t *object = calloc(1, sizeof(*object)), *other;
+  HASH_FIND(hh, contents, &hash, sizeof(hash), other); /* of one hash there is one */
+  if (object && !other)
+    object->bytes = malloc(size);
+  if (!object || other || !object->bytes) {
+    free(object);
+    return NULL;
+  }
+  memcpy(object->bytes, bytes, size);
+  object->hash = hash;
+  object->size = size;
+  HASH_ADD(hh, contents, hash, sizeof(object->hash), object);
+  if (object->hh.tbl)
+    return object;
+  free(object->bytes);
+  free(object);
+  return NULL;
+}
+
+/* ---- Kernels ---- */
+
+static int by_address(const void *a, const void *b)
+{
+  uint64_t one = ((const front_kernel_t *)a)->address, other = ((const front_kernel_t *)b)->address;
+  return (one > other) - (one < other);
+}
+
+/* The caller holds the lock for writing. */
+static void read_kernels(front_object_t *object)
+{
+  if (object->read)
+    return;
+  object->read = true;
+  if (rawhal_hsaco_open(object->bytes, object->size,
+                        &(rawhal_hsaco_options_t){.flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS},
+                        &object->hsaco, NULL) != RAWHAL_OK)
+    return;
+  size_t count = rawhal_hsaco_info(object->hsaco)->kernel_count;
+  object->kernels = calloc(count ? count : 1, sizeof(*object->kernels));
+  for (size_t i = 0; object->kernels && i < count; ++i) {
+    const rawhal_kernel_t *facts = rawhal_hsaco_kernel(object->hsaco, i);
+    if (facts->descriptor)
+      object->kernels[object->kernel_count++] =
+          (front_kernel_t){.object = object, .facts = facts, .address = facts->descriptor->address};
+  }
+  if (object->kernel_count)
+    qsort(object->kernels, object->kernel_count, sizeof(*object->kernels), by_address);
+}
+
+static front_kernel_t *kernel_at(front_object_t *object, uint64_t address)
+{
+  const front_kernel_t wanted = {.address = address};
+  read_kernels(object);
+  if (!object->kernel_count)
+    return NULL;
+  front_kernel_t *kernel =
+      bsearch(&wanted, object->kernels, object->kernel_count, sizeof(*object->kernels), by_address);
+  if (kernel && !kernel->layout &&
+      rawhal_kernarg_layout_create(kernel->facts, 0, &kernel->layout, NULL) != RAWHAL_OK)
+    kernel->layout = NULL;
+  return kernel;
+}
+
+static place_t *place_at(uint64_t address)
+{
+  place_t *place = places;
+  while (place && address - place->base >= place->size)
+    place = place->next;
+  return place;
+}
+
+/* The caller holds the lock for writing. What finds no memory is looked for again. */
+static front_kernel_t *learn(uint64_t kernel_object)
+{
+  place_t *place = place_at(kernel_object);
+  front_kernel_t *kernel = place ? kernel_at(place->object, kernel_object - place->delta) : NULL;
+  known_t *known = kernel ? malloc(sizeof(*known)) : NULL;
+  if (!known)
+    return kernel;
+  *known = (known_t){kernel_object, place->executable, kernel, {0}};
+  HASH_ADD(hh, all_known, kernel_object, sizeof(known->kernel_object), known);
+  if (!known->hh.tbl)
+    free(known);
+  return kernel;
+}
+
+static front_kernel_t *find_known(uint64_t kernel_object)
+{
+  known_t *known;
+  HASH_FIND(hh, all_known, &kernel_object, sizeof(kernel_object), known);
+  if (!known)
+    return NULL;
+  atomic_fetch_add(&known->kernel->object->users, 1);
+  return known->kernel;
+}
+
+front_kernel_t *objects_kernel(uint64_t kernel_object)
+{
+  pthread_rwlock_rdlock(&lock);
+  front_kernel_t *kernel = find_known(kernel_object);
+  pthread_rwlock_unlock(&lock);
+  if (kernel)
+    return kernel;
+  pthread_rwlock_wrlock(&lock);
+  kernel = find_known(kernel_object);
+  if (!kernel && (kernel = learn(kernel_object)))
+    atomic_fetch_add(&kernel->object->users, 1);
+  pthread_rwlock_unlock(&lock);
+  return kernel;
+}
+
+void objects_release(front_kernel_t *kernel)
+{
+  if (!kernel)
+    return;
+  front_object_t *object = kernel->object;
+  size_t users = atomic_load(&object->users);
+  while (users > 1)
+    if (atomic_compare_exchange_weak(&object->users, &users, users - 1))
+      return;
+  pthread_rwlock_wrlock(&lock); /* the last, unless somebody loads it again meanwhile */
+  drop_content(object);
+  pthread_rwlock_unlock(&lock);
+}
+
+/* ---- Facts ---- */
+
+rawhal_content_hash_t object_hash(const front_object_t *object)
+{
+  return object->hash;
+}
+
+rawhal_bytes_t object_bytes(const front_object_t *object)
+{
+  return (rawhal_bytes_t){object->bytes, object->size};
+}
+
+void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT])
+{
+  (void)snprintf(text, OBJECT_HASH_TEXT, "%016llx%016llx", (unsigned long long)object->hash.high,
+                 (unsigned long long)object->hash.low);
+}
+
+bool objects_range(uint64_t address, uint64_t *base, uint64_t *size)
+{
+  pthread_rwlock_rdlock(&lock);
+  const place_t *place = place_at(address);
+  if (place) {
+    *base = place->base;
+    *size = place->size;
+  }
+  pthread_rwlock_unlock(&lock);
+  return place != NULL;
+}
+
+objects_count_t objects_count(void)
+{
+  pthread_rwlock_rdlock(&lock);
+  objects_count_t count = {.contents = HASH_COUNT(contents)};
+  for (const place_t *place = places; place; place = place->next)
+    ++count.loaded;
+  pthread_rwlock_unlock(&lock);
+  return count;
+}
+
+/* ---- Hooks ---- */
+
+typedef hsa_status_t loaded_info_t(hsa_loaded_code_object_t loaded,
+                                   hsa_ven_amd_loader_loaded_code_object_info_t attribute,
+                                   void *value);
+
+/* What is loaded keeps its bytes' place until the executable is frozen, and ROCr has read all of a
+ * file: both are in memory. */
+static loaded_info_t *loaded_info(void)
+{
+  hsa_ven_amd_loader_1_01_pfn_t loader;
+  memset(&loader, 0, sizeof(loader));
+  if (!front.hsa.major_extension_table ||
+      front.hsa.major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(loader), &loader) !=
+          HSA_STATUS_SUCCESS)
+    return NULL;
+  return loader.hsa_ven_amd_loader_loaded_code_object_get_info;
+}
+
+/* The caller holds the lock for writing. */
+static bool add_place(const place_t *found, const void *bytes, size_t size)
+{
+  rawhal_content_hash_t hash = rawhal_content_hash(bytes, size);
+  front_object_t *object = find_content(hash, bytes, size);
+  place_t *place = malloc(sizeof(*place));
+  if (place && !object)
+    object = add_content(hash, bytes, size);
+  if (!place || !object) {
+    free(place);
+    return false;
+  }
+  *place = *found;
+  place->object = object;
+  place->next = places;
+  places = place;
+  atomic_fetch_add(&object->users, 1);
+  return true;
+}
+
+static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loaded)
+{
+  loaded_info_t *info = loaded_info();
+  uint64_t bytes = 0, size = 0;
+  int64_t delta = 0;
+  place_t place = {.executable = executable.handle};
+  const struct {
+    hsa_ven_amd_loader_loaded_code_object_info_t attribute;
+    void *value;
+  } wanted[] = {
+      {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE, &bytes},
+      {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE, &size},
+      {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA, &delta},
+      {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE, &place.base},
+      {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &place.size},
+  };
+  for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); ++i)
+    if (!info || info(loaded, wanted[i].attribute, wanted[i].value) != HSA_STATUS_SUCCESS)
+      return;
+  place.delta = (uint64_t)delta;
+  if (!bytes || !size)
+    return;
+  pthread_rwlock_wrlock(&lock);
+  bool added = add_place(&place, (const void *)(uintptr_t)bytes, size);
+  pthread_rwlock_unlock(&lock);
+  if (!added)
+    front_report("no memory to remember a code object of %llu bytes; its kernels have no names",
+                 (unsigned long long)size);
+}
+
+static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
+                                           hsa_code_object_reader_t reader, const char *options,
+                                           hsa_loaded_code_object_t *loaded)
+{
+  hsa_loaded_code_object_t mine = {0};
+  hsa_status_t result =
+      front.hsa.load_agent_code_object(executable, agent, reader, options, loaded ? loaded : &mine);
+  if (result == HSA_STATUS_SUCCESS)
+    remember(executable, loaded ? *loaded : mine);
+  return result;
+}
+
+/* The caller holds the lock for writing. */
+static void drop_executable(uint64_t executable)
+{
+  known_t *known, *next;
+  HASH_ITER(hh, all_known, known, next)
+  {
+    if (known->executable != executable)
+      continue;
+    HASH_DELETE(hh, all_known, known);
+    free(known);
+  }
+  for (place_t **at = &places; *at;) {
+    place_t *place = *at;
+    if (place->executable == executable) {
+      *at = place->next;
+      drop_content(place->object);
+      free(place);
+    } else {
+      at = &place->next;
+    }
+  }
+}
+
+/* Before it is gone: afterwards another may get its number and its addresses. */
+static hsa_status_t executable_destroy(hsa_executable_t executable)
+{
+  pthread_rwlock_wrlock(&lock);
+  drop_executable(executable.handle);
+  pthread_rwlock_unlock(&lock);
+  return front.hsa.executable_destroy(executable);
+}
+
+void objects_hooks(front_calls_t *hooks)
+{
+  hooks->load_agent_code_object = load_agent_code_object;
+  hooks->executable_destroy = executable_destroy;
+}
+
+void objects_forget(void)
+{
+  pthread_rwlock_wrlock(&lock);
+  while (places)
+    drop_executable(places->executable);
+  pthread_rwlock_unlock(&lock);
+}

@@ -1,0 +1,48 @@
+/* Code objects that the program loads, by whatever library, and the kernels behind its packets.
+ *
+ * An object is told by its content: what is loaded several times, or by several devices, is kept
+ * once, with one copy of its bytes, which the program need not keep. Its kernels are read when the
+ * first of them is dispatched, each kernel's layout when that is.
+ *
+ * Thread-safety: everything may be called from any thread. */
+#ifndef RAWHAL_FRONT_OBJECTS_H
+#define RAWHAL_FRONT_OBJECTS_H
+
+#include "front/front.h"
+
+#include <rawhal/kernarg.h>
+
+typedef struct front_object front_object_t;
+
+typedef struct front_kernel {
+  front_object_t *object;
+  const rawhal_kernel_t *facts;
+  rawhal_kernarg_layout_t *layout; /* NULL: what it takes is not known */
+  uint64_t address;                /* of its descriptor, as in the object */
+} front_kernel_t;
+
+/* The kernel that a packet names; NULL: its object was not loaded here, or cannot be read. The
+ * caller gives it back. */
+front_kernel_t *objects_kernel(uint64_t kernel_object);
+/* NULL is allowed. */
+void objects_release(front_kernel_t *kernel);
+
+rawhal_content_hash_t object_hash(const front_object_t *object);
+rawhal_bytes_t object_bytes(const front_object_t *object);
+/* How a report names it: the hash as text. */
+enum { OBJECT_HASH_TEXT = 33 };
+void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT]);
+
+/* Where an address lies in what is loaded: its code and its variables. False: nowhere. */
+bool objects_range(uint64_t address, uint64_t *base, uint64_t *size);
+
+/* Contents that are known, and times that one was loaded. */
+typedef struct objects_count {
+  size_t contents, loaded;
+} objects_count_t;
+objects_count_t objects_count(void);
+
+void objects_hooks(front_calls_t *hooks);
+void objects_forget(void); /* when the runtime ends */
+
+#endif

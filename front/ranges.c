@@ -1,0 +1,114 @@
+#include "front/ranges.h"
+
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *live; /* a tree of ranges that do not overlap */
+static range_t freed[RANGES_REMEMBERED];
+static uint64_t freed_count, numbers;
+
+/* Equal are those that overlap. */
+static int compare(const void *a, const void *b)
+{
+  const range_t *one = a, *other = b;
+  if (one->base > other->base + (other->size - 1))
+    return 1;
+  if (other->base > one->base + (one->size - 1))
+    return -1;
+  return 0;
+}
+
+static range_t *find_live(uint64_t base, uint64_t size)
+{
+  const range_t wanted = {.base = base, .size = size};
+  range_t **node = tfind(&wanted, &live, compare);
+  return node ? *node : NULL;
+}
+
+/* What lies there was given back without our seeing it, or was allocated anew. */
+static void clear(uint64_t base, uint64_t size)
+{
+  for (range_t *old; (old = find_live(base, size));) {
+    (void)tdelete(old, &live, compare);
+    free(old);
+  }
+  const range_t now = {.base = base, .size = size};
+  for (size_t i = 0; i < RANGES_REMEMBERED; ++i)
+    if (freed[i].size && compare(&freed[i], &now) == 0)
+      freed[i].size = 0;
+}
+
+bool ranges_add(uint64_t base, uint64_t size, uint64_t owner)
+{
+  if (!size || base + (size - 1) < base)
+    return false;
+  range_t *range = malloc(sizeof(*range));
+  if (!range)
+    return false;
+  pthread_mutex_lock(&lock);
+  clear(base, size);
+  *range = (range_t){base, size, owner, ++numbers};
+  bool added = tsearch(range, &live, compare) != NULL;
+  pthread_mutex_unlock(&lock);
+  if (!added)
+    free(range);
+  return added;
+}
+
+void ranges_remove(uint64_t base)
+{
+  pthread_mutex_lock(&lock);
+  range_t *range = find_live(base, 1);
+  if (range && range->base == base) {
+    (void)tdelete(range, &live, compare);
+    freed[freed_count++ % RANGES_REMEMBERED] = *range;
+    free(range);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+static const range_t *find_freed(uint64_t address)
+{
+  const range_t *latest = NULL;
+  for (size_t i = 0; i < RANGES_REMEMBERED; ++i)
+    if (address - freed[i].base < freed[i].size && (!latest || freed[i].number > latest->number))
+      latest = &freed[i];
+  return latest;
+}
+
+range_state_t ranges_find(uint64_t address, range_t *found)
+{
+  pthread_mutex_lock(&lock);
+  const range_t *range = find_live(address, 1);
+  range_state_t state = range ? RANGE_LIVE : RANGE_NONE;
+  if (!range && (range = find_freed(address)))
+    state = RANGE_FREED;
+  if (range && found)
+    *found = *range;
+  pthread_mutex_unlock(&lock);
+  return state;
+}
+
+bool ranges_ending(uint64_t address, range_t *found)
+{
+  pthread_mutex_lock(&lock);
+  const range_t *range = address ? find_live(address - 1, 1) : NULL;
+  bool ends = range && range->base + range->size == address;
+  if (ends && found)
+    *found = *range;
+  pthread_mutex_unlock(&lock);
+  return ends;
+}
+
+void ranges_forget(void)
+{
+  pthread_mutex_lock(&lock);
+  tdestroy(live, free);
+  live = NULL;
+  freed_count = 0;
+  for (size_t i = 0; i < RANGES_REMEMBERED; ++i)
+    freed[i].size = 0;
+  pthread_mutex_unlock(&lock);
+}

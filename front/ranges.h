@@ -1,0 +1,42 @@
+/* Which memory the program has: what it was allocated, and what it gave back lately.
+ *
+ * Thread-safety: everything may be called from any thread. */
+#ifndef RAWHAL_FRONT_RANGES_H
+#define RAWHAL_FRONT_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct range {
+  uint64_t base, size;
+  uint64_t owner;  /* agent: a device's memory; 0: the host's */
+  uint64_t number; /* of the allocation, from 1, in the order in which they were made */
+} range_t;
+
+typedef enum range_state {
+  RANGE_NONE = 0,
+  RANGE_LIVE = 1,
+  RANGE_FREED = 2, /* and not allocated again since; the latest RANGES_REMEMBERED are remembered */
+} range_state_t;
+
+enum { RANGES_REMEMBERED = 4096 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* False: no memory to remember it in. What it covers is not freed any more. */
+bool ranges_add(uint64_t base, uint64_t size, uint64_t owner);
+/* Nothing happens when nothing begins there. */
+void ranges_remove(uint64_t base);
+/* Where the address lies; `found` may be NULL. */
+range_state_t ranges_find(uint64_t address, range_t *found);
+/* The live range that ends just there. */
+bool ranges_ending(uint64_t address, range_t *found);
+void ranges_forget(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,188 @@
+#include "front/watch.h"
+
+#include "front/ranges.h"
+
+#include "base/error.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1 /* what finds no memory is reported again */
+#include <uthash.h>
+
+static watch_check_t checking;
+static bool tracing;
+static atomic_size_t checked, mistaken;
+
+/* ---- The environment ---- */
+
+static const struct {
+  const char *name;
+  watch_check_t mode;
+} modes[] = {
+    {"off", WATCH_CHECK_OFF},
+    {"warn", WATCH_CHECK_WARN},
+    {"report", WATCH_CHECK_REPORT},
+    {"refuse", WATCH_CHECK_REFUSE},
+};
+
+static rawhal_status_t read_check(rawhal_error_t *error)
+{
+  const char *named = secure_getenv("RAWHAL_CHECK");
+  checking = WATCH_CHECK_OFF;
+  if (!named || !*named)
+    return RAWHAL_OK;
+  for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); ++i)
+    if (strcmp(named, modes[i].name) == 0) {
+      checking = modes[i].mode;
+      return RAWHAL_OK;
+    }
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "RAWHAL_CHECK: '%.40s' is none of off, warn, report, refuse", named);
+}
+
+rawhal_status_t watch_open(rawhal_error_t *error)
+{
+  const char *trace = secure_getenv("RAWHAL_TRACE");
+  tracing = trace && *trace;
+  rawhal_status_t status = read_check(error);
+  if (status == RAWHAL_OK && tracing)
+    status = trace_open(trace, error);
+  front.watched = status == RAWHAL_OK && (tracing || checking != WATCH_CHECK_OFF);
+  return status;
+}
+
+/* ---- Mistakes that were reported ---- */
+
+typedef struct told_key {
+  rawhal_content_hash_t object;
+  uint64_t address; /* of the kernel in it */
+  uint64_t about;
+} told_key_t;
+
+typedef struct told {
+  told_key_t key;
+  UT_hash_handle hh;
+} told_t;
+
+static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+static told_t *all_told;
+
+static bool was_told(const check_subject_t *subject, uint32_t about)
+{
+  told_key_t key = {object_hash(subject->kernel->object), subject->kernel->address, about};
+  told_t *told;
+  pthread_mutex_lock(&told_lock);
+  HASH_FIND(hh, all_told, &key, sizeof(key), told);
+  bool was = told != NULL;
+  if (!was && (told = malloc(sizeof(*told)))) {
+    told->key = key;
+    HASH_ADD(hh, all_told, key, sizeof(told->key), told);
+    if (!told->hh.tbl)
+      free(told);
+  }
+  pthread_mutex_unlock(&told_lock);
+  return was;
+}
+
+static void forget_told(void)
+{
+  told_t *told, *next;
+  pthread_mutex_lock(&told_lock);
+  HASH_ITER(hh, all_told, told, next)
+  {
+    HASH_DELETE(hh, all_told, told);
+    free(told);
+  }
+  pthread_mutex_unlock(&told_lock);
+}
+
+/* ---- Dispatches ---- */
+
+typedef struct first_mistake {
+  char text[CHECK_TEXT];
+} first_mistake_t;
+
+static void on_mistake(void *context, const check_subject_t *subject, uint32_t about,
+                       const char *message)
+{
+  first_mistake_t *first = context;
+  const rawhal_string_t name = subject->kernel->facts->name;
+  if (!*first->text)
+    (void)snprintf(first->text, sizeof(first->text), "%.*s: %s",
+                   (int)(name.size < 200 ? name.size : 200), name.data, message);
+  if (checking == WATCH_CHECK_WARN && was_told(subject, about))
+    return;
+  front_report("check: %.*s, queue %llu: %s", (int)(name.size < 200 ? name.size : 200), name.data,
+               (unsigned long long)subject->queue_id, message);
+}
+
+static bool check(const front_device_t *device, uint64_t queue_id, const watch_note_t *note,
+                  rawhal_error_t *error)
+{
+  const check_subject_t subject = {note->kernel, &note->packet, device, queue_id};
+  first_mistake_t first = {""};
+  atomic_fetch_add(&checked, 1);
+  if (!note->kernel || check_dispatch(&subject, on_mistake, &first) == 0)
+    return true;
+  atomic_fetch_add(&mistaken, 1);
+  if (checking != WATCH_CHECK_REFUSE)
+    return true;
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s", first.text) == RAWHAL_OK;
+}
+
+bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
+                    const hsa_kernel_dispatch_packet_t *packet, watch_note_t *note,
+                    rawhal_error_t *error)
+{
+  *note = (watch_note_t){.kernel = objects_kernel(packet->kernel_object),
+                         .packet = *packet,
+                         .submitted = tracing ? front_now() : 0};
+  if (checking == WATCH_CHECK_OFF || check(device, queue_id, note, error))
+    return true;
+  objects_release(note->kernel);
+  note->kernel = NULL;
+  return false;
+}
+
+void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t end, bool measured)
+{
+  const hsa_kernel_dispatch_packet_t *packet = &note->packet;
+  if (tracing && end)
+    trace_dispatch(&(trace_dispatch_t){
+        .kernel = note->kernel,
+        .kernel_object = packet->kernel_object,
+        .work_items = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
+        .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
+        .group_bytes = packet->group_segment_size,
+        .queue = queue,
+        .submitted = note->submitted,
+        .start = start,
+        .end = end,
+        .measured = measured});
+  objects_release(note->kernel);
+  note->kernel = NULL;
+}
+
+/* ---- The end ---- */
+
+void watch_summary(void)
+{
+  size_t wrong = atomic_load(&mistaken);
+  if (wrong)
+    front_report("check: %zu of %zu dispatches were mistaken", wrong, atomic_load(&checked));
+  trace_close();
+}
+
+void watch_close(void)
+{
+  watch_memory_forget();
+  forget_told();
+  objects_forget();
+  trace_close();
+  atomic_store(&checked, 0);
+  atomic_store(&mistaken, 0);
+  front.watched = false;
+}

@@ -1,0 +1,46 @@
+/* What is done with dispatches and memory besides limiting them: checking and tracing.
+ *
+ *     RAWHAL_CHECK  warn: each mistake of a kernel's is reported once; report: every time;
+ *                   refuse: the kernel does not run, and its queue ends with an error
+ *     RAWHAL_TRACE  the file that the trace goes to
+ *
+ * Thread-safety: everything may be called from any thread. */
+#ifndef RAWHAL_FRONT_WATCH_H
+#define RAWHAL_FRONT_WATCH_H
+
+#include "front/check.h"
+#include "front/trace.h"
+
+typedef enum watch_check {
+  WATCH_CHECK_OFF = 0,
+  WATCH_CHECK_WARN = 1,
+  WATCH_CHECK_REPORT = 2,
+  WATCH_CHECK_REFUSE = 3,
+} watch_check_t;
+
+/* A dispatch between its packet and its end. */
+typedef struct watch_note {
+  front_kernel_t *kernel; /* NULL: not known; else to be given back */
+  hsa_kernel_dispatch_packet_t packet;
+  uint64_t submitted; /* ns of the runtime's clock */
+} watch_note_t;
+
+/* Reads the environment. INVALID_ARGUMENT: it says what is not understood, or a file that cannot be
+ * written. Sets front.watched. */
+RAWHAL_CHECKED rawhal_status_t watch_open(rawhal_error_t *error);
+void watch_close(void);
+/* What the process ends with. */
+void watch_summary(void);
+
+/* Looks at a dispatch before it goes. False: it must not, and the error says why. */
+bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
+                    const hsa_kernel_dispatch_packet_t *packet, watch_note_t *note,
+                    rawhal_error_t *error);
+/* It has ended, by the device's clock, in ns; 0, 0: unknown how. */
+void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t end, bool measured);
+
+/* watch_memory.c */
+void watch_memory_hooks(front_calls_t *hooks);
+void watch_memory_forget(void);
+
+#endif

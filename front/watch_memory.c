@@ -1,0 +1,172 @@
+/* Hooks of memory, for who wants to know what there is: around those of limits. */
+#include "front/watch.h"
+
+#include "front/ranges.h"
+
+static _Atomic uint64_t bytes[FRONT_DEVICES]; /* of each device's memory */
+
+/* ---- Counting ---- */
+
+static uint32_t number_of(const front_device_t *device)
+{
+  return (uint32_t)(device - front.devices);
+}
+
+static void count(uint64_t owner, int64_t change)
+{
+  const front_device_t *device = owner ? device_of_agent((hsa_agent_t){owner}) : NULL;
+  if (!device)
+    return;
+  _Atomic uint64_t *of = &bytes[number_of(device)];
+  trace_memory(number_of(device), atomic_fetch_add(of, (uint64_t)change) + (uint64_t)change);
+}
+
+static void added(const void *memory, size_t size, uint64_t owner)
+{
+  if (ranges_add((uint64_t)(uintptr_t)memory, size, owner))
+    count(owner, (int64_t)size);
+}
+
+/* Before it is freed: afterwards somebody else may get the same address. */
+static void removing(const void *memory)
+{
+  range_t range;
+  uint64_t base = (uint64_t)(uintptr_t)memory;
+  if (ranges_find(base, &range) != RANGE_LIVE || range.base != base)
+    return;
+  ranges_remove(base);
+  count(range.owner, -(int64_t)range.size);
+}
+
+/* It was not freed after all. */
+static void restored(const void *memory, hsa_status_t result)
+{
+  range_t range;
+  uint64_t base = (uint64_t)(uintptr_t)memory;
+  if (result != HSA_STATUS_SUCCESS && ranges_find(base, &range) == RANGE_FREED &&
+      range.base == base)
+    added(memory, range.size, range.owner);
+}
+
+/* ---- Hooks ---- */
+
+static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,
+                                  void **memory)
+{
+  hsa_status_t result = front.inner.pool_allocate(pool, size, flags, memory);
+  const front_device_t *device = device_of_pool(pool);
+  if (result == HSA_STATUS_SUCCESS && memory)
+    added(*memory, size, device ? device->agent.handle : 0);
+  return result;
+}
+
+static hsa_status_t pool_free(void *memory)
+{
+  removing(memory);
+  hsa_status_t result = front.inner.pool_free(memory);
+  restored(memory, result);
+  return result;
+}
+
+static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **memory)
+{
+  hsa_status_t result = front.inner.memory_allocate(region, size, memory);
+  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  if (result != HSA_STATUS_SUCCESS || !memory ||
+      front.hsa.pointer_info(*memory, &info, NULL, NULL, NULL) != HSA_STATUS_SUCCESS)
+    return result;
+  added(*memory, size, device_of_agent(info.agentOwner) ? info.agentOwner.handle : 0);
+  return result;
+}
+
+static hsa_status_t memory_free(void *memory)
+{
+  removing(memory);
+  hsa_status_t result = front.inner.memory_free(memory);
+  restored(memory, result);
+  return result;
+}
+
+static hsa_status_t memory_lock(void *host, size_t size, hsa_agent_t *agents, int count_of,
+                                void **memory)
+{
+  hsa_status_t result = front.inner.memory_lock(host, size, agents, count_of, memory);
+  if (result == HSA_STATUS_SUCCESS && memory)
+    added(*memory, size, 0);
+  return result;
+}
+
+static hsa_status_t memory_lock_to_pool(void *host, size_t size, hsa_agent_t *agents, int count_of,
+                                        hsa_amd_memory_pool_t pool, uint32_t flags, void **memory)
+{
+  hsa_status_t result =
+      front.inner.memory_lock_to_pool(host, size, agents, count_of, pool, flags, memory);
+  if (result == HSA_STATUS_SUCCESS && memory)
+    added(*memory, size, 0);
+  return result;
+}
+
+/* By the host's address, which the device need not have. */
+static hsa_status_t memory_unlock(void *host)
+{
+  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  void *memory = host;
+  if (front.hsa.pointer_info(host, &info, NULL, NULL, NULL) == HSA_STATUS_SUCCESS &&
+      info.agentBaseAddress)
+    memory = info.agentBaseAddress;
+  removing(memory);
+  hsa_status_t result = front.inner.memory_unlock(host);
+  restored(memory, result);
+  return result;
+}
+
+/* Managed memory of HIP: the host's, with attributes by which devices reach it, which may be set of
+ * parts of it anew. Nobody tells when it is unmapped. */
+static hsa_status_t svm_attributes_set(void *memory, size_t size,
+                                       hsa_amd_svm_attribute_pair_t *attributes, size_t count_of)
+{
+  hsa_status_t result = front.inner.svm_attributes_set(memory, size, attributes, count_of);
+  range_t range;
+  uint64_t base = (uint64_t)(uintptr_t)memory;
+  bool known = ranges_find(base, &range) == RANGE_LIVE && size <= range.size - (base - range.base);
+  if (result == HSA_STATUS_SUCCESS && !known)
+    added(memory, size, 0);
+  return result;
+}
+
+static hsa_status_t async_copy(void *to, hsa_agent_t to_agent, const void *from,
+                               hsa_agent_t from_agent, size_t size, uint32_t waits,
+                               const hsa_signal_t *wait_for, hsa_signal_t done)
+{
+  trace_copy("copy", size);
+  return front.inner.async_copy(to, to_agent, from, from_agent, size, waits, wait_for, done);
+}
+
+static hsa_status_t memory_fill(void *memory, uint32_t value, size_t words)
+{
+  trace_copy("fill", (uint64_t)words * sizeof(value));
+  return front.inner.memory_fill(memory, value, words);
+}
+
+void watch_memory_hooks(front_calls_t *hooks)
+{
+#define X(name) hooks->name = name;
+  X(pool_allocate)
+  X(pool_free)
+  X(memory_allocate)
+  X(memory_free)
+  X(memory_lock)
+  X(memory_lock_to_pool)
+  X(memory_unlock)
+  X(svm_attributes_set)
+  X(async_copy)
+  X(memory_fill)
+#undef X
+}
+
+void watch_memory_forget(void)
+{
+  ranges_forget();
+  for (size_t i = 0; i < FRONT_DEVICES; ++i)
+    atomic_store(&bytes[i], 0);
+}

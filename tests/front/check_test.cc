@@ -1,0 +1,311 @@
+// Packets that are mistaken, and memory that is not there.
+#include "tests/front/toy_check.h"
+
+#include "tests/assert_ok.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Ranges : testing::Test {
+  void TearDown() override { ranges_forget(); }
+};
+
+TEST_F(Ranges, AnAddressIsInTheOneThatCoversIt)
+{
+  range_t found = {};
+  ASSERT_TRUE(ranges_add(0x1000, 0x1000, 7));
+  ASSERT_TRUE(ranges_add(0x3000, 1, 0));
+  EXPECT_EQ(ranges_find(0xfff, &found), RANGE_NONE);
+  ASSERT_EQ(ranges_find(0x1000, &found), RANGE_LIVE);
+  EXPECT_EQ(found.base, 0x1000u);
+  EXPECT_EQ(found.size, 0x1000u);
+  EXPECT_EQ(found.owner, 7u);
+  EXPECT_EQ(ranges_find(0x1fff, nullptr), RANGE_LIVE);
+  EXPECT_EQ(ranges_find(0x2000, nullptr), RANGE_NONE);
+  EXPECT_TRUE(ranges_ending(0x2000, &found));
+  EXPECT_EQ(found.base, 0x1000u);
+  EXPECT_FALSE(ranges_ending(0x1fff, nullptr));
+  EXPECT_EQ(ranges_find(0x3000, nullptr), RANGE_LIVE);
+  EXPECT_EQ(ranges_find(0x3001, nullptr), RANGE_NONE);
+}
+
+TEST_F(Ranges, WhatIsFreedIsRememberedUntilItIsAllocatedAgain)
+{
+  range_t found = {};
+  ASSERT_TRUE(ranges_add(0x1000, 0x1000, 7));
+  ranges_remove(0x1800); // nothing begins there
+  EXPECT_EQ(ranges_find(0x1800, nullptr), RANGE_LIVE);
+  ranges_remove(0x1000);
+  ASSERT_EQ(ranges_find(0x1800, &found), RANGE_FREED);
+  EXPECT_EQ(found.size, 0x1000u);
+  ASSERT_TRUE(ranges_add(0x1f00, 0x1000, 7));
+  EXPECT_EQ(ranges_find(0x1800, nullptr), RANGE_NONE);
+  EXPECT_EQ(ranges_find(0x1f00, nullptr), RANGE_LIVE);
+}
+
+TEST_F(Ranges, OfSeveralThatWereFreedThereTheLatestIsNamed)
+{
+  range_t first = {}, second = {};
+  ASSERT_TRUE(ranges_add(0x1000, 0x100, 1));
+  ASSERT_EQ(ranges_find(0x1000, &first), RANGE_LIVE);
+  ranges_remove(0x1000);
+  ASSERT_TRUE(ranges_add(0x1000, 0x200, 2));
+  ranges_remove(0x1000);
+  ASSERT_EQ(ranges_find(0x1080, &second), RANGE_FREED);
+  EXPECT_EQ(second.owner, 2u);
+  EXPECT_GT(second.number, first.number);
+}
+
+TEST_F(Ranges, WhatWasFreedUnseenMakesRoom)
+{
+  ASSERT_TRUE(ranges_add(0x1000, 0x1000, 0));
+  ASSERT_TRUE(ranges_add(0x2000, 0x1000, 0));
+  ASSERT_TRUE(ranges_add(0x1800, 0x1000, 0)); // over both
+  EXPECT_EQ(ranges_find(0x1000, nullptr), RANGE_NONE);
+  EXPECT_EQ(ranges_find(0x2fff, nullptr), RANGE_NONE);
+  EXPECT_EQ(ranges_find(0x2000, nullptr), RANGE_LIVE);
+}
+
+TEST_F(Ranges, TheEdgeOfTheAddressSpace)
+{
+  EXPECT_FALSE(ranges_add(0x1000, 0, 0));
+  EXPECT_FALSE(ranges_add(UINT64_MAX - 1, 3, 0));
+  ASSERT_TRUE(ranges_add(UINT64_MAX - 1, 2, 0));
+  EXPECT_EQ(ranges_find(UINT64_MAX, nullptr), RANGE_LIVE);
+  EXPECT_EQ(ranges_find(0, nullptr), RANGE_NONE);
+  EXPECT_FALSE(ranges_ending(0, nullptr));
+}
+
+TEST_F(Ranges, ManyAreFoundAndTheOldestOfTheFreedForgotten)
+{
+  const uint64_t many = 2 * RANGES_REMEMBERED;
+  for (uint64_t i = 1; i <= many; ++i)
+    ASSERT_TRUE(ranges_add(i << 12, 0x800, i));
+  for (uint64_t i = 1; i <= many; ++i) {
+    range_t found = {};
+    ASSERT_EQ(ranges_find((i << 12) + 0x7ff, &found), RANGE_LIVE);
+    ASSERT_EQ(found.owner, i);
+    ASSERT_EQ(ranges_find((i << 12) + 0x800, nullptr), RANGE_NONE);
+  }
+  for (uint64_t i = 1; i <= many; ++i)
+    ranges_remove(i << 12);
+  EXPECT_EQ(ranges_find(1 << 12, nullptr), RANGE_NONE);
+  EXPECT_EQ(ranges_find((many - RANGES_REMEMBERED + 1) << 12, nullptr), RANGE_FREED);
+}
+
+class Check : public testing::Test {
+protected:
+  void Open(const char *fixture)
+  {
+    std::ifstream file(std::string(RAWHAL_SOURCE_DIR "/tests/fixtures/") + fixture,
+                       std::ios::binary);
+    bytes_.assign(std::istreambuf_iterator<char>(file), {});
+    ASSERT_OK(rawhal_hsaco_open(bytes_.data(), bytes_.size(), nullptr, &hsaco_, &error));
+    kernel_ = rawhal_hsaco_kernel(hsaco_, 0);
+    ASSERT_OK(rawhal_kernarg_layout_create(kernel_, 0, &layout_, &error));
+    packet_ = {};
+    packet_.setup = 2;
+    packet_.grid_size_x = 200, packet_.grid_size_y = 7, packet_.grid_size_z = 1;
+    packet_.workgroup_size_x = 64, packet_.workgroup_size_y = 2, packet_.workgroup_size_z = 1;
+    packet_.private_segment_size = kernel_->descriptor->private_segment_size;
+    packet_.group_segment_size = kernel_->descriptor->group_segment_size;
+    packet_.kernarg_address = image_;
+    ASSERT_TRUE(ranges_add(reinterpret_cast<uint64_t>(image_), sizeof(image_), 0));
+    ASSERT_TRUE(ranges_add(buffer, 4096, TOY_CHECK_AGENT));
+    Fill();
+  }
+
+  // As whoever launches does.
+  void Fill()
+  {
+    rawhal_launch_t launch = {};
+    launch.work_items[0] = packet_.grid_size_x, launch.work_items[1] = packet_.grid_size_y;
+    launch.work_items[2] = packet_.grid_size_z;
+    launch.workgroup[0] = packet_.workgroup_size_x, launch.workgroup[1] = packet_.workgroup_size_y;
+    launch.workgroup[2] = packet_.workgroup_size_z;
+    const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout_);
+    std::vector<char> blob(info->explicit_end);
+    if (info->explicit_end >= sizeof(buffer))
+      memcpy(blob.data(), &buffer, sizeof(buffer));
+    if (info->visible_count == 2 && info->explicit_end == 16)
+      memcpy(blob.data() + 8, &buffer, sizeof(buffer));
+    ASSERT_OK(rawhal_kernarg_write_blob(layout_, blob.data(), blob.size(), 0, &launch, image_,
+                                        sizeof(image_), &error));
+  }
+
+  void TearDown() override
+  {
+    ranges_forget();
+    rawhal_kernarg_layout_destroy(layout_);
+    rawhal_hsaco_close(hsaco_);
+  }
+
+  std::string Say()
+  {
+    char text[4096];
+    size_t count = toy_check(kernel_, &packet_, text, sizeof(text));
+    std::string said = text;
+    EXPECT_EQ(static_cast<size_t>(std::count(said.begin(), said.end(), '\n')), count);
+    return said;
+  }
+
+  template <typename Value> void Put(size_t offset, Value value)
+  {
+    memcpy(image_ + offset, &value, sizeof(value));
+  }
+
+  static constexpr uint64_t buffer = 0x7f0000000000;
+  std::vector<char> bytes_;
+  rawhal_hsaco_t *hsaco_ = nullptr;
+  const rawhal_kernel_t *kernel_ = nullptr;
+  rawhal_kernarg_layout_t *layout_ = nullptr;
+  hsa_kernel_dispatch_packet_t packet_;
+  alignas(64) char image_[1024] = {};
+  rawhal_error_t error;
+};
+
+TEST_F(Check, NothingIsSaidOfWhatIsRight)
+{
+  for (const char *fixture : {"write_ids-gfx90a-v5.co", "scratch-gfx90a-v5.co",
+                              "write_ids-gfx90a-v4.co", "empty-gfx90a-v5.co"}) {
+    Open(fixture);
+    EXPECT_EQ(Say(), "") << fixture;
+    Put<uint64_t>(0, 0); // may be meant
+    EXPECT_EQ(Say(), "") << fixture;
+    TearDown();
+    layout_ = nullptr;
+    hsaco_ = nullptr;
+  }
+}
+
+TEST_F(Check, HiddenArgumentsAreTheDispatchs)
+{
+  Open("write_ids-gfx90a-v5.co");
+  Put<uint32_t>(24, 4); // full ones only
+  EXPECT_EQ(Say(), "hidden_block_count_x is 4, by the dispatch 3\n");
+  Put<uint32_t>(24, 3);
+  Put<uint16_t>(38, 64);
+  EXPECT_EQ(Say(), "hidden_group_size_y is 64, by the dispatch 2\n");
+  Put<uint16_t>(38, 2);
+  Put<uint16_t>(42, 0);
+  EXPECT_EQ(Say(), "hidden_remainder_x is 0, by the dispatch 8\n");
+  Put<uint16_t>(42, 8);
+  for (uint16_t dimensions : {2, 3}) {
+    Put<uint16_t>(88, dimensions);
+    EXPECT_EQ(Say(), "");
+  }
+  Put<uint16_t>(88, 1);
+  EXPECT_EQ(Say(), "hidden_grid_dims is 1, by the dispatch 2\n");
+  packet_.grid_size_x = 256; // and the image is of another grid
+  EXPECT_EQ(Say(), "hidden_block_count_x is 3, by the dispatch 4\n"
+                   "hidden_remainder_x is 8, by the dispatch 0\n"
+                   "hidden_grid_dims is 1, by the dispatch 2\n");
+}
+
+TEST_F(Check, GridsAreWhatTheKernelAllows)
+{
+  Open("reduce-gfx90a-v5.co");
+  EXPECT_EQ(Say(), "work-group size x is 64, the kernel requires 256\n");
+  packet_.workgroup_size_x = 256, packet_.workgroup_size_y = 1;
+  EXPECT_EQ(Say(), "");
+  packet_.grid_size_y = 0;
+  EXPECT_EQ(Say(), "grid size y is 0\n");
+  packet_.grid_size_y = 7;
+  packet_.workgroup_size_z = 0; // what hidden arguments would be divided by
+  EXPECT_EQ(Say(), "work-group size z is 0\n");
+  packet_.workgroup_size_z = 1;
+  packet_.grid_size_z = 2;
+  EXPECT_EQ(Say(), "grid 2 and work-group 1 in unused dimension z, must be 1\n");
+}
+
+TEST_F(Check, WorkGroupsAreNotTooLarge)
+{
+  Open("write_ids-gfx90a-v5.co");
+  packet_.workgroup_size_y = 8;
+  Fill();
+  EXPECT_EQ(Say(), "a work-group of 64x8x1 is 512 work-items, the kernel allows 256\n");
+}
+
+TEST_F(Check, SegmentsAreAsLargeAsTheKernels)
+{
+  Open("reduce-gfx90a-v5.co");
+  packet_.workgroup_size_x = 256, packet_.workgroup_size_y = 1;
+  packet_.group_segment_size = 1023;
+  EXPECT_EQ(Say(), "1023 bytes of group memory; it takes 1024\n");
+  packet_.group_segment_size = 65536;
+  EXPECT_EQ(Say(), "");
+  packet_.group_segment_size = 65537;
+  EXPECT_EQ(Say(), "65537 bytes of group memory; the device has 65536\n");
+}
+
+TEST_F(Check, ScratchIsAsLargeAsTheKernels)
+{
+  Open("scratch-gfx90a-v5.co");
+  packet_.private_segment_size = 256;
+  EXPECT_EQ(Say(), "256 bytes of scratch for a work-item; it takes 260\n");
+}
+
+TEST_F(Check, KernargsAreThere)
+{
+  Open("write_ids-gfx90a-v5.co");
+  packet_.kernarg_address = nullptr;
+  EXPECT_EQ(Say(), "there are no kernargs; it takes 280 bytes\n");
+  packet_.kernarg_address = reinterpret_cast<void *>(0x40);
+  EXPECT_EQ(Say(), "kernargs at 0x40 are in no memory\n");
+  packet_.kernarg_address = image_ + sizeof(image_) - 192;
+  EXPECT_EQ(Say().substr(0, 76),
+            "kernargs have 192 bytes to the end of their memory; it takes 280\nhidden_blo");
+  packet_.kernarg_address = image_ + 8;
+  EXPECT_NE(Say().find("are not aligned to 16\n"), std::string::npos);
+  packet_.kernarg_address = image_;
+  ranges_remove(reinterpret_cast<uint64_t>(image_));
+  EXPECT_NE(Say().find("are in memory that was freed (allocation "), std::string::npos);
+}
+
+// Only what is meant to be read is.
+TEST_F(Check, KernargsInADevicesMemoryAreNotRead)
+{
+  Open("write_ids-gfx90a-v5.co");
+  packet_.kernarg_address = reinterpret_cast<void *>(buffer);
+  EXPECT_EQ(Say(), "");
+}
+
+TEST_F(Check, PointersLeadToMemory)
+{
+  Open("write_ids-gfx90a-v5.co");
+  Put<uint64_t>(0, buffer + 4095);
+  EXPECT_EQ(Say(), "");
+  Put<uint64_t>(0, buffer + 4096);
+  EXPECT_NE(Say().find("argument 0 'out' is 0x7f0000001000, at the end of allocation "),
+            std::string::npos);
+  Put<uint64_t>(0, 0x40);
+  EXPECT_EQ(Say(), "argument 0 'out' is 0x40, in no memory\n");
+  Put<uint64_t>(0, reinterpret_cast<uint64_t>(bytes_.data()));
+  EXPECT_NE(Say().find(", in the host's memory, which the device was not given\n"),
+            std::string::npos);
+  Put<uint64_t>(0, buffer + 8);
+  ranges_remove(buffer);
+  EXPECT_NE(Say().find("4096 bytes of device memory, at +8)\n"), std::string::npos);
+}
+
+TEST_F(Check, AnotherDevicesMemoryIsWhereItWasGiven)
+{
+  Open("write_ids-gfx90a-v5.co");
+  ASSERT_TRUE(ranges_add(buffer + 8192, 4096, TOY_CHECK_OTHER));
+  Put<uint64_t>(0, buffer + 8192);
+  toy_check_access(TOY_CHECK_OTHER);
+  EXPECT_EQ(Say(), "argument 0 'out' is 0x7f0000002000, in another device's memory that this one "
+                   "was not given\n");
+  toy_check_access(TOY_CHECK_AGENT);
+  EXPECT_EQ(Say(), "");
+}
+
+} // namespace

@@ -1,0 +1,60 @@
+#include "tests/front/toy_check.h"
+
+#include "front/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t accessible;
+
+void toy_check_access(uint64_t agent)
+{
+  accessible = agent;
+}
+
+/* It knows of nothing but who reaches it. */
+static hsa_status_t pointer_info(const void *pointer, hsa_amd_pointer_info_t *info,
+                                 void *(*allocate)(size_t), uint32_t *count, hsa_agent_t **agents)
+{
+  (void)pointer;
+  info->type = HSA_EXT_POINTER_TYPE_UNKNOWN;
+  if (!allocate)
+    return HSA_STATUS_SUCCESS;
+  *count = 1;
+  *agents = allocate(sizeof(**agents));
+  if (!*agents)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  **agents = (hsa_agent_t){accessible};
+  return HSA_STATUS_SUCCESS;
+}
+
+typedef struct said {
+  char *text;
+  size_t room;
+} said_t;
+
+static void on_mistake(void *context, const check_subject_t *subject, uint32_t about,
+                       const char *message)
+{
+  said_t *said = context;
+  size_t used = strlen(said->text);
+  (void)subject, (void)about;
+  (void)snprintf(said->text + used, said->room - used, "%s\n", message);
+}
+
+size_t toy_check(const rawhal_kernel_t *facts, const hsa_kernel_dispatch_packet_t *packet,
+                 char *text, size_t room)
+{
+  front_kernel_t kernel = {.facts = facts};
+  const front_device_t device = {.agent = {TOY_CHECK_AGENT}, .group_bytes = 65536};
+  const check_subject_t subject = {&kernel, packet, &device, 1};
+  said_t said = {text, room};
+  *text = '\0';
+  front.hsa.pointer_info = pointer_info;
+  if (rawhal_kernarg_layout_create(facts, 0, &kernel.layout, NULL) != RAWHAL_OK)
+    return SIZE_MAX;
+  size_t mistakes = check_dispatch(&subject, on_mistake, &said);
+  rawhal_kernarg_layout_destroy(kernel.layout);
+  return mistakes;
+}
