@@ -24,6 +24,15 @@ static unsigned type_of(const proxy_packet_t *packet)
 
 /* ---- The device's ring ---- */
 
+/* Do so many more of the program's packets fit, whatever becomes of them? */
+static bool has_room(proxy_t *proxy, uint32_t packets)
+{
+  uint64_t end = proxy->real_write + (uint64_t)packets * PROXY_PER_PACKET;
+  if (end - proxy->real_taken > proxy->real->size)
+    proxy->real_taken = front.hsa.load_read_scacquire(proxy->real);
+  return end - proxy->real_taken <= proxy->real->size;
+}
+
 static void put(proxy_t *proxy, const proxy_packet_t *packet)
 {
   uint64_t at = proxy->real_write++ & (proxy->real->size - 1);
@@ -127,7 +136,7 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
   uint32_t count = 0;
   limit_cost_begin(cost);
   while (count < PROXY_BATCH && index + count != proxy->announced &&
-         flight_has_room(proxy, count + 1)) {
+         flight_has_room(proxy, count + 1) && has_room(proxy, count + 1)) {
     const proxy_packet_t *packet = packet_at(proxy, index + count);
     if (type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
       break;
@@ -178,7 +187,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);
     return false;
   }
-  if (batch.count == 0) { /* no signal is free */
+  if (batch.count == 0) { /* no signal is free, or no place */
     hold(proxy, 0);
     return false;
   }
@@ -233,6 +242,10 @@ void proxy_forward(proxy_t *proxy)
       announce(proxy, before);
       before = proxy->real_write;
       continue;
+    }
+    if (!has_room(proxy, 1)) {
+      hold(proxy, 0);
+      break;
     }
     put(proxy, packet); /* whatever it is */
     pass(proxy, packet);

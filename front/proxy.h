@@ -4,8 +4,9 @@
  * Packets go from the one ring to the other in order, each once, when the program's doorbell has
  * announced them and the limiter admits them; what it holds back stays in the program's ring, whose
  * read index follows the device's. A dispatch gets a completion signal of ours, or, when it has the
- * program's, is followed by a barrier that has ours: at most two packets for one, and the device's
- * ring has twice the size of the program's, so it is never full.
+ * program's, is followed by a barrier that has ours: at most two packets for one. The device's ring
+ * has twice the size of the program's, and is full all the same when a program takes its slots for
+ * free as soon as what was in them has finished: then packets wait, too.
  *
  * Locks, in the order in which they may be taken: a proxy's `lock`, those of the limiter, a proxy's
  * `harvest`. No thread that rings a doorbell waits for the limiter or for the device. */
@@ -74,6 +75,7 @@ typedef struct proxy {
   watch_note_t *flying;       /* by ticket % SIGNALS, likewise */
   uint64_t held_since;        /* of the trace; 0: it is not */
   uint64_t real_write;        /* packets in the device's ring, ever */
+  uint64_t real_taken;        /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded; /* packets taken out of the program's ring */
   _Atomic uint64_t *ends;     /* of each in that ring: the device's ring's index behind it */
 
@@ -111,6 +113,12 @@ void proxy_ring(proxy_t *proxy);
 void proxy_forward(proxy_t *proxy);
 /* Packets of the program's ring that the device has taken. */
 uint64_t proxy_read_index(proxy_t *proxy);
+/* Does the index that the program sees say that all that was forwarded is taken? */
+static inline bool proxy_is_read(const proxy_t *proxy)
+{
+  return __atomic_load_n(&proxy->face->read_dispatch_id, __ATOMIC_RELAXED) ==
+         atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
+}
 
 /* flight.c */
 static inline uint64_t proxy_in_flight(const proxy_t *proxy)

@@ -72,7 +72,7 @@ static uint64_t next_look(proxy_t *proxy, uint64_t now)
   if (proxy->held)
     return now + (in_flight ? held_nap(proxy, now) : nothing_known);
   if (!in_flight)
-    return 0;
+    return proxy_is_read(proxy) ? 0 : now + alone_least;
   uint64_t least = limit_is_shared(proxy->lease) ? shared_least : alone_least;
   return now + clamp(flight_left(proxy, now, 0), least, loose_most);
 }
@@ -98,6 +98,7 @@ static void *serve(void *context)
     flight_harvest(proxy);
     if (proxy->held)
       proxy_forward(proxy);
+    (void)proxy_read_index(proxy); /* there are programs that read it where it is */
     uint64_t until = next_look(proxy, service_now());
     if (!proxy->stop)
       sleep_until(proxy, until);
@@ -130,7 +131,7 @@ bool service_start(proxy_t *proxy)
 void service_wake(proxy_t *proxy)
 {
   bool news = proxy->held && !proxy->planned;
-  if (news || (proxy->idle && proxy_in_flight(proxy))) {
+  if (news || (proxy->idle && (proxy_in_flight(proxy) || !proxy_is_read(proxy)))) {
     proxy->idle = false;
     proxy->planned = proxy->held;
     (void)pthread_cond_signal(&proxy->wake);

@@ -196,6 +196,64 @@ TEST_F(FrontProxy, TheRingIsUsedAgainAndAgain)
   Drop(mine);
 }
 
+// Not every program looks at the read index: a slot is free when what was in it has finished, and
+// then the barrier behind it may still be in the device's ring.
+TEST_F(FrontProxy, SlotsThatAreUsedAgainWhenTheirSignalsSaySo)
+{
+  constexpr uint64_t size = 16;
+  Start("100%", size);
+  hsa_signal_t mine = Signal();
+  const auto write = [&](uint64_t number) {
+    uint64_t index = Reserve();
+    Write(index, Kernel(number, 0, mine));
+    Ring(index);
+  };
+  toy_hold(true);
+  for (uint64_t i = 1; i <= size; ++i)
+    write(i);
+  for (uint64_t i = 1; i <= 10 * size; ++i) {
+    while (toy_dispatches() < i)
+      if (!toy_step())
+        usleep(100);
+    write(size + i);
+  }
+  toy_hold(false);
+  while (toy_dispatches() < 11 * size) {
+    toy_hold(false); // what comes later is run by who looks
+    usleep(100);
+  }
+  uint64_t next = 1;
+  for (const toy_packet_t &packet : Ran(22 * size))
+    if ((packet.header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      EXPECT_EQ(next++ << 8, packet.kernel_object);
+    }
+  EXPECT_EQ(11 * size + 1, next);
+  Drop(mine);
+}
+
+// The runtime's header says where it is, and there are programs that look there.
+TEST_F(FrontProxy, TheReadIndexIsWhereTheRuntimeHasIt)
+{
+  Start("100%", 16);
+  const auto *whole = reinterpret_cast<const amd_queue_t *>(queue_);
+  const auto taken = [&] { return __atomic_load_n(&whole->read_dispatch_id, __ATOMIC_ACQUIRE); };
+  hsa_barrier_and_packet_t barrier = {};
+  barrier.header = HSA_PACKET_TYPE_BARRIER_AND;
+  for (uint64_t i = 0; i < 200; ++i) {
+    while (i - taken() >= queue_->size)
+      usleep(100);
+    if (i % 2)
+      Write(i, Kernel(i));
+    else
+      Write(i, barrier);
+    Reserve();
+    Ring(i);
+  }
+  while (taken() != 200)
+    usleep(100);
+  EXPECT_EQ(200u, Ran(200).size());
+}
+
 // The doorbell comes back at once; what was held back runs later, all of it, in order.
 TEST_F(FrontProxy, WhatIsHeldBackRunsLater)
 {

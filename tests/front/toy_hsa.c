@@ -272,6 +272,16 @@ size_t toy_ran(toy_packet_t *packets, size_t capacity)
   return count;
 }
 
+size_t toy_dispatches(void)
+{
+  size_t count = 0;
+  pthread_mutex_lock(&device_lock);
+  for (size_t i = 0; i < ran_count && i < LOG; ++i)
+    count += (ran[i].header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+  pthread_mutex_unlock(&device_lock);
+  return count;
+}
+
 static void signal_store(hsa_signal_t signal, hsa_signal_value_t value)
 {
   amd_signal_t *stored = signal_of(signal);

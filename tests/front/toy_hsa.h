@@ -52,6 +52,8 @@ typedef struct toy_packet {
 } toy_packet_t;
 // What the device has run, oldest first. Forgets it.
 size_t toy_ran(toy_packet_t *packets, size_t capacity);
+// Of dispatches, since that was last asked.
+size_t toy_dispatches(void);
 size_t toy_live_signals(void);
 size_t toy_live_queues(void);
 size_t toy_live_bytes(void); // of the device's memory
