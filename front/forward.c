@@ -8,7 +8,7 @@
  * by once, and less than a burst. */
 static const uint64_t batch_ns = 1000000;
 
-enum { HARVEST_AT = 32 }; /* batches on the device: looking at each of them costs */
+enum { HARVEST_EACH = 32 }; /* dispatches: looking at what has finished costs */
 
 static proxy_packet_t *packet_at(const proxy_t *proxy, uint64_t index)
 {
@@ -180,8 +180,10 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   rawhal_error_t error;
   flight_batch_t batch = {.first = proxy->tickets};
   /* The limiter has it done, too, before it refuses. */
-  if (proxy_in_flight(proxy) >= HARVEST_AT)
+  if (proxy->tickets - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1)) {
+    proxy->harvested_at = proxy->tickets;
     flight_harvest(proxy);
+  }
   batch.count = gather(proxy, index, &cost);
   if (batch.count == 0 && proxy->refused) {
     fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);

@@ -1,6 +1,7 @@
 /* Making and unmaking proxies, and telling which queues are ours. */
 #include "front/proxy.h"
 
+#include <hsa/hsa_ext_amd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,7 +144,9 @@ static hsa_status_t make_face(proxy_t *proxy)
 {
   amd_queue_t *face = proxy->face;
   hsa_signal_t doorbell;
-  hsa_status_t result = front.hsa.signal_create(0, 0, NULL, &doorbell);
+  /* Nobody sleeps on it: without an interrupt storing it is only that. */
+  hsa_status_t result =
+      front.hsa.amd_signal_create(0, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &doorbell);
   if (result != HSA_STATUS_SUCCESS)
     return result;
   memcpy(face, proxy->real, sizeof(*face));

@@ -83,6 +83,7 @@ typedef struct proxy {
   hsa_signal_t signals[PROXY_SIGNALS]; /* made when they are first needed */
   flight_batch_t batches[PROXY_SIGNALS];
   uint64_t tickets;                 /* dispatches forwarded */
+  uint64_t harvested_at;            /* of which there were so many when a launch last looked */
   _Atomic uint64_t begun, finished; /* batches */
   _Atomic uint64_t free_tickets;    /* those below are of finished batches */
 } proxy_t;
