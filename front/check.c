@@ -92,8 +92,11 @@ static bool find_memory(uint64_t address, range_t *range)
 {
   hsa_amd_pointer_info_t info;
   range_state_t state = ranges_find(address, range);
-  if (state != RANGE_NONE)
-    return state == RANGE_LIVE;
+  if (state == RANGE_LIVE)
+    return true;
+  /* Blocks that the runtime keeps of what was freed it knows, too. */
+  if (state == RANGE_FREED)
+    return runtime_knows(address, &info, range) && info.type != HSA_EXT_POINTER_TYPE_HSA;
   return objects_range(address, &range->base, &range->size) || runtime_knows(address, &info, range);
 }
 

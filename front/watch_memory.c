@@ -114,9 +114,16 @@ static hsa_status_t memory_unlock(void *host)
   if (front.hsa.pointer_info(host, &info, NULL, NULL, NULL) == HSA_STATUS_SUCCESS &&
       info.agentBaseAddress)
     memory = info.agentBaseAddress;
+  range_t range;
+  bool known = ranges_find((uint64_t)(uintptr_t)memory, &range) == RANGE_LIVE;
   removing(memory);
   hsa_status_t result = front.inner.memory_unlock(host);
   restored(memory, result);
+  /* What was locked twice is locked still. */
+  if (result == HSA_STATUS_SUCCESS && known &&
+      front.hsa.pointer_info(memory, &info, NULL, NULL, NULL) == HSA_STATUS_SUCCESS &&
+      info.type == HSA_EXT_POINTER_TYPE_LOCKED)
+    added(memory, range.size, range.owner);
   return result;
 }
 

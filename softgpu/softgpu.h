@@ -114,6 +114,7 @@ void softgpu_resume(void);
  * from now on (1 is the next); an order takes the place of an earlier one of the same name, and nth
  * 0 cancels. `hsa_queue` restricts the first three to the occasions of one queue; NULL takes those
  * of all AQL queues, among them the runtime's own, which copies and loads code objects by kernels.
+ * A queue that a tool handed out instead of the runtime's is found by its id, here and below.
  *
  *   name                occasion             fault
  *   queue_error         a packet's turn      its queue stops, `value` goes to queue_inactive_signal

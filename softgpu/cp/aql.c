@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "softgpu/cp/doorbell.h"
 #include "softgpu/cp/inject.h"
@@ -35,6 +37,13 @@ amd_queue_t *softgpu_aql_queue(const softgpu_queue_t *queue)
 const void *softgpu_aql_queue_of(const softgpu_queue_t *queue)
 {
   return queue->setup.step == softgpu_aql_step ? softgpu_aql_queue(queue) : NULL;
+}
+
+bool softgpu_aql_id(const void *hsa_queue, uint64_t *id)
+{
+  const struct iovec to = {id, sizeof(*id)};
+  const struct iovec from = {(char *)(uintptr_t)hsa_queue + offsetof(hsa_queue_t, id), sizeof(*id)};
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof(*id);
 }
 
 /* The runtime fills in hsa_queue only after the queue was created, and rounds the ring's bytes up:

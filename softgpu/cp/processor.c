@@ -418,17 +418,41 @@ void softgpu_queues_kick(const void *word)
   pthread_mutex_unlock(&table_lock);
 }
 
+/* The caller holds the table. */
+static softgpu_queue_t *queue_at(const void *hsa_queue)
+{
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES && hsa_queue; i++)
+    if (table[i] && softgpu_aql_queue_of(table[i]) == hsa_queue)
+      return table[i];
+  return NULL;
+}
+
+/* A tool between the program and the runtime may have handed out a queue of its own, with the id of
+ * the runtime's. The caller holds the table. */
+static softgpu_queue_t *queue_with_id_of(const void *hsa_queue)
+{
+  uint64_t wanted = 0, id = 0;
+  if (!softgpu_aql_id(hsa_queue, &wanted))
+    return NULL;
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+    const void *real = table[i] ? softgpu_aql_queue_of(table[i]) : NULL;
+    if (real && softgpu_aql_id(real, &id) && id == wanted)
+      return table[i];
+  }
+  return NULL;
+}
+
 softgpu_queue_t *softgpu_queue_hold(const void *hsa_queue)
 {
   pthread_mutex_lock(&table_lock);
-  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES && hsa_queue; i++) {
-    if (table[i] && softgpu_aql_queue_of(table[i]) == hsa_queue) {
-      pthread_mutex_lock(&table[i]->lock);
-      return table[i]; /* both locks stay taken */
-    }
-  }
-  pthread_mutex_unlock(&table_lock);
-  return NULL;
+  softgpu_queue_t *queue = queue_at(hsa_queue);
+  if (!queue && hsa_queue)
+    queue = queue_with_id_of(hsa_queue);
+  if (queue)
+    pthread_mutex_lock(&queue->lock); /* both locks stay taken */
+  else
+    pthread_mutex_unlock(&table_lock);
+  return queue;
 }
 
 void softgpu_queue_let_go(softgpu_queue_t *queue)

@@ -113,7 +113,8 @@ void softgpu_queues_kick(const void *word);
 /* Makes every processor look up from its sleep, which ends where a pause begins. */
 void softgpu_queues_wake(void);
 
-/* The AQL queue behind the runtime's hsa_queue_t, with its lock held, until let go. */
+/* The AQL queue behind the runtime's hsa_queue_t, or behind one with the same id that a tool handed
+ * out, with its lock held, until let go. */
 softgpu_queue_t *softgpu_queue_hold(const void *hsa_queue);
 void softgpu_queue_let_go(softgpu_queue_t *queue);
 
@@ -136,6 +137,8 @@ softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue);
 
 /* The runtime's queue structure around an AQL queue's read index; NULL for other queues. */
 const void *softgpu_aql_queue_of(const softgpu_queue_t *queue);
+/* The id of what may be an hsa_queue_t. False: nothing that can be read is there. */
+bool softgpu_aql_id(const void *hsa_queue, uint64_t *id);
 /* Called before the runtime's wish takes effect. */
 void softgpu_aql_suspending(softgpu_queue_t *queue, bool suspended);
 
