@@ -151,6 +151,27 @@ TEST_F(Errors, statuses_of_the_codes_that_only_kernels_cause)
   }
 }
 
+// As a tool hands out queues of its own.
+TEST_F(Errors, a_queue_is_found_by_its_id)
+{
+  hsa_queue_t *q = queue(), *other = queue(), face = *q, stranger = *q;
+  stranger.id = UINT64_MAX;
+  EXPECT_EQ(hsa->queue_fault(&face, nullptr, 0), 0u); // in order
+  ASSERT_TRUE(hsa->inject("queue_error", &face, 1, 64));
+  hsa_barrier_and_packet_t packet{};
+  packet.completion_signal = signal(1);
+  submit(other, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+  EXPECT_TRUE(reaches(packet.completion_signal, 0)); // it is not that one's
+  packet.completion_signal = signal(1);
+  submit(q, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+  EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fault_text(&face), fault_text(q));
+  softgpu_fault_info_t info{};
+  EXPECT_TRUE(hsa->queue_fault_info(&face, &info, sizeof(info)));
+  EXPECT_EQ(hsa->queue_fault(&stranger, nullptr, 0), 0u);
+  EXPECT_EQ(hsa->queue_fault((const void *)16, nullptr, 0), 0u);
+}
+
 TEST_F(Errors, a_failed_queue_can_be_destroyed_and_replaced)
 {
   for (int i = 0; i < 3; i++) {
