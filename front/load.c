@@ -50,7 +50,7 @@ static const front_calls_t refusing = {
 static void refuse(const table_root_t *root, const rawhal_error_t *error)
 {
   snprintf(refusal, sizeof(refusal), "%s", error->message);
-  front_report("limits cannot be enforced, so there is no device: %s", error->message);
+  front_report("there is no device: %s", error->message);
   tables_refuse(root, &refusing);
 }
 

@@ -19,11 +19,12 @@ enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
 static const char *help(void)
 {
   return "usage: rawhal exec [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
-         "Runs PROGRAM under limits of the GPU, whatever it uses the GPU by: HIP, OpenCL, a "
-         "library, HSA.\n"
-         "It need not know of rawhal. What limits there are besides, rawhal limits tells; all that "
-         "are\n"
-         "set in the environment hold.\n\n"
+         "Runs PROGRAM under limits of the GPU, checked or traced, whatever it uses the GPU by: "
+         "HIP,\n"
+         "OpenCL, a library, HSA. It need not know of rawhal. What limits there are besides, "
+         "rawhal "
+         "limits\n"
+         "tells; all that are set in the environment hold.\n\n"
          "options:\n"
          "  --gpu-share SHARE   device time, as \"30%\"\n"
          "  --memory BYTES      device memory, as \"4G\" or \"512M\"\n"
@@ -185,7 +186,7 @@ static int run(int argc, char **argv)
 
 const tool_command_t exec_command = {
     .name = "exec",
-    .summary = "run any program under limits of the GPU",
+    .summary = "run any program under limits of the GPU, checked or traced",
     .help = help,
     .run = run,
 };

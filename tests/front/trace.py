@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""What a trace says of programs whose kernels and times are known.
+
+usage: trace.py RUNNER RAWHAL FOLDER     FOLDER holds the test programs
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+RUNNER, RAWHAL, FOLDER = sys.argv[1:4]
+
+
+def check(holds, *why):
+    if not holds:
+        sys.exit("not so: " + " ".join(map(str, why)))
+
+
+def traced(path, options, program, *arguments):
+    command = [RUNNER, RAWHAL, "exec", "--trace", path, *options, "--", os.path.join(FOLDER, program), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    check(done.returncode == 0, done.stdout, done.stderr)
+    return done.stdout, json.load(open(path))
+
+
+def of_kind(events, phase, category=None):
+    return [e for e in events if e["ph"] == phase and category in (None, e.get("cat"))]
+
+
+def known_times(path):
+    """Kernels of 2 ms each: every one is there, in order, one after the other, no shorter and with its name."""
+    said, events = traced(path, [], "share", "300", "2000")
+    launches = int(re.search(r"([0-9]+) launches", said).group(1)) + 1
+    turns = [e for e in of_kind(events, "X", "dispatch") if e["name"] == "_Z4turnPyy"]
+    check(len(turns) == launches, len(turns), "of", launches)
+    check(all(t["dur"] >= 2000 for t in turns), min(t["dur"] for t in turns))
+    check(all(a["ts"] + a["dur"] <= b["ts"] + 0.002 for a, b in zip(turns, turns[1:])), "one after the other")
+    check(all(t["args"]["work_items"] == [1, 1, 1] and t["args"]["measured"] for t in turns), turns[0])
+    check(len({t["args"]["object"] for t in turns}) == 1 and len(turns[0]["args"]["object"]) == 32, turns[0])
+    check(not [e for e in events if e["name"] == "held back"], "nothing is held back without a limit")
+    names = {e["args"]["name"] for e in of_kind(events, "M")}
+    check(f"queue {turns[0]['tid']}" in names, names)
+    memory = [e["args"]["bytes"] for e in of_kind(events, "C")]
+    check(memory and max(memory) >= 4096, memory)
+
+
+def held_back(path):
+    """At a quarter of the time what is not run is held back, most of it."""
+    said, events = traced(path, ["--gpu-share", "25%"], "share", "1000", "2000")
+    ran = sum(e["dur"] for e in of_kind(events, "X", "dispatch"))
+    held = sum(e["dur"] for e in events if e["name"] == "held back")
+    check(ran > 0 and held > ran, ran, held)
+
+
+def killed(path):
+    """What was written is whole lines, and nothing of the program's is waited for."""
+    command = [RUNNER, RAWHAL, "exec", "--trace", path, "--", os.path.join(FOLDER, "share"), "60000", "500"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as running:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if os.path.exists(path) and open(path).read().count('"dispatch"') > 10:
+                break
+            time.sleep(0.05)
+        running.send_signal(signal.SIGKILL)
+    whole = open(path).read().rpartition("\n")[0].rstrip(",")
+    check(len(of_kind(json.loads(whole + "]"), "X", "dispatch")) > 10, "dispatches before it was killed")
+
+
+def one_each(path):
+    """Of two at once the second takes another name."""
+    command = [RUNNER, RAWHAL, "exec", "--trace", path, "--", os.path.join(FOLDER, "share"), "1500", "500"]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
+    check([r.wait() for r in running] == [0, 0], "both end well")
+    folder = os.path.dirname(path)
+    found = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith(os.path.basename(path))]
+    check(len(found) == 2 and all(of_kind(json.load(open(f)), "X", "dispatch") for f in found), found)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    for test in (known_times, held_back, killed, one_each):
+        test(os.path.join(scratch, test.__name__))
