@@ -14,10 +14,11 @@ MAY_INCLUDE = {
     "queue": {"base", "hsaco", "kernarg", "queue"},
     "hal": {"base", "hsaco", "kernarg", "queue", "hal"},
     "library": {"base", "hsaco", "kernarg", "queue", "hal", "library"},
-    "front": {"base", "hsaco", "kernarg", "queue", "front"},
+    "record": {"base", "record"},
+    "front": {"base", "hsaco", "kernarg", "queue", "record", "front"},
     "hiplaunch": {"hiplaunch"},  # and the public headers
     "softgpu": {"softgpu"},
-    "tools": {"tools"},  # and the public headers
+    "tools": {"record", "tools"},  # and the public headers
     "examples": set(),
 }
 MAX_LINES = 600

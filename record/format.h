@@ -1,0 +1,94 @@
+/* The bytes of a recording: docs/recording.md says what they mean. Internal to this folder.
+ *
+ * Numbers are in the byte order of the machine that writes, which the header tells. No structure
+ * has a gap. */
+#ifndef RAWHAL_RECORD_FORMAT_H
+#define RAWHAL_RECORD_FORMAT_H
+
+#include <assert.h>
+
+#include "record/record.h"
+
+#define FORMAT_MAGIC "rawhalRD"
+
+enum {
+  FORMAT_VERSION = 1,
+  FORMAT_BYTE_ORDER = 0x01020304,
+  FORMAT_OTHER_ORDER = 0x04030201,
+  FORMAT_MOST_PAYLOAD = 512 << 10,
+  FORMAT_LEFT_OUT = 1u << 0, /* format_buffer_t.flags: it has no contents here, it is too large */
+};
+
+typedef struct format_header {
+  char magic[8];
+  uint32_t byte_order, version;
+  uint64_t bound; /* bytes that the file may have */
+  uint64_t salt;  /* what the checks of all frames begin with */
+  uint64_t process;
+  uint64_t check; /* of all before it, from 0 */
+} format_header_t;
+
+typedef enum format_type {
+  FORMAT_OBJECT = 1,
+  FORMAT_DISPATCH = 2,
+  FORMAT_BUFFER = 3,
+  FORMAT_PIECE = 4,
+  FORMAT_CAPTURED = 5,
+  FORMAT_END = 6,
+} format_type_t;
+
+typedef struct format_frame {
+  uint32_t type, size;    /* format_type_t; bytes of the payload, which follows */
+  uint64_t payload_check; /* of the payload, from the salt */
+  uint64_t check;         /* of all before it, from the salt plus the frame's offset in the file */
+} format_frame_t;
+
+typedef struct format_object {
+  uint64_t object, content; /* its number, and that of its contents; both from 1 */
+  uint64_t hash_high, hash_low;
+  uint64_t size;
+} format_object_t;
+
+/* The device's name, the kernel's and the kernarg segment follow. */
+typedef struct format_dispatch {
+  uint64_t dispatch, object, queue;
+  uint32_t work_items[3];
+  uint16_t workgroup[3], zero;
+  uint32_t dynamic_group_bytes, private_bytes;
+  uint32_t device_size, kernel_size, kernargs_size;
+} format_dispatch_t;
+
+typedef struct format_buffer {
+  uint64_t content, dispatch;
+  uint64_t address, size; /* of the whole allocation */
+  uint32_t when, flags;   /* record_when_t, FORMAT_LEFT_OUT */
+} format_buffer_t;
+
+/* Contents follow, at least a byte. */
+typedef struct format_piece {
+  uint64_t content, offset;
+} format_piece_t;
+
+/* All buffers of a dispatch are there. */
+typedef struct format_captured {
+  uint64_t dispatch;
+  uint32_t when, buffers;
+} format_captured_t;
+
+typedef struct format_end {
+  uint32_t reason, code; /* record_end_t; errno where it could not be written */
+  uint64_t objects, dispatches;
+} format_end_t;
+
+static_assert(sizeof(format_header_t) == 48 && sizeof(format_frame_t) == 24, "no gaps");
+static_assert(sizeof(format_object_t) == 40 && sizeof(format_dispatch_t) == 64, "no gaps");
+static_assert(sizeof(format_buffer_t) == 40 && sizeof(format_piece_t) == 16, "no gaps");
+static_assert(sizeof(format_captured_t) == 16 && sizeof(format_end_t) == 24, "no gaps");
+static_assert(sizeof(format_dispatch_t) + 2 * RECORD_MOST_NAME + RECORD_MOST_KERNARGS <=
+                      FORMAT_MOST_PAYLOAD &&
+                  sizeof(format_piece_t) + RECORD_PIECE <= FORMAT_MOST_PAYLOAD,
+              "every frame that is written can be read");
+
+#define FORMAT_END_BYTES (sizeof(format_frame_t) + sizeof(format_end_t))
+
+#endif

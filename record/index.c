@@ -1,0 +1,318 @@
+#include "record/index.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "base/checked.h"
+#include "base/error.h"
+
+#define malformed(frame, error, ...)                                                               \
+  rawhal_fail_at((error), RAWHAL_MALFORMED, (frame)->offset, __VA_ARGS__)
+
+/* Room for one more element, which is zeros; false: no memory. */
+static bool add(index_array_t *array, size_t element)
+{
+  enum { FIRST = 16 };
+  if (array->count == array->capacity) {
+    size_t capacity = array->capacity ? 2 * array->capacity : FIRST;
+    if (capacity > SIZE_MAX / element)
+      return false;
+    void *more = allocate_more(NULL, array->elements, array->count * element, capacity * element);
+    if (!more)
+      return false;
+    array->elements = more;
+    array->capacity = capacity;
+  }
+  memset((char *)array->elements + array->count++ * element, 0, element);
+  return true;
+}
+
+static rawhal_status_t no_memory(rawhal_error_t *error)
+{
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for what the recording has");
+}
+
+/* The fixed part of a frame, which is the whole of it unless something `follows`. */
+static rawhal_status_t take_head(const frame_t *frame, void *head, size_t size, bool follows,
+                                 rawhal_error_t *error)
+{
+  if (frame->size < size || (!follows && frame->size != size))
+    return malformed(frame, error, "a frame of type %d has %zu bytes", (int)frame->type,
+                     frame->size);
+  memcpy(head, frame->payload, size);
+  return RAWHAL_OK;
+}
+
+/* ---- One function for each type of frame ---- */
+
+static rawhal_status_t add_content(record_reader_t *reader, const frame_t *frame, uint64_t number,
+                                   uint64_t size, rawhal_error_t *error)
+{
+  if (number != reader->contents.count + 1 || !size)
+    return malformed(frame, error, "content %" PRIu64 " of %" PRIu64 " bytes stands behind %zu",
+                     number, size, reader->contents.count);
+  if (!add(&reader->contents, sizeof(index_content_t)))
+    return no_memory(error);
+  index_content_t *content = INDEX_AT(reader->contents, index_content_t, reader->contents.count);
+  content->frame = frame->offset;
+  content->size = size;
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t take_object(record_reader_t *reader, const frame_t *frame,
+                                   rawhal_error_t *error)
+{
+  format_object_t head;
+  rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
+  if (status)
+    return status;
+  if (head.object != reader->objects.count + 1)
+    return malformed(frame, error, "code object %" PRIu64 " stands behind %zu", head.object,
+                     reader->objects.count);
+  if ((status = add_content(reader, frame, head.content, head.size, error)))
+    return status;
+  if (!add(&reader->objects, sizeof(record_object_t)))
+    return no_memory(error);
+  INDEX_AT(reader->contents, index_content_t, head.content)->object = reader->objects.count;
+  *INDEX_AT(reader->objects, record_object_t, reader->objects.count) =
+      (record_object_t){{head.hash_high, head.hash_low}, {head.content, head.size, false}};
+  return RAWHAL_OK;
+}
+
+rawhal_status_t index_parse_dispatch(const frame_t *frame, format_dispatch_t *head,
+                                     record_dispatch_t *dispatch, rawhal_error_t *error)
+{
+  rawhal_status_t status = take_head(frame, head, sizeof(*head), true, error);
+  if (status)
+    return status;
+  const uint64_t follow = (uint64_t)head->device_size + head->kernel_size + head->kernargs_size;
+  if (follow != frame->size - sizeof(*head) || head->device_size > RECORD_MOST_NAME ||
+      head->kernel_size > RECORD_MOST_NAME || head->kernargs_size > RECORD_MOST_KERNARGS ||
+      head->zero)
+    return malformed(
+        frame, error, "a dispatch of %u bytes of device, %u of kernel and %u of kernargs has %zu",
+        head->device_size, head->kernel_size, head->kernargs_size, frame->size - sizeof(*head));
+  const char *text = (const char *)frame->payload + sizeof(*head);
+  *dispatch = (record_dispatch_t){
+      .device = {text, head->device_size},
+      .kernel = {text + head->device_size, head->kernel_size},
+      .object = head->object,
+      .queue = head->queue,
+      .work_items = {head->work_items[0], head->work_items[1], head->work_items[2]},
+      .workgroup = {head->workgroup[0], head->workgroup[1], head->workgroup[2]},
+      .dynamic_group_bytes = head->dynamic_group_bytes,
+      .private_bytes = head->private_bytes,
+      .kernargs = {text + head->device_size + head->kernel_size, head->kernargs_size}};
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t take_dispatch(record_reader_t *reader, const frame_t *frame,
+                                     rawhal_error_t *error)
+{
+  format_dispatch_t head;
+  record_dispatch_t dispatch;
+  rawhal_status_t status = index_parse_dispatch(frame, &head, &dispatch, error);
+  if (status)
+    return status;
+  if (head.dispatch != reader->dispatches.count + 1)
+    return malformed(frame, error, "dispatch %" PRIu64 " stands behind %zu", head.dispatch,
+                     reader->dispatches.count);
+  if (!head.object || head.object > reader->objects.count ||
+      !INDEX_AT(reader->objects, record_object_t, head.object)->content.whole)
+    return malformed(frame, error,
+                     "dispatch %" PRIu64 " is of code object %" PRIu64 ", which does not stand "
+                     "before it",
+                     head.dispatch, head.object);
+  if (!add(&reader->dispatches, sizeof(index_dispatch_t)))
+    return no_memory(error);
+  INDEX_AT(reader->dispatches, index_dispatch_t, head.dispatch)->frame = frame->offset;
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t check_owner(const record_reader_t *reader, const frame_t *frame,
+                                   uint64_t dispatch, uint32_t when, rawhal_error_t *error)
+{
+  if (!dispatch || dispatch > reader->dispatches.count || when >= RECORD_WHENS)
+    return malformed(frame, error,
+                     "buffers (%u) of dispatch %" PRIu64 ", which does not stand "
+                     "before them",
+                     when, dispatch);
+  if (INDEX_AT(reader->dispatches, index_dispatch_t, dispatch)->buffers[when].captured)
+    return malformed(frame, error, "dispatch %" PRIu64 " has more buffers than all", dispatch);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t take_buffer(record_reader_t *reader, const frame_t *frame,
+                                   rawhal_error_t *error)
+{
+  uint64_t end;
+  format_buffer_t head;
+  rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
+  if (status || (status = check_owner(reader, frame, head.dispatch, head.when, error)))
+    return status;
+  if (!checked_add_u64(head.address, head.size, &end) || head.flags & ~(uint32_t)FORMAT_LEFT_OUT)
+    return malformed(frame, error, "a buffer of %" PRIu64 " bytes at 0x%" PRIx64 ", flags 0x%x",
+                     head.size, head.address, head.flags);
+  if ((status = add_content(reader, frame, head.content, head.size, error)))
+    return status;
+  if (!add(&reader->buffers, sizeof(index_buffer_t)))
+    return no_memory(error);
+  index_content_t *content = INDEX_AT(reader->contents, index_content_t, head.content);
+  content->dispatch = (size_t)head.dispatch;
+  content->when = (record_when_t)head.when;
+  content->left_out = head.flags & FORMAT_LEFT_OUT;
+  *INDEX_AT(reader->buffers, index_buffer_t, reader->buffers.count) =
+      (index_buffer_t){head.address, (size_t)head.content};
+  index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, head.dispatch);
+  ++owner->buffers[head.when].count;
+  owner->buffers[head.when].lacking += !content->left_out;
+  return RAWHAL_OK;
+}
+
+/* The last piece of a content is there. */
+static void complete(record_reader_t *reader, const index_content_t *content)
+{
+  if (content->object)
+    INDEX_AT(reader->objects, record_object_t, content->object)->content.whole = true;
+  else
+    --INDEX_AT(reader->dispatches, index_dispatch_t, content->dispatch)
+          ->buffers[content->when]
+          .lacking;
+}
+
+static rawhal_status_t take_piece(record_reader_t *reader, const frame_t *frame,
+                                  rawhal_error_t *error)
+{
+  format_piece_t head;
+  rawhal_status_t status = take_head(frame, &head, sizeof(head), true, error);
+  if (status)
+    return status;
+  const size_t size = frame->size - sizeof(head);
+  index_content_t *content = NULL;
+  if (head.content && head.content <= reader->contents.count)
+    content = INDEX_AT(reader->contents, index_content_t, head.content);
+  if (!content || content->left_out || head.offset != content->have || !size ||
+      size > RECORD_PIECE || !range_within(head.offset, size, content->size))
+    return malformed(frame, error,
+                     "%zu bytes at %" PRIu64 " of content %" PRIu64 ", which has no such place",
+                     size, head.offset, head.content);
+  if (!add(&reader->pieces, sizeof(index_piece_t)))
+    return no_memory(error);
+  const size_t place = reader->pieces.count;
+  *INDEX_AT(reader->pieces, index_piece_t, place) =
+      (index_piece_t){frame->offset, head.offset, size, 0};
+  if (content->last)
+    INDEX_AT(reader->pieces, index_piece_t, content->last)->next = place;
+  else
+    content->first = place;
+  content->last = place;
+  content->have += size;
+  if (content->have == content->size)
+    complete(reader, content);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t take_captured(record_reader_t *reader, const frame_t *frame,
+                                     rawhal_error_t *error)
+{
+  format_captured_t head;
+  rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
+  if (status || (status = check_owner(reader, frame, head.dispatch, head.when, error)))
+    return status;
+  index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, head.dispatch);
+  if (owner->buffers[head.when].count != head.buffers || owner->buffers[head.when].lacking)
+    return malformed(frame, error, "dispatch %" PRIu64 " has %u whole buffers, of %zu %zu lack",
+                     head.dispatch, head.buffers, owner->buffers[head.when].count,
+                     owner->buffers[head.when].lacking);
+  owner->buffers[head.when].captured = true;
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t take_end(record_reader_t *reader, const frame_t *frame,
+                                rawhal_error_t *error)
+{
+  format_end_t head;
+  rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
+  if (status)
+    return status;
+  if (head.reason < RECORD_CLOSED || head.reason > RECORD_FAILED ||
+      head.objects != reader->objects.count || head.dispatches != reader->dispatches.count)
+    return malformed(frame, error,
+                     "the end (%u) counts %" PRIu64 " code objects of %zu and %" PRIu64
+                     " dispatches of %zu",
+                     head.reason, head.objects, reader->objects.count, head.dispatches,
+                     reader->dispatches.count);
+  if (frame->next != reader->frames.size)
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, frame->next,
+                          "the recording goes on behind its end");
+  reader->info.end = (record_end_t)head.reason;
+  reader->info.code = (int)head.code;
+  return RAWHAL_OK;
+}
+
+/* ---- All of them ---- */
+
+/* By dispatch, in the order of the file: each dispatch's first place is known from the counts. */
+static rawhal_status_t sort_buffers(record_reader_t *reader, rawhal_error_t *error)
+{
+  size_t next = 0;
+  if (!reader->buffers.count)
+    return RAWHAL_OK;
+  reader->sorted = allocate_zeroed(NULL, reader->buffers.count, sizeof(*reader->sorted));
+  if (!reader->sorted)
+    return no_memory(error);
+  for (size_t i = 1; i <= reader->dispatches.count; ++i)
+    for (int when = 0; when < RECORD_WHENS; ++when) {
+      index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, i);
+      owner->buffers[when].first = next;
+      next += owner->buffers[when].count;
+      owner->buffers[when].count = 0;
+    }
+  for (size_t i = 1; i <= reader->buffers.count; ++i) {
+    const index_buffer_t *buffer = INDEX_AT(reader->buffers, index_buffer_t, i);
+    const index_content_t *content = INDEX_AT(reader->contents, index_content_t, buffer->content);
+    index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, content->dispatch);
+    const size_t place =
+        owner->buffers[content->when].first + owner->buffers[content->when].count++;
+    reader->sorted[place] =
+        (record_buffer_t){buffer->address,
+                          {buffer->content, content->size, content->have == content->size},
+                          content->left_out};
+  }
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t (*const takers[])(record_reader_t *, const frame_t *, rawhal_error_t *) = {
+    [FORMAT_OBJECT] = take_object, [FORMAT_DISPATCH] = take_dispatch, [FORMAT_BUFFER] = take_buffer,
+    [FORMAT_PIECE] = take_piece,   [FORMAT_CAPTURED] = take_captured, [FORMAT_END] = take_end};
+
+rawhal_status_t index_build(record_reader_t *reader, rawhal_error_t *error)
+{
+  frame_t frame;
+  record_reader_info_t *info = &reader->info;
+  uint64_t offset = sizeof(format_header_t);
+  *info = (record_reader_info_t){.bound = reader->frames.header.bound,
+                                 .process = reader->frames.header.process};
+  if (reader->frames.size < offset) {
+    info->end = RECORD_TORN;
+    info->torn = reader->frames.size;
+    return RAWHAL_OK;
+  }
+  for (;; offset = frame.next) {
+    rawhal_status_t status = frames_read(&reader->frames, offset, &frame, error);
+    if (!status && frame.found == FRAME_WHOLE)
+      status = takers[frame.type](reader, &frame, error);
+    if (status)
+      return status;
+    if (frame.found != FRAME_WHOLE)
+      break;
+  }
+  if (frame.found == FRAME_TORN)
+    info->end = RECORD_TORN;
+  info->bytes = offset;
+  info->torn = reader->frames.size - offset;
+  info->objects = reader->objects.count;
+  info->dispatches = reader->dispatches.count;
+  return sort_buffers(reader, error);
+}

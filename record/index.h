@@ -1,0 +1,64 @@
+/* What is where in a recording. Internal to this folder. */
+#ifndef RAWHAL_RECORD_INDEX_H
+#define RAWHAL_RECORD_INDEX_H
+
+#include "record/frames.h"
+#include "record/reader.h"
+
+/* An array that grows; zeros: none. */
+typedef struct index_array {
+  void *elements;
+  size_t count, capacity;
+} index_array_t;
+
+/* Places in arrays count from 1, and 0 is none. */
+
+typedef struct index_piece {
+  uint64_t frame, offset; /* in the file; in its content */
+  size_t size, next;
+} index_piece_t;
+
+typedef struct index_content {
+  uint64_t frame, size, have; /* where it was announced; bytes in all, and found */
+  size_t first, last;         /* pieces */
+  size_t object, dispatch;    /* whose it is; the other is 0 */
+  record_when_t when;
+  bool left_out;
+} index_content_t;
+
+typedef struct index_dispatch {
+  uint64_t frame;
+  struct {
+    size_t count, lacking, first; /* buffers; without all of their content; in reader.buffers */
+    bool captured;
+  } buffers[RECORD_WHENS];
+} index_dispatch_t;
+
+typedef struct index_buffer {
+  uint64_t address;
+  size_t content;
+} index_buffer_t;
+
+struct record_reader {
+  frames_t frames;
+  record_reader_info_t info;
+  index_array_t objects;    /* record_object_t */
+  index_array_t dispatches; /* index_dispatch_t */
+  index_array_t contents;   /* index_content_t */
+  index_array_t buffers;    /* index_buffer_t, as they stand in the file */
+  index_array_t pieces;     /* index_piece_t */
+  record_buffer_t *sorted;  /* the buffers, those of a dispatch behind each other */
+};
+
+/* The element at a place that is there. */
+#define INDEX_AT(array, type, place) (&((type *)(array).elements)[(place)-1])
+
+/* Reads the whole file. */
+RAWHAL_CHECKED rawhal_status_t index_build(record_reader_t *reader, rawhal_error_t *error);
+
+/* The parts of a dispatch's frame. */
+RAWHAL_CHECKED rawhal_status_t index_parse_dispatch(const frame_t *frame, format_dispatch_t *head,
+                                                    record_dispatch_t *dispatch,
+                                                    rawhal_error_t *error);
+
+#endif

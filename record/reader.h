@@ -1,0 +1,84 @@
+/* Reading a recording. Internal.
+ *
+ * A file is read through once when it is opened, every frame's checksums and everything that frames
+ * say of each other; what has been found is remembered by its place, and read again when it is
+ * asked for. Memory and time are proportional to the file; what a file claims is not believed
+ * before the bytes are there. The end of a file that a killed writer has left is no damage.
+ *
+ * Thread-safety: one thread at a time. */
+#ifndef RAWHAL_RECORD_READER_H
+#define RAWHAL_RECORD_READER_H
+
+#include "record/record.h"
+
+typedef struct record_reader record_reader_t;
+
+/* Damage anywhere refuses the whole file: MALFORMED, the offset at the first byte of the header, or
+ * of the content, of the frame in which it is, or of the frame that contradicts earlier ones.
+ * UNSUPPORTED: another version, byte order or an unknown frame; NOT_FOUND, INVALID_ARGUMENT: it
+ * cannot be opened, or is no regular file; OUT_OF_MEMORY; RUNTIME: it cannot be read. */
+RAWHAL_CHECKED rawhal_status_t record_reader_open(const char *path, record_reader_t **reader,
+                                                  rawhal_error_t *error);
+void record_reader_close(record_reader_t *reader); /* NULL is allowed */
+
+typedef struct record_reader_info {
+  uint64_t bytes; /* of the file, without what is torn */
+  uint64_t bound, process;
+  size_t objects, dispatches;
+  record_end_t end;
+  int code;      /* errno of RECORD_FAILED */
+  uint64_t torn; /* bytes of a frame that is not whole */
+} record_reader_info_t;
+
+const record_reader_info_t *record_reader_info(const record_reader_t *reader);
+
+/* Bytes that the file has somewhere. */
+typedef struct record_content {
+  uint64_t number, size;
+  bool whole; /* all of them are there */
+} record_content_t;
+
+typedef struct record_object {
+  record_hash_t hash;
+  record_content_t content;
+} record_object_t;
+
+/* By its number, from 1. NULL: there is none. */
+const record_object_t *record_reader_object(const record_reader_t *reader, uint64_t number);
+
+/* By its number, from 1. Names and segment are the reader's until its next call. */
+RAWHAL_CHECKED rawhal_status_t record_reader_dispatch(record_reader_t *reader, uint64_t number,
+                                                      record_dispatch_t *dispatch,
+                                                      rawhal_error_t *error);
+
+typedef struct record_buffer {
+  uint64_t address; /* of content.size bytes */
+  record_content_t content;
+  bool left_out; /* larger than its recorder wanted buffers: there is no content */
+} record_buffer_t;
+
+typedef struct record_buffers {
+  const record_buffer_t *buffers; /* in the order in which they were recorded */
+  size_t count;
+  bool all; /* none is missing, and each has its content but for those left out */
+} record_buffers_t;
+
+/* Of a dispatch, by its number. */
+record_buffers_t record_reader_buffers(const record_reader_t *reader, uint64_t number,
+                                       record_when_t when);
+
+/* Gets the bytes of a content from the first on, at most RECORD_PIECE at a time and none twice.
+ * Another status than OK ends it, and is returned. */
+typedef rawhal_status_t record_take_fn(void *context, uint64_t offset, const void *bytes,
+                                       size_t size, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t record_reader_content(record_reader_t *reader,
+                                                     const record_content_t *content,
+                                                     record_take_fn *take, void *context,
+                                                     rawhal_error_t *error);
+
+/* All of an object's bytes, to as many as its content has. NOT_FOUND: there is no such object, or
+ * it is not whole; MALFORMED: the bytes are not those that its hash names. */
+RAWHAL_CHECKED rawhal_status_t record_reader_object_bytes(record_reader_t *reader, uint64_t number,
+                                                          void *to, rawhal_error_t *error);
+
+#endif

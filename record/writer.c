@@ -1,0 +1,301 @@
+#include "record/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/allocate.h"
+#include "base/cancel.h"
+#include "base/checked.h"
+#include "base/error.h"
+#include "record/append.h"
+#include "record/sum.h"
+
+static size_t piece_size(uint64_t left)
+{
+  return left < RECORD_PIECE ? (size_t)left : RECORD_PIECE;
+}
+
+/* ---- Objects ---- */
+
+/* Whole before anybody can refer to it, as the lock is held. */
+static rawhal_status_t append_object(record_writer_t *writer, rawhal_bytes_t bytes,
+                                     record_hash_t hash, rawhal_error_t *error)
+{
+  const format_object_t object = {writer->objects + 1, writer->contents + 1, hash.high, hash.low,
+                                  bytes.size};
+  rawhal_status_t status =
+      append_frame(writer, FORMAT_OBJECT, payload_of(&object, sizeof(object)), error);
+  if (status)
+    return status;
+  ++writer->objects;
+  ++writer->contents;
+  for (size_t at = 0; at < bytes.size && !status; at += RECORD_PIECE)
+    status = append_piece(writer, object.content, at, (const char *)bytes.data + at,
+                          piece_size(bytes.size - at), error);
+  return status;
+}
+
+rawhal_status_t record_writer_object(record_writer_t *writer, rawhal_bytes_t bytes,
+                                     uint64_t *object, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  *object = 0;
+  if (!bytes.data || !bytes.size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a code object has bytes");
+  const record_hash_t hash = sum_object(bytes.data, bytes.size);
+  rawhal_status_t status = append_enter(writer, error);
+  if (status)
+    return status;
+  const uint64_t known = known_find(&writer->known, hash);
+  if (!known && !known_reserve(&writer->known))
+    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for one more code object");
+  else if (!known)
+    status = append_object(writer, bytes, hash, error);
+  if (!status && !known)
+    known_add(&writer->known, hash, writer->objects);
+  if (!status)
+    *object = known ? known : writer->objects;
+  pthread_mutex_unlock(&writer->lock);
+  return status;
+}
+
+/* ---- Dispatches ---- */
+
+static rawhal_status_t check_dispatch(const record_dispatch_t *dispatch, rawhal_error_t *error)
+{
+  if (dispatch->device.size > RECORD_MOST_NAME || dispatch->kernel.size > RECORD_MOST_NAME)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "a name of %zu bytes, more than %d",
+                       dispatch->device.size > RECORD_MOST_NAME ? dispatch->device.size
+                                                                : dispatch->kernel.size,
+                       RECORD_MOST_NAME);
+  if (dispatch->kernargs.size > RECORD_MOST_KERNARGS)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%zu bytes of kernargs, more than %d",
+                       dispatch->kernargs.size, RECORD_MOST_KERNARGS);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t record_writer_dispatch(record_writer_t *writer, const record_dispatch_t *given,
+                                       uint64_t *number, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  *number = 0;
+  rawhal_status_t status = check_dispatch(given, error);
+  if (status || (status = append_enter(writer, error)))
+    return status;
+  const format_dispatch_t dispatch = {
+      .dispatch = writer->dispatches + 1,
+      .object = given->object,
+      .queue = given->queue,
+      .work_items = {given->work_items[0], given->work_items[1], given->work_items[2]},
+      .workgroup = {given->workgroup[0], given->workgroup[1], given->workgroup[2]},
+      .dynamic_group_bytes = given->dynamic_group_bytes,
+      .private_bytes = given->private_bytes,
+      .device_size = (uint32_t)given->device.size,
+      .kernel_size = (uint32_t)given->kernel.size,
+      .kernargs_size = (uint32_t)given->kernargs.size};
+  payload_t payload = payload_of(&dispatch, sizeof(dispatch));
+  payload_add(&payload, given->device.data, given->device.size);
+  payload_add(&payload, given->kernel.data, given->kernel.size);
+  payload_add(&payload, given->kernargs.data, given->kernargs.size);
+  if (!given->object || given->object > writer->objects)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no code object %" PRIu64,
+                         given->object);
+  else
+    status = append_frame(writer, FORMAT_DISPATCH, payload, error);
+  if (!status)
+    *number = ++writer->dispatches;
+  pthread_mutex_unlock(&writer->lock);
+  return status;
+}
+
+/* ---- Buffers ---- */
+
+typedef struct capture {
+  record_writer_t *writer;
+  uint64_t dispatch;
+  record_when_t when;
+  record_read_fn *read;
+  void *context;
+  void *piece; /* RECORD_PIECE bytes */
+} capture_t;
+
+/* `*content` 0: it is not to have contents. */
+static rawhal_status_t append_buffer(const capture_t *capture, const record_range_t *range,
+                                     uint64_t *content, rawhal_error_t *error)
+{
+  record_writer_t *writer = capture->writer;
+  const bool left_out = writer->buffer_bound && range->size > writer->buffer_bound;
+  *content = 0;
+  rawhal_status_t status = append_enter(writer, error);
+  if (status)
+    return status;
+  const format_buffer_t buffer = {writer->contents + 1, capture->dispatch, range->address,
+                                  range->size,          capture->when,     left_out};
+  if (!capture->dispatch || capture->dispatch > writer->dispatches)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no dispatch %" PRIu64,
+                         capture->dispatch);
+  else
+    status = append_frame(writer, FORMAT_BUFFER, payload_of(&buffer, sizeof(buffer)), error);
+  if (!status)
+    ++writer->contents;
+  pthread_mutex_unlock(&writer->lock);
+  *content = status || left_out ? 0 : buffer.content;
+  return status;
+}
+
+static rawhal_status_t capture_buffer(const capture_t *capture, const record_range_t *range,
+                                      rawhal_error_t *error)
+{
+  uint64_t end, content;
+  if (!range->size || !checked_add_u64(range->address, range->size, &end))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "no buffer has %" PRIu64 " bytes at 0x%" PRIx64, range->size,
+                       range->address);
+  rawhal_status_t status = append_buffer(capture, range, &content, error);
+  for (uint64_t at = 0; !status && content && at < range->size; at += RECORD_PIECE) {
+    const size_t size = piece_size(range->size - at);
+    status = capture->read(capture->context, range, at, capture->piece, size, error);
+    if (status || (status = append_enter(capture->writer, error)))
+      return status;
+    status = append_piece(capture->writer, content, at, capture->piece, size, error);
+    pthread_mutex_unlock(&capture->writer->lock);
+  }
+  return status;
+}
+
+rawhal_status_t record_writer_buffers(record_writer_t *writer, uint64_t dispatch,
+                                      record_when_t when, const record_range_t *ranges,
+                                      size_t count, record_read_fn *read, void *context,
+                                      rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  const format_captured_t captured = {dispatch, when, (uint32_t)count};
+  if ((unsigned)when >= RECORD_WHENS || count > UINT32_MAX)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffers are from before or after");
+  capture_t capture = {writer, dispatch, when, read, context, allocate(NULL, RECORD_PIECE)};
+  if (!capture.piece)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a piece of a buffer");
+  rawhal_status_t status = RAWHAL_OK;
+  for (size_t i = 0; i < count && !status; ++i)
+    status = capture_buffer(&capture, &ranges[i], error);
+  allocate_free(NULL, capture.piece);
+  if (status || (status = append_enter(writer, error)))
+    return status;
+  if (!dispatch || dispatch > writer->dispatches)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no dispatch %" PRIu64, dispatch);
+  else
+    status = append_frame(writer, FORMAT_CAPTURED, payload_of(&captured, sizeof(captured)), error);
+  pthread_mutex_unlock(&writer->lock);
+  return status;
+}
+
+/* ---- Beginning and end ---- */
+
+static uint64_t make_salt(void)
+{
+  uint64_t salt;
+  struct timespec now;
+  if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) == sizeof(salt))
+    return salt;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static rawhal_status_t make_file(record_writer_t *writer, const char *path, rawhal_error_t *error)
+{
+  char text[128];
+  writer->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (writer->file < 0)
+    return rawhal_fail(error,
+                       errno == EEXIST   ? RAWHAL_INVALID_ARGUMENT
+                       : errno == ENOENT ? RAWHAL_NOT_FOUND
+                                         : RAWHAL_RUNTIME,
+                       "making %.200s: %s", path, strerror_r(errno, text, sizeof(text)));
+  format_header_t header = {.magic = FORMAT_MAGIC,
+                            .byte_order = FORMAT_BYTE_ORDER,
+                            .version = FORMAT_VERSION,
+                            .bound = writer->bound,
+                            .salt = writer->salt,
+                            .process = (uint64_t)writer->process};
+  header.check = sum_bytes(&header, offsetof(format_header_t, check), 0);
+  struct iovec part = {&header, sizeof(header)};
+  if (append_raw(writer->file, 0, &part, 1, sizeof(header)))
+    return RAWHAL_OK;
+  rawhal_status_t status = rawhal_fail(error, RAWHAL_RUNTIME, "writing %.200s: %s", path,
+                                       strerror_r(errno, text, sizeof(text)));
+  (void)unlink(path);
+  (void)close(writer->file);
+  return status;
+}
+
+rawhal_status_t record_writer_create(const char *path, const record_options_t *options,
+                                     record_writer_t **writer, rawhal_error_t *error)
+{
+  static const record_options_t defaults;
+  WITHOUT_CANCELLATION();
+  *writer = NULL;
+  options = options ? options : &defaults;
+  const uint64_t bound = options->bound ? options->bound : RECORD_DEFAULT_BOUND;
+  if (!path || bound < sizeof(format_header_t) + FORMAT_END_BYTES || bound > INT64_MAX)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "a recording has a path, and at least %zu bytes",
+                       sizeof(format_header_t) + FORMAT_END_BYTES);
+  record_writer_t *made = allocate_zeroed(NULL, 1, sizeof(*made));
+  if (!made)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording");
+  made->process = getpid();
+  made->bound = bound;
+  made->buffer_bound = options->buffer_bound;
+  made->salt = make_salt();
+  made->bytes = sizeof(format_header_t);
+  strncpy(made->path, path, sizeof(made->path) - 1);
+  rawhal_status_t status = make_file(made, path, error);
+  if (!status && pthread_mutex_init(&made->lock, NULL)) {
+    (void)close(made->file);
+    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a lock");
+  }
+  if (status)
+    allocate_free(NULL, made);
+  else
+    *writer = made;
+  return status;
+}
+
+void record_writer_info(record_writer_t *writer, record_writer_info_t *info)
+{
+  WITHOUT_CANCELLATION();
+  *info = (record_writer_info_t){0};
+  if (getpid() != writer->process)
+    return;
+  pthread_mutex_lock(&writer->lock);
+  *info = (record_writer_info_t){writer->bytes, writer->objects, writer->dispatches, writer->end};
+  pthread_mutex_unlock(&writer->lock);
+}
+
+rawhal_status_t record_writer_close(record_writer_t *writer, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  rawhal_status_t status = RAWHAL_OK;
+  if (!writer)
+    return RAWHAL_OK;
+  const bool ours = getpid() == writer->process;
+  if (ours && writer->end == RECORD_UNFINISHED)
+    append_end(writer, RECORD_CLOSED, 0);
+  /* some filesystems say only here that there was no room */
+  if (close(writer->file) && errno != EINTR && ours && writer->end == RECORD_CLOSED) {
+    writer->end = RECORD_FAILED;
+    writer->code = errno;
+  }
+  if (ours && writer->end != RECORD_CLOSED)
+    status = append_ended(writer, error);
+  if (ours)
+    pthread_mutex_destroy(&writer->lock);
+  known_free(&writer->known);
+  allocate_free(NULL, writer);
+  return status;
+}

@@ -1,0 +1,74 @@
+/* Writing a recording. Internal.
+ *
+ * Every call appends whole frames and keeps nothing: what a call has written stays readable however
+ * the process ends. (Not however the machine ends: nothing is synced.) The file never grows beyond
+ * its bound or the process's RLIMIT_FSIZE. When it would, or the disk is full, the file is ended
+ * with a word that says so, nothing is recorded any more, and all later calls answer the same:
+ * CAP_EXCEEDED for the bound, RUNTIME for the rest.
+ *
+ * Thread-safety: any number of threads may call everything but _close(), which must come last. A
+ * call may wait for the disk. None is a cancellation point. A child of fork() is refused with
+ * INVALID_ARGUMENT, and may close: that leaves its parent's file alone. */
+#ifndef RAWHAL_RECORD_WRITER_H
+#define RAWHAL_RECORD_WRITER_H
+
+#include "record/record.h"
+
+typedef struct record_writer record_writer_t;
+
+#define RECORD_DEFAULT_BOUND ((uint64_t)1 << 30)
+
+/* Zeros: the defaults. */
+typedef struct record_options {
+  uint64_t bound;        /* bytes of the file; 0: RECORD_DEFAULT_BOUND */
+  uint64_t buffer_bound; /* larger buffers are listed without contents; 0: the file's bound alone */
+} record_options_t;
+
+/* Makes the file, which must not be there yet: two writers of one file would tear each other's
+ * frames. INVALID_ARGUMENT: it is, or the bound has no room for anything; NOT_FOUND: no such
+ * folder; RUNTIME; OUT_OF_MEMORY. */
+RAWHAL_CHECKED rawhal_status_t record_writer_create(const char *path,
+                                                    const record_options_t *options,
+                                                    record_writer_t **writer,
+                                                    rawhal_error_t *error);
+
+/* A code object's bytes, which are written when nothing equal was. `*object`: its number. */
+RAWHAL_CHECKED rawhal_status_t record_writer_object(record_writer_t *writer, rawhal_bytes_t bytes,
+                                                    uint64_t *object, rawhal_error_t *error);
+
+/* `*dispatch`: its number, from 1. OUT_OF_RANGE: a name or a segment is larger than RECORD_MOST_*;
+ * INVALID_ARGUMENT: no such object. */
+RAWHAL_CHECKED rawhal_status_t record_writer_dispatch(record_writer_t *writer,
+                                                      const record_dispatch_t *dispatch,
+                                                      uint64_t *number, rawhal_error_t *error);
+
+/* An allocation that a pointer of the kernarg segment leads into. */
+typedef struct record_range {
+  uint64_t address, size; /* device address of its first byte, bytes */
+} record_range_t;
+
+/* Gets `size` bytes of a range, at most RECORD_PIECE of them, from front to end; is called without
+ * a lock. */
+typedef rawhal_status_t record_read_fn(void *context, const record_range_t *range, uint64_t offset,
+                                       void *to, size_t size, rawhal_error_t *error);
+
+/* All buffers of a dispatch, as they are before or after it, once each. When `read` fails, its
+ * status is returned, and what there is of the buffers does not count for a reader. */
+RAWHAL_CHECKED rawhal_status_t record_writer_buffers(record_writer_t *writer, uint64_t dispatch,
+                                                     record_when_t when,
+                                                     const record_range_t *ranges, size_t count,
+                                                     record_read_fn *read, void *context,
+                                                     rawhal_error_t *error);
+
+typedef struct record_writer_info {
+  uint64_t bytes, objects, dispatches;
+  record_end_t end; /* RECORD_UNFINISHED: it goes on */
+} record_writer_info_t;
+
+void record_writer_info(record_writer_t *writer, record_writer_info_t *info);
+
+/* Ends the file and frees the writer, which may be NULL. Fails, and frees it, when what was written
+ * may not be there, or the recording had ended before. */
+RAWHAL_CHECKED rawhal_status_t record_writer_close(record_writer_t *writer, rawhal_error_t *error);
+
+#endif

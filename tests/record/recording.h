@@ -1,0 +1,128 @@
+// Recordings that tests make: by the writer, and frame by frame with whatever in them.
+#ifndef TESTS_RECORD_RECORDING_H
+#define TESTS_RECORD_RECORDING_H
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "record/format.h"
+#include "record/sum.h"
+}
+
+namespace forge {
+
+inline uint64_t sum_of(const std::string &bytes, uint64_t seed)
+{
+  return sum_bytes(bytes.data(), bytes.size(), seed);
+}
+
+template <typename T> std::string bytes_of(const T &value)
+{
+  return std::string(reinterpret_cast<const char *>(&value), sizeof(value));
+}
+
+constexpr uint64_t kSalt = 0x1234567890abcdef;
+
+// A file whose checks are right, whatever its frames say.
+class File {
+public:
+  File()
+  {
+    format_header_t header = {};
+    memcpy(header.magic, FORMAT_MAGIC, sizeof(header.magic));
+    header.byte_order = FORMAT_BYTE_ORDER;
+    header.version = FORMAT_VERSION;
+    header.bound = 1 << 20;
+    header.salt = kSalt;
+    header.process = 42;
+    bytes = bytes_of(header);
+    bytes.resize(offsetof(format_header_t, check));
+    bytes += bytes_of(sum_of(bytes, 0));
+  }
+
+  File &frame(uint32_t type, const std::string &payload)
+  {
+    const format_frame_t frame = {type, static_cast<uint32_t>(payload.size()),
+                                  sum_of(payload, kSalt), 0};
+    std::string head = bytes_of(frame).substr(0, offsetof(format_frame_t, check));
+    head += bytes_of(sum_of(head, kSalt + bytes.size()));
+    frames.push_back(bytes.size());
+    bytes += head + payload;
+    return *this;
+  }
+
+  File &object(uint64_t number, uint64_t content, const std::string &code, record_hash_t hash = {})
+  {
+    return frame(FORMAT_OBJECT,
+                 bytes_of(format_object_t{number, content, hash.high, hash.low, code.size()}))
+        .piece(content, 0, code);
+  }
+
+  File &piece(uint64_t content, uint64_t offset, const std::string &bytes_there)
+  {
+    return frame(FORMAT_PIECE, bytes_of(format_piece_t{content, offset}) + bytes_there);
+  }
+
+  File &dispatch(uint64_t number, uint64_t of_object, const std::string &kernel,
+                 const std::string &kernargs)
+  {
+    const std::string device = "amdgcn-amd-amdhsa--gfx90a";
+    format_dispatch_t head = {};
+    head.dispatch = number;
+    head.object = of_object;
+    head.queue = 1;
+    head.work_items[0] = 64;
+    head.work_items[1] = head.work_items[2] = 1;
+    head.workgroup[0] = 64;
+    head.workgroup[1] = head.workgroup[2] = 1;
+    head.device_size = static_cast<uint32_t>(device.size());
+    head.kernel_size = static_cast<uint32_t>(kernel.size());
+    head.kernargs_size = static_cast<uint32_t>(kernargs.size());
+    return frame(FORMAT_DISPATCH, bytes_of(head) + device + kernel + kernargs);
+  }
+
+  File &buffer(uint64_t content, uint64_t of_dispatch, uint64_t address, uint64_t size,
+               uint32_t when = 0, uint32_t flags = 0)
+  {
+    return frame(FORMAT_BUFFER,
+                 bytes_of(format_buffer_t{content, of_dispatch, address, size, when, flags}));
+  }
+
+  File &captured(uint64_t of_dispatch, uint32_t when, uint32_t buffers)
+  {
+    return frame(FORMAT_CAPTURED, bytes_of(format_captured_t{of_dispatch, when, buffers}));
+  }
+
+  File &end(uint64_t objects, uint64_t dispatches, uint32_t reason = RECORD_CLOSED,
+            uint32_t code = 0)
+  {
+    return frame(FORMAT_END, bytes_of(format_end_t{reason, code, objects, dispatches}));
+  }
+
+  std::string bytes;
+  std::vector<uint64_t> frames; // where they begin
+};
+
+// One of everything.
+inline File whole()
+{
+  File file;
+  return file.object(1, 1, "code of an object")
+      .dispatch(1, 1, "kernel", std::string(24, 'k'))
+      .buffer(2, 1, 0x7f0000001000, 10)
+      .buffer(3, 1, 0x7f0000002000, uint64_t{1} << 40, 0, FORMAT_LEFT_OUT)
+      .piece(2, 0, "before")
+      .piece(2, 6, "hand")
+      .captured(1, RECORD_BEFORE, 2)
+      .dispatch(2, 1, "other", "")
+      .buffer(4, 1, 0x7f0000001000, 10, RECORD_AFTER)
+      .piece(4, 0, "afterwards")
+      .captured(1, RECORD_AFTER, 1)
+      .end(1, 2);
+}
+
+} // namespace forge
+
+#endif
