@@ -10,6 +10,7 @@
 #include "tests/hsaco/carriers.h"
 #include "tests/hsaco/host.h"
 #include "tests/library/tensile_build.h"
+#include "tests/record/recording.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -209,6 +210,16 @@ static void save_tensile(const std::string &folder)
                                    {"Contraction_2", single(3)}})})));
 }
 
+// Recordings: of everything, one that is torn, and one that a full disk has ended.
+static void save_recordings(const std::string &folder)
+{
+  const forge::File whole = forge::whole();
+  save(folder, "whole", whole.bytes);
+  save(folder, "torn", whole.bytes.substr(0, whole.frames[5] + 30));
+  save(folder, "full", forge::File().object(1, 1, "code").dispatch(1, 1, "k", "12345678").end(1, 1, RECORD_FULL).bytes);
+  save(folder, "failed", forge::File().end(0, 0, RECORD_FAILED, 28).bytes);
+}
+
 int main(int count, char **words)
 {
   if (count != 2)
@@ -281,6 +292,7 @@ int main(int count, char **words)
   save_services(root + "/services");
   save(root + "/library_index", "two", library_index());
   save_tensile(root + "/tensile");
+  save_recordings(root + "/record");
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");
   return 0;

@@ -1,0 +1,141 @@
+// Any bytes as a recording, as they are and with checks that are right, as who makes one on purpose can have them: it
+// is read at a cost that the bytes account for, and what is found in it holds together.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "budget.h"
+
+extern "C" {
+#include "record/format.h"
+#include "record/reader.h"
+#include "record/sum.h"
+}
+
+namespace {
+
+volatile uint8_t sum; // what reads them stays
+
+void check(bool right)
+{
+  if (!right)
+    __builtin_trap();
+}
+
+void touch(const void *data, size_t size)
+{
+  for (size_t i = 0; i < size; ++i)
+    sum = sum + static_cast<const uint8_t *>(data)[i];
+}
+
+rawhal_status_t take(void *next, uint64_t offset, const void *bytes, size_t size, rawhal_error_t *)
+{
+  uint64_t *expected = static_cast<uint64_t *>(next);
+  check(offset == *expected && size && size <= RECORD_PIECE);
+  *expected += size;
+  touch(bytes, size);
+  return RAWHAL_OK;
+}
+
+void read_content(record_reader_t *reader, const record_content_t &content)
+{
+  uint64_t next = 0;
+  const rawhal_status_t status = record_reader_content(reader, &content, take, &next, nullptr);
+  check(content.whole ? status == RAWHAL_OK && next == content.size : status == RAWHAL_NOT_FOUND && !next);
+}
+
+void read_buffers(record_reader_t *reader, uint64_t dispatch, record_when_t when)
+{
+  const record_buffers_t buffers = record_reader_buffers(reader, dispatch, when);
+  for (size_t i = 0; i < buffers.count; ++i) {
+    const record_buffer_t &buffer = buffers.buffers[i];
+    check(buffer.content.size && buffer.address + buffer.content.size > buffer.address);
+    check(!buffers.all || buffer.content.whole != buffer.left_out);
+    read_content(reader, buffer.content);
+  }
+}
+
+void read_all(record_reader_t *reader, size_t size)
+{
+  const record_reader_info_t *info = record_reader_info(reader);
+  check(info->bytes + info->torn == size && (info->end == RECORD_TORN) == (info->torn || !size));
+  for (uint64_t i = 1; i <= info->objects; ++i) {
+    const record_object_t *object = record_reader_object(reader, i);
+    if (object->content.whole) {
+      check(object->content.size <= size);
+      std::vector<char> bytes(object->content.size);
+      const rawhal_status_t status = record_reader_object_bytes(reader, i, bytes.data(), nullptr);
+      check(status == RAWHAL_OK || status == RAWHAL_MALFORMED);
+    }
+  }
+  for (uint64_t i = 1; i <= info->dispatches; ++i) {
+    record_dispatch_t dispatch;
+    check(record_reader_dispatch(reader, i, &dispatch, nullptr) == RAWHAL_OK);
+    touch(dispatch.device.data, dispatch.device.size);
+    touch(dispatch.kernel.data, dispatch.kernel.size);
+    touch(dispatch.kernargs.data, dispatch.kernargs.size);
+    check(record_reader_object(reader, dispatch.object)->content.whole);
+    read_buffers(reader, i, RECORD_BEFORE);
+    read_buffers(reader, i, RECORD_AFTER);
+  }
+}
+
+void read_file(int file, const std::string &bytes)
+{
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  if (ftruncate(file, 0) || pwrite(file, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    abort();
+  record_reader_t *reader = nullptr;
+  rawhal_error_t error = {};
+  const rawhal_status_t status = record_reader_open(path.c_str(), &reader, &error);
+  check((status == RAWHAL_OK) == (reader != nullptr));
+  if (reader)
+    read_all(reader, bytes.size());
+  else
+    check(status == RAWHAL_MALFORMED || status == RAWHAL_UNSUPPORTED);
+  check(!status || error.offset <= bytes.size());
+  record_reader_close(reader);
+}
+
+// The checks of the header, and of the frames as far as there are any.
+void seal(std::string &bytes)
+{
+  format_header_t header;
+  if (bytes.size() < sizeof(header))
+    return;
+  memcpy(&header, bytes.data(), sizeof(header));
+  memcpy(header.magic, FORMAT_MAGIC, sizeof(header.magic));
+  header.byte_order = FORMAT_BYTE_ORDER;
+  header.version = FORMAT_VERSION;
+  header.check = sum_bytes(&header, offsetof(format_header_t, check), 0);
+  memcpy(&bytes[0], &header, sizeof(header));
+  format_frame_t frame;
+  for (size_t at = sizeof(header); bytes.size() - at >= sizeof(frame);) {
+    memcpy(&frame, &bytes[at], sizeof(frame));
+    const size_t behind = bytes.size() - at - sizeof(frame);
+    if (frame.size <= behind)
+      frame.payload_check = sum_bytes(&bytes[at] + sizeof(frame), frame.size, header.salt);
+    frame.check = sum_bytes(&frame, offsetof(format_frame_t, check), header.salt + at);
+    memcpy(&bytes[at], &frame, sizeof(frame));
+    if (frame.size > behind)
+      break;
+    at += sizeof(frame) + frame.size;
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static const int file = memfd_create("recording", MFD_CLOEXEC);
+  std::string bytes(reinterpret_cast<const char *>(data), size), sealed = bytes;
+  seal(sealed);
+  Budget budget(budget_begin(100000 + 400 * size, 65536 + 16 * size));
+  read_file(file, bytes);
+  read_file(file, sealed);
+  return 0;
+}
