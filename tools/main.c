@@ -11,9 +11,9 @@
 #include "tools/tool.h"
 
 static const tool_command_t *const commands[] = {
-    &inspect_command, &find_command, &check_command,    &header_command,
-    &diff_command,    &run_command,  &coverage_command, &devices_command,
-    &limits_command,  &top_command,  &exec_command,     &unpack_command};
+    &inspect_command, &find_command,   &check_command,    &header_command,  &diff_command,
+    &run_command,     &replay_command, &coverage_command, &devices_command, &limits_command,
+    &top_command,     &exec_command,   &unpack_command};
 
 static void print_help(FILE *out)
 {
@@ -30,8 +30,8 @@ static void print_help(FILE *out)
         "exit status:\n"
         "  0   done\n"
         "  1   the file, the kernel, the blob or the device refused; one line on standard error\n"
-        "      says why. Of 'rawhal diff': the files differ\n"
-        "  2   the command line is wrong\n"
+        "      says why. Of 'rawhal diff': the files differ; of 'rawhal replay': the results do\n"
+        "  2   the command line is wrong; of 'rawhal replay': also what it cannot do\n"
         "  3   of 'rawhal diff': a file was refused\n",
         out);
 }

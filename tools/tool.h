@@ -9,7 +9,8 @@ enum {
   TOOL_OK = 0,
   TOOL_FAILED = 1,    /* the input or the device refused; one line on standard error says why */
   TOOL_USAGE = 2,     /* the command line is wrong */
-  TOOL_DIFFERENT = 1, /* of diff: both files were read, and their ABI differs */
+  TOOL_DIFFERENT = 1, /* of diff: both files were read, and their ABI differs; of replay: results */
+  TOOL_CANNOT = 2,    /* of replay: nothing was compared */
   TOOL_REFUSED = 3,   /* of diff: a file was refused */
 };
 
@@ -33,6 +34,7 @@ extern const tool_command_t limits_command;
 extern const tool_command_t top_command;
 extern const tool_command_t unpack_command;
 extern const tool_command_t exec_command;
+extern const tool_command_t replay_command;
 
 /* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
 int tool_fail(const char *command, const rawhal_error_t *error);
