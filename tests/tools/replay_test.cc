@@ -209,6 +209,26 @@ TEST_F(Replay, AByteThatDiffersIsFound)
   }
 }
 
+TEST_F(Replay, DifferencesBeyondTheFirstPiece)
+{
+  const uint32_t many = 100000;
+  begin();
+  rawhal_buffer_t *sums = upload(std::vector<float>(3 * many, 1.0f)), *others = upload(std::vector<float>(many, 1.0f));
+  recorded = {others, sums};
+  const uint64_t c = rawhal_buffer_address(sums), b = rawhal_buffer_address(others);
+  const rawhal_device_kernel_t *add = kernel(kVectorAdd, "vector_add");
+  Blob blob = Blob().add(c + 4 * many).add(c).add(b).add(uint32_t{many});
+  rawhal_dispatch_t dispatch = dispatch_of(add, 100096, 256, blob);
+  changed = sums;
+  change_at = 700003;
+  record(kVectorAdd, "vector_add", dispatch, image_of(add, dispatch));
+  end();
+  Outcome got = replay({});
+  EXPECT_EQ(1, got.status) << got.err << got.out;
+  EXPECT_TRUE(contains(got.out, "different buffer 1 at 0x")) << got.out;
+  EXPECT_TRUE(contains(got.out, "argument 0 'c': offset 700003: expected 0x00, got 0x40\n")) << got.out;
+}
+
 // Numbers of the launch are the recorded ones, whatever a launch would have now; so are those of the recorded process.
 TEST_F(Replay, HiddenArgumentsAreKept)
 {
