@@ -110,9 +110,14 @@ static int replay_one(const replay_request_t *request, record_reader_t *reader)
 
 /* ---- The command line ---- */
 
-static int cannot(const rawhal_error_t *error)
+/* Before there is anything to report on. */
+static int cannot(const replay_request_t *request, bool list, const rawhal_error_t *error)
 {
-  (void)tool_fail("replay", error);
+  const replay_t none = {.request = request, .error = *error};
+  if (request->json && !list)
+    replay_report(&none, false);
+  else
+    (void)tool_fail("replay", error);
   return TOOL_CANNOT;
 }
 
@@ -120,15 +125,17 @@ static int replay_file(replay_request_t *request, const char *wanted, bool list)
 {
   record_reader_t *reader;
   rawhal_error_t error;
+  uint64_t number;
   int status = TOOL_OK;
   if (record_reader_open(request->path, &reader, &error))
-    return cannot(&error);
-  if (list)
-    status = replay_list(reader, request->path, request->json, &error) ? TOOL_OK : cannot(&error);
-  else if (choose(reader, wanted, &request->number, &error))
+    return cannot(request, list, &error);
+  if (list ? !replay_list(reader, request->path, request->json, &error)
+           : !choose(reader, wanted, &number, &error)) {
+    status = cannot(request, list, &error);
+  } else if (!list) {
+    request->number = number;
     status = replay_one(request, reader);
-  else
-    status = cannot(&error);
+  }
   record_reader_close(reader);
   return status;
 }

@@ -488,6 +488,12 @@ TEST_F(Replay, Damage)
   spit(path, damaged);
   for (const char *list : {"--list", "--json"})
     expect_cannot(replay({list}), "MALFORMED: the frame's content is damaged (at offset 136)");
+  Json refused = parse(replay({"--json"}).out), schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/replay.schema.json"));
+  expect_described(refused.get(), schema.get());
+  EXPECT_EQ("cannot", text_of(refused.get(), "result"));
+  EXPECT_EQ("MALFORMED", text_of(refused.get(), "status"));
+  EXPECT_EQ(136, number_of(refused.get(), "offset"));
+  EXPECT_EQ(0, number_of(refused.get(), "dispatch"));
   spit(path, bytes.substr(0, 500)); // torn in the object
   expect_cannot(replay({}), "it has no dispatch");
   expect_cannot(::run({tool, "replay", scratch / "none"}), "NOT_FOUND");
