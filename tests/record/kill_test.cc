@@ -65,9 +65,11 @@ TEST(Killed, AtAnyMoment)
     pid_t child = fork();
     if (child == 0)
       write_for_ever(path, done);
+    int status = 0;
+    while (round % 2 && !*done && !waitpid(child, &status, WNOHANG)) // every other one has written something
+      usleep(100);
     usleep(static_cast<useconds_t>(random() % 30000));
     kill(child, SIGKILL);
-    int status;
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status));
     if (access(path.c_str(), F_OK))
