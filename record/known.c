@@ -3,11 +3,11 @@
 #include "base/allocate.h"
 
 struct known_entry {
-  record_hash_t hash;
+  rawhal_content_hash_t hash;
   uint64_t number; /* 0: free */
 };
 
-static struct known_entry *place_of(const known_t *known, record_hash_t hash)
+static struct known_entry *place_of(const known_t *known, rawhal_content_hash_t hash)
 {
   size_t at = (size_t)hash.low & (known->capacity - 1);
   for (; known->entries[at].number; at = (at + 1) & (known->capacity - 1))
@@ -16,7 +16,7 @@ static struct known_entry *place_of(const known_t *known, record_hash_t hash)
   return &known->entries[at];
 }
 
-uint64_t known_find(const known_t *known, record_hash_t hash)
+uint64_t known_find(const known_t *known, rawhal_content_hash_t hash)
 {
   return known->capacity ? place_of(known, hash)->number : 0;
 }
@@ -38,7 +38,7 @@ bool known_reserve(known_t *known)
   return true;
 }
 
-void known_add(known_t *known, record_hash_t hash, uint64_t number)
+void known_add(known_t *known, rawhal_content_hash_t hash, uint64_t number)
 {
   *place_of(known, hash) = (struct known_entry){hash, number};
   ++known->count;

@@ -11,11 +11,11 @@ typedef struct known {
 } known_t;
 
 /* An object's number; 0: not there. */
-uint64_t known_find(const known_t *known, record_hash_t hash);
+uint64_t known_find(const known_t *known, rawhal_content_hash_t hash);
 /* Room for one more; false: no memory. */
 bool known_reserve(known_t *known);
 /* One that is not there, after known_reserve(). */
-void known_add(known_t *known, record_hash_t hash, uint64_t number);
+void known_add(known_t *known, rawhal_content_hash_t hash, uint64_t number);
 void known_free(known_t *known);
 
 #endif

@@ -126,7 +126,7 @@ rawhal_status_t record_reader_object_bytes(record_reader_t *reader, uint64_t num
   rawhal_status_t status = record_reader_content(reader, &object->content, copy_piece, to, error);
   if (status)
     return status;
-  const record_hash_t hash = sum_object(to, (size_t)object->content.size);
+  const rawhal_content_hash_t hash = rawhal_content_hash(to, (size_t)object->content.size);
   if (hash.high != object->hash.high || hash.low != object->hash.low)
     return rawhal_fail_at(
         error, RAWHAL_MALFORMED,

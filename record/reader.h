@@ -39,7 +39,7 @@ typedef struct record_content {
 } record_content_t;
 
 typedef struct record_object {
-  record_hash_t hash;
+  rawhal_content_hash_t hash;
   record_content_t content;
 } record_object_t;
 

@@ -1,7 +1,7 @@
 /* Recordings of dispatches: files of what a program launched. Internal.
  *
  *     format   the file's bytes, which docs/recording.md describes
- *     sum      its checksums, and the hash that names code objects
+ *     sum      its checksums; what names code objects is rawhal_content_hash()
  *     writer   appends to one, from any number of threads: append.c has the file, known.c the objects
  *     frames   reads one frame
  *     reader   a whole file: objects, dispatches, buffers; index.c has what is where
@@ -11,18 +11,13 @@
 #ifndef RAWHAL_RECORD_RECORD_H
 #define RAWHAL_RECORD_RECORD_H
 
-#include "base/status.h"
+#include "hsaco/hsaco.h"
 
 enum {
   RECORD_MOST_NAME = 64 << 10,      /* bytes of a name, of kernel or device */
   RECORD_MOST_KERNARGS = 256 << 10, /* bytes of a kernarg segment */
   RECORD_PIECE = 256 << 10,         /* contents are written in pieces of this many bytes */
 };
-
-/* XXH3, 128 bits, of a code object's bytes, as rawhal_content_hash() has it. */
-typedef struct record_hash {
-  uint64_t high, low;
-} record_hash_t;
 
 typedef struct record_dispatch {
   rawhal_string_t device; /* the target id of its ISA: amdgcn-amd-amdhsa--gfx90a:xnack- */

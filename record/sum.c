@@ -19,9 +19,3 @@ uint64_t sum_bytes(const void *bytes, size_t size, uint64_t seed)
 {
   return XXH3_64bits_withSeed(bytes, size, seed);
 }
-
-record_hash_t sum_object(const void *bytes, size_t size)
-{
-  XXH128_hash_t hash = XXH3_128bits(bytes, size);
-  return (record_hash_t){hash.high64, hash.low64};
-}

@@ -11,6 +11,5 @@
 /* Of bytes that lie in several parts, as if they were in one. */
 uint64_t sum_parts(const struct iovec *parts, size_t count, uint64_t seed);
 uint64_t sum_bytes(const void *bytes, size_t size, uint64_t seed);
-record_hash_t sum_object(const void *bytes, size_t size);
 
 #endif

@@ -24,7 +24,7 @@ static size_t piece_size(uint64_t left)
 
 /* Whole before anybody can refer to it, as the lock is held. */
 static rawhal_status_t append_object(record_writer_t *writer, rawhal_bytes_t bytes,
-                                     record_hash_t hash, rawhal_error_t *error)
+                                     rawhal_content_hash_t hash, rawhal_error_t *error)
 {
   const format_object_t object = {writer->objects + 1, writer->contents + 1, hash.high, hash.low,
                                   bytes.size};
@@ -47,7 +47,7 @@ rawhal_status_t record_writer_object(record_writer_t *writer, rawhal_bytes_t byt
   *object = 0;
   if (!bytes.data || !bytes.size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a code object has bytes");
-  const record_hash_t hash = sum_object(bytes.data, bytes.size);
+  const rawhal_content_hash_t hash = rawhal_content_hash(bytes.data, bytes.size);
   rawhal_status_t status = append_enter(writer, error);
   if (status)
     return status;

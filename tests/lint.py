@@ -14,7 +14,7 @@ MAY_INCLUDE = {
     "queue": {"base", "hsaco", "kernarg", "queue"},
     "hal": {"base", "hsaco", "kernarg", "queue", "hal"},
     "library": {"base", "hsaco", "kernarg", "queue", "hal", "library"},
-    "record": {"base", "record"},
+    "record": {"base", "hsaco", "record"},
     "front": {"base", "hsaco", "kernarg", "queue", "record", "front"},
     "hiplaunch": {"hiplaunch"},  # and the public headers
     "softgpu": {"softgpu"},
