@@ -70,6 +70,17 @@ static hsa_status_t visit_host_pool(hsa_amd_memory_pool_t pool, void *data)
   return HSA_STATUS_SUCCESS;
 }
 
+static void isa_of(front_device_t *device)
+{
+  hsa_isa_t isa = {0};
+  uint32_t length = 0;
+  if (front.hsa.agent_get_info(device->agent, HSA_AGENT_INFO_ISA, &isa) != HSA_STATUS_SUCCESS ||
+      front.hsa.isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length) != HSA_STATUS_SUCCESS ||
+      length >= sizeof(device->isa) ||
+      front.hsa.isa_get_info_alt(isa, HSA_ISA_INFO_NAME, device->isa) != HSA_STATUS_SUCCESS)
+    *device->isa = '\0';
+}
+
 static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
 {
   (void)data;
@@ -87,6 +98,7 @@ static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
   *device = (front_device_t){.agent = agent, .granule = 4096};
   device->max_packets = DEFAULT_MOST_PACKETS;
   (void)front.hsa.agent_get_info(agent, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &device->max_packets);
+  isa_of(device);
   return front.hsa.iterate_pools(agent, visit_device_pool, device);
 }
 

@@ -78,6 +78,10 @@ static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signa
 {
   proxy_packet_t mine;
   memcpy(&mine, packet, sizeof(mine));
+  if (front.serial) { /* the program hears of it when it has been recorded */
+    proxy->owed = mine.dispatch.completion_signal;
+    mine.dispatch.completion_signal.handle = 0;
+  }
   bool ours = !mine.dispatch.completion_signal.handle;
   if (ours)
     mine.dispatch.completion_signal = signal;
@@ -109,6 +113,19 @@ static void fly(proxy_t *proxy, uint64_t index, uint64_t ticket)
   watch_note_t *note = &proxy->waiting[index & proxy->mask];
   proxy->flying[ticket % PROXY_SIGNALS] = *note;
   note->kernel = NULL;
+  note->capture = NULL;
+}
+
+/* With front.serial: has all that was put run, and been recorded? */
+static bool is_quiet(proxy_t *proxy)
+{
+  if (proxy_in_flight(proxy) || front.hsa.load_read_scacquire(proxy->real) != proxy->real_write)
+    return false;
+  if (!proxy->owed.handle)
+    return true;
+  put_barrier(proxy, proxy->owed);
+  proxy->owed.handle = 0;
+  return false;
 }
 
 /* ---- Admission ---- */
@@ -135,8 +152,9 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
 {
   uint32_t count = 0;
   limit_cost_begin(cost);
-  while (count < PROXY_BATCH && index + count != proxy->announced &&
-         flight_has_room(proxy, count + 1) && has_room(proxy, count + 1)) {
+  const uint32_t most = front.serial ? 1 : PROXY_BATCH;
+  while (count < most && index + count != proxy->announced && flight_has_room(proxy, count + 1) &&
+         has_room(proxy, count + 1)) {
     const proxy_packet_t *packet = packet_at(proxy, index + count);
     if (type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
       break;
@@ -230,6 +248,11 @@ void proxy_forward(proxy_t *proxy)
 {
   uint64_t before = proxy->real_write;
   proxy->held = false;
+  if (front.serial && !is_quiet(proxy)) {
+    hold(proxy, 0);
+    announce(proxy, before);
+    return;
+  }
   for (;;) {
     uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
     if (index == proxy->announced || atomic_load(&proxy->died_at))
@@ -239,10 +262,20 @@ void proxy_forward(proxy_t *proxy)
     if (type == HSA_PACKET_TYPE_INVALID)
       break; /* its writer has still to ring */
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      announce(proxy, before);
+      before = proxy->real_write;
+      if (front.serial && !is_quiet(proxy)) { /* what it waits for comes before */
+        hold(proxy, 0);
+        break;
+      }
       if (!forward_dispatches(proxy, index))
         break;
       announce(proxy, before);
       before = proxy->real_write;
+      if (front.serial) { /* and its end is looked for, though nothing comes behind it */
+        hold(proxy, 0);
+        break;
+      }
       continue;
     }
     if (!has_room(proxy, 1)) {

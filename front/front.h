@@ -15,6 +15,7 @@
  *       ranges   which memory there is
  *       check    is a dispatch what its kernel takes?
  *       trace    when dispatches ran, as a file
+ *       recorder what was dispatched, as a file that can be replayed
  *
  * What a hook does not recognise it passes on to the function that was in the table before it,
  * which may be another tool's.
@@ -44,6 +45,7 @@ typedef struct front_device {
   uint32_t max_packets;
   uint64_t memory_bytes;
   uint32_t group_bytes; /* of a work-group; 0: not known */
+  char isa[64];         /* the target id of its ISA; empty: not known */
   size_t granule;
   uint32_t pool_count;
   hsa_amd_memory_pool_t pools[FRONT_POOLS]; /* of its own memory */
@@ -60,6 +62,7 @@ typedef struct front {
   front_device_t devices[FRONT_DEVICES];
   bool limited, timed; /* any of them */
   bool watched;        /* dispatches and memory are looked at: see watch.h */
+  bool serial;         /* each queue runs one dispatch at a time: see recorder.h */
   bool reaches_host;   /* devices reach all of the host's memory */
 } front_t;
 

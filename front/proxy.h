@@ -74,6 +74,7 @@ typedef struct proxy {
   watch_note_t *waiting;      /* of each in that ring, with front.watched */
   watch_note_t *flying;       /* by ticket % SIGNALS, likewise */
   uint64_t held_since;        /* of the trace; 0: it is not */
+  hsa_signal_t owed;          /* the program's, of what has been put; with front.serial */
   uint64_t real_write;        /* packets in the device's ring, ever */
   uint64_t real_taken;        /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded; /* packets taken out of the program's ring */

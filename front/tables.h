@@ -56,6 +56,7 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
   X(store_read_screlease, __typeof__(hsa_queue_store_read_index_screlease), 224)                   \
   X(memory_allocate, __typeof__(hsa_memory_allocate), 280)                                         \
   X(memory_free, __typeof__(hsa_memory_free), 288)                                                 \
+  X(memory_copy, __typeof__(hsa_memory_copy), 296)                                                 \
   X(signal_create, __typeof__(hsa_signal_create), 312)                                             \
   X(signal_destroy, __typeof__(hsa_signal_destroy), 320)                                           \
   X(signal_load_scacquire, __typeof__(hsa_signal_load_scacquire), 336)                             \
@@ -65,6 +66,7 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
   X(major_extension_table, __typeof__(hsa_system_get_major_extension_table), 800)                  \
   X(silent_store_relaxed, __typeof__(hsa_signal_silent_store_relaxed), 832)                        \
   X(silent_store_screlease, __typeof__(hsa_signal_silent_store_screlease), 840)                    \
+  X(isa_get_info_alt, __typeof__(hsa_isa_get_info_alt), 888)                                       \
   X(load_agent_code_object, __typeof__(hsa_executable_load_agent_code_object), 976)
 
 #define FRONT_AMD(X)                                                                               \

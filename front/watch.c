@@ -13,7 +13,7 @@
 #include <uthash.h>
 
 static watch_check_t checking;
-static bool tracing;
+static bool tracing, recording;
 static atomic_size_t checked, mistaken;
 
 /* ---- The environment ---- */
@@ -47,10 +47,20 @@ rawhal_status_t watch_open(rawhal_error_t *error)
 {
   const char *trace = secure_getenv("RAWHAL_TRACE");
   tracing = trace && *trace;
+  const char *record = secure_getenv("RAWHAL_RECORD");
+  const char *buffers = secure_getenv("RAWHAL_RECORD_BUFFERS");
+  recording = record && *record;
+  front.serial = recording && buffers && strcmp(buffers, "1") == 0;
   rawhal_status_t status = read_check(error);
+  if (status == RAWHAL_OK && buffers && *buffers && !front.serial)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "RAWHAL_RECORD_BUFFERS: '%.40s' is not 1, or RAWHAL_RECORD is not set",
+                         buffers);
   if (status == RAWHAL_OK && tracing)
     status = trace_open(trace, error);
-  front.watched = status == RAWHAL_OK && (tracing || checking != WATCH_CHECK_OFF);
+  if (status == RAWHAL_OK && recording)
+    status = recorder_open(record, front.serial, error);
+  front.watched = status == RAWHAL_OK && (tracing || recording || checking != WATCH_CHECK_OFF);
   return status;
 }
 
@@ -140,11 +150,14 @@ bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
   *note = (watch_note_t){.kernel = objects_kernel(packet->kernel_object),
                          .packet = *packet,
                          .submitted = tracing ? front_now() : 0};
-  if (checking == WATCH_CHECK_OFF || check(device, queue_id, note, error))
-    return true;
-  objects_release(note->kernel);
-  note->kernel = NULL;
-  return false;
+  if (checking != WATCH_CHECK_OFF && !check(device, queue_id, note, error)) {
+    objects_release(note->kernel);
+    note->kernel = NULL;
+    return false;
+  }
+  if (recording)
+    note->capture = recorder_dispatch(device, queue_id, note->kernel, packet);
+  return true;
 }
 
 void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t end, bool measured)
@@ -162,6 +175,8 @@ void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t en
         .start = start,
         .end = end,
         .measured = measured});
+  recorder_ended(note->capture, end != 0);
+  note->capture = NULL;
   objects_release(note->kernel);
   note->kernel = NULL;
 }
@@ -174,6 +189,7 @@ void watch_summary(void)
   if (wrong)
     front_report("check: %zu of %zu dispatches were mistaken", wrong, atomic_load(&checked));
   trace_close();
+  recorder_close();
 }
 
 void watch_close(void)
@@ -182,6 +198,8 @@ void watch_close(void)
   forget_told();
   objects_forget();
   trace_close();
+  recorder_close();
+  front.serial = false;
   atomic_store(&checked, 0);
   atomic_store(&mistaken, 0);
   front.watched = false;

@@ -3,12 +3,14 @@
  *     RAWHAL_CHECK  warn: each mistake of a kernel's is reported once; report: every time;
  *                   refuse: the kernel does not run, and its queue ends with an error
  *     RAWHAL_TRACE  the file that the trace goes to
+ *     RAWHAL_RECORD, RAWHAL_RECORD_BUFFERS: see recorder.h
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_WATCH_H
 #define RAWHAL_FRONT_WATCH_H
 
 #include "front/check.h"
+#include "front/recorder.h"
 #include "front/trace.h"
 
 typedef enum watch_check {
@@ -23,6 +25,7 @@ typedef struct watch_note {
   front_kernel_t *kernel; /* NULL: not known; else to be given back */
   hsa_kernel_dispatch_packet_t packet;
   uint64_t submitted; /* ns of the runtime's clock */
+  recorder_capture_t *capture;
 } watch_note_t;
 
 /* Reads the environment. INVALID_ARGUMENT: it says what is not understood, or a file that cannot be

@@ -12,7 +12,6 @@
 #include "tools/tool.h"
 
 static const char front_name[] = "librawhal-front.so";
-static const char command[] = "exec";
 
 enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
 
@@ -33,6 +32,8 @@ static const char *help(void)
          "                      report, every time; refuse, such a kernel does not run. warn "
          "without\n"
          "  --trace FILE        when dispatches ran and what held them back, as JSON for Perfetto\n"
+         "  --record FILE       what is dispatched, for rawhal replay\n"
+         "  --record-buffers    with the contents of buffers: see rawhal record --help\n"
          "  --help              this text\n\n"
          "Of a limit that the environment has as well the stricter holds.\n\n"
          "environment:\n"
@@ -44,6 +45,27 @@ static const char *help(void)
          "  2    the command line is wrong\n"
          "  126  the library or PROGRAM cannot be run\n"
          "  127  there is no PROGRAM\n";
+}
+
+static const char *record_help(void)
+{
+  return "usage: rawhal record -o FILE [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
+         "Runs PROGRAM and writes what it dispatches to FILE: kernels, their code objects, grids "
+         "and\n"
+         "kernargs. rawhal replay lists what is in it, and launches one of them again.\n\n"
+         "options:\n"
+         "  -o, --output FILE   must not be there yet; a second process of the program that uses "
+         "the GPU\n"
+         "                      adds its number\n"
+         "  --buffers           with what the pointers of kernargs lead to, before and after: then "
+         "one\n"
+         "                      dispatch of a queue runs at a time, and replay can compare\n"
+         "  --gpu-share, --memory, --check, --trace   as of rawhal exec\n"
+         "  --help              this text\n\n"
+         "The file has at most 1 GiB, can be read whenever the program was killed, and says so "
+         "when "
+         "it\n"
+         "ends early. Environment and exit status are those of rawhal exec.\n";
 }
 
 /* ---- The environment ---- */
@@ -114,13 +136,27 @@ static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *er
 
 /* ---- Options ---- */
 
-enum { LIMIT = 1, CHECK = 1000, TRACE = 1001 }; /* a limit's are from LIMIT on */
+enum { LIMIT = 1, CHECK = 1000, TRACE, RECORD, BUFFERS }; /* a limit's are from LIMIT on */
 
-static const struct option options[] = {
-    {"gpu-share", required_argument, NULL, LIMIT + RAWHAL_LIMIT_GPU_SHARE},
-    {"memory", required_argument, NULL, LIMIT + RAWHAL_LIMIT_MEMORY},
-    {"check", optional_argument, NULL, CHECK},
-    {"trace", required_argument, NULL, TRACE},
+/* clang-format off */
+#define COMMON_OPTIONS                                                    \
+  {"gpu-share", required_argument, NULL, LIMIT + RAWHAL_LIMIT_GPU_SHARE}, \
+  {"memory", required_argument, NULL, LIMIT + RAWHAL_LIMIT_MEMORY},       \
+  {"check", optional_argument, NULL, CHECK},                              \
+  {"trace", required_argument, NULL, TRACE}
+/* clang-format on */
+
+static const struct option exec_options[] = {
+    COMMON_OPTIONS,
+    {"record", required_argument, NULL, RECORD},
+    {"record-buffers", no_argument, NULL, BUFFERS},
+    {0},
+};
+
+static const struct option record_options[] = {
+    COMMON_OPTIONS,
+    {"output", required_argument, NULL, RECORD},
+    {"buffers", no_argument, NULL, BUFFERS},
     {0},
 };
 
@@ -135,16 +171,23 @@ static bool set_check(const char *mode, rawhal_error_t *error)
 }
 
 /* The program may change its folder. */
-static bool set_trace(const char *file, rawhal_error_t *error)
+static bool set_file(const char *variable, const char *file, rawhal_error_t *error)
 {
   char path[PATH_MAX], folder[PATH_MAX] = "";
   if (*file != '/' && !getcwd(folder, sizeof(folder)))
-    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "--trace %.200s: %s", file, strerror(errno));
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", file, strerror(errno));
   int size = snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", file);
   if (size < 0 || (size_t)size >= sizeof(path))
-    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "--trace %.200s: the path is too long",
-                       file);
-  return set_variable("RAWHAL_TRACE", path, error);
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: the path is too long", file);
+  return set_variable(variable, path, error);
+}
+
+/* What is there already is nobody's to overwrite. */
+static bool set_record(const char *file, rawhal_error_t *error)
+{
+  if (access(file, F_OK) == 0)
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s is there already", file);
+  return set_file("RAWHAL_RECORD", file, error);
 }
 
 static bool set_option(int option, const char *value, rawhal_error_t *error)
@@ -153,19 +196,25 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
   case CHECK:
     return set_check(value ? value : "warn", error);
   case TRACE:
-    return set_trace(value, error);
+    return set_file("RAWHAL_TRACE", value, error);
+  case RECORD:
+  case 'o':
+    return set_record(value, error);
+  case BUFFERS:
+    return set_variable("RAWHAL_RECORD_BUFFERS", "1", error);
   default:
     return set_limit((rawhal_limit_t)(option - LIMIT), value, error);
   }
 }
 
-static int run(int argc, char **argv)
+static int start(const char *command, int argc, char **argv, const char *short_options,
+                 const struct option *options)
 {
   char path[PATH_MAX];
   rawhal_error_t error;
   opterr = 0;
   optind = 1;
-  for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, short_options, options, NULL)) != -1;) {
     if (option == '?')
       return tool_usage(command, "unknown option, or one without a value: '%s'", argv[optind - 1]);
     if (!set_option(option, optarg, &error))
@@ -173,6 +222,8 @@ static int run(int argc, char **argv)
   }
   if (optind >= argc)
     return tool_usage(command, "no program is named");
+  if (options == record_options && !getenv("RAWHAL_RECORD"))
+    return tool_usage(command, "-o says which file");
   if (!find_front(path, &error) || !set_tools(path, &error)) {
     (void)tool_fail(command, &error);
     return NOT_STARTED;
@@ -184,9 +235,26 @@ static int run(int argc, char **argv)
   return why == ENOENT ? NOT_THERE : NOT_STARTED;
 }
 
+static int run(int argc, char **argv)
+{
+  return start("exec", argc, argv, "+", exec_options);
+}
+
+static int run_record(int argc, char **argv)
+{
+  return start("record", argc, argv, "+o:", record_options);
+}
+
 const tool_command_t exec_command = {
     .name = "exec",
     .summary = "run any program under limits of the GPU, checked or traced",
     .help = help,
     .run = run,
+};
+
+const tool_command_t record_command = {
+    .name = "record",
+    .summary = "record what a program dispatches, for replay",
+    .help = record_help,
+    .run = run_record,
 };

@@ -13,7 +13,7 @@
 static const tool_command_t *const commands[] = {
     &inspect_command, &find_command,   &check_command,    &header_command,  &diff_command,
     &run_command,     &replay_command, &coverage_command, &devices_command, &limits_command,
-    &top_command,     &exec_command,   &unpack_command};
+    &top_command,     &exec_command,   &record_command,   &unpack_command};
 
 static void print_help(FILE *out)
 {

@@ -39,6 +39,8 @@ static const char *const others[] = {
     "RAWHAL_FRONT_REPORT",
     "RAWHAL_CHECK",
     "RAWHAL_TRACE",
+    "RAWHAL_RECORD",
+    "RAWHAL_RECORD_BUFFERS",
 };
 
 enum {

@@ -39,6 +39,8 @@ std::map<std::string, size_t> HeadersOffsets()
           OF_CORE(store_read_screlease, queue_store_read_index_screlease),
           OF_CORE(memory_allocate, memory_allocate),
           OF_CORE(memory_free, memory_free),
+          OF_CORE(memory_copy, memory_copy),
+          OF_CORE(isa_get_info_alt, isa_get_info_alt),
           OF_CORE(executable_destroy, executable_destroy),
           OF_CORE(major_extension_table, system_get_major_extension_table),
           OF_CORE(load_agent_code_object, executable_load_agent_code_object),

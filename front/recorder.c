@@ -1,0 +1,219 @@
+#include "front/recorder.h"
+
+#include "front/ranges.h"
+#include "record/writer.h"
+
+#include "base/error.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HASH_NONFATAL_OOM 1 /* what finds no memory is asked for again */
+#include <uthash.h>
+
+enum { CAPTURED = 64 }; /* buffers of a dispatch, at most */
+
+struct recorder_capture {
+  uint64_t dispatch;
+  size_t count;
+  record_range_t ranges[CAPTURED];
+};
+
+/* Contents whose number in the recording is known. */
+typedef struct written {
+  rawhal_content_hash_t hash;
+  uint64_t number;
+  UT_hash_handle hh;
+} written_t;
+
+static record_writer_t *writer;
+static bool with_buffers;
+static atomic_bool ended; /* it has been told why */
+static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
+static written_t *all_written;
+
+/* ---- The file ---- */
+
+rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error)
+{
+  char numbered[4096];
+  rawhal_status_t status = record_writer_create(path, NULL, &writer, error);
+  if (status == RAWHAL_INVALID_ARGUMENT && access(path, F_OK) == 0) {
+    int size = snprintf(numbered, sizeof(numbered), "%s.%d", path, getpid());
+    if (size > 0 && (size_t)size < sizeof(numbered))
+      status = record_writer_create(numbered, NULL, &writer, error);
+  }
+  if (status != RAWHAL_OK)
+    writer = NULL;
+  with_buffers = status == RAWHAL_OK && buffers;
+  atomic_store(&ended, false);
+  return status;
+}
+
+/* Once: a bound that was reached, a disk that is full. What was written stays. */
+static void tell(const rawhal_error_t *error)
+{
+  if (!atomic_exchange(&ended, true))
+    front_report("the recording ends here: %s", error->message);
+}
+
+void recorder_close(void)
+{
+  rawhal_error_t error;
+  written_t *one, *next;
+  if (writer && record_writer_close(writer, &error) != RAWHAL_OK)
+    tell(&error);
+  writer = NULL;
+  pthread_mutex_lock(&written_lock);
+  HASH_ITER(hh, all_written, one, next)
+  {
+    HASH_DELETE(hh, all_written, one);
+    free(one);
+  }
+  pthread_mutex_unlock(&written_lock);
+}
+
+/* ---- Dispatches ---- */
+
+/* Its bytes are looked at once: they may be many. */
+static rawhal_status_t number_of(const front_object_t *object, uint64_t *number,
+                                 rawhal_error_t *error)
+{
+  rawhal_content_hash_t hash = object_hash(object);
+  rawhal_status_t status = RAWHAL_OK;
+  written_t *known;
+  pthread_mutex_lock(&written_lock);
+  HASH_FIND(hh, all_written, &hash, sizeof(hash), known);
+  if (known) {
+    *number = known->number;
+  } else {
+    status = record_writer_object(writer, object_bytes(object), number, error);
+    known = status == RAWHAL_OK ? malloc(sizeof(*known)) : NULL;
+    if (known) {
+      *known = (written_t){.hash = hash, .number = *number};
+      HASH_ADD(hh, all_written, hash, sizeof(known->hash), known);
+      if (!known->hh.tbl)
+        free(known);
+    }
+  }
+  pthread_mutex_unlock(&written_lock);
+  return status;
+}
+
+/* Only what the host may read; a device's memory need not be. */
+static rawhal_bytes_t kernargs_of(const front_kernel_t *kernel,
+                                  const hsa_kernel_dispatch_packet_t *packet)
+{
+  const rawhal_kernarg_info_t *info =
+      kernel->layout ? rawhal_kernarg_layout_info(kernel->layout) : NULL;
+  uint64_t address = (uint64_t)(uintptr_t)packet->kernarg_address;
+  range_t range;
+  if (!info || !info->segment_size || !packet->kernarg_address ||
+      ranges_find(address, &range) != RANGE_LIVE || range.owner ||
+      range.size - (address - range.base) < info->segment_size)
+    return (rawhal_bytes_t){0};
+  return (rawhal_bytes_t){packet->kernarg_address, info->segment_size};
+}
+
+static void add_range(recorder_capture_t *capture, uint64_t address)
+{
+  range_t range;
+  if (ranges_find(address, &range) != RANGE_LIVE || capture->count == CAPTURED)
+    return;
+  for (size_t i = 0; i < capture->count; ++i)
+    if (capture->ranges[i].address == range.base)
+      return;
+  capture->ranges[capture->count++] = (record_range_t){range.base, range.size};
+}
+
+static void find_ranges(recorder_capture_t *capture, const front_kernel_t *kernel,
+                        rawhal_bytes_t kernargs)
+{
+  const rawhal_kernarg_argument_t *argument;
+  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(kernel->layout, i)); ++i) {
+    uint64_t address = 0;
+    if (argument->hidden || argument->value_kind != RAWHAL_VALUE_GLOBAL_BUFFER ||
+        argument->size != sizeof(address) || argument->offset + sizeof(address) > kernargs.size)
+      continue;
+    memcpy(&address, (const char *)kernargs.data + argument->offset, sizeof(address));
+    add_range(capture, address);
+  }
+}
+
+/* ---- Buffers ---- */
+
+static rawhal_status_t read_memory(void *context, const record_range_t *range, uint64_t offset,
+                                   void *to, size_t size, rawhal_error_t *error)
+{
+  (void)context;
+  const char *from = (const char *)(uintptr_t)range->address + offset;
+  hsa_status_t result = front.hsa.memory_copy(to, from, size);
+  if (result == HSA_STATUS_SUCCESS)
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_RUNTIME, "a buffer at 0x%llx cannot be read: HSA status 0x%x",
+                     (unsigned long long)range->address, (unsigned)result);
+}
+
+static bool write_buffers(const recorder_capture_t *capture, record_when_t when)
+{
+  rawhal_error_t error;
+  if (record_writer_buffers(writer, capture->dispatch, when, capture->ranges, capture->count,
+                            read_memory, NULL, &error) == RAWHAL_OK)
+    return true;
+  tell(&error);
+  return false;
+}
+
+static rawhal_status_t write_dispatch(const record_dispatch_t *without,
+                                      const front_kernel_t *kernel, uint64_t *number,
+                                      rawhal_error_t *error)
+{
+  record_dispatch_t dispatch = *without;
+  rawhal_status_t status = number_of(kernel->object, &dispatch.object, error);
+  return status == RAWHAL_OK ? record_writer_dispatch(writer, &dispatch, number, error) : status;
+}
+
+recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t queue_id,
+                                      const front_kernel_t *kernel,
+                                      const hsa_kernel_dispatch_packet_t *packet)
+{
+  if (!writer || !kernel || atomic_load(&ended))
+    return NULL;
+  const rawhal_descriptor_t *descriptor = kernel->facts->descriptor;
+  const record_dispatch_t dispatch = {
+      .device = rawhal_string(device->isa),
+      .kernel = kernel->facts->name,
+      .queue = queue_id,
+      .work_items = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
+      .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
+      .dynamic_group_bytes = packet->group_segment_size > descriptor->group_segment_size
+                                 ? packet->group_segment_size - descriptor->group_segment_size
+                                 : 0,
+      .private_bytes = packet->private_segment_size,
+      .kernargs = kernargs_of(kernel, packet)};
+  rawhal_error_t error;
+  uint64_t number = 0;
+  if (write_dispatch(&dispatch, kernel, &number, &error) != RAWHAL_OK) {
+    tell(&error);
+    return NULL;
+  }
+  recorder_capture_t *capture = with_buffers ? calloc(1, sizeof(*capture)) : NULL;
+  if (!capture)
+    return NULL;
+  capture->dispatch = number;
+  find_ranges(capture, kernel, dispatch.kernargs);
+  if (write_buffers(capture, RECORD_BEFORE))
+    return capture;
+  free(capture);
+  return NULL;
+}
+
+void recorder_ended(recorder_capture_t *capture, bool ran)
+{
+  if (capture && ran && writer && !atomic_load(&ended))
+    (void)write_buffers(capture, RECORD_AFTER);
+  free(capture);
+}
