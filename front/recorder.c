@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define HASH_NONFATAL_OOM 1 /* what finds no memory is asked for again */
@@ -145,16 +146,39 @@ static void find_ranges(recorder_capture_t *capture, const front_kernel_t *kerne
 
 /* ---- Buffers ---- */
 
+/* Where the host has it; NULL: it is a device's. What was locked may have another address there. */
+static const char *host_address(uint64_t address)
+{
+  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  range_t range;
+  if (ranges_find(address, &range) == RANGE_LIVE && range.owner)
+    return NULL;
+  if (front.hsa.pointer_info((const void *)(uintptr_t)address, &info, NULL, NULL, NULL) ==
+          HSA_STATUS_SUCCESS &&
+      info.type == HSA_EXT_POINTER_TYPE_LOCKED && info.hostBaseAddress)
+    return (const char *)info.hostBaseAddress +
+           (address - (uint64_t)(uintptr_t)info.agentBaseAddress);
+  return (const char *)(uintptr_t)address;
+}
+
+/* The program may have unmapped it, and nobody tells: reading may fail. */
+static bool read_host(void *to, const char *from, size_t size)
+{
+  const struct iovec into = {to, size}, of = {(void *)(uintptr_t)from, size};
+  return process_vm_readv(getpid(), &into, 1, &of, 1, 0) == (ssize_t)size;
+}
+
 static rawhal_status_t read_memory(void *context, const record_range_t *range, uint64_t offset,
                                    void *to, size_t size, rawhal_error_t *error)
 {
   (void)context;
+  const char *host = host_address(range->address);
   const char *from = (const char *)(uintptr_t)range->address + offset;
-  hsa_status_t result = front.hsa.memory_copy(to, from, size);
-  if (result == HSA_STATUS_SUCCESS)
+  if (host ? read_host(to, host + offset, size)
+           : front.hsa.memory_copy(to, from, size) == HSA_STATUS_SUCCESS)
     return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_RUNTIME, "a buffer at 0x%llx cannot be read: HSA status 0x%x",
-                     (unsigned long long)range->address, (unsigned)result);
+  return rawhal_fail(error, RAWHAL_RUNTIME, "a buffer at 0x%llx cannot be read",
+                     (unsigned long long)range->address);
 }
 
 static bool write_buffers(const recorder_capture_t *capture, record_when_t when)

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Records what a program dispatches, and replays every dispatch in a process of its own: bit for bit the same.
+
+usage: record.py RUNNER RAWHAL LEAST PROGRAM [ARGUMENTS...]     LEAST: of dispatches
+Exit status 77: the program says that it skipped what it has to do.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+RUNNER, RAWHAL, LEAST = sys.argv[1], sys.argv[2], int(sys.argv[3])
+PROGRAM = sys.argv[4:]
+
+
+def run(*command):
+    return subprocess.run([RUNNER, RAWHAL, *command], capture_output=True, text=True, timeout=280)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    path = os.path.join(scratch, "recording")
+    recorded = run("record", "-o", path, "--buffers", "--", *PROGRAM)
+    if recorded.returncode:
+        sys.exit(f"the program ended with {recorded.returncode}:\n{recorded.stdout}{recorded.stderr}")
+    if "SKIPPED" in recorded.stdout:
+        sys.exit(77)  # a library that is not here
+    bare = subprocess.run([RUNNER, *PROGRAM], capture_output=True, text=True, timeout=280)
+    if bare.returncode:
+        sys.exit("it does not run by itself")
+    listed = json.loads(run("replay", "--list", "--json", path).stdout)
+    count = len(listed["dispatches"])
+    print(f"{count} dispatches")
+    if count < LEAST:
+        sys.exit(f"{LEAST} were expected")
+    wrong = 0
+    for number in range(1, count + 1):
+        replayed = run("replay", "--kernel", str(number), path)
+        if replayed.returncode:
+            wrong += 1
+            print(f"dispatch {number}: {replayed.stdout}{replayed.stderr}")
+    again = run("record", "-o", path, "--", *PROGRAM)
+    if again.returncode != 2 or "there already" not in again.stderr:
+        sys.exit(f"what is there was recorded over: {again.returncode} {again.stderr}")
+    sys.exit(f"{wrong} of {count} differ" if wrong else 0)
