@@ -23,6 +23,10 @@
  * Hooks that watch call those that limit, and those the runtime. Without anything to limit or to
  * watch nothing is replaced.
  *
+ * A program that uses librawhal is charged by the front alone for what is set from outside: asked for
+ * LIMIT_AGENT_INFO_FRONT the hook of hsa_agent_get_info() says so, and librawhal keeps only what the
+ * program itself sets. Its queues get proxies like any other's.
+ *
  * What is seen: every dispatch packet of every queue that hsa_queue_create() made, whoever wrote
  * it; allocations of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
  * hsa_amd_vmem_handle_create(). What is not, and neither held back nor charged: dispatches of the

@@ -206,18 +206,32 @@ static hsa_status_t pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_poo
   return result;
 }
 
+/* What is left of the quota, also where the runtime does not know what is left of the device. */
+static hsa_status_t memory_available(const front_device_t *device, uint64_t *available)
+{
+  uint64_t total, used, most = device->memory_bytes;
+  hsa_status_t result =
+      front.hsa.agent_get_info(device->agent, (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, available);
+  rawhal_limiter_memory(device->limiter, &total, &used);
+  if (total == RAWHAL_UNLIMITED)
+    return result;
+  if (result == HSA_STATUS_SUCCESS)
+    most = *available;
+  uint64_t left = total > used ? total - used : 0;
+  *available = left < most ? left : most;
+  return HSA_STATUS_SUCCESS;
+}
+
 static hsa_status_t agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void *value)
 {
-  hsa_status_t result = front.hsa.agent_get_info(agent, attribute, value);
-  front_device_t *device =
-      (int)attribute == AGENT_INFO_MEMORY_AVAIL ? device_of_agent(agent) : NULL;
-  if (result != HSA_STATUS_SUCCESS || !device)
-    return result;
-  uint64_t total, used, *available = value;
-  rawhal_limiter_memory(device->limiter, &total, &used);
-  uint64_t left = total > used ? total - used : 0;
-  *available = left < *available ? left : *available;
-  return result;
+  front_device_t *device = device_of_agent(agent);
+  if (device && value && (int)attribute == AGENT_INFO_MEMORY_AVAIL)
+    return memory_available(device, value);
+  if (device && value && (int)attribute == LIMIT_AGENT_INFO_FRONT) {
+    *(uint32_t *)value = 1;
+    return HSA_STATUS_SUCCESS;
+  }
+  return front.hsa.agent_get_info(agent, attribute, value);
 }
 
 void memory_hooks(front_calls_t *hooks)

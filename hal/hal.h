@@ -146,7 +146,7 @@ RAWHAL_API bool rawhal_device_can_access(const rawhal_device_t *device,
                                          const rawhal_device_t *peer);
 
 /* The device's limiter, to look at its limits and to change them while it runs. Owned by the
- * device; NULL when nothing is limited. */
+ * device; NULL when nothing is limited, or only from outside by a front: see limit.h. */
 RAWHAL_API rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device);
 
 /* ---- Memory ---- */

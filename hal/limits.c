@@ -36,14 +36,50 @@ static rawhal_status_t read_mask(rawhal_device_t *device, const rawhal_limit_tex
                              : rawhal_fail(error, status, "%s: %s", text->origin, mine.message);
 }
 
+static bool has_front(const hal_runtime_t *runtime, const rawhal_device_t *device)
+{
+  uint32_t keeps = 0;
+  return runtime->hsa.hsa_agent_get_info(device->queue.agent,
+                                         (hsa_agent_info_t)LIMIT_AGENT_INFO_FRONT,
+                                         &keeps) == HSA_STATUS_SUCCESS &&
+         keeps;
+}
+
+/* What is kept here: all that is set, or, where a front keeps what is set from outside, what the
+ * program sets. A front is in the region from outside already, and what it shows of the device is
+ * the quota, of which percentages then are: hence only texts are taken from outside. */
+static rawhal_status_t configure(const hal_runtime_t *runtime, const rawhal_device_t *device,
+                                 const rawhal_limit_config_t *given,
+                                 const rawhal_limit_device_t *facts, rawhal_limit_config_t *config,
+                                 rawhal_error_t *error)
+{
+  const rawhal_limit_config_t mine = given ? *given : (rawhal_limit_config_t){0};
+  rawhal_limit_config_t outside = {0};
+  *config = mine;
+  rawhal_status_t status = rawhal_limit_config_environment(config, facts, error);
+  if (status != RAWHAL_OK || !has_front(runtime, device))
+    return status;
+  status = rawhal_limit_config_environment(&outside, facts, error);
+  if (status != RAWHAL_OK)
+    return status;
+  rawhal_limit_text_t tenant = config->tenant;
+  *config = mine;
+  config->tenant = tenant;
+  if (*outside.region.text) {
+    config->region = (rawhal_limit_text_t){0};
+    config->has_region_fd = false;
+  }
+  return RAWHAL_OK;
+}
+
 static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *device,
                                 const rawhal_limit_config_t *given, rawhal_error_t *error)
 {
-  rawhal_limit_config_t config = given ? *given : (rawhal_limit_config_t){0};
+  rawhal_limit_config_t config;
   rawhal_limit_device_t facts = {.index = (uint32_t)(device - runtime->devices),
                                  .memory_bytes = device->info.memory_bytes};
   device->queue.units = read_units(runtime, device);
-  rawhal_status_t status = rawhal_limit_config_environment(&config, &facts, error);
+  rawhal_status_t status = configure(runtime, device, given, &facts, &config, error);
   if (status != RAWHAL_OK || !rawhal_limit_config_limits(&config))
     return status;
   if (*config.cu_mask.text)

@@ -114,7 +114,13 @@
  * else asks for more than what is pinned, the pinned value holds; where it asks for less, or
  * another mask, the call fails and names both; another tenant or region is overruled.
  *
- * What that protects: a limit from outside against the program, its configuration files and its
+ * A program under `rawhal exec` (librawhal-front, HSA_TOOLS_LIB) has what is set from outside kept
+ * by that, for whatever it submits and allocates by whatever library. Its devices then keep what
+ * the program itself sets, and no more, so that all of it is charged once: without such limits
+ * rawhal_device_limiter() is NULL. Text from outside is read and refused as without, a region that
+ * the program and the environment name is joined by the front alone.
+ *
+ * What pinning protects: a limit from outside against the program, its configuration files and its
  * users, and against mistakes. What it does not: a process that changes its environment, or its
  * memory, before or after rawhal reads it. Such a process is held only by the region, as far as it
  * cannot write that, and by whatever keeps it from the device itself.

@@ -39,6 +39,13 @@ RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, c
 void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint32_t bdf,
                        char identity[64]);
 
+/* What hsa_agent_get_info() is asked, and only a front answers: an HSA tools library in the process
+ * that keeps the limits which are set from outside (front/), in a uint32_t 1 where it keeps any on
+ * that agent. Whoever opens limiters leaves those to it: by asking through the runtime it is found
+ * however it was loaded, and only where it is between this program and the device. No attribute of
+ * a runtime's. */
+enum { LIMIT_AGENT_INFO_FRONT = 0x52415748 };
+
 /* Handlers before fork() are called in the reverse order of their registration, and each takes its
  * lock: so whoever opens limiters under a lock of its own, and holds that across fork(), too, calls
  * this first. */

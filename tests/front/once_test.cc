@@ -1,0 +1,153 @@
+// A program that uses librawhal, by itself and behind the front: it is charged once either way, and
+// what it limits itself holds.
+#include "tests/hal/device_test.h"
+#include "tests/tools/process.h"
+
+#include <rawhal/limit.h>
+
+#include <cstdlib>
+
+namespace {
+
+constexpr uint64_t mi = 1 << 20;
+
+class FrontOnce : public DeviceTest, public testing::WithParamInterface<bool> {
+protected:
+  void SetUp() override
+  {
+    region_ = scratch_ / "region";
+    Set("RAWHAL_LIMIT_REGION", region_);
+    Set("RAWHAL_MEMORY_LIMIT", "64M");
+    Set("RAWHAL_GPU_SHARE", "90%");
+    if (GetParam())
+      Set("HSA_TOOLS_LIB", RAWHAL_FRONT);
+    ASSERT_OK(rawhal_limit_config_create(&limits_, &error));
+  }
+
+  void TearDown() override
+  {
+    DeviceTest::TearDown();
+    rawhal_limit_config_destroy(limits_);
+    for (const std::string &name : set_)
+      unsetenv(name.c_str());
+  }
+
+  void Set(const std::string &name, const std::string &value)
+  {
+    set_.push_back(name);
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+
+  void Start(rawhal_status_t expected = RAWHAL_OK)
+  {
+    rawhal_instance_options_t options = {};
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    options.softgpu_options = softgpu_options();
+    options.limits = limits_;
+    ASSERT_EQ(expected, rawhal_instance_create(&options, &instance, &error)) << error.message;
+    device = instance ? rawhal_instance_device(instance, 0) : nullptr;
+  }
+
+  // What the region says of its only tenant.
+  rawhal_limit_row_t Tenant() const
+  {
+    rawhal_error_t failure = {};
+    rawhal_limit_view_t *view = nullptr;
+    rawhal_limit_row_t rows[8] = {}, tenant = {};
+    EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(region_.c_str(), &view, &failure))
+        << failure.message;
+    size_t count = rawhal_limit_view_read(view, rows, sizeof(*rows), 8);
+    EXPECT_LE(count, 8u);
+    for (size_t i = 0; i < count && i < 8; ++i)
+      if (rows[i].level == RAWHAL_LIMIT_LEVEL_TENANT)
+        tenant = rows[i];
+    rawhal_limit_view_close(view);
+    return tenant;
+  }
+
+  void Run(int times)
+  {
+    const rawhal_device_kernel_t *add = kernel("vector_add-gfx90a-v5.co", "vector_add");
+    rawhal_buffer_t *memory = buffer(8 * mi);
+    rawhal_queue_t *on = queue();
+    uint64_t at = rawhal_buffer_address(memory);
+    Blob blob;
+    blob.add(at).add(at).add(at).add(64u);
+    for (int i = 0; i < times; ++i)
+      ASSERT_OK(run(on, dispatch_of(add, 64, 64, blob)));
+    rawhal_queue_destroy(on); // whatever has finished is charged
+    queues.clear();
+  }
+
+  Scratch scratch_;
+  std::string region_;
+  std::vector<std::string> set_;
+  rawhal_limit_config_t *limits_ = nullptr;
+};
+
+TEST_P(FrontOnce, WhatItUsesIsChargedOnce)
+{
+  Start();
+  Run(50);
+  rawhal_limit_row_t tenant = Tenant();
+  EXPECT_EQ(1u, tenant.processes);
+  EXPECT_EQ(50u, tenant.launches);
+  EXPECT_EQ(900000u, tenant.share_ppm);
+  EXPECT_EQ(64 * mi, tenant.memory_limit);
+  EXPECT_EQ(8 * mi, tenant.memory_by_class[0]);
+}
+
+TEST_P(FrontOnce, TheQuotaIsTheWholeOfIt)
+{
+  Start();
+  uint64_t total = 0, left = 0;
+  rawhal_buffer_t *more = nullptr;
+  buffer(40 * mi);
+  rawhal_device_memory(device, &total, &left);
+  EXPECT_EQ(64 * mi, total);
+  EXPECT_EQ(24 * mi, left);
+  EXPECT_NE(RAWHAL_OK, rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 25 * mi, &more, &error));
+  buffer(24 * mi);
+}
+
+TEST_P(FrontOnce, WhatTheProgramLimitsHolds)
+{
+  ASSERT_OK(rawhal_limit_config_set(limits_, RAWHAL_LIMIT_PROCESS_MEMORY, 16 * mi, &error));
+  ASSERT_OK(rawhal_limit_config_set(limits_, RAWHAL_LIMIT_GRID_WORKGROUPS, 1, &error));
+  Start();
+  rawhal_buffer_t *more = nullptr;
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
+            rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 17 * mi, &more, &error));
+  Run(3);
+  const rawhal_device_kernel_t *add = kernel("vector_add-gfx90a-v5.co", "vector_add");
+  Blob blob;
+  blob.add<uint64_t>(0).add<uint64_t>(0).add<uint64_t>(0).add(0u);
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, run(queue(), dispatch_of(add, 128, 64, blob)));
+  EXPECT_EQ(1u, Tenant().processes);
+  EXPECT_EQ(3u, Tenant().launches);
+}
+
+// Naming what the environment names makes nobody a second member.
+TEST_P(FrontOnce, ARegionThatBothNameIsJoinedOnce)
+{
+  ASSERT_OK(rawhal_limit_config_set_name(limits_, RAWHAL_LIMIT_NAME_REGION, region_.c_str(), &error));
+  ASSERT_OK(rawhal_limit_config_set(limits_, RAWHAL_LIMIT_GPU_SHARE, 800000, &error));
+  Start();
+  Run(5);
+  EXPECT_EQ(1u, Tenant().processes);
+  EXPECT_EQ(5u, Tenant().launches);
+}
+
+TEST_P(FrontOnce, WhatContradictsIsRefusedAllTheSame)
+{
+  ASSERT_OK(rawhal_limit_config_set_name(limits_, RAWHAL_LIMIT_NAME_TENANT, "mine", &error));
+  Set("RAWHAL_TENANT", "theirs");
+  Start(RAWHAL_INVALID_ARGUMENT);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, FrontOnce, testing::Bool(),
+                         [](const testing::TestParamInfo<bool> &way) {
+                           return way.param ? "BehindTheFront" : "Bare";
+                         });
+
+} // namespace
