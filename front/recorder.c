@@ -30,6 +30,8 @@ typedef struct written {
   UT_hash_handle hh;
 } written_t;
 
+/* Whoever writes holds the lock for reading: the process may end while others dispatch. */
+static pthread_rwlock_t writer_lock = PTHREAD_RWLOCK_INITIALIZER;
 static record_writer_t *writer;
 static bool with_buffers;
 static atomic_bool ended; /* it has been told why */
@@ -41,6 +43,7 @@ static written_t *all_written;
 rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error)
 {
   char numbered[4096];
+  pthread_rwlock_wrlock(&writer_lock);
   rawhal_status_t status = record_writer_create(path, NULL, &writer, error);
   if (status == RAWHAL_INVALID_ARGUMENT && access(path, F_OK) == 0) {
     int size = snprintf(numbered, sizeof(numbered), "%s.%d", path, getpid());
@@ -51,6 +54,7 @@ rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *er
     writer = NULL;
   with_buffers = status == RAWHAL_OK && buffers;
   atomic_store(&ended, false);
+  pthread_rwlock_unlock(&writer_lock);
   return status;
 }
 
@@ -65,9 +69,11 @@ void recorder_close(void)
 {
   rawhal_error_t error;
   written_t *one, *next;
+  pthread_rwlock_wrlock(&writer_lock);
   if (writer && record_writer_close(writer, &error) != RAWHAL_OK)
     tell(&error);
   writer = NULL;
+  pthread_rwlock_unlock(&writer_lock);
   pthread_mutex_lock(&written_lock);
   HASH_ITER(hh, all_written, one, next)
   {
@@ -200,11 +206,12 @@ static rawhal_status_t write_dispatch(const record_dispatch_t *without,
   return status == RAWHAL_OK ? record_writer_dispatch(writer, &dispatch, number, error) : status;
 }
 
-recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t queue_id,
-                                      const front_kernel_t *kernel,
-                                      const hsa_kernel_dispatch_packet_t *packet)
+/* The caller holds the lock for reading. */
+static recorder_capture_t *record(const front_device_t *device, uint64_t queue_id,
+                                  const front_kernel_t *kernel,
+                                  const hsa_kernel_dispatch_packet_t *packet)
 {
-  if (!writer || !kernel || atomic_load(&ended))
+  if (!writer || atomic_load(&ended))
     return NULL;
   const rawhal_descriptor_t *descriptor = kernel->facts->descriptor;
   const record_dispatch_t dispatch = {
@@ -235,9 +242,25 @@ recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t que
   return NULL;
 }
 
+recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t queue_id,
+                                      const front_kernel_t *kernel,
+                                      const hsa_kernel_dispatch_packet_t *packet)
+{
+  if (!kernel)
+    return NULL;
+  pthread_rwlock_rdlock(&writer_lock);
+  recorder_capture_t *capture = record(device, queue_id, kernel, packet);
+  pthread_rwlock_unlock(&writer_lock);
+  return capture;
+}
+
 void recorder_ended(recorder_capture_t *capture, bool ran)
 {
-  if (capture && ran && writer && !atomic_load(&ended))
+  if (!capture)
+    return;
+  pthread_rwlock_rdlock(&writer_lock);
+  if (ran && writer && !atomic_load(&ended))
     (void)write_buffers(capture, RECORD_AFTER);
+  pthread_rwlock_unlock(&writer_lock);
   free(capture);
 }

@@ -39,6 +39,9 @@ void front_report(const char *format, ...)
   va_end(arguments);
   if (size >= 0) {
     size_t length = strlen(line);
+    for (size_t i = 0; i < length; ++i) /* names are whatever a file says */
+      if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+        line[i] = '?';
     line[length++] = '\n';
     ssize_t written = write(fd, line, length); /* whoever cannot be told is not */
     (void)written;

@@ -36,6 +36,25 @@ TEST_F(FrontMemory, AQuotaIsKept)
   EXPECT_EQ(0u, toy_live_bytes());
 }
 
+// What is said goes to a terminal, and has names of files and of kernels in it.
+TEST_F(FrontMemory, WhatIsNotUnderstoodIsRefusedAndSaidInPlainText)
+{
+  Set("RAWHAL_CHECK", "\x1b[2J\x7f");
+  Load();
+  EXPECT_EQ("rawhal: there is no device: RAWHAL_CHECK: '?[2J?' is none of off, warn, report, refuse\n",
+            Report());
+  auto agents = Core<decltype(hsa_iterate_agents)>(56);
+  const auto nobody = [](hsa_agent_t, void *) { return HSA_STATUS_SUCCESS; };
+  EXPECT_EQ(HSA_STATUS_ERROR_OUT_OF_RESOURCES, agents(nobody, nullptr));
+}
+
+TEST_F(FrontMemory, BuffersAreRecordedOnlyWithARecording)
+{
+  Set("RAWHAL_RECORD_BUFFERS", "1");
+  Load();
+  EXPECT_NE(std::string::npos, Report().find("RAWHAL_RECORD_BUFFERS: '1' is not 1, or RAWHAL_RECORD is not set"));
+}
+
 TEST_F(FrontMemory, MemoryOfTheHostIsNotCounted)
 {
   Start();
