@@ -94,9 +94,24 @@ typedef struct nearest {
   unsigned distance;
 } nearest_t;
 
+/* RAWHAL_SHARE for RAWHAL_GPU_SHARE: words that were left out are one mistake. */
+static bool lacks_words(const char *given, size_t size, const char *known, size_t known_size)
+{
+  const size_t begin = sizeof(prefix) - 1; /* with the line before the first word */
+  if (size <= begin || known_size <= size || memcmp(given, prefix, begin) != 0)
+    return false;
+  const char *tail = known + known_size - (size - begin);
+  return tail[-1] == '_' && memcmp(tail, given + begin, size - begin) == 0;
+}
+
 static void compare(nearest_t *nearest, const char *given, size_t size, const char *known)
 {
   size_t known_size = strlen(known);
+  if (lacks_words(given, size, known, known_size)) {
+    if (!nearest->name || nearest->distance > 1)
+      *nearest = (nearest_t){known, 1};
+    return;
+  }
   size_t least_far = size > known_size ? size - known_size : known_size - size;
   if (nearest->name && least_far >= nearest->distance)
     return;
