@@ -89,7 +89,7 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
   if (open_front(root, &error) != RAWHAL_OK) {
     watch_close();
     devices_close();
-    if (error.status != RAWHAL_UNSUPPORTED || devices_limits_wanted())
+    if (error.status != RAWHAL_UNSUPPORTED || devices_limits_wanted() || watch_wanted())
       refuse(root, &error);
     return true;
   }

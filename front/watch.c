@@ -43,6 +43,17 @@ static rawhal_status_t read_check(rawhal_error_t *error)
                      "RAWHAL_CHECK: '%.40s' is none of off, warn, report, refuse", named);
 }
 
+bool watch_wanted(void)
+{
+  static const char *const variables[] = {"RAWHAL_CHECK", "RAWHAL_TRACE", "RAWHAL_RECORD"};
+  for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); ++i) {
+    const char *value = secure_getenv(variables[i]);
+    if (value && *value)
+      return true;
+  }
+  return false;
+}
+
 rawhal_status_t watch_open(rawhal_error_t *error)
 {
   const char *trace = secure_getenv("RAWHAL_TRACE");

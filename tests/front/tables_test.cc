@@ -173,6 +173,21 @@ TEST_F(FrontLoading, AnUnknownMajorIsRefusedWhenThereAreLimits)
   EXPECT_NE(std::string::npos, Report().find("versions 2 and 3"));
 }
 
+// Whoever asks for a check and is not told that there is none takes silence for a good word.
+TEST_F(FrontLoading, AnUnknownMajorIsRefusedWhenThereIsSomethingToWatch)
+{
+  for (const char *variable : {"RAWHAL_CHECK", "RAWHAL_TRACE", "RAWHAL_RECORD"}) {
+    SCOPED_TRACE(variable);
+    Set(variable, "warn");
+    Load(3);
+    EXPECT_EQ(3u, toy_replaced());
+    EXPECT_NE(HSA_STATUS_SUCCESS, Core<decltype(hsa_iterate_agents)>(56)(nobody, nullptr));
+    Set(variable, "");
+  }
+  Load(3);
+  EXPECT_EQ(0u, toy_replaced());
+}
+
 TEST_F(FrontLoading, WhatIsMisspeltIsRefused)
 {
   Set("RAWHAL_GPU_SHARE", "30 percent");
