@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <hsa/amd_hsa_queue.h>
 #include <time.h>
 
 static const uint64_t a_second = 1000000000u;
@@ -11,6 +12,14 @@ void shared_nap(void)
   (void)nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
 
+/* Acquire: the device has read the packets before. Where the runtime documents it
+ * (amd_hsa_queue.h), as with signals. */
+static uint64_t read_index(const hsa_queue_t *shared)
+{
+  const amd_queue_t *amd = (const amd_queue_t *)(const void *)shared;
+  return __atomic_load_n(&amd->read_dispatch_id, __ATOMIC_ACQUIRE);
+}
+
 /* The packets are free as the device reads them, whoever wrote them. */
 static bool take_packets(rawhal_queue_t *queue, uint32_t packets, uint64_t *first)
 {
@@ -18,7 +27,7 @@ static bool take_packets(rawhal_queue_t *queue, uint32_t packets, uint64_t *firs
   hsa_queue_t *shared = queue->hsa_queue;
   uint64_t write = hsa->hsa_queue_load_write_index_scacquire(shared);
   for (;;) {
-    uint64_t read = hsa->hsa_queue_load_read_index_scacquire(shared);
+    uint64_t read = read_index(shared);
     if (write + packets - read > shared->size)
       return false;
     uint64_t found = hsa->hsa_queue_cas_write_index_scacq_screl(shared, write, write + packets);
@@ -66,7 +75,7 @@ rawhal_status_t shared_await(rawhal_queue_t *queue, uint32_t packets, uint64_t d
   const hsa_table_t *hsa = queue->device->hsa;
   rawhal_status_t status = RAWHAL_OK;
   while (status == RAWHAL_OK) {
-    uint64_t read = hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue);
+    uint64_t read = read_index(queue->hsa_queue);
     uint64_t write = hsa->hsa_queue_load_write_index_scacquire(queue->hsa_queue);
     if (write + packets - read <= queue->hsa_queue->size)
       break;
