@@ -140,6 +140,8 @@ static void find_ranges(recorder_capture_t *capture, const front_kernel_t *kerne
                         rawhal_bytes_t kernargs)
 {
   const rawhal_kernarg_argument_t *argument;
+  if (!kernel->layout)
+    return;
   for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(kernel->layout, i)); ++i) {
     uint64_t address = 0;
     if (argument->hidden || argument->value_kind != RAWHAL_VALUE_GLOBAL_BUFFER ||
