@@ -179,7 +179,8 @@ TEST_F(Unlocked, AShareIsNobodysTwice)
     }
 }
 
-// Four run kernels one by one on a clock that goes on with them; what they get is the share's.
+// Four run kernels one by one on a clock that goes on with them, and stands while one of them is between asking and
+// running: how long a scheduler keeps a thread there is no time on the device. What they get is the share's.
 TEST_F(Unlocked, AShareHoldsForThreads)
 {
   rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}});
@@ -188,14 +189,21 @@ TEST_F(Unlocked, AShareHoldsForThreads)
   std::mutex device; // runs one at a time
   uint64_t busy = 0, began = now_, admitted = 0;
   std::atomic<bool> done{false};
+  std::atomic<int> asking{0};
   Threads(4, [&](int t) {
     rawhal_error_t error = {};
     shim_cost_t cost = {1, 1, 64, 1};
     Queue &queue = queues[t % 2];
     while (!done) {
       shim_grant_t grant;
+      ++asking;
       rawhal_status_t status = shim_admit(queue.lease, &cost, 0, &grant, &error);
+      if (status != RAWHAL_OK)
+        for (--asking; asking;)
+          std::this_thread::yield();
       std::lock_guard<std::mutex> running(device);
+      if (status == RAWHAL_OK)
+        --asking;
       const uint64_t ns = status == RAWHAL_OK ? (admitted % 9 ? 100000 : 2 * kMs) : 20000;
       Advance(ns);
       if (status == RAWHAL_OK) {
