@@ -224,16 +224,6 @@ bool objects_range(uint64_t address, uint64_t *base, uint64_t *size)
   return place != NULL;
 }
 
-objects_count_t objects_count(void)
-{
-  pthread_rwlock_rdlock(&lock);
-  objects_count_t count = {.contents = HASH_COUNT(contents)};
-  for (const place_t *place = places; place; place = place->next)
-    ++count.loaded;
-  pthread_rwlock_unlock(&lock);
-  return count;
-}
-
 /* ---- Hooks ---- */
 
 typedef hsa_status_t loaded_info_t(hsa_loaded_code_object_t loaded,
@@ -254,9 +244,9 @@ static loaded_info_t *loaded_info(void)
 }
 
 /* The caller holds the lock for writing. */
-static bool add_place(const place_t *found, const void *bytes, size_t size)
+static bool add_place(const place_t *found, rawhal_content_hash_t hash, const void *bytes,
+                      size_t size)
 {
-  rawhal_content_hash_t hash = rawhal_content_hash(bytes, size);
   front_object_t *object = find_content(hash, bytes, size);
   place_t *place = malloc(sizeof(*place));
   if (place && !object)
@@ -295,8 +285,10 @@ static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loade
   place.delta = (uint64_t)delta;
   if (!bytes || !size)
     return;
+  const void *content = (const void *)(uintptr_t)bytes;
+  rawhal_content_hash_t hash = rawhal_content_hash(content, size); /* nobody waits for that */
   pthread_rwlock_wrlock(&lock);
-  bool added = add_place(&place, (const void *)(uintptr_t)bytes, size);
+  bool added = add_place(&place, hash, content, size);
   pthread_rwlock_unlock(&lock);
   if (!added)
     front_report("no memory to remember a code object of %llu bytes; its kernels have no names",

@@ -36,12 +36,6 @@ void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT])
 /* Where an address lies in what is loaded: its code and its variables. False: nowhere. */
 bool objects_range(uint64_t address, uint64_t *base, uint64_t *size);
 
-/* Contents that are known, and times that one was loaded. */
-typedef struct objects_count {
-  size_t contents, loaded;
-} objects_count_t;
-objects_count_t objects_count(void);
-
 void objects_hooks(front_calls_t *hooks);
 void objects_forget(void); /* when the runtime ends */
 

@@ -12,9 +12,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define HASH_NONFATAL_OOM 1 /* what finds no memory is asked for again */
-#include <uthash.h>
-
 enum { CAPTURED = 64 }; /* buffers of a dispatch, at most */
 
 struct recorder_capture {
@@ -23,20 +20,11 @@ struct recorder_capture {
   record_range_t ranges[CAPTURED];
 };
 
-/* Contents whose number in the recording is known. */
-typedef struct written {
-  rawhal_content_hash_t hash;
-  uint64_t number;
-  UT_hash_handle hh;
-} written_t;
-
 /* Whoever writes holds the lock for reading: the process may end while others dispatch. */
 static pthread_rwlock_t writer_lock = PTHREAD_RWLOCK_INITIALIZER;
 static record_writer_t *writer;
 static bool with_buffers;
 static atomic_bool ended; /* it has been told why */
-static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
-static written_t *all_written;
 
 /* ---- The file ---- */
 
@@ -68,19 +56,11 @@ static void tell(const rawhal_error_t *error)
 void recorder_close(void)
 {
   rawhal_error_t error;
-  written_t *one, *next;
   pthread_rwlock_wrlock(&writer_lock);
   if (writer && record_writer_close(writer, &error) != RAWHAL_OK)
     tell(&error);
   writer = NULL;
   pthread_rwlock_unlock(&writer_lock);
-  pthread_mutex_lock(&written_lock);
-  HASH_ITER(hh, all_written, one, next)
-  {
-    HASH_DELETE(hh, all_written, one);
-    free(one);
-  }
-  pthread_mutex_unlock(&written_lock);
 }
 
 /* ---- Dispatches ---- */
@@ -89,25 +69,8 @@ void recorder_close(void)
 static rawhal_status_t number_of(const front_object_t *object, uint64_t *number,
                                  rawhal_error_t *error)
 {
-  rawhal_content_hash_t hash = object_hash(object);
-  rawhal_status_t status = RAWHAL_OK;
-  written_t *known;
-  pthread_mutex_lock(&written_lock);
-  HASH_FIND(hh, all_written, &hash, sizeof(hash), known);
-  if (known) {
-    *number = known->number;
-  } else {
-    status = record_writer_object(writer, object_bytes(object), number, error);
-    known = status == RAWHAL_OK ? malloc(sizeof(*known)) : NULL;
-    if (known) {
-      *known = (written_t){.hash = hash, .number = *number};
-      HASH_ADD(hh, all_written, hash, sizeof(known->hash), known);
-      if (!known->hh.tbl)
-        free(known);
-    }
-  }
-  pthread_mutex_unlock(&written_lock);
-  return status;
+  *number = record_writer_known(writer, object_hash(object));
+  return *number ? RAWHAL_OK : record_writer_object(writer, object_bytes(object), number, error);
 }
 
 /* Only what the host may read; a device's memory need not be. */

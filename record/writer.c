@@ -40,6 +40,14 @@ static rawhal_status_t append_object(record_writer_t *writer, rawhal_bytes_t byt
   return status;
 }
 
+uint64_t record_writer_known(record_writer_t *writer, rawhal_content_hash_t hash)
+{
+  pthread_mutex_lock(&writer->lock);
+  const uint64_t number = known_find(&writer->known, hash);
+  pthread_mutex_unlock(&writer->lock);
+  return number;
+}
+
 rawhal_status_t record_writer_object(record_writer_t *writer, rawhal_bytes_t bytes,
                                      uint64_t *object, rawhal_error_t *error)
 {

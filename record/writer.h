@@ -32,6 +32,9 @@ RAWHAL_CHECKED rawhal_status_t record_writer_create(const char *path,
                                                     record_writer_t **writer,
                                                     rawhal_error_t *error);
 
+/* The number of the object of that hash; 0: it is not written. */
+uint64_t record_writer_known(record_writer_t *writer, rawhal_content_hash_t hash);
+
 /* A code object's bytes, which are written when nothing equal was. `*object`: its number. */
 RAWHAL_CHECKED rawhal_status_t record_writer_object(record_writer_t *writer, rawhal_bytes_t bytes,
                                                     uint64_t *object, rawhal_error_t *error);
