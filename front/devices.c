@@ -16,6 +16,14 @@ front_device_t *device_of_agent(hsa_agent_t agent)
   return NULL;
 }
 
+bool device_is_gpu(hsa_agent_t agent)
+{
+  for (uint32_t i = 0; i < front.device_count; ++i)
+    if (front.devices[i].agent.handle == agent.handle)
+      return true;
+  return false;
+}
+
 front_device_t *device_of_pool(hsa_amd_memory_pool_t pool)
 {
   for (uint32_t i = 0; i < front.device_count; ++i)
@@ -88,8 +96,10 @@ static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
   hsa_status_t result = front.hsa.agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
   if (result != HSA_STATUS_SUCCESS)
     return result;
-  if (type == HSA_DEVICE_TYPE_CPU)
+  if (type == HSA_DEVICE_TYPE_CPU) {
+    front.host_agent = front.host_agent.handle ? front.host_agent : agent;
     return front.hsa.iterate_pools(agent, visit_host_pool, NULL);
+  }
   if (type != HSA_DEVICE_TYPE_GPU)
     return HSA_STATUS_SUCCESS;
   if (front.device_count == FRONT_DEVICES)
@@ -236,6 +246,20 @@ void devices_close(void)
   memset(front.devices, 0, sizeof(front.devices));
   front.device_count = 0;
   front.limited = front.timed = false;
+}
+
+void *devices_shared_memory(size_t size)
+{
+  void *memory = NULL;
+  hsa_agent_t agents[FRONT_DEVICES];
+  for (uint32_t i = 0; i < front.device_count; ++i)
+    agents[i] = front.devices[i].agent;
+  if (front.hsa.pool_allocate(front.host_pool, size, 0, &memory) != HSA_STATUS_SUCCESS)
+    return NULL;
+  if (front.hsa.allow_access(front.device_count, agents, NULL, memory) == HSA_STATUS_SUCCESS)
+    return memory;
+  (void)front.hsa.pool_free(memory);
+  return NULL;
 }
 
 bool devices_limits_wanted(void)

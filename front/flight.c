@@ -99,8 +99,9 @@ static void finish(proxy_t *proxy, const flight_batch_t *batch)
   atomic_fetch_add(&proxy->finished, 1);
 }
 
-static void harvest(proxy_t *proxy)
+static bool harvest(proxy_t *proxy)
 {
+  bool any = false;
   while (proxy_in_flight(proxy)) {
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
     if (!is_done(proxy, batch))
@@ -109,16 +110,19 @@ static void harvest(proxy_t *proxy)
     if (front.watched)
       show(proxy, batch);
     finish(proxy, batch);
+    any = true;
   }
+  return any;
 }
 
-void flight_harvest(proxy_t *proxy)
+bool flight_harvest(proxy_t *proxy)
 {
   if (!proxy_in_flight(proxy))
-    return;
+    return false;
   pthread_mutex_lock(&proxy->harvest);
-  harvest(proxy);
+  bool any = harvest(proxy);
   pthread_mutex_unlock(&proxy->harvest);
+  return any;
 }
 
 uint64_t flight_left(proxy_t *proxy, uint64_t now, uint64_t share_ppm)
@@ -141,7 +145,7 @@ uint64_t flight_left(proxy_t *proxy, uint64_t now, uint64_t share_ppm)
 void flight_end_all(proxy_t *proxy, uint64_t at)
 {
   pthread_mutex_lock(&proxy->harvest);
-  harvest(proxy);
+  (void)harvest(proxy);
   while (proxy_in_flight(proxy)) {
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
     limit_end(proxy->lease, &batch->grant, at);

@@ -174,7 +174,7 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
 
 static void hold(proxy_t *proxy, uint64_t retry_at)
 {
-  proxy->held = true;
+  proxy->holding = true;
   if (front.watched && !proxy->held_since)
     proxy->held_since = front_now();
   proxy->retry_at = retry_at;
@@ -200,7 +200,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   /* The limiter has it done, too, before it refuses. */
   if (proxy->tickets - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1)) {
     proxy->harvested_at = proxy->tickets;
-    flight_harvest(proxy);
+    (void)flight_harvest(proxy);
   }
   batch.count = gather(proxy, index, &cost);
   if (batch.count == 0 && proxy->refused) {
@@ -244,16 +244,33 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   return true;
 }
 
+/* Of a barrier: has all of it, or any, happened? */
+static bool is_open(const proxy_packet_t *packet, unsigned type)
+{
+  const hsa_signal_t *wait_for = packet->barrier.dep_signal;
+  bool all = type == HSA_PACKET_TYPE_BARRIER_AND, any = false, open = true;
+  for (int i = 0; i < 5; ++i)
+    if (wait_for[i].handle) {
+      bool happened = front.hsa.signal_load_scacquire(wait_for[i]) == 0;
+      open &= happened;
+      any |= happened;
+    }
+  return open || (!all && any);
+}
+
+static bool is_barrier(unsigned type)
+{
+  return type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR;
+}
+
 void proxy_forward(proxy_t *proxy)
 {
   uint64_t before = proxy->real_write;
-  proxy->held = false;
-  if (front.serial && !is_quiet(proxy)) {
+  proxy->holding = false;
+  const bool quiet = !front.serial || is_quiet(proxy);
+  if (!quiet)
     hold(proxy, 0);
-    announce(proxy, before);
-    return;
-  }
-  for (;;) {
+  while (quiet) {
     uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
     if (index == proxy->announced || atomic_load(&proxy->died_at))
       break;
@@ -278,7 +295,8 @@ void proxy_forward(proxy_t *proxy)
       }
       continue;
     }
-    if (!has_room(proxy, 1)) {
+    if (!has_room(proxy, 1) ||
+        (is_barrier(type) && proxies_hold(proxy) && !is_open(packet, type))) {
       hold(proxy, 0);
       break;
     }
@@ -286,6 +304,8 @@ void proxy_forward(proxy_t *proxy)
     pass(proxy, packet);
   }
   announce(proxy, before);
+  if (proxy->holding != atomic_load_explicit(&proxy->held, memory_order_relaxed))
+    proxy_set_held(proxy, proxy->holding);
 }
 
 /* ---- What the program does ---- */
@@ -296,7 +316,7 @@ static void forward_waiting(proxy_t *proxy)
     pthread_mutex_unlock(&proxy->lock);
     service_nap(1000000);
     pthread_mutex_lock(&proxy->lock);
-    flight_harvest(proxy);
+    (void)flight_harvest(proxy);
     proxy_forward(proxy);
   }
 }

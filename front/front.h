@@ -5,6 +5,9 @@
  *     tables   where the runtime's functions are
  *     devices  which agents are limited, and what their pools are
  *     memory   hooks of allocations
+ *     copies   hooks of copies and fills, and whose they are
+ *     copying  holds them back until the limiter admits them
+ *     copy     from asking for one to its end, and its times
  *     queues   hooks of queues: each that is limited gets a proxy
  *     proxy    one queue: the program's ring, and the device's
  *     forward  packets from the one to the other, as far as the limiter admits them
@@ -28,12 +31,12 @@
  * program itself sets. Its queues get proxies like any other's.
  *
  * What is seen: every dispatch packet of every queue that hsa_queue_create() made, whoever wrote
- * it; allocations of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
- * hsa_amd_vmem_handle_create(). What is not, and neither held back nor charged: dispatches of the
- * runtime's own queues (its copy kernels, where the device's copy engines are switched off); copies
- * by the engines; dispatches that are vendor packets (gfx1250); loaded code objects, scratch, rings
- * and signals; memory that was imported from other processes or drivers; packets that a kernel
- * enqueues, which wait for the program's next doorbell. */
+ * it; copies and fills that are asked for by HSA's functions, whatever carries them out; allocations
+ * of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
+ * hsa_amd_vmem_handle_create(). What is not, and neither held back nor charged: what the runtime
+ * copies for itself, as when it loads code; dispatches that are vendor packets (gfx1250); loaded code
+ * objects, scratch, rings and signals; memory that was imported from other processes or drivers;
+ * packets that a kernel enqueues, which wait for the program's next doorbell. */
 #ifndef RAWHAL_FRONT_FRONT_H
 #define RAWHAL_FRONT_FRONT_H
 
@@ -61,6 +64,7 @@ typedef struct front {
   front_calls_t inner;   /* the same, with limits */
   front_calls_t hooks;   /* all that is replaced */
   uint64_t timestamp_hz; /* of hsa_amd_profiling_get_dispatch_time() */
+  hsa_agent_t host_agent;
   hsa_amd_memory_pool_t host_pool;
   uint32_t device_count;
   front_device_t devices[FRONT_DEVICES];
@@ -91,12 +95,16 @@ void devices_close(void);
 /* NULL: not there, or not limited. */
 front_device_t *device_of_agent(hsa_agent_t agent);
 front_device_t *device_of_pool(hsa_amd_memory_pool_t pool);
+bool device_is_gpu(hsa_agent_t agent); /* limited or not */
+/* Of the host, where every device reaches it; NULL: there is none. */
+void *devices_shared_memory(size_t size);
 /* Is any limit configured, as far as can be told without devices? When in doubt, it is. */
 bool devices_limits_wanted(void);
 
-/* memory.c, queues.c: their entries of the hooks. */
+/* memory.c, objects.c, copies.c, queues.c: their entries of the hooks. */
 void memory_hooks(front_calls_t *hooks);
 void memory_forget(void); /* when the runtime ends */
+void copies_hooks(front_calls_t *hooks);
 void queues_hooks(front_calls_t *hooks);
 /* Nothing is held back for want of a thread from here on: the process ends. */
 void queues_end(void);

@@ -1,4 +1,5 @@
 /* The doors by which the HSA runtime comes in: HSA_TOOLS_LIB names this library. */
+#include "front/copying.h"
 #include "front/watch.h"
 
 #include <stdio.h>
@@ -61,8 +62,10 @@ static void at_exit(void)
 {
   if (loaded_in != getpid())
     return;
-  if (front.timed)
+  if (front.timed) {
     queues_end();
+    copying_stop();
+  }
   if (front.watched)
     watch_summary();
 }
@@ -93,19 +96,19 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
       refuse(root, &error);
     return true;
   }
-  front.inner = front.hsa;
-  if (front.limited) {
+  if (front.limited)
     memory_hooks(&front.hooks);
-    memory_hooks(&front.inner);
+  if (front.timed) {
+    queues_hooks(&front.hooks);
+    copies_hooks(&front.hooks);
+    if (!registered && atexit(at_exit) == 0)
+      registered = true;
   }
+  front.inner = front.hsa;
+  calls_overlay(&front.inner, &front.hooks);
   if (front.watched) {
     objects_hooks(&front.hooks);
     watch_memory_hooks(&front.hooks);
-  }
-  if (front.timed) {
-    queues_hooks(&front.hooks);
-    if (!registered && atexit(at_exit) == 0)
-      registered = true;
   }
   tables_replace(&front.tables, &front.hooks);
   return true;
@@ -115,8 +118,10 @@ void OnUnload(void)
 {
   if (loaded_in != getpid() || !(front.limited || front.watched))
     return;
-  if (front.timed)
+  if (front.timed) {
+    copying_forget();
     queues_forget();
+  }
   tables_restore(&front.tables, &front.hooks);
   memory_forget();
   if (front.watched) {

@@ -1,5 +1,6 @@
 /* Making and unmaking proxies, and telling which queues are ours. */
 #include "front/proxy.h"
+#include "front/copying.h"
 
 #include <hsa/hsa_ext_amd.h>
 #include <stdlib.h>
@@ -44,20 +45,22 @@ void proxies_each(void (*function)(proxy_t *proxy))
   }
 }
 
-/* ---- Memory that devices reach ---- */
+static atomic_uint held_count;
 
-static void *shared_memory(size_t size)
+void proxy_set_held(proxy_t *proxy, bool held)
 {
-  void *memory = NULL;
-  hsa_agent_t agents[FRONT_DEVICES];
-  for (uint32_t i = 0; i < front.device_count; ++i)
-    agents[i] = front.devices[i].agent;
-  if (front.hsa.pool_allocate(front.host_pool, size, 0, &memory) != HSA_STATUS_SUCCESS)
-    return NULL;
-  if (front.hsa.allow_access(front.device_count, agents, NULL, memory) == HSA_STATUS_SUCCESS)
-    return memory;
-  (void)front.hsa.pool_free(memory);
-  return NULL;
+  if (atomic_exchange(&proxy->held, held) == held)
+    return;
+  if (held)
+    atomic_fetch_add(&held_count, 1);
+  else
+    atomic_fetch_sub(&held_count, 1);
+}
+
+bool proxies_hold(const proxy_t *but)
+{
+  unsigned own = but && atomic_load(&but->held);
+  return atomic_load(&held_count) > own || copying_holds();
 }
 
 /* ---- Places ---- */
@@ -68,7 +71,7 @@ static bool take_place(proxy_t *proxy)
   pthread_mutex_lock(&places_lock);
   amd_queue_t *all = atomic_load(&faces);
   if (!all) {
-    all = shared_memory(PROXY_QUEUES * sizeof(amd_queue_t));
+    all = devices_shared_memory(PROXY_QUEUES * sizeof(amd_queue_t));
     atomic_store(&faces, all);
   }
   for (uint32_t i = 0; all && i < PROXY_QUEUES && !taken; ++i) {
@@ -112,7 +115,7 @@ static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
 
 static void reap(void *context)
 {
-  flight_harvest(context);
+  (void)flight_harvest(context);
 }
 
 /* The device's ring has room for all that the program's can become. */
@@ -124,7 +127,7 @@ static hsa_status_t make_real(proxy_t *proxy, const proxy_wish_t *wish, uint32_t
 
 static hsa_status_t make_ring(proxy_t *proxy, uint32_t size)
 {
-  proxy->ring = shared_memory((size_t)size * sizeof(*proxy->ring));
+  proxy->ring = devices_shared_memory((size_t)size * sizeof(*proxy->ring));
   proxy->ends = calloc(size, sizeof(*proxy->ends));
   if (front.watched) {
     proxy->waiting = calloc(size, sizeof(*proxy->waiting));
@@ -179,6 +182,7 @@ static void forget_waiting(proxy_t *proxy)
 static void unmake(proxy_t *proxy)
 {
   service_stop(proxy);
+  proxy_set_held(proxy, false);
   if (proxy->lease)
     flight_end_all(proxy, service_now());
   limit_lease_destroy(proxy->lease);

@@ -3,10 +3,12 @@
  *
  * Packets go from the one ring to the other in order, each once, when the program's doorbell has
  * announced them and the limiter admits them; what it holds back stays in the program's ring, whose
- * read index follows the device's. A dispatch gets a completion signal of ours, or, when it has the
- * program's, is followed by a barrier that has ours: at most two packets for one. The device's ring
- * has twice the size of the program's, and is full all the same when a program takes its slots for
- * free as soon as what was in them has finished: then packets wait, too.
+ * read index follows the device's. So does a barrier, while others are held back as well: behind it
+ * nothing must be admitted that waits for what is not, or both would wait. A dispatch gets a
+ * completion signal of ours, or, when it has the program's, is followed by a barrier that has ours:
+ * at most two packets for one. The device's ring has twice the size of the program's, and is full
+ * all the same when a program takes its slots for free as soon as what was in them has finished:
+ * then packets wait, too.
  *
  * Locks, in the order in which they may be taken: a proxy's `lock`, those of the limiter, a proxy's
  * `harvest`. No thread that rings a doorbell waits for the limiter or for the device. */
@@ -63,6 +65,8 @@ typedef struct proxy {
   bool idle;            /* it sleeps until it is woken */
   bool planned;         /* it knows that something is held back */
   atomic_bool held;     /* something waits for the limiter: the service thread's to forward */
+  bool holding;         /* becomes `held` when all is forwarded that may go */
+  atomic_bool blind;    /* what it waits for, others know first */
   uint64_t retry_at;    /* of what is held; 0: when something has finished */
   bool timed, paced;    /* what goes next, and what went last, had to wait to be paid for */
   uint32_t mask;        /* size of the program's ring - 1 */
@@ -95,6 +99,9 @@ proxy_t *proxy_of(const hsa_queue_t *queue);
 proxy_t *proxy_of_doorbell(hsa_signal_t signal);
 /* Until no other thread is at it: those who go through all proxies. */
 void proxies_each(void (*function)(proxy_t *proxy));
+void proxy_set_held(proxy_t *proxy, bool held);
+/* Is anything of another queue held back, or a copy? */
+bool proxies_hold(const proxy_t *but);
 
 typedef struct proxy_wish {
   hsa_agent_t agent;
@@ -136,16 +143,21 @@ bool flight_has_room(const proxy_t *proxy, uint32_t dispatches);
 hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket);
 /* What was put into the device's ring, or is about to be. The caller holds the lock. */
 void flight_begin(proxy_t *proxy, const flight_batch_t *batch);
-/* Charges what has finished. */
-void flight_harvest(proxy_t *proxy);
+/* Charges what has finished. True: something has. */
+bool flight_harvest(proxy_t *proxy);
 /* Charges what has not, up to then: the device has let go of it. */
 void flight_end_all(proxy_t *proxy, uint64_t at);
 
 /* service.c */
+/* One that is woken by `wake`, whose clock is CLOCK_MONOTONIC. */
+bool service_thread(pthread_t *thread, pthread_cond_t *wake, void *(*function)(void *),
+                    void *context, const char *name);
 bool service_start(proxy_t *proxy);
 /* The caller holds the lock. */
 void service_wake(proxy_t *proxy);
 void service_stop(proxy_t *proxy);
+/* Something has finished: those who may go now look again. */
+void service_tell(void);
 /* From here on, threads of the program do what the service threads did. */
 extern atomic_bool service_ended;
 uint64_t service_now(void);

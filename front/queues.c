@@ -230,11 +230,16 @@ void queues_hooks(front_calls_t *hooks)
 
 /* ---- The end ---- */
 
+static void harvest(proxy_t *proxy)
+{
+  (void)flight_harvest(proxy);
+}
+
 void queues_end(void)
 {
   atomic_store(&service_ended, true);
   proxies_each(service_stop);
-  proxies_each(flight_harvest);
+  proxies_each(harvest);
 }
 
 static void destroy(proxy_t *proxy)

@@ -80,6 +80,7 @@ static uint64_t next_look(proxy_t *proxy, uint64_t now)
 static void sleep_until(proxy_t *proxy, uint64_t until)
 {
   proxy->idle = until == 0;
+  atomic_store(&proxy->blind, proxy->held && !proxy_in_flight(proxy));
   proxy->planned = proxy->held;
   if (until) {
     struct timespec time = timespec_of(until);
@@ -90,15 +91,28 @@ static void sleep_until(proxy_t *proxy, uint64_t until)
   proxy->idle = false;
 }
 
+static void tell(proxy_t *proxy)
+{
+  if (atomic_load(&proxy->blind))
+    (void)pthread_cond_signal(&proxy->wake);
+}
+
+void service_tell(void)
+{
+  proxies_each(tell);
+}
+
 static void *serve(void *context)
 {
   proxy_t *proxy = context;
   pthread_mutex_lock(&proxy->lock);
   while (!proxy->stop) {
-    flight_harvest(proxy);
+    bool any = flight_harvest(proxy);
     if (proxy->held)
       proxy_forward(proxy);
     (void)proxy_read_index(proxy); /* there are programs that read it where it is */
+    if (any)
+      service_tell();
     uint64_t until = next_look(proxy, service_now());
     if (!proxy->stop)
       sleep_until(proxy, until);
@@ -107,25 +121,31 @@ static void *serve(void *context)
   return NULL;
 }
 
-bool service_start(proxy_t *proxy)
+bool service_thread(pthread_t *thread, pthread_cond_t *wake, void *(*function)(void *),
+                    void *context, const char *name)
 {
   pthread_condattr_t attributes;
   if (pthread_condattr_init(&attributes))
     return false;
   (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  int failed = pthread_cond_init(&proxy->wake, &attributes);
+  int failed = pthread_cond_init(wake, &attributes);
   (void)pthread_condattr_destroy(&attributes);
   if (failed)
     return false;
   sigset_t every, before; /* signals are the program's own threads' */
   (void)sigfillset(&every);
   (void)pthread_sigmask(SIG_SETMASK, &every, &before);
-  failed = pthread_create(&proxy->thread, NULL, serve, proxy);
+  failed = pthread_create(thread, NULL, function, context);
   (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (!failed)
-    (void)pthread_setname_np(proxy->thread, "rawhal-front");
-  proxy->has_thread = !failed;
+    (void)pthread_setname_np(*thread, name);
   return !failed;
+}
+
+bool service_start(proxy_t *proxy)
+{
+  proxy->has_thread = service_thread(&proxy->thread, &proxy->wake, serve, proxy, "rawhal-front");
+  return proxy->has_thread;
 }
 
 void service_wake(proxy_t *proxy)

@@ -128,6 +128,22 @@ void tables_replace(const front_tables_t *tables, const front_calls_t *hooks)
   replace(tables->amd, amd_entries, AMD_ENTRIES, tables->amd_major, hooks);
 }
 
+static void overlay(front_calls_t *calls, const entry_t *entries, size_t count,
+                    const front_calls_t *hooks)
+{
+  for (size_t i = 0; i < count; ++i) {
+    void *hook = load(hooks, entries[i].place);
+    if (hook)
+      store(calls, entries[i].place, hook);
+  }
+}
+
+void calls_overlay(front_calls_t *calls, const front_calls_t *hooks)
+{
+  overlay(calls, core_entries, CORE_ENTRIES, hooks);
+  overlay(calls, amd_entries, AMD_ENTRIES, hooks);
+}
+
 static void restore(void *table, const void *found, const entry_t *entries, size_t count,
                     uint32_t major, const front_calls_t *hooks)
 {

@@ -25,6 +25,10 @@ typedef struct front_vmem_handle {
 typedef hsa_status_t front_vmem_create_t(hsa_amd_memory_pool_t pool, size_t size, int type,
                                          uint64_t flags, front_vmem_handle_t *handle);
 typedef hsa_status_t front_vmem_release_t(front_vmem_handle_t handle);
+typedef hsa_status_t front_copy_on_engine_t(void *to, hsa_agent_t to_agent, const void *from,
+                                            hsa_agent_t from_agent, size_t size, uint32_t waits,
+                                            const hsa_signal_t *wait_for, hsa_signal_t completion,
+                                            int engine, bool force);
 typedef hsa_status_t front_intercept_t(hsa_queue_t *queue, void (*handler)(void), void *data);
 typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void *value);
 
@@ -62,7 +66,9 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
   X(signal_load_scacquire, __typeof__(hsa_signal_load_scacquire), 336)                             \
   X(signal_store_relaxed, __typeof__(hsa_signal_store_relaxed), 344)                               \
   X(signal_store_screlease, __typeof__(hsa_signal_store_screlease), 352)                           \
+  X(signal_subtract, __typeof__(hsa_signal_subtract_screlease), 552)                               \
   X(executable_destroy, __typeof__(hsa_executable_destroy), 688)                                   \
+  X(executable_freeze, __typeof__(hsa_executable_freeze), 704)                                     \
   X(major_extension_table, __typeof__(hsa_system_get_major_extension_table), 800)                  \
   X(silent_store_relaxed, __typeof__(hsa_signal_silent_store_relaxed), 832)                        \
   X(silent_store_screlease, __typeof__(hsa_signal_silent_store_screlease), 840)                    \
@@ -71,13 +77,16 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
 
 #define FRONT_AMD(X)                                                                               \
   X(set_profiler_enabled, __typeof__(hsa_amd_profiling_set_profiler_enabled), 32, 32)              \
+  X(async_copy_enable, __typeof__(hsa_amd_profiling_async_copy_enable), 40, 40)                    \
   X(get_dispatch_time, __typeof__(hsa_amd_profiling_get_dispatch_time), 48, 48)                    \
+  X(get_copy_time, __typeof__(hsa_amd_profiling_get_async_copy_time), 56, 56)                      \
   X(cu_set_mask, __typeof__(hsa_amd_queue_cu_set_mask), 96, 96)                                    \
   X(pool_get_info, __typeof__(hsa_amd_memory_pool_get_info), 104, 104)                             \
   X(iterate_pools, __typeof__(hsa_amd_agent_iterate_memory_pools), 112, 112)                       \
   X(pool_allocate, __typeof__(hsa_amd_memory_pool_allocate), 120, 120)                             \
   X(pool_free, __typeof__(hsa_amd_memory_pool_free), 128, 128)                                     \
   X(async_copy, __typeof__(hsa_amd_memory_async_copy), 136, 136)                                   \
+  X(copy_on_engine, front_copy_on_engine_t, 0, 144)                                                \
   X(allow_access, __typeof__(hsa_amd_agents_allow_access), 152, 168)                               \
   X(memory_lock, __typeof__(hsa_amd_memory_lock), 176, 192)                                        \
   X(memory_unlock, __typeof__(hsa_amd_memory_unlock), 184, 200)                                    \
@@ -87,6 +96,7 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
   X(intercept_create, __typeof__(hsa_queue_create), 296, 312)                                      \
   X(intercept_register, front_intercept_t, 304, 320)                                               \
   X(queue_set_priority, __typeof__(hsa_amd_queue_set_priority), 312, 328)                          \
+  X(copy_rect, __typeof__(hsa_amd_memory_async_copy_rect), 320, 336)                               \
   X(memory_lock_to_pool, __typeof__(hsa_amd_memory_lock_to_pool), 336, 352)                        \
   X(svm_attributes_set, __typeof__(hsa_amd_svm_attributes_set), 368, 384)                          \
   X(cu_get_mask, __typeof__(hsa_amd_queue_cu_get_mask), 392, 432)                                  \
@@ -126,6 +136,8 @@ RAWHAL_CHECKED rawhal_status_t tables_read(const table_root_t *root, front_table
                                            front_calls_t *calls, rawhal_error_t *error);
 /* Replaces what is there of the entries in `hooks`. */
 void tables_replace(const front_tables_t *tables, const front_calls_t *hooks);
+/* What is in `hooks` takes the place of what is in `calls`. */
+void calls_overlay(front_calls_t *calls, const front_calls_t *hooks);
 /* Puts back those of the entries that still are ours. */
 void tables_restore(const front_tables_t *tables, const front_calls_t *hooks);
 

@@ -220,6 +220,16 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
   return limit_admit_slow(lease, &cost, deadline, grant, error);
 }
 
+/* The same for what other submissions of the process may wait for that are in flight already, as a
+ * kernel behind a barrier waits for a copy: those that stand in its way would never end. What is in
+ * flight is not looked at, only whether what was used is paid for; so a level may exceed its share
+ * by as many as the caller lets in flight at once. `whatever`: even if it is not paid for. False:
+ * limit_retry_at() tells when. */
+bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, bool whatever,
+                        limit_grant_t *grant);
+/* Has the process anything in flight? */
+bool limit_has_flight(const limit_lease_t *lease);
+
 /* May other processes wait for what this one has in flight? Those that join later, too. */
 bool limit_is_shared(const limit_lease_t *lease);
 

@@ -7,6 +7,9 @@
 
 #include <cstdlib>
 
+#include <dlfcn.h>
+#include <hsa/hsa_ext_amd.h>
+
 namespace {
 
 constexpr uint64_t mi = 1 << 20;
@@ -95,6 +98,56 @@ TEST_P(FrontOnce, WhatItUsesIsChargedOnce)
   EXPECT_EQ(900000u, tenant.share_ppm);
   EXPECT_EQ(64 * mi, tenant.memory_limit);
   EXPECT_EQ(8 * mi, tenant.memory_by_class[0]);
+}
+
+TEST_P(FrontOnce, SoAreCopies)
+{
+  Start();
+  rawhal_buffer_t *here = buffer(mi), *there = buffer(mi);
+  rawhal_queue_t *on = queue();
+  std::vector<uint32_t> values(mi / 4, 7), got(mi / 4);
+  const uint64_t soon = rawhal_deadline_after(20000 * millisecond);
+  rawhal_ticket_t ticket = 0;
+  rawhal_copy_t copy = {};
+  copy.from = here;
+  copy.to = there;
+  copy.bytes = mi;
+  ASSERT_OK(rawhal_buffer_write(here, 0, values.data(), mi, &error));
+  ASSERT_OK(rawhal_queue_copy(on, &copy, soon, nullptr, &error));
+  ASSERT_OK(rawhal_queue_fill(on, here, 0, 9, mi, soon, nullptr, &error)); // of two pieces
+  ASSERT_OK(rawhal_queue_read(on, there, 0, got.data(), mi, soon, &ticket, &error));
+  ASSERT_OK(rawhal_queue_wait(on, ticket, soon, &error));
+  EXPECT_EQ(values, got);
+  rawhal_queue_destroy(on);
+  queues.clear();
+  rawhal_limit_row_t tenant = Tenant();
+  for (int i = 0; i < 100 && tenant.launches < 4; ++i) {
+    usleep(20000); // the front looks at what has finished when it gets to it
+    tenant = Tenant();
+  }
+  EXPECT_EQ(GetParam() ? 5u : 4u, tenant.launches); // a fill is one of ours, and two of the runtime's
+  EXPECT_EQ(0u, tenant.no_timestamps - (GetParam() ? 0 : 1));
+  EXPECT_GT(tenant.gpu_ns, 0u);
+}
+
+// Copies that the program waits for in the call.
+TEST_P(FrontOnce, SoAreThoseThatHaveEndedWhenTheCallDoes)
+{
+  if (!GetParam())
+    GTEST_SKIP() << "librawhal makes no such calls";
+  Start();
+  rawhal_buffer_t *here = buffer(mi), *there = buffer(mi);
+  auto fill = reinterpret_cast<decltype(&hsa_amd_memory_fill)>(dlsym(RTLD_DEFAULT, "hsa_amd_memory_fill"));
+  auto copy = reinterpret_cast<decltype(&hsa_memory_copy)>(dlsym(RTLD_DEFAULT, "hsa_memory_copy"));
+  ASSERT_TRUE(fill && copy);
+  void *from = reinterpret_cast<void *>(rawhal_buffer_address(here));
+  void *to = reinterpret_cast<void *>(rawhal_buffer_address(there));
+  ASSERT_EQ(HSA_STATUS_SUCCESS, fill(from, 5, mi / 4));
+  EXPECT_EQ(1u, Tenant().launches);
+  ASSERT_EQ(HSA_STATUS_SUCCESS, copy(to, from, mi));
+  EXPECT_EQ(2u, Tenant().launches);
+  EXPECT_GT(Tenant().gpu_ns, 0u);
+  EXPECT_EQ(std::vector<uint32_t>(mi / 4, 5), download<uint32_t>(there, mi / 4));
 }
 
 TEST_P(FrontOnce, TheQuotaIsTheWholeOfIt)

@@ -1,0 +1,174 @@
+/* Hooks of copies and fills. Who is charged is whose engine does it: the source's, or else the
+ * destination's. Of memory that only pointers tell of, the runtime knows the owner. */
+#include "front/copying.h"
+
+#include <stdlib.h>
+
+static front_device_t *timed(hsa_agent_t agent)
+{
+  front_device_t *device = device_of_agent(agent);
+  return device && device->timed ? device : NULL;
+}
+
+static front_device_t *timed_of(hsa_agent_t to, hsa_agent_t from)
+{
+  return timed(device_is_gpu(from) ? from : to);
+}
+
+/* ---- By an engine, while the program goes on ---- */
+
+typedef struct linear {
+  void *to;
+  const void *from;
+  hsa_agent_t to_agent, from_agent;
+  int engine;
+  bool on_engine, force;
+} linear_t;
+
+static hsa_status_t submit_linear(const copying_t *copying, uint32_t waits,
+                                  const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  const linear_t *l = copying->arguments;
+  if (l->on_engine)
+    return front.hsa.copy_on_engine(l->to, l->to_agent, l->from, l->from_agent, copying->bytes,
+                                    waits, wait_for, completion, l->engine, l->force);
+  return front.hsa.async_copy(l->to, l->to_agent, l->from, l->from_agent, copying->bytes, waits,
+                              wait_for, completion);
+}
+
+static hsa_status_t start(front_device_t *device, const copying_t *copying)
+{
+  /* What the runtime refuses it refuses in its own words. */
+  if (device && copying->bytes && copying->completion.handle &&
+      (copying->wait_for || !copying->waits))
+    return copying_start(device, copying);
+  copying_disown(copying->completion);
+  return copying->submit(copying, copying->waits, copying->wait_for, copying->completion);
+}
+
+static hsa_status_t async_copy(void *to, hsa_agent_t to_agent, const void *from,
+                               hsa_agent_t from_agent, size_t size, uint32_t waits,
+                               const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  const linear_t linear = {.to = to, .from = from, .to_agent = to_agent, .from_agent = from_agent};
+  const copying_t copying = {size, waits, wait_for, completion, submit_linear, &linear};
+  return start(timed_of(to_agent, from_agent), &copying);
+}
+
+static hsa_status_t copy_on_engine(void *to, hsa_agent_t to_agent, const void *from,
+                                   hsa_agent_t from_agent, size_t size, uint32_t waits,
+                                   const hsa_signal_t *wait_for, hsa_signal_t completion,
+                                   int engine, bool force)
+{
+  const linear_t linear = {.to = to,
+                           .from = from,
+                           .to_agent = to_agent,
+                           .from_agent = from_agent,
+                           .engine = engine,
+                           .on_engine = true,
+                           .force = force};
+  const copying_t copying = {size, waits, wait_for, completion, submit_linear, &linear};
+  return start(timed_of(to_agent, from_agent), &copying);
+}
+
+typedef struct rect {
+  const hsa_pitched_ptr_t *to, *from;
+  const hsa_dim3_t *to_offset, *from_offset, *range;
+  hsa_agent_t agent;
+  hsa_amd_copy_direction_t direction;
+} rect_t;
+
+static hsa_status_t submit_rect(const copying_t *copying, uint32_t waits,
+                                const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  const rect_t *r = copying->arguments;
+  return front.hsa.copy_rect(r->to, r->to_offset, r->from, r->from_offset, r->range, r->agent,
+                             r->direction, waits, wait_for, completion);
+}
+
+static hsa_status_t copy_rect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
+                              const hsa_pitched_ptr_t *from, const hsa_dim3_t *from_offset,
+                              const hsa_dim3_t *range, hsa_agent_t agent,
+                              hsa_amd_copy_direction_t direction, uint32_t waits,
+                              const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  const rect_t rect = {to, from, to_offset, from_offset, range, agent, direction};
+  uint64_t bytes = range ? (uint64_t)range->x * range->y * range->z : 0;
+  const copying_t copying = {bytes, waits, wait_for, completion, submit_rect, &rect};
+  return start(timed(agent), &copying);
+}
+
+/* ---- While the program waits ---- */
+
+/* `accessible`: of memory of the host's, the first device that has access to it. */
+static front_device_t *device_at(const void *memory, bool accessible)
+{
+  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  uint32_t count = 0;
+  hsa_agent_t *agents = NULL;
+  if (front.hsa.pointer_info(memory, &info, malloc, &count, &agents) != HSA_STATUS_SUCCESS ||
+      info.type == HSA_EXT_POINTER_TYPE_UNKNOWN) {
+    free(agents);
+    return NULL;
+  }
+  hsa_agent_t owner = info.agentOwner;
+  for (uint32_t i = 0; accessible && !device_is_gpu(owner) && i < count; ++i)
+    owner = agents[i];
+  free(agents);
+  return timed(owner);
+}
+
+static hsa_status_t memory_copy(void *to, const void *from, size_t size)
+{
+  front_device_t *device = size ? device_at(from, false) : NULL;
+  copying_turn_t turn;
+  if (!device && size)
+    device = device_at(to, false);
+  if (device && !copying_begin(device, size, &turn))
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  hsa_status_t result = front.hsa.memory_copy(to, from, size);
+  if (device)
+    copying_end(&turn);
+  return result;
+}
+
+static hsa_status_t memory_fill(void *to, uint32_t value, size_t count)
+{
+  front_device_t *device = count ? device_at(to, true) : NULL;
+  copying_turn_t turn;
+  if (device && !copying_begin(device, (uint64_t)count * sizeof(value), &turn))
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  hsa_status_t result = front.hsa.memory_fill(to, value, count);
+  if (device)
+    copying_end(&turn);
+  return result;
+}
+
+/* ---- Times ---- */
+
+/* Who switches them off has them all the same; without them nothing could be charged. */
+static hsa_status_t async_copy_enable(bool enable)
+{
+  return enable ? front.hsa.async_copy_enable(true) : HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t get_copy_time(hsa_signal_t completion,
+                                  hsa_amd_profiling_async_copy_time_t *times)
+{
+  if (times && copying_times(completion, times))
+    return HSA_STATUS_SUCCESS;
+  return front.hsa.get_copy_time(completion, times);
+}
+
+void copies_hooks(front_calls_t *hooks)
+{
+#define X(name) hooks->name = name;
+  X(async_copy)
+  X(copy_on_engine)
+  X(copy_rect)
+  X(memory_copy)
+  X(memory_fill)
+  X(async_copy_enable)
+  X(get_copy_time)
+#undef X
+}

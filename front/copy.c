@@ -1,0 +1,170 @@
+/* From asking for a copy to its end: signals, words and what it is charged. */
+#include "front/copy.h"
+
+#include <stdlib.h>
+
+static void push(copy_t **list, copy_t *copy)
+{
+  copy->next = *list;
+  *list = copy;
+}
+
+void copy_append(copy_t **list, copy_t *copy)
+{
+  while (*list)
+    list = &(*list)->next;
+  copy->next = NULL;
+  *list = copy;
+}
+
+void copy_unmake(copy_t *copy)
+{
+  hsa_signal_t *const signals[] = {&copy->arrived, &copy->gate, &copy->done};
+  for (int i = 0; i < 3; ++i)
+    if (signals[i]->handle)
+      (void)front.hsa.signal_destroy(*signals[i]);
+  if (copy->cell)
+    (void)front.hsa.pool_free((void *)(uintptr_t)copy->cell);
+  free(copy);
+}
+
+static copy_t *make(void)
+{
+  copy_t *copy = calloc(1, sizeof(*copy));
+  if (!copy)
+    return NULL;
+  hsa_signal_t *const signals[] = {&copy->arrived, &copy->gate, &copy->done};
+  bool made = true;
+  for (int i = 0; i < 3 && made; ++i) {
+    made = front.hsa.signal_create(1, 0, NULL, signals[i]) == HSA_STATUS_SUCCESS;
+    if (!made)
+      signals[i]->handle = 0;
+  }
+  copy->cell = made ? devices_shared_memory(sizeof(cell_t)) : NULL;
+  if (copy->cell)
+    return copy;
+  copy_unmake(copy);
+  return NULL;
+}
+
+copy_t *copy_take(engine_t *engine, const copying_t *copying)
+{
+  pthread_mutex_lock(&engine->harvest);
+  copy_t *copy = engine->spare;
+  if (copy)
+    engine->spare = copy->next;
+  pthread_mutex_unlock(&engine->harvest);
+  if (!copy)
+    copy = make();
+  if (!copy)
+    return NULL;
+  front.hsa.silent_store_relaxed(copy->arrived, 1);
+  front.hsa.silent_store_relaxed(copy->gate, 1);
+  front.hsa.silent_store_relaxed(copy->done, 1);
+  *copy->cell = (cell_t){.one = 1};
+  copy->program = copying->completion;
+  copy->gated = copy->by_us = false;
+  copy->shape = (limit_shape_t){.key = limit_key(LIMIT_COPY_KEY, copying->bytes), .launches = 1};
+  return copy;
+}
+
+/* A word, by the engine. */
+static hsa_status_t put_word(const engine_t *engine, copy_t *copy, volatile uint32_t *word,
+                             uint32_t waits, const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  return front.hsa.async_copy((void *)(uintptr_t)word, engine->device->agent,
+                              (const void *)(uintptr_t)&copy->cell->one, front.host_agent,
+                              sizeof(*word), waits, wait_for, completion);
+}
+
+hsa_status_t copy_submit(const engine_t *engine, copy_t *copy, const copying_t *copying)
+{
+  hsa_status_t result;
+  if (copy->gated) {
+    result = put_word(engine, copy, &copy->cell->arrived, copying->waits, copying->wait_for,
+                      copy->arrived);
+    if (result == HSA_STATUS_SUCCESS)
+      result = copying->submit(copying, 1, &copy->gate, copy->done);
+  } else {
+    result = copying->submit(copying, copying->waits, copying->wait_for, copy->done);
+  }
+  if (result == HSA_STATUS_SUCCESS)
+    copy->by_us = put_word(engine, copy, &copy->cell->landed, 1, &copy->done, copy->program) !=
+                  HSA_STATUS_SUCCESS;
+  return result;
+}
+
+/* ---- What has finished ---- */
+
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+  return (uint64_t)((unsigned __int128)ticks * 1000000000u / front.timestamp_hz);
+}
+
+static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
+{
+  hsa_amd_profiling_async_copy_time_t times = {0};
+  bool known = front.hsa.get_copy_time(copy->done, &times) == HSA_STATUS_SUCCESS && times.start &&
+               times.end > times.start;
+  if (known)
+    copy_times_keep(copy->program, &times);
+  else
+    times.start = times.end = 0;
+  limit_complete(engine->lease, &copy->grant, ticks_to_ns(times.start), ticks_to_ns(times.end));
+  if (value < 0) { /* it failed: the word behind it waits for 0 */
+    front.hsa.signal_store_screlease(copy->program, value);
+    front.hsa.signal_store_screlease(copy->done, 0);
+  } else if (copy->by_us) {
+    front.hsa.signal_subtract(copy->program, 1);
+  }
+}
+
+/* The caller holds `harvest`. */
+static bool harvest(engine_t *engine)
+{
+  bool any = false;
+  for (copy_t **at = &engine->flying; *at;) {
+    copy_t *copy = *at;
+    hsa_signal_value_t value = front.hsa.signal_load_scacquire(copy->done);
+    if (value > 0) {
+      at = &copy->next;
+      continue;
+    }
+    *at = copy->next;
+    charge(engine, copy, value);
+    push(&engine->landing, copy);
+    any = true;
+  }
+  for (copy_t **at = &engine->landing; *at;) {
+    copy_t *copy = *at;
+    if (!copy->cell->landed && !copy->by_us) {
+      at = &copy->next;
+      continue;
+    }
+    *at = copy->next;
+    push(&engine->spare, copy);
+  }
+  return any;
+}
+
+bool copies_harvest(engine_t *engine)
+{
+  pthread_mutex_lock(&engine->harvest);
+  bool any = harvest(engine);
+  pthread_mutex_unlock(&engine->harvest);
+  return any;
+}
+
+void copy_fly(engine_t *engine, copy_t *copy)
+{
+  pthread_mutex_lock(&engine->harvest);
+  copy_append(&engine->flying, copy);
+  pthread_mutex_unlock(&engine->harvest);
+}
+
+void copy_give_back(engine_t *engine, copy_t *copy)
+{
+  pthread_mutex_lock(&engine->harvest);
+  push(&engine->spare, copy);
+  pthread_mutex_unlock(&engine->harvest);
+}

@@ -1,0 +1,56 @@
+/* One copy, and those of a device. Internal to copying.c and copy.c. */
+#ifndef RAWHAL_FRONT_COPY_H
+#define RAWHAL_FRONT_COPY_H
+
+#include "front/copying.h"
+
+#include <pthread.h>
+
+/* In memory of the host that devices reach. */
+typedef struct cell {
+  uint32_t one, arrived, landed;
+} cell_t;
+
+typedef struct copy {
+  struct copy *next;
+  hsa_signal_t arrived, gate, done;
+  volatile cell_t *cell;
+  hsa_signal_t program;
+  bool gated; /* it has had to wait: `arrived` counts */
+  bool by_us; /* the program's signal is counted down by us */
+  limit_shape_t shape;
+  limit_grant_t grant;
+} copy_t;
+
+/* Of a device. */
+typedef struct engine {
+  front_device_t *device;
+  limit_lease_t *lease;
+  pthread_mutex_t order, lock, harvest;
+  pthread_cond_t wake;
+  pthread_t thread;
+  bool has_thread, stop, idle;
+  uint64_t nap;
+  copy_t *waiting;                  /* under `lock` */
+  copy_t *flying, *landing, *spare; /* under `harvest` */
+} engine_t;
+
+/* copy.c */
+/* One with its signals as they are before a copy. NULL: there is no memory. */
+copy_t *copy_take(engine_t *engine, const copying_t *copying);
+void copy_give_back(engine_t *engine, copy_t *copy); /* which was not submitted */
+void copy_unmake(copy_t *copy);
+void copy_append(copy_t **list, copy_t *copy); /* whoever came first is looked at first */
+/* Has it submitted, with its words. */
+hsa_status_t copy_submit(const engine_t *engine, copy_t *copy, const copying_t *copying);
+/* It is admitted, and submitted. */
+void copy_fly(engine_t *engine, copy_t *copy);
+/* Charges what has finished. True: something has. */
+bool copies_harvest(engine_t *engine);
+
+/* copy_times.c */
+void copy_times_keep(hsa_signal_t signal, const hsa_amd_profiling_async_copy_time_t *times);
+bool copy_times_find(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t *times);
+void copy_times_forget(void);
+
+#endif

@@ -1,0 +1,320 @@
+#include "front/copy.h"
+#include "front/proxy.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* Naps, in ns. A copy that is held back waits for a kernel, mostly: soon at first. */
+static const uint64_t nap_least = 50000, nap_most = 1000000, retry_most = 100000000,
+                      flying_least = 200000, flying_most = 2000000, landing_nap = 5000000;
+static const uint64_t patience = 10000000000; /* of who waits for the end of a copy */
+
+static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(engine_t *) engines[FRONT_DEVICES];
+
+static atomic_uint waiting_count;
+
+bool copying_holds(void)
+{
+  return atomic_load(&waiting_count) != 0;
+}
+
+/* ---- Admission ---- */
+
+/* The caller holds `lock`. */
+static bool admit(engine_t *engine, copy_t *copy, bool beside)
+{
+  limit_cost_t cost;
+  limit_cost_begin(&cost);
+  limit_cost_add(engine->lease, &cost, &copy->shape);
+  if (limit_admit(engine->lease, &cost, 0, &copy->grant, NULL) == RAWHAL_OK)
+    return true;
+  pthread_mutex_lock(&engine->harvest);
+  bool alone = !engine->flying;
+  pthread_mutex_unlock(&engine->harvest);
+  return beside && alone && limit_has_flight(engine->lease) &&
+         limit_admit_beside(engine->lease, &copy->shape, false, &copy->grant);
+}
+
+/* What the program has it wait for may be held back itself: then it has no turn yet. */
+static bool may_ask(engine_t *engine, const copying_t *copying)
+{
+  bool ready = true;
+  if (engine->waiting)
+    return false;
+  for (uint32_t i = 0; i < copying->waits; ++i)
+    ready &=
+        !copying->wait_for[i].handle || front.hsa.signal_load_scacquire(copying->wait_for[i]) == 0;
+  return ready || !proxies_hold(NULL);
+}
+
+bool copying_times(hsa_signal_t completion, hsa_amd_profiling_async_copy_time_t *times)
+{
+  for (int i = 0; i < FRONT_DEVICES; ++i) {
+    engine_t *engine = atomic_load(&engines[i]);
+    if (engine)
+      (void)copies_harvest(engine);
+  }
+  return copy_times_find(completion, times);
+}
+
+/* ---- The service thread ---- */
+
+/* Opens the gates of those that may go. The caller holds the lock. `*ready`: one more is only held
+ * back by the limiter. */
+static void open_gates(engine_t *engine, bool *ready)
+{
+  *ready = false;
+  for (copy_t **at = &engine->waiting; *at;) {
+    copy_t *copy = *at;
+    bool arrived = front.hsa.signal_load_scacquire(copy->arrived) <= 0;
+    if (!arrived || !admit(engine, copy, true)) {
+      *ready |= arrived;
+      at = &copy->next;
+      continue;
+    }
+    *at = copy->next;
+    atomic_fetch_sub(&waiting_count, 1);
+    copy_fly(engine, copy);
+    front.hsa.signal_store_screlease(copy->gate, 0);
+    engine->nap = nap_least;
+  }
+}
+
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+  return value < least ? least : value > most ? most : value;
+}
+
+/* When to look again; 0: when something is asked for. */
+static uint64_t next_look(engine_t *engine, bool ready)
+{
+  uint64_t now = service_now(), retry = limit_retry_at(engine->lease);
+  if (ready && retry > now)
+    return clamp(retry, now + nap_least, now + retry_most);
+  if (engine->waiting) {
+    engine->nap = clamp(engine->nap + engine->nap / 4, nap_least, nap_most);
+    return now + engine->nap;
+  }
+  pthread_mutex_lock(&engine->harvest);
+  uint64_t left = engine->flying
+                      ? clamp(engine->flying->grant.estimate_ns, flying_least, flying_most)
+                  : engine->landing ? landing_nap
+                                    : 0;
+  pthread_mutex_unlock(&engine->harvest);
+  return left ? now + left : 0;
+}
+
+static void *serve(void *context)
+{
+  engine_t *engine = context;
+  bool ready;
+  pthread_mutex_lock(&engine->lock);
+  while (!engine->stop) {
+    if (copies_harvest(engine))
+      service_tell();
+    open_gates(engine, &ready);
+    uint64_t until = next_look(engine, ready);
+    engine->idle = until == 0;
+    if (until) {
+      struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
+                              .tv_nsec = (long)(until % 1000000000u)};
+      (void)pthread_cond_timedwait(&engine->wake, &engine->lock, &time);
+    } else {
+      (void)pthread_cond_wait(&engine->wake, &engine->lock);
+    }
+  }
+  pthread_mutex_unlock(&engine->lock);
+  return NULL;
+}
+
+/* ---- Engines ---- */
+
+static void reap(void *context)
+{
+  (void)copies_harvest(context);
+}
+
+static engine_t *make_engine(front_device_t *device)
+{
+  rawhal_error_t error;
+  engine_t *engine = calloc(1, sizeof(*engine));
+  if (!engine)
+    return NULL;
+  engine->device = device;
+  engine->nap = nap_least;
+  (void)pthread_mutex_init(&engine->order, NULL);
+  (void)pthread_mutex_init(&engine->lock, NULL);
+  (void)pthread_mutex_init(&engine->harvest, NULL);
+  const limit_queue_t reached = {.context = engine, .reap = reap};
+  (void)front.hsa.async_copy_enable(true); /* without, it is charged by the host's clock */
+  if (limit_lease_create(device->limiter, &reached, RAWHAL_UNLIMITED, &engine->lease, &error) !=
+      RAWHAL_OK) {
+    front_report("a copy was refused: %s", error.message);
+    free(engine);
+    return NULL;
+  }
+  engine->has_thread =
+      service_thread(&engine->thread, &engine->wake, serve, engine, "rawhal-copies");
+  if (engine->has_thread)
+    return engine;
+  limit_lease_destroy(engine->lease);
+  free(engine);
+  return NULL;
+}
+
+static engine_t *engine_of(front_device_t *device)
+{
+  _Atomic(engine_t *) *place = &engines[device - front.devices];
+  engine_t *engine = atomic_load_explicit(place, memory_order_acquire);
+  if (engine)
+    return engine;
+  pthread_mutex_lock(&engines_lock);
+  engine = atomic_load(place);
+  if (!engine) {
+    engine = make_engine(device);
+    atomic_store(place, engine);
+  }
+  pthread_mutex_unlock(&engines_lock);
+  return engine;
+}
+
+static void stop(engine_t *engine)
+{
+  if (!engine->has_thread)
+    return;
+  pthread_mutex_lock(&engine->lock);
+  engine->stop = true;
+  (void)pthread_cond_signal(&engine->wake);
+  pthread_mutex_unlock(&engine->lock);
+  (void)pthread_join(engine->thread, NULL);
+  engine->has_thread = false;
+}
+
+/* ---- Starting ---- */
+
+hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
+{
+  engine_t *engine = engine_of(device);
+  copy_t *copy = engine ? copy_take(engine, copying) : NULL;
+  if (!copy)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  copying_disown(copying->completion);
+  if (atomic_load(&service_ended)) {
+    copying_turn_t turn;
+    (void)copying_begin(device, copying->bytes, &turn);
+    copy->grant = turn.grant;
+  }
+  pthread_mutex_lock(&engine->order);
+  pthread_mutex_lock(&engine->lock);
+  bool ended = atomic_load(&service_ended);
+  copy->gated = !ended && !(may_ask(engine, copying) && admit(engine, copy, false));
+  pthread_mutex_unlock(&engine->lock);
+  hsa_status_t result = copy_submit(engine, copy, copying);
+  if (result == HSA_STATUS_SUCCESS && !copy->gated)
+    copy_fly(engine, copy);
+  pthread_mutex_lock(&engine->lock);
+  if (result == HSA_STATUS_SUCCESS && copy->gated) {
+    copy_append(&engine->waiting, copy);
+    atomic_fetch_add(&waiting_count, 1);
+  }
+  if (copy->gated || engine->idle) {
+    engine->nap = nap_least;
+    (void)pthread_cond_signal(&engine->wake);
+  }
+  pthread_mutex_unlock(&engine->lock);
+  pthread_mutex_unlock(&engine->order);
+  if (result != HSA_STATUS_SUCCESS && !copy->gated) {
+    limit_cancel(engine->lease, &copy->grant);
+    copy_give_back(engine, copy);
+  } /* one that was gated is left alone: a word of it may still be on its way */
+  return result;
+}
+
+/* ---- While the program waits ---- */
+
+bool copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
+{
+  engine_t *engine = engine_of(device);
+  if (!engine)
+    return false;
+  copy_t asked = {.shape = {.key = limit_key(LIMIT_COPY_KEY, bytes), .launches = 1}};
+  for (uint64_t end = service_now() + patience, now;;) {
+    pthread_mutex_lock(&engine->lock);
+    bool admitted = admit(engine, &asked, true);
+    pthread_mutex_unlock(&engine->lock);
+    now = service_now();
+    if (admitted ||
+        (now >= end && limit_admit_beside(engine->lease, &asked.shape, true, &asked.grant)))
+      break;
+    uint64_t retry = limit_retry_at(engine->lease);
+    service_nap(clamp(retry > now ? retry - now : 0, nap_least, nap_most));
+  }
+  asked.grant.admitted_at = service_now();
+  *turn = (copying_turn_t){device, asked.grant};
+  return true;
+}
+
+void copying_end(copying_turn_t *turn)
+{
+  engine_t *engine = engine_of(turn->device);
+  pthread_mutex_lock(&engine->harvest);
+  limit_complete(engine->lease, &turn->grant, 0, 0);
+  pthread_mutex_unlock(&engine->harvest);
+}
+
+/* ---- The end ---- */
+
+static void open_all(engine_t *engine)
+{
+  pthread_mutex_lock(&engine->lock);
+  for (copy_t *copy; (copy = engine->waiting);) {
+    engine->waiting = copy->next;
+    atomic_fetch_sub(&waiting_count, 1);
+    (void)limit_admit_beside(engine->lease, &copy->shape, true, &copy->grant);
+    copy_fly(engine, copy);
+    front.hsa.signal_store_screlease(copy->gate, 0);
+  }
+  pthread_mutex_unlock(&engine->lock);
+}
+
+void copying_stop(void)
+{
+  for (int i = 0; i < FRONT_DEVICES; ++i) {
+    engine_t *engine = atomic_load(&engines[i]);
+    if (!engine)
+      continue;
+    stop(engine);
+    open_all(engine);
+  }
+}
+
+static void forget(engine_t *engine)
+{
+  for (int i = 0; i < 1000 && (engine->flying || engine->landing); ++i) {
+    (void)copies_harvest(engine);
+    service_nap(nap_most);
+  }
+  /* What has not finished is left to the runtime's end. */
+  limit_lease_destroy(engine->lease);
+  for (copy_t *copy; (copy = engine->spare);) {
+    engine->spare = copy->next;
+    copy_unmake(copy);
+  }
+  (void)pthread_mutex_destroy(&engine->order);
+  (void)pthread_mutex_destroy(&engine->lock);
+  (void)pthread_mutex_destroy(&engine->harvest);
+  (void)pthread_cond_destroy(&engine->wake);
+  free(engine);
+}
+
+void copying_forget(void)
+{
+  copying_stop();
+  for (int i = 0; i < FRONT_DEVICES; ++i) {
+    engine_t *engine = atomic_exchange(&engines[i], NULL);
+    if (engine)
+      forget(engine);
+  }
+  copy_times_forget();
+}

@@ -1,0 +1,59 @@
+/* Copies on a device that is limited. Internal.
+ *
+ * A copy that is admitted when the program asks for it begins at once; any other waits in the
+ * device's engine for a signal of ours, its gate, which the service thread opens when all that the
+ * program has it wait for has happened and the limiter admits it. It signals us, so that its times
+ * are known whatever becomes of the program's signal, which a copy of a word behind it counts down:
+ *
+ *     [program's signals] -> a word -> arrived
+ *     gate or program's signals -> the copy -> done -> a word -> the program's signal
+ *
+ * The words tell the host that the engine needs our signals no more.
+ *
+ * Kernels that are in flight may wait for a copy: so it is admitted beside them, one at a time, as
+ * soon as what was used before is paid for. No thread that asks for a copy waits for the limiter;
+ * those that wait for the whole of it anyway wait for that, too, but not for ever.
+ *
+ * Locks, in the order in which they may be taken: `order`, `lock`, those of the limiter,
+ * `harvest`. */
+#ifndef RAWHAL_FRONT_COPYING_H
+#define RAWHAL_FRONT_COPYING_H
+
+#include "front/front.h"
+
+/* What a program asked for. */
+typedef struct copying {
+  uint64_t bytes;
+  uint32_t waits;
+  const hsa_signal_t *wait_for;
+  hsa_signal_t completion;
+  /* Has the runtime do it. */
+  hsa_status_t (*submit)(const struct copying *copying, uint32_t waits,
+                         const hsa_signal_t *wait_for, hsa_signal_t completion);
+  const void *arguments;
+} copying_t;
+
+/* Has it done when it is admitted. */
+hsa_status_t copying_start(front_device_t *device, const copying_t *copying);
+
+/* For one that has ended when the call does: waits until it is admitted, or for long enough.
+ * False: there is no memory, and it must not run. */
+typedef struct copying_turn {
+  front_device_t *device;
+  limit_grant_t grant;
+} copying_turn_t;
+bool copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn);
+void copying_end(copying_turn_t *turn);
+
+/* The times of the last copy that counted the program's signal down. False: none of ours did. */
+bool copying_times(hsa_signal_t completion, hsa_amd_profiling_async_copy_time_t *times);
+/* Another counts it down next, which is none of ours. */
+void copying_disown(hsa_signal_t completion);
+
+bool copying_holds(void); /* any back */
+
+/* Nothing is held back any more: the process ends. */
+void copying_stop(void);
+void copying_forget(void); /* when the runtime ends */
+
+#endif

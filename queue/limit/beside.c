@@ -1,0 +1,72 @@
+/* Admission of what others may wait for that are in flight already. */
+#include "queue/limit/limiter.h"
+#include "queue/limit/node.h"
+
+static void take(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  flight_t flight = {{[FLIGHT_SUBMISSIONS] = grant->submissions,
+                      [FLIGHT_DISPATCHES] = grant->launches,
+                      [FLIGHT_NS] = grant->estimate_ns}};
+  if (lease_in_flight(lease) == 0)
+    lease_runs_since(lease, now);
+  flight_add(&lease->flight, &flight);
+  flight_add(&limiter->flight, &flight);
+  limiter_publish_load(limiter);
+  limiter_publish_start(limiter, now);
+  atomic_store_explicit(&limiter->active_at, now, memory_order_relaxed);
+}
+
+/* Has every level paid for what it used? */
+static bool is_paid(const limit_lease_t *lease, uint64_t now, uint64_t *retry)
+{
+  static const node_flight_t nothing;
+  const rawhal_limiter_t *limiter = lease->limiter;
+  const region_node_t *const nodes[] = {&lease->node, &limiter->me->node, &limiter->tenant->node,
+                                        &limiter->device->node};
+  uint64_t when, last = now;
+  bool paid = true;
+  for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); ++i)
+    if (!node_admits(nodes[i], now, &nothing, &when)) {
+      paid = false;
+      last = when > last ? when : last;
+    }
+  *retry = paid ? 0 : last;
+  return paid;
+}
+
+bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, bool whatever,
+                        limit_grant_t *grant)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  uint64_t ns = estimate_find(lease->estimates, shape->key), retry = 0;
+  *grant = (limit_grant_t){.key = shape->key,
+                           .estimate_ns = ns ? ns : LIMIT_UNKNOWN_NS,
+                           .launches = shape->launches,
+                           .units = 1,
+                           .submissions = 1};
+  pthread_mutex_lock(&limiter->lock);
+  uint64_t now = limiter_now(limiter);
+  limiter_charge(limiter, now);
+  bool suspended = atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire) != 0;
+  bool admitted = whatever;
+  if (!admitted && suspended)
+    retry = now + LIMIT_SUSPENDED_NS;
+  else if (!admitted)
+    admitted = is_paid(lease, now, &retry) &&
+               node_rate_take(&limiter->tenant->node, now, shape->launches, &retry);
+  if (admitted) {
+    grant->admitted_at = now;
+    take(lease, grant, now);
+  } else {
+    *grant = (limit_grant_t){0};
+    atomic_store_explicit(&lease->retry_at, retry, memory_order_relaxed);
+  }
+  pthread_mutex_unlock(&limiter->lock);
+  return admitted;
+}
+
+bool limit_has_flight(const limit_lease_t *lease)
+{
+  return flight_now(&lease->limiter->flight, FLIGHT_SUBMISSIONS) != 0;
+}
