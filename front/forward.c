@@ -1,6 +1,8 @@
 /* Packets from the program's ring into the device's. */
 #include "front/proxy.h"
 
+#include "queue/limit/scratch.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -191,6 +193,35 @@ static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
     proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
 }
 
+static rawhal_status_t reserve_scratch(proxy_t *proxy, uint64_t index, uint32_t count,
+                                       rawhal_error_t *error)
+{
+  uint64_t waves = scratch_waves(proxy->face);
+  uint32_t most = proxy->lane_bytes;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t bytes = packet_at(proxy, index + i)->dispatch.private_segment_size;
+    most = bytes > most ? bytes : most;
+  }
+  if (most == proxy->lane_bytes)
+    return RAWHAL_OK;
+  uint64_t more = scratch_bytes(waves, most) - scratch_bytes(waves, proxy->lane_bytes);
+  rawhal_status_t status =
+      limit_memory_reserve(proxy->device->limiter, LEDGER_SCRATCH, more, error);
+  if (status == RAWHAL_OK)
+    proxy->lane_bytes = most;
+  return status;
+}
+
+void proxy_give_back_scratch(proxy_t *proxy)
+{
+  if (!proxy->lane_bytes)
+    return;
+  uint64_t waves = scratch_waves(proxy->face);
+  limit_memory_release(proxy->device->limiter, LEDGER_SCRATCH,
+                       scratch_bytes(waves, proxy->lane_bytes));
+  proxy->lane_bytes = 0;
+}
+
 /* False: held back, or nothing more goes. */
 static bool forward_dispatches(proxy_t *proxy, uint64_t index)
 {
@@ -216,7 +247,9 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
       hold(proxy, service_now() + 1000000);
       return false;
     }
-  rawhal_status_t status = limit_admit(proxy->lease, &cost, 0, &batch.grant, &error);
+  rawhal_status_t status = reserve_scratch(proxy, index, batch.count, &error);
+  if (status == RAWHAL_OK)
+    status = limit_admit(proxy->lease, &cost, 0, &batch.grant, &error);
   if (status == RAWHAL_WOULD_BLOCK) {
     hold(proxy, limit_retry_at(proxy->lease));
     return false;

@@ -5,6 +5,8 @@
  *     tables   where the runtime's functions are
  *     devices  which agents are limited, and what their pools are
  *     memory   hooks of allocations
+ *     code     hooks of executables: the memory of loaded code
+ *     held     what of all that the program has, in the ledger
  *     copies   hooks of copies and fills, and whose they are
  *     copying  holds them back until the limiter admits them
  *     copy     from asking for one to its end, and its times
@@ -33,10 +35,16 @@
  * What is seen: every dispatch packet of every queue that hsa_queue_create() made, whoever wrote
  * it; copies and fills that are asked for by HSA's functions, whatever carries them out; allocations
  * of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
- * hsa_amd_vmem_handle_create(). What is not, and neither held back nor charged: what the runtime
- * copies for itself, as when it loads code; dispatches that are vendor packets (gfx1250); loaded code
- * objects, scratch, rings and signals; memory that was imported from other processes or drivers;
- * packets that a kernel enqueues, which wait for the program's next doorbell. */
+ * hsa_amd_vmem_handle_create(); the segments of code objects, when their executable is frozen; and,
+ * where queues have proxies, the scratch that the runtime takes when a dispatch asks for it: by
+ * librawhal's rule, for as long as the queue lives, and a dispatch that would exceed the quota is an
+ * error of its queue.
+ *
+ * What is not, and neither held back nor charged: what the runtime copies for itself, as when it
+ * loads code; dispatches that are vendor packets (gfx1250); the device's ends of queues (a page
+ * each), rings and signals; scratch where nothing but memory is limited, for packets are not looked
+ * at then; code that is loaded and never frozen; memory that was imported from other processes or
+ * drivers; packets that a kernel enqueues, which wait for the program's next doorbell. */
 #ifndef RAWHAL_FRONT_FRONT_H
 #define RAWHAL_FRONT_FRONT_H
 
@@ -101,9 +109,10 @@ void *devices_shared_memory(size_t size);
 /* Is any limit configured, as far as can be told without devices? When in doubt, it is. */
 bool devices_limits_wanted(void);
 
-/* memory.c, objects.c, copies.c, queues.c: their entries of the hooks. */
+/* memory.c, code.c, copies.c, queues.c: their entries of the hooks. */
 void memory_hooks(front_calls_t *hooks);
 void memory_forget(void); /* when the runtime ends */
+void code_hooks(front_calls_t *hooks);
 void copies_hooks(front_calls_t *hooks);
 void queues_hooks(front_calls_t *hooks);
 /* Nothing is held back for want of a thread from here on: the process ends. */

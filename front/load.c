@@ -96,8 +96,10 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
       refuse(root, &error);
     return true;
   }
-  if (front.limited)
+  if (front.limited) {
     memory_hooks(&front.hooks);
+    code_hooks(&front.hooks);
+  }
   if (front.timed) {
     queues_hooks(&front.hooks);
     copies_hooks(&front.hooks);

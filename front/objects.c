@@ -300,8 +300,8 @@ static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agen
                                            hsa_loaded_code_object_t *loaded)
 {
   hsa_loaded_code_object_t mine = {0};
-  hsa_status_t result =
-      front.hsa.load_agent_code_object(executable, agent, reader, options, loaded ? loaded : &mine);
+  hsa_status_t result = front.inner.load_agent_code_object(executable, agent, reader, options,
+                                                           loaded ? loaded : &mine);
   if (result == HSA_STATUS_SUCCESS)
     remember(executable, loaded ? *loaded : mine);
   return result;
@@ -336,7 +336,7 @@ static hsa_status_t executable_destroy(hsa_executable_t executable)
   pthread_rwlock_wrlock(&lock);
   drop_executable(executable.handle);
   pthread_rwlock_unlock(&lock);
-  return front.hsa.executable_destroy(executable);
+  return front.inner.executable_destroy(executable);
 }
 
 void objects_hooks(front_calls_t *hooks)

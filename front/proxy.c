@@ -186,6 +186,7 @@ static void unmake(proxy_t *proxy)
   if (proxy->lease)
     flight_end_all(proxy, service_now());
   limit_lease_destroy(proxy->lease);
+  proxy_give_back_scratch(proxy);
   leave_place(proxy);
   for (uint32_t i = 0; i < PROXY_SIGNALS; ++i)
     if (proxy->signals[i].handle)

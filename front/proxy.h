@@ -82,6 +82,7 @@ typedef struct proxy {
   uint64_t real_write;        /* packets in the device's ring, ever */
   uint64_t real_taken;        /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded; /* packets taken out of the program's ring */
+  uint32_t lane_bytes;        /* of scratch, that it is charged for */
   _Atomic uint64_t *ends;     /* of each in that ring: the device's ring's index behind it */
 
   pthread_mutex_t harvest;
@@ -120,6 +121,8 @@ void proxies_forget(void); /* when the runtime ends */
 void proxy_ring(proxy_t *proxy);
 /* Forwards what is announced, as far as the limiter admits. The caller holds the lock. */
 void proxy_forward(proxy_t *proxy);
+/* The device has let go of the queue. */
+void proxy_give_back_scratch(proxy_t *proxy);
 /* Packets of the program's ring that the device has taken. */
 uint64_t proxy_read_index(proxy_t *proxy);
 /* Does the index that the program sees say that all that was forwarded is taken? */

@@ -1,4 +1,5 @@
 #include "queue/limited.h"
+#include "queue/limit/scratch.h"
 #include "queue/transfer.h"
 
 #include "base/error.h"
@@ -60,12 +61,7 @@ static void sleep_until(void *context, uint64_t until)
 
 /* ---- Memory ---- */
 
-enum {
-  PIPE_BYTES = 4096,  /* the driver's buffer for ends of pipe, on the device */
-  SCRATCH_WAVES = 32, /* for which a compute unit has scratch: KFD's max_slots_scratch_cu */
-  SCRATCH_GRANULE = 1024,
-  WAVE_LANES = 64,
-};
+enum { PIPE_BYTES = 4096 }; /* the driver's buffer for ends of pipe, on the device */
 
 /* The size of an allocation, if it lies on the device. */
 static uint64_t bytes_on_device(const rawhal_queue_t *queue, const void *memory)
@@ -89,16 +85,8 @@ static rawhal_status_t reserve_rings(rawhal_queue_t *queue, rawhal_error_t *erro
   if (status != RAWHAL_OK)
     return status;
   queue->memory.rings = bytes;
-  queue->memory.waves = SCRATCH_WAVES * ((uint64_t)amd->max_cu_id + 1);
+  queue->memory.waves = scratch_waves(amd);
   return RAWHAL_OK;
-}
-
-/* What the runtime takes for a queue, as soon as a dispatch asks for so much a lane: for as many
- * waves as the device can run (ROCr, AqlQueue::DynamicScratchHandler). */
-static uint64_t scratch_bytes(const rawhal_queue_t *queue, uint32_t lane_bytes)
-{
-  uint64_t wave = (uint64_t)lane_bytes * WAVE_LANES;
-  return (wave + SCRATCH_GRANULE - 1) / SCRATCH_GRANULE * SCRATCH_GRANULE * queue->memory.waves;
 }
 
 /* The most that was asked for stays the queue's. */
@@ -108,7 +96,8 @@ static rawhal_status_t reserve_scratch(rawhal_queue_t *queue, uint32_t lane_byte
   rawhal_limiter_t *limiter = queue->device->limiter;
   uint32_t have = atomic_load_explicit(&queue->memory.lane_bytes, memory_order_relaxed);
   while (lane_bytes > have) {
-    uint64_t more = scratch_bytes(queue, lane_bytes) - scratch_bytes(queue, have);
+    uint64_t waves = queue->memory.waves;
+    uint64_t more = scratch_bytes(waves, lane_bytes) - scratch_bytes(waves, have);
     rawhal_status_t status = limit_memory_reserve(limiter, LEDGER_SCRATCH, more, error);
     if (status != RAWHAL_OK)
       return status;
@@ -122,7 +111,7 @@ static rawhal_status_t reserve_scratch(rawhal_queue_t *queue, uint32_t lane_byte
 void limited_give_back(rawhal_queue_t *queue)
 {
   rawhal_limiter_t *limiter = queue->device->limiter;
-  uint64_t scratch = scratch_bytes(queue, atomic_load(&queue->memory.lane_bytes));
+  uint64_t scratch = scratch_bytes(queue->memory.waves, atomic_load(&queue->memory.lane_bytes));
   if (queue->memory.rings)
     limit_memory_release(limiter, LEDGER_QUEUES, queue->memory.rings);
   if (scratch)

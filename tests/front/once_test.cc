@@ -68,9 +68,21 @@ protected:
     return tenant;
   }
 
+  // As much as lies at the kernel's address.
+  uint64_t CodeBytes() const
+  {
+    auto info_of = reinterpret_cast<decltype(&hsa_amd_pointer_info)>(
+        dlsym(RTLD_DEFAULT, "hsa_amd_pointer_info"));
+    hsa_amd_pointer_info_t info = {};
+    info.size = sizeof(info);
+    void *code = reinterpret_cast<void *>(rawhal_device_kernel_info(add_)->kernel_object);
+    EXPECT_EQ(HSA_STATUS_SUCCESS, info_of(code, &info, nullptr, nullptr, nullptr));
+    return (info.sizeInBytes + 4095) / 4096 * 4096;
+  }
+
   void Run(int times)
   {
-    const rawhal_device_kernel_t *add = kernel("vector_add-gfx90a-v5.co", "vector_add");
+    const rawhal_device_kernel_t *add = add_ = kernel("vector_add-gfx90a-v5.co", "vector_add");
     rawhal_buffer_t *memory = buffer(8 * mi);
     rawhal_queue_t *on = queue();
     uint64_t at = rawhal_buffer_address(memory);
@@ -86,6 +98,7 @@ protected:
   std::string region_;
   std::vector<std::string> set_;
   rawhal_limit_config_t *limits_ = nullptr;
+  const rawhal_device_kernel_t *add_ = nullptr;
 };
 
 TEST_P(FrontOnce, WhatItUsesIsChargedOnce)
@@ -98,6 +111,34 @@ TEST_P(FrontOnce, WhatItUsesIsChargedOnce)
   EXPECT_EQ(900000u, tenant.share_ppm);
   EXPECT_EQ(64 * mi, tenant.memory_limit);
   EXPECT_EQ(8 * mi, tenant.memory_by_class[0]);
+  EXPECT_EQ(CodeBytes(), tenant.memory_by_class[1]);
+  for (rawhal_executable_t *executable : executables)
+    rawhal_executable_destroy(executable);
+  executables.clear();
+  EXPECT_EQ(0u, Tenant().memory_by_class[1]);
+}
+
+// A kernel with scratch needs memory for all waves that the device can run, as long as its queue
+// lives.
+TEST_P(FrontOnce, SoIsScratch)
+{
+  Set("RAWHAL_MEMORY_LIMIT", "200M");
+  Start();
+  const rawhal_device_kernel_t *spill = kernel("scratch-gfx90a-v5.co", "scratch");
+  ASSERT_NE(nullptr, spill);
+  rawhal_buffer_t *out = buffer(4096);
+  rawhal_queue_t *on = queue();
+  Blob blob;
+  blob.add(rawhal_buffer_address(out)).add(3u);
+  ASSERT_OK(run(on, dispatch_of(spill, 64, 64, blob)));
+  const uint64_t used = Tenant().memory_by_class[3];
+  const uint64_t wave = rawhal_device_kernel_info(spill)->private_segment_size * 64;
+  EXPECT_EQ((wave + 1023) / 1024 * 1024 * 32 * rawhal_device_info(device)->compute_units, used);
+  ASSERT_OK(run(on, dispatch_of(spill, 64, 64, blob)));
+  EXPECT_EQ(used, Tenant().memory_by_class[3]);
+  rawhal_queue_destroy(on);
+  queues.clear();
+  EXPECT_EQ(0u, Tenant().memory_by_class[3]);
 }
 
 TEST_P(FrontOnce, SoAreCopies)
@@ -128,6 +169,19 @@ TEST_P(FrontOnce, SoAreCopies)
   EXPECT_EQ(GetParam() ? 5u : 4u, tenant.launches); // a fill is one of ours, and two of the runtime's
   EXPECT_EQ(0u, tenant.no_timestamps - (GetParam() ? 0 : 1));
   EXPECT_GT(tenant.gpu_ns, 0u);
+}
+
+TEST_P(FrontOnce, ScratchBeyondTheQuotaIsAnErrorBeforeTheDeviceSeesIt)
+{
+  Set("RAWHAL_MEMORY_LIMIT", "4M");
+  Start();
+  const rawhal_device_kernel_t *spill = kernel("scratch-gfx90a-v5.co", "scratch");
+  ASSERT_NE(nullptr, spill);
+  Blob blob;
+  blob.add(rawhal_buffer_address(buffer(4096))).add(3u);
+  EXPECT_NE(RAWHAL_OK, run(queue(), dispatch_of(spill, 64, 64, blob)));
+  EXPECT_EQ(0u, Tenant().memory_by_class[3]);
+  EXPECT_EQ(0u, Tenant().launches);
 }
 
 // Copies that the program waits for in the call.
