@@ -125,7 +125,7 @@ bool flight_harvest(proxy_t *proxy)
   return any;
 }
 
-uint64_t flight_left(proxy_t *proxy, uint64_t now, uint64_t share_ppm)
+uint64_t flight_left(proxy_t *proxy, uint64_t now)
 {
   uint64_t left = 0;
   pthread_mutex_lock(&proxy->harvest);
@@ -134,8 +134,6 @@ uint64_t flight_left(proxy_t *proxy, uint64_t now, uint64_t share_ppm)
     uint64_t since = batch->grant.admitted_at; /* 0: from a lease, without a look at the clock */
     uint64_t ran = since && now > since ? now - since : 0;
     uint64_t estimate = batch->grant.estimate_ns;
-    if (share_ppm && share_ppm < 1000000 && estimate < UINT64_MAX / 1000000)
-      estimate = estimate * 1000000 / share_ppm;
     left = estimate > ran + ran / 8 ? estimate - ran : ran / 8;
   }
   pthread_mutex_unlock(&proxy->harvest);

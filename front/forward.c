@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* Of device time that is admitted as one, when the kernels are known: what a limit may be exceeded
- * by once, and less than a burst. */
-static const uint64_t batch_ns = 1000000;
+ * by once, less than a burst, and what others wait for when it is not their turn. Each such costs the
+ * service thread a look. */
+static const uint64_t batch_alone_ns = 4000000, batch_shared_ns = 1000000;
 
 enum { HARVEST_EACH = 32 }; /* dispatches: looking at what has finished costs */
 
@@ -153,8 +154,9 @@ static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
 static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
 {
   uint32_t count = 0;
-  limit_cost_begin(cost);
+  const uint64_t most_ns = limit_is_shared(proxy->lease) ? batch_shared_ns : batch_alone_ns;
   const uint32_t most = front.serial ? 1 : PROXY_BATCH;
+  limit_cost_begin(cost);
   while (count < most && index + count != proxy->announced && flight_has_room(proxy, count + 1) &&
          has_room(proxy, count + 1)) {
     const proxy_packet_t *packet = packet_at(proxy, index + count);
@@ -164,7 +166,7 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
       break;
     limit_shape_t shape = shape_of(&packet->dispatch);
     uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
-    if (count && (!ns || cost->estimate_ns + ns > batch_ns))
+    if (count && (!ns || cost->estimate_ns + ns > most_ns))
       break;
     limit_cost_add(proxy->lease, cost, &shape);
     ++count;
@@ -180,7 +182,6 @@ static void hold(proxy_t *proxy, uint64_t retry_at)
   if (front.watched && !proxy->held_since)
     proxy->held_since = front_now();
   proxy->retry_at = retry_at;
-  proxy->timed |= retry_at > service_now();
 }
 
 /* What never fits, or is refused, is an error of the queue, as if the device could not run it. */
@@ -226,7 +227,7 @@ void proxy_give_back_scratch(proxy_t *proxy)
 static bool forward_dispatches(proxy_t *proxy, uint64_t index)
 {
   limit_cost_t cost;
-  rawhal_error_t error;
+  rawhal_error_t error = {0};
   flight_batch_t batch = {.first = proxy->tickets};
   /* The limiter has it done, too, before it refuses. */
   if (proxy->tickets - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1)) {
@@ -248,7 +249,9 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
       return false;
     }
   rawhal_status_t status = reserve_scratch(proxy, index, batch.count, &error);
-  if (status == RAWHAL_OK)
+  if (status == RAWHAL_OK) /* without words, which cost more than the rest: mostly it is not yet */
+    status = limit_admit(proxy->lease, &cost, 0, &batch.grant, NULL);
+  if (status != RAWHAL_OK && status != RAWHAL_WOULD_BLOCK && !*error.message)
     status = limit_admit(proxy->lease, &cost, 0, &batch.grant, &error);
   if (status == RAWHAL_WOULD_BLOCK) {
     hold(proxy, limit_retry_at(proxy->lease));
@@ -258,8 +261,6 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
     return false;
   }
-  proxy->paced = proxy->timed;
-  proxy->timed = false;
   if (proxy->held_since) {
     trace_held(proxy->index, proxy->held_since, front_now());
     proxy->held_since = 0;

@@ -68,7 +68,6 @@ typedef struct proxy {
   bool holding;         /* becomes `held` when all is forwarded that may go */
   atomic_bool blind;    /* what it waits for, others know first */
   uint64_t retry_at;    /* of what is held; 0: when something has finished */
-  bool timed, paced;    /* what goes next, and what went last, had to wait to be paid for */
   uint32_t mask;        /* size of the program's ring - 1 */
   proxy_packet_t *ring; /* the program's */
   uint64_t announced;   /* packets that a doorbell has told of */
@@ -137,9 +136,8 @@ static inline uint64_t proxy_in_flight(const proxy_t *proxy)
 {
   return atomic_load(&proxy->begun) - atomic_load(&proxy->finished);
 }
-/* How long the oldest that is on the device may still take, by estimate and by what it took
- * already; with `share_ppm`, until its time has been paid for at that share. */
-uint64_t flight_left(proxy_t *proxy, uint64_t now, uint64_t share_ppm);
+/* How long the oldest that is on the device may still take, by estimate and by what it took already. */
+uint64_t flight_left(proxy_t *proxy, uint64_t now);
 /* Is there room for a batch of that many? The caller holds the lock. */
 bool flight_has_room(const proxy_t *proxy, uint32_t dispatches);
 /* The signal of the next ticket, at 1; 0: it cannot be made. The caller holds the lock. */

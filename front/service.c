@@ -8,9 +8,9 @@
 
 /* Naps, in ns. Held back: a nap more is a little of the share lost until the burst makes up for it.
  * Not held: only peers in a region wait to hear of what has finished. */
-static const uint64_t held_least = 50000, held_most = 2000000, paced_most = 10000000,
+static const uint64_t held_least = 50000, held_most = 2000000, paced_most = 20000000,
                       nothing_known = 1000000;
-static const uint64_t shared_least = 200000, alone_least = 2000000, loose_most = 20000000;
+static const uint64_t shared_least = 200000, alone_least = 10000000, loose_most = 20000000;
 static const uint64_t retry_most = 100000000; /* limits may be changed */
 
 atomic_bool service_ended;
@@ -39,28 +39,16 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
   return value < least ? least : value > most ? most : value;
 }
 
-/* The least of the shares that hold here, in ppm. */
-static uint64_t share_of(const proxy_t *proxy)
+/* Who asks for more than the share gets the next turn when the last is paid for, however long before
+ * it has finished. The limiter knows when that is; it counts from when the last was due, so that the
+ * thread may be late without losing by it. Who is not held back by time goes on as soon as the last
+ * has finished. */
+static uint64_t held_until(proxy_t *proxy, uint64_t now)
 {
-  static const rawhal_limit_t shares[] = {RAWHAL_LIMIT_GPU_SHARE, RAWHAL_LIMIT_PROCESS_SHARE,
-                                          RAWHAL_LIMIT_DEVICE_SHARE};
-  uint64_t least = RAWHAL_UNLIMITED;
-  for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); ++i) {
-    uint64_t share = rawhal_limiter_get(proxy->device->limiter, shares[i]);
-    least = share < least ? share : least;
-  }
-  return least;
-}
-
-/* Who asks for more than the share gets the next turn when the last is paid for, however long
- * before
- * it has finished. Three quarters of that time: the thread may have been late before, and the
- * limiter then says when exactly. */
-static uint64_t held_nap(proxy_t *proxy, uint64_t now)
-{
-  uint64_t share = proxy->paced ? share_of(proxy) : RAWHAL_UNLIMITED;
-  uint64_t faster = share < 750000 ? share * 4 / 3 : 0;
-  return clamp(flight_left(proxy, now, faster), held_least, faster ? paced_most : held_most);
+  uint64_t left = flight_left(proxy, now); /* of its own: there is a way to the device and back */
+  uint64_t ends = now + clamp(left + left / 16 + held_least, held_least, held_most);
+  uint64_t paid = limit_expects_at(proxy->lease);
+  return paid > ends ? clamp(paid, now, now + paced_most) : ends;
 }
 
 /* When to look again; 0: when something is rung. The caller holds the lock. */
@@ -70,11 +58,11 @@ static uint64_t next_look(proxy_t *proxy, uint64_t now)
   if (proxy->held && proxy->retry_at > now)
     return clamp(proxy->retry_at, now, now + retry_most);
   if (proxy->held)
-    return now + (in_flight ? held_nap(proxy, now) : nothing_known);
+    return in_flight ? held_until(proxy, now) : now + nothing_known;
   if (!in_flight)
     return proxy_is_read(proxy) ? 0 : now + alone_least;
-  uint64_t least = limit_is_shared(proxy->lease) ? shared_least : alone_least;
-  return now + clamp(flight_left(proxy, now, 0), least, loose_most);
+  bool awaited = limit_is_shared(proxy->lease) || proxies_hold(proxy);
+  return now + clamp(flight_left(proxy, now), awaited ? shared_least : alone_least, loose_most);
 }
 
 static void sleep_until(proxy_t *proxy, uint64_t until)
@@ -111,7 +99,7 @@ static void *serve(void *context)
     if (proxy->held)
       proxy_forward(proxy);
     (void)proxy_read_index(proxy); /* there are programs that read it where it is */
-    if (any)
+    if (any && proxies_hold(proxy))
       service_tell();
     uint64_t until = next_look(proxy, service_now());
     if (!proxy->stop)

@@ -227,6 +227,9 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
  * limit_retry_at() tells when. */
 bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, bool whatever,
                         limit_grant_t *grant);
+/* When what the process has in flight will be paid for, if it takes as long as was estimated:
+ * CLOCK_MONOTONIC ns, 0 without a share. What others have in flight may put that off. */
+uint64_t limit_expects_at(const limit_lease_t *lease);
 /* Has the process anything in flight? */
 bool limit_has_flight(const limit_lease_t *lease);
 

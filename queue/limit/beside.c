@@ -66,6 +66,36 @@ bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, bool w
   return admitted;
 }
 
+static uint64_t without(uint64_t ns, uint64_t part)
+{
+  return ns > part ? ns - part : 0;
+}
+
+uint64_t limit_expects_at(const limit_lease_t *lease)
+{
+  const rawhal_limiter_t *limiter = lease->limiter;
+  /* What the lease has in advance is counted as if it were in flight. */
+  uint64_t credit = credit_amount(atomic_load(&lease->credit), CREDIT_NS), last = 0;
+  uint64_t process = without(flight_now(&limiter->flight, FLIGHT_NS), credit);
+  const struct {
+    const region_node_t *node;
+    uint64_t ns;
+  } rows[] = {{&lease->node, without(flight_now(&lease->flight, FLIGHT_NS), credit)},
+              {&limiter->me->node, process},
+              {&limiter->tenant->node, process},
+              {&limiter->device->node, process}};
+  uint64_t now = limiter_now(limiter);
+  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
+    const region_node_t *node = rows[i].node;
+    if (!node_is_limited(node) || node_load(&node->share) == 0)
+      continue;
+    uint64_t paid = node_paid(node, now, 0) + node_cost(node_load(&node->share), rows[i].ns);
+    uint64_t burst = node_burst(node), when = paid > burst ? paid - burst : 0;
+    last = when > last ? when : last;
+  }
+  return last;
+}
+
 bool limit_has_flight(const limit_lease_t *lease)
 {
   return flight_now(&lease->limiter->flight, FLIGHT_SUBMISSIONS) != 0;
