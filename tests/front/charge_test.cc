@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <ctime>
+#include <memory>
 
 namespace {
 
@@ -60,5 +62,117 @@ TEST(FrontObjects, BeyondTheQuotaAreNotLoaded)
   EXPECT_LE(child.Tenant().memory_used, 4 * mi);
   EXPECT_EQ(0, child.End());
 }
+
+// ---- Shares ----
+
+// As long as it takes for shares to be exact; else only that nobody has more.
+const bool extended = getenv("RAWHAL_TEST_EXTENDED") != nullptr;
+constexpr uint64_t second = 1000000000;
+
+class FrontShares : public testing::TestWithParam<const char *> {};
+
+// Each has a softgpu of its own, so that charged by the wall both have their shares of it, and
+// charged fairly what the region says they had.
+TEST_P(FrontShares, TwoProgramsOfOneRegion)
+{
+  Scratch scratch;
+  const std::string region = scratch / "region", mode = GetParam();
+  const uint64_t lasts = extended ? 11 * second : 2 * second;
+  const struct {
+    std::string tenant, share;
+    double percent;
+  } wanted[2] = {{"less", "30%", 30}, {"more", "60%", 60}};
+  std::vector<std::unique_ptr<RegionChild>> children;
+  for (const auto &each : wanted)
+    children.push_back(std::make_unique<RegionChild>(
+        region,
+        RegionChild::Variables{{"RAWHAL_TENANT", each.tenant},
+                               {"RAWHAL_GPU_SHARE", each.share},
+                               {"RAWHAL_GPU_CHARGING", mode}},
+        std::vector<std::string>{RAWHAL_SHARE, std::to_string(lasts / 1000000), "1300"}));
+  usleep(static_cast<useconds_t>(lasts / 1000)); // both have been at it for so long, but for starting
+  for (int i = 0; i < 2; ++i) {
+    rawhal_limit_row_t row =
+        RegionChild::Row(region, RAWHAL_LIMIT_LEVEL_TENANT, wanted[i].tenant);
+    double charged = static_cast<double>(row.achieved_ppm[extended ? 1 : 0]) / 10000;
+    std::string said = children[static_cast<size_t>(i)]->Line();
+    double ran = atof(said.c_str()), had = mode == "wall" ? ran : charged;
+    printf("%s: asked for %.0f, charged %.2f, ran %s\n", mode.c_str(), wanted[i].percent, charged,
+           said.c_str());
+    EXPECT_LE(had, wanted[i].percent + 2);
+    if (extended) {
+      EXPECT_GE(had, wanted[i].percent - 2);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Charging, FrontShares, testing::Values("wall", "fair"),
+                         [](const testing::TestParamInfo<const char *> &mode) {
+                           return std::string(mode.param);
+                         });
+
+// ---- What programs try ----
+
+struct Cheat {
+  const char *mode;
+  int processes;
+  uint64_t one_ms; // what a submission takes
+};
+
+class FrontCheats : public testing::TestWithParam<Cheat> {
+protected:
+  void SetUp() override
+  {
+    page_ = scratch_ / "page";
+    std::string zeros(4096, 0);
+    spit(page_, zeros.data(), zeros.size());
+  }
+
+  double UsedMs() const
+  {
+    std::string bytes = slurp(page_);
+    uint64_t ticks = 0;
+    memcpy(&ticks, bytes.data(), sizeof(ticks));
+    return static_cast<double>(ticks) / 1e5;
+  }
+
+  Scratch scratch_;
+  std::string page_;
+};
+
+// By the kernels' own count, whatever became of them: the share, the burst's part and a submission.
+TEST_P(FrontCheats, GetNothingExtra)
+{
+  const Cheat &cheat = GetParam();
+  const uint64_t lasts = extended ? 10 * second : second * 3 / 2;
+  const std::string region = scratch_ / "region";
+  unsigned started = 0;
+  uint64_t began = now();
+  std::vector<std::unique_ptr<RegionChild>> children(static_cast<size_t>(cheat.processes));
+  while (now() - began < lasts) {
+    for (auto &child : children)
+      if (!child || child->HasEnded()) {
+        child = std::make_unique<RegionChild>(
+            region, RegionChild::Variables{{"RAWHAL_GPU_SHARE", "30%"}},
+            std::vector<std::string>{RAWHAL_CHEATS, page_, cheat.mode});
+        ++started;
+      }
+    usleep(2000);
+  }
+  children.clear();
+  double lasted = static_cast<double>(now() - began) / 1e6, used = UsedMs();
+  printf("%s: %.2f percent of %.1f s, %u processes\n", cheat.mode, 100 * used / lasted,
+         lasted / 1e3, started);
+  EXPECT_GT(used, 0.0);
+  EXPECT_LE(used, 0.3 * lasted + 0.3 * 20 + static_cast<double>(cheat.one_ms) + 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, FrontCheats,
+    testing::Values(Cheat{"loop", 1, 2}, Cheat{"streams", 1, 4}, Cheat{"destroy", 1, 10},
+                    Cheat{"loop", 4, 2}, Cheat{"fault", 2, 60}, Cheat{"kill", 2, 60}),
+    [](const testing::TestParamInfo<Cheat> &cheat) {
+      return std::string(cheat.param.mode) + std::to_string(cheat.param.processes);
+    });
 
 } // namespace

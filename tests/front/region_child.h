@@ -77,10 +77,20 @@ public:
     return status;
   }
 
-  pid_t pid() const { return child_; }
+  // It has, and is gone.
+  bool HasEnded()
+  {
+    if (child_ <= 0 || waitpid(child_, nullptr, WNOHANG) != child_)
+      return child_ <= 0;
+    close(in_);
+    close(out_);
+    child_ = -1;
+    return true;
+  }
 
-  // The row of the only tenant, or device, that there is.
-  static rawhal_limit_row_t Row(const std::string &region, rawhal_limit_level_t level)
+  // The row of that name, or of the only tenant, or device, that there is.
+  static rawhal_limit_row_t Row(const std::string &region, rawhal_limit_level_t level,
+                                const std::string &name = "")
   {
     rawhal_limit_view_t *view = nullptr;
     rawhal_limit_row_t rows[16] = {}, found = {};
@@ -88,7 +98,7 @@ public:
       return found;
     size_t count = rawhal_limit_view_read(view, rows, sizeof(*rows), 16);
     for (size_t i = 0; i < count && i < 16; ++i)
-      if (rows[i].level == level)
+      if (rows[i].level == level && (name.empty() || name == rows[i].name))
         found = rows[i];
     rawhal_limit_view_close(view);
     return found;
