@@ -1,62 +1,16 @@
 // A process that is killed while it allocates leaves nothing in the ledger that it shares.
-#include "tests/tools/process.h"
-
-#include <rawhal/limit.h>
+#include "tests/front/region_child.h"
 
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <cstring>
 
 namespace {
 
-// The first line that a child prints; "" when it prints none.
-std::string first_line(int fd)
+// The name of the region's device.
+std::string device_of(const std::string &region)
 {
-  std::string line;
-  for (char c; read(fd, &c, 1) == 1 && c != '\n';)
-    line += c;
-  return line;
-}
-
-pid_t start(const std::string &region, int *out)
-{
-  int ends[2];
-  if (pipe(ends))
-    return -1;
-  pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], 1);
-    close(ends[0]);
-    close(ends[1]);
-    setenv("RAWHAL_LIMIT_REGION", region.c_str(), 1);
-    setenv("RAWHAL_MEMORY_LIMIT", "16M", 1);
-    execl(RAWHAL_SOFTGPU_RUN, RAWHAL_SOFTGPU_RUN, RAWHAL_TOOL, "exec", "--", RAWHAL_HOLDS, nullptr);
-    _exit(127);
-  }
-  close(ends[1]);
-  *out = ends[0];
-  return child;
-}
-
-// The name of the region's device, and what its tenant holds.
-std::string look(const std::string &region, uint64_t *used)
-{
-  rawhal_limit_view_t *view = nullptr;
-  rawhal_limit_row_t rows[8];
-  std::string name;
-  *used = 0;
-  if (rawhal_limit_view_open(region.c_str(), &view, nullptr) != RAWHAL_OK)
-    return name;
-  size_t count = rawhal_limit_view_read(view, rows, sizeof(*rows), 8);
-  for (size_t i = 0; i < count && i < 8; ++i) {
-    if (rows[i].level == RAWHAL_LIMIT_LEVEL_DEVICE)
-      name = rows[i].name;
-    if (rows[i].level == RAWHAL_LIMIT_LEVEL_TENANT)
-      *used = rows[i].memory_used;
-  }
-  rawhal_limit_view_close(view);
-  return name;
+  return RegionChild::Row(region, RAWHAL_LIMIT_LEVEL_DEVICE).name;
 }
 
 class Neighbour {
@@ -84,26 +38,38 @@ private:
 
 } // namespace
 
-TEST(FrontKill, TheLedgerIsExact)
+struct Killing {
+  const char *name, *program;
+  int rounds, rounds_extended;
+};
+
+class FrontKill : public testing::TestWithParam<Killing> {};
+
+TEST_P(FrontKill, TheLedgerIsExact)
 {
-  const int rounds = getenv("RAWHAL_TEST_EXTENDED") ? 1000 : 8;
+  const Killing &what = GetParam();
+  const int rounds = getenv("RAWHAL_TEST_EXTENDED") ? what.rounds_extended : what.rounds;
   Scratch scratch;
-  std::string region = scratch / "region", device;
+  std::string region = scratch / "region";
   uint64_t most = 0;
   for (int round = 0; round < rounds; ++round) {
-    int out = -1;
-    uint64_t used = 0;
-    pid_t child = start(region, &out);
-    ASSERT_EQ("begun", first_line(out));
+    RegionChild child(region, {{"RAWHAL_MEMORY_LIMIT", "16M"}}, {what.program});
+    ASSERT_EQ("begun", child.Line());
     usleep(static_cast<useconds_t>(round * 7919 % 5000));
-    device = look(region, &used);
+    uint64_t used = child.Tenant().memory_used;
     most = used > most ? used : most;
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-    close(out);
-    ASSERT_NE("", device);
-    EXPECT_EQ(0u, Neighbour(region, device).used());
+    child.Kill();
+    ASSERT_NE("", device_of(region));
+    ASSERT_EQ(0u, Neighbour(region, device_of(region)).used()) << "after " << round + 1;
   }
+  printf("%d killed, at most %llu bytes held\n", rounds, static_cast<unsigned long long>(most));
   EXPECT_GT(most, 0u);
   EXPECT_LE(most, 16u << 20);
 }
+
+INSTANTIATE_TEST_SUITE_P(Programs, FrontKill,
+                         testing::Values(Killing{"hip", RAWHAL_HOLDS, 8, 200},
+                                         Killing{"hsa", RAWHAL_HOLDS_HSA, 200, 10000}),
+                         [](const testing::TestParamInfo<Killing> &what) {
+                           return std::string(what.param.name);
+                         });
