@@ -1,5 +1,5 @@
-/* Code objects: what their loaded segments take of a device is charged when an executable is frozen,
- * which is when programs have loaded all of it, and given back when it is destroyed. */
+/* Code objects: what their loaded segments take of a device is charged when an executable is
+ * frozen, which is when programs have loaded all of it, and given back when it is destroyed. */
 #include "front/held.h"
 
 #include <hsa/hsa_ven_amd_loader.h>

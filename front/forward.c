@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Of device time that is admitted as one, when the kernels are known: what a limit may be exceeded
- * by once, less than a burst, and what others wait for when it is not their turn. Each such costs the
- * service thread a look. */
+ * by once, less than a burst, and what others wait for when it is not their turn. Each such costs
+ * the service thread a look. */
 static const uint64_t batch_alone_ns = 4000000, batch_shared_ns = 1000000;
 
 enum { HARVEST_EACH = 32 }; /* dispatches: looking at what has finished costs */

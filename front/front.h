@@ -28,17 +28,17 @@
  * Hooks that watch call those that limit, and those the runtime. Without anything to limit or to
  * watch nothing is replaced.
  *
- * A program that uses librawhal is charged by the front alone for what is set from outside: asked for
- * LIMIT_AGENT_INFO_FRONT the hook of hsa_agent_get_info() says so, and librawhal keeps only what the
- * program itself sets. Its queues get proxies like any other's.
+ * A program that uses librawhal is charged by the front alone for what is set from outside: asked
+ * for LIMIT_AGENT_INFO_FRONT the hook of hsa_agent_get_info() says so, and librawhal keeps only
+ * what the program itself sets. Its queues get proxies like any other's.
  *
  * What is seen: every dispatch packet of every queue that hsa_queue_create() made, whoever wrote
- * it; copies and fills that are asked for by HSA's functions, whatever carries them out; allocations
- * of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
+ * it; copies and fills that are asked for by HSA's functions, whatever carries them out;
+ * allocations of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
  * hsa_amd_vmem_handle_create(); the segments of code objects, when their executable is frozen; and,
  * where queues have proxies, the scratch that the runtime takes when a dispatch asks for it: by
- * librawhal's rule, for as long as the queue lives, and a dispatch that would exceed the quota is an
- * error of its queue.
+ * librawhal's rule, for as long as the queue lives, and a dispatch that would exceed the quota is
+ * an error of its queue.
  *
  * What is not, and neither held back nor charged: what the runtime copies for itself, as when it
  * loads code; dispatches that are vendor packets (gfx1250); the device's ends of queues (a page

@@ -3,12 +3,12 @@
  *
  * Packets go from the one ring to the other in order, each once, when the program's doorbell has
  * announced them and the limiter admits them; what it holds back stays in the program's ring, whose
- * read index follows the device's. So does a barrier, while others are held back as well: behind it
- * nothing must be admitted that waits for what is not, or both would wait. A dispatch gets a
- * completion signal of ours, or, when it has the program's, is followed by a barrier that has ours:
- * at most two packets for one. The device's ring has twice the size of the program's, and is full
- * all the same when a program takes its slots for free as soon as what was in them has finished:
- * then packets wait, too.
+ * read index follows the device's. A barrier that is not open yet stays there, too, while others
+ * are held back: nothing must be admitted that waits for what is not, or both would wait. A
+ * dispatch gets a completion signal of ours, or, when it has the program's, is followed by a
+ * barrier that has ours: at most two packets for one. The device's ring has twice the size of the
+ * program's, and is full all the same when a program takes its slots for free as soon as what was
+ * in them has finished: then packets wait, too.
  *
  * Locks, in the order in which they may be taken: a proxy's `lock`, those of the limiter, a proxy's
  * `harvest`. No thread that rings a doorbell waits for the limiter or for the device. */
@@ -136,7 +136,8 @@ static inline uint64_t proxy_in_flight(const proxy_t *proxy)
 {
   return atomic_load(&proxy->begun) - atomic_load(&proxy->finished);
 }
-/* How long the oldest that is on the device may still take, by estimate and by what it took already. */
+/* How long the oldest that is on the device may still take, by estimate and by what it took
+ * already. */
 uint64_t flight_left(proxy_t *proxy, uint64_t now);
 /* Is there room for a batch of that many? The caller holds the lock. */
 bool flight_has_room(const proxy_t *proxy, uint32_t dispatches);

@@ -90,10 +90,10 @@ TEST_P(FrontShares, TwoProgramsOfOneRegion)
                                {"RAWHAL_GPU_SHARE", each.share},
                                {"RAWHAL_GPU_CHARGING", mode}},
         std::vector<std::string>{RAWHAL_SHARE, std::to_string(lasts / 1000000), "1300"}));
-  usleep(static_cast<useconds_t>(lasts / 1000)); // both have been at it for so long, but for starting
+  usleep(
+      static_cast<useconds_t>(lasts / 1000)); // both have been at it for so long, but for starting
   for (int i = 0; i < 2; ++i) {
-    rawhal_limit_row_t row =
-        RegionChild::Row(region, RAWHAL_LIMIT_LEVEL_TENANT, wanted[i].tenant);
+    rawhal_limit_row_t row = RegionChild::Row(region, RAWHAL_LIMIT_LEVEL_TENANT, wanted[i].tenant);
     double charged = static_cast<double>(row.achieved_ppm[extended ? 1 : 0]) / 10000;
     std::string said = children[static_cast<size_t>(i)]->Line();
     double ran = atof(said.c_str()), had = mode == "wall" ? ran : charged;
@@ -167,12 +167,13 @@ TEST_P(FrontCheats, GetNothingExtra)
   EXPECT_LE(used, 0.3 * lasted + 0.3 * 20 + static_cast<double>(cheat.one_ms) + 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Modes, FrontCheats,
-    testing::Values(Cheat{"loop", 1, 2}, Cheat{"streams", 1, 4}, Cheat{"destroy", 1, 10},
-                    Cheat{"loop", 4, 2}, Cheat{"fault", 2, 60}, Cheat{"kill", 2, 60}),
-    [](const testing::TestParamInfo<Cheat> &cheat) {
-      return std::string(cheat.param.mode) + std::to_string(cheat.param.processes);
-    });
+INSTANTIATE_TEST_SUITE_P(Modes, FrontCheats,
+                         testing::Values(Cheat{"loop", 1, 2}, Cheat{"streams", 1, 4},
+                                         Cheat{"destroy", 1, 10}, Cheat{"loop", 4, 2},
+                                         Cheat{"fault", 2, 60}, Cheat{"kill", 2, 60}),
+                         [](const testing::TestParamInfo<Cheat> &cheat) {
+                           return std::string(cheat.param.mode) +
+                                  std::to_string(cheat.param.processes);
+                         });
 
 } // namespace

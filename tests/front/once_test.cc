@@ -166,7 +166,8 @@ TEST_P(FrontOnce, SoAreCopies)
     usleep(20000); // the front looks at what has finished when it gets to it
     tenant = Tenant();
   }
-  EXPECT_EQ(GetParam() ? 5u : 4u, tenant.launches); // a fill is one of ours, and two of the runtime's
+  EXPECT_EQ(GetParam() ? 5u : 4u,
+            tenant.launches); // a fill is one of ours, and two of the runtime's
   EXPECT_EQ(0u, tenant.no_timestamps - (GetParam() ? 0 : 1));
   EXPECT_GT(tenant.gpu_ns, 0u);
 }
@@ -191,7 +192,8 @@ TEST_P(FrontOnce, SoAreThoseThatHaveEndedWhenTheCallDoes)
     GTEST_SKIP() << "librawhal makes no such calls";
   Start();
   rawhal_buffer_t *here = buffer(mi), *there = buffer(mi);
-  auto fill = reinterpret_cast<decltype(&hsa_amd_memory_fill)>(dlsym(RTLD_DEFAULT, "hsa_amd_memory_fill"));
+  auto fill =
+      reinterpret_cast<decltype(&hsa_amd_memory_fill)>(dlsym(RTLD_DEFAULT, "hsa_amd_memory_fill"));
   auto copy = reinterpret_cast<decltype(&hsa_memory_copy)>(dlsym(RTLD_DEFAULT, "hsa_memory_copy"));
   ASSERT_TRUE(fill && copy);
   void *from = reinterpret_cast<void *>(rawhal_buffer_address(here));
@@ -213,7 +215,8 @@ TEST_P(FrontOnce, TheQuotaIsTheWholeOfIt)
   rawhal_device_memory(device, &total, &left);
   EXPECT_EQ(64 * mi, total);
   EXPECT_EQ(24 * mi, left);
-  EXPECT_NE(RAWHAL_OK, rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 25 * mi, &more, &error));
+  EXPECT_NE(RAWHAL_OK,
+            rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 25 * mi, &more, &error));
   buffer(24 * mi);
 }
 
@@ -237,7 +240,8 @@ TEST_P(FrontOnce, WhatTheProgramLimitsHolds)
 // Naming what the environment names makes nobody a second member.
 TEST_P(FrontOnce, ARegionThatBothNameIsJoinedOnce)
 {
-  ASSERT_OK(rawhal_limit_config_set_name(limits_, RAWHAL_LIMIT_NAME_REGION, region_.c_str(), &error));
+  ASSERT_OK(
+      rawhal_limit_config_set_name(limits_, RAWHAL_LIMIT_NAME_REGION, region_.c_str(), &error));
   ASSERT_OK(rawhal_limit_config_set(limits_, RAWHAL_LIMIT_GPU_SHARE, 800000, &error));
   Start();
   Run(5);

@@ -146,6 +146,25 @@ uint64_t shim_retry_at(const limit_lease_t *lease)
   return limit_retry_at(lease);
 }
 
+bool shim_admit_beside(limit_lease_t *lease, uint64_t kernel, bool whatever, shim_grant_t *result)
+{
+  limit_grant_t grant;
+  limit_shape_t shape = {.key = limit_key(kernel, 64), .launches = 1};
+  bool admitted = limit_admit_beside(lease, &shape, whatever, &grant);
+  memcpy(result, &grant, sizeof(grant));
+  return admitted;
+}
+
+uint64_t shim_expects_at(const limit_lease_t *lease)
+{
+  return limit_expects_at(lease);
+}
+
+bool shim_has_flight(const limit_lease_t *lease)
+{
+  return limit_has_flight(lease);
+}
+
 void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2])
 {
   events[0] = atomic_load(&limiter->tenant->node.event);
