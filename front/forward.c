@@ -194,10 +194,18 @@ static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
     proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
 }
 
+/* What the runtime keeps for a queue. Beyond that (ROCr: DEFAULT_SCRATCH_SINGLE_LIMIT) it lends a
+ * dispatch, for fewer waves where memory is short, and takes back after it. */
+static uint64_t kept_scratch(const proxy_t *proxy, uint32_t lane_bytes)
+{
+  static const uint64_t most = 146800640;
+  uint64_t bytes = scratch_bytes(scratch_waves(proxy->face), lane_bytes);
+  return bytes < most ? bytes : most;
+}
+
 static rawhal_status_t reserve_scratch(proxy_t *proxy, uint64_t index, uint32_t count,
                                        rawhal_error_t *error)
 {
-  uint64_t waves = scratch_waves(proxy->face);
   uint32_t most = proxy->lane_bytes;
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t bytes = packet_at(proxy, index + i)->dispatch.private_segment_size;
@@ -205,9 +213,9 @@ static rawhal_status_t reserve_scratch(proxy_t *proxy, uint64_t index, uint32_t 
   }
   if (most == proxy->lane_bytes)
     return RAWHAL_OK;
-  uint64_t more = scratch_bytes(waves, most) - scratch_bytes(waves, proxy->lane_bytes);
+  uint64_t more = kept_scratch(proxy, most) - kept_scratch(proxy, proxy->lane_bytes);
   rawhal_status_t status =
-      limit_memory_reserve(proxy->device->limiter, LEDGER_SCRATCH, more, error);
+      more ? limit_memory_reserve(proxy->device->limiter, LEDGER_SCRATCH, more, error) : RAWHAL_OK;
   if (status == RAWHAL_OK)
     proxy->lane_bytes = most;
   return status;
@@ -217,9 +225,8 @@ void proxy_give_back_scratch(proxy_t *proxy)
 {
   if (!proxy->lane_bytes)
     return;
-  uint64_t waves = scratch_waves(proxy->face);
   limit_memory_release(proxy->device->limiter, LEDGER_SCRATCH,
-                       scratch_bytes(waves, proxy->lane_bytes));
+                       kept_scratch(proxy, proxy->lane_bytes));
   proxy->lane_bytes = 0;
 }
 

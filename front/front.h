@@ -42,9 +42,10 @@
  *
  * What is not, and neither held back nor charged: what the runtime copies for itself, as when it
  * loads code; dispatches that are vendor packets (gfx1250); the device's ends of queues (a page
- * each), rings and signals; scratch where nothing but memory is limited, for packets are not looked
- * at then; code that is loaded and never frozen; memory that was imported from other processes or
- * drivers; packets that a kernel enqueues, which wait for the program's next doorbell. */
+ * each), rings and signals; scratch beyond 140 MiB of a queue, which is lent for a dispatch, and
+ * where nothing but memory is limited, for packets are not looked at then; code that is loaded and
+ * never frozen; memory that was imported from other processes or drivers; packets that a kernel
+ * enqueues, which wait for the program's next doorbell. */
 #ifndef RAWHAL_FRONT_FRONT_H
 #define RAWHAL_FRONT_FRONT_H
 
