@@ -76,10 +76,7 @@ static place_text_t describe(uint64_t address)
 /* The runtime knows of memory that came by other ways. */
 static bool runtime_knows(uint64_t address, hsa_amd_pointer_info_t *info, range_t *range)
 {
-  memset(info, 0, sizeof(*info));
-  info->size = sizeof(*info);
-  if (front.hsa.pointer_info((const void *)(uintptr_t)address, info, NULL, NULL, NULL) !=
-          HSA_STATUS_SUCCESS ||
+  if (!devices_pointer((const void *)(uintptr_t)address, info) ||
       info->type == HSA_EXT_POINTER_TYPE_UNKNOWN)
     return false;
   *range =

@@ -248,6 +248,12 @@ void devices_close(void)
   front.limited = front.timed = false;
 }
 
+bool devices_pointer(const void *address, hsa_amd_pointer_info_t *info)
+{
+  *info = (hsa_amd_pointer_info_t){.size = sizeof(*info)};
+  return front.hsa.pointer_info(address, info, NULL, NULL, NULL) == HSA_STATUS_SUCCESS;
+}
+
 void *devices_shared_memory(size_t size)
 {
   void *memory = NULL;

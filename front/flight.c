@@ -64,7 +64,7 @@ static void charge(proxy_t *proxy, const flight_batch_t *batch)
     start = time.start < start ? time.start : start;
     end = time.end > end ? time.end : end;
   }
-  limit_complete(proxy->lease, &batch->grant, batch->begins ? front_ns(start) : 0, front_ns(end));
+  limit_complete(proxy->lease, &batch->grant, batch->ours & 1 ? front_ns(start) : 0, front_ns(end));
 }
 
 /* A dispatch with the program's signal has ended when the barrier behind it begins. */

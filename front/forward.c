@@ -114,9 +114,9 @@ static bool look_at(proxy_t *proxy, uint64_t index)
 static void fly(proxy_t *proxy, uint64_t index, uint64_t ticket)
 {
   watch_note_t *note = &proxy->waiting[index & proxy->mask];
+  substitute_restore(&note->run, &note->packet, &packet_at(proxy, index)->dispatch);
   proxy->flying[ticket % PROXY_SIGNALS] = *note;
-  note->kernel = NULL;
-  note->capture = NULL;
+  *note = (watch_note_t){0};
 }
 
 /* With front.serial: has all that was put run, and been recorded? */
@@ -275,7 +275,6 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   for (uint32_t i = 0; i < batch.count; ++i) {
     proxy_packet_t *packet = packet_at(proxy, index + i);
     bool ours = put_dispatch(proxy, packet, proxy->signals[(batch.first + i) % PROXY_SIGNALS]);
-    batch.begins |= i == 0 && ours;
     batch.ours |= (uint64_t)ours << i;
     if (front.watched)
       fly(proxy, index + i, batch.first + i);

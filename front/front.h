@@ -21,6 +21,13 @@
  *       check    is a dispatch what its kernel takes?
  *       trace    when dispatches ran, as a file
  *       recorder what was dispatched, as a file that can be replayed
+ *       kernargs what of a dispatch's may be read
+ *       substitute  kernels of ours in the place of the program's
+ *         substitute_rules  which, and what is appended to their arguments
+ *         replacement  their files, and where they are loaded
+ *         remap    from the kernargs of the one to those of the other
+ *         blocks   memory for those
+ *         outcomes what became of those that were tried, in a folder
  *
  * What a hook does not recognise it passes on to the function that was in the table before it,
  * which may be another tool's.
@@ -105,6 +112,8 @@ void devices_close(void);
 front_device_t *device_of_agent(hsa_agent_t agent);
 front_device_t *device_of_pool(hsa_amd_memory_pool_t pool);
 bool device_is_gpu(hsa_agent_t agent); /* limited or not */
+/* What the runtime knows of an address. False: it does not say. */
+bool devices_pointer(const void *address, hsa_amd_pointer_info_t *info);
 /* Of the host, where every device reaches it; NULL: there is none. */
 void *devices_shared_memory(size_t size);
 /* Is any limit configured, as far as can be told without devices? When in doubt, it is. */

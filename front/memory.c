@@ -44,9 +44,8 @@ static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **mem
   hsa_status_t result = front.hsa.memory_allocate(region, size, memory);
   if (result != HSA_STATUS_SUCCESS)
     return result;
-  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
-  if (front.hsa.pointer_info(*memory, &info, NULL, NULL, NULL) != HSA_STATUS_SUCCESS ||
-      info.type != HSA_EXT_POINTER_TYPE_HSA)
+  hsa_amd_pointer_info_t info;
+  if (!devices_pointer(*memory, &info) || info.type != HSA_EXT_POINTER_TYPE_HSA)
     return result;
   front_device_t *device = device_of_agent(info.agentOwner);
   if (!device)

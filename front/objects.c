@@ -43,6 +43,7 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static front_object_t *contents;
 static place_t *places;
 static known_t *all_known;
+static const objects_listener_t *listener;
 
 /* ---- Contents ---- */
 
@@ -244,8 +245,8 @@ static loaded_info_t *loaded_info(void)
 }
 
 /* The caller holds the lock for writing. */
-static bool add_place(const place_t *found, rawhal_content_hash_t hash, const void *bytes,
-                      size_t size)
+static front_object_t *add_place(const place_t *found, rawhal_content_hash_t hash,
+                                 const void *bytes, size_t size)
 {
   front_object_t *object = find_content(hash, bytes, size);
   place_t *place = malloc(sizeof(*place));
@@ -253,17 +254,29 @@ static bool add_place(const place_t *found, rawhal_content_hash_t hash, const vo
     object = add_content(hash, bytes, size);
   if (!place || !object) {
     free(place);
-    return false;
+    return NULL;
   }
   *place = *found;
   place->object = object;
   place->next = places;
   places = place;
   atomic_fetch_add(&object->users, 1);
-  return true;
+  return object;
 }
 
-static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loaded)
+/* The executable keeps what is loaded, and the thread that loads keeps the executable. */
+static void tell_of(front_object_t *object, hsa_agent_t agent, const place_t *place)
+{
+  pthread_rwlock_wrlock(&lock);
+  read_kernels(object);
+  pthread_rwlock_unlock(&lock);
+  for (size_t i = 0; i < object->kernel_count; ++i)
+    listener->loaded(agent, (hsa_executable_t){place->executable}, object->kernels[i].facts,
+                     object->kernels[i].address + place->delta);
+}
+
+static void remember(hsa_executable_t executable, hsa_agent_t agent,
+                     hsa_loaded_code_object_t loaded)
 {
   loaded_info_t *info = loaded_info();
   uint64_t bytes = 0, size = 0;
@@ -288,9 +301,11 @@ static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loade
   const void *content = (const void *)(uintptr_t)bytes;
   rawhal_content_hash_t hash = rawhal_content_hash(content, size); /* nobody waits for that */
   pthread_rwlock_wrlock(&lock);
-  bool added = add_place(&place, hash, content, size);
+  front_object_t *object = add_place(&place, hash, content, size);
   pthread_rwlock_unlock(&lock);
-  if (!added)
+  if (object && listener)
+    tell_of(object, agent, &place);
+  else if (!object)
     front_report("no memory to remember a code object of %llu bytes; its kernels have no names",
                  (unsigned long long)size);
 }
@@ -303,7 +318,7 @@ static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agen
   hsa_status_t result = front.inner.load_agent_code_object(executable, agent, reader, options,
                                                            loaded ? loaded : &mine);
   if (result == HSA_STATUS_SUCCESS)
-    remember(executable, loaded ? *loaded : mine);
+    remember(executable, agent, loaded ? *loaded : mine);
   return result;
 }
 
@@ -336,7 +351,14 @@ static hsa_status_t executable_destroy(hsa_executable_t executable)
   pthread_rwlock_wrlock(&lock);
   drop_executable(executable.handle);
   pthread_rwlock_unlock(&lock);
+  if (listener)
+    listener->unload(executable);
   return front.inner.executable_destroy(executable);
+}
+
+void objects_listen(const objects_listener_t *who)
+{
+  listener = who;
 }
 
 void objects_hooks(front_calls_t *hooks)

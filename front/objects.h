@@ -36,6 +36,17 @@ void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT])
 /* Where an address lies in what is loaded: its code and its variables. False: nowhere. */
 bool objects_range(uint64_t address, uint64_t *base, uint64_t *size);
 
+/* Who wants to know what is loaded, and what is about to go: each kernel, by the thread that loads.
+ */
+typedef struct objects_listener {
+  void (*loaded)(hsa_agent_t agent, hsa_executable_t executable, const rawhal_kernel_t *kernel,
+                 uint64_t kernel_object);
+  void (*unload)(hsa_executable_t executable);
+} objects_listener_t;
+
+/* `listener`: NULL, nobody; else it stays. */
+void objects_listen(const objects_listener_t *listener);
+
 void objects_hooks(front_calls_t *hooks);
 void objects_forget(void); /* when the runtime ends */
 

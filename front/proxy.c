@@ -118,7 +118,7 @@ static void reap(void *context)
   (void)flight_harvest(context);
 }
 
-/* The device's ring has room for all that the program's can become. */
+/* Room for all that the program's ring has at a time. */
 static hsa_status_t make_real(proxy_t *proxy, const proxy_wish_t *wish, uint32_t size)
 {
   return front.hsa.queue_create(wish->agent, size * PROXY_PER_PACKET, wish->type, on_error, proxy,

@@ -44,8 +44,7 @@ typedef struct flight_batch {
   limit_grant_t grant;
   uint64_t first; /* the ticket of its first dispatch; a ticket's signal is at ticket % SIGNALS */
   uint32_t count;
-  bool begins;   /* its first dispatch has a signal of ours itself: its start is known */
-  uint64_t ours; /* a bit for each that has */
+  uint64_t ours; /* a bit for each whose own signal is ours: its start is known */
 } flight_batch_t;
 
 typedef struct proxy {

@@ -1,5 +1,6 @@
 #include "front/recorder.h"
 
+#include "front/kernargs.h"
 #include "front/ranges.h"
 #include "record/writer.h"
 
@@ -73,21 +74,6 @@ static rawhal_status_t number_of(const front_object_t *object, uint64_t *number,
   return *number ? RAWHAL_OK : record_writer_object(writer, object_bytes(object), number, error);
 }
 
-/* Only what the host may read; a device's memory need not be. */
-static rawhal_bytes_t kernargs_of(const front_kernel_t *kernel,
-                                  const hsa_kernel_dispatch_packet_t *packet)
-{
-  const rawhal_kernarg_info_t *info =
-      kernel->layout ? rawhal_kernarg_layout_info(kernel->layout) : NULL;
-  uint64_t address = (uint64_t)(uintptr_t)packet->kernarg_address;
-  range_t range;
-  if (!info || !info->segment_size || !packet->kernarg_address ||
-      ranges_find(address, &range) != RANGE_LIVE || range.owner ||
-      range.size - (address - range.base) < info->segment_size)
-    return (rawhal_bytes_t){0};
-  return (rawhal_bytes_t){packet->kernarg_address, info->segment_size};
-}
-
 static void add_range(recorder_capture_t *capture, uint64_t address)
 {
   range_t range;
@@ -120,12 +106,11 @@ static void find_ranges(recorder_capture_t *capture, const front_kernel_t *kerne
 /* Where the host has it; NULL: it is a device's. What was locked may have another address there. */
 static const char *host_address(uint64_t address)
 {
-  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  hsa_amd_pointer_info_t info;
   range_t range;
   if (ranges_find(address, &range) == RANGE_LIVE && range.owner)
     return NULL;
-  if (front.hsa.pointer_info((const void *)(uintptr_t)address, &info, NULL, NULL, NULL) ==
-          HSA_STATUS_SUCCESS &&
+  if (devices_pointer((const void *)(uintptr_t)address, &info) &&
       info.type == HSA_EXT_POINTER_TYPE_LOCKED && info.hostBaseAddress)
     return (const char *)info.hostBaseAddress +
            (address - (uint64_t)(uintptr_t)info.agentBaseAddress);

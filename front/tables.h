@@ -69,11 +69,16 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
   X(signal_subtract, __typeof__(hsa_signal_subtract_screlease), 552)                               \
   X(executable_destroy, __typeof__(hsa_executable_destroy), 688)                                   \
   X(executable_freeze, __typeof__(hsa_executable_freeze), 704)                                     \
+  X(symbol_get_info, __typeof__(hsa_executable_symbol_get_info), 760)                              \
   X(major_extension_table, __typeof__(hsa_system_get_major_extension_table), 800)                  \
   X(silent_store_relaxed, __typeof__(hsa_signal_silent_store_relaxed), 832)                        \
   X(silent_store_screlease, __typeof__(hsa_signal_silent_store_screlease), 840)                    \
   X(isa_get_info_alt, __typeof__(hsa_isa_get_info_alt), 888)                                       \
-  X(load_agent_code_object, __typeof__(hsa_executable_load_agent_code_object), 976)
+  X(reader_from_memory, __typeof__(hsa_code_object_reader_create_from_memory), 944)                \
+  X(reader_destroy, __typeof__(hsa_code_object_reader_destroy), 952)                               \
+  X(executable_create, __typeof__(hsa_executable_create_alt), 960)                                 \
+  X(load_agent_code_object, __typeof__(hsa_executable_load_agent_code_object), 976)                \
+  X(get_symbol, __typeof__(hsa_executable_get_symbol_by_name), 992)
 
 #define FRONT_AMD(X)                                                                               \
   X(set_profiler_enabled, __typeof__(hsa_amd_profiling_set_profiler_enabled), 32, 32)              \

@@ -13,7 +13,7 @@
 #include <uthash.h>
 
 static watch_check_t checking;
-static bool tracing, recording;
+static bool tracing, recording, substituting;
 static atomic_size_t checked, mistaken;
 
 /* ---- The environment ---- */
@@ -45,7 +45,8 @@ static rawhal_status_t read_check(rawhal_error_t *error)
 
 bool watch_wanted(void)
 {
-  static const char *const variables[] = {"RAWHAL_CHECK", "RAWHAL_TRACE", "RAWHAL_RECORD"};
+  static const char *const variables[] = {"RAWHAL_CHECK", "RAWHAL_TRACE", "RAWHAL_RECORD",
+                                          "RAWHAL_SUBSTITUTE"};
   for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); ++i) {
     const char *value = secure_getenv(variables[i]);
     if (value && *value)
@@ -71,7 +72,12 @@ rawhal_status_t watch_open(rawhal_error_t *error)
     status = trace_open(trace, error);
   if (status == RAWHAL_OK && recording)
     status = recorder_open(record, front.serial, error);
-  front.watched = status == RAWHAL_OK && (tracing || recording || checking != WATCH_CHECK_OFF);
+  if (status == RAWHAL_OK)
+    status = substitute_open(&substituting, error);
+  static const objects_listener_t listener = {substitute_loaded, substitute_unload};
+  objects_listen(status == RAWHAL_OK && substituting ? &listener : NULL);
+  front.watched =
+      status == RAWHAL_OK && (tracing || recording || substituting || checking != WATCH_CHECK_OFF);
   return status;
 }
 
@@ -155,8 +161,7 @@ static bool check(const front_device_t *device, uint64_t queue_id, const watch_n
 }
 
 bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
-                    const hsa_kernel_dispatch_packet_t *packet, watch_note_t *note,
-                    rawhal_error_t *error)
+                    hsa_kernel_dispatch_packet_t *packet, watch_note_t *note, rawhal_error_t *error)
 {
   *note = (watch_note_t){.kernel = objects_kernel(packet->kernel_object),
                          .packet = *packet,
@@ -168,6 +173,8 @@ bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
   }
   if (recording)
     note->capture = recorder_dispatch(device, queue_id, note->kernel, packet);
+  if (substituting)
+    substitute_dispatch(device, packet, &note->run);
   return true;
 }
 
@@ -188,6 +195,7 @@ void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t en
         .measured = measured});
   recorder_ended(note->capture, end != 0);
   note->capture = NULL;
+  substitute_ended(&note->run, end != 0);
   objects_release(note->kernel);
   note->kernel = NULL;
 }
@@ -199,6 +207,8 @@ void watch_summary(void)
   size_t wrong = atomic_load(&mistaken);
   if (wrong)
     front_report("check: %zu of %zu dispatches were mistaken", wrong, atomic_load(&checked));
+  if (substituting)
+    substitute_summary();
   trace_close();
   recorder_close();
 }
@@ -207,6 +217,8 @@ void watch_close(void)
 {
   watch_memory_forget();
   forget_told();
+  substitute_close();
+  objects_listen(NULL);
   objects_forget();
   trace_close();
   recorder_close();

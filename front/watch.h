@@ -1,9 +1,11 @@
-/* What is done with dispatches and memory besides limiting them: checking and tracing.
+/* What is done with dispatches and memory besides limiting them: checking, tracing, recording and
+ * substitution.
  *
  *     RAWHAL_CHECK  warn: each mistake of a kernel's is reported once; report: every time;
  *                   refuse: the kernel does not run, and its queue ends with an error
  *     RAWHAL_TRACE  the file that the trace goes to
  *     RAWHAL_RECORD, RAWHAL_RECORD_BUFFERS: see recorder.h
+ *     RAWHAL_SUBSTITUTE, RAWHAL_SUBSTITUTE_CACHE: see substitute.h
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_WATCH_H
@@ -11,6 +13,7 @@
 
 #include "front/check.h"
 #include "front/recorder.h"
+#include "front/substitute.h"
 #include "front/trace.h"
 
 typedef enum watch_check {
@@ -26,6 +29,7 @@ typedef struct watch_note {
   hsa_kernel_dispatch_packet_t packet;
   uint64_t submitted; /* ns of the runtime's clock */
   recorder_capture_t *capture;
+  substitute_run_t run;
 } watch_note_t;
 
 /* Reads the environment. INVALID_ARGUMENT: it says what is not understood, or a file that cannot be
@@ -37,9 +41,10 @@ bool watch_wanted(void);
 /* What the process ends with. */
 void watch_summary(void);
 
-/* Looks at a dispatch before it goes. False: it must not, and the error says why. */
+/* Looks at a dispatch before it goes, and may change it. False: it must not go, and the error says
+ * why. */
 bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
-                    const hsa_kernel_dispatch_packet_t *packet, watch_note_t *note,
+                    hsa_kernel_dispatch_packet_t *packet, watch_note_t *note,
                     rawhal_error_t *error);
 /* It has ended, by the device's clock, in ns; 0, 0: unknown how. */
 void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t end, bool measured);

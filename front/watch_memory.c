@@ -60,20 +60,24 @@ static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint3
   return result;
 }
 
-static hsa_status_t pool_free(void *memory)
+static hsa_status_t freed(void *memory, hsa_status_t (*free_it)(void *memory))
 {
   removing(memory);
-  hsa_status_t result = front.inner.pool_free(memory);
+  hsa_status_t result = free_it(memory);
   restored(memory, result);
   return result;
+}
+
+static hsa_status_t pool_free(void *memory)
+{
+  return freed(memory, front.inner.pool_free);
 }
 
 static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **memory)
 {
   hsa_status_t result = front.inner.memory_allocate(region, size, memory);
-  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
-  if (result != HSA_STATUS_SUCCESS || !memory ||
-      front.hsa.pointer_info(*memory, &info, NULL, NULL, NULL) != HSA_STATUS_SUCCESS)
+  hsa_amd_pointer_info_t info;
+  if (result != HSA_STATUS_SUCCESS || !memory || !devices_pointer(*memory, &info))
     return result;
   added(*memory, size, device_of_agent(info.agentOwner) ? info.agentOwner.handle : 0);
   return result;
@@ -81,10 +85,7 @@ static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **mem
 
 static hsa_status_t memory_free(void *memory)
 {
-  removing(memory);
-  hsa_status_t result = front.inner.memory_free(memory);
-  restored(memory, result);
-  return result;
+  return freed(memory, front.inner.memory_free);
 }
 
 static hsa_status_t memory_lock(void *host, size_t size, hsa_agent_t *agents, int count_of,
@@ -109,10 +110,9 @@ static hsa_status_t memory_lock_to_pool(void *host, size_t size, hsa_agent_t *ag
 /* By the host's address, which the device need not have. */
 static hsa_status_t memory_unlock(void *host)
 {
-  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  hsa_amd_pointer_info_t info;
   void *memory = host;
-  if (front.hsa.pointer_info(host, &info, NULL, NULL, NULL) == HSA_STATUS_SUCCESS &&
-      info.agentBaseAddress)
+  if (devices_pointer(host, &info) && info.agentBaseAddress)
     memory = info.agentBaseAddress;
   range_t range;
   bool known = ranges_find((uint64_t)(uintptr_t)memory, &range) == RANGE_LIVE;
@@ -120,8 +120,7 @@ static hsa_status_t memory_unlock(void *host)
   hsa_status_t result = front.inner.memory_unlock(host);
   restored(memory, result);
   /* What was locked twice is locked still. */
-  if (result == HSA_STATUS_SUCCESS && known &&
-      front.hsa.pointer_info(memory, &info, NULL, NULL, NULL) == HSA_STATUS_SUCCESS &&
+  if (result == HSA_STATUS_SUCCESS && known && devices_pointer(memory, &info) &&
       info.type == HSA_EXT_POINTER_TYPE_LOCKED)
     added(memory, range.size, range.owner);
   return result;

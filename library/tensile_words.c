@@ -1,5 +1,6 @@
-/* The words by which hipBLASLt's host code tells a kernel how to share out its work: as tensilelite's
- * ContractionSolution::kernelArgs() makes them. docs/tensile.md has them as a table. */
+/* The words by which hipBLASLt's host code tells a kernel how to share out its work: as
+ * tensilelite's ContractionSolution::kernelArgs() makes them. docs/tensile.md has them as a table.
+ */
 #include "library/tensile.h"
 
 #include "base/error.h"

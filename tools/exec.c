@@ -34,6 +34,15 @@ static const char *help(void)
          "  --trace FILE        when dispatches ran and what held them back, as JSON for Perfetto\n"
          "  --record FILE       what is dispatched, for rawhal replay\n"
          "  --record-buffers    with the contents of buffers: see rawhal record --help\n"
+         "  --substitute NAME=FILE[:KERNEL][,EXTRA...]\n"
+         "                      another kernel in the place of NAME, which may be a pattern; "
+         "KERNEL "
+         "has the\n"
+         "                      same name without. EXTRA: an argument more, buffer=BYTES[:FILE], "
+         "dispatch or\n"
+         "                      value=N. May be given again, the first that is for a kernel "
+         "counts\n"
+         "  --substitute-cache FOLDER  remembers what became of them\n"
          "  --help              this text\n\n"
          "Of a limit that the environment has as well the stricter holds.\n\n"
          "environment:\n"
@@ -136,7 +145,15 @@ static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *er
 
 /* ---- Options ---- */
 
-enum { LIMIT = 1, CHECK = 1000, TRACE, RECORD, BUFFERS }; /* a limit's are from LIMIT on */
+enum {
+  LIMIT = 1,
+  CHECK = 1000,
+  TRACE,
+  BUFFERS,
+  SUBSTITUTE,
+  CACHE,
+  RECORD = 'o'
+}; /* a limit's are from LIMIT on */
 
 /* clang-format off */
 #define COMMON_OPTIONS                                                    \
@@ -150,6 +167,8 @@ static const struct option exec_options[] = {
     COMMON_OPTIONS,
     {"record", required_argument, NULL, RECORD},
     {"record-buffers", no_argument, NULL, BUFFERS},
+    {"substitute", required_argument, NULL, SUBSTITUTE},
+    {"substitute-cache", required_argument, NULL, CACHE},
     {0},
 };
 
@@ -190,6 +209,26 @@ static bool set_record(const char *file, rawhal_error_t *error)
   return set_file("RAWHAL_RECORD", file, error);
 }
 
+/* A line more, behind those of the environment. */
+static bool add_substitute(const char *text, rawhal_error_t *error)
+{
+  static const char variable[] = "RAWHAL_SUBSTITUTE";
+  const char *before = getenv(variable), *file = strchr(text, '=');
+  char folder[PATH_MAX] = "", *lines = NULL;
+  if (!file || file == text || strchr(text, '\n'))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "--substitute '%.100s': NAME=FILE[:KERNEL][,EXTRA...]", text);
+  if (*++file != '/' && !getcwd(folder, sizeof(folder)))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", file, strerror(errno));
+  int size = asprintf(&lines, "%s%s%.*s%s%s%s", before ? before : "", before ? "\n" : "",
+                      (int)(file - text), text, folder, *folder ? "/" : "", file);
+  bool done = size >= 0 ? set_variable(variable, lines, error)
+                        : tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
+  if (size >= 0)
+    free(lines);
+  return done;
+}
+
 static bool set_option(int option, const char *value, rawhal_error_t *error)
 {
   switch (option) {
@@ -198,10 +237,13 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
   case TRACE:
     return set_file("RAWHAL_TRACE", value, error);
   case RECORD:
-  case 'o':
     return set_record(value, error);
   case BUFFERS:
     return set_variable("RAWHAL_RECORD_BUFFERS", "1", error);
+  case SUBSTITUTE:
+    return add_substitute(value, error);
+  case CACHE:
+    return set_file("RAWHAL_SUBSTITUTE_CACHE", value, error);
   default:
     return set_limit((rawhal_limit_t)(option - LIMIT), value, error);
   }

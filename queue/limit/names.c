@@ -41,6 +41,8 @@ static const char *const others[] = {
     "RAWHAL_TRACE",
     "RAWHAL_RECORD",
     "RAWHAL_RECORD_BUFFERS",
+    "RAWHAL_SUBSTITUTE",
+    "RAWHAL_SUBSTITUTE_CACHE",
 };
 
 enum {

@@ -1,0 +1,193 @@
+#include "front/replacement.h"
+
+#include "base/error.h"
+#include "hsaco/container.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct found {
+  replacement_t replacement;
+  struct found *next;
+} found_t;
+
+struct replacement_object {
+  replacement_file_t *file;
+  const front_device_t *device;
+  rawhal_hsaco_t *hsaco;
+  rawhal_content_hash_t hash;
+  found_t *found;
+  bool tried; /* to load it */
+  hsa_status_t result;
+  hsa_executable_t executable;
+  struct replacement_object *next;
+};
+
+struct replacement_file {
+  rawhal_container_t *container;
+  replacement_object_t *objects;
+};
+
+/* ---- Files ---- */
+
+rawhal_status_t replacement_open(const char *path, replacement_file_t **file, rawhal_error_t *error)
+{
+  *file = NULL;
+  replacement_file_t *made = calloc(1, sizeof(*made));
+  if (!made)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for '%.200s'", path);
+  const rawhal_container_options_t options = {.flags = RAWHAL_CONTAINER_COPY};
+  rawhal_status_t status = rawhal_container_open_file(path, &options, &made->container, error);
+  if (status == RAWHAL_OK)
+    *file = made;
+  else
+    free(made);
+  return status;
+}
+
+static void close_object(replacement_object_t *object)
+{
+  for (found_t *found; (found = object->found);) {
+    object->found = found->next;
+    rawhal_kernarg_layout_destroy(found->replacement.layout);
+    free(found);
+  }
+  if (object->executable.handle)
+    (void)front.inner.executable_destroy(object->executable);
+  rawhal_hsaco_close(object->hsaco);
+  free(object);
+}
+
+void replacement_close(replacement_file_t *file)
+{
+  if (!file)
+    return;
+  for (replacement_object_t *object; (object = file->objects);) {
+    file->objects = object->next;
+    close_object(object);
+  }
+  rawhal_container_close(file->container);
+  free(file);
+}
+
+/* ---- Objects ---- */
+
+static rawhal_status_t open_object(replacement_object_t *object, rawhal_error_t *error)
+{
+  rawhal_target_t target;
+  size_t index = 0;
+  rawhal_status_t status = rawhal_target_parse(rawhal_string(object->device->isa), &target, error);
+  if (status == RAWHAL_OK)
+    status = rawhal_container_select(object->file->container, &target, &index, error);
+  if (status != RAWHAL_OK)
+    return status;
+  const rawhal_bytes_t bytes = rawhal_container_object(object->file->container, index)->bytes;
+  object->hash = rawhal_content_hash(bytes.data, bytes.size);
+  return rawhal_hsaco_open(bytes.data, bytes.size, NULL, &object->hsaco, error);
+}
+
+rawhal_status_t replacement_select(replacement_file_t *file, const front_device_t *device,
+                                   replacement_object_t **object, rawhal_error_t *error)
+{
+  for (*object = file->objects; *object; *object = (*object)->next)
+    if ((*object)->device == device)
+      return RAWHAL_OK;
+  replacement_object_t *made = calloc(1, sizeof(*made));
+  if (!made)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a code object");
+  made->file = file;
+  made->device = device;
+  rawhal_status_t status = open_object(made, error);
+  if (status != RAWHAL_OK) {
+    close_object(made);
+    return status;
+  }
+  made->next = file->objects;
+  *object = file->objects = made;
+  return RAWHAL_OK;
+}
+
+rawhal_content_hash_t replacement_hash(const replacement_object_t *object)
+{
+  return object->hash;
+}
+
+/* ---- Kernels ---- */
+
+rawhal_status_t replacement_find(replacement_object_t *object, rawhal_string_t name,
+                                 replacement_t **replacement, rawhal_error_t *error)
+{
+  *replacement = NULL;
+  const int shown = (int)(name.size < 200 ? name.size : 200);
+  const rawhal_kernel_t *kernel = rawhal_hsaco_find_kernel(object->hsaco, name);
+  if (!kernel)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "the replacement's file has no kernel '%.*s'",
+                       shown, name.data);
+  if (!kernel->usable || !kernel->descriptor)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the replacement '%.*s' cannot be used: %.*s",
+                       shown, name.data, (int)kernel->unusable_reason.size,
+                       kernel->unusable_reason.data);
+  for (found_t *found = object->found; found; found = found->next)
+    if (found->replacement.facts == kernel) {
+      *replacement = &found->replacement;
+      return RAWHAL_OK;
+    }
+  found_t *found = calloc(1, sizeof(*found));
+  if (!found)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a kernel");
+  found->replacement.facts = kernel;
+  if (rawhal_kernarg_layout_create(kernel, 0, &found->replacement.layout, NULL) != RAWHAL_OK)
+    found->replacement.layout = NULL;
+  found->next = object->found;
+  object->found = found;
+  *replacement = &found->replacement;
+  return RAWHAL_OK;
+}
+
+/* What is loaded is the program's, as its other code is: it is charged. */
+static hsa_status_t load(replacement_object_t *object)
+{
+  const rawhal_bytes_t bytes = rawhal_hsaco_info(object->hsaco)->bytes;
+  hsa_code_object_reader_t reader;
+  hsa_status_t result = front.hsa.reader_from_memory(bytes.data, bytes.size, &reader);
+  if (result != HSA_STATUS_SUCCESS)
+    return result;
+  result = front.hsa.executable_create(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                       NULL, &object->executable);
+  if (result == HSA_STATUS_SUCCESS)
+    result = front.inner.load_agent_code_object(object->executable, object->device->agent, reader,
+                                                NULL, NULL);
+  else
+    object->executable.handle = 0;
+  if (result == HSA_STATUS_SUCCESS)
+    result = front.inner.executable_freeze(object->executable, NULL);
+  (void)front.hsa.reader_destroy(reader);
+  return result;
+}
+
+rawhal_status_t replacement_load(replacement_object_t *object, replacement_t *replacement,
+                                 rawhal_error_t *error)
+{
+  char symbol_name[4096];
+  const rawhal_string_t text = replacement->facts->symbol;
+  hsa_executable_symbol_t symbol;
+  if (replacement->kernel_object)
+    return RAWHAL_OK;
+  if (text.size >= sizeof(symbol_name))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the replacement's name is too long");
+  (void)snprintf(symbol_name, sizeof(symbol_name), "%.*s", (int)text.size, text.data);
+  if (!object->tried)
+    object->result = load(object);
+  object->tried = true;
+  hsa_status_t result = object->result;
+  if (result == HSA_STATUS_SUCCESS)
+    result = front.hsa.get_symbol(object->executable, symbol_name, &object->device->agent, &symbol);
+  if (result == HSA_STATUS_SUCCESS)
+    result = front.hsa.symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                       &replacement->kernel_object);
+  if (result == HSA_STATUS_SUCCESS && replacement->kernel_object)
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_RUNTIME, "the runtime does not load the replacement (0x%x)",
+                     (unsigned)result);
+}

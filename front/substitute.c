@@ -1,0 +1,350 @@
+#include "front/substitute.h"
+
+#include "front/blocks.h"
+#include "front/kernargs.h"
+#include "front/outcomes.h"
+#include "front/substitute_rules.h"
+
+#include "base/error.h"
+#include "base/version.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1 /* what finds no memory stays the original */
+#include <uthash.h>
+
+/* A kernel where it is loaded, and what runs in its place. */
+struct substitute {
+  uint64_t kernel_object, executable;
+  atomic_size_t users; /* the table, and dispatches on their way */
+  substitute_rule_t *rule;
+  front_kernel_t *original;
+  const replacement_t *replacement;
+  remap_t *remap;
+  char *refusal; /* NULL: it is taken */
+  outcome_key_t key;
+  atomic_bool tried, accepted, told; /* of that a dispatch stayed the original */
+  UT_hash_handle hh;
+};
+
+static substitute_rule_t *rules;
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* before `lock` */
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static substitute_t *all;
+
+/* ---- Entries ---- */
+
+static void let_go(substitute_t *entry)
+{
+  if (!entry || atomic_fetch_sub(&entry->users, 1) != 1)
+    return;
+  remap_destroy(entry->remap);
+  free(entry->refusal);
+  objects_release(entry->original);
+  free(entry);
+}
+
+static substitute_t *find(uint64_t kernel_object)
+{
+  substitute_t *entry;
+  pthread_rwlock_rdlock(&lock);
+  HASH_FIND(hh, all, &kernel_object, sizeof(kernel_object), entry);
+  if (entry)
+    atomic_fetch_add(&entry->users, 1);
+  pthread_rwlock_unlock(&lock);
+  return entry;
+}
+
+static void drop(const hsa_executable_t *executable) /* NULL: all */
+{
+  substitute_t *entry, *next;
+  pthread_rwlock_wrlock(&lock);
+  HASH_ITER(hh, all, entry, next)
+  {
+    if (executable && entry->executable != executable->handle)
+      continue;
+    HASH_DELETE(hh, all, entry);
+    let_go(entry);
+  }
+  pthread_rwlock_unlock(&lock);
+}
+
+/* ---- Loading ---- */
+
+static void make_key(const substitute_t *entry, const replacement_object_t *object,
+                     const front_device_t *device, outcome_key_t *key)
+{
+  char extras[256];
+  const rawhal_string_t one = entry->original->facts->name, other = entry->replacement->facts->name;
+  const rawhal_content_hash_t hashes[] = {
+      object_hash(entry->original->object), rawhal_content_hash(one.data, one.size),
+      replacement_hash(object), rawhal_content_hash(other.data, other.size)};
+  int used =
+      snprintf(key->about, sizeof(key->about), "rawhal %s %s", rawhal_version_text(), device->isa);
+  for (size_t i = 0; i < sizeof(hashes) / sizeof(*hashes); ++i)
+    used += snprintf(key->about + used, sizeof(key->about) - (size_t)used, " %016llx%016llx",
+                     (unsigned long long)hashes[i].high, (unsigned long long)hashes[i].low);
+  rule_extras_text(entry->rule, extras, sizeof(extras));
+  (void)snprintf(key->about + used, sizeof(key->about) - (size_t)used, " %s", extras);
+}
+
+static rawhal_status_t check_outcome(const outcome_key_t *key, rawhal_error_t *error)
+{
+  outcome_t outcome;
+  outcomes_find(key, &outcome);
+  if (outcome.kind == OUTCOME_REFUSED)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%s (known from before)", outcome.reason);
+  if (outcome.kind == OUTCOME_TRIED && outcome.tries >= OUTCOME_TRIES)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it was tried %u times, and never ended",
+                       outcome.tries);
+  return RAWHAL_OK;
+}
+
+/* What scratch such kernels need is known to whoever launches them alone. */
+static rawhal_status_t check_stack(const substitute_t *entry, rawhal_error_t *error)
+{
+  return entry->replacement->facts->descriptor->uses_dynamic_stack &&
+                 !entry->original->facts->descriptor->uses_dynamic_stack
+             ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                           "the replacement has a stack of any depth, the original has not")
+             : RAWHAL_OK;
+}
+
+static rawhal_status_t make_remap(substitute_t *entry, rawhal_error_t *error)
+{
+  const remap_kernel_t one = {entry->original->facts, entry->original->layout},
+                       other = {entry->replacement->facts, entry->replacement->layout};
+  remap_extra_t extras[REMAP_EXTRAS];
+  for (size_t i = 0; i < entry->rule->extra_count; ++i)
+    extras[i] = entry->rule->extras[i].argument;
+  return remap_create(&one, &other, extras, entry->rule->extra_count, &entry->remap, error);
+}
+
+static rawhal_status_t prepare(substitute_t *entry, const front_device_t *device,
+                               rawhal_error_t *error)
+{
+  replacement_object_t *object;
+  replacement_t *replacement = NULL;
+  const char *named = entry->rule->kernel;
+  rawhal_status_t status = replacement_select(entry->rule->file, device, &object, error);
+  if (status == RAWHAL_OK)
+    status = replacement_find(object, named ? rawhal_string(named) : entry->original->facts->name,
+                              &replacement, error);
+  if (status != RAWHAL_OK)
+    return status;
+  entry->replacement = replacement;
+  make_key(entry, object, device, &entry->key);
+  status = check_outcome(&entry->key, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = make_remap(entry, error);
+  if (status == RAWHAL_OK)
+    status = check_stack(entry, error);
+  if (status == RAWHAL_OK)
+    status = replacement_load(object, replacement, error);
+  if (status == RAWHAL_INVALID_ARGUMENT || status == RAWHAL_UNSUPPORTED)
+    outcomes_refuse(&entry->key, error->message);
+  if (status == RAWHAL_OK && !rule_prepare(entry->rule))
+    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for what is appended");
+  return status;
+}
+
+static bool add(substitute_t *entry)
+{
+  substitute_t *other;
+  pthread_rwlock_wrlock(&lock);
+  HASH_FIND(hh, all, &entry->kernel_object, sizeof(entry->kernel_object), other);
+  if (!other)
+    HASH_ADD(hh, all, kernel_object, sizeof(entry->kernel_object), entry);
+  bool added = !other && entry->hh.tbl;
+  pthread_rwlock_unlock(&lock);
+  return added;
+}
+
+/* What is refused is said when it is dispatched: a pattern may be for many more. */
+static void load(const front_device_t *device, substitute_rule_t *rule, hsa_executable_t executable,
+                 uint64_t kernel_object)
+{
+  rawhal_error_t error;
+  front_kernel_t *original = objects_kernel(kernel_object);
+  substitute_t *entry = original ? calloc(1, sizeof(*entry)) : NULL;
+  if (!entry) {
+    objects_release(original);
+    return;
+  }
+  entry->kernel_object = kernel_object;
+  entry->executable = executable.handle;
+  entry->rule = rule;
+  entry->original = original;
+  atomic_init(&entry->users, 1);
+  bool whole = true;
+  if (prepare(entry, device, &error) != RAWHAL_OK) {
+    entry->refusal = strdup(error.message);
+    whole = entry->refusal != NULL;
+  }
+  if (!whole || !add(entry))
+    let_go(entry);
+}
+
+void substitute_loaded(hsa_agent_t agent, hsa_executable_t executable,
+                       const rawhal_kernel_t *kernel, uint64_t kernel_object)
+{
+  const front_device_t *device = device_of_agent(agent);
+  substitute_rule_t *rule = rules_find(rules, kernel->name);
+  if (!rule || !device)
+    return;
+  pthread_mutex_lock(&loading);
+  load(device, rule, executable, kernel_object);
+  pthread_mutex_unlock(&loading);
+}
+
+void substitute_unload(hsa_executable_t executable)
+{
+  drop(&executable);
+}
+
+/* ---- Dispatches ---- */
+
+static uint64_t beyond(uint32_t asked, uint32_t fixed)
+{
+  return asked > fixed ? asked - fixed : 0;
+}
+
+/* Its kernargs, in a block. */
+static rawhal_status_t extend(const substitute_t *entry, const rawhal_launch_t *launch,
+                              hsa_kernel_dispatch_packet_t *packet, void **block,
+                              rawhal_error_t *error)
+{
+  uint64_t values[REMAP_EXTRAS];
+  const uint32_t room = remap_room(entry->remap);
+  const rawhal_bytes_t kernargs = kernargs_of(entry->original, packet);
+  if (kernargs.size < remap_bytes(entry->remap))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "its kernargs are not the host's to read");
+  *block = blocks_take(room);
+  if (!*block)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for its kernargs");
+  rule_values(entry->rule, values);
+  rawhal_status_t status = remap_write(entry->remap, kernargs.data, launch, values, *block, error);
+  if (status == RAWHAL_OK) {
+    packet->kernarg_address = *block;
+    return status;
+  }
+  blocks_give_back(*block, room);
+  *block = NULL;
+  return status;
+}
+
+static rawhal_status_t change(substitute_t *entry, const front_device_t *device,
+                              hsa_kernel_dispatch_packet_t *packet, substitute_run_t *run,
+                              rawhal_error_t *error)
+{
+  const rawhal_descriptor_t *one = entry->original->facts->descriptor,
+                            *other = entry->replacement->facts->descriptor;
+  const uint64_t dynamic = beyond(packet->group_segment_size, one->group_segment_size),
+                 group = other->group_segment_size + dynamic,
+                 scratch = other->private_segment_size +
+                           beyond(packet->private_segment_size, one->private_segment_size);
+  const rawhal_launch_t launch = {
+      .work_items = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
+      .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
+      .dimensions = packet->setup & 3,
+      .dynamic_lds = (uint32_t)dynamic};
+  if (group > UINT32_MAX || (device->group_bytes && group > device->group_bytes))
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "the replacement takes %llu bytes of group "
+                       "memory; the device has %u",
+                       (unsigned long long)group, device->group_bytes);
+  if (scratch > UINT32_MAX)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "the replacement takes too much scratch");
+  rawhal_status_t status = rawhal_launch_check(entry->replacement->facts, &launch, error);
+  if (status == RAWHAL_OK && !remap_is_identity(entry->remap))
+    status = extend(entry, &launch, packet, &run->block, error);
+  if (status != RAWHAL_OK)
+    return status;
+  packet->kernel_object = entry->replacement->kernel_object;
+  packet->group_segment_size = (uint32_t)group;
+  packet->private_segment_size = (uint32_t)scratch;
+  run->instead = entry;
+  return status;
+}
+
+void substitute_dispatch(const front_device_t *device, hsa_kernel_dispatch_packet_t *packet,
+                         substitute_run_t *run)
+{
+  rawhal_error_t error;
+  substitute_t *entry = find(packet->kernel_object);
+  *run = (substitute_run_t){0};
+  if (!entry)
+    return;
+  if (!entry->refusal && change(entry, device, packet, run, &error) == RAWHAL_OK) {
+    atomic_fetch_add(&entry->rule->replaced, 1);
+    if (!atomic_exchange(&entry->tried, true))
+      outcomes_try(&entry->key);
+    return;
+  }
+  atomic_fetch_add(&entry->rule->kept, 1);
+  const rawhal_string_t name = entry->original->facts->name;
+  if (!atomic_exchange(&entry->told, true))
+    front_report("substitute: %.*s is not replaced: %s", (int)(name.size < 200 ? name.size : 200),
+                 name.data, entry->refusal ? entry->refusal : error.message);
+  let_go(entry);
+}
+
+void substitute_restore(const substitute_run_t *run, const hsa_kernel_dispatch_packet_t *original,
+                        hsa_kernel_dispatch_packet_t *packet)
+{
+  if (!run->instead)
+    return;
+  packet->kernel_object = original->kernel_object;
+  packet->kernarg_address = original->kernarg_address;
+  packet->group_segment_size = original->group_segment_size;
+  packet->private_segment_size = original->private_segment_size;
+}
+
+void substitute_ended(substitute_run_t *run, bool ran)
+{
+  substitute_t *entry = run->instead;
+  if (!entry)
+    return;
+  blocks_give_back(run->block, remap_room(entry->remap));
+  if (ran && !atomic_load(&entry->accepted) && outcomes_accept(&entry->key))
+    atomic_store(&entry->accepted, true);
+  *run = (substitute_run_t){0};
+  let_go(entry);
+}
+
+/* ---- The whole ---- */
+
+rawhal_status_t substitute_open(bool *wanted, rawhal_error_t *error)
+{
+  const char *folder = secure_getenv("RAWHAL_SUBSTITUTE_CACHE");
+  rawhal_error_t why;
+  rawhal_status_t status = rules_open(secure_getenv("RAWHAL_SUBSTITUTE"), &rules, &why);
+  if (status != RAWHAL_OK)
+    return rawhal_fail(error, status, "RAWHAL_SUBSTITUTE: %s", why.message);
+  *wanted = rules != NULL;
+  if (!rules || !folder || !*folder)
+    return RAWHAL_OK;
+  status = outcomes_open(folder, &why);
+  return status == RAWHAL_OK
+             ? status
+             : rawhal_fail(error, status, "RAWHAL_SUBSTITUTE_CACHE: %s", why.message);
+}
+
+void substitute_summary(void)
+{
+  rules_summary(rules);
+}
+
+void substitute_close(void)
+{
+  drop(NULL);
+  rules_close(rules);
+  rules = NULL;
+  outcomes_close();
+  blocks_forget();
+}

@@ -1,0 +1,250 @@
+#include "front/substitute_rules.h"
+
+#include "base/error.h"
+#include "queue/limit/parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LONGEST_NAME = 4096 }; /* of what patterns are held against */
+
+static rawhal_status_t no_memory(rawhal_error_t *error)
+{
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a substitution");
+}
+
+/* ---- Extras ---- */
+
+typedef rawhal_status_t read_fn(rule_extra_t *extra, char *value, rawhal_error_t *error);
+
+/* The program may change its folder. */
+static char *absolute(const char *path)
+{
+  char folder[PATH_MAX], *whole = NULL;
+  if (*path == '/')
+    return strdup(path);
+  if (!getcwd(folder, sizeof(folder)))
+    return NULL;
+  return asprintf(&whole, "%s/%s", folder, path) < 0 ? NULL : whole;
+}
+
+static rawhal_status_t read_buffer(rule_extra_t *extra, char *value, rawhal_error_t *error)
+{
+  char *file = strchr(value, ':');
+  uint64_t bytes = 0;
+  if (file)
+    *file++ = '\0';
+  rawhal_status_t status = limit_parse(value, RAWHAL_UNIT_BYTES, 0, &bytes, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (!bytes || bytes == RAWHAL_UNLIMITED || bytes > SIZE_MAX / 2)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a buffer of '%.40s' bytes", value);
+  extra->argument.kind = REMAP_BUFFER;
+  extra->bytes = bytes;
+  extra->save = file && *file ? absolute(file) : NULL;
+  return file && *file && !extra->save ? no_memory(error) : RAWHAL_OK;
+}
+
+static rawhal_status_t read_dispatch(rule_extra_t *extra, char *value, rawhal_error_t *error)
+{
+  extra->argument.kind = REMAP_NUMBER;
+  return value ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'dispatch' has no value") : RAWHAL_OK;
+}
+
+static rawhal_status_t read_value(rule_extra_t *extra, char *value, rawhal_error_t *error)
+{
+  extra->argument.kind = REMAP_VALUE;
+  return limit_parse_count(value, &extra->argument.value, error);
+}
+
+static const struct {
+  const char *name;
+  bool valued;
+  read_fn *read;
+} extra_kinds[] = {
+    {"buffer", true, read_buffer},
+    {"dispatch", false, read_dispatch},
+    {"value", true, read_value},
+};
+
+static rawhal_status_t read_extra(substitute_rule_t *rule, char *text, rawhal_error_t *error)
+{
+  char *value = strchr(text, '=');
+  if (value)
+    *value++ = '\0';
+  for (size_t i = 0; i < sizeof(extra_kinds) / sizeof(*extra_kinds); ++i) {
+    if (strcmp(text, extra_kinds[i].name) != 0 || (extra_kinds[i].valued && !value))
+      continue;
+    if (rule->extra_count == REMAP_EXTRAS)
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "more than %d arguments are appended",
+                         REMAP_EXTRAS);
+    return extra_kinds[i].read(&rule->extras[rule->extra_count++], value, error);
+  }
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "'%.60s' is none of buffer=BYTES[:FILE], dispatch, value=N", text);
+}
+
+/* ---- Lines ---- */
+
+static rawhal_status_t read_file(substitute_rule_t *rule, char *text, rawhal_error_t *error)
+{
+  char *kernel = strrchr(text, ':');
+  if (kernel) {
+    *kernel++ = '\0';
+    rule->kernel = strdup(kernel);
+    if (!rule->kernel)
+      return no_memory(error);
+  }
+  if (!*text || (kernel && !*kernel))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no %s is named", *text ? "kernel" : "file");
+  return replacement_open(text, &rule->file, error);
+}
+
+static rawhal_status_t read_line(substitute_rule_t *rule, char *line, rawhal_error_t *error)
+{
+  char *rest = strchr(line, '='), *at = rest;
+  if (!rest || rest == line)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%.100s' is not NAME=FILE[:KERNEL][,EXTRA...]", line);
+  *rest++ = '\0';
+  rule->name = strdup(line);
+  if (!rule->name)
+    return no_memory(error);
+  at = rest;
+  (void)strsep(&at, ",");
+  rawhal_status_t status = read_file(rule, rest, error);
+  for (char *extra; status == RAWHAL_OK && (extra = strsep(&at, ","));)
+    status = read_extra(rule, extra, error);
+  return status;
+}
+
+static void close_rule(substitute_rule_t *rule)
+{
+  for (size_t i = 0; i < rule->extra_count; ++i) {
+    free(rule->extras[i].save);
+    if (rule->extras[i].memory)
+      (void)front.hsa.pool_free(rule->extras[i].memory);
+  }
+  replacement_close(rule->file);
+  free(rule->name);
+  free(rule->kernel);
+  free(rule);
+}
+
+rawhal_status_t rules_open(const char *lines, substitute_rule_t **rules, rawhal_error_t *error)
+{
+  *rules = NULL;
+  char *copy = strdup(lines ? lines : ""), *at = copy;
+  rawhal_status_t status = copy ? RAWHAL_OK : no_memory(error);
+  for (char *line; status == RAWHAL_OK && (line = strsep(&at, "\n"));) {
+    if (!*line)
+      continue;
+    substitute_rule_t *rule = calloc(1, sizeof(*rule)), **last = rules;
+    status = rule ? read_line(rule, line, error) : no_memory(error);
+    while (*last)
+      last = &(*last)->next;
+    *last = rule;
+  }
+  free(copy);
+  if (status == RAWHAL_OK)
+    return status;
+  rules_close(*rules);
+  *rules = NULL;
+  return status;
+}
+
+void rules_close(substitute_rule_t *rules)
+{
+  for (substitute_rule_t *rule; (rule = rules);) {
+    rules = rule->next;
+    close_rule(rule);
+  }
+}
+
+/* ---- Using ---- */
+
+substitute_rule_t *rules_find(substitute_rule_t *rules, rawhal_string_t kernel)
+{
+  char name[LONGEST_NAME];
+  if (kernel.size >= sizeof(name))
+    return NULL;
+  (void)snprintf(name, sizeof(name), "%.*s", (int)kernel.size, kernel.data);
+  for (substitute_rule_t *rule = rules; rule; rule = rule->next)
+    if (strcmp(rule->name, name) == 0 || fnmatch(rule->name, name, FNM_NOESCAPE) == 0)
+      return rule;
+  return NULL;
+}
+
+bool rule_prepare(substitute_rule_t *rule)
+{
+  for (size_t i = 0; i < rule->extra_count; ++i) {
+    rule_extra_t *extra = &rule->extras[i];
+    if (extra->argument.kind != REMAP_BUFFER || extra->memory)
+      continue;
+    extra->memory = devices_shared_memory(extra->bytes);
+    if (!extra->memory)
+      return false;
+    memset(extra->memory, 0, extra->bytes);
+  }
+  return true;
+}
+
+void rule_extras_text(const substitute_rule_t *rule, char *text, size_t size)
+{
+  size_t used = 0;
+  *text = '\0';
+  for (size_t i = 0; i < rule->extra_count && used < size; ++i) {
+    const remap_extra_t *argument = &rule->extras[i].argument;
+    int wrote = snprintf(text + used, size - used, ",%s=%llu", extra_kinds[argument->kind].name,
+                         (unsigned long long)argument->value);
+    used += wrote > 0 ? (size_t)wrote : 0;
+  }
+}
+
+void rule_values(substitute_rule_t *rule, uint64_t *values)
+{
+  const uint64_t number = atomic_fetch_add(&rule->numbers, 1);
+  for (size_t i = 0; i < rule->extra_count; ++i) {
+    const rule_extra_t *extra = &rule->extras[i];
+    const uint64_t of_kind[] = {[REMAP_BUFFER] = (uint64_t)(uintptr_t)extra->memory,
+                                [REMAP_NUMBER] = number,
+                                [REMAP_VALUE] = extra->argument.value};
+    values[i] = of_kind[extra->argument.kind];
+  }
+}
+
+/* ---- The end ---- */
+
+static void save(const rule_extra_t *extra)
+{
+  const char *bytes = extra->memory;
+  size_t left = extra->bytes;
+  int fd = open(extra->save, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  ssize_t wrote = fd < 0 ? -1 : 0;
+  while (fd >= 0 && left && (wrote = write(fd, bytes, left)) > 0) {
+    bytes += wrote;
+    left -= (size_t)wrote;
+  }
+  if (left)
+    front_report("substitute: '%.300s' could not be written: %s", extra->save, strerror(errno));
+  if (fd >= 0)
+    (void)close(fd);
+}
+
+void rules_summary(const substitute_rule_t *rules)
+{
+  for (const substitute_rule_t *rule = rules; rule; rule = rule->next) {
+    front_report("substitute: %.200s: %llu dispatches replaced, %llu were not", rule->name,
+                 (unsigned long long)atomic_load(&rule->replaced),
+                 (unsigned long long)atomic_load(&rule->kept));
+    for (size_t i = 0; i < rule->extra_count; ++i)
+      if (rule->extras[i].save && rule->extras[i].memory)
+        save(&rule->extras[i]);
+  }
+}

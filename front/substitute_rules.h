@@ -1,0 +1,57 @@
+/* Which kernel runs in which one's place, as RAWHAL_SUBSTITUTE says. Internal.
+ *
+ *     NAME=FILE[:KERNEL][,EXTRA...]
+ *
+ * A line each; the first whose NAME is a kernel's counts. NAME is a kernel's as its code object has
+ * it, or a pattern of fnmatch(). FILE is whatever carries code objects; KERNEL is the replacement's
+ * name, the original's without it. An EXTRA is an argument that is appended to the original's:
+ *
+ *     buffer=BYTES[:FILE]  the address of memory that is zeros at first, and goes to FILE when the
+ *                          process ends; all that the rule replaces share it
+ *     dispatch             a number that no other dispatch of the rule's has, from 0: 4 or 8 bytes
+ *     value=N              an integer
+ *
+ * Thread-safety: rules are made by one thread, before others use them. */
+#ifndef RAWHAL_FRONT_SUBSTITUTE_RULES_H
+#define RAWHAL_FRONT_SUBSTITUTE_RULES_H
+
+#include "front/remap.h"
+#include "front/replacement.h"
+
+#include <stdatomic.h>
+
+typedef struct rule_extra {
+  remap_extra_t argument;
+  size_t bytes; /* of a buffer */
+  void *memory; /* made when it is first needed */
+  char *save;   /* NULL: nowhere */
+} rule_extra_t;
+
+typedef struct substitute_rule {
+  char *name, *kernel; /* NULL: the original's */
+  replacement_file_t *file;
+  rule_extra_t extras[REMAP_EXTRAS];
+  size_t extra_count;
+  atomic_ullong numbers, replaced, kept; /* of dispatches */
+  struct substitute_rule *next;
+} substitute_rule_t;
+
+/* INVALID_ARGUMENT: a line says nothing that is understood; what replacement_open() says of its
+ * file; OUT_OF_MEMORY. NULL, or "": there are none. */
+RAWHAL_CHECKED rawhal_status_t rules_open(const char *lines, substitute_rule_t **rules,
+                                          rawhal_error_t *error);
+void rules_close(substitute_rule_t *rules); /* NULL is allowed */
+
+/* The first that is for that kernel; NULL: none is. */
+substitute_rule_t *rules_find(substitute_rule_t *rules, rawhal_string_t kernel);
+
+/* Makes the memory of its buffers. False: there is none. */
+bool rule_prepare(substitute_rule_t *rule);
+/* What is appended, as text of at most `size` bytes: what an outcome depends on. */
+void rule_extras_text(const substitute_rule_t *rule, char *text, size_t size);
+/* The value of each that is appended, for one more dispatch. */
+void rule_values(substitute_rule_t *rule, uint64_t *values);
+/* Writes buffers to their files, and says what became of dispatches. */
+void rules_summary(const substitute_rule_t *rules);
+
+#endif
