@@ -84,3 +84,11 @@ void blocks_forget(void)
     spare[i] = NULL;
   pthread_mutex_unlock(&lock);
 }
+
+void blocks_abandon(void)
+{
+  (void)pthread_mutex_init(&lock, NULL);
+  slabs = NULL;
+  for (int i = 0; i < SIZES; ++i)
+    spare[i] = NULL;
+}

@@ -12,5 +12,6 @@ void *blocks_take(size_t size);
 /* No device reads it any more; NULL is allowed. `size`: as it was taken. */
 void blocks_give_back(void *block, size_t size);
 void blocks_forget(void); /* when the runtime ends */
+void blocks_abandon(void);
 
 #endif

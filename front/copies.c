@@ -38,6 +38,8 @@ static hsa_status_t submit_linear(const copying_t *copying, uint32_t waits,
 
 static hsa_status_t start(front_device_t *device, const copying_t *copying)
 {
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   /* What the runtime refuses it refuses in its own words. */
   if (device && copying->bytes && copying->completion.handle &&
       (copying->wait_for || !copying->waits))
@@ -120,6 +122,8 @@ static front_device_t *device_at(const void *memory, bool accessible)
 
 static hsa_status_t memory_copy(void *to, const void *from, size_t size)
 {
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   front_device_t *device = size ? device_at(from, false) : NULL;
   copying_turn_t turn;
   if (!device && size)
@@ -134,6 +138,8 @@ static hsa_status_t memory_copy(void *to, const void *from, size_t size)
 
 static hsa_status_t memory_fill(void *to, uint32_t value, size_t count)
 {
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   front_device_t *device = count ? device_at(to, true) : NULL;
   copying_turn_t turn;
   if (device && !copying_begin(device, (uint64_t)count * sizeof(value), &turn))
@@ -155,7 +161,7 @@ static hsa_status_t async_copy_enable(bool enable)
 static hsa_status_t get_copy_time(hsa_signal_t completion,
                                   hsa_amd_profiling_async_copy_time_t *times)
 {
-  if (times && copying_times(completion, times))
+  if (times && !front_orphaned() && copying_times(completion, times))
     return HSA_STATUS_SUCCESS;
   return front.hsa.get_copy_time(completion, times);
 }

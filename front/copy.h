@@ -52,5 +52,6 @@ bool copies_harvest(engine_t *engine);
 void copy_times_keep(hsa_signal_t signal, const hsa_amd_profiling_async_copy_time_t *times);
 bool copy_times_find(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t *times);
 void copy_times_forget(void);
+void copy_times_abandon(void);
 
 #endif

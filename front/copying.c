@@ -318,3 +318,12 @@ void copying_forget(void)
   }
   copy_times_forget();
 }
+
+void copying_abandon(void)
+{
+  (void)pthread_mutex_init(&engines_lock, NULL);
+  for (int i = 0; i < FRONT_DEVICES; ++i)
+    atomic_store(&engines[i], NULL);
+  atomic_store(&waiting_count, 0);
+  copy_times_abandon();
+}

@@ -55,5 +55,6 @@ bool copying_holds(void); /* any back */
 /* Nothing is held back any more: the process ends. */
 void copying_stop(void);
 void copying_forget(void); /* when the runtime ends */
+void copying_abandon(void);
 
 #endif

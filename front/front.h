@@ -59,6 +59,8 @@
 #include "front/tables.h"
 #include "queue/limit/admission.h"
 
+#include <stdatomic.h>
+
 enum { FRONT_DEVICES = 64, FRONT_POOLS = 8 };
 
 typedef struct front_device {
@@ -92,6 +94,13 @@ typedef struct front {
 
 /* Written by OnLoad() and OnUnload() alone, while no other thread is in the runtime. */
 extern front_t front;
+/* This is a child of the process that has the runtime: it has the hooks and none of the threads,
+ * and locks may be held for ever. What is limited is refused there, and nothing is watched. */
+extern atomic_bool front_in_child;
+static inline bool front_orphaned(void)
+{
+  return __builtin_expect(atomic_load_explicit(&front_in_child, memory_order_relaxed), 0);
+}
 
 /* The runtime's clock, in ns. */
 uint64_t front_now(void);
@@ -121,12 +130,16 @@ bool devices_limits_wanted(void);
 
 /* memory.c, code.c, copies.c, queues.c: their entries of the hooks. */
 void memory_hooks(front_calls_t *hooks);
-void memory_forget(void); /* when the runtime ends */
+/* When the runtime ends; in a child that has a runtime of its own, where what there is was the
+ * parent's, its locks too. So are the other abandon functions. */
+void memory_forget(void);
+void memory_abandon(void);
 void code_hooks(front_calls_t *hooks);
 void copies_hooks(front_calls_t *hooks);
 void queues_hooks(front_calls_t *hooks);
 /* Nothing is held back for want of a thread from here on: the process ends. */
 void queues_end(void);
 void queues_forget(void);
+void queues_abandon(void);
 
 #endif

@@ -23,7 +23,7 @@ static held_t *all;
 
 held_t *held_reserve(front_device_t *device, ledger_class_t class, uint64_t bytes)
 {
-  held_t *held = malloc(sizeof(*held));
+  held_t *held = front_orphaned() ? NULL : malloc(sizeof(*held));
   if (!held)
     return NULL;
   uint64_t granule = device->granule ? device->granule : 1;
@@ -59,6 +59,8 @@ static held_t *find(held_kind_t kind, uint64_t number, bool take)
 {
   held_key_t key = {kind, number};
   held_t *held;
+  if (front_orphaned())
+    return NULL;
   pthread_mutex_lock(&lock);
   HASH_FIND(hh, all, &key, sizeof(key), held);
   if (held && take)
@@ -96,4 +98,10 @@ void memory_forget(void)
     held_give_back(held);
   }
   pthread_mutex_unlock(&lock);
+}
+
+void memory_abandon(void)
+{
+  (void)pthread_mutex_init(&lock, NULL); /* somebody may have held it who is not here */
+  all = NULL;
 }

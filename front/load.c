@@ -1,7 +1,12 @@
-/* The doors by which the HSA runtime comes in: HSA_TOOLS_LIB names this library. */
+/* The doors by which the HSA runtime comes in: HSA_TOOLS_LIB names this library, or it is loaded
+ * already and has HSA_AMD_TOOL_PRIORITY, or librawhal-front-register.so (register.c) hands on the
+ * table that rocprofiler-sdk was given. More than one may be open. */
 #include "front/copying.h"
 #include "front/watch.h"
 
+#include "base/error.h"
+
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +15,14 @@
 #define FRONT_EXPORT __attribute__((visibility("default")))
 
 front_t front;
+atomic_bool front_in_child;
 static pid_t loaded_in; /* the process that OnLoad() was called in; its children have no runtime */
+static bool hooked;     /* the tables have our hooks */
+
+/* Of libraries that are loaded already the runtime calls the lesser first, behind all that the
+ * environment names (runtime.cpp of ROCr, Runtime::LoadTools()): nearest to the runtime. */
+FRONT_EXPORT extern const uint32_t HSA_AMD_TOOL_PRIORITY;
+const uint32_t HSA_AMD_TOOL_PRIORITY = 0;
 
 FRONT_EXPORT bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count,
                          const char *const *failed);
@@ -57,15 +69,21 @@ static void refuse(const table_root_t *root, const rawhal_error_t *error)
 
 /* ---- The end ---- */
 
+/* From here on nothing is held back for want of a thread. */
+static void end_holding(void)
+{
+  if (!front.timed)
+    return;
+  queues_end();
+  copying_stop();
+}
+
 /* Registered after the runtime's own handlers, and so called before them. */
 static void at_exit(void)
 {
   if (loaded_in != getpid())
     return;
-  if (front.timed) {
-    queues_end();
-    copying_stop();
-  }
+  end_holding();
   if (front.watched)
     watch_summary();
 }
@@ -83,19 +101,40 @@ static rawhal_status_t open_front(const table_root_t *root, rawhal_error_t *erro
   return status == RAWHAL_OK ? devices_open(error) : status;
 }
 
-bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const char *const *failed)
+static void in_child(void)
 {
-  static bool registered;
-  (void)version, (void)failed_count, (void)failed;
+  atomic_store(&front_in_child, true);
+}
+
+/* Once a process: what was registered cannot be taken back. */
+static rawhal_status_t watch_process(rawhal_error_t *error)
+{
+  static bool watched;
+  watched = watched || (atexit(at_exit) == 0 && pthread_atfork(NULL, NULL, in_child) == 0);
+  return watched
+             ? RAWHAL_OK
+             : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for handlers of fork and exit");
+}
+
+/* A runtime that ended without a word of it has taken with it what was charged to us: nobody can
+ * tell what is still there. Through another door its tables have our hooks. */
+static void enter_again(const table_root_t *root)
+{
   rawhal_error_t error;
-  loaded_in = getpid();
-  if (open_front(root, &error) != RAWHAL_OK) {
-    watch_close();
-    devices_close();
-    if (error.status != RAWHAL_UNSUPPORTED || devices_limits_wanted() || watch_wanted())
-      refuse(root, &error);
-    return true;
-  }
+  if (tables_have(&front.tables, root, &front.hooks))
+    return;
+  hooked = false;
+  end_holding();
+  if (rawhal_fail(&error, RAWHAL_UNSUPPORTED,
+                  "the HSA runtime began anew and had not told its tools that it ended"))
+    refuse(root, &error);
+}
+
+static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *error)
+{
+  rawhal_status_t status = open_front(root, error);
+  if (status != RAWHAL_OK || !(front.limited || front.watched))
+    return status;
   if (front.limited) {
     memory_hooks(&front.hooks);
     code_hooks(&front.hooks);
@@ -103,8 +142,6 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
   if (front.timed) {
     queues_hooks(&front.hooks);
     copies_hooks(&front.hooks);
-    if (!registered && atexit(at_exit) == 0)
-      registered = true;
   }
   front.inner = front.hsa;
   calls_overlay(&front.inner, &front.hooks);
@@ -112,14 +149,45 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
     objects_hooks(&front.hooks);
     watch_memory_hooks(&front.hooks);
   }
-  tables_replace(&front.tables, &front.hooks);
+  if (tables_recur(&front.hsa, &front.hooks))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime's tables have our hooks still");
+  return watch_process(error);
+}
+
+bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const char *const *failed)
+{
+  (void)version, (void)failed_count, (void)failed;
+  rawhal_error_t error = {0};
+  if (tables_refused(root, &refusing))
+    return true;
+  if (hooked && loaded_in == getpid()) {
+    enter_again(root);
+    return true;
+  }
+  if (atomic_exchange(&front_in_child, false)) {
+    queues_abandon();
+    copying_abandon();
+    memory_abandon();
+    watch_abandon();
+  }
+  loaded_in = getpid();
+  hooked = open_hooks(root, &error) == RAWHAL_OK && (front.limited || front.watched);
+  if (hooked) {
+    tables_replace(&front.tables, &front.hooks);
+  } else if (error.status != RAWHAL_OK) {
+    watch_close();
+    devices_close();
+    if (error.status != RAWHAL_UNSUPPORTED || devices_limits_wanted() || watch_wanted())
+      refuse(root, &error);
+  }
   return true;
 }
 
 void OnUnload(void)
 {
-  if (loaded_in != getpid() || !(front.limited || front.watched))
+  if (loaded_in != getpid() || !hooked)
     return;
+  hooked = false;
   if (front.timed) {
     copying_forget();
     queues_forget();

@@ -14,6 +14,8 @@ static uint64_t number_of(const void *memory)
 static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,
                                   void **memory)
 {
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   front_device_t *device = device_of_pool(pool);
   if (!device || !size || !memory)
     return front.hsa.pool_allocate(pool, size, flags, memory);
@@ -41,6 +43,8 @@ static hsa_status_t pool_free(void *memory)
 /* Of a region only the memory it gave tells whose it is. */
 static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **memory)
 {
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   hsa_status_t result = front.hsa.memory_allocate(region, size, memory);
   if (result != HSA_STATUS_SUCCESS)
     return result;
@@ -68,6 +72,8 @@ static hsa_status_t memory_free(void *memory)
 static hsa_status_t vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, int type,
                                        uint64_t flags, front_vmem_handle_t *handle)
 {
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   front_device_t *device = device_of_pool(pool);
   if (!device || !size || !handle)
     return front.hsa.vmem_handle_create(pool, size, type, flags, handle);
@@ -99,7 +105,7 @@ static hsa_status_t pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_poo
 {
   hsa_status_t result = front.hsa.pool_get_info(pool, attribute, value);
   front_device_t *device = attribute == HSA_AMD_MEMORY_POOL_INFO_SIZE ? device_of_pool(pool) : NULL;
-  if (result != HSA_STATUS_SUCCESS || !device)
+  if (result != HSA_STATUS_SUCCESS || !device || front_orphaned())
     return result;
   uint64_t total, used;
   rawhal_limiter_memory(device->limiter, &total, &used);
@@ -126,7 +132,7 @@ static hsa_status_t memory_available(const front_device_t *device, uint64_t *ava
 
 static hsa_status_t agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void *value)
 {
-  front_device_t *device = device_of_agent(agent);
+  front_device_t *device = front_orphaned() ? NULL : device_of_agent(agent);
   if (device && value && (int)attribute == AGENT_INFO_MEMORY_AVAIL)
     return memory_available(device, value);
   if (device && value && (int)attribute == LIMIT_AGENT_INFO_FRONT) {

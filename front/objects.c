@@ -317,7 +317,7 @@ static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agen
   hsa_loaded_code_object_t mine = {0};
   hsa_status_t result = front.inner.load_agent_code_object(executable, agent, reader, options,
                                                            loaded ? loaded : &mine);
-  if (result == HSA_STATUS_SUCCESS)
+  if (result == HSA_STATUS_SUCCESS && !front_orphaned())
     remember(executable, agent, loaded ? *loaded : mine);
   return result;
 }
@@ -348,6 +348,8 @@ static void drop_executable(uint64_t executable)
 /* Before it is gone: afterwards another may get its number and its addresses. */
 static hsa_status_t executable_destroy(hsa_executable_t executable)
 {
+  if (front_orphaned())
+    return front.inner.executable_destroy(executable);
   pthread_rwlock_wrlock(&lock);
   drop_executable(executable.handle);
   pthread_rwlock_unlock(&lock);
@@ -373,4 +375,12 @@ void objects_forget(void)
   while (places)
     drop_executable(places->executable);
   pthread_rwlock_unlock(&lock);
+}
+
+void objects_abandon(void)
+{
+  (void)pthread_rwlock_init(&lock, NULL);
+  contents = NULL;
+  places = NULL;
+  all_known = NULL;
 }

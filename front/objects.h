@@ -49,5 +49,6 @@ void objects_listen(const objects_listener_t *listener);
 
 void objects_hooks(front_calls_t *hooks);
 void objects_forget(void); /* when the runtime ends */
+void objects_abandon(void);
 
 #endif

@@ -99,6 +99,14 @@ void proxies_forget(void)
     (void)front.hsa.pool_free(all);
 }
 
+void proxies_abandon(void)
+{
+  (void)pthread_mutex_init(&places_lock, NULL);
+  atomic_store(&faces, NULL);
+  for (uint32_t i = 0; i < PROXY_QUEUES; ++i)
+    atomic_store(&proxies[i], NULL);
+}
+
 /* ---- Creating ---- */
 
 static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)

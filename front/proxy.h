@@ -112,7 +112,8 @@ typedef struct proxy_wish {
 } proxy_wish_t;
 hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_queue_t **queue);
 hsa_status_t proxy_destroy(proxy_t *proxy);
-void proxies_forget(void); /* when the runtime ends */
+void proxies_forget(void);  /* when the runtime ends */
+void proxies_abandon(void); /* they are another process's */
 
 /* forward.c */
 /* A doorbell of the program's. */

@@ -11,6 +11,8 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
 {
   front_device_t *device = device_of_agent(agent);
   const proxy_wish_t wish = {agent, size, type, callback, data, private_bytes, group_bytes};
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (device && device->timed)
     return proxy_create(device, &wish, queue);
   return front.hsa.queue_create(agent, size, type, callback, data, private_bytes, group_bytes,
@@ -20,6 +22,8 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
 static hsa_status_t queue_destroy(hsa_queue_t *queue)
 {
   proxy_t *proxy = proxy_of(queue);
+  if (proxy && front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   return proxy ? proxy_destroy(proxy) : front.hsa.queue_destroy(queue);
 }
 
@@ -28,6 +32,8 @@ static hsa_status_t queue_inactivate(hsa_queue_t *queue)
   proxy_t *proxy = proxy_of(queue);
   if (!proxy)
     return front.hsa.queue_inactivate(queue);
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   uint64_t alive = 0;
   (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, service_now());
   hsa_status_t result = front.hsa.queue_inactivate(proxy->real);
@@ -61,6 +67,8 @@ static void leave_time(const proxy_t *proxy, uint64_t read)
 
 static uint64_t read_index(proxy_t *proxy)
 {
+  if (front_orphaned())
+    return __atomic_load_n(&proxy->face->read_dispatch_id, __ATOMIC_RELAXED);
   uint64_t read = proxy_read_index(proxy);
   if (__builtin_expect(proxy->held, 0))
     leave_time(proxy, read);
@@ -143,6 +151,8 @@ STORE_READ(screlease)
   static void name(hsa_signal_t signal, hsa_signal_value_t value)                                  \
   {                                                                                                \
     proxy_t *proxy = proxy_of_doorbell(signal);                                                    \
+    if (proxy && front_orphaned())                                                                       \
+      return;                                                                                      \
     front.hsa.name(signal, value);                                                                 \
     if (proxy)                                                                                     \
       proxy_ring(proxy);                                                                           \
@@ -251,5 +261,11 @@ void queues_forget(void)
 {
   proxies_each(destroy);
   proxies_forget();
+  atomic_store(&service_ended, false);
+}
+
+void queues_abandon(void)
+{
+  proxies_abandon();
   atomic_store(&service_ended, false);
 }

@@ -112,3 +112,10 @@ void ranges_forget(void)
     freed[i].size = 0;
   pthread_mutex_unlock(&lock);
 }
+
+void ranges_abandon(void)
+{
+  (void)pthread_mutex_init(&lock, NULL);
+  live = NULL;
+  freed_count = numbers = 0;
+}

@@ -34,6 +34,7 @@ range_state_t ranges_find(uint64_t address, range_t *found);
 /* The live range that ends just there. */
 bool ranges_ending(uint64_t address, range_t *found);
 void ranges_forget(void);
+void ranges_abandon(void);
 
 #ifdef __cplusplus
 }

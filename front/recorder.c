@@ -214,3 +214,9 @@ void recorder_ended(recorder_capture_t *capture, bool ran)
   pthread_rwlock_unlock(&writer_lock);
   free(capture);
 }
+
+void recorder_abandon(void)
+{
+  (void)pthread_rwlock_init(&writer_lock, NULL);
+  writer = NULL;
+}

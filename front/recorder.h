@@ -19,6 +19,7 @@ typedef struct recorder_capture recorder_capture_t;
 
 RAWHAL_CHECKED rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error);
 void recorder_close(void);
+void recorder_abandon(void);
 
 /* Before it goes. NULL: nothing is wanted when it has ended. */
 recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t queue_id,

@@ -348,3 +348,13 @@ void substitute_close(void)
   outcomes_close();
   blocks_forget();
 }
+
+void substitute_abandon(void)
+{
+  (void)pthread_mutex_init(&loading, NULL);
+  (void)pthread_rwlock_init(&lock, NULL);
+  rules = NULL;
+  all = NULL;
+  outcomes_close();
+  blocks_abandon();
+}

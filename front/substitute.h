@@ -32,6 +32,7 @@ typedef struct substitute_run {
 RAWHAL_CHECKED rawhal_status_t substitute_open(bool *wanted, rawhal_error_t *error);
 void substitute_summary(void); /* what the process ends with */
 void substitute_close(void);
+void substitute_abandon(void);
 
 /* Code was loaded, or is about to go. */
 void substitute_loaded(hsa_agent_t agent, hsa_executable_t executable,

@@ -161,8 +161,50 @@ void tables_restore(const front_tables_t *tables, const front_calls_t *hooks)
   restore(tables->amd, tables->amd_found, amd_entries, AMD_ENTRIES, tables->amd_major, hooks);
 }
 
+/* Is any of the entries in `hooks` not what it was? */
+static bool changed(const void *table, const void *found, const entry_t *entries, size_t count,
+                    uint32_t major, const front_calls_t *hooks)
+{
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t at = entries[i].at[major - 1];
+    if (load(hooks, entries[i].place) && exists(found, at) && load(table, at) != load(found, at))
+      return true;
+  }
+  return false;
+}
+
+bool tables_have(const front_tables_t *tables, const table_root_t *root, const front_calls_t *hooks)
+{
+  return root && root->core == tables->core && root->amd == tables->amd &&
+         (changed(tables->core, tables->core_found, core_entries, CORE_ENTRIES, 1, hooks) ||
+          changed(tables->amd, tables->amd_found, amd_entries, AMD_ENTRIES, tables->amd_major,
+                  hooks));
+}
+
+bool tables_recur(const front_calls_t *calls, const front_calls_t *hooks)
+{
+  for (size_t at = 0; at < sizeof(*calls); at += sizeof(void *))
+    if (load(hooks, at) && load(hooks, at) == load(calls, at))
+      return true;
+  return false;
+}
+
+/* ---- Refusing ---- */
+
+static bool has_core(const table_root_t *root)
+{
+  return root && root->version.minor >= sizeof(*root) && root->core;
+}
+
 void tables_refuse(const table_root_t *root, const front_calls_t *refusing)
 {
-  if (root && root->version.minor >= sizeof(*root) && root->core)
+  if (has_core(root))
     replace(root->core, core_entries, CORE_ENTRIES, 1, refusing);
+}
+
+bool tables_refused(const table_root_t *root, const front_calls_t *refusing)
+{
+  static const uint32_t of_init = 16;
+  return has_core(root) && exists(root->core, of_init) &&
+         load(root->core, of_init) == (void *)(uintptr_t)refusing->init;
 }

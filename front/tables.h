@@ -145,9 +145,17 @@ void tables_replace(const front_tables_t *tables, const front_calls_t *hooks);
 void calls_overlay(front_calls_t *calls, const front_calls_t *hooks);
 /* Puts back those of the entries that still are ours. */
 void tables_restore(const front_tables_t *tables, const front_calls_t *hooks);
+/* Are these the tables that were read, with the hooks in them or what another tool put over them?
+ * False: they are as they were found. */
+bool tables_have(const front_tables_t *tables, const table_root_t *root,
+                 const front_calls_t *hooks);
+/* Would any of the hooks call itself? */
+bool tables_recur(const front_calls_t *calls, const front_calls_t *hooks);
 
 /* Where nothing else is known of a table: the first entries of its core have been the same always.
  * Replaces hsa_init(), hsa_iterate_agents() and hsa_queue_create(), if it has them. */
 void tables_refuse(const table_root_t *root, const front_calls_t *refusing);
+/* Has it been done? */
+bool tables_refused(const table_root_t *root, const front_calls_t *refusing);
 
 #endif

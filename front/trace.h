@@ -19,6 +19,7 @@
  * to the name. INVALID_ARGUMENT: it cannot be written. */
 RAWHAL_CHECKED rawhal_status_t trace_open(const char *path, rawhal_error_t *error);
 void trace_close(void);
+void trace_abandon(void);
 
 typedef struct trace_dispatch {
   const front_kernel_t *kernel; /* NULL: not known */

@@ -227,3 +227,14 @@ void watch_close(void)
   atomic_store(&mistaken, 0);
   front.watched = false;
 }
+
+void watch_abandon(void)
+{
+  (void)pthread_mutex_init(&told_lock, NULL);
+  all_told = NULL;
+  ranges_abandon();
+  objects_abandon();
+  substitute_abandon();
+  trace_abandon();
+  recorder_abandon();
+}

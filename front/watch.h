@@ -36,6 +36,7 @@ typedef struct watch_note {
  * written. Sets front.watched. */
 RAWHAL_CHECKED rawhal_status_t watch_open(rawhal_error_t *error);
 void watch_close(void);
+void watch_abandon(void);
 /* Does the environment ask for any of it? */
 bool watch_wanted(void);
 /* What the process ends with. */

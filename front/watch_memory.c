@@ -23,7 +23,7 @@ static void count(uint64_t owner, int64_t change)
 
 static void added(const void *memory, size_t size, uint64_t owner)
 {
-  if (ranges_add((uint64_t)(uintptr_t)memory, size, owner))
+  if (!front_orphaned() && ranges_add((uint64_t)(uintptr_t)memory, size, owner))
     count(owner, (int64_t)size);
 }
 
@@ -32,7 +32,7 @@ static void removing(const void *memory)
 {
   range_t range;
   uint64_t base = (uint64_t)(uintptr_t)memory;
-  if (ranges_find(base, &range) != RANGE_LIVE || range.base != base)
+  if (front_orphaned() || ranges_find(base, &range) != RANGE_LIVE || range.base != base)
     return;
   ranges_remove(base);
   count(range.owner, -(int64_t)range.size);
@@ -43,8 +43,8 @@ static void restored(const void *memory, hsa_status_t result)
 {
   range_t range;
   uint64_t base = (uint64_t)(uintptr_t)memory;
-  if (result != HSA_STATUS_SUCCESS && ranges_find(base, &range) == RANGE_FREED &&
-      range.base == base)
+  if (result != HSA_STATUS_SUCCESS && !front_orphaned() &&
+      ranges_find(base, &range) == RANGE_FREED && range.base == base)
     added(memory, range.size, range.owner);
 }
 
@@ -115,7 +115,8 @@ static hsa_status_t memory_unlock(void *host)
   if (devices_pointer(host, &info) && info.agentBaseAddress)
     memory = info.agentBaseAddress;
   range_t range;
-  bool known = ranges_find((uint64_t)(uintptr_t)memory, &range) == RANGE_LIVE;
+  bool known =
+      !front_orphaned() && ranges_find((uint64_t)(uintptr_t)memory, &range) == RANGE_LIVE;
   removing(memory);
   hsa_status_t result = front.inner.memory_unlock(host);
   restored(memory, result);
@@ -134,7 +135,7 @@ static hsa_status_t svm_attributes_set(void *memory, size_t size,
   hsa_status_t result = front.inner.svm_attributes_set(memory, size, attributes, count_of);
   range_t range;
   uint64_t base = (uint64_t)(uintptr_t)memory;
-  bool known = ranges_find(base, &range) == RANGE_LIVE && size <= range.size - (base - range.base);
+  bool known = front_orphaned() || (ranges_find(base, &range) == RANGE_LIVE && size <= range.size - (base - range.base));
   if (result == HSA_STATUS_SUCCESS && !known)
     added(memory, size, 0);
   return result;

@@ -408,7 +408,7 @@ static void fill_core(void)
     put(core, entries[i].at, entries[i].function);
 }
 
-void toy_load(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
+void toy_make(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
 {
   fill(core, sizeof(core), amd_major > 2 ? 2 : amd_major, 0);
   fill(amd, amd_major == 1 ? 400 : MAJOR_BYTES, amd_major, amd_step);
@@ -422,7 +422,28 @@ void toy_load(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
   held = false;
   ran_count = doorbells = 0;
   device_now = 0;
+}
+
+void toy_enter(void)
+{
   (void)OnLoad(&root, 1, 0, NULL);
+}
+
+void toy_load(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
+{
+  toy_make(amd_major, amd_step, amd_bytes);
+  toy_enter();
+}
+
+void toy_reset(void)
+{
+  memcpy(core, core_made, sizeof(core));
+  memcpy(amd, amd_made, sizeof(amd));
+}
+
+void *toy_root(void)
+{
+  return &root;
 }
 
 void toy_unload(void)

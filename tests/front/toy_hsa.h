@@ -21,6 +21,12 @@ extern "C" {
 // `amd_bytes`: what AMD's table says its size is; 0: what it is in that major.
 void toy_load(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes);
 void toy_unload(void);
+// The steps of it: a runtime that has no tool yet; another call of the front's OnLoad(); what the
+// runtime does when all tools are unloaded. The root of the tables is for other tools.
+void toy_make(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes);
+void toy_enter(void);
+void toy_reset(void);
+void *toy_root(void);
 // How many entries of the tables are not as they were made.
 size_t toy_replaced(void);
 // What the front takes for an entry's offsets in majors 1 and 2, 0: none. False: no such entry.
