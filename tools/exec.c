@@ -12,6 +12,7 @@
 #include "tools/tool.h"
 
 static const char front_name[] = "librawhal-front.so";
+static const char register_name[] = "librawhal-front-register.so";
 
 enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
 
@@ -50,6 +51,9 @@ static const char *help(void)
          "  RAWHAL_FRONT_REPORT   a file or the number of a descriptor for what the limits have to "
          "say;\n"
          "                        standard error without, nobody when it is empty\n\n"
+         "It sets HSA_TOOLS_LIB and HSA_TOOLS_ROCPROFILER_V1_TOOLS for PROGRAM; where\n"
+         "ROCP_TOOL_LIBRARIES names tools of rocprofiler-sdk it adds "
+         "librawhal-front-register.so.\n\n"
          "exit status: PROGRAM's own, and\n"
          "  2    the command line is wrong\n"
          "  126  the library or PROGRAM cannot be run\n"
@@ -81,7 +85,7 @@ static const char *record_help(void)
 
 static bool set_variable(const char *name, const char *value, rawhal_error_t *error)
 {
-  return setenv(name, value, 1) == 0 ||
+  return (value && setenv(name, value, 1) == 0) ||
          tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
 }
 
@@ -111,19 +115,58 @@ static bool find_front(char path[PATH_MAX], rawhal_error_t *error)
   return true;
 }
 
-/* It comes first, nearest to the runtime: what other tools do is limited, too. */
+/* `path`, and what the variable names besides, once each. NULL: no memory. */
+static char *with_others(const char *path, const char *others, const char *separator)
+{
+  size_t room = strlen(path) + strlen(others) + 2;
+  char *all = malloc(room), *rest = strdup(others), *place = NULL;
+  if (all && rest) {
+    size_t length = (size_t)snprintf(all, room, "%s", path);
+    for (char *name = strtok_r(rest, separator, &place); name;
+         name = strtok_r(NULL, separator, &place))
+      if (strcmp(name, path))
+        length += (size_t)snprintf(all + length, room - length, "%c%s", *separator, name);
+  }
+  if (!rest) {
+    free(all);
+    all = NULL;
+  }
+  free(rest);
+  return all;
+}
+
+static bool put_first(const char *variable, const char *path, const char *separator,
+                      rawhal_error_t *error)
+{
+  const char *others = getenv(variable);
+  char *all = with_others(path, others ? others : "", separator);
+  bool done = set_variable(variable, all, error);
+  free(all);
+  return done;
+}
+
+/* Where rocprofiler-sdk is asked for already, which a profiler does that is run around or within
+ * this. It is not asked for otherwise: where it is not installed the runtime would end the program.
+ */
+static bool set_register(const char *front, rawhal_error_t *error)
+{
+  static const char variable[] = "ROCP_TOOL_LIBRARIES";
+  char path[PATH_MAX + sizeof(register_name)];
+  const char *named = getenv(variable);
+  const char *slash = strrchr(front, '/');
+  snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - front), front, register_name);
+  if (!named || !*named || access(path, R_OK))
+    return true;
+  return put_first(variable, path, ":", error);
+}
+
+/* It comes first, nearest to the runtime: what other tools do is limited, too. Newer runtimes leave
+ * out what HSA_TOOLS_LIB names when rocprofiler-sdk is in the program, but for the second variable;
+ * older ones do not know it. */
 static bool set_tools(const char *path, rawhal_error_t *error)
 {
-  static const char variable[] = "HSA_TOOLS_LIB";
-  const char *others = getenv(variable);
-  size_t size = strlen(path) + 1 + (others ? strlen(others) : 0) + 1;
-  char *both = malloc(size);
-  if (both)
-    snprintf(both, size, others && *others ? "%s %s" : "%s", path, others);
-  bool done = both ? set_variable(variable, both, error)
-                   : tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
-  free(both);
-  return done;
+  return put_first("HSA_TOOLS_LIB", path, " ", error) &&
+         set_variable("HSA_TOOLS_ROCPROFILER_V1_TOOLS", "1", error) && set_register(path, error);
 }
 
 /* ---- Limits ---- */
@@ -220,12 +263,11 @@ static bool add_substitute(const char *text, rawhal_error_t *error)
                        "--substitute '%.100s': NAME=FILE[:KERNEL][,EXTRA...]", text);
   if (*++file != '/' && !getcwd(folder, sizeof(folder)))
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", file, strerror(errno));
-  int size = asprintf(&lines, "%s%s%.*s%s%s%s", before ? before : "", before ? "\n" : "",
-                      (int)(file - text), text, folder, *folder ? "/" : "", file);
-  bool done = size >= 0 ? set_variable(variable, lines, error)
-                        : tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
-  if (size >= 0)
-    free(lines);
+  if (asprintf(&lines, "%s%s%.*s%s%s%s", before ? before : "", before ? "\n" : "",
+               (int)(file - text), text, folder, *folder ? "/" : "", file) < 0)
+    lines = NULL;
+  bool done = set_variable(variable, lines, error);
+  free(lines);
   return done;
 }
 
