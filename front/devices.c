@@ -186,8 +186,9 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
   device->timed = front.watched || limits_time(config);
   if (device->timed && front.tables.newer_queues)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "this HSA runtime makes queues by hsa_amd_queue_create(), which are not "
-                       "seen yet: only memory can be limited");
+                       "this HSA runtime's table of tools is of step %#x: it may make queues in "
+                       "ways that are not known, and only memory can be limited",
+                       ((const table_version_t *)(const void *)front.tables.amd_found)->step);
   char identity[64];
   identity_of(device, identity);
   status = rawhal_limiter_open(config, identity, &device->limiter, error);

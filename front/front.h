@@ -11,6 +11,7 @@
  *     copying  holds them back until the limiter admits them
  *     copy     from asking for one to its end, and its times
  *     queues   hooks of queues: each that is limited gets a proxy
+ *     described  hooks of the newer ways to make them
  *     proxy    one queue: the program's ring, and the device's
  *     forward  packets from the one to the other, as far as the limiter admits them
  *     flight   what is on the device, and what it is charged when it has finished
@@ -39,8 +40,8 @@
  * for LIMIT_AGENT_INFO_FRONT the hook of hsa_agent_get_info() says so, and librawhal keeps only
  * what the program itself sets. Its queues get proxies like any other's.
  *
- * What is seen: every dispatch packet of every queue that hsa_queue_create() made, whoever wrote
- * it; copies and fills that are asked for by HSA's functions, whatever carries them out;
+ * What is seen: every dispatch packet of every queue that hsa_queue_create(),
+ * hsa_amd_queue_create() or hsa_amd_counted_queue_acquire() made, whoever wrote it; copies and fills that are asked for by HSA's functions, whatever carries them out;
  * allocations of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
  * hsa_amd_vmem_handle_create(); the segments of code objects, when their executable is frozen; and,
  * where queues have proxies, the scratch that the runtime takes when a dispatch asks for it: by
@@ -128,7 +129,7 @@ void *devices_shared_memory(size_t size);
 /* Is any limit configured, as far as can be told without devices? When in doubt, it is. */
 bool devices_limits_wanted(void);
 
-/* memory.c, code.c, copies.c, queues.c: their entries of the hooks. */
+/* memory.c, code.c, copies.c, queues.c, described.c: their entries of the hooks. */
 void memory_hooks(front_calls_t *hooks);
 /* When the runtime ends; in a child that has a runtime of its own, where what there is was the
  * parent's, its locks too. So are the other abandon functions. */
@@ -137,6 +138,7 @@ void memory_abandon(void);
 void code_hooks(front_calls_t *hooks);
 void copies_hooks(front_calls_t *hooks);
 void queues_hooks(front_calls_t *hooks);
+void described_hooks(front_calls_t *hooks);
 /* Nothing is held back for want of a thread from here on: the process ends. */
 void queues_end(void);
 void queues_forget(void);

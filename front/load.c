@@ -141,6 +141,7 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
   }
   if (front.timed) {
     queues_hooks(&front.hooks);
+    described_hooks(&front.hooks);
     copies_hooks(&front.hooks);
   }
   front.inner = front.hsa;

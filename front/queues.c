@@ -192,9 +192,30 @@ static hsa_status_t queue_set_priority(hsa_queue_t *queue, hsa_amd_queue_priorit
   return front.hsa.queue_set_priority(real_of(queue), priority);
 }
 
+/* Of hsa_queue_info_attribute_t in HSA 1.31. */
+enum {
+  INFO_METADATA_FIRST = 4, /* four versions of its packets, one byte each */
+  INFO_METADATA_RING = 8,
+  INFO_READ_POINTER = 15,
+  INFO_WRITE_POINTER = 16,
+  NO_METADATA = 0xff,
+};
+
+/* What would let the program past its own ring it is told that there is not. */
 static hsa_status_t queue_get_info(hsa_queue_t *queue, int attribute, void *value)
 {
-  return front.hsa.queue_get_info(real_of(queue), attribute, value);
+  proxy_t *proxy = proxy_of(queue);
+  if (!proxy || !value || attribute < INFO_METADATA_FIRST)
+    return front.hsa.queue_get_info(real_of(queue), attribute, value);
+  if (attribute == INFO_READ_POINTER || attribute == INFO_WRITE_POINTER)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (attribute > INFO_METADATA_RING)
+    return front.hsa.queue_get_info(proxy->real, attribute, value);
+  if (attribute == INFO_METADATA_RING)
+    *(uint64_t *)value = 0;
+  else
+    *(uint8_t *)value = NO_METADATA;
+  return HSA_STATUS_SUCCESS;
 }
 
 static hsa_status_t intercept_register(hsa_queue_t *queue, void (*handler)(void), void *data)

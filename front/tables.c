@@ -7,7 +7,13 @@
 enum {
   CORE_MAJORS = 2, /* 1 and 2 are the same, as far as there are entries */
   AMD_MAJORS = 2,
-  NEWER_QUEUES = 0x10, /* the step of AMD's table from which there is hsa_amd_queue_create() */
+  /* Steps of AMD's table (major 2): from the first it has hsa_amd_queue_create(), and of those after
+   * the last it is not known what else makes queues. */
+  DESCRIBED_QUEUES = 0x10,
+  LAST_STEP = 0x12,
+  /* There was a table of this size with other functions at the place: hsa_api_trace.h of
+   * rocm-systems f634a97b. */
+  OTHER_BYTES = 720,
 };
 
 typedef struct entry {
@@ -83,6 +89,17 @@ static void copy(unsigned char *to, size_t room, const void *table)
   memcpy(to, table, size < room ? size : room);
 }
 
+/* What is at a place is known by the step only. */
+static void know_queues(front_tables_t *tables, const table_version_t *amd, front_calls_t *calls)
+{
+  bool described = amd->major == AMD_MAJORS && amd->step >= DESCRIBED_QUEUES;
+  bool known = described && amd->step <= LAST_STEP && amd->minor != OTHER_BYTES;
+  if (!known)
+    calls->described_create = NULL, calls->queue_signal_semaphore = NULL,
+    calls->queue_wait_semaphore = NULL;
+  tables->newer_queues = described && !calls->described_create;
+}
+
 rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables, front_calls_t *calls,
                             rawhal_error_t *error)
 {
@@ -105,7 +122,7 @@ rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables, fr
   tables->core = root->core;
   tables->amd = root->amd;
   tables->amd_major = amd->major;
-  tables->newer_queues = amd->step >= NEWER_QUEUES;
+  know_queues(tables, amd, calls);
   return status;
 }
 

@@ -32,6 +32,32 @@ typedef hsa_status_t front_copy_on_engine_t(void *to, hsa_agent_t to_agent, cons
 typedef hsa_status_t front_intercept_t(hsa_queue_t *queue, void (*handler)(void), void *data);
 typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void *value);
 
+/* Of the newer ways to make queues. Facts: hsa_ext_amd.h and hsa_api_trace.h of HSA 1.31. */
+typedef struct front_description {
+  uint16_t version, flags;
+  uint8_t engine, reserved_header[3];
+  uint32_t size_bytes, priority;
+  void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
+  void *data;
+  hsa_queue_t *queue; /* out; NULL: it was not made */
+  struct {            /* of compute; of other engines its bytes are others */
+    const uint32_t *cu_mask;
+    uint32_t type, private_bytes, cu_mask_count, reserved[3];
+  } compute;
+  uint32_t traffic_class;
+  uint8_t reserved[20];
+} front_description_t;
+typedef struct front_semaphore {
+  uint64_t handle;
+} front_semaphore_t;
+typedef hsa_status_t front_described_t(hsa_agent_t agent, front_description_t *queues,
+                                       uint32_t count);
+typedef hsa_status_t front_acquire_t(hsa_agent_t agent, hsa_queue_type32_t type, uint32_t priority,
+                                     void (*callback)(hsa_status_t, hsa_queue_t *, void *),
+                                     void *data, uint64_t flags, hsa_queue_t **queue);
+typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t semaphore,
+                                        uint64_t value);
+
 /* X(name, type, offset) of the core table, X(name, type, major 1, major 2) of AMD's; 0: not there.
  */
 #define FRONT_CORE(X)                                                                              \
@@ -107,7 +133,12 @@ typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void 
   X(cu_get_mask, __typeof__(hsa_amd_queue_cu_get_mask), 392, 432)                                  \
   X(vmem_handle_create, front_vmem_create_t, 0, 472)                                               \
   X(vmem_handle_release, front_vmem_release_t, 0, 480)                                             \
-  X(queue_get_info, front_queue_info_t, 0, 560)
+  X(queue_get_info, front_queue_info_t, 0, 560)                                                    \
+  X(counted_acquire, front_acquire_t, 0, 624)                                                      \
+  X(counted_release, __typeof__(hsa_queue_destroy), 0, 632)                                        \
+  X(described_create, front_described_t, 0, 704)                                                   \
+  X(queue_signal_semaphore, front_semaphores_t, 0, 712)                                            \
+  X(queue_wait_semaphore, front_semaphores_t, 0, 720)
 
 /* Functions by name. NULL where the table has none, or, in a set of hooks, nothing is replaced. */
 typedef struct front_calls {
@@ -131,7 +162,7 @@ typedef struct table_root {
 typedef struct front_tables {
   void *core, *amd; /* the runtime's */
   uint32_t amd_major;
-  bool newer_queues; /* it has ways to make queues that are not known here */
+  bool newer_queues; /* it may have ways to make queues that are not known here */
   _Alignas(8) unsigned char core_found[TABLE_CORE_BYTES], amd_found[TABLE_AMD_BYTES];
 } front_tables_t;
 

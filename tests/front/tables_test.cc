@@ -105,7 +105,7 @@ TEST(FrontOffsets, AreTheHeaders)
     const size_t moved = !entry.amd || entry.first < before_first ? 0 : entry.first < before_second ? 16 : 40;
     EXPECT_EQ(entry.first + moved, entry.second);
   }
-  EXPECT_EQ(headers.size() + 4, count); // four are in major 2 alone
+  EXPECT_EQ(headers.size() + 9, count); // nine are in major 2 alone
 }
 
 class FrontTables : public FrontTest, public testing::WithParamInterface<int> {};
@@ -217,16 +217,24 @@ TEST_F(FrontLoading, WhatIsNotEnforcedIsRefused)
   EXPECT_NE(std::string::npos, Report().find("RAWHAL_CU_MASK"));
 }
 
-// Of a runtime that makes queues in ways that are not known here only memory is limited.
+// Of a runtime that may make queues in ways that are not known here only memory is limited: a step
+// that is not known, a table that ends before them, one with something else at their place.
 TEST_F(FrontLoading, QueuesThatWouldEscapeAreRefused)
 {
-  Set("RAWHAL_MEMORY_LIMIT", "64M");
-  Load(2, 0x10);
-  EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_iterate_agents)>(56)(nobody, nullptr));
-  Unload();
-  Set("RAWHAL_GPU_SHARE", "50%");
-  Load(2, 0x10);
-  EXPECT_NE(HSA_STATUS_SUCCESS, Core<decltype(hsa_iterate_agents)>(56)(nobody, nullptr));
+  const struct {
+    uint32_t step, bytes;
+  } unknown[] = {{0x13, 0}, {0x10, 608}, {0x12, 720}};
+  for (const auto &table : unknown) {
+    Set("RAWHAL_MEMORY_LIMIT", "64M");
+    Load(2, table.step, table.bytes);
+    EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_iterate_agents)>(56)(nobody, nullptr));
+    Unload();
+    Set("RAWHAL_GPU_SHARE", "50%");
+    Load(2, table.step, table.bytes);
+    EXPECT_NE(HSA_STATUS_SUCCESS, Core<decltype(hsa_iterate_agents)>(56)(nobody, nullptr));
+    Unload();
+    unsetenv("RAWHAL_GPU_SHARE");
+  }
 }
 
 // A tool that came later has its own functions in the table, which call ours.

@@ -1,6 +1,7 @@
 #include "tests/front/toy_hsa.h"
 
 #include "front/tables.h"
+#include "tests/front/toy_later.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,10 +11,18 @@
 bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const char *const *failed);
 void OnUnload(void);
 
-enum { CPU = 1, GPU = 2, HOST_POOL = 1, DEVICE_POOL = 2, LOG = 1 << 16, MAJOR_BYTES = 608 };
+enum {
+  CPU = 1,
+  GPU = 2,
+  HOST_POOL = 1,
+  DEVICE_POOL = 2,
+  LOG = 1 << 16,
+  MAJOR_BYTES = 608,
+  LATER_BYTES = 744
+};
 
-static _Alignas(8) unsigned char core[1016], amd[MAJOR_BYTES], core_made[1016],
-    amd_made[MAJOR_BYTES];
+static _Alignas(8) unsigned char core[1016], amd[LATER_BYTES], core_made[1016],
+    amd_made[LATER_BYTES];
 static table_root_t root;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool held;
@@ -411,9 +420,13 @@ static void fill_core(void)
 void toy_make(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
 {
   fill(core, sizeof(core), amd_major > 2 ? 2 : amd_major, 0);
-  fill(amd, amd_major == 1 ? 400 : MAJOR_BYTES, amd_major, amd_step);
+  memset(amd, 0, sizeof(amd));
+  bool later = amd_major == 2 && amd_step >= 0x10 && amd_bytes != MAJOR_BYTES;
+  fill(amd, amd_major == 1 ? 400 : later ? LATER_BYTES : MAJOR_BYTES, amd_major, amd_step);
   fill_core();
   fill_amd(amd_major);
+  if (later)
+    toy_later_fill(amd);
   if (amd_bytes)
     memcpy(amd + 4, &amd_bytes, sizeof(amd_bytes));
   memcpy(core_made, core, sizeof(core));
