@@ -41,8 +41,9 @@
  * what the program itself sets. Its queues get proxies like any other's.
  *
  * What is seen: every dispatch packet of every queue that hsa_queue_create(),
- * hsa_amd_queue_create() or hsa_amd_counted_queue_acquire() made, whoever wrote it; copies and fills that are asked for by HSA's functions, whatever carries them out;
- * allocations of device memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
+ * hsa_amd_queue_create() or hsa_amd_counted_queue_acquire() made, whoever wrote it; copies and
+ * fills that are asked for by HSA's functions, whatever carries them out; allocations of device
+ * memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
  * hsa_amd_vmem_handle_create(); the segments of code objects, when their executable is frozen; and,
  * where queues have proxies, the scratch that the runtime takes when a dispatch asks for it: by
  * librawhal's rule, for as long as the queue lives, and a dispatch that would exceed the quota is

@@ -115,10 +115,11 @@ static bool find_front(char path[PATH_MAX], rawhal_error_t *error)
   return true;
 }
 
-/* `path`, and what the variable names besides, once each. NULL: no memory. */
-static char *with_others(const char *path, const char *others, const char *separator)
+/* `path`, and what the variable names besides, once each, and `end`. NULL: no memory. */
+static char *with_others(const char *path, const char *others, const char *separator,
+                         const char *end)
 {
-  size_t room = strlen(path) + strlen(others) + 2;
+  size_t room = strlen(path) + strlen(others) + strlen(end) + 2;
   char *all = malloc(room), *rest = strdup(others), *place = NULL;
   if (all && rest) {
     size_t length = (size_t)snprintf(all, room, "%s", path);
@@ -126,6 +127,7 @@ static char *with_others(const char *path, const char *others, const char *separ
          name = strtok_r(NULL, separator, &place))
       if (strcmp(name, path))
         length += (size_t)snprintf(all + length, room - length, "%c%s", *separator, name);
+    snprintf(all + length, room - length, "%s", end);
   }
   if (!rest) {
     free(all);
@@ -136,10 +138,10 @@ static char *with_others(const char *path, const char *others, const char *separ
 }
 
 static bool put_first(const char *variable, const char *path, const char *separator,
-                      rawhal_error_t *error)
+                      const char *end, rawhal_error_t *error)
 {
   const char *others = getenv(variable);
-  char *all = with_others(path, others ? others : "", separator);
+  char *all = with_others(path, others ? others : "", separator, end);
   bool done = set_variable(variable, all, error);
   free(all);
   return done;
@@ -147,7 +149,7 @@ static bool put_first(const char *variable, const char *path, const char *separa
 
 /* Where rocprofiler-sdk is asked for already, which a profiler does that is run around or within
  * this. It is not asked for otherwise: where it is not installed the runtime would end the program.
- */
+ * rocprofiler-sdk takes each name of several to its colon, and not the last without one. */
 static bool set_register(const char *front, rawhal_error_t *error)
 {
   static const char variable[] = "ROCP_TOOL_LIBRARIES";
@@ -157,7 +159,7 @@ static bool set_register(const char *front, rawhal_error_t *error)
   snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - front), front, register_name);
   if (!named || !*named || access(path, R_OK))
     return true;
-  return put_first(variable, path, ":", error);
+  return put_first(variable, path, ":", ":", error);
 }
 
 /* It comes first, nearest to the runtime: what other tools do is limited, too. Newer runtimes leave
@@ -165,7 +167,7 @@ static bool set_register(const char *front, rawhal_error_t *error)
  * older ones do not know it. */
 static bool set_tools(const char *path, rawhal_error_t *error)
 {
-  return put_first("HSA_TOOLS_LIB", path, " ", error) &&
+  return put_first("HSA_TOOLS_LIB", path, " ", "", error) &&
          set_variable("HSA_TOOLS_ROCPROFILER_V1_TOOLS", "1", error) && set_register(path, error);
 }
 
