@@ -3,7 +3,8 @@
 # same way and say the same, but for addresses and the order of waves, and the trace must be JSON.
 # usage: same.sh RUNNER FRONT PROGRAM [ARGUMENTS...]
 set -u
-runner=$1 front=$2
+runner=$1 front=$2 program=$3
+[ -x "$program" ] || { echo "there is no $program"; exit 1; } # or nothing is the same as nothing
 shift 2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
