@@ -151,7 +151,7 @@ STORE_READ(screlease)
   static void name(hsa_signal_t signal, hsa_signal_value_t value)                                  \
   {                                                                                                \
     proxy_t *proxy = proxy_of_doorbell(signal);                                                    \
-    if (proxy && front_orphaned())                                                                       \
+    if (proxy && front_orphaned())                                                                 \
       return;                                                                                      \
     front.hsa.name(signal, value);                                                                 \
     if (proxy)                                                                                     \

@@ -115,8 +115,7 @@ static hsa_status_t memory_unlock(void *host)
   if (devices_pointer(host, &info) && info.agentBaseAddress)
     memory = info.agentBaseAddress;
   range_t range;
-  bool known =
-      !front_orphaned() && ranges_find((uint64_t)(uintptr_t)memory, &range) == RANGE_LIVE;
+  bool known = !front_orphaned() && ranges_find((uint64_t)(uintptr_t)memory, &range) == RANGE_LIVE;
   removing(memory);
   hsa_status_t result = front.inner.memory_unlock(host);
   restored(memory, result);
@@ -135,7 +134,8 @@ static hsa_status_t svm_attributes_set(void *memory, size_t size,
   hsa_status_t result = front.inner.svm_attributes_set(memory, size, attributes, count_of);
   range_t range;
   uint64_t base = (uint64_t)(uintptr_t)memory;
-  bool known = front_orphaned() || (ranges_find(base, &range) == RANGE_LIVE && size <= range.size - (base - range.base));
+  bool known = front_orphaned() || (ranges_find(base, &range) == RANGE_LIVE &&
+                                    size <= range.size - (base - range.base));
   if (result == HSA_STATUS_SUCCESS && !known)
     added(memory, size, 0);
   return result;
