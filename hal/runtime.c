@@ -15,28 +15,34 @@ static atomic_bool forked; /* this is a child, and the runtime its parent's */
 
 /* ---- fork() ---- */
 
-/* Held across fork(), so that the child finds it free. */
-static void fork_prepare(void)
+/* fork() waits for no opening and no end: under the lock tools of the runtime take locks of their
+ * own, which they may hold across fork(), too, and in another order. A child that is made meanwhile
+ * has its parent's runtime, in whatever state. */
+static atomic_bool changing;
+
+static void enter(void)
 {
   pthread_mutex_lock(&lock);
+  atomic_store(&changing, true);
 }
 
-static void fork_parent(void)
+static void leave(void)
 {
+  atomic_store(&changing, false);
   pthread_mutex_unlock(&lock);
 }
 
 static void fork_child(void)
 {
-  if (holders)
+  if (holders || atomic_exchange(&changing, false))
     atomic_store(&forked, true);
-  pthread_mutex_unlock(&lock);
+  (void)pthread_mutex_init(&lock, NULL); /* somebody may have held it who is not here */
 }
 
 static void watch_forks(void)
 {
-  queue_watch_forks(); /* their locks are taken under ours */
-  (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
+  queue_watch_forks();
+  (void)pthread_atfork(NULL, NULL, fork_child);
 }
 
 rawhal_status_t runtime_check(rawhal_error_t *error)
@@ -144,7 +150,7 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
   status = allocator_take(options->allocator, &allocator, error);
   if (status != RAWHAL_OK)
     return status;
-  pthread_mutex_lock(&lock);
+  enter();
   const size_t mark = softgpu_options_mark();
   status = loader_open(options, &libraries, error);
   if (status == RAWHAL_OK && holders && options->limits)
@@ -168,15 +174,15 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
   } else {
     softgpu_options_undo(&libraries.softgpu, mark);
   }
-  pthread_mutex_unlock(&lock);
+  leave();
   return status;
 }
 
 void runtime_hold(void)
 {
-  pthread_mutex_lock(&lock);
+  enter();
   ++holders;
-  pthread_mutex_unlock(&lock);
+  leave();
 }
 
 void *runtime_allocate(size_t size)
@@ -193,11 +199,11 @@ void runtime_release(void)
 {
   if (runtime_check(NULL) != RAWHAL_OK)
     return;
-  pthread_mutex_lock(&lock);
+  enter();
   if (--holders == 0) {
     devices_free(&runtime);
     (void)runtime.hsa.hsa_shut_down();
     softgpu_options_undo(&libraries.softgpu, 0);
   }
-  pthread_mutex_unlock(&lock);
+  leave();
 }

@@ -212,7 +212,7 @@ TEST(ForkBefore, AChildMayMakeItsOwnInstance)
             0);
 }
 
-// The locks of an instance that begins are taken in one order, by it and by fork().
+// Neither waits for the other for ever, whatever locks tools of the runtime take meanwhile.
 TEST(ForkBefore, WhileInstancesWithLimitsBegin)
 {
   rawhal_error_t error = {};
