@@ -17,6 +17,7 @@ typedef struct check {
   check_report_fn *report;
   void *context;
   size_t mistakes;
+  rawhal_bytes_t image; /* of its kernargs, as far as there are */
 } check_t;
 
 static void tell(check_t *check, uint32_t about, const char *format, ...)
@@ -137,18 +138,50 @@ static uint64_t value_of(const rawhal_kernarg_argument_t *argument, const unsign
   return value;
 }
 
+/* By what the policy says of it. */
+static void check_contract(check_t *check, const rawhal_kernarg_argument_t *argument,
+                           uint32_t index, uint64_t left)
+{
+  const hsa_kernel_dispatch_packet_t *packet = check->subject->packet;
+  const front_kernel_t *kernel = check->subject->kernel;
+  const contract_facts_t facts = {
+      .layout = kernel->layout,
+      .image = check->image,
+      .work_items = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
+      .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z}};
+  for (size_t i = 0; kernel->policy && i < kernel->policy->argument_count; ++i) {
+    uint64_t wanted;
+    rawhal_error_t error;
+    if (kernel->policy->arguments[i].index != index)
+      continue;
+    if (contract_evaluate(kernel->policy->arguments[i].bytes, &facts, &wanted, &error) != RAWHAL_OK)
+      tell(check, index, "%s: %s", name_of(argument, index).text, error.message);
+    else if (wanted > left)
+      tell(check, index, "%s leads to %llu bytes; it takes %llu", name_of(argument, index).text,
+           (unsigned long long)left, (unsigned long long)wanted);
+  }
+}
+
 static void check_pointer(check_t *check, const rawhal_kernarg_argument_t *argument, uint32_t index,
                           const unsigned char *image)
 {
   uint64_t address = value_of(argument, image);
   range_t range;
-  if (!address || front.reaches_host)
+  if (!address) {
+    check_contract(check, argument, index, 0);
     return;
+  }
+  if (front.reaches_host) {
+    if (ranges_find(address, &range) == RANGE_LIVE)
+      check_contract(check, argument, index, range.size - (address - range.base));
+    return;
+  }
   if (!find_memory(address, &range)) {
     tell(check, index, "%s is 0x%llx, %s", name_of(argument, index).text,
          (unsigned long long)address, describe(address).text);
     return;
   }
+  check_contract(check, argument, index, range.size - (address - range.base));
   if (range.owner && range.owner != check->subject->device->agent.handle &&
       !may_access(check->subject->device->agent, address))
     tell(check, index, "%s is 0x%llx, in another device's memory that this one was not given",
@@ -203,6 +236,7 @@ static void check_arguments(check_t *check, const unsigned char *image, uint64_t
 {
   const rawhal_kernarg_layout_t *layout = check->subject->kernel->layout;
   const rawhal_kernarg_argument_t *argument;
+  check->image = (rawhal_bytes_t){image, size};
   for (uint32_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i) {
     if ((uint64_t)argument->offset + argument->size > size)
       continue;

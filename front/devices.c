@@ -1,5 +1,6 @@
 /* Which agents are devices, and what the environment limits on each of them. */
 #include "front/front.h"
+#include "front/policy.h"
 
 #include "base/error.h"
 
@@ -176,7 +177,9 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
 {
   front_device_t *device = &front.devices[index];
   rawhal_limit_device_t facts = {.index = index, .memory_bytes = device->memory_bytes};
-  rawhal_status_t status = rawhal_limit_config_environment(config, &facts, error);
+  rawhal_status_t status = policy_limits(config, &facts, error);
+  if (status == RAWHAL_OK)
+    status = rawhal_limit_config_environment(config, &facts, error);
   const bool limits = rawhal_limit_config_limits(config);
   if (status != RAWHAL_OK || (!limits && !front.watched))
     return status;
@@ -274,7 +277,7 @@ bool devices_limits_wanted(void)
   rawhal_limit_config_t *config;
   const rawhal_limit_device_t some = {.memory_bytes = UINT64_C(1) << 40};
   bool wanted = true;
-  if (rawhal_limit_config_create(&config, NULL) != RAWHAL_OK)
+  if (policy_has_limits() || rawhal_limit_config_create(&config, NULL) != RAWHAL_OK)
     return true;
   if (rawhal_limit_config_environment(config, &some, NULL) == RAWHAL_OK)
     wanted = rawhal_limit_config_limits(config);

@@ -23,6 +23,9 @@
  *       trace    when dispatches ran, as a file
  *       recorder what was dispatched, as a file that can be replayed
  *       kernargs what of a dispatch's may be read
+ *       policy   what an operator's file says of programs and kernels
+ *         policy_read  from JSON to rules
+ *         contract how long a buffer must be, as an expression
  *       substitute  kernels of ours in the place of the program's
  *         substitute_rules  which, and what is appended to their arguments
  *         replacement  their files, and where they are loaded

@@ -53,8 +53,10 @@ static void drop_content(front_object_t *object)
   if (atomic_fetch_sub(&object->users, 1) != 1)
     return;
   HASH_DELETE(hh, contents, object);
-  for (size_t i = 0; i < object->kernel_count; ++i)
+  for (size_t i = 0; i < object->kernel_count; ++i) {
     rawhal_kernarg_layout_destroy(object->kernels[i].layout);
+    free(object->kernels[i].policy);
+  }
   free(object->kernels);
   rawhal_hsaco_close(object->hsaco);
   free(object->bytes);
@@ -127,9 +129,12 @@ static front_kernel_t *kernel_at(front_object_t *object, uint64_t address)
     return NULL;
   front_kernel_t *kernel =
       bsearch(&wanted, object->kernels, object->kernel_count, sizeof(*object->kernels), by_address);
-  if (kernel && !kernel->layout &&
-      rawhal_kernarg_layout_create(kernel->facts, 0, &kernel->layout, NULL) != RAWHAL_OK)
+  if (!kernel || kernel->learnt)
+    return kernel;
+  kernel->learnt = true;
+  if (rawhal_kernarg_layout_create(kernel->facts, 0, &kernel->layout, NULL) != RAWHAL_OK)
     kernel->layout = NULL;
+  kernel->policy = policy_for(kernel->facts, kernel->layout, object->hash);
   return kernel;
 }
 
@@ -271,7 +276,7 @@ static void tell_of(front_object_t *object, hsa_agent_t agent, const place_t *pl
   read_kernels(object);
   pthread_rwlock_unlock(&lock);
   for (size_t i = 0; i < object->kernel_count; ++i)
-    listener->loaded(agent, (hsa_executable_t){place->executable}, object->kernels[i].facts,
+    listener->loaded(agent, (hsa_executable_t){place->executable}, &object->kernels[i],
                      object->kernels[i].address + place->delta);
 }
 

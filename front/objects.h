@@ -9,6 +9,7 @@
 #define RAWHAL_FRONT_OBJECTS_H
 
 #include "front/front.h"
+#include "front/policy.h"
 
 #include <rawhal/kernarg.h>
 
@@ -18,6 +19,8 @@ typedef struct front_kernel {
   front_object_t *object;
   const rawhal_kernel_t *facts;
   rawhal_kernarg_layout_t *layout; /* NULL: what it takes is not known */
+  policy_kernel_t *policy;         /* NULL: nothing is said of it */
+  bool learnt;                     /* both of these are as they will be */
   uint64_t address;                /* of its descriptor, as in the object */
 } front_kernel_t;
 
@@ -39,7 +42,7 @@ bool objects_range(uint64_t address, uint64_t *base, uint64_t *size);
 /* Who wants to know what is loaded, and what is about to go: each kernel, by the thread that loads.
  */
 typedef struct objects_listener {
-  void (*loaded)(hsa_agent_t agent, hsa_executable_t executable, const rawhal_kernel_t *kernel,
+  void (*loaded)(hsa_agent_t agent, hsa_executable_t executable, const front_kernel_t *kernel,
                  uint64_t kernel_object);
   void (*unload)(hsa_executable_t executable);
 } objects_listener_t;

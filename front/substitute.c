@@ -190,12 +190,12 @@ static void load(const front_device_t *device, substitute_rule_t *rule, hsa_exec
     let_go(entry);
 }
 
-void substitute_loaded(hsa_agent_t agent, hsa_executable_t executable,
-                       const rawhal_kernel_t *kernel, uint64_t kernel_object)
+void substitute_loaded(hsa_agent_t agent, hsa_executable_t executable, const front_kernel_t *kernel,
+                       uint64_t kernel_object)
 {
   const front_device_t *device = device_of_agent(agent);
-  substitute_rule_t *rule = rules_find(rules, kernel->name);
-  if (!rule || !device)
+  substitute_rule_t *rule = rules_find(rules, kernel->facts->name, object_hash(kernel->object));
+  if (!rule || !rule->file || !device)
     return;
   pthread_mutex_lock(&loading);
   load(device, rule, executable, kernel_object);
@@ -322,8 +322,16 @@ void substitute_ended(substitute_run_t *run, bool ran)
 rawhal_status_t substitute_open(bool *wanted, rawhal_error_t *error)
 {
   const char *folder = secure_getenv("RAWHAL_SUBSTITUTE_CACHE");
+  char *lines;
   rawhal_error_t why;
-  rawhal_status_t status = rules_open(secure_getenv("RAWHAL_SUBSTITUTE"), &rules, &why);
+  rawhal_status_t status = policy_substitutes(&lines, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = rules_open(lines, &rules, &why);
+  free(lines);
+  if (status != RAWHAL_OK)
+    return rawhal_fail(error, status, "RAWHAL_POLICY: %s", why.message);
+  status = rules_open(secure_getenv("RAWHAL_SUBSTITUTE"), &rules, &why);
   if (status != RAWHAL_OK)
     return rawhal_fail(error, status, "RAWHAL_SUBSTITUTE: %s", why.message);
   *wanted = rules != NULL;

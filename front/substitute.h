@@ -35,8 +35,8 @@ void substitute_close(void);
 void substitute_abandon(void);
 
 /* Code was loaded, or is about to go. */
-void substitute_loaded(hsa_agent_t agent, hsa_executable_t executable,
-                       const rawhal_kernel_t *kernel, uint64_t kernel_object);
+void substitute_loaded(hsa_agent_t agent, hsa_executable_t executable, const front_kernel_t *kernel,
+                       uint64_t kernel_object);
 void substitute_unload(hsa_executable_t executable);
 
 /* Changes the packet, if its kernel is replaced. */

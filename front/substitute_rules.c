@@ -101,6 +101,8 @@ static rawhal_status_t read_file(substitute_rule_t *rule, char *text, rawhal_err
     if (!rule->kernel)
       return no_memory(error);
   }
+  if (!*text && !kernel)
+    return RAWHAL_OK; /* it stays */
   if (!*text || (kernel && !*kernel))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no %s is named", *text ? "kernel" : "file");
   return replacement_open(text, &rule->file, error);
@@ -113,8 +115,13 @@ static rawhal_status_t read_line(substitute_rule_t *rule, char *line, rawhal_err
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "'%.100s' is not NAME=FILE[:KERNEL][,EXTRA...]", line);
   *rest++ = '\0';
+  char *object = strrchr(line, '@');
+  if (object && object[1] && object[strspn(object + 1, "0123456789abcdef") + 1] == '\0') {
+    *object++ = '\0';
+    rule->object = strdup(object);
+  }
   rule->name = strdup(line);
-  if (!rule->name)
+  if (!rule->name || (object && object[-1] == '\0' && !rule->object))
     return no_memory(error);
   at = rest;
   (void)strsep(&at, ",");
@@ -133,13 +140,13 @@ static void close_rule(substitute_rule_t *rule)
   }
   replacement_close(rule->file);
   free(rule->name);
+  free(rule->object);
   free(rule->kernel);
   free(rule);
 }
 
 rawhal_status_t rules_open(const char *lines, substitute_rule_t **rules, rawhal_error_t *error)
 {
-  *rules = NULL;
   char *copy = strdup(lines ? lines : ""), *at = copy;
   rawhal_status_t status = copy ? RAWHAL_OK : no_memory(error);
   for (char *line; status == RAWHAL_OK && (line = strsep(&at, "\n"));) {
@@ -169,14 +176,18 @@ void rules_close(substitute_rule_t *rules)
 
 /* ---- Using ---- */
 
-substitute_rule_t *rules_find(substitute_rule_t *rules, rawhal_string_t kernel)
+substitute_rule_t *rules_find(substitute_rule_t *rules, rawhal_string_t kernel,
+                              rawhal_content_hash_t object)
 {
-  char name[LONGEST_NAME];
+  char name[LONGEST_NAME], hash[33];
   if (kernel.size >= sizeof(name))
     return NULL;
   (void)snprintf(name, sizeof(name), "%.*s", (int)kernel.size, kernel.data);
+  (void)snprintf(hash, sizeof(hash), "%016llx%016llx", (unsigned long long)object.high,
+                 (unsigned long long)object.low);
   for (substitute_rule_t *rule = rules; rule; rule = rule->next)
-    if (strcmp(rule->name, name) == 0 || fnmatch(rule->name, name, FNM_NOESCAPE) == 0)
+    if ((!rule->object || strncmp(rule->object, hash, strlen(rule->object)) == 0) &&
+        (strcmp(rule->name, name) == 0 || fnmatch(rule->name, name, FNM_NOESCAPE) == 0))
       return rule;
   return NULL;
 }
@@ -240,6 +251,8 @@ static void save(const rule_extra_t *extra)
 void rules_summary(const substitute_rule_t *rules)
 {
   for (const substitute_rule_t *rule = rules; rule; rule = rule->next) {
+    if (!rule->file)
+      continue;
     front_report("substitute: %.200s: %llu dispatches replaced, %llu were not", rule->name,
                  (unsigned long long)atomic_load(&rule->replaced),
                  (unsigned long long)atomic_load(&rule->kept));

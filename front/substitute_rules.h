@@ -1,10 +1,12 @@
 /* Which kernel runs in which one's place, as RAWHAL_SUBSTITUTE says. Internal.
  *
- *     NAME=FILE[:KERNEL][,EXTRA...]
+ *     NAME[@OBJECT]=FILE[:KERNEL][,EXTRA...]
  *
- * A line each; the first whose NAME is a kernel's counts. NAME is a kernel's as its code object has
- * it, or a pattern of fnmatch(). FILE is whatever carries code objects; KERNEL is the replacement's
- * name, the original's without it. An EXTRA is an argument that is appended to the original's:
+ * A line each; the first that is for a kernel counts. NAME is a kernel's as its code object has it,
+ * or a pattern of fnmatch(), and OBJECT, where it matters, the beginning of the hash of that. FILE
+ * is whatever carries code objects, and may be empty: then the kernel stays. KERNEL is the
+ * replacement's name, the original's without it. An EXTRA is an argument that is appended to the
+ * original's:
  *
  *     buffer=BYTES[:FILE]  the address of memory that is zeros at first, and goes to FILE when the
  *                          process ends; all that the rule replaces share it
@@ -28,22 +30,25 @@ typedef struct rule_extra {
 } rule_extra_t;
 
 typedef struct substitute_rule {
-  char *name, *kernel; /* NULL: the original's */
-  replacement_file_t *file;
+  char *name, *object;      /* NULL: of any */
+  replacement_file_t *file; /* NULL: it stays what it is */
+  char *kernel;             /* NULL: the original's name */
   rule_extra_t extras[REMAP_EXTRAS];
   size_t extra_count;
   atomic_ullong numbers, replaced, kept; /* of dispatches */
   struct substitute_rule *next;
 } substitute_rule_t;
 
-/* INVALID_ARGUMENT: a line says nothing that is understood; what replacement_open() says of its
- * file; OUT_OF_MEMORY. NULL, or "": there are none. */
+/* Adds a rule for each line, if there are any. INVALID_ARGUMENT: one says nothing that is
+ * understood; what replacement_open() says of its file; OUT_OF_MEMORY: and those that were there are
+ * gone, too. */
 RAWHAL_CHECKED rawhal_status_t rules_open(const char *lines, substitute_rule_t **rules,
                                           rawhal_error_t *error);
 void rules_close(substitute_rule_t *rules); /* NULL is allowed */
 
 /* The first that is for that kernel; NULL: none is. */
-substitute_rule_t *rules_find(substitute_rule_t *rules, rawhal_string_t kernel);
+substitute_rule_t *rules_find(substitute_rule_t *rules, rawhal_string_t kernel,
+                              rawhal_content_hash_t object);
 
 /* Makes the memory of its buffers. False: there is none. */
 bool rule_prepare(substitute_rule_t *rule);

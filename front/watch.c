@@ -13,32 +13,17 @@
 #include <uthash.h>
 
 static watch_check_t checking;
-static bool tracing, recording, substituting;
+static bool tracing, recording, substituting, watching_checks;
 static atomic_size_t checked, mistaken;
 
 /* ---- The environment ---- */
-
-static const struct {
-  const char *name;
-  watch_check_t mode;
-} modes[] = {
-    {"off", WATCH_CHECK_OFF},
-    {"warn", WATCH_CHECK_WARN},
-    {"report", WATCH_CHECK_REPORT},
-    {"refuse", WATCH_CHECK_REFUSE},
-};
 
 static rawhal_status_t read_check(rawhal_error_t *error)
 {
   const char *named = secure_getenv("RAWHAL_CHECK");
   checking = WATCH_CHECK_OFF;
-  if (!named || !*named)
+  if (!named || !*named || watch_check_of(named, &checking))
     return RAWHAL_OK;
-  for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); ++i)
-    if (strcmp(named, modes[i].name) == 0) {
-      checking = modes[i].mode;
-      return RAWHAL_OK;
-    }
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                      "RAWHAL_CHECK: '%.40s' is none of off, warn, report, refuse", named);
 }
@@ -46,7 +31,7 @@ static rawhal_status_t read_check(rawhal_error_t *error)
 bool watch_wanted(void)
 {
   static const char *const variables[] = {"RAWHAL_CHECK", "RAWHAL_TRACE", "RAWHAL_RECORD",
-                                          "RAWHAL_SUBSTITUTE"};
+                                          "RAWHAL_SUBSTITUTE", "RAWHAL_POLICY"};
   for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); ++i) {
     const char *value = secure_getenv(variables[i]);
     if (value && *value)
@@ -63,7 +48,9 @@ rawhal_status_t watch_open(rawhal_error_t *error)
   const char *buffers = secure_getenv("RAWHAL_RECORD_BUFFERS");
   recording = record && *record;
   front.serial = recording && buffers && strcmp(buffers, "1") == 0;
-  rawhal_status_t status = read_check(error);
+  rawhal_status_t status = policy_open(error);
+  if (status == RAWHAL_OK)
+    status = read_check(error);
   if (status == RAWHAL_OK && buffers && *buffers && !front.serial)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "RAWHAL_RECORD_BUFFERS: '%.40s' is not 1, or RAWHAL_RECORD is not set",
@@ -76,8 +63,8 @@ rawhal_status_t watch_open(rawhal_error_t *error)
     status = substitute_open(&substituting, error);
   static const objects_listener_t listener = {substitute_loaded, substitute_unload};
   objects_listen(status == RAWHAL_OK && substituting ? &listener : NULL);
-  front.watched =
-      status == RAWHAL_OK && (tracing || recording || substituting || checking != WATCH_CHECK_OFF);
+  watching_checks = checking != WATCH_CHECK_OFF || policy_checks();
+  front.watched = status == RAWHAL_OK && (tracing || recording || substituting || watching_checks);
   return status;
 }
 
@@ -128,6 +115,18 @@ static void forget_told(void)
 
 /* ---- Dispatches ---- */
 
+static const policy_kernel_t *said_of(const front_kernel_t *kernel)
+{
+  static const policy_kernel_t nothing;
+  return kernel && kernel->policy ? kernel->policy : &nothing;
+}
+
+static watch_check_t mode_of(const front_kernel_t *kernel)
+{
+  const policy_kernel_t *said = said_of(kernel);
+  return said->has_check ? said->check : checking;
+}
+
 typedef struct first_mistake {
   char text[CHECK_TEXT];
 } first_mistake_t;
@@ -140,7 +139,7 @@ static void on_mistake(void *context, const check_subject_t *subject, uint32_t a
   if (!*first->text)
     (void)snprintf(first->text, sizeof(first->text), "%.*s: %s",
                    (int)(name.size < 200 ? name.size : 200), name.data, message);
-  if (checking == WATCH_CHECK_WARN && was_told(subject, about))
+  if (mode_of(subject->kernel) == WATCH_CHECK_WARN && was_told(subject, about))
     return;
   front_report("check: %.*s, queue %llu: %s", (int)(name.size < 200 ? name.size : 200), name.data,
                (unsigned long long)subject->queue_id, message);
@@ -155,7 +154,7 @@ static bool check(const front_device_t *device, uint64_t queue_id, const watch_n
   if (!note->kernel || check_dispatch(&subject, on_mistake, &first) == 0)
     return true;
   atomic_fetch_add(&mistaken, 1);
-  if (checking != WATCH_CHECK_REFUSE)
+  if (mode_of(note->kernel) != WATCH_CHECK_REFUSE)
     return true;
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s", first.text) == RAWHAL_OK;
 }
@@ -166,12 +165,13 @@ bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
   *note = (watch_note_t){.kernel = objects_kernel(packet->kernel_object),
                          .packet = *packet,
                          .submitted = tracing ? front_now() : 0};
-  if (checking != WATCH_CHECK_OFF && !check(device, queue_id, note, error)) {
+  if (watching_checks && mode_of(note->kernel) != WATCH_CHECK_OFF &&
+      !check(device, queue_id, note, error)) {
     objects_release(note->kernel);
     note->kernel = NULL;
     return false;
   }
-  if (recording)
+  if (recording && !said_of(note->kernel)->no_record)
     note->capture = recorder_dispatch(device, queue_id, note->kernel, packet);
   if (substituting)
     substitute_dispatch(device, packet, &note->run);
@@ -181,7 +181,7 @@ bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
 void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t end, bool measured)
 {
   const hsa_kernel_dispatch_packet_t *packet = &note->packet;
-  if (tracing && end)
+  if (tracing && end && !said_of(note->kernel)->no_trace)
     trace_dispatch(&(trace_dispatch_t){
         .kernel = note->kernel,
         .kernel_object = packet->kernel_object,
@@ -220,6 +220,7 @@ void watch_close(void)
   substitute_close();
   objects_listen(NULL);
   objects_forget();
+  policy_close();
   trace_close();
   recorder_close();
   front.serial = false;

@@ -6,6 +6,7 @@
  *     RAWHAL_TRACE  the file that the trace goes to
  *     RAWHAL_RECORD, RAWHAL_RECORD_BUFFERS: see recorder.h
  *     RAWHAL_SUBSTITUTE, RAWHAL_SUBSTITUTE_CACHE: see substitute.h
+ *     RAWHAL_POLICY: see policy.h
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_WATCH_H
@@ -15,13 +16,6 @@
 #include "front/recorder.h"
 #include "front/substitute.h"
 #include "front/trace.h"
-
-typedef enum watch_check {
-  WATCH_CHECK_OFF = 0,
-  WATCH_CHECK_WARN = 1,
-  WATCH_CHECK_REPORT = 2,
-  WATCH_CHECK_REFUSE = 3,
-} watch_check_t;
 
 /* A dispatch between its packet and its end. */
 typedef struct watch_note {

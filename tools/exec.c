@@ -44,6 +44,7 @@ static const char *help(void)
          "                      value=N. May be given again, the first that is for a kernel "
          "counts\n"
          "  --substitute-cache FOLDER  remembers what became of them\n"
+         "  --policy FILE       rules by program, kernel and code object, as JSON: docs/policy.md\n"
          "  --help              this text\n\n"
          "Of a limit that the environment has as well the stricter holds.\n\n"
          "environment:\n"
@@ -197,6 +198,7 @@ enum {
   BUFFERS,
   SUBSTITUTE,
   CACHE,
+  POLICY,
   RECORD = 'o'
 }; /* a limit's are from LIMIT on */
 
@@ -214,6 +216,7 @@ static const struct option exec_options[] = {
     {"record-buffers", no_argument, NULL, BUFFERS},
     {"substitute", required_argument, NULL, SUBSTITUTE},
     {"substitute-cache", required_argument, NULL, CACHE},
+    {"policy", required_argument, NULL, POLICY},
     {0},
 };
 
@@ -286,6 +289,8 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
     return set_variable("RAWHAL_RECORD_BUFFERS", "1", error);
   case SUBSTITUTE:
     return add_substitute(value, error);
+  case POLICY:
+    return set_file("RAWHAL_POLICY", value, error);
   case CACHE:
     return set_file("RAWHAL_SUBSTITUTE_CACHE", value, error);
   default:

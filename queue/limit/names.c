@@ -42,6 +42,7 @@ static const char *const others[] = {
     "RAWHAL_RECORD",
     "RAWHAL_RECORD_BUFFERS",
     "RAWHAL_SUBSTITUTE",
+    "RAWHAL_POLICY",
     "RAWHAL_SUBSTITUTE_CACHE",
 };
 

@@ -22,9 +22,9 @@ struct Buffers {
   }
 };
 
-static void launch(float *y, const float *x)
+static void launch(float *y, const float *x, unsigned n = 0)
 {
-  add<<<2, 64>>>(y, x, 0);
+  add<<<2, 64>>>(y, x, n);
   HIP(hipGetLastError());
   HIP(hipDeviceSynchronize());
 }
@@ -144,6 +144,22 @@ static void cut_pointer(Buffers &b)
   launch_with(arguments);
 }
 
+// By a policy that says: y has 8 bytes for each of n, and x has 4.
+static void sized(Buffers &b)
+{
+  launch(b.y, b.x, 1000);
+}
+
+static void too_short(Buffers &b)
+{
+  launch(b.y, b.x + 30, 1000);
+}
+
+static void swapped(Buffers &b)
+{
+  launch(b.x, b.y, 1000);
+}
+
 static const struct {
   const char *name;
   void (*run)(Buffers &);
@@ -151,7 +167,8 @@ static const struct {
 #define X(name) {#name, name}
     X(clean),        X(freed),        X(freed_inside),      X(freed_host), X(heap),
     X(stack),        X(unregistered), X(past_the_end),      X(nowhere),    X(neighbours_device),
-    X(other_order),  X(one_too_many), X(cut_pointer),
+    X(other_order),  X(one_too_many), X(cut_pointer),       X(sized),      X(too_short),
+    X(swapped),
 #undef X
 };
 
