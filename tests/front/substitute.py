@@ -61,6 +61,16 @@ def check_replaced(folder):
     assert '"combine"' in open(trace).read()
 
 
+def check_streams(folder):
+    """Eight threads and queues: each dispatch is replaced once, with a number of its own."""
+    counts, launches = os.path.join(folder, "counts"), 8 * 2000
+    out, errors = run("--gpu-share", "95%", "--substitute", f"_Z4stepPjj={kernels}:step,buffer=16:{counts},dispatch",
+                      what=(os.path.join(programs, "streams"), "8", "2000"))
+    assert (out, replaced(errors, "_Z4stepPjj")) == ("ok\n", (launches, 0)), (out, errors)
+    words = struct.unpack("<2Q", open(counts, "rb").read())
+    assert words == (launches, launches * (launches - 1) // 2), words
+
+
 REFUSED = [
     ("combine", "shorter", ROUNDS, "the original takes 4 arguments, the replacement 3"),
     ("combine", "counted", ROUNDS, "the original takes 4 arguments, the replacement 7"),
@@ -148,6 +158,7 @@ def check_library(folder, tests, kernel, ours, least):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_replaced(folder)
+        check_streams(folder)
         check_refused(folder)
         check_refusal_is_known(folder)
         check_cache(folder)

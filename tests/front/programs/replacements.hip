@@ -68,3 +68,12 @@ extern "C" __global__ void valued(float *out, const float *a, unsigned long long
   if (INDEX < n)
     out[INDEX] = a[INDEX] + (float)b;
 }
+
+// In the place of streams.hip's: what it makes, and how often and by which dispatches.
+extern "C" __global__ void step(unsigned *value, unsigned i, unsigned long long *counts,
+                                unsigned long long dispatch)
+{
+  *value = *value * 3 + i;
+  atomicAdd(&counts[0], 1ull);
+  atomicAdd(&counts[1], dispatch);
+}
