@@ -49,36 +49,46 @@ static bool is_done(const proxy_t *proxy, const flight_batch_t *batch)
   return true;
 }
 
+/* When each ran, by the device's clock; zeros where it is not known. */
+typedef struct batch_times {
+  hsa_amd_profiling_dispatch_time_t of[PROXY_BATCH];
+} batch_times_t;
+
+static void read_times(const proxy_t *proxy, const flight_batch_t *batch, batch_times_t *times)
+{
+  for (uint32_t i = 0; i < batch->count; ++i) {
+    hsa_amd_profiling_dispatch_time_t *time = &times->of[i];
+    const hsa_signal_t signal = signal_at(proxy, batch->first + i);
+    if (front.hsa.get_dispatch_time(proxy->device->agent, signal, time) != HSA_STATUS_SUCCESS ||
+        time->end < time->start || time->start == 0)
+      time->start = time->end = 0;
+  }
+}
+
 /* From the first's start to the last's end; 0 where it is not known. */
-static void charge(proxy_t *proxy, const flight_batch_t *batch)
+static void charge(proxy_t *proxy, const flight_batch_t *batch, const batch_times_t *times)
 {
   uint64_t start = UINT64_MAX, end = 0;
   for (uint32_t i = 0; i < batch->count; ++i) {
-    hsa_amd_profiling_dispatch_time_t time = {0, 0};
-    hsa_signal_t signal = signal_at(proxy, batch->first + i);
-    if (front.hsa.get_dispatch_time(proxy->device->agent, signal, &time) != HSA_STATUS_SUCCESS ||
-        time.end < time.start || time.start == 0) {
+    if (!times->of[i].start) {
       start = end = 0;
       break;
     }
-    start = time.start < start ? time.start : start;
-    end = time.end > end ? time.end : end;
+    start = times->of[i].start < start ? times->of[i].start : start;
+    end = times->of[i].end > end ? times->of[i].end : end;
   }
   limit_complete(proxy->lease, &batch->grant, batch->ours & 1 ? front_ns(start) : 0, front_ns(end));
 }
 
 /* A dispatch with the program's signal has ended when the barrier behind it begins. */
-static void show(proxy_t *proxy, const flight_batch_t *batch)
+static void show(proxy_t *proxy, const flight_batch_t *batch, const batch_times_t *times)
 {
   uint64_t before = 0;
   for (uint32_t i = 0; i < batch->count; ++i) {
-    bool measured = batch->ours >> i & 1;
-    hsa_amd_profiling_dispatch_time_t time = {0, 0};
+    const bool measured = batch->ours >> i & 1;
+    const hsa_amd_profiling_dispatch_time_t *time = &times->of[i];
     watch_note_t *note = &proxy->flying[(batch->first + i) % PROXY_SIGNALS];
-    if (front.hsa.get_dispatch_time(proxy->device->agent, signal_at(proxy, batch->first + i),
-                                    &time) != HSA_STATUS_SUCCESS)
-      time.start = time.end = 0;
-    uint64_t start = front_ns(time.start), end = front_ns(measured ? time.end : time.start);
+    uint64_t start = front_ns(time->start), end = front_ns(measured ? time->end : time->start);
     if (!measured)
       start = before > note->submitted ? before : note->submitted;
     watch_ended(proxy->index, note, start < end ? start : end, end, measured);
@@ -106,9 +116,11 @@ static bool harvest(proxy_t *proxy)
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
     if (!is_done(proxy, batch))
       break;
-    charge(proxy, batch);
+    batch_times_t times;
+    read_times(proxy, batch, &times);
+    charge(proxy, batch, &times);
     if (front.watched)
-      show(proxy, batch);
+      show(proxy, batch, &times);
     finish(proxy, batch);
     any = true;
   }
