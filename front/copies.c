@@ -17,23 +17,25 @@ static front_device_t *timed_of(hsa_agent_t to, hsa_agent_t from)
 
 /* ---- By an engine, while the program goes on ---- */
 
+hsa_status_t copy_by(const copy_route_t *route, void *to, const void *from, size_t bytes,
+                     uint32_t waits, const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  if (route->on_engine)
+    return front.hsa.copy_on_engine(to, route->to, from, route->from, bytes, waits, wait_for,
+                                    completion, route->engine, route->force);
+  return front.hsa.async_copy(to, route->to, from, route->from, bytes, waits, wait_for, completion);
+}
+
 typedef struct linear {
   void *to;
   const void *from;
-  hsa_agent_t to_agent, from_agent;
-  int engine;
-  bool on_engine, force;
 } linear_t;
 
 static hsa_status_t submit_linear(const copying_t *copying, uint32_t waits,
                                   const hsa_signal_t *wait_for, hsa_signal_t completion)
 {
   const linear_t *l = copying->arguments;
-  if (l->on_engine)
-    return front.hsa.copy_on_engine(l->to, l->to_agent, l->from, l->from_agent, copying->bytes,
-                                    waits, wait_for, completion, l->engine, l->force);
-  return front.hsa.async_copy(l->to, l->to_agent, l->from, l->from_agent, copying->bytes, waits,
-                              wait_for, completion);
+  return copy_by(&copying->route, l->to, l->from, copying->bytes, waits, wait_for, completion);
 }
 
 static hsa_status_t start(front_device_t *device, const copying_t *copying)
@@ -52,8 +54,9 @@ static hsa_status_t async_copy(void *to, hsa_agent_t to_agent, const void *from,
                                hsa_agent_t from_agent, size_t size, uint32_t waits,
                                const hsa_signal_t *wait_for, hsa_signal_t completion)
 {
-  const linear_t linear = {.to = to, .from = from, .to_agent = to_agent, .from_agent = from_agent};
-  const copying_t copying = {size, waits, wait_for, completion, submit_linear, &linear};
+  const linear_t linear = {to, from};
+  const copy_route_t route = {.to = to_agent, .from = from_agent};
+  const copying_t copying = {route, size, waits, wait_for, completion, submit_linear, &linear};
   return start(timed_of(to_agent, from_agent), &copying);
 }
 
@@ -62,14 +65,9 @@ static hsa_status_t copy_on_engine(void *to, hsa_agent_t to_agent, const void *f
                                    const hsa_signal_t *wait_for, hsa_signal_t completion,
                                    int engine, bool force)
 {
-  const linear_t linear = {.to = to,
-                           .from = from,
-                           .to_agent = to_agent,
-                           .from_agent = from_agent,
-                           .engine = engine,
-                           .on_engine = true,
-                           .force = force};
-  const copying_t copying = {size, waits, wait_for, completion, submit_linear, &linear};
+  const linear_t linear = {to, from};
+  const copy_route_t route = {to_agent, from_agent, engine, true, force};
+  const copying_t copying = {route, size, waits, wait_for, completion, submit_linear, &linear};
   return start(timed_of(to_agent, from_agent), &copying);
 }
 
@@ -96,7 +94,11 @@ static hsa_status_t copy_rect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_
 {
   const rect_t rect = {to, from, to_offset, from_offset, range, agent, direction};
   uint64_t bytes = range ? (uint64_t)range->x * range->y * range->z : 0;
-  const copying_t copying = {bytes, waits, wait_for, completion, submit_rect, &rect};
+  /* The runtime has two engines for them: what is not from the host goes by the other. */
+  const bool down = direction == hsaHostToDevice;
+  const copy_route_t route = {.to = down ? agent : front.host_agent,
+                              .from = down ? front.host_agent : agent};
+  const copying_t copying = {route, bytes, waits, wait_for, completion, submit_rect, &rect};
   return start(timed(agent), &copying);
 }
 

@@ -69,19 +69,19 @@ copy_t *copy_take(engine_t *engine, const copying_t *copying)
 }
 
 /* A word, by the engine. */
-static hsa_status_t put_word(const engine_t *engine, copy_t *copy, volatile uint32_t *word,
+static hsa_status_t put_word(const copy_t *copy, const copying_t *copying, volatile uint32_t *word,
                              uint32_t waits, const hsa_signal_t *wait_for, hsa_signal_t completion)
 {
-  return front.hsa.async_copy((void *)(uintptr_t)word, engine->device->agent,
-                              (const void *)(uintptr_t)&copy->cell->one, front.host_agent,
-                              sizeof(*word), waits, wait_for, completion);
+  return copy_by(&copying->route, (void *)(uintptr_t)word,
+                 (const void *)(uintptr_t)&copy->cell->one, sizeof(*word), waits, wait_for,
+                 completion);
 }
 
-hsa_status_t copy_submit(const engine_t *engine, copy_t *copy, const copying_t *copying)
+hsa_status_t copy_submit(copy_t *copy, const copying_t *copying)
 {
   hsa_status_t result;
   if (copy->gated) {
-    result = put_word(engine, copy, &copy->cell->arrived, copying->waits, copying->wait_for,
+    result = put_word(copy, copying, &copy->cell->arrived, copying->waits, copying->wait_for,
                       copy->arrived);
     if (result == HSA_STATUS_SUCCESS)
       result = copying->submit(copying, 1, &copy->gate, copy->done);
@@ -89,7 +89,7 @@ hsa_status_t copy_submit(const engine_t *engine, copy_t *copy, const copying_t *
     result = copying->submit(copying, copying->waits, copying->wait_for, copy->done);
   }
   if (result == HSA_STATUS_SUCCESS)
-    copy->by_us = put_word(engine, copy, &copy->cell->landed, 1, &copy->done, copy->program) !=
+    copy->by_us = put_word(copy, copying, &copy->cell->landed, 1, &copy->done, copy->program) !=
                   HSA_STATUS_SUCCESS;
   return result;
 }

@@ -42,7 +42,7 @@ void copy_give_back(engine_t *engine, copy_t *copy); /* which was not submitted 
 void copy_unmake(copy_t *copy);
 void copy_append(copy_t **list, copy_t *copy); /* whoever came first is looked at first */
 /* Has it submitted, with its words. */
-hsa_status_t copy_submit(const engine_t *engine, copy_t *copy, const copying_t *copying);
+hsa_status_t copy_submit(copy_t *copy, const copying_t *copying);
 /* It is admitted, and submitted. */
 void copy_fly(engine_t *engine, copy_t *copy);
 /* Charges what has finished. True: something has. */

@@ -210,7 +210,7 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
   bool ended = atomic_load(&service_ended);
   copy->gated = !ended && !(may_ask(engine, copying) && admit(engine, copy, false));
   pthread_mutex_unlock(&engine->lock);
-  hsa_status_t result = copy_submit(engine, copy, copying);
+  hsa_status_t result = copy_submit(copy, copying);
   if (result == HSA_STATUS_SUCCESS && !copy->gated)
     copy_fly(engine, copy);
   pthread_mutex_lock(&engine->lock);

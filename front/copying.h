@@ -8,7 +8,9 @@
  *     [program's signals] -> a word -> arrived
  *     gate or program's signals -> the copy -> done -> a word -> the program's signal
  *
- * The words tell the host that the engine needs our signals no more.
+ * The words tell the host that the engine needs our signals no more. They go by the copy's own
+ * engine, and wait there for nothing that the copy would not: in another's they would stand in the
+ * way of copies of the other direction, for which this one may wait.
  *
  * Kernels that are in flight may wait for a copy: so it is admitted beside them, one at a time, as
  * soon as what was used before is paid for. No thread that asks for a copy waits for the limiter;
@@ -21,8 +23,18 @@
 
 #include "front/front.h"
 
+/* By which engine. */
+typedef struct copy_route {
+  hsa_agent_t to, from;
+  int engine;
+  bool on_engine, force; /* that engine, by hsa_amd_memory_async_copy_on_engine() */
+} copy_route_t;
+hsa_status_t copy_by(const copy_route_t *route, void *to, const void *from, size_t bytes,
+                     uint32_t waits, const hsa_signal_t *wait_for, hsa_signal_t completion);
+
 /* What a program asked for. */
 typedef struct copying {
+  copy_route_t route;
   uint64_t bytes;
   uint32_t waits;
   const hsa_signal_t *wait_for;
