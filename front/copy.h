@@ -16,8 +16,9 @@ typedef struct copy {
   hsa_signal_t arrived, gate, done;
   volatile cell_t *cell;
   hsa_signal_t program;
-  bool gated; /* it has had to wait: `arrived` counts */
-  bool by_us; /* the program's signal is counted down by us */
+  bool gated;  /* it has had to wait: `arrived` counts */
+  bool awaits; /* it was admitted before what it waits for had happened */
+  bool by_us;  /* the program's signal is counted down by us */
   limit_shape_t shape;
   limit_grant_t grant;
 } copy_t;

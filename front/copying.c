@@ -30,22 +30,21 @@ static bool admit(engine_t *engine, copy_t *copy, bool beside)
   if (limit_admit(engine->lease, &cost, 0, &copy->grant, NULL) == RAWHAL_OK)
     return true;
   pthread_mutex_lock(&engine->harvest);
-  bool alone = !engine->flying;
+  bool alone = true;
+  for (const copy_t *other = engine->flying; other; other = other->next)
+    alone &= other->awaits; /* perhaps this one */
   pthread_mutex_unlock(&engine->harvest);
   return beside && alone && limit_has_flight(engine->lease) &&
          limit_admit_beside(engine->lease, &copy->shape, false, &copy->grant);
 }
 
-/* What the program has it wait for may be held back itself: then it has no turn yet. */
-static bool may_ask(engine_t *engine, const copying_t *copying)
+static bool is_ready(const copying_t *copying)
 {
   bool ready = true;
-  if (engine->waiting)
-    return false;
   for (uint32_t i = 0; i < copying->waits; ++i)
     ready &=
         !copying->wait_for[i].handle || front.hsa.signal_load_scacquire(copying->wait_for[i]) == 0;
-  return ready || !proxies_hold(NULL);
+  return ready;
 }
 
 bool copying_times(hsa_signal_t completion, hsa_amd_profiling_async_copy_time_t *times)
@@ -207,8 +206,11 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
   }
   pthread_mutex_lock(&engine->order);
   pthread_mutex_lock(&engine->lock);
-  bool ended = atomic_load(&service_ended);
-  copy->gated = !ended && !(may_ask(engine, copying) && admit(engine, copy, false));
+  const bool ended = atomic_load(&service_ended), ready = is_ready(copying);
+  /* What the program has it wait for may be held back itself: then it has no turn yet. */
+  const bool may_ask = !engine->waiting && (ready || !proxies_hold(NULL));
+  copy->gated = !ended && !(may_ask && admit(engine, copy, false));
+  copy->awaits = !copy->gated && !ready;
   pthread_mutex_unlock(&engine->lock);
   hsa_status_t result = copy_submit(copy, copying);
   if (result == HSA_STATUS_SUCCESS && !copy->gated)
