@@ -168,6 +168,14 @@ static hsa_status_t get_copy_time(hsa_signal_t completion,
   return front.hsa.get_copy_time(completion, times);
 }
 
+/* Another of its handle is another. */
+static hsa_status_t signal_destroy(hsa_signal_t signal)
+{
+  if (!front_orphaned())
+    copying_disown(signal);
+  return front.hsa.signal_destroy(signal);
+}
+
 void copies_hooks(front_calls_t *hooks)
 {
 #define X(name) hooks->name = name;
@@ -178,5 +186,6 @@ void copies_hooks(front_calls_t *hooks)
   X(memory_fill)
   X(async_copy_enable)
   X(get_copy_time)
+  X(signal_destroy)
 #undef X
 }

@@ -63,7 +63,8 @@ copy_t *copy_take(engine_t *engine, const copying_t *copying)
   front.hsa.silent_store_relaxed(copy->done, 1);
   *copy->cell = (cell_t){.one = 1};
   copy->program = copying->completion;
-  copy->gated = copy->by_us = false;
+  copy->gated = copy->by_us = copy->asked = copy->refused = false;
+  copy->failure = 0;
   copy->shape = (limit_shape_t){.key = limit_key(LIMIT_COPY_KEY, copying->bytes), .launches = 1};
   return copy;
 }
@@ -83,6 +84,7 @@ hsa_status_t copy_submit(copy_t *copy, const copying_t *copying)
   if (copy->gated) {
     result = put_word(copy, copying, &copy->cell->arrived, copying->waits, copying->wait_for,
                       copy->arrived);
+    copy->asked = result == HSA_STATUS_SUCCESS;
     if (result == HSA_STATUS_SUCCESS)
       result = copying->submit(copying, 1, &copy->gate, copy->done);
   } else {
@@ -111,12 +113,21 @@ static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
   else
     times.start = times.end = 0;
   limit_complete(engine->lease, &copy->grant, ticks_to_ns(times.start), ticks_to_ns(times.end));
-  if (value < 0) { /* it failed: the word behind it waits for 0 */
-    front.hsa.signal_store_screlease(copy->program, value);
+  if (value < 0 && !copy->by_us) { /* it failed, and the word behind it waits for 0 */
+    copy->failure = value;
+    front.hsa.signal_subtract(copy->program, -1); /* which the word does not make the last */
     front.hsa.signal_store_screlease(copy->done, 0);
+  } else if (value < 0) {
+    front.hsa.signal_store_screlease(copy->program, value);
   } else if (copy->by_us) {
     front.hsa.signal_subtract(copy->program, 1);
   }
+}
+
+/* Does the engine need nothing of it any more? */
+static bool has_landed(const copy_t *copy)
+{
+  return copy->refused ? copy->cell->arrived != 0 : copy->by_us || copy->cell->landed;
 }
 
 /* The caller holds `harvest`. */
@@ -137,11 +148,13 @@ static bool harvest(engine_t *engine)
   }
   for (copy_t **at = &engine->landing; *at;) {
     copy_t *copy = *at;
-    if (!copy->cell->landed && !copy->by_us) {
+    if (!has_landed(copy)) {
       at = &copy->next;
       continue;
     }
     *at = copy->next;
+    if (copy->failure)
+      front.hsa.signal_store_screlease(copy->program, copy->failure);
     push(&engine->spare, copy);
   }
   return any;
@@ -164,7 +177,8 @@ void copy_fly(engine_t *engine, copy_t *copy)
 
 void copy_give_back(engine_t *engine, copy_t *copy)
 {
+  copy->refused = copy->asked;
   pthread_mutex_lock(&engine->harvest);
-  push(&engine->spare, copy);
+  push(copy->asked ? &engine->landing : &engine->spare, copy);
   pthread_mutex_unlock(&engine->harvest);
 }

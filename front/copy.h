@@ -16,9 +16,13 @@ typedef struct copy {
   hsa_signal_t arrived, gate, done;
   volatile cell_t *cell;
   hsa_signal_t program;
-  bool gated;  /* it has had to wait: `arrived` counts */
-  bool awaits; /* it was admitted before what it waits for had happened */
-  bool by_us;  /* the program's signal is counted down by us */
+  bool gated;   /* it has had to wait: `arrived` counts */
+  bool awaits;  /* it was admitted before what it waits for had happened */
+  bool by_us;   /* the program's signal is counted down by us */
+  bool asked;   /* a word of it was submitted that says `arrived` */
+  bool refused; /* and the copy behind that was not */
+  hsa_signal_value_t
+      failure; /* what the program's signal is to be in the end; 0: the copy's doing */
   limit_shape_t shape;
   limit_grant_t grant;
 } copy_t;
@@ -39,7 +43,8 @@ typedef struct engine {
 /* copy.c */
 /* One with its signals as they are before a copy. NULL: there is no memory. */
 copy_t *copy_take(engine_t *engine, const copying_t *copying);
-void copy_give_back(engine_t *engine, copy_t *copy); /* which was not submitted */
+/* It was not submitted, or no more than a word of it. */
+void copy_give_back(engine_t *engine, copy_t *copy);
 void copy_unmake(copy_t *copy);
 void copy_append(copy_t **list, copy_t *copy); /* whoever came first is looked at first */
 /* Has it submitted, with its words. */

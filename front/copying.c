@@ -134,6 +134,14 @@ static void reap(void *context)
   (void)copies_harvest(context);
 }
 
+static void free_engine(engine_t *engine)
+{
+  (void)pthread_mutex_destroy(&engine->order);
+  (void)pthread_mutex_destroy(&engine->lock);
+  (void)pthread_mutex_destroy(&engine->harvest);
+  free(engine);
+}
+
 static engine_t *make_engine(front_device_t *device)
 {
   rawhal_error_t error;
@@ -150,7 +158,7 @@ static engine_t *make_engine(front_device_t *device)
   if (limit_lease_create(device->limiter, &reached, RAWHAL_UNLIMITED, &engine->lease, &error) !=
       RAWHAL_OK) {
     front_report("a copy was refused: %s", error.message);
-    free(engine);
+    free_engine(engine);
     return NULL;
   }
   engine->has_thread =
@@ -158,7 +166,7 @@ static engine_t *make_engine(front_device_t *device)
   if (engine->has_thread)
     return engine;
   limit_lease_destroy(engine->lease);
-  free(engine);
+  free_engine(engine);
   return NULL;
 }
 
@@ -226,10 +234,11 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
   }
   pthread_mutex_unlock(&engine->lock);
   pthread_mutex_unlock(&engine->order);
-  if (result != HSA_STATUS_SUCCESS && !copy->gated) {
+  if (result == HSA_STATUS_SUCCESS)
+    return result;
+  if (!copy->gated)
     limit_cancel(engine->lease, &copy->grant);
-    copy_give_back(engine, copy);
-  } /* one that was gated is left alone: a word of it may still be on its way */
+  copy_give_back(engine, copy);
   return result;
 }
 
@@ -303,11 +312,8 @@ static void forget(engine_t *engine)
     engine->spare = copy->next;
     copy_unmake(copy);
   }
-  (void)pthread_mutex_destroy(&engine->order);
-  (void)pthread_mutex_destroy(&engine->lock);
-  (void)pthread_mutex_destroy(&engine->harvest);
   (void)pthread_cond_destroy(&engine->wake);
-  free(engine);
+  free_engine(engine);
 }
 
 void copying_forget(void)

@@ -84,6 +84,21 @@ static bool counted(const place_t *place, char *host, char *device)
   return is_done(all) && hsa_signal_destroy(all) == HSA_STATUS_SUCCESS;
 }
 
+/* What the runtime refuses it refuses at once, and leaves nothing behind. */
+static bool refused(const place_t *place, char *host, char *device)
+{
+  hsa_signal_t held = signal_of(1), done = signal_of(1);
+  const hsa_agent_t nobody = {0};
+  bool right = true;
+  for (int i = 0; i < 200 && right; ++i)
+    right = hsa_amd_memory_async_copy(device, place->gpu, host, nobody, BYTES, 1, &held, done) !=
+            HSA_STATUS_SUCCESS;
+  hsa_signal_store_screlease(held, 0);
+  right &= hsa_signal_load_scacquire(done) == 1;
+  (void)hsa_signal_destroy(held);
+  return hsa_signal_destroy(done) == HSA_STATUS_SUCCESS && right;
+}
+
 int main(void)
 {
   place_t place = {0};
@@ -105,6 +120,10 @@ int main(void)
       fflush(stdout);
       return 1;
     }
+  if (!refused(&place, host, device)) {
+    puts("refused: not so");
+    return 1;
+  }
   puts("done");
   return hsa_shut_down() != HSA_STATUS_SUCCESS;
 }
