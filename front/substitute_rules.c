@@ -108,6 +108,16 @@ static rawhal_status_t read_file(substitute_rule_t *rule, char *text, rawhal_err
   return replacement_open(text, &rule->file, error);
 }
 
+/* What is behind NAME@, if it is the beginning of a hash; else that is of the name. */
+static const char *cut_object(char *name)
+{
+  char *at = strrchr(name, '@');
+  if (!at || !at[1] || at[1 + strspn(at + 1, "0123456789abcdef")])
+    return NULL;
+  *at = '\0';
+  return at + 1;
+}
+
 static rawhal_status_t read_line(substitute_rule_t *rule, char *line, rawhal_error_t *error)
 {
   char *rest = strchr(line, '='), *at = rest;
@@ -115,13 +125,10 @@ static rawhal_status_t read_line(substitute_rule_t *rule, char *line, rawhal_err
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "'%.100s' is not NAME=FILE[:KERNEL][,EXTRA...]", line);
   *rest++ = '\0';
-  char *object = strrchr(line, '@');
-  if (object && object[1] && object[strspn(object + 1, "0123456789abcdef") + 1] == '\0') {
-    *object++ = '\0';
-    rule->object = strdup(object);
-  }
+  const char *object = cut_object(line);
   rule->name = strdup(line);
-  if (!rule->name || (object && object[-1] == '\0' && !rule->object))
+  rule->object = object ? strdup(object) : NULL;
+  if (!rule->name || (object && !rule->object))
     return no_memory(error);
   at = rest;
   (void)strsep(&at, ",");
