@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LONGEST_NAME = 4096 }; /* of what patterns are held against */
+enum { LONGEST_NAME = 4096 }; /* of longer ones their beginning is held against patterns */
 
 /* Of rules, those that are for this program come first, in their order. */
 static policy_t policy;
@@ -81,6 +81,10 @@ rawhal_status_t policy_open(rawhal_error_t *error)
   char *text = NULL;
   size_t size = 0;
   rawhal_error_t why;
+  const char *named = getenv("RAWHAL_POLICY");
+  if (!path && named && *named) /* no file is opened for them, and none is left out */
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "RAWHAL_POLICY: the program has more rights than who started it");
   if (!path || !*path)
     return RAWHAL_OK;
   rawhal_status_t status = read_file(path, &text, &size, &why);
@@ -105,7 +109,8 @@ bool policy_checks(void)
 {
   bool checks = false;
   for (size_t i = 0; i < own; ++i)
-    checks |= policy.rules[i].has_check && policy.rules[i].check != WATCH_CHECK_OFF;
+    checks |= policy.rules[i].contract_count ||
+              (policy.rules[i].has_check && policy.rules[i].check != WATCH_CHECK_OFF);
   return checks;
 }
 
@@ -208,9 +213,12 @@ policy_kernel_t *policy_for(const rawhal_kernel_t *kernel, const rawhal_kernarg_
 {
   kernel_names_t names;
   size_t contracts = 0, rules = 0;
-  if (!own || kernel->name.size >= sizeof(names.name))
+  if (!own)
     return NULL;
-  (void)snprintf(names.name, sizeof(names.name), "%.*s", (int)kernel->name.size, kernel->name.data);
+  (void)snprintf(
+      names.name, sizeof(names.name), "%.*s",
+      (int)(kernel->name.size < sizeof(names.name) ? kernel->name.size : sizeof(names.name)),
+      kernel->name.data);
   (void)snprintf(names.object, sizeof(names.object), "%016llx%016llx",
                  (unsigned long long)object.high, (unsigned long long)object.low);
   for (size_t i = 0; i < own; ++i)

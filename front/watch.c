@@ -124,7 +124,10 @@ static const policy_kernel_t *said_of(const front_kernel_t *kernel)
 static watch_check_t mode_of(const front_kernel_t *kernel)
 {
   const policy_kernel_t *said = said_of(kernel);
-  return said->has_check ? said->check : checking;
+  if (said->has_check)
+    return said->check;
+  /* Who says how long buffers must be wants to know when one is not. */
+  return checking == WATCH_CHECK_OFF && said->argument_count ? WATCH_CHECK_WARN : checking;
 }
 
 typedef struct first_mistake {

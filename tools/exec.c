@@ -257,6 +257,16 @@ static bool set_record(const char *file, rawhal_error_t *error)
   return set_file("RAWHAL_RECORD", file, error);
 }
 
+/* Nobody takes an operator's file away. */
+static bool set_policy(const char *file, rawhal_error_t *error)
+{
+  const char *named = getenv("RAWHAL_POLICY");
+  if (named && *named)
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "--policy: RAWHAL_POLICY names '%.200s' already", named);
+  return set_file("RAWHAL_POLICY", file, error);
+}
+
 /* A line more, behind those of the environment. */
 static bool add_substitute(const char *text, rawhal_error_t *error)
 {
@@ -290,7 +300,7 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
   case SUBSTITUTE:
     return add_substitute(value, error);
   case POLICY:
-    return set_file("RAWHAL_POLICY", value, error);
+    return set_policy(value, error);
   case CACHE:
     return set_file("RAWHAL_SUBSTITUTE_CACHE", value, error);
   default:

@@ -32,6 +32,9 @@ def check_contracts(folder):
            f"check: {ADD}, queue [0-9]*: argument 1 leads to 3976 bytes; it takes 4000\n"
            "rawhal: check: 1 of 1 dispatches were mistaken\n")
     expect(run(folder, rules, "mistakes", "swapped"), "done\n", "argument 0 leads to 4096 bytes; it takes 8000\n")
+    expect(run(folder, [{"bytes": SIZES}], "mistakes", "swapped"), "done\n", "argument 0 leads to 4096 bytes; it takes 8000\n")
+    expect(run(folder, [{"bytes": SIZES}, {"check": "off"}], "mistakes", "swapped"), "done\n", "")
+    expect(run(folder, [{"bytes": {"arg0": "1"}}], "mistakes", "heap"), "done\n", "argument 1 is 0x")
     # By the grid, and what has no result.
     for text, least in (("4 * work_items.x", 512), ("max(64K, 1)", 65536), ("workgroups.x * workgroup.x * 100", 12800)):
         said = f"argument 1 leads to 4096 bytes; it takes {least}\n" if least > 4096 else ""
@@ -123,6 +126,8 @@ BROKEN = [
 
 
 def check_broken(folder):
+    expect(run(folder, [], "quota", environment={"RAWHAL_POLICY": "other.json"}),
+           said="--policy: RAWHAL_POLICY names 'other.json' already", status=2)
     for text, said in BROKEN:
         expect(run(folder, None, "quota", text=text), said=f"no device: RAWHAL_POLICY, '.*': .*{said}", status=1)
     fifo = os.path.join(folder, "fifo")
