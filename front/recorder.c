@@ -15,10 +15,13 @@
 
 enum { CAPTURED = 64 }; /* buffers of a dispatch, at most */
 
+/* What only arguments of the constant address space point to no kernel may write, and the program
+ * may, while it runs: it is no result. */
 struct recorder_capture {
   uint64_t dispatch;
   size_t count;
   record_range_t ranges[CAPTURED];
+  bool constant[CAPTURED];
 };
 
 /* Whoever writes holds the lock for reading: the process may end while others dispatch. */
@@ -74,15 +77,19 @@ static rawhal_status_t number_of(const front_object_t *object, uint64_t *number,
   return *number ? RAWHAL_OK : record_writer_object(writer, object_bytes(object), number, error);
 }
 
-static void add_range(recorder_capture_t *capture, uint64_t address)
+static void add_range(recorder_capture_t *capture, uint64_t address, bool constant)
 {
   range_t range;
-  if (ranges_find(address, &range) != RANGE_LIVE || capture->count == CAPTURED)
+  size_t at = 0;
+  if (ranges_find(address, &range) != RANGE_LIVE)
     return;
-  for (size_t i = 0; i < capture->count; ++i)
-    if (capture->ranges[i].address == range.base)
-      return;
-  capture->ranges[capture->count++] = (record_range_t){range.base, range.size};
+  while (at < capture->count && capture->ranges[at].address != range.base)
+    ++at;
+  if (at == CAPTURED)
+    return;
+  capture->constant[at] = constant && (at == capture->count || capture->constant[at]);
+  capture->ranges[at] = (record_range_t){range.base, range.size};
+  capture->count += at == capture->count;
 }
 
 static void find_ranges(recorder_capture_t *capture, const front_kernel_t *kernel,
@@ -97,7 +104,7 @@ static void find_ranges(recorder_capture_t *capture, const front_kernel_t *kerne
         argument->size != sizeof(address) || argument->offset + sizeof(address) > kernargs.size)
       continue;
     memcpy(&address, (const char *)kernargs.data + argument->offset, sizeof(address));
-    add_range(capture, address);
+    add_range(capture, address, argument->address_space == RAWHAL_ADDRESS_SPACE_CONSTANT);
   }
 }
 
@@ -139,9 +146,14 @@ static rawhal_status_t read_memory(void *context, const record_range_t *range, u
 
 static bool write_buffers(const recorder_capture_t *capture, record_when_t when)
 {
+  record_range_t ranges[CAPTURED];
+  size_t count = 0;
   rawhal_error_t error;
-  if (record_writer_buffers(writer, capture->dispatch, when, capture->ranges, capture->count,
-                            read_memory, NULL, &error) == RAWHAL_OK)
+  for (size_t i = 0; i < capture->count; ++i)
+    if (when == RECORD_BEFORE || !capture->constant[i])
+      ranges[count++] = capture->ranges[i];
+  if (record_writer_buffers(writer, capture->dispatch, when, ranges, count, read_memory, NULL,
+                            &error) == RAWHAL_OK)
     return true;
   tell(&error);
   return false;
