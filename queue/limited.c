@@ -278,14 +278,14 @@ uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue)
 
 static uint64_t ticks_to_ns(const queue_device_t *device, uint64_t ticks)
 {
-  return (uint64_t)((unsigned __int128)ticks * 1000000000u / device->timestamp_hz);
+  static const uint64_t ns_hz = 1000000000u; /* which it mostly is */
+  const uint64_t hz = device->timestamp_hz;
+  return hz == ns_hz ? ticks : (uint64_t)((unsigned __int128)ticks * ns_hz / hz);
 }
 
-/* Peers may wait until they know what has finished: somebody has to look, even if the program does
- * not. */
 static void look_again(void *context, rawhal_ticket_t ticket, const rawhal_error_t *result);
 
-static void watch(rawhal_queue_t *queue, uint64_t ticket)
+void limited_watch_shared(rawhal_queue_t *queue, uint64_t ticket)
 {
   if (atomic_load(&queue->watched) || atomic_exchange(&queue->watched, true))
     return;
@@ -303,27 +303,32 @@ static void look_again(void *context, rawhal_ticket_t ticket, const rawhal_error
   atomic_store(&queue->watched, false);
   last = ring_last_ticket(&queue->ring);
   if (last != ticket) /* whoever submitted it may have found the queue watched */
-    watch(queue, last);
+    limited_watch_shared(queue, last);
 }
 
-void limited_watch(rawhal_queue_t *queue, uint64_t ticket)
+/* When it ran; what is not known is 0. */
+static queue_times_t times_of(const rawhal_queue_t *queue, const queue_slot_t *slot)
 {
-  if (limit_is_shared(queue->lease))
-    watch(queue, ticket);
-}
-
-void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t *slot)
-{
-  queue_grant_t *kept = grant_of(queue, ticket);
-  const queue_device_t *device = queue->device;
-  uint64_t holder = ticket;
-  if (!atomic_compare_exchange_strong(&kept->ticket, &holder, 0))
-    return; /* a barrier's ticket has no grant */
   queue_times_t times;
   if (queue_slot_times(queue, slot, &times) != HSA_STATUS_SUCCESS)
-    times = (queue_times_t){0};
-  else if (slot->packets > 1 && !slot->begins && !slot->timed && !transfer_is_one_copy(queue, slot))
+    return (queue_times_t){0};
+  if (slot->packets > 1 && !slot->begins && !slot->timed && !transfer_is_one_copy(queue, slot))
     times.start = 0; /* is that of one of them, which may have begun last */
-  limit_complete(queue->lease, &kept->grant, ticks_to_ns(device, times.start),
-                 ticks_to_ns(device, times.end));
+  return times;
+}
+
+void limited_complete(rawhal_queue_t *queue, uint64_t first, uint64_t end)
+{
+  limit_completion_t all[LIMITED_AT_ONCE];
+  size_t count = 0;
+  for (uint64_t ticket = first; ticket < end; ++ticket) {
+    queue_grant_t *kept = grant_of(queue, ticket);
+    uint64_t holder = ticket;
+    if (!atomic_compare_exchange_strong(&kept->ticket, &holder, 0))
+      continue; /* a barrier's ticket has no grant */
+    queue_times_t times = times_of(queue, queue_slot(queue, ticket));
+    all[count++] = (limit_completion_t){&kept->grant, ticks_to_ns(queue->device, times.start),
+                                        ticks_to_ns(queue->device, times.end)};
+  }
+  limit_complete_all(queue->lease, all, count);
 }

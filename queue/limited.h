@@ -40,10 +40,19 @@ RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,
 /* The queue has died: whatever was in flight is charged up to then. */
 void limited_settle_dead(rawhal_queue_t *queue);
 
-/* A ticket was submitted. Starts the queue's service thread when other processes may wait. */
-void limited_watch(rawhal_queue_t *queue, uint64_t ticket);
+/* Peers may wait until they know what has finished: somebody has to look, even if the program does
+ * not. Starts the queue's service thread. */
+void limited_watch_shared(rawhal_queue_t *queue, uint64_t ticket);
+/* A ticket was submitted. */
+static inline void limited_watch(rawhal_queue_t *queue, uint64_t ticket)
+{
+  if (limit_is_shared(queue->lease))
+    limited_watch_shared(queue, ticket);
+}
 
-/* A ticket has finished. The caller holds drain_lock. */
-void limited_complete(rawhal_queue_t *queue, uint64_t ticket, const queue_slot_t *slot);
+enum { LIMITED_AT_ONCE = 32 };
+/* The tickets from `first` on, and before `end`, have finished: LIMITED_AT_ONCE at most. The caller
+ * holds drain_lock. */
+void limited_complete(rawhal_queue_t *queue, uint64_t first, uint64_t end);
 
 #endif

@@ -82,26 +82,42 @@ static void slot_sleep(rawhal_queue_t *queue, queue_slot_t *slot, int64_t target
   callbacks_notice(queue);
 }
 
+/* Has the slot's submission finished? */
+static bool is_finished(rawhal_queue_t *queue, const queue_slot_t *slot, uint64_t ticket)
+{
+  if (atomic_load_explicit(&slot->ticket, memory_order_acquire) != ticket)
+    return false;
+  int64_t value = queue_slot_value(slot);
+  if (queue_value_poisoned(value))
+    value = queue_check(queue, NULL) == RAWHAL_OK ? INT64_MAX : slot->final;
+  return value <= atomic_load_explicit(&slot->target, memory_order_relaxed);
+}
+
+/* The oldest that have finished; true: there may be more. The caller holds drain_lock. */
+static bool drain_some(rawhal_queue_t *queue)
+{
+  const uint64_t first = ring_finished(&queue->ring) + 1;
+  uint64_t end = first;
+  while (end < first + LIMITED_AT_ONCE && is_finished(queue, queue_slot(queue, end), end))
+    ++end;
+  if (queue->lease)
+    limited_complete(queue, first, end);
+  for (uint64_t ticket = first; ticket < end; ++ticket) {
+    const queue_slot_t *slot = queue_slot(queue, ticket);
+    if (__builtin_expect(slot->transfers, 0))
+      transfer_finish(queue, slot);
+    ring_release(&queue->ring, slot->packets, slot->blocks);
+  }
+  return end == first + LIMITED_AT_ONCE;
+}
+
 void queue_drain(rawhal_queue_t *queue)
 {
   if (atomic_load_explicit(&queue->health, memory_order_relaxed) == QUEUE_FORKED)
     return; /* the lock may be another thread's, which is not here */
   pthread_mutex_lock(&queue->drain_lock);
-  for (uint64_t ticket = ring_finished(&queue->ring) + 1;; ++ticket) {
-    const queue_slot_t *slot = queue_slot(queue, ticket);
-    if (atomic_load_explicit(&slot->ticket, memory_order_acquire) != ticket)
-      break;
-    int64_t value = queue_slot_value(slot);
-    if (queue_value_poisoned(value))
-      value = queue_check(queue, NULL) == RAWHAL_OK ? INT64_MAX : slot->final;
-    if (value > atomic_load_explicit(&slot->target, memory_order_relaxed))
-      break;
-    if (queue->lease)
-      limited_complete(queue, ticket, slot);
-    if (__builtin_expect(slot->transfers, 0))
-      transfer_finish(queue, slot);
-    ring_release(&queue->ring, slot->packets, slot->blocks);
-  }
+  while (drain_some(queue))
+    continue;
   pthread_mutex_unlock(&queue->drain_lock);
 }
 

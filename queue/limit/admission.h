@@ -5,7 +5,7 @@
  *       limit_cost_begin, limit_cost_add        for each dispatch of a batch
  *       limit_admit   -> a grant                before anything of the queue is reserved
  *         limit_cancel                          when the batch is not submitted after all
- *         limit_complete                        when it has finished, with its device times
+ *         limit_complete(_all)                  when it has finished, with its device times
  *         limit_end                             when it ended otherwise
  *     limit_lease_destroy                       after the queue's last dispatch
  *
@@ -90,13 +90,14 @@ struct limit_lease {
   rawhal_limiter_t *limiter;
   const _Atomic uint64_t *current_epoch;
   estimates_t *estimates;
-  _Atomic uint64_t retry_at;
+  bool shared;                      /* its limiter's region has room for other processes */
   _Atomic uint64_t capped;          /* credit_mask() of what is spent for each dispatch, because it
                                     is capped in flight; LIMIT_CAPPED_GRID */
   _Atomic uint64_t largest_grid;    /* work-groups a dispatch may have */
   _Alignas(64) flight_sum_t flight; /* what is in flight or in the credit */
   _Atomic uint64_t busy_since;      /* CLOCK_MONOTONIC ns: the oldest in flight runs since then */
   _Atomic uint64_t rate;            /* dispatches a second, at which its launches were paid for */
+  _Atomic uint64_t retry_at;
   /* Under the limiter's lock: */
   region_node_t node; /* the queue's own clock */
   limit_queue_t queue;
@@ -128,11 +129,10 @@ static inline void limit_cost_begin(limit_cost_t *cost)
   cost->launches = cost->units = cost->unknown = 0;
 }
 
-static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost,
-                                  const limit_shape_t *shape)
+/* `ns`: what estimate_find() has of it. */
+static inline void limit_cost_add_known(limit_cost_t *cost, const limit_shape_t *shape, uint64_t ns)
 {
   uint64_t key = shape->key;
-  uint64_t ns = estimate_find(lease->estimates, key);
   if (ns == 0 && cost->unknown++ < LIMIT_UNKNOWN_KEYS)
     cost->unknown_keys[cost->unknown - 1] = key;
   cost->key = cost->units++ == 0 || cost->key == key ? key : 0;
@@ -143,6 +143,12 @@ static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost
     cost->largest_grid = shape->largest_grid;
   cost->kernarg_bytes += shape->kernarg_bytes;
   cost->launches += shape->launches;
+}
+
+static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost,
+                                  const limit_shape_t *shape)
+{
+  limit_cost_add_known(cost, shape, estimate_find(lease->estimates, shape->key));
 }
 
 /* `kernel` is unique in the process and not 0; grids of one power of two count as alike. */
@@ -180,13 +186,15 @@ static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *s
   }
   if (!credit_spend(&lease->credit, asked))
     return false;
-  *grant = (limit_grant_t){.key = shape->key,
-                           .estimate_ns = ns,
-                           .launches = shape->launches,
-                           .units = units,
-                           .submissions = shape->launches & INT32_MAX,
-                           .workgroups = workgroups,
-                           .kernarg_bytes = blocks * LIMIT_KERNARG_BLOCK};
+  grant->key = shape->key; /* one by one: who makes it of zeros first has to copy it, too */
+  grant->estimate_ns = ns;
+  grant->admitted_at = 0;
+  grant->launches = shape->launches;
+  grant->units = units;
+  grant->submissions = shape->launches & INT32_MAX;
+  grant->probe = false;
+  grant->workgroups = workgroups;
+  grant->kernarg_bytes = blocks * LIMIT_KERNARG_BLOCK;
   return true;
 }
 
@@ -234,7 +242,10 @@ uint64_t limit_expects_at(const limit_lease_t *lease);
 bool limit_has_flight(const limit_lease_t *lease);
 
 /* May other processes wait for what this one has in flight? Those that join later, too. */
-bool limit_is_shared(const limit_lease_t *lease);
+static inline bool limit_is_shared(const limit_lease_t *lease)
+{
+  return lease->shared;
+}
 
 /* After WOULD_BLOCK: CLOCK_MONOTONIC ns before which asking again is useless. */
 static inline uint64_t limit_retry_at(const limit_lease_t *lease)
@@ -246,6 +257,12 @@ static inline uint64_t limit_retry_at(const limit_lease_t *lease)
  * the lease's last one had ended, or when it was admitted. Both 0, or end <= start: the device did
  * not tell, and the host's time since then is charged. Calls for one lease must not overlap. */
 void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end);
+/* The same for several, in the order in which they were admitted, for little more than one. */
+typedef struct limit_completion {
+  const limit_grant_t *grant;
+  uint64_t start, end;
+} limit_completion_t;
+void limit_complete_all(limit_lease_t *lease, const limit_completion_t *which, size_t count);
 /* The submission ended otherwise, at CLOCK_MONOTONIC `at`: by a fault, or with its queue. All of
  * the time in which the lease had something in flight, and which is not charged yet, is. */
 void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at);

@@ -57,39 +57,66 @@ static void refund(rawhal_limiter_t *limiter, const overlap_t *paid, int64_t clo
   atomic_fetch_add_explicit(&member->counters[COUNTER_REFUND_NS], ns, memory_order_relaxed);
 }
 
-/* A time on the device, by the host's clock, and what of it the device and its tenant pay. */
+/* Time on the device, by the host's clock, and what of it the device and its tenant pay. */
 typedef struct charge {
-  uint64_t start, end;
+  uint64_t start, end, busy;
   uint64_t device_ns, tenant_ns;
 } charge_t;
 
-static void charge_member(region_data_t *data, region_member_t *member, uint64_t now,
-                          const charge_t *charge)
+/* What a member's time is charged to besides its own node; NULL: there is none. */
+typedef struct account {
+  region_member_t *member;
+  region_device_t *device;
+  region_tenant_t *tenant;
+} account_t;
+
+static account_t account_of(region_data_t *data, region_member_t *member)
 {
   uint32_t index = atomic_load_explicit(&member->device, memory_order_relaxed);
-  region_device_t *device = index < REGION_DEVICES ? &data->devices[index] : NULL;
-  region_tenant_t *tenant =
-      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
+  return (account_t){
+      member, index < REGION_DEVICES ? &data->devices[index] : NULL,
+      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed))};
+}
+
+/* The levels' clocks: each piece from when it began. */
+static void charge_clocks(const account_t *account, uint64_t now, const charge_t *charge)
+{
+  if (account->device)
+    node_charge(&account->device->node, now, charge->start, charge->device_ns);
+  if (account->tenant)
+    node_charge(&account->tenant->node, now, charge->start, charge->tenant_ns);
+  node_charge(&account->member->node, now, charge->start, charge->tenant_ns);
+}
+
+/* What was used, which others look at now and then: pieces together. */
+static void charge_usage(const account_t *account, const charge_t *charge)
+{
+  region_member_t *member = account->member;
   uint64_t start = charge->start, end = charge->end, ns = charge->tenant_ns;
-  if (device) {
-    node_charge(&device->node, now, start, charge->device_ns);
-    usage_add(&device->usage, start, end, charge->device_ns);
+  if (account->device)
+    usage_add(&account->device->usage, start, end, charge->device_ns);
+  if (account->tenant) {
+    usage_add(&account->tenant->usage, start, end, ns);
+    atomic_fetch_add_explicit(&account->tenant->served, charge->device_ns, memory_order_relaxed);
   }
-  if (tenant) {
-    node_charge(&tenant->node, now, start, ns);
-    usage_add(&tenant->usage, start, end, ns);
-    atomic_fetch_add_explicit(&tenant->served, charge->device_ns, memory_order_relaxed);
-  }
-  node_charge(&member->node, now, start, ns);
   usage_add(&member->usage, start, end, ns);
   atomic_fetch_add_explicit(&member->hot.served, limit_for_weight(ns, member),
                             memory_order_relaxed);
   atomic_fetch_add_explicit(&member->counters[COUNTER_GPU_NS], ns, memory_order_relaxed);
-  atomic_fetch_add_explicit(&member->counters[COUNTER_BUSY_NS], end - start, memory_order_relaxed);
+  atomic_fetch_add_explicit(&member->counters[COUNTER_BUSY_NS], charge->busy, memory_order_relaxed);
 }
 
-/* Returns what it costs us. */
-static uint64_t charge_piece(rawhal_limiter_t *limiter, uint64_t now, interval_t piece)
+static void add_charge(charge_t *sum, const charge_t *piece)
+{
+  sum->start = sum->busy && sum->start < piece->start ? sum->start : piece->start;
+  sum->end = sum->busy && sum->end > piece->end ? sum->end : piece->end;
+  sum->busy += piece->busy;
+  sum->device_ns += piece->device_ns;
+  sum->tenant_ns += piece->tenant_ns;
+}
+
+static charge_t charge_piece(rawhal_limiter_t *limiter, const account_t *account, uint64_t now,
+                             interval_t piece)
 {
   uint64_t wall = piece.end - piece.start, part = wall;
   uint64_t start = piece.start + (uint64_t)limiter->clock_offset;
@@ -105,9 +132,9 @@ static uint64_t charge_piece(rawhal_limiter_t *limiter, uint64_t now, interval_t
       refund(limiter, &found->items[i], limiter->clock_offset);
   }
   uint64_t ns = is_fair(limiter->tenant) ? part : wall;
-  charge_t charge = {start, start + wall, part, ns};
-  charge_member(limiter->region.data, limiter->me, now, &charge);
-  return ns;
+  charge_t charge = {start, start + wall, wall, part, ns};
+  charge_clocks(account, now, &charge);
+  return charge;
 }
 
 void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now)
@@ -119,8 +146,11 @@ void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now)
     return;
   if (now - since > NODE_MAX_DEBT_NS)
     since = now - NODE_MAX_DEBT_NS;
-  charge_t charge = {since, now, now - since, now - since};
-  charge_member(data, member, now, &charge);
+  const uint64_t ns = now - since;
+  const charge_t charge = {since, now, ns, ns, ns};
+  const account_t account = account_of(data, member);
+  charge_clocks(&account, now, &charge);
+  charge_usage(&account, &charge);
 }
 
 void limiter_signal(rawhal_limiter_t *limiter)
@@ -206,11 +236,16 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
 {
   if (!is_pending(limiter))
     return;
-  uint64_t charged = 0;
-  for (uint32_t i = 0; i < limiter->pending_count; ++i)
-    charged += charge_piece(limiter, now, limiter->pending[i]);
+  const account_t account = account_of(limiter->region.data, limiter->me);
+  charge_t sum = {0};
+  for (uint32_t i = 0; i < limiter->pending_count; ++i) {
+    charge_t piece = charge_piece(limiter, &account, now, limiter->pending[i]);
+    add_charge(&sum, &piece);
+  }
+  if (limiter->pending_count)
+    charge_usage(&account, &sum);
   if (limiter->pending_wall_ns)
-    learn_part(limiter, charged, limiter->pending_wall_ns);
+    learn_part(limiter, sum.tenant_ns, limiter->pending_wall_ns);
   limiter->pending_wall_ns = 0;
   flight_end_kind(&limiter->flight, FLIGHT_NS, limiter->pending_estimate_ns);
   limiter->pending_count = 0;
@@ -278,10 +313,42 @@ static void add_pending(rawhal_limiter_t *limiter, uint64_t now, interval_t time
   }
 }
 
-static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_t ns)
+/* Submissions whose end is known, together: what each counter is told is added up first. */
+typedef struct completed {
+  flight_t flight;
+  uint64_t submissions, estimated_ns, error_ns, untimed;
+  uint64_t last_ns; /* of the one that came last */
+} completed_t;
+
+static void add_completed(completed_t *all, const limit_grant_t *grant, uint64_t ns)
 {
-  ns = (uint64_t)((unsigned __int128)ns * limiter->charged_part / LIMIT_WHOLE);
-  uint64_t each = ns / (grant->units ? grant->units : 1);
+  uint64_t *of = all->flight.of;
+  of[FLIGHT_SUBMISSIONS] += grant->submissions;
+  of[FLIGHT_DISPATCHES] += grant->launches;
+  of[FLIGHT_WORKGROUPS] += grant->workgroups;
+  of[FLIGHT_KERNARG_BYTES] += grant->kernarg_bytes;
+  of[FLIGHT_NS] += grant->estimate_ns;
+  of[FLIGHT_PROBES] += grant->probe;
+  ++all->submissions;
+  all->last_ns = ns;
+}
+
+/* What of a dispatch's time is to be paid, when it is as it was lately. */
+static uint64_t part_of(const rawhal_limiter_t *limiter, uint64_t ns)
+{
+  uint64_t charged;
+  if (limiter->charged_part == LIMIT_WHOLE)
+    return ns;
+  if (__builtin_mul_overflow(ns, limiter->charged_part, &charged))
+    return ns / LIMIT_WHOLE * limiter->charged_part;
+  return charged / LIMIT_WHOLE;
+}
+
+static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_t ns,
+                  completed_t *all)
+{
+  ns = part_of(limiter, ns);
+  uint64_t each = grant->units > 1 ? ns / grant->units : ns;
   if (grant->key)
     estimate_learn(&limiter->estimates, grant->key, each);
   for (int i = 0; grant->probe && i < LIMIT_UNKNOWN_KEYS; ++i)
@@ -289,25 +356,19 @@ static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_
       estimate_learn(&limiter->estimates, limiter->probe_keys[i], each);
   if (grant->probe)
     return;
-  limiter_count(limiter, COUNTER_ESTIMATED_NS, grant->estimate_ns);
-  limiter_count(limiter, COUNTER_ESTIMATE_ERROR_NS,
-                ns > grant->estimate_ns ? ns - grant->estimate_ns : grant->estimate_ns - ns);
+  all->estimated_ns += grant->estimate_ns;
+  all->error_ns += ns > grant->estimate_ns ? ns - grant->estimate_ns : grant->estimate_ns - ns;
 }
 
-/* What a grant held and no longer holds, however it ended: after it was charged, because whoever
- * admits without the lock looks at what is owed and at what is in flight. Its estimate the process
- * has in flight until the next charge. */
-static void settle(limit_lease_t *lease, const limit_grant_t *grant)
+/* What grants held and no longer hold, however they ended: after they were charged, because whoever
+ * admits without the lock looks at what is owed and at what is in flight. Their estimates the
+ * process has in flight until the next charge. */
+static void settle(limit_lease_t *lease, const flight_t *ended)
 {
-  rawhal_limiter_t *limiter = lease->limiter;
-  flight_t flight = {{[FLIGHT_SUBMISSIONS] = grant->submissions,
-                      [FLIGHT_DISPATCHES] = grant->launches,
-                      [FLIGHT_WORKGROUPS] = grant->workgroups,
-                      [FLIGHT_KERNARG_BYTES] = grant->kernarg_bytes,
-                      [FLIGHT_PROBES] = grant->probe}};
-  flight_end(&limiter->flight, &flight);
-  flight.of[FLIGHT_NS] = grant->estimate_ns;
-  flight_end(&lease->flight, &flight);
+  flight_t of_process = *ended;
+  of_process.of[FLIGHT_NS] = 0;
+  flight_end(&lease->limiter->flight, &of_process);
+  flight_end(&lease->flight, ended);
 }
 
 /* Who had work until now is taken to have more for as long as that took, within bounds: see
@@ -318,15 +379,16 @@ static void stay_active(rawhal_limiter_t *limiter, uint64_t now, uint64_t ns)
   atomic_store_explicit(&limiter->me->hot.active_until, now + grace, memory_order_relaxed);
 }
 
-/* Ran from `start` to `end`, in the device's ns. */
-static void ran(limit_lease_t *lease, uint64_t now, uint64_t start, uint64_t end)
+/* Ran then, in the device's ns. Returns since when the lease's next can have been running, by the
+ * host's clock: lease_runs_since(). */
+static uint64_t ran(limit_lease_t *lease, uint64_t now, interval_t time)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  uint64_t host = end + (uint64_t)limiter->clock_offset;
-  limiter->pending_wall_ns += end - start;
-  node_charge(&lease->node, now, start + (uint64_t)limiter->clock_offset, end - start);
-  add_pending(limiter, now, (interval_t){start, end});
-  lease_runs_since(lease, host < now ? host : now);
+  uint64_t host = time.end + (uint64_t)limiter->clock_offset, ns = time.end - time.start;
+  limiter->pending_wall_ns += ns;
+  node_charge(&lease->node, now, time.start + (uint64_t)limiter->clock_offset, ns);
+  add_pending(limiter, now, time);
+  return host < now ? host : now;
 }
 
 void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
@@ -335,24 +397,34 @@ void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uin
   uint64_t since = node_load(&lease->busy_since);
   if (since == 0 || until <= since)
     return;
-  ran(lease, now, since - (uint64_t)limiter->clock_offset, until - (uint64_t)limiter->clock_offset);
+  const uint64_t offset = (uint64_t)limiter->clock_offset;
+  lease_runs_since(lease, ran(lease, now, (interval_t){since - offset, until - offset}));
   limiter_charge(limiter, now);
 }
 
-/* A submission of which nothing is left to be charged but what is pending. */
-static void ended(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now, uint64_t ns)
+/* Of which nothing is left to be charged but what is pending. */
+static void ended(limit_lease_t *lease, const completed_t *all, uint64_t now)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  limiter_count(limiter, COUNTER_LAUNCHES, grant->launches);
-  limiter_count(limiter, COUNTER_BATCHES, 1);
-  bool last = lease_in_flight(lease) <= grant->launches;
+  const struct {
+    region_counter_t counter;
+    uint64_t add;
+  } rows[] = {{COUNTER_LAUNCHES, all->flight.of[FLIGHT_DISPATCHES]},
+              {COUNTER_BATCHES, all->submissions},
+              {COUNTER_ESTIMATED_NS, all->estimated_ns},
+              {COUNTER_ESTIMATE_ERROR_NS, all->error_ns},
+              {COUNTER_NO_TIMESTAMPS, all->untimed}};
+  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i)
+    if (rows[i].add)
+      limiter_count(limiter, rows[i].counter, rows[i].add);
+  bool last = lease_in_flight(lease) <= all->flight.of[FLIGHT_DISPATCHES];
   bool charged = last || limiter->pending_ns >= LIMIT_CHARGE_NS;
   if (charged)
     limiter_charge(limiter, now);
-  settle(lease, grant);
+  settle(lease, &all->flight);
   if (lease_in_flight(lease) == 0) {
     limiter_return_credit(limiter, lease);
-    stay_active(limiter, now, ns);
+    stay_active(limiter, now, all->last_ns);
   }
   if (charged) { /* others see it, and whoever waits, when it is no longer in flight */
     limiter_publish_open(limiter, now);
@@ -360,39 +432,64 @@ static void ended(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now
   }
 }
 
-void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end)
+/* When it ran, as far as that is known, in the device's ns. */
+static interval_t time_of(rawhal_limiter_t *limiter, const limit_completion_t *one, uint64_t now,
+                          uint64_t busy_since, completed_t *all)
 {
-  rawhal_limiter_t *limiter = lease->limiter;
-  pthread_mutex_lock(&limiter->lock);
-  uint64_t now = limiter_now(limiter);
+  const limit_grant_t *grant = one->grant;
+  uint64_t start = one->start, end = one->end;
   if (end && end > start) {
     learn_clock_offset(limiter, now, end);
-    uint64_t since = node_load(&lease->busy_since) - (uint64_t)limiter->clock_offset;
+    uint64_t since = busy_since - (uint64_t)limiter->clock_offset;
     if (start == 0)
       start = since && since < end ? since : end - 1;
-  } else {
-    limiter_count(limiter, COUNTER_NO_TIMESTAMPS, 1);
-    uint64_t since = grant->admitted_at ? grant->admitted_at : node_load(&lease->busy_since);
-    end = now - (uint64_t)limiter->clock_offset;
-    start = since && since < now ? end - (now - since) : end - 1;
+    return (interval_t){start, end};
   }
-  learn(limiter, grant, end - start);
-  limiter->pending_estimate_ns += grant->estimate_ns;
-  ran(lease, now, start, end);
-  ended(lease, grant, now, end - start);
+  ++all->untimed;
+  uint64_t since = grant->admitted_at ? grant->admitted_at : busy_since;
+  end = now - (uint64_t)limiter->clock_offset;
+  start = since && since < now ? end - (now - since) : end - 1;
+  return (interval_t){start, end};
+}
+
+void limit_complete_all(limit_lease_t *lease, const limit_completion_t *which, size_t count)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  completed_t all = {0};
+  if (count == 0)
+    return;
+  pthread_mutex_lock(&limiter->lock);
+  uint64_t now = limiter_now(limiter), since = node_load(&lease->busy_since);
+  for (size_t i = 0; i < count; ++i) {
+    const limit_grant_t *grant = which[i].grant;
+    interval_t time = time_of(limiter, &which[i], now, since, &all);
+    learn(limiter, grant, time.end - time.start, &all);
+    limiter->pending_estimate_ns += grant->estimate_ns;
+    uint64_t next = ran(lease, now, time);
+    since = next > since ? next : since;
+    add_completed(&all, grant, time.end - time.start);
+  }
+  lease_runs_since(lease, since);
+  ended(lease, &all, now);
   pthread_mutex_unlock(&limiter->lock);
+}
+
+void limit_complete(limit_lease_t *lease, const limit_grant_t *grant, uint64_t start, uint64_t end)
+{
+  limit_complete_all(lease, &(limit_completion_t){grant, start, end}, 1);
 }
 
 void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at)
 {
   rawhal_limiter_t *limiter = lease->limiter;
+  completed_t all = {0};
   pthread_mutex_lock(&limiter->lock);
   uint64_t now = limiter_now(limiter), since = node_load(&lease->busy_since);
   at = at < now ? at : now;
-  uint64_t ns = since && at > since ? at - since : 0;
+  add_completed(&all, grant, since && at > since ? at - since : 0);
   limiter->pending_estimate_ns += grant->estimate_ns;
   limiter_charge_running(limiter, lease, now, at);
-  ended(lease, grant, now, ns);
+  ended(lease, &all, now);
   pthread_mutex_unlock(&limiter->lock);
 }
 
@@ -400,8 +497,10 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   pthread_mutex_lock(&limiter->lock);
+  completed_t all = {0};
+  add_completed(&all, grant, 0);
   limiter->pending_estimate_ns += grant->estimate_ns;
-  settle(lease, grant);
+  settle(lease, &all.flight);
   node_rate_return(&limiter->tenant->node, node_load(&lease->rate), grant->launches);
   if (lease_in_flight(lease) == 0)
     limiter_return_credit(limiter, lease);

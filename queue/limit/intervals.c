@@ -21,18 +21,24 @@ static void replace(interval_set_t *set, uint32_t first, uint32_t last, interval
                     uint64_t unpaid)
 {
   uint32_t rest = set->count - last;
-  memmove(&set->kept[first + 1], &set->kept[last], rest * sizeof(*set->kept));
-  memmove(&set->unpaid[first + 1], &set->unpaid[last], rest * sizeof(*set->unpaid));
+  if (rest && last != first + 1) { /* mostly it is the last that grows */
+    memmove(&set->kept[first + 1], &set->kept[last], rest * sizeof(*set->kept));
+    memmove(&set->unpaid[first + 1], &set->unpaid[last], rest * sizeof(*set->unpaid));
+  }
   set->kept[first] = by;
   set->unpaid[first] = unpaid;
   set->count = first + 1 + rest;
 }
 
-static void forget_first(interval_set_t *set)
+/* Those that end by then: all at once, or each that is added moved all the others. */
+static void forget_until(interval_set_t *set, uint64_t time)
 {
-  --set->count;
-  memmove(&set->kept[0], &set->kept[1], set->count * sizeof(*set->kept));
-  memmove(&set->unpaid[0], &set->unpaid[1], set->count * sizeof(*set->unpaid));
+  uint32_t count = 0;
+  while (count < set->count && set->kept[count].end <= time)
+    ++count;
+  set->count -= count;
+  memmove(&set->kept[0], &set->kept[count], set->count * sizeof(*set->kept));
+  memmove(&set->unpaid[0], &set->unpaid[count], set->count * sizeof(*set->unpaid));
 }
 
 static void close_smallest_gap(interval_set_t *set)
@@ -81,7 +87,7 @@ uint32_t interval_set_add(interval_set_t *set, interval_t added, uint64_t oldest
   if (set->count <= INTERVALS_KEPT)
     return count;
   if (set->kept[0].end <= oldest)
-    forget_first(set);
+    forget_until(set, oldest);
   else
     close_smallest_gap(set);
   return count;

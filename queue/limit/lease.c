@@ -148,11 +148,6 @@ bool lease_fill(limit_lease_t *lease, const credit_t *more)
   return true;
 }
 
-bool limit_is_shared(const limit_lease_t *lease)
-{
-  return lease->limiter->region.fd >= 0;
-}
-
 /* ---- Coming and going ---- */
 
 rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_t *queue,
@@ -171,6 +166,7 @@ rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_
   lease->limiter = limiter;
   lease->current_epoch = &limiter->region.data->header.epoch;
   lease->estimates = &limiter->estimates;
+  lease->shared = limiter->region.fd >= 0;
   atomic_store(&lease->epoch, atomic_load(lease->current_epoch)); /* before any limit is read */
   atomic_store(&lease->rate, node_load(&limiter->tenant->node.rate));
   atomic_store(&lease->node.share,

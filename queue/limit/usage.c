@@ -29,6 +29,10 @@ static void change(region_usage_t *usage, uint64_t at, uint64_t add, uint64_t ta
 static void spread(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns, bool add)
 {
   uint64_t length = end > start ? end - start : 1, last = end > start ? end - 1 : start;
+  if (last / REGION_BUCKET_NS == start / REGION_BUCKET_NS) { /* nearly always */
+    change(usage, start, add ? ns : 0, add ? 0 : ns);
+    return;
+  }
   if (last / REGION_BUCKET_NS - start / REGION_BUCKET_NS >= REGION_BUCKETS) {
     uint64_t kept = (last / REGION_BUCKET_NS - REGION_BUCKETS + 1) * REGION_BUCKET_NS;
     ns -= (uint64_t)((unsigned __int128)ns * (kept - start) / length);

@@ -91,9 +91,20 @@ TEST(Intervals, AFullSetForgetsWhatIsOld) {
   for (uint64_t i = 1; i <= 1000; ++i) {
     ASSERT_EQ(1u, interval_set_add(&set, {i * 100, i * 100 + 10}, i * 100, pieces));
     EXPECT_EQ(10u, pieces[0].end - pieces[0].start);
+    ASSERT_LE(set.count, unsigned{INTERVALS_KEPT});
+    EXPECT_EQ(10u * set.count, interval_set_since(&set, 0));
   }
-  EXPECT_EQ(unsigned{INTERVALS_KEPT}, set.count);
-  EXPECT_EQ(10u * INTERVALS_KEPT, interval_set_since(&set, 0));
+}
+
+TEST(Intervals, WhatIsNotOldIsKept) {
+  interval_set_t set = {};
+  interval_t pieces[INTERVALS_PIECES];
+  const uint64_t oldest = 100 * INTERVALS_KEPT / 2;  // half of them ended before
+  for (uint64_t i = 1; i <= INTERVALS_KEPT + 1; ++i)
+    ASSERT_EQ(1u, interval_set_add(&set, {i * 100, i * 100 + 10}, oldest, pieces));
+  ASSERT_EQ(INTERVALS_KEPT + 1u - (INTERVALS_KEPT / 2 - 1), set.count);
+  EXPECT_EQ(oldest, set.kept[0].start);
+  EXPECT_EQ(10u * set.count, interval_set_since(&set, 0));
 }
 
 }  // namespace

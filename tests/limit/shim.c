@@ -117,6 +117,20 @@ void shim_complete(limit_lease_t *lease, const shim_grant_t *grant, uint64_t sta
   limit_complete(lease, &mine, start, end);
 }
 
+void shim_complete_all(limit_lease_t *lease, const shim_completion_t *which, size_t count)
+{
+  limit_grant_t *grants = calloc(count, sizeof(*grants));
+  limit_completion_t *all = calloc(count, sizeof(*all));
+  for (size_t i = 0; grants && all && i < count; ++i) {
+    memcpy(&grants[i], &which[i].grant, sizeof(*grants));
+    all[i] = (limit_completion_t){&grants[i], which[i].start, which[i].end};
+  }
+  if (grants && all)
+    limit_complete_all(lease, all, count);
+  free(all);
+  free(grants);
+}
+
 void shim_end(limit_lease_t *lease, const shim_grant_t *grant, uint64_t at)
 {
   limit_grant_t mine;
@@ -184,6 +198,19 @@ void shim_unlock(rawhal_limiter_t *limiter)
 uint64_t shim_open_ns(const rawhal_limiter_t *limiter)
 {
   return load_ns(hot_load(&limiter->me->hot));
+}
+
+void shim_counted(const rawhal_limiter_t *limiter, shim_counted_t *counted)
+{
+  static const region_counter_t which[] = {COUNTER_LAUNCHES, COUNTER_BATCHES, COUNTER_GPU_NS,
+                                           COUNTER_BUSY_NS, COUNTER_NO_TIMESTAMPS};
+  uint64_t *const into[] = {&counted->launches, &counted->submissions, &counted->gpu_ns,
+                            &counted->busy_ns, &counted->untimed};
+  for (size_t i = 0; i < sizeof(which) / sizeof(*which); ++i)
+    *into[i] = atomic_load(&limiter->me->counters[which[i]]);
+  counted->paid_until = atomic_load(&limiter->tenant->node.tat);
+  counted->in_flight = flight_now(&limiter->flight, FLIGHT_DISPATCHES);
+  counted->estimated_in_flight_ns = flight_now(&limiter->flight, FLIGHT_NS);
 }
 
 uint64_t shim_charged_ns(const rawhal_limiter_t *limiter)

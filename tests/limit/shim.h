@@ -31,6 +31,11 @@ void shim_lease_destroy(limit_lease_t *lease);
 rawhal_status_t shim_admit(limit_lease_t *lease, const shim_cost_t *cost, uint64_t deadline,
                            shim_grant_t *grant, rawhal_error_t *error);
 void shim_complete(limit_lease_t *lease, const shim_grant_t *grant, uint64_t start, uint64_t end);
+typedef struct shim_completion {
+  shim_grant_t grant;
+  uint64_t start, end;
+} shim_completion_t;
+void shim_complete_all(limit_lease_t *lease, const shim_completion_t *which, size_t count);
 void shim_end(limit_lease_t *lease, const shim_grant_t *grant, uint64_t at);
 /* What is left of a limiter when its process is killed: its slot, whose lock nobody holds. */
 void shim_kill(rawhal_limiter_t *limiter);
@@ -52,6 +57,13 @@ uint64_t shim_open_ns(const rawhal_limiter_t *limiter);
 void shim_published(const rawhal_limiter_t *limiter, uint64_t *load, uint64_t *running_since);
 /* As somebody might who writes into the region. */
 void shim_set_running_since(rawhal_limiter_t *limiter, uint64_t since);
+/* What a process has used, its tenant's clock, and what is left in flight or in leases. */
+typedef struct shim_counted {
+  uint64_t launches, submissions, gpu_ns, busy_ns, untimed;
+  uint64_t paid_until;
+  uint64_t in_flight, estimated_in_flight_ns;
+} shim_counted_t;
+void shim_counted(const rawhal_limiter_t *limiter, shim_counted_t *counted);
 /* ns this process was charged, without what it got back. */
 uint64_t shim_charged_ns(const rawhal_limiter_t *limiter);
 uint64_t shim_credit_launches(const limit_lease_t *lease);
