@@ -1,7 +1,13 @@
 /* What is on the device, and what it is charged. */
 #include "front/proxy.h"
+#include "front/words.h"
 
 #include <hsa/hsa_ext_amd.h>
+
+enum {
+  FLIGHT_AT_ONCE = 32, /* batches that are charged together */
+  FLIGHT_AHEAD = 6,    /* the device wrote into signals: their lines are asked for before */
+};
 
 static hsa_signal_t signal_at(const proxy_t *proxy, uint64_t ticket)
 {
@@ -13,16 +19,11 @@ static flight_batch_t *batch_at(proxy_t *proxy, uint64_t number)
   return &proxy->batches[number % PROXY_SIGNALS];
 }
 
-bool flight_has_room(const proxy_t *proxy, uint32_t dispatches)
-{
-  return proxy->tickets + dispatches - atomic_load(&proxy->free_tickets) <= PROXY_SIGNALS;
-}
-
 hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket)
 {
   hsa_signal_t *signal = &proxy->signals[ticket % PROXY_SIGNALS];
   if (signal->handle) {
-    front.hsa.silent_store_relaxed(*signal, 1);
+    words_set_value(*signal, 1);
     return *signal;
   }
   /* Nobody sleeps on it: without an interrupt it is made and signalled at less cost. */
@@ -32,63 +33,118 @@ hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket)
   return *signal;
 }
 
-void flight_begin(proxy_t *proxy, const flight_batch_t *batch)
+flight_batch_t *flight_next(proxy_t *proxy)
 {
-  uint64_t number = atomic_load_explicit(&proxy->begun, memory_order_relaxed);
-  *batch_at(proxy, number) = *batch;
+  return batch_at(proxy, atomic_load_explicit(&proxy->begun, memory_order_relaxed));
+}
+
+void flight_begin(proxy_t *proxy)
+{
+  const uint64_t number = atomic_load_explicit(&proxy->begun, memory_order_relaxed);
+  const flight_batch_t *batch = batch_at(proxy, number);
   proxy->tickets = batch->first + batch->count;
-  atomic_store(&proxy->begun, number + 1);
+  atomic_store_explicit(&proxy->begun, number + 1, memory_order_release);
+}
+
+void flight_expect_next(proxy_t *proxy)
+{
+  const flight_batch_t *batch = flight_next(proxy);
+  proxy_expect(batch);
+  proxy_expect((const char *)(batch + 1) - 1);
 }
 
 static bool is_done(const proxy_t *proxy, const flight_batch_t *batch)
 {
   /* The last first: it mostly is. */
   for (uint32_t i = batch->count; i-- > 0;)
-    if (front.hsa.signal_load_scacquire(signal_at(proxy, batch->first + i)) > 0)
+    if (words_value(signal_at(proxy, batch->first + i)) > 0)
       return false;
   return true;
 }
 
-/* When each ran, by the device's clock; zeros where it is not known. */
-typedef struct batch_times {
-  hsa_amd_profiling_dispatch_time_t of[PROXY_BATCH];
-} batch_times_t;
+/* ---- Times ---- */
 
-static void read_times(const proxy_t *proxy, const flight_batch_t *batch, batch_times_t *times)
+/* By the device's clock; zeros where it is not known. */
+typedef hsa_amd_profiling_dispatch_time_t flight_time_t;
+
+static flight_time_t by_runtime(const proxy_t *proxy, uint64_t ticket)
 {
-  for (uint32_t i = 0; i < batch->count; ++i) {
-    hsa_amd_profiling_dispatch_time_t *time = &times->of[i];
-    const hsa_signal_t signal = signal_at(proxy, batch->first + i);
-    if (front.hsa.get_dispatch_time(proxy->device->agent, signal, time) != HSA_STATUS_SUCCESS ||
-        time->end < time->start || time->start == 0)
-      time->start = time->end = 0;
-  }
+  flight_time_t time = {0};
+  if (front.hsa.get_dispatch_time(proxy->device->agent, signal_at(proxy, ticket), &time) !=
+          HSA_STATUS_SUCCESS ||
+      time.end < time.start || time.start == 0)
+    return (flight_time_t){0};
+  return time;
 }
 
-/* From the first's start to the last's end; 0 where it is not known. */
-static void charge(proxy_t *proxy, const flight_batch_t *batch, const batch_times_t *times)
+/* In ticks; where the device's word is not read, in the runtime's. */
+static flight_time_t ticks_of(const proxy_t *proxy, uint64_t ticket)
 {
-  uint64_t start = UINT64_MAX, end = 0;
+  if (!front.direct)
+    return by_runtime(proxy, ticket);
+  const amd_signal_t *signal = words_of(signal_at(proxy, ticket));
+  const flight_time_t time = {signal->start_ts, signal->end_ts};
+  return time.end < time.start ? (flight_time_t){0} : time;
+}
+
+/* From the first's start to the last's end; zeros where one is not known. */
+static flight_time_t span_of(const proxy_t *proxy, const flight_batch_t *batch)
+{
+  flight_time_t span = {UINT64_MAX, 0};
   for (uint32_t i = 0; i < batch->count; ++i) {
-    if (!times->of[i].start) {
-      start = end = 0;
-      break;
-    }
-    start = times->of[i].start < start ? times->of[i].start : start;
-    end = times->of[i].end > end ? times->of[i].end : end;
+    const flight_time_t time = ticks_of(proxy, batch->first + i);
+    if (!time.start)
+      return (flight_time_t){0};
+    span.start = time.start < span.start ? time.start : span.start;
+    span.end = time.end > span.end ? time.end : span.end;
   }
-  limit_complete(proxy->lease, &batch->grant, batch->ours & 1 ? front_ns(start) : 0, front_ns(end));
+  return span;
+}
+
+/* From the device's ticks to ns, by what the runtime says of two of them: asked for each it costs
+ * more than all the rest of a launch. */
+typedef struct flight_clock {
+  bool known;
+  uint64_t tick, ns;
+  double ns_each;
+} flight_clock_t;
+
+static flight_clock_t clock_between(const proxy_t *proxy, const flight_batch_t *first,
+                                    const flight_batch_t *last)
+{
+  if (!front.direct)
+    return (flight_clock_t){true, 0, 0, 1e9 / (double)front.timestamp_hz};
+  const uint64_t end_ticket = last->first + last->count - 1;
+  const uint64_t start = ticks_of(proxy, first->first).start;
+  const uint64_t end = ticks_of(proxy, end_ticket).end;
+  const uint64_t start_ns = front_ns(by_runtime(proxy, first->first).start);
+  const uint64_t end_ns = front_ns(by_runtime(proxy, end_ticket).end);
+  if (!start || !start_ns || end_ns < start_ns || end < start)
+    return (flight_clock_t){0};
+  double each = end > start ? (double)(end_ns - start_ns) / (double)(end - start) : 0;
+  return (flight_clock_t){true, start, start_ns, each};
+}
+
+/* 0 stays what it is: not known. */
+static uint64_t ns_at(const flight_clock_t *clock, uint64_t tick)
+{
+  if (!clock->known || !tick)
+    return 0;
+  if (!front.direct)
+    return front_ns(tick);
+  return clock->ns + (uint64_t)(int64_t)((double)(int64_t)(tick - clock->tick) * clock->ns_each);
 }
 
 /* A dispatch with the program's signal has ended when the barrier behind it begins. */
-static void show(proxy_t *proxy, const flight_batch_t *batch, const batch_times_t *times)
+static void show(proxy_t *proxy, const flight_batch_t *batch, const flight_clock_t *clock)
 {
   uint64_t before = 0;
   for (uint32_t i = 0; i < batch->count; ++i) {
     const bool measured = batch->ours >> i & 1;
-    const hsa_amd_profiling_dispatch_time_t *time = &times->of[i];
+    const flight_time_t time = ticks_of(proxy, batch->first + i);
     watch_note_t *note = &proxy->flying[(batch->first + i) % PROXY_SIGNALS];
-    uint64_t start = front_ns(time->start), end = front_ns(measured ? time->end : time->start);
+    uint64_t start = ns_at(clock, time.start);
+    uint64_t end = ns_at(clock, measured ? time.end : time.start);
     if (!measured)
       start = before > note->submitted ? before : note->submitted;
     watch_ended(proxy->index, note, start < end ? start : end, end, measured);
@@ -109,21 +165,47 @@ static void finish(proxy_t *proxy, const flight_batch_t *batch)
   atomic_fetch_add(&proxy->finished, 1);
 }
 
+/* True: there may be more. */
+static bool harvest_some(proxy_t *proxy, bool *any)
+{
+  const uint64_t first = atomic_load(&proxy->finished), begun = atomic_load(&proxy->begun);
+  limit_completion_t all[FLIGHT_AT_ONCE];
+  uint32_t count = 0, known = 0;
+  const flight_batch_t *from = NULL, *to = NULL; /* of those that are known */
+  while (count < FLIGHT_AT_ONCE && first + count != begun &&
+         is_done(proxy, batch_at(proxy, first + count))) {
+    const flight_batch_t *batch = batch_at(proxy, first + count);
+    __builtin_prefetch(words_of(signal_at(proxy, batch->first + FLIGHT_AHEAD)));
+    const flight_time_t span = span_of(proxy, batch);
+    all[count++] = (limit_completion_t){&batch->grant, span.start, span.end};
+    if (!span.start)
+      continue;
+    from = known++ ? from : batch;
+    to = batch;
+  }
+  if (count == 0)
+    return false;
+  const flight_clock_t clock = known ? clock_between(proxy, from, to) : (flight_clock_t){0};
+  for (uint32_t i = 0; i < count; ++i) {
+    const bool ours = batch_at(proxy, first + i)->ours & 1;
+    all[i].start = ours ? ns_at(&clock, all[i].start) : 0;
+    all[i].end = ns_at(&clock, all[i].end);
+  }
+  limit_complete_all(proxy->lease, all, count);
+  for (uint32_t i = 0; i < count && front.watched; ++i)
+    show(proxy, batch_at(proxy, first + i), &clock);
+  const flight_batch_t *last = batch_at(proxy, first + count - 1);
+  atomic_store(&proxy->free_tickets, last->first + last->count);
+  atomic_store(&proxy->finished, first + count);
+  *any = true;
+  return count == FLIGHT_AT_ONCE;
+}
+
 static bool harvest(proxy_t *proxy)
 {
   bool any = false;
-  while (proxy_in_flight(proxy)) {
-    flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
-    if (!is_done(proxy, batch))
-      break;
-    batch_times_t times;
-    read_times(proxy, batch, &times);
-    charge(proxy, batch, &times);
-    if (front.watched)
-      show(proxy, batch, &times);
-    finish(proxy, batch);
-    any = true;
-  }
+  while (harvest_some(proxy, &any))
+    continue;
   return any;
 }
 

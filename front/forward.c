@@ -1,5 +1,6 @@
 /* Packets from the program's ring into the device's. */
 #include "front/proxy.h"
+#include "front/words.h"
 
 #include "queue/limit/scratch.h"
 
@@ -32,17 +33,30 @@ static bool has_room(proxy_t *proxy, uint32_t packets)
 {
   uint64_t end = proxy->real_write + (uint64_t)packets * PROXY_PER_PACKET;
   if (end - proxy->real_taken > proxy->real->size)
-    proxy->real_taken = front.hsa.load_read_scacquire(proxy->real);
+    proxy->real_taken = words_read_index(proxy->real);
   return end - proxy->real_taken <= proxy->real->size;
+}
+
+/* Where the next packet goes: all of it is there but the header. Word by word: the program wrote it
+ * a moment ago, and a load of more than one of its stores waits until both are in the cache. */
+static proxy_packet_t *fill(proxy_t *proxy, const proxy_packet_t *packet)
+{
+  uint64_t at = proxy->real_write++ & (proxy->real->size - 1);
+  proxy_packet_t *slot = (proxy_packet_t *)proxy->real->base_address + at;
+  slot->halves[1] = __atomic_load_n(&packet->halves[1], __ATOMIC_RELAXED);
+  memcpy(&slot->words[1], &packet->words[1], 56);
+  return slot;
+}
+
+/* The device may take it from here on. */
+static void publish(proxy_packet_t *slot, uint32_t first)
+{
+  __atomic_store_n(&slot->first, first, __ATOMIC_RELEASE);
 }
 
 static void put(proxy_t *proxy, const proxy_packet_t *packet)
 {
-  uint64_t at = proxy->real_write++ & (proxy->real->size - 1);
-  proxy_packet_t *slot = (proxy_packet_t *)proxy->real->base_address + at;
-  memcpy(slot->bytes + sizeof(packet->first), packet->bytes + sizeof(packet->first),
-         PROXY_PACKET_BYTES - sizeof(packet->first));
-  __atomic_store_n(&slot->first, packet->first, __ATOMIC_RELEASE);
+  publish(fill(proxy, packet), packet->first);
 }
 
 /* Tells the device of what was put there since `before`. */
@@ -50,7 +64,7 @@ static void announce(const proxy_t *proxy, uint64_t before)
 {
   if (proxy->real_write == before)
     return;
-  front.hsa.store_write_screlease(proxy->real, proxy->real_write);
+  words_set_write_index(proxy->real, proxy->real_write);
   front.hsa.signal_store_screlease(proxy->real->doorbell_signal,
                                    (hsa_signal_value_t)(proxy->real_write - 1));
 }
@@ -79,16 +93,16 @@ static void put_barrier(proxy_t *proxy, hsa_signal_t signal)
 /* True: its own signal is ours. */
 static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signal_t signal)
 {
-  proxy_packet_t mine;
-  memcpy(&mine, packet, sizeof(mine));
+  proxy_packet_t *slot = fill(proxy, packet);
+  hsa_signal_t *completion = &slot->dispatch.completion_signal;
   if (front.serial) { /* the program hears of it when it has been recorded */
-    proxy->owed = mine.dispatch.completion_signal;
-    mine.dispatch.completion_signal.handle = 0;
+    proxy->owed = *completion;
+    completion->handle = 0;
   }
-  bool ours = !mine.dispatch.completion_signal.handle;
+  bool ours = !completion->handle;
   if (ours)
-    mine.dispatch.completion_signal = signal;
-  put(proxy, &mine);
+    *completion = signal;
+  publish(slot, packet->first);
   if (!ours)
     put_barrier(proxy, signal);
   return ours;
@@ -122,7 +136,7 @@ static void fly(proxy_t *proxy, uint64_t index, uint64_t ticket)
 /* With front.serial: has all that was put run, and been recorded? */
 static bool is_quiet(proxy_t *proxy)
 {
-  if (proxy_in_flight(proxy) || front.hsa.load_read_scacquire(proxy->real) != proxy->real_write)
+  if (proxy_in_flight(proxy) || words_read_index(proxy->real) != proxy->real_write)
     return false;
   if (!proxy->owed.handle)
     return true;
@@ -135,7 +149,9 @@ static bool is_quiet(proxy_t *proxy)
 
 static uint32_t along(uint32_t grid, uint32_t group)
 {
-  return group ? grid / group + (grid % group != 0) : 0;
+  if (grid <= group) /* mostly: and a division costs */
+    return grid != 0;
+  return group ? (grid - 1) / group + 1 : 0;
 }
 
 static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
@@ -154,7 +170,7 @@ static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
 static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
 {
   uint32_t count = 0;
-  const uint64_t most_ns = limit_is_shared(proxy->lease) ? batch_shared_ns : batch_alone_ns;
+  uint64_t most_ns = 0; /* once there are two */
   const uint32_t most = front.serial ? 1 : PROXY_BATCH;
   limit_cost_begin(cost);
   while (count < most && index + count != proxy->announced && flight_has_room(proxy, count + 1) &&
@@ -166,9 +182,11 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
       break;
     limit_shape_t shape = shape_of(&packet->dispatch);
     uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
+    if (count == 1)
+      most_ns = limit_is_shared(proxy->lease) ? batch_shared_ns : batch_alone_ns;
     if (count && (!ns || cost->estimate_ns + ns > most_ns))
       break;
-    limit_cost_add(proxy->lease, cost, &shape);
+    limit_cost_add_known(cost, &shape, ns);
     ++count;
     if (!ns)
       break;
@@ -234,32 +252,34 @@ void proxy_give_back_scratch(proxy_t *proxy)
 static bool forward_dispatches(proxy_t *proxy, uint64_t index)
 {
   limit_cost_t cost;
-  rawhal_error_t error = {0};
-  flight_batch_t batch = {.first = proxy->tickets};
+  rawhal_error_t error; /* zeros for all of it would cost as much as the rest */
+  error.message[0] = 0;
   /* The limiter has it done, too, before it refuses. */
   if (proxy->tickets - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1)) {
     proxy->harvested_at = proxy->tickets;
     (void)flight_harvest(proxy);
   }
-  batch.count = gather(proxy, index, &cost);
-  if (batch.count == 0 && proxy->refused) {
+  const uint32_t count = gather(proxy, index, &cost);
+  const uint64_t first = proxy->tickets;
+  if (count == 0 && proxy->refused) {
     fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);
     return false;
   }
-  if (batch.count == 0) { /* no signal is free, or no place */
+  if (count == 0) { /* no signal is free, or no place */
     hold(proxy, 0);
     return false;
   }
-  for (uint32_t i = 0; i < batch.count; ++i)
-    if (!flight_signal(proxy, batch.first + i).handle) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (!flight_signal(proxy, first + i).handle) {
       hold(proxy, service_now() + 1000000);
       return false;
     }
-  rawhal_status_t status = reserve_scratch(proxy, index, batch.count, &error);
+  flight_batch_t *batch = flight_next(proxy);
+  rawhal_status_t status = reserve_scratch(proxy, index, count, &error);
   if (status == RAWHAL_OK) /* without words, which cost more than the rest: mostly it is not yet */
-    status = limit_admit(proxy->lease, &cost, 0, &batch.grant, NULL);
+    status = limit_admit(proxy->lease, &cost, 0, &batch->grant, NULL);
   if (status != RAWHAL_OK && status != RAWHAL_WOULD_BLOCK && !*error.message)
-    status = limit_admit(proxy->lease, &cost, 0, &batch.grant, &error);
+    status = limit_admit(proxy->lease, &cost, 0, &batch->grant, &error);
   if (status == RAWHAL_WOULD_BLOCK) {
     hold(proxy, limit_retry_at(proxy->lease));
     return false;
@@ -272,15 +292,19 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     trace_held(proxy->index, proxy->held_since, front_now());
     proxy->held_since = 0;
   }
-  for (uint32_t i = 0; i < batch.count; ++i) {
+  uint64_t all_ours = 0;
+  for (uint32_t i = 0; i < count; ++i) {
     proxy_packet_t *packet = packet_at(proxy, index + i);
-    bool ours = put_dispatch(proxy, packet, proxy->signals[(batch.first + i) % PROXY_SIGNALS]);
-    batch.ours |= (uint64_t)ours << i;
+    bool ours = put_dispatch(proxy, packet, proxy->signals[(first + i) % PROXY_SIGNALS]);
+    all_ours |= (uint64_t)ours << i;
     if (front.watched)
-      fly(proxy, index + i, batch.first + i);
+      fly(proxy, index + i, first + i);
     pass(proxy, packet);
   }
-  flight_begin(proxy, &batch);
+  batch->first = first;
+  batch->count = count;
+  batch->ours = all_ours;
+  flight_begin(proxy);
   return true;
 }
 
@@ -350,6 +374,21 @@ void proxy_forward(proxy_t *proxy)
 
 /* ---- What the program does ---- */
 
+/* The lines that the next launch will write, or read when the program has just written them: most
+ * went to the device's side since they were last here, and each is a wait where this has not asked
+ * for them before. */
+static void expect_next(proxy_t *proxy)
+{
+  const uint64_t next = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
+  const uint64_t at = proxy->real_write & (proxy->real->size - 1);
+  const hsa_signal_t signal = proxy->signals[proxy->tickets % PROXY_SIGNALS];
+  proxy_expect(packet_at(proxy, next));
+  proxy_expect((const proxy_packet_t *)proxy->real->base_address + at);
+  if (signal.handle)
+    proxy_expect(words_of(signal));
+  flight_expect_next(proxy);
+}
+
 static void forward_waiting(proxy_t *proxy)
 {
   for (int i = 0; proxy->held && i < 10000; ++i) {
@@ -373,12 +412,13 @@ void proxy_ring(proxy_t *proxy)
     forward_waiting(proxy);
   else
     service_wake(proxy);
+  expect_next(proxy);
   pthread_mutex_unlock(&proxy->lock);
 }
 
 uint64_t proxy_read_index(proxy_t *proxy)
 {
-  uint64_t taken = front.hsa.load_read_scacquire(proxy->real);
+  uint64_t taken = words_read_index(proxy->real);
   uint64_t forwarded = atomic_load_explicit(&proxy->forwarded, memory_order_acquire);
   volatile uint64_t *shown = &proxy->face->read_dispatch_id;
   uint64_t was = __atomic_load_n(shown, __ATOMIC_RELAXED), index = was;

@@ -12,6 +12,7 @@
  *     copy     from asking for one to its end, and its times
  *     queues   hooks of queues: each that is limited gets a proxy
  *     described  hooks of the newer ways to make them
+ *     words    of signals and queues, where the device has them
  *     proxy    one queue: the program's ring, and the device's
  *     forward  packets from the one to the other, as far as the limiter admits them
  *     flight   what is on the device, and what it is charged when it has finished
@@ -95,6 +96,7 @@ typedef struct front {
   bool watched;        /* dispatches and memory are looked at: see watch.h */
   bool serial;         /* each queue runs one dispatch at a time: see recorder.h */
   bool reaches_host;   /* devices reach all of the host's memory */
+  bool direct;         /* no other tool has a part in what words.h is for */
 } front_t;
 
 /* Written by OnLoad() and OnUnload() alone, while no other thread is in the runtime. */

@@ -36,7 +36,8 @@ typedef union proxy_packet {
   uint32_t first; /* both */
   hsa_kernel_dispatch_packet_t dispatch;
   hsa_barrier_and_packet_t barrier;
-  unsigned char bytes[PROXY_PACKET_BYTES];
+  uint32_t halves[PROXY_PACKET_BYTES / sizeof(uint32_t)];
+  uint64_t words[PROXY_PACKET_BYTES / sizeof(uint64_t)];
 } proxy_packet_t;
 
 /* Dispatches that were admitted together, and whose signals follow each other. */
@@ -131,6 +132,17 @@ static inline bool proxy_is_read(const proxy_t *proxy)
          atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
 }
 
+/* Asks for a line that will be written: by a name of its own, which compilers give it only for
+ * processors that they are told of; others take it for nothing. */
+static inline void proxy_expect(const void *line)
+{
+#ifdef __x86_64__
+  __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 /* flight.c */
 static inline uint64_t proxy_in_flight(const proxy_t *proxy)
 {
@@ -140,11 +152,18 @@ static inline uint64_t proxy_in_flight(const proxy_t *proxy)
  * already. */
 uint64_t flight_left(proxy_t *proxy, uint64_t now);
 /* Is there room for a batch of that many? The caller holds the lock. */
-bool flight_has_room(const proxy_t *proxy, uint32_t dispatches);
+static inline bool flight_has_room(const proxy_t *proxy, uint32_t dispatches)
+{
+  return proxy->tickets + dispatches - atomic_load(&proxy->free_tickets) <= PROXY_SIGNALS;
+}
 /* The signal of the next ticket, at 1; 0: it cannot be made. The caller holds the lock. */
 hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket);
-/* What was put into the device's ring, or is about to be. The caller holds the lock. */
-void flight_begin(proxy_t *proxy, const flight_batch_t *batch);
+/* Where the next batch is described, in its place. The caller holds the lock. */
+flight_batch_t *flight_next(proxy_t *proxy);
+/* It was put into the device's ring, or is about to be. The caller holds the lock. */
+void flight_begin(proxy_t *proxy);
+/* Fetches what the next of these will write. The caller holds the lock. */
+void flight_expect_next(proxy_t *proxy);
 /* Charges what has finished. True: something has. */
 bool flight_harvest(proxy_t *proxy);
 /* Charges what has not, up to then: the device has let go of it. */

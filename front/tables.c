@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 enum {
@@ -137,6 +138,28 @@ static void replace(void *table, const entry_t *entries, size_t count, uint32_t 
     if (hook && exists(table, at) && load(table, at))
       store(table, at, hook);
   }
+}
+
+/* NULL: of no object that is known. */
+static const void *object_of(const void *address)
+{
+  Dl_info info;
+  return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+bool tables_are_direct(const table_root_t *root, const front_calls_t *calls)
+{
+  static const size_t places[] = {
+      offsetof(front_calls_t, queue_create),          offsetof(front_calls_t, load_read_scacquire),
+      offsetof(front_calls_t, store_write_screlease), offsetof(front_calls_t, amd_signal_create),
+      offsetof(front_calls_t, signal_load_scacquire), offsetof(front_calls_t, silent_store_relaxed),
+      offsetof(front_calls_t, set_profiler_enabled),  offsetof(front_calls_t, get_dispatch_time),
+  };
+  const void *runtime = object_of(root);
+  bool direct = runtime != NULL;
+  for (size_t i = 0; i < sizeof(places) / sizeof(*places); ++i)
+    direct &= object_of(load(calls, places[i])) == runtime;
+  return direct;
 }
 
 void tables_replace(const front_tables_t *tables, const front_calls_t *hooks)

@@ -170,6 +170,9 @@ typedef struct front_tables {
  * cannot be done without. */
 RAWHAL_CHECKED rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables,
                                            front_calls_t *calls, rawhal_error_t *error);
+/* Are the functions for signals and queues those of the runtime itself, to which the tables belong?
+ * Else those of a tool that was there before. */
+bool tables_are_direct(const table_root_t *root, const front_calls_t *calls);
 /* Replaces what is there of the entries in `hooks`. */
 void tables_replace(const front_tables_t *tables, const front_calls_t *hooks);
 /* What is in `hooks` takes the place of what is in `calls`. */

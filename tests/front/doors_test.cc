@@ -176,7 +176,7 @@ TEST_P(FrontChain, BothSeeWhatIsCalled)
 {
   LoadBoth(GetParam().before);
   const size_t before = Count("toy_tool_queues"), rung = Count("toy_tool_stores"),
-               allocated = Count("toy_tool_allocations");
+               allocated = Count("toy_tool_allocations"), written = Count("toy_tool_writes");
   hsa_queue_t *queue = Queue();
   void *memory = nullptr, *more = nullptr;
   ASSERT_EQ(HSA_STATUS_SUCCESS, Allocate(40 * mi, &memory));
@@ -190,6 +190,9 @@ TEST_P(FrontChain, BothSeeWhatIsCalled)
   EXPECT_GE(Count("toy_tool_allocations") - allocated, 1u);
   Destroy(queue);
   Free(memory);
+  if (GetParam().before) { // it is told of indices, which we write ourselves where nobody is between
+    EXPECT_GT(Count("toy_tool_writes"), written);
+  }
 
   if (GetParam().unloaded_first)
     UnloadOther();
