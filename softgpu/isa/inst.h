@@ -116,6 +116,7 @@ struct isa_inst {
   /* gfx950: the MFMA stands behind v_mfma_ld_scale_b32, whose operands are data[0] and data[1].
    * Bit n of op_sel and of op_sel_hi: the low and high bit of the byte of data[n] that counts. */
   bool has_scale;
+  uint8_t direct; /* bit i: src[i] is an architectural VGPR without modifiers; valu.c's */
   isa_sdwa_t sdwa;
   isa_dpp_t dpp;
 

@@ -1,14 +1,50 @@
 /* Which instructions are the vector ALU's, and whether their operands make sense. */
 #include "softgpu/isa/valu.h"
+
+#include <stdatomic.h>
+
 #include "softgpu/isa/scalar.h"
+
+static _Atomic(const valu_build_t *) build_in_use; /* NULL until somebody asks */
+
+static bool is_runnable(const valu_build_t *build)
+{
+#if defined(__x86_64__)
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (build == &isa_valu_avx512)
+    return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (build == &isa_valu_avx2)
+    return has_avx2;
+#endif
+  return build == &isa_valu_portable;
+}
+
+const valu_build_t *isa_valu_build_of(isa_valu_host_t host)
+{
+  static const valu_build_t *const builds[] = {
+    [ISA_VALU_PORTABLE] = &isa_valu_portable,
+#if defined(__x86_64__)
+    [ISA_VALU_AVX2] = &isa_valu_avx2,
+    [ISA_VALU_AVX512] = &isa_valu_avx512,
+#endif
+  };
+  const bool is_built = host < sizeof builds / sizeof *builds;
+  return is_built && is_runnable(builds[host]) ? builds[host] : NULL;
+}
+
+void isa_valu_use(const valu_build_t *build)
+{
+  atomic_store(&build_in_use, build);
+}
 
 const valu_build_t *isa_valu_build(void)
 {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return &isa_valu_avx2;
-#endif
-  return &isa_valu_portable;
+  const valu_build_t *build = atomic_load_explicit(&build_in_use, memory_order_relaxed);
+  for (unsigned host = ISA_VALU_HOSTS; !build && host-- > 0;)
+    build = isa_valu_build_of(host);
+  atomic_store_explicit(&build_in_use, build, memory_order_relaxed);
+  return build;
 }
 
 bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
@@ -126,6 +162,27 @@ static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
   return true;
 }
 
+/* Of the sources: which are read where they are, without a call. */
+static uint8_t direct_sources(const isa_inst_t *inst)
+{
+  unsigned direct = 0;
+  for (unsigned n = 0; n < 3; n++)
+    direct |= inst->src[n].kind == ISA_OPERAND_VGPR ? 1u << n : 0;
+  return (uint8_t)(direct & ~(unsigned)(inst->abs | inst->neg));
+}
+
+static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
+{
+  const valu_op_t *op = &build->ops[inst->op];
+  isa_inst_t unsigned_sources = *inst;
+  unsigned_sources.abs = unsigned_sources.neg = 0;
+  if (op->attributes & VALU_PKMOV)
+    return build->pair_move;
+  if (build->fast[inst->op] && is_plain(&unsigned_sources, op))
+    return build->fast[inst->op];
+  return is_plain(inst, op) ? build->plain : build->general;
+}
+
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const valu_build_t *build = isa_valu_build();
@@ -141,8 +198,7 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !bf16_ok(inst) || (inst->has_dpp && !dpp_ok(inst)))
     return false;
   inst->plan = op;
-  inst->run = op->attributes & VALU_PKMOV ? build->pair_move
-              : is_plain(inst, op)        ? build->plain
-                                          : build->general;
+  inst->direct = direct_sources(inst);
+  inst->run = choose_run(inst, build);
   return true;
 }

@@ -3,8 +3,10 @@
  *
  * Everything instructions share is written once, around the loops: operand fetch and conversion
  * (valu_operand.inc), DPP (valu_dpp.inc), float modes, modifiers and write-back (valu_run.inc).
- * The rows are in valu_*_table.inc. The same source is compiled twice (valu_portable.c,
- * valu_avx2.c); valu.c picks one at run time. Both give the same bits.
+ * The rows are in valu_*_table.inc. Most instructions have a function of their
+ * own for the case without modifiers (valu_fast.inc). The same source is compiled three times
+ * (valu_portable.c, valu_avx2.c, valu_avx512.c); valu.c picks one at run time. All give the same
+ * bits.
  *
  * Float policy, where the hardware's bits are not documented:
  * - A NaN result is the first NaN operand, quieted; without one it is 0x7fc00000 (f64, f16 alike).
@@ -100,18 +102,33 @@ typedef bool valu_run_t(isa_wave_t *wave, const isa_inst_t *inst);
 
 /* One compilation of valu_build.inc. */
 typedef struct valu_build {
-  const valu_op_t *ops; /* by isa_op_t; rows without `lanes` are not table-driven */
-  valu_run_t *plain;    /* no modifiers, full registers */
+  const valu_op_t *ops;    /* by isa_op_t; rows without `lanes` are not table-driven */
+  valu_run_t *const *fast; /* by isa_op_t: one of the instruction's own, or NULL */
+  valu_run_t *plain;       /* no modifiers, full registers */
   valu_run_t *general;
   valu_run_t *pair_move; /* v_pk_mov_b32 */
   valu_run_t *mfma;
   valu_run_t *smfmac;
 } valu_build_t;
 
-extern const valu_build_t isa_valu_portable, isa_valu_avx2; /* the latter on x86-64 only */
+extern const valu_build_t isa_valu_portable;
+extern const valu_build_t isa_valu_avx2, isa_valu_avx512; /* on x86-64 only */
 
-/* The fastest one that this processor runs. */
+/* Slowest first. */
+typedef enum isa_valu_host {
+  ISA_VALU_PORTABLE,
+  ISA_VALU_AVX2,
+  ISA_VALU_AVX512,
+  ISA_VALU_HOSTS
+} isa_valu_host_t;
+
+/* NULL where it is not built, or does not run on this processor. */
+const valu_build_t *isa_valu_build_of(isa_valu_host_t host);
+
+/* The one in use for what is decoded from now on: the fastest, or the one that was wished for (for
+ * comparison; NULL: the fastest again). */
 const valu_build_t *isa_valu_build(void);
+void isa_valu_use(const valu_build_t *build);
 
 static inline bool isa_is_vector(const isa_operand_t *operand)
 {

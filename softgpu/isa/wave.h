@@ -75,6 +75,9 @@ typedef struct isa_wave {
   uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
   uint32_t private_bytes; /* of the slice, per lane */
   isa_range_t *ranges;    /* ISA_RANGES of them, owned by the thread that runs the wave */
+  /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
+  uint64_t exec_row_of;
+  isa_row_t exec_row __attribute__((aligned(64)));
 } isa_wave_t;
 
 static inline uint64_t isa_read_s64(const isa_wave_t *wave, unsigned index)

@@ -1,4 +1,4 @@
-// Every instruction that the engine runs, on the engine, on its portable build and on the reference
+// Every instruction that the engine runs, on each of the engine's builds and on the reference
 // engine: the same state afterwards, bit for bit, in at least 10,000 cases (lanes; scalar
 // instructions: executions) each. Operands of every kind, modifiers, SDWA, DPP, float modes and
 // exec masks are random; registers and memory hold special values and random bits.
@@ -103,6 +103,28 @@ struct Bench {
       }
   }
 
+  // All lanes; any; none, one, those below or above a lane, which often is a vector's first.
+  uint64_t exec()
+  {
+    const unsigned lane = random.one_in(2) ? random.below(64) : 8 * random.below(8);
+    switch (random.below(12)) {
+    case 0:
+      return 0;
+    case 1:
+      return 1ull << lane;
+    case 2:
+      return ~0ull << lane;
+    case 3:
+      return ~(~0ull << lane);
+    case 4:
+    case 5:
+    case 6:
+      return random();
+    default:
+      return ~0ull;
+    }
+  }
+
   void fill(State &s, const Family &family, const std::string &name)
   {
     s.wave = {};
@@ -122,8 +144,7 @@ struct Bench {
     s.wave.private_bytes = PRIVATE;
     s.wave.scratch = scratch();
     if (family.uses_vectors)
-      isa_write_s64(&s.wave, ISA_EXEC,
-                    random.one_in(3) ? random() : ~0ull >> (random.one_in(8) ? 63 : 0));
+      isa_write_s64(&s.wave, ISA_EXEC, exec());
     if (family.uses_vectors && (!family.uses_memory || s.memory.empty() || random.one_in(4)))
       fill_vectors(s, letters);
     if (random.one_in(16)) {
@@ -241,25 +262,26 @@ std::string text_of(const isa_inst_t &inst, const State &before)
   return std::string(text) + more;
 }
 
-// The portable build's way to run what was prepared for the build in use.
-bool as_portable(isa_inst_t &inst)
+// Another build's way to run what was prepared for the build in use. False where it is the same.
+bool as_built(isa_inst_t &inst, const valu_build_t *other)
 {
   const valu_build_t *used = isa_valu_build();
-  if (inst.run == used->plain)
-    inst.run = isa_valu_portable.plain;
+  if (!other || other == used)
+    return false;
+  if (used->fast[inst.op] && inst.run == used->fast[inst.op])
+    inst.run = other->fast[inst.op];
+  else if (inst.run == used->plain)
+    inst.run = other->plain;
   else if (inst.run == used->general)
-    inst.run = isa_valu_portable.general;
+    inst.run = other->general;
   else if (inst.run == used->pair_move)
-    inst.run = isa_valu_portable.pair_move;
-  else if (inst.run == used->mfma)
-    inst.run = isa_valu_portable.mfma;
-  else if (inst.run == used->smfmac)
-    inst.run = isa_valu_portable.smfmac;
+    inst.run = other->pair_move;
+  else if (inst.run == used->mfma || inst.run == used->smfmac)
+    inst.run = inst.run == used->mfma ? other->mfma : other->smfmac;
   else
     return false;
-  if (inst.run == isa_valu_portable.plain || inst.run == isa_valu_portable.general ||
-      inst.run == isa_valu_portable.pair_move)
-    inst.plan = &isa_valu_portable.ops[inst.op];
+  if (inst.run != other->mfma && inst.run != other->smfmac)
+    inst.plan = &other->ops[inst.op];
   return true;
 }
 
@@ -316,14 +338,17 @@ void duplicate(State &to, const State &from, const Family &family)
   if (!result)
     return ::testing::AssertionFailure() << text_of(decoded, before) << ": " << result.message();
   cases += family.uses_vectors ? (uint64_t)__builtin_popcountll(isa_exec(&before.wave)) : 1;
-  if (!as_portable(prepared))
-    return result;
-  duplicate(*trial.engine, before, family);
-  bench.run(*trial.engine, prepared, prepared.run);
-  result = same(*trial.engine, *trial.reference, family.uses_vectors);
-  if (!result)
-    return ::testing::AssertionFailure()
-           << text_of(decoded, before) << ", portable: " << result.message();
+  for (int host = 0; host < ISA_VALU_HOSTS && result; host++) {
+    isa_inst_t built = prepared;
+    if (!as_built(built, isa_valu_build_of((isa_valu_host_t)host)))
+      continue;
+    duplicate(*trial.engine, before, family);
+    bench.run(*trial.engine, built, built.run);
+    result = same(*trial.engine, *trial.reference, family.uses_vectors);
+    if (!result)
+      return ::testing::AssertionFailure()
+             << text_of(decoded, before) << ", build " << host << ": " << result.message();
+  }
   return result;
 }
 
