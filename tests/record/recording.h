@@ -53,7 +53,8 @@ public:
     return *this;
   }
 
-  File &object(uint64_t number, uint64_t content, const std::string &code, rawhal_content_hash_t hash = {})
+  File &object(uint64_t number, uint64_t content, const std::string &code,
+               rawhal_content_hash_t hash = {})
   {
     return frame(FORMAT_OBJECT,
                  bytes_of(format_object_t{number, content, hash.high, hash.low, code.size()}))
