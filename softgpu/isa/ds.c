@@ -2,6 +2,7 @@
  * nothing here needs host atomics. */
 #include "softgpu/isa/checks.h"
 #include "softgpu/isa/gws.h"
+#include "softgpu/isa/move.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/vmem.h"
 
@@ -109,39 +110,6 @@ static uint32_t lds_address(const isa_wave_t *wave, const isa_inst_t *inst, unsi
   return isa_rows(wave, &inst->vaddr)[0][lane] + offset;
 }
 
-/* Whether every lane's bytes lie in LDS, the inactive ones' too: what is nearly always true, found
- * out for all lanes at once. */
-static bool all_inside(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t offset,
-                       uint32_t bytes)
-{
-  const uint32_t *row = isa_rows(wave, &inst->vaddr)[0], room = wave->lds_bytes;
-  uint32_t outside = 0, count = room - bytes + 1;
-  if (room < bytes)
-    return false;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
-    outside |= row[lane] + offset >= count;
-  return !outside;
-}
-
-/* Whole dwords of every active lane, checked before; `dwords` is a constant at each call. */
-static inline void move_dwords(isa_wave_t *wave, const isa_inst_t *inst, unsigned dwords,
-                               bool is_store)
-{
-  const uint32_t *row = isa_rows(wave, &inst->vaddr)[0];
-  uint8_t *lds = wave->lds;
-  const uint32_t offset = (uint32_t)inst->offset;
-  isa_row_t *data = isa_rows(wave, is_store ? &inst->data[0] : &inst->dst);
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint8_t *at = lds + (row[lane] + offset);
-    for (unsigned i = 0; i < dwords; i++)
-      if (is_store)
-        memcpy(at + 4 * i, &data[i][lane], 4);
-      else
-        memcpy(&data[i][lane], at + 4 * i, 4);
-  }
-}
-
 static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
@@ -155,34 +123,20 @@ static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
   return isa_lanes_run(wave, inst, &lanes);
 }
 
-#define WHOLE(name, dwords, is_store)                                                              \
-  static bool run_##name(isa_wave_t *wave, const isa_inst_t *inst)                                 \
-  {                                                                                                \
-    if (!all_inside(wave, inst, (uint32_t)inst->offset, 4 * (dwords)))                             \
-      return run_plain(wave, inst);                                                                \
-    move_dwords(wave, inst, dwords, is_store);                                                     \
-    return true;                                                                                   \
-  }
-WHOLE(read_1, 1, false)
-WHOLE(read_2, 2, false)
-WHOLE(read_4, 4, false)
-WHOLE(write_1, 1, true)
-WHOLE(write_2, 2, true)
-WHOLE(write_4, 4, true)
-
-static bool (*plain_run(const isa_access_t *access))(isa_wave_t *, const isa_inst_t *)
+/* Whole dwords, of which nearly always all are inside. */
+static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  bool is_store = access->kind == ISA_STORE;
-  switch (access->bytes) {
-  case 4:
-    return is_store ? run_write_1 : run_read_1;
-  case 8:
-    return is_store ? run_write_2 : run_read_2;
-  case 16:
-    return is_store ? run_write_4 : run_read_4;
-  default:
-    return run_plain;
-  }
+  const isa_access_t *plan = inst->plan;
+  const isa_mover_t *mover = isa_mover();
+  isa_moves_t moves;
+  if (!mover->look(wave, isa_rows(wave, &inst->vaddr)[0], (uint32_t)inst->offset, wave->lds_bytes,
+                   plan->bytes, &moves))
+    return run_plain(wave, inst);
+  if (plan->kind == ISA_STORE)
+    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, wave->lds, &moves);
+  else
+    mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, wave->lds, &moves);
+  return true;
 }
 
 static uint64_t row_value(const isa_row_t *rows, unsigned lane, unsigned bytes)
@@ -304,24 +258,20 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-/* The commonest of them: both dwords of all lanes, read. */
-static bool run_read2_b32(isa_wave_t *wave, const isa_inst_t *inst)
+/* Loads that are inside. (Of stores the lanes' order counts.) */
+static bool run_whole_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const ds_op_t *pair = inst->plan;
-  const uint32_t first = (uint32_t)inst->offset * pair->unit, second = inst->offset1 * pair->unit;
-  if (!all_inside(wave, inst, first, 4) || !all_inside(wave, inst, second, 4))
-    return run_pair(wave, inst);
-  const uint32_t *row = isa_rows(wave, &inst->vaddr)[0];
+  const isa_mover_t *mover = isa_mover();
+  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0], bytes = pair->access.bytes;
   isa_row_t *dst = isa_rows(wave, &inst->dst);
-  const uint8_t *lds = wave->lds;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
-    uint32_t address = row[lane], values[2];
-    memcpy(&values[0], lds + (address + first), 4);
-    memcpy(&values[1], lds + (address + second), 4);
-    dst[0][lane] = values[0];
-    dst[1][lane] = values[1];
-  }
+  isa_moves_t first, second;
+  if (!mover->look(wave, address, (uint32_t)inst->offset * pair->unit, wave->lds_bytes, bytes,
+                   &first) ||
+      !mover->look(wave, address, inst->offset1 * pair->unit, wave->lds_bytes, bytes, &second))
+    return run_pair(wave, inst);
+  mover->load(wave, dst, bytes / 4, wave->lds, &first);
+  mover->load(wave, dst + bytes / 4, bytes / 4, wave->lds, &second);
   return true;
 }
 
@@ -444,10 +394,12 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     isa_ds_transpose_prepare(inst, &op->element_bits);
   } else if (op && op->unit) {
     inst->plan = op;
-    inst->run = op->access.kind == ISA_LOAD && op->access.bytes == 4 ? run_read2_b32 : run_pair;
+    inst->run = op->access.kind == ISA_LOAD ? run_whole_pair : run_pair;
   } else if (op) {
     inst->plan = &op->access;
-    inst->run = op->access.kind == ISA_ATOMIC ? run_atomic : plain_run(&op->access);
+    inst->run = op->access.kind == ISA_ATOMIC ? run_atomic
+                : op->access.bytes < 4        ? run_plain
+                                              : run_whole;
   } else {
     return isa_ds_count_prepare(inst);
   }

@@ -1,5 +1,6 @@
 /* FLAT, GLOBAL and SCRATCH instructions. */
 #include "softgpu/isa/access.h"
+#include "softgpu/isa/move.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/scalar.h"
 #include "softgpu/isa/vmem.h"
@@ -19,66 +20,30 @@ static uint64_t lane_address(const isa_wave_t *wave, const isa_inst_t *inst, uin
   return base + (row[0][lane] | (uint64_t)row[1][lane] << 32);
 }
 
-/* --- GLOBAL, all lanes active, consecutive addresses: one check and one block of memory --- */
+/* --- GLOBAL --- */
 
-/* The address of lane 0 when lane i's is `bytes` * i further; else 0. */
-static uint64_t consecutive(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t bytes)
+/* Whole dwords that are all in the range that the instruction used before. False when they are not,
+ * and nothing is done. */
+static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const isa_range_t *range)
 {
-  const isa_row_t *row = isa_rows(wave, &inst->vaddr);
-  uint32_t first = row[0][0], wrong = 0;
-  if (first > UINT32_MAX - ISA_LANES * bytes)
-    return 0;
-  for (uint32_t lane = 0; lane < ISA_LANES; lane++)
-    wrong |= row[0][lane] ^ (first + lane * bytes);
-  if (inst->saddr.kind != ISA_OPERAND_NONE)
-    return wrong ? 0 : scalar_base(wave, inst) + first;
-  uint32_t high = row[1][0];
-  for (uint32_t lane = 0; lane < ISA_LANES; lane++)
-    wrong |= row[1][lane] ^ high;
-  return wrong ? 0 : scalar_base(wave, inst) + (first | (uint64_t)high << 32);
-}
-
-static void load_block(isa_row_t *dst, const uint8_t *at, unsigned dwords)
-{
-  const uint32_t(*memory)[ISA_LANES] = (const void *)at;
-  uint32_t block[ISA_LANES * 4];
-  if (dwords == 1) {
-    memcpy(dst[0], memory, sizeof *dst);
-    return;
-  }
-  memcpy(block, at, sizeof *dst * dwords);
-  for (unsigned i = 0; i < dwords; i++)
-    for (unsigned lane = 0; lane < ISA_LANES; lane++)
-      dst[i][lane] = block[lane * dwords + i];
-}
-
-static void store_block(isa_row_t *data, uint8_t *at, unsigned dwords)
-{
-  uint32_t block[ISA_LANES * 4];
-  if (dwords == 1) {
-    memcpy(at, data[0], sizeof *data);
-    return;
-  }
-  for (unsigned i = 0; i < dwords; i++)
-    for (unsigned lane = 0; lane < ISA_LANES; lane++)
-      block[lane * dwords + i] = data[i][lane];
-  memcpy(at, block, sizeof *data * dwords);
-}
-
-/* True when the access was done in one block. */
-static bool run_block(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
-                      isa_range_t *range)
-{
-  bool store = plan->kind == ISA_STORE;
-  if ((plan->kind != ISA_LOAD && !store) || plan->bytes < 4 || isa_exec(wave) != UINT64_MAX)
+  const isa_access_t *plan = inst->plan;
+  const bool is_store = plan->kind == ISA_STORE;
+  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 ||
+      (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
     return false;
-  uint64_t address = consecutive(wave, inst, plan->bytes);
-  if (!address || !isa_range_holds(range, address, (uint64_t)plan->bytes * ISA_LANES, store))
+  const isa_mover_t *mover = isa_mover();
+  const isa_row_t *address = isa_rows(wave, &inst->vaddr);
+  uint8_t *base = isa_range_host(range, range->base);
+  isa_moves_t moves;
+  if (!mover->look_wide(wave, address[0], inst->saddr.kind ? NULL : address[1],
+                        scalar_base(wave, inst) - range->base,
+                        range->size < ISA_MOVE_MOST ? (uint32_t)range->size : ISA_MOVE_MOST,
+                        plan->bytes, &moves))
     return false;
-  if (store)
-    store_block(isa_rows(wave, &inst->data[0]), isa_range_host(range, address), plan->bytes / 4);
+  if (is_store)
+    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, base, &moves);
   else
-    load_block(isa_rows(wave, &inst->dst), isa_range_host(range, address), plan->bytes / 4);
+    mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, base, &moves);
   return true;
 }
 
@@ -87,7 +52,7 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_access_t *plan = inst->plan;
   isa_range_t *range = isa_range_of(wave, inst);
   isa_range_refresh(range);
-  if (run_block(wave, inst, plan, range))
+  if (run_whole(wave, inst, range))
     return true;
   uint64_t base = scalar_base(wave, inst);
   isa_lanes_t lanes = {.active = isa_exec(wave)};

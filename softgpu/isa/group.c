@@ -17,7 +17,7 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
 {
   const uint32_t rows = launch->limits.rows, waves = launch->group_waves;
   size_t header = aligned(sizeof(isa_group_t)), wave_bytes = aligned(waves * sizeof(isa_wave_t));
-  size_t row_bytes = (size_t)waves * rows * sizeof(isa_row_t);
+  size_t row_bytes = (size_t)waves * (rows + 1) * sizeof(isa_row_t); /* and the ids */
   const uint32_t lds = isa_launch_lds(&launch->dispatch);
   size_t lds_bytes = aligned(lds + 1);
   const uint32_t checks = launch->limits.reference ? 0 : launch->dispatch.checks; /* has none */
@@ -39,6 +39,7 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
     group->wave[i].v = row;
     group->wave[i].a = launch->limits.agprs ? row + launch->limits.first_agpr : NULL;
   }
+  group->ids = row;
   return group;
 }
 
@@ -49,12 +50,14 @@ void isa_group_destroy(isa_group_t *group)
   free(group);
 }
 
-/* Poisoned like the registers, so that reads of what nobody wrote show. */
-static void poison_lds(uint8_t *lds, uint32_t bytes)
+/* Nearly all work-groups of a launch have the same size. */
+static void know_ids(isa_group_t *group, const uint32_t size[3])
 {
-  const uint32_t poison = (uint32_t)ISA_POISON;
-  for (uint32_t at = 0; at + 4 <= bytes; at += 4)
-    memcpy(lds + at, &poison, 4);
+  if (!memcmp(group->ids_size, size, sizeof group->ids_size))
+    return;
+  for (uint32_t i = 0; i < group->waves; i++)
+    isa_launch_ids(group->launch, size, i, group->ids[i]);
+  memcpy(group->ids_size, size, sizeof group->ids_size);
 }
 
 void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
@@ -74,7 +77,8 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
   }
   group->waves = (size[0] * size[1] * size[2] - 1) / ISA_LANES + 1;
   group->ended = 0;
-  poison_lds(group->lds, lds_bytes);
+  know_ids(group, size);
+  isa_poison(group->lds, lds_bytes / 4); /* so that reads of what nobody wrote show */
   if (group->shadow) {
     memset(group->shadow, 0, isa_shadow_size(dispatch->checks, lds_bytes));
     group->shadow->epoch = 1;
@@ -93,6 +97,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     wave->scratch =
         dispatch->scratch_base + (scratch_slot * launch->group_waves + i) * launch->slice_bytes;
     isa_launch_wave(launch, group->id, size, wave);
+    memcpy(wave->v[0], group->ids[i], sizeof(isa_row_t));
   }
 }
 

@@ -22,6 +22,8 @@ typedef struct isa_group {
   uint8_t *lds;
   struct isa_shadow *shadow; /* of LDS, for checks.h; NULL without */
   isa_wave_t *wave;
+  uint32_t ids_size[3]; /* of the work-group whose work-items' ids, wave by wave, are in `ids` */
+  isa_row_t *ids;
 } isa_group_t;
 
 /* Room for any work-group of the launch; NULL when out of memory. */

@@ -2,9 +2,11 @@
  * "Initial Kernel Execution State". */
 #include "softgpu/isa/launch.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "softgpu/memory.h"
 
@@ -253,14 +255,21 @@ static uint32_t group_info(const uint32_t size[3])
   return (size[0] * size[1] * size[2] + ISA_LANES - 1) / ISA_LANES;
 }
 
-/* v0: the ids in 10 bits each. Kernels that ask for x alone use it unmasked. */
-static void fill_ids(const isa_launch_t *launch, const uint32_t size[3], isa_wave_t *wave)
+/* (wmemset() uses the widest vectors that the processor has.) */
+void isa_poison(void *memory, size_t dwords)
 {
-  uint32_t flat = wave->index * ISA_LANES;
+  static_assert(sizeof(wchar_t) == sizeof(uint32_t), "wide characters are dwords");
+  wmemset(memory, (wchar_t)ISA_POISON, dwords);
+}
+
+void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t wave,
+                    isa_row_t row)
+{
+  uint32_t flat = wave * ISA_LANES;
   uint32_t x = flat % size[0], y = flat / size[0] % size[1], z = flat / size[0] / size[1];
   uint32_t keep = launch->id_dimensions >= 2 ? UINT32_MAX : launch->id_dimensions ? 0xfffff : 0x3ff;
   for (unsigned lane = 0; lane < ISA_LANES; lane++) {
-    wave->v[0][lane] = (x | y << 10 | z << 20) & keep;
+    row[lane] = (x | y << 10 | z << 20) & keep;
     if (++x == size[0]) {
       x = 0;
       y++;
@@ -302,8 +311,5 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
   wave->state = ISA_WAVE_READY;
   wave->dispatch = &launch->dispatch;
   wave->private_bytes = launch->dispatch.private_bytes;
-  for (uint32_t row = 0; row < launch->limits.rows; row++)
-    for (unsigned lane = 0; lane < ISA_LANES; lane++)
-      wave->v[row][lane] = (uint32_t)ISA_POISON;
-  fill_ids(launch, size, wave);
+  isa_poison(wave->v, (size_t)launch->limits.rows * ISA_LANES);
 }

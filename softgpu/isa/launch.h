@@ -32,8 +32,16 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
  * there; where the dispatch wants to hear of it, no more than it asked for. */
 uint32_t isa_launch_lds(const softgpu_dispatch_t *dispatch);
 
-/* Registers at the start of a wave, for the work-group `id` whose real size is `size`. The wave's
- * register rows, LDS and scratch are already in place. */
+/* Fills memory with ISA_POISON. */
+void isa_poison(void *memory, size_t dwords);
+
+/* What v0 holds in the lanes of the group's wave number `wave`, when the group's size is `size`: the
+ * ids of the work-items in 10 bits each. Kernels that ask for x alone use it unmasked. */
+void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t wave,
+                    isa_row_t row);
+
+/* Registers at the start of a wave, but for v0, for the work-group `id` whose real size is `size`.
+ * The wave's register rows, LDS and scratch are already in place. */
 void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uint32_t size[3],
                      isa_wave_t *wave);
 

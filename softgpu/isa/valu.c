@@ -47,6 +47,11 @@ const valu_build_t *isa_valu_build(void)
   return build;
 }
 
+const isa_mover_t *isa_mover(void)
+{
+  return &isa_valu_build()->move;
+}
+
 bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
 {
   switch (operand->kind) {

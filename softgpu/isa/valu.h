@@ -21,6 +21,7 @@
 #ifndef SOFTGPU_ISA_VALU_H
 #define SOFTGPU_ISA_VALU_H
 
+#include "softgpu/isa/move.h"
 #include "softgpu/isa/wave.h"
 
 /* What a lane loop works on. 64-bit values are two rows: the low halves, then the high halves.
@@ -109,6 +110,7 @@ typedef struct valu_build {
   valu_run_t *pair_move; /* v_pk_mov_b32 */
   valu_run_t *mfma;
   valu_run_t *smfmac;
+  isa_mover_t move;
 } valu_build_t;
 
 extern const valu_build_t isa_valu_portable;

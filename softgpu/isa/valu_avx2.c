@@ -1,5 +1,9 @@
 /* The vector ALU for x86 processors with AVX2 and FMA. */
 #if defined(__x86_64__)
+#include <immintrin.h>
+#include <stdbool.h>
+#include <string.h>
+
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2"))), apply_to = function)
 #else
@@ -10,7 +14,17 @@
 #include "softgpu/isa/small.h"
 #include "softgpu/isa/valu_mfma.h"
 
-#define VALU_BUILD isa_valu_avx2
+/* Whether 16 lanes are. */
+static inline bool is_zero_avx2(const void *lanes)
+{
+  __m256i half[2];
+  memcpy(half, lanes, sizeof half);
+  const __m256i any = _mm256_or_si256(half[0], half[1]);
+  return _mm256_testz_si256(any, any);
+}
+
+#define VALU_BUILD   isa_valu_avx2
+#define VALU_IS_ZERO is_zero_avx2
 #include "softgpu/isa/valu_build.inc"
 
 #if defined(__clang__)

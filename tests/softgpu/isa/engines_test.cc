@@ -262,12 +262,15 @@ std::string text_of(const isa_inst_t &inst, const State &before)
   return std::string(text) + more;
 }
 
-// Another build's way to run what was prepared for the build in use. False where it is the same.
-bool as_built(isa_inst_t &inst, const valu_build_t *other)
+// Another build's way to run what was prepared for the build in use, which memory's instructions ask
+// for when they run. False where it is the same.
+bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
 {
   const valu_build_t *used = isa_valu_build();
   if (!other || other == used)
     return false;
+  if (uses_memory)
+    return true;
   if (used->fast[inst.op] && inst.run == used->fast[inst.op])
     inst.run = other->fast[inst.op];
   else if (inst.run == used->plain)
@@ -340,10 +343,13 @@ void duplicate(State &to, const State &from, const Family &family)
   cases += family.uses_vectors ? (uint64_t)__builtin_popcountll(isa_exec(&before.wave)) : 1;
   for (int host = 0; host < ISA_VALU_HOSTS && result; host++) {
     isa_inst_t built = prepared;
-    if (!as_built(built, isa_valu_build_of((isa_valu_host_t)host)))
+    const valu_build_t *build = isa_valu_build_of((isa_valu_host_t)host);
+    if (!as_built(built, build, family.uses_memory))
       continue;
     duplicate(*trial.engine, before, family);
+    isa_valu_use(build);
     bench.run(*trial.engine, built, built.run);
+    isa_valu_use(NULL);
     result = same(*trial.engine, *trial.reference, family.uses_vectors);
     if (!result)
       return ::testing::AssertionFailure()
