@@ -111,48 +111,69 @@ bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, 
 
 /* --- running --- */
 
+/* The chunk where the wave is, which mostly is the one where it was. NULL and a described fault when
+ * there is no code. */
+static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
+{
+  const isa_chunk_t *chunk = wave->chunk;
+  if (!chunk || wave->pc - chunk->base >= 4ull * isa_chunk_dwords(chunk) || wave->pc & 3 ||
+      !isa_chunk_is_as_compared(chunk))
+    chunk = isa_program_chunk(program, wave->pc);
+  wave->chunk = chunk;
+  if (!chunk)
+    isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, wave->pc, 4);
+  return chunk;
+}
+
+/* Runs until the turn is over, the wave leaves the chunk, ends, waits or faults. */
+static bool run_chunk(isa_program_t *program, const isa_chunk_t *chunk, isa_wave_t *wave,
+                      uint64_t *executed)
+{
+  const uint64_t size = 4ull * isa_chunk_dwords(chunk);
+  uint64_t pc = wave->pc, count = 0;
+  while (wave->budget > 0 && pc - chunk->base < size && !(pc & 3)) {
+    const isa_inst_t *inst = &chunk->slots[(pc - chunk->base) / 4];
+    const isa_inst_t *const end = &chunk->slots[size / 4];
+    uint64_t next = pc;
+    while (inst < end && next == pc && wave->budget > 0) {
+      bool (*run)(isa_wave_t *, const isa_inst_t *) = __atomic_load_n(&inst->run, __ATOMIC_ACQUIRE);
+      if (!run) {
+        isa_program_decode(program, chunk, (uint32_t)(inst - chunk->slots));
+        continue;
+      }
+      const uint64_t start = pc;
+      const bool is_skipped = wave->vskip && inst->encoding >= ISA_VOP1;
+      next = start + inst->dwords * 4u;
+      wave->budget--;
+      count++;
+      wave->pc = next;
+      wave->vmem_issued += inst->encoding >= ISA_FLAT && !is_skipped;
+      if (!is_skipped && !run(wave, inst)) {
+        wave->pc = start;
+        *executed += count;
+        return false;
+      }
+      pc = wave->pc;
+      inst += inst->dwords;
+    }
+  }
+  *executed += count;
+  return true;
+}
+
 /* Runs until the turn is over: the budget is used up, the wave ends, waits or faults. */
 static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *executed)
 {
-  const isa_chunk_t *chunk = NULL;
-  uint64_t base = 0, end = 0, count = 0; /* of the chunk, in bytes from its base */
-  bool ok = true;
   wave->budget = ISA_TURN;
   if (wave->vmem_awaited && !isa_lds_loads_land(wave, wave->vmem_awaited))
     return false;
   wave->vmem_awaited = 0;
   while (wave->budget > 0) {
-    const uint64_t pc = wave->pc, offset = pc - base;
-    if (offset >= end || offset & 3) {
-      chunk = isa_program_chunk(program, pc);
-      if (!chunk) {
-        ok = isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, pc, 4);
-        break;
-      }
-      base = chunk->base;
-      end = 4ull * (chunk->available < ISA_CHUNK ? chunk->available : ISA_CHUNK);
-      continue;
-    }
-    const isa_inst_t *inst = &chunk->slots[offset / 4];
-    bool (*run)(isa_wave_t *, const isa_inst_t *) = __atomic_load_n(&inst->run, __ATOMIC_ACQUIRE);
-    if (!run) {
-      isa_program_decode(program, chunk, (uint32_t)(offset / 4));
-      continue;
-    }
-    wave->budget--;
-    count++;
-    wave->pc = pc + inst->dwords * 4u;
-    if (wave->vskip && inst->encoding >= ISA_VOP1)
-      continue;
-    wave->vmem_issued += inst->encoding >= ISA_FLAT;
-    if (!run(wave, inst)) {
-      wave->pc = pc;
-      ok = false;
-      break;
-    }
+    const isa_chunk_t *chunk = find_chunk(program, wave);
+    if (!chunk || !run_chunk(program, chunk, wave, executed))
+      return false;
   }
-  *executed += count;
-  return ok && (wave->state != ISA_WAVE_ENDED || isa_lds_loads_land(wave, wave->vmem_issued));
+  return wave->state != ISA_WAVE_ENDED || isa_lds_loads_land(wave, wave->vmem_issued);
 }
 
 /* A load into LDS that nobody waits for lands some time, too: somebody may look for what it brings.

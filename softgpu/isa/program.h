@@ -25,6 +25,15 @@ typedef struct isa_chunk {
 isa_program_t *isa_program_open(const isa_limits_t *limits);
 void isa_program_close(isa_program_t *program);
 
+/* Dwords of code in a chunk. */
+static inline uint32_t isa_chunk_dwords(const isa_chunk_t *chunk)
+{
+  return chunk->available < ISA_CHUNK ? chunk->available : ISA_CHUNK;
+}
+
+/* Whether no memory has been freed since the chunk was last compared with it. */
+bool isa_chunk_is_as_compared(const isa_chunk_t *chunk);
+
 /* The chunk that holds `pc`; NULL when it is not in live executable memory (or out of memory). */
 const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc);
 

@@ -23,8 +23,20 @@ static inline bool is_zero_avx2(const void *lanes)
   return _mm256_testz_si256(any, any);
 }
 
+static inline uint32_t mask_of_avx2(const uint32_t *row)
+{
+  uint32_t mask = 0;
+  for (unsigned i = 0; i < 4; i++) {
+    __m256 lanes;
+    memcpy(&lanes, row + 8 * i, sizeof lanes);
+    mask |= (uint32_t)_mm256_movemask_ps(lanes) << 8 * i;
+  }
+  return mask;
+}
+
 #define VALU_BUILD   isa_valu_avx2
 #define VALU_IS_ZERO is_zero_avx2
+#define VALU_MASK_OF mask_of_avx2
 #include "softgpu/isa/valu_build.inc"
 
 #if defined(__clang__)

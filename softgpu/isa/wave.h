@@ -74,7 +74,8 @@ typedef struct isa_wave {
   uint32_t lds_bytes;
   uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
   uint32_t private_bytes; /* of the slice, per lane */
-  isa_range_t *ranges;    /* ISA_RANGES of them, owned by the thread that runs the wave */
+  const struct isa_chunk *chunk; /* of the program, where the wave was last */
+  isa_range_t *ranges;           /* ISA_RANGES of them, owned by the thread that runs the wave */
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
   uint64_t exec_row_of;
   isa_row_t exec_row __attribute__((aligned(64)));
