@@ -14,13 +14,10 @@
 #include "softgpu/isa/small.h"
 #include "softgpu/isa/valu_mfma.h"
 
-/* Whether 16 lanes are. */
 static inline bool is_zero_avx2(const void *lanes)
 {
-  __m256i half[2];
-  memcpy(half, lanes, sizeof half);
-  const __m256i any = _mm256_or_si256(half[0], half[1]);
-  return _mm256_testz_si256(any, any);
+  const __m256i all = _mm256_loadu_si256(lanes);
+  return _mm256_testz_si256(all, all);
 }
 
 static inline uint32_t mask_of_avx2(const uint32_t *row)
@@ -35,6 +32,7 @@ static inline uint32_t mask_of_avx2(const uint32_t *row)
 }
 
 #define VALU_BUILD   isa_valu_avx2
+#define VALU_VECTOR  32
 #define VALU_IS_ZERO is_zero_avx2
 #define VALU_MASK_OF mask_of_avx2
 #include "softgpu/isa/valu_build.inc"

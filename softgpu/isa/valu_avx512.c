@@ -29,6 +29,7 @@ static inline uint32_t mask_of_avx512(const uint32_t *row)
 }
 
 #define VALU_BUILD   isa_valu_avx512
+#define VALU_VECTOR  64
 #define VALU_IS_ZERO is_zero_avx512
 #define VALU_MASK_OF mask_of_avx512
 #include "softgpu/isa/valu_build.inc"
