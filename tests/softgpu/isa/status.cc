@@ -109,7 +109,7 @@ Written by a test from the engine's own tables (`tests/softgpu/isa/status_test.c
 What each claim was checked against:
 
 - every mnemonic, in at least 10,000 cases of special values and random ones with random operands and modifiers: the
-  engine, in both its builds, against a reference engine that was written apart from it and computes in integers. **Both
+  engine, in each of its builds, against a reference engine that was written apart from it and computes in integers. **Both
   are by one author**: a document read wrongly is wrong in both, as D16 loads with SRAM-ECC, reads beyond LDS and offsets
   of buffers near 2^32 once were;
 - the vector and scalar ALU, memory and LDS: models in the tests, by the same author;
