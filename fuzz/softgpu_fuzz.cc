@@ -14,7 +14,7 @@
 extern "C" {
 #include "softgpu/execute.h"
 #include "softgpu/isa/engine.h"
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 }
 
 #define REQUIRE(condition)                                                                         \

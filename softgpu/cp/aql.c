@@ -14,8 +14,8 @@
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/report.h"
 #include "softgpu/cp/signal.h"
-#include "softgpu/thunk/layout.h"
-#include "softgpu/thunk/retire.h"
+#include "softgpu/device/clock.h"
+#include "softgpu/device/retire.h"
 
 enum {
   PACKET_BYTES = 64,
@@ -205,14 +205,6 @@ __attribute__((no_sanitize("thread"))) static bool packet_changed(softgpu_queue_
   return changed;
 }
 
-/* How long a packet without a doorbell must have stayed as it is. Runtimes that link libhsakmt.so.1
- * write headers last, though perhaps after bodies that went past the caches; those that load
- * libdtif.so may write them first. */
-static uint64_t patience_ns(void)
-{
-  return (softgpu_is_dtif ? 50 : 2) * 1000000;
-}
-
 /* Whether the program has told the device about the packet at hand. A header alone says nothing:
  * there are runtimes that write it before the body, or both by stores that other processors see in
  * any order until the doorbell's fence.
@@ -234,7 +226,7 @@ static bool is_announced(softgpu_queue_t *queue, const void *packet)
   uint64_t now = softgpu_clock_ns();
   if (packet_changed(queue, packet) || queue->unannounced_since == 0)
     queue->unannounced_since = now;
-  if (now - queue->unannounced_since < patience_ns())
+  if (now - queue->unannounced_since < queue->setup.patience_ns)
     return false;
   queue->unannounced_since = 0;
   queue->announced = queue->next + 1;

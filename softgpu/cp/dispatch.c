@@ -6,9 +6,9 @@
 #include "softgpu/cp/kernarg.h"
 #include "softgpu/cp/report.h"
 #include "softgpu/cp/signal.h"
-#include "softgpu/memory.h"
-#include "softgpu/thunk/option.h"
-#include "softgpu/thunk/thunk.h"
+#include "softgpu/device/clock.h"
+#include "softgpu/device/memory.h"
+#include "softgpu/device/option.h"
 
 enum {
   DESCRIPTOR_BYTES = 64,
@@ -135,7 +135,7 @@ static softgpu_limits_t limits_of(softgpu_queue_t *queue, uint64_t kernel_object
   softgpu_limits_t limits = {.timeout_ns = softgpu_option(SOFTGPU_OPTION_TIMEOUT_MS) * 1000000,
                              .stop = &queue->stop,
                              .units = atomic_load(&queue->units),
-                             .all_units = softgpu_compute_units()};
+                             .all_units = queue->setup.compute_units};
   if (is_of_the_runtime(kernel_object))
     limits.timeout_ns = 0;
   return limits;

@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "softgpu/cp/thread.h"
-#include "softgpu/thunk/option.h"
-#include "softgpu/thunk/thunk.h"
+#include "softgpu/device/memory.h"
+#include "softgpu/device/option.h"
+#include "softgpu/device/thread.h"
 
 static uint8_t *pages; /* SOFTGPU_MAX_QUEUES of them */
 static _Atomic bool opened;

@@ -5,8 +5,9 @@
 
 #include "softgpu/cp/doorbell.h"
 #include "softgpu/cp/report.h"
+#include "softgpu/device/clock.h"
+#include "softgpu/device/opened.h"
 #include "softgpu/exports.h"
-#include "softgpu/thunk/thunk.h"
 
 typedef struct order {
   const void *hsa_queue; /* NULL: any */

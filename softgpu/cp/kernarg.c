@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 
+#include "softgpu/device/opened.h"
 #include "softgpu/exports.h"
 #include "softgpu/softgpu.h"
-#include "softgpu/thunk/thunk.h"
 
 enum { NOTES = 1024 };
 

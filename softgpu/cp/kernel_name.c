@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 
 enum { PAGE = 4096, MOST_PAGES = 65536 };
 /* More is looked at for no name: who waits for the report would wait for that. */

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "softgpu/cp/processor.h"
-#include "softgpu/cp/thread.h"
+#include "softgpu/device/opened.h"
+#include "softgpu/device/thread.h"
 #include "softgpu/exports.h"
-#include "softgpu/thunk/thunk.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

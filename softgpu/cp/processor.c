@@ -8,10 +8,10 @@
 #include "softgpu/cp/doorbell.h"
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/pause.h"
-#include "softgpu/cp/thread.h"
+#include "softgpu/device/clock.h"
+#include "softgpu/device/option.h"
+#include "softgpu/device/thread.h"
 #include "softgpu/isa/pool.h"
-#include "softgpu/thunk/option.h"
-#include "softgpu/thunk/thunk.h"
 
 enum {
   NAP_MIN_NS = 50 * 1000,

@@ -28,10 +28,13 @@ typedef struct softgpu_queue_setup {
   softgpu_chip_t chip;
   bool sram_ecc; /* as in softgpu_dispatch_t */
   uint32_t node;
+  uint32_t compute_units; /* of the device */
   uint8_t *ring;
   uint64_t ring_bytes;
   /* Packets for AQL queues, bytes for SDMA queues. NULL makes the processor bring its own. */
   _Atomic uint64_t *read_index, *write_index;
+  /* How long a packet that no doorbell covers must have stayed as it is. AQL queues only. */
+  uint64_t patience_ns;
 } softgpu_queue_setup_t;
 
 /* What an AQL queue's processor waits for the runtime to do. */

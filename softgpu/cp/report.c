@@ -11,9 +11,9 @@
 
 #include "softgpu/cp/kernel_name.h"
 #include "softgpu/cp/signal.h"
+#include "softgpu/device/memory.h"
+#include "softgpu/device/opened.h"
 #include "softgpu/exports.h"
-#include "softgpu/memory.h"
-#include "softgpu/thunk/thunk.h"
 
 static char report_file[4096]; /* written by the constructor only */
 

@@ -5,10 +5,10 @@
 
 #include "softgpu/cp/processor.h"
 #include "softgpu/cp/report.h"
-#include "softgpu/memory.h"
-#include "softgpu/thunk/event.h"
-#include "softgpu/thunk/retire.h"
-#include "softgpu/thunk/thunk.h"
+#include "softgpu/device/clock.h"
+#include "softgpu/device/event.h"
+#include "softgpu/device/memory.h"
+#include "softgpu/device/retire.h"
 
 enum {
   MAX_DWORDS = 13,

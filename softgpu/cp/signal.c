@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 #include "softgpu/cp/processor.h"
-#include "softgpu/memory.h"
-#include "softgpu/thunk/event.h"
+#include "softgpu/device/event.h"
+#include "softgpu/device/memory.h"
 
 static amd_signal_t *signal_of(uint64_t handle)
 {

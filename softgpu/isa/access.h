@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "softgpu/device/memory.h"
 #include "softgpu/isa/wave.h"
-#include "softgpu/memory.h"
 
 /* What one memory instruction does with each lane, from its mnemonic. */
 typedef struct isa_access {

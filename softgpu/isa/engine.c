@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softgpu/device/clock.h"
 #include "softgpu/isa/engine.h"
 #include "softgpu/isa/group.h"
 #include "softgpu/isa/gws.h"
@@ -30,7 +31,7 @@ typedef struct run {
   isa_launch_t launch;
   isa_program_t *program;
   const softgpu_limits_t *limits;
-  uint64_t deadline;        /* isa_clock_ns(), 0 for none */
+  uint64_t deadline;        /* softgpu_clock_awake_ns(), 0 for none */
   uint32_t most_resident;   /* groups per thread, bounded by memory and scratch */
   uint32_t units;           /* compute units it may use */
   bool is_whole;            /* all groups can be resident, and are as soon as they wait */
@@ -97,7 +98,7 @@ static bool may_go_on(worker_t *worker, const isa_group_t *group)
   worker->checked = worker->executed;
   if (run->limits->stop && __atomic_load_n(run->limits->stop, __ATOMIC_RELAXED))
     fail_at(run, group, SOFTGPU_FAULT_STOPPED);
-  else if (run->deadline && isa_clock_ns() >= run->deadline)
+  else if (run->deadline && softgpu_clock_awake_ns() >= run->deadline)
     fail_at(run, group, SOFTGPU_FAULT_TIMEOUT);
   else
     return true;
@@ -303,7 +304,7 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
   if (ok) {
     run->limits = limits;
     run->units = isa_placement_units(dispatch, limits);
-    run->deadline = limits->timeout_ns ? isa_clock_ns() + limits->timeout_ns : 0;
+    run->deadline = limits->timeout_ns ? softgpu_clock_awake_ns() + limits->timeout_ns : 0;
     run->job.work = work;
     run->job.has_work = has_work;
     pthread_mutex_init(&run->lock, NULL);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 
 enum {
   PROPERTY_PRIVATE_SEGMENT_BUFFER = 1 << 0,

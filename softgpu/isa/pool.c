@@ -2,10 +2,10 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "softgpu/device/thread.h"
 #include "softgpu/isa/engine.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,20 +75,14 @@ static void *helper_main(void *unused)
   return NULL;
 }
 
-/* Caller holds `lock`. The host's signals stay with the host's threads. */
+/* Caller holds `lock`. */
 static void start_helpers(unsigned wanted)
 {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  while (helpers < wanted) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, helper_main, NULL) != 0)
-      break; /* fewer helpers are slower, not wrong */
+  pthread_t thread;
+  while (helpers < wanted && softgpu_thread_start(&thread, "softgpu-wave", helper_main, NULL)) {
     pthread_detach(thread);
     helpers++;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  } /* fewer helpers are slower, not wrong */
 }
 
 void isa_pool_run(isa_job_t *job, unsigned wanted)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softgpu/device/memory.h"
 #include "softgpu/isa/checks.h"
 #include "softgpu/isa/reference.h"
-#include "softgpu/memory.h"
 
 enum { BUCKETS = 1024 };
 

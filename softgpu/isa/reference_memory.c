@@ -1,5 +1,6 @@
 /* The reference engine's memory instructions: a lane at a time, a byte at a time where the memory
  * is not shared with other threads. What an instruction moves is read out of its mnemonic. */
+#include "softgpu/device/clock.h"
 #include "softgpu/isa/reference.h"
 
 #include "softgpu/isa/access.h"
@@ -433,7 +434,7 @@ bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
   place_t place;
   if (inst->op == ISA_s_memtime || inst->op == ISA_s_memrealtime) {
     isa_write_s64(wave, inst->dst.index,
-                  inst->op == ISA_s_memtime ? isa_engine_clock() : isa_timestamp());
+                  inst->op == ISA_s_memtime ? softgpu_clock_cycles() : softgpu_clock_ticks());
     return true;
   }
   if (has(name, "dcache") || has(name, "atc_probe"))

@@ -1,36 +1,11 @@
 /* Scalar instructions that steer the wave: branches, calls, barriers, hardware registers, register
  * indexing. The program counter has already moved past the instruction when they run. */
-#include <time.h>
-
 #include "softgpu/isa/lds_load.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/salu.h"
 #include "softgpu/isa/scalar.h"
 
 #define RUN(name) static bool run_##name(isa_wave_t *w, const isa_inst_t *inst)
-
-static uint64_t nanoseconds(clockid_t clock)
-{
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t isa_clock_ns(void)
-{
-  return nanoseconds(CLOCK_MONOTONIC);
-}
-
-/* Of one clock, which is the thunk's: timestamps in a kernel lie between its signal's. */
-uint64_t isa_engine_clock(void)
-{
-  return nanoseconds(CLOCK_BOOTTIME) * (SOFTGPU_ENGINE_MHZ / 100) / 10;
-}
-
-uint64_t isa_timestamp(void)
-{
-  return nanoseconds(CLOCK_BOOTTIME) / (1000 / SOFTGPU_TIMESTAMP_MHZ);
-}
 
 static void jump(isa_wave_t *w, const isa_inst_t *inst)
 {

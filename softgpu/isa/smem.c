@@ -1,4 +1,5 @@
 /* Scalar memory: loads, stores, atomics, clocks and cache operations. */
+#include "softgpu/device/clock.h"
 #include "softgpu/isa/checks.h"
 #include "softgpu/isa/opcodes.h"
 #include "softgpu/isa/salu.h"
@@ -120,13 +121,13 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool run_memtime(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  isa_write_s64(wave, inst->dst.index, isa_engine_clock());
+  isa_write_s64(wave, inst->dst.index, softgpu_clock_cycles());
   return true;
 }
 
 static bool run_memrealtime(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  isa_write_s64(wave, inst->dst.index, isa_timestamp());
+  isa_write_s64(wave, inst->dst.index, softgpu_clock_ticks());
   return true;
 }
 

@@ -8,8 +8,8 @@
 
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/pause.h"
+#include "softgpu/device/memory.h"
 #include "softgpu/exports.h"
-#include "softgpu/memory.h"
 #include "softgpu/thunk/newer.h"
 #include "softgpu/thunk/pages.h"
 #include "softgpu/thunk/share.h"

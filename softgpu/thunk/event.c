@@ -1,138 +1,42 @@
-/* Events as the kernel driver gives them: raising one wakes every thread that waits for it at that
- * moment; only when nobody does, it stays signaled. An auto-reset event is cleared by the waiters
- * it woke, a manual-reset one by hsaKmtResetEvent().
- *
- * But for this: what an auto-reset event said since a thread last returned from a wait, it says to
- * that thread, too, whoever else was woken by it. The runtime looks at a signal's value and then
- * waits for its event, which signals of several queues share. A thread that is held up between the
- * two would wait for ever if another one took the event meanwhile. (Drivers from 1.14 on leave that
- * to the runtime, which says how old the event was when it looked: the functions with _Ext.) */
+/* Events as the runtime asks for them, and the words that kernels see of them. */
 #include "softgpu/thunk/event.h"
-
-#include <pthread.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/processor.h"
-#include "softgpu/cp/thread.h"
-#include "softgpu/exports.h"
-#include "softgpu/memory.h"
+#include "softgpu/device/event.h"
+#include "softgpu/device/memory.h"
 #include "softgpu/thunk/newer.h"
 #include "softgpu/thunk/pages.h"
 #include "softgpu/thunk/thunk.h"
 
-enum {
-  EVENT_COUNT = 4096, /* event 0 is "none" */
-  WAIT_INLINE = 64,   /* events one wait handles without allocating */
-};
-static const uint32_t INFINITE_MS = 0xFFFFFFFE; /* and above */
-
-typedef struct slot {
-  HsaEvent *event; /* NULL when free */
-  bool manual_reset, signaled;
-  uint64_t raised; /* when last; 0 is never */
-  uint64_t age;    /* how often, and 1 for having been made */
-} slot_t;
-
-typedef struct waiter {
-  struct waiter *next;
-  pthread_cond_t wake;
-  const uint32_t *ids;
-  bool *raised; /* one per id; stays true once the event was raised during the wait */
-  uint32_t count;
-} waiter_t;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static slot_t slots[EVENT_COUNT];
-static uint32_t next_id = 1;
-static softgpu_pages_t mailboxes; /* one 64-bit word per event, visible to kernels */
-static waiter_t *waiters;
-static uint64_t raises; /* of all events, ever: the time that `raised` and `looked` are in */
-static _Thread_local uint64_t looked; /* when this thread's last wait returned */
+static softgpu_pages_t mailboxes;
 
 bool softgpu_events_open(void)
 {
-  softgpu_pages_t pages;
-  if (!softgpu_pages_map(&pages, EVENT_COUNT * sizeof(uint64_t)))
+  if (!softgpu_pages_map(&mailboxes, SOFTGPU_EVENT_COUNT * sizeof(uint64_t)))
     return false;
-  softgpu_allocation_t live = {.base = pages.base,
-                               .size = pages.size,
+  softgpu_allocation_t live = {.base = mailboxes.base,
+                               .size = mailboxes.size,
                                .flags = SOFTGPU_MEMORY_WRITE,
                                .access = softgpu_nodes_of_all()};
   if (!softgpu_memory_add(&live)) {
-    softgpu_pages_unmap(&pages);
+    softgpu_pages_unmap(&mailboxes);
     return false;
   }
-  pthread_mutex_lock(&lock);
-  mailboxes = pages;
-  next_id = 1;
-  pthread_mutex_unlock(&lock);
+  softgpu_events_begin(mailboxes.base);
   return true;
 }
 
 void softgpu_events_close(void)
 {
-  pthread_mutex_lock(&lock);
-  for (uint32_t id = 1; id < EVENT_COUNT; id++) {
-    free(slots[id].event);
-    slots[id] = (slot_t){0};
-  }
+  softgpu_events_end();
   softgpu_memory_remove(mailboxes.base);
   softgpu_pages_unmap(&mailboxes);
-  pthread_mutex_unlock(&lock);
 }
 
-/* The slot an event of the runtime names, 0 when it names none. Caller holds the lock. */
-static uint32_t event_id(const HsaEvent *event)
+static HSAKMT_STATUS handle_status(bool is_known)
 {
-  if (!event || event->EventId == 0 || event->EventId >= EVENT_COUNT)
-    return 0;
-  return slots[event->EventId].event == event ? event->EventId : 0;
-}
-
-/* Caller holds the lock. */
-static void slot_raise(uint32_t id)
-{
-  bool waited_for = false;
-  for (waiter_t *waiter = waiters; waiter; waiter = waiter->next) {
-    for (uint32_t i = 0; i < waiter->count; i++) {
-      if (waiter->ids[i] == id) {
-        waiter->raised[i] = waited_for = true;
-        pthread_cond_signal(&waiter->wake);
-      }
-    }
-  }
-  slots[id].signaled = slots[id].manual_reset || !waited_for;
-  slots[id].raised = ++raises;
-  slots[id].age++;
-}
-
-void softgpu_event_raise(uint32_t id)
-{
-  if (id == 0 || id >= EVENT_COUNT)
-    return;
-  pthread_mutex_lock(&lock);
-  if (slots[id].event)
-    slot_raise(id);
-  pthread_mutex_unlock(&lock);
-}
-
-void softgpu_event_memory_fault(uint32_t node, uint64_t address, bool read_only)
-{
-  pthread_mutex_lock(&lock);
-  for (uint32_t id = 1; id < EVENT_COUNT; id++) {
-    HsaEvent *event = slots[id].event;
-    if (!event || event->EventData.EventType != HSA_EVENTTYPE_MEMORY)
-      continue;
-    HsaMemoryAccessFault *fault = &event->EventData.EventData.MemoryAccessFault;
-    *fault = (HsaMemoryAccessFault){.NodeId = node, .VirtualAddress = address};
-    fault->Failure.NotPresent = !read_only;
-    fault->Failure.ReadOnly = read_only;
-    fault->Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS;
-    slot_raise(id);
-  }
-  pthread_mutex_unlock(&lock);
+  return is_known ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
 }
 
 HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *descriptor, bool manual_reset, bool signaled,
@@ -143,58 +47,19 @@ HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *descriptor, bool manual_rese
     return HSAKMT_STATUS_INVALID_PARAMETER;
   if (softgpu_inject_failure(SOFTGPU_INJECT_EVENT_FAILURE))
     return HSAKMT_STATUS_OUT_OF_RESOURCES;
-  HsaEvent *made = calloc(1, sizeof(*made));
-  if (!made)
-    return HSAKMT_STATUS_NO_MEMORY;
-  pthread_mutex_lock(&lock);
-  uint32_t id = 0;
-  for (uint32_t tried = 1; tried < EVENT_COUNT && id == 0; tried++) {
-    if (!slots[next_id].event)
-      id = next_id;
-    next_id = next_id % (EVENT_COUNT - 1) + 1;
-  }
-  if (id != 0) {
-    made->EventId = id;
-    made->EventData.EventType = descriptor->EventType;
-    made->EventData.EventData.SyncVar = descriptor->SyncVar;
-    made->EventData.HWData1 = id;
-    made->EventData.HWData2 = mailboxes.base + id * sizeof(uint64_t);
-    made->EventData.HWData3 = id;
-    slots[id] =
-        (slot_t){.event = made, .manual_reset = manual_reset, .signaled = signaled, .age = 1};
-  }
-  pthread_mutex_unlock(&lock);
-  if (id == 0) {
-    free(made);
-    return HSAKMT_STATUS_OUT_OF_RESOURCES;
-  }
-  *event = made;
-  return HSAKMT_STATUS_SUCCESS;
+  return softgpu_event_make(descriptor, manual_reset, signaled, event);
 }
 
 HSAKMT_STATUS hsaKmtDestroyEvent(HsaEvent *event)
 {
   SOFTGPU_NEED_OPEN();
-  pthread_mutex_lock(&lock);
-  uint32_t id = event_id(event);
-  if (id != 0) {
-    slot_raise(id); /* nobody may wait for ever for what is gone */
-    slots[id] = (slot_t){0};
-    free(event);
-  }
-  pthread_mutex_unlock(&lock);
-  return id != 0 ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
+  return handle_status(softgpu_event_free(event));
 }
 
 HSAKMT_STATUS hsaKmtSetEvent(HsaEvent *event)
 {
   SOFTGPU_NEED_OPEN();
-  pthread_mutex_lock(&lock);
-  uint32_t id = event_id(event);
-  if (id != 0)
-    slot_raise(id);
-  pthread_mutex_unlock(&lock);
-  if (id == 0)
+  if (!softgpu_event_set(event))
     return HSAKMT_STATUS_INVALID_HANDLE;
   /* The runtime raises a signal's event when it has changed the value a barrier may wait for. */
   softgpu_queues_kick(NULL);
@@ -204,130 +69,23 @@ HSAKMT_STATUS hsaKmtSetEvent(HsaEvent *event)
 HSAKMT_STATUS hsaKmtResetEvent(HsaEvent *event)
 {
   SOFTGPU_NEED_OPEN();
-  pthread_mutex_lock(&lock);
-  uint32_t id = event_id(event);
-  if (id != 0) {
-    slots[id].signaled = false;
-    slots[id].raised = 0;
-  }
-  pthread_mutex_unlock(&lock);
-  return id != 0 ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
+  return handle_status(softgpu_event_reset(event));
 }
 
 /* As the original: events have no state to ask for. */
 HSAKMT_STATUS hsaKmtQueryEventState(HsaEvent *event)
 {
   SOFTGPU_NEED_OPEN();
-  return event ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
-}
-
-static bool wait_satisfied(const waiter_t *waiter, bool all)
-{
-  uint32_t raised = 0;
-  for (uint32_t i = 0; i < waiter->count; i++)
-    raised += waiter->raised[i];
-  return all ? raised == waiter->count : raised > 0;
-}
-
-/* Takes what is signaled already, or is older than the caller knows it. Caller holds the lock. */
-static void wait_collect(waiter_t *waiter, const uint64_t *ages)
-{
-  for (uint32_t i = 0; i < waiter->count; i++) {
-    slot_t *slot = &slots[waiter->ids[i]];
-    waiter->raised[i] = slot->signaled || (!slot->manual_reset && slot->raised > looked) ||
-                        (ages && ages[i] != 0 && ages[i] != slot->age);
-    if (!slot->manual_reset)
-      slot->signaled = false;
-  }
-}
-
-/* Blocks until the wait is satisfied or `milliseconds` are over. Caller holds the lock. */
-static bool wait_block(waiter_t *waiter, bool all, uint32_t milliseconds)
-{
-  const struct timespec until = softgpu_time_in(milliseconds * 1000000ull);
-  if (!softgpu_condition_init(&waiter->wake))
-    return false;
-  waiter->next = waiters;
-  waiters = waiter;
-  int status = 0;
-  while (status == 0 && !wait_satisfied(waiter, all)) {
-    if (milliseconds >= INFINITE_MS)
-      status = pthread_cond_wait(&waiter->wake, &lock);
-    else
-      status = pthread_cond_timedwait(&waiter->wake, &lock, &until);
-  }
-  waiter_t **link = &waiters;
-  while (*link != waiter)
-    link = &(*link)->next;
-  *link = waiter->next;
-  pthread_cond_destroy(&waiter->wake);
-  return wait_satisfied(waiter, all);
-}
-
-/* `ages` may be NULL. */
-static HSAKMT_STATUS events_wait(HsaEvent **events, waiter_t *waiter, uint32_t *ids, bool all,
-                                 uint32_t milliseconds, uint64_t *ages)
-{
-  pthread_mutex_lock(&lock);
-  HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
-  for (uint32_t i = 0; i < waiter->count && status == HSAKMT_STATUS_SUCCESS; i++) {
-    ids[i] = event_id(events[i]);
-    if (ids[i] == 0)
-      status = HSAKMT_STATUS_INVALID_HANDLE;
-  }
-  if (status == HSAKMT_STATUS_SUCCESS) {
-    wait_collect(waiter, ages);
-    if (!wait_satisfied(waiter, all) &&
-        (milliseconds == 0 || !wait_block(waiter, all, milliseconds)))
-      status = HSAKMT_STATUS_WAIT_TIMEOUT;
-    looked = raises;
-    for (uint32_t i = 0; i < waiter->count && ages; i++)
-      ages[i] = slots[ids[i]].age;
-  }
-  pthread_mutex_unlock(&lock);
-  return status;
+  return handle_status(event != NULL);
 }
 
 HSAKMT_STATUS hsaKmtWaitOnMultipleEvents_Ext(HsaEvent *events[], HSAuint32 count, bool all,
                                              HSAuint32 milliseconds, uint64_t *ages)
 {
   SOFTGPU_NEED_OPEN();
-  if (!events || count == 0 || count > EVENT_COUNT)
+  if (!events || count == 0 || count > SOFTGPU_EVENT_COUNT)
     return HSAKMT_STATUS_INVALID_PARAMETER;
-  uint32_t inline_ids[WAIT_INLINE];
-  bool inline_raised[WAIT_INLINE];
-  uint32_t *ids = inline_ids;
-  bool *raised = inline_raised;
-  void *memory = NULL;
-  if (count > WAIT_INLINE) {
-    memory = malloc(count * (sizeof(*ids) + sizeof(*raised)));
-    if (!memory)
-      return HSAKMT_STATUS_NO_MEMORY;
-    ids = memory;
-    raised = (bool *)(ids + count);
-  }
-  waiter_t waiter = {.ids = ids, .raised = raised, .count = count};
-  HSAKMT_STATUS status = events_wait(events, &waiter, ids, all, milliseconds, ages);
-  free(memory);
-  return status;
-}
-
-SOFTGPU_EXPORT bool softgpu_event_wait(uint32_t id, uint32_t milliseconds)
-{
-  bool raised = false;
-  waiter_t waiter = {.ids = &id, .raised = &raised, .count = 1};
-  if (!softgpu_opened() || id == 0 || id >= EVENT_COUNT)
-    return false;
-  pthread_mutex_lock(&lock);
-  bool there = slots[id].event != NULL;
-  if (there) {
-    wait_collect(&waiter, NULL);
-    if (!raised && milliseconds > 0)
-      wait_block(&waiter, true, milliseconds);
-    looked = raises;
-  }
-  pthread_mutex_unlock(&lock);
-  return there;
+  return softgpu_events_wait(events, count, all, milliseconds, ages);
 }
 
 HSAKMT_STATUS hsaKmtWaitOnMultipleEvents(HsaEvent *events[], HSAuint32 count, bool all,

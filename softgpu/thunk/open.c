@@ -1,66 +1,27 @@
-/* Opening and closing the device, and what a forked child sees of it. */
+/* Opening and closing the device. */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <time.h>
 
 #include "softgpu/cp/processor.h"
+#include "softgpu/device/clock.h"
 #include "softgpu/thunk/event.h"
-#include "softgpu/thunk/retire.h"
 #include "softgpu/thunk/svm.h"
 #include "softgpu/thunk/thunk.h"
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t open_count;
-static _Atomic bool forked; /* in a child of a process that had the device open */
-
-static void child_after_fork(void)
-{
-  /* Locks may be held by threads that do not exist here, so nothing is cleaned up or joined. */
-  if (atomic_load(&open_count) > 0)
-    atomic_store(&forked, true);
-}
-
-static void fork_watch(void)
-{
-  pthread_atfork(NULL, NULL, child_after_fork);
-}
-
-bool softgpu_forked(void)
-{
-  return atomic_load_explicit(&forked, memory_order_relaxed);
-}
-
-bool softgpu_opened(void)
-{
-  return atomic_load_explicit(&open_count, memory_order_relaxed) > 0 && !softgpu_forked();
-}
-
-uint64_t softgpu_clock_ns(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t softgpu_clock_ticks(void)
-{
-  return softgpu_clock_ns() / (1000 / SOFTGPU_TIMESTAMP_MHZ);
-}
 
 HSAKMT_STATUS hsaKmtOpenKFD(void)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (atomic_load(&forked))
+  if (softgpu_forked())
     return HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED;
-  pthread_once(&once, fork_watch);
   HSAKMT_STATUS status = HSAKMT_STATUS_KERNEL_ALREADY_OPENED;
   pthread_mutex_lock(&open_lock);
-  if (atomic_load(&open_count) == 0) {
+  if (softgpu_open_count() == 0) {
     softgpu_topology_open();
     status = softgpu_events_open() ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NO_MEMORY;
   }
   if (status != HSAKMT_STATUS_NO_MEMORY)
-    atomic_fetch_add(&open_count, 1);
+    softgpu_open_count_set(softgpu_open_count() + 1);
   pthread_mutex_unlock(&open_lock);
   return status;
 }
@@ -69,7 +30,7 @@ HSAKMT_STATUS hsaKmtCloseKFD(void)
 {
   SOFTGPU_NEED_OPEN();
   pthread_mutex_lock(&open_lock);
-  if (atomic_load(&open_count) == 1) {
+  if (softgpu_open_count() == 1) {
     /* Queues first: their threads use all the rest. */
     softgpu_queues_close();
     softgpu_events_close();
@@ -77,8 +38,8 @@ HSAKMT_STATUS hsaKmtCloseKFD(void)
     softgpu_registrations_close();
     softgpu_allocations_close();
   }
-  if (atomic_load(&open_count) > 0)
-    atomic_fetch_sub(&open_count, 1);
+  if (softgpu_open_count() > 0)
+    softgpu_open_count_set(softgpu_open_count() - 1);
   pthread_mutex_unlock(&open_lock);
   return HSAKMT_STATUS_SUCCESS;
 }

@@ -1,14 +1,12 @@
 /* Options by name, from calls and from the environment. */
-#include "softgpu/thunk/option.h"
-
 #include <ctype.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "softgpu/cp/doorbell.h"
+#include "softgpu/device/option.h"
 #include "softgpu/exports.h"
 #include "softgpu/isa/engine.h"
 #include "softgpu/thunk/chip_table.h"
@@ -39,18 +37,6 @@ static const struct {
     [SOFTGPU_OPTION_REFERENCE] = {"reference", 0, 1, ANY_TIME},
 };
 
-static _Atomic uint64_t values[SOFTGPU_OPTION_COUNT] = {
-    [SOFTGPU_OPTION_CHIP] = 0x90a,
-    [SOFTGPU_OPTION_SRAMECC] = 1,
-    [SOFTGPU_OPTION_GPUS] = 1,
-    [SOFTGPU_OPTION_VRAM_MIB] = 8192,
-    [SOFTGPU_OPTION_TIMEOUT_MS] = 120000,
-    [SOFTGPU_OPTION_SPIN] = 2000,
-    [SOFTGPU_OPTION_USERFAULTFD] = 1,
-    [SOFTGPU_OPTION_GUARD_KIB] = 1024,
-    [SOFTGPU_OPTION_SLOWDOWN] = 1,
-};
-
 /* Whose value is the hexadecimal number of a chip. */
 static bool option_is_chip(int option)
 {
@@ -58,11 +44,6 @@ static bool option_is_chip(int option)
 }
 
 static char messages[1024]; /* written by the constructor only */
-
-uint64_t softgpu_option(softgpu_option_t option)
-{
-  return atomic_load_explicit(&values[option], memory_order_relaxed);
-}
 
 static int option_find(const char *name)
 {
@@ -95,7 +76,7 @@ SOFTGPU_EXPORT bool softgpu_option_set(const char *name, uint64_t value)
     return false;
   if (option_fixed(option))
     return false;
-  atomic_store_explicit(&values[option], value, memory_order_relaxed);
+  softgpu_option_store((softgpu_option_t)option, value);
   if (option == SOFTGPU_OPTION_THREADS)
     softgpu_engine_threads((unsigned)value);
   if (option == SOFTGPU_OPTION_REFERENCE)

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "softgpu/thunk/option.h"
-#include "softgpu/thunk/retire.h"
+#include "softgpu/device/option.h"
+#include "softgpu/device/retire.h"
 #include "softgpu/thunk/svm.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 #include "softgpu/thunk/allocate.h"
 #include "softgpu/thunk/pages.h"
 

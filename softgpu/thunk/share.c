@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "softgpu/device/memory.h"
+
 /* Words of a handle. The runtime marks fragments in PAGES, by its top bit and the lowest nine. */
 enum { WORD_PROCESS, WORD_FILE, WORD_TOKEN, WORD_FLAGS = 5, WORD_PAGES, WORD_NODE };
 

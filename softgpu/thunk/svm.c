@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 #include "softgpu/thunk/mappings.h"
 #include "softgpu/thunk/thunk.h"
 

@@ -5,36 +5,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The header says nothing about visibility, and everything else here is hidden. */
-#pragma GCC visibility push(default)
-#include <hsakmt.h>
-#pragma GCC visibility pop
-
+#include "softgpu/device/hsakmt.h"
+#include "softgpu/device/opened.h"
 #include "softgpu/execute.h"
 
 enum {
-  SOFTGPU_PAGE = 4096,
   SOFTGPU_MAX_GPUS = 16,
   SOFTGPU_MAX_NODES = SOFTGPU_MAX_GPUS + 1, /* node 0 is the CPU */
 };
-
-/* Whether the caller may use the device: opened, and not in a forked child, which has none of the
- * threads. */
-bool softgpu_opened(void);
-
-/* Whether this is a forked child of a process that had the device open: locks here may be held by
- * threads that do not exist. */
-bool softgpu_forked(void);
 
 #define SOFTGPU_NEED_OPEN()                                                                        \
   do {                                                                                             \
     if (!softgpu_opened())                                                                         \
       return HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED;                                           \
   } while (0)
-
-/* Nanoseconds since boot, as the runtime's own system clock, and the GPU's 100 MHz counter. */
-uint64_t softgpu_clock_ns(void);
-uint64_t softgpu_clock_ticks(void);
 
 /* topology.c. GPUs are nodes 1 to softgpu_gpu_count(). */
 void softgpu_topology_open(void);

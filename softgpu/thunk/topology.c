@@ -3,10 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "softgpu/device/memory.h"
+#include "softgpu/device/option.h"
 #include "softgpu/isa/gws.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/layout.h"
-#include "softgpu/thunk/option.h"
 #include "softgpu/thunk/thunk.h"
 
 enum {

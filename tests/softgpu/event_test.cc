@@ -8,7 +8,7 @@
 #include <vector>
 
 extern "C" {
-#include "softgpu/thunk/event.h"
+#include "softgpu/device/event.h"
 }
 
 namespace {

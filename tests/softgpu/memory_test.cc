@@ -8,7 +8,7 @@
 #include <vector>
 
 extern "C" {
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 }
 
 namespace {

@@ -12,7 +12,7 @@
 #include <cstring>
 
 extern "C" {
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 extern "C" {
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 }
 
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 extern "C" {
-#include "softgpu/memory.h"
-#include "softgpu/thunk/retire.h"
+#include "softgpu/device/memory.h"
+#include "softgpu/device/retire.h"
 }
 
 namespace {

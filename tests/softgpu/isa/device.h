@@ -10,7 +10,7 @@
 extern "C" {
 #include "softgpu/execute.h"
 #include "softgpu/isa/engine.h"
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 }
 
 namespace device {

@@ -4,7 +4,7 @@
  * lock, search, and search again when the number was odd or has changed. Every field is atomic with
  * acquire loads and release stores, so a reader that saw any half of a change also sees the number
  * that makes it start over. */
-#include "softgpu/memory.h"
+#include "softgpu/device/memory.h"
 
 #include <pthread.h>
 #include <sched.h>

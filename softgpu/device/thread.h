@@ -1,6 +1,6 @@
 /* Threads of the device. */
-#ifndef SOFTGPU_CP_THREAD_H
-#define SOFTGPU_CP_THREAD_H
+#ifndef SOFTGPU_DEVICE_THREAD_H
+#define SOFTGPU_DEVICE_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>

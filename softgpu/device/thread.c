@@ -1,4 +1,4 @@
-#include "softgpu/cp/thread.h"
+#include "softgpu/device/thread.h"
 
 #include <signal.h>
 #include <time.h>

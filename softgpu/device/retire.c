@@ -1,4 +1,4 @@
-#include "softgpu/thunk/retire.h"
+#include "softgpu/device/retire.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,11 +5,13 @@
  * it). What the thunk allocated has one address for devices and host; what the program allocated
  * itself and registered has another one for devices. All functions are thread-safe; lookups take no
  * lock and may run while others add and remove. */
-#ifndef SOFTGPU_MEMORY_H
-#define SOFTGPU_MEMORY_H
+#ifndef SOFTGPU_DEVICE_MEMORY_H
+#define SOFTGPU_DEVICE_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { SOFTGPU_PAGE = 4096 }; /* bytes */
 
 enum {
   SOFTGPU_MEMORY_WRITE = 1u << 0,   /* kernels may store */

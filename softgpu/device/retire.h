@@ -1,7 +1,7 @@
 /* Freed memory stays mapped, though empty, while a dispatch that may have looked it up before still
  * runs: a kernel's use after free must not become a crash of the process. */
-#ifndef SOFTGPU_THUNK_RETIRE_H
-#define SOFTGPU_THUNK_RETIRE_H
+#ifndef SOFTGPU_DEVICE_RETIRE_H
+#define SOFTGPU_DEVICE_RETIRE_H
 
 #include <stddef.h>
 #include <stdint.h>

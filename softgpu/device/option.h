@@ -1,6 +1,6 @@
 /* The options of softgpu.h, for the code that obeys them. */
-#ifndef SOFTGPU_THUNK_OPTION_H
-#define SOFTGPU_THUNK_OPTION_H
+#ifndef SOFTGPU_DEVICE_OPTION_H
+#define SOFTGPU_DEVICE_OPTION_H
 
 #include <stdint.h>
 
@@ -25,5 +25,7 @@ typedef enum softgpu_option {
 } softgpu_option_t;
 
 uint64_t softgpu_option(softgpu_option_t option);
+/* Checks nothing: thunk/option.c, which knows names and ranges, is who calls it. */
+void softgpu_option_store(softgpu_option_t option, uint64_t value);
 
 #endif
