@@ -40,8 +40,8 @@ typedef struct substitute_rule {
 } substitute_rule_t;
 
 /* Adds a rule for each line, if there are any. INVALID_ARGUMENT: one says nothing that is
- * understood; what replacement_open() says of its file; OUT_OF_MEMORY: and those that were there are
- * gone, too. */
+ * understood; what replacement_open() says of its file; OUT_OF_MEMORY: and those that were there
+ * are gone, too. */
 RAWHAL_CHECKED rawhal_status_t rules_open(const char *lines, substitute_rule_t **rules,
                                           rawhal_error_t *error);
 void rules_close(substitute_rule_t *rules); /* NULL is allowed */

@@ -12,9 +12,9 @@
 #include "softgpu_words.h"
 
 extern "C" {
-#include "softgpu/execute.h"
-#include "softgpu/isa/engine.h"
 #include "softgpu/device/memory.h"
+#include "softgpu/execute.h"
+#include "softgpu/isa/run/engine.h"
 }
 
 #define REQUIRE(condition)                                                                         \

@@ -8,7 +8,7 @@
 #include <vector>
 
 extern "C" {
-#include "softgpu/isa/inst.h"
+#include "softgpu/isa/describe/inst.h"
 }
 
 // Decisions: the input's bytes, behind its end numbers that follow from all of it.
@@ -54,7 +54,7 @@ struct Opcode {
 
 inline const Opcode opcodes[] = {
 #define ISA_OPCODE(encoding, number, name, chips, ...) {ISA_##encoding, number, chips},
-#include "softgpu/isa/gfx9_opcodes.inc"
+#include "softgpu/isa/describe/gfx9_opcodes.inc"
 #undef ISA_OPCODE
 };
 

@@ -37,7 +37,7 @@ enum {
   SOFTGPU_CHECK_STORES = 1 << 3,  /* scalar stores that stay in the scalar cache */
 };
 
-struct softgpu_gws; /* resources of global wave sync: isa/gws.h */
+struct softgpu_gws; /* resources of global wave sync: isa/exec/memory/gws.h */
 
 /* One dispatch, already read out of its packet. Addresses are host addresses and NOT yet checked.
  */
@@ -85,7 +85,7 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_TRAP,            /* the kernel ended itself by s_trap; its number in `address` */
   SOFTGPU_FAULT_STORE_UNWRITTEN, /* SOFTGPU_CHECK_STORES */
   SOFTGPU_FAULT_GWS,   /* global wave sync that the queue has not, or for more than can be there */
-  SOFTGPU_FAULT_IMAGE, /* an image or a sampler that cannot be used; `address`: why, isa/image.h */
+  SOFTGPU_FAULT_IMAGE, /* an image or a sampler that cannot be used; `address`: why, image.h */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault {

@@ -21,6 +21,13 @@ MAY_INCLUDE = {
     "tools": {"record", "tools"},  # and the public headers
     "examples": set(),
 }
+# Folders within one, lowest first: each may include itself and those before it.
+FLOORS = {
+    "softgpu": ["softgpu/device", "softgpu/isa", "softgpu/cp", "softgpu/thunk", "softgpu/door"],
+    "softgpu/isa": ["softgpu/isa/" + name for name in (
+        "describe", "base", "decode", "exec/memory", "exec/scalar", "exec/vector", "exec/matrix", "exec/build",
+        "reference", "run")],
+}
 MAX_LINES = 600
 
 
@@ -35,6 +42,16 @@ def public_headers(root):
     return owner
 
 
+def floor(path, floors):
+    return next((i for i, folder in enumerate(floors) if path.startswith(folder + "/")), None)
+
+
+def is_above(path, included):
+    """Whether a file includes one of a floor above its own."""
+    floors = ((floor(path, names), floor(included, names)) for names in FLOORS.values())
+    return any(own is not None and other is not None and other > own for own, other in floors)
+
+
 def findings(root):
     owner = public_headers(root)
     listing = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
@@ -42,12 +59,15 @@ def findings(root):
     for path in listing:
         folder = path.split("/")[0]
         full = os.path.join(root, path)
-        if folder not in MAY_INCLUDE or not path.endswith((".c", ".h")) or not os.path.isfile(full):
+        if folder not in MAY_INCLUDE or not path.endswith((".c", ".h", ".inc")) or not os.path.isfile(full):
             continue
         lines = open(full, errors="replace").read().split("\n")
-        if len(lines) > MAX_LINES and not re.search("table|opcode", path):
+        if len(lines) > MAX_LINES and not re.search(r"table|opcode|\.inc$", path):
             yield f"{path}: {len(lines)} lines: two subjects?"
         for number, line in enumerate(lines, 1):
+            inner = re.match(r'\s*#\s*include\s*"([\w./]+)"', line)
+            if inner and is_above(path, inner.group(1)):
+                yield f"{path}:{number}: {os.path.dirname(path)}/ may not know {os.path.dirname(inner.group(1))}/"
             match = re.match(r'\s*#\s*include\s*([<"])(?:rawhal/([\w.]+)|([a-z]+)/\S*)[>"]', line)
             if not match:
                 continue

@@ -11,7 +11,7 @@
 #include "softgpu/device/clock.h"
 #include "softgpu/device/option.h"
 #include "softgpu/device/thread.h"
-#include "softgpu/isa/pool.h"
+#include "softgpu/isa/run/pool.h"
 
 enum {
   NAP_MIN_NS = 50 * 1000,

@@ -8,7 +8,7 @@
 #include "softgpu/cp/doorbell.h"
 #include "softgpu/device/option.h"
 #include "softgpu/exports.h"
-#include "softgpu/isa/engine.h"
+#include "softgpu/isa/run/engine.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/thunk.h"
 

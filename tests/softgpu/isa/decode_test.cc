@@ -13,7 +13,7 @@
 #include "tests/softgpu/isa/llvm.h"
 extern "C" {
 #include "softgpu/execute.h"
-#include "softgpu/isa/opcodes.h"
+#include "softgpu/isa/describe/opcodes.h"
 }
 
 namespace {
@@ -27,7 +27,7 @@ struct Row {
 const Row rows[] = {
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
-#include "softgpu/isa/gfx9_opcodes.inc"
+#include "softgpu/isa/describe/gfx9_opcodes.inc"
 #undef ISA_OPCODE
 };
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 extern "C" {
-#include "softgpu/execute.h"
-#include "softgpu/isa/engine.h"
 #include "softgpu/device/memory.h"
+#include "softgpu/execute.h"
+#include "softgpu/isa/run/engine.h"
 }
 
 namespace device {

@@ -13,9 +13,10 @@
 #include "tests/softgpu/isa/words.h"
 
 extern "C" {
-#include "softgpu/isa/gws.h"
-#include "softgpu/isa/lds_load.h"
-#include "softgpu/isa/reference.h"
+#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/reference/reference.h"
+#include "softgpu/isa/run/prepare.h"
 }
 
 using valu::sample;
@@ -198,8 +199,7 @@ struct Bench {
         continue;
       prepared = decoded;
       limits.chip = chip;
-      if (isa_salu_prepare(&prepared, &limits) || isa_memory_prepare(&prepared, &limits) ||
-          isa_valu_prepare(&prepared, &limits))
+      if (isa_prepare(&prepared, &limits))
         return true;
     }
     return false;

@@ -7,7 +7,8 @@
 #include "tests/softgpu/isa/split_mix.h"
 
 extern "C" {
-#include "softgpu/isa/wave.h"
+#include "softgpu/isa/base/wave.h"
+#include "softgpu/isa/run/prepare.h"
 }
 
 namespace {
@@ -100,7 +101,7 @@ TEST(Gfx950, TransposingReadsGiveColumns)
     isa_limits_t limits = {};
     limits.chip = SOFTGPU_GFX950, limits.vgprs = 16, limits.sgprs = 102;
     ASSERT_EQ(isa_decode(SOFTGPU_GFX950, words, 2, &inst), ISA_DECODED);
-    ASSERT_TRUE(isa_memory_prepare(&inst, &limits));
+    ASSERT_TRUE(isa_prepare(&inst, &limits));
     for (unsigned lane = 0; lane < 64; lane++)
       w.v[1][lane] = lane * row.bytes + lane / 16 * 256; // each sixteen has a matrix of its own
     ASSERT_TRUE(inst.run(&w.wave, &inst));

@@ -8,7 +8,7 @@
 #include "tests/softgpu/isa/kernels.h"
 
 extern "C" {
-#include "softgpu/isa/gws.h"
+#include "softgpu/isa/exec/memory/gws.h"
 }
 
 namespace {

@@ -10,9 +10,10 @@
 #include "tests/softgpu/isa/device.h"
 
 extern "C" {
-#include "softgpu/isa/image.h"
-#include "softgpu/isa/opcodes.h"
-#include "softgpu/isa/reference.h"
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/reference/reference.h"
+#include "softgpu/isa/run/prepare.h"
 }
 
 namespace {
@@ -82,7 +83,7 @@ protected:
     limits.vgprs = 16;
     EXPECT_EQ(isa_decode(SOFTGPU_GFX90A, words, 2, &decoded), ISA_DECODED);
     prepared = decoded;
-    EXPECT_TRUE(isa_memory_prepare(&prepared, &limits));
+    EXPECT_TRUE(isa_prepare(&prepared, &limits));
     static isa_row_t rows[16];
     isa_range_t ranges[ISA_RANGES] = {};
     isa_wave_t wave = {};

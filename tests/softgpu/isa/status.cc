@@ -10,7 +10,7 @@
 #include "tests/softgpu/isa/words.h"
 
 extern "C" {
-#include "softgpu/isa/valu.h"
+#include "softgpu/isa/exec/vector/valu.h"
 }
 
 namespace status {

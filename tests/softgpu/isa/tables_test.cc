@@ -37,7 +37,7 @@ TEST(Tables, OpcodesAreThoseOfLlvm)
   if (!scripts_run())
     GTEST_SKIP() << "llvm-mc-19 or python3 is not installed";
   Folder folder;
-  const std::string isa = RAWHAL_SOURCE_DIR "/softgpu/isa/", out = folder.path;
+  const std::string isa = RAWHAL_SOURCE_DIR "/softgpu/isa/describe/", out = folder.path;
   ASSERT_EQ(0, system(("python3 " + isa + "gfx9_opcodes.py " + out + " >/dev/null").c_str()));
   for (const char *name : {"gfx9_opcodes.inc", "gfx9_mnemonics.inc"})
     EXPECT_EQ(contents(isa + name), contents(out + "/" + name)) << name;
@@ -49,7 +49,7 @@ TEST(Tables, Gfx950OpcodesAreThoseOfTheAssembler)
   if (!getenv("RAWHAL_GFX950_ASSEMBLER") || system("python3 --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "RAWHAL_GFX950_ASSEMBLER names no assembler, or python3 is not installed";
   Folder folder;
-  const std::string isa = RAWHAL_SOURCE_DIR "/softgpu/isa/", out = folder.path;
+  const std::string isa = RAWHAL_SOURCE_DIR "/softgpu/isa/describe/", out = folder.path;
   ASSERT_EQ(0, system(("python3 " + isa + "gfx950_opcodes.py " + out + " >/dev/null").c_str()));
   for (const char *name : {"gfx950_opcodes.inc", "gfx950_mnemonics.inc"})
     EXPECT_EQ(contents(isa + name), contents(out + "/" + name)) << name;

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 extern "C" {
-#include "softgpu/isa/image.h"
-#include "softgpu/isa/reference_memory.h"
+#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/reference/memory.h"
 }
 
 namespace {

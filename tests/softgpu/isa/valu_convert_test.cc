@@ -4,7 +4,7 @@
 #include <algorithm>
 
 extern "C" {
-#include "softgpu/isa/float.h"
+#include "softgpu/isa/base/float.h"
 }
 
 using namespace valu;

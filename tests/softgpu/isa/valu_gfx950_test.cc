@@ -7,8 +7,9 @@
 #include <memory>
 
 extern "C" {
-#include "softgpu/isa/small.h"
-#include "softgpu/isa/valu_mfma.h"
+#include "softgpu/isa/base/small.h"
+#include "softgpu/isa/describe/matrix.h"
+#include "softgpu/isa/run/prepare.h"
 }
 
 using namespace valu;
@@ -174,7 +175,7 @@ TEST(Gfx950, SourcesAreAsWideAsTheirFormat)
   for (unsigned format = 0; format < 5; format++) {
     inst.cbsz = (uint8_t)format;
     isa_inst_t copy = inst;
-    EXPECT_EQ(isa_valu_prepare(&copy, &machine.limits), format == 4);
+    EXPECT_EQ(isa_prepare(&copy, &machine.limits), format == 4);
   }
 }
 

@@ -15,7 +15,8 @@
 #include "tests/softgpu/isa/split_mix.h"
 
 extern "C" {
-#include "softgpu/isa/valu.h"
+#include "softgpu/isa/exec/vector/valu.h"
+#include "softgpu/isa/run/prepare.h"
 }
 
 namespace valu {
@@ -189,7 +190,7 @@ struct Machine {
   {
     return v[row][lane] | (wide ? (uint64_t)v[row + 1][lane] << 32 : 0);
   }
-  bool run(isa_inst_t inst) { return isa_valu_prepare(&inst, &limits) && inst.run(&wave, &inst); }
+  bool run(isa_inst_t inst) { return isa_prepare(&inst, &limits) && inst.run(&wave, &inst); }
 };
 
 inline isa_operand_t vgpr(unsigned index)

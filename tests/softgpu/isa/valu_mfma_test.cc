@@ -4,8 +4,9 @@
 #include <set>
 
 extern "C" {
-#include "softgpu/isa/float.h"
-#include "softgpu/isa/valu_mfma.h"
+#include "softgpu/isa/base/float.h"
+#include "softgpu/isa/describe/matrix.h"
+#include "softgpu/isa/run/prepare.h"
 }
 
 using namespace valu;
@@ -187,7 +188,7 @@ TEST(ValuMfma, EveryShapeIsTheProductOfItsMatrices)
       isa_write_s64(&machine.wave, ISA_EXEC, round < 2 ? UINT64_MAX : 5); /* does not matter */
       Machine copy = machine;
       copy.wave.v = copy.v, copy.wave.a = copy.a;
-      ASSERT_TRUE(isa_valu_prepare(&inst, &machine.limits)) << name;
+      ASSERT_TRUE(isa_prepare(&inst, &machine.limits)) << name;
       inst.run(&machine.wave, &inst);
       for (unsigned b = 0; b < s.blocks; b++)
         for (unsigned i = 0; i < s.size; i++)
@@ -319,13 +320,13 @@ TEST(ValuMfma, RegistersBeyondTheAllocationAreRefused)
   Machine machine;
   isa_inst_t inst = mfma(ISA_v_mfma_f32_32x32x8f16);
   inst.dst = vgpr(48);
-  EXPECT_TRUE(isa_valu_prepare(&inst, &machine.limits));
+  EXPECT_TRUE(isa_prepare(&inst, &machine.limits));
   inst.dst = vgpr(49);
-  EXPECT_FALSE(isa_valu_prepare(&inst, &machine.limits));
+  EXPECT_FALSE(isa_prepare(&inst, &machine.limits));
   inst = mfma(ISA_v_mfma_f32_32x32x8f16);
   machine.limits.agprs = 0;
   inst.src[0] = agpr(0);
-  EXPECT_FALSE(isa_valu_prepare(&inst, &machine.limits));
+  EXPECT_FALSE(isa_prepare(&inst, &machine.limits));
 }
 
 TEST(ValuMfma, AccumulationRegistersMoveBothWays)

@@ -540,7 +540,7 @@ TEST_F(ValuModifier, GprIndexingOffsetsVectorOperands)
 
 TEST_F(ValuModifier, PrepareRefusesWhatDoesNotExist)
 {
-  auto refuses = [&](isa_inst_t inst) { return !isa_valu_prepare(&inst, &machine.limits); };
+  auto refuses = [&](isa_inst_t inst) { return !isa_prepare(&inst, &machine.limits); };
   isa_inst_t good = instruction(ISA_v_add_f64, "g:gg");
   EXPECT_FALSE(refuses(good));
   isa_inst_t inst = good;

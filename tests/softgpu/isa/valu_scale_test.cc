@@ -124,7 +124,7 @@ void check_down(unsigned op, const Form &f, Random &random)
   }
   isa_wave_t &wave = machine.wave;
   wave.v = v;
-  ASSERT_TRUE(isa_valu_prepare(&inst, &machine.limits)) << f.name;
+  ASSERT_TRUE(isa_prepare(&inst, &machine.limits)) << f.name;
   inst.run(&wave, &inst);
   for (unsigned lane = 0; lane < 64; lane++) {
     uint32_t noise = v[noise_row][lane];
@@ -164,7 +164,7 @@ void check_up(unsigned op, const Form &f, Random &random)
     v[20][lane] = 0x12345678;
   }
   machine.wave.v = v;
-  ASSERT_TRUE(isa_valu_prepare(&inst, &machine.limits)) << f.name;
+  ASSERT_TRUE(isa_prepare(&inst, &machine.limits)) << f.name;
   inst.run(&machine.wave, &inst);
   for (unsigned lane = 0; lane < 64; lane++)
     for (unsigned i = 0; i < f.count; i++) {

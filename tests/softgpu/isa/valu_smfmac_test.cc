@@ -5,8 +5,8 @@
 #include "valu_harness.h"
 
 extern "C" {
-#include "softgpu/isa/float.h"
-#include "softgpu/isa/valu_mfma.h"
+#include "softgpu/isa/base/float.h"
+#include "softgpu/isa/describe/matrix.h"
 }
 
 using namespace valu;
@@ -160,7 +160,7 @@ void check(const Shape &s, Random &random, bool in_agprs)
   isa_write_s64(&machine.wave, ISA_EXEC, random()); /* does not matter */
   Machine copy = machine;
   copy.wave.v = copy.v, copy.wave.a = copy.a;
-  ASSERT_TRUE(isa_valu_prepare(&inst, &machine.limits)) << isa_op_name(s.op);
+  ASSERT_TRUE(isa_prepare(&inst, &machine.limits)) << isa_op_name(s.op);
   inst.run(&machine.wave, &inst);
   for (unsigned i = 0; i < s.size; i++)
     for (unsigned j = 0; j < s.size; j++) {
@@ -237,7 +237,7 @@ TEST(ValuSmfmac, IndicesStandInArchitecturalRegisters)
 {
   Machine machine; // 64 registers
   const Shape s = shape_of(ISA_v_smfmac_f32_32x32x32_f16);
-  auto is_run = [&](isa_inst_t inst) { return isa_valu_prepare(&inst, &machine.limits); };
+  auto is_run = [&](isa_inst_t inst) { return isa_prepare(&inst, &machine.limits); };
   isa_inst_t inst = smfmac(s);
   EXPECT_TRUE(is_run(inst));
   inst.src[2] = agpr(INDEX_ROW);

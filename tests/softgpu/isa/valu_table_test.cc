@@ -116,7 +116,7 @@ isa_inst_t build(const Row &row)
   fill(before, row, random, batch);
   Machine other = before.machine, &machine = before.machine;
   isa_inst_t inst = build(row);
-  if (!isa_valu_prepare(&inst, &machine.limits))
+  if (!isa_prepare(&inst, &machine.limits))
     return ::testing::AssertionFailure() << "refused";
   machine.wave.v = machine.v, machine.wave.a = machine.a;
   other.wave.v = other.v, other.wave.a = other.a;

@@ -2,7 +2,7 @@
 
 
 extern "C" {
-#include "softgpu/isa/valu_mfma.h"
+#include "softgpu/isa/describe/matrix.h"
 }
 
 namespace words {
@@ -12,7 +12,7 @@ const std::vector<isa_opcode> &opcodes()
   static const std::vector<isa_opcode> all = {
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
-#include "softgpu/isa/gfx9_opcodes.inc"
+#include "softgpu/isa/describe/gfx9_opcodes.inc"
   };
   return all;
 }
@@ -21,7 +21,7 @@ const std::vector<isa_opcode> &gfx950_opcodes()
 {
   static const std::vector<isa_opcode> all = [] {
     static const isa_opcode table[] = {
-#include "softgpu/isa/gfx950_opcodes.inc"
+#include "softgpu/isa/describe/gfx950_opcodes.inc"
 #undef ISA_OPCODE
     };
     std::vector<isa_opcode> rows;

@@ -9,7 +9,7 @@
 #include "tests/softgpu/isa/split_mix.h"
 
 extern "C" {
-#include "softgpu/isa/opcodes.h"
+#include "softgpu/isa/describe/opcodes.h"
 }
 
 namespace words {

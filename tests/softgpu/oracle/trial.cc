@@ -4,6 +4,10 @@
 
 #include "tests/softgpu/isa/llvm.h"
 
+extern "C" {
+#include "softgpu/isa/run/prepare.h"
+}
+
 namespace oracle {
 namespace {
 
@@ -130,8 +134,7 @@ Trial::Answer Trial::execute(Machine &m, const Case &c, bool by_reference)
   if (isa_decode(limits.chip, c.words, c.dwords, &decoded) != ISA_DECODED)
     return REFUSED;
   prepared = decoded;
-  if (!isa_salu_prepare(&prepared, &limits) && !isa_memory_prepare(&prepared, &limits) &&
-      !isa_valu_prepare(&prepared, &limits))
+  if (!isa_prepare(&prepared, &limits))
     return REFUSED;
   dispatch.sram_ecc = m.has_sramecc;
   isa_wave_t wave = {};

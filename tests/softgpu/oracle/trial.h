@@ -5,8 +5,8 @@
 #include "tests/softgpu/oracle/cases.h"
 
 extern "C" {
-#include "softgpu/isa/lds_load.h"
-#include "softgpu/isa/reference.h"
+#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/reference/reference.h"
 }
 
 namespace oracle {

@@ -1,0 +1,119 @@
+/* The machine state of one wave and what its instructions may reach. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_BASE_WAVE_H
+#define SOFTGPU_ISA_BASE_WAVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "softgpu/execute.h"
+#include "softgpu/isa/describe/inst.h"
+
+enum {
+  ISA_FLAT_SCRATCH = 102,
+  ISA_XNACK_MASK = 104,
+  ISA_VCC = 106,
+  ISA_TTMP = 108,
+  ISA_M0 = 124,
+  ISA_EXEC = 126
+};
+
+/* MODE register bits, hwreg layout: 0-1 round f32, 2-3 round f16/f64, 4-5 denorm f32, 6-7 denorm
+ * f16/f64 (0 flush both, 1 flush sources.., 3 keep), 8 dx10_clamp, 9 ieee, 23 fp16_ovfl. */
+enum {
+  ISA_MODE_ROUND_F32 = 0x3,
+  ISA_MODE_ROUND_F64 = 0xc,
+  ISA_MODE_DENORM_F32 = 0x30,
+  ISA_MODE_DENORM_F64 = 0xc0,
+  ISA_MODE_DX10_CLAMP = 0x100,
+  ISA_MODE_IEEE = 0x200,
+  ISA_MODE_FP16_OVFL = 1 << 23,
+};
+
+typedef uint32_t isa_row_t[ISA_LANES]; /* one VGPR of a wave */
+
+enum isa_wave_state { ISA_WAVE_READY, ISA_WAVE_AT_BARRIER, ISA_WAVE_ENDED };
+
+/* The last allocation an instruction touched, so that most accesses need no search. */
+typedef struct isa_range {
+  uint64_t base, size, generation, shift; /* shift: as in softgpu_allocation_t */
+  uint32_t flags;
+} isa_range_t;
+
+enum { ISA_RANGES = 32 };
+
+typedef struct isa_wave {
+  uint32_t s[128];              /* by operand encoding, see ISA_OPERAND_SGPR */
+  isa_row_t *v;                 /* architectural VGPRs, `vgprs` rows */
+  isa_row_t *a;                 /* accumulation VGPRs, `agprs` rows, also of v's; NULL when none */
+  uint32_t sgprs, vgprs, agprs; /* allocated; the decoder's users must not reach beyond */
+  uint64_t pc;
+  uint32_t scc; /* 0 or 1 */
+  uint32_t mode;
+  bool vskip;
+  uint8_t gpr_index_mode; /* s_set_gpr_idx: bits 0-3 src0, src1, src2, dst; index is m0[7:0] */
+  softgpu_fault_t *fault; /* filled in by the instruction that faults (kind, lane, address, ...) */
+
+  /* The engine's and the memory instructions' side. */
+  int32_t budget;      /* instructions left of this turn; 0 hands over to the next wave */
+  uint8_t state;       /* enum isa_wave_state */
+  uint32_t index;      /* in its work-group */
+  uint64_t gws_ticket; /* of the barrier or semaphore, while gws_waits */
+  bool gws_waits;
+  uint64_t vmem_issued;  /* vector memory instructions, as vmcnt counts them */
+  uint64_t vmem_awaited; /* when it goes on, those up to this one are complete; 0: it goes on */
+  uint64_t vmem_old;     /* those of the slices before this one */
+  struct isa_lds_load *lds_loads, *lds_loads_last; /* on their way, in order: lds_load.h */
+  uint64_t stored_at; /* SOFTGPU_CHECK_STORES: the first scalar store since s_dcache_wb; 0: none */
+  uint32_t hw_id, xcc_id;
+  const softgpu_dispatch_t *dispatch;
+  uint64_t entry; /* of the kernel */
+  uint8_t *lds;
+  uint32_t lds_bytes;
+  struct isa_shadow *shadow; /* of LDS, for checks.h; NULL without */
+  uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
+  uint32_t private_bytes; /* of the slice, per lane */
+  const struct isa_chunk *chunk; /* of the program, where the wave was last */
+  isa_range_t *ranges;           /* ISA_RANGES of them, owned by the thread that runs the wave */
+  /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
+  uint64_t exec_row_of;
+  isa_row_t exec_row __attribute__((aligned(64)));
+} isa_wave_t;
+
+static inline uint64_t isa_read_s64(const isa_wave_t *wave, unsigned index)
+{
+  return wave->s[index] | (uint64_t)wave->s[index + 1] << 32;
+}
+
+static inline void isa_write_s64(isa_wave_t *wave, unsigned index, uint64_t value)
+{
+  wave->s[index] = (uint32_t)value;
+  wave->s[index + 1] = (uint32_t)(value >> 32);
+}
+
+static inline uint64_t isa_exec(const isa_wave_t *wave)
+{
+  return isa_read_s64(wave, ISA_EXEC);
+}
+
+/* Each executor claims the instructions it runs when a program is decoded: sets inst->run (and
+ * plan) and returns true, or returns false when it does not know the op. After
+ * preparation `run` returns false only for a fault, which it has described in wave->fault. `run`
+ * never touches wave->pc unless the instruction does; the engine has already advanced it past the
+ * instruction.
+ *
+ * Register bounds are checked here, once: prepare refuses operands beyond wave limits given in
+ * `limits`. */
+typedef struct isa_limits {
+  uint32_t checks;              /* SOFTGPU_CHECK_* */
+  unsigned chip;                /* softgpu_chip_t */
+  uint32_t node;                /* as in softgpu_dispatch_t: code is memory, too */
+  uint32_t sgprs, vgprs, agprs; /* what a wave of the kernel may use */
+  uint32_t rows, first_agpr;    /* vector registers allocated to it, and which of them is a0 */
+  bool reference;               /* run by the reference engine */
+} isa_limits_t;
+
+/* Describes a fault in wave->fault; returns false, which is what `run` then returns. */
+bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, uint64_t address,
+                    uint32_t bytes);
+
+#endif

@@ -1,0 +1,163 @@
+/* A decoded GFX9 instruction. Internal to softgpu.
+ *
+ * The decoder (decode/decode.c) fills in every field from the instruction's bytes; nothing here
+ * depends on machine state, so decoded programs are shared by all waves and threads. Field names
+ * follow the MI200 ISA document; the opcode numbers in gfx9_opcodes.inc are enumerated from LLVM's
+ * assembler. / */
+#ifndef SOFTGPU_ISA_DESCRIBE_INST_H
+#define SOFTGPU_ISA_DESCRIBE_INST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ISA_LANES = 64 }; /* of a wave */
+
+/* One enumerator per mnemonic (encoding suffixes _e32/_e64/_sdwa/_dpp removed): ISA_v_add_f32.
+ * ISA_MNEMONIC_AS: what a mnemonic means on gfx950, where that is something else. */
+typedef enum isa_op {
+  ISA_invalid = 0,
+#define ISA_MNEMONIC(name)              ISA_##name,
+#define ISA_MNEMONIC_AS(name, mnemonic) ISA_##name,
+#include "softgpu/isa/describe/gfx9_mnemonics.inc"
+
+#include "softgpu/isa/describe/gfx950_mnemonics.inc"
+#undef ISA_MNEMONIC
+#undef ISA_MNEMONIC_AS
+  ISA_OP_COUNT
+} isa_op_t;
+
+typedef enum isa_encoding {
+  ISA_SOP1,
+  ISA_SOP2,
+  ISA_SOPK,
+  ISA_SOPC,
+  ISA_SOPP,
+  ISA_SMEM,
+  ISA_VOP1,
+  ISA_VOP2,
+  ISA_VOPC,
+  ISA_VOP3,
+  ISA_VOP3P,
+  ISA_DS,
+  ISA_FLAT,
+  ISA_GLOBAL,
+  ISA_SCRATCH,
+  ISA_MUBUF,
+  ISA_MTBUF,
+  ISA_MIMG,
+  ISA_ENCODING_COUNT
+} isa_encoding_t;
+
+typedef enum isa_operand_kind {
+  ISA_OPERAND_NONE,
+  ISA_OPERAND_SGPR, /* index into isa_wave.s: 0-101 SGPRs, 102/103 flat_scratch, 104/105 xnack_mask,
+                       106/107 vcc, 108-123 ttmp, 124 m0, 126/127 exec (the encoding itself) */
+  ISA_OPERAND_VGPR, /* index = row 0-255 of the architectural VGPRs */
+  ISA_OPERAND_AGPR, /* index = row 0-255 of the accumulation VGPRs */
+  ISA_OPERAND_INLINE,  /* index = encoding 128-208 (integers 0..64, -1..-16) or 240-248 (floats) */
+  ISA_OPERAND_LITERAL, /* value = the 32-bit literal that follows the instruction */
+  ISA_OPERAND_SPECIAL, /* index = encoding: 235-239 apertures and pops_exiting_wave_id, 251 vccz,
+                          252 execz, 253 scc, 254 lds_direct */
+} isa_operand_kind_t;
+
+typedef struct isa_operand {
+  uint8_t kind; /* isa_operand_kind_t */
+  uint16_t index;
+  uint32_t value;
+} isa_operand_t;
+
+enum {
+  ISA_SEL_BYTE_0,
+  ISA_SEL_BYTE_1,
+  ISA_SEL_BYTE_2,
+  ISA_SEL_BYTE_3,
+  ISA_SEL_WORD_0,
+  ISA_SEL_WORD_1,
+  ISA_SEL_DWORD
+};
+
+typedef struct isa_sdwa {
+  uint8_t src_sel[2]; /* ISA_SEL_* */
+  bool sext[2];
+  uint8_t dst_sel;
+  uint8_t dst_unused; /* 0 pad with zeros, 1 sign-extend, 2 preserve */
+} isa_sdwa_t;
+
+typedef struct isa_dpp {
+  uint16_t ctrl; /* dpp_ctrl, 9 bits */
+  uint8_t row_mask, bank_mask;
+  bool bound_ctrl; /* out-of-range lanes read 0 instead of keeping the destination */
+} isa_dpp_t;
+
+enum { ISA_MOST_DWORDS = 4 }; /* of an instruction */
+
+struct isa_wave;
+struct isa_opcode;
+typedef struct isa_inst isa_inst_t;
+
+struct isa_inst {
+  uint16_t op;                  /* isa_op_t */
+  uint8_t encoding;             /* isa_encoding_t; the base one for SDWA and DPP */
+  uint8_t dwords;               /* 1-4, literal or scale prefix included */
+  uint8_t chip;                 /* softgpu_chip_t it was decoded for */
+  const struct isa_opcode *row; /* operand widths and forms: opcodes.h */
+  bool has_sdwa, has_dpp;
+
+  /* VALU and SALU operands. dst is vdst or sdst; sdst is the mask or carry result of VOP3B, VOPC
+   * (vcc, or SDWA's sdst) and VOP2 carry instructions. src[2] of VOP2 carry-in and v_cndmask is the
+   * mask (vcc in the 32-bit encodings), and of v_fmac/v_mac it is dst. */
+  isa_operand_t dst, sdst, src[3];
+  uint8_t abs, neg;  /* bit i: applies to src[i] (VOP3, SDWA, DPP) */
+  uint8_t neg_hi;    /* VOP3P */
+  uint8_t op_sel;    /* VOP3: bits 0-2 sources, bit 3 destination; VOP3P: low-half selects */
+  uint8_t op_sel_hi; /* VOP3P */
+  uint8_t omod;      /* 0 none, 1 *2, 2 *4, 3 /2 */
+  bool clamp;
+  uint8_t cbsz, abid, blgp; /* MFMA */
+  /* gfx950: the MFMA stands behind v_mfma_ld_scale_b32, whose operands are data[0] and data[1].
+   * Bit n of op_sel and of op_sel_hi: the low and high bit of the byte of data[n] that counts. */
+  bool has_scale;
+  uint8_t direct; /* bit i: src[i] is an architectural VGPR without modifiers; valu.c's */
+  isa_sdwa_t sdwa;
+  isa_dpp_t dpp;
+
+  /* SOPK/SOPP immediate (sign-extended where the instruction does), and branch distance in dwords.
+   * v_bitop3: its truth table. */
+  int32_t simm;
+
+  /* Memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG. vdata = dst for loads, src[0..] are
+   * not used. */
+  isa_operand_t vaddr;   /* VGPR (pair): address, or offset when saddr is given; NONE for off */
+  isa_operand_t saddr;   /* FLAT family: SGPR (pair), NONE for off; SMEM: sbase; MUBUF: srsrc */
+  isa_operand_t soffset; /* SMEM: register or inline offset; MUBUF: soffset; MIMG: sampler */
+  isa_operand_t data[2]; /* stored, compared or exchanged data (DS data0/data1); SMEM store data */
+  int32_t offset;   /* bytes, sign-extended where the encoding is signed; DS offset1:offset0 for
+                     2-address forms is kept as offset (low) and offset1. MIMG: dmask */
+  uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */
+  bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
+
+  /* Filled in by whoever executes this kind of instruction, once per decoded program (prepare.h).
+   */
+  bool (*run)(struct isa_wave *wave, const isa_inst_t *inst);
+  const void *plan;
+  bool (*unchecked)(struct isa_wave *wave, const isa_inst_t *inst); /* what checks.c runs then */
+};
+
+typedef enum isa_decode_status {
+  ISA_DECODED,
+  ISA_DECODE_TRUNCATED, /* the bytes end inside the instruction */
+  ISA_DECODE_UNKNOWN,   /* no such instruction on this chip */
+} isa_decode_status_t;
+
+/* Decodes one instruction from at most `available` dwords. `chip` is a softgpu_chip_t. */
+isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t available,
+                               isa_inst_t *inst);
+
+/* The instruction in the assembler's syntax, without the encoding suffix. Always terminated. */
+void isa_text(const isa_inst_t *inst, char *text, size_t size);
+
+/* Lower-case mnemonic without suffix; "invalid" for ISA_invalid. */
+const char *isa_op_name(unsigned op);
+
+#endif

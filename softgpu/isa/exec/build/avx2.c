@@ -1,0 +1,40 @@
+/* The vector ALU for x86 processors with AVX2 and FMA. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma,bmi,bmi2")
+#endif
+
+static inline bool is_zero_avx2(const void *lanes)
+{
+  const __m256i all = _mm256_loadu_si256(lanes);
+  return _mm256_testz_si256(all, all);
+}
+
+static inline uint32_t mask_of_avx2(const uint32_t *row)
+{
+  uint32_t mask = 0;
+  for (unsigned i = 0; i < 4; i++) {
+    __m256 lanes;
+    memcpy(&lanes, row + 8 * i, sizeof lanes);
+    mask |= (uint32_t)_mm256_movemask_ps(lanes) << 8 * i;
+  }
+  return mask;
+}
+
+#define VALU_BUILD   isa_valu_avx2
+#define VALU_VECTOR  32
+#define VALU_IS_ZERO is_zero_avx2
+#define VALU_MASK_OF mask_of_avx2
+#include "softgpu/isa/exec/build/build.inc"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif

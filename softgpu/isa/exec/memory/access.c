@@ -1,0 +1,386 @@
+/* Address checks, and moving data between registers and the lanes' memory. */
+#include "softgpu/isa/exec/memory/access.h"
+
+#include "softgpu/isa/exec/memory/lds_load.h"
+
+#include "softgpu/isa/describe/opcodes.h"
+
+/* HSA runs waves in unaligned access mode: plain vector loads and stores take any address. Atomics
+ * must be naturally aligned, scalar accesses dword-aligned. */
+static const isa_access_t accesses[] = {
+    {"load_ubyte", ISA_LOAD, 1, ISA_FORM_ZERO, 0},
+    {"load_sbyte", ISA_LOAD, 1, ISA_FORM_SIGN, 0},
+    {"load_ushort", ISA_LOAD, 2, ISA_FORM_ZERO, 0},
+    {"load_sshort", ISA_LOAD, 2, ISA_FORM_SIGN, 0},
+    {"load_ubyte_d16", ISA_LOAD, 1, ISA_FORM_D16_ZERO, 0},
+    {"load_ubyte_d16_hi", ISA_LOAD, 1, ISA_FORM_HIGH_ZERO, 0},
+    {"load_sbyte_d16", ISA_LOAD, 1, ISA_FORM_D16_SIGN, 0},
+    {"load_sbyte_d16_hi", ISA_LOAD, 1, ISA_FORM_HIGH_SIGN, 0},
+    {"load_short_d16", ISA_LOAD, 2, ISA_FORM_D16_ZERO, 0},
+    {"load_short_d16_hi", ISA_LOAD, 2, ISA_FORM_HIGH_ZERO, 0},
+    {"load_dword", ISA_LOAD, 4, 0, 0},
+    {"load_dwordx2", ISA_LOAD, 8, 0, 0},
+    {"load_dwordx3", ISA_LOAD, 12, 0, 0},
+    {"load_dwordx4", ISA_LOAD, 16, 0, 0},
+    {"load_lds_ubyte", ISA_LOAD_LDS, 1, ISA_FORM_ZERO, 0},
+    {"load_lds_sbyte", ISA_LOAD_LDS, 1, ISA_FORM_SIGN, 0},
+    {"load_lds_ushort", ISA_LOAD_LDS, 2, ISA_FORM_ZERO, 0},
+    {"load_lds_sshort", ISA_LOAD_LDS, 2, ISA_FORM_SIGN, 0},
+    {"load_lds_dword", ISA_LOAD_LDS, 4, 0, 0},
+    {"load_lds_dwordx3", ISA_LOAD_LDS, 12, 0, 0},
+    {"load_lds_dwordx4", ISA_LOAD_LDS, 16, 0, 0},
+    {"store_byte", ISA_STORE, 1, ISA_FORM_ZERO, 0},
+    {"store_byte_d16_hi", ISA_STORE, 1, ISA_FORM_HIGH_ZERO, 0},
+    {"store_short", ISA_STORE, 2, ISA_FORM_ZERO, 0},
+    {"store_short_d16_hi", ISA_STORE, 2, ISA_FORM_HIGH_ZERO, 0},
+    {"store_dword", ISA_STORE, 4, 0, 0},
+    {"store_dwordx2", ISA_STORE, 8, 0, 0},
+    {"store_dwordx3", ISA_STORE, 12, 0, 0},
+    {"store_dwordx4", ISA_STORE, 16, 0, 0},
+    {"atomic_swap", ISA_ATOMIC, 4, 0, ISA_ATOMIC_SWAP},
+    {"atomic_cmpswap", ISA_ATOMIC, 4, 0, ISA_ATOMIC_CMPSWAP},
+    {"atomic_add", ISA_ATOMIC, 4, 0, ISA_ATOMIC_ADD},
+    {"atomic_sub", ISA_ATOMIC, 4, 0, ISA_ATOMIC_SUB},
+    {"atomic_smin", ISA_ATOMIC, 4, 0, ISA_ATOMIC_SMIN},
+    {"atomic_umin", ISA_ATOMIC, 4, 0, ISA_ATOMIC_UMIN},
+    {"atomic_smax", ISA_ATOMIC, 4, 0, ISA_ATOMIC_SMAX},
+    {"atomic_umax", ISA_ATOMIC, 4, 0, ISA_ATOMIC_UMAX},
+    {"atomic_and", ISA_ATOMIC, 4, 0, ISA_ATOMIC_AND},
+    {"atomic_or", ISA_ATOMIC, 4, 0, ISA_ATOMIC_OR},
+    {"atomic_xor", ISA_ATOMIC, 4, 0, ISA_ATOMIC_XOR},
+    {"atomic_inc", ISA_ATOMIC, 4, 0, ISA_ATOMIC_INC},
+    {"atomic_dec", ISA_ATOMIC, 4, 0, ISA_ATOMIC_DEC},
+    {"atomic_add_f32", ISA_ATOMIC, 4, 0, ISA_ATOMIC_ADD_F},
+    {"atomic_pk_add_f16", ISA_ATOMIC, 4, 0, ISA_ATOMIC_PK_ADD_F16},
+    {"atomic_pk_add_bf16", ISA_ATOMIC, 4, 0, ISA_ATOMIC_PK_ADD_BF16},
+    {"atomic_swap_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_SWAP},
+    {"atomic_cmpswap_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_CMPSWAP},
+    {"atomic_add_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_ADD},
+    {"atomic_sub_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_SUB},
+    {"atomic_smin_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_SMIN},
+    {"atomic_umin_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_UMIN},
+    {"atomic_smax_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_SMAX},
+    {"atomic_umax_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_UMAX},
+    {"atomic_and_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_AND},
+    {"atomic_or_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_OR},
+    {"atomic_xor_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_XOR},
+    {"atomic_inc_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_INC},
+    {"atomic_dec_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_DEC},
+    {"atomic_add_f64", ISA_ATOMIC, 8, 0, ISA_ATOMIC_ADD_F},
+    {"atomic_min_f64", ISA_ATOMIC, 8, 0, ISA_ATOMIC_MIN_F},
+    {"atomic_max_f64", ISA_ATOMIC, 8, 0, ISA_ATOMIC_MAX_F},
+    {"wbl2", ISA_CACHE, 0, 0, 0},
+    {"inv", ISA_CACHE, 0, 0, 0},
+    {"invl2", ISA_CACHE, 0, 0, 0},
+    {"wbinvl1", ISA_CACHE, 0, 0, 0},
+    {"wbinvl1_vol", ISA_CACHE, 0, 0, 0},
+};
+
+const isa_access_t *isa_access_find(const char *name)
+{
+  for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++)
+    if (!strcmp(name, accesses[i].name))
+      return &accesses[i];
+  return NULL;
+}
+
+bool isa_vector_allocated(const isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
+{
+  uint32_t allocated = operand->kind == ISA_OPERAND_AGPR ? limits->agprs : limits->vgprs;
+  return operand->kind == ISA_OPERAND_NONE || operand->index + dwords <= allocated;
+}
+
+/* Managed memory is in ranges that may go on in each other, and the program may unmap pages of what
+ * it lets devices use: what counts is whether the bytes are there, with the rest of their page. */
+static bool range_piece(isa_wave_t *wave, isa_range_t *range, const softgpu_allocation_t *found,
+                        uint64_t address, uint32_t bytes, bool store)
+{
+  const uint64_t page = 4096, rest = found->size - (address - found->base);
+  uint64_t first = address, last = address + bytes;
+  if (!(found->flags & SOFTGPU_MEMORY_USER))
+    return false;
+  if (bytes > rest) {
+    softgpu_allocation_t other;
+    if (found->shift != 0 || !softgpu_memory_find(found->base + found->size, &other) ||
+        !(other.flags & SOFTGPU_MEMORY_USER))
+      return false;
+  } else {
+    first = (first & ~(page - 1)) > found->base ? first & ~(page - 1) : found->base;
+    last += rest - bytes < -last % page ? rest - bytes : -last % page;
+  }
+  const void *host = softgpu_memory_reach(wave->dispatch->node, first, last - first, store);
+  if (!host)
+    return false;
+  range->base = first;
+  range->size = last - first;
+  range->shift = (uintptr_t)host - first;
+  range->flags = store ? found->flags : found->flags & ~(uint32_t)SOFTGPU_MEMORY_WRITE;
+  return true;
+}
+
+bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
+                    uint32_t bytes, bool store)
+{
+  softgpu_allocation_t found;
+  range->generation = softgpu_memory_generation();
+  if (!softgpu_memory_find(address, &found))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
+  const bool is_whole = bytes <= found.size - (address - found.base);
+  if (!is_whole && !range_piece(wave, range, &found, address, bytes, store))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
+  if (!softgpu_memory_allows(&found, wave->dispatch->node))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_FOREIGN, lane, address, bytes);
+  if (store && !(found.flags & SOFTGPU_MEMORY_WRITE))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_READ_ONLY, lane, address, bytes);
+  if (!is_whole)
+    return true;
+  if (!softgpu_memory_present(&found, found.base, found.size))
+    return range_piece(wave, range, &found, address, bytes, store) ||
+           isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
+  range->base = found.base;
+  range->size = found.size;
+  range->shift = found.shift;
+  range->flags = found.flags;
+  return true;
+}
+
+uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
+                        uint32_t bytes)
+{
+  /* Callees and spills move `base` by whole swizzled dwords of all lanes: what counts is where the
+   * access ends up in the wave's slice. */
+  uint64_t start = base - wave->scratch;
+  uint64_t private_offset = start / 4 / ISA_LANES * 4 + offset;
+  if (start % (4 * ISA_LANES) || start >= (uint64_t)wave->private_bytes * ISA_LANES ||
+      private_offset >= wave->private_bytes || bytes > wave->private_bytes - private_offset) {
+    isa_wave_fault(wave, SOFTGPU_FAULT_SCRATCH, lane, private_offset, bytes);
+    return NULL;
+  }
+  uint64_t at = wave->scratch + (private_offset / 4 * ISA_LANES + lane) * 4 + private_offset % 4;
+  return (uint8_t *)(uintptr_t)at;
+}
+
+bool isa_lds_outside(isa_wave_t *wave, unsigned lane, uint64_t address, uint32_t bytes)
+{
+  return !(wave->dispatch->checks & SOFTGPU_CHECK_LDS) ||
+         isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, address, bytes);
+}
+
+bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
+                       unsigned lane, uint64_t address)
+{
+  const uint64_t left = address < wave->lds_bytes ? wave->lds_bytes - address : 0;
+  lanes->at[lane] = left ? wave->lds + address : NULL;
+  if (left >= plan->bytes)
+    return true;
+  lanes->dwords[lane] = (uint8_t)(left / 4);
+  lanes->absent |= 1ull << lane;
+  return isa_lds_outside(wave, lane, address, plan->bytes);
+}
+
+/* --- one lane, any address --- */
+
+/* The byte after `at` in swizzled scratch memory: the lane's next dword lies behind those of the
+ * other 63 lanes. */
+static uint8_t *next_byte(uint8_t *at)
+{
+  return ((uintptr_t)at & 3) == 3 ? at + 4 * ISA_LANES - 3 : at + 1;
+}
+
+void isa_lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], unsigned bytes)
+{
+  uint8_t *at = lanes->at[lane], raw[16];
+  if (lanes->absent >> lane & 1) {
+    memset(words, 0, 16);
+    for (unsigned i = 0; i < lanes->dwords[lane]; i++)
+      words[i] = isa_load32(at + 4 * i);
+  } else if (lanes->swizzled >> lane & 1) {
+    for (unsigned i = 0; i < bytes; i++, at = next_byte(at))
+      raw[i] = *at;
+    memcpy(words, raw, bytes);
+  } else if (bytes == 4) {
+    words[0] = isa_load32(at);
+  } else if (bytes == 8) {
+    uint64_t value = isa_load64(at);
+    memcpy(words, &value, sizeof value);
+  } else if (bytes < 4) {
+    memcpy(words, at, bytes);
+  } else {
+    for (unsigned i = 0; i < bytes / 4; i++)
+      words[i] = isa_load32(at + 4 * i);
+  }
+}
+
+void isa_lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t words[4],
+                    unsigned bytes)
+{
+  uint8_t *at = lanes->at[lane], raw[16];
+  if (lanes->absent >> lane & 1) {
+    for (unsigned i = 0; i < lanes->dwords[lane]; i++)
+      isa_store32(at + 4 * i, words[i]);
+  } else if (lanes->swizzled >> lane & 1) {
+    memcpy(raw, words, bytes);
+    for (unsigned i = 0; i < bytes; i++, at = next_byte(at))
+      *at = raw[i];
+  } else if (bytes == 4) {
+    isa_store32(at, words[0]);
+  } else if (bytes == 8) {
+    uint64_t value;
+    memcpy(&value, words, sizeof value);
+    isa_store64(at, value);
+  } else if (bytes % 4) {
+    memcpy(at, words, bytes);
+  } else {
+    for (unsigned i = 0; i < bytes / 4; i++)
+      isa_store32(at + 4 * i, words[i]);
+  }
+}
+
+/* What a load of less than a dword leaves in the register. */
+static uint32_t widen(uint32_t raw, uint32_t before, unsigned bytes, unsigned form)
+{
+  uint32_t value = bytes == 1 ? raw & 0xff : raw & 0xffff;
+  if (form & 1)
+    value = bytes == 1 ? (uint32_t)(int8_t)raw : (uint32_t)(int16_t)raw;
+  if (form >= ISA_FORM_HIGH_ZERO)
+    return (before & 0xffff) | value << 16;
+  if (form >= ISA_FORM_D16_ZERO)
+    return (before & 0xffff0000) | (value & 0xffff);
+  return value;
+}
+
+/* What most accesses are: one dword for each lane, which lies in one piece, all in range. */
+static bool are_plain_dwords(const isa_access_t *plan, const isa_lanes_t *lanes)
+{
+  return plan->bytes == 4 && !(lanes->absent | lanes->swizzled);
+}
+
+static void load_dwords(uint32_t *row, const isa_lanes_t *lanes)
+{
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    row[lane] = isa_load32(lanes->at[lane]);
+  }
+}
+
+static void store_dwords(const uint32_t *row, const isa_lanes_t *lanes)
+{
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    isa_store32(lanes->at[lane], row[lane]);
+  }
+}
+
+static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
+                       const isa_lanes_t *lanes)
+{
+  isa_row_t *dst = isa_rows(wave, &inst->dst);
+  const unsigned bytes = plan->bytes;
+  const uint32_t kept = isa_half_kept(wave);
+  if (are_plain_dwords(plan, lanes)) {
+    load_dwords(dst[0], lanes);
+    return;
+  }
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint32_t words[4] = {0};
+    isa_lane_read(lanes, lane, words, bytes);
+    if (bytes < 4)
+      dst[0][lane] = widen(words[0], dst[0][lane] & kept, bytes, plan->form);
+    for (unsigned i = 0; i < bytes / 4; i++)
+      dst[i][lane] = words[i];
+  }
+}
+
+static void store_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
+                        const isa_lanes_t *lanes)
+{
+  isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  unsigned bytes = plan->bytes;
+  if (are_plain_dwords(plan, lanes)) {
+    store_dwords(data[0], lanes);
+    return;
+  }
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint32_t words[4] = {data[0][lane]};
+    if (bytes < 4 && plan->form >= ISA_FORM_HIGH_ZERO)
+      words[0] >>= 16;
+    for (unsigned i = 1; i < bytes / 4; i++)
+      words[i] = data[i][lane];
+    isa_lane_write(lanes, lane, words, bytes);
+  }
+}
+
+/* data[0] holds the new value, of compare-and-swap followed by the value to compare with. */
+static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
+                         const isa_lanes_t *lanes)
+{
+  isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
+  bool is_compare = plan->atomic == ISA_ATOMIC_CMPSWAP, is_wide = plan->bytes == 8;
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint8_t *at = lanes->at[lane];
+    uint64_t old = 0;
+    if (lanes->absent >> lane & 1) {
+      /* out of range: returns 0 */
+    } else if ((uintptr_t)at % plan->bytes || (is_wide && lanes->swizzled >> lane & 1)) {
+      return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, isa_device_address(wave, at),
+                            plan->bytes);
+    } else if (is_wide) {
+      uint64_t value = data[0][lane] | (uint64_t)data[1][lane] << 32;
+      uint64_t compare = is_compare ? data[2][lane] | (uint64_t)data[3][lane] << 32 : 0;
+      old = isa_atomic_memory64(at, plan->atomic, value, compare);
+    } else {
+      uint32_t compare = is_compare ? data[1][lane] : 0;
+      unsigned atomic = isa_atomic_in_memory(plan->atomic, 4, inst->chip);
+      old = isa_atomic_memory32(at, atomic, data[0][lane], compare);
+    }
+    if (dst) {
+      dst[0][lane] = (uint32_t)old;
+      if (is_wide)
+        dst[1][lane] = (uint32_t)(old >> 32);
+    }
+  }
+  return true;
+}
+
+bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
+{
+  const isa_access_t *plan = inst->plan;
+  const uint32_t base = isa_lds_base(wave, inst), bytes = isa_lds_stride(plan);
+  isa_lds_load_t load;
+  load.base = base;
+  load.stride = bytes;
+  memset(load.dwords, 0, sizeof load.dwords);
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    const uint32_t address = base + bytes * lane;
+    const uint32_t within = address < wave->lds_bytes ? (wave->lds_bytes - address) / 4 : 0;
+    const uint32_t dwords = within < bytes / 4 ? within : bytes / 4;
+    uint32_t *words = load.words[lane];
+    if (dwords < bytes / 4 && !isa_lds_outside(wave, lane, address, bytes))
+      return false;
+    load.dwords[lane] = (uint8_t)dwords;
+    words[0] = 0;
+    isa_lane_read(lanes, lane, words, plan->bytes);
+    if (plan->bytes < 4)
+      words[0] = widen(words[0], 0, plan->bytes, plan->form);
+  }
+  return isa_lds_load(wave, inst, &load);
+}
+
+bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
+{
+  const isa_access_t *plan = inst->plan;
+  if (plan->kind == ISA_ATOMIC)
+    return atomic_lanes(wave, inst, plan, lanes);
+  if (plan->kind == ISA_LOAD_LDS)
+    return isa_lanes_load_lds(wave, inst, lanes);
+  if (plan->kind == ISA_LOAD)
+    load_lanes(wave, inst, plan, lanes);
+  else
+    store_lanes(wave, inst, plan, lanes);
+  return true;
+}

@@ -1,0 +1,260 @@
+/* Reaching memory: address checks and per-lane pointers. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_EXEC_MEMORY_ACCESS_H
+#define SOFTGPU_ISA_EXEC_MEMORY_ACCESS_H
+
+#include <string.h>
+
+#include "softgpu/device/memory.h"
+#include "softgpu/isa/base/wave.h"
+
+/* What one memory instruction does with each lane, from its mnemonic. */
+typedef struct isa_access {
+  const char *name; /* the mnemonic after flat_, global_, scratch_ or buffer_ */
+  uint8_t kind;     /* enum isa_access_kind */
+  uint8_t bytes;    /* moved or exchanged per lane */
+  uint8_t form;     /* enum isa_access_form, loads and stores below a dword */
+  uint8_t atomic;   /* enum isa_atomic */
+} isa_access_t;
+
+enum isa_access_kind { ISA_LOAD = 1, ISA_LOAD_LDS, ISA_STORE, ISA_ATOMIC, ISA_CACHE };
+enum isa_access_form {
+  ISA_FORM_ZERO, /* zero-extended to a dword */
+  ISA_FORM_SIGN,
+  ISA_FORM_D16_ZERO, /* into the lower half of the register; the other: isa_half_kept() */
+  ISA_FORM_D16_SIGN,
+  ISA_FORM_HIGH_ZERO, /* into or from the upper half */
+  ISA_FORM_HIGH_SIGN,
+};
+
+/* Host pointers of the lanes of one instruction. What a lane has out of range reads 0 and is not
+ * stored: all of it, or of loads and stores the dwords at the end. */
+typedef struct isa_lanes {
+  uint64_t active;   /* lanes that take part */
+  uint64_t absent;   /* of those, lanes that have only `dwords` in range, often none */
+  uint64_t swizzled; /* of those, lanes whose dwords lie 256 bytes apart (scratch) */
+  uint8_t dwords[ISA_LANES];
+  uint8_t *at[ISA_LANES];
+} isa_lanes_t;
+
+/* The slow way into the range cache. False when [address, +bytes) is not in one live allocation
+ * that allows the access to the wave's device; the fault is described. */
+bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
+                    uint32_t bytes, bool store);
+
+/* Ranges are kept per instruction, so that each buffer of a kernel keeps its own. */
+static inline isa_range_t *isa_range_of(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return &wave->ranges[(uintptr_t)inst / sizeof *inst % ISA_RANGES];
+}
+
+static inline bool isa_range_holds(const isa_range_t *range, uint64_t address, uint64_t bytes,
+                                   bool store)
+{
+  uint64_t offset = address - range->base;
+  return offset < range->size && bytes <= range->size - offset &&
+         (!store || range->flags & SOFTGPU_MEMORY_WRITE);
+}
+
+/* True when device memory [address, +bytes) may be accessed by `lane`. */
+static inline bool isa_reach(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
+                             uint32_t bytes, bool store)
+{
+  return isa_range_holds(range, address, bytes, store) ||
+         isa_range_find(wave, range, lane, address, bytes, store);
+}
+
+/* Where the host has what is in the range. */
+static inline uint8_t *isa_range_host(const isa_range_t *range, uint64_t address)
+{
+  return (uint8_t *)(uintptr_t)(address + range->shift);
+}
+
+/* Forgets a range that another thread may have freed since. Once per instruction. */
+static inline void isa_range_refresh(isa_range_t *range)
+{
+  if (range->generation != softgpu_memory_generation())
+    range->size = 0;
+}
+
+/* Aligned dwords and quadwords are read and written whole, with the ordering that loads and stores
+ * have on x86 anyway; waves on other threads may poll them. */
+static inline uint32_t isa_load32(const uint8_t *at)
+{
+  uint32_t value;
+  if (((uintptr_t)at & 3) == 0)
+    return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static inline void isa_store32(uint8_t *at, uint32_t value)
+{
+  if (((uintptr_t)at & 3) == 0)
+    __atomic_store_n((uint32_t *)(void *)at, value, __ATOMIC_RELEASE);
+  else
+    memcpy(at, &value, sizeof value);
+}
+
+static inline uint64_t isa_load64(const uint8_t *at)
+{
+  uint64_t value;
+  if (((uintptr_t)at & 7) == 0)
+    return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static inline void isa_store64(uint8_t *at, uint64_t value)
+{
+  if (((uintptr_t)at & 7) == 0)
+    __atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
+  else
+    memcpy(at, &value, sizeof value);
+}
+
+/* What a D16 load keeps of the register it loads a half of. LLVM's d16PreservesUnusedBits(), and
+ * the CDNA ISA documents: memory with error correction writes whole registers, the rest zero. */
+static inline uint32_t isa_half_kept(const isa_wave_t *wave)
+{
+  return wave->dispatch->sram_ecc ? 0 : UINT32_MAX;
+}
+
+/* Whether [address, +bytes) lies in LDS. */
+static inline bool isa_lds_holds(const isa_wave_t *wave, uint64_t address, uint32_t bytes)
+{
+  return address < wave->lds_bytes && bytes <= wave->lds_bytes - address;
+}
+
+/* For what does not: out of range by the ISA documents, so reads give 0 and writes are dropped,
+ * each dword for itself. False, and a described fault, when the dispatch asked for the check. */
+bool isa_lds_outside(isa_wave_t *wave, unsigned lane, uint64_t address, uint32_t bytes);
+
+/* The host's pointer to an element of LDS, naturally aligned; NULL where it is out of range. False
+ * for a fault. */
+static inline bool isa_lds_element(isa_wave_t *wave, unsigned lane, uint32_t address,
+                                   uint32_t bytes, uint8_t **at)
+{
+  *at = NULL;
+  if (!isa_lds_holds(wave, address, bytes))
+    return isa_lds_outside(wave, lane, address, bytes);
+  if (address % bytes)
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, address, bytes);
+  *at = wave->lds + address;
+  return true;
+}
+
+/* Where a lane's load or store, or its atomic, is in LDS, or that it is not. False for a fault. */
+bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
+                       unsigned lane, uint64_t address);
+
+/* The register rows of a vector operand. */
+static inline isa_row_t *isa_rows(const isa_wave_t *wave, const isa_operand_t *operand)
+{
+  return (operand->kind == ISA_OPERAND_AGPR ? wave->a : wave->v) + operand->index;
+}
+
+/* Where a lane's bytes are for the device: in LDS, whose place in the host's memory tells nobody
+ * anything, their offset. */
+static inline uint64_t isa_device_address(const isa_wave_t *wave, const uint8_t *at)
+{
+  const uint64_t offset = (uintptr_t)at - (uintptr_t)wave->lds;
+  return offset < wave->lds_bytes ? offset : (uintptr_t)at;
+}
+
+/* Whether the wave has the registers of a vector operand. */
+bool isa_vector_allocated(const isa_operand_t *operand, unsigned dwords,
+                          const isa_limits_t *limits);
+
+/* Host pointer of a lane's byte `offset` in the wave's scratch slice, whose dwords are interleaved
+ * by lane; NULL and a described fault when [offset, +bytes) leaves the private segment.
+ * `base` is the address of lane 0's byte 0. */
+uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
+                        uint32_t bytes);
+
+static inline bool isa_writes_memory(const isa_access_t *plan)
+{
+  return plan->kind == ISA_STORE || plan->kind == ISA_ATOMIC;
+}
+
+/* A lane's bytes, at most 16, from its memory and to it. */
+void isa_lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], unsigned bytes);
+void isa_lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t words[4],
+                    unsigned bytes);
+
+/* Moves what the plan says between registers and the lanes' memory. */
+bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
+
+/* Where lane 0's part of what a load puts into LDS begins: m0[15:0] + the instruction's offset
+ * (MI200 ISA document, "Memory Buffer Load to LDS"). gfx950's 160 KiB of LDS take 18 bits. */
+static inline uint32_t isa_lds_base(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return (wave->s[ISA_M0] & (inst->chip == SOFTGPU_GFX950 ? 0x3ffff : 0xffff)) +
+         (uint32_t)inst->offset;
+}
+
+/* How far apart the lanes' parts are: a dword, or what gfx950 loads of more. */
+static inline uint32_t isa_lds_stride(const isa_access_t *plan)
+{
+  return plan->bytes > 4 ? plan->bytes : 4;
+}
+
+/* Loads from each lane's memory into LDS, where it lands later: lds_load.h. */
+bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
+
+/* By the mnemonic's part after the family's prefix; NULL when there is none. */
+const isa_access_t *isa_access_find(const char *name);
+
+/* Atomic operations on one element. */
+enum isa_atomic {
+  ISA_ATOMIC_SWAP,
+  ISA_ATOMIC_CMPSWAP,
+  ISA_ATOMIC_ADD,
+  ISA_ATOMIC_SUB,
+  ISA_ATOMIC_RSUB,
+  ISA_ATOMIC_SMIN,
+  ISA_ATOMIC_UMIN,
+  ISA_ATOMIC_SMAX,
+  ISA_ATOMIC_UMAX,
+  ISA_ATOMIC_AND,
+  ISA_ATOMIC_OR,
+  ISA_ATOMIC_XOR,
+  ISA_ATOMIC_INC,
+  ISA_ATOMIC_DEC,
+  ISA_ATOMIC_MSKOR,
+  ISA_ATOMIC_ADD_F,
+  ISA_ATOMIC_MIN_F,
+  ISA_ATOMIC_MAX_F,
+  ISA_ATOMIC_CMPSWAP_F,
+  ISA_ATOMIC_PK_ADD_F16,
+  ISA_ATOMIC_PK_ADD_BF16,
+};
+
+/* With ISA_ATOMIC_ADD_F of 32 bits: denormals are flushed on the way in, or out. */
+enum { ISA_ATOMIC_FLUSH_IN = 1 << 6, ISA_ATOMIC_FLUSH_OUT = 1 << 7 };
+
+/* LDS obeys the wave's mode; memory flushes on MI200 and keeps on MI300 (LLVM's SIISelLowering and
+ * FeatureMemoryAtomicFAddF32DenormalSupport). 64 bits are never flushed. */
+static inline unsigned isa_atomic_in_lds(unsigned atomic, unsigned bytes, uint32_t mode)
+{
+  if (atomic != ISA_ATOMIC_ADD_F || bytes != 4)
+    return atomic;
+  return atomic | (mode & 0x10 ? 0u : ISA_ATOMIC_FLUSH_IN) |
+         (mode & 0x20 ? 0u : ISA_ATOMIC_FLUSH_OUT);
+}
+
+static inline unsigned isa_atomic_in_memory(unsigned atomic, unsigned bytes, unsigned chip)
+{
+  const bool flushes = atomic == ISA_ATOMIC_ADD_F && bytes == 4 && chip == SOFTGPU_GFX90A;
+  return flushes ? atomic | ISA_ATOMIC_FLUSH_IN | ISA_ATOMIC_FLUSH_OUT : atomic;
+}
+
+/* The new value of an element. `data` is the operand; `compare` the value compared with, of
+ * MSKOR the mask. */
+uint32_t isa_atomic32(unsigned atomic, uint32_t old, uint32_t data, uint32_t compare);
+uint64_t isa_atomic64(unsigned atomic, uint64_t old, uint64_t data, uint64_t compare);
+
+/* Performs one in memory that other threads may touch; returns the old value. */
+uint32_t isa_atomic_memory32(uint8_t *at, unsigned atomic, uint32_t data, uint32_t compare);
+uint64_t isa_atomic_memory64(uint8_t *at, unsigned atomic, uint64_t data, uint64_t compare);
+
+#endif

@@ -1,0 +1,348 @@
+/* MUBUF and MTBUF: loads, stores and atomics through a buffer descriptor. */
+#include "softgpu/isa/base/format.h"
+#include "softgpu/isa/base/scalar.h"
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/memory/access.h"
+#include "softgpu/isa/exec/memory/prepare.h"
+
+/* A buffer descriptor, MI200 ISA document table 37. */
+typedef struct descriptor {
+  uint64_t base;
+  uint32_t stride, records, element_bytes, index_stride;
+  bool swizzled, adds_lane;
+} descriptor_t;
+
+static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t *s = &wave->s[inst->saddr.index];
+  descriptor_t d = {
+      .base = s[0] | (uint64_t)(s[1] & 0xffff) << 32,
+      .stride = s[1] >> 16 & 0x3fff,
+      .records = s[2],
+      .swizzled = s[1] >> 31,
+      .adds_lane = s[3] >> 23 & 1,
+      .element_bytes = 2u << (s[3] >> 19 & 3),
+      .index_stride = 8u << (s[3] >> 21 & 3),
+  };
+  if (d.adds_lane) /* the data format field extends the stride */
+    d.stride |= (s[3] >> 15 & 15) << 14;
+  return d;
+}
+
+/* Offset of an element from the descriptor's base, without soffset. */
+static uint64_t buffer_offset(const descriptor_t *d, uint32_t index, uint64_t offset)
+{
+  if (!d->swizzled)
+    return (uint64_t)index * d->stride + offset;
+  uint64_t index_high = index / d->index_stride, index_low = index % d->index_stride;
+  uint64_t offset_high = offset / d->element_bytes, offset_low = offset % d->element_bytes;
+  return (index_high * d->stride + offset_high * d->element_bytes) * d->index_stride +
+         index_low * d->element_bytes + offset_low;
+}
+
+/* The descriptor ROCr sets up for scratch: swizzled by lane, a dword at a time. */
+static bool is_scratch(const isa_wave_t *wave, const descriptor_t *d, uint64_t address)
+{
+  return d->swizzled && d->adds_lane && d->element_bytes == 4 && d->index_stride == ISA_LANES &&
+         wave->private_bytes &&
+         address - wave->dispatch->scratch_base < wave->dispatch->scratch_bytes;
+}
+
+typedef struct buffer_access {
+  descriptor_t d;
+  uint32_t soffset;
+  const isa_row_t *vaddr;
+  isa_range_t *range;
+  bool is_whole; /* in range wholly or not at all, as elements of typed buffers are */
+} buffer_access_t;
+
+/* How many of `bytes` from `start` on are in range. num_records counts records when a buffer with a
+ * stride is indexed, else bytes. */
+static uint32_t bytes_in_range(const descriptor_t *d, bool is_indexed, uint32_t index,
+                               uint64_t offset, uint64_t start, uint32_t bytes)
+{
+  if (d->stride && is_indexed)
+    return index >= d->records || (d->swizzled && offset >= d->stride) ? 0 : bytes;
+  if (start >= d->records)
+    return 0;
+  return d->records - start < bytes ? d->records - (uint32_t)start : bytes;
+}
+
+/* Where `plan` accesses a lane's bytes from `first` on. False for a fault.
+ *
+ * The register's and the instruction's offset are added in 32 bits: LLVM takes an addition that may
+ * wrap apart into both, for chips before gfx1250, and AMD's simulator has it so from gfx950
+ * hardware. No other sum wraps: of a lane at 0xffffffff no dword is in range (AMDGPUUsage: each
+ * dword is checked for itself with saturating arithmetic; atomics and elements of typed buffers are
+ * all or nothing). */
+static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
+                    const buffer_access_t *access, isa_lanes_t *lanes, unsigned lane,
+                    unsigned first)
+{
+  const descriptor_t *d = &access->d;
+  uint32_t index = inst->idxen ? access->vaddr[0][lane] : 0, low = (uint32_t)inst->offset;
+  if (inst->offen)
+    low += access->vaddr[inst->idxen][lane];
+  if (d->adds_lane)
+    index += lane;
+  if (is_scratch(wave, d, d->base + access->soffset)) {
+    lanes->swizzled |= 1ull << lane;
+    lanes->at[lane] = isa_scratch_at(wave, lane, d->base + access->soffset, low, plan->bytes);
+    return lanes->at[lane] != NULL;
+  }
+  const uint64_t offset = (uint64_t)low + first;
+  const uint64_t start = buffer_offset(d, index, offset) + access->soffset;
+  uint32_t bytes = bytes_in_range(d, inst->idxen, index, offset, start, plan->bytes);
+  if (bytes < plan->bytes) {
+    bytes = plan->kind == ISA_ATOMIC || access->is_whole ? 0 : bytes / 4 * 4;
+    lanes->absent |= 1ull << lane;
+    lanes->dwords[lane] = (uint8_t)(bytes / 4);
+    if (!bytes)
+      return true;
+  }
+  if (!isa_reach(wave, access->range, lane, d->base + start, bytes, isa_writes_memory(plan)))
+    return false;
+  lanes->at[lane] = isa_range_host(access->range, d->base + start);
+  return true;
+}
+
+static buffer_access_t access_of(isa_wave_t *wave, const isa_inst_t *inst, bool is_whole)
+{
+  return (buffer_access_t){
+      .d = read_descriptor(wave, inst),
+      .soffset = isa_read32(wave, &inst->soffset),
+      .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
+      .range = isa_range_of(wave, inst),
+      .is_whole = is_whole,
+  };
+}
+
+/* Swizzling puts each dword of a lane elsewhere, but in scratch memory, where resolve() knows. */
+static bool is_split(const isa_wave_t *wave, const buffer_access_t *access, unsigned bytes)
+{
+  return bytes > 4 && access->d.swizzled &&
+         !is_scratch(wave, &access->d, access->d.base + access->soffset);
+}
+
+/* What is split: as many instructions of one dword, whose addresses
+ * are all known before registers change. */
+static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access)
+{
+  static const isa_access_t load = {"load_dword", ISA_LOAD, 4, 0, 0};
+  static const isa_access_t store = {"store_dword", ISA_STORE, 4, 0, 0};
+  const isa_access_t *plan = inst->plan, *part = plan->kind == ISA_LOAD ? &load : &store;
+  const unsigned count = plan->bytes / 4u;
+  isa_inst_t parts[4];
+  isa_lanes_t lanes[4];
+  for (unsigned i = 0; i < count; i++) {
+    parts[i] = *inst;
+    parts[i].plan = part;
+    parts[i].dst.index = (uint16_t)(inst->dst.index + i);
+    parts[i].data[0].index = (uint16_t)(inst->data[0].index + i);
+    lanes[i] = (isa_lanes_t){0};
+  }
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+    for (unsigned i = 0; i < count; i++)
+      if (!resolve(wave, inst, part, access, &lanes[i], (unsigned)__builtin_ctzll(left), 4 * i))
+        return false;
+  /* A lane after the other: where stores overlap, the last lane's stay. */
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+    for (unsigned i = 0; i < count; i++) {
+      lanes[i].active = left & -left;
+      isa_lanes_run(wave, &parts[i], &lanes[i]);
+    }
+  return true;
+}
+
+static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const buffer_access_t access = access_of(wave, inst, false);
+  const isa_access_t *plan = inst->plan;
+  const bool has_components = plan->kind == ISA_LOAD || plan->kind == ISA_STORE;
+  isa_lanes_t lanes = {.active = isa_exec(wave)};
+  isa_range_refresh(access.range);
+  if (has_components && is_split(wave, &access, plan->bytes))
+    return inst->lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
+                     : run_components(wave, inst, &access);
+  for (uint64_t left = lanes.active; left; left &= left - 1)
+    if (!resolve(wave, inst, plan, &access, &lanes, (unsigned)__builtin_ctzll(left), 0))
+      return false;
+  return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
+}
+
+/* --- typed buffers --- */
+
+/* What a typed load or store does with each lane, from its mnemonic. */
+typedef struct typed {
+  bool is_store, is_half, is_high;
+  uint8_t components; /* of the instruction */
+} typed_t;
+
+static typed_t typed_of(const isa_inst_t *inst)
+{
+  const char *name = isa_op_name(inst->op), *last = strrchr(name, '_') + 1;
+  return (typed_t){.is_store = strstr(name, "_store_") != NULL,
+                   .is_half = strstr(name, "_d16") != NULL,
+                   .is_high = strstr(name, "_d16_hi") != NULL,
+                   .components = (uint8_t)strlen(last)};
+}
+
+/* An element's dwords, in up to four pieces where the buffer is swizzled. */
+typedef struct elements {
+  isa_access_t plan;
+  unsigned pieces;
+  isa_lanes_t lanes[4];
+} elements_t;
+
+static bool find_elements(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access,
+                          elements_t *elements)
+{
+  const unsigned bytes = elements->plan.bytes;
+  const bool splits = is_split(wave, access, bytes);
+  elements->pieces = splits ? bytes / 4 : 1;
+  elements->plan.bytes = (uint8_t)(splits ? 4 : bytes);
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+    for (unsigned i = 0; i < elements->pieces; i++)
+      if (!resolve(wave, inst, &elements->plan, access, &elements->lanes[i],
+                   (unsigned)__builtin_ctzll(left), 4 * i))
+        return false;
+  for (unsigned i = 1; i < elements->pieces; i++)
+    elements->lanes[0].absent |= elements->lanes[i].absent;
+  return true;
+}
+
+/* What a component of the register is: typed instructions have all that the element has, in order;
+ * those that take the format from the descriptor have what it says there. */
+static uint32_t selected(const isa_inst_t *inst, const isa_format_t *format, uint32_t descriptor,
+                         const uint32_t element[4], unsigned i, bool is_half)
+{
+  const unsigned select = inst->encoding == ISA_MTBUF ? 4 + i : descriptor >> 3 * i & 7;
+  if (select == 1)
+    return isa_format_one(format, is_half);
+  return select < 4 || select - 4 >= format->components
+             ? 0
+             : isa_format_load(format, select - 4, element, is_half);
+}
+
+static void put_components(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+                           unsigned lane, const uint32_t values[4])
+{
+  isa_row_t *dst = isa_rows(wave, &inst->dst);
+  const uint32_t kept = isa_half_kept(wave);
+  if (!typed->is_half) {
+    for (unsigned i = 0; i < typed->components; i++)
+      dst[i][lane] = values[i];
+    return;
+  }
+  for (unsigned i = 0; i < typed->components; i++) {
+    const bool is_high = typed->is_high || i % 2;
+    uint32_t *out = &dst[i / 2][lane], before = *out;
+    if (!(i % 2)) /* the other half, unless the instruction has a value for it */
+      before &= kept;
+    *out = is_high ? (before & 0xffff) | values[i] << 16 : (before & 0xffff0000) | values[i];
+  }
+}
+
+static uint32_t component_of(const isa_row_t *data, const typed_t *typed, unsigned lane, unsigned i)
+{
+  if (!typed->is_half)
+    return data[i][lane];
+  return data[i / 2][lane] >> (typed->is_high || i % 2 ? 16 : 0) & 0xffff;
+}
+
+static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+                         const isa_format_t *format, const elements_t *elements, unsigned lane)
+{
+  const uint32_t descriptor = wave->s[inst->saddr.index + 3];
+  uint32_t element[4] = {0}, values[4];
+  const bool is_there = !(elements->lanes[0].absent >> lane & 1) && format->bytes;
+  for (unsigned i = 0; is_there && i < elements->pieces; i++) {
+    uint32_t words[4] = {0};
+    isa_lane_read(&elements->lanes[i], lane, words, elements->plan.bytes);
+    memcpy(&element[i], words, (elements->plan.bytes + 3u) / 4 * 4);
+  }
+  for (unsigned i = 0; i < typed->components; i++)
+    values[i] = selected(inst, format, descriptor, element, i, typed->is_half);
+  put_components(wave, inst, typed, lane, values);
+}
+
+/* Components of whole bytes that the instruction has not stay; of smaller ones they become 0. */
+static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+                          const isa_format_t *format, const elements_t *elements, unsigned lane)
+{
+  const isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  uint32_t element[4] = {0};
+  if (elements->lanes[0].absent >> lane & 1 || !format->bytes)
+    return;
+  unsigned bits = 0;
+  for (unsigned i = 0; i < typed->components && i < format->components; i++) {
+    isa_format_store(format, i, component_of(data, typed, lane, i), typed->is_half, element);
+    bits += format->bits[i];
+  }
+  unsigned bytes = format->bits[0] % 8 ? format->bytes : bits / 8;
+  for (unsigned i = 0; i < elements->pieces && bytes; i++) {
+    const unsigned part = bytes < elements->plan.bytes ? bytes : elements->plan.bytes;
+    uint32_t words[4] = {0};
+    memcpy(words, &element[i], (part + 3) / 4 * 4);
+    isa_lane_write(&elements->lanes[i], lane, words, part);
+    bytes -= part;
+  }
+}
+
+static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t word = wave->s[inst->saddr.index + 3];
+  const unsigned data = inst->encoding == ISA_MTBUF ? inst->offset1 & 15 : word >> 15 & 15;
+  const unsigned number = inst->encoding == ISA_MTBUF ? inst->offset1 >> 4 : word >> 12 & 7;
+  const typed_t typed = typed_of(inst);
+  isa_format_t format;
+  if (!isa_format_find(data, number, &format))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+  const buffer_access_t access = access_of(wave, inst, true);
+  elements_t elements = {
+      .plan = {.kind = typed.is_store ? ISA_STORE : ISA_LOAD, .bytes = format.bytes}};
+  isa_range_refresh(access.range);
+  if (format.bytes && !find_elements(wave, inst, &access, &elements))
+    return false;
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+    (typed.is_store ? store_element : load_element)(wave, inst, &typed, &format, &elements,
+                                                    (unsigned)__builtin_ctzll(left));
+  return true;
+}
+
+static bool is_typed(const isa_inst_t *inst)
+{
+  return strstr(isa_op_name(inst->op), "_format_") != NULL;
+}
+
+/* --- all of them --- */
+
+static bool run_cache(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  (void)wave;
+  (void)inst;
+  return true;
+}
+
+static bool can_load_lds(const isa_access_t *plan, unsigned chip)
+{
+  const bool fits = plan->bytes <= 4 || (chip == SOFTGPU_GFX950 && plan->bytes >= 12);
+  return plan->kind == ISA_LOAD && fits && plan->form < ISA_FORM_D16_ZERO;
+}
+
+bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  const struct isa_opcode *row = inst->row;
+  const isa_access_t *plan = isa_access_find(isa_op_name(inst->op) + strlen("buffer_"));
+  const bool typed = is_typed(inst);
+  if (!(plan || typed) || (inst->lds && (typed || !can_load_lds(plan, inst->chip))) ||
+      !isa_vector_allocated(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
+      !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
+      !isa_vector_allocated(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||
+      !isa_scalar_prepare(&inst->saddr, 4, limits) ||
+      !isa_scalar_prepare(&inst->soffset, 1, limits))
+    return false;
+  inst->plan = plan;
+  inst->run = typed ? run_typed : plan->kind == ISA_CACHE ? run_cache : run_buffer;
+  return true;
+}

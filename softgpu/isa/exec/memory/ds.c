@@ -1,0 +1,407 @@
+/* DS: the local data share and lane permutations through it. A work-group runs on one thread, so
+ * nothing here needs host atomics. */
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/memory/checks.h"
+#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/exec/memory/move.h"
+#include "softgpu/isa/exec/memory/prepare.h"
+
+typedef struct ds_op {
+  uint16_t op;
+  uint16_t unit; /* two-address forms: bytes per unit of their offsets; else 0 */
+  isa_access_t access;
+  uint8_t element_bits; /* of reads that transpose; else 0 */
+} ds_op_t;
+
+#define ROW(name, kind, bytes, form, atomic, unit, element_bits)                                   \
+  {                                                                                                \
+    ISA_##name, unit, {#name, kind, bytes, form, atomic}, element_bits                             \
+  }
+#define LOAD(name, bytes, form)        ROW(name, ISA_LOAD, bytes, form, 0, 0, 0)
+#define TRANSPOSE(name, bytes, bits)   ROW(name, ISA_LOAD, bytes, 0, 0, 0, bits)
+#define STORE(name, bytes, form)       ROW(name, ISA_STORE, bytes, form, 0, 0, 0)
+#define PAIR(name, kind, bytes, unit)  ROW(name, kind, bytes, 0, ISA_ATOMIC_SWAP, unit, 0)
+#define ATOMIC_OP(name, bytes, atomic) ROW(name, ISA_ATOMIC, bytes, 0, atomic, 0, 0)
+/* Each operation with and without result, 32 and 64 bits. */
+#define ATOMIC(operation, type, bytes, atomic)                                                     \
+  ATOMIC_OP(ds_##operation##_##type, bytes, atomic),                                               \
+      ATOMIC_OP(ds_##operation##_rtn_##type, bytes, atomic)
+#define ATOMICS(operation, type, atomic)                                                           \
+  ATOMIC(operation, type##32, 4, atomic), ATOMIC(operation, type##64, 8, atomic)
+
+static const ds_op_t ops[] = {
+    LOAD(ds_read_u8, 1, ISA_FORM_ZERO),
+    LOAD(ds_read_i8, 1, ISA_FORM_SIGN),
+    LOAD(ds_read_u16, 2, ISA_FORM_ZERO),
+    LOAD(ds_read_i16, 2, ISA_FORM_SIGN),
+    LOAD(ds_read_u8_d16, 1, ISA_FORM_D16_ZERO),
+    LOAD(ds_read_u8_d16_hi, 1, ISA_FORM_HIGH_ZERO),
+    LOAD(ds_read_i8_d16, 1, ISA_FORM_D16_SIGN),
+    LOAD(ds_read_i8_d16_hi, 1, ISA_FORM_HIGH_SIGN),
+    LOAD(ds_read_u16_d16, 2, ISA_FORM_D16_ZERO),
+    LOAD(ds_read_u16_d16_hi, 2, ISA_FORM_HIGH_ZERO),
+    LOAD(ds_read_b32, 4, 0),
+    LOAD(ds_read_b64, 8, 0),
+    LOAD(ds_read_b96, 12, 0),
+    LOAD(ds_read_b128, 16, 0),
+    TRANSPOSE(ds_read_b64_tr_b4, 8, 4),
+    TRANSPOSE(ds_read_b64_tr_b8, 8, 8),
+    TRANSPOSE(ds_read_b64_tr_b16, 8, 16),
+    TRANSPOSE(ds_read_b96_tr_b6, 12, 6),
+    STORE(ds_write_b8, 1, ISA_FORM_ZERO),
+    STORE(ds_write_b8_d16_hi, 1, ISA_FORM_HIGH_ZERO),
+    STORE(ds_write_b16, 2, ISA_FORM_ZERO),
+    STORE(ds_write_b16_d16_hi, 2, ISA_FORM_HIGH_ZERO),
+    STORE(ds_write_b32, 4, 0),
+    STORE(ds_write_b64, 8, 0),
+    STORE(ds_write_b96, 12, 0),
+    STORE(ds_write_b128, 16, 0),
+    PAIR(ds_read2_b32, ISA_LOAD, 4, 4),
+    PAIR(ds_read2_b64, ISA_LOAD, 8, 8),
+    PAIR(ds_read2st64_b32, ISA_LOAD, 4, 256),
+    PAIR(ds_read2st64_b64, ISA_LOAD, 8, 512),
+    PAIR(ds_write2_b32, ISA_STORE, 4, 4),
+    PAIR(ds_write2_b64, ISA_STORE, 8, 8),
+    PAIR(ds_write2st64_b32, ISA_STORE, 4, 256),
+    PAIR(ds_write2st64_b64, ISA_STORE, 8, 512),
+    PAIR(ds_wrxchg2_rtn_b32, ISA_ATOMIC, 4, 4),
+    PAIR(ds_wrxchg2_rtn_b64, ISA_ATOMIC, 8, 8),
+    PAIR(ds_wrxchg2st64_rtn_b32, ISA_ATOMIC, 4, 256),
+    PAIR(ds_wrxchg2st64_rtn_b64, ISA_ATOMIC, 8, 512),
+    ATOMIC_OP(ds_wrxchg_rtn_b32, 4, ISA_ATOMIC_SWAP),
+    ATOMIC_OP(ds_wrxchg_rtn_b64, 8, ISA_ATOMIC_SWAP),
+    ATOMICS(add, u, ISA_ATOMIC_ADD),
+    ATOMICS(sub, u, ISA_ATOMIC_SUB),
+    ATOMICS(rsub, u, ISA_ATOMIC_RSUB),
+    ATOMICS(inc, u, ISA_ATOMIC_INC),
+    ATOMICS(dec, u, ISA_ATOMIC_DEC),
+    ATOMICS(min, i, ISA_ATOMIC_SMIN),
+    ATOMICS(max, i, ISA_ATOMIC_SMAX),
+    ATOMICS(min, u, ISA_ATOMIC_UMIN),
+    ATOMICS(max, u, ISA_ATOMIC_UMAX),
+    ATOMICS(and, b, ISA_ATOMIC_AND),
+    ATOMICS(or, b, ISA_ATOMIC_OR),
+    ATOMICS(xor, b, ISA_ATOMIC_XOR),
+    ATOMICS(mskor, b, ISA_ATOMIC_MSKOR),
+    ATOMICS(cmpst, b, ISA_ATOMIC_CMPSWAP),
+    ATOMICS(cmpst, f, ISA_ATOMIC_CMPSWAP_F),
+    ATOMICS(min, f, ISA_ATOMIC_MIN_F),
+    ATOMICS(max, f, ISA_ATOMIC_MAX_F),
+    ATOMICS(add, f, ISA_ATOMIC_ADD_F),
+    ATOMIC_OP(ds_pk_add_f16, 4, ISA_ATOMIC_PK_ADD_F16),
+    ATOMIC_OP(ds_pk_add_rtn_f16, 4, ISA_ATOMIC_PK_ADD_F16),
+    ATOMIC_OP(ds_pk_add_bf16, 4, ISA_ATOMIC_PK_ADD_BF16),
+    ATOMIC_OP(ds_pk_add_rtn_bf16, 4, ISA_ATOMIC_PK_ADD_BF16),
+};
+
+static const ds_op_t *find_op(unsigned op)
+{
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (ops[i].op == op)
+      return &ops[i];
+  return NULL;
+}
+
+/* A lane's address in LDS. The addition wraps at 32 bits: LLVM folds offsets into negative
+ * addresses for every chip after the first (SIISelLowering, isDSOffsetLegal). */
+static uint32_t lds_address(const isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                            uint32_t offset)
+{
+  return isa_rows(wave, &inst->vaddr)[0][lane] + offset;
+}
+
+static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_access_t *plan = inst->plan;
+  isa_lanes_t lanes = {.active = isa_exec(wave)};
+  for (uint64_t left = lanes.active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    const uint32_t address = lds_address(wave, inst, lane, (uint32_t)inst->offset);
+    if (!isa_lanes_put_lds(wave, plan, &lanes, lane, address))
+      return false;
+  }
+  return isa_lanes_run(wave, inst, &lanes);
+}
+
+/* Whole dwords, of which nearly always all are inside. */
+static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_access_t *plan = inst->plan;
+  const isa_mover_t *mover = isa_mover();
+  isa_moves_t moves;
+  if (!mover->look(wave, isa_rows(wave, &inst->vaddr)[0], (uint32_t)inst->offset, wave->lds_bytes,
+                   plan->bytes, &moves))
+    return run_plain(wave, inst);
+  if (plan->kind == ISA_STORE)
+    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, wave->lds, &moves);
+  else
+    mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, wave->lds, &moves);
+  return true;
+}
+
+static uint64_t row_value(const isa_row_t *rows, unsigned lane, unsigned bytes)
+{
+  return rows[0][lane] | (bytes == 8 ? (uint64_t)rows[1][lane] << 32 : 0);
+}
+
+/* The old value; 0, and nothing done, when `at` is NULL. */
+static uint64_t lds_atomic(const isa_access_t *op, uint32_t mode, uint8_t *at, uint64_t data,
+                           uint64_t compare)
+{
+  const unsigned atomic = isa_atomic_in_lds(op->atomic, op->bytes, mode);
+  uint64_t old = 0, new;
+  if (!at)
+    return 0;
+  memcpy(&old, at, op->bytes);
+  new = op->bytes == 8 ? isa_atomic64(atomic, old, data, compare)
+                       : isa_atomic32(atomic, (uint32_t)old, (uint32_t)data, (uint32_t)compare);
+  memcpy(at, &new, op->bytes);
+  return old;
+}
+
+/* Compare-and-store and mask-or have their condition first and their value second. */
+static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_access_t *op = inst->plan;
+  const isa_row_t *first = isa_rows(wave, &inst->data[0]);
+  const isa_row_t *second = inst->data[1].kind ? isa_rows(wave, &inst->data[1]) : NULL;
+  isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint8_t *at;
+    if (!isa_lds_element(wave, lane, lds_address(wave, inst, lane, (uint32_t)inst->offset),
+                         op->bytes, &at))
+      return false;
+    uint64_t value = row_value(second ? second : first, lane, op->bytes);
+    uint64_t compare = second ? row_value(first, lane, op->bytes) : 0;
+    uint64_t old = lds_atomic(op, wave->mode, at, value, compare);
+    if (dst)
+      dst[0][lane] = (uint32_t)old;
+    if (dst && op->bytes == 8)
+      dst[1][lane] = (uint32_t)(old >> 32);
+  }
+  return true;
+}
+
+static uint64_t element_load(const uint8_t *at, unsigned bytes)
+{
+  uint64_t wide;
+  uint32_t value;
+  if (bytes == 8) {
+    memcpy(&wide, at, sizeof wide);
+    return wide;
+  }
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static void element_store(uint8_t *at, unsigned bytes, uint64_t value)
+{
+  const uint32_t low = (uint32_t)value;
+  if (bytes == 8)
+    memcpy(at, &value, sizeof value);
+  else
+    memcpy(at, &low, sizeof low);
+}
+
+static uint64_t element_move(const isa_access_t *op, uint8_t *at, uint64_t value)
+{
+  const uint64_t old = element_load(at, op->bytes);
+  if (op->kind != ISA_LOAD)
+    element_store(at, op->bytes, value);
+  return old;
+}
+
+/* The same at the end of LDS or beyond it, where each dword of a load or a store counts for itself
+ * and an exchange is done wholly or not at all. */
+static uint64_t element_at_end(isa_wave_t *wave, const isa_access_t *op, uint64_t address,
+                               uint64_t value)
+{
+  uint64_t old = 0;
+  for (unsigned i = 0; i < op->bytes / 4u && op->kind != ISA_ATOMIC; i++) {
+    if (!isa_lds_holds(wave, address + 4 * i, 4))
+      break;
+    uint8_t *at = wave->lds + address + 4 * i;
+    if (op->kind == ISA_STORE)
+      element_store(at, 4, value >> 32 * i);
+    else
+      old |= element_load(at, 4) << 32 * i;
+  }
+  return old;
+}
+
+/* Two elements per lane, at offsets counted in elements or in 64 of them. */
+static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const ds_op_t *pair = inst->plan;
+  const isa_access_t *op = &pair->access;
+  const uint32_t offsets[2] = {(uint32_t)inst->offset * pair->unit, inst->offset1 * pair->unit};
+  const uint32_t bytes = op->bytes, dwords = bytes / 4u;
+  isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint64_t old[2];
+    for (unsigned i = 0; i < 2; i++) {
+      const uint32_t address = lds_address(wave, inst, lane, offsets[i]);
+      const uint64_t value =
+          op->kind == ISA_LOAD ? 0 : row_value(isa_rows(wave, &inst->data[i]), lane, bytes);
+      if (isa_lds_holds(wave, address, bytes))
+        old[i] = element_move(op, wave->lds + address, value);
+      else if (isa_lds_outside(wave, lane, address, bytes))
+        old[i] = element_at_end(wave, op, address, value);
+      else
+        return false;
+    }
+    for (unsigned i = 0; dst && i < 2 * dwords; i++)
+      dst[i][lane] = (uint32_t)(old[i / dwords] >> 32 * (i % dwords));
+  }
+  return true;
+}
+
+/* Loads that are inside. (Of stores the lanes' order counts.) */
+static bool run_whole_pair(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const ds_op_t *pair = inst->plan;
+  const isa_mover_t *mover = isa_mover();
+  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0], bytes = pair->access.bytes;
+  isa_row_t *dst = isa_rows(wave, &inst->dst);
+  isa_moves_t first, second;
+  if (!mover->look(wave, address, (uint32_t)inst->offset * pair->unit, wave->lds_bytes, bytes,
+                   &first) ||
+      !mover->look(wave, address, inst->offset1 * pair->unit, wave->lds_bytes, bytes, &second))
+    return run_pair(wave, inst);
+  mover->load(wave, dst, bytes / 4, wave->lds, &first);
+  mover->load(wave, dst + bytes / 4, bytes / 4, wave->lds, &second);
+  return true;
+}
+
+/* --- permutations: lanes exchange dwords, no memory is touched --- */
+
+/* Lane i reads from the lane that its address names; inactive lanes supply 0. */
+static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
+  uint32_t *dst = isa_rows(wave, &inst->dst)[0];
+  const uint64_t exec = isa_exec(wave);
+  isa_row_t data;
+  memcpy(data, isa_rows(wave, &inst->data[0]), sizeof data);
+  isa_row_t out;
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+    unsigned from = (address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES;
+    out[lane] = exec >> from & 1 ? data[from] : 0;
+  }
+  for (uint64_t left = exec; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    dst[lane] = out[lane];
+  }
+  return true;
+}
+
+/* Lane i writes to the lane that its address names; the highest lane wins. */
+static bool run_permute(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
+  const uint32_t *data = isa_rows(wave, &inst->data[0])[0];
+  uint32_t *dst = isa_rows(wave, &inst->dst)[0];
+  isa_row_t out = {0};
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    out[(address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES] = data[lane];
+  }
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    dst[lane] = out[lane];
+  }
+  return true;
+}
+
+/* The lane that lane `i` reads from. */
+static unsigned swizzle_source(unsigned i, unsigned pattern)
+{
+  if (pattern >> 15 && pattern < 0xc000) /* any permutation of four lanes */
+    return (i & ~3u) | (pattern >> 2 * (i & 3) & 3);
+  if (pattern >> 15) { /* rotation of groups of lanes within 32 */
+    unsigned mask = pattern & 31, count = pattern >> 5 & 31;
+    unsigned moved = pattern >> 10 & 1 ? i - count : i + count;
+    return (i & 32) | (i & mask) | (moved & ~mask & 31);
+  }
+  return (i & 32) | ((((i & 31 & pattern) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31)) & 31);
+}
+
+static bool run_swizzle(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  isa_row_t data;
+  memcpy(data, isa_rows(wave, &inst->vaddr), sizeof data);
+  uint32_t *dst = isa_rows(wave, &inst->dst)[0];
+  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    unsigned from = swizzle_source(lane, (unsigned)inst->offset);
+    dst[lane] = isa_exec(wave) >> from & 1 ? data[from] : 0;
+  }
+  return true;
+}
+
+static bool run_nop(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  (void)wave;
+  (void)inst;
+  return true;
+}
+
+/* The first active lane says how many; with none active, as in v_readfirstlane, lane 0. */
+static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint64_t exec = isa_exec(wave);
+  const unsigned lane = exec ? (unsigned)__builtin_ctzll(exec) : 0;
+  const uint32_t value = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr)[0][lane] : 0;
+  return isa_gws_run(wave, inst, (wave->s[ISA_M0] >> 16) + (uint32_t)inst->offset, value);
+}
+
+isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
+{
+  const ds_op_t *op = find_op(inst->op);
+  if (!op) /* permutations */
+    return (isa_ds_touch_t){.count = 0};
+  isa_ds_touch_t touch = {.kind = op->access.kind, .bytes = op->access.bytes, .count = 1};
+  touch.offset[0] = (uint32_t)inst->offset * (op->unit ? op->unit : 1);
+  if (op->unit) {
+    touch.count = 2;
+    touch.offset[1] = inst->offset1 * op->unit;
+  }
+  return touch;
+}
+
+bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  const struct isa_opcode *row = inst->row;
+  const ds_op_t *op = find_op(inst->op);
+  if (inst->gds != isa_is_gws(inst->op) || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
+      !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
+      !isa_vector_allocated(&inst->data[1], row->src[1], limits) ||
+      !isa_vector_allocated(&inst->vaddr, row->src[2], limits))
+    return false;
+  if (inst->op == ISA_ds_bpermute_b32) {
+    inst->run = run_bpermute;
+  } else if (inst->op == ISA_ds_permute_b32) {
+    inst->run = run_permute;
+  } else if (inst->op == ISA_ds_swizzle_b32 && inst->offset < 0xe000) {
+    inst->run = run_swizzle;
+  } else if (inst->op == ISA_ds_nop) {
+    inst->run = run_nop;
+  } else if (isa_is_gws(inst->op)) {
+    inst->run = run_gws;
+  } else if (op && op->element_bits) {
+    isa_ds_transpose_prepare(inst, &op->element_bits);
+  } else if (op && op->unit) {
+    inst->plan = op;
+    inst->run = op->access.kind == ISA_LOAD ? run_whole_pair : run_pair;
+  } else if (op) {
+    inst->plan = &op->access;
+    inst->run = op->access.kind == ISA_ATOMIC ? run_atomic
+                : op->access.bytes < 4        ? run_plain
+                                              : run_whole;
+  } else {
+    return isa_ds_count_prepare(inst);
+  }
+  return inst->run != NULL;
+}

@@ -1,0 +1,140 @@
+/* FLAT, GLOBAL and SCRATCH instructions. */
+#include "softgpu/isa/base/scalar.h"
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/memory/access.h"
+#include "softgpu/isa/exec/memory/move.h"
+#include "softgpu/isa/exec/memory/prepare.h"
+
+static uint64_t scalar_base(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  uint64_t base = inst->saddr.kind == ISA_OPERAND_NONE ? 0 : isa_read_s64(wave, inst->saddr.index);
+  return base + (uint64_t)(int64_t)inst->offset;
+}
+
+static uint64_t lane_address(const isa_wave_t *wave, const isa_inst_t *inst, uint64_t base,
+                             unsigned lane)
+{
+  const isa_row_t *row = isa_rows(wave, &inst->vaddr);
+  if (inst->saddr.kind != ISA_OPERAND_NONE)
+    return base + row[0][lane];
+  return base + (row[0][lane] | (uint64_t)row[1][lane] << 32);
+}
+
+/* --- GLOBAL --- */
+
+/* Whole dwords that are all in the range that the instruction used before. False when they are not,
+ * and nothing is done. */
+static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const isa_range_t *range)
+{
+  const isa_access_t *plan = inst->plan;
+  const bool is_store = plan->kind == ISA_STORE;
+  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 ||
+      (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
+    return false;
+  const isa_mover_t *mover = isa_mover();
+  const isa_row_t *address = isa_rows(wave, &inst->vaddr);
+  uint8_t *base = isa_range_host(range, range->base);
+  isa_moves_t moves;
+  if (!mover->look_wide(wave, address[0], inst->saddr.kind ? NULL : address[1],
+                        scalar_base(wave, inst) - range->base,
+                        range->size < ISA_MOVE_MOST ? (uint32_t)range->size : ISA_MOVE_MOST,
+                        plan->bytes, &moves))
+    return false;
+  if (is_store)
+    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, base, &moves);
+  else
+    mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, base, &moves);
+  return true;
+}
+
+static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_access_t *plan = inst->plan;
+  isa_range_t *range = isa_range_of(wave, inst);
+  isa_range_refresh(range);
+  if (run_whole(wave, inst, range))
+    return true;
+  uint64_t base = scalar_base(wave, inst);
+  isa_lanes_t lanes = {.active = isa_exec(wave)};
+  for (uint64_t left = lanes.active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint64_t address = lane_address(wave, inst, base, lane);
+    if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
+      return false;
+    lanes.at[lane] = isa_range_host(range, address);
+  }
+  return isa_lanes_run(wave, inst, &lanes);
+}
+
+/* --- FLAT: the upper half of an address may select LDS or scratch --- */
+
+static bool flat_put(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lanes, unsigned lane,
+                     uint64_t address)
+{
+  const isa_access_t *plan = inst->plan;
+  const uint32_t high = (uint32_t)(address >> 32), low = (uint32_t)address;
+  if (high == wave->dispatch->shared_aperture_hi)
+    return isa_lanes_put_lds(wave, plan, lanes, lane, low);
+  if (high == wave->dispatch->private_aperture_hi) {
+    const uint64_t base = isa_read_s64(wave, ISA_FLAT_SCRATCH);
+    lanes->swizzled |= 1ull << lane;
+    lanes->at[lane] = isa_scratch_at(wave, lane, base, low, plan->bytes);
+    return lanes->at[lane] != NULL;
+  }
+  isa_range_t *range = isa_range_of(wave, inst);
+  if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
+    return false;
+  lanes->at[lane] = isa_range_host(range, address);
+  return true;
+}
+
+static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  uint64_t base = scalar_base(wave, inst);
+  isa_lanes_t lanes = {.active = isa_exec(wave)};
+  isa_range_refresh(isa_range_of(wave, inst));
+  for (uint64_t left = lanes.active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    if (!flat_put(wave, inst, &lanes, lane, lane_address(wave, inst, base, lane)))
+      return false;
+  }
+  return isa_lanes_run(wave, inst, &lanes);
+}
+
+static bool run_scratch(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_access_t *plan = inst->plan;
+  uint64_t base = isa_read_s64(wave, ISA_FLAT_SCRATCH);
+  uint32_t scalar = inst->saddr.kind ? wave->s[inst->saddr.index] : 0;
+  const isa_row_t *row = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL;
+  isa_lanes_t lanes = {.active = isa_exec(wave), .swizzled = UINT64_MAX};
+  for (uint64_t left = lanes.active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    uint32_t offset = scalar + (row ? row[0][lane] : 0) + (uint32_t)inst->offset;
+    lanes.at[lane] = isa_scratch_at(wave, lane, base, offset, plan->bytes);
+    if (!lanes.at[lane])
+      return false;
+  }
+  return isa_lanes_run(wave, inst, &lanes);
+}
+
+bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  static const struct {
+    const char *prefix;
+    bool (*run)(isa_wave_t *, const isa_inst_t *);
+  } families[] = {{"flat_", run_flat}, {"global_", run_global}, {"scratch_", run_scratch}};
+  unsigned family = inst->encoding - ISA_FLAT;
+  const struct isa_opcode *row = inst->row;
+  const isa_access_t *plan =
+      isa_access_find(isa_op_name(inst->op) + strlen(families[family].prefix));
+  unsigned address_dwords = family == 2 || inst->saddr.kind ? 1 : 2;
+  if (!plan || inst->lds || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
+      !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
+      !isa_vector_allocated(&inst->vaddr, address_dwords, limits) ||
+      !isa_scalar_prepare(&inst->saddr, family == 2 ? 1 : 2, limits))
+    return false;
+  inst->plan = plan;
+  inst->run = families[family].run;
+  return true;
+}

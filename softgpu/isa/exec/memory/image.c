@@ -1,0 +1,178 @@
+/* Image and sampler descriptors. */
+#include "softgpu/isa/exec/memory/image.h"
+
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/memory/access.h"
+
+enum reason {
+  NO_TYPE,
+  NO_FORMAT,
+  NO_LAYOUT,
+  MIP_LEVELS,
+  COMPRESSED,
+  NO_REGISTERS,
+  NO_ATOMIC,
+  NO_STORE,
+  NO_FILTER,
+  NO_VOLUME,
+  NO_BORDER,
+  NO_CLAMP,
+  NO_WARNING,
+  REASONS
+};
+
+static const char *const reasons[REASONS] = {
+    [NO_TYPE] = "the descriptor is of no image of one to three dimensions",
+    [NO_FORMAT] = "the descriptor's data and number format are of no texel that is known here",
+    [NO_LAYOUT] = "images of this shape and format have no such layout",
+    [MIP_LEVELS] = "the image has several levels, or is one of them",
+    [COMPRESSED] = "the image is compressed",
+    [NO_REGISTERS] = "the address is in registers that the wave has not",
+    [NO_ATOMIC] = "atomic operations are on texels of one component of 32 or 64 bits",
+    [NO_STORE] = "nothing is stored as sRGB",
+    [NO_FILTER] = "the sampler filters in a way that is not known here",
+    [NO_VOLUME] = "gfx90a does not filter images of three dimensions linearly",
+    [NO_BORDER] = "border colours of the program's own are not known here",
+    [NO_CLAMP] = "the sampler clamps in a way that is not known here",
+    [NO_WARNING] = "warnings of levels of detail (lwe) are not known here",
+};
+
+const char *isa_image_reason(uint64_t reason)
+{
+  return reason < REASONS ? reasons[reason] : "";
+}
+
+/* By type, from 8 on; 0: not known here. */
+static const struct {
+  uint8_t dimensions;
+  bool is_array;
+} types[16] = {
+    [ISA_IMAGE_1D] = {1, false},      [ISA_IMAGE_2D] = {2, false},      [ISA_IMAGE_3D] = {3, false},
+    [ISA_IMAGE_1D_ARRAY] = {1, true}, [ISA_IMAGE_2D_ARRAY] = {2, true},
+};
+
+static const uint32_t *words_of(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return &wave->s[inst->saddr.index];
+}
+
+static bool has_level(const isa_inst_t *inst)
+{
+  return strstr(isa_op_name(inst->op), "_mip") != NULL;
+}
+
+isa_image_t isa_image_read(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t *s = words_of(wave, inst);
+  const unsigned type = s[3] >> 28, dimensions = types[type].dimensions;
+  isa_image_t image = {
+      .base = s[0] * 256ull | (uint64_t)(s[1] & 0xff) << 40,
+      .size = {(s[2] & 0x3fff) + 1, 1, 1},
+      .pitch = (s[4] >> 13 & 0xffff) + 1,
+      .layers = 1,
+      .dimensions = (uint8_t)dimensions,
+      .is_array = types[type].is_array,
+      .is_declared_array = types[type].is_array && inst->offset1 & ISA_IMAGE_DA,
+      .has_level = has_level(inst),
+      .border = (uint8_t)(s[4] >> 29),
+  };
+  const uint32_t depth = s[4] & 0x1fff;
+  if (dimensions > 1)
+    image.size[1] = (s[2] >> 14 & 0x3fff) + 1;
+  if (dimensions > 2)
+    image.size[2] = depth + 1;
+  else
+    image.first_layer = s[5] & 0x1fff;
+  if (image.is_array)
+    image.layers = depth < image.first_layer ? 0 : depth - image.first_layer + 1;
+  for (unsigned i = 0; i < 4; i++)
+    image.select[i] = s[3] >> 3 * i & 7;
+  isa_format_find(s[1] >> 20 & 0x3f, s[1] >> 26 & 15, &image.format);
+  if (image.format.bytes)
+    isa_tiling_find(s[3] >> 20 & 31, dimensions, image.format.bytes, &image.tiling);
+  return image;
+}
+
+uint32_t isa_image_address(const isa_wave_t *wave, const isa_inst_t *inst, unsigned component,
+                           unsigned lane)
+{
+  const isa_row_t *rows = isa_rows(wave, &inst->vaddr);
+  if (inst->offset1 & ISA_IMAGE_A16)
+    return rows[component / 2][lane] >> 16 * (component % 2) & 0xffff;
+  return rows[component][lane];
+}
+
+/* --- what can be used --- */
+
+static bool refuse(isa_wave_t *wave, enum reason reason)
+{
+  return isa_wave_fault(wave, SOFTGPU_FAULT_IMAGE, 0, reason, 0);
+}
+
+static bool atomic_fits(const isa_inst_t *inst, const isa_format_t *format)
+{
+  const unsigned values = inst->op == ISA_image_atomic_cmpswap ? 2 : 1;
+  const unsigned dmask = (unsigned)inst->offset;
+  return (dmask == (1u << values) - 1 && format->bytes == 4 && format->bits[0] == 32) ||
+         (dmask == (1u << 2 * values) - 1 && format->bytes == 8 && format->bits[0] == 32);
+}
+
+/* That linear filters are not for three dimensions, HIP says from 5.3 on ("3D linear filter"). */
+static bool check_sampler(isa_wave_t *wave, const isa_inst_t *inst, unsigned dimensions)
+{
+  const uint32_t *s = &wave->s[inst->soffset.index];
+  const unsigned magnify = s[2] >> 20 & 3, minify = s[2] >> 22 & 3, depth = s[2] >> 24 & 3;
+  const bool compares_or_reduces = s[0] >> 29 & 3, has_degamma = s[0] >> 20 & 1;
+  if (inst->offset1 >> 17 & 1)
+    return refuse(wave, NO_WARNING);
+  if (magnify != minify || magnify > 1 || depth > 2 || compares_or_reduces || has_degamma)
+    return refuse(wave, NO_FILTER);
+  if (dimensions == 3 && (magnify == 1 || depth == 2))
+    return refuse(wave, NO_VOLUME);
+  if (s[3] >> 30 == 3)
+    return refuse(wave, NO_BORDER);
+  for (unsigned i = 0; i < 3; i++)
+    if ((s[0] >> 3 * i & 6) == 4)
+      return refuse(wave, NO_CLAMP);
+  return true;
+}
+
+/* Registers of addresses are known when the image is. */
+static unsigned address_registers(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const unsigned type = words_of(wave, inst)[3] >> 28;
+  const bool has_layer = types[type].is_array && inst->offset1 & ISA_IMAGE_DA;
+  unsigned count = types[type].dimensions + (unsigned)has_layer + has_level(inst);
+  if (inst->op == ISA_image_get_resinfo)
+    count = 1;
+  return inst->offset1 & ISA_IMAGE_A16 ? (count + 1) / 2 : count;
+}
+
+bool isa_image_check(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t *s = words_of(wave, inst);
+  const unsigned dimensions = types[s[3] >> 28].dimensions;
+  const unsigned number = s[1] >> 26 & 15;
+  const char *name = isa_op_name(inst->op);
+  isa_format_t format;
+  isa_tiling_t tiling;
+  if (!dimensions)
+    return refuse(wave, NO_TYPE);
+  if (inst->vaddr.index + address_registers(wave, inst) > wave->vgprs)
+    return refuse(wave, NO_REGISTERS);
+  if (inst->op == ISA_image_get_resinfo)
+    return true;
+  if (!isa_format_find(s[1] >> 20 & 0x3f, number, &format) || !format.bytes)
+    return refuse(wave, NO_FORMAT);
+  if (!isa_tiling_find(s[3] >> 20 & 31, dimensions, format.bytes, &tiling))
+    return refuse(wave, NO_LAYOUT);
+  if (s[3] >> 12 & 0xff || s[5] >> 28)
+    return refuse(wave, MIP_LEVELS);
+  if (s[6] >> 21 & 1)
+    return refuse(wave, COMPRESSED);
+  if (strstr(name, "atomic") && !atomic_fits(inst, &format))
+    return refuse(wave, NO_ATOMIC);
+  if (strstr(name, "store") && !strstr(name, "pck") && number == ISA_NUMBER_SRGB)
+    return refuse(wave, NO_STORE);
+  return inst->op != ISA_image_sample || check_sampler(wave, inst, dimensions);
+}

@@ -1,0 +1,169 @@
+/* Scalar memory: loads, stores, atomics, clocks and cache operations. */
+#include "softgpu/device/clock.h"
+#include "softgpu/isa/base/scalar.h"
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/memory/checks.h"
+#include "softgpu/isa/exec/memory/prepare.h"
+
+static bool is_buffer(const isa_inst_t *inst)
+{
+  return inst->row->sdst == 4;
+}
+
+/* Negative ones are huge. */
+static uint64_t offset_of(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  uint64_t offset = (uint64_t)(int64_t)inst->offset;
+  if (inst->soffset.kind != ISA_OPERAND_NONE)
+    offset += wave->s[inst->soffset.index];
+  return offset;
+}
+
+uint64_t isa_smem_address(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return isa_read_s64(wave, inst->saddr.index) + offset_of(wave, inst);
+}
+
+/* The address of a checked access to the bytes from `first` on, or NULL; `*absent` when it lies
+ * outside of a buffer's range, of which there is no fault. */
+static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t first, uint32_t bytes,
+                      bool store, bool *absent)
+{
+  isa_range_t *range = isa_range_of(wave, inst);
+  const uint32_t *s = &wave->s[inst->saddr.index];
+  uint64_t offset = offset_of(wave, inst), address;
+  *absent = false;
+  if (is_buffer(inst)) {
+    uint64_t stride = s[1] >> 16 & 0x3fff, size = s[2] * (stride ? stride : 1);
+    address = (s[0] | (uint64_t)(s[1] & 0xffff) << 32) + offset + first;
+    *absent = offset > size || first + bytes > size - offset; /* no sum that wraps */
+    if (*absent)
+      return NULL;
+  } else {
+    address = isa_smem_address(wave, inst) + first;
+  }
+  if (address & 3) {
+    isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, address, bytes);
+    return NULL;
+  }
+  isa_range_refresh(range);
+  if (!isa_reach(wave, range, 0, address, bytes, store))
+    return NULL;
+  return isa_range_host(range, address);
+}
+
+/* Of a buffer's end, each dword counts for itself. */
+static bool load_buffer_tail(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  uint32_t values[16];
+  for (unsigned i = 0; i < inst->row->dst; i++) {
+    bool absent;
+    uint8_t *at = reach(wave, inst, 4 * i, 4, false, &absent);
+    if (!at && !absent)
+      return false;
+    values[i] = at ? isa_load32(at) : 0;
+  }
+  /* Which may be the descriptor's registers. */
+  memcpy(&wave->s[inst->dst.index], values, inst->row->dst * sizeof *values);
+  return true;
+}
+
+static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  unsigned dwords = inst->row->dst;
+  uint32_t values[16];
+  bool absent;
+  uint8_t *at = reach(wave, inst, 0, dwords * 4, false, &absent);
+  if (!at)
+    return absent && load_buffer_tail(wave, inst);
+  for (unsigned i = 0; i < dwords; i++)
+    values[i] = isa_load32(at + 4 * i);
+  memcpy(&wave->s[inst->dst.index], values, dwords * sizeof *values);
+  return true;
+}
+
+static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  unsigned dwords = inst->row->src[0];
+  bool absent;
+  uint8_t *at = reach(wave, inst, 0, dwords * 4, true, &absent);
+  if (!at)
+    return absent;
+  for (unsigned i = 0; i < dwords; i++)
+    isa_store32(at + 4 * i, wave->s[inst->data[0].index + i]);
+  return true;
+}
+
+static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_access_t *plan = inst->plan;
+  uint32_t *data = &wave->s[inst->data[0].index], *out = &wave->s[inst->dst.index];
+  bool absent, is_compare = plan->atomic == ISA_ATOMIC_CMPSWAP;
+  uint8_t *at = reach(wave, inst, 0, plan->bytes, true, &absent);
+  if (!at)
+    return absent;
+  if ((uintptr_t)at % plan->bytes)
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, (uintptr_t)at, plan->bytes);
+  if (plan->bytes == 4) {
+    uint32_t old = isa_atomic_memory32(at, plan->atomic, data[0], is_compare ? data[1] : 0);
+    if (inst->glc)
+      out[0] = old;
+    return true;
+  }
+  uint64_t value = data[0] | (uint64_t)data[1] << 32;
+  uint64_t compare = is_compare ? data[2] | (uint64_t)data[3] << 32 : 0;
+  uint64_t old = isa_atomic_memory64(at, plan->atomic, value, compare);
+  if (inst->glc)
+    isa_write_s64(wave, inst->dst.index, old);
+  return true;
+}
+
+static bool run_memtime(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  isa_write_s64(wave, inst->dst.index, softgpu_clock_cycles());
+  return true;
+}
+
+static bool run_memrealtime(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  isa_write_s64(wave, inst->dst.index, softgpu_clock_ticks());
+  return true;
+}
+
+static bool run_nothing(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  (void)wave;
+  (void)inst;
+  return true;
+}
+
+static bool is_cache_operation(const char *name)
+{
+  return !strncmp(name, "s_dcache_", 9) || !strncmp(name, "s_atc_probe", 11);
+}
+
+bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  const struct isa_opcode *row = inst->row;
+  const char *name = isa_op_name(inst->op), *atomic = strstr(name, "atomic_");
+  if (!isa_scalar_prepare(&inst->dst, row->dst, limits) ||
+      !isa_scalar_prepare(&inst->data[0], row->src[0], limits) ||
+      !isa_scalar_prepare(&inst->saddr, row->sdst, limits) ||
+      !isa_scalar_prepare(&inst->soffset, 1, limits))
+    return false;
+  if (inst->op == ISA_s_memtime) {
+    inst->run = run_memtime;
+  } else if (inst->op == ISA_s_memrealtime) {
+    inst->run = run_memrealtime;
+  } else if (is_cache_operation(name)) {
+    inst->run = run_nothing;
+  } else if (atomic) {
+    inst->plan = isa_access_find(atomic);
+    inst->run = inst->plan ? run_atomic : NULL;
+  } else if (!strncmp(name, "s_load", 6) || !strncmp(name, "s_buffer_load", 13)) {
+    inst->run = run_load;
+  } else if (!strncmp(name, "s_store", 7) || !strncmp(name, "s_buffer_store", 14)) {
+    inst->run = run_store;
+  }
+  return inst->run != NULL;
+}

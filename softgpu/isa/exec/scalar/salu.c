@@ -1,0 +1,194 @@
+/* Scalar ALU instructions. The rows of salu_ops.inc become one function each. */
+#include <string.h>
+
+#include "softgpu/isa/base/scalar.h"
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/scalar/salu.h"
+
+static uint64_t low_bits(unsigned width)
+{
+  return width >= 64 ? UINT64_MAX : (1ull << width) - 1;
+}
+
+/* Bit fields; what lies beyond the value is 0, or the sign of its `size` bits. */
+static uint64_t extract(uint64_t value, unsigned offset, unsigned width)
+{
+  return value >> offset & low_bits(width);
+}
+
+static uint64_t extract_signed(uint64_t value, unsigned offset, unsigned width, unsigned size)
+{
+  int64_t shifted = (size == 32 ? (int64_t)(int32_t)value : (int64_t)value) >> offset;
+  if (!width)
+    return 0;
+  if (width >= size)
+    return (uint64_t)shifted;
+  uint64_t sign = 1ull << (width - 1);
+  return (((uint64_t)shifted & low_bits(width)) ^ sign) - sign;
+}
+
+static uint32_t magnitude(uint32_t value)
+{
+  return (int32_t)value < 0 ? 0 - value : value;
+}
+
+/* Bit 4i set when any of bits 4i .. 4i+3 is. */
+static uint64_t quads(uint64_t mask)
+{
+  mask |= mask >> 1;
+  mask |= mask >> 2;
+  return mask & 0x1111111111111111;
+}
+
+static uint64_t pack_quads(uint64_t mask)
+{
+  uint64_t packed = 0;
+  mask = quads(mask);
+  for (unsigned i = 0; i < 16; i++)
+    packed |= (mask >> 4 * i & 1) << i;
+  return packed;
+}
+
+static uint64_t reverse(uint64_t value)
+{
+  value = (value >> 1 & 0x5555555555555555) | (value & 0x5555555555555555) << 1;
+  value = (value >> 2 & 0x3333333333333333) | (value & 0x3333333333333333) << 2;
+  value = (value >> 4 & 0x0f0f0f0f0f0f0f0f) | (value & 0x0f0f0f0f0f0f0f0f) << 4;
+  return __builtin_bswap64(value);
+}
+
+static uint32_t first_one(uint64_t value)
+{
+  return value ? (uint32_t)__builtin_ctzll(value) : UINT32_MAX;
+}
+
+static uint32_t leading_zeros(uint64_t value)
+{
+  return value ? (uint32_t)__builtin_clzll(value) : UINT32_MAX;
+}
+
+static uint64_t replicate(uint32_t value)
+{
+  uint64_t out = 0;
+  for (unsigned i = 0; i < 32; i++)
+    out |= (uint64_t)(value >> i & 1) * 3 << 2 * i;
+  return out;
+}
+
+static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
+{
+  w->s[inst->dst.index] = value;
+}
+
+/* By the type that a row names. */
+#define READ(type, operand)                                                                        \
+  ((type)(sizeof(type) == 8 ? isa_read64(w, operand) : isa_read32(w, operand)))
+#define DESTINATION (inst->row->dst == 2 ? isa_read_s64(w, inst->dst.index) : w->s[inst->dst.index])
+#define WRITE(type, value)                                                                         \
+  do {                                                                                             \
+    if (sizeof(type) == 8)                                                                         \
+      isa_write_s64(w, inst->dst.index, value);                                                    \
+    else                                                                                           \
+      write32(w, inst, (uint32_t)(value));                                                         \
+  } while (0)
+#define RUN(name) static bool run_##name(isa_wave_t *w, const isa_inst_t *inst)
+
+/* The result's type follows from the expression: s_bfm_b64 makes 64 bits of two dwords. */
+#define SALU_2(name, type, type_b, result, condition)                                              \
+  RUN(name)                                                                                        \
+  {                                                                                                \
+    const type a = READ(type, &inst->src[0]);                                                      \
+    const type_b b = READ(type_b, &inst->src[1]);                                                  \
+    const __typeof__(result) d = (result);                                                         \
+    const uint32_t scc = (uint32_t)(condition);                                                    \
+    WRITE(d, d);                                                                                   \
+    w->scc = scc;                                                                                  \
+    return true;                                                                                   \
+  }
+#define SALU_1(name, type, type_d, result, condition)                                              \
+  RUN(name)                                                                                        \
+  {                                                                                                \
+    const type a = READ(type, &inst->src[0]);                                                      \
+    type_d d = (type_d)DESTINATION;                                                                \
+    d = (result);                                                                                  \
+    w->scc = (uint32_t)(condition);                                                                \
+    WRITE(type_d, d);                                                                              \
+    return true;                                                                                   \
+  }
+#define SALU_EXEC(name, new_exec, result)                                                          \
+  RUN(name)                                                                                        \
+  {                                                                                                \
+    const uint64_t a = isa_read64(w, &inst->src[0]), e = isa_exec(w);                              \
+    isa_write_s64(w, ISA_EXEC, new_exec);                                                          \
+    w->scc = isa_exec(w) != 0;                                                                     \
+    isa_write_s64(w, inst->dst.index, result);                                                     \
+    return true;                                                                                   \
+  }
+#define SALU_CMP(name, type, type_b, condition)                                                    \
+  RUN(name)                                                                                        \
+  {                                                                                                \
+    const type a = READ(type, &inst->src[0]);                                                      \
+    const type_b b = READ(type_b, &inst->src[1]);                                                  \
+    w->scc = (uint32_t)(condition);                                                                \
+    return true;                                                                                   \
+  }
+#define SALU_CMPK(name, type, condition)                                                           \
+  RUN(name)                                                                                        \
+  {                                                                                                \
+    const type a = (type)w->s[inst->dst.index], b = (type)inst->simm;                              \
+    w->scc = condition;                                                                            \
+    return true;                                                                                   \
+  }
+#define SALU_K(name, result, condition)                                                            \
+  RUN(name)                                                                                        \
+  {                                                                                                \
+    const uint32_t simm = (uint32_t)inst->simm, p = w->s[inst->dst.index], d = (result);           \
+    (void)p;                                                                                       \
+    w->scc = (condition);                                                                          \
+    write32(w, inst, d);                                                                           \
+    return true;                                                                                   \
+  }
+#include "softgpu/isa/exec/scalar/salu_ops.inc"
+#undef SALU_2
+#undef SALU_1
+#undef SALU_EXEC
+#undef SALU_CMP
+#undef SALU_CMPK
+#undef SALU_K
+
+static const struct isa_salu_op {
+  uint16_t op;
+  bool (*run)(isa_wave_t *, const isa_inst_t *);
+} ops[] = {
+#define SALU_2(name, ...)    {ISA_##name, run_##name},
+#define SALU_1(name, ...)    {ISA_##name, run_##name},
+#define SALU_EXEC(name, ...) {ISA_##name, run_##name},
+#define SALU_CMP(name, ...)  {ISA_##name, run_##name},
+#define SALU_CMPK(name, ...) {ISA_##name, run_##name},
+#define SALU_K(name, ...)    {ISA_##name, run_##name},
+#include "softgpu/isa/exec/scalar/salu_ops.inc"
+};
+
+static isa_run_t find_run(unsigned op)
+{
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (ops[i].op == op)
+      return ops[i].run;
+  return isa_salu_control(op);
+}
+
+bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  if (inst->encoding > ISA_SOPP)
+    return false;
+  isa_run_t run = find_run(inst->op);
+  if (!run || !isa_scalar_prepare(&inst->dst, inst->row->dst, limits) ||
+      !isa_scalar_prepare(&inst->src[0], inst->row->src[0], limits) ||
+      !isa_scalar_prepare(&inst->src[1], inst->row->src[1], limits))
+    return false;
+  /* A 64-bit literal is zero-extended, in signed instructions sign-extended. */
+  if (inst->op == ISA_s_ashr_i64 || inst->op == ISA_s_bfe_i64 || inst->op == ISA_s_flbit_i32_i64)
+    inst->src[0].index |= inst->src[0].kind == ISA_OPERAND_LITERAL ? ISA_LITERAL_SIGNED : 0;
+  inst->run = run;
+  return true;
+}

@@ -1,0 +1,14 @@
+/* Scalar instructions that are more than arithmetic. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_EXEC_SCALAR_SALU_H
+#define SOFTGPU_ISA_EXEC_SCALAR_SALU_H
+
+#include "softgpu/isa/base/wave.h"
+
+typedef bool (*isa_run_t)(isa_wave_t *wave, const isa_inst_t *inst);
+
+/* Branches, calls, barriers, hardware registers, register indexing; NULL when `op` is none. */
+isa_run_t isa_salu_control(unsigned op);
+
+bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits); /* see wave.h */
+
+#endif

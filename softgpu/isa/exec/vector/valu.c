@@ -1,0 +1,208 @@
+/* Which instructions are the vector ALU's, and whether their operands make sense. */
+#include "softgpu/isa/exec/vector/valu.h"
+
+#include <stdatomic.h>
+
+#include "softgpu/isa/base/scalar.h"
+
+static _Atomic(const valu_build_t *) build_in_use; /* NULL until somebody asks */
+
+static bool is_runnable(const valu_build_t *build)
+{
+#if defined(__x86_64__)
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (build == &isa_valu_avx512)
+    return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (build == &isa_valu_avx2)
+    return has_avx2;
+#endif
+  return build == &isa_valu_portable;
+}
+
+const valu_build_t *isa_valu_build_of(isa_valu_host_t host)
+{
+  static const valu_build_t *const builds[] = {
+    [ISA_VALU_PORTABLE] = &isa_valu_portable,
+#if defined(__x86_64__)
+    [ISA_VALU_AVX2] = &isa_valu_avx2,
+    [ISA_VALU_AVX512] = &isa_valu_avx512,
+#endif
+  };
+  const bool is_built = host < sizeof builds / sizeof *builds;
+  return is_built && is_runnable(builds[host]) ? builds[host] : NULL;
+}
+
+void isa_valu_use(const valu_build_t *build)
+{
+  atomic_store(&build_in_use, build);
+}
+
+const valu_build_t *isa_valu_build(void)
+{
+  const valu_build_t *build = atomic_load_explicit(&build_in_use, memory_order_relaxed);
+  for (unsigned host = ISA_VALU_HOSTS; !build && host-- > 0;)
+    build = isa_valu_build_of(host);
+  atomic_store_explicit(&build_in_use, build, memory_order_relaxed);
+  return build;
+}
+
+const isa_mover_t *isa_mover(void)
+{
+  return &isa_valu_build()->move;
+}
+
+bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
+{
+  switch (operand->kind) {
+  case ISA_OPERAND_NONE:
+    return false;
+  case ISA_OPERAND_VGPR:
+    return operand->index + dwords <= limits->vgprs;
+  case ISA_OPERAND_AGPR:
+    return operand->index + dwords <= limits->agprs;
+  case ISA_OPERAND_SGPR:
+    if (operand->index + dwords > 128)
+      return false;
+    break;
+  default:
+    break;
+  }
+  return isa_scalar_prepare(operand, dwords, limits);
+}
+
+/* Registers of an operand of this type. */
+static unsigned dwords_of(unsigned type, unsigned attributes)
+{
+  return type & VALU_WIDE || type == T_mask || attributes & (VALU_PK32 | VALU_PKMOV) ? 2 : 1;
+}
+
+static bool has_sign(unsigned type)
+{
+  return type & VALU_FLOAT || type == T_b32 || type == T_h16 || type == T_v2f16;
+}
+
+static bool sources_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
+{
+  for (unsigned n = 0; n < 3; n++) {
+    unsigned type = op->s[n];
+    bool has_modifier = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
+    if (!type) {
+      if (inst->src[n].kind != ISA_OPERAND_NONE)
+        return false;
+      continue;
+    }
+    if (!isa_valu_operand_ok(&inst->src[n], dwords_of(type, op->attributes), limits))
+      return false;
+    if ((type == T_mask && isa_is_vector(&inst->src[n])) || (has_modifier && !has_sign(type)))
+      return false;
+  }
+  return true;
+}
+
+static bool results_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
+{
+  bool is_mask = op->d == T_mask;
+  bool has_mask = is_mask || op->d == T_carry || op->d == T_borrow || op->d == T_carry64 ||
+                  op->d == T_scaled32 || op->d == T_scaled64;
+  isa_operand_t *mask = is_mask && !inst->sdst.kind ? &inst->dst : &inst->sdst;
+  if (has_mask && (mask->kind != ISA_OPERAND_SGPR || !isa_valu_operand_ok(mask, 2, limits)))
+    return false;
+  if (!has_mask && inst->sdst.kind != ISA_OPERAND_NONE)
+    return false;
+  if (is_mask)
+    return true;
+  return isa_is_vector(&inst->dst) &&
+         isa_valu_operand_ok(&inst->dst, dwords_of(op->d, op->attributes), limits);
+}
+
+/* Integer results saturate where the instruction can; elsewhere clamp would be ignored in silence.
+ */
+static bool clamp_ok(const isa_inst_t *inst, const valu_op_t *op)
+{
+  bool can_clamp = op->saturating || op->d & VALU_FLOAT || op->d == T_carry || op->d == T_borrow;
+  return !inst->clamp || can_clamp || op->d == T_mask;
+}
+
+static bool dpp_ok(const isa_inst_t *inst)
+{
+  unsigned ctrl = inst->dpp.ctrl;
+  if (inst->src[0].kind != ISA_OPERAND_VGPR)
+    return false;
+  if (ctrl < 0x100 || (ctrl >= 0x140 && ctrl <= 0x143) || (ctrl >= 0x150 && ctrl <= 0x15f))
+    return true;
+  if (ctrl > 0x100 && ctrl < 0x130)
+    return ctrl & 15;
+  return ctrl == 0x130 || ctrl == 0x134 || ctrl == 0x138 || ctrl == 0x13c;
+}
+
+/* What bf16 instructions make of constants that f32 and f16 have, and of modifiers of a packed
+ * result, no document says. */
+static bool bf16_ok(const isa_inst_t *inst)
+{
+  const bool is_packing = inst->op == ISA_v_cvt_pk_bf16_f32 || inst->op == ISA_v_cvt_pk_f16_f32;
+  if (inst->op != ISA_v_dot2_f32_bf16 && inst->op != ISA_v_dot2c_f32_bf16 &&
+      inst->op != ISA_v_cvt_f32_bf16)
+    return !is_packing || !inst->omod;
+  for (unsigned n = 0; n < 2; n++)
+    if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= 240)
+      return false;
+  return true;
+}
+
+/* Whether the operands can go to the lane loop as they are. */
+static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
+{
+  enum {
+    SPECIAL = VALU_KEEP | VALU_PK16 | VALU_PK32 | VALU_MIX | VALU_HIGH | VALU_BYTE | VALU_FLUSH
+  };
+  if (inst->has_sdwa || inst->has_dpp || inst->abs || inst->neg || inst->neg_hi || inst->omod ||
+      inst->clamp || op->attributes & SPECIAL)
+    return false;
+  const uint8_t types[] = {op->d, op->s[0], op->s[1], op->s[2]};
+  for (unsigned n = 0; n < 4; n++)
+    if (types[n] == T_f16 || types[n] == T_v2f16 || types[n] == T_v2i16 ||
+        (types[n] & VALU_HALF && inst->op_sel))
+      return false;
+  return true;
+}
+
+/* Of the sources: which are read where they are, without a call. */
+static uint8_t direct_sources(const isa_inst_t *inst)
+{
+  unsigned direct = 0;
+  for (unsigned n = 0; n < 3; n++)
+    direct |= inst->src[n].kind == ISA_OPERAND_VGPR ? 1u << n : 0;
+  return (uint8_t)(direct & ~(unsigned)(inst->abs | inst->neg));
+}
+
+static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
+{
+  const valu_op_t *op = &build->ops[inst->op];
+  isa_inst_t unsigned_sources = *inst;
+  unsigned_sources.abs = unsigned_sources.neg = 0;
+  if (op->attributes & VALU_PKMOV)
+    return build->pair_move;
+  if (build->fast[inst->op] && is_plain(&unsigned_sources, op))
+    return build->fast[inst->op];
+  return is_plain(inst, op) ? build->plain : build->general;
+}
+
+bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  const valu_build_t *build = isa_valu_build();
+  if (inst->op >= ISA_OP_COUNT || inst->encoding < ISA_VOP1 || inst->encoding > ISA_VOP3P)
+    return false;
+  const valu_op_t *op = &build->ops[inst->op];
+  if (!op->lanes)
+    return isa_valu_lane_prepare(inst, limits);
+  if (op->attributes & VALU_TIED)
+    inst->src[2] = inst->dst;
+  if (!sources_ok(inst, op, limits) || !results_ok(inst, op, limits) || !clamp_ok(inst, op) ||
+      !bf16_ok(inst) || (inst->has_dpp && !dpp_ok(inst)))
+    return false;
+  inst->plan = op;
+  inst->direct = direct_sources(inst);
+  inst->run = choose_run(inst, build);
+  return true;
+}

@@ -1,0 +1,452 @@
+/* The reference engine's memory instructions: a lane at a time, a byte at a time where the memory
+ * is not shared with other threads. What an instruction moves is read out of its mnemonic. */
+#include "softgpu/device/clock.h"
+#include "softgpu/isa/reference/reference.h"
+
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/memory/access.h"
+#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/exec/scalar/salu.h"
+#include "softgpu/isa/reference/memory.h"
+
+static bool has(const char *name, const char *part)
+{
+  return strstr(name, part) != NULL;
+}
+
+transfer_t isa_reference_transfer(unsigned op)
+{
+  const char *name = isa_op_name(op);
+  transfer_t t = {.bytes = 4};
+  const bool is_store = has(name, "store") || has(name, "ds_write");
+  t.kind = is_store ? 'S' : has(name, "load") || has(name, "ds_read") ? 'L' : 'A';
+  if (t.kind == 'A') {
+    t.bytes = has(name, "64") || has(name, "_x2") ? 8 : 4;
+    return t;
+  }
+  t.is_signed = has(name, "sbyte") || has(name, "sshort") || has(name, "_i8") || has(name, "_i16");
+  t.is_half = has(name, "d16");
+  t.is_high = has(name, "d16_hi");
+  t.to_lds = has(name, "load_lds");
+  if (has(name, "byte") || has(name, "_u8") || has(name, "_i8") || has(name, "_b8"))
+    t.bytes = 1;
+  else if (has(name, "short") || has(name, "_u16") || has(name, "_i16") || has(name, "_b16"))
+    t.bytes = 2;
+  else if (has(name, "dwordx2") || has(name, "b64"))
+    t.bytes = 8;
+  else if (has(name, "dwordx3") || has(name, "b96"))
+    t.bytes = 12;
+  else if (has(name, "dwordx4") || has(name, "b128"))
+    t.bytes = 16;
+  return t;
+}
+
+/* --- places --- */
+
+uint8_t *isa_reference_reach(isa_wave_t *wave, unsigned lane, uint64_t address, unsigned bytes,
+                             bool writes)
+{
+  isa_range_t range = {0}; /* nothing is remembered */
+  if (!isa_reach(wave, &range, lane, address, bytes, writes))
+    return NULL;
+  return isa_range_host(&range, address);
+}
+
+bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes,
+                       place_t *place)
+{
+  if (offset + bytes > wave->lds_bytes && wave->dispatch->checks & SOFTGPU_CHECK_LDS)
+    return isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, offset, bytes);
+  *place = (place_t){.bytes = bytes};
+  for (unsigned i = 0; i < bytes; i++) {
+    const uint64_t end = offset + (bytes < 4 ? bytes : i / 4 * 4 + 4);
+    place->at[i] = end > wave->lds_bytes ? NULL : wave->lds + offset + i;
+  }
+  return true;
+}
+
+static bool find_memory(isa_wave_t *wave, unsigned lane, uint64_t address, const transfer_t *t,
+                        place_t *place)
+{
+  uint8_t *at = isa_reference_reach(wave, lane, address, t->bytes, t->kind != 'L');
+  if (!at)
+    return false;
+  *place = (place_t){.bytes = t->bytes, .is_shared = true};
+  for (unsigned i = 0; i < t->bytes; i++)
+    place->at[i] = at + i;
+  return true;
+}
+
+/* Each byte of a lane's private memory has an address of its own: dwords are interleaved. */
+static bool find_scratch(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
+                         unsigned bytes, place_t *place)
+{
+  if (!isa_scratch_at(wave, lane, base, offset, bytes))
+    return false;
+  *place = (place_t){.bytes = bytes, .is_scratch = true};
+  for (unsigned i = 0; i < bytes; i++)
+    place->at[i] = isa_scratch_at(wave, lane, base, offset + i, 1);
+  return true;
+}
+
+uint64_t isa_reference_get(const place_t *place, unsigned first, unsigned bytes)
+{
+  uint64_t value = 0;
+  const uint8_t *at = place->at[first];
+  if (place->is_shared && at && bytes == 8 && (uintptr_t)at % 8 == 0 &&
+      place->at[first + 7] == at + 7)
+    return isa_load64(at);
+  if (place->is_shared && at && bytes == 4 && (uintptr_t)at % 4 == 0)
+    return isa_load32(at);
+  for (unsigned i = 0; i < bytes; i++)
+    value |= place->at[first + i] ? (uint64_t)*place->at[first + i] << 8 * i : 0;
+  return value;
+}
+
+void isa_reference_put(const place_t *place, unsigned first, unsigned bytes, uint64_t value)
+{
+  uint8_t *at = place->at[first];
+  if (place->is_shared && at && bytes == 8 && (uintptr_t)at % 8 == 0 &&
+      place->at[first + 7] == at + 7)
+    return isa_store64(at, value);
+  if (place->is_shared && at && bytes == 4 && (uintptr_t)at % 4 == 0)
+    return isa_store32(at, (uint32_t)value);
+  for (unsigned i = 0; i < bytes; i++)
+    if (place->at[first + i])
+      *place->at[first + i] = (uint8_t)(value >> 8 * i);
+}
+
+/* --- what a lane does there --- */
+
+uint64_t isa_reference_rows(isa_wave_t *wave, const isa_operand_t *operand, unsigned row,
+                            unsigned lane, unsigned dwords)
+{
+  uint64_t value = 0;
+  for (unsigned i = 0; i < dwords; i++)
+    value |= (uint64_t)isa_reference_register(wave, operand, -1, 1, row + i, lane) << 32 * i;
+  return value;
+}
+
+void isa_reference_set(isa_wave_t *wave, const isa_operand_t *operand, unsigned row, unsigned lane,
+                       uint32_t value)
+{
+  isa_row_t *rows = operand->kind == ISA_OPERAND_AGPR ? wave->a : wave->v;
+  rows[operand->index + row][lane] = value;
+}
+
+/* A byte or a short as it goes into a register that held `old`. */
+static uint32_t widened(const transfer_t *t, uint64_t raw, uint32_t old)
+{
+  unsigned bits = 8 * t->bytes;
+  uint32_t value = (uint32_t)raw;
+  if (t->is_signed && raw >> (bits - 1))
+    value |= UINT32_MAX << bits;
+  if (!t->is_half)
+    return value;
+  return t->is_high ? (old & 0xffff) | value << 16 : (old & 0xffff0000) | (value & 0xffff);
+}
+
+bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                        const place_t *place, unsigned lane)
+{
+  const isa_operand_t *operand = t->kind == 'L' ? &inst->dst : &inst->data[0];
+  if (t->kind == 'S' && t->bytes < 4) {
+    uint64_t value = isa_reference_rows(wave, operand, 0, lane, 1) >> (t->is_high ? 16 : 0);
+    isa_reference_put(place, 0, t->bytes, value);
+  } else if (t->kind == 'S' && t->bytes == 8) {
+    isa_reference_put(place, 0, 8, isa_reference_rows(wave, operand, 0, lane, 2));
+  } else if (t->kind == 'S') {
+    for (unsigned i = 0; i < t->bytes; i += 4)
+      isa_reference_put(place, i, 4, isa_reference_rows(wave, operand, i / 4, lane, 1));
+  } else if (t->bytes < 4) {
+    uint32_t old =
+        wave->dispatch->sram_ecc ? 0 : (uint32_t)isa_reference_rows(wave, operand, 0, lane, 1);
+    uint32_t value = widened(t, isa_reference_get(place, 0, t->bytes), old);
+    isa_reference_set(wave, operand, 0, lane, value);
+  } else {
+    uint64_t both = t->bytes == 8 ? isa_reference_get(place, 0, 8) : 0;
+    for (unsigned i = 0; i < t->bytes; i += 4) {
+      uint64_t value = t->bytes == 8 ? both >> 8 * i : isa_reference_get(place, i, 4);
+      isa_reference_set(wave, operand, i / 4, lane, (uint32_t)value);
+    }
+  }
+  return true;
+}
+
+/* Into LDS, at m0 + offset, one lane's behind the other's; when, is the engine proper's. */
+static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                        const place_t *places)
+{
+  const uint32_t start = wave->s[ISA_M0] & (inst->chip == SOFTGPU_GFX950 ? 0x3ffff : 0xffff);
+  const unsigned bytes = t->bytes < 4 ? 4 : t->bytes;
+  isa_lds_load_t load = {.base = start + (uint32_t)inst->offset, .stride = bytes};
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+    place_t lds;
+    if (!(isa_exec(wave) >> lane & 1))
+      continue;
+    if (!isa_reference_lds(wave, lane, load.base + bytes * lane, bytes, &lds))
+      return false;
+    for (unsigned i = 0; i < bytes && lds.at[i]; i += 4) {
+      const uint64_t value = isa_reference_get(&places[lane], i, t->bytes < 4 ? t->bytes : 4);
+      load.words[lane][i / 4] = t->bytes < 4 ? widened(t, value, 0) : (uint32_t)value;
+      load.dwords[lane]++;
+    }
+  }
+  return isa_lds_load(wave, inst, &load);
+}
+
+/* Both data and the value to compare with are in data[0]. */
+static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                     const place_t *place, unsigned lane)
+{
+  const unsigned dwords = t->bytes / 4;
+  const bool is_compare = has(isa_op_name(inst->op), "cmpswap");
+  uint64_t data = isa_reference_rows(wave, &inst->data[0], 0, lane, dwords), old = 0;
+  uint64_t compare =
+      is_compare ? isa_reference_rows(wave, &inst->data[0], dwords, lane, dwords) : 0;
+  uint8_t *at = isa_reference_is_whole(place) ? place->at[0] : NULL;
+  if (at && ((uintptr_t)at % t->bytes || (place->is_scratch && t->bytes == 8)))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, isa_device_address(wave, at),
+                          t->bytes);
+  if (at)
+    old = isa_reference_exchange(inst, at, t->bytes, data, compare);
+  for (unsigned i = 0; inst->dst.kind && i < dwords; i++)
+    isa_reference_set(wave, &inst->dst, i, lane, (uint32_t)(old >> 32 * i));
+  return true;
+}
+
+/* --- addresses --- */
+
+static bool find_flat(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane,
+                      place_t *place)
+{
+  const bool has_base = inst->saddr.kind != ISA_OPERAND_NONE;
+  const uint64_t offset = (uint64_t)(int64_t)inst->offset;
+  const uint64_t scratch = isa_reference_scalar(
+      wave, &(isa_operand_t){.kind = ISA_OPERAND_SGPR, .index = ISA_FLAT_SCRATCH}, 2, 64);
+  if (inst->encoding == ISA_SCRATCH) {
+    uint32_t private = (uint32_t)offset;
+    private += has_base ? wave->s[inst->saddr.index] : 0;
+    private += inst->vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1) : 0;
+    return find_scratch(wave, lane, scratch, private, t->bytes, place);
+  }
+  uint64_t address = isa_reference_rows(wave, &inst->vaddr, 0, lane, has_base ? 1 : 2) + offset;
+  if (has_base)
+    address += isa_reference_scalar(wave, &inst->saddr, 2, 64);
+  if (inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->shared_aperture_hi)
+    return isa_reference_lds(wave, lane, address & UINT32_MAX, t->bytes, place);
+  if (inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->private_aperture_hi)
+    return find_scratch(wave, lane, scratch, address & UINT32_MAX, t->bytes, place);
+  return find_memory(wave, lane, address, t, place);
+}
+
+/* Whether a buffer is the wave's scratch memory: swizzled by lane, a dword at a time. */
+static bool is_private(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint64_t start =
+      (s[0] | (uint64_t)(s[1] & 0xffff) << 32) + isa_reference_scalar(wave, &inst->soffset, 1, 32);
+  return s[1] >> 31 && (s[3] >> 19 & 0x1f) == 0x1d && wave->private_bytes &&
+         start - wave->dispatch->scratch_base < wave->dispatch->scratch_bytes;
+}
+
+/* Buffers: MI200 ISA document, "Memory Buffer Load and Store", address calculation. `first` is the
+ * byte of a larger transfer that `t` begins at. What instruction and register say is added in 32
+ * bits, see buffer.c; nothing else wraps. */
+static bool find_component(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                           unsigned lane, unsigned first, place_t *place)
+{
+  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint64_t base = s[0] | (uint64_t)(s[1] & 0xffff) << 32, records = s[2];
+  const bool is_swizzled = s[1] >> 31, adds_lane = s[3] >> 23 & 1;
+  const uint64_t element = 2u << (s[3] >> 19 & 3), group = 8u << (s[3] >> 21 & 3);
+  const uint64_t stride = (s[1] >> 16 & 0x3fff) | (adds_lane ? (s[3] >> 15 & 15) << 14 : 0);
+  const uint64_t soffset = isa_reference_scalar(wave, &inst->soffset, 1, 32);
+  uint32_t index = 0, low = (uint32_t)inst->offset;
+  unsigned row = 0;
+  if (inst->idxen)
+    index = (uint32_t)isa_reference_rows(wave, &inst->vaddr, row++, lane, 1);
+  if (inst->offen)
+    low += (uint32_t)isa_reference_rows(wave, &inst->vaddr, row, lane, 1);
+  if (adds_lane)
+    index += lane;
+  const uint64_t start = base + soffset, offset = (uint64_t)low + first;
+  if (is_private(wave, inst))
+    return find_scratch(wave, lane, start, offset, t->bytes, place);
+  uint64_t linear = index * stride + offset;
+  if (is_swizzled)
+    linear = (index / group * stride + offset / element * element) * group +
+             index % group * element + offset % element;
+  *place = (place_t){.bytes = t->bytes};
+  if (inst->idxen && stride) {
+    if (index >= records || (is_swizzled && offset >= stride))
+      return true; /* out of range: no place */
+  } else if (linear + soffset + t->bytes > records) {
+    return true;
+  }
+  return find_memory(wave, lane, start + linear, t, place);
+}
+
+/* Elements of typed buffers are one as well, wherever their dwords are. */
+bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                           unsigned lane, place_t *place)
+{
+  const bool is_swizzled = wave->s[inst->saddr.index + 1] >> 31;
+  if (t->bytes <= 4 || !is_swizzled || is_private(wave, inst))
+    return find_component(wave, inst, t, lane, 0, place);
+  transfer_t part = *t;
+  bool is_absent = false;
+  part.bytes = 4;
+  *place = (place_t){.bytes = t->bytes};
+  for (unsigned i = 0; i < t->bytes; i += 4) {
+    place_t found;
+    if (!find_component(wave, inst, &part, lane, i, &found))
+      return false;
+    memcpy(&place->at[i], found.at, 4 * sizeof *found.at);
+    place->is_shared |= found.is_shared;
+    is_absent |= !found.at[0];
+  }
+  if (is_absent)
+    *place = (place_t){.bytes = t->bytes};
+  return true;
+}
+
+/* Dwords are found, and out of range, each on its own; of an atomic operation both are one. */
+static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                        unsigned lane, place_t *place)
+{
+  if (t->kind == 'A' || t->bytes < 4 || is_private(wave, inst))
+    return find_component(wave, inst, t, lane, 0, place);
+  transfer_t part = *t;
+  place_t found;
+  part.bytes = 4;
+  *place = (place_t){.bytes = t->bytes};
+  for (unsigned i = 0; i < t->bytes; i += 4) {
+    if (!find_component(wave, inst, &part, lane, i, &found))
+      return false;
+    memcpy(&place->at[i], found.at, 4 * sizeof *found.at);
+    place->is_shared |= found.is_shared;
+  }
+  return true;
+}
+
+bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const transfer_t t = isa_reference_transfer(inst->op);
+  const bool is_buffer = inst->encoding == ISA_MUBUF || inst->encoding == ISA_MTBUF;
+  place_t places[ISA_LANES];
+  if (is_buffer && !inst->row->sdst)
+    return true; /* a cache operation */
+  if (is_buffer && has(isa_op_name(inst->op), "_format_"))
+    return isa_reference_format(wave, inst);
+  /* buffer.c refuses to split a load into LDS, too. */
+  if (inst->lds && t.bytes > 4 && wave->s[inst->saddr.index + 1] >> 31 && !is_private(wave, inst))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) /* nothing is done when one faults */
+    if (isa_exec(wave) >> lane & 1 && !(is_buffer ? find_buffer(wave, inst, &t, lane, &places[lane])
+                                                  : find_flat(wave, inst, &t, lane, &places[lane])))
+      return false;
+  if (t.to_lds || inst->lds)
+    return move_to_lds(wave, inst, &t, places);
+  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+    if (isa_exec(wave) >> lane & 1 &&
+        !(t.kind == 'A' ? exchange(wave, inst, &t, &places[lane], lane)
+                        : isa_reference_move(wave, inst, &t, &places[lane], lane)))
+      return false;
+  return true;
+}
+
+/* --- scalar memory --- */
+
+/* False for a fault. Outside of a buffer there is no place. */
+static bool find_scalar(isa_wave_t *wave, const isa_inst_t *inst, uint64_t more, transfer_t *t,
+                        place_t *place)
+{
+  const uint32_t *s = &wave->s[inst->saddr.index];
+  uint64_t offset = (uint64_t)(int64_t)inst->offset;
+  if (inst->soffset.kind)
+    offset += isa_reference_scalar(wave, &inst->soffset, 1, 32);
+  *place = (place_t){.bytes = t->bytes};
+  uint64_t base = s[0] | (uint64_t)s[1] << 32;
+  if (inst->row->sdst == 4) {
+    uint64_t stride = s[1] >> 16 & 0x3fff, size = stride ? stride * s[2] : s[2];
+    if (offset > size || size - offset < more + t->bytes) /* a negative offset is a huge one */
+      return true;
+    base &= 0xffffffffffff;
+  }
+  base += offset + more;
+  if (base % 4)
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, base, t->bytes);
+  uint8_t *at = isa_reference_reach(wave, 0, base, t->bytes, t->kind != 'L');
+  if (!at)
+    return false;
+  place->is_shared = true;
+  for (unsigned i = 0; i < 64 && i < t->bytes; i++)
+    place->at[i] = at + i;
+  return true;
+}
+
+static bool load_scalars(isa_wave_t *wave, const isa_inst_t *inst, transfer_t *t)
+{
+  const unsigned dwords = inst->row->dst;
+  uint32_t values[16];
+  place_t place;
+  t->bytes = (uint8_t)(4 * dwords);
+  if (!find_scalar(wave, inst, 0, t, &place))
+    return false;
+  const bool is_whole = place.at[0];
+  t->bytes = is_whole ? t->bytes : 4;
+  for (unsigned i = 0; i < dwords; i++) { /* at a buffer's end each dword counts for itself */
+    if (!is_whole && !find_scalar(wave, inst, 4 * i, t, &place))
+      return false;
+    values[i] = (uint32_t)isa_reference_get(&place, is_whole ? 4 * i : 0, 4);
+  }
+  for (unsigned i = 0; i < dwords; i++) /* which may be the descriptor's registers */
+    wave->s[inst->dst.index + i] = values[i];
+  return true;
+}
+
+static bool exchange_scalar(isa_wave_t *wave, const isa_inst_t *inst, transfer_t *t)
+{
+  const unsigned dwords = t->bytes / 4;
+  uint64_t data = isa_reference_scalar(wave, &inst->data[0], dwords, 64), compare = 0;
+  isa_operand_t second = inst->data[0];
+  place_t place;
+  if (!find_scalar(wave, inst, 0, t, &place))
+    return false;
+  if (!place.at[0])
+    return true;
+  if ((uintptr_t)place.at[0] % t->bytes)
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, (uintptr_t)place.at[0], t->bytes);
+  second.index = (uint16_t)(second.index + dwords);
+  if (has(isa_op_name(inst->op), "cmpswap"))
+    compare = isa_reference_scalar(wave, &second, dwords, 64);
+  uint64_t old = isa_reference_exchange(inst, place.at[0], t->bytes, data, compare);
+  for (unsigned i = 0; inst->glc && i < dwords; i++)
+    wave->s[inst->dst.index + i] = (uint32_t)(old >> 32 * i);
+  return true;
+}
+
+bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const char *name = isa_op_name(inst->op);
+  transfer_t t = isa_reference_transfer(inst->op);
+  place_t place;
+  if (inst->op == ISA_s_memtime || inst->op == ISA_s_memrealtime) {
+    isa_write_s64(wave, inst->dst.index,
+                  inst->op == ISA_s_memtime ? softgpu_clock_cycles() : softgpu_clock_ticks());
+    return true;
+  }
+  if (has(name, "dcache") || has(name, "atc_probe"))
+    return true;
+  if (t.kind == 'L')
+    return load_scalars(wave, inst, &t);
+  if (t.kind == 'A')
+    return exchange_scalar(wave, inst, &t);
+  t.bytes = (uint8_t)(4 * inst->row->src[0]);
+  if (!find_scalar(wave, inst, 0, &t, &place))
+    return false;
+  for (unsigned i = 0; i < inst->row->src[0]; i++)
+    isa_reference_put(&place, 4 * i, 4, wave->s[inst->data[0].index + i]);
+  return true;
+}

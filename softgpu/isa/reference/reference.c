@@ -1,0 +1,105 @@
+#include "softgpu/isa/reference/reference.h"
+
+static uint64_t constant(unsigned code, unsigned float_bits)
+{
+  /* 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi) */
+  static const struct {
+    uint16_t f16;
+    uint32_t f32;
+    uint64_t f64;
+  } floats[] = {
+      {0x3800, 0x3f000000, 0x3fe0000000000000}, {0xb800, 0xbf000000, 0xbfe0000000000000},
+      {0x3c00, 0x3f800000, 0x3ff0000000000000}, {0xbc00, 0xbf800000, 0xbff0000000000000},
+      {0x4000, 0x40000000, 0x4000000000000000}, {0xc000, 0xc0000000, 0xc000000000000000},
+      {0x4400, 0x40800000, 0x4010000000000000}, {0xc400, 0xc0800000, 0xc010000000000000},
+      {0x3118, 0x3e22f983, 0x3fc45f306dc9c882},
+  };
+  if (code >= 240)
+    return float_bits == 16   ? floats[code - 240].f16
+           : float_bits == 32 ? floats[code - 240].f32
+                              : floats[code - 240].f64;
+  return (uint64_t)(code <= 192 ? (int64_t)code - 128 : 192 - (int64_t)code);
+}
+
+static uint64_t special(const isa_wave_t *wave, unsigned code, unsigned dwords)
+{
+  const uint64_t shared = (uint64_t)wave->dispatch->shared_aperture_hi << 32;
+  const uint64_t private = (uint64_t)wave->dispatch->private_aperture_hi << 32;
+  switch (code) {
+  case 235:
+  case 236:
+    return dwords == 1 ? shared >> 32 : shared + (code == 236 ? UINT32_MAX : 0);
+  case 237:
+  case 238:
+    return dwords == 1 ? private >> 32 : private + (code == 238 ? UINT32_MAX : 0);
+  case 251:
+    return !isa_read_s64(wave, ISA_VCC);
+  case 252:
+    return !isa_exec(wave);
+  case 253:
+    return wave->scc;
+  default:
+    return 0;
+  }
+}
+
+uint64_t isa_reference_scalar(const isa_wave_t *wave, const isa_operand_t *operand, unsigned dwords,
+                              unsigned float_bits)
+{
+  uint64_t value = 0;
+  switch (operand->kind) {
+  case ISA_OPERAND_SGPR:
+    for (unsigned i = 0; i < dwords; i++)
+      value |= (uint64_t)wave->s[operand->index + i] << 32 * i;
+    return value;
+  case ISA_OPERAND_INLINE:
+    value = constant(operand->index, float_bits);
+    break;
+  case ISA_OPERAND_LITERAL:
+    return operand->value;
+  case ISA_OPERAND_SPECIAL:
+    return special(wave, operand->index, dwords);
+  default:
+    break;
+  }
+  return dwords == 1 ? value & UINT32_MAX : value;
+}
+
+uint32_t isa_reference_register(const isa_wave_t *wave, const isa_operand_t *operand, int n,
+                                unsigned rows, unsigned row, unsigned lane)
+{
+  unsigned index = operand->index;
+  if (operand->kind == ISA_OPERAND_AGPR)
+    return wave->a[index + row][lane];
+  if (n >= 0 && wave->gpr_index_mode >> n & 1)
+    index += wave->s[ISA_M0] & 255;
+  if (index + rows > wave->vgprs)
+    index = 0; /* ISA document: out of range reads v0 */
+  return wave->v[index + row][lane];
+}
+
+bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  switch (inst->encoding) {
+  case ISA_SOP1:
+  case ISA_SOP2:
+  case ISA_SOPK:
+  case ISA_SOPC:
+  case ISA_SOPP:
+    return isa_reference_salu(wave, inst);
+  case ISA_SMEM:
+    return isa_reference_smem(wave, inst);
+  case ISA_DS:
+    return isa_reference_ds(wave, inst);
+  case ISA_FLAT:
+  case ISA_GLOBAL:
+  case ISA_SCRATCH:
+  case ISA_MUBUF:
+  case ISA_MTBUF:
+    return isa_reference_memory(wave, inst);
+  case ISA_MIMG:
+    return isa_reference_image(wave, inst);
+  default:
+    return isa_reference_valu(wave, inst);
+  }
+}

@@ -1,0 +1,509 @@
+/* The reference engine's vector ALU: one lane of one instruction at a time. */
+#include <fenv.h>
+#include <string.h>
+
+#include "softgpu/isa/base/float.h"
+#include "softgpu/isa/base/real.h"
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/reference/reference.h"
+
+#include "softgpu/isa/exec/vector/defined.inc"
+
+/* Letters of types: u 32 bits, b the same whose bit 31 is a sign, h 16 bits, x the same with a
+ * sign, q 64 bits, k the same signed, e f g floats of 16, 32 and 64 bits, m a mask, p w a register
+ * of two integers or floats of 16 bits. Results also: c C u and q with a mask, s S f and g with
+ * one. */
+enum {
+  CLAMPS = 1 << 0,    /* clamp saturates the integer result */
+  KEEPS = 1 << 1,     /* the other half of the register stays */
+  HIGH = 1 << 2,      /* the result goes to the upper half */
+  BYTE = 1 << 3,      /* to the byte that op_sel bits 2 and 3 name */
+  FLUSHES = 1 << 4,   /* denormals whatever the mode says (f32: in f16 the same) */
+  RAW = 1 << 5,       /* never flushes */
+  MINMAX = 1 << 6,    /* IEEE mode: the first signalling NaN wins */
+  OWN_NAN = 1 << 7,   /* the instruction says which NaN */
+  HALVES = 1 << 8,    /* twice, for each half of the registers */
+  REGISTERS = 1 << 9, /* twice, for each register of pairs */
+  MIXED = 1 << 10,    /* op_sel_hi says which sources are f16 */
+  TO_EXEC = 1 << 11,  /* the mask replaces exec as well */
+};
+
+typedef struct lane {
+  uint64_t bits[3];
+  int64_t integer[3]; /* the bits sign-extended */
+  real_t number[3];
+  char type[3], result_type;
+  unsigned index, rounding;
+  uint32_t mode;
+  bool vcc, clamp, flushes_out, is_mi200, has_nan;
+} lane_t;
+
+typedef struct result {
+  uint64_t bits;
+  real_t number;
+  uint64_t nan; /* bits of a NaN number; 0: by the rule of valu.h */
+  bool mask;
+} result_t;
+
+typedef struct row {
+  void (*run)(const lane_t *l, result_t *r);
+  const char *types;
+  uint16_t flags;
+} row_t;
+
+static const real_format_t *format_of(char type)
+{
+  switch (type) {
+  case 'e':
+  case 'x':
+    return &real_f16;
+  case 'f':
+  case 's':
+    return &real_f32;
+  case 'g':
+  case 'S':
+    return &real_f64;
+  default:
+    return NULL;
+  }
+}
+
+static bool is_float(char type)
+{
+  return type != 'x' && format_of(type);
+}
+
+static unsigned width_of(char type)
+{
+  return strchr("hxe", type) ? 16 : strchr("qkgCS", type) ? 64 : 32;
+}
+
+static uint64_t without_denormal(uint64_t bits, const real_format_t *format)
+{
+  uint64_t exponent = (((uint64_t)1 << format->exponent_bits) - 1) << format->fraction_bits;
+  uint64_t sign = (uint64_t)1 << (format->exponent_bits + format->fraction_bits);
+  return bits & exponent ? bits : bits & sign;
+}
+
+#include "softgpu/isa/reference/valu_helpers.inc"
+
+/* --- the rows --- */
+
+#define A                      (l->bits[0])
+#define B                      (l->bits[1])
+#define C                      (l->bits[2])
+#define SA                     (l->integer[0])
+#define SB                     (l->integer[1])
+#define SC                     (l->integer[2])
+#define X                      (l->number[0])
+#define Y                      (l->number[1])
+#define Z                      (l->number[2])
+#define D                      value(X)
+#define LANE                   (l->index)
+#define VCC                    (l->vcc)
+#define I(x)                   ((int64_t)(x))
+#define U(x)                   ((uint64_t)(x))
+#define U24(x)                 ((x)&0xffffff)
+#define S24(x)                 sign_extended(x, 24)
+#define BITS(e)                r->bits = (uint64_t)(e)
+#define NUMBER(e)              r->number = (e)
+#define MASK(e)                r->mask = (e)
+#define PLUS(x, y)             real_sum(x, y, l->rounding)
+#define FMA(x, y, z)           real_sum(real_product(x, y), z, l->rounding)
+#define RELATION(relations)    related(X, Y, relations)
+#define SATURATE(e, low, high) r->bits = (uint64_t)(l->clamp ? within(e, low, high) : (e))
+#define CARRY(e, limit)                                                                            \
+  BITS(e);                                                                                         \
+  MASK(r->bits >> 32 & 1);                                                                         \
+  if (l->clamp && r->mask)                                                                         \
+  r->bits = limit
+
+#define REF(name, types, flags, ...)                                                               \
+  static void run_##name(const lane_t *l, result_t *r)                                             \
+  {                                                                                                \
+    (void)l;                                                                                       \
+    __VA_ARGS__;                                                                                   \
+  }
+#include "softgpu/isa/reference/valu_table.inc"
+#undef REF
+
+static const row_t rows[ISA_OP_COUNT] = {
+#define REF(name, types, flags, ...) [ISA_##name] = {run_##name, types, flags},
+#include "softgpu/isa/reference/valu_table.inc"
+#undef REF
+};
+
+/* --- operands --- */
+
+/* The state of one instruction. */
+typedef struct machine {
+  isa_wave_t *wave;
+  const isa_inst_t *inst;
+  const row_t *row;
+  unsigned half; /* of HALVES and REGISTERS */
+} machine_t;
+
+/* The lane that DPP reads for `lane`; -1 for none. */
+static int dpp_source(unsigned ctrl, int lane)
+{
+  const int column = lane % 16, row = lane - column, n = (int)(ctrl & 15);
+  if (ctrl <= 0xff)
+    return lane / 4 * 4 + (int)(ctrl >> lane % 4 * 2 & 3);
+  switch (ctrl & 0x1f0) {
+  case 0x100:
+    return column + n <= 15 ? lane + n : -1;
+  case 0x110:
+    return column - n >= 0 ? lane - n : -1;
+  case 0x120:
+    return row + (column + 16 - n) % 16;
+  case 0x150:
+    return row + n;
+  default:
+    break;
+  }
+  switch (ctrl) {
+  case 0x130:
+    return lane == 63 ? -1 : lane + 1;
+  case 0x134:
+    return lane == 63 ? 0 : lane + 1;
+  case 0x138:
+    return lane - 1;
+  case 0x13c:
+    return lane == 0 ? 63 : lane - 1;
+  case 0x140:
+    return row + 15 - column;
+  case 0x141:
+    return lane / 8 * 8 + 7 - lane % 8;
+  case 0x142:
+    return row - 1; /* -1 in the first row */
+  default:
+    return lane >= 32 ? 31 : -1;
+  }
+}
+
+static uint64_t selected(uint64_t value, unsigned select, bool is_signed)
+{
+  if (select == ISA_SEL_DWORD)
+    return value;
+  unsigned bits = select < ISA_SEL_WORD_0 ? 8 : 16;
+  unsigned first = select < ISA_SEL_WORD_0 ? select * 8 : (select - ISA_SEL_WORD_0) * 16;
+  uint64_t part = value >> first & ((1u << bits) - 1);
+  return is_signed ? (uint64_t)sign_extended(part, bits) & UINT32_MAX : part;
+}
+
+/* Source n of a lane as it stands in registers, or the constant of its type. */
+static uint64_t raw_source(const machine_t *m, unsigned n, char type, unsigned lane)
+{
+  const isa_operand_t *operand = &m->inst->src[n];
+  const bool is_wide = width_of(type) == 64, is_packed = m->inst->encoding == ISA_VOP3P;
+  unsigned pair = m->row->flags & REGISTERS ? (m->half ? m->inst->op_sel_hi : m->inst->op_sel) : 0;
+  unsigned second = pair >> n & 1;
+  if (type == 'm')
+    return isa_reference_scalar(m->wave, operand, 2, 0) >> lane & 1;
+  if (isa_reference_is_vector(operand)) {
+    unsigned rows = is_wide || m->row->flags & REGISTERS ? 2 : 1;
+    uint64_t low = isa_reference_register(m->wave, operand, (int)n, rows, second, lane);
+    return is_wide
+               ? low | (uint64_t)isa_reference_register(m->wave, operand, (int)n, 2, 1, lane) << 32
+               : low;
+  }
+  if (operand->kind == ISA_OPERAND_SGPR && second)
+    return m->wave->s[operand->index + 1];
+  if (operand->kind == ISA_OPERAND_LITERAL && type == 'g')
+    return (uint64_t)operand->value << 32;
+  if (operand->kind == ISA_OPERAND_LITERAL && type == 'k')
+    return (uint64_t)(int64_t)(int32_t)operand->value;
+  unsigned float_bits = is_wide ? 64 : type == 'w' ? 16 : width_of(type);
+  if (is_packed && type == 'h') /* packed integers get the f32 constants */
+    float_bits = 32;
+  return isa_reference_scalar(m->wave, operand, is_wide ? 2 : 1, float_bits);
+}
+
+/* Which half of its register a 16-bit source is, and its signs. */
+typedef struct modifiers {
+  bool high, absolute, negative;
+} modifiers_t;
+
+static modifiers_t modifiers_of(const machine_t *m, unsigned n)
+{
+  const isa_inst_t *inst = m->inst;
+  modifiers_t out = {inst->op_sel >> n & 1, inst->abs >> n & 1, inst->neg >> n & 1};
+  if (m->row->flags & MIXED) {
+    out.high = inst->op_sel >> n & 1;
+    out.absolute = inst->neg_hi >> n & 1;
+  } else if (inst->encoding == ISA_VOP3P) {
+    out.high = (m->half ? inst->op_sel_hi : inst->op_sel) >> n & 1;
+    out.negative = (m->half ? inst->neg_hi : inst->neg) >> n & 1;
+  } else if (m->row->flags & HALVES) {
+    out.high = m->half;
+  }
+  return out;
+}
+
+/* Both halves of a register that the instruction takes whole. */
+static uint64_t arranged(const machine_t *m, unsigned n, char type, uint64_t value)
+{
+  const isa_inst_t *inst = m->inst;
+  if (inst->encoding != ISA_VOP3P) { /* DPP: a sign of the whole register */
+    value = inst->abs >> n & 1 ? value & 0x7fffffff : value;
+    return inst->neg >> n & 1 ? value ^ 0x80000000 : value;
+  }
+  uint64_t low = value >> (inst->op_sel >> n & 1) * 16 & 0xffff;
+  uint64_t high = value >> (inst->op_sel_hi >> n & 1) * 16 & 0xffff;
+  if (type == 'w') {
+    low ^= (inst->neg >> n & 1u) << 15;
+    high ^= (inst->neg_hi >> n & 1u) << 15;
+  }
+  return low | high << 16;
+}
+
+static bool keeps_denormals(const machine_t *m, char type, bool is_output)
+{
+  if (m->row->flags & FLUSHES)
+    return false;
+  unsigned field = type == 'f' || type == 's' ? m->wave->mode >> 4 : m->wave->mode >> 6;
+  return m->row->flags & RAW || (field >> is_output & 1);
+}
+
+/* Source n of a lane, complete. */
+static void take_source(const machine_t *m, lane_t *l, unsigned n, unsigned from)
+{
+  char type = m->row->types[n + 2];
+  if (m->row->flags & MIXED)
+    type = m->inst->op_sel_hi >> n & 1 ? 'e' : 'f';
+  uint64_t value = raw_source(m, n, type, from);
+  if (m->inst->has_sdwa && n < 2)
+    value = selected(value, m->inst->sdwa.src_sel[n], m->inst->sdwa.sext[n]);
+  modifiers_t modifiers = modifiers_of(m, n);
+  unsigned width = width_of(type);
+  if (width == 16)
+    value = value >> (modifiers.high ? 16 : 0) & 0xffff;
+  if (type == 'w' || type == 'p')
+    value = arranged(m, n, type, value);
+  else if (strchr("bxefg", type)) {
+    uint64_t sign = (uint64_t)1 << (width - 1);
+    value = modifiers.absolute ? value & ~sign : value;
+    value = modifiers.negative ? value ^ sign : value;
+  }
+  if (is_float(type) && !keeps_denormals(m, type, false))
+    value = without_denormal(value, format_of(type));
+  l->type[n] = type;
+  l->bits[n] = value;
+  l->integer[n] = type == 'm' ? (int64_t)value : sign_extended(value, width);
+  if (is_float(type))
+    l->number[n] = real_of(value, format_of(type));
+  l->has_nan |= is_float(type) && l->number[n].kind == REAL_NAN;
+}
+
+/* --- results --- */
+
+/* The first NaN among the sources, quieted, in the result's format: the rule of valu.h. */
+static uint64_t nan_of(const lane_t *l, const real_format_t *to)
+{
+  uint64_t quiet = (uint64_t)1 << (to->fraction_bits - 1);
+  uint64_t infinity = (((uint64_t)1 << to->exponent_bits) - 1) << to->fraction_bits;
+  for (unsigned n = 0; n < 3; n++) {
+    const real_format_t *from = is_float(l->type[n]) ? format_of(l->type[n]) : NULL;
+    if (!from || l->number[n].kind != REAL_NAN)
+      continue;
+    uint64_t payload = l->bits[n] & (((uint64_t)1 << from->fraction_bits) - 1);
+    payload = payload << (52 - from->fraction_bits) >> (52 - to->fraction_bits);
+    uint64_t sign = l->number[n].negative;
+    return sign << (to->exponent_bits + to->fraction_bits) | infinity | quiet | payload;
+  }
+  return infinity | quiet;
+}
+
+static uint64_t signalling_nan(const lane_t *l)
+{
+  for (unsigned n = 0; n < 3; n++) {
+    const real_format_t *format = is_float(l->type[n]) ? format_of(l->type[n]) : NULL;
+    uint64_t quiet = format ? (uint64_t)1 << (format->fraction_bits - 1) : 0;
+    if (format && l->number[n].kind == REAL_NAN && !(l->bits[n] & quiet))
+      return l->bits[n] | quiet;
+  }
+  return 0;
+}
+
+static bool has_output_modifier(const machine_t *m, const lane_t *l)
+{
+  unsigned field = strchr("fs", l->result_type) ? m->wave->mode >> 4 : m->wave->mode >> 6;
+  return m->inst->omod && !(field & 2) && !(m->wave->mode & ISA_MODE_IEEE);
+}
+
+/* Output modifier and clamp. */
+static real_t modified(const machine_t *m, const lane_t *l, real_t x, bool *clears_nan)
+{
+  static const int powers[] = {0, 1, 2, -1};
+  bool has_omod = has_output_modifier(m, l);
+  *clears_nan = m->inst->clamp && m->wave->mode & ISA_MODE_DX10_CLAMP;
+  if (has_omod)
+    x = real_scaled(x, powers[m->inst->omod]);
+  if (has_omod && l->result_type != 'e') {
+    const real_format_t *format = format_of(l->result_type);
+    x = x.kind == REAL_FINITE ? real_of(real_bits(x, format, REAL_NEAREST), format) : x;
+  }
+  if (m->inst->clamp && real_compare(x, real_of_integer(0)) == -1)
+    return real_of_integer(0);
+  if (m->inst->clamp && real_compare(x, real_of_integer(1)) == 1)
+    return real_of_integer(1);
+  return x;
+}
+
+/* From the exact result to the bits of the destination. */
+static uint64_t finished(const machine_t *m, const lane_t *l, const result_t *r)
+{
+  const real_format_t *format = format_of(l->result_type);
+  real_t x = r->number;
+  uint64_t nan = x.kind != REAL_NAN ? 0 : r->nan ? r->nan : nan_of(l, format);
+  if (m->row->flags & MINMAX && m->wave->mode & ISA_MODE_IEEE && signalling_nan(l))
+    nan = signalling_nan(l);
+  /* What the modifiers see of an f16 is not rounded yet. */
+  unsigned rounding = l->rounding;
+  if (!nan && l->result_type != 'e' && (m->inst->omod || m->inst->clamp)) {
+    x = real_of(real_bits(x, format, rounding), format);
+    rounding = REAL_NEAREST;
+  }
+  bool clears_nan;
+  x = modified(m, l, x, &clears_nan);
+  if (nan)
+    return clears_nan ? 0 : nan;
+  uint64_t bits = real_bits(x, format, rounding), infinity = 0x7c00;
+  bool limits = m->wave->mode & ISA_MODE_FP16_OVFL && l->result_type == 'e';
+  if (limits && x.kind == REAL_FINITE && (bits & 0x7fff) == infinity)
+    bits--;
+  if (l->flushes_out)
+    bits = without_denormal(bits, format);
+  const uint64_t sign = (uint64_t)1 << (format->exponent_bits + format->fraction_bits);
+  return has_output_modifier(m, l) && bits == sign ? 0 : bits; /* which makes -0 +0 */
+}
+
+static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mask)
+{
+  const char result_type = m->row->types[0];
+  lane_t l = {.index = index, .mode = m->wave->mode, .result_type = result_type};
+  unsigned field = result_type == 'f' || result_type == 's' ? 0 : 2;
+  l.rounding = m->wave->mode >> field & 3;
+  l.is_mi200 = m->inst->chip == SOFTGPU_GFX90A;
+  l.clamp = m->inst->clamp;
+  l.vcc = isa_read_s64(m->wave, ISA_VCC) >> index & 1;
+  l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);
+  for (unsigned n = 0; m->row->types[n + 2]; n++) {
+    take_source(m, &l, n, n == 0 && from >= 0 ? (unsigned)from : index);
+    if (n == 0 && from < 0) { /* DPP without a lane to read: 0, signs applied */
+      machine_t zero = *m;
+      isa_inst_t inst = *m->inst;
+      inst.src[0] = (isa_operand_t){.kind = ISA_OPERAND_INLINE, .index = 128};
+      zero.inst = &inst;
+      take_source(&zero, &l, 0, index);
+    }
+  }
+  result_t r = {0};
+  m->row->run(&l, &r);
+  *mask = r.mask;
+  return is_float(result_type) ? finished(m, &l, &r) : r.bits;
+}
+
+/* What of the register a narrow result leaves. */
+static uint32_t placed(const machine_t *m, uint32_t old, uint32_t value)
+{
+  const isa_inst_t *inst = m->inst;
+  const bool is_half = width_of(m->row->types[0]) == 16;
+  const unsigned flags = m->row->flags;
+  if (inst->has_sdwa && inst->sdwa.dst_sel != ISA_SEL_DWORD) {
+    unsigned select = inst->sdwa.dst_sel, bits = select < ISA_SEL_WORD_0 ? 8 : 16;
+    unsigned first = select < ISA_SEL_WORD_0 ? select * 8 : (select - ISA_SEL_WORD_0) * 16;
+    uint32_t field = (uint32_t)(((1ull << bits) - 1) << first), part = value << first & field;
+    if (inst->sdwa.dst_unused == 2)
+      return (old & ~field) | part;
+    if (inst->sdwa.dst_unused == 1)
+      return (uint32_t)sign_extended(value, bits) << first;
+    return part;
+  }
+  if (flags & BYTE) {
+    unsigned first = (inst->op_sel >> 2 & 3) * 8;
+    return (old & ~(255u << first)) | (value & 255) << first;
+  }
+  if (is_half && (flags & HIGH || (inst->encoding == ISA_VOP3 && inst->op_sel & 8)))
+    return (old & 0xffff) | value << 16;
+  if (is_half && flags & KEEPS)
+    return (old & 0xffff0000) | value;
+  return value;
+}
+
+/* True when the lane takes part; `from` is the lane that source 0 comes from, -1 for none. */
+static bool takes_part(const machine_t *m, unsigned lane, int *from)
+{
+  const isa_dpp_t *dpp = &m->inst->dpp;
+  const uint64_t exec = isa_exec(m->wave);
+  *from = (int)lane;
+  if (m->inst->has_dpp) {
+    *from = dpp_source(dpp->ctrl, (int)lane);
+    if (*from >= 0 && !(exec >> *from & 1))
+      *from = -1;
+    if (!(dpp->row_mask >> lane / 16 & 1) || !(dpp->bank_mask >> lane % 16 / 4 & 1) ||
+        (*from < 0 && !dpp->bound_ctrl))
+      return false;
+  }
+  return exec >> lane & 1;
+}
+
+/* The first row of the destination, NULL when s_set_gpr_idx moves it beyond the registers. */
+static isa_row_t *destination(const machine_t *m, unsigned rows)
+{
+  const isa_operand_t *dst = &m->inst->dst;
+  if (dst->kind == ISA_OPERAND_AGPR)
+    return &m->wave->a[dst->index];
+  unsigned index = dst->index + (m->wave->gpr_index_mode & 8 ? m->wave->s[ISA_M0] & 255 : 0);
+  return index + rows <= m->wave->vgprs ? &m->wave->v[index] : NULL;
+}
+
+static uint64_t run_whole_lane(machine_t *m, unsigned lane, int from, bool *mask)
+{
+  m->half = 0;
+  uint64_t value = run_lane(m, lane, from, mask);
+  if (m->row->flags & (HALVES | REGISTERS)) {
+    m->half = 1;
+    value = m->row->flags & HALVES ? value & 0xffff : value & UINT32_MAX;
+    value |= run_lane(m, lane, from, mask) << (m->row->flags & HALVES ? 16 : 32);
+  }
+  return value;
+}
+
+bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  if (isa_reference_lanes(wave, inst) || isa_reference_matrix(wave, inst) ||
+      isa_reference_gfx950(wave, inst))
+    return true;
+  machine_t m = {.wave = wave, .inst = inst, .row = &rows[inst->op]};
+  if (!m.row->run)
+    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+  const char type = m.row->types[0];
+  const bool is_mask = type == 'm', is_wide = width_of(type) == 64 || m.row->flags & REGISTERS;
+  uint64_t values[ISA_LANES], mask = 0, writes = 0;
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) { /* all are read before any is written */
+    int from;
+    bool set = false;
+    if (!takes_part(&m, lane, &from))
+      continue;
+    values[lane] = run_whole_lane(&m, lane, from, &set);
+    writes |= 1ull << lane;
+    mask |= (uint64_t)set << lane;
+  }
+  isa_row_t *d = is_mask ? NULL : destination(&m, is_wide ? 2 : 1);
+  for (unsigned lane = 0; d && lane < ISA_LANES; lane++) {
+    if (!(writes >> lane & 1))
+      continue;
+    uint32_t low = (uint32_t)values[lane];
+    if (width_of(type) == 16 && !(m.row->flags & HALVES))
+      low &= 0xffff;
+    d[0][lane] = m.row->flags & HALVES ? low : placed(&m, d[0][lane], low);
+    if (is_wide)
+      d[1][lane] = (uint32_t)(values[lane] >> 32);
+  }
+  if (strchr("mcCsS", type))
+    isa_write_s64(wave, inst->sdst.kind ? inst->sdst.index : inst->dst.index, mask);
+  if (m.row->flags & TO_EXEC)
+    isa_write_s64(wave, ISA_EXEC, mask);
+  return true;
+}

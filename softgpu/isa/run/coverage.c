@@ -1,0 +1,56 @@
+/* Which instructions of some code would not run here, found without running it. */
+#include <string.h>
+
+#include "softgpu/exports.h"
+#include "softgpu/isa/run/prepare.h"
+
+/* As many registers as a wave can have: what a kernel allocated is another question. */
+static bool runs(isa_inst_t *inst, unsigned chip)
+{
+  const isa_limits_t limits = {.chip = chip, .sgprs = 102, .vgprs = 256, .agprs = 256};
+  return isa_prepare(inst, &limits);
+}
+
+static bool chip_of(uint32_t number, unsigned *chip)
+{
+  static const struct {
+    uint32_t number;
+    softgpu_chip_t chip;
+  } chips[] = {{0x90a, SOFTGPU_GFX90A}, {0x942, SOFTGPU_GFX942}, {0x950, SOFTGPU_GFX950}};
+  for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
+    if (chips[i].number == number) {
+      *chip = chips[i].chip;
+      return true;
+    }
+  return false;
+}
+
+SOFTGPU_EXPORT uint64_t softgpu_coverage(uint32_t chip_number, const void *code, size_t bytes,
+                                         softgpu_coverage_missing_fn *missing, void *context)
+{
+  const char *at = code;
+  const uint64_t dwords = bytes / 4;
+  unsigned chip;
+  uint64_t count = 0;
+  if (!chip_of(chip_number, &chip))
+    return 0;
+  for (uint64_t i = 0; i < dwords; count++) {
+    uint32_t words[ISA_MOST_DWORDS] = {0};
+    uint64_t left = dwords - i;
+    uint32_t available = left < ISA_MOST_DWORDS ? (uint32_t)left : ISA_MOST_DWORDS;
+    memcpy(words, at + i * 4, available * sizeof *words);
+    isa_inst_t inst;
+    isa_decode_status_t status = isa_decode(chip, words, available, &inst);
+    char text[160] = "";
+    const isa_inst_t decoded = inst; /* preparation rewrites operands */
+    if (status == ISA_DECODED && runs(&inst, chip)) {
+      i += decoded.dwords;
+      continue;
+    }
+    if (status == ISA_DECODED)
+      isa_text(&decoded, text, sizeof text);
+    missing(context, i * 4, status == ISA_DECODED ? isa_op_name(decoded.op) : NULL, text, words);
+    i += status == ISA_DECODED ? decoded.dwords : 1;
+  }
+  return count;
+}

@@ -1,0 +1,322 @@
+/* Dispatches onto threads: which work-group runs next, for how long, and when to give up.
+ *
+ * A thread runs one work-group for a slice of instructions. Groups that need longer stay resident
+ * and take turns, so that a kernel whose groups wait for each other gets on as long as those it
+ * waits for are resident; a thread admits more of them while none finishes. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softgpu/device/clock.h"
+#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/exec/scalar/salu.h"
+#include "softgpu/isa/run/engine.h"
+#include "softgpu/isa/run/group.h"
+#include "softgpu/isa/run/pool.h"
+
+enum {
+  RESIDENT_FIRST = 8,           /* groups a thread interleaves before it looks at progress */
+  RESIDENT_MOST = 1024,         /* and at most */
+  RESIDENT_BYTES = 256 << 20,   /* registers and LDS of all groups of a thread */
+  GROUPS_WORTH_A_THREAD = 4,    /* waking a thread costs as much as a few small groups */
+  INSTRUCTIONS_PER_CHECK = 2000 /* between looks at the clock */
+};
+
+static _Atomic uint64_t instruction_count;
+static atomic_bool wants_reference;
+
+typedef struct run {
+  isa_job_t job; /* first: the pool hands out its address */
+  isa_launch_t launch;
+  isa_program_t *program;
+  const softgpu_limits_t *limits;
+  uint64_t deadline;        /* softgpu_clock_awake_ns(), 0 for none */
+  uint32_t most_resident;   /* groups per thread, bounded by memory and scratch */
+  uint32_t units;           /* compute units it may use */
+  bool is_whole;            /* all groups can be resident, and are as soon as they wait */
+  _Atomic uint64_t next;    /* work-group to begin */
+  _Atomic uint32_t threads; /* that have joined; numbers their scratch memory */
+  atomic_bool failed;
+  pthread_mutex_t lock; /* of `fault` */
+  softgpu_fault_t fault;
+} run_t;
+
+typedef struct worker {
+  run_t *run;
+  uint32_t number;
+  uint32_t resident, created, admitted, turn;
+  bool progressed; /* a group has ended since all had their turn */
+  uint64_t executed, checked;
+  isa_range_t ranges[ISA_RANGES];
+  softgpu_fault_t fault;
+  isa_group_t *groups[]; /* run_t.most_resident; the first `resident` are in execution */
+} worker_t;
+
+uint64_t softgpu_instruction_count(void)
+{
+  return atomic_load_explicit(&instruction_count, memory_order_relaxed);
+}
+
+void softgpu_engine_reference(bool is_wanted)
+{
+  atomic_store(&wants_reference, is_wanted);
+}
+
+static bool has_work(const isa_job_t *job)
+{
+  const run_t *run = (const run_t *)(const void *)job;
+  return atomic_load(&run->next) < run->launch.group_count && !atomic_load(&run->failed);
+}
+
+/* The first fault of a dispatch is the one it reports. */
+static void fail(run_t *run, const softgpu_fault_t *fault)
+{
+  pthread_mutex_lock(&run->lock);
+  if (!atomic_load(&run->failed))
+    run->fault = *fault;
+  atomic_store(&run->failed, true);
+  pthread_mutex_unlock(&run->lock);
+}
+
+/* A fault of the dispatch as a whole, reported at a wave that was running. */
+static void fail_at(run_t *run, const isa_group_t *group, softgpu_fault_kind_t kind)
+{
+  softgpu_fault_t fault = {.kind = kind};
+  isa_fault_describe(&fault, group, &group->wave[0]);
+  fail(run, &fault);
+}
+
+/* Looks at clock and stop flag now and then. False when the dispatch is over. */
+static bool may_go_on(worker_t *worker, const isa_group_t *group)
+{
+  run_t *run = worker->run;
+  if (atomic_load_explicit(&run->failed, memory_order_relaxed))
+    return false;
+  if (worker->executed - worker->checked < INSTRUCTIONS_PER_CHECK)
+    return true;
+  worker->checked = worker->executed;
+  if (run->limits->stop && __atomic_load_n(run->limits->stop, __ATOMIC_RELAXED))
+    fail_at(run, group, SOFTGPU_FAULT_STOPPED);
+  else if (run->deadline && softgpu_clock_awake_ns() >= run->deadline)
+    fail_at(run, group, SOFTGPU_FAULT_TIMEOUT);
+  else
+    return true;
+  return false;
+}
+
+/* Finds a place on the chip. False when it is full and the worker can go on without. */
+static bool take_place(const worker_t *worker, isa_placement_t *place)
+{
+  const isa_launch_t *launch = &worker->run->launch;
+  const uint32_t node = launch->dispatch.node, units = worker->run->units;
+  if (isa_placement_take(node, units, launch->group_waves, place))
+    return true;
+  if (worker->resident)
+    return false;
+  isa_placement_share(node, units, launch->group_waves, place);
+  return true;
+}
+
+/* Begins the next work-group in a free structure. False when there is none to begin. */
+static bool admit(worker_t *worker)
+{
+  run_t *run = worker->run;
+  if (worker->resident == worker->admitted || !has_work(&run->job))
+    return false;
+  if (worker->resident == worker->created) {
+    isa_group_t *group = isa_group_create(&run->launch, run->program);
+    if (!group && worker->created && !run->is_whole) {
+      worker->admitted = worker->created; /* what is there has to do */
+      return false;
+    }
+    if (!group) {
+      softgpu_fault_t fault = {.kind = SOFTGPU_FAULT_DISPATCH,
+                               .text = "dispatch: out of memory for registers and LDS"};
+      fail(run, &fault);
+      return false;
+    }
+    group->slot = worker->created;
+    worker->groups[worker->created++] = group;
+  }
+  isa_group_t *group = worker->groups[worker->resident];
+  if (!take_place(worker, &group->place))
+    return false;
+  uint64_t number = atomic_fetch_add(&run->next, 1);
+  if (number >= run->launch.group_count) {
+    isa_placement_release(run->launch.dispatch.node, &group->place);
+    return false;
+  }
+  const uint64_t of_thread = (uint64_t)worker->number * run->most_resident + group->slot;
+  isa_group_begin(group, number, run->is_whole ? number : of_thread, worker->ranges,
+                  &worker->fault);
+  worker->turn = worker->resident++;
+  return true;
+}
+
+static void retire(worker_t *worker, uint32_t at)
+{
+  uint32_t last = --worker->resident;
+  isa_group_t *group = worker->groups[at];
+  isa_placement_release(worker->run->launch.dispatch.node, &group->place);
+  worker->groups[at] = worker->groups[last];
+  worker->groups[last] = group;
+  worker->progressed = true;
+}
+
+/* The next resident group's turn. When all had theirs and none ended, they may be waiting for
+ * groups that have not begun. */
+static void rotate(worker_t *worker)
+{
+  if (++worker->turn < worker->resident)
+    return;
+  worker->turn = 0;
+  if (!worker->progressed && worker->resident == worker->admitted) {
+    uint32_t most = worker->run->most_resident;
+    worker->admitted = worker->admitted < most / 2 ? worker->admitted * 2 : most;
+  }
+  worker->progressed = false;
+}
+
+static void work_through(worker_t *worker)
+{
+  for (;;) {
+    if (!admit(worker)) {
+      if (!worker->resident)
+        return;
+      if (worker->turn >= worker->resident)
+        worker->turn = 0;
+    }
+    uint32_t at = worker->turn;
+    isa_group_t *group = worker->groups[at];
+    isa_slice_t slice = isa_group_run(group, &worker->executed);
+    if (slice == ISA_SLICE_FAULTED) {
+      fail(worker->run, &worker->fault);
+      return;
+    }
+    if (!may_go_on(worker, group))
+      return;
+    if (slice == ISA_SLICE_ENDED)
+      retire(worker, at);
+    else
+      rotate(worker);
+  }
+}
+
+static void work(isa_job_t *job)
+{
+  run_t *run = (run_t *)(void *)job;
+  worker_t *worker = calloc(1, sizeof *worker + run->most_resident * sizeof *worker->groups);
+  if (!worker) {
+    softgpu_fault_t fault = {.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
+    fail(run, &fault);
+    return;
+  }
+  worker->run = run;
+  worker->number = atomic_fetch_add(&run->threads, 1);
+  worker->admitted = run->most_resident < RESIDENT_FIRST ? run->most_resident : RESIDENT_FIRST;
+  work_through(worker);
+  for (uint32_t i = 0; i < worker->resident; i++)
+    isa_placement_release(run->launch.dispatch.node, &worker->groups[i]->place);
+  for (uint32_t i = 0; i < worker->created; i++)
+    isa_group_destroy(worker->groups[i]);
+  atomic_fetch_add_explicit(&instruction_count, worker->executed, memory_order_relaxed);
+  free(worker);
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+/* A part of the chip's compute units is that part of the threads. */
+static uint64_t thread_budget(const softgpu_limits_t *limits)
+{
+  uint64_t threads = isa_pool_threads();
+  if (limits->units == 0 || limits->units >= limits->all_units)
+    return threads;
+  return (threads * limits->units + limits->all_units - 1) / limits->all_units;
+}
+
+static uint64_t group_bytes(const isa_launch_t *launch)
+{
+  uint64_t rows = launch->limits.rows;
+  return launch->group_waves * (rows * sizeof(isa_row_t) + sizeof(isa_wave_t)) +
+         launch->dispatch.group_bytes + 1;
+}
+
+/* Groups that have scratch memory at the same time. */
+static uint64_t scratch_slots(const isa_launch_t *launch)
+{
+  if (!launch->slice_bytes)
+    return UINT64_MAX;
+  return launch->dispatch.scratch_bytes / launch->slice_bytes / launch->group_waves;
+}
+
+/* How many threads and how many groups on each. Each resident group owns a part of the scratch
+ * memory, so that bounds both. */
+static unsigned plan_threads(run_t *run)
+{
+  const isa_launch_t *launch = &run->launch;
+  uint64_t groups = smaller(RESIDENT_MOST, RESIDENT_BYTES / group_bytes(launch));
+  uint64_t threads =
+      smaller(thread_budget(run->limits), launch->group_count / GROUPS_WORTH_A_THREAD + 1);
+  if (run->is_whole) {
+    groups = launch->group_count; /* of whichever thread comes first */
+  } else {
+    const uint64_t slots = scratch_slots(launch);
+    threads = smaller(threads, slots);
+    groups = smaller(groups, slots / threads);
+  }
+  run->most_resident = (uint32_t)groups;
+  return (unsigned)threads;
+}
+
+/* Whether the groups may wait for each other with global wave sync: what the chip has room for at a
+ * time, by the registers, LDS and scratch memory that they need. */
+static void plan_sync(run_t *run)
+{
+  const isa_launch_t *launch = &run->launch;
+  if (!launch->dispatch.gws)
+    return;
+  uint64_t most = (uint64_t)run->units * isa_placement_groups(launch);
+  most = smaller(most, scratch_slots(launch));
+  most = smaller(most, RESIDENT_BYTES / group_bytes(launch));
+  run->is_whole = launch->group_count <= most;
+  isa_gws_begin(launch->dispatch.gws, launch->group_count, most, launch->group_waves);
+}
+
+bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits,
+                     softgpu_fault_t *fault)
+{
+  run_t *run = calloc(1, sizeof *run);
+  memset(fault, 0, sizeof *fault);
+  if (!run) {
+    *fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
+    return false;
+  }
+  bool ok = isa_launch_prepare(dispatch, &run->launch, fault);
+  run->launch.limits.reference = atomic_load(&wants_reference);
+  if (ok && !(run->program = isa_program_open(&run->launch.limits))) {
+    *fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
+    ok = false;
+  }
+  if (ok) {
+    run->limits = limits;
+    run->units = isa_placement_units(dispatch, limits);
+    run->deadline = limits->timeout_ns ? softgpu_clock_awake_ns() + limits->timeout_ns : 0;
+    run->job.work = work;
+    run->job.has_work = has_work;
+    pthread_mutex_init(&run->lock, NULL);
+    plan_sync(run);
+    unsigned threads = plan_threads(run);
+    isa_pool_run(&run->job, threads - 1);
+    pthread_mutex_destroy(&run->lock);
+    ok = !atomic_load(&run->failed);
+    if (!ok)
+      *fault = run->fault;
+    isa_program_close(run->program);
+  }
+  free(run);
+  return ok;
+}

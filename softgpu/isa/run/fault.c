@@ -1,0 +1,191 @@
+/* The report of a fault: one line that says what, where and how far off. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "softgpu/isa/exec/memory/checks.h"
+#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/run/group.h"
+
+static const char *const kinds[] = {
+    [SOFTGPU_FAULT_NONE] = "no fault",
+    [SOFTGPU_FAULT_ILLEGAL_INSTRUCTION] = "illegal instruction",
+    [SOFTGPU_FAULT_FETCH] = "instruction fetch outside of executable memory",
+    [SOFTGPU_FAULT_MEMORY] = "memory access fault",
+    [SOFTGPU_FAULT_READ_ONLY] = "store to read-only memory",
+    [SOFTGPU_FAULT_LDS] = "access beyond the work-group's LDS",
+    [SOFTGPU_FAULT_SCRATCH] = "access beyond the work-item's private segment",
+    [SOFTGPU_FAULT_KERNARG] = "kernarg segment not in live memory",
+    [SOFTGPU_FAULT_MISALIGNED] = "misaligned access",
+    [SOFTGPU_FAULT_TIMEOUT] = "time limit exceeded",
+    [SOFTGPU_FAULT_STOPPED] = "stopped",
+    [SOFTGPU_FAULT_DISPATCH] = "dispatch refused",
+    [SOFTGPU_FAULT_LDS_UNWRITTEN] = "read of LDS that nobody wrote",
+    [SOFTGPU_FAULT_LDS_RACE] = "race in LDS",
+    [SOFTGPU_FAULT_KERNARG_MISSING] = "read of kernel arguments that nobody supplied",
+    [SOFTGPU_FAULT_FOREIGN] = "access to memory that the device was not given",
+    [SOFTGPU_FAULT_TRAP] = "trap raised by the kernel",
+    [SOFTGPU_FAULT_GWS] = "global wave sync that cannot be",
+    [SOFTGPU_FAULT_IMAGE] = "image that cannot be used",
+    [SOFTGPU_FAULT_STORE_UNWRITTEN] = "end of a wave whose scalar store no s_dcache_wb follows",
+};
+
+__attribute__((format(printf, 2, 3))) static void append(softgpu_fault_t *fault, const char *format,
+                                                         ...)
+{
+  size_t used = strlen(fault->text);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(fault->text + used, sizeof fault->text - used, format, arguments);
+  va_end(arguments);
+}
+
+/* Where an address outside of live memory lies relative to the closest allocation. */
+static void append_neighbour(softgpu_fault_t *fault)
+{
+  softgpu_allocation_t near;
+  bool inside = softgpu_memory_find(fault->address, &near);
+  if (inside && !softgpu_memory_present(&near, near.base, near.size))
+    append(fault,
+           "; the program has unmapped memory of [0x%" PRIx64 ", +%" PRIu64 ") at 0x%" PRIx64
+           ", which is still registered",
+           near.base, near.size, near.base + near.shift);
+  else if (inside)
+    append(fault, "; the allocation [0x%" PRIx64 ", +%" PRIu64 ") ends %" PRIu64 " bytes behind it",
+           near.base, near.size, near.base + near.size - fault->address);
+  else if (!softgpu_memory_nearest(fault->address, &near))
+    append(fault, "; there is no live allocation");
+  else if (fault->address >= near.base + near.size)
+    append(fault, "; %" PRIu64 " bytes past the end of [0x%" PRIx64 ", +%" PRIu64 ")",
+           fault->address - (near.base + near.size), near.base, near.size);
+  else
+    append(fault, "; %" PRIu64 " bytes before [0x%" PRIx64 ", +%" PRIu64 ")",
+           near.base - fault->address, near.base, near.size);
+}
+
+/* Whose memory it is that the dispatch's device has no right to. Devices are nodes from 1 on. */
+static void append_owner(softgpu_fault_t *fault, uint32_t node)
+{
+  softgpu_allocation_t found;
+  if (!softgpu_memory_find(fault->address, &found))
+    return;
+  append(fault, "; in [0x%" PRIx64 ", +%" PRIu64 ") of ", found.base, found.size);
+  if (found.node > 0)
+    append(fault, "device %u", found.node - 1);
+  else
+    append(fault, "the host");
+  append(fault, ", to which device %u was not given access", node - 1);
+}
+
+/* The other side of a race. */
+static void append_other(softgpu_fault_t *fault)
+{
+  if (fault->other_wave == ISA_SHADOW_MANY)
+    append(fault, ", which several waves used");
+  else
+    append(fault, ", which wave %u used", fault->other_wave);
+  append(fault, " at entry+%u without a barrier between", fault->other_pc_offset);
+}
+
+/* Bytes of the kernarg segment, counted from its start. */
+static void append_missing(softgpu_fault_t *fault, const softgpu_dispatch_t *dispatch)
+{
+  append(fault, ", from byte %" PRIu64 " on, where %u to %u are missing at 0x%" PRIx64,
+         fault->address - dispatch->kernarg, dispatch->missing_from, dispatch->missing_to,
+         fault->address);
+}
+
+static void append_sync(softgpu_fault_t *fault, const softgpu_gws_t *gws)
+{
+  if (!gws)
+    append(fault, ": the queue was given no resources, as those of cooperative launches are");
+  else
+    append(fault, ": %" PRIu64 " work-groups, of which %" PRIu64 " can be resident at a time",
+           gws->groups, gws->most);
+}
+
+static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
+{
+  switch (fault->kind) {
+  case SOFTGPU_FAULT_MEMORY:
+    append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
+    append_neighbour(fault);
+    break;
+  case SOFTGPU_FAULT_FOREIGN:
+    append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
+    append_owner(fault, wave->dispatch->node);
+    break;
+  case SOFTGPU_FAULT_READ_ONLY:
+  case SOFTGPU_FAULT_MISALIGNED:
+    append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
+    break;
+  case SOFTGPU_FAULT_TRAP:
+    append(fault, fault->address == 2 ? ", an abort as of a failed assertion"
+                                      : ", whose number means nothing to the runtime");
+    break;
+  case SOFTGPU_FAULT_GWS:
+    append_sync(fault, wave->dispatch->gws);
+    break;
+  case SOFTGPU_FAULT_IMAGE:
+    append(fault, ": %s", isa_image_reason(fault->address));
+    break;
+  case SOFTGPU_FAULT_STORE_UNWRITTEN:
+    append(fault, ", stored at entry+%u", fault->other_pc_offset);
+    break;
+  case SOFTGPU_FAULT_KERNARG_MISSING:
+    append_missing(fault, wave->dispatch);
+    append_neighbour(fault);
+    break;
+  case SOFTGPU_FAULT_LDS:
+  case SOFTGPU_FAULT_LDS_UNWRITTEN:
+  case SOFTGPU_FAULT_LDS_RACE:
+    append(fault, ", %u bytes at offset %" PRIu64 " of %u", fault->access_bytes, fault->address,
+           wave->lds_bytes);
+    if (fault->kind == SOFTGPU_FAULT_LDS_RACE)
+      append_other(fault);
+    break;
+  case SOFTGPU_FAULT_SCRATCH:
+    append(fault, ", %u bytes at offset %" PRId64 " of %u", fault->access_bytes,
+           (int64_t)fault->address, wave->private_bytes);
+    break;
+  default:
+    break;
+  }
+}
+
+/* The words at pc, and their text when they are an instruction. */
+static void append_instruction(softgpu_fault_t *fault, const isa_group_t *group, uint64_t pc)
+{
+  const isa_chunk_t *chunk = isa_program_chunk(group->program, pc);
+  if (!chunk)
+    return;
+  char text[160];
+  isa_inst_t inst;
+  uint32_t slot = (uint32_t)((pc - chunk->base) / 4), left = chunk->available - slot;
+  memcpy(fault->instruction, &chunk->words[slot], (left < 2 ? left : 2) * sizeof(uint32_t));
+  append(fault, ": ");
+  if (isa_decode(group->launch->limits.chip, &chunk->words[slot], left, &inst) == ISA_DECODED) {
+    isa_text(&inst, text, sizeof text);
+    append(fault, "%s ", text);
+  }
+  append(fault, "(%08x", fault->instruction[0]);
+  append(fault, left < 2 ? ")" : " %08x)", fault->instruction[1]);
+}
+
+void isa_fault_describe(softgpu_fault_t *fault, const isa_group_t *group, const isa_wave_t *wave)
+{
+  fault->pc = wave->pc;
+  fault->pc_offset = wave->pc - group->launch->entry;
+  memcpy(fault->workgroup, group->id, sizeof fault->workgroup);
+  fault->wave = wave->index;
+  snprintf(fault->text, sizeof fault->text, "%s at pc 0x%" PRIx64 " (entry%+" PRId64 ")",
+           kinds[fault->kind], fault->pc, (int64_t)fault->pc_offset);
+  append_instruction(fault, group, wave->pc);
+  append(fault, ", work-group (%u, %u, %u), wave %u", group->id[0], group->id[1], group->id[2],
+         wave->index);
+  if (fault->access_bytes && fault->kind != SOFTGPU_FAULT_FETCH)
+    append(fault, ", lane %u", fault->lane);
+  append_access(fault, wave);
+}

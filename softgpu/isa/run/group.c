@@ -1,0 +1,225 @@
+#include "softgpu/isa/run/group.h"
+
+#include "softgpu/isa/exec/memory/checks.h"
+#include "softgpu/isa/exec/memory/lds_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 256 };
+
+static size_t aligned(size_t size)
+{
+  return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program)
+{
+  const uint32_t rows = launch->limits.rows, waves = launch->group_waves;
+  size_t header = aligned(sizeof(isa_group_t)), wave_bytes = aligned(waves * sizeof(isa_wave_t));
+  size_t row_bytes = (size_t)waves * (rows + 1) * sizeof(isa_row_t); /* and the ids */
+  const uint32_t lds = isa_launch_lds(&launch->dispatch);
+  size_t lds_bytes = aligned(lds + 1);
+  const uint32_t checks = launch->limits.reference ? 0 : launch->dispatch.checks; /* has none */
+  size_t shadow_bytes = aligned(isa_shadow_size(checks, lds));
+  uint8_t *memory =
+      aligned_alloc(ALIGNMENT, header + wave_bytes + row_bytes + lds_bytes + shadow_bytes);
+  if (!memory)
+    return NULL;
+  isa_group_t *group = (isa_group_t *)(void *)memory;
+  memset(memory, 0, header + wave_bytes);
+  group->launch = launch;
+  group->program = program;
+  group->capacity = waves;
+  group->wave = (isa_wave_t *)(void *)(memory + header);
+  group->lds = memory + header + wave_bytes + row_bytes;
+  group->shadow = shadow_bytes ? (isa_shadow_t *)(void *)(group->lds + lds_bytes) : NULL;
+  isa_row_t *row = (isa_row_t *)(void *)(memory + header + wave_bytes);
+  for (uint32_t i = 0; i < waves; i++, row += rows) {
+    group->wave[i].v = row;
+    group->wave[i].a = launch->limits.agprs ? row + launch->limits.first_agpr : NULL;
+  }
+  group->ids = row;
+  return group;
+}
+
+void isa_group_destroy(isa_group_t *group)
+{
+  for (uint32_t i = 0; i < group->capacity; i++)
+    isa_lds_loads_drop(&group->wave[i]);
+  free(group);
+}
+
+/* Nearly all work-groups of a launch have the same size. */
+static void know_ids(isa_group_t *group, const uint32_t size[3])
+{
+  if (!memcmp(group->ids_size, size, sizeof group->ids_size))
+    return;
+  for (uint32_t i = 0; i < group->waves; i++)
+    isa_launch_ids(group->launch, size, i, group->ids[i]);
+  memcpy(group->ids_size, size, sizeof group->ids_size);
+}
+
+void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
+                     isa_range_t *ranges, softgpu_fault_t *fault)
+{
+  const isa_launch_t *launch = group->launch;
+  const softgpu_dispatch_t *dispatch = &launch->dispatch;
+  const uint32_t lds_bytes = isa_launch_lds(dispatch);
+  uint32_t size[3];
+  group->id[0] = (uint32_t)(number % launch->groups[0]);
+  group->id[1] = (uint32_t)(number / launch->groups[0] % launch->groups[1]);
+  group->id[2] = (uint32_t)(number / launch->groups[0] / launch->groups[1]);
+  for (unsigned i = 0; i < 3; i++) {
+    uint64_t first = (uint64_t)group->id[i] * dispatch->workgroup[i];
+    uint64_t left = dispatch->grid[i] - first;
+    size[i] = left < dispatch->workgroup[i] ? (uint32_t)left : dispatch->workgroup[i];
+  }
+  group->waves = (size[0] * size[1] * size[2] - 1) / ISA_LANES + 1;
+  group->ended = 0;
+  know_ids(group, size);
+  isa_poison(group->lds, lds_bytes / 4); /* so that reads of what nobody wrote show */
+  if (group->shadow) {
+    memset(group->shadow, 0, isa_shadow_size(dispatch->checks, lds_bytes));
+    group->shadow->epoch = 1;
+  }
+  for (uint32_t i = 0; i < group->waves; i++) {
+    isa_wave_t *wave = &group->wave[i];
+    wave->index = i;
+    wave->vmem_issued = wave->vmem_awaited = wave->vmem_old = 0;
+    wave->hw_id = isa_placement_hw_id(dispatch->chip, &group->place, i);
+    wave->xcc_id = isa_placement_xcc_id(dispatch->chip, &group->place);
+    wave->entry = launch->entry;
+    wave->shadow = group->shadow;
+    wave->ranges = ranges;
+    wave->fault = fault;
+    wave->lds = group->lds;
+    wave->lds_bytes = lds_bytes;
+    wave->scratch =
+        dispatch->scratch_base + (scratch_slot * launch->group_waves + i) * launch->slice_bytes;
+    isa_launch_wave(launch, group->id, size, wave);
+    memcpy(wave->v[0], group->ids[i], sizeof(isa_row_t));
+  }
+}
+
+/* --- running --- */
+
+/* The chunk where the wave is, which mostly is the one where it was. NULL and a described fault
+ * when there is no code. */
+static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
+{
+  const isa_chunk_t *chunk = wave->chunk;
+  if (!chunk || wave->pc - chunk->base >= 4ull * isa_chunk_dwords(chunk) || wave->pc & 3 ||
+      !isa_chunk_is_as_compared(chunk))
+    chunk = isa_program_chunk(program, wave->pc);
+  wave->chunk = chunk;
+  if (!chunk)
+    isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, wave->pc, 4);
+  return chunk;
+}
+
+/* Runs until the turn is over, the wave leaves the chunk, ends, waits or faults. */
+static bool run_chunk(isa_program_t *program, const isa_chunk_t *chunk, isa_wave_t *wave,
+                      uint64_t *executed)
+{
+  const uint64_t size = 4ull * isa_chunk_dwords(chunk);
+  uint64_t pc = wave->pc, count = 0;
+  while (wave->budget > 0 && pc - chunk->base < size && !(pc & 3)) {
+    const isa_inst_t *inst = &chunk->slots[(pc - chunk->base) / 4];
+    const isa_inst_t *const end = &chunk->slots[size / 4];
+    uint64_t next = pc;
+    while (inst < end && next == pc && wave->budget > 0) {
+      bool (*run)(isa_wave_t *, const isa_inst_t *) = __atomic_load_n(&inst->run, __ATOMIC_ACQUIRE);
+      if (!run) {
+        isa_program_decode(program, chunk, (uint32_t)(inst - chunk->slots));
+        continue;
+      }
+      const uint64_t start = pc;
+      const bool is_skipped = wave->vskip && inst->encoding >= ISA_VOP1;
+      next = start + inst->dwords * 4u;
+      wave->budget--;
+      count++;
+      wave->pc = next;
+      wave->vmem_issued += inst->encoding >= ISA_FLAT && !is_skipped;
+      if (!is_skipped && !run(wave, inst)) {
+        wave->pc = start;
+        *executed += count;
+        return false;
+      }
+      pc = wave->pc;
+      inst += inst->dwords;
+    }
+  }
+  *executed += count;
+  return true;
+}
+
+/* Runs until the turn is over: the budget is used up, the wave ends, waits or faults. */
+static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *executed)
+{
+  wave->budget = ISA_TURN;
+  if (wave->vmem_awaited && !isa_lds_loads_land(wave, wave->vmem_awaited))
+    return false;
+  wave->vmem_awaited = 0;
+  while (wave->budget > 0) {
+    const isa_chunk_t *chunk = find_chunk(program, wave);
+    if (!chunk || !run_chunk(program, chunk, wave, executed))
+      return false;
+  }
+  return wave->state != ISA_WAVE_ENDED || isa_lds_loads_land(wave, wave->vmem_issued);
+}
+
+/* A load into LDS that nobody waits for lands some time, too: somebody may look for what it brings.
+ * The next slice's end is later than any other instruction is behind. */
+static bool land_old(isa_group_t *group)
+{
+  for (uint32_t i = 0; i < group->waves; i++) {
+    isa_wave_t *wave = &group->wave[i];
+    if (!isa_lds_loads_land(wave, wave->vmem_old)) {
+      isa_fault_describe(wave->fault, group, wave);
+      return false;
+    }
+    wave->vmem_old = wave->vmem_issued;
+  }
+  return true;
+}
+
+/* True when all waves that have not ended wait at the barrier, and now go on. */
+static bool release_barrier(isa_group_t *group)
+{
+  for (uint32_t i = 0; i < group->waves; i++)
+    if (group->wave[i].state == ISA_WAVE_READY)
+      return false;
+  for (uint32_t i = 0; i < group->waves; i++)
+    if (group->wave[i].state == ISA_WAVE_AT_BARRIER)
+      group->wave[i].state = ISA_WAVE_READY;
+  if (group->shadow)
+    group->shadow->epoch++;
+  return true;
+}
+
+isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
+{
+  const uint64_t enough = *executed + (uint64_t)ISA_SLICE * group->waves;
+  bool goes_on;
+  do {
+    goes_on = false;
+    for (uint32_t i = 0; i < group->waves; i++) {
+      isa_wave_t *wave = &group->wave[i];
+      const uint64_t before = *executed;
+      if (wave->state != ISA_WAVE_READY)
+        continue;
+      if (!run_wave(group->program, wave, executed)) {
+        isa_fault_describe(wave->fault, group, wave);
+        return ISA_SLICE_FAULTED;
+      }
+      group->ended += wave->state == ISA_WAVE_ENDED;
+      /* Who gives way before, but for memory, waits for somebody. */
+      goes_on |= *executed - before == ISA_TURN || wave->vmem_awaited;
+    }
+    if (group->ended == group->waves)
+      return ISA_SLICE_ENDED;
+    goes_on |= release_barrier(group);
+  } while (goes_on && *executed < enough);
+  return land_old(group) ? ISA_SLICE_UNFINISHED : ISA_SLICE_FAULTED;
+}

@@ -1,0 +1,47 @@
+/* Work-groups in execution. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_RUN_GROUP_H
+#define SOFTGPU_ISA_RUN_GROUP_H
+
+#include "softgpu/isa/run/launch.h"
+#include "softgpu/isa/run/placement.h"
+#include "softgpu/isa/run/program.h"
+
+/* Instructions a wave runs before the next one gets its turn, and a group, for each of its waves,
+ * before the next group does. A chip's waves run side by side, and there are kernels that rely on
+ * it, with less than barriers to keep one wave from what another one still needs. */
+enum { ISA_TURN = 32, ISA_SLICE = 4000 };
+
+typedef struct isa_group {
+  const isa_launch_t *launch;
+  isa_program_t *program;
+  uint32_t id[3];
+  uint32_t waves, ended; /* waves of this work-group, and those that have ended */
+  uint32_t capacity;     /* waves there is room for */
+  uint32_t slot;         /* of a thread's group structures, this one's number */
+  isa_placement_t place; /* set before isa_group_begin() */
+  uint8_t *lds;
+  struct isa_shadow *shadow; /* of LDS, for checks.h; NULL without */
+  isa_wave_t *wave;
+  uint32_t ids_size[3]; /* of the work-group whose work-items' ids, wave by wave, are in `ids` */
+  isa_row_t *ids;
+} isa_group_t;
+
+/* Room for any work-group of the launch; NULL when out of memory. */
+isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program);
+void isa_group_destroy(isa_group_t *group);
+
+/* Begins work-group `number` of the launch. `scratch_slot` counts groups in the scratch memory. */
+void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
+                     isa_range_t *ranges, softgpu_fault_t *fault);
+
+typedef enum isa_slice { ISA_SLICE_ENDED, ISA_SLICE_UNFINISHED, ISA_SLICE_FAULTED } isa_slice_t;
+
+/* Runs the waves in turns until the slice is over, or all of them wait for something beyond the
+ * group. Adds to `*executed`. A fault is described in full. */
+isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed);
+
+/* Fills in the rest of a fault that an instruction has begun to describe: where it happened, the
+ * bytes, and the line of text. */
+void isa_fault_describe(softgpu_fault_t *fault, const isa_group_t *group, const isa_wave_t *wave);
+
+#endif

@@ -1,0 +1,11 @@
+/* What runs an instruction. Internal to softgpu. */
+#ifndef SOFTGPU_ISA_RUN_PREPARE_H
+#define SOFTGPU_ISA_RUN_PREPARE_H
+
+#include "softgpu/isa/base/wave.h"
+
+/* Asks the executors one after the other; see wave.h. False when none runs it on this chip with
+ * these registers. */
+bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+
+#endif

@@ -1,0 +1,230 @@
+#include "softgpu/isa/run/program.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softgpu/device/memory.h"
+#include "softgpu/isa/reference/reference.h"
+#include "softgpu/isa/run/prepare.h"
+
+enum { BUCKETS = 1024 };
+
+struct isa_program {
+  isa_limits_t limits;
+  uint32_t references; /* under `programs_lock` */
+  struct isa_program *next;
+  pthread_mutex_t lock; /* chunks are added and decoded under it, and read without */
+  isa_chunk_t *buckets[BUCKETS];
+};
+
+static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
+static isa_program_t *programs; /* each holds one reference */
+
+static bool same_limits(const isa_limits_t *a, const isa_limits_t *b)
+{
+  return a->chip == b->chip && a->node == b->node && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
+         a->agprs == b->agprs && a->reference == b->reference;
+}
+
+static void program_free(isa_program_t *program)
+{
+  for (unsigned i = 0; i < BUCKETS; i++)
+    for (isa_chunk_t *chunk = program->buckets[i], *next; chunk; chunk = next) {
+      next = chunk->next;
+      free(chunk);
+    }
+  pthread_mutex_destroy(&program->lock);
+  free(program);
+}
+
+isa_program_t *isa_program_open(const isa_limits_t *limits)
+{
+  pthread_mutex_lock(&programs_lock);
+  isa_program_t *program = programs;
+  while (program &&
+         !(program->limits.checks == limits->checks && same_limits(&program->limits, limits)))
+    program = program->next;
+  if (!program && (program = calloc(1, sizeof *program))) {
+    program->limits = *limits;
+    pthread_mutex_init(&program->lock, NULL);
+    program->references = 1;
+    program->next = programs;
+    programs = program;
+  }
+  if (program)
+    program->references++;
+  pthread_mutex_unlock(&programs_lock);
+  return program;
+}
+
+void isa_program_close(isa_program_t *program)
+{
+  pthread_mutex_lock(&programs_lock);
+  bool is_last = --program->references == 0;
+  pthread_mutex_unlock(&programs_lock);
+  if (is_last)
+    program_free(program);
+}
+
+void softgpu_invalidate_code(void)
+{
+  pthread_mutex_lock(&programs_lock);
+  isa_program_t *dropped = programs;
+  programs = NULL;
+  pthread_mutex_unlock(&programs_lock);
+  while (dropped) {
+    isa_program_t *next = dropped->next;
+    isa_program_close(dropped);
+    dropped = next;
+  }
+}
+
+/* --- chunks --- */
+
+static uint64_t chunk_base(uint64_t pc)
+{
+  return pc & ~(uint64_t)(ISA_CHUNK * 4 - 1);
+}
+
+static isa_chunk_t **bucket_of(isa_program_t *program, uint64_t base)
+{
+  return &program->buckets[base / (ISA_CHUNK * 4) % BUCKETS];
+}
+
+/* Executable dwords at `base`, at most what a chunk keeps; 0 when there are none at `pc`. Where the
+ * thunk allocated it, which is where code is, host and devices have it at the same address. */
+static uint32_t executable_dwords(const isa_limits_t *limits, uint64_t base, uint64_t pc)
+{
+  softgpu_allocation_t code;
+  if (!softgpu_memory_find(pc, &code) || !(code.flags & SOFTGPU_MEMORY_EXECUTE) || code.shift ||
+      !softgpu_memory_allows(&code, limits->node))
+    return 0;
+  uint64_t end = code.base + code.size;
+  if (base < code.base)
+    return 0; /* allocations start at page boundaries, chunks do not cross them */
+  uint64_t dwords = (end - base) / 4;
+  const uint32_t most = ISA_CHUNK + ISA_MOST_DWORDS - 1;
+  return dwords < most ? (uint32_t)dwords : most;
+}
+
+static const void *host(uint64_t address)
+{
+  return (const void *)(uintptr_t)address;
+}
+
+bool isa_chunk_is_as_compared(const isa_chunk_t *chunk)
+{
+  return __atomic_load_n(&chunk->generation, __ATOMIC_RELAXED) == softgpu_memory_generation();
+}
+
+/* Memory may have been freed, and other code put in its place, since the chunk was made. */
+static bool chunk_is_current(const isa_limits_t *limits, isa_chunk_t *chunk)
+{
+  const uint64_t generation = softgpu_memory_generation();
+  if (isa_chunk_is_as_compared(chunk))
+    return true;
+  if (executable_dwords(limits, chunk->base, chunk->base) != chunk->available ||
+      memcmp(host(chunk->base), chunk->words, chunk->available * 4) != 0)
+    return false;
+  __atomic_store_n(&chunk->generation, generation, __ATOMIC_RELAXED);
+  return true;
+}
+
+static isa_chunk_t *chunk_create(const isa_limits_t *limits, uint64_t base, uint64_t pc)
+{
+  uint64_t generation = softgpu_memory_generation();
+  uint32_t available = executable_dwords(limits, base, pc);
+  isa_chunk_t *chunk = available ? calloc(1, sizeof *chunk) : NULL;
+  if (!chunk)
+    return NULL;
+  chunk->base = base;
+  chunk->available = available;
+  chunk->generation = generation;
+  memcpy(chunk->words, host(base), available * 4);
+  return chunk;
+}
+
+static isa_chunk_t *chunk_find(const isa_limits_t *limits, isa_chunk_t *first, uint64_t base)
+{
+  for (isa_chunk_t *chunk = first; chunk; chunk = chunk->next)
+    if (chunk->base == base)
+      return chunk_is_current(limits, chunk) ? chunk
+                                             : NULL; /* newer ones stand before older ones */
+  return NULL;
+}
+
+const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc)
+{
+  uint64_t base = chunk_base(pc);
+  isa_chunk_t **bucket = bucket_of(program, base);
+  if (pc & 3)
+    return NULL;
+  const isa_limits_t *limits = &program->limits;
+  isa_chunk_t *chunk = chunk_find(limits, __atomic_load_n(bucket, __ATOMIC_ACQUIRE), base);
+  if (!chunk) {
+    pthread_mutex_lock(&program->lock);
+    chunk = chunk_find(limits, *bucket, base);
+    if (!chunk && (chunk = chunk_create(limits, base, pc))) {
+      chunk->next = *bucket;
+      __atomic_store_n(bucket, chunk, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&program->lock);
+  }
+  return chunk && (pc - base) / 4 < chunk->available ? chunk : NULL;
+}
+
+/* --- decoding --- */
+
+static bool run_illegal(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  (void)inst;
+  return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+}
+
+static bool run_truncated(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  (void)inst;
+  return isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, 0, 0);
+}
+
+/* False when what follows is not reached by falling through. */
+static bool decode_slot(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot)
+{
+  isa_inst_t inst;
+  isa_decode_status_t status =
+      isa_decode(program->limits.chip, &chunk->words[slot], chunk->available - slot, &inst);
+  const isa_inst_t decoded_only = inst; /* the reference engine sees nothing of the preparation */
+  if (status == ISA_DECODED && !isa_prepare(&inst, &program->limits))
+    inst.run = run_illegal;
+  else if (status == ISA_DECODED && program->limits.reference) {
+    inst = decoded_only;
+    inst.run = isa_reference_run;
+  } else if (status == ISA_DECODE_UNKNOWN)
+    inst.run = run_illegal;
+  else if (status == ISA_DECODE_TRUNCATED)
+    inst.run = run_truncated;
+  if (!inst.dwords)
+    inst.dwords = 1;
+  /* Readers load `run` at any time, and the rest only after they saw it set. */
+  isa_inst_t *decoded = &chunk->slots[slot];
+  memcpy(decoded, &inst, offsetof(isa_inst_t, run));
+  decoded->plan = inst.plan;
+  decoded->unchecked = inst.unchecked;
+  __atomic_store_n(&decoded->run, inst.run, __ATOMIC_RELEASE);
+  return status == ISA_DECODED && inst.op != ISA_s_endpgm && inst.op != ISA_s_branch &&
+         inst.op != ISA_s_setpc_b64;
+}
+
+void isa_program_decode(isa_program_t *program, const isa_chunk_t *constant, uint32_t slot)
+{
+  pthread_mutex_lock(&program->lock);
+  isa_chunk_t *chunk = *bucket_of(program, constant->base);
+  while (chunk && chunk != constant)
+    chunk = chunk->next;
+  while (chunk && slot < ISA_CHUNK && slot < chunk->available && !chunk->slots[slot].run &&
+         decode_slot(program, chunk, slot))
+    slot += chunk->slots[slot].dwords;
+  pthread_mutex_unlock(&program->lock);
+}

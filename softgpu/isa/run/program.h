@@ -1,0 +1,44 @@
+/* Decoded code, shared by all waves and threads. Internal to softgpu.
+ *
+ * A program decodes for one chip and one set of register counts. Code is cut into chunks; a chunk
+ * keeps the words it was decoded from, and each instruction is decoded when it is first reached. */
+#ifndef SOFTGPU_ISA_RUN_PROGRAM_H
+#define SOFTGPU_ISA_RUN_PROGRAM_H
+
+#include "softgpu/isa/base/wave.h"
+
+enum { ISA_CHUNK = 256 }; /* dwords */
+
+typedef struct isa_program isa_program_t;
+
+typedef struct isa_chunk {
+  uint64_t base;               /* address of slots[0] */
+  isa_inst_t slots[ISA_CHUNK]; /* by dword; `run` is NULL until decoded */
+  /* The code, and what the last instruction may need of the next chunk. */
+  uint32_t words[ISA_CHUNK + ISA_MOST_DWORDS - 1];
+  uint32_t available;  /* of words; the rest is beyond executable memory */
+  uint64_t generation; /* of the memory registry when the code was last compared */
+  struct isa_chunk *next;
+} isa_chunk_t;
+
+/* Holds a program until isa_program_close(); NULL when out of memory. */
+isa_program_t *isa_program_open(const isa_limits_t *limits);
+void isa_program_close(isa_program_t *program);
+
+/* Dwords of code in a chunk. */
+static inline uint32_t isa_chunk_dwords(const isa_chunk_t *chunk)
+{
+  return chunk->available < ISA_CHUNK ? chunk->available : ISA_CHUNK;
+}
+
+/* Whether no memory has been freed since the chunk was last compared with it. */
+bool isa_chunk_is_as_compared(const isa_chunk_t *chunk);
+
+/* The chunk that holds `pc`; NULL when it is not in live executable memory (or out of memory). */
+const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc);
+
+/* Decodes the instruction in a slot and those that follow it. Afterwards its `run` is set; what
+ * nobody executes, or the end of memory cuts off, has a `run` that faults. */
+void isa_program_decode(isa_program_t *program, const isa_chunk_t *chunk, uint32_t slot);
+
+#endif
