@@ -54,7 +54,7 @@ struct Opcode {
 
 inline const Opcode opcodes[] = {
 #define ISA_OPCODE(encoding, number, name, chips, ...) {ISA_##encoding, number, chips},
-#include "softgpu/isa/describe/gfx9_opcodes.inc"
+#include "softgpu/isa/describe/generated/opcodes.inc"
 #undef ISA_OPCODE
 };
 

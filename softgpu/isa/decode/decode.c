@@ -1,8 +1,10 @@
-/* Instruction words into isa_inst_t. Bit positions: MI200 ISA document, chapter 13. */
+/* Instruction words into isa_inst_t. Where fields are: describe/formats.isa. */
 #include <string.h>
 
-#include "softgpu/execute.h"
+#include "softgpu/isa/describe/chips.h"
+#include "softgpu/isa/describe/generated/formats.inc"
 #include "softgpu/isa/describe/matrix.h"
+#include "softgpu/isa/describe/memory.h"
 #include "softgpu/isa/describe/opcodes.h"
 
 enum { LITERAL = 255, SDWA = 249, DPP = 250, FIRST_VGPR = 256 };
@@ -16,6 +18,16 @@ typedef struct decoder {
   bool bad, literal, is_scaled;
 } decoder_t;
 
+typedef struct format {
+  uint8_t encoding, shift;
+  uint32_t prefix; /* of the first dword, shifted right by `shift` */
+  uint8_t op_low, op_bits, dwords;
+  void (*decode)(decoder_t *d);
+} format_t;
+
+static const format_t *find_format(uint32_t word);
+
+/* The field F_ENCODING_NAME, which is two numbers. */
 static uint32_t field(const decoder_t *d, unsigned low, unsigned bits)
 {
   uint32_t word = d->code[low / 32];
@@ -73,89 +85,87 @@ static void source(decoder_t *d, isa_operand_t *out, unsigned code, unsigned wid
 static void decode_sop(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  source(d, &inst->src[0], field(d, 0, 8), d->row->src[0]);
-  source(d, &inst->src[1], field(d, 8, 8), d->row->src[1]);
+  source(d, &inst->src[0], field(d, F_SOP2_SSRC0), d->row->src[0]);
+  source(d, &inst->src[1], field(d, F_SOP2_SSRC1), d->row->src[1]);
   if (inst->encoding == ISA_SOP1 || inst->encoding == ISA_SOP2)
-    sgpr(d, &inst->dst, field(d, 16, 7), d->row->dst);
+    sgpr(d, &inst->dst, field(d, F_SOP2_SDST), d->row->dst);
   if (inst->op == ISA_s_set_gpr_idx_on)
-    inst->simm = (int32_t)field(d, 8, 8);
+    inst->simm = (int32_t)field(d, F_SOPC_SSRC1);
 }
 
 static void decode_sopk(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  uint32_t immediate = field(d, 0, 16);
-  bool is_unsigned = (inst->op >= ISA_s_cmpk_eq_i32 && inst->op <= ISA_s_cmpk_lt_u32 &&
-                      isa_op_name(inst->op)[10] == 'u') ||
-                     inst->op == ISA_s_getreg_b32 || inst->op == ISA_s_setreg_b32 ||
-                     inst->op == ISA_s_setreg_imm32_b32;
-  inst->simm = is_unsigned ? (int32_t)immediate : sign_extend(immediate, 16);
-  sgpr(d, &inst->dst, field(d, 16, 7), d->row->dst);
+  uint32_t immediate = field(d, F_SOPK_SIMM);
+  const bool is_signed = d->row->flags & ISA_F_SIGNED;
+  inst->simm = is_signed ? sign_extend(immediate, 16) : (int32_t)immediate;
+  sgpr(d, &inst->dst, field(d, F_SOPK_SDST), d->row->dst);
   if (d->row->flags & ISA_F_LITERAL)
     source(d, &inst->src[0], LITERAL, 1);
 }
 
-static bool is_branch(unsigned op)
-{
-  return op == ISA_s_branch || !strncmp(isa_op_name(op), "s_cbranch", 9);
-}
-
 static void decode_sopp(decoder_t *d)
 {
-  uint32_t immediate = field(d, 0, 16);
-  d->inst->simm = is_branch(d->inst->op) ? sign_extend(immediate, 16) : (int32_t)immediate;
+  uint32_t immediate = field(d, F_SOPP_SIMM);
+  d->inst->simm = d->row->flags & ISA_F_BRANCH ? sign_extend(immediate, 16) : (int32_t)immediate;
+}
+
+static bool is_atomic(const isa_inst_t *inst)
+{
+  const isa_access_t *access = isa_access_of(inst->op);
+  return access && access->kind == ISA_ATOMIC;
 }
 
 static void decode_smem(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const struct isa_opcode *row = d->row;
-  bool is_immediate = field(d, 17, 1), has_register = field(d, 14, 1);
-  sgpr(d, &inst->saddr, field(d, 0, 6) << 1, row->sdst);
-  sgpr(d, &inst->dst, field(d, 6, 7), row->dst);
-  sgpr(d, &inst->data[0], field(d, 6, 7), row->src[0]);
-  inst->nv = field(d, 15, 1);
-  inst->glc = field(d, 16, 1);
-  if (inst->glc && row->src[0] && strstr(isa_op_name(inst->op), "atomic"))
+  bool is_immediate = field(d, F_SMEM_IMM), has_register = field(d, F_SMEM_SOE);
+  sgpr(d, &inst->saddr, field(d, F_SMEM_SBASE) << 1, row->sdst);
+  sgpr(d, &inst->dst, field(d, F_SMEM_SDATA), row->dst);
+  sgpr(d, &inst->data[0], field(d, F_SMEM_SDATA), row->src[0]);
+  inst->nv = field(d, F_SMEM_NV);
+  inst->glc = field(d, F_SMEM_GLC);
+  if (inst->glc && is_atomic(inst))
     inst->dst = inst->data[0];
   if (!row->sdst)
     return;
   if (is_immediate)
-    inst->offset = sign_extend(field(d, 32, 21), 21);
+    inst->offset = sign_extend(field(d, F_SMEM_OFFSET), 21);
   if (has_register)
-    sgpr(d, &inst->soffset, field(d, 57, 7), 1);
+    sgpr(d, &inst->soffset, field(d, F_SMEM_SOFFSET), 1);
   else if (!is_immediate)
-    sgpr(d, &inst->soffset, field(d, 32, 7), 1);
+    sgpr(d, &inst->soffset, field(d, F_SMEM_SREG), 1);
 }
 
 static void decode_sdwa(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const struct isa_opcode *row = d->row;
-  bool scalar[2] = {field(d, 55, 1), field(d, 63, 1)};
+  bool scalar[2] = {field(d, F_SDWA_S0), field(d, F_SDWA_S1)};
   inst->has_sdwa = true;
-  source(d, &inst->src[0], field(d, 32, 8) + (scalar[0] ? 0 : FIRST_VGPR), row->src[0]);
-  source(d, &inst->src[1], field(d, 9, 8) + (scalar[1] ? 0 : FIRST_VGPR), row->src[1]);
+  source(d, &inst->src[0], field(d, F_SDWA_VSRC0) + (scalar[0] ? 0 : FIRST_VGPR), row->src[0]);
+  source(d, &inst->src[1], field(d, F_SDWA_VSRC1) + (scalar[1] ? 0 : FIRST_VGPR), row->src[1]);
   if (inst->encoding == ISA_VOP1)
     inst->src[1].kind = ISA_OPERAND_NONE;
   for (unsigned i = 0; i < 2; i++) {
-    inst->sdwa.src_sel[i] = (uint8_t)field(d, 48 + 8 * i, 3);
-    inst->sdwa.sext[i] = field(d, 51 + 8 * i, 1);
-    inst->neg |= (uint8_t)(field(d, 52 + 8 * i, 1) << i);
-    inst->abs |= (uint8_t)(field(d, 53 + 8 * i, 1) << i);
+    inst->sdwa.src_sel[i] = (uint8_t)(i ? field(d, F_SDWA_SEL1) : field(d, F_SDWA_SEL0));
+    inst->sdwa.sext[i] = i ? field(d, F_SDWA_SEXT1) : field(d, F_SDWA_SEXT0);
     if (row->src[i] && inst->sdwa.src_sel[i] > ISA_SEL_DWORD)
       d->bad = true;
   }
+  inst->neg = (uint8_t)(field(d, F_SDWA_NEG0) | field(d, F_SDWA_NEG1) << 1);
+  inst->abs = (uint8_t)(field(d, F_SDWA_ABS0) | field(d, F_SDWA_ABS1) << 1);
   if (inst->encoding == ISA_VOPC) {
     inst->sdwa.dst_sel = ISA_SEL_DWORD;
-    if (field(d, 47, 1))
-      sgpr(d, &inst->sdst, field(d, 40, 7), 2);
+    if (field(d, F_SDWA_SD))
+      sgpr(d, &inst->sdst, field(d, F_SDWA_SDST), 2);
     return;
   }
-  inst->sdwa.dst_sel = (uint8_t)field(d, 40, 3);
-  inst->sdwa.dst_unused = (uint8_t)field(d, 43, 2);
-  inst->clamp = field(d, 45, 1);
-  inst->omod = (uint8_t)field(d, 46, 2);
+  inst->sdwa.dst_sel = (uint8_t)field(d, F_SDWA_DST_SEL);
+  inst->sdwa.dst_unused = (uint8_t)field(d, F_SDWA_DST_UNUSED);
+  inst->clamp = field(d, F_SDWA_CLAMP);
+  inst->omod = (uint8_t)field(d, F_SDWA_OMOD);
   if (inst->sdwa.dst_sel > ISA_SEL_DWORD || inst->sdwa.dst_unused > 2)
     d->bad = true;
 }
@@ -164,16 +174,14 @@ static void decode_dpp(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   inst->has_dpp = true;
-  vgpr(d, &inst->src[0], field(d, 32, 8), d->row->src[0], false);
-  vgpr(d, &inst->src[1], field(d, 9, 8), d->row->src[1], false);
-  inst->dpp.ctrl = (uint16_t)field(d, 40, 9);
-  inst->dpp.bound_ctrl = field(d, 51, 1);
-  for (unsigned i = 0; i < 2; i++) {
-    inst->neg |= (uint8_t)(field(d, 52 + 2 * i, 1) << i);
-    inst->abs |= (uint8_t)(field(d, 53 + 2 * i, 1) << i);
-  }
-  inst->dpp.bank_mask = (uint8_t)field(d, 56, 4);
-  inst->dpp.row_mask = (uint8_t)field(d, 60, 4);
+  vgpr(d, &inst->src[0], field(d, F_DPP_VSRC0), d->row->src[0], false);
+  vgpr(d, &inst->src[1], field(d, F_DPP_VSRC1), d->row->src[1], false);
+  inst->dpp.ctrl = (uint16_t)field(d, F_DPP_CTRL);
+  inst->dpp.bound_ctrl = field(d, F_DPP_BOUND_CTRL);
+  inst->neg = (uint8_t)(field(d, F_DPP_NEG0) | field(d, F_DPP_NEG1) << 1);
+  inst->abs = (uint8_t)(field(d, F_DPP_ABS0) | field(d, F_DPP_ABS1) << 1);
+  inst->dpp.bank_mask = (uint8_t)field(d, F_DPP_BANK_MASK);
+  inst->dpp.row_mask = (uint8_t)field(d, F_DPP_ROW_MASK);
 }
 
 /* v_fmamk/v_madmk and v_fmaak/v_madak: the literal is the factor or the addend, in the order of
@@ -181,8 +189,7 @@ static void decode_dpp(decoder_t *d)
 static void place_literal(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  bool is_factor =
-      inst->op == ISA_v_fmamk_f32 || inst->op == ISA_v_madmk_f32 || inst->op == ISA_v_madmk_f16;
+  const bool is_factor = d->row->flags & ISA_F_FACTOR;
   if (is_factor)
     inst->src[2] = inst->src[1];
   source(d, &inst->src[is_factor ? 1 : 2], LITERAL, 1);
@@ -193,13 +200,13 @@ static void decode_vop(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const struct isa_opcode *row = d->row;
-  unsigned src0 = field(d, 0, 9);
+  unsigned src0 = field(d, F_VOP2_SRC0);
   if (inst->encoding == ISA_VOPC)
     sgpr(d, &inst->sdst, 106, 2);
   else if (row->flags & ISA_F_DST_SGPR)
-    sgpr(d, &inst->dst, field(d, 17, 8), row->dst);
+    sgpr(d, &inst->dst, field(d, F_VOP2_VDST), row->dst);
   else
-    vgpr(d, &inst->dst, field(d, 17, 8), row->dst, inst->op == ISA_v_accvgpr_mov_b32);
+    vgpr(d, &inst->dst, field(d, F_VOP2_VDST), row->dst, inst->op == ISA_v_accvgpr_mov_b32);
   if (row->flags & ISA_F_CARRY_OUT)
     sgpr(d, &inst->sdst, 106, 2);
   if (row->flags & ISA_F_CARRY_IN)
@@ -214,7 +221,7 @@ static void decode_vop(decoder_t *d)
     decode_dpp(d);
   } else {
     source(d, &inst->src[0], src0, row->src[0]);
-    vgpr(d, &inst->src[1], field(d, 9, 8), row->src[1], false);
+    vgpr(d, &inst->src[1], field(d, F_VOP2_VSRC1), row->src[1], false);
   }
   if (inst->op == ISA_v_accvgpr_mov_b32 && inst->src[0].kind == ISA_OPERAND_VGPR)
     inst->src[0].kind = ISA_OPERAND_AGPR;
@@ -224,7 +231,8 @@ static void decode_vop(decoder_t *d)
 
 static void vop3_source_of(decoder_t *d, unsigned i, bool is_accumulation, unsigned width)
 {
-  unsigned code = field(d, 32 + 9 * i, 9);
+  const uint32_t codes[3] = {field(d, F_VOP3_SRC0), field(d, F_VOP3_SRC1), field(d, F_VOP3_SRC2)};
+  const unsigned code = codes[i];
   if (code == LITERAL && width)
     d->bad = true; /* GFX9 has no literals in 64-bit encodings */
   source(d, &d->inst->src[i], code, width);
@@ -243,22 +251,22 @@ static void decode_vop3(decoder_t *d)
   const struct isa_opcode *row = d->row;
   bool is_compare = row->number < 0x100;
   if (row->flags & ISA_F_DST_SGPR)
-    sgpr(d, is_compare ? &inst->sdst : &inst->dst, field(d, 0, 8), row->dst);
+    sgpr(d, is_compare ? &inst->sdst : &inst->dst, field(d, F_VOP3_VDST), row->dst);
   else
-    vgpr(d, &inst->dst, field(d, 0, 8), row->dst, false);
+    vgpr(d, &inst->dst, field(d, F_VOP3_VDST), row->dst, false);
   if (row->flags & ISA_F_VOP3B) {
-    sgpr(d, &inst->sdst, field(d, 8, 7), row->sdst);
+    sgpr(d, &inst->sdst, field(d, F_VOP3B_SDST), row->sdst);
   } else {
-    inst->abs = (uint8_t)field(d, 8, 3);
-    inst->op_sel = (uint8_t)field(d, 11, 4);
+    inst->abs = (uint8_t)field(d, F_VOP3_ABS);
+    inst->op_sel = (uint8_t)field(d, F_VOP3_OP_SEL);
   }
   for (unsigned i = 0; i < 3; i++)
     vop3_source(d, i, false);
   if (row->flags & ISA_F_TIED)
     inst->src[2] = inst->dst;
-  inst->clamp = field(d, 15, 1);
-  inst->omod = (uint8_t)field(d, 59, 2);
-  inst->neg = (uint8_t)field(d, 61, 3);
+  inst->clamp = field(d, F_VOP3_CLAMP);
+  inst->omod = (uint8_t)field(d, F_VOP3_OMOD);
+  inst->neg = (uint8_t)field(d, F_VOP3_NEG);
   if (inst->op == ISA_v_bitop3_b16 || inst->op == ISA_v_bitop3_b32) {
     inst->simm = inst->omod << 6 | inst->abs << 3 | inst->neg;
     inst->omod = inst->abs = inst->neg = 0;
@@ -268,20 +276,20 @@ static void decode_vop3(decoder_t *d)
 static void decode_vop3p(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  vgpr(d, &inst->dst, field(d, 0, 8), d->row->dst, false);
+  vgpr(d, &inst->dst, field(d, F_VOP3P_VDST), d->row->dst, false);
   for (unsigned i = 0; i < 3; i++)
     vop3_source(d, i, false);
-  inst->neg_hi = (uint8_t)field(d, 8, 3);
-  inst->op_sel = (uint8_t)field(d, 11, 3);
-  inst->op_sel_hi = (uint8_t)(field(d, 59, 2) | field(d, 14, 1) << 2);
-  inst->clamp = field(d, 15, 1);
-  inst->neg = (uint8_t)field(d, 61, 3);
+  inst->neg_hi = (uint8_t)field(d, F_VOP3P_NEG_HI);
+  inst->op_sel = (uint8_t)field(d, F_VOP3P_OP_SEL);
+  inst->op_sel_hi = (uint8_t)(field(d, F_VOP3P_OP_SEL_HI) | field(d, F_VOP3P_OP_SEL_HI2) << 2);
+  inst->clamp = field(d, F_VOP3P_CLAMP);
+  inst->neg = (uint8_t)field(d, F_VOP3P_NEG);
 }
 
 /* Those of mixed formats are as wide as cbsz and blgp say. */
 static unsigned mai_width(const decoder_t *d, unsigned i)
 {
-  if (!isa_mfma_is_mixed(d->inst->op))
+  if (!(d->row->flags & ISA_F_MIXED))
     return d->row->src[i];
   return isa_mfma_mixed_dwords(i ? d->inst->blgp : d->inst->cbsz);
 }
@@ -290,16 +298,17 @@ static void decode_mai(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   bool is_read = inst->op == ISA_v_accvgpr_read_b32, is_write = inst->op == ISA_v_accvgpr_write_b32;
-  bool is_sparse = !strncmp(isa_op_name(inst->op), "v_smfmac", 8);
-  bool accumulates_in_agprs = field(d, 15, 1);
-  vgpr(d, &inst->dst, field(d, 0, 8), d->row->dst, is_write || (accumulates_in_agprs && !is_read));
-  inst->cbsz = (uint8_t)field(d, 8, 3);
-  inst->abid = (uint8_t)field(d, 11, 4);
-  inst->blgp = (uint8_t)field(d, 61, 3);
-  const bool is_mixed = isa_mfma_is_mixed(inst->op);
+  const bool is_sparse = d->row->flags & ISA_F_SPARSE;
+  bool accumulates_in_agprs = field(d, F_MAI_ACC_CD);
+  vgpr(d, &inst->dst, field(d, F_MAI_VDST), d->row->dst,
+       is_write || (accumulates_in_agprs && !is_read));
+  inst->cbsz = (uint8_t)field(d, F_MAI_CBSZ);
+  inst->abid = (uint8_t)field(d, F_MAI_ABID);
+  inst->blgp = (uint8_t)field(d, F_MAI_BLGP);
+  const bool is_mixed = d->row->flags & ISA_F_MIXED;
   d->bad |= is_mixed && (inst->cbsz > ISA_MFMA_LAST_MIXED || inst->blgp > ISA_MFMA_LAST_MIXED);
-  vop3_source_of(d, 0, is_read || (field(d, 59, 1) && !is_write), mai_width(d, 0));
-  vop3_source_of(d, 1, field(d, 60, 1), mai_width(d, 1));
+  vop3_source_of(d, 0, is_read || (field(d, F_MAI_ACC0) && !is_write), mai_width(d, 0));
+  vop3_source_of(d, 1, field(d, F_MAI_ACC1), mai_width(d, 1));
   vop3_source(d, 2, accumulates_in_agprs && !is_sparse);
   d->bad |= is_mixed && inst->abid != d->is_scaled;
 }
@@ -310,8 +319,9 @@ static void decode_scaled(decoder_t *d)
   decoder_t prefix = *d;
   d->code += 2;
   d->is_scaled = true;
-  d->row = isa_opcode_find(d->chip, ISA_VOP3P, field(d, 16, 7));
-  d->bad = field(d, 23, 9) != 0x1a7 || !d->row || !isa_mfma_is_mixed(d->row->op);
+  d->row = isa_opcode_find(d->chip, ISA_VOP3P, field(d, F_MAI_OP));
+  d->bad =
+      find_format(d->code[0])->encoding != ISA_VOP3P || !d->row || !(d->row->flags & ISA_F_MIXED);
   if (d->bad)
     return;
   isa_inst_t *inst = d->inst;
@@ -319,10 +329,10 @@ static void decode_scaled(decoder_t *d)
   inst->row = d->row;
   decode_mai(d);
   inst->has_scale = true;
-  inst->op_sel = (uint8_t)field(&prefix, 11, 2);
-  inst->op_sel_hi = (uint8_t)field(&prefix, 59, 2);
+  inst->op_sel = (uint8_t)field(&prefix, F_VOP3P_OP_SEL) & 3;
+  inst->op_sel_hi = (uint8_t)field(&prefix, F_VOP3P_OP_SEL_HI);
   for (unsigned i = 0; i < 2; i++) {
-    const unsigned code = field(&prefix, 32 + 9 * i, 9);
+    const unsigned code = i ? field(&prefix, F_VOP3P_SRC1) : field(&prefix, F_VOP3P_SRC0);
     d->bad |= code == LITERAL;
     source(d, &inst->data[i], code, 1);
   }
@@ -332,16 +342,17 @@ static void decode_ds(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const struct isa_opcode *row = d->row;
-  bool accumulation = field(d, 25, 1);
-  bool has_two_addresses = isa_has_two_addresses(inst->op);
-  inst->offset = (int32_t)field(d, 0, has_two_addresses ? 8 : 16);
+  bool accumulation = field(d, F_DS_ACC);
+  const isa_access_t *access = isa_access_of(inst->op);
+  const bool has_two_addresses = access && access->unit;
+  inst->offset = (int32_t)(has_two_addresses ? field(d, F_DS_OFFSET0) : field(d, F_DS_OFFSET));
   if (has_two_addresses)
-    inst->offset1 = field(d, 8, 8);
-  inst->gds = field(d, 16, 1);
-  vgpr(d, &inst->vaddr, field(d, 32, 8), row->src[2], accumulation && isa_is_gws(inst->op));
-  vgpr(d, &inst->data[0], field(d, 40, 8), row->src[0], accumulation);
-  vgpr(d, &inst->data[1], field(d, 48, 8), row->src[1], accumulation);
-  vgpr(d, &inst->dst, field(d, 56, 8), row->dst, accumulation);
+    inst->offset1 = field(d, F_DS_OFFSET1);
+  inst->gds = field(d, F_DS_GDS);
+  vgpr(d, &inst->vaddr, field(d, F_DS_ADDR), row->src[2], accumulation && row->flags & ISA_F_GWS);
+  vgpr(d, &inst->data[0], field(d, F_DS_DATA0), row->src[0], accumulation);
+  vgpr(d, &inst->data[1], field(d, F_DS_DATA1), row->src[1], accumulation);
+  vgpr(d, &inst->dst, field(d, F_DS_VDST), row->dst, accumulation);
 }
 
 /* FLAT, GLOBAL and SCRATCH. */
@@ -349,103 +360,87 @@ static void decode_flat(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const struct isa_opcode *row = d->row;
-  bool accumulation = field(d, 55, 1);
-  unsigned saddr = field(d, 48, 7), address_width = 2;
+  bool accumulation = field(d, F_FLAT_ACC);
+  unsigned saddr = field(d, F_FLAT_SADDR), address_width = 2;
   bool has_saddr = saddr != 0x7f && inst->encoding != ISA_FLAT, has_vaddr = true;
-  inst->offset =
-      inst->encoding == ISA_FLAT ? (int32_t)field(d, 0, 12) : sign_extend(field(d, 0, 13), 13);
+  inst->offset = inst->encoding == ISA_FLAT ? (int32_t)field(d, F_FLAT_UNSIGNED)
+                                            : sign_extend(field(d, F_FLAT_OFFSET), 13);
   if (inst->encoding == ISA_SCRATCH) {
     /* From gfx942 on the lds bit says whether there is a VGPR address; before, saddr excludes
      * it. */
-    has_vaddr = d->chip == SOFTGPU_GFX90A ? !has_saddr : field(d, 13, 1);
+    has_vaddr = isa_chip(d->chip)->scratch_both ? field(d, F_FLAT_LDS) : !has_saddr;
     address_width = 1;
   } else {
-    inst->lds = field(d, 13, 1);
+    inst->lds = field(d, F_FLAT_LDS);
     address_width = has_saddr ? 1 : 2;
   }
-  inst->glc = field(d, 16, 1);
-  inst->slc = field(d, 17, 1);
-  inst->scc = field(d, 25, 1);
+  inst->glc = field(d, F_FLAT_GLC);
+  inst->slc = field(d, F_FLAT_SLC);
+  inst->scc = field(d, F_FLAT_SCC);
   if (has_saddr)
     sgpr(d, &inst->saddr, saddr, inst->encoding == ISA_SCRATCH ? 1 : 2);
   if (has_vaddr)
-    vgpr(d, &inst->vaddr, field(d, 32, 8), address_width, false);
-  vgpr(d, &inst->data[0], field(d, 40, 8), row->src[0], accumulation);
+    vgpr(d, &inst->vaddr, field(d, F_FLAT_ADDR), address_width, false);
+  vgpr(d, &inst->data[0], field(d, F_FLAT_DATA), row->src[0], accumulation);
   if (inst->glc || !(row->flags & ISA_F_GLC_RETURNS))
-    vgpr(d, &inst->dst, field(d, 56, 8), row->dst, accumulation);
+    vgpr(d, &inst->dst, field(d, F_FLAT_VDST), row->dst, accumulation);
 }
 
 static void decode_buffer(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const struct isa_opcode *row = d->row;
-  bool accumulation = field(d, 55, 1);
-  inst->offset = (int32_t)field(d, 0, 12);
-  inst->offen = field(d, 12, 1);
-  inst->idxen = field(d, 13, 1);
-  inst->glc = field(d, 14, 1);
-  inst->scc = field(d, inst->encoding == ISA_MUBUF ? 15 : 53, 1);
-  if (inst->encoding == ISA_MUBUF)
-    inst->lds = field(d, 16, 1);
-  else
-    inst->offset1 = field(d, 19, 7);
-  inst->slc = field(d, inst->encoding == ISA_MUBUF ? 17 : 54, 1);
+  bool accumulation = field(d, F_MUBUF_ACC);
+  inst->offset = (int32_t)field(d, F_MUBUF_OFFSET);
+  inst->offen = field(d, F_MUBUF_OFFEN);
+  inst->idxen = field(d, F_MUBUF_IDXEN);
+  inst->glc = field(d, F_MUBUF_GLC);
+  if (inst->encoding == ISA_MUBUF) {
+    inst->lds = field(d, F_MUBUF_LDS);
+    inst->scc = field(d, F_MUBUF_SCC);
+    inst->slc = field(d, F_MUBUF_SLC);
+  } else {
+    inst->offset1 = field(d, F_MTBUF_FORMAT);
+    inst->scc = field(d, F_MTBUF_SCC);
+    inst->slc = field(d, F_MTBUF_SLC);
+  }
   if (!row->sdst)
     return; /* a cache operation */
-  vgpr(d, &inst->vaddr, field(d, 32, 8), (unsigned)inst->offen + inst->idxen, false);
-  vgpr(d, &inst->dst, field(d, 40, 8), inst->lds ? 0 : row->dst, accumulation);
-  vgpr(d, &inst->data[0], field(d, 40, 8), row->src[0], accumulation);
-  if (inst->glc && strstr(isa_op_name(inst->op), "atomic"))
+  vgpr(d, &inst->vaddr, field(d, F_MUBUF_VADDR), (unsigned)inst->offen + inst->idxen, false);
+  vgpr(d, &inst->dst, field(d, F_MUBUF_VDATA), inst->lds ? 0 : row->dst, accumulation);
+  vgpr(d, &inst->data[0], field(d, F_MUBUF_VDATA), row->src[0], accumulation);
+  if (inst->glc && is_atomic(inst))
     inst->dst = inst->data[0];
-  sgpr(d, &inst->saddr, field(d, 48, 5) << 2, row->sdst);
-  source(d, &inst->soffset, field(d, 56, 8), 1);
+  sgpr(d, &inst->saddr, field(d, F_MUBUF_SRSRC) << 2, row->sdst);
+  source(d, &inst->soffset, field(d, F_MUBUF_SOFFSET), 1);
   if (inst->soffset.kind == ISA_OPERAND_LITERAL)
     d->bad = true;
-}
-
-static bool takes_d16(unsigned op)
-{
-  return op == ISA_image_load || op == ISA_image_load_mip || op == ISA_image_store ||
-         op == ISA_image_store_mip || op == ISA_image_sample;
 }
 
 static void decode_image(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const struct isa_opcode *row = d->row;
-  const bool accumulation = field(d, 16, 1), has_d16 = field(d, 63, 1);
-  inst->offset = (int32_t)field(d, 8, 4);
-  inst->offset1 = field(d, 0, 18) | (uint32_t)has_d16 << 31;
-  inst->scc = field(d, 7, 1);
-  inst->glc = field(d, 13, 1);
-  inst->slc = field(d, 25, 1);
-  d->bad |= field(d, 0, 1) || (has_d16 && !takes_d16(inst->op)) ||
-            (!row->src[1] && field(d, 53, 5)); /* no sampler */
-  vgpr(d, &inst->vaddr, field(d, 32, 8), row->src[2], false);
-  vgpr(d, row->dst ? &inst->dst : &inst->data[0], field(d, 40, 8), isa_image_dwords(inst),
+  const bool accumulation = field(d, F_MIMG_ACC), has_d16 = field(d, F_MIMG_D16);
+  inst->offset = (int32_t)field(d, F_MIMG_DMASK);
+  inst->offset1 = field(d, F_MIMG_SHAPE) | (uint32_t)has_d16 << 31;
+  inst->scc = field(d, F_MIMG_SCC);
+  inst->glc = field(d, F_MIMG_GLC);
+  inst->slc = field(d, F_MIMG_SLC);
+  d->bad |= field(d, F_MIMG_OP_HIGH) || (has_d16 && !(row->flags & ISA_F_D16)) ||
+            (!row->src[1] && field(d, F_MIMG_SSAMP)); /* no sampler */
+  vgpr(d, &inst->vaddr, field(d, F_MIMG_VADDR), row->src[2], false);
+  vgpr(d, row->dst ? &inst->dst : &inst->data[0], field(d, F_MIMG_VDATA), isa_image_dwords(inst),
        accumulation);
-  sgpr(d, &inst->saddr, field(d, 48, 5) << 2, row->sdst);
-  sgpr(d, &inst->soffset, field(d, 53, 5) << 2, row->src[1]);
+  sgpr(d, &inst->saddr, field(d, F_MIMG_SRSRC) << 2, row->sdst);
+  sgpr(d, &inst->soffset, field(d, F_MIMG_SSAMP) << 2, row->src[1]);
 }
 
-typedef struct format {
-  uint8_t encoding, shift;
-  uint32_t prefix; /* of the first dword, shifted right by `shift` */
-  uint8_t op_low, op_bits, dwords;
-  void (*decode)(decoder_t *d);
-} format_t;
-
 /* First match wins: longer prefixes stand before the ones they refine. */
-static const format_t formats[] = {
-    {ISA_SOP1, 23, 0x17d, 8, 8, 1, decode_sop},     {ISA_SOPC, 23, 0x17e, 16, 7, 1, decode_sop},
-    {ISA_SOPP, 23, 0x17f, 16, 7, 1, decode_sopp},   {ISA_SOPK, 28, 0xb, 23, 5, 1, decode_sopk},
-    {ISA_SOP2, 30, 0x2, 23, 7, 1, decode_sop},      {ISA_VOP1, 25, 0x3f, 9, 8, 1, decode_vop},
-    {ISA_VOPC, 25, 0x3e, 17, 8, 1, decode_vop},     {ISA_VOP2, 31, 0, 25, 6, 1, decode_vop},
-    {ISA_SMEM, 26, 0x30, 18, 8, 2, decode_smem},    {ISA_VOP3P, 23, 0x1a7, 16, 7, 2, decode_vop3p},
-    {ISA_VOP3, 26, 0x34, 16, 10, 2, decode_vop3},   {ISA_DS, 26, 0x36, 17, 8, 2, decode_ds},
-    {ISA_FLAT, 26, 0x37, 18, 7, 2, decode_flat},    {ISA_MUBUF, 26, 0x38, 18, 7, 2, decode_buffer},
-    {ISA_MTBUF, 26, 0x3a, 15, 4, 2, decode_buffer}, {ISA_MIMG, 26, 0x3c, 18, 7, 2, decode_image},
-};
+#define ISA_FORMAT(encoding, shift, prefix, op_low, op_bits, dwords, decoder)                      \
+  {ISA_##encoding, shift, prefix, op_low, op_bits, dwords, decode_##decoder},
+static const format_t formats[] = {ISA_FORMATS};
+#undef ISA_FORMAT
 
 static const format_t *find_format(uint32_t word)
 {
@@ -475,7 +470,8 @@ isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t ava
   if (!format)
     return ISA_DECODE_UNKNOWN;
   decoder_t d = {.code = words, .inst = inst, .chip = chip};
-  inst->encoding = format->encoding == ISA_FLAT ? segments[words[0] >> 14 & 3] : format->encoding;
+  inst->encoding =
+      format->encoding == ISA_FLAT ? segments[field(&d, F_FLAT_SEG)] : format->encoding;
   d.row = isa_opcode_find(chip, inst->encoding, field(&d, format->op_low, format->op_bits));
   if (!d.row)
     return ISA_DECODE_UNKNOWN;

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "softgpu/execute.h"
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/matrix.h"
+#include "softgpu/isa/describe/memory.h"
 #include "softgpu/isa/describe/opcodes.h"
 
 typedef struct printer {
@@ -150,7 +151,7 @@ static void put_vop_source(printer_t *p, const isa_inst_t *inst, unsigned i)
   /* Sources that the opcode table does not count: vcc and the vector factor of v_fmamk. */
   unsigned implied = inst->src[i].kind == ISA_OPERAND_SGPR ? 2 : 1;
   unsigned width = inst->row->src[i] ? inst->row->src[i] : implied;
-  if (i < 2 && isa_mfma_is_mixed(inst->op))
+  if (i < 2 && inst->row->flags & ISA_F_MIXED)
     width = isa_mfma_mixed_dwords(i ? inst->blgp : inst->cbsz);
   put_value(p, &inst->src[i], width);
   put(p, "%s%s%s", sign_extended ? ")" : "", absolute ? "|" : "", wrap ? ")" : "");
@@ -306,13 +307,10 @@ static void put_off(printer_t *p, const isa_operand_t *operand, unsigned width)
 
 static void put_cache(printer_t *p, const isa_inst_t *inst)
 {
-  bool is_gfx942 = inst->chip != SOFTGPU_GFX90A;
-  if (inst->glc)
-    put(p, is_gfx942 ? " sc0" : " glc");
-  if (inst->slc)
-    put(p, is_gfx942 ? " nt" : " slc");
-  if (inst->scc)
-    put(p, is_gfx942 ? " sc1" : " scc");
+  const bool bits[3] = {inst->glc, inst->slc, inst->scc};
+  for (unsigned i = 0; i < 3; i++)
+    if (bits[i])
+      put(p, " %s", isa_chip(inst->chip)->cache_bits[i]);
 }
 
 static void put_smem(printer_t *p, const isa_inst_t *inst)
@@ -337,6 +335,7 @@ static void put_smem(printer_t *p, const isa_inst_t *inst)
 static void put_ds(printer_t *p, const isa_inst_t *inst)
 {
   const struct isa_opcode *row = inst->row;
+  const isa_access_t *access = isa_access_of(inst->op);
   put_operand(p, &inst->dst, row->dst);
   put_operand(p, &inst->vaddr, row->src[2]);
   put_operand(p, &inst->data[0], row->src[0]);
@@ -344,7 +343,7 @@ static void put_ds(printer_t *p, const isa_inst_t *inst)
   if (inst->op == ISA_ds_swizzle_b32)
     put(p, " offset:swizzle(0x%x)", (unsigned)inst->offset);
   else if (inst->offset)
-    put(p, isa_has_two_addresses(inst->op) ? " offset0:%d" : " offset:%d", inst->offset);
+    put(p, access && access->unit ? " offset0:%d" : " offset:%d", inst->offset);
   if (inst->offset1)
     put(p, " offset1:%u", inst->offset1);
   if (inst->gds)

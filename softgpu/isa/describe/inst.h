@@ -2,8 +2,8 @@
  *
  * The decoder (decode/decode.c) fills in every field from the instruction's bytes; nothing here
  * depends on machine state, so decoded programs are shared by all waves and threads. Field names
- * follow the MI200 ISA document; the opcode numbers in gfx9_opcodes.inc are enumerated from LLVM's
- * assembler. / */
+ * follow the MI200 ISA document. Which instructions there are: the *.isa files of this folder, of
+ * which isagen.py makes tables. */
 #ifndef SOFTGPU_ISA_DESCRIBE_INST_H
 #define SOFTGPU_ISA_DESCRIBE_INST_H
 
@@ -13,17 +13,13 @@
 
 enum { ISA_LANES = 64 }; /* of a wave */
 
-/* One enumerator per mnemonic (encoding suffixes _e32/_e64/_sdwa/_dpp removed): ISA_v_add_f32.
- * ISA_MNEMONIC_AS: what a mnemonic means on gfx950, where that is something else. */
+/* One enumerator per mnemonic (encoding suffixes _e32/_e64/_sdwa/_dpp removed): ISA_v_add_f32; two
+ * where it means something else on gfx950. */
 typedef enum isa_op {
   ISA_invalid = 0,
-#define ISA_MNEMONIC(name)              ISA_##name,
-#define ISA_MNEMONIC_AS(name, mnemonic) ISA_##name,
-#include "softgpu/isa/describe/gfx9_mnemonics.inc"
-
-#include "softgpu/isa/describe/gfx950_mnemonics.inc"
+#define ISA_MNEMONIC(name, mnemonic) ISA_##name,
+#include "softgpu/isa/describe/generated/mnemonics.inc"
 #undef ISA_MNEMONIC
-#undef ISA_MNEMONIC_AS
   ISA_OP_COUNT
 } isa_op_t;
 

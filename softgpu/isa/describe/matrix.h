@@ -3,7 +3,7 @@
 #ifndef SOFTGPU_ISA_DESCRIBE_MATRIX_H
 #define SOFTGPU_ISA_DESCRIBE_MATRIX_H
 
-#include "softgpu/execute.h"
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/inst.h"
 
 typedef enum mfma_format {
@@ -48,13 +48,8 @@ static inline unsigned mfma_element_bits(unsigned format)
   return bits[format];
 }
 
-/* v_mfma_f32_*_f8f6f4, whose sources have 32 elements a lane in one of five formats. */
+/* Those with ISA_F_MIXED, whose sources have 32 elements a lane in one of five formats. */
 enum { ISA_MFMA_LAST_MIXED = MFMA_E2M1 - MFMA_E4M3, MFMA_SCALE_BLOCK = 32 };
-
-static inline bool isa_mfma_is_mixed(unsigned op)
-{
-  return op == ISA_v_mfma_f32_16x16x128_f8f6f4 || op == ISA_v_mfma_f32_32x32x64_f8f6f4;
-}
 
 static inline unsigned isa_mfma_mixed_dwords(unsigned which)
 {
@@ -67,7 +62,7 @@ static inline unsigned mfma_format(const mfma_t *m, const isa_inst_t *inst, unsi
   const unsigned format = n ? m->b : m->a;
   if (format == MFMA_MIXED)
     return MFMA_E4M3 + (n ? inst->blgp : inst->cbsz);
-  if (inst->chip == SOFTGPU_GFX950 && (format == MFMA_FP8 || format == MFMA_BF8))
+  if (isa_chip(inst->chip)->ocp_floats && (format == MFMA_FP8 || format == MFMA_BF8))
     return MFMA_E4M3 + (format == MFMA_BF8);
   return format;
 }

@@ -1,30 +1,25 @@
 #include "softgpu/isa/describe/opcodes.h"
 
 #include <stddef.h>
-#include <string.h>
 
-#include "softgpu/execute.h"
+#include "softgpu/isa/describe/memory.h"
 
+static const struct isa_opcode opcodes[] = {
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
-static const struct isa_opcode opcodes[] = {
-#include "softgpu/isa/describe/gfx9_opcodes.inc"
-};
-/* Where gfx950 is not as gfx942; ISA_invalid: it has no such opcode. */
-static const struct isa_opcode gfx950_opcodes[] = {
-#include "softgpu/isa/describe/gfx950_opcodes.inc"
-};
+#include "softgpu/isa/describe/generated/opcodes.inc"
 #undef ISA_OPCODE
+};
 
 static const char *const names[] = {
     "invalid",
-#define ISA_MNEMONIC(name)              #name,
-#define ISA_MNEMONIC_AS(name, mnemonic) #mnemonic,
-#include "softgpu/isa/describe/gfx9_mnemonics.inc"
-
-#include "softgpu/isa/describe/gfx950_mnemonics.inc"
+#define ISA_MNEMONIC(name, mnemonic) #mnemonic,
+#include "softgpu/isa/describe/generated/mnemonics.inc"
 #undef ISA_MNEMONIC
-#undef ISA_MNEMONIC_AS
+};
+
+static const isa_access_t accesses[ISA_OP_COUNT] = {
+#include "softgpu/isa/describe/generated/memory.inc"
 };
 
 const char *isa_op_name(unsigned op)
@@ -32,19 +27,20 @@ const char *isa_op_name(unsigned op)
   return names[op < ISA_OP_COUNT ? op : ISA_invalid];
 }
 
-bool isa_has_two_addresses(unsigned op)
+const isa_access_t *isa_access_of(unsigned op)
 {
-  const char *name = isa_op_name(op);
-  return strstr(name, "ds_read2") || strstr(name, "ds_write2") || strstr(name, "ds_wrxchg2");
+  return op < ISA_OP_COUNT && accesses[op].kind ? &accesses[op] : NULL;
 }
 
 unsigned isa_image_dwords(const isa_inst_t *inst)
 {
   const unsigned components = (unsigned)__builtin_popcount((unsigned)inst->offset);
   const bool has_d16 = inst->offset1 >> 31;
-  if (inst->op == ISA_image_atomic_cmpswap)
+  const isa_access_t *access = isa_access_of(inst->op);
+  const bool is_atomic = access && access->kind == ISA_ATOMIC;
+  if (is_atomic && access->atomic == ISA_ATOMIC_CMPSWAP)
     return components == 4 ? 4 : 2;
-  if (strstr(isa_op_name(inst->op), "atomic"))
+  if (is_atomic)
     return components == 2 ? 2 : 1;
   return components == 0 ? 1 : has_d16 ? (components + 1) / 2 : components;
 }
@@ -54,33 +50,21 @@ static uint32_t key(unsigned encoding, unsigned number)
   return encoding << 16 | number;
 }
 
-/* In a sorted table. The chips disagree about some opcodes, which then have a row each. */
-static const struct isa_opcode *search(const struct isa_opcode *table, size_t count, unsigned chip,
-                                       uint32_t wanted)
+/* Chips disagree about some opcodes, which then have a row for each. */
+const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
 {
+  const size_t count = sizeof opcodes / sizeof *opcodes;
+  const uint32_t wanted = key(encoding, number);
   size_t low = 0, high = count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (key(table[middle].encoding, table[middle].number) < wanted)
+    if (key(opcodes[middle].encoding, opcodes[middle].number) < wanted)
       low = middle + 1;
     else
       high = middle;
   }
-  for (; low < count && key(table[low].encoding, table[low].number) == wanted; low++)
-    if (table[low].chips >> chip & 1)
-      return &table[low];
+  for (; low < count && key(opcodes[low].encoding, opcodes[low].number) == wanted; low++)
+    if (opcodes[low].chips >> chip & 1)
+      return &opcodes[low];
   return NULL;
-}
-
-const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
-{
-  const uint32_t wanted = key(encoding, number);
-  if (chip == SOFTGPU_GFX950) {
-    const size_t count = sizeof gfx950_opcodes / sizeof *gfx950_opcodes;
-    const struct isa_opcode *row = search(gfx950_opcodes, count, chip, wanted);
-    if (row)
-      return row->op == ISA_invalid ? NULL : row;
-    chip = SOFTGPU_GFX942;
-  }
-  return search(opcodes, sizeof opcodes / sizeof *opcodes, chip, wanted);
 }

@@ -1,4 +1,4 @@
-/* The opcode table: what LLVM's disassembler knows about each opcode. Internal to softgpu. */
+/* The opcode table, from the *.isa files of this folder. Internal to softgpu. */
 #ifndef SOFTGPU_ISA_DESCRIBE_OPCODES_H
 #define SOFTGPU_ISA_DESCRIBE_OPCODES_H
 
@@ -27,6 +27,13 @@ enum {
   ISA_F_DST_SGPR = 1 << 16,    /* the VGPR destination field names an SGPR */
   ISA_F_TIED = 1 << 17,        /* the destination is also a source */
   ISA_F_GLC_RETURNS = 1 << 18, /* atomics: the old value is returned only with glc */
+  ISA_F_FACTOR = 1 << 19,      /* the constant of ISA_F_LITERAL is source 1, not the last one */
+  ISA_F_BRANCH = 1 << 20,      /* SOPP: the immediate is a distance in dwords */
+  ISA_F_SIGNED = 1 << 21,      /* SOPK: the immediate is sign-extended */
+  ISA_F_GWS = 1 << 22,         /* DS: global wave sync */
+  ISA_F_D16 = 1 << 23,         /* MIMG: has a form with two components a register */
+  ISA_F_SPARSE = 1 << 24,      /* MAI: the third source is indices */
+  ISA_F_MIXED = 1 << 25,       /* MAI: cbsz and blgp say the formats of the sources */
 };
 
 struct isa_opcode {
@@ -35,8 +42,8 @@ struct isa_opcode {
   uint16_t op;   /* isa_op_t */
   uint8_t chips; /* bit = softgpu_chip_t */
   uint32_t flags;
-  /* Widths in dwords, 0 for none. Memory encodings: vdst, saddr, data0, data1, vaddr; see
-   * gfx9_opcodes.py. */
+  /* Widths in dwords, 0 for none. Memory encodings: vdst (SMEM: sdata), saddr (SMEM: sbase, MUBUF,
+   * MIMG: srsrc), data0, data1 (MIMG: the sampler), vaddr. */
   uint8_t dst, sdst, src[3];
 };
 
@@ -45,15 +52,5 @@ const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsig
 
 /* Dwords of data of a MIMG instruction. */
 unsigned isa_image_dwords(const isa_inst_t *inst);
-
-/* Global wave sync. */
-static inline bool isa_is_gws(unsigned op)
-{
-  return op == ISA_ds_gws_init || op == ISA_ds_gws_barrier || op == ISA_ds_gws_sema_v ||
-         op == ISA_ds_gws_sema_p || op == ISA_ds_gws_sema_br || op == ISA_ds_gws_sema_release_all;
-}
-
-/* DS instructions with two 8-bit offsets, counted in elements: read2, write2st64 .. */
-bool isa_has_two_addresses(unsigned op);
 
 #endif

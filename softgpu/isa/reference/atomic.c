@@ -102,7 +102,8 @@ static uint64_t updated(const isa_inst_t *inst, unsigned bytes, unsigned keeps, 
 uint64_t isa_reference_exchange(const isa_inst_t *inst, uint8_t *at, unsigned bytes, uint64_t data,
                                 uint64_t compare)
 {
-  const unsigned keeps = inst->chip == SOFTGPU_GFX90A ? 0 : KEEP; /* LLVM's feature of MI300 */
+  const unsigned keeps =
+      isa_chip(inst->chip)->flushes_atomics ? 0 : KEEP; /* LLVM's feature of MI300 */
   if (bytes == 8) {
     uint64_t *memory = (uint64_t *)(void *)at, old = isa_load64(at);
     while (!__atomic_compare_exchange_n(memory, &old, updated(inst, 8, keeps, old, data, compare),
@@ -266,6 +267,12 @@ static bool run_rare(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
   return true;
 }
 
+static bool has_two_addresses(const isa_inst_t *inst)
+{
+  const isa_access_t *access = isa_access_of(inst->op);
+  return access && access->unit;
+}
+
 static bool is_rare(unsigned op)
 {
   return op == ISA_ds_read_addtid_b32 || op == ISA_ds_write_addtid_b32 ||
@@ -277,7 +284,7 @@ static bool run_lane(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
   place_t place;
   if (is_rare(inst->op))
     return run_rare(wave, inst, lane);
-  if (isa_has_two_addresses(inst->op))
+  if (has_two_addresses(inst))
     return run_pair(wave, inst, t, lane);
   uint32_t address =
       (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1) + (uint32_t)inst->offset;
@@ -301,7 +308,7 @@ static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
 
 bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  if (isa_is_gws(inst->op))
+  if (inst->row->flags & ISA_F_GWS)
     return run_gws(wave, inst);
   const transfer_t t = isa_reference_transfer(inst->op);
   if (inst->op == ISA_ds_nop)

@@ -32,7 +32,7 @@ static uint64_t flushed(uint64_t bits, const real_format_t *format)
 
 static bool flushes(const isa_inst_t *inst, const mfma_t *m)
 {
-  return inst->chip == SOFTGPU_GFX90A && (m->a == MFMA_F16 || m->a == MFMA_BF16);
+  return isa_chip(inst->chip)->flushes_products && (m->a == MFMA_F16 || m->a == MFMA_BF16);
 }
 
 static double number(unsigned format, uint64_t bits, bool is_flushed)

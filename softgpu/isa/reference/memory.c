@@ -1,5 +1,6 @@
 /* The reference engine's memory instructions: a lane at a time, a byte at a time where the memory
- * is not shared with other threads. What an instruction moves is read out of its mnemonic. */
+ * is not shared with other threads. What an instruction moves is read out of its mnemonic, apart
+ * from describe/, whose lines say it to the engine proper. */
 #include "softgpu/device/clock.h"
 #include "softgpu/isa/reference/reference.h"
 
@@ -177,7 +178,7 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
 static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         const place_t *places)
 {
-  const uint32_t start = wave->s[ISA_M0] & (inst->chip == SOFTGPU_GFX950 ? 0x3ffff : 0xffff);
+  const uint32_t start = wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base;
   const unsigned bytes = t->bytes < 4 ? 4 : t->bytes;
   isa_lds_load_t load = {.base = start + (uint32_t)inst->offset, .stride = bytes};
   for (unsigned lane = 0; lane < ISA_LANES; lane++) {

@@ -4,6 +4,7 @@
 
 #include "softgpu/isa/base/float.h"
 #include "softgpu/isa/base/real.h"
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/reference/reference.h"
 
@@ -35,7 +36,7 @@ typedef struct lane {
   char type[3], result_type;
   unsigned index, rounding;
   uint32_t mode;
-  bool vcc, clamp, flushes_out, is_mi200, has_nan;
+  bool vcc, clamp, flushes_out, flushes_products, has_nan;
 } lane_t;
 
 typedef struct result {
@@ -384,7 +385,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
   lane_t l = {.index = index, .mode = m->wave->mode, .result_type = result_type};
   unsigned field = result_type == 'f' || result_type == 's' ? 0 : 2;
   l.rounding = m->wave->mode >> field & 3;
-  l.is_mi200 = m->inst->chip == SOFTGPU_GFX90A;
+  l.flushes_products = isa_chip(m->inst->chip)->flushes_products;
   l.clamp = m->inst->clamp;
   l.vcc = isa_read_s64(m->wave, ISA_VCC) >> index & 1;
   l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);

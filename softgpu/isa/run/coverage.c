@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "softgpu/exports.h"
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/run/prepare.h"
 
 /* As many registers as a wave can have: what a kernel allocated is another question. */
@@ -13,15 +14,9 @@ static bool runs(isa_inst_t *inst, unsigned chip)
 
 static bool chip_of(uint32_t number, unsigned *chip)
 {
-  static const struct {
-    uint32_t number;
-    softgpu_chip_t chip;
-  } chips[] = {{0x90a, SOFTGPU_GFX90A}, {0x942, SOFTGPU_GFX942}, {0x950, SOFTGPU_GFX950}};
-  for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
-    if (chips[i].number == number) {
-      *chip = chips[i].chip;
+  for (*chip = 0; *chip < SOFTGPU_CHIP_OTHER; ++*chip)
+    if (isa_chip(*chip)->number == number)
       return true;
-    }
   return false;
 }
 

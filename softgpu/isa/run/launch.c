@@ -9,6 +9,7 @@
 #include <wchar.h>
 
 #include "softgpu/device/memory.h"
+#include "softgpu/isa/describe/chips.h"
 
 enum {
   PROPERTY_PRIVATE_SEGMENT_BUFFER = 1 << 0,
@@ -180,7 +181,7 @@ static bool fill_user_sgprs(const descriptor_t *d, isa_launch_t *launch, softgpu
 static void place_system_sgprs(const descriptor_t *d, isa_launch_t *launch)
 {
   int8_t next = (int8_t)(d->rsrc2 >> 1 & 31);
-  bool has_scratch_sgpr = d->rsrc2 & 1 && launch->limits.chip == SOFTGPU_GFX90A;
+  bool has_scratch_sgpr = d->rsrc2 & 1 && isa_chip(launch->limits.chip)->scratch_sgpr;
   for (unsigned i = 0; i < 3; i++)
     launch->group_sgpr[i] = d->rsrc2 >> (7 + i) & 1 ? next++ : -1;
   launch->info_sgpr = d->rsrc2 >> 10 & 1 ? next++ : -1;
@@ -293,7 +294,7 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
     wave->s[launch->info_sgpr] = group_info(size);
   if (launch->scratch_sgpr >= 0)
     wave->s[launch->scratch_sgpr] = (uint32_t)(wave->scratch - launch->dispatch.scratch_base);
-  if (launch->limits.chip != SOFTGPU_GFX90A)
+  if (!isa_chip(launch->limits.chip)->scratch_sgpr)
     isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
   isa_write_s64(wave, ISA_EXEC, left >= ISA_LANES ? UINT64_MAX : (1ull << left) - 1);
   isa_write_s64(wave, ISA_VCC, 0);

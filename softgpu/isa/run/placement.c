@@ -3,10 +3,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "softgpu/isa/describe/chips.h"
+
 enum {
   UNITS_MOST = 304,
   DEVICES_MOST = 17, /* node 0, which tests use, and SOFTGPU_MAX_GPUS */
-  XCCS = 8           /* of gfx942 */
 };
 
 /* Slots in use. One word a unit, so that taking and giving back is one exchange. */
@@ -17,7 +18,7 @@ uint32_t isa_placement_units(const softgpu_dispatch_t *dispatch, const softgpu_l
 {
   uint32_t units = limits->all_units;
   if (!units)
-    units = dispatch->chip == SOFTGPU_GFX90A ? 104 : UNITS_MOST;
+    units = isa_chip(dispatch->chip)->units;
   if (limits->units && limits->units < units)
     units = limits->units;
   return units < UNITS_MOST ? units : UNITS_MOST;
@@ -98,8 +99,8 @@ void isa_placement_release(uint32_t node, const isa_placement_t *place)
  * dies, which take turns. */
 uint32_t isa_placement_hw_id(softgpu_chip_t chip, const isa_placement_t *place, uint32_t wave)
 {
-  const uint32_t engines = chip == SOFTGPU_GFX90A ? 8 : 4;
-  const uint32_t unit = chip == SOFTGPU_GFX90A ? place->unit : place->unit / XCCS;
+  const uint32_t engines = isa_chip(chip)->engines;
+  const uint32_t unit = place->unit / isa_chip(chip)->dies;
   const uint32_t slot = place->slot[wave];
   return slot % ISA_SIMD_SLOTS | slot / ISA_SIMD_SLOTS << 4 | unit / engines << 8 |
          unit % engines << 13;
@@ -107,5 +108,5 @@ uint32_t isa_placement_hw_id(softgpu_chip_t chip, const isa_placement_t *place, 
 
 uint32_t isa_placement_xcc_id(softgpu_chip_t chip, const isa_placement_t *place)
 {
-  return chip == SOFTGPU_GFX90A ? 0 : place->unit % XCCS;
+  return place->unit % isa_chip(chip)->dies;
 }

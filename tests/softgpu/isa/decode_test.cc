@@ -27,7 +27,7 @@ struct Row {
 const Row rows[] = {
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
-#include "softgpu/isa/describe/gfx9_opcodes.inc"
+#include "softgpu/isa/describe/generated/opcodes.inc"
 #undef ISA_OPCODE
 };
 

@@ -189,9 +189,9 @@ struct Bench {
   {
     for (unsigned attempt = 0; attempt < 4000; attempt++) {
       // A row of gfx942 is gfx950's too, or else decodes to something else there.
-      unsigned chip = row.chips == 3   ? random.below(3)
-                      : row.chips == 2 ? 1 + random.below(2)
-                                       : row.chips >> 1;
+      unsigned chip = random.below(SOFTGPU_CHIP_OTHER);
+      while (!(row.chips >> chip & 1))
+        chip = random.below(SOFTGPU_CHIP_OTHER);
       std::vector<uint32_t> code = words::instruction(row, random, ROWS - 4);
       code.resize(ISA_MOST_DWORDS);
       if (isa_decode(chip, code.data(), ISA_MOST_DWORDS, &decoded) != ISA_DECODED ||

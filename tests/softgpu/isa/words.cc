@@ -7,40 +7,36 @@ extern "C" {
 
 namespace words {
 
-const std::vector<isa_opcode> &opcodes()
+const std::vector<isa_opcode> &all_opcodes()
 {
   static const std::vector<isa_opcode> all = {
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
-#include "softgpu/isa/describe/gfx9_opcodes.inc"
+#include "softgpu/isa/describe/generated/opcodes.inc"
+#undef ISA_OPCODE
   };
   return all;
 }
 
-const std::vector<isa_opcode> &gfx950_opcodes()
+static std::vector<isa_opcode> rows_where(bool is_new)
 {
-  static const std::vector<isa_opcode> all = [] {
-    static const isa_opcode table[] = {
-#include "softgpu/isa/describe/gfx950_opcodes.inc"
-#undef ISA_OPCODE
-    };
-    std::vector<isa_opcode> rows;
-    for (const isa_opcode &row : table)
-      if (row.op != ISA_invalid)
-        rows.push_back(row);
-    return rows;
-  }();
-  return all;
+  std::vector<isa_opcode> rows;
+  for (const isa_opcode &row : all_opcodes())
+    if ((row.chips == 1 << SOFTGPU_GFX950) == is_new)
+      rows.push_back(row);
+  return rows;
 }
 
-const std::vector<isa_opcode> &all_opcodes()
+const std::vector<isa_opcode> &opcodes()
 {
-  static const std::vector<isa_opcode> all = [] {
-    std::vector<isa_opcode> rows = opcodes();
-    rows.insert(rows.end(), gfx950_opcodes().begin(), gfx950_opcodes().end());
-    return rows;
-  }();
-  return all;
+  static const std::vector<isa_opcode> rows = rows_where(false);
+  return rows;
+}
+
+const std::vector<isa_opcode> &gfx950_opcodes()
+{
+  static const std::vector<isa_opcode> rows = rows_where(true);
+  return rows;
 }
 
 std::vector<const isa_opcode *> rows_of(unsigned op)
@@ -204,7 +200,7 @@ std::vector<uint32_t> packed_vector(const isa_opcode &row, Random &random, uint3
             (row.flags & ISA_F_NEG ? random.below(8) << 29 : 0);
   }
   const uint32_t word = 0xd3800000u | uint32_t(row.number) << 16;
-  if (!isa_mfma_is_mixed(row.op))
+  if (!(row.flags & ISA_F_MIXED))
     return {word | low, high};
   low &= ~(15u << 11); // abid says that there is a prefix
   if (random.one_in(2))
@@ -244,7 +240,7 @@ std::vector<uint32_t> memory(const isa_opcode &row, Random &random, uint32_t vgp
     return {low | 1u << 17 | (form == 2) << 14, offset | (form == 2 ? sgpr(random) << 25 : 0)};
   }
   case ISA_DS:
-    return {0xd8000000u | number << 17 | uint32_t(isa_is_gws(row.op)) << 16 |
+    return {0xd8000000u | number << 17 | uint32_t(row.flags & ISA_F_GWS ? 1 : 0) << 16 |
                 (random.below(2) ? random.below(0x10000) & 0x303f : 0),
             ds_registers(row, random, vgprs)};
   case ISA_FLAT:

@@ -19,7 +19,7 @@ struct Random : SplitMix {
   bool one_in(uint32_t n) { return below(n) == 0; }
 };
 
-// All rows of gfx9_opcodes.inc, of gfx950_opcodes.inc (but those that take an opcode away), and of both.
+// The opcodes of gfx90a and gfx942, those that only gfx950 has, and all of them.
 const std::vector<isa_opcode> &opcodes();
 const std::vector<isa_opcode> &gfx950_opcodes();
 const std::vector<isa_opcode> &all_opcodes();

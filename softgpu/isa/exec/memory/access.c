@@ -1,88 +1,11 @@
-/* Address checks, and moving data between registers and the lanes' memory. */
+/* Address checks, and moving data between registers and the lanes' memory. HSA runs waves in
+ * unaligned access mode: plain vector loads and stores take any address. Atomics must be naturally
+ * aligned, scalar accesses dword-aligned. */
 #include "softgpu/isa/exec/memory/access.h"
 
 #include "softgpu/isa/exec/memory/lds_load.h"
 
 #include "softgpu/isa/describe/opcodes.h"
-
-/* HSA runs waves in unaligned access mode: plain vector loads and stores take any address. Atomics
- * must be naturally aligned, scalar accesses dword-aligned. */
-static const isa_access_t accesses[] = {
-    {"load_ubyte", ISA_LOAD, 1, ISA_FORM_ZERO, 0},
-    {"load_sbyte", ISA_LOAD, 1, ISA_FORM_SIGN, 0},
-    {"load_ushort", ISA_LOAD, 2, ISA_FORM_ZERO, 0},
-    {"load_sshort", ISA_LOAD, 2, ISA_FORM_SIGN, 0},
-    {"load_ubyte_d16", ISA_LOAD, 1, ISA_FORM_D16_ZERO, 0},
-    {"load_ubyte_d16_hi", ISA_LOAD, 1, ISA_FORM_HIGH_ZERO, 0},
-    {"load_sbyte_d16", ISA_LOAD, 1, ISA_FORM_D16_SIGN, 0},
-    {"load_sbyte_d16_hi", ISA_LOAD, 1, ISA_FORM_HIGH_SIGN, 0},
-    {"load_short_d16", ISA_LOAD, 2, ISA_FORM_D16_ZERO, 0},
-    {"load_short_d16_hi", ISA_LOAD, 2, ISA_FORM_HIGH_ZERO, 0},
-    {"load_dword", ISA_LOAD, 4, 0, 0},
-    {"load_dwordx2", ISA_LOAD, 8, 0, 0},
-    {"load_dwordx3", ISA_LOAD, 12, 0, 0},
-    {"load_dwordx4", ISA_LOAD, 16, 0, 0},
-    {"load_lds_ubyte", ISA_LOAD_LDS, 1, ISA_FORM_ZERO, 0},
-    {"load_lds_sbyte", ISA_LOAD_LDS, 1, ISA_FORM_SIGN, 0},
-    {"load_lds_ushort", ISA_LOAD_LDS, 2, ISA_FORM_ZERO, 0},
-    {"load_lds_sshort", ISA_LOAD_LDS, 2, ISA_FORM_SIGN, 0},
-    {"load_lds_dword", ISA_LOAD_LDS, 4, 0, 0},
-    {"load_lds_dwordx3", ISA_LOAD_LDS, 12, 0, 0},
-    {"load_lds_dwordx4", ISA_LOAD_LDS, 16, 0, 0},
-    {"store_byte", ISA_STORE, 1, ISA_FORM_ZERO, 0},
-    {"store_byte_d16_hi", ISA_STORE, 1, ISA_FORM_HIGH_ZERO, 0},
-    {"store_short", ISA_STORE, 2, ISA_FORM_ZERO, 0},
-    {"store_short_d16_hi", ISA_STORE, 2, ISA_FORM_HIGH_ZERO, 0},
-    {"store_dword", ISA_STORE, 4, 0, 0},
-    {"store_dwordx2", ISA_STORE, 8, 0, 0},
-    {"store_dwordx3", ISA_STORE, 12, 0, 0},
-    {"store_dwordx4", ISA_STORE, 16, 0, 0},
-    {"atomic_swap", ISA_ATOMIC, 4, 0, ISA_ATOMIC_SWAP},
-    {"atomic_cmpswap", ISA_ATOMIC, 4, 0, ISA_ATOMIC_CMPSWAP},
-    {"atomic_add", ISA_ATOMIC, 4, 0, ISA_ATOMIC_ADD},
-    {"atomic_sub", ISA_ATOMIC, 4, 0, ISA_ATOMIC_SUB},
-    {"atomic_smin", ISA_ATOMIC, 4, 0, ISA_ATOMIC_SMIN},
-    {"atomic_umin", ISA_ATOMIC, 4, 0, ISA_ATOMIC_UMIN},
-    {"atomic_smax", ISA_ATOMIC, 4, 0, ISA_ATOMIC_SMAX},
-    {"atomic_umax", ISA_ATOMIC, 4, 0, ISA_ATOMIC_UMAX},
-    {"atomic_and", ISA_ATOMIC, 4, 0, ISA_ATOMIC_AND},
-    {"atomic_or", ISA_ATOMIC, 4, 0, ISA_ATOMIC_OR},
-    {"atomic_xor", ISA_ATOMIC, 4, 0, ISA_ATOMIC_XOR},
-    {"atomic_inc", ISA_ATOMIC, 4, 0, ISA_ATOMIC_INC},
-    {"atomic_dec", ISA_ATOMIC, 4, 0, ISA_ATOMIC_DEC},
-    {"atomic_add_f32", ISA_ATOMIC, 4, 0, ISA_ATOMIC_ADD_F},
-    {"atomic_pk_add_f16", ISA_ATOMIC, 4, 0, ISA_ATOMIC_PK_ADD_F16},
-    {"atomic_pk_add_bf16", ISA_ATOMIC, 4, 0, ISA_ATOMIC_PK_ADD_BF16},
-    {"atomic_swap_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_SWAP},
-    {"atomic_cmpswap_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_CMPSWAP},
-    {"atomic_add_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_ADD},
-    {"atomic_sub_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_SUB},
-    {"atomic_smin_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_SMIN},
-    {"atomic_umin_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_UMIN},
-    {"atomic_smax_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_SMAX},
-    {"atomic_umax_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_UMAX},
-    {"atomic_and_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_AND},
-    {"atomic_or_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_OR},
-    {"atomic_xor_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_XOR},
-    {"atomic_inc_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_INC},
-    {"atomic_dec_x2", ISA_ATOMIC, 8, 0, ISA_ATOMIC_DEC},
-    {"atomic_add_f64", ISA_ATOMIC, 8, 0, ISA_ATOMIC_ADD_F},
-    {"atomic_min_f64", ISA_ATOMIC, 8, 0, ISA_ATOMIC_MIN_F},
-    {"atomic_max_f64", ISA_ATOMIC, 8, 0, ISA_ATOMIC_MAX_F},
-    {"wbl2", ISA_CACHE, 0, 0, 0},
-    {"inv", ISA_CACHE, 0, 0, 0},
-    {"invl2", ISA_CACHE, 0, 0, 0},
-    {"wbinvl1", ISA_CACHE, 0, 0, 0},
-    {"wbinvl1_vol", ISA_CACHE, 0, 0, 0},
-};
-
-const isa_access_t *isa_access_find(const char *name)
-{
-  for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++)
-    if (!strcmp(name, accesses[i].name))
-      return &accesses[i];
-  return NULL;
-}
 
 bool isa_vector_allocated(const isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
 {

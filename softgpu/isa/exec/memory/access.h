@@ -6,25 +6,8 @@
 
 #include "softgpu/device/memory.h"
 #include "softgpu/isa/base/wave.h"
-
-/* What one memory instruction does with each lane, from its mnemonic. */
-typedef struct isa_access {
-  const char *name; /* the mnemonic after flat_, global_, scratch_ or buffer_ */
-  uint8_t kind;     /* enum isa_access_kind */
-  uint8_t bytes;    /* moved or exchanged per lane */
-  uint8_t form;     /* enum isa_access_form, loads and stores below a dword */
-  uint8_t atomic;   /* enum isa_atomic */
-} isa_access_t;
-
-enum isa_access_kind { ISA_LOAD = 1, ISA_LOAD_LDS, ISA_STORE, ISA_ATOMIC, ISA_CACHE };
-enum isa_access_form {
-  ISA_FORM_ZERO, /* zero-extended to a dword */
-  ISA_FORM_SIGN,
-  ISA_FORM_D16_ZERO, /* into the lower half of the register; the other: isa_half_kept() */
-  ISA_FORM_D16_SIGN,
-  ISA_FORM_HIGH_ZERO, /* into or from the upper half */
-  ISA_FORM_HIGH_SIGN,
-};
+#include "softgpu/isa/describe/chips.h"
+#include "softgpu/isa/describe/memory.h"
 
 /* Host pointers of the lanes of one instruction. What a lane has out of range reads 0 and is not
  * stored: all of it, or of loads and stores the dwords at the end. */
@@ -188,8 +171,7 @@ bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *
  * (MI200 ISA document, "Memory Buffer Load to LDS"). gfx950's 160 KiB of LDS take 18 bits. */
 static inline uint32_t isa_lds_base(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return (wave->s[ISA_M0] & (inst->chip == SOFTGPU_GFX950 ? 0x3ffff : 0xffff)) +
-         (uint32_t)inst->offset;
+  return (wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base) + (uint32_t)inst->offset;
 }
 
 /* How far apart the lanes' parts are: a dword, or what gfx950 loads of more. */
@@ -200,34 +182,6 @@ static inline uint32_t isa_lds_stride(const isa_access_t *plan)
 
 /* Loads from each lane's memory into LDS, where it lands later: lds_load.h. */
 bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
-
-/* By the mnemonic's part after the family's prefix; NULL when there is none. */
-const isa_access_t *isa_access_find(const char *name);
-
-/* Atomic operations on one element. */
-enum isa_atomic {
-  ISA_ATOMIC_SWAP,
-  ISA_ATOMIC_CMPSWAP,
-  ISA_ATOMIC_ADD,
-  ISA_ATOMIC_SUB,
-  ISA_ATOMIC_RSUB,
-  ISA_ATOMIC_SMIN,
-  ISA_ATOMIC_UMIN,
-  ISA_ATOMIC_SMAX,
-  ISA_ATOMIC_UMAX,
-  ISA_ATOMIC_AND,
-  ISA_ATOMIC_OR,
-  ISA_ATOMIC_XOR,
-  ISA_ATOMIC_INC,
-  ISA_ATOMIC_DEC,
-  ISA_ATOMIC_MSKOR,
-  ISA_ATOMIC_ADD_F,
-  ISA_ATOMIC_MIN_F,
-  ISA_ATOMIC_MAX_F,
-  ISA_ATOMIC_CMPSWAP_F,
-  ISA_ATOMIC_PK_ADD_F16,
-  ISA_ATOMIC_PK_ADD_BF16,
-};
 
 /* With ISA_ATOMIC_ADD_F of 32 bits: denormals are flushed on the way in, or out. */
 enum { ISA_ATOMIC_FLUSH_IN = 1 << 6, ISA_ATOMIC_FLUSH_OUT = 1 << 7 };
@@ -244,7 +198,7 @@ static inline unsigned isa_atomic_in_lds(unsigned atomic, unsigned bytes, uint32
 
 static inline unsigned isa_atomic_in_memory(unsigned atomic, unsigned bytes, unsigned chip)
 {
-  const bool flushes = atomic == ISA_ATOMIC_ADD_F && bytes == 4 && chip == SOFTGPU_GFX90A;
+  const bool flushes = atomic == ISA_ATOMIC_ADD_F && bytes == 4 && isa_chip(chip)->flushes_atomics;
   return flushes ? atomic | ISA_ATOMIC_FLUSH_IN | ISA_ATOMIC_FLUSH_OUT : atomic;
 }
 

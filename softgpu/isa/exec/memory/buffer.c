@@ -128,8 +128,8 @@ static bool is_split(const isa_wave_t *wave, const buffer_access_t *access, unsi
  * are all known before registers change. */
 static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access)
 {
-  static const isa_access_t load = {"load_dword", ISA_LOAD, 4, 0, 0};
-  static const isa_access_t store = {"store_dword", ISA_STORE, 4, 0, 0};
+  static const isa_access_t load = {.kind = ISA_LOAD, .bytes = 4};
+  static const isa_access_t store = {.kind = ISA_STORE, .bytes = 4};
   const isa_access_t *plan = inst->plan, *part = plan->kind == ISA_LOAD ? &load : &store;
   const unsigned count = plan->bytes / 4u;
   isa_inst_t parts[4];
@@ -172,21 +172,6 @@ static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
 
 /* --- typed buffers --- */
 
-/* What a typed load or store does with each lane, from its mnemonic. */
-typedef struct typed {
-  bool is_store, is_half, is_high;
-  uint8_t components; /* of the instruction */
-} typed_t;
-
-static typed_t typed_of(const isa_inst_t *inst)
-{
-  const char *name = isa_op_name(inst->op), *last = strrchr(name, '_') + 1;
-  return (typed_t){.is_store = strstr(name, "_store_") != NULL,
-                   .is_half = strstr(name, "_d16") != NULL,
-                   .is_high = strstr(name, "_d16_hi") != NULL,
-                   .components = (uint8_t)strlen(last)};
-}
-
 /* An element's dwords, in up to four pieces where the buffer is swizzled. */
 typedef struct elements {
   isa_access_t plan;
@@ -224,7 +209,7 @@ static uint32_t selected(const isa_inst_t *inst, const isa_format_t *format, uin
              : isa_format_load(format, select - 4, element, is_half);
 }
 
-static void put_components(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+static void put_components(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *typed,
                            unsigned lane, const uint32_t values[4])
 {
   isa_row_t *dst = isa_rows(wave, &inst->dst);
@@ -243,14 +228,15 @@ static void put_components(isa_wave_t *wave, const isa_inst_t *inst, const typed
   }
 }
 
-static uint32_t component_of(const isa_row_t *data, const typed_t *typed, unsigned lane, unsigned i)
+static uint32_t component_of(const isa_row_t *data, const isa_access_t *typed, unsigned lane,
+                             unsigned i)
 {
   if (!typed->is_half)
     return data[i][lane];
   return data[i / 2][lane] >> (typed->is_high || i % 2 ? 16 : 0) & 0xffff;
 }
 
-static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *typed,
                          const isa_format_t *format, const elements_t *elements, unsigned lane)
 {
   const uint32_t descriptor = wave->s[inst->saddr.index + 3];
@@ -267,7 +253,7 @@ static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const typed_t
 }
 
 /* Components of whole bytes that the instruction has not stay; of smaller ones they become 0. */
-static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const typed_t *typed,
+static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *typed,
                           const isa_format_t *format, const elements_t *elements, unsigned lane)
 {
   const isa_row_t *data = isa_rows(wave, &inst->data[0]);
@@ -294,25 +280,20 @@ static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t word = wave->s[inst->saddr.index + 3];
   const unsigned data = inst->encoding == ISA_MTBUF ? inst->offset1 & 15 : word >> 15 & 15;
   const unsigned number = inst->encoding == ISA_MTBUF ? inst->offset1 >> 4 : word >> 12 & 7;
-  const typed_t typed = typed_of(inst);
+  const isa_access_t *typed = inst->plan;
+  const bool is_store = typed->kind == ISA_STORE;
   isa_format_t format;
   if (!isa_format_find(data, number, &format))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   const buffer_access_t access = access_of(wave, inst, true);
-  elements_t elements = {
-      .plan = {.kind = typed.is_store ? ISA_STORE : ISA_LOAD, .bytes = format.bytes}};
+  elements_t elements = {.plan = {.kind = typed->kind, .bytes = format.bytes}};
   isa_range_refresh(access.range);
   if (format.bytes && !find_elements(wave, inst, &access, &elements))
     return false;
   for (uint64_t left = isa_exec(wave); left; left &= left - 1)
-    (typed.is_store ? store_element : load_element)(wave, inst, &typed, &format, &elements,
-                                                    (unsigned)__builtin_ctzll(left));
+    (is_store ? store_element : load_element)(wave, inst, typed, &format, &elements,
+                                              (unsigned)__builtin_ctzll(left));
   return true;
-}
-
-static bool is_typed(const isa_inst_t *inst)
-{
-  return strstr(isa_op_name(inst->op), "_format_") != NULL;
 }
 
 /* --- all of them --- */
@@ -326,16 +307,16 @@ static bool run_cache(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool can_load_lds(const isa_access_t *plan, unsigned chip)
 {
-  const bool fits = plan->bytes <= 4 || (chip == SOFTGPU_GFX950 && plan->bytes >= 12);
+  const bool fits = plan->bytes <= 4 || (isa_chip(chip)->wide_lds_loads && plan->bytes >= 12);
   return plan->kind == ISA_LOAD && fits && plan->form < ISA_FORM_D16_ZERO;
 }
 
 bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const struct isa_opcode *row = inst->row;
-  const isa_access_t *plan = isa_access_find(isa_op_name(inst->op) + strlen("buffer_"));
-  const bool typed = is_typed(inst);
-  if (!(plan || typed) || (inst->lds && (typed || !can_load_lds(plan, inst->chip))) ||
+  const isa_access_t *plan = isa_access_of(inst->op);
+  const bool typed = plan && plan->components;
+  if (!plan || (inst->lds && (typed || !can_load_lds(plan, inst->chip))) ||
       !isa_vector_allocated(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
       !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
       !isa_vector_allocated(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||

@@ -138,7 +138,8 @@ static bool check_kernarg(isa_wave_t *wave, unsigned lane, uint64_t address, uin
 
 static bool check_smem(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const bool is_load = inst->row->dst && !inst->plan && inst->row->sdst == 2;
+  const isa_access_t *plan = inst->plan;
+  const bool is_load = plan && plan->kind == ISA_LOAD && inst->row->sdst == 2;
   return !is_load || check_kernarg(wave, 0, isa_smem_address(wave, inst), inst->row->dst * 4u);
 }
 
@@ -146,9 +147,10 @@ static bool check_smem(isa_wave_t *wave, const isa_inst_t *inst)
 
 static void note_scalar_store(isa_wave_t *wave, const isa_inst_t *inst)
 {
+  const isa_access_t *plan = inst->plan;
   if (inst->op == ISA_s_dcache_wb || inst->op == ISA_s_dcache_wb_vol)
     wave->stored_at = 0;
-  else if (inst->row->src[0] && !inst->plan && !wave->stored_at) /* atomics are done in memory */
+  else if (plan && plan->kind == ISA_STORE && !wave->stored_at) /* atomics are done in memory */
     wave->stored_at = wave->pc;
 }
 

@@ -6,102 +6,6 @@
 #include "softgpu/isa/exec/memory/move.h"
 #include "softgpu/isa/exec/memory/prepare.h"
 
-typedef struct ds_op {
-  uint16_t op;
-  uint16_t unit; /* two-address forms: bytes per unit of their offsets; else 0 */
-  isa_access_t access;
-  uint8_t element_bits; /* of reads that transpose; else 0 */
-} ds_op_t;
-
-#define ROW(name, kind, bytes, form, atomic, unit, element_bits)                                   \
-  {                                                                                                \
-    ISA_##name, unit, {#name, kind, bytes, form, atomic}, element_bits                             \
-  }
-#define LOAD(name, bytes, form)        ROW(name, ISA_LOAD, bytes, form, 0, 0, 0)
-#define TRANSPOSE(name, bytes, bits)   ROW(name, ISA_LOAD, bytes, 0, 0, 0, bits)
-#define STORE(name, bytes, form)       ROW(name, ISA_STORE, bytes, form, 0, 0, 0)
-#define PAIR(name, kind, bytes, unit)  ROW(name, kind, bytes, 0, ISA_ATOMIC_SWAP, unit, 0)
-#define ATOMIC_OP(name, bytes, atomic) ROW(name, ISA_ATOMIC, bytes, 0, atomic, 0, 0)
-/* Each operation with and without result, 32 and 64 bits. */
-#define ATOMIC(operation, type, bytes, atomic)                                                     \
-  ATOMIC_OP(ds_##operation##_##type, bytes, atomic),                                               \
-      ATOMIC_OP(ds_##operation##_rtn_##type, bytes, atomic)
-#define ATOMICS(operation, type, atomic)                                                           \
-  ATOMIC(operation, type##32, 4, atomic), ATOMIC(operation, type##64, 8, atomic)
-
-static const ds_op_t ops[] = {
-    LOAD(ds_read_u8, 1, ISA_FORM_ZERO),
-    LOAD(ds_read_i8, 1, ISA_FORM_SIGN),
-    LOAD(ds_read_u16, 2, ISA_FORM_ZERO),
-    LOAD(ds_read_i16, 2, ISA_FORM_SIGN),
-    LOAD(ds_read_u8_d16, 1, ISA_FORM_D16_ZERO),
-    LOAD(ds_read_u8_d16_hi, 1, ISA_FORM_HIGH_ZERO),
-    LOAD(ds_read_i8_d16, 1, ISA_FORM_D16_SIGN),
-    LOAD(ds_read_i8_d16_hi, 1, ISA_FORM_HIGH_SIGN),
-    LOAD(ds_read_u16_d16, 2, ISA_FORM_D16_ZERO),
-    LOAD(ds_read_u16_d16_hi, 2, ISA_FORM_HIGH_ZERO),
-    LOAD(ds_read_b32, 4, 0),
-    LOAD(ds_read_b64, 8, 0),
-    LOAD(ds_read_b96, 12, 0),
-    LOAD(ds_read_b128, 16, 0),
-    TRANSPOSE(ds_read_b64_tr_b4, 8, 4),
-    TRANSPOSE(ds_read_b64_tr_b8, 8, 8),
-    TRANSPOSE(ds_read_b64_tr_b16, 8, 16),
-    TRANSPOSE(ds_read_b96_tr_b6, 12, 6),
-    STORE(ds_write_b8, 1, ISA_FORM_ZERO),
-    STORE(ds_write_b8_d16_hi, 1, ISA_FORM_HIGH_ZERO),
-    STORE(ds_write_b16, 2, ISA_FORM_ZERO),
-    STORE(ds_write_b16_d16_hi, 2, ISA_FORM_HIGH_ZERO),
-    STORE(ds_write_b32, 4, 0),
-    STORE(ds_write_b64, 8, 0),
-    STORE(ds_write_b96, 12, 0),
-    STORE(ds_write_b128, 16, 0),
-    PAIR(ds_read2_b32, ISA_LOAD, 4, 4),
-    PAIR(ds_read2_b64, ISA_LOAD, 8, 8),
-    PAIR(ds_read2st64_b32, ISA_LOAD, 4, 256),
-    PAIR(ds_read2st64_b64, ISA_LOAD, 8, 512),
-    PAIR(ds_write2_b32, ISA_STORE, 4, 4),
-    PAIR(ds_write2_b64, ISA_STORE, 8, 8),
-    PAIR(ds_write2st64_b32, ISA_STORE, 4, 256),
-    PAIR(ds_write2st64_b64, ISA_STORE, 8, 512),
-    PAIR(ds_wrxchg2_rtn_b32, ISA_ATOMIC, 4, 4),
-    PAIR(ds_wrxchg2_rtn_b64, ISA_ATOMIC, 8, 8),
-    PAIR(ds_wrxchg2st64_rtn_b32, ISA_ATOMIC, 4, 256),
-    PAIR(ds_wrxchg2st64_rtn_b64, ISA_ATOMIC, 8, 512),
-    ATOMIC_OP(ds_wrxchg_rtn_b32, 4, ISA_ATOMIC_SWAP),
-    ATOMIC_OP(ds_wrxchg_rtn_b64, 8, ISA_ATOMIC_SWAP),
-    ATOMICS(add, u, ISA_ATOMIC_ADD),
-    ATOMICS(sub, u, ISA_ATOMIC_SUB),
-    ATOMICS(rsub, u, ISA_ATOMIC_RSUB),
-    ATOMICS(inc, u, ISA_ATOMIC_INC),
-    ATOMICS(dec, u, ISA_ATOMIC_DEC),
-    ATOMICS(min, i, ISA_ATOMIC_SMIN),
-    ATOMICS(max, i, ISA_ATOMIC_SMAX),
-    ATOMICS(min, u, ISA_ATOMIC_UMIN),
-    ATOMICS(max, u, ISA_ATOMIC_UMAX),
-    ATOMICS(and, b, ISA_ATOMIC_AND),
-    ATOMICS(or, b, ISA_ATOMIC_OR),
-    ATOMICS(xor, b, ISA_ATOMIC_XOR),
-    ATOMICS(mskor, b, ISA_ATOMIC_MSKOR),
-    ATOMICS(cmpst, b, ISA_ATOMIC_CMPSWAP),
-    ATOMICS(cmpst, f, ISA_ATOMIC_CMPSWAP_F),
-    ATOMICS(min, f, ISA_ATOMIC_MIN_F),
-    ATOMICS(max, f, ISA_ATOMIC_MAX_F),
-    ATOMICS(add, f, ISA_ATOMIC_ADD_F),
-    ATOMIC_OP(ds_pk_add_f16, 4, ISA_ATOMIC_PK_ADD_F16),
-    ATOMIC_OP(ds_pk_add_rtn_f16, 4, ISA_ATOMIC_PK_ADD_F16),
-    ATOMIC_OP(ds_pk_add_bf16, 4, ISA_ATOMIC_PK_ADD_BF16),
-    ATOMIC_OP(ds_pk_add_rtn_bf16, 4, ISA_ATOMIC_PK_ADD_BF16),
-};
-
-static const ds_op_t *find_op(unsigned op)
-{
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-    if (ops[i].op == op)
-      return &ops[i];
-  return NULL;
-}
-
 /* A lane's address in LDS. The addition wraps at 32 bits: LLVM folds offsets into negative
  * addresses for every chip after the first (SIISelLowering, isDSOffsetLegal). */
 static uint32_t lds_address(const isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
@@ -233,9 +137,8 @@ static uint64_t element_at_end(isa_wave_t *wave, const isa_access_t *op, uint64_
 /* Two elements per lane, at offsets counted in elements or in 64 of them. */
 static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const ds_op_t *pair = inst->plan;
-  const isa_access_t *op = &pair->access;
-  const uint32_t offsets[2] = {(uint32_t)inst->offset * pair->unit, inst->offset1 * pair->unit};
+  const isa_access_t *op = inst->plan;
+  const uint32_t offsets[2] = {(uint32_t)inst->offset * op->unit, inst->offset1 * op->unit};
   const uint32_t bytes = op->bytes, dwords = bytes / 4u;
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
@@ -261,9 +164,9 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
 /* Loads that are inside. (Of stores the lanes' order counts.) */
 static bool run_whole_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const ds_op_t *pair = inst->plan;
+  const isa_access_t *pair = inst->plan;
   const isa_mover_t *mover = isa_mover();
-  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0], bytes = pair->access.bytes;
+  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0], bytes = pair->bytes;
   isa_row_t *dst = isa_rows(wave, &inst->dst);
   isa_moves_t first, second;
   if (!mover->look(wave, address, (uint32_t)inst->offset * pair->unit, wave->lds_bytes, bytes,
@@ -359,10 +262,10 @@ static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
 
 isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
 {
-  const ds_op_t *op = find_op(inst->op);
+  const isa_access_t *op = isa_access_of(inst->op);
   if (!op) /* permutations */
     return (isa_ds_touch_t){.count = 0};
-  isa_ds_touch_t touch = {.kind = op->access.kind, .bytes = op->access.bytes, .count = 1};
+  isa_ds_touch_t touch = {.kind = op->kind, .bytes = op->bytes, .count = 1};
   touch.offset[0] = (uint32_t)inst->offset * (op->unit ? op->unit : 1);
   if (op->unit) {
     touch.count = 2;
@@ -374,8 +277,9 @@ isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
 bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const struct isa_opcode *row = inst->row;
-  const ds_op_t *op = find_op(inst->op);
-  if (inst->gds != isa_is_gws(inst->op) || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
+  const isa_access_t *op = isa_access_of(inst->op);
+  const bool is_gws = row->flags & ISA_F_GWS;
+  if (inst->gds != is_gws || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
       !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
       !isa_vector_allocated(&inst->data[1], row->src[1], limits) ||
       !isa_vector_allocated(&inst->vaddr, row->src[2], limits))
@@ -388,18 +292,16 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_swizzle;
   } else if (inst->op == ISA_ds_nop) {
     inst->run = run_nop;
-  } else if (isa_is_gws(inst->op)) {
+  } else if (is_gws) {
     inst->run = run_gws;
   } else if (op && op->element_bits) {
-    isa_ds_transpose_prepare(inst, &op->element_bits);
+    isa_ds_transpose_prepare(inst, op);
   } else if (op && op->unit) {
     inst->plan = op;
-    inst->run = op->access.kind == ISA_LOAD ? run_whole_pair : run_pair;
+    inst->run = op->kind == ISA_LOAD ? run_whole_pair : run_pair;
   } else if (op) {
-    inst->plan = &op->access;
-    inst->run = op->access.kind == ISA_ATOMIC ? run_atomic
-                : op->access.bytes < 4        ? run_plain
-                                              : run_whole;
+    inst->plan = op;
+    inst->run = op->kind == ISA_ATOMIC ? run_atomic : op->bytes < 4 ? run_plain : run_whole;
   } else {
     return isa_ds_count_prepare(inst);
   }

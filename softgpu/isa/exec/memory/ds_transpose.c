@@ -38,7 +38,8 @@ static uint32_t element_at(const uint32_t words[4], unsigned item, unsigned bits
 
 static bool run_transpose(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const unsigned bits = *(const uint8_t *)inst->plan, dwords = inst->row->dst;
+  const isa_access_t *plan = inst->plan;
+  const unsigned bits = plan->element_bits, dwords = inst->row->dst;
   const unsigned items = dwords * 32 / bits;
   uint32_t words[ISA_LANES][4] = {{0}};
   isa_row_t *dst = isa_rows(wave, &inst->dst);
@@ -61,8 +62,8 @@ static bool run_transpose(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-void isa_ds_transpose_prepare(isa_inst_t *inst, const uint8_t *element_bits)
+void isa_ds_transpose_prepare(isa_inst_t *inst, const isa_access_t *plan)
 {
-  inst->plan = element_bits;
+  inst->plan = plan;
   inst->run = run_transpose;
 }

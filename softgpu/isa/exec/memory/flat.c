@@ -120,21 +120,16 @@ static bool run_scratch(isa_wave_t *wave, const isa_inst_t *inst)
 
 bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  static const struct {
-    const char *prefix;
-    bool (*run)(isa_wave_t *, const isa_inst_t *);
-  } families[] = {{"flat_", run_flat}, {"global_", run_global}, {"scratch_", run_scratch}};
-  unsigned family = inst->encoding - ISA_FLAT;
   const struct isa_opcode *row = inst->row;
-  const isa_access_t *plan =
-      isa_access_find(isa_op_name(inst->op) + strlen(families[family].prefix));
-  unsigned address_dwords = family == 2 || inst->saddr.kind ? 1 : 2;
+  const isa_access_t *plan = isa_access_of(inst->op);
+  const bool is_scratch = inst->encoding == ISA_SCRATCH;
+  unsigned address_dwords = is_scratch || inst->saddr.kind ? 1 : 2;
   if (!plan || inst->lds || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
       !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
       !isa_vector_allocated(&inst->vaddr, address_dwords, limits) ||
-      !isa_scalar_prepare(&inst->saddr, family == 2 ? 1 : 2, limits))
+      !isa_scalar_prepare(&inst->saddr, is_scratch ? 1 : 2, limits))
     return false;
   inst->plan = plan;
-  inst->run = families[family].run;
+  inst->run = is_scratch ? run_scratch : inst->encoding == ISA_FLAT ? run_flat : run_global;
   return true;
 }

@@ -58,7 +58,8 @@ static const uint32_t *words_of(const isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool has_level(const isa_inst_t *inst)
 {
-  return strstr(isa_op_name(inst->op), "_mip") != NULL;
+  const isa_access_t *plan = isa_access_of(inst->op);
+  return plan && plan->is_mip;
 }
 
 isa_image_t isa_image_read(const isa_wave_t *wave, const isa_inst_t *inst)
@@ -153,7 +154,8 @@ bool isa_image_check(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t *s = words_of(wave, inst);
   const unsigned dimensions = types[s[3] >> 28].dimensions;
   const unsigned number = s[1] >> 26 & 15;
-  const char *name = isa_op_name(inst->op);
+  const isa_access_t *plan = isa_access_of(inst->op);
+  const unsigned kind = plan ? plan->kind : 0;
   isa_format_t format;
   isa_tiling_t tiling;
   if (!dimensions)
@@ -170,9 +172,9 @@ bool isa_image_check(isa_wave_t *wave, const isa_inst_t *inst)
     return refuse(wave, MIP_LEVELS);
   if (s[6] >> 21 & 1)
     return refuse(wave, COMPRESSED);
-  if (strstr(name, "atomic") && !atomic_fits(inst, &format))
+  if (kind == ISA_ATOMIC && !atomic_fits(inst, &format))
     return refuse(wave, NO_ATOMIC);
-  if (strstr(name, "store") && !strstr(name, "pck") && number == ISA_NUMBER_SRGB)
+  if (kind == ISA_STORE && !plan->is_packed && number == ISA_NUMBER_SRGB)
     return refuse(wave, NO_STORE);
   return inst->op != ISA_image_sample || check_sampler(wave, inst, dimensions);
 }

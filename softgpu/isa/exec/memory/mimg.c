@@ -10,11 +10,6 @@ static bool is_half(const isa_inst_t *inst)
   return inst->offset1 >> 31;
 }
 
-static bool names(const isa_inst_t *inst, const char *part)
-{
-  return strstr(isa_op_name(inst->op), part) != NULL;
-}
-
 /* Where a lane's texel is. What is out of range reads 0 and is not written. False for a fault. */
 static bool find_texel(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *image,
                        isa_lanes_t *lanes, unsigned lane, bool is_written)
@@ -104,7 +99,8 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
   if (!isa_image_check(wave, inst))
     return false;
   const isa_image_t image = isa_image_read(wave, inst);
-  const bool is_packed = names(inst, "_pck");
+  const isa_access_t *plan = inst->plan;
+  const bool is_packed = plan->is_packed;
   const unsigned unused = image.format.bytes < 4 ? 32 - 8u * image.format.bytes : 0;
   isa_lanes_t lanes = {0};
   if (!find_texels(wave, inst, &image, &lanes, false))
@@ -113,7 +109,7 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
     const unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t element[4] = {0}, values[4];
     read_texel(&image, &lanes, lane, element);
-    if (names(inst, "_sgn"))
+    if (plan->form == ISA_FORM_SIGN)
       element[0] = (uint32_t)((int32_t)(element[0] << unused) >> unused);
     if (!is_packed)
       unpack(inst, &image, element, values);
@@ -156,6 +152,8 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
   if (!isa_image_check(wave, inst))
     return false;
   const isa_image_t image = isa_image_read(wave, inst);
+  const isa_access_t *plan = inst->plan;
+  const bool is_packed = plan->is_packed;
   isa_lanes_t lanes = {0};
   if (!find_texels(wave, inst, &image, &lanes, true))
     return false;
@@ -163,10 +161,10 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
     const unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t element[4] = {0}, values[4];
     get_values(wave, inst, lane, values);
-    if (!names(inst, "_pck"))
+    if (!is_packed)
       pack(inst, &image, values, element);
     if (inst->offset) /* of no component, nothing is stored */
-      isa_lane_write(&lanes, lane, names(inst, "_pck") ? values : element, image.format.bytes);
+      isa_lane_write(&lanes, lane, is_packed ? values : element, image.format.bytes);
   }
   return true;
 }
@@ -228,19 +226,19 @@ static bool run_info(isa_wave_t *wave, const isa_inst_t *inst)
 
 bool isa_image_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  const bool is_atomic = names(inst, "atomic");
+  const isa_access_t *plan = isa_access_of(inst->op);
   const unsigned dwords = isa_image_dwords(inst);
-  inst->plan = is_atomic ? isa_access_find(isa_op_name(inst->op) + strlen("image_")) : NULL;
-  if ((is_atomic && !inst->plan) || !isa_vector_allocated(&inst->dst, dwords, limits) ||
+  inst->plan = plan;
+  if (!isa_vector_allocated(&inst->dst, dwords, limits) ||
       !isa_vector_allocated(&inst->data[0], dwords, limits) ||
       !isa_vector_allocated(&inst->vaddr, 1, limits) ||
       !isa_scalar_prepare(&inst->saddr, 8, limits) ||
       !isa_scalar_prepare(&inst->soffset, inst->row->src[1], limits))
     return false;
-  inst->run = is_atomic                           ? run_atomic
+  inst->run = plan && plan->kind == ISA_ATOMIC    ? run_atomic
+              : plan && plan->kind == ISA_STORE   ? run_store
+              : plan                              ? run_load
               : inst->op == ISA_image_get_resinfo ? run_info
-              : inst->op == ISA_image_sample      ? isa_image_sample
-              : names(inst, "store")              ? run_store
-                                                  : run_load;
+                                                  : isa_image_sample;
   return true;
 }

@@ -137,15 +137,16 @@ static bool run_nothing(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-static bool is_cache_operation(const char *name)
-{
-  return !strncmp(name, "s_dcache_", 9) || !strncmp(name, "s_atc_probe", 11);
-}
-
 bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
+  static bool (*const run[])(isa_wave_t *, const isa_inst_t *) = {
+      [ISA_LOAD] = run_load,
+      [ISA_STORE] = run_store,
+      [ISA_ATOMIC] = run_atomic,
+      [ISA_CACHE] = run_nothing,
+  };
   const struct isa_opcode *row = inst->row;
-  const char *name = isa_op_name(inst->op), *atomic = strstr(name, "atomic_");
+  const isa_access_t *plan = isa_access_of(inst->op);
   if (!isa_scalar_prepare(&inst->dst, row->dst, limits) ||
       !isa_scalar_prepare(&inst->data[0], row->src[0], limits) ||
       !isa_scalar_prepare(&inst->saddr, row->sdst, limits) ||
@@ -155,15 +156,9 @@ bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_memtime;
   } else if (inst->op == ISA_s_memrealtime) {
     inst->run = run_memrealtime;
-  } else if (is_cache_operation(name)) {
-    inst->run = run_nothing;
-  } else if (atomic) {
-    inst->plan = isa_access_find(atomic);
-    inst->run = inst->plan ? run_atomic : NULL;
-  } else if (!strncmp(name, "s_load", 6) || !strncmp(name, "s_buffer_load", 13)) {
-    inst->run = run_load;
-  } else if (!strncmp(name, "s_store", 7) || !strncmp(name, "s_buffer_store", 14)) {
-    inst->run = run_store;
+  } else if (plan) {
+    inst->plan = plan;
+    inst->run = run[plan->kind];
   }
   return inst->run != NULL;
 }

@@ -1,23 +1,20 @@
 #!/usr/bin/env python3
-"""Enumerates the opcode fields of every GFX9 encoding through LLVM's disassembler and writes the tables of this folder.
+"""Holds the description of the instruction set against LLVM's disassembler: which opcodes every GFX9 encoding has on
+gfx90a and gfx942, with which operands, modifiers and other forms.
 
-usage: gfx9_opcodes.py [OUTPUT_FOLDER]        (needs llvm-mc-19; writes gfx9_mnemonics.inc and gfx9_opcodes.inc)
+usage: llvm_opcodes.py OPCODES_INC        (generated/opcodes.inc of softgpu/isa/describe; needs llvm-mc-19)
 
 Each opcode is disassembled with a different register in each operand field, so that the text tells which fields the
-instruction uses and how many dwords each one is. One row per (encoding, opcode, mnemonic, shape):
-
-  ISA_OPCODE(encoding, opcode, mnemonic, chips, flags, dst, sdst, src0, src1, src2)
-
-chips is a mask (1 gfx90a, 2 gfx942); the rest are widths in dwords, 0 = no such operand. In the memory encodings the five
-columns are vdst (SMEM: sdata), saddr (SMEM: sbase, MUBUF, MIMG: srsrc), data0 (SMEM, MUBUF, MIMG: data stored), data1
-(MIMG: the sampler), vaddr. MIMG's data are as wide as its dmask says, its address as the image's shape: here 1.
+instruction uses and how many dwords each one is. MIMG's data are as wide as its dmask says, its address as the image's
+shape: here 1.
 """
-import os
 import re
 import struct
 import subprocess
 import sys
 import tempfile
+
+from described import compare, described
 
 CHIPS = (("gfx90a", 1), ("gfx942", 2))
 BATCH = 20000
@@ -249,23 +246,12 @@ def enumerate_chip(chip):
 
 
 def main():
-    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     rows = {}
     for chip, bit in CHIPS:
         for (encoding, op), (name, flags, widths) in enumerate_chip(chip).items():
-            key = (list(PROBES).index(encoding), encoding, op, name, " | ".join("ISA_F_" + f for f in sorted(flags)) or "0", tuple(widths))
+            key = (encoding, op, name, frozenset(flags), tuple(widths))
             rows[key] = rows.get(key, 0) | bit
-    note = "/* Written by gfx9_opcodes.py from LLVM 19's disassembler; do not edit. */\n/* clang-format off */\n"
-    with open(os.path.join(folder, "gfx9_mnemonics.inc"), "w") as file:
-        file.write(note)
-        file.writelines(f"ISA_MNEMONIC({name})\n" for name in sorted({key[3] for key in rows}))
-        file.write("/* clang-format on */\n")
-    with open(os.path.join(folder, "gfx9_opcodes.inc"), "w") as file:
-        file.write(note)
-        for (_, encoding, op, name, flags, widths), chips in sorted(rows.items()):
-            file.write(f"ISA_OPCODE({encoding}, {op:#x}, {name}, {chips}, {flags}, {', '.join(map(str, widths))})\n")
-        file.write("/* clang-format on */\n")
-    print(f"{len({k[3] for k in rows})} mnemonics, {len(rows)} rows")
+    compare(rows, described(sys.argv[1]), sum(bit for _, bit in CHIPS))
 
 
 main()

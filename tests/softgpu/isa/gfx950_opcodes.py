@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Writes gfx950_mnemonics.inc and gfx950_opcodes.inc: what gfx950 has beyond gfx942, from LLVM's assembler.
+"""Holds what the description of the instruction set says of gfx950 beyond gfx942 against an assembler.
 
-usage: gfx950_opcodes.py [OUTPUT_FOLDER]
+usage: gfx950_opcodes.py OPCODES_INC        (generated/opcodes.inc of softgpu/isa/describe)
 
-LLVM 19, whose disassembler made gfx9_opcodes.inc, does not know gfx950. An assembler that does is named by
-RAWHAL_GFX950_ASSEMBLER, the beginning of a command that takes cc1as options, such as "python3 -m ziglang clang"; LLVM 21
-and later do. Each mnemonic below is assembled with a different register in each field, and again with each modifier;
-the words say encoding and opcode, what assembles says which modifiers there are. The rows are those of
-gfx9_opcodes.py; a row of `invalid` takes an opcode of gfx942 away. An enumerator with a name of its own ("_ocp") is an
-instruction that computes something else under the same mnemonic: gfx950's 8-bit floats are those of OCP.
+LLVM 19, which llvm_opcodes.py asks, does not know gfx950. An assembler that does is named by RAWHAL_GFX950_ASSEMBLER,
+the beginning of a command that takes cc1as options, such as "python3 -m ziglang clang"; LLVM 21 and later do. Each
+mnemonic below is assembled with a different register in each field, and again with each modifier; the words say encoding
+and opcode, what assembles says which modifiers there are. A name of its own ("_ocp") is an instruction that computes
+something else under the same mnemonic: gfx950's 8-bit floats are those of OCP.
 """
 import os
 import re
@@ -16,6 +15,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
+
+from described import compare, described
+
+GFX950 = 4  # of the masks of chips
 
 V_DST, V_SRC = 32, (64, 128, 192)
 
@@ -100,9 +103,6 @@ def operands(widths, wrap="{}"):
     return ", ".join([texts[0], wrap.format(texts[1])] + texts[2:])
 
 
-ORDER = ("VOP1", "VOP2", "VOP3", "VOP3P", "DS", "GLOBAL")
-
-
 def opcode(words):
     word = words[0]
     for name, shift, prefix, low, bits in (("VOP1", 25, 0x3F, 9, 8), ("VOP2", 31, 0, 25, 6), ("VOP3P", 23, 0x1A7, 16, 7),
@@ -131,10 +131,8 @@ def row(name, widths, words, flags, enumerator=None):
     encoding, number = opcode(words)
     short = {"VOP1": {"SDWA", "DPP"}, "VOP2": {"SDWA", "DPP", "TIED"}, "VOP3": {"NEG", "ABS", "OMOD", "CLAMP", "OP_SEL", "TIED"}}
     flags = flags & short.get(encoding, flags)
-    text = " | ".join("ISA_F_" + f for f in sorted(flags)) or "0"
     sources = (list(widths[1:]) + [0, 0])[:3]
-    return (ORDER.index(encoding), number, f"ISA_OPCODE({encoding}, {number:#x}, {enumerator or name}, 4, {text}, "
-            f"{widths[0]}, 0, {', '.join(map(str, sources))})\n")
+    return (encoding, number, enumerator or name, frozenset(flags), (widths[0], 0, *sources))
 
 
 def valu_rows(name, widths, enumerator=None):
@@ -148,43 +146,32 @@ def valu_rows(name, widths, enumerator=None):
     forms = [words for words in results[-2:] if words]
     if not forms:
         sys.exit(f"{name} does not assemble")
-    return sorted({row(name, widths, words, flags, enumerator) for words in forms})
+    return {row(name, widths, words, flags, enumerator) for words in forms}
 
 
 def main():
-    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    rows = []
+    rows = set()
     for name, widths in {**VALU, **MATRIX}.items():
-        rows += valu_rows(name, widths)
+        rows |= valu_rows(name, widths)
     for name, widths in OCP.items():
-        rows += valu_rows(name, widths, name + "_ocp")
+        rows |= valu_rows(name, widths, name + "_ocp")
     for name, width in DS.items():
         words = assemble([f"{name} {register(V_DST, width)}, v64"])[0]
-        rows.append((ORDER.index("DS"), opcode(words)[1], f"ISA_OPCODE(DS, {opcode(words)[1]:#x}, {name}, 4, 0, {width}, 0, 0, 0, 1)\n"))
+        rows.add((*opcode(words), name, frozenset(), (width, 0, 0, 0, 1)))
     for name in LOADS:
         words = assemble([f"{name} v[64:65], off"])[0]
-        rows.append((ORDER.index("GLOBAL"), opcode(words)[1], f"ISA_OPCODE(GLOBAL, {opcode(words)[1]:#x}, {name}, 4, 0, 0, 0, 0, 0, 2)\n"))
+        rows.add((*opcode(words), name, frozenset(), (0, 0, 0, 0, 2)))
     words = assemble(["v_mfma_ld_scale_b32 v64, v128"])[0]
-    rows.append((ORDER.index("VOP3P"), opcode(words)[1], f"ISA_OPCODE(VOP3P, {opcode(words)[1]:#x}, v_mfma_ld_scale_b32, 4, "
-                 "ISA_F_OP_SEL | ISA_F_OP_SEL_HI, 0, 0, 1, 1, 0)\n"))
+    rows.add((*opcode(words), "v_mfma_ld_scale_b32", frozenset({"OP_SEL", "OP_SEL_HI"}), (0, 0, 1, 1, 0)))
+    known = described(sys.argv[1])
     for name, widths in GONE.items():
         text = f"{name} {operands(widths)}"
         if assemble([text])[0]:
             sys.exit(f"{name} assembles for gfx950")
-        words = assemble([text], "gfx942")[0]
-        rows.append((ORDER.index("VOP3P"), opcode(words)[1], f"ISA_OPCODE(VOP3P, {opcode(words)[1]:#x}, invalid, 4, 0, 0, 0, 0, 0, 0)\n"))
-    note = "/* Written by gfx950_opcodes.py from LLVM 21's assembler; do not edit. */\n/* clang-format off */\n"
-    names = sorted(set(VALU) | set(MATRIX) | set(DS) | set(LOADS) | {"v_mfma_ld_scale_b32"})
-    with open(os.path.join(folder, "gfx950_mnemonics.inc"), "w") as file:
-        file.write(note)
-        file.writelines(f"ISA_MNEMONIC({name})\n" for name in names)
-        file.writelines(f"ISA_MNEMONIC_AS({name}_ocp, {name})\n" for name in sorted(OCP))
-        file.write("/* clang-format on */\n")
-    with open(os.path.join(folder, "gfx950_opcodes.inc"), "w") as file:
-        file.write(note)
-        file.writelines(text for _, _, text in sorted(rows))
-        file.write("/* clang-format on */\n")
-    print(f"{len(names)} mnemonics, {len(rows)} rows")
+        encoding, number = opcode(assemble([text], "gfx942")[0])
+        if any(key[:2] == (encoding, number) and chips & GFX950 for key, chips in known.items()):
+            sys.exit(f"{name} is described for gfx950")
+    compare({row: GFX950 for row in rows}, {key: chips for key, chips in known.items() if chips == GFX950}, GFX950)
 
 
 main()
