@@ -4,9 +4,9 @@ static uint32_t inline32(unsigned code)
 {
   static const uint32_t floats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                     0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-  if (code >= 240)
-    return floats[code - 240];
-  return code <= 192 ? code - 128 : 192 - code;
+  if (code >= ISA_CODE_FLOATS)
+    return floats[code - ISA_CODE_FLOATS];
+  return code <= ISA_CODE_SIXTY_FOUR ? code - ISA_CODE_ZERO : ISA_CODE_SIXTY_FOUR - code;
 }
 
 uint64_t isa_scalar_inline64(unsigned code)
@@ -14,8 +14,8 @@ uint64_t isa_scalar_inline64(unsigned code)
   static const uint64_t floats[] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
                                     0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
                                     0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
-  if (code >= 240)
-    return floats[code - 240];
+  if (code >= ISA_CODE_FLOATS)
+    return floats[code - ISA_CODE_FLOATS];
   return (uint64_t)(int64_t)(int32_t)inline32(code);
 }
 
@@ -25,13 +25,13 @@ bool isa_scalar_prepare(isa_operand_t *operand, unsigned dwords, const isa_limit
   case ISA_OPERAND_NONE:
   case ISA_OPERAND_LITERAL:
     return true;
-  case ISA_OPERAND_SGPR: /* from 102 on: vcc, exec and other registers that every wave has */
-    return operand->index >= 102 || operand->index + dwords <= limits->sgprs;
+  case ISA_OPERAND_SGPR: /* vcc, exec and others every wave has */
+    return operand->index >= ISA_FLAT_SCRATCH || operand->index + dwords <= limits->sgprs;
   case ISA_OPERAND_INLINE:
     operand->value = inline32(operand->index);
     return dwords <= 2;
   case ISA_OPERAND_SPECIAL:
-    return operand->index != 254 && operand->index != 239; /* lds_direct, pops_exiting_wave_id */
+    return operand->index != ISA_CODE_LDS_DIRECT && operand->index != ISA_CODE_POPS_WAVE;
   default:
     return false;
   }
@@ -44,12 +44,13 @@ uint64_t isa_scalar_special(const isa_wave_t *wave, unsigned code, bool is_wide)
   /* Apertures are 64-bit values whose lower half is 0 (base) or all ones (limit); 32-bit reads
    * give the upper half. */
   const uint64_t apertures[] = {shared, shared | UINT32_MAX, private, private | UINT32_MAX};
-  if (code >= 235 && code <= 238)
-    return is_wide ? apertures[code - 235] : apertures[code - 235] >> 32;
+  if (code >= ISA_CODE_APERTURES && code < ISA_CODE_POPS_WAVE)
+    return is_wide ? apertures[code - ISA_CODE_APERTURES]
+                   : apertures[code - ISA_CODE_APERTURES] >> 32;
   switch (code) {
-  case 251:
+  case ISA_CODE_VCCZ:
     return isa_read_s64(wave, ISA_VCC) == 0;
-  case 252:
+  case ISA_CODE_EXECZ:
     return isa_exec(wave) == 0;
   default:
     return wave->scc;

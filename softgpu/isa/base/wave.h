@@ -8,15 +8,6 @@
 #include "softgpu/execute.h"
 #include "softgpu/isa/describe/inst.h"
 
-enum {
-  ISA_FLAT_SCRATCH = 102,
-  ISA_XNACK_MASK = 104,
-  ISA_VCC = 106,
-  ISA_TTMP = 108,
-  ISA_M0 = 124,
-  ISA_EXEC = 126
-};
-
 /* MODE register bits, hwreg layout: 0-1 round f32, 2-3 round f16/f64, 4-5 denorm f32, 6-7 denorm
  * f16/f64 (0 flush both, 1 flush sources.., 3 keep), 8 dx10_clamp, 9 ieee, 23 fp16_ovfl. */
 enum {
@@ -42,7 +33,7 @@ typedef struct isa_range {
 enum { ISA_RANGES = 32 };
 
 typedef struct isa_wave {
-  uint32_t s[128];              /* by operand encoding, see ISA_OPERAND_SGPR */
+  uint32_t s[ISA_SGPRS];        /* by operand encoding, see ISA_OPERAND_SGPR */
   isa_row_t *v;                 /* architectural VGPRs, `vgprs` rows */
   isa_row_t *a;                 /* accumulation VGPRs, `agprs` rows, also of v's; NULL when none */
   uint32_t sgprs, vgprs, agprs; /* allocated; the decoder's users must not reach beyond */

@@ -7,8 +7,6 @@
 #include "softgpu/isa/describe/memory.h"
 #include "softgpu/isa/describe/opcodes.h"
 
-enum { LITERAL = 255, SDWA = 249, DPP = 250, FIRST_VGPR = 256 };
-
 /* The instruction being decoded. `bad` is set by the first field that means nothing. */
 typedef struct decoder {
   const uint32_t *code;
@@ -44,7 +42,7 @@ static void sgpr(decoder_t *d, isa_operand_t *out, unsigned index, unsigned widt
 {
   if (!width)
     return;
-  if (index + width > 128 || index == 125)
+  if (index + width > ISA_SGPRS || index == ISA_NO_SGPR)
     d->bad = true;
   *out = (isa_operand_t){.kind = ISA_OPERAND_SGPR, .index = (uint16_t)index};
 }
@@ -66,15 +64,17 @@ static void source(decoder_t *d, isa_operand_t *out, unsigned code, unsigned wid
   if (!width)
     return;
   out->index = (uint16_t)code;
-  if (code >= FIRST_VGPR) {
-    vgpr(d, out, code - FIRST_VGPR, width, false);
-  } else if (code < 128) {
+  if (code >= ISA_CODE_VGPRS) {
+    vgpr(d, out, code - ISA_CODE_VGPRS, width, false);
+  } else if (code < ISA_SGPRS) {
     sgpr(d, out, code, width);
-  } else if (code <= 208 || (code >= 240 && code <= 248)) {
+  } else if (code <= ISA_CODE_LAST_INTEGER ||
+             (code >= ISA_CODE_FLOATS && code <= ISA_CODE_LAST_FLOAT)) {
     out->kind = ISA_OPERAND_INLINE;
-  } else if ((code >= 235 && code <= 239) || (code >= 251 && code <= 254)) {
+  } else if ((code >= ISA_CODE_APERTURES && code <= ISA_CODE_POPS_WAVE) ||
+             (code >= ISA_CODE_VCCZ && code <= ISA_CODE_LDS_DIRECT)) {
     out->kind = ISA_OPERAND_SPECIAL;
-  } else if (code == LITERAL) {
+  } else if (code == ISA_CODE_LITERAL) {
     out->kind = ISA_OPERAND_LITERAL;
     d->literal = true;
   } else {
@@ -101,7 +101,7 @@ static void decode_sopk(decoder_t *d)
   inst->simm = is_signed ? sign_extend(immediate, 16) : (int32_t)immediate;
   sgpr(d, &inst->dst, field(d, F_SOPK_SDST), d->row->dst);
   if (d->row->flags & ISA_F_LITERAL)
-    source(d, &inst->src[0], LITERAL, 1);
+    source(d, &inst->src[0], ISA_CODE_LITERAL, 1);
 }
 
 static void decode_sopp(decoder_t *d)
@@ -144,8 +144,8 @@ static void decode_sdwa(decoder_t *d)
   const struct isa_opcode *row = d->row;
   bool scalar[2] = {field(d, F_SDWA_S0), field(d, F_SDWA_S1)};
   inst->has_sdwa = true;
-  source(d, &inst->src[0], field(d, F_SDWA_VSRC0) + (scalar[0] ? 0 : FIRST_VGPR), row->src[0]);
-  source(d, &inst->src[1], field(d, F_SDWA_VSRC1) + (scalar[1] ? 0 : FIRST_VGPR), row->src[1]);
+  source(d, &inst->src[0], field(d, F_SDWA_VSRC0) + (scalar[0] ? 0 : ISA_CODE_VGPRS), row->src[0]);
+  source(d, &inst->src[1], field(d, F_SDWA_VSRC1) + (scalar[1] ? 0 : ISA_CODE_VGPRS), row->src[1]);
   if (inst->encoding == ISA_VOP1)
     inst->src[1].kind = ISA_OPERAND_NONE;
   for (unsigned i = 0; i < 2; i++) {
@@ -192,7 +192,7 @@ static void place_literal(decoder_t *d)
   const bool is_factor = d->row->flags & ISA_F_FACTOR;
   if (is_factor)
     inst->src[2] = inst->src[1];
-  source(d, &inst->src[is_factor ? 1 : 2], LITERAL, 1);
+  source(d, &inst->src[is_factor ? 1 : 2], ISA_CODE_LITERAL, 1);
 }
 
 /* VOP1, VOP2 and VOPC in their 32-bit, SDWA and DPP forms. */
@@ -202,21 +202,21 @@ static void decode_vop(decoder_t *d)
   const struct isa_opcode *row = d->row;
   unsigned src0 = field(d, F_VOP2_SRC0);
   if (inst->encoding == ISA_VOPC)
-    sgpr(d, &inst->sdst, 106, 2);
+    sgpr(d, &inst->sdst, ISA_VCC, 2);
   else if (row->flags & ISA_F_DST_SGPR)
     sgpr(d, &inst->dst, field(d, F_VOP2_VDST), row->dst);
   else
     vgpr(d, &inst->dst, field(d, F_VOP2_VDST), row->dst, inst->op == ISA_v_accvgpr_mov_b32);
   if (row->flags & ISA_F_CARRY_OUT)
-    sgpr(d, &inst->sdst, 106, 2);
+    sgpr(d, &inst->sdst, ISA_VCC, 2);
   if (row->flags & ISA_F_CARRY_IN)
-    sgpr(d, &inst->src[2], 106, 2);
+    sgpr(d, &inst->src[2], ISA_VCC, 2);
   if (row->flags & ISA_F_TIED)
     inst->src[2] = inst->dst;
-  if (src0 == SDWA && row->src[0]) {
+  if (src0 == ISA_CODE_SDWA && row->src[0]) {
     d->bad |= !(row->flags & ISA_F_SDWA);
     decode_sdwa(d);
-  } else if (src0 == DPP && row->src[0]) {
+  } else if (src0 == ISA_CODE_DPP && row->src[0]) {
     d->bad |= !(row->flags & ISA_F_DPP);
     decode_dpp(d);
   } else {
@@ -233,7 +233,7 @@ static void vop3_source_of(decoder_t *d, unsigned i, bool is_accumulation, unsig
 {
   const uint32_t codes[3] = {field(d, F_VOP3_SRC0), field(d, F_VOP3_SRC1), field(d, F_VOP3_SRC2)};
   const unsigned code = codes[i];
-  if (code == LITERAL && width)
+  if (code == ISA_CODE_LITERAL && width)
     d->bad = true; /* GFX9 has no literals in 64-bit encodings */
   source(d, &d->inst->src[i], code, width);
   if (is_accumulation && d->inst->src[i].kind == ISA_OPERAND_VGPR)
@@ -333,7 +333,7 @@ static void decode_scaled(decoder_t *d)
   inst->op_sel_hi = (uint8_t)field(&prefix, F_VOP3P_OP_SEL_HI);
   for (unsigned i = 0; i < 2; i++) {
     const unsigned code = i ? field(&prefix, F_VOP3P_SRC1) : field(&prefix, F_VOP3P_SRC0);
-    d->bad |= code == LITERAL;
+    d->bad |= code == ISA_CODE_LITERAL;
     source(d, &inst->data[i], code, 1);
   }
 }

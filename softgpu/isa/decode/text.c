@@ -47,10 +47,10 @@ static void put_scalar(printer_t *p, unsigned index, unsigned width)
   static const struct {
     uint8_t index;
     const char *name, *low, *high;
-  } special[] = {{102, "flat_scratch", "flat_scratch_lo", "flat_scratch_hi"},
-                 {104, "xnack_mask", "xnack_mask_lo", "xnack_mask_hi"},
-                 {106, "vcc", "vcc_lo", "vcc_hi"},
-                 {126, "exec", "exec_lo", "exec_hi"}};
+  } special[] = {{ISA_FLAT_SCRATCH, "flat_scratch", "flat_scratch_lo", "flat_scratch_hi"},
+                 {ISA_XNACK_MASK, "xnack_mask", "xnack_mask_lo", "xnack_mask_hi"},
+                 {ISA_VCC, "vcc", "vcc_lo", "vcc_hi"},
+                 {ISA_EXEC, "exec", "exec_lo", "exec_hi"}};
   for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
     if (index == special[i].index && width <= 2) {
       put(p, "%s", width == 2 ? special[i].name : special[i].low);
@@ -61,10 +61,10 @@ static void put_scalar(printer_t *p, unsigned index, unsigned width)
       return;
     }
   }
-  if (index == 124)
+  if (index == ISA_M0)
     put(p, "m0");
-  else if (index >= 108 && index < 124)
-    put_registers(p, "ttmp", index - 108, width);
+  else if (index >= ISA_TTMP && index < ISA_M0)
+    put_registers(p, "ttmp", index - ISA_TTMP, width);
   else
     put_registers(p, "s", index, width);
 }
@@ -72,12 +72,12 @@ static void put_scalar(printer_t *p, unsigned index, unsigned width)
 static void put_inline(printer_t *p, unsigned code)
 {
   static const char *const floats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
-  if (code <= 192)
-    put(p, "%u", code - 128);
-  else if (code <= 208)
-    put(p, "-%u", code - 192);
-  else if (code < 248)
-    put(p, "%s", floats[code - 240]);
+  if (code <= ISA_CODE_SIXTY_FOUR)
+    put(p, "%u", code - ISA_CODE_ZERO);
+  else if (code <= ISA_CODE_LAST_INTEGER)
+    put(p, "-%u", code - ISA_CODE_SIXTY_FOUR);
+  else if (code < ISA_CODE_LAST_FLOAT)
+    put(p, "%s", floats[code - ISA_CODE_FLOATS]);
   else
     put(p, "0.15915494"); /* 1/(2 pi) */
 }
@@ -86,14 +86,14 @@ static void put_special(printer_t *p, unsigned code)
 {
   static const char *const names[] = {"src_shared_base", "src_shared_limit", "src_private_base",
                                       "src_private_limit", "src_pops_exiting_wave_id"};
-  if (code <= 239)
-    put(p, "%s", names[code - 235]);
+  if (code <= ISA_CODE_POPS_WAVE)
+    put(p, "%s", names[code - ISA_CODE_APERTURES]);
   else
     put(p, "%s",
-        code == 251   ? "src_vccz"
-        : code == 252 ? "src_execz"
-        : code == 253 ? "src_scc"
-                      : "src_lds_direct");
+        code == ISA_CODE_VCCZ    ? "src_vccz"
+        : code == ISA_CODE_EXECZ ? "src_execz"
+        : code == ISA_CODE_SCC   ? "src_scc"
+                                 : "src_lds_direct");
 }
 
 static void put_value(printer_t *p, const isa_operand_t *operand, unsigned width)

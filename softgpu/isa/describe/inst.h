@@ -45,16 +45,42 @@ typedef enum isa_encoding {
   ISA_ENCODING_COUNT
 } isa_encoding_t;
 
+/* How operands are encoded (MI200 ISA document, "Scalar ALU Operands"). Of those with a second
+ * half, the first. */
+enum isa_code {
+  ISA_FLAT_SCRATCH = 102, /* SGPRs are below */
+  ISA_XNACK_MASK = 104,
+  ISA_VCC = 106,
+  ISA_TTMP = 108,
+  ISA_M0 = 124,
+  ISA_NO_SGPR = 125,
+  ISA_EXEC = 126,
+  ISA_CODE_ZERO = 128,       /* up to 64 */
+  ISA_CODE_SIXTY_FOUR = 192, /* and down from -1 */
+  ISA_CODE_LAST_INTEGER = 208,
+  ISA_CODE_APERTURES = 235, /* shared and private, base and limit of each */
+  ISA_CODE_POPS_WAVE = 239,
+  ISA_CODE_FLOATS = 240, /* 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi) */
+  ISA_CODE_LAST_FLOAT = 248,
+  ISA_CODE_SDWA = 249, /* what they are, the next dword says */
+  ISA_CODE_DPP = 250,
+  ISA_CODE_VCCZ = 251,
+  ISA_CODE_EXECZ = 252,
+  ISA_CODE_SCC = 253,
+  ISA_CODE_LDS_DIRECT = 254,
+  ISA_CODE_LITERAL = 255, /* the dword behind the instruction */
+  ISA_CODE_VGPRS = 256    /* of nine bits */
+};
+enum { ISA_SGPRS = ISA_CODE_ZERO }; /* all scalar registers that have a code */
+
 typedef enum isa_operand_kind {
   ISA_OPERAND_NONE,
-  ISA_OPERAND_SGPR, /* index into isa_wave.s: 0-101 SGPRs, 102/103 flat_scratch, 104/105 xnack_mask,
-                       106/107 vcc, 108-123 ttmp, 124 m0, 126/127 exec (the encoding itself) */
-  ISA_OPERAND_VGPR, /* index = row 0-255 of the architectural VGPRs */
-  ISA_OPERAND_AGPR, /* index = row 0-255 of the accumulation VGPRs */
-  ISA_OPERAND_INLINE,  /* index = encoding 128-208 (integers 0..64, -1..-16) or 240-248 (floats) */
+  ISA_OPERAND_SGPR,    /* index into isa_wave.s, which is the code */
+  ISA_OPERAND_VGPR,    /* index = row 0-255 of the architectural VGPRs */
+  ISA_OPERAND_AGPR,    /* index = row 0-255 of the accumulation VGPRs */
+  ISA_OPERAND_INLINE,  /* index = the code of an integer or a float */
   ISA_OPERAND_LITERAL, /* value = the 32-bit literal that follows the instruction */
-  ISA_OPERAND_SPECIAL, /* index = encoding: 235-239 apertures and pops_exiting_wave_id, 251 vccz,
-                          252 execz, 253 scc, 254 lds_direct */
+  ISA_OPERAND_SPECIAL, /* index = the code of an aperture, a flag or lds_direct */
 } isa_operand_kind_t;
 
 typedef struct isa_operand {

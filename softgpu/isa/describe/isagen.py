@@ -33,7 +33,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = "scalar vector compare packed matrix lds memory image".split()
 CHIPS = {"90a": 1, "942": 2, "950": 4}
 ENCODINGS = (
-    "SOP1 SOP2 SOPK SOPC SOPP SMEM VOP1 VOP2 VOPC VOP3 VOP3P DS FLAT GLOBAL SCRATCH MUBUF MTBUF MIMG"
+    "SOP1 SOP2 SOPK SOPC SOPP SMEM VOP1 VOP2 VOPC VOP3 VOP3P "
+    "DS FLAT GLOBAL SCRATCH MUBUF MTBUF MIMG"
 ).split()
 E64 = {"VOP1": 0x140, "VOP2": 0x100, "VOPC": 0}
 

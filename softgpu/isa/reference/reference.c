@@ -14,11 +14,12 @@ static uint64_t constant(unsigned code, unsigned float_bits)
       {0x4400, 0x40800000, 0x4010000000000000}, {0xc400, 0xc0800000, 0xc010000000000000},
       {0x3118, 0x3e22f983, 0x3fc45f306dc9c882},
   };
-  if (code >= 240)
-    return float_bits == 16   ? floats[code - 240].f16
-           : float_bits == 32 ? floats[code - 240].f32
-                              : floats[code - 240].f64;
-  return (uint64_t)(code <= 192 ? (int64_t)code - 128 : 192 - (int64_t)code);
+  if (code >= ISA_CODE_FLOATS)
+    return float_bits == 16   ? floats[code - ISA_CODE_FLOATS].f16
+           : float_bits == 32 ? floats[code - ISA_CODE_FLOATS].f32
+                              : floats[code - ISA_CODE_FLOATS].f64;
+  return (uint64_t)(code <= ISA_CODE_SIXTY_FOUR ? (int64_t)code - ISA_CODE_ZERO
+                                                : ISA_CODE_SIXTY_FOUR - (int64_t)code);
 }
 
 static uint64_t special(const isa_wave_t *wave, unsigned code, unsigned dwords)

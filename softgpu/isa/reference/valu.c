@@ -394,7 +394,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
     if (n == 0 && from < 0) { /* DPP without a lane to read: 0, signs applied */
       machine_t zero = *m;
       isa_inst_t inst = *m->inst;
-      inst.src[0] = (isa_operand_t){.kind = ISA_OPERAND_INLINE, .index = 128};
+      inst.src[0] = (isa_operand_t){.kind = ISA_OPERAND_INLINE, .index = ISA_CODE_ZERO};
       zero.inst = &inst;
       take_source(&zero, &l, 0, index);
     }

@@ -298,7 +298,7 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
     isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
   isa_write_s64(wave, ISA_EXEC, left >= ISA_LANES ? UINT64_MAX : (1ull << left) - 1);
   isa_write_s64(wave, ISA_VCC, 0);
-  wave->s[125] = 0;
+  wave->s[ISA_NO_SGPR] = 0;
   wave->sgprs = launch->limits.sgprs;
   wave->vgprs = launch->limits.vgprs;
   wave->agprs = launch->limits.agprs;

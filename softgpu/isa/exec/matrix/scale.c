@@ -176,7 +176,7 @@ bool isa_scale_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   /* An inline constant of a register of halves is another one than that of an f32. */
   const isa_operand_t *source = &inst->src[0];
   if (s->narrows && s->wide != MFMA_F32 && source->kind == ISA_OPERAND_INLINE &&
-      source->index >= 240)
+      source->index >= ISA_CODE_FLOATS)
     return false;
   inst->plan = s;
   inst->run = run_scale;

@@ -144,7 +144,7 @@ static bool is_third_ok(isa_inst_t *inst, const isa_limits_t *limits)
   if (inst->src[2].kind != ISA_OPERAND_NONE && !isa_valu_operand_ok(&inst->src[2], 1, limits))
     return false;
   for (unsigned n = 0; n < 3 && inst->op == ISA_v_bitop3_b16; n++)
-    if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= 240)
+    if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
       return false;
   return true;
 }

@@ -62,7 +62,7 @@ bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limi
   case ISA_OPERAND_AGPR:
     return operand->index + dwords <= limits->agprs;
   case ISA_OPERAND_SGPR:
-    if (operand->index + dwords > 128)
+    if (operand->index + dwords > ISA_SGPRS)
       return false;
     break;
   default:
@@ -145,7 +145,7 @@ static bool bf16_ok(const isa_inst_t *inst)
       inst->op != ISA_v_cvt_f32_bf16)
     return !is_packing || !inst->omod;
   for (unsigned n = 0; n < 2; n++)
-    if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= 240)
+    if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
       return false;
   return true;
 }
