@@ -56,7 +56,7 @@ typedef struct index_header {
   uint64_t objects_at, object_count;
   uint64_t entries_at, entry_count;
   uint64_t kernels;
-  uint64_t bytes; /* of the files */
+  uint64_t bytes; /* of the files, and what was unpacked from them */
   index_other_t others[INDEX_OTHER_TARGETS];
   uint64_t more_others;        /* objects for yet other targets */
   uint64_t unreadable;         /* objects, and files that look like carriers */

@@ -25,12 +25,13 @@ static rawhal_status_t no_memory(rawhal_error_t *error)
 /* ---- What is passed over ---- */
 
 static void count_unreadable(builder_t *builder, const char *file, uint32_t ordinal,
-                             const char *reason)
+                             rawhal_string_t reason)
 {
   index_header_t *header = &builder->index->header;
   if (header->unreadable++ == 0)
     snprintf(header->unreadable_reason, sizeof(header->unreadable_reason),
-             "%.180s, object %u: %.180s", file, ordinal, reason);
+             "%.180s, object %u: %.*s", file, ordinal, reason.size < 180 ? (int)reason.size : 180,
+             reason.data);
 }
 
 static void count_other(builder_t *builder, const rawhal_target_t *target)
@@ -89,7 +90,7 @@ static rawhal_status_t add_object(builder_t *builder, const char *file, uint32_t
   if (status == RAWHAL_OUT_OF_MEMORY)
     return no_memory(error);
   if (status != RAWHAL_OK) {
-    count_unreadable(builder, file, ordinal, why.message);
+    count_unreadable(builder, file, ordinal, rawhal_string(why.message));
     return RAWHAL_OK;
   }
   bool loadable = rawhal_hsaco_info(hsaco)->loadable, room = true;
@@ -119,8 +120,9 @@ static rawhal_status_t add_container(builder_t *builder, const char *file,
   const rawhal_container_object_t *object;
   for (uint32_t i = 0; status == RAWHAL_OK && (object = rawhal_container_object(container, i));
        ++i) {
+    builder->index->header.bytes += object->unpacked ? object->bytes.size : 0;
     if (!object->readable)
-      count_unreadable(builder, file, i, "no AMDGPU code object");
+      count_unreadable(builder, file, i, object->why_not);
     else if (rawhal_target_match(&object->target, builder->source->device))
       count_other(builder, &object->target);
     else
@@ -162,9 +164,9 @@ static rawhal_status_t add_file(builder_t *builder, listed_file_t *file, rawhal_
     status = no_memory(error);
   else {
     if (!same)
-      count_unreadable(builder, path, 0, "changes while it is read");
+      count_unreadable(builder, path, 0, RAWHAL_STRING("changes while it is read"));
     else if (status != RAWHAL_NOT_FOUND && looks_like_carrier(path))
-      count_unreadable(builder, path, 0, why.message);
+      count_unreadable(builder, path, 0, rawhal_string(why.message));
     status = RAWHAL_OK;
   }
   rawhal_container_close(container);

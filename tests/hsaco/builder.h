@@ -187,6 +187,7 @@ struct Object {
   std::vector<std::string> notes = {}; // metadata documents; made from `kernels` when empty
   std::vector<Elf64_Rela> relocations = {};
   bool sections = true;
+  size_t more_code = 0; // bytes of code that is no kernel's
 
   // Where build() put things.
   std::string bytes = {};
@@ -292,7 +293,7 @@ inline const std::string &Object::build()
   size_t rodata_end = bytes.size();
   align(4096);
   text = bytes.size();
-  bytes.resize(text + 256 * kernels.size() + 256);
+  bytes.resize(text + 256 * kernels.size() + 256 + more_code);
   size_t text_end = bytes.size();
   add_descriptors();
   add_symbols();

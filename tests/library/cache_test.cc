@@ -1,14 +1,7 @@
 // Indexes on disk: the second process reads next to nothing, and nothing that becomes of an index makes an answer wrong.
-#include "library_test.h"
+#include "cache_test.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-
-#include <random>
-
-#include "tests/hsaco/builder.h"
 
 long clock_ahead_s;
 
@@ -24,42 +17,6 @@ int __wrap_clock_gettime(clockid_t clock, timespec *now)
 }
 
 namespace {
-
-class LibraryCache : public LibraryTest {
-protected:
-  std::vector<fs::path> cached()
-  {
-    std::vector<fs::path> files;
-    if (fs::exists(cache))
-      for (const fs::directory_entry &entry : fs::directory_iterator(cache))
-        files.push_back(entry.path());
-    return files;
-  }
-
-  void expect_answers(rawhal_library_t *library, size_t count)
-  {
-    EXPECT_EQ(find(library, named(numbered(count / 2))).size(), 1u);
-    EXPECT_EQ(find(library, named(numbered(count - 1))).size(), 1u);
-    EXPECT_TRUE(find(library, named(numbered(count))).empty());
-    EXPECT_TRUE(find(library, named("vector_add")).empty());
-  }
-
-  // A new library, which answers rightly.
-  rawhal_library_stats_t answers(size_t count)
-  {
-    rawhal_library_t *library = create_with(folder);
-    expect_answers(library, count);
-    const rawhal_library_stats_t now = stats(library);
-    destroy(library);
-    return now;
-  }
-
-  static std::vector<char> bytes_of(const fs::path &path)
-  {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-};
 
 TEST_F(LibraryCache, TheSecondLibraryReadsAFewPages)
 {
@@ -83,37 +40,6 @@ TEST_F(LibraryCache, TheSecondLibraryReadsAFewPages)
   const rawhal_device_kernel_t *kernel = nullptr;
   ASSERT_OK(get(library, numbered(1234), &kernel));
   expect_adds(kernel);
-}
-
-TEST_F(LibraryCache, OneOfHundredThousandKernelsReadsLittle)
-{
-  constexpr size_t files = 20, each = 5000;
-  const auto name_of = [](size_t file, size_t kernel) {
-    return "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI32x32x8x1_SN_" + std::to_string(file) + "_" + std::to_string(kernel);
-  };
-  for (size_t i = 0; i < files; ++i) {
-    build::Object object;
-    for (size_t k = 0; k < each; ++k) {
-      build::Kernel kernel;
-      kernel.name = name_of(i, k);
-      object.kernels.push_back(kernel);
-    }
-    const std::string bytes = object.build();
-    write_file(folder / (std::to_string(i) + ".co"), {bytes.begin(), bytes.end()});
-  }
-  rawhal_library_t *library = create_with(folder);
-  EXPECT_EQ(find(library, named(name_of(3, 17))).size(), 1u);
-  EXPECT_EQ(stats(library).kernels, files * each);
-  EXPECT_EQ(stats(library).indexes_written, 1u);
-  destroy(library);
-  library = create_with(folder);
-  for (size_t i : {0, 7, 19})
-    EXPECT_EQ(find(library, named(name_of(i, 4999 - i))).size(), 1u);
-  EXPECT_TRUE(find(library, named(name_of(20, 0))).empty());
-  EXPECT_EQ(stats(library).indexes_read, 1u);
-  EXPECT_EQ(stats(library).files_read, 0u);
-  EXPECT_LT(stats(library).index_bytes, 4 * 200000u); // of 4 searches
-  RecordProperty("index_bytes", static_cast<int>(stats(library).index_bytes));
 }
 
 TEST_F(LibraryCache, AnyChangeMakesItAnew)
@@ -143,6 +69,28 @@ TEST_F(LibraryCache, AnyChangeMakesItAnew)
   ASSERT_OK(rawhal_library_add(library, folder.c_str(), &error));
   EXPECT_EQ(find(library, named("vector_add")).size(), 1u);
   EXPECT_EQ(stats(library).indexes_read, 0u);
+}
+
+// An index is of files, not of what is in them: copies, and what has moved, are read once more.
+TEST_F(LibraryCache, ACopiedFolderIsReadOnceMore)
+{
+  fill(30);
+  answers(30);
+  const fs::path original = folder, copy = root / "copy", moved = root / "moved";
+  fs::create_directories(copy);
+  for (const fs::directory_entry &entry : fs::directory_iterator(original)) {
+    fs::copy_file(entry.path(), copy / entry.path().filename());
+    fs::last_write_time(copy / entry.path().filename(), fs::last_write_time(entry.path()));
+  }
+  fs::rename(original, moved);
+  for (const fs::path &one : {copy, moved}) {
+    folder = one;
+    EXPECT_EQ(answers(30).files_read, 30u);
+    EXPECT_EQ(answers(30).files_read, 0u);
+  }
+  fs::rename(copy, original); // under the name that an index has
+  folder = original;
+  EXPECT_EQ(answers(30).files_read, 30u);
 }
 
 TEST_F(LibraryCache, FilesThatChangedAMomentAgoAreNotBelieved)
@@ -352,53 +300,6 @@ TEST_F(LibraryCache, OpenFilesAreBounded)
     destroy(library);
     EXPECT_EQ(open_files(), before);
   }
-}
-
-// Processes write the same index at once, and are killed while they do: every answer is right, and in the end there is
-// an index. The children are of a process that has no runtime.
-TEST_F(LibraryCache, ProcessesThatAreKilled)
-{
-  if (!getenv("LIBRARY_TEST_FOLDER")) {
-    fill(100);
-    const int rounds = getenv("RAWHAL_TEST_EXTENDED") ? 1000 : 20;
-    std::mt19937 random(1);
-    setenv("LIBRARY_TEST_FOLDER", folder.c_str(), 1);
-    setenv("RAWHAL_CACHE", cache.c_str(), 1);
-    setenv("TMPDIR", root.c_str(), 1); // who is killed leaves a folder
-    for (int round = 0; round < rounds; ++round) {
-      if (round % 3 == 0)
-        fs::remove_all(cache);
-      std::vector<pid_t> children;
-      for (int i = 0; i < 8; ++i) {
-        char *const command[] = {
-            const_cast<char *>("test_library"),
-            const_cast<char *>("--gtest_filter=LibraryCache.ProcessesThatAreKilled"),
-            const_cast<char *>("--gtest_brief=1"), nullptr};
-        pid_t child = 0;
-        ASSERT_EQ(posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, command, environ), 0);
-        children.push_back(child);
-      }
-      usleep(random() % 60000);
-      for (size_t i = 0; i < children.size(); ++i) {
-        int status = 0;
-        if (i % 2)
-          kill(children[i], SIGKILL);
-        ASSERT_EQ(waitpid(children[i], &status, 0), children[i]);
-        ASSERT_TRUE((WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
-                    (WIFSIGNALED(status) && i % 2))
-            << round;
-      }
-    }
-    unsetenv("LIBRARY_TEST_FOLDER");
-    unsetenv("RAWHAL_CACHE");
-    unsetenv("TMPDIR");
-    const rawhal_library_stats_t now = answers(100);
-    EXPECT_EQ(now.indexes_read, 1u);
-    return;
-  }
-  folder = getenv("LIBRARY_TEST_FOLDER");
-  cache = getenv("RAWHAL_CACHE");
-  answers(100);
 }
 
 } // namespace
