@@ -38,10 +38,14 @@ typedef struct rawhal_library_options {
    * recently used first. Default 1 GiB. What is in use may come to more. Memory that the device
    * lacks for a load is taken from unused objects first in any case. */
   uint64_t max_loaded_bytes;
-  /* The folder where indexes are kept between processes, which is made if it is not there. NULL:
-   * RAWHAL_CACHE in the environment (not of a program with more rights than its user), else
-   * XDG_CACHE_HOME/rawhal, else HOME/.cache/rawhal. "off", here or there: none. It is used only if
-   * it is the user's own and nobody else can write to it; nothing fails where it cannot be used. */
+  /* The folder where indexes are kept between processes, which is made if it is not there. An index
+   * is of a path, and of the sizes, inodes and times of the files there: their content would have
+   * to be read to be compared. So what was copied, moved or unpacked anew is read once more, with
+   * the same answers. What is read as quickly (fewer than 16 files, of less than 1 MiB with what is
+   * unpacked from them) has none. NULL: RAWHAL_CACHE in the environment (not of a program with more
+   * rights than its user), else XDG_CACHE_HOME/rawhal, else HOME/.cache/rawhal. "off", here or
+   * there: none. It is used only if it is the user's own and nobody else can write to it; nothing
+   * fails where it cannot be used. */
   const char *cache;
   const rawhal_container_options_t *container; /* how files are read; NULL: as by default */
   const rawhal_hsaco_options_t *hsaco;         /* the same of the objects in them */
@@ -91,7 +95,8 @@ typedef struct rawhal_library_query {
 typedef struct rawhal_library_match {
   rawhal_string_t file; /* path, absolute, or the name of bytes */
   uint32_t ordinal;     /* the object's number in it, as rawhal_container_object() counts */
-  uint64_t offset;      /* in it; of an unpacked object, in what it was unpacked from */
+  uint64_t offset;      /* in it; of an unpacked object, that of the outermost compressed bytes that
+                           it came from */
   uint64_t bytes;       /* the object's size */
   rawhal_target_t target;
   rawhal_content_hash_t content;
