@@ -50,11 +50,18 @@ TEST_F(LibraryAdapter, EachTypeIsExact)
     const std::string text = run(folder.string() + " " + std::to_string(number));
     EXPECT_NE(text.find("status 0"), std::string::npos) << text;
     const std::regex line("(Cijk_Alik_Bljk_(SB|HSS_BH|BSS_BH|I8II_BH)_MT\\w*_" + digits(number) +
-                          "): 3150 of 3150 elements are exact, [0-9.]+ ms\n");
+                          "): 3150 of 3150 elements are exact, ([0-9.]+) ms, the kernel ([0-9.]+)\n");
     EXPECT_EQ(
         std::distance(std::sregex_iterator(text.begin(), text.end(), line), std::sregex_iterator()),
         4)
         << text;
+    // Between the events is the kernel, to the last digit and what clocks differ by.
+    for (std::sregex_iterator one(text.begin(), text.end(), line), none; one != none; ++one) {
+      const double elapsed = std::stod((*one)[3]), alone = std::stod((*one)[4]);
+      EXPECT_GT(alone, 0) << one->str();
+      EXPECT_GE(elapsed, alone - 0.003) << one->str();
+      EXPECT_LT(elapsed, 60000) << one->str();
+    }
   }
 }
 
