@@ -9,6 +9,7 @@
 #include "tools/json.h"
 #include "tools/select.h"
 #include "tools/tool.h"
+#include "tools/uri.h"
 #include "tools/walk.h"
 
 typedef struct find {
@@ -42,6 +43,10 @@ static void print_json(const find_t *find, const select_t *select, const rawhal_
   json_begin_object(out, NULL);
   json_put_text(out, "file", find->select.path);
   json_put_unsigned(out, "object", select->index);
+  json_put_unsigned(out, "offset", select->object->offset);
+  json_put_unsigned(out, "size", select->object->bytes.size);
+  json_put_bool(out, "unpacked", select->object->unpacked);
+  uri_put(out, find->select.path, select->object);
   json_put_string_or_null(out, "member", select->object->member);
   json_put_string_or_null(out, "bundle_id", select->object->id);
   json_put_text(out, "target", target);

@@ -7,6 +7,7 @@
 #include "tools/inspect.h"
 #include "tools/json.h"
 #include "tools/tool.h"
+#include "tools/uri.h"
 
 static json_writer_t document;
 
@@ -302,6 +303,7 @@ static bool put_object(view_t *view, const select_t *object, rawhal_error_t *err
   json_put_unsigned(out, "offset", object->object->offset);
   json_put_bool(out, "unpacked", object->object->unpacked);
   json_put_unsigned(out, "size", info->bytes.size);
+  uri_put(out, view->options->path, object->object);
   put_origin(out, object->object);
   json_put_text(out, "target", target);
   json_put_unsigned(out, "code_object_version", info->code_object_version);

@@ -1,6 +1,5 @@
 /* rawhal inspect of several files, or of folders: a line for each code object. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "tools/json.h"
 #include "tools/tool.h"
 #include "tools/triton.h"
+#include "tools/uri.h"
 #include "tools/walk.h"
 
 typedef struct list {
@@ -35,23 +35,6 @@ typedef struct line {
   const rawhal_diagnostic_t *diagnostic; /* the first, or NULL */
 } line_t;
 
-/* As debuggers take it: ROCm's file URI, which names a part of a file. Bytes that are not plain
- * there are escaped. False when the path has no absolute form. */
-static bool make_uri(const line_t *line, char *uri, size_t size)
-{
-  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_.~";
-  char path[PATH_MAX];
-  if (!realpath(line->path, path))
-    return false;
-  size_t used = (size_t)snprintf(uri, size, "file://");
-  for (const char *at = path; *at; ++at)
-    used += (size_t)snprintf(uri + used, size - used, strchr(plain, *at) ? "%c" : "%%%02X",
-                             (unsigned char)*at);
-  snprintf(uri + used, size - used, "#offset=%" PRIu64 "&size=%zu", line->object->offset,
-           line->object->bytes.size);
-  return true;
-}
-
 static const char *severity_name(rawhal_severity_t severity)
 {
   static const char *const names[] = {"note", "warning", "error"};
@@ -63,14 +46,14 @@ static const char *severity_name(rawhal_severity_t severity)
 static void print_json(json_writer_t *out, const line_t *line)
 {
   const rawhal_container_object_t *object = line->object;
-  char target[64], uri[3 * PATH_MAX + 64];
+  char target[64];
   json_begin_object(out, NULL);
   json_put_text(out, "file", line->path);
   json_put_unsigned(out, "object", line->index);
   json_put_unsigned(out, "offset", object->offset);
   json_put_unsigned(out, "size", object->bytes.size);
   json_put_bool(out, "unpacked", object->unpacked);
-  json_put_text(out, "uri", !object->unpacked && make_uri(line, uri, sizeof(uri)) ? uri : NULL);
+  uri_put(out, line->path, object);
   json_put_string_or_null(out, "member", object->member);
   json_put_string_or_null(out, "bundle_id", object->id);
   json_put_string_or_null(out, "binary", object->binary);

@@ -83,4 +83,22 @@ inline void spit(const std::string &path, const std::string &bytes)
   spit(path, bytes.data(), bytes.size());
 }
 
+// Bytes behind a URI, which is decoded here on its own.
+inline std::string behind(const std::string &uri)
+{
+  EXPECT_EQ(0u, uri.find("file:///"));
+  size_t end = uri.find('#');
+  std::string path;
+  for (size_t i = 7; i < end; ++i) {
+    path +=
+        uri[i] == '%' ? static_cast<char>(std::stoi(uri.substr(i + 1, 2), nullptr, 16)) : uri[i];
+    i += uri[i] == '%' ? 2 : 0;
+  }
+  unsigned long long offset = 0, size = 0;
+  EXPECT_EQ(2, sscanf(uri.c_str() + end, "#offset=%llu&size=%llu", &offset, &size)) << uri;
+  std::string bytes = slurp(path);
+  EXPECT_LE(offset + size, bytes.size());
+  return bytes.substr(offset, size);
+}
+
 #endif

@@ -1,6 +1,7 @@
 // rawhal find: a kernel's code objects in files and folders.
 #include "tests/tools/command.h"
 
+#include "tests/hsaco/archive.h"
 #include "tests/hsaco/carriers.h"
 
 #include <sys/stat.h>
@@ -60,6 +61,28 @@ TEST_F(Find, FoldersInOrderAndEveryCarrier)
   EXPECT_EQ(0, text.status);
   EXPECT_EQ(1u, lines(text.out));
   EXPECT_TRUE(contains(text.out, "more/c.a: object 1, gfx90a, member e.co: write_ids, ")) << text.out;
+}
+
+// Where each object is, as inspect has it; of one that was unpacked, where its compressed bytes are.
+TEST_F(Find, PlacesAreThoseOfTheFiles)
+{
+  spit(scratch / "lib/more/g.kpack", build::archive({{"lib#0", "gfx90a", slurp(v5)}}, true));
+  ASSERT_EQ(4u, found("vector_add").size());
+  const std::string expected[] = {slurp(v5), slurp(v6), slurp(v4), ""};
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    json_t *one = json_array_get(json_object_get(document.get(), "kernels"), i);
+    const std::string file = slurp(text_of(one, "file"));
+    const size_t offset = static_cast<size_t>(number_of(one, "offset"));
+    EXPECT_EQ(expected[i].empty(), json_is_true(json_object_get(one, "unpacked")));
+    if (expected[i].empty()) {
+      EXPECT_TRUE(json_is_null(json_object_get(one, "uri")));
+      EXPECT_EQ(static_cast<long long>(slurp(v5).size()), number_of(one, "size"));
+      EXPECT_EQ("\x28\xb5\x2f\xfd", file.substr(offset, 4));
+      continue;
+    }
+    EXPECT_EQ(expected[i], file.substr(offset, static_cast<size_t>(number_of(one, "size"))));
+    EXPECT_EQ(expected[i], behind(text_of(one, "uri")));
+  }
 }
 
 TEST_F(Find, Patterns)

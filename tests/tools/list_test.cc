@@ -43,23 +43,6 @@ protected:
   Scratch scratch;
 };
 
-// Bytes behind a URI, which is decoded here on its own.
-std::string behind(const std::string &uri)
-{
-  EXPECT_EQ(0u, uri.find("file:///"));
-  size_t end = uri.find('#');
-  std::string path;
-  for (size_t i = 7; i < end; ++i) {
-    path += uri[i] == '%' ? static_cast<char>(std::stoi(uri.substr(i + 1, 2), nullptr, 16)) : uri[i];
-    i += uri[i] == '%' ? 2 : 0;
-  }
-  unsigned long long offset = 0, size = 0;
-  EXPECT_EQ(2, sscanf(uri.c_str() + end, "#offset=%llu&size=%llu", &offset, &size)) << uri;
-  std::string bytes = slurp(path);
-  EXPECT_LE(offset + size, bytes.size());
-  return bytes.substr(offset, size);
-}
-
 TEST_F(List, EveryObjectOfEveryFileInOrder)
 {
   Json document = list({scratch / "lib"});
@@ -95,6 +78,23 @@ TEST_F(List, EveryObjectOfEveryFileInOrder)
   json_t *spirv = json_array_get(objects(document), 4);
   EXPECT_TRUE(contains(text_of(spirv, "reason"), "SPIR-V"));
   EXPECT_TRUE(json_is_false(json_object_get(spirv, "opened")));
+}
+
+// A file by itself has the same places.
+TEST_F(List, OfOneFileTheyAreTheSame)
+{
+  for (const char *name : {"a.co", "c.kpack", "more #1/d.a"}) {
+    SCOPED_TRACE(name);
+    Json one = list({scratch / "lib/" + name}), listed = list({"--list", scratch / "lib/" + name});
+    ASSERT_EQ(json_array_size(objects(listed)), json_array_size(objects(one)));
+    for (size_t i = 0; i < json_array_size(objects(one)); ++i)
+      for (const char *key : {"offset", "size", "unpacked", "uri"})
+        EXPECT_TRUE(json_equal(json_object_get(json_array_get(objects(one), i), key),
+                               json_object_get(json_array_get(objects(listed), i), key)))
+            << key;
+  }
+  Json bare = list({scratch / "lib/a.co"});
+  EXPECT_EQ(slurp(v5), behind(text_of(json_array_get(objects(bare), 0), "uri")));
 }
 
 TEST_F(List, LinesSayTheSame)
