@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "hsaco/file_bytes.h"
 #include "library/tensile_read.h"
+#include "library/tensile_unpack.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 struct rawhal_tensile {
   allocator_t allocator;
   struct arena arena;
-  struct file_bytes file; /* empty where the bytes are the caller's */
+  struct file_bytes file; /* or what was unpacked; empty where the bytes are the caller's */
   rawhal_string_t folder; /* that the file stands in, with a slash; empty likewise */
   struct tensile_tables tables;
 };
@@ -26,7 +27,8 @@ static uint64_t budget_of(size_t size)
   return LEAST + TIMES * (uint64_t)size;
 }
 
-bool rawhal_tensile_recognise(const void *bytes, size_t size)
+/* Unpacked. */
+static bool recognise(const void *bytes, size_t size)
 {
   /* The root's first key, whichever it is; a map of less than 16 keys, or as a cautious writer has
    * it. */
@@ -34,7 +36,7 @@ bool rawhal_tensile_recognise(const void *bytes, size_t size)
       RAWHAL_STRING("\xa9solutions"), RAWHAL_STRING("\xa7library"), RAWHAL_STRING("\xa7version")};
   enum { FIXMAP = 0x80, MAP16 = 0xde, MAP32 = 0xdf };
   const unsigned char *start = bytes;
-  if (!bytes || !size)
+  if (!size)
     return false;
   size_t at = (start[0] & 0xf0) == FIXMAP ? 1 : start[0] == MAP16 ? 3 : start[0] == MAP32 ? 5 : 0;
   for (size_t i = 0; at && i < sizeof(keys) / sizeof(*keys); ++i)
@@ -42,6 +44,16 @@ bool rawhal_tensile_recognise(const void *bytes, size_t size)
         memcmp(start + at, keys[i].data, keys[i].size) == 0)
       return true;
   return false;
+}
+
+bool rawhal_tensile_recognise(const void *bytes, size_t size)
+{
+  unsigned char start[32];
+  if (!bytes)
+    return false;
+  if (!tensile_is_packed(bytes, size))
+    return recognise(bytes, size);
+  return recognise(start, tensile_unpack_start(bytes, size, start, sizeof(start)));
 }
 
 /* ---- Where code objects are ---- */
@@ -107,12 +119,32 @@ static rawhal_status_t create(const rawhal_tensile_options_t *given,
   return RAWHAL_OK;
 }
 
-static rawhal_status_t read_library(rawhal_tensile_t *tensile, const void *bytes, size_t size,
+/* In the place of the packed bytes, which are not needed any more. */
+static rawhal_status_t unpack(rawhal_tensile_t *tensile, rawhal_bytes_t *bytes,
+                              rawhal_error_t *error)
+{
+  struct file_bytes unpacked;
+  rawhal_status_t status =
+      tensile_unpack(bytes->data, bytes->size, &tensile->allocator, &unpacked, error);
+  if (status != RAWHAL_OK)
+    return status;
+  file_bytes_close(&tensile->file, &tensile->allocator);
+  tensile->file = unpacked;
+  *bytes = (rawhal_bytes_t){unpacked.data, unpacked.size};
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t read_library(rawhal_tensile_t *tensile, rawhal_bytes_t bytes,
                                     const rawhal_tensile_options_t *options, rawhal_error_t *error)
 {
-  arena_init(&tensile->arena, budget_of(size), &tensile->allocator);
+  rawhal_status_t status = RAWHAL_OK;
+  if (tensile_is_packed(bytes.data, bytes.size))
+    status = unpack(tensile, &bytes, error);
+  if (status != RAWHAL_OK)
+    return status;
+  arena_init(&tensile->arena, budget_of(bytes.size), &tensile->allocator);
   tensile->tables.arena = &tensile->arena;
-  rawhal_status_t status = tensile_read(&tensile->tables, bytes, size, error);
+  status = tensile_read(&tensile->tables, bytes.data ? bytes.data : "", bytes.size, error);
   return status == RAWHAL_OK ? name_objects(tensile, options, error) : status;
 }
 
@@ -136,7 +168,7 @@ rawhal_status_t rawhal_tensile_open(const void *bytes, size_t size,
   if (status != RAWHAL_OK)
     return status;
   status = bytes || !size
-               ? read_library(*tensile, bytes ? bytes : "", size, &taken, error)
+               ? read_library(*tensile, (rawhal_bytes_t){bytes, size}, &taken, error)
                : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "bytes is NULL and size is not 0");
   return opened(tensile, status);
 }
@@ -157,14 +189,19 @@ static bool shares_objects(rawhal_string_t stem)
          (stem.size == sizeof(whole) - 1 && begins(stem, whole));
 }
 
+static void drop_ending(rawhal_string_t *name, rawhal_string_t ending)
+{
+  if (name->size > ending.size &&
+      memcmp(name->data + name->size - ending.size, ending.data, ending.size) == 0)
+    name->size -= ending.size;
+}
+
 static rawhal_string_t prefix_of(const char *path)
 {
-  static const char ending[] = ".dat";
   const char *slash = strrchr(path, '/');
   rawhal_string_t name = rawhal_string(slash ? slash + 1 : path);
-  const size_t size = sizeof(ending) - 1;
-  if (name.size > size && memcmp(name.data + name.size - size, ending, size) == 0)
-    name.size -= size;
+  drop_ending(&name, RAWHAL_STRING(".zlib"));
+  drop_ending(&name, RAWHAL_STRING(".dat"));
   return shares_objects(name) ? (rawhal_string_t){NULL, 0} : name;
 }
 
@@ -202,7 +239,7 @@ rawhal_status_t rawhal_tensile_open_file(const char *path, const rawhal_tensile_
   struct file_bytes *file = &(*tensile)->file;
   status = file_bytes_open(path, UINT32_MAX, COPY, &(*tensile)->allocator, file, error);
   if (status == RAWHAL_OK)
-    status = read_library(*tensile, file->data ? file->data : "", file->size, &taken, error);
+    status = read_library(*tensile, (rawhal_bytes_t){file->data, file->size}, &taken, error);
   if (status == RAWHAL_OK)
     status = note_folder(*tensile, path, error);
   return opened(tensile, status);

@@ -1,4 +1,5 @@
-/* rawhal/tensile.h: what a solution library of Tensile says: rocBLAS' and hipBLASLt's *.dat.
+/* rawhal/tensile.h: what a solution library of Tensile says: rocBLAS' and hipBLASLt's *.dat, and
+ * *.dat.zlib, which are unpacked first.
  *
  * Tensile writes, beside its code objects, what chooses among their kernels: a list of solutions,
  * each a kernel with the problems that it is for and the sizes that it works with, and a tree that
@@ -14,7 +15,7 @@
  *
  * Ownership: all that is given out lives until the library is closed. Thread-safety: once opened it
  * does not change. Cost: one pass, of 20 ns a byte where each is a value of its own; memory is
- * bounded by the file's size. */
+ * bounded by the file's size, or what it unpacks to, 1 GiB at most. */
 #ifndef RAWHAL_TENSILE_H
 #define RAWHAL_TENSILE_H
 
@@ -27,10 +28,10 @@ typedef struct rawhal_tensile rawhal_tensile_t;
 /* Zero-initialise, then set what should differ. Read during the call only. */
 typedef struct rawhal_tensile_options {
   size_t size; /* sizeof(rawhal_tensile_options_t), or 0: see types.h */
-  /* What the code objects of this library are named after: its own file's name without ".dat", as
-   * Tensile names them. Of a file it is taken from the path unless it is set; of one that shares
-   * its code objects (TensileLibrary.dat, TensileLibrary_gfx*.dat, TensileLibrary_lazy_*.dat) there
-   * is none. Empty: no solution says where its code object is. */
+  /* What the code objects of this library are named after: its own file's name without ".dat" or
+   * ".dat.zlib", as Tensile names them. Of a file it is taken from the path unless it is set; of
+   * one that shares its code objects (TensileLibrary.dat, TensileLibrary_gfx*.dat,
+   * TensileLibrary_lazy_*.dat) there is none. Empty: no solution says where its code object is. */
   rawhal_string_t prefix;
   /* The device's, "gfx90a" or with qualifiers, which are dropped: the code objects of source
    * kernels in a library that is a fallback have it in their name. Empty: those solutions have no
@@ -88,11 +89,14 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_tensile_words(
     const rawhal_tensile_solution_t *solution, uint32_t workgroups, uint32_t compute_units,
     uint32_t words[RAWHAL_TENSILE_WORDS], uint32_t *count, rawhal_error_t *error);
 
-/* Do these bytes start as a solution library does? A map whose first key is one of a library's. */
+/* Do these bytes start as a solution library does? A map whose first key is one of a library's, or
+ * a zlib stream of one: of that, the first 1,024 bytes tell. */
 RAWHAL_API bool rawhal_tensile_recognise(const void *bytes, size_t size);
 
 /* The bytes must stay as they are until it is closed. MALFORMED: no solution library, or damaged,
- * at the offset; CAP_EXCEEDED: its tables nest too deep; OUT_OF_MEMORY. `options` may be NULL. */
+ * at the offset, which counts in what was unpacked once it is; CAP_EXCEEDED: its tables nest too
+ * deep, it unpacks to more than 1 GiB, or its compressed blocks hold next to nothing;
+ * OUT_OF_MEMORY. `options` may be NULL. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_tensile_open(const void *bytes, size_t size, const rawhal_tensile_options_t *options,
                     rawhal_tensile_t **tensile, rawhal_error_t *error);

@@ -166,7 +166,7 @@ static void list_tensile(list_t *list, const char *path, bool named)
   const char *ending = strrchr(path, '.');
   rawhal_error_t error;
   bool listed;
-  named |= ending && strcmp(ending, ".dat") == 0;
+  named |= ending && (strcmp(ending, ".dat") == 0 || strcmp(ending, ".zlib") == 0);
   if (inspect_tensile_line(list->options, path, list->json, &listed, &error))
     list->libraries += listed;
   else if (!walk_passes_over(named, &error))

@@ -11,7 +11,7 @@
 
 bool inspect_is_tensile(const char *path)
 {
-  char start[64];
+  char start[1024];   /* of compressed ones, too */
   struct stat status; /* a pipe would wait for who writes, and lose what was read */
   FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rbe") : NULL;
   size_t size = file ? fread(start, 1, sizeof(start), file) : 0;
@@ -228,8 +228,8 @@ int inspect_tensile(const inspect_options_t *options, bool json)
 /* Tensile's names of files end in the processor that they are for, if it is one. */
 static bool is_for_other(const inspect_options_t *options, const char *path)
 {
-  const char *end = strrchr(path, '.'), *last = strrchr(path, '_');
-  if (!options->target || !end || !last || end < last || strncmp(++last, "gfx", 3) != 0)
+  const char *last = strrchr(path, '_'), *end = last ? strchr(last, '.') : NULL;
+  if (!options->target || !end || strncmp(++last, "gfx", 3) != 0)
     return false;
   const size_t size = (size_t)(end - last);
   const char *processor = options->target->processor;

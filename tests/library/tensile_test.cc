@@ -2,13 +2,19 @@
 // Real libraries are compared with python3's msgpack by tensile_oracle.py.
 #include <rawhal/tensile.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "tests/assert_ok.h"
 #include "tests/harness/allocator.h"
+#include "tests/hsaco/compressed.h"
 #include "tests/library/tensile_build.h"
 
 namespace {
@@ -333,6 +339,132 @@ TEST_F(Tensile, MemoryMayEndAnywhere)
   EXPECT_GT(taken, 2);
   rawhal_tensile_close(tensile);
   tensile = nullptr;
+}
+
+// ---- Compressed by zlib ----
+
+std::string some_library(size_t solutions = 20)
+{
+  std::vector<std::string> all;
+  for (size_t i = 0; i < solutions; ++i)
+    all.push_back(build::solution("Cijk_" + std::to_string(i), i));
+  return build::tensile(all, build::rows({build::placeholder("T_one")}));
+}
+
+std::string packed_at(int level, const std::string &plain)
+{
+  uLongf size = compressBound(plain.size());
+  std::string packed(size, '\0');
+  EXPECT_EQ(compress2(reinterpret_cast<Bytef *>(&packed[0]), &size,
+                      reinterpret_cast<const Bytef *>(plain.data()), plain.size(), level),
+            Z_OK);
+  packed.resize(size);
+  return packed;
+}
+
+TEST_F(Tensile, APackedOneSaysTheSame)
+{
+  const std::string plain = some_library(500);
+  for (int level : {0, 1, 6, 9}) {
+    const std::string packed = packed_at(level, plain);
+    EXPECT_TRUE(rawhal_tensile_recognise(packed.data(), packed.size()));
+    EXPECT_TRUE(rawhal_tensile_recognise(packed.data(), std::min<size_t>(packed.size(), 1024)));
+    ASSERT_OK(open(packed));
+    given.assign(given.size(), 'x'); // what was unpacked is its own
+    ASSERT_EQ(rawhal_tensile_count(tensile), 500u);
+    for (size_t i = 0; i < 500; ++i) {
+      const rawhal_tensile_solution_t *solution = rawhal_tensile_solution(tensile, i);
+      EXPECT_EQ(text(solution->kernel), "Cijk_" + std::to_string(i));
+      EXPECT_EQ(solution->sizes.workgroup_mapping, -8);
+    }
+    EXPECT_EQ(text(rawhal_tensile_library(tensile, 0)), "T_one");
+  }
+  const std::string other = packed_at(9, "no library at all");
+  EXPECT_FALSE(rawhal_tensile_recognise(other.data(), other.size()));
+  EXPECT_EQ(open(other), RAWHAL_MALFORMED);
+  EXPECT_EQ(open(packed_at(9, "")), RAWHAL_MALFORMED);
+}
+
+TEST_F(Tensile, APackedFileIsCalledAsItsTables)
+{
+  const std::string folder = "/tmp/rawhal-tensile-" + std::to_string(getpid()) + "/";
+  const std::string path = folder + "TensileLibrary_SB_gfx90a.dat.zlib";
+  ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
+  std::ofstream(path, std::ios::binary) << packed_at(9, some_library());
+  EXPECT_OK(rawhal_tensile_open_file(path.c_str(), &options, &tensile, &error));
+  unlink(path.c_str());
+  rmdir(folder.c_str());
+  ASSERT_NE(tensile, nullptr);
+  EXPECT_EQ(text(rawhal_tensile_solution(tensile, 3)->code_object), "TensileLibrary_SB_gfx90a.co");
+}
+
+TEST_F(Tensile, DamagedPackedOnesAreRefused)
+{
+  const std::string sound = packed_at(9, some_library());
+  ASSERT_OK(open(sound));
+  for (size_t size = 0; size < sound.size(); ++size)
+    EXPECT_EQ(open(sound.substr(0, size)), RAWHAL_MALFORMED) << size;
+  for (size_t at = 0; at < sound.size(); ++at) {
+    std::string bad = sound;
+    bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
+    const rawhal_status_t status = open(bad);
+    EXPECT_EQ(tensile == nullptr, status != RAWHAL_OK);
+    // A sum is at the end; before it, bits that fill up the last byte say nothing.
+    EXPECT_TRUE(status != RAWHAL_OK || at == sound.size() - 5) << at;
+  }
+  EXPECT_EQ(open(sound + "x"), RAWHAL_MALFORMED);
+  EXPECT_EQ(error.offset, sound.size());
+  EXPECT_EQ(open(packed_at(9, some_library() + "x")), RAWHAL_MALFORMED);
+}
+
+// Blocks of nothing, 200,000 of them; and, where there is time, 1 GiB and a byte of what costs next to nothing.
+TEST_F(Tensile, BombsAreRefused)
+{
+  const std::string start = some_library();
+  const size_t zeros = getenv("RAWHAL_TEST_EXTENDED") ? (size_t{1} << 30) + 1 - start.size() : 0;
+  z_stream stream = {};
+  ASSERT_EQ(deflateInit(&stream, 1), Z_OK);
+  std::string packed;
+  std::vector<char> room(1 << 20);
+  const auto put = [&](const std::string &bytes, int flush) {
+    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      stream.next_out = reinterpret_cast<Bytef *>(room.data());
+      stream.avail_out = static_cast<uInt>(room.size());
+      (void)deflate(&stream, flush);
+      packed.append(room.data(), room.size() - stream.avail_out);
+    } while (stream.avail_out == 0);
+  };
+  put(start, Z_FULL_FLUSH);
+  for (int i = 0; i < 200000 && !zeros; ++i)
+    packed += std::string("\0\0\0\xff\xff", 5); // a stored block of no bytes
+  const std::string piece(1 << 20, '\0');
+  for (size_t left = zeros; left; left -= std::min(left, piece.size()))
+    put(piece.substr(0, std::min(left, piece.size())), Z_NO_FLUSH);
+  put("", Z_FINISH);
+  deflateEnd(&stream);
+  EXPECT_EQ(open(packed), RAWHAL_CAP_EXCEEDED) << error.message;
+  EXPECT_EQ(strstr(error.message, "1073741824") != nullptr, zeros != 0) << error.message;
+}
+
+TEST_F(Tensile, MemoryToUnpackMayEndAnywhere)
+{
+  const std::string packed = packed_at(9, some_library(200)); // which takes room several times
+  Allocator allocator;
+  options.allocator = allocator.hook();
+  rawhal_status_t status = RAWHAL_OUT_OF_MEMORY;
+  long taken = 0;
+  for (; status == RAWHAL_OUT_OF_MEMORY; ++taken) {
+    allocator.left = taken;
+    status = open(packed);
+    EXPECT_EQ(tensile == nullptr, status != RAWHAL_OK);
+  }
+  EXPECT_OK(status);
+  EXPECT_GT(taken, 6);
+  rawhal_tensile_close(tensile);
+  tensile = nullptr;
+  EXPECT_EQ(allocator.live(), 0u);
 }
 
 TEST_F(Tensile, KnowsItsOwn)

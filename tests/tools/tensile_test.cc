@@ -1,6 +1,7 @@
 // rawhal inspect of a solution library of Tensile.
 #include "tests/tools/command.h"
 
+#include "tests/hsaco/compressed.h"
 #include "tests/library/tensile_build.h"
 
 #include <sys/stat.h>
@@ -94,6 +95,14 @@ TEST_F(InspectTensile, TakesTheTarget)
             object({"--json", "--kernel", "Cijk_C", "--target", "gfx90a:xnack-"}));
 }
 
+TEST_F(InspectTensile, CompressedOnesAreTheSame)
+{
+  const std::string json = inspect({"--json"}), text = inspect({});
+  spit(path, build::zlib_packed(slurp(path)));
+  EXPECT_EQ(json, inspect({"--json"}));
+  EXPECT_EQ(text, inspect({}));
+}
+
 TEST_F(InspectTensile, DamageIsSaid)
 {
   const std::string sound = slurp(path);
@@ -144,6 +153,23 @@ TEST_F(ListTensile, ALineEach)
         "T_gfx942.dat: a solution library of Tensile 4.33.0, 1 solution, 0 libraries, kernels in T_gfx942.co\n",
         "TensileLibrary_lazy_gfx90a.dat: a solution library of Tensile 4.33.0, 0 solutions, 2 libraries\n"})
     EXPECT_TRUE(contains(text.out, line)) << text.out;
+}
+
+TEST_F(ListTensile, CompressedOnesBesideOthers)
+{
+  const std::string path = scratch / "U_gfx90a.dat.zlib", packed = build::zlib_packed(slurp(scratch / "T_gfx90a.dat"));
+  spit(path, packed);
+  Outcome text = run({tool, "inspect", scratch / "", "--target", "gfx90a"});
+  EXPECT_EQ(0, text.status) << text.err;
+  EXPECT_TRUE(contains(text.out, "U_gfx90a.dat.zlib: a solution library of Tensile 4.33.0, 2 solutions, 0 libraries, "
+                                 "kernels in U_gfx90a.co, U_gfx90a.hsaco\n"))
+      << text.out;
+  text = run({tool, "inspect", scratch / "", "--target", "gfx942"});
+  EXPECT_FALSE(contains(text.out, "U_gfx90a")) << text.out;
+  spit(path, packed.substr(0, packed.size() - 1));
+  text = run({tool, "inspect", scratch / ""});
+  EXPECT_EQ(1, text.status);
+  EXPECT_TRUE(contains(text.err, "U_gfx90a.dat.zlib")) << text.err;
 }
 
 TEST_F(ListTensile, TheSchemaHoldsEveryKey)
