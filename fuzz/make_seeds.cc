@@ -200,11 +200,13 @@ static void save_tensile(const std::string &folder)
               {"properties", items({record({{"type", words("FreeSizeA")}, {"index", number(0)}})})},
               {"table", items({record({{"key", items({number(64)})}, {"index", number(7)}})})},
               {"distance", words("Euclidean")}});
-  save(folder, "solutions",
-       tensile({solution("Cijk_A", 7),
-                solution("Cijk_B", 9, true,
-                         {{"kernelName", words("Cijk_K")}, {"internalArgsSupport", takes}})},
-               rows({matching})));
+  const std::string solutions =
+      tensile({solution("Cijk_A", 7),
+               solution("Cijk_B", 9, true,
+                        {{"kernelName", words("Cijk_K")}, {"internalArgsSupport", takes}})},
+              rows({matching}));
+  save(folder, "solutions", solutions);
+  save(folder, "packed", zlib_packed(solutions));
   save(folder, "lazy",
        tensile({}, rows({branches({{"Contraction_1", rows({placeholder("T_one")})},
                                    {"Contraction_2", single(3)}})})));

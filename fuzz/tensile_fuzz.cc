@@ -12,12 +12,13 @@ namespace {
 
 const uint8_t *start;
 size_t length;
+bool packed;          // by zlib: what it gives out is its own
 volatile uint8_t sum; // what reads them stays
 
 void check(const void *data, size_t size)
 {
   const uint8_t *bytes = static_cast<const uint8_t *>(data);
-  if (size && (bytes < start || bytes > start + length || size > length - (bytes - start)))
+  if (size && !packed && (bytes < start || bytes > start + length || size > length - (bytes - start)))
     __builtin_trap();
   for (size_t i = 0; i < size; ++i)
     sum = sum + bytes[i];
@@ -45,12 +46,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   rawhal_error_t error = {};
   start = data;
   length = size;
+  packed = size && (data[0] & 0x0f) == 8; // no map starts so
+  const size_t most = packed ? 1040 * size : size; // zlib makes 1,032 bytes of one at best
   options.size = sizeof(options);
   options.prefix = size % 2 ? RAWHAL_STRING("T_fallback") : RAWHAL_STRING("T");
   options.target = RAWHAL_STRING("gfx90a:xnack-");
   (void)rawhal_tensile_recognise(data, size);
   {
-    Budget budget(budget_begin(100000 + 2000 * size, (1 << 18) + 32 * size));
+    Budget budget(budget_begin(100000 + 2000 * most, (1 << 18) + 32 * most));
     if (rawhal_tensile_open(data, size, &options, &tensile, &error)) {
       if (tensile)
         __builtin_trap();
