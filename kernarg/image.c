@@ -92,6 +92,34 @@ static rawhal_status_t check_pointers(const rawhal_kernarg_layout_t *layout,
   return RAWHAL_OK;
 }
 
+rawhal_status_t image_check_blob(const rawhal_kernarg_layout_t *layout,
+                                 const rawhal_launch_t *launch, rawhal_error_t *error)
+{
+  hidden_values_t values;
+  return layout->hidden.field_count ? hidden_values_compute(&layout->hidden, launch, &values, error)
+                                    : RAWHAL_OK;
+}
+
+/* The rules of pointer arrays, and the values of the hidden arguments. */
+static rawhal_status_t prepare_pointers(const rawhal_kernarg_layout_t *layout,
+                                        const void *const *arguments, size_t count,
+                                        const rawhal_launch_t *launch, hidden_values_t *values,
+                                        rawhal_error_t *error)
+{
+  rawhal_status_t status = check_pointers(layout, arguments, count, error);
+  if (status == RAWHAL_OK && layout->hidden.field_count)
+    status = hidden_values_compute(&layout->hidden, launch, values, error);
+  return status;
+}
+
+rawhal_status_t image_check_pointers(const rawhal_kernarg_layout_t *layout,
+                                     const void *const *arguments, size_t count,
+                                     const rawhal_launch_t *launch, rawhal_error_t *error)
+{
+  hidden_values_t values;
+  return prepare_pointers(layout, arguments, count, launch, &values, error);
+}
+
 rawhal_status_t rawhal_kernarg_write_pointers(const rawhal_kernarg_layout_t *layout,
                                               const void *const *arguments, size_t count,
                                               const rawhal_launch_t *launch, void *image,
@@ -100,11 +128,9 @@ rawhal_status_t rawhal_kernarg_write_pointers(const rawhal_kernarg_layout_t *lay
   if (!layout)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "layout is NULL");
   hidden_values_t values;
-  rawhal_status_t status = check_pointers(layout, arguments, count, error);
+  rawhal_status_t status = prepare_pointers(layout, arguments, count, launch, &values, error);
   if (status == RAWHAL_OK)
     status = check_image(layout, image, size, error);
-  if (status == RAWHAL_OK && layout->hidden.field_count)
-    status = hidden_values_compute(&layout->hidden, launch, &values, error);
   if (status != RAWHAL_OK)
     return status;
 

@@ -55,4 +55,14 @@ RAWHAL_CHECKED rawhal_status_t image_write_checked(const rawhal_kernarg_layout_t
                                                    const rawhal_launch_t *launch, void *image,
                                                    rawhal_error_t *error);
 
+/* Whether image_write_checked(), or rawhal_kernarg_write_pointers() with an image that is large
+ * enough, can write what it is given. Nothing is written, and no argument is read. */
+RAWHAL_CHECKED rawhal_status_t image_check_blob(const rawhal_kernarg_layout_t *layout,
+                                                const rawhal_launch_t *launch,
+                                                rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t image_check_pointers(const rawhal_kernarg_layout_t *layout,
+                                                    const void *const *arguments, size_t count,
+                                                    const rawhal_launch_t *launch,
+                                                    rawhal_error_t *error);
+
 #endif

@@ -63,37 +63,86 @@ static void ring(rawhal_queue_t *queue)
   queue->device->hsa->hsa_signal_store_screlease(callbacks->bell, ++callbacks->rings);
 }
 
-void callbacks_notice(rawhal_queue_t *queue)
+static void wake(rawhal_queue_t *queue)
 {
   queue_callbacks_t *callbacks = &queue->callbacks;
-  if (atomic_load(&callbacks->count) == 0)
-    return;
   pthread_mutex_lock(&callbacks->lock);
   if (callbacks->started)
     ring(queue);
   pthread_mutex_unlock(&callbacks->lock);
 }
 
-/* Sleeps until the bell is no longer at `rings` or the oldest ticket's signal is at `target`. When
- * another thread sleeps on that one already, it rings the bell when it wakes. */
-static void service_sleep(rawhal_queue_t *queue, uint64_t ticket, int64_t rings, int64_t target)
+void callbacks_notice(rawhal_queue_t *queue)
 {
+  if (atomic_load(&queue->callbacks.follows))
+    wake(queue);
+}
+
+void callbacks_skip(rawhal_queue_t *queue)
+{
+  if (queue->callbacks.watches)
+    wake(queue);
+}
+
+/* What the slot's signal falls below when the ticket has finished. Of one that was not submitted
+ * yet: when the first of its packets has. False: the slot is another's, for the ticket has
+ * finished; or look again. */
+static bool slot_falls_below(const queue_slot_t *slot, uint64_t ticket, int64_t *bound)
+{
+  /* Acquire: a packet that has signalled was published after its ticket. So this value, with the
+   * ticket still missing, is from before, and the ticket's packets are going to fall below it. */
+  int64_t value = queue_slot_value(slot);
+  uint64_t holder = atomic_load_explicit(&slot->ticket, memory_order_acquire);
+  *bound = value;
+  if (holder != ticket)
+    return holder < ticket;
+  *bound = atomic_load_explicit(&slot->target, memory_order_acquire) + 1;
+  return atomic_load_explicit(&slot->ticket, memory_order_acquire) == ticket;
+}
+
+/* Sleeps until the bell is no longer at `rings` or the signal of the ticket has fallen. When
+ * another thread sleeps on that one already, it rings the bell when it wakes. */
+static void service_sleep(rawhal_queue_t *queue, uint64_t ticket, int64_t rings)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
   queue_slot_t *slot = ticket ? queue_slot(queue, ticket) : NULL;
-  bool claimed = slot && queue_slot_claim(queue, slot);
-  hsa_signal_t signals[2] = {queue->callbacks.bell, slot ? slot->signal : (hsa_signal_t){0}};
+  hsa_signal_t signals[2] = {callbacks->bell, slot ? slot->signal : (hsa_signal_t){0}};
   hsa_signal_condition_t conditions[2] = {HSA_SIGNAL_CONDITION_NE, HSA_SIGNAL_CONDITION_LT};
-  hsa_signal_value_t values[2] = {rings, target + 1}, value;
+  hsa_signal_value_t values[2] = {rings, 0}, value;
+  int64_t bound = 0;
+  if (slot && !slot_falls_below(slot, ticket, &bound))
+    return;
+  values[1] = bound;
+  atomic_store(&callbacks->follows, slot != NULL); /* before whoever has the slot may leave it */
+  bool claimed = slot && queue_slot_claim(queue, slot);
+  if (claimed)
+    atomic_store(&callbacks->follows, false);
   (void)queue->device->hsa->hsa_amd_signal_wait_any(claimed ? 2 : 1, signals, conditions, values,
                                                     UINT64_MAX, HSA_WAIT_STATE_BLOCKED, &value);
   if (claimed)
     queue_slot_leave(queue, slot);
 }
 
-/* False when the ticket has neither finished nor failed. */
-static bool outcome(rawhal_queue_t *queue, uint64_t ticket, int64_t *target, rawhal_error_t *result)
+/* Charges what has finished, and answers for which ticket to wait then: the last, or the oldest
+ * where that has finished before it, or where all have: the next one. 0: the queue has died. */
+static uint64_t watch(rawhal_queue_t *queue)
 {
+  if (queue_check(queue, NULL) != RAWHAL_OK)
+    return 0;
+  queue_drain(queue);
+  int64_t target;
+  uint64_t oldest = ring_finished(&queue->ring) + 1, last = ring_last_ticket(&queue->ring);
+  if (last > oldest && queue_progress(queue, last, &target, NULL) == QUEUE_RUNNING)
+    return last;
+  return oldest;
+}
+
+/* False when the ticket has neither finished nor failed. */
+static bool outcome(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *result)
+{
+  int64_t target;
   *result = (rawhal_error_t){.status = RAWHAL_OK, .offset = RAWHAL_NO_OFFSET};
-  queue_progress_t progress = queue_progress(queue, ticket, target, result);
+  queue_progress_t progress = queue_progress(queue, ticket, &target, result);
   if (progress == QUEUE_FINISHED && (queue->lease || transfers_to_deliver(queue)))
     queue_drain(queue);
   if (progress == QUEUE_FINISHED)
@@ -108,9 +157,9 @@ static void *serve(void *data)
   pthread_mutex_lock(&callbacks->lock);
   while (!callbacks->closing) {
     rawhal_error_t result;
-    int64_t target = 0, rings = callbacks->rings;
+    int64_t rings = callbacks->rings;
     uint64_t ticket = callbacks->count ? callbacks->heap[0].ticket : 0;
-    if (ticket && outcome(queue, ticket, &target, &result)) {
+    if (ticket && outcome(queue, ticket, &result)) {
       callback_t callback = heap_pop(callbacks);
       pthread_mutex_unlock(&callbacks->lock);
       callback.function(callback.context, callback.ticket, &result);
@@ -118,7 +167,9 @@ static void *serve(void *data)
         return NULL;
     } else {
       pthread_mutex_unlock(&callbacks->lock);
-      service_sleep(queue, ticket, rings, target);
+      if (!ticket && callbacks->watches)
+        ticket = watch(queue);
+      service_sleep(queue, ticket, rings);
     }
     pthread_mutex_lock(&callbacks->lock);
   }
@@ -149,6 +200,16 @@ static rawhal_status_t service_start(rawhal_queue_t *queue, rawhal_error_t *erro
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no thread for callbacks");
   callbacks->started = true;
   return RAWHAL_OK;
+}
+
+rawhal_status_t callbacks_watch(rawhal_queue_t *queue, rawhal_error_t *error)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  callbacks->watches = true;
+  rawhal_status_t status = service_start(queue, error);
+  pthread_mutex_unlock(&callbacks->lock);
+  return status;
 }
 
 /* The caller holds the lock. */
@@ -215,9 +276,8 @@ void callbacks_finish(rawhal_queue_t *queue)
     queue_abandon(queue);
   while (callbacks->count) {
     rawhal_error_t result;
-    int64_t target;
     callback_t callback = heap_pop(callbacks);
-    (void)outcome(queue, callback.ticket, &target, &result);
+    (void)outcome(queue, callback.ticket, &result);
     callback.function(callback.context, callback.ticket, &result);
   }
   if (callbacks->bell.handle)

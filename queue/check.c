@@ -3,8 +3,7 @@
 
 #include "base/error.h"
 #include "base/sized.h"
-
-enum { REHEARSAL_BYTES = 4096 };
+#include "kernarg/layout.h"
 
 enum {
   PLAIN_FLAGS = RAWHAL_DISPATCH_CLAMP | RAWHAL_DISPATCH_KEEP_HIDDEN | RAWHAL_DISPATCH_OVERLAP |
@@ -14,22 +13,15 @@ enum {
 
 /* ---- The closer look: every rule, and what to say when it is broken ---- */
 
-/* Writes the image where nobody looks: the only full check there is for pointer arrays and for
- * hidden arguments that may not hold this launch's values. */
-static rawhal_status_t image_rehearse(const rawhal_queue_t *queue,
-                                      const rawhal_dispatch_t *dispatch, rawhal_error_t *error)
+/* What else would keep image_write() from writing: pointer arrays, and hidden arguments that may
+ * not hold this launch's values. */
+static rawhal_status_t check_image(const rawhal_dispatch_t *dispatch, const rawhal_launch_t *launch,
+                                   rawhal_error_t *error)
 {
-  _Alignas(16) unsigned char small[REHEARSAL_BYTES];
-  size_t size = (size_t)dispatch->kernel->block_count * BLOCK_BYTES;
-  void *image =
-      size <= sizeof(small) ? small : allocate_aligned(queue->device->allocator, size, BLOCK_BYTES);
-  if (!image)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a kernarg image of %zu bytes",
-                       size);
-  rawhal_status_t status = image_write(queue, dispatch, image, error);
-  if (image != small)
-    allocate_free(queue->device->allocator, image);
-  return status;
+  const rawhal_kernarg_layout_t *layout = dispatch->kernel->info.layout;
+  return dispatch->arguments ? image_check_pointers(layout, dispatch->arguments,
+                                                    dispatch->argument_count, launch, error)
+                             : image_check_blob(layout, launch, error);
 }
 
 static rawhal_status_t check_device(const queue_device_t *device, const rawhal_dispatch_t *dispatch,
@@ -74,17 +66,18 @@ static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
   if (dispatch->arguments && (dispatch->blob || dispatch->blob_size))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "both a blob and an array of arguments are given");
+  const rawhal_kernarg_layout_t *layout = kernel->info.layout;
   rawhal_launch_t launch = launch_of(queue, dispatch);
   rawhal_status_t status = rawhal_launch_check(kernel->info.kernel, &launch, error);
   if (status == RAWHAL_OK)
     status = check_device(queue->device, dispatch, error);
   if (status == RAWHAL_OK && !dispatch->arguments)
-    status = rawhal_kernarg_check(kernel->info.layout, dispatch->blob, dispatch->blob_size,
+    status = rawhal_kernarg_check(layout, dispatch->blob, dispatch->blob_size,
                                   kernarg_flags(dispatch), error);
   if (status == RAWHAL_OK && dispatch->flags & RAWHAL_DISPATCH_COOPERATIVE)
     status = check_resident(queue, dispatch, error);
-  if (status == RAWHAL_OK && (dispatch->arguments || kernel->rehearse))
-    status = image_rehearse(queue, dispatch, error);
+  if (status == RAWHAL_OK && (dispatch->arguments || layout->hidden.narrow))
+    status = check_image(dispatch, &launch, error);
   return status;
 }
 

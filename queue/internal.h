@@ -141,7 +141,6 @@ struct rawhal_queue {
   queue_grant_t *grants;  /* of the slots' tickets */
   queue_memory_t memory;
   uint32_t compute_units; /* that it may use */
-  _Atomic bool watched;   /* limited_watch() */
   queue_room_t room;
   queue_transfers_t transfers;
 

@@ -51,7 +51,6 @@ rawhal_status_t device_kernel_init(rawhal_device_kernel_t *kernel, const queue_d
   kernel->alignment = info->alignment > BLOCK_BYTES ? info->alignment / BLOCK_BYTES : 1;
   kernel->spare_blocks = kernel->alignment - 1;
   kernel->chip = device->chip;
-  kernel->rehearse = kernel->info.layout->hidden.narrow;
   bounds_set(&kernel->bounds, &kernel->info, device);
   return RAWHAL_OK;
 }

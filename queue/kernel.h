@@ -34,7 +34,6 @@ struct rawhal_device_kernel {
   uint32_t spare_blocks;        /* reserved besides, to align an image to more than a block */
   uint32_t alignment;           /* of an image, in blocks; a power of two */
   const occupancy_chip_t *chip; /* NULL: not known */
-  bool rehearse; /* writing an image can fail for reasons a blob check does not see */
   kernel_bounds_t bounds;
 };
 

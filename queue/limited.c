@@ -137,8 +137,10 @@ rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share, rawhal_err
   if (status != RAWHAL_OK)
     return status;
   limit_queue_t callbacks = {queue, reap, sleep_until};
-  return limit_lease_create(limiter, &callbacks, share ? share : RAWHAL_UNLIMITED, &queue->lease,
-                            error);
+  status = limit_lease_create(limiter, &callbacks, share ? share : RAWHAL_UNLIMITED, &queue->lease,
+                              error);
+  return status == RAWHAL_OK && limit_is_shared(queue->lease) ? callbacks_watch(queue, error)
+                                                              : status;
 }
 
 void limited_destroy(rawhal_queue_t *queue)
@@ -281,29 +283,6 @@ static uint64_t ticks_to_ns(const queue_device_t *device, uint64_t ticks)
   static const uint64_t ns_hz = 1000000000u; /* which it mostly is */
   const uint64_t hz = device->timestamp_hz;
   return hz == ns_hz ? ticks : (uint64_t)((unsigned __int128)ticks * ns_hz / hz);
-}
-
-static void look_again(void *context, rawhal_ticket_t ticket, const rawhal_error_t *result);
-
-void limited_watch_shared(rawhal_queue_t *queue, uint64_t ticket)
-{
-  if (atomic_load(&queue->watched) || atomic_exchange(&queue->watched, true))
-    return;
-  if (rawhal_queue_on_complete(queue, ticket, look_again, queue, NULL) != RAWHAL_OK)
-    atomic_store(&queue->watched, false);
-}
-
-static void look_again(void *context, rawhal_ticket_t ticket, const rawhal_error_t *result)
-{
-  rawhal_queue_t *queue = context;
-  uint64_t last = ring_last_ticket(&queue->ring);
-  (void)result;
-  if (last != ticket && rawhal_queue_on_complete(queue, last, look_again, queue, NULL) == RAWHAL_OK)
-    return;
-  atomic_store(&queue->watched, false);
-  last = ring_last_ticket(&queue->ring);
-  if (last != ticket) /* whoever submitted it may have found the queue watched */
-    limited_watch_shared(queue, last);
 }
 
 /* When it ran; what is not known is 0. */

@@ -5,7 +5,8 @@
 
 #include "queue/submit.h"
 
-/* After everything else of the queue has been made. `share`: see rawhal_queue_options_t. */
+/* After everything else of the queue has been made. Where other processes may wait for what it has
+ * in flight, its service thread watches that from now on. `share`: see rawhal_queue_options_t. */
 RAWHAL_CHECKED rawhal_status_t limited_create(rawhal_queue_t *queue, uint64_t share,
                                               rawhal_error_t *error);
 /* When the device is done with the queue, and before its signals are destroyed. */
@@ -39,16 +40,6 @@ RAWHAL_CHECKED rawhal_status_t limited_reserve_shape(rawhal_queue_t *queue,
 
 /* The queue has died: whatever was in flight is charged up to then. */
 void limited_settle_dead(rawhal_queue_t *queue);
-
-/* Peers may wait until they know what has finished: somebody has to look, even if the program does
- * not. Starts the queue's service thread. */
-void limited_watch_shared(rawhal_queue_t *queue, uint64_t ticket);
-/* A ticket was submitted. */
-static inline void limited_watch(rawhal_queue_t *queue, uint64_t ticket)
-{
-  if (limit_is_shared(queue->lease))
-    limited_watch_shared(queue, ticket);
-}
 
 enum { LIMITED_AT_ONCE = 32 };
 /* The tickets from `first` on, and before `end`, have finished: LIMITED_AT_ONCE at most. The caller

@@ -203,9 +203,10 @@ typedef void rawhal_completion_fn(void *context, rawhal_ticket_t ticket,
 /* Calls `function` exactly once when a ticket has finished or failed; when that was long ago, soon.
  * Any number of callbacks a ticket; those of a queue come one at a time, in the order of tickets
  * and then of registration, as far as they are registered early enough. The calls come from a
- * thread of the queue's own, which is started by the first registration, blocks while there is
- * nothing to do, and has all signals of the program masked; never from inside this function. What
- * happened before it was registered, and what the dispatches wrote, is visible to the callback.
+ * thread of the queue's own, which is started by the first registration (or with the queue, where
+ * other processes share its limits), blocks while there is nothing to do, and has all signals of
+ * the program masked; never from inside this function. What happened before it was registered, and
+ * what the dispatches wrote, is visible to the callback.
  *
  * A callback may call everything, and may wait for other tickets, which holds up the callbacks of
  * its own queue only. It may even destroy its own queue, as the last it does with it. Callbacks

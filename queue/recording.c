@@ -207,8 +207,6 @@ rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recordin
   if (status != RAWHAL_OK)
     return status;
   replay(queue, recording, &reserved);
-  if (queue->lease)
-    limited_watch(queue, reserved.ticket);
   if (ticket)
     *ticket = reserved.ticket;
   return RAWHAL_OK;

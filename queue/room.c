@@ -102,6 +102,14 @@ void submit_wait_for_room(rawhal_queue_t *queue, uint64_t deadline)
     queue_wait_for_room(queue, deadline);
 }
 
+/* Where nobody waits and there is room that is known of: without a lock. */
+static bool reserve_at_once(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                            ring_reservation_t *reserved)
+{
+  bool alone = atomic_load_explicit(&queue->room.waiting, memory_order_relaxed) == 0;
+  return __builtin_expect(alone && ring_reserve(&queue->ring, packets, blocks, reserved), 1);
+}
+
 /* Room in the program's queue is waited for before anything is reserved; who is overtaken after
  * that leaves an empty ticket. */
 static rawhal_status_t reserve_shared(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
@@ -109,7 +117,7 @@ static rawhal_status_t reserve_shared(rawhal_queue_t *queue, uint32_t packets, u
                                       rawhal_error_t *error)
 {
   rawhal_status_t status = shared_await(queue, packets, deadline, error);
-  if (status == RAWHAL_OK)
+  if (status == RAWHAL_OK && !reserve_at_once(queue, packets, blocks, reserved))
     status = reserve_waiting(queue, packets, blocks, deadline, reserved, error);
   return status == RAWHAL_OK ? shared_reserve(queue, packets, blocks, deadline, reserved, error)
                              : status;
@@ -121,8 +129,7 @@ rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
 {
   if (__builtin_expect(queue->shared, 0))
     return reserve_shared(queue, packets, blocks, deadline, reserved, error);
-  bool alone = atomic_load_explicit(&queue->room.waiting, memory_order_relaxed) == 0;
-  if (__builtin_expect(alone && ring_reserve(&queue->ring, packets, blocks, reserved), 1))
+  if (reserve_at_once(queue, packets, blocks, reserved))
     return RAWHAL_OK;
   return reserve_waiting(queue, packets, blocks, deadline, reserved, error);
 }

@@ -52,6 +52,7 @@ static void abandon(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
   atomic_store(&slot->transfers, false);
   atomic_store(&slot->timed, false);
   atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
+  callbacks_skip(queue);
 }
 
 /* OK: look again. */

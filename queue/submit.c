@@ -150,8 +150,6 @@ rawhal_status_t rawhal_queue_submit_sized(rawhal_queue_t *queue,
   if (status != RAWHAL_OK)
     return status;
   status = batch_write(queue, &batch, blocks, &reserved, error);
-  if (__builtin_expect(queue->lease != NULL, 0))
-    limited_watch(queue, reserved.ticket);
   if (ticket && status == RAWHAL_OK)
     *ticket = reserved.ticket;
   return status;

@@ -225,8 +225,6 @@ rawhal_status_t queue_transfer(rawhal_queue_t *queue, const queue_transfer_t *tr
   }
   if (!placed)
     give_back(queue, &staging);
-  if (placed && queue->lease)
-    limited_watch(queue, reserved.ticket);
   if (ticket && status == RAWHAL_OK)
     *ticket = reserved.ticket;
   return status;

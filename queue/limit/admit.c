@@ -47,6 +47,7 @@ static bool attempt_as_it_is(limit_lease_t *lease, const limit_cost_t *cost, lim
     return false;
   refusal_t refusal;
   uint64_t now = limiter_now(limiter);
+  caps_make_room_of(lease, cost);
   if (limiter_seems_stalled(limiter, now) ||
       !lease_attempt(lease, cost, now, false, grant, &refusal))
     return false;
@@ -191,6 +192,8 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   rawhal_limiter_t *limiter = lease->limiter;
   *grant = (limit_grant_t){0};
   rawhal_status_t status = limiter_check(limiter, error);
+  if (status == RAWHAL_OK) /* what is never admitted is refused without a lock, too */
+    status = caps_check(limiter, cost, error);
   if (status == RAWHAL_OK && attempt_unlocked(lease, cost, grant))
     return RAWHAL_OK;
   uint64_t began = 0;

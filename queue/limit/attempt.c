@@ -169,8 +169,17 @@ static uint64_t soon(const rawhal_limiter_t *limiter, uint64_t now)
   return now + 10000 + ((now ^ limiter->slot) * 0x9e3779b97f4a7c15u >> 48);
 }
 
-/* Takes `mine` from all levels, or from none; all of it must fit when `whole`. */
-static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool whole,
+/* How long the first run of a kernel will be is not known: what goes beside it must fit, all of it.
+ * `mine`: such runs of who asks. */
+static bool must_fit(const rawhal_limiter_t *limiter, uint64_t mine)
+{
+  return flight_now(&limiter->flight, FLIGHT_PROBES) > mine;
+}
+
+/* Takes `mine` from all levels, or from none. All of it must fit when `whole`, and beside a first
+ * run other than its own: that is counted before its time is, so of a first run and of what is
+ * taken at the same moment at least one sees the other. */
+static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool whole, bool probe,
                  refusal_t *refusal, surroundings_t *around)
 {
   rawhal_limiter_t *limiter = lease->limiter;
@@ -179,6 +188,7 @@ static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool
     return false;
   add_open(lease, mine);
   atomic_thread_fence(memory_order_seq_cst);
+  whole = whole || must_fit(limiter, probe);
   if (limiter->region.fd >= 0)
     look_around(limiter, now, flight_now(&limiter->flight, FLIGHT_NS) - mine->ns, around);
   bool admitted = shares_admit(lease, now, whole ? &the_last : mine, around, refusal);
@@ -259,12 +269,11 @@ static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
 
 /* Takes a batch's time and launches. */
 static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
-                       const portion_t *mine, refusal_t *refusal, surroundings_t *around)
+                       const portion_t *mine, bool probe, refusal_t *refusal,
+                       surroundings_t *around)
 {
-  /* How long the first run of a kernel will be is not known: what goes beside it must fit. */
-  bool whole = flight_now(&lease->limiter->flight, FLIGHT_PROBES) != 0;
   region_node_t *tenant = &lease->limiter->tenant->node;
-  bool taken = take(lease, now, mine, whole, refusal, around);
+  bool taken = take(lease, now, mine, false, probe, refusal, around);
   uint64_t retry;
   if (taken && node_rate_take(tenant, now, cost->launches, &retry))
     return true;
@@ -286,7 +295,7 @@ static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more
   portion_t portion = {more->of[CREDIT_NS], more->of[CREDIT_LAUNCHES]};
   if (caps_reserve(limiter, &flight))
     return false;
-  if (take(lease, now, &portion, true, &none, around)) {
+  if (take(lease, now, &portion, true, false, &none, around)) {
     if (node_rate_take(&limiter->tenant->node, now, portion.submissions, &retry)) {
       if (lease_fill(lease, more))
         return true;
@@ -309,22 +318,30 @@ static void refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last,
     (void)take_credit(lease, now, &more, around);
 }
 
-static void begin_probe(limit_lease_t *lease, const limit_cost_t *cost)
+static const flight_t one_probe = {{[FLIGHT_PROBES] = 1}};
+
+/* Of kernels never measured one is in flight at a time, unless that one waits for something, which
+ * is found out with the lock. Until the batch is admitted flight_undo() takes it back. */
+static bool reserve_probe(rawhal_limiter_t *limiter, uint64_t now, bool locked)
 {
-  static const flight_t probe = {{[FLIGHT_PROBES] = 1}};
-  rawhal_limiter_t *limiter = lease->limiter;
-  flight_add(&lease->flight, &probe);
-  flight_add(&limiter->flight, &probe);
-  for (uint32_t i = 0; i < LIMIT_UNKNOWN_KEYS; ++i)
-    limiter->probe_keys[i] = i < cost->unknown ? cost->unknown_keys[i] : 0;
-  limiter_count(limiter, COUNTER_PROBES, 1);
+  static const _Atomic uint64_t at_a_time = 1;
+  if (flight_reserve(&limiter->flight, FLIGHT_PROBES, 1, &at_a_time))
+    return true;
+  if (!locked || running(limiter, now) < LIMIT_STALL_NS)
+    return false;
+  flight_add(&limiter->flight, &one_probe);
+  return true;
 }
 
-/* Of kernels never measured one is in flight at a time, unless that one waits for something. */
-static bool may_probe(const rawhal_limiter_t *limiter, uint64_t now)
+/* It is admitted. Who learns from it has its grant, which is published later. */
+static void begin_probe(limit_lease_t *lease, const limit_cost_t *cost)
 {
-  return flight_now(&limiter->flight, FLIGHT_PROBES) == 0 ||
-         running(limiter, now) >= LIMIT_STALL_NS;
+  rawhal_limiter_t *limiter = lease->limiter;
+  flight_add(&lease->flight, &one_probe);
+  for (uint32_t i = 0; i < LIMIT_UNKNOWN_KEYS; ++i)
+    atomic_store_explicit(&limiter->probe_keys[i], i < cost->unknown ? cost->unknown_keys[i] : 0,
+                          memory_order_relaxed);
+  limiter_count(limiter, COUNTER_PROBES, 1);
 }
 
 bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now, bool locked,
@@ -338,15 +355,19 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   if (cost->largest_grid > limiter_cap(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS))
     return refuse(refusal, LEVEL_PROCESS, 0, "work-groups of a dispatch");
-  if (probe && !(locked && may_probe(limiter, now)))
-    return refuse(refusal, LEVEL_PROCESS, 0, "the end of the first run of another kernel");
   const char *full = caps_reserve(limiter, &flight);
   if (full)
     return refuse(refusal, LEVEL_PROCESS, 0, full);
+  if (probe && !reserve_probe(limiter, now, locked)) {
+    flight_undo(&limiter->flight, &flight);
+    return refuse(refusal, LEVEL_PROCESS, 0, "the end of the first run of another kernel");
+  }
   bool idle = lease_in_flight(lease) == 0;
   catch_up(limiter, now);
-  if (!take_batch(lease, cost, now, &mine, refusal, &around)) {
+  if (!take_batch(lease, cost, now, &mine, probe, refusal, &around)) {
     flight_undo(&limiter->flight, &flight);
+    if (probe)
+      flight_undo(&limiter->flight, &one_probe);
     return false;
   }
   *grant = (limit_grant_t){.key = cost->key,

@@ -79,7 +79,7 @@ const char *caps_reserve(rawhal_limiter_t *limiter, const flight_t *flight)
   return NULL;
 }
 
-void caps_make_room(rawhal_limiter_t *limiter, const limit_cost_t *cost)
+static bool has_room(const rawhal_limiter_t *limiter, const limit_cost_t *cost)
 {
   flight_t asked = caps_flight(cost);
   bool fits = true;
@@ -87,6 +87,19 @@ void caps_make_room(rawhal_limiter_t *limiter, const limit_cost_t *cost)
     uint64_t allowed = limiter_cap(limiter, caps[i].limit), more = asked.of[caps[i].kind];
     fits &= more <= allowed && flight_now(&limiter->flight, caps[i].kind) <= allowed - more;
   }
-  for (limit_lease_t *lease = limiter->leases; lease && !fits; lease = lease->next)
+  return fits;
+}
+
+void caps_make_room(rawhal_limiter_t *limiter, const limit_cost_t *cost)
+{
+  if (has_room(limiter, cost))
+    return;
+  for (limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
     limiter_return_credit(limiter, lease);
+}
+
+void caps_make_room_of(limit_lease_t *lease, const limit_cost_t *cost)
+{
+  if (!has_room(lease->limiter, cost))
+    limiter_return_credit(lease->limiter, lease);
 }

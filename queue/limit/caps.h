@@ -18,5 +18,7 @@ const char *caps_reserve(rawhal_limiter_t *limiter, const flight_t *flight);
 /* Where a batch finds no room, leases give back what they have not spent: nobody is to wait for
  * that. The caller holds the lock. */
 void caps_make_room(rawhal_limiter_t *limiter, const limit_cost_t *cost);
+/* The same with what the asking lease holds alone: needs no lock. */
+void caps_make_room_of(limit_lease_t *lease, const limit_cost_t *cost);
 
 #endif

@@ -351,9 +351,11 @@ static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_
   uint64_t each = grant->units > 1 ? ns / grant->units : ns;
   if (grant->key)
     estimate_learn(&limiter->estimates, grant->key, each);
-  for (int i = 0; grant->probe && i < LIMIT_UNKNOWN_KEYS; ++i)
-    if (limiter->probe_keys[i] && limiter->probe_keys[i] != grant->key)
-      estimate_learn(&limiter->estimates, limiter->probe_keys[i], each);
+  for (int i = 0; grant->probe && i < LIMIT_UNKNOWN_KEYS; ++i) {
+    uint64_t key = node_load(&limiter->probe_keys[i]);
+    if (key && key != grant->key)
+      estimate_learn(&limiter->estimates, key, each);
+  }
   if (grant->probe)
     return;
   all->estimated_ns += grant->estimate_ns;

@@ -57,6 +57,7 @@ struct rawhal_limiter {
   _Atomic uint32_t unlocked;  /* threads that admit without the lock now */
   atomic_bool locked;         /* one admits with it: others are not to begin without */
   _Atomic uint64_t active_at; /* last admission or charge */
+  _Atomic uint64_t probe_keys[LIMIT_UNKNOWN_KEYS]; /* what the first run in flight is of */
 
   pthread_mutex_t lock;
   interval_set_t paid;
@@ -64,8 +65,7 @@ struct rawhal_limiter {
   uint32_t pending_count;
   uint64_t pending_ns, pending_estimate_ns, pending_wall_ns;
   uint32_t charged_part; /* of dispatches' times, lately; of LIMIT_WHOLE: see learn_part() */
-  uint64_t probe_keys[LIMIT_UNKNOWN_KEYS];
-  int64_t clock_offset; /* CLOCK_MONOTONIC minus the device's clock; 0 until it is known */
+  int64_t clock_offset;  /* CLOCK_MONOTONIC minus the device's clock; 0 until it is known */
   uint64_t clock_offset_at;
   overlaps_t overlaps; /* of the time that is being charged */
 

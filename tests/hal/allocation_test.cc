@@ -239,7 +239,7 @@ TEST_F(Allocation, OfCallbacks)
             1);
 }
 
-// Submission allocates nothing, except to rehearse an image of more than a page.
+// Submission allocates nothing.
 TEST_F(Allocation, NoneOfSubmissions)
 {
   rawhal_queue_t *on = queue();

@@ -6,9 +6,12 @@
 // filter of its own, which counts.
 #include "device_test.h"
 
+#include <hsa/hsa.h>
+
 #include <atomic>
 #include <csignal>
 #include <dlfcn.h>
+#include <functional>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -34,6 +37,7 @@ extern "C" {
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
 void __libc_free(void *);
 
 void *malloc(size_t size)
@@ -57,25 +61,35 @@ void free(void *memory)
   __libc_free(memory);
 }
 
-using mutex_function_t = int(pthread_mutex_t *);
-static mutex_function_t *lock_itself, *trylock_itself;
+void *memalign(size_t alignment, size_t size)
+{
+  counts.allocations += counting;
+  return __libc_memalign(alignment, size);
+}
+void *aligned_alloc(size_t alignment, size_t size)
+{
+  return memalign(alignment, size);
+}
+int posix_memalign(void **memory, size_t alignment, size_t size)
+{
+  *memory = memalign(alignment, size);
+  return *memory ? 0 : ENOMEM;
+}
 
-static mutex_function_t *mutex_function(mutex_function_t **known, const char *name)
-{
-  if (!*known)
-    *known = reinterpret_cast<mutex_function_t *>(dlsym(RTLD_NEXT, name));
-  return *known;
-}
-int pthread_mutex_lock(pthread_mutex_t *mutex)
-{
-  counts.locks += counting;
-  return mutex_function(&lock_itself, "pthread_mutex_lock")(mutex);
-}
-int pthread_mutex_trylock(pthread_mutex_t *mutex)
-{
-  counts.locks += counting;
-  return mutex_function(&trylock_itself, "pthread_mutex_trylock")(mutex);
-}
+#define COUNT_LOCK(name, type)                                                                                        \
+  int name(type *lock)                                                                                                \
+  {                                                                                                                   \
+    static int (*itself)(type *);                                                                                     \
+    counts.locks += counting;                                                                                         \
+    if (!itself)                                                                                                      \
+      itself = reinterpret_cast<int (*)(type *)>(dlsym(RTLD_NEXT, #name));                                            \
+    return itself(lock);                                                                                              \
+  }
+COUNT_LOCK(pthread_mutex_lock, pthread_mutex_t)
+COUNT_LOCK(pthread_mutex_trylock, pthread_mutex_t)
+COUNT_LOCK(pthread_rwlock_rdlock, pthread_rwlock_t)
+COUNT_LOCK(pthread_rwlock_wrlock, pthread_rwlock_t)
+COUNT_LOCK(pthread_spin_lock, pthread_spinlock_t)
 }
 
 namespace {
@@ -114,11 +128,24 @@ protected:
   // A device that never sleeps: on hardware a doorbell is a store, and nobody has to be woken.
   const char *softgpu_options() override { return "gpus=1,vram_mib=64,timeout_ms=0,spin=1000000000"; }
 
+  using Submission = std::function<rawhal_status_t(rawhal_error_t *)>;
+
+  void submit_all(rawhal_queue_t *on, const rawhal_dispatch_t *batch, size_t size, uint64_t submissions, uint64_t round,
+                  unsigned rest = 0)
+  {
+    rawhal_dispatch_t bad = *batch;
+    bad.workgroup[1] = 0;
+    submit_all(
+        on, [=](rawhal_error_t *why) { return rawhal_queue_submit(on, batch, size, 0, nullptr, why); },
+        [=](rawhal_error_t *why) { return rawhal_queue_submit(on, &bad, 1, 0, nullptr, why); }, RAWHAL_INVALID_ARGUMENT,
+        submissions, round, rest);
+  }
+
   // Submits from a queue's first time on, as long as there is room; `round` at a time, and then nothing for `rest` times
   // as long as that took. Where `rest` is not 0 a device that was itself interrupted may have used the room up: what is
   // held back then, and what comes right after it, is not counted.
-  void submit_all(rawhal_queue_t *on, const rawhal_dispatch_t *batch, size_t size, uint64_t submissions,
-                  uint64_t round, unsigned rest = 0)
+  void submit_all(rawhal_queue_t *on, const Submission &submit, const Submission &refuse, rawhal_status_t refusal,
+                  uint64_t submissions, uint64_t round, unsigned rest)
   {
     std::atomic<uint64_t> allowed{0}, made{0};
     std::atomic<bool> filtered{true};
@@ -127,15 +154,13 @@ protected:
     counts = {};
     std::thread submitter([&] {
       rawhal_error_t mine = {};
-      rawhal_dispatch_t bad = *batch;
-      bad.workgroup[1] = 0;
       filtered = refuse_calls();
       for (uint64_t i = 0; i < submissions && filtered; ++i) {
         while (i >= allowed)
           __builtin_ia32_pause();
         const Counts before = counts;
         counting = true;
-        rawhal_status_t status = rawhal_queue_submit(on, batch, size, 0, nullptr, &mine);
+        rawhal_status_t status = submit(&mine);
         if (rest && (status == RAWHAL_WOULD_BLOCK || was_held)) {
           counts = before;
           held += was_held = status == RAWHAL_WOULD_BLOCK;
@@ -143,7 +168,7 @@ protected:
           wrong += status != RAWHAL_OK;
         }
         if (i % 64 == 0)
-          refused += rawhal_queue_submit(on, &bad, 1, 0, nullptr, &mine) == RAWHAL_INVALID_ARGUMENT;
+          refused += refuse(&mine) == refusal;
         counting = false;
         made = i + 1;
       }
@@ -190,17 +215,98 @@ protected:
   }
 };
 
-TEST_F(Counting, SubmissionsOfBlobs)
+// A dispatch of one work-item; `bytes` are of the blob.
+rawhal_dispatch_t smallest(const rawhal_device_kernel_t *kernel, const char *bytes, size_t size)
 {
-  const uint64_t many = getenv("RAWHAL_TEST_EXTENDED") ? 1000000 : 100000;
-  char bytes[28] = {};
   rawhal_dispatch_t dispatch = {};
-  dispatch.kernel = kernel("vector_add-gfx90a-v4.co", "vector_add");
+  dispatch.kernel = kernel;
   for (int d = 0; d < 3; ++d)
     dispatch.work_items[d] = dispatch.workgroup[d] = 1;
   dispatch.blob = bytes;
-  dispatch.blob_size = sizeof(bytes);
-  submit_all(large(), &dispatch, 1, many, 256);
+  dispatch.blob_size = size;
+  return dispatch;
+}
+
+const char zeros[28] = {};
+
+uint64_t many()
+{
+  return getenv("RAWHAL_TEST_EXTENDED") ? 1000000 : 20000;
+}
+
+TEST_F(Counting, SubmissionsOfBlobs)
+{
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  submit_all(large(), &dispatch, 1, many(), 256);
+}
+
+TEST_F(Counting, BatchesWithHiddenArgumentsAndPointers)
+{
+  uint64_t nothing = 0;
+  const void *pointers[4] = {&nothing, &nothing, &nothing, &nothing};
+  rawhal_dispatch_t batch[4] = {};
+  for (rawhal_dispatch_t &dispatch : batch) {
+    dispatch = smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), nullptr, 0);
+    dispatch.arguments = pointers;
+    dispatch.argument_count = 4;
+  }
+  submit_all(large(), batch, 4, many(), 256);
+}
+
+// More than a page of them: nowhere is there a place to try them out.
+TEST_F(Counting, PointersToManyBytes)
+{
+  static char value[6000];
+  const void *pointers[] = {value, value};
+  rawhal_dispatch_t dispatch = smallest(kernel("wide-gfx90a-v5.co", "wide"), nullptr, 0);
+  dispatch.arguments = pointers;
+  dispatch.argument_count = 2;
+  submit_all(large(), &dispatch, 1, many(), 128);
+}
+
+TEST_F(Counting, Replays)
+{
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
+  const std::vector<rawhal_dispatch_t> batch(8, dispatch);
+  rawhal_queue_t *on = large(), *other = queue();
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  submit_all(
+      on, [=](rawhal_error_t *why) { return rawhal_queue_replay(on, recording, 0, nullptr, why); },
+      [=](rawhal_error_t *why) { return rawhal_queue_replay(other, recording, 0, nullptr, why); },
+      RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
+  rawhal_recording_destroy(recording);
+}
+
+TEST_F(Counting, BatchesWhoseDispatchesHaveTimes)
+{
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  const std::vector<rawhal_dispatch_t> batch(2, dispatch);
+  rawhal_queue_options_t options = {};
+  options.packets = 4096;
+  options.submissions = 512;
+  options.dispatch_times = 1;
+  submit_all(queue(options), batch.data(), batch.size(), many(), 256);
+}
+
+// In a queue that the program made.
+TEST_F(Counting, SubmissionsToAnExistingQueue)
+{
+  hsa_queue_t *theirs = nullptr;
+  auto *create = reinterpret_cast<decltype(hsa_queue_create) *>(dlsym(RTLD_DEFAULT, "hsa_queue_create"));
+  auto *destroy = reinterpret_cast<decltype(hsa_queue_destroy) *>(dlsym(RTLD_DEFAULT, "hsa_queue_destroy"));
+  ASSERT_NE(create, nullptr);
+  ASSERT_EQ(create({rawhal_device_info(device)->agent}, 4096, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+                   UINT32_MAX, &theirs),
+            HSA_STATUS_SUCCESS);
+  rawhal_queue_options_t options = {};
+  options.submissions = 512;
+  options.hsa_queue = theirs;
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  submit_all(queue(options), &dispatch, 1, many(), 256);
+  rawhal_queue_destroy(queues.back());
+  queues.pop_back();
+  destroy(theirs);
 }
 
 // Limits that are never reached, of all kinds that a submission spends but shares of device time.
@@ -220,38 +326,100 @@ protected:
 
 TEST_F(CountingLimited, SubmissionsOfBlobs)
 {
-  const uint64_t many = getenv("RAWHAL_TEST_EXTENDED") ? 1000000 : 100000;
-  char bytes[28] = {};
-  rawhal_dispatch_t dispatch = {};
-  dispatch.kernel = kernel("vector_add-gfx90a-v4.co", "vector_add");
-  for (int d = 0; d < 3; ++d)
-    dispatch.work_items[d] = dispatch.workgroup[d] = 1;
-  dispatch.blob = bytes;
-  dispatch.blob_size = sizeof(bytes);
-  submit_all(large(), &dispatch, 1, many, 256);
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  submit_all(large(), &dispatch, 1, many(), 256);
+}
+
+TEST_F(CountingLimited, Replays)
+{
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
+  const std::vector<rawhal_dispatch_t> batch(8, dispatch);
+  rawhal_queue_t *on = large(), *other = queue();
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  submit_all(
+      on, [=](rawhal_error_t *why) { return rawhal_queue_replay(on, recording, 0, nullptr, why); },
+      [=](rawhal_error_t *why) { return rawhal_queue_replay(other, recording, 0, nullptr, why); },
+      RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
+  rawhal_recording_destroy(recording);
+}
+
+// What no limit would ever admit: a grid and a batch above their caps.
+class CountingRefused : public Counting {
+protected:
+  void SetUp() override
+  {
+    setenv("RAWHAL_WORKGROUPS_IN_FLIGHT", "1500", 1);
+    setenv("RAWHAL_GRID_WORKGROUPS", "1000", 1);
+    Counting::SetUp();
+  }
+};
+
+TEST_F(CountingRefused, ByLimits)
+{
+  rawhal_queue_t *on = large();
+  rawhal_dispatch_t fits = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t grid = fits, half = fits;
+  grid.work_items[0] = 1001;
+  half.work_items[0] = 800;
+  const std::vector<rawhal_dispatch_t> batch(2, half);
+  const rawhal_dispatch_t *both = batch.data();
+  for (int which = 0; which < 2; ++which)
+    submit_all(
+        on, [=](rawhal_error_t *why) { return rawhal_queue_submit(on, &fits, 1, 0, nullptr, why); },
+        [=](rawhal_error_t *why) {
+          return which ? rawhal_queue_submit(on, both, 2, 0, nullptr, why)
+                       : rawhal_queue_submit(on, &grid, 1, 0, nullptr, why);
+        },
+        RAWHAL_QUOTA_EXCEEDED, many(), 256, 0);
+}
+
+// Limits that other processes have part in, whether there are any or not: somebody watches what finishes here.
+class CountingTogether : public CountingLimited {
+protected:
+  void SetUp() override
+  {
+    region_ = testing::TempDir() + "counting-" + std::to_string(getpid()) + ".region";
+    unlink(region_.c_str());
+    setenv("RAWHAL_LIMIT_REGION", region_.c_str(), 1);
+    CountingLimited::SetUp();
+  }
+  void TearDown() override
+  {
+    CountingLimited::TearDown();
+    unlink(region_.c_str());
+  }
+
+private:
+  std::string region_;
+};
+
+TEST_F(CountingTogether, SubmissionsOfBlobs)
+{
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  submit_all(large(), &dispatch, 1, many(), 256);
+}
+
+TEST_F(CountingTogether, OneByOne)
+{
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  submit_all(large(), &dispatch, 1, many() / 100, 1);
 }
 
 // Below 100 % of the device's time there is room while as few are in flight as the share allows and no more time is
-// used. The first run of a kernel is measured, which takes a lock.
+// used. Of kernels that never ran there is one at a time.
 class CountingShared : public Counting {
 protected:
   void count(const char *share, uint64_t round, unsigned rest)
   {
-    const uint64_t many = (getenv("RAWHAL_TEST_EXTENDED") ? 2000 : 300) * round;
+    const uint64_t submissions = getenv("RAWHAL_TEST_EXTENDED") ? 1000000 : 300 * round;
     rawhal_queue_options_t options = {};
     options.packets = 4096;
     options.submissions = 512;
     options.share_ppm = strcmp(share, "queue") ? 0 : 500000;
     rawhal_queue_t *on = queue(options);
-    char bytes[28] = {};
-    rawhal_dispatch_t dispatch = {};
-    dispatch.kernel = kernel("vector_add-gfx90a-v4.co", "vector_add");
-    for (int d = 0; d < 3; ++d)
-      dispatch.work_items[d] = dispatch.workgroup[d] = 1;
-    dispatch.blob = bytes;
-    dispatch.blob_size = sizeof(bytes);
-    ASSERT_OK(run(on, dispatch));
-    submit_all(on, &dispatch, 1, many, round, rest);
+    rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+    submit_all(on, &dispatch, 1, submissions, round, rest);
   }
 };
 
@@ -286,21 +454,6 @@ TEST_F(CountingHalf, AndAShareOfTheQueues)
 TEST_F(CountingMost, SubmissionsOfBlobs)
 {
   count("tenant", 4, 1);
-}
-
-TEST_F(Counting, BatchesWithHiddenArgumentsAndPointers)
-{
-  uint64_t nothing = 0;
-  const void *pointers[4] = {&nothing, &nothing, &nothing, &nothing};
-  rawhal_dispatch_t batch[4] = {};
-  for (rawhal_dispatch_t &dispatch : batch) {
-    dispatch.kernel = kernel("vector_add-gfx90a-v5.co", "vector_add");
-    for (int d = 0; d < 3; ++d)
-      dispatch.work_items[d] = dispatch.workgroup[d] = 1;
-    dispatch.arguments = pointers;
-    dispatch.argument_count = 4;
-  }
-  submit_all(large(), batch, 4, 10000, 256);
 }
 
 } // namespace

@@ -150,6 +150,30 @@ TEST_F(Between, OneOfUnknownLength)
   }
 }
 
+// Two ask at the same time, neither with a lock, and both are not to go: the other one's whole admission falls between
+// any two instructions of the first one's. One goes, and no more.
+TEST_F(Between, OneOfUnknownLengthGoesWithoutALock)
+{
+  constexpr uint64_t kFirst = 1, kOther = 2, kLong = 3; // which does not fit beside what may take any time
+  const uint64_t pairs[][2] = {{kFirst, kOther}, {kFirst, kLong}, {kLong, kFirst}};
+  for (auto [mine, others] : pairs)
+    for (long stop = 1, end = 2; stop < end; stop += 11) {
+      rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}});
+      limit_lease_t *lease = Lease(limiter), *beside = Lease(limiter);
+      shim_learn(limiter, kLong, 1, 100 * kMs);
+      shim_cost_t one = {mine, 1, 64, 1}, another = {others, 1, 64, 1};
+      shim_grant_t grant, other;
+      bool first = false, second = false;
+      end = Run([&] { first = shim_attempt(lease, &one, &grant); },
+                [&](long step) {
+                  if (step == stop)
+                    second = shim_attempt(beside, &another, &other);
+                });
+      ASSERT_TRUE(first != second) << mine << ' ' << others << ' ' << stop << " of " << end;
+      Close();
+    }
+}
+
 } // namespace
 
 #endif

@@ -196,6 +196,31 @@ TEST_F(Unpaid, PeersLearnWhatFinishedThoughNobodyLooks) {
   rawhal_limiter_close(peer);
 }
 
+// Nor does anybody ring a bell: whether nothing was in flight before or something was, whether others sleep on the same
+// ticket or not, what has finished is known.
+TEST_F(Unpaid, EachTicketIsPaidForThoughNobodyLooks) {
+  Start({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}});
+  rawhal_queue_options_t options = {};
+  options.submissions = 4;
+  rawhal_queue_t *on = queue(options);
+  rawhal_dispatch_t batch[3] = {empty(), empty(), empty()};
+  uint64_t submitted = 0;
+  for (unsigned round = 0; round < 300; ++round) {
+    rawhal_ticket_t ticket = 0;
+    for (unsigned i = 0; i <= round % 4; ++i) {
+      for (rawhal_dispatch_t &dispatch : batch) dispatch.flags = round & 4 ? RAWHAL_DISPATCH_OVERLAP : 0;
+      size_t count = 1 + (round + i) % 3;
+      ASSERT_OK(rawhal_queue_submit(on, batch, count, RAWHAL_FOREVER, &ticket, &error));
+      submitted += count;
+    }
+    if (round % 8 > 5) ASSERT_OK(wait(on, ticket));
+    if (round % 16 == 3) Sleep(1);
+    uint64_t deadline = rawhal_deadline_after(10000 * millisecond), now = 0;
+    while (Row(2).launches < submitted && now < deadline) now = rawhal_deadline_after(0);
+    ASSERT_EQ(Row(2).launches, submitted) << round;
+  }
+}
+
 // Who cannot wait does not go before those who do.
 TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
   rawhal_queue_t *on = SmallQueue();
