@@ -2,9 +2,22 @@
 #include "held_test.h"
 
 #include <dlfcn.h>
+#include <hsakmt.h>
 
 #include <atomic>
 #include <thread>
+
+static HSA_QUEUE_PRIORITY told; // the device, by the runtime
+
+// Stands before the thunk's.
+extern "C" __attribute__((visibility("default"))) HSAKMT_STATUS
+hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY priority,
+                  void *ring, HSAuint64 bytes, HsaEvent *event)
+{
+  told = priority;
+  auto *itself = reinterpret_cast<decltype(hsaKmtUpdateQueue) *>(dlsym(RTLD_NEXT, "hsaKmtUpdateQueue"));
+  return itself(id, percentage, priority, ring, bytes, event);
+}
 
 namespace {
 
@@ -215,6 +228,25 @@ TEST_F(Loading, AFailureIsForAllWhoWaited)
   end(again);
   EXPECT_EQ(again.status, RAWHAL_OK) << again.error.message;
   EXPECT_EQ(*number("loads"), 2);
+}
+
+// Nothing is refused here: what a queue's creator wishes gets through the runtime to the device.
+TEST_F(Refusal, APriorityReachesTheDevice)
+{
+  const std::pair<rawhal_queue_priority_t, HSA_QUEUE_PRIORITY> cases[] = {
+      {RAWHAL_QUEUE_PRIORITY_LOW, HSA_QUEUE_PRIORITY_MINIMUM},
+      {RAWHAL_QUEUE_PRIORITY_HIGH, HSA_QUEUE_PRIORITY_MAXIMUM},
+      {RAWHAL_QUEUE_PRIORITY_NORMAL, HSA_QUEUE_PRIORITY_NORMAL}, // which a queue has without being told
+      {RAWHAL_QUEUE_PRIORITY_DEFAULT, HSA_QUEUE_PRIORITY_NORMAL},
+  };
+  for (auto [asked, expected] : cases) {
+    told = HSA_QUEUE_PRIORITY_NORMAL;
+    rawhal_queue_options_t options = {};
+    options.priority = asked;
+    rawhal_queue_t *on = queue(options);
+    EXPECT_EQ(told, expected) << asked;
+    EXPECT_OK(wait(on, submit(on, empty())));
+  }
 }
 
 } // namespace
