@@ -55,6 +55,10 @@ configure_package_config_file(cmake/rawhalConfig.cmake.in ${PROJECT_BINARY_DIR}/
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rawhal)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/rawhalConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
+set(RAWHAL_PC_PRIVATE ".private") # what an archive needs is the program's affair where there is nothing else
+if(NOT rawhal_shared IN_LIST installed)
+  set(RAWHAL_PC_PRIVATE "")
+endif()
 file(RELATIVE_PATH RAWHAL_LIBDIR_TO_PREFIX /x/${CMAKE_INSTALL_LIBDIR} /x)
 configure_file(cmake/rawhal.pc.in ${PROJECT_BINARY_DIR}/rawhal.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rawhalConfig.cmake ${PROJECT_BINARY_DIR}/rawhalConfigVersion.cmake
