@@ -265,15 +265,15 @@ RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t 
  * file order, unknown keys included, notes merged. Bytes of a string that are not UTF-8 become
  * U+0080..U+00FF; a map or an array that stands as a key becomes "?". Writes through `write`, which
  * gets pieces in order and returns false to stop (INVALID_ARGUMENT). */
-typedef bool (*rawhal_write_fn)(void *context, const char *text, size_t size);
+typedef bool rawhal_write_fn(void *context, const char *text, size_t size);
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco,
-                                                                     rawhal_write_fn write,
+                                                                     rawhal_write_fn *write,
                                                                      void *context,
                                                                      rawhal_error_t *error);
 
 /* The same for one msgpack value, such as rawhal_kernel_t.metadata. MALFORMED when it is none. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_metadata_to_json(rawhal_bytes_t value,
-                                                                  rawhal_write_fn write,
+                                                                  rawhal_write_fn *write,
                                                                   void *context,
                                                                   rawhal_error_t *error);
 

@@ -6,7 +6,7 @@
 
 /* Collects small pieces before they go to the caller's function. */
 struct json_sink {
-  rawhal_write_fn write;
+  rawhal_write_fn *write;
   void *context;
   bool stopped; /* `write` returned false */
   size_t used;

@@ -47,7 +47,7 @@ static rawhal_status_t finish(struct json_sink *sink, bool fine, rawhal_error_t 
   return RAWHAL_OK;
 }
 
-rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco, rawhal_write_fn write,
+rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco, rawhal_write_fn *write,
                                            void *context, rawhal_error_t *error)
 {
   if (!hsaco || !write)
@@ -72,7 +72,7 @@ rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco, rawhal_w
   return finish(&sink, fine, error);
 }
 
-rawhal_status_t rawhal_metadata_to_json(rawhal_bytes_t value, rawhal_write_fn write, void *context,
+rawhal_status_t rawhal_metadata_to_json(rawhal_bytes_t value, rawhal_write_fn *write, void *context,
                                         rawhal_error_t *error)
 {
   if (!write || (!value.data && value.size))
