@@ -412,7 +412,7 @@ class CountingShared : public Counting {
 protected:
   void count(const char *share, uint64_t round, unsigned rest)
   {
-    const uint64_t submissions = getenv("RAWHAL_TEST_EXTENDED") ? 1000000 : 300 * round;
+    const uint64_t submissions = getenv("RAWHAL_TEST_EXTENDED") ? 1000000 : 100 * round;
     rawhal_queue_options_t options = {};
     options.packets = 4096;
     options.submissions = 512;
