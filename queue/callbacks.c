@@ -7,6 +7,8 @@
 
 enum { FIRST_CAPACITY = 16 };
 
+static const uint64_t patience_ns = 5000000; /* with what has finished behind what has not */
+
 /* Of a service thread: its queue was destroyed by the callback it is in. */
 static _Thread_local bool queue_gone;
 
@@ -100,9 +102,9 @@ static bool slot_falls_below(const queue_slot_t *slot, uint64_t ticket, int64_t 
   return atomic_load_explicit(&slot->ticket, memory_order_acquire) == ticket;
 }
 
-/* Sleeps until the bell is no longer at `rings` or the signal of the ticket has fallen. When
- * another thread sleeps on that one already, it rings the bell when it wakes. */
-static void service_sleep(rawhal_queue_t *queue, uint64_t ticket, int64_t rings)
+/* Sleeps until the bell is no longer at `rings` or the signal of the ticket has fallen; true: that
+ * long. When another thread sleeps on that one already, it rings the bell when it wakes. */
+static bool service_sleep(rawhal_queue_t *queue, uint64_t ticket, int64_t rings, uint64_t ns)
 {
   queue_callbacks_t *callbacks = &queue->callbacks;
   queue_slot_t *slot = ticket ? queue_slot(queue, ticket) : NULL;
@@ -111,30 +113,39 @@ static void service_sleep(rawhal_queue_t *queue, uint64_t ticket, int64_t rings)
   hsa_signal_value_t values[2] = {rings, 0}, value;
   int64_t bound = 0;
   if (slot && !slot_falls_below(slot, ticket, &bound))
-    return;
+    return false;
   values[1] = bound;
   atomic_store(&callbacks->follows, slot != NULL); /* before whoever has the slot may leave it */
   bool claimed = slot && queue_slot_claim(queue, slot);
   if (claimed)
     atomic_store(&callbacks->follows, false);
-  (void)queue->device->hsa->hsa_amd_signal_wait_any(claimed ? 2 : 1, signals, conditions, values,
-                                                    UINT64_MAX, HSA_WAIT_STATE_BLOCKED, &value);
+  uint64_t ticks = ns == UINT64_MAX ? ns : deadline_ticks(ns, queue->device->timestamp_hz);
+  uint32_t which = queue->device->hsa->hsa_amd_signal_wait_any(
+      claimed ? 2 : 1, signals, conditions, values, ticks, HSA_WAIT_STATE_BLOCKED, &value);
   if (claimed)
     queue_slot_leave(queue, slot);
+  return which == UINT32_MAX;
 }
 
-/* Charges what has finished, and answers for which ticket to wait then: the last, or the oldest
- * where that has finished before it, or where all have: the next one. 0: the queue has died. */
-static uint64_t watch(rawhal_queue_t *queue)
+/* Charges what has finished, and answers for which ticket to wait then, and for how long: for the
+ * one somebody `wanted` to hear of; else for the last, that not each wakes the thread. That one may
+ * wait for what others will do once they know what has finished before it: when it was waited for
+ * long enough (`late`), for the oldest. Where all have finished that is the next. A queue that has
+ * died is not watched. */
+static uint64_t watch(rawhal_queue_t *queue, uint64_t wanted, bool late, uint64_t *ns)
 {
   if (queue_check(queue, NULL) != RAWHAL_OK)
-    return 0;
+    return wanted;
   queue_drain(queue);
   int64_t target;
   uint64_t oldest = ring_finished(&queue->ring) + 1, last = ring_last_ticket(&queue->ring);
-  if (last > oldest && queue_progress(queue, last, &target, NULL) == QUEUE_RUNNING)
-    return last;
-  return oldest;
+  if (!wanted &&
+      (late || last <= oldest || queue_progress(queue, last, &target, NULL) != QUEUE_RUNNING))
+    return oldest;
+  uint64_t ticket = wanted ? wanted : last;
+  if (ticket > oldest)
+    *ns = patience_ns;
+  return ticket;
 }
 
 /* False when the ticket has neither finished nor failed. */
@@ -154,9 +165,11 @@ static void *serve(void *data)
 {
   rawhal_queue_t *queue = data;
   queue_callbacks_t *callbacks = &queue->callbacks;
+  bool late = false;
   pthread_mutex_lock(&callbacks->lock);
   while (!callbacks->closing) {
     rawhal_error_t result;
+    uint64_t ns = UINT64_MAX;
     int64_t rings = callbacks->rings;
     uint64_t ticket = callbacks->count ? callbacks->heap[0].ticket : 0;
     if (ticket && outcome(queue, ticket, &result)) {
@@ -167,9 +180,9 @@ static void *serve(void *data)
         return NULL;
     } else {
       pthread_mutex_unlock(&callbacks->lock);
-      if (!ticket && callbacks->watches)
-        ticket = watch(queue);
-      service_sleep(queue, ticket, rings);
+      if (callbacks->watches)
+        ticket = watch(queue, ticket, late, &ns);
+      late = service_sleep(queue, ticket, rings, ns);
     }
     pthread_mutex_lock(&callbacks->lock);
   }

@@ -221,6 +221,29 @@ TEST_F(Unpaid, EachTicketIsPaidForThoughNobodyLooks) {
   }
 }
 
+// What runs on may wait for others, who wait for what has finished before it.
+TEST_F(Unpaid, WhatFinishedIsPaidForThoughTheLastDoesNot) {
+  Start({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}});
+  rawhal_queue_t *on = queue();
+  rawhal_dispatch_t one = empty();
+  auto never = [](void *, rawhal_ticket_t, const rawhal_error_t *) {};
+  uint64_t finished = 0;
+  for (bool wanted : {false, true})
+    for (int round = 0; round < 5; ++round) {
+      rawhal_dispatch_t last = held();
+      for (int i = 0; i < 3; ++i) submit(on, one);
+      rawhal_ticket_t ticket = submit(on, last);
+      if (wanted) ASSERT_OK(rawhal_queue_on_complete(on, ticket, never, nullptr, &error));
+      finished += 3;
+      uint64_t deadline = rawhal_deadline_after(10000 * millisecond);
+      while (Row(2).launches < finished && rawhal_deadline_after(0) < deadline) Sleep(1);
+      EXPECT_EQ(Row(2).launches, finished) << wanted;
+      let_go();
+      ASSERT_OK(wait(on, ticket));
+      ++finished;
+    }
+}
+
 // Who cannot wait does not go before those who do.
 TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
   rawhal_queue_t *on = SmallQueue();
