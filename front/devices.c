@@ -115,26 +115,40 @@ static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
 
 /* ---- Limits ---- */
 
-/* Those that need no look at queues. */
-static const rawhal_limit_t of_memory[] = {RAWHAL_LIMIT_MEMORY, RAWHAL_LIMIT_PROCESS_MEMORY};
+/* What must be seen of a device's queues. */
+typedef enum look { LOOK_NOWHERE, LOOK_AT_PACKETS, LOOK_AT_ENDS } look_t;
 
-/* Queues must be looked at when anything but memory is limited, or may be by others later. */
-static bool limits_time(const rawhal_limit_config_t *config)
+/* A limit that is not here is one of what is in flight, or of time. */
+static const struct {
+  rawhal_limit_t limit;
+  look_t look;
+} looks[] = {{RAWHAL_LIMIT_MEMORY, LOOK_NOWHERE},
+             {RAWHAL_LIMIT_PROCESS_MEMORY, LOOK_NOWHERE},
+             {RAWHAL_LIMIT_GRID_WORKGROUPS, LOOK_AT_PACKETS}};
+
+static look_t look_for(int limit)
 {
+  for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); ++i)
+    if ((int)looks[i].limit == limit)
+      return looks[i].look;
+  return LOOK_AT_ENDS;
+}
+
+/* In a region others may limit anything later. */
+static look_t look_of(const rawhal_limit_config_t *config)
+{
+  look_t look = LOOK_NOWHERE;
   rawhal_limit_text_t region = {0};
   if (rawhal_limit_config_name(config, RAWHAL_LIMIT_NAME_REGION, &region, NULL) != RAWHAL_OK ||
       *region.text)
-    return true;
+    return LOOK_AT_ENDS;
   for (int i = 0; rawhal_limit_info((rawhal_limit_t)i); ++i) {
-    bool memory = false;
     rawhal_limit_value_t value = {0};
-    for (size_t j = 0; j < sizeof(of_memory) / sizeof(*of_memory); ++j)
-      memory |= (int)of_memory[j] == i;
-    if (!memory && (rawhal_limit_config_value(config, (rawhal_limit_t)i, &value, NULL) ||
-                    *value.origin || *value.bound_origin))
-      return true;
+    if (look_for(i) > look && (rawhal_limit_config_value(config, (rawhal_limit_t)i, &value, NULL) ||
+                               *value.origin || *value.bound_origin))
+      look = look_for(i);
   }
-  return false;
+  return look;
 }
 
 /* A limit that is configured is enforced, or the call fails. */
@@ -186,7 +200,9 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
   status = check_enforced(config, error);
   if (status != RAWHAL_OK)
     return status;
-  device->timed = front.watched || limits_time(config);
+  const look_t look = front.watched ? LOOK_AT_ENDS : look_of(config);
+  device->timed = look != LOOK_NOWHERE;
+  device->counted = look == LOOK_AT_ENDS;
   if (device->timed && front.tables.newer_queues)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "this HSA runtime's table of tools is of step %#x: it may make queues in "

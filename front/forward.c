@@ -65,8 +65,11 @@ static void announce(const proxy_t *proxy, uint64_t before)
   if (proxy->real_write == before)
     return;
   words_set_write_index(proxy->real, proxy->real_write);
-  front.hsa.signal_store_screlease(proxy->real->doorbell_signal,
-                                   (hsa_signal_value_t)(proxy->real_write - 1));
+  if (__builtin_expect(proxy->doorbell != NULL, 1))
+    words_ring(proxy->doorbell, proxy->real_write - 1);
+  else
+    front.hsa.signal_store_screlease(proxy->real->doorbell_signal,
+                                     (hsa_signal_value_t)(proxy->real_write - 1));
 }
 
 /* The program's slot is free as soon as the device has taken what was put for it. */
@@ -154,12 +157,18 @@ static uint32_t along(uint32_t grid, uint32_t group)
   return group ? (grid - 1) / group + 1 : 0;
 }
 
-static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
+static uint64_t groups_of(const hsa_kernel_dispatch_packet_t *packet)
 {
   uint64_t groups = (uint64_t)along(packet->grid_size_x, packet->workgroup_size_x) *
                     along(packet->grid_size_y, packet->workgroup_size_y);
   if (__builtin_mul_overflow(groups, along(packet->grid_size_z, packet->workgroup_size_z), &groups))
     groups = UINT64_MAX;
+  return groups;
+}
+
+static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
+{
+  const uint64_t groups = groups_of(packet);
   return (limit_shape_t){.key = limit_key(packet->kernel_object, groups),
                          .workgroups = groups,
                          .largest_grid = groups,
@@ -246,6 +255,28 @@ void proxy_give_back_scratch(proxy_t *proxy)
   limit_memory_release(proxy->device->limiter, LEDGER_SCRATCH,
                        kept_scratch(proxy, proxy->lane_bytes));
   proxy->lane_bytes = 0;
+}
+
+/* Where how long dispatches take is nobody's concern they need no signal of ours, and nothing of
+ * them is counted: only how large they are. False: as below. */
+static bool forward_uncounted(proxy_t *proxy, uint64_t index)
+{
+  proxy_packet_t *packet = packet_at(proxy, index);
+  rawhal_error_t error;
+  if (!has_room(proxy, 1)) {
+    hold(proxy, 0);
+    return false;
+  }
+  rawhal_status_t status = reserve_scratch(proxy, index, 1, &error);
+  if (status == RAWHAL_OK)
+    status = limit_check_grid(proxy->lease, groups_of(&packet->dispatch), &error);
+  if (status != RAWHAL_OK) {
+    fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
+    return false;
+  }
+  put(proxy, packet);
+  pass(proxy, packet);
+  return true;
 }
 
 /* False: held back, or nothing more goes. */
@@ -342,6 +373,11 @@ void proxy_forward(proxy_t *proxy)
     unsigned type = type_of(packet);
     if (type == HSA_PACKET_TYPE_INVALID)
       break; /* its writer has still to ring */
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && !proxy->device->counted) {
+      if (!forward_uncounted(proxy, index))
+        break;
+      continue;
+    }
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       announce(proxy, before);
       before = proxy->real_write;

@@ -73,6 +73,7 @@ typedef struct front_device {
   hsa_agent_t agent;
   rawhal_limiter_t *limiter; /* NULL: nothing is limited */
   bool timed;                /* its queues get proxies */
+  bool counted;              /* and it is seen when each dispatch has ended, and how long it took */
   uint32_t max_packets;
   uint64_t memory_bytes;
   uint32_t group_bytes; /* of a work-group; 0: not known */

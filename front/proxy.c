@@ -1,6 +1,7 @@
 /* Making and unmaking proxies, and telling which queues are ours. */
 #include "front/proxy.h"
 #include "front/copying.h"
+#include "front/words.h"
 
 #include <hsa/hsa_ext_amd.h>
 #include <stdlib.h>
@@ -147,6 +148,7 @@ static hsa_status_t make_ring(proxy_t *proxy, uint32_t size)
   for (uint32_t i = 0; i < size; ++i)
     proxy->ring[i].header = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
   proxy->mask = size - 1;
+  proxy->doorbell = words_doorbell(proxy->real);
   return HSA_STATUS_SUCCESS;
 }
 

@@ -74,15 +74,16 @@ typedef struct proxy {
   uint64_t looked_at;   /* packets that were watched; with front.watched */
   bool refused;         /* the next one must not go */
   char refusal[CHECK_TEXT];
-  watch_note_t *waiting;      /* of each in that ring, with front.watched */
-  watch_note_t *flying;       /* by ticket % SIGNALS, likewise */
-  uint64_t held_since;        /* of the trace; 0: it is not */
-  hsa_signal_t owed;          /* the program's, of what has been put; with front.serial */
-  uint64_t real_write;        /* packets in the device's ring, ever */
-  uint64_t real_taken;        /* of which the device has taken at least so many */
-  _Atomic uint64_t forwarded; /* packets taken out of the program's ring */
-  uint32_t lane_bytes;        /* of scratch, that it is charged for */
-  _Atomic uint64_t *ends;     /* of each in that ring: the device's ring's index behind it */
+  watch_note_t *waiting;       /* of each in that ring, with front.watched */
+  watch_note_t *flying;        /* by ticket % SIGNALS, likewise */
+  uint64_t held_since;         /* of the trace; 0: it is not */
+  hsa_signal_t owed;           /* the program's, of what has been put; with front.serial */
+  volatile uint64_t *doorbell; /* the device's; NULL: see words.h */
+  uint64_t real_write;         /* packets in the device's ring, ever */
+  uint64_t real_taken;         /* of which the device has taken at least so many */
+  _Atomic uint64_t forwarded;  /* packets taken out of the program's ring */
+  uint32_t lane_bytes;         /* of scratch, that it is charged for */
+  _Atomic uint64_t *ends;      /* of each in that ring: the device's ring's index behind it */
 
   pthread_mutex_t harvest;
   hsa_signal_t signals[PROXY_SIGNALS]; /* made when they are first needed */

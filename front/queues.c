@@ -1,5 +1,6 @@
 /* Hooks of queues: those with a proxy are answered here, others by what was in the table before. */
 #include "front/proxy.h"
+#include "front/words.h"
 
 #include <unistd.h>
 
@@ -153,7 +154,10 @@ STORE_READ(screlease)
     proxy_t *proxy = proxy_of_doorbell(signal);                                                    \
     if (proxy && front_orphaned())                                                                 \
       return;                                                                                      \
-    front.hsa.name(signal, value);                                                                 \
+    if (proxy && __builtin_expect(front.direct, 1))                                                \
+      words_set_value(signal, value);                                                              \
+    else                                                                                           \
+      front.hsa.name(signal, value);                                                               \
     if (proxy)                                                                                     \
       proxy_ring(proxy);                                                                           \
   }

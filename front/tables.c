@@ -150,10 +150,15 @@ static const void *object_of(const void *address)
 bool tables_are_direct(const table_root_t *root, const front_calls_t *calls)
 {
   static const size_t places[] = {
-      offsetof(front_calls_t, queue_create),          offsetof(front_calls_t, load_read_scacquire),
-      offsetof(front_calls_t, store_write_screlease), offsetof(front_calls_t, amd_signal_create),
-      offsetof(front_calls_t, signal_load_scacquire), offsetof(front_calls_t, silent_store_relaxed),
-      offsetof(front_calls_t, set_profiler_enabled),  offsetof(front_calls_t, get_dispatch_time),
+      offsetof(front_calls_t, queue_create),
+      offsetof(front_calls_t, load_read_scacquire),
+      offsetof(front_calls_t, store_write_screlease),
+      offsetof(front_calls_t, amd_signal_create),
+      offsetof(front_calls_t, signal_load_scacquire),
+      offsetof(front_calls_t, silent_store_relaxed),
+      offsetof(front_calls_t, set_profiler_enabled),
+      offsetof(front_calls_t, get_dispatch_time),
+      offsetof(front_calls_t, signal_store_screlease),
   };
   const void *runtime = object_of(root);
   bool direct = runtime != NULL;

@@ -50,4 +50,22 @@ static inline void words_set_write_index(hsa_queue_t *queue, uint64_t index)
     __atomic_store_n(&((amd_queue_t *)(void *)queue)->write_dispatch_id, index, __ATOMIC_RELEASE);
 }
 
+/* Where the device's doorbell is written; NULL: by the runtime alone. What the runtime of the first tables does for a doorbell of this kind is no
+ * more than this (AqlQueue::StoreRelaxed() of ROCr 5.2.3 to 6.2); later ones have devices that are
+ * told by a call. */
+static inline volatile uint64_t *words_doorbell(const hsa_queue_t *queue)
+{
+  const amd_signal_t *doorbell = words_of(queue->doorbell_signal);
+  if (!front.direct || front.tables.amd_major != 1 || doorbell->kind != AMD_SIGNAL_KIND_DOORBELL)
+    return NULL;
+  return doorbell->hardware_doorbell_ptr;
+}
+
+/* A release of what the device reads, all of which is in memory that processors cache. What the
+ * program wrote elsewhere, and they may combine, the lock that the caller took has flushed. */
+static inline void words_ring(volatile uint64_t *doorbell, uint64_t index)
+{
+  __atomic_store_n(doorbell, index, __ATOMIC_RELEASE);
+}
+
 #endif

@@ -235,6 +235,17 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
  * limit_retry_at() tells when. */
 bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, bool whatever,
                         limit_grant_t *grant);
+/* Of one dispatch, where nothing else is limited and so nothing is admitted: QUOTA_EXCEEDED. */
+RAWHAL_CHECKED rawhal_status_t limit_refuse_grid(limit_lease_t *lease, uint64_t workgroups,
+                                                 rawhal_error_t *error);
+RAWHAL_CHECKED static inline rawhal_status_t
+limit_check_grid(limit_lease_t *lease, uint64_t workgroups, rawhal_error_t *error)
+{
+  if (__builtin_expect(
+          workgroups <= atomic_load_explicit(&lease->largest_grid, memory_order_relaxed), 1))
+    return RAWHAL_OK;
+  return limit_refuse_grid(lease, workgroups, error);
+}
 /* When what the process has in flight will be paid for, if it takes as long as was estimated:
  * CLOCK_MONOTONIC ns, 0 without a share. What others have in flight may put that off. */
 uint64_t limit_expects_at(const limit_lease_t *lease);

@@ -65,6 +65,12 @@ rawhal_status_t caps_check(rawhal_limiter_t *limiter, const limit_cost_t *cost,
   return status;
 }
 
+rawhal_status_t limit_refuse_grid(limit_lease_t *lease, uint64_t workgroups, rawhal_error_t *error)
+{
+  return fail_cap(lease->limiter, RAWHAL_LIMIT_GRID_WORKGROUPS, "work-groups of a dispatch",
+                  workgroups, 0, error);
+}
+
 const char *caps_reserve(rawhal_limiter_t *limiter, const flight_t *flight)
 {
   flight_t reserved = {{0}};

@@ -14,7 +14,8 @@ class FrontProxy : public FrontTest {
 protected:
   void Start(const char *share = "90%", uint32_t size = 64)
   {
-    Set("RAWHAL_GPU_SHARE", share);
+    if (share)
+      Set("RAWHAL_GPU_SHARE", share);
     Load();
     ASSERT_EQ(HSA_STATUS_SUCCESS,
               Core<decltype(hsa_queue_create)>(72)(toy_agent(), size, HSA_QUEUE_TYPE_MULTI, Failed,
@@ -315,6 +316,40 @@ TEST_F(FrontProxy, WhatNeverFitsStopsTheQueue)
   EXPECT_EQ(static_cast<int>(HSA_STATUS_ERROR_OUT_OF_RESOURCES), failed_);
   EXPECT_EQ(queue_, source_);
   EXPECT_NE(std::string::npos, Report().find("work-groups"));
+}
+
+// Where only that is limited, nothing is asked of the device besides.
+TEST_F(FrontProxy, WithoutALimitOfTimePacketsGoAsTheyAre)
+{
+  Set("RAWHAL_GRID_WORKGROUPS", "10");
+  Start(nullptr, 16);
+  hsa_signal_t mine = Signal();
+  hsa_kernel_dispatch_packet_t packet = Kernel(5, 1000, mine);
+  packet.grid_size_x = 10;
+  packet.header |= barrier_bit;
+  for (int i = 0; i < 100; ++i) {
+    packet.completion_signal = i % 2 ? mine : hsa_signal_t{0};
+    Submit(packet);
+    auto ran = Ran(1);
+    ASSERT_EQ(1u, ran.size());
+    EXPECT_EQ(0, memcmp(&packet, ran[0].words, sizeof(packet)));
+  }
+  EXPECT_EQ(100u, Taken());
+  EXPECT_EQ(0, failed_);
+  toy_hold(true); // a ring that is full is full
+  for (int i = 0; i < 16; ++i) {
+    Write(Reserve(), packet);
+    Ring(100 + static_cast<uint64_t>(i));
+  }
+  EXPECT_EQ(100u, Taken());
+  toy_hold(false);
+  EXPECT_EQ(16u, Ran(16).size());
+  packet.grid_size_y = 2;
+  Submit(packet);
+  EXPECT_EQ(static_cast<int>(HSA_STATUS_ERROR_OUT_OF_RESOURCES), failed_);
+  EXPECT_NE(std::string::npos, Report().find("20 work-groups of a dispatch asked for, the limit is 10"));
+  EXPECT_EQ(116u, Taken());
+  Drop(mine);
 }
 
 TEST_F(FrontProxy, TheProgramsQueueIsItsOwn)
