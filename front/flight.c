@@ -22,10 +22,8 @@ static flight_batch_t *batch_at(proxy_t *proxy, uint64_t number)
 hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket)
 {
   hsa_signal_t *signal = &proxy->signals[ticket % PROXY_SIGNALS];
-  if (signal->handle) {
-    words_set_value(*signal, 1);
+  if (signal->handle)
     return *signal;
-  }
   /* Nobody sleeps on it: without an interrupt it is made and signalled at less cost. */
   if (front.hsa.amd_signal_create(1, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, signal) !=
       HSA_STATUS_SUCCESS)
@@ -159,6 +157,14 @@ static void drop(proxy_t *proxy, const flight_batch_t *batch)
     watch_ended(proxy->index, &proxy->flying[(batch->first + i) % PROXY_SIGNALS], 0, 0, false);
 }
 
+/* For the next to whom they fall: at a launch their lines would have to be waited for once more. */
+static void set_again(const proxy_t *proxy, const flight_batch_t *batch)
+{
+  for (uint32_t i = 0; i < batch->count; ++i)
+    words_set_value(signal_at(proxy, batch->first + i), 1);
+}
+
+/* Of a queue that died: nothing more goes on it. */
 static void finish(proxy_t *proxy, const flight_batch_t *batch)
 {
   atomic_store(&proxy->free_tickets, batch->first + batch->count);
@@ -175,7 +181,7 @@ static bool harvest_some(proxy_t *proxy, bool *any)
   while (count < FLIGHT_AT_ONCE && first + count != begun &&
          is_done(proxy, batch_at(proxy, first + count))) {
     const flight_batch_t *batch = batch_at(proxy, first + count);
-    __builtin_prefetch(words_of(signal_at(proxy, batch->first + FLIGHT_AHEAD)));
+    proxy_expect(words_of(signal_at(proxy, batch->first + FLIGHT_AHEAD)));
     const flight_time_t span = span_of(proxy, batch);
     all[count++] = (limit_completion_t){&batch->grant, span.start, span.end};
     if (!span.start)
@@ -194,6 +200,8 @@ static bool harvest_some(proxy_t *proxy, bool *any)
   limit_complete_all(proxy->lease, all, count);
   for (uint32_t i = 0; i < count && front.watched; ++i)
     show(proxy, batch_at(proxy, first + i), &clock);
+  for (uint32_t i = 0; i < count; ++i)
+    set_again(proxy, batch_at(proxy, first + i));
   const flight_batch_t *last = batch_at(proxy, first + count - 1);
   atomic_store(&proxy->free_tickets, last->first + last->count);
   atomic_store(&proxy->finished, first + count);

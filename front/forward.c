@@ -417,11 +417,8 @@ static void expect_next(proxy_t *proxy)
 {
   const uint64_t next = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
   const uint64_t at = proxy->real_write & (proxy->real->size - 1);
-  const hsa_signal_t signal = proxy->signals[proxy->tickets % PROXY_SIGNALS];
   proxy_expect(packet_at(proxy, next));
   proxy_expect((const proxy_packet_t *)proxy->real->base_address + at);
-  if (signal.handle)
-    proxy_expect(words_of(signal));
   flight_expect_next(proxy);
 }
 
