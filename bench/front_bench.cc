@@ -29,7 +29,7 @@ struct Cost {
   double each_ns, shared;
 };
 
-Cost launch(const std::string &environment)
+Cost run(const std::string &environment)
 {
   const std::string command = environment + " " + beside("bench_queue_hip") +
                               " --benchmark_filter=HipLaunchBuffer28 --benchmark_format=json 2>&1";
@@ -44,7 +44,19 @@ Cost launch(const std::string &environment)
   return {number(text, "each_ns"), number(text, "shared")};
 }
 
-// Each of these is a process; what is measured in it are 200 rounds of 512 launches.
+// What others do on the machine only adds: the least of some medians is nearest to what it costs.
+Cost launch(const std::string &environment)
+{
+  Cost least = run(environment);
+  for (int i = 1; i < 3 && least.each_ns >= 0; ++i) {
+    const Cost other = run(environment);
+    if (other.each_ns >= 0 && other.each_ns < least.each_ns)
+      least = other;
+  }
+  return least;
+}
+
+// Each of these is three processes; what is measured in one are 200 rounds of 512 launches.
 void HipLaunch(benchmark::State &state, const char *variables)
 {
   const std::string front = RAWHAL_BUILD_DIR "/lib/librawhal-front.so";
@@ -65,6 +77,8 @@ void HipLaunch(benchmark::State &state, const char *variables)
 
 HIP_LAUNCH(bare, "-");
 HIP_LAUNCH(front, "");
+// Packets are looked at, and nothing is measured.
+HIP_LAUNCH(proxy, "RAWHAL_GRID_WORKGROUPS=4000000000");
 HIP_LAUNCH(share, "RAWHAL_GPU_SHARE=100%");
 HIP_LAUNCH(check, "RAWHAL_CHECK=warn");
 

@@ -2,9 +2,10 @@
 """Runs the benchmarks and holds their medians against bench/targets.json.
 
 usage: bench/run.py FOLDER [--check] [--filter RE]
-FOLDER holds the bench_* programs. A target with "unless" is not held against a machine whose own value is above that.
---check exits with 1 when a target is missed by more than its tolerance: "tolerance" says how much of it that is, a
-quarter where it does not; with 0 the target is the bound itself."""
+FOLDER holds the bench_* programs. A target's value is a median, or such a one "over" or "minus" another. One with
+"unless" is not held against a machine whose own value is above that. --check exits with 1 when a target is missed by
+more than its tolerance: "tolerance" says how much of it that is, a quarter where it does not; with 0 the target is the
+bound itself."""
 import argparse
 import glob
 import json
@@ -43,7 +44,7 @@ def run(program, pattern):
 
 
 def quantity(medians, spec):
-    """A target's value: "BENCH:field" or the ratio of two such, or None when a benchmark did not run."""
+    """A target's value: "BENCH:field", or the ratio or difference of two such, or None when a benchmark did not run."""
     def one(text):
         name, _, field = text.rpartition(":")
         return medians.get(name, {}).get(field)
@@ -51,6 +52,9 @@ def quantity(medians, spec):
     if "over" in spec and value is not None:
         base = one(spec["over"])
         value = value / base if base else None
+    if "minus" in spec and value is not None:
+        base = one(spec["minus"])
+        value = value - base if base is not None else None
     return value
 
 
