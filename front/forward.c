@@ -279,6 +279,30 @@ static bool forward_uncounted(proxy_t *proxy, uint64_t index)
   return true;
 }
 
+/* As most come: one that a doorbell has just told of, of a kernel whose time is known, by what the
+ * lease has. False: it has not gone, and whether it may must be looked at. */
+static bool forward_one(proxy_t *proxy, uint64_t index)
+{
+  const uint64_t ticket = proxy->tickets;
+  proxy_packet_t *packet = packet_at(proxy, index);
+  const hsa_signal_t signal = proxy->signals[ticket % PROXY_SIGNALS];
+  if (front.watched || index + 1 != proxy->announced || !signal.handle ||
+      ticket - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1) ||
+      !has_room(proxy, 1) || packet->dispatch.private_segment_size > proxy->lane_bytes)
+    return false;
+  const limit_shape_t shape = shape_of(&packet->dispatch);
+  const uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
+  flight_batch_t *batch = flight_next(proxy);
+  if (!ns || !limit_admit_fast(proxy->lease, &shape, ns, 1, &batch->grant))
+    return false;
+  batch->ours = put_dispatch(proxy, packet, signal);
+  pass(proxy, packet);
+  batch->first = ticket;
+  batch->count = 1;
+  flight_begin(proxy);
+  return true;
+}
+
 /* False: held back, or nothing more goes. */
 static bool forward_dispatches(proxy_t *proxy, uint64_t index)
 {
@@ -378,6 +402,8 @@ void proxy_forward(proxy_t *proxy)
         break;
       continue;
     }
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && forward_one(proxy, index))
+      continue;
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       announce(proxy, before);
       before = proxy->real_write;
