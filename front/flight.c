@@ -6,7 +6,7 @@
 
 enum {
   FLIGHT_AT_ONCE = 32, /* batches that are charged together */
-  FLIGHT_AHEAD = 6,    /* the device wrote into signals: their lines are asked for before */
+  FLIGHT_AHEAD = 16,   /* the device wrote into signals: their lines are asked for before */
 };
 
 static hsa_signal_t signal_at(const proxy_t *proxy, uint64_t ticket)
