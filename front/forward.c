@@ -180,7 +180,9 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
 {
   uint32_t count = 0;
   uint64_t most_ns = 0; /* once there are two */
-  const uint32_t most = front.serial ? 1 : PROXY_BATCH;
+  /* What is announced may be more than the ring has: places are reserved before there is room. */
+  const uint32_t ring = proxy->mask + 1, batch = ring < PROXY_BATCH ? ring : PROXY_BATCH;
+  const uint32_t most = front.serial ? 1 : batch;
   limit_cost_begin(cost);
   while (count < most && index + count != proxy->announced && flight_has_room(proxy, count + 1) &&
          has_room(proxy, count + 1)) {

@@ -17,6 +17,7 @@
  *     forward  packets from the one to the other, as far as the limiter admits them
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back
+ *     ending   who does so when the process ends
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say
  *       ranges   which memory there is
@@ -136,7 +137,7 @@ void *devices_shared_memory(size_t size);
 /* Is any limit configured, as far as can be told without devices? When in doubt, it is. */
 bool devices_limits_wanted(void);
 
-/* memory.c, code.c, copies.c, queues.c, described.c: their entries of the hooks. */
+/* memory.c, code.c, copies.c, queues.c, described.c, ending.c: their entries of the hooks. */
 void memory_hooks(front_calls_t *hooks);
 /* When the runtime ends; in a child that has a runtime of its own, where what there is was the
  * parent's, its locks too. So are the other abandon functions. */
@@ -146,6 +147,9 @@ void code_hooks(front_calls_t *hooks);
 void copies_hooks(front_calls_t *hooks);
 void queues_hooks(front_calls_t *hooks);
 void described_hooks(front_calls_t *hooks);
+void ending_hooks(front_calls_t *hooks);
+/* When the process ends: forwards what may go. */
+void ending_forward(void);
 /* Nothing is held back for want of a thread from here on: the process ends. */
 void queues_end(void);
 void queues_forget(void);

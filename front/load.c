@@ -69,7 +69,7 @@ static void refuse(const table_root_t *root, const rawhal_error_t *error)
 
 /* ---- The end ---- */
 
-/* From here on nothing is held back for want of a thread. */
+/* From here on nothing is held back for want of a thread: see ending.c. */
 static void end_holding(void)
 {
   if (!front.timed)
@@ -143,6 +143,7 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
   if (front.timed) {
     queues_hooks(&front.hooks);
     described_hooks(&front.hooks);
+    ending_hooks(&front.hooks);
     copies_hooks(&front.hooks);
   }
   front.inner = front.hsa;

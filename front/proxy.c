@@ -127,11 +127,13 @@ static void reap(void *context)
   (void)flight_harvest(context);
 }
 
-/* Room for all that the program's ring has at a time. */
+/* Room for all that the program's ring has at a time, where the device has rings that large. */
 static hsa_status_t make_real(proxy_t *proxy, const proxy_wish_t *wish, uint32_t size)
 {
-  return front.hsa.queue_create(wish->agent, size * PROXY_PER_PACKET, wish->type, on_error, proxy,
-                                wish->private_bytes, wish->group_bytes, &proxy->real);
+  const uint32_t most = proxy->device->max_packets;
+  const uint32_t real = size <= most / PROXY_PER_PACKET ? size * PROXY_PER_PACKET : most;
+  return front.hsa.queue_create(wish->agent, real, wish->type, on_error, proxy, wish->private_bytes,
+                                wish->group_bytes, &proxy->real);
 }
 
 static hsa_status_t make_ring(proxy_t *proxy, uint32_t size)
@@ -215,8 +217,9 @@ static void unmake(proxy_t *proxy)
 
 static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish)
 {
-  uint32_t most = proxy->device->max_packets / PROXY_PER_PACKET;
-  uint32_t size = wish->size < most ? wish->size : most;
+  const uint32_t most = proxy->device->max_packets;
+  const uint32_t size =
+      wish->size < most ? wish->size : most; /* who asks for a size relies on it */
   hsa_status_t result = make_real(proxy, wish, size);
   if (result != HSA_STATUS_SUCCESS)
     return result;

@@ -70,6 +70,7 @@ static uint64_t read_index(proxy_t *proxy)
 {
   if (front_orphaned())
     return __atomic_load_n(&proxy->face->read_dispatch_id, __ATOMIC_RELAXED);
+  ending_forward();
   uint64_t read = proxy_read_index(proxy);
   if (__builtin_expect(proxy->held, 0))
     leave_time(proxy, read);

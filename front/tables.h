@@ -89,9 +89,12 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(memory_copy, __typeof__(hsa_memory_copy), 296)                                                 \
   X(signal_create, __typeof__(hsa_signal_create), 312)                                             \
   X(signal_destroy, __typeof__(hsa_signal_destroy), 320)                                           \
+  X(signal_load_relaxed, __typeof__(hsa_signal_load_relaxed), 328)                                 \
   X(signal_load_scacquire, __typeof__(hsa_signal_load_scacquire), 336)                             \
   X(signal_store_relaxed, __typeof__(hsa_signal_store_relaxed), 344)                               \
   X(signal_store_screlease, __typeof__(hsa_signal_store_screlease), 352)                           \
+  X(signal_wait_relaxed, __typeof__(hsa_signal_wait_relaxed), 360)                                 \
+  X(signal_wait_scacquire, __typeof__(hsa_signal_wait_scacquire), 368)                             \
   X(signal_subtract, __typeof__(hsa_signal_subtract_screlease), 552)                               \
   X(executable_destroy, __typeof__(hsa_executable_destroy), 688)                                   \
   X(executable_freeze, __typeof__(hsa_executable_freeze), 704)                                     \

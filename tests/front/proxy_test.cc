@@ -197,6 +197,75 @@ TEST_F(FrontProxy, TheRingIsUsedAgainAndAgain)
   Drop(mine);
 }
 
+// Places are reserved before there is room for them: more is announced then than the ring has.
+TEST_F(FrontProxy, WhatIsReservedBeyondTheRingIsNotThere)
+{
+  constexpr uint64_t size = 16, beyond = 8;
+  Start("100%", size);
+  hsa_kernel_dispatch_packet_t packet = Kernel(5, 1000);
+  const auto write = [&](uint64_t index) {
+    packet.kernarg_address = reinterpret_cast<void *>(index);
+    Write(index, packet);
+  };
+  for (int i = 0; i < 70; ++i)
+    Submit(packet); // from here on it is known how long it takes
+  Ran(70);
+  uint64_t first = Reserve();
+  for (uint64_t i = 1; i < size + beyond; ++i)
+    Reserve();
+  for (uint64_t i = 0; i < size; ++i)
+    write(first + i);
+  Ring(first + size - 1);
+  while (Taken() < first + size)
+    usleep(100);
+  for (uint64_t i = size; i < size + beyond; ++i)
+    write(first + i);
+  Ring(first + size + beyond - 1);
+  auto ran = Ran(size + beyond);
+  ASSERT_EQ(size + beyond, ran.size());
+  for (uint64_t i = 0; i < size + beyond; ++i)
+    EXPECT_EQ(first + i, ran[i].words[10]);
+  EXPECT_EQ(first + size + beyond, Taken());
+}
+
+TEST_F(FrontProxy, TheLargestRingIsAsLargeAsItWas)
+{
+  Start("100%", 1024);
+  ASSERT_EQ(1024u, queue_->size);
+  toy_hold(true);
+  hsa_signal_t mine = Signal();
+  for (uint64_t i = 0; i < 1024; ++i)
+    Write(Reserve(), Kernel(i + 1, 0, mine));
+  Ring(1023);
+  toy_hold(false);
+  uint64_t next = 1;
+  for (const toy_packet_t &packet : Ran(2048))
+    if ((packet.header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      EXPECT_EQ(next++ << 8, packet.kernel_object);
+    }
+  EXPECT_EQ(1025u, next);
+  EXPECT_EQ(1024u, Taken());
+  Drop(mine);
+}
+
+TEST_F(FrontProxy, DoorbellsThatSaySomethingElse)
+{
+  Start();
+  Ring(0); // nothing is there
+  Ring(UINT64_MAX);
+  Ring(1000000);
+  EXPECT_EQ(0u, Taken());
+  uint64_t index = Reserve();
+  Write(index, Kernel(1));
+  Ring(1000000); // more than there is
+  EXPECT_EQ(1u, Ran(1).size());
+  Write(Reserve(), Kernel(2));
+  Write(Reserve(), Kernel(3));
+  Ring(0); // and less
+  EXPECT_EQ(2u, Ran(2).size());
+  EXPECT_EQ(3u, Taken());
+}
+
 // Not every program looks at the read index: a slot is free when what was in it has finished, and
 // then the barrier behind it may still be in the device's ring.
 TEST_F(FrontProxy, SlotsThatAreUsedAgainWhenTheirSignalsSaySo)

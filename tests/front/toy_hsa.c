@@ -17,6 +17,8 @@ enum {
   HOST_POOL = 1,
   DEVICE_POOL = 2,
   LOG = 1 << 16,
+  LEAST_PACKETS = 64, /* of a ring, which is a page at least, as ROCr's are */
+  MOST_PACKETS = 1024,
   MAJOR_BYTES = 608,
   LATER_BYTES = 744
 };
@@ -73,7 +75,7 @@ static hsa_status_t agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute
     *(hsa_device_type_t *)value = agent.handle == CPU ? HSA_DEVICE_TYPE_CPU : HSA_DEVICE_TYPE_GPU;
     break;
   case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
-    *(uint32_t *)value = 1024;
+    *(uint32_t *)value = MOST_PACKETS;
     break;
   case HSA_AMD_AGENT_INFO_UUID:
     strcpy(value, "GPU-0123456789abcdef");
@@ -308,8 +310,9 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
                                  uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **made)
 {
   (void)agent, (void)type, (void)private_bytes, (void)group_bytes;
-  if (size & (size - 1) || !size)
+  if (size & (size - 1) || !size || size > MOST_PACKETS)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  size = size < LEAST_PACKETS ? LEAST_PACKETS : size;
   amd_queue_t *new_queue = aligned_alloc(64, sizeof(*new_queue));
   uint32_t *packets = aligned_alloc(64, (size_t)size * 64);
   memset(new_queue, 0, sizeof(*new_queue));
@@ -411,8 +414,8 @@ static void fill_core(void)
       {72, (void *)queue_create},    {88, (void *)queue_destroy},  {96, (void *)queue_inactivate},
       {104, (void *)load_read},      {112, (void *)load_read},     {136, (void *)store_write},
       {144, (void *)store_write},    {312, (void *)signal_create}, {320, (void *)signal_destroy},
-      {336, (void *)signal_load},    {344, (void *)signal_store},  {352, (void *)signal_store},
-      {832, (void *)signal_store},   {840, (void *)signal_store}};
+      {328, (void *)signal_load},    {336, (void *)signal_load},   {344, (void *)signal_store},
+      {352, (void *)signal_store},   {832, (void *)signal_store},  {840, (void *)signal_store}};
   for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); ++i)
     put(core, entries[i].at, entries[i].function);
 }
