@@ -5,6 +5,7 @@
 #include "record/writer.h"
 
 #include "base/error.h"
+#include "queue/limit/parse.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -32,15 +33,33 @@ static atomic_bool ended; /* it has been told why */
 
 /* ---- The file ---- */
 
+/* 0: what it is without a word of it. */
+static rawhal_status_t read_bound(uint64_t *bound, rawhal_error_t *error)
+{
+  const char *text = secure_getenv("RAWHAL_RECORD_BYTES");
+  rawhal_error_t why;
+  *bound = 0;
+  if (!text || !*text)
+    return RAWHAL_OK;
+  if (limit_parse(text, RAWHAL_UNIT_BYTES, 0, bound, &why) != RAWHAL_OK)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "RAWHAL_RECORD_BYTES: %s", why.message);
+  *bound = *bound == 0 ? 1 : *bound < INT64_MAX ? *bound : INT64_MAX; /* of 0 nothing fits in */
+  return RAWHAL_OK;
+}
+
 rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error)
 {
   char numbered[4096];
+  record_options_t options = {0};
+  rawhal_status_t status = read_bound(&options.bound, error);
+  if (status != RAWHAL_OK)
+    return status;
   pthread_rwlock_wrlock(&writer_lock);
-  rawhal_status_t status = record_writer_create(path, NULL, &writer, error);
+  status = record_writer_create(path, &options, &writer, error);
   if (status == RAWHAL_INVALID_ARGUMENT && access(path, F_OK) == 0) {
     int size = snprintf(numbered, sizeof(numbered), "%s.%d", path, getpid());
     if (size > 0 && (size_t)size < sizeof(numbered))
-      status = record_writer_create(numbered, NULL, &writer, error);
+      status = record_writer_create(numbered, &options, &writer, error);
   }
   if (status != RAWHAL_OK)
     writer = NULL;

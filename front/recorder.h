@@ -5,6 +5,7 @@
  *     RAWHAL_RECORD_BUFFERS  "1": with what the pointers of the kernargs lead to, before and after.
  *                            Then each queue runs one dispatch at a time, and the program learns of
  *                            its end when its buffers have been read
+ *     RAWHAL_RECORD_BYTES    what the file may grow to, as "64M"; 1 GiB without
  *
  * What other queues or copies do to these buffers meanwhile is not held up.
  *

@@ -4,7 +4,7 @@
  *     RAWHAL_CHECK  warn: each mistake of a kernel's is reported once; report: every time;
  *                   refuse: the kernel does not run, and its queue ends with an error
  *     RAWHAL_TRACE  the file that the trace goes to
- *     RAWHAL_RECORD, RAWHAL_RECORD_BUFFERS: see recorder.h
+ *     RAWHAL_RECORD, RAWHAL_RECORD_BUFFERS, RAWHAL_RECORD_BYTES: see recorder.h
  *     RAWHAL_SUBSTITUTE, RAWHAL_SUBSTITUTE_CACHE: see substitute.h
  *     RAWHAL_POLICY: see policy.h
  *

@@ -34,6 +34,7 @@ static const char *help(void)
          "without\n"
          "  --trace FILE        when dispatches ran and what held them back, as JSON for Perfetto\n"
          "  --record FILE       what is dispatched, for rawhal replay\n"
+         "  --record-bytes BYTES  the most that file may have; 1G without\n"
          "  --record-buffers    with the contents of buffers: see rawhal record --help\n"
          "  --substitute NAME=FILE[:KERNEL][,EXTRA...]\n"
          "                      another kernel in the place of NAME, which may be a pattern; "
@@ -71,15 +72,15 @@ static const char *record_help(void)
          "  -o, --output FILE   must not be there yet; a second process of the program that uses "
          "the GPU\n"
          "                      adds its number\n"
+         "  --bytes BYTES       the most that FILE may have, as \"64M\" or \"8G\"; 1G without\n"
          "  --buffers           with what the pointers of kernargs lead to, before and after: then "
          "one\n"
          "                      dispatch of a queue runs at a time, and replay can compare\n"
          "  --gpu-share, --memory, --check, --trace   as of rawhal exec\n"
          "  --help              this text\n\n"
-         "The file has at most 1 GiB, can be read whenever the program was killed, and says so "
-         "when "
-         "it\n"
-         "ends early. Environment and exit status are those of rawhal exec.\n";
+         "The file is written as the program goes on, can be read whenever it was killed, and says "
+         "so\n"
+         "when it ends early. Environment and exit status are those of rawhal exec.\n";
 }
 
 /* ---- The environment ---- */
@@ -196,6 +197,7 @@ enum {
   CHECK = 1000,
   TRACE,
   BUFFERS,
+  BYTES,
   SUBSTITUTE,
   CACHE,
   POLICY,
@@ -214,6 +216,7 @@ static const struct option exec_options[] = {
     COMMON_OPTIONS,
     {"record", required_argument, NULL, RECORD},
     {"record-buffers", no_argument, NULL, BUFFERS},
+    {"record-bytes", required_argument, NULL, BYTES},
     {"substitute", required_argument, NULL, SUBSTITUTE},
     {"substitute-cache", required_argument, NULL, CACHE},
     {"policy", required_argument, NULL, POLICY},
@@ -224,6 +227,7 @@ static const struct option record_options[] = {
     COMMON_OPTIONS,
     {"output", required_argument, NULL, RECORD},
     {"buffers", no_argument, NULL, BUFFERS},
+    {"bytes", required_argument, NULL, BYTES},
     {0},
 };
 
@@ -255,6 +259,15 @@ static bool set_record(const char *file, rawhal_error_t *error)
   if (access(file, F_OK) == 0)
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s is there already", file);
   return set_file("RAWHAL_RECORD", file, error);
+}
+
+/* In the words of a limit. */
+static bool set_record_bytes(const char *text, rawhal_error_t *error)
+{
+  uint64_t bytes;
+  if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, text, NULL, &bytes, error) != RAWHAL_OK)
+    return false;
+  return set_variable("RAWHAL_RECORD_BYTES", text, error);
 }
 
 /* Nobody takes an operator's file away. */
@@ -297,6 +310,8 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
     return set_record(value, error);
   case BUFFERS:
     return set_variable("RAWHAL_RECORD_BUFFERS", "1", error);
+  case BYTES:
+    return set_record_bytes(value, error);
   case SUBSTITUTE:
     return add_substitute(value, error);
   case POLICY:

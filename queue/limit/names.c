@@ -41,6 +41,7 @@ static const char *const others[] = {
     "RAWHAL_TRACE",
     "RAWHAL_RECORD",
     "RAWHAL_RECORD_BUFFERS",
+    "RAWHAL_RECORD_BYTES",
     "RAWHAL_SUBSTITUTE",
     "RAWHAL_POLICY",
     "RAWHAL_SUBSTITUTE_CACHE",
