@@ -47,6 +47,12 @@ static copy_t *make(void)
   return NULL;
 }
 
+static trace_way_t way_of(const copy_route_t *route)
+{
+  const bool to = device_is_gpu(route->to), from = device_is_gpu(route->from);
+  return to && from ? TRACE_BESIDE : from ? TRACE_FROM_DEVICE : TRACE_TO_DEVICE;
+}
+
 copy_t *copy_take(engine_t *engine, const copying_t *copying)
 {
   pthread_mutex_lock(&engine->harvest);
@@ -65,6 +71,9 @@ copy_t *copy_take(engine_t *engine, const copying_t *copying)
   copy->program = copying->completion;
   copy->gated = copy->by_us = copy->asked = copy->refused = false;
   copy->failure = 0;
+  copy->bytes = copying->bytes;
+  copy->way = way_of(&copying->route);
+  copy->asked_at = front.watched ? front_now() : 0;
   copy->shape = (limit_shape_t){.key = limit_key(LIMIT_COPY_KEY, copying->bytes), .launches = 1};
   return copy;
 }
@@ -112,7 +121,10 @@ static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
     copy_times_keep(copy->program, &times);
   else
     times.start = times.end = 0;
-  limit_complete(engine->lease, &copy->grant, ticks_to_ns(times.start), ticks_to_ns(times.end));
+  const uint64_t start = ticks_to_ns(times.start), end = ticks_to_ns(times.end);
+  limit_complete(engine->lease, &copy->grant, start, end);
+  if (front.watched)
+    trace_copy(&(trace_copy_t){"copy", copy->way, copy->bytes, copy->asked_at, start, end});
   if (value < 0 && !copy->by_us) { /* it failed, and the word behind it waits for 0 */
     copy->failure = value;
     front.hsa.signal_subtract(copy->program, -1); /* which the word does not make the last */

@@ -3,6 +3,7 @@
 #define RAWHAL_FRONT_COPY_H
 
 #include "front/copying.h"
+#include "front/trace.h"
 
 #include <pthread.h>
 
@@ -22,7 +23,9 @@ typedef struct copy {
   bool asked;   /* a word of it was submitted that says `arrived` */
   bool refused; /* and the copy behind that was not */
   hsa_signal_value_t
-      failure; /* what the program's signal is to be in the end; 0: the copy's doing */
+      failure;              /* what the program's signal is to be in the end; 0: the copy's doing */
+  uint64_t bytes, asked_at; /* of the trace: ns of the runtime's clock */
+  trace_way_t way;
   limit_shape_t shape;
   limit_grant_t grant;
 } copy_t;

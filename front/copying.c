@@ -297,6 +297,7 @@ void copying_stop(void)
       continue;
     stop(engine);
     open_all(engine);
+    (void)copies_harvest(engine);
   }
 }
 

@@ -129,6 +129,11 @@ static void name_queue(uint32_t queue)
   put_name("held back, queue", THREAD_HELD + queue, number);
 }
 
+static const char *const ways[] = {[TRACE_TO_DEVICE] = "to a device",
+                                   [TRACE_FROM_DEVICE] = "from a device",
+                                   [TRACE_BESIDE] = "between devices",
+                                   [TRACE_CALLED] = "and fills, waited for"};
+
 /* ---- Opening ---- */
 
 /* Locked by each process while it writes: a second one takes another name. */
@@ -171,7 +176,8 @@ rawhal_status_t trace_open(const char *path, rawhal_error_t *error)
   json_quote(&sink, (rawhal_string_t){name, size > 0 ? (size_t)size : 0});
   json_text(&sink, "}");
   finish(&sink, trace.began);
-  put_name("copies", THREAD_COPIES, "");
+  for (uint32_t way = 0; way < sizeof(ways) / sizeof(*ways); ++way)
+    put_name("copies", THREAD_COPIES + way, ways[way]);
   flush_buffer();
   pthread_mutex_unlock(&trace.lock);
   return RAWHAL_OK;
@@ -264,17 +270,24 @@ void trace_memory(uint32_t device, uint64_t bytes)
   pthread_mutex_unlock(&trace.lock);
 }
 
-void trace_copy(const char *what, uint64_t bytes)
+void trace_copy(const trace_copy_t *copy)
 {
+  const bool known = copy->start != 0;
   if (!begin())
     return;
   struct json_sink sink = {.write = append};
-  uint64_t now = front_now();
-  put_text(&sink, rawhal_string(what),
-           ",\"cat\":\"copy\",\"ph\":\"i\",\"s\":\"t\",\"pid\":%d,\"tid\":%u,\"ts\":%s,"
-           "\"args\":{\"bytes\":%llu}",
-           getpid(), THREAD_COPIES, us_since(now).text, (unsigned long long)bytes);
-  finish(&sink, now);
+  put_text(&sink, rawhal_string(copy->what), ",\"cat\":\"copy\",%s,\"pid\":%d,\"tid\":%u,\"ts\":%s",
+           known ? "\"ph\":\"X\"" : "\"ph\":\"i\",\"s\":\"t\"", getpid(), THREAD_COPIES + copy->way,
+           us_since(known ? copy->start : copy->asked).text);
+  char text[160];
+  if (known) {
+    (void)snprintf(text, sizeof(text), ",\"dur\":%s", us_between(copy->start, copy->end).text);
+    json_text(&sink, text);
+  }
+  (void)snprintf(text, sizeof(text), ",\"args\":{\"bytes\":%llu,\"waited_us\":%s}",
+                 (unsigned long long)copy->bytes, us_between(copy->asked, copy->start).text);
+  json_text(&sink, text);
+  finish(&sink, known ? copy->end : copy->asked);
   pthread_mutex_unlock(&trace.lock);
 }
 

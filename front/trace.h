@@ -3,11 +3,13 @@
  * It is written as it happens, an event a line, and can be read though the process was killed: that
  * format's list need not be closed. Times are the device's, in microseconds since the trace began.
  *
- *     process     this one; a thread each of a queue, of what it was held back, of copies
+ *     process     this one; a thread each of a queue, of what it was held back, and of each
+ *                 way that copies go
  *     dispatch    from its start to its end by the device's clock, named after its kernel
  *     held back   from when the limiter refused to when it admitted
  *     memory      a counter of bytes for each device
- *     copy        when it was asked for, and of how many bytes; the engines' times are not seen
+ *     copy        by an engine: from its start to its end by the device's clock; a copy or fill that
+ *                 the program waits for: from the call to its return
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_TRACE_H
@@ -34,6 +36,18 @@ typedef struct trace_dispatch {
 void trace_dispatch(const trace_dispatch_t *dispatch);
 void trace_held(uint32_t queue, uint64_t from, uint64_t to);
 void trace_memory(uint32_t device, uint64_t bytes);
-void trace_copy(const char *what, uint64_t bytes);
+/* Each way has its own engine, and so its copies come one after the other. */
+typedef enum trace_way {
+  TRACE_TO_DEVICE,
+  TRACE_FROM_DEVICE,
+  TRACE_BESIDE,
+  TRACE_CALLED
+} trace_way_t;
+typedef struct trace_copy {
+  const char *what;
+  trace_way_t way;
+  uint64_t bytes, asked, start, end; /* ns of the runtime's clock; start 0: not known */
+} trace_copy_t;
+void trace_copy(const trace_copy_t *copy);
 
 #endif

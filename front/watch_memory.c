@@ -141,18 +141,27 @@ static hsa_status_t svm_attributes_set(void *memory, size_t size,
   return result;
 }
 
-static hsa_status_t async_copy(void *to, hsa_agent_t to_agent, const void *from,
-                               hsa_agent_t from_agent, size_t size, uint32_t waits,
-                               const hsa_signal_t *wait_for, hsa_signal_t done)
+/* ---- What the program waits for; other copies say themselves when they ran: copy.c ---- */
+
+static hsa_status_t called(const char *what, uint64_t size, uint64_t began, hsa_status_t result)
 {
-  trace_copy("copy", size);
-  return front.inner.async_copy(to, to_agent, from, from_agent, size, waits, wait_for, done);
+  const trace_copy_t copy = {what, TRACE_CALLED, size, began, began, front_now()};
+  if (result == HSA_STATUS_SUCCESS && !front_orphaned())
+    trace_copy(&copy);
+  return result;
+}
+
+static hsa_status_t memory_copy(void *to, const void *from, size_t size)
+{
+  const uint64_t began = front_now();
+  return called("copy", size, began, front.inner.memory_copy(to, from, size));
 }
 
 static hsa_status_t memory_fill(void *memory, uint32_t value, size_t words)
 {
-  trace_copy("fill", (uint64_t)words * sizeof(value));
-  return front.inner.memory_fill(memory, value, words);
+  const uint64_t began = front_now();
+  return called("fill", (uint64_t)words * sizeof(value), began,
+                front.inner.memory_fill(memory, value, words));
 }
 
 void watch_memory_hooks(front_calls_t *hooks)
@@ -166,7 +175,7 @@ void watch_memory_hooks(front_calls_t *hooks)
   X(memory_lock_to_pool)
   X(memory_unlock)
   X(svm_attributes_set)
-  X(async_copy)
+  X(memory_copy)
   X(memory_fill)
 #undef X
 }

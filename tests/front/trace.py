@@ -56,6 +56,29 @@ def held_back(path):
     check(ran > 0 and held > ran, ran, held)
 
 
+def copies(path):
+    """Each by an engine is there with its time, and no two of one way at once; the others as they were called."""
+    command = [RUNNER, RAWHAL, "exec", "--trace", path, "--", os.path.join(FOLDER, "copies"), "300", "async"]
+    done = subprocess.run(command, input="\n", capture_output=True, text=True, timeout=240)
+    check(done.returncode == 0, done.stdout, done.stderr)
+    rounds = int(re.search(r"([0-9]+) rounds", done.stdout).group(1))
+    events = json.load(open(path))
+    names = {e["tid"]: e["args"]["name"] for e in of_kind(events, "M") if e["name"] == "thread_name"}
+    whole = [e for e in of_kind(events, "X", "copy") if e["args"]["bytes"] == 4 << 20]
+    ways = {}
+    for e in whole:
+        ways.setdefault(names[e["tid"]], []).append(e)
+    check({k: len(v) for k, v in ways.items()} == {"copies to a device": rounds, "copies from a device": rounds},
+          rounds, {k: len(v) for k, v in ways.items()})
+    for way in ways.values():
+        way.sort(key=lambda e: e["ts"])
+        check(all(e["dur"] > 0 for e in way), "they take time")
+        check(all(a["ts"] + a["dur"] <= b["ts"] + 0.002 for a, b in zip(way, way[1:])), "one after the other")
+    for there, back in zip(ways["copies to a device"], ways["copies from a device"]):
+        check(there["ts"] + there["dur"] <= back["ts"] + 0.002, there, back)
+    check(not of_kind(events, "i", "copy"), "all times are known")
+
+
 def killed(path):
     """What was written is whole lines, and nothing of the program's is waited for."""
     command = [RUNNER, RAWHAL, "exec", "--trace", path, "--", os.path.join(FOLDER, "share"), "60000", "500"]
@@ -81,5 +104,5 @@ def one_each(path):
 
 
 with tempfile.TemporaryDirectory() as scratch:
-    for test in (known_times, held_back, killed, one_each):
+    for test in (known_times, held_back, copies, killed, one_each):
         test(os.path.join(scratch, test.__name__))
