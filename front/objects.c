@@ -1,5 +1,6 @@
 #include "front/objects.h"
 
+#include "front/trace.h"
 #include "hsaco/content.h"
 
 #include <hsa/hsa_ven_amd_loader.h>
@@ -15,6 +16,7 @@ struct front_object {
   rawhal_content_hash_t hash;
   void *bytes;
   size_t size;
+  char *uri;           /* where it came from when it was first loaded; NULL: not known */
   atomic_size_t users; /* places where it is loaded, and kernels that were given out */
   bool read;           /* whether its kernels can be read is known */
   rawhal_hsaco_t *hsaco;
@@ -60,6 +62,7 @@ static void drop_content(front_object_t *object)
   free(object->kernels);
   rawhal_hsaco_close(object->hsaco);
   free(object->bytes);
+  free(object->uri);
   free(object);
 }
 
@@ -212,10 +215,20 @@ rawhal_bytes_t object_bytes(const front_object_t *object)
   return (rawhal_bytes_t){object->bytes, object->size};
 }
 
+const char *object_uri(const front_object_t *object)
+{
+  return object->uri ? object->uri : "";
+}
+
 void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT])
 {
-  (void)snprintf(text, OBJECT_HASH_TEXT, "%016llx%016llx", (unsigned long long)object->hash.high,
-                 (unsigned long long)object->hash.low);
+  content_text(object->hash, text);
+}
+
+void content_text(rawhal_content_hash_t hash, char text[OBJECT_HASH_TEXT])
+{
+  (void)snprintf(text, OBJECT_HASH_TEXT, "%016llx%016llx", (unsigned long long)hash.high,
+                 (unsigned long long)hash.low);
 }
 
 bool objects_range(uint64_t address, uint64_t *base, uint64_t *size)
@@ -247,6 +260,22 @@ static loaded_info_t *loaded_info(void)
           HSA_STATUS_SUCCESS)
     return NULL;
   return loader.hsa_ven_amd_loader_loaded_code_object_get_info;
+}
+
+/* The runtime's name for where it was: a file with offset and size, or memory. NULL: none. */
+static char *uri_of(hsa_loaded_code_object_t loaded)
+{
+  loaded_info_t *info = loaded_info();
+  uint32_t length = 0;
+  if (!info || info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH, &length) !=
+                   HSA_STATUS_SUCCESS)
+    return NULL;
+  char *uri = calloc(1, (size_t)length + 1);
+  if (uri &&
+      info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri) == HSA_STATUS_SUCCESS)
+    return uri;
+  free(uri);
+  return NULL;
 }
 
 /* The caller holds the lock for writing. */
@@ -305,14 +334,22 @@ static void remember(hsa_executable_t executable, hsa_agent_t agent,
     return;
   const void *content = (const void *)(uintptr_t)bytes;
   rawhal_content_hash_t hash = rawhal_content_hash(content, size); /* nobody waits for that */
+  char *uri = uri_of(loaded);
+  trace_object(hash, size, uri);
   pthread_rwlock_wrlock(&lock);
   front_object_t *object = add_place(&place, hash, content, size);
+  if (object && !object->uri) {
+    object->uri = uri;
+    uri = NULL;
+  }
   pthread_rwlock_unlock(&lock);
   if (object && listener)
     tell_of(object, agent, &place);
   else if (!object)
-    front_report("no memory to remember a code object of %llu bytes; its kernels have no names",
-                 (unsigned long long)size);
+    front_report("no memory to remember a code object of %llu bytes (%.200s); its kernels have no "
+                 "names",
+                 (unsigned long long)size, uri ? uri : "from somewhere");
+  free(uri);
 }
 
 static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,

@@ -35,6 +35,9 @@ rawhal_bytes_t object_bytes(const front_object_t *object);
 /* How a report names it: the hash as text. */
 enum { OBJECT_HASH_TEXT = 33 };
 void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT]);
+void content_text(rawhal_content_hash_t hash, char text[OBJECT_HASH_TEXT]);
+/* Where it came from when it was first loaded, by the runtime's word; empty: not known. */
+const char *object_uri(const front_object_t *object);
 
 /* Where an address lies in what is loaded: its code and its variables. False: nowhere. */
 bool objects_range(uint64_t address, uint64_t *base, uint64_t *size);

@@ -291,6 +291,24 @@ void trace_copy(const trace_copy_t *copy)
   pthread_mutex_unlock(&trace.lock);
 }
 
+void trace_object(rawhal_content_hash_t hash, uint64_t size, const char *uri)
+{
+  char text[OBJECT_HASH_TEXT];
+  if (!begin())
+    return;
+  content_text(hash, text);
+  struct json_sink sink = {.write = append};
+  uint64_t now = front_now();
+  put_text(&sink, RAWHAL_STRING("code object"),
+           ",\"cat\":\"object\",\"ph\":\"i\",\"s\":\"p\",\"pid\":%d,\"tid\":0,\"ts\":%s,"
+           "\"args\":{\"object\":\"%s\",\"bytes\":%llu,\"uri\":",
+           getpid(), us_since(now).text, text, (unsigned long long)size);
+  json_quote(&sink, rawhal_string(uri ? uri : ""));
+  json_text(&sink, "}");
+  finish(&sink, now);
+  pthread_mutex_unlock(&trace.lock);
+}
+
 void trace_abandon(void)
 {
   (void)pthread_mutex_init(&trace.lock, NULL);

@@ -8,8 +8,9 @@
  *     dispatch    from its start to its end by the device's clock, named after its kernel
  *     held back   from when the limiter refused to when it admitted
  *     memory      a counter of bytes for each device
- *     copy        by an engine: from its start to its end by the device's clock; a copy or fill that
- *                 the program waits for: from the call to its return
+ *     object      each code object when it is loaded: content, size, and where it came from
+ *     copy        by an engine: from its start to its end by the device's clock; a copy or fill
+ *                 that the program waits for: from the call to its return
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_TRACE_H
@@ -49,5 +50,7 @@ typedef struct trace_copy {
   uint64_t bytes, asked, start, end; /* ns of the runtime's clock; start 0: not known */
 } trace_copy_t;
 void trace_copy(const trace_copy_t *copy);
+/* One is loaded. `uri`: where from; NULL: not known. */
+void trace_object(rawhal_content_hash_t hash, uint64_t size, const char *uri);
 
 #endif

@@ -159,7 +159,11 @@ static bool check(const front_device_t *device, uint64_t queue_id, const watch_n
   atomic_fetch_add(&mistaken, 1);
   if (mode_of(note->kernel) != WATCH_CHECK_REFUSE)
     return true;
-  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s", first.text) == RAWHAL_OK;
+  char hash[OBJECT_HASH_TEXT];
+  object_hash_text(note->kernel->object, hash);
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%.200s (code object %s, %zu bytes, %.100s)",
+                     first.text, hash, object_bytes(note->kernel->object).size,
+                     object_uri(note->kernel->object)) == RAWHAL_OK;
 }
 
 bool watch_dispatch(const front_device_t *device, uint64_t queue_id,

@@ -50,9 +50,9 @@ static inline void words_set_write_index(hsa_queue_t *queue, uint64_t index)
     __atomic_store_n(&((amd_queue_t *)(void *)queue)->write_dispatch_id, index, __ATOMIC_RELEASE);
 }
 
-/* Where the device's doorbell is written; NULL: by the runtime alone. What the runtime of the first tables does for a doorbell of this kind is no
- * more than this (AqlQueue::StoreRelaxed() of ROCr 5.2.3 to 6.2); later ones have devices that are
- * told by a call. */
+/* Where the device's doorbell is written; NULL: by the runtime alone. What the runtime of the first
+ * tables does for a doorbell of this kind is no more than this (AqlQueue::StoreRelaxed() of ROCr
+ * 5.2.3 to 6.2); later ones have devices that are told by a call. */
 static inline volatile uint64_t *words_doorbell(const hsa_queue_t *queue)
 {
   const amd_signal_t *doorbell = words_of(queue->doorbell_signal);

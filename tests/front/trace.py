@@ -42,6 +42,9 @@ def known_times(path):
     check(all(t["args"]["work_items"] == [1, 1, 1] and t["args"]["measured"] for t in turns), turns[0])
     check(len({t["args"]["object"] for t in turns}) == 1 and len(turns[0]["args"]["object"]) == 32, turns[0])
     check(not [e for e in events if e["name"] == "held back"], "nothing is held back without a limit")
+    objects = {e["args"]["object"]: e["args"] for e in of_kind(events, "i", "object")}
+    mine = objects[turns[0]["args"]["object"]]
+    check(mine["bytes"] > 1000 and re.fullmatch(r"file://.*/share#offset=[0-9]+&size=[0-9]+", mine["uri"]), mine)
     names = {e["args"]["name"] for e in of_kind(events, "M")}
     check(f"queue {turns[0]['tid']}" in names, names)
     memory = [e["args"]["bytes"] for e in of_kind(events, "C")]
