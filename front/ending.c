@@ -10,9 +10,11 @@ static bool ending(void)
          !front_orphaned();
 }
 
+/* Somebody who has the lock forwards, or is in the program's handler of an error, which may ask. */
 static void forward(proxy_t *proxy)
 {
-  pthread_mutex_lock(&proxy->lock);
+  if (pthread_mutex_trylock(&proxy->lock))
+    return;
   (void)flight_harvest(proxy);
   if (proxy->held)
     proxy_forward(proxy);
