@@ -1,0 +1,32 @@
+#!/bin/sh
+# Launches from 1, 4 and 8 streams, 20,000 a run, with a share, a check and a trace: no run aborts, each says that every
+# kernel ran once and in its stream's order, the check says nothing, and the trace has them all. One round, 10 with
+# RAWHAL_TEST_EXTENDED, 100 with RAWHAL_TEST_EXTENDED=all or as many as are asked for. usage: launches.sh RUNNER RAWHAL
+# PROGRAM [ROUNDS]
+set -u
+runner=$1 rawhal=$2 program=$3 launches=20000
+case ${RAWHAL_TEST_EXTENDED:-} in
+  '') rounds=1 ;;
+  all) rounds=100 ;;
+  *) rounds=10 ;;
+esac
+rounds=${4:-$rounds}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+round=0
+while [ $round -lt "$rounds" ]; do
+  round=$((round + 1))
+  for streams in 1 4 8; do
+    "$runner" "$rawhal" exec --gpu-share 100% --check --trace "$work/trace" -- "$program" $streams \
+      $((launches / streams)) >"$work/out" 2>"$work/said"
+    status=$?
+    traced=$(grep -c '"_Z4stepPjj"' "$work/trace")
+    grep '^rawhal' "$work/said" >"$work/front" # the runtime has words of its own
+    if [ $status -ne 0 ] || [ "$(cat "$work/out")" != ok ] || [ -s "$work/front" ] || [ "$traced" -ne $launches ]; then
+      echo "round $round, $streams streams: status $status, $traced of $launches traced"
+      cat "$work/out" "$work/said"
+      exit 1
+    fi
+  done
+done
+echo "$rounds rounds of $launches launches from 1, 4 and 8 streams"
