@@ -35,6 +35,12 @@ def check_contracts(folder):
     expect(run(folder, [{"bytes": SIZES}], "mistakes", "swapped"), "done\n", "argument 0 leads to 4096 bytes; it takes 8000\n")
     expect(run(folder, [{"bytes": SIZES}, {"check": "off"}], "mistakes", "swapped"), "done\n", "")
     expect(run(folder, [{"bytes": {"arg0": "1"}}], "mistakes", "heap"), "done\n", "argument 1 is 0x")
+    # A grid that is wrong: more work-items than one of the buffers has elements.
+    each = {"arg0": "4 * work_items.x"}
+    expect(run(folder, [{"bytes": each}], "mistakes", "sized"), "done\n", "")
+    expect(run(folder, [{"bytes": each}], "mistakes", "wrong_grid"), "done\n",
+           f"check: {ADD}, queue [0-9]*: argument 0 leads to 8192 bytes; it takes 16384\n"
+           "rawhal: check: 1 of 1 dispatches were mistaken\n")
     # By the grid, and what has no result.
     for text, least in (("4 * work_items.x", 512), ("max(64K, 1)", 65536), ("workgroups.x * workgroup.x * 100", 12800)):
         said = f"argument 1 leads to 4096 bytes; it takes {least}\n" if least > 4096 else ""

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Kernels of ours in the place of a program's: substitute.py RUNNER RAWHAL PROGRAMS TEST_HIP"""
+"""Kernels of ours in the place of a program's: substitute.py RUNNER RAWHAL PROGRAMS TEST_HIP program|rocrand|rocsparse
+
+Exit status 77: the library is not there.
+"""
 import os, random, re, signal, struct, subprocess, sys, tempfile, time
 
-runner, rawhal, programs, test_hip = sys.argv[1:]
+runner, rawhal, programs, test_hip, part = sys.argv[1:]
 program = os.path.join(programs, "replaced")
 kernels = os.path.join(programs, "replacements.co")
 libraries = os.path.join(programs, "library_kernels.co")
@@ -98,19 +101,31 @@ def check_refused(folder):
         assert (words or "no device: RAWHAL_SUBSTITUTE: ") in done.stderr, done
 
 
+def wait_for_cache(cache, running):
+    """Until one of them has written to it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and any(process.poll() is None for process in running):
+        if os.path.isdir(cache) and os.listdir(cache):
+            return
+        time.sleep(0.0005)
+
+
 def check_cache(folder):
-    """Eight at once, most of which are killed, at any time: each that lives says what is right."""
-    cache = os.path.join(folder, "cache")
-    options = ("--substitute-cache", cache, "--substitute", f"combine={kernels}", "--substitute",
-               f"reversed={kernels}:reversed_too_large")
+    """Eight at once, most of which are killed, as soon as the cache is written: each that lives says what is right."""
     seed = random.Random(15)
-    lived = 0
-    for _ in range(4):
+    lived = killed = 0
+    for round_ in range(4):
+        cache = os.path.join(folder, f"cache{round_}")
+        options = ("--substitute-cache", cache, "--substitute", f"combine={kernels}", "--substitute",
+                   f"reversed={kernels}:reversed_too_large")
         running = [subprocess.Popen(command(*options), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                     start_new_session=True) for _ in range(8)]
+        wait_for_cache(cache, running)
         for process in running[:6]:
-            time.sleep(seed.uniform(0, 0.12))
-            os.killpg(process.pid, signal.SIGKILL)
+            if process.poll() is None:
+                killed += bool(os.listdir(cache))
+                os.killpg(process.pid, signal.SIGKILL)
+            time.sleep(seed.uniform(0, 0.02))
         for process in running:
             out, _ = process.communicate()
             if process.returncode == 0:
@@ -118,6 +133,7 @@ def check_cache(folder):
                 assert out in (PRODUCT, ORIGINAL), out
         out, errors = run(*options)
         assert out in (PRODUCT, ORIGINAL), (out, errors)
+    assert killed >= 4, f"{killed} were killed while there was a cache"
     assert lived >= 8, lived
     out, errors = run(*options)
     assert (out, replaced(errors)) == (PRODUCT, (ROUNDS, 0)), (out, errors)
@@ -155,19 +171,26 @@ def check_library(folder, tests, kernel, ours, least):
     return True
 
 
+def check_rocrand(folder):
+    return check_library(folder, "generators/RocRand.a_million_uniform_and_normal_numbers/0",
+                         "*generate_kernelIf20uniform_distributionIfE*", "uniform", 1 << 20)
+
+
+def check_rocsparse(folder):
+    sparse = "SparseProduct/0.ellmv_and_hybmv:SparseProduct/0.vectors"
+    return all(check_library(folder, sparse, f"_ZL*{kernel}_kernel*", kernel, least)
+               for kernel, least in (("axpyi", 700), ("gthr", 700), ("ellmvn", 900)))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        check_replaced(folder)
-        check_streams(folder)
-        check_refused(folder)
-        check_refusal_is_known(folder)
-        check_cache(folder)
-        checked = check_library(folder, "generators/RocRand.a_million_uniform_and_normal_numbers/0",
-                                "*generate_kernelIf20uniform_distributionIfE*", "uniform", 1 << 20)
-        sparse = "SparseProduct/0.ellmv_and_hybmv:SparseProduct/0.vectors"
-        for kernel, least in (("axpyi", 700), ("gthr", 700), ("ellmvn", 900)):
-            checked += check_library(folder, sparse, f"_ZL*{kernel}_kernel*", kernel, least)
-        print(f"{len(REFUSED)} refused, {int(checked)} of 4 library kernels replaced")
+        if part == "program":
+            for check in (check_replaced, check_streams, check_refused, check_refusal_is_known, check_cache):
+                check(folder)
+            print(f"{len(REFUSED)} refused")
+        elif not {"rocrand": check_rocrand, "rocsparse": check_rocsparse}[part](folder):
+            print(f"{part} is not there: nothing of it was replaced")
+            sys.exit(77)
 
 
 main()

@@ -160,6 +160,14 @@ static void swapped(Buffers &b)
   launch(b.x, b.y, 1000);
 }
 
+// By a policy that says: there is an element for each work-item.
+static void wrong_grid(Buffers &b)
+{
+  add<<<64, 64>>>(b.y, b.x, 0);
+  HIP(hipGetLastError());
+  HIP(hipDeviceSynchronize());
+}
+
 static const struct {
   const char *name;
   void (*run)(Buffers &);
@@ -168,7 +176,7 @@ static const struct {
     X(clean),        X(freed),        X(freed_inside),      X(freed_host), X(heap),
     X(stack),        X(unregistered), X(past_the_end),      X(nowhere),    X(neighbours_device),
     X(other_order),  X(one_too_many), X(cut_pointer),       X(sized),      X(too_short),
-    X(swapped),
+    X(swapped),      X(wrong_grid),
 #undef X
 };
 
