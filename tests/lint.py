@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom, and how large a file may grow: the floor plan of the house, held against the checkout.
+"""Who may include whom, how large a file may grow, and whether what documents name exists.
 
 usage: tests/lint.py [ROOT]; prints one line a finding, exits with 1 if there is any."""
 import os
@@ -52,10 +52,55 @@ def is_above(path, included):
     return any(own is not None and other is not None and other > own for own, other in floors)
 
 
+DOCUMENT = re.compile(r"^(docs/[^/]+\.md|README\.md|CONTRIBUTING\.md|SECURITY\.md|softgpu/README\.md)$")
+SOURCE = r"[\w.-]+\.(?:c|h|cc|inc|py|cmake|txt|sh|md)"
+# Files beside the checkout, which tests use when they are there. Nothing else may name them.
+MAY_NAME_SHARED = re.compile(r"^(dev|tests/.*)$")
+
+
+def document_findings(root, path, listing, text):
+    """Links to files, files in backticks, and functions behind a colon: `folder/file.c:function`."""
+    folder = os.path.dirname(path)
+    by_name = {}
+    for name in listing:
+        by_name.setdefault(os.path.basename(name), []).append(name)
+    for number, line in enumerate(text.split("\n"), 1):
+        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", line):
+            if not re.match(r"\w+:", link) and not os.path.exists(os.path.join(root, folder, link)):
+                yield f"{path}:{number}: there is no {link}"
+        for span in re.findall(r"`([^`]+)`", line):
+            match = re.fullmatch(rf"((?:[\w.-]+/)*{SOURCE})(?::(\w+))?", span)
+            if not match or not ("/" in span or match.group(2)):
+                continue
+            file, function = match.groups()
+            if "/" in file and not any(os.path.isdir(os.path.join(root, base, file.split("/")[0])) for base in ("", folder)):
+                continue  # another project's
+            found = [name for name in by_name.get(os.path.basename(file), ())
+                     if name in (file, os.path.join(folder, file)) or "/" not in file or name.endswith("/" + file)]
+            if not found:
+                yield f"{path}:{number}: there is no {file}"
+            elif function and not any(re.search(rf"\b{function}\b", open(os.path.join(root, name)).read())
+                                      for name in found):
+                yield f"{path}:{number}: {file} has no {function}"
+
+
+def text_findings(root, listing):
+    for path in listing:
+        full = os.path.join(root, path)
+        if not os.path.isfile(full) or path == "tests/lint.py":
+            continue
+        text = open(full, errors="replace").read()
+        if "../shared" in text and not MAY_NAME_SHARED.match(path):
+            yield f"{path}: names ../shared, which is no part of the repository"
+        if DOCUMENT.match(path):
+            yield from document_findings(root, path, listing, text)
+
+
 def findings(root):
     owner = public_headers(root)
     listing = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
                              capture_output=True, text=True, check=True).stdout.split("\n")
+    yield from text_findings(root, listing)
     for path in listing:
         folder = path.split("/")[0]
         full = os.path.join(root, path)
