@@ -22,7 +22,7 @@ typedef struct entry {
 static entry_t *entries;
 static _Atomic uint32_t entry_count;
 static _Atomic uint32_t sequence; /* odd while entries change */
-static _Atomic uint64_t generation;
+uint64_t softgpu_memory_removals;
 static pthread_mutex_t writers = PTHREAD_MUTEX_INITIALIZER;
 
 static void entry_store(uint32_t at, const softgpu_allocation_t *allocation)
@@ -148,7 +148,7 @@ bool softgpu_memory_exchange(uint64_t first, uint64_t last, const softgpu_alloca
       for (uint32_t i = 0; i < count; i++)
         entry_store(from + i, &added[i]);
       if (to > from)
-        atomic_fetch_add(&generation, 1);
+        __atomic_fetch_add(&softgpu_memory_removals, 1, __ATOMIC_SEQ_CST);
       /* Sequentially consistent: whoever retires the memory next must see a dispatch that began
        * before this, or that dispatch must see this (thunk/retire.c). */
       atomic_store(&sequence, now + 2);
@@ -261,9 +261,4 @@ void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool 
     at = next;
   }
   return (void *)(uintptr_t)(address + shift);
-}
-
-uint64_t softgpu_memory_generation(void)
-{
-  return atomic_load(&generation);
 }

@@ -68,6 +68,10 @@ bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t add
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write);
 
 /* Grows with every removal and change: a copy of an allocation is good while it stays the same. */
-uint64_t softgpu_memory_generation(void);
+extern uint64_t softgpu_memory_removals; /* memory.c's */
+static inline uint64_t softgpu_memory_generation(void)
+{
+  return __atomic_load_n(&softgpu_memory_removals, __ATOMIC_SEQ_CST);
+}
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "softgpu/execute.h"
 #include "softgpu/isa/describe/inst.h"
@@ -30,7 +31,22 @@ typedef struct isa_range {
   uint32_t flags;
 } isa_range_t;
 
-enum { ISA_RANGES = 32 };
+enum { ISA_RANGES = 256 };
+
+/* How many lanes are moved together between registers and memory: exec/memory/move.h. */
+enum { ISA_MOVED = 16, ISA_MOVES_KEPT = 4 };
+
+/* EQUAL and CONSECUTIVE are lanes that are all active. */
+enum isa_moved_kind { ISA_MOVED_SCATTERED, ISA_MOVED_EQUAL, ISA_MOVED_CONSECUTIVE };
+
+/* Where each lane's bytes are, and how they lie. */
+typedef struct isa_moves {
+  uint32_t at[ISA_LANES] __attribute__((aligned(64)));
+  uint32_t kind[ISA_LANES / ISA_MOVED];
+  uint32_t bytes; /* of a lane */
+  uint32_t last;  /* the largest of `at` of active lanes */
+  uint64_t exec;
+} isa_moves_t;
 
 typedef struct isa_wave {
   uint32_t s[ISA_SGPRS];        /* by operand encoding, see ISA_OPERAND_SGPR */
@@ -68,6 +84,7 @@ typedef struct isa_wave {
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
   uint64_t exec_row_of;
   isa_row_t exec_row __attribute__((aligned(64)));
+  isa_moves_t moves[ISA_MOVES_KEPT]; /* the last ones; whether they are good is looked at */
 } isa_wave_t;
 
 static inline uint64_t isa_read_s64(const isa_wave_t *wave, unsigned index)
@@ -75,10 +92,10 @@ static inline uint64_t isa_read_s64(const isa_wave_t *wave, unsigned index)
   return wave->s[index] | (uint64_t)wave->s[index + 1] << 32;
 }
 
+/* (In one piece: a processor that reads it so soon after would have to wait for two.) */
 static inline void isa_write_s64(isa_wave_t *wave, unsigned index, uint64_t value)
 {
-  wave->s[index] = (uint32_t)value;
-  wave->s[index + 1] = (uint32_t)(value >> 32);
+  memcpy(&wave->s[index], &value, sizeof value);
 }
 
 static inline uint64_t isa_exec(const isa_wave_t *wave)

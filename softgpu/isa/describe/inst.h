@@ -119,6 +119,28 @@ struct isa_opcode;
 typedef struct isa_inst isa_inst_t;
 
 struct isa_inst {
+  /* Filled in by whoever executes this kind of instruction, once per decoded program (prepare.h).
+   * It comes first: a line of the host's cache is all that most instructions look at. */
+  bool (*run)(struct isa_wave *wave, const isa_inst_t *inst);
+  const void *plan;
+  union {
+    const uint32_t
+        *constant[3];  /* VALU: the row of src[i], of two registers, if it is a constant */
+    uint64_t value[2]; /* SALU: src[i], if it is no register */
+  };
+  /* SGPRs: the number; VGPRs of the VALU: where the row begins behind wave->v, in bytes. */
+  uint32_t at[3], dst_at;
+  uint8_t direct; /* VALU: bit i of src[i], bit 3 of dst: a VGPR without modifiers; SALU: an SGPR */
+  uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR of 32 bits without modifiers */
+  bool overlaps;     /* VALU: dst may be a register of a source */
+  bool ends_block;   /* looks at the program counter, or changes it, the turn or the state */
+  bool is_alone;     /* does so in ways that have to do with instructions before and behind */
+
+  /* program.c: its dword in the chunk, instructions to the end of the block, and the dword behind
+   * that. */
+  uint16_t slot, block, end;
+  uint16_t range; /* vector and scalar memory: which of a thread's ranges it uses */
+
   uint16_t op;                  /* isa_op_t */
   uint8_t encoding;             /* isa_encoding_t; the base one for SDWA and DPP */
   uint8_t dwords;               /* 1-4, literal or scale prefix included */
@@ -140,7 +162,6 @@ struct isa_inst {
   /* gfx950: the MFMA stands behind v_mfma_ld_scale_b32, whose operands are data[0] and data[1].
    * Bit n of op_sel and of op_sel_hi: the low and high bit of the byte of data[n] that counts. */
   bool has_scale;
-  uint8_t direct; /* bit i: src[i] is an architectural VGPR without modifiers; valu.c's */
   isa_sdwa_t sdwa;
   isa_dpp_t dpp;
 
@@ -159,12 +180,8 @@ struct isa_inst {
   uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */
   bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
 
-  /* Filled in by whoever executes this kind of instruction, once per decoded program (prepare.h).
-   */
-  bool (*run)(struct isa_wave *wave, const isa_inst_t *inst);
-  const void *plan;
   bool (*unchecked)(struct isa_wave *wave, const isa_inst_t *inst); /* what checks.c runs then */
-};
+} __attribute__((aligned(64)));
 
 typedef enum isa_decode_status {
   ISA_DECODED,

@@ -13,12 +13,16 @@
 #include "softgpu/isa/exec/scalar/salu.h"
 #include "softgpu/isa/run/engine.h"
 #include "softgpu/isa/run/group.h"
+#include "softgpu/isa/run/keep.h"
 #include "softgpu/isa/run/pool.h"
 
 enum {
   RESIDENT_FIRST = 8,           /* groups a thread interleaves before it looks at progress */
   RESIDENT_MOST = 1024,         /* and at most */
   RESIDENT_BYTES = 256 << 20,   /* registers and LDS of all groups of a thread */
+  LINE = 64,                    /* of the host's caches */
+  WORKER_UNIT = 256,            /* bytes */
+  CLAIMS = 8,                   /* a thread claims so many times at least, of many groups */
   GROUPS_WORTH_A_THREAD = 4,    /* waking a thread costs as much as a few small groups */
   INSTRUCTIONS_PER_CHECK = 2000 /* between looks at the clock */
 };
@@ -35,18 +39,21 @@ typedef struct run {
   uint32_t most_resident;   /* groups per thread, bounded by memory and scratch */
   uint32_t units;           /* compute units it may use */
   bool is_whole;            /* all groups can be resident, and are as soon as they wait */
-  _Atomic uint64_t next;    /* work-group to begin */
+  unsigned planned;         /* threads */
   _Atomic uint32_t threads; /* that have joined; numbers their scratch memory */
   atomic_bool failed;
   pthread_mutex_t lock; /* of `fault` */
   softgpu_fault_t fault;
+  /* The work-group to begin, on a line of its own: all threads write to it. */
+  _Alignas(LINE) _Atomic uint64_t next;
 } run_t;
 
 typedef struct worker {
   run_t *run;
   uint32_t number;
   uint32_t resident, created, admitted, turn;
-  bool progressed; /* a group has ended since all had their turn */
+  bool progressed;               /* a group has ended since all had their turn */
+  uint64_t claimed, claimed_end; /* work-groups that nobody else begins */
   uint64_t executed, checked;
   isa_range_t ranges[ISA_RANGES];
   softgpu_fault_t fault;
@@ -118,11 +125,29 @@ static bool take_place(const worker_t *worker, isa_placement_t *place)
   return true;
 }
 
+/* Claims work-groups, no more than it can begin at once: others may wait for each of them. False
+ * when there are none. */
+static bool claim(worker_t *worker)
+{
+  run_t *run = worker->run;
+  const uint64_t count = run->launch.group_count, next = atomic_load(&run->next);
+  if (worker->claimed < worker->claimed_end)
+    return true;
+  if (!has_work(&run->job))
+    return false;
+  const uint64_t part = run->is_whole || next >= count ? 0 : (count - next) / run->planned / CLAIMS;
+  const uint64_t room = worker->admitted - worker->resident;
+  const uint64_t most = part < 1 ? 1 : part < room ? part : room;
+  worker->claimed = atomic_fetch_add(&run->next, most);
+  worker->claimed_end = worker->claimed + most < count ? worker->claimed + most : count;
+  return worker->claimed < worker->claimed_end;
+}
+
 /* Begins the next work-group in a free structure. False when there is none to begin. */
 static bool admit(worker_t *worker)
 {
   run_t *run = worker->run;
-  if (worker->resident == worker->admitted || !has_work(&run->job))
+  if (worker->resident == worker->admitted || atomic_load(&run->failed) || !claim(worker))
     return false;
   if (worker->resident == worker->created) {
     isa_group_t *group = isa_group_create(&run->launch, run->program);
@@ -142,11 +167,7 @@ static bool admit(worker_t *worker)
   isa_group_t *group = worker->groups[worker->resident];
   if (!take_place(worker, &group->place))
     return false;
-  uint64_t number = atomic_fetch_add(&run->next, 1);
-  if (number >= run->launch.group_count) {
-    isa_placement_release(run->launch.dispatch.node, &group->place);
-    return false;
-  }
+  const uint64_t number = worker->claimed++;
   const uint64_t of_thread = (uint64_t)worker->number * run->most_resident + group->slot;
   isa_group_begin(group, number, run->is_whole ? number : of_thread, worker->ranges,
                   &worker->fault);
@@ -206,12 +227,15 @@ static void work_through(worker_t *worker)
 static void work(isa_job_t *job)
 {
   run_t *run = (run_t *)(void *)job;
-  worker_t *worker = calloc(1, sizeof *worker + run->most_resident * sizeof *worker->groups);
+  const size_t bytes = sizeof(worker_t) + run->most_resident * sizeof(isa_group_t *);
+  const size_t rounded = (bytes + WORKER_UNIT - 1) / WORKER_UNIT * WORKER_UNIT;
+  worker_t *worker = isa_keep_take(rounded);
   if (!worker) {
     softgpu_fault_t fault = {.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
     fail(run, &fault);
     return;
   }
+  memset(worker, 0, bytes);
   worker->run = run;
   worker->number = atomic_fetch_add(&run->threads, 1);
   worker->admitted = run->most_resident < RESIDENT_FIRST ? run->most_resident : RESIDENT_FIRST;
@@ -221,7 +245,7 @@ static void work(isa_job_t *job)
   for (uint32_t i = 0; i < worker->created; i++)
     isa_group_destroy(worker->groups[i]);
   atomic_fetch_add_explicit(&instruction_count, worker->executed, memory_order_relaxed);
-  free(worker);
+  isa_keep_give(worker, rounded);
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -289,12 +313,13 @@ static void plan_sync(run_t *run)
 bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits,
                      softgpu_fault_t *fault)
 {
-  run_t *run = calloc(1, sizeof *run);
+  run_t *run = aligned_alloc(LINE, sizeof *run);
   memset(fault, 0, sizeof *fault);
   if (!run) {
     *fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
     return false;
   }
+  memset(run, 0, sizeof *run);
   bool ok = isa_launch_prepare(dispatch, &run->launch, fault);
   run->launch.limits.reference = atomic_load(&wants_reference);
   if (ok && !(run->program = isa_program_open(&run->launch.limits))) {
@@ -309,8 +334,8 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
     run->job.has_work = has_work;
     pthread_mutex_init(&run->lock, NULL);
     plan_sync(run);
-    unsigned threads = plan_threads(run);
-    isa_pool_run(&run->job, threads - 1);
+    run->planned = plan_threads(run);
+    isa_pool_run(&run->job, run->planned - 1);
     pthread_mutex_destroy(&run->lock);
     ok = !atomic_load(&run->failed);
     if (!ok)

@@ -2,11 +2,19 @@
 
 #include "softgpu/isa/exec/memory/checks.h"
 #include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/run/keep.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { ALIGNMENT = 256 };
+
+static uint32_t turn_length = ISA_TURN, slice_length = ISA_SLICE;
+
+void isa_group_set_turns(uint32_t turn, uint32_t slice)
+{
+  turn_length = turn ? turn : ISA_TURN;
+  slice_length = slice ? slice : ISA_SLICE;
+}
 
 static size_t aligned(size_t size)
 {
@@ -22,12 +30,13 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
   size_t lds_bytes = aligned(lds + 1);
   const uint32_t checks = launch->limits.reference ? 0 : launch->dispatch.checks; /* has none */
   size_t shadow_bytes = aligned(isa_shadow_size(checks, lds));
-  uint8_t *memory =
-      aligned_alloc(ALIGNMENT, header + wave_bytes + row_bytes + lds_bytes + shadow_bytes);
+  const size_t bytes = header + wave_bytes + row_bytes + lds_bytes + shadow_bytes;
+  uint8_t *memory = isa_keep_take(bytes);
   if (!memory)
     return NULL;
   isa_group_t *group = (isa_group_t *)(void *)memory;
   memset(memory, 0, header + wave_bytes);
+  group->bytes = bytes;
   group->launch = launch;
   group->program = program;
   group->capacity = waves;
@@ -47,7 +56,7 @@ void isa_group_destroy(isa_group_t *group)
 {
   for (uint32_t i = 0; i < group->capacity; i++)
     isa_lds_loads_drop(&group->wave[i]);
-  free(group);
+  isa_keep_give(group, group->bytes);
 }
 
 /* Nearly all work-groups of a launch have the same size. */
@@ -118,46 +127,70 @@ static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
   return chunk;
 }
 
+/* One instruction, with everything that may matter to it or to those behind. */
+static bool run_one(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave)
+{
+  const bool is_skipped = wave->vskip && inst->encoding >= ISA_VOP1;
+  wave->budget--;
+  wave->pc = chunk->base + 4ull * (inst->slot + inst->dwords);
+  wave->vmem_issued += inst->encoding >= ISA_FLAT && !is_skipped;
+  if (is_skipped || inst->run(wave, inst))
+    return true;
+  wave->pc = chunk->base + 4ull * inst->slot;
+  return false;
+}
+
+/* A block, or what of it the turn has room for. No instruction but the last looks at the program
+ * counter or at the turn, and nothing waits for vector memory: that need not be counted. */
+static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave,
+                      uint64_t *executed)
+{
+  uint32_t count = inst->block, end = inst->end;
+  if (count > (uint32_t)wave->budget) {
+    count = (uint32_t)wave->budget;
+    end = inst[count - 1].slot + inst[count - 1].dwords;
+  }
+  wave->budget -= (int32_t)count;
+  wave->pc = chunk->base + 4ull * end;
+  *executed += count;
+  for (; count; count--, inst++)
+    if (!inst->run(wave, inst)) {
+      wave->pc = chunk->base + 4ull * inst->slot;
+      *executed -= count - 1;
+      return false;
+    }
+  return true;
+}
+
 /* Runs until the turn is over, the wave leaves the chunk, ends, waits or faults. */
 static bool run_chunk(isa_program_t *program, const isa_chunk_t *chunk, isa_wave_t *wave,
                       uint64_t *executed)
 {
   const uint64_t size = 4ull * isa_chunk_dwords(chunk);
-  uint64_t pc = wave->pc, count = 0;
-  while (wave->budget > 0 && pc - chunk->base < size && !(pc & 3)) {
-    const isa_inst_t *inst = &chunk->slots[(pc - chunk->base) / 4];
-    const isa_inst_t *const end = &chunk->slots[size / 4];
-    uint64_t next = pc;
-    while (inst < end && next == pc && wave->budget > 0) {
-      bool (*run)(isa_wave_t *, const isa_inst_t *) = __atomic_load_n(&inst->run, __ATOMIC_ACQUIRE);
-      if (!run) {
-        isa_program_decode(program, chunk, (uint32_t)(inst - chunk->slots));
-        continue;
-      }
-      const uint64_t start = pc;
-      const bool is_skipped = wave->vskip && inst->encoding >= ISA_VOP1;
-      next = start + inst->dwords * 4u;
-      wave->budget--;
-      count++;
-      wave->pc = next;
-      wave->vmem_issued += inst->encoding >= ISA_FLAT && !is_skipped;
-      if (!is_skipped && !run(wave, inst)) {
-        wave->pc = start;
-        *executed += count;
-        return false;
-      }
-      pc = wave->pc;
-      inst += inst->dwords;
+  while (wave->budget > 0 && wave->pc - chunk->base < size && !(wave->pc & 3)) {
+    const uint32_t slot = (uint32_t)(wave->pc - chunk->base) / 4;
+    const isa_inst_t *inst = __atomic_load_n(&chunk->at[slot], __ATOMIC_ACQUIRE);
+    if (!inst) {
+      if (!isa_program_decode(program, chunk, slot))
+        return isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, wave->pc, 4);
+      continue;
     }
+    if (!inst->block || wave->vskip || wave->lds_loads) {
+      ++*executed;
+      if (!run_one(chunk, inst, wave))
+        return false;
+      continue;
+    }
+    if (!run_block(chunk, inst, wave, executed))
+      return false;
   }
-  *executed += count;
   return true;
 }
 
 /* Runs until the turn is over: the budget is used up, the wave ends, waits or faults. */
 static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *executed)
 {
-  wave->budget = ISA_TURN;
+  wave->budget = (int32_t)turn_length;
   if (wave->vmem_awaited && !isa_lds_loads_land(wave, wave->vmem_awaited))
     return false;
   wave->vmem_awaited = 0;
@@ -200,7 +233,7 @@ static bool release_barrier(isa_group_t *group)
 
 isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
 {
-  const uint64_t enough = *executed + (uint64_t)ISA_SLICE * group->waves;
+  const uint64_t enough = *executed + (uint64_t)slice_length * group->waves;
   bool goes_on;
   do {
     goes_on = false;
@@ -215,7 +248,7 @@ isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
       }
       group->ended += wave->state == ISA_WAVE_ENDED;
       /* Who gives way before, but for memory, waits for somebody. */
-      goes_on |= *executed - before == ISA_TURN || wave->vmem_awaited;
+      goes_on |= *executed - before == turn_length || wave->vmem_awaited;
     }
     if (group->ended == group->waves)
       return ISA_SLICE_ENDED;

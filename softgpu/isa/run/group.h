@@ -12,6 +12,7 @@
 enum { ISA_TURN = 32, ISA_SLICE = 4000 };
 
 typedef struct isa_group {
+  size_t bytes; /* of all that begins here */
   const isa_launch_t *launch;
   isa_program_t *program;
   uint32_t id[3];
@@ -35,6 +36,9 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
                      isa_range_t *ranges, softgpu_fault_t *fault);
 
 typedef enum isa_slice { ISA_SLICE_ENDED, ISA_SLICE_UNFINISHED, ISA_SLICE_FAULTED } isa_slice_t;
+
+/* Other lengths of turns and slices, for tests; 0: those above. No group may run meanwhile. */
+void isa_group_set_turns(uint32_t turn, uint32_t slice);
 
 /* Runs the waves in turns until the slice is over, or all of them wait for something beyond the
  * group. Adds to `*executed`. A fault is described in full. */

@@ -97,7 +97,8 @@ void isa_pool_run(isa_job_t *job, unsigned wanted)
   start_helpers(wanted);
   job->next = jobs;
   jobs = job;
-  pthread_cond_broadcast(&job_added);
+  for (unsigned i = 0; i < wanted; i++) /* others would wake for nothing */
+    pthread_cond_signal(&job_added);
   pthread_mutex_unlock(&lock);
 
   job->work(job);

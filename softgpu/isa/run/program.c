@@ -16,6 +16,7 @@ struct isa_program {
   uint32_t references; /* under `programs_lock` */
   struct isa_program *next;
   pthread_mutex_t lock; /* chunks are added and decoded under it, and read without */
+  uint32_t ranges;      /* instructions decoded, which get one of a thread's ranges each in turn */
   isa_chunk_t *buckets[BUCKETS];
 };
 
@@ -28,12 +29,21 @@ static bool same_limits(const isa_limits_t *a, const isa_limits_t *b)
          a->agprs == b->agprs && a->reference == b->reference;
 }
 
+static void chunk_free(isa_chunk_t *chunk)
+{
+  for (isa_stretch_t *stretch = chunk->stretches, *next; stretch; stretch = next) {
+    next = stretch->next;
+    free(stretch);
+  }
+  free(chunk);
+}
+
 static void program_free(isa_program_t *program)
 {
   for (unsigned i = 0; i < BUCKETS; i++)
     for (isa_chunk_t *chunk = program->buckets[i], *next; chunk; chunk = next) {
       next = chunk->next;
-      free(chunk);
+      chunk_free(chunk);
     }
   pthread_mutex_destroy(&program->lock);
   free(program);
@@ -190,41 +200,87 @@ static bool run_truncated(isa_wave_t *wave, const isa_inst_t *inst)
 }
 
 /* False when what follows is not reached by falling through. */
-static bool decode_slot(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot)
+static bool decode_slot(isa_program_t *program, const isa_chunk_t *chunk, uint32_t slot,
+                        isa_inst_t *inst)
 {
-  isa_inst_t inst;
+  const isa_limits_t *limits = &program->limits;
   isa_decode_status_t status =
-      isa_decode(program->limits.chip, &chunk->words[slot], chunk->available - slot, &inst);
-  const isa_inst_t decoded_only = inst; /* the reference engine sees nothing of the preparation */
-  if (status == ISA_DECODED && !isa_prepare(&inst, &program->limits))
-    inst.run = run_illegal;
-  else if (status == ISA_DECODED && program->limits.reference) {
-    inst = decoded_only;
-    inst.run = isa_reference_run;
+      isa_decode(limits->chip, &chunk->words[slot], chunk->available - slot, inst);
+  const isa_inst_t decoded_only = *inst; /* the reference engine sees nothing of the preparation */
+  if (status == ISA_DECODED && !isa_prepare(inst, limits))
+    inst->run = run_illegal;
+  else if (status == ISA_DECODED && limits->reference) {
+    *inst = decoded_only;
+    inst->run = isa_reference_run;
   } else if (status == ISA_DECODE_UNKNOWN)
-    inst.run = run_illegal;
+    inst->run = run_illegal;
   else if (status == ISA_DECODE_TRUNCATED)
-    inst.run = run_truncated;
-  if (!inst.dwords)
-    inst.dwords = 1;
-  /* Readers load `run` at any time, and the rest only after they saw it set. */
-  isa_inst_t *decoded = &chunk->slots[slot];
-  memcpy(decoded, &inst, offsetof(isa_inst_t, run));
-  decoded->plan = inst.plan;
-  decoded->unchecked = inst.unchecked;
-  __atomic_store_n(&decoded->run, inst.run, __ATOMIC_RELEASE);
-  return status == ISA_DECODED && inst.op != ISA_s_endpgm && inst.op != ISA_s_branch &&
-         inst.op != ISA_s_setpc_b64;
+    inst->run = run_truncated;
+  if (!inst->dwords)
+    inst->dwords = 1;
+  /* Checks and the reference engine look at the program counter anywhere. */
+  inst->is_alone |= limits->reference || limits->checks;
+  inst->slot = (uint16_t)slot;
+  inst->range = (uint16_t)(program->ranges++ % ISA_RANGES);
+  return status == ISA_DECODED && inst->op != ISA_s_endpgm && inst->op != ISA_s_branch &&
+         inst->op != ISA_s_setpc_b64;
 }
 
-void isa_program_decode(isa_program_t *program, const isa_chunk_t *constant, uint32_t slot)
+/* How many instructions run from each without a look at the wave; of what is alone, none. */
+static void count_blocks(isa_inst_t *inst, uint32_t count)
+{
+  uint16_t block = 0, end = 0;
+  while (count-- > 0) {
+    block = inst[count].is_alone ? 0 : inst[count].ends_block ? 1 : (uint16_t)(block + 1);
+    if (block <= 1)
+      end = (uint16_t)(inst[count].slot + inst[count].dwords);
+    inst[count].block = block;
+    inst[count].end = end;
+  }
+}
+
+/* With `kept` of the old one's instructions. NULL, and that one freed, when out of memory. */
+static isa_stretch_t *stretch_resize(isa_stretch_t *stretch, uint32_t kept, uint32_t count)
+{
+  isa_stretch_t *resized =
+      aligned_alloc(_Alignof(isa_stretch_t), sizeof *stretch + count * sizeof *stretch->inst);
+  if (resized && kept)
+    memcpy(resized, stretch, sizeof *stretch + kept * sizeof *stretch->inst);
+  free(stretch);
+  return resized;
+}
+
+static bool decode_stretch(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot)
+{
+  isa_stretch_t *stretch = NULL;
+  uint32_t count = 0, room = 0;
+  bool goes_on = true;
+  while (goes_on && slot < ISA_CHUNK && slot < chunk->available && !chunk->at[slot]) {
+    if (count == room) {
+      room = room ? 2 * room : 32;
+      if (!(stretch = stretch_resize(stretch, count, room)))
+        return false;
+    }
+    goes_on = decode_slot(program, chunk, slot, &stretch->inst[count]);
+    slot += stretch->inst[count++].dwords;
+  }
+  if (!(stretch = stretch_resize(stretch, count, count)))
+    return false;
+  count_blocks(stretch->inst, count);
+  stretch->next = chunk->stretches;
+  chunk->stretches = stretch;
+  for (uint32_t i = 0; i < count; i++)
+    __atomic_store_n(&chunk->at[stretch->inst[i].slot], &stretch->inst[i], __ATOMIC_RELEASE);
+  return true;
+}
+
+bool isa_program_decode(isa_program_t *program, const isa_chunk_t *constant, uint32_t slot)
 {
   pthread_mutex_lock(&program->lock);
   isa_chunk_t *chunk = *bucket_of(program, constant->base);
   while (chunk && chunk != constant)
     chunk = chunk->next;
-  while (chunk && slot < ISA_CHUNK && slot < chunk->available && !chunk->slots[slot].run &&
-         decode_slot(program, chunk, slot))
-    slot += chunk->slots[slot].dwords;
+  const bool is_there = chunk && (chunk->at[slot] || decode_stretch(program, chunk, slot));
   pthread_mutex_unlock(&program->lock);
+  return is_there;
 }

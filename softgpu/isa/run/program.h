@@ -7,13 +7,20 @@
 
 #include "softgpu/isa/base/wave.h"
 
-enum { ISA_CHUNK = 256 }; /* dwords */
+enum { ISA_CHUNK = 1024 }; /* dwords: a page */
 
 typedef struct isa_program isa_program_t;
 
+/* Instructions that follow each other, decoded together. */
+typedef struct isa_stretch {
+  struct isa_stretch *next;
+  isa_inst_t inst[];
+} isa_stretch_t;
+
 typedef struct isa_chunk {
-  uint64_t base;               /* address of slots[0] */
-  isa_inst_t slots[ISA_CHUNK]; /* by dword; `run` is NULL until decoded */
+  uint64_t base;                   /* address of at[0] */
+  const isa_inst_t *at[ISA_CHUNK]; /* by dword; NULL until decoded */
+  isa_stretch_t *stretches;        /* where they are */
   /* The code, and what the last instruction may need of the next chunk. */
   uint32_t words[ISA_CHUNK + ISA_MOST_DWORDS - 1];
   uint32_t available;  /* of words; the rest is beyond executable memory */
@@ -28,7 +35,8 @@ void isa_program_close(isa_program_t *program);
 /* Dwords of code in a chunk. */
 static inline uint32_t isa_chunk_dwords(const isa_chunk_t *chunk)
 {
-  return chunk->available < ISA_CHUNK ? chunk->available : ISA_CHUNK;
+  const uint32_t most = ISA_CHUNK;
+  return chunk->available < most ? chunk->available : most;
 }
 
 /* Whether no memory has been freed since the chunk was last compared with it. */
@@ -37,8 +45,8 @@ bool isa_chunk_is_as_compared(const isa_chunk_t *chunk);
 /* The chunk that holds `pc`; NULL when it is not in live executable memory (or out of memory). */
 const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc);
 
-/* Decodes the instruction in a slot and those that follow it. Afterwards its `run` is set; what
- * nobody executes, or the end of memory cuts off, has a `run` that faults. */
-void isa_program_decode(isa_program_t *program, const isa_chunk_t *chunk, uint32_t slot);
+/* Decodes the instruction in a slot and those that follow it: afterwards it is there. What nobody
+ * executes, or the end of memory cuts off, has a `run` that faults. False when out of memory. */
+bool isa_program_decode(isa_program_t *program, const isa_chunk_t *chunk, uint32_t slot);
 
 #endif

@@ -277,6 +277,8 @@ bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
     inst.run = other->plain;
   else if (inst.run == used->general)
     inst.run = other->general;
+  else if (inst.run == used->pairs)
+    inst.run = other->pairs;
   else if (inst.run == used->pair_move)
     inst.run = other->pair_move;
   else if (inst.run == used->mfma || inst.run == used->smfmac)

@@ -190,7 +190,11 @@ struct Machine {
   {
     return v[row][lane] | (wide ? (uint64_t)v[row + 1][lane] << 32 : 0);
   }
-  bool run(isa_inst_t inst) { return isa_prepare(&inst, &limits) && inst.run(&wave, &inst); }
+  bool run(const isa_inst_t &decoded)
+  {
+    isa_inst_t inst = decoded;
+    return isa_prepare(&inst, &limits) && inst.run(&wave, &inst);
+  }
 };
 
 inline isa_operand_t vgpr(unsigned index)

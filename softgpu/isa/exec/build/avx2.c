@@ -28,10 +28,11 @@ static inline uint32_t mask_of_avx2(const uint32_t *row)
   return mask;
 }
 
-#define VALU_BUILD   isa_valu_avx2
-#define VALU_VECTOR  32
-#define VALU_IS_ZERO is_zero_avx2
-#define VALU_MASK_OF mask_of_avx2
+#define VALU_LARGER(a, b) ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
+#define VALU_BUILD        isa_valu_avx2
+#define VALU_VECTOR       32
+#define VALU_IS_ZERO      is_zero_avx2
+#define VALU_MASK_OF      mask_of_avx2
 #include "softgpu/isa/exec/build/build.inc"
 
 #if defined(__clang__)

@@ -24,10 +24,11 @@ static inline uint32_t mask_of_avx512(const uint32_t *row)
   return _mm512_movepi32_mask(low) | (uint32_t)_mm512_movepi32_mask(high) << 16;
 }
 
-#define VALU_BUILD   isa_valu_avx512
-#define VALU_VECTOR  64
-#define VALU_IS_ZERO is_zero_avx512
-#define VALU_MASK_OF mask_of_avx512
+#define VALU_LARGER(a, b) ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
+#define VALU_BUILD        isa_valu_avx512
+#define VALU_VECTOR       64
+#define VALU_IS_ZERO      is_zero_avx512
+#define VALU_MASK_OF      mask_of_avx512
 #include "softgpu/isa/exec/build/build.inc"
 
 #if defined(__clang__)

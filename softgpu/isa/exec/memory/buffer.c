@@ -3,6 +3,7 @@
 #include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/access.h"
+#include "softgpu/isa/exec/memory/move.h"
 #include "softgpu/isa/exec/memory/prepare.h"
 
 /* A buffer descriptor, MI200 ISA document table 37. */
@@ -154,6 +155,36 @@ static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffe
   return true;
 }
 
+/* What most buffers are: bytes by an offset, all of them within the buffer and in the range that the
+ * instruction used before. False when they are not, and nothing is done. */
+static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access)
+{
+  static const isa_row_t zeros;
+  const isa_access_t *plan = inst->plan;
+  const descriptor_t *d = &access->d;
+  const isa_range_t *range = access->range;
+  const bool is_store = plan->kind == ISA_STORE;
+  const uint64_t start = d->base + access->soffset - range->base;
+  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 || inst->lds || inst->idxen ||
+      d->swizzled || d->adds_lane || access->soffset >= d->records || start >= range->size ||
+      (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
+    return false;
+  const isa_mover_t *mover = isa_mover();
+  const uint64_t in_buffer = d->records - access->soffset, in_range = range->size - start;
+  const uint64_t size = in_buffer < in_range ? in_buffer : in_range;
+  uint8_t *base = isa_range_host(range, range->base + start);
+  const isa_moves_t *moves =
+      mover->look(wave, inst->vaddr.index, inst->offen ? access->vaddr[0] : zeros, plan->bytes);
+  if (!isa_moves_are_within(moves, (uint32_t)inst->offset, size))
+    return false;
+  base += inst->offset;
+  if (is_store)
+    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, base, moves);
+  else
+    mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, base, moves);
+  return true;
+}
+
 static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const buffer_access_t access = access_of(wave, inst, false);
@@ -161,6 +192,8 @@ static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
   const bool has_components = plan->kind == ISA_LOAD || plan->kind == ISA_STORE;
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   isa_range_refresh(access.range);
+  if (run_whole(wave, inst, &access))
+    return true;
   if (has_components && is_split(wave, &access, plan->bytes))
     return inst->lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
                      : run_components(wave, inst, &access);
@@ -324,6 +357,7 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !isa_scalar_prepare(&inst->soffset, 1, limits))
     return false;
   inst->plan = plan;
+  inst->is_alone = inst->lds;
   inst->run = typed ? run_typed : plan->kind == ISA_CACHE ? run_cache : run_buffer;
   return true;
 }

@@ -32,14 +32,15 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
   const isa_mover_t *mover = isa_mover();
-  isa_moves_t moves;
-  if (!mover->look(wave, isa_rows(wave, &inst->vaddr)[0], (uint32_t)inst->offset, wave->lds_bytes,
-                   plan->bytes, &moves))
+  const isa_moves_t *moves =
+      mover->look(wave, inst->vaddr.index, isa_rows(wave, &inst->vaddr)[0], plan->bytes);
+  if (!isa_moves_are_within(moves, (uint32_t)inst->offset, wave->lds_bytes))
     return run_plain(wave, inst);
+  uint8_t *base = wave->lds + inst->offset;
   if (plan->kind == ISA_STORE)
-    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, wave->lds, &moves);
+    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, base, moves);
   else
-    mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, wave->lds, &moves);
+    mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, base, moves);
   return true;
 }
 
@@ -161,20 +162,42 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-/* Loads that are inside. (Of stores the lanes' order counts.) */
+/* Whether no lane's element lies where another lane has its other one, `apart` bytes away. (If one
+ * does, the lanes' order counts.) */
+static bool are_disjoint(const isa_wave_t *wave, const isa_moves_t *moves, uint32_t apart,
+                         uint32_t bytes)
+{
+  const uint64_t exec = isa_exec(wave);
+  uint32_t first = UINT32_MAX, last = 0;
+  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+    const uint32_t active = 0 - (uint32_t)(exec >> lane & 1), at = moves->at[lane];
+    first = (at | ~active) < first ? at | ~active : first;
+    last = (at & active) > last ? at & active : last;
+  }
+  return !exec || (uint64_t)last - first + bytes <= apart;
+}
+
+/* Loads and stores that are inside: both elements lie the same way. */
 static bool run_whole_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *pair = inst->plan;
   const isa_mover_t *mover = isa_mover();
-  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0], bytes = pair->bytes;
-  isa_row_t *dst = isa_rows(wave, &inst->dst);
-  isa_moves_t first, second;
-  if (!mover->look(wave, address, (uint32_t)inst->offset * pair->unit, wave->lds_bytes, bytes,
-                   &first) ||
-      !mover->look(wave, address, inst->offset1 * pair->unit, wave->lds_bytes, bytes, &second))
+  const uint32_t offsets[2] = {(uint32_t)inst->offset * pair->unit, inst->offset1 * pair->unit};
+  const uint32_t bytes = pair->bytes, dwords = bytes / 4;
+  const uint32_t apart =
+      offsets[0] < offsets[1] ? offsets[1] - offsets[0] : offsets[0] - offsets[1];
+  const isa_moves_t *moves =
+      mover->look(wave, inst->vaddr.index, isa_rows(wave, &inst->vaddr)[0], bytes);
+  if (!isa_moves_are_within(moves, offsets[0], wave->lds_bytes) ||
+      !isa_moves_are_within(moves, offsets[1], wave->lds_bytes) ||
+      (pair->kind == ISA_STORE && !are_disjoint(wave, moves, apart, bytes)))
     return run_pair(wave, inst);
-  mover->load(wave, dst, bytes / 4, wave->lds, &first);
-  mover->load(wave, dst + bytes / 4, bytes / 4, wave->lds, &second);
+  for (unsigned i = 0; i < 2; i++)
+    if (pair->kind == ISA_STORE)
+      mover->store(wave, isa_rows(wave, &inst->data[i]), dwords, wave->lds + offsets[i], moves);
+    else
+      mover->load(wave, isa_rows(wave, &inst->dst) + i * dwords, dwords, wave->lds + offsets[i],
+                  moves);
   return true;
 }
 
@@ -294,11 +317,12 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_nop;
   } else if (is_gws) {
     inst->run = run_gws;
+    inst->is_alone = true;
   } else if (op && op->element_bits) {
     isa_ds_transpose_prepare(inst, op);
   } else if (op && op->unit) {
     inst->plan = op;
-    inst->run = op->kind == ISA_LOAD ? run_whole_pair : run_pair;
+    inst->run = op->kind == ISA_ATOMIC ? run_pair : run_whole_pair;
   } else if (op) {
     inst->plan = op;
     inst->run = op->kind == ISA_ATOMIC ? run_atomic : op->bytes < 4 ? run_plain : run_whole;

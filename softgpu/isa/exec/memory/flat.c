@@ -36,9 +36,8 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const isa_range_
   uint8_t *base = isa_range_host(range, range->base);
   isa_moves_t moves;
   if (!mover->look_wide(wave, address[0], inst->saddr.kind ? NULL : address[1],
-                        scalar_base(wave, inst) - range->base,
-                        range->size < ISA_MOVE_MOST ? (uint32_t)range->size : ISA_MOVE_MOST,
-                        plan->bytes, &moves))
+                        scalar_base(wave, inst) - range->base, plan->bytes, &moves) ||
+      !isa_moves_are_within(&moves, 0, range->size))
     return false;
   if (is_store)
     mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, base, &moves);
@@ -130,6 +129,7 @@ bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !isa_scalar_prepare(&inst->saddr, is_scratch ? 1 : 2, limits))
     return false;
   inst->plan = plan;
+  inst->is_alone = plan->kind == ISA_LOAD_LDS;
   inst->run = is_scratch ? run_scratch : inst->encoding == ISA_FLAT ? run_flat : run_global;
   return true;
 }

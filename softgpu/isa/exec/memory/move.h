@@ -9,29 +9,23 @@
 
 #include "softgpu/isa/base/wave.h"
 
-enum { ISA_MOVED = 16 };
-
-/* EQUAL and CONSECUTIVE are lanes that are all active. */
-enum isa_moved_kind { ISA_MOVED_SCATTERED, ISA_MOVED_EQUAL, ISA_MOVED_CONSECUTIVE };
-
-/* Where each lane's bytes are, from the beginning of the memory, and how they lie. */
-typedef struct isa_moves {
-  uint32_t at[ISA_LANES] __attribute__((aligned(64)));
-  uint32_t kind[ISA_LANES / ISA_MOVED];
-} isa_moves_t;
-
-/* The memory's bytes that are looked at, at the most: no address wraps on the way to the next. */
-#define ISA_MOVE_MOST (UINT32_MAX - 4096u)
+/* Whether all that active lanes have, `plus` bytes behind where it was looked for, is within `size`
+ * bytes. (No address wraps then.) */
+static inline bool isa_moves_are_within(const isa_moves_t *moves, uint64_t plus, uint64_t size)
+{
+  return size >= moves->bytes && moves->last + plus <= size - moves->bytes;
+}
 
 typedef struct isa_mover {
-  /* Finds a lane's `bytes` at `address[lane] + plus`, modulo 2^32, of `size`. False when an active
-   * lane has a byte outside. */
-  bool (*look)(isa_wave_t *wave, const uint32_t *address, uint32_t plus, uint32_t size,
-               uint32_t bytes, isa_moves_t *moves);
+  /* How the active lanes' `bytes` lie at the addresses of a row. What was found is kept by the
+   * row's number: kernels use the same addresses again and again. */
+  const isa_moves_t *(*look)(isa_wave_t *wave, unsigned number, const uint32_t *address,
+                             uint32_t bytes);
 
-  /* The same for addresses of 64 bits. `high` is their upper halves, or NULL when they are 0. */
+  /* The same for addresses of 64 bits, each `plus` bytes on. `high` is their upper halves, or NULL
+   * when they are 0. False when an active lane's is beyond 32 bits. */
   bool (*look_wide)(isa_wave_t *wave, const uint32_t *low, const uint32_t *high, uint64_t plus,
-                    uint32_t size, uint32_t bytes, isa_moves_t *moves);
+                    uint32_t bytes, isa_moves_t *moves);
 
   /* One to four dwords for each active lane, once they have been found. Aligned dwords and
    * quadwords are moved whole; of lanes that store to one place the last one counts. */

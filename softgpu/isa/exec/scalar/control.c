@@ -263,51 +263,52 @@ RUN(s_movreld)
 static const struct {
   uint16_t op;
   isa_run_t run;
+  bool ends_block;
 } controls[] = {
-    {ISA_s_branch, run_s_branch},
-    {ISA_s_cbranch_scc0, run_s_cbranch_scc0},
-    {ISA_s_cbranch_scc1, run_s_cbranch_scc1},
-    {ISA_s_cbranch_vccz, run_s_cbranch_vccz},
-    {ISA_s_cbranch_vccnz, run_s_cbranch_vccnz},
-    {ISA_s_cbranch_execz, run_s_cbranch_execz},
-    {ISA_s_cbranch_execnz, run_s_cbranch_execnz},
-    {ISA_s_endpgm, run_s_endpgm},
-    {ISA_s_endpgm_saved, run_s_endpgm},
-    {ISA_s_barrier, run_s_barrier},
-    {ISA_s_sleep, run_s_sleep},
-    {ISA_s_sethalt, run_s_sethalt},
-    {ISA_s_trap, run_s_trap},
-    {ISA_s_getpc_b64, run_s_getpc_b64},
-    {ISA_s_setpc_b64, run_s_setpc_b64},
-    {ISA_s_swappc_b64, run_s_swappc_b64},
-    {ISA_s_call_b64, run_s_call_b64},
-    {ISA_s_getreg_b32, run_s_getreg_b32},
-    {ISA_s_setreg_b32, run_s_setreg_b32},
-    {ISA_s_setreg_imm32_b32, run_s_setreg_imm32_b32},
-    {ISA_s_set_gpr_idx_on, run_s_set_gpr_idx_on},
-    {ISA_s_set_gpr_idx_idx, run_s_set_gpr_idx_idx},
-    {ISA_s_set_gpr_idx_mode, run_s_set_gpr_idx_mode},
-    {ISA_s_set_gpr_idx_off, run_s_set_gpr_idx_off},
-    {ISA_s_setvskip, run_s_setvskip},
-    {ISA_s_movrels_b32, run_s_movrels},
-    {ISA_s_movrels_b64, run_s_movrels},
-    {ISA_s_movreld_b32, run_s_movreld},
-    {ISA_s_movreld_b64, run_s_movreld},
-    {ISA_s_nop, run_nothing},
-    {ISA_s_wakeup, run_nothing},
-    {ISA_s_waitcnt, run_s_waitcnt},
-    {ISA_s_setkill, run_nothing},
-    {ISA_s_setprio, run_nothing},
-    {ISA_s_sendmsg, run_s_sendmsg},
-    {ISA_s_sendmsghalt, run_nothing},
-    {ISA_s_icache_inv, run_nothing},
-    {ISA_s_incperflevel, run_nothing},
-    {ISA_s_decperflevel, run_nothing},
-    {ISA_s_ttracedata, run_nothing},
-    {ISA_s_cbranch_cdbgsys, run_nothing},
-    {ISA_s_cbranch_cdbguser, run_nothing},
-    {ISA_s_cbranch_cdbgsys_or_user, run_nothing},
-    {ISA_s_cbranch_cdbgsys_and_user, run_nothing},
+    {ISA_s_branch, run_s_branch, true},
+    {ISA_s_cbranch_scc0, run_s_cbranch_scc0, true},
+    {ISA_s_cbranch_scc1, run_s_cbranch_scc1, true},
+    {ISA_s_cbranch_vccz, run_s_cbranch_vccz, true},
+    {ISA_s_cbranch_vccnz, run_s_cbranch_vccnz, true},
+    {ISA_s_cbranch_execz, run_s_cbranch_execz, true},
+    {ISA_s_cbranch_execnz, run_s_cbranch_execnz, true},
+    {ISA_s_endpgm, run_s_endpgm, true},
+    {ISA_s_endpgm_saved, run_s_endpgm, true},
+    {ISA_s_barrier, run_s_barrier, true},
+    {ISA_s_sleep, run_s_sleep, true},
+    {ISA_s_sethalt, run_s_sethalt, true},
+    {ISA_s_trap, run_s_trap, true},
+    {ISA_s_getpc_b64, run_s_getpc_b64, true},
+    {ISA_s_setpc_b64, run_s_setpc_b64, true},
+    {ISA_s_swappc_b64, run_s_swappc_b64, true},
+    {ISA_s_call_b64, run_s_call_b64, true},
+    {ISA_s_getreg_b32, run_s_getreg_b32, false},
+    {ISA_s_setreg_b32, run_s_setreg_b32, false},
+    {ISA_s_setreg_imm32_b32, run_s_setreg_imm32_b32, false},
+    {ISA_s_set_gpr_idx_on, run_s_set_gpr_idx_on, false},
+    {ISA_s_set_gpr_idx_idx, run_s_set_gpr_idx_idx, false},
+    {ISA_s_set_gpr_idx_mode, run_s_set_gpr_idx_mode, false},
+    {ISA_s_set_gpr_idx_off, run_s_set_gpr_idx_off, false},
+    {ISA_s_setvskip, run_s_setvskip, true},
+    {ISA_s_movrels_b32, run_s_movrels, false},
+    {ISA_s_movrels_b64, run_s_movrels, false},
+    {ISA_s_movreld_b32, run_s_movreld, false},
+    {ISA_s_movreld_b64, run_s_movreld, false},
+    {ISA_s_nop, run_nothing, false},
+    {ISA_s_wakeup, run_nothing, false},
+    {ISA_s_waitcnt, run_s_waitcnt, false},
+    {ISA_s_setkill, run_nothing, false},
+    {ISA_s_setprio, run_nothing, false},
+    {ISA_s_sendmsg, run_s_sendmsg, false},
+    {ISA_s_sendmsghalt, run_nothing, false},
+    {ISA_s_icache_inv, run_nothing, false},
+    {ISA_s_incperflevel, run_nothing, false},
+    {ISA_s_decperflevel, run_nothing, false},
+    {ISA_s_ttracedata, run_nothing, false},
+    {ISA_s_cbranch_cdbgsys, run_nothing, false},
+    {ISA_s_cbranch_cdbguser, run_nothing, false},
+    {ISA_s_cbranch_cdbgsys_or_user, run_nothing, false},
+    {ISA_s_cbranch_cdbgsys_and_user, run_nothing, false},
 };
 
 isa_run_t isa_salu_control(unsigned op)
@@ -316,4 +317,12 @@ isa_run_t isa_salu_control(unsigned op)
     if (controls[i].op == op)
       return controls[i].run;
   return NULL;
+}
+
+bool isa_salu_ends_block(unsigned op)
+{
+  for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+    if (controls[i].op == op)
+      return controls[i].ends_block;
+  return false;
 }

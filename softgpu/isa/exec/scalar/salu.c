@@ -77,28 +77,53 @@ static uint64_t replicate(uint32_t value)
 
 static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
 {
-  w->s[inst->dst.index] = value;
+  w->s[inst->dst_at] = value;
+}
+
+/* What nearly all sources are: registers and constants. */
+static inline uint64_t quick64(const isa_wave_t *w, const isa_inst_t *inst, unsigned n)
+{
+  return inst->direct >> n & 1 ? isa_read_s64(w, inst->at[n]) : inst->value[n];
+}
+
+static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsigned n)
+{
+  return inst->direct >> n & 1 ? w->s[inst->at[n]] : (uint32_t)inst->value[n];
 }
 
 /* By the type that a row names. */
-#define READ(type, operand)                                                                        \
-  ((type)(sizeof(type) == 8 ? isa_read64(w, operand) : isa_read32(w, operand)))
-#define DESTINATION (inst->row->dst == 2 ? isa_read_s64(w, inst->dst.index) : w->s[inst->dst.index])
+#define READ(type, n)                                                                              \
+  ((type)(sizeof(type) == 8 ? is_quick ? quick64(w, inst, n) : isa_read64(w, &inst->src[n])        \
+          : is_quick ? quick32(w, inst, n)                                                         \
+                            : isa_read32(w, &inst->src[n])))
+#define DESTINATION (inst->row->dst == 2 ? isa_read_s64(w, inst->dst_at) : w->s[inst->dst_at])
 #define WRITE(type, value)                                                                         \
   do {                                                                                             \
     if (sizeof(type) == 8)                                                                         \
-      isa_write_s64(w, inst->dst.index, value);                                                    \
+      isa_write_s64(w, inst->dst_at, value);                                                       \
     else                                                                                           \
       write32(w, inst, (uint32_t)(value));                                                         \
   } while (0)
-#define RUN(name) static bool run_##name(isa_wave_t *w, const isa_inst_t *inst)
+/* A row is two functions: any_ for any sources, quick_ for what is_quick() says. */
+#define RUN(name)                                                                                  \
+  static inline bool run_##name(isa_wave_t *w, const isa_inst_t *inst, bool is_quick);             \
+  static bool any_##name(isa_wave_t *w, const isa_inst_t *inst)                                    \
+  {                                                                                                \
+    return run_##name(w, inst, false);                                                             \
+  }                                                                                                \
+  static bool quick_##name(isa_wave_t *w, const isa_inst_t *inst)                                  \
+  {                                                                                                \
+    return run_##name(w, inst, true);                                                              \
+  }                                                                                                \
+  __attribute__((always_inline)) static inline bool run_##name(                                    \
+      isa_wave_t *w, const isa_inst_t *inst, bool is_quick)
 
 /* The result's type follows from the expression: s_bfm_b64 makes 64 bits of two dwords. */
 #define SALU_2(name, type, type_b, result, condition)                                              \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const type a = READ(type, &inst->src[0]);                                                      \
-    const type_b b = READ(type_b, &inst->src[1]);                                                  \
+    const type a = READ(type, 0);                                                                  \
+    const type_b b = READ(type_b, 1);                                                              \
     const __typeof__(result) d = (result);                                                         \
     const uint32_t scc = (uint32_t)(condition);                                                    \
     WRITE(d, d);                                                                                   \
@@ -108,7 +133,7 @@ static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
 #define SALU_1(name, type, type_d, result, condition)                                              \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const type a = READ(type, &inst->src[0]);                                                      \
+    const type a = READ(type, 0);                                                                  \
     type_d d = (type_d)DESTINATION;                                                                \
     d = (result);                                                                                  \
     w->scc = (uint32_t)(condition);                                                                \
@@ -118,32 +143,33 @@ static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
 #define SALU_EXEC(name, new_exec, result)                                                          \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const uint64_t a = isa_read64(w, &inst->src[0]), e = isa_exec(w);                              \
+    const uint64_t a = READ(uint64_t, 0), e = isa_exec(w);                                         \
     isa_write_s64(w, ISA_EXEC, new_exec);                                                          \
     w->scc = isa_exec(w) != 0;                                                                     \
-    isa_write_s64(w, inst->dst.index, result);                                                     \
+    isa_write_s64(w, inst->dst_at, result);                                                        \
     return true;                                                                                   \
   }
 #define SALU_CMP(name, type, type_b, condition)                                                    \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const type a = READ(type, &inst->src[0]);                                                      \
-    const type_b b = READ(type_b, &inst->src[1]);                                                  \
+    const type a = READ(type, 0);                                                                  \
+    const type_b b = READ(type_b, 1);                                                              \
     w->scc = (uint32_t)(condition);                                                                \
     return true;                                                                                   \
   }
 #define SALU_CMPK(name, type, condition)                                                           \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const type a = (type)w->s[inst->dst.index], b = (type)inst->simm;                              \
+    const type a = (type)w->s[inst->dst_at], b = (type)inst->simm;                                 \
+    (void)is_quick;                                                                                \
     w->scc = condition;                                                                            \
     return true;                                                                                   \
   }
 #define SALU_K(name, result, condition)                                                            \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const uint32_t simm = (uint32_t)inst->simm, p = w->s[inst->dst.index], d = (result);           \
-    (void)p;                                                                                       \
+    const uint32_t simm = (uint32_t)inst->simm, p = w->s[inst->dst_at], d = (result);              \
+    (void)p, (void)is_quick;                                                                       \
     w->scc = (condition);                                                                          \
     write32(w, inst, d);                                                                           \
     return true;                                                                                   \
@@ -158,37 +184,53 @@ static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
 
 static const struct isa_salu_op {
   uint16_t op;
-  bool (*run)(isa_wave_t *, const isa_inst_t *);
+  isa_run_t run, quick;
 } ops[] = {
-#define SALU_2(name, ...)    {ISA_##name, run_##name},
-#define SALU_1(name, ...)    {ISA_##name, run_##name},
-#define SALU_EXEC(name, ...) {ISA_##name, run_##name},
-#define SALU_CMP(name, ...)  {ISA_##name, run_##name},
-#define SALU_CMPK(name, ...) {ISA_##name, run_##name},
-#define SALU_K(name, ...)    {ISA_##name, run_##name},
+#define SALU_2(name, ...)    {ISA_##name, any_##name, quick_##name},
+#define SALU_1(name, ...)    {ISA_##name, any_##name, quick_##name},
+#define SALU_EXEC(name, ...) {ISA_##name, any_##name, quick_##name},
+#define SALU_CMP(name, ...)  {ISA_##name, any_##name, quick_##name},
+#define SALU_CMPK(name, ...) {ISA_##name, any_##name, quick_##name},
+#define SALU_K(name, ...)    {ISA_##name, any_##name, quick_##name},
 #include "softgpu/isa/exec/scalar/salu_ops.inc"
 };
 
-static isa_run_t find_run(unsigned op)
+/* Leaves constants in inst->value. False when a source is neither that nor a register. */
+static bool is_quick(isa_inst_t *inst)
+{
+  for (unsigned n = 0; n < 2; n++) {
+    const isa_operand_t *source = &inst->src[n];
+    if (source->kind == ISA_OPERAND_SPECIAL)
+      return false;
+    if (source->kind == ISA_OPERAND_SGPR)
+      inst->direct |= (uint8_t)(1u << n), inst->at[n] = source->index;
+    else if (source->kind != ISA_OPERAND_NONE)
+      inst->value[n] = inst->row->src[n] == 2 ? isa_read64(NULL, source) : source->value;
+  }
+  return true;
+}
+
+static isa_run_t find_run(isa_inst_t *inst)
 {
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-    if (ops[i].op == op)
-      return ops[i].run;
-  return isa_salu_control(op);
+    if (ops[i].op == inst->op)
+      return is_quick(inst) ? ops[i].quick : ops[i].run;
+  return isa_salu_control(inst->op);
 }
 
 bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   if (inst->encoding > ISA_SOPP)
     return false;
-  isa_run_t run = find_run(inst->op);
-  if (!run || !isa_scalar_prepare(&inst->dst, inst->row->dst, limits) ||
+  if (!isa_scalar_prepare(&inst->dst, inst->row->dst, limits) ||
       !isa_scalar_prepare(&inst->src[0], inst->row->src[0], limits) ||
       !isa_scalar_prepare(&inst->src[1], inst->row->src[1], limits))
     return false;
   /* A 64-bit literal is zero-extended, in signed instructions sign-extended. */
   if (inst->op == ISA_s_ashr_i64 || inst->op == ISA_s_bfe_i64 || inst->op == ISA_s_flbit_i32_i64)
     inst->src[0].index |= inst->src[0].kind == ISA_OPERAND_LITERAL ? ISA_LITERAL_SIGNED : 0;
-  inst->run = run;
-  return true;
+  inst->dst_at = inst->dst.index;
+  inst->run = find_run(inst);
+  inst->ends_block = isa_salu_ends_block(inst->op);
+  return inst->run != NULL;
 }

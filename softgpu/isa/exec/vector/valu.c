@@ -1,7 +1,9 @@
 /* Which instructions are the vector ALU's, and whether their operands make sense. */
 #include "softgpu/isa/exec/vector/valu.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "softgpu/isa/base/scalar.h"
 
@@ -167,13 +169,114 @@ static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
   return true;
 }
 
-/* Of the sources: which are read where they are, without a call. */
-static uint8_t direct_sources(const isa_inst_t *inst)
+/* 0.5, -0.5, 1, -1, 2, -2, 4, -4 and 1 / (2 pi): encodings 240 to 248. */
+static const uint16_t inline_f16[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+                                      0xc000, 0x4400, 0xc400, 0x3118};
+
+/* A literal is the high half of an f64; other 64-bit literals are zero-extended, signed ones
+ * sign-extended. */
+uint64_t isa_valu_constant(const isa_inst_t *inst, const isa_operand_t *operand, unsigned type)
 {
-  unsigned direct = 0;
-  for (unsigned n = 0; n < 3; n++)
-    direct |= inst->src[n].kind == ISA_OPERAND_VGPR ? 1u << n : 0;
-  return (uint8_t)(direct & ~(unsigned)(inst->abs | inst->neg));
+  bool is_packed_integer = inst->encoding == ISA_VOP3P && !(type & VALU_FLOAT) && type != T_v2f16;
+  bool is_half = ((type & VALU_HALF) && !is_packed_integer) || type == T_v2f16;
+  if (operand->kind == ISA_OPERAND_LITERAL) {
+    if (type == T_f64)
+      return (uint64_t)operand->value << 32;
+    return type == T_i64 ? (uint64_t)(int64_t)(int32_t)operand->value : operand->value;
+  }
+  if (is_half && operand->index >= 240)
+    return inline_f16[operand->index - 240];
+  return type & VALU_WIDE || type == T_mask ? isa_scalar_inline64(operand->index) : operand->value;
+}
+
+/* --- constants as rows --- */
+
+enum { CONSTANT_ROWS = 4096 };
+
+typedef struct constant_row {
+  uint64_t value;
+  uint32_t row[2][ISA_LANES] __attribute__((aligned(64)));
+} constant_row_t;
+
+/* What kernels have of constants is little. They are kept for good, at most half of the places. */
+static pthread_mutex_t constants_lock = PTHREAD_MUTEX_INITIALIZER;
+static constant_row_t *constants[CONSTANT_ROWS];
+static unsigned constants_kept;
+
+static constant_row_t *constant_create(uint64_t value)
+{
+  constant_row_t *constant = aligned_alloc(64, sizeof *constant);
+  if (!constant)
+    return NULL;
+  constant->value = value;
+  for (unsigned i = 0; i < ISA_LANES; i++) {
+    constant->row[0][i] = (uint32_t)value;
+    constant->row[1][i] = (uint32_t)(value >> 32);
+  }
+  return constant;
+}
+
+/* Two rows of the value's halves; NULL when there is no room for it. */
+static const uint32_t *constant_rows(uint64_t value)
+{
+  unsigned at = (unsigned)(value * 0x9e3779b97f4a7c15 >> 52);
+  pthread_mutex_lock(&constants_lock);
+  while (constants[at] && constants[at]->value != value)
+    at = (at + 1) % CONSTANT_ROWS;
+  if (!constants[at] && constants_kept < CONSTANT_ROWS / 2) {
+    constants[at] = constant_create(value);
+    constants_kept += constants[at] != NULL;
+  }
+  const constant_row_t *found = constants[at];
+  pthread_mutex_unlock(&constants_lock);
+  return found ? found->row[0] : NULL;
+}
+
+/* Both kinds of registers are of one file. */
+static unsigned file_row(const isa_operand_t *operand, const isa_limits_t *limits)
+{
+  return operand->index + (operand->kind == ISA_OPERAND_AGPR ? limits->first_agpr : 0);
+}
+
+static bool share_registers(const isa_limits_t *limits, const isa_operand_t *a, unsigned a_rows,
+                            const isa_operand_t *b, unsigned b_rows)
+{
+  const unsigned a_first = file_row(a, limits), b_first = file_row(b, limits);
+  return isa_is_vector(a) && isa_is_vector(b) && a_first < b_first + b_rows &&
+         b_first < a_first + a_rows;
+}
+
+/* Which operands are read, and written, where they are, without a call. */
+static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
+{
+  const unsigned signs = inst->abs | inst->neg;
+  const uint32_t row_bytes = sizeof(isa_row_t);
+  for (unsigned n = 0; n < 3 && op->s[n]; n++) {
+    const isa_operand_t *source = &inst->src[n];
+    const bool is_constant =
+        source->kind == ISA_OPERAND_INLINE || source->kind == ISA_OPERAND_LITERAL;
+    inst->overlaps |= share_registers(limits, &inst->dst, dwords_of(op->d, op->attributes), source,
+                                      dwords_of(op->s[n], op->attributes));
+    if (signs >> n & 1)
+      continue;
+    if (source->kind == ISA_OPERAND_VGPR)
+      inst->direct |= (uint8_t)(1u << n), inst->at[n] = row_bytes * source->index;
+    else if (source->kind == ISA_OPERAND_SGPR && op->s[n] != T_mask && !(op->s[n] & VALU_WIDE))
+      inst->is_scalar |= (uint8_t)(1u << n), inst->at[n] = source->index;
+    else if (is_constant && op->s[n] != T_mask)
+      inst->constant[n] = constant_rows(isa_valu_constant(inst, source, op->s[n]));
+  }
+  inst->dst_at = row_bytes * inst->dst.index;
+  inst->direct |= inst->dst.kind == ISA_OPERAND_VGPR ? 8 : 0;
+}
+
+static bool are_pairs_plain(const isa_inst_t *inst, const valu_op_t *op)
+{
+  bool are_rows = true;
+  for (unsigned n = 0; n < 3 && op->s[n]; n++)
+    are_rows &=
+        isa_is_vector(&inst->src[n]) || inst->constant[n] || inst->src[n].kind == ISA_OPERAND_SGPR;
+  return are_rows && !inst->neg && !inst->neg_hi && !inst->clamp && !inst->omod;
 }
 
 static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
@@ -183,6 +286,8 @@ static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
   unsigned_sources.abs = unsigned_sources.neg = 0;
   if (op->attributes & VALU_PKMOV)
     return build->pair_move;
+  if (op->attributes & VALU_PK32 && are_pairs_plain(inst, op))
+    return build->pairs;
   if (build->fast[inst->op] && is_plain(&unsigned_sources, op))
     return build->fast[inst->op];
   return is_plain(inst, op) ? build->plain : build->general;
@@ -202,7 +307,7 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !bf16_ok(inst) || (inst->has_dpp && !dpp_ok(inst)))
     return false;
   inst->plan = op;
-  inst->direct = direct_sources(inst);
+  find_rows(inst, op, limits);
   inst->run = choose_run(inst, build);
   return true;
 }

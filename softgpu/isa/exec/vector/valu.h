@@ -107,6 +107,7 @@ typedef struct valu_build {
   valu_run_t *const *fast; /* by isa_op_t: one of the instruction's own, or NULL */
   valu_run_t *plain;       /* no modifiers, full registers */
   valu_run_t *general;
+  valu_run_t *pairs;     /* packed f32, without signs */
   valu_run_t *pair_move; /* v_pk_mov_b32 */
   valu_run_t *mfma;
   valu_run_t *smfmac;
@@ -136,6 +137,9 @@ static inline bool isa_is_vector(const isa_operand_t *operand)
 {
   return operand->kind == ISA_OPERAND_VGPR || operand->kind == ISA_OPERAND_AGPR;
 }
+
+/* A constant's bits, which depend on the type of the operand it stands for. */
+uint64_t isa_valu_constant(const isa_inst_t *inst, const isa_operand_t *operand, unsigned type);
 
 /* Prepares an operand for reading (scalar.h). True when its `dwords` registers exist in every
  * wave. */
