@@ -4,11 +4,22 @@
 
 #include <rawhal/rawhal.h>
 
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "tests/softgpu/isa/device.h"
+
+extern "C" {
+#include "softgpu/isa/run/program.h"
+}
 
 namespace {
 
@@ -118,6 +129,219 @@ void Reduce(benchmark::State &state)
   run(state, dispatch);
 }
 BENCHMARK(Reduce)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// --- what AMD publishes times of for its own emulator, with eight threads; here with two ---
+
+// Seconds there. Of copies and additions the machine's own memcpy() by two threads is the measure.
+struct Published {
+  double seconds;
+  uint64_t bytes; // moved, read and written
+};
+
+// The bytes that a kernel reads and writes, by memcpy() on two threads: the shortest of a few times.
+double copy_seconds(uint64_t bytes)
+{
+  std::vector<char> from(bytes / 2, 1), to(bytes / 2, 2);
+  double least = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    std::thread other([&] { memcpy(to.data(), from.data(), bytes / 4); });
+    memcpy(to.data() + bytes / 4, from.data() + bytes / 4, bytes / 2 - bytes / 4);
+    other.join();
+    least = std::min(
+        least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return least;
+}
+
+// Runs a dispatch on two threads; the shortest of its times against what was published.
+void run_published(benchmark::State &state, const softgpu_dispatch_t &dispatch,
+                   const Published &published)
+{
+  softgpu_engine_threads(2);
+  softgpu_limits_t limits = {};
+  double least = 1e9;
+  for (auto _ : state) {
+    softgpu_fault_t fault;
+    const auto start = std::chrono::steady_clock::now();
+    if (!dispatch.kernel_object || !softgpu_execute(&dispatch, &limits, &fault)) {
+      state.SkipWithError(dispatch.kernel_object ? fault.text : "fixture not found");
+      return;
+    }
+    least = std::min(
+        least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  state.counters["seconds"] = least;
+  state.counters["of_published"] = least / published.seconds;
+  if (published.bytes)
+    state.counters["of_memcpy"] = least / copy_seconds(published.bytes);
+}
+
+// A kernel of emulator.cl with its buffers of floats, and words behind their addresses.
+struct PublishedCase {
+  device::CodeObject object{"emulator-gfx90a-v5.co"};
+  std::vector<std::unique_ptr<device::Memory>> buffers;
+  device::Memory kernarg{4096};
+  softgpu_dispatch_t dispatch = {};
+  size_t passed = 0;
+
+  PublishedCase(const char *kernel, uint64_t groups, uint16_t items)
+  {
+    dispatch = device::dispatch(object.symbol(std::string(kernel) + ".kd"), kernarg.as<void>(),
+                                static_cast<uint32_t>(groups), items);
+    if (dispatch.kernel_object)
+      memcpy(&dispatch.group_bytes, reinterpret_cast<void *>(dispatch.kernel_object), 4);
+  }
+  device::Memory &floats(size_t count)
+  {
+    buffers.push_back(std::make_unique<device::Memory>(count * 4));
+    device::Memory &memory = *buffers.back();
+    for (size_t i = 0; i < count; ++i)
+      memory.as<float>()[i] = static_cast<float>(i % 251) * 0.01f - 1.0f;
+    pass(memory.address());
+    return memory;
+  }
+  template <typename T> void pass(T value)
+  {
+    passed = (passed + sizeof value - 1) / sizeof value * sizeof value;
+    memcpy(kernarg.as<char>() + passed, &value, sizeof value);
+    passed += sizeof value;
+  }
+};
+
+void PublishedAdd(benchmark::State &state)
+{
+  const uint32_t count = 8388611;
+  PublishedCase c("masked_add", (count + 255) / 256, 256);
+  for (int i = 0; i < 3; ++i)
+    c.floats(count);
+  c.pass(count);
+  run_published(state, c.dispatch, {7.16, 3ull * 4 * count});
+}
+
+void PublishedGather(benchmark::State &state)
+{
+  const uint32_t count = 4200000;
+  PublishedCase c("gather", (count + 255) / 256, 256);
+  c.floats(count);
+  c.floats(count);
+  uint32_t *index = c.floats(count).as<uint32_t>();
+  for (uint32_t i = 0; i < count; ++i)
+    index[i] = static_cast<uint32_t>(i * 2654435761u % count);
+  c.pass(count);
+  run_published(state, c.dispatch, {4.36, 0});
+}
+
+void PublishedAtomics(benchmark::State &state)
+{
+  const uint32_t count = 131072;
+  PublishedCase c("contend", count / 256, 256);
+  c.floats(16);
+  c.pass(count);
+  run_published(state, c.dispatch, {7.08, 0});
+}
+
+void PublishedCopy(benchmark::State &state)
+{
+  const uint32_t count = 8400000;
+  PublishedCase c("copy", (count + 255) / 256, 256);
+  c.floats(count);
+  c.floats(count);
+  c.pass(count);
+  run_published(state, c.dispatch, {0.387, 2ull * 4 * count});
+}
+
+void PublishedAttention(benchmark::State &state)
+{
+  const uint32_t heads = 64, length = 256;
+  PublishedCase c("attention", length / 64, 64);
+  c.dispatch.grid[1] = heads;
+  for (int i = 0; i < 4; ++i)
+    c.floats(heads * length * 64);
+  c.pass(length);
+  run_published(state, c.dispatch, {0.309, 0});
+}
+
+void PublishedSoftmax(benchmark::State &state)
+{
+  const uint32_t rows = 64, columns = 4096;
+  PublishedCase c("softmax", rows, 256);
+  c.floats(rows * columns);
+  c.floats(rows * columns);
+  c.pass(columns);
+  run_published(state, c.dispatch, {0.013, 0});
+}
+
+// By gemm.cl's kernel, which is written as Tensile writes them.
+void PublishedGemm(benchmark::State &state)
+{
+  const uint32_t n = 1024;
+  PublishedCase c("copy", n / 64, 256);
+  device::CodeObject gemm("gemm-gfx90a-v5.co");
+  c.dispatch.kernel_object = gemm.symbol("gemm_f16.kd");
+  c.dispatch.grid[1] = n / 64;
+  c.dispatch.group_bytes = 8192;
+  for (int i = 0; i < 3; ++i)
+    c.pass(uint64_t{n} * n);
+  c.floats(n * n);
+  c.floats(n * n);
+  for (int i = 0; i < 2; ++i) {
+    uint16_t *halves = c.floats(n * n / 2).as<uint16_t>();
+    for (uint32_t k = 0; k < n * n; ++k)
+      halves[k] = static_cast<uint16_t>(0x3000 + k % 61 * 32);
+  }
+  c.pass(1.0f);
+  c.pass(0.0f);
+  for (uint32_t stride : {n, n * n, n, n * n, n, n * n, n, n * n})
+    c.pass(stride);
+  for (uint32_t size : {n, n, 1u, n})
+    c.pass(size);
+  run_published(state, c.dispatch, {0.370, 0});
+}
+BENCHMARK(PublishedAdd)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(PublishedGather)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(PublishedAtomics)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(PublishedCopy)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(PublishedGemm)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(PublishedAttention)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(PublishedSoftmax)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// --- preparing ---
+
+// Code that was never seen: what each instruction takes of time and memory until it can run.
+void Prepare(benchmark::State &state)
+{
+  device::CodeObject object("gemm-gfx90a-v5.co");
+  const uint64_t kernel = object.symbol("gemm_f16.kd");
+  if (!kernel)
+    return state.SkipWithError("fixture not found");
+  int64_t offset;
+  memcpy(&offset, reinterpret_cast<const void *>(kernel + 16), sizeof offset);
+  isa_limits_t limits = {};
+  limits.chip = SOFTGPU_GFX90A;
+  limits.sgprs = 102;
+  limits.vgprs = limits.agprs = limits.rows = 256;
+  uint64_t instructions = 0, bytes = 0;
+  double seconds = 0;
+  for (auto _ : state) {
+    isa_program_t *program = isa_program_open(&limits);
+    const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    const auto start = std::chrono::steady_clock::now();
+    const isa_chunk_t *chunk = isa_program_chunk(program, kernel + static_cast<uint64_t>(offset));
+    for (uint32_t slot = 0; chunk && slot < isa_chunk_dwords(chunk);)
+      if (chunk->at[slot] || isa_program_decode(program, chunk, slot)) {
+        slot += chunk->at[slot]->dwords;
+        ++instructions;
+      }
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    bytes += mallinfo2().uordblks + mallinfo2().hblkhd - before;
+    isa_program_close(program);
+    softgpu_invalidate_code();
+  }
+  state.counters["ns_each"] = seconds * 1e9 / static_cast<double>(instructions);
+  state.counters["bytes_each"] = static_cast<double>(bytes) / static_cast<double>(instructions);
+}
+BENCHMARK(Prepare);
 
 // What a program sees of the first: from submit to the end of the wait.
 class Program {
