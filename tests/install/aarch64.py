@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Compiles every C file of the library, softgpu and the tools for aarch64, as the build tree compiles it for here.
+
+usage: aarch64.py COMPILER COMPILE_COMMANDS SOURCE
+
+Headers of other libraries are this machine's: what the project uses of them says nothing of processors. Nothing is
+linked and nothing run. Says "skipped: ..." where there is no such compiler."""
+import concurrent.futures
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+FOLDERS = ("base", "hsaco", "kernarg", "queue", "hal", "library", "record", "front", "hiplaunch", "softgpu", "tools", "examples")
+
+
+def command_for(compiler, entry):
+    """The entry's command for the other compiler: its -D, -I, -std and -f, no optimization, no output."""
+    words = shlex.split(entry["command"])
+    kept = [word for word in words if word.startswith(("-D", "-I", "-std=", "-ffp", "-W")) and word != "-Werror"]
+    for at, word in enumerate(words):
+        if word in ("-isystem", "-include"):
+            kept += [word, words[at + 1]]
+    # (The runtime's headers ask the build for it where they do not know the processor.)
+    return [compiler, *kept, "-DLITTLEENDIAN_CPU", "-O0", "-idirafter", "/usr/include", "-c", entry["file"], "-o", os.devnull]
+
+
+def compile_one(compiler, entry):
+    done = subprocess.run(command_for(compiler, entry), cwd=entry["directory"], capture_output=True, text=True)
+    return entry["file"], done.returncode, done.stderr
+
+
+def main():
+    compiler, commands, source = sys.argv[1:]
+    if not os.environ.get("RAWHAL_TEST_EXTENDED") or not shutil.which(compiler):
+        print(f"skipped: not asked for (RAWHAL_TEST_EXTENDED), or no {compiler}")
+        return 0
+    entries = {}
+    for entry in json.load(open(commands)):
+        path = os.path.relpath(entry["file"], source)
+        if entry["file"].endswith(".c") and path.split(os.sep)[0] in FOLDERS:
+            entries.setdefault(entry["file"], entry)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for file, status, errors in pool.map(lambda entry: compile_one(compiler, entry), entries.values()):
+            if status:
+                failed += 1
+                print(f"{os.path.relpath(file, source)}:\n{errors}")
+    print(f"{len(entries) - failed} of {len(entries)} files compile for aarch64")
+    return 1 if failed or not entries else 0
+
+
+sys.exit(main())
