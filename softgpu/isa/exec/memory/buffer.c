@@ -155,8 +155,8 @@ static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffe
   return true;
 }
 
-/* What most buffers are: bytes by an offset, all of them within the buffer and in the range that the
- * instruction used before. False when they are not, and nothing is done. */
+/* What most buffers are: bytes by an offset, all of them within the buffer and in the range that
+ * the instruction used before. False when they are not, and nothing is done. */
 static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access)
 {
   static const isa_row_t zeros;

@@ -10,7 +10,7 @@ typedef bool (*isa_run_t)(isa_wave_t *wave, const isa_inst_t *inst);
 isa_run_t isa_salu_control(unsigned op);
 
 /* Whether one of these looks at the program counter, or changes it, the wave's turn or its state.
- * (s_waitcnt ends a turn only where loads into LDS are on their way, and there is no block then.) */
+ * (s_waitcnt ends a turn only where loads into LDS are on their way: there is no block then.) */
 bool isa_salu_ends_block(unsigned op);
 
 bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits); /* see wave.h */
