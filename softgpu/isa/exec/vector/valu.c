@@ -184,8 +184,8 @@ uint64_t isa_valu_constant(const isa_inst_t *inst, const isa_operand_t *operand,
       return (uint64_t)operand->value << 32;
     return type == T_i64 ? (uint64_t)(int64_t)(int32_t)operand->value : operand->value;
   }
-  if (is_half && operand->index >= 240)
-    return inline_f16[operand->index - 240];
+  if (is_half && operand->index >= ISA_CODE_FLOATS)
+    return inline_f16[operand->index - ISA_CODE_FLOATS];
   return type & VALU_WIDE || type == T_mask ? isa_scalar_inline64(operand->index) : operand->value;
 }
 
