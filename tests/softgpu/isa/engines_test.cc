@@ -366,15 +366,14 @@ bool is_excluded(unsigned op)
   return op == ISA_s_memtime || op == ISA_s_memrealtime;
 }
 
-void check(const Family &family, unsigned part = 0, unsigned parts = 1,
-           const std::vector<isa_opcode> &table = words::opcodes())
+// Of every chip.
+void check(const Family &family, unsigned part = 0, unsigned parts = 1)
 {
   Bench bench;
   Trial trial;
-  const bool is_gfx950 = &table != &words::opcodes();
-  status::Counter counter((is_gfx950 ? "gfx950 " : "") + (family.name + std::to_string(part)));
+  status::Counter counter(family.name + std::to_string(part));
   std::set<unsigned> done;
-  for (const isa_opcode &first : table) {
+  for (const isa_opcode &first : words::all_opcodes()) {
     const unsigned op = first.op;
     if (!family.contains(first) || op % parts != part || is_excluded(op) || !done.insert(op).second)
       continue;
@@ -490,24 +489,6 @@ TEST(Engines, Buffers)
 TEST(Engines, Images)
 {
   check(image);
-}
-
-// What gfx950 has beyond gfx942.
-TEST(Engines, Gfx950Vector)
-{
-  check(vector, 0, 1, words::gfx950_opcodes());
-}
-TEST(Engines, Gfx950Matrices)
-{
-  check(matrix, 0, 1, words::gfx950_opcodes());
-}
-TEST(Engines, Gfx950Lds)
-{
-  check(lds, 0, 1, words::gfx950_opcodes());
-}
-TEST(Engines, Gfx950Flat)
-{
-  check(flat, 0, 1, words::gfx950_opcodes());
 }
 
 } // namespace
