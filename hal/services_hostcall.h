@@ -44,7 +44,7 @@ void hostcall_serve(hostcall_t *hostcall);
 
 void hostcall_close(hostcall_t *hostcall);
 
-/* messages.c: a lane's part of a printf(). False: it makes no sense. */
+/* hal/services_message.c: a lane's part of a printf(). False: it makes no sense. */
 bool hostcall_message(hostcall_t *hostcall, uint64_t words[HOSTCALL_WORDS]);
 
 #endif

@@ -40,8 +40,6 @@ static inline int on_ext(user_t *user, const char *base, const char *data, unsig
 static inline int on_array(user_t *user, unsigned count, value_t *container);
 static inline int on_map(user_t *user, unsigned count, value_t *container);
 static inline int on_array_item(user_t *user, value_t *container, value_t item);
-/* ---- Items ---- */
-
 static inline int on_map_item(user_t *user, value_t *container, value_t key, value_t value);
 
 #define msgpack_unpack_struct(name)    struct parser##name

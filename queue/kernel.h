@@ -1,4 +1,4 @@
-/* What a queue needs to know of a loaded kernel. Internal; filled in by hal/executable.c. */
+/* What a queue needs to know of a loaded kernel. Internal; filled in by hal/kernels.c. */
 #ifndef RAWHAL_QUEUE_KERNEL_H
 #define RAWHAL_QUEUE_KERNEL_H
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom, how large a file may grow, and whether what documents name exists.
+"""Who may include whom, how large a file may grow, and whether what documents and comments name exists.
 
 usage: tests/lint.py [ROOT]; prints one line a finding, exits with 1 if there is any."""
 import os
@@ -84,6 +84,18 @@ def document_findings(root, path, listing, text):
                 yield f"{path}:{number}: {file} has no {function}"
 
 
+def comment_findings(root, path, listing, lines):
+    """Files of our own that comments name with their folder."""
+    for number, line in enumerate(lines, 1):
+        comment = re.search(r"(?:/\*|//|^\s*\*)(.*)", line)
+        if not comment or re.match(r"\s*#", line):
+            continue
+        for file in re.findall(r"(?<![\w<./-])((?:\w+/)+\w+\.(?:c|h|inc|isa|py))\b", comment.group(1)):
+            own = any(os.path.isdir(os.path.join(root, base, file.split("/")[0])) for base in ("", "softgpu", "softgpu/isa"))
+            if own and not any(name == file or name.endswith("/" + file) for name in listing):
+                yield f"{path}:{number}: there is no {file}"
+
+
 def text_findings(root, listing):
     for path in listing:
         full = os.path.join(root, path)
@@ -107,6 +119,7 @@ def findings(root):
         if folder not in MAY_INCLUDE or not path.endswith((".c", ".h", ".inc")) or not os.path.isfile(full):
             continue
         lines = open(full, errors="replace").read().split("\n")
+        yield from comment_findings(root, path, listing, lines)
         if len(lines) > MAX_LINES and not re.search(r"table|opcode|\.inc$", path):
             yield f"{path}: {len(lines)} lines: two subjects?"
         for number, line in enumerate(lines, 1):

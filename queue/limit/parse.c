@@ -1,4 +1,4 @@
-/* Grammars, from the issue with the variables other limiters read:
+/* How values are written, in our variables and in those of other limiters:
  *   bytes     [0-9]+(\.[0-9]+)?\s*([KMGT]i?B?)?   any case; K M G T are powers of 1024
  *             [0-9]+(\.[0-9]+)?%                  of the device's memory
  *   share     [0-9]+(\.[0-9]+)?%

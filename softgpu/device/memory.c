@@ -150,7 +150,7 @@ bool softgpu_memory_exchange(uint64_t first, uint64_t last, const softgpu_alloca
       if (to > from)
         __atomic_fetch_add(&softgpu_memory_removals, 1, __ATOMIC_SEQ_CST);
       /* Sequentially consistent: whoever retires the memory next must see a dispatch that began
-       * before this, or that dispatch must see this (thunk/retire.c). */
+       * before this, or that dispatch must see this (device/retire.c). */
       atomic_store(&sequence, now + 2);
     }
   }
