@@ -20,7 +20,7 @@ enum {
   MS_IN_NS = 1000000,
 };
 
-static tools_wait_fn *wait_scacquire; /* the runtime's */
+static tools_wait_fn *wait_scacquire; /* the runtime's, or of a tool that came before */
 static softgpu_event_wait_fn *event_wait;
 
 static uint64_t now_ns(void)
@@ -74,6 +74,8 @@ static hsa_signal_value_t blocking_wait(hsa_signal_t handle, hsa_signal_conditio
     if (passed >= timeout)
       return now;
     rest(signal, passed, timeout - passed);
+    if (passed >= POLL_NS) /* what others do when somebody waits, is not to be left out */
+      (void)wait_scacquire(handle, condition, value, 0, hint);
   }
 }
 
