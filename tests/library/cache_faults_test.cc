@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <random>
 
@@ -26,8 +27,9 @@ struct Plan {
 };
 
 Plan plan;
-long writing, reading; // steps there have been: of making an index, and of reading one
-int unfinished = -1, finished = -1;
+// Other tests of this program have threads, in which nothing is to go wrong.
+std::atomic<long> writing, reading; // steps there have been: of making an index, and of reading one
+std::atomic<int> unfinished{-1}, finished{-1};
 
 bool ends_in(const char *path, const char *end)
 {
