@@ -206,6 +206,8 @@ protected:
   // The processors are for who submits and for the device.
   static void nap() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
+  void count_replays();
+
   rawhal_queue_t *large()
   {
     rawhal_queue_options_t options = {};
@@ -234,6 +236,20 @@ uint64_t many(uint64_t without = 20000)
 {
   const char *extended = getenv("RAWHAL_TEST_EXTENDED");
   return !extended ? without : strcmp(extended, "all") == 0 ? 1000000 : 5 * without;
+}
+
+void Counting::count_replays()
+{
+  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
+  const std::vector<rawhal_dispatch_t> batch(8, dispatch);
+  rawhal_queue_t *on = large(), *other = queue();
+  rawhal_recording_t *recording = nullptr;
+  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  submit_all(
+      on, [=](rawhal_error_t *why) { return rawhal_queue_replay(on, recording, 0, nullptr, why); },
+      [=](rawhal_error_t *why) { return rawhal_queue_replay(other, recording, 0, nullptr, why); },
+      RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
+  rawhal_recording_destroy(recording);
 }
 
 TEST_F(Counting, SubmissionsOfBlobs)
@@ -268,16 +284,7 @@ TEST_F(Counting, PointersToManyBytes)
 
 TEST_F(Counting, Replays)
 {
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
-  const std::vector<rawhal_dispatch_t> batch(8, dispatch);
-  rawhal_queue_t *on = large(), *other = queue();
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
-  submit_all(
-      on, [=](rawhal_error_t *why) { return rawhal_queue_replay(on, recording, 0, nullptr, why); },
-      [=](rawhal_error_t *why) { return rawhal_queue_replay(other, recording, 0, nullptr, why); },
-      RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
-  rawhal_recording_destroy(recording);
+  count_replays();
 }
 
 TEST_F(Counting, BatchesWhoseDispatchesHaveTimes)
@@ -334,16 +341,7 @@ TEST_F(CountingLimited, SubmissionsOfBlobs)
 
 TEST_F(CountingLimited, Replays)
 {
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
-  const std::vector<rawhal_dispatch_t> batch(8, dispatch);
-  rawhal_queue_t *on = large(), *other = queue();
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
-  submit_all(
-      on, [=](rawhal_error_t *why) { return rawhal_queue_replay(on, recording, 0, nullptr, why); },
-      [=](rawhal_error_t *why) { return rawhal_queue_replay(other, recording, 0, nullptr, why); },
-      RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
-  rawhal_recording_destroy(recording);
+  count_replays();
 }
 
 // What no limit would ever admit: a grid and a batch above their caps.
