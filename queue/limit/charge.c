@@ -68,14 +68,20 @@ typedef struct account {
   region_member_t *member;
   region_device_t *device;
   region_tenant_t *tenant;
+  bool limited; /* any of their nodes: otherwise no clock runs */
 } account_t;
 
 static account_t account_of(region_data_t *data, region_member_t *member)
 {
   uint32_t index = atomic_load_explicit(&member->device, memory_order_relaxed);
-  return (account_t){
-      member, index < REGION_DEVICES ? &data->devices[index] : NULL,
-      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed))};
+  account_t account = {
+      .member = member,
+      .device = index < REGION_DEVICES ? &data->devices[index] : NULL,
+      .tenant = region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed))};
+  account.limited = node_is_limited(&member->node) ||
+                    (account.device && node_is_limited(&account.device->node)) ||
+                    (account.tenant && node_is_limited(&account.tenant->node));
+  return account;
 }
 
 /* The levels' clocks: each piece from when it began. */
@@ -133,7 +139,8 @@ static charge_t charge_piece(rawhal_limiter_t *limiter, const account_t *account
   }
   uint64_t ns = is_fair(limiter->tenant) ? part : wall;
   charge_t charge = {start, start + wall, wall, part, ns};
-  charge_clocks(account, now, &charge);
+  if (account->limited)
+    charge_clocks(account, now, &charge);
   return charge;
 }
 
@@ -292,14 +299,21 @@ static uint64_t oldest_in_flight(const rawhal_limiter_t *limiter)
   return since ? since - (uint64_t)limiter->clock_offset : INTERVALS_NO_OLDER;
 }
 
-static void add_pending(rawhal_limiter_t *limiter, uint64_t now, interval_t time)
+static void add_pending(rawhal_limiter_t *limiter, uint64_t now, uint64_t start, uint64_t end)
 {
   if (limiter->pending_count + INTERVALS_PIECES > LIMIT_PENDING)
     limiter_charge(limiter, now);
   interval_t *pieces = &limiter->pending[limiter->pending_count];
+  if (interval_set_append(&limiter->paid, start, end)) {
+    pieces->start = start;
+    pieces->end = end;
+    ++limiter->pending_count;
+    limiter->pending_ns += end - start;
+    return;
+  }
   uint64_t oldest =
       limiter->paid.count < INTERVALS_KEPT ? INTERVALS_NO_OLDER : oldest_in_flight(limiter);
-  uint32_t count = interval_set_add(&limiter->paid, time, oldest, pieces);
+  uint32_t count = interval_set_add(&limiter->paid, (interval_t){start, end}, oldest, pieces);
   for (uint32_t i = 0; i < count; ++i)
     limiter->pending_ns += pieces[i].end - pieces[i].start;
   uint32_t last = limiter->pending_count;
@@ -383,13 +397,13 @@ static void stay_active(rawhal_limiter_t *limiter, uint64_t now, uint64_t ns)
 
 /* Ran then, in the device's ns. Returns since when the lease's next can have been running, by the
  * host's clock: lease_runs_since(). */
-static uint64_t ran(limit_lease_t *lease, uint64_t now, interval_t time)
+static uint64_t ran(limit_lease_t *lease, uint64_t now, uint64_t start, uint64_t end)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  uint64_t host = time.end + (uint64_t)limiter->clock_offset, ns = time.end - time.start;
+  uint64_t host = end + (uint64_t)limiter->clock_offset, ns = end - start;
   limiter->pending_wall_ns += ns;
-  node_charge(&lease->node, now, time.start + (uint64_t)limiter->clock_offset, ns);
-  add_pending(limiter, now, time);
+  node_charge(&lease->node, now, start + (uint64_t)limiter->clock_offset, ns);
+  add_pending(limiter, now, start, end);
   return host < now ? host : now;
 }
 
@@ -400,7 +414,7 @@ void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uin
   if (since == 0 || until <= since)
     return;
   const uint64_t offset = (uint64_t)limiter->clock_offset;
-  lease_runs_since(lease, ran(lease, now, (interval_t){since - offset, until - offset}));
+  lease_runs_since(lease, ran(lease, now, since - offset, until - offset));
   limiter_charge(limiter, now);
 }
 
@@ -467,7 +481,7 @@ void limit_complete_all(limit_lease_t *lease, const limit_completion_t *which, s
     interval_t time = time_of(limiter, &which[i], now, since, &all);
     learn(limiter, grant, time.end - time.start, &all);
     limiter->pending_estimate_ns += grant->estimate_ns;
-    uint64_t next = ran(lease, now, time);
+    uint64_t next = ran(lease, now, time.start, time.end);
     since = next > since ? next : since;
     add_completed(&all, grant, time.end - time.start);
   }

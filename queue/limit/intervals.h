@@ -5,6 +5,7 @@
 #ifndef RAWHAL_QUEUE_LIMIT_INTERVALS_H
 #define RAWHAL_QUEUE_LIMIT_INTERVALS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { INTERVALS_KEPT = 64, INTERVALS_PIECES = INTERVALS_KEPT + 1 };
@@ -29,6 +30,20 @@ typedef struct interval_set {
  * on: whatever covers it is given as much, somewhere within. */
 uint32_t interval_set_add(interval_set_t *set, interval_t added, uint64_t oldest,
                           interval_t pieces[INTERVALS_PIECES]);
+
+/* The same for what began after all that is in the set, which nearly everything does: it is the
+ * piece. False: it did not, or the set is full, and it must be added as above. */
+static inline bool interval_set_append(interval_set_t *set, uint64_t start, uint64_t end)
+{
+  const uint32_t count = set->count;
+  if (count == 0 || count == INTERVALS_KEPT || set->kept[count - 1].end >= start)
+    return false;
+  set->kept[count].start = start;
+  set->kept[count].end = end;
+  set->unpaid[count] = 0;
+  set->count = count + 1;
+  return true;
+}
 
 /* What of the time since `start` is in the set. */
 uint64_t interval_set_since(const interval_set_t *set, uint64_t start);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -59,6 +60,33 @@ TEST(Intervals, RandomOnesAgainstCells) {
     ASSERT_EQ(static_cast<uint64_t>(std::count(cells.begin(), cells.end(), true)),
               Length(set.kept, set.count));
   }
+}
+
+TEST(Intervals, AppendingIsAddingOrNothing) {
+  std::mt19937 random(7);
+  uint32_t appended = 0;
+  interval_set_t set = {}, added = {};
+  for (uint64_t i = 0, at = 100; i < 2000; ++i) {
+    uint64_t start = at + random() % 60 - 10, end = start + 1 + random() % 20;
+    interval_t pieces[INTERVALS_PIECES];
+    const uint64_t last = set.count ? set.kept[set.count - 1].end : 0;
+    const bool may = set.count > 0 && set.count < INTERVALS_KEPT && start > last;
+    uint32_t count = interval_set_add(&added, {start, end}, at, pieces);
+    ASSERT_EQ(may, interval_set_append(&set, start, end)) << i;
+    if (may) {
+      ASSERT_EQ(1u, count);
+      ASSERT_EQ(start, pieces[0].start);
+      ASSERT_EQ(end, pieces[0].end);
+      ++appended;
+    } else {
+      ASSERT_EQ(count, interval_set_add(&set, {start, end}, at, pieces)) << i;
+    }
+    ASSERT_EQ(added.count, set.count) << i;
+    ASSERT_EQ(0, memcmp(added.kept, set.kept, set.count * sizeof(*set.kept))) << i;
+    ASSERT_EQ(0, memcmp(added.unpaid, set.unpaid, set.count * sizeof(*set.unpaid))) << i;
+    at = std::max(at, end);
+  }
+  EXPECT_GT(appended, 1000u);
 }
 
 // Something in flight has begun before all of them: it pays for whatever they leave, however many they are.
