@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Naps, in ns. A copy that is held back waits for a kernel, mostly: soon at first. */
-static const uint64_t nap_least = 50000, nap_most = 1000000, retry_most = 100000000,
-                      flying_least = 200000, flying_most = 2000000, landing_nap = 5000000;
+/* Naps, in ns. A copy that is held back waits for a kernel, mostly: soon at first, and later no
+ * longer than it has waited. One that is to be paid for first may be late: the burst makes up for
+ * it. What flies ends without us: only who is held back, or peers in a region, wait to hear of
+ * it. */
+static const uint64_t nap_least = 50000, nap_most = 4000000, unpaid_least = 500000,
+                      retry_most = 100000000, awaited_least = 200000, awaited_most = 2000000,
+                      alone_nap = 10000000, landing_nap = 5000000;
 static const uint64_t patience = 10000000000; /* of who waits for the end of a copy */
 
 static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -90,16 +94,17 @@ static uint64_t next_look(engine_t *engine, bool ready)
 {
   uint64_t now = service_now(), retry = limit_retry_at(engine->lease);
   if (ready && retry > now)
-    return clamp(retry, now + nap_least, now + retry_most);
+    return clamp(retry, now + unpaid_least, now + retry_most);
   if (engine->waiting) {
-    engine->nap = clamp(engine->nap + engine->nap / 4, nap_least, nap_most);
-    return now + engine->nap;
+    const uint64_t nap = engine->nap, paid = ready ? limit_expects_at(engine->lease) : 0;
+    engine->nap = clamp(2 * nap, nap_least, nap_most);
+    return clamp(paid, now + nap, now + retry_most);
   }
+  const bool awaited = limit_is_shared(engine->lease) || proxies_hold(NULL);
   pthread_mutex_lock(&engine->harvest);
-  uint64_t left = engine->flying
-                      ? clamp(engine->flying->grant.estimate_ns, flying_least, flying_most)
-                  : engine->landing ? landing_nap
-                                    : 0;
+  uint64_t left = !engine->flying ? engine->landing ? landing_nap : 0
+                  : awaited ? clamp(engine->flying->grant.estimate_ns, awaited_least, awaited_most)
+                            : alone_nap;
   pthread_mutex_unlock(&engine->harvest);
   return left ? now + left : 0;
 }

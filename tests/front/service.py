@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How much of a processor the front's threads take while a program is held back: one percent at most of dispatches,
-two of copies.
+"""How much of a processor the front's threads take while a program is held back: one percent, and half of one more on
+a machine where each look takes longer.
 
 usage: service.py RUNNER RAWHAL FOLDER     FOLDER holds the test programs
 Only with RAWHAL_TEST_EXTENDED; exit status 77 without. It is time on a processor, so that others on the machine do not
@@ -12,7 +12,7 @@ import sys
 import time
 
 RUNNER, RAWHAL, FOLDER = sys.argv[1:4]
-SECONDS, MOST = 6, {"rawhal-front": 0.01, "rawhal-copies": 0.02}
+SECONDS, MOST = 6, 0.015
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -76,8 +76,8 @@ def main():
         parts = measure(*program)
         if not any(thread[0] == name for thread in parts):
             sys.exit(f"there was no thread {name} for long enough: {parts}")
-        wrong += sum(part > MOST[thread[0]] for thread, part in parts.items())
-    sys.exit(f"{wrong} take more than {MOST}" if wrong else 0)
+        wrong += sum(part > MOST for part in parts.values())
+    sys.exit(f"{wrong} take more than {100 * MOST} %" if wrong else 0)
 
 
 main()
