@@ -10,7 +10,7 @@ static bool ending(void)
          !front_orphaned();
 }
 
-/* Somebody who has the lock forwards, or is in the program's handler of an error, which may ask. */
+/* Somebody who has the lock forwards. */
 static void forward(proxy_t *proxy)
 {
   if (pthread_mutex_trylock(&proxy->lock))
@@ -18,7 +18,7 @@ static void forward(proxy_t *proxy)
   (void)flight_harvest(proxy);
   if (proxy->held)
     proxy_forward(proxy);
-  pthread_mutex_unlock(&proxy->lock);
+  proxy_unlock(proxy);
 }
 
 void ending_forward(void)

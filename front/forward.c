@@ -213,14 +213,23 @@ static void hold(proxy_t *proxy, uint64_t retry_at)
   proxy->retry_at = retry_at;
 }
 
-/* What never fits, or is refused, is an error of the queue, as if the device could not run it. */
+/* What never fits, or is refused, is an error of the queue, as if the device could not run it. The
+ * program hears of it when the lock is let go. */
 static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
 {
   front_report("a queue was stopped: %s", why);
   atomic_store(&proxy->died_at, service_now());
   (void)front.hsa.queue_inactivate(proxy->real);
-  if (proxy->callback)
-    proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
+  proxy->failure = status;
+}
+
+void proxy_unlock(proxy_t *proxy)
+{
+  const hsa_status_t failure = proxy->failure;
+  proxy->failure = HSA_STATUS_SUCCESS;
+  pthread_mutex_unlock(&proxy->lock);
+  if (__builtin_expect(failure != HSA_STATUS_SUCCESS, 0) && proxy->callback)
+    proxy->callback(failure, &proxy->face->hsa_queue, proxy->data);
 }
 
 /* What the runtime keeps for a queue. Beyond that (ROCr: DEFAULT_SCRATCH_SINGLE_LIMIT) it lends a
@@ -453,7 +462,7 @@ static void expect_next(proxy_t *proxy)
 static void forward_waiting(proxy_t *proxy)
 {
   for (int i = 0; proxy->held && i < 10000; ++i) {
-    pthread_mutex_unlock(&proxy->lock);
+    proxy_unlock(proxy);
     service_nap(1000000);
     pthread_mutex_lock(&proxy->lock);
     (void)flight_harvest(proxy);
@@ -474,7 +483,7 @@ void proxy_ring(proxy_t *proxy)
   else
     service_wake(proxy);
   expect_next(proxy);
-  pthread_mutex_unlock(&proxy->lock);
+  proxy_unlock(proxy);
 }
 
 uint64_t proxy_read_index(proxy_t *proxy)

@@ -264,6 +264,10 @@ hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_
 
 hsa_status_t proxy_destroy(proxy_t *proxy)
 {
+  if (service_is_self(proxy)) {
+    front_report("a queue was not destroyed: its error's handler runs on its thread");
+    return HSA_STATUS_ERROR;
+  }
   service_stop(proxy); /* what is held back never ran */
   hsa_signal_t doorbell = proxy->face->hsa_queue.doorbell_signal;
   hsa_status_t result = front.hsa.queue_destroy(proxy->real);

@@ -74,6 +74,7 @@ typedef struct proxy {
   uint64_t looked_at;   /* packets that were watched; with front.watched */
   bool refused;         /* the next one must not go */
   char refusal[CHECK_TEXT];
+  hsa_status_t failure;        /* that the program is to be told of: see proxy_unlock() */
   watch_note_t *waiting;       /* of each in that ring, with front.watched */
   watch_note_t *flying;        /* by ticket % SIGNALS, likewise */
   uint64_t held_since;         /* of the trace; 0: it is not */
@@ -122,6 +123,9 @@ void proxies_abandon(void); /* they are another process's */
 void proxy_ring(proxy_t *proxy);
 /* Forwards what is announced, as far as the limiter admits. The caller holds the lock. */
 void proxy_forward(proxy_t *proxy);
+/* Lets go of the lock, and tells the program of what has stopped its queue meanwhile: its handler
+ * may do with the queue what others may. */
+void proxy_unlock(proxy_t *proxy);
 /* The device has let go of the queue. */
 void proxy_give_back_scratch(proxy_t *proxy);
 /* Packets of the program's ring that the device has taken. */
@@ -178,6 +182,7 @@ bool service_start(proxy_t *proxy);
 /* The caller holds the lock. */
 void service_wake(proxy_t *proxy);
 void service_stop(proxy_t *proxy);
+bool service_is_self(const proxy_t *proxy); /* on whose thread the caller is */
 /* Something has finished: those who may go now look again. */
 void service_tell(void);
 /* From here on, threads of the program do what the service threads did. */

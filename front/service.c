@@ -98,6 +98,10 @@ static void *serve(void *context)
     bool any = flight_harvest(proxy);
     if (proxy->held)
       proxy_forward(proxy);
+    if (proxy->failure != HSA_STATUS_SUCCESS) {
+      proxy_unlock(proxy);
+      pthread_mutex_lock(&proxy->lock);
+    }
     (void)proxy_read_index(proxy); /* there are programs that read it where it is */
     if (any && proxies_hold(proxy))
       service_tell();
@@ -144,6 +148,11 @@ void service_wake(proxy_t *proxy)
     proxy->planned = proxy->held;
     (void)pthread_cond_signal(&proxy->wake);
   }
+}
+
+bool service_is_self(const proxy_t *proxy)
+{
+  return proxy->has_thread && pthread_equal(proxy->thread, pthread_self());
 }
 
 void service_stop(proxy_t *proxy)
