@@ -76,6 +76,44 @@ void Replay1000(benchmark::State &state)
   rawhal_recording_destroy(recording);
 }
 
+// Kernel, geometry and layout bound once: each has a blob of its own.
+void replay_blob(benchmark::State &state, const rawhal_dispatch_t &dispatch, Bench &b)
+{
+  if (!b.ready)
+    return state.SkipWithError(b.error.message);
+  rawhal_recording_t *recording = nullptr;
+  if (rawhal_recording_create(b.queue, &dispatch, 1, &recording, &b.error) != RAWHAL_OK)
+    return state.SkipWithError(b.error.message);
+  rawhal_ticket_t ticket = 0;
+  measure(
+      state,
+      [&] {
+        bool good = true;
+        for (size_t i = 0; i < round_size; ++i)
+          good &= rawhal_queue_replay_blob(b.queue, recording, dispatch.blob, dispatch.blob_size, 0,
+                                           &ticket, &b.error) == RAWHAL_OK;
+        return good;
+      },
+      [&] { return b.drain(b.queue, ticket); });
+  rawhal_recording_destroy(recording);
+}
+
+void ReplayBlob28(benchmark::State &state)
+{
+  replay_blob(state, with_blob(bench().add, 28), bench());
+}
+
+void ReplayBlob28Hidden(benchmark::State &state)
+{
+  replay_blob(state, with_blob(bench().add_hidden, 28), bench());
+}
+
+void ReplayBlob28Limited(benchmark::State &state)
+{
+  Bench &b = bench(Limits::share);
+  replay_blob(state, with_blob(b.add, 28), b);
+}
+
 void RawHsaWrite(benchmark::State &state)
 {
   Bench &b = bench();
@@ -100,6 +138,9 @@ BENCHMARK(SubmitBlob28Hidden)->UseManualTime()->Iterations(200);
 BENCHMARK(SubmitBlob256)->UseManualTime()->Iterations(200);
 BENCHMARK(SubmitBatch32)->UseManualTime()->Iterations(200);
 BENCHMARK(Replay1000)->UseManualTime()->Iterations(200);
+BENCHMARK(ReplayBlob28)->UseManualTime()->Iterations(200);
+BENCHMARK(ReplayBlob28Hidden)->UseManualTime()->Iterations(200);
+BENCHMARK(ReplayBlob28Limited)->UseManualTime()->Iterations(200);
 BENCHMARK(SubmitBlob28Limited)->ArgName("all")->Arg(0)->Arg(1)->UseManualTime()->Iterations(200);
 
 } // namespace

@@ -39,6 +39,25 @@ rawhal_status_t image_write_checked(const rawhal_kernarg_layout_t *layout, const
   return RAWHAL_OK;
 }
 
+bool image_blob_bytes(const rawhal_kernarg_layout_t *layout, size_t length, uint32_t flags,
+                      size_t *bytes)
+{
+  const size_t copied = length < layout->blob_max ? length : layout->blob_max;
+  const size_t kept = flags & RAWHAL_KERNARG_KEEP_HIDDEN ? copied : 0;
+  *bytes = copied;
+  for (uint32_t i = 0; i < layout->hidden.field_count; ++i) {
+    const hidden_copy_t *field = &layout->hidden.fields[i];
+    if ((uint64_t)field->offset + field->size > kept && field->offset < *bytes)
+      *bytes = field->offset;
+  }
+  bool all = true;
+  for (uint32_t i = 0; i < layout->info.visible_count; ++i) {
+    const rawhal_kernarg_argument_t *argument = &layout->arguments[layout->visible[i]];
+    all &= argument_end(argument) <= *bytes || argument->offset >= copied || !argument->size;
+  }
+  return all || *bytes == copied;
+}
+
 rawhal_status_t rawhal_kernarg_write_blob(const rawhal_kernarg_layout_t *layout, const void *blob,
                                           size_t length, uint32_t flags,
                                           const rawhal_launch_t *launch, void *image, size_t size,

@@ -55,6 +55,12 @@ RAWHAL_CHECKED rawhal_status_t image_write_checked(const rawhal_kernarg_layout_t
                                                    const rawhal_launch_t *launch, void *image,
                                                    rawhal_error_t *error);
 
+/* How many bytes at an image's begin are a blob's of that length, whatever the launch: those before
+ * the first hidden argument that image_write_checked() would write. False: visible arguments lie
+ * behind that. */
+bool image_blob_bytes(const rawhal_kernarg_layout_t *layout, size_t length, uint32_t flags,
+                      size_t *bytes);
+
 /* Whether image_write_checked(), or rawhal_kernarg_write_pointers() with an image that is large
  * enough, can write what it is given. Nothing is written, and no argument is read. */
 RAWHAL_CHECKED rawhal_status_t image_check_blob(const rawhal_kernarg_layout_t *layout,

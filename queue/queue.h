@@ -285,6 +285,17 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay(rawhal_queue_t *qu
                                                               rawhal_ticket_t *ticket,
                                                               rawhal_error_t *error);
 
+/* Submits a recording of one dispatch with other arguments: a blob of the size that it was recorded
+ * with. Hidden arguments, and whatever lies between them, are the recording's; with KEEP_HIDDEN
+ * those that the blob covers are the blob's. Kernel, geometry and blob size were checked when it
+ * was recorded: the least that a submission can cost. The blob is read during the call only, so any
+ * number of threads may do so at once. INVALID_ARGUMENT: a recording of several, or made with
+ * pointers, or of a kernel with arguments behind hidden ones; a blob of another size; otherwise as
+ * rawhal_queue_replay(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay_blob(
+    rawhal_queue_t *queue, const rawhal_recording_t *recording, const void *blob, size_t blob_size,
+    uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
+
 /* Device addresses of what only the program can provide to kernels that ask for it by a hidden
  * argument of that name; 0: there is none. Not looked into; <rawhal/services.h> makes and serves
  * the first three. A kernel that calls malloc() uses `heap`, one that calls printf() one of the

@@ -3,6 +3,7 @@
 #include "queue/limited.h"
 
 #include "base/error.h"
+#include "kernarg/layout.h"
 
 #include <string.h>
 
@@ -22,6 +23,9 @@ struct rawhal_recording {
   uint32_t blocks;           /* to reserve: the images', and what aligning the first may take */
   uint32_t alignment;        /* in blocks: the strictest of the kernels' */
   limited_shape_t shape;     /* what a replay takes */
+  bool takes_blob;           /* of one dispatch, which had one: */
+  size_t blob_size;          /* of that size */
+  size_t blob_bytes;         /* of which so many are arguments that the caller gives */
   void (*unpinned)(void);    /* see queue_device_t */
   allocator_t allocator;     /* a copy: the queue may be gone before */
 };
@@ -78,6 +82,16 @@ static rawhal_status_t record(rawhal_recording_t *recording, const batch_t *batc
   return RAWHAL_OK;
 }
 
+/* What of a blob a replay takes instead of the recorded one's: what comes before hidden arguments,
+ * which are the recording's. */
+static void note_blob(rawhal_recording_t *recording, const rawhal_dispatch_t *dispatch)
+{
+  recording->takes_blob = image_blob_bytes(dispatch->kernel->info.layout, dispatch->blob_size,
+                                           kernarg_flags(dispatch), &recording->blob_bytes) &&
+                          recording->count == 1 && !dispatch->arguments;
+  recording->blob_size = dispatch->blob_size;
+}
+
 rawhal_status_t rawhal_recording_create_sized(rawhal_queue_t *queue,
                                               const rawhal_dispatch_t *dispatches,
                                               size_t dispatch_size, size_t count,
@@ -106,6 +120,7 @@ rawhal_status_t rawhal_recording_create_sized(rawhal_queue_t *queue,
   recording->count = (uint32_t)count;
   recording->shape = limited_shape(&batch);
   recording->signaller = (uint32_t)submit_first_signaller(&batch);
+  note_blob(recording, batch.first);
   recording->dispatches = allocate_zeroed(allocator, count, sizeof(*recording->dispatches));
   if (recording->dispatches)
     status = place_images(recording, &batch, error);
@@ -167,9 +182,17 @@ static inline void replay_packet(void *slot, const hsa_kernel_dispatch_packet_t 
   packet_publish(slot, header);
 }
 
-/* The first packet comes last, as with a batch. */
-static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
-                   const ring_reservation_t *reserved)
+/* Whole blocks: a call would take longer than most are. */
+static inline void copy_images(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+  for (size_t i = 0; i < bytes; i += BLOCK_BYTES)
+    memcpy(to + i, from + i, BLOCK_BYTES);
+}
+
+/* The first packet comes last, as with a batch. `blob`: of the only dispatch, instead of what was
+ * recorded; NULL: that. */
+static inline void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
+                          const void *blob, const ring_reservation_t *reserved)
 {
   uint32_t count = recording->count;
   for (uint32_t i = 0; count + closing_packets(queue) > 1 && i < count; ++i)
@@ -177,13 +200,37 @@ static void replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
   hsa_signal_t signal = batch_begin(queue, reserved, count, recording->blocks, recording->signaller,
                                     recording->dispatches->kernel);
   unsigned char *images = kernarg_slot(queue, align_block(reserved->block, recording->alignment));
-  memcpy(images, recording->images, recording->image_bytes);
+  copy_images(images, recording->images, recording->image_bytes);
+  if (blob)
+    memcpy(images, blob, recording->blob_bytes);
   for (uint32_t i = count; i-- > 0;) {
     hsa_signal_t completion = submit_signal(queue, reserved, signal, i, recording->signaller);
     replay_packet(packet_slot(queue, reserved->packet + i), &recording->dispatches[i].packet,
                   images, completion);
   }
   submit_ring(queue, reserved, count + closing_packets(queue));
+}
+
+static rawhal_status_t submit_recording(rawhal_queue_t *queue, const rawhal_recording_t *recording,
+                                        const void *blob, uint64_t deadline,
+                                        rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  if (recording->queue != queue)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the recording was made for another queue");
+  ring_reservation_t reserved;
+  uint32_t packets = recording->count + closing_packets(queue);
+  rawhal_status_t status = queue_check(queue, error);
+  if (status == RAWHAL_OK)
+    status = __builtin_expect(queue->lease != NULL, 0)
+                 ? limited_reserve_shape(queue, &recording->shape, packets, recording->blocks,
+                                         deadline, &reserved, error)
+                 : submit_reserve(queue, packets, recording->blocks, deadline, &reserved, error);
+  if (status != RAWHAL_OK)
+    return status;
+  replay(queue, recording, blob, &reserved);
+  if (ticket)
+    *ticket = reserved.ticket;
+  return RAWHAL_OK;
 }
 
 rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recording_t *recording,
@@ -194,20 +241,36 @@ rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue, const rawhal_recordin
     *ticket = 0;
   if (!queue || !recording)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", queue ? "recording" : "queue");
-  if (recording->queue != queue)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the recording was made for another queue");
-  ring_reservation_t reserved;
-  uint32_t packets = recording->count + closing_packets(queue);
-  rawhal_status_t status = queue_check(queue, error);
-  if (status == RAWHAL_OK)
-    status = queue->lease
-                 ? limited_reserve_shape(queue, &recording->shape, packets, recording->blocks,
-                                         deadline, &reserved, error)
-                 : submit_reserve(queue, packets, recording->blocks, deadline, &reserved, error);
-  if (status != RAWHAL_OK)
-    return status;
-  replay(queue, recording, &reserved);
+  return submit_recording(queue, recording, NULL, deadline, ticket, error);
+}
+
+static rawhal_status_t refuse_blob(const rawhal_recording_t *recording, size_t blob_size,
+                                   rawhal_error_t *error)
+{
+  if (recording->count != 1)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "a blob is for a recording of one dispatch, not of %u", recording->count);
+  if (!recording->takes_blob)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "the dispatch was recorded with an array of arguments, or some lie behind "
+                       "hidden ones");
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "a blob of %zu bytes, the dispatch was recorded with %zu", blob_size,
+                     recording->blob_size);
+}
+
+rawhal_status_t rawhal_queue_replay_blob(rawhal_queue_t *queue, const rawhal_recording_t *recording,
+                                         const void *blob, size_t blob_size, uint64_t deadline,
+                                         rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
   if (ticket)
-    *ticket = reserved.ticket;
-  return RAWHAL_OK;
+    *ticket = 0;
+  if (!queue || !recording || (!blob && blob_size))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL",
+                       !queue       ? "queue"
+                       : !recording ? "recording"
+                                    : "blob");
+  if (!recording->takes_blob || blob_size != recording->blob_size)
+    return refuse_blob(recording, blob_size, error);
+  return submit_recording(queue, recording, blob, deadline, ticket, error);
 }

@@ -250,6 +250,12 @@ void Counting::count_replays()
       [=](rawhal_error_t *why) { return rawhal_queue_replay(other, recording, 0, nullptr, why); },
       RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
   rawhal_recording_destroy(recording);
+  ASSERT_OK(rawhal_recording_create(on, batch.data(), 1, &recording, &error));
+  const auto with = [=](size_t size) {
+    return [=](rawhal_error_t *why) { return rawhal_queue_replay_blob(on, recording, zeros, size, 0, nullptr, why); };
+  };
+  submit_all(on, with(sizeof(zeros)), with(sizeof(zeros) - 1), RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
+  rawhal_recording_destroy(recording);
 }
 
 TEST_F(Counting, SubmissionsOfBlobs)

@@ -7,6 +7,7 @@
 #include "kernel_builder.h"
 
 extern "C" {
+#include "kernarg/layout.h"
 #include "naive.h"
 }
 
@@ -89,7 +90,7 @@ rawhal_launch_t MakeLaunch(Random &random)
 }
 
 struct Tally {
-  int compiled = 0, refused = 0, written = 0, rejected = 0;
+  int compiled = 0, refused = 0, written = 0, rejected = 0, replayed = 0, behind_hidden = 0;
 };
 
 // One blob through the check and the writer.
@@ -120,6 +121,43 @@ void TryBlob(Random &random, Kernel &kernel, const rawhal_kernarg_layout_t *layo
     ASSERT_EQ(byte, image[i]) << "byte " << i << " of " << naive.image_size;
   }
   ++(expected == RAWHAL_OK ? tally.written : tally.rejected);
+}
+
+// An image that was written once, for another blob, and takes the first bytes of this one: image_blob_bytes().
+void TryReplay(Random &random, Kernel &kernel, const rawhal_kernarg_layout_t *layout,
+               const naive_layout_t &naive, Tally &tally)
+{
+  const size_t length = random.OneIn(2) ? naive.explicit_end : random.Below(static_cast<uint32_t>(naive.image_size) + 40);
+  const uint32_t flags = random.Below(4);
+  const rawhal_launch_t launch = MakeLaunch(random);
+  std::vector<unsigned char> blob(length + 1), other(length + 1);
+  for (size_t i = 0; i < length; ++i) {
+    blob[i] = random.Byte();
+    other[i] = static_cast<unsigned char>(~blob[i]);
+  }
+  std::vector<unsigned char> wanted(naive.image_size), replayed(naive.image_size);
+  if (rawhal_kernarg_write_blob(layout, blob.data(), length, flags, &launch, wanted.data(), naive.image_size,
+                                nullptr) != RAWHAL_OK)
+    return;
+  ASSERT_EQ(RAWHAL_OK, rawhal_kernarg_write_blob(layout, other.data(), length, flags, &launch, replayed.data(),
+                                                 naive.image_size, nullptr));
+  const std::vector<unsigned char> recorded = replayed;
+  size_t bytes = 0;
+  const bool whole = image_blob_bytes(layout, length, flags, &bytes);
+  ASSERT_LE(bytes, std::min<size_t>(length, naive.image_size));
+  std::copy_n(blob.data(), bytes, replayed.data());
+  ++(whole ? tally.replayed : tally.behind_hidden);
+  for (size_t i = 0; i < bytes; ++i)
+    ASSERT_EQ(blob[i], wanted[i]) << "byte " << i;
+  // Hidden arguments of which nothing is known are nobody's: the recording's, as others between them.
+  for (const rawhal_argument_t &argument : kernel.arguments())
+    for (size_t i = argument.offset; whole && i < argument.offset + argument.size && i < naive.image_size; ++i)
+      if (!rawhal_argument_is_hidden(&argument) || wanted[i] == recorded[i]) {
+        ASSERT_EQ(wanted[i], replayed[i]) << "byte " << i << " of " << length << ", flags " << flags;
+      }
+  if (whole && kernel.arguments().empty()) {
+    ASSERT_EQ(wanted, replayed);
+  }
 }
 
 // Arguments one by one: from pointers, and set into a blob, give the same image as the blob.
@@ -180,6 +218,7 @@ TEST(Property, LayoutsAndImagesAgreeWithTheNaiveImplementation)
     ASSERT_EQ(naive.image_size, info->block_count * UINT64_C(64));
     for (int i = 0; i < 4; ++i)
       ASSERT_NO_FATAL_FAILURE(TryBlob(random, kernel, layout.get(), naive, tally));
+    ASSERT_NO_FATAL_FAILURE(TryReplay(random, kernel, layout.get(), naive, tally));
     ASSERT_NO_FATAL_FAILURE(TryPointers(random, kernel, layout.get(), naive));
   }
   // The generator must reach both sides of every decision.
@@ -187,4 +226,6 @@ TEST(Property, LayoutsAndImagesAgreeWithTheNaiveImplementation)
   EXPECT_GT(tally.refused, 200);
   EXPECT_GT(tally.written, 5000);
   EXPECT_GT(tally.rejected, 1000);
+  EXPECT_GT(tally.replayed, 1000);
+  EXPECT_GT(tally.behind_hidden, 300);
 }
