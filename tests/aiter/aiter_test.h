@@ -1,7 +1,7 @@
 // Kernels of AMD's aiter project for gfx942 and gfx950 on softgpu, through a runtime that does not
 // know the chips: hand-written assembly that ships with vLLM and SGLang. The objects are not
 // part of this repository. They are looked for in RAWHAL_AITER_DIR, or else in
-// ../shared/corpus/aiter beside the checkout: in a tree like the project's own folder hsa, or all
+// the corpus' folder aiter: in a tree like the project's own folder hsa, or all
 // in one folder, with __ for each /.
 //
 // Blobs are made by the names that the objects' metadata give their arguments. What the arguments
@@ -27,7 +27,7 @@ struct Groups {
 inline std::vector<char> aiter_object(const std::string &path)
 {
   const char *given = getenv("RAWHAL_AITER_DIR");
-  const std::string folder = given ? given : RAWHAL_SOURCE_DIR "/../shared/corpus/aiter";
+  const std::string folder = given ? given : RAWHAL_CORPUS "/aiter";
   std::string flat = path;
   for (size_t at; (at = flat.find('/')) != std::string::npos;)
     flat.replace(at, 1, "__");

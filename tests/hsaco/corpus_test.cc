@@ -7,7 +7,7 @@
 
 #include "hsaco_test.h"
 
-static const std::string corpus = RAWHAL_SOURCE_DIR "/../shared/corpus/";
+static const std::string corpus = RAWHAL_CORPUS "/";
 
 static std::vector<std::string> files_in(const std::string &folder)
 {

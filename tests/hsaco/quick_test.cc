@@ -43,7 +43,7 @@ static std::vector<std::string> kernels_in(const std::string &folder)
 static std::vector<std::string> all_kernels()
 {
   std::vector<std::string> kernels;
-  const std::string corpus = RAWHAL_SOURCE_DIR "/../shared/corpus/";
+  const std::string corpus = RAWHAL_CORPUS "/";
   for (const std::string &folder : {std::string(RAWHAL_SOURCE_DIR "/tests/fixtures"),
                                     corpus + "aiter", corpus + "generated", corpus + "damaged"})
     for (std::string &kernel : kernels_in(folder))

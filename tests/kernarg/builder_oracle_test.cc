@@ -241,9 +241,9 @@ TEST(BuilderOracle, FixturesAsSetOneByOne)
 
 TEST(BuilderOracle, TheCorpusAsSetOneByOne)
 {
-  fs::path corpus = kSource / "../shared/corpus";
+  fs::path corpus = RAWHAL_CORPUS;
   if (!fs::exists(corpus))
-    GTEST_SKIP() << "no corpus beside the source tree";
+    GTEST_SKIP() << "no corpus at " RAWHAL_CORPUS;
   Counts counts;
   for (const char *folder : {"aiter", "generated"})
     for (const auto &entry : fs::directory_iterator(corpus / folder))

@@ -124,9 +124,9 @@ TEST(Coverage, AllOfRocsparse)
 // Kernels written by hand, in assembly.
 TEST(Coverage, AiterOnGfx942)
 {
-  auto paths = matches(RAWHAL_SOURCE_DIR "/../shared/corpus/aiter/gfx942__*.co");
+  auto paths = matches(RAWHAL_CORPUS "/aiter/gfx942__*.co");
   if (paths.empty())
-    GTEST_SKIP() << "no corpus beside the checkout";
+    GTEST_SKIP() << "no corpus at " RAWHAL_CORPUS;
   for (const std::string &path : paths)
     expect_covered(path, 100);
 }

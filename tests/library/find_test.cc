@@ -98,7 +98,7 @@ protected:
   void expect_real_libraries_as_one()
   {
     const std::pair<const char *, fs::path> sources[] = {
-        {"aiter", RAWHAL_SOURCE_DIR "/../shared/corpus/aiter"},
+        {"aiter", RAWHAL_CORPUS "/aiter"},
         {"rocrand", RAWHAL_BUILD_DIR "/rocrand"},
         {getenv("RAWHAL_TEST_EXTENDED") ? "rocsparse" : "", RAWHAL_BUILD_DIR "/rocsparse"},
     };
@@ -146,10 +146,9 @@ TEST_F(LibraryFind, FixturesAreFoundAsByALinearSearch)
 
 TEST_F(LibraryFind, CorpusIsFoundAsByALinearSearch)
 {
-  const char *corpus = RAWHAL_SOURCE_DIR "/../shared/corpus";
-  if (!fs::exists(corpus))
-    GTEST_SKIP() << "there is no corpus";
-  expect_everything(corpus);
+  if (!fs::exists(RAWHAL_CORPUS))
+    GTEST_SKIP() << "no corpus at " RAWHAL_CORPUS;
+  expect_everything(RAWHAL_CORPUS);
 }
 
 TEST_F(LibraryFind, RealLibrariesAreSearchedAsOne)

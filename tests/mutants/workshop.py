@@ -70,10 +70,10 @@ class Workshop:
                 write(copy, text)
                 shutil.copymode(source, copy)
         # What tests look for beside the checkout and in its build folder, when it is there.
-        for link, target in (("../shared", "../shared"), ("build/rocrand", "build/rocrand"),
-                             ("build/rocsparse", "build/rocsparse")):
-            target = os.path.join(self.root, target)
-            link = os.path.normpath(os.path.join(self.tree, link))
+        beside = [os.path.dirname(found) for found in glob.glob(os.path.join(self.root, "../*/corpus"))]
+        for name in ["build/rocrand", "build/rocsparse", *("../" + os.path.basename(folder) for folder in beside)]:
+            target = os.path.join(self.root, name)
+            link = os.path.normpath(os.path.join(self.tree, name))
             if os.path.isdir(target) and not os.path.lexists(link):
                 os.makedirs(os.path.dirname(link), exist_ok=True)
                 os.symlink(os.path.realpath(target), link)

@@ -365,11 +365,11 @@ TEST_F(OracleLlvm, Fixtures)
 
 TEST_F(OracleLlvm, Corpus)
 {
-  std::vector<std::string> paths = find_files(RAWHAL_SOURCE_DIR "/../shared/corpus/aiter/*.co");
-  for (const std::string &path : find_files(RAWHAL_SOURCE_DIR "/../shared/corpus/generated/*.co"))
+  std::vector<std::string> paths = find_files(RAWHAL_CORPUS "/aiter/*.co");
+  for (const std::string &path : find_files(RAWHAL_CORPUS "/generated/*.co"))
     paths.push_back(path);
   if (paths.empty())
-    GTEST_SKIP() << "no corpus beside the checkout";
+    GTEST_SKIP() << "no corpus at " RAWHAL_CORPUS;
   EXPECT_GT(compare_files(paths).kernels, 100u);
 }
 

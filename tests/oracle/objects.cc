@@ -62,7 +62,7 @@ std::vector<NamedObject> fixtures_for(const std::string &processor)
 
 std::vector<NamedObject> corpus_for(const std::string &processor)
 {
-  return objects_of_all(RAWHAL_SOURCE_DIR "/../shared/corpus/*/*.co", processor);
+  return objects_of_all(RAWHAL_CORPUS "/*/*.co", processor);
 }
 
 bool extended()

@@ -68,7 +68,7 @@ TEST_F(OracleRocr, CorpusLoads)
 {
   std::vector<NamedObject> objects = corpus_for("gfx90a");
   if (objects.empty())
-    GTEST_SKIP() << "no corpus beside the checkout";
+    GTEST_SKIP() << "no corpus";
   Loads loads = all_load(objects);
   EXPECT_GT(loads.accepted, objects.size() / 4); // the others are for other settings, or V6
   for (const std::string &name : loads.refused) {

@@ -27,9 +27,9 @@ TEST(Status, TheTableInTheDocumentationIsCurrent)
 // What real code uses: typical compiled kernels, rocSPARSE, rocRAND and aiter.
 TEST(Status, EveryMnemonicOfRealCodeIsRun)
 {
-  std::ifstream list(RAWHAL_SOURCE_DIR "/../shared/reference/gfx9-mnemonics.tsv");
+  std::ifstream list(RAWHAL_CORPUS "/../reference/gfx9-mnemonics.tsv");
   if (!list)
-    GTEST_SKIP() << "the list of mnemonics is not beside this checkout";
+    GTEST_SKIP() << "no list of mnemonics beside " RAWHAL_CORPUS;
   std::map<std::string, unsigned> known;
   for (const isa_opcode &row : words::opcodes())
     known[isa_op_name(row.op)] = row.op;
