@@ -5,6 +5,20 @@
  * was. Outputs are cleared before anything else happens, so a failed call leaves NULL or zeros
  * behind and releasing its output is always safe.
  *
+ * What a caller does next:
+ *
+ *   the call is wrong, and stays so       INVALID_ARGUMENT, OUT_OF_RANGE, NOT_FOUND, AMBIGUOUS:
+ *                                         the message says what to change
+ *   the file is                           MALFORMED, UNSUPPORTED, TARGET_MISMATCH: take another;
+ *                                         CAP_EXCEEDED: raise the cap for a file that is trusted
+ *   not now                               WOULD_BLOCK, TIMED_OUT: wait for something that is in
+ *                                         flight, or until rawhal_queue_retry_at(), and ask again
+ *   not with what there is                OUT_OF_MEMORY, QUOTA_EXCEEDED: give something back, ask
+ *                                         for less, or have the limit raised
+ *   the queue is dead                     FAULT: destroy it, make another; the program's memory is
+ *                                         as the kernels before left it
+ *   the device is, or the runtime failed  DEVICE_LOST: end what uses it; RUNTIME: `hsa_status`
+ *
  * Thread-safety: records belong to the caller; use one per thread. No call prints, exits or aborts.
  */
 #ifndef RAWHAL_STATUS_H
