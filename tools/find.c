@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/json.h"
+#include "tools/near.h"
 #include "tools/select.h"
 #include "tools/tool.h"
 #include "tools/uri.h"
@@ -17,6 +18,7 @@ typedef struct find {
   const char *pattern;     /* shell pattern; NULL: the name itself, select.kernel */
   json_writer_t *json;     /* NULL: text */
   uint64_t files, objects, kernels;
+  near_names_t others; /* while none was found */
   walk_t walk;
 } find_t;
 
@@ -113,6 +115,8 @@ static void look_into(find_t *find, const select_t *select)
     kernel = rawhal_hsaco_find_kernel(select->hsaco, rawhal_string(find->select.kernel));
     if (kernel)
       report(find, select, kernel);
+    else if (!find->kernels)
+      near_look_at(&find->others, select->hsaco);
     return;
   }
   for (size_t i = 0; (kernel = rawhal_hsaco_kernel(select->hsaco, i)); ++i)
@@ -164,9 +168,11 @@ static int look(find_t *find, char **paths, int count)
     json_end(&json);
   }
   if (!find->kernels && !find->walk.refused) {
+    char nearest[NEAR_TEXT];
+    near_text(&find->others, nearest);
     (void)tool_refuse(&error, RAWHAL_NOT_FOUND,
-                      "no kernel '%s' in %" PRIu64 " code objects of %" PRIu64 " files",
-                      find->select.kernel, find->objects, find->files);
+                      "no kernel '%s' in %" PRIu64 " code objects of %" PRIu64 " files%s",
+                      find->select.kernel, find->objects, find->files, nearest);
     (void)tool_fail("find", &error);
   }
   return find->kernels && !find->walk.refused ? TOOL_OK : TOOL_FAILED;
@@ -201,7 +207,7 @@ static int run(int argc, char **argv)
     }
   if (argc - optind < 2)
     return tool_usage("find", "expected KERNEL and at least one PATH");
-  find.select.kernel = argv[optind];
+  find.select.kernel = find.others.wanted = argv[optind];
   find.pattern = strpbrk(argv[optind], "*?[") ? argv[optind] : NULL;
   return look(&find, argv + optind + 1, argc - optind - 1);
 }

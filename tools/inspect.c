@@ -6,33 +6,59 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/near.h"
 #include "tools/tool.h"
 #include "tools/triton.h"
 
 typedef struct progress {
   bool begun;  /* there is output */
-  bool nobody; /* all was read, and no kernel is the one asked for */
+  bool nobody; /* all was read, and no kernel, or object, is the one asked for */
 } progress_t;
+
+/* With those that there are, as far as they fit. */
+static bool refuse_target(const rawhal_container_t *container, const rawhal_target_t *target,
+                          rawhal_error_t *error)
+{
+  char wanted[64], one[64], all[512] = "";
+  const rawhal_container_object_t *object;
+  rawhal_target_format(target, wanted, sizeof(wanted));
+  for (size_t i = 0; (object = rawhal_container_object(container, i)); ++i) {
+    const size_t size = strlen(all);
+    rawhal_target_format(&object->target, one, sizeof(one));
+    if (object->readable && !strstr(all, one) && size + strlen(one) + 3 < sizeof(all))
+      (void)snprintf(all + size, sizeof(all) - size, "%s%s", size ? ", " : "", one);
+  }
+  return tool_refuse(error, RAWHAL_NOT_FOUND, "no code object runs on %s; there are: %s", wanted,
+                     *all ? all : "none that can be read");
+}
 
 static bool inspect_objects(const inspect_options_t *options, const inspect_form_t *form,
                             select_t *select, progress_t *progress, rawhal_error_t *error)
 {
   size_t count = 0;
   bool done = true;
+  near_names_t others = {.wanted = options->kernel ? options->kernel : ""};
+  char nearest[NEAR_TEXT];
   for (; done && (done = select_next(select, error)) && select->hsaco; ++count) {
-    if (!inspect_wants_object(options, select->hsaco))
+    if (!inspect_wants_object(options, select->hsaco)) {
+      near_look_at(&others, select->hsaco);
       continue;
+    }
     if (!progress->begun)
       form->begin(options);
     progress->begun = true;
     done = form->object(options, select, error) && !ferror(stdout);
   }
-  progress->nobody = done && options->kernel && !progress->begun;
-  if (progress->nobody)
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "no kernel's name contains '%s', in %zu object%s%s",
-                       options->kernel, count, count == 1 ? "" : "s",
-                       options->target ? " for that target" : "");
-  return done;
+  const bool none_runs = options->target && !count && rawhal_container_object(select->container, 0);
+  progress->nobody = done && !progress->begun && (options->kernel || none_runs);
+  if (!progress->nobody)
+    return done;
+  if (none_runs)
+    return refuse_target(select->container, options->target, error);
+  near_text(&others, nearest);
+  return tool_refuse(error, RAWHAL_NOT_FOUND, "no kernel's name contains '%s', in %zu object%s%s%s",
+                     options->kernel, count, count == 1 ? "" : "s",
+                     options->target ? " for that target" : "", nearest);
 }
 
 static int inspect_file(const inspect_options_t *options, const inspect_form_t *form)
@@ -139,9 +165,9 @@ static const char *help(void)
          "exit status:\n"
          "  0   everything was read\n"
          "  1   the file, or an object in it, was refused; with --json the document then has\n"
-         "      \"status\", \"message\" and \"offset\". Or no kernel's name contains TEXT: then "
-         "there\n"
-         "      is no output. A list goes on; it says why, or standard error does\n"
+         "      \"status\", \"message\" and \"offset\". Or no kernel's name contains TEXT, or no\n"
+         "      object runs on ID: then there is no output. A list goes on; it says why, or\n"
+         "      standard error does\n"
          "  2   the command line is wrong\n";
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "tools/file.h"
+#include "tools/near.h"
 #include "tools/run.h"
 #include "tools/select.h"
 #include "tools/tool.h"
@@ -53,6 +54,17 @@ static bool open_device(session_t *s)
   return s->device || refuse(s, RAWHAL_NOT_FOUND, "the runtime lists no GPU");
 }
 
+static bool refuse_name(session_t *s, const near_names_t *others, size_t fitting)
+{
+  char nearest[NEAR_TEXT];
+  near_text(others, nearest);
+  return refuse(s, RAWHAL_NOT_FOUND,
+                "no kernel '%s' in the %zu object%s that fit%s the device%s (rawhal inspect "
+                "--brief lists the names)",
+                s->request->kernel, fitting, fitting == 1 ? "" : "s", fitting == 1 ? "s" : "",
+                nearest);
+}
+
 /* Finds the kernel in the objects that run on the device; several may fit: a library has one for
  * each of its translation units. */
 static bool find_kernel(session_t *s)
@@ -67,15 +79,13 @@ static bool find_kernel(session_t *s)
   if (!select_open(&s->select, &s->options, &s->error) ||
       rawhal_container_select(s->select.container, target, &best, &s->error))
     return false;
+  near_names_t others = {.wanted = s->request->kernel};
   for (; select_next(&s->select, &s->error); ++fitting) {
     if (!s->select.hsaco)
-      return refuse(
-          s, RAWHAL_NOT_FOUND,
-          "no kernel '%s' in the %zu object%s that fit%s the device (rawhal inspect --brief "
-          "lists the names)",
-          s->request->kernel, fitting, fitting == 1 ? "" : "s", fitting == 1 ? "s" : "");
+      return refuse_name(s, &others, fitting);
     if (rawhal_hsaco_find_kernel(s->select.hsaco, name))
       return true;
+    near_look_at(&others, s->select.hsaco);
   }
   return false;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/near.h"
 #include "tools/tool.h"
 
 bool select_read_target(const char *command, const char *text, rawhal_target_t *target)
@@ -91,16 +92,21 @@ static bool find_first(select_t *select, const rawhal_kernel_t **kernel, rawhal_
 {
   const char *name = select->options->kernel;
   size_t looked_at = 0;
+  near_names_t others = {.wanted = name};
+  char nearest[NEAR_TEXT];
   for (; select_next(select, error); ++looked_at) {
-    if (!select->hsaco)
+    if (!select->hsaco) {
+      near_text(&others, nearest);
       return tool_refuse(error, RAWHAL_NOT_FOUND,
-                         "no kernel '%s' in %zu object%s%s (rawhal inspect --brief lists the "
+                         "no kernel '%s' in %zu object%s%s%s (rawhal inspect --brief lists the "
                          "names)",
                          name, looked_at, looked_at == 1 ? "" : "s",
-                         select->options->target ? " for that target" : "");
+                         select->options->target ? " for that target" : "", nearest);
+    }
     *kernel = rawhal_hsaco_find_kernel(select->hsaco, rawhal_string(name));
     if (*kernel)
       return true;
+    near_look_at(&others, select->hsaco);
   }
   return false;
 }

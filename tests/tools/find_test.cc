@@ -134,6 +134,7 @@ TEST_F(Find, WhatIsRefusedIsSaidAndTheRestIsListed)
 TEST_F(Find, RefusesInOneLine)
 {
   expect_refusal(run({tool, "find", "nobody", scratch / "lib"}), 1, "no kernel 'nobody' in 4 code objects of 3 files");
+  expect_refusal(run({tool, "find", "write_id", scratch / "lib"}), 1, "of 3 files; nearest: 'write_ids'");
   expect_refusal(run({tool, "find", "vector_add", scratch / "lib/b.txt"}), 1, "neither a code object nor a carrier");
   expect_refusal(run({tool, "find", "vector_add"}), 2, "expected KERNEL and at least one PATH");
   expect_refusal(run({tool, "find", "a", "b", "--target", "gfx"}), 2, "--target");
