@@ -84,6 +84,7 @@ typedef struct isa_wave {
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
   uint64_t exec_row_of;
   isa_row_t exec_row __attribute__((aligned(64)));
+  isa_row_t scalar_rows[3] __attribute__((aligned(64))); /* sources of one instruction, as rows */
   isa_moves_t moves[ISA_MOVES_KEPT]; /* the last ones; whether they are good is looked at */
 } isa_wave_t;
 

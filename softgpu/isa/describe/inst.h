@@ -131,7 +131,7 @@ struct isa_inst {
   /* SGPRs: the number; VGPRs of the VALU: where the row begins behind wave->v, in bytes. */
   uint32_t at[3], dst_at;
   uint8_t direct; /* VALU: bit i of src[i], bit 3 of dst: a VGPR without modifiers; SALU: an SGPR */
-  uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR of 32 bits without modifiers */
+  uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR without modifiers, of a mask a pair */
   bool overlaps;     /* VALU: dst may be a register of a source */
   bool ends_block;   /* looks at the program counter, or changes it, the turn or the state */
   bool is_alone;     /* does so in ways that have to do with instructions before and behind */

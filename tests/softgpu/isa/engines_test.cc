@@ -271,8 +271,10 @@ bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
     return false;
   if (uses_memory)
     return true;
-  if (used->fast[inst.op] && inst.run == used->fast[inst.op])
-    inst.run = other->fast[inst.op];
+  if (used->ops[inst.op].fast && inst.run == used->ops[inst.op].fast)
+    inst.run = other->ops[inst.op].fast;
+  else if (inst.run == used->staged)
+    inst.run = other->staged;
   else if (inst.run == used->plain)
     inst.run = other->plain;
   else if (inst.run == used->general)

@@ -17,22 +17,24 @@ static inline bool is_zero_avx2(const void *lanes)
   return _mm256_testz_si256(all, all);
 }
 
-static inline uint32_t mask_of_avx2(const uint32_t *row)
+__attribute__((always_inline)) static inline uint64_t mask_of_avx2(const void *row)
 {
-  uint32_t mask = 0;
-  for (unsigned i = 0; i < 4; i++) {
-    __m256 lanes;
-    memcpy(&lanes, row + 8 * i, sizeof lanes);
-    mask |= (uint32_t)_mm256_movemask_ps(lanes) << 8 * i;
-  }
+  const float *lanes = row;
+  uint64_t mask = 0;
+#pragma GCC unroll 8
+  for (unsigned i = 0; i < 8; i++)
+    mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_loadu_ps(lanes + 8 * i)) << 8 * i;
   return mask;
 }
 
-#define VALU_LARGER(a, b) ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
-#define VALU_BUILD        isa_valu_avx2
-#define VALU_VECTOR       32
-#define VALU_IS_ZERO      is_zero_avx2
-#define VALU_MASK_OF      mask_of_avx2
+#define VALU_CHOOSE(mask, a, b)                                                                    \
+  ((valu_vector_t)_mm256_blendv_ps((__m256)(b), (__m256)(a), (__m256)(mask)))
+#define VALU_LARGER(a, b)     ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
+#define VALU_EITHER_NAN(a, b) ((valu_vector_t)_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_UNORD_Q))
+#define VALU_BUILD            isa_valu_avx2
+#define VALU_VECTOR           32
+#define VALU_IS_ZERO          is_zero_avx2
+#define VALU_MASK_OF          mask_of_avx2
 #include "softgpu/isa/exec/build/build.inc"
 
 #if defined(__clang__)

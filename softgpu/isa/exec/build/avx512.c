@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "softgpu/isa/base/wave.h"
+
 #if defined(__clang__)
 #pragma clang attribute push(                                                                      \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2"))),               \
@@ -18,10 +20,56 @@ static inline bool is_zero_avx512(const void *lanes)
   return !_mm512_test_epi32_mask(all, all);
 }
 
-static inline uint32_t mask_of_avx512(const uint32_t *row)
+__attribute__((always_inline)) static inline uint64_t mask_of_avx512(const void *row)
 {
-  const __m512i low = _mm512_loadu_si512(row), high = _mm512_loadu_si512(row + 16);
-  return _mm512_movepi32_mask(low) | (uint32_t)_mm512_movepi32_mask(high) << 16;
+  const __m512i *lanes = row;
+  uint64_t mask = 0;
+#pragma GCC unroll 4
+  for (unsigned n = 0; n < 4; n++)
+    mask |= (uint64_t)_mm512_movepi32_mask(_mm512_loadu_si512(&lanes[n])) << 16 * n;
+  return mask;
+}
+
+__attribute__((always_inline)) static inline __mmask16 active_avx512(const isa_wave_t *wave,
+                                                                     unsigned n)
+{
+  return (__mmask16)(isa_exec(wave) >> 16 * n);
+}
+
+/* Mostly there is none in any lane, active or not. */
+__attribute__((always_inline)) static inline bool has_nan_avx512(const isa_wave_t *wave,
+                                                                 const void *row)
+{
+  const __m512 *lanes = row;
+  const __m512 a = _mm512_loadu_ps(&lanes[0]), b = _mm512_loadu_ps(&lanes[1]);
+  const __m512 c = _mm512_loadu_ps(&lanes[2]), d = _mm512_loadu_ps(&lanes[3]);
+  const __mmask16 low = _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
+  const __mmask16 high = _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q);
+  if (__builtin_expect(_kortestz_mask16_u8(low, high), 1))
+    return false;
+  return _mm512_mask_cmp_ps_mask(active_avx512(wave, 0), a, a, _CMP_UNORD_Q) ||
+         _mm512_mask_cmp_ps_mask(active_avx512(wave, 1), b, b, _CMP_UNORD_Q) ||
+         _mm512_mask_cmp_ps_mask(active_avx512(wave, 2), c, c, _CMP_UNORD_Q) ||
+         _mm512_mask_cmp_ps_mask(active_avx512(wave, 3), d, d, _CMP_UNORD_Q);
+}
+
+/* A store with a mask would do, but what loads the row next would have to wait until it is in the
+ * cache: the compiler shall not see that it is one. */
+__attribute__((always_inline)) static inline void write_avx512(const isa_wave_t *wave, uint32_t *d,
+                                                               const void *row)
+{
+  const __m512i *lanes = row;
+  const bool is_full = isa_exec(wave) == UINT64_MAX;
+#pragma GCC unroll 4
+  for (unsigned n = 0; n < 4; n++) {
+    __m512i new = _mm512_loadu_si512(&lanes[n]);
+    if (!is_full) {
+      __m512i old = _mm512_loadu_si512(d + 16 * n);
+      __asm__("" : "+v"(old));
+      new = _mm512_mask_mov_epi32(old, active_avx512(wave, n), new);
+    }
+    _mm512_storeu_si512(d + 16 * n, new);
+  }
 }
 
 #define VALU_LARGER(a, b) ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
@@ -29,6 +77,8 @@ static inline uint32_t mask_of_avx512(const uint32_t *row)
 #define VALU_VECTOR       64
 #define VALU_IS_ZERO      is_zero_avx512
 #define VALU_MASK_OF      mask_of_avx512
+#define VALU_HAS_NAN      has_nan_avx512
+#define VALU_WRITE        write_avx512
 #include "softgpu/isa/exec/build/build.inc"
 
 #if defined(__clang__)

@@ -80,10 +80,19 @@ static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
   w->s[inst->dst_at] = value;
 }
 
-/* What nearly all sources are: registers and constants. */
-static inline uint64_t quick64(const isa_wave_t *w, const isa_inst_t *inst, unsigned n)
+/* What nearly all sources are: registers and constants. A pair is read as it mostly has been
+ * written, masks in one piece and numbers in two: a processor that reads it so soon after would
+ * have to wait for its cache otherwise. */
+static inline uint64_t quick64(const isa_wave_t *w, const isa_inst_t *inst, unsigned n,
+                               bool is_mask)
 {
-  return inst->direct >> n & 1 ? isa_read_s64(w, inst->at[n]) : inst->value[n];
+  uint64_t value = inst->value[n];
+  if (!(inst->direct >> n & 1))
+    return value;
+  if (!is_mask)
+    return isa_read_s64(w, inst->at[n]);
+  memcpy(&value, &w->s[inst->at[n]], sizeof value);
+  return value;
 }
 
 static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsigned n)
@@ -92,10 +101,11 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 }
 
 /* By the type that a row names. */
-#define READ(type, n)                                                                              \
-  ((type)(sizeof(type) == 8 ? is_quick ? quick64(w, inst, n) : isa_read64(w, &inst->src[n])        \
+#define READ(type, n, is_mask)                                                                     \
+  ((type)(sizeof(type) == 8                                                                        \
+              ? is_quick ? quick64(w, inst, n, is_mask) : isa_read64(w, &inst->src[n])             \
           : is_quick ? quick32(w, inst, n)                                                         \
-                            : isa_read32(w, &inst->src[n])))
+                     : isa_read32(w, &inst->src[n])))
 #define DESTINATION (inst->row->dst == 2 ? isa_read_s64(w, inst->dst_at) : w->s[inst->dst_at])
 #define WRITE(type, value)                                                                         \
   do {                                                                                             \
@@ -122,8 +132,8 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 #define SALU_2(name, type, type_b, result, condition)                                              \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const type a = READ(type, 0);                                                                  \
-    const type_b b = READ(type_b, 1);                                                              \
+    const type a = READ(type, 0, sizeof(type_b) == 8);                                             \
+    const type_b b = READ(type_b, 1, true);                                                        \
     const __typeof__(result) d = (result);                                                         \
     const uint32_t scc = (uint32_t)(condition);                                                    \
     WRITE(d, d);                                                                                   \
@@ -133,7 +143,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 #define SALU_1(name, type, type_d, result, condition)                                              \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const type a = READ(type, 0);                                                                  \
+    const type a = READ(type, 0, false);                                                           \
     type_d d = (type_d)DESTINATION;                                                                \
     d = (result);                                                                                  \
     w->scc = (uint32_t)(condition);                                                                \
@@ -143,7 +153,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 #define SALU_EXEC(name, new_exec, result)                                                          \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const uint64_t a = READ(uint64_t, 0), e = isa_exec(w);                                         \
+    const uint64_t a = READ(uint64_t, 0, true), e = isa_exec(w);                                   \
     isa_write_s64(w, ISA_EXEC, new_exec);                                                          \
     w->scc = isa_exec(w) != 0;                                                                     \
     isa_write_s64(w, inst->dst_at, result);                                                        \
@@ -152,8 +162,8 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 #define SALU_CMP(name, type, type_b, condition)                                                    \
   RUN(name)                                                                                        \
   {                                                                                                \
-    const type a = READ(type, 0);                                                                  \
-    const type_b b = READ(type_b, 1);                                                              \
+    const type a = READ(type, 0, false);                                                           \
+    const type_b b = READ(type_b, 1, false);                                                       \
     w->scc = (uint32_t)(condition);                                                                \
     return true;                                                                                   \
   }

@@ -261,7 +261,7 @@ static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t 
       continue;
     if (source->kind == ISA_OPERAND_VGPR)
       inst->direct |= (uint8_t)(1u << n), inst->at[n] = row_bytes * source->index;
-    else if (source->kind == ISA_OPERAND_SGPR && op->s[n] != T_mask && !(op->s[n] & VALU_WIDE))
+    else if (source->kind == ISA_OPERAND_SGPR && !(op->s[n] & VALU_WIDE))
       inst->is_scalar |= (uint8_t)(1u << n), inst->at[n] = source->index;
     else if (is_constant && op->s[n] != T_mask)
       inst->constant[n] = constant_rows(isa_valu_constant(inst, source, op->s[n]));
@@ -279,6 +279,15 @@ static bool are_pairs_plain(const isa_inst_t *inst, const valu_op_t *op)
   return are_rows && !inst->neg && !inst->neg_hi && !inst->clamp && !inst->omod;
 }
 
+/* Whether row_of() of exec/vector/fast.inc knows all sources. */
+static bool are_rows(const isa_inst_t *inst, const valu_op_t *op)
+{
+  bool are_rows = true;
+  for (unsigned n = 0; n < 3 && op->s[n]; n++)
+    are_rows &= (inst->direct | inst->is_scalar) >> n & 1 || inst->constant[n];
+  return are_rows;
+}
+
 static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
 {
   const valu_op_t *op = &build->ops[inst->op];
@@ -288,8 +297,8 @@ static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
     return build->pair_move;
   if (op->attributes & VALU_PK32 && are_pairs_plain(inst, op))
     return build->pairs;
-  if (build->fast[inst->op] && is_plain(&unsigned_sources, op))
-    return build->fast[inst->op];
+  if (op->fast && is_plain(&unsigned_sources, op))
+    return are_rows(inst, op) ? op->fast : build->staged;
   return is_plain(inst, op) ? build->plain : build->general;
 }
 

@@ -92,20 +92,26 @@ enum {
   VALU_OWNNAN = 1 << 15,  /* chooses its NaN itself */
 };
 
+typedef bool valu_run_t(isa_wave_t *wave, const isa_inst_t *inst);
+typedef bool valu_of_rows_t(isa_wave_t *wave, const isa_inst_t *inst, const uint32_t *a,
+                            const uint32_t *b, const uint32_t *c);
+
 typedef struct valu_op {
   valu_lanes_t *lanes;
   valu_lanes_t *saturating; /* integer clamp; NULL when there is none */
-  uint8_t d, s[3];          /* valu_type_t */
+  /* The instruction's own functions for the common case, or NULL: of sources that are rows, and
+   * with the rows that staged() has made of them. */
+  valu_run_t *fast;
+  valu_of_rows_t *of_rows;
+  uint8_t d, s[3]; /* valu_type_t */
   uint16_t attributes;
 } valu_op_t;
 
-typedef bool valu_run_t(isa_wave_t *wave, const isa_inst_t *inst);
-
 /* One compilation of exec/build/build.inc. */
 typedef struct valu_build {
-  const valu_op_t *ops;    /* by isa_op_t; rows without `lanes` are not table-driven */
-  valu_run_t *const *fast; /* by isa_op_t: one of the instruction's own, or NULL */
-  valu_run_t *plain;       /* no modifiers, full registers */
+  const valu_op_t *ops; /* by isa_op_t; rows without `lanes` are not table-driven */
+  valu_run_t *staged;   /* signs and scalars as sources, then op->of_rows */
+  valu_run_t *plain;    /* no modifiers, full registers */
   valu_run_t *general;
   valu_run_t *pairs;     /* packed f32, without signs */
   valu_run_t *pair_move; /* v_pk_mov_b32 */
