@@ -29,6 +29,17 @@ __attribute__((always_inline)) static inline uint64_t mask_of_avx2(const void *r
 
 #define VALU_CHOOSE(mask, a, b)                                                                    \
   ((valu_vector_t)_mm256_blendv_ps((__m256)(b), (__m256)(a), (__m256)(mask)))
+__attribute__((always_inline)) static inline void gather_avx2(uint32_t *to, const uint8_t *base,
+                                                              const uint32_t *at)
+{
+  for (unsigned i = 0; i < 16; i += 8) {
+    const __m256i offsets = _mm256_loadu_si256((const __m256i *)(const void *)(at + i));
+    _mm256_storeu_si256((__m256i *)(void *)(to + i),
+                        _mm256_i32gather_epi32((const int *)(const void *)base, offsets, 1));
+  }
+}
+
+#define VALU_GATHER           gather_avx2
 #define VALU_LARGER(a, b)     ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
 #define VALU_EITHER_NAN(a, b) ((valu_vector_t)_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_UNORD_Q))
 #define VALU_BUILD            isa_valu_avx2

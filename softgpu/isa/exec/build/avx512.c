@@ -72,6 +72,13 @@ __attribute__((always_inline)) static inline void write_avx512(const isa_wave_t 
   }
 }
 
+__attribute__((always_inline)) static inline void gather_avx512(uint32_t *to, const uint8_t *base,
+                                                                const uint32_t *at)
+{
+  _mm512_storeu_si512(to, _mm512_i32gather_epi32(_mm512_loadu_si512(at), base, 1));
+}
+
+#define VALU_GATHER       gather_avx512
 #define VALU_LARGER(a, b) ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
 #define VALU_BUILD        isa_valu_avx512
 #define VALU_VECTOR       64

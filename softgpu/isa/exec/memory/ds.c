@@ -177,8 +177,17 @@ static bool are_disjoint(const isa_wave_t *wave, const isa_moves_t *moves, uint3
   return !exec || (uint64_t)last - first + bytes <= apart;
 }
 
-/* Loads and stores that are inside: both elements lie the same way. */
-static bool run_whole_pair(isa_wave_t *wave, const isa_inst_t *inst)
+/* Both elements lie the same way. */
+static bool run_load_pair(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_access_t *pair = inst->plan;
+  const uint32_t offsets[2] = {(uint32_t)inst->offset * pair->unit, inst->offset1 * pair->unit};
+  return isa_mover()->load_pair(wave, inst->vaddr.index, isa_rows(wave, &inst->vaddr)[0],
+                                pair->bytes / 4u, isa_rows(wave, &inst->dst), offsets) ||
+         run_pair(wave, inst);
+}
+
+static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *pair = inst->plan;
   const isa_mover_t *mover = isa_mover();
@@ -190,14 +199,10 @@ static bool run_whole_pair(isa_wave_t *wave, const isa_inst_t *inst)
       mover->look(wave, inst->vaddr.index, isa_rows(wave, &inst->vaddr)[0], bytes);
   if (!isa_moves_are_within(moves, offsets[0], wave->lds_bytes) ||
       !isa_moves_are_within(moves, offsets[1], wave->lds_bytes) ||
-      (pair->kind == ISA_STORE && !are_disjoint(wave, moves, apart, bytes)))
+      !are_disjoint(wave, moves, apart, bytes))
     return run_pair(wave, inst);
   for (unsigned i = 0; i < 2; i++)
-    if (pair->kind == ISA_STORE)
-      mover->store(wave, isa_rows(wave, &inst->data[i]), dwords, wave->lds + offsets[i], moves);
-    else
-      mover->load(wave, isa_rows(wave, &inst->dst) + i * dwords, dwords, wave->lds + offsets[i],
-                  moves);
+    mover->store(wave, isa_rows(wave, &inst->data[i]), dwords, wave->lds + offsets[i], moves);
   return true;
 }
 
@@ -322,7 +327,9 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     isa_ds_transpose_prepare(inst, op);
   } else if (op && op->unit) {
     inst->plan = op;
-    inst->run = op->kind == ISA_ATOMIC ? run_pair : run_whole_pair;
+    inst->run = op->kind == ISA_LOAD    ? run_load_pair
+                : op->kind == ISA_STORE ? run_store_pair
+                                        : run_pair;
   } else if (op) {
     inst->plan = op;
     inst->run = op->kind == ISA_ATOMIC ? run_atomic : op->bytes < 4 ? run_plain : run_whole;

@@ -33,6 +33,11 @@ typedef struct isa_mover {
                const isa_moves_t *moves);
   void (*store)(const isa_wave_t *wave, const isa_row_t *data, unsigned dwords, uint8_t *base,
                 const isa_moves_t *moves);
+
+  /* Two elements of one or two dwords from LDS, at two offsets from a row of addresses. False, and
+   * nothing done, when some lane's is outside. */
+  bool (*load_pair)(isa_wave_t *wave, unsigned number, const uint32_t *address, unsigned dwords,
+                    isa_row_t *dst, const uint32_t offsets[2]);
 } isa_mover_t;
 
 /* That of the build in use. */
