@@ -312,12 +312,18 @@ bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const trans
   return true;
 }
 
-/* Dwords are found, and out of range, each on its own; of an atomic operation both are one. */
+/* Dwords are found, and out of range, each on its own; of an atomic operation both are one. Those of
+ * a lane that all are in range and behind each other are one access, as a fault describes it. */
 static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         unsigned lane, place_t *place)
 {
   if (t->kind == 'A' || t->bytes < 4 || is_private(wave, inst))
     return find_component(wave, inst, t, lane, 0, place);
+  const bool is_swizzled = wave->s[inst->saddr.index + 1] >> 31;
+  if (!is_swizzled && !find_component(wave, inst, t, lane, 0, place))
+    return false;
+  if (!is_swizzled && place->at[0])
+    return true;
   transfer_t part = *t;
   place_t found;
   part.bytes = 4;

@@ -8,17 +8,21 @@
 #include "tests/softgpu/isa/device.h"
 #include "tests/softgpu/isa/kernels.h"
 
+extern "C" {
+#include "softgpu/isa/run/group.h"
+}
+
 namespace {
 
 const uint32_t POISON = 0xffbadbad;
 
-// Every test runs on one thread and on four.
+// Every test runs on one thread, on four, and on more than any machine has cores to spare for.
 class Engine : public testing::TestWithParam<unsigned> {
 protected:
   void SetUp() override { softgpu_engine_threads(GetParam()); }
   void TearDown() override { softgpu_engine_threads(0); }
 };
-INSTANTIATE_TEST_SUITE_P(Threads, Engine, testing::Values(1u, 4u));
+INSTANTIATE_TEST_SUITE_P(Threads, Engine, testing::Values(1u, 4u, 64u));
 
 void expect_ok(const device::Result &result)
 {
@@ -109,6 +113,27 @@ TEST_P(Engine, WavesWaitForEachOther)
   kernarg.as<uint64_t>()[0] = flag.address();
   device::Kernel kernel(kernels::words("wave_spin"));
   expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 128)));
+}
+
+// Whoever waits gives the others their turn, however short it is.
+TEST_P(Engine, WavesWaitForEachOtherInTurnsOfAnyLength)
+{
+  const uint32_t groups = 40;
+  device::Memory flags(groups * 4), flag(4), spin(8), kernarg(16);
+  spin.as<uint64_t>()[0] = flag.address();
+  kernarg.as<uint64_t>()[0] = flags.address();
+  kernarg.as<uint32_t>()[2] = groups;
+  device::Kernel waves(kernels::words("wave_spin")), chain(kernels::words("chain"));
+  for (uint32_t turn : {1u, 2u, 3u, 7u}) {
+    isa_group_set_turns(turn, turn);
+    memset(flags.as<void>(), 0, flags.size());
+    flag.as<uint32_t>()[0] = 0;
+    expect_ok(device::run(device::dispatch(waves.object(), spin.as<void>(), 1, 128)));
+    expect_ok(device::run(device::dispatch(chain.object(), kernarg.as<void>(), groups)));
+    for (uint32_t i = 0; i < groups; i++)
+      EXPECT_EQ(flags.as<uint32_t>()[i], 1u) << "group " << i << ", turns of " << turn;
+  }
+  isa_group_set_turns(0, 0);
 }
 
 // No wave is hundreds of instructions ahead of another.
