@@ -312,8 +312,8 @@ bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const trans
   return true;
 }
 
-/* Dwords are found, and out of range, each on its own; of an atomic operation both are one. Those of
- * a lane that all are in range and behind each other are one access, as a fault describes it. */
+/* Dwords are found, and out of range, each on its own; of an atomic operation both are one. Those
+ * of a lane that all are in range and behind each other are one access, as a fault describes it. */
 static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         unsigned lane, place_t *place)
 {

@@ -273,6 +273,8 @@ bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
     return true;
   if (used->ops[inst.op].fast && inst.run == used->ops[inst.op].fast)
     inst.run = other->ops[inst.op].fast;
+  else if (used->ops[inst.op].scalar && inst.run == used->ops[inst.op].scalar)
+    inst.run = other->ops[inst.op].scalar;
   else if (inst.run == used->staged)
     inst.run = other->staged;
   else if (inst.run == used->plain)

@@ -298,7 +298,9 @@ static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
   if (op->attributes & VALU_PK32 && are_pairs_plain(inst, op))
     return build->pairs;
   if (op->fast && is_plain(&unsigned_sources, op))
-    return are_rows(inst, op) ? op->fast : build->staged;
+    return !are_rows(inst, op)                         ? build->staged
+           : inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar
+                                                       : op->fast;
   return is_plain(inst, op) ? build->plain : build->general;
 }
 

@@ -99,9 +99,9 @@ typedef bool valu_of_rows_t(isa_wave_t *wave, const isa_inst_t *inst, const uint
 typedef struct valu_op {
   valu_lanes_t *lanes;
   valu_lanes_t *saturating; /* integer clamp; NULL when there is none */
-  /* The instruction's own functions for the common case, or NULL: of sources that are rows, and
-   * with the rows that staged() has made of them. */
-  valu_run_t *fast;
+  /* The instruction's own functions for the common case, or NULL: of sources that are registers or
+   * constants, of those but a scalar as the first one, and with the rows that staged() has made. */
+  valu_run_t *fast, *scalar;
   valu_of_rows_t *of_rows;
   uint8_t d, s[3]; /* valu_type_t */
   uint16_t attributes;
