@@ -2,6 +2,9 @@
 #include "device_test.h"
 #include "tests/values.h"
 
+#include <atomic>
+#include <thread>
+
 #include <dlfcn.h>
 
 namespace {
@@ -165,6 +168,35 @@ TEST_F(Recording, OneDispatchTakesABlobOfEachReplaysOwn)
   got = download<uint32_t>(out, 2);
   EXPECT_EQ(1u, got[0]);
   EXPECT_EQ(0u, got[1]);
+}
+
+TEST_F(Recording, ManyThreadsReplayWithBlobsOfTheirOwn)
+{
+  constexpr uint32_t threads = 4, each = 200;
+  rawhal_buffer_t *out = buffer(threads * each * 4);
+  rawhal_queue_options_t sizes = {};
+  sizes.packets = 64;
+  rawhal_queue_t *on = queue(sizes);
+  const std::vector<rawhal_dispatch_t> all = stores(out, threads * each);
+  const rawhal_recording_t *recording = record(on, {all[0]});
+  std::vector<std::thread> running;
+  std::atomic<uint32_t> failed{0};
+  for (uint32_t t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      rawhal_error_t why;
+      for (uint32_t i = t * each; i < (t + 1) * each; ++i)
+        failed += rawhal_queue_replay_blob(on, recording, all[i].blob, all[i].blob_size, RAWHAL_FOREVER, nullptr,
+                                           &why) != RAWHAL_OK;
+    });
+  for (std::thread &thread : running)
+    thread.join();
+  EXPECT_EQ(0u, failed);
+  const rawhal_ticket_t last = queue_info(on).last_ticket;
+  EXPECT_EQ(threads * each, last);
+  ASSERT_OK(rawhal_queue_wait(on, last, rawhal_deadline_after(20000 * millisecond), &error));
+  const std::vector<uint32_t> got = download<uint32_t>(out, threads * each);
+  for (uint32_t i = 0; i < threads * each; ++i)
+    ASSERT_EQ(i + 1, got[i]);
 }
 
 // Whatever of a blob a submission takes: rounded up, longer than it need be, or with hidden arguments in it.
