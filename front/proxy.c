@@ -262,6 +262,18 @@ hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_
   return result;
 }
 
+/* A program that has waited for its dispatches' own signals may be here before the barriers behind
+ * them have run, which have ours: when they ended would never be known. What runs longer is cut
+ * off, as queues are. */
+static void let_finish(proxy_t *proxy)
+{
+  static const uint64_t patience = 20000000, nap = 50000;
+  const uint64_t end = service_now() + patience;
+  while (!atomic_load(&proxy->died_at) && proxy_in_flight(proxy) && service_now() < end)
+    if (!flight_harvest(proxy))
+      service_nap(nap);
+}
+
 hsa_status_t proxy_destroy(proxy_t *proxy)
 {
   if (service_is_self(proxy)) {
@@ -269,6 +281,7 @@ hsa_status_t proxy_destroy(proxy_t *proxy)
     return HSA_STATUS_ERROR;
   }
   service_stop(proxy); /* what is held back never ran */
+  let_finish(proxy);
   hsa_signal_t doorbell = proxy->face->hsa_queue.doorbell_signal;
   hsa_status_t result = front.hsa.queue_destroy(proxy->real);
   unmake(proxy);

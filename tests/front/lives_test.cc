@@ -42,6 +42,9 @@ protected:
 
   void End()
   {
+    for (hsa_executable_t executable : loaded_)
+      EXPECT_EQ(HSA_STATUS_SUCCESS, HSA(hsa_executable_destroy)(executable));
+    loaded_.clear();
     DeviceTest::TearDown();
     queues.clear();
     executables.clear();
@@ -72,6 +75,7 @@ protected:
               HSA(hsa_executable_load_agent_code_object)(executable, agent, reader, nullptr, nullptr));
     EXPECT_EQ(HSA_STATUS_SUCCESS, HSA(hsa_executable_freeze)(executable, nullptr));
     HSA(hsa_code_object_reader_destroy)(reader);
+    loaded_.push_back(executable);
     return executable;
   }
 
@@ -106,6 +110,7 @@ protected:
 
   Scratch scratch_;
   std::vector<std::string> set_;
+  std::vector<hsa_executable_t> loaded_; // by the runtime
 };
 
 // An address is asked for its kernel once. Another kernel that is loaded there later has its own name.
@@ -142,12 +147,13 @@ TEST_F(FrontLives, AnObjectIsToldByItsContent)
   Set("RAWHAL_TRACE", scratch_ / "trace");
   Start();
   const std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
-  std::vector<hsa_executable_t> loaded;
   for (int i = 0; i < 5; ++i)
-    loaded.push_back(Load(bytes));
+    Load(bytes);
   Load(fixture_bytes("empty-gfx90a-v5.co"));
-  HSA(hsa_executable_destroy)(loaded[0]);
-  HSA(hsa_executable_destroy)(loaded[3]);
+  for (int i : {3, 0}) {
+    EXPECT_EQ(HSA_STATUS_SUCCESS, HSA(hsa_executable_destroy)(loaded_[static_cast<size_t>(i)]));
+    loaded_.erase(loaded_.begin() + i);
+  }
   Blob blob;
   blob.add<uint64_t>(0).add<uint64_t>(0).add<uint64_t>(0).add(0u);
   Once(queue(), "vector_add-gfx90a-v5.co", "vector_add", blob);
