@@ -1,5 +1,7 @@
 #include "front/outcomes.h"
 
+#include "front/quiet.h"
+
 #include "base/error.h"
 #include "hsaco/content.h"
 
@@ -139,7 +141,7 @@ static int take_beside(const file_name_t *name)
 static bool write_all(int fd, const char *bytes, size_t size)
 {
   while (size) {
-    ssize_t wrote = write(fd, bytes, size);
+    ssize_t wrote = quiet_write(fd, bytes, size);
     if (wrote <= 0)
       return false;
     bytes += wrote;

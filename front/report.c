@@ -1,4 +1,5 @@
 #include "front/front.h"
+#include "front/quiet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ void front_report(const char *format, ...)
       if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
         line[i] = '?';
     line[length++] = '\n';
-    ssize_t written = write(fd, line, length); /* whoever cannot be told is not */
+    ssize_t written = quiet_write(fd, line, length); /* whoever cannot be told is not */
     (void)written;
   }
   if (opened)

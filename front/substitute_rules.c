@@ -1,5 +1,7 @@
 #include "front/substitute_rules.h"
 
+#include "front/quiet.h"
+
 #include "base/error.h"
 #include "queue/limit/parse.h"
 
@@ -245,7 +247,7 @@ static void save(const rule_extra_t *extra)
   size_t left = extra->bytes;
   int fd = open(extra->save, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   ssize_t wrote = fd < 0 ? -1 : 0;
-  while (fd >= 0 && left && (wrote = write(fd, bytes, left)) > 0) {
+  while (fd >= 0 && left && (wrote = quiet_write(fd, bytes, left)) > 0) {
     bytes += wrote;
     left -= (size_t)wrote;
   }

@@ -1,6 +1,9 @@
 #include "front/trace.h"
 
+#include "front/quiet.h"
+
 #include "base/error.h"
+#include "base/own_file.h"
 #include "hsaco/json.h"
 
 #include <errno.h>
@@ -17,13 +20,13 @@ static const uint64_t flush_after_ns = 500000000;
 
 static struct {
   pthread_mutex_t lock;
-  int fd;
+  own_file_t file;
   bool open;
   uint64_t began, flushed; /* ns */
   size_t used;
   uint32_t queues[64]; /* bits: those that have been named */
   char buffer[BUFFER];
-} trace = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.descriptor = -1}};
 
 /* ---- Writing ---- */
 
@@ -32,7 +35,9 @@ static void flush_buffer(void)
 {
   size_t at = 0;
   while (trace.open && at < trace.used) {
-    ssize_t written = write(trace.fd, trace.buffer + at, trace.used - at);
+    ssize_t written = own_file_is_open(&trace.file)
+                          ? quiet_write(trace.file.descriptor, trace.buffer + at, trace.used - at)
+                          : -1;
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0) {
@@ -162,8 +167,7 @@ rawhal_status_t trace_open(const char *path, rawhal_error_t *error)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the trace '%.200s': %s", path,
                        strerror(errno));
   pthread_mutex_lock(&trace.lock);
-  trace.fd = fd;
-  trace.open = true;
+  trace.open = own_file_keep(&trace.file, fd);
   trace.used = 0;
   memset(trace.queues, 0, sizeof(trace.queues));
   trace.began = trace.flushed = front_now();
@@ -196,9 +200,7 @@ void trace_close(void)
     flush_buffer();
   }
   trace.open = false;
-  if (trace.fd >= 0)
-    (void)close(trace.fd);
-  trace.fd = -1;
+  (void)own_file_close(&trace.file);
   pthread_mutex_unlock(&trace.lock);
 }
 

@@ -23,15 +23,18 @@ static void advance(struct iovec **parts, size_t *count, size_t done)
   }
 }
 
-bool append_raw(int file, uint64_t offset, struct iovec *parts, size_t count, size_t size)
+bool append_raw(const own_file_t *file, uint64_t offset, struct iovec *parts, size_t count,
+                size_t size)
 {
   struct rlimit most;
+  if (!own_file_is_open(file))
+    return false;
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && !range_within(offset, size, most.rlim_cur)) {
     errno = EFBIG;
     return false;
   }
   while (count) {
-    ssize_t wrote = pwritev(file, parts, (int)count, (off_t)offset);
+    ssize_t wrote = pwritev(file->descriptor, parts, (int)count, (off_t)offset);
     if (wrote < 0 && errno == EINTR)
       continue;
     if (wrote <= 0) {
@@ -64,9 +67,10 @@ static bool write_frame(record_writer_t *writer, format_type_t type, payload_t *
   frame.check = sum_bytes(&frame, offsetof(format_frame_t, check), writer->salt + writer->bytes);
   payload->parts[0] = (struct iovec){&frame, sizeof(frame)};
   const size_t size = sizeof(frame) + payload->size;
-  if (!append_raw(writer->file, writer->bytes, payload->parts, payload->count, size)) {
+  if (!append_raw(&writer->file, writer->bytes, payload->parts, payload->count, size)) {
     int code = errno;
-    if (ftruncate(writer->file, (off_t)writer->bytes)) {
+    if (own_file_is_open(&writer->file) &&
+        ftruncate(writer->file.descriptor, (off_t)writer->bytes)) {
       /* what is torn stays, and readers see that it is */
     }
     errno = code;

@@ -6,13 +6,14 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/own_file.h"
 #include "record/format.h"
 #include "record/known.h"
 #include "record/writer.h"
 
 struct record_writer {
   pthread_mutex_t lock; /* of everything below */
-  int file;
+  own_file_t file;
   pid_t process;
   uint64_t bound, buffer_bound, salt;
   uint64_t bytes; /* of whole frames: where the next one goes */
@@ -50,6 +51,7 @@ void append_end(record_writer_t *writer, record_end_t reason, int code);
 RAWHAL_CHECKED rawhal_status_t append_ended(const record_writer_t *writer, rawhal_error_t *error);
 
 /* Whole, or errno. Beyond RLIMIT_FSIZE the process would be killed. */
-bool append_raw(int file, uint64_t offset, struct iovec *parts, size_t count, size_t size);
+bool append_raw(const own_file_t *file, uint64_t offset, struct iovec *parts, size_t count,
+                size_t size);
 
 #endif

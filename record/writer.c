@@ -217,8 +217,8 @@ static uint64_t make_salt(void)
 static rawhal_status_t make_file(record_writer_t *writer, const char *path, rawhal_error_t *error)
 {
   char text[128];
-  writer->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (writer->file < 0)
+  const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0)
     return rawhal_fail(error,
                        errno == EEXIST   ? RAWHAL_INVALID_ARGUMENT
                        : errno == ENOENT ? RAWHAL_NOT_FOUND
@@ -232,12 +232,12 @@ static rawhal_status_t make_file(record_writer_t *writer, const char *path, rawh
                             .process = (uint64_t)writer->process};
   header.check = sum_bytes(&header, offsetof(format_header_t, check), 0);
   struct iovec part = {&header, sizeof(header)};
-  if (append_raw(writer->file, 0, &part, 1, sizeof(header)))
+  if (own_file_keep(&writer->file, file) && append_raw(&writer->file, 0, &part, 1, sizeof(header)))
     return RAWHAL_OK;
   rawhal_status_t status = rawhal_fail(error, RAWHAL_RUNTIME, "writing %.200s: %s", path,
                                        strerror_r(errno, text, sizeof(text)));
   (void)unlink(path);
-  (void)close(writer->file);
+  (void)close(file);
   return status;
 }
 
@@ -264,7 +264,7 @@ rawhal_status_t record_writer_create(const char *path, const record_options_t *o
   strncpy(made->path, path, sizeof(made->path) - 1);
   rawhal_status_t status = make_file(made, path, error);
   if (!status && pthread_mutex_init(&made->lock, NULL)) {
-    (void)close(made->file);
+    (void)own_file_close(&made->file);
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a lock");
   }
   if (status)
@@ -295,7 +295,7 @@ rawhal_status_t record_writer_close(record_writer_t *writer, rawhal_error_t *err
   if (ours && writer->end == RECORD_UNFINISHED)
     append_end(writer, RECORD_CLOSED, 0);
   /* some filesystems say only here that there was no room */
-  if (close(writer->file) && errno != EINTR && ours && writer->end == RECORD_CLOSED) {
+  if (own_file_close(&writer->file) && errno != EINTR && ours && writer->end == RECORD_CLOSED) {
     writer->end = RECORD_FAILED;
     writer->code = errno;
   }

@@ -273,6 +273,36 @@ TEST_F(Writer, MemoryThatCannotBeRead)
   EXPECT_EQ(size_t{0}, record_reader_buffers(reader.get(), 3, RECORD_AFTER).count);
 }
 
+// What is recorded is a program that may close any descriptor, and get its number for a file of its own.
+TEST_F(Writer, ANumberThatIsAnotherFilesNow)
+{
+  const std::string other = path + ".other";
+  ASSERT_OK(object("code"));
+  ASSERT_OK(dispatch());
+  int number = -1;
+  for (int i = 0; i < 1024 && number < 0; ++i) {
+    char name[4096];
+    const ssize_t size = readlink(("/proc/self/fd/" + std::to_string(i)).c_str(), name, sizeof(name));
+    number = size > 0 && path == std::string(name, static_cast<size_t>(size)) ? i : -1;
+  }
+  ASSERT_GE(number, 0);
+  const int its = open(other.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  ASSERT_EQ(5, write(its, "other", 5));
+  ASSERT_EQ(number, dup2(its, number));
+  EXPECT_EQ(RAWHAL_RUNTIME, dispatch());
+  EXPECT_NE(nullptr, strstr(error.message, "Bad file descriptor")) << error.message;
+  EXPECT_EQ(RAWHAL_RUNTIME, close());
+  struct stat status;
+  EXPECT_EQ(0, fstat(its, &status));
+  EXPECT_EQ(5, status.st_size);
+  EXPECT_EQ(0, ::close(number));
+  EXPECT_EQ(0, ::close(its));
+  unlink(other.c_str());
+  Reader reader = read();
+  EXPECT_EQ(uint64_t{1}, record_reader_info(reader.get())->dispatches);
+  EXPECT_EQ(RECORD_UNFINISHED, record_reader_info(reader.get())->end);
+}
+
 TEST_F(Writer, ChildrenOfForkLeaveItAlone)
 {
   ASSERT_OK(object("code"));
