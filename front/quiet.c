@@ -9,8 +9,8 @@
 static const int ours[] = {SIGPIPE, SIGXFSZ};
 enum { OURS = sizeof(ours) / sizeof(*ours) };
 
-/* Takes back what the write sent to this thread; what had been there before, blocked by the program,
- * stays. */
+/* Takes back what the write sent to this thread; what had been there before, blocked by the
+ * program, stays. */
 static void take_back(const sigset_t *pending)
 {
   const struct timespec at_once = {0};
