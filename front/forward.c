@@ -213,13 +213,16 @@ static void hold(proxy_t *proxy, uint64_t retry_at)
   proxy->retry_at = retry_at;
 }
 
-/* What never fits, or is refused, is an error of the queue, as if the device could not run it. The
- * program hears of it when the lock is let go. */
+/* What never fits, or is refused, is an error of the queue, as if the device could not run it: what
+ * is on the device is cut off, and charged up to here, however long the program keeps the queue.
+ * The program hears of it when the lock is let go. */
 static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
 {
   front_report("a queue was stopped: %s", why);
-  atomic_store(&proxy->died_at, service_now());
+  uint64_t alive = 0; /* it may have died of something else meanwhile */
+  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, service_now());
   (void)front.hsa.queue_inactivate(proxy->real);
+  flight_end_all(proxy, atomic_load(&proxy->died_at));
   proxy->failure = status;
 }
 

@@ -2,8 +2,11 @@
 #include "tests/front/front_test.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
+
+#include <rawhal/limit.h>
 
 #include <unistd.h>
 
@@ -389,6 +392,39 @@ TEST_F(FrontProxy, WhatNeverFitsStopsTheQueue)
   EXPECT_EQ(static_cast<int>(HSA_STATUS_ERROR_OUT_OF_RESOURCES), failed_);
   EXPECT_EQ(queue_, source_);
   EXPECT_NE(std::string::npos, Report().find("work-groups"));
+}
+
+// What was on the device then is cut off, and charged up to then, however long the program keeps its queue.
+TEST_F(FrontProxy, WhatAStoppedQueueHadOnTheDeviceIsChargedUpToThen)
+{
+  Scratch scratch;
+  const std::string region = scratch / "region";
+  Set("RAWHAL_LIMIT_REGION", region);
+  Set("RAWHAL_GRID_WORKGROUPS", "10");
+  Start("90%");
+  const uint64_t each = 100000;
+  const auto began = std::chrono::steady_clock::now();
+  hsa_kernel_dispatch_packet_t packet = Kernel(1, each);
+  packet.grid_size_x = 9; // what it takes is known by powers of two
+  Submit(packet);
+  toy_hold(true);
+  Submit(packet);
+  packet.grid_size_x = 11;
+  Submit(packet);
+  ASSERT_NE(0, failed_);
+  const std::chrono::nanoseconds lasted = std::chrono::steady_clock::now() - began;
+  std::this_thread::sleep_for(2 * lasted + std::chrono::milliseconds(100));
+  Destroy();
+  rawhal_limit_view_t *view = nullptr;
+  rawhal_limit_row_t rows[8] = {}, tenant = {};
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(region.c_str(), &view, nullptr));
+  const size_t count = rawhal_limit_view_read(view, rows, sizeof(*rows), 8);
+  for (size_t i = 0; i < count && i < 8; ++i)
+    if (rows[i].level == RAWHAL_LIMIT_LEVEL_TENANT)
+      tenant = rows[i];
+  rawhal_limit_view_close(view);
+  EXPECT_EQ(2u, tenant.launches);
+  EXPECT_LE(tenant.gpu_ns, each + static_cast<uint64_t>(lasted.count()));
 }
 
 // Whoever finds it tells the program: a thread of its own that rings, or ours, that forwards what was held back.
