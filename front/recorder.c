@@ -1,6 +1,7 @@
 #include "front/recorder.h"
 
 #include "front/kernargs.h"
+#include "front/numbered.h"
 #include "front/ranges.h"
 #include "record/writer.h"
 
@@ -49,18 +50,18 @@ static rawhal_status_t read_bound(uint64_t *bound, rawhal_error_t *error)
 
 rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error)
 {
-  char numbered[4096];
+  char numbered[NUMBERED_BYTES];
   record_options_t options = {0};
   rawhal_status_t status = read_bound(&options.bound, error);
   if (status != RAWHAL_OK)
     return status;
   pthread_rwlock_wrlock(&writer_lock);
   status = record_writer_create(path, &options, &writer, error);
-  if (status == RAWHAL_INVALID_ARGUMENT && access(path, F_OK) == 0) {
-    int size = snprintf(numbered, sizeof(numbered), "%s.%d", path, getpid());
-    if (size > 0 && (size_t)size < sizeof(numbered))
-      status = record_writer_create(numbered, &options, &writer, error);
-  }
+  const char *taken = path;
+  for (unsigned i = 0; i < NUMBERED_ATTEMPTS && status == RAWHAL_INVALID_ARGUMENT &&
+                       access(taken, F_OK) == 0 && numbered_name(numbered, path, i);
+       ++i, taken = numbered)
+    status = record_writer_create(numbered, &options, &writer, error);
   if (status != RAWHAL_OK)
     writer = NULL;
   with_buffers = status == RAWHAL_OK && buffers;

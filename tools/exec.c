@@ -1,10 +1,13 @@
 /* rawhal exec: any program under limits, by librawhal-front, which the HSA runtime loads. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rawhal/limit.h>
@@ -256,6 +259,22 @@ static bool set_file(const char *variable, const char *file, rawhal_error_t *err
   return set_variable(variable, path, error);
 }
 
+/* What an earlier run left there goes; the processes of this one leave alone what another of them
+ * has written. Where a run still writes it stays: then those of this one take other names. */
+static void empty_trace(void)
+{
+  const char *file = getenv("RAWHAL_TRACE");
+  struct stat there;
+  if (!file || stat(file, &there) || !S_ISREG(there.st_mode))
+    return;
+  int fd = open(file, O_WRONLY | O_CLOEXEC);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(fd, 0)) {
+    /* it gets a number, too */
+  }
+  if (fd >= 0)
+    (void)close(fd);
+}
+
 /* What is there already is nobody's to overwrite. */
 static bool set_record(const char *file, rawhal_error_t *error)
 {
@@ -331,6 +350,7 @@ static int start(const char *command, int argc, char **argv, const char *short_o
 {
   char path[PATH_MAX];
   rawhal_error_t error;
+  bool traced = false;
   opterr = 0;
   optind = 1;
   for (int option; (option = getopt_long(argc, argv, short_options, options, NULL)) != -1;) {
@@ -338,6 +358,7 @@ static int start(const char *command, int argc, char **argv, const char *short_o
       return tool_usage(command, "unknown option, or one without a value: '%s'", argv[optind - 1]);
     if (!set_option(option, optarg, &error))
       return tool_usage(command, "%s", error.message);
+    traced |= option == TRACE;
   }
   if (optind >= argc)
     return tool_usage(command, "no program is named");
@@ -347,6 +368,8 @@ static int start(const char *command, int argc, char **argv, const char *short_o
     (void)tool_fail(command, &error);
     return NOT_STARTED;
   }
+  if (traced)
+    empty_trace();
   execvp(argv[optind], argv + optind);
   int why = errno;
   (void)tool_refuse(&error, RAWHAL_NOT_FOUND, "'%.300s': %s", argv[optind], strerror(why));

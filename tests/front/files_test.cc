@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -88,6 +89,29 @@ TEST_F(FrontFiles, AFileAtTheProcesssBound)
   Unload();
   ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &before));
   EXPECT_EQ(std::string::npos, slurp(trace_).find("\"end\""));
+}
+
+// Each life of the runtime in a process has a file of its own, and none writes over another's.
+TEST_F(FrontFiles, LivesOfTheRuntime)
+{
+  const std::string recording = scratch_ / "recording", process = "." + std::to_string(getpid());
+  const std::string names[] = {"", process, process + ".2", process + ".3"};
+  Set("RAWHAL_RECORD", recording);
+  for (size_t life = 0; life < std::size(names); ++life) {
+    Load();
+    for (size_t i = 0; i < life; ++i)
+      Use();
+    Unload();
+  }
+  EXPECT_EQ("", Report());
+  for (size_t life = 0; life < std::size(names); ++life) {
+    size_t uses = 0;
+    const std::string text = slurp(trace_ + names[life]), event = "\"cat\":\"memory\"";
+    for (size_t at = 0; (at = text.find(event, at)) != std::string::npos; ++at)
+      ++uses;
+    EXPECT_EQ(2 * life, uses) << text;
+    EXPECT_EQ(0, access((recording + names[life]).c_str(), R_OK)) << names[life];
+  }
 }
 
 // The number may be that of a file of the program's: nothing is written there, and it stays open.

@@ -106,6 +106,19 @@ def one_each(path):
     check(len(found) == 2 and all(of_kind(json.load(open(f)), "X", "dispatch") for f in found), found)
 
 
+def one_after_another(path):
+    """Of several in turn each keeps its own, and another run begins anew."""
+    program = os.path.join(FOLDER, "times")
+    command = [RUNNER, RAWHAL, "exec", "--trace", path, "--", "sh", "-c", '"$0" && "$0"', program]
+    for run in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        check(done.returncode == 0, done.stdout, done.stderr)
+        folder = os.path.dirname(path)
+        found = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith(os.path.basename(path))]
+        check(len(found) == 2 + run and os.path.exists(path), found)
+        check(all(of_kind(json.load(open(f)), "X", "dispatch") for f in found), found)
+
+
 with tempfile.TemporaryDirectory() as scratch:
-    for test in (known_times, held_back, copies, killed, one_each):
+    for test in (known_times, held_back, copies, killed, one_each, one_after_another):
         test(os.path.join(scratch, test.__name__))
