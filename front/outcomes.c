@@ -138,18 +138,6 @@ static int take_beside(const file_name_t *name)
   return -1;
 }
 
-static bool write_all(int fd, const char *bytes, size_t size)
-{
-  while (size) {
-    ssize_t wrote = quiet_write(fd, bytes, size);
-    if (wrote <= 0)
-      return false;
-    bytes += wrote;
-    size -= (size_t)wrote;
-  }
-  return true;
-}
-
 /* What there is becomes what `change` makes of it; false: it stays. */
 typedef bool change_fn(outcome_t *outcome, const char *reason);
 
@@ -169,7 +157,7 @@ static bool update(const outcome_key_t *key, change_fn *change, const char *reas
   outcome_text_t text;
   read_file(key, &name, &outcome); /* another may have been faster */
   size_t size = change(&outcome, reason) ? write_text(key, &outcome, &text) : 0;
-  if (!size || ftruncate(fd, 0) != 0 || !write_all(fd, text.text, size) ||
+  if (!size || ftruncate(fd, 0) != 0 || !quiet_write(fd, text.text, size) ||
       renameat(folder_fd, name.beside, folder_fd, name.text) != 0)
     (void)unlinkat(folder_fd, name.beside, 0);
   (void)close(fd);

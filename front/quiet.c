@@ -23,7 +23,7 @@ static void take_back(const sigset_t *pending)
     continue;
 }
 
-ssize_t quiet_write(int fd, const void *bytes, size_t size)
+static ssize_t write_some(int fd, const void *bytes, size_t size)
 {
   sigset_t quiet, before, pending;
   bool blocked = false;
@@ -43,4 +43,21 @@ ssize_t quiet_write(int fd, const void *bytes, size_t size)
   (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   errno = code;
   return written;
+}
+
+bool quiet_write(int fd, const void *bytes, size_t size)
+{
+  const char *at = bytes;
+  while (size) {
+    const ssize_t written = write_some(fd, at, size);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written == 0)
+      errno = EIO;
+    if (written <= 0)
+      return false;
+    at += written;
+    size -= (size_t)written;
+  }
+  return true;
 }

@@ -3,9 +3,11 @@
 #ifndef RAWHAL_FRONT_QUIET_H
 #define RAWHAL_FRONT_QUIET_H
 
-#include <sys/types.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-/* As write(), where the error is all that comes of it: EPIPE, EFBIG. */
-ssize_t quiet_write(int fd, const void *bytes, size_t size);
+/* Writes all of it. False, with errno: some of it, or nothing, and the error is all that comes of
+ * it: EPIPE, EFBIG. */
+bool quiet_write(int fd, const void *bytes, size_t size);
 
 #endif

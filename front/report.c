@@ -44,8 +44,7 @@ void front_report(const char *format, ...)
       if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
         line[i] = '?';
     line[length++] = '\n';
-    ssize_t written = quiet_write(fd, line, length); /* whoever cannot be told is not */
-    (void)written;
+    (void)quiet_write(fd, line, length); /* whoever cannot be told is not */
   }
   if (opened)
     (void)close(fd);

@@ -243,15 +243,8 @@ void rule_values(substitute_rule_t *rule, uint64_t *values)
 
 static void save(const rule_extra_t *extra)
 {
-  const char *bytes = extra->memory;
-  size_t left = extra->bytes;
   int fd = open(extra->save, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  ssize_t wrote = fd < 0 ? -1 : 0;
-  while (fd >= 0 && left && (wrote = quiet_write(fd, bytes, left)) > 0) {
-    bytes += wrote;
-    left -= (size_t)wrote;
-  }
-  if (left)
+  if (extra->bytes && (fd < 0 || !quiet_write(fd, extra->memory, extra->bytes)))
     front_report("substitute: '%.300s' could not be written: %s", extra->save, strerror(errno));
   if (fd >= 0)
     (void)close(fd);

@@ -35,19 +35,11 @@ static struct {
 /* The caller holds the lock. What cannot be written ends the trace. */
 static void flush_buffer(void)
 {
-  size_t at = 0;
-  while (trace.open && at < trace.used) {
-    ssize_t written = own_file_is_open(&trace.file)
-                          ? quiet_write(trace.file.descriptor, trace.buffer + at, trace.used - at)
-                          : -1;
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0) {
-      front_report("the trace ends here: %s", strerror(written < 0 ? errno : EIO));
-      trace.open = false;
-      break;
-    }
-    at += (size_t)written;
+  if (trace.open && trace.used &&
+      !(own_file_is_open(&trace.file) &&
+        quiet_write(trace.file.descriptor, trace.buffer, trace.used))) {
+    front_report("the trace ends here: %s", strerror(errno));
+    trace.open = false;
   }
   trace.used = 0;
 }
