@@ -15,6 +15,16 @@ typedef struct progress {
   bool nobody; /* all was read, and no kernel, or object, is the one asked for */
 } progress_t;
 
+/* "gfx90a" is none of "gfx90a:xnack+, gfx942". */
+static bool is_listed(const char *all, const char *one)
+{
+  const size_t size = strlen(one);
+  for (const char *at = all; (at = strstr(at, one)); at += size)
+    if ((at == all || at[-1] == ' ') && (!at[size] || at[size] == ','))
+      return true;
+  return false;
+}
+
 /* With those that there are, as far as they fit. */
 static bool refuse_target(const rawhal_container_t *container, const rawhal_target_t *target,
                           rawhal_error_t *error)
@@ -25,7 +35,7 @@ static bool refuse_target(const rawhal_container_t *container, const rawhal_targ
   for (size_t i = 0; (object = rawhal_container_object(container, i)); ++i) {
     const size_t size = strlen(all);
     rawhal_target_format(&object->target, one, sizeof(one));
-    if (object->readable && !strstr(all, one) && size + strlen(one) + 3 < sizeof(all))
+    if (object->readable && !is_listed(all, one) && size + strlen(one) + 3 < sizeof(all))
       (void)snprintf(all + size, sizeof(all) - size, "%s%s", size ? ", " : "", one);
   }
   return tool_refuse(error, RAWHAL_NOT_FOUND, "no code object runs on %s; there are: %s", wanted,

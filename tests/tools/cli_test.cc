@@ -1,5 +1,6 @@
 // The `rawhal` command as a user meets it: help, exit codes, JSON, one-line errors.
 #include "tests/hsaco/archive.h"
+#include "tests/hsaco/carriers.h"
 #include "tests/tools/command.h"
 
 TEST(Help, TheCommandAndEverySubcommand)
@@ -75,6 +76,17 @@ TEST(Inspect, TargetsLeaveOpenWhatTheyDoNotName)
   EXPECT_TRUE(shows("gfx90a:xnack+"));
   EXPECT_FALSE(shows("gfx90a:xnack-"));
   EXPECT_FALSE(shows("gfx942"));
+}
+
+TEST(Inspect, TargetsThatThereAreAreNamedOnceEach)
+{
+  const std::string open = slurp(fixtures + "vector_add-gfx90a-v5.co");
+  std::string on = open;
+  on[0x31] = static_cast<char>((on[0x31] & ~0x03) | 0x03); // e_flags: xnack on
+  Scratch scratch;
+  spit(scratch / "all.a", build::ar_archive({{"a.co", on}, {"b.co", open}, {"c.co", on}, {"d.co", open}}));
+  expect_refusal(run({tool, "inspect", "--target", "gfx1100", scratch / "all.a"}), 1,
+                 "there are: gfx90a:xnack+, gfx90a\n");
 }
 
 TEST(Inspect, JsonIsVersionedAndExact)
