@@ -117,7 +117,8 @@ typedef struct isa_limits {
   unsigned chip;                /* softgpu_chip_t */
   uint32_t node;                /* as in softgpu_dispatch_t: code is memory, too */
   uint32_t sgprs, vgprs, agprs; /* what a wave of the kernel may use */
-  uint32_t rows, first_agpr;    /* vector registers allocated to it, and which of them is a0 */
+  /* Vector registers allocated to it, and which of them is a0: wave->a is wave->v + first_agpr. */
+  uint32_t rows, first_agpr;
   bool reference;               /* run by the reference engine */
 } isa_limits_t;
 

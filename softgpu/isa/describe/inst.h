@@ -128,9 +128,9 @@ struct isa_inst {
         *constant[3];  /* VALU: the row of src[i], of two registers, if it is a constant */
     uint64_t value[2]; /* SALU: src[i], if it is no register */
   };
-  /* SGPRs: the number; VGPRs of the VALU: where the row begins behind wave->v, in bytes. */
+  /* SGPRs: the number; VGPRs and AGPRs of the VALU: where the row begins, in bytes from wave->v. */
   uint32_t at[3], dst_at;
-  uint8_t direct; /* VALU: bit i of src[i], bit 3 of dst: a VGPR without modifiers; SALU: an SGPR */
+  uint8_t direct;    /* bit i of src[i]. VALU: a VGPR or AGPR without modifiers; SALU: an SGPR */
   uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR without modifiers, of a mask a pair */
   bool overlaps;     /* VALU: dst may be a register of a source */
   bool ends_block;   /* looks at the program counter, or changes it, the turn or the state */

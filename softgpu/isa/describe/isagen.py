@@ -210,6 +210,8 @@ class Instruction:
         pairs = {t for t in self.types if t.endswith("x2")}
         if pairs:
             attributes.add("PKMOV" if "b32x2" in pairs else "PK32" if "f32x2" in pairs else "PK16")
+        if "PK32" in attributes:
+            plain[0] = "f32x2"  # these have functions of their own
         if "TIED" in self.flags:
             attributes.add("TIED")
         return plain, attributes

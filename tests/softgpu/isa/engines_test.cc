@@ -58,7 +58,7 @@ struct Bench {
     dispatch.scratch_base = scratch();
     dispatch.scratch_bytes = SCRATCH;
     limits.sgprs = 102;
-    limits.vgprs = limits.agprs = ROWS;
+    limits.vgprs = limits.agprs = limits.first_agpr = ROWS;
     isa_gws_open(&gws);
     dispatch.gws = &gws;
   }
@@ -281,8 +281,6 @@ bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
     inst.run = other->plain;
   else if (inst.run == used->general)
     inst.run = other->general;
-  else if (inst.run == used->pairs)
-    inst.run = other->pairs;
   else if (inst.run == used->pair_move)
     inst.run = other->pair_move;
   else if (inst.run == used->mfma || inst.run == used->smfmac)

@@ -164,7 +164,7 @@ inline uint64_t sample(char letter, Random &random, unsigned which)
 // A wave on its own, with enough registers for one instruction.
 struct Machine {
   enum { ROWS = 64 };
-  isa_row_t v[ROWS] = {}, a[ROWS] = {};
+  isa_row_t v[ROWS] = {}, a[ROWS] = {}; // of one file
   isa_wave_t wave = {};
   isa_limits_t limits = {};
   softgpu_dispatch_t dispatch = {};
@@ -175,7 +175,7 @@ struct Machine {
     wave.dispatch = &dispatch;
     wave.sgprs = limits.sgprs = 102;
     wave.vgprs = limits.vgprs = ROWS;
-    wave.agprs = limits.agprs = ROWS;
+    wave.agprs = limits.agprs = limits.first_agpr = ROWS;
     limits.chip = SOFTGPU_GFX942;
     wave.mode = ISA_MODE_DENORM_F32 | ISA_MODE_DENORM_F64 | ISA_MODE_DX10_CLAMP;
     isa_write_s64(&wave, ISA_EXEC, UINT64_MAX);

@@ -130,7 +130,7 @@ Trial::Answer Trial::execute(Machine &m, const Case &c, bool by_reference)
   isa_limits_t limits = {};
   limits.chip = m.is_gfx942 ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
   limits.sgprs = 102;
-  limits.vgprs = limits.agprs = ROWS;
+  limits.vgprs = limits.agprs = limits.first_agpr = ROWS;
   if (isa_decode(limits.chip, c.words, c.dwords, &decoded) != ISA_DECODED)
     return REFUSED;
   prepared = decoded;

@@ -232,7 +232,7 @@ static const uint32_t *constant_rows(uint64_t value)
   return found ? found->row[0] : NULL;
 }
 
-/* Both kinds of registers are of one file. */
+/* Both kinds of registers are of one file: isa_limits_t. */
 static unsigned file_row(const isa_operand_t *operand, const isa_limits_t *limits)
 {
   return operand->index + (operand->kind == ISA_OPERAND_AGPR ? limits->first_agpr : 0);
@@ -259,24 +259,14 @@ static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t 
                                       dwords_of(op->s[n], op->attributes));
     if (signs >> n & 1)
       continue;
-    if (source->kind == ISA_OPERAND_VGPR)
-      inst->direct |= (uint8_t)(1u << n), inst->at[n] = row_bytes * source->index;
+    if (isa_is_vector(source))
+      inst->direct |= (uint8_t)(1u << n), inst->at[n] = row_bytes * file_row(source, limits);
     else if (source->kind == ISA_OPERAND_SGPR && !(op->s[n] & VALU_WIDE))
       inst->is_scalar |= (uint8_t)(1u << n), inst->at[n] = source->index;
     else if (is_constant && op->s[n] != T_mask)
       inst->constant[n] = constant_rows(isa_valu_constant(inst, source, op->s[n]));
   }
-  inst->dst_at = row_bytes * inst->dst.index;
-  inst->direct |= inst->dst.kind == ISA_OPERAND_VGPR ? 8 : 0;
-}
-
-static bool are_pairs_plain(const isa_inst_t *inst, const valu_op_t *op)
-{
-  bool are_rows = true;
-  for (unsigned n = 0; n < 3 && op->s[n]; n++)
-    are_rows &=
-        isa_is_vector(&inst->src[n]) || inst->constant[n] || inst->src[n].kind == ISA_OPERAND_SGPR;
-  return are_rows && !inst->neg && !inst->neg_hi && !inst->clamp && !inst->omod;
+  inst->dst_at = row_bytes * file_row(&inst->dst, limits);
 }
 
 /* Whether row_of() of exec/vector/fast.inc knows all sources. */
@@ -288,6 +278,11 @@ static bool are_rows(const isa_inst_t *inst, const valu_op_t *op)
   return are_rows;
 }
 
+static bool are_pairs_plain(const isa_inst_t *inst, const valu_op_t *op)
+{
+  return are_rows(inst, op) && !inst->neg && !inst->neg_hi && !inst->clamp && !inst->omod;
+}
+
 static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
 {
   const valu_op_t *op = &build->ops[inst->op];
@@ -296,7 +291,7 @@ static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
   if (op->attributes & VALU_PKMOV)
     return build->pair_move;
   if (op->attributes & VALU_PK32 && are_pairs_plain(inst, op))
-    return build->pairs;
+    return op->fast;
   if (op->fast && is_plain(&unsigned_sources, op))
     return !are_rows(inst, op)                         ? build->staged
            : inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar
