@@ -42,6 +42,8 @@ __attribute__((always_inline)) static inline void gather_avx2(uint32_t *to, cons
 #define VALU_GATHER           gather_avx2
 #define VALU_LARGER(a, b)     ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
 #define VALU_EITHER_NAN(a, b) ((valu_vector_t)_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_UNORD_Q))
+#define VALU_FMA(a, b, c)     ((valu_floats_t)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define VALU_SPREAD(x)        _mm256_set1_ps(x)
 #define VALU_BUILD            isa_valu_avx2
 #define VALU_VECTOR           32
 #define VALU_IS_ZERO          is_zero_avx2

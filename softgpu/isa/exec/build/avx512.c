@@ -80,6 +80,8 @@ __attribute__((always_inline)) static inline void gather_avx512(uint32_t *to, co
 
 #define VALU_GATHER       gather_avx512
 #define VALU_LARGER(a, b) ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
+#define VALU_FMA(a, b, c) ((valu_floats_t)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define VALU_SPREAD(x)    _mm512_set1_ps(x)
 #define VALU_BUILD        isa_valu_avx512
 #define VALU_VECTOR       64
 #define VALU_IS_ZERO      is_zero_avx512
