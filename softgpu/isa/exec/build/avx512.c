@@ -78,7 +78,21 @@ __attribute__((always_inline)) static inline void gather_avx512(uint32_t *to, co
   _mm512_storeu_si512(to, _mm512_i32gather_epi32(_mm512_loadu_si512(at), base, 1));
 }
 
+/* Quadwords, each in one piece. */
+__attribute__((always_inline)) static inline void
+gather_pairs_avx512(uint32_t *low, uint32_t *high, const uint8_t *base, const uint32_t *at)
+{
+  const __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odds = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  const __m256i *const halves = (const __m256i *)(const void *)at;
+  const __m512i a = _mm512_i32gather_epi64(_mm256_loadu_si256(halves), base, 1);
+  const __m512i b = _mm512_i32gather_epi64(_mm256_loadu_si256(halves + 1), base, 1);
+  _mm512_storeu_si512(low, _mm512_permutex2var_epi32(a, evens, b));
+  _mm512_storeu_si512(high, _mm512_permutex2var_epi32(a, odds, b));
+}
+
 #define VALU_GATHER       gather_avx512
+#define VALU_GATHER_PAIRS gather_pairs_avx512
 #define VALU_LARGER(a, b) ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
 #define VALU_FMA(a, b, c) ((valu_floats_t)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define VALU_SPREAD(x)    _mm512_set1_ps(x)

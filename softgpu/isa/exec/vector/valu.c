@@ -43,6 +43,8 @@ void isa_valu_use(const valu_build_t *build)
 const valu_build_t *isa_valu_build(void)
 {
   const valu_build_t *build = atomic_load_explicit(&build_in_use, memory_order_relaxed);
+  if (build)
+    return build; /* all threads ask all the time, and share the line while nobody writes to it */
   for (unsigned host = ISA_VALU_HOSTS; !build && host-- > 0;)
     build = isa_valu_build_of(host);
   atomic_store_explicit(&build_in_use, build, memory_order_relaxed);
