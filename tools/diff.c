@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/page.h"
 #include "tools/tool.h"
 
 const char *diff_category_name(diff_category_t category)
@@ -105,53 +106,95 @@ static int fail(const diff_result_t *result)
 
 /* ---- The command ---- */
 
+typedef struct diff_request {
+  select_options_t options;
+  const char *paths[2];
+  const char *output; /* of --html */
+  bool json, html, resources;
+} diff_request_t;
+
+static int print_page(const diff_result_t *result, const char *output)
+{
+  rawhal_error_t error;
+  page_t page;
+  bool done = page_begin(&page, output, result->paths, 2, &error);
+  if (done) {
+    diff_print_json(result, &page);
+    done = page_end(&page, &error);
+  }
+  if (done)
+    return TOOL_OK;
+  (void)tool_fail("diff", &error);
+  return TOOL_REFUSED;
+}
+
+static int compare(const diff_request_t *request)
+{
+  diff_result_t result = {.paths = {request->paths[0], request->paths[1]}};
+  bool done = make_result(&result, &request->options);
+  int page = TOOL_OK;
+  if (request->html)
+    page = print_page(&result, request->output);
+  else if (request->json)
+    diff_print_json(&result, NULL);
+  else if (done)
+    diff_print_text(&result);
+  bool same = result.same_abi && (result.same_resources || !request->resources);
+  int status = !done ? fail(&result) : page ? page : same ? TOOL_OK : TOOL_DIFFERENT;
+  release_result(&result);
+  return status;
+}
+
 enum { OPTION_RESOURCES = 1 };
 
 static int run(int argc, char **argv)
 {
   static const struct option long_options[] = {
       {"json", no_argument, NULL, 'j'},
+      {"html", no_argument, NULL, 'h'},
+      {"output", required_argument, NULL, 'o'},
       {"kernel", required_argument, NULL, 'k'},
       {"target", required_argument, NULL, 't'},
       {"resources", no_argument, NULL, OPTION_RESOURCES},
       {NULL, 0, NULL, 0},
   };
-  select_options_t options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
+  diff_request_t request = {.options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
   rawhal_target_t target;
-  bool json = false, resources = false;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+  for (int option; (option = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
     switch (option) {
     case 'j':
-      json = true;
+      request.json = true;
+      break;
+    case 'h':
+      request.html = true;
+      break;
+    case 'o':
+      request.output = optarg;
       break;
     case 'k':
-      options.kernel = optarg;
+      request.options.kernel = optarg;
       break;
     case 't':
       if (!select_read_target("diff", optarg, &target))
         return TOOL_USAGE;
-      options.target = &target;
+      request.options.target = &target;
       break;
     case OPTION_RESOURCES:
-      resources = true;
+      request.resources = true;
       break;
     default:
       return tool_usage("diff", "unknown or incomplete option '%s'", argv[optind - 1]);
     }
   if (argc - optind != 2)
     return tool_usage("diff", "expected two files, A and B, got %d", argc - optind);
-
-  diff_result_t result = {.paths = {argv[optind], argv[optind + 1]}};
-  bool done = make_result(&result, &options);
-  if (json)
-    diff_print_json(&result);
-  else if (done)
-    diff_print_text(&result);
-  bool same = result.same_abi && (result.same_resources || !resources);
-  int status = done ? (same ? TOOL_OK : TOOL_DIFFERENT) : fail(&result);
-  release_result(&result);
-  return status;
+  if (request.output && !request.html)
+    return tool_usage("diff", "--output is for --html");
+  if (request.html && request.json)
+    return tool_usage("diff", "--html does not go with --json");
+  request.paths[0] = argv[optind];
+  request.paths[1] = argv[optind + 1];
+  return compare(&request);
 }
 
 static const char *help(void)
@@ -164,8 +207,12 @@ static const char *help(void)
          "A and B may be anything 'rawhal inspect' reads. Kernels are compared target by target;\n"
          "two files for one target each are compared whatever those targets are.\n\n"
          "options:\n"
+         "  --html         one page for browsers instead of text: both segments of each kernel "
+         "that\n"
+         "                 differs as maps of bytes, with what changed in them\n"
          "  --json         one JSON document (schema \"rawhal-diff-1\") instead of text\n"
          "  --kernel NAME  only this kernel (its name or symbol, exactly)\n"
+         "  -o, --output FILE  write the page of --html there, not to standard output\n"
          "  --target ID    only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --resources    changes of resources count: with them alone the exit status is 1, too\n"
          "  --help         this text\n\n"

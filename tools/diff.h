@@ -83,9 +83,11 @@ typedef struct diff_result {
   bool same_abi, same_resources;
 } diff_result_t;
 
-/* The two forms of a result. */
+/* The forms of a result. */
+struct page;
 void diff_print_text(const diff_result_t *result);
-void diff_print_json(const diff_result_t *result);
+void diff_print_json(const diff_result_t *result,
+                     struct page *page); /* for a page, or NULL: for standard output */
 
 /* "abi", "resource", "note" */
 const char *diff_category_name(diff_category_t category);

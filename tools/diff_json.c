@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "tools/diff.h"
+#include "tools/inspect.h"
 #include "tools/json.h"
+#include "tools/page.h"
 #include "tools/tool.h"
 
 static void put_value(json_writer_t *out, const char *key, const diff_value_t *value)
@@ -62,7 +64,20 @@ static void put_change(json_writer_t *out, const diff_entry_t *entry, const diff
   json_end(out);
 }
 
-static void put_entry(json_writer_t *out, const diff_entry_t *entry)
+static void put_kernel(json_writer_t *out, const char *key, const diff_kernel_t *kernel)
+{
+  if (!kernel) {
+    json_put_null(out, key);
+    return;
+  }
+  json_begin_object(out, key);
+  json_put_string(out, "name", kernel->facts->name);
+  json_put_string(out, "symbol", kernel->facts->symbol);
+  inspect_put_kernel(out, kernel->facts, true);
+  json_end(out);
+}
+
+static void put_entry(json_writer_t *out, const diff_entry_t *entry, bool page)
 {
   const diff_kernel_t *a = entry->kernels[0], *b = entry->kernels[1];
   json_begin_object(out, NULL);
@@ -77,6 +92,10 @@ static void put_entry(json_writer_t *out, const diff_entry_t *entry)
   for (size_t i = 0; i < entry->change_count; ++i)
     put_change(out, entry, &entry->changes[i]);
   json_end(out);
+  if (page) {
+    put_kernel(out, "kernel_a", a);
+    put_kernel(out, "kernel_b", b);
+  }
   json_end(out);
 }
 
@@ -98,7 +117,7 @@ static void put_refusal(json_writer_t *out, const diff_result_t *result)
   json_put_offset(out, "offset", error->offset);
 }
 
-static void put_result(json_writer_t *out, const diff_result_t *result)
+static void put_result(json_writer_t *out, const diff_result_t *result, bool page)
 {
   json_put_text(out, "status", "OK");
   put_file(out, "a", result->paths[0], &result->files[0]);
@@ -111,19 +130,24 @@ static void put_result(json_writer_t *out, const diff_result_t *result)
   json_put_unsigned(out, "same", result->same);
   json_begin_array(out, "kernels");
   for (size_t i = 0; i < result->entry_count && !ferror(out->out); ++i)
-    put_entry(out, &result->entries[i]);
+    put_entry(out, &result->entries[i], page);
   json_end(out);
 }
 
-void diff_print_json(const diff_result_t *result)
+void diff_print_json(const diff_result_t *result, page_t *page)
 {
-  json_writer_t out = {.out = stdout};
+  json_writer_t out = {.out = page ? page->data : stdout};
   json_begin_object(&out, NULL);
-  json_put_text(&out, "schema", "rawhal-diff-1");
+  json_put_text(&out, "schema", page ? "rawhal-page-1" : "rawhal-diff-1");
+  if (page) {
+    json_put_text(&out, "view", "diff");
+    json_put_text(&out, "file_a", result->paths[0]);
+    json_put_text(&out, "file_b", result->paths[1]);
+  }
   if (result->error.status)
     put_refusal(&out, result);
   else
-    put_result(&out, result);
+    put_result(&out, result, page);
   json_end(&out);
-  fflush(stdout); /* before what standard error says */
+  fflush(out.out); /* before what standard error says */
 }

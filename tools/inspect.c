@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "tools/near.h"
+#include "tools/page.h"
 #include "tools/tool.h"
 #include "tools/triton.h"
 
@@ -90,6 +91,17 @@ static int inspect_file(const inspect_options_t *options, const inspect_form_t *
   return done ? TOOL_OK : tool_fail("inspect", &error);
 }
 
+static int inspect_page(inspect_options_t *options, const char *output)
+{
+  rawhal_error_t error;
+  page_t page;
+  if (!page_begin(&page, output, &options->path, 1, &error))
+    return tool_fail("inspect", &error);
+  options->page = &page;
+  const int status = inspect_file(options, &inspect_json_form);
+  return page_end(&page, &error) ? status : tool_fail("inspect", &error);
+}
+
 static bool is_folder(const char *path)
 {
   struct stat status;
@@ -101,15 +113,23 @@ static int run(int argc, char **argv)
   static const struct option long_options[] = {
       {"json", no_argument, NULL, 'j'},         {"brief", no_argument, NULL, 'b'},
       {"list", no_argument, NULL, 'l'},         {"kernel", required_argument, NULL, 'k'},
-      {"target", required_argument, NULL, 't'}, {NULL, 0, NULL, 0},
+      {"target", required_argument, NULL, 't'}, {"html", no_argument, NULL, 'h'},
+      {"output", required_argument, NULL, 'o'}, {NULL, 0, NULL, 0},
   };
   inspect_options_t options = {0};
   const inspect_form_t *form = &inspect_text_form;
   rawhal_target_t target;
-  bool list = false;
+  const char *output = NULL;
+  bool list = false, html = false;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+  for (int option; (option = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
     switch (option) {
+    case 'h':
+      html = true;
+      break;
+    case 'o':
+      output = optarg;
+      break;
     case 'j':
       form = &inspect_json_form;
       break;
@@ -132,7 +152,16 @@ static int run(int argc, char **argv)
     }
   if (argc == optind)
     return tool_usage("inspect", "expected at least one PATH");
+  if (output && !html)
+    return tool_usage("inspect", "--output is for --html");
+  if (html && (options.brief || form == &inspect_json_form))
+    return tool_usage("inspect", "--html goes with neither --brief nor --json");
   options.path = argv[optind];
+  if (html && (list || argc - optind > 1 || is_folder(options.path) ||
+               tool_is_triton_json(options.path) || inspect_is_tensile(options.path)))
+    return tool_usage("inspect", "--html is for one FILE with code objects");
+  if (html)
+    return inspect_page(&options, output);
   if (list || argc - optind > 1 || is_folder(options.path) || tool_is_triton_json(options.path)) {
     if (options.brief)
       return tool_usage("inspect", "--brief is for one FILE");
@@ -167,6 +196,9 @@ static const char *help(void)
          "  --json           one JSON document (schema \"rawhal-inspect-1\", of a list\n"
          "                   \"rawhal-list-1\", of a solution library \"rawhal-tensile-1\")\n"
          "                   instead of text\n"
+         "  --html           one page for browsers instead of text: all kernels, to be sorted and\n"
+         "                   searched, and their arguments as maps of bytes (of one FILE)\n"
+         "  -o, --output OUT write the page of --html there, not to standard output\n"
          "  --brief          one line a kernel (text of one FILE only)\n"
          "  --list           a list also of one FILE\n"
          "  --kernel TEXT    only kernels whose name contains TEXT, and what is theirs\n"

@@ -9,6 +9,7 @@ typedef struct inspect_options {
   const char *kernel;            /* only kernels whose name contains this; NULL = all */
   const rawhal_target_t *target; /* only objects that run on it; NULL = all */
   bool brief;                    /* one line a kernel */
+  struct page *page;             /* what is written goes there; NULL: to standard output */
 } inspect_options_t;
 
 /* ---- What was asked for (inspect_kernel.c) ---- */
@@ -65,13 +66,17 @@ typedef struct inspect_form {
 } inspect_form_t;
 
 extern const inspect_form_t inspect_text_form;
-extern const inspect_form_t inspect_json_form;
+extern const inspect_form_t inspect_json_form; /* also what options->page is made of */
+
+/* Of an object that is open: what there is to say of a kernel but its names; more when it is for a
+ * page. */
+struct json_writer;
+void inspect_put_kernel(struct json_writer *out, const rawhal_kernel_t *kernel, bool page);
 
 /* ---- Triton's cache (inspect_triton.c) ---- */
 
 /* What NAME.json says beside a file NAME.hsaco: a value under "triton", null for other files, or
  * the end of a line. */
-struct json_writer;
 void inspect_triton_json(struct json_writer *out, const char *path);
 void inspect_triton_text(const char *path);
 

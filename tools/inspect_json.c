@@ -6,6 +6,7 @@
 #include "tools/escape.h"
 #include "tools/inspect.h"
 #include "tools/json.h"
+#include "tools/page.h"
 #include "tools/tool.h"
 #include "tools/uri.h"
 
@@ -62,86 +63,6 @@ static void put_name_or_null(view_t *view, const char *key, rawhal_string_t name
 
 /* ---- Kernels ---- */
 
-static void put_u32x3(json_writer_t *out, const char *key, const uint32_t v[3])
-{
-  json_begin_array(out, key);
-  for (int i = 0; i < 3; ++i)
-    json_put_unsigned(out, NULL, v[i]);
-  json_end(out);
-}
-
-static void put_descriptor(json_writer_t *out, const rawhal_descriptor_t *d)
-{
-  if (!d) {
-    json_put_null(out, "descriptor");
-    return;
-  }
-  json_begin_object(out, "descriptor");
-  json_put_unsigned(out, "address", d->address);
-  json_put_unsigned(out, "entry", d->entry);
-  json_put_unsigned(out, "group_segment_size", d->group_segment_size);
-  json_put_unsigned(out, "private_segment_size", d->private_segment_size);
-  json_put_unsigned(out, "kernarg_size", d->kernarg_size);
-  json_put_unsigned(out, "compute_pgm_rsrc1", d->pgm_rsrc1);
-  json_put_unsigned(out, "compute_pgm_rsrc2", d->pgm_rsrc2);
-  json_put_unsigned(out, "compute_pgm_rsrc3", d->pgm_rsrc3);
-  json_put_unsigned(out, "kernel_code_properties", d->code_properties);
-  json_put_unsigned(out, "kernarg_preload_length", d->preload_length);
-  json_put_unsigned(out, "kernarg_preload_offset", d->preload_offset);
-  json_put_unsigned(out, "vgpr_count", d->vgpr_count);
-  json_put_unsigned(out, "sgpr_count", d->sgpr_count);
-  json_put_unsigned(out, "accum_offset", d->accum_offset);
-  json_put_bool(out, "wave32", d->wave32);
-  json_put_bool(out, "uses_dynamic_stack", d->uses_dynamic_stack);
-  json_end(out);
-}
-
-static void put_argument(json_writer_t *out, const rawhal_kernel_t *kernel, uint32_t index,
-                         const rawhal_kernarg_argument_t *argument)
-{
-  rawhal_string_t kind = {"", 0};
-  if (index < kernel->argument_count)
-    kind = kernel->arguments[index].detail->value_kind_text;
-  json_begin_object(out, NULL);
-  json_put_string_or_null(out, "name", argument->name);
-  json_put_unsigned(out, "offset", argument->offset);
-  json_put_unsigned(out, "size", argument->size);
-  json_put_string(out, "value_kind", kind);
-  json_put_bool(out, "hidden", argument->hidden);
-  json_put_bool(out, "optional", argument->optional);
-  json_end(out);
-}
-
-static void put_layout(json_writer_t *out, const rawhal_kernel_t *kernel)
-{
-  rawhal_kernarg_layout_t *layout = NULL;
-  rawhal_error_t error;
-  json_begin_object(out, "kernarg");
-  if (rawhal_kernarg_layout_create(kernel, 0, &layout, &error)) {
-    json_put_text(out, "status", rawhal_status_name(error.status));
-    json_put_text(out, "message", error.message);
-    json_end(out);
-    return;
-  }
-  const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
-  char signature[17];
-  snprintf(signature, sizeof(signature), "%016llx", (unsigned long long)info->signature);
-  json_put_text(out, "knowledge",
-                info->knowledge == RAWHAL_KERNARG_ARGUMENTS ? "arguments" : "size");
-  json_put_unsigned(out, "segment_size", info->segment_size);
-  json_put_unsigned(out, "effective_size", info->effective_size);
-  json_put_unsigned(out, "alignment", info->alignment);
-  json_put_unsigned(out, "explicit_end", info->explicit_end);
-  json_put_unsigned(out, "block_count", info->block_count);
-  json_put_text(out, "signature", signature);
-  json_begin_array(out, "arguments");
-  for (uint32_t i = 0; i < info->visible_count + info->hidden_count; ++i)
-    put_argument(out, kernel, i, rawhal_kernarg_layout_argument(layout, i));
-  json_end(out);
-  rawhal_kernarg_layout_destroy(layout);
-  json_end(out);
-}
-
 static void put_kernels(view_t *view)
 {
   json_writer_t *out = view->out;
@@ -153,12 +74,7 @@ static void put_kernels(view_t *view)
     json_begin_object(out, NULL);
     put_name(view, "name", kernel->name);
     put_name(view, "symbol", kernel->symbol);
-    json_put_bool(out, "has_metadata", kernel->has_metadata);
-    json_put_bool(out, "usable", kernel->usable);
-    json_put_string_or_null(out, "unusable_reason", kernel->unusable_reason);
-    put_u32x3(out, "reqd_workgroup_size", kernel->reqd_workgroup_size);
-    put_descriptor(out, kernel->descriptor);
-    put_layout(out, kernel);
+    inspect_put_kernel(out, kernel, view->options->page);
     json_end(out);
   }
   json_end(out);
@@ -311,12 +227,14 @@ static bool put_object(view_t *view, const select_t *object, rawhal_error_t *err
   json_put_string_or_null(out, "not_loadable_reason", info->not_loadable_reason);
   put_elf(out, info);
   json_put_unsigned(out, "notes", info->note_count);
-  if (!put_metadata(view, error))
+  if (!view->options->page && !put_metadata(view, error))
     return false;
   put_kernels(view);
-  put_segments(view);
-  put_symbols(view);
-  put_relocations(view);
+  if (!view->options->page) {
+    put_segments(view);
+    put_symbols(view);
+    put_relocations(view);
+  }
   put_diagnostics(view);
   json_end(out);
   return true;
@@ -326,9 +244,11 @@ static bool put_object(view_t *view, const select_t *object, rawhal_error_t *err
 
 static void begin(const inspect_options_t *options)
 {
-  document = (json_writer_t){.out = stdout};
+  document = (json_writer_t){.out = options->page ? options->page->data : stdout};
   json_begin_object(&document, NULL);
-  json_put_text(&document, "schema", "rawhal-inspect-1");
+  json_put_text(&document, "schema", options->page ? "rawhal-page-1" : "rawhal-inspect-1");
+  if (options->page)
+    json_put_text(&document, "view", "inspect");
   json_put_text(&document, "file", options->path);
   json_begin_array(&document, "objects");
 }

@@ -1,0 +1,172 @@
+// The pages of --html in a browser: they draw what they hold, and what a file calls its kernels
+// stays a name. Without Chromium (Debian's chromium) they are skipped.
+#include "tests/hsaco/builder.h"
+#include "tests/tools/demo_rocrand.h"
+#include "tests/tools/page.h"
+
+namespace {
+
+std::string chromium()
+{
+  Outcome got = run({"/bin/sh", "-c", "command -v chromium || command -v chromium-browser || command -v google-chrome"});
+  return got.out.substr(0, got.out.find('\n'));
+}
+
+size_t count(const std::string &text, const std::string &part)
+{
+  size_t found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++found;
+  return found;
+}
+
+class Browser : public testing::Test {
+protected:
+  void SetUp() override
+  {
+    program = chromium();
+    if (program.empty())
+      GTEST_SKIP() << "Chromium is not installed";
+  }
+
+  // What the browser has made of it.
+  std::string dom_of(const std::vector<std::string> &words)
+  {
+    const std::string html = scratch / "page.html";
+    std::vector<std::string> command = {tool};
+    command.insert(command.end(), words.begin(), words.end());
+    command.insert(command.end(), {"--html", "-o", html});
+    Outcome made = run(command);
+    EXPECT_EQ("", made.err);
+    Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox", "--disable-gpu",
+                       "--disable-dev-shm-usage", "--enable-logging=stderr", "--user-data-dir=" + scratch / "profile",
+                       "--dump-dom", "file://" + html});
+    EXPECT_EQ(0, got.status) << got.err;
+    EXPECT_FALSE(contains(got.err, "Content Security Policy")) << got.err;
+    EXPECT_FALSE(contains(got.err, "Uncaught")) << got.err;
+    return got.out;
+  }
+
+  static std::string title(const std::string &dom)
+  {
+    size_t from = dom.find("<title>"), to = dom.find("</title>");
+    return from == std::string::npos ? "" : dom.substr(from + 7, to - from - 7);
+  }
+
+  // Milliseconds from the navigation to where all rows were there; printed, for a loaded machine may take any.
+  static long drawn_after(const std::string &dom)
+  {
+    size_t at = dom.find("data-drawn-after-ms=\"");
+    return at == std::string::npos ? -1 : atol(dom.c_str() + at + 21);
+  }
+
+  std::string program;
+  Scratch scratch;
+};
+
+} // namespace
+
+TEST_F(Browser, DrawsSegmentsAsMapsOfBytes)
+{
+  std::string dom = dom_of({"inspect", fixtures + "many_args-gfx90a-v5.co"});
+  EXPECT_EQ(fixtures + "many_args-gfx90a-v5.co - rawhal inspect", title(dom));
+  EXPECT_EQ(1u, count(dom, "<details open=\"\">")); // the only kernel is shown at once
+  EXPECT_TRUE(contains(dom, "<div class=\"piece value\" title=\"flag: argument 0, bytes 0 to 0, by_value\""));
+  EXPECT_TRUE(contains(dom, "title=\"out: argument 2, bytes 8 to 15, global_buffer\""));
+  EXPECT_TRUE(contains(dom, "title=\"padding: bytes 1 to 3\""));
+  EXPECT_TRUE(contains(dom, "title=\"block_count_x: argument 10, bytes 184 to 187, hidden_block_count_x\""));
+  EXPECT_TRUE(contains(dom, "440 bytes: "));
+  EXPECT_TRUE(contains(dom, "1 kernel in 1 code object"));
+}
+
+TEST_F(Browser, ShowsDiagnosticsAndRefusals)
+{
+  spit(scratch / "bad.co", slurp(fixtures + "vector_add-gfx90a-v5.co").substr(0, 3000));
+  const std::string html = scratch / "bad.html";
+  Outcome made = run({tool, "inspect", scratch / "bad.co", "--html", "-o", html});
+  ASSERT_EQ(1, made.status);
+  Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox", "--disable-gpu",
+                     "--user-data-dir=" + scratch / "profile", "--dump-dom", "file://" + html});
+  EXPECT_TRUE(contains(got.out, "<span class=\"badge error\">MALFORMED</span>")) << made.err;
+}
+
+TEST_F(Browser, MarksWhatDiffers)
+{
+  std::string dom = dom_of({"diff", fixtures + "vector_add-gfx90a-v4.co", fixtures + "vector_add-gfx90a-v5.co"});
+  EXPECT_EQ(2u, count(dom, "class=\"map\""));
+  EXPECT_TRUE(contains(dom, "class=\"piece hides marked added\" title=\"block_count_x: argument 4"));
+  EXPECT_TRUE(contains(dom, "another ABI"));
+  EXPECT_TRUE(contains(dom, "<td class=\"text\">segment_size</td>"));
+}
+
+TEST_F(Browser, NamesStayNames)
+{
+  std::string all;
+  for (const std::string &name : page_attacks)
+    all += name + "|";
+  std::vector<std::vector<std::string>> objects = {page_attacks, {all}}; // a list, and one that is open
+  for (const std::vector<std::string> &names : objects) {
+    build::Object object;
+    for (const std::string &name : names) {
+      build::Kernel kernel = build::plain_kernel(name);
+      kernel.arguments[1].name = name;
+      kernel.arguments[1].kind = name;
+      object.kernels.push_back(kernel);
+    }
+    spit(scratch / "k.co", object.build());
+    for (const std::vector<std::string> &words :
+         {std::vector<std::string>{"inspect", scratch / "k.co"},
+          {"diff", scratch / "k.co", fixtures + "vector_add-gfx90a-v5.co"}}) {
+      SCOPED_TRACE(words[0]);
+      std::string dom = dom_of(words);
+      EXPECT_FALSE(contains(title(dom), "pwned")) << title(dom);
+      EXPECT_TRUE(contains(title(dom), " - rawhal " + words[0])) << title(dom);
+      EXPECT_EQ(2u, count(dom, "<script")) << dom; // the JSON and the program
+      EXPECT_EQ(0u, count(dom, "<img") + count(dom, "<svg") + count(dom, "<!--"));
+      size_t from = dom.find("<ol id=\"kernels\""), to = dom.find("</ol>");
+      ASSERT_LT(from, to);
+      const std::string list = dom.substr(from, to - from);
+      EXPECT_EQ(words[0] == "diff" ? names.size() + 1 : names.size(), count(list, "<li><details"));
+      EXPECT_TRUE(contains(list, "&lt;/script&gt;&lt;script&gt;document.title="));
+      EXPECT_TRUE(contains(list, "k\\u{202e}drow\\u{2066}\\u{2028}\\u{2029}\\u{feff}"));
+      EXPECT_TRUE(contains(list, "k\\x00&lt;b&gt;\\x1b[31m\\x0d\\x0a\\x09"));
+      for (const char *hidden : {"\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xc2\x9b", "\x1b"})
+        EXPECT_FALSE(contains(list, hidden)) << testing::PrintToString(hidden);
+    }
+  }
+}
+
+TEST_F(Browser, DrawsEveryKernelOfALibrary)
+{
+  build::Object object;
+  for (int i = 0; i < 640; ++i)
+    object.kernels.push_back(build::plain_kernel("kernel" + std::to_string(i)));
+  spit(scratch / "640.co", object.build());
+  std::string dom = dom_of({"inspect", scratch / "640.co"});
+  EXPECT_EQ(640u, count(dom, "<li><details><summary>"));
+  printf("640 kernels drawn after %ld ms\n", drawn_after(dom));
+  EXPECT_GE(drawn_after(dom), 0);
+  const std::string rocrand = demo_rocrand();
+  if (rocrand.empty())
+    GTEST_SKIP() << "no rocRAND below " RAWHAL_BUILD_DIR;
+  Json json = parse(run({tool, "inspect", "--json", rocrand}).out);
+  json_t *objects = json_object_get(json.get(), "objects");
+  size_t kernels = 0;
+  for (size_t i = 0; i < json_array_size(objects); ++i)
+    kernels += json_array_size(json_object_get(json_array_get(objects, i), "kernels"));
+  dom = dom_of({"inspect", rocrand});
+  EXPECT_EQ(kernels, count(dom, "<li><details><summary>"));
+  printf("rocRAND's %zu kernels drawn after %ld ms\n", kernels, drawn_after(dom));
+}
+
+// More rows than are drawn at once: the rest behind a button.
+TEST_F(Browser, DrawsTheFirstOfVeryMany)
+{
+  build::Object object;
+  for (int i = 0; i < 2500; ++i)
+    object.kernels.push_back(build::plain_kernel("kernel" + std::to_string(i)));
+  spit(scratch / "many.co", object.build());
+  std::string dom = dom_of({"inspect", scratch / "many.co"});
+  EXPECT_EQ(1000u, count(dom, "<li><details><summary>"));
+  EXPECT_TRUE(contains(dom, ">Show 1000 more</button>"));
+}
