@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/demangle.h"
 #include "tools/page.h"
 #include "tools/tool.h"
 
@@ -111,6 +112,7 @@ typedef struct diff_request {
   const char *paths[2];
   const char *output; /* of --html */
   bool json, html, resources;
+  demangle_when_t demangle;
 } diff_request_t;
 
 static int print_page(const diff_result_t *result, const char *output)
@@ -133,6 +135,8 @@ static int compare(const diff_request_t *request)
   diff_result_t result = {.paths = {request->paths[0], request->paths[1]}};
   bool done = make_result(&result, &request->options);
   int page = TOOL_OK;
+  result.demangle = request->html ? request->demangle != DEMANGLE_NEVER /* pages have both */
+                                  : demangle_text(request->demangle);
   if (request->html)
     page = print_page(&result, request->output);
   else if (request->json)
@@ -156,6 +160,8 @@ static int run(int argc, char **argv)
       {"kernel", required_argument, NULL, 'k'},
       {"target", required_argument, NULL, 't'},
       {"resources", no_argument, NULL, OPTION_RESOURCES},
+      {"demangle", no_argument, NULL, 'd'},
+      {"no-demangle", no_argument, NULL, 'n'},
       {NULL, 0, NULL, 0},
   };
   diff_request_t request = {.options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
@@ -165,6 +171,12 @@ static int run(int argc, char **argv)
     switch (option) {
     case 'j':
       request.json = true;
+      break;
+    case 'd':
+      request.demangle = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      request.demangle = DEMANGLE_NEVER;
       break;
     case 'h':
       request.html = true;
@@ -207,6 +219,8 @@ static const char *help(void)
          "A and B may be anything 'rawhal inspect' reads. Kernels are compared target by target;\n"
          "two files for one target each are compared whatever those targets are.\n\n"
          "options:\n"
+         "  --demangle     C++ names of kernels as they were written, also where standard output\n"
+         "                 is no terminal; --no-demangle: nowhere. JSON has the exact names\n"
          "  --html         one page for browsers instead of text: both segments of each kernel "
          "that\n"
          "                 differs as maps of bytes, with what changed in them\n"

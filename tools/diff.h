@@ -81,6 +81,7 @@ typedef struct diff_result {
   size_t entry_count;
   size_t removed, added, changed, same; /* kernels; changed are those of another ABI */
   bool same_abi, same_resources;
+  bool demangle; /* names of kernels, where it is not JSON */
 } diff_result_t;
 
 /* The forms of a result. */

@@ -64,7 +64,8 @@ static void put_change(json_writer_t *out, const diff_entry_t *entry, const diff
   json_end(out);
 }
 
-static void put_kernel(json_writer_t *out, const char *key, const diff_kernel_t *kernel)
+static void put_kernel(json_writer_t *out, const char *key, const diff_kernel_t *kernel,
+                       bool demangled)
 {
   if (!kernel) {
     json_put_null(out, key);
@@ -73,11 +74,13 @@ static void put_kernel(json_writer_t *out, const char *key, const diff_kernel_t 
   json_begin_object(out, key);
   json_put_string(out, "name", kernel->facts->name);
   json_put_string(out, "symbol", kernel->facts->symbol);
+  inspect_put_demangled(out, kernel->facts->name, demangled);
   inspect_put_kernel(out, kernel->facts, true);
   json_end(out);
 }
 
-static void put_entry(json_writer_t *out, const diff_entry_t *entry, bool page)
+/* `page`: the result, if it is for one. */
+static void put_entry(json_writer_t *out, const diff_entry_t *entry, const diff_result_t *page)
 {
   const diff_kernel_t *a = entry->kernels[0], *b = entry->kernels[1];
   json_begin_object(out, NULL);
@@ -93,8 +96,8 @@ static void put_entry(json_writer_t *out, const diff_entry_t *entry, bool page)
     put_change(out, entry, &entry->changes[i]);
   json_end(out);
   if (page) {
-    put_kernel(out, "kernel_a", a);
-    put_kernel(out, "kernel_b", b);
+    put_kernel(out, "kernel_a", a, page->demangle);
+    put_kernel(out, "kernel_b", b, page->demangle);
   }
   json_end(out);
 }
@@ -130,7 +133,7 @@ static void put_result(json_writer_t *out, const diff_result_t *result, bool pag
   json_put_unsigned(out, "same", result->same);
   json_begin_array(out, "kernels");
   for (size_t i = 0; i < result->entry_count && !ferror(out->out); ++i)
-    put_entry(out, &result->entries[i], page);
+    put_entry(out, &result->entries[i], page ? result : NULL);
   json_end(out);
 }
 

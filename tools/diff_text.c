@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/demangle.h"
 #include "tools/diff.h"
 #include "tools/tool.h"
 
@@ -78,11 +79,11 @@ static void print_change(const diff_entry_t *entry, const diff_change_t *change)
   putchar('\n');
 }
 
-static void print_entry(const diff_entry_t *entry)
+static void print_entry(const diff_entry_t *entry, bool demangled)
 {
   const diff_kernel_t *a = entry->kernels[0], *b = entry->kernels[1];
   printf("%c kernel ", !b ? '-' : !a ? '+' : entry->same_abi ? ' ' : '!');
-  tool_print_text((a ? a : b)->facts->name);
+  tool_print_text(demangle_if(demangled, (a ? a : b)->facts->name));
   printf(" (%s", (a ? a : b)->target);
   printf(a && b && strcmp(a->target, b->target) ? " -> %s)" : ")", b ? b->target : "");
   if (!a || !b)
@@ -101,7 +102,7 @@ void diff_print_text(const diff_result_t *result)
   print_file("---", result->paths[0], &result->files[0]);
   print_file("+++", result->paths[1], &result->files[1]);
   for (size_t i = 0; i < result->entry_count; ++i)
-    print_entry(&result->entries[i]);
+    print_entry(&result->entries[i], result->demangle);
   printf("%s: %zu removed, %zu added, %zu changed, %zu the same%s\n",
          result->same_abi ? "the same ABI" : "another ABI", result->removed, result->added,
          result->changed, result->same, result->same_resources ? "" : "; resources changed");

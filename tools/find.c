@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/demangle.h"
 #include "tools/json.h"
 #include "tools/near.h"
 #include "tools/select.h"
@@ -17,6 +18,7 @@ typedef struct find {
   select_options_t select; /* of the file at hand */
   const char *pattern;     /* shell pattern; NULL: the name itself, select.kernel */
   json_writer_t *json;     /* NULL: text */
+  bool demangle;           /* of text */
   uint64_t files, objects, kernels;
   near_names_t others; /* while none was found */
   walk_t walk;
@@ -69,7 +71,7 @@ static void print_text(const find_t *find, const select_t *select, const rawhal_
     (void)tool_print_text(select->object->member);
   }
   fputs(": ", stdout);
-  (void)tool_print_text(kernel->name);
+  (void)tool_print_text(demangle_if(find->demangle, kernel->name));
   if (*signature)
     printf(", %" PRIu32 " bytes of kernargs, signature %s", bytes, signature);
   puts(kernel->usable ? "" : ", unusable");
@@ -185,17 +187,26 @@ static int run(int argc, char **argv)
   static const struct option long_options[] = {
       {"json", no_argument, NULL, 'j'},
       {"target", required_argument, NULL, 't'},
+      {"demangle", no_argument, NULL, 'd'},
+      {"no-demangle", no_argument, NULL, 'n'},
       {NULL, 0, NULL, 0},
   };
   find_t find = {
       .select = {.skip_unreadable = true, .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
   json_writer_t wanted;
   rawhal_target_t target;
+  demangle_when_t when = DEMANGLE_ON_TERMINALS;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
     case 'j':
       find.json = &wanted;
+      break;
+    case 'd':
+      when = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      when = DEMANGLE_NEVER;
       break;
     case 't':
       if (!select_read_target("find", optarg, &target))
@@ -207,6 +218,7 @@ static int run(int argc, char **argv)
     }
   if (argc - optind < 2)
     return tool_usage("find", "expected KERNEL and at least one PATH");
+  find.demangle = demangle_text(when);
   find.select.kernel = find.others.wanted = argv[optind];
   find.pattern = strpbrk(argv[optind], "*?[") ? argv[optind] : NULL;
   return look(&find, argv + optind + 1, argc - optind - 1);
@@ -222,6 +234,9 @@ static const char *help(void)
          "*, ? and [...] as the shell has them. A PATH is a file or a folder, of which everything\n"
          "below is looked at; what carries no code objects there is passed over.\n\n"
          "options:\n"
+         "  --demangle       C++ names of kernels as they were written, also where standard "
+         "output\n"
+         "                   is no terminal; --no-demangle: nowhere. JSON has the exact names\n"
          "  --json           one JSON document (schema \"rawhal-find-1\") instead of text\n"
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --help           this text\n\n"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/demangle.h"
 #include "tools/near.h"
 #include "tools/page.h"
 #include "tools/tool.h"
@@ -114,16 +115,24 @@ static int run(int argc, char **argv)
       {"json", no_argument, NULL, 'j'},         {"brief", no_argument, NULL, 'b'},
       {"list", no_argument, NULL, 'l'},         {"kernel", required_argument, NULL, 'k'},
       {"target", required_argument, NULL, 't'}, {"html", no_argument, NULL, 'h'},
-      {"output", required_argument, NULL, 'o'}, {NULL, 0, NULL, 0},
+      {"output", required_argument, NULL, 'o'}, {"demangle", no_argument, NULL, 'd'},
+      {"no-demangle", no_argument, NULL, 'n'},  {NULL, 0, NULL, 0},
   };
   inspect_options_t options = {0};
   const inspect_form_t *form = &inspect_text_form;
   rawhal_target_t target;
   const char *output = NULL;
+  demangle_when_t when = DEMANGLE_ON_TERMINALS;
   bool list = false, html = false;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
     switch (option) {
+    case 'd':
+      when = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      when = DEMANGLE_NEVER;
+      break;
     case 'h':
       html = true;
       break;
@@ -157,6 +166,7 @@ static int run(int argc, char **argv)
   if (html && (options.brief || form == &inspect_json_form))
     return tool_usage("inspect", "--html goes with neither --brief nor --json");
   options.path = argv[optind];
+  options.demangle = html ? when != DEMANGLE_NEVER : demangle_text(when); /* pages have both */
   if (html && (list || argc - optind > 1 || is_folder(options.path) ||
                tool_is_triton_json(options.path) || inspect_is_tensile(options.path)))
     return tool_usage("inspect", "--html is for one FILE with code objects");
@@ -201,6 +211,9 @@ static const char *help(void)
          "  -o, --output OUT write the page of --html there, not to standard output\n"
          "  --brief          one line a kernel (text of one FILE only)\n"
          "  --list           a list also of one FILE\n"
+         "  --demangle       C++ names of kernels as they were written, also where standard "
+         "output\n"
+         "                   is no terminal; --no-demangle: nowhere. JSON has the exact names\n"
          "  --kernel TEXT    only kernels whose name contains TEXT, and what is theirs\n"
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --help           this text\n\n"

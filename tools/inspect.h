@@ -9,6 +9,7 @@ typedef struct inspect_options {
   const char *kernel;            /* only kernels whose name contains this; NULL = all */
   const rawhal_target_t *target; /* only objects that run on it; NULL = all */
   bool brief;                    /* one line a kernel */
+  bool demangle;                 /* names of kernels; of JSON that is for a page: beside them */
   struct page *page;             /* what is written goes there; NULL: to standard output */
 } inspect_options_t;
 
@@ -72,6 +73,8 @@ extern const inspect_form_t inspect_json_form; /* also what options->page is mad
  * page. */
 struct json_writer;
 void inspect_put_kernel(struct json_writer *out, const rawhal_kernel_t *kernel, bool page);
+/* Of a page: "demangled", null where that is no other than the name, or is not wanted. */
+void inspect_put_demangled(struct json_writer *out, rawhal_string_t name, bool wanted);
 
 /* ---- Triton's cache (inspect_triton.c) ---- */
 

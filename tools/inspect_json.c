@@ -74,6 +74,8 @@ static void put_kernels(view_t *view)
     json_begin_object(out, NULL);
     put_name(view, "name", kernel->name);
     put_name(view, "symbol", kernel->symbol);
+    if (view->options->page)
+      inspect_put_demangled(out, kernel->name, view->options->demangle);
     inspect_put_kernel(out, kernel, view->options->page);
     json_end(out);
   }

@@ -1,6 +1,7 @@
 /* rawhal inspect --json: a kernel. A page has more of it, and less of what is around it. */
 #include <stdio.h>
 
+#include "tools/demangle.h"
 #include "tools/inspect.h"
 #include "tools/json.h"
 
@@ -126,6 +127,15 @@ static void put_resources(json_writer_t *out, const rawhal_kernel_t *kernel)
             : descriptor ? descriptor->private_segment_size
                          : 0);
   json_end(out);
+}
+
+void inspect_put_demangled(json_writer_t *out, rawhal_string_t name, bool wanted)
+{
+  rawhal_string_t demangled = demangle_if(wanted, name);
+  if (demangled.data != name.data)
+    json_put_string(out, "demangled", demangled);
+  else
+    json_put_null(out, "demangled");
 }
 
 void inspect_put_kernel(json_writer_t *out, const rawhal_kernel_t *kernel, bool page)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "tools/demangle.h"
 #include "tools/escape.h"
 #include "tools/inspect.h"
 #include "tools/tool.h"
@@ -18,10 +19,11 @@ static void print_name(const char *label, rawhal_string_t name)
 }
 
 /* A kernel's name, or the start of one that is too long to be written once more. */
-static void print_kernel_name(inspect_names_t *names, rawhal_string_t name)
+static void print_kernel_name(const inspect_options_t *options, inspect_names_t *names,
+                              rawhal_string_t name)
 {
   if (inspect_names_take(names, name)) {
-    tool_print_text(name);
+    tool_print_text(demangle_if(options->demangle, name));
     return;
   }
   tool_print_text((rawhal_string_t){name.data, escape_cut(name, INSPECT_NAME_START)});
@@ -73,11 +75,22 @@ static void print_layout(const rawhal_kernel_t *kernel)
   print_arguments(kernel);
 }
 
-static void print_kernel(inspect_names_t *names, const rawhal_kernel_t *kernel)
+/* The name that the other commands want. */
+static void print_exact_name(const inspect_options_t *options, rawhal_string_t name)
+{
+  if (demangle_if(options->demangle, name).data == name.data)
+    return;
+  print_name("  name       ", name);
+  putchar('\n');
+}
+
+static void print_kernel(const inspect_options_t *options, inspect_names_t *names,
+                         const rawhal_kernel_t *kernel)
 {
   fputs("\nkernel ", stdout);
-  print_kernel_name(names, kernel->name);
+  print_kernel_name(options, names, kernel->name);
   putchar('\n');
+  print_exact_name(options, kernel->name);
   if (!kernel->usable) {
     print_name("  unusable   ", kernel->unusable_reason);
     putchar('\n');
@@ -117,7 +130,7 @@ static void print_diagnostics(const inspect_options_t *options, inspect_names_t 
       continue;
     printf("%s: ", severity_name(diagnostic->severity));
     if (diagnostic->kernel.size) {
-      print_kernel_name(names, diagnostic->kernel);
+      print_kernel_name(options, names, diagnostic->kernel);
       fputs(": ", stdout);
     }
     tool_print_text(diagnostic->message);
@@ -161,10 +174,10 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
       continue;
     if (options->brief) {
       fputs("  ", stdout);
-      print_kernel_name(&names, kernel->name);
+      print_kernel_name(options, &names, kernel->name);
       puts(kernel->usable ? "" : "  (unusable)");
     } else {
-      print_kernel(&names, kernel);
+      print_kernel(options, &names, kernel);
     }
   }
   if (!options->brief)
