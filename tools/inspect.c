@@ -109,77 +109,116 @@ static bool is_folder(const char *path)
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int run(int argc, char **argv)
+/* ---- The command line ---- */
+
+typedef struct inspect_request {
+  inspect_options_t options;
+  rawhal_target_t target;
+  const char *output; /* of --html */
+  demangle_when_t demangle;
+  bool json, list, html, disassemble;
+} inspect_request_t;
+
+/* False: the usage error has been printed. */
+static bool read_options(inspect_request_t *request, int argc, char **argv)
 {
   static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},         {"brief", no_argument, NULL, 'b'},
-      {"list", no_argument, NULL, 'l'},         {"kernel", required_argument, NULL, 'k'},
-      {"target", required_argument, NULL, 't'}, {"html", no_argument, NULL, 'h'},
-      {"output", required_argument, NULL, 'o'}, {"demangle", no_argument, NULL, 'd'},
-      {"no-demangle", no_argument, NULL, 'n'},  {NULL, 0, NULL, 0},
+      {"json", no_argument, NULL, 'j'},
+      {"brief", no_argument, NULL, 'b'},
+      {"list", no_argument, NULL, 'l'},
+      {"kernel", required_argument, NULL, 'k'},
+      {"target", required_argument, NULL, 't'},
+      {"html", no_argument, NULL, 'h'},
+      {"output", required_argument, NULL, 'o'},
+      {"demangle", no_argument, NULL, 'd'},
+      {"no-demangle", no_argument, NULL, 'n'},
+      {"disassemble", no_argument, NULL, 'a'},
+      {NULL, 0, NULL, 0},
   };
-  inspect_options_t options = {0};
-  const inspect_form_t *form = &inspect_text_form;
-  rawhal_target_t target;
-  const char *output = NULL;
-  demangle_when_t when = DEMANGLE_ON_TERMINALS;
-  bool list = false, html = false;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
     switch (option) {
-    case 'd':
-      when = DEMANGLE_ALWAYS;
-      break;
-    case 'n':
-      when = DEMANGLE_NEVER;
-      break;
-    case 'h':
-      html = true;
-      break;
-    case 'o':
-      output = optarg;
-      break;
     case 'j':
-      form = &inspect_json_form;
+      request->json = true;
       break;
     case 'b':
-      options.brief = true;
+      request->options.brief = true;
       break;
     case 'l':
-      list = true;
+      request->list = true;
+      break;
+    case 'h':
+      request->html = true;
+      break;
+    case 'a':
+      request->disassemble = true;
+      break;
+    case 'o':
+      request->output = optarg;
+      break;
+    case 'd':
+      request->demangle = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      request->demangle = DEMANGLE_NEVER;
       break;
     case 'k':
-      options.kernel = optarg;
+      request->options.kernel = optarg;
       break;
     case 't':
-      if (!select_read_target("inspect", optarg, &target))
-        return TOOL_USAGE;
-      options.target = &target;
+      if (!select_read_target("inspect", optarg, &request->target))
+        return false;
+      request->options.target = &request->target;
       break;
     default:
-      return tool_usage("inspect", "unknown or incomplete option '%s'", argv[optind - 1]);
+      (void)tool_usage("inspect", "unknown or incomplete option '%s'", argv[optind - 1]);
+      return false;
     }
-  if (argc == optind)
+  return true;
+}
+
+/* Of forms that are for one file: NULL, or what is wrong. */
+static const char *not_of_one_file(const inspect_request_t *request, const char *path, int count)
+{
+  const inspect_options_t *options = &request->options;
+  const bool of_one = request->html || request->disassemble;
+  if (request->output && !request->html)
+    return "--output is for --html";
+  if (request->html + request->disassemble + request->json + options->brief > 1 && of_one)
+    return "--html and --disassemble go with no other form";
+  if (of_one && (request->list || count > 1 || is_folder(path) || tool_is_triton_json(path) ||
+                 inspect_is_tensile(path)))
+    return "--html and --disassemble are for one FILE with code objects";
+  return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+  inspect_request_t request = {0};
+  inspect_options_t *options = &request.options;
+  if (!read_options(&request, argc, argv))
+    return TOOL_USAGE;
+  const int count = argc - optind;
+  if (!count)
     return tool_usage("inspect", "expected at least one PATH");
-  if (output && !html)
-    return tool_usage("inspect", "--output is for --html");
-  if (html && (options.brief || form == &inspect_json_form))
-    return tool_usage("inspect", "--html goes with neither --brief nor --json");
-  options.path = argv[optind];
-  options.demangle = html ? when != DEMANGLE_NEVER : demangle_text(when); /* pages have both */
-  if (html && (list || argc - optind > 1 || is_folder(options.path) ||
-               tool_is_triton_json(options.path) || inspect_is_tensile(options.path)))
-    return tool_usage("inspect", "--html is for one FILE with code objects");
-  if (html)
-    return inspect_page(&options, output);
-  if (list || argc - optind > 1 || is_folder(options.path) || tool_is_triton_json(options.path)) {
-    if (options.brief)
+  options->path = argv[optind];
+  options->demangle = request.html ? request.demangle != DEMANGLE_NEVER /* pages have both */
+                                   : demangle_text(request.demangle);
+  const char *wrong = not_of_one_file(&request, options->path, count);
+  if (wrong)
+    return tool_usage("inspect", "%s", wrong);
+  if (request.html)
+    return inspect_page(options, request.output);
+  if (request.disassemble)
+    return inspect_file(options, &inspect_disassembly_form);
+  if (request.list || count > 1 || is_folder(options->path) || tool_is_triton_json(options->path)) {
+    if (options->brief)
       return tool_usage("inspect", "--brief is for one FILE");
-    return inspect_list(&options, form == &inspect_json_form, argv + optind, argc - optind);
+    return inspect_list(options, request.json, argv + optind, count);
   }
-  if (inspect_is_tensile(options.path))
-    return inspect_tensile(&options, form == &inspect_json_form);
-  return inspect_file(&options, form);
+  if (inspect_is_tensile(options->path))
+    return inspect_tensile(options, request.json);
+  return inspect_file(options, request.json ? &inspect_json_form : &inspect_text_form);
 }
 
 static const char *help(void)
@@ -210,6 +249,9 @@ static const char *help(void)
          "                   searched, and their arguments as maps of bytes (of one FILE)\n"
          "  -o, --output OUT write the page of --html there, not to standard output\n"
          "  --brief          one line a kernel (text of one FILE only)\n"
+         "  --disassemble    the instructions of FILE's objects, or of the kernels of --kernel, "
+         "by\n"
+         "                   llvm-objdump: RAWHAL_OBJDUMP, or the newest that there is\n"
          "  --list           a list also of one FILE\n"
          "  --demangle       C++ names of kernels as they were written, also where standard "
          "output\n"

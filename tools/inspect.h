@@ -67,7 +67,8 @@ typedef struct inspect_form {
 } inspect_form_t;
 
 extern const inspect_form_t inspect_text_form;
-extern const inspect_form_t inspect_json_form; /* also what options->page is made of */
+extern const inspect_form_t inspect_disassembly_form; /* inspect_disassemble.c */
+extern const inspect_form_t inspect_json_form;        /* also what options->page is made of */
 
 /* Of an object that is open: what there is to say of a kernel but its names; more when it is for a
  * page. */

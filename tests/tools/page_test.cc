@@ -281,10 +281,10 @@ TEST(Page, OfADamagedFileSaysSo)
 
 TEST(Page, WhatItDoesNotGoWith)
 {
-  expect_refusal(run({tool, "inspect", v5, "--html", "--json"}), 2, "neither --brief nor --json");
-  expect_refusal(run({tool, "inspect", v5, "--html", "--brief"}), 2, "neither --brief nor --json");
-  expect_refusal(run({tool, "inspect", v5, v5, "--html"}), 2, "--html is for one FILE");
-  expect_refusal(run({tool, "inspect", fixtures, "--html"}), 2, "--html is for one FILE");
+  expect_refusal(run({tool, "inspect", v5, "--html", "--json"}), 2, "go with no other form");
+  expect_refusal(run({tool, "inspect", v5, "--html", "--brief"}), 2, "go with no other form");
+  expect_refusal(run({tool, "inspect", v5, v5, "--html"}), 2, "are for one FILE");
+  expect_refusal(run({tool, "inspect", fixtures, "--html"}), 2, "are for one FILE");
   expect_refusal(run({tool, "inspect", v5, "-o", "/tmp/none"}), 2, "--output is for --html");
   expect_refusal(run({tool, "diff", v5, v5, "-o", "/tmp/none"}), 2, "--output is for --html");
   expect_refusal(run({tool, "diff", v5, v5, "--html", "--json"}), 2, "--html does not go with --json");
