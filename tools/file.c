@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,6 +90,31 @@ bool tool_read_file(const char *path, size_t most, unsigned char **data, size_t 
   bool done = read_to_end(file, path, most, data, size, room, error);
   close(file);
   return done;
+}
+
+/* ---- Streams ---- */
+
+int tool_stream_of(const char *path)
+{
+  static const char folder[] = "/dev/fd/";
+  struct stat facts;
+  uint64_t number;
+  if (!strcmp(path, "-"))
+    return STDIN_FILENO;
+  if (strncmp(path, folder, sizeof(folder) - 1) != 0 ||
+      !tool_parse_number(path + sizeof(folder) - 1, INT_MAX, &number) ||
+      fstat((int)number, &facts) || !(S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode)))
+    return -1;
+  return (int)number;
+}
+
+bool tool_read_stream(int stream, const char *path, size_t most, unsigned char **data, size_t *size,
+                      rawhal_error_t *error)
+{
+  const char *name = stream == STDIN_FILENO ? "standard input" : path;
+  *data = NULL;
+  *size = 0;
+  return read_to_end(stream, name, most, data, size, 1 << 16, error);
 }
 
 /* ---- Writing ---- */

@@ -12,6 +12,15 @@
 bool tool_read_file(const char *path, size_t most, unsigned char **data, size_t *size,
                     rawhal_error_t *error);
 
+/* Where `path` stands for something that is open already and has an end, but no place: "-" for
+ * standard input, and "/dev/fd/N" where that is a pipe, as shells write <(COMMAND). -1: it is the
+ * path of a file. */
+int tool_stream_of(const char *path);
+
+/* Reads such a stream to its end; as tool_read_file(). */
+bool tool_read_stream(int stream, const char *path, size_t most, unsigned char **data, size_t *size,
+                      rawhal_error_t *error);
+
 /* Makes or replaces a file. A device or a FIFO is written to; a FIFO that nobody reads is refused.
  */
 bool tool_write_file(const char *path, const void *data, size_t size, rawhal_error_t *error);

@@ -1,10 +1,47 @@
-/* rawhal header: C identifiers, and one kernel's struct as text. */
+/* rawhal header: kernels of files, C identifiers, and one kernel's struct as text. */
 #ifndef TOOLS_HEADER_H
 #define TOOLS_HEADER_H
 
 #include <stdio.h>
 
-#include <rawhal/kernarg.h>
+#include "tools/select.h"
+
+/* ---- Kernels (header_collect.c) ---- */
+
+/* One kernel, by name; where several objects have it, what they agree on. */
+typedef struct kernel_entry {
+  char *name; /* name_size bytes: copied, as objects are closed */
+  size_t name_size;
+  char *identifier;
+  bool exact;         /* the identifier is the name */
+  char *text;         /* of the struct; NULL when there is no layout */
+  uint64_t size;      /* of the struct */
+  uint32_t least;     /* bytes that a blob must have */
+  char *why_not;      /* there is no layout */
+  uint64_t signature; /* where signatures agree */
+  uint64_t blob_signature;
+  bool signatures_differ;
+  size_t file, object; /* where it was first */
+  size_t last_file;    /* where it was last */
+  size_t variant;      /* several files may have it with other arguments each: 0 is the first's */
+  char target[64];
+} kernel_entry_t;
+
+typedef struct header {
+  char **files;             /* as the command line has them */
+  size_t file;              /* the one that is read */
+  kernel_entry_t **entries; /* in order of appearance */
+  size_t count;
+  void *by_name;       /* tsearch() trees: a hostile file has no bad case for them */
+  void *by_identifier; /* to tell identifiers apart */
+  void *by_text;       /* the first entry with each struct */
+} header_t;
+
+/* Reads the first `count` of header->files, which is set. The caller releases the header in any
+ * case. */
+bool header_collect(header_t *header, const select_options_t *options, size_t count,
+                    rawhal_error_t *error);
+void header_release(header_t *header);
 
 /* ---- Identifiers (header_name.c) ---- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/file.h"
 #include "tools/tool.h"
 
 /* ---- The file ---- */
@@ -11,10 +12,12 @@
 static bool is_input(const page_t *page, const struct stat *facts)
 {
   struct stat input;
-  for (size_t i = 0; i < page->input_count; ++i)
-    if (stat(page->inputs[i], &input) == 0 && input.st_dev == facts->st_dev &&
-        input.st_ino == facts->st_ino)
+  for (size_t i = 0; i < page->input_count; ++i) {
+    const int stream = tool_stream_of(page->inputs[i]);
+    if ((stream < 0 ? stat(page->inputs[i], &input) : fstat(stream, &input)) == 0 &&
+        input.st_dev == facts->st_dev && input.st_ino == facts->st_ino)
       return true;
+  }
   return false;
 }
 

@@ -2,8 +2,11 @@
 #include "tools/select.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tools/file.h"
 #include "tools/near.h"
 #include "tools/tool.h"
 
@@ -27,12 +30,44 @@ bool select_read_object(const char *command, const char *text, uint64_t *object)
   return true;
 }
 
+/* ---- The carrier ---- */
+
+static bool open_stream(int stream, const char *path, rawhal_container_t **container,
+                        unsigned char **data, rawhal_error_t *error)
+{
+  static bool was_read; /* standard input: then it is empty, which is no news about a file */
+  const size_t most = SIZE_MAX < (1ull << 32) ? SIZE_MAX : (size_t)(1ull << 32); /* as of files */
+  size_t size;
+  if (stream == STDIN_FILENO && was_read)
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "standard input was read already: it can be one of the files only");
+  was_read |= stream == STDIN_FILENO;
+  if (tool_read_stream(stream, path, most, data, &size, error) &&
+      rawhal_container_open(*data, size, NULL, container, error) == RAWHAL_OK)
+    return true;
+  free(*data);
+  *data = NULL;
+  return false;
+}
+
+bool select_open_container(const char *path, rawhal_container_t **container, unsigned char **data,
+                           rawhal_error_t *error)
+{
+  /* A copy: whoever cuts the file meanwhile must not end the command. */
+  const rawhal_container_options_t copy = {.flags = RAWHAL_CONTAINER_COPY};
+  const int stream = tool_stream_of(path);
+  *container = NULL;
+  *data = NULL;
+  return stream >= 0 ? open_stream(stream, path, container, data, error)
+                     : rawhal_container_open_file(path, &copy, container, error) == RAWHAL_OK;
+}
+
+/* ---- Its objects ---- */
+
 bool select_open(select_t *select, const select_options_t *options, rawhal_error_t *error)
 {
   *select = (select_t){.options = options};
-  /* A copy: whoever cuts the file meanwhile must not end the command. */
-  const rawhal_container_options_t copy = {.flags = RAWHAL_CONTAINER_COPY};
-  return rawhal_container_open_file(options->path, &copy, &select->container, error) == RAWHAL_OK;
+  return select_open_container(options->path, &select->container, &select->data, error);
 }
 
 bool select_runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted)
@@ -83,6 +118,7 @@ void select_close(select_t *select)
 {
   rawhal_hsaco_close(select->hsaco);
   rawhal_container_close(select->container);
+  free(select->data);
   *select = (select_t){0};
 }
 

@@ -19,6 +19,7 @@ typedef struct select_options {
 typedef struct select {
   const select_options_t *options;
   rawhal_container_t *container;
+  unsigned char *data;                     /* what the container is of, when it came by a stream */
   size_t next;                             /* object to look at next */
   size_t index;                            /* of the current object in the container */
   const rawhal_container_object_t *object; /* the current one; NULL after the last */
@@ -32,6 +33,12 @@ bool select_runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted
  * False, and the usage error is printed, when it is none. */
 bool select_read_target(const char *command, const char *text, rawhal_target_t *target);
 bool select_read_object(const char *command, const char *text, uint64_t *object);
+
+/* The carrier at `path`: a file, of which a copy is read, or a stream ("-": standard input; see
+ * tool_stream_of()), once. The caller closes the container, then frees `*data`; both are NULL when
+ * it failed. */
+bool select_open_container(const char *path, rawhal_container_t **container, unsigned char **data,
+                           rawhal_error_t *error);
 
 /* `options` must outlive the selection. */
 bool select_open(select_t *select, const select_options_t *options, rawhal_error_t *error);

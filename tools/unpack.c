@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,19 +56,25 @@ static bool write_file(const unpack_t *unpack, const char *path, rawhal_bytes_t 
                      problem == EEXIST ? " (--force replaces it)" : "");
 }
 
+/* What a file is called, wherever it is. */
+static const char *base_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return !strcmp(path, "-") ? "stdin" : slash ? slash + 1 : path;
+}
+
 /* FOLDER/FILE-NUMBER-PROCESSOR.co: nothing in it is from inside of the file but the processor,
  * which is one that is known, or a number. */
 static bool name_file(const unpack_t *unpack, size_t index, const rawhal_target_t *target,
                       char path[PATH_MAX], rawhal_error_t *error)
 {
-  const char *slash = strrchr(unpack->path, '/');
   char processor[sizeof(target->processor) + 16];
   if (*target->processor)
     snprintf(processor, sizeof(processor), "%s", target->processor);
   else
     snprintf(processor, sizeof(processor), "mach-0x%x", target->machine);
-  int size = snprintf(path, PATH_MAX, "%s/%s-%zu-%s.co", unpack->folder,
-                      slash ? slash + 1 : unpack->path, index, processor);
+  int size = snprintf(path, PATH_MAX, "%s/%s-%zu-%s.co", unpack->folder, base_of(unpack->path),
+                      index, processor);
   return (size >= 0 && size < PATH_MAX) ||
          tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "the path of object %zu would be too long",
                      index);
@@ -102,6 +109,36 @@ static bool unpack_objects(unpack_t *unpack, const rawhal_container_t *container
                      unpack->unreadable);
 }
 
+static bool unpack_file(unpack_t *unpack, rawhal_error_t *error)
+{
+  rawhal_container_t *container;
+  unsigned char *data;
+  unpack->written = unpack->unreadable = 0;
+  bool done = select_open_container(unpack->path, &container, &data, error) &&
+              unpack_objects(unpack, container, error);
+  rawhal_container_close(container);
+  free(data);
+  return done;
+}
+
+/* Each for itself: what one lacks says nothing of the others. */
+static int unpack_files(unpack_t *unpack, char **paths, int count)
+{
+  int status = TOOL_OK;
+  for (int i = 0; i < count && !ferror(stdout); ++i) {
+    rawhal_error_t error, said;
+    unpack->path = paths[i];
+    if (unpack_file(unpack, &error))
+      continue;
+    said = error;
+    if (count > 1)
+      snprintf(said.message, sizeof(said.message), "%.200s: %.600s", paths[i], error.message);
+    fflush(stdout); /* before what standard error says */
+    status = tool_fail("unpack", &said);
+  }
+  return status;
+}
+
 /* ---- The command line ---- */
 
 static int run(int argc, char **argv)
@@ -115,7 +152,6 @@ static int run(int argc, char **argv)
   };
   unpack_t unpack = {.folder = "."};
   rawhal_target_t target;
-  rawhal_error_t error;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
@@ -137,24 +173,24 @@ static int run(int argc, char **argv)
     default:
       return tool_usage("unpack", "unknown or incomplete option '%s'", argv[optind - 1]);
     }
-  if (argc - optind != 1)
-    return tool_usage("unpack", "expected one FILE, got %d", argc - optind);
-  unpack.path = argv[optind];
-  const rawhal_container_options_t copy = {.flags = RAWHAL_CONTAINER_COPY};
-  rawhal_container_t *container = NULL;
-  bool done = rawhal_container_open_file(unpack.path, &copy, &container, &error) == RAWHAL_OK &&
-              unpack_objects(&unpack, container, &error);
-  rawhal_container_close(container);
-  return done ? TOOL_OK : tool_fail("unpack", &error);
+  if (argc == optind)
+    return tool_usage("unpack", "expected at least one FILE");
+  /* With --force the objects of the one would replace those of the other. */
+  for (int i = optind; i < argc; ++i)
+    for (int k = optind; k < i && unpack.replace; ++k)
+      if (!strcmp(base_of(argv[i]), base_of(argv[k])))
+        return tool_usage("unpack", "'%s' and '%s' are both '%s': unpack them one by one", argv[k],
+                          argv[i], base_of(argv[i]));
+  return unpack_files(&unpack, argv + optind, argc - optind);
 }
 
 static const char *help(void)
 {
-  return "usage: rawhal unpack FILE [OPTIONS]\n\n"
+  return "usage: rawhal unpack FILE... [OPTIONS]\n\n"
          "Writes the code objects of FILE, which 'rawhal inspect' lists, to files of their own:\n"
          "FILE-NUMBER-PROCESSOR.co, byte for byte, whatever carried them and however they were\n"
          "compressed. Prints the names. Damaged objects are written, too; what is no AMDGPU code\n"
-         "object is not.\n\n"
+         "object is not. A FILE of - is standard input; its objects are stdin-NUMBER-....\n\n"
          "options:\n"
          "  --force          replace files that are there already\n"
          "  --object N       only object number N\n"
@@ -163,7 +199,7 @@ static const char *help(void)
          "  --help           this text\n\n"
          "exit status:\n"
          "  0   written\n"
-         "  1   the file was refused, holds nothing of what is asked for, or a file could not be\n"
+         "  1   a file was refused, holds nothing of what is asked for, or a file could not be\n"
          "      written; one line on standard error says why\n"
          "  2   the command line is wrong\n";
 }

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/file.h"
+
 /* Bytes that are not plain there are escaped. False when the path has no absolute form. */
 static bool make(const char *given, const rawhal_container_object_t *object, char *uri, size_t size)
 {
   static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_.~";
   char path[PATH_MAX];
-  if (!realpath(given, path))
+  if (tool_stream_of(given) >= 0 || !realpath(given, path))
     return false;
   size_t used = (size_t)snprintf(uri, size, "file://");
   for (const char *at = path; *at; ++at)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/file.h"
 #include "tools/tool.h"
 
 bool walk_passes_over(bool named, const rawhal_error_t *error)
@@ -30,6 +31,10 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 static bool walk_path(walk_t *walk, char *path, rawhal_error_t *error)
 {
   char *const paths[] = {path, NULL};
+  if (tool_stream_of(path) >= 0) {
+    walk->file(walk->context, path, true);
+    return true;
+  }
   FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
   if (!tree)
     return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "%s", strerror(errno));
