@@ -38,6 +38,7 @@ static bool add_entry(diff_result_t *result, const diff_kernel_t *a, const diff_
   result->added += !a;
   result->changed += a && b && !entry.same_abi;
   result->same += a && b && entry.same_abi;
+  result->blind += entry.blind;
   result->same_abi &= entry.same_abi;
   result->same_resources &= !a || !b || entry.same_resources;
   if (a && b && !entry.change_count)
@@ -216,6 +217,9 @@ static const char *help(void)
          "kernels removed and added, each argument's offset, size, kind and type, the segment,\n"
          "hidden arguments, required and largest work-group, wavefront size. Changes of resources\n"
          "(registers, LDS, scratch) and notes (names, hints) are listed, but change no ABI.\n"
+         "Arguments that were swapped are seen where they have names; where they look alike and "
+         "have\n"
+         "none, it says that it cannot see that.\n"
          "A and B may be anything 'rawhal inspect' reads, one of them - for standard input. "
          "Kernels are compared target by target;\n"
          "two files for one target each are compared whatever those targets are.\n\n"

@@ -55,17 +55,27 @@ typedef struct diff_change {
   diff_value_t values[2]; /* in A and in B */
 } diff_change_t;
 
+/* The property of an argument that has another's place, and that its: in B, that one's name. */
+#define DIFF_SWAPPED "swapped_with"
+
 /* A kernel that is in one file only, or differs. */
 typedef struct diff_entry {
   const diff_kernel_t *kernels[2]; /* NULL where it is not */
   bool same_abi, same_resources;
   bool same_blobs; /* what callers pass fits both */
+  bool blind; /* arguments that look alike have no names: whether they were swapped is not seen */
   diff_change_t *changes;
   size_t change_count;
 } diff_entry_t;
 
 /* Compares a kernel with itself in the other file: entry->kernels are set. False: out of memory. */
 bool diff_compare(diff_entry_t *entry);
+
+/* For it (diff_arguments.c). */
+bool diff_arguments(diff_entry_t *entry);
+bool diff_record(diff_entry_t *entry, diff_change_t change); /* unless both values are equal */
+diff_value_t diff_number(uint64_t value);
+diff_value_t diff_text(rawhal_string_t value);
 
 /* The argument of `kernel`; NULL for DIFF_NO_ARGUMENT. */
 const rawhal_kernarg_argument_t *diff_argument(const diff_kernel_t *kernel, size_t index);
@@ -80,6 +90,7 @@ typedef struct diff_result {
   diff_entry_t *entries;
   size_t entry_count;
   size_t removed, added, changed, same; /* kernels; changed are those of another ABI */
+  size_t blind;                         /* kernels in both */
   bool same_abi, same_resources;
   bool demangle; /* names of kernels, where it is not JSON */
 } diff_result_t;

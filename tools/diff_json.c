@@ -91,6 +91,7 @@ static void put_entry(json_writer_t *out, const diff_entry_t *entry, const diff_
   json_put_bool(out, "same_abi", entry->same_abi);
   json_put_bool(out, "same_blobs", entry->same_blobs);
   json_put_bool(out, "same_resources", entry->same_resources);
+  json_put_bool(out, "swaps_seen", !entry->blind);
   json_begin_array(out, "changes");
   for (size_t i = 0; i < entry->change_count; ++i)
     put_change(out, entry, &entry->changes[i]);
@@ -131,6 +132,7 @@ static void put_result(json_writer_t *out, const diff_result_t *result, bool pag
   json_put_unsigned(out, "added", result->added);
   json_put_unsigned(out, "changed", result->changed);
   json_put_unsigned(out, "same", result->same);
+  json_put_unsigned(out, "swaps_not_seen", result->blind);
   json_begin_array(out, "kernels");
   for (size_t i = 0; i < result->entry_count && !ferror(out->out); ++i)
     put_entry(out, &result->entries[i], page ? result : NULL);

@@ -67,6 +67,12 @@ static void print_change(const diff_entry_t *entry, const diff_change_t *change)
   const rawhal_kernarg_argument_t *b = diff_argument(entry->kernels[1], change->argument[1]);
   printf("    %-9s", diff_category_name(change->category));
   print_subject(entry, change);
+  if (strcmp(change->property, DIFF_SWAPPED) == 0) {
+    fputs("swapped with ", stdout);
+    print_value(&change->values[1]);
+    putchar('\n');
+    return;
+  }
   fputs(change->property, stdout);
   if (!a != !b) {
     print_place(a ? a : b);
@@ -106,4 +112,8 @@ void diff_print_text(const diff_result_t *result)
   printf("%s: %zu removed, %zu added, %zu changed, %zu the same%s\n",
          result->same_abi ? "the same ABI" : "another ABI", result->removed, result->added,
          result->changed, result->same, result->same_resources ? "" : "; resources changed");
+  if (result->blind)
+    printf("not seen: whether arguments were swapped that look alike and have no names, in %zu "
+           "kernel%s\n",
+           result->blind, result->blind == 1 ? "" : "s");
 }

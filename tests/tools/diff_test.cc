@@ -1,4 +1,5 @@
 // rawhal diff: what differs between two files, and by the exit status whether that is the ABI.
+#include "tests/hsaco/builder.h"
 #include "tests/tools/command.h"
 
 static const std::string v5 = fixtures + "vector_add-gfx90a-v5.co";
@@ -109,6 +110,11 @@ TEST_F(Diff, ArgumentsByTheirNames)
   EXPECT_EQ("offset", text_of(offset.get(), "property"));
   EXPECT_EQ(8, number_of(offset.get(), "a"));
   EXPECT_EQ(16, number_of(offset.get(), "b"));
+  Outcome said = against(swapped);
+  EXPECT_TRUE(contains(said.out, "another ABI; blobs of callers fit one only\n")) << said.out;
+  EXPECT_TRUE(contains(said.out, "    abi      argument 1 'a': swapped with 'b'\n")) << said.out;
+  EXPECT_FALSE(contains(said.out, "argument 2 'b': swapped")); // once is enough
+  EXPECT_FALSE(contains(said.out, "not seen"));
 
   Json renamed = change(altered(whole, ".name\xa1n", ".name\xa1n", ".name\xa1m"), 0);
   EXPECT_EQ("note", text_of(renamed.get(), "category"));
@@ -194,4 +200,84 @@ TEST_F(Diff, RefusalsAreStatus3)
   expect_refusal(run({tool, "diff", v5}), 2, "expected two files");
   expect_refusal(run({tool, "diff", v5, v5, "--frob"}), 2, "--frob");
   expect_refusal(run({tool, "diff", v5, v5, "--target", "gfx0"}), 2, "gfx0");
+}
+
+// Kernels of rows of arguments, each its name; all are pointers but those called n...
+static std::string kernel_of(const std::vector<std::string> &names)
+{
+  build::Object object;
+  build::Kernel kernel = build::plain_kernel("k");
+  kernel.arguments.clear();
+  uint32_t at = 0;
+  for (const std::string &name : names) {
+    bool number = name[0] == 'n';
+    kernel.arguments.push_back({name == "-" ? "" : name, at, 8, number ? "by_value" : "global_buffer",
+                                number ? "" : "global"});
+    at += 8;
+  }
+  kernel.kernarg_size = at;
+  object.kernels = {kernel};
+  return object.build();
+}
+
+TEST_F(Diff, SwappedArgumentsAreSeenByTheirNames)
+{
+  struct Row {
+    std::vector<std::string> a, b;
+    size_t swaps;  // that are seen
+    bool blind;    // or cannot be
+    bool same_abi, same_blobs;
+  };
+  const std::vector<Row> rows = {
+      {{"a", "b", "n"}, {"a", "b", "n"}, 0, false, true, true},
+      {{"a", "b", "n"}, {"b", "a", "n"}, 1, false, false, false},
+      {{"a", "b", "c", "d"}, {"d", "c", "b", "a"}, 2, false, false, false},
+      {{"a", "b", "c"}, {"b", "c", "a"}, 0, false, false, false}, // three in a ring: their offsets say it
+      {{"a", "n"}, {"n", "a"}, 0, false, false, false},           // of two kinds: that is another layout
+      {{"a", "b"}, {"a", "x"}, 0, false, true, true},             // another name in its place
+      {{"-", "-", "n"}, {"-", "-", "n"}, 0, true, true, true},
+      {{"-", "-"}, {"a", "b"}, 0, true, true, true},
+      {{"a", "b"}, {"-", "-"}, 0, true, true, true},
+      {{"a", "-", "n"}, {"a", "-", "n"}, 0, false, true, true}, // alone without a name: nothing to swap it with
+      {{"-", "n"}, {"-", "n"}, 0, false, true, true},
+      {{"a", "b", "-", "-"}, {"b", "a", "-", "-"}, 1, true, false, false},
+      {{"a", "a"}, {"a", "a"}, 0, false, true, true}, // one name twice is none, but they have it in both
+  };
+  for (const Row &row : rows) {
+    SCOPED_TRACE(testing::PrintToString(row.a) + " " + testing::PrintToString(row.b));
+    spit(scratch / "a.co", kernel_of(row.a));
+    spit(scratch / "b.co", kernel_of(row.b));
+    Outcome text = run({tool, "diff", scratch / "a.co", scratch / "b.co"});
+    Json json = parse(run({tool, "diff", "--json", scratch / "a.co", scratch / "b.co"}).out);
+    ASSERT_TRUE(json);
+    EXPECT_EQ(row.same_abi ? 0 : 1, text.status) << text.out;
+    EXPECT_EQ(row.blind, contains(text.out, "\nnot seen: whether arguments were swapped that look alike and have no "
+                                            "names, in 1 kernel\n"))
+        << text.out;
+    EXPECT_EQ(row.blind ? 1 : 0, number_of(json.get(), "swaps_not_seen"));
+    size_t swaps = 0;
+    json_t *kernels = json_object_get(json.get(), "kernels"), *entry = json_array_get(kernels, 0);
+    json_t *changes = json_object_get(entry, "changes");
+    for (size_t i = 0; i < json_array_size(changes); ++i)
+      swaps += text_of(json_array_get(changes, i), "property") == "swapped_with";
+    EXPECT_EQ(row.swaps, swaps) << text.out;
+    if (entry) {
+      EXPECT_EQ(row.blind, json_is_false(json_object_get(entry, "swaps_seen")));
+      EXPECT_EQ(row.same_blobs, json_is_true(json_object_get(entry, "same_blobs")));
+    }
+  }
+  // By what JSON says: the first of the two, and the other's name.
+  spit(scratch / "a.co", kernel_of({"n", "a", "b"}));
+  spit(scratch / "b.co", kernel_of({"n", "b", "a"}));
+  Json json = parse(run({tool, "diff", "--json", scratch / "a.co", scratch / "b.co"}).out);
+  json_t *changes = json_object_get(json_array_get(json_object_get(json.get(), "kernels"), 0), "changes");
+  json_t *last = json_array_get(changes, json_array_size(changes) - 1);
+  for (size_t i = 0; i < json_array_size(changes); ++i)
+    if (text_of(json_array_get(changes, i), "property") == "swapped_with")
+      last = json_array_get(changes, i);
+  EXPECT_EQ("abi", text_of(last, "category"));
+  EXPECT_TRUE(json_is_null(json_object_get(last, "a")));
+  EXPECT_EQ("b", text_of(last, "b"));
+  EXPECT_EQ(1, number_of(json_object_get(json_object_get(last, "argument"), "a"), "index"));
+  EXPECT_EQ(2, number_of(json_object_get(json_object_get(last, "argument"), "b"), "index"));
 }

@@ -449,7 +449,9 @@
     : data.status !== "OK" ? "Not compared."
       : `${data.same_abi ? "The same ABI" : "Another ABI"}: ${data.removed} removed, ${data.added} added, ` +
         `${data.changed} changed, ${data.same} the same${data.same_resources ? "" : "; resources changed"}. ` +
-        "Kernels that are the same in everything are not listed.";
+        "Kernels that are the same in everything are not listed." + (!data.swaps_not_seen ? "" :
+          ` In ${plural(data.swaps_not_seen, "kernel")} arguments look alike and have no names: whether two were ` +
+          "swapped cannot be seen.");
   const swatch = (kind, text) => [make("span", {className: `piece swatch ${kind}`}), text];
   byId("legend").append("Bytes of a segment:", ...swatch("pointer", "pointers"), ...swatch("value", "values"),
     ...swatch("hides", "hidden arguments"), ...swatch("padding", "padding"),
