@@ -5,6 +5,7 @@
 
 #include "tools/demangle.h"
 #include "tools/diff.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 static void print_file(const char *mark, const char *path, const diff_file_t *file)
@@ -88,10 +89,12 @@ static void print_change(const diff_entry_t *entry, const diff_change_t *change)
 static void print_entry(const diff_entry_t *entry, bool demangled)
 {
   const diff_kernel_t *a = entry->kernels[0], *b = entry->kernels[1];
+  terminal_style(!b ? STYLE_BAD : !a ? STYLE_GOOD : entry->same_abi ? STYLE_QUIET : STYLE_ODD);
   printf("%c kernel ", !b ? '-' : !a ? '+' : entry->same_abi ? ' ' : '!');
   tool_print_text(demangle_if(demangled, (a ? a : b)->facts->name));
   printf(" (%s", (a ? a : b)->target);
   printf(a && b && strcmp(a->target, b->target) ? " -> %s)" : ")", b ? b->target : "");
+  terminal_style(STYLE_NONE);
   if (!a || !b)
     puts(a ? ": removed" : ": added");
   else if (entry->same_abi)

@@ -10,6 +10,7 @@
 #include "tools/json.h"
 #include "tools/near.h"
 #include "tools/select.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 #include "tools/uri.h"
 #include "tools/walk.h"
@@ -71,7 +72,9 @@ static void print_text(const find_t *find, const select_t *select, const rawhal_
     (void)tool_print_text(select->object->member);
   }
   fputs(": ", stdout);
+  terminal_style(STYLE_NAME);
   (void)tool_print_text(demangle_if(find->demangle, kernel->name));
+  terminal_style(STYLE_NONE);
   if (*signature)
     printf(", %" PRIu32 " bytes of kernargs, signature %s", bytes, signature);
   puts(kernel->usable ? "" : ", unusable");
@@ -227,19 +230,19 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal find KERNEL PATH... [OPTIONS]\n\n"
-         "Lists the code objects in which KERNEL is: a line each, with the file, the object's\n"
-         "number, its target and the signature of the kernel's arguments, which is the same where\n"
-         "the same blob fits. KERNEL is a kernel's name or its symbol (NAME.kd), or a pattern "
-         "with\n"
-         "*, ? and [...] as the shell has them. A PATH is a file or a folder, of which everything\n"
-         "below is looked at; what carries no code objects there is passed over.\n\n"
+         "Lists the code objects in which KERNEL is: a line each, with the file, the\n"
+         "object's number, its target and the signature of the kernel's arguments, which\n"
+         "is the same where the same blob fits. KERNEL is a kernel's name or its symbol\n"
+         "(NAME.kd), or a pattern with *, ? and [...] as the shell has them. A PATH is a\n"
+         "file or a folder, of which everything below is looked at; what carries no code\n"
+         "objects there is passed over.\n\n"
          "options:\n"
-         "  --demangle       C++ names of kernels as they were written, also where standard "
-         "output\n"
-         "                   is no terminal; --no-demangle: nowhere. JSON has the exact names\n"
-         "  --json           one JSON document (schema \"rawhal-find-1\") instead of text\n"
-         "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
-         "  --help           this text\n\n"
+         "  --demangle   C++ names of kernels as they were written, also where standard\n"
+         "               output is no terminal; --no-demangle: nowhere. JSON has the\n"
+         "               exact names\n"
+         "  --json       one JSON document (schema \"rawhal-find-1\") instead of text\n"
+         "  --target ID  only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+         "  --help       this text\n\n"
          "exit status:\n"
          "  0   found\n"
          "  1   not found, or something was refused, as standard error says\n"

@@ -5,6 +5,7 @@
 #include "tools/demangle.h"
 #include "tools/escape.h"
 #include "tools/inspect.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 static void begin(const inspect_options_t *options)
@@ -36,8 +37,24 @@ static void print_dimensions(const char *label, const uint32_t value[3])
     printf(", %s %" PRIu32 "x%" PRIu32 "x%" PRIu32, label, value[0], value[1], value[2]);
 }
 
+/* On a terminal, in what is left of the line. */
+static void print_argument_name(const rawhal_argument_t *argument, size_t used)
+{
+  enum { LEAST = 11 }; /* of each of the two that is shown at all */
+  const size_t columns = terminal_columns();
+  const rawhal_string_t type = argument->detail->type_name;
+  size_t left = columns > used + LEAST ? columns - used : LEAST;
+  left = columns == SIZE_MAX ? SIZE_MAX : left;
+  const size_t name = terminal_print_within(argument->name, left);
+  if (!type.size || (left != SIZE_MAX && left < name + 2 + LEAST))
+    return;
+  fputs(": ", stdout);
+  (void)terminal_print_within(type, left == SIZE_MAX ? left : left - name - 2);
+}
+
 static void print_arguments(const rawhal_kernel_t *kernel)
 {
+  enum { KIND = 24, BEFORE_KIND = 24 };
   if (!kernel->has_arguments) {
     puts("    (arguments unknown: prepacked blobs only)");
     return;
@@ -47,12 +64,16 @@ static void print_arguments(const rawhal_kernel_t *kernel)
   printf("    %5s %6s %5s  %-24s %s\n", "index", "offset", "size", "kind", "name");
   for (uint32_t i = 0; i < kernel->argument_count; ++i) {
     const rawhal_argument_t *argument = &kernel->arguments[i];
+    const bool hidden = rawhal_argument_is_hidden(argument);
+    if (hidden)
+      terminal_style(STYLE_QUIET);
     printf("    %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "  ", i, argument->offset, argument->size);
-    int width = tool_print_text(argument->detail->value_kind_text);
-    printf("%*s", width < 24 ? 25 - width : 1, "");
-    tool_print_text(argument->name);
-    if (argument->detail->type_name.size)
-      print_name(": ", argument->detail->type_name);
+    const int width = tool_print_text(argument->detail->value_kind_text);
+    const int gap = width < KIND ? KIND + 1 - width : 1;
+    printf("%*s", gap, "");
+    print_argument_name(argument, (size_t)BEFORE_KIND + (size_t)width + (size_t)gap);
+    if (hidden)
+      terminal_style(STYLE_NONE);
     putchar('\n');
   }
 }
@@ -88,11 +109,15 @@ static void print_kernel(const inspect_options_t *options, inspect_names_t *name
                          const rawhal_kernel_t *kernel)
 {
   fputs("\nkernel ", stdout);
+  terminal_style(STYLE_NAME);
   print_kernel_name(options, names, kernel->name);
+  terminal_style(STYLE_NONE);
   putchar('\n');
   print_exact_name(options, kernel->name);
   if (!kernel->usable) {
+    terminal_style(STYLE_BAD);
     print_name("  unusable   ", kernel->unusable_reason);
+    terminal_style(STYLE_NONE);
     putchar('\n');
   }
   if (kernel->has_metadata) {
@@ -121,6 +146,12 @@ static const char *severity_name(rawhal_severity_t severity)
   return severity <= RAWHAL_SEVERITY_ERROR ? names[severity] : "?";
 }
 
+static terminal_style_t style_of(rawhal_severity_t severity)
+{
+  static const terminal_style_t styles[] = {STYLE_QUIET, STYLE_ODD, STYLE_BAD};
+  return severity <= RAWHAL_SEVERITY_ERROR ? styles[severity] : STYLE_BAD;
+}
+
 static void print_diagnostics(const inspect_options_t *options, inspect_names_t *names,
                               const rawhal_hsaco_t *hsaco)
 {
@@ -128,7 +159,10 @@ static void print_diagnostics(const inspect_options_t *options, inspect_names_t 
   for (size_t i = 0; (diagnostic = rawhal_hsaco_diagnostic(hsaco, i)); ++i) {
     if (!inspect_wants(options, diagnostic->kernel))
       continue;
-    printf("%s: ", severity_name(diagnostic->severity));
+    terminal_style(style_of(diagnostic->severity));
+    fputs(severity_name(diagnostic->severity), stdout);
+    terminal_style(STYLE_NONE);
+    fputs(": ", stdout);
     if (diagnostic->kernel.size) {
       print_kernel_name(options, names, diagnostic->kernel);
       fputs(": ", stdout);
@@ -175,7 +209,12 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
     if (options->brief) {
       fputs("  ", stdout);
       print_kernel_name(options, &names, kernel->name);
-      puts(kernel->usable ? "" : "  (unusable)");
+      if (!kernel->usable) {
+        terminal_style(STYLE_BAD);
+        fputs("  (unusable)", stdout);
+        terminal_style(STYLE_NONE);
+      }
+      putchar('\n');
     } else {
       print_kernel(options, &names, kernel);
     }

@@ -187,10 +187,11 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal unpack FILE... [OPTIONS]\n\n"
-         "Writes the code objects of FILE, which 'rawhal inspect' lists, to files of their own:\n"
-         "FILE-NUMBER-PROCESSOR.co, byte for byte, whatever carried them and however they were\n"
-         "compressed. Prints the names. Damaged objects are written, too; what is no AMDGPU code\n"
-         "object is not. A FILE of - is standard input; its objects are stdin-NUMBER-....\n\n"
+         "Writes the code objects of FILE, which 'rawhal inspect' lists, to files of\n"
+         "their own: FILE-NUMBER-PROCESSOR.co, byte for byte, whatever carried them and\n"
+         "however they were compressed. Prints the names. Damaged objects are written,\n"
+         "too; what is no AMDGPU code object is not. A FILE of - is standard input; its\n"
+         "objects are stdin-NUMBER-....\n\n"
          "options:\n"
          "  --force          replace files that are there already\n"
          "  --object N       only object number N\n"
@@ -199,8 +200,8 @@ static const char *help(void)
          "  --help           this text\n\n"
          "exit status:\n"
          "  0   written\n"
-         "  1   a file was refused, holds nothing of what is asked for, or a file could not be\n"
-         "      written; one line on standard error says why\n"
+         "  1   a file was refused, holds nothing of what is asked for, or a file could\n"
+         "      not be written; one line on standard error says why\n"
          "  2   the command line is wrong\n";
 }
 

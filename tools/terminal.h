@@ -1,0 +1,28 @@
+/* The terminal that standard output may be: how wide it is, and whether it gets colours. */
+#ifndef TOOLS_TERMINAL_H
+#define TOOLS_TERMINAL_H
+
+#include <rawhal/types.h>
+
+typedef enum terminal_style {
+  STYLE_NONE = 0, /* ends what was begun */
+  STYLE_NAME = 1,
+  STYLE_QUIET = 2,
+  STYLE_BAD = 3,
+  STYLE_GOOD = 4,
+  STYLE_ODD = 5,
+} terminal_style_t;
+
+/* Begins a style on standard output; nothing where there are no colours. They are for terminals
+ * that are not "dumb" (TERM), unless NO_COLOR is set or CLICOLOR is 0, and wherever CLICOLOR_FORCE
+ * is set to anything but 0. No style changes what is written, so none is needed to understand it. */
+void terminal_style(terminal_style_t style);
+
+/* The terminal's columns; SIZE_MAX where it does not say, or standard output is none. */
+size_t terminal_columns(void);
+
+/* Prints text that somebody else wrote, escaped, in at most `most` columns: what is longer ends in
+ * "...". Returns the columns; `most` is 3 or more. */
+size_t terminal_print_within(rawhal_string_t text, size_t most);
+
+#endif
