@@ -70,8 +70,10 @@ static void print_arguments(const rawhal_kernel_t *kernel)
     printf("    %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "  ", i, argument->offset, argument->size);
     const int width = tool_print_text(argument->detail->value_kind_text);
     const int gap = width < KIND ? KIND + 1 - width : 1;
-    printf("%*s", gap, "");
-    print_argument_name(argument, (size_t)BEFORE_KIND + (size_t)width + (size_t)gap);
+    if (argument->name.size || argument->detail->type_name.size) {
+      printf("%*s", gap, "");
+      print_argument_name(argument, (size_t)BEFORE_KIND + (size_t)width + (size_t)gap);
+    }
     if (hidden)
       terminal_style(STYLE_NONE);
     putchar('\n');

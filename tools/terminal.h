@@ -15,7 +15,7 @@ typedef enum terminal_style {
 
 /* Begins a style on standard output; nothing where there are no colours. They are for terminals
  * that are not "dumb" (TERM), unless NO_COLOR is set or CLICOLOR is 0, and wherever CLICOLOR_FORCE
- * is set to anything but 0. No style changes what is written, so none is needed to understand it. */
+ * is set to anything but 0. No style changes what is written: nobody needs one to understand it. */
 void terminal_style(terminal_style_t style);
 
 /* The terminal's columns; SIZE_MAX where it does not say, or standard output is none. */

@@ -6,8 +6,10 @@
 
 #include "tests/tools/process.h"
 
-// What the terminal got, with its "\r\n" made "\n"; standard error goes there, too.
-inline Outcome run_on_terminal(const std::vector<std::string> &words, unsigned short columns = 80)
+// What the terminal got, with its "\r\n" made "\n"; standard error goes there, too. `environment`
+// as run() has it.
+inline Outcome run_on_terminal(const std::vector<std::string> &words, unsigned short columns = 80,
+                               const std::vector<std::string> &environment = {})
 {
   winsize size = {};
   size.ws_row = 24;
@@ -19,6 +21,8 @@ inline Outcome run_on_terminal(const std::vector<std::string> &words, unsigned s
     for (const std::string &word : words)
       argv.push_back(const_cast<char *>(word.c_str()));
     argv.push_back(nullptr);
+    for (const std::string &entry : environment)
+      putenv(const_cast<char *>(entry.c_str()));
     execv(argv[0], argv.data());
     _exit(127);
   }
