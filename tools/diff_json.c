@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tools/diff.h"
+#include "tools/escape.h"
 #include "tools/inspect.h"
 #include "tools/json.h"
 #include "tools/page.h"
@@ -64,6 +65,21 @@ static void put_change(json_writer_t *out, const diff_entry_t *entry, const diff
   json_end(out);
 }
 
+/* The entry has the name in full. Without metadata names are parts of a table of strings, and many
+ * may be the end of one: see inspect.h. */
+static void put_name(json_writer_t *out, const char *key, rawhal_string_t name)
+{
+  char start[INSPECT_NAME_START + 4];
+  if (name.size <= INSPECT_SHORT_NAME) {
+    json_put_string(out, key, name);
+    return;
+  }
+  const size_t size = escape_cut(name, INSPECT_NAME_START);
+  memcpy(start, name.data, size);
+  memcpy(start + size, "...", 3);
+  json_put_string(out, key, (rawhal_string_t){start, size + 3});
+}
+
 static void put_kernel(json_writer_t *out, const char *key, const diff_kernel_t *kernel,
                        bool demangled)
 {
@@ -72,8 +88,8 @@ static void put_kernel(json_writer_t *out, const char *key, const diff_kernel_t 
     return;
   }
   json_begin_object(out, key);
-  json_put_string(out, "name", kernel->facts->name);
-  json_put_string(out, "symbol", kernel->facts->symbol);
+  put_name(out, "name", kernel->facts->name);
+  put_name(out, "symbol", kernel->facts->symbol);
   inspect_put_demangled(out, kernel->facts->name, demangled);
   inspect_put_kernel(out, kernel->facts, true);
   json_end(out);

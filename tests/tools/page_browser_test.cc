@@ -47,6 +47,43 @@ protected:
     return got.out;
   }
 
+  // The same after a person did something: `script` runs behind the page's own, which takes the
+  // page's policy away.
+  std::string dom_after(const std::vector<std::string> &words, const std::string &script)
+  {
+    std::vector<std::string> command = {tool};
+    command.insert(command.end(), words.begin(), words.end());
+    command.push_back("--html");
+    std::string page = run(command).out;
+    size_t policy = page.find("<meta http-equiv=\"Content-Security-Policy\""), end = page.find('>', policy);
+    EXPECT_NE(std::string::npos, policy);
+    page.erase(policy, end + 1 - policy);
+    page.insert(page.rfind("</body>"), "<script>const $ = (one) => document.querySelector(one);\n"
+                                       "const press = (key, on) => (on || document.activeElement).dispatchEvent(new "
+                                       "KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));\n"
+                                       "const type = (text) => { $('#search').value = text; "
+                                       "$('#search').dispatchEvent(new Event('input')); };\n" +
+                                           script + "</script>");
+    spit(scratch / "page.html", page);
+    Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox", "--disable-gpu",
+                       "--disable-dev-shm-usage", "--enable-logging=stderr", "--user-data-dir=" + scratch / "profile",
+                       "--dump-dom", "file://" + scratch / "page.html"});
+    EXPECT_FALSE(contains(got.err, "Uncaught")) << got.err;
+    return got.out;
+  }
+
+  // The names in the list, in its order.
+  static std::vector<std::string> rows(const std::string &dom)
+  {
+    static const std::string before = "<summary><span class=\"name\">";
+    std::vector<std::string> names;
+    for (size_t at = 0; (at = dom.find(before, at)) != std::string::npos;) {
+      at += before.size();
+      names.push_back(dom.substr(at, dom.find('<', at) - at));
+    }
+    return names;
+  }
+
   static std::string title(const std::string &dom)
   {
     size_t from = dom.find("<title>"), to = dom.find("</title>");
@@ -169,4 +206,89 @@ TEST_F(Browser, DrawsTheFirstOfVeryMany)
   std::string dom = dom_of({"inspect", scratch / "many.co"});
   EXPECT_EQ(1000u, count(dom, "<li><details><summary>"));
   EXPECT_TRUE(contains(dom, ">Show 1000 more</button>"));
+}
+
+/* ---- What a person does ---- */
+
+class BrowserUse : public Browser {
+protected:
+  void SetUp() override
+  {
+    Browser::SetUp();
+    build::Object object;
+    const uint32_t memory[] = {64, 1024, 0, 256};
+    const char *const names[] = {"delta", "alpha", "charlie", "bravo"};
+    for (int i = 0; i < 4; ++i) {
+      build::Kernel kernel = build::plain_kernel(names[i]);
+      kernel.group_size = memory[i];
+      kernel.arguments[0].name = std::string("out_") + names[i][0];
+      object.kernels.push_back(kernel);
+    }
+    spit(path, object.build());
+  }
+
+  using Names = std::vector<std::string>;
+  std::string path = scratch / "four.co";
+};
+
+TEST_F(BrowserUse, Sorts)
+{
+  EXPECT_EQ((Names{"alpha", "bravo", "charlie", "delta"}), rows(dom_after({"inspect", path}, "")));
+  std::string dom = dom_after({"inspect", path}, "$('#heads [value=lds]').click();");
+  EXPECT_EQ((Names{"alpha", "bravo", "delta", "charlie"}), rows(dom)); // the largest first
+  EXPECT_TRUE(contains(dom, "value=\"lds\" aria-pressed=\"true\""));
+  EXPECT_TRUE(contains(dom, "value=\"name\" aria-pressed=\"false\""));
+  dom = dom_after({"inspect", path}, "$('#heads [value=lds]').click(); $('#heads [value=lds]').click();");
+  EXPECT_EQ((Names{"charlie", "delta", "bravo", "alpha"}), rows(dom));
+}
+
+TEST_F(BrowserUse, Searches)
+{
+  std::string dom = dom_after({"inspect", path}, "type('LT');");
+  EXPECT_EQ((Names{"delta"}), rows(dom));
+  EXPECT_TRUE(contains(dom, ">1 of 4 kernels<"));
+  EXPECT_EQ((Names{"bravo"}), rows(dom_after({"inspect", path}, "type('gfx90a  out_b');"))); // words, in any order
+  dom = dom_after({"inspect", path}, "type('<b>'); ");
+  EXPECT_EQ(Names{}, rows(dom));
+  EXPECT_TRUE(contains(dom, ">0 of 4 kernels<"));
+  EXPECT_EQ(4u, rows(dom_after({"inspect", path}, "type('delta'); $('#search').focus(); press('Escape');")).size());
+}
+
+TEST_F(BrowserUse, Keys)
+{
+  const std::string say = " document.title = document.activeElement.innerText.split(/\\s/)[0] + '|' + "
+                          "document.activeElement.id;";
+  EXPECT_EQ("|search", title(dom_after({"inspect", path}, "press('/', document.body);" + say)));
+  EXPECT_EQ("alpha|", title(dom_after({"inspect", path}, "press('j', document.body);" + say)));
+  EXPECT_EQ("charlie|", title(dom_after({"inspect", path}, "press('ArrowDown', document.body); press('ArrowDown'); "
+                                                           "press('j'); press('j'); press('k');" + say)));
+  // In the search a letter is a letter, and the arrow leads to the list.
+  EXPECT_EQ("|search", title(dom_after({"inspect", path}, "$('#search').focus(); press('j'); press('/');" + say)));
+  EXPECT_EQ("alpha|", title(dom_after({"inspect", path}, "$('#search').focus(); press('ArrowDown');" + say)));
+}
+
+TEST_F(BrowserUse, OpensAKernelAndFiltersTargets)
+{
+  std::string dom = dom_after({"inspect", path}, "$('summary').click(); document.querySelector('details')"
+                                                 ".dispatchEvent(new Event('toggle'));");
+  EXPECT_EQ(1u, count(dom, "class=\"map\""));
+  EXPECT_TRUE(contains(dom, "title=\"out_a: argument 0, bytes 0 to 7, global_buffer\""));
+  dom = dom_after({"inspect", fixtures + "vector_add.bundle"}, "$('#only').value = 'gfx942'; "
+                                                               "$('#only').dispatchEvent(new Event('change'));");
+  EXPECT_EQ(1u, rows(dom).size());
+  EXPECT_TRUE(contains(dom, ">1 of 2 kernels<"));
+  dom = dom_after({"diff", path, fixtures + "vector_add-gfx90a-v5.co"}, "$('#only').value = 'added'; "
+                                                                        "$('#only').dispatchEvent(new Event('change'));");
+  EXPECT_EQ((Names{"vector_add "}), rows(dom));
+}
+
+TEST_F(Browser, ShowsMoreOnDemand)
+{
+  build::Object object;
+  for (int i = 0; i < 1500; ++i)
+    object.kernels.push_back(build::plain_kernel("kernel" + std::to_string(i)));
+  spit(scratch / "many.co", object.build());
+  std::string dom = dom_after({"inspect", scratch / "many.co"}, "$('#more').click();");
+  EXPECT_EQ(1500u, rows(dom).size());
+  EXPECT_TRUE(contains(dom, "<button id=\"more\" type=\"button\" hidden=\"\">"));
 }

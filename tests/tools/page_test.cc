@@ -206,6 +206,19 @@ TEST(Page, ADifferenceHasBothKernels)
   }
 }
 
+// A long name is there once in full.
+TEST(Page, ADifferenceRepeatsNoLongNames)
+{
+  Scratch scratch;
+  const std::string name = "k" + std::string(5000, 'x') + "END";
+  spit(scratch / "k.co", object_named({name}));
+  Page page = page_of(html_of({"diff", scratch / "k.co", v5}, 1));
+  json_t *kernels = json_object_get(page.json.get(), "kernels"), *entry = json_array_get(kernels, 0);
+  EXPECT_EQ(name, text_of(entry, "name"));
+  EXPECT_EQ(name.substr(0, 200) + "...", text_of(json_object_get(entry, "kernel_a"), "name"));
+  EXPECT_EQ(name.substr(0, 200) + "...", text_of(json_object_get(entry, "kernel_a"), "symbol"));
+}
+
 /* ---- Where it is written ---- */
 
 TEST(Page, GoesToAFile)
