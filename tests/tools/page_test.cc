@@ -43,6 +43,7 @@ void expect_has(const json_t *page, const json_t *json, const std::string &path)
 {
   static const std::set<std::string> left_out = {"metadata", "segments", "symbols", "relocations",
                                                  "schema"};
+  ASSERT_TRUE(page && json) << path;
   ASSERT_EQ(json_typeof(json), json_typeof(page)) << path;
   if (json_is_array(json)) {
     ASSERT_EQ(json_array_size(json), json_array_size(page)) << path;
