@@ -36,8 +36,14 @@ enum { ISA_RANGES = 256 };
 /* How many lanes are moved together between registers and memory: exec/memory/move.h. */
 enum { ISA_MOVED = 16, ISA_MOVES_KEPT = 4 };
 
-/* EQUAL and CONSECUTIVE are lanes that are all active. */
-enum isa_moved_kind { ISA_MOVED_SCATTERED, ISA_MOVED_EQUAL, ISA_MOVED_CONSECUTIVE };
+/* EQUAL and CONSECUTIVE are lanes that are all active; of GAPPED ones those that are active lie as
+ * if all did. */
+enum isa_moved_kind {
+  ISA_MOVED_SCATTERED,
+  ISA_MOVED_EQUAL,
+  ISA_MOVED_CONSECUTIVE,
+  ISA_MOVED_GAPPED
+};
 
 /* Where each lane's bytes are, and how they lie. */
 typedef struct isa_moves {

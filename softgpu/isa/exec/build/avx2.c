@@ -39,6 +39,36 @@ __attribute__((always_inline)) static inline void gather_avx2(uint32_t *to, cons
   }
 }
 
+/* The 8 lanes of which a bit is set, as the host's masked moves want them. */
+__attribute__((always_inline)) static inline __m256i lanes_of_avx2(uint32_t active)
+{
+  const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)active), bits), bits);
+}
+
+/* Of 16 dwords in a row those of active lanes: what is between them is not touched. */
+__attribute__((always_inline)) static inline void
+load_active_avx2(uint32_t *to, const uint8_t *from, uint32_t active)
+{
+  for (unsigned i = 0; i < 16; i += 8) {
+    const __m256i lanes = lanes_of_avx2(active >> i);
+    __m256i *const row = (__m256i *)(void *)(to + i);
+    const __m256i loaded =
+        _mm256_maskload_epi32((const int *)(const void *)(from + (size_t)4 * i), lanes);
+    _mm256_storeu_si256(row, _mm256_blendv_epi8(_mm256_loadu_si256(row), loaded, lanes));
+  }
+}
+
+__attribute__((always_inline)) static inline void
+store_active_avx2(uint8_t *to, const uint32_t *from, uint32_t active)
+{
+  for (unsigned i = 0; i < 16; i += 8)
+    _mm256_maskstore_epi32((int *)(void *)(to + (size_t)4 * i), lanes_of_avx2(active >> i),
+                           _mm256_loadu_si256((const __m256i *)(const void *)(from + i)));
+}
+
+#define VALU_LOAD_ACTIVE      load_active_avx2
+#define VALU_STORE_ACTIVE     store_active_avx2
 #define VALU_GATHER           gather_avx2
 #define VALU_LARGER(a, b)     ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
 #define VALU_EITHER_NAN(a, b) ((valu_vector_t)_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_UNORD_Q))

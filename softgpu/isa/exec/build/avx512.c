@@ -82,7 +82,8 @@ __attribute__((always_inline)) static inline void gather_avx512(uint32_t *to, co
 __attribute__((always_inline)) static inline void
 gather_pairs_avx512(uint32_t *low, uint32_t *high, const uint8_t *base, const uint32_t *at)
 {
-  const __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i evens =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   const __m512i odds = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
   const __m256i *const halves = (const __m256i *)(const void *)at;
   const __m512i a = _mm512_i32gather_epi64(_mm256_loadu_si256(halves), base, 1);
@@ -91,6 +92,22 @@ gather_pairs_avx512(uint32_t *low, uint32_t *high, const uint8_t *base, const ui
   _mm512_storeu_si512(high, _mm512_permutex2var_epi32(a, odds, b));
 }
 
+/* Of 16 dwords in a row those of active lanes: what is between them is not touched. */
+__attribute__((always_inline)) static inline void
+load_active_avx512(uint32_t *to, const uint8_t *from, uint32_t active)
+{
+  const __m512i old = _mm512_loadu_si512(to);
+  _mm512_storeu_si512(to, _mm512_mask_loadu_epi32(old, (__mmask16)active, from));
+}
+
+__attribute__((always_inline)) static inline void
+store_active_avx512(uint8_t *to, const uint32_t *from, uint32_t active)
+{
+  _mm512_mask_storeu_epi32(to, (__mmask16)active, _mm512_loadu_si512(from));
+}
+
+#define VALU_LOAD_ACTIVE  load_active_avx512
+#define VALU_STORE_ACTIVE store_active_avx512
 #define VALU_GATHER       gather_avx512
 #define VALU_GATHER_PAIRS gather_pairs_avx512
 #define VALU_LARGER(a, b) ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
