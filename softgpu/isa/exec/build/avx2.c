@@ -11,6 +11,8 @@
 #pragma GCC target("avx2,fma,bmi,bmi2")
 #endif
 
+#include "softgpu/isa/exec/build/gather_x86.inc"
+
 static inline bool is_zero_avx2(const void *lanes)
 {
   const __m256i all = _mm256_loadu_si256(lanes);
@@ -29,6 +31,7 @@ __attribute__((always_inline)) static inline uint64_t mask_of_avx2(const void *r
 
 #define VALU_CHOOSE(mask, a, b)                                                                    \
   ((valu_vector_t)_mm256_blendv_ps((__m256)(b), (__m256)(a), (__m256)(mask)))
+
 __attribute__((always_inline)) static inline void gather_avx2(uint32_t *to, const uint8_t *base,
                                                               const uint32_t *at)
 {
@@ -36,6 +39,17 @@ __attribute__((always_inline)) static inline void gather_avx2(uint32_t *to, cons
     const __m256i offsets = _mm256_loadu_si256((const __m256i *)(const void *)(at + i));
     _mm256_storeu_si256((__m256i *)(void *)(to + i),
                         _mm256_i32gather_epi32((const int *)(const void *)base, offsets, 1));
+  }
+}
+
+__attribute__((always_inline)) static inline void
+gather_pairs_avx2(uint32_t *low, uint32_t *high, const uint8_t *base, const uint32_t *at)
+{
+  for (unsigned i = 0; i < 16; i += 4) {
+    const __m128 a = (__m128)quadwords_x86(base, at + i);
+    const __m128 b = (__m128)quadwords_x86(base, at + i + 2);
+    _mm_storeu_ps((float *)(void *)(low + i), _mm_shuffle_ps(a, b, 0x88));
+    _mm_storeu_ps((float *)(void *)(high + i), _mm_shuffle_ps(a, b, 0xdd));
   }
 }
 
@@ -70,6 +84,7 @@ store_active_avx2(uint8_t *to, const uint32_t *from, uint32_t active)
 #define VALU_LOAD_ACTIVE      load_active_avx2
 #define VALU_STORE_ACTIVE     store_active_avx2
 #define VALU_GATHER           gather_avx2
+#define VALU_GATHER_PAIRS     gather_pairs_avx2
 #define VALU_LARGER(a, b)     ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
 #define VALU_EITHER_NAN(a, b) ((valu_vector_t)_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_UNORD_Q))
 #define VALU_FMA(a, b, c)     ((valu_floats_t)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))

@@ -14,6 +14,8 @@
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,prefer-vector-width=512")
 #endif
 
+#include "softgpu/isa/exec/build/gather_x86.inc"
+
 static inline bool is_zero_avx512(const void *lanes)
 {
   const __m512i all = _mm512_loadu_si512(lanes);
@@ -72,24 +74,29 @@ __attribute__((always_inline)) static inline void write_avx512(const isa_wave_t 
   }
 }
 
+__attribute__((always_inline)) static inline __m512i four_avx512(__m128i a, __m128i b, __m128i c,
+                                                                 __m128i d)
+{
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+  const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(c), d, 1);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
 __attribute__((always_inline)) static inline void gather_avx512(uint32_t *to, const uint8_t *base,
                                                                 const uint32_t *at)
 {
   _mm512_storeu_si512(to, _mm512_i32gather_epi32(_mm512_loadu_si512(at), base, 1));
 }
 
-/* Quadwords, each in one piece. */
 __attribute__((always_inline)) static inline void
 gather_pairs_avx512(uint32_t *low, uint32_t *high, const uint8_t *base, const uint32_t *at)
 {
-  const __m512i evens =
-      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  const __m512i odds = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-  const __m256i *const halves = (const __m256i *)(const void *)at;
-  const __m512i a = _mm512_i32gather_epi64(_mm256_loadu_si256(halves), base, 1);
-  const __m512i b = _mm512_i32gather_epi64(_mm256_loadu_si256(halves + 1), base, 1);
-  _mm512_storeu_si512(low, _mm512_permutex2var_epi32(a, evens, b));
-  _mm512_storeu_si512(high, _mm512_permutex2var_epi32(a, odds, b));
+  const __m512 a = (__m512)four_avx512(quadwords_x86(base, at), quadwords_x86(base, at + 4),
+                                       quadwords_x86(base, at + 8), quadwords_x86(base, at + 12));
+  const __m512 b = (__m512)four_avx512(quadwords_x86(base, at + 2), quadwords_x86(base, at + 6),
+                                       quadwords_x86(base, at + 10), quadwords_x86(base, at + 14));
+  _mm512_storeu_ps(low, _mm512_shuffle_ps(a, b, 0x88));
+  _mm512_storeu_ps(high, _mm512_shuffle_ps(a, b, 0xdd));
 }
 
 /* Of 16 dwords in a row those of active lanes: what is between them is not touched. */
@@ -106,6 +113,9 @@ store_active_avx512(uint8_t *to, const uint32_t *from, uint32_t active)
   _mm512_mask_storeu_epi32(to, (__mmask16)active, _mm512_loadu_si512(from));
 }
 
+/* The f32 of an f16 in the low half of each lane. NaNs are quieted. */
+#define VALU_OF_HALVES(lanes)                                                                      \
+  ((valu_vector_t)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)(lanes))))
 #define VALU_LOAD_ACTIVE  load_active_avx512
 #define VALU_STORE_ACTIVE store_active_avx512
 #define VALU_GATHER       gather_avx512
