@@ -12,9 +12,9 @@
 
 #include <rawhal/limit.h>
 
+#include "tools/front.h"
 #include "tools/tool.h"
 
-static const char front_name[] = "librawhal-front.so";
 static const char register_name[] = "librawhal-front-register.so";
 
 enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
@@ -98,30 +98,6 @@ static bool set_variable(const char *name, const char *value, rawhal_error_t *er
 }
 
 /* ---- The library ---- */
-
-/* Beside librawhal, as seen from this program; the build tree has it there, too. */
-static bool find_front(char path[PATH_MAX], rawhal_error_t *error)
-{
-  const char *named = secure_getenv("RAWHAL_FRONT_LIBRARY");
-  char self[PATH_MAX], place[2 * PATH_MAX];
-  ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
-  self[size > 0 ? size : 0] = '\0';
-  char *slash = strrchr(self, '/');
-  if (slash)
-    *slash = '\0';
-  if (named && *named)
-    snprintf(place, sizeof(place), "%s", named);
-  else
-    snprintf(place, sizeof(place), "%s/%s/%s", self, RAWHAL_LIBDIR_FROM_BINDIR, front_name);
-  if (!realpath(place, path))
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "%.300s: %s; RAWHAL_FRONT_LIBRARY may name it",
-                       place, strerror(errno));
-  /* Names in HSA_TOOLS_LIB are separated by blanks. */
-  if (strpbrk(path, " \t"))
-    return tool_refuse(error, RAWHAL_UNSUPPORTED,
-                       "the HSA runtime takes no path with a blank in it: '%.300s'", path);
-  return true;
-}
 
 /* `path`, and what the variable names besides, once each, and `end`. NULL: no memory. */
 static char *with_others(const char *path, const char *others, const char *separator,
@@ -364,7 +340,7 @@ static int start(const char *command, int argc, char **argv, const char *short_o
     return tool_usage(command, "no program is named");
   if (options == record_options && !getenv("RAWHAL_RECORD"))
     return tool_usage(command, "-o says which file");
-  if (!find_front(path, &error) || !set_tools(path, &error)) {
+  if (!front_find(path, &error) || !set_tools(path, &error)) {
     (void)tool_fail(command, &error);
     return NOT_STARTED;
   }

@@ -12,51 +12,8 @@
 #include "tools/demangle.h"
 #include "tools/filter.h"
 #include "tools/inspect.h"
+#include "tools/program.h"
 #include "tools/tool.h"
-
-/* ---- The program ---- */
-
-/* `name` in the folders of PATH, as a shell finds it. */
-static bool is_in_path(const char *name, char path[PATH_MAX])
-{
-  const char *folders = getenv("PATH");
-  for (const char *at = folders ? folders : "/usr/bin"; *at;) {
-    const size_t size = strcspn(at, ":");
-    const int used = snprintf(path, PATH_MAX, "%.*s/%s", (int)(size < PATH_MAX ? size : PATH_MAX),
-                              size ? at : ".", name);
-    if (used > 0 && used < PATH_MAX && access(path, X_OK) == 0)
-      return true;
-    at += size + (at[size] == ':');
-  }
-  return false;
-}
-
-/* The newest knows the most processors. */
-static bool find_program(char path[PATH_MAX], rawhal_error_t *error)
-{
-  enum { NEWEST = 30, OLDEST = 14 };
-  static const char variable[] = "RAWHAL_OBJDUMP";
-  const char *wanted = getenv(variable);
-  char name[32];
-  if (wanted && *wanted) {
-    snprintf(path, PATH_MAX, "%s", wanted);
-    if (strchr(wanted, '/') ? access(wanted, X_OK) == 0 : is_in_path(wanted, path))
-      return true;
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "%s: there is no program '%.400s'", variable,
-                       wanted);
-  }
-  for (int version = NEWEST; version >= OLDEST; --version) {
-    snprintf(name, sizeof(name), "llvm-objdump-%d", version);
-    if (is_in_path(name, path))
-      return true;
-  }
-  if (is_in_path("llvm-objdump", path))
-    return true;
-  return tool_refuse(error, RAWHAL_NOT_FOUND,
-                     "there is no llvm-objdump, which disassembles: Debian's package llvm-19 has "
-                     "one, or %s says where one is",
-                     variable);
-}
 
 /* ---- The object ---- */
 
@@ -140,7 +97,7 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
 {
   const rawhal_hsaco_info_t *info = rawhal_hsaco_info(object->hsaco);
   char program[PATH_MAX], target[64];
-  if (!find_program(program, error))
+  if (!program_find_objdump(program, error))
     return false;
   const int file = make_file(info->bytes, error);
   if (file < 0)

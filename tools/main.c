@@ -13,7 +13,7 @@
 static const tool_command_t *const commands[] = {
     &inspect_command, &find_command,   &check_command,    &header_command,  &diff_command,
     &run_command,     &replay_command, &coverage_command, &devices_command, &limits_command,
-    &top_command,     &exec_command,   &record_command,   &unpack_command};
+    &top_command,     &exec_command,   &record_command,   &unpack_command,  &doctor_command};
 
 static void print_help(FILE *out)
 {
@@ -30,7 +30,8 @@ static void print_help(FILE *out)
         "exit status:\n"
         "  0   done\n"
         "  1   the file, the kernel, the blob or the device refused; one line on standard error\n"
-        "      says why. Of 'rawhal diff': the files differ; of 'rawhal replay': the results do\n"
+        "      says why. Of 'rawhal diff': the files differ; of 'rawhal replay': the\n"
+        "      results do; of 'rawhal doctor': there is a problem\n"
         "  2   the command line is wrong; of 'rawhal replay': also what it cannot do\n"
         "  3   of 'rawhal diff': a file was refused\n",
         out);

@@ -1,0 +1,50 @@
+/* Programs of others that the command uses. */
+#include "tools/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/tool.h"
+
+bool program_in_path(const char *name, char path[PATH_MAX])
+{
+  const char *folders = getenv("PATH");
+  for (const char *at = folders ? folders : "/usr/bin"; *at;) {
+    const size_t size = strcspn(at, ":");
+    const int used = snprintf(path, PATH_MAX, "%.*s/%s", (int)(size < PATH_MAX ? size : PATH_MAX),
+                              size ? at : ".", name);
+    if (used > 0 && used < PATH_MAX && access(path, X_OK) == 0)
+      return true;
+    at += size + (at[size] == ':');
+  }
+  return false;
+}
+
+/* The newest knows the most processors. */
+bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error)
+{
+  enum { NEWEST = 30, OLDEST = 14 };
+  static const char variable[] = "RAWHAL_OBJDUMP";
+  const char *wanted = getenv(variable);
+  char name[32];
+  if (wanted && *wanted) {
+    snprintf(path, PATH_MAX, "%s", wanted);
+    if (strchr(wanted, '/') ? access(wanted, X_OK) == 0 : program_in_path(wanted, path))
+      return true;
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "%s: there is no program '%.400s'", variable,
+                       wanted);
+  }
+  for (int version = NEWEST; version >= OLDEST; --version) {
+    snprintf(name, sizeof(name), "llvm-objdump-%d", version);
+    if (program_in_path(name, path))
+      return true;
+  }
+  if (program_in_path("llvm-objdump", path))
+    return true;
+  return tool_refuse(error, RAWHAL_NOT_FOUND,
+                     "there is no llvm-objdump, which disassembles: Debian's package llvm-19 has "
+                     "one, or %s says where one is",
+                     variable);
+}
