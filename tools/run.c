@@ -9,7 +9,7 @@
 #include "tools/run.h"
 #include "tools/tool.h"
 
-enum { DEFAULT_TIMEOUT_SECONDS = 60 };
+enum { DEFAULT_TIMEOUT_SECONDS = 60, MOST_LAUNCHES = 1000000 };
 
 /* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
 static bool parse_dimensions(const char *text, uint64_t value[3])
@@ -30,7 +30,7 @@ static bool parse_dimensions(const char *text, uint64_t value[3])
   return false;
 }
 
-enum { OPTION_ITEMS = 1, OPTION_KERNARG_SIZE, OPTION_DYNAMIC_LDS };
+enum { OPTION_ITEMS = 1, OPTION_KERNARG_SIZE, OPTION_DYNAMIC_LDS, OPTION_REPEAT };
 
 static const struct option long_options[] = {
     {"kernel", required_argument, NULL, 'k'},
@@ -41,6 +41,8 @@ static const struct option long_options[] = {
     {"kernarg-size", required_argument, NULL, OPTION_KERNARG_SIZE},
     {"device", required_argument, NULL, 'd'},
     {"timeout", required_argument, NULL, 't'},
+    {"repeat", required_argument, NULL, OPTION_REPEAT},
+    {"json", no_argument, NULL, 'j'},
     {NULL, 0, NULL, 0},
 };
 
@@ -75,6 +77,13 @@ static bool take_option(int option, run_request_t *request)
   case 't':
     fits = tool_parse_number(optarg, 1000000, &value);
     request->timeout_seconds = (uint32_t)value;
+    break;
+  case OPTION_REPEAT:
+    fits = tool_parse_number(optarg, MOST_LAUNCHES, &value) && value;
+    request->repeat = (uint32_t)value;
+    break;
+  case 'j':
+    request->json = true;
     break;
   default: /* 'd' */
     fits = !strcmp(optarg, "softgpu") || !strcmp(optarg, "hsa");
@@ -112,7 +121,7 @@ static int run_with_arguments(run_request_t *request, char **words, size_t count
 
 static int run(int argc, char **argv)
 {
-  run_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS};
+  run_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS, .repeat = 1};
   opterr = 0;
   for (int option, index = 0; (option = getopt_long(argc, argv, "", long_options, &index)) != -1;) {
     if (option == '?')
@@ -142,25 +151,31 @@ static int run(int argc, char **argv)
 }
 
 static const char help[] =
-    "usage: rawhal run FILE --kernel NAME --grid X[,Y,Z] --block X[,Y,Z] [OPTIONS] [ARG...]\n"
+    "usage: rawhal run FILE --kernel NAME --grid X[,Y,Z] --block X[,Y,Z]\n"
+    "                  [OPTIONS] [ARG...]\n"
     "       rawhal run ENTRY --grid X[,Y,Z] [OPTIONS] [ARG...]\n\n"
-    "Loads the code object in FILE that fits the device, and runs one of its kernels once. FILE "
-    "may\n"
-    "be anything 'rawhal inspect' reads. Without a GPU the kernel runs on softgpu, a GPU in "
-    "software.\n"
-    "ENTRY is NAME.json or NAME.hsaco of Triton's cache: the kernel's name, work-group and group\n"
-    "memory are the JSON's, and what Triton's launcher puts behind the arguments is added.\n\n"
+    "Loads the code object in FILE that fits the device, and runs one of its kernels.\n"
+    "FILE may be anything 'rawhal inspect' reads, - is standard input. Without a GPU\n"
+    "the kernel runs on softgpu, a GPU in software. ENTRY is NAME.json or NAME.hsaco\n"
+    "of Triton's cache: the kernel's name, work-group and group memory are the\n"
+    "JSON's, and what Triton's launcher puts behind the arguments is added.\n\n"
     "options:\n"
     "  --kernel NAME        the kernel's name or symbol, exactly\n"
     "  --grid X[,Y,Z]       number of WORK-GROUPS in each dimension\n"
-    "  --items X[,Y,Z]      instead of --grid: number of work-items; the last group may be "
-    "partial\n"
+    "  --items X[,Y,Z]      instead of --grid: number of work-items; the last group\n"
+    "                       may be partial\n"
     "  --block X[,Y,Z]      work-items of a work-group\n"
-    "  --dynamic-lds BYTES  group memory beyond the kernel's own and that of lds: arguments\n"
+    "  --dynamic-lds BYTES  group memory beyond the kernel's own and that of lds:\n"
+    "                       arguments\n"
     "  --kernarg-size BYTES kernarg segment size of a kernel whose file does not tell\n"
-    "  --device KIND        softgpu or hsa (hardware); default: hardware if there is any\n"
+    "  --device KIND        softgpu or hsa (hardware); default: hardware if there is\n"
+    "                       any\n"
     "  --timeout SECONDS    stop a kernel that runs longer (default 60, 0 = never)\n"
+    "  --repeat N           launch it N times, with buffers as they were before the\n"
+    "                       first: its times are the least, the median, the most\n"
+    "  --json               one JSON document (schema \"rawhal-run-1\")\n"
     "  --help               this text\n\n"
+    "What cannot be written is refused before the kernel runs.\n\n"
     "ARG, one for each visible argument in order (rawhal inspect lists them):\n";
 
 static const char help_end[] =

@@ -11,6 +11,8 @@ typedef struct run_request {
   uint64_t grid[3], block[3]; /* as given: may be 0 or too large */
   bool has_grid, has_block, has_dynamic_lds, grid_in_items;
   uint32_t dynamic_lds, kernarg_size, timeout_seconds;
+  uint32_t repeat; /* launches, 1 or more */
+  bool json;
   rawhal_backend_t backend;
   run_argument_t *arguments; /* with room for RUN_MOST_SCRATCH more */
   size_t argument_count;
@@ -19,6 +21,31 @@ typedef struct run_request {
 
 /* Does it; prints what it did, or one line on standard error and returns false. */
 bool run_kernel(const run_request_t *request);
+
+/* ---- What is written (run_output.c) ---- */
+
+/* Before anything runs: can each file be written, and has its file system room? No two arguments
+ * may go to one file, and none to the file of the code object. */
+bool run_output_check(const run_request_t *request, rawhal_error_t *error);
+
+/* ---- What is reported (run_report.c) ---- */
+
+typedef struct run_outcome {
+  const run_request_t *request;
+  const rawhal_device_info_t *device;
+  const rawhal_executable_info_t *loaded;
+  const rawhal_hsaco_info_t *object;
+  const rawhal_dispatch_t *dispatch;
+  const char *warning; /* "" where there is none */
+  /* Of each launch, in nanoseconds; sorted by the reports. */
+  uint64_t *wall_ns, *device_ns;
+  size_t count;
+  bool device_known; /* the runtime told the device's time of each */
+} run_outcome_t;
+
+void run_report_text(const run_outcome_t *outcome);
+/* Once all is written: schema "rawhal-run-1", described in docs/run.schema.json. */
+void run_report_json(const run_outcome_t *outcome);
 
 /* ---- Triton's cache (run_triton.c) ---- */
 

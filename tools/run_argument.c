@@ -170,15 +170,17 @@ const char run_argument_help[] =
     "  u8: u16: u32: u64:NUMBER  an unsigned integer (decimal or 0x...)\n"
     "  i8: i16: i32: i64:NUMBER  a signed integer\n"
     "  f32: f64:NUMBER           a floating-point number\n"
-    "  hex:BYTES                 a by-value argument, two digits a byte, in memory order\n"
+    "  hex:BYTES                 a by-value argument, two digits a byte, in memory\n"
+    "                            order\n"
     "  bytes:FILE                a by-value argument, from a file\n"
     "  ptr:FILE                  a device buffer that starts as the file's bytes\n"
-    "  ptr:zero:SIZE             a device buffer of SIZE zero bytes (4096, 64K, 1M ...)\n"
+    "  ptr:zero:SIZE             a device buffer of SIZE zero bytes (4096, 64K, 1M)\n"
     "  ptr:null                  a null pointer\n"
     "  out:FILE:SIZE             a buffer of SIZE zero bytes, written to FILE afterwards\n"
-    "  inout:IN:OUT              a buffer that starts as file IN, written to file OUT afterwards\n"
+    "  inout:IN:OUT              a buffer that starts as file IN, written to file OUT\n"
+    "                            afterwards\n"
     "  lds:SIZE                  a pointer to SIZE bytes of dynamic group memory\n"
-    "  blob:FILE                 the whole kernarg segment, prepacked; must be the only ARG\n";
+    "  blob:FILE                 the whole kernarg segment, prepacked: the only ARG\n";
 
 bool run_argument_parse(const char *word, run_argument_t *argument, rawhal_error_t *error)
 {

@@ -155,6 +155,15 @@ static bool zero_buffer(session_t *s, rawhal_buffer_t *buffer)
          !rawhal_buffer_write(buffer, size - rest, zeros, rest, &s->error);
 }
 
+/* As the argument has it before the kernel runs. */
+static bool fill_buffer(session_t *s, size_t index)
+{
+  const run_argument_t *argument = &s->request->arguments[index];
+  if (argument->data)
+    return !rawhal_buffer_write(s->buffers[index], 0, argument->data, argument->size, &s->error);
+  return zero_buffer(s, s->buffers[index]);
+}
+
 static bool make_buffer(session_t *s, size_t index, uint64_t *address)
 {
   const run_argument_t *argument = &s->request->arguments[index];
@@ -165,9 +174,7 @@ static bool make_buffer(session_t *s, size_t index, uint64_t *address)
                              &s->error))
     return false;
   *address = rawhal_buffer_address(s->buffers[index]);
-  if (argument->data)
-    return !rawhal_buffer_write(s->buffers[index], 0, argument->data, argument->size, &s->error);
-  return zero_buffer(s, s->buffers[index]);
+  return fill_buffer(s, index);
 }
 
 static const rawhal_kernarg_argument_t *next_visible(const rawhal_kernarg_layout_t *layout,
@@ -262,59 +269,56 @@ static bool pack_arguments(session_t *s)
 
 /* ---- The run ---- */
 
-static double seconds_now(void)
+static uint64_t now_ns(void)
 {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void report(const session_t *s, double seconds, uint64_t device_ns)
+/* What a launch before has left does not go into the next. */
+static bool fill_buffers(session_t *s)
 {
-  const rawhal_dispatch_t *launch = &s->dispatch;
-  fputs("device    ", stdout);
-  tool_print_words(rawhal_device_info(s->device)->description);
-  const rawhal_executable_info_t *loaded = rawhal_executable_info(s->executable);
-  if (loaded->relabelled) {
-    const rawhal_hsaco_info_t *object = rawhal_hsaco_info(s->select.hsaco);
-    printf("\nloaded    as %s V%u, which the runtime knows; the object is %s V%u",
-           loaded->target.processor, loaded->code_object_version, object->target.processor,
-           object->code_object_version);
-  }
-  if (*s->warning) {
-    fputs("\nwarning   ", stdout);
-    tool_print_words(s->warning);
-  }
-  fputs("\nkernel    ", stdout);
-  tool_print_words(s->request->kernel);
-  printf("\ndispatch  %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u\n",
-         launch->work_items[0], launch->work_items[1], launch->work_items[2], launch->workgroup[0],
-         launch->workgroup[1], launch->workgroup[2]);
-  printf("time      %.3f ms from submit to completion", seconds * 1e3);
-  if (device_ns)
-    printf(", %.3f ms on the device", (double)device_ns * 1e-6);
-  putchar('\n');
+  for (size_t i = 0; i < s->request->argument_count; ++i)
+    if (s->buffers[i] && !fill_buffer(s, i))
+      return false;
+  return true;
 }
 
-static bool dispatch(session_t *s)
+static bool launch(session_t *s, run_outcome_t *outcome)
+{
+  /* softgpu stops the kernel itself and says where it was; the margin lets it be first. */
+  const uint64_t seconds = s->request->timeout_seconds;
+  const uint64_t deadline =
+      seconds ? rawhal_deadline_after((seconds + 5) * 1000000000u) : RAWHAL_FOREVER;
+  rawhal_ticket_t ticket;
+  const uint64_t start = now_ns();
+  if (rawhal_queue_submit(s->queue, &s->dispatch, 1, deadline, &ticket, &s->error) ||
+      rawhal_queue_wait(s->queue, ticket, deadline, &s->error))
+    return false;
+  outcome->wall_ns[outcome->count] = now_ns() - start;
+  uint64_t start_ns = 0, end_ns = 0;
+  if (rawhal_queue_timing(s->queue, ticket, &start_ns, &end_ns, &s->error) || end_ns <= start_ns)
+    outcome->device_known = false; /* the result counts more than its time */
+  else
+    outcome->device_ns[outcome->count] = end_ns - start_ns;
+  ++outcome->count;
+  return true;
+}
+
+static bool dispatch(session_t *s, run_outcome_t *outcome)
 {
   const rawhal_queue_options_t options = {.packets = 64, .submissions = 1};
   if (rawhal_queue_create(s->device, &options, &s->queue, &s->error))
     return false;
   s->dispatch.kernel = s->kernel;
-  rawhal_ticket_t ticket;
-  double start = seconds_now();
-  /* softgpu stops the kernel itself and says where it was; the margin lets it be first. */
-  uint64_t seconds = s->request->timeout_seconds;
-  uint64_t deadline = seconds ? rawhal_deadline_after((seconds + 5) * 1000000000u) : RAWHAL_FOREVER;
-  if (rawhal_queue_submit(s->queue, &s->dispatch, 1, deadline, &ticket, &s->error) ||
-      rawhal_queue_wait(s->queue, ticket, deadline, &s->error))
-    return false;
-  double elapsed = seconds_now() - start;
-  uint64_t start_ns = 0, end_ns = 0;
-  if (rawhal_queue_timing(s->queue, ticket, &start_ns, &end_ns, &s->error))
-    start_ns = end_ns = 0; /* the result counts more than its time */
-  report(s, elapsed, end_ns - start_ns);
+  outcome->device_known = true;
+  for (uint32_t i = 0; i < s->request->repeat; ++i)
+    if ((i && !fill_buffers(s)) || !launch(s, outcome))
+      return false;
+  outcome->device = rawhal_device_info(s->device);
+  outcome->loaded = rawhal_executable_info(s->executable);
+  outcome->object = rawhal_hsaco_info(s->select.hsaco);
   return true;
 }
 
@@ -332,6 +336,8 @@ static bool write_results(session_t *s)
     free(bytes);
     if (!done)
       return false;
+    if (s->request->json)
+      continue;
     fputs("wrote     ", stdout);
     tool_print_words(argument->out_path);
     printf(" (%zu bytes)\n", argument->size);
@@ -351,16 +357,51 @@ static void release(session_t *s)
   rawhal_instance_destroy(s->instance);
 }
 
+/* Before the first buffer is made: all of them have to fit. */
+static bool check_memory(session_t *s)
+{
+  uint64_t total, available, wanted = 0;
+  for (size_t i = 0; i < s->request->argument_count; ++i)
+    if (s->request->arguments[i].kind == RUN_BUFFER &&
+        __builtin_add_overflow(wanted, s->request->arguments[i].size, &wanted))
+      wanted = UINT64_MAX;
+  rawhal_device_memory(s->device, &total, &available);
+  return wanted <= total || refuse(s, RAWHAL_OUT_OF_MEMORY,
+                                   "the buffers of the arguments have %" PRIu64
+                                   " bytes, the device has %" PRIu64 " for this process",
+                                   wanted, total);
+}
+
+static bool run_session(session_t *s, run_outcome_t *outcome)
+{
+  const bool triton = s->request->triton != NULL;
+  if (!run_output_check(s->request, &s->error) || !(triton || set_geometry(s)) || !open_device(s) ||
+      !find_kernel(s) || !load_kernel(s) || !(!triton || set_triton_geometry(s)) ||
+      !check_memory(s) || !pack_arguments(s) || !dispatch(s, outcome))
+    return false;
+  if (!s->request->json)
+    run_report_text(outcome);
+  if (!write_results(s))
+    return false;
+  if (s->request->json)
+    run_report_json(outcome);
+  return true;
+}
+
 bool run_kernel(const run_request_t *request)
 {
   session_t s = {.request = request};
+  run_outcome_t outcome = {.request = request, .dispatch = &s.dispatch, .warning = s.warning};
   s.buffers = calloc(request->argument_count + 1, sizeof(*s.buffers));
-  bool done = s.buffers || refuse(&s, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  done = done && (request->triton || set_geometry(&s)) && open_device(&s) && find_kernel(&s) &&
-         load_kernel(&s) && (!request->triton || set_triton_geometry(&s)) && pack_arguments(&s) &&
-         dispatch(&s) && write_results(&s);
+  outcome.wall_ns = calloc(request->repeat, sizeof(*outcome.wall_ns));
+  outcome.device_ns = calloc(request->repeat, sizeof(*outcome.device_ns));
+  bool done = (s.buffers && outcome.wall_ns && outcome.device_ns) ||
+              refuse(&s, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  done = done && run_session(&s, &outcome);
   if (!done)
     tool_fail("run", &s.error);
+  free(outcome.wall_ns);
+  free(outcome.device_ns);
   release(&s);
   return done;
 }

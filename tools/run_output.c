@@ -1,0 +1,112 @@
+/* rawhal run: whether its results can be written, before a kernel runs for an hour. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "tools/file.h"
+#include "tools/run.h"
+#include "tools/tool.h"
+
+#define refuse(error, ...) tool_refuse(error, RAWHAL_INVALID_ARGUMENT, __VA_ARGS__)
+
+/* The folder that a new file would be in. False: longer than any path may be. */
+static bool folder_of(const char *path, char folder[PATH_MAX])
+{
+  const char *slash = strrchr(path, '/');
+  const size_t size = slash ? (size_t)(slash - path) : 0;
+  if (size >= PATH_MAX)
+    return false;
+  snprintf(folder, PATH_MAX, "%.*s", size ? (int)size : 1, size ? path : slash ? "/" : ".");
+  return true;
+}
+
+/* Of the file system that `place` is on; what the file has now is given back. */
+static bool has_room(const run_argument_t *argument, const char *place, uint64_t freed,
+                     rawhal_error_t *error)
+{
+  struct statvfs facts;
+  uint64_t room;
+  if (statvfs(place, &facts))
+    return true; /* who cannot say so may have some */
+  if (__builtin_mul_overflow((uint64_t)facts.f_bavail, (uint64_t)facts.f_frsize, &room) ||
+      __builtin_add_overflow(room, freed, &room))
+    return true;
+  return argument->size <= room ||
+         refuse(error, "'%s': there is room for %" PRIu64 " bytes, and it will have %zu",
+                argument->out_path, room, argument->size);
+}
+
+/* One that is not there yet. */
+static bool check_new(const run_argument_t *argument, rawhal_error_t *error)
+{
+  const char *path = argument->out_path;
+  char folder[PATH_MAX];
+  struct stat facts;
+  if (!folder_of(path, folder))
+    return refuse(error, "cannot write '%.200s...': the path is too long", path);
+  if (stat(folder, &facts))
+    return tool_refuse(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
+                       "cannot write '%s': its folder '%s': %s", path, folder, strerror(errno));
+  if (!S_ISDIR(facts.st_mode))
+    return refuse(error, "cannot write '%s': '%s' is no folder", path, folder);
+  if (access(folder, W_OK | X_OK))
+    return refuse(error, "cannot write '%s': its folder '%s': %s", path, folder, strerror(errno));
+  return has_room(argument, folder, 0, error);
+}
+
+/* One that will be overwritten. Pipes and devices are opened when there is something to write. */
+static bool check_old(const run_argument_t *argument, const struct stat *facts,
+                      const struct stat *object, rawhal_error_t *error)
+{
+  const char *path = argument->out_path;
+  if (S_ISDIR(facts->st_mode))
+    return refuse(error, "cannot write '%s': it is a directory", path);
+  if (object && facts->st_dev == object->st_dev && facts->st_ino == object->st_ino)
+    return refuse(error, "'%s' would overwrite the file of the kernel", argument->word);
+  if (access(path, W_OK))
+    return refuse(error, "cannot write '%s': %s", path, strerror(errno));
+  return !S_ISREG(facts->st_mode) ||
+         has_room(argument, path, (uint64_t)facts->st_blocks * 512, error);
+}
+
+/* Two names of one file that is there, or the same name. */
+static bool is_same(const char *a, const char *b)
+{
+  struct stat first, second;
+  if (strcmp(a, b) == 0)
+    return true;
+  return !stat(a, &first) && !stat(b, &second) && S_ISREG(first.st_mode) &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+static bool check_one(const run_request_t *request, size_t index, rawhal_error_t *error)
+{
+  const run_argument_t *argument = &request->arguments[index];
+  struct stat facts, object;
+  const bool has_object =
+      tool_stream_of(request->path) < 0 && !stat(request->path, &object) && S_ISREG(object.st_mode);
+  for (size_t i = 0; i < index; ++i)
+    if (request->arguments[i].out_path &&
+        is_same(request->arguments[i].out_path, argument->out_path))
+      return refuse(error, "'%s' and '%s' would go to one file", request->arguments[i].word,
+                    argument->word);
+  if (!stat(argument->out_path, &facts))
+    return check_old(argument, &facts, has_object ? &object : NULL, error);
+  if (errno == ENOENT)
+    return check_new(argument, error);
+  return refuse(error, "cannot write '%s': %s", argument->out_path, strerror(errno));
+}
+
+bool run_output_check(const run_request_t *request, rawhal_error_t *error)
+{
+  for (size_t i = 0; i < request->argument_count; ++i)
+    if (request->arguments[i].out_path && !check_one(request, i, error))
+      return false;
+  return true;
+}
