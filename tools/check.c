@@ -82,18 +82,19 @@ static int check_file(const check_request_t *request)
 
 enum { OPTION_KERNARG_SIZE = 1, OPTION_CLAMP, OPTION_KEEP_HIDDEN };
 
+static const struct option long_options[] = {
+    {"kernel", required_argument, NULL, 'k'},
+    {"blob", required_argument, NULL, 'b'},
+    {"target", required_argument, NULL, 't'},
+    {"object", required_argument, NULL, 'o'},
+    {"kernarg-size", required_argument, NULL, OPTION_KERNARG_SIZE},
+    {"clamp", no_argument, NULL, OPTION_CLAMP},
+    {"keep-hidden", no_argument, NULL, OPTION_KEEP_HIDDEN},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"kernel", required_argument, NULL, 'k'},
-      {"blob", required_argument, NULL, 'b'},
-      {"target", required_argument, NULL, 't'},
-      {"object", required_argument, NULL, 'o'},
-      {"kernarg-size", required_argument, NULL, OPTION_KERNARG_SIZE},
-      {"clamp", no_argument, NULL, OPTION_CLAMP},
-      {"keep-hidden", no_argument, NULL, OPTION_KEEP_HIDDEN},
-      {NULL, 0, NULL, 0},
-  };
   check_request_t request = {.select.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
   uint64_t number;
   opterr = 0;
@@ -167,4 +168,5 @@ const tool_command_t check_command = {
     .summary = "explain a prepacked kernarg blob byte by byte",
     .help = help,
     .run = run,
+    .options = long_options,
 };

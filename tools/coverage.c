@@ -222,13 +222,14 @@ static int run_report(report_t *report)
   return report->missing ? TOOL_FAILED : TOOL_OK;
 }
 
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"target", required_argument, NULL, 't'},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},
-      {"target", required_argument, NULL, 't'},
-      {NULL, 0, NULL, 0},
-  };
   report_t report = {.select = {.skip_unreadable = true}};
   rawhal_target_t target;
   opterr = 0;
@@ -277,4 +278,5 @@ const tool_command_t coverage_command = {
     .summary = "list the instructions of a file that softgpu cannot run",
     .help = help,
     .run = run,
+    .options = long_options,
 };

@@ -174,13 +174,14 @@ static void print_json(const rawhal_instance_t *instance)
 
 /* ---- */
 
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"device", required_argument, NULL, 'd'},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},
-      {"device", required_argument, NULL, 'd'},
-      {NULL, 0, NULL, 0},
-  };
   rawhal_instance_options_t options = {.size = sizeof(options)};
   bool json = false;
   opterr = 0;
@@ -233,4 +234,5 @@ const tool_command_t devices_command = {
     .summary = "list devices and where they sit",
     .help = help,
     .run = run,
+    .options = long_options,
 };

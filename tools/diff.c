@@ -152,23 +152,25 @@ static int compare(const diff_request_t *request)
 
 enum { OPTION_RESOURCES = 1 };
 
+static const char letters[] = "o:";
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"html", no_argument, NULL, 'h'},
+    {"output", required_argument, NULL, 'o'},
+    {"kernel", required_argument, NULL, 'k'},
+    {"target", required_argument, NULL, 't'},
+    {"resources", no_argument, NULL, OPTION_RESOURCES},
+    {"demangle", no_argument, NULL, 'd'},
+    {"no-demangle", no_argument, NULL, 'n'},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},
-      {"html", no_argument, NULL, 'h'},
-      {"output", required_argument, NULL, 'o'},
-      {"kernel", required_argument, NULL, 'k'},
-      {"target", required_argument, NULL, 't'},
-      {"resources", no_argument, NULL, OPTION_RESOURCES},
-      {"demangle", no_argument, NULL, 'd'},
-      {"no-demangle", no_argument, NULL, 'n'},
-      {NULL, 0, NULL, 0},
-  };
   diff_request_t request = {.options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
   rawhal_target_t target;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
+  for (int option; (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1;)
     switch (option) {
     case 'j':
       request.json = true;
@@ -251,5 +253,7 @@ const tool_command_t diff_command = {
     .summary = "compare the ABI of two files",
     .help = help,
     .run = run,
+    .options = long_options,
+    .letters = letters,
     .failed = TOOL_REFUSED, /* 1 says that they differ */
 };

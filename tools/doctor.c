@@ -197,4 +197,5 @@ const tool_command_t doctor_command = {
     .summary = "say what works here, and what to do about the rest",
     .help = help,
     .run = run,
+    .options = long_options,
 };

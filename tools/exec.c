@@ -368,6 +368,8 @@ const tool_command_t exec_command = {
     .summary = "run any program under limits of the GPU, checked or traced",
     .help = help,
     .run = run,
+    .options = exec_options,
+    .runs_program = true,
 };
 
 const tool_command_t record_command = {
@@ -375,4 +377,7 @@ const tool_command_t record_command = {
     .summary = "record what a program dispatches, for replay",
     .help = record_help,
     .run = run_record,
+    .options = record_options,
+    .letters = "o:",
+    .runs_program = true,
 };

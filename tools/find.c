@@ -185,15 +185,16 @@ static int look(find_t *find, char **paths, int count)
 
 /* ---- The command line ---- */
 
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"target", required_argument, NULL, 't'},
+    {"demangle", no_argument, NULL, 'd'},
+    {"no-demangle", no_argument, NULL, 'n'},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},
-      {"target", required_argument, NULL, 't'},
-      {"demangle", no_argument, NULL, 'd'},
-      {"no-demangle", no_argument, NULL, 'n'},
-      {NULL, 0, NULL, 0},
-  };
   find_t find = {
       .select = {.skip_unreadable = true, .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
   json_writer_t wanted;
@@ -254,4 +255,5 @@ const tool_command_t find_command = {
     .summary = "list the code objects of files and folders that have a kernel",
     .help = help,
     .run = run,
+    .options = long_options,
 };

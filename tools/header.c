@@ -137,14 +137,15 @@ static int header_files(const select_options_t *options, char **files, size_t co
 
 /* ---- The command ---- */
 
+static const struct option long_options[] = {
+    {"kernel", required_argument, NULL, 'k'},
+    {"target", required_argument, NULL, 't'},
+    {"object", required_argument, NULL, 'o'},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"kernel", required_argument, NULL, 'k'},
-      {"target", required_argument, NULL, 't'},
-      {"object", required_argument, NULL, 'o'},
-      {NULL, 0, NULL, 0},
-  };
   select_options_t options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
   rawhal_target_t target;
   opterr = 0;
@@ -202,4 +203,5 @@ const tool_command_t header_command = {
     .summary = "write a C header with the kernels' arguments as structs",
     .help = help,
     .run = run,
+    .options = long_options,
 };

@@ -119,24 +119,26 @@ typedef struct inspect_request {
   bool json, list, html, disassemble;
 } inspect_request_t;
 
+static const char letters[] = "o:";
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"brief", no_argument, NULL, 'b'},
+    {"list", no_argument, NULL, 'l'},
+    {"kernel", required_argument, NULL, 'k'},
+    {"target", required_argument, NULL, 't'},
+    {"html", no_argument, NULL, 'h'},
+    {"output", required_argument, NULL, 'o'},
+    {"demangle", no_argument, NULL, 'd'},
+    {"no-demangle", no_argument, NULL, 'n'},
+    {"disassemble", no_argument, NULL, 'a'},
+    {NULL, 0, NULL, 0},
+};
+
 /* False: the usage error has been printed. */
 static bool read_options(inspect_request_t *request, int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},
-      {"brief", no_argument, NULL, 'b'},
-      {"list", no_argument, NULL, 'l'},
-      {"kernel", required_argument, NULL, 'k'},
-      {"target", required_argument, NULL, 't'},
-      {"html", no_argument, NULL, 'h'},
-      {"output", required_argument, NULL, 'o'},
-      {"demangle", no_argument, NULL, 'd'},
-      {"no-demangle", no_argument, NULL, 'n'},
-      {"disassemble", no_argument, NULL, 'a'},
-      {NULL, 0, NULL, 0},
-  };
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
+  for (int option; (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1;)
     switch (option) {
     case 'j':
       request->json = true;
@@ -274,4 +276,6 @@ const tool_command_t inspect_command = {
     .summary = "show the kernels of a file and their kernarg layouts",
     .help = help,
     .run = run,
+    .options = long_options,
+    .letters = letters,
 };

@@ -147,14 +147,15 @@ static void print_json(const rawhal_limit_config_t *config)
 
 /* ---- */
 
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"device", required_argument, NULL, 'd'},
+    {"memory", required_argument, NULL, 'm'},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},
-      {"device", required_argument, NULL, 'd'},
-      {"memory", required_argument, NULL, 'm'},
-      {NULL, 0, NULL, 0},
-  };
   if (argc > 1 && limits_is_control(argv[1]))
     return limits_control(argc - 1, argv + 1);
   rawhal_limit_device_t device = {0};
@@ -226,4 +227,7 @@ const tool_command_t limits_command = {
     .summary = "show what the environment limits; change a running tenant",
     .help = help,
     .run = run,
+    .options = long_options,
+    .more_options = limits_control_options,
+    .words = "set suspend resume release",
 };

@@ -149,20 +149,21 @@ static int run_with(action_t action, order_t *order, char **words, size_t count,
   return result;
 }
 
+const struct option limits_control_options[] = {
+    {"on", required_argument, NULL, 'o'},
+    {"memory", required_argument, NULL, 'm'},
+    {NULL, 0, NULL, 0},
+};
+
 int limits_control(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"on", required_argument, NULL, 'o'},
-      {"memory", required_argument, NULL, 'm'},
-      {NULL, 0, NULL, 0},
-  };
   const char *word = argv[0];
   action_t action = find_action(word);
   order_t order = {0};
   rawhal_limit_device_t device = {0};
   rawhal_error_t error;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+  for (int option; (option = getopt_long(argc, argv, "", limits_control_options, NULL)) != -1;)
     switch (option) {
     case 'o':
       order.device = optarg;

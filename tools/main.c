@@ -10,10 +10,12 @@
 #include "tools/escape.h"
 #include "tools/tool.h"
 
-static const tool_command_t *const commands[] = {
-    &inspect_command, &find_command,   &check_command,    &header_command,  &diff_command,
-    &run_command,     &replay_command, &coverage_command, &devices_command, &limits_command,
-    &top_command,     &exec_command,   &record_command,   &unpack_command,  &doctor_command};
+const tool_command_t *const tool_commands[] = {
+    &inspect_command, &find_command,   &check_command,  &header_command,
+    &diff_command,    &run_command,    &replay_command, &coverage_command,
+    &devices_command, &limits_command, &top_command,    &exec_command,
+    &record_command,  &unpack_command, &doctor_command, &completion_command};
+const size_t tool_command_count = sizeof(tool_commands) / sizeof(*tool_commands);
 
 static void print_help(FILE *out)
 {
@@ -22,8 +24,8 @@ static void print_help(FILE *out)
       "Looks into raw AMDGPU code objects (HSACO files, fat libraries) and runs their kernels.\n\n"
       "commands:\n",
       out);
-  for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); ++i)
-    fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  for (size_t i = 0; i < tool_command_count; ++i)
+    fprintf(out, "  %-10s %s\n", tool_commands[i]->name, tool_commands[i]->summary);
   fputs("\n"
         "  rawhal COMMAND --help   all options of a command\n"
         "  rawhal --version        the version\n\n"
@@ -78,15 +80,15 @@ int main(int argc, char **argv)
     printf("rawhal %s\n", rawhal_version_text());
     return finish(TOOL_OK, 0);
   }
-  for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); ++i) {
-    if (strcmp(argv[1], commands[i]->name))
+  for (size_t i = 0; i < tool_command_count; ++i) {
+    if (strcmp(argv[1], tool_commands[i]->name))
       continue;
     for (int a = 2; a < argc && strcmp(argv[a], "--"); ++a)
       if (!strcmp(argv[a], "--help") || !strcmp(argv[a], "-h")) {
-        fputs(commands[i]->help(), stdout);
-        return finish(TOOL_OK, commands[i]->failed);
+        fputs(tool_commands[i]->help(), stdout);
+        return finish(TOOL_OK, tool_commands[i]->failed);
       }
-    return finish(commands[i]->run(argc - 1, argv + 1), commands[i]->failed);
+    return finish(tool_commands[i]->run(argc - 1, argv + 1), tool_commands[i]->failed);
   }
   fputs("rawhal: unknown command '", stderr);
   (void)escape_text(stderr, rawhal_string(argv[1]), SIZE_MAX);

@@ -140,13 +140,14 @@ static int replay_file(replay_request_t *request, const char *wanted, bool list)
   return status;
 }
 
+static const struct option long_options[] = {
+    {"kernel", required_argument, NULL, 'k'},  {"list", no_argument, NULL, 'l'},
+    {"json", no_argument, NULL, 'j'},          {"device", required_argument, NULL, 'd'},
+    {"timeout", required_argument, NULL, 't'}, {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"kernel", required_argument, NULL, 'k'},  {"list", no_argument, NULL, 'l'},
-      {"json", no_argument, NULL, 'j'},          {"device", required_argument, NULL, 'd'},
-      {"timeout", required_argument, NULL, 't'}, {NULL, 0, NULL, 0},
-  };
   replay_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS};
   const char *kernel = NULL;
   bool list = false;
@@ -214,5 +215,6 @@ const tool_command_t replay_command = {
     .summary = "launch a recorded dispatch, and compare what it leaves",
     .help = help,
     .run = run,
+    .options = long_options,
     .failed = TOOL_CANNOT,
 };

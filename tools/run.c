@@ -198,4 +198,5 @@ const tool_command_t run_command = {
     .summary = "run one kernel of a file",
     .help = make_help,
     .run = run,
+    .options = long_options,
 };

@@ -2,6 +2,8 @@
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
 
+#include <getopt.h>
+
 #include <rawhal/status.h>
 
 /* Exit codes, as `rawhal --help` documents them. */
@@ -19,9 +21,19 @@ typedef struct tool_command {
   const char *summary;
   const char *(*help)(void); /* the whole --help text */
   int (*run)(int argc, char **argv);
+  /* For completions: what it takes beside --help, as getopt_long(3) has it. */
+  const struct option *options, *more_options; /* the second may be NULL */
+  const char *letters;                         /* its short options, or NULL */
+  const char *words;                           /* that may stand for a file, or NULL */
+  bool runs_program;                           /* behind its options and -- */
   int failed; /* the exit status when standard output cannot be written; 0: TOOL_FAILED */
 } tool_command_t;
 
+/* All of them, in the order of --help. */
+extern const tool_command_t *const tool_commands[];
+extern const size_t tool_command_count;
+
+extern const tool_command_t completion_command;
 extern const tool_command_t inspect_command;
 extern const tool_command_t run_command;
 extern const tool_command_t check_command;

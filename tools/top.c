@@ -249,15 +249,16 @@ static int find_region(rawhal_limit_text_t *region)
   return *region->text ? TOOL_OK : tool_usage("top", "no REGION, and the environment names none");
 }
 
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"prometheus", no_argument, NULL, 'p'},
+    {"log", no_argument, NULL, 'l'},
+    {"once", no_argument, NULL, 'o'},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'},
-      {"prometheus", no_argument, NULL, 'p'},
-      {"log", no_argument, NULL, 'l'},
-      {"once", no_argument, NULL, 'o'},
-      {NULL, 0, NULL, 0},
-  };
   form_t form = FORM_TEXT;
   int forms = 0;
   bool once = false;
@@ -315,4 +316,5 @@ const tool_command_t top_command = {
     .summary = "show who uses the devices of a region with common limits",
     .help = help,
     .run = run,
+    .options = long_options,
 };

@@ -141,15 +141,16 @@ static int unpack_files(unpack_t *unpack, char **paths, int count)
 
 /* ---- The command line ---- */
 
+static const struct option long_options[] = {
+    {"force", no_argument, NULL, 'f'},
+    {"object", required_argument, NULL, 'o'},
+    {"output", required_argument, NULL, 'd'},
+    {"target", required_argument, NULL, 't'},
+    {NULL, 0, NULL, 0},
+};
+
 static int run(int argc, char **argv)
 {
-  static const struct option long_options[] = {
-      {"force", no_argument, NULL, 'f'},
-      {"object", required_argument, NULL, 'o'},
-      {"output", required_argument, NULL, 'd'},
-      {"target", required_argument, NULL, 't'},
-      {NULL, 0, NULL, 0},
-  };
   unpack_t unpack = {.folder = "."};
   rawhal_target_t target;
   opterr = 0;
@@ -210,4 +211,5 @@ const tool_command_t unpack_command = {
     .summary = "write the code objects of a file to files of their own",
     .help = help,
     .run = run,
+    .options = long_options,
 };
