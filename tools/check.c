@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tools/file.h"
+#include "tools/progress.h"
 #include "tools/tool.h"
 
 typedef struct check_request {
@@ -33,6 +34,7 @@ static void print_facts(const select_t *select, const check_blob_t *blob)
   char target[64];
   rawhal_target_format(&select->object->target, target, sizeof(target));
   accepted_lengths(info, &least, &most);
+  progress_clear();
   fputs("kernel     ", stdout);
   tool_print_text(blob->kernel->name);
   printf("\nobject     %zu: %s\n", select->index, target);
@@ -97,6 +99,7 @@ static int run(int argc, char **argv)
 {
   check_request_t request = {.select.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
   uint64_t number;
+  request.select.progress = "check";
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {

@@ -12,6 +12,7 @@
 #include <rawhal/hal.h>
 
 #include "tools/json.h"
+#include "tools/progress.h"
 #include "tools/select.h"
 #include "tools/tool.h"
 
@@ -218,6 +219,7 @@ static int run_report(report_t *report)
     return tool_fail("coverage", &error);
   if (report->count)
     qsort(report->rows, report->count, sizeof(*report->rows), compare_counts);
+  progress_clear();
   (report->json ? print_json : print_text)(report);
   return report->missing ? TOOL_FAILED : TOOL_OK;
 }
@@ -232,6 +234,7 @@ static int run(int argc, char **argv)
 {
   report_t report = {.select = {.skip_unreadable = true}};
   rawhal_target_t target;
+  report.select.progress = "coverage";
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {

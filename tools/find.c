@@ -9,6 +9,7 @@
 #include "tools/demangle.h"
 #include "tools/json.h"
 #include "tools/near.h"
+#include "tools/progress.h"
 #include "tools/select.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -87,6 +88,7 @@ static void report(find_t *find, const select_t *select, const rawhal_kernel_t *
   rawhal_target_format(&select->object->target, target, sizeof(target));
   write_signature(kernel, signature, &bytes);
   ++find->kernels;
+  progress_clear();
   if (find->json)
     print_json(find, select, kernel, target, signature);
   else
@@ -195,8 +197,9 @@ static const struct option long_options[] = {
 
 static int run(int argc, char **argv)
 {
-  find_t find = {
-      .select = {.skip_unreadable = true, .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
+  find_t find = {.select = {.progress = "find",
+                            .skip_unreadable = true,
+                            .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
   json_writer_t wanted;
   rawhal_target_t target;
   demangle_when_t when = DEMANGLE_ON_TERMINALS;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/progress.h"
 #include "tools/select.h"
 #include "tools/tool.h"
 
@@ -116,6 +117,7 @@ static bool write_header(header_t *header)
 {
   uint64_t hash = guard(header);
   bool done = true;
+  progress_clear();
   printf("%s#ifndef RAWHAL_KERNARG_%016" PRIx64 "\n#define RAWHAL_KERNARG_%016" PRIx64 "\n\n%s",
          preamble, hash, hash, includes);
   for (size_t i = 0; done && i < header->count; ++i)
@@ -146,7 +148,7 @@ static const struct option long_options[] = {
 
 static int run(int argc, char **argv)
 {
-  select_options_t options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
+  select_options_t options = {.progress = "header", .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
   rawhal_target_t target;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)

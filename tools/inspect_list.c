@@ -6,6 +6,7 @@
 
 #include "tools/inspect.h"
 #include "tools/json.h"
+#include "tools/progress.h"
 #include "tools/tool.h"
 #include "tools/triton.h"
 #include "tools/uri.h"
@@ -116,6 +117,7 @@ static void print_text(const line_t *line)
 static void report(list_t *list, const line_t *line)
 {
   ++list->objects;
+  progress_clear();
   if (list->json)
     print_json(list->json, line);
   else
@@ -211,6 +213,7 @@ static void list_file(void *context, const char *path, bool named)
   }
   const inspect_options_t *options = list->options;
   const select_options_t wanted = {.path = path,
+                                   .progress = "inspect",
                                    .target = options->target,
                                    .skip_unreadable = options->target || options->kernel};
   select_t select = {0};

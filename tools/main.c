@@ -8,6 +8,7 @@
 #include <rawhal/version.h>
 
 #include "tools/escape.h"
+#include "tools/progress.h"
 #include "tools/tool.h"
 
 const tool_command_t *const tool_commands[] = {
@@ -51,6 +52,7 @@ static void hold_streams(void)
 /* What was printed is whole, or the exit status says that it is not. */
 static int finish(int status, int failed)
 {
+  progress_clear();
   bool broken = ferror(stdout);
   errno = 0;
   if (!fflush(stdout) && !broken)

@@ -8,6 +8,7 @@
 
 #include "tools/file.h"
 #include "tools/near.h"
+#include "tools/progress.h"
 #include "tools/tool.h"
 
 bool select_read_target(const char *command, const char *text, rawhal_target_t *target)
@@ -80,6 +81,15 @@ bool select_runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted
   return rawhal_target_match(object, &device) == 0;
 }
 
+/* Of files with one object there is nothing to say. */
+static void show_progress(const select_t *select)
+{
+  const size_t count = rawhal_container_count(select->container);
+  if (select->options->progress && count > 1)
+    progress_show(select->options->progress, "object", select->next + 1, count,
+                  select->options->path);
+}
+
 bool select_next(select_t *select, rawhal_error_t *error)
 {
   const select_options_t *options = select->options;
@@ -88,6 +98,7 @@ bool select_next(select_t *select, rawhal_error_t *error)
   select->hsaco = NULL;
   while ((select->object = rawhal_container_object(select->container, select->next))) {
     const rawhal_container_object_t *object = select->object;
+    show_progress(select);
     select->index = select->next++;
     if (options->object && options->object != select->index + 1)
       continue;

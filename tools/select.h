@@ -9,6 +9,7 @@ typedef struct select_options {
   const char *path;
   const rawhal_target_t *target; /* only objects that run on it; NULL = all */
   uint64_t object;               /* only this one, its index + 1; 0 = all */
+  const char *progress;          /* the command that shows how far it is; NULL = none does */
   const char *kernel;            /* for select_kernel(): its name or symbol, exactly */
   uint32_t hsaco_flags;          /* RAWHAL_HSACO_* */
   bool skip_unreadable;          /* pass over what is no AMDGPU code object rawhal reads: else an

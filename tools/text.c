@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/escape.h"
+#include "tools/progress.h"
 
 static void print_error(const char *text)
 {
@@ -17,6 +18,7 @@ static void print_error(const char *text)
 
 int tool_fail(const char *command, const rawhal_error_t *error)
 {
+  progress_clear();
   fprintf(stderr, "rawhal %s: %s: ", command, rawhal_status_name(error->status));
   print_error(error->message);
   if (error->offset != RAWHAL_NO_OFFSET)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/progress.h"
 #include "tools/select.h"
 #include "tools/tool.h"
 
@@ -86,6 +87,7 @@ static bool unpack_objects(unpack_t *unpack, const rawhal_container_t *container
   const rawhal_container_object_t *object;
   for (size_t i = 0; (object = rawhal_container_object(container, i)); ++i) {
     char path[PATH_MAX];
+    progress_show("unpack", "object", i + 1, rawhal_container_count(container), unpack->path);
     if (unpack->object && unpack->object != i + 1)
       continue;
     if (!object->readable) {
@@ -98,6 +100,7 @@ static bool unpack_objects(unpack_t *unpack, const rawhal_container_t *container
         !write_file(unpack, path, object->bytes, error))
       return false;
     ++unpack->written;
+    progress_clear();
     (void)tool_print_words(path);
     putchar('\n');
   }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "tools/file.h"
+#include "tools/progress.h"
 #include "tools/tool.h"
 
 bool walk_passes_over(bool named, const rawhal_error_t *error)
@@ -28,11 +29,17 @@ static int by_name(const FTSENT **a, const FTSENT **b)
   return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+static void call(walk_t *walk, const char *path, bool named)
+{
+  progress_show(walk->command, "file", ++walk->files, 0, path);
+  walk->file(walk->context, path, named);
+}
+
 static bool walk_path(walk_t *walk, char *path, rawhal_error_t *error)
 {
   char *const paths[] = {path, NULL};
   if (tool_stream_of(path) >= 0) {
-    walk->file(walk->context, path, true);
+    call(walk, path, true);
     return true;
   }
   FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
@@ -41,7 +48,7 @@ static bool walk_path(walk_t *walk, char *path, rawhal_error_t *error)
   for (FTSENT *entry; (entry = fts_read(tree));) {
     bool named = entry->fts_level == FTS_ROOTLEVEL;
     if (entry->fts_info == FTS_F || (named && entry->fts_info == FTS_DEFAULT)) {
-      walk->file(walk->context, entry->fts_path, named);
+      call(walk, entry->fts_path, named);
     } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
                entry->fts_info == FTS_NS) {
       (void)tool_refuse(error, RAWHAL_NOT_FOUND, "%s", strerror(entry->fts_errno));

@@ -10,6 +10,7 @@ typedef struct walk {
   void *context;
   /* `named`: on the command line. What only stands in a folder need not be a code object. */
   void (*file)(void *context, const char *path, bool named);
+  uint64_t files;   /* looked at so far */
   uint64_t refused; /* what walk_refuse() was told */
 } walk_t;
 
