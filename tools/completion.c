@@ -257,8 +257,8 @@ static const char *help(void)
 {
   return "usage: rawhal completion SHELL\n\n"
          "Prints a script by which SHELL (bash, zsh or fish) completes rawhal's commands,\n"
-         "options, their values, and files. An installed rawhal has them where shells look;\n"
-         "without that, for this user:\n\n"
+         "options, their values, and files. An installed rawhal has them where shells\n"
+         "look; without that, for this user:\n\n"
          "  bash   rawhal completion bash \\\n"
          "           >~/.local/share/bash-completion/completions/rawhal\n"
          "  zsh    rawhal completion zsh >FOLDER/_rawhal, in a FOLDER of $fpath\n"

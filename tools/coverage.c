@@ -260,19 +260,21 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal coverage FILE [OPTIONS]\n\n"
-         "Lists the instructions in FILE's code objects that softgpu, the GPU in software, cannot\n"
-         "run: by mnemonic, with how many there are and where the first one is. Nothing is run.\n"
-         "Code is read from its first byte to its last, so that data between functions shows as\n"
-         "unknown instructions. Objects for processors that softgpu does not execute are counted\n"
-         "only.\n\n"
+         "Lists the instructions in FILE's code objects that softgpu, the GPU in software,\n"
+         "cannot run: by mnemonic, with how many there are and where the first one is.\n"
+         "Nothing is run. Code is read from its first byte to its last, so that data\n"
+         "between functions shows as unknown instructions. Objects for processors that\n"
+         "softgpu does not execute are counted only. A FILE of - is standard input.\n\n"
          "options:\n"
-         "  --json           one JSON document (schema \"rawhal-coverage-1\") instead of text\n"
+         "  --json           one JSON document (schema \"rawhal-coverage-1\") instead of\n"
+         "                   text\n"
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --help           this text\n\n"
          "exit status:\n"
          "  0   softgpu knows and executes every instruction\n"
-         "  1   some are missing (standard output lists them), no object is for a processor that\n"
-         "      softgpu executes, or the file was refused (standard error says why)\n"
+         "  1   some are missing (standard output lists them), no object is for a\n"
+         "      processor that softgpu executes, or the file was refused (standard error\n"
+         "      says why)\n"
          "  2   the command line is wrong\n";
 }
 

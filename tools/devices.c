@@ -212,20 +212,18 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal devices [--device KIND] [--json]\n\n"
-         "Lists the devices that programs see from this environment, with their place in the "
-         "machine\n"
-         "and whose memory each can be given. Without a GPU that is softgpu, a GPU in software.\n\n"
+         "Lists the devices that programs see from this environment, with their place in\n"
+         "the machine and whose memory each can be given. Without a GPU that is softgpu, a\n"
+         "GPU in software.\n\n"
          "options:\n"
          "  --device KIND    softgpu or hsa (hardware); default: hardware if there is any\n"
-         "  --json           one JSON document (schema \"rawhal-devices-1\") instead of text, with "
-         "more\n"
-         "                   of each device\n"
+         "  --json           one JSON document (schema \"rawhal-devices-1\") instead of\n"
+         "                   text, with more of each device\n"
          "  --help           this text\n\n"
          "exit status:\n"
          "  0   done\n"
-         "  1   there is no runtime or no hardware, or the environment is not understood; "
-         "standard\n"
-         "      error says why\n"
+         "  1   there is no runtime or no hardware, or the environment is not understood;\n"
+         "      standard error says why\n"
          "  2   the command line is wrong\n";
 }
 

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include "tools/doctor.h"
-#include "tools/near.h"
-#include "tools/tool.h"
 
 extern char **environ;
 
@@ -110,21 +108,6 @@ static const rawhal_limit_info_t *find_limit(const char *name)
 
 /* ---- Rows ---- */
 
-static void say_unknown(const doctor_t *doctor, const char *name, const char *value)
-{
-  const rawhal_limit_info_t *info;
-  near_names_t names = {.wanted = name};
-  char nearest[NEAR_TEXT], fix[128];
-  for (size_t i = 0; i < sizeof(known) / sizeof(*known); ++i)
-    near_look(&names, rawhal_string(known[i].name));
-  for (int i = 0; (info = rawhal_limit_info((rawhal_limit_t)i)); ++i)
-    near_look(&names, rawhal_string(info->variable));
-  near_text(&names, nearest);
-  snprintf(fix, sizeof(fix), "unset %.90s, or correct its name", name);
-  doctor_say(doctor, DOCTOR_NOTE, fix, "%.90s=%.*s: nobody reads that%s", name, VALUE_SHOWN, value,
-             nearest);
-}
-
 /* Every file that it names with a folder; others the system looks for. */
 static bool say_missing(const doctor_t *doctor, const struct variable *variable, const char *value)
 {
@@ -165,13 +148,11 @@ static bool say_variable(const doctor_t *doctor, const char *name, const char *v
                  families[i].meaning);
       return true;
     }
-  if (!starts_with(name, "RAWHAL_") || starts_with(name, "RAWHAL_TEST"))
-    return false;
-  say_unknown(doctor, name, value);
-  return true;
+  return false;
 }
 
-/* A limit that is not understood stops every program. */
+/* A limit that is not understood, and any misspelt variable of rawhal, stops every program; the
+ * message begins with its name. */
 static bool say_limits(const doctor_t *doctor)
 {
   /* Percentages of memory are of some memory here; the devices have their own. */
@@ -183,7 +164,7 @@ static bool say_limits(const doctor_t *doctor)
   if (bad)
     doctor_say(doctor, DOCTOR_PROBLEM,
                "correct or unset it: no program gets a device before; rawhal limits lists limits",
-               "limits: %.900s", error.message);
+               "%.900s", error.message);
   rawhal_limit_config_destroy(config);
   return bad;
 }

@@ -22,45 +22,41 @@ enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
 static const char *help(void)
 {
   return "usage: rawhal exec [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
-         "Runs PROGRAM under limits of the GPU, checked or traced, whatever it uses the GPU by: "
-         "HIP,\n"
-         "OpenCL, a library, HSA. It need not know of rawhal. What limits there are besides, "
-         "rawhal "
-         "limits\n"
-         "tells; all that are set in the environment hold.\n\n"
+         "Runs PROGRAM under limits of the GPU, checked or traced, whatever it uses the\n"
+         "GPU by: HIP, OpenCL, a library, HSA. It need not know of rawhal. What limits\n"
+         "there are besides, rawhal limits tells; all that are set in the environment\n"
+         "hold.\n\n"
          "options:\n"
          "  --gpu-share SHARE   device time, as \"30%\"\n"
          "  --memory BYTES      device memory, as \"4G\" or \"512M\"\n"
-         "  --check[=MODE]      are dispatches what their kernels take? MODE: warn, each mistake "
-         "once;\n"
-         "                      report, every time; refuse, such a kernel does not run. warn "
-         "without\n"
-         "  --trace FILE        when dispatches ran and what held them back, as JSON for Perfetto\n"
+         "  --check[=MODE]      are dispatches what their kernels take? MODE: warn, each\n"
+         "                      mistake once; report, every time; refuse, such a kernel\n"
+         "                      does not run. warn without\n"
+         "  --trace FILE        when dispatches ran and what held them back, as JSON for\n"
+         "                      Perfetto\n"
          "  --record FILE       what is dispatched, for rawhal replay\n"
          "  --record-bytes BYTES  the most that file may have; 1G without\n"
          "  --record-buffers    with the contents of buffers: see rawhal record --help\n"
          "  --substitute NAME=FILE[:KERNEL][,EXTRA...]\n"
-         "                      another kernel in the place of NAME, which may be a pattern; "
-         "KERNEL "
-         "has the\n"
-         "                      same name without. EXTRA: an argument more, buffer=BYTES[:FILE], "
-         "dispatch or\n"
-         "                      value=N. May be given again, the first that is for a kernel "
-         "counts\n"
+         "                      another kernel in the place of NAME, which may be a\n"
+         "                      pattern; KERNEL has the same name without. EXTRA: an\n"
+         "                      argument more, buffer=BYTES[:FILE], dispatch or value=N.\n"
+         "                      May be given again, the first that is for a kernel counts\n"
          "  --substitute-cache FOLDER  remembers what became of them\n"
-         "  --policy FILE       rules by program, kernel and code object, as JSON: docs/policy.md\n"
+         "  --policy FILE       rules by program, kernel and code object, as JSON:\n"
+         "                      docs/policy.md\n"
          "  --help              this text\n\n"
          "Of a limit that the environment has as well the stricter holds.\n\n"
          "environment:\n"
-         "  RAWHAL_FRONT_LIBRARY  the path of librawhal-front.so, if it is not beside librawhal\n"
-         "  RAWHAL_LIMIT_REGION   a file through which processes share their limits: without it "
-         "each\n"
-         "                        process of PROGRAM has them for itself\n"
-         "  RAWHAL_FRONT_REPORT   a file or the number of a descriptor for what the limits have to "
-         "say;\n"
-         "                        standard error without, nobody when it is empty\n\n"
+         "  RAWHAL_FRONT_LIBRARY  the path of librawhal-front.so, if it is not beside\n"
+         "                        librawhal\n"
+         "  RAWHAL_LIMIT_REGION   a file through which processes share their limits:\n"
+         "                        without it each process of PROGRAM has them for itself\n"
+         "  RAWHAL_FRONT_REPORT   a file or the number of a descriptor for what the limits\n"
+         "                        have to say; standard error without, nobody when it is\n"
+         "                        empty\n\n"
          "It sets HSA_TOOLS_LIB and HSA_TOOLS_ROCPROFILER_V1_TOOLS for PROGRAM; where\n"
-         "ROCP_TOOL_LIBRARIES names tools of rocprofiler-sdk it adds "
+         "ROCP_TOOL_LIBRARIES names tools of rocprofiler-sdk it adds\n"
          "librawhal-front-register.so.\n\n"
          "exit status: PROGRAM's own, and\n"
          "  2    the command line is wrong\n"
@@ -71,22 +67,21 @@ static const char *help(void)
 static const char *record_help(void)
 {
   return "usage: rawhal record -o FILE [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
-         "Runs PROGRAM and writes what it dispatches to FILE: kernels, their code objects, grids "
-         "and\n"
-         "kernargs. rawhal replay lists what is in it, and launches one of them again.\n\n"
+         "Runs PROGRAM and writes what it dispatches to FILE: kernels, their code objects,\n"
+         "grids and kernargs. rawhal replay lists what is in it, and launches one of them\n"
+         "again.\n\n"
          "options:\n"
-         "  -o, --output FILE   must not be there yet; a second process of the program that uses "
-         "the GPU\n"
-         "                      adds its number\n"
+         "  -o, --output FILE   must not be there yet; a second process of the program\n"
+         "                      that uses the GPU adds its number\n"
          "  --bytes BYTES       the most that FILE may have, as \"64M\" or \"8G\"; 1G without\n"
-         "  --buffers           with what the pointers of kernargs lead to, before and after: then "
-         "one\n"
-         "                      dispatch of a queue runs at a time, and replay can compare\n"
+         "  --buffers           with what the pointers of kernargs lead to, before and\n"
+         "                      after: then one dispatch of a queue runs at a time, and\n"
+         "                      replay can compare\n"
          "  --gpu-share, --memory, --check, --trace   as of rawhal exec\n"
          "  --help              this text\n\n"
-         "The file is written as the program goes on, can be read whenever it was killed, and says "
-         "so\n"
-         "when it ends early. Environment and exit status are those of rawhal exec.\n";
+         "The file is written as the program goes on, can be read whenever it was killed,\n"
+         "and says so when it ends early. Environment and exit status are those of rawhal\n"
+         "exec.\n";
 }
 
 /* ---- The environment ---- */
@@ -321,12 +316,21 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
   }
 }
 
+/* What is said of a recording, where there is none, would be lost without a word. */
+static const char *find_orphan(bool bytes, bool buffers)
+{
+  const char *recording = getenv("RAWHAL_RECORD");
+  if (recording && *recording)
+    return NULL;
+  return bytes ? "--record-bytes" : buffers ? "--record-buffers" : NULL;
+}
+
 static int start(const char *command, int argc, char **argv, const char *short_options,
                  const struct option *options)
 {
   char path[PATH_MAX];
   rawhal_error_t error;
-  bool traced = false;
+  bool traced = false, bytes = false, buffers = false;
   opterr = 0;
   optind = 1;
   for (int option; (option = getopt_long(argc, argv, short_options, options, NULL)) != -1;) {
@@ -335,9 +339,15 @@ static int start(const char *command, int argc, char **argv, const char *short_o
     if (!set_option(option, optarg, &error))
       return tool_usage(command, "%s", error.message);
     traced |= option == TRACE;
+    bytes |= option == BYTES;
+    buffers |= option == BUFFERS;
   }
   if (optind >= argc)
     return tool_usage(command, "no program is named");
+  const char *orphan = options == exec_options ? find_orphan(bytes, buffers) : NULL;
+  if (orphan)
+    return tool_usage(command, "%s is of a recording, and there is none: --record FILE makes one",
+                      orphan);
   if (options == record_options && !getenv("RAWHAL_RECORD"))
     return tool_usage(command, "-o says which file");
   if (!front_find(path, &error) || !set_tools(path, &error)) {

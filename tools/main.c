@@ -20,11 +20,11 @@ const size_t tool_command_count = sizeof(tool_commands) / sizeof(*tool_commands)
 
 static void print_help(FILE *out)
 {
-  fputs(
-      "usage: rawhal COMMAND [OPTIONS]\n\n"
-      "Looks into raw AMDGPU code objects (HSACO files, fat libraries) and runs their kernels.\n\n"
-      "commands:\n",
-      out);
+  fputs("usage: rawhal COMMAND [OPTIONS]\n\n"
+        "Looks into raw AMDGPU code objects (HSACO files, fat libraries) and runs their\n"
+        "kernels.\n\n"
+        "commands:\n",
+        out);
   for (size_t i = 0; i < tool_command_count; ++i)
     fprintf(out, "  %-10s %s\n", tool_commands[i]->name, tool_commands[i]->summary);
   fputs("\n"
@@ -32,9 +32,9 @@ static void print_help(FILE *out)
         "  rawhal --version        the version\n\n"
         "exit status:\n"
         "  0   done\n"
-        "  1   the file, the kernel, the blob or the device refused; one line on standard error\n"
-        "      says why. Of 'rawhal diff': the files differ; of 'rawhal replay': the\n"
-        "      results do; of 'rawhal doctor': there is a problem\n"
+        "  1   the file, the kernel, the blob or the device refused; one line on standard\n"
+        "      error says why. Of 'rawhal diff': the files differ; of 'rawhal replay':\n"
+        "      the results do; of 'rawhal doctor': there is a problem\n"
         "  2   the command line is wrong; of 'rawhal replay': also what it cannot do\n"
         "  3   of 'rawhal diff': a file was refused\n",
         out);

@@ -117,9 +117,58 @@ TEST_F(Golden, WhoGetsColours)
     EXPECT_FALSE(contains(seen(words, 80, "CLICOLOR_FORCE=1"), "\x1b"));
 }
 
+// A terminal has 80 columns.
+TEST(GoldenHelp, NoneIsWiderThanATerminal)
+{
+  const std::string top = run({tool, "--help"}).out;
+  std::vector<std::vector<std::string>> helps = {{tool, "--help"}};
+  const size_t from = top.find("commands:\n"), to = top.find("\n\n", from);
+  ASSERT_NE(std::string::npos, to);
+  for (size_t at = from; (at = top.find("\n  ", at)) < to; at += 3)
+    helps.push_back({tool, top.substr(at + 3, top.find(' ', at + 3) - at - 3), "--help"});
+  EXPECT_GE(helps.size(), 17u);
+  for (const std::vector<std::string> &words : helps) {
+    const Outcome got = run(words);
+    EXPECT_EQ(0, got.status) << words[1];
+    for (size_t at = 0, end; at < got.out.size(); at = end + 1) {
+      end = got.out.find('\n', at);
+      EXPECT_LE(end - at, 80u) << words[1] << ": " << got.out.substr(at, end - at);
+    }
+  }
+}
+
+// Who reads standard input says so, on both pages, and does.
+TEST(GoldenHelp, OfStandardInput)
+{
+  const std::string object = fixtures + "vector_add-gfx90a-v5.co";
+  const struct {
+    const char *verb, *words;
+  } readers[] = {{"inspect", "-"},
+                 {"find", "vector_add -"},
+                 {"header", "-"},
+                 {"diff", "- vector_add.co"},
+                 {"unpack", "- --output ."},
+                 {"run", "- --kernel vector_add --grid 1 --block 1 --device softgpu ptr:zero:64 ptr:zero:64 ptr:zero:64 u32:1"},
+                 {"check", "- --kernel vector_add --blob blob"},
+                 {"coverage", "-"}};
+  Scratch scratch;
+  spit(scratch / "vector_add.co", slurp(object));
+  spit(scratch / "blob", std::string(28, '\1'));
+  for (const auto &reader : readers) {
+    const std::string verb = reader.verb;
+    for (std::string text : {run({tool, verb, "--help"}).out, slurp(RAWHAL_SOURCE_DIR "/docs/man/rawhal-" + verb + ".1")}) {
+      std::replace(text.begin(), text.end(), '\n', ' ');
+      EXPECT_TRUE(contains(text, "standard input")) << verb;
+    }
+    const Outcome got =
+        run({"/bin/sh", "-c", "unset RAWHAL_GOLDEN; cd " + scratch.root + " && cat vector_add.co | " + tool + " " + verb + " " + reader.words});
+    EXPECT_EQ(0, got.status) << verb << ": " << got.err;
+  }
+}
+
 TEST(GoldenHelp, OfTheVerbsThatReadFiles)
 {
-  for (const char *verb : {"inspect", "find", "header", "diff", "unpack"}) {
+  for (const char *verb : {"inspect", "find", "header", "diff", "unpack", "run", "check", "coverage", "doctor"}) {
     const std::string help = run({tool, verb, "--help"}).out;
     expect_golden(std::string("help-") + verb + ".txt", help);
     EXPECT_EQ(help, run({tool, "help", verb}).out);
