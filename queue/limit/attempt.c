@@ -6,7 +6,7 @@
 #include "queue/limit/attempt.h"
 #include "queue/limit/caps.h"
 #include "queue/limit/node.h"
-#include "queue/limit/surroundings.h"
+#include "queue/limit/peers.h"
 
 /* ---- Deciding ---- */
 
@@ -44,11 +44,11 @@ static uint64_t running(const rawhal_limiter_t *limiter, uint64_t now)
  * it, it costs the process nothing; should they run on alone, one after the other, that is all they
  * get for longer than they took. In a queue that is busy it would hardly run before, and waits
  * longer. */
-static uint64_t admitted_beside(const limit_lease_t *lease, const surroundings_t *around,
+static uint64_t admitted_beside(const limit_lease_t *lease, const peers_t *peers,
                                 const region_node_t *node, uint64_t now)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
-  if (around->others_wait && idle_for(limiter, now) < LIMIT_STALL_NS)
+  if (peers->others_wait && idle_for(limiter, now) < LIMIT_STALL_NS)
     return 0;
   uint64_t ran = running(limiter, now);
   uint64_t stalled = lease_in_flight(lease) ? 4 * (uint64_t)LIMIT_STALL_NS : LIMIT_STALL_NS;
@@ -84,16 +84,16 @@ static node_flight_t without_waiting(node_flight_t flight, bool contended)
 
 /* Asks every level whether more may go behind all that is in flight but `mine`, the batch. */
 static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion_t *mine,
-                         const surroundings_t *around, refusal_t *refusal)
+                         const peers_t *peers, refusal_t *refusal)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
   uint64_t ran = running(limiter, now), busy = node_load(&lease->busy_since);
   uint64_t queued = busy && busy < now ? now - busy : 0;
   node_flight_t queue = flight_without(&lease->flight, mine, queued);
   node_flight_t process = flight_without(&limiter->flight, mine, ran);
-  node_flight_t tenant = flight_sum(&process, &around->tenant);
-  node_flight_t device = flight_sum(&process, &around->device);
-  bool contended = around->device.submissions > around->tenant.submissions;
+  node_flight_t tenant = flight_sum(&process, &peers->tenant);
+  node_flight_t device = flight_sum(&process, &peers->device);
+  bool contended = peers->device.submissions > peers->tenant.submissions;
   const struct {
     const region_node_t *node;
     const node_flight_t *flight;
@@ -107,7 +107,7 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
     const region_node_t *node = rows[i].node;
-    uint64_t retry, beside = admitted_beside(lease, around, node, now);
+    uint64_t retry, beside = admitted_beside(lease, peers, node, now);
     node_flight_t flight = without_waiting(*rows[i].flight, contended);
     if (!node_admits(node, now, &flight, &retry) &&
         (beside == 0 ||
@@ -139,27 +139,26 @@ static void give_back(limit_lease_t *lease, const portion_t *mine)
 }
 
 /* Is it our turn? Where nothing is limited there are none. */
-static bool turn_comes(const limit_lease_t *lease, const surroundings_t *around, refusal_t *refusal)
+static bool turn_comes(const limit_lease_t *lease, const peers_t *peers, refusal_t *refusal)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
   bool at_device = node_is_limited(&limiter->device->node);
-  if (around->yield_tenant && (at_device || node_is_limited(&limiter->tenant->node)))
+  if (peers->yield_tenant && (at_device || node_is_limited(&limiter->tenant->node)))
     return refuse(refusal, LEVEL_TENANT, 0, "the turn of another process of the tenant");
-  if (around->yield_device && at_device)
+  if (peers->yield_device && at_device)
     return refuse(refusal, LEVEL_DEVICE, 0, "the turn of another tenant");
   return true;
 }
 
 /* All levels, all of them: where nothing of what is to go is in flight yet. */
-static bool look_first(const limit_lease_t *lease, uint64_t now, refusal_t *refusal,
-                       surroundings_t *around)
+static bool look_first(const limit_lease_t *lease, uint64_t now, refusal_t *refusal, peers_t *peers)
 {
   static const portion_t nothing;
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
-  look_around(lease->limiter, now, flight_now(&lease->limiter->flight, FLIGHT_NS), around);
-  bool admitted = shares_admit(lease, now, &nothing, around, refusal);
-  bool beside = admitted_beside(lease, around, &lease->limiter->tenant->node, now) != 0;
-  return admitted && (beside || turn_comes(lease, around, refusal));
+  peers_read(lease->limiter, now, flight_now(&lease->limiter->flight, FLIGHT_NS), peers);
+  bool admitted = shares_admit(lease, now, &nothing, peers, refusal);
+  bool beside = admitted_beside(lease, peers, &lease->limiter->tenant->node, now) != 0;
+  return admitted && (beside || turn_comes(lease, peers, refusal));
 }
 
 /* When two of those who looked first ask at the same time, both are refused, and one of them tries
@@ -180,18 +179,18 @@ static bool must_fit(const rawhal_limiter_t *limiter, uint64_t mine)
  * run other than its own: that is counted before its time is, so of a first run and of what is
  * taken at the same moment at least one sees the other. */
 static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool whole, bool probe,
-                 refusal_t *refusal, surroundings_t *around)
+                 refusal_t *refusal, peers_t *peers)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   const portion_t the_last = {0, mine->submissions > 1 ? 1 : mine->submissions};
-  if (!look_first(lease, now, refusal, around))
+  if (!look_first(lease, now, refusal, peers))
     return false;
   add_open(lease, mine);
   atomic_thread_fence(memory_order_seq_cst);
   whole = whole || must_fit(limiter, probe);
   if (limiter->region.fd >= 0)
-    look_around(limiter, now, flight_now(&limiter->flight, FLIGHT_NS) - mine->ns, around);
-  bool admitted = shares_admit(lease, now, whole ? &the_last : mine, around, refusal);
+    peers_read(limiter, now, flight_now(&limiter->flight, FLIGHT_NS) - mine->ns, peers);
+  bool admitted = shares_admit(lease, now, whole ? &the_last : mine, peers, refusal);
   if (!admitted) {
     if (!whole && refusal->retry <= now)
       refusal->retry = soon(limiter, now);
@@ -213,7 +212,7 @@ bool lease_has_share(const limit_lease_t *lease)
 }
 
 /* Submissions that may still go in flight at every level. */
-static uint64_t room_in_flight(const limit_lease_t *lease, const surroundings_t *around)
+static uint64_t room_in_flight(const limit_lease_t *lease, const peers_t *peers)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
   uint64_t process = flight_now(&limiter->flight, FLIGHT_SUBMISSIONS);
@@ -222,8 +221,8 @@ static uint64_t room_in_flight(const limit_lease_t *lease, const surroundings_t 
     uint64_t submissions;
   } rows[] = {{&lease->node, flight_now(&lease->flight, FLIGHT_SUBMISSIONS)},
               {&limiter->me->node, process},
-              {&limiter->tenant->node, process + around->tenant.submissions},
-              {&limiter->device->node, process + around->device.submissions}};
+              {&limiter->tenant->node, process + peers->tenant.submissions},
+              {&limiter->device->node, process + peers->device.submissions}};
   uint64_t room = UINT64_MAX;
   for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
     uint64_t most = node_most_in_flight(node_load(&rows[i].node->share));
@@ -252,28 +251,27 @@ static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
   if (limiter->region.fd < 0 || flight_now(&limiter->flight, FLIGHT_SUBMISSIONS) ||
       node_load(&hot->wait_until) >= now || node_load(&hot->active_until) >= now)
     return;
-  surroundings_t around;
-  look_around(limiter, now, 0, &around);
-  if (around.least_served == UINT64_MAX) /* nobody is active: level with whoever was served most */
-    around.least_served = around.most_served;
-  if (around.least_tenant_served == UINT64_MAX)
-    around.least_tenant_served = around.most_tenant_served;
+  peers_t peers;
+  peers_read(limiter, now, 0, &peers);
+  if (peers.least_served == UINT64_MAX) /* nobody is active: level with whoever was served most */
+    peers.least_served = peers.most_served;
+  if (peers.least_tenant_served == UINT64_MAX)
+    peers.least_tenant_served = peers.most_tenant_served;
   bool was_away = idle_for(limiter, now) > LIMIT_IDLE_NS;
   uint64_t mine = limit_for_weight(was_away ? 0 : LIMIT_DEFICIT_NS, limiter->me);
-  if (around.least_served != UINT64_MAX && around.least_served > mine)
-    raise_to(&hot->served, &hot->refund, around.least_served - mine);
-  uint64_t ours = was_away && !around.tenant_active ? 0 : LIMIT_DEFICIT_NS;
-  if (around.least_tenant_served != UINT64_MAX && around.least_tenant_served > ours)
-    raise_to(&limiter->tenant->served, &limiter->tenant->refund, around.least_tenant_served - ours);
+  if (peers.least_served != UINT64_MAX && peers.least_served > mine)
+    raise_to(&hot->served, &hot->refund, peers.least_served - mine);
+  uint64_t ours = was_away && !peers.tenant_active ? 0 : LIMIT_DEFICIT_NS;
+  if (peers.least_tenant_served != UINT64_MAX && peers.least_tenant_served > ours)
+    raise_to(&limiter->tenant->served, &limiter->tenant->refund, peers.least_tenant_served - ours);
 }
 
 /* Takes a batch's time and launches. */
 static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
-                       const portion_t *mine, bool probe, refusal_t *refusal,
-                       surroundings_t *around)
+                       const portion_t *mine, bool probe, refusal_t *refusal, peers_t *peers)
 {
   region_node_t *tenant = &lease->limiter->tenant->node;
-  bool taken = take(lease, now, mine, false, probe, refusal, around);
+  bool taken = take(lease, now, mine, false, probe, refusal, peers);
   uint64_t retry;
   if (taken && node_rate_take(tenant, now, cost->launches, &retry))
     return true;
@@ -285,8 +283,7 @@ static bool take_batch(limit_lease_t *lease, const limit_cost_t *cost, uint64_t 
 }
 
 /* Takes what a lease is to get, or nothing. */
-static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more,
-                        surroundings_t *around)
+static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more, peers_t *peers)
 {
   refusal_t none;
   uint64_t retry;
@@ -295,7 +292,7 @@ static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more
   portion_t portion = {more->of[CREDIT_NS], more->of[CREDIT_LAUNCHES]};
   if (caps_reserve(limiter, &flight))
     return false;
-  if (take(lease, now, &portion, true, false, &none, around)) {
+  if (take(lease, now, &portion, true, false, &none, peers)) {
     if (node_rate_take(&limiter->tenant->node, now, portion.submissions, &retry)) {
       if (lease_fill(lease, more))
         return true;
@@ -309,13 +306,12 @@ static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more
 
 /* Fills the lease for batches to come, when they are short and nobody waits. */
 static void refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last, uint64_t last_ns,
-                   surroundings_t *around)
+                   peers_t *peers)
 {
   credit_t more;
-  uint64_t room = room_in_flight(lease, around);
-  if (!around->others_wait &&
-      lease_wants(lease, around->tenant_members, room, last, last_ns, &more))
-    (void)take_credit(lease, now, &more, around);
+  uint64_t room = room_in_flight(lease, peers);
+  if (!peers->others_wait && lease_wants(lease, peers->tenant_members, room, last, last_ns, &more))
+    (void)take_credit(lease, now, &more, peers);
 }
 
 static const flight_t one_probe = {{[FLIGHT_PROBES] = 1}};
@@ -348,7 +344,7 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
                    limit_grant_t *grant, refusal_t *refusal)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  surroundings_t around;
+  peers_t peers;
   bool probe = cost->unknown && lease_has_share(lease);
   portion_t mine = {cost->estimate_ns + (probe ? LIMIT_UNKNOWN_NS : 0), 1};
   flight_t flight = caps_flight(cost);
@@ -364,7 +360,7 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
   }
   bool idle = lease_in_flight(lease) == 0;
   catch_up(limiter, now);
-  if (!take_batch(lease, cost, now, &mine, probe, refusal, &around)) {
+  if (!take_batch(lease, cost, now, &mine, probe, refusal, &peers)) {
     flight_undo(&limiter->flight, &flight);
     if (probe)
       flight_undo(&limiter->flight, &one_probe);
@@ -384,11 +380,11 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
   flight_add(&lease->flight, &flight); /* what else of it is in flight take_batch() has counted */
   limiter_publish_start(limiter, now);
   atomic_store_explicit(&limiter->active_at, now, memory_order_relaxed);
-  if (around.others_wait)
+  if (peers.others_wait)
     limiter_signal(limiter); /* whoever let us go first may go now */
   if (probe)
     begin_probe(lease, cost);
   else
-    refill(lease, now, cost, mine.ns, &around);
+    refill(lease, now, cost, mine.ns, &peers);
   return true;
 }

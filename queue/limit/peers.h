@@ -4,13 +4,13 @@
  * weight goes first; processes of a tenant among themselves, and tenants at the device. Who has
  * work waits, or has something in flight, or had until a moment ago: a process that waits for each
  * of its kernels before it submits the next would otherwise lose its turn at each of them. */
-#ifndef RAWHAL_QUEUE_LIMIT_SURROUNDINGS_H
-#define RAWHAL_QUEUE_LIMIT_SURROUNDINGS_H
+#ifndef RAWHAL_QUEUE_LIMIT_PEERS_H
+#define RAWHAL_QUEUE_LIMIT_PEERS_H
 
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
 
-typedef struct surroundings {
+typedef struct peers {
   node_flight_t tenant, device;    /* in flight, of others: of our tenant, and of all */
   uint32_t tenant_members;         /* with us */
   bool yield_tenant, yield_device; /* somebody there goes first */
@@ -19,10 +19,9 @@ typedef struct surroundings {
   uint64_t least_served, least_tenant_served;
   uint64_t most_served, most_tenant_served; /* of all, who have work or not */
   bool tenant_active;                       /* another process of our tenant is */
-} surroundings_t;
+} peers_t;
 
 /* `mine`: ns we have in flight, without what is to be admitted. The caller holds the lock. */
-void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
-                 surroundings_t *around);
+void peers_read(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine, peers_t *peers);
 
 #endif

@@ -1,4 +1,4 @@
-#include "queue/limit/surroundings.h"
+#include "queue/limit/peers.h"
 
 #include <string.h>
 
@@ -76,7 +76,7 @@ static uint64_t tenant_charged(const region_tenant_t *tenant)
 }
 
 static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *tenants,
-                            surroundings_t *around)
+                            peers_t *peers)
 {
   const region_data_t *data = limiter->region.data;
   uint64_t mine = tenant_charged(limiter->tenant) + tenants->ns[limiter->tenant_index];
@@ -84,14 +84,14 @@ static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *te
     const region_tenant_t *other = &data->tenants[i];
     if (i != limiter->tenant_index && atomic_load(&other->state) == REGION_LIVE &&
         atomic_load(&other->device) == limiter->device_index)
-      around->most_tenant_served = more_of(around->most_tenant_served, tenant_charged(other));
+      peers->most_tenant_served = more_of(peers->most_tenant_served, tenant_charged(other));
     if (i == limiter->tenant_index || !tenants->contends[i])
       continue;
     uint64_t theirs = tenant_charged(&data->tenants[i]);
-    if (theirs < around->least_tenant_served)
-      around->least_tenant_served = theirs;
+    if (theirs < peers->least_tenant_served)
+      peers->least_tenant_served = theirs;
     if (theirs + tenants->ns[i] + LIMIT_TURN_NS < mine)
-      around->yield_device = true;
+      peers->yield_device = true;
   }
 }
 
@@ -104,46 +104,44 @@ static void add_flight(node_flight_t *flight, const contender_t *who)
   flight->running += who->running;
 }
 
-static void look_at_mate(const contender_t *other, const contender_t *me, surroundings_t *around)
+static void look_at_mate(const contender_t *other, const contender_t *me, peers_t *peers)
 {
-  add_flight(&around->tenant, other);
-  ++around->tenant_members;
-  around->most_served = more_of(around->most_served, other->charged);
+  add_flight(&peers->tenant, other);
+  ++peers->tenant_members;
+  peers->most_served = more_of(peers->most_served, other->charged);
   if (!other->at_tenant)
     return;
-  around->tenant_active = true;
-  if (other->charged < around->least_served)
-    around->least_served = other->charged;
+  peers->tenant_active = true;
+  if (other->charged < peers->least_served)
+    peers->least_served = other->charged;
   if (goes_before(other, me))
-    around->yield_tenant = true;
+    peers->yield_tenant = true;
 }
 
 static void look_at(const rawhal_limiter_t *limiter, const contender_t *other,
-                    const contender_t *me, uint32_t tenant, tenants_t *tenants,
-                    surroundings_t *around)
+                    const contender_t *me, uint32_t tenant, tenants_t *tenants, peers_t *peers)
 {
   bool mate = tenant == limiter->tenant_index;
-  around->others_wait |= other->waits && other->at_tenant;
+  peers->others_wait |= other->waits && other->at_tenant;
   if (mate)
-    look_at_mate(other, me, around);
+    look_at_mate(other, me, peers);
   /* A process that was stopped holds back its own tenant only, however long. */
   if (!mate && other->running > LIMIT_STALE_NS)
     return;
-  add_flight(&around->device, other);
+  add_flight(&peers->device, other);
   if (tenant < REGION_TENANTS) {
     tenants->ns[tenant] += more_of(other->ns, other->running);
     tenants->contends[tenant] |= other->at_device;
   }
 }
 
-void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
-                 surroundings_t *around)
+void peers_read(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine, peers_t *peers)
 {
   const region_data_t *data = limiter->region.data;
   contender_t me = contender_of(limiter->me, now);
   me.ns = mine;
-  *around = (surroundings_t){
-      .tenant_members = 1, .least_served = UINT64_MAX, .least_tenant_served = UINT64_MAX};
+  *peers =
+      (peers_t){.tenant_members = 1, .least_served = UINT64_MAX, .least_tenant_served = UINT64_MAX};
   if (limiter->region.fd < 0)
     return; /* nobody else is there */
   tenants_t tenants;
@@ -159,7 +157,7 @@ void look_around(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine,
       continue;
     contender_t other = contender_of(member, now);
     look_at(limiter, &other, &me, atomic_load_explicit(&member->tenant, memory_order_relaxed),
-            &tenants, around);
+            &tenants, peers);
   }
-  compare_tenants(limiter, &tenants, around);
+  compare_tenants(limiter, &tenants, peers);
 }
