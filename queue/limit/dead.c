@@ -2,7 +2,7 @@
  *
  * A dead process is marked first: its state is swapped from LIVE to LEAVING, which fails if anybody
  * was quicker, since states carry a generation. From then on nobody counts what it had in flight.
- * Then it is buried, by one at a time; whoever dies at it is followed by the next, who goes on. */
+ * Then its slot is reclaimed, by one process at a time; if that one dies too, the next goes on. */
 #include "queue/limit/dead.h"
 
 #include "queue/limit/ledger.h"
@@ -10,8 +10,8 @@
 #include "queue/limit/private.h"
 #include "queue/limit/rules.h"
 
-/* The caller is the member itself, or alone may bury it. */
-static void bury(region_data_t *data, uint32_t slot, uint64_t now)
+/* The caller is the member itself, or holds region_reclaim_take()'s lock. */
+static void reclaim_slot(region_data_t *data, uint32_t slot, uint64_t now)
 {
   region_member_t *member = &data->members[slot];
   uint64_t word = atomic_load(&member->hot.state);
@@ -37,14 +37,14 @@ static void apply_rules(rawhal_limiter_t *limiter, uint64_t now)
 void limiter_leave(rawhal_limiter_t *limiter)
 {
   uint64_t now = limiter_now(limiter);
-  bury(limiter->region.data, limiter->slot, now);
+  reclaim_slot(limiter->region.data, limiter->slot, now);
   private_leave(limiter, now);
   region_slot_drop(&limiter->region, limiter->slot);
   apply_rules(limiter, now);
 }
 
-/* True when the slot's holder was dead, and is buried. */
-static bool bury_if_dead(rawhal_limiter_t *limiter, uint32_t slot, uint64_t now)
+/* True when the slot's holder was dead, and the slot has been reclaimed. */
+static bool reclaim_if_dead(rawhal_limiter_t *limiter, uint32_t slot, uint64_t now)
 {
   const region_t *region = &limiter->region;
   region_member_t *member = &region->data->members[slot];
@@ -54,13 +54,13 @@ static bool bury_if_dead(rawhal_limiter_t *limiter, uint32_t slot, uint64_t now)
   uint64_t leaving = (word & ~(uint64_t)0xff) | REGION_LEAVING;
   if (word != leaving && !atomic_compare_exchange_strong(&member->hot.state, &word, leaving))
     return false;
-  if (!region_burial_take(region, slot))
+  if (!region_reclaim_take(region, slot))
     return false;
   bool ours =
       atomic_load(&member->hot.state) == leaving && region_slot_dead(region, &limiter->self, slot);
   if (ours)
-    bury(region->data, slot, now);
-  region_burial_drop(region, slot);
+    reclaim_slot(region->data, slot, now);
+  region_reclaim_drop(region, slot);
   return ours;
 }
 
@@ -75,7 +75,7 @@ bool limiter_reclaim(rawhal_limiter_t *limiter)
   bool any = false;
   for (uint32_t slot = 0; slot < count; ++slot)
     if (!limiter->me || slot != limiter->slot)
-      any |= bury_if_dead(limiter, slot, now);
+      any |= reclaim_if_dead(limiter, slot, now);
   if (any || atomic_load(&data->header.rules_due))
     apply_rules(limiter, now);
   pthread_mutex_unlock(&limiter->structure_lock);

@@ -7,7 +7,7 @@
  * 1. Every change has a name: the slot that makes it, and a number that grows with each change of
  *    that slot, whoever holds it and in whatever tenant. No name is ever used twice: 2^55 numbers
  *    last for 60 years of nothing but changes.
- * 2. The holder of a slot (or, when it is dead, the one who buries it) writes the number, then what
+ * 2. The holder of a slot (or, when it is dead, its reclaimer) writes the number, then what
  *    is to change into `intent`, then swaps the total for one that carries the change and its name,
  *    then corrects `used`, then clears the intent. The next change begins after that.
  * 3. Whoever replaces a total first raises `acknowledged` of the slot that the total names to the
@@ -66,7 +66,7 @@ ledger_answer_t ledger_reserve(region_data_t *data, uint32_t slot, ledger_class_
 void ledger_release(region_data_t *data, uint32_t slot, ledger_class_t class, uint64_t units);
 
 /* Takes everything a member holds off its tenant's total. The member is the caller's own, or dead
- * and the caller alone buries it; may be interrupted anywhere and repeated. */
+ * and the caller alone reclaims it; may be interrupted anywhere and repeated. */
 void ledger_drain(region_data_t *data, uint32_t slot);
 
 /* For a tenant without members: none of them holds anything, whatever the total said. */

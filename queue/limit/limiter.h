@@ -191,7 +191,7 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
 void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
                             uint64_t until);
 /* Charges what a member had running, who is dead or leaves. The caller is the member itself, or
- * alone may bury it. */
+ * alone may reclaim it. */
 void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
 /* Says that chances may have changed, and wakes those who sleep. */
 void limiter_signal(rawhal_limiter_t *limiter);

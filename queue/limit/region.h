@@ -5,8 +5,8 @@
  * kernel drops when its holder dies, however it dies and in whatever PID namespace it lived.
  * Members are added, and rules for shared limits applied, under another such lock, the structure
  * lock: it cannot be left locked by a dead process, and, unlike a mutex in the region, it cannot be
- * corrupted. The dead are buried by anybody who finds them, one at a time for each slot, under a
- * third lock; that needs no structure lock, whose holder may be stopped.
+ * corrupted. A dead member's slot is reclaimed by any process that finds it, under a third lock, one
+ * for each slot; that needs no structure lock, whose holder may be stopped.
  *
  * Everything else is words of 64 bits that are valid at any instant: a process may be killed or
  * stopped between any two stores. No value read from the region is trusted: indices are checked,
@@ -319,9 +319,9 @@ void region_slot_drop(const region_t *region, uint32_t slot);
 bool region_slot_held(const region_t *region, uint32_t slot);
 /* Is the slot's holder dead? Not to be asked of one's own slot, nor of a free one. */
 bool region_slot_dead(const region_t *region, const identity_t *self, uint32_t slot);
-/* The right to bury a slot's holder. False: another process is at it. */
-bool region_burial_take(const region_t *region, uint32_t slot);
-void region_burial_drop(const region_t *region, uint32_t slot);
+/* The right to reclaim the slot of a dead holder. False: another process is at it. */
+bool region_reclaim_take(const region_t *region, uint32_t slot);
+void region_reclaim_drop(const region_t *region, uint32_t slot);
 
 /* ---- Fork ---- */
 

@@ -83,18 +83,18 @@ bool region_slot_dead(const region_t *region, const identity_t *self, uint32_t s
   return identity_is_gone(self, &holder);
 }
 
-static off_t burial_byte(uint32_t slot)
+static off_t reclaim_byte(uint32_t slot)
 {
   return structure_byte + 1 + REGION_MEMBERS + slot;
 }
 
-bool region_burial_take(const region_t *region, uint32_t slot)
+bool region_reclaim_take(const region_t *region, uint32_t slot)
 {
-  return region->fd < 0 || file_lock(region->fd, F_WRLCK, burial_byte(slot));
+  return region->fd < 0 || file_lock(region->fd, F_WRLCK, reclaim_byte(slot));
 }
 
-void region_burial_drop(const region_t *region, uint32_t slot)
+void region_reclaim_drop(const region_t *region, uint32_t slot)
 {
   if (region->fd >= 0)
-    (void)file_lock(region->fd, F_UNLCK, burial_byte(slot));
+    (void)file_lock(region->fd, F_UNLCK, reclaim_byte(slot));
 }

@@ -58,7 +58,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 }
 
 /* A look at the region: who is alive is found out once. What the dead hold is nobody's any more,
- * even before somebody who may write has buried them. */
+ * even before a process that may write has reclaimed their slots. */
 typedef struct look {
   const region_data_t *data;
   uint64_t now;

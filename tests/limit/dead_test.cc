@@ -332,7 +332,7 @@ TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers) {
   EXPECT_EQ(2 * kMi, limiter_memory(stays).used);
   kill(dies, SIGKILL);
   waitpid(dies, nullptr, 0);
-  EXPECT_TRUE(shim_reclaim(stays));  // the dead are buried all the same
+  EXPECT_TRUE(shim_reclaim(stays));  // the dead are cleared up all the same
   EXPECT_EQ(kMi, limiter_memory(stays).used);
   shim_grant_t grant;
   shim_cost_t cost = {1, 64, 0, 1};

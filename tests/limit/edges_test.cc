@@ -182,8 +182,8 @@ TEST(Edges, ATotalNeverWraps) {
   }
 }
 
-// What does not fit the fields of a change is refused before the change is written down: who dies in
-// the middle of it is buried by what is written there.
+// What does not fit the fields of a change is refused before the change is written down: what is
+// written there is what a process that dies in the middle of it is cleared up by.
 TEST(Edges, ARequestBeyondTheFieldsLeavesNoTrace) {
   RegionFile file;
   rawhal_limiter_t *mine = file.Open();

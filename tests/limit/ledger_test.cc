@@ -30,7 +30,7 @@ namespace {
 enum class What {
   kReserve,  // may be refused
   kRelease,  // what the process has reserved
-  kBury,     // if the slot's holder is dead and nobody buries it
+  kReclaim,     // if the slot's holder is dead and nobody reclaims it
   kJoin,     // takes the slot, once it is free, for a tenant
   kLeave
 };
@@ -59,7 +59,7 @@ struct State {
     uint8_t op, alive, running;  // running: in the middle of script[op]
   } processes[kMaxProcesses];
   uint8_t slots[LEDGER_MODEL_MEMBERS];     // kFree...
-  int8_t burying[LEDGER_MODEL_MEMBERS];    // by which process; -1
+  int8_t reclaiming[LEDGER_MODEL_MEMBERS];    // by which process; -1
   int kills;
 };
 
@@ -74,7 +74,7 @@ public:
 
   void Run() {
     std::memset(static_cast<void *>(&now_), 0, sizeof(now_));
-    for (size_t i = 0; i < LEDGER_MODEL_MEMBERS; ++i) now_.burying[i] = -1;
+    for (size_t i = 0; i < LEDGER_MODEL_MEMBERS; ++i) now_.reclaiming[i] = -1;
     for (size_t i = 0; i < processes_.size(); ++i) {
       now_.processes[i].alive = 1;
       if (processes_[i].script[0].what != What::kJoin) {
@@ -126,10 +126,10 @@ private:
         ledger_model_release(model_, process.slot, now_.processes[index].held);
         now_.processes[index].held = 0;
         break;
-      case What::kBury:
+      case What::kReclaim:
         ledger_model_drain(model_, op.slot);
         now_.slots[op.slot] = kFree;
-        now_.burying[op.slot] = -1;
+        now_.reclaiming[op.slot] = -1;
         break;
       case What::kJoin:
         ledger_model_join(model_, process.slot, op.tenant);
@@ -150,7 +150,7 @@ private:
     active_ = index;
     if (!each.running) {
       each.running = 1;
-      if (op.what == What::kBury) now_.burying[op.slot] = static_cast<int8_t>(index);
+      if (op.what == What::kReclaim) now_.reclaiming[op.slot] = static_cast<int8_t>(index);
       if (op.what == What::kJoin) now_.slots[processes_[index].slot] = kHeld;
       std::memset(stacks_[index], 0, kStack);
       getcontext(&each.context);
@@ -173,14 +173,14 @@ private:
     if (each.running) return true;
     const Op &op = processes_[index].script[each.op];
     if (op.what == What::kJoin) return now_.slots[processes_[index].slot] == kFree;
-    if (op.what == What::kBury) return now_.slots[op.slot] == kDead && now_.burying[op.slot] < 0;
+    if (op.what == What::kReclaim) return now_.slots[op.slot] == kDead && now_.reclaiming[op.slot] < 0;
     return true;
   }
-  // A burial is not called for when nobody is dead.
+  // Reclaiming is not called for when nobody is dead.
   bool CanSkip(size_t index) {
     State::Each &each = now_.processes[index];
     return each.alive && !each.running && each.op < processes_[index].script.size() &&
-           processes_[index].script[each.op].what == What::kBury && !CanStep(index);
+           processes_[index].script[each.op].what == What::kReclaim && !CanStep(index);
   }
   bool CanDie(size_t index) {
     State::Each &each = now_.processes[index];
@@ -196,7 +196,7 @@ private:
     now_.processes[index].alive = 0;
     now_.processes[index].held = 0;
     now_.slots[processes_[index].slot] = kDead;
-    for (int8_t &by : now_.burying)
+    for (int8_t &by : now_.reclaiming)
       if (by == static_cast<int8_t>(index)) by = -1;
     ++now_.kills;
     ++deaths_;
@@ -232,7 +232,7 @@ private:
     ledger_model_save(model_, &now_.words);
     uint64_t hash = Mix(1, &now_.words, sizeof(now_.words));
     hash = Mix(hash, now_.slots, sizeof(now_.slots));
-    hash = Mix(hash, now_.burying, sizeof(now_.burying));
+    hash = Mix(hash, now_.reclaiming, sizeof(now_.reclaiming));
     hash = Mix(hash, &now_.kills, sizeof(now_.kills));
     for (size_t i = 0; i < processes_.size(); ++i) {
       const State::Each &each = now_.processes[i];
@@ -327,28 +327,28 @@ bool Extended() {
 
 Op Reserve(uint64_t units) { return {What::kReserve, units, 0, 0}; }
 Op Release() { return {What::kRelease, 0, 0, 0}; }
-Op Bury(uint32_t slot) { return {What::kBury, 0, slot, 0}; }
+Op Reclaim(uint32_t slot) { return {What::kReclaim, 0, slot, 0}; }
 Op Join(uint32_t tenant) { return {What::kJoin, 0, 0, tenant}; }
 Op Leave() { return {What::kLeave, 0, 0, 0}; }
 
 TEST(LedgerModel, TwoOfATenantInEveryOrderWithEveryDeath) {
-  Check({{0, {Reserve(3), Release(), Bury(1)}}, {1, {Reserve(5), Release(), Bury(0)}}}, 2, 100);
+  Check({{0, {Reserve(3), Release(), Reclaim(1)}}, {1, {Reserve(5), Release(), Reclaim(0)}}}, 2, 100);
 }
 
 TEST(LedgerModel, TwoThatRaceForTheLastUnits) {
-  Check({{0, {Reserve(3), Bury(1), Reserve(3), Leave()}}, {1, {Reserve(5), Bury(0), Leave()}}}, 2, 6);
+  Check({{0, {Reserve(3), Reclaim(1), Reserve(3), Leave()}}, {1, {Reserve(5), Reclaim(0), Leave()}}}, 2, 6);
 }
 
 TEST(LedgerModel, ThreeOfATenantOfWhomTwoBuryTheSame) {
-  std::vector<Op> third = {Bury(0)};
-  if (Extended()) third.push_back(Bury(1));
-  Check({{0, {Reserve(3)}}, {1, {Reserve(5), Bury(0)}}, {2, third}}, 2, 100);
+  std::vector<Op> third = {Reclaim(0)};
+  if (Extended()) third.push_back(Reclaim(1));
+  Check({{0, {Reserve(3)}}, {1, {Reserve(5), Reclaim(0)}}, {2, third}}, 2, 100);
 }
 
 // The slot of one who died goes to another tenant while somebody may still be about to note his last change.
 TEST(LedgerModel, ASlotThatChangesTenants) {
   Check({{0, {Reserve(3), Release()}},
-         {1, {Reserve(5), Bury(0)}},
+         {1, {Reserve(5), Reclaim(0)}},
          {0, {Join(1), Reserve(7), Release()}}},
         2, 100);
 }
