@@ -46,8 +46,8 @@ static bool take_value(struct unpacker *unpacker, enum unpack_shape shape, uint3
 
 /* ---- One kernel ---- */
 
-void kernel_condemn(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uint64_t offset,
-                    rawhal_string_t reason)
+void kernel_mark_unusable(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uint64_t offset,
+                          rawhal_string_t reason)
 {
   kernel->usable = false;
   if (!kernel->unusable_reason.size)
@@ -73,7 +73,7 @@ static void report_problem(struct reader *reader, rawhal_kernel_t *kernel, uint6
   rawhal_string_t text = arena_print(&hsaco->arena, "%s%.*s%s%s", where, key ? key->size : 0,
                                      key ? key->text : "", key ? " " : "", texts[problem->kind]);
   if (!key || key->flags & KEY_ABI)
-    kernel_condemn(hsaco, kernel, offset, text);
+    kernel_mark_unusable(hsaco, kernel, offset, text);
   else
     diagnose(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, kernel->name, offset, text);
 }
@@ -110,7 +110,7 @@ static void check_sizes(struct reader *reader, rawhal_kernel_t *kernel, uint64_t
   const struct unpacker *unpacker = &reader->unpacker;
   uint32_t align = kernel->kernarg_segment_align, size = kernel->kernarg_segment_size;
   if (align & (align - 1)) {
-    kernel_condemn(
+    kernel_mark_unusable(
         hsaco, kernel, offset,
         arena_print(&hsaco->arena, ".kernarg_segment_align %u is not a power of two", align));
   } else if (align && size & (align - 1)) {
@@ -118,17 +118,17 @@ static void check_sizes(struct reader *reader, rawhal_kernel_t *kernel, uint64_t
   }
   bool has_wavefront = unpacker->seen >> KERNEL_BIT_WAVEFRONT_SIZE & 1;
   if (has_wavefront && kernel->wavefront_size != 32 && kernel->wavefront_size != 64)
-    kernel_condemn(hsaco, kernel, offset,
-                   arena_print(&hsaco->arena, ".wavefront_size %u is neither 32 nor 64",
-                               kernel->wavefront_size));
+    kernel_mark_unusable(hsaco, kernel, offset,
+                         arena_print(&hsaco->arena, ".wavefront_size %u is neither 32 nor 64",
+                                     kernel->wavefront_size));
   if (unpacker->arguments_end <= size || !kernel->argument_count)
     return;
   const rawhal_argument_t *last = &kernel->arguments[unpacker->furthest];
   if (unpacker->arguments_end > UINT32_MAX)
-    kernel_condemn(hsaco, kernel, offset,
-                   arena_print(&hsaco->arena,
-                               "argument %u (offset %u, size %u) ends beyond 32 bits",
-                               unpacker->furthest, last->offset, last->size));
+    kernel_mark_unusable(hsaco, kernel, offset,
+                         arena_print(&hsaco->arena,
+                                     "argument %u (offset %u, size %u) ends beyond 32 bits",
+                                     unpacker->furthest, last->offset, last->size));
   else if (unpacker->seen >> KERNEL_BIT_KERNARG_SIZE & 1)
     diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, kernel->name, offset,
                    "argument %u '%.*s' ends at %llu, the declared kernarg segment at %u; the "

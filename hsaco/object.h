@@ -52,7 +52,7 @@ static inline uint64_t offset_in(const struct rawhal_hsaco *hsaco, const void *p
 }
 
 /* A kernel that must not be dispatched; the first reason stays. Also a diagnostic. */
-void kernel_condemn(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uint64_t offset,
-                    rawhal_string_t reason);
+void kernel_mark_unusable(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uint64_t offset,
+                          rawhal_string_t reason);
 
 #endif

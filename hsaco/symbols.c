@@ -99,7 +99,7 @@ static void check_entry(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uin
     return;
   if (!hsaco->bad_entry.size)
     hsaco->bad_entry = kernel->name.size ? kernel->name : kernel->symbol;
-  kernel_condemn(
+  kernel_mark_unusable(
       hsaco, kernel, offset,
       arena_print(&hsaco->arena, "the entry address 0x%llx %s", (unsigned long long)entry, wrong));
 }
@@ -113,18 +113,19 @@ static rawhal_status_t join(struct joiner *joiner, uint32_t index, const Elf64_S
   rawhal_kernel_t *kernel = &hsaco->kernels[index];
   uint64_t offset;
   if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_size != DESCRIPTOR_SIZE) {
-    kernel_condemn(hsaco, kernel, RAWHAL_NO_OFFSET,
-                   arena_print(&hsaco->arena,
-                               "its .kd symbol (type %u, %llu bytes) is not an "
-                               "object of 64 bytes",
-                               ELF64_ST_TYPE(symbol->st_info),
-                               (unsigned long long)symbol->st_size));
+    kernel_mark_unusable(hsaco, kernel, RAWHAL_NO_OFFSET,
+                         arena_print(&hsaco->arena,
+                                     "its .kd symbol (type %u, %llu bytes) is not an "
+                                     "object of 64 bytes",
+                                     ELF64_ST_TYPE(symbol->st_info),
+                                     (unsigned long long)symbol->st_size));
     return RAWHAL_OK;
   }
   if (!symbol_offset(&hsaco->elf, symbol, &offset)) {
-    kernel_condemn(hsaco, kernel, RAWHAL_NO_OFFSET,
-                   arena_print(&hsaco->arena, "its descriptor at address 0x%llx is not in the file",
-                               (unsigned long long)symbol->st_value));
+    kernel_mark_unusable(hsaco, kernel, RAWHAL_NO_OFFSET,
+                         arena_print(&hsaco->arena,
+                                     "its descriptor at address 0x%llx is not in the file",
+                                     (unsigned long long)symbol->st_value));
     return RAWHAL_OK;
   }
   rawhal_descriptor_t *descriptor = arena_alloc(&hsaco->arena, sizeof(*descriptor));
@@ -140,8 +141,8 @@ static rawhal_status_t join(struct joiner *joiner, uint32_t index, const Elf64_S
   if (hsaco->elf.header.e_type == ET_DYN)
     check_entry(hsaco, kernel, offset);
   if (!joiner->list) /* the second table, `.dynsym` */
-    kernel_condemn(hsaco, kernel, offset,
-                   (rawhal_string_t){only_dynamic, sizeof(only_dynamic) - 1});
+    kernel_mark_unusable(hsaco, kernel, offset,
+                         (rawhal_string_t){only_dynamic, sizeof(only_dynamic) - 1});
   return RAWHAL_OK;
 }
 
