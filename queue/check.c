@@ -6,9 +6,9 @@
 #include "kernarg/layout.h"
 
 enum {
-  PLAIN_FLAGS = RAWHAL_DISPATCH_CLAMP | RAWHAL_DISPATCH_KEEP_HIDDEN | RAWHAL_DISPATCH_OVERLAP |
-                RAWHAL_DISPATCH_AGENT_SCOPE,
-  KNOWN_FLAGS = PLAIN_FLAGS | RAWHAL_DISPATCH_COOPERATIVE, /* which the closer look is for */
+  FAST_FLAGS = RAWHAL_DISPATCH_CLAMP | RAWHAL_DISPATCH_KEEP_HIDDEN | RAWHAL_DISPATCH_OVERLAP |
+               RAWHAL_DISPATCH_AGENT_SCOPE,
+  KNOWN_FLAGS = FAST_FLAGS | RAWHAL_DISPATCH_COOPERATIVE, /* which the closer look is for */
 };
 
 /* ---- The closer look: every rule, and what to say when it is broken ---- */
@@ -97,11 +97,11 @@ static inline bool has_partial_workgroups(const rawhal_dispatch_t *dispatch)
 }
 
 /* True only for what check_dispatch() would allow; it need not be for all of that. */
-static inline bool plainly_right(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch)
+static inline bool check_fast(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   if (!kernel || kernel->agent != queue->device->agent.handle ||
-      dispatch->flags & ~(uint32_t)PLAIN_FLAGS || dispatch->arguments ||
+      dispatch->flags & ~(uint32_t)FAST_FLAGS || dispatch->arguments ||
       (!dispatch->blob && dispatch->blob_size))
     return false;
   const kernel_bounds_t *bounds = &kernel->bounds;
@@ -134,7 +134,7 @@ rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch, 
   uint64_t total = 0;
   for (size_t i = 0; i < count; ++i) {
     const rawhal_dispatch_t *dispatch = batch_at(batch, i);
-    if (__builtin_expect(!plainly_right(queue, dispatch), 0)) {
+    if (__builtin_expect(!check_fast(queue, dispatch), 0)) {
       rawhal_status_t status = check_dispatch(queue, dispatch, error);
       if (status != RAWHAL_OK && count > 1 && error)
         return rawhal_fail_at(error, status, error->offset, "dispatch %zu: %s", i, error->message);
