@@ -7,10 +7,10 @@
 #include "hsaco/elf_view.h"
 #include "hsaco/file_bytes.h"
 #include "hsaco/hsaco.h"
+#include "hsaco/key_table.h"
 #include "hsaco/long_names.h"
 #include "hsaco/name_table.h"
 #include "hsaco/processor_table.h"
-#include "hsaco/word_table.h"
 
 /* One entry of the metadata's root map other than kernels and printf, as it stands in the file. */
 struct root_entry {

@@ -7,7 +7,7 @@
 #define RAWHAL_HSACO_UNPACK_H
 
 #include "hsaco/arena.h"
-#include "hsaco/word_table.h"
+#include "hsaco/key_table.h"
 
 enum { UNPACK_MOST_NESTING = 128 };
 

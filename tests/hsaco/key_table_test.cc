@@ -2,7 +2,7 @@
 #include "hsaco_test.h"
 
 extern "C" {
-#include "hsaco/word_table.h"
+#include "hsaco/key_table.h"
 }
 
 typedef const metadata_key *(*lookup_fn)(rawhal_string_t);
@@ -33,7 +33,7 @@ static void check_table(const metadata_key *keys, size_t count, size_t words, lo
   EXPECT_LE(__builtin_popcountll(bits), static_cast<int>(words));
 }
 
-TEST(WordTable, EveryKeyFindsItself)
+TEST(KeyTable, EveryKeyFindsItself)
 {
   size_t count;
   const metadata_key *keys = argument_keys(&count);
@@ -44,7 +44,7 @@ TEST(WordTable, EveryKeyFindsItself)
   EXPECT_EQ(nullptr, argument_key({".", 1}));
 }
 
-TEST(WordTable, EveryValueKindOfAmdgpuUsage)
+TEST(KeyTable, EveryValueKindOfAmdgpuUsage)
 {
   const std::pair<const char *, rawhal_value_kind_t> kinds[] = {
       {"by_value", RAWHAL_VALUE_BY_VALUE},
@@ -92,7 +92,7 @@ TEST(WordTable, EveryValueKindOfAmdgpuUsage)
 }
 
 // quick.c compares sixteen bytes of an argument's key, under a mask: its header and text.
-TEST(WordTable, MasksCoverKeysOfArguments)
+TEST(KeyTable, MasksCoverKeysOfArguments)
 {
   size_t count;
   const metadata_key *keys = argument_keys(&count);
@@ -107,7 +107,7 @@ TEST(WordTable, MasksCoverKeysOfArguments)
   }
 }
 
-TEST(WordTable, ShortLists)
+TEST(KeyTable, ShortLists)
 {
   EXPECT_EQ(RAWHAL_ADDRESS_SPACE_GLOBAL, address_space_of({"global", 6}));
   EXPECT_EQ(RAWHAL_ADDRESS_SPACE_REGION, address_space_of({"region", 6}));

@@ -1,4 +1,4 @@
-#include "hsaco/word_table.h"
+#include "hsaco/key_table.h"
 
 /* Slots. `last` is the last character, `third` the third from the end, `second` the second. */
 #define ARGUMENT_SLOT(size, last, third) (((size) + 13u * (last) + (third)) & 15)

@@ -2,8 +2,8 @@
  *
  * Each table is a perfect hash over (length, one or two characters), laid out at compile time: two
  * words on one slot are an overridden initialiser, which does not compile. */
-#ifndef RAWHAL_HSACO_WORD_TABLE_H
-#define RAWHAL_HSACO_WORD_TABLE_H
+#ifndef RAWHAL_HSACO_KEY_TABLE_H
+#define RAWHAL_HSACO_KEY_TABLE_H
 
 #include <string.h>
 
