@@ -11,7 +11,7 @@
 static const uint64_t nap_least = 50000, nap_most = 4000000, unpaid_least = 500000,
                       retry_most = 100000000, awaited_least = 200000, awaited_most = 2000000,
                       alone_nap = 10000000, landing_nap = 5000000;
-static const uint64_t patience = 10000000000; /* of who waits for the end of a copy */
+static const uint64_t timeout = 10000000000; /* of a program that waits for the end of its copy */
 
 static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(engine_t *) engines[FRONT_DEVICES];
@@ -255,7 +255,7 @@ bool copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
   if (!engine)
     return false;
   copy_t asked = {.shape = {.key = limit_key(LIMIT_COPY_KEY, bytes), .launches = 1}};
-  for (uint64_t end = service_now() + patience, now;;) {
+  for (uint64_t end = service_now() + timeout, now;;) {
     pthread_mutex_lock(&engine->lock);
     bool admitted = admit(engine, &asked, true);
     pthread_mutex_unlock(&engine->lock);

@@ -267,8 +267,8 @@ hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_
  * off, as queues are. */
 static void let_finish(proxy_t *proxy)
 {
-  static const uint64_t patience = 20000000, nap = 50000;
-  const uint64_t end = service_now() + patience;
+  static const uint64_t timeout = 20000000, nap = 50000;
+  const uint64_t end = service_now() + timeout;
   while (!atomic_load(&proxy->died_at) && proxy_in_flight(proxy) && service_now() < end)
     if (!flight_harvest(proxy))
       service_nap(nap);

@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 16 };
 
-static const uint64_t patience_ns = 5000000; /* with what has finished behind what has not */
+static const uint64_t look_again_ns = 5000000; /* for what finished out of order */
 
 /* Of a service thread: its queue was destroyed by the callback it is in. */
 static _Thread_local bool queue_gone;
@@ -144,7 +144,7 @@ static uint64_t watch(rawhal_queue_t *queue, uint64_t wanted, bool late, uint64_
     return oldest;
   uint64_t ticket = wanted ? wanted : last;
   if (ticket > oldest)
-    *ns = patience_ns;
+    *ns = look_again_ns;
   return ticket;
 }
 

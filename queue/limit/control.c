@@ -136,7 +136,7 @@ static rawhal_status_t make(rawhal_limit_control_t *control, const char *device,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "this control belongs to the process this one was forked from");
   pthread_mutex_lock(&control->lock);
-  rawhal_status_t status = region_lock(&control->region, REGION_PATIENT, error);
+  rawhal_status_t status = region_lock(&control->region, REGION_TRIES_MANY, error);
   if (status == RAWHAL_OK) {
     status = apply_all(control->region.data, device, tenant, change, error);
     region_unlock(&control->region);

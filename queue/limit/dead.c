@@ -28,7 +28,7 @@ static void apply_rules(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_data_t *data = limiter->region.data;
   atomic_store(&data->header.rules_due, 1);
-  if (region_lock(&limiter->region, REGION_AT_ONCE, NULL) != RAWHAL_OK)
+  if (region_lock(&limiter->region, REGION_TRY_ONCE, NULL) != RAWHAL_OK)
     return;
   rules_apply_due(data, now);
   region_unlock(&limiter->region);

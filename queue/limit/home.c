@@ -148,7 +148,7 @@ static rawhal_status_t check_held(const rawhal_limiter_t *limiter, rawhal_limit_
 static rawhal_status_t change_shared(rawhal_limiter_t *limiter, rawhal_limit_t limit,
                                      const limit_home_t *home, uint64_t word, rawhal_error_t *error)
 {
-  rawhal_status_t status = region_lock(&limiter->region, REGION_IMPATIENT, error);
+  rawhal_status_t status = region_lock(&limiter->region, REGION_TRIES_FEW, error);
   if (status != RAWHAL_OK)
     return status;
   region_data_t *data = limiter->region.data;

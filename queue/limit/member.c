@@ -242,7 +242,7 @@ static rawhal_status_t join(rawhal_limiter_t *limiter, const rawhal_limit_config
         strlen(tenant) >= REGION_TENANT_NAME ? "tenant" : "device", REGION_TENANT_NAME - 1);
   identity_of_self(&limiter->self);
   (void)limiter_reclaim(limiter);
-  rawhal_status_t status = region_lock(&limiter->region, REGION_PATIENT, error);
+  rawhal_status_t status = region_lock(&limiter->region, REGION_TRIES_MANY, error);
   if (status != RAWHAL_OK)
     return status;
   uint64_t now = limiter_now(limiter);

@@ -423,7 +423,7 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
   if (!config->has_region_fd)
     status = check_owner(fd, path, error);
   if (status == RAWHAL_OK)
-    status = region_lock(region, REGION_PATIENT, error);
+    status = region_lock(region, REGION_TRIES_MANY, error);
   if (status == RAWHAL_OK) {
     status = prepare(region, path, error);
     region_unlock(region);
@@ -462,7 +462,7 @@ rawhal_status_t region_open_existing(const char *path, region_t *region, rawhal_
     return status;
   }
   region->fd = fd;
-  status = region_lock(region, REGION_PATIENT, error);
+  status = region_lock(region, REGION_TRIES_MANY, error);
   if (status == RAWHAL_OK) {
     status = map_existing(region, path, error);
     region_unlock(region);

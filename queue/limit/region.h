@@ -5,8 +5,8 @@
  * kernel drops when its holder dies, however it dies and in whatever PID namespace it lived.
  * Members are added, and rules for shared limits applied, under another such lock, the structure
  * lock: it cannot be left locked by a dead process, and, unlike a mutex in the region, it cannot be
- * corrupted. A dead member's slot is reclaimed by any process that finds it, under a third lock, one
- * for each slot; that needs no structure lock, whose holder may be stopped.
+ * corrupted. A dead member's slot is reclaimed by any process that finds it, under a third lock,
+ * one for each slot; that needs no structure lock, whose holder may be stopped.
  *
  * Everything else is words of 64 bits that are valid at any instant: a process may be killed or
  * stopped between any two stores. No value read from the region is trusted: indices are checked,
@@ -300,15 +300,15 @@ void region_close(region_t *region);
 /* ---- Locks ---- */
 
 /* How often to try, 0.2 ms apart: more than a second, more than 10 ms, or not to wait at all. */
-typedef enum region_patience {
-  REGION_PATIENT = 5000,
-  REGION_IMPATIENT = 50,
-  REGION_AT_ONCE = 1
-} region_patience_t;
+typedef enum region_tries {
+  REGION_TRIES_MANY = 5000,
+  REGION_TRIES_FEW = 50,
+  REGION_TRY_ONCE = 1
+} region_tries_t;
 
 /* The structure lock, which the caller's own threads must exclude each other from. TIMED_OUT: its
  * holder is stopped. */
-RAWHAL_CHECKED rawhal_status_t region_lock(const region_t *region, region_patience_t patience,
+RAWHAL_CHECKED rawhal_status_t region_lock(const region_t *region, region_tries_t tries,
                                            rawhal_error_t *error);
 void region_unlock(const region_t *region);
 

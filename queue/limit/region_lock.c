@@ -18,28 +18,27 @@ static bool file_lock(int fd, short type, off_t byte)
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-static rawhal_status_t lock_bytes(int fd, region_patience_t patience, rawhal_error_t *error)
+static rawhal_status_t lock_bytes(int fd, region_tries_t tries, rawhal_error_t *error)
 {
   const struct timespec pause = {.tv_nsec = 200000};
   char text[128];
   WITHOUT_CANCELLATION(); /* a thread that is cancelled here would keep what its caller holds */
-  for (int tries = 0; tries < (int)patience; ++tries) {
+  for (int i = 0; i < (int)tries; ++i) {
     if (file_lock(fd, F_WRLCK, structure_byte))
       return RAWHAL_OK;
     if (errno != EAGAIN && errno != EACCES && errno != EINTR)
       return rawhal_fail(error, RAWHAL_RUNTIME, "locking the region: %s",
                          strerror_r(errno, text, sizeof(text)));
-    if (tries + 1 < (int)patience)
+    if (i + 1 < (int)tries)
       nanosleep(&pause, NULL);
   }
   return rawhal_fail(error, RAWHAL_TIMED_OUT,
                      "another process holds the region's lock; it must have been stopped");
 }
 
-rawhal_status_t region_lock(const region_t *region, region_patience_t patience,
-                            rawhal_error_t *error)
+rawhal_status_t region_lock(const region_t *region, region_tries_t tries, rawhal_error_t *error)
 {
-  return region->fd < 0 ? RAWHAL_OK : lock_bytes(region->fd, patience, error);
+  return region->fd < 0 ? RAWHAL_OK : lock_bytes(region->fd, tries, error);
 }
 
 void region_unlock(const region_t *region)

@@ -226,7 +226,7 @@ static bool is_announced(softgpu_queue_t *queue, const void *packet)
   uint64_t now = softgpu_clock_ns();
   if (packet_changed(queue, packet) || queue->unannounced_since == 0)
     queue->unannounced_since = now;
-  if (now - queue->unannounced_since < queue->setup.patience_ns)
+  if (now - queue->unannounced_since < queue->setup.settle_ns)
     return false;
   queue->unannounced_since = 0;
   queue->announced = queue->next + 1;

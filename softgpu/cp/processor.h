@@ -34,7 +34,7 @@ typedef struct softgpu_queue_setup {
   /* Packets for AQL queues, bytes for SDMA queues. NULL makes the processor bring its own. */
   _Atomic uint64_t *read_index, *write_index;
   /* How long a packet that no doorbell covers must have stayed as it is. AQL queues only. */
-  uint64_t patience_ns;
+  uint64_t settle_ns;
 } softgpu_queue_setup_t;
 
 /* What an AQL queue's processor waits for the runtime to do. */

@@ -456,12 +456,12 @@ static HSAKMT_STATUS memory_share(const void *address, HsaSharedMemoryHandle *ha
  * kernel or copy runs, for which those that do are waited for. */
 HSAKMT_STATUS hsaKmtShareMemory(void *address, HSAuint64 size, HsaSharedMemoryHandle *handle)
 {
-  enum { PATIENCE_MS = 30000 };
+  enum { PAUSE_TIMEOUT_MS = 30000 };
   SOFTGPU_NEED_OPEN();
   if (!address || !handle || size / SOFTGPU_PAGE > UINT32_MAX)
     return HSAKMT_STATUS_INVALID_PARAMETER;
   HSAKMT_STATUS status = memory_share(address, handle, false);
-  if (status != HSAKMT_STATUS_WAIT_TIMEOUT || !softgpu_pause_within(PATIENCE_MS))
+  if (status != HSAKMT_STATUS_WAIT_TIMEOUT || !softgpu_pause_within(PAUSE_TIMEOUT_MS))
     return status;
   status = memory_share(address, handle, true);
   softgpu_resume();

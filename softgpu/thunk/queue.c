@@ -7,7 +7,7 @@
 
 /* Runtimes that link libhsakmt.so.1 write a packet's header last, though perhaps after a body that
  * went past the caches; those that load libdtif.so may write it first. */
-enum { PATIENCE_NS = 2000000, PATIENCE_DTIF_NS = 50000000 };
+enum { SETTLE_NS = 2000000, SETTLE_DTIF_NS = 50000000 };
 
 static bool queue_ring_valid(const void *ring, uint64_t bytes)
 {
@@ -35,7 +35,7 @@ static HSAKMT_STATUS queue_create(uint32_t node, uint32_t type, uint32_t percent
     setup.thread_name = "softgpu-aql";
     setup.read_index = (_Atomic uint64_t *)resource->Queue_read_ptr_aql;
     setup.write_index = (_Atomic uint64_t *)resource->Queue_write_ptr_aql;
-    setup.patience_ns = softgpu_is_dtif ? PATIENCE_DTIF_NS : PATIENCE_NS;
+    setup.settle_ns = softgpu_is_dtif ? SETTLE_DTIF_NS : SETTLE_NS;
     break;
   case HSA_QUEUE_SDMA:
   case HSA_QUEUE_SDMA_XGMI:

@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr uint64_t patience = 10000 * millisecond;
+constexpr uint64_t timeout = 10000 * millisecond;
 
 class Injection : public DeviceTest {
 protected:
@@ -55,7 +55,7 @@ protected:
     return dispatch_of(ids, 1, 1, blob);
   }
 
-  rawhal_status_t wait(rawhal_queue_t *on, rawhal_ticket_t ticket, uint64_t within = patience)
+  rawhal_status_t wait(rawhal_queue_t *on, rawhal_ticket_t ticket, uint64_t within = timeout)
   {
     return rawhal_queue_wait(on, ticket, rawhal_deadline_after(within), &error);
   }

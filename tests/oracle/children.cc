@@ -14,7 +14,7 @@
 namespace {
 
 // Loading four GiB of zeros on a busy machine is slow, but not that slow.
-constexpr double kPatience = 20; // seconds
+constexpr double kTimeout = 20; // seconds
 
 struct Shared {
   std::atomic<size_t> next{0}; // the item at work
@@ -50,7 +50,7 @@ bool wait_or_kill(pid_t pid, const Shared *shared, int *status)
     if (shared->next != seen) {
       seen = shared->next;
       since = now();
-    } else if (now() - since > kPatience) {
+    } else if (now() - since > kTimeout) {
       kill(pid, SIGKILL);
       waitpid(pid, status, 0);
       return true;

@@ -110,7 +110,7 @@ TEST_P(Fake, packets_by_stores_past_the_caches)
 }
 
 // How long a processor waits for the doorbell of a packet that is there.
-std::chrono::microseconds patience()
+std::chrono::microseconds settle_time()
 {
   return milliseconds(Fake::GetParam().dtif ? 50 : 2);
 }
@@ -137,8 +137,8 @@ TEST_P(Fake, a_header_without_its_doorbell_is_no_packet)
     const auto begin = steady_clock::now();
     __atomic_store_n(&q.own->write_dispatch_id, index + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&slot->header, kBarrierHeader, __ATOMIC_RELEASE);
-    std::this_thread::sleep_for(patience() / 20);
-    const bool in_time = steady_clock::now() - begin < patience() / 2;
+    std::this_thread::sleep_for(settle_time() / 20);
+    const bool in_time = steady_clock::now() - begin < settle_time() / 2;
     if (in_time)
       slot->completion_signal.handle = (uint64_t)done;
     announce(q, index);
@@ -170,13 +170,13 @@ TEST_P(Fake, a_packet_that_changes_is_not_complete)
   bool in_time = true;
   for (uint64_t i = 0; i < 40; i++) {
     auto before = steady_clock::now();
-    std::this_thread::sleep_for(patience() / 20);
-    in_time = in_time && steady_clock::now() - before < patience() / 2;
+    std::this_thread::sleep_for(settle_time() / 20);
+    in_time = in_time && steady_clock::now() - before < settle_time() / 2;
     if (!in_time) // it may be taken by now, and is no more ours to write
       GTEST_SKIP() << "the machine is too slow";
     __atomic_store_n(&slot->reserved2, i + 1, __ATOMIC_RELEASE);
   }
-  EXPECT_GE(steady_clock::now() - begin, 2 * patience());
+  EXPECT_GE(steady_clock::now() - begin, 2 * settle_time());
   __atomic_store_n(&slot->completion_signal.handle, (uint64_t)done, __ATOMIC_RELEASE);
   announce(q, 0);
   EXPECT_TRUE(reaches(done, 0));
