@@ -111,7 +111,7 @@ static bool doorbell_heard(softgpu_queue_t *queue)
   _Atomic uint64_t *doorbell = softgpu_doorbell(queue->doorbell);
   const uint64_t never = UINT64_MAX; /* as the queue was created */
   uint64_t value = atomic_load(doorbell);
-  if (queue->deaf) {
+  if (queue->doorbell_lost) {
     if (value == never)
       return false;
   } else if (is_ordered(SOFTGPU_INJECT_LOST_DOORBELL)) {
@@ -121,11 +121,11 @@ static bool doorbell_heard(softgpu_queue_t *queue)
     if (order_take(SOFTGPU_INJECT_LOST_DOORBELL, softgpu_aql_queue_of(queue), false, &due)) {
       /* As if it had not been stored to, so that the next store shows even if it is the same. */
       atomic_store(doorbell, never);
-      queue->deaf = true;
+      queue->doorbell_lost = true;
       return false;
     }
   }
-  queue->deaf = false;
+  queue->doorbell_lost = false;
   queue->heard = value + 1;
   return true;
 }

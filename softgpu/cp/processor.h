@@ -64,8 +64,8 @@ struct softgpu_queue {
   uint64_t unannounced_since, unannounced[8];
   /* Of inject.c: packets it has looked at, what it makes the queue miss, how long it holds it. */
   uint64_t inspected;
-  uint64_t heard; /* packets that the last doorbell it took notice of covers */
-  bool deaf;      /* to a doorbell that was stored to before */
+  uint64_t heard;     /* packets that the last doorbell it took notice of covers */
+  bool doorbell_lost; /* by injection: the doorbell is as if never stored to */
   uint64_t stall_until;
   /* Of a step that came to SOFTGPU_STEP_WAITING: for which words in memory; NULL: for anything. */
   softgpu_words_t awaits;
