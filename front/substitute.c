@@ -38,7 +38,7 @@ static substitute_t *all;
 
 /* ---- Entries ---- */
 
-static void let_go(substitute_t *entry)
+static void release(substitute_t *entry)
 {
   if (!entry || atomic_fetch_sub(&entry->users, 1) != 1)
     return;
@@ -68,7 +68,7 @@ static void drop(const hsa_executable_t *executable) /* NULL: all */
     if (executable && entry->executable != executable->handle)
       continue;
     HASH_DELETE(hh, all, entry);
-    let_go(entry);
+    release(entry);
   }
   pthread_rwlock_unlock(&lock);
 }
@@ -187,7 +187,7 @@ static void load(const front_device_t *device, substitute_rule_t *rule, hsa_exec
     whole = entry->refusal != NULL;
   }
   if (!whole || !add(entry))
-    let_go(entry);
+    release(entry);
 }
 
 void substitute_loaded(hsa_agent_t agent, hsa_executable_t executable, const front_kernel_t *kernel,
@@ -291,7 +291,7 @@ void substitute_dispatch(const front_device_t *device, hsa_kernel_dispatch_packe
   if (!atomic_exchange(&entry->told, true))
     front_report("substitute: %.*s is not replaced: %s", (int)(name.size < 200 ? name.size : 200),
                  name.data, entry->refusal ? entry->refusal : error.message);
-  let_go(entry);
+  release(entry);
 }
 
 void substitute_restore(const substitute_run_t *run, const hsa_kernel_dispatch_packet_t *original,
@@ -314,7 +314,7 @@ void substitute_ended(substitute_run_t *run, bool ran)
   if (ran && !atomic_load(&entry->accepted) && outcomes_accept(&entry->key))
     atomic_store(&entry->accepted, true);
   *run = (substitute_run_t){0};
-  let_go(entry);
+  release(entry);
 }
 
 /* ---- The whole ---- */

@@ -51,10 +51,10 @@ SOFTGPU_EXPORT bool softgpu_inject(const char *name, const void *hsa_queue, uint
     injection++;
   if (injection == SOFTGPU_INJECT_COUNT || softgpu_forked())
     return false;
-  softgpu_queue_t *queue = softgpu_queue_hold(hsa_queue);
+  softgpu_queue_t *queue = softgpu_queue_lock(hsa_queue);
   if (queue) {
     hsa_queue = softgpu_aql_queue_of(queue);
-    softgpu_queue_let_go(queue);
+    softgpu_queue_unlock(queue);
   }
   order_t order = {.hsa_queue = hsa_queue, .wait = nth, .value = value};
   if (nth > 0 && !order_valid(injection, &order))

@@ -442,7 +442,7 @@ static softgpu_queue_t *queue_with_id_of(const void *hsa_queue)
   return NULL;
 }
 
-softgpu_queue_t *softgpu_queue_hold(const void *hsa_queue)
+softgpu_queue_t *softgpu_queue_lock(const void *hsa_queue)
 {
   pthread_mutex_lock(&table_lock);
   softgpu_queue_t *queue = queue_at(hsa_queue);
@@ -455,7 +455,7 @@ softgpu_queue_t *softgpu_queue_hold(const void *hsa_queue)
   return queue;
 }
 
-void softgpu_queue_let_go(softgpu_queue_t *queue)
+void softgpu_queue_unlock(softgpu_queue_t *queue)
 {
   pthread_mutex_unlock(&queue->lock);
   pthread_mutex_unlock(&table_lock);

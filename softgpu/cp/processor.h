@@ -117,9 +117,9 @@ void softgpu_queues_kick(const void *word);
 void softgpu_queues_wake(void);
 
 /* The AQL queue behind the runtime's hsa_queue_t, or behind one with the same id that a tool handed
- * out, with its lock held, until let go. */
-softgpu_queue_t *softgpu_queue_hold(const void *hsa_queue);
-void softgpu_queue_let_go(softgpu_queue_t *queue);
+ * out, locked until softgpu_queue_unlock(). */
+softgpu_queue_t *softgpu_queue_lock(const void *hsa_queue);
+void softgpu_queue_unlock(softgpu_queue_t *queue);
 
 /* Totals for softgpu_counters(). */
 typedef struct softgpu_totals {

@@ -140,26 +140,26 @@ SOFTGPU_EXPORT size_t softgpu_queue_fault(const void *hsa_queue, char *text, siz
 {
   if (text && size > 0)
     text[0] = '\0';
-  softgpu_queue_t *queue = softgpu_forked() ? NULL : softgpu_queue_hold(hsa_queue);
+  softgpu_queue_t *queue = softgpu_forked() ? NULL : softgpu_queue_lock(hsa_queue);
   if (!queue)
     return 0;
   size_t length = strlen(queue->fault_text);
   if (text && size > 0)
     snprintf(text, size, "%s", queue->fault_text);
-  softgpu_queue_let_go(queue);
+  softgpu_queue_unlock(queue);
   return length;
 }
 
 SOFTGPU_EXPORT bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info,
                                              size_t size)
 {
-  softgpu_queue_t *queue = softgpu_forked() ? NULL : softgpu_queue_hold(hsa_queue);
+  softgpu_queue_t *queue = softgpu_forked() ? NULL : softgpu_queue_lock(hsa_queue);
   if (!queue)
     return false;
   bool failed = atomic_load(&queue->failed);
   if (failed && info)
     memcpy(info, &queue->fault, size < sizeof(*info) ? size : sizeof(*info));
-  softgpu_queue_let_go(queue);
+  softgpu_queue_unlock(queue);
   return failed;
 }
 

@@ -14,7 +14,7 @@ protected:
     blob.add(rawhal_buffer_address(flag));
     return dispatch_of(kernel("spin-gfx90a-v5.co", "spin"), 1, 1, blob);
   }
-  void let_go()
+  void release()
   {
     __atomic_store_n(static_cast<uint32_t *>(rawhal_buffer_host(flag)), 1u, __ATOMIC_RELEASE);
   }
@@ -52,7 +52,7 @@ TEST_F(Barrier, AMarkerFinishesAfterWhatCameBefore)
   ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, 0, &marker, &error));
   EXPECT_EQ(marker, first + 1);
   EXPECT_EQ(rawhal_queue_wait(on, marker, 0, &error), RAWHAL_WOULD_BLOCK);
-  let_go();
+  release();
   ASSERT_OK(wait(on, marker));
   EXPECT_OK(rawhal_queue_wait(on, first, 0, &error));
 }
@@ -91,7 +91,7 @@ TEST_F(Barrier, AQueueWaitsForOthers)
   EXPECT_EQ(rawhal_queue_wait(third, after, rawhal_deadline_after(30 * millisecond), &error),
             RAWHAL_TIMED_OUT);
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 0u);
-  let_go();
+  release();
   ASSERT_OK(wait(third, after));
   EXPECT_OK(rawhal_queue_wait(third, barrier, 0, &error));
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 77u);

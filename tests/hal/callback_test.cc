@@ -62,7 +62,7 @@ TEST_F(Callbacks, ComeInTheOrderOfTicketsAndOnce)
     ASSERT_OK(rawhal_queue_on_complete(on, tickets[i], Journal::write, &journal, &error));
   ASSERT_OK(rawhal_queue_on_complete(on, first, Journal::write, &journal, &error));
   EXPECT_TRUE(journal.read().empty());
-  let_go();
+  release();
   ASSERT_TRUE(journal.wait(42));
   std::vector<Journal::Line> lines = journal.read();
   ASSERT_EQ(lines.size(), 42u);
@@ -133,7 +133,7 @@ TEST_F(Callbacks, BesideThreadsThatWaitForTheSameTicket)
     waiters[0].join();
     if (!callback_first)
       ASSERT_OK(rawhal_queue_on_complete(on, ticket, Journal::write, &journal, &error));
-    let_go();
+    release();
     for (size_t i = 1; i < waiters.size(); ++i)
       waiters[i].join();
     EXPECT_TRUE(journal.wait(1));
@@ -152,7 +152,7 @@ TEST_F(Callbacks, HearWhatKilledTheQueue)
   Journal journal;
   for (rawhal_ticket_t ticket : {good, slow, bad, after})
     ASSERT_OK(rawhal_queue_on_complete(on, ticket, Journal::write, &journal, &error));
-  let_go();
+  release();
   ASSERT_TRUE(journal.wait(4));
   std::vector<Journal::Line> lines = journal.read();
   EXPECT_EQ(lines[0].status, RAWHAL_OK);
@@ -248,7 +248,7 @@ TEST_F(Callbacks, MayDestroyTheirOwnQueue)
   rawhal_ticket_t first = submit(end.queue, held()), second = submit(end.queue, empty());
   ASSERT_OK(rawhal_queue_on_complete(end.queue, first, End::call, &end, &error));
   ASSERT_OK(rawhal_queue_on_complete(end.queue, second, Journal::write, &end.journal, &error));
-  let_go();
+  release();
   ASSERT_TRUE(end.journal.wait(2));
   EXPECT_EQ(end.journal.read()[0].ticket, second); // destroy was still in the first one's call
   EXPECT_EQ(end.journal.read()[1].status, RAWHAL_OK);

@@ -72,7 +72,7 @@ TEST_F(Cancelled, InAWait)
     rawhal_error_t mine = {};
     rawhal_status_t status = RAWHAL_RUNTIME;
     cancel([&] { status = rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &mine); }, i * 10,
-           [&] { let_go(); });
+           [&] { release(); });
     ASSERT_EQ(status, RAWHAL_OK) << mine.message;
   }
   expect_usable(on);
@@ -95,7 +95,7 @@ TEST_F(Cancelled, AmongManyWhoWait)
     std::vector<std::thread> others;
     for (int n = 0; n < 4; n++)
       others.emplace_back(waiter);
-    cancel(waiter, 500, [&] { let_go(); });
+    cancel(waiter, 500, [&] { release(); });
     for (std::thread &other : others)
       other.join();
     ASSERT_EQ(done, 5);
@@ -120,7 +120,7 @@ TEST_F(Cancelled, InASubmitThatWaitsForRoom)
     rawhal_ticket_t ticket = 0;
     cancel(
         [&] { status = rawhal_queue_submit(on, &nothing_much, 1, RAWHAL_FOREVER, &ticket, &mine); },
-        i * 10, [&] { let_go(); });
+        i * 10, [&] { release(); });
     ASSERT_EQ(status, RAWHAL_OK) << mine.message;
     ASSERT_OK(wait(on, ticket));
   }
@@ -229,7 +229,7 @@ TEST_F(CancelledLimited, InASubmitThatIsHeldBack)
     rawhal_ticket_t ticket = 0;
     cancel(
         [&] { status = rawhal_queue_submit(on, &nothing_much, 1, RAWHAL_FOREVER, &ticket, &mine); },
-        i * 10, [&] { let_go(); });
+        i * 10, [&] { release(); });
     ASSERT_EQ(status, RAWHAL_OK) << mine.message;
     ASSERT_OK(wait(on, ticket));
   }

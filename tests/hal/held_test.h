@@ -11,7 +11,7 @@ protected:
   void TearDown() override
   {
     if (flag)
-      let_go();
+      release();
     DeviceTest::TearDown();
   }
 
@@ -24,7 +24,7 @@ protected:
     return dispatch_of(kernel("spin-gfx90a-v5.co", "spin"), 1, 1, hold);
   }
 
-  void let_go()
+  void release()
   {
     __atomic_store_n(static_cast<uint32_t *>(rawhal_buffer_host(flag)), 1u, __ATOMIC_RELEASE);
   }

@@ -60,7 +60,7 @@ TEST_F(Refusal, AReadIsNotDeliveredLater)
               RAWHAL_OUT_OF_MEMORY)
         << error.message;
     EXPECT_EQ(ticket, 0u);
-    let_go();
+    release();
     EXPECT_OK(wait(on, submit(on, empty())));
     EXPECT_EQ(got, std::vector<uint32_t>(16, 1));
     EXPECT_OK(rawhal_queue_read(on, from, 0, got.data(), 64, RAWHAL_FOREVER, &ticket, &error));

@@ -34,7 +34,7 @@ protected:
   void TearDown() override
   {
     if (flag)
-      let_go();
+      release();
     for (rawhal_queue_t *each : queues)
       rawhal_queue_destroy(each);
     queues.clear();
@@ -143,7 +143,7 @@ TEST_F(Shared, AFullQueueIsWaitedForAndLeavesNothing)
   EXPECT_EQ(ticket, 0u);
   EXPECT_EQ(rawhal_queue_submit(on, &nothing, 1, rawhal_deadline_after(5 * millisecond), &ticket, &error),
             RAWHAL_TIMED_OUT);
-  let_go();
+  release();
   ASSERT_OK(rawhal_queue_submit(on, &nothing, 1, RAWHAL_FOREVER, &ticket, &error));
   ASSERT_OK(wait(on, ticket));
   EXPECT_OK(rawhal_queue_wait(on, first, 0, &error));
@@ -220,7 +220,7 @@ TEST_F(Shared, TheProgramsSignalTellsWhatHasFinished)
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_signal(on, theirs.handle, 0, &ticket, &error));
   EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(theirs, HSA_SIGNAL_CONDITION_LT, 1, 1000000, HSA_WAIT_STATE_BLOCKED), 1);
-  let_go();
+  release();
   EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(theirs, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED), 0);
   ASSERT_OK(wait(on, ticket));
   EXPECT_EQ(rawhal_queue_signal(on, 0, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
@@ -242,7 +242,7 @@ TEST_F(Shared, ATicketsSignalIsTheProgramsToWaitFor)
                                           HSA_WAIT_STATE_BLOCKED) <= target;
   };
   EXPECT_FALSE(wait_for(value, 1000000));
-  let_go();
+  release();
   EXPECT_TRUE(wait_for(value, UINT64_MAX));
   for (int i = 0; i < 10; ++i) // the slot is used again; what has finished stays so
     submit(on, empty());

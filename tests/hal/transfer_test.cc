@@ -93,7 +93,7 @@ TEST_F(Transfer, WaitsForWhatCameBeforeAndHoldsWhatComesAfter)
   EXPECT_EQ(rawhal_queue_wait(on, after, rawhal_deadline_after(30 * millisecond), &error), RAWHAL_TIMED_OUT);
   EXPECT_EQ(rawhal_queue_wait(on, copy, 0, &error), RAWHAL_WOULD_BLOCK);
   EXPECT_EQ(rawhal_queue_on_complete(on, 99, nullptr, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
-  let_go();
+  release();
   ASSERT_OK(wait(on, after));
   ASSERT_OK(rawhal_queue_wait(on, copy, 0, &error));
   EXPECT_EQ(download<uint32_t>(to, 1)[0], 7u);
@@ -114,7 +114,7 @@ TEST_F(Transfer, AnotherQueueWaitsForACopy)
   rawhal_ticket_t barrier = 0;
   ASSERT_OK(rawhal_queue_barrier(running, &dependency, 1, 0, &barrier, &error));
   EXPECT_EQ(rawhal_queue_wait(running, barrier, rawhal_deadline_after(20 * millisecond), &error), RAWHAL_TIMED_OUT);
-  let_go();
+  release();
   ASSERT_OK(wait(running, barrier));
   EXPECT_EQ(download<uint32_t>(to, 1)[0], 9u);
 }
@@ -174,7 +174,7 @@ TEST_F(Transfer, AFullQueueAnswersWouldBlockAndHoldsNothing)
   EXPECT_EQ(rawhal_queue_fill(on, there, 0, 1, 8, rawhal_deadline_after(10 * millisecond), &none, &error),
             RAWHAL_TIMED_OUT);
   EXPECT_EQ(none, 0u);
-  let_go();
+  release();
   ASSERT_OK(wait(on, last));
   for (int i = 0; i < 500; ++i) // slots, and their signals, are used again
     ASSERT_OK(rawhal_queue_write(on, there, 0, mine.data(), bytes, RAWHAL_FOREVER, &last, &error));
@@ -195,7 +195,7 @@ TEST_F(Transfer, ADeadQueueHoldsUpNoOtherQueuesCopies)
   submit(bad, wild);
   rawhal_ticket_t lost = 0, ticket = 0;
   ASSERT_OK(rawhal_queue_write(bad, there, 0, mine.data(), bytes, 0, &lost, &error));
-  let_go();
+  release();
   EXPECT_EQ(wait(bad, lost), RAWHAL_FAULT);
   ASSERT_OK(rawhal_queue_fill(good, there, 0, 4, bytes, 0, &ticket, &error));
   ASSERT_OK(wait(good, ticket));

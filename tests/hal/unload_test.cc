@@ -104,7 +104,7 @@ TEST_F(Unload, AfterTheLastDispatchInFlight)
   rawhal_executable_destroy(executable);
   look();
   EXPECT_TRUE(loaded(object));
-  let_go();
+  release();
   ASSERT_OK(wait(on, ticket));
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 5u);
   look();
@@ -213,7 +213,7 @@ TEST_F(Unload, WhatIsLeavingCanBeLoadedAgain)
   rawhal_executable_destroy(executable);
   rawhal_executable_t *again = own(ids);
   EXPECT_EQ(kernel_of(again, "write_ids"), kernel);
-  let_go();
+  release();
   ASSERT_OK(wait(on, ticket));
   look();
   EXPECT_TRUE(loaded(object_of(kernel)));
@@ -295,7 +295,7 @@ TEST_F(HeldTest, AFreedBufferInFlightFaultsItsQueueAndNoOther)
   snprintf(address, sizeof(address), "%llx",
            static_cast<unsigned long long>(rawhal_buffer_address(out)));
   rawhal_buffer_free(out);
-  let_go();
+  release();
   EXPECT_EQ(wait(on, ticket), RAWHAL_FAULT);
   EXPECT_NE(std::string(error.message).find("kernel write_ids"), std::string::npos)
       << error.message;

@@ -288,7 +288,7 @@ TEST_F(AttackOnADevice, WhoJoinsLaterLearnsWhatFinishedThoughNobodyLooks) {
   rawhal_queue_t *on = queue();
   submit(on, held());
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  let_go();
+  release();
   rawhal_limit_config_t config = file_.Config(limits);
   rawhal_limiter_t *peer = nullptr;
   limit_lease_t *lease = nullptr;

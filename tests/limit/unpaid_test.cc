@@ -41,7 +41,7 @@ class Unpaid : public LimitedDevice<HeldTest> {
     rawhal_dispatch_t batch[] = {held(), dispatch_of(fault, 1, 1, wild)};
     EXPECT_OK(rawhal_queue_submit(on, batch, 2, RAWHAL_FOREVER, ticket, &error));
     uint64_t until = Sleep(ms);
-    let_go();
+    release();
     return until;
   }
   // One of 64 packets, without limits.
@@ -114,7 +114,7 @@ TEST_F(Unpaid, AKernelShowsWhileItRuns) {
     EXPECT_GE(Row(row).achieved_ppm[0], 290000u) << row;
     EXPECT_LE(Row(row).achieved_ppm[0], 1000000u) << row;
   }
-  let_go();
+  release();
   EXPECT_OK(wait(on, ticket));
 }
 
@@ -134,7 +134,7 @@ TEST_F(Unpaid, BatchesAndRecordingsAreTimedAsAWhole) {
     else
       ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &ticket, &error));
     Sleep(60);
-    let_go();
+    release();
     ASSERT_OK(wait(on, ticket));
     ASSERT_OK(rawhal_queue_timing(on, ticket, &from, &to, &error));
     EXPECT_GE(to - from, 50 * millisecond) << round;
@@ -154,7 +154,7 @@ TEST_F(Unpaid, ABatchThatOverlapsPaysForAllOfIt) {
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_submit(on, batch, 3, RAWHAL_FOREVER, &ticket, &error));
   Sleep(60);
-  let_go();
+  release();
   ASSERT_OK(wait(on, ticket));
   EXPECT_GE(Row(2).gpu_ns, before + 55 * millisecond);
   EXPECT_LE(Row(2).gpu_ns, before + 5000 * millisecond);
@@ -168,7 +168,7 @@ TEST_F(Unpaid, AKernelThatWaitsForTheProgramDoesNotStopIt) {
   uint64_t began = rawhal_deadline_after(0);
   EXPECT_OK(run(second, empty()));
   EXPECT_LT(rawhal_deadline_after(0) - began, 5000 * millisecond);
-  let_go();
+  release();
   EXPECT_OK(wait(first, waiting));
   EXPECT_GE(HeldBack(rawhal_deadline_after(0)), 3000);  // more than half a second of the device
 }
@@ -189,7 +189,7 @@ TEST_F(Unpaid, PeersLearnWhatFinishedThoughNobodyLooks) {
   shim_cost_t cost = {77, 64, 0, 1};
   shim_grant_t grant;
   EXPECT_EQ(RAWHAL_WOULD_BLOCK, shim_admit(lease, &cost, 0, &grant, &error));
-  let_go();
+  release();
   EXPECT_OK(shim_admit(lease, &cost, rawhal_deadline_after(5000 * millisecond), &grant, &error));
   shim_cancel(lease, &grant);
   shim_lease_destroy(lease);
@@ -238,7 +238,7 @@ TEST_F(Unpaid, WhatFinishedIsPaidForThoughTheLastDoesNot) {
       uint64_t deadline = rawhal_deadline_after(10000 * millisecond);
       while (Row(2).launches < finished && rawhal_deadline_after(0) < deadline) Sleep(1);
       EXPECT_EQ(Row(2).launches, finished) << wanted;
-      let_go();
+      release();
       ASSERT_OK(wait(on, ticket));
       ++finished;
     }
@@ -265,7 +265,7 @@ TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
   uint64_t submitted = queue_info(on).last_ticket;
   EXPECT_EQ(RAWHAL_WOULD_BLOCK, status) << "after " << submitted;
   EXPECT_LT(submitted, 60u);
-  let_go();
+  release();
   waiter.join();
   EXPECT_OK(wait(on, last));
   EXPECT_OK(wait(on, first));

@@ -300,14 +300,14 @@ TEST_F(Inject, a_slow_device)
   submit(q, &dispatch, dispatch_header());
   ASSERT_TRUE(injected_since(before));
   std::this_thread::sleep_for(milliseconds(20));
-  uint64_t let_go = 0;
-  hsa->hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &let_go);
+  uint64_t released = 0;
+  hsa->hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &released);
   __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
   ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
   hsa_amd_profiling_dispatch_time_t time{};
   hsa->hsa_amd_profiling_get_dispatch_time(gpu, done, &time);
   // A tenth less, for the runtime interpolates between two readings of the clocks.
-  EXPECT_GE((double)time.end - (double)time.start, 9 * ((double)let_go - (double)time.start));
+  EXPECT_GE((double)time.end - (double)time.start, 9 * ((double)released - (double)time.start));
 }
 
 } // namespace
