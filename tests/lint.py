@@ -95,6 +95,27 @@ def comment_findings(root, path, listing, lines):
                 yield f"{path}:{number}: there is no {file}"
 
 
+VARIABLES = "queue/limit/"  # every variable that may be set, so that a misspelt limit is noticed
+
+
+def variable_findings(root, listing):
+    """Variables of the environment that something reads and the library would refuse as misspelt."""
+    read = {}
+    for path in listing:
+        full = os.path.join(root, path)
+        if path.endswith((".c", ".h", ".cc")) and path.split("/")[0] in (*MAY_INCLUDE, "bench", "tests") and os.path.isfile(full):
+            for number, line in enumerate(open(full, errors="replace"), 1):
+                for name in re.findall(r'(?:getenv\(|\b\w*variable\w*\[?\]? = )"(RAWHAL_[A-Z0-9_]+)"', line):
+                    read.setdefault(name, f"{path}:{number}")
+    known = set()
+    for path in listing:
+        if path.startswith(VARIABLES) and path.endswith((".c", ".h")):
+            known.update(re.findall(r'"(RAWHAL_[A-Z0-9_]+)"', open(os.path.join(root, path)).read()))
+    for name, place in sorted(read.items()):
+        if name not in known:
+            yield f"{place}: {name} is none of the variables in {VARIABLES}names.c"
+
+
 def text_findings(root, listing):
     for path in listing:
         full = os.path.join(root, path)
@@ -112,6 +133,7 @@ def findings(root):
     listing = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
                              capture_output=True, text=True, check=True).stdout.split("\n")
     yield from text_findings(root, listing)
+    yield from variable_findings(root, listing)
     for path in listing:
         folder = path.split("/")[0]
         full = os.path.join(root, path)

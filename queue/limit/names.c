@@ -33,6 +33,8 @@ static const char *const others[] = {
     "RAWHAL_GFX950_ASSEMBLER",
     "RAWHAL_TRITON_PYTHON",
     "RAWHAL_TENSILE_DIR",
+    "RAWHAL_GOLDEN",
+    "RAWHAL_OBJDUMP",
     "RAWHAL_LOG",
     "RAWHAL_CACHE",
     "RAWHAL_HIPLAUNCH_POINTERS",
