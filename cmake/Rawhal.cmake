@@ -35,6 +35,7 @@ function(rawhal_public_headers)
     file(MAKE_DIRECTORY ${RAWHAL_INCLUDE_DIR}/rawhal)
     file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${header} ${RAWHAL_INCLUDE_DIR}/rawhal/${name} SYMBOLIC)
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rawhal)
+    set_property(GLOBAL APPEND PROPERTY RAWHAL_PUBLIC_HEADERS ${CMAKE_CURRENT_SOURCE_DIR}/${header})
   endforeach()
 endfunction()
 

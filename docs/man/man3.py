@@ -1,0 +1,554 @@
+#!/usr/bin/env python3
+"""Manual pages of section 3 out of the public headers: their declarations, and the comments above these.
+
+usage: man3.py OUTPUT VERSION HEADER...
+
+A header NAME.h becomes the page rawhal_NAME(3), rawhal.h the overview rawhal(3). Every function and type has a page of
+its name, which leads (.so) to its header's. How comments are read:
+  the first one            its first sentence is the page's title, the rest its description
+  ---- TITLE ---- TEXT     a section
+  above declarations       is about all of them up to the next blank line or comment
+  above a blank line       is about what follows in general
+  behind a member          is about that; one on lines of its own about the next
+  indented lines           are code, a table (two blanks between cells) or a list, and stay so up to WIDTH columns
+  `word`                   is italic there
+Only C's side of #ifdef __cplusplus counts, and no macro that is undefined again."""
+import os
+import re
+import sys
+import time
+
+FILLED = 70  # columns of text in a page of 80
+WIDTH = 72  # of lines that are not filled: 80 columns without a page's indentation, and one to spare
+SUMMARY = {"rawhal.h": "the library's manual: one page for each header"}  # instead of the header's first sentence
+LIBRARY = {"hiplaunch.h": "rawhal-hiplaunch"}  # to link with; all others are of this one:
+LIBRARY_DEFAULT = "rawhal"
+RETURNS = """Functions that return a
+.B rawhal_status_t
+return
+.BR RAWHAL_OK ,
+which is 0, or what went wrong; compilers warn where nobody looks at it.
+Names in capitals, such as
+.BR INVALID_ARGUMENT ,
+stand for
+.B RAWHAL_INVALID_ARGUMENT
+and its like, which
+.BR rawhal_status (3)
+lists with what a caller does next.
+.IR error ,
+where it is the last parameter, may be NULL."""
+OVERVIEW = """Each header has a page, which also has the name of every function and type in it:
+.BR "man rawhal_queue_submit" .
+In there
+.B "/\\(ha\\ *NAME"
+finds what is said of it.
+.PP
+The command and its subcommands are in
+.BR rawhal (1)."""
+OVERVIEW_OTHERS = "rawhal(1) librawhal-hiplaunch(7)"
+
+
+# ---- Reading: a header is a list of sections and entries ----
+
+
+class Section:
+    """/* ---- TITLE ---- TEXT */"""
+
+    def __init__(self, title, text):
+        self.title, self.text = title, text
+
+
+class Entry:
+    """A comment and the declarations directly below it. Either may be missing."""
+
+    def __init__(self, text=""):
+        self.text, self.declarations = text, []
+
+
+class Declaration:
+    """kind: function, type (opaque, or of a function), record (struct or enum), macro. `after`: a comment at its end."""
+
+    def __init__(self, kind, name, code, members=(), text=""):
+        self.kind, self.name, self.code, self.members, self.text, self.after = kind, name, code, members, text, ""
+
+
+class Member:
+    """Of a struct or enum. One without code is a text between them."""
+
+    def __init__(self, code, text=""):
+        self.code, self.text = code, text
+
+
+def comment_text(comment):
+    """A comment without its marks, with the indentation that its lines have behind them."""
+    first, *rest = comment[2:-2].rstrip().split("\n")
+    starred = all(re.match(r"\s*\*", line) for line in rest)
+    lines = [re.sub(r"^\s*\* ?", "", line) if starred else line.strip() for line in rest]
+    return "\n".join([first.strip()] + [line.rstrip() for line in lines]).strip("\n")
+
+
+def tokens(text):
+    """(kind, text, begins a line) of comments, directives, declarations and blank lines, on C's side of conditionals."""
+    position, taken, fresh = 0, [], True
+    while position < len(text):
+        rest = text[position:]
+        match = re.match(r"[ \t]*\n|[ \t]+", rest)
+        if match:
+            if "\n" in match.group():
+                if fresh and all(taken):
+                    yield "blank", "", True
+                fresh = True
+        elif rest[0] == "#":
+            match = re.match(r"(?:[^\n]*\\\n)*[^\n]*", rest)
+            word = re.match(r"#\s*(\w+)", match.group()).group(1)
+            if word.startswith("if"):
+                taken.append("__cplusplus" not in match.group())
+            elif word == "else":
+                taken[-1] = not taken[-1]
+            elif word == "endif":
+                taken.pop()
+            elif all(taken):
+                yield word, match.group(), fresh
+            fresh = False
+        elif not all(taken):
+            match = re.match(r"[^\n]*", rest)
+        elif rest.startswith("/*"):
+            match = re.match(r"/\*.*?\*/", rest, re.S)
+            if "clang-format" not in match.group():
+                yield "comment", match.group(), fresh
+            fresh = False
+        elif re.match(r"\w+(\(\w+\))?\n", rest):  # RAWHAL_BEGIN and its like
+            match = re.match(r"[^\n]*", rest)
+        else:
+            match = re.match(re.escape(declaration_at(rest)), rest)
+            yield "declaration", match.group(), fresh
+            fresh = False
+        position += match.end()
+
+
+def declaration_at(text):
+    """What ends with a semicolon outside of all brackets or, where it is a function's body, with its brace."""
+    depth, inline = 0, "static inline" in re.match(r"[^{;]*", text).group()
+    for match in re.finditer(r"/\*.*?\*/|[][(){};]", text, re.S):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(match.group(), 0)
+        if depth == 0 and match.group() == ("}" if inline else ";"):
+            return text[: match.end()]
+    raise ValueError(f"no end of: {text[:60]!r}")
+
+
+def members_of(body, separator):
+    """(text of the whole, members) of what stands between the braces of a struct or an enum."""
+    whole, members, pending, code, depth, fresh = "", [], "", "", 0, False
+
+    def end():
+        nonlocal code, pending
+        if code.strip():
+            members.append(Member(" ".join(code.split()), pending))
+        code = pending = ""
+
+    for match in re.finditer(r"/\*.*?\*/|\n|.", body, re.S):
+        piece = match.group()
+        if piece.startswith("/*"):
+            if fresh:
+                pending = comment_text(piece)
+            elif not members:
+                whole = comment_text(piece)
+            else:  # behind a member: one above it then is about several
+                if separator == "," and code.strip():
+                    end()
+                if members[-1].text:
+                    members.insert(-1, Member("", members[-1].text))
+                members[-1].text = comment_text(piece)
+        elif piece == "\n":
+            fresh = not code.strip()
+            code += " "
+        elif piece == separator and depth == 0:
+            end()
+            fresh = False
+        else:
+            depth += {"(": 1, ")": -1}.get(piece, 0)
+            code += piece
+    end()
+    return whole, members
+
+
+def record(text):
+    head, body = text.split("{", 1)
+    body, tail = body.rsplit("}", 1)
+    whole, members = members_of(body, "," if "enum" in head else ";")
+    name = tail.strip(" ;\n")
+    if not name:  # an enum's without a name is what its enumerators begin with
+        names = [member.code.split()[0] for member in members if member.code]
+        name = names[0] if len(names) == 1 else re.sub(r"[^_]*$", "*", os.path.commonprefix(names))
+    return Declaration("record", name, "", members, whole)
+
+
+def declaration(text):
+    bare = re.sub(r"\b(RAWHAL_API|RAWHAL_CHECKED|static inline)\b", "", text)
+    if "static inline" not in text and "{" in text:
+        return record(text)
+    bare = " ".join(re.sub(r"\{.*\}$", ";", bare, flags=re.S).split()).replace(" ;", ";")
+    if bare.startswith("typedef"):
+        return Declaration("type", re.search(r"(\w+)(?:\(.*\))?;$", bare).group(1), bare)
+    return Declaration("function", re.search(r"(\w+)\(", bare).group(1), bare)
+
+
+def macro(text):
+    """Short ones with what they stand for; of others, how they are used."""
+    code = re.match(r"#define (\w+(?:\([^)]*\))?)\s*([^\\\n]*)(\\?)", text)
+    name, value, more = code.groups()
+    shown = f"#define {name} {value}" if value and not more and "(" not in name else name if value or more else ""
+    return Declaration("macro", re.match(r"\w+", name).group(), shown)
+
+
+class Header:
+    def __init__(self, path):
+        self.file = os.path.basename(path)
+        self.page = "rawhal" if self.file == "rawhal.h" else "rawhal_" + self.file[:-2]
+        text = open(path, encoding="utf-8").read()
+        self.includes = re.findall(r"#include <rawhal/(\w+)\.h>", text)
+        passing = set(re.findall(r"#undef (\w+)", text))
+        passing.add(re.search(r"#ifndef (\w+)", text).group(1))
+        first, *rest = self.read(text)
+        self.parts = []
+        for part in rest:
+            if isinstance(part, Entry):
+                had = part.declarations
+                part.declarations = [one for one in had if one.name not in passing and (one.code or one.kind == "record")]
+            if isinstance(part, Section) or part.declarations or part.text and not had:
+                self.parts.append(part)
+        match = re.match(r"rawhal/\w+\.h: (.*?)\.(?:\s|$)(.*)", first.text, re.S)
+        if not match:
+            sys.exit(f"{path}:1: no `rawhal/{self.file}: TITLE.`")
+        self.title, self.intro = " ".join(match.group(1).split()), match.group(2).lstrip("\n")
+
+    @staticmethod
+    def read(text):
+        parts, entry, last = [], None, None
+        for kind, piece, fresh in tokens(text):
+            if kind == "comment" and not fresh and last:
+                last.after = comment_text(piece)
+            elif kind == "comment":
+                title = re.match(r"---- (.*?) ----\s*(.*)", comment_text(piece), re.S)
+                entry = None if title else Entry(comment_text(piece))
+                parts.append(Section(*title.groups()) if title else entry)
+            elif kind == "blank":
+                entry = None
+            elif kind in ("declaration", "define"):
+                if entry is None and "static inline" in piece and parts and isinstance(parts[-1], Entry):
+                    entry = parts[-1]  # a wrapper of what is above
+                if entry is None:
+                    entry = Entry()
+                    parts.append(entry)
+                last = declaration(piece) if kind == "declaration" else macro(piece)
+                entry.declarations.append(last)
+        return parts
+
+    def entries(self):
+        return [part for part in self.parts if isinstance(part, Entry)]
+
+    def declarations(self, *kinds):
+        return [one for entry in self.entries() for one in entry.declarations if not kinds or one.kind in kinds]
+
+    def names(self):
+        """What has a page: functions and types."""
+        kinds = self.declarations("function", "type", "record")
+        return [one.name for one in kinds if re.fullmatch(r"[a-z]\w*", one.name)]
+
+
+# ---- Writing ----
+
+ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}
+
+
+def escape(text):
+    return "".join(ESCAPES.get(c, c) if c < "\x80" else f"\\[u{ord(c):04X}]" for c in text)
+
+
+def guarded(line):
+    return "\\&" + line if line[:1] in (".", "'") else line
+
+
+statuses = []  # RAWHAL_INVALID_ARGUMENT and its like, without RAWHAL_
+
+
+def marked(text):
+    """What is in backticks is italic, functions and statuses are bold."""
+    text = re.sub(r"\\\(ga(.+?)\\\(ga", r"\\fI\1\\fP", escape(text))
+    names = "|".join([r"(?:rawhal_|hipRawhal)\w+(?=\()"] + statuses)
+    return re.sub(rf"\b({names})(?!\w)", r"\\fB\1\\fP", text)
+
+
+def prose(text):
+    """One paragraph, filled. Sentences begin lines; a label at its beginning is bold."""
+    text = marked(" ".join(text.split()))
+    text = re.sub(r"^([A-Z][\w\\-]*(?: [a-z]+)?|[a-z_]+\(\))(?=: )", r"\\fB\1\\fP", text)
+    return "\n".join(guarded(line) for line in re.split(r"(?<=[.:;!?]) (?=[A-Z])", text))
+
+
+def literal(lines):
+    inner = 4 if max(map(len, lines)) <= WIDTH - 4 else 0
+    return [f".in +{inner}n", ".EX", *(guarded(escape(line)) for line in lines), ".EE", ".in"]
+
+
+def ways(lines):
+    """Where ways part at an arrow, with the others below it, each gets a line."""
+    forks = {len(line) - len(line.lstrip()) for line in lines if re.match(r"\s*->", line)}
+    for line in lines:
+        fork = next((column for column in forks if line[column : column + 2] == "->"), None)
+        if fork is None:
+            yield line
+        else:
+            yield from [line[:fork].rstrip()] if line[:fork].strip() else []
+            yield "    " + line[fork:]
+
+
+def folded(lines):
+    """Code that is too wide, broken at its gaps, else at its blanks."""
+    for line in ways(lines):
+        begin = indent = len(line) - len(line.lstrip())
+        while len(line) > WIDTH:
+            gap = re.search(r"\s{2,}", line[begin:WIDTH])
+            cut = begin + gap.start() if gap else line.rfind(" ", begin, WIDTH + 1)
+            if cut <= begin:
+                break
+            yield line[:cut]
+            line = " " * (indent + 4) + line[cut:].strip()
+            begin = indent + 4
+        yield line
+
+
+def rows_of(lines):
+    """The cells of a table, with two blanks between them.
+
+    A row goes on where its first cell ends with a comma or has nothing beside it, and where a line is indented."""
+    starts = [0] + [match.end() for match in re.finditer(r"\s{2,}", lines[0])]
+    columns = len(re.split(r"\s{2,}", lines[0].strip()))
+    rows = []
+    for line in lines:
+        if columns > 2:
+            ends = starts[1:] + [len(line)]
+            cells = [line[start:end].strip() for start, end in zip(starts, ends)]
+        else:
+            cells = (re.split(r"\s{2,}", line, maxsplit=1) + [""])[:2]
+        new = cells[0] and not (rows and (rows[-1][0].endswith(",") or not any(rows[-1][1:])))
+        if new or not rows:
+            rows.append(cells)
+        else:
+            rows[-1] = [(old + " " + more).strip() for old, more in zip(rows[-1], cells)]
+    return rows
+
+
+def table(lines):
+    rows = rows_of(lines)
+    columns = list(zip(*rows))
+    least = [max(len(word) for cell in column for word in cell.split()) for column in columns]
+    wanted = [min(max(map(len, column)), WIDTH) for column in columns]
+    spare = FILLED - 3 * (len(columns) - 1) - sum(least)
+    over = sum(want - low for want, low in zip(wanted, least)) or 1
+    widths = [low + min(want - low, spare * (want - low) // over) for want, low in zip(wanted, least)]
+    yield ".TS"
+    yield " ".join(f"lw({width}n)" for width in widths) + "."
+    for row in rows:
+        yield "\t".join("T{\n" + guarded(marked(cell)) + "\nT}" for cell in row)
+    yield ".TE"
+
+
+def items(lines):
+    """A list: items begin at the left, their other lines do not."""
+    for item in re.split(r"\n(?! )", "\n".join(lines)):
+        yield ".IP \\(bu 2"
+        yield prose(re.sub(r"^- ", "", item))
+
+
+def block(lines):
+    """Indented lines: as they are when there is room; else as what they are, code, a table or a list."""
+    base = min(len(line) - len(line.lstrip()) for line in lines)
+    lines = [line[base:] for line in lines]
+    if max(map(len, lines)) <= WIDTH:
+        return literal(lines)
+    if any(re.search(r"\);|->", line) for line in lines):
+        return literal(list(folded(lines)))
+    if any(re.search(r"\S\s{2,}\S|^\s{8}", line) for line in lines):
+        return table(lines)
+    return items(lines)
+
+
+def blocks(text):
+    """Paragraphs and indented blocks, each as lines. A label begins a paragraph."""
+    text = re.sub(r"(?<=[.)])(?: |\n)(?=(?:Thread-safety|Ownership|Cost): )", "\n\n", text)
+    group = []
+    for line in text.split("\n") + [""]:
+        indented = line.startswith(" ")
+        if group and (not line or indented != group[0].startswith(" ")):
+            yield group
+            group = []
+        if line:
+            group.append(line)
+
+
+def paragraphs(text):
+    for group in blocks(text):
+        yield ".PP"
+        yield from block(group) if group[0].startswith(" ") else [prose(" ".join(group))]
+
+
+def prototype(code):
+    """A function's, broken at its parameters; their names are italic."""
+    head, parameters = re.match(r"(.*?\w)\((.*)\);", code).groups()
+    head, pieces = head.replace("* ", "*"), parameters.strip().split(", ")
+    lines, line, length = [], bold(head + "("), len(head) + 1
+    for number, piece in enumerate(pieces):
+        tail = ");" if number == len(pieces) - 1 else ","
+        if length + len(piece) + len(tail) + 1 > WIDTH:
+            lines.append(line.rstrip())
+            line, length = "    ", 4
+        elif number:
+            line, length = line + " ", length + 1
+        line += re.sub(r"^(.*[\s*])(\w+)((?:\[.*\])?)$", lambda m: bold(m[1]) + f"\\fI{m[2]}\\fP" + bold(m[3]), piece)
+        line, length = line + bold(tail), length + len(piece) + len(tail)
+    return lines + [line]
+
+
+def bold(text):
+    return f"\\fB{escape(text)}\\fP" if text else ""
+
+
+def code_lines(one):
+    lines = prototype(one.code) if "(" in one.code and one.kind in ("function", "type") else [bold(one.code)]
+    return lines + ([f"    /* {escape(' '.join(one.after.split()))} */"] if one.after else [])
+
+
+def member_lines(members):
+    """A list of them; those without a comment lie close to each other."""
+    for member in members:
+        if member.code:
+            name = re.sub(r"(\w+)((?:\[\w+\])*)(?=,|$)", lambda m: bold(m[1]) + escape(m[2]), member.code)
+            if re.match(r"\w+( = |$)", member.code):  # an enumerator
+                word, *value = member.code.split(" ", 1)
+                name = bold(word) + "".join(" " + escape(text) for text in value)
+            elif "(*" in member.code:
+                name = bold(member.code)
+            yield from [".TP 8", name, prose(member.text)] if member.text else [".PP", name]
+            yield ".PD 0"
+        else:
+            yield from [".PD", ".PP", prose(member.text)]
+    yield ".PD"
+
+
+def heading(entry):
+    """What a comment without declarations says holds for others as well."""
+    names = [one.name + ("()" if one.kind == "function" else "") for one in entry.declarations]
+    label = re.match(r"([A-Z][a-z]+): ", entry.text)
+    return ", ".join(names) or (label.group(1) if label else "In general")
+
+
+def entry_lines(entry):
+    yield f".SS \"{escape(heading(entry))}\""
+    shown = [one for one in entry.declarations if one.kind != "record"]
+    if shown:
+        yield ".EX"
+        for one in shown:
+            yield from code_lines(one)
+        yield ".EE"
+    yield from paragraphs(entry.text)
+    for one in entry.declarations:
+        if one.kind == "record":
+            yield from paragraphs(one.text)
+            yield from member_lines(one.members)
+            yield from paragraphs(one.after)
+
+
+def see_also(header, owner):
+    """(page, section) of what the header includes and names."""
+    declared = header.declarations()
+    members = [member for one in declared for member in one.members]
+    text = "\n".join([header.intro] + [part.text for part in header.parts]
+                     + [one.code + "\n" + one.text for one in declared + members])
+    words = re.findall(r"\w+(?:\.h)?", text)
+    pages = {owner[word] for word in words if word in owner} | {"rawhal"}
+    pages |= {"rawhal_" + name for name in header.includes}
+    pages |= {"rawhal_" + word[:-2] for word in words if word.endswith(".h")} & set(owner.values())
+    others = re.findall(r"\b([a-z][\w-]*)\(([1-8])\)", text + (OVERVIEW_OTHERS if header.page == "rawhal" else ""))
+    return sorted({(name, "3") for name in pages - {header.page}} | set(others), key=lambda one: one[::-1])
+
+
+def synopsis(header):
+    names = [one.name + "()" for one in header.declarations("function")]
+    yield ".SH SYNOPSIS"
+    yield ".nf"
+    yield bold(f"#include <rawhal/{header.file}>")
+    yield bold(f"cc ... -l{LIBRARY.get(header.file, LIBRARY_DEFAULT)}")
+    yield ".fi"
+    if names:
+        yield ".PP"
+        yield ",\n".join(bold(name) for name in names)
+
+
+def page(header, headers, owner, version):
+    date = time.strftime("%Y-%m-%d", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))))
+    yield f".TH {header.page} 3 {date} \"rawhal {version}\" \"rawhal's library\""
+    yield ".nr HY 0"
+    yield ".nh"
+    yield ".ad l"
+    yield ".SH NAME"
+    yield f"{header.page} \\- {escape(SUMMARY.get(header.file, header.title))}"
+    yield from synopsis(header)
+    yield ".SH DESCRIPTION"
+    if header.page == "rawhal":
+        yield escape(header.title[0].upper() + header.title[1:]) + "."
+        yield OVERVIEW
+        for other in headers:
+            if other is not header:
+                yield ".TP"
+                yield f".BR {other.page} (3)"
+                yield prose(other.title)
+    else:
+        if not header.intro or header.intro.startswith(" "):
+            yield prose(header.title[0].upper() + header.title[1:] + (":" if header.intro else "."))
+        yield from paragraphs(header.intro)
+    for part in header.parts:
+        if isinstance(part, Section):
+            yield f".SH \"{escape(part.title.upper())}\""
+            yield from paragraphs(part.text)
+        else:
+            yield from entry_lines(part)
+    if any(one.code.startswith("rawhal_status_t") for one in header.declarations("function")):
+        yield ".SH RETURN VALUE"
+        yield RETURNS
+    yield ".SH SEE ALSO"
+    yield " ,\n".join(f".BR {escape(name)} ({section})" for name, section in see_also(header, owner))
+
+
+def tidy(lines):
+    """Without paragraphs that something else begins already, or that are empty."""
+    lines, kept = list(lines), []
+    for line, following in zip(lines, lines[1:] + [".SH"]):
+        if line != ".PP" or not (re.match(r"\.S[HS]", kept[-1]) or re.match(r"\.(PP|TP|IP|S[HS])", following)):
+            kept.append(line)
+    return kept
+
+
+def main(output, version, *paths):
+    headers = [Header(path) for path in paths]
+    for one in (one for header in headers for one in header.declarations() if one.name == "rawhal_status_t"):
+        statuses.extend(member.code.split()[0][len("RAWHAL_") :] for member in one.members)
+    owner = {name: header.page for header in headers for name in header.names()}
+    os.makedirs(output, exist_ok=True)
+    for name in os.listdir(output):
+        if name.endswith(".3"):
+            os.remove(os.path.join(output, name))
+    files = {name: [f".so man3/{target}.3"] for name, target in owner.items()}
+    for header in headers:
+        files[header.page] = page(header, headers, owner, version)
+    for name, lines in files.items():
+        text = "\n".join(tidy(lines)) + "\n"
+        preprocessed = "'\\\" t\n" if "\n.TS\n" in text else ""
+        with open(os.path.join(output, name + ".3"), "w", encoding="ascii") as file:
+            file.write(preprocessed + text)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
