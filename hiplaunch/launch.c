@@ -58,11 +58,11 @@ static hipError_t set_geometry(const struct request *request, rawhal_dispatch_t 
   for (int i = 0; i < 3; ++i) {
     if (!grid[i] || !block[i])
       return fail(hipErrorInvalidValue, "kernel %s: no work-groups or work-items in dimension %c",
-                  request->loaded.name, "xyz"[i]);
+                  request->loaded.name, 'x' + i);
     if (block[i] > UINT16_MAX || (uint64_t)grid[i] * block[i] > UINT32_MAX)
       return fail(hipErrorInvalidConfiguration,
                   "kernel %s: %u work-groups of %u work-items in dimension %c",
-                  request->loaded.name, grid[i], block[i], "xyz"[i]);
+                  request->loaded.name, grid[i], block[i], 'x' + i);
     dispatch->work_items[i] = grid[i] * block[i];
     dispatch->workgroup[i] = (uint16_t)block[i];
   }

@@ -133,7 +133,7 @@ rawhal_status_t hidden_values_compute(const hidden_plan_t *plan, const rawhal_la
   for (int d = 0; d < 3; ++d) {
     uint32_t grid = launch->work_items[d], group = launch->workgroup[d];
     if (group == 0)
-      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "work-group size %c is 0", "xyz"[d]);
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "work-group size %c is 0", 'x' + d);
     values->block_count[d] = grid / group;
     values->group_size[d] = (uint16_t)group;
     values->remainder[d] = (uint16_t)(grid % group);

@@ -137,7 +137,7 @@ rawhal_status_t rawhal_triton_dispatch(const rawhal_triton_kernel_t *entry,
   for (int i = 0; i < 3; ++i) {
     uint64_t items = (uint64_t)programs[i] * (i ? 1 : entry->workgroup);
     if (!items)
-      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no programs in dimension %c", "xyz"[i]);
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no programs in dimension %c", 'x' + i);
     if (items > UINT32_MAX)
       return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                          "%" PRIu32 " programs of %" PRIu32 " work-items, more than %" PRIu32

@@ -32,11 +32,11 @@ static rawhal_status_t check_device(const queue_device_t *device, const rawhal_d
     flat *= dispatch->workgroup[d];
     if (dispatch->workgroup[d] > device->max_workgroup_dim[d])
       return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                         "work-group size %c is %u, the device allows %u", "xyz"[d],
-                         dispatch -> workgroup[d], device -> max_workgroup_dim[d]);
+                         "work-group size %c is %u, the device allows %u", 'x' + d,
+                         dispatch->workgroup[d], device->max_workgroup_dim[d]);
     if (dispatch->work_items[d] > device->max_grid_dim[d])
       return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "grid size %c is %u, the device allows %u",
-                         "xyz"[d], dispatch -> work_items[d], device -> max_grid_dim[d]);
+                         'x' + d, dispatch->work_items[d], device->max_grid_dim[d]);
   }
   if (flat > device->max_workgroup_size)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,

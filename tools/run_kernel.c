@@ -110,18 +110,18 @@ static bool set_geometry(session_t *s)
                     request->grid[i]         ? "--block"
                     : request->grid_in_items ? "--items"
                                              : "--grid",
-                    "xyz"[i]);
+                    'x' + i);
     if (request->block[i] > UINT16_MAX)
       return refuse(s, RAWHAL_OUT_OF_RANGE, "--block is %" PRIu64 " in dimension %c, more than %u",
-                    request->block[i], "xyz"[i], UINT16_MAX);
+                    request->block[i], 'x' + i, UINT16_MAX);
     if ((!request->grid_in_items &&
          __builtin_mul_overflow(request->grid[i], request->block[i], &items)) ||
         items > UINT32_MAX)
       return refuse(s, RAWHAL_OUT_OF_RANGE,
                     "the grid overflows in dimension %c: %" PRIu64 " %s of %" PRIu64
                     " work-items, more than %" PRIu32 " in all",
-                    "xyz"[i], request -> grid[i],
-                    request -> grid_in_items ? "items in groups" : "groups", request->block[i],
+                    'x' + i, request->grid[i],
+                    request->grid_in_items ? "items in groups" : "groups", request->block[i],
                     UINT32_MAX);
     s->dispatch.work_items[i] = (uint32_t)items;
     s->dispatch.workgroup[i] = (uint16_t)request->block[i];
@@ -137,7 +137,7 @@ static bool set_triton_geometry(session_t *s)
   for (int i = 0; i < 3; ++i) {
     if (s->request->grid[i] > UINT32_MAX)
       return refuse(s, RAWHAL_OUT_OF_RANGE, "--grid is %" PRIu64 " in dimension %c, more than %u",
-                    s->request->grid[i], "xyz"[i], UINT32_MAX);
+                    s->request->grid[i], 'x' + i, UINT32_MAX);
     programs[i] = (uint32_t)s->request->grid[i];
   }
   return !rawhal_triton_dispatch(s->request->triton, s->device, s->kernel, programs, &s->dispatch,

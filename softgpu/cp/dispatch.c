@@ -34,8 +34,8 @@ static uint32_t dispatch_check(const hsa_kernel_dispatch_packet_t *packet,
     dispatch->workgroup[i] = i < dimensions ? group[i] : 1;
     items *= dispatch->workgroup[i];
     if (dispatch->grid[i] == 0 || dispatch->workgroup[i] == 0) {
-      snprintf(text, 128, "dimension %c has %u work-items in work-groups of %u", "xyz"[i],
-               (unsigned)dispatch -> grid[i], (unsigned)dispatch -> workgroup[i]);
+      snprintf(text, 128, "dimension %c has %u work-items in work-groups of %u", 'x' + i,
+               (unsigned)dispatch->grid[i], (unsigned)dispatch->workgroup[i]);
       return SOFTGPU_QUEUE_BAD_DIMENSIONS;
     }
   }
