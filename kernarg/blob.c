@@ -9,13 +9,13 @@ rawhal_status_t rawhal_kernarg_block_count(uint64_t bytes, uint32_t capacity, ui
   if (!blocks)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "blocks is NULL");
   *blocks = 0;
-  uint64_t count = bytes / 64 + (bytes % 64 != 0);
+  uint64_t count = bytes / KERNARG_BLOCK_BYTES + (bytes % KERNARG_BLOCK_BYTES != 0);
   if (count == 0)
     count = 1;
   if (count > UINT32_MAX || count > capacity)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "%llu bytes of kernargs are %llu blocks of 64, more than %u",
-                       (unsigned long long)bytes, (unsigned long long)count, capacity);
+    return rawhal_fail(
+        error, RAWHAL_OUT_OF_RANGE, "%llu bytes of kernargs are %llu blocks of %d, more than %u",
+        (unsigned long long)bytes, (unsigned long long)count, KERNARG_BLOCK_BYTES, capacity);
   *blocks = (uint32_t)count;
   return RAWHAL_OK;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The HSA runtime's kernarg allocations are at least this aligned. */
-enum { LEAST_ALIGNMENT = 16, BLOCK = 64 };
+enum { LEAST_ALIGNMENT = 16 };
 
 /* ---- Memory ---- */
 
@@ -216,7 +216,7 @@ static void set_blob_rule(rawhal_kernarg_layout_t *layout)
   layout->blob_min = sized_only ? info->segment_size : info->explicit_end;
   layout->blob_rounding = sized_only ? 7 : 0;
   layout->blob_max = ((size_t)info->effective_size + 15) & ~(size_t)15;
-  layout->image_size = (size_t)info->block_count * BLOCK;
+  layout->image_size = (size_t)info->block_count * KERNARG_BLOCK_BYTES;
 }
 
 static rawhal_status_t compile(const rawhal_kernel_t *kernel, uint32_t stated_size,

@@ -6,9 +6,12 @@
 #include "kernarg/hidden.h"
 #include "kernarg/kernarg.h"
 
+/* What rings and limits count kernarg memory in, so that no two images share a cache line. */
+enum { KERNARG_BLOCK_BYTES = 64 };
+
 /* One allocation: the struct, then its arrays. The first members are what a submission reads. */
 struct rawhal_kernarg_layout {
-  size_t image_size;    /* block_count * 64 */
+  size_t image_size;    /* block_count * KERNARG_BLOCK_BYTES */
   size_t blob_min;      /* the least length that passes, before rounding by blob_rounding */
   size_t blob_max;      /* effective size rounded up to 16 */
   size_t blob_rounding; /* 7 when only the size is known, so that padding counts, else 0 */

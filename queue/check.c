@@ -144,7 +144,8 @@ rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch, 
     total += (uint64_t)dispatch->kernel->block_count + dispatch->kernel->spare_blocks;
   }
   if (__builtin_expect(total > queue->ring.blocks, 0))
-    return rawhal_kernarg_block_count(total * BLOCK_BYTES, queue->ring.blocks, blocks, error);
+    return rawhal_kernarg_block_count(total * KERNARG_BLOCK_BYTES, queue->ring.blocks, blocks,
+                                      error);
   *blocks = (uint32_t)total;
   return RAWHAL_OK;
 }

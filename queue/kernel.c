@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "kernarg/layout.h"
 
-enum { BLOCK_BYTES = 64, PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096 };
 
 /* False when nothing is allowed. */
 static bool range_set(kernel_range_t *range, uint64_t least, uint64_t most)
@@ -48,7 +48,8 @@ rawhal_status_t device_kernel_init(rawhal_device_kernel_t *kernel, const queue_d
                        "given",
                        info->alignment, PAGE_BYTES);
   kernel->block_count = info->block_count;
-  kernel->alignment = info->alignment > BLOCK_BYTES ? info->alignment / BLOCK_BYTES : 1;
+  kernel->alignment =
+      info->alignment > KERNARG_BLOCK_BYTES ? info->alignment / KERNARG_BLOCK_BYTES : 1;
   kernel->spare_blocks = kernel->alignment - 1;
   kernel->chip = device->chip;
   bounds_set(&kernel->bounds, &kernel->info, device);

@@ -7,8 +7,6 @@
 #include <hsa/amd_hsa_queue.h>
 #include <string.h>
 
-_Static_assert((int)LIMIT_KERNARG_BLOCK == (int)BLOCK_BYTES, "limits count the ring's blocks");
-
 /* The grant of the ticket a slot holds: a cache line. */
 struct queue_grant {
   _Alignas(64) _Atomic uint64_t ticket; /* 0: none, or settled */
@@ -168,7 +166,7 @@ static limit_shape_t shape_of(const rawhal_dispatch_t *dispatch)
   return (limit_shape_t){.key = limit_key(kernel->info.kernel_object, workgroups),
                          .workgroups = workgroups,
                          .largest_grid = workgroups,
-                         .kernarg_bytes = (uint64_t)kernel->block_count * BLOCK_BYTES,
+                         .kernarg_bytes = (uint64_t)kernel->block_count * KERNARG_BLOCK_BYTES,
                          .launches = 1};
 }
 

@@ -58,7 +58,7 @@ static rawhal_status_t choose_sizes(const queue_device_t *device,
   sizes->packets = round_up(packets);
   sizes->submissions = round_up(asked->submissions ? asked->submissions : DEFAULT_SUBMISSIONS);
   uint64_t bytes = asked->kernarg_bytes ? asked->kernarg_bytes : DEFAULT_KERNARG_BYTES;
-  sizes->blocks = round_up((uint32_t)((bytes + BLOCK_BYTES - 1) / BLOCK_BYTES));
+  sizes->blocks = round_up((uint32_t)((bytes + KERNARG_BLOCK_BYTES - 1) / KERNARG_BLOCK_BYTES));
   if (sizes->blocks / BLOCKS_PER_PACKET < sizes->packets)
     sizes->blocks = sizes->packets * BLOCKS_PER_PACKET;
   return RAWHAL_OK;
@@ -152,7 +152,7 @@ static rawhal_status_t allocate_kernargs(rawhal_queue_t *queue, uint32_t blocks,
                                          rawhal_error_t *error)
 {
   const queue_device_t *device = queue->device;
-  size_t bytes = 2 * (size_t)blocks * BLOCK_BYTES;
+  size_t bytes = 2 * (size_t)blocks * KERNARG_BLOCK_BYTES;
   void *memory = NULL;
   hsa_status_t result =
       device->hsa->hsa_amd_memory_pool_allocate(device->kernarg_pool, bytes, 0, &memory);
@@ -303,7 +303,7 @@ void rawhal_queue_info(rawhal_queue_t *queue, rawhal_queue_info_t *info)
   const rawhal_queue_info_t now = {
       .packets = queue->ring.packets,
       .submissions = queue->ring.tickets,
-      .kernarg_bytes = (uint64_t)queue->ring.blocks * BLOCK_BYTES,
+      .kernarg_bytes = (uint64_t)queue->ring.blocks * KERNARG_BLOCK_BYTES,
       .last_ticket = ring_last_ticket(&queue->ring),
       .finished = ring_finished(&queue->ring),
       .status = queue_check(queue, NULL),

@@ -44,7 +44,7 @@ static rawhal_status_t place_images(rawhal_recording_t *recording, const batch_t
   for (uint32_t i = 0; i < recording->count; ++i) {
     const rawhal_device_kernel_t *kernel = batch_at(batch, i)->kernel;
     block = align_block(block, kernel->alignment);
-    uint64_t offset = (uint64_t)block * BLOCK_BYTES;
+    uint64_t offset = (uint64_t)block * KERNARG_BLOCK_BYTES;
     recording->dispatches[i].kernel = kernel;
     ++kernel->owner->pins;
     recording->dispatches[i].packet.kernarg_address = (void *)(uintptr_t)offset;
@@ -52,9 +52,9 @@ static rawhal_status_t place_images(rawhal_recording_t *recording, const batch_t
     if (kernel->alignment > recording->alignment)
       recording->alignment = kernel->alignment;
   }
-  recording->image_bytes = (size_t)block * BLOCK_BYTES;
+  recording->image_bytes = (size_t)block * KERNARG_BLOCK_BYTES;
   uint64_t reserved = (uint64_t)block + recording->alignment - 1;
-  return rawhal_kernarg_block_count(reserved * BLOCK_BYTES, recording->queue->ring.blocks,
+  return rawhal_kernarg_block_count(reserved * KERNARG_BLOCK_BYTES, recording->queue->ring.blocks,
                                     &recording->blocks, error);
 }
 
@@ -125,7 +125,7 @@ rawhal_status_t rawhal_recording_create_sized(rawhal_queue_t *queue,
   if (recording->dispatches)
     status = place_images(recording, &batch, error);
   if (recording->dispatches && status == RAWHAL_OK)
-    recording->images = allocate_aligned(allocator, recording->image_bytes, BLOCK_BYTES);
+    recording->images = allocate_aligned(allocator, recording->image_bytes, KERNARG_BLOCK_BYTES);
   if (status == RAWHAL_OK && !recording->images)
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording of %zu dispatches",
                          count);
@@ -165,7 +165,7 @@ rawhal_status_t rawhal_recording_set(rawhal_recording_t *recording, size_t dispa
   const rawhal_device_kernel_t *kernel = recording->dispatches[dispatch].kernel;
   return rawhal_kernarg_set(kernel->info.layout, argument, value, size,
                             recorded_image(recording, dispatch),
-                            (size_t)kernel->block_count * BLOCK_BYTES, error);
+                            (size_t)kernel->block_count * KERNARG_BLOCK_BYTES, error);
 }
 
 static inline void replay_packet(void *slot, const hsa_kernel_dispatch_packet_t *recorded,
@@ -185,8 +185,8 @@ static inline void replay_packet(void *slot, const hsa_kernel_dispatch_packet_t 
 /* Whole blocks: a call would take longer than most are. */
 static inline void copy_images(unsigned char *to, const unsigned char *from, size_t bytes)
 {
-  for (size_t i = 0; i < bytes; i += BLOCK_BYTES)
-    memcpy(to + i, from + i, BLOCK_BYTES);
+  for (size_t i = 0; i < bytes; i += KERNARG_BLOCK_BYTES)
+    memcpy(to + i, from + i, KERNARG_BLOCK_BYTES);
 }
 
 /* The first packet comes last, as with a batch. `blob`: of the only dispatch, instead of what was

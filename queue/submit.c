@@ -20,7 +20,7 @@ rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t
                                kernarg_flags(dispatch), launch, image, error);
   return rawhal_kernarg_write_pointers(kernel->info.layout, dispatch->arguments,
                                        dispatch->argument_count, launch, image,
-                                       (size_t)kernel->block_count * BLOCK_BYTES, error);
+                                       (size_t)kernel->block_count * KERNARG_BLOCK_BYTES, error);
 }
 
 hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,

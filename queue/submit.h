@@ -6,10 +6,9 @@
 #ifndef RAWHAL_QUEUE_SUBMIT_H
 #define RAWHAL_QUEUE_SUBMIT_H
 
+#include "kernarg/layout.h"
 #include "queue/internal.h"
 #include "queue/packet.h"
-
-enum { BLOCK_BYTES = 64 };
 
 /* The caller's dispatches, each of the size that its header's have: at least ours. */
 typedef struct batch {
@@ -119,7 +118,7 @@ static inline void *packet_slot(const rawhal_queue_t *queue, uint64_t packet)
 /* Where an image at `block` of the kernarg ring lies. */
 static inline unsigned char *kernarg_slot(const rawhal_queue_t *queue, uint32_t block)
 {
-  return queue->kernargs + (size_t)(block & (queue->ring.blocks - 1)) * BLOCK_BYTES;
+  return queue->kernargs + (size_t)(block & (queue->ring.blocks - 1)) * KERNARG_BLOCK_BYTES;
 }
 
 /* Names the kernel of a packet of several. */

@@ -21,6 +21,7 @@
 #define RAWHAL_QUEUE_LIMIT_ADMISSION_H
 
 #include "base/allocate.h"
+#include "kernarg/layout.h"
 #include "queue/limit/credit.h"
 #include "queue/limit/estimate.h"
 #include "queue/limit/flight.h"
@@ -104,7 +105,6 @@ struct limit_lease {
   limit_lease_t *next;
 };
 
-enum { LIMIT_KERNARG_BLOCK = 64 };
 #define LIMIT_CAPPED_GRID ((uint64_t)1 << 63) /* no part of any credit */
 
 /* `share`: the queue's own limit in parts per million, or RAWHAL_UNLIMITED. */
@@ -178,7 +178,7 @@ static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *s
   uint64_t workgroups = 0, blocks = 0; /* none where they are not capped */
   if (capped) {
     workgroups = capped & credit_mask(CREDIT_WORKGROUPS) ? shape->workgroups : 0;
-    blocks = capped & credit_mask(CREDIT_BLOCKS) ? shape->kernarg_bytes / LIMIT_KERNARG_BLOCK : 0;
+    blocks = capped & credit_mask(CREDIT_BLOCKS) ? shape->kernarg_bytes / KERNARG_BLOCK_BYTES : 0;
     if (workgroups > credit_most(CREDIT_WORKGROUPS) || blocks > credit_most(CREDIT_BLOCKS) ||
         shape->largest_grid > atomic_load_explicit(&lease->largest_grid, memory_order_relaxed))
       return false;
@@ -194,7 +194,7 @@ static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *s
   grant->submissions = shape->launches & INT32_MAX;
   grant->probe = false;
   grant->workgroups = workgroups;
-  grant->kernarg_bytes = blocks * LIMIT_KERNARG_BLOCK;
+  grant->kernarg_bytes = blocks * KERNARG_BLOCK_BYTES;
   return true;
 }
 
