@@ -4,7 +4,7 @@ find_package(Threads REQUIRED)
 set(missing)
 # rawhal_needs(WHAT PACKAGE HEADER [LIBRARY]): PACKAGE is Debian's.
 function(rawhal_needs what package header)
-  find_path(RAWHAL_${what}_HEADER ${header})
+  find_path(RAWHAL_${what}_HEADER ${header} PATH_SUFFIXES ${what}) # hsakmt's moved to a folder in 5.3
   mark_as_advanced(RAWHAL_${what}_HEADER)
   set(found ${RAWHAL_${what}_HEADER})
   if(ARGN)

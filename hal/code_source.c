@@ -65,6 +65,7 @@ static void destroy(code_source_t *source)
 static rawhal_status_t create(const source_key_t *key, const allocator_t *allocator,
                               code_source_t **result, rawhal_error_t *error)
 {
+  *result = NULL;
   code_source_t *source = allocate_zeroed(allocator, 1, sizeof(*source));
   if (!source)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a code object");
