@@ -22,8 +22,7 @@ enum {
 #define SCRATCH_APERTURE 0x2000000000000u
 
 /* Set by softgpu_topology_open(). */
-static const softgpu_chip_facts_t *chip; /* what is listed */
-static softgpu_chip_t interpreter;       /* what executes */
+static const softgpu_chip_facts_t *chip, *executing; /* what is listed, and what executes */
 static bool sram_ecc;
 static uint32_t gpus;
 static uint64_t vram;
@@ -36,7 +35,7 @@ void softgpu_topology_open(void)
   uint64_t number = softgpu_option(SOFTGPU_OPTION_CHIP),
            listed = softgpu_option(SOFTGPU_OPTION_LISTED);
   chip = softgpu_chip_find(listed ? listed : number);
-  interpreter = softgpu_chip_find(number)->interpreter;
+  executing = softgpu_chip_find(number);
   sram_ecc = chip->sram_ecc && softgpu_option(SOFTGPU_OPTION_SRAMECC);
   gpus = (uint32_t)softgpu_option(SOFTGPU_OPTION_GPUS);
   vram = softgpu_option(SOFTGPU_OPTION_VRAM_MIB) << 20;
@@ -64,13 +63,12 @@ uint32_t softgpu_compute_units(void)
 
 softgpu_chip_t softgpu_chip(void)
 {
-  return interpreter;
+  return executing->interpreter;
 }
 
 uint32_t softgpu_gws_count(void)
 {
-  const bool has_gws = interpreter == SOFTGPU_GFX90A || interpreter == SOFTGPU_GFX942;
-  return has_gws ? ISA_GWS_RESOURCES : 0;
+  return executing->gws ? ISA_GWS_RESOURCES : 0;
 }
 
 bool softgpu_sram_ecc(void)
@@ -127,7 +125,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->Capability.ui32.SRAM_EDCSupport = sram_ecc;
   node->Capability.ui32.SVMAPISupported = 1;
   node->MaxWavesPerSIMD = chip->waves_per_simd;
-  node->LDSSizeInKB = softgpu_lds_bytes(interpreter) >> 10;
+  node->LDSSizeInKB = softgpu_lds_bytes(executing->interpreter) >> 10;
   node->WaveFrontSize = chip->wave_size;
   node->NumShaderBanks = SHADER_BANKS;
   node->NumArrays = 1;
@@ -196,7 +194,7 @@ HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 id, HSAuint32 count,
        .Width = 4096,
        .MemoryClockMax = SOFTGPU_MEMORY_MHZ},
       {.HeapType = HSA_HEAPTYPE_GPU_LDS,
-       .SizeInBytes = softgpu_lds_bytes(interpreter),
+       .SizeInBytes = softgpu_lds_bytes(executing->interpreter),
        .VirtualBaseAddress = LDS_APERTURE},
       {.HeapType = HSA_HEAPTYPE_GPU_SCRATCH,
        .SizeInBytes = 4ull << 30,
