@@ -17,19 +17,20 @@
 
 RAWHAL_BEGIN
 
-/* Both functions are called by any thread, the runtime's own among them, at any time, several at
+/* Both functions are called by any thread, including the runtime's own, at any time, several at
  * once, and with locks of the library held: they must neither call rawhal nor fork(). One without
  * the other is INVALID_ARGUMENT. The structure is copied during the call that is given it;
  * `context` must live until all that was made with it is destroyed, and the calls that do that have
- * returned. A child of fork() may free what its parent made: locks there have to allow for that. */
+ * returned. A child of fork() may free what its parent made: locks in the allocator have to allow
+ * for that. */
 typedef struct rawhal_allocator {
-  /* `size` bytes, never 0, at a multiple of `alignment`, which is a power of two and at least that
-   * of max_align_t. NULL: there is no memory, which the call that needs it reports as
-   * OUT_OF_MEMORY. What is in the memory does not matter. */
+  /* Returns `size` bytes, never 0, at a multiple of `alignment`, which is a power of two and at
+   * least that of max_align_t. NULL: there is no memory, which the call that needs it reports as
+   * OUT_OF_MEMORY. The contents do not matter. */
   void *(*allocate)(void *context, size_t size, size_t alignment);
-  /* What allocate() returned; never NULL. */
+  /* Takes back what allocate() returned; never NULL. */
   void (*free)(void *context, void *memory);
-  void *context;
+  void *context; /* passed to both */
 } rawhal_allocator_t;
 
 RAWHAL_END

@@ -16,7 +16,7 @@
  *   not with what there is                OUT_OF_MEMORY, QUOTA_EXCEEDED: give something back, ask
  *                                         for less, or have the limit raised
  *   the queue is dead                     FAULT: destroy it, make another; the program's memory is
- *                                         as the kernels before left it
+ *                                         as earlier kernels left it
  *   the device is, or the runtime failed  DEVICE_LOST: end what uses it; RUNTIME: `hsa_status`
  *
  * Thread-safety: records belong to the caller; use one per thread. No call prints, exits or aborts.
@@ -28,6 +28,7 @@
 
 RAWHAL_BEGIN
 
+/* What a call came to. */
 typedef enum rawhal_status {
   RAWHAL_OK = 0,
   RAWHAL_INVALID_ARGUMENT = 1, /* the call itself is wrong: NULL, zero, contradictory options */
@@ -50,6 +51,7 @@ typedef enum rawhal_status {
 /* `offset` when a failure has no place in a file. */
 #define RAWHAL_NO_OFFSET UINT64_MAX
 
+/* What went wrong in a call that failed. The caller's; needs neither initialising nor freeing. */
 typedef struct rawhal_error {
   rawhal_status_t status;
   int32_t hsa_status; /* hsa_status_t of the runtime call that failed, else 0 */

@@ -12,7 +12,7 @@
 
 RAWHAL_BEGIN
 
-/* Of these headers. */
+/* The version of these headers. */
 #define RAWHAL_VERSION_MAJOR 0
 #define RAWHAL_VERSION_MINOR 2
 #define RAWHAL_VERSION_PATCH 0
@@ -22,7 +22,8 @@ RAWHAL_BEGIN
 #define RAWHAL_VERSION                                                                             \
   RAWHAL_VERSION_NUMBER(RAWHAL_VERSION_MAJOR, RAWHAL_VERSION_MINOR, RAWHAL_VERSION_PATCH)
 
-/* Of the library that is loaded, as RAWHAL_VERSION; and "0.2.0", which is the library's. */
+/* The version of the library that is loaded: as a number like RAWHAL_VERSION, and as text
+ * ("0.2.0"), which the library owns. */
 RAWHAL_API uint32_t rawhal_version(void);
 RAWHAL_API const char *rawhal_version_text(void);
 

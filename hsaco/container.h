@@ -4,9 +4,8 @@
  * (CCOB) or not, an offload binary (clang-offload-packager's), a kpack archive (ROCm's KPAK,
  * compressed or not), a host executable, library or object with code objects in its sections
  * (.hip_fatbin, .llvm.offloading, __CLANG_OFFLOAD_BUNDLE__...), or an ar archive of any of these.
- * They may nest, five deep.
- * Each code object found gets an exact, bounded extent; nothing outside of the caller's bytes is
- * read. Ownership and thread-safety are those of rawhal_hsaco_t: entries
+ * They may nest, five deep. Each code object found gets an exact, bounded extent; nothing outside
+ * of the caller's bytes is read. Ownership and thread-safety are those of rawhal_hsaco_t: entries
  * and strings live until close, everything is immutable after open. */
 #ifndef RAWHAL_CONTAINER_H
 #define RAWHAL_CONTAINER_H
@@ -15,6 +14,7 @@
 
 RAWHAL_BEGIN
 
+/* The code objects found in a file or a range of bytes. */
 typedef struct rawhal_container rawhal_container_t;
 
 enum {
@@ -32,6 +32,7 @@ typedef struct rawhal_container_options {
   const rawhal_allocator_t *allocator; /* NULL: malloc() */
 } rawhal_container_options_t;
 
+/* A code object that was found. */
 typedef struct rawhal_container_object {
   rawhal_bytes_t bytes; /* exactly one ELF code object */
   uint64_t offset;    /* of its first byte in the container, or of the bytes it was unpacked from */
@@ -49,19 +50,19 @@ typedef struct rawhal_container_object {
                              empty */
 } rawhal_container_object_t;
 
-/* `bytes` must stay alive and unchanged until close unless RAWHAL_CONTAINER_COPY is given.
- * INVALID_ARGUMENT (an unknown flag), MALFORMED, UNSUPPORTED (recognised carrier
- * that rawhal does not read, or a host file whose code objects are in kpack archives: the message
- * says in which), NOT_FOUND (it carries no code objects), CAP_EXCEEDED (an option, or the work),
- * OUT_OF_MEMORY.
+/* Finds the code objects in `bytes`, which must stay alive and unchanged until close unless
+ * RAWHAL_CONTAINER_COPY is given. `options` may be NULL. INVALID_ARGUMENT (an unknown flag),
+ * MALFORMED, UNSUPPORTED (a recognised carrier that rawhal does not read, or a host file whose code
+ * objects are in kpack archives: the message says in which), NOT_FOUND (it carries no code
+ * objects), CAP_EXCEEDED (an option, or the work), OUT_OF_MEMORY.
  *
  * What reading costs grows with the bytes of the container and those that are unpacked from it, and
  * with nothing else: whatever is in them, 100 MB take less than a second of a processor like those
  * the README's figures are from. Where entries or sections name the same bytes again and again, or
  * compressed blocks and table entries by the million hold next to nothing, reading ends with
  * CAP_EXCEEDED. The work is counted, not timed, so that this happens to a file always or never.
- * Also, the sizes of all objects listed come to at most 64 times those bytes, for whoever opens
- * them all. */
+ * Also, the sizes of all objects listed come to at most 64 times those bytes, which bounds the cost
+ * of opening them all. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,
                       rawhal_container_t **container, rawhal_error_t *error);
@@ -78,16 +79,17 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open_file(const char *path, const rawhal_container_options_t *options,
                            rawhal_container_t **container, rawhal_error_t *error);
 
-/* An image in memory whose size nobody says, as programs hand to hipModuleLoadData(): how many
- * bytes it has by its own headers. `readable` bytes at `image` may be read, and nothing else is;
- * `options` as above, may be NULL. It is one carrier, or one code object: what follows directly
- * after it is not counted. Of a code object, the furthest end of its tables, segments and sections;
- * of a bundle, of its entries; of an offload binary and of a compressed bundle, what they say. A
- * compressed bundle of version 1 says nothing, and zlib's are unpacked to find their end.
+/* Measures an image in memory that comes without a size, such as programs hand to
+ * hipModuleLoadData(): how many bytes it has by its own headers. `readable` bytes at `image` may be
+ * read, and nothing else is; `options` as above, may be NULL. It is one carrier, or one code
+ * object: what follows directly after it is not counted. Of a code object, the furthest end of its
+ * tables, segments and sections; of a bundle, of its entries; of an offload binary and of a
+ * compressed bundle, what they say. A compressed bundle of version 1 says nothing, and zlib's are
+ * unpacked to find their end.
  *
- * INVALID_ARGUMENT; MALFORMED: it starts like nothing known, contradicts itself, or ends after the
- * `readable` bytes; UNSUPPORTED: archives, kpack archives, bitcode and wrappers do not say where
- * they end; CAP_EXCEEDED, OUT_OF_MEMORY. */
+ * INVALID_ARGUMENT; MALFORMED: it does not start like any known carrier, contradicts itself, or
+ * ends after the `readable` bytes; UNSUPPORTED: archives, kpack archives, bitcode and wrappers do
+ * not say where they end; CAP_EXCEEDED, OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_container_measure(
     const void *image, size_t readable, const rawhal_container_options_t *options, size_t *size,
     rawhal_error_t *error);
@@ -101,18 +103,21 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open_image(const void *image, const rawhal_container_options_t *options,
                             rawhal_container_t **container, rawhal_error_t *error);
 
-RAWHAL_API void rawhal_container_close(rawhal_container_t *container); /* NULL is allowed */
+/* Frees it with its objects, unpacked bytes included. NULL is allowed. */
+RAWHAL_API void rawhal_container_close(rawhal_container_t *container);
 
+/* How many code objects it has, unreadable ones included. 0 for NULL. */
 RAWHAL_API size_t rawhal_container_count(const rawhal_container_t *container);
 
-/* NULL when index >= count. In file order; of a kpack archive, in that of its table of contents. */
+/* Owned by the container. NULL when index >= count. In file order; of a kpack archive, in the order
+ * of its table of contents. */
 RAWHAL_API const rawhal_container_object_t *
 rawhal_container_object(const rawhal_container_t *container, size_t index);
 
-/* The best object for a device: exact features before ANY, exact processors before generic ones,
- * the first of equals. A kpack archive's objects of different binaries are different code: choosing
- * among those is up to the caller. TARGET_MISMATCH names every candidate with its
- * reason (as far as the message has room). */
+/* Finds the best object for a device: exact features before ANY, exact processors before generic
+ * ones, the first of equals. A kpack archive's objects of different binaries are different code:
+ * choosing among those is up to the caller. TARGET_MISMATCH names every candidate with its reason
+ * (as far as the message has room). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_select(const rawhal_container_t *container, const rawhal_target_t *device,
                         size_t *index, rawhal_error_t *error);

@@ -2,8 +2,8 @@
  *
  * Needs no device and no runtime. Nothing outside the caller's bytes is ever read, no size in them
  * is trusted before it is checked, and every cap fails with CAP_EXCEEDED. Objects with harmless
- * oddities open, with diagnostics; a kernel that cannot be used is listed with the reason and does
- * not take its siblings down.
+ * oddities open, with diagnostics; a kernel that cannot be used is listed with the reason, and the
+ * others stay usable.
  *
  * Facts: AMDGPUUsage ("Code Object", "Code Object Metadata", "Kernel Descriptor"); code object
  * versions 3 to 6.
@@ -20,6 +20,7 @@
 
 RAWHAL_BEGIN
 
+/* An open code object. */
 typedef struct rawhal_hsaco rawhal_hsaco_t;
 
 /* ---- Opening ---- */
@@ -60,12 +61,14 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_options_t *options,
                        rawhal_hsaco_t **hsaco, rawhal_error_t *error);
 
-/* NULL is allowed. */
+/* Frees the object and all that is reachable from it. NULL is allowed. */
 RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
 
 /* ---- The object as a whole ---- */
 
-/* What `loadable` promises of ROCr's loader, 5.2.3 and later, which trusts most of what it reads:
+/* Facts of the whole object.
+ *
+ * `loadable` is a promise about ROCr's loader, 5.2.3 and later, which trusts most of what it reads:
  * it neither crashes on these bytes nor reads outside of them, accepts them, and finds the usable
  * kernels and the exported variables with the sizes given here. What the bytes alone do not decide
  * may still be refused:
@@ -79,10 +82,11 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
  *                                          define (an absolute number without a type is none) and
  *                                          that was not supplied before
  *   OUT_OF_RESOURCES                       no memory for the span of the segments (up to 1 GiB)
- * The verdict is stricter than the loader where that takes what is no sound object: symbol tables
- * and string tables that do not hold together, sections outside of the file, reserved bindings,
- * relocations that it silently skips or gets wrong (as one with an addend to what is not supplied)
- * or that change a kernel's descriptor, code outside of executable segments. */
+ * The verdict is stricter than the loader where the loader takes objects that are not sound: symbol
+ * tables and string tables that do not fit together, sections outside of the file, reserved
+ * bindings, relocations that it silently skips or gets wrong (such as one with an addend to a
+ * symbol that is not supplied) or that change a kernel's descriptor, code outside of executable
+ * segments. */
 typedef struct rawhal_hsaco_info {
   rawhal_bytes_t bytes;         /* the object itself */
   uint32_t code_object_version; /* 3..6 */
@@ -103,16 +107,17 @@ typedef struct rawhal_hsaco_info {
                                           by the object */
 } rawhal_hsaco_info_t;
 
+/* Owned by the object. NULL for NULL. */
 RAWHAL_API const rawhal_hsaco_info_t *rawhal_hsaco_info(const rawhal_hsaco_t *hsaco);
 
-/* Format strings of device printf, "ID:N:S0:...:format" as in the metadata. index < printf_count.
- */
+/* A format string of device printf, "ID:N:S0:...:format" as in the metadata. Empty when index >=
+ * printf_count. */
 RAWHAL_API rawhal_string_t rawhal_hsaco_printf(const rawhal_hsaco_t *hsaco, size_t index);
 
 /* ---- Content ---- */
 
-/* Of a code object's bytes: XXH3, 128 bits, as xxh128sum prints it, the high half first. It tells
- * objects apart; it does not protect from who makes two alike on purpose. */
+/* The hash of a code object's bytes: XXH3, 128 bits, as xxh128sum prints it, the high half first.
+ * It tells objects apart; it does not protect against collisions made on purpose. */
 typedef struct rawhal_content_hash {
   uint64_t high, low;
 } rawhal_content_hash_t;
@@ -125,7 +130,7 @@ typedef struct rawhal_descriptor {
   uint64_t address; /* st_value of NAME.kd */
   uint64_t entry;   /* address + entry byte offset: virtual address of the first instruction */
   uint32_t group_segment_size;   /* bytes of static LDS */
-  uint32_t private_segment_size; /* bytes of scratch a work-item */
+  uint32_t private_segment_size; /* bytes of scratch per work-item */
   uint32_t kernarg_size;         /* bytes; 0 = unspecified */
   uint32_t pgm_rsrc1, pgm_rsrc2, pgm_rsrc3;
   uint16_t code_properties;
@@ -140,6 +145,7 @@ typedef struct rawhal_descriptor {
 
 /* ---- Kernels ---- */
 
+/* What an argument is, by its `.value_kind`. */
 typedef enum rawhal_value_kind {
   RAWHAL_VALUE_UNKNOWN =
       0, /* see detail->value_kind_text; treated as hidden when it starts with "hidden_" */
@@ -180,6 +186,7 @@ typedef enum rawhal_value_kind {
   RAWHAL_VALUE_HIDDEN_UNKNOWN = 0xff, /* starts with "hidden_", kind not known here: zero-filled */
 } rawhal_value_kind_t;
 
+/* `.address_space` of an argument. */
 typedef enum rawhal_address_space {
   RAWHAL_ADDRESS_SPACE_NONE = 0, /* not given */
   RAWHAL_ADDRESS_SPACE_PRIVATE = 1,
@@ -190,6 +197,7 @@ typedef enum rawhal_address_space {
   RAWHAL_ADDRESS_SPACE_REGION = 6,
 } rawhal_address_space_t;
 
+/* `.access` and `.actual_access` of an argument. */
 typedef enum rawhal_access {
   RAWHAL_ACCESS_NONE = 0, /* not given */
   RAWHAL_ACCESS_READ_ONLY = 1,
@@ -197,7 +205,8 @@ typedef enum rawhal_access {
   RAWHAL_ACCESS_READ_WRITE = 3,
 } rawhal_access_t;
 
-/* Which optional keys a kernel's or an argument's metadata has, so that absent differs from 0. */
+/* Flags of an argument: `.is_const`, `.is_restrict`, `.is_volatile` and `.is_pipe` in its metadata.
+ */
 enum {
   RAWHAL_ARGUMENT_CONST = 1u << 0,
   RAWHAL_ARGUMENT_RESTRICT = 1u << 1,
@@ -205,17 +214,19 @@ enum {
   RAWHAL_ARGUMENT_PIPE = 1u << 3,
 };
 
-/* What few arguments have and few readers want; those that have nothing of it share one. */
+/* What few arguments have and few readers want. Arguments of one kind that have nothing but the
+ * kind share one. */
 typedef struct rawhal_argument_detail {
   rawhal_string_t value_kind_text;       /* `.value_kind` as it is spelled */
   rawhal_string_t type_name, value_type; /* empty when absent */
   uint32_t pointee_align;                /* bytes, 0 when absent */
 } rawhal_argument_detail_t;
 
+/* One argument of a kernel, as its metadata has it. */
 typedef struct rawhal_argument {
   rawhal_string_t name;                   /* empty when absent */
   const rawhal_argument_detail_t *detail; /* never NULL */
-  uint32_t offset, size;                  /* bytes from the start of the kernarg segment */
+  uint32_t offset, size;                  /* bytes; from the start of the kernarg segment */
   uint8_t value_kind;                     /* rawhal_value_kind_t */
   uint8_t address_space;                  /* rawhal_address_space_t */
   uint8_t access, actual_access;          /* rawhal_access_t */
@@ -225,6 +236,7 @@ typedef struct rawhal_argument {
 /* Whether the launcher writes it, not the caller. */
 RAWHAL_API bool rawhal_argument_is_hidden(const rawhal_argument_t *argument);
 
+/* One kernel: what its metadata, its symbol and its descriptor say. Owned by the object. */
 typedef struct rawhal_kernel {
   rawhal_string_t name;                  /* source name: what callers look up */
   rawhal_string_t symbol;                /* "NAME.kd": what the loader looks up */
@@ -248,7 +260,7 @@ typedef struct rawhal_kernel {
   rawhal_string_t language, vec_type_hint, device_enqueue_symbol, kind;
   bool uses_dynamic_stack, workgroup_processor_mode, uniform_work_group_size;
   rawhal_bytes_t metadata; /* the kernel's own msgpack map, for readers that want it verbatim */
-  const rawhal_hsaco_t *object; /* it is of; NULL for one that somebody else made up */
+  const rawhal_hsaco_t *object; /* that has it; NULL for a kernel that the caller made up */
 } rawhal_kernel_t;
 
 /* NULL when index >= kernel_count. Kernels with metadata come first, in file order. */
@@ -260,18 +272,19 @@ RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t 
 
 /* ---- Verbatim metadata ---- */
 
-/* All metadata of the object as one JSON value: AMDGPUUsage's keys without the leading dot (and
- * without "amdhsa." at the root: version, target, printf, kernels; the last two always lists), in
- * file order, unknown keys included, notes merged. Bytes of a string that are not UTF-8 become
- * U+0080..U+00FF; a map or an array that stands as a key becomes "?". Writes through `write`, which
- * gets pieces in order and returns false to stop (INVALID_ARGUMENT). */
+/* Writes all metadata of the object as one JSON value: AMDGPUUsage's keys without the leading dot
+ * (and without "amdhsa." at the root: version, target, printf, kernels; the last two always lists),
+ * in file order, unknown keys included, notes merged. Bytes of a string that are not UTF-8 become
+ * U+0080..U+00FF; a map or an array that stands as a key becomes "?". `write` gets the text in
+ * pieces, in order, and returns false to stop (INVALID_ARGUMENT). */
 typedef bool rawhal_write_fn(void *context, const char *text, size_t size);
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco,
                                                                      rawhal_write_fn *write,
                                                                      void *context,
                                                                      rawhal_error_t *error);
 
-/* The same for one msgpack value, such as rawhal_kernel_t.metadata. MALFORMED when it is none. */
+/* The same for one msgpack value, such as rawhal_kernel_t.metadata. MALFORMED when it is not one.
+ */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_metadata_to_json(rawhal_bytes_t value,
                                                                   rawhal_write_fn *write,
                                                                   void *context,
@@ -279,12 +292,17 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_metadata_to_json(rawhal_bytes_t
 
 /* ---- Segments, symbols, relocations ---- */
 
-typedef struct rawhal_segment { /* a program header */
-  uint32_t type, flags;
-  uint64_t offset, address, file_size, memory_size, alignment;
+/* A program header. */
+typedef struct rawhal_segment {
+  uint32_t type, flags;                       /* PT_* and PF_* */
+  uint64_t offset;                            /* in the object, bytes */
+  uint64_t address;                           /* virtual */
+  uint64_t file_size, memory_size, alignment; /* bytes */
 } rawhal_segment_t;
+/* In the order of the program headers. NULL when index >= segment_count. */
 RAWHAL_API const rawhal_segment_t *rawhal_hsaco_segment(const rawhal_hsaco_t *hsaco, size_t index);
 
+/* What a symbol names. */
 typedef enum rawhal_symbol_kind {
   RAWHAL_SYMBOL_KERNEL = 0, /* NAME.kd */
   RAWHAL_SYMBOL_FUNCTION = 1,
@@ -292,12 +310,14 @@ typedef enum rawhal_symbol_kind {
   RAWHAL_SYMBOL_OTHER = 3,
 } rawhal_symbol_kind_t;
 
-typedef struct rawhal_symbol { /* global and weak symbols */
+/* A global or weak symbol with a name, of .symtab, or of .dynsym where there is no .symtab. */
+typedef struct rawhal_symbol {
   rawhal_string_t name;
-  uint64_t address, size;
+  uint64_t address, size; /* st_value; bytes */
   rawhal_symbol_kind_t kind;
-  bool defined;
+  bool defined; /* in this object */
 } rawhal_symbol_t;
+/* In the order of the table. NULL when index >= symbol_count. */
 RAWHAL_API const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index);
 
 /* An entry of a SHT_RELA section (AMDGPUUsage, "Relocation Records"). */
@@ -307,25 +327,31 @@ typedef struct rawhal_relocation {
   rawhal_string_t symbol; /* empty: none, or a section's */
   uint32_t type;          /* R_AMDGPU_*: 3 is ABS64, 13 RELATIVE64 */
   bool external; /* the symbol is a variable that is not in this object: it must be supplied
-                             before loading, see rawhal_executable_load_with() */
+                    before loading, see rawhal_executable_load_with() */
 } rawhal_relocation_t;
+/* In file order of the sections' headers. NULL when index >= relocation_count. */
 RAWHAL_API const rawhal_relocation_t *rawhal_hsaco_relocation(const rawhal_hsaco_t *hsaco,
                                                               size_t index);
 
 /* ---- Diagnostics ---- */
 
+/* How bad it is. */
 typedef enum rawhal_severity {
   RAWHAL_SEVERITY_NOTE = 0,    /* an oddity without consequence */
   RAWHAL_SEVERITY_WARNING = 1, /* handled by a rule the message names */
   RAWHAL_SEVERITY_ERROR = 2,   /* something here cannot be used: a kernel, or loading the object */
 } rawhal_severity_t;
 
+/* Something odd about an object that opened all the same. What many kernels have is said once, with
+ * their number. */
 typedef struct rawhal_diagnostic {
   rawhal_severity_t severity;
-  rawhal_string_t kernel;  /* empty when it is about the object */
+  rawhal_string_t kernel;  /* the first it is about; empty when it is about the object */
   uint64_t offset;         /* in the object, or RAWHAL_NO_OFFSET */
   rawhal_string_t message; /* one line */
 } rawhal_diagnostic_t;
+/* In the order in which they were found. NULL when index >= diagnostic_count, which is at most
+ * max_diagnostics; where there were more, the last says how many. */
 RAWHAL_API const rawhal_diagnostic_t *rawhal_hsaco_diagnostic(const rawhal_hsaco_t *hsaco,
                                                               size_t index);
 

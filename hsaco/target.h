@@ -9,6 +9,7 @@
 
 RAWHAL_BEGIN
 
+/* A target's setting of XNACK or SRAMECC. */
 typedef enum rawhal_feature {
   RAWHAL_FEATURE_UNSUPPORTED = 0, /* the processor has no such setting */
   RAWHAL_FEATURE_ANY = 1,         /* runs with either setting */
@@ -16,6 +17,7 @@ typedef enum rawhal_feature {
   RAWHAL_FEATURE_ON = 3,
 } rawhal_feature_t;
 
+/* A processor and its feature settings: of a code object, or of a device. */
 typedef struct rawhal_target {
   uint32_t machine;         /* EF_AMDGPU_MACH value; unknown numbers are kept */
   uint32_t generic_version; /* 1..255 for generic targets (code object V6), else 0 */
@@ -24,7 +26,7 @@ typedef struct rawhal_target {
   char processor[24]; /* "gfx90a", "gfx9-4-generic"; "" when `machine` is unknown */
 } rawhal_target_t;
 
-/* Which parts stand against running an object on a device; 0 = it fits. */
+/* Bits of rawhal_target_match(): why a device cannot run an object; 0 = it can. */
 enum {
   RAWHAL_MISMATCH_PROCESSOR = 1u << 0,       /* another processor, or unknown */
   RAWHAL_MISMATCH_GENERIC_FAMILY = 1u << 1,  /* a generic target of another family */
