@@ -1,5 +1,5 @@
-/* rawhal/builder.h: blobs appended argument by argument, as runtimes of libraries make them, and
- * held against the kernel's layout at each.
+/* rawhal/builder.h: blobs built argument by argument, as the host code of kernel libraries does,
+ * each argument checked against the kernel's layout.
  *
  *   rawhal_builder_create(layout, NULL, &builder, &error);
  *   RAWHAL_APPEND(builder, c);               // uint64_t, a device address
@@ -7,19 +7,18 @@
  *   rawhal_builder_finish(builder, &blob, &error);
  *   dispatch.blob = blob.data, dispatch.blob_size = blob.size;
  *
- * A value comes to lie where a C struct would have it: behind the one before, at the next multiple
- * of its type's alignment, with zeros between. It must be the kernel's next visible argument, in
- * order of offsets: have its offset, its size, its name where both have one, and be a pointer where
- * that is one. What does not fit is refused with the argument's index in metadata order, its name
- * and both numbers. The first failure stays: later calls do nothing, and rawhal_builder_finish()
- * reports it, so that only its result needs to be looked at.
+ * A value is placed where a C struct would have it: after the previous one, at the next multiple of
+ * its type's alignment, with zeros between. It must be the kernel's next visible argument, in order
+ * of offsets: have its offset, its size, its name where both have one, and be a pointer where that
+ * is one. What does not fit is refused with the argument's index in metadata order, its name and
+ * both numbers. The first failure stays: later calls do nothing, and rawhal_builder_finish()
+ * reports it, so that only its result needs to be checked.
  *
- * Where a layout knows a size only, values must lie in that. Without a layout there is nothing to
- * hold them against.
+ * Where a layout knows only a size, values must lie within it. Without a layout nothing is checked.
  *
  * Blocks: grouped kernels read their arguments from device memory, one block for each group.
- * rawhal_builder_next() begins another block; the whole is written to a buffer, say by
- * rawhal_queue_write(). A layout, where there is one, is that of each block.
+ * rawhal_builder_next() begins another block; all of them are written to a buffer, say by
+ * rawhal_queue_write(). The layout, if there is one, is that of each block.
  *
  * Thread-safety: one thread at a time for each builder. */
 #ifndef RAWHAL_BUILDER_H
@@ -30,6 +29,7 @@
 
 RAWHAL_BEGIN
 
+/* A blob that is being built. */
 typedef struct rawhal_builder rawhal_builder_t;
 
 enum {
@@ -52,19 +52,21 @@ typedef struct rawhal_builder_options {
   const rawhal_allocator_t *allocator; /* NULL: the layout's, without one malloc() */
 } rawhal_builder_options_t;
 
-/* `layout` may be NULL, and must outlive the builder. INVALID_ARGUMENT: a flag that is unknown or
- * has no arguments to go by, an alignment that is no power of two, a stride that is no multiple of
- * it, or memory that is NULL and has a size. OUT_OF_MEMORY. */
+/* `layout` may be NULL, and must outlive the builder; so may `options`. INVALID_ARGUMENT: a flag
+ * that is unknown or has no arguments to go by, an alignment that is not a power of two, a stride
+ * that is not a multiple of it, or memory that is NULL and has a size. OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_builder_create(
     const rawhal_kernarg_layout_t *layout, const rawhal_builder_options_t *options,
     rawhal_builder_t **builder, rawhal_error_t *error);
-RAWHAL_API void rawhal_builder_destroy(rawhal_builder_t *builder); /* NULL is allowed */
+/* Frees it with its own memory, and what rawhal_builder_finish() gave out of that. NULL is allowed.
+ */
+RAWHAL_API void rawhal_builder_destroy(rawhal_builder_t *builder);
 
 /* Empties it, and forgets a failure. Its memory stays for the next blob, which then takes no
  * allocation unless it is longer. */
 RAWHAL_API void rawhal_builder_reset(rawhal_builder_t *builder);
 
-/* What is appended. */
+/* What an appended value is. */
 typedef enum rawhal_builder_kind {
   RAWHAL_BUILDER_ANY = 0,     /* may be either: uint64_t is also how device addresses are given */
   RAWHAL_BUILDER_VALUE = 1,   /* for no argument that is an address */
@@ -73,7 +75,7 @@ typedef enum rawhal_builder_kind {
 
 /* Appends `size` bytes at the next multiple of `alignment`, a power of two. `name` may be empty.
  * INVALID_ARGUMENT: it is not the kernel's next argument, or the call is wrong. OUT_OF_RANGE: it
- * comes to lie elsewhere than the argument, the kernel takes no more, or the block's stride, the
+ * would lie elsewhere than the argument, the kernel takes no more, or the block's stride, the
  * segment or the memory ends before it does. OUT_OF_MEMORY. Nothing is appended then. */
 RAWHAL_API rawhal_status_t rawhal_builder_append(rawhal_builder_t *builder, rawhal_string_t name,
                                                  const void *value, size_t size, size_t alignment,
@@ -87,22 +89,24 @@ RAWHAL_API rawhal_status_t rawhal_builder_skip(rawhal_builder_t *builder, size_t
  * the first block, or nothing in it. */
 RAWHAL_API rawhal_status_t rawhal_builder_next(rawhal_builder_t *builder);
 
-/* `bytes` becomes what was appended, valid until the next call that changes the builder: a blob
- * that rawhal_kernarg_check() takes and that ends with the last argument; or, after
- * rawhal_builder_next(), whole blocks. Fails as the first call that failed did; OUT_OF_RANGE when
- * an argument is missing, which may be appended then. */
+/* `bytes` becomes what was appended, owned by the builder or the caller's memory, and valid until
+ * the next call that changes the builder: a blob that rawhal_kernarg_check() takes and that ends
+ * with the last argument; or, after rawhal_builder_next(), whole blocks. Fails as the first call
+ * that failed did; OUT_OF_RANGE when an argument is missing, which may be appended then. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_builder_finish(rawhal_builder_t *builder,
                                                                 rawhal_bytes_t *bytes,
                                                                 rawhal_error_t *error);
 
+/* How far a builder has come. */
 typedef struct rawhal_builder_info {
-  size_t size;     /* sizeof(rawhal_builder_info_t), or 0: see types.h */
+  size_t size;     /* set it to sizeof(rawhal_builder_info_t), or 0: see types.h */
   size_t length;   /* bytes so far */
   size_t appended; /* values in the block at hand */
   size_t blocks;   /* that were ended */
   size_t stride;   /* from block to block; 0 until the first has ended, unless it was given */
 } rawhal_builder_info_t;
 
+/* Fills in `*info`. Neither may be NULL. */
 RAWHAL_API void rawhal_builder_info(const rawhal_builder_t *builder, rawhal_builder_info_t *info);
 
 RAWHAL_END

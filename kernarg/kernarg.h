@@ -16,10 +16,12 @@
 
 RAWHAL_BEGIN
 
+/* Where a kernel's arguments lie in its kernarg segment. */
 typedef struct rawhal_kernarg_layout rawhal_kernarg_layout_t;
 
 /* ---- Layout ---- */
 
+/* What a kernel's facts tell of its segment. */
 typedef enum rawhal_kernarg_knowledge {
   RAWHAL_KERNARG_ARGUMENTS = 0, /* `.args` known: every argument has its place */
   RAWHAL_KERNARG_SIZE =
@@ -27,6 +29,7 @@ typedef enum rawhal_kernarg_knowledge {
                           caller) */
 } rawhal_kernarg_knowledge_t;
 
+/* The layout as a whole. */
 typedef struct rawhal_kernarg_info {
   rawhal_kernarg_knowledge_t knowledge;
   /* Declared, in bytes: the first that is not 0 of metadata's, the descriptor's, the end of the
@@ -55,27 +58,28 @@ typedef struct rawhal_kernarg_info {
  *                   arguments are known: hidden ones may come and go), visible_count; then the
  *                   visible arguments in the same form
  *
- * Names are no part of either: renaming an argument changes no byte of a segment. */
+ * Names are not part of either: renaming an argument changes no byte of a segment. */
 
 /* Compiles the layout of `kernel`. `stated_size` is the caller's word for the segment size of a
  * kernel whose facts do not tell (descriptor says 0 and no metadata); pass 0 otherwise. The layout
- * copies what it needs, except names, which point into the kernel's object, whose allocator is its
- * own, too.
+ * copies what it needs, except names, which point into the kernel's object and live as long; it
+ * also uses that object's allocator.
  *
  * INVALID_ARGUMENT: nothing known and stated_size 0, or stated_size contradicts what is known.
- * MALFORMED: arguments overlap or wrap, the alignment is no power of two, or a hidden pointer has
- * fewer than 8 bytes. OUT_OF_MEMORY. O(n log n) in the number of arguments. */
+ * MALFORMED: arguments overlap or wrap, the alignment is not a power of two, or a hidden pointer
+ * has fewer than 8 bytes. OUT_OF_MEMORY. O(n log n) in the number of arguments. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_kernarg_layout_create(const rawhal_kernel_t *kernel, uint32_t stated_size,
                              rawhal_kernarg_layout_t **layout, rawhal_error_t *error);
 
-RAWHAL_API void
-rawhal_kernarg_layout_destroy(rawhal_kernarg_layout_t *layout); /* NULL is allowed */
+/* NULL is allowed. */
+RAWHAL_API void rawhal_kernarg_layout_destroy(rawhal_kernarg_layout_t *layout);
 
+/* Owned by the layout, which must not be NULL. */
 RAWHAL_API const rawhal_kernarg_info_t *
 rawhal_kernarg_layout_info(const rawhal_kernarg_layout_t *layout);
 
-/* One argument, visible or hidden, in metadata order. */
+/* One argument, visible or hidden. */
 typedef struct rawhal_kernarg_argument {
   rawhal_string_t name, type_name;
   rawhal_string_t value_kind_text; /* `.value_kind` as it is spelled */
@@ -86,7 +90,7 @@ typedef struct rawhal_kernarg_argument {
   bool optional; /* ends past the declared segment: a blob may end before it */
 } rawhal_kernarg_argument_t;
 
-/* NULL when index >= visible_count + hidden_count. */
+/* In metadata order. Owned by the layout. NULL when index >= visible_count + hidden_count. */
 RAWHAL_API const rawhal_kernarg_argument_t *
 rawhal_kernarg_layout_argument(const rawhal_kernarg_layout_t *layout, size_t index);
 
@@ -125,9 +129,9 @@ typedef struct rawhal_launch {
 
 /* Checks a geometry against the kernel. INVALID_ARGUMENT: a zero size, dimensions above 3, an
  * unused dimension that is not 1, a work-group other than `.reqd_workgroup_size`, partial
- * work-groups where
- * `.uniform_work_group_size` is set. OUT_OF_RANGE: more work-items in a work-group (64 bits) than
- * `.max_flat_workgroup_size`, more work-groups than `.max_num_workgroups_*`. */
+ * work-groups where `.uniform_work_group_size` is set. OUT_OF_RANGE: more work-items in a
+ * work-group (64 bits) than `.max_flat_workgroup_size`, more work-groups than
+ * `.max_num_workgroups_*`. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_launch_check(const rawhal_kernel_t *kernel,
                                                               const rawhal_launch_t *launch,
                                                               rawhal_error_t *error);
@@ -154,12 +158,14 @@ enum {
   RAWHAL_KERNARG_KEEP_HIDDEN = 1u << 1,
 };
 
+/* Holds a blob against the rule, and writes nothing. `flags`: RAWHAL_KERNARG_*; others are
+ * INVALID_ARGUMENT. INVALID_ARGUMENT and OUT_OF_RANGE as above. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_kernarg_check(const rawhal_kernarg_layout_t *layout, const void *blob, size_t length,
                      uint32_t flags, rawhal_error_t *error);
 
-/* Number of 64-byte blocks for `bytes` (at least 1). OUT_OF_RANGE above UINT32_MAX blocks or above
- * `capacity`. */
+/* How many 64-byte blocks `bytes` take (at least 1). OUT_OF_RANGE: more than UINT32_MAX or than
+ * `capacity` blocks. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_block_count(uint64_t bytes,
                                                                      uint32_t capacity,
                                                                      uint32_t *blocks,
@@ -225,6 +231,7 @@ RAWHAL_API size_t rawhal_kernarg_format(const rawhal_kernarg_layout_t *layout, s
  * where the other belongs. */
 typedef struct rawhal_hal_layout rawhal_hal_layout_t;
 
+/* What a blob is packed from. */
 typedef struct rawhal_hal_layout_info {
   uint32_t binding_count;
   uint32_t constant_bytes; /* length of the constant stream */
@@ -239,16 +246,18 @@ typedef struct rawhal_hal_slot {
   uint32_t size;          /* bytes */
 } rawhal_hal_slot_t;
 
-/* Keeps nothing of `native` but its allocator. UNSUPPORTED when a visible argument is neither a
- * global buffer of 8 bytes nor by value, or the arguments are not known. CAP_EXCEEDED: more than
- * 4 GiB of constants. OUT_OF_MEMORY. */
+/* Projects a native layout. Keeps nothing of `native` but its allocator. UNSUPPORTED when a visible
+ * argument is neither a global buffer of 8 bytes nor by value, or the arguments are not known.
+ * CAP_EXCEEDED: more than 4 GiB of constants. OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hal_layout_create(
     const rawhal_kernarg_layout_t *native, rawhal_hal_layout_t **layout, rawhal_error_t *error);
+/* NULL is allowed. */
 RAWHAL_API void rawhal_hal_layout_destroy(rawhal_hal_layout_t *layout);
+/* Owned by the layout, which must not be NULL. */
 RAWHAL_API const rawhal_hal_layout_info_t *
 rawhal_hal_layout_info(const rawhal_hal_layout_t *layout);
 
-/* NULL when index >= binding_count / constant_count. */
+/* In metadata order. Owned by the layout. NULL when index >= binding_count / constant_count. */
 RAWHAL_API const rawhal_hal_slot_t *rawhal_hal_layout_binding(const rawhal_hal_layout_t *layout,
                                                               size_t index);
 RAWHAL_API const rawhal_hal_slot_t *rawhal_hal_layout_constant(const rawhal_hal_layout_t *layout,

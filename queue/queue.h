@@ -22,9 +22,9 @@
  * together. Destroy must come last. After fork() the parent's queues go on; a child finds them lost
  * (DEVICE_LOST), may destroy them, and must not use anything else of its parent's.
  *
- * pthread_cancel(): no call is a cancellation point. A thread that is cancelled in one ends where
- * it reaches a cancellation point after the call has returned, with its result; who wants to cancel
- * waiters gives them deadlines.
+ * pthread_cancel(): no call is a cancellation point. A thread that is cancelled in one ends at the
+ * first cancellation point after the call has returned, with its result; to cancel waiting threads,
+ * give them deadlines.
  *
  * Deadlines are absolute times of CLOCK_MONOTONIC in nanoseconds, so that one deadline can span
  * several calls: rawhal_deadline_after(), 0 = do not wait, RAWHAL_FOREVER = no deadline.
@@ -39,9 +39,10 @@ RAWHAL_BEGIN
 
 #define RAWHAL_FOREVER UINT64_MAX
 
-/* Now plus `nanoseconds`, saturating at RAWHAL_FOREVER. */
+/* The time `nanoseconds` from now, saturating at RAWHAL_FOREVER. */
 RAWHAL_API uint64_t rawhal_deadline_after(uint64_t nanoseconds);
 
+/* An AQL queue of one device; rawhal_queue_create() in hal.h makes one. */
 typedef struct rawhal_queue rawhal_queue_t;
 
 /* A kernel of a loaded executable: see rawhal_executable_kernel(). Immutable. */
@@ -52,9 +53,10 @@ typedef struct rawhal_device_kernel_info {
   const rawhal_kernel_t *kernel;
   const rawhal_kernarg_layout_t *layout;
   uint64_t kernel_object;        /* device address of the descriptor */
-  uint32_t group_segment_size;   /* bytes of static LDS a work-group */
-  uint32_t private_segment_size; /* bytes of scratch a work-item */
+  uint32_t group_segment_size;   /* bytes of static LDS per work-group */
+  uint32_t private_segment_size; /* bytes of scratch per work-item */
 } rawhal_device_kernel_info_t;
+/* Lives as long as the kernel's executable. `kernel` must not be NULL. */
 RAWHAL_API const rawhal_device_kernel_info_t *
 rawhal_device_kernel_info(const rawhal_device_kernel_t *kernel);
 
@@ -67,6 +69,7 @@ typedef enum rawhal_occupancy_limit {
   RAWHAL_OCCUPANCY_LDS = 4,
 } rawhal_occupancy_limit_t;
 
+/* How much of a kernel a compute unit can hold at once. */
 typedef struct rawhal_occupancy {
   size_t size; /* set it to sizeof(rawhal_occupancy_t), or 0: see types.h */
   uint32_t waves_per_simd, waves_per_cu, workgroups_per_cu; /* at once, of this kernel alone */
@@ -74,13 +77,15 @@ typedef struct rawhal_occupancy {
 } rawhal_occupancy_t;
 
 /* How many waves and whole work-groups of `work_items` each a compute unit can hold, by the
- * registers and the LDS of the kernel and `dynamic_lds` bytes more; zeros when not even one.
- * Scratch, other kernels and masks of compute units are not counted. UNSUPPORTED: a processor other
- * than GFX9's; OUT_OF_RANGE: a work-group that the kernel does not allow. */
+ * registers and the LDS of the kernel and `dynamic_lds` bytes more; zeros when not even one, or on
+ * failure. Scratch, other kernels and masks of compute units are not counted. UNSUPPORTED: a
+ * processor other than GFX9's, or a kernel without a descriptor; INVALID_ARGUMENT: no work-items;
+ * OUT_OF_RANGE: a work-group that the kernel does not allow. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_device_kernel_occupancy(
     const rawhal_device_kernel_t *kernel, uint32_t work_items, uint32_t dynamic_lds,
     rawhal_occupancy_t *occupancy, rawhal_error_t *error);
 
+/* Flags of a dispatch. */
 enum {
   RAWHAL_DISPATCH_CLAMP = 1u << 0,       /* RAWHAL_KERNARG_CLAMP for this blob */
   RAWHAL_DISPATCH_KEEP_HIDDEN = 1u << 1, /* RAWHAL_KERNARG_KEEP_HIDDEN for this blob */
@@ -91,11 +96,11 @@ enum {
                                             OUT_OF_RANGE unless all of them can run at once, by the
                                             kernel's occupancy and the queue's compute units (other
                                             work on the device must end by itself); not with
-                                            OVERLAP. Have one queue a device for such dispatches:
-                                            two at the same time may wait for ever. For a barrier
-                                            by global wave sync (GWS) no queue here has the
-                                            resources: HSA's queue with them may be the same for
-                                            all who ask for one, and is not theirs to stop */
+                                            OVERLAP. Use one queue per device for such dispatches:
+                                            two at the same time may wait for ever. Barriers by
+                                            global wave sync (GWS) do not work on any queue here:
+                                            HSA's queue with GWS may be the same for all who ask
+                                            for one, and none of them may stop it */
 };
 
 /* One dispatch. The arguments are either a prepacked blob or, when `arguments` is not NULL, one
@@ -166,9 +171,9 @@ rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependenc
                                     ticket, error);
 }
 
-/* Subtracts one from somebody else's HSA signal when everything submitted before has finished, as
- * the completion signal of a packet does: with system-scope release. The signal must live until
- * then. It is a barrier of its own, with a ticket; takes two packets. Errors as
+/* Subtracts one from an HSA signal of the caller's when everything submitted before has finished,
+ * as a packet does with its completion signal: with system-scope release. The signal must live
+ * until then. It is a barrier of its own, with a ticket; takes two packets. Errors as
  * rawhal_queue_submit(). `ticket` may be NULL. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_signal(rawhal_queue_t *queue,
                                                               uint64_t hsa_signal,
@@ -178,9 +183,10 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_signal(rawhal_queue_t *qu
 
 /* The other way: the ticket has finished when `*hsa_signal` (hsa_signal_t.handle) is at most
  * `*value`, for hsa_signal_wait_*(.., HSA_SIGNAL_CONDITION_LT, value + 1, ..) and barrier-value
- * packets. It is the queue's own, lives as long, and only falls, far below when the queue dies: ask
- * rawhal_queue_wait() whether it went well, which also charges limits. Do not write to it.
- * INVALID_ARGUMENT: not a ticket of this queue; FAULT / DEVICE_LOST: it never will finish. */
+ * packets. The signal belongs to the queue, lives as long, and only falls; when the queue dies it
+ * falls far below. Ask rawhal_queue_wait() whether the ticket succeeded, which also charges limits.
+ * Do not write to it. INVALID_ARGUMENT: not a ticket of this queue; FAULT / DEVICE_LOST: it never
+ * will finish. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_ticket_signal(rawhal_queue_t *queue,
                                                                      rawhal_ticket_t ticket,
                                                                      uint64_t *hsa_signal,
@@ -195,30 +201,30 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queu
                                                             uint64_t deadline,
                                                             rawhal_error_t *error);
 
-/* What is called when a ticket has finished or failed. `result->status` is OK, or what
+/* A function that is called when a ticket has finished or failed. `result->status` is OK, or what
  * rawhal_queue_wait() would answer, with its message; valid during the call. */
 typedef void rawhal_completion_fn(void *context, rawhal_ticket_t ticket,
                                   const rawhal_error_t *result);
 
-/* Calls `function` exactly once when a ticket has finished or failed; when that was long ago, soon.
- * Any number of callbacks a ticket; those of a queue come one at a time, in the order of tickets
- * and then of registration, as far as they are registered early enough. The calls come from a
- * thread of the queue's own, which is started by the first registration (or with the queue, where
+/* Calls `function` exactly once when a ticket has finished or failed; soon, if it already has. A
+ * ticket may have any number of callbacks; those of a queue come one at a time, in the order of
+ * tickets and then of registration, as far as they are registered early enough. The calls come from
+ * a thread of the queue's own, which is started by the first registration (or with the queue, where
  * other processes share its limits), blocks while there is nothing to do, and has all signals of
  * the program masked; never from inside this function. What happened before it was registered, and
  * what the dispatches wrote, is visible to the callback.
  *
  * A callback may call everything, and may wait for other tickets, which holds up the callbacks of
- * its own queue only. It may even destroy its own queue, as the last it does with it. Callbacks
- * that are pending when their queue is destroyed are called by rawhal_queue_destroy() on its own
- * thread, when the device is done with the queue: with OK when the ticket had finished, else with
- * DEVICE_LOST or the cause of the queue's death. The queue takes no submissions and registrations
- * from them any more. After fork() callbacks are the parent's.
+ * its own queue only. It may even destroy its own queue, as the last thing it does with it.
+ * Callbacks that are pending when their queue is destroyed are called by rawhal_queue_destroy() on
+ * the calling thread, when the device is done with the queue: with OK when the ticket had finished,
+ * else with DEVICE_LOST or the cause of the queue's death. The queue then takes no more submissions
+ * or registrations from them. After fork() callbacks are the parent's.
  *
- * Allocates when more callbacks are pending than ever before on this queue; submission never does
- * for it. INVALID_ARGUMENT: not a ticket of this queue, or `function` is NULL; OUT_OF_MEMORY;
- * RUNTIME; DEVICE_LOST: the queue is being destroyed, or a parent's. After a failure `function` is
- * not called. */
+ * Allocates when more callbacks are pending than ever before on this queue; submitting never
+ * allocates for callbacks. INVALID_ARGUMENT: not a ticket of this queue, or `function` is NULL;
+ * OUT_OF_MEMORY; RUNTIME; DEVICE_LOST: the queue is being destroyed, or belongs to the parent of
+ * this process. After a failure `function` is not called. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_on_complete(rawhal_queue_t *queue,
                                                                    rawhal_ticket_t ticket,
                                                                    rawhal_completion_fn *function,
@@ -229,7 +235,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_on_complete(rawhal_queue_
  * its first dispatch to the end of its last. (Of a batch all of whose dispatches OVERLAP: start and
  * end of the last one to finish.) The runtime turns the device's clock into the system's anew for
  * each question: answers to two may differ by nanoseconds. Kept until `submissions` further
- * submissions (see options) need the place: NOT_FOUND then, WOULD_BLOCK while it runs. */
+ * submissions (see rawhal_queue_options_t) take its place: NOT_FOUND then, WOULD_BLOCK while it
+ * runs. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue,
                                                               rawhal_ticket_t ticket,
                                                               uint64_t *start_ns, uint64_t *end_ns,
@@ -248,9 +255,9 @@ rawhal_queue_dispatch_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, size
  * doorbell, in the order and with the flags of its dispatches.
  *
  * It belongs to the queue it was made for, whose addresses its images may hold, and must not be
- * replayed after that queue is destroyed. It keeps its kernels loaded. Thread-safety:
- * any number of threads may replay a recording; rawhal_recording_set() and destroy must not run
- * beside anything else that uses it. */
+ * replayed after that queue is destroyed. It keeps its kernels loaded. Thread-safety: any number of
+ * threads may replay a recording; rawhal_recording_set() and destroy must not run while anything
+ * else uses it. */
 typedef struct rawhal_recording rawhal_recording_t;
 
 /* Records `count` dispatches (at least 1). Fails as rawhal_queue_submit() would for the same batch,
@@ -290,22 +297,23 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay(rawhal_queue_t *qu
  * those that the blob covers are the blob's. Kernel, geometry and blob size were checked when it
  * was recorded: the least that a submission can cost. The blob is read during the call only, so any
  * number of threads may do so at once. INVALID_ARGUMENT: a recording of several, or made with
- * pointers, or of a kernel with arguments behind hidden ones; a blob of another size; otherwise as
+ * pointers, or of a kernel with arguments after hidden ones; a blob of another size; otherwise as
  * rawhal_queue_replay(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay_blob(
     rawhal_queue_t *queue, const rawhal_recording_t *recording, const void *blob, size_t blob_size,
     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 
 /* Device addresses of what only the program can provide to kernels that ask for it by a hidden
- * argument of that name; 0: there is none. Not looked into; <rawhal/services.h> makes and serves
- * the first three. A kernel that calls malloc() uses `heap`, one that calls printf() one of the
- * buffers; how they are laid out is between the program and its kernels' device library. The queue
- * itself and the apertures are filled in by rawhal. */
+ * argument of that name; 0: there is none. The queue does not look at what is there;
+ * <rawhal/services.h> makes and serves the first three. A kernel that calls malloc() uses `heap`,
+ * one that calls printf() one of the buffers; how they are laid out is between the program and its
+ * kernels' device library. The queue itself and the apertures are filled in by rawhal. */
 typedef struct rawhal_queue_services {
   size_t size; /* sizeof(rawhal_queue_services_t), or 0: see types.h */
   uint64_t printf_buffer, hostcall_buffer, heap, default_queue, completion_action, multigrid_sync;
 } rawhal_queue_services_t;
 
+/* Of a queue's waves, among those of other queues of the device. */
 typedef enum rawhal_queue_priority {
   RAWHAL_QUEUE_PRIORITY_DEFAULT = 0, /* that of the device's limits, else NORMAL */
   RAWHAL_QUEUE_PRIORITY_LOW = 1,
@@ -320,42 +328,44 @@ typedef struct rawhal_queue_options {
   uint32_t packets;       /* AQL ring; default 1,024; at most what the device allows */
   uint32_t submissions;   /* in flight; default 256, at most 65,536. Each holds one HSA signal
                              (about 50 us to create; the runtime has some 4,000 to give) */
-  uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB, at most 1 GiB, at least 128 a packet (a
+  uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB, at most 1 GiB, at least 128 per packet (a
                              kernel of code object V5 often takes 320). Twice that is allocated, so
                              that no image is ever split */
   const rawhal_queue_services_t *services; /* read during the call; NULL: none */
   uint64_t share_ppm; /* of device time, parts per million, where the device has limits; 0: only
                              theirs. See limit.h */
   rawhal_queue_priority_t priority; /* a hint to the device; at most that of its limits */
-  /* Bit i of the words is compute unit i, which the queue may use; read during the call; NULL: all.
-   * Only those that the device's limits allow, too. INVALID_ARGUMENT: none is left, or none of a
-   * die, or half of a pair where they go in pairs; OUT_OF_RANGE: one the device does not have. */
+  /* Bit i of the words: the queue may use compute unit i; read during the call; NULL: all. Compute
+   * units that the device's limits exclude are left out. INVALID_ARGUMENT: none is left, or none of
+   * a die, or half of a pair where they go in pairs; OUT_OF_RANGE: one the device does not have. */
   const uint32_t *cu_mask;
   uint32_t cu_mask_bits;
   /* An hsa_queue_t of this device that the program has made, instead of a new one. Both may write
    * packets to it, each at indices taken from its write index; of type SINGLE, not at the same
-   * time. Its size is `packets`. Ordering counts for all that is in the queue. A refused submission
+   * time. Its size is `packets`. Ordering holds for all that is in the queue. A refused submission
    * may use up a ticket. Its dispatch times are turned on, and the device's limits may set its mask
-   * of compute units. It must outlive this queue, which waits at most a second at its end for what
-   * it has submitted, and then leaves what the device may still use to the runtime's end. Errors
-   * come to the program's own callback: pass them on to rawhal_queue_report(). */
+   * of compute units. It must outlive this queue, which waits at most a second when it is destroyed
+   * for what it has submitted, and then leaves what the device may still use allocated until the
+   * runtime ends. Errors come to the program's own callback: pass them on to rawhal_queue_report().
+   */
   void *hsa_queue;
-  /* Each dispatch of a submission has times of its own, rawhal_queue_dispatch_timing(). Costs an
-   * HSA signal a packet of the ring, made with the queue, and a packet more a submission. */
+  /* Each dispatch of a submission has times of its own: rawhal_queue_dispatch_timing(). Costs an
+   * HSA signal per packet of the ring, made with the queue, and one packet more per submission. */
   bool dispatch_times;
 } rawhal_queue_options_t;
 
-/* For the error callback of an HSA queue that the program made (rawhal_queue_options_t): the queue
- * has stopped with this hsa_status_t. Fails the tickets that have not finished. Fails with the
- * cause when the queue was dead already. */
+/* For the error callback of an HSA queue that the program made (rawhal_queue_options_t): tells the
+ * queue that it has stopped with this hsa_status_t, which fails the tickets that have not finished.
+ * Fails with the cause when the queue was dead already. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue,
                                                               int32_t hsa_status,
                                                               rawhal_error_t *error);
 
-/* After a limit answered WOULD_BLOCK: the time of CLOCK_MONOTONIC, in ns, before which it would
- * again unless something finishes. 0 without limits. */
+/* After a limit answered WOULD_BLOCK: the time of CLOCK_MONOTONIC, in ns, before which it would do
+ * so again unless something finishes. 0 without limits, and for NULL. */
 RAWHAL_API uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue);
 
+/* A queue's sizes and how far it is. */
 typedef struct rawhal_queue_info {
   size_t size;                   /* set it to sizeof(rawhal_queue_info_t), or 0: see types.h */
   uint32_t packets, submissions; /* capacities, as rounded */
@@ -363,15 +373,15 @@ typedef struct rawhal_queue_info {
   rawhal_ticket_t last_ticket; /* given out; 0 before the first */
   rawhal_ticket_t finished;    /* every ticket up to this one is known to have finished */
   rawhal_status_t status;      /* OK, or why the queue is dead */
-  const void *hsa_queue;       /* the hsa_queue_t; write no packets to it but to one of yours */
+  const void *hsa_queue;       /* the hsa_queue_t; write packets only to one that you made */
 } rawhal_queue_info_t;
 
-/* A momentary view. */
+/* Fills in `*info`: what holds at this moment. Neither may be NULL. */
 RAWHAL_API void rawhal_queue_info(rawhal_queue_t *queue, rawhal_queue_info_t *info);
 
 /* Stops the queue, whatever runs on it, calls the callbacks that are pending, and frees it.
- * Outstanding tickets are gone; nobody may be waiting for one. Bounded: waits for a callback that
- * runs, not for kernels. NULL is allowed. */
+ * Outstanding tickets are gone; no thread may be waiting for one. Bounded: waits for a callback
+ * that runs, not for kernels. NULL is allowed. */
 RAWHAL_API void rawhal_queue_destroy(rawhal_queue_t *queue);
 
 RAWHAL_END
