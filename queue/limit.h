@@ -4,7 +4,7 @@
  * name), and tenants share the device. GPU time is limited at each of these levels; memory at the
  * tenant and the process. Processes that are to share limits share a region, a small file mapped by
  * each of them; without a region the limits are those of one process, which keeps what a limiter
- * owes when it is closed for the next.
+ * owes when it is closed for the next one it opens.
  *
  * GPU time: every submission is charged the device time it took, from its first dispatch's start to
  * its last one's end, to a clock at each level that runs at the limit's share of real time. It is
@@ -12,55 +12,56 @@
  *
  *     share * W + burst * share + one submission
  *
- * and one that asks for it gets share * W. That holds whatever the submissions come to: nothing
- * rests on how long a kernel took before, because no more than 1 / (1 - share) submissions of a
+ * and one that asks for it gets share * W. That holds however long the submissions take: nothing
+ * depends on how long a kernel took before, because no more than 1 / (1 - share) submissions of a
  * level are in flight at once. (Below 50 % that is one: short kernels are better submitted in
  * batches, each of which is one submission.) What is not used within the burst is lost: kernels
- * longer than that, on a device that is fully booked, need a longer one.
- * Whoever has room is admitted without a lock, an allocation or a system call. A lock is taken
- * where there is none, for the first run of a kernel, which is measured alone, and when something
- * of the process has been in flight for half a second.
- * A clock is never more than a day ahead: what would take longer to pay for is paid after a day.
+ * longer than that, on a device that is fully booked, need a longer one. A submission that there is
+ * room for is admitted without a lock, an allocation or a system call. A lock is taken where there
+ * is no room, for the first run of a kernel, which is measured alone, and when something of the
+ * process has been in flight for half a second. A clock is never more than a day ahead: what would
+ * take longer to pay for is paid after a day.
  *
- * A submission that ends otherwise is charged from when it can have begun until the device let go
- * of it: by a fault, or with its queue. A process that is killed, or ends without closing, is
- * charged until somebody notices: any other process of the region that looks, or the next to join.
- * What is running counts before it has ended, in admission as in rows. So a process that is stopped
- * (SIGSTOP, a debugger) with work in flight holds back its own tenant until it goes on or dies, and
- * other tenants for a second at most.
+ * A submission that ends otherwise, by a fault or with its queue, is charged from when it can have
+ * begun until the device let go of it. A process that is killed, or ends without closing, is
+ * charged until another process of the region looks, or the next one joins. What is running counts
+ * before it has ended, in admission as in rows. So a process that is stopped (SIGSTOP, a debugger)
+ * with work in flight holds back its own tenant until it goes on or dies, and other tenants for a
+ * second at most.
  *
  * One exception: a kernel may wait for something that its program does only after another
- * submission. What is refused is admitted all the same, in the process whose submission has been
- * running for half a second (two in the same queue), and for longer than all of the level that is
- * not paid for yet: one submission, and one more each time that the running time doubles, so that
- * a level may exceed its share by 2 + log2(longest / 0.5 s) submissions of those who use it; while
- * others wait, by one in half a second. Processes of a tenant wait for what runs in another of
- * them, if it never ends for ever.
+ * submission. What would be refused is admitted all the same, in the process whose submission has
+ * been running for half a second (two in the same queue), and for longer than all of the level that
+ * is not paid for yet: one submission, and one more each time that the running time doubles, so
+ * that a level may exceed its share by 2 + log2(longest / 0.5 s) submissions of those who use it;
+ * while others wait, by one in half a second. Processes of a tenant wait for what runs in another
+ * of them; if it never ends, for ever.
  *
- * Turns: of those who have work, whoever was charged least for its weight goes first, among the
+ * Turns: of those that have work, the one charged least for its weight goes first, among the
  * processes of a tenant and among the tenants of a device whose share is limited; each gets its
  * part to within a submission, however long the kernels of the others are. A process may wait for
- * the submission of another that is in flight, and until that is paid for: its time / share. Who
- * asks without waiting (deadline 0) keeps its turn for 2 ms after rawhal_queue_retry_at().
+ * the submission of another that is in flight, and until that is paid for: its time / share. A
+ * process that asks without waiting (deadline 0) keeps its turn for 2 ms after
+ * rawhal_queue_retry_at().
  *
- * A region is cooperation between processes that trust each other with its file, not a wall:
- * whoever may write the file can lift its limits, and whoever names himself another tenant is one.
- * No bytes in it crash those who share it. An operator makes it a wall by not giving it away: a
- * broker of his own makes the region (rawhal_limit_region_create) and submits on behalf of programs
- * that have no way to the device but through it; or passes the descriptor (SCM_RIGHTS, or
- * inherited) only to programs he trusts.
+ * A region is cooperation between processes that trust each other with its file, not a wall: a
+ * process that may write the file can lift its limits, and one that claims another tenant's name is
+ * that tenant. No bytes in the file crash the processes that share it. An operator makes it a wall
+ * by not giving it away: a broker process makes the region (rawhal_limit_region_create) and submits
+ * on behalf of programs that have no way to the device but through it; or passes the descriptor
+ * (SCM_RIGHTS, or inherited) only to trusted programs.
  *
- * What holds of limits that several processes set (their own limits concern nobody else):
+ * What holds of limits that several processes set (a process's own limits concern no other):
  *
  *     limit                  who may set it           what holds
  *     memory, gpu-share,     each process of the      the strictest of what its processes now
  *     dispatch-rate,         tenant, for the tenant   there and the operator ask for; without any,
  *     burst                                           no limit (burst: 20 ms)
- *     charging               the same                 WALL if anybody asks for it
+ *     charging               the same                 WALL if any of them asks for it
  *     device-share           each process on the      the strictest of all processes now there and
  *                            device, for the device   the operator
- *     burst of the device    nobody by itself         the shortest burst of all processes now
- *                                                     there, where one that set none counts with
+ *     burst of the device    none by itself           the shortest burst of all processes now
+ *                                                     there, where one that set none counts as
  *                                                     20 ms: no tenant loosens it for others
  *
  *     when a process         then
@@ -70,7 +71,7 @@
  *                            again; it may loosen only what it had made strict itself
  *     leaves, or dies        what it asked for is forgotten likewise. Its memory is free; device
  *                            time it had begun is paid by its tenant
- *     is the last to leave   the tenant's limits are those of whoever comes next. Its debt stays,
+ *     is the last to leave   the tenant's limits are those of the next that joins. Its debt stays,
  *                            under its name, until it is paid: its place is not given to another
  *                            before, and when all places are taken so, joining fails
  *     share or rate changes  what is owed stays the same device time or number of dispatches: its
@@ -80,22 +81,22 @@
  * A process that was stopped (SIGSTOP) while it joined holds the lock of the region: until it goes
  * on or dies, others cannot join (TIMED_OUT after 1 to 2 s) or change shared limits (TIMED_OUT
  * after some 10 ms). Nothing else waits for it: neither memory, admission, views nor leaving,
- * though limits may stay as strict as those who left had asked for.
+ * though limits may stay as strict as processes that have left had asked for.
  *
- * Processes that died are found by those whom they would hold back: within 50 ms of the next wait,
- * refused allocation or question about memory by anybody, nothing of theirs counts, whoever still
- * has their open files. (Where a process cannot be seen, in another PID namespace or without /proc,
- * it counts as alive while a child that it made by a raw clone() lives.)
+ * Processes that died are found by those that they would hold back: within 50 ms of the next wait,
+ * refused allocation or query of memory by any process, nothing of theirs counts, even if another
+ * process still has their open files. (Where a process cannot be seen, in another PID namespace or
+ * without /proc, it counts as alive while a child that it made by a raw clone() lives.)
  *
  * A limit that is configured is enforced, or the call fails. Nothing here installs signal handlers
  * or changes the umask. Where processes share a region, a queue has a thread (that of
- * rawhal_queue_on_complete()) that sees to it that what finished is charged though the program does
- * not look. A process may be killed at any instruction without harm to the others. After fork() a
- * child has no limiter and must open its own.
+ * rawhal_queue_on_complete()) that charges what has finished even if the program does not wait for
+ * it. A process may be killed at any instruction without harm to the others. After fork() a child
+ * has no limiter and must open its own.
  *
  * Configuration: the program sets limits, and so do RAWHAL_* variables, the variables of HAMi's
  * device plugins, and a file of the operator's. Of two that are set the stricter holds, so that
- * nobody lifts another's limit; a variable for one device (`_0`, `_1`) replaces the general one of
+ * none lifts another's limit; a variable for one device (`_0`, `_1`) replaces the general one of
  * its name. Every value knows its origin; text that is not understood, and a RAWHAL_* variable that
  * rawhal does not know, are errors that name the variable.
  *
@@ -109,21 +110,21 @@
  * RAWHAL_LIMITS_PINNED lists what the program cannot change at all, nor make stricter: names as in
  * rawhal_limit_info_t, "tenant", "region", "cu-mask", or "all" that is set from outside.
  * RAWHAL_LIMITS_FILE names a file of NAME=VALUE lines (names of limits or variables; # begins a
- * comment) whose values are pinned, and hold against all variables, too. It must be root's or
- * another user's and this process must not be able to write it, or it is refused. Where something
+ * comment) whose values are pinned, and hold against all variables, too. It must belong to root or
+ * another user, and this process must not be able to write it, or it is refused. Where something
  * else asks for more than what is pinned, the pinned value holds; where it asks for less, or
  * another mask, the call fails and names both; another tenant or region is overruled.
  *
- * A program under `rawhal exec` (librawhal-front, HSA_TOOLS_LIB) has what is set from outside kept
- * by that, for whatever it submits and allocates by whatever library. Its devices then keep what
- * the program itself sets, and no more, so that all of it is charged once: without such limits
- * rawhal_device_limiter() is NULL. Text from outside is read and refused as without, a region that
- * the program and the environment name is joined by the front alone.
+ * Under `rawhal exec` (librawhal-front, HSA_TOOLS_LIB) the front enforces what is set from outside,
+ * for all that the program submits and allocates by any library. The program's devices then enforce
+ * only what the program itself sets, so that nothing is charged twice: without such limits
+ * rawhal_device_limiter() is NULL. Text from outside is read, and refused, as without the front; a
+ * region that both the program and the environment name is joined by the front alone.
  *
  * What pinning protects: a limit from outside against the program, its configuration files and its
- * users, and against mistakes. What it does not: a process that changes its environment, or its
- * memory, before or after rawhal reads it. Such a process is held only by the region, as far as it
- * cannot write that, and by whatever keeps it from the device itself.
+ * users, and against mistakes. What it does not: against a process that changes its environment, or
+ * its memory, before or after rawhal reads it. Such a process is held only by the region, as far as
+ * it cannot write that, and by whatever keeps it from the device itself.
  *
  * Thread-safety: all functions are thread-safe, except that a config belongs to one thread and
  * closing must come last. */
@@ -136,6 +137,7 @@ RAWHAL_BEGIN
 
 /* ---- What can be limited ---- */
 
+/* The limits, with whose they are and their units. */
 typedef enum rawhal_limit {
   RAWHAL_LIMIT_MEMORY = 0,               /* tenant: bytes of device memory */
   RAWHAL_LIMIT_GPU_SHARE = 1,            /* tenant: device time, parts per million */
@@ -150,18 +152,19 @@ typedef enum rawhal_limit {
   RAWHAL_LIMIT_KERNARG_IN_FLIGHT = 10,   /* this process: kernarg bytes of those */
   RAWHAL_LIMIT_GRID_WORKGROUPS = 11,     /* this process: work-groups of one dispatch */
   RAWHAL_LIMIT_WEIGHT = 12,              /* this process among its tenant's: 1..1000, default 100 */
-  RAWHAL_LIMIT_PRIORITY = 13, /* this process among those who wait: rawhal_limit_priority_t */
+  RAWHAL_LIMIT_PRIORITY = 13, /* this process among those that wait: rawhal_limit_priority_t */
 } rawhal_limit_t;
 
 /* What a tenant pays while others use the device at the same time. A process is running while one
- * of its dispatches has begun and not ended. That is all a device tells: should it stop kernels
- * half-way to run another process's, FAIR charges both for half, and WALL is the bound that
- * holds. */
+ * of its dispatches has begun and not ended. The device tells no more than that: should it stop
+ * kernels half-way to run another process's, FAIR charges each for half of the time, and WALL is
+ * the bound that holds. */
 typedef enum rawhal_limit_charging {
   RAWHAL_CHARGING_FAIR = 0, /* its part: 1/n of the time in which n processes were running */
   RAWHAL_CHARGING_WALL = 1, /* all of the time: an upper bound of what it can have used */
 } rawhal_limit_charging_t;
 
+/* Values of RAWHAL_LIMIT_PRIORITY. */
 typedef enum rawhal_limit_priority {
   RAWHAL_PRIORITY_LOW = 0,
   RAWHAL_PRIORITY_NORMAL = 1,
@@ -171,6 +174,8 @@ typedef enum rawhal_limit_priority {
 /* No limit. 0 is a limit of nothing. */
 #define RAWHAL_UNLIMITED UINT64_MAX
 
+/* What a limit's value counts, and how it is written. Names and suffixes in any case; "unlimited"
+ * is understood where a limit may be absent. */
 typedef enum rawhal_limit_unit {
   RAWHAL_UNIT_BYTES = 0,    /* "4Gi" "4GB" "512m" "1.5G" (all 1024-based), "50%" of the device */
   RAWHAL_UNIT_SHARE = 1,    /* "30%" "12.5%" */
@@ -180,24 +185,27 @@ typedef enum rawhal_limit_unit {
   RAWHAL_UNIT_PRIORITY = 5, /* "low" "normal" "high" */
 } rawhal_limit_unit_t;
 
+/* Who a limit, or a row of a view, is about. */
 typedef enum rawhal_limit_level {
   RAWHAL_LIMIT_LEVEL_DEVICE = 0,
   RAWHAL_LIMIT_LEVEL_TENANT = 1,
   RAWHAL_LIMIT_LEVEL_PROCESS = 2,
 } rawhal_limit_level_t;
 
+/* Facts of one limit; constant. */
 typedef struct rawhal_limit_info {
   const char *name;     /* "gpu-share" */
   const char *variable; /* "RAWHAL_GPU_SHARE" */
   const char *meaning;  /* half a sentence */
   rawhal_limit_unit_t unit;
   uint64_t minimum, maximum;  /* of what may be set, besides RAWHAL_UNLIMITED */
-  rawhal_limit_level_t level; /* whose it is */
+  rawhal_limit_level_t level; /* who it limits */
 } rawhal_limit_info_t;
-/* NULL for what this library has no limit of: they count from 0 without a gap. */
+/* NULL for a limit that this library does not have: they count from 0 without a gap. */
 RAWHAL_API const rawhal_limit_info_t *rawhal_limit_info(rawhal_limit_t limit);
 
-/* A value as text, in a form that reads back: "4GiB", "30%", "unlimited". Always NUL-terminated. */
+/* Writes a value as text that rawhal_limit_parse() reads back: "4GiB", "30%", "unlimited". Never
+ * beyond `size`, NUL-terminated when size > 0; "" for an unknown limit. */
 RAWHAL_API void rawhal_limit_format(rawhal_limit_t limit, uint64_t value, char *text, size_t size);
 
 /* The device a limit is for, as far as reading it needs to know. */
@@ -207,8 +215,8 @@ typedef struct rawhal_limit_device {
   uint64_t memory_bytes; /* what percentages are of; 0: percentages are refused */
 } rawhal_limit_device_t;
 
-/* A value from text, as rawhal_limit_unit_t says. `device` may be NULL. INVALID_ARGUMENT,
- * OUT_OF_RANGE. */
+/* Reads a value from text, as rawhal_limit_unit_t says. `device` may be NULL. INVALID_ARGUMENT: the
+ * text is not understood; OUT_OF_RANGE: beyond what the limit may be set to. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_parse(rawhal_limit_t limit, const char *text,
                                                              const rawhal_limit_device_t *device,
                                                              uint64_t *value,
@@ -219,7 +227,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_parse(rawhal_limit_t limi
 /* What is to be limited, and by whom. Thread-safety: one thread at a time. */
 typedef struct rawhal_limit_config rawhal_limit_config_t;
 
-/* Nothing is set. OUT_OF_MEMORY. */
+/* Makes a config in which nothing is set. OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_create(rawhal_limit_config_t **config,
                                                                      rawhal_error_t *error);
 RAWHAL_API void rawhal_limit_config_destroy(rawhal_limit_config_t *config); /* NULL is allowed */
@@ -229,7 +237,7 @@ typedef struct rawhal_limit_value {
   size_t size; /* set it to sizeof(rawhal_limit_value_t), or 0: see types.h */
   uint64_t value;
   char origin[48]; /* "program", a variable's name, or "RAWHAL_LIMITS_FILE:" with a line; "" when
-                      nobody has set it */
+                      it is not set */
   /* What was said from outside; the program may set what is stricter. */
   uint64_t bound;
   char bound_origin[48]; /* "": nothing was said */
@@ -243,6 +251,7 @@ typedef enum rawhal_limit_name {
   RAWHAL_LIMIT_NAME_CU_MASK = 2, /* compute units to run on, hexadecimal, bit 0 is the first */
 } rawhal_limit_name_t;
 
+/* What a name was set to. */
 typedef struct rawhal_limit_text {
   size_t size; /* set it to sizeof(rawhal_limit_text_t), or 0: see types.h */
   char text[256];
@@ -260,130 +269,140 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_set(rawhal_limit_c
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_config_set_text(rawhal_limit_config_t *config, rawhal_limit_t limit, const char *text,
                              const rawhal_limit_device_t *device, rawhal_error_t *error);
-/* A name instead of what the config has: what the environment says is added to it later, by the
- * rules above. INVALID_ARGUMENT: longer than 255 bytes. */
+/* Sets a name, in place of what the config has; what the environment says is added to it later, by
+ * the rules above. INVALID_ARGUMENT: longer than 255 bytes. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_config_set_name(rawhal_limit_config_t *config, rawhal_limit_name_t name,
                              const char *text, rawhal_error_t *error);
-/* The region is this file, whatever path is set; -1: not any more. It stays the caller's, who
- * vouches for it: neither owner, mode nor names are checked. */
+/* Makes this file the region, whatever path is set; -1: undoes that. The descriptor stays the
+ * caller's, who vouches for it: neither owner, mode nor names are checked. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_set_region_fd(
     rawhal_limit_config_t *config, int region_fd, rawhal_error_t *error);
 /* Adds what the environment says, and the operator's file that it names, by the rules above.
  * INVALID_ARGUMENT, OUT_OF_RANGE: the message begins with the variable. UNSUPPORTED: the file could
- * be written by this process; or a variable names a file and the program has more rights than who
- * started it, as secure_getenv(3) sees it. NOT_FOUND, RUNTIME, OUT_OF_MEMORY, CAP_EXCEEDED: reading
- * the file. */
+ * be written by this process; or a variable names a file and the program has more rights than the
+ * user who started it, as secure_getenv(3) sees it. NOT_FOUND, RUNTIME, OUT_OF_MEMORY,
+ * CAP_EXCEEDED: reading the file. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_environment(
     rawhal_limit_config_t *config, const rawhal_limit_device_t *device, rawhal_error_t *error);
 /* The value in force: what was set, else the default (RAWHAL_UNLIMITED for most). */
 RAWHAL_API uint64_t rawhal_limit_config_get(const rawhal_limit_config_t *config,
                                             rawhal_limit_t limit);
-/* The same with who said so. */
+/* The same, with where it comes from. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_config_value(const rawhal_limit_config_t *config, rawhal_limit_t limit,
                           rawhal_limit_value_t *value, rawhal_error_t *error);
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_config_name(const rawhal_limit_config_t *config, rawhal_limit_name_t name,
                          rawhal_limit_text_t *text, rawhal_error_t *error);
-/* Does the config limit anything? */
+/* Whether the config limits anything, or names a region or a mask of compute units. */
 RAWHAL_API bool rawhal_limit_config_limits(const rawhal_limit_config_t *config);
 
-/* What other limiters read and rawhal does not. */
+/* A variable or file that other limiters read and rawhal does not. */
 typedef struct rawhal_limit_foreign {
   const char *variable; /* or a file's path, which begins with a slash */
   const char *instead;  /* half a sentence: what rawhal does */
 } rawhal_limit_foreign_t;
-/* NULL beyond the last. */
+/* Constant. NULL beyond the last. */
 RAWHAL_API const rawhal_limit_foreign_t *rawhal_limit_foreign(size_t index);
 
 /* ---- Regions ---- */
 
-/* Makes a region in memory of its own, without a name, for `region_fd`: the form to use for
- * containers. Its size is sealed: nobody who has it can cut it short. The caller closes `*fd`
- * (close-on-exec is set); the region lives as long as anybody has it open. OUT_OF_MEMORY, RUNTIME.
+/* Makes a region in memory of its own, without a name, for rawhal_limit_config_set_region_fd(): the
+ * form to use for containers. Its size is sealed: no process that has it can cut it short. The
+ * caller closes `*fd` (close-on-exec is set); the region lives as long as any process has it open.
+ * OUT_OF_MEMORY, RUNTIME.
  *
  * Other memory files (memfd_create) that may still be sealed are sealed when they are first opened
- * as a region. What has no seal, a region found by its path or a descriptor of such a file, is
- * protected from nobody who may write it: cut short, it kills (SIGBUS) all who have it mapped.
- * Therefore a path is refused, with the reason, unless it is a regular file, not reached by a
- * symbolic link, that belongs to this user or root, has one name, and is not writable by everybody
- * (group-writable is: that is how users share one); one that is made here has mode 0600. All of its
- * room is reserved on opening, OUT_OF_MEMORY without, so that a full file system does no harm
- * later; file systems that cannot reserve room (EOPNOTSUPP) do not give that promise. */
+ * as a region. What has no seal, a region found by its path or a descriptor of such a file, is not
+ * protected from processes that may write it: cut short, it kills (SIGBUS) all processes that have
+ * it mapped. Therefore a path is refused, with the reason, unless it is a regular file, not reached
+ * by a symbolic link, that belongs to this user or root, has one name, and is not writable by
+ * everybody (group-writable is allowed: that is how users share one); one that is made here has
+ * mode 0600. All of its room is reserved on opening (else OUT_OF_MEMORY), so that a full file
+ * system does no harm later; file systems that cannot reserve room (EOPNOTSUPP) do not give that
+ * promise. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_region_create(int *fd,
                                                                      rawhal_error_t *error);
 
 /* ---- Limiters ---- */
 
+/* A process's account for one device. */
 typedef struct rawhal_limiter rawhal_limiter_t;
 
-/* Joins a tenant on a device, named so that all processes agree: its UUID. Of limits that others
- * have set as well the strictest holds: see the table above. `config` is copied.
- * UNSUPPORTED, MALFORMED: the region's file is none, damaged, of another version, or not to be
+/* Joins a tenant on a device, which is named so that all processes agree: by its UUID. Of limits
+ * that others have set as well the strictest holds: see the table above. `config` is copied.
+ * UNSUPPORTED, MALFORMED: the file is not a region, or is damaged, of another version, or not to be
  * trusted. CAP_EXCEEDED: the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT:
  * another process was stopped while it held the region's lock. RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config,
                                                               const char *device,
                                                               rawhal_limiter_t **limiter,
                                                               rawhal_error_t *error);
-/* Leaves: gives all of its memory back to the tenant. Waits for nobody. NULL is allowed. */
+/* Leaves: gives all of its memory back to the tenant. Does not wait. NULL is allowed. */
 RAWHAL_API void rawhal_limiter_close(rawhal_limiter_t *limiter);
 
-/* Changes a limit while it runs: this process's, or what this process asks for the tenant or the
- * device, see rawhal_limit_t and the table above. It holds from the next admission or allocation.
- * OUT_OF_RANGE. QUOTA_EXCEEDED: the environment holds a stricter one or has pinned it, or an
- * operator holds it, see below. TIMED_OUT: another process was stopped while it held the region's
- * lock; nothing has changed. */
+/* Changes a limit of a limiter in use: this process's, or what this process asks for the tenant or
+ * the device, see rawhal_limit_t and the table above. It holds from the next admission or
+ * allocation. OUT_OF_RANGE. QUOTA_EXCEEDED: the environment has set a stricter one or has pinned
+ * it, or an operator holds it, see below. TIMED_OUT: another process was stopped while it held the
+ * region's lock; nothing has changed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter,
                                                              rawhal_limit_t limit, uint64_t value,
                                                              rawhal_error_t *error);
-/* The value in force now. */
+/* The value in force now. RAWHAL_UNLIMITED for NULL. */
 RAWHAL_API uint64_t rawhal_limiter_get(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
 
-/* What the device seems to have, and what of it is taken, in bytes: what is left of `total` is what
- * the tenant's limit and the process's both leave. Without a limit, `total` is RAWHAL_UNLIMITED. */
+/* How much memory the device appears to have, and how much of it is used, in bytes: `total` less
+ * `used` is what the tenant's limit and the process's both leave. Without a limit, `total` is
+ * RAWHAL_UNLIMITED. Neither pointer may be NULL. */
 RAWHAL_API void rawhal_limiter_memory(const rawhal_limiter_t *limiter, uint64_t *total,
                                       uint64_t *used);
 
 /* ---- Operators ---- */
 
-/* Changes the limits of processes that are running, through their region's file: for whoever may
- * write it. What an operator has set stays when the tenant's processes end and start again, until
- * it is released: until then their configurations and rawhal_limiter_set() make it stricter at
- * most. Thread-safe but for closing; a child of fork() must open its own. */
+/* Changes the limits of processes that are running, through their region's file, which the caller
+ * must be able to write. What an operator has set stays when the tenant's processes end and start
+ * again, until it is released: until then their configurations and rawhal_limiter_set() can only
+ * make it stricter. Thread-safe but for closing; a child of fork() must open its own. */
 typedef struct rawhal_limit_control rawhal_limit_control_t;
 
-/* NOT_FOUND: no such file, or unused since the machine started. RUNTIME: it may not be written, or
- * the system refuses otherwise. UNSUPPORTED, MALFORMED: it is no region, damaged, or of another
- * version. TIMED_OUT: a process was stopped while it held the region's lock. */
+/* Opens the region's file. NOT_FOUND: no such file, or unused since the machine started. RUNTIME:
+ * it may not be written, or the system refuses otherwise. UNSUPPORTED, MALFORMED: it is not a
+ * region, damaged, or of another version. OUT_OF_MEMORY. TIMED_OUT: a process was stopped while it
+ * held the region's lock. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_open(
     const char *path, rawhal_limit_control_t **control, rawhal_error_t *error);
+/* What it has set stays. NULL is allowed. */
 RAWHAL_API void rawhal_limit_control_close(rawhal_limit_control_t *control);
 
 /* Each of these is for the tenant of that name on a device, or, with `device` NULL, on all devices
  * of the region. NOT_FOUND: the region has no such tenant. TIMED_OUT: as above. */
 
-/* A limit of the tenant, or of its device. It holds from the next admission or allocation, and
- * wakes those who wait. INVALID_ARGUMENT: it is a process's own. OUT_OF_RANGE. */
+/* Sets a limit of the tenant, or of its device. It holds from the next admission or allocation, and
+ * wakes those that wait. INVALID_ARGUMENT: it is a process's own. OUT_OF_RANGE. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_control_set(rawhal_limit_control_t *control, const char *device, const char *tenant,
                          rawhal_limit_t limit, uint64_t value, rawhal_error_t *error);
-/* Suspended: what the tenant has in flight runs on, and nothing more is admitted, copies included:
- * submissions wait until it is resumed, or end with WOULD_BLOCK, or TIMED_OUT at their deadline. */
+/* Suspends or resumes the tenant. While it is suspended, what it has in flight runs on, and nothing
+ * more is admitted, copies included: submissions wait until it is resumed, or end with WOULD_BLOCK,
+ * or TIMED_OUT at their deadline. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_control_suspend(rawhal_limit_control_t *control, const char *device,
                              const char *tenant, bool suspended, rawhal_error_t *error);
-/* Resumes it, and what its processes ask for holds again, for the device's share as well. */
+/* Gives up what an operator has set: the tenant is resumed, and what its processes ask for holds
+ * again, for the device's share as well. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_release(
     rawhal_limit_control_t *control, const char *device, const char *tenant, rawhal_error_t *error);
 
 /* ---- Looking on ---- */
 
-/* A region's file, mapped for reading: needs no right to write, takes no lock, and shows regions
- * whose processes are dead or belong to others as well. The dead have no rows and hold nothing. */
+/* A region's file, mapped for reading: needs no right to write, takes no lock, and also shows
+ * regions whose processes are dead or belong to other users. The dead have no rows and hold
+ * nothing. */
 typedef struct rawhal_limit_view rawhal_limit_view_t;
 
+/* Lengths of arrays in a row. */
 enum {
   RAWHAL_LIMIT_WINDOWS = 3, /* 1 s, 10 s, 60 s */
   RAWHAL_LIMIT_CLASSES = 5, /* rawhal_limit_class_name() */
@@ -392,7 +411,7 @@ enum {
 
 /* A refusal for good: of memory, or of what could never fit. Amounts in the unit of the limit. */
 typedef struct rawhal_limit_denial {
-  uint64_t number; /* which of those of this slot; 0: none */
+  uint64_t number; /* counts those of this slot from 1; 0: none */
   rawhal_limit_t limit;
   uint64_t asked; /* RAWHAL_UNLIMITED: any */
   uint64_t used, allowed;
@@ -435,22 +454,27 @@ typedef struct rawhal_limit_row {
   rawhal_limit_denial_t denial; /* the last, of processes */
 } rawhal_limit_row_t;
 
+/* NOT_FOUND: no such file. RUNTIME: it may not be read, or the system refuses otherwise.
+ * UNSUPPORTED, MALFORMED: it is not a region, damaged, or of another version. OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_view_open(const char *path,
                                                                  rawhal_limit_view_t **view,
                                                                  rawhal_error_t *error);
+/* NULL is allowed. */
 RAWHAL_API void rawhal_limit_view_close(rawhal_limit_view_t *view);
 /* Stores up to `capacity` rows of `row_size` bytes, sizeof(rawhal_limit_row_t): each device,
- * followed by its tenants, each followed by its processes. Returns how many there are. `rows`
- * may be NULL. */
+ * followed by its tenants, each followed by its processes. Returns how many there are, 0 for NULL.
+ * `rows` may be NULL. Of a busy region the members of a row need not be of one moment. */
 RAWHAL_API size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
                                          size_t row_size, size_t capacity);
 /* The last refusal of each slot, also of processes that are gone: a number that has grown by more
- * than one tells of others in between. Stores up to `capacity` of `denial_size` bytes, by slot;
- * returns how many there are. `denials` may be NULL. One that is being written is left out. */
+ * than one tells of others in between. Stores up to `capacity` of `denial_size` bytes,
+ * sizeof(rawhal_limit_denial_t), by slot; returns how many there are, 0 for NULL. `denials` may be
+ * NULL. One that is being written is left out. */
 RAWHAL_API size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view,
                                             rawhal_limit_denial_t *denials, size_t denial_size,
                                             size_t capacity);
-/* "buffers", "code", ...; NULL beyond RAWHAL_LIMIT_CLASSES. */
+/* The name of memory_by_class[index]: "buffers", "code", ...; NULL when index >=
+ * RAWHAL_LIMIT_CLASSES. */
 RAWHAL_API const char *rawhal_limit_class_name(size_t index);
 
 RAWHAL_END
