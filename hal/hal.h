@@ -9,7 +9,8 @@
  *
  * Ownership: buffers, executables and queues keep the runtime open. They may be destroyed in any
  * order, after their instance too, and while dispatches run; a buffer after those that use it.
- * Destroy functions refuse nothing and take NULL. A process may end with all of it in use.
+ * Functions that destroy always succeed, and NULL is allowed. A process may end with all of it in
+ * use.
  *
  * Thread-safety: all functions are thread-safe unless they say otherwise; destroying an object
  * while another thread uses it is an error of the caller.
@@ -18,8 +19,8 @@
  * the call has returned. Cancellation must be deferred, as it is by default.
  *
  * fork(): a child cannot use devices its parent had open. Everything answers DEVICE_LOST there, or
- * 0 and NULL where there is no status, and destroying frees nothing of the parent's, who goes on. A
- * child of a process without an instance may make its own. */
+ * 0 and NULL where there is no status, and destroying frees nothing of the parent's, which goes on.
+ * A child of a process without an instance may make its own. */
 #ifndef RAWHAL_HAL_H
 #define RAWHAL_HAL_H
 
@@ -31,6 +32,7 @@
 
 RAWHAL_BEGIN
 
+/* The runtime, opened; a GPU; memory that it can use; a code object loaded onto it. */
 typedef struct rawhal_instance rawhal_instance_t;
 typedef struct rawhal_device rawhal_device_t;
 typedef struct rawhal_buffer rawhal_buffer_t;
@@ -38,13 +40,13 @@ typedef struct rawhal_executable rawhal_executable_t;
 
 /* ---- Instance ---- */
 
-/* One line, without a line break, that whoever runs the program may want: that a GPU in software
- * takes the place of hardware, that an object is relabelled, that limits are in force, that a
- * device faults or does not answer. Called by any thread, one at a time; `message` is valid during
- * the call, which must call nothing of rawhal, nor fork(): both may wait for what the caller has
- * locked. */
+/* Gets one line, without a line break, for whoever runs the program: that a GPU in software takes
+ * the place of hardware, that an object is relabelled, that limits are in force, that a device
+ * faults or does not answer. Called by any thread, one at a time; `message` is valid during the
+ * call. It must call neither rawhal nor fork(): both may wait for what the caller has locked. */
 typedef void rawhal_log_fn(void *context, rawhal_severity_t severity, const char *message);
 
+/* What the runtime is to run on. */
 typedef enum rawhal_backend {
   RAWHAL_BACKEND_DEFAULT = 0, /* RAWHAL_DEVICE=softgpu|hsa when set; else hsa with /dev/kfd, else
                              softgpu, with a warning to the log. A program that must have hardware
@@ -65,59 +67,63 @@ typedef struct rawhal_instance_options {
                                   librawhal's folder, as installed; of a program with the static
                                   library, in its own folder or its prefix's for libraries */
   const char *softgpu_options; /* "gpus=2,vram_mib=512,timeout_ms=1000"; names in softgpu's
-                                  documentation. For the runtime's life, whichever instance gave
-                                  them; then they are what they were before */
+                                  documentation. They hold until the runtime ends, whichever
+                                  instance gave them; then they are what they were before */
   /* Quota and limits of every device, see limit.h; what is not set here comes from the environment.
    * Only for the instance that starts the runtime: INVALID_ARGUMENT when it runs already. */
   const rawhal_limit_config_t *limits;
   /* How long a device may take for one transfer of a copy: 4 MiB to or from the host, all of it
-   * between two buffers of the device. Nanoseconds; 0: a minute, RAWHAL_FOREVER: as long as it
-   * wants. Only for the instance that starts the runtime, like `limits`. */
+   * between two buffers of the device. Nanoseconds; 0: a minute, RAWHAL_FOREVER: no limit. Only for
+   * the instance that starts the runtime, like `limits`. */
   uint64_t copy_timeout_ns;
   /* Called with `log_context` from the beginning of rawhal_instance_create() to the end of
    * rawhal_instance_destroy(), for what the runtime does, whichever instance it is for. Where no
-   * instance has one, lines go to stderr, as far as RAWHAL_LOG in the environment says: note,
-   * warning, error (and what is worse), or off, as when it is not set. The library writes nothing
-   * else anywhere. */
+   * instance has one, lines of RAWHAL_LOG's severity (note, warning or error, in the environment)
+   * and above go to stderr; none when it is off or not set. The library writes nothing else
+   * anywhere. */
   rawhal_log_fn *log;
   void *log_context;
-  /* Of the instance and of all that is made with its devices, the code objects that executables
-   * open among it; NULL: malloc(), or what the runtime runs with. Instances share it: other than
-   * that is INVALID_ARGUMENT when the runtime runs already. */
+  /* For the instance and all that is made with its devices, including the code objects that
+   * executables open; NULL: malloc(), or what the runtime runs with. Instances share it: another
+   * than the runtime's is INVALID_ARGUMENT when it runs already. */
   const rawhal_allocator_t *allocator;
 } rawhal_instance_options_t;
 
-/* Opens the runtime. The runtime is one a process: instances share it, and all must agree on the
- * backend. `options` may be NULL. NOT_FOUND: no runtime library, no software GPU library, no
- * hardware; INVALID_ARGUMENT: contradictory or misspelt options or RAWHAL_DEVICE; RUNTIME. */
+/* Opens the runtime. There is one runtime per process: instances share it, and all must agree on
+ * the backend. `options` may be NULL. NOT_FOUND: no runtime library, no software GPU library, no
+ * hardware; INVALID_ARGUMENT: contradictory or misspelt options or RAWHAL_DEVICE; OUT_OF_MEMORY;
+ * RUNTIME; of limits, as rawhal_limit_config_environment() and rawhal_limiter_open(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_instance_create(
     const rawhal_instance_options_t *options, rawhal_instance_t **instance, rawhal_error_t *error);
+/* The runtime ends with the last of all that keeps it open: see "Ownership". */
 RAWHAL_API void rawhal_instance_destroy(rawhal_instance_t *instance);
 
-/* Where instances find softgpu's library, for tools that ask it without a device. Absolute; `given`
- * as softgpu_library above, may be NULL. NOT_FOUND: in none of its places; OUT_OF_RANGE: longer
- * than `size`. */
+/* Writes the path where instances find softgpu's library, for tools that use it without a device.
+ * Absolute; `given` as softgpu_library above, may be NULL. NOT_FOUND: in none of its places;
+ * OUT_OF_RANGE: longer than `size`. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path,
                                                                       size_t size,
                                                                       rawhal_error_t *error);
 
+/* How many devices the runtime has. 0 for NULL. */
 RAWHAL_API size_t rawhal_instance_device_count(const rawhal_instance_t *instance);
 /* Owned by the instance. NULL when index >= count. */
 RAWHAL_API rawhal_device_t *rawhal_instance_device(const rawhal_instance_t *instance, size_t index);
-/* The device that other users of the same runtime know by the handle of its hsa_agent_t. Owned by
- * the instance. NOT_FOUND: the runtime has no device of that handle. */
+/* Finds the device that other users of the same runtime know by the handle of its hsa_agent_t.
+ * Owned by the instance. NOT_FOUND: the runtime has no device of that handle. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_instance_find_device(const rawhal_instance_t *instance, uint64_t agent,
                             rawhal_device_t **device, rawhal_error_t *error);
 
 /* ---- Devices ---- */
 
+/* Facts of a device, which do not change. */
 typedef struct rawhal_device_info {
   char name[64];         /* as the runtime says it, "gfx90a" */
   char description[128]; /* one sentence; says plainly when the device is software */
   bool is_software;
-  /* Whose code it executes. `name` is another where softgpu is listed as another chip, for a
-   * runtime that does not know this one (softgpu.h, option listed). */
+  /* The processor whose code it executes. `name` is another where softgpu is listed as another
+   * chip, for a runtime that does not know this one (softgpu.h, option listed). */
   rawhal_target_t target;
   uint64_t memory_bytes; /* device-local */
   uint64_t timestamp_hz; /* of the runtime's clock */
@@ -138,10 +144,11 @@ typedef struct rawhal_device_info {
   uint32_t cacheline_bytes;
   uint32_t waves_per_cu, simds_per_cu; /* waves: at most, of all its SIMDs together */
 } rawhal_device_info_t;
+/* Owned by the device. NULL for NULL. */
 RAWHAL_API const rawhal_device_info_t *rawhal_device_info(const rawhal_device_t *device);
 
-/* Whether the device can be given access to the peer's memory, by rawhal_buffer_allow(); its own it
- * has. False for NULL. */
+/* Whether the device can be given access to the peer's memory, by rawhal_buffer_allow(); to its own
+ * it always has access. False for NULL. */
 RAWHAL_API bool rawhal_device_can_access(const rawhal_device_t *device,
                                          const rawhal_device_t *peer);
 
@@ -151,50 +158,54 @@ RAWHAL_API rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device
 
 /* ---- Memory ---- */
 
-/* What this process can ever have of the device's memory, and what it can still get, in bytes: the
- * quota where there is one. Zeros where the device is gone. */
+/* How much of the device's memory this process can ever have, and how much it can still get, in
+ * bytes: by the quota where there is one. Zeros for NULL and where the device is gone. */
 RAWHAL_API void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total,
                                      uint64_t *available);
 
+/* Where a buffer's memory is. */
 typedef enum rawhal_memory_kind {
   RAWHAL_MEMORY_DEVICE = 0, /* device-local; reach it with read, write, copy, fill */
   RAWHAL_MEMORY_HOST = 1,   /* host memory, fine-grained, that the device can reach as well */
 } rawhal_memory_kind_t;
 
-/* `size` > 0 bytes, aligned to at least 4096. The contents are undefined. OUT_OF_MEMORY. */
+/* Allocates `size` > 0 bytes, aligned to at least 4096. The contents are undefined. OUT_OF_MEMORY;
+ * QUOTA_EXCEEDED (device memory only). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device,
                                                                  rawhal_memory_kind_t kind,
                                                                  size_t size,
                                                                  rawhal_buffer_t **buffer,
                                                                  rawhal_error_t *error);
-/* Memory that somebody else allocated, as a buffer: `size` > 0 bytes at `pointer`, however aligned.
+/* Makes a buffer of memory that was allocated elsewhere: `size` > 0 bytes at `pointer`, however
+ * aligned.
  *
  * What the HSA runtime did not allocate (malloc(), mmap(), the stack) becomes a RAWHAL_MEMORY_HOST
  * buffer: it is pinned, and the device gets access, until the buffer is freed. What the runtime
- * allocated for somebody else keeps its access rights and is a RAWHAL_MEMORY_DEVICE buffer when it
- * is a device's own; then it counts towards the quota as long as the buffer lives. In both cases
- * the memory stays its owner's and must outlive the buffer.
+ * allocated for others keeps its access rights and is a RAWHAL_MEMORY_DEVICE buffer when it is a
+ * device's own; then it counts towards the quota as long as the buffer lives. In both cases the
+ * memory stays its owner's and must outlive the buffer.
  *
  * Exactly the same bytes may be a buffer of several devices, each with an address for that device,
  * which may be the same; they are freed in any order.
  *
  * INVALID_ARGUMENT: overlaps a live buffer otherwise, or the device has no access; OUT_OF_RANGE:
- * beyond the allocation that the runtime knows; OUT_OF_MEMORY; RUNTIME. */
+ * beyond the allocation that the runtime knows; UNSUPPORTED: the runtime's host memory without a
+ * host address; OUT_OF_MEMORY; QUOTA_EXCEEDED; RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import(rawhal_device_t *device,
                                                                void *pointer, size_t size,
                                                                rawhal_buffer_t **buffer,
                                                                rawhal_error_t *error);
 
 /* Lets these devices use the buffer, too, at the same address; those that could before still can.
- * It is its own device's quota that it counts towards, once. Dispatches of a device that has no
- * access fail with FAULT. INVALID_ARGUMENT: an imported buffer, whose owner says who has access;
- * UNSUPPORTED: a device cannot reach the memory, and none is given access. */
+ * It counts once, towards its own device's quota. Dispatches of a device that has no access fail
+ * with FAULT. INVALID_ARGUMENT: an imported buffer, whose owner says who has access; UNSUPPORTED: a
+ * device cannot reach the memory, and none is given access. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *buffer,
                                                               rawhal_device_t *const *devices,
                                                               size_t count, rawhal_error_t *error);
 
 /* Gives the memory back at once, or ends the import. Dispatches that use it must have finished:
- * addresses travel inside of arguments, so nobody but the caller knows them. Free from a completion
+ * addresses are in arguments, so only the caller knows which these are. Free from a completion
  * callback (rawhal_queue_on_complete()) what should live as long as a ticket. A dispatch that uses
  * freed memory fails with FAULT, naming the address, as long as the memory has no new owner; then
  * it uses the new owner's. Freeing a freed buffer again does nothing. */
@@ -202,8 +213,9 @@ RAWHAL_API void rawhal_buffer_free(rawhal_buffer_t *buffer);
 
 /* Device address: what goes into kernel arguments. 0 for NULL or a freed buffer. */
 RAWHAL_API uint64_t rawhal_buffer_address(const rawhal_buffer_t *buffer);
+/* In bytes. 0 for NULL or a freed buffer. */
 RAWHAL_API size_t rawhal_buffer_size(const rawhal_buffer_t *buffer);
-/* Host pointer of a RAWHAL_MEMORY_HOST buffer, else NULL. */
+/* Host pointer of a RAWHAL_MEMORY_HOST buffer, else NULL; also NULL for NULL or a freed buffer. */
 RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
 
 /* Blocking copies, ordered with nothing but the caller: wait for dispatches first. Offsets and
@@ -212,13 +224,13 @@ RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
  *
  * Between the memory of two devices, that of `from` copies when it has access to `to`
  * (rawhal_buffer_allow()), else that of `to` when it has access to `from`, else both, through the
- * host. Limits are charged where it is copied.
+ * host. The device that copies is charged.
  *
  * TIMED_OUT: the device took longer than copy_timeout_ns for a transfer. It may still carry it out:
- * the destination is undefined until it has. So long, copies of the device wait for it first, as
+ * the destination is undefined until it has. Until then copies of the device first wait for it, as
  * long again, and fail; freeing a buffer of the device waits a second, and then leaves the memory
- * to the runtime's end. The caller's own memory is not touched after the call. DEVICE_LOST: the
- * device says that it failed. */
+ * allocated until the runtime ends. The caller's own memory is not touched after the call.
+ * DEVICE_LOST: the device says that it failed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer,
                                                               uint64_t offset, const void *data,
                                                               size_t size, rawhal_error_t *error);
@@ -237,40 +249,42 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *bu
 
 /* ---- Memory of several processes ---- */
 
-/* What the runtime calls hsa_amd_ipc_memory_t: good for others that use the runtime by themselves,
- * and theirs here. */
+/* The runtime's hsa_amd_ipc_memory_t: programs that use the runtime by themselves can use these
+ * handles, and theirs can be used here. */
 typedef struct rawhal_ipc_handle {
   unsigned char bytes[32];
 } rawhal_ipc_handle_t;
 
-/* A handle of a device-local buffer, to be sent to other processes in any way. It is good as long
- * as the buffer lives; who has imported it by then keeps the memory, on softgpu. Nothing should use
- * the buffer meanwhile: softgpu waits up to 30 s for what does. INVALID_ARGUMENT: an imported
- * buffer; UNSUPPORTED: host memory (let both processes map one file, and import that); RUNTIME. */
+/* Makes a handle of a device-local buffer, to be sent to other processes in any way. It is valid as
+ * long as the buffer lives; on softgpu, processes that have imported it by then keep the memory.
+ * Nothing should use the buffer during the call: softgpu waits up to 30 s for what does.
+ * INVALID_ARGUMENT: an imported buffer; UNSUPPORTED: host memory (let both processes map one file,
+ * and import that); RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_ipc(const rawhal_buffer_t *buffer,
                                                                    rawhal_ipc_handle_t *handle,
                                                                    rawhal_error_t *error);
-/* The first `size` > 0 bytes of another process's buffer, or of one of this process once more, as a
- * RAWHAL_MEMORY_DEVICE buffer that `device` has access to. It counts towards the quota of who
- * allocated it only. Dispatches and copies of several processes are ordered by what they agree on
- * between them. OUT_OF_RANGE: more than is shared, which is whole pages of 4096 bytes; RUNTIME: no
- * good handle, the memory is gone, or it belongs to another user. */
+/* Makes a RAWHAL_MEMORY_DEVICE buffer, which `device` has access to, of the first `size` > 0 bytes
+ * of another process's buffer, or of one of this process. It counts only towards the quota of the
+ * process that allocated it. Processes must order their dispatches and copies between themselves.
+ * OUT_OF_RANGE: more than is shared, which is whole pages of 4096 bytes; RUNTIME: not a valid
+ * handle, the memory is gone, or it belongs to another user. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *handle, size_t size,
                          rawhal_buffer_t **buffer, rawhal_error_t *error);
 
-/* A device-local buffer as a dma-buf, for other drivers: a file descriptor, which is the caller's
- * to close(), and where in it the buffer begins, in bytes. INVALID_ARGUMENT, UNSUPPORTED: as above;
- * UNSUPPORTED: the runtime is older than 5.5; RUNTIME.
+/* Makes a dma-buf of a device-local buffer, for other drivers: a file descriptor, which is the
+ * caller's to close(), and where in it the buffer begins, in bytes. INVALID_ARGUMENT, UNSUPPORTED:
+ * as above; UNSUPPORTED: the runtime is older than 5.5; RUNTIME.
  *
- * No dma-buf was made or imported yet: Debian's runtime 5.2.3 cannot make one, and softgpu has
- * none. Tried is that both say so, and a stand-in for a runtime that has them. */
+ * No dma-buf has been made or imported yet: Debian's runtime 5.2.3 cannot make one, and softgpu has
+ * none. Tests cover that both say so, and a stand-in for a runtime that has them. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_dmabuf(const rawhal_buffer_t *buffer,
                                                                       int *fd, uint64_t *offset,
                                                                       rawhal_error_t *error);
-/* `size` > 0 bytes at an offset of a dma-buf as a RAWHAL_MEMORY_DEVICE buffer that `device` has
- * access to. `fd` stays the caller's, and may be closed afterwards. Counts towards no quota here.
- * OUT_OF_RANGE: beyond its end; RUNTIME: no dma-buf, or none that the device can use. */
+/* Makes a RAWHAL_MEMORY_DEVICE buffer, which `device` has access to, of `size` > 0 bytes at an
+ * offset of a dma-buf. `fd` stays the caller's, and may be closed afterwards. Counts towards no
+ * quota here. OUT_OF_RANGE: beyond its end; RUNTIME: not a dma-buf, or not one that the device can
+ * use. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import_dmabuf(rawhal_device_t *device,
                                                                       int fd, uint64_t offset,
                                                                       size_t size,
@@ -281,9 +295,10 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import_dmabuf(rawhal_dev
 
 /* Loads a code object onto a device. The executable keeps its own copy of the object: `hsaco` may
  * be closed afterwards. Refused before the runtime sees it: TARGET_MISMATCH (says which part),
- * UNSUPPORTED (not safe to load, with the reason); afterwards: RUNTIME with the loader's reason.
+ * UNSUPPORTED (not safe to load, with the reason); afterwards: RUNTIME with the loader's reason;
+ * QUOTA_EXCEEDED, as code takes device memory; OUT_OF_MEMORY.
  *
- * The same bytes are loaded once a device: loading them again gives the same executable, to be
+ * The same bytes are loaded once per device: loading them again gives the same executable, to be
  * destroyed as often. Devices share the copy. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load(rawhal_device_t *device,
                                                                  const rawhal_hsaco_t *hsaco,
@@ -316,9 +331,9 @@ typedef struct rawhal_executable_options {
 
 /* rawhal_executable_load() with options, which may be NULL. An object that needs variables of
  * others (rawhal_relocation_t.external) is refused unless all are supplied: NOT_FOUND names the
- * first that is not. It is then loaded once a device and set of addresses, and what is at them must
- * outlive it. INVALID_ARGUMENT: a name or an address that is none, a name given twice, or one that
- * the object defines. */
+ * first that is not. It is then loaded once per device and set of addresses, and what is at them
+ * must outlive it. INVALID_ARGUMENT: a name that is empty or has a NUL in it, an address of 0, a
+ * name given twice, or one that the object defines. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_executable_load_with(rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
                             const rawhal_executable_options_t *options,
@@ -327,17 +342,16 @@ rawhal_executable_load_with(rawhal_device_t *device, const rawhal_hsaco_t *hsaco
 /* Zero-initialise, then set what should differ. Everything is read during the call only. */
 typedef struct rawhal_open_options {
   size_t size; /* sizeof(rawhal_open_options_t), or 0: see types.h */
-  const rawhal_container_options_t
-      *container;                      /* how it is read, and the object in it; NULL: as by */
-  const rawhal_hsaco_options_t *hsaco; /* default */
-  rawhal_string_t kernel; /* has to be in the object; empty: the carrier has one for the device */
+  const rawhal_container_options_t *container; /* how the carrier is read; NULL: as by default */
+  const rawhal_hsaco_options_t *hsaco;         /* the same of the object in it */
+  rawhal_string_t kernel; /* must be in the object; empty: there is one object for the device */
   const rawhal_external_t *externals; /* as rawhal_executable_options_t */
   size_t external_count, external_size;
 } rawhal_open_options_t;
 
-/* All of the way at once: finds the best object for the device in whatever carries it, bytes or a
- * file (container.h), and loads it. `options` may be NULL. Nothing of the bytes or the file is used
- * after the call. Fails as rawhal_container_open(), _select(), rawhal_hsaco_open() and
+/* Opens and loads in one step: finds the best object for the device in whatever carries it, bytes
+ * or a file (container.h), and loads it. `options` may be NULL. Nothing of the bytes or the file is
+ * used after the call. Fails as rawhal_container_open(), _select(), rawhal_hsaco_open() and
  * rawhal_executable_load_with(): TARGET_MISMATCH lists what was there. AMBIGUOUS: several objects
  * are equally good and hold different code, as in libraries of several translation units, and no
  * `kernel` is named. NOT_FOUND: none of those has it. */
@@ -348,15 +362,15 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_open_file(
     rawhal_device_t *device, const char *path, const rawhal_open_options_t *options,
     rawhal_executable_t **executable, rawhal_error_t *error);
 
-/* The facts of what is loaded, of the executable's own copy of the object, as long as it is there.
+/* The facts of what is loaded, of the executable's own copy of the object. Owned by the executable.
  * NULL for NULL. */
 RAWHAL_API const rawhal_hsaco_t *rawhal_executable_hsaco(const rawhal_executable_t *executable);
 
 /* What the runtime was given. It is the object's bytes, unless the runtime does not know what their
  * ELF header says: a copy then, with another header and otherwise the same, and no file.
- *  - The processor is that as which softgpu is listed (see rawhal_device_info_t).
- *  - An object of version 6 becomes one of version 5, when the runtime has refused it and it is for
- *    no generic target: nothing else in it needs version 6. */
+ *  - The processor is the one that softgpu is listed as (see rawhal_device_info_t).
+ *  - An object of version 6 becomes one of version 5, when the runtime has refused it and it is not
+ *    for a generic target: nothing else in it needs version 6. */
 typedef struct rawhal_executable_info {
   bool relabelled;
   rawhal_target_t target;       /* as the runtime was told */
@@ -367,29 +381,31 @@ RAWHAL_API const rawhal_executable_info_t *
 rawhal_executable_info(const rawhal_executable_t *executable);
 
 /* Its kernels must not be submitted or recorded any more. What is submitted or recorded may go on:
- * the code leaves the device after the last such dispatch has finished, its queue or its recording
- * is destroyed; nobody waits here. It is looked after whenever a queue, recording or executable is
- * destroyed, an executable is loaded, or a buffer is allocated. */
+ * the code leaves the device after the last such dispatch has finished, or its queue or recording
+ * is destroyed; this call does not wait for it. Whether code can go is checked whenever a queue,
+ * recording or executable is destroyed, an executable is loaded, or a buffer is allocated. */
 RAWHAL_API void rawhal_executable_destroy(rawhal_executable_t *executable);
 
-/* A kernel by `.name` or symbol, with its layout compiled; owned by the executable, the same
+/* Finds a kernel by `.name` or symbol, and compiles its layout; owned by the executable, the same
  * pointer every time. `stated_size`: kernarg bytes of a kernel whose facts do not tell, else 0 (see
- * rawhal_kernarg_layout_create()). NOT_FOUND; UNSUPPORTED: an unusable kernel, with the reason. */
+ * rawhal_kernarg_layout_create(), as which it fails, too). NOT_FOUND; UNSUPPORTED: an unusable
+ * kernel, with the reason. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_kernel(
     rawhal_executable_t *executable, rawhal_string_t name, uint32_t stated_size,
     const rawhal_device_kernel_t **kernel, rawhal_error_t *error);
 
-/* Where an exported variable is on the device, and its bytes, by its name in the object; of one
- * that was supplied, the address that was, and 0 bytes. `address` and `size` may be NULL. Kernels
- * use it, and rawhal_buffer_import() makes it a buffer, as long as the executable is there.
- * NOT_FOUND. */
+/* Where an exported variable is on the device, and its size in bytes, by its name in the object; of
+ * one that was supplied, the address that was, and 0 bytes. `address` and `size` may be NULL. The
+ * address is valid, and rawhal_buffer_import() can make it a buffer, until the executable is
+ * destroyed. NOT_FOUND. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_executable_variable(const rawhal_executable_t *executable, rawhal_string_t name,
                            uint64_t *address, uint64_t *size, rawhal_error_t *error);
 
 /* ---- Queues: everything else is in queue.h ---- */
 
-/* `options` may be NULL. */
+/* `options` may be NULL; their comments have their errors. OUT_OF_MEMORY, also for want of HSA
+ * signals or queues; RUNTIME; DEVICE_LOST: the device is the parent's. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *device,
                                                               const rawhal_queue_options_t *options,
                                                               rawhal_queue_t **queue,
@@ -399,22 +415,24 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
  *
  * Each is a submission of a queue, with a ticket: it begins when all that was submitted before has
  * finished, and what is submitted later, OVERLAP or not, begins when it has. The device's DMA
- * engines carry it out, beside the kernels of other queues; it has a timing (of a fill above 512
- * KiB: its last piece's), is charged to the device's limits like a kernel, and takes two packets.
- * The program's thread does not wait for the device.
+ * engines carry it out, concurrently with the kernels of other queues; it has a timing (of a fill
+ * above 512 KiB: its last piece's), is charged to the device's limits like a kernel, and takes two
+ * packets. The program's thread does not wait for the device.
  *
  * A device has few engines, on softgpu one for what comes from the host and one for what comes from
  * the device, for all queues and the blocking copies; each carries copies out in the order in which
- * they were submitted: one whose queue is held up holds up those behind it, of other queues as
- * well. So a queue's copy must not wait for what happens only after a later copy of another queue,
- * be it by a signal, a kernel that waits for memory, or the host: neither would begin.
+ * they were submitted: one whose queue is held up holds up those after it, of other queues as well.
+ * So a queue's copy must not wait for what happens only after a later copy of another queue, be it
+ * by a signal, a kernel that waits for memory, or the host: neither would begin.
  *
  * Buffers must belong to the queue's device, or it must have access (rawhal_buffer_allow()), and
  * must not be freed before the ticket has finished. Offsets and sizes in bytes; size 0 is a marker.
  * Errors as those of rawhal_queue_submit() and of the blocking call of that name. RUNTIME: the
- * runtime starts no copy; its place in the queue is taken, by nothing. rawhal_queue_wait() and
+ * runtime did not start the copy; its place in the queue is used up. rawhal_queue_wait() and
  * callbacks say DEVICE_LOST when the device says that it failed, as long as rawhal_queue_timing()
  * would have its times. `ticket` may be NULL. */
+
+/* A copy of `bytes` from one buffer to another, or within one where the ranges do not overlap. */
 typedef struct rawhal_copy {
   size_t size; /* sizeof(rawhal_copy_t), or 0: see types.h */
   rawhal_buffer_t *to;
@@ -423,6 +441,7 @@ typedef struct rawhal_copy {
   uint64_t from_offset;
   uint64_t bytes;
 } rawhal_copy_t;
+/* `copy` is read during the call only. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queue,
                                                             const rawhal_copy_t *copy,
                                                             uint64_t deadline,
@@ -433,12 +452,12 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queu
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_queue_fill(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, uint32_t value,
                   size_t size, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
-/* From and to the program's memory. What the HSA runtime allocated (rawhal_buffer_host()) is used
- * as it is, and must stay as it is until the ticket has finished. Other memory goes through host
+/* Copies from and to the program's memory. What the HSA runtime allocated (rawhal_buffer_host()) is
+ * used in place, and must not change until the ticket has finished. Other memory goes through host
  * memory of the same size, allocated until then: OUT_OF_MEMORY. What is written may be reused when
  * the call has returned; what is read is there when rawhal_queue_wait() or a callback says that
- * this ticket, or a later one of this same queue, has finished, and must stay until then or until
- * the queue is destroyed. Import as a buffer what is large or used often, and copy. */
+ * this ticket, or a later one of this same queue, has finished, and must stay allocated until then
+ * or until the queue is destroyed. Import as a buffer what is large or used often, and copy. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_write(
     rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, const void *data, size_t size,
     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);

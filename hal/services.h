@@ -19,10 +19,10 @@
  * hidden_heap_v1) take their memory by hostcall, from a piece of device memory that is set aside
  * when the services are made.
  *
- * One of these for one queue: a kernel takes a packet of the hostcall buffer for every wave that
- * asks, and there must be as many as waves can be under way. It must be made before its queue and
- * destroyed after it. When the queue has died of a fault, make both anew: what was half said in the
- * buffers stays there.
+ * Each queue needs services of its own: a kernel takes a packet of the hostcall buffer for every
+ * wave that asks, and there must be as many as waves can be under way. Services must be made before
+ * their queue and destroyed after it. When the queue has died of a fault, make both anew:
+ * unfinished requests stay in the buffers.
  *
  * What kernels write is not trusted: offsets, counts and formats are checked, formats are read
  * directive by directive, and a function of the host that a kernel asks to be called is not called.
@@ -37,20 +37,24 @@
 
 RAWHAL_BEGIN
 
+/* The buffers of one queue, and the thread that serves them. */
 typedef struct rawhal_services rawhal_services_t;
 
+/* Where a kernel prints to. */
 typedef enum rawhal_services_stream {
   RAWHAL_SERVICES_STDOUT = 0,
   RAWHAL_SERVICES_STDERR = 1, /* HIP's fprintf(stderr, ...) */
 } rawhal_services_stream_t;
 
-/* What one printf() of one work-item said: `size` bytes at `text`, not NUL-terminated, valid during
- * the call. Longer than 65,535 bytes is cut. Calls come one at a time, from inside
- * rawhal_services_flush() or from the thread that serves hostcalls, which has all signals of the
- * program masked; the work-item waits meanwhile. Must not call functions of the same services. */
+/* Gets what one printf() of one work-item printed: `size` bytes at `text`, not NUL-terminated,
+ * valid during the call. Text longer than 65,535 bytes is cut. Calls come one at a time, from
+ * inside rawhal_services_flush() or from the thread that serves hostcalls, which has all signals of
+ * the program masked; the work-item waits meanwhile. Must not call functions of the same services.
+ */
 typedef void rawhal_services_output_fn(void *context, rawhal_services_stream_t stream,
                                        const char *text, size_t size);
 
+/* The parts of services. */
 enum {
   RAWHAL_SERVICES_PRINTF = 1u << 0,   /* the buffer of buffered printf() */
   RAWHAL_SERVICES_HOSTCALL = 1u << 1, /* hostcalls, and the thread that serves them */
@@ -67,15 +71,15 @@ typedef struct rawhal_services_options {
   uint64_t printf_bytes;     /* host memory; default 1 MiB, 64 bytes to 1 GiB. What does not fit
                                 before the next flush is lost: printf() gives -1 there */
   uint64_t heap_bytes;       /* what malloc() can take in all; default 64 MiB, a multiple of 2 MiB.
-                                Device memory, within the quota, with 2 MiB and 128 KiB more.
+                                Device memory, within the quota, plus 2 MiB and 128 KiB.
                                 The device library takes 2 MiB at a time for one of its 16 sizes of
                                 blocks, in each wave that finds none after 200 us */
   rawhal_services_output_fn *output; /* NULL: text is dropped */
   void *context;
 } rawhal_services_options_t;
 
-/* `options` may be NULL. INVALID_ARGUMENT: unknown parts, or a heap without hostcalls;
- * OUT_OF_RANGE: a size; OUT_OF_MEMORY, QUOTA_EXCEEDED; RUNTIME. */
+/* Makes the buffers and starts the thread. `options` may be NULL. INVALID_ARGUMENT: unknown parts,
+ * or a heap without hostcalls; OUT_OF_RANGE: a size; OUT_OF_MEMORY, QUOTA_EXCEEDED; RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_services_create(rawhal_device_t *device, const rawhal_services_options_t *options,
                        rawhal_services_t **services, rawhal_error_t *error);
@@ -85,29 +89,30 @@ RAWHAL_API const rawhal_queue_services_t *rawhal_services_queue(const rawhal_ser
 
 /* Prints what kernels of `executable` have left in the printf buffer, and empties it. No kernel
  * that prints may run meanwhile: wait for it. Records name their format by a number that each code
- * object begins anew, so flush before kernels of another one that print run on the queue. Costs
- * nothing much when nothing was printed.
+ * object begins anew, so flush before kernels of another one that print run on the queue. Cheap
+ * when nothing was printed.
  *
  * MALFORMED: a record makes no sense, at this offset in the buffer; those before it were printed,
- * those behind it are lost. INVALID_ARGUMENT: NULL, or an executable of another device;
+ * those after it are lost. INVALID_ARGUMENT: NULL, or an executable of another device;
  * OUT_OF_MEMORY. Thread-safe. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_services_flush(
     rawhal_services_t *services, const rawhal_executable_t *executable, rawhal_error_t *error);
 
 /* What was served so far. */
 typedef struct rawhal_services_info {
-  size_t size;        /* set by the caller, see types.h */
+  size_t size;        /* set it to sizeof(rawhal_services_info_t), or 0: see types.h */
   uint64_t packets;   /* of hostcalls, answered */
-  uint64_t refused;   /* requests of work-items that make no sense, or that nobody serves */
+  uint64_t refused;   /* requests of work-items that make no sense, or are not served here */
   uint64_t heap_used; /* bytes that kernels hold, in pages of 4 KiB */
   uint64_t heap_full; /* requests that heap_bytes had no room for: malloc() gave NULL */
 } rawhal_services_info_t;
 
-/* Zeros for NULL. */
+/* Fills in `*info`. Zeros for NULL. */
 RAWHAL_API void rawhal_services_info(const rawhal_services_t *services,
                                      rawhal_services_info_t *info);
 
-/* Its queue must be gone. Waits for an output that is under way. NULL is allowed. */
+/* Its queue must have been destroyed. Waits for a call of the output function that is under way.
+ * NULL is allowed. */
 RAWHAL_API void rawhal_services_destroy(rawhal_services_t *services);
 
 RAWHAL_END

@@ -1,8 +1,8 @@
-/* rawhal/hiplaunch.h: what librawhal-hiplaunch has beside HIP's own interface.
+/* rawhal/hiplaunch.h: what librawhal-hiplaunch has besides HIP's own interface.
  *
  * Programs that hipcc compiled are linked with librawhal-hiplaunch in place of libamdhip64, and
- * include HIP's headers; they need this one only to ask for more than an error's number. What
- * librawhal-hiplaunch(7) does not list is not there: programs that use it do not link. */
+ * include HIP's headers; they need this one only to ask for more than an error's number. Programs
+ * that use what librawhal-hiplaunch(7) does not list fail to link. */
 #ifndef RAWHAL_HIPLAUNCH_H
 #define RAWHAL_HIPLAUNCH_H
 

@@ -229,6 +229,8 @@ RAWHAL_API size_t rawhal_kernarg_format(const rawhal_kernarg_layout_t *layout, s
  * constants (by-value arguments, in order, each at its natural alignment of min(size, 8) rounded
  * down to a power of two). It is a different type on purpose: neither projection can be passed
  * where the other belongs. */
+
+/* The projection of a native layout; immutable. */
 typedef struct rawhal_hal_layout rawhal_hal_layout_t;
 
 /* What a blob is packed from. */

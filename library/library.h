@@ -3,7 +3,8 @@
  * A library is a device's set of code objects: folders of thousands of them, files of any kind that
  * container.h reads, bytes. Adding reads no file. The first search reads the names of all kernels,
  * or the index that an earlier process left on disk; an object is loaded when the first of its
- * kernels is asked for, shared by all who ask, and unloaded when nobody has it and room is wanted.
+ * kernels is asked for, shared by all callers, and unloaded when none of its kernels is held and
+ * room is needed.
  *
  *     rawhal_library_create -> _add -> _kernel -> rawhal_queue_submit() -> _release
  *
@@ -12,16 +13,16 @@
  * objects that are equally good have different code; a query then says which it means.
  *
  * Files may change, be replaced and come and go at any time: what was indexed is compared with what
- * is there (size, inode, and times of change) before it is believed, and a library that finds
- * itself out of date looks again. (What is stored through a shared mapping need not show in these.)
- * Files are mapped while they are read, and cutting one then is fatal, unless the container options
- * say RAWHAL_CONTAINER_COPY: see rawhal_container_open_file(). Files that were added to a folder
+ * is there (size, inode, and times of change) before it is used, and a library that finds itself
+ * out of date looks again. (What is stored through a shared mapping need not show in these.) Files
+ * are mapped while they are read, and cutting one then is fatal, unless the container options say
+ * RAWHAL_CONTAINER_COPY: see rawhal_container_open_file(). Files that were added to a folder
  * meanwhile are seen after rawhal_library_refresh(), or when something else has made it look again.
- * No file is kept open but an index of each folder, up to `max_open_files`.
+ * No file is kept open except an index of each folder, up to `max_open_files`.
  *
  * Ownership: a library keeps its device's runtime open; strings it gives live until it is
- * destroyed. Thread-safety: all functions are thread-safe, but destroying. While one thread reads
- * names, others that search wait; loads wait for nobody but whoever loads the same object. */
+ * destroyed. Thread-safety: all functions are thread-safe, except destroying. While one thread
+ * reads names, others that search wait; a load waits only for another load of the same object. */
 #ifndef RAWHAL_LIBRARY_H
 #define RAWHAL_LIBRARY_H
 
@@ -29,14 +30,15 @@
 
 RAWHAL_BEGIN
 
+/* A device's set of code objects. */
 typedef struct rawhal_library rawhal_library_t;
 
 /* Zero-initialise, then set what should differ; 0 means the default. Read during the call only. */
 typedef struct rawhal_library_options {
   size_t size; /* sizeof(rawhal_library_options_t), or 0: see types.h */
-  /* Of code objects that are loaded: beyond it, those that nobody has are unloaded, the least
-   * recently used first. Default 1 GiB. What is in use may come to more. Memory that the device
-   * lacks for a load is taken from unused objects first in any case. */
+  /* Bytes of loaded code objects: beyond it, those with no kernel held are unloaded, the least
+   * recently used first. Default 1 GiB. What is in use may come to more. When the device lacks
+   * memory for a load, unused objects are unloaded first in any case. */
   uint64_t max_loaded_bytes;
   /* The folder where indexes are kept between processes, which is made if it is not there. An index
    * is of a path, and of the sizes, inodes and times of the files there: their content would have
@@ -44,7 +46,7 @@ typedef struct rawhal_library_options {
    * the same answers. What is read as quickly (fewer than 16 files, of less than 1 MiB with what is
    * unpacked from them) has none. NULL: RAWHAL_CACHE in the environment (not of a program with more
    * rights than its user), else XDG_CACHE_HOME/rawhal, else HOME/.cache/rawhal. "off", here or
-   * there: none. It is used only if it is the user's own and nobody else can write to it; nothing
+   * there: none. It is used only if it is the user's own and no one else can write to it; nothing
    * fails where it cannot be used. */
   const char *cache;
   const rawhal_container_options_t *container; /* how files are read; NULL: as by default */
@@ -52,7 +54,7 @@ typedef struct rawhal_library_options {
   uint32_t max_open_files;                     /* default 32 */
 } rawhal_library_options_t;
 
-/* `options` may be NULL. */
+/* Makes an empty library. `options` may be NULL. INVALID_ARGUMENT; OUT_OF_MEMORY; DEVICE_LOST. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_library_create(rawhal_device_t *device, const rawhal_library_options_t *options,
                       rawhal_library_t **library, rawhal_error_t *error);
@@ -62,14 +64,14 @@ RAWHAL_API void rawhal_library_destroy(rawhal_library_t *library);
 
 /* ---- What is in it ---- */
 
-/* A file, or a folder with all that is below it, links to files included, links to folders not.
- * Files in a folder that carry no code objects are passed over. Adding a path again does nothing.
- * NOT_FOUND: no such path; INVALID_ARGUMENT: neither. */
+/* Adds a file, or a folder with all that is below it, links to files included, links to folders
+ * not. Files in a folder that carry no code objects are passed over. Adding a path again does
+ * nothing. NOT_FOUND: no such path; INVALID_ARGUMENT: neither. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_add(rawhal_library_t *library,
                                                              const char *path,
                                                              rawhal_error_t *error);
-/* Bytes, which must stay as they are until the library is destroyed, unless the container options
- * say RAWHAL_CONTAINER_COPY. `name` stands for a path. Fails as rawhal_container_open(). */
+/* Adds bytes, which must stay unchanged until the library is destroyed, unless the container
+ * options say RAWHAL_CONTAINER_COPY. `name` stands for a path. Fails as rawhal_container_open(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_add_bytes(rawhal_library_t *library,
                                                                    const void *bytes, size_t size,
                                                                    rawhal_string_t name,
@@ -104,10 +106,10 @@ typedef struct rawhal_library_match {
   bool unpacked, usable;
 } rawhal_library_match_t;
 
-/* All kernels that fit the query in objects that the device can run, the best first, those that are
- * equally good in the order in which they were added. `*count` is how many there are; the first
- * `capacity` are stored, each of `match_size` bytes, sizeof(rawhal_library_match_t). Reads the
- * objects of those; loads nothing. No kernel is no failure: 0. */
+/* Finds all kernels that fit the query in objects that the device can run, the best first, those
+ * that are equally good in the order in which they were added. `*count` is how many there are; the
+ * first `capacity` are stored, each of `match_size` bytes, sizeof(rawhal_library_match_t). Reads
+ * the objects of those; loads nothing. Finding no kernel is not a failure: 0. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_find(rawhal_library_t *library,
                                                               const rawhal_library_query_t *query,
                                                               rawhal_library_match_t *matches,
@@ -116,37 +118,37 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_find(rawhal_library_t *
 
 /* ---- Kernels ---- */
 
-/* The kernel that the query means, loaded; to be given back by rawhal_library_release() as often.
- * NOT_FOUND: says what there is instead, objects for other targets among it; AMBIGUOUS: with the
- * candidates; as rawhal_executable_load() and rawhal_executable_kernel(). An object that could not
- * be loaded is tried again the next time. */
+/* Loads the kernel that the query means; each call needs a rawhal_library_release(). NOT_FOUND: the
+ * message says what there is instead, including objects for other targets; AMBIGUOUS: it names the
+ * candidates; otherwise as rawhal_executable_load() and rawhal_executable_kernel(). An object that
+ * could not be loaded is tried again the next time. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_library_kernel(rawhal_library_t *library, const rawhal_library_query_t *query,
                       const rawhal_device_kernel_t **kernel, rawhal_error_t *error);
-/* The kernel must not be submitted or recorded any more by whoever has asked for it; what is
- * submitted or recorded may go on. NULL is allowed. */
+/* Gives a kernel back: the caller must not submit or record it any more; what is submitted or
+ * recorded may go on. NULL is allowed. */
 RAWHAL_API void rawhal_library_release(rawhal_library_t *library,
                                        const rawhal_device_kernel_t *kernel);
-/* What a kernel that was not given back is of: for the object's variables and facts. Not to be
- * destroyed. NULL: none of the library's. */
+/* The executable of a kernel that was not given back: for the object's variables and facts. Owned
+ * by the library: do not destroy it. NULL: not a kernel of the library. */
 RAWHAL_API rawhal_executable_t *rawhal_library_executable(rawhal_library_t *library,
                                                           const rawhal_device_kernel_t *kernel);
 
-/* What it has come to, for tests and for who watches. */
+/* Counters, for tests and monitoring. */
 typedef struct rawhal_library_stats {
   uint64_t files;           /* listed */
   uint64_t objects;         /* indexed, that the device can run */
   uint64_t kernels;         /* of those */
   uint64_t files_read;      /* for the index, ever */
   uint64_t index_bytes;     /* read from indexes on disk, ever */
-  uint64_t indexes_read;    /* found on disk and believed, ever */
+  uint64_t indexes_read;    /* found on disk and used, ever */
   uint64_t indexes_written; /* to disk, ever */
   uint64_t loads, unloads;  /* of objects, ever */
   uint64_t loaded_bytes;    /* of objects, now */
   uint64_t loaded_objects;
 } rawhal_library_stats_t;
-/* `stats_size`: sizeof(rawhal_library_stats_t); so much is written, zeros where the library knows
- * less. */
+/* Fills in `*stats`. `stats_size`: sizeof(rawhal_library_stats_t); so much is written, zeros where
+ * the library knows less. Zeros for NULL. */
 RAWHAL_API void rawhal_library_stats(rawhal_library_t *library, rawhal_library_stats_t *stats,
                                      size_t stats_size);
 

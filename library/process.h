@@ -7,24 +7,24 @@
  * rawhal_container_open(). Nothing needs to be linked, preloaded or registered.
  *
  * Where wrappers are: in the section .hipFatBinSegment, if the file that a module was loaded from
- * can be read and is the same still (program headers, and build id or device and inode, are
+ * can be read and is still the same (program headers, and build id or device and inode, are
  * compared). Where it is not, or has no section table, the module's writable segments are searched
- * for wrappers of version 1 that point to something known; there is nothing else to tell them by.
+ * for wrappers of version 1 that point to something known; nothing else identifies them.
  *
- * Kernels: the name of each kernel beside the host's address of it, as __hipRegisterFunction() is
- * told them, as far as symbol tables have it: see rawhal_process_kernel_t.
+ * Kernels: the name of each kernel with the host's address of it, as programs pass them to
+ * __hipRegisterFunction(), as far as symbol tables have them: see rawhal_process_kernel_t.
  *
  * What is read: the memory that the loader says is the modules', what wrappers point to, and
  * nothing that /proc/self/maps does not say is readable; files by read(), never mapped.
  *
  * Threads: modules may come and go. All reading is done with the loader's lock held, which
- * dlclose() waits for: what is listed was loaded all at once, and the allocator is called with that
- * lock held. A library that another thread is just loading may be seen before its pointers are
- * relocated: then why_not says that they point to nothing, or a search does not find it; so look
- * once dlopen() has returned. Images that lie outside of every module, and memory that others unmap
- * or protect while it is read, are theirs to keep still. Afterwards `image` and `wrapper` are valid
- * as long as their module stays loaded, which is the caller's to know. Everything listed is
- * immutable. */
+ * dlclose() waits for: all that is listed was loaded at the same time, and the allocator is called
+ * with that lock held. A library that another thread is just loading may be seen before its
+ * pointers are relocated: then why_not says that they point to nothing, or a search does not find
+ * it; so open the process once dlopen() has returned. The program must not unmap or protect memory
+ * while it is read, including images that lie outside of every module. Afterwards `image` and
+ * `wrapper` are valid as long as their module stays loaded, which is the caller's to know.
+ * Everything listed is immutable. */
 #ifndef RAWHAL_PROCESS_H
 #define RAWHAL_PROCESS_H
 
@@ -33,6 +33,7 @@
 
 RAWHAL_BEGIN
 
+/* The fat binaries and kernels of a process, or the kernels of a file. */
 typedef struct rawhal_process rawhal_process_t;
 
 /* Zero-initialise, then set what should differ; 0 means the default. */
@@ -44,19 +45,21 @@ typedef struct rawhal_process_options {
   const rawhal_allocator_t *allocator; /* NULL: malloc() */
 } rawhal_process_options_t;
 
-/* INVALID_ARGUMENT; CAP_EXCEEDED: an option; OUT_OF_MEMORY; NOT_FOUND: no /proc/self/maps. A
- * wrapper with something wrong fails nothing: it says what. */
+/* Lists what this process has loaded. `options` may be NULL. INVALID_ARGUMENT; CAP_EXCEEDED: an
+ * option; OUT_OF_MEMORY; NOT_FOUND: no /proc/self/maps. A wrapper with something wrong does not
+ * make the call fail: its why_not says what. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_process_open(
     const rawhal_process_options_t *options, rawhal_process_t **process, rawhal_error_t *error);
 
-/* Of a file that is not loaded, the kernels alone: rawhal_container_open_file() finds its fat
- * binaries. Addresses are those it was linked at. INVALID_ARGUMENT: no such file, or no ELF file of
- * 64 bits and this byte order. */
+/* Lists the kernels alone of a file that is not loaded: rawhal_container_open_file() finds its fat
+ * binaries. Addresses are those it was linked at. `options` may be NULL. INVALID_ARGUMENT: no such
+ * file, or not an ELF file of 64 bits and this byte order. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_process_open_file(const char *path, const rawhal_process_options_t *options,
                          rawhal_process_t **process, rawhal_error_t *error);
 
-RAWHAL_API void rawhal_process_close(rawhal_process_t *process); /* NULL is allowed */
+/* Frees all that was listed. NULL is allowed. */
+RAWHAL_API void rawhal_process_close(rawhal_process_t *process);
 
 /* Which names a module still has. */
 typedef enum rawhal_process_names {
@@ -73,15 +76,17 @@ typedef struct rawhal_process_module {
   rawhal_process_names_t names;
 } rawhal_process_module_t;
 
-/* NULL when index >= their number, like the others. */
+/* In the loader's order. NULL when index >= their number, as for the other lists. `process` must
+ * not be NULL, here and below. */
 RAWHAL_API const rawhal_process_module_t *rawhal_process_module(const rawhal_process_t *process,
                                                                 size_t index);
 
+/* A wrapper and what it points to. */
 typedef struct rawhal_process_fatbin {
   size_t module;        /* its index */
   const void *wrapper;  /* its 24 bytes */
   rawhal_bytes_t image; /* exactly; what the wrapper points to and no bytes when why_not says why */
-  bool kpack;           /* the image is no carrier but a reference to kpack archives (msgpack) */
+  bool kpack;           /* the image is not a carrier but a reference to kpack archives (msgpack) */
   rawhal_string_t why_not;
 } rawhal_process_fatbin_t;
 
@@ -91,12 +96,12 @@ RAWHAL_API const rawhal_process_fatbin_t *rawhal_process_fatbin(const rawhal_pro
                                                                 size_t index);
 
 /* One kernel. `handle` is the object whose address stands for the kernel on the host: what
- * hipLaunchKernel() is called with. It is found by its name, which is the kernel's, beside a
+ * hipLaunchKernel() is called with. It is found by its name, which is the kernel's, next to a
  * function of the same name with "__device_stub__" in it.
  *
- * Not to be known without running code: kernels whose names a module was stripped of (in programs
- * all, in libraries those that are not exported); and the name on the device of kernels with
- * internal linkage, to which compilers add a suffix: `name` is the host's. */
+ * What cannot be known without running code: kernels whose names a module was stripped of (in
+ * programs all, in libraries those that are not exported); and the name on the device of kernels
+ * with internal linkage, to which compilers add a suffix: `name` is the host's. */
 typedef struct rawhal_process_kernel {
   size_t module; /* its index */
   rawhal_string_t name;
@@ -108,7 +113,7 @@ RAWHAL_API size_t rawhal_process_kernel_count(const rawhal_process_t *process);
 RAWHAL_API const rawhal_process_kernel_t *rawhal_process_kernel(const rawhal_process_t *process,
                                                                 size_t index);
 
-/* The kernel that a handle stands for; NULL when it is none that is listed. O(log n). */
+/* The kernel that a handle stands for; NULL when it is not listed. O(log n). */
 RAWHAL_API const rawhal_process_kernel_t *
 rawhal_process_find_handle(const rawhal_process_t *process, uint64_t handle);
 

@@ -1,7 +1,7 @@
 /* rawhal/tensile.h: what a solution library of Tensile says: rocBLAS' and hipBLASLt's *.dat, and
  * *.dat.zlib, which are unpacked first.
  *
- * Tensile writes, beside its code objects, what chooses among their kernels: a list of solutions,
+ * Tensile writes, next to its code objects, what chooses among their kernels: a list of solutions,
  * each a kernel with the problems that it is for and the sizes that it works with, and a tree that
  * leads from a problem to a solution. This reads the solutions, and the names of the other
  * libraries that the tree refers to ("lazy loading": a file for each type of problem). It chooses
@@ -10,11 +10,11 @@
  *
  * Facts, all of public source: the tables are msgpack, their keys as in Tensile's and hipBLASLt's
  * (tensilelite) Serialization/SolutionLibrary.hpp, ContractionSolution.hpp and
- * PlaceholderLibrary.hpp; where a kernel's code object is says PlaceholderLibrary.hpp,
- * getCodeObjectFileName(), and HipSolutionAdapter.cpp.
+ * PlaceholderLibrary.hpp; PlaceholderLibrary.hpp, getCodeObjectFileName(), and
+ * HipSolutionAdapter.cpp say where a kernel's code object is.
  *
  * Ownership: all that is given out lives until the library is closed. Thread-safety: once opened it
- * does not change. Cost: one pass, of 20 ns a byte where each is a value of its own; memory is
+ * does not change. Cost: one pass, of 20 ns per byte where each is a value of its own; memory is
  * bounded by the file's size, or what it unpacks to, 1 GiB at most. */
 #ifndef RAWHAL_TENSILE_H
 #define RAWHAL_TENSILE_H
@@ -23,6 +23,7 @@
 
 RAWHAL_BEGIN
 
+/* An open solution library. */
 typedef struct rawhal_tensile rawhal_tensile_t;
 
 /* Zero-initialise, then set what should differ. Read during the call only. */
@@ -40,7 +41,7 @@ typedef struct rawhal_tensile_options {
   const rawhal_allocator_t *allocator; /* NULL: malloc() */
 } rawhal_tensile_options_t;
 
-/* What the kernel takes beside the problem's own arguments (hipBLASLt only: `internalArgsSupport`
+/* What the kernel takes besides the problem's own arguments (hipBLASLt only: `internalArgsSupport`
  * in tensilelite's ContractionSolution.hpp). */
 typedef struct rawhal_tensile_arguments {
   bool known;                                        /* the library says it */
@@ -64,12 +65,13 @@ typedef struct rawhal_tensile_sizes {
   int64_t stream_k, persistent; /* 0 where it is not said */
 } rawhal_tensile_sizes_t;
 
+/* One solution. Strings and bytes are the library's. */
 typedef struct rawhal_tensile_solution {
   int64_t index;          /* what the tree calls it */
   rawhal_string_t name;   /* of the solution */
   rawhal_string_t kernel; /* its kernel's `.name`: of Tensile the same, of hipBLASLt its own */
   rawhal_string_t
-      code_object;    /* file name, beside the library; empty: not known, see the options */
+      code_object;    /* file name, in the library's folder; empty: not known, see the options */
   bool source_kernel; /* compiled, not assembled */
   rawhal_tensile_sizes_t sizes;
   rawhal_tensile_arguments_t arguments;
@@ -78,10 +80,10 @@ typedef struct rawhal_tensile_solution {
 } rawhal_tensile_solution_t;
 
 /* What hipBLASLt's host code tells the solution's kernel about sharing out one product, as words of
- * 32 bits, up to RAWHAL_TENSILE_WORDS: the first of its arguments if `universal`, else those
- * behind beta. Another split or mapping than the solution's is set in a copy of it. Numbers that do
- * not fit are cut as they are there. `workgroups`: of the grid, which for versions from 1 has one
- * dimension, except on gfx12; `compute_units`: the device's. docs/tensile.md has each bit, the
+ * 32 bits, up to RAWHAL_TENSILE_WORDS: the first of its arguments if `universal`, else those after
+ * beta. To use another split or mapping than the solution's, change a copy of it. Numbers that do
+ * not fit are cut as hipBLASLt cuts them. `workgroups`: of the grid, which for versions from 1 has
+ * one dimension, except on gfx12; `compute_units`: the device's. docs/tensile.md has each bit, the
  * other arguments and the sources. UNSUPPORTED: a solution of Tensile's, which has none, or a
  * version above 2; INVALID_ARGUMENT: NULL, or compute_units is needed and 0. */
 enum { RAWHAL_TENSILE_WORDS = 4 };
@@ -89,45 +91,46 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_tensile_words(
     const rawhal_tensile_solution_t *solution, uint32_t workgroups, uint32_t compute_units,
     uint32_t words[RAWHAL_TENSILE_WORDS], uint32_t *count, rawhal_error_t *error);
 
-/* Do these bytes start as a solution library does? A map whose first key is one of a library's, or
- * a zlib stream of one: of that, the first 1,024 bytes tell. */
+/* Whether these bytes start as a solution library does: a map whose first key is one of a
+ * library's, or a zlib stream of one, for which the first 1,024 bytes are enough. */
 RAWHAL_API bool rawhal_tensile_recognise(const void *bytes, size_t size);
 
-/* The bytes must stay as they are until it is closed. MALFORMED: no solution library, or damaged,
- * at the offset, which counts in what was unpacked once it is; CAP_EXCEEDED: its tables nest too
- * deep, it unpacks to more than 1 GiB, or its compressed blocks hold next to nothing;
- * OUT_OF_MEMORY. `options` may be NULL. */
+/* Reads a solution library. The bytes must stay unchanged until it is closed. MALFORMED: not a
+ * solution library, or damaged, at the offset, which counts in the unpacked bytes once they are
+ * unpacked; CAP_EXCEEDED: its tables nest too deep, it unpacks to more than 1 GiB, or its
+ * compressed blocks hold next to nothing; OUT_OF_MEMORY. `options` may be NULL. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_tensile_open(const void *bytes, size_t size, const rawhal_tensile_options_t *options,
                     rawhal_tensile_t **tensile, rawhal_error_t *error);
-/* Reads the file first; fails also as opening it does. */
+/* The same for a file, which is read first. Also NOT_FOUND, and INVALID_ARGUMENT when it cannot be
+ * opened. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_tensile_open_file(const char *path, const rawhal_tensile_options_t *options,
                          rawhal_tensile_t **tensile, rawhal_error_t *error);
-/* NULL is allowed. */
+/* Frees all that was given out. NULL is allowed. */
 RAWHAL_API void rawhal_tensile_close(rawhal_tensile_t *tensile);
 
-/* Tensile's, which wrote it; empty where it is not said. */
+/* The version of the Tensile that wrote it; empty where it is not said. */
 RAWHAL_API rawhal_string_t rawhal_tensile_version(const rawhal_tensile_t *tensile);
 
-/* In the order of the file. */
+/* How many solutions there are. */
 RAWHAL_API size_t rawhal_tensile_count(const rawhal_tensile_t *tensile);
-/* NULL: there are not so many. */
+/* In the order of the file. NULL when number >= their count. */
 RAWHAL_API const rawhal_tensile_solution_t *rawhal_tensile_solution(const rawhal_tensile_t *tensile,
                                                                     size_t number);
 
-/* The libraries that its tree refers to, in the order of the file, each as often as it does: their
- * file names without ".dat". */
+/* How many references to other libraries its tree has. */
 RAWHAL_API size_t rawhal_tensile_library_count(const rawhal_tensile_t *tensile);
-/* Empty: there are not so many. */
+/* A library that the tree refers to, in the order of the file, as often as it is referred to: its
+ * file name without ".dat". Empty when number >= their count. */
 RAWHAL_API rawhal_string_t rawhal_tensile_library(const rawhal_tensile_t *tensile, size_t number);
 
-/* The kernel of a solution, loaded, as rawhal_library_kernel() gives it: to be given back by
+/* Loads the kernel of a solution, as rawhal_library_kernel() does: to be given back by
  * rawhal_library_release(). Of the library's files only those count that have the name of the
  * solution's code object or, where that has none for the device, the name with "-xnack-", then
- * "-xnack+" before its ending, and that stand beside the file which the solution was read from, if
- * it was one; of a solution that has no code object's name, all. NOT_FOUND names the solution;
- * OUT_OF_RANGE: there are not so many; as rawhal_library_kernel(). */
+ * "-xnack+" before its ending, and that are in the folder of the file that the solution was read
+ * from, if it was one; of a solution that has no code object's name, all. NOT_FOUND names the
+ * solution; OUT_OF_RANGE: number >= their count; otherwise as rawhal_library_kernel(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_tensile_kernel(const rawhal_tensile_t *tensile, size_t number, rawhal_library_t *library,
                       const rawhal_device_kernel_t **kernel, rawhal_error_t *error);

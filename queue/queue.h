@@ -37,6 +37,7 @@
 
 RAWHAL_BEGIN
 
+/* The deadline that never comes. */
 #define RAWHAL_FOREVER UINT64_MAX
 
 /* The time `nanoseconds` from now, saturating at RAWHAL_FOREVER. */
@@ -122,8 +123,8 @@ typedef uint64_t rawhal_ticket_t; /* 0 is never a ticket */
 
 /* Submits `count` dispatches (at least 1) as one batch with one doorbell. INVALID_ARGUMENT /
  * OUT_OF_RANGE: a dispatch is wrong (the message says which, and why), or the batch can never fit
- * this queue's rings. WOULD_BLOCK / TIMED_OUT: no room. FAULT / DEVICE_LOST: the queue is dead.
- * `ticket` may be NULL. */
+ * this queue's rings. QUOTA_EXCEEDED: a limit can never admit it. WOULD_BLOCK / TIMED_OUT: no room.
+ * FAULT / DEVICE_LOST: the queue is dead. `ticket` may be NULL. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_submit_sized(
     rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t dispatch_size, size_t count,
     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
@@ -145,6 +146,7 @@ typedef struct rawhal_dependency {
                       completion signal that is made with 1 */
 } rawhal_dependency_t;
 
+/* Of one barrier. */
 #define RAWHAL_MAX_DEPENDENCIES 32
 
 /* Submits a barrier: what is submitted to `queue` later, OVERLAP or not, starts after everything
@@ -258,6 +260,8 @@ rawhal_queue_dispatch_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, size
  * replayed after that queue is destroyed. It keeps its kernels loaded. Thread-safety: any number of
  * threads may replay a recording; rawhal_recording_set() and destroy must not run while anything
  * else uses it. */
+
+/* A recorded batch. */
 typedef struct rawhal_recording rawhal_recording_t;
 
 /* Records `count` dispatches (at least 1). Fails as rawhal_queue_submit() would for the same batch,
