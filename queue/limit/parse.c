@@ -1,9 +1,12 @@
-/* How values are written, in our variables and in those of other limiters:
- *   bytes     [0-9]+(\.[0-9]+)?\s*([KMGT]i?B?)?   any case; K M G T are powers of 1024
+/* How values are written, in our variables and in those of other limiters; any case:
+ *   bytes     [0-9]+(\.[0-9]+)?(\s*[KMGT]i?B?)?   K M G T are powers of 1024
  *             [0-9]+(\.[0-9]+)?%                  of the device's memory
  *   share     [0-9]+(\.[0-9]+)?%
  *   duration  [0-9]+(\.[0-9]+)?\s*(ns|us|ms|s)
- *   count     [0-9]+ */
+ *   count     [0-9]+
+ *   charging  fair|wall
+ *   priority  low|normal|high
+ * bytes, share and count may also be "unlimited". */
 #include "queue/limit/parse.h"
 
 #include "base/error.h"

@@ -45,7 +45,7 @@ typedef enum softgpu_request {
   SOFTGPU_REQUEST_RECLAIM,         /* take back scratch that was for one dispatch only */
 } softgpu_request_t;
 
-/* Where the host has them; NULL behind the last. */
+/* Addresses in the host's memory; NULL after the last. */
 typedef struct softgpu_words {
   const void *at[5];
 } softgpu_words_t;
@@ -59,10 +59,11 @@ struct softgpu_queue {
   /* The processor's thread only. */
   uint64_t next; /* index of the packet at hand; the device's copy of the read index */
   softgpu_request_t request;
-  uint64_t announced; /* packets that doorbells covered so far */
-  /* Since when the packet at hand, which none covers, is as it is, or 0; and how it is. */
+  uint64_t announced; /* packets that doorbells covered so far, or that stayed as they are */
+  /* Since when the packet at hand, which no doorbell covers, has not changed, or 0; and its words. */
   uint64_t unannounced_since, unannounced[8];
-  /* Of inject.c: packets it has looked at, what it makes the queue miss, how long it holds it. */
+  /* Of inject.c, up to stall_until: packets it has looked at, the doorbell it makes the queue miss,
+   * and until when it stalls the queue. */
   uint64_t inspected;
   uint64_t heard;     /* packets that the last doorbell it took notice of covers */
   bool doorbell_lost; /* by injection: the doorbell is as if never stored to */

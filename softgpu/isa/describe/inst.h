@@ -68,7 +68,7 @@ enum isa_code {
   ISA_CODE_EXECZ = 252,
   ISA_CODE_SCC = 253,
   ISA_CODE_LDS_DIRECT = 254,
-  ISA_CODE_LITERAL = 255, /* the dword behind the instruction */
+  ISA_CODE_LITERAL = 255, /* the dword after the instruction */
   ISA_CODE_VGPRS = 256    /* of nine bits */
 };
 enum { ISA_SGPRS = ISA_CODE_ZERO }; /* all scalar registers that have a code */
@@ -119,8 +119,9 @@ struct isa_opcode;
 typedef struct isa_inst isa_inst_t;
 
 struct isa_inst {
-  /* Filled in by whoever executes this kind of instruction, once per decoded program (prepare.h).
-   * It comes first: a line of the host's cache is all that most instructions look at. */
+  /* Filled in when the instruction is decoded for a program, by the executor of its kind:
+   * isa_prepare(). It comes first: a line of the host's cache is all that most instructions look
+   * at. */
   bool (*run)(struct isa_wave *wave, const isa_inst_t *inst);
   const void *plan;
   union {
@@ -134,10 +135,10 @@ struct isa_inst {
   uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR without modifiers, of a mask a pair */
   bool overlaps;     /* VALU: dst may be a register of a source */
   bool ends_block;   /* looks at the program counter, or changes it, the turn or the state */
-  bool is_alone;     /* does so in ways that have to do with instructions before and behind */
+  bool is_alone;     /* does so in ways that involve the instructions before and after it */
 
-  /* program.c: its dword in the chunk, instructions to the end of the block, and the dword behind
-   * that. */
+  /* program.c: its dword in the chunk, the instructions to the end of the block (0: is_alone), and
+   * the dword after that. */
   uint16_t slot, block, end;
   uint16_t range; /* vector and scalar memory: which of a thread's ranges it uses */
 
