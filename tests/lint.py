@@ -54,7 +54,6 @@ def is_above(path, included):
 
 DOCUMENT = re.compile(r"^(docs/[^/]+\.md|README\.md|CONTRIBUTING\.md|SECURITY\.md|softgpu/README\.md)$")
 SOURCE = r"[\w.-]+\.(?:c|h|cc|inc|py|cmake|txt|sh|md)"
-# Files beside the checkout, which tests use when they are there. Nothing else may name them.
 
 
 def document_findings(root, path, listing, text):
@@ -83,16 +82,53 @@ def document_findings(root, path, listing, text):
                 yield f"{path}:{number}: {file} has no {function}"
 
 
-def comment_findings(root, path, listing, lines):
-    """Files of our own that comments name with their folder."""
-    for number, line in enumerate(lines, 1):
-        comment = re.search(r"(?:/\*|//|^\s*\*)(.*)", line)
-        if not comment or re.match(r"\s*#", line):
-            continue
-        for file in re.findall(r"(?<![\w<./-])((?:\w+/)+\w+\.(?:c|h|inc|isa|py))\b", comment.group(1)):
-            own = any(os.path.isdir(os.path.join(root, base, file.split("/")[0])) for base in ("", "softgpu", "softgpu/isa"))
-            if own and not any(name == file or name.endswith("/" + file) for name in listing):
-                yield f"{path}:{number}: there is no {file}"
+SOURCES = (".c", ".h", ".cc", ".inc")
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
+NAMED_FILE = re.compile(r"(?<![\w<./*$-])((?:[\w.-]+/)*[a-z0-9][a-z0-9_.-]*\.(?:c|h|cc|inc|isa|py))\b(?![\w(*])")
+NAMED_FUNCTION = re.compile(r"(?<![\w$])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)\(\)")  # getFoo() and Foo() are others'
+NAMED_OURS = re.compile(r"(?<![\w$])((?:rawhal|softgpu|isa|RAWHAL|SOFTGPU)_\w*[A-Za-z0-9])(?![\w*{]|_?[*])")
+# What comments and documents name of other projects and no source includes or calls. Add to it what is found wrongly.
+OTHERS = {"amdgpu.h", "amdgpu_drm.h", "check.py", "fwd.h", "intercept_table.h", "registration.h", "resource_ai.h",
+          "resource_kv.h", "moe_sorting", "shuffle_scale", "shuffle_weight", "lanes_name"}
+
+
+class Names:
+    """What there is to name: files, and identifiers of whatever is not a comment."""
+
+    def __init__(self, root, listing):
+        self.files, self.identifiers = set(OTHERS), set(OTHERS)
+        for path in listing:
+            full = os.path.join(root, path)
+            self.files.update((path, os.path.basename(path)))
+            text = open(full, errors="replace").read() if os.path.isfile(full) and not path.endswith(".md") else "\0"
+            if "\0" in text:
+                continue
+            self.files.update(os.path.basename(file) for file in re.findall(r'#\s*include\s*[<"]([^>"]+)', text))
+            if path.endswith(SOURCES):
+                text = TOKEN.sub(lambda match: " " if match.group()[0] == "/" else match.group(), text)
+            self.identifiers.update(re.findall(r"\w+", text))
+
+    def has_file(self, root, file, listing):
+        file = re.sub(r"^(\.\./)+", "", file)
+        if "/" not in file:
+            return file in self.files
+        own = any(os.path.isdir(os.path.join(root, base, file.split("/")[0])) for base in ("", "softgpu", "softgpu/isa"))
+        return not own or any(name == file or name.endswith("/" + file) for name in listing)
+
+    def has(self, name):
+        return name in self.identifiers or name.startswith(("hsa_", "hip_")) or re.sub(r"_\d+$", "", name) in self.identifiers
+
+
+def name_findings(root, path, listing, names, text):
+    """Files, functions and whatever has a prefix of ours, named in comments or, of a document, anywhere."""
+    comments = ((match.start(), match.group()) for match in TOKEN.finditer(text) if match.group()[0] == "/")
+    for start, passage in comments if path.endswith(SOURCES) else [(0, text)]:
+        named = {match.start(): match.group(1) for pattern in (NAMED_FUNCTION, NAMED_OURS)
+                 for match in pattern.finditer(passage) if not names.has(match.group(1))}
+        named.update((match.start(), match.group(1)) for match in NAMED_FILE.finditer(passage)
+                     if not names.has_file(root, match.group(1), listing))
+        for at, name in named.items():
+            yield f"{path}:{text.count(chr(10), 0, start + at) + 1}: there is no {name}"
 
 
 VARIABLES = "queue/limit/"  # every variable that may be set, so that a misspelt limit is noticed
@@ -117,6 +153,7 @@ def variable_findings(root, listing):
 
 
 def text_findings(root, listing):
+    names = Names(root, listing)
     for path in listing:
         full = os.path.join(root, path)
         if not os.path.isfile(full) or path == "tests/lint.py":
@@ -126,6 +163,8 @@ def text_findings(root, listing):
             yield f"{path}: names ../shared, which is no part of the repository"
         if DOCUMENT.match(path):
             yield from document_findings(root, path, listing, text)
+        if path.endswith(SOURCES) or path.endswith(".md") and path != "CHANGELOG.md":  # which tells of what was
+            yield from name_findings(root, path, listing, names, text)
 
 
 def findings(root):
@@ -140,7 +179,6 @@ def findings(root):
         if folder not in MAY_INCLUDE or not path.endswith((".c", ".h", ".inc")) or not os.path.isfile(full):
             continue
         lines = open(full, errors="replace").read().split("\n")
-        yield from comment_findings(root, path, listing, lines)
         if len(lines) > MAX_LINES and not re.search(r"table|opcode|\.inc$", path):
             yield f"{path}: {len(lines)} lines: two subjects?"
         for number, line in enumerate(lines, 1):

@@ -83,7 +83,7 @@ struct softgpu_queue {
   pthread_mutex_t lock; /* over what follows */
   pthread_cond_t wake;
   bool woken;
-  bool armed;                 /* the doorbell calls softgpu_queue_rung() */
+  bool armed;                 /* the doorbell calls queue_rung() */
   softgpu_words_t kicked_for; /* `awaits`, as softgpu_queues_kick() may know it */
   softgpu_fault_info_t fault;
   char fault_text[768];
