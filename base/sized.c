@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-enum { MOST = 4096 }; /* a size above is none, but what was there before */
+enum { MOST = 4096 }; /* above it a size was not set: the memory was not initialised */
 
 void sized_element(void *to, size_t size, const void *ours, size_t our_size)
 {

@@ -15,8 +15,8 @@ RAWHAL_CHECKED rawhal_status_t sized_take(void *taken, size_t ours, size_t first
                                           const char *what, rawhal_error_t *error);
 
 /* The other way: writes as much of `ours`, a structure of this library, as the caller's has, whose
- * `size` says so, 0 for the first version; `size` is then what was written. A size that is none of
- * a version counts as the first. */
+ * `size` says so, 0 for the first version; `size` is then what was written. A size that no version
+ * has counts as the first. */
 void sized_give(void *to, size_t first, const void *ours, size_t size);
 
 /* One element of an array of the caller's, whose elements have `size` bytes: what is there of ours,

@@ -2,8 +2,8 @@
  *
  * A call that can fail returns a rawhal_status_t and takes a nullable `rawhal_error_t *error` last.
  * On failure the record holds the status, the place and a sentence; on success it is left as it
- * was. Outputs are cleared before anything else happens, so a failed call leaves NULL or zeros
- * behind and releasing its output is always safe.
+ * was. Outputs are cleared before anything else happens, so a failed call leaves NULL or zeros, and
+ * releasing its output is always safe.
  *
  * What a caller does next:
  *

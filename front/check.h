@@ -1,9 +1,9 @@
 /* Whether a dispatch is what its kernel takes: kernargs against the layout, segments against the
  * descriptor, the grid against the kernel's bounds, pointers against the memory that there is.
  *
- * A mistake here is one by what the code object says and the program allocated, not by what the
- * kernel does: an index out of bounds is not seen, nor a pointer inside of a structure that is
- * passed by value, nor one in memory. A NULL pointer is none.
+ * What counts as a mistake follows from what the code object says and the program allocated, not
+ * from what the kernel does: an index out of bounds is not seen, nor a pointer inside of a
+ * structure that is passed by value, nor one in memory. A NULL pointer is not a mistake.
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_CHECK_H

@@ -34,7 +34,7 @@ static hsa_status_t charge(hsa_executable_t executable, hsa_loaded_code_object_t
       visit->loader.hsa_ven_amd_loader_loaded_code_object_get_info(
           object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &bytes) !=
           HSA_STATUS_SUCCESS)
-    return HSA_STATUS_SUCCESS; /* it is no device's */
+    return HSA_STATUS_SUCCESS; /* it is not a device's */
   front_device_t *device = device_of_agent(agent);
   if (!device || held_knows(HELD_CODE, object.handle))
     return HSA_STATUS_SUCCESS;

@@ -125,7 +125,7 @@ static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
   limit_complete(engine->lease, &copy->grant, start, end);
   if (front.watched)
     trace_copy(&(trace_copy_t){"copy", copy->way, copy->bytes, copy->asked_at, start, end});
-  if (value < 0 && !copy->by_us) { /* it failed, and the word behind it waits for 0 */
+  if (value < 0 && !copy->by_us) { /* it failed, and the word after it waits for 0 */
     copy->failure = value;
     front.hsa.signal_subtract(copy->program, -1); /* which the word does not make the last */
     front.hsa.signal_store_screlease(copy->done, 0);

@@ -21,7 +21,7 @@ typedef struct copy {
   bool awaits;  /* it was admitted before what it waits for had happened */
   bool by_us;   /* the program's signal is counted down by us */
   bool asked;   /* a word of it was submitted that says `arrived` */
-  bool refused; /* and the copy behind that was not */
+  bool refused; /* and the copy after that was not */
   hsa_signal_value_t
       failure;              /* what the program's signal is to be in the end; 0: the copy's doing */
   uint64_t bytes, asked_at; /* of the trace: ns of the runtime's clock */

@@ -3,18 +3,18 @@
  * A copy that is admitted when the program asks for it begins at once; any other waits in the
  * device's engine for a signal of ours, its gate, which the service thread opens when all that the
  * program has it wait for has happened and the limiter admits it. It signals us, so that its times
- * are known whatever becomes of the program's signal, which a copy of a word behind it counts down:
+ * are known whatever becomes of the program's signal, which a copy of a word after it counts down:
  *
  *     [program's signals] -> a word -> arrived
  *     gate or program's signals -> the copy -> done -> a word -> the program's signal
  *
  * The words tell the host that the engine needs our signals no more. They go by the copy's own
- * engine, and wait there for nothing that the copy would not: in another's they would stand in the
- * way of copies of the other direction, for which this one may wait.
+ * engine, and wait there for nothing that the copy would not: in another's they would hold up
+ * copies of the other direction, for which this one may wait.
  *
- * Kernels that are in flight may wait for a copy: so it is admitted beside them, one at a time, as
- * soon as what was used before is paid for. No thread that asks for a copy waits for the limiter;
- * those that wait for the whole of it anyway wait for that, too, but not for ever.
+ * Kernels that are in flight may wait for a copy: so it is admitted while they run, one at a time,
+ * as soon as what was used before is paid for. No thread that asks for a copy waits for the
+ * limiter; those that wait for the whole of it anyway wait for that, too, but not for ever.
  *
  * Locks, in the order in which they may be taken: `order`, `lock`, those of the limiter,
  * `harvest`. */
@@ -59,7 +59,7 @@ void copying_end(copying_turn_t *turn);
 
 /* The times of the last copy that counted the program's signal down. False: none of ours did. */
 bool copying_times(hsa_signal_t completion, hsa_amd_profiling_async_copy_time_t *times);
-/* Another counts it down next, which is none of ours. */
+/* Another, not one of ours, counts it down next. */
 void copying_disown(hsa_signal_t completion);
 
 bool copying_holds(void); /* any back */

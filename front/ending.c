@@ -1,7 +1,7 @@
-/* While the process ends: the threads that forward what is held back are gone, for the runtime goes
- * behind their back. What is left of the program may still wait for what it has submitted, as
- * destructors and handlers of its own do; then whoever waits forwards, by the limiter's word as
- * ever. */
+/* While the process ends: the threads that forward what is held back have ended, as the runtime
+ * ends without telling them. What is left of the program may still wait for what it has submitted,
+ * as its destructors and exit handlers do; then the thread that waits forwards, still as the
+ * limiter admits. */
 #include "front/proxy.h"
 
 static bool ending(void)

@@ -133,7 +133,7 @@ static uint64_t ns_at(const flight_clock_t *clock, uint64_t tick)
   return clock->ns + (uint64_t)(int64_t)((double)(int64_t)(tick - clock->tick) * clock->ns_each);
 }
 
-/* A dispatch with the program's signal has ended when the barrier behind it begins. */
+/* A dispatch with the program's signal has ended when the barrier after it begins. */
 static void show(proxy_t *proxy, const flight_batch_t *batch, const flight_clock_t *clock)
 {
   uint64_t before = 0;

@@ -82,7 +82,7 @@ static void pass(proxy_t *proxy, proxy_packet_t *packet)
   atomic_store_explicit(&proxy->forwarded, index + 1, memory_order_release);
 }
 
-/* A signal of ours on what has the program's: behind it. */
+/* A signal of ours for a packet that has the program's: on a barrier after it. */
 static void put_barrier(proxy_t *proxy, hsa_signal_t signal)
 {
   proxy_packet_t packet;
@@ -429,7 +429,7 @@ void proxy_forward(proxy_t *proxy)
         break;
       announce(proxy, before);
       before = proxy->real_write;
-      if (front.serial) { /* and its end is looked for, though nothing comes behind it */
+      if (front.serial) { /* and its end is looked for, though nothing follows it */
         hold(proxy, 0);
         break;
       }

@@ -19,7 +19,7 @@ atomic_bool front_in_child;
 static pid_t loaded_in; /* the process that OnLoad() was called in; its children have no runtime */
 static bool hooked;     /* the tables have our hooks */
 
-/* Of libraries that are loaded already the runtime calls the lesser first, behind all that the
+/* Of libraries that are loaded already the runtime calls the lesser first, after all that the
  * environment names (runtime.cpp of ROCr, Runtime::LoadTools()): nearest to the runtime. */
 FRONT_EXPORT extern const uint32_t HSA_AMD_TOOL_PRIORITY;
 const uint32_t HSA_AMD_TOOL_PRIORITY = 0;

@@ -1,8 +1,8 @@
-/* Code objects that the program loads, by whatever library, and the kernels behind its packets.
+/* Code objects that the program loads, by any library, and the kernels of its packets.
  *
- * An object is told by its content: what is loaded several times, or by several devices, is kept
- * once, with one copy of its bytes, which the program need not keep. Its kernels are read when the
- * first of them is dispatched, each kernel's layout when that is.
+ * An object is identified by its content: what is loaded several times, or by several devices, is
+ * kept once, with one copy of its bytes, which the program need not keep. Its kernels are read when
+ * the first of them is dispatched, each kernel's layout when that is.
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_OBJECTS_H

@@ -262,7 +262,7 @@ hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_
   return result;
 }
 
-/* A program that has waited for its dispatches' own signals may be here before the barriers behind
+/* A program that has waited for its dispatches' own signals may be here before the barriers after
  * them have run, which have ours: when they ended would never be known. What runs longer is cut
  * off, as queues are. */
 static void let_finish(proxy_t *proxy)

@@ -1,5 +1,5 @@
 /* One queue of the program's that is limited: its face, with a ring and a doorbell of ours, and the
- * device's queue behind it, which nobody else knows. Internal.
+ * device's queue that it stands for, which only the front knows. Internal.
  *
  * Packets go from the one ring to the other in order, each once, when the program's doorbell has
  * announced them and the limiter admits them; what it holds back stays in the program's ring, whose
@@ -84,7 +84,7 @@ typedef struct proxy {
   uint64_t real_taken;         /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded;  /* packets taken out of the program's ring */
   uint32_t lane_bytes;         /* of scratch, that it is charged for */
-  _Atomic uint64_t *ends;      /* of each in that ring: the device's ring's index behind it */
+  _Atomic uint64_t *ends;      /* of each in that ring: the device's ring's index after it */
 
   pthread_mutex_t harvest;
   hsa_signal_t signals[PROXY_SIGNALS]; /* made when they are first needed */

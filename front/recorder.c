@@ -17,8 +17,8 @@
 
 enum { CAPTURED = 64 }; /* buffers of a dispatch, at most */
 
-/* What only arguments of the constant address space point to no kernel may write, and the program
- * may, while it runs: it is no result. */
+/* What only arguments of the constant address space point to, no kernel may write, but the program
+ * may, while it runs: it is not a result. */
 struct recorder_capture {
   uint64_t dispatch;
   size_t count;

@@ -1,7 +1,7 @@
 /* From the kernargs of one kernel to those of another that is to run in its place. Internal.
  *
  * The other takes the same visible arguments in the same order, wherever they lie, and may take
- * more behind them, which are given here. Of its hidden arguments it gets the one's, those that the
+ * more after them, which are given here. Of its hidden arguments it gets the one's, those that the
  * dispatch decides, or it is refused.
  *
  * Thread-safety: a remap is immutable. */

@@ -110,7 +110,7 @@ static rawhal_status_t read_file(substitute_rule_t *rule, char *text, rawhal_err
   return replacement_open(text, &rule->file, error);
 }
 
-/* What is behind NAME@, if it is the beginning of a hash; else that is of the name. */
+/* What follows NAME@, if it is the beginning of a hash; else it is part of the name. */
 static const char *cut_object(char *name)
 {
   char *at = strrchr(name, '@');

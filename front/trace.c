@@ -196,7 +196,7 @@ void trace_close(void)
 {
   pthread_mutex_lock(&trace.lock);
   if (trace.open) {
-    struct json_sink sink = {.write = append}; /* the last event has no comma behind it */
+    struct json_sink sink = {.write = append}; /* the last event has no comma after it */
     put_text(&sink, RAWHAL_STRING("end"),
              ",\"ph\":\"i\",\"s\":\"p\",\"pid\":%d,\"tid\":0,"
              "\"ts\":%s}\n]\n",

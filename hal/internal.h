@@ -71,7 +71,7 @@ RAWHAL_CHECKED rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, c
 size_t softgpu_options_mark(void);
 void softgpu_options_undo(const softgpu_thunk_t *thunk, size_t mark);
 void softgpu_options_keep(size_t mark);
-/* False when `library` is no softgpu. */
+/* False when `library` is not softgpu. */
 bool softgpu_resolve(void *library, softgpu_thunk_t *thunk);
 
 /* ---- runtime.c: one runtime a process, counted ---- */
@@ -131,7 +131,7 @@ void devices_free(hal_runtime_t *runtime);
 
 /* ---- device_facts.c ---- */
 
-/* Fills in the handle and everything behind it. */
+/* Fills in the handle and everything after it. */
 void device_facts(const hsa_table_t *hsa, hsa_agent_t agent, rawhal_device_info_t *info);
 /* What all processes call the device, whatever part of the machine they see. */
 void device_identity(const rawhal_device_info_t *info, char identity[64]);

@@ -14,7 +14,7 @@
 enum {
   ALL_PARTS = RAWHAL_SERVICES_PRINTF | RAWHAL_SERVICES_HOSTCALL | RAWHAL_SERVICES_HEAP,
   MAX_PACKETS = 1 << 20,
-  PRINTF_HEAD = 8, /* dwords: where the next record goes, behind this head; how many bytes fit */
+  PRINTF_HEAD = 8, /* dwords: where the next record goes, after this head; how many bytes fit */
   DEFAULT_PRINTF_BYTES = 1 << 20,
   MIN_PRINTF_BYTES = 64,
   MAX_PRINTF_BYTES = 1 << 30,

@@ -312,7 +312,7 @@ static void put_pointer(services_text_t *text, const directive_t *directive, uin
   put_bytes(text, directive, digits, (size_t)size);
 }
 
-/* One scalar. False: the argument's size is none of a value of this kind. */
+/* One scalar. False: no value of this kind has the argument's size. */
 static bool put_scalar(services_text_t *text, const directive_t *directive,
                        const unsigned char *bytes, size_t size)
 {

@@ -18,8 +18,8 @@ typedef struct printf_arguments {
   uint32_t count;
 } printf_arguments_t;
 
-/* Appends the text. It ends early where an argument is missing. What is no directive, or one that
- * does not fit its argument, is text. */
+/* Appends the text. It ends early where an argument is missing. What is not a directive, or does
+ * not fit its argument, is text. */
 void format_text(services_text_t *text, rawhal_string_t format, printf_arguments_t *arguments);
 
 /* The next number of "4:16:", which it takes off; UINT32_MAX where there is none. */

@@ -24,7 +24,7 @@ void heap_close(services_heap_t *heap)
   allocate_free(heap->allocator, heap->runs);
 }
 
-/* The length of the free run at `page`, with the free ones behind it. */
+/* The length of the free run at `page`, with the free pages after it. */
 static uint32_t run_merge(services_heap_t *heap, uint32_t page)
 {
   uint32_t length = heap->runs[page];

@@ -97,7 +97,7 @@ static enum pointer_check pointer_check(void)
   return text && !strcmp(text, "off") ? CHECK_OFF : CHECK_WARN;
 }
 
-/* An end is no part of what it is the end of, and as good. */
+/* The end of an allocation is not part of it, but is as valid. */
 static bool is_live(uint64_t pointer)
 {
   struct allocation allocation;

@@ -126,7 +126,7 @@ static rawhal_status_t scan_member(const struct archive *archive, const struct m
   return status;
 }
 
-/* Reads the member at `*at`, relative to the archive, and moves behind it. */
+/* Reads the member at `*at`, relative to the archive, and moves past it. */
 static rawhal_status_t read_member(struct archive *archive, uint64_t *at, rawhal_error_t *error)
 {
   struct ar_hdr header;

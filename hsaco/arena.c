@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 
-/* AddressSanitizer sees what lies behind a chunk. With GAP it sees what lies behind each
- * allocation, too: all of a chunk is off limits but what was given out. */
+/* AddressSanitizer detects accesses beyond a chunk. With GAP it also detects those beyond each
+ * allocation: all of a chunk is off limits but what was given out. */
 #ifdef __has_feature
 #define HAS_FEATURE(name) __has_feature(name)
 #else
@@ -28,7 +28,7 @@ enum { CHUNK_LEAST = 6000, CHUNK_MOST = 8 << 20, ALIGNMENT = 8 };
 
 struct arena_chunk {
   struct arena_chunk *older;
-  size_t size; /* of the usable part behind this header */
+  size_t size; /* of the usable part after this header */
 };
 
 void arena_init(struct arena *arena, uint64_t budget, const allocator_t *allocator)

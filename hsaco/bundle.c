@@ -14,7 +14,7 @@ struct entry {
   rawhal_string_t id;
 };
 
-/* Reads the entry at *at, relative to the bundle, and moves behind it. */
+/* Reads the entry at *at, relative to the bundle, and moves past it. */
 static rawhal_status_t read_entry(const struct scan *scan, const struct scan_part *bundle,
                                   uint64_t *at, struct entry *entry, rawhal_error_t *error)
 {
@@ -45,7 +45,7 @@ static rawhal_status_t read_entry(const struct scan *scan, const struct scan_par
 const char *scan_foreign(rawhal_string_t id)
 {
   static const struct {
-    const char *prefix, *why; /* of the architecture, behind "kind-" */
+    const char *prefix, *why; /* of the architecture, after "kind-" */
   } others[] = {
       {"spirv", "SPIR-V, not machine code"},
       {"nvptx", "for another vendor's device"},

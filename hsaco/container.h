@@ -71,7 +71,7 @@ rawhal_container_open(const void *bytes, size_t size, const rawhal_container_opt
  * makes reading what was cut fatal (SIGBUS), in here and wherever an object's bytes are used. Where
  * others may write to it, RAWHAL_CONTAINER_COPY reads it instead, once, all of it: a copy takes the
  * file's size of memory, a mapping what is touched. Neither keeps the file open. Also NOT_FOUND,
- * and INVALID_ARGUMENT when it cannot be opened, is no regular file, or was cut meanwhile.
+ * and INVALID_ARGUMENT when it cannot be opened, is not a regular file, or was cut meanwhile.
  *
  * The library itself opens no code object's file but by this call and rawhal_hsaco_open_file(), and
  * neither copies unless it is told to; the rawhal command tells it to. */

@@ -107,7 +107,7 @@ static rawhal_status_t unpack_zlib(struct scan *scan, const struct scan_packed *
 
 /* ---- zstd ---- */
 
-/* Formats before 1.0 of 2016, which the library may still read, are no frames here. */
+/* Formats before 1.0 of 2016, which the library may still read, do not count as frames here. */
 static bool starts_zstd_frame(const unsigned char *bytes, uint64_t size)
 {
   static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};

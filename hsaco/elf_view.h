@@ -32,8 +32,8 @@ struct elf_view {
   size_t load_count;
 };
 
-/* Is this an ELF64 little-endian AMDGPU HSA object of a known version? MALFORMED when it is no ELF
- * or cut, UNSUPPORTED with what it is otherwise. Reads the header only. */
+/* Is this an ELF64 little-endian AMDGPU HSA object of a known version? MALFORMED when it is not an
+ * ELF or is cut; otherwise UNSUPPORTED, with what it is. Reads the header only. */
 RAWHAL_CHECKED rawhal_status_t elf_header_check(const void *bytes, size_t size, Elf64_Ehdr *header,
                                                 rawhal_error_t *error);
 
@@ -64,7 +64,7 @@ bool elf_view_offset_of(const struct elf_view *view, uint64_t address, uint64_t 
                         uint64_t *offset);
 
 /* Where an ELF of any machine ends: the furthest end of its header, tables, segments and sections.
- * False when that lies outside of the bytes, or it is no little-endian ELF64. */
+ * False when that lies outside of the bytes, or it is not a little-endian ELF64. */
 bool elf_extent(const void *bytes, size_t size, uint64_t *extent);
 
 #endif

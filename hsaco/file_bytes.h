@@ -10,8 +10,8 @@ struct file_bytes {
   bool mapped;
 };
 
-/* Maps the file or, with `copy`, reads it: what is read stays as it is, whatever becomes of the
- * file. NOT_FOUND, INVALID_ARGUMENT when it cannot be opened or is no regular file, CAP_EXCEEDED
+/* Maps the file or, with `copy`, reads it: what is read does not change, whatever becomes of the
+ * file. NOT_FOUND, INVALID_ARGUMENT when it cannot be opened or is not a regular file, CAP_EXCEEDED
  * when it has more than `most` bytes, OUT_OF_MEMORY. */
 RAWHAL_CHECKED rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
                                                const allocator_t *allocator,

@@ -118,7 +118,7 @@ static bool is_key(const struct writer *writer)
   return writer->depth && writer->frames[writer->depth - 1].kind == FRAME_KEY;
 }
 
-/* Before a token: the comma, and the quote of a key that is no string. */
+/* Before a token: the comma, and the quote of a key that is not a string. */
 static void before(struct writer *writer, bool string)
 {
   if (!writer->depth)

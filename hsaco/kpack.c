@@ -185,8 +185,8 @@ static bool contradict(rawhal_feature_t a, rawhal_feature_t b)
 }
 
 /* The ELF's flags decide what an object runs on. One that the table lists for something else is not
- * what the table's maker meant: whatever went wrong there, it is not handed out. A name that is no
- * target id known here, such as one of a processor to come, says nothing. */
+ * what the table's maker meant: whatever went wrong there, it is not handed out. A name that is not
+ * a target id known here, such as one of a processor to come, says nothing. */
 static void check_target(struct scan *scan, rawhal_container_object_t *object)
 {
   rawhal_target_t said;
@@ -318,7 +318,7 @@ static rawhal_status_t add_object(const struct archive *archive, const struct kp
   return status;
 }
 
-/* Lists the stored bytes of something that is no code object for all the table says. */
+/* Lists the stored bytes of something that is not a code object, whatever the table says. */
 static rawhal_status_t add_other(const struct archive *archive, const struct kpack_entry *entry,
                                  const struct piece *piece, rawhal_error_t *error)
 {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 /* One line of /proc/self/maps after the other, in order of addresses (proc(5)). Only the beginning
- * of a line matters; names behind it may be long. */
+ * of a line matters; names after it may be long. */
 enum { LINE = 128 };
 
 struct lines {

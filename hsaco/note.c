@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-/* Takes `size` bytes and their padding. The padding behind the last description may be missing. */
+/* Takes `size` bytes and their padding. The padding after the last description may be missing. */
 static bool take(struct note_walk *walk, uint64_t *at, uint64_t size, const unsigned char **bytes)
 {
   uint64_t next;

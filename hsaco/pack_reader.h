@@ -29,7 +29,7 @@ void pack_reader_init(struct pack_reader *reader, const void *bytes, size_t size
 /* Where the next token stands in the container. */
 uint64_t pack_place(const struct pack_reader *reader);
 
-/* Fails with MALFORMED at `place`, behind `what`; always false. */
+/* Fails with MALFORMED at `place`, the message after `what`; always false. */
 __attribute__((format(printf, 3, 4))) bool pack_fail(struct pack_reader *reader, uint64_t place,
                                                      const char *format, ...);
 

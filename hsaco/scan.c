@@ -197,7 +197,7 @@ rawhal_status_t scan_measure(struct scan *scan, struct scan_part part, uint64_t 
   return recogniser->measure(scan, part, end, error);
 }
 
-/* Moves the part behind the zeros that start at `next`. */
+/* Moves the part past the zeros that start at `next`. */
 static rawhal_status_t skip_zeros(struct scan *scan, struct scan_part *part, uint64_t next,
                                   rawhal_error_t *error)
 {

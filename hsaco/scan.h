@@ -56,7 +56,7 @@ RAWHAL_CHECKED rawhal_status_t scan_range(struct scan *scan, struct scan_part pa
                                           rawhal_error_t *error);
 
 /* Reads a range where carriers start at multiples of 4096 or directly after each other, with
- * anything else between them. Finding nothing is no failure. */
+ * anything else between them. Finding nothing is not a failure. */
 RAWHAL_CHECKED rawhal_status_t scan_pages(struct scan *scan, struct scan_part part,
                                           rawhal_error_t *error);
 
@@ -77,7 +77,7 @@ RAWHAL_CHECKED rawhal_status_t scan_measure(struct scan *scan, struct scan_part 
 /* Where the zeros end that start at `from`: `to` at most. */
 uint64_t scan_zeros_end(const unsigned char *bytes, uint64_t from, uint64_t to);
 
-/* Lists one object or, with `why_not`, something in its place that is none. Takes an eighth of a
+/* Lists one object or, with `why_not`, something in its place that is not one. Takes an eighth of a
  * step for each of its bytes, too: who opens what is listed reads it, and all of it comes to at
  * most 64 times the bytes there are. */
 RAWHAL_CHECKED rawhal_status_t scan_add(struct scan *scan, struct scan_part part,

@@ -99,7 +99,7 @@ struct unpacker {
   void *stack; /* of the parser */
 };
 
-/* Decodes the value at *offset and moves behind it. On failure *offset is the place, and `failure`
+/* Decodes the value at *offset and moves past it. On failure *offset is the place, and `failure`
  * and `why` are set. A value whose root is an array of numbers (shape SHAPE_NUMBERS) leaves them in
  * `numbers`. */
 bool unpack_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth,

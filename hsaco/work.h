@@ -24,7 +24,7 @@ enum {
 enum {
   WORK_PART = 128,    /* finding out what starts somewhere; an entry of a table */
   WORK_TOKEN = 64,    /* a value of a table in msgpack */
-  WORK_OBJECT = 1024, /* listing a code object, or saying why it is none */
+  WORK_OBJECT = 1024, /* listing a code object, or saying why it is not one */
   WORK_BLOCK = 4096,  /* a block of compressed bytes, which may have tables of its own */
 };
 

@@ -21,7 +21,7 @@ struct rawhal_builder {
 
   size_t begin;     /* of the block at hand */
   size_t appended;  /* in it */
-  size_t skipped;   /* bytes behind `length` that are to be zeros */
+  size_t skipped;   /* bytes after `length` that are to be zeros */
   size_t alignment; /* the largest in it */
   size_t blocks, block_size, stride;
   size_t wanted_alignment, wanted_stride;
@@ -236,7 +236,7 @@ static rawhal_status_t check_argument(rawhal_builder_t *builder, const appended_
   return RAWHAL_OK;
 }
 
-/* `*at`, from the block's beginning, is where the value would lie behind what is there. */
+/* `*at`, from the block's beginning, is where the value would lie after what is there. */
 static rawhal_status_t place_argument(rawhal_builder_t *builder, const appended_t *value,
                                       uint64_t *at)
 {
@@ -330,7 +330,7 @@ rawhal_status_t rawhal_builder_append(rawhal_builder_t *builder, rawhal_string_t
   return RAWHAL_OK;
 }
 
-/* Zeros that nothing follows are no part of a blob: they are written with what does. */
+/* Trailing zeros are not part of a blob: they are written together with what follows them. */
 rawhal_status_t rawhal_builder_skip(rawhal_builder_t *builder, size_t size)
 {
   uint64_t skipped, end;

@@ -10,7 +10,7 @@ struct rawhal_hal_layout {
   allocator_t allocator; /* whose the layout is */
   rawhal_hal_layout_info_t info;
   uint32_t explicit_end;       /* of the native layout */
-  rawhal_hal_slot_t *bindings; /* both in one array behind the struct */
+  rawhal_hal_slot_t *bindings; /* both in one array after the struct */
   rawhal_hal_slot_t *constants;
 };
 

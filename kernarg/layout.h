@@ -58,9 +58,9 @@ RAWHAL_CHECKED rawhal_status_t image_write_checked(const rawhal_kernarg_layout_t
                                                    const rawhal_launch_t *launch, void *image,
                                                    rawhal_error_t *error);
 
-/* How many bytes at an image's begin are a blob's of that length, whatever the launch: those before
- * the first hidden argument that image_write_checked() would write. False: visible arguments lie
- * behind that. */
+/* How many bytes at an image's beginning are a blob's of that length, whatever the launch: those
+ * before the first hidden argument that image_write_checked() would write. False: visible arguments
+ * lie after that. */
 bool image_blob_bytes(const rawhal_kernarg_layout_t *layout, size_t length, uint32_t flags,
                       size_t *bytes);
 

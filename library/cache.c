@@ -126,7 +126,7 @@ static time_t most_age(const char *name)
   return strcmp(dot, UNFINISHED) == 0 ? 3600 : 0;
 }
 
-/* What killed processes have left behind, and indexes that nobody has read for two months. */
+/* What killed processes have left, and indexes that have not been read for two months. */
 static void sweep(int folder)
 {
   int listed = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

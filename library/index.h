@@ -88,8 +88,8 @@ RAWHAL_CHECKED rawhal_status_t index_build(const index_source_t *source, library
                                            rawhal_error_t *error);
 /* How names are looked up. */
 uint64_t index_hash(rawhal_string_t name);
-/* An image that somebody else has made, of `pages` pages. False, and the image is as it was: it is
- * none, or not of that source. */
+/* Takes an image that another process has made, of `pages` pages. False, and the image is
+ * unchanged: it is not an image, or not of that source. */
 bool index_take(library_index_t *index, const image_t *image, uint64_t pages,
                 const rawhal_content_hash_t *source);
 void index_free(library_index_t *index);

@@ -7,7 +7,7 @@
 #include "library/process_parts.h"
 
 /* clang gives each kernel of a HIP program two symbols on the host: a function, whose name has
- * "__device_stub__" before the kernel's last part (behind its length, when it is mangled), and an
+ * "__device_stub__" before the kernel's last part (after its length, when it is mangled), and an
  * object of the size of a pointer with the kernel's own name, which points to the function. */
 static const char prefix[] = "__device_stub__";
 enum { PREFIX = sizeof(prefix) - 1, HANDLE_SIZE = 8 };
@@ -35,7 +35,7 @@ static size_t count_names(const char *name)
 }
 
 /* "_ZN2ns22__device_stub__kernelEv" -> "_ZN2ns7kernelEv", taking so many digits to be its length.
- * NULL: then it is none, or there is no memory. */
+ * NULL: the length cannot be that, or there is no memory. */
 static const char *kernel_name(const char *name, size_t digits, struct arena *arena)
 {
   const char *at = strstr(name, prefix), *rest = at + PREFIX;

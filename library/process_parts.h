@@ -44,15 +44,16 @@ struct elf_file {
   size_t names_size;
 };
 
-/* False: it cannot be read, or is no ELF file of this machine's class and byte order. Tables are in
- * `arena`, whose status says when there was no memory. Closed by elf_file_close() either way. */
+/* False: it cannot be read, or is not an ELF file of this machine's class and byte order. Tables
+ * are in `arena`, whose status says when there was no memory. Closed by elf_file_close() either
+ * way. */
 bool elf_file_open(struct elf_file *file, const char *path, struct arena *arena);
 void elf_file_close(struct elf_file *file);
 
 /* All of a range. */
 bool elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size);
 
-/* In `arena`, with a zero byte behind it; NULL: not to be had. */
+/* In `arena`, with a zero byte after it; NULL: it cannot be read, or there is no memory. */
 void *elf_file_load(const struct elf_file *file, const Elf64_Shdr *section, struct arena *arena);
 
 /* By name, or NULL and by type; NULL: there is none. */

@@ -19,8 +19,8 @@ struct rawhal_tensile {
   struct tensile_tables tables;
 };
 
-/* A record is some 400 bytes, and what an array has grown out of is left behind; a solution that is
- * read has 150 bytes at least, a reference to a library 20. */
+/* A record is some 400 bytes, and what an array has grown out of stays allocated; a solution that
+ * is read has 150 bytes at least, a reference to a library 20. */
 static uint64_t budget_of(size_t size)
 {
   enum { LEAST = 1 << 16, TIMES = 16 };

@@ -48,7 +48,7 @@ static rawhal_status_t check_workgroup(const rawhal_kernel_t *kernel, rawhal_tri
   return RAWHAL_OK;
 }
 
-/* The pointers behind the source's arguments are there. */
+/* Whether the pointers after the source's arguments are there. */
 static rawhal_status_t check_scratch(const rawhal_kernel_t *kernel,
                                      const rawhal_triton_kernel_t *entry, rawhal_error_t *error)
 {

@@ -151,8 +151,8 @@ static rawhal_status_t take_target(const json_t *target, struct arena *arena,
   return status;
 }
 
-/* How many pointers versions from `major`.`minor` on put behind a kernel's arguments, as
- * their objects show; newest first. Up to 3.2 the JSON has no version. */
+/* How many pointers versions from `major`.`minor` on put after a kernel's arguments, as their
+ * objects show; newest first. Up to 3.2 the JSON has no version. */
 static const struct scratch {
   int major, minor;
   uint32_t pointers;

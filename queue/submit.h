@@ -56,7 +56,7 @@ void submit_ring(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint
  * packet has. */
 size_t submit_first_signaller(const batch_t *batch);
 
-/* Packets behind a batch's dispatches: where each of these has a signal of its own, a barrier that
+/* Packets after a batch's dispatches: where each of these has a signal of its own, a barrier that
  * tells when all have finished. */
 static inline uint32_t closing_packets(const rawhal_queue_t *queue)
 {

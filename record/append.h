@@ -1,4 +1,4 @@
-/* Whole frames behind each other, and the end. Internal to this folder. */
+/* Whole frames one after the other, and the end. Internal to this folder. */
 #ifndef RAWHAL_RECORD_APPEND_H
 #define RAWHAL_RECORD_APPEND_H
 

@@ -86,7 +86,7 @@ void frames_close(frames_t *frames)
 
 /* ---- Frames ---- */
 
-/* Room for a payload: at most as large as what the file has behind the frame. */
+/* Room for a payload: at most as large as what the file has after the frame. */
 static rawhal_status_t make_room(frames_t *frames, size_t size, rawhal_error_t *error)
 {
   if (size <= frames->room)

@@ -27,9 +27,9 @@ typedef struct frame {
   size_t size;
 } frame_t;
 
-/* MALFORMED: no recording, or its header is damaged; UNSUPPORTED: another version, or written on a
- * machine of the other byte order; NOT_FOUND, INVALID_ARGUMENT: it cannot be opened, or is no
- * regular file. frames_close() is due in any case. */
+/* MALFORMED: not a recording, or its header is damaged; UNSUPPORTED: another version, or written on
+ * a machine of the other byte order; NOT_FOUND, INVALID_ARGUMENT: it cannot be opened, or is not a
+ * regular file. frames_close() must be called in any case. */
 RAWHAL_CHECKED rawhal_status_t frames_open(frames_t *frames, const char *path,
                                            rawhal_error_t *error);
 void frames_close(frames_t *frames);

@@ -11,7 +11,7 @@ typedef struct index_array {
   size_t count, capacity;
 } index_array_t;
 
-/* Places in arrays count from 1, and 0 is none. */
+/* Places in arrays count from 1; 0 means none. */
 
 typedef struct index_piece {
   uint64_t frame, offset; /* in the file; in its content */
@@ -47,7 +47,7 @@ struct record_reader {
   index_array_t contents;   /* index_content_t */
   index_array_t buffers;    /* index_buffer_t, as they stand in the file */
   index_array_t pieces;     /* index_piece_t */
-  record_buffer_t *sorted;  /* the buffers, those of a dispatch behind each other */
+  record_buffer_t *sorted;  /* the buffers, those of a dispatch one after the other */
 };
 
 /* The element at a place that is there. */

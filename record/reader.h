@@ -3,7 +3,7 @@
  * A file is read through once when it is opened, every frame's checksums and everything that frames
  * say of each other; what has been found is remembered by its place, and read again when it is
  * asked for. Memory and time are proportional to the file; what a file claims is not believed
- * before the bytes are there. The end of a file that a killed writer has left is no damage.
+ * before the bytes are there. The incomplete end that a killed writer has left is not damage.
  *
  * Thread-safety: one thread at a time. */
 #ifndef RAWHAL_RECORD_READER_H
@@ -16,7 +16,7 @@ typedef struct record_reader record_reader_t;
 /* Damage anywhere refuses the whole file: MALFORMED, the offset at the first byte of the header, or
  * of the content, of the frame in which it is, or of the frame that contradicts earlier ones.
  * UNSUPPORTED: another version, byte order or an unknown frame; NOT_FOUND, INVALID_ARGUMENT: it
- * cannot be opened, or is no regular file; OUT_OF_MEMORY; RUNTIME: it cannot be read. */
+ * cannot be opened, or is not a regular file; OUT_OF_MEMORY; RUNTIME: it cannot be read. */
 RAWHAL_CHECKED rawhal_status_t record_reader_open(const char *path, record_reader_t **reader,
                                                   rawhal_error_t *error);
 void record_reader_close(record_reader_t *reader); /* NULL is allowed */

@@ -6,8 +6,9 @@
  *     frames   reads one frame
  *     reader   a whole file: objects, dispatches, buffers; index.c has what is where
  *
- * A file is a header and frames behind each other, each with its length and two checksums, so that
- * it can be read up to any moment at which its writer was killed. Nothing here knows a device. */
+ * A file is a header and frames one after the other, each with its length and two checksums, so
+ * that it can be read up to any moment at which its writer was killed. Nothing here knows a device.
+ */
 #ifndef RAWHAL_RECORD_RECORD_H
 #define RAWHAL_RECORD_RECORD_H
 
@@ -40,7 +41,8 @@ typedef enum record_when {
 
 /* How a file ends. */
 typedef enum record_end {
-  RECORD_UNFINISHED = 0, /* behind a whole frame: it is still written, or its writer was killed */
+  RECORD_UNFINISHED =
+      0, /* after a whole frame: it is still being written, or its writer was killed */
   RECORD_CLOSED = 1,
   RECORD_FULL = 2,   /* the bound was reached, and nothing was recorded from there on */
   RECORD_FAILED = 3, /* it could not be written any more; likewise */

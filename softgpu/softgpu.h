@@ -1,4 +1,4 @@
-/* The control interface of softgpu, the GPU in software behind the HSA runtime.
+/* The control interface of softgpu, the GPU in software below the HSA runtime.
  *
  * The functions are exported by softgpu's libhsakmt.so.1 under the symbol version SOFTGPU_1. They
  * need no hsa_init() and no linking: open the library before libhsa-runtime64.so.1, then ask it.
@@ -7,14 +7,14 @@
  *     softgpu_option_set_fn *set = (softgpu_option_set_fn *)dlsym(thunk, "softgpu_option_set");
  *     set("timeout_ms", 5000);
  *
- * A runtime of ROCm 7 or later does not link libhsakmt.so.1. Its softgpu is libdtif.so, beside that
- * one and with the same functions: open it before hsa_init(), which then loads it, too. The two are
- * devices apart. docs/softgpu-runtimes.md says what was tried with which runtime.
+ * A runtime of ROCm 7 or later does not link libhsakmt.so.1. Its softgpu is libdtif.so, in the same
+ * folder and with the same functions: open it before hsa_init(), which then loads it, too. The two
+ * are devices apart. docs/softgpu-runtimes.md says what was tried with which runtime.
  *
  * A library that lacks these symbols is a real thunk. Every function is thread-safe, none prints.
  *
- * Memory rights are those of the real driver, for kernels, copy engines and what a packet names:
- * a device may use what is mapped to it (hsa_amd_agents_allow_access(); its own memory by default)
+ * Memory rights are those of the real driver, for kernels, copy engines and what a packet names: a
+ * device may use what is mapped to it (hsa_amd_agents_allow_access(); its own memory by default)
  * and what the program locked (hsa_amd_memory_lock(), hipHostRegister()), by the address it got for
  * that, within the exact bounds, while it is locked and not unmapped. Locking wants pages that can
  * be written to. Anything else is a fault that says what is there. Not found: a kernel that writes
@@ -27,8 +27,9 @@
  *
  * Memory by handle (hsa_amd_ipc_memory_create(), hipIpcGetMemHandle()) is for processes of the same
  * user in the same PID namespace. Its pages are exchanged when the first handle of it is made: no
- * thread of the host may write to it then. A handle is good as long as the process that made it has
- * the memory; who has opened it keeps the pages. Each such allocation takes a file descriptor.
+ * thread of the host may write to it then. A handle is valid as long as the process that made it
+ * has the memory; a process that has opened it keeps the pages. Each such allocation takes a file
+ * descriptor.
  *
  * Memory of the program that devices use in place (SVM, hipMallocManaged()) has no guards, and what
  * was said about it is not forgotten when the program unmaps it, but when something of the device
@@ -84,7 +85,7 @@ extern "C" {
  * know barriers only: waves that agree by flags in LDS are reported, unless all of them use atomics
  * or those that read follow one that wrote by an atomic.
  *
- * timeout_ms is no limit for the runtime's own kernels, which copy memory and load code: they end,
+ * timeout_ms does not limit the runtime's own kernels, which copy memory and load code: they end,
  * and the runtime ends the process when one fails.
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x950, 0x1030, 0x1100 can be listed; gfx90a,
@@ -129,7 +130,7 @@ void softgpu_resume(void);
  * INVALID_ALLOCATION, 8 INVALID_CODE_OBJECT, 32 and 256 INVALID_PACKET_FORMAT, 64 INVALID_ARGUMENT,
  * 128 INVALID_ISA, 0x20000000 MEMORY_APERTURE_VIOLATION, 0x40000000 ILLEGAL_INSTRUCTION, 0x80000000
  * EXCEPTION. False, and nothing ordered, for an unknown name, a queue where none belongs, or a
- * value that is no error: 0 and the runtime's requests 1, 512, 1024. */
+ * value that is not an error: 0 and the runtime's requests 1, 512, 1024. */
 bool softgpu_inject(const char *name, const void *hsa_queue, uint64_t nth, uint64_t value);
 
 /* Says that the program supplied nothing for bytes [from, to) of the kernarg segment at `kernarg`,
@@ -162,7 +163,7 @@ typedef struct softgpu_fault_info {
   uint32_t kind;          /* softgpu_fault_kind_t in execute.h; 0 when the packet was at fault */
   uint32_t queue_code;    /* as written to queue_inactive_signal */
   uint64_t packet_index;  /* of the packet in its queue */
-  uint64_t kernel_object; /* from the packet; 0 when it was no kernel dispatch */
+  uint64_t kernel_object; /* from the packet; 0 when it was not a kernel dispatch */
   uint64_t pc;            /* 0 when no instruction was reached */
   uint64_t pc_offset;     /* from the kernel's entry point */
   uint64_t address;       /* the offending address; of a trap, its number */
@@ -183,17 +184,17 @@ size_t softgpu_queue_fault(const void *hsa_queue, char *text, size_t size);
 bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info, size_t size);
 
 /* An instruction that softgpu cannot run, `offset` bytes into the code. `mnemonic` is NULL and
- * `text` empty where the bytes are no instruction that it knows; else it knows the instruction and
- * cannot execute it, or not with these operands. `words`: three dwords from there, zero beyond the
- * end. */
+ * `text` empty where the bytes are not an instruction that it knows; else it knows the instruction
+ * and cannot execute it, or not with these operands. `words`: three dwords from there, zero beyond
+ * the end. */
 typedef void softgpu_coverage_missing_fn(void *context, uint64_t offset, const char *mnemonic,
                                          const char *text, const uint32_t words[3]);
 
 /* Calls `missing` for each such instruction in `bytes` of code, in order, without running any, and
  * returns how many instructions there are; 0 when `chip` (as in the options) runs no code here.
- * Instructions are taken one after the other, as a disassembler does: padding is s_nop,
- * s_code_end or zeros, which are instructions, and after a dword that is none the search goes on at
- * the next. Data between functions is reported as unknown. */
+ * Instructions are taken one after the other, as a disassembler does: padding is s_nop, s_code_end
+ * or zeros, which are instructions, and after a dword that is not one the search goes on at the
+ * next. Data between functions is reported as unknown. */
 uint64_t softgpu_coverage(uint32_t chip, const void *code, size_t bytes,
                           softgpu_coverage_missing_fn *missing, void *context);
 

@@ -24,7 +24,7 @@ static void print_hex(const unsigned char *bytes, uint64_t count)
 }
 
 /* The start of a row: a mark, the offset, and the range's first bytes as far as the blob has them;
- * the meaning is printed behind it. */
+ * the meaning is printed after it. */
 static void begin_row(const explainer_t *e, bool wrong, uint64_t from, uint64_t to)
 {
   uint64_t end = to < e->blob->length ? to : e->blob->length;

@@ -59,7 +59,7 @@ static const char *find_line(const char *help, const char *name)
   return NULL;
 }
 
-/* It stands behind the value, or on the line below. */
+/* It follows the value, or is on the line below. */
 static void find_text(const tool_command_t *command, completion_option_t *option)
 {
   const char *at = find_line(command->help(), option->name);

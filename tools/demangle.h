@@ -15,9 +15,9 @@ typedef enum demangle_when {
 bool demangle_text(demangle_when_t when);
 
 /* "vector_add(float*, float*, float*, unsigned int)" of "_Z10vector_addPfS_S_j"; of "NAME.kd" with
- * ".kd" behind it. What is no such name, or becomes too long, is returned as it is. A few bytes can
- * stand for a text that no machine has room for: no more is made of a name than 16 times its bytes,
- * and nothing of one of more than 1 KiB. Valid until the next call; still to be escaped. */
+ * ".kd" after it. What is not such a name, or becomes too long, is returned unchanged. A few bytes
+ * can stand for a text that no machine has room for: a name is expanded to 16 times its bytes at
+ * most, and one of more than 1 KiB not at all. Valid until the next call; still to be escaped. */
 rawhal_string_t demangle(rawhal_string_t name);
 
 /* The same, if `wanted`. */

@@ -77,7 +77,7 @@ static bool make_result(diff_result_t *result, const select_options_t *options)
       return false;
     }
   }
-  /* Nothing compared with nothing is no "the same". */
+  /* Nothing compared with nothing does not count as "the same". */
   if (!result->files[0].object_count && !result->files[1].object_count)
     return tool_refuse(&result->error, RAWHAL_NOT_FOUND,
                        "neither file has an object for that target");

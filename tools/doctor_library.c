@@ -40,7 +40,7 @@ static const char *version_of(const char *function)
   return ask ? ask() : NULL;
 }
 
-/* The file behind its links: its name has the version where there is no function. */
+/* The file that its links lead to: its name has the version where there is no function. */
 static const char *file_of(const void *symbol, char path[PATH_MAX])
 {
   Dl_info info;

@@ -44,7 +44,7 @@ static void send_row(void *context, const doctor_row_t *row)
     _exit(TOOL_FAILED); /* nobody listens */
 }
 
-/* A group of its own: what the check starts ends with it. What libraries print is no part of the
+/* A group of its own: what the check starts ends with it. What libraries print is not part of the
  * answer. */
 static _Noreturn void be_child(const doctor_t *doctor, doctor_check_fn *check, int pipe_end)
 {

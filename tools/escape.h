@@ -16,8 +16,8 @@
 size_t escape_text(FILE *out, rawhal_string_t text, size_t most);
 
 /* As a JSON string's contents, without the quotes: always valid UTF-8, with "\u202e" for the same
- * code points. Bytes that are no UTF-8 become U+0080 to U+00FF, as rawhal_hsaco_metadata_json()
- * does it, so that no name gets lost. */
+ * code points. Bytes that are not UTF-8 become U+0080 to U+00FF, as in
+ * rawhal_hsaco_metadata_json(), so that no name gets lost. */
 void escape_json(FILE *out, rawhal_string_t text);
 
 /* The bytes of `text` in front of `most` or fewer, so that no UTF-8 sequence is cut. */

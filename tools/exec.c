@@ -273,7 +273,7 @@ static bool set_policy(const char *file, rawhal_error_t *error)
   return set_file("RAWHAL_POLICY", file, error);
 }
 
-/* A line more, behind those of the environment. */
+/* One more line, after those of the environment. */
 static bool add_substitute(const char *text, rawhal_error_t *error)
 {
   static const char variable[] = "RAWHAL_SUBSTITUTE";

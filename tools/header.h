@@ -45,9 +45,9 @@ void header_release(header_t *header);
 
 /* ---- Identifiers (header_name.c) ---- */
 
-/* A kernel's, to go behind "kernarg_": its name where that is made of letters, digits and '_';
- * else with '_' for every other byte and, behind it, a hash of the name, so that it depends on no
- * other kernel. The caller frees it; NULL = out of memory. */
+/* A kernel's, to go after "kernarg_": its name where that is made of letters, digits and '_'; else
+ * with '_' for every other byte and, after it, a hash of the name, so that it depends on no other
+ * kernel. The caller frees it; NULL = out of memory. */
 char *header_kernel_identifier(rawhal_string_t name, bool *exact);
 
 /* Adds a '_' to an identifier; false: out of memory. */

@@ -102,7 +102,8 @@ static bool refuse_file(const kernel_entry_t *known, const kernel_entry_t *other
                      other->object, other->target);
 }
 
-/* Behind the identifier of what another file has with other arguments: the number of that file. */
+/* Goes after the identifier of what another file has with other arguments: the number of that file.
+ */
 static bool name_variant(kernel_entry_t *entry)
 {
   char *name;

@@ -179,8 +179,8 @@ static bool is_reserved(const char *word)
                  compare_words);
 }
 
-/* The header's own types and macros begin so, with anything behind. Names with a leading '_' are
- * the compiler's, who has macros there: they begin with no letter. */
+/* The header's own types and macros begin so, with anything after it. Names with a leading '_' are
+ * the compiler's, which has macros there: they do not begin with a letter. */
 static bool is_ours(rawhal_string_t name)
 {
   static const char *const starts[] = {"KERNARG_", "RAWHAL_", "kernarg_", "rawhal_"};

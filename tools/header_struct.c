@@ -11,7 +11,7 @@
 
 void header_print_comment(FILE *out, rawhal_string_t text)
 {
-  char previous = '*'; /* behind an opening mark */
+  char previous = '*'; /* after an opening mark */
   for (size_t i = 0, from = 0; i < text.size; ++i) {
     char c = text.data[i];
     bool mark = (previous == '*' && c == '/') || (previous == '/' && c == '*');

@@ -17,7 +17,7 @@ typedef struct progress {
   bool nobody; /* all was read, and no kernel, or object, is the one asked for */
 } progress_t;
 
-/* "gfx90a" is none of "gfx90a:xnack+, gfx942". */
+/* "gfx90a" is not one of "gfx90a:xnack+, gfx942". */
 static bool is_listed(const char *all, const char *one)
 {
   const size_t size = strlen(one);
@@ -86,7 +86,7 @@ static int inspect_file(const inspect_options_t *options, const inspect_form_t *
     return TOOL_FAILED; /* main() says so */
   if (!progress.begun && !progress.nobody)
     form->begin(options);
-  if (!progress.nobody) /* which is no document */
+  if (!progress.nobody) /* which is not a document */
     form->end(done ? NULL : &error);
   fflush(stdout); /* before what standard error says */
   return done ? TOOL_OK : tool_fail("inspect", &error);

@@ -74,7 +74,7 @@ extern const inspect_form_t inspect_json_form;        /* also what options->page
  * page. */
 struct json_writer;
 void inspect_put_kernel(struct json_writer *out, const rawhal_kernel_t *kernel, bool page);
-/* Of a page: "demangled", null where that is no other than the name, or is not wanted. */
+/* Of a page: "demangled", null where that is the same as the name, or is not wanted. */
 void inspect_put_demangled(struct json_writer *out, rawhal_string_t name, bool wanted);
 
 /* ---- Triton's cache (inspect_triton.c) ---- */

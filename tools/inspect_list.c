@@ -139,7 +139,7 @@ static void list_object(list_t *list, const select_t *select)
   report(list, &line);
 }
 
-/* One that is no code object is what it is; one that cannot be opened is damaged. */
+/* One that is not a code object is listed as what it is; one that cannot be opened is damaged. */
 static void list_refusal(list_t *list, const select_t *select, const rawhal_error_t *error)
 {
   line_t line = {.path = select->options->path, .index = select->index, .object = select->object};

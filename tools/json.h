@@ -20,7 +20,7 @@ typedef struct json_writer {
 
 void json_begin_object(json_writer_t *writer, const char *key);
 void json_begin_array(json_writer_t *writer, const char *key);
-void json_end(json_writer_t *writer); /* behind the outermost there is the line's end */
+void json_end(json_writer_t *writer); /* after the outermost there is the line's end */
 
 void json_put_unsigned(json_writer_t *writer, const char *key, uint64_t value);
 void json_put_signed(json_writer_t *writer, const char *key, int64_t value);

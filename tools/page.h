@@ -26,7 +26,7 @@ bool page_begin(page_t *page, const char *path, const char *const *inputs, size_
  * Where there was none, no file has been touched. */
 bool page_end(page_t *page, rawhal_error_t *error);
 
-/* The page's parts before and behind the JSON (made by tools/page/embed.cmake). */
+/* The page's parts before and after the JSON (made by tools/page/embed.cmake). */
 extern const unsigned char page_head[], page_tail[];
 extern const size_t page_head_size, page_tail_size;
 

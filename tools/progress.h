@@ -1,6 +1,6 @@
 /* How far long work has come: one line on the terminal of standard error, which rewrites itself.
- * There is none in the first half second, none where standard error is no terminal or TERM is
- * "dumb" or unset, and none is left behind. */
+ * There is none in the first half second, none where standard error is not a terminal or TERM is
+ * "dumb" or unset, and none is left at the end. */
 #ifndef TOOLS_PROGRESS_H
 #define TOOLS_PROGRESS_H
 

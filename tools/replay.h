@@ -67,7 +67,7 @@ bool replay_load(replay_t *replay);
 /* replay_memory.c: the buffers as they were before, and the pointers to them. */
 bool replay_fill(replay_t *replay);
 bool replay_relocate(replay_t *replay);
-/* The buffer in which a recorded address is, or behind whose end it is; NULL: none. */
+/* The buffer in which a recorded address is, or after whose end it is; NULL: none. */
 replay_buffer_t *replay_find(const replay_t *replay, uint64_t address);
 
 /* replay_run.c */

@@ -18,7 +18,7 @@ static int compare_addresses(const void *left, const void *right)
 replay_buffer_t *replay_find(const replay_t *replay, uint64_t address)
 {
   size_t low = 0, high = replay->buffer_count;
-  while (low < high) { /* the first that begins behind the address */
+  while (low < high) { /* the first that begins after the address */
     const size_t middle = low + (high - low) / 2;
     if (replay->buffers[middle].before->address <= address)
       low = middle + 1;

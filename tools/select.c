@@ -36,7 +36,7 @@ bool select_read_object(const char *command, const char *text, uint64_t *object)
 static bool open_stream(int stream, const char *path, rawhal_container_t **container,
                         unsigned char **data, rawhal_error_t *error)
 {
-  static bool was_read; /* standard input: then it is empty, which is no news about a file */
+  static bool was_read; /* standard input: then it is empty, which says nothing about a file */
   const size_t most = SIZE_MAX < (1ull << 32) ? SIZE_MAX : (size_t)(1ull << 32); /* as of files */
   size_t size;
   if (stream == STDIN_FILENO && was_read)

@@ -12,8 +12,8 @@ typedef struct select_options {
   const char *progress;          /* the command that shows how far it is; NULL = none does */
   const char *kernel;            /* for select_kernel(): its name or symbol, exactly */
   uint32_t hsaco_flags;          /* RAWHAL_HSACO_* */
-  bool skip_unreadable;          /* pass over what is no AMDGPU code object rawhal reads: else an
-                                    error */
+  bool skip_unreadable;          /* pass over what is not an AMDGPU code object that rawhal
+                                    reads: else an error */
 } select_options_t;
 
 /* Zero-initialised it is closed. What was selected lives until select_close(). */
@@ -31,7 +31,7 @@ typedef struct select {
 bool select_runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted);
 
 /* What follows --target and --object on the command line; `*object` as select_options_t has it.
- * False, and the usage error is printed, when it is none. */
+ * False, and the usage error is printed, when it is neither. */
 bool select_read_target(const char *command, const char *text, rawhal_target_t *target);
 bool select_read_object(const char *command, const char *text, uint64_t *object);
 

@@ -18,7 +18,7 @@ typedef enum terminal_style {
  * is set to anything but 0. No style changes what is written: nobody needs one to understand it. */
 void terminal_style(terminal_style_t style);
 
-/* The terminal's columns; SIZE_MAX where it does not say, or standard output is none. */
+/* The terminal's columns; SIZE_MAX where it does not say, or standard output is not a terminal. */
 size_t terminal_columns(void);
 
 /* Prints text that somebody else wrote, escaped, in at most `most` columns: what is longer ends in

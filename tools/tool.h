@@ -25,7 +25,7 @@ typedef struct tool_command {
   const struct option *options, *more_options; /* the second may be NULL */
   const char *letters;                         /* its short options, or NULL */
   const char *words;                           /* that may stand for a file, or NULL */
-  bool runs_program;                           /* behind its options and -- */
+  bool runs_program;                           /* after its options and -- */
   int failed; /* the exit status when standard output cannot be written; 0: TOOL_FAILED */
 } tool_command_t;
 
@@ -60,7 +60,7 @@ __attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const 
 __attribute__((format(printf, 3, 4))) bool
 tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, ...);
 
-/* A number from 0 to `top`, decimal or 0x...; false when `text` is none. */
+/* A number from 0 to `top`, decimal or 0x...; false when `text` is not one. */
 bool tool_parse_number(const char *text, uint64_t top, uint64_t *value);
 
 /* Prints on standard output text that somebody else wrote, escaped (escape.h). Returns the columns.
@@ -73,8 +73,8 @@ void tool_print_column(const char *text, int width);
 /* Orders texts by their bytes. */
 int tool_compare_text(rawhal_string_t a, rawhal_string_t b);
 
-/* Makes room for one more element behind the `count` that an array has; it doubles at every power
- * of two, so `count` is all there is to remember. False: out of memory; `*array` stays. */
+/* Makes room for one more element after the `count` that an array has; it doubles at every power of
+ * two, so `count` is all there is to remember. False: out of memory; `*array` stays. */
 bool tool_grow(void **array, size_t count, size_t element_size);
 
 static inline bool tool_text_is(rawhal_string_t text, const char *word)

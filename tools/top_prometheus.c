@@ -263,7 +263,7 @@ static void print_processes(const source_t *source, const void *context)
   print_value(source->row->processes, UNIT_ONE);
 }
 
-/* Those that are no one number of a row. */
+/* Those that are not a single number of a row. */
 static const struct {
   const char *name, *type, *help;
   void (*print)(const source_t *source, const void *context);

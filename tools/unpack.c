@@ -52,7 +52,7 @@ static bool write_file(const unpack_t *unpack, const char *path, rawhal_bytes_t 
   if (done)
     return true;
   if (file >= 0)
-    (void)unlink(path); /* a part of an object is none */
+    (void)unlink(path); /* a part of an object is not an object */
   return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s%s", path, strerror(problem),
                      problem == EEXIST ? " (--force replaces it)" : "");
 }

@@ -229,7 +229,7 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
 }
 
 /* The same for what other submissions of the process may wait for that are in flight already, as a
- * kernel behind a barrier waits for a copy: those that stand in its way would never end. What is in
+ * kernel after a barrier waits for a copy: those that it must wait for would never end. What is in
  * flight is not looked at, only whether what was used is paid for; so a level may exceed its share
  * by as many as the caller lets in flight at once. `whatever`: even if it is not paid for. False:
  * limit_retry_at() tells when. */

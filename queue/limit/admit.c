@@ -74,9 +74,10 @@ static bool attempt_unlocked(limit_lease_t *lease, const limit_cost_t *cost, lim
   return admitted;
 }
 
-/* Keeps others from admitting without the lock, and waits for those who do: what they hold for a
- * moment is no reason to refuse, and nothing changes under who looks at it. But not for ever, for a
- * thread that may be stopped. False: somebody still is at it. The caller holds the lock. */
+/* Keeps others from admitting without the lock, and waits for those that are doing so: what they
+ * hold for a moment is not a reason to refuse, and nothing changes while it is looked at. But not
+ * for ever, as such a thread may be stopped. False: one is still admitting. The caller holds the
+ * lock. */
 static bool shut_out(rawhal_limiter_t *limiter)
 {
   static const struct timespec nap = {.tv_nsec = 100000};

@@ -37,13 +37,13 @@ static uint64_t running(const rawhal_limiter_t *limiter, uint64_t now)
   return since && since < now ? now - since : 0;
 }
 
-/* What runs may wait for something that its program does only after another submission: behind
- * what never ends, nothing would ever be admitted. So more goes beside what has been running for
- * long, and for longer than all that is not paid for yet: one, and one more each time that the time
- * doubles; while others wait, no more than one for each time that it takes to be stalled. Beside
- * it, it costs the process nothing; should they run on alone, one after the other, that is all they
- * get for longer than they took. In a queue that is busy it would hardly run before, and waits
- * longer. */
+/* What runs may wait for something that its program does only after another submission: after what
+ * never ends, nothing would ever be admitted. So more is admitted while something has been running
+ * for long, and for longer than all that is not paid for yet: one, and one more each time that the
+ * time doubles; while others wait, no more than one for each time that it takes to be stalled.
+ * Beside it, it costs the process nothing; should they run on alone, one after the other, that is
+ * all they get for longer than they took. In a queue that is busy it would hardly run before, and
+ * waits longer. */
 static uint64_t admitted_beside(const limit_lease_t *lease, const peers_t *peers,
                                 const region_node_t *node, uint64_t now)
 {
@@ -82,7 +82,7 @@ static node_flight_t without_waiting(node_flight_t flight, bool contended)
   return flight;
 }
 
-/* Asks every level whether more may go behind all that is in flight but `mine`, the batch. */
+/* Asks every level whether more may go after all that is in flight but `mine`, the batch. */
 static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion_t *mine,
                          const peers_t *peers, refusal_t *refusal)
 {

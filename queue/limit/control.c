@@ -1,5 +1,5 @@
-/* Changing limits from outside, through the region's file: an operator is no member, holds no slot,
- * and makes its changes under the structure lock, as those do who join. */
+/* Changing limits from outside, through the region's file: an operator is not a member, holds no
+ * slot, and makes its changes under the structure lock, as a process does that joins. */
 #include "queue/limit/config.h"
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"

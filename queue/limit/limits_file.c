@@ -48,7 +48,7 @@ static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *err
   return facts.st_size <= MAX_FILE ? RAWHAL_OK : refuse(error, path, "has more than 65536 bytes");
 }
 
-/* All of it, with a NUL behind. */
+/* All of it, NUL-terminated. */
 static rawhal_status_t read_all(int fd, const char *path, char **text, rawhal_error_t *error)
 {
   char *bytes = allocate(NULL, MAX_FILE + 1);

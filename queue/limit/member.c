@@ -62,8 +62,8 @@ static bool device_in_use(const region_data_t *data, uint32_t device)
   return false;
 }
 
-/* May a tenant's place be given to another? Not while somebody is in it, nor before it has paid:
- * leaving is no way out of a debt. */
+/* May a tenant's place be given to another? Not while a process is in it, nor before it has paid:
+ * leaving does not cancel a debt. */
 static bool tenant_can_go(const region_data_t *data, uint32_t index, uint64_t now)
 {
   const region_tenant_t *tenant = &data->tenants[index];

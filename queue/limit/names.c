@@ -15,7 +15,7 @@ const limit_text_info_t limit_texts[LIMIT_NAME_COUNT] = {
 
 static const char prefix[] = "RAWHAL_";
 
-/* Those that are no limits and of no one device. */
+/* Those that are not limits and not of one device. */
 static const char *const others[] = {
     "RAWHAL_LIMITS_FILE",
     "RAWHAL_LIMITS_PINNED",
@@ -145,7 +145,7 @@ static bool is_index(const char *text, size_t size)
   return value <= UINT32_MAX;
 }
 
-/* The size of the name without a device's number behind it. */
+/* The size of the name without a device's number at its end. */
 static size_t without_index(const char *name, size_t size)
 {
   for (size_t at = size; at-- > 0;)

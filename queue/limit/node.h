@@ -133,8 +133,8 @@ static inline uint64_t node_debt(const region_node_t *node, uint64_t now)
   return tat > clock ? node_device_time(node_clock_share(node), tat - clock) : 0;
 }
 
-/* May more go behind what is in flight? As in ITU-T I.371, what is to go is not counted itself, so
- * that a kernel longer than the burst may go, too, and the next one may queue behind it in time.
+/* May more go after what is in flight? As in ITU-T I.371, what is to go is not counted itself, so
+ * that a kernel longer than the burst may go, too, and the next one may queue up after it in time.
  * False: `*retry` is the earliest time at which it may, if nothing in flight is charged before; now
  * or earlier when only a charge can change the answer. */
 static inline bool node_admits(const region_node_t *node, uint64_t now, const node_flight_t *flight,

@@ -282,13 +282,13 @@ static inline region_tenant_t *region_tenant(region_data_t *data, uint32_t index
 }
 
 /* Opens or makes the region `config` names; without one, memory of this process. UNSUPPORTED: the
- * file is no region, or of another version. RUNTIME: the system refuses, with its reason. */
+ * file is not a region, or of another version. RUNTIME: the system refuses, with its reason. */
 RAWHAL_CHECKED rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *region,
                                            rawhal_error_t *error);
 /* See limit_watch_forks(). */
 void region_watch_forks(void);
 /* Opens the region of that path, which must be there and in use since the machine started: for an
- * operator, who is no member. NOT_FOUND; else as region_open(). */
+ * operator, which is not a member. NOT_FOUND; else as region_open(). */
 RAWHAL_CHECKED rawhal_status_t region_open_existing(const char *path, region_t *region,
                                                     rawhal_error_t *error);
 /* Maps a region's file for reading only. No lock is taken; who is alive can be told. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Where the lock bytes lie: far behind the data, so that they mean nothing else. */
+/* Where the lock bytes lie: far beyond the data, so that they mean nothing else. */
 static const off_t structure_byte = (off_t)1 << 40;
 
 static bool file_lock(int fd, short type, off_t byte)

@@ -190,8 +190,8 @@ static softgpu_step_t packet_step(softgpu_queue_t *queue, uint32_t type, const v
   }
 }
 
-/* Whether somebody has written to the packet at hand since the last look at it. That may be now, as
- * a device would read it, and is no race that ThreadSanitizer should report. */
+/* Whether the packet at hand was written to since the last look at it. That may happen at this
+ * moment, as when a device reads it, and is not a race that ThreadSanitizer should report. */
 __attribute__((no_sanitize("thread"))) static bool packet_changed(softgpu_queue_t *queue,
                                                                   const void *packet)
 {

@@ -38,10 +38,10 @@ static _Atomic uint32_t cpus = 1;  /* that the last queue's thread may use */
  * No wake-up is lost. Of a doorbell the protection keeps the store waiting until the watcher has
  * set `woken`. Of a signal: a processor counts itself in `listeners`, then looks at the value; who
  * changes the value does so by an atomic operation, then looks at `listeners`. Both counting and
- * changing are sequentially consistent read-modify-writes, which nothing behind them overtakes on
- * this architecture, so that one of the two sees the other. `woken` changes under the queue's lock
- * and is taken back before the next look, never after. What the host or a kernel stores without
- * telling is found by the nap's end.
+ * changing are sequentially consistent read-modify-writes, which no later access overtakes on this
+ * architecture, so that one of the two sees the other. `woken` changes under the queue's lock and
+ * is taken back before the next look, never after. What the host or a kernel stores without telling
+ * is found by the nap's end.
  *
  * `awake` and `cpus` only say how long to poll. They are relaxed, and may be old. */
 typedef struct rest {

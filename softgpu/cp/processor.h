@@ -117,8 +117,8 @@ void softgpu_queues_kick(const void *word);
 /* Makes every processor look up from its sleep, which ends where a pause begins. */
 void softgpu_queues_wake(void);
 
-/* The AQL queue behind the runtime's hsa_queue_t, or behind one with the same id that a tool handed
- * out, locked until softgpu_queue_unlock(). */
+/* The AQL queue of the runtime's hsa_queue_t, or of one with the same id that a tool handed out,
+ * locked until softgpu_queue_unlock(). */
 softgpu_queue_t *softgpu_queue_lock(const void *hsa_queue);
 void softgpu_queue_unlock(softgpu_queue_t *queue);
 

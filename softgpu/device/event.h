@@ -17,7 +17,8 @@ void softgpu_events_end(void);
 /* The event stays the device's; the runtime reads its data. */
 HSAKMT_STATUS softgpu_event_make(const HsaEventDescriptor *descriptor, bool manual_reset,
                                  bool signaled, HsaEvent **event);
-/* These are false when it is no event of this device. Who waits for one that is freed wakes up. */
+/* These are false when it is not an event of this device. Threads that wait for one that is freed
+ * wake up. */
 bool softgpu_event_free(HsaEvent *event);
 bool softgpu_event_set(const HsaEvent *event);
 bool softgpu_event_reset(const HsaEvent *event);

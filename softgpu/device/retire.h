@@ -10,7 +10,7 @@
 unsigned softgpu_retire_enter(void);
 void softgpu_retire_leave(unsigned token);
 
-/* Unmaps pages that are no longer in the registry, as soon as nobody can be using them. */
+/* Unmaps pages that are no longer in the registry, as soon as no thread can be using them. */
 void softgpu_retire_unmap(void *base, size_t size);
 
 #endif

@@ -12,7 +12,7 @@ enum {
   SOFTGPU_MEMORY_ONLY_ADDRESS = 1 << 19, /* an address without memory */
 };
 
-/* GPUs as libdrm's functions know them, and back: 0 when it is none of ours. Handles are no
+/* GPUs as libdrm's functions know them, and back: 0 when it is not one of ours. Handles are not
  * addresses of anything that may be used. */
 void *softgpu_drm_handle(uint32_t node);
 uint32_t softgpu_drm_node(const void *handle);

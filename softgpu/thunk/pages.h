@@ -1,8 +1,8 @@
 /* Pages that stand for memory of the device.
  *
  * The system puts mappings side by side, where an access beyond one lands in the next unnoticed. So
- * inaccessible address space, which costs no memory, lies before and behind each (option
- * guard_kib), for as many as live at a time without using up the process's mappings. */
+ * inaccessible address space, which costs no memory, lies before and after each (option guard_kib),
+ * for as many as live at a time without using up the process's mappings. */
 #ifndef SOFTGPU_THUNK_PAGES_H
 #define SOFTGPU_THUNK_PAGES_H
 

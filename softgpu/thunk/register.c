@@ -31,8 +31,8 @@ static size_t range_count, range_capacity;
 static uint32_t all_nodes[SOFTGPU_MAX_GPUS] = {1, 2,  3,  4,  5,  6,  7,  8,
                                                9, 10, 11, 12, 13, 14, 15, 16};
 
-/* Addresses for devices that are no more. They are kept from being anything else's for a while, so
- * that who still uses them is told; it costs no memory. */
+/* Addresses for devices that have been freed. They are not reused for a while, so that accesses to
+ * them are reported; it costs no memory. */
 enum { PARTED = 256 };
 static softgpu_pages_t parted[PARTED];
 static size_t parted_count, parted_next;

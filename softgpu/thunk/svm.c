@@ -367,7 +367,7 @@ void softgpu_svm_forget(uint64_t base, uint64_t size)
     rest[kept] = ranges[old.to - 1];
     rest[kept++].base = end;
   }
-  /* Without memory for one range more, what is behind is forgotten as well. */
+  /* Without memory for one range more, what comes after is forgotten as well. */
   if (some && !ranges_exchange(old, rest, kept))
     ranges_exchange(old, rest, kept > 0 ? 1 : 0);
   pthread_mutex_unlock(&lock);

@@ -38,7 +38,7 @@ static inline uint32_t softgpu_gpu_id(uint32_t node)
   return node == 0 ? 0 : 0x5f670000u + node;
 }
 
-/* allocate.c, register.c: release what the runtime left behind. */
+/* allocate.c, register.c: release what the runtime has left. */
 void softgpu_allocations_close(void);
 void softgpu_registrations_close(void);
 

@@ -313,7 +313,7 @@ static void decode_mai(decoder_t *d)
   d->bad |= is_mixed && inst->abid != d->is_scaled;
 }
 
-/* v_mfma_ld_scale_b32 and the v_mfma_f32_*_f8f6f4 behind it, which are one instruction. */
+/* v_mfma_ld_scale_b32 and the v_mfma_f32_*_f8f6f4 after it, which are one instruction. */
 static void decode_scaled(decoder_t *d)
 {
   decoder_t prefix = *d;

@@ -127,7 +127,7 @@ struct isa_inst {
   union {
     const uint32_t
         *constant[3];  /* VALU: the row of src[i], of two registers, if it is a constant */
-    uint64_t value[2]; /* SALU: src[i], if it is no register */
+    uint64_t value[2]; /* SALU: src[i], if not a register */
   };
   /* SGPRs: the number; VGPRs and AGPRs of the VALU: where the row begins, in bytes from wave->v. */
   uint32_t at[3], dst_at;
@@ -160,8 +160,8 @@ struct isa_inst {
   uint8_t omod;      /* 0 none, 1 *2, 2 *4, 3 /2 */
   bool clamp;
   uint8_t cbsz, abid, blgp; /* MFMA */
-  /* gfx950: the MFMA stands behind v_mfma_ld_scale_b32, whose operands are data[0] and data[1].
-   * Bit n of op_sel and of op_sel_hi: the low and high bit of the byte of data[n] that counts. */
+  /* gfx950: the MFMA follows a v_mfma_ld_scale_b32, whose operands are data[0] and data[1]. Bit n
+   * of op_sel and of op_sel_hi: the low and high bit of the byte of data[n] that counts. */
   bool has_scale;
   isa_sdwa_t sdwa;
   isa_dpp_t dpp;

@@ -174,7 +174,8 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   return true;
 }
 
-/* Into LDS, at m0 + offset, one lane's behind the other's; when, is the engine proper's. */
+/* Into LDS, at m0 + offset, one lane's after the other's; when that is, is decided elsewhere in the
+ * engine. */
 static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         const place_t *places)
 {
@@ -313,7 +314,7 @@ bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const trans
 }
 
 /* Dwords are found, and out of range, each on its own; of an atomic operation both are one. Those
- * of a lane that all are in range and behind each other are one access, as a fault describes it. */
+ * of a lane that are all in range and follow each other are one access, as a fault describes it. */
 static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         unsigned lane, place_t *place)
 {

@@ -23,10 +23,11 @@ bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_transpose(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_image(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst);
-/* Instructions that exchange lanes, and matrices. False when `inst` is none. */
+/* Instructions that exchange lanes, and matrices. False when `inst` is neither. */
 bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst);
-/* v_cvt_scalef32, v_bitop3 and swaps of rows: reference/gfx950.c. False when `inst` is none. */
+/* v_cvt_scalef32, v_bitop3 and swaps of rows: reference/gfx950.c. False when `inst` is none of
+ * these. */
 bool isa_reference_gfx950(isa_wave_t *wave, const isa_inst_t *inst);
 
 /* --- operands --- */

@@ -104,7 +104,7 @@ static bool fits(int64_t value)
   case ISA_##name##_b32:                                                                           \
   case ISA_##name##_b64
 
-/* SOP2. False when it is none. */
+/* SOP2. False when it is not one. */
 static bool run_sop2(scalar_t *s)
 {
   const uint64_t a = s->a, b = s->b, c = s->wave->scc;

@@ -127,7 +127,7 @@ static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
   return chunk;
 }
 
-/* One instruction, with everything that may matter to it or to those behind. */
+/* One instruction, with everything that may matter to it or to those after it. */
 static bool run_one(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave)
 {
   const bool is_skipped = wave->vskip && inst->encoding >= ISA_VOP1;
@@ -202,8 +202,8 @@ static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *execute
   return wave->state != ISA_WAVE_ENDED || isa_lds_loads_land(wave, wave->vmem_issued);
 }
 
-/* A load into LDS that nobody waits for lands some time, too: somebody may look for what it brings.
- * The next slice's end is later than any other instruction is behind. */
+/* A load into LDS that no wave waits for lands some time, too: a wave may look for what it brings.
+ * It does at the end of the next slice, later than anything else takes effect. */
 static bool land_old(isa_group_t *group)
 {
   for (uint32_t i = 0; i < group->waves; i++) {

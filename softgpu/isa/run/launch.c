@@ -177,7 +177,7 @@ static bool fill_user_sgprs(const descriptor_t *d, isa_launch_t *launch, softgpu
   return true;
 }
 
-/* The SGPRs behind the user SGPRs, in this order, each only when enabled. */
+/* The SGPRs after the user SGPRs, in this order, each only when enabled. */
 static void place_system_sgprs(const descriptor_t *d, isa_launch_t *launch)
 {
   int8_t next = (int8_t)(d->rsrc2 >> 1 & 31);

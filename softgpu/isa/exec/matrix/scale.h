@@ -16,7 +16,7 @@ typedef struct scale_op {
   bool has_two;        /* wide numbers come from source 0 and source 1 in turn */
 } scale_op_t;
 
-/* NULL when `op` is none of them. */
+/* NULL when `op` is not one of them. */
 const scale_op_t *isa_scale_find(unsigned op);
 bool isa_scale_prepare(isa_inst_t *inst, const isa_limits_t *limits); /* see wave.h */
 

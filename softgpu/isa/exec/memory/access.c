@@ -103,7 +103,7 @@ bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *
 
 /* --- one lane, any address --- */
 
-/* The byte after `at` in swizzled scratch memory: the lane's next dword lies behind those of the
+/* The byte after `at` in swizzled scratch memory: the lane's next dword lies after those of the
  * other 63 lanes. */
 static uint8_t *next_byte(uint8_t *at)
 {

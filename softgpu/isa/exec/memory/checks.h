@@ -1,4 +1,4 @@
-/* Checks of memory instructions, and of what a wave leaves behind, that a dispatch can ask for
+/* Checks of memory instructions, and of what a wave leaves at its end, that a dispatch can ask for
  * (SOFTGPU_CHECK_*). A program is decoded with them or without; without, they cost nothing.
  * Internal to softgpu. */
 #ifndef SOFTGPU_ISA_EXEC_MEMORY_CHECKS_H
@@ -19,7 +19,7 @@ typedef struct isa_shadow_cell {
 enum { ISA_SHADOW_MANY = 255 };
 
 /* A work-group's LDS as the checks see it. Everything before a barrier is ordered with everything
- * behind it, so `epoch` counts barriers, from 1. */
+ * after it, so `epoch` counts barriers, from 1. */
 typedef struct isa_shadow {
   uint32_t epoch;
   isa_shadow_cell_t cells[]; /* one a byte */

@@ -3,10 +3,10 @@
  *
  * The chip puts what such a load brings into LDS some time between issuing it and the end of the
  * s_waitcnt vmcnt that waits for it. Here that is as late as it can be: it lands when its wave goes
- * on behind that s_waitcnt, which is after the other waves had their turn, or at the wave's end.
+ * on after that s_waitcnt, which is after the other waves had their turn, or at the wave's end.
  * There are kernels that rely on memory being slow: they load the next tile over one that other
- * waves have yet to read. And of one that forgets to wait, or waits behind the barrier, a result
- * tells, as it would where memory is busy. SOFTGPU_CHECK_RACES names both. */
+ * waves have yet to read. And a kernel that forgets to wait, or waits after the barrier, shows it
+ * in its results, as it would where memory is busy. SOFTGPU_CHECK_RACES names both. */
 #ifndef SOFTGPU_ISA_EXEC_MEMORY_LDS_LOAD_H
 #define SOFTGPU_ISA_EXEC_MEMORY_LDS_LOAD_H
 

@@ -1,5 +1,5 @@
 /* image_sample. The documents name what a sampler can say, and leave the arithmetic to the
- * hardware; what is done here: coordinates have 8 bits behind the point, rounded to nearest, or cut
+ * hardware; what is done here: coordinates have 8 bits after the point, rounded to nearest, or cut
  * off where the sampler says so; texels are taken as f32; their sum with the products of the
  * weights is made in f64, from x on, and rounded to f32. */
 #include <math.h>

@@ -66,8 +66,8 @@ static void fold(equation_t *e, unsigned to, unsigned from, unsigned mode)
     e->rows[to][axis] ^= e->rows[from][axis];
 }
 
-/* `count` bits from `first` on get those behind them, the farthest first; of thick blocks two
- * each. What is folded in has not been folded itself. */
+/* `count` bits from `first` on are folded with those after them, the farthest first; of thick
+ * blocks two each. What is folded in has not been folded itself. */
 static void fold_bits(equation_t *e, unsigned first, unsigned count, bool is_thick, unsigned mode)
 {
   for (unsigned i = 0; i < count; i++) {
@@ -92,7 +92,7 @@ static void fold_all(equation_t *e, bool is_thick, unsigned mode)
   }
 }
 
-/* Behind the bits that the tables have, y and x take turns, in thick blocks z, y and x. */
+/* After the bits that the tables have, y and x take turns, in thick blocks z, y and x. */
 static void fill(equation_t *e, const char *name, unsigned size, bool is_thick, uint8_t block[3])
 {
   uint8_t used[3] = {0};

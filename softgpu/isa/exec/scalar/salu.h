@@ -6,7 +6,8 @@
 
 typedef bool (*isa_run_t)(isa_wave_t *wave, const isa_inst_t *inst);
 
-/* Branches, calls, barriers, hardware registers, register indexing; NULL when `op` is none. */
+/* Branches, calls, barriers, hardware registers, register indexing; NULL when `op` is not one of
+ * them. */
 isa_run_t isa_salu_control(unsigned op);
 
 /* Whether one of these looks at the program counter, or changes it, the wave's turn or its state.
