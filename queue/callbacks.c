@@ -12,7 +12,7 @@ static const uint64_t look_again_ns = 5000000; /* for what finished out of order
 /* Of a service thread: its queue was destroyed by the callback it is in. */
 static _Thread_local bool queue_gone;
 
-/* ---- The heap. The caller holds the lock, or nobody else is left ---- */
+/* ---- The heap. The caller holds the lock, or no other thread is left ---- */
 
 static bool comes_before(const callback_t *a, const callback_t *b)
 {
@@ -115,7 +115,8 @@ static bool service_sleep(rawhal_queue_t *queue, uint64_t ticket, int64_t rings,
   if (slot && !slot_falls_below(slot, ticket, &bound))
     return false;
   values[1] = bound;
-  atomic_store(&callbacks->follows, slot != NULL); /* before whoever has the slot may leave it */
+  atomic_store(&callbacks->follows,
+               slot != NULL); /* before the thread that has the slot may leave it */
   bool claimed = slot && queue_slot_claim(queue, slot);
   if (claimed)
     atomic_store(&callbacks->follows, false);
@@ -128,10 +129,10 @@ static bool service_sleep(rawhal_queue_t *queue, uint64_t ticket, int64_t rings,
 }
 
 /* Charges what has finished, and answers for which ticket to wait then, and for how long: for the
- * one somebody `wanted` to hear of; else for the last, that not each wakes the thread. That one may
- * wait for what others will do once they know what has finished before it: when it was waited for
- * long enough (`late`), for the oldest. Where all have finished that is the next. A queue that has
- * died is not watched. */
+ * one that a callback `wanted`; else for the last, so that not each ticket wakes the thread. That
+ * one may wait for what others will do once they know what has finished before it: when it was
+ * waited for long enough (`late`), for the oldest. Where all have finished that is the next. A
+ * queue that has died is not watched. */
 static uint64_t watch(rawhal_queue_t *queue, uint64_t wanted, bool late, uint64_t *ns)
 {
   if (queue_check(queue, NULL) != RAWHAL_OK)

@@ -1,13 +1,13 @@
-/* Completion callbacks: one service thread a queue, started by the first or to watch. Internal.
+/* Completion callbacks: one service thread per queue, started by the first or to watch. Internal.
  *
- * A thread a queue and not a process: a callback that takes its time holds up nobody else's queue,
- * the thread lives exactly as long as what it serves, and it never waits for more than two signals,
- * its own bell and the oldest ticket somebody wants to hear of. Those tickets are kept in a heap,
- * so that callbacks come in the order of tickets; the heap keeps its memory.
+ * One per queue and not per process: a callback that takes its time holds up no other queue, the
+ * thread lives exactly as long as what it serves, and it never waits for more than two signals, its
+ * own bell and the oldest ticket that has a callback. Those tickets are kept in a heap, so that
+ * callbacks come in the order of tickets; the heap keeps its memory.
  *
  * Other processes may wait until they know what has finished here, and the program need not look.
- * Then the thread is there from the beginning and watches all tickets, without a word from who
- * submits them: the signals of slots only fall, so that it can wait for the next ticket's before
+ * Then the thread is there from the beginning and watches all tickets, without being told of
+ * submissions: the signals of slots only fall, so that it can wait for the next ticket's before
  * that is submitted, where nothing is in flight. */
 #ifndef RAWHAL_QUEUE_CALLBACKS_H
 #define RAWHAL_QUEUE_CALLBACKS_H
@@ -41,7 +41,7 @@ typedef struct queue_callbacks {
 /* Starts the service thread, which from now on charges what finishes: see above. */
 RAWHAL_CHECKED rawhal_status_t callbacks_watch(rawhal_queue_t *queue, rawhal_error_t *error);
 
-/* Wakes the service thread when it waits for whoever has left a slot. */
+/* Wakes the service thread when it waits for the thread that has left a slot. */
 void callbacks_notice(rawhal_queue_t *queue);
 /* A ticket has ended by which nothing was submitted: its signal does not fall. */
 void callbacks_skip(rawhal_queue_t *queue);

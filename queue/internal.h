@@ -44,7 +44,7 @@ typedef struct queue_device {
   uint32_t min_packets, max_packets;
   /* The device's own words for a queue's fault, like snprintf; NULL when it has none. */
   size_t (*fault_text)(const void *hsa_queue, char *text, size_t size);
-  void (*died)(const char *cause); /* a queue has, by itself; NULL: nobody wants to know */
+  void (*died)(const char *cause); /* a queue has, by itself; NULL: not wanted */
   /* Keep the runtime open from the first to the last call of a queue. */
   void (*hold)(void);
   void (*release)(void);
@@ -62,8 +62,8 @@ typedef struct queue_slot {
   hsa_signal_t signal;
   int64_t final; /* the value when the queue died */
   bool slept_on; /* by a thread, in the runtime; sleep_lock */
-  /* Who looks at a ticket that has finished may read these beside the slot's next submitter, and
-   * then finds that the ticket is gone: queue_slot_kept(). */
+  /* A thread that looks at a finished ticket may read these while the slot's next submitter writes
+   * them, and then finds that the ticket is gone: queue_slot_kept(). */
   _Atomic bool begins; /* its first packet signals the slot's signal in `begins` */
   _Atomic bool timed; /* each of its dispatches has a signal in `times`, and the last packet none */
   _Atomic bool transfers; /* transfer.h */
@@ -110,7 +110,7 @@ typedef struct queue_transfers {
   transfer_t *of_slot;
   _Atomic uint32_t undelivered; /* that have something to deliver */
   pthread_mutex_t spare_lock;
-  void *spares[TRANSFER_SPARES]; /* small staging memory that nobody has */
+  void *spares[TRANSFER_SPARES]; /* small staging memory that is free */
   uint32_t spare_count;
 } queue_transfers_t;
 
@@ -118,7 +118,7 @@ typedef struct queue_transfers {
 typedef struct queue_room {
   _Atomic uint32_t waiting;
   pthread_mutex_t lock;
-  pthread_cond_t moved; /* somebody has left */
+  pthread_cond_t moved; /* a thread has left */
   struct room_waiter *first, *last;
 } queue_room_t;
 
@@ -134,7 +134,7 @@ struct rawhal_queue {
   unsigned char *kernargs; /* twice ring.blocks: an image may run over the ring's end */
   queue_slot_t *slots;     /* ring.tickets */
   hsa_signal_t *begins;    /* of each slot: for the time at which a batch began */
-  hsa_signal_t *times;     /* of each packet, for its dispatch's time; NULL: nobody asked for it */
+  hsa_signal_t *times;     /* of each packet, for its dispatch's time; NULL: not asked for */
   _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet of several; queue_kernel() */
   rawhal_launch_t launch; /* what all launches have in common, for hidden arguments */
   limit_lease_t *lease;   /* NULL: no limits */
@@ -160,7 +160,7 @@ static inline queue_slot_t *queue_slot(const rawhal_queue_t *queue, uint64_t tic
   return &queue->slots[ticket & (queue->ring.tickets - 1)];
 }
 
-/* Nobody has taken the slot of a ticket that has finished: what was read of it before is the
+/* Whether the slot of a finished ticket has not been taken: what was read of it before is the
  * ticket's own. Reservations come before anything of a slot is written. */
 static inline bool queue_slot_kept(rawhal_queue_t *queue, uint64_t ticket)
 {

@@ -201,7 +201,7 @@ limited_shape_t limited_shape(const batch_t *batch)
 
 void limited_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket)
 {
-  /* Whoever sees the slot's ticket, which is published later, sees this. */
+  /* A thread that sees the slot's ticket, which is published later, sees this. */
   queue_grant_t *kept = grant_of(queue, ticket);
   kept->grant = *grant;
   atomic_store_explicit(&kept->ticket, ticket, memory_order_release);

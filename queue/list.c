@@ -1,4 +1,5 @@
-/* All queues of the process: who is told when a device or, by fork(), the whole process is lost. */
+/* All queues of the process, which are told when a device or, by fork(), the whole process is lost.
+ */
 #include "queue/internal.h"
 
 #include "base/error.h"
@@ -92,7 +93,7 @@ static bool ticket_names(const rawhal_queue_t *queue, const queue_slot_t *slot,
 }
 
 /* With drain_lock held no slot in flight is given to another ticket, and the kernels its packets
- * name stay loaded, because whoever unloads them looks here first. What a dead queue has not
+ * name stay loaded, because code that unloads them looks here first. What a dead queue has not
  * finished it may still be doing, until it is destroyed. */
 static bool queue_runs(rawhal_queue_t *queue, void *data)
 {

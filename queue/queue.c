@@ -105,7 +105,7 @@ static rawhal_status_t create_signals(rawhal_queue_t *queue, uint32_t count, raw
       slot->signal.handle = 0;
       return hsa_fail(hsa, result, error, "creating a completion signal");
     }
-    /* Nobody sleeps on it: it needs none of the few interrupts that a device has. */
+    /* No thread sleeps on it: it needs none of the few interrupts that a device has. */
     result = hsa->hsa_amd_signal_create(0, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &queue->begins[i]);
     if (result != HSA_STATUS_SUCCESS) {
       queue->begins[i].handle = 0;
@@ -115,7 +115,7 @@ static rawhal_status_t create_signals(rawhal_queue_t *queue, uint32_t count, raw
   return RAWHAL_OK;
 }
 
-/* Nobody sleeps on them, either. */
+/* No thread sleeps on them, either. */
 static rawhal_status_t create_times(rawhal_queue_t *queue, rawhal_error_t *error)
 {
   const hsa_table_t *hsa = queue->device->hsa;

@@ -90,7 +90,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_device_kernel_occupancy(
 enum {
   RAWHAL_DISPATCH_CLAMP = 1u << 0,       /* RAWHAL_KERNARG_CLAMP for this blob */
   RAWHAL_DISPATCH_KEEP_HIDDEN = 1u << 1, /* RAWHAL_KERNARG_KEEP_HIDDEN for this blob */
-  RAWHAL_DISPATCH_OVERLAP = 1u << 2,     /* no barrier bit: may run beside earlier dispatches */
+  RAWHAL_DISPATCH_OVERLAP = 1u << 2,     /* no barrier bit: may overlap earlier dispatches */
   RAWHAL_DISPATCH_AGENT_SCOPE = 1u << 3, /* acquire and release at agent scope: what this dispatch
                                             writes need not be seen by host and other devices */
   RAWHAL_DISPATCH_COOPERATIVE = 1u << 4, /* its work-groups wait for each other, through memory:

@@ -32,7 +32,7 @@ bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservat
     ring_word_t next = {.tail = {tail->ticket, tail->packet, tail->block}};
     if (room)
       next.tail = (ring_tail_t){tail->ticket + 1, tail->packet + packets, tail->block + blocks};
-    /* Without room the word is swapped for itself: a torn guess must not refuse anybody. */
+    /* Without room the word is swapped for itself: a torn guess must not refuse a caller. */
     if (!__sync_bool_compare_and_swap(&ring->word.bits, word.bits, next.bits))
       continue;
     if (room)

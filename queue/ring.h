@@ -7,8 +7,8 @@
  * Tails of packets and blocks count modulo 2^32. The ticket has 64 bits and changes with every
  * reservation, so no state ever comes back and the swap cannot be fooled by one.
  *
- * Any number of threads may reserve. Releasing is the business of one thread at a time (the queue
- * holds a lock then) and may run beside reservations. */
+ * Any number of threads may reserve. Only one thread at a time releases (the queue holds a lock
+ * then), possibly while others reserve. */
 #ifndef RAWHAL_QUEUE_RING_H
 #define RAWHAL_QUEUE_RING_H
 

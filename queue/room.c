@@ -56,7 +56,7 @@ static rawhal_status_t no_room(rawhal_status_t status, uint32_t packets, uint32_
                      blocks, status == RAWHAL_WOULD_BLOCK ? "now" : "before the deadline");
 }
 
-/* Of the first who waits, or of one who may not. */
+/* Of the first that waits, or of one that may not. */
 static rawhal_status_t reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                                uint64_t deadline, ring_reservation_t *reserved,
                                rawhal_error_t *error)
@@ -102,7 +102,7 @@ void submit_wait_for_room(rawhal_queue_t *queue, uint64_t deadline)
     queue_wait_for_room(queue, deadline);
 }
 
-/* Where nobody waits and there is room that is known of: without a lock. */
+/* Where no thread waits and there is room that is known of: without a lock. */
 static bool reserve_at_once(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                             ring_reservation_t *reserved)
 {
@@ -110,8 +110,8 @@ static bool reserve_at_once(rawhal_queue_t *queue, uint32_t packets, uint32_t bl
   return __builtin_expect(alone && ring_reserve(&queue->ring, packets, blocks, reserved), 1);
 }
 
-/* Room in the program's queue is waited for before anything is reserved; who is overtaken after
- * that leaves an empty ticket. */
+/* Room in the program's queue is waited for before anything is reserved; a thread that is overtaken
+ * after that leaves an empty ticket. */
 static rawhal_status_t reserve_shared(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                                       uint64_t deadline, ring_reservation_t *reserved,
                                       rawhal_error_t *error)

@@ -4,15 +4,15 @@
 
 #include "queue/submit.h"
 
-/* A moment's sleep: the device tells nobody when it reads. */
+/* A moment's sleep: the device does not tell when it reads. */
 void shared_nap(void);
 
 /* Waits until the program's queue has room for so many packets. */
 RAWHAL_CHECKED rawhal_status_t shared_await(rawhal_queue_t *queue, uint32_t packets,
                                             uint64_t deadline, rawhal_error_t *error);
 
-/* Packets of the program's queue, by its write index: like everybody's who writes to it. Fails as
- * submit_reserve() does; what that had reserved is then nobody's. */
+/* Packets of the program's queue, by its write index, as all that write to it take them. Fails as
+ * submit_reserve() does; the ticket that was reserved is then left empty. */
 RAWHAL_CHECKED rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t packets,
                                               uint32_t blocks, uint64_t deadline,
                                               ring_reservation_t *reserved, rawhal_error_t *error);

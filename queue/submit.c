@@ -37,7 +37,7 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   atomic_store_explicit(&slot->transfers, submission->transfers, memory_order_relaxed);
   atomic_store_explicit(&slot->timed, submission->timed, memory_order_relaxed);
   int64_t target = atomic_load_explicit(&slot->target, memory_order_relaxed) - submission->signals;
-  /* Release: whoever sees this target sees that the slot's former ticket had finished. */
+  /* Release: a thread that sees this target sees that the slot's former ticket had finished. */
   atomic_store_explicit(&slot->target, target, memory_order_release);
   atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
   return slot->signal;

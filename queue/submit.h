@@ -25,8 +25,8 @@ static inline const rawhal_dispatch_t *batch_at(const batch_t *batch, size_t i)
 RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch,
                                             uint32_t *blocks, rawhal_error_t *error);
 
-/* room.c: room for what has passed the checks. Who waits for it gets it in order of arrival, so
- * that many small ones cannot keep out a large one. */
+/* room.c: room for what has passed the checks. Threads that wait for it get it in order of arrival,
+ * so that many small ones cannot keep out a large one. */
 RAWHAL_CHECKED rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets,
                                               uint32_t blocks, uint64_t deadline,
                                               ring_reservation_t *reserved, rawhal_error_t *error);

@@ -25,14 +25,15 @@ RAWHAL_CHECKED rawhal_status_t transfer_stage(rawhal_queue_t *queue, size_t size
                                               transfer_staging_t *staging, rawhal_error_t *error);
 
 /* Submits it. Takes over its staging memory, which is delivered and given back when the ticket has
- * finished and somebody looks, or given back at once when this fails. `ticket` may be NULL.
- * WOULD_BLOCK / TIMED_OUT: no room, or other transfers of this queue are being submitted; RUNTIME:
- * the runtime starts no copy; as rawhal_queue_submit() otherwise. */
+ * finished and a thread drains the queue, or given back at once when this fails. `ticket` may be
+ * NULL. WOULD_BLOCK / TIMED_OUT: no room, or other transfers of this queue are being submitted;
+ * RUNTIME: the runtime does not start the copy; as rawhal_queue_submit() otherwise. */
 RAWHAL_CHECKED rawhal_status_t queue_transfer(rawhal_queue_t *queue,
                                               const queue_transfer_t *transfer, uint64_t deadline,
                                               rawhal_ticket_t *ticket, rawhal_error_t *error);
 
-/* Whoever says that a ticket has finished drains the queue first, when there is. */
+/* Whether there is something; code that reports a ticket as finished then drains the queue first.
+ */
 static inline bool transfers_to_deliver(const rawhal_queue_t *queue)
 {
   return atomic_load_explicit(&queue->transfers.undelivered, memory_order_acquire) != 0;

@@ -48,7 +48,7 @@ void queue_slot_leave(rawhal_queue_t *queue, queue_slot_t *slot)
   pthread_mutex_unlock(&queue->sleep_lock);
 }
 
-/* Sleeps until whoever sleeps on the slot does so no more, or the deadline. */
+/* Sleeps until the thread that sleeps on the slot no longer does, or the deadline. */
 static void slot_follow(rawhal_queue_t *queue, const queue_slot_t *slot, uint64_t deadline)
 {
   struct timespec until = {(time_t)(deadline / second_ns), (long)(deadline % second_ns)};
@@ -130,7 +130,7 @@ void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline)
     return;
   }
   int64_t target = atomic_load_explicit(&slot->target, memory_order_acquire);
-  if (ring_finished(&queue->ring) < ticket) /* else the slot may be somebody else's by now */
+  if (ring_finished(&queue->ring) < ticket) /* else the slot may be another ticket's by now */
     slot_sleep(queue, slot, target, deadline);
 }
 
@@ -206,7 +206,7 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
     int64_t target;
     switch (queue_progress(queue, ticket, &target, error)) {
     case QUEUE_FINISHED:
-      if (queue->lease || transfers_to_deliver(queue)) /* charged as soon as somebody knows */
+      if (queue->lease || transfers_to_deliver(queue)) /* charged as soon as a thread knows */
         queue_drain(queue);
       return queue_check_transfer(queue, ticket, error);
     case QUEUE_FAILED:

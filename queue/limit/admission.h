@@ -42,14 +42,14 @@ void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint
 
 /* What hsa_agent_get_info() is asked, and only a front answers: an HSA tools library in the process
  * that keeps the limits which are set from outside (front/), in a uint32_t 1 where it keeps any on
- * that agent. Whoever opens limiters leaves those to it: by asking through the runtime it is found
- * however it was loaded, and only where it is between this program and the device. No attribute of
- * a runtime's. */
+ * that agent. Code that opens limiters leaves those to the front: by asking through the runtime it
+ * is found however it was loaded, and only where it is between this program and the device. No
+ * runtime has such an attribute. */
 enum { LIMIT_AGENT_INFO_FRONT = 0x52415748 };
 
 /* Handlers before fork() are called in the reverse order of their registration, and each takes its
- * lock: so whoever opens limiters under a lock of its own, and holds that across fork(), too, calls
- * this first. */
+ * lock: so code that opens limiters under a lock of its own, and also holds that across fork(),
+ * calls this first. */
 void limit_watch_forks(void);
 
 enum { LIMIT_UNKNOWN_KEYS = 4 };

@@ -13,7 +13,7 @@ static const uint64_t forever = UINT64_MAX;
 
 /* ---- Without the lock ---- */
 
-/* Tells others that we wait, and for what; or that nobody here does. */
+/* Tells others that we wait, and for what; or that no thread here does. */
 static void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_t *refusal,
                          uint64_t until)
 {
@@ -33,7 +33,7 @@ static void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_
   atomic_store_explicit(&hot->wait_until, until + LIMIT_LATE_NS, memory_order_relaxed);
 }
 
-/* Where nobody waits, there is nothing to learn and nothing has to be found out first, what is
+/* Where no one waits, there is nothing to learn and nothing has to be found out first, what is
  * taken is a few words, and others look at those: no lock. `*epoch`: of the limits that it was
  * admitted under. */
 static bool attempt_as_it_is(limit_lease_t *lease, const limit_cost_t *cost, limit_grant_t *grant,
@@ -154,7 +154,7 @@ static rawhal_status_t give_up(limit_lease_t *lease, const refusal_t *refusal, u
                      refusal->what, (unsigned long long)((retry - now + 999) / 1000));
 }
 
-/* One attempt; the caller holds the lock. `alone`: nobody else admits now. After WOULD_BLOCK
+/* One attempt; the caller holds the lock. `alone`: no other thread admits now. After WOULD_BLOCK
  * `*until` is when to look again. */
 static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost, bool alone,
                                 limit_grant_t *grant, refusal_t *refusal, uint64_t *until,

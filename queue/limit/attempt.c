@@ -168,16 +168,16 @@ static uint64_t soon(const rawhal_limiter_t *limiter, uint64_t now)
   return now + 10000 + ((now ^ limiter->slot) * 0x9e3779b97f4a7c15u >> 48);
 }
 
-/* How long the first run of a kernel will be is not known: what goes beside it must fit, all of it.
- * `mine`: such runs of who asks. */
+/* How long the first run of a kernel will be is not known: what goes at the same time must fit, all
+ * of it. `mine`: such runs of the process that asks. */
 static bool must_fit(const rawhal_limiter_t *limiter, uint64_t mine)
 {
   return flight_now(&limiter->flight, FLIGHT_PROBES) > mine;
 }
 
-/* Takes `mine` from all levels, or from none. All of it must fit when `whole`, and beside a first
- * run other than its own: that is counted before its time is, so of a first run and of what is
- * taken at the same moment at least one sees the other. */
+/* Takes `mine` from all levels, or from none. All of it must fit when `whole`, and while a first
+ * run other than its own is in flight: that is counted before its time is, so of a first run and of
+ * what is taken at the same moment at least one sees the other. */
 static bool take(limit_lease_t *lease, uint64_t now, const portion_t *mine, bool whole, bool probe,
                  refusal_t *refusal, peers_t *peers)
 {
@@ -243,8 +243,8 @@ static void raise_to(_Atomic uint64_t *served, const _Atomic uint64_t *refund, u
       return;
 }
 
-/* Somebody who was away must not now be served alone until it has caught up. Whoever comes back
- * after a moment may have been kept from asking; but nobody saves up for long. */
+/* A process that was idle must not now be served alone until it has caught up. One that comes back
+ * after a moment may have been kept from asking; but none saves up for long. */
 static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_hot_t *hot = &limiter->me->hot;
@@ -253,7 +253,7 @@ static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
     return;
   peers_t peers;
   peers_read(limiter, now, 0, &peers);
-  if (peers.least_served == UINT64_MAX) /* nobody is active: level with whoever was served most */
+  if (peers.least_served == UINT64_MAX) /* none is active: level with the one served most */
     peers.least_served = peers.most_served;
   if (peers.least_tenant_served == UINT64_MAX)
     peers.least_tenant_served = peers.most_tenant_served;
@@ -304,7 +304,7 @@ static bool take_credit(limit_lease_t *lease, uint64_t now, const credit_t *more
   return false;
 }
 
-/* Fills the lease for batches to come, when they are short and nobody waits. */
+/* Fills the lease for batches to come, when they are short and none waits. */
 static void refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last, uint64_t last_ns,
                    peers_t *peers)
 {
@@ -381,7 +381,7 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
   limiter_publish_start(limiter, now);
   atomic_store_explicit(&limiter->active_at, now, memory_order_relaxed);
   if (peers.others_wait)
-    limiter_signal(limiter); /* whoever let us go first may go now */
+    limiter_signal(limiter); /* those that let us go first may go now */
   if (probe)
     begin_probe(lease, cost);
   else

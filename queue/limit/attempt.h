@@ -14,8 +14,8 @@ typedef struct refusal {
 /* Does any level limit the lease's device time? */
 bool lease_has_share(const limit_lease_t *lease);
 
-/* Has this process had something in flight for so long that more may go beside it? Unless it has
- * finished, which only who reaps knows. */
+/* Has this process had something in flight for so long that more may be admitted while it runs?
+ * Unless it has finished, which is known only when it is reaped. */
 bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now);
 
 /* Takes all of a batch and fills the lease, or takes nothing and says who refused. Without the

@@ -15,8 +15,8 @@ flight_t caps_flight(const limit_cost_t *cost);
  * what there would be too much of. Needs no lock: flight_undo() takes it back. */
 const char *caps_reserve(rawhal_limiter_t *limiter, const flight_t *flight);
 
-/* Where a batch finds no room, leases give back what they have not spent: nobody is to wait for
- * that. The caller holds the lock. */
+/* Where a batch finds no room, leases give back what they have not spent, so that no batch waits
+ * for that. The caller holds the lock. */
 void caps_make_room(rawhal_limiter_t *limiter, const limit_cost_t *cost);
 /* The same with what the asking lease holds alone: needs no lock. */
 void caps_make_room_of(limit_lease_t *lease, const limit_cost_t *cost);

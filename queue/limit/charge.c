@@ -1,10 +1,11 @@
 /* Paying for what has run.
  *
  * A process pays for the union of its queues' dispatches. Where other processes ran at the same
- * time it pays its part: an instant that n processes covered costs each 1/n. Who covered what is
- * known only when dispatches have finished, and they finish in any order; so whoever comes later
- * pays 1/n and gives each of those who had paid 1/(n-1) the difference back. Intervals carry
- * numbers from one counter of the device, so that of two processes exactly one is the later. */
+ * time it pays its part: an instant that n processes covered costs each 1/n. Which process covered
+ * what is known only when dispatches have finished, and they finish in any order; so the one that
+ * comes later pays 1/n and gives each of those that had paid 1/(n-1) the difference back. Intervals
+ * carry numbers from one counter of the device, so that of two processes exactly one is the later.
+ */
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
 #include "queue/limit/overlap.h"
@@ -126,7 +127,7 @@ static charge_t charge_piece(rawhal_limiter_t *limiter, const account_t *account
 {
   uint64_t wall = piece.end - piece.start, part = wall;
   uint64_t start = piece.start + (uint64_t)limiter->clock_offset;
-  /* Before its clock is known nobody can compare the device's times with ours. */
+  /* Before its clock is known the device's times cannot be compared with ours. */
   if (limiter->region.fd >= 0 && limiter->clock_offset_at) {
     overlaps_t *found = &limiter->overlaps;
     uint64_t sequence = overlaps_publish(limiter->device, limiter->me, piece);
@@ -196,7 +197,7 @@ static uint64_t load_of(const rawhal_limiter_t *limiter)
   return (submissions < most ? submissions : most) << LOAD_NS_BITS | (ns < LOAD_NS ? ns : LOAD_NS);
 }
 
-/* Whoever publishes last has looked after the last change. */
+/* The thread that publishes last has looked after the last change. */
 void limiter_publish_load(rawhal_limiter_t *limiter)
 {
   uint64_t load = load_of(limiter), published;
@@ -224,8 +225,8 @@ void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)
   limiter_publish_load(limiter);
 }
 
-/* Dispatches that run beside others, ours or other processes', cost less than they take. Estimates
- * are of what is to be paid, or too little would be let in flight to keep the device busy. */
+/* Dispatches that overlap others, ours or other processes', cost less than they take. Estimates are
+ * of what is to be paid, or too little would be let in flight to keep the device busy. */
 static void learn_part(rawhal_limiter_t *limiter, uint64_t charged, uint64_t wall)
 {
   uint64_t part = LIMIT_WHOLE;
@@ -376,9 +377,9 @@ static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_
   all->error_ns += ns > grant->estimate_ns ? ns - grant->estimate_ns : grant->estimate_ns - ns;
 }
 
-/* What grants held and no longer hold, however they ended: after they were charged, because whoever
- * admits without the lock looks at what is owed and at what is in flight. Their estimates the
- * process has in flight until the next charge. */
+/* What grants held and no longer hold, however they ended: after they were charged, because a
+ * thread that admits without the lock looks at what is owed and at what is in flight. Their
+ * estimates the process has in flight until the next charge. */
 static void settle(limit_lease_t *lease, const flight_t *ended)
 {
   flight_t of_process = *ended;
@@ -442,7 +443,7 @@ static void ended(limit_lease_t *lease, const completed_t *all, uint64_t now)
     limiter_return_credit(limiter, lease);
     stay_active(limiter, now, all->last_ns);
   }
-  if (charged) { /* others see it, and whoever waits, when it is no longer in flight */
+  if (charged) { /* others, and waiting threads, see it when it is no longer in flight */
     limiter_publish_open(limiter, now);
     limiter_signal(limiter);
   }

@@ -9,7 +9,7 @@ typedef struct limit_clock {
   void *context;
   /* CLOCK_MONOTONIC, ns: the same for all processes of a machine. */
   uint64_t (*now)(void *context);
-  /* Sleeps until `until`, or until somebody has changed `*word` from `seen` and called wake(). May
+  /* Sleeps until `until`, or until another has changed `*word` from `seen` and called wake(). May
    * return early. */
   void (*wait)(void *context, _Atomic uint32_t *word, uint32_t seen, uint64_t until);
   void (*wake)(void *context, _Atomic uint32_t *word);

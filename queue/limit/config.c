@@ -24,7 +24,7 @@ enum {
 
 typedef struct limit_row {
   rawhal_limit_info_t info;
-  uint64_t initial; /* when nobody has set it */
+  uint64_t initial; /* when it is not set */
 } limit_row_t;
 
 #define NO_MAXIMUM (RAWHAL_UNLIMITED - 1)

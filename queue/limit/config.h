@@ -28,7 +28,8 @@ bool limit_is_stricter(rawhal_limit_t limit, uint64_t a, uint64_t b);
 RAWHAL_CHECKED rawhal_status_t limit_check_value(rawhal_limit_t limit, uint64_t value,
                                                  rawhal_error_t *error);
 
-/* May a program set the value, whatever the operator has said? QUOTA_EXCEEDED, naming who has. */
+/* May a program set the value, given what was said from outside? QUOTA_EXCEEDED, naming what
+ * forbids it. */
 RAWHAL_CHECKED rawhal_status_t limit_check_bound(const rawhal_limit_value_t *bound,
                                                  rawhal_limit_t limit, uint64_t value,
                                                  rawhal_error_t *error);

@@ -81,7 +81,7 @@ static region_device_t *device_of(region_data_t *data, uint32_t tenant)
   return device < REGION_DEVICES ? &data->devices[device] : NULL;
 }
 
-/* ---- To whom ---- */
+/* ---- Whose limits ---- */
 
 static bool has_name(const char *field, size_t size, const char *name)
 {
@@ -113,7 +113,7 @@ static rawhal_status_t apply_all(region_data_t *data, const char *device, const 
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "the region has no tenant '%.100s'%s%.100s%s",
                        tenant, device ? " on the device '" : "", device ? device : "",
                        device ? "'" : "");
-  /* After the change: whoever sees the new epoch sees what it is of. */
+  /* After the change: a thread that sees the new epoch sees what changed. */
   atomic_fetch_add(&data->header.epoch, 1);
   for (uint32_t i = 0; i < REGION_TENANTS; ++i) {
     if (!is_meant(data, i, device, tenant))

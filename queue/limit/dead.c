@@ -1,7 +1,7 @@
-/* Those who left, and clearing up after those who could not.
+/* Leaving, and clearing up after processes that could not leave.
  *
- * A dead process is marked first: its state is swapped from LIVE to LEAVING, which fails if anybody
- * was quicker, since states carry a generation. From then on nobody counts what it had in flight.
+ * A dead process is marked first: its state is swapped from LIVE to LEAVING, which fails if another
+ * was quicker, since states carry a generation. From then on what it had in flight is not counted.
  * Then its slot is reclaimed, by one process at a time; if that one dies too, the next goes on. */
 #include "queue/limit/dead.h"
 
@@ -22,8 +22,8 @@ static void reclaim_slot(region_data_t *data, uint32_t slot, uint64_t now)
   atomic_store(&member->hot.state, ((word >> 8) + 1) << 8 | REGION_FREE);
 }
 
-/* What holds for those who stay. When the lock is not to be had at once, whoever has it next does
- * it: until then limits are stricter than they need be. */
+/* What holds for those that stay. When the lock cannot be had at once, the next holder does it:
+ * until then limits are stricter than they need be. */
 static void apply_rules(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_data_t *data = limiter->region.data;

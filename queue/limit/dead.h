@@ -12,13 +12,13 @@ static inline void dead_set_state(region_member_t *member, uint64_t word, region
   atomic_store(&member->hot.state, (word & ~(uint64_t)0xff) | state);
 }
 
-/* Gives back all that this process holds. Waits for nobody. */
+/* Gives back all that this process holds. Does not wait. */
 void limiter_leave(rawhal_limiter_t *limiter);
 
-/* For those who are held back by what others have in flight: clears up after the dead, unless
- * somebody has looked within LIMIT_LOOK_NS. True: there were some, so ask again at once. Else
- * `*again` is when to look again, whatever a clock says; UINT64_MAX when nobody else is there to
- * die. Costs one system call for each live process, at most 100 times a second for all of them
+/* For callers that are held back by what others have in flight: clears up after the dead, unless a
+ * process has looked within LIMIT_LOOK_NS. True: there were some, so ask again at once. Else
+ * `*again` is when to look again, whatever a clock says; UINT64_MAX when there is no other process
+ * to die. Costs one system call for each live process, at most 100 times a second for all of them
  * together. */
 bool limiter_look_for_dead(rawhal_limiter_t *limiter, uint64_t now, uint64_t *again);
 

@@ -25,7 +25,7 @@ typedef struct flight {
 } flight_t;
 
 typedef struct flight_sum {
-  _Atomic uint64_t added[FLIGHT_KINDS]; /* by anybody */
+  _Atomic uint64_t added[FLIGHT_KINDS]; /* by any thread */
   _Atomic uint64_t ended[FLIGHT_KINDS]; /* changes under the limiter's lock */
 } flight_sum_t;
 

@@ -1,9 +1,9 @@
 /* Who a process is, so that others can tell that it is gone even while a file lock of it stands.
  * Internal.
  *
- * The kernel keeps a lock while anybody has the open file, and a child made by a raw clone() has
- * it, too. Where the process can be seen, its number and start time tell more than the lock; where
- * it cannot (another PID namespace, no /proc), the lock decides alone. */
+ * The kernel keeps a lock while any process has the open file, and a child made by a raw clone()
+ * has it, too. Where the process can be seen, its number and start time tell more than the lock;
+ * where it cannot (another PID namespace, no /proc), the lock decides alone. */
 #ifndef RAWHAL_QUEUE_LIMIT_IDENTITY_H
 #define RAWHAL_QUEUE_LIMIT_IDENTITY_H
 

@@ -1,7 +1,8 @@
 /* Times in which the device was busy. Internal.
  *
  * Several queues of a process overlap; the process pays for the union of their dispatches. A set
- * holds the latest disjoint intervals and gives the parts of a new one that nobody has paid for. */
+ * holds the latest disjoint intervals and gives the parts of a new one that are not paid for yet.
+ */
 #ifndef RAWHAL_QUEUE_LIMIT_INTERVALS_H
 #define RAWHAL_QUEUE_LIMIT_INTERVALS_H
 

@@ -125,7 +125,7 @@ static void start_tenant(region_data_t *data, uint32_t index, uint32_t device, c
   atomic_store(&tenant->state, REGION_LIVE);
 }
 
-/* The device of that name, or a place nobody uses. */
+/* The device of that name, or an unused place. */
 static rawhal_status_t find_device(rawhal_limiter_t *limiter, const char *name, uint64_t now,
                                    rawhal_error_t *error)
 {
@@ -175,7 +175,7 @@ static rawhal_status_t find_tenant(rawhal_limiter_t *limiter, const char *name, 
   return RAWHAL_OK;
 }
 
-/* Who this is; the start time last, without which nobody relies on the rest. */
+/* Who this is; the start time last, without which the rest is not relied on. */
 static void describe_self(const rawhal_limiter_t *limiter, uint64_t now)
 {
   region_member_t *me = limiter->me;

@@ -98,11 +98,11 @@ static inline void node_refund(region_node_t *node, uint64_t ns)
 
 /* How many submissions may be in flight at once, whatever they turn out to take: 1 / (1 - share).
  *
- * Nobody knows how long a submission will run before it has run; only what is in flight can exceed
+ * How long a submission will run is not known before it has run; only what is in flight can exceed
  * what has been paid. With n submissions of any length L in flight, which take n * L of the device,
- * the level earns share * n * L meanwhile. All but one of them are covered by that when
- * n * L <= share * n * L + L. So no estimate, and no past, is needed to keep what limit.h promises:
- * a kernel that was short for a million times may be long from now on. */
+ * the level earns share * n * L meanwhile. All but one of them are covered by that when n * L <=
+ * share * n * L + L. So no estimate, and no past, is needed to keep what limit.h promises: a kernel
+ * that was short for a million times may be long from now on. */
 static inline uint64_t node_most_in_flight(uint64_t share)
 {
   if (share >= REGION_SHARE_ONE)

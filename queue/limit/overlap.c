@@ -115,7 +115,7 @@ void overlaps_collect(const region_data_t *data, uint32_t device, uint32_t me, u
 
 /* ---- Dividing ---- */
 
-enum { MOST_AT_ONCE = 24 }; /* more than that run at an instant: the others pay, nobody is paid */
+enum { MOST_AT_ONCE = 24 }; /* more than that run at an instant: the others pay, none is paid */
 
 static int by_start(const void *a, const void *b)
 {
@@ -148,7 +148,7 @@ static double mean_part(overlap_t *const running[], uint32_t count, uint32_t wit
   return mean;
 }
 
-/* A time in which the same ones ran beside us. */
+/* A time in which the same ones ran concurrently with us. */
 static double divide_span(overlap_t *const running[], uint32_t count, double length)
 {
   for (uint32_t i = 0; i < count; ++i)

@@ -1,8 +1,9 @@
 /* Who else used the device in a time that is to be charged. Internal.
  *
  * Each member publishes when the device was busy for it: the latest times one by one, those before
- * them merged into times of MERGED_SPAN_NS at most, of which only the sum is known. A kernel runs
- * beside thousands of shorter ones, and their sum while it ran is all that its division needs. */
+ * them merged into times of MERGED_SPAN_NS at most, of which only the sum is known. A kernel may
+ * run concurrently with thousands of shorter ones, and their sum while it ran is all that its
+ * division needs. */
 #ifndef RAWHAL_QUEUE_LIMIT_OVERLAP_H
 #define RAWHAL_QUEUE_LIMIT_OVERLAP_H
 
@@ -11,7 +12,7 @@
 
 enum { OVERLAPS = 512 };
 
-/* A time in which another member's work ran beside ours, for `density` of it. */
+/* A time in which another member's work ran concurrently with ours, for `density` of it. */
 typedef struct overlap {
   uint32_t slot;
   interval_t time;

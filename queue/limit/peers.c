@@ -143,7 +143,7 @@ void peers_read(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine, pe
   *peers =
       (peers_t){.tenant_members = 1, .least_served = UINT64_MAX, .least_tenant_served = UINT64_MAX};
   if (limiter->region.fd < 0)
-    return; /* nobody else is there */
+    return; /* no other is there */
   tenants_t tenants;
   memset(&tenants, 0, sizeof(tenants));
   tenants.ns[limiter->tenant_index] = more_of(mine, me.running);

@@ -1,8 +1,8 @@
-/* What limiters owe when they are closed, where nobody else remembers it. Internal.
+/* What limiters owe when they are closed, where nothing else remembers it. Internal.
  *
- * The clocks of tenants and devices in a region outlive those who leave it. A process's own would
- * be gone with its limiter, as would all of them without a region, and opening another would be a
- * way out of any debt: so they are kept, by the name of the device, for as long as the process
+ * The clocks of tenants and devices in a region outlive the processes that leave it. A process's
+ * own would be gone with its limiter, as would all of them without a region, and opening another
+ * would cancel any debt: so they are kept, by the name of the device, for as long as the process
  * lives. A process is one, whatever tenant it says it is. */
 #ifndef RAWHAL_QUEUE_LIMIT_PRIVATE_H
 #define RAWHAL_QUEUE_LIMIT_PRIVATE_H

@@ -55,7 +55,8 @@ static void after_fork_in_parent(void)
   pthread_mutex_unlock(&open_lock);
 }
 
-/* A lock byte stays locked while anybody has its open file: a child must not keep its parent's. */
+/* A lock byte stays locked while any process has its open file: a child must not keep its parent's.
+ */
 static void after_fork_in_child(void)
 {
   for (int i = 0; i < MAX_OPEN; ++i)
@@ -254,7 +255,7 @@ static rawhal_status_t look(int fd, struct stat *facts, const char *path, rawhal
   return RAWHAL_OK;
 }
 
-/* A file that was found by its name may be anybody's. A descriptor is its giver's word for it. */
+/* A file that was found by its name may be any user's. For a descriptor its giver vouches. */
 static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *error)
 {
   struct stat facts;
@@ -319,8 +320,8 @@ static rawhal_status_t reserve_room(int fd, bool blank, const char *path, rawhal
   return RAWHAL_OK;
 }
 
-/* An empty file gets its size; when there is no room it stays empty. It is not removed: somebody
- * else may have it open and be about to do this. */
+/* An empty file gets its size; when there is no room it stays empty. It is not removed: another
+ * process may have it open and be about to do this. */
 static rawhal_status_t make_room(int fd, const char *path, rawhal_error_t *error)
 {
   struct stat facts;
@@ -355,7 +356,7 @@ static rawhal_status_t seal(int fd, const char *path, rawhal_error_t *error)
 
 /* ---- Opening ---- */
 
-/* Under the structure lock: nobody sees half a header, and whoever dies here leaves a blank
+/* Under the structure lock: no process sees half a header, and one that dies here leaves a blank
  * file. */
 static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_t *error)
 {

@@ -10,8 +10,9 @@
  *
  * Everything else is words of 64 bits that are valid at any instant: a process may be killed or
  * stopped between any two stores. No value read from the region is trusted: indices are checked,
- * sums saturate, times are clamped. Whoever may write the file can lift its limits, but no bytes
- * crash its readers; cutting the file short does, as it does to anybody who has a file mapped.
+ * sums saturate, times are clamped. A process that may write the file can lift its limits, but no
+ * bytes crash its readers; cutting the file short does, as it does to any process that has a file
+ * mapped.
  *
  * All times are CLOCK_MONOTONIC in ns, which processes of a machine share; a region of an earlier
  * boot is started afresh. */
@@ -52,10 +53,10 @@ typedef struct region_node {
   _Atomic uint64_t burst;           /* ns `tat` may be ahead of now */
   _Atomic uint64_t rate_tat;        /* the same for dispatches, which are prepaid */
   _Atomic uint64_t rate;            /* a second; RAWHAL_UNLIMITED */
-  _Atomic uint32_t event;           /* grows when somebody's chances may have changed; a futex */
-  _Atomic uint32_t waiting;         /* somebody sleeps on `event` */
-  _Atomic uint64_t tat_share;       /* the share that `tat` was reckoned with: rules.h */
-  _Atomic uint64_t stopped_at;      /* since when the share is 0; else 0 */
+  _Atomic uint32_t event;     /* grows when a waiting process's chances may have changed; a futex */
+  _Atomic uint32_t waiting;   /* a thread sleeps on `event` */
+  _Atomic uint64_t tat_share; /* the share that `tat` was reckoned with: rules.h */
+  _Atomic uint64_t stopped_at; /* since when the share is 0; else 0 */
 } region_node_t;
 
 /* Device time by half seconds, for reports: the half second in the upper 24 bits, ns below. */
@@ -131,11 +132,11 @@ typedef enum region_level {
 /* region_hot_t.waits: a time with its lowest bits replaced. */
 #define WAITS_PRIORITY  3ull /* mask: rawhal_limit_priority_t */
 #define WAITS_AT_DEVICE 4ull /* for the device's clock; else for the tenant's */
-#define WAITS_ALONE     8ull /* for limits of its own: nobody need let it go first */
+#define WAITS_ALONE     8ull /* for limits of its own: none need let it go first */
 #define WAITS_SINCE     (~15ull)
 
 /* region_hot_t.load: what is admitted and not yet charged, submissions above ns. One word, so that
- * nobody sees one without the other. */
+ * no reader sees one without the other. */
 #define LOAD_NS_BITS 48
 #define LOAD_NS      ((1ull << LOAD_NS_BITS) - 1)
 
@@ -205,7 +206,7 @@ typedef struct region_ledger {
 } region_ledger_t;
 
 /* The last refusal of a member, which its slot's next holder leaves until it has one of its own;
- * its process may be gone when somebody looks. Written by one thread at a time; a reader finds by
+ * its process may be gone when it is read. Written by one thread at a time; a reader finds by
  * `check` that it has read parts of two. */
 typedef struct region_denial {
   alignas(64) _Atomic uint64_t number; /* 0: none yet */
@@ -232,7 +233,7 @@ typedef struct region_member {
   region_interval_t merged[REGION_MERGED]; /* those no longer above */
   region_asks_t asks;                      /* this process's */
   _Atomic uint64_t overruled;      /* bits of region_ask_t: an operator has set another since */
-  _Atomic uint64_t time_namespace; /* part of the identity_t, with `pid` and those beside it */
+  _Atomic uint64_t time_namespace; /* part of the identity_t, with `pid` and those next to it */
   _Atomic uint64_t weight_most;    /* that `weight` has been */
 } region_member_t;
 
@@ -246,8 +247,8 @@ typedef struct region_header {
   uint64_t check;                     /* of all above */
   alignas(64) _Atomic uint64_t epoch; /* grows when a limit is changed */
   _Atomic uint32_t members;           /* slots at and above this one were never used */
-  _Atomic uint32_t rules_due;         /* somebody has left; rules have not been applied since */
-  _Atomic uint64_t swept_at;          /* when somebody last looked for dead processes */
+  _Atomic uint32_t rules_due;         /* a process has left; rules have not been applied since */
+  _Atomic uint64_t swept_at;          /* when a process last looked for dead ones */
 } region_header_t;
 
 typedef struct region_data {

@@ -72,7 +72,7 @@ static void go_on(region_node_t *node, uint64_t now)
   atomic_store(&node->stopped_at, 0);
 }
 
-/* Whoever dies in the middle leaves too much debt, never too little. */
+/* A process that dies in the middle leaves too much debt, never too little. */
 void rules_set_share(region_node_t *node, uint64_t share, uint64_t now)
 {
   uint64_t before = node_load(&node->tat_share);
@@ -107,7 +107,7 @@ static void set_rate(region_node_t *node, uint64_t rate, uint64_t now)
 typedef struct force {
   uint64_t of[REGION_ASKS];
   uint64_t device_burst;
-  bool any; /* somebody is there */
+  bool any; /* a process is there */
 } force_t;
 
 static uint64_t stricter(region_ask_t ask, uint64_t a, uint64_t b)
@@ -117,7 +117,7 @@ static uint64_t stricter(region_ask_t ask, uint64_t a, uint64_t b)
   return a < b ? a : b;
 }
 
-/* Adds what somebody asks for, but for the asks of which `overruled` has the bits. */
+/* Adds what a slot asks for, but for the asks of which `overruled` has the bits. */
 static void heed(const region_asks_t *asks, uint64_t overruled, force_t *force)
 {
   for (int ask = 0; ask < REGION_ASKS; ++ask) {
@@ -152,7 +152,7 @@ static force_t reckon(const region_data_t *data, uint32_t device, uint32_t tenan
       continue;
     force.any = true;
     heed(&member->asks, node_load(&member->overruled), &force);
-    /* On a device somebody who has not set a burst relies on the default. */
+    /* On a device a process that has not set a burst relies on the default. */
     uint64_t burst = node_load(&member->asks.of[ASK_BURST]);
     burst = burst ? burst - 1 : default_burst();
     force.device_burst = burst < force.device_burst ? burst : force.device_burst;

@@ -1,9 +1,9 @@
 /* Limits that several processes share: what each of them asks for, and what holds. Internal.
  *
  * Every process writes what it asks for into its own slot, an operator into the tenant's or the
- * device's; what holds is the strictest of those present, reckoned anew, under the structure lock,
- * whenever somebody comes, goes or changes his mind. So nobody loosens what another asked for, and
- * nobody's strictness outlasts his stay. The public table is in limit.h. */
+ * device's; what holds is the strictest of those present, computed anew, under the structure lock,
+ * whenever a process joins, leaves or changes what it asks for. So none loosens what another asked
+ * for, and a process's strictness ends when it leaves. The public table is in limit.h. */
 #ifndef RAWHAL_QUEUE_LIMIT_RULES_H
 #define RAWHAL_QUEUE_LIMIT_RULES_H
 
@@ -19,17 +19,17 @@ static inline void rules_store(region_asks_t *asks, region_ask_t ask, uint64_t v
 }
 
 /* Puts in force, for a device and a tenant of it, what the live members and `self` (a slot that is
- * joining, or REGION_NO_INDEX) ask for. Where nobody is left it changes nothing. The caller holds
- * the structure lock. True: something has changed. */
+ * joining, or REGION_NO_INDEX) ask for. Where no process is left it changes nothing. The caller
+ * holds the structure lock. True: something has changed. */
 bool rules_apply(region_data_t *data, uint32_t device, uint32_t tenant, uint32_t self,
                  uint64_t now);
 
-/* The same for all of them, when somebody has gone and nobody could do it. */
+/* The same for all of them, when a process has left and none could do it. */
 void rules_apply_due(region_data_t *data, uint64_t now);
 
 /* An operator's value for a tenant, or, ASK_DEVICE_SHARE, for its device. It holds from now on
- * whatever those who are there ask for; who comes later, or changes his mind, makes it stricter at
- * most. The caller holds the structure lock. */
+ * whatever the processes present ask for; one that joins later, or changes what it asks for, can
+ * only make it stricter. The caller holds the structure lock. */
 void rules_hold(region_data_t *data, uint32_t tenant, region_ask_t ask, uint64_t value,
                 uint64_t now);
 /* Takes back all that an operator has set for a tenant and its device: what its processes ask for
@@ -41,7 +41,7 @@ uint64_t rules_held(const region_asks_t *asks);
 /* Changes a clock's share; what it owes stays the same device time. */
 void rules_set_share(region_node_t *node, uint64_t share, uint64_t now);
 
-/* For a clock that nobody has used before. */
+/* For a clock that has not been used before. */
 void rules_start(region_node_t *node);
 
 /* Does it owe device time, or dispatches? */

@@ -38,7 +38,7 @@ static const struct {
     {RAWHAL_LIMIT_PRIORITY, DIALECT_ZERO_IS_HIGH, "CUDA_TASK_PRIORITY"},
 };
 
-/* `suffix` follows the text: what HAMi's variables name is HAMi's file, ours lies beside it. */
+/* `suffix` follows the text: what HAMi's variables name is HAMi's file, ours lies next to it. */
 static const struct {
   rawhal_limit_name_t text;
   const char *variable, *suffix;
@@ -165,7 +165,7 @@ static rawhal_status_t read_environment(const sources_t *sources, rawhal_limit_t
   return status;
 }
 
-/* Somebody wants less than what is pinned, and would not get it. */
+/* A caller asks for less than what is pinned, and would not get it. */
 static rawhal_status_t check_pin(rawhal_limit_t limit, const word_t *pin, const char *origin,
                                  uint64_t value, rawhal_error_t *error)
 {

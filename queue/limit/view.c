@@ -57,8 +57,8 @@ static uint64_t least_of(uint64_t a, uint64_t b)
   return a < b ? a : b;
 }
 
-/* A look at the region: who is alive is found out once. What the dead hold is nobody's any more,
- * even before a process that may write has reclaimed their slots. */
+/* A look at the region: who is alive is found out once. What the dead hold no longer counts, even
+ * before a process that may write has reclaimed their slots. */
 typedef struct look {
   const region_data_t *data;
   uint64_t now;
@@ -92,7 +92,7 @@ void limit_copy_name(char to[64], const char from[64])
 {
   memcpy(to, from, 64);
   to[63] = '\0';
-  for (char *c = to; *c; ++c) /* anybody may have written here; a name is one line of text */
+  for (char *c = to; *c; ++c) /* any process may have written here; a name is one line of text */
     if ((unsigned char)*c < 0x20 || *c == 0x7f)
       *c = '?';
 }
