@@ -1,6 +1,6 @@
 /* A file that is kept open in a process whose program does not know of it. Such a program may close
- * every descriptor there is, as those do that become daemons, and then the number is nobody's, or
- * that of a file of its own. Internal. */
+ * every descriptor there is, as daemons do at their start, and then the number is unused, or that
+ * of a file of its own. Internal. */
 #ifndef RAWHAL_BASE_OWN_FILE_H
 #define RAWHAL_BASE_OWN_FILE_H
 

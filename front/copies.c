@@ -1,4 +1,4 @@
-/* Hooks of copies and fills. Who is charged is whose engine does it: the source's, or else the
+/* Hooks of copies and fills. The device whose engine copies is charged: the source's, or else the
  * destination's. Of memory that only pointers tell of, the runtime knows the owner. */
 #include "front/copying.h"
 

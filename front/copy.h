@@ -49,7 +49,7 @@ copy_t *copy_take(engine_t *engine, const copying_t *copying);
 /* It was not submitted, or no more than a word of it. */
 void copy_give_back(engine_t *engine, copy_t *copy);
 void copy_unmake(copy_t *copy);
-void copy_append(copy_t **list, copy_t *copy); /* whoever came first is looked at first */
+void copy_append(copy_t **list, copy_t *copy); /* the one that came first is looked at first */
 /* Has it submitted, with its words. */
 hsa_status_t copy_submit(copy_t *copy, const copying_t *copying);
 /* It is admitted, and submitted. */

@@ -6,8 +6,8 @@
 
 /* Naps, in ns. A copy that is held back waits for a kernel, mostly: soon at first, and later no
  * longer than it has waited. One that is to be paid for first may be late: the burst makes up for
- * it. What flies ends without us: only who is held back, or peers in a region, wait to hear of
- * it. */
+ * it. What is in flight ends without us: only copies that are held back, or peers in a region, wait
+ * to hear of it. */
 static const uint64_t nap_least = 50000, nap_most = 4000000, unpaid_least = 500000,
                       retry_most = 100000000, awaited_least = 200000, awaited_most = 2000000,
                       alone_nap = 10000000, landing_nap = 5000000;

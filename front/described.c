@@ -45,7 +45,7 @@ static bool valid(const front_description_t *queue)
          queue->traffic_class == 0 && all_zero(queue->reserved, sizeof(queue->reserved));
 }
 
-/* What hsa_queue_create() does not take, while nobody else knows the queue. */
+/* What hsa_queue_create() does not take, while no other code knows the queue. */
 static hsa_status_t finish(hsa_queue_t *queue, uint32_t priority, uint32_t cus,
                            const uint32_t *cu_mask)
 {

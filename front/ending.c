@@ -10,7 +10,7 @@ static bool ending(void)
          !front_orphaned();
 }
 
-/* Somebody who has the lock forwards. */
+/* A thread that has the lock forwards. */
 static void forward(proxy_t *proxy)
 {
   if (pthread_mutex_trylock(&proxy->lock))

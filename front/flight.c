@@ -24,7 +24,7 @@ hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket)
   hsa_signal_t *signal = &proxy->signals[ticket % PROXY_SIGNALS];
   if (signal->handle)
     return *signal;
-  /* Nobody sleeps on it: without an interrupt it is made and signalled at less cost. */
+  /* No thread sleeps on it: without an interrupt it is made and signalled at less cost. */
   if (front.hsa.amd_signal_create(1, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, signal) !=
       HSA_STATUS_SUCCESS)
     signal->handle = 0;
@@ -157,7 +157,8 @@ static void drop(proxy_t *proxy, const flight_batch_t *batch)
     watch_ended(proxy->index, &proxy->flying[(batch->first + i) % PROXY_SIGNALS], 0, 0, false);
 }
 
-/* For the next to whom they fall: at a launch their lines would have to be waited for once more. */
+/* For the next dispatch that uses them: at a launch their lines would have to be waited for once
+ * more. */
 static void set_again(const proxy_t *proxy, const flight_batch_t *batch)
 {
   for (uint32_t i = 0; i < batch->count; ++i)

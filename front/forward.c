@@ -19,7 +19,7 @@ static proxy_packet_t *packet_at(const proxy_t *proxy, uint64_t index)
   return &proxy->ring[index & proxy->mask];
 }
 
-/* Acquire: whoever wrote the header wrote the packet before. */
+/* Acquire: the packet was written before its header. */
 static unsigned type_of(const proxy_packet_t *packet)
 {
   uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
@@ -271,7 +271,7 @@ void proxy_give_back_scratch(proxy_t *proxy)
   proxy->lane_bytes = 0;
 }
 
-/* Where how long dispatches take is nobody's concern they need no signal of ours, and nothing of
+/* Where it does not matter how long dispatches take they need no signal of ours, and nothing of
  * them is counted: only how large they are. False: as below. */
 static bool forward_uncounted(proxy_t *proxy, uint64_t index)
 {

@@ -117,8 +117,8 @@ static inline bool front_orphaned(void)
 uint64_t front_now(void);
 uint64_t front_ns(uint64_t ticks);
 
-/* report.c: one line for who runs the program, to the file or descriptor that RAWHAL_FRONT_REPORT
- * names (2 without; empty: nobody). */
+/* report.c: one line for the user who runs the program, to the file or descriptor that
+ * RAWHAL_FRONT_REPORT names (2 without; empty: none). */
 __attribute__((format(printf, 1, 2))) void front_report(const char *format, ...);
 
 /* devices.c: finds the devices and opens the limiters that the environment configures.

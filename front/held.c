@@ -102,6 +102,6 @@ void memory_forget(void)
 
 void memory_abandon(void)
 {
-  (void)pthread_mutex_init(&lock, NULL); /* somebody may have held it who is not here */
+  (void)pthread_mutex_init(&lock, NULL); /* a thread may have held it that is not here */
   all = NULL;
 }

@@ -18,7 +18,7 @@ void held_give_back(held_t *held);
 /* False: there is no host memory for it. */
 bool held_remember(held_t *held, held_kind_t kind, uint64_t number);
 bool held_knows(held_kind_t kind, uint64_t number);
-/* Before it is freed: afterwards somebody else may get the same number. NULL: not known. */
+/* Before it is freed: afterwards another may get the same number. NULL: not known. */
 held_t *held_take(held_kind_t kind, uint64_t number);
 /* After it was freed, or was not. NULL is allowed. */
 hsa_status_t held_settle(held_t *held, hsa_status_t result);

@@ -117,8 +117,8 @@ static rawhal_status_t watch_process(rawhal_error_t *error)
              : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for handlers of fork and exit");
 }
 
-/* A runtime that ended without a word of it has taken with it what was charged to us: nobody can
- * tell what is still there. Through another door its tables have our hooks. */
+/* A runtime that ended without telling has taken with it what was charged to us: what is still
+ * there is not known. Through another door its tables have our hooks. */
 static void enter_again(const table_root_t *root)
 {
   rawhal_error_t error;

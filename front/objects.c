@@ -198,7 +198,7 @@ void objects_release(front_kernel_t *kernel)
   while (users > 1)
     if (atomic_compare_exchange_weak(&object->users, &users, users - 1))
       return;
-  pthread_rwlock_wrlock(&lock); /* the last, unless somebody loads it again meanwhile */
+  pthread_rwlock_wrlock(&lock); /* the last, unless it is loaded again meanwhile */
   drop_content(object);
   pthread_rwlock_unlock(&lock);
 }
@@ -333,7 +333,7 @@ static void remember(hsa_executable_t executable, hsa_agent_t agent,
   if (!bytes || !size)
     return;
   const void *content = (const void *)(uintptr_t)bytes;
-  rawhal_content_hash_t hash = rawhal_content_hash(content, size); /* nobody waits for that */
+  rawhal_content_hash_t hash = rawhal_content_hash(content, size); /* nothing waits for that */
   char *uri = uri_of(loaded);
   trace_object(hash, size, uri);
   pthread_rwlock_wrlock(&lock);

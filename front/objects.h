@@ -42,15 +42,15 @@ const char *object_uri(const front_object_t *object);
 /* Where an address lies in what is loaded: its code and its variables. False: nowhere. */
 bool objects_range(uint64_t address, uint64_t *base, uint64_t *size);
 
-/* Who wants to know what is loaded, and what is about to go: each kernel, by the thread that loads.
- */
+/* A listener that is told what is loaded, and what is about to go: each kernel, by the thread that
+ * loads. */
 typedef struct objects_listener {
   void (*loaded)(hsa_agent_t agent, hsa_executable_t executable, const front_kernel_t *kernel,
                  uint64_t kernel_object);
   void (*unload)(hsa_executable_t executable);
 } objects_listener_t;
 
-/* `listener`: NULL, nobody; else it stays. */
+/* `listener`: NULL for none; else it must stay. */
 void objects_listen(const objects_listener_t *listener);
 
 void objects_hooks(front_calls_t *hooks);

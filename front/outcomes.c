@@ -121,7 +121,8 @@ static void read_file(const outcome_key_t *key, const file_name_t *name, outcome
     (void)close(fd);
 }
 
-/* The file beside, which is ours alone until it is closed; -1: another has it, or it cannot be. */
+/* The temporary file next to it, which is ours alone until it is closed; -1: another process has
+ * it, or it cannot be made. */
 static int take_beside(const file_name_t *name)
 {
   for (int i = 0; i < ATTEMPTS; ++i) {
@@ -133,7 +134,7 @@ static int take_beside(const file_name_t *name)
         fstatat(folder_fd, name->beside, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
         mine.st_ino == there.st_ino && mine.st_dev == there.st_dev)
       return fd;
-    (void)close(fd); /* who has it writes, or has renamed it meanwhile */
+    (void)close(fd); /* another process writes it, or has renamed it meanwhile */
   }
   return -1;
 }

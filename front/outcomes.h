@@ -5,11 +5,12 @@
  *     accepted   one has ended
  *     refused    it does not take what the original takes, or could not be loaded
  *
- * Whoever tries one says so before, and accepted after: one that was tried OUTCOME_TRIES times and
- * never ended is not tried again. What was accepted stays so.
+ * A process that tries one records that before, and "accepted" after: one that was tried
+ * OUTCOME_TRIES times and never ended is not tried again. What was accepted stays so.
  *
- * A file is written beside and renamed, by one process at a time; whoever is killed meanwhile
- * leaves what was there before. What is damaged, or is about something else, is not there.
+ * A file is written under another name and renamed, by one process at a time; a process that is
+ * killed meanwhile leaves what was there before. What is damaged, or is about something else,
+ * counts as absent.
  *
  * Thread-safety: everything may be called from any thread and process. */
 #ifndef RAWHAL_FRONT_OUTCOMES_H

@@ -2,7 +2,7 @@
  * JSON, which docs/policy.md describes. Internal.
  *
  * Of what rules say of a kernel the first counts that is for it and says something of that kind;
- * what none says is as the environment has it. Limits of the file hold beside those of the
+ * what none says is as the environment has it. Limits of the file hold in addition to those of the
  * environment: the stricter counts.
  *
  * Thread-safety: a policy is immutable between policy_open() and policy_close(). */

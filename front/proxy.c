@@ -159,7 +159,7 @@ static hsa_status_t make_face(proxy_t *proxy)
 {
   amd_queue_t *face = proxy->face;
   hsa_signal_t doorbell;
-  /* Nobody sleeps on it: without an interrupt storing it is only that. */
+  /* No thread sleeps on it: without an interrupt storing it is only that. */
   hsa_status_t result =
       front.hsa.amd_signal_create(0, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &doorbell);
   if (result != HSA_STATUS_SUCCESS)
@@ -219,7 +219,7 @@ static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish)
 {
   const uint32_t most = proxy->device->max_packets;
   const uint32_t size =
-      wish->size < most ? wish->size : most; /* who asks for a size relies on it */
+      wish->size < most ? wish->size : most; /* a program that asks for a size relies on it */
   hsa_status_t result = make_real(proxy, wish, size);
   if (result != HSA_STATUS_SUCCESS)
     return result;

@@ -148,7 +148,7 @@ STORE_READ(screlease)
 
 /* ---- Doorbells ---- */
 
-/* The signal keeps its value: somebody may read it. */
+/* The signal keeps its value: the program may read it. */
 #define SIGNAL_STORE(name)                                                                         \
   static void name(hsa_signal_t signal, hsa_signal_value_t value)                                  \
   {                                                                                                \

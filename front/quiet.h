@@ -1,5 +1,5 @@
-/* Writing as a guest: the kernel answers a pipe that nobody reads and a file that has reached the
- * process's bound by a signal that ends the process, and here that is the program's. Internal. */
+/* Writing in a program that is not ours: for a pipe without a reader, or a file that has reached
+ * the process's limit, the kernel sends a signal that would end the program. Internal. */
 #ifndef RAWHAL_FRONT_QUIET_H
 #define RAWHAL_FRONT_QUIET_H
 

@@ -26,7 +26,7 @@ struct recorder_capture {
   bool constant[CAPTURED];
 };
 
-/* Whoever writes holds the lock for reading: the process may end while others dispatch. */
+/* Threads that write hold the lock for reading: the process may end while others dispatch. */
 static pthread_rwlock_t writer_lock = PTHREAD_RWLOCK_INITIALIZER;
 static record_writer_t *writer;
 static bool with_buffers;
@@ -144,7 +144,7 @@ static const char *host_address(uint64_t address)
   return (const char *)(uintptr_t)address;
 }
 
-/* The program may have unmapped it, and nobody tells: reading may fail. */
+/* The program may have unmapped it without our knowing: reading may fail. */
 static bool read_host(void *to, const char *from, size_t size)
 {
   const struct iovec into = {to, size}, of = {(void *)(uintptr_t)from, size};

@@ -44,7 +44,7 @@ void front_report(const char *format, ...)
       if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
         line[i] = '?';
     line[length++] = '\n';
-    (void)quiet_write(fd, line, length); /* whoever cannot be told is not */
+    (void)quiet_write(fd, line, length); /* if this fails there is no one else to tell */
   }
   if (opened)
     (void)close(fd);

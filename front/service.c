@@ -39,10 +39,10 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
   return value < least ? least : value > most ? most : value;
 }
 
-/* Who asks for more than the share gets the next turn when the last is paid for, however long
- * before it has finished. The limiter knows when that is; it counts from when the last was due, so
- * that the thread may be late without losing by it. Who is not held back by time goes on as soon as
- * the last has finished. */
+/* A queue that asks for more than the share gets the next turn when the last is paid for, however
+ * long before it has finished. The limiter knows when that is; it counts from when the last was
+ * due, so that the thread may be late without losing by it. One that is not held back by time goes
+ * on as soon as the last has finished. */
 static uint64_t held_until(proxy_t *proxy, uint64_t now)
 {
   uint64_t left = flight_left(proxy, now); /* of its own: there is a way to the device and back */

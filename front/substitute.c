@@ -104,7 +104,7 @@ static rawhal_status_t check_outcome(const outcome_key_t *key, rawhal_error_t *e
   return RAWHAL_OK;
 }
 
-/* What scratch such kernels need is known to whoever launches them alone. */
+/* Only the code that launches such kernels knows what scratch they need. */
 static rawhal_status_t check_stack(const substitute_t *entry, rawhal_error_t *error)
 {
   return entry->replacement->facts->descriptor->uses_dynamic_stack &&

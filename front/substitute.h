@@ -3,8 +3,8 @@
  *     RAWHAL_SUBSTITUTE        which: see substitute_rules.h
  *     RAWHAL_SUBSTITUTE_CACHE  a folder for what became of each that was tried: see outcomes.h
  *
- * When code is loaded, the kernels in it that a rule is for are held against their replacements,
- * which are loaded beside; what does not fit stays what it was, and is reported, with the
+ * When code is loaded, the kernels in it that a rule is for are compared with their replacements,
+ * which are loaded as well; what does not fit stays what it was, and is reported, with the
  * difference, when it is dispatched. A dispatch of one that fits is changed on its way to the
  * device: kernel, kernargs, where the replacement takes other ones, group memory and scratch. One
  * that the replacement cannot run, as by its size or for want of memory, runs the original. Both

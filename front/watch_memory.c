@@ -1,4 +1,4 @@
-/* Hooks of memory, for who wants to know what there is: around those of limits. */
+/* Hooks of memory, for code that needs to know what there is: around those of limits. */
 #include "front/watch.h"
 
 #include "front/ranges.h"
@@ -27,7 +27,7 @@ static void added(const void *memory, size_t size, uint64_t owner)
     count(owner, (int64_t)size);
 }
 
-/* Before it is freed: afterwards somebody else may get the same address. */
+/* Before it is freed: afterwards another may get the same address. */
 static void removing(const void *memory)
 {
   range_t range;
@@ -127,7 +127,7 @@ static hsa_status_t memory_unlock(void *host)
 }
 
 /* Managed memory of HIP: the host's, with attributes by which devices reach it, which may be set of
- * parts of it anew. Nobody tells when it is unmapped. */
+ * parts of it anew. There is no hook for when it is unmapped. */
 static hsa_status_t svm_attributes_set(void *memory, size_t size,
                                        hsa_amd_svm_attribute_pair_t *attributes, size_t count_of)
 {

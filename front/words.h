@@ -24,7 +24,7 @@ static inline hsa_signal_value_t words_value(hsa_signal_t signal)
   return __atomic_load_n(&words_of(signal)->value, __ATOMIC_ACQUIRE);
 }
 
-/* Relaxed, and wakes nobody. */
+/* Relaxed, and wakes no thread. */
 static inline void words_set_value(hsa_signal_t signal, hsa_signal_value_t value)
 {
   if (__builtin_expect(!front.direct, 0))

@@ -104,7 +104,7 @@ rawhal_status_t source_get(const rawhal_hsaco_t *hsaco, const allocator_t *alloc
   if (status != RAWHAL_OK)
     return status;
   *result = find(&key);
-  if (*result) { /* somebody was faster */
+  if (*result) { /* another thread was faster */
     destroy(created);
     return RAWHAL_OK;
   }

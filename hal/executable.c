@@ -1,10 +1,10 @@
 /* Code objects on a device. Everything rawhal can know is checked before the runtime sees the bytes:
  * its loader crashes on damaged ones.
  *
- * The same bytes are loaded once a device and counted. Who asks for what somebody is loading waits
- * for that load, and for no other, and gets what comes of it. An executable that nobody has any
- * more, but that a dispatch in flight or a recording needs, stays until the next
- * executables_reap(). */
+ * The same bytes are loaded once per device and counted. A thread that asks for what another is
+ * loading waits for that load, and for no other, and gets its result. An executable that has no
+ * users any more, but that a dispatch in flight or a recording needs, stays until an
+ * executables_reap() finds it unneeded. */
 #include "hal/executable.h"
 
 #include "base/cancel.h"
@@ -18,7 +18,7 @@
  * loaded. */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t load_changed = PTHREAD_COND_INITIALIZER;
-static _Atomic size_t retiring; /* executables nobody has any more */
+static _Atomic size_t retiring; /* executables without users */
 
 static void lock_table(void)
 {
@@ -131,7 +131,7 @@ static rawhal_status_t load_for_all(rawhal_executable_t *executable,
   return load.status;
 }
 
-/* Somebody is loading it. */
+/* A thread is loading it. */
 static rawhal_status_t wait_for_load(rawhal_executable_t *executable, rawhal_error_t *error)
 {
   struct load_in_progress *load = executable->load;
@@ -241,7 +241,7 @@ const rawhal_executable_info_t *rawhal_executable_info(const rawhal_executable_t
 
 /* ---- Unloading ---- */
 
-/* Nobody has it, and the device does not need it. */
+/* It has no users, and the device does not need it. */
 static bool is_unneeded(rawhal_executable_t *executable)
 {
   return executable->users == 0 && !atomic_load(&executable->owner.pins) &&

@@ -34,8 +34,8 @@ static rawhal_status_t look_up(const rawhal_device_t *device, const void *pointe
   return RAWHAL_OK;
 }
 
-/* Host memory the runtime does not know, or only because somebody pinned it: pinned, for as long as
- * we need it, and fine-grained like all our host memory. */
+/* Host memory the runtime does not know, or only because it was pinned by others: pinned, for as
+ * long as we need it, and fine-grained like all our host memory. */
 static rawhal_status_t import_lock(rawhal_buffer_t *buffer, void *pointer, rawhal_error_t *error)
 {
   hal_runtime_t *runtime = buffer->device->runtime;
@@ -83,7 +83,7 @@ static rawhal_status_t import_known(rawhal_buffer_t *buffer, const foreign_t *fo
 bool import_reachable(const rawhal_device_t *device, const void *data, size_t size, void **memory)
 {
   foreign_t found;
-  /* What is only pinned may be let go of by whoever pinned it. */
+  /* What is only pinned may be unpinned by the code that pinned it. */
   if (look_up(device, data, &found, NULL) != RAWHAL_OK || !found.reachable || found.is_local ||
       found.info.type != HSA_EXT_POINTER_TYPE_HSA || !on_host(&found.info, data))
     return false;

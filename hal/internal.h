@@ -97,7 +97,8 @@ RAWHAL_CHECKED rawhal_status_t runtime_open(const rawhal_instance_options_t *opt
 /* Every object that uses the runtime holds it, so that it shuts down after the last of them. */
 void runtime_hold(void);
 void runtime_release(void);
-/* Memory of the runtime's allocator, for who holds the runtime and has no place for a pointer. */
+/* Memory of the runtime's allocator, for code that holds the runtime and has no place for a
+ * pointer. */
 void *runtime_allocate(size_t size);
 void runtime_free(void *memory);
 /* OK, or DEVICE_LOST in a child of fork(): the runtime is the parent's, and locks may be held by
@@ -138,7 +139,7 @@ void device_identity(const rawhal_device_info_t *info, char identity[64]);
 
 /* ---- executable.c ---- */
 
-/* Unloads what nobody has and the device needs no longer. */
+/* Unloads what has no users and the device no longer needs. */
 void executables_reap(void);
 
 /* ---- buffer.c ---- */

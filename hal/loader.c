@@ -75,7 +75,7 @@ static bool is_softgpu(const char *name, int flags)
   return software;
 }
 
-/* Hardware must not end up on a softgpu that somebody put in the library path. */
+/* A program that asked for hardware must not end up on a softgpu in the library path. */
 static rawhal_status_t check_real_thunk(rawhal_error_t *error)
 {
   const char *dtif = getenv("HSA_ENABLE_DTIF"); /* as runtimes of ROCm 7 read it */

@@ -10,7 +10,7 @@ enum { PIECE_BYTES = 4 << 20 }; /* of a copy through the host */
 
 static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER; /* of all buffers' lists */
 
-/* ---- Who can be given access, and who has it ---- */
+/* ---- Which devices can be given access, and which have it ---- */
 
 static bool reaches_pool(const rawhal_device_t *device, hsa_amd_memory_pool_t pool)
 {
@@ -28,7 +28,7 @@ bool rawhal_device_can_access(const rawhal_device_t *device, const rawhal_device
   return device == peer || reaches_pool(device, peer->pool);
 }
 
-/* The caller holds the lists' lock, or is the last who has the buffer. */
+/* The caller holds the lists' lock, or is the last to have the buffer. */
 static bool is_allowed(const rawhal_buffer_t *buffer, const rawhal_device_t *device)
 {
   for (size_t i = 0; i < buffer->allowed_count; ++i)

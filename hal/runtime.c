@@ -36,7 +36,7 @@ static void fork_child(void)
 {
   if (holders || atomic_exchange(&changing, false))
     atomic_store(&forked, true);
-  (void)pthread_mutex_init(&lock, NULL); /* somebody may have held it who is not here */
+  (void)pthread_mutex_init(&lock, NULL); /* a thread may have held it that is not here */
 }
 
 static void watch_forks(void)

@@ -7,7 +7,7 @@
  * "0:0:HASH,FORMAT". (LLVM's AMDGPUPrintfRuntimeBinding and AMDGPUEmitPrintf; they differ in the
  * language, so a code object has records of one kind. The LLVM of clang 19 says a size for literal
  * strings of 4, 8, ... characters that is 4 more than it stores: what follows them in the record is
- * misread, as by everybody.) */
+ * misread, as by all other runtimes.) */
 #ifndef RAWHAL_HAL_SERVICES_PRINTF_H
 #define RAWHAL_HAL_SERVICES_PRINTF_H
 

@@ -45,8 +45,8 @@ static void own_folder(char folder[PATH_MAX])
   fclose(maps);
 }
 
-/* Where softgpu is installed, as seen from librawhal and from a program beside its folder. The
- * build tree has the same places. */
+/* Where softgpu is installed, relative to librawhal, and to a program in a folder next to the
+ * library's. The build tree has the same places. */
 static const char *const places[] = {"rawhal/softgpu", RAWHAL_SOFTGPU_FROM_BINDIR};
 
 /* The library's absolute path: the caller's word and the environment's are final, the rest are

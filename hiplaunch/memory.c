@@ -168,7 +168,7 @@ hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags)
 
 /* ---- Freeing ---- */
 
-/* What is submitted may use it: it is waited for. That it failed is somebody else's concern. */
+/* What is submitted may use it: it is waited for. Whether it failed does not matter here. */
 static hipError_t free_of(void *pointer, bool host)
 {
   struct device *device;

@@ -19,8 +19,8 @@ struct allocation {
   enum allocation_kind kind;
 };
 
-/* Allocates, for all devices where it is the host's memory. Fails without a name: callers say for
- * whom it was. */
+/* Allocates, for all devices where it is the host's memory. Fails without a name: callers add what
+ * it was for. */
 hipError_t memory_allocate(struct device *device, enum allocation_kind kind, size_t size,
                            struct allocation *allocation);
 

@@ -2,8 +2,8 @@
  *
  * Locks, each taken only while those before it are held or not needed: registry.c's (what was
  * registered and loaded), runtime.c's (opening), a device's (streams and what is submitted),
- * memory.c's. Nobody waits for a device with a lock but where it is said. fork() takes all of them,
- * so that a child can go on with what does not need the parent's devices. */
+ * memory.c's. No thread waits for a device while it holds a lock, except where it is said. fork()
+ * takes all of them, so that a child can go on with what does not need the parent's devices. */
 #ifndef RAWHAL_HIPLAUNCH_RUNTIME_H
 #define RAWHAL_HIPLAUNCH_RUNTIME_H
 

@@ -218,7 +218,7 @@ hipError_t hipStreamCreate(hipStream_t *stream)
   return hipStreamCreateWithPriority(stream, hipStreamDefault, 0);
 }
 
-/* Its lane finishes what it was given; whoever has it next comes after that. */
+/* Its lane finishes what it was given; the next stream that has it comes after that. */
 hipError_t hipStreamDestroy(hipStream_t handle)
 {
   struct ihipStream_t *stream;

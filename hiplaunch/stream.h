@@ -6,7 +6,7 @@
  *
  * The null stream and the others that are not hipStreamNonBlocking order each other: what is
  * submitted to it starts after all that they were given before, and what they are given later
- * starts after all that it was. A barrier does it on the device; nobody waits here. */
+ * starts after all that it was. A barrier does it on the device; the host does not wait. */
 #ifndef RAWHAL_HIPLAUNCH_STREAM_H
 #define RAWHAL_HIPLAUNCH_STREAM_H
 

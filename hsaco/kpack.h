@@ -56,8 +56,8 @@ RAWHAL_CHECKED rawhal_status_t kpack_table_read(struct scan *scan, const struct 
 void kpack_table_free(struct kpack_table *table);
 
 /* A host file whose code objects are in archives says so in a section of msgpack: what that means
- * for who looks for code objects, as a line of text in scan->refused. Damage is text there, too:
- * this fails with CAP_EXCEEDED alone. */
+ * for a caller that looks for code objects, as a line of text in scan->refused. Damage is text
+ * there, too: this fails with CAP_EXCEEDED alone. */
 RAWHAL_CHECKED rawhal_status_t kpack_reference_note(struct scan *scan, struct scan_part section,
                                                     rawhal_error_t *error);
 

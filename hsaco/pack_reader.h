@@ -1,7 +1,8 @@
 /* Walking the msgpack tables of kpack archives, key by key. Internal.
  *
- * Values come from unpack.h's streaming parser; what nobody asks for is skipped without being kept.
- * A reader that has failed stays failed: each call then returns false, and `status` says why. */
+ * Values come from unpack.h's streaming parser; what is not asked for is skipped without being
+ * kept. A reader that has failed stays failed: each call then returns false, and `status` says why.
+ */
 #ifndef RAWHAL_HSACO_PACK_READER_H
 #define RAWHAL_HSACO_PACK_READER_H
 
@@ -33,8 +34,8 @@ uint64_t pack_place(const struct pack_reader *reader);
 __attribute__((format(printf, 3, 4))) bool pack_fail(struct pack_reader *reader, uint64_t place,
                                                      const char *format, ...);
 
-/* Enters the map or list that must stand here, and says how many items it claims to have. Whoever
- * has read them leaves it again. */
+/* Enters the map or list that must stand here, and says how many items it claims to have. The
+ * caller leaves it again after reading them. */
 bool pack_enter(struct pack_reader *reader, enum unpack_header kind, const char *name,
                 uint32_t *count);
 void pack_leave(struct pack_reader *reader);

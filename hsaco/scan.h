@@ -97,7 +97,7 @@ bool scan_knows(const struct scan *scan, const struct scan_part *part);
 enum { SCAN_START = 24 };
 bool scan_knows_start(const void *bytes, size_t size);
 
-/* For whom the bundle entry of that id is, when it is not for AMDGPU; NULL when it is. bundle.c */
+/* What the bundle entry of that id is for, when it is not for AMDGPU; NULL when it is. bundle.c */
 bool scan_is_host(rawhal_string_t id);
 const char *scan_foreign(rawhal_string_t id);
 
@@ -127,7 +127,7 @@ RAWHAL_CHECKED rawhal_status_t scan_unpack(struct scan *scan, const struct scan_
  * header says, or SCAN_SIZE_UNKNOWN. */
 uint64_t scan_zstd_frame(const unsigned char *bytes, uint64_t size, uint64_t *unpacked_size);
 
-/* When everything is read; the second when nobody uses it any more. */
+/* When everything is read; the second when it is not used any more. */
 void scan_end_unpacking(struct scan *scan);
 void scan_free_unpacked(struct scan *scan);
 

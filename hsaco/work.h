@@ -20,7 +20,7 @@ enum {
   WORK_LEAST = 1 << 20 /* steps given to every file, so that small ones may be odd */
 };
 
-/* What things cost beside their bytes, which cost one step each wherever nothing else is said. */
+/* What things cost besides their bytes, which cost one step each wherever nothing else is said. */
 enum {
   WORK_PART = 128,    /* finding out what starts somewhere; an entry of a table */
   WORK_TOKEN = 64,    /* a value of a table in msgpack */

@@ -161,7 +161,7 @@ rawhal_status_t files_list(const char *path, path_names_t *names, list_t *list,
 }
 
 /* Filesystems count time in steps: of 4 to 10 ms where the kernel keeps it, up to 2 s elsewhere.
- * The time of change is nobody's to set. */
+ * The time of change cannot be set by programs. */
 bool files_are_fresh(const list_t *list, const struct timespec *now)
 {
   for (size_t i = 0; i < list->count; ++i)

@@ -18,7 +18,7 @@ typedef struct image {
   bool in_file;
   int file;
   uint64_t seed, size;  /* of the content, in bytes */
-  uint64_t *bytes_read; /* counts what is read from the file, atomically; NULL: nobody does */
+  uint64_t *bytes_read; /* counts what is read from the file, atomically; NULL: not counted */
 } image_t;
 
 void image_begin(image_t *image, uint64_t seed, const allocator_t *allocator);

@@ -145,6 +145,7 @@ bool index_object_at(const library_index_t *index, uint32_t number, index_object
       !image_read(&index->image, index->header.objects_at + number * sizeof(*object), object,
                   sizeof(*object)))
     return false;
-  object->target.processor[sizeof(object->target.processor) - 1] = '\0'; /* whoever wrote it */
+  object->target.processor[sizeof(object->target.processor) - 1] =
+      '\0'; /* whichever process wrote it */
   return true;
 }

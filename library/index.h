@@ -68,7 +68,7 @@ typedef struct library_index {
   index_header_t header; /* as it is in the image */
 } library_index_t;
 
-/* What an index is made of, and for whom. */
+/* What an index is made of, and for which device. */
 typedef struct index_source {
   const rawhal_target_t *device;
   const rawhal_container_options_t *container_options;

@@ -38,14 +38,14 @@ typedef struct loaded_object {
   rawhal_executable_t *executable;
   uint64_t bytes;
   size_t users;                        /* kernels that were asked for and not given back */
-  struct loaded_object *newer, *older; /* while nobody has it */
+  struct loaded_object *newer, *older; /* while it is not held */
   UT_hash_handle hh;                   /* by the executable */
   UT_hash_handle by_key;
   bool has_key; /* it is in that table */
 } loaded_object_t;
 
 typedef struct library_counters {
-  uint64_t index_bytes; /* atomically, by who reads */
+  uint64_t index_bytes; /* atomically, by the threads that read */
   _Atomic uint64_t files_read, indexes_read, indexes_written, loads, unloads;
 } library_counters_t;
 
@@ -59,7 +59,8 @@ struct rawhal_library {
   uint32_t max_open_files;
   library_counters_t counters;
 
-  /* Of the sources, their files and their indexes: held for reading by who looks something up. */
+  /* Of the sources, their files and their indexes: held for reading by threads that look something
+   * up. */
   pthread_rwlock_t lock;
   path_names_t names;
   library_source_t *sources, **last;
@@ -67,7 +68,7 @@ struct rawhal_library {
 
   pthread_mutex_t loaded_lock; /* of what follows; nothing is loaded under it */
   loaded_object_t *loaded, *loaded_by_key;
-  loaded_object_t *newest, *oldest; /* of those that nobody has */
+  loaded_object_t *newest, *oldest; /* of those that are not held */
   uint64_t loaded_bytes;
 };
 

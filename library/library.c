@@ -35,8 +35,8 @@ static rawhal_status_t take_reading(rawhal_library_t *library,
   return status;
 }
 
-/* Those who search without a pause must not keep out who adds or refreshes. Nobody takes it
- * twice. */
+/* Threads that search without a pause must not keep out those that add or refresh. No thread takes
+ * it twice. */
 static void init_lock(pthread_rwlock_t *lock)
 {
   pthread_rwlockattr_t kind;

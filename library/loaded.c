@@ -1,13 +1,13 @@
-/* What is on the device. An object is there as long as somebody has one of its kernels, and after
- * that until its room is wanted; those that nobody has are in a list, the last to be given back
- * first. */
+/* What is on the device. An object is there as long as one of its kernels is held, and after that
+ * until its room is needed; those that are not held are in a list, the last to be given back first.
+ */
 #include "library/internal.h"
 
 #include "base/error.h"
 
 #include "hal/executable.h"
 
-/* ---- The list of those that nobody has. The caller holds the lock ---- */
+/* ---- The list of those that are not held. The caller holds the lock ---- */
 
 static void idle_add(rawhal_library_t *library, loaded_object_t *loaded)
 {
@@ -114,7 +114,7 @@ static rawhal_status_t keep(rawhal_library_t *library, const object_key_t *key,
   pthread_mutex_lock(&library->loaded_lock);
   loaded_object_t *loaded = find_executable(library, executable);
   const bool is_there = loaded;
-  if (is_there) { /* somebody was faster, or the same bytes are elsewhere, too */
+  if (is_there) { /* another thread was faster, or the same bytes are elsewhere, too */
     use(library, loaded);
     remove_key(library, loaded);
     loaded->key = *key;
@@ -156,7 +156,7 @@ rawhal_status_t loaded_get(rawhal_library_t *library, const object_key_t *key,
   rawhal_status_t status =
       rawhal_executable_load_with(library->device, hsaco, options, &executable, error);
   if (status == RAWHAL_OUT_OF_MEMORY || status == RAWHAL_QUOTA_EXCEEDED) {
-    make_all_room(library); /* or somebody else just has */
+    make_all_room(library); /* or another thread just has */
     status = rawhal_executable_load_with(library->device, hsaco, options, &executable, error);
   }
   return status == RAWHAL_OK ? keep(library, key, executable, loaded, error) : status;

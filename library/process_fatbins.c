@@ -7,10 +7,10 @@
 #include "library/process_parts.h"
 
 /* __CudaFatBinaryWrapper of clang's runtime interface: u32 magic, u32 version, pointer, and a word
- * that nobody reads, or which of the archive's code objects it is. */
+ * that is not used, or which of the archive's code objects it is. */
 enum { WRAPPER = 24, MAGIC_HIPF = 0x48495046, MAGIC_HIPK = 0x4B504948, VERSION = 1 };
 
-/* Words of memory that is anybody's: a sanitizer has marked what lies between objects. */
+/* Words of memory that may be any object's: a sanitizer has marked what lies between objects. */
 __attribute__((no_sanitize("address", "thread"))) static uint64_t word_at(uint64_t address)
 {
   typedef uint64_t __attribute__((may_alias)) word_t;
@@ -19,8 +19,8 @@ __attribute__((no_sanitize("address", "thread"))) static uint64_t word_at(uint64
 
 /* ---- Images ---- */
 
-/* Byte by byte: what begins otherwise may be anybody's, and end sooner. Cut off, it is still told
- * by four bytes. */
+/* Byte by byte: what begins otherwise may be any data, and end sooner. Cut off, it is still
+ * recognised by four bytes. */
 static bool starts(const unsigned char *image, uint64_t readable, const char *magic, size_t size)
 {
   enum { LEAST = 4 };

@@ -180,8 +180,8 @@ static bool begins(rawhal_string_t text, const char *start)
 }
 
 /* A library that is not lazy, or that only refers to others, has no code object of its own: the
- * loaders of rocBLAS and of hipBLASLt take all that are beside it. TensileCreateLibrary.py gives
- * such files these names, and no others. */
+ * loaders of rocBLAS and of hipBLASLt take all that are in its folder. TensileCreateLibrary.py
+ * gives such files these names, and no others. */
 static bool shares_objects(rawhal_string_t stem)
 {
   static const char whole[] = "TensileLibrary";

@@ -43,7 +43,7 @@ rawhal_status_t rawhal_tensile_kernel(const rawhal_tensile_t *tensile, size_t nu
   if (!name.size) /* it may be in any */
     return rawhal_library_kernel(library, &query, kernel, error);
   char file[LONGEST_PATH];
-  rawhal_error_t first, other; /* who is told nothing else is told of the first */
+  rawhal_error_t first, other; /* a caller that is told nothing else is told of the first */
   rawhal_status_t status = RAWHAL_NOT_FOUND;
   for (int i = 0; i < VERSIONS && status == RAWHAL_NOT_FOUND; ++i) {
     query.file = file_of(tensile_folder(tensile), name, versions[i], file);

@@ -311,7 +311,7 @@ static bool read_version(struct pack_reader *reader, const char *name, void *con
     return false;
   if (value.type == VALUE_STRING)
     tables->version = (rawhal_string_t){value.text, value.size};
-  return true; /* Python's writer has None where nobody said it */
+  return true; /* Python's writer has None where it was not set */
 }
 
 /* One pass, in which each value has a byte at least: so much for each byte is enough, and all that

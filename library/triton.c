@@ -221,7 +221,7 @@ static rawhal_status_t make(const rawhal_triton_options_t *options, rawhal_trito
   taken.max_json_bytes = taken.max_json_bytes ? taken.max_json_bytes : 1u << 20;
   made->options = taken;
   made->hsaco = hsaco;
-  made->hsaco.flags |= RAWHAL_HSACO_COPY; /* whoever cuts the file must not end the program */
+  made->hsaco.flags |= RAWHAL_HSACO_COPY; /* cutting the file must not end the program */
   arena_init(&made->arena, UINT64_MAX, &allocator);
   if (!made->hsaco.allocator)
     made->hsaco.allocator = allocator_option(&made->arena.allocator);

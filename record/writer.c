@@ -22,7 +22,7 @@ static size_t piece_size(uint64_t left)
 
 /* ---- Objects ---- */
 
-/* Whole before anybody can refer to it, as the lock is held. */
+/* Whole before anything can refer to it, as the lock is held. */
 static rawhal_status_t append_object(record_writer_t *writer, rawhal_bytes_t bytes,
                                      rawhal_content_hash_t hash, rawhal_error_t *error)
 {
