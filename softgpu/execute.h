@@ -31,9 +31,9 @@ static inline uint32_t softgpu_lds_bytes(softgpu_chip_t chip)
 
 /* Checks that dispatches ask for, beyond those that are always done. What they find is a fault. */
 enum {
-  SOFTGPU_CHECK_LDS = 1 << 0,     /* reads of LDS that nobody wrote, and use of what is not LDS */
-  SOFTGPU_CHECK_RACES = 1 << 1,   /* waves of a work-group that use LDS without a barrier between */
-  SOFTGPU_CHECK_KERNARG = 1 << 2, /* reads of kernel arguments that nobody supplied */
+  SOFTGPU_CHECK_LDS = 1 << 0,   /* reads of LDS that was not written, and use of what is not LDS */
+  SOFTGPU_CHECK_RACES = 1 << 1, /* waves of a work-group that use LDS without a barrier between */
+  SOFTGPU_CHECK_KERNARG = 1 << 2, /* reads of kernel arguments that were not supplied */
   SOFTGPU_CHECK_STORES = 1 << 3,  /* scalar stores that stay in the scalar cache */
 };
 
@@ -60,9 +60,9 @@ typedef struct softgpu_dispatch {
       shared_aperture_hi; /* upper halves of the LDS and scratch apertures of generic addresses */
   uint32_t private_aperture_hi;
   uint32_t checks;                   /* SOFTGPU_CHECK_* */
-  uint32_t missing_from, missing_to; /* bytes of the kernarg segment that nobody supplied */
+  uint32_t missing_from, missing_to; /* bytes of the kernarg segment that were not supplied */
   struct softgpu_gws *gws; /* the queue's, for one dispatch at a time; NULL: it has none */
-  void (*interrupt)(uint32_t event_id); /* on any thread; NULL: nobody hears */
+  void (*interrupt)(uint32_t event_id); /* on any thread; NULL: not called */
 } softgpu_dispatch_t;
 
 typedef enum softgpu_fault_kind {

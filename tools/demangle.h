@@ -6,7 +6,7 @@
 
 /* What the command line asks for. */
 typedef enum demangle_when {
-  DEMANGLE_ON_TERMINALS = 0, /* for people; who reads a pipe looks names up */
+  DEMANGLE_ON_TERMINALS = 0, /* for people; programs that read a pipe look names up */
   DEMANGLE_ALWAYS = 1,
   DEMANGLE_NEVER = 2,
 } demangle_when_t;

@@ -212,8 +212,8 @@ static bool compare_places(diff_entry_t *entry, const size_t *partner, const see
   return true;
 }
 
-/* Two that look alike, and lack a name in one of the files, may have been swapped: nobody can see
- * that. `sorted` is another order afterwards. */
+/* Two that look alike, and lack a name in one of the files, may have been swapped: that cannot be
+ * seen. `sorted` is another order afterwards. */
 static bool is_blind(const diff_entry_t *entry, const size_t *partner, seeker_t *sorted,
                      size_t count)
 {

@@ -15,7 +15,7 @@ static const char no_driver[] =
     "with an AMD GPU: sudo modprobe amdgpu; in a container: start it with --device=/dev/kfd "
     "--device=/dev/dri";
 
-/* ---- Who may open a node ---- */
+/* ---- Which users may open a node ---- */
 
 static bool process_has_group(gid_t group)
 {

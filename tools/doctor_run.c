@@ -41,7 +41,7 @@ static void send_row(void *context, const doctor_row_t *row)
     put = write(*pipe_end, row, sizeof(*row));
   while (put < 0 && errno == EINTR);
   if (put != sizeof(*row))
-    _exit(TOOL_FAILED); /* nobody listens */
+    _exit(TOOL_FAILED); /* there is no listener */
 }
 
 /* A group of its own: what the check starts ends with it. What libraries print is not part of the

@@ -1,7 +1,7 @@
-/* Text that somebody else wrote, made fit to be shown: names out of files, other tenants' names,
- * paths, messages that carry any of these. Everything the command prints as text or as JSON goes
- * through here; nothing of it moves a cursor, reorders a line or hides, and no two names look
- * alike because of bytes that cannot be seen. */
+/* Text from outside, made fit to be shown: names out of files, other tenants' names, paths,
+ * messages that carry any of these. Everything the command prints as text or as JSON goes through
+ * here; nothing of it moves a cursor, reorders a line or hides, and no two names look alike because
+ * of bytes that cannot be seen. */
 #ifndef TOOLS_ESCAPE_H
 #define TOOLS_ESCAPE_H
 

@@ -246,7 +246,7 @@ static void empty_trace(void)
     (void)close(fd);
 }
 
-/* What is there already is nobody's to overwrite. */
+/* What is there already must not be overwritten. */
 static bool set_record(const char *file, rawhal_error_t *error)
 {
   if (access(file, F_OK) == 0)
@@ -263,7 +263,7 @@ static bool set_record_bytes(const char *text, rawhal_error_t *error)
   return set_variable("RAWHAL_RECORD_BYTES", text, error);
 }
 
-/* Nobody takes an operator's file away. */
+/* An operator's file must not be taken away. */
 static bool set_policy(const char *file, rawhal_error_t *error)
 {
   const char *named = getenv("RAWHAL_POLICY");

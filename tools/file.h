@@ -21,7 +21,7 @@ int tool_stream_of(const char *path);
 bool tool_read_stream(int stream, const char *path, size_t most, unsigned char **data, size_t *size,
                       rawhal_error_t *error);
 
-/* Makes or replaces a file. A device or a FIFO is written to; a FIFO that nobody reads is refused.
+/* Makes or replaces a file. A device or a FIFO is written to; a FIFO without a reader is refused.
  */
 bool tool_write_file(const char *path, const void *data, size_t size, rawhal_error_t *error);
 

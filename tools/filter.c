@@ -75,7 +75,7 @@ static void read_stream(stream_t *stream)
   show_lines(stream, false);
 }
 
-/* To both ends; nobody waits for what cannot be shown. */
+/* To both ends; what cannot be shown is not waited for. */
 static void pass_on(stream_t streams[2])
 {
   while ((streams[0].from >= 0 || streams[1].from >= 0) && !ferror(stdout)) {

@@ -97,7 +97,7 @@ static void report(find_t *find, const select_t *select, const rawhal_kernel_t *
 
 /* ---- Looking ---- */
 
-/* A name is matched as far as it is text; one with a NUL inside is nobody's. */
+/* A name is matched as far as it is text; one with a NUL inside matches none. */
 static bool matches(rawhal_string_t name, const char *pattern)
 {
   enum { LONGEST = 64 << 10 };

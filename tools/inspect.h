@@ -9,8 +9,8 @@ typedef struct inspect_options {
   const char *kernel;            /* only kernels whose name contains this; NULL = all */
   const rawhal_target_t *target; /* only objects that run on it; NULL = all */
   bool brief;                    /* one line a kernel */
-  bool demangle;                 /* names of kernels; of JSON that is for a page: beside them */
-  struct page *page;             /* what is written goes there; NULL: to standard output */
+  bool demangle;     /* names of kernels; of JSON that is for a page: in addition to them */
+  struct page *page; /* what is written goes there; NULL: to standard output */
 } inspect_options_t;
 
 /* ---- What was asked for (inspect_kernel.c) ---- */

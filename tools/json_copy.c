@@ -1,5 +1,5 @@
 /* JSON that others made, in the writer's form: indented like the rest, code points that must not be
- * shown escaped, and without the elements that nobody asked for. */
+ * shown escaped, and without the elements that were not asked for. */
 #include <string.h>
 
 #include "tools/escape.h"
@@ -7,7 +7,7 @@
 
 /* ---- The filter ---- */
 
-/* Before a value in the text: is it an element of the filter's list that nobody wants? */
+/* Before a value in the text: is it an element of the filter's list that is not wanted? */
 static void begin_value(json_copy_t *copy)
 {
   if (copy->muted || !copy->in_list || copy->depth != 2)

@@ -48,7 +48,7 @@ static void note_failure(page_t *page)
 /* ---- The JSON's way into the page ---- */
 
 /* In JSON these are parts of strings only, where an escape says the same: neither "</script" nor
- * "<!--" nor an entity comes through, whoever wrote it. */
+ * "<!--" nor an entity comes through, whatever its origin. */
 static const char *escape_of(char c)
 {
   return c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : c == '&' ? "\\u0026" : NULL;

@@ -1,6 +1,6 @@
 /* A page for browsers: what a command found as JSON, with the program beside it that draws it
- * (tools/page). Nothing that somebody else wrote is in it but inside that JSON, and there no byte
- * is of those that markup is made of. */
+ * (tools/page). Text from outside is in it only inside that JSON, which has no byte of those that
+ * markup is made of. */
 #ifndef TOOLS_PAGE_H
 #define TOOLS_PAGE_H
 

@@ -54,7 +54,7 @@ static bool open_stream(int stream, const char *path, rawhal_container_t **conta
 bool select_open_container(const char *path, rawhal_container_t **container, unsigned char **data,
                            rawhal_error_t *error)
 {
-  /* A copy: whoever cuts the file meanwhile must not end the command. */
+  /* A copy: cutting the file meanwhile must not end the command. */
   const rawhal_container_options_t copy = {.flags = RAWHAL_CONTAINER_COPY};
   const int stream = tool_stream_of(path);
   *container = NULL;
@@ -192,7 +192,7 @@ bool select_kernel(select_t *select, const select_options_t *options, uint32_t s
   if (!select_open(select, options, error) || !find_first(select, kernel, error) ||
       rawhal_kernarg_layout_create(*kernel, stated_size, layout, error))
     return false;
-  /* The others are opened beside it: what was found stays open. */
+  /* The others are opened in addition: what was found stays open. */
   select_t other = *select;
   other.hsaco = NULL;
   bool same = true;

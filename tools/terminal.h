@@ -15,14 +15,14 @@ typedef enum terminal_style {
 
 /* Begins a style on standard output; nothing where there are no colours. They are for terminals
  * that are not "dumb" (TERM), unless NO_COLOR is set or CLICOLOR is 0, and wherever CLICOLOR_FORCE
- * is set to anything but 0. No style changes what is written: nobody needs one to understand it. */
+ * is set to anything but 0. No style changes what is written: none is needed to understand it. */
 void terminal_style(terminal_style_t style);
 
 /* The terminal's columns; SIZE_MAX where it does not say, or standard output is not a terminal. */
 size_t terminal_columns(void);
 
-/* Prints text that somebody else wrote, escaped, in at most `most` columns: what is longer ends in
- * "...". Returns the columns; `most` is 3 or more. */
+/* Prints text from outside, escaped, in at most `most` columns: what is longer ends in "...".
+ * Returns the columns; `most` is 3 or more. */
 size_t terminal_print_within(rawhal_string_t text, size_t most);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct tool_command {
   const char *summary;
   const char *(*help)(void); /* the whole --help text */
   int (*run)(int argc, char **argv);
-  /* For completions: what it takes beside --help, as getopt_long(3) has it. */
+  /* For completions: what it takes besides --help, as getopt_long(3) has it. */
   const struct option *options, *more_options; /* the second may be NULL */
   const char *letters;                         /* its short options, or NULL */
   const char *words;                           /* that may stand for a file, or NULL */
@@ -63,8 +63,7 @@ tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, .
 /* A number from 0 to `top`, decimal or 0x...; false when `text` is not one. */
 bool tool_parse_number(const char *text, uint64_t top, uint64_t *value);
 
-/* Prints on standard output text that somebody else wrote, escaped (escape.h). Returns the columns.
- */
+/* Prints on standard output text from outside, escaped (escape.h). Returns the columns. */
 int tool_print_text(rawhal_string_t text);
 int tool_print_words(const char *text);
 /* The same in exactly `width` columns: cut, or followed by blanks. */

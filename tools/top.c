@@ -201,7 +201,7 @@ static bool print_table(const top_table_t *table, form_t form)
   return true;
 }
 
-/* The same. It ends early when standard output is gone, which whoever called us finds, too. */
+/* The same. It ends early when standard output is gone, which the caller finds, too. */
 static bool show_table(const rawhal_limit_view_t *view, form_t form, bool once)
 {
   top_table_t table = {0};

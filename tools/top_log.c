@@ -92,7 +92,7 @@ static int by_time(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* What came before the first look is not missed: nobody looked. False: out of memory. */
+/* What came before the first look does not count as missed. False: out of memory. */
 static bool print_new(rawhal_limit_denial_t *denials, size_t count, seen_t *seen, bool first)
 {
   qsort(denials, count, sizeof(*denials), by_time);

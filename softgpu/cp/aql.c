@@ -61,7 +61,7 @@ softgpu_step_t softgpu_aql_retire(softgpu_queue_t *queue, uint64_t signal, uint6
 {
   uint16_t *header = slot_at(queue, queue->next);
   __atomic_store_n(header, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELAXED);
-  /* Releases the slot: whoever sees the index may write the packet. */
+  /* Releases the slot: a thread that sees the index may write the packet. */
   atomic_store_explicit(queue->setup.read_index, ++queue->next, memory_order_release);
   if (signal != 0)
     softgpu_signal_complete(signal, start, softgpu_clock_ticks());

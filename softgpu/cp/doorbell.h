@@ -1,8 +1,8 @@
-/* Doorbells: one page per queue that the program stores to and nobody polls.
+/* Doorbells: one page per queue that the program stores to and no thread polls.
  *
  * A doorbell is a plain memory store of the program, so a sleeping queue write-protects the page
  * with userfaultfd; the first store then stops in a page fault, the watcher thread lifts the
- * protection and wakes the queue. Where userfaultfd is not to be had, queues poll instead. */
+ * protection and wakes the queue. Where userfaultfd is not available, queues poll instead. */
 #ifndef SOFTGPU_CP_DOORBELL_H
 #define SOFTGPU_CP_DOORBELL_H
 

@@ -25,7 +25,7 @@ static const char *const names[SOFTGPU_INJECT_COUNT] = {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static order_t orders[SOFTGPU_INJECT_COUNT];
-static _Atomic uint32_t ordered;     /* bit per injection: without it nobody takes the lock */
+static _Atomic uint32_t ordered;     /* bit per injection: without it the lock is not taken */
 static _Atomic uint64_t stall_until; /* of the whole device, as softgpu_clock_ns() */
 
 static bool order_valid(int injection, const order_t *order)

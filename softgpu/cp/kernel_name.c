@@ -9,7 +9,8 @@
 #include "softgpu/device/memory.h"
 
 enum { PAGE = 4096, MOST_PAGES = 65536 };
-/* More is looked at for no name: who waits for the report would wait for that. */
+/* No more than this is searched for a name: threads that wait for the report would wait for that.
+ */
 enum { MOST_SYMBOLS = 1 << 20, MOST_DYNAMIC = 1024 };
 
 typedef struct image {

@@ -16,7 +16,7 @@
 enum {
   NAP_MIN_NS = 50 * 1000,
   NAP_MAX_NS = 1000 * 1000,
-  CROWDED_POLL = 64, /* what a poll counts for that somebody else could have used the CPU for */
+  CROWDED_POLL = 64, /* what a poll counts for when another thread could have used the CPU */
 };
 
 softgpu_totals_t softgpu_totals;
@@ -30,18 +30,18 @@ static _Atomic uint32_t awake;     /* processors that execute or poll */
 static _Atomic uint32_t cpus = 1;  /* that the last queue's thread may use */
 
 /* How a processor that has nothing to do rests: it polls for a while, then asks to be woken, looks
- * once more (what came between the last look and the asking announces itself to nobody), then
- * sleeps. The while is short where as many threads of the device are awake as there are CPUs: who
- * polls then keeps one that works, or the program, from it. Not where nothing is published: a
+ * once more (what came between the last look and the asking wakes no thread), then sleeps. The
+ * while is short where as many threads of the device are awake as there are CPUs: a thread that
+ * polls then keeps one that works, or the program, from running. Not where nothing is published: a
  * doorbell costs ten times what a kick does to wake by, and more than is gained.
  *
  * No wake-up is lost. Of a doorbell the protection keeps the store waiting until the watcher has
- * set `woken`. Of a signal: a processor counts itself in `listeners`, then looks at the value; who
- * changes the value does so by an atomic operation, then looks at `listeners`. Both counting and
- * changing are sequentially consistent read-modify-writes, which no later access overtakes on this
- * architecture, so that one of the two sees the other. `woken` changes under the queue's lock and
- * is taken back before the next look, never after. What the host or a kernel stores without telling
- * is found by the nap's end.
+ * set `woken`. Of a signal: a processor counts itself in `listeners`, then looks at the value; a
+ * thread that changes the value does so by an atomic operation, then looks at `listeners`. Both
+ * counting and changing are sequentially consistent read-modify-writes, which no later access
+ * overtakes on this architecture, so that one of the two sees the other. `woken` changes under the
+ * queue's lock and is taken back before the next look, never after. What the host or a kernel
+ * stores without telling is found by the nap's end.
  *
  * `awake` and `cpus` only say how long to poll. They are relaxed, and may be old. */
 typedef struct rest {
@@ -113,7 +113,7 @@ static void rest_end(softgpu_queue_t *queue, rest_t *rest)
   *rest = (rest_t){.nap_ns = NAP_MIN_NS};
 }
 
-/* Sleeps until somebody wakes the queue, or for a nap where nobody might. */
+/* Sleeps until the queue is woken, or for a nap where it might not be. */
 static void rest_sleep(softgpu_queue_t *queue, rest_t *rest)
 {
   pthread_mutex_lock(&queue->lock);

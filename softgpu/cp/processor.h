@@ -129,7 +129,7 @@ typedef struct softgpu_totals {
 } softgpu_totals_t;
 extern softgpu_totals_t softgpu_totals;
 
-/* Releases: whoever reads a total sees the work it counts. */
+/* Releases: a thread that reads a total sees the work it counts. */
 static inline void softgpu_total_add(_Atomic uint64_t *total, uint64_t amount)
 {
   atomic_fetch_add_explicit(total, amount, memory_order_release);

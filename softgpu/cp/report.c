@@ -41,7 +41,7 @@ void softgpu_report_line(const char *text)
     return;
   char line[1024];
   int length = snprintf(line, sizeof(line), "softgpu: %s\n", text);
-  /* In one piece, as others may write too. There is nobody to tell if it fails. */
+  /* In one piece, as others may write too. If it fails it cannot be reported. */
   ssize_t written = write(file, line, (size_t)length);
   (void)written;
   close(file);
@@ -82,8 +82,8 @@ static void nearest_note(softgpu_fault_info_t *info)
   info->nearest_node = nearest.node;
 }
 
-/* Who called softgpu_queue_fault() knows the kernel by what the loader says; who reads lines does
- * not. */
+/* A caller of softgpu_queue_fault() knows the kernel by what the loader says; a reader of lines
+ * does not. */
 static void line_write(uint64_t kernel_object, const char *text)
 {
   char name[200], line[sizeof(name) + 800];

@@ -6,7 +6,7 @@
 
 #include "softgpu/cp/processor.h"
 
-/* Values of queue_inactive_signal. Beside each the status the runtime's callback gets. */
+/* Values of queue_inactive_signal, each with the status that the runtime's callback gets. */
 enum {
   SOFTGPU_QUEUE_WANTS_SCRATCH = 1,        /* not an error; the runtime stores 0 when it is there */
   SOFTGPU_QUEUE_RETURNS_SCRATCH = 512,    /* likewise */

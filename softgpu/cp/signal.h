@@ -11,14 +11,15 @@ bool softgpu_signal_valid(uint32_t node, uint64_t handle);
 int64_t softgpu_signal_load(uint64_t handle);
 const void *softgpu_signal_word(uint64_t handle); /* where its value is */
 
-/* Stores times, subtracts 1 and wakes whoever waits. The host may free the signal at any moment
+/* Stores times, subtracts 1 and wakes waiting threads. The host may free the signal at any moment
  * after the subtraction, so nothing of it is read afterwards. Times are ticks. */
 void softgpu_signal_complete(uint64_t handle, uint64_t start, uint64_t end);
 
-/* An interrupt of a kernel's: wakes whoever waits for the signal with this event. On any thread. */
+/* An interrupt of a kernel's: wakes the threads that wait for the signal with this event. On any
+ * thread. */
 void softgpu_signal_interrupt(uint32_t event_id);
 
-/* Stores a value and wakes whoever waits. */
+/* Stores a value and wakes waiting threads. */
 void softgpu_signal_store(uint64_t handle, int64_t value);
 
 #endif

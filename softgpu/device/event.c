@@ -1,12 +1,13 @@
 /* Events as the kernel driver gives them: raising one wakes every thread that waits for it at that
- * moment; only when nobody does, it stays signaled. An auto-reset event is cleared by the waiters
- * it woke, a manual-reset one by hsaKmtResetEvent().
+ * moment; only when none does, it stays signaled. An auto-reset event is cleared by the waiters it
+ * woke, a manual-reset one by hsaKmtResetEvent().
  *
- * But for this: what an auto-reset event said since a thread last returned from a wait, it says to
- * that thread, too, whoever else was woken by it. The runtime looks at a signal's value and then
- * waits for its event, which signals of several queues share. A thread that is held up between the
- * two would wait for ever if another one took the event meanwhile. (Drivers from 1.14 on leave that
- * to the runtime, which says how old the event was when it looked: the functions with _Ext.) */
+ * One difference: an auto-reset event that was raised since a thread last returned from a wait also
+ * wakes that thread, whichever other was woken by it. The runtime looks at a signal's value and
+ * then waits for its event, which signals of several queues share. A thread that is held up between
+ * the two would wait for ever if another one took the event meanwhile. (Drivers from 1.14 on leave
+ * that to the runtime, which says how old the event was when it looked: the functions with _Ext.)
+ */
 #include "softgpu/device/event.h"
 
 #include <pthread.h>
@@ -157,7 +158,7 @@ bool softgpu_event_free(HsaEvent *event)
   pthread_mutex_lock(&lock);
   uint32_t id = event_id(event);
   if (id != 0) {
-    slot_raise(id); /* nobody may wait for ever for what is gone */
+    slot_raise(id); /* no thread may wait for ever for what is gone */
     slots[id] = (slot_t){0};
     free(event);
   }

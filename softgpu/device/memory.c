@@ -149,8 +149,8 @@ bool softgpu_memory_exchange(uint64_t first, uint64_t last, const softgpu_alloca
         entry_store(from + i, &added[i]);
       if (to > from)
         __atomic_fetch_add(&softgpu_memory_removals, 1, __ATOMIC_SEQ_CST);
-      /* Sequentially consistent: whoever retires the memory next must see a dispatch that began
-       * before this, or that dispatch must see this (device/retire.c). */
+      /* Sequentially consistent: a thread that retires the memory next must see a dispatch that
+       * began before this, or that dispatch must see this (device/retire.c). */
       atomic_store(&sequence, now + 2);
     }
   }

@@ -13,7 +13,7 @@ bool softgpu_opened(void);
  * threads that do not exist. */
 bool softgpu_forked(void);
 
-/* How often it is open. Whoever changes that does so one at a time. */
+/* How often it is open. Only one thread at a time changes that. */
 uint32_t softgpu_open_count(void);
 void softgpu_open_count_set(uint32_t count);
 

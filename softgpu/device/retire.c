@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 /* Users are counted in the current phase, retired ranges wait in the phase they were retired in.
- * The phase turns only when nobody is left in the other one; ranges waiting there were retired
- * before the current phase began, so nobody who could know them is left either. */
+ * The phase turns only when no user is left in the other one; ranges waiting there were retired
+ * before the current phase began, so no user that could know them is left either. */
 typedef struct range {
   struct range *next;
   void *base;

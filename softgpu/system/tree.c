@@ -209,7 +209,7 @@ static void card_write(uint32_t id, const HsaNodeProperties *node)
   FILE_OF("vddgfx", DEVICE "/hwmon/hwmon0/in0_label", address);
   FILE_OF(marketing, DEVICE "/product_name", address);
   FILE_OF(number(node->LocalMemSize, "u"), DEVICE "/mem_info_vram_total", address);
-  FILE_OF("0", DEVICE "/mem_info_vram_used", address); /* by who asks; of others nobody knows */
+  FILE_OF("0", DEVICE "/mem_info_vram_used", address); /* by the asking process */
   FILE_OF("0", DEVICE "/numa_node", address);
   FILE *file = file_create(DEVICE "/unique_id", address);
   fprintf(file, "%016" PRIx64 "\n", node->UniqueID);
@@ -266,7 +266,7 @@ int main(int count, char **arguments)
   FILE_OF("platform_oem 0\nplatform_id 0\nplatform_rev 0",
           "/sys/class/kfd/kfd/topology/system_properties");
   FILE_OF("1", "/sys/class/kfd/kfd/topology/generation_id");
-  directory_create("/sys/class/kfd/kfd/proc/"); /* who uses the devices: nobody knows */
+  directory_create("/sys/class/kfd/kfd/proc/"); /* which processes use the devices: not known */
   directory_create("/sys/class/drm/");
   directory_create("/dev/dri/");
   for (uint32_t id = 0; id < system.NumNodes; id++) {

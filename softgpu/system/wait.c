@@ -74,7 +74,7 @@ static hsa_signal_value_t blocking_wait(hsa_signal_t handle, hsa_signal_conditio
     if (passed >= timeout)
       return now;
     rest(signal, passed, timeout - passed);
-    if (passed >= POLL_NS) /* what others do when somebody waits, is not to be left out */
+    if (passed >= POLL_NS) /* what others do when a thread waits must not be left out */
       (void)wait_scacquire(handle, condition, value, 0, hint);
   }
 }

@@ -287,7 +287,7 @@ static bool record_has(const record_t *record, uint32_t node)
 }
 
 /* Gives the memory to these nodes and takes it away from all others; to these as well, when only a
- * part was named, which somebody pinned. Caller holds the lock. */
+ * part was named, which is pinned. Caller holds the lock. */
 static void record_map(record_t *record, bool whole, uint32_t count, const uint32_t *nodes)
 {
   softgpu_allocation_t before = record_live(record);

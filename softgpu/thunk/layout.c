@@ -18,7 +18,7 @@ static_assert(sizeof(HsaMemoryProperties) == 32, "as everywhere");
 static_assert(sizeof(HsaCacheProperties) == 1056, "as in all before 2026");
 static_assert(sizeof(softgpu_node_tail_t) == NODE_BYTES - NODE_TAIL, "three words");
 
-/* A run of bytes that moved together. Nobody knows what lies between: it is 0. */
+/* A run of bytes that moved together. What lies between is not known: it is 0. */
 typedef struct span {
   uint16_t from, to, bytes;
 } span_t;

@@ -1,11 +1,11 @@
-/* The structures of the thunk's interface as the header of whoever calls has them.
+/* The structures of the thunk's interface as the caller's header has them.
  *
- * Callers pass neither sizes nor a version; what they come by tells enough. Runtimes that link
- * libhsakmt.so.1 are of ROCm 5.2 to 6.2, whose structures agree in size and place: a few reserved
- * bytes got names. Those that load libdtif.so are of ROCm 7 and later. Fields were inserted until
- * then, and have been added at the end only since: HsaNodeProperties had 368 bytes, then 376, then
- * 396. Runtimes clear it before they ask, and 0 in the rest says "not supported" or "look
- * elsewhere". So what all of them have is written, and not a byte more. */
+ * Callers pass neither sizes nor a version; which library they load tells enough. Runtimes that
+ * link libhsakmt.so.1 are of ROCm 5.2 to 6.2, whose structures agree in size and place: a few
+ * reserved bytes got names. Those that load libdtif.so are of ROCm 7 and later. Fields were
+ * inserted until then, and have been added at the end only since: HsaNodeProperties had 368 bytes,
+ * then 376, then 396. Runtimes clear it before they ask, and 0 in the rest says "not supported" or
+ * "look elsewhere". So what all of them have is written, and not a byte more. */
 #ifndef SOFTGPU_THUNK_LAYOUT_H
 #define SOFTGPU_THUNK_LAYOUT_H
 

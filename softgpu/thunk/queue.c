@@ -128,7 +128,7 @@ HSAKMT_STATUS hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 bits, HSAuint32 *ma
   return softgpu_queue_limit(id, units) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
 }
 
-/* As the driver does: whoever wants any gets all of the device's, 0 gives them back. */
+/* As the driver does: a queue that asks for any gets all of the device's, 0 gives them back. */
 HSAKMT_STATUS hsaKmtAllocQueueGWS(HSA_QUEUEID id, HSAuint32 count, HSAuint32 *first)
 {
   SOFTGPU_NEED_OPEN();

@@ -1,10 +1,11 @@
 /* A handle names the process, its descriptor of the file, and 96 random bits that are the file's
  * name, by which another file that has the same number since, or a process that has, is told from
- * it. The descriptor is reached through /proc, which lets in who may look at the process: the same
- * user, within the same PID namespace. As with the kernel driver, a handle is good as long as the
- * process that made it has the memory; who opened it keeps the pages beyond that.
+ * it. The descriptor is reached through /proc, which gives access to processes that may inspect
+ * that process: of the same user, within the same PID namespace. As with the kernel driver, a
+ * handle is valid as long as the process that made it has the memory; a process that has opened it
+ * keeps the pages beyond that.
  *
- * The file's size is sealed: nobody can shrink it under another process's accesses. */
+ * The file's size is sealed: no process can shrink it under another process's accesses. */
 #include "softgpu/thunk/share.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ static bool share_identify(softgpu_share_t *share)
   return true;
 }
 
-/* Pages that nobody means to execute, as systems can demand (vm.memfd_noexec). */
+/* Pages that are never to be executed, as systems can demand (vm.memfd_noexec). */
 static int file_open(const char *name)
 {
   int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);

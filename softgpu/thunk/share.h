@@ -4,7 +4,7 @@
 
 #include "softgpu/thunk/thunk.h"
 
-/* What a handle says beside where the pages are. */
+/* What a handle says besides where the pages are. */
 typedef struct softgpu_share_facts {
   uint64_t size;
   uint32_t node; /* that owns it in the process it comes from */

@@ -1,4 +1,4 @@
-/* What chips differ in, beside which instructions they have. Internal to softgpu. */
+/* What chips differ in, besides the instructions they have. Internal to softgpu. */
 #ifndef SOFTGPU_ISA_DESCRIBE_CHIPS_H
 #define SOFTGPU_ISA_DESCRIBE_CHIPS_H
 

@@ -22,7 +22,7 @@ static uint64_t element(const isa_wave_t *wave, const isa_operand_t *operand, un
   return word >> item * bits % 32 & (bits == 32 ? UINT32_MAX : (1u << bits) - 1);
 }
 
-/* Denormals of f16, bf16 and the f32 beside them are zero on MI200. */
+/* Denormals of f16, bf16 and the f32 used with them are zero on MI200. */
 static uint64_t flushed(uint64_t bits, const real_format_t *format)
 {
   const unsigned width = format->exponent_bits + format->fraction_bits;

@@ -53,7 +53,7 @@ typedef struct worker {
   uint32_t number;
   uint32_t resident, created, admitted, turn;
   bool progressed;               /* a group has ended since all had their turn */
-  uint64_t claimed, claimed_end; /* work-groups that nobody else begins */
+  uint64_t claimed, claimed_end; /* work-groups that no other thread begins */
   uint64_t executed, checked;
   isa_range_t ranges[ISA_RANGES];
   softgpu_fault_t fault;

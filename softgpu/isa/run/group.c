@@ -87,7 +87,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
   group->waves = (size[0] * size[1] * size[2] - 1) / ISA_LANES + 1;
   group->ended = 0;
   know_ids(group, size);
-  isa_poison(group->lds, lds_bytes / 4); /* so that reads of what nobody wrote show */
+  isa_poison(group->lds, lds_bytes / 4); /* so that reads of what was not written show */
   if (group->shadow) {
     memset(group->shadow, 0, isa_shadow_size(dispatch->checks, lds_bytes));
     group->shadow->epoch = 1;
@@ -247,7 +247,7 @@ isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
         return ISA_SLICE_FAULTED;
       }
       group->ended += wave->state == ISA_WAVE_ENDED;
-      /* Who gives way before, but for memory, waits for somebody. */
+      /* A wave that gives way earlier, other than for memory, waits for another. */
       goes_on |= *executed - before == turn_length || wave->vmem_awaited;
     }
     if (group->ended == group->waves)

@@ -45,8 +45,9 @@ bool isa_chunk_is_as_compared(const isa_chunk_t *chunk);
 /* The chunk that holds `pc`; NULL when it is not in live executable memory (or out of memory). */
 const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc);
 
-/* Decodes the instruction in a slot and those that follow it: afterwards it is there. What nobody
- * executes, or the end of memory cuts off, has a `run` that faults. False when out of memory. */
+/* Decodes the instruction in a slot and those that follow it: afterwards it is there. What no
+ * executor runs, or the end of memory cuts off, has a `run` that faults. False when out of memory.
+ */
 bool isa_program_decode(isa_program_t *program, const isa_chunk_t *chunk, uint32_t slot);
 
 #endif

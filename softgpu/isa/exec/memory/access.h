@@ -136,8 +136,8 @@ static inline isa_row_t *isa_rows(const isa_wave_t *wave, const isa_operand_t *o
   return (operand->kind == ISA_OPERAND_AGPR ? wave->a : wave->v) + operand->index;
 }
 
-/* Where a lane's bytes are for the device: in LDS, whose place in the host's memory tells nobody
- * anything, their offset. */
+/* Where a lane's bytes are for the device: in LDS, whose place in the host's memory means nothing
+ * to users, their offset. */
 static inline uint64_t isa_device_address(const isa_wave_t *wave, const uint8_t *at)
 {
   const uint64_t offset = (uintptr_t)at - (uintptr_t)wave->lds;

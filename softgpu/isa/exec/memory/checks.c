@@ -1,5 +1,5 @@
-/* Reads of LDS that nobody wrote, races in LDS, reads of kernel arguments that nobody supplied,
- * scalar stores that are not written back. */
+/* Reads of LDS that was not written, races in LDS, reads of kernel arguments that were not
+ * supplied, scalar stores that are not written back. */
 #include "softgpu/isa/exec/memory/checks.h"
 
 #include "softgpu/isa/describe/opcodes.h"

@@ -32,7 +32,7 @@ typedef struct softgpu_gws {
 void isa_gws_open(softgpu_gws_t *gws);
 void isa_gws_close(softgpu_gws_t *gws);
 
-/* A dispatch begins. Nobody waits; what barriers and semaphores count stays. */
+/* A dispatch begins. No wave waits; what barriers and semaphores count stays. */
 void isa_gws_begin(softgpu_gws_t *gws, uint64_t groups, uint64_t most, uint32_t group_waves);
 
 /* One of the six instructions, for any engine. A wave that has to wait executes it again. False for

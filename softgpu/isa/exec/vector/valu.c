@@ -7,7 +7,7 @@
 
 #include "softgpu/isa/base/scalar.h"
 
-static _Atomic(const valu_build_t *) build_in_use; /* NULL until somebody asks */
+static _Atomic(const valu_build_t *) build_in_use; /* NULL until it is asked for */
 
 static bool is_runnable(const valu_build_t *build)
 {
@@ -44,7 +44,7 @@ const valu_build_t *isa_valu_build(void)
 {
   const valu_build_t *build = atomic_load_explicit(&build_in_use, memory_order_relaxed);
   if (build)
-    return build; /* all threads ask all the time, and share the line while nobody writes to it */
+    return build; /* all threads ask all the time, and share the line while none writes to it */
   for (unsigned host = ISA_VALU_HOSTS; !build && host-- > 0;)
     build = isa_valu_build_of(host);
   atomic_store_explicit(&build_in_use, build, memory_order_relaxed);

@@ -25,7 +25,7 @@
 #include "softgpu/isa/exec/memory/move.h"
 
 /* What a lane loop works on. 64-bit values are two rows: the low halves, then the high halves.
- * Results may lie exactly on sources, or one row beside them: lanes never look at each other. */
+ * Results may lie exactly on sources, or one row away from them: lanes never look at each other. */
 typedef struct valu_io {
   uint32_t *d;
   const uint32_t *s[3];
