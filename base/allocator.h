@@ -3,7 +3,7 @@
  * Options that have an `allocator` hand it to what they make and to everything made from that: the
  * layouts of a code object's kernels; all that has to do with the devices of an instance.
  *
- * It covers what the library allocates itself, zlib's memory among it. It does not cover
+ * It covers what the library allocates itself, including zlib's memory. It does not cover
  *   what other libraries allocate: libelf, msgpack-c, jansson, zstd (which takes an allocator in no
  *     stable function), the C library (threads, sorting, opening libraries) and the HSA runtime;
  *   what devices see: rings, kernargs and staging memory are the runtime's;

@@ -107,7 +107,7 @@ static void in_child(void)
   atomic_store(&front_in_child, true);
 }
 
-/* Once a process: what was registered cannot be taken back. */
+/* Once per process: what was registered cannot be taken back. */
 static rawhal_status_t watch_process(rawhal_error_t *error)
 {
   static bool watched;

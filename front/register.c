@@ -58,7 +58,7 @@ static void on_table(int kind, uint64_t version, uint64_t instance, void **table
     (void)enter(tables[0], 1, 0, NULL);
 }
 
-/* NULL: nothing of rocprofiler-sdk is wanted but the table. Where that is not to be had the runtime
+/* NULL: nothing of rocprofiler-sdk is wanted but the table. Where that is not available the runtime
  * is told to look for its tools as it does without rocprofiler-sdk: it finds the front by
  * HSA_AMD_TOOL_PRIORITY. */
 configured_t *rocprofiler_configure(uint32_t version, const char *runtime_version,

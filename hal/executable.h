@@ -9,7 +9,7 @@
 typedef struct code_source {
   rawhal_hsaco_t *hsaco;   /* our own, on our own copy of the bytes, which are the table's key */
   bool descriptor_kernels; /* which table */
-  rawhal_executable_t *executables; /* one a device and set of externals */
+  rawhal_executable_t *executables; /* one per device and set of externals */
   UT_hash_handle hh;
 } code_source_t;
 

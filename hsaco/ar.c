@@ -102,7 +102,7 @@ static bool is_table(const struct member *member)
                                     memcmp(member->name.data, bsd, sizeof(bsd) - 1) == 0);
 }
 
-/* What is odd in one member leaves the others as they are. */
+/* What is odd in one member does not affect the others. */
 static rawhal_status_t scan_member(const struct archive *archive, const struct member *member,
                                    rawhal_error_t *error)
 {

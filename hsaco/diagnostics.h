@@ -37,7 +37,7 @@ struct diagnostics {
 
 void diagnostics_init(struct diagnostics *diagnostics, struct arena *arena, size_t most);
 
-/* `message` is kept as it is: static, or in the arena. What finds no memory shows in the arena
+/* `message` is not copied: it is static, or in the arena. What finds no memory shows in the arena
  * status, for the end of opening. */
 void diagnose(struct diagnostics *diagnostics, rawhal_severity_t severity, rawhal_string_t kernel,
               uint64_t offset, rawhal_string_t message);
@@ -48,7 +48,7 @@ __attribute__((format(printf, 5, 6))) void diagnose_print(struct diagnostics *di
                                                           rawhal_string_t kernel, uint64_t offset,
                                                           const char *format, ...);
 
-/* Counts a quirk of `kernel`; call once a kernel. */
+/* Counts a quirk of `kernel`; call once per kernel. */
 void diagnose_quirk(struct diagnostics *diagnostics, enum quirk quirk, rawhal_string_t kernel);
 
 /* Turns the counted quirks and the unrecorded rest into diagnostics. */

@@ -140,7 +140,7 @@ static bool looks_like_carrier(const char *path)
   return scan_knows_start(start, file_start(path, start, sizeof(start)));
 }
 
-/* The file as it is between two looks at it that agree. */
+/* The file, read between two looks at it that agree. */
 static rawhal_status_t add_file(builder_t *builder, listed_file_t *file, rawhal_error_t *error)
 {
   enum { ATTEMPTS = 3 };

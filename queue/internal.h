@@ -128,7 +128,7 @@ struct rawhal_queue {
   hsa_queue_t *hsa_queue;
   bool shared; /* the program made it: shared.h */
   /* Copies from *hsa_queue, whose first cache line has the write index as well: producers on
-   * several processors would wait for that line more than once a submission. */
+   * several processors would wait for that line more than once per submission. */
   void *packets;
   hsa_signal_t doorbell;
   unsigned char *kernargs; /* twice ring.blocks: an image may run over the ring's end */

@@ -8,7 +8,7 @@
 #include "tools/tool.h"
 #include "tools/value_type.h"
 
-enum { ROW = 8 }; /* bytes a row */
+enum { ROW = 8 }; /* bytes per row */
 
 typedef struct explainer {
   const check_blob_t *blob;

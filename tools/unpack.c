@@ -35,8 +35,8 @@ static bool write_all(int file, const char *bytes, size_t size)
   return true;
 }
 
-/* A file that is there already stays as it is, unless it is to be replaced; and then it goes, so
- * that no link leads elsewhere. */
+/* A file that is there already is left alone, unless it is to be replaced; and then it is removed
+ * first, so that no link is followed. */
 static bool write_file(const unpack_t *unpack, const char *path, rawhal_bytes_t bytes,
                        rawhal_error_t *error)
 {

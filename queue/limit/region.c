@@ -340,7 +340,7 @@ static rawhal_status_t make_room(int fd, const char *path, rawhal_error_t *error
 }
 
 /* Memory that can be sealed is: its size, under which others have it mapped, never changes again.
- * Other files have no seals, and memory that refuses them stays as it is: limit.h says so. */
+ * Other files have no seals, and memory that refuses them stays unsealed: limit.h says so. */
 static rawhal_status_t seal(int fd, const char *path, rawhal_error_t *error)
 {
   const int wanted = F_SEAL_SHRINK | F_SEAL_GROW;

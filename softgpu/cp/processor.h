@@ -33,7 +33,7 @@ typedef struct softgpu_queue_setup {
   uint64_t ring_bytes;
   /* Packets for AQL queues, bytes for SDMA queues. NULL makes the processor bring its own. */
   _Atomic uint64_t *read_index, *write_index;
-  /* How long a packet that no doorbell covers must have stayed as it is. AQL queues only. */
+  /* How long a packet that no doorbell covers must have been unchanged. AQL queues only. */
   uint64_t settle_ns;
 } softgpu_queue_setup_t;
 
@@ -59,7 +59,7 @@ struct softgpu_queue {
   /* The processor's thread only. */
   uint64_t next; /* index of the packet at hand; the device's copy of the read index */
   softgpu_request_t request;
-  uint64_t announced; /* packets that doorbells covered so far, or that stayed as they are */
+  uint64_t announced; /* packets that doorbells covered so far, or that stayed unchanged */
   /* Since when the packet at hand, which no doorbell covers, has not changed, or 0; and its words. */
   uint64_t unannounced_since, unannounced[8];
   /* Of inject.c, up to stall_until: packets it has looked at, the doorbell it makes the queue miss,

@@ -22,7 +22,7 @@ enum { ISA_SHADOW_MANY = 255 };
  * after it, so `epoch` counts barriers, from 1. */
 typedef struct isa_shadow {
   uint32_t epoch;
-  isa_shadow_cell_t cells[]; /* one a byte */
+  isa_shadow_cell_t cells[]; /* one per byte */
 } isa_shadow_t;
 
 static inline size_t isa_shadow_size(uint32_t checks, uint32_t lds_bytes)
