@@ -361,7 +361,7 @@ rawhal_status_t contract_evaluate(const contract_t *contract, const contract_fac
       --used; /* two were put before */
       if (!combine(step->kind, stack[used - 1], stack[used], &stack[used - 1]))
         return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                           "'%.100s' is no number of 64 bits for this dispatch", contract->text);
+                           "'%.100s' is not a number of 64 bits for this dispatch", contract->text);
     }
   }
   *value = stack[0];

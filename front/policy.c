@@ -28,7 +28,7 @@ static rawhal_status_t read_file(const char *path, char **text, size_t *size, ra
   struct stat about;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   bool regular = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-  const char *why = fd < 0 ? strerror(errno) : regular ? NULL : "it is no file";
+  const char *why = fd < 0 ? strerror(errno) : regular ? NULL : "it is not a file";
   *size = 0;
   *text = why ? NULL : malloc(POLICY_BYTES + 1);
   for (ssize_t got = 1; *text && got > 0 && *size <= POLICY_BYTES; *size += (size_t)got) {

@@ -20,7 +20,7 @@ static rawhal_status_t copy_text(const json_t *value, char **text, rawhal_error_
 {
   const char *string = json_string_value(value);
   if (!string)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is no text");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not text");
   if (strchr(string, '\n'))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it has more than a line");
   *text = strdup(string);
@@ -57,7 +57,7 @@ static rawhal_status_t read_check(policy_rule_t *rule, const json_t *value, rawh
   return word && watch_check_of(word, &rule->check)
              ? RAWHAL_OK
              : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                           "it is none of off, warn, report, refuse");
+                           "it is not one of off, warn, report, refuse");
 }
 
 static rawhal_status_t read_word(const json_t *value, policy_word_t *word, rawhal_error_t *error)
@@ -102,7 +102,7 @@ static rawhal_status_t read_contract(policy_rule_t *rule, const char *argument, 
 {
   const char *text = json_string_value(value);
   if (!text)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "of '%.40s' it is no text", argument);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "of '%.40s' it is not text", argument);
   if (rule->contract_count == POLICY_CONTRACTS)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there are more than %d", POLICY_CONTRACTS);
   policy_contract_t *contract = &rule->contracts[rule->contract_count++];
@@ -116,7 +116,7 @@ static rawhal_status_t read_bytes(policy_rule_t *rule, const json_t *value, rawh
   json_t *each;
   rawhal_status_t status = RAWHAL_OK;
   if (!json_is_object(value))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is no object");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
   rule->contracts = calloc(json_object_size(value) + 1, sizeof(*rule->contracts));
   if (!rule->contracts)
     return no_memory(error);
@@ -153,7 +153,7 @@ static rawhal_status_t read_limits(policy_rule_t *rule, const json_t *value, raw
   json_t *each;
   rawhal_status_t status = RAWHAL_OK;
   if (!json_is_object(value))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is no object");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
   rule->limits = calloc(json_object_size(value) + 1, sizeof(*rule->limits));
   if (!rule->limits)
     return no_memory(error);
@@ -209,7 +209,7 @@ static rawhal_status_t check_rule(const policy_rule_t *rule, rawhal_error_t *err
 static rawhal_status_t read_rule(policy_rule_t *rule, const json_t *object, rawhal_error_t *error)
 {
   if (!json_is_object(object))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is no object");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
   rawhal_status_t status = check_keys(object, error);
   for (int i = 0; i < KEYS && status == RAWHAL_OK; ++i) {
     const json_t *value = json_object_get(object, keys[i].name);

@@ -89,7 +89,7 @@ static rawhal_status_t read_extra(substitute_rule_t *rule, char *text, rawhal_er
     return extra_kinds[i].read(&rule->extras[rule->extra_count++], value, error);
   }
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "'%.60s' is none of buffer=BYTES[:FILE], dispatch, value=N", text);
+                     "'%.60s' is not one of buffer=BYTES[:FILE], dispatch, value=N", text);
 }
 
 /* ---- Lines ---- */

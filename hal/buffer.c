@@ -262,7 +262,7 @@ rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, uint64_t offset
   rawhal_status_t status = check_range(buffer, offset, size, error);
   if (status == RAWHAL_OK && (offset % sizeof(uint32_t) || size % sizeof(uint32_t)))
     status =
-        rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu bytes at offset %llu are no whole dwords",
+        rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu bytes at offset %llu are not whole dwords",
                     size, (unsigned long long)offset);
   return status;
 }

@@ -24,7 +24,7 @@ static const rawhal_external_t *find(const external_set_t *set, rawhal_string_t 
 static rawhal_status_t check_one(const rawhal_external_t *one, size_t index, rawhal_error_t *error)
 {
   if (!one->name.data || !one->name.size || memchr(one->name.data, '\0', one->name.size))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "external %zu: its name is no C string",
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "external %zu: its name is not a C string",
                        index);
   if (!one->address)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,

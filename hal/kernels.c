@@ -30,7 +30,7 @@ static rawhal_status_t resolve(const rawhal_executable_t *executable, loaded_ker
   const hsa_table_t *hsa = &executable->device->runtime->hsa;
   rawhal_string_t name = loaded->facts->symbol;
   if (memchr(name.data, '\0', name.size))
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the kernel's symbol is no C string");
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the kernel's symbol is not a C string");
   hsa_executable_symbol_t symbol;
   hsa_status_t result = executable_symbol(executable, name, &symbol);
   rawhal_device_kernel_info_t *info = &loaded->kernel.info;

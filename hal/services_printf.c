@@ -130,7 +130,7 @@ static size_t record_opencl(const printf_table_t *table, const unsigned char *by
                             services_output_t *output, const char **why)
 {
   const printf_entry_t *entry = size < DWORD ? NULL : entry_find(table, load(bytes, DWORD));
-  *why = "has a number that is no format's";
+  *why = "has a number that no format has";
   if (!entry)
     return 0;
   rawhal_string_t sizes = entry->sizes;
@@ -166,7 +166,7 @@ static size_t record_hip(const printf_table_t *table, const unsigned char *bytes
     return record;
   }
   const printf_entry_t *entry = entry_find(table, load(bytes + DWORD, QWORD));
-  *why = "has a hash that is no format's";
+  *why = "has a hash that no format has";
   if (!entry)
     return 0;
   printf_arguments_t arguments = {.at = bytes + head, .end = bytes + record};

@@ -190,7 +190,7 @@ rawhal_status_t rawhal_buffer_import_dmabuf(rawhal_device_t *device, int fd, uin
   if (status != RAWHAL_OK)
     return status;
   if (fd < 0)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%d is no file descriptor", fd);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%d is not a file descriptor", fd);
   rawhal_buffer_t *created = buffer_begin(device, RAWHAL_MEMORY_DEVICE, size, error);
   if (!created)
     return RAWHAL_OUT_OF_MEMORY;

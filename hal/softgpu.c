@@ -131,7 +131,7 @@ rawhal_status_t softgpu_load(const char *given, const char *why, softgpu_thunk_t
   if (!softgpu_resolve(library, thunk)) {
     dlclose(library);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "'%s' is no softgpu: it has no softgpu_option_set_text", path);
+                       "'%s' is not softgpu: it has no softgpu_option_set_text", path);
   }
   return RAWHAL_OK;
 }

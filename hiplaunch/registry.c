@@ -93,7 +93,7 @@ static hipError_t set_managed(const struct ihipModule_t *module, struct image *i
         (pointer.size != sizeof(uint64_t) ||
          rawhal_buffer_write(pointer.buffer, 0, &at->managed.address, sizeof(uint64_t), &error)))
       status = pointer.size != sizeof(uint64_t)
-                   ? fail(hipErrorInvalidImage, "managed variable %s is no pointer", at->name)
+                   ? fail(hipErrorInvalidImage, "managed variable %s is not a pointer", at->name)
                    : fail_rawhal(&error, "managed variable %s", at->name);
   }
   return status;
@@ -139,7 +139,7 @@ hipError_t registry_kernel(const void *host, struct device *device, struct loade
   void *const *found = tfind(&key, &functions, compare_functions);
   hipError_t status = found ? load(*found, device, loaded)
                             : fail(hipErrorInvalidDeviceFunction,
-                                   "%p is no kernel that the program has registered", host);
+                                   "%p is not a kernel that the program has registered", host);
   pthread_mutex_unlock(&lock);
   return status;
 }
@@ -162,7 +162,7 @@ hipError_t registry_variable(const void *host, struct device *device, struct all
   void *const *found = tfind(&key, &variables, compare_variables);
   hipError_t status = hipSuccess;
   if (!found) {
-    status = fail(hipErrorInvalidSymbol, "%p is no __device__ variable of the program", host);
+    status = fail(hipErrorInvalidSymbol, "%p is not a __device__ variable of the program", host);
   } else {
     const struct variable *known = *found;
     status = image_on(known->module, device, &image);
@@ -270,7 +270,7 @@ hipError_t hipModuleUnload(hipModule_t module)
   if (find_module(module) && module->device)
     remove_module(module);
   else
-    status = fail(hipErrorInvalidHandle, "%p is no module", (void *)module);
+    status = fail(hipErrorInvalidHandle, "%p is not a module", (void *)module);
   pthread_mutex_unlock(&lock);
   return status;
 }
@@ -285,7 +285,7 @@ hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, con
   hipError_t status = hipSuccess;
   struct ihipModuleSymbol_t *added = NULL;
   if (!find_module(module) || !module->device)
-    status = fail(hipErrorInvalidHandle, "%p is no module", (void *)module);
+    status = fail(hipErrorInvalidHandle, "%p is not a module", (void *)module);
   else if (!(added = calloc(1, sizeof(*added))) || !(added->name = strdup(name)))
     status = fail(hipErrorOutOfMemory, "out of host memory");
   if (!status) {
@@ -313,7 +313,7 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t *address, size_t *size, hipModule_t
   pthread_mutex_lock(&lock);
   hipError_t status = hipSuccess;
   if (!find_module(module) || !module->device)
-    status = fail(hipErrorInvalidHandle, "%p is no module", (void *)module);
+    status = fail(hipErrorInvalidHandle, "%p is not a module", (void *)module);
   else
     status = image_variable(module->images[module->device->ordinal], name, &variable);
   pthread_mutex_unlock(&lock);

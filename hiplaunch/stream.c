@@ -61,7 +61,7 @@ static hipError_t find_locked(hipStream_t handle, struct ihipStream_t **found)
       pthread_mutex_unlock(&devices[i].lock);
   }
   if (!status && !*found)
-    return fail(hipErrorInvalidHandle, "%p is no stream", (void *)handle);
+    return fail(hipErrorInvalidHandle, "%p is not a stream", (void *)handle);
   return status;
 }
 

@@ -139,8 +139,9 @@ rawhal_status_t measure_compressed(struct scan *scan, struct scan_part part, uin
     uint64_t unpacked_size;
     used = scan_zstd_frame(bundle.payload, bundle.payload_size, &unpacked_size);
     if (!used)
-      status = rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset + layouts[0].header,
-                              "the payload of a compressed bundle (CCOB) is no whole zstd frame");
+      status =
+          rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset + layouts[0].header,
+                         "the payload of a compressed bundle (CCOB) is not a whole zstd frame");
   }
   *end = part.offset + layouts[0].header + used;
   return status;

@@ -173,7 +173,7 @@ static rawhal_status_t find_frames(struct archive *archive, rawhal_error_t *erro
   uint64_t zeros = scan_zeros_end(bytes, at, blob.size);
   if (zeros < blob.size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, start + zeros,
-                          "a kpack archive's compressed part goes on behind its last frame");
+                          "a kpack archive's compressed part goes on after its last frame");
   return scan_work(archive->scan, start, WORK_PART * (uint64_t)count + blob.size - at, error);
 }
 

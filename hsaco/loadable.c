@@ -100,8 +100,9 @@ static const char *const texts[LOADABLE_RULES] = {
         "a relocation writes outside of what is loaded: address 0x%llx, %llu bytes",
     [LOADABLE_RELOCATION_NO_DESCRIPTOR] = "a relocation changes a kernel descriptor: it writes at "
                                           "0x%llx, the descriptor is at 0x%llx",
-    [LOADABLE_RELOCATION_SYMBOL_TYPE] = "a relocation against a symbol that is no object and no "
-                                        "function: type %llu of symbol %llu",
+    [LOADABLE_RELOCATION_SYMBOL_TYPE] =
+        "a relocation against a symbol that is neither an object nor a "
+        "function: type %llu of symbol %llu",
     [LOADABLE_RELOCATION_DEFINED] =
         "a relocation against an object or a function that is in no section: section %llu of "
         "symbol %llu",

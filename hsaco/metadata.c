@@ -393,7 +393,7 @@ RAWHAL_CHECKED static rawhal_status_t read_metadata_note(struct reader *reader, 
   if (offset != note.size)
     diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_NOTE, (rawhal_string_t){0},
                    place(reader, offset),
-                   "%zu bytes behind the metadata map of note %u are not read", note.size - offset,
+                   "%zu bytes after the metadata map of note %u are not read", note.size - offset,
                    hsaco->info.note_count);
   ++hsaco->info.note_count;
   return RAWHAL_OK;

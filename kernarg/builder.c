@@ -222,7 +222,7 @@ static rawhal_status_t check_argument(rawhal_builder_t *builder, const appended_
   else if (value->kind == RAWHAL_BUILDER_POINTER && is_no_address(argument->value_kind))
     what = "is a pointer";
   else if (value->kind == RAWHAL_BUILDER_VALUE && is_address(argument->value_kind))
-    what = "is no pointer";
+    what = "is not a pointer";
   if (what)
     return rawhal_fail_at(&builder->failure, RAWHAL_INVALID_ARGUMENT, argument->offset,
                           "%s %s: the next is argument " ARGUMENT_FORMAT " at %u..%u",

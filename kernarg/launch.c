@@ -41,10 +41,11 @@ static rawhal_status_t check_dimension(const rawhal_kernel_t *kernel, const rawh
                        "work-group size %c is %u, the kernel requires %u", axis[d], group,
                        required);
   if (kernel->uniform_work_group_size && grid % group != 0)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "grid size %c of %u is no multiple of the work-group's %u, and the kernel "
-                       "allows no partial work-groups",
-                       axis[d], grid, group);
+    return rawhal_fail(
+        error, RAWHAL_INVALID_ARGUMENT,
+        "grid size %c of %u is not a multiple of the work-group's %u, and the kernel "
+        "allows no partial work-groups",
+        axis[d], grid, group);
   if (most && grid / group + (grid % group != 0) > most)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                        "%u work-groups in dimension %c, the kernel allows %u",

@@ -90,7 +90,7 @@ rawhal_status_t rawhal_process_open_file(const char *path, const rawhal_process_
     status = made->scratch.status
                  ? arena_fail(&made->scratch, error)
                  : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                               "'%s' cannot be read or is no 64-bit ELF file", path);
+                               "'%s' cannot be read or is not a 64-bit ELF file", path);
   if (status == RAWHAL_OK)
     status = add_module(made, path, 0, error);
   if (status == RAWHAL_OK)

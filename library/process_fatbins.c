@@ -55,7 +55,7 @@ static rawhal_status_t measure_reference(const void *image, uint64_t readable, s
   if (!pack_value(&reader, &value))
     return reader.status;
   if (value.type != VALUE_CONTAINER)
-    return rawhal_fail(error, RAWHAL_MALFORMED, "the reference to kpack archives is no map");
+    return rawhal_fail(error, RAWHAL_MALFORMED, "the reference to kpack archives is not a map");
   *size = reader.offset;
   return RAWHAL_OK;
 }

@@ -79,7 +79,7 @@ static rawhal_status_t read_entry(rawhal_triton_t *triton, rawhal_triton_kernel_
   rawhal_error_t why;
   rawhal_triton_kernel_t before = *entry;
   if (!entry->json_path.size)
-    entry->status = rawhal_fail(&why, RAWHAL_NOT_FOUND, "no .json beside it");
+    entry->status = rawhal_fail(&why, RAWHAL_NOT_FOUND, "no .json next to it");
   else
     entry->status = read_json(triton, entry, &why);
   if (entry->status != RAWHAL_OK) { /* nothing of what was read is to be believed */
@@ -87,7 +87,7 @@ static rawhal_status_t read_entry(rawhal_triton_t *triton, rawhal_triton_kernel_
     *entry = before;
     entry->status = status;
   } else if (!entry->hsaco_path.size) {
-    entry->status = rawhal_fail(&why, RAWHAL_NOT_FOUND, "no .hsaco beside it");
+    entry->status = rawhal_fail(&why, RAWHAL_NOT_FOUND, "no .hsaco next to it");
   } else {
     entry->status = check_object(triton, entry, &why);
   }
@@ -146,7 +146,7 @@ static rawhal_status_t add_file(rawhal_triton_t *triton, rawhal_string_t path,
   rawhal_string_t stem = stem_of(path);
   if (stem.size == path.size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "'%.*s' is no folder, and neither NAME.json nor NAME.hsaco",
+                       "'%.*s' is not a folder, and neither NAME.json nor NAME.hsaco",
                        RAWHAL_STRING_ARGS(path));
   rawhal_status_t status = name_files(triton, stem, is_there(triton, stem, json_ending),
                                       is_there(triton, stem, hsaco_ending), &entry, error);

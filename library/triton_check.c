@@ -64,7 +64,7 @@ static rawhal_status_t check_scratch(const rawhal_kernel_t *kernel,
   if (found == left)
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_MALFORMED,
-                     "Triton '%.*s' puts %" PRIu32 " pointers behind the arguments, the kernel "
+                     "Triton '%.*s' puts %" PRIu32 " pointers after the arguments, the kernel "
                      "ends in %" PRIu32,
                      RAWHAL_STRING_ARGS(entry->triton_version), left, found);
 }

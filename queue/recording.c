@@ -252,7 +252,7 @@ static rawhal_status_t refuse_blob(const rawhal_recording_t *recording, size_t b
                        "a blob is for a recording of one dispatch, not of %u", recording->count);
   if (!recording->takes_blob)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "the dispatch was recorded with an array of arguments, or some lie behind "
+                       "the dispatch was recorded with an array of arguments, or some lie after "
                        "hidden ones");
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                      "a blob of %zu bytes, the dispatch was recorded with %zu", blob_size,

@@ -34,7 +34,7 @@ static rawhal_status_t check_header(const format_header_t *header, uint64_t size
   const size_t there = size < sizeof(header->magic) ? (size_t)size : sizeof(header->magic);
   for (size_t i = 0; i < there; ++i)
     if (header->magic[i] != FORMAT_MAGIC[i])
-      return rawhal_fail_at(error, RAWHAL_MALFORMED, i, "this is no recording of dispatches");
+      return rawhal_fail_at(error, RAWHAL_MALFORMED, i, "this is not a recording of dispatches");
   if (size < sizeof(*header))
     return RAWHAL_OK; /* its writer was killed before it wrote anything else */
   if (header->byte_order == FORMAT_OTHER_ORDER)
@@ -62,7 +62,7 @@ rawhal_status_t frames_open(frames_t *frames, const char *path, rawhal_error_t *
     return rawhal_fail(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
                        "cannot open %.200s: %s", path, strerror_r(errno, text, sizeof(text)));
   if (!S_ISREG(facts.st_mode))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%.200s is no regular file", path);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%.200s is not a regular file", path);
   frames->size = (uint64_t)facts.st_size;
   const bool whole = frames->size >= sizeof(frames->header);
   format_header_t header = {0};

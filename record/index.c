@@ -50,7 +50,7 @@ static rawhal_status_t add_content(record_reader_t *reader, const frame_t *frame
                                    uint64_t size, rawhal_error_t *error)
 {
   if (number != reader->contents.count + 1 || !size)
-    return malformed(frame, error, "content %" PRIu64 " of %" PRIu64 " bytes stands behind %zu",
+    return malformed(frame, error, "content %" PRIu64 " of %" PRIu64 " bytes comes after %zu",
                      number, size, reader->contents.count);
   if (!add(&reader->contents, sizeof(index_content_t)))
     return no_memory(error);
@@ -68,7 +68,7 @@ static rawhal_status_t take_object(record_reader_t *reader, const frame_t *frame
   if (status)
     return status;
   if (head.object != reader->objects.count + 1)
-    return malformed(frame, error, "code object %" PRIu64 " stands behind %zu", head.object,
+    return malformed(frame, error, "code object %" PRIu64 " comes after %zu", head.object,
                      reader->objects.count);
   if ((status = add_content(reader, frame, head.content, head.size, error)))
     return status;
@@ -116,7 +116,7 @@ static rawhal_status_t take_dispatch(record_reader_t *reader, const frame_t *fra
   if (status)
     return status;
   if (head.dispatch != reader->dispatches.count + 1)
-    return malformed(frame, error, "dispatch %" PRIu64 " stands behind %zu", head.dispatch,
+    return malformed(frame, error, "dispatch %" PRIu64 " comes after %zu", head.dispatch,
                      reader->dispatches.count);
   if (!head.object || head.object > reader->objects.count ||
       !INDEX_AT(reader->objects, record_object_t, head.object)->content.whole)
@@ -245,7 +245,7 @@ static rawhal_status_t take_end(record_reader_t *reader, const frame_t *frame,
                      reader->dispatches.count);
   if (frame->next != reader->frames.size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, frame->next,
-                          "the recording goes on behind its end");
+                          "the recording goes on after its end");
   reader->info.end = (record_end_t)head.reason;
   reader->info.code = (int)head.code;
   return RAWHAL_OK;

@@ -120,7 +120,7 @@ static int run(int argc, char **argv)
       break;
     case OPTION_KERNARG_SIZE:
       if (!tool_parse_number(optarg, UINT32_MAX, &number))
-        return tool_usage("check", "--kernarg-size: '%s' is no size in bytes", optarg);
+        return tool_usage("check", "--kernarg-size: '%s' is not a size in bytes", optarg);
       request.stated_size = (uint32_t)number;
       break;
     case OPTION_CLAMP:

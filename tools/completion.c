@@ -250,7 +250,7 @@ static int run(int argc, char **argv)
       shells[i].print();
       return TOOL_OK;
     }
-  return tool_usage("completion", "'%s' is none of bash, zsh and fish", argv[optind]);
+  return tool_usage("completion", "'%s' is not one of bash, zsh and fish", argv[optind]);
 }
 
 static const char *help(void)

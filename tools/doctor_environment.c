@@ -47,7 +47,7 @@ static const struct variable {
     {"RAWHAL_FRONT_REPORT", VALUE_ANY, "where the front reports to"},
     {"RAWHAL_HIPLAUNCH_POINTERS", VALUE_ANY, "what librawhal-hiplaunch takes for a pointer"},
     {"RAWHAL_LIMITS_FILE", VALUE_FILE, "the operator's limits"},
-    {"RAWHAL_LIMITS_PINNED", VALUE_ANY, "limits that nobody may change"},
+    {"RAWHAL_LIMITS_PINNED", VALUE_ANY, "limits that no program may change"},
     {"RAWHAL_LIMIT_REGION", VALUE_ANY, "processes share their limits by this file"},
     {"RAWHAL_LOG", VALUE_ANY, "the library writes lines of that severity to standard error"},
     {"RAWHAL_OBJDUMP", VALUE_ANY, "the llvm-objdump of rawhal inspect --disassemble"},

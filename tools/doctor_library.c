@@ -105,7 +105,7 @@ void doctor_runtime(const doctor_t *doctor)
   const char *file = file_of(init, path);
   if (!init)
     doctor_say(doctor, DOCTOR_PROBLEM, "unset RAWHAL_RUNTIME_LIBRARY, or let it name a runtime",
-               "%.700s is no HSA runtime: it has no hsa_init", runtime_name());
+               "%.700s is not an HSA runtime: it has no hsa_init", runtime_name());
   else
     doctor_say(doctor, DOCTOR_OK, NULL, "%.700s", file ? file : runtime_name());
 }
@@ -148,7 +148,7 @@ void doctor_softgpu(const doctor_t *doctor)
     return;
   }
   if (!dlsym(library, "hsaKmtOpenKFD")) {
-    doctor_say(doctor, bad, fix, "%.700s is no libhsakmt: it has no hsaKmtOpenKFD", path);
+    doctor_say(doctor, bad, fix, "%.700s is not libhsakmt: it has no hsaKmtOpenKFD", path);
     return;
   }
   doctor_say(doctor, DOCTOR_OK, NULL, "%.700s%s", path, used ? ", which kernels run on" : "");
@@ -177,7 +177,7 @@ void doctor_front(const doctor_t *doctor)
     doctor_say(doctor, DOCTOR_OK, NULL, "%.700s, for rawhal exec and record", path);
     return;
   }
-  const char *why = front ? "it is no tools library: it has no OnLoad" : dlerror();
+  const char *why = front ? "it is not a tools library: it has no OnLoad" : dlerror();
   doctor_say(doctor, DOCTOR_PROBLEM, fix, "rawhal exec and record cannot work: %.200s: %.700s",
              path, why ? why : "?");
 }

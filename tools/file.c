@@ -40,7 +40,7 @@ static int open_regular(const char *path, size_t most, struct stat *facts, rawha
   if (fstat(file, facts))
     tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot look at '%s': %s", path, strerror(errno));
   else if (!S_ISREG(facts->st_mode) && !is_null_device(facts))
-    tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%s' is no regular file, but %s", path,
+    tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%s' is not a regular file, but %s", path,
                 kind_name(facts->st_mode));
   else if ((uint64_t)facts->st_size > most)
     tool_refuse(error, RAWHAL_CAP_EXCEEDED, "'%s' has %lld bytes, more than %zu", path,
@@ -139,5 +139,5 @@ bool tool_write_file(const char *path, const void *data, size_t size, rawhal_err
     done = false;
   }
   return done || tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot write '%s': %s", path,
-                             why == ENXIO ? "nobody reads it" : strerror(why));
+                             why == ENXIO ? "it has no reader" : strerror(why));
 }

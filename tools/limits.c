@@ -170,7 +170,7 @@ static int run(int argc, char **argv)
       break;
     case 'd':
       if (!tool_parse_number(optarg, UINT32_MAX, &index))
-        return tool_usage("limits", "--device: '%s' is no number", optarg);
+        return tool_usage("limits", "--device: '%s' is not a number", optarg);
       device.index = (uint32_t)index;
       break;
     case 'm':

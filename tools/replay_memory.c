@@ -201,7 +201,7 @@ static bool relocate_argument(replay_t *replay, size_t index,
   const rawhal_string_t kind = argument->value_kind_text;
   replay_note(replay,
               "%.*s at offset %u is 0x%" PRIx64 " of the recorded process: a kernel that uses it "
-              "finds nobody there",
+              "is not served",
               kind.size < 60 ? (int)kind.size : 60, kind.data, argument->offset, word);
   return true;
 }

@@ -158,7 +158,7 @@ static const char help[] =
     "FILE may be anything 'rawhal inspect' reads, - is standard input. Without a GPU\n"
     "the kernel runs on softgpu, a GPU in software. ENTRY is NAME.json or NAME.hsaco\n"
     "of Triton's cache: the kernel's name, work-group and group memory are the\n"
-    "JSON's, and what Triton's launcher puts behind the arguments is added.\n\n"
+    "JSON's, and what Triton's launcher puts after the arguments is added.\n\n"
     "options:\n"
     "  --kernel NAME        the kernel's name or symbol, exactly\n"
     "  --grid X[,Y,Z]       number of WORK-GROUPS in each dimension\n"

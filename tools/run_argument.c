@@ -195,7 +195,7 @@ bool run_argument_parse(const char *word, run_argument_t *argument, rawhal_error
     argument->word = word;
     return done;
   }
-  return refuse(error, "'%s' is no ARG: expected TYPE:VALUE such as u32:5 or ptr:in.bin", word);
+  return refuse(error, "'%s' is not an ARG: expected TYPE:VALUE such as u32:5 or ptr:in.bin", word);
 }
 
 void run_argument_release(run_argument_t *argument)

@@ -218,7 +218,7 @@ static bool pack_argument(session_t *s, const rawhal_kernarg_layout_t *layout, s
     size = 8;
     if (place->value_kind != RAWHAL_VALUE_GLOBAL_BUFFER && place->size != 8)
       return refuse(s, RAWHAL_INVALID_ARGUMENT,
-                    "argument %zu '%.*s' is no pointer: it takes %" PRIu32
+                    "argument %zu '%.*s' is not a pointer: it takes %" PRIu32
                     " bytes by value, not '%s'",
                     given, (int)place->name.size, place->name.data, place->size, argument->word);
     if (argument->kind == RUN_BUFFER && !make_buffer(s, given, &value))

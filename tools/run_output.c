@@ -54,7 +54,7 @@ static bool check_new(const run_argument_t *argument, rawhal_error_t *error)
     return tool_refuse(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
                        "cannot write '%s': its folder '%s': %s", path, folder, strerror(errno));
   if (!S_ISDIR(facts.st_mode))
-    return refuse(error, "cannot write '%s': '%s' is no folder", path, folder);
+    return refuse(error, "cannot write '%s': '%s' is not a folder", path, folder);
   if (access(folder, W_OK | X_OK))
     return refuse(error, "cannot write '%s': its folder '%s': %s", path, folder, strerror(errno));
   return has_room(argument, folder, 0, error);

@@ -24,7 +24,7 @@ bool select_read_object(const char *command, const char *text, uint64_t *object)
 {
   uint64_t number;
   if (!tool_parse_number(text, UINT32_MAX, &number)) {
-    (void)tool_usage(command, "--object: '%s' is no number", text);
+    (void)tool_usage(command, "--object: '%s' is not a number", text);
     return false;
   }
   *object = number + 1;

@@ -29,7 +29,7 @@ rawhal_status_t cu_mask_check(const char *text, rawhal_error_t *error)
   if (count && !digits[count])
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "'%.100s' is no mask of compute units; expected hexadecimal digits", text);
+                     "'%.100s' is not a mask of compute units; expected hexadecimal digits", text);
 }
 
 void cu_mask_intersect(const char *a, const char *b, char *both)

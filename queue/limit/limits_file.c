@@ -36,13 +36,13 @@ static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *err
   if (fstat(fd, &facts))
     return fail_errno(error, path);
   if (!S_ISREG(facts.st_mode))
-    return refuse(error, path, "is no regular file");
+    return refuse(error, path, "is not a regular file");
   if (facts.st_uid != 0 && facts.st_uid == geteuid())
-    return refuse(error, path, "belongs to the user of this process: it would bind nobody");
+    return refuse(error, path, "belongs to the user of this process: it would bind no one");
   if (facts.st_mode & (S_IWGRP | S_IWOTH))
     return refuse(error, path, "may be written by others than its owner");
   if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
-    return refuse(error, path, "can be written by this process: it would bind nobody");
+    return refuse(error, path, "can be written by this process: it would bind no one");
   if (errno != EACCES && errno != EROFS && errno != EPERM)
     return fail_errno(error, path);
   return facts.st_size <= MAX_FILE ? RAWHAL_OK : refuse(error, path, "has more than 65536 bytes");
@@ -69,7 +69,7 @@ static rawhal_status_t read_all(int fd, const char *path, char **text, rawhal_er
   if (status == RAWHAL_OK && size > MAX_FILE)
     status = refuse(error, path, "has more than 65536 bytes");
   if (status == RAWHAL_OK && memchr(bytes, '\0', size))
-    status = refuse(error, path, "is no text");
+    status = refuse(error, path, "is not text");
   if (status != RAWHAL_OK) {
     allocate_free(NULL, bytes);
     return status;

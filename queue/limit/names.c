@@ -234,7 +234,7 @@ static const rawhal_limit_foreign_t foreign[] = {
      "a share that is set holds, whatever the policy; CUDA_DEVICE_SM_LIMIT of 0 sets none"},
     {"CUDA_OVERSUBSCRIBE", "memory beyond the limit is refused; nothing moves to the host"},
     {"HIP_OVERSUBSCRIBE", "memory beyond the limit is refused; nothing moves to the host"},
-    {"ACTIVE_OOM_KILLER", "nobody is killed: the allocation that does not fit is refused"},
+    {"ACTIVE_OOM_KILLER", "no process is killed: the allocation that does not fit is refused"},
     {"CUDA_DISABLE_CONTROL", "limits hold; they end with the variables that set them"},
     {"RECORD_KERNEL_INTERVAL", "the region is always up to date"},
     {"LIBCUDA_LOG_LEVEL", "the library prints nothing; see rawhal top --log"},

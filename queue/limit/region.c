@@ -194,7 +194,8 @@ static rawhal_status_t check_header(const region_header_t *header, const char *p
                                     rawhal_error_t *error)
 {
   if (memcmp(header->magic, magic, sizeof(magic)) != 0)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is no region of rawhal's limits", path);
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is not a region of rawhal's limits",
+                       path);
   if (header->endianness != native_endianness || header->major != REGION_MAJOR)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "%.200s is a region of version %u, this is version %u", path, header->major,
@@ -251,7 +252,7 @@ static rawhal_status_t look(int fd, struct stat *facts, const char *path, rawhal
   if (fstat(fd, facts))
     return fail_errno(error, "looking at the region", path);
   if (!S_ISREG(facts->st_mode))
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is no regular file", path);
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is not a regular file", path);
   return RAWHAL_OK;
 }
 

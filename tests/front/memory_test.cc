@@ -41,7 +41,7 @@ TEST_F(FrontMemory, WhatIsNotUnderstoodIsRefusedAndSaidInPlainText)
 {
   Set("RAWHAL_CHECK", "\x1b[2J\x7f");
   Load();
-  EXPECT_EQ("rawhal: there is no device: RAWHAL_CHECK: '?[2J?' is none of off, warn, report, refuse\n",
+  EXPECT_EQ("rawhal: there is no device: RAWHAL_CHECK: '?[2J?' is not one of off, warn, report, refuse\n",
             Report());
   auto agents = Core<decltype(hsa_iterate_agents)>(56);
   const auto nobody = [](hsa_agent_t, void *) { return HSA_STATUS_SUCCESS; };

@@ -47,7 +47,7 @@ def check_contracts(folder):
         expect(run(folder, [{"check": "warn", "bytes": {"arg1": text}}], "mistakes", "sized"), "done\n", said)
     for text in ("arg2 / (arg2 - 1000)", "arg2 - 1001", "arg2 * 0xffffffffffffffff"):
         expect(run(folder, [{"check": "warn", "bytes": {"arg1": text}}], "mistakes", "sized"), "done\n",
-               "is no number of 64 bits for this dispatch")
+               "is not a number of 64 bits for this dispatch")
     # What is about another kernel is said, and the rest holds.
     expect(run(folder, [{"check": "warn", "bytes": {"arg2": "1", "arg9": "1", "n": "1", "arg1": "5K", "arg0": "4*m"}}],
                "mistakes", "sized"), "done\n", "argument 1 leads to 4096 bytes; it takes 5120")
@@ -111,17 +111,17 @@ def check_substitutes(folder):
 BROKEN = [
     ("", "line 1, column"), ("{", "line 1"), ("[]", '"version"'), ('{"version": 2, "rules": []}', '"version" is not 1'),
     ('{"version": 1}', 'list of "rules"'), ('{"version": 1, "rules": [], "more": 1}', "alone"),
-    ('{"version": 1, "rules": [3]}', "rule 1: it is no object"),
+    ('{"version": 1, "rules": [3]}', "rule 1: it is not an object"),
     ('{"version": 1, "rules": [{"chek": "warn"}]}', "rule 1: 'chek' is not known"),
-    ('{"version": 1, "rules": [{}, {"check": "loud"}]}', "rule 2: 'check': it is none of off, warn"),
-    ('{"version": 1, "rules": [{"check": 1}]}', "'check'"), ('{"version": 1, "rules": [{"kernel": 1}]}', "'kernel': it is no t"),
+    ('{"version": 1, "rules": [{}, {"check": "loud"}]}', "rule 2: 'check': it is not one of off, warn"),
+    ('{"version": 1, "rules": [{"check": 1}]}', "'check'"), ('{"version": 1, "rules": [{"kernel": 1}]}', "'kernel': it is not t"),
     ('{"version": 1, "rules": [{"kernel": "a", "kernel": "b"}]}', "line 1, column"),
     ('{"version": 1, "rules": [{"object": "xyz1"}]}', "beginning of a hash"),
     ('{"version": 1, "rules": [{"record": "no"}]}', "neither true nor false"),
     ('{"version": 1, "rules": [{"ignore": false}]}', "it is not true"),
     ('{"version": 1, "rules": [{"ignore": true, "check": "warn"}]}', "contradicts"),
     ('{"version": 1, "rules": [{"bytes": {"arg0": "4 *"}}]}', "'bytes': '4 \\*', column 4: a number, an argument or"),
-    ('{"version": 1, "rules": [{"bytes": {"arg0": 4}}]}', "'bytes': of 'arg0' it is no text"),
+    ('{"version": 1, "rules": [{"bytes": {"arg0": 4}}]}', "'bytes': of 'arg0' it is not text"),
     ('{"version": 1, "rules": [{"kernel": "a", "limits": {"memory": "1G"}}]}', "limits are a program's"),
     ('{"version": 1, "rules": [{"limits": {"memory": "much"}}]}', "'limits': "),
     ('{"version": 1, "rules": [{"limits": {"money": "1"}}]}', "there is no limit 'money'"),

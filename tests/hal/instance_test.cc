@@ -245,7 +245,7 @@ TEST_F(InstanceDeathTest, ALibraryThatIsNoSoftgpu)
         setenv("RAWHAL_SOFTGPU_LIBRARY", "/lib/x86_64-linux-gnu/libz.so.1", 1);
         rawhal_instance_options_t options = {};
         options.backend = RAWHAL_BACKEND_SOFTGPU;
-        _exit(create(options) == RAWHAL_INVALID_ARGUMENT && said("no softgpu") ? 0 : 1);
+        _exit(create(options) == RAWHAL_INVALID_ARGUMENT && said("not softgpu") ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");
 }

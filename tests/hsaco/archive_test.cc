@@ -504,7 +504,7 @@ TEST(Archive, FramesAreWhatTheySay)
       {little(2, 4) + framed(frame), one.size(), "frame 1 of a kpack archive is cut"},
       {little(0, 4), 4, "names ordinal 0, and there are 0"},
       {little(1, 4) + little(UINT32_MAX, 4) + frame, one.size(), "is cut"},
-      {one + "x", one.size() + 1, "behind its last frame"},
+      {one + "x", one.size() + 1, "after its last frame"},
       {little(1, 4) + framed(frame + "x"), one.size() + 1, "ends after"},
       {little(1, 4) + framed(frame + frame), one.size() + frame.size(), "ends after"},
       {little(1, 4) + framed(frame.substr(0, frame.size() - 1)), one.size() - 1,

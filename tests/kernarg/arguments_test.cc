@@ -182,7 +182,7 @@ TEST(Launch, Check)
        "work-group size x is 128, the kernel requires 256"},
       {&uniform, Geometry(512, 6, 1, 256, 2, 1), RAWHAL_OK, ""},
       {&uniform, Geometry(512, 7, 1, 256, 2, 1), RAWHAL_INVALID_ARGUMENT,
-       "grid size y of 7 is no multiple of the work-group's 2, and the kernel allows no partial "
+       "grid size y of 7 is not a multiple of the work-group's 2, and the kernel allows no partial "
        "work-groups"},
       {&groups, Geometry(100, 8, 1, 1, 2, 1), RAWHAL_OK, ""},
       {&groups, Geometry(100, 9, 1, 1, 2, 1), RAWHAL_OUT_OF_RANGE,

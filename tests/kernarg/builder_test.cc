@@ -80,7 +80,7 @@ TEST_F(BuilderTest, APointerIsAPointer)
   EXPECT_EQ(RAWHAL_OK, RAWHAL_APPEND(builder_.get(), pointer));
   EXPECT_EQ(RAWHAL_OK, append_pointer(builder_.get(), "a", pointer));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, RAWHAL_APPEND(builder_.get(), 1.0));
-  EXPECT_EQ("value 2 is no pointer: the next is argument 2 'b' (global_buffer) at 16..24",
+  EXPECT_EQ("value 2 is not a pointer: the next is argument 2 'b' (global_buffer) at 16..24",
             Refusal(builder_, RAWHAL_INVALID_ARGUMENT));
 
   Kernel kernel(8);
@@ -153,7 +153,7 @@ TEST_F(BuilderTest, TheFirstFailureStays)
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, append_address(builder_.get(), "c", 1));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_builder_skip(builder_.get(), 1));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_builder_next(builder_.get()));
-  EXPECT_EQ("value 0 'c' is no pointer: the next is argument 0 'c' (global_buffer) at 0..8",
+  EXPECT_EQ("value 0 'c' is not a pointer: the next is argument 0 'c' (global_buffer) at 0..8",
             Refusal(builder_, RAWHAL_INVALID_ARGUMENT));
   EXPECT_EQ(0u, Info(builder_).length);
   rawhal_builder_reset(builder_.get());

@@ -176,11 +176,11 @@ TEST_F(Triton, TheOtherFileMustBeThere)
   other.replace_extension(".hsaco");
   fs::rename(other, folder / "kept");
   EXPECT_EQ(RAWHAL_NOT_FOUND, open(path));
-  EXPECT_NE(nullptr, strstr(error.message, "no .hsaco beside it")) << error.message;
+  EXPECT_NE(nullptr, strstr(error.message, "no .hsaco next to it")) << error.message;
   fs::rename(folder / "kept", other);
   fs::remove(path);
   EXPECT_EQ(RAWHAL_NOT_FOUND, open(other));
-  EXPECT_NE(nullptr, strstr(error.message, "no .json beside it")) << error.message;
+  EXPECT_NE(nullptr, strstr(error.message, "no .json next to it")) << error.message;
   // What is there and is no file is not opened: this would wait for ever.
   ASSERT_EQ(0, mkfifo(path.c_str(), 0600));
   EXPECT_EQ(RAWHAL_NOT_FOUND, open(other));
@@ -293,7 +293,7 @@ TEST_F(Triton, WhatContradictsTheObjectIsRefusedWithBothNumbers)
                  "compiled for 'cuda', not for 'hip'");
   // vector_add() ends in a number, which no pointer of Triton's is.
   expect_refused(RAWHAL_MALFORMED, json({{"triton_version", "\"3.5.0\""}}),
-                 "Triton '3.5.0' puts 2 pointers behind the arguments, the kernel ends in 0");
+                 "Triton '3.5.0' puts 2 pointers after the arguments, the kernel ends in 0");
   expect_refused(RAWHAL_MALFORMED, json({{"triton_version", "\"3.4.0\""}}), "puts 1 pointers");
   expect_refused(RAWHAL_MALFORMED, json({{"triton_version", "\"3.3.1+git12\""}}),
                  "puts 1 pointers");
@@ -333,9 +333,9 @@ TEST_F(Triton, AFolderIsListedInOrderWithWhatIsWrong)
   } expected[] = {
       {"vector_add", RAWHAL_OK, 2, ""},
       {"bad", RAWHAL_MALFORMED, 0, "a/bad.json: 'num_warps' is a string, not a number"},
-      {"cut", RAWHAL_NOT_FOUND, 0, "a/cut.hsaco: no .json beside it"},
+      {"cut", RAWHAL_NOT_FOUND, 0, "a/cut.hsaco: no .json next to it"},
       {"vector_add", RAWHAL_OK, 1, ""},
-      {"vector_add", RAWHAL_NOT_FOUND, 4, "c/gone.json: no .hsaco beside it"},
+      {"vector_add", RAWHAL_NOT_FOUND, 4, "c/gone.json: no .hsaco next to it"},
       {"vector_add", RAWHAL_OK, 1, ""},
   };
   ASSERT_EQ(std::size(expected), rawhal_triton_kernel_count(triton));

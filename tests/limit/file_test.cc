@@ -87,7 +87,7 @@ TEST(File, OfAPathIsNoPipeAndOpeningOneDoesNotHang) {
   std::string message;
   ASSERT_EQ(0, mkfifo(file.path().c_str(), 0600));
   EXPECT_EQ(RAWHAL_UNSUPPORTED, Try(file.Config(), &message));
-  EXPECT_TRUE(Has(message, "no regular file")) << message;
+  EXPECT_TRUE(Has(message, "not a regular file")) << message;
 }
 
 TEST(File, HasAllOfItsRoom) {

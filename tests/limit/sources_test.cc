@@ -347,7 +347,7 @@ TEST_F(OperatorsFile, WhatIsNotUnderstoodIsNamedByItsLine) {
       {"CUDA_DEVICE_SM_LIMIT=30\n", RAWHAL_INVALID_ARGUMENT, {"RAWHAL_LIMITS_FILE:1: "}},
       {"memory_01=1Gi\n", RAWHAL_INVALID_ARGUMENT, {"nearest is memory"}},
       {"tenant=\n", RAWHAL_INVALID_ARGUMENT, {"RAWHAL_LIMITS_FILE:1: the text is empty"}},
-      {std::string("memory=1\0Gi\n", 12), RAWHAL_UNSUPPORTED, {"no text"}},
+      {std::string("memory=1\0Gi\n", 12), RAWHAL_UNSUPPORTED, {"not text"}},
       {std::string(65537, '\n'), RAWHAL_UNSUPPORTED, {"65536"}},
   };
   for (const auto &c : cases) {
@@ -361,7 +361,7 @@ TEST_F(OperatorsFile, WhatIsNotUnderstoodIsNamedByItsLine) {
   unlink(path_.c_str());
   ExpectRefused(RAWHAL_NOT_FOUND, {"RAWHAL_LIMITS_FILE: "}); // what is named must be there
   Set("RAWHAL_LIMITS_FILE", "/dev/zero");
-  ExpectRefused(RAWHAL_UNSUPPORTED, {"no regular file"});
+  ExpectRefused(RAWHAL_UNSUPPORTED, {"not a regular file"});
 }
 
 // ---- Misspelt ----

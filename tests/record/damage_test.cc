@@ -145,8 +145,8 @@ TEST_F(Damage, FramesThatContradictOthers)
   const File two = File(one).dispatch(1, 1, "kernel", "");
   const File three = File(two).buffer(2, 1, 0x1000, 8);
   auto add = [](File file) { return file; };
-  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{2, 1, 0, 0, 4})), "stands behind");
-  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 2, 0, 0, 4})), "stands behind");
+  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{2, 1, 0, 0, 4})), "comes after");
+  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 2, 0, 0, 4})), "comes after");
   expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 1, 0, 0, 0})), "0 bytes");
   expect_refused(File().frame(FORMAT_OBJECT, "short"), "has 5 bytes");
   expect_refused(add(one).frame(FORMAT_CAPTURED, std::string(17, 0)), "has 17 bytes");
@@ -163,7 +163,7 @@ TEST_F(Damage, FramesThatContradictOthers)
   expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 1, 0, 0, 4})).dispatch(1, 1, "k", ""),
                  "does not stand before"); // not all of it
   expect_refused(add(one).dispatch(1, 0, "k", ""), "does not stand before");
-  expect_refused(add(one).dispatch(2, 1, "k", ""), "stands behind 0");
+  expect_refused(add(one).dispatch(2, 1, "k", ""), "comes after 0");
   format_dispatch_t head = {};
   head.dispatch = head.object = 1;
   head.kernel_size = 5;

@@ -56,7 +56,7 @@ TEST_F(Checks, unwritten_lds_is_told_to_the_lane_that_reads_it)
   EXPECT_EQ(run("lds_unwritten", 256, 256), ""); // everybody wrote
   const std::string text = run("lds_unwritten", 70, 256);
   // Work-item 70's word is read by item 6, the first wave's.
-  EXPECT_TRUE(says(text, "read of LDS that nobody wrote")) << text;
+  EXPECT_TRUE(says(text, "read of LDS that was not written")) << text;
   EXPECT_TRUE(says(text, "ds_read_b32")) << text;
   EXPECT_TRUE(says(text, "work-group (0, 0, 0), wave 0, lane 6, 4 bytes at offset 280 of 1024"))
       << text;
@@ -150,7 +150,7 @@ TEST_F(Arguments, missing_ones_are_told_when_they_are_read)
   EXPECT_EQ(add(0, 0), "");
   EXPECT_EQ(add(28, 64), ""); // not read
   const std::string text = add(24, 28);
-  EXPECT_TRUE(says(text, "read of kernel arguments that nobody supplied")) << text;
+  EXPECT_TRUE(says(text, "read of kernel arguments that were not supplied")) << text;
   EXPECT_TRUE(says(text, "s_load_dword")) << text;
   EXPECT_TRUE(says(text, "from byte 24 on, where 24 to 28 are missing at 0x")) << text;
   EXPECT_TRUE(says(text, "the allocation [0x")) << text;

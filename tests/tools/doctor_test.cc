@@ -154,9 +154,9 @@ TEST(Doctor, SaysWhatIsMissing)
   spit(scratch / "text", std::string("no library\n"));
   const std::string empty = library_that(scratch, "(void)0");
   EXPECT_TRUE(contains(ask(with("RAWHAL_RUNTIME_LIBRARY=" + (scratch / "text"))).row("runtime: the HSA runtime cannot").fix, "libhsa-runtime64-1"));
-  EXPECT_EQ("problem", ask(with("RAWHAL_RUNTIME_LIBRARY=" + empty)).row("runtime: " + empty + " is no HSA runtime").state);
+  EXPECT_EQ("problem", ask(with("RAWHAL_RUNTIME_LIBRARY=" + empty)).row("runtime: " + empty + " is not an HSA runtime").state);
   EXPECT_EQ("problem", ask(with("RAWHAL_SOFTGPU_LIBRARY=/nonexistent/s.so")).row("softgpu: ").state);
-  EXPECT_EQ("problem", ask(with("RAWHAL_SOFTGPU_LIBRARY=" + empty)).row("softgpu: " + empty + " is no libhsakmt").state);
+  EXPECT_EQ("problem", ask(with("RAWHAL_SOFTGPU_LIBRARY=" + empty)).row("softgpu: " + empty + " is not libhsakmt").state);
   EXPECT_EQ("problem", ask(with("RAWHAL_FRONT_LIBRARY=" + empty)).row("front: ").state);
   EXPECT_EQ("problem", ask(with("RAWHAL_OBJDUMP=/nonexistent/objdump")).row("disassembler: ").state);
   const Row none = ask(with("PATH=/nonexistent")).row("disassembler: ");

@@ -497,7 +497,7 @@ TEST_F(Replay, Damage)
   spit(path, bytes.substr(0, 500)); // torn in the object
   expect_cannot(replay({}), "it has no dispatch");
   expect_cannot(::run({tool, "replay", scratch / "none"}), "NOT_FOUND");
-  expect_cannot(::run({tool, "replay", fixtures + kVectorAdd}), "this is no recording of dispatches (at offset 0)");
+  expect_cannot(::run({tool, "replay", fixtures + kVectorAdd}), "this is not a recording of dispatches (at offset 0)");
 }
 
 TEST(ReplayCommandLine, Wrong)

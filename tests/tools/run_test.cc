@@ -138,7 +138,7 @@ TEST(Refusals, Arguments)
                  {"takes 4 bytes", "u64:5"});
   expect_refusal(rawhal_run(launch(vector_add, "vector_add",
                                    {"ptr:zero:64", "ptr:zero:64", "ptr:zero:64", "ptr:zero:64"})),
-                 {"is no pointer"});
+                 {"is not a pointer"});
   expect_refusal(rawhal_run(launch(vector_add, "vector_add", {"q32:1"})), {"q32:1"}, 2);
   expect_refusal(rawhal_run(launch(vector_add, "vector_add", {"u32:4294967296"})), {"4294967296"},
                  2);

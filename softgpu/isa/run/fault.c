@@ -22,9 +22,9 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_TIMEOUT] = "time limit exceeded",
     [SOFTGPU_FAULT_STOPPED] = "stopped",
     [SOFTGPU_FAULT_DISPATCH] = "dispatch refused",
-    [SOFTGPU_FAULT_LDS_UNWRITTEN] = "read of LDS that nobody wrote",
+    [SOFTGPU_FAULT_LDS_UNWRITTEN] = "read of LDS that was not written",
     [SOFTGPU_FAULT_LDS_RACE] = "race in LDS",
-    [SOFTGPU_FAULT_KERNARG_MISSING] = "read of kernel arguments that nobody supplied",
+    [SOFTGPU_FAULT_KERNARG_MISSING] = "read of kernel arguments that were not supplied",
     [SOFTGPU_FAULT_FOREIGN] = "access to memory that the device was not given",
     [SOFTGPU_FAULT_TRAP] = "trap raised by the kernel",
     [SOFTGPU_FAULT_GWS] = "global wave sync that cannot be",
@@ -53,7 +53,7 @@ static void append_neighbour(softgpu_fault_t *fault)
            ", which is still registered",
            near.base, near.size, near.base + near.shift);
   else if (inside)
-    append(fault, "; the allocation [0x%" PRIx64 ", +%" PRIu64 ") ends %" PRIu64 " bytes behind it",
+    append(fault, "; the allocation [0x%" PRIx64 ", +%" PRIu64 ") ends %" PRIu64 " bytes after it",
            near.base, near.size, near.base + near.size - fault->address);
   else if (!softgpu_memory_nearest(fault->address, &near))
     append(fault, "; there is no live allocation");

@@ -70,7 +70,7 @@ TEST_F(Fault, StoreByOneLane)
                 "global_store_dword v1, v0, s[4:5]", "dc708000", "work-group (0, 0, 0), wave 0"});
   expect_fault(run(kernel, {out.address(), 4094}), kernel,
                {SOFTGPU_FAULT_MEMORY, offset, out.address() + 4094, 4, 5},
-               {"ends 2 bytes behind it"});
+               {"ends 2 bytes after it"});
   EXPECT_TRUE(run(kernel, {out.address(), 4092}).ok);
   EXPECT_EQ(out.as<uint32_t>()[1023], 5u);
 }
