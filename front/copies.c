@@ -154,7 +154,7 @@ static hsa_status_t memory_fill(void *to, uint32_t value, size_t count)
 
 /* ---- Times ---- */
 
-/* Who switches them off has them all the same; without them nothing could be charged. */
+/* A program that switches them off has them all the same; without them nothing could be charged. */
 static hsa_status_t async_copy_enable(bool enable)
 {
   return enable ? front.hsa.async_copy_enable(true) : HSA_STATUS_SUCCESS;

@@ -15,7 +15,7 @@ enum {
   KNOWN_FLAGS = 3, /* where ring and queue are to be: a wish */
   QUEUE_TYPES = 3,
   PRIORITIES = 3,
-  COUNTED_PACKETS = 4096, /* who acquires a counted queue does not say; what HIP asks for else */
+  COUNTED_PACKETS = 4096, /* counted queues come without a size; HIP asks for this elsewhere */
   CUS_PER_WORD = 32,
 };
 

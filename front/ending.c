@@ -60,7 +60,7 @@ static hsa_signal_value_t wait_by(wait_t *wait, hsa_signal_t signal,
                                   uint64_t ticks, hsa_wait_state_t state)
 {
   const uint64_t step = front.timestamp_hz / 1000;
-  ending_forward(); /* who wakes now and then to look asks for no time */
+  ending_forward(); /* a thread that wakes now and then to look asks for no time */
   while (ending() && ticks > step && proxies_hold(NULL)) {
     const hsa_signal_value_t value = wait(signal, condition, other, step, state);
     if (holds(condition, value, other))

@@ -176,7 +176,7 @@ static hsa_queue_t *real_of(hsa_queue_t *queue)
   return proxy ? proxy->real : queue;
 }
 
-/* Who switches it off gets times all the same; without them nothing could be charged. */
+/* A program that switches it off gets times all the same; without them nothing could be charged. */
 static hsa_status_t set_profiler_enabled(hsa_queue_t *queue, int enable)
 {
   return proxy_of(queue) ? HSA_STATUS_SUCCESS : front.hsa.set_profiler_enabled(queue, enable);

@@ -126,7 +126,7 @@ static watch_check_t mode_of(const front_kernel_t *kernel)
   const policy_kernel_t *said = said_of(kernel);
   if (said->has_check)
     return said->check;
-  /* Who says how long buffers must be wants to know when one is not. */
+  /* An operator who says how long buffers must be wants to know when one is not. */
   return checking == WATCH_CHECK_OFF && said->argument_count ? WATCH_CHECK_WARN : checking;
 }
 

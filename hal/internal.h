@@ -155,7 +155,7 @@ struct rawhal_buffer {
   unsigned char *memory; /* device address */
   unsigned char *host;   /* of host memory */
   size_t size;
-  rawhal_device_t **allowed; /* who else was given access; peer.c, under its lock */
+  rawhal_device_t **allowed; /* other devices that were given access; peer.c, under its lock */
   size_t allowed_count;
   const rawhal_buffer_t *self; /* the registry's key */
   UT_hash_handle hh;

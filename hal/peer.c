@@ -1,4 +1,4 @@
-/* Several devices: who reaches whose memory, and copies from one to another. */
+/* Several devices: which reaches whose memory, and copies from one to another. */
 #include "hal/internal.h"
 
 #include "base/cancel.h"
@@ -55,7 +55,7 @@ bool peer_settle(const rawhal_buffer_t *buffer)
 
 /* ---- Giving access ---- */
 
-/* The runtime forgets who had access before: it is told all of them, each time. */
+/* The runtime forgets which devices had access before: it is told all of them, each time. */
 static rawhal_status_t tell_runtime(const rawhal_buffer_t *buffer, rawhal_device_t *const *allowed,
                                     size_t count, rawhal_error_t *error)
 {

@@ -1,5 +1,5 @@
-/* Device memory that several processes have, by a handle, or that drivers pass on as a dma-buf.
- * Who imports it does not pay for it: it counts where it was allocated. */
+/* Device memory that several processes have, by a handle, or that drivers pass on as a dma-buf. A
+ * process that imports it does not pay for it: it counts where it was allocated. */
 #include "hal/internal.h"
 
 #include "base/cancel.h"

@@ -26,8 +26,9 @@ static rawhal_status_t check_reach(const rawhal_queue_t *queue, const rawhal_buf
                      "it");
 }
 
-/* Who the runtime is told has a buffer's bytes. It has a thread of its own copy what is the host's
- * on both sides, by addresses of the host: one of the agents must always be the device. */
+/* The agent that the runtime is told has a buffer's bytes. The runtime has a thread of its own copy
+ * what is the host's on both sides, by addresses of the host: one of the agents must always be the
+ * device. */
 static hsa_agent_t owner(const rawhal_queue_t *queue, const rawhal_buffer_t *buffer)
 {
   return buffer->kind == RAWHAL_MEMORY_DEVICE ? queue->device->agent

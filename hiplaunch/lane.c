@@ -113,7 +113,7 @@ void device_settle(struct device *device)
   for (struct lane *lane = lanes_of(device); lane; lane = lane->next) {
     rawhal_ticket_t last = last_of(lane);
     if (last && rawhal_queue_wait(lane->queue, last, RAWHAL_FOREVER, NULL))
-      continue; /* who submitted it is told */
+      continue; /* the thread that submitted it is told */
   }
 }
 

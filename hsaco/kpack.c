@@ -265,7 +265,7 @@ static rawhal_status_t unpack_frame(const struct archive *archive, const struct 
 }
 
 /* Finds where the code object ends. Zeros may follow; of a damaged one it takes all there is, and
- * who opens it learns what is wrong. */
+ * opening it tells what is wrong. */
 static rawhal_status_t measure(struct scan *scan, struct piece *piece, uint64_t place,
                                rawhal_error_t *error)
 {

@@ -78,8 +78,8 @@ RAWHAL_CHECKED rawhal_status_t scan_measure(struct scan *scan, struct scan_part 
 uint64_t scan_zeros_end(const unsigned char *bytes, uint64_t from, uint64_t to);
 
 /* Lists one object or, with `why_not`, something in its place that is not one. Takes an eighth of a
- * step for each of its bytes, too: who opens what is listed reads it, and all of it comes to at
- * most 64 times the bytes there are. */
+ * step for each of its bytes, too: opening what is listed reads it, and all of it comes to at most
+ * 64 times the bytes there are. */
 RAWHAL_CHECKED rawhal_status_t scan_add(struct scan *scan, struct scan_part part,
                                         rawhal_string_t why_not, rawhal_error_t *error);
 

@@ -25,7 +25,7 @@ typedef struct limited_shape {
 } limited_shape_t;
 limited_shape_t limited_shape(const batch_t *batch);
 
-/* Its two halves, for who reserves otherwise: a grant is kept with a ticket, or cancelled. */
+/* Its two halves, for code that reserves otherwise: a grant is kept with a ticket, or cancelled. */
 RAWHAL_CHECKED rawhal_status_t limited_admit(rawhal_queue_t *queue, const limited_shape_t *shape,
                                              uint64_t deadline, limit_grant_t *grant,
                                              rawhal_error_t *error);

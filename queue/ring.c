@@ -18,7 +18,7 @@ static ring_word_t word_guess(ring_t *ring)
 bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservation_t *reserved)
 {
   /* Heads before tail: heads only follow the tail, so what seems used is at least what is used.
-   * Acquire: who gave the room back had seen the device finish with it. */
+   * Acquire: the thread that gave the room back had seen the device finish with it. */
   uint64_t head_ticket = atomic_load_explicit(&ring->head_ticket, memory_order_acquire);
   uint64_t head_packet = atomic_load_explicit(&ring->head_packet, memory_order_acquire);
   uint32_t head_block = (uint32_t)atomic_load_explicit(&ring->head_block, memory_order_acquire);

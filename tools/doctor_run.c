@@ -51,7 +51,7 @@ static _Noreturn void be_child(const doctor_t *doctor, doctor_check_fn *check, i
   doctor_t mine = *doctor;
   int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   (void)setpgid(0, 0);
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* who interrupts the command leaves nothing that hangs */
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* interrupting the command leaves nothing that hangs */
   for (int stream = STDIN_FILENO; nowhere >= 0 && stream <= STDERR_FILENO; ++stream)
     (void)dup2(nowhere, stream);
   (void)signal(SIGPIPE, SIG_DFL);

@@ -12,7 +12,7 @@
 bool inspect_is_tensile(const char *path)
 {
   char start[1024];   /* of compressed ones, too */
-  struct stat status; /* a pipe would wait for who writes, and lose what was read */
+  struct stat status; /* a pipe would wait for its writer, and lose what was read */
   FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rbe") : NULL;
   size_t size = file ? fread(start, 1, sizeof(start), file) : 0;
   if (file)

@@ -1,4 +1,4 @@
-/* The names nearest to one that is not there, for who mistyped it or knows a part of it. */
+/* The names nearest to one that is not there, for users who mistyped it or know a part of it. */
 #ifndef RAWHAL_TOOLS_NEAR_H
 #define RAWHAL_TOOLS_NEAR_H
 

@@ -33,7 +33,7 @@ static bool has_room(const run_argument_t *argument, const char *place, uint64_t
   struct statvfs facts;
   uint64_t room;
   if (statvfs(place, &facts))
-    return true; /* who cannot say so may have some */
+    return true; /* a file system that cannot tell may have some */
   if (__builtin_mul_overflow((uint64_t)facts.f_bavail, (uint64_t)facts.f_frsize, &room) ||
       __builtin_add_overflow(room, freed, &room))
     return true;

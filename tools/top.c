@@ -232,7 +232,7 @@ static int show(const char *path, form_t form, bool once)
   return TOOL_OK;
 }
 
-/* The region that the environment names, for who names none. */
+/* The region that the environment names, when the command line names none. */
 static int find_region(rawhal_limit_text_t *region)
 {
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};

@@ -186,7 +186,7 @@ static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *s
   }
   if (!credit_spend(&lease->credit, asked))
     return false;
-  grant->key = shape->key; /* one by one: who makes it of zeros first has to copy it, too */
+  grant->key = shape->key; /* one by one: to make it of zeros first would mean to copy it, too */
   grant->estimate_ns = ns;
   grant->admitted_at = 0;
   grant->launches = shape->launches;

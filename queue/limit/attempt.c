@@ -329,7 +329,7 @@ static bool reserve_probe(rawhal_limiter_t *limiter, uint64_t now, bool locked)
   return true;
 }
 
-/* It is admitted. Who learns from it has its grant, which is published later. */
+/* It is admitted. Code that learns from it has its grant, which is published later. */
 static void begin_probe(limit_lease_t *lease, const limit_cost_t *cost)
 {
   rawhal_limiter_t *limiter = lease->limiter;

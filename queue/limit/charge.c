@@ -388,8 +388,8 @@ static void settle(limit_lease_t *lease, const flight_t *ended)
   flight_end(&lease->flight, ended);
 }
 
-/* Who had work until now is taken to have more for as long as that took, within bounds: see
- * peers.h. */
+/* A process that had work until now is taken to have more for as long as that took, within bounds:
+ * see peers.h. */
 static void stay_active(rawhal_limiter_t *limiter, uint64_t now, uint64_t ns)
 {
   uint64_t grace = ns < LIMIT_GRACE_NS ? LIMIT_GRACE_NS : ns < LIMIT_IDLE_NS ? ns : LIMIT_IDLE_NS;

@@ -29,7 +29,7 @@ enum {
 #define LIMIT_TURN_NS      1000000u    /* of device time that one may be served more than another */
 #define LIMIT_DEFICIT_NS   1000000000u /* and less, by not having asked for it */
 #define LIMIT_IDLE_NS      10000000u   /* after which one that comes back starts where others are */
-#define LIMIT_GRACE_NS     200000u     /* in which who had work is taken to have more */
+#define LIMIT_GRACE_NS     200000u     /* in which one that had work is taken to have more */
 #define LIMIT_AGEING_NS    100000000u  /* of waiting make up for one priority */
 #define LIMIT_LATE_NS      2000000u    /* a waiter may be this late and still go first */
 #define LIMIT_POLL_NS      5000000u    /* when only an event can help, and events may be lost */

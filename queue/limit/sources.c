@@ -1,4 +1,4 @@
-/* Where limits come from, and who wins: the program, RAWHAL_* variables, the variables HAMi's
+/* Where limits come from, and which counts: the program, RAWHAL_* variables, the variables HAMi's
  * device plugins set, and an operator's file. The rules stand in limit.h. */
 #include "queue/limit/config.h"
 #include "queue/limit/cu_mask.h"
@@ -97,8 +97,8 @@ static finding_t in_file(const sources_t *sources, const char *variable)
   return found;
 }
 
-/* A program with more rights than who started it does not open files for them; and not to open one
- * would lift a limit. */
+/* A program with more rights than the user who started it does not open files for that user; and
+ * not to open one would lift a limit. */
 static rawhal_status_t check_secure(const char *variable, rawhal_error_t *error)
 {
   if (!getenv(variable) || secure_getenv(variable))

@@ -25,7 +25,7 @@ typedef enum softgpu_option {
 } softgpu_option_t;
 
 uint64_t softgpu_option(softgpu_option_t option);
-/* Checks nothing: thunk/option.c, which knows names and ranges, is who calls it. */
+/* Checks nothing: its caller, thunk/option.c, knows names and ranges. */
 void softgpu_option_store(softgpu_option_t option, uint64_t value);
 
 #endif
