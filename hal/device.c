@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a walk over agents, pools or instruction sets needs to know and leaves behind. */
+/* What a walk over agents, pools or instruction sets needs to know, and what it finds. */
 typedef struct search {
   hal_runtime_t *runtime;
   rawhal_device_t *device; /* the one being filled in */
@@ -114,7 +114,7 @@ static hsa_status_t read_facts(const hsa_table_t *hsa, hsa_agent_t agent, rawhal
   return HSA_STATUS_SUCCESS;
 }
 
-/* A softgpu may execute another chip's code than that of the chip as which it is listed. */
+/* softgpu may execute the code of another chip than the one it is listed as. */
 static rawhal_status_t find_target(const hal_runtime_t *runtime, rawhal_device_t *device,
                                    rawhal_error_t *error)
 {

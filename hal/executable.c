@@ -108,7 +108,7 @@ static rawhal_status_t executable_create(rawhal_device_t *device, code_source_t 
   return RAWHAL_OK;
 }
 
-/* Lets go of the table's lock meanwhile. Frees an executable that cannot be loaded. */
+/* Releases the table's lock while it loads. Frees an executable that cannot be loaded. */
 static rawhal_status_t load_for_all(rawhal_executable_t *executable,
                                     const rawhal_executable_options_t *options,
                                     rawhal_error_t *error)

@@ -1,4 +1,4 @@
-/* The inside of the HAL: one runtime a process, its devices, what they own. Internal. */
+/* The inside of the HAL: one runtime per process, its devices, what they own. Internal. */
 #ifndef RAWHAL_HAL_INTERNAL_H
 #define RAWHAL_HAL_INTERNAL_H
 
@@ -19,7 +19,7 @@ typedef struct log_hook {
   struct log_hook *next;
 } log_hook_t;
 
-/* Also reads what the environment says. INVALID_ARGUMENT: nothing that it may. */
+/* Also reads RAWHAL_LOG. INVALID_ARGUMENT: a value that it may not have. */
 RAWHAL_CHECKED rawhal_status_t log_hook_add(log_hook_t *hook, rawhal_log_fn *function,
                                             void *context, rawhal_error_t *error);
 void log_hook_remove(log_hook_t *hook);
@@ -66,15 +66,15 @@ RAWHAL_CHECKED rawhal_status_t softgpu_follow(void *runtime, softgpu_thunk_t *th
                                               rawhal_error_t *error);
 RAWHAL_CHECKED rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
                                                  rawhal_error_t *error);
-/* What softgpu_configure() set since the mark is as it was before, as far as the device is closed;
- * or is kept until the undoing of an earlier mark. 0 is the mark before all. */
+/* Undoing sets what softgpu_configure() has set since the mark back to what it was, as far as the
+ * device is closed; keeping leaves it until an earlier mark is undone. 0 is the mark before all. */
 size_t softgpu_options_mark(void);
 void softgpu_options_undo(const softgpu_thunk_t *thunk, size_t mark);
 void softgpu_options_keep(size_t mark);
 /* False when `library` is not softgpu. */
 bool softgpu_resolve(void *library, softgpu_thunk_t *thunk);
 
-/* ---- runtime.c: one runtime a process, counted ---- */
+/* ---- runtime.c: one runtime per process, counted ---- */
 
 typedef struct hal_runtime {
   allocator_t allocator; /* of all that is made with its devices */

@@ -1,4 +1,4 @@
-/* One runtime a process: opened by the first instance, shut down after the last object. */
+/* One runtime per process: opened by the first instance, shut down after the last object. */
 #include "hal/internal.h"
 
 #include "base/error.h"

@@ -96,7 +96,8 @@ bool hostcall_message(hostcall_t *hostcall, uint64_t words[HOSTCALL_WORDS])
   hostcall_message_t *message = descriptor & DESCRIPTOR_BEGIN
                                     ? message_begin(hostcall)
                                     : message_find(hostcall, descriptor >> NUMBER_SHIFT);
-  /* What printf() returns, -1, or the number of no message, for what it says further. */
+  /* Unless it goes well: what printf() returns, -1, or for what follows, a number that no message
+   * has. */
   words[0] = descriptor & DESCRIPTOR_END ? UINT64_MAX : UINT64_MAX << NUMBER_SHIFT;
   if (!message)
     return false;

@@ -155,7 +155,8 @@ rawhal_status_t rawhal_buffer_export_dmabuf(const rawhal_buffer_t *buffer, int *
   hsa_status_t result = hsa->portable_export_dmabuf(buffer->memory, buffer->size, &made, &at);
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(hsa, result, error, "making a dma-buf of a buffer");
-  *fd = fcntl(made, F_DUPFD_CLOEXEC, 0); /* one that close() ends, whatever the runtime's are */
+  *fd = fcntl(made, F_DUPFD_CLOEXEC,
+              0); /* one that close() may close, whatever kind the runtime's is */
   (void)hsa->portable_close_dmabuf(made);
   if (*fd < 0)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no file descriptor for a dma-buf");

@@ -22,9 +22,9 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
          thunk->queue_fault;
 }
 
-/* The folder of the file that this code is in: librawhal, or a program that has it linked in.
- * The kernel's word, because the linker's may be relative to a folder that was left since, and of a
- * program is its argv[0]. Empty when it cannot be told. */
+/* The folder of the file that this code is in: librawhal, or a program that has it linked in. As
+ * the kernel has it, because the dynamic linker's path may be relative to an earlier working
+ * directory, and that of a program is its argv[0]. Empty when it cannot be told. */
 static void own_folder(char folder[PATH_MAX])
 {
   folder[0] = '\0';
@@ -88,8 +88,8 @@ rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_
   return status;
 }
 
-/* A softgpu that is there already (loaded before, or first in the library path) is as good as ours;
- * a real thunk is in the way, because the runtime takes the first of that name. */
+/* A softgpu that is there already (loaded before, or first in the library path) will do as well as
+ * ours; a real thunk is an error, because the runtime takes the first of that name. */
 static rawhal_status_t use_loaded(const char *why, softgpu_thunk_t *thunk, bool *there,
                                   rawhal_error_t *error)
 {

@@ -19,7 +19,7 @@
 #include <hsa/amd_hsa_signal.h>
 #include <pthread.h>
 
-/* A signal's value after its queue has died: lower than any count of packets gets it. */
+/* A signal's value after its queue has died: lower than packets can ever count it down to. */
 #define QUEUE_POISON (INT64_MIN / 2)
 
 static inline bool queue_value_poisoned(int64_t value)

@@ -23,8 +23,8 @@ static queue_grant_t *grant_of(const rawhal_queue_t *queue, uint64_t ticket)
 /* ---- What the limiter asks of a queue ---- */
 
 /* The device has let go of the queue at `at`: what finished before is charged by its times, the
- * rest for as long as it can have run. Takes the lock without a lease, too: the thread that
- * destroys the queue so comes after the runtime's, which said that the queue has died. */
+ * rest for as long as it can have run. Takes the lock without a lease, too: so the thread that
+ * destroys the queue comes after the runtime's, which reported that the queue died. */
 static void settle_all(rawhal_queue_t *queue, uint64_t at)
 {
   if (queue->lease)

@@ -1,5 +1,5 @@
 /* What limits mean to a queue: admission before anything is reserved, charging when it is done.
- * Internal. A queue without limits has no lease and comes here never. */
+ * Internal. A queue without limits has no lease and never comes here. */
 #ifndef RAWHAL_QUEUE_LIMITED_H
 #define RAWHAL_QUEUE_LIMITED_H
 

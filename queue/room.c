@@ -34,7 +34,7 @@ static void leave(queue_room_t *room, const room_waiter_t *me)
   pthread_mutex_unlock(&room->lock);
 }
 
-/* Is the thread the first of those who wait? Sleeps until it is, or until the deadline. */
+/* Is the thread the first of those that wait? Sleeps until it is, or until the deadline. */
 static bool turn_comes(queue_room_t *room, const room_waiter_t *me, uint64_t deadline)
 {
   struct timespec until = {(time_t)(deadline / second_ns), (long)(deadline % second_ns)};

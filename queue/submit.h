@@ -10,7 +10,7 @@
 #include "queue/internal.h"
 #include "queue/packet.h"
 
-/* The caller's dispatches, each of the size that its header's have: at least ours. */
+/* The caller's dispatches, each of the size that its header gives them: at least ours. */
 typedef struct batch {
   const rawhal_dispatch_t *first;
   size_t stride, count;

@@ -76,8 +76,8 @@ static void give_back(rawhal_queue_t *queue, transfer_staging_t *staging)
 /* ---- Submitting ---- */
 
 /* Copies reach the engines in the order in which they took their places in queues: an engine works
- * in order, and one that waits for an earlier copy, be it by way of other queues, must not be in
- * front of it. No thread waits for room while it is held. */
+ * in order, and a copy that waits for an earlier one, be it by way of other queues, must not be
+ * ahead of it there. No thread waits for room while it is held. */
 static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static hsa_status_t make_signals(const rawhal_queue_t *queue, transfer_t *transfer)
