@@ -5,8 +5,8 @@
 
 #include "front/front.h"
 
-/* Freeing tells no size. Memory, handles of memory and code objects do not have the same numbers: a
- * key has both. */
+/* Freeing does not tell the size. Memory, handles of memory and code objects are numbered
+ * independently: a key has the kind and the number. */
 typedef enum held_kind { HELD_POINTER, HELD_HANDLE, HELD_CODE } held_kind_t;
 
 typedef struct held held_t;
@@ -20,7 +20,7 @@ bool held_remember(held_t *held, held_kind_t kind, uint64_t number);
 bool held_knows(held_kind_t kind, uint64_t number);
 /* Before it is freed: afterwards another may get the same number. NULL: not known. */
 held_t *held_take(held_kind_t kind, uint64_t number);
-/* After it was freed, or was not. NULL is allowed. */
+/* After the runtime freed it, or failed to. NULL is allowed. */
 hsa_status_t held_settle(held_t *held, hsa_status_t result);
 
 #endif

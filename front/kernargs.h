@@ -4,8 +4,8 @@
 
 #include "front/objects.h"
 
-/* All that the kernel takes, where the host may read it; a device's memory need not be its. Empty:
- * it may not, or nothing is taken, or what is is not known. */
+/* The kernargs of a dispatch, if the host may read them, which it need not in a device's memory.
+ * Empty: it may not, or the kernel takes none, or what it takes is not known. */
 rawhal_bytes_t kernargs_of(const front_kernel_t *kernel,
                            const hsa_kernel_dispatch_packet_t *packet);
 

@@ -47,7 +47,7 @@ void outcomes_close(void);
 void outcomes_find(const outcome_key_t *key, outcome_t *outcome);
 /* None of them waits. One more try. */
 void outcomes_try(const outcome_key_t *key);
-/* False: another process is writing of it; to be said again. */
+/* False: another process is writing its file; call again. */
 bool outcomes_accept(const outcome_key_t *key);
 void outcomes_refuse(const outcome_key_t *key, const char *reason);
 

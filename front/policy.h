@@ -1,9 +1,9 @@
 /* What an operator wants done with which program's which kernels: RAWHAL_POLICY names a file of
  * JSON, which docs/policy.md describes. Internal.
  *
- * Of what rules say of a kernel the first counts that is for it and says something of that kind;
- * what none says is as the environment has it. Limits of the file hold in addition to those of the
- * environment: the stricter counts.
+ * For each kind of setting the first rule counts that is for the kernel and has such a setting;
+ * what no rule sets is as the environment has it. Limits of the file hold in addition to those of
+ * the environment: the stricter counts.
  *
  * Thread-safety: a policy is immutable between policy_open() and policy_close(). */
 #ifndef RAWHAL_FRONT_POLICY_H

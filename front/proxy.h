@@ -70,7 +70,7 @@ typedef struct proxy {
   uint64_t retry_at;    /* of what is held; 0: when something has finished */
   uint32_t mask;        /* size of the program's ring - 1 */
   proxy_packet_t *ring; /* the program's */
-  uint64_t announced;   /* packets that a doorbell has told of */
+  uint64_t announced;   /* packets that a doorbell has announced */
   uint64_t looked_at;   /* packets that were watched; with front.watched */
   bool refused;         /* the next one must not go */
   char refusal[CHECK_TEXT];
@@ -99,7 +99,7 @@ typedef struct proxy {
 proxy_t *proxy_of(const hsa_queue_t *queue);
 /* NULL: no doorbell of ours. */
 proxy_t *proxy_of_doorbell(hsa_signal_t signal);
-/* Until no other thread is at it: those who go through all proxies. */
+/* Calls `function` for every proxy. Does not keep other threads from destroying one meanwhile. */
 void proxies_each(void (*function)(proxy_t *proxy));
 void proxy_set_held(proxy_t *proxy, bool held);
 /* Is anything of another queue held back, or a copy? */
@@ -123,8 +123,8 @@ void proxies_abandon(void); /* they are another process's */
 void proxy_ring(proxy_t *proxy);
 /* Forwards what is announced, as far as the limiter admits. The caller holds the lock. */
 void proxy_forward(proxy_t *proxy);
-/* Lets go of the lock, and tells the program of what has stopped its queue meanwhile: its handler
- * may do with the queue what others may. */
+/* Releases the lock, and then tells the program what has stopped its queue: its handler may use the
+ * queue as other code may. */
 void proxy_unlock(proxy_t *proxy);
 /* The device has let go of the queue. */
 void proxy_give_back_scratch(proxy_t *proxy);
@@ -137,8 +137,8 @@ static inline bool proxy_is_read(const proxy_t *proxy)
          atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
 }
 
-/* Asks for a line that will be written: by a name of its own, which compilers give it only for
- * processors that they are told of; others take it for nothing. */
+/* Prefetches a line that will be written. In assembly, because compilers emit the instruction only
+ * for processors that they are told of; other processors ignore it. */
 static inline void proxy_expect(const void *line)
 {
 #ifdef __x86_64__
@@ -153,7 +153,7 @@ static inline uint64_t proxy_in_flight(const proxy_t *proxy)
 {
   return atomic_load(&proxy->begun) - atomic_load(&proxy->finished);
 }
-/* How long the oldest that is on the device may still take, by estimate and by what it took
+/* How long the oldest that is on the device may still take, by estimate and by how long it has run
  * already. */
 uint64_t flight_left(proxy_t *proxy, uint64_t now);
 /* Is there room for a batch of that many? The caller holds the lock. */
@@ -161,7 +161,7 @@ static inline bool flight_has_room(const proxy_t *proxy, uint32_t dispatches)
 {
   return proxy->tickets + dispatches - atomic_load(&proxy->free_tickets) <= PROXY_SIGNALS;
 }
-/* The signal of the next ticket, at 1; 0: it cannot be made. The caller holds the lock. */
+/* The signal of the next ticket, set to 1; 0: it cannot be made. The caller holds the lock. */
 hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket);
 /* Where the next batch is described, in its place. The caller holds the lock. */
 flight_batch_t *flight_next(proxy_t *proxy);
@@ -183,7 +183,7 @@ bool service_start(proxy_t *proxy);
 void service_wake(proxy_t *proxy);
 void service_stop(proxy_t *proxy);
 bool service_is_self(const proxy_t *proxy); /* on whose thread the caller is */
-/* Something has finished: those who may go now look again. */
+/* Something has finished: queues that may go on now look again. */
 void service_tell(void);
 /* From here on, threads of the program do what the service threads did. */
 extern atomic_bool service_ended;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes all of it. False, with errno: some of it, or nothing, and the error is all that comes of
- * it: EPIPE, EFBIG. */
+/* Writes all of it. False, with errno: some of it or nothing was written; the error (EPIPE, EFBIG)
+ * is the only consequence. */
 bool quiet_write(int fd, const void *bytes, size_t size);
 
 #endif

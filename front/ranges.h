@@ -1,4 +1,4 @@
-/* Which memory the program has: what it was allocated, and what it gave back lately.
+/* Which memory the program has: what it has allocated, and what it has freed lately.
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_RANGES_H
@@ -25,7 +25,7 @@ enum { RANGES_REMEMBERED = 4096 };
 extern "C" {
 #endif
 
-/* False: no memory to remember it in. What it covers is not freed any more. */
+/* False: no memory to remember it in. What it covers no longer counts as freed. */
 bool ranges_add(uint64_t base, uint64_t size, uint64_t owner);
 /* Nothing happens when nothing begins there. */
 void ranges_remove(uint64_t base);

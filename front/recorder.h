@@ -7,7 +7,7 @@
  *                            its end when its buffers have been read
  *     RAWHAL_RECORD_BYTES    what the file may grow to, as "64M"; 1 GiB without
  *
- * What other queues or copies do to these buffers meanwhile is not held up.
+ * What other queues or copies do to these buffers at the same time is not held up.
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_RECORDER_H
@@ -26,7 +26,7 @@ void recorder_abandon(void);
 recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t queue_id,
                                       const front_kernel_t *kernel,
                                       const hsa_kernel_dispatch_packet_t *packet);
-/* When it has; `ran`: by the device's word. Frees it, and NULL is allowed. */
+/* When it has ended; `ran`: the device says so. Frees it, and NULL is allowed. */
 void recorder_ended(recorder_capture_t *capture, bool ran);
 
 #endif

@@ -1,8 +1,8 @@
 /* From the kernargs of one kernel to those of another that is to run in its place. Internal.
  *
  * The other takes the same visible arguments in the same order, wherever they lie, and may take
- * more after them, which are given here. Of its hidden arguments it gets the one's, those that the
- * dispatch decides, or it is refused.
+ * more after them, which are given here. Its hidden arguments are the first kernel's, or those that
+ * the dispatch decides; a kernel with others is refused.
  *
  * Thread-safety: a remap is immutable. */
 #ifndef RAWHAL_FRONT_REMAP_H

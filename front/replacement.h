@@ -1,4 +1,4 @@
-/* Files with kernels that run in others' place, and where they are loaded. Internal.
+/* Files with kernels that replace others, and where they are loaded. Internal.
  *
  * Thread-safety: one thread at a time. */
 #ifndef RAWHAL_FRONT_REPLACEMENT_H
@@ -34,7 +34,7 @@ rawhal_content_hash_t replacement_hash(const replacement_object_t *object);
 /* NOT_FOUND; UNSUPPORTED: it cannot be used. It lives as long as the file. */
 RAWHAL_CHECKED rawhal_status_t replacement_find(replacement_object_t *object, rawhal_string_t name,
                                                 replacement_t **replacement, rawhal_error_t *error);
-/* Onto its device. RUNTIME: the runtime refuses it. */
+/* Loads it onto its device. RUNTIME: the runtime refuses it. */
 RAWHAL_CHECKED rawhal_status_t replacement_load(replacement_object_t *object,
                                                 replacement_t *replacement, rawhal_error_t *error);
 

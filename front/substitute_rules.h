@@ -1,10 +1,10 @@
-/* Which kernel runs in which one's place, as RAWHAL_SUBSTITUTE says. Internal.
+/* Which kernel replaces which, as RAWHAL_SUBSTITUTE says. Internal.
  *
  *     NAME[@OBJECT]=FILE[:KERNEL][,EXTRA...]
  *
- * A line each; the first that is for a kernel counts. NAME is a kernel's as its code object has it,
- * or a pattern of fnmatch(), and OBJECT, where it matters, the beginning of the hash of that. FILE
- * is whatever carries code objects, and may be empty: then the kernel stays. KERNEL is the
+ * One per line; the first that is for a kernel counts. NAME is a kernel's as its code object has
+ * it, or a pattern of fnmatch(), and OBJECT, where it matters, the beginning of the hash of that.
+ * FILE is whatever carries code objects, and may be empty: then the kernel stays. KERNEL is the
  * replacement's name, the original's without it. An EXTRA is an argument that is appended to the
  * original's:
  *
@@ -39,9 +39,8 @@ typedef struct substitute_rule {
   struct substitute_rule *next;
 } substitute_rule_t;
 
-/* Adds a rule for each line, if there are any. INVALID_ARGUMENT: one says nothing that is
- * understood; what replacement_open() says of its file; OUT_OF_MEMORY: and those that were there
- * are gone, too. */
+/* Adds a rule for each line, if there are any. INVALID_ARGUMENT: one is not understood; errors of
+ * replacement_open() for its file; OUT_OF_MEMORY: then those that were there are gone, too. */
 RAWHAL_CHECKED rawhal_status_t rules_open(const char *lines, substitute_rule_t **rules,
                                           rawhal_error_t *error);
 void rules_close(substitute_rule_t *rules); /* NULL is allowed */

@@ -169,14 +169,14 @@ typedef struct front_tables {
   _Alignas(8) unsigned char core_found[TABLE_CORE_BYTES], amd_found[TABLE_AMD_BYTES];
 } front_tables_t;
 
-/* Reads the tables and changes nothing. UNSUPPORTED: of a major that is not known, or without what
- * cannot be done without. */
+/* Reads the tables and changes nothing. UNSUPPORTED: of an unknown major, or without functions that
+ * are needed. */
 RAWHAL_CHECKED rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables,
                                            front_calls_t *calls, rawhal_error_t *error);
 /* Are the functions for signals and queues those of the runtime itself, to which the tables belong?
  * Else those of a tool that was there before. */
 bool tables_are_direct(const table_root_t *root, const front_calls_t *calls);
-/* Replaces what is there of the entries in `hooks`. */
+/* Replaces those entries in `hooks` that the tables have. */
 void tables_replace(const front_tables_t *tables, const front_calls_t *hooks);
 /* What is in `hooks` takes the place of what is in `calls`. */
 void calls_overlay(front_calls_t *calls, const front_calls_t *hooks);
@@ -189,8 +189,8 @@ bool tables_have(const front_tables_t *tables, const table_root_t *root,
 /* Would any of the hooks call itself? */
 bool tables_recur(const front_calls_t *calls, const front_calls_t *hooks);
 
-/* Where nothing else is known of a table: the first entries of its core have been the same always.
- * Replaces hsa_init(), hsa_iterate_agents() and hsa_queue_create(), if it has them. */
+/* For tables of which nothing else is known: the first entries of the core have always been the
+ * same. Replaces hsa_init(), hsa_iterate_agents() and hsa_queue_create(), if it has them. */
 void tables_refuse(const table_root_t *root, const front_calls_t *refusing);
 /* Has it been done? */
 bool tables_refused(const table_root_t *root, const front_calls_t *refusing);

@@ -1,7 +1,8 @@
 /* A trace of what the device was asked for, in the JSON that chrome://tracing and Perfetto read.
  *
- * It is written as it happens, an event a line, and can be read though the process was killed: that
- * format's list need not be closed. Times are the device's, in microseconds since the trace began.
+ * It is written as it happens, one event per line, and can be read even if the process was killed:
+ * that format's list need not be closed. Times are the device's, in microseconds since the trace
+ * began.
  *
  *     process     this one; a thread each of a queue, of what it was held back, and of each
  *                 way that copies go

@@ -1,8 +1,7 @@
-/* The words by which the runtime and the device speak to each other, of signals and queues that
- * are ours: amd_hsa_signal.h and amd_hsa_queue.h lay them down for both. The runtime's functions
- * for them check handles, call through a table and fence, at each launch several times. Where
- * another tool may have something to say to that, they are called nevertheless: front.direct.
- * Internal; header only. */
+/* The words by which the runtime and the device communicate, of signals and queues that are ours:
+ * amd_hsa_signal.h and amd_hsa_queue.h define them for both. The runtime's functions for them check
+ * handles, call through a table and fence, at each launch several times. Where another tool may
+ * have hooked them, they are called nevertheless: front.direct. Internal; header only. */
 #ifndef RAWHAL_FRONT_WORDS_H
 #define RAWHAL_FRONT_WORDS_H
 

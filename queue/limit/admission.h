@@ -40,10 +40,10 @@ RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, c
 void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint32_t bdf,
                        char identity[64]);
 
-/* What hsa_agent_get_info() is asked, and only a front answers: an HSA tools library in the process
- * that keeps the limits which are set from outside (front/), in a uint32_t 1 where it keeps any on
- * that agent. Code that opens limiters leaves those to the front: by asking through the runtime it
- * is found however it was loaded, and only where it is between this program and the device. No
+/* An attribute of hsa_agent_get_info() that only a front answers, an HSA tools library in the
+ * process that enforces the limits set from outside (front/): a uint32_t, 1 where it enforces any
+ * on that agent. Code that opens limiters leaves those to the front: by asking through the runtime
+ * it is found however it was loaded, and only where it is between this program and the device. No
  * runtime has such an attribute. */
 enum { LIMIT_AGENT_INFO_FRONT = 0x52415748 };
 
@@ -96,8 +96,8 @@ struct limit_lease {
                                     is capped in flight; LIMIT_CAPPED_GRID */
   _Atomic uint64_t largest_grid;    /* work-groups a dispatch may have */
   _Alignas(64) flight_sum_t flight; /* what is in flight or in the credit */
-  _Atomic uint64_t busy_since;      /* CLOCK_MONOTONIC ns: the oldest in flight runs since then */
-  _Atomic uint64_t rate;            /* dispatches a second, at which its launches were paid for */
+  _Atomic uint64_t busy_since; /* CLOCK_MONOTONIC ns: the oldest in flight has been running since */
+  _Atomic uint64_t rate;       /* dispatches a second, at which its launches were paid for */
   _Atomic uint64_t retry_at;
   /* Under the limiter's lock: */
   region_node_t node; /* the queue's own clock */

@@ -1,10 +1,10 @@
-/* Leaving a region, and clearing up after those who died in it. Internal to this folder. */
+/* Leaving a region, and clearing up after processes that died in it. Internal to this folder. */
 #ifndef RAWHAL_QUEUE_LIMIT_DEAD_H
 #define RAWHAL_QUEUE_LIMIT_DEAD_H
 
 #include "queue/limit/limiter.h"
 
-/* How often, together, those who are held back look whether it is by the dead. */
+/* How often, together, processes that are held back look whether it is by the dead. */
 #define LIMIT_LOOK_NS 10000000u
 
 static inline void dead_set_state(region_member_t *member, uint64_t word, region_state_t state)

@@ -13,7 +13,7 @@
 enum {
   ESTIMATE_ENTRIES = 4096,
   ESTIMATE_PROBES = 8,
-  ESTIMATE_FADING = 16, /* of what a time is shorter than the estimate, one part is believed */
+  ESTIMATE_FADING = 16, /* the estimate falls by one part in this many of what a time is shorter */
 };
 
 #define ESTIMATE_MAX_NS ((uint64_t)1 << 45)

@@ -1,8 +1,8 @@
 /* What is in flight, of a lease or of a process. Internal; header only.
  *
- * Submitters count without a lock, those who complete under the limiter's: each has words of its
- * own, and what is in flight is the difference. So a completion, of which there are many, costs no
- * locked instruction, and a submitter never waits for one. */
+ * Threads that submit count without a lock, those that complete under the limiter's: each side has
+ * words of its own, and what is in flight is the difference. So a completion, of which there are
+ * many, costs no locked instruction, and a submitter never waits for one. */
 #ifndef RAWHAL_QUEUE_LIMIT_FLIGHT_H
 #define RAWHAL_QUEUE_LIMIT_FLIGHT_H
 
@@ -43,7 +43,7 @@ static inline void flight_add(flight_sum_t *sum, const flight_t *add)
       atomic_fetch_add(&sum->added[kind], add->of[kind]);
 }
 
-/* Takes back what was added and never was in flight. */
+/* Takes back what was added and was never in flight. */
 static inline void flight_undo(flight_sum_t *sum, const flight_t *added)
 {
   for (int kind = 0; kind < FLIGHT_KINDS; ++kind)

@@ -59,7 +59,7 @@ uint64_t ledger_used(const region_ledger_t *ledger);
 
 typedef enum ledger_answer { LEDGER_DONE, LEDGER_OVER_TENANT, LEDGER_OVER_PROCESS } ledger_answer_t;
 
-/* Changes of one member exclude each other: the caller's business. */
+/* The caller must make changes of one member exclude each other. */
 ledger_answer_t ledger_reserve(region_data_t *data, uint32_t slot, ledger_class_t class,
                                uint64_t units);
 /* At most what was reserved. */
@@ -71,7 +71,7 @@ void ledger_drain(region_data_t *data, uint32_t slot);
 
 /* For a tenant without members: none of them holds anything, whatever the total said. */
 void ledger_start_tenant(region_tenant_t *tenant);
-/* For a slot whose new holder joins; the numbers go on from its last one's. */
+/* For a slot whose new holder joins; the numbers go on from the last holder's. */
 void ledger_start_member(region_ledger_t *ledger);
 
 /* Called before each access to what is shared, for tests that stop or
