@@ -226,7 +226,7 @@ static const char *help(void)
          "compared whatever those targets are.\n\n"
          "options:\n"
          "  --demangle         C++ names of kernels as they were written, also where\n"
-         "                     standard output is no terminal; --no-demangle: nowhere.\n"
+         "                     standard output is not a terminal; --no-demangle: nowhere.\n"
          "                     JSON has the exact names\n"
          "  --html             one page for browsers instead of text: both segments of\n"
          "                     each kernel that differs as maps of bytes, with what\n"

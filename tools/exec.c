@@ -53,7 +53,7 @@ static const char *help(void)
          "  RAWHAL_LIMIT_REGION   a file through which processes share their limits:\n"
          "                        without it each process of PROGRAM has them for itself\n"
          "  RAWHAL_FRONT_REPORT   a file or the number of a descriptor for what the limits\n"
-         "                        have to say; standard error without, nobody when it is\n"
+         "                        have to say; standard error without, no one when it is\n"
          "                        empty\n\n"
          "It sets HSA_TOOLS_LIB and HSA_TOOLS_ROCPROFILER_V1_TOOLS for PROGRAM; where\n"
          "ROCP_TOOL_LIBRARIES names tools of rocprofiler-sdk it adds\n"

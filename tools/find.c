@@ -242,7 +242,7 @@ static const char *help(void)
          "at; what carries no code objects there is passed over.\n\n"
          "options:\n"
          "  --demangle   C++ names of kernels as they were written, also where standard\n"
-         "               output is no terminal; --no-demangle: nowhere. JSON has the\n"
+         "               output is not a terminal; --no-demangle: nowhere. JSON has the\n"
          "               exact names\n"
          "  --json       one JSON document (schema \"rawhal-find-1\") instead of text\n"
          "  --target ID  only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"

@@ -256,7 +256,7 @@ static const char *help(void)
          "                    that there is\n"
          "  --list            a list also of one FILE\n"
          "  --demangle        C++ names of kernels as they were written, also where\n"
-         "                    standard output is no terminal; --no-demangle: nowhere.\n"
+         "                    standard output is not a terminal; --no-demangle: nowhere.\n"
          "                    JSON has the exact names\n"
          "  --kernel TEXT     only kernels whose name contains TEXT, and what is theirs\n"
          "  --target ID       only objects that run on ID, such as gfx90a or\n"

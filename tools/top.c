@@ -299,7 +299,7 @@ static const char *help(void)
          "files of dead processes, too.\n\n"
          "On a terminal the table is renewed every second until interrupted.\n\n"
          "options:\n"
-         "  --once        show it once; the default where standard output is no terminal\n"
+         "  --once        show it once; the default unless standard output is a terminal\n"
          "  --json        one JSON document (schema \"rawhal-top-1\") instead of text, once\n"
          "  --prometheus  metrics in Prometheus' text format instead, once\n"
          "  --log         a line for each refusal: those that the region remembers, then\n"

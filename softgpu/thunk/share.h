@@ -14,7 +14,7 @@ typedef struct softgpu_share_facts {
 /* `file` is 0 while nothing is shared. */
 typedef struct softgpu_share {
   int file;
-  uint64_t device, inode; /* of the file, which the program may have closed over our head */
+  uint64_t device, inode; /* of the file, which the program may have closed without our knowing */
   uint32_t token[3];
 } softgpu_share_t;
 
