@@ -64,7 +64,7 @@ extern "C" {
  *   guard_kib    1024     0..1048576   inaccessible address space on both sides of each allocation
  *                                      of the first 16384 that live
  *   slowdown     1        1..1000      a dispatch takes this many times as long as it needs
- *   check_lds    0        0..1         reads of LDS that nobody wrote are faults, and any use of
+ *   check_lds    0        0..1         reads of LDS that was not written are faults, and any use of
  *                                      what is beyond the work-group's LDS, where else reads give 0
  *                                      and writes are dropped, as on the hardware
  *   check_races  0        0..1         so is use of the same byte of LDS by two waves, of which one

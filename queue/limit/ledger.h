@@ -5,21 +5,22 @@
  * next to look must then know whether its last change had reached the total. Thus:
  *
  * 1. Every change has a name: the slot that makes it, and a number that grows with each change of
- *    that slot, whoever holds it and in whatever tenant. No name is ever used twice: 2^55 numbers
- *    last for 60 years of nothing but changes.
- * 2. The holder of a slot (or, when it is dead, its reclaimer) writes the number, then what
- *    is to change into `intent`, then swaps the total for one that carries the change and its name,
- *    then corrects `used`, then clears the intent. The next change begins after that.
- * 3. Whoever replaces a total first raises `acknowledged` of the slot that the total names to the
- *    number it names, unless that slot is its own, whose intent is by 2 of the new change already.
+ *    that slot, whichever process holds it in whatever tenant. No name is ever used twice: 2^55
+ *    numbers last for 60 years of nothing but changes.
+ * 2. The holder of a slot (or, when it is dead, its reclaimer) writes the number, then what is to
+ *    change into `intent`, then swaps the total for one that carries the change and its name, then
+ *    corrects `used`, then clears the intent. The next change begins after that.
+ * 3. A process that replaces a total first raises `acknowledged` of the slot that the total names
+ *    to the number it names, unless that slot is its own, whose intent is by 2 of the new change
+ *    already.
  *
  * `acknowledged` only grows and only takes numbers that were read from a total: what it says was
  * applied, is for ever true, and cannot be taken for a later change, however late it is written and
  * whatever tenant the slot is in by then. So a change whose intent stands was applied if and only
- * if the total names it (nobody has replaced it), or `acknowledged` is no less than its number
- * (somebody has, and did 3 before; an acknowledged number that is greater cannot be, by 2). As the
- * dead change nothing, looking at the total first and at `acknowledged` second misses neither.
- * Hence a total always equals the sum of its members, but for the one change each may be at.
+ * if the total names it (it was not replaced), or `acknowledged` is no less than its number (it was
+ * replaced, and 3 came before; an acknowledged number that is greater cannot be, by 2). As the dead
+ * change nothing, looking at the total first and at `acknowledged` second misses neither. Hence a
+ * total always equals the sum of its members, but for the one change each may be at.
  *
  * Sizes are counted in units of 4096 bytes, HSA's allocation granule. */
 #ifndef RAWHAL_QUEUE_LIMIT_LEDGER_H
