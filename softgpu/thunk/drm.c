@@ -1,8 +1,9 @@
-/* The functions of libdrm that runtimes call with the handle that the thunk gave them.
+/* The functions of libdrm that runtimes call with a handle of a device: the thunk's, or of
+ * drm_render.c.
  *
- * libdtif.so has to have all that its loader knows. libhsakmt.so.1 exports amdgpu_query_gpu_info()
- * alone, which runtimes from 5.7 on need to begin and which they would take from libdrm_amdgpu, did
- * this one not come before it: what is not about a device of ours goes on to there. */
+ * libdtif.so has to have all that its loader knows. libhsakmt.so.1 exports those that runtimes
+ * from 5.3 on need to begin, which they would take from libdrm, did this one not come before it:
+ * what is not about a device of ours goes on to there. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
@@ -34,8 +35,6 @@ uint32_t softgpu_drm_node(const void *handle)
 
 #pragma GCC visibility push(default)
 int amdgpu_query_gpu_info(void *device, gpu_info_t *info);
-int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor, void **device);
-int amdgpu_device_deinitialize(void *device);
 int amdgpu_bo_import(void *device, int type, uint32_t shared, void *result);
 int amdgpu_bo_export(void *buffer, int type, uint32_t *shared);
 int amdgpu_bo_free(void *buffer);
@@ -105,18 +104,6 @@ int amdgpu_bo_set_metadata(void *buffer, void *info)
 {
   (void)buffer, (void)info;
   return -EOPNOTSUPP;
-}
-
-/* There is no device file. */
-int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor, void **device)
-{
-  (void)fd, (void)major, (void)minor, (void)device;
-  return -ENODEV;
-}
-
-int amdgpu_device_deinitialize(void *device)
-{
-  return softgpu_drm_node(device) != 0 ? 0 : -EINVAL;
 }
 
 int drmCommandWriteRead(int fd, unsigned long command, void *data, unsigned long size)

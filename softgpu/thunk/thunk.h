@@ -38,6 +38,12 @@ static inline uint32_t softgpu_gpu_id(uint32_t node)
   return node == 0 ? 0 : 0x5f670000u + node;
 }
 
+/* The number of a GPU's render node, /dev/dri/renderD*. */
+static inline int32_t softgpu_render_minor(uint32_t node)
+{
+  return 127 + (int32_t)node;
+}
+
 /* allocate.c, register.c: release what the runtime has left. */
 void softgpu_allocations_close(void);
 void softgpu_registrations_close(void);

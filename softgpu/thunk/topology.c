@@ -142,7 +142,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->LocalMemSize = vram;
   node->MaxEngineClockMhzFCompute = SOFTGPU_ENGINE_MHZ;
   node->MaxEngineClockMhzCCompute = 2600;
-  node->DrmRenderMinor = (int32_t)(127 + id);
+  node->DrmRenderMinor = softgpu_render_minor(id);
   name_node(node, "Software GPU (softgpu)");
   memcpy(node->AMDName, "softgpu", sizeof("softgpu"));
   node->uCodeEngineVersions.uCodeSDMA = 0x1f0;

@@ -2,7 +2,6 @@
 #include "tools/demo/job.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "tools/demo/report.h"
@@ -29,10 +28,14 @@ void job_introduce(const demo_t *demo, const char *title)
 }
 
 rawhal_status_t job_find(demo_t *demo, rawhal_executable_t *executable, const char *mangled,
-                         job_dispatch_t *dispatch)
+                         const char *later, job_dispatch_t *dispatch)
 {
-  const rawhal_string_t name = {mangled, strlen(mangled)};
-  return rawhal_executable_kernel(executable, name, 0, &dispatch->kernel, &demo->error);
+  rawhal_status_t status = rawhal_executable_kernel(executable, rawhal_string(mangled), 0,
+                                                    &dispatch->kernel, &demo->error);
+  if (status == RAWHAL_NOT_FOUND && later)
+    status = rawhal_executable_kernel(executable, rawhal_string(later), 0, &dispatch->kernel,
+                                      &demo->error);
+  return status;
 }
 
 void job_describe(const job_dispatch_t *dispatch, const char *const *meanings, size_t count)

@@ -32,9 +32,10 @@ typedef struct job_dispatch {
   rawhal_ticket_t ticket;
 } job_dispatch_t;
 
-/* Looks up the dispatch's kernel by its mangled name. */
+/* Looks up the dispatch's kernel by its mangled name, or by the one that a later version of the
+ * library has; NULL: no other. */
 rawhal_status_t job_find(demo_t *demo, rawhal_executable_t *executable, const char *mangled,
-                         job_dispatch_t *dispatch);
+                         const char *later, job_dispatch_t *dispatch);
 
 /* Prints kernel and kernarg layout; meanings[i] says what the blob holds as argument i. */
 void job_describe(const job_dispatch_t *dispatch, const char *const *meanings, size_t count);

@@ -34,7 +34,8 @@ static rawhal_status_t run(demo_t *demo, job_result_t *numbers, bool *correct)
       .blob_size = sizeof(blob),
   };
 
-  rawhal_status_t status = job_find(demo, demo->rocrand, ROCRAND_PHILOX_UINT, &dispatch);
+  rawhal_status_t status =
+      job_find(demo, demo->rocrand, ROCRAND_PHILOX_UINT, ROCRAND_5_7_PHILOX_UINT, &dispatch);
   if (status != RAWHAL_OK)
     return status;
   job_describe(&dispatch, meanings, sizeof(meanings) / sizeof(*meanings));

@@ -58,7 +58,7 @@ static rawhal_status_t run(demo_t *demo, job_result_t *sums, const job_result_t 
       .blob = &blob,
       .blob_size = offsetof(vector_add_kernarg_t, n) + sizeof(blob.n),
   };
-  rawhal_status_t status = job_find(demo, demo->vector_add, "vector_add", &dispatch);
+  rawhal_status_t status = job_find(demo, demo->vector_add, "vector_add", NULL, &dispatch);
   if (status != RAWHAL_OK)
     return status;
   job_describe(&dispatch, meanings, sizeof(meanings) / sizeof(*meanings));

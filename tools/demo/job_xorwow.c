@@ -84,9 +84,10 @@ static rawhal_status_t run(demo_t *demo, job_result_t *engines, job_result_t *nu
        .blob_size = sizeof(generate)},
   };
 
-  rawhal_status_t status = job_find(demo, demo->rocrand, ROCRAND_XORWOW_INIT, &dispatches[0]);
+  rawhal_status_t status = job_find(demo, demo->rocrand, ROCRAND_XORWOW_INIT, NULL, &dispatches[0]);
   if (status == RAWHAL_OK)
-    status = job_find(demo, demo->rocrand, ROCRAND_XORWOW_FLOAT, &dispatches[1]);
+    status = job_find(demo, demo->rocrand, ROCRAND_XORWOW_FLOAT, ROCRAND_5_7_XORWOW_FLOAT,
+                      &dispatches[1]);
   if (status != RAWHAL_OK)
     return status;
   job_describe(&dispatches[0], init_meanings, sizeof(init_meanings) / sizeof(*init_meanings));

@@ -1,6 +1,7 @@
-/* The device side of rocRAND 5.3.3 as its code object shows it: kernel names, engine states, and
- * the kernarg segment of each kernel as a C struct, which is what a prepacked blob is. The offsets
- * are those of the kernels' metadata, and a test compares them. */
+/* The device side of rocRAND 5.3.3 (Debian 12) as its code object shows it: kernel names, engine
+ * states, and the kernarg segment of each kernel as a C struct, which is what a prepacked blob is.
+ * The offsets are those of the kernels' metadata, and a test compares them. Those of 5.7.1 (Ubuntu
+ * 24.04) are the same; a distribution's name has one type more. */
 #ifndef TOOLS_DEMO_ROCRAND_H
 #define TOOLS_DEMO_ROCRAND_H
 
@@ -16,12 +17,18 @@
 #define ROCRAND_PHILOX_UINT                                                                        \
   "_ZN12rocrand_host6detailL15generate_kernelIj20uniform_distributionIjEEEvNS0_"                   \
   "27philox4x32_10_device_engineEPT_mT0_"
+#define ROCRAND_5_7_PHILOX_UINT                                                                    \
+  "_ZN12rocrand_host6detailL15generate_kernelIj20uniform_distributionIjjEEEvNS0_"                  \
+  "27philox4x32_10_device_engineEPT_mT0_"
 /* init_engines_kernel(xorwow_engine *, ...) */
 #define ROCRAND_XORWOW_INIT                                                                        \
   "_ZN12rocrand_host6detailL19init_engines_kernelEPN14rocrand_device13xorwow_engineEjyy"
 /* generate_kernel<float, uniform_distribution<float>>(xorwow_engine *, ...) */
 #define ROCRAND_XORWOW_FLOAT                                                                       \
   "_ZN12rocrand_host6detailL15generate_kernelIf20uniform_distributionIfEEEvPN14rocrand_"           \
+  "device13xorwow_engineEjPT_mT0_"
+#define ROCRAND_5_7_XORWOW_FLOAT                                                                   \
+  "_ZN12rocrand_host6detailL15generate_kernelIf20uniform_distributionIfjEEEvPN14rocrand_"          \
   "device13xorwow_engineEjPT_mT0_"
 
 /* Work-groups the library launches, whatever the count. */

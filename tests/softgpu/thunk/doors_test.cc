@@ -1,4 +1,6 @@
 // Both libraries, called by a runtime of our own at every entry point.
+#include <fcntl.h>
+
 #include <cstddef>
 #include <set>
 
@@ -16,7 +18,9 @@ TEST_P(Fake, has_every_name_that_is_asked_for)
   }
   for (const char *name : kDynamicNames)
     EXPECT_NE(dlvsym(library, name, "HSAKMT_1"), nullptr) << name;
-  EXPECT_NE(dlsym(library, "amdgpu_query_gpu_info"), nullptr); // 5.7 and later cannot do without
+  for (const char *name : {"amdgpu_device_initialize", "amdgpu_query_gpu_info", "amdgpu_device_deinitialize",
+                           "drmOpenRender", "drmClose"})
+    EXPECT_NE(dlsym(library, name), nullptr) << name; // 5.3 and later cannot do without
 }
 
 TEST_P(Fake, refuses_plainly_what_it_has_not)
@@ -147,6 +151,32 @@ TEST_P(Fake, the_device_for_libdrm)
     EXPECT_LT(call(name, (void *)&buffer, 0ull, 0ull, 0ull, 0ull, 0u), 0) << name;
   EXPECT_LT(call("amdgpu_device_initialize", -1, &node, &id, &handle), 0);
   EXPECT_LT(call("drmCommandWriteRead", -1, 1ul, (void *)info, 8ul), 0);
+}
+
+// As runtimes of ROCm 5.3 to 5.7 begin: by the render node that a GPU's properties name.
+TEST_P(Fake, a_render_node_for_libdrm)
+{
+  if (GetParam().dtif)
+    GTEST_SKIP() << "its callers have the handle of the thunk";
+  void *handle = nullptr, *thunks = nullptr;
+  uint64_t info[64] = {};
+  uint32_t major = 0, minor = 0;
+  int fd = call("drmOpenRender", 128);
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(call("amdgpu_device_initialize", fd, &major, &minor, &handle), 0);
+  EXPECT_EQ(major, 3u);
+  EXPECT_EQ(call("hsaKmtGetAMDGPUDeviceHandle", 1u, &thunks), 0);
+  EXPECT_EQ(handle, thunks);
+  EXPECT_EQ(call("amdgpu_query_gpu_info", handle, info), 0);
+  EXPECT_EQ(at<uint32_t>((unsigned char *)info, 72), 100000u);
+  EXPECT_EQ(call("amdgpu_device_deinitialize", handle), 0);
+  EXPECT_EQ(call("drmClose", fd), 0);
+  EXPECT_LT(call("amdgpu_device_initialize", fd, &major, &minor, &handle), 0);
+  EXPECT_LT(call("drmOpenRender", 129), 0); // of the one GPU there is, not the next
+  int file = open("/dev/null", O_RDWR | O_CLOEXEC);
+  EXPECT_LT(call("amdgpu_device_initialize", file, &major, &minor, &handle), 0);
+  EXPECT_EQ(call("drmClose", file), 0); // without libdrm it is closed all the same
+  EXPECT_EQ(fcntl(file, F_GETFD), -1);
 }
 
 TEST_P(Fake, events_have_an_age)
