@@ -84,7 +84,7 @@ def document_findings(root, path, listing, text):
 
 SOURCES = (".c", ".h", ".cc", ".inc")
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
-NAMED_FILE = re.compile(r"(?<![\w<./*$-])((?:[\w.-]+/)*[a-z0-9][a-z0-9_.-]*\.(?:c|h|cc|inc|isa|py))\b(?![\w(*])")
+NAMED_FILE = re.compile(r"(?<![\w<./*$-])((?:[\w.-]+/)*[a-z0-9][a-z0-9_.-]+\.(?:c|h|cc|inc|isa|py))\b(?![\w(*])")
 NAMED_FUNCTION = re.compile(r"(?<![\w$])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)\(\)")  # getFoo() and Foo() are others'
 NAMED_OURS = re.compile(r"(?<![\w$])((?:rawhal|softgpu|isa|RAWHAL|SOFTGPU)_\w*[A-Za-z0-9])(?![\w*{]|_?[*])")
 # What comments and documents name of other projects and no source includes or calls. Add to it what is found wrongly.
