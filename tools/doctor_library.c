@@ -123,7 +123,7 @@ static bool find_wrapper(const char *library, char path[PATH_MAX])
     const char *slash = strrchr(near[i], '/');
     const int used =
         slash ? snprintf(path, PATH_MAX, "%.*s/softgpu-run", (int)(slash - near[i]), near[i]) : -1;
-    if (used > 0 && used < PATH_MAX && access(path, X_OK) == 0)
+    if (used > 0 && used < PATH_MAX && program_is(path))
       return true;
   }
   return program_in_path("softgpu-run", path);

@@ -4,22 +4,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/tool.h"
 
+bool program_is(const char *path)
+{
+  struct stat facts;
+  return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
+}
+
+/* An element without a name is the current folder, the last one and the only one, too. */
 bool program_in_path(const char *name, char path[PATH_MAX])
 {
-  const char *folders = getenv("PATH");
-  for (const char *at = folders ? folders : "/usr/bin"; *at;) {
+  const char *at = getenv("PATH");
+  for (at = at ? at : "/bin:/usr/bin";; ++at) {
     const size_t size = strcspn(at, ":");
-    const int used = snprintf(path, PATH_MAX, "%.*s/%s", (int)(size < PATH_MAX ? size : PATH_MAX),
-                              size ? at : ".", name);
-    if (used > 0 && used < PATH_MAX && access(path, X_OK) == 0)
+    const int used = size < PATH_MAX ? snprintf(path, PATH_MAX, "%.*s/%s", size ? (int)size : 1,
+                                                size ? at : ".", name)
+                                     : -1;
+    if (used > 0 && used < PATH_MAX && program_is(path))
       return true;
-    at += size + (at[size] == ':');
+    at += size;
+    if (!*at)
+      return false;
   }
-  return false;
 }
 
 /* The newest knows the most processors. */
@@ -31,7 +41,7 @@ bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error)
   char name[32];
   if (wanted && *wanted) {
     snprintf(path, PATH_MAX, "%s", wanted);
-    if (strchr(wanted, '/') ? access(wanted, X_OK) == 0 : program_in_path(wanted, path))
+    if (strchr(wanted, '/') ? program_is(wanted) : program_in_path(wanted, path))
       return true;
     return tool_refuse(error, RAWHAL_NOT_FOUND, "%s: there is no program '%.400s'", variable,
                        wanted);

@@ -6,6 +6,9 @@
 
 #include <rawhal/status.h>
 
+/* A file that this user may run: folders may be "executed", too. */
+bool program_is(const char *path);
+
 /* `name` in the folders of PATH, as a shell finds it. */
 bool program_in_path(const char *name, char path[PATH_MAX]);
 

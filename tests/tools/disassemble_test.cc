@@ -136,6 +136,25 @@ TEST_F(Disassemble, TheNewestIsTaken)
                  "RAWHAL_OBJDUMP: there is no program 'none'");
 }
 
+TEST_F(Disassemble, IsLookedForAsShellsDo)
+{
+  program("echo here", "llvm-objdump");
+  Scratch other;
+  ASSERT_EQ(0, mkdir((other / "llvm-objdump-19").c_str(), 0700)); // a folder is no program,
+  spit(other / "llvm-objdump-18", "#!/bin/sh\n");                 // nor is what may not be run
+  chmod((other / "llvm-objdump-18").c_str(), 0600);
+  const std::string endless(8000, 'x'), rest = other.root + ":/" + endless;
+  auto with_path = [&](const std::string &path) {
+    return run({"/bin/sh", "-c", "cd " + scratch.root + " && PATH='" + path + "' && export PATH && exec " + tool + " inspect --disassemble " + v5});
+  };
+  for (const std::string &path : {scratch.root, std::string("."), std::string(), ":" + rest, rest + ":", other.root + "::/" + endless}) {
+    const Outcome got = with_path(path);
+    EXPECT_EQ("object 0: gfx90a\nhere\n", got.out) << path << ": " << got.err;
+  }
+  expect_refusal(with_path(rest), 1, "there is no llvm-objdump");
+  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {"RAWHAL_OBJDUMP=" + (other / "llvm-objdump-19")}), 1, "there is no program '");
+}
+
 // What is refused is not given to a reader that trusts it.
 TEST_F(Disassemble, NotWhatIsRefused)
 {
