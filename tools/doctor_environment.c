@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/doctor.h"
@@ -14,9 +15,10 @@ enum { VALUE_SHOWN = 200 };
 
 typedef enum value_kind {
   VALUE_ANY = 0,
-  VALUE_FILE = 1,  /* of one that has to be there */
-  VALUE_FILES = 2, /* of several, with blanks between */
-  VALUE_TESTS = 3, /* of rawhal's own tests: nothing else reads it */
+  VALUE_FILE = 1,      /* of one that has to be there */
+  VALUE_LIBRARY = 2,   /* the same, if it has a folder; others the system looks for */
+  VALUE_LIBRARIES = 3, /* of several, with blanks between */
+  VALUE_TESTS = 4,     /* of rawhal's own tests: nothing else reads it */
 } value_kind_t;
 
 static const struct variable {
@@ -34,7 +36,7 @@ static const struct variable {
     {"HSA_ENABLE_SDMA", VALUE_ANY, "0: copies are made by kernels"},
     {"HSA_OVERRIDE_GFX_VERSION", VALUE_ANY,
      "the runtime takes the device for this chip, and loads code objects of it"},
-    {"HSA_TOOLS_LIB", VALUE_FILES, "the runtime loads these tools into each program"},
+    {"HSA_TOOLS_LIB", VALUE_LIBRARIES, "the runtime loads these tools into each program"},
     {"HSA_TOOLS_ROCPROFILER_V1_TOOLS", VALUE_ANY,
      "1: newer runtimes load HSA_TOOLS_LIB beside rocprofiler-sdk"},
     {"HSA_XNACK", VALUE_ANY, "whether page faults of kernels are answered"},
@@ -55,8 +57,8 @@ static const struct variable {
     {"RAWHAL_RECORD", VALUE_ANY, "the front records there what is dispatched"},
     {"RAWHAL_RECORD_BUFFERS", VALUE_ANY, "recordings have the contents of buffers"},
     {"RAWHAL_RECORD_BYTES", VALUE_ANY, "the most that a recording may have"},
-    {"RAWHAL_RUNTIME_LIBRARY", VALUE_FILE, "the HSA runtime"},
-    {"RAWHAL_SOFTGPU_LIBRARY", VALUE_FILE, "softgpu's library"},
+    {"RAWHAL_RUNTIME_LIBRARY", VALUE_LIBRARY, "the HSA runtime"},
+    {"RAWHAL_SOFTGPU_LIBRARY", VALUE_LIBRARY, "softgpu's library"},
     {"RAWHAL_SUBSTITUTE", VALUE_ANY, "the front puts other kernels in the place of these"},
     {"RAWHAL_SUBSTITUTE_CACHE", VALUE_ANY, "what became of substitutes is remembered there"},
     {"RAWHAL_TENANT", VALUE_ANY, "the tenant that limits are of"},
@@ -108,17 +110,24 @@ static const rawhal_limit_info_t *find_limit(const char *name)
 
 /* ---- Rows ---- */
 
-/* Every file that it names with a folder; others the system looks for. */
+static bool can_be_read(const char *path)
+{
+  struct stat facts;
+  return access(path, R_OK) == 0 && stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode);
+}
+
+/* Every file that it names. */
 static bool say_missing(const doctor_t *doctor, const struct variable *variable, const char *value)
 {
-  const char *between = variable->kind == VALUE_FILES ? " " : "";
+  const char *between = variable->kind == VALUE_LIBRARIES ? " " : "";
   bool any = false;
   for (const char *at = value; *at;) {
     const size_t size = strcspn(at, between);
     char path[sizeof((doctor_row_t){0}.found) / 2], fix[128];
     snprintf(path, sizeof(path), "%.*s", (int)(size < sizeof(path) ? size : sizeof(path)), at);
     at += size + (at[size] != 0);
-    if (!strchr(path, '/') || size >= sizeof(path) || access(path, R_OK) == 0)
+    if ((variable->kind != VALUE_FILE && !strchr(path, '/')) || size >= sizeof(path) ||
+        can_be_read(path))
       continue;
     snprintf(fix, sizeof(fix), "unset %s, or let it name a file that can be read", variable->name);
     doctor_say(doctor, DOCTOR_PROBLEM, fix, "%s: there is no %s that can be read; it is for: %s",
@@ -134,8 +143,7 @@ static bool say_variable(const doctor_t *doctor, const char *name, const char *v
   const rawhal_limit_info_t *limit = variable ? NULL : find_limit(name);
   if (variable && variable->kind == VALUE_TESTS)
     return false;
-  if (variable && (variable->kind == VALUE_FILE || variable->kind == VALUE_FILES) &&
-      say_missing(doctor, variable, value))
+  if (variable && variable->kind != VALUE_ANY && say_missing(doctor, variable, value))
     return true;
   if (variable || limit) {
     doctor_say(doctor, DOCTOR_NOTE, NULL, "%s=%.*s: %s%s", name, VALUE_SHOWN, value,

@@ -52,18 +52,18 @@ void doctor_memory(const doctor_t *doctor)
 static const struct resource {
   const char *name, *option; /* of ulimit */
   int resource;
-  rlim_t enough; /* RLIM_INFINITY: only that */
-  bool only_hardware;
+  rlim_t enough;                     /* RLIM_INFINITY: only that */
+  bool only_hardware, in_containers; /* docker run has no --ulimit as */
   const char *why;
 } resources[] = {
-    {"memlock", "-l", RLIMIT_MEMLOCK, RLIM_INFINITY, true,
+    {"memlock", "-l", RLIMIT_MEMLOCK, RLIM_INFINITY, true, true,
      "network libraries pin buffers of the GPU, and fail beyond it"},
-    {"nofile", "-n", RLIMIT_NOFILE, 1024, false,
+    {"nofile", "-n", RLIMIT_NOFILE, 1024, false, true,
      "the runtime, libraries of kernels and traces hold files open"},
-    {"as", "-v", RLIMIT_AS, RLIM_INFINITY, false,
+    {"as", "-v", RLIMIT_AS, RLIM_INFINITY, false, false,
      "the runtime reserves addresses for all memory that devices have, and may not start"},
-    {"data", "-d", RLIMIT_DATA, RLIM_INFINITY, false, "buffers of the host count towards it"},
-    {"nproc", "-u", RLIMIT_NPROC, 256, false,
+    {"data", "-d", RLIMIT_DATA, RLIM_INFINITY, false, true, "buffers of the host count towards it"},
+    {"nproc", "-u", RLIMIT_NPROC, 256, false, true,
      "the runtime and softgpu start threads, one a processor and more"},
 };
 
@@ -92,10 +92,14 @@ static void say_resource(const doctor_t *doctor, const struct resource *row)
   if (bound.rlim_max >= row->enough)
     snprintf(fix, sizeof(fix), "ulimit -S %s %s", row->option, enough);
   else
-    snprintf(fix, sizeof(fix),
-             "echo '* - %s %s' | sudo tee /etc/security/limits.d/rawhal.conf, and log in again; in "
-             "a container: --ulimit %s=%s",
-             row->name, enough, row->name, row->enough == RLIM_INFINITY ? "-1" : enough);
+    snprintf(
+        fix, sizeof(fix),
+        "echo '* - %s %s' | sudo tee /etc/security/limits.d/rawhal.conf, and log in again%s%s%s%s",
+        row->name, enough, row->in_containers ? "; in a container: --ulimit " : "",
+        row->in_containers ? row->name : "", row->in_containers ? "=" : "",
+        !row->in_containers            ? ""
+        : row->enough == RLIM_INFINITY ? "-1"
+                                       : enough);
   doctor_say(doctor, DOCTOR_NOTE, fix, "%s is %s (at most %s): %s", row->name, soft, hard,
              row->why);
 }

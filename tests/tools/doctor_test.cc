@@ -197,6 +197,8 @@ TEST(Doctor, Environment)
   EXPECT_EQ("problem", bad.state);
   EXPECT_EQ("problem", ask(with("RAWHAL_POLICY=/nonexistent/p")).row("environment: RAWHAL_POLICY: there is no /nonexistent/p").state);
   EXPECT_EQ("problem", ask(with("HSA_TOOLS_LIB=libfine.so /nonexistent/t.so")).row("environment: HSA_TOOLS_LIB: there is no /nonexistent/t.so").state);
+  for (const char *place : {"/tmp/", "there-is-no-such-file"}) // a folder; one beside the program
+    EXPECT_EQ("problem", ask(with(std::string("RAWHAL_POLICY=") + place)).row(std::string("environment: RAWHAL_POLICY: there is no ") + place).state);
   for (const Row &row : ask(with("RAWHAL_CORPUS=/x")).rows)
     EXPECT_FALSE(contains(row.found, "RAWHAL_CORPUS")); // it is the tests'
 }
@@ -216,6 +218,9 @@ TEST(Doctor, LimitsOfProcesses)
   EXPECT_TRUE(contains(got.out, "nofile is 200 (at most ")) << got.out;
   EXPECT_TRUE(contains(got.out, "fix: ulimit -S -n 1024\n")) << got.out;
   EXPECT_FALSE(contains(run({tool, "doctor"}, on_softgpu).out, "nofile is 200 (at most "));
+  const std::string hard = run({"/bin/sh", "-c", "ulimit -n 200; ulimit -v 4000000; exec " + tool + " doctor --device softgpu"}).out;
+  EXPECT_TRUE(contains(hard, "rawhal.conf, and log in again; in a container: --ulimit nofile=1024\n")) << hard;
+  EXPECT_TRUE(contains(hard, "'* - as unlimited' | sudo tee /etc/security/limits.d/rawhal.conf, and log in again\n")) << hard; // docker has no such option
 }
 
 // ---- Nodes of devices, seen by somebody who may not use them ----
