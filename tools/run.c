@@ -19,7 +19,7 @@ static bool parse_dimensions(const char *text, uint64_t value[3])
     char *end;
     errno = 0;
     value[i] = strtoull(text, &end, 0);
-    if (errno || end == text || *text == '-')
+    if (errno || end == text || memchr(text, '-', (size_t)(end - text)))
       return false;
     if (!*end)
       return true;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static bool parse_size(const char *text, size_t *size)
   unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
   if (suffix)
     ++end;
-  if (errno || end == text || *end || *text == '-' || value > (1ull << 40) >> shift)
+  if (errno || end == text || *end || strchr(text, '-') || value > (1ull << 40) >> shift)
     return false;
   *size = (size_t)value << shift;
   return true;
@@ -47,7 +48,7 @@ static bool parse_unsigned(const char *text, unsigned bits, run_argument_t *argu
   char *end;
   errno = 0;
   uint64_t value = strtoull(text, &end, 0);
-  if (errno || end == text || *end || *text == '-' || (bits < 64 && value >> bits))
+  if (errno || end == text || *end || strchr(text, '-') || (bits < 64 && value >> bits))
     return refuse(error, "'%s' is not an unsigned integer of %u bits", text, bits);
   *argument = (run_argument_t){.kind = RUN_SCALAR, .value = value, .size = bits / 8};
   return true;
@@ -70,15 +71,21 @@ static bool parse_float(const char *text, unsigned bits, run_argument_t *argumen
                         rawhal_error_t *error)
 {
   char *end;
+  bool beyond; /* what is too small becomes 0 or the nearest */
   *argument = (run_argument_t){.kind = RUN_SCALAR, .size = bits / 8};
+  errno = 0;
   if (bits == 32) {
     float value = strtof(text, &end);
     memcpy(&argument->value, &value, sizeof(value));
+    beyond = errno == ERANGE && isinf(value);
   } else {
     double value = strtod(text, &end);
     memcpy(&argument->value, &value, sizeof(value));
+    beyond = errno == ERANGE && isinf(value);
   }
-  return (end != text && !*end) || refuse(error, "'%s' is not a number", text);
+  if (end == text || *end)
+    return refuse(error, "'%s' is not a number", text);
+  return !beyond || refuse(error, "'%s' is more than a number of %u bits can be", text, bits);
 }
 
 static bool parse_hex(const char *text, unsigned bits, run_argument_t *argument,

@@ -26,6 +26,26 @@ static bool folder_of(const char *path, char folder[PATH_MAX])
   return true;
 }
 
+/* Where a file goes that does not exist yet: `path`, or where the links lead that it is. False:
+ * nowhere, or too far. */
+static bool follow(const char *path, char place[PATH_MAX])
+{
+  enum { MOST_LINKS = 40 }; /* as Linux has it */
+  char target[PATH_MAX], folder[PATH_MAX];
+  int size = snprintf(place, PATH_MAX, "%s", path);
+  for (int i = 0; i < MOST_LINKS && size >= 0 && size < PATH_MAX; ++i) {
+    const ssize_t length = readlink(place, target, sizeof(target) - 1);
+    if (length < 0)
+      return true;
+    target[length] = 0;
+    if (!folder_of(place, folder))
+      return false;
+    size = *target == '/' ? snprintf(place, PATH_MAX, "%s", target)
+                          : snprintf(place, PATH_MAX, "%s/%s", folder, target);
+  }
+  return false;
+}
+
 /* Of the file system that `place` is on; what the file has now is given back. */
 static bool has_room(const run_argument_t *argument, const char *place, uint64_t freed,
                      rawhal_error_t *error)
@@ -46,9 +66,9 @@ static bool has_room(const run_argument_t *argument, const char *place, uint64_t
 static bool check_new(const run_argument_t *argument, rawhal_error_t *error)
 {
   const char *path = argument->out_path;
-  char folder[PATH_MAX];
+  char place[PATH_MAX], folder[PATH_MAX];
   struct stat facts;
-  if (!folder_of(path, folder))
+  if (!follow(path, place) || !folder_of(place, folder))
     return refuse(error, "cannot write '%.200s...': the path is too long", path);
   if (stat(folder, &facts))
     return tool_refuse(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
@@ -75,14 +95,25 @@ static bool check_old(const run_argument_t *argument, const struct stat *facts,
          has_room(argument, path, (uint64_t)facts->st_blocks * 512, error);
 }
 
-/* Two names of one file that is there, or the same name. */
+static const char *base_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Two names of one file, whether it is there or not. */
 static bool is_same(const char *a, const char *b)
 {
+  char places[2][PATH_MAX], folders[2][PATH_MAX];
   struct stat first, second;
   if (strcmp(a, b) == 0)
     return true;
-  return !stat(a, &first) && !stat(b, &second) && S_ISREG(first.st_mode) &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  if (!stat(a, &first) && !stat(b, &second))
+    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  return follow(a, places[0]) && follow(b, places[1]) && folder_of(places[0], folders[0]) &&
+         folder_of(places[1], folders[1]) && !strcmp(base_of(places[0]), base_of(places[1])) &&
+         !stat(folders[0], &first) && !stat(folders[1], &second) && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
 }
 
 static bool check_one(const run_request_t *request, size_t index, rawhal_error_t *error)

@@ -69,6 +69,16 @@ TEST_F(Outputs, GoToFilesOfTheirOwn)
   expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "out:" + (scratch / "old") + ":4K",
                       "out:" + (scratch / "other") + ":4K", "ptr:null", "u32:0"}),
                  1, "would go to one file");
+  const std::string there = scratch.root, twice = there + "/./new";
+  ASSERT_EQ(0, symlink("new", (scratch / "link").c_str())); // leads to what is not there yet
+  for (const std::string &second : {twice, scratch / "link"})
+    expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "out:" + (scratch / "new") + ":4K",
+                        "out:" + second + ":4K", "ptr:null", "u32:0"}),
+                   1, "would go to one file");
+  ASSERT_EQ(0, symlink("/nonexistent/new", (scratch / "astray").c_str()));
+  ASSERT_EQ(0, symlink("round", (scratch / "round").c_str()));
+  expect_refusal(write_to("out:" + (scratch / "astray") + ":4K"), 1, "its folder '/nonexistent': No such file");
+  expect_refusal(write_to("out:" + (scratch / "round") + ":4K"), 1, "Too many levels of symbolic links");
   const std::string object = scratch / "k.co", bytes = slurp(fixtures + "fault-gfx90a-v5.co");
   spit(object, bytes);
   expect_refusal(write_to("out:" + object + ":4K", "softgpu", object), 1, "would overwrite the file of the kernel");
@@ -181,4 +191,20 @@ TEST(RunJson, SaysNothingOfWhatFailed)
                           {"RAWHAL_DEVICE=softgpu"});
   expect_refusal(got, 1, "FAULT");
   EXPECT_EQ("", got.out);
+}
+
+// ---- Numbers ----
+
+TEST(RunArguments, AreWhatTheTypeCanHold)
+{
+  auto with = [](const std::string &argument) {
+    return run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "--device", "softgpu", "ptr:zero:64",
+                "ptr:zero:64", "ptr:zero:64", argument});
+  };
+  expect_refusal(with("u64: -1"), 2, "not an unsigned integer of 64 bits");
+  expect_refusal(with("f32:1e39"), 2, "more than a number of 32 bits can be");
+  expect_refusal(with("f64:-1e309"), 2, "more than a number of 64 bits can be");
+  for (const char *number : {"f32:inf", "f32:1e-60"})
+    EXPECT_EQ(0, with(number).status) << number;
+  expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", " -1", "--block", "1"}), 2, "--grid: ' -1' makes no sense");
 }
