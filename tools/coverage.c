@@ -14,6 +14,7 @@
 #include "tools/json.h"
 #include "tools/progress.h"
 #include "tools/select.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 /* As softgpu/softgpu.h describes them: softgpu is opened at run time, like the runtime it is below
@@ -136,17 +137,23 @@ static void look_at(report_t *report, const rawhal_hsaco_t *hsaco)
 
 static void print_text(const report_t *report)
 {
+  enum { INDENT = 12 };
   printf("objects: %" PRIu64 " for processors softgpu executes, %" PRIu64 " for others\n"
          "instructions: %" PRIu64 ", missing: %" PRIu64 "\n",
          report->objects, report->other_objects, report->instructions, report->missing);
   for (size_t i = 0; i < report->count; ++i) {
     const row_t *row = report->rows[i];
-    char unknown[24];
+    terminal_row_t line = {0};
+    char count[24], unknown[24], first[256];
+    snprintf(count, sizeof(count), "  %8" PRIu64, row->count);
     snprintf(unknown, sizeof(unknown), "0x%04x....", row->word >> 16);
-    printf("  %8" PRIu64 "  %-12s  %-28s  first: object %" PRIu64 " at 0x%" PRIx64 "%s%s\n",
-           row->count, *row->mnemonic ? "not executed" : "unknown",
-           *row->mnemonic ? row->mnemonic : unknown, row->object, row->offset,
-           *row->text ? ": " : "", row->text);
+    snprintf(first, sizeof(first), "first: object %" PRIu64 " at 0x%" PRIx64 "%s%s", row->object,
+             row->offset, *row->text ? ": " : "", row->text);
+    terminal_row_put(&line, count, 11, INDENT);
+    terminal_row_put(&line, *row->mnemonic ? "not executed" : "unknown", 13, INDENT);
+    terminal_row_put(&line, *row->mnemonic ? row->mnemonic : unknown, 29, INDENT);
+    terminal_row_put(&line, first, 0, INDENT);
+    putchar('\n');
   }
 }
 

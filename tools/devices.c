@@ -8,6 +8,7 @@
 #include <rawhal/hal.h>
 
 #include "tools/json.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 enum { TARGET_BYTES = 64, PCI_BYTES = 32 };
@@ -27,28 +28,36 @@ static bool is_peer(const rawhal_instance_t *instance, size_t device, size_t oth
 
 /* ---- Text ---- */
 
+enum { INDENT = 8 }; /* of what is below a device's row */
+
 static void print_row(const char *const cells[8])
 {
-  static const int widths[7] = {7, 25, 12, 4, 10, 13, 5};
-  for (size_t i = 0; i < 7; ++i) {
-    tool_print_column(cells[i], widths[i]);
-    putchar(' ');
-  }
-  tool_print_words(cells[7]);
+  static const size_t widths[8] = {7, 25, 12, 4, 10, 13, 5, 20};
+  terminal_row_t row = {0};
+  for (size_t i = 0; i < 8; ++i)
+    terminal_row_put(&row, cells[i], widths[i], INDENT);
+  putchar('\n');
+}
+
+static void print_words(const char *text)
+{
+  terminal_row_t row = {.gap = INDENT};
+  terminal_row_put_words(&row, text, INDENT);
   putchar('\n');
 }
 
 /* The peers of a device, if it has any. */
 static void print_peers(const rawhal_instance_t *instance, size_t device)
 {
-  const char *before = "        reaches the memory of ";
-  for (size_t i = 0; i < rawhal_instance_device_count(instance); ++i)
-    if (is_peer(instance, device, i)) {
-      printf("%s%zu", before, i);
-      before = ", ";
-    }
-  if (*before == ',')
-    putchar('\n');
+  char *text = NULL;
+  size_t size = 0, count = 0;
+  FILE *line = open_memstream(&text, &size);
+  for (size_t i = 0; line && i < rawhal_instance_device_count(instance); ++i)
+    if (is_peer(instance, device, i))
+      fprintf(line, "%s%zu", count++ ? ", " : "reaches the memory of ", i);
+  if (line && !fclose(line) && count)
+    print_words(text);
+  free(text);
 }
 
 static void print_device(const rawhal_instance_t *instance, size_t index)
@@ -67,9 +76,7 @@ static void print_device(const rawhal_instance_t *instance, size_t index)
     snprintf(numa, sizeof(numa), "%" PRId32, info->numa_node);
   print_row((const char *const[8]){number, target, memory, units, clock, pci, numa,
                                    *info->uuid ? info->uuid : "-"});
-  fputs("        ", stdout);
-  tool_print_words(info->description);
-  putchar('\n');
+  print_words(info->description);
   print_peers(instance, index);
 }
 

@@ -37,14 +37,20 @@ static void print_dimensions(const char *label, const uint32_t value[3])
     printf(", %s %" PRIu32 "x%" PRIu32 "x%" PRIu32, label, value[0], value[1], value[2]);
 }
 
+enum { LEAST = 11 }; /* of a name or a type that is shown at all */
+
+/* Of a terminal's line, behind what is used of it and what is kept free. */
+static size_t columns_left(size_t used, size_t kept)
+{
+  const size_t columns = terminal_columns();
+  return columns == SIZE_MAX ? SIZE_MAX : columns > used + kept ? columns - used - kept : 0;
+}
+
 /* On a terminal, in what is left of the line. */
 static void print_argument_name(const rawhal_argument_t *argument, size_t used)
 {
-  enum { LEAST = 11 }; /* of each of the two that is shown at all */
-  const size_t columns = terminal_columns();
   const rawhal_string_t type = argument->detail->type_name;
-  size_t left = columns > used + LEAST ? columns - used : LEAST;
-  left = columns == SIZE_MAX ? SIZE_MAX : left;
+  const size_t left = columns_left(used, 0);
   const size_t name = terminal_print_within(argument->name, left);
   if (!type.size || (left != SIZE_MAX && left < name + 2 + LEAST))
     return;
@@ -54,7 +60,7 @@ static void print_argument_name(const rawhal_argument_t *argument, size_t used)
 
 static void print_arguments(const rawhal_kernel_t *kernel)
 {
-  enum { KIND = 24, BEFORE_KIND = 24 };
+  enum { KIND = 24 };
   if (!kernel->has_arguments) {
     puts("    (arguments unknown: prepacked blobs only)");
     return;
@@ -67,12 +73,16 @@ static void print_arguments(const rawhal_kernel_t *kernel)
     const bool hidden = rawhal_argument_is_hidden(argument);
     if (hidden)
       terminal_style(STYLE_QUIET);
-    printf("    %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "  ", i, argument->offset, argument->size);
-    const int width = tool_print_text(argument->detail->value_kind_text);
-    const int gap = width < KIND ? KIND + 1 - width : 1;
-    if (argument->name.size || argument->detail->type_name.size) {
-      printf("%*s", gap, "");
-      print_argument_name(argument, (size_t)BEFORE_KIND + (size_t)width + (size_t)gap);
+    const bool named = argument->name.size || argument->detail->type_name.size;
+    size_t used = (size_t)printf("    %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "  ", i,
+                                 argument->offset, argument->size);
+    const size_t width = terminal_print_within(argument->detail->value_kind_text,
+                                               columns_left(used, named ? LEAST + 1 : 0));
+    const size_t gap = width < KIND ? KIND + 1 - width : 1;
+    used += width + gap;
+    if (named && columns_left(used, 0)) {
+      printf("%*s", (int)gap, "");
+      print_argument_name(argument, used);
     }
     if (hidden)
       terminal_style(STYLE_NONE);

@@ -9,6 +9,7 @@
 #include <rawhal/limit.h>
 
 #include "tools/json.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 /* ---- What other limiters read ---- */
@@ -23,19 +24,17 @@ static const char *foreign_value(const rawhal_limit_foreign_t *foreign)
 
 /* ---- Text ---- */
 
-/* In `width` columns, or more; and a blank. */
-static void print_cell(const char *text, int width)
-{
-  int columns = tool_print_words(text);
-  printf("%*s ", columns < width ? width - columns : 0, "");
-}
+enum { INDENT = 4, NARROW = 72 };
 
 static void print_row(const char *name, const char *value, const char *origin, bool pinned)
 {
-  print_cell(name, 22);
-  print_cell(value, 24);
-  tool_print_words(*origin ? origin : "-");
-  puts(pinned ? ", pinned" : "");
+  terminal_row_t row = {0};
+  char from[sizeof((rawhal_limit_text_t){0}.origin) + sizeof(", pinned")];
+  snprintf(from, sizeof(from), "%s%s", *origin ? origin : "-", pinned ? ", pinned" : "");
+  terminal_row_put(&row, name, 22, INDENT);
+  terminal_row_put(&row, value, terminal_columns() < NARROW ? 10 : 24, INDENT);
+  terminal_row_put(&row, from, 0, INDENT);
+  putchar('\n');
 }
 
 static void print_name_row(const char *key, const rawhal_limit_config_t *config,
@@ -48,9 +47,11 @@ static void print_name_row(const char *key, const rawhal_limit_config_t *config,
 
 static void print_foreign_row(const char *variable, const char *value, const char *instead)
 {
-  print_cell(variable, 30);
-  print_cell(value, 16);
-  puts(instead);
+  terminal_row_t row = {0};
+  terminal_row_put(&row, variable, 30, INDENT);
+  terminal_row_put(&row, value, 16, INDENT);
+  terminal_row_put_words(&row, instead, INDENT);
+  putchar('\n');
 }
 
 static void print_foreign(void)

@@ -53,7 +53,8 @@ static void draw(const char *before, const char *path, size_t most)
   fputc('\r', line);
   size_t columns = escape_text(line, rawhal_string(before), most);
   columns += escape_text(line, rawhal_string(path), most - columns);
-  const int blanks = old > columns ? (int)(old - columns) : 0;
+  const size_t last = old < most ? old : most; /* the window may be narrower than it was */
+  const int blanks = last > columns ? (int)(last - columns) : 0;
   fprintf(line, "%*s", blanks, "");
   for (int i = 0; i < blanks; ++i)
     fputc('\b', line);

@@ -23,16 +23,20 @@ static bool says_zero(const char *variable)
   return value && strcmp(value, "0") == 0;
 }
 
+bool terminal_is_dumb(void)
+{
+  const char *term = getenv("TERM");
+  return !term || !*term || strcmp(term, "dumb") == 0;
+}
+
 /* As no-color.org and bixense.com/clicolors have it. */
 static bool wants_colours(void)
 {
-  const char *term = getenv("TERM");
   if (is_set("NO_COLOR"))
     return false;
   if (is_set("CLICOLOR_FORCE") && !says_zero("CLICOLOR_FORCE"))
     return true;
-  return !says_zero("CLICOLOR") && isatty(STDOUT_FILENO) && term && *term &&
-         strcmp(term, "dumb") != 0;
+  return !says_zero("CLICOLOR") && isatty(STDOUT_FILENO) && !terminal_is_dumb();
 }
 
 void terminal_style(terminal_style_t style)
@@ -67,6 +71,8 @@ size_t terminal_columns(void)
   return columns;
 }
 
+/* ---- Text within it ---- */
+
 static ssize_t swallow(void *cookie, const char *text, size_t size)
 {
   (void)cookie;
@@ -74,16 +80,75 @@ static ssize_t swallow(void *cookie, const char *text, size_t size)
   return (ssize_t)size;
 }
 
-size_t terminal_print_within(rawhal_string_t text, size_t most)
+/* As it will be escaped; more than `most` when it has more. No escape is cut: the one that goes
+ * beyond `most` is to be counted whole. */
+static size_t count_columns(rawhal_string_t text, size_t most)
 {
+  enum { LONGEST = 16 };
   const cookie_io_functions_t functions = {.write = swallow};
-  FILE *nowhere = most < SIZE_MAX ? fopencookie(NULL, "w", functions) : NULL;
-  const bool fits = !nowhere || escape_text(nowhere, text, most + 1) <= most;
+  FILE *nowhere = fopencookie(NULL, "w", functions);
+  const size_t columns = nowhere ? escape_text(nowhere, text, most + LONGEST) : 0;
   if (nowhere)
     fclose(nowhere);
-  size_t columns = escape_text(stdout, text, fits ? SIZE_MAX : most - 3);
-  if (fits)
-    return columns;
+  return columns;
+}
+
+size_t terminal_print_within(rawhal_string_t text, size_t most)
+{
+  enum { DOTS = 3 };
+  if (most == SIZE_MAX || count_columns(text, most) <= most)
+    return escape_text(stdout, text, most);
+  if (most < DOTS)
+    return 0;
+  const size_t columns = escape_text(stdout, text, most - DOTS);
   fputs("...", stdout);
-  return columns + 3;
+  return columns + DOTS;
+}
+
+/* ---- Rows ---- */
+
+/* What is left of the row behind the gap. */
+static size_t room_of(const terminal_row_t *row)
+{
+  const size_t columns = terminal_columns(), used = row->used + row->gap;
+  return columns == SIZE_MAX ? SIZE_MAX : columns > used ? columns - used : 0;
+}
+
+static void put(terminal_row_t *row, rawhal_string_t text, size_t width)
+{
+  const size_t room = room_of(row);
+  if (!room)
+    return;
+  printf("%*s", (int)row->gap, "");
+  const size_t columns = terminal_print_within(text, room);
+  row->used += row->gap + columns;
+  row->gap = (columns < width ? width - columns : 0) + 1;
+}
+
+static void put_or_break(terminal_row_t *row, rawhal_string_t text, size_t width, size_t indent)
+{
+  const size_t room = room_of(row);
+  if (row->used && (width > room || (room != SIZE_MAX && count_columns(text, room) > room))) {
+    putchar('\n');
+    *row = (terminal_row_t){.gap = indent};
+  }
+  put(row, text, width);
+}
+
+void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_t indent)
+{
+  put_or_break(row, rawhal_string(text), width, indent);
+}
+
+void terminal_row_put_words(terminal_row_t *row, const char *text, size_t indent)
+{
+  if (terminal_columns() == SIZE_MAX) { /* as it stands */
+    put(row, rawhal_string(text), 0);
+    return;
+  }
+  for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " ")) {
+    const size_t size = strcspn(at, " ");
+    put_or_break(row, (rawhal_string_t){at, size}, 0, indent);
+    at += size;
+  }
 }

@@ -18,11 +18,27 @@ typedef enum terminal_style {
  * is set to anything but 0. No style changes what is written: none is needed to understand it. */
 void terminal_style(terminal_style_t style);
 
+/* Does it, by TERM, take no escapes, or is that not known? */
+bool terminal_is_dumb(void);
+
 /* The terminal's columns; SIZE_MAX where it does not say, or standard output is not a terminal. */
 size_t terminal_columns(void);
 
-/* Prints text from outside, escaped, in at most `most` columns: what is longer ends in "...".
- * Returns the columns; `most` is 3 or more. */
+/* Prints text from outside, escaped, in at most `most` columns: what is longer ends in "...";
+ * nothing of it where there is no room for that. Returns the columns. */
 size_t terminal_print_within(rawhal_string_t text, size_t most);
+
+/* A row of a table. Begins as {0}; the caller ends its last line. */
+typedef struct terminal_row {
+  size_t used, gap; /* columns of the line, and those before the next cell */
+} terminal_row_t;
+
+/* The next cell, escaped, of `width` columns or more, and one between. What a terminal has no room
+ * for is on its next line, behind `indent` blanks, or is cut, as terminal_print_within() has it,
+ * where that is not enough, either. */
+void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_t indent);
+
+/* The same of a sentence, which is broken between words. */
+void terminal_row_put_words(terminal_row_t *row, const char *text, size_t indent);
 
 #endif

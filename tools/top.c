@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tools/json.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 
 /* A few more rows than there are, should some be added meanwhile. False: out of memory. */
@@ -47,29 +48,84 @@ static const char *share_text(uint64_t ppm, char text[16])
   return text;
 }
 
+enum { NAME = 25, STATE = sizeof(" suspended") - 1, COLUMNS = 10 };
+
+/* In the order in which they stand. */
+static const struct column {
+  const char *head;
+  int width;
+  size_t rank; /* a narrow terminal has those of the least */
+} columns[COLUMNS] = {
+    {"LIMIT%", 6, 0},   {"1s%", 6, 1},   {"10s%", 6, 7},   {"60s%", 6, 8},   {"AHEADms", 7, 9},
+    {"LAUNCHES", 9, 4}, {"WAITS", 7, 5}, {"DENIED", 6, 6}, {"MEMORY", 8, 2}, {"LIMIT", 8, 3},
+};
+
+static size_t width_of(size_t rank)
+{
+  size_t i = 0;
+  while (columns[i].rank != rank)
+    ++i;
+  return (size_t)columns[i].width + 1;
+}
+
+/* How many of them, from the least rank on, a line has room for. */
+static size_t count_columns(void)
+{
+  size_t used = NAME + STATE, count = 0;
+  while (count < COLUMNS && (used += width_of(count)) <= terminal_columns())
+    ++count;
+  return count;
+}
+
+/* What does not fit all the same, as numbers may be long, is cut. */
+static void print_line(const char *name, const char *const texts[COLUMNS], const char *state)
+{
+  char line[256] = "";
+  size_t used = 0;
+  const size_t shown = count_columns(), width = terminal_columns();
+  tool_print_column(name, NAME);
+  for (size_t i = 0; i < COLUMNS; ++i)
+    if (columns[i].rank < shown)
+      used +=
+          (size_t)snprintf(line + used, sizeof(line) - used, " %*s", columns[i].width, texts[i]);
+  snprintf(line + used, sizeof(line) - used, "%s%s", *state ? " " : "", state);
+  (void)terminal_print_within(rawhal_string(line), width == SIZE_MAX ? width
+                                                   : width > NAME    ? width - NAME
+                                                                     : 0);
+  putchar('\n');
+}
+
 static void print_row(const rawhal_limit_row_t *row)
 {
-  char name[80], share[16], used[16], limit[16], now[16], ten[16], minute[16];
+  char name[80], share[16], used[16], limit[16], achieved[3][16], ahead[24], counts[3][24];
+  const uint64_t numbers[] = {row->launches, row->waits, row->denials};
   if (row->level == RAWHAL_LIMIT_LEVEL_PROCESS)
     snprintf(name, sizeof(name), "    %" PRIu64, row->pid);
   else
     snprintf(name, sizeof(name), "%s%s", row->level == RAWHAL_LIMIT_LEVEL_TENANT ? "  " : "",
              row->name);
-  tool_print_column(name, 24);
-  printf(" %6s %6s %6s %6s %7.1f %9" PRIu64 " %7" PRIu64 " %6" PRIu64 " %8s %8s %s\n",
-         share_text(row->share_ppm, share), share_text(row->achieved_ppm[0], now),
-         share_text(row->achieved_ppm[1], ten), share_text(row->achieved_ppm[2], minute),
-         (double)row->ahead_ns / 1e6, row->launches, row->waits, row->denials,
-         bytes_text(row->memory_used, used), bytes_text(row->memory_limit, limit),
-         row->suspended ? "suspended"
-         : row->waiting ? "waits"
-                        : "");
+  snprintf(ahead, sizeof(ahead), "%.1f", (double)row->ahead_ns / 1e6);
+  for (int i = 0; i < 3; ++i)
+    snprintf(counts[i], sizeof(counts[i]), "%" PRIu64, numbers[i]);
+  const char *const texts[COLUMNS] = {share_text(row->share_ppm, share),
+                                      share_text(row->achieved_ppm[0], achieved[0]),
+                                      share_text(row->achieved_ppm[1], achieved[1]),
+                                      share_text(row->achieved_ppm[2], achieved[2]),
+                                      ahead,
+                                      counts[0],
+                                      counts[1],
+                                      counts[2],
+                                      bytes_text(row->memory_used, used),
+                                      bytes_text(row->memory_limit, limit)};
+  print_line(name, texts, row->suspended ? "suspended" : row->waiting ? "waits" : "");
 }
 
 static void print_text(const top_table_t *table)
 {
-  printf("%-24s %6s %6s %6s %6s %7s %9s %7s %6s %8s %8s\n", "DEVICE / TENANT / PROCESS", "LIMIT%",
-         "1s%", "10s%", "60s%", "AHEADms", "LAUNCHES", "WAITS", "DENIED", "MEMORY", "LIMIT");
+  const char *heads[COLUMNS];
+  for (size_t i = 0; i < COLUMNS; ++i)
+    heads[i] = columns[i].head;
+  print_line("DEVICE / TENANT / PROCESS", heads, "");
   for (size_t i = 0; i < table->count; ++i)
     print_row(&table->rows[i]);
 }
@@ -206,10 +262,12 @@ static bool show_table(const rawhal_limit_view_t *view, form_t form, bool once)
 {
   top_table_t table = {0};
   bool done;
+  const char *between = "";
   do {
     done = read_table(view, &table);
     if (done && !once)
-      fputs("\033[H\033[2J", stdout); /* to the top left, and an empty screen */
+      fputs(terminal_is_dumb() ? between : "\033[H\033[2J", stdout); /* an empty screen */
+    between = "\n";
     done = done && print_table(&table, form);
   } while (done && !fflush(stdout) && !ferror(stdout) && !once &&
            nanosleep(&(struct timespec){.tv_sec = 1}, NULL) == 0);
@@ -297,7 +355,8 @@ static const char *help(void)
          "waits, refusals and memory, by device, tenant and process. The default is the\n"
          "region that the environment names. Reads only, takes no lock, and shows the\n"
          "files of dead processes, too.\n\n"
-         "On a terminal the table is renewed every second until interrupted.\n\n"
+         "On a terminal the table is renewed every second until interrupted, and has the\n"
+         "columns that there is room for; a dumb one gets it anew below.\n\n"
          "options:\n"
          "  --once        show it once; the default unless standard output is a terminal\n"
          "  --json        one JSON document (schema \"rawhal-top-1\") instead of text, once\n"

@@ -145,7 +145,7 @@ TEST(Top, ShowsARegion)
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_EQ(4u, lines(got.out));
   EXPECT_TRUE(contains(got.out, "GPU-7"));
-  EXPECT_TRUE(contains(got.out, "  blue                     30.0"));
+  EXPECT_TRUE(contains(got.out, "  blue                      30.0"));
   EXPECT_TRUE(contains(got.out, std::to_string(getpid())));
   EXPECT_TRUE(contains(got.out, "1.0G"));
 

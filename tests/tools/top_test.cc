@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include <pty.h>
+
 extern "C" {
 #include "queue/limit/config.h"
 }
@@ -56,6 +58,50 @@ protected:
   std::string path_ = scratch_ / "region";
   std::vector<rawhal_limiter_t *> limiters_;
 };
+
+// ---- Looking on ----
+
+namespace {
+
+// What a terminal gets until there is a second table.
+std::string two_tables(const std::string &region, const char *term)
+{
+  winsize size = {};
+  size.ws_row = 24;
+  size.ws_col = 80;
+  int terminal = -1;
+  const std::string head = "DEVICE / TENANT / PROCESS LIMIT%";
+  pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    setenv("TERM", term, 1);
+    execl(tool.c_str(), "rawhal", "top", region.c_str(), nullptr);
+    _exit(127);
+  }
+  std::string text;
+  char piece[1024];
+  for (ssize_t got; text.find(head) == text.rfind(head) && (got = read(terminal, piece, sizeof(piece))) > 0;)
+    text.append(piece, static_cast<size_t>(got));
+  kill(child, SIGTERM);
+  waitpid(child, nullptr, 0);
+  close(terminal);
+  return text.substr(0, text.rfind(head) + head.size());
+}
+
+} // namespace
+
+TEST_F(Region, IsShownAnewAsTheTerminalCan)
+{
+  Join("blue");
+  const std::string head = "DEVICE / TENANT / PROCESS LIMIT%", clear = "\x1b[H\x1b[2J";
+  const std::string moving = two_tables(path_, "xterm"), dumb = two_tables(path_, "dumb"), unknown = two_tables(path_, "");
+  EXPECT_EQ(0u, moving.find(clear + head));
+  EXPECT_TRUE(contains(moving.substr(1), "\n" + clear + head)) << moving;
+  for (const std::string &text : {dumb, unknown}) {
+    EXPECT_EQ(0u, text.find(head));
+    EXPECT_TRUE(contains(text, "\n\r\n" + head)) << text;
+    EXPECT_FALSE(contains(text, "\x1b"));
+  }
+}
 
 // ---- Setting ----
 
