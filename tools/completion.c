@@ -56,22 +56,23 @@ static void put_bash_options(const tool_command_t *command)
 static void print_bash(void)
 {
   completion_option_t option;
-  fputs("# rawhal's completions for bash, as `rawhal completion bash` prints them.\n\n"
-        "_rawhal_words() {\n"
-        "  COMPREPLY=($(compgen -W \"$1\" -- \"$cur\"))\n"
-        "}\n\n"
-        "_rawhal_files() {\n"
-        "  compopt -o filenames 2>/dev/null\n"
-        "  local IFS=$'\\n'\n"
-        "  COMPREPLY+=($(compgen \"$1\" -- \"$cur\"))\n"
-        "}\n\n"
-        "_rawhal() {\n"
-        "  local cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-} options= words= program= i\n"
-        "  local prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-        "  COMPREPLY=()\n"
-        "  if ((COMP_CWORD == 1)); then\n"
-        "    _rawhal_words '",
-        stdout);
+  fputs(
+      "# rawhal's completions for bash, as `rawhal completion bash` prints them.\n\n"
+      "_rawhal_words() {\n"
+      "  COMPREPLY=($(compgen -W \"$1\" -- \"$cur\"))\n"
+      "}\n\n"
+      "_rawhal_files() {\n"
+      "  compopt -o filenames 2>/dev/null\n"
+      "  local name # any: it is no pattern\n"
+      "  while IFS= read -r name; do COMPREPLY+=(\"$name\"); done < <(compgen \"$1\" -- \"$cur\")\n"
+      "}\n\n"
+      "_rawhal() {\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-} options= words= program= i\n"
+      "  local prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
+      "  COMPREPLY=()\n"
+      "  if ((COMP_CWORD == 1)); then\n"
+      "    _rawhal_words '",
+      stdout);
   put_names("");
   fputs(" help --help --version'\n"
         "    return\n"
@@ -165,19 +166,31 @@ static void print_zsh(void)
         "  local verb=$words[2]\n"
         "  shift words\n"
         "  (( CURRENT-- ))\n"
+        "  local -i program=${words[(ie)--]} # behind it is a command line of its own\n"
         "  case $verb in\n"
         "    help) _describe -t commands 'rawhal command' verbs ;;\n",
         stdout);
   for (size_t i = 0; i < tool_command_count; ++i) {
     const tool_command_t *command = tool_commands[i];
-    printf("    %s)\n      _arguments \\\n", command->name);
+    printf("    %s)\n", command->name);
+    if (command->runs_program)
+      fputs("      if (( program < CURRENT )); then\n"
+            "        shift $program words\n"
+            "        (( CURRENT -= program ))\n"
+            "        _normal\n"
+            "        return\n"
+            "      fi\n",
+            stdout);
+    fputs("      _arguments -S \\\n", stdout);
     for (size_t k = 0; completion_option(command, k, &option); ++k)
       put_zsh_option(&option);
     if (command->words)
       printf(
           "        '1:word or file:{_alternative \"words:word:(%s)\" \"files:file:_files\"}' \\\n",
           command->words);
-    printf("        '*%s' ;;\n", command->runs_program ? "::program:_normal" : ":file:_files");
+    printf("        '*%s' ;;\n", command->runs_program  ? "::program:_normal"
+                                 : command->typed_files ? ":file:{compset -P \"*:\"; _files}"
+                                                        : ":file:_files");
   }
   fputs("  esac\n"
         "}\n\n"
@@ -189,8 +202,7 @@ static void print_zsh(void)
 
 static void put_fish_option(const tool_command_t *command, const completion_option_t *option)
 {
-  printf("complete -c rawhal -n '__fish_seen_subcommand_from %s' -l %s", command->name,
-         option->name);
+  printf("complete -c rawhal -n '__rawhal_is %s' -l %s", command->name, option->name);
   if (option->letter)
     printf(" -s %c", option->letter);
   if (option->value == COMPLETION_WORDS)
@@ -210,10 +222,32 @@ static void print_fish(void)
 {
   completion_option_t option;
   fputs("# rawhal's completions for fish, as `rawhal completion fish` prints them.\n\n"
+        "function __rawhal_is -d 'Is that the command?'\n"
+        "    set -l words (commandline -opc)\n"
+        "    set -q words[2]; and test $words[2] = $argv[1]\n"
+        "end\n\n"
+        "function __rawhal_begins -d 'Is it, and is its first word wanted?'\n"
+        "    set -l words (commandline -opc)\n"
+        "    test (count $words) -eq 2; and __rawhal_is $argv\n"
+        "end\n\n"
+        "function __rawhal_runs -d 'Is it, and is the rest another command line?'\n"
+        "    contains -- -- (commandline -opc); and __rawhal_is $argv\n"
+        "end\n\n"
+        "function __rawhal_program -d 'What is offered for that one'\n"
+        "    set -l words (commandline -opc)\n"
+        "    set -l rest $words[(math 1 + (contains -i -- -- $words))..-1]\n"
+        "    test (contains -i -- -- $words) -eq (count $words); and set rest\n"
+        "    complete -C (string join ' ' -- (string escape -- $rest) (commandline -ct))\n"
+        "end\n\n"
         "complete -c rawhal -n __fish_use_subcommand -f\n"
         "complete -c rawhal -n __fish_use_subcommand -l help -d 'the commands'\n"
-        "complete -c rawhal -n __fish_use_subcommand -l version -d 'the version'\n",
+        "complete -c rawhal -n __fish_use_subcommand -l version -d 'the version'\n"
+        "complete -c rawhal -n __fish_use_subcommand -a help -d 'all options of a command'\n"
+        "complete -c rawhal -n '__rawhal_is help' -f\n"
+        "complete -c rawhal -n '__rawhal_begins help' -a '",
         stdout);
+  put_names("");
+  puts("'");
   for (size_t i = 0; i < tool_command_count; ++i) {
     printf("complete -c rawhal -n __fish_use_subcommand -a %s -d '", tool_commands[i]->name);
     put_text(tool_commands[i]->summary, "\\", "\\'");
@@ -224,8 +258,10 @@ static void print_fish(void)
     for (size_t k = 0; completion_option(command, k, &option); ++k)
       put_fish_option(command, &option);
     if (command->words)
-      printf("complete -c rawhal -n '__fish_seen_subcommand_from %s' -a '%s'\n", command->name,
-             command->words);
+      printf("complete -c rawhal -n '__rawhal_begins %s' -a '%s'\n", command->name, command->words);
+    if (command->runs_program)
+      printf("complete -c rawhal -n '__rawhal_runs %s' -f -a '(__rawhal_program)'\n",
+             command->name);
   }
 }
 

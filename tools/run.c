@@ -199,4 +199,5 @@ const tool_command_t run_command = {
     .help = make_help,
     .run = run,
     .options = long_options,
+    .typed_files = true,
 };

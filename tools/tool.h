@@ -26,6 +26,7 @@ typedef struct tool_command {
   const char *letters;                         /* its short options, or NULL */
   const char *words;                           /* that may stand for a file, or NULL */
   bool runs_program;                           /* after its options and -- */
+  bool typed_files;                            /* its words may be TYPE:FILE */
   int failed; /* the exit status when standard output cannot be written; 0: TOOL_FAILED */
 } tool_command_t;
 

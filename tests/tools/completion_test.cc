@@ -109,6 +109,9 @@ TEST_F(Completion, BashKnowsFilesAndWords)
 {
   EXPECT_EQ(std::set<std::string>({"a file", "folder", "rawhal"}), offered({"inspect", ""}));
   EXPECT_EQ(std::set<std::string>({"a file"}), offered({"run", "k.co", "ptr", ":", "a"})); // as bash cuts ptr:a
+  spit(scratch / "k*", std::string("x"));
+  spit(scratch / "k1", std::string("x"));
+  EXPECT_EQ(std::set<std::string>({"k*"}), offered({"inspect", "k*"})); // a name, no pattern
   EXPECT_EQ(std::set<std::string>({"suspend", "set"}), offered({"limits", "s"}));
   EXPECT_TRUE(offers({"completion", ""}, "fish"));
   EXPECT_TRUE(offers({"exec", "--", "tru"}, "true"));            // a program of PATH
@@ -128,10 +131,45 @@ TEST_F(Completion, ZshAndFishHaveTheSame)
     const std::string part = zsh.substr(from, to - from);
     for (const std::string &name : words_of(run({tool, command, "--help"}).out, " --")) {
       EXPECT_TRUE(contains(part, "--" + name + "[") || contains(part, "--" + name + "=")) << command << " " << name;
-      EXPECT_TRUE(contains(fish, "from " + command + "' -l " + name + " ")) << command << " " << name;
+      EXPECT_TRUE(contains(fish, "__rawhal_is " + command + "' -l " + name + " ")) << command << " " << name;
     }
   }
+  EXPECT_TRUE(contains(zsh, "    exec)\n      if (( program < CURRENT )); then\n        shift $program words\n")); // a command line of its own
   EXPECT_TRUE(contains(zsh, "'--kernel=[the kernel'\\''s name or symbol, exactly]:value: '"));
+}
+
+// What fish offers for a line, without what it says of each.
+TEST_F(Completion, FishOffersWhatBashDoes)
+{
+  if (run({"/bin/sh", "-c", "command -v fish"}).status)
+    GTEST_SKIP() << "fish is not installed";
+  spit(scratch / "rawhal.fish", run({tool, "completion", "fish"}).out);
+  auto fish = [this](const std::string &line) {
+    std::set<std::string> found;
+    const std::string all = run({"/usr/bin/env", "HOME=" + scratch.root, "fish", "-c",
+                                 "cd " + scratch.root + "; source rawhal.fish; complete -C '" + line + "'"}).out;
+    for (const std::string &offer : lines_of(all))
+      found.insert(offer.substr(0, offer.find('\t')));
+    return found;
+  };
+  std::set<std::string> expected = commands();
+  EXPECT_EQ(expected, fish("rawhal help "));
+  expected.insert("help");
+  EXPECT_EQ(expected, fish("rawhal "));
+  for (const std::string &command : commands()) {
+    std::set<std::string> options = fish("rawhal " + command + " --"), bash;
+    options.erase("--"); // of an option with or without a value
+    for (const std::string &option : offered({command, "--"}))
+      bash.insert(option);
+    EXPECT_EQ(bash, options) << command;
+  }
+  EXPECT_EQ(0u, fish("rawhal inspect find --").count("--once"));
+  EXPECT_EQ(fish("rawhal inspect --"), fish("rawhal inspect top --")); // a file of that name
+  EXPECT_EQ(1u, fish("rawhal limits ").count("suspend"));
+  EXPECT_EQ(0u, fish("rawhal limits set ").count("suspend"));
+  EXPECT_EQ(1u, fish("rawhal exec -- tru").count("true"));
+  EXPECT_EQ(1u, fish("rawhal record -o x -- true a").count("a file"));
+  EXPECT_EQ(0u, fish("rawhal exec -- true --").count("--check"));
 }
 
 TEST_F(Completion, ShellsReadThem)
