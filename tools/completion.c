@@ -278,7 +278,7 @@ static int run(int argc, char **argv)
 {
   opterr = 0;
   if (getopt_long(argc, argv, "", no_options, NULL) != -1)
-    return tool_usage("completion", "unknown option '%s'", argv[optind - 1]);
+    return tool_usage("completion", "unknown option '%s'", tool_bad_option(argv));
   if (argc - optind != 1)
     return tool_usage("completion", "expected one SHELL: bash, zsh or fish");
   for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); ++i)

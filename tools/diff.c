@@ -199,7 +199,7 @@ static int run(int argc, char **argv)
       request.resources = true;
       break;
     default:
-      return tool_usage("diff", "unknown or incomplete option '%s'", argv[optind - 1]);
+      return tool_usage("diff", "unknown or incomplete option '%s'", tool_bad_option(argv));
     }
   if (argc - optind != 2)
     return tool_usage("diff", "expected two files, A and B, got %d", argc - optind);
@@ -243,9 +243,9 @@ static const char *help(void)
          "  0   the same ABI\n"
          "  1   it differs\n"
          "  2   the command line is wrong\n"
-         "  3   a file was refused, or neither has the kernel or the target; one line on\n"
-         "      standard error says why; with --json the document then has \"status\",\n"
-         "      \"message\" and \"offset\"\n";
+         "  3   a file was refused, neither has the kernel or the target, or the output\n"
+         "      cannot be written; one line on standard error says why; with --json the\n"
+         "      document then has \"status\", \"message\" and \"offset\"\n";
 }
 
 const tool_command_t diff_command = {

@@ -335,7 +335,8 @@ static int start(const char *command, int argc, char **argv, const char *short_o
   optind = 1;
   for (int option; (option = getopt_long(argc, argv, short_options, options, NULL)) != -1;) {
     if (option == '?')
-      return tool_usage(command, "unknown option, or one without a value: '%s'", argv[optind - 1]);
+      return tool_usage(command, "unknown option, or one without a value: '%s'",
+                        tool_bad_option(argv));
     if (!set_option(option, optarg, &error))
       return tool_usage(command, "%s", error.message);
     traced |= option == TRACE;
@@ -358,7 +359,8 @@ static int start(const char *command, int argc, char **argv, const char *short_o
     empty_trace();
   execvp(argv[optind], argv + optind);
   int why = errno;
-  (void)tool_refuse(&error, RAWHAL_NOT_FOUND, "'%.300s': %s", argv[optind], strerror(why));
+  (void)tool_refuse(&error, why == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
+                    "'%.300s': %s", argv[optind], strerror(why));
   (void)tool_fail(command, &error);
   return why == ENOENT ? NOT_THERE : NOT_STARTED;
 }

@@ -221,7 +221,7 @@ static int run(int argc, char **argv)
       find.select.target = &target;
       break;
     default:
-      return tool_usage("find", "unknown or incomplete option '%s'", argv[optind - 1]);
+      return tool_usage("find", "unknown or incomplete option '%s'", tool_bad_option(argv));
     }
   if (argc - optind < 2)
     return tool_usage("find", "expected KERNEL and at least one PATH");

@@ -173,7 +173,7 @@ static bool read_options(inspect_request_t *request, int argc, char **argv)
       request->options.target = &request->target;
       break;
     default:
-      (void)tool_usage("inspect", "unknown or incomplete option '%s'", argv[optind - 1]);
+      (void)tool_usage("inspect", "unknown or incomplete option '%s'", tool_bad_option(argv));
       return false;
     }
   return true;
@@ -267,7 +267,7 @@ static const char *help(void)
          "  1   the file, or an object in it, was refused; with --json the document then\n"
          "      has \"status\", \"message\" and \"offset\". Or no kernel's name contains TEXT,\n"
          "      or no object runs on ID: then there is no output. A list goes on; it says\n"
-         "      why, or standard error does\n"
+         "      why, or standard error does. Or there is no llvm-objdump, or it failed\n"
          "  2   the command line is wrong\n";
 }
 

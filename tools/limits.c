@@ -179,7 +179,7 @@ static int run(int argc, char **argv)
         return tool_usage("limits", "--memory: %s", error.message);
       break;
     default:
-      return tool_usage("limits", "unknown or incomplete option '%s'", argv[optind - 1]);
+      return tool_usage("limits", "unknown or incomplete option '%s'", tool_bad_option(argv));
     }
   if (argc != optind)
     return tool_usage("limits", "expected options only, got '%s'", argv[optind]);

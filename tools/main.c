@@ -34,9 +34,11 @@ static void print_help(FILE *out)
         "  0   done\n"
         "  1   the file, the kernel, the blob or the device refused; one line on standard\n"
         "      error says why. Of 'rawhal diff': the files differ; of 'rawhal replay':\n"
-        "      the results do; of 'rawhal doctor': there is a problem\n"
+        "      the results do; of 'rawhal coverage': softgpu cannot run all of it; of\n"
+        "      'rawhal doctor': there is a problem\n"
         "  2   the command line is wrong; of 'rawhal replay': also what it cannot do\n"
-        "  3   of 'rawhal diff': a file was refused\n",
+        "  3   of 'rawhal diff': a file was refused\n"
+        "Those of 'rawhal exec' and 'rawhal record' are the program's own.\n",
         out);
 }
 

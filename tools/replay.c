@@ -175,7 +175,7 @@ static int run(int argc, char **argv)
       request.timeout_seconds = (uint32_t)seconds;
       break;
     default:
-      return tool_usage("replay", "unknown or incomplete option '%s'", argv[optind - 1]);
+      return tool_usage("replay", "unknown or incomplete option '%s'", tool_bad_option(argv));
     }
   if (argc - optind != 1)
     return tool_usage("replay", "expected a FILE");

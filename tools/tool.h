@@ -57,6 +57,9 @@ int tool_fail(const char *command, const rawhal_error_t *error);
 /* "rawhal inspect: ..." and where to read more; returns TOOL_USAGE. Both escape what they print. */
 __attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const char *format, ...);
 
+/* The word that getopt_long(3) has just refused, for a message. */
+const char *tool_bad_option(char *const *argv);
+
 /* Fills the record (without an offset) and returns false, for callers that pass a refusal on. */
 __attribute__((format(printf, 3, 4))) bool
 tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, ...);

@@ -223,3 +223,111 @@ TEST(Inspect, RefusedFilesSayWhy)
   spit(scratch / "foreign.co", foreign.data(), foreign.size());
   EXPECT_EQ(1, run({tool, "inspect", scratch / "foreign.co"}).status);
 }
+
+// ---- Exit statuses ----
+
+namespace {
+
+// FILE stands for what is tried.
+const struct {
+  const char *words;
+  int refused, nowhere; // of what is no object, and where standard output cannot be written
+} verbs[] = {
+    {"inspect FILE", 1, 1},
+    {"inspect --json FILE", 1, 1},
+    {"inspect --list FILE", 1, 1},
+    {"inspect --brief FILE", 1, 1},
+    {"inspect --html FILE", 1, 1},
+    {"find vector_add FILE", 1, 1},
+    {"check FILE --kernel vector_add --blob blob", 1, 1},
+    {"header FILE", 1, 1},
+    {"diff good.co FILE", 3, 3},
+    {"diff --json good.co FILE", 3, 3},
+    {"diff --html good.co FILE", 3, 3},
+    {"run FILE --kernel vector_add --grid 1 --block 1 ptr:zero:64 ptr:zero:64 ptr:zero:64 u32:1", 1, 1},
+    {"coverage FILE", 1, 1},
+    {"unpack --force --output out FILE", 1, 1},
+    {"replay FILE", 2, 2},
+    {"replay --list FILE", 2, 2},
+    {"top FILE", 1, 1},
+    {"limits suspend FILE tenant", 1, 1},
+    {"devices", -1, 1},
+    {"limits", -1, 1},
+    {"doctor", -1, 1},
+    {"completion bash", -1, 1},
+};
+
+std::string with_file(std::string words, const std::string &file)
+{
+  const size_t at = words.find("FILE");
+  return at == std::string::npos ? words : words.replace(at, 4, file);
+}
+
+} // namespace
+
+TEST(Statuses, AreThoseThatAreDocumented)
+{
+  Scratch scratch;
+  const std::string good = slurp(fixtures + "vector_add-gfx90a-v5.co");
+  spit(scratch / "good.co", good);
+  spit(scratch / "cut.co", good.substr(0, 3000));
+  spit(scratch / "empty", std::string());
+  spit(scratch / "text", std::string("text\n"));
+  spit(scratch / "blob", std::string(28, '\1'));
+  ASSERT_EQ(0, system(("mkdir " + (scratch / "dir") + " " + (scratch / "out")).c_str()));
+  auto status = [&](const std::string &words) {
+    return run({"/bin/sh", "-c", "cd " + scratch.root + " && exec " + tool + " " + words}, {"RAWHAL_DEVICE=softgpu"});
+  };
+  for (const auto &verb : verbs) {
+    const std::string words = verb.words;
+    SCOPED_TRACE(words);
+    const std::string name = words.substr(0, words.find(' '));
+    expect_refusal(status(name + " --frob"), 2, "'--frob'");
+    expect_refusal(status(name + " good.co -xy"), 2, "'-xy'"); // the word, also if more is wrong in it
+    for (const char *closed : {" >/dev/full", " >&-"})
+      EXPECT_EQ(verb.nowhere, status(with_file(words, "good.co") + closed).status) << closed;
+    if (verb.refused < 0)
+      continue;
+    for (const char *file : {"none", "dir", "empty", "text", "cut.co", "/dev/null"}) {
+      const bool taken = (words.find("unpack") == 0 && file == std::string("cut.co")) ||     // damaged ones are unpacked,
+                         (words.find("replay --list") == 0 && file == std::string("empty")); // and recordings end anywhere
+      const bool wrong = words.find("--brief") != std::string::npos || words.find("inspect --html") == 0; // are of a file
+      const Outcome got = status(with_file(words, file));
+      EXPECT_EQ(taken ? 0 : wrong && file == std::string("dir") ? 2 : verb.refused, got.status) << file << ": " << got.err;
+    }
+  }
+}
+
+TEST(Statuses, OfWhatIsNotFound)
+{
+  const std::string good = fixtures + "vector_add-gfx90a-v5.co";
+  const struct {
+    std::vector<std::string> words;
+    int status;
+  } rows[] = {
+      {{"inspect", good, "--kernel", "nobody"}, 1},
+      {{"inspect", good, "--target", "gfx942"}, 1},
+      {{"inspect", "--list", good, "--kernel", "nobody"}, 1},
+      {{"find", "nobody", good}, 1},
+      {{"header", good, "--kernel", "nobody"}, 1},
+      {{"header", good, "--object", "9"}, 1},
+      {{"check", good, "--kernel", "nobody", "--blob", good}, 1},
+      {{"check", good, "--kernel", "vector_add", "--blob", "/nonexistent"}, 1},
+      {{"coverage", good, "--target", "gfx942"}, 1},
+      {{"unpack", good, "--object", "9"}, 1},
+      {{"diff", good, good, "--kernel", "nobody"}, 3},
+      {{"diff", good, good, "--target", "gfx942"}, 3},
+      {{"run", good, "--kernel", "nobody", "--grid", "1", "--block", "1", "--device", "softgpu"}, 1},
+      {{"exec", "--", "/nonexistent"}, 127},
+      {{"exec", "--", good}, 126},
+      {{"exec", "--", "/"}, 126},
+  };
+  for (const auto &row : rows) {
+    std::vector<std::string> words = row.words;
+    words.insert(words.begin(), tool);
+    const Outcome got = run(words);
+    EXPECT_EQ(row.status, got.status) << row.words[0] << ": " << got.err;
+    EXPECT_EQ(1u, lines(got.err)) << got.err;
+    EXPECT_EQ("", got.out);
+  }
+}
