@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/demangle.h"
 #include "tools/tool.h"
 
 enum { DEFAULT_TIMEOUT_SECONDS = 60 };
@@ -129,8 +130,7 @@ static int replay_file(replay_request_t *request, const char *wanted, bool list)
   int status = TOOL_OK;
   if (record_reader_open(request->path, &reader, &error))
     return cannot(request, list, &error);
-  if (list ? !replay_list(reader, request->path, request->json, &error)
-           : !choose(reader, wanted, &number, &error)) {
+  if (list ? !replay_list(reader, request, &error) : !choose(reader, wanted, &number, &error)) {
     status = cannot(request, list, &error);
   } else if (!list) {
     request->number = number;
@@ -143,13 +143,15 @@ static int replay_file(replay_request_t *request, const char *wanted, bool list)
 static const struct option long_options[] = {
     {"kernel", required_argument, NULL, 'k'},  {"list", no_argument, NULL, 'l'},
     {"json", no_argument, NULL, 'j'},          {"device", required_argument, NULL, 'd'},
-    {"timeout", required_argument, NULL, 't'}, {NULL, 0, NULL, 0},
+    {"timeout", required_argument, NULL, 't'}, {"demangle", no_argument, NULL, 'y'},
+    {"no-demangle", no_argument, NULL, 'n'},   {NULL, 0, NULL, 0},
 };
 
 static int run(int argc, char **argv)
 {
   replay_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS};
   const char *kernel = NULL;
+  demangle_when_t when = DEMANGLE_ON_TERMINALS;
   bool list = false;
   uint64_t seconds;
   opterr = 0;
@@ -163,6 +165,12 @@ static int run(int argc, char **argv)
       break;
     case 'j':
       request.json = true;
+      break;
+    case 'y':
+      when = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      when = DEMANGLE_NEVER;
       break;
     case 'd':
       if (strcmp(optarg, "softgpu") != 0 && strcmp(optarg, "hsa") != 0)
@@ -180,6 +188,7 @@ static int run(int argc, char **argv)
   if (argc - optind != 1)
     return tool_usage("replay", "expected a FILE");
   request.path = argv[optind];
+  request.demangle = demangle_text(when);
   return replay_file(&request, kernel, list);
 }
 
@@ -203,6 +212,9 @@ static const char *help(void)
          "  --device KIND      softgpu or hsa (hardware); default: hardware if there is\n"
          "                     any\n"
          "  --timeout SECONDS  stop a kernel that runs longer (default 60, 0 = never)\n"
+         "  --demangle         C++ names of kernels as they were written, also where\n"
+         "                     standard output is no terminal; --no-demangle: nowhere.\n"
+         "                     JSON has the exact names\n"
          "  --help             this text\n\n"
          "exit status:\n"
          "  0   the same bytes as recorded\n"

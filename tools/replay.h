@@ -11,7 +11,7 @@ typedef struct replay_request {
   uint64_t number; /* of the dispatch */
   rawhal_backend_t backend;
   uint32_t timeout_seconds;
-  bool json;
+  bool json, demangle;
 } replay_request_t;
 
 /* A buffer as it was recorded before, and where it is now. */
@@ -77,7 +77,7 @@ bool replay_compare(replay_t *replay);
 /* ---- What is printed ---- */
 
 /* replay_list.c; false: the recording cannot be read any more. */
-bool replay_list(record_reader_t *reader, const char *path, bool json, rawhal_error_t *error);
+bool replay_list(record_reader_t *reader, const replay_request_t *request, rawhal_error_t *error);
 
 /* replay_report.c: of a whole replay, or of one that failed. */
 void replay_report(const replay_t *replay, bool done);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/demangle.h"
 #include "tools/json.h"
 #include "tools/replay.h"
 #include "tools/tool.h"
@@ -143,10 +144,10 @@ static void print_buffers(const record_reader_t *reader, uint64_t number, record
 }
 
 static void print_dispatch(const record_reader_t *reader, uint64_t number,
-                           const record_dispatch_t *dispatch)
+                           const record_dispatch_t *dispatch, bool demangled)
 {
   printf("%" PRIu64 ": ", number);
-  (void)tool_print_text(dispatch->kernel);
+  (void)tool_print_text(demangle_if(demangled, dispatch->kernel));
   printf(": %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u, ",
          dispatch->work_items[0], dispatch->work_items[1], dispatch->work_items[2],
          dispatch->workgroup[0], dispatch->workgroup[1], dispatch->workgroup[2]);
@@ -180,19 +181,20 @@ static void print_end(const record_reader_info_t *info, const char *path)
   }
 }
 
-static bool list_text(record_reader_t *reader, const char *path, rawhal_error_t *error)
+static bool list_text(record_reader_t *reader, const replay_request_t *request,
+                      rawhal_error_t *error)
 {
   record_dispatch_t dispatch;
   for (uint64_t i = 1; i <= record_reader_info(reader)->dispatches; ++i) {
     if (record_reader_dispatch(reader, i, &dispatch, error))
       return false;
-    print_dispatch(reader, i, &dispatch);
+    print_dispatch(reader, i, &dispatch, request->demangle);
   }
-  print_end(record_reader_info(reader), path);
+  print_end(record_reader_info(reader), request->path);
   return true;
 }
 
-bool replay_list(record_reader_t *reader, const char *path, bool json, rawhal_error_t *error)
+bool replay_list(record_reader_t *reader, const replay_request_t *request, rawhal_error_t *error)
 {
-  return json ? list_json(reader, error) : list_text(reader, path, error);
+  return request->json ? list_json(reader, error) : list_text(reader, request, error);
 }

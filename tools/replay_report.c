@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "tools/demangle.h"
 #include "tools/json.h"
 #include "tools/replay.h"
 #include "tools/tool.h"
@@ -100,7 +101,8 @@ static void print_text(const replay_t *replay, bool done)
     putchar('\n');
   }
   fputs("kernel    ", stdout);
-  (void)tool_print_words(replay->kernel_name ? replay->kernel_name : "");
+  (void)tool_print_text(demangle_if(replay->request->demangle,
+                                    rawhal_string(replay->kernel_name ? replay->kernel_name : "")));
   printf("\ndispatch  %" PRIu64 ": %" PRIu32 "x%" PRIu32 "x%" PRIu32
          " work-items in groups of %ux%ux%u\n",
          replay->request->number, recorded->work_items[0], recorded->work_items[1],

@@ -168,6 +168,10 @@ TEST_F(Demangled, OnTerminalsOnly)
     words.back() = "--no-demangle";
     EXPECT_EQ(pipe, run(words).out);
     EXPECT_EQ(pipe, on_terminal(words));
+    words.push_back("--demangle"); // the last one counts
+    EXPECT_EQ(terminal, run(words).out);
+    words.push_back("--no-demangle");
+    EXPECT_EQ(pipe, on_terminal(words));
   }
 }
 

@@ -1,6 +1,7 @@
 // rawhal replay: dispatches that this process ran and recorded are launched by the command in another one.
 #include "tests/hal/device_test.h"
 #include "tests/tools/command.h"
+#include "tests/tools/terminal.h"
 
 #include <sys/personality.h>
 
@@ -459,6 +460,31 @@ TEST_F(Replay, Lists)
   EXPECT_EQ(0, got.status);
   EXPECT_TRUE(contains(got.out, "torn: ")) << got.out;
   EXPECT_TRUE(contains(replay({"--list", "--json"}).out, "\"end\": \"torn\""));
+}
+
+TEST_F(Replay, NamesAreShownAsTheyWereWritten)
+{
+  const std::string name = "_Z10vector_addPfS_S_j", written = "vector_add(float*, float*, float*, unsigned int)";
+  begin();
+  const std::vector<char> code = fixture_bytes(kVectorAdd), image(32);
+  uint64_t object = 0, number = 0;
+  ASSERT_OK(record_writer_object(writer, {code.data(), code.size()}, &object, &error));
+  record_dispatch_t dispatch = {};
+  dispatch.device = rawhal_string(device_name.c_str());
+  dispatch.kernel = rawhal_string(name.c_str());
+  dispatch.object = object;
+  dispatch.kernargs = {image.data(), image.size()};
+  ASSERT_OK(record_writer_dispatch(writer, &dispatch, &number, &error));
+  end();
+  if (!contains(replay({"--list", "--demangle"}).out, "1: " + written + ": "))
+    GTEST_SKIP() << "not with this C++ library";
+  EXPECT_TRUE(contains(replay({"--list"}).out, "1: " + name + ": "));
+  EXPECT_TRUE(contains(replay({"--list", "--demangle", "--no-demangle"}).out, "1: " + name + ": "));
+  EXPECT_TRUE(contains(replay({"--list", "--no-demangle", "--demangle"}).out, "1: " + written + ": "));
+  EXPECT_TRUE(contains(run_on_terminal({tool, "replay", path, "--list"}).out, "1: " + written + ": "));
+  EXPECT_EQ(replay({"--list", "--json"}).out, replay({"--list", "--json", "--demangle"}).out);
+  EXPECT_TRUE(contains(replay({"--demangle"}).out, "\nkernel    " + written + "\n")); // no such kernel is in the object
+  EXPECT_TRUE(contains(replay({}).out, "\nkernel    " + name + "\n"));
 }
 
 TEST_F(Replay, FullOnes)
