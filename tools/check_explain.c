@@ -5,14 +5,18 @@
 #include <string.h>
 
 #include "tools/check.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 #include "tools/value_type.h"
 
-enum { ROW = 8 }; /* bytes per row */
+enum { ROW = 8 /* bytes per row */, MEANING = 35 /* its column */ };
 
 typedef struct explainer {
   const check_blob_t *blob;
   const rawhal_kernarg_info_t *info;
+  FILE *meaning; /* of the row that is begun, in memory: */
+  char *const *text;
+  const size_t *size;
 } explainer_t;
 
 /* ---- Bytes ---- */
@@ -24,7 +28,7 @@ static void print_hex(const unsigned char *bytes, uint64_t count)
 }
 
 /* The start of a row: a mark, the offset, and the range's first bytes as far as the blob has them;
- * the meaning is printed after it. */
+ * the meaning is written to e->meaning. */
 static void begin_row(const explainer_t *e, bool wrong, uint64_t from, uint64_t to)
 {
   uint64_t end = to < e->blob->length ? to : e->blob->length;
@@ -34,13 +38,28 @@ static void begin_row(const explainer_t *e, bool wrong, uint64_t from, uint64_t 
   putchar(' ');
 }
 
+static void put(const explainer_t *e, rawhal_string_t text)
+{
+  fwrite(text.data, 1, text.size, e->meaning);
+}
+
+/* In the columns that a terminal has. */
+static void print_meaning(const explainer_t *e)
+{
+  terminal_row_t row = {.used = MEANING};
+  if (!fflush(e->meaning))
+    terminal_row_put_words(&row, (rawhal_string_t){*e->text, *e->size}, MEANING);
+  rewind(e->meaning);
+  putchar('\n');
+}
+
 /* Ends the row and adds the bytes that had no room in it; rows that repeat are one '*'. */
 static void end_row(const explainer_t *e, uint64_t from, uint64_t to)
 {
   const unsigned char *bytes = e->blob->bytes;
   uint64_t end = to < e->blob->length ? to : e->blob->length;
   bool starred = false;
-  putchar('\n');
+  print_meaning(e);
   for (uint64_t at = from + ROW; at < end; at += ROW) {
     bool repeats = end - at >= ROW && !memcmp(bytes + at, bytes + at - ROW, ROW);
     if (repeats && !starred)
@@ -78,39 +97,40 @@ static int64_t signed_at(const unsigned char *bytes, uint32_t size)
   return (int64_t)(value << unused) >> unused;
 }
 
-static void print_element(const unsigned char *bytes, value_type_t type)
+static void print_element(const explainer_t *e, const unsigned char *bytes, value_type_t type)
 {
   if (type.of == VALUE_FLOAT && type.element >= 4)
-    printf("%.9g", float_at(bytes, type.element));
+    fprintf(e->meaning, "%.9g", float_at(bytes, type.element));
   else if (type.of == VALUE_SIGNED)
-    printf("%" PRId64, signed_at(bytes, type.element));
+    fprintf(e->meaning, "%" PRId64, signed_at(bytes, type.element));
   else
-    printf("0x%" PRIx64,
-           (uint64_t)signed_at(bytes, type.element) & UINT64_MAX >> (64 - 8 * type.element));
+    fprintf(e->meaning, "0x%" PRIx64,
+            (uint64_t)signed_at(bytes, type.element) & UINT64_MAX >> (64 - 8 * type.element));
 }
 
 /* What rawhal_kernarg_format() cannot know: signs, floating point, vectors. Values of an unknown
  * type are shown as floating point too where that makes a number of everyday size. */
-static void print_typed(const rawhal_argument_t *argument, const unsigned char *bytes)
+static void print_typed(const explainer_t *e, const rawhal_argument_t *argument,
+                        const unsigned char *bytes)
 {
   value_type_t type = value_type_of(argument);
   if (argument->detail->type_name.size) {
-    fputs(", ", stdout);
-    tool_print_text(argument->detail->type_name);
+    fputs(", ", e->meaning);
+    put(e, argument->detail->type_name);
   }
   if (type.of == VALUE_UNKNOWN && (argument->size == 4 || argument->size == 8)) {
     double number = float_at(bytes, argument->size);
     double size = number < 0 ? -number : number;
     if (argument->value_kind == RAWHAL_VALUE_BY_VALUE && size > 1e-9 && size < 1e9)
-      printf(", or %.9g as %s", number, argument->size == 4 ? "float" : "double");
+      fprintf(e->meaning, ", or %.9g as %s", number, argument->size == 4 ? "float" : "double");
     return;
   }
   bool plain = type.of != VALUE_FLOAT && type.of != VALUE_SIGNED;
   if (type.of == VALUE_UNKNOWN || (type.count == 1 && plain))
     return;
   for (uint32_t i = 0; i < type.count; ++i) {
-    fputs(i ? ", " : " ", stdout);
-    print_element(bytes + i * type.element, type);
+    fputs(i ? ", " : " ", e->meaning);
+    print_element(e, bytes + i * type.element, type);
   }
 }
 
@@ -124,11 +144,11 @@ static void explain_gap(const explainer_t *e, uint64_t from, uint64_t to, const 
   if (from >= to)
     return;
   begin_row(e, false, from, to);
-  printf("%s %" PRIu64 "..%" PRIu64, what, from, to);
+  fprintf(e->meaning, "%s %" PRIu64 "..%" PRIu64, what, from, to);
   if (from >= e->blob->length)
-    fputs(", zeros: the blob has ended", stdout);
+    fputs(", zeros: the blob has ended", e->meaning);
   else if (!zeros)
-    fputs(", not zero: copied as it is", stdout);
+    fputs(", not zero: copied as it is", e->meaning);
   end_row(e, from, to);
 }
 
@@ -140,14 +160,14 @@ static void explain_hidden(const explainer_t *e, size_t index,
   bool no_value = argument->value_kind == RAWHAL_VALUE_HIDDEN_NONE ||
                   argument->value_kind == RAWHAL_VALUE_HIDDEN_UNKNOWN;
   begin_row(e, false, from, to);
-  printf("%zu ", index);
-  tool_print_text(argument->value_kind_text);
-  printf(" %" PRIu64 "..%" PRIu64 ", %s", from, to,
-         kept       ? "kept as the blob has it"
-         : no_value ? "hidden: the launch writes zeros"
-                    : "hidden: the launch writes it");
+  fprintf(e->meaning, "%zu ", index);
+  put(e, argument->value_kind_text);
+  fprintf(e->meaning, " %" PRIu64 "..%" PRIu64 ", %s", from, to,
+          kept       ? "kept as the blob has it"
+          : no_value ? "hidden: the launch writes zeros"
+                     : "hidden: the launch writes it");
   if (!kept && from < length)
-    fputs(", not these bytes", stdout);
+    fputs(", not these bytes", e->meaning);
   end_row(e, from, to);
 }
 
@@ -170,14 +190,14 @@ static void explain_visible(const explainer_t *e, size_t index,
   if (bytes && (bytes = strstr(bytes, " = ")))
     *bytes = '\0'; /* the rows show them */
   begin_row(e, !whole && !argument->optional, from, to);
-  tool_print_words(text);
+  put(e, rawhal_string(text));
   if (whole)
-    print_typed(&blob->kernel->arguments[index], value.data);
+    print_typed(e, &blob->kernel->arguments[index], value.data);
   else if (blob->length > from)
-    printf(": the blob ends after %" PRIu64 " of %" PRIu32 " bytes", blob->length - from,
-           argument->size);
+    fprintf(e->meaning, ": the blob ends after %" PRIu64 " of %" PRIu32 " bytes",
+            blob->length - from, argument->size);
   if (!whole && argument->optional)
-    fputs(", zeros instead: it is optional, past the declared segment", stdout);
+    fputs(", zeros instead: it is optional, past the declared segment", e->meaning);
   end_row(e, from, to);
 }
 
@@ -228,32 +248,46 @@ static void explain_unknown(const explainer_t *e, uint64_t *end)
   if (!size)
     return;
   begin_row(e, wrong, 0, size);
-  printf("arguments 0..%" PRIu64 ", not known one by one", size);
+  fprintf(e->meaning, "arguments 0..%" PRIu64 ", not known one by one", size);
   if (length < size)
-    printf(wrong ? ": the last %" PRIu64 " bytes are missing"
-                 : "; the last %" PRIu64 " bytes, zeros instead, pass as padding",
-           size - length);
+    fprintf(e->meaning,
+            wrong ? ": the last %" PRIu64 " bytes are missing"
+                  : "; the last %" PRIu64 " bytes, zeros instead, pass as padding",
+            size - length);
   end_row(e, 0, size);
+}
+
+static bool explain(const explainer_t *e)
+{
+  const check_blob_t *blob = e->blob;
+  uint64_t size = e->info->effective_size, most = (size + 15) / 16 * 16, end = 0;
+  printf("  %6s  %-24s meaning\n", "offset", "bytes in the blob");
+  if (e->info->knowledge == RAWHAL_KERNARG_SIZE)
+    explain_unknown(e, &end);
+  else if (!explain_arguments(e, &end))
+    return false;
+  explain_gap(e, end, size, "padding");
+  if (blob->length > size)
+    explain_gap(e, size, blob->length < most ? blob->length : most, "rounding to 16");
+  if (blob->length > most) {
+    bool clamped = blob->flags & RAWHAL_KERNARG_CLAMP;
+    begin_row(e, !clamped, most, blob->length);
+    fprintf(e->meaning, "%" PRIu64 " bytes beyond the segment%s", blob->length - most,
+            clamped ? ": ignored" : "");
+    end_row(e, most, blob->length);
+  }
+  return true;
 }
 
 bool check_explain(const check_blob_t *blob)
 {
-  const explainer_t e = {blob, rawhal_kernarg_layout_info(blob->layout)};
-  uint64_t size = e.info->effective_size, most = (size + 15) / 16 * 16, end = 0;
-  printf("  %6s  %-24s meaning\n", "offset", "bytes in the blob");
-  if (e.info->knowledge == RAWHAL_KERNARG_SIZE)
-    explain_unknown(&e, &end);
-  else if (!explain_arguments(&e, &end))
-    return false;
-  explain_gap(&e, end, size, "padding");
-  if (blob->length > size)
-    explain_gap(&e, size, blob->length < most ? blob->length : most, "rounding to 16");
-  if (blob->length > most) {
-    bool clamped = blob->flags & RAWHAL_KERNARG_CLAMP;
-    begin_row(&e, !clamped, most, blob->length);
-    printf("%" PRIu64 " bytes beyond the segment%s", blob->length - most,
-           clamped ? ": ignored" : "");
-    end_row(&e, most, blob->length);
-  }
-  return true;
+  char *text = NULL;
+  size_t size = 0;
+  const explainer_t e = {blob, rawhal_kernarg_layout_info(blob->layout),
+                         open_memstream(&text, &size), &text, &size};
+  bool done = e.meaning && explain(&e);
+  if (e.meaning)
+    done = !fclose(e.meaning) && done;
+  free(text);
+  return done;
 }

@@ -140,15 +140,20 @@ void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_
   put_or_break(row, rawhal_string(text), width, indent);
 }
 
-void terminal_row_put_words(terminal_row_t *row, const char *text, size_t indent)
+void terminal_row_put_words(terminal_row_t *row, rawhal_string_t text, size_t indent)
 {
   if (terminal_columns() == SIZE_MAX) { /* as it stands */
-    put(row, rawhal_string(text), 0);
+    put(row, text, 0);
     return;
   }
-  for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " ")) {
-    const size_t size = strcspn(at, " ");
-    put_or_break(row, (rawhal_string_t){at, size}, 0, indent);
-    at += size;
+  for (size_t at = 0, end; at < text.size; at = end) {
+    size_t blanks = 0;
+    for (; at < text.size && text.data[at] == ' '; ++at)
+      ++blanks;
+    for (end = at; end < text.size && text.data[end] != ' ';)
+      ++end;
+    if (at)
+      row->gap = blanks;
+    put_or_break(row, (rawhal_string_t){text.data + at, end - at}, 0, indent);
   }
 }

@@ -39,6 +39,6 @@ typedef struct terminal_row {
 void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_t indent);
 
 /* The same of a sentence, which is broken between words. */
-void terminal_row_put_words(terminal_row_t *row, const char *text, size_t indent);
+void terminal_row_put_words(terminal_row_t *row, rawhal_string_t text, size_t indent);
 
 #endif

@@ -44,6 +44,7 @@ protected:
     object.kernels[0].arguments[1].kind = std::string(300, '\x1b');
     object.kernels[0].arguments[1].offset = 4000000000u;
     spit(scratch / "hostile.co", object.build());
+    spit(scratch / "blob", std::string(32, '\1'));
     spit(scratch / "code.co", slurp(fixtures + "illegal-gfx90a-v5.co"));
   }
 
@@ -74,6 +75,7 @@ const struct {
     {"limits", "limits", "RAWHAL_GPU_SHARE=30% RAWHAL_LIMIT_REGION=/a/path/that/no/column/of/any/table/has/room/for/a RAWHAL_TENANT='r\\d'"
                          " HIP_OVERSUBSCRIBE='\x1b'", true},
     {"top", "top --once region", "", true},
+    {"check", "check a.co --kernel _Z10vector_addPfS_S_j --blob blob", "", true},
     {"list", "inspect --list a.co b.co", "", false},
     {"unpack", "unpack --force a.co b.co", "", false},
 };
