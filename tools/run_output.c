@@ -46,26 +46,57 @@ static bool follow(const char *path, char place[PATH_MAX])
   return false;
 }
 
-/* Of the file system that `place` is on; what the file has now is given back. */
-static bool has_room(const run_argument_t *argument, const char *place, uint64_t freed,
+/* The file system that it goes to, and what its file has there now, which is given back. False:
+ * to a device or a pipe, or nowhere. */
+static bool find_system(const run_argument_t *argument, dev_t *system, uint64_t *freed)
+{
+  char place[PATH_MAX], folder[PATH_MAX];
+  struct stat facts;
+  *freed = 0;
+  if (!argument->out_path)
+    return false;
+  if (!stat(argument->out_path, &facts)) {
+    *freed = (uint64_t)facts.st_blocks * 512;
+    *system = facts.st_dev;
+    return S_ISREG(facts.st_mode);
+  }
+  if (!follow(argument->out_path, place) || !folder_of(place, folder) || stat(folder, &facts))
+    return false;
+  *system = facts.st_dev;
+  return true;
+}
+
+/* Of the file system that `place` is on, for it and for all that go there before it. */
+static bool has_room(const run_request_t *request, size_t index, const char *place,
                      rawhal_error_t *error)
 {
+  const run_argument_t *argument = &request->arguments[index];
   struct statvfs facts;
-  uint64_t room;
-  if (statvfs(place, &facts))
+  uint64_t room, freed, wanted = 0;
+  dev_t system, other;
+  size_t count = 0;
+  if (statvfs(place, &facts) || !find_system(argument, &system, &freed))
     return true; /* a file system that cannot tell may have some */
-  if (__builtin_mul_overflow((uint64_t)facts.f_bavail, (uint64_t)facts.f_frsize, &room) ||
-      __builtin_add_overflow(room, freed, &room))
+  if (__builtin_mul_overflow((uint64_t)(geteuid() ? facts.f_bavail : facts.f_bfree),
+                             (uint64_t)facts.f_frsize, &room))
     return true;
-  return argument->size <= room ||
-         refuse(error, "'%s': there is room for %" PRIu64 " bytes, and it will have %zu",
-                argument->out_path, room, argument->size);
+  for (size_t i = 0; i <= index; ++i) {
+    if (!find_system(&request->arguments[i], &other, &freed) || other != system)
+      continue;
+    if (__builtin_add_overflow(room, freed, &room) ||
+        __builtin_add_overflow(wanted, request->arguments[i].size, &wanted))
+      return true;
+    ++count;
+  }
+  return wanted <= room ||
+         refuse(error, "'%s': there is room for %" PRIu64 " bytes, and it %swill have %" PRIu64,
+                argument->out_path, room, count > 1 ? "and those before it " : "", wanted);
 }
 
 /* One that is not there yet. */
-static bool check_new(const run_argument_t *argument, rawhal_error_t *error)
+static bool check_new(const run_request_t *request, size_t index, rawhal_error_t *error)
 {
-  const char *path = argument->out_path;
+  const char *path = request->arguments[index].out_path;
   char place[PATH_MAX], folder[PATH_MAX];
   struct stat facts;
   if (!follow(path, place) || !folder_of(place, folder))
@@ -77,13 +108,14 @@ static bool check_new(const run_argument_t *argument, rawhal_error_t *error)
     return refuse(error, "cannot write '%s': '%s' is not a folder", path, folder);
   if (access(folder, W_OK | X_OK))
     return refuse(error, "cannot write '%s': its folder '%s': %s", path, folder, strerror(errno));
-  return has_room(argument, folder, 0, error);
+  return has_room(request, index, folder, error);
 }
 
 /* One that will be overwritten. Pipes and devices are opened when there is something to write. */
-static bool check_old(const run_argument_t *argument, const struct stat *facts,
+static bool check_old(const run_request_t *request, size_t index, const struct stat *facts,
                       const struct stat *object, rawhal_error_t *error)
 {
+  const run_argument_t *argument = &request->arguments[index];
   const char *path = argument->out_path;
   if (S_ISDIR(facts->st_mode))
     return refuse(error, "cannot write '%s': it is a directory", path);
@@ -91,8 +123,7 @@ static bool check_old(const run_argument_t *argument, const struct stat *facts,
     return refuse(error, "'%s' would overwrite the file of the kernel", argument->word);
   if (access(path, W_OK))
     return refuse(error, "cannot write '%s': %s", path, strerror(errno));
-  return !S_ISREG(facts->st_mode) ||
-         has_room(argument, path, (uint64_t)facts->st_blocks * 512, error);
+  return !S_ISREG(facts->st_mode) || has_room(request, index, path, error);
 }
 
 static const char *base_of(const char *path)
@@ -101,15 +132,15 @@ static const char *base_of(const char *path)
   return slash ? slash + 1 : path;
 }
 
-/* Two names of one file, whether it is there or not. */
+/* Two names of one file, whether it is there or not; devices and pipes take what comes. */
 static bool is_same(const char *a, const char *b)
 {
   char places[2][PATH_MAX], folders[2][PATH_MAX];
   struct stat first, second;
-  if (strcmp(a, b) == 0)
-    return true;
   if (!stat(a, &first) && !stat(b, &second))
     return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  if (strcmp(a, b) == 0)
+    return true;
   return follow(a, places[0]) && follow(b, places[1]) && folder_of(places[0], folders[0]) &&
          folder_of(places[1], folders[1]) && !strcmp(base_of(places[0]), base_of(places[1])) &&
          !stat(folders[0], &first) && !stat(folders[1], &second) && first.st_dev == second.st_dev &&
@@ -128,9 +159,9 @@ static bool check_one(const run_request_t *request, size_t index, rawhal_error_t
       return refuse(error, "'%s' and '%s' would go to one file", request->arguments[i].word,
                     argument->word);
   if (!stat(argument->out_path, &facts))
-    return check_old(argument, &facts, has_object ? &object : NULL, error);
+    return check_old(request, index, &facts, has_object ? &object : NULL, error);
   if (errno == ENOENT)
-    return check_new(argument, error);
+    return check_new(request, index, error);
   return refuse(error, "cannot write '%s': %s", argument->out_path, strerror(errno));
 }
 

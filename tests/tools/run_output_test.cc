@@ -38,6 +38,12 @@ TEST_F(Outputs, AreLookedAtBeforeAnythingRuns)
   ASSERT_EQ(0, statvfs(scratch.root.c_str(), &room));
   if (room.f_bavail * room.f_frsize < 1ull << 40)
     expect_refusal(write_to("out:" + (scratch / "c.bin") + ":1024G"), 1, " bytes, and it will have 1099511627776");
+  const unsigned long long most = (room.f_bfree * room.f_frsize >> 10) / 3 * 2; // of which there is room for one
+  if (most < 1ull << 30)
+    expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1",
+                        "out:" + (scratch / "a") + ":" + std::to_string(most) + "K", "out:" + (scratch / "b") + ":" + std::to_string(most) + "K",
+                        "ptr:null", "u32:0"}),
+                   1, "and it and those before it will have " + std::to_string(most * 2048));
 }
 
 TEST_F(Outputs, AreLookedAtBeforeTheDevice)
@@ -87,6 +93,10 @@ TEST_F(Outputs, GoToFilesOfTheirOwn)
 
 TEST_F(Outputs, DevicesTakeWhatTheyAreGiven)
 {
+  EXPECT_EQ(0, run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "out:/dev/null:4K", "out:/dev/null:4K",
+                    "ptr:zero:64", "u32:1"},
+                   {"RAWHAL_DEVICE=softgpu"})
+                   .status);
   for (const char *place : {"/dev/null", "/dev/full"}) {
     const Outcome got = run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", std::string("out:") + place + ":4K",
                              "ptr:zero:64", "ptr:zero:64", "u32:1"},
