@@ -91,6 +91,8 @@ void progress_clear(void)
 {
   if (!shown_columns)
     return;
+  const size_t most = columns_left();
+  shown_columns = shown_columns < most ? shown_columns : most;
   fprintf(stderr, "\r%*s\r", (int)shown_columns, "");
   shown_columns = 0;
 }

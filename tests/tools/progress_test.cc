@@ -6,6 +6,10 @@
 #include <pty.h>
 #include <sys/ioctl.h>
 
+extern "C" {
+#include "tools/progress.h"
+}
+
 namespace {
 
 class Progress : public testing::Test {
@@ -95,6 +99,45 @@ TEST_F(Progress, FitsTheWindow)
 {
   EXPECT_EQ(39u, widest(seen("find vector_add a.co - b*", 40, "xterm")));
   EXPECT_EQ("", seen("find vector_add a.co - b*", 10, "xterm")); // no room for anything
+}
+
+// Beyond its last column a line would go on in the next, and stay there.
+TEST_F(Progress, FitsAWindowThatBecomesNarrow)
+{
+  for (bool drawn_again : {true, false}) {
+    winsize size = {};
+    size.ws_row = 24;
+    size.ws_col = 80;
+    int terminal = -1;
+    const std::string path(200, 'p');
+    pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+    if (child == 0) {
+      setenv("TERM", "xterm", 1);
+      progress_show("find", "file", 1, 0, path.c_str());
+      usleep(600000);
+      progress_show("find", "file", 2, 0, path.c_str());
+      size.ws_col = 30;
+      usleep(200000);
+      if (ioctl(STDERR_FILENO, TIOCSWINSZ, &size) || write(STDERR_FILENO, "\n", 1) != 1)
+        _exit(1);
+      if (drawn_again)
+        progress_show("find", "file", 3, 0, "p");
+      progress_clear();
+      _exit(0);
+    }
+    std::string text;
+    char piece[4096];
+    for (ssize_t got; (got = read(terminal, piece, sizeof(piece))) > 0;)
+      text.append(piece, static_cast<size_t>(got));
+    int status = 1;
+    waitpid(child, &status, 0);
+    close(terminal);
+    EXPECT_EQ(0, status);
+    ASSERT_TRUE(contains(text, "file 2: ppp")) << text;
+    EXPECT_EQ(drawn_again, contains(text, "file 3: p"));
+    EXPECT_EQ(79u, widest(text.substr(0, text.find('\n'))));
+    EXPECT_EQ(29u, widest(text.substr(text.find('\n') + 1))) << text;
+  }
 }
 
 TEST_F(Progress, IsOfObjectsWithinAFile)
