@@ -161,6 +161,7 @@ bool doctor_run(const doctor_t *doctor, doctor_check_fn *check, unsigned seconds
   bool memory = true;
   if (pipe2(ends, O_CLOEXEC))
     return false;
+  (void)signal(SIGCHLD, SIG_DFL); /* whoever started this may ignore it: then nobody can wait */
   const int64_t deadline = now_ms() + (int64_t)seconds * 1000;
   const pid_t child = fork();
   if (child == 0) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +127,7 @@ bool filter_program(const char *const words[], rawhal_error_t *error)
   int out[2] = {-1, -1}, err[2] = {-1, -1}, status = 0;
   pid_t child = -1;
   fflush(stdout);
+  (void)signal(SIGCHLD, SIG_DFL); /* whoever started this may ignore it: then nobody can wait */
   int why = pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) ? errno : 0;
   why = why ? why : start(words, out[1], err[1], &child);
   close(out[1]);

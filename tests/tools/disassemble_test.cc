@@ -117,6 +117,13 @@ TEST_F(Disassemble, ItsStatusIsReported)
                  "cannot run '" + scratch.root + "/noexec': Exec format error");
 }
 
+TEST_F(Disassemble, WhereSignalsOfChildrenAreIgnored)
+{
+  const Outcome got = run({"/usr/bin/env", "--ignore-signal=CHLD", tool, "inspect", "--disassemble", v5}, {"RAWHAL_OBJDUMP=" + program("echo run")});
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_EQ("object 0: gfx90a\nrun\n", got.out);
+}
+
 TEST_F(Disassemble, TheNewestIsTaken)
 {
   program("echo old", "llvm-objdump-15");

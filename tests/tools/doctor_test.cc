@@ -146,6 +146,13 @@ TEST(Doctor, ARuntimeThatCrashesIsARow)
   EXPECT_EQ("problem", ask(with("RAWHAL_RUNTIME_LIBRARY=" + leaves)).row("runtime: the check ended early, with status 42").state);
 }
 
+TEST(Doctor, WhereSignalsOfChildrenAreIgnored)
+{
+  const Outcome got = run({"/usr/bin/env", "--ignore-signal=CHLD", tool, "doctor", "--device", "softgpu", "--timeout", "5"});
+  EXPECT_EQ(0, got.status) << got.out;
+  EXPECT_FALSE(contains(got.out, "did not end")) << got.out;
+}
+
 // ---- What is missing ----
 
 TEST(Doctor, SaysWhatIsMissing)
