@@ -160,6 +160,7 @@ static void print_zsh(void)
   fputs("    'help:all options of a command'\n"
         "  )\n"
         "  if (( CURRENT == 2 )); then\n"
+        "    if [[ $PREFIX == -* ]]; then compadd -- --help --version; return; fi\n"
         "    _describe -t commands 'rawhal command' verbs\n"
         "    return\n"
         "  fi\n"
