@@ -171,7 +171,7 @@ TEST_F(Golden, RowsFit)
   EXPECT_EQ(lines(full), lines(narrow));
   EXPECT_TRUE(contains(narrow, "by_value                 a_name_t...\n")) << narrow;
   EXPECT_FALSE(contains(narrow, "generated"));
-  for (unsigned short columns : {60, 80}) {
+  for (unsigned short columns = 60; columns < 76; ++columns) { // an escape has four
     const std::string hostile = seen("inspect hostile.co", columns, "TERM=dumb");
     const size_t index = hostile.find("    index");
     ASSERT_NE(std::string::npos, index);
