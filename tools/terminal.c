@@ -142,8 +142,12 @@ void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_
 
 void terminal_row_put_words(terminal_row_t *row, rawhal_string_t text, size_t indent)
 {
-  if (terminal_columns() == SIZE_MAX) { /* as it stands */
-    put(row, text, 0);
+  enum { LEAST = 12 };
+  const size_t columns = terminal_columns();
+  if (columns == SIZE_MAX || columns < indent + LEAST) { /* as it stands */
+    printf("%*s", (int)row->gap, "");
+    row->used += row->gap + escape_text(stdout, text, SIZE_MAX);
+    row->gap = 1;
     return;
   }
   for (size_t at = 0, end; at < text.size; at = end) {

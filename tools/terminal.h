@@ -38,7 +38,8 @@ typedef struct terminal_row {
  * where that is not enough, either. */
 void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_t indent);
 
-/* The same of a sentence, which is broken between words. */
+/* The same of a sentence, which is broken between words; the terminal breaks it itself where the
+ * indent leaves too little. */
 void terminal_row_put_words(terminal_row_t *row, rawhal_string_t text, size_t indent);
 
 #endif

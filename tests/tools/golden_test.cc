@@ -171,6 +171,7 @@ TEST_F(Golden, RowsFit)
   EXPECT_EQ(lines(full), lines(narrow));
   EXPECT_TRUE(contains(narrow, "by_value                 a_name_t...\n")) << narrow;
   EXPECT_FALSE(contains(narrow, "generated"));
+  EXPECT_TRUE(contains(seen("check a.co --kernel _Z10vector_addPfS_S_j --blob blob", 30, "TERM=dumb"), "0 'out' (global_buffer) 0..8 = 0x"));
   for (unsigned short columns = 60; columns < 76; ++columns) { // an escape has four
     const std::string hostile = seen("inspect hostile.co", columns, "TERM=dumb");
     const size_t index = hostile.find("    index");
