@@ -51,24 +51,20 @@ void terminal_style(terminal_style_t style)
 
 /* ---- Width ---- */
 
-static size_t find_columns(void)
+/* Asked each time: windows change. */
+size_t terminal_columns(void)
 {
+  static int is_terminal = -1;
   struct winsize size;
   uint64_t columns;
   const char *said = getenv("COLUMNS");
-  if (!isatty(STDOUT_FILENO))
+  if (is_terminal < 0)
+    is_terminal = isatty(STDOUT_FILENO);
+  if (!is_terminal)
     return SIZE_MAX;
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
     return size.ws_col;
   return said && tool_parse_number(said, 1 << 20, &columns) && columns ? columns : SIZE_MAX;
-}
-
-size_t terminal_columns(void)
-{
-  static size_t columns;
-  if (!columns)
-    columns = find_columns();
-  return columns;
 }
 
 /* ---- Text within it ---- */

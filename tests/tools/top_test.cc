@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include <pty.h>
+#include <sys/ioctl.h>
 
 extern "C" {
 #include "queue/limit/config.h"
@@ -63,8 +64,8 @@ protected:
 
 namespace {
 
-// What a terminal gets until there is a second table.
-std::string two_tables(const std::string &region, const char *term)
+// What a terminal gets until there is a second table, before which it may become narrow.
+std::string two_tables(const std::string &region, const char *term, unsigned short columns = 80)
 {
   winsize size = {};
   size.ws_row = 24;
@@ -79,12 +80,21 @@ std::string two_tables(const std::string &region, const char *term)
   }
   std::string text;
   char piece[1024];
-  for (ssize_t got; text.find(head) == text.rfind(head) && (got = read(terminal, piece, sizeof(piece))) > 0;)
+  auto heads = [&] { // whole ones
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find(head, at)) != std::string::npos; at += head.size())
+      count += text.find('\n', at) != std::string::npos;
+    return count;
+  };
+  for (ssize_t got; heads() < 2 && (got = read(terminal, piece, sizeof(piece))) > 0;) {
     text.append(piece, static_cast<size_t>(got));
+    size.ws_col = columns;
+    EXPECT_TRUE(heads() != 1 || ioctl(terminal, TIOCSWINSZ, &size) == 0);
+  }
   kill(child, SIGTERM);
   waitpid(child, nullptr, 0);
   close(terminal);
-  return text.substr(0, text.rfind(head) + head.size());
+  return text.substr(0, text.find('\n', text.rfind(head)));
 }
 
 } // namespace
@@ -101,6 +111,10 @@ TEST_F(Region, IsShownAnewAsTheTerminalCan)
     EXPECT_TRUE(contains(text, "\n\r\n" + head)) << text;
     EXPECT_FALSE(contains(text, "\x1b"));
   }
+  const std::string narrow = two_tables(path_, "dumb", 60);
+  const size_t second = narrow.rfind(head);
+  EXPECT_TRUE(contains(narrow.substr(0, second), "LAUNCHES"));
+  EXPECT_FALSE(contains(narrow.substr(second), "LAUNCHES")) << narrow;
 }
 
 // ---- Setting ----
