@@ -60,7 +60,7 @@ struct softgpu_queue {
   uint64_t next; /* index of the packet at hand; the device's copy of the read index */
   softgpu_request_t request;
   uint64_t announced; /* packets that doorbells covered so far, or that stayed unchanged */
-  /* Since when the packet at hand, which no doorbell covers, has not changed, or 0; and its words. */
+  /* Since when the packet at hand, which no doorbell covers, has not changed, or 0; its words. */
   uint64_t unannounced_since, unannounced[8];
   /* Of inject.c, up to stall_until: packets it has looked at, the doorbell it makes the queue miss,
    * and until when it stalls the queue. */

@@ -1,7 +1,7 @@
-/* Render nodes, for runtimes of ROCm 5.3 to 5.7: they open the one that a GPU's properties name, and
- * make a handle of it by libdrm. Here that file is one in memory which says what it is; any other
- * goes on to libdrm. Nothing is kept but in the file, so copies of a descriptor and children of
- * fork() have it, too. */
+/* Render nodes, for runtimes of ROCm 5.3 to 5.7: they open the one that a GPU's properties name,
+ * and make a handle of it by libdrm. Here that file is one in memory which says what it is; any
+ * other goes on to libdrm. Nothing is kept but in the file, so copies of a descriptor and children
+ * of fork() have it, too. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
