@@ -83,9 +83,9 @@ static us_text_t us_between(uint64_t from, uint64_t to)
 }
 
 /* {"name":NAME, and what comes before "args". The caller holds the lock. */
-static void put_text(struct json_sink *sink, rawhal_string_t name, const char *format, ...)
+static void put_text(json_sink_t *sink, rawhal_string_t name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void put_text(struct json_sink *sink, rawhal_string_t name, const char *format, ...)
+static void put_text(json_sink_t *sink, rawhal_string_t name, const char *format, ...)
 {
   char text[512];
   va_list arguments;
@@ -97,7 +97,7 @@ static void put_text(struct json_sink *sink, rawhal_string_t name, const char *f
   json_text(sink, text);
 }
 
-static void finish(struct json_sink *sink, uint64_t now)
+static void finish(json_sink_t *sink, uint64_t now)
 {
   json_text(sink, "},\n");
   json_flush(sink);
@@ -109,7 +109,7 @@ static void finish(struct json_sink *sink, uint64_t now)
 
 static void put_name(const char *kind, uint32_t thread, const char *name)
 {
-  struct json_sink sink = {.write = append};
+  json_sink_t sink = {.write = append};
   put_text(&sink, RAWHAL_STRING("thread_name"),
            ",\"ph\":\"M\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":\"%s %s\"}", getpid(), thread,
            kind, name);
@@ -178,7 +178,7 @@ rawhal_status_t trace_open(const char *path, rawhal_error_t *error)
   trace.began = trace.flushed = front_now();
   char name[256] = "";
   ssize_t size = readlink("/proc/self/exe", name, sizeof(name) - 1);
-  struct json_sink sink = {.write = append};
+  json_sink_t sink = {.write = append};
   json_text(&sink, "[\n");
   put_text(&sink, RAWHAL_STRING("process_name"),
            ",\"ph\":\"M\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":", getpid());
@@ -196,7 +196,7 @@ void trace_close(void)
 {
   pthread_mutex_lock(&trace.lock);
   if (trace.open) {
-    struct json_sink sink = {.write = append}; /* the last event has no comma after it */
+    json_sink_t sink = {.write = append}; /* the last event has no comma after it */
     put_text(&sink, RAWHAL_STRING("end"),
              ",\"ph\":\"i\",\"s\":\"p\",\"pid\":%d,\"tid\":0,"
              "\"ts\":%s}\n]\n",
@@ -230,7 +230,7 @@ void trace_dispatch(const trace_dispatch_t *dispatch)
   }
   if (!begin())
     return;
-  struct json_sink sink = {.write = append};
+  json_sink_t sink = {.write = append};
   name_queue(dispatch->queue);
   put_text(&sink, name,
            ",\"cat\":\"dispatch\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%s,"
@@ -254,7 +254,7 @@ void trace_held(uint32_t queue, uint64_t from, uint64_t to)
 {
   if (!begin())
     return;
-  struct json_sink sink = {.write = append};
+  json_sink_t sink = {.write = append};
   name_queue(queue);
   put_text(&sink, RAWHAL_STRING("held back"),
            ",\"cat\":\"limit\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%s,\"dur\":%s", getpid(),
@@ -267,7 +267,7 @@ void trace_memory(uint32_t device, uint64_t bytes)
 {
   if (!begin())
     return;
-  struct json_sink sink = {.write = append};
+  json_sink_t sink = {.write = append};
   uint64_t now = front_now();
   put_text(
       &sink, RAWHAL_STRING("memory"),
@@ -282,7 +282,7 @@ void trace_copy(const trace_copy_t *copy)
   const bool known = copy->start != 0;
   if (!begin())
     return;
-  struct json_sink sink = {.write = append};
+  json_sink_t sink = {.write = append};
   put_text(&sink, rawhal_string(copy->what), ",\"cat\":\"copy\",%s,\"pid\":%d,\"tid\":%u,\"ts\":%s",
            known ? "\"ph\":\"X\"" : "\"ph\":\"i\",\"s\":\"t\"", getpid(), THREAD_COPIES + copy->way,
            us_since(known ? copy->start : copy->asked).text);
@@ -304,7 +304,7 @@ void trace_object(rawhal_content_hash_t hash, uint64_t size, const char *uri)
   if (!begin())
     return;
   content_text(hash, text);
-  struct json_sink sink = {.write = append};
+  json_sink_t sink = {.write = append};
   uint64_t now = front_now();
   put_text(&sink, RAWHAL_STRING("code object"),
            ",\"cat\":\"object\",\"ph\":\"i\",\"s\":\"p\",\"pid\":%d,\"tid\":0,\"ts\":%s,"

@@ -38,12 +38,12 @@ static void watch_forks(void)
 }
 
 /* A load under way: on the stack of the thread that carries it out. */
-struct load_in_progress {
+typedef struct load_in_progress {
   bool done;
   rawhal_status_t status;
   rawhal_error_t error;
   size_t waiting;
-};
+} load_in_progress_t;
 
 static rawhal_status_t check_loadable(const rawhal_device_t *device, const rawhal_hsaco_t *hsaco,
                                       rawhal_error_t *error)
@@ -113,7 +113,7 @@ static rawhal_status_t load_for_all(rawhal_executable_t *executable,
                                     const rawhal_executable_options_t *options,
                                     rawhal_error_t *error)
 {
-  struct load_in_progress load = {0};
+  load_in_progress_t load = {0};
   executable->load = &load;
   executable->users = 1; /* us */
   pthread_mutex_unlock(&table_lock);
@@ -134,7 +134,7 @@ static rawhal_status_t load_for_all(rawhal_executable_t *executable,
 /* A thread is loading it. */
 static rawhal_status_t wait_for_load(rawhal_executable_t *executable, rawhal_error_t *error)
 {
-  struct load_in_progress *load = executable->load;
+  load_in_progress_t *load = executable->load;
   ++executable->users; /* so that it is still there afterwards, if it is loaded */
   ++load->waiting;
   while (!load->done)

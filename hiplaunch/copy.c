@@ -6,22 +6,22 @@
 /* Copies and fills. Where bytes are is known by their addresses; what the program says of that is
  * only checked. Memory that is not of our allocations is the program's own. */
 
-struct end {
+typedef struct end {
   void *pointer;
   bool ours;
-  struct allocation allocation;
+  allocation_t allocation;
   uint64_t offset;
-};
+} end_t;
 
-struct job {
-  struct end to, from;
+typedef struct job {
+  end_t to, from;
   size_t size;
-};
+} job_t;
 
-static hipError_t find_end(struct end *end, const char *what, const void *pointer, size_t size,
+static hipError_t find_end(end_t *end, const char *what, const void *pointer, size_t size,
                            bool wanted)
 {
-  *end = (struct end){.pointer = (void *)(uintptr_t)pointer};
+  *end = (end_t){.pointer = (void *)(uintptr_t)pointer};
   if (!pointer)
     return fail(hipErrorInvalidValue, "%s is NULL", what);
   end->ours = memory_find((uintptr_t)pointer, &end->allocation);
@@ -32,8 +32,7 @@ static hipError_t find_end(struct end *end, const char *what, const void *pointe
   return status;
 }
 
-static hipError_t find_job(struct job *job, void *to, const void *from, size_t size,
-                           hipMemcpyKind kind)
+static hipError_t find_job(job_t *job, void *to, const void *from, size_t size, hipMemcpyKind kind)
 {
   if ((unsigned)kind > hipMemcpyDefault)
     return fail(hipErrorInvalidMemcpyDirection, "a copy of kind %d", (int)kind);
@@ -47,9 +46,9 @@ static hipError_t find_job(struct job *job, void *to, const void *from, size_t s
 
 /* ---- Now, after all that the stream was given ---- */
 
-static rawhal_status_t run(const struct job *job, rawhal_error_t *error)
+static rawhal_status_t run(const job_t *job, rawhal_error_t *error)
 {
-  const struct end *to = &job->to, *from = &job->from;
+  const end_t *to = &job->to, *from = &job->from;
   if (to->ours && from->ours)
     return rawhal_buffer_copy(to->allocation.buffer, to->offset, from->allocation.buffer,
                               from->offset, job->size, error);
@@ -61,7 +60,7 @@ static rawhal_status_t run(const struct job *job, rawhal_error_t *error)
   return RAWHAL_OK;
 }
 
-static hipError_t copy_now(const struct job *job, hipStream_t stream)
+static hipError_t copy_now(const job_t *job, hipStream_t stream)
 {
   rawhal_error_t error;
   hipError_t status = stream_wait(stream);
@@ -73,7 +72,7 @@ static hipError_t copy_now(const struct job *job, hipStream_t stream)
 static hipError_t copy_and_wait(void *to, const void *from, size_t size, hipMemcpyKind kind,
                                 hipStream_t stream)
 {
-  struct job job;
+  job_t job;
   if (!size)
     return hipSuccess;
   hipError_t status = find_job(&job, to, from, size, kind);
@@ -108,10 +107,10 @@ hipError_t hipMemcpyDtoD(hipDeviceptr_t to, hipDeviceptr_t from, size_t size)
 
 /* ---- In the stream's order ---- */
 
-static rawhal_status_t enqueue(struct lane *lane, const struct job *job, rawhal_ticket_t *ticket,
+static rawhal_status_t enqueue(lane_t *lane, const job_t *job, rawhal_ticket_t *ticket,
                                rawhal_error_t *error)
 {
-  const struct end *to = &job->to, *from = &job->from;
+  const end_t *to = &job->to, *from = &job->from;
   if (!to->ours)
     return rawhal_queue_read(lane->queue, from->allocation.buffer, from->offset, to->pointer,
                              job->size, RAWHAL_FOREVER, ticket, error);
@@ -128,7 +127,7 @@ static rawhal_status_t enqueue(struct lane *lane, const struct job *job, rawhal_
 }
 
 /* Of a device's memory, another's queue may have no access: then it is copied by neither's. */
-static bool crosses_devices(const struct job *job, const struct device *device)
+static bool crosses_devices(const job_t *job, const device_t *device)
 {
   return (job->to.ours && job->to.allocation.device != device) ||
          (job->from.ours && job->from.allocation.device != device);
@@ -137,7 +136,7 @@ static bool crosses_devices(const struct job *job, const struct device *device)
 hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind kind,
                           hipStream_t handle)
 {
-  struct job job;
+  job_t job;
   struct ihipStream_t *stream;
   rawhal_error_t error;
   if (!size)
@@ -153,7 +152,7 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind
     stream_leave(stream);
     return copy_now(&job, handle);
   }
-  struct lane *lane = stream->lane;
+  lane_t *lane = stream->lane;
   rawhal_ticket_t ticket;
   rawhal_status_t failed = enqueue(lane, &job, &ticket, &error);
   if (!failed)
@@ -168,7 +167,7 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind
 /* ---- Fills ---- */
 
 /* In the order of a lane, or now where there is none. */
-static rawhal_status_t put_bytes(struct lane *lane, rawhal_buffer_t *buffer, uint64_t at,
+static rawhal_status_t put_bytes(lane_t *lane, rawhal_buffer_t *buffer, uint64_t at,
                                  const void *bytes, uint64_t size, rawhal_error_t *error)
 {
   if (!lane)
@@ -180,7 +179,7 @@ static rawhal_status_t put_bytes(struct lane *lane, rawhal_buffer_t *buffer, uin
   return status;
 }
 
-static rawhal_status_t put_dwords(struct lane *lane, rawhal_buffer_t *buffer, uint64_t at,
+static rawhal_status_t put_dwords(lane_t *lane, rawhal_buffer_t *buffer, uint64_t at,
                                   uint32_t dword, uint64_t size, rawhal_error_t *error)
 {
   if (!lane)
@@ -193,7 +192,7 @@ static rawhal_status_t put_dwords(struct lane *lane, rawhal_buffer_t *buffer, ui
 }
 
 /* Devices fill dwords; what is left of one at both ends is written. */
-static rawhal_status_t put_fill(struct lane *lane, const struct end *to, int value, size_t size,
+static rawhal_status_t put_fill(lane_t *lane, const end_t *to, int value, size_t size,
                                 rawhal_error_t *error)
 {
   unsigned char bytes[4];
@@ -219,7 +218,7 @@ static rawhal_status_t put_fill(struct lane *lane, const struct end *to, int val
 }
 
 /* Another device's memory, as with copies, is filled by neither stream. */
-static hipError_t fill_now(const struct end *to, int value, size_t size, hipStream_t handle)
+static hipError_t fill_now(const end_t *to, int value, size_t size, hipStream_t handle)
 {
   rawhal_error_t error;
   hipError_t status = stream_wait(handle);
@@ -230,7 +229,7 @@ static hipError_t fill_now(const struct end *to, int value, size_t size, hipStre
 
 static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, bool wait)
 {
-  struct end end;
+  end_t end;
   struct ihipStream_t *stream;
   rawhal_error_t error;
   if (!size)
@@ -244,7 +243,7 @@ static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, boo
     stream_leave(stream);
     return fill_now(&end, value, size, handle);
   }
-  struct lane *lane = stream->lane;
+  lane_t *lane = stream->lane;
   rawhal_status_t failed = put_fill(lane, &end, value, size, &error);
   const rawhal_ticket_t last = lane->last;
   stream_leave(stream);
@@ -267,8 +266,8 @@ hipError_t hipMemsetAsync(void *to, int value, size_t size, hipStream_t stream)
 
 static hipError_t find_variable(const void *symbol, size_t size, size_t offset, void **address)
 {
-  struct device *device;
-  struct allocation variable;
+  device_t *device;
+  allocation_t variable;
   *address = NULL;
   hipError_t status = device_current(&device);
   if (!status)
@@ -290,8 +289,8 @@ hipError_t hipGetSymbolAddress(void **address, const void *symbol)
 
 hipError_t hipGetSymbolSize(size_t *size, const void *symbol)
 {
-  struct device *device;
-  struct allocation variable;
+  device_t *device;
+  allocation_t variable;
   if (!size)
     return fail(hipErrorInvalidValue, "no place for the size");
   hipError_t status = device_current(&device);

@@ -7,7 +7,7 @@
 struct ihipEvent_t {
   struct ihipEvent_t *next; /* of those of the lane without a time yet */
   unsigned flags;
-  struct lane *lane; /* NULL: never recorded */
+  lane_t *lane; /* NULL: never recorded */
   rawhal_ticket_t ticket;
   bool waiting, timed; /* in the lane's list; `time` is known */
   uint64_t time;       /* ns */
@@ -15,7 +15,7 @@ struct ihipEvent_t {
 
 static void unlink_event(struct ihipEvent_t *event)
 {
-  struct lane *lane = event->lane;
+  lane_t *lane = event->lane;
   if (!event->waiting)
     return;
   struct ihipEvent_t **at = &lane->untimed;
@@ -36,7 +36,7 @@ static void take_time(struct ihipEvent_t *event)
 
 /* A submission takes the place of the one LANE_SUBMISSIONS before it, and an order's barriers may
  * come in between. */
-void events_settle(struct lane *lane)
+void events_settle(lane_t *lane)
 {
   enum { MARGIN = LANE_SUBMISSIONS / 4 };
   struct ihipEvent_t *event = lane->untimed;
@@ -98,7 +98,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle)
   hipError_t status = stream_enter(handle, &stream);
   if (status)
     return status;
-  struct lane *lane = stream->lane;
+  lane_t *lane = stream->lane;
   if (rawhal_queue_barrier(lane->queue, NULL, 0, RAWHAL_FOREVER, &event->ticket, &error)) {
     stream_leave(stream);
     return lane_fail(lane, &error, "an event");
@@ -142,7 +142,7 @@ hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned fla
       stream_leave(stream);
     return status;
   }
-  struct lane *lane = stream->lane;
+  lane_t *lane = stream->lane;
   const rawhal_dependency_t dependency = {.queue = event->lane->queue, .ticket = event->ticket};
   bool needed = event->lane != lane;
   rawhal_status_t failed = RAWHAL_OK;

@@ -10,11 +10,11 @@
  * which argument led there: that is looked up in what was launched. */
 
 /* The launch that failed: the oldest that has not finished. */
-static const struct launch_note *failed_launch(struct lane *lane)
+static const launch_note_t *failed_launch(lane_t *lane)
 {
-  const struct launch_note *oldest = NULL;
+  const launch_note_t *oldest = NULL;
   for (int i = 0; i < LANE_SUBMISSIONS; ++i) {
-    const struct launch_note *launch = &lane->notes[i];
+    const launch_note_t *launch = &lane->notes[i];
     if (launch->ticket && (!oldest || launch->ticket < oldest->ticket) &&
         rawhal_queue_wait(lane->queue, launch->ticket, 0, NULL))
       oldest = launch;
@@ -23,7 +23,7 @@ static const struct launch_note *failed_launch(struct lane *lane)
 }
 
 /* "[0x7f0000001000, +4096)": the allocation that the device names, if it names one. */
-static bool named_allocation(const char *text, struct allocation *allocation)
+static bool named_allocation(const char *text, allocation_t *allocation)
 {
   for (const char *at = strstr(text, "[0x"); at; at = strstr(at + 1, "[0x")) {
     char *end;
@@ -51,14 +51,14 @@ void argument_say(char *text, size_t size, const rawhal_kernarg_layout_t *layout
 }
 
 /* Arguments that point into the allocation or to its end, and those that point nowhere. */
-static void name_arguments(const struct launch_note *launch, const struct allocation *nearest,
+static void name_arguments(const launch_note_t *launch, const allocation_t *nearest,
                            rawhal_error_t *error)
 {
   const rawhal_kernarg_layout_t *layout = rawhal_device_kernel_info(launch->kernel)->layout;
   size_t used = strlen(error->message);
   for (uint32_t i = 0; i < launch->pointer_count; ++i) {
     const uint64_t value = launch->pointers[i].value;
-    struct allocation allocation;
+    allocation_t allocation;
     char text[200], more[300];
     argument_say(text, sizeof(text), layout, launch->pointers[i].argument, value);
     if (nearest && value >= nearest->address && value - nearest->address <= nearest->size)
@@ -72,11 +72,11 @@ static void name_arguments(const struct launch_note *launch, const struct alloca
   }
 }
 
-void fault_explain(struct lane *lane, rawhal_error_t *error)
+void fault_explain(lane_t *lane, rawhal_error_t *error)
 {
-  struct allocation nearest;
+  allocation_t nearest;
   pthread_mutex_lock(&lane->device->lock); /* the kernel could be unloaded meanwhile */
-  const struct launch_note *launch = failed_launch(lane);
+  const launch_note_t *launch = failed_launch(lane);
   bool named = launch && named_allocation(error->message, &nearest);
   if (launch)
     name_arguments(launch, named ? &nearest : NULL, error);

@@ -4,16 +4,16 @@
 #include "hiplaunch/registry.h"
 #include "hiplaunch/stream.h"
 
-struct image_variable {
+typedef struct image_variable {
   struct image_variable *next;
-  struct allocation allocation;
-};
+  allocation_t allocation;
+} image_variable_t;
 
-static struct image *images;
+static image_t *images;
 
 /* ---- Opening ---- */
 
-static rawhal_status_t load(struct device *device, const rawhal_container_t *container,
+static rawhal_status_t load(device_t *device, const rawhal_container_t *container,
                             rawhal_executable_t **executable, rawhal_error_t *error)
 {
   size_t index;
@@ -29,20 +29,19 @@ static rawhal_status_t load(struct device *device, const rawhal_container_t *con
   return status;
 }
 
-static struct image *image_of(struct device *device, rawhal_executable_t *executable)
+static image_t *image_of(device_t *device, rawhal_executable_t *executable)
 {
-  struct image *image = images;
+  image_t *image = images;
   while (image && image->executable != executable)
     image = image->next;
   if (!image && (image = calloc(1, sizeof(*image)))) {
-    *image = (struct image){.next = images, .device = device, .executable = executable};
+    *image = (image_t){.next = images, .device = device, .executable = executable};
     images = image;
   }
   return image;
 }
 
-hipError_t image_open(struct device *device, const void *bytes, const char *path,
-                      struct image **image)
+hipError_t image_open(device_t *device, const void *bytes, const char *path, image_t **image)
 {
   rawhal_container_t *container = NULL;
   rawhal_executable_t *executable = NULL;
@@ -64,7 +63,7 @@ hipError_t image_open(struct device *device, const void *bytes, const char *path
   return hipSuccess;
 }
 
-static void unload(struct image *image)
+static void unload(image_t *image)
 {
   const rawhal_hsaco_t *hsaco = rawhal_executable_hsaco(image->executable);
   const rawhal_kernel_t *facts;
@@ -74,7 +73,7 @@ static void unload(struct image *image)
       notes_forget(image->device, kernel);
   }
   while (image->variables) {
-    struct image_variable *next = image->variables->next;
+    image_variable_t *next = image->variables->next;
     memory_release(&image->variables->allocation);
     free(image->variables);
     image->variables = next;
@@ -82,12 +81,12 @@ static void unload(struct image *image)
 }
 
 /* An executable is opened as often as its image has users. */
-void image_close(struct image *image)
+void image_close(image_t *image)
 {
   rawhal_executable_t *executable = image->executable;
   if (!--image->users) {
     unload(image);
-    struct image **at = &images;
+    image_t **at = &images;
     while (*at != image)
       at = &(*at)->next;
     *at = image->next;
@@ -98,8 +97,7 @@ void image_close(struct image *image)
 
 /* ---- What is in it ---- */
 
-hipError_t image_kernel(struct image *image, const char *name,
-                        const rawhal_device_kernel_t **kernel)
+hipError_t image_kernel(image_t *image, const char *name, const rawhal_device_kernel_t **kernel)
 {
   rawhal_error_t error;
   rawhal_status_t status =
@@ -107,7 +105,7 @@ hipError_t image_kernel(struct image *image, const char *name,
   return status ? fail_rawhal(&error, "kernel %s", name) : hipSuccess;
 }
 
-hipError_t image_variable(struct image *image, const char *name, struct allocation *variable)
+hipError_t image_variable(image_t *image, const char *name, allocation_t *variable)
 {
   rawhal_error_t error;
   uint64_t address, size;
@@ -115,11 +113,11 @@ hipError_t image_variable(struct image *image, const char *name, struct allocati
     return fail_rawhal(&error, "variable %s", name);
   if (memory_find(address, variable) && variable->address == address)
     return hipSuccess;
-  struct image_variable *added = calloc(1, sizeof(*added));
+  image_variable_t *added = calloc(1, sizeof(*added));
   if (!added)
     return fail(hipErrorOutOfMemory, "out of host memory");
   added->allocation =
-      (struct allocation){.address = address, .size = (size_t)size, .device = image->device};
+      (allocation_t){.address = address, .size = (size_t)size, .device = image->device};
   hipError_t status = memory_add_variable(&added->allocation);
   if (status) {
     free(added);

@@ -2,7 +2,7 @@
 
 /* What programs ask of their kernels. */
 
-static hipError_t kernel_of(const void *function, struct device **device, struct loaded *loaded)
+static hipError_t kernel_of(const void *function, device_t **device, loaded_t *loaded)
 {
   hipError_t status = device_current(device);
   return status ? status : registry_kernel(function, *device, loaded);
@@ -10,8 +10,8 @@ static hipError_t kernel_of(const void *function, struct device **device, struct
 
 hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *function)
 {
-  struct device *device;
-  struct loaded loaded;
+  device_t *device;
+  loaded_t loaded;
   if (!attributes)
     return fail(hipErrorInvalidValue, "no place for the attributes");
   hipError_t status = kernel_of(function, &device, &loaded);
@@ -29,7 +29,7 @@ hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *funct
   return hipSuccess;
 }
 
-static hipError_t occupancy_of(const struct loaded *loaded, uint32_t size, size_t shared,
+static hipError_t occupancy_of(const loaded_t *loaded, uint32_t size, size_t shared,
                                rawhal_occupancy_t *occupancy)
 {
   rawhal_error_t error;
@@ -44,8 +44,8 @@ static hipError_t occupancy_of(const struct loaded *loaded, uint32_t size, size_
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
                                                         int block_size, size_t shared)
 {
-  struct device *device;
-  struct loaded loaded;
+  device_t *device;
+  loaded_t loaded;
   rawhal_occupancy_t occupancy;
   if (!blocks || block_size <= 0)
     return fail(hipErrorInvalidValue, "no place for the number, or blocks of %d", block_size);
@@ -62,8 +62,8 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void 
 hipError_t hipOccupancyMaxPotentialBlockSize(int *grid_size, int *block_size, const void *function,
                                              size_t shared, int limit)
 {
-  struct device *device;
-  struct loaded loaded;
+  device_t *device;
+  loaded_t loaded;
   if (!grid_size || !block_size)
     return fail(hipErrorInvalidValue, "no place for the sizes");
   *grid_size = *block_size = 0;

@@ -13,7 +13,7 @@ static void print(void *context, rawhal_services_stream_t stream, const char *te
 
 /* ---- Lanes ---- */
 
-static rawhal_status_t open_queue(struct lane *lane, bool services, rawhal_error_t *error)
+static rawhal_status_t open_queue(lane_t *lane, bool services, rawhal_error_t *error)
 {
   static const rawhal_queue_priority_t priorities[] = {
       RAWHAL_QUEUE_PRIORITY_HIGH, RAWHAL_QUEUE_PRIORITY_DEFAULT, RAWHAL_QUEUE_PRIORITY_LOW};
@@ -34,11 +34,11 @@ static rawhal_status_t open_queue(struct lane *lane, bool services, rawhal_error
   return status;
 }
 
-hipError_t lane_take(struct device *device, int priority, bool services, struct lane **taken)
+hipError_t lane_take(device_t *device, int priority, bool services, lane_t **taken)
 {
   rawhal_error_t error;
   rawhal_queue_info_t info = {.size = sizeof(info)};
-  for (struct lane *lane = device->lanes; lane; lane = lane->next) {
+  for (lane_t *lane = device->lanes; lane; lane = lane->next) {
     if (lane->busy || lane->priority != priority || services != (lane->services != NULL))
       continue;
     rawhal_queue_info(lane->queue, &info);
@@ -49,7 +49,7 @@ hipError_t lane_take(struct device *device, int priority, bool services, struct 
     return hipSuccess;
   }
   *taken = NULL;
-  struct lane *lane = calloc(1, sizeof(*lane));
+  lane_t *lane = calloc(1, sizeof(*lane));
   if (!lane)
     return fail(hipErrorOutOfMemory, "out of host memory");
   lane->device = device;
@@ -68,7 +68,7 @@ hipError_t lane_take(struct device *device, int priority, bool services, struct 
 
 /* ---- Waiting ---- */
 
-hipError_t lane_fail(struct lane *lane, const rawhal_error_t *error, const char *what)
+hipError_t lane_fail(lane_t *lane, const rawhal_error_t *error, const char *what)
 {
   rawhal_error_t explained = *error;
   if (error->status == RAWHAL_FAULT)
@@ -76,7 +76,7 @@ hipError_t lane_fail(struct lane *lane, const rawhal_error_t *error, const char 
   return fail_rawhal(&explained, what ? "%s" : NULL, what);
 }
 
-hipError_t lane_wait(struct lane *lane, rawhal_ticket_t ticket, uint64_t deadline)
+hipError_t lane_wait(lane_t *lane, rawhal_ticket_t ticket, uint64_t deadline)
 {
   rawhal_error_t error;
   if (!ticket)
@@ -92,15 +92,15 @@ hipError_t lane_wait(struct lane *lane, rawhal_ticket_t ticket, uint64_t deadlin
 }
 
 /* Lanes are only ever added, at the front: a list that was read once stays good. */
-static struct lane *lanes_of(struct device *device)
+static lane_t *lanes_of(device_t *device)
 {
   pthread_mutex_lock(&device->lock);
-  struct lane *lanes = device->lanes;
+  lane_t *lanes = device->lanes;
   pthread_mutex_unlock(&device->lock);
   return lanes;
 }
 
-static rawhal_ticket_t last_of(struct lane *lane)
+static rawhal_ticket_t last_of(lane_t *lane)
 {
   pthread_mutex_lock(&lane->device->lock);
   rawhal_ticket_t last = lane->last;
@@ -108,9 +108,9 @@ static rawhal_ticket_t last_of(struct lane *lane)
   return last;
 }
 
-void device_settle(struct device *device)
+void device_settle(device_t *device)
 {
-  for (struct lane *lane = lanes_of(device); lane; lane = lane->next) {
+  for (lane_t *lane = lanes_of(device); lane; lane = lane->next) {
     rawhal_ticket_t last = last_of(lane);
     if (last && rawhal_queue_wait(lane->queue, last, RAWHAL_FOREVER, NULL))
       continue; /* the thread that submitted it is told */
@@ -119,7 +119,7 @@ void device_settle(struct device *device)
 
 void devices_settle(void)
 {
-  struct device *devices;
+  device_t *devices;
   int count = devices_opened(&devices);
   for (int i = 0; i < count; ++i)
     device_settle(&devices[i]);
@@ -127,21 +127,21 @@ void devices_settle(void)
 
 hipError_t hipDeviceSynchronize(void)
 {
-  struct device *device;
+  device_t *device;
   hipError_t status = device_current(&device), first = hipSuccess;
   if (status)
     return status;
-  for (struct lane *lane = lanes_of(device); lane; lane = lane->next) {
+  for (lane_t *lane = lanes_of(device); lane; lane = lane->next) {
     status = lane_wait(lane, last_of(lane), RAWHAL_FOREVER);
     first = first ? first : status;
   }
   return first;
 }
 
-void notes_forget(struct device *device, const rawhal_device_kernel_t *kernel)
+void notes_forget(device_t *device, const rawhal_device_kernel_t *kernel)
 {
   pthread_mutex_lock(&device->lock);
-  for (struct lane *lane = device->lanes; lane; lane = lane->next)
+  for (lane_t *lane = device->lanes; lane; lane = lane->next)
     for (int i = 0; i < LANE_SUBMISSIONS; ++i)
       if (lane->notes[i].kernel == kernel)
         lane->notes[i].kernel = NULL;

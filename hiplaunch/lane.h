@@ -6,6 +6,6 @@
 
 /* An idle lane of these properties, or a new one; busy from now on. The device is locked, or not
  * in use yet. */
-hipError_t lane_take(struct device *device, int priority, bool services, struct lane **taken);
+hipError_t lane_take(device_t *device, int priority, bool services, lane_t **taken);
 
 #endif

@@ -40,18 +40,18 @@ hipError_t __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, hi
 
 /* ---- Geometry ---- */
 
-struct request {
-  struct loaded loaded;
+typedef struct request {
+  loaded_t loaded;
   const rawhal_device_kernel_info_t *info;
   dim3 grid, block; /* grid in work-groups */
   size_t shared;
   void **arguments; /* or a blob */
   const void *blob;
   size_t blob_size;
-};
+} request_t;
 
 /* HIP's rules where they are narrower than the field: grid times block in 32 bits. */
-static hipError_t set_geometry(const struct request *request, rawhal_dispatch_t *dispatch)
+static hipError_t set_geometry(const request_t *request, rawhal_dispatch_t *dispatch)
 {
   const uint32_t grid[3] = {request->grid.x, request->grid.y, request->grid.z};
   const uint32_t block[3] = {request->block.x, request->block.y, request->block.z};
@@ -85,11 +85,11 @@ static hipError_t set_geometry(const struct request *request, rawhal_dispatch_t 
 
 /* ---- Pointers ---- */
 
-enum pointer_check { CHECK_WARN, CHECK_REFUSE, CHECK_OFF };
+typedef enum pointer_check { CHECK_WARN, CHECK_REFUSE, CHECK_OFF } pointer_check_t;
 
 /* What becomes of a pointer into no live allocation. By default it is only named: a kernel may get
  * pointers that it does not follow, and it is the device's part to stop it when it does. */
-static enum pointer_check pointer_check(void)
+static pointer_check_t pointer_check(void)
 {
   const char *text = secure_getenv("RAWHAL_HIPLAUNCH_POINTERS");
   if (text && !strcmp(text, "refuse"))
@@ -100,11 +100,11 @@ static enum pointer_check pointer_check(void)
 /* The end of an allocation is not part of it, but is as valid. */
 static bool is_live(uint64_t pointer)
 {
-  struct allocation allocation;
+  allocation_t allocation;
   return !pointer || memory_find(pointer, &allocation) || memory_find(pointer - 1, &allocation);
 }
 
-static const void *bytes_of(const struct request *request, size_t index,
+static const void *bytes_of(const request_t *request, size_t index,
                             const rawhal_kernarg_argument_t *argument)
 {
   if (request->arguments)
@@ -114,10 +114,10 @@ static const void *bytes_of(const struct request *request, size_t index,
   return there ? (const char *)request->blob + argument->offset : NULL;
 }
 
-static hipError_t check_pointers(const struct request *request, struct launch_note *launch)
+static hipError_t check_pointers(const request_t *request, launch_note_t *launch)
 {
   const rawhal_kernarg_layout_t *layout = request->info->layout;
-  const enum pointer_check check = pointer_check();
+  const pointer_check_t check = pointer_check();
   const rawhal_kernarg_argument_t *argument;
   size_t visible = 0;
   for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i) {
@@ -165,8 +165,7 @@ static unsigned needs_of(const rawhal_kernarg_layout_t *layout)
 
 /* Records count formats by their place in the code object, so what one kernel has left is printed
  * before another prints; HIP waits here, too. */
-static hipError_t print_now(const struct request *request, struct lane *lane,
-                            rawhal_ticket_t ticket)
+static hipError_t print_now(const request_t *request, lane_t *lane, rawhal_ticket_t ticket)
 {
   rawhal_error_t error;
   hipError_t status = lane_wait(lane, ticket, RAWHAL_FOREVER);
@@ -175,8 +174,8 @@ static hipError_t print_now(const struct request *request, struct lane *lane,
   return status;
 }
 
-static rawhal_status_t submit(struct lane *lane, const rawhal_dispatch_t *dispatch,
-                              const struct launch_note *launch, rawhal_error_t *error)
+static rawhal_status_t submit(lane_t *lane, const rawhal_dispatch_t *dispatch,
+                              const launch_note_t *launch, rawhal_error_t *error)
 {
   rawhal_ticket_t ticket;
   rawhal_status_t status =
@@ -184,13 +183,13 @@ static rawhal_status_t submit(struct lane *lane, const rawhal_dispatch_t *dispat
   if (status)
     return status;
   lane->last = ticket;
-  struct launch_note *note = &lane->notes[ticket % LANE_SUBMISSIONS];
+  launch_note_t *note = &lane->notes[ticket % LANE_SUBMISSIONS];
   *note = *launch;
   note->ticket = ticket;
   return RAWHAL_OK;
 }
 
-static hipError_t launch(struct request *request, hipStream_t handle)
+static hipError_t launch(request_t *request, hipStream_t handle)
 {
   rawhal_dispatch_t dispatch = {
       .kernel = request->loaded.kernel,
@@ -200,7 +199,7 @@ static hipError_t launch(struct request *request, hipStream_t handle)
       .blob = request->blob,
       .blob_size = request->blob_size,
   };
-  struct launch_note launch = {.kernel = request->loaded.kernel};
+  launch_note_t launch = {.kernel = request->loaded.kernel};
   struct ihipStream_t *stream;
   hipError_t status = set_geometry(request, &dispatch);
   if (!status)
@@ -214,7 +213,7 @@ static hipError_t launch(struct request *request, hipStream_t handle)
   rawhal_status_t failed = RAWHAL_OK;
   if (needs)
     status = stream_need_services(stream);
-  struct lane *lane = stream->lane;
+  lane_t *lane = stream->lane;
   if (!status)
     failed = submit(lane, &dispatch, &launch, &error);
   const rawhal_ticket_t ticket = lane->last;
@@ -227,7 +226,7 @@ static hipError_t launch(struct request *request, hipStream_t handle)
 }
 
 /* The code has to be on the stream's device, whichever is current. */
-static hipError_t device_of(hipStream_t handle, struct device **device)
+static hipError_t device_of(hipStream_t handle, device_t **device)
 {
   struct ihipStream_t *stream;
   if (!handle)
@@ -240,8 +239,8 @@ static hipError_t device_of(hipStream_t handle, struct device **device)
 hipError_t hipLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                            size_t shared, hipStream_t stream)
 {
-  struct device *device;
-  struct request request = {.grid = grid, .block = block, .shared = shared, .arguments = arguments};
+  device_t *device;
+  request_t request = {.grid = grid, .block = block, .shared = shared, .arguments = arguments};
   hipError_t status = device_of(stream, &device);
   if (!status)
     status = registry_kernel(function, device, &request.loaded);
@@ -252,7 +251,7 @@ hipError_t hipLaunchKernel(const void *function, dim3 grid, dim3 block, void **a
 }
 
 /* Pairs of keys and values; what is packed already has an address and a size. */
-static hipError_t read_extra(void **extra, struct request *request)
+static hipError_t read_extra(void **extra, request_t *request)
 {
   for (; extra && *extra != HIP_LAUNCH_PARAM_END; extra += 2)
     if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
@@ -270,11 +269,11 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
                                  unsigned block_z, unsigned shared, hipStream_t stream,
                                  void **arguments, void **extra)
 {
-  struct device *device;
-  struct request request = {.grid = {grid_x, grid_y, grid_z},
-                            .block = {block_x, block_y, block_z},
-                            .shared = shared,
-                            .arguments = arguments};
+  device_t *device;
+  request_t request = {.grid = {grid_x, grid_y, grid_z},
+                       .block = {block_x, block_y, block_z},
+                       .shared = shared,
+                       .arguments = arguments};
   if (arguments && extra)
     return fail(hipErrorInvalidValue, "arguments both by pointers and packed");
   hipError_t status = device_of(stream, &device);

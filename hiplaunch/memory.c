@@ -9,7 +9,7 @@
  * finds whose it is. */
 static int compare(const void *left, const void *right)
 {
-  const struct allocation *a = left, *b = right;
+  const allocation_t *a = left, *b = right;
   if (a->address + a->size <= b->address)
     return -1;
   return b->address + b->size <= a->address ? 1 : 0;
@@ -28,20 +28,20 @@ void memory_unlock_all(void)
   pthread_mutex_unlock(&lock);
 }
 
-bool memory_find(uint64_t address, struct allocation *allocation)
+bool memory_find(uint64_t address, allocation_t *allocation)
 {
-  const struct allocation key = {.address = address, .size = 1};
+  const allocation_t key = {.address = address, .size = 1};
   pthread_mutex_lock(&lock);
   void *const *found = tfind(&key, &tree, compare);
   if (found)
-    *allocation = *(const struct allocation *)*found;
+    *allocation = *(const allocation_t *)*found;
   pthread_mutex_unlock(&lock);
   return found;
 }
 
-static bool add(const struct allocation *allocation)
+static bool add(const allocation_t *allocation)
 {
-  struct allocation *copy = malloc(sizeof(*copy));
+  allocation_t *copy = malloc(sizeof(*copy));
   if (!copy)
     return false;
   *copy = *allocation;
@@ -54,11 +54,11 @@ static bool add(const struct allocation *allocation)
   return added;
 }
 
-void memory_release(const struct allocation *allocation)
+void memory_release(const allocation_t *allocation)
 {
   pthread_mutex_lock(&lock);
   void *const *node = tfind(allocation, &tree, compare);
-  struct allocation *known = node ? *node : NULL;
+  allocation_t *known = node ? *node : NULL;
   tdelete(allocation, &tree, compare);
   pthread_mutex_unlock(&lock);
   free(known);
@@ -69,7 +69,7 @@ void memory_release(const struct allocation *allocation)
 
 static rawhal_status_t allow_all(rawhal_buffer_t *buffer, rawhal_error_t *error)
 {
-  struct device *devices;
+  device_t *devices;
   int count = devices_opened(&devices);
   rawhal_status_t status = RAWHAL_OK;
   for (int i = 0; !status && count > 1 && i < count; ++i)
@@ -77,12 +77,12 @@ static rawhal_status_t allow_all(rawhal_buffer_t *buffer, rawhal_error_t *error)
   return status;
 }
 
-hipError_t memory_allocate(struct device *device, enum allocation_kind kind, size_t size,
-                           struct allocation *allocation)
+hipError_t memory_allocate(device_t *device, allocation_kind_t kind, size_t size,
+                           allocation_t *allocation)
 {
   const bool host = kind != ALLOCATION_DEVICE;
   rawhal_error_t error;
-  *allocation = (struct allocation){.size = size, .device = device, .kind = kind};
+  *allocation = (allocation_t){.size = size, .device = device, .kind = kind};
   rawhal_status_t status =
       rawhal_buffer_allocate(device->device, host ? RAWHAL_MEMORY_HOST : RAWHAL_MEMORY_DEVICE, size,
                              &allocation->buffer, &error);
@@ -103,7 +103,7 @@ hipError_t memory_allocate(struct device *device, enum allocation_kind kind, siz
   return refused;
 }
 
-hipError_t memory_add_variable(struct allocation *variable)
+hipError_t memory_add_variable(allocation_t *variable)
 {
   rawhal_error_t error;
   variable->kind = ALLOCATION_VARIABLE;
@@ -117,7 +117,7 @@ hipError_t memory_add_variable(struct allocation *variable)
 }
 
 hipError_t memory_check(const char *what, const void *address, size_t size,
-                        struct allocation *allocation)
+                        allocation_t *allocation)
 {
   const uint64_t at = (uintptr_t)address;
   if (!memory_find(at, allocation))
@@ -132,10 +132,10 @@ hipError_t memory_check(const char *what, const void *address, size_t size,
   return hipSuccess;
 }
 
-static hipError_t allocate_for(void **pointer, enum allocation_kind kind, size_t size)
+static hipError_t allocate_for(void **pointer, allocation_kind_t kind, size_t size)
 {
-  struct device *device;
-  struct allocation allocation;
+  device_t *device;
+  allocation_t allocation;
   if (!pointer)
     return fail(hipErrorInvalidValue, "no place for the pointer");
   *pointer = NULL;
@@ -171,8 +171,8 @@ hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags)
 /* What is submitted may use it: it is waited for. Whether it failed does not matter here. */
 static hipError_t free_of(void *pointer, bool host)
 {
-  struct device *device;
-  struct allocation allocation;
+  device_t *device;
+  allocation_t allocation;
   hipError_t status = device_current(&device);
   if (status || !pointer)
     return status;

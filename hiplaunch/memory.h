@@ -4,37 +4,37 @@
 
 #include "hiplaunch/runtime.h"
 
-enum allocation_kind {
+typedef enum allocation_kind {
   ALLOCATION_DEVICE,   /* hipMalloc() */
   ALLOCATION_HOST,     /* hipHostMalloc() */
   ALLOCATION_MANAGED,  /* hipMallocManaged(), __managed__: host memory that devices reach */
   ALLOCATION_VARIABLE, /* a __device__ variable */
-};
+} allocation_kind_t;
 
-struct allocation {
+typedef struct allocation {
   uint64_t address;
   size_t size;
   rawhal_buffer_t *buffer;
-  struct device *device;
-  enum allocation_kind kind;
-};
+  device_t *device;
+  allocation_kind_t kind;
+} allocation_t;
 
 /* Allocates, for all devices where it is the host's memory. Fails without a name: callers add what
  * it was for. */
-hipError_t memory_allocate(struct device *device, enum allocation_kind kind, size_t size,
-                           struct allocation *allocation);
+hipError_t memory_allocate(device_t *device, allocation_kind_t kind, size_t size,
+                           allocation_t *allocation);
 
 /* The live allocation that has the byte at `address`. */
-bool memory_find(uint64_t address, struct allocation *allocation);
+bool memory_find(uint64_t address, allocation_t *allocation);
 
 /* The bytes of a variable, known from now on; `kind` and `buffer` are filled in. */
-hipError_t memory_add_variable(struct allocation *variable);
+hipError_t memory_add_variable(allocation_t *variable);
 
 /* Forgets an allocation and gives its memory back. The device must be done with it. */
-void memory_release(const struct allocation *allocation);
+void memory_release(const allocation_t *allocation);
 
 /* Whether `size` bytes are live at `address`, and whose; `what` is for the message. */
 hipError_t memory_check(const char *what, const void *address, size_t size,
-                        struct allocation *allocation);
+                        allocation_t *allocation);
 
 #endif

@@ -82,7 +82,7 @@ static void fill(const rawhal_device_info_t *info, hipDeviceProp_t *to)
 
 static hipError_t info_of(int device, const rawhal_device_info_t **info)
 {
-  struct device *devices;
+  device_t *devices;
   int count;
   *info = NULL;
   hipError_t status = devices_open(&devices, &count);
@@ -118,7 +118,7 @@ hipError_t hipDeviceGetName(char *name, int size, hipDevice_t device)
 
 hipError_t hipMemGetInfo(size_t *available, size_t *total)
 {
-  struct device *device;
+  device_t *device;
   uint64_t all, left;
   if (!available || !total)
     return fail(hipErrorInvalidValue, "no place for the sizes");

@@ -6,31 +6,31 @@
 #include <string.h>
 
 /* __hipRegisterFatBinary()'s wrapper (clang, CGCUDANV.cpp, "__fatBinC_Wrapper_t"). */
-struct wrapper {
+typedef struct wrapper {
   uint32_t magic, version;
   const void *binary;
   const void *unused;
-};
+} wrapper_t;
 
 enum { WRAPPER_MAGIC = 0x48495046, WRAPPER_KPACK = 0x4b504948 }; /* HIPF, HIPK */
 
-struct variable {
+typedef struct variable {
   struct variable *next; /* of the module */
   const void *host;
   struct ihipModule_t *module;
   const char *name;
-  struct allocation managed; /* its memory, when it is __managed__ */
+  allocation_t managed; /* its memory, when it is __managed__ */
   bool is_managed;
-};
+} variable_t;
 
 /* A fat binary of the program, on all devices that ask for it; or a module, on one. */
 struct ihipModule_t {
   struct ihipModule_t *next;
-  const struct wrapper *wrapper; /* NULL: a module */
-  struct device *device;         /* of a module */
-  struct image **images;         /* by the device's ordinal; NULL before the first */
+  const wrapper_t *wrapper; /* NULL: a module */
+  device_t *device;         /* of a module */
+  image_t **images;         /* by the device's ordinal; NULL before the first */
   struct ihipModuleSymbol_t *functions;
-  struct variable *variables;
+  variable_t *variables;
 };
 
 /* All below is locked. */
@@ -62,13 +62,13 @@ static int compare_functions(const void *left, const void *right)
 
 static int compare_variables(const void *left, const void *right)
 {
-  const struct variable *a = left, *b = right;
+  const variable_t *a = left, *b = right;
   return compare_addresses(a->host, b->host);
 }
 
 /* ---- Loading ---- */
 
-static hipError_t check_wrapper(const struct wrapper *wrapper)
+static hipError_t check_wrapper(const wrapper_t *wrapper)
 {
   if (wrapper->magic == WRAPPER_KPACK)
     return fail(hipErrorNotSupported,
@@ -80,12 +80,12 @@ static hipError_t check_wrapper(const struct wrapper *wrapper)
 }
 
 /* The device's __managed__ variables are pointers to their memory. */
-static hipError_t set_managed(const struct ihipModule_t *module, struct image *image)
+static hipError_t set_managed(const struct ihipModule_t *module, image_t *image)
 {
   hipError_t status = hipSuccess;
   rawhal_error_t error;
-  for (const struct variable *at = module->variables; !status && at; at = at->next) {
-    struct allocation pointer;
+  for (const variable_t *at = module->variables; !status && at; at = at->next) {
+    allocation_t pointer;
     if (!at->is_managed)
       continue;
     status = image_variable(image, at->name, &pointer);
@@ -99,15 +99,15 @@ static hipError_t set_managed(const struct ihipModule_t *module, struct image *i
   return status;
 }
 
-static hipError_t image_on(struct ihipModule_t *module, struct device *device, struct image **image)
+static hipError_t image_on(struct ihipModule_t *module, device_t *device, image_t **image)
 {
-  struct device *devices;
+  device_t *devices;
   int count = devices_opened(&devices);
   if (!module->images)
-    module->images = calloc((size_t)count, sizeof(struct image *));
+    module->images = calloc((size_t)count, sizeof(image_t *));
   if (!module->images)
     return fail(hipErrorOutOfMemory, "out of host memory");
-  struct image **place = &module->images[device->ordinal];
+  image_t **place = &module->images[device->ordinal];
   hipError_t status = hipSuccess;
   if (!*place && module->device)
     return fail(hipErrorInvalidHandle, "the module is loaded on device %d, not on %d",
@@ -124,15 +124,15 @@ static hipError_t image_on(struct ihipModule_t *module, struct device *device, s
   return status;
 }
 
-static hipError_t load(const struct ihipModuleSymbol_t *function, struct device *device,
-                       struct loaded *loaded)
+static hipError_t load(const struct ihipModuleSymbol_t *function, device_t *device,
+                       loaded_t *loaded)
 {
   hipError_t status = image_on(function->module, device, &loaded->image);
   loaded->name = function->name;
   return status ? status : image_kernel(loaded->image, function->name, &loaded->kernel);
 }
 
-hipError_t registry_kernel(const void *host, struct device *device, struct loaded *loaded)
+hipError_t registry_kernel(const void *host, device_t *device, loaded_t *loaded)
 {
   const struct ihipModuleSymbol_t key = {.host = host};
   pthread_mutex_lock(&lock);
@@ -144,7 +144,7 @@ hipError_t registry_kernel(const void *host, struct device *device, struct loade
   return status;
 }
 
-hipError_t registry_function(hipFunction_t function, struct device *device, struct loaded *loaded)
+hipError_t registry_function(hipFunction_t function, device_t *device, loaded_t *loaded)
 {
   if (!function)
     return fail(hipErrorInvalidHandle, "no function");
@@ -154,17 +154,17 @@ hipError_t registry_function(hipFunction_t function, struct device *device, stru
   return status;
 }
 
-hipError_t registry_variable(const void *host, struct device *device, struct allocation *variable)
+hipError_t registry_variable(const void *host, device_t *device, allocation_t *variable)
 {
-  const struct variable key = {.host = host};
-  struct image *image;
+  const variable_t key = {.host = host};
+  image_t *image;
   pthread_mutex_lock(&lock);
   void *const *found = tfind(&key, &variables, compare_variables);
   hipError_t status = hipSuccess;
   if (!found) {
     status = fail(hipErrorInvalidSymbol, "%p is not a __device__ variable of the program", host);
   } else {
-    const struct variable *known = *found;
+    const variable_t *known = *found;
     status = image_on(known->module, device, &image);
     if (!status)
       status = image_variable(image, known->name, variable);
@@ -175,7 +175,7 @@ hipError_t registry_variable(const void *host, struct device *device, struct all
 
 /* ---- Modules ---- */
 
-static struct ihipModule_t *add_module(const struct wrapper *wrapper)
+static struct ihipModule_t *add_module(const wrapper_t *wrapper)
 {
   struct ihipModule_t *module = calloc(1, sizeof(*module));
   if (!module)
@@ -188,7 +188,7 @@ static struct ihipModule_t *add_module(const struct wrapper *wrapper)
 
 static void remove_module(struct ihipModule_t *module)
 {
-  struct device *devices;
+  device_t *devices;
   int count = devices_opened(&devices);
   while (module->functions) {
     struct ihipModuleSymbol_t *next = module->functions->next;
@@ -200,7 +200,7 @@ static void remove_module(struct ihipModule_t *module)
     module->functions = next;
   }
   while (module->variables) {
-    struct variable *next = module->variables->next;
+    variable_t *next = module->variables->next;
     tdelete(module->variables, &variables, compare_variables);
     if (module->variables->managed.buffer)
       memory_release(&module->variables->managed);
@@ -228,7 +228,7 @@ static struct ihipModule_t *find_module(const void *handle)
 
 static hipError_t open_module(hipModule_t *module, const void *bytes, const char *path)
 {
-  struct device *device, *devices;
+  device_t *device, *devices;
   if (!module || (!bytes && !path))
     return fail(hipErrorInvalidValue, "no image, or no place for the module");
   *module = NULL;
@@ -238,7 +238,7 @@ static hipError_t open_module(hipModule_t *module, const void *bytes, const char
   pthread_mutex_lock(&lock);
   struct ihipModule_t *added = add_module(NULL);
   if (added)
-    added->images = calloc((size_t)devices_opened(&devices), sizeof(struct image *));
+    added->images = calloc((size_t)devices_opened(&devices), sizeof(image_t *));
   if (!added || !added->images) {
     status = fail(hipErrorOutOfMemory, "out of host memory");
   } else {
@@ -277,7 +277,7 @@ hipError_t hipModuleUnload(hipModule_t module)
 
 hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, const char *name)
 {
-  struct loaded loaded;
+  loaded_t loaded;
   if (!function || !name)
     return fail(hipErrorInvalidValue, "no name, or no place for the function");
   *function = NULL;
@@ -307,7 +307,7 @@ hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, con
 hipError_t hipModuleGetGlobal(hipDeviceptr_t *address, size_t *size, hipModule_t module,
                               const char *name)
 {
-  struct allocation variable = {0};
+  allocation_t variable = {0};
   if (!name)
     return fail(hipErrorInvalidValue, "no name");
   pthread_mutex_lock(&lock);
@@ -367,14 +367,12 @@ void __hipRegisterFunction(void **handle, const void *host, char *device, const 
   pthread_mutex_unlock(&lock);
 }
 
-static struct variable *add_variable(struct ihipModule_t *module, const void *host,
-                                     const char *name)
+static variable_t *add_variable(struct ihipModule_t *module, const void *host, const char *name)
 {
-  struct variable *variable = module ? calloc(1, sizeof(*variable)) : NULL;
+  variable_t *variable = module ? calloc(1, sizeof(*variable)) : NULL;
   if (!variable)
     return NULL;
-  *variable =
-      (struct variable){.next = module->variables, .host = host, .module = module, .name = name};
+  *variable = (variable_t){.next = module->variables, .host = host, .module = module, .name = name};
   module->variables = variable;
   remember(&variables, variable, compare_variables);
   return variable;
@@ -395,8 +393,8 @@ void __hipRegisterManagedVar(void *handle, void **pointer, void *initial, const 
                              size_t size, unsigned alignment)
 {
   (void)alignment; /* at most a page's, which all allocations have */
-  struct device *device;
-  struct allocation memory = {0};
+  device_t *device;
+  allocation_t memory = {0};
   hipError_t status = device_current(&device);
   if (!status)
     status = memory_allocate(device, ALLOCATION_MANAGED, size, &memory);
@@ -407,7 +405,7 @@ void __hipRegisterManagedVar(void *handle, void **pointer, void *initial, const 
     note(RAWHAL_SEVERITY_WARNING, "managed variable %s is the host's alone: there is no device",
          name);
   pthread_mutex_lock(&lock);
-  struct variable *variable = add_variable(find_module(handle), pointer, name);
+  variable_t *variable = add_variable(find_module(handle), pointer, name);
   if (variable) {
     variable->managed = memory;
     variable->is_managed = true;

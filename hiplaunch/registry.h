@@ -9,13 +9,13 @@
 #include "hiplaunch/memory.h"
 
 /* A code object on a device. Equal ones are one executable (hal.h), and so one image. */
-struct image {
+typedef struct image {
   struct image *next;
-  struct device *device;
+  device_t *device;
   rawhal_executable_t *executable;
   unsigned users;
   struct image_variable *variables; /* that were asked for */
-};
+} image_t;
 
 /* A kernel by its name in a module; hipFunction_t points to one. */
 struct ihipModuleSymbol_t {
@@ -26,28 +26,26 @@ struct ihipModuleSymbol_t {
 };
 
 /* A kernel that is loaded. */
-struct loaded {
+typedef struct loaded {
   const char *name;
-  struct image *image;
+  image_t *image;
   const rawhal_device_kernel_t *kernel;
-};
+} loaded_t;
 
 /* By the handle that kernel<<<>>> leaves behind, and by hipFunction_t. */
-hipError_t registry_kernel(const void *host, struct device *device, struct loaded *loaded);
-hipError_t registry_function(hipFunction_t function, struct device *device, struct loaded *loaded);
+hipError_t registry_kernel(const void *host, device_t *device, loaded_t *loaded);
+hipError_t registry_function(hipFunction_t function, device_t *device, loaded_t *loaded);
 
 /* By the address of the host's variable. */
-hipError_t registry_variable(const void *host, struct device *device, struct allocation *variable);
+hipError_t registry_variable(const void *host, device_t *device, allocation_t *variable);
 
 /* ---- image.c; the registry is locked ---- */
 
 /* Opens a code object for the device in whatever carries it: an image in memory without a size, or
  * a file. */
-hipError_t image_open(struct device *device, const void *bytes, const char *path,
-                      struct image **image);
-void image_close(struct image *image);
-hipError_t image_kernel(struct image *image, const char *name,
-                        const rawhal_device_kernel_t **kernel);
-hipError_t image_variable(struct image *image, const char *name, struct allocation *variable);
+hipError_t image_open(device_t *device, const void *bytes, const char *path, image_t **image);
+void image_close(image_t *image);
+hipError_t image_kernel(image_t *image, const char *name, const rawhal_device_kernel_t **kernel);
+hipError_t image_variable(image_t *image, const char *name, allocation_t *variable);
 
 #endif

@@ -9,7 +9,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   rawhal_instance_t *instance;
-  struct device *devices;
+  device_t *devices;
   atomic_int count; /* set last: not 0 means that all else can be read */
   pid_t owner;
 } runtime;
@@ -54,7 +54,7 @@ static hipError_t open_devices(rawhal_error_t *error)
   if (rawhal_instance_create(NULL, &instance, error))
     return fail(hipErrorNoDevice, "no device: %s", error->message);
   size_t count = rawhal_instance_device_count(instance);
-  struct device *devices = calloc(count + 1, sizeof(*devices));
+  device_t *devices = calloc(count + 1, sizeof(*devices));
   hipError_t status = hipSuccess;
   if (!devices || !count)
     status = devices ? fail(hipErrorNoDevice, "the runtime has no devices")
@@ -77,7 +77,7 @@ static hipError_t open_devices(rawhal_error_t *error)
   return hipSuccess;
 }
 
-hipError_t devices_open(struct device **devices, int *count)
+hipError_t devices_open(device_t **devices, int *count)
 {
   hipError_t status = hipSuccess;
   *devices = NULL;
@@ -100,14 +100,14 @@ hipError_t devices_open(struct device **devices, int *count)
   return hipSuccess;
 }
 
-int devices_opened(struct device **devices)
+int devices_opened(device_t **devices)
 {
   int count = atomic_load(&runtime.count);
   *devices = count ? runtime.devices : NULL;
   return count && runtime.owner == getpid() ? count : 0;
 }
 
-hipError_t device_current(struct device **device)
+hipError_t device_current(device_t **device)
 {
   int count;
   hipError_t status = devices_open(device, &count);
@@ -118,7 +118,7 @@ hipError_t device_current(struct device **device)
 
 /* ---- What programs ask ---- */
 
-static hipError_t device_at(int ordinal, struct device **device)
+static hipError_t device_at(int ordinal, device_t **device)
 {
   int count;
   hipError_t status = devices_open(device, &count);
@@ -130,21 +130,21 @@ static hipError_t device_at(int ordinal, struct device **device)
 
 hipError_t hipInit(unsigned flags)
 {
-  struct device *device;
+  device_t *device;
   return flags ? fail(hipErrorInvalidValue, "flags 0x%x: there are none", flags)
                : device_current(&device);
 }
 
 hipError_t hipGetDeviceCount(int *count)
 {
-  struct device *devices;
+  device_t *devices;
   return count ? devices_open(&devices, count)
                : fail(hipErrorInvalidValue, "no place for the count");
 }
 
 hipError_t hipGetDevice(int *device)
 {
-  struct device *found;
+  device_t *found;
   if (!device)
     return fail(hipErrorInvalidValue, "no place for the device");
   hipError_t status = device_current(&found);
@@ -154,7 +154,7 @@ hipError_t hipGetDevice(int *device)
 
 hipError_t hipSetDevice(int device)
 {
-  struct device *found;
+  device_t *found;
   hipError_t status = device_at(device, &found);
   if (!status)
     current = device;
@@ -163,7 +163,7 @@ hipError_t hipSetDevice(int device)
 
 hipError_t hipDeviceGet(hipDevice_t *device, int ordinal)
 {
-  struct device *found;
+  device_t *found;
   if (!device)
     return fail(hipErrorInvalidValue, "no place for the device");
   hipError_t status = device_at(ordinal, &found);

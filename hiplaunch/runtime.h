@@ -11,25 +11,25 @@
 
 #include "hiplaunch/report.h"
 
-struct lane;
+typedef struct lane lane_t;
 
-struct device {
+typedef struct device {
   int ordinal;
   rawhal_device_t *device;
   const rawhal_device_info_t *info;
   pthread_mutex_t lock;
-  struct lane *lanes;           /* all that were ever made: stream.h */
+  lane_t *lanes;                /* all that were ever made: stream.h */
   struct ihipStream_t *streams; /* the null stream first */
-};
+} device_t;
 
 /* The devices, opened when they are not; fails in a child of a process that had them open. */
-hipError_t devices_open(struct device **devices, int *count);
+hipError_t devices_open(device_t **devices, int *count);
 
 /* The calling thread's. */
-hipError_t device_current(struct device **device);
+hipError_t device_current(device_t **device);
 
 /* Without opening anything: how many there are. */
-int devices_opened(struct device **devices);
+int devices_opened(device_t **devices);
 
 /* For fork(); every file that has a lock. */
 void registry_lock_all(void);

@@ -16,8 +16,7 @@ static bool is_blocking(const struct ihipStream_t *stream)
   return !(stream->flags & hipStreamNonBlocking);
 }
 
-static hipError_t make(struct device *device, unsigned flags, int priority,
-                       struct ihipStream_t **made)
+static hipError_t make(device_t *device, unsigned flags, int priority, struct ihipStream_t **made)
 {
   struct ihipStream_t *stream = calloc(1, sizeof(*stream));
   *made = NULL;
@@ -34,7 +33,7 @@ static hipError_t make(struct device *device, unsigned flags, int priority,
   return status;
 }
 
-hipError_t streams_open(struct device *device)
+hipError_t streams_open(device_t *device)
 {
   return make(device, hipStreamDefault, 0, &device->streams);
 }
@@ -42,7 +41,7 @@ hipError_t streams_open(struct device *device)
 /* Its device is locked when it is found. */
 static hipError_t find_locked(hipStream_t handle, struct ihipStream_t **found)
 {
-  struct device *devices, *device;
+  device_t *devices, *device;
   int count;
   *found = NULL;
   hipError_t status = devices_open(&devices, &count);
@@ -75,13 +74,13 @@ hipError_t stream_find(hipStream_t handle, struct ihipStream_t **stream)
 
 /* ---- Order ---- */
 
-static bool has_finished(const struct lane *lane, rawhal_ticket_t ticket)
+static bool has_finished(const lane_t *lane, rawhal_ticket_t ticket)
 {
   return !ticket || !rawhal_queue_wait(lane->queue, ticket, 0, NULL);
 }
 
-static rawhal_status_t flush(struct lane *lane, const rawhal_dependency_t *dependencies,
-                             size_t *count, rawhal_error_t *error)
+static rawhal_status_t flush(lane_t *lane, const rawhal_dependency_t *dependencies, size_t *count,
+                             rawhal_error_t *error)
 {
   rawhal_ticket_t ticket;
   if (!*count)
@@ -99,7 +98,7 @@ static rawhal_status_t order_null(struct ihipStream_t *null, rawhal_error_t *err
   size_t count = 0;
   rawhal_status_t status = RAWHAL_OK;
   for (struct ihipStream_t *stream = null->next; !status && stream; stream = stream->next) {
-    struct lane *lane = stream->lane;
+    lane_t *lane = stream->lane;
     if (!is_blocking(stream) || lane->last == lane->seen_by_null)
       continue;
     if (!has_finished(lane, lane->last))
@@ -116,7 +115,7 @@ static rawhal_status_t order_null(struct ihipStream_t *null, rawhal_error_t *err
 
 static rawhal_status_t order(struct ihipStream_t *stream, rawhal_error_t *error)
 {
-  struct lane *null = stream->device->streams->lane, *lane = stream->lane;
+  lane_t *null = stream->device->streams->lane, *lane = stream->lane;
   if (is_null(stream))
     return order_null(stream, error);
   if (!is_blocking(stream) || lane->null_seen == null->last)
@@ -134,7 +133,7 @@ hipError_t stream_enter(hipStream_t handle, struct ihipStream_t **stream)
   hipError_t status = find_locked(handle, stream);
   if (status)
     return status;
-  struct lane *lane = (*stream)->lane;
+  lane_t *lane = (*stream)->lane;
   events_settle(lane);
   if (order(*stream, &error)) {
     stream_leave(*stream);
@@ -152,7 +151,7 @@ void stream_leave(struct ihipStream_t *stream)
  * meanwhile. */
 hipError_t stream_need_services(struct ihipStream_t *stream)
 {
-  struct lane *old = stream->lane, *lane;
+  lane_t *old = stream->lane, *lane;
   rawhal_ticket_t last = 0;
   while (!old->services && last != old->last) {
     last = old->last;
@@ -170,7 +169,7 @@ hipError_t stream_need_services(struct ihipStream_t *stream)
     return status;
   old->busy = false;
   stream->lane = lane;
-  for (struct lane *other = stream->device->lanes; is_null(stream) && other; other = other->next)
+  for (lane_t *other = stream->device->lanes; is_null(stream) && other; other = other->next)
     other->null_seen = 0; /* counted in the old lane's tickets */
   return hipSuccess;
 }
@@ -188,7 +187,7 @@ hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest)
 
 hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int priority)
 {
-  struct device *device;
+  device_t *device;
   if (!stream || flags & ~(unsigned)hipStreamNonBlocking)
     return fail(hipErrorInvalidValue, "no place for the stream, or flags 0x%x", flags);
   *stream = NULL;
@@ -227,7 +226,7 @@ hipError_t hipStreamDestroy(hipStream_t handle)
   hipError_t status = find_locked(handle, &stream);
   if (status)
     return status;
-  struct lane *lane = stream->lane;
+  lane_t *lane = stream->lane;
   rawhal_ticket_t last = lane->last;
   struct ihipStream_t **at = &stream->device->streams;
   while (*at != stream)
@@ -245,11 +244,11 @@ hipError_t hipStreamDestroy(hipStream_t handle)
 /* ---- Waiting ---- */
 
 /* Of the null stream, one lane after the other: `*before` is the one that was waited for last. */
-static struct lane *next_lane(hipStream_t handle, const struct lane *before, rawhal_ticket_t *last,
-                              hipError_t *status)
+static lane_t *next_lane(hipStream_t handle, const lane_t *before, rawhal_ticket_t *last,
+                         hipError_t *status)
 {
   struct ihipStream_t *stream;
-  struct lane *lane = NULL;
+  lane_t *lane = NULL;
   *status = find_locked(handle, &stream);
   if (*status)
     return NULL;
@@ -271,7 +270,7 @@ static hipError_t wait_until(hipStream_t handle, uint64_t deadline)
 {
   hipError_t status;
   rawhal_ticket_t last;
-  struct lane *lane = NULL;
+  lane_t *lane = NULL;
   while ((lane = next_lane(handle, lane, &last, &status))) {
     status = lane_wait(lane, last, deadline);
     if (status)

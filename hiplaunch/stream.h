@@ -20,7 +20,7 @@ enum {
 };
 
 /* A launch that may still run. */
-struct launch_note {
+typedef struct launch_note {
   rawhal_ticket_t ticket;
   const rawhal_device_kernel_t *kernel; /* NULL: not a launch, or its code was unloaded */
   uint32_t pointer_count;
@@ -28,11 +28,11 @@ struct launch_note {
     uint32_t argument;
     uint64_t value;
   } pointers[LANE_POINTERS];
-};
+} launch_note_t;
 
-struct lane {
+typedef struct lane {
   struct lane *next;
-  struct device *device;
+  device_t *device;
   bool busy; /* a stream has it */
   rawhal_queue_t *queue;
   rawhal_services_t *services; /* of kernels that print or allocate; or NULL */
@@ -41,19 +41,19 @@ struct lane {
   rawhal_ticket_t seen_by_null; /* the null stream starts after this one already */
   rawhal_ticket_t null_seen;    /* this one starts after that ticket of the null stream already */
   struct ihipEvent_t *untimed, **untimed_end; /* recorded, without their time, in order */
-  struct launch_note notes[LANE_SUBMISSIONS];
-};
+  launch_note_t notes[LANE_SUBMISSIONS];
+} lane_t;
 
 struct ihipStream_t {
   struct ihipStream_t *next;
-  struct device *device;
-  struct lane *lane;
+  device_t *device;
+  lane_t *lane;
   unsigned flags;
   int priority;
 };
 
 /* The null stream of a device. */
-hipError_t streams_open(struct device *device);
+hipError_t streams_open(device_t *device);
 
 /* The stream of a handle; not locked. */
 hipError_t stream_find(hipStream_t handle, struct ihipStream_t **stream);
@@ -71,21 +71,21 @@ hipError_t stream_wait(hipStream_t handle);
 
 /* Waits for a ticket, and says which launch it was that failed. Not locked. WOULD_BLOCK is
  * hipErrorNotReady, and no failure. */
-hipError_t lane_wait(struct lane *lane, rawhal_ticket_t ticket, uint64_t deadline);
+hipError_t lane_wait(lane_t *lane, rawhal_ticket_t ticket, uint64_t deadline);
 
 /* Not locked, either: a failed submission in the words of fail_rawhal(); of a dead queue, what
  * killed it. */
-hipError_t lane_fail(struct lane *lane, const rawhal_error_t *error, const char *what);
+hipError_t lane_fail(lane_t *lane, const rawhal_error_t *error, const char *what);
 
 /* Waits until a device, or all of them, are done with all they were given, well or not. */
-void device_settle(struct device *device);
+void device_settle(device_t *device);
 void devices_settle(void);
 
 /* No launch note names these kernels any more. */
-void notes_forget(struct device *device, const rawhal_device_kernel_t *kernel);
+void notes_forget(device_t *device, const rawhal_device_kernel_t *kernel);
 
 /* fault.c: adds which kernel and argument it was to what the queue died of. */
-void fault_explain(struct lane *lane, rawhal_error_t *error);
+void fault_explain(lane_t *lane, rawhal_error_t *error);
 
 /* "argument 1 'in' is 0x7f0000001000". Compilers leave the names out where they are not told to
  * keep them. */
@@ -93,6 +93,6 @@ void argument_say(char *text, size_t size, const rawhal_kernarg_layout_t *layout
                   uint64_t value);
 
 /* event.c: takes the times of events before the queue has forgotten them. Locked. */
-void events_settle(struct lane *lane);
+void events_settle(lane_t *lane);
 
 #endif

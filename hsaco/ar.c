@@ -11,16 +11,16 @@
  * long for the header stands in the member "//" (System V, GNU: "/N" is its place there) or before
  * the member's bytes (BSD: "#1/N", of N bytes). Facts: ar(5), <ar.h>. */
 
-struct archive {
-  struct scan *scan;
-  struct scan_part part;
-  struct scan_part long_names; /* size 0: none yet */
-};
+typedef struct archive {
+  scan_t *scan;
+  scan_part_t part;
+  scan_part_t long_names; /* size 0: none yet */
+} archive_t;
 
-struct member {
+typedef struct member {
   rawhal_string_t name;
   uint64_t offset, size; /* of its bytes, in the space */
-};
+} member_t;
 
 /* Decimal digits, then spaces; at least one digit, and at most what fits a header's fields. */
 static bool read_number(const char *text, size_t size, uint64_t *number)
@@ -49,10 +49,10 @@ static rawhal_string_t cut_name(const char *text, size_t size, char end)
 }
 
 /* "/N": ends there with a line. */
-static rawhal_status_t long_name(const struct archive *archive, const char *digits, size_t size,
+static rawhal_status_t long_name(const archive_t *archive, const char *digits, size_t size,
                                  uint64_t at, rawhal_string_t *name, rawhal_error_t *error)
 {
-  const struct scan_part *names = &archive->long_names;
+  const scan_part_t *names = &archive->long_names;
   uint64_t place;
   if (!read_number(digits, size, &place) || place >= names->size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, at,
@@ -64,8 +64,8 @@ static rawhal_status_t long_name(const struct archive *archive, const char *digi
 }
 
 /* "#1/N" */
-static rawhal_status_t name_before(const struct archive *archive, const char *digits, size_t size,
-                                   struct member *member, rawhal_error_t *error)
+static rawhal_status_t name_before(const archive_t *archive, const char *digits, size_t size,
+                                   member_t *member, rawhal_error_t *error)
 {
   uint64_t length;
   if (!read_number(digits, size, &length) || length > member->size)
@@ -80,8 +80,8 @@ static rawhal_status_t name_before(const struct archive *archive, const char *di
   return scan_work(archive->scan, member->offset, member->name.size, error);
 }
 
-static rawhal_status_t read_name(const struct archive *archive, const struct ar_hdr *header,
-                                 uint64_t at, struct member *member, rawhal_error_t *error)
+static rawhal_status_t read_name(const archive_t *archive, const struct ar_hdr *header, uint64_t at,
+                                 member_t *member, rawhal_error_t *error)
 {
   /* The header's own bytes: names point into the container. */
   const char *text = (const char *)archive->scan->space.bytes + at;
@@ -95,7 +95,7 @@ static rawhal_status_t read_name(const struct archive *archive, const struct ar_
 }
 
 /* Tables of the archive's own have no name, or one that no file has. */
-static bool is_table(const struct member *member)
+static bool is_table(const member_t *member)
 {
   static const char bsd[] = "__.SYMDEF";
   return member->name.size == 0 || (member->name.size >= sizeof(bsd) - 1 &&
@@ -103,14 +103,14 @@ static bool is_table(const struct member *member)
 }
 
 /* What is odd in one member does not affect the others. */
-static rawhal_status_t scan_member(const struct archive *archive, const struct member *member,
+static rawhal_status_t scan_member(const archive_t *archive, const member_t *member,
                                    rawhal_error_t *error)
 {
-  struct scan *scan = archive->scan;
-  struct scan_part part = {.offset = member->offset,
-                           .size = member->size,
-                           .depth = archive->part.depth + 1,
-                           .is_file = true};
+  scan_t *scan = archive->scan;
+  scan_part_t part = {.offset = member->offset,
+                      .size = member->size,
+                      .depth = archive->part.depth + 1,
+                      .is_file = true};
   size_t before = scan->count;
   if (!scan_knows(scan, &part))
     return RAWHAL_OK;
@@ -127,10 +127,10 @@ static rawhal_status_t scan_member(const struct archive *archive, const struct m
 }
 
 /* Reads the member at `*at`, relative to the archive, and moves past it. */
-static rawhal_status_t read_member(struct archive *archive, uint64_t *at, rawhal_error_t *error)
+static rawhal_status_t read_member(archive_t *archive, uint64_t *at, rawhal_error_t *error)
 {
   struct ar_hdr header;
-  struct member member = {0};
+  member_t member = {0};
   const uint64_t start = archive->part.offset + *at;
   rawhal_status_t status = scan_work(archive->scan, start, WORK_PART, error);
   if (status)
@@ -150,7 +150,7 @@ static rawhal_status_t read_member(struct archive *archive, uint64_t *at, rawhal
   member.offset = archive->part.offset + *at;
   *at += member.size + (member.size & 1);
   if (starts_with(header.ar_name, "// ")) {
-    archive->long_names = (struct scan_part){.offset = member.offset, .size = member.size};
+    archive->long_names = (scan_part_t){.offset = member.offset, .size = member.size};
     return RAWHAL_OK;
   }
   if (starts_with(header.ar_name, "/SYM64/ "))
@@ -159,10 +159,9 @@ static rawhal_status_t read_member(struct archive *archive, uint64_t *at, rawhal
   return status || is_table(&member) ? status : scan_member(archive, &member, error);
 }
 
-rawhal_status_t scan_archive(struct scan *scan, struct scan_part part, uint64_t *end,
-                             rawhal_error_t *error)
+rawhal_status_t scan_archive(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
 {
-  struct archive archive = {.scan = scan, .part = part};
+  archive_t archive = {.scan = scan, .part = part};
   *end = part.offset + part.size;
   for (uint64_t at = SARMAG; at < part.size;) {
     rawhal_status_t status = read_member(&archive, &at, error);

@@ -26,43 +26,43 @@ enum { GAP = 0 };
 
 enum { CHUNK_LEAST = 6000, CHUNK_MOST = 8 << 20, ALIGNMENT = 8 };
 
-struct arena_chunk {
+typedef struct arena_chunk {
   struct arena_chunk *older;
   size_t size; /* of the usable part after this header */
-};
+} arena_chunk_t;
 
-void arena_init(struct arena *arena, uint64_t budget, const allocator_t *allocator)
+void arena_init(arena_t *arena, uint64_t budget, const allocator_t *allocator)
 {
-  *arena = (struct arena){.budget = budget};
+  *arena = (arena_t){.budget = budget};
   if (allocator)
     arena->allocator = *allocator;
 }
 
 /* Nothing of it is off limits to the allocator, whose memory it was. */
-static void free_chunk(const struct arena *arena, struct arena_chunk *chunk)
+static void free_chunk(const arena_t *arena, arena_chunk_t *chunk)
 {
   ALLOW((char *)(chunk + 1), (char *)(chunk + 1) + chunk->size);
   allocate_free(&arena->allocator, chunk);
 }
 
-void arena_free(struct arena *arena)
+void arena_free(arena_t *arena)
 {
-  for (struct arena_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {
+  for (arena_chunk_t *chunk = arena->chunks, *older; chunk; chunk = older) {
     older = chunk->older;
     free_chunk(arena, chunk);
   }
-  *arena = (struct arena){0};
+  *arena = (arena_t){0};
 }
 
-struct arena_mark arena_mark(const struct arena *arena)
+arena_mark_t arena_mark(const arena_t *arena)
 {
-  return (struct arena_mark){arena->chunks, arena->next, arena->end, arena->status};
+  return (arena_mark_t){arena->chunks, arena->next, arena->end, arena->status};
 }
 
-void arena_rewind(struct arena *arena, struct arena_mark mark)
+void arena_rewind(arena_t *arena, arena_mark_t mark)
 {
   while (arena->chunks != mark.chunk) {
-    struct arena_chunk *newest = arena->chunks;
+    arena_chunk_t *newest = arena->chunks;
     arena->chunks = newest->older;
     arena->budget += newest->size;
     free_chunk(arena, newest);
@@ -73,23 +73,23 @@ void arena_rewind(struct arena *arena, struct arena_mark mark)
   FORBID(arena->next, arena->end);
 }
 
-static bool add_chunk(struct arena *arena, size_t size)
+static bool add_chunk(arena_t *arena, size_t size)
 {
   size_t usual = arena->chunks ? arena->chunks->size * 2 : CHUNK_LEAST;
   if (usual > CHUNK_MOST)
     usual = CHUNK_MOST;
   if (size < usual)
     size = usual <= arena->budget ? usual : size;
-  if (size > arena->budget || size > SIZE_MAX - sizeof(struct arena_chunk)) {
+  if (size > arena->budget || size > SIZE_MAX - sizeof(arena_chunk_t)) {
     arena->status = RAWHAL_CAP_EXCEEDED;
     return false;
   }
-  struct arena_chunk *chunk = allocate(&arena->allocator, sizeof(*chunk) + size);
+  arena_chunk_t *chunk = allocate(&arena->allocator, sizeof(*chunk) + size);
   if (!chunk) {
     arena->status = RAWHAL_OUT_OF_MEMORY;
     return false;
   }
-  *chunk = (struct arena_chunk){.older = arena->chunks, .size = size};
+  *chunk = (arena_chunk_t){.older = arena->chunks, .size = size};
   arena->chunks = chunk;
   arena->budget -= size;
   arena->next = (char *)(chunk + 1);
@@ -98,7 +98,7 @@ static bool add_chunk(struct arena *arena, size_t size)
   return true;
 }
 
-void *arena_alloc(struct arena *arena, size_t size)
+void *arena_alloc(arena_t *arena, size_t size)
 {
   if (size > SIZE_MAX - ALIGNMENT - GAP) {
     arena->status = RAWHAL_CAP_EXCEEDED;
@@ -115,7 +115,7 @@ void *arena_alloc(struct arena *arena, size_t size)
   return memory;
 }
 
-void *arena_calloc(struct arena *arena, size_t count, size_t size)
+void *arena_calloc(arena_t *arena, size_t count, size_t size)
 {
   size_t total;
   if (__builtin_mul_overflow(count, size, &total)) {
@@ -126,7 +126,7 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size)
   return memory ? memset(memory, 0, total) : NULL;
 }
 
-bool arena_reserve(struct arena *arena, void *items_pointer, size_t *capacity, size_t count,
+bool arena_reserve(arena_t *arena, void *items_pointer, size_t *capacity, size_t count,
                    size_t item_size, size_t hint)
 {
   if (count < *capacity)
@@ -149,7 +149,7 @@ bool arena_reserve(struct arena *arena, void *items_pointer, size_t *capacity, s
   return true;
 }
 
-rawhal_string_t arena_print(struct arena *arena, const char *format, ...)
+rawhal_string_t arena_print(arena_t *arena, const char *format, ...)
 {
   char text[512];
   va_list args;
@@ -168,7 +168,7 @@ rawhal_string_t arena_print(struct arena *arena, const char *format, ...)
   return (rawhal_string_t){copy, size};
 }
 
-rawhal_status_t arena_fail(const struct arena *arena, rawhal_error_t *error)
+rawhal_status_t arena_fail(const arena_t *arena, rawhal_error_t *error)
 {
   if (arena->status == RAWHAL_CAP_EXCEEDED)
     return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,

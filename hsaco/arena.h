@@ -9,41 +9,41 @@
 
 struct arena_chunk;
 
-struct arena {
+typedef struct arena {
   struct arena_chunk *chunks; /* newest first */
   char *next, *end;           /* free part of the newest chunk */
   uint64_t budget;            /* bytes that may still be taken from the allocator */
   rawhal_status_t status;     /* why an allocation has failed: OUT_OF_MEMORY or CAP_EXCEEDED */
   allocator_t allocator;
-};
+} arena_t;
 
 /* `allocator` is copied; NULL is malloc(). */
-void arena_init(struct arena *arena, uint64_t budget, const allocator_t *allocator);
-void arena_free(struct arena *arena);
+void arena_init(arena_t *arena, uint64_t budget, const allocator_t *allocator);
+void arena_free(arena_t *arena);
 
 /* A place to return to: what was allocated after it is given back. */
-struct arena_mark {
+typedef struct arena_mark {
   struct arena_chunk *chunk;
   char *next, *end;
   rawhal_status_t status;
-};
-struct arena_mark arena_mark(const struct arena *arena);
-void arena_rewind(struct arena *arena, struct arena_mark mark);
+} arena_mark_t;
+arena_mark_t arena_mark(const arena_t *arena);
+void arena_rewind(arena_t *arena, arena_mark_t mark);
 
 /* Uninitialised memory aligned for any record here (8 bytes); NULL on failure, see `status`. */
-void *arena_alloc(struct arena *arena, size_t size);
-void *arena_calloc(struct arena *arena, size_t count, size_t size);
+void *arena_alloc(arena_t *arena, size_t size);
+void *arena_calloc(arena_t *arena, size_t count, size_t size);
 
 /* Makes room for item number `count` of an array that lives in the arena and may move. `hint` is
  * the capacity to start with. */
-bool arena_reserve(struct arena *arena, void *items_pointer, size_t *capacity, size_t count,
+bool arena_reserve(arena_t *arena, void *items_pointer, size_t *capacity, size_t count,
                    size_t item_size, size_t hint);
 
 /* Formats into the arena; an empty string when there is no memory. */
-__attribute__((format(printf, 2, 3))) rawhal_string_t arena_print(struct arena *arena,
+__attribute__((format(printf, 2, 3))) rawhal_string_t arena_print(arena_t *arena,
                                                                   const char *format, ...);
 
 /* Fails with the arena's status and a sentence that fits it. */
-RAWHAL_CHECKED rawhal_status_t arena_fail(const struct arena *arena, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t arena_fail(const arena_t *arena, rawhal_error_t *error);
 
 #endif

@@ -9,16 +9,16 @@
  * File Layout"). */
 enum { HEADER_SIZE = 32, ENTRY_SIZE = 24, LONGEST_ID = 4096 };
 
-struct entry {
+typedef struct entry {
   uint64_t offset, size;
   rawhal_string_t id;
-};
+} entry_t;
 
 /* Reads the entry at *at, relative to the bundle, and moves past it. */
-static rawhal_status_t read_entry(const struct scan *scan, const struct scan_part *bundle,
-                                  uint64_t *at, struct entry *entry, rawhal_error_t *error)
+static rawhal_status_t read_entry(const scan_t *scan, const scan_part_t *bundle, uint64_t *at,
+                                  entry_t *entry, rawhal_error_t *error)
 {
-  *entry = (struct entry){0};
+  *entry = (entry_t){0};
   uint64_t fields[3];
   const unsigned char *bytes = scan->space.bytes + bundle->offset;
   if (!range_within(*at, ENTRY_SIZE, bundle->size))
@@ -29,8 +29,8 @@ static rawhal_status_t read_entry(const struct scan *scan, const struct scan_par
     return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset + *at + 16,
                           "a bundle entry's id of %llu bytes is too long or cut",
                           (unsigned long long)fields[2]);
-  *entry = (struct entry){
-      fields[0], fields[1], {(const char *)bytes + *at + ENTRY_SIZE, (size_t)fields[2]}};
+  *entry =
+      (entry_t){fields[0], fields[1], {(const char *)bytes + *at + ENTRY_SIZE, (size_t)fields[2]}};
   if (!range_within(entry->offset, entry->size, bundle->size))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset + *at,
                           "bundle entry '%.*s' (offset %llu, size %llu) ends after the bundle's "
@@ -65,13 +65,13 @@ bool scan_is_host(rawhal_string_t id)
   return id.size >= 5 && memcmp(id.data, "host-", 5) == 0;
 }
 
-static rawhal_status_t read_payload(struct scan *scan, const struct scan_part *bundle,
-                                    const struct entry *entry, rawhal_error_t *error)
+static rawhal_status_t read_payload(scan_t *scan, const scan_part_t *bundle, const entry_t *entry,
+                                    rawhal_error_t *error)
 {
-  struct scan_part payload = {.offset = bundle->offset + entry->offset,
-                              .size = entry->size,
-                              .id = entry->id,
-                              .depth = bundle->depth + 1};
+  scan_part_t payload = {.offset = bundle->offset + entry->offset,
+                         .size = entry->size,
+                         .id = entry->id,
+                         .depth = bundle->depth + 1};
   if (!entry->size || scan_is_host(entry->id))
     return RAWHAL_OK;
   const char *why_not = scan_foreign(entry->id);
@@ -80,8 +80,8 @@ static rawhal_status_t read_payload(struct scan *scan, const struct scan_part *b
   return scan_range(scan, payload, error);
 }
 
-static rawhal_status_t read_count(const struct scan *scan, const struct scan_part *bundle,
-                                  uint64_t *count, rawhal_error_t *error)
+static rawhal_status_t read_count(const scan_t *scan, const scan_part_t *bundle, uint64_t *count,
+                                  rawhal_error_t *error)
 {
   *count = 0;
   if (bundle->size < HEADER_SIZE)
@@ -95,14 +95,13 @@ static rawhal_status_t read_count(const struct scan *scan, const struct scan_par
 }
 
 /* Empty entries count here: reading asks for their places, too. */
-rawhal_status_t measure_bundle(struct scan *scan, struct scan_part part, uint64_t *end,
-                               rawhal_error_t *error)
+rawhal_status_t measure_bundle(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
 {
   uint64_t count, at = HEADER_SIZE, furthest = 0;
   *end = part.offset;
   rawhal_status_t status = read_count(scan, &part, &count, error);
   for (uint64_t i = 0; !status && i < count; ++i) {
-    struct entry entry;
+    entry_t entry;
     status = read_entry(scan, &part, &at, &entry, error);
     uint64_t entry_end = entry.offset + entry.size; /* within the part */
     furthest = entry_end > furthest ? entry_end : furthest;
@@ -111,8 +110,7 @@ rawhal_status_t measure_bundle(struct scan *scan, struct scan_part part, uint64_
   return status;
 }
 
-rawhal_status_t scan_bundle(struct scan *scan, struct scan_part part, uint64_t *end,
-                            rawhal_error_t *error)
+rawhal_status_t scan_bundle(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
 {
   uint64_t count, at = HEADER_SIZE;
   *end = part.offset;
@@ -121,7 +119,7 @@ rawhal_status_t scan_bundle(struct scan *scan, struct scan_part part, uint64_t *
     return counted;
   uint64_t furthest = 0;
   for (uint64_t i = 0; i < count; ++i) {
-    struct entry entry;
+    entry_t entry;
     rawhal_status_t status = read_entry(scan, &part, &at, &entry, error);
     if (!status)
       status = scan_work(scan, part.offset + at, WORK_PART + entry.id.size, error);

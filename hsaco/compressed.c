@@ -14,13 +14,13 @@ static const struct layout {
   uint8_t header, total, unpacked, width;
 } layouts[] = {{20, 0, 8, 4}, {24, 8, 12, 4}, {32, 8, 16, 8}};
 
-struct bundle {
-  struct scan_part part;
+typedef struct bundle {
+  scan_part_t part;
   const unsigned char *payload;
   uint64_t payload_size; /* at most, for version 1 */
   uint64_t unpacked_size;
   uint16_t method;
-};
+} bundle_t;
 
 static uint64_t field(const unsigned char *header, uint8_t offset, uint8_t width)
 {
@@ -32,10 +32,10 @@ static uint64_t field(const unsigned char *header, uint8_t offset, uint8_t width
 static const char not_known[] = "a compressed bundle (CCOB) of a version or method not known here";
 
 /* *known is false for versions and methods that may come yet. */
-static rawhal_status_t read_header(const struct scan *scan, struct bundle *bundle, bool *known,
+static rawhal_status_t read_header(const scan_t *scan, bundle_t *bundle, bool *known,
                                    rawhal_error_t *error)
 {
-  const struct scan_part *part = &bundle->part;
+  const scan_part_t *part = &bundle->part;
   const unsigned char *header = scan->space.bytes + part->offset;
   uint64_t version = part->size >= 8 ? field(header, 4, 2) : 0;
   *known = version >= 1 && version <= sizeof(layouts) / sizeof(*layouts);
@@ -59,11 +59,11 @@ static rawhal_status_t read_header(const struct scan *scan, struct bundle *bundl
   return RAWHAL_OK;
 }
 
-static rawhal_status_t unpack(struct scan *scan, const struct bundle *bundle,
-                              const unsigned char **bytes, uint64_t *used, rawhal_error_t *error)
+static rawhal_status_t unpack(scan_t *scan, const bundle_t *bundle, const unsigned char **bytes,
+                              uint64_t *used, rawhal_error_t *error)
 {
   const bool zlib = bundle->method == METHOD_ZLIB;
-  const struct scan_packed packed = {
+  const scan_packed_t packed = {
       .what = zlib ? "a compressed bundle (CCOB, zlib)" : "a compressed bundle (CCOB, zstd)",
       .at = bundle->part.offset,
       .bytes = bundle->payload,
@@ -75,15 +75,15 @@ static rawhal_status_t unpack(struct scan *scan, const struct bundle *bundle,
 }
 
 /* Reads the unpacked bytes in the place of the container's: offsets count in them meanwhile. */
-static rawhal_status_t scan_unpacked(struct scan *scan, const struct bundle *bundle,
+static rawhal_status_t scan_unpacked(scan_t *scan, const bundle_t *bundle,
                                      const unsigned char *bytes, rawhal_error_t *error)
 {
-  const struct scan_space outer = scan->space;
+  const scan_space_t outer = scan->space;
   if (!outer.unpacked)
     scan->space.offset = bundle->part.offset;
   scan->space.unpacked = true;
   scan->space.bytes = bytes;
-  struct scan_part inner = {
+  scan_part_t inner = {
       .size = bundle->unpacked_size, .id = bundle->part.id, .depth = bundle->part.depth + 1};
   rawhal_status_t status = scan_range(scan, inner, error);
   scan->space = outer;
@@ -93,10 +93,10 @@ static rawhal_status_t scan_unpacked(struct scan *scan, const struct bundle *bun
   return status;
 }
 
-rawhal_status_t scan_compressed(struct scan *scan, struct scan_part part, uint64_t *end,
+rawhal_status_t scan_compressed(scan_t *scan, scan_part_t part, uint64_t *end,
                                 rawhal_error_t *error)
 {
-  struct bundle bundle = {.part = part};
+  bundle_t bundle = {.part = part};
   bool known;
   *end = part.offset;
   rawhal_status_t status = read_header(scan, &bundle, &known, error);
@@ -117,10 +117,10 @@ rawhal_status_t scan_compressed(struct scan *scan, struct scan_part part, uint64
 
 /* Version 1 does not count its bytes: the payload ends where its stream does. zstd's frames say
  * how long their blocks are; zlib's have to be unpacked. */
-rawhal_status_t measure_compressed(struct scan *scan, struct scan_part part, uint64_t *end,
+rawhal_status_t measure_compressed(scan_t *scan, scan_part_t part, uint64_t *end,
                                    rawhal_error_t *error)
 {
-  struct bundle bundle = {.part = part};
+  bundle_t bundle = {.part = part};
   bool known;
   *end = part.offset;
   rawhal_status_t status = read_header(scan, &bundle, &known, error);

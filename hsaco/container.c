@@ -11,11 +11,11 @@
 #include "hsaco/target_rating.h"
 
 struct rawhal_container {
-  struct scan scan;
-  struct file_bytes file; /* when it was opened by path, or copied */
+  scan_t scan;
+  file_bytes_t file; /* when it was opened by path, or copied */
 };
 
-static rawhal_status_t take_options(struct scan *scan, const rawhal_container_options_t *options,
+static rawhal_status_t take_options(scan_t *scan, const rawhal_container_options_t *options,
                                     rawhal_error_t *error)
 {
   rawhal_container_options_t taken;
@@ -35,7 +35,7 @@ static rawhal_status_t take_options(struct scan *scan, const rawhal_container_op
   return RAWHAL_OK;
 }
 
-static rawhal_status_t read_container(struct scan *scan, const void *bytes, size_t size,
+static rawhal_status_t read_container(scan_t *scan, const void *bytes, size_t size,
                                       rawhal_error_t *error)
 {
   const uint64_t budget = (uint64_t)64 << 20; /* for the list alone: the bytes are not copied */
@@ -47,8 +47,7 @@ static rawhal_status_t read_container(struct scan *scan, const void *bytes, size
   arena_init(&scan->arena, budget, &scan->allocator);
   scan->space.bytes = bytes;
   work_start(&scan->work, size);
-  rawhal_status_t status =
-      scan_range(scan, (struct scan_part){.size = size, .is_file = true}, error);
+  rawhal_status_t status = scan_range(scan, (scan_part_t){.size = size, .is_file = true}, error);
   if (status)
     return status;
   if (scan->arena.status) /* some text is missing */
@@ -74,7 +73,7 @@ static rawhal_status_t keep_copy(rawhal_container_t *container, const void **byt
   void *copy = allocate(&container->scan.allocator, size);
   if (!copy)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a copy of %zu bytes", size);
-  container->file = (struct file_bytes){.data = copy, .size = size};
+  container->file = (file_bytes_t){.data = copy, .size = size};
   *bytes = memcpy(copy, *bytes, size);
   return RAWHAL_OK;
 }
@@ -88,7 +87,7 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
   *container = NULL;
   if (!bytes && size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
-  struct scan settings;
+  scan_t settings;
   rawhal_status_t status = take_options(&settings, options, error);
   if (status)
     return status;
@@ -121,14 +120,14 @@ rawhal_status_t rawhal_container_measure(const void *image, size_t readable,
     *size = 0;
   if (!image || !size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no image, or no place for its size");
-  struct scan scan = {0};
+  scan_t scan = {0};
   rawhal_status_t status = take_options(&scan, options, error);
   if (status)
     return status;
   scan.space.bytes = image;
   work_start(&scan.work, readable);
   uint64_t end;
-  status = scan_measure(&scan, (struct scan_part){.size = readable}, &end, error);
+  status = scan_measure(&scan, (scan_part_t){.size = readable}, &end, error);
   scan_end_unpacking(&scan);
   scan_free_unpacked(&scan);
   if (!status)
@@ -159,14 +158,14 @@ rawhal_status_t rawhal_container_open_file(const char *path,
   if (!container)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
   *container = NULL;
-  struct scan settings;
+  scan_t settings;
   rawhal_status_t status = take_options(&settings, options, error);
   if (status)
     return status;
   rawhal_container_options_t *taken = &settings.options;
   const bool copy = taken->flags & RAWHAL_CONTAINER_COPY;
   taken->flags &= ~(uint32_t)RAWHAL_CONTAINER_COPY; /* what is read is a copy already */
-  struct file_bytes file;
+  file_bytes_t file;
   status = file_bytes_open(path, taken->max_file_bytes, copy, &settings.allocator, &file, error);
   if (!status)
     status = rawhal_container_open(file.data, file.size, taken, container, error);

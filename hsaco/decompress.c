@@ -13,29 +13,28 @@
  * under one cap. */
 
 /* Unpacked bytes, which objects point into. */
-struct unpacked {
+typedef struct unpacked {
   struct unpacked *next;
   _Alignas(16) unsigned char bytes[];
-};
+} unpacked_t;
 
-void scan_free_unpacked(struct scan *scan)
+void scan_free_unpacked(scan_t *scan)
 {
   while (scan->unpacked) {
-    struct unpacked *next = scan->unpacked->next;
+    unpacked_t *next = scan->unpacked->next;
     allocate_free(&scan->allocator, scan->unpacked);
     scan->unpacked = next;
   }
 }
 
-void scan_end_unpacking(struct scan *scan)
+void scan_end_unpacking(scan_t *scan)
 {
   ZSTD_freeDCtx(scan->zstd);
   scan->zstd = NULL;
 }
 
 /* Hostile files claim much, and may name the same bytes often: both sizes are paid for. */
-static rawhal_status_t take_budget(struct scan *scan, const struct scan_packed *packed,
-                                   rawhal_error_t *error)
+static rawhal_status_t take_budget(scan_t *scan, const scan_packed_t *packed, rawhal_error_t *error)
 {
   uint64_t price;
   if (!checked_add_u64(packed->size, packed->unpacked_size, &price) ||
@@ -68,7 +67,7 @@ static void zlib_free(void *allocator, void *memory)
 }
 
 /* Goes on, to the end of the next block at most. zlib's own counts have 32 bits. */
-static int inflate_some(z_stream *stream, const struct scan_packed *packed, unsigned char *to)
+static int inflate_some(z_stream *stream, const scan_packed_t *packed, unsigned char *to)
 {
   uint64_t in = packed->size - stream->total_in, out = packed->unpacked_size - stream->total_out;
   stream->next_in = packed->bytes + stream->total_in;
@@ -78,8 +77,8 @@ static int inflate_some(z_stream *stream, const struct scan_packed *packed, unsi
   return inflate(stream, Z_BLOCK);
 }
 
-static rawhal_status_t unpack_zlib(struct scan *scan, const struct scan_packed *packed,
-                                   unsigned char *to, uint64_t *used)
+static rawhal_status_t unpack_zlib(scan_t *scan, const scan_packed_t *packed, unsigned char *to,
+                                   uint64_t *used)
 {
   enum { STEPS_A_BYTE = 4 }; /* of what comes out */
   z_stream stream = {.zalloc = zlib_allocate, .zfree = zlib_free, .opaque = &scan->allocator};
@@ -135,8 +134,8 @@ static uint64_t count_blocks(const unsigned char *bytes, uint64_t size)
   return count;
 }
 
-static rawhal_status_t unpack_zstd(struct scan *scan, const struct scan_packed *packed,
-                                   unsigned char *to, uint64_t *used)
+static rawhal_status_t unpack_zstd(scan_t *scan, const scan_packed_t *packed, unsigned char *to,
+                                   uint64_t *used)
 {
   enum { STEPS_A_BYTE = 2 };
   if (!scan->zstd) /* making one takes longer than unpacking a small frame */
@@ -158,8 +157,8 @@ static rawhal_status_t unpack_zstd(struct scan *scan, const struct scan_packed *
   return size == packed->unpacked_size ? RAWHAL_OK : RAWHAL_MALFORMED;
 }
 
-rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
-                            const unsigned char **bytes, uint64_t *used, rawhal_error_t *error)
+rawhal_status_t scan_unpack(scan_t *scan, const scan_packed_t *packed, const unsigned char **bytes,
+                            uint64_t *used, rawhal_error_t *error)
 {
   *bytes = NULL;
   *used = 0;
@@ -167,9 +166,9 @@ rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
   if (status)
     return status;
   uint64_t size;
-  struct unpacked *unpacked = checked_add_u64(sizeof(*unpacked), packed->unpacked_size, &size)
-                                  ? allocate(&scan->allocator, size)
-                                  : NULL;
+  unpacked_t *unpacked = checked_add_u64(sizeof(*unpacked), packed->unpacked_size, &size)
+                             ? allocate(&scan->allocator, size)
+                             : NULL;
   if (!unpacked)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to unpack %llu bytes",
                        (unsigned long long)packed->unpacked_size);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* As it stands in the file, little-endian. */
-struct raw_descriptor {
+typedef struct raw_descriptor {
   uint32_t group_segment_size, private_segment_size, kernarg_size;
   uint8_t reserved0[4];
   int64_t entry_offset;
@@ -13,11 +13,11 @@ struct raw_descriptor {
   uint16_t code_properties;
   uint16_t preload;
   uint8_t reserved2[4];
-};
-static_assert(sizeof(struct raw_descriptor) == DESCRIPTOR_SIZE, "no padding");
-static_assert(offsetof(struct raw_descriptor, entry_offset) == 16, "AMDGPUUsage");
-static_assert(offsetof(struct raw_descriptor, pgm_rsrc3) == 44, "AMDGPUUsage");
-static_assert(offsetof(struct raw_descriptor, preload) == 58, "AMDGPUUsage");
+} raw_descriptor_t;
+static_assert(sizeof(raw_descriptor_t) == DESCRIPTOR_SIZE, "no padding");
+static_assert(offsetof(raw_descriptor_t, entry_offset) == 16, "AMDGPUUsage");
+static_assert(offsetof(raw_descriptor_t, pgm_rsrc3) == 44, "AMDGPUUsage");
+static_assert(offsetof(raw_descriptor_t, preload) == 58, "AMDGPUUsage");
 
 enum {
   PROPERTY_WAVE32 = 1 << 10,
@@ -42,7 +42,7 @@ static bool all_zero(const uint8_t *bytes, size_t size)
   return !any;
 }
 
-static void count_registers(const struct processor *processor, rawhal_descriptor_t *descriptor)
+static void count_registers(const processor_t *processor, rawhal_descriptor_t *descriptor)
 {
   uint32_t vgprs = descriptor->pgm_rsrc1 & 0x3f, sgprs = descriptor->pgm_rsrc1 >> 6 & 0xf;
   unsigned family = processor->family;
@@ -56,10 +56,10 @@ static void count_registers(const struct processor *processor, rawhal_descriptor
     descriptor->accum_offset = ((descriptor->pgm_rsrc3 & 0x3f) + 1) * 4;
 }
 
-bool descriptor_decode(const void *bytes, uint64_t address, const struct processor *processor,
+bool descriptor_decode(const void *bytes, uint64_t address, const processor_t *processor,
                        rawhal_descriptor_t *descriptor)
 {
-  struct raw_descriptor raw;
+  raw_descriptor_t raw;
   memcpy(&raw, bytes, sizeof(raw));
   bool old = processor && processor->family < FAMILY_GFX10;
   *descriptor = (rawhal_descriptor_t){
@@ -84,7 +84,7 @@ bool descriptor_decode(const void *bytes, uint64_t address, const struct process
          all_zero(raw.reserved2, sizeof(raw.reserved2));
 }
 
-static void differ(struct rawhal_hsaco *hsaco, const rawhal_kernel_t *kernel, const char *what,
+static void differ(rawhal_hsaco_t *hsaco, const rawhal_kernel_t *kernel, const char *what,
                    uint32_t metadata, uint32_t descriptor)
 {
   diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, kernel->name,
@@ -93,7 +93,7 @@ static void differ(struct rawhal_hsaco *hsaco, const rawhal_kernel_t *kernel, co
                  metadata, descriptor);
 }
 
-void descriptor_compare(struct rawhal_hsaco *hsaco, const rawhal_kernel_t *kernel)
+void descriptor_compare(rawhal_hsaco_t *hsaco, const rawhal_kernel_t *kernel)
 {
   const rawhal_descriptor_t *descriptor = kernel->descriptor;
   if (kernel->group_segment_fixed_size != descriptor->group_segment_size)

@@ -29,12 +29,12 @@ static const struct {
                                     "no global NAME.kd symbol for the metadata"},
 };
 
-void diagnostics_init(struct diagnostics *diagnostics, struct arena *arena, size_t most)
+void diagnostics_init(diagnostics_t *diagnostics, arena_t *arena, size_t most)
 {
-  *diagnostics = (struct diagnostics){.arena = arena, .most = most};
+  *diagnostics = (diagnostics_t){.arena = arena, .most = most};
 }
 
-void diagnose(struct diagnostics *diagnostics, rawhal_severity_t severity, rawhal_string_t kernel,
+void diagnose(diagnostics_t *diagnostics, rawhal_severity_t severity, rawhal_string_t kernel,
               uint64_t offset, rawhal_string_t message)
 {
   if (diagnostics->count >= diagnostics->most ||
@@ -47,8 +47,8 @@ void diagnose(struct diagnostics *diagnostics, rawhal_severity_t severity, rawha
       (rawhal_diagnostic_t){severity, kernel, offset, message};
 }
 
-void diagnose_print(struct diagnostics *diagnostics, rawhal_severity_t severity,
-                    rawhal_string_t kernel, uint64_t offset, const char *format, ...)
+void diagnose_print(diagnostics_t *diagnostics, rawhal_severity_t severity, rawhal_string_t kernel,
+                    uint64_t offset, const char *format, ...)
 {
   if (diagnostics->count >= diagnostics->most) {
     ++diagnostics->unrecorded;
@@ -62,17 +62,17 @@ void diagnose_print(struct diagnostics *diagnostics, rawhal_severity_t severity,
   diagnose(diagnostics, severity, kernel, offset, arena_print(diagnostics->arena, "%s", text));
 }
 
-void diagnose_quirk(struct diagnostics *diagnostics, enum quirk quirk, rawhal_string_t kernel)
+void diagnose_quirk(diagnostics_t *diagnostics, quirk_t quirk, rawhal_string_t kernel)
 {
-  struct quirk_count *count = &diagnostics->quirks[quirk];
+  quirk_count_t *count = &diagnostics->quirks[quirk];
   if (count->kernels++ == 0)
     count->first = kernel;
 }
 
-void diagnostics_finish(struct diagnostics *diagnostics)
+void diagnostics_finish(diagnostics_t *diagnostics)
 {
   for (size_t i = 0; i < QUIRK_COUNT; ++i) {
-    const struct quirk_count *count = &diagnostics->quirks[i];
+    const quirk_count_t *count = &diagnostics->quirks[i];
     if (!count->kernels)
       continue;
     const char *text = quirk_texts[i].text;

@@ -8,7 +8,7 @@
 #include "hsaco/arena.h"
 #include "hsaco/hsaco.h"
 
-enum quirk {
+typedef enum quirk {
   QUIRK_UNNAMED_ARGUMENTS,
   QUIRK_SEGMENT_SIZE_UNALIGNED,
   QUIRK_POINTER_UNALIGNED,
@@ -20,38 +20,38 @@ enum quirk {
   QUIRK_DESCRIPTOR_RESERVED,
   QUIRK_NO_DESCRIPTOR_SYMBOL,
   QUIRK_COUNT
-};
+} quirk_t;
 
-struct quirk_count {
+typedef struct quirk_count {
   size_t kernels;
   rawhal_string_t first; /* kernel */
-};
+} quirk_count_t;
 
-struct diagnostics {
-  struct arena *arena;
+typedef struct diagnostics {
+  arena_t *arena;
   rawhal_diagnostic_t *items;
   size_t count, capacity, most;
   size_t unrecorded;
-  struct quirk_count quirks[QUIRK_COUNT];
-};
+  quirk_count_t quirks[QUIRK_COUNT];
+} diagnostics_t;
 
-void diagnostics_init(struct diagnostics *diagnostics, struct arena *arena, size_t most);
+void diagnostics_init(diagnostics_t *diagnostics, arena_t *arena, size_t most);
 
 /* `message` is not copied: it is static, or in the arena. What finds no memory shows in the arena
  * status, for the end of opening. */
-void diagnose(struct diagnostics *diagnostics, rawhal_severity_t severity, rawhal_string_t kernel,
+void diagnose(diagnostics_t *diagnostics, rawhal_severity_t severity, rawhal_string_t kernel,
               uint64_t offset, rawhal_string_t message);
 
 /* Formats, unless the list is full. */
-__attribute__((format(printf, 5, 6))) void diagnose_print(struct diagnostics *diagnostics,
+__attribute__((format(printf, 5, 6))) void diagnose_print(diagnostics_t *diagnostics,
                                                           rawhal_severity_t severity,
                                                           rawhal_string_t kernel, uint64_t offset,
                                                           const char *format, ...);
 
 /* Counts a quirk of `kernel`; call once per kernel. */
-void diagnose_quirk(struct diagnostics *diagnostics, enum quirk quirk, rawhal_string_t kernel);
+void diagnose_quirk(diagnostics_t *diagnostics, quirk_t quirk, rawhal_string_t kernel);
 
 /* Turns the counted quirks and the unrecorded rest into diagnostics. */
-void diagnostics_finish(struct diagnostics *diagnostics);
+void diagnostics_finish(diagnostics_t *diagnostics);
 
 #endif

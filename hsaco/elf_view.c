@@ -55,10 +55,10 @@ rawhal_status_t elf_header_check(const void *bytes, size_t size, Elf64_Ehdr *hea
 
 /* ---- Header tables ---- */
 
-struct table_counts {
+typedef struct table_counts {
   uint64_t segments, sections, names_index;
   bool extended;
-};
+} table_counts_t;
 
 static bool table_within(uint64_t offset, uint64_t count, uint64_t entry, size_t size)
 {
@@ -69,9 +69,9 @@ static bool table_within(uint64_t offset, uint64_t count, uint64_t entry, size_t
 /* Counts as they are meant: 0 sections with a table, 0xffff segments and 0xffff as names index all
  * send to section 0. */
 static bool count_tables(const unsigned char *bytes, size_t size, const Elf64_Ehdr *header,
-                         struct table_counts *counts)
+                         table_counts_t *counts)
 {
-  *counts = (struct table_counts){header->e_phnum, header->e_shnum, header->e_shstrndx, false};
+  *counts = (table_counts_t){header->e_phnum, header->e_shnum, header->e_shstrndx, false};
   bool none = header->e_shnum == 0 && header->e_shoff != 0;
   counts->extended = none || header->e_phnum == PN_XNUM || header->e_shstrndx == SHN_XINDEX;
   if (!counts->extended)
@@ -91,7 +91,7 @@ static bool count_tables(const unsigned char *bytes, size_t size, const Elf64_Eh
 }
 
 static rawhal_status_t check_tables(const unsigned char *bytes, size_t size,
-                                    const Elf64_Ehdr *header, struct table_counts *counts,
+                                    const Elf64_Ehdr *header, table_counts_t *counts,
                                     rawhal_error_t *error)
 {
   if (!count_tables(bytes, size, header, counts))
@@ -120,7 +120,7 @@ static rawhal_status_t check_tables(const unsigned char *bytes, size_t size,
 
 /* Copies `count` entries out of the file, whatever their alignment there. A handle of libelf's
  * (elf_memory) would do no more, and cost a fifth of the time of opening a small object. */
-static bool read_table(const struct elf_view *view, uint64_t offset, Elf_Type type, void *table,
+static bool read_table(const elf_view_t *view, uint64_t offset, Elf_Type type, void *table,
                        size_t bytes)
 {
   if (!bytes) /* the offset of an empty table may be anything */
@@ -134,8 +134,7 @@ static bool read_table(const struct elf_view *view, uint64_t offset, Elf_Type ty
 }
 
 /* The tables lie inside the file: check_tables(). */
-static rawhal_status_t read_tables(struct elf_view *view, struct arena *arena,
-                                   rawhal_error_t *error)
+static rawhal_status_t read_tables(elf_view_t *view, arena_t *arena, rawhal_error_t *error)
 {
   const Elf64_Ehdr *header = &view->header;
   size_t segment_bytes = view->segment_count * sizeof(*view->segments);
@@ -159,8 +158,7 @@ static int by_address(const void *a, const void *b)
   return (left->p_vaddr > right->p_vaddr) - (left->p_vaddr < right->p_vaddr);
 }
 
-static rawhal_status_t index_segments(struct elf_view *view, struct arena *arena,
-                                      rawhal_error_t *error)
+static rawhal_status_t index_segments(elf_view_t *view, arena_t *arena, rawhal_error_t *error)
 {
   size_t loads = 0;
   for (size_t i = 0; i < view->segment_count; ++i) {
@@ -190,11 +188,11 @@ static rawhal_status_t index_segments(struct elf_view *view, struct arena *arena
   return RAWHAL_OK;
 }
 
-rawhal_status_t elf_view_open(struct elf_view *view, const void *bytes, size_t size,
-                              struct arena *arena, rawhal_error_t *error)
+rawhal_status_t elf_view_open(elf_view_t *view, const void *bytes, size_t size, arena_t *arena,
+                              rawhal_error_t *error)
 {
-  *view = (struct elf_view){.bytes = bytes, .size = size};
-  struct table_counts counts;
+  *view = (elf_view_t){.bytes = bytes, .size = size};
+  table_counts_t counts;
   rawhal_status_t status = elf_header_check(bytes, size, &view->header, error);
   if (!status)
     status = check_tables(bytes, size, &view->header, &counts, error);
@@ -210,19 +208,19 @@ rawhal_status_t elf_view_open(struct elf_view *view, const void *bytes, size_t s
 
 /* ---- Ranges ---- */
 
-const void *elf_view_range(const struct elf_view *view, uint64_t offset, uint64_t size)
+const void *elf_view_range(const elf_view_t *view, uint64_t offset, uint64_t size)
 {
   return range_within(offset, size, view->size) ? view->bytes + offset : NULL;
 }
 
-const void *elf_view_section(const struct elf_view *view, const Elf64_Shdr *section)
+const void *elf_view_section(const elf_view_t *view, const Elf64_Shdr *section)
 {
   if (section->sh_type == SHT_NULL || section->sh_type == SHT_NOBITS)
     return NULL;
   return elf_view_range(view, section->sh_offset, section->sh_size);
 }
 
-const Elf64_Phdr *elf_view_segment_at(const struct elf_view *view, uint64_t address)
+const Elf64_Phdr *elf_view_segment_at(const elf_view_t *view, uint64_t address)
 {
   size_t low = 0, high = view->load_count; /* the first segment that starts after `address` */
   while (low < high) {
@@ -238,8 +236,7 @@ const Elf64_Phdr *elf_view_segment_at(const struct elf_view *view, uint64_t addr
   return address - segment->p_vaddr < segment->p_memsz ? segment : NULL;
 }
 
-bool elf_view_offset_of(const struct elf_view *view, uint64_t address, uint64_t size,
-                        uint64_t *offset)
+bool elf_view_offset_of(const elf_view_t *view, uint64_t address, uint64_t size, uint64_t *offset)
 {
   *offset = 0;
   const Elf64_Phdr *segment = elf_view_segment_at(view, address);
@@ -264,7 +261,7 @@ bool elf_extent(const void *bytes, size_t size, uint64_t *extent)
   *extent = 0;
   const unsigned char *at = bytes;
   Elf64_Ehdr header;
-  struct table_counts counts;
+  table_counts_t counts;
   if (size < sizeof(header) || memcmp(at, ELFMAG, SELFMAG) != 0 || at[EI_CLASS] != ELFCLASS64 ||
       at[EI_DATA] != ELFDATA2LSB)
     return false;

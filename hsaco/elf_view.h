@@ -20,7 +20,7 @@ enum { /* facts newer than Debian's elf.h */
        ELF_SHT_RELR = 19,
 };
 
-struct elf_view {
+typedef struct elf_view {
   const unsigned char *bytes;
   size_t size;
   Elf64_Ehdr header;
@@ -30,7 +30,7 @@ struct elf_view {
   Elf64_Shdr *sections;
   Elf64_Phdr *loads; /* PT_LOADs in order of address */
   size_t load_count;
-};
+} elf_view_t;
 
 /* Is this an ELF64 little-endian AMDGPU HSA object of a known version? MALFORMED when it is not an
  * ELF or is cut; otherwise UNSUPPORTED, with what it is. Reads the header only. */
@@ -38,14 +38,14 @@ RAWHAL_CHECKED rawhal_status_t elf_header_check(const void *bytes, size_t size, 
                                                 rawhal_error_t *error);
 
 /* The tables live in `arena`. Segments that hold file bytes lie inside the file. */
-RAWHAL_CHECKED rawhal_status_t elf_view_open(struct elf_view *view, const void *bytes, size_t size,
-                                             struct arena *arena, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t elf_view_open(elf_view_t *view, const void *bytes, size_t size,
+                                             arena_t *arena, rawhal_error_t *error);
 
 /* NULL unless [offset, offset + size) lies in the object. */
-const void *elf_view_range(const struct elf_view *view, uint64_t offset, uint64_t size);
+const void *elf_view_range(const elf_view_t *view, uint64_t offset, uint64_t size);
 
 /* The bytes of a section; NULL when it has none or they lie outside. */
-const void *elf_view_section(const struct elf_view *view, const Elf64_Shdr *section);
+const void *elf_view_section(const elf_view_t *view, const Elf64_Shdr *section);
 
 /* Takes `size` from the bytes that are left to be read; false when there are not so many. Tables of
  * one kind that do not overlap have no more bytes than the file. */
@@ -57,11 +57,10 @@ static inline bool elf_view_spend(uint64_t *left, uint64_t size)
 }
 
 /* The segment that loads `address`; NULL when none does. */
-const Elf64_Phdr *elf_view_segment_at(const struct elf_view *view, uint64_t address);
+const Elf64_Phdr *elf_view_segment_at(const elf_view_t *view, uint64_t address);
 
 /* File offset of [address, address + size) if one segment fills all of it from the file. */
-bool elf_view_offset_of(const struct elf_view *view, uint64_t address, uint64_t size,
-                        uint64_t *offset);
+bool elf_view_offset_of(const elf_view_t *view, uint64_t address, uint64_t size, uint64_t *offset);
 
 /* Where an ELF of any machine ends: the furthest end of its header, tables, segments and sections.
  * False when that lies outside of the bytes, or it is not a little-endian ELF64. */

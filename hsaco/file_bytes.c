@@ -9,8 +9,7 @@
 
 #include "base/error.h"
 
-static rawhal_status_t map(int file, const char *path, struct file_bytes *bytes,
-                           rawhal_error_t *error)
+static rawhal_status_t map(int file, const char *path, file_bytes_t *bytes, rawhal_error_t *error)
 {
   void *data = mmap(NULL, bytes->size, PROT_READ, MAP_PRIVATE, file, 0);
   if (data == MAP_FAILED)
@@ -21,7 +20,7 @@ static rawhal_status_t map(int file, const char *path, struct file_bytes *bytes,
 }
 
 static rawhal_status_t read_all(int file, const char *path, const allocator_t *allocator,
-                                struct file_bytes *bytes, rawhal_error_t *error)
+                                file_bytes_t *bytes, rawhal_error_t *error)
 {
   char *data = allocate(allocator, bytes->size);
   if (!data)
@@ -44,10 +43,10 @@ static rawhal_status_t read_all(int file, const char *path, const allocator_t *a
 }
 
 rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
-                                const allocator_t *allocator, struct file_bytes *bytes,
+                                const allocator_t *allocator, file_bytes_t *bytes,
                                 rawhal_error_t *error)
 {
-  *bytes = (struct file_bytes){0};
+  *bytes = (file_bytes_t){0};
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no path");
   struct stat facts;
@@ -72,11 +71,11 @@ rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
   return status;
 }
 
-void file_bytes_close(struct file_bytes *bytes, const allocator_t *allocator)
+void file_bytes_close(file_bytes_t *bytes, const allocator_t *allocator)
 {
   if (bytes->mapped)
     munmap(bytes->data, bytes->size);
   else
     allocate_free(allocator, bytes->data);
-  *bytes = (struct file_bytes){0};
+  *bytes = (file_bytes_t){0};
 }

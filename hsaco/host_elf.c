@@ -10,12 +10,12 @@
 /* ELF files: code objects as they are, and host programs, libraries and objects that carry them in
  * sections. */
 
-struct host {
-  struct scan *scan;
-  struct scan_part part;
+typedef struct host {
+  scan_t *scan;
+  scan_part_t part;
   const unsigned char *bytes; /* of the file */
   Elf64_Ehdr header;
-};
+} host_t;
 
 static bool is_code_object(const Elf64_Ehdr *header)
 {
@@ -25,7 +25,7 @@ static bool is_code_object(const Elf64_Ehdr *header)
 }
 
 /* Section header `index`; the table's range is checked with each. */
-static bool section_at(const struct host *host, uint64_t index, Elf64_Shdr *section)
+static bool section_at(const host_t *host, uint64_t index, Elf64_Shdr *section)
 {
   uint64_t at;
   if (!checked_add_u64(host->header.e_shoff, index * sizeof(*section), &at) ||
@@ -36,7 +36,7 @@ static bool section_at(const struct host *host, uint64_t index, Elf64_Shdr *sect
 }
 
 /* A section's name; empty when it is longer than those that matter here, or none. */
-static rawhal_string_t name_of(const struct host *host, const Elf64_Shdr *names, uint32_t name)
+static rawhal_string_t name_of(const host_t *host, const Elf64_Shdr *names, uint32_t name)
 {
   enum { LONGEST = 160 };
   if (names->sh_type != SHT_STRTAB ||
@@ -52,23 +52,22 @@ static rawhal_string_t name_of(const struct host *host, const Elf64_Shdr *names,
 
 enum { SHT_OFFLOADING = 0x6fff4c0b }; /* LLVM's SHT_LLVM_OFFLOADING */
 
-typedef rawhal_status_t section_reader(struct scan *scan, struct scan_part part,
-                                       rawhal_error_t *error);
+typedef rawhal_status_t section_reader(scan_t *scan, scan_part_t part, rawhal_error_t *error);
 
 /* For each translation unit a bundle, at a page boundary or directly after the one before. */
-static rawhal_status_t read_fatbin(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+static rawhal_status_t read_fatbin(scan_t *scan, scan_part_t part, rawhal_error_t *error)
 {
   return scan_pages(scan, part, error);
 }
 
 /* One after the other, with zeros between. */
-static rawhal_status_t read_offload(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+static rawhal_status_t read_offload(scan_t *scan, scan_part_t part, rawhal_error_t *error)
 {
   return part.size ? scan_range(scan, part, error) : RAWHAL_OK;
 }
 
 /* What clang-offload-bundler --type=o makes of a host object: a section for each device. */
-static rawhal_status_t read_bundled(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+static rawhal_status_t read_bundled(scan_t *scan, scan_part_t part, rawhal_error_t *error)
 {
   if (!part.size || scan_is_host(part.id))
     return RAWHAL_OK;
@@ -103,7 +102,7 @@ static const struct carrier_section *carrier_of(const Elf64_Shdr *section, rawha
 }
 
 /* Reads one section, if it is one that code objects are in, or one that says where they are. */
-static rawhal_status_t scan_section(const struct host *host, const Elf64_Shdr *names,
+static rawhal_status_t scan_section(const host_t *host, const Elf64_Shdr *names,
                                     const Elf64_Shdr *section, rawhal_error_t *error)
 {
   rawhal_string_t name = name_of(host, names, section->sh_name);
@@ -115,9 +114,9 @@ static rawhal_status_t scan_section(const struct host *host, const Elf64_Shdr *n
                           "%.*s (offset %llu, size %llu) ends after the file", (int)name.size,
                           name.data, (unsigned long long)section->sh_offset,
                           (unsigned long long)section->sh_size);
-  struct scan_part part = {.offset = host->part.offset + section->sh_offset,
-                           .size = section->sh_size,
-                           .depth = host->part.depth + 1};
+  scan_part_t part = {.offset = host->part.offset + section->sh_offset,
+                      .size = section->sh_size,
+                      .depth = host->part.depth + 1};
   size_t size = strlen(carrier->name);
   if (carrier->with_id)
     part.id = (rawhal_string_t){name.data + size, name.size - size};
@@ -125,7 +124,7 @@ static rawhal_status_t scan_section(const struct host *host, const Elf64_Shdr *n
 }
 
 /* Reads every section that matters; *found says whether there was a section table to look in. */
-static rawhal_status_t scan_sections(const struct host *host, bool *found, rawhal_error_t *error)
+static rawhal_status_t scan_sections(const host_t *host, bool *found, rawhal_error_t *error)
 {
   Elf64_Shdr first, names, section;
   *found = host->header.e_shoff && host->header.e_shentsize == sizeof(Elf64_Shdr) &&
@@ -159,17 +158,17 @@ static rawhal_status_t scan_sections(const struct host *host, bool *found, rawha
   return RAWHAL_OK;
 }
 
-static bool bundle_at(const struct host *host, uint64_t offset)
+static bool bundle_at(const host_t *host, uint64_t offset)
 {
   static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
-  struct scan_part part = {.offset = host->part.offset + offset, .size = host->part.size - offset};
+  scan_part_t part = {.offset = host->part.offset + offset, .size = host->part.size - offset};
   return scan_starts(host->scan, &part, magic, sizeof(magic) - 1) ||
          scan_starts(host->scan, &part, "CCOB", 4);
 }
 
 /* Stripped of its section headers, a file still has its bundles at page boundaries of read-only
  * segments. */
-static rawhal_status_t scan_segments(const struct host *host, rawhal_error_t *error)
+static rawhal_status_t scan_segments(const host_t *host, rawhal_error_t *error)
 {
   enum { PAGE = 4096 };
   uint64_t table = (uint64_t)host->header.e_phnum * sizeof(Elf64_Phdr);
@@ -191,7 +190,7 @@ static rawhal_status_t scan_segments(const struct host *host, rawhal_error_t *er
     rawhal_status_t status =
         scan_work(host->scan, host->part.offset + start, at - start + WORK_PART, error);
     if (!status && at < end) {
-      struct scan_part rest = {
+      scan_part_t rest = {
           .offset = host->part.offset + at, .size = end - at, .depth = host->part.depth + 1};
       status = scan_pages(host->scan, rest, error);
     }
@@ -204,7 +203,7 @@ static rawhal_status_t scan_segments(const struct host *host, rawhal_error_t *er
 
 /* A code object that is damaged so that its end is unknown takes the rest of its range: opening it
  * will say what is wrong. */
-static rawhal_status_t scan_object(struct scan *scan, struct scan_part part, uint64_t *end,
+static rawhal_status_t scan_object(scan_t *scan, scan_part_t part, uint64_t *end,
                                    rawhal_error_t *error)
 {
   uint64_t extent;
@@ -215,10 +214,9 @@ static rawhal_status_t scan_object(struct scan *scan, struct scan_part part, uin
   return scan_add(scan, part, (rawhal_string_t){0}, error);
 }
 
-rawhal_status_t scan_elf(struct scan *scan, struct scan_part part, uint64_t *end,
-                         rawhal_error_t *error)
+rawhal_status_t scan_elf(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
 {
-  struct host host = {.scan = scan, .part = part, .bytes = scan->space.bytes + part.offset};
+  host_t host = {.scan = scan, .part = part, .bytes = scan->space.bytes + part.offset};
   *end = part.offset + part.size;
   if (part.size < sizeof(host.header))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset + part.size,
@@ -238,8 +236,7 @@ rawhal_status_t scan_elf(struct scan *scan, struct scan_part part, uint64_t *end
 }
 
 /* By the headers of any ELF, a host's as well. */
-rawhal_status_t measure_elf(struct scan *scan, struct scan_part part, uint64_t *end,
-                            rawhal_error_t *error)
+rawhal_status_t measure_elf(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
 {
   uint64_t extent;
   *end = part.offset;

@@ -12,14 +12,14 @@
 #include "hsaco/unpack.h"
 
 /* What a caller asks for, checked. */
-struct settings {
+typedef struct settings {
   rawhal_hsaco_options_t options;  /* with the defaults filled in */
   rawhal_status_t nesting_failure; /* what metadata that nests too deeply is */
   allocator_t allocator;
-};
+} settings_t;
 
-static rawhal_status_t take_options(struct settings *settings,
-                                    const rawhal_hsaco_options_t *options, rawhal_error_t *error)
+static rawhal_status_t take_options(settings_t *settings, const rawhal_hsaco_options_t *options,
+                                    rawhal_error_t *error)
 {
   enum { KNOWN_FLAGS = RAWHAL_HSACO_COPY | RAWHAL_HSACO_DESCRIPTOR_KERNELS, FORMAT_NESTING = 32 };
   rawhal_hsaco_options_t *taken = &settings->options;
@@ -45,7 +45,7 @@ static rawhal_status_t take_options(struct settings *settings,
 
 static void describe(rawhal_hsaco_t *hsaco)
 {
-  const struct elf_view *elf = &hsaco->elf;
+  const elf_view_t *elf = &hsaco->elf;
   rawhal_hsaco_info_t *info = &hsaco->info;
   info->bytes = (rawhal_bytes_t){elf->bytes, elf->size};
   info->elf_type = elf->header.e_type;
@@ -60,7 +60,7 @@ static void describe(rawhal_hsaco_t *hsaco)
 
 static rawhal_status_t list_segments(rawhal_hsaco_t *hsaco, rawhal_error_t *error)
 {
-  const struct elf_view *elf = &hsaco->elf;
+  const elf_view_t *elf = &hsaco->elf;
   hsaco->segments = arena_alloc(&hsaco->arena, elf->segment_count * sizeof(*hsaco->segments));
   if (!hsaco->segments)
     return arena_fail(&hsaco->arena, error);
@@ -78,7 +78,7 @@ static rawhal_status_t list_segments(rawhal_hsaco_t *hsaco, rawhal_error_t *erro
 static void check_object(rawhal_hsaco_t *hsaco)
 {
   static const uint32_t minor_of[] = {[3] = 0, [4] = 1, [5] = 2, [6] = 2};
-  struct diagnostics *diagnostics = &hsaco->diagnostics;
+  diagnostics_t *diagnostics = &hsaco->diagnostics;
   const rawhal_hsaco_info_t *info = &hsaco->info;
   const rawhal_string_t nobody = {0};
   if (!hsaco->processor)
@@ -135,12 +135,12 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
 }
 
 /* The object is the first thing in its own arena: a small one takes one allocation. */
-static rawhal_hsaco_t *new_object(size_t size, const struct settings *settings)
+static rawhal_hsaco_t *new_object(size_t size, const settings_t *settings)
 {
   /* Records of real objects take about as much room as their metadata; hostile ones that would
    * take many times the file end at the budget. */
   const uint64_t least_budget = (uint64_t)32 << 20;
-  struct arena arena;
+  arena_t arena;
   arena_init(&arena, least_budget + 6 * (uint64_t)size, &settings->allocator);
   rawhal_hsaco_t *object = arena_calloc(&arena, 1, sizeof(*object));
   if (!object)
@@ -165,7 +165,7 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
   rawhal_status_t status = elf_header_check(bytes, size, &header, error);
   if (status)
     return status;
-  struct settings settings;
+  settings_t settings;
   status = take_options(&settings, options, error);
   if (status)
     return status;
@@ -206,7 +206,7 @@ rawhal_status_t rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_opti
     return status;
   bool copy = taken.flags & RAWHAL_HSACO_COPY;
   taken.flags &= ~(uint32_t)RAWHAL_HSACO_COPY; /* what is read is a copy already */
-  struct file_bytes file;
+  file_bytes_t file;
   status = file_bytes_open(path, UINT64_MAX, copy, &allocator, &file, error);
   if (!status)
     status = rawhal_hsaco_open(file.data, file.size, &taken, hsaco, error);
@@ -221,7 +221,7 @@ void rawhal_hsaco_close(rawhal_hsaco_t *hsaco)
 {
   if (!hsaco)
     return;
-  struct arena arena = hsaco->arena; /* holds the object, too */
+  arena_t arena = hsaco->arena; /* holds the object, too */
   allocate_free(&arena.allocator, hsaco->copy);
   file_bytes_close(&hsaco->file, &arena.allocator);
   arena_free(&arena);

@@ -11,7 +11,7 @@
 
 /* ---- Text ---- */
 
-static void put(struct json_sink *sink, const char *text, size_t size)
+static void put(json_sink_t *sink, const char *text, size_t size)
 {
   if (sink->used + size > sizeof(sink->buffer))
     json_flush(sink);
@@ -23,14 +23,14 @@ static void put(struct json_sink *sink, const char *text, size_t size)
   sink->used += size;
 }
 
-void json_flush(struct json_sink *sink)
+void json_flush(json_sink_t *sink)
 {
   if (sink->used && !sink->stopped)
     sink->stopped = !sink->write(sink->context, sink->buffer, sink->used);
   sink->used = 0;
 }
 
-void json_text(struct json_sink *sink, const char *text)
+void json_text(json_sink_t *sink, const char *text)
 {
   put(sink, text, strlen(text));
 }
@@ -58,7 +58,7 @@ static size_t utf8_length(const unsigned char *at, size_t left)
   return 0;
 }
 
-void json_quote(struct json_sink *sink, rawhal_string_t text)
+void json_quote(json_sink_t *sink, rawhal_string_t text)
 {
   const unsigned char *bytes = (const unsigned char *)text.data;
   put(sink, "\"", 1);
@@ -91,35 +91,35 @@ void json_quote(struct json_sink *sink, rawhal_string_t text)
 
 /* ---- The parser: every token writes at once; a stack of open containers knows the commas ---- */
 
-enum frame_kind { FRAME_ARRAY, FRAME_KEY, FRAME_VALUE };
+typedef enum frame_kind { FRAME_ARRAY, FRAME_KEY, FRAME_VALUE } frame_kind_t;
 
-struct writer {
-  struct json_sink *sink;
+typedef struct writer {
+  json_sink_t *sink;
   size_t depth;
   size_t muted; /* depth inside a container that stands as a key: its text is left out; else 0 */
   struct {
     uint32_t left; /* items, or pairs */
-    uint8_t kind;  /* enum frame_kind: what comes next */
+    uint8_t kind;  /* frame_kind_t: what comes next */
     bool first;
   } frames[UNPACK_MOST_NESTING];
-};
+} writer_t;
 
 typedef struct writer *user_t;
 typedef char value_t; /* tokens are written when they come: nothing to remember */
 
-static void emit(struct writer *writer, const char *text)
+static void emit(writer_t *writer, const char *text)
 {
   if (!writer->muted)
     json_text(writer->sink, text);
 }
 
-static bool is_key(const struct writer *writer)
+static bool is_key(const writer_t *writer)
 {
   return writer->depth && writer->frames[writer->depth - 1].kind == FRAME_KEY;
 }
 
 /* Before a token: the comma, and the quote of a key that is not a string. */
-static void before(struct writer *writer, bool string)
+static void before(writer_t *writer, bool string)
 {
   if (!writer->depth)
     return;
@@ -132,7 +132,7 @@ static void before(struct writer *writer, bool string)
 }
 
 /* After a whole value; closes what it completes. */
-static void after(struct writer *writer, bool string)
+static void after(writer_t *writer, bool string)
 {
   while (writer->depth) {
     size_t top = writer->depth - 1;
@@ -154,7 +154,7 @@ static void after(struct writer *writer, bool string)
   }
 }
 
-static int scalar(struct writer *writer, const char *text)
+static int scalar(writer_t *writer, const char *text)
 {
   before(writer, false);
   emit(writer, text);
@@ -162,7 +162,7 @@ static int scalar(struct writer *writer, const char *text)
   return 0;
 }
 
-static int on_string(struct writer *writer, rawhal_string_t text)
+static int on_string(writer_t *writer, rawhal_string_t text)
 {
   /* AMDGPUUsage's keys lose their dot. */
   if (is_key(writer) && text.size > 1 && text.data[0] == '.')
@@ -174,28 +174,28 @@ static int on_string(struct writer *writer, rawhal_string_t text)
   return 0;
 }
 
-static int on_unsigned(struct writer *writer, uint64_t number)
+static int on_unsigned(writer_t *writer, uint64_t number)
 {
   char text[24];
   snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
   return scalar(writer, text);
 }
 
-static int on_signed(struct writer *writer, int64_t number)
+static int on_signed(writer_t *writer, int64_t number)
 {
   char text[24];
   snprintf(text, sizeof(text), "%lld", (long long)number);
   return scalar(writer, text);
 }
 
-static int on_real(struct writer *writer, double number)
+static int on_real(writer_t *writer, double number)
 {
   char text[40];
   snprintf(text, sizeof(text), "%.17g", number);
   return scalar(writer, __builtin_isfinite(number) ? text : "null"); /* JSON has no infinities */
 }
 
-static int on_container(struct writer *writer, unsigned count, enum frame_kind kind)
+static int on_container(writer_t *writer, unsigned count, frame_kind_t kind)
 {
   if (writer->depth == UNPACK_MOST_NESTING)
     return -1;
@@ -297,9 +297,9 @@ static int on_map_item(user_t *user, value_t *container, value_t key, value_t va
 #define msgpack_unpack_user            user_t
 #include <msgpack/unpack_template.h>
 
-bool json_value(struct json_sink *sink, rawhal_bytes_t value)
+bool json_value(json_sink_t *sink, rawhal_bytes_t value)
 {
-  struct writer writer;
+  writer_t writer;
   writer.sink = sink;
   writer.depth = writer.muted = 0;
   struct parser_context context;

@@ -26,7 +26,7 @@
 /* clang-format off */
 
 /* AMDGPUUsage, "Kernel Argument Metadata". `.value_type` is deprecated, and still everywhere. */
-static const struct metadata_key argument_table[16] = {
+static const metadata_key_t argument_table[16] = {
     ARGUMENT_KEY('e', 'a', ".name", FIELD_STRING, name, ARGUMENT_BIT_OTHERS + 0, 0, 0),
     DETAIL_KEY('e', 'a', ".type_name", FIELD_STRING, type_name, ARGUMENT_BIT_OTHERS + 1),
     ARGUMENT_KEY('t', 's', ".offset", FIELD_U32, offset, ARGUMENT_BIT_OFFSET, KEY_ABI, 0),
@@ -45,7 +45,7 @@ static const struct metadata_key argument_table[16] = {
 
 /* AMDGPUUsage, "Kernel Metadata"; `.max_num_work_groups_*` is its spelling of what LLVM writes as
  * `.max_num_workgroups_*`. */
-static const struct metadata_key kernel_table[128] = {
+static const metadata_key_t kernel_table[128] = {
     KERNEL_KEY('e', 'n', ".name", FIELD_STRING, name, KERNEL_BIT_NAME, KEY_ABI),
     KERNEL_KEY('l', 's', ".symbol", FIELD_STRING, symbol, KERNEL_BIT_SYMBOL, KEY_ABI),
     KERNEL_KEY('s', 'a', ".args", FIELD_ARGUMENTS, arguments, KERNEL_BIT_ARGS, KEY_ABI),
@@ -113,22 +113,22 @@ static const struct metadata_key kernel_table[128] = {
   X('e', 'i', "hidden_shared_base", RAWHAL_VALUE_HIDDEN_SHARED_BASE)                               \
   X('r', 'i', "hidden_queue_ptr", RAWHAL_VALUE_HIDDEN_QUEUE_PTR)
 
-struct kind_word {
+typedef struct kind_word {
   char text[28];
   uint8_t size, kind;
-};
+} kind_word_t;
 
-static const struct kind_word kind_table[128] = {KINDS(KIND)};
+static const kind_word_t kind_table[128] = {KINDS(KIND)};
 
 const rawhal_argument_detail_t detail_of_kind[VALUE_KINDS] = {KINDS(DETAIL)};
 /* clang-format on */
 
-static const struct metadata_key *match(const struct metadata_key *key, rawhal_string_t text)
+static const metadata_key_t *match(const metadata_key_t *key, rawhal_string_t text)
 {
   return key->size == text.size && same_text(key->text, text.data, text.size) ? key : NULL;
 }
 
-const struct metadata_key *argument_key(rawhal_string_t text)
+const metadata_key_t *argument_key(rawhal_string_t text)
 {
   if (text.size < 4)
     return NULL;
@@ -136,7 +136,7 @@ const struct metadata_key *argument_key(rawhal_string_t text)
   return match(&argument_table[ARGUMENT_SLOT(text.size, end[-1], end[-3])], text);
 }
 
-const struct metadata_key *kernel_key(rawhal_string_t text)
+const metadata_key_t *kernel_key(rawhal_string_t text)
 {
   if (text.size < 4)
     return NULL;
@@ -144,13 +144,13 @@ const struct metadata_key *kernel_key(rawhal_string_t text)
   return match(&kernel_table[KERNEL_SLOT(text.size, data[text.size - 1], data[1])], text);
 }
 
-const struct metadata_key *argument_keys(size_t *count)
+const metadata_key_t *argument_keys(size_t *count)
 {
   *count = sizeof(argument_table) / sizeof(*argument_table);
   return argument_table;
 }
 
-const struct metadata_key *kernel_keys(size_t *count)
+const metadata_key_t *kernel_keys(size_t *count)
 {
   *count = sizeof(kernel_table) / sizeof(*kernel_table);
   return kernel_table;
@@ -162,7 +162,7 @@ rawhal_value_kind_t value_kind_of(rawhal_string_t text)
   if (text.size < 4)
     return RAWHAL_VALUE_UNKNOWN;
   const unsigned char *data = (const unsigned char *)text.data;
-  const struct kind_word *word = &kind_table[KIND_SLOT(text.size, data[text.size - 1], data[1])];
+  const kind_word_t *word = &kind_table[KIND_SLOT(text.size, data[text.size - 1], data[1])];
   if (word->size == text.size && same_text(word->text, text.data, text.size))
     return (rawhal_value_kind_t)word->kind;
   if (text.size >= sizeof(hidden) - 1 && memcmp(text.data, hidden, sizeof(hidden) - 1) == 0)
@@ -204,7 +204,7 @@ rawhal_access_t access_of(rawhal_string_t text)
   return (rawhal_access_t)index_of(words, sizeof(words) / sizeof(*words), text);
 }
 
-enum root_key root_key_of(rawhal_string_t text)
+root_key_t root_key_of(rawhal_string_t text)
 {
   static const char *const words[] = {
       [ROOT_OTHER] = "",
@@ -213,5 +213,5 @@ enum root_key root_key_of(rawhal_string_t text)
       [ROOT_PRINTF] = "amdhsa.printf",
       [ROOT_KERNELS] = "amdhsa.kernels",
   };
-  return (enum root_key)index_of(words, sizeof(words) / sizeof(*words), text);
+  return (root_key_t)index_of(words, sizeof(words) / sizeof(*words), text);
 }

@@ -10,7 +10,7 @@
 #include "hsaco/hsaco.h"
 
 /* How a key's value is decoded. */
-enum field_type {
+typedef enum field_type {
   FIELD_NONE, /* an empty slot */
   FIELD_STRING,
   FIELD_U32,
@@ -22,34 +22,34 @@ enum field_type {
   FIELD_ADDRESS_SPACE,
   FIELD_ACCESS,
   FIELD_ARGUMENTS,
-};
+} field_type_t;
 
-enum { /* struct metadata_key.flags */
+enum { /* metadata_key_t.flags */
        /* Without a proper value the kernel's ABI is unknown: it is unusable. Others are reported. */
        KEY_ABI = 1,
        /* The field is in rawhal_argument_detail_t. */
        KEY_DETAIL = 2,
 };
 
-struct metadata_key {
+typedef struct metadata_key {
   uint64_t mask[2]; /* of the header and text in their first 16 bytes */
   uint8_t header;   /* how msgpack starts a text of this size */
   char text[31];    /* with the leading dot */
   uint8_t size;
-  uint8_t type;    /* enum field_type */
+  uint8_t type;    /* field_type_t */
   uint16_t offset; /* of the field in rawhal_kernel_t or rawhal_argument_t */
   uint8_t bit;     /* of this key in the set of keys seen */
   uint8_t flags;   /* KEY_* */
   uint8_t extra;
-};
+} metadata_key_t;
 
 /* NULL when unknown. */
-const struct metadata_key *kernel_key(rawhal_string_t text);
-const struct metadata_key *argument_key(rawhal_string_t text);
+const metadata_key_t *kernel_key(rawhal_string_t text);
+const metadata_key_t *argument_key(rawhal_string_t text);
 
 /* Tables by slot, for tests and messages: slot < *count; empty slots have size 0. */
-const struct metadata_key *kernel_keys(size_t *count);
-const struct metadata_key *argument_keys(size_t *count);
+const metadata_key_t *kernel_keys(size_t *count);
+const metadata_key_t *argument_keys(size_t *count);
 
 /* rawhal_value_kind_t, as arguments have it, is less. */
 #define VALUE_KINDS 256
@@ -60,8 +60,14 @@ extern const rawhal_argument_detail_t detail_of_kind[VALUE_KINDS];
 rawhal_address_space_t address_space_of(rawhal_string_t text); /* NONE when unknown */
 rawhal_access_t access_of(rawhal_string_t text);               /* NONE when unknown */
 
-enum root_key { ROOT_OTHER, ROOT_VERSION, ROOT_TARGET, ROOT_PRINTF, ROOT_KERNELS };
-enum root_key root_key_of(rawhal_string_t text);
+typedef enum root_key {
+  ROOT_OTHER,
+  ROOT_VERSION,
+  ROOT_TARGET,
+  ROOT_PRINTF,
+  ROOT_KERNELS
+} root_key_t;
+root_key_t root_key_of(rawhal_string_t text);
 
 /* Bits of the keys that have a rule of their own. */
 enum {

@@ -9,26 +9,26 @@
 #include "hsaco/elf_view.h"
 
 /* The stored bytes of one ordinal: a code object, or a zstd frame that holds one. */
-struct piece {
-  struct kpack_range range;
+typedef struct piece {
+  kpack_range_t range;
   bool read; /* an entry has named it: then the rest is known */
-  struct scan_space space;
+  scan_space_t space;
   uint64_t offset;       /* in the space */
   uint64_t size, extent; /* of what it holds, and of the code object in that */
-};
+} piece_t;
 
-struct archive {
-  struct scan *scan;
-  struct scan_part part;
-  struct kpack_table table;
+typedef struct archive {
+  scan_t *scan;
+  scan_part_t part;
+  kpack_table_t table;
   bool zstd;
-  struct piece *pieces;
+  piece_t *pieces;
   size_t piece_count;
   uint64_t end;
-};
+} archive_t;
 
-static rawhal_status_t fail_range(const struct archive *archive, struct kpack_range range,
-                                  const char *what, rawhal_error_t *error)
+static rawhal_status_t fail_range(const archive_t *archive, kpack_range_t range, const char *what,
+                                  rawhal_error_t *error)
 {
   return rawhal_fail_at(error, RAWHAL_MALFORMED,
                         archive->part.offset + archive->table.extent.offset,
@@ -39,10 +39,10 @@ static rawhal_status_t fail_range(const struct archive *archive, struct kpack_ra
 
 /* ---- Header ---- */
 
-static rawhal_status_t read_header(const struct archive *archive, uint32_t *version,
+static rawhal_status_t read_header(const archive_t *archive, uint32_t *version,
                                    uint64_t *table_offset, rawhal_error_t *error)
 {
-  const struct scan_part *part = &archive->part;
+  const scan_part_t *part = &archive->part;
   if (part->size < KPACK_HEADER)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset + part->size,
                           "the header of a kpack archive is cut at byte %llu of %d",
@@ -62,24 +62,24 @@ static rawhal_status_t read_header(const struct archive *archive, uint32_t *vers
 
 static int by_offset(const void *left, const void *right)
 {
-  const struct kpack_range *a = left, *b = right;
+  const kpack_range_t *a = left, *b = right;
   return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 /* With that, and each piece read once, reading is linear in the file. Also finds where the archive
  * ends. */
-static rawhal_status_t check_overlap(struct archive *archive, rawhal_error_t *error)
+static rawhal_status_t check_overlap(archive_t *archive, rawhal_error_t *error)
 {
-  struct kpack_table *table = &archive->table;
+  kpack_table_t *table = &archive->table;
   size_t blobs = archive->zstd ? 1 : table->blob_count, count = blobs + 2;
-  struct kpack_range *all = arena_calloc(&table->arena, count, sizeof(*all));
+  kpack_range_t *all = arena_calloc(&table->arena, count, sizeof(*all));
   if (!all)
     return arena_fail(&table->arena, error);
   rawhal_status_t status =
       scan_work(archive->scan, archive->part.offset, WORK_PART * 2 * count, error);
   if (status)
     return status;
-  all[0] = (struct kpack_range){0, KPACK_HEADER};
+  all[0] = (kpack_range_t){0, KPACK_HEADER};
   all[1] = table->extent;
   if (blobs)
     memcpy(all + 2, archive->zstd ? &table->zstd : table->blobs, blobs * sizeof(*all));
@@ -97,16 +97,16 @@ static rawhal_status_t check_overlap(struct archive *archive, rawhal_error_t *er
 
 /* ---- Pieces ---- */
 
-static bool make_pieces(struct archive *archive, size_t count)
+static bool make_pieces(archive_t *archive, size_t count)
 {
   archive->pieces = arena_calloc(&archive->table.arena, count, sizeof(*archive->pieces));
   archive->piece_count = count;
   return archive->pieces;
 }
 
-static rawhal_status_t find_blobs(struct archive *archive, rawhal_error_t *error)
+static rawhal_status_t find_blobs(archive_t *archive, rawhal_error_t *error)
 {
-  const struct kpack_table *table = &archive->table;
+  const kpack_table_t *table = &archive->table;
   uint64_t place = archive->part.offset + table->extent.offset;
   if (!table->has_blobs)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, place,
@@ -127,10 +127,10 @@ static rawhal_status_t find_blobs(struct archive *archive, rawhal_error_t *error
 }
 
 /* u32 count, then for each ordinal u32 size and the frame. */
-static rawhal_status_t find_frames(struct archive *archive, rawhal_error_t *error)
+static rawhal_status_t find_frames(archive_t *archive, rawhal_error_t *error)
 {
-  const struct kpack_range blob = archive->table.zstd;
-  struct scan *scan = archive->scan;
+  const kpack_range_t blob = archive->table.zstd;
+  scan_t *scan = archive->scan;
   uint64_t start = archive->part.offset + blob.offset;
   if (!archive->table.has_zstd)
     return rawhal_fail_at(
@@ -167,7 +167,7 @@ static rawhal_status_t find_frames(struct archive *archive, rawhal_error_t *erro
           "frame %u of a kpack archive is cut: its compressed part ends after %llu "
           "bytes",
           i, (unsigned long long)blob.size);
-    archive->pieces[i].range = (struct kpack_range){blob.offset + at + sizeof(size), size};
+    archive->pieces[i].range = (kpack_range_t){blob.offset + at + sizeof(size), size};
     at += sizeof(size) + size;
   }
   uint64_t zeros = scan_zeros_end(bytes, at, blob.size);
@@ -187,7 +187,7 @@ static bool contradict(rawhal_feature_t a, rawhal_feature_t b)
 /* The ELF's flags decide what an object runs on. One that the table lists for something else is not
  * what the table's maker meant: whatever went wrong there, it is not handed out. A name that is not
  * a target id known here, such as one of a processor to come, says nothing. */
-static void check_target(struct scan *scan, rawhal_container_object_t *object)
+static void check_target(scan_t *scan, rawhal_container_object_t *object)
 {
   rawhal_target_t said;
   char text[64];
@@ -202,8 +202,8 @@ static void check_target(struct scan *scan, rawhal_container_object_t *object)
 }
 
 /* What the table and the frame say its size is, while they agree. */
-static rawhal_status_t frame_size(const struct archive *archive, const struct kpack_entry *entry,
-                                  const struct piece *piece, uint64_t *size, rawhal_error_t *error)
+static rawhal_status_t frame_size(const archive_t *archive, const kpack_entry_t *entry,
+                                  const piece_t *piece, uint64_t *size, rawhal_error_t *error)
 {
   uint64_t place = archive->part.offset + piece->range.offset;
   const unsigned char *bytes = archive->scan->space.bytes + place;
@@ -226,8 +226,7 @@ static rawhal_status_t frame_size(const struct archive *archive, const struct kp
   return RAWHAL_OK;
 }
 
-static rawhal_status_t check_size(const struct kpack_entry *entry, uint64_t size,
-                                  rawhal_error_t *error)
+static rawhal_status_t check_size(const kpack_entry_t *entry, uint64_t size, rawhal_error_t *error)
 {
   if (entry->original_size == SCAN_SIZE_UNKNOWN || entry->original_size == size)
     return RAWHAL_OK;
@@ -237,14 +236,14 @@ static rawhal_status_t check_size(const struct kpack_entry *entry, uint64_t size
                         (unsigned long long)entry->ordinal, (unsigned long long)size);
 }
 
-static rawhal_status_t unpack_frame(const struct archive *archive, const struct kpack_entry *entry,
-                                    struct piece *piece, rawhal_error_t *error)
+static rawhal_status_t unpack_frame(const archive_t *archive, const kpack_entry_t *entry,
+                                    piece_t *piece, rawhal_error_t *error)
 {
-  struct scan *scan = archive->scan;
+  scan_t *scan = archive->scan;
   uint64_t place = archive->part.offset + piece->range.offset;
   char what[64];
   snprintf(what, sizeof(what), "frame %llu of a kpack archive", (unsigned long long)entry->ordinal);
-  struct scan_packed packed = {
+  scan_packed_t packed = {
       .what = what, .at = place, .bytes = scan->space.bytes + place, .size = piece->range.size};
   const unsigned char *bytes = NULL;
   uint64_t used;
@@ -254,7 +253,7 @@ static rawhal_status_t unpack_frame(const struct archive *archive, const struct 
   if (!status)
     status = scan_unpack(scan, &packed, &bytes, &used, error);
   /* Where the outermost compressed bytes are. */
-  piece->space = (struct scan_space){
+  piece->space = (scan_space_t){
       .bytes = bytes,
       .unpacked = true,
       .offset = scan->space.unpacked ? scan->space.offset : place,
@@ -266,8 +265,7 @@ static rawhal_status_t unpack_frame(const struct archive *archive, const struct 
 
 /* Finds where the code object ends. Zeros may follow; of a damaged one it takes all there is, and
  * opening it tells what is wrong. */
-static rawhal_status_t measure(struct scan *scan, struct piece *piece, uint64_t place,
-                               rawhal_error_t *error)
+static rawhal_status_t measure(scan_t *scan, piece_t *piece, uint64_t place, rawhal_error_t *error)
 {
   const unsigned char *bytes = piece->space.bytes + piece->offset;
   if (!elf_extent(bytes, (size_t)piece->size, &piece->extent))
@@ -281,8 +279,8 @@ static rawhal_status_t measure(struct scan *scan, struct piece *piece, uint64_t 
 }
 
 /* Several entries may name one piece: it is read once. */
-static rawhal_status_t read_piece(const struct archive *archive, const struct kpack_entry *entry,
-                                  struct piece *piece, rawhal_error_t *error)
+static rawhal_status_t read_piece(const archive_t *archive, const kpack_entry_t *entry,
+                                  piece_t *piece, rawhal_error_t *error)
 {
   uint64_t place = archive->part.offset + piece->range.offset;
   rawhal_status_t status = RAWHAL_OK;
@@ -300,17 +298,17 @@ static rawhal_status_t read_piece(const struct archive *archive, const struct kp
   return status ? status : measure(archive->scan, piece, place, error);
 }
 
-static rawhal_status_t add_object(const struct archive *archive, const struct kpack_entry *entry,
-                                  struct piece *piece, rawhal_error_t *error)
+static rawhal_status_t add_object(const archive_t *archive, const kpack_entry_t *entry,
+                                  piece_t *piece, rawhal_error_t *error)
 {
-  struct scan *scan = archive->scan;
-  const struct scan_space outer = scan->space;
+  scan_t *scan = archive->scan;
+  const scan_space_t outer = scan->space;
   rawhal_status_t status = read_piece(archive, entry, piece, error);
   if (status)
     return status;
   scan->space = piece->space;
   status = scan_add(
-      scan, (struct scan_part){.offset = piece->offset, .size = piece->extent, .id = entry->arch},
+      scan, (scan_part_t){.offset = piece->offset, .size = piece->extent, .id = entry->arch},
       (rawhal_string_t){0}, error);
   scan->space = outer;
   if (!status)
@@ -319,19 +317,19 @@ static rawhal_status_t add_object(const struct archive *archive, const struct kp
 }
 
 /* Lists the stored bytes of something that is not a code object, whatever the table says. */
-static rawhal_status_t add_other(const struct archive *archive, const struct kpack_entry *entry,
-                                 const struct piece *piece, rawhal_error_t *error)
+static rawhal_status_t add_other(const archive_t *archive, const kpack_entry_t *entry,
+                                 const piece_t *piece, rawhal_error_t *error)
 {
-  struct scan *scan = archive->scan;
+  scan_t *scan = archive->scan;
   rawhal_string_t why_not =
       arena_print(&scan->arena, "the kpack archive says its type is '%.*s', not 'hsaco'",
                   (int)(entry->type.size < 100 ? entry->type.size : 100), entry->type.data);
   if (!why_not.size)
     return arena_fail(&scan->arena, error);
   return scan_add(scan,
-                  (struct scan_part){.offset = archive->part.offset + piece->range.offset,
-                                     .size = piece->range.size,
-                                     .id = entry->arch},
+                  (scan_part_t){.offset = archive->part.offset + piece->range.offset,
+                                .size = piece->range.size,
+                                .id = entry->arch},
                   why_not, error);
 }
 
@@ -340,15 +338,15 @@ static bool is(rawhal_string_t text, const char *word)
   return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
-static rawhal_status_t add_entry(const struct archive *archive, const struct kpack_entry *entry,
+static rawhal_status_t add_entry(const archive_t *archive, const kpack_entry_t *entry,
                                  rawhal_error_t *error)
 {
-  struct scan *scan = archive->scan;
+  scan_t *scan = archive->scan;
   if (entry->ordinal >= archive->piece_count)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, entry->place,
                           "a kpack archive's table names ordinal %llu, and there are %zu",
                           (unsigned long long)entry->ordinal, archive->piece_count);
-  struct piece *piece = &archive->pieces[entry->ordinal];
+  piece_t *piece = &archive->pieces[entry->ordinal];
   rawhal_status_t status = entry->has_type && !is(entry->type, "hsaco")
                                ? add_other(archive, entry, piece, error)
                                : add_object(archive, entry, piece, error);
@@ -361,10 +359,10 @@ static rawhal_status_t add_entry(const struct archive *archive, const struct kpa
 
 /* ---- The archive ---- */
 
-static rawhal_status_t read_archive(struct archive *archive, uint64_t table_offset,
+static rawhal_status_t read_archive(archive_t *archive, uint64_t table_offset,
                                     rawhal_error_t *error)
 {
-  struct kpack_table *table = &archive->table;
+  kpack_table_t *table = &archive->table;
   rawhal_status_t status =
       kpack_table_read(archive->scan, &archive->part, table_offset, table, error);
   if (status)
@@ -383,10 +381,9 @@ static rawhal_status_t read_archive(struct archive *archive, uint64_t table_offs
   return status;
 }
 
-rawhal_status_t scan_kpack(struct scan *scan, struct scan_part part, uint64_t *end,
-                           rawhal_error_t *error)
+rawhal_status_t scan_kpack(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
 {
-  struct archive archive = {.scan = scan, .part = part};
+  archive_t archive = {.scan = scan, .part = part};
   uint32_t version;
   uint64_t table_offset;
   *end = part.offset + part.size;

@@ -22,43 +22,43 @@
 
 enum { KPACK_HEADER = 16 };
 
-struct kpack_range {
+typedef struct kpack_range {
   uint64_t offset, size;
-};
+} kpack_range_t;
 
-struct kpack_entry {
+typedef struct kpack_entry {
   rawhal_string_t binary, arch;
   bool has_type;
   rawhal_string_t type;
   uint64_t ordinal;
   uint64_t original_size; /* SCAN_SIZE_UNKNOWN when it is not said */
   uint64_t place;         /* of its arch in the container */
-};
+} kpack_entry_t;
 
-struct kpack_table {
-  struct arena arena; /* of the lists */
+typedef struct kpack_table {
+  arena_t arena; /* of the lists */
   uint64_t version;
   rawhal_string_t scheme;
-  struct kpack_entry *entries; /* in the order of the table */
+  kpack_entry_t *entries; /* in the order of the table */
   size_t entry_count, entry_capacity;
-  struct kpack_range *blobs;
+  kpack_range_t *blobs;
   size_t blob_count, blob_capacity;
-  struct kpack_range zstd;
+  kpack_range_t zstd;
   bool has_blobs, has_zstd;
-  struct kpack_range extent; /* of the table itself */
-};
+  kpack_range_t extent; /* of the table itself */
+} kpack_table_t;
 
 /* Reads the table at `offset` of the archive. Whatever it returns, kpack_table_free() comes after.
  */
-RAWHAL_CHECKED rawhal_status_t kpack_table_read(struct scan *scan, const struct scan_part *archive,
-                                                uint64_t offset, struct kpack_table *table,
+RAWHAL_CHECKED rawhal_status_t kpack_table_read(scan_t *scan, const scan_part_t *archive,
+                                                uint64_t offset, kpack_table_t *table,
                                                 rawhal_error_t *error);
-void kpack_table_free(struct kpack_table *table);
+void kpack_table_free(kpack_table_t *table);
 
 /* A host file whose code objects are in archives says so in a section of msgpack: what that means
  * for a caller that looks for code objects, as a line of text in scan->refused. Damage is text
  * there, too: this fails with CAP_EXCEEDED alone. */
-RAWHAL_CHECKED rawhal_status_t kpack_reference_note(struct scan *scan, struct scan_part section,
+RAWHAL_CHECKED rawhal_status_t kpack_reference_note(scan_t *scan, scan_part_t section,
                                                     rawhal_error_t *error);
 
 #endif

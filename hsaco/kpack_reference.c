@@ -9,20 +9,20 @@
  * kpack_search_paths: ["../.kpack/y_@GFXARCH@.kpack"...]}. Archives list what belongs to its
  * translation unit number N as "lib/x.so#N". */
 
-struct reference {
+typedef struct reference {
   rawhal_string_t name;
   char paths[300]; /* as far as there is room */
   size_t used;
-};
+} reference_t;
 
-static bool read_name(struct pack_reader *reader, const char *name, void *context)
+static bool read_name(pack_reader_t *reader, const char *name, void *context)
 {
-  return pack_text(reader, name, &((struct reference *)context)->name);
+  return pack_text(reader, name, &((reference_t *)context)->name);
 }
 
-static bool read_paths(struct pack_reader *reader, const char *name, void *context)
+static bool read_paths(pack_reader_t *reader, const char *name, void *context)
 {
-  struct reference *to = context;
+  reference_t *to = context;
   uint32_t count;
   if (!pack_enter(reader, HEADER_ARRAY, name, &count))
     return false;
@@ -40,13 +40,11 @@ static bool read_paths(struct pack_reader *reader, const char *name, void *conte
   return true;
 }
 
-rawhal_status_t kpack_reference_note(struct scan *scan, struct scan_part section,
-                                     rawhal_error_t *error)
+rawhal_status_t kpack_reference_note(scan_t *scan, scan_part_t section, rawhal_error_t *error)
 {
-  static const struct pack_key keys[] = {{"kernel_name", read_name},
-                                         {"kpack_search_paths", read_paths}};
-  struct reference reference = {0};
-  struct pack_reader reader;
+  static const pack_key_t keys[] = {{"kernel_name", read_name}, {"kpack_search_paths", read_paths}};
+  reference_t reference = {0};
+  pack_reader_t reader;
   rawhal_error_t why;
   uint32_t seen;
   pack_reader_init(&reader, scan->space.bytes + section.offset, (size_t)section.size,

@@ -10,22 +10,21 @@
 /* The lists of a table at its caps: 65,536 entries, as many blobs, and their names. */
 enum { TABLE_BUDGET = 64 << 20 };
 
-struct table_reader {
-  struct kpack_table *table;
+typedef struct table_reader {
+  kpack_table_t *table;
   uint32_t most; /* entries, and blobs */
-  struct name_table binaries;
-  struct name_table arches; /* the slot holds the number of the binary that had it last */
+  name_table_t binaries;
+  name_table_t arches; /* the slot holds the number of the binary that had it last */
   uint32_t binary_count;
-};
+} table_reader_t;
 
-static bool fail_arena(struct pack_reader *reader, const struct kpack_table *table)
+static bool fail_arena(pack_reader_t *reader, const kpack_table_t *table)
 {
   reader->status = arena_fail(&table->arena, reader->error);
   return false;
 }
 
-static bool fail_cap(struct pack_reader *reader, const struct table_reader *tables,
-                     const char *things)
+static bool fail_cap(pack_reader_t *reader, const table_reader_t *tables, const char *things)
 {
   reader->status =
       rawhal_fail_at(reader->error, RAWHAL_CAP_EXCEEDED, pack_place(reader),
@@ -36,34 +35,34 @@ static bool fail_cap(struct pack_reader *reader, const struct table_reader *tabl
 /* ---- Scalars: each goes to a member of the record at hand ---- */
 
 #define FIELD(reader_name, read, record, field)                                                    \
-  static bool reader_name(struct pack_reader *reader, const char *name, void *context)             \
+  static bool reader_name(pack_reader_t *reader, const char *name, void *context)                  \
   {                                                                                                \
     return read(reader, name, &((record *)context)->field);                                        \
   }
 
-FIELD(read_blob_offset, pack_number, struct kpack_range, offset)
-FIELD(read_blob_size, pack_number, struct kpack_range, size)
-FIELD(read_type, pack_text, struct kpack_entry, type)
-FIELD(read_ordinal, pack_number, struct kpack_entry, ordinal)
-FIELD(read_original_size, pack_number, struct kpack_entry, original_size)
-FIELD(read_version, pack_number, struct table_reader, table->version)
-FIELD(read_scheme, pack_text, struct table_reader, table->scheme)
-FIELD(read_zstd_offset, pack_number, struct table_reader, table->zstd.offset)
-FIELD(read_zstd_size, pack_number, struct table_reader, table->zstd.size)
+FIELD(read_blob_offset, pack_number, kpack_range_t, offset)
+FIELD(read_blob_size, pack_number, kpack_range_t, size)
+FIELD(read_type, pack_text, kpack_entry_t, type)
+FIELD(read_ordinal, pack_number, kpack_entry_t, ordinal)
+FIELD(read_original_size, pack_number, kpack_entry_t, original_size)
+FIELD(read_version, pack_number, table_reader_t, table->version)
+FIELD(read_scheme, pack_text, table_reader_t, table->scheme)
+FIELD(read_zstd_offset, pack_number, table_reader_t, table->zstd.offset)
+FIELD(read_zstd_size, pack_number, table_reader_t, table->zstd.size)
 
 /* ---- blobs: [{offset, size}...] ---- */
 
-static bool read_blobs(struct pack_reader *reader, const char *name, void *context)
+static bool read_blobs(pack_reader_t *reader, const char *name, void *context)
 {
-  static const struct pack_key keys[] = {{"offset", read_blob_offset}, {"size", read_blob_size}};
-  struct table_reader *tables = context;
-  struct kpack_table *table = tables->table;
+  static const pack_key_t keys[] = {{"offset", read_blob_offset}, {"size", read_blob_size}};
+  table_reader_t *tables = context;
+  kpack_table_t *table = tables->table;
   uint32_t count, seen;
   if (!pack_enter(reader, HEADER_ARRAY, name, &count))
     return false;
   for (uint32_t i = 0; i < count; ++i) { /* each takes bytes: a claimed count ends with them */
     uint64_t place = pack_place(reader);
-    struct kpack_range blob = {0};
+    kpack_range_t blob = {0};
     if (table->blob_count >= tables->most)
       return fail_cap(reader, tables, "blobs");
     if (!pack_map(reader, "a blob", keys, COUNT(keys), &blob, &seen))
@@ -82,7 +81,7 @@ static bool read_blobs(struct pack_reader *reader, const char *name, void *conte
 
 /* ---- toc: {binary: {arch: entry}} ---- */
 
-static bool read_name(struct pack_reader *reader, const char *what, rawhal_string_t *name)
+static bool read_name(pack_reader_t *reader, const char *what, rawhal_string_t *name)
 {
   enum { LONGEST = 4096 }; /* as of a bundle entry's id */
   uint64_t place = pack_place(reader);
@@ -93,10 +92,9 @@ static bool read_name(struct pack_reader *reader, const char *what, rawhal_strin
 }
 
 /* The first of this arch for the binary at hand? */
-static bool note_arch(struct pack_reader *reader, struct table_reader *tables,
-                      const struct kpack_entry *entry)
+static bool note_arch(pack_reader_t *reader, table_reader_t *tables, const kpack_entry_t *entry)
 {
-  struct name_slots *slots = name_table_at(&tables->arches, entry->arch);
+  name_slots_t *slots = name_table_at(&tables->arches, entry->arch);
   if (!slots)
     return fail_arena(reader, tables->table);
   if (slots->by_name == tables->binary_count)
@@ -107,14 +105,13 @@ static bool note_arch(struct pack_reader *reader, struct table_reader *tables,
   return true;
 }
 
-static bool read_entry(struct pack_reader *reader, struct table_reader *tables,
-                       rawhal_string_t binary)
+static bool read_entry(pack_reader_t *reader, table_reader_t *tables, rawhal_string_t binary)
 {
   enum { HAS_ORDINAL = 1, HAS_TYPE = 2 };
-  static const struct pack_key keys[] = {
+  static const pack_key_t keys[] = {
       {"ordinal", read_ordinal}, {"type", read_type}, {"original_size", read_original_size}};
-  struct kpack_table *table = tables->table;
-  struct kpack_entry entry = {
+  kpack_table_t *table = tables->table;
+  kpack_entry_t entry = {
       .binary = binary, .original_size = SCAN_SIZE_UNKNOWN, .place = pack_place(reader)};
   uint32_t seen;
   if (table->entry_count >= tables->most)
@@ -133,7 +130,7 @@ static bool read_entry(struct pack_reader *reader, struct table_reader *tables,
   return true;
 }
 
-static bool read_binary(struct pack_reader *reader, struct table_reader *tables)
+static bool read_binary(pack_reader_t *reader, table_reader_t *tables)
 {
   uint64_t place = pack_place(reader);
   rawhal_string_t name;
@@ -142,7 +139,7 @@ static bool read_binary(struct pack_reader *reader, struct table_reader *tables)
     return false;
   if (!name.size) /* an object of an archive is known by having one */
     return pack_fail(reader, place, "the name of a binary is empty");
-  struct name_slots *slots = name_table_at(&tables->binaries, name);
+  name_slots_t *slots = name_table_at(&tables->binaries, name);
   if (!slots)
     return fail_arena(reader, tables->table);
   if (slots->by_name != NAME_NONE)
@@ -159,7 +156,7 @@ static bool read_binary(struct pack_reader *reader, struct table_reader *tables)
   return true;
 }
 
-static bool read_toc(struct pack_reader *reader, const char *name, void *context)
+static bool read_toc(pack_reader_t *reader, const char *name, void *context)
 {
   uint32_t count;
   if (!pack_enter(reader, HEADER_MAP, name, &count))
@@ -173,19 +170,19 @@ static bool read_toc(struct pack_reader *reader, const char *name, void *context
 
 /* ---- The root ---- */
 
-rawhal_status_t kpack_table_read(struct scan *scan, const struct scan_part *archive,
-                                 uint64_t offset, struct kpack_table *table, rawhal_error_t *error)
+rawhal_status_t kpack_table_read(scan_t *scan, const scan_part_t *archive, uint64_t offset,
+                                 kpack_table_t *table, rawhal_error_t *error)
 {
   enum { HAS_TOC = 1, HAS_ZSTD_OFFSET = 2, HAS_ZSTD_SIZE = 4 };
-  static const struct pack_key keys[] = {
+  static const pack_key_t keys[] = {
       {"toc", read_toc},     {"zstd_offset", read_zstd_offset},   {"zstd_size", read_zstd_size},
       {"blobs", read_blobs}, {"compression_scheme", read_scheme}, {"format_version", read_version},
   };
-  struct table_reader tables = {.table = table, .most = scan->options.max_objects};
-  struct pack_reader reader;
+  table_reader_t tables = {.table = table, .most = scan->options.max_objects};
+  pack_reader_t reader;
   uint32_t seen;
   /* ROCm's readers take "none" where no scheme is named, and do not look at the version. */
-  *table = (struct kpack_table){.version = 1, .scheme = {"none", 4}};
+  *table = (kpack_table_t){.version = 1, .scheme = {"none", 4}};
   arena_init(&table->arena, TABLE_BUDGET, &scan->allocator);
   name_table_init(&tables.binaries, &table->arena, 8);
   name_table_init(&tables.arches, &table->arena, 8);
@@ -198,11 +195,11 @@ rawhal_status_t kpack_table_read(struct scan *scan, const struct scan_part *arch
   if (!(seen & HAS_TOC))
     (void)pack_fail(&reader, reader.origin, "it has no `toc`");
   table->has_zstd = (seen & HAS_ZSTD_OFFSET) && (seen & HAS_ZSTD_SIZE);
-  table->extent = (struct kpack_range){offset, reader.offset};
+  table->extent = (kpack_range_t){offset, reader.offset};
   return reader.status;
 }
 
-void kpack_table_free(struct kpack_table *table)
+void kpack_table_free(kpack_table_t *table)
 {
   arena_free(&table->arena);
 }

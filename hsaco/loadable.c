@@ -118,12 +118,12 @@ static const char *const texts[LOADABLE_RULES] = {
         "a relocation's symbol lies outside of what is loaded: address 0x%llx of symbol %llu",
 };
 
-const char *loadable_text(enum loadable_rule rule)
+const char *loadable_text(loadable_rule_t rule)
 {
   return texts[rule];
 }
 
-bool loadable_refuse(struct judge *judge, enum loadable_rule rule, uint64_t offset, uint64_t found,
+bool loadable_refuse(judge_t *judge, loadable_rule_t rule, uint64_t offset, uint64_t found,
                      uint64_t bound)
 {
   judge->broken = rule;
@@ -142,11 +142,11 @@ static uint64_t end_of(uint64_t offset, uint64_t size)
 
 /* ---- The object ---- */
 
-static bool check_target(struct judge *judge)
+static bool check_target(judge_t *judge)
 {
-  const struct rawhal_hsaco *hsaco = judge->hsaco;
+  const rawhal_hsaco_t *hsaco = judge->hsaco;
   const rawhal_target_t *target = &hsaco->info.target;
-  const struct processor *processor = hsaco->processor;
+  const processor_t *processor = hsaco->processor;
   const uint64_t at = offsetof(Elf64_Ehdr, e_flags), flags = hsaco->elf.header.e_flags;
   if (hsaco->elf.header.e_type != ET_DYN)
     return loadable_refuse(judge, LOADABLE_LINKED, offsetof(Elf64_Ehdr, e_type),
@@ -169,7 +169,7 @@ static bool check_target(struct judge *judge)
 /* ---- Sections ---- */
 
 /* The loader is given no size: it computes one from the section headers, like this. */
-static uint64_t size_by_sections(const struct elf_view *elf)
+static uint64_t size_by_sections(const elf_view_t *elf)
 {
   uint64_t furthest = elf->header.e_shoff;
   uint64_t size = furthest + elf->section_count * sizeof(Elf64_Shdr);
@@ -185,9 +185,9 @@ static uint64_t size_by_sections(const struct elf_view *elf)
 }
 
 /* The size that the loader works with lies within the file, and both header tables within it. */
-static bool check_size(struct judge *judge, uint64_t size)
+static bool check_size(judge_t *judge, uint64_t size)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const uint64_t at = offsetof(Elf64_Ehdr, e_shoff);
   uint64_t sections = elf->header.e_shoff + elf->section_count * sizeof(Elf64_Shdr);
   uint64_t segments = elf->header.e_phoff + elf->segment_count * sizeof(Elf64_Phdr);
@@ -199,9 +199,9 @@ static bool check_size(struct judge *judge, uint64_t size)
   return true;
 }
 
-static bool check_sections(struct judge *judge)
+static bool check_sections(judge_t *judge)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const uint64_t at = offsetof(Elf64_Ehdr, e_shoff);
   if (!elf->section_count)
     return loadable_refuse(judge, LOADABLE_HAS_SECTIONS, at, elf->header.e_shnum,
@@ -228,7 +228,7 @@ static bool check_sections(struct judge *judge)
   return true;
 }
 
-bool loadable_string_table(const struct elf_view *elf, size_t index)
+bool loadable_string_table(const elf_view_t *elf, size_t index)
 {
   if (index == 0 || index >= elf->section_count)
     return false;
@@ -253,9 +253,9 @@ static bool name_fits_type(const char *name, uint32_t type)
   return true;
 }
 
-static bool check_section_names(struct judge *judge)
+static bool check_section_names(judge_t *judge)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   if (!loadable_string_table(elf, elf->names_index))
     return loadable_refuse(judge, LOADABLE_NAMES_TABLE, offsetof(Elf64_Ehdr, e_shstrndx),
                            elf->names_index, elf->section_count);
@@ -276,16 +276,16 @@ static bool check_section_names(struct judge *judge)
 /* ---- Notes ---- */
 
 /* The loader would take the profile of the executable from such a note, at offset 8 of it. */
-static bool is_hsail(const struct note *note)
+static bool is_hsail(const note_t *note)
 {
   enum { NOTE_AMD_HSAIL = 2 };
   return note->type == NOTE_AMD_HSAIL && note->owner.size == 3 &&
          memcmp(note->owner.data, "AMD", 3) == 0;
 }
 
-static bool check_notes(struct judge *judge)
+static bool check_notes(judge_t *judge)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   uint64_t left = elf->size;
   for (size_t i = 0; i < elf->section_count; ++i) {
     const Elf64_Shdr *section = &elf->sections[i];
@@ -294,8 +294,8 @@ static bool check_notes(struct judge *judge)
     if (!elf_view_spend(&left, section->sh_size))
       return loadable_refuse(judge, LOADABLE_NOTES_APART, section_header_at(elf, i),
                              section->sh_size, left);
-    struct note_walk walk = {elf_view_section(elf, section), (size_t)section->sh_size, 0, 4};
-    struct note note;
+    note_walk_t walk = {elf_view_section(elf, section), (size_t)section->sh_size, 0, 4};
+    note_t note;
     const char *wrong = NULL;
     while (walk.bytes && note_next(&walk, &note, &wrong))
       if (is_hsail(&note))
@@ -315,9 +315,9 @@ static bool check_notes(struct judge *judge)
 
 /* ---- Segments ---- */
 
-static bool check_segment(struct judge *judge, size_t index, uint64_t previous_end)
+static bool check_segment(judge_t *judge, size_t index, uint64_t previous_end)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const Elf64_Phdr *segment = &elf->segments[index];
   const uint64_t at = elf->header.e_phoff + index * sizeof(*segment);
   uint64_t end;
@@ -335,10 +335,10 @@ static bool check_segment(struct judge *judge, size_t index, uint64_t previous_e
   return true;
 }
 
-static bool check_segments(struct judge *judge)
+static bool check_segments(judge_t *judge)
 {
   const uint64_t most = (uint64_t)1 << 30; /* bytes the loader would allocate and clear */
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const uint64_t at = elf->header.e_phoff;
   uint64_t end = 0, first = 0;
   size_t loads = 0;
@@ -362,18 +362,18 @@ static bool check_segments(struct judge *judge)
 
 /* ---- The verdict ---- */
 
-void loadable_judge(struct rawhal_hsaco *hsaco)
+void loadable_judge(rawhal_hsaco_t *hsaco)
 {
-  static bool (*const parts[])(struct judge *) = {
+  static bool (*const parts[])(judge_t *) = {
       check_target,   check_sections,   check_section_names,  check_notes,
       check_segments, loadable_symbols, loadable_relocations,
   };
-  struct judge judge = {.hsaco = hsaco};
+  judge_t judge = {.hsaco = hsaco};
   hsaco->info.loadable = true;
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && hsaco->info.loadable; ++i)
     hsaco->info.loadable = parts[i](&judge);
   hsaco->loadable_when_supplied = hsaco->info.loadable;
-  const struct when_supplied *when = &judge.when_supplied;
+  const when_supplied_t *when = &judge.when_supplied;
   if (hsaco->info.loadable && when->symbol)
     hsaco->info.loadable = loadable_refuse(&judge, LOADABLE_RELOCATION_ADDEND, when->offset,
                                            when->addend, when->symbol);

@@ -11,7 +11,7 @@
 
 /* What the loader needs, in the order in which it is asked. loadable_text() says what each rule
  * says of an object that breaks it. */
-enum loadable_rule {
+typedef enum loadable_rule {
   LOADABLE_LINKED,
   LOADABLE_PROCESSOR,
   LOADABLE_XNACK,
@@ -75,44 +75,44 @@ enum loadable_rule {
   LOADABLE_RELOCATION_ADDEND,
   LOADABLE_RELOCATION_LOADED,
   LOADABLE_RULES
-};
+} loadable_rule_t;
 
 /* A printf format that takes two unsigned long long: what was found, and what it must be, may be at
  * most, or is compared with. */
-const char *loadable_text(enum loadable_rule rule);
+const char *loadable_text(loadable_rule_t rule);
 
 /* The first relocation that the loader gets wrong unless its symbol is supplied. */
-struct when_supplied {
+typedef struct when_supplied {
   uint64_t offset, addend, symbol; /* 0: there is none */
-};
+} when_supplied_t;
 
 /* The first rule that is broken, and where. */
-struct judge {
-  struct rawhal_hsaco *hsaco; /* for its arena: nothing else changes */
-  enum loadable_rule broken;
+typedef struct judge {
+  rawhal_hsaco_t *hsaco; /* for its arena: nothing else changes */
+  loadable_rule_t broken;
   uint64_t offset; /* in the file, or RAWHAL_NO_OFFSET */
   uint64_t found, bound;
-  struct when_supplied when_supplied;
-};
+  when_supplied_t when_supplied;
+} judge_t;
 
 /* Notes what is wrong at `offset`; false, for the caller to return. */
-bool loadable_refuse(struct judge *judge, enum loadable_rule rule, uint64_t offset, uint64_t found,
+bool loadable_refuse(judge_t *judge, loadable_rule_t rule, uint64_t offset, uint64_t found,
                      uint64_t bound);
 
 /* Parts of the verdict: false when a rule is broken. */
-bool loadable_symbols(struct judge *judge);
-bool loadable_relocations(struct judge *judge);
+bool loadable_symbols(judge_t *judge);
+bool loadable_relocations(judge_t *judge);
 
-static inline uint64_t section_header_at(const struct elf_view *elf, size_t index)
+static inline uint64_t section_header_at(const elf_view_t *elf, size_t index)
 {
   return elf->header.e_shoff + index * sizeof(Elf64_Shdr);
 }
 
 /* Is this section a string table whose last string ends? */
-bool loadable_string_table(const struct elf_view *elf, size_t index);
+bool loadable_string_table(const elf_view_t *elf, size_t index);
 
 /* Sets info.loadable, or the reason and a diagnostic. */
-void loadable_judge(struct rawhal_hsaco *hsaco);
+void loadable_judge(rawhal_hsaco_t *hsaco);
 
 /* Whether it is loadable once every symbol of an external relocation is supplied. */
 bool loadable_when_supplied(const rawhal_hsaco_t *hsaco);

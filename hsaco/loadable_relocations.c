@@ -9,10 +9,10 @@
 #include <string.h>
 
 /* Where the kernels' descriptors are, in order. */
-struct descriptors {
+typedef struct descriptors {
   uint64_t *addresses;
   size_t count;
-};
+} descriptors_t;
 
 /* What ROCr applies (AMDGPUUsage, "Relocation Records"), and how many bytes each writes. */
 static const struct {
@@ -35,13 +35,13 @@ static uint64_t width_of(uint32_t type)
 
 /* A symbol without a type is looked up by its name among what the program has supplied and this
  * object defines; what is not found has the address 0. */
-static bool check_untyped(struct judge *judge, uint64_t offset, const struct symbol_table *symbols,
+static bool check_untyped(judge_t *judge, uint64_t offset, const symbol_table_t *symbols,
                           const Elf64_Rela *relocation)
 {
   const uint64_t index = ELF64_R_SYM(relocation->r_info);
   const Elf64_Sym symbol = symbol_at(symbols, index);
   rawhal_string_t name;
-  struct name_slots *known;
+  name_slots_t *known;
   if (ELF64_R_TYPE(relocation->r_info) == R_AMDGPU_RELATIVE64)
     return true;
   if (!symbol_is_external(&judge->hsaco->elf, &symbol))
@@ -55,14 +55,14 @@ static bool check_untyped(struct judge *judge, uint64_t offset, const struct sym
     return loadable_refuse(judge, LOADABLE_RELOCATION_ADDEND, offset, 0, index);
   /* Of an external one, an addend would hide that it is missing. */
   if (index && relocation->r_addend && !judge->when_supplied.symbol)
-    judge->when_supplied = (struct when_supplied){offset, (uint64_t)relocation->r_addend, index};
+    judge->when_supplied = (when_supplied_t){offset, (uint64_t)relocation->r_addend, index};
   return true;
 }
 
-static bool check_symbol(struct judge *judge, uint64_t offset, const struct symbol_table *symbols,
+static bool check_symbol(judge_t *judge, uint64_t offset, const symbol_table_t *symbols,
                          const Elf64_Rela *relocation)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const uint64_t index = ELF64_R_SYM(relocation->r_info);
   const Elf64_Sym symbol = symbol_at(symbols, index);
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
@@ -86,9 +86,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Without memory there are none: opening fails then, whatever the verdict. */
-static struct descriptors find_descriptors(struct rawhal_hsaco *hsaco)
+static descriptors_t find_descriptors(rawhal_hsaco_t *hsaco)
 {
-  struct descriptors found = {NULL, 0};
+  descriptors_t found = {NULL, 0};
   found.addresses = arena_alloc(&hsaco->arena, hsaco->info.kernel_count * sizeof(uint64_t));
   for (size_t i = 0; found.addresses && i < hsaco->info.kernel_count; ++i)
     if (hsaco->kernels[i].descriptor)
@@ -99,7 +99,7 @@ static struct descriptors find_descriptors(struct rawhal_hsaco *hsaco)
 }
 
 /* The last descriptor that starts before `end`, if it reaches beyond `start`. */
-static const uint64_t *descriptor_within(const struct descriptors *descriptors, uint64_t start,
+static const uint64_t *descriptor_within(const descriptors_t *descriptors, uint64_t start,
                                          uint64_t end)
 {
   size_t low = 0, high = descriptors->count;
@@ -116,10 +116,10 @@ static const uint64_t *descriptor_within(const struct descriptors *descriptors, 
 
 /* ---- Sections ---- */
 
-static bool check_one(struct judge *judge, uint64_t offset, const struct symbol_table *symbols,
-                      const struct descriptors *descriptors, const Elf64_Rela *relocation)
+static bool check_one(judge_t *judge, uint64_t offset, const symbol_table_t *symbols,
+                      const descriptors_t *descriptors, const Elf64_Rela *relocation)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const uint32_t type = ELF64_R_TYPE(relocation->r_info);
   const uint64_t index = ELF64_R_SYM(relocation->r_info), width = width_of(type);
   if (!width)
@@ -137,10 +137,10 @@ static bool check_one(struct judge *judge, uint64_t offset, const struct symbol_
   return check_symbol(judge, offset, symbols, relocation);
 }
 
-static bool check_section(struct judge *judge, size_t section_index,
-                          const struct descriptors *descriptors, uint64_t *left)
+static bool check_section(judge_t *judge, size_t section_index, const descriptors_t *descriptors,
+                          uint64_t *left)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const Elf64_Shdr *section = &elf->sections[section_index];
   const uint64_t at = section_header_at(elf, section_index);
   if (section->sh_type == SHT_REL || section->sh_type == ELF_SHT_RELR)
@@ -151,7 +151,7 @@ static bool check_section(struct judge *judge, size_t section_index,
     return loadable_refuse(judge, LOADABLE_RELOCATIONS_APART, at, section->sh_size, *left);
   if (section->sh_info)
     return loadable_refuse(judge, LOADABLE_RELOCATIONS_DYNAMIC, at, section->sh_info, 0);
-  struct symbol_table symbols;
+  symbol_table_t symbols;
   if (section->sh_entsize != sizeof(Elf64_Rela) || section->sh_size % sizeof(Elf64_Rela) ||
       section->sh_link >= elf->section_count ||
       (elf->sections[section->sh_link].sh_type != SHT_DYNSYM &&
@@ -170,10 +170,10 @@ static bool check_section(struct judge *judge, size_t section_index,
   return true;
 }
 
-bool loadable_relocations(struct judge *judge)
+bool loadable_relocations(judge_t *judge)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
-  struct descriptors descriptors = {NULL, 0};
+  const elf_view_t *elf = &judge->hsaco->elf;
+  descriptors_t descriptors = {NULL, 0};
   if (judge->hsaco->info.relocation_count)
     descriptors = find_descriptors(judge->hsaco);
   uint64_t left = elf->size;

@@ -7,19 +7,19 @@
 #include <string.h>
 
 /* A symbol under judgement. */
-struct witness {
-  const struct symbol_table *table;
+typedef struct witness {
+  const symbol_table_t *table;
   uint64_t index, offset; /* number in the table, place in the file */
   Elf64_Sym symbol;
-};
+} witness_t;
 
-static bool refuse(struct judge *judge, const struct witness *witness, enum loadable_rule rule,
-                   uint64_t found, uint64_t bound)
+static bool refuse(judge_t *judge, const witness_t *witness, loadable_rule_t rule, uint64_t found,
+                   uint64_t bound)
 {
   return loadable_refuse(judge, rule, witness->offset, found, bound);
 }
 
-static bool loaded(const struct elf_view *elf, uint64_t address, uint64_t size)
+static bool loaded(const elf_view_t *elf, uint64_t address, uint64_t size)
 {
   const Elf64_Phdr *segment = elf_view_segment_at(elf, address);
   return segment && range_within(address - segment->p_vaddr, size, segment->p_memsz);
@@ -29,8 +29,7 @@ static bool loaded(const struct elf_view *elf, uint64_t address, uint64_t size)
 
 /* The loader takes the descriptor's sizes from its section, and the descriptor that the device
  * reads from its segment. */
-static bool check_descriptor(struct judge *judge, const struct witness *witness,
-                             const Elf64_Shdr *section)
+static bool check_descriptor(judge_t *judge, const witness_t *witness, const Elf64_Shdr *section)
 {
   const Elf64_Sym *symbol = &witness->symbol;
   uint64_t by_section = section->sh_offset + (symbol->st_value - section->sh_addr), by_segment;
@@ -45,12 +44,12 @@ static bool check_descriptor(struct judge *judge, const struct witness *witness,
 }
 
 /* The loader defines these, and looks up their section without asking whether there is one. */
-static bool check_object(struct judge *judge, const struct witness *witness)
+static bool check_object(judge_t *judge, const witness_t *witness)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const Elf64_Sym *symbol = &witness->symbol;
   rawhal_string_t name;
-  struct name_slots *known;
+  name_slots_t *known;
   if (ELF64_ST_BIND(symbol->st_info) > STB_WEAK)
     return refuse(judge, witness, LOADABLE_OBJECT_BINDING, ELF64_ST_BIND(symbol->st_info),
                   witness->index);
@@ -74,9 +73,9 @@ static bool check_object(struct judge *judge, const struct witness *witness)
 }
 
 /* Of every table: relocations look at types and names of symbols, those of symbol 0 included. */
-static bool check_any(struct judge *judge, const struct witness *witness)
+static bool check_any(judge_t *judge, const witness_t *witness)
 {
-  const struct symbol_table *table = witness->table;
+  const symbol_table_t *table = witness->table;
   const Elf64_Sym *symbol = &witness->symbol;
   if (symbol->st_name >= table->names_size)
     return refuse(judge, witness, LOADABLE_SYMBOL_NAME_INSIDE, symbol->st_name, table->names_size);
@@ -87,7 +86,7 @@ static bool check_any(struct judge *judge, const struct witness *witness)
 }
 
 /* Of the table that the loader defines symbols from. */
-static bool check_exported(struct judge *judge, const struct witness *witness)
+static bool check_exported(judge_t *judge, const witness_t *witness)
 {
   const unsigned type = ELF64_ST_TYPE(witness->symbol.st_info);
   if (type == STT_LOOS) /* 256 bytes are copied from there, of local symbols, too */
@@ -101,20 +100,20 @@ static bool check_exported(struct judge *judge, const struct witness *witness)
 
 /* ---- Tables ---- */
 
-static bool check_table(struct judge *judge, size_t section_index, uint64_t *left)
+static bool check_table(judge_t *judge, size_t section_index, uint64_t *left)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const Elf64_Shdr *section = &elf->sections[section_index];
   const uint64_t at = section_header_at(elf, section_index);
-  struct symbol_table table;
+  symbol_table_t table;
   if (!elf_view_spend(left, section->sh_size))
     return loadable_refuse(judge, LOADABLE_TABLES_APART, at, section->sh_size, *left);
   if (!loadable_string_table(elf, section->sh_link) || section->sh_size % sizeof(Elf64_Sym) ||
       !symbol_table_of_section(elf, section, &table) || !table.count)
     return loadable_refuse(judge, LOADABLE_TABLE_SOUND, at, section->sh_size, section->sh_link);
   for (uint64_t i = 0; i < table.count; ++i) {
-    const struct witness witness = {&table, i, section->sh_offset + i * sizeof(Elf64_Sym),
-                                    symbol_at(&table, i)};
+    const witness_t witness = {&table, i, section->sh_offset + i * sizeof(Elf64_Sym),
+                               symbol_at(&table, i)};
     if (!check_any(judge, &witness))
       return false;
     if (section->sh_type == SHT_SYMTAB && !check_exported(judge, &witness))
@@ -124,7 +123,7 @@ static bool check_table(struct judge *judge, size_t section_index, uint64_t *lef
 }
 
 /* Which section the loader takes for the symbol table: the last one of this name; 0 for none. */
-static size_t section_named_symtab(const struct elf_view *elf)
+static size_t section_named_symtab(const elf_view_t *elf)
 {
   static const char symtab[] = ".symtab";
   const Elf64_Shdr *table = &elf->sections[elf->names_index];
@@ -137,18 +136,18 @@ static size_t section_named_symtab(const struct elf_view *elf)
 }
 
 /* The reader of symbols has found a name for the second time; these are the two symbols. */
-static bool refuse_twice(struct judge *judge, size_t section_index)
+static bool refuse_twice(judge_t *judge, size_t section_index)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const Elf64_Shdr *section = &elf->sections[section_index];
   const rawhal_string_t twice = judge->hsaco->loaded_twice;
-  struct symbol_table table = {0};
+  symbol_table_t table = {0};
   uint64_t first = 0, second = 0;
   bool readable = symbol_table_of_section(elf, section, &table);
   for (uint64_t i = 1; readable && i < table.count && !second; ++i) {
     Elf64_Sym symbol = symbol_at(&table, i);
     rawhal_string_t name;
-    struct name_slots *known;
+    name_slots_t *known;
     if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
         !symbol_name(judge->hsaco->long_names, &table, &symbol, &name, &known) ||
         name.size != twice.size || !long_names_may_look(judge->hsaco->long_names, name) ||
@@ -161,9 +160,9 @@ static bool refuse_twice(struct judge *judge, size_t section_index)
                          section->sh_offset + second * sizeof(Elf64_Sym), second, first);
 }
 
-static bool refuse_entry(struct judge *judge)
+static bool refuse_entry(judge_t *judge)
 {
-  const struct rawhal_hsaco *hsaco = judge->hsaco;
+  const rawhal_hsaco_t *hsaco = judge->hsaco;
   const rawhal_kernel_t *kernel = rawhal_hsaco_find_kernel(hsaco, hsaco->bad_entry);
   const rawhal_descriptor_t *descriptor = kernel ? kernel->descriptor : NULL;
   uint64_t offset = RAWHAL_NO_OFFSET;
@@ -174,9 +173,9 @@ static bool refuse_entry(struct judge *judge)
                          descriptor ? descriptor->address : 0);
 }
 
-bool loadable_symbols(struct judge *judge)
+bool loadable_symbols(judge_t *judge)
 {
-  const struct elf_view *elf = &judge->hsaco->elf;
+  const elf_view_t *elf = &judge->hsaco->elf;
   const uint64_t at = offsetof(Elf64_Ehdr, e_shoff);
   uint64_t left = elf->size;
   size_t tables = 0, others = 0, symtab = 0;

@@ -1,14 +1,14 @@
 #include "hsaco/long_names.h"
 
-void long_names_init(struct long_names *names, struct arena *arena, uint64_t file_size)
+void long_names_init(long_names_t *names, arena_t *arena, uint64_t file_size)
 {
-  *names = (struct long_names){0};
+  *names = (long_names_t){0};
   name_table_init(&names->places, arena, 8);
   work_start(&names->work, file_size);
 }
 
 /* Keeps the size of the name at `text`, NAME_NONE when it has no end, as by_symbol. */
-static struct name_slots *measure(struct long_names *names, const char *text, size_t room)
+static name_slots_t *measure(long_names_t *names, const char *text, size_t room)
 {
   if (names->exhausted)
     return NULL;
@@ -18,15 +18,15 @@ static struct name_slots *measure(struct long_names *names, const char *text, si
   if (!place)
     return NULL;
   *place = text;
-  struct name_slots *slots =
+  name_slots_t *slots =
       name_table_at(&names->places, (rawhal_string_t){(const char *)place, sizeof(*place)});
   if (slots && end)
     slots->by_symbol = (uint32_t)(end - text);
   return slots;
 }
 
-bool long_names_read_on(struct long_names *names, const char *text, uint64_t room,
-                        rawhal_string_t *name, struct name_slots **known)
+bool long_names_read_on(long_names_t *names, const char *text, uint64_t room, rawhal_string_t *name,
+                        name_slots_t **known)
 {
   *name = (rawhal_string_t){0};
   if (room <= LONG_NAMES_SHORT)

@@ -18,24 +18,24 @@ enum {
   LONG_NAMES_MOST = 1 << 16, /* bytes; those of longer names cannot be read */
 };
 
-struct long_names {
-  struct name_table places; /* where they start */
-  struct work work;
+typedef struct long_names {
+  name_table_t places; /* where they start */
+  work_t work;
   bool exhausted; /* there was too much work: some names are missing */
-};
+} long_names_t;
 
-void long_names_init(struct long_names *names, struct arena *arena, uint64_t file_size);
+void long_names_init(long_names_t *names, arena_t *arena, uint64_t file_size);
 
 /* The rest of the next function. */
-bool long_names_read_on(struct long_names *names, const char *text, uint64_t room,
-                        rawhal_string_t *name, struct name_slots **known);
+bool long_names_read_on(long_names_t *names, const char *text, uint64_t room, rawhal_string_t *name,
+                        name_slots_t **known);
 
 /* The name at `text`, which has `room` bytes at most. False when it does not end there, or after
  * LONG_NAMES_MOST bytes, or when there is no work or memory left: `exhausted` and the arena's
  * status tell. `*known` is NULL for short names; of long ones by_name is the caller's, NAME_NONE at
  * first. */
-static inline bool long_names_read(struct long_names *names, const char *text, uint64_t room,
-                                   rawhal_string_t *name, struct name_slots **known)
+static inline bool long_names_read(long_names_t *names, const char *text, uint64_t room,
+                                   rawhal_string_t *name, name_slots_t **known)
 {
   const size_t shortest = LONG_NAMES_SHORT;
   const char *end = (const char *)memchr(text, 0, room < shortest ? (size_t)room : shortest);
@@ -45,7 +45,7 @@ static inline bool long_names_read(struct long_names *names, const char *text, u
 }
 
 /* To be asked before all bytes of a name are looked at once more. */
-static inline bool long_names_may_look(struct long_names *names, rawhal_string_t name)
+static inline bool long_names_may_look(long_names_t *names, rawhal_string_t name)
 {
   if (name.size > LONG_NAMES_SHORT)
     names->exhausted |= !work_take(&names->work, name.size);

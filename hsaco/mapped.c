@@ -13,13 +13,13 @@
  * of a line matters; names after it may be long. */
 enum { LINE = 128 };
 
-struct lines {
+typedef struct lines {
   int file;
   char bytes[4096];
   size_t at, end;
-};
+} lines_t;
 
-static int next_byte(struct lines *lines)
+static int next_byte(lines_t *lines)
 {
   if (lines->at == lines->end) {
     ssize_t got;
@@ -35,7 +35,7 @@ static int next_byte(struct lines *lines)
 }
 
 /* Its first LINE - 1 bytes. */
-static bool next_line(struct lines *lines, char *line)
+static bool next_line(lines_t *lines, char *line)
 {
   size_t size = 0;
   int byte = next_byte(lines);
@@ -59,9 +59,9 @@ static uint64_t hexadecimal(const char **text)
 }
 
 /* "start-end perms offset major:minor inode", all but the last in hexadecimal. */
-static struct mapped_range parse(const char *text)
+static mapped_range_t parse(const char *text)
 {
-  struct mapped_range range = {.start = hexadecimal(&text)};
+  mapped_range_t range = {.start = hexadecimal(&text)};
   text += *text == '-';
   range.end = hexadecimal(&text);
   range.readable = strncmp(text, " r", 2) == 0;
@@ -80,12 +80,12 @@ static struct mapped_range parse(const char *text)
 
 rawhal_status_t mapped_walk(mapped_visit *visit, void *context, rawhal_error_t *error)
 {
-  struct lines lines = {.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+  lines_t lines = {.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
   if (lines.file < 0)
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "/proc/self/maps, to learn what can be read: %s",
                        strerror(errno));
   for (char line[LINE]; next_line(&lines, line);) {
-    struct mapped_range range = parse(line);
+    mapped_range_t range = parse(line);
     if (!visit(context, &range))
       break;
   }
@@ -93,7 +93,7 @@ rawhal_status_t mapped_walk(mapped_visit *visit, void *context, rawhal_error_t *
   return RAWHAL_OK;
 }
 
-static bool reach(void *context, const struct mapped_range *range)
+static bool reach(void *context, const mapped_range_t *range)
 {
   uint64_t *reached = context;
   if (range->end <= *reached)

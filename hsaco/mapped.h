@@ -5,15 +5,15 @@
 #include <rawhal/status.h>
 
 /* One mapping; device and inode are 0 where it is of no file. */
-struct mapped_range {
+typedef struct mapped_range {
   uint64_t start, end;
   uint64_t device, inode;
   bool readable;
-};
+} mapped_range_t;
 
 /* Hands all mappings to `visit`, in order of addresses, until it returns false. Takes no memory.
  * NOT_FOUND: there is no such file to ask. */
-typedef bool mapped_visit(void *context, const struct mapped_range *range);
+typedef bool mapped_visit(void *context, const mapped_range_t *range);
 RAWHAL_CHECKED rawhal_status_t mapped_walk(mapped_visit *visit, void *context,
                                            rawhal_error_t *error);
 

@@ -11,34 +11,34 @@
 /* Containers around a value of the root map, and around a kernel. */
 enum { DEPTH_ROOT_VALUE = 1, DEPTH_KERNEL = 2 };
 
-struct reader {
-  struct rawhal_hsaco *hsaco;
-  struct unpacker unpacker;
-  uint32_t seen_roots;       /* of this note, by enum root_key */
-  uint32_t kept_roots;       /* of all notes: the first of each is kept for JSON */
-  struct name_table unknown; /* root keys, of all notes; the slots hold the note's number */
-  uint64_t total;            /* bytes of metadata notes so far */
-  uint64_t left;             /* bytes of all notes that may still come */
-  uint64_t around, alike;    /* bytes of the notes at hand; how many like this one fill them */
-};
+typedef struct reader {
+  rawhal_hsaco_t *hsaco;
+  unpacker_t unpacker;
+  uint32_t seen_roots;    /* of this note, by root_key_t */
+  uint32_t kept_roots;    /* of all notes: the first of each is kept for JSON */
+  name_table_t unknown;   /* root keys, of all notes; the slots hold the note's number */
+  uint64_t total;         /* bytes of metadata notes so far */
+  uint64_t left;          /* bytes of all notes that may still come */
+  uint64_t around, alike; /* bytes of the notes at hand; how many like this one fill them */
+} reader_t;
 
-static uint64_t place(const struct reader *reader, size_t offset)
+static uint64_t place(const reader_t *reader, size_t offset)
 {
   return offset_in(reader->hsaco, reader->unpacker.bytes) + offset;
 }
 
 /* Fails with what the unpacker stopped for. */
-RAWHAL_CHECKED static rawhal_status_t unpack_fail(const struct reader *reader, size_t offset,
+RAWHAL_CHECKED static rawhal_status_t unpack_fail(const reader_t *reader, size_t offset,
                                                   rawhal_error_t *error)
 {
-  const struct unpacker *unpacker = &reader->unpacker;
+  const unpacker_t *unpacker = &reader->unpacker;
   if (unpacker->failure == RAWHAL_OUT_OF_MEMORY)
     return arena_fail(unpacker->arena, error);
   return rawhal_fail_at(error, unpacker->failure, place(reader, offset), "%s", unpacker->why);
 }
 
-static bool take_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth,
-                       size_t *offset, struct unpack_value *value)
+static bool take_value(unpacker_t *unpacker, unpack_shape_t shape, uint32_t depth, size_t *offset,
+                       unpack_value_t *value)
 {
   return quick_value(unpacker, shape, depth, offset, value) ||
          unpack_value(unpacker, shape, depth, offset, value);
@@ -46,7 +46,7 @@ static bool take_value(struct unpacker *unpacker, enum unpack_shape shape, uint3
 
 /* ---- One kernel ---- */
 
-void kernel_mark_unusable(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uint64_t offset,
+void kernel_mark_unusable(rawhal_hsaco_t *hsaco, rawhal_kernel_t *kernel, uint64_t offset,
                           rawhal_string_t reason)
 {
   kernel->usable = false;
@@ -55,8 +55,8 @@ void kernel_mark_unusable(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, u
   diagnose(&hsaco->diagnostics, RAWHAL_SEVERITY_ERROR, kernel->name, offset, reason);
 }
 
-static void report_problem(struct reader *reader, rawhal_kernel_t *kernel, uint64_t offset,
-                           const struct unpack_problem *problem)
+static void report_problem(reader_t *reader, rawhal_kernel_t *kernel, uint64_t offset,
+                           const unpack_problem_t *problem)
 {
   static const char *const texts[] = {
       [PROBLEM_TYPE] = "has a value of the wrong type",
@@ -65,8 +65,8 @@ static void report_problem(struct reader *reader, rawhal_kernel_t *kernel, uint6
       [PROBLEM_MISSING] = "is missing",
       [PROBLEM_NOT_A_MAP] = "the argument is not a map",
   };
-  struct rawhal_hsaco *hsaco = reader->hsaco;
-  const struct metadata_key *key = problem->key;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
+  const metadata_key_t *key = problem->key;
   char where[32] = "";
   if (problem->argument != PROBLEM_OF_KERNEL)
     snprintf(where, sizeof(where), "argument %u: ", problem->argument);
@@ -79,7 +79,7 @@ static void report_problem(struct reader *reader, rawhal_kernel_t *kernel, uint6
 }
 
 /* Keys the ABI hangs on make the kernel unusable when they are missing; others have a rule. */
-static void check_required(struct reader *reader, rawhal_kernel_t *kernel, uint64_t offset)
+static void check_required(reader_t *reader, rawhal_kernel_t *kernel, uint64_t offset)
 {
   enum {
     VITAL = 1 << KERNEL_BIT_NAME | 1 << KERNEL_BIT_SYMBOL | 1 << KERNEL_BIT_KERNARG_SIZE,
@@ -91,11 +91,11 @@ static void check_required(struct reader *reader, rawhal_kernel_t *kernel, uint6
   if (!missing)
     return;
   size_t count;
-  const struct metadata_key *keys = kernel_keys(&count);
+  const metadata_key_t *keys = kernel_keys(&count);
   for (size_t i = 0; i < count; ++i) {
     if (!keys[i].size || !(missing >> keys[i].bit & 1))
       continue;
-    struct unpack_problem problem = {&keys[i], PROBLEM_OF_KERNEL, PROBLEM_MISSING};
+    unpack_problem_t problem = {&keys[i], PROBLEM_OF_KERNEL, PROBLEM_MISSING};
     if (VITAL >> keys[i].bit & 1)
       report_problem(reader, kernel, offset, &problem);
     else
@@ -104,10 +104,10 @@ static void check_required(struct reader *reader, rawhal_kernel_t *kernel, uint6
   }
 }
 
-static void check_sizes(struct reader *reader, rawhal_kernel_t *kernel, uint64_t offset)
+static void check_sizes(reader_t *reader, rawhal_kernel_t *kernel, uint64_t offset)
 {
-  struct rawhal_hsaco *hsaco = reader->hsaco;
-  const struct unpacker *unpacker = &reader->unpacker;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
+  const unpacker_t *unpacker = &reader->unpacker;
   uint32_t align = kernel->kernarg_segment_align, size = kernel->kernarg_segment_size;
   if (align & (align - 1)) {
     kernel_mark_unusable(
@@ -137,11 +137,11 @@ static void check_sizes(struct reader *reader, rawhal_kernel_t *kernel, uint64_t
                    (unsigned long long)unpacker->arguments_end, size);
 }
 
-static void finish_kernel(struct reader *reader, rawhal_kernel_t *kernel)
+static void finish_kernel(reader_t *reader, rawhal_kernel_t *kernel)
 {
   static const struct {
     uint32_t odd;
-    enum quirk quirk;
+    quirk_t quirk;
   } quirks[] = {
       {ODD_UNNAMED, QUIRK_UNNAMED_ARGUMENTS},
       {ODD_POINTER_UNALIGNED, QUIRK_POINTER_UNALIGNED},
@@ -150,7 +150,7 @@ static void finish_kernel(struct reader *reader, rawhal_kernel_t *kernel)
       {ODD_UNKNOWN_ARGUMENT_KEY, QUIRK_UNKNOWN_ARGUMENT_KEY},
       {ODD_UNKNOWN_KERNEL_KEY, QUIRK_UNKNOWN_KERNEL_KEY},
   };
-  const struct unpacker *unpacker = &reader->unpacker;
+  const unpacker_t *unpacker = &reader->unpacker;
   uint64_t offset = offset_in(reader->hsaco, kernel->metadata.data);
   kernel->has_metadata = kernel->usable = true;
   check_required(reader, kernel, offset);
@@ -164,7 +164,7 @@ static void finish_kernel(struct reader *reader, rawhal_kernel_t *kernel)
 }
 
 /* How many kernels there will be, going by the `count` of this note: room to start with. */
-static size_t guess_kernels(const struct reader *reader, uint32_t count)
+static size_t guess_kernels(const reader_t *reader, uint32_t count)
 {
   enum { LEAST_KERNEL_BYTES = 128 }; /* of a real one */
   uint64_t plausible = reader->around / LEAST_KERNEL_BYTES + 1;
@@ -172,11 +172,11 @@ static size_t guess_kernels(const struct reader *reader, uint32_t count)
   return (size_t)(guess < plausible ? guess : plausible);
 }
 
-RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t *offset,
+RAWHAL_CHECKED static rawhal_status_t read_kernels(reader_t *reader, size_t *offset,
                                                    rawhal_error_t *error)
 {
-  struct rawhal_hsaco *hsaco = reader->hsaco;
-  struct unpacker *unpacker = &reader->unpacker;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
+  unpacker_t *unpacker = &reader->unpacker;
   uint32_t count;
   switch (unpack_header(unpacker, offset, &count)) {
   case HEADER_ARRAY:
@@ -214,16 +214,16 @@ RAWHAL_CHECKED static rawhal_status_t read_kernels(struct reader *reader, size_t
 
 /* ---- The root map ---- */
 
-RAWHAL_CHECKED static rawhal_status_t read_printf(struct reader *reader, size_t *offset,
+RAWHAL_CHECKED static rawhal_status_t read_printf(reader_t *reader, size_t *offset,
                                                   rawhal_error_t *error)
 {
-  struct rawhal_hsaco *hsaco = reader->hsaco;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
   uint32_t count;
   if (unpack_header(&reader->unpacker, offset, &count) != HEADER_ARRAY)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, place(reader, *offset),
                           "`amdhsa.printf` is not an array");
   for (uint32_t i = 0; i < count; ++i) {
-    struct unpack_value value;
+    unpack_value_t value;
     size_t start = *offset;
     if (!take_value(&reader->unpacker, SHAPE_ANY, DEPTH_KERNEL, offset, &value))
       return unpack_fail(reader, *offset, error);
@@ -241,10 +241,10 @@ RAWHAL_CHECKED static rawhal_status_t read_printf(struct reader *reader, size_t 
   return RAWHAL_OK;
 }
 
-static void take_version(struct reader *reader, struct unpack_value value, size_t start)
+static void take_version(reader_t *reader, unpack_value_t value, size_t start)
 {
-  struct rawhal_hsaco *hsaco = reader->hsaco;
-  const struct unpacker *unpacker = &reader->unpacker;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
+  const unpacker_t *unpacker = &reader->unpacker;
   const uint32_t *version = unpacker->numbers, *first = hsaco->info.metadata_version;
   if (value.type != VALUE_CONTAINER || value.shape != SHAPE_NUMBERS || !unpacker->numbers_fit ||
       unpacker->number_count != 2)
@@ -259,9 +259,9 @@ static void take_version(struct reader *reader, struct unpack_value value, size_
                    hsaco->info.note_count, version[0], version[1], first[0], first[1]);
 }
 
-static void take_target(struct reader *reader, struct unpack_value value, size_t start)
+static void take_target(reader_t *reader, unpack_value_t value, size_t start)
 {
-  struct rawhal_hsaco *hsaco = reader->hsaco;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
   rawhal_string_t *first = &hsaco->info.metadata_target;
   if (value.type != VALUE_STRING)
     diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
@@ -276,7 +276,7 @@ static void take_target(struct reader *reader, struct unpack_value value, size_t
                    RAWHAL_STRING_ARGS(*first));
 }
 
-RAWHAL_CHECKED static bool keep_root(struct rawhal_hsaco *hsaco, const struct root_entry *entry)
+RAWHAL_CHECKED static bool keep_root(rawhal_hsaco_t *hsaco, const root_entry_t *entry)
 {
   if (!arena_reserve(&hsaco->arena, &hsaco->roots, &hsaco->root_capacity, hsaco->root_count,
                      sizeof(*hsaco->roots), 4))
@@ -287,13 +287,12 @@ RAWHAL_CHECKED static bool keep_root(struct rawhal_hsaco *hsaco, const struct ro
 
 /* Keeps an entry rawhal does not interpret. A key that an earlier note has too is dropped: the
  * first one counts. False when there is no memory. */
-RAWHAL_CHECKED static bool take_unknown(struct reader *reader, const struct root_entry *entry,
-                                        bool *twice)
+RAWHAL_CHECKED static bool take_unknown(reader_t *reader, const root_entry_t *entry, bool *twice)
 {
-  struct rawhal_hsaco *hsaco = reader->hsaco;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
   *twice = false;
   if (entry->key.size) {
-    struct name_slots *slots = name_table_at(&reader->unknown, entry->key);
+    name_slots_t *slots = name_table_at(&reader->unknown, entry->key);
     if (!slots)
       return false;
     *twice = slots->by_name == hsaco->info.note_count;
@@ -304,15 +303,15 @@ RAWHAL_CHECKED static bool take_unknown(struct reader *reader, const struct root
   return keep_root(hsaco, entry);
 }
 
-RAWHAL_CHECKED static rawhal_status_t read_known(struct reader *reader, enum root_key key,
-                                                 size_t *offset, rawhal_error_t *error)
+RAWHAL_CHECKED static rawhal_status_t read_known(reader_t *reader, root_key_t key, size_t *offset,
+                                                 rawhal_error_t *error)
 {
   if (key == ROOT_KERNELS)
     return read_kernels(reader, offset, error);
   if (key == ROOT_PRINTF)
     return read_printf(reader, offset, error);
   size_t start = *offset;
-  struct unpack_value value;
+  unpack_value_t value;
   if (!take_value(&reader->unpacker, key == ROOT_VERSION ? SHAPE_NUMBERS : SHAPE_ANY,
                   DEPTH_ROOT_VALUE, offset, &value))
     return unpack_fail(reader, *offset, error);
@@ -323,21 +322,21 @@ RAWHAL_CHECKED static rawhal_status_t read_known(struct reader *reader, enum roo
   return RAWHAL_OK;
 }
 
-RAWHAL_CHECKED static rawhal_status_t read_root_entry(struct reader *reader, size_t *offset,
+RAWHAL_CHECKED static rawhal_status_t read_root_entry(reader_t *reader, size_t *offset,
                                                       rawhal_error_t *error)
 {
-  struct rawhal_hsaco *hsaco = reader->hsaco;
-  struct unpack_value key;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
+  unpack_value_t key;
   size_t start = *offset;
   if (!take_value(&reader->unpacker, SHAPE_ANY, DEPTH_ROOT_VALUE, offset, &key))
     return unpack_fail(reader, *offset, error);
-  struct root_entry entry = {0};
+  root_entry_t entry = {0};
   if (key.type == VALUE_STRING)
     entry.key = (rawhal_string_t){key.text, key.size};
   else
     diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_NOTE, (rawhal_string_t){0},
                    place(reader, start), "a key of the metadata's root map is not a string");
-  enum root_key known = root_key_of(entry.key);
+  root_key_t known = root_key_of(entry.key);
   size_t value_start = *offset;
   rawhal_status_t status = read_known(reader, known, offset, error);
   if (status)
@@ -359,10 +358,10 @@ RAWHAL_CHECKED static rawhal_status_t read_root_entry(struct reader *reader, siz
   return RAWHAL_OK;
 }
 
-RAWHAL_CHECKED static rawhal_status_t read_metadata_note(struct reader *reader, rawhal_bytes_t note,
+RAWHAL_CHECKED static rawhal_status_t read_metadata_note(reader_t *reader, rawhal_bytes_t note,
                                                          rawhal_error_t *error)
 {
-  struct rawhal_hsaco *hsaco = reader->hsaco;
+  rawhal_hsaco_t *hsaco = reader->hsaco;
   reader->unpacker.bytes = note.data;
   reader->unpacker.size = note.size;
   reader->seen_roots = 0;
@@ -401,14 +400,13 @@ RAWHAL_CHECKED static rawhal_status_t read_metadata_note(struct reader *reader, 
 
 /* ---- Notes ---- */
 
-RAWHAL_CHECKED static rawhal_status_t read_notes(struct reader *reader, uint64_t offset,
-                                                 uint64_t size, uint64_t alignment,
-                                                 rawhal_error_t *error)
+RAWHAL_CHECKED static rawhal_status_t read_notes(reader_t *reader, uint64_t offset, uint64_t size,
+                                                 uint64_t alignment, rawhal_error_t *error)
 {
-  struct note_walk walk = {.bytes = elf_view_range(&reader->hsaco->elf, offset, size),
-                           .size = (size_t)size,
-                           .alignment = alignment == 8 ? 8 : 4};
-  struct note note;
+  note_walk_t walk = {.bytes = elf_view_range(&reader->hsaco->elf, offset, size),
+                      .size = (size_t)size,
+                      .alignment = alignment == 8 ? 8 : 4};
+  note_t note;
   const char *wrong = NULL;
   if (!walk.bytes)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, offset,
@@ -430,15 +428,15 @@ RAWHAL_CHECKED static rawhal_status_t read_notes(struct reader *reader, uint64_t
                : RAWHAL_OK;
 }
 
-rawhal_status_t metadata_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
+rawhal_status_t metadata_read(rawhal_hsaco_t *hsaco, rawhal_error_t *error)
 {
-  const struct elf_view *elf = &hsaco->elf;
-  struct reader reader = {.hsaco = hsaco,
-                          .left = elf->size,
-                          .unpacker = {.arena = &hsaco->arena,
-                                       .max_arguments = hsaco->options.max_arguments,
-                                       .max_nesting = hsaco->options.max_nesting,
-                                       .nesting_failure = hsaco->nesting_failure}};
+  const elf_view_t *elf = &hsaco->elf;
+  reader_t reader = {.hsaco = hsaco,
+                     .left = elf->size,
+                     .unpacker = {.arena = &hsaco->arena,
+                                  .max_arguments = hsaco->options.max_arguments,
+                                  .max_nesting = hsaco->options.max_nesting,
+                                  .nesting_failure = hsaco->nesting_failure}};
   name_table_init(&reader.unknown, &hsaco->arena, 8);
   name_table_init(&hsaco->names, &hsaco->arena, 8);
   rawhal_status_t status = RAWHAL_OK;

@@ -9,6 +9,6 @@
 
 /* Reads every metadata note of PT_NOTE segments, or of SHT_NOTE sections when segments have none.
  */
-RAWHAL_CHECKED rawhal_status_t metadata_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t metadata_read(rawhal_hsaco_t *hsaco, rawhal_error_t *error);
 
 #endif

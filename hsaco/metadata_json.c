@@ -12,7 +12,7 @@ static rawhal_string_t root_name(rawhal_string_t key)
   return key;
 }
 
-static void write_formats(struct json_sink *sink, const struct rawhal_hsaco *hsaco)
+static void write_formats(json_sink_t *sink, const rawhal_hsaco_t *hsaco)
 {
   json_text(sink, "[");
   for (size_t i = 0; i < hsaco->info.printf_count; ++i) {
@@ -23,7 +23,7 @@ static void write_formats(struct json_sink *sink, const struct rawhal_hsaco *hsa
 }
 
 /* Of all notes. */
-static bool write_kernels(struct json_sink *sink, const struct rawhal_hsaco *hsaco)
+static bool write_kernels(json_sink_t *sink, const rawhal_hsaco_t *hsaco)
 {
   bool fine = true;
   json_text(sink, "[");
@@ -37,7 +37,7 @@ static bool write_kernels(struct json_sink *sink, const struct rawhal_hsaco *hsa
   return fine;
 }
 
-static rawhal_status_t finish(struct json_sink *sink, bool fine, rawhal_error_t *error)
+static rawhal_status_t finish(json_sink_t *sink, bool fine, rawhal_error_t *error)
 {
   json_flush(sink);
   if (sink->stopped)
@@ -52,7 +52,7 @@ rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco, rawhal_w
 {
   if (!hsaco || !write)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no object or no write function");
-  struct json_sink sink;
+  json_sink_t sink;
   sink.write = write;
   sink.context = context;
   sink.stopped = false;
@@ -62,7 +62,7 @@ rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco, rawhal_w
   json_text(&sink, ",\n\"printf\":");
   write_formats(&sink, hsaco);
   for (size_t i = 0; i < hsaco->root_count && fine && !sink.stopped; ++i) {
-    const struct root_entry *root = &hsaco->roots[i];
+    const root_entry_t *root = &hsaco->roots[i];
     json_text(&sink, ",\n");
     json_quote(&sink, root_name(root->key));
     json_text(&sink, ":");
@@ -77,7 +77,7 @@ rawhal_status_t rawhal_metadata_to_json(rawhal_bytes_t value, rawhal_write_fn *w
 {
   if (!write || (!value.data && value.size))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no value or no write function");
-  struct json_sink sink;
+  json_sink_t sink;
   sink.write = write;
   sink.context = context;
   sink.stopped = false;

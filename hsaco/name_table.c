@@ -17,10 +17,10 @@
 #define HASH_INITIAL_NUM_BUCKETS      (1u << table->buckets_log2)
 #define HASH_INITIAL_NUM_BUCKETS_LOG2 (table->buckets_log2)
 
-struct name_entry {
-  struct name_slots slots;
+typedef struct name_entry {
+  name_slots_t slots;
   UT_hash_handle hh;
-};
+} name_entry_t;
 
 static uint64_t load64(const unsigned char *from)
 {
@@ -64,27 +64,27 @@ static void choose_key(uint64_t key[2])
   key[1] |= 1; /* never 0 */
 }
 
-void name_table_init(struct name_table *table, struct arena *arena, size_t expected)
+void name_table_init(name_table_t *table, arena_t *arena, size_t expected)
 {
-  *table = (struct name_table){.arena = arena, .buckets_log2 = 3};
+  *table = (name_table_t){.arena = arena, .buckets_log2 = 3};
   while (table->buckets_log2 < 20 && (size_t)1 << table->buckets_log2 < expected)
     ++table->buckets_log2;
 }
 
-struct name_slots *name_table_find(const struct name_table *table, rawhal_string_t name)
+name_slots_t *name_table_find(const name_table_t *table, rawhal_string_t name)
 {
-  struct name_entry *entry = NULL;
+  name_entry_t *entry = NULL;
   if (table->head && name.size && name.size <= UINT32_MAX)
     HASH_FIND(hh, table->head, name.data, (unsigned)name.size, entry);
   return entry ? &entry->slots : NULL;
 }
 
-static struct name_entry *new_entry(struct name_table *table)
+static name_entry_t *new_entry(name_table_t *table)
 {
   enum { BATCH = 64 };
   if (table->spare == table->spare_end) {
     size_t batch = table->head ? BATCH : 4;
-    table->spare = arena_alloc(table->arena, batch * sizeof(struct name_entry));
+    table->spare = arena_alloc(table->arena, batch * sizeof(name_entry_t));
     if (!table->spare)
       return table->spare_end = NULL;
     table->spare_end = table->spare + batch;
@@ -92,13 +92,13 @@ static struct name_entry *new_entry(struct name_table *table)
   return table->spare++;
 }
 
-struct name_slots *name_table_at(struct name_table *table, rawhal_string_t name)
+name_slots_t *name_table_at(name_table_t *table, rawhal_string_t name)
 {
   if (name.size > UINT32_MAX) {
     table->arena->status = RAWHAL_CAP_EXCEEDED;
     return NULL;
   }
-  struct name_entry *entry = NULL;
+  name_entry_t *entry = NULL;
   if (!table->head) /* many tables stay empty */
     choose_key(table->key);
   unsigned hash = (unsigned)hash_bytes(table->key, name.data, name.size);
@@ -109,7 +109,7 @@ struct name_slots *name_table_at(struct name_table *table, rawhal_string_t name)
   entry = new_entry(table);
   if (!entry)
     return NULL;
-  entry->slots = (struct name_slots){NAME_NONE, NAME_NONE};
+  entry->slots = (name_slots_t){NAME_NONE, NAME_NONE};
   bool lost = false;
   HASH_ADD_KEYPTR_BYHASHVALUE(hh, table->head, name.data, (unsigned)name.size, hash, entry);
   return lost ? NULL : &entry->slots;

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 
 /* Takes `size` bytes and their padding. The padding after the last description may be missing. */
-static bool take(struct note_walk *walk, uint64_t *at, uint64_t size, const unsigned char **bytes)
+static bool take(note_walk_t *walk, uint64_t *at, uint64_t size, const unsigned char **bytes)
 {
   uint64_t next;
   if (!range_within(*at, size, walk->size) ||
@@ -17,10 +17,10 @@ static bool take(struct note_walk *walk, uint64_t *at, uint64_t size, const unsi
   return true;
 }
 
-bool note_next(struct note_walk *walk, struct note *note, const char **wrong)
+bool note_next(note_walk_t *walk, note_t *note, const char **wrong)
 {
   *wrong = NULL;
-  *note = (struct note){0};
+  *note = (note_t){0};
   if (walk->offset >= walk->size)
     return false;
   Elf64_Nhdr header;
@@ -49,7 +49,7 @@ bool note_next(struct note_walk *walk, struct note *note, const char **wrong)
   return true;
 }
 
-bool note_is_metadata(const struct note *note)
+bool note_is_metadata(const note_t *note)
 {
   static const char owner[] = "AMDGPU";
   return note->type == NOTE_AMDGPU_METADATA && note->owner.size == sizeof(owner) - 1 &&

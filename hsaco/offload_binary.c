@@ -8,28 +8,28 @@
 /* What clang-offload-packager writes, and clang with --offload-new-driver puts into host objects
  * (sections .llvm.offloading): an image for one device, and texts about it. Offsets count from its
  * first byte. Facts: LLVM, "llvm/Object/OffloadBinary.h", version 1. */
-struct binary_header {
+typedef struct binary_header {
   uint8_t magic[4];
   uint32_t version;
   uint64_t size, entry, entry_size;
-};
+} binary_header_t;
 
-struct binary_entry {
+typedef struct binary_entry {
   uint16_t image_kind, offload_kind;
   uint32_t flags;
   uint64_t strings, string_count, image, image_size;
-};
+} binary_entry_t;
 
-struct string_entry {
+typedef struct string_entry {
   uint64_t key, value;
-};
+} string_entry_t;
 
 enum { MOST_STRINGS = 64, LONGEST_STRING = 4096 };
 
-_Static_assert(sizeof(struct binary_header) == 32, "as in the file");
-_Static_assert(sizeof(struct binary_entry) == 40, "as in the file");
+_Static_assert(sizeof(binary_header_t) == 32, "as in the file");
+_Static_assert(sizeof(binary_entry_t) == 40, "as in the file");
 
-static rawhal_status_t read_text(struct scan *scan, const struct scan_part *binary, uint64_t offset,
+static rawhal_status_t read_text(scan_t *scan, const scan_part_t *binary, uint64_t offset,
                                  rawhal_string_t *text, rawhal_error_t *error)
 {
   const char *bytes = (const char *)scan->space.bytes + binary->offset;
@@ -50,23 +50,21 @@ static bool is_text(rawhal_string_t text, const char *wanted)
 }
 
 /* The id as a bundle has it: "triple--processor:feature+". */
-static rawhal_status_t read_id(struct scan *scan, const struct scan_part *binary,
-                               const struct binary_entry *entry, rawhal_string_t *id,
-                               rawhal_error_t *error)
+static rawhal_status_t read_id(scan_t *scan, const scan_part_t *binary, const binary_entry_t *entry,
+                               rawhal_string_t *id, rawhal_error_t *error)
 {
   rawhal_string_t triple = {0}, processor = {0};
   if (entry->string_count > MOST_STRINGS ||
-      !range_within(entry->strings, entry->string_count * sizeof(struct string_entry),
-                    binary->size))
+      !range_within(entry->strings, entry->string_count * sizeof(string_entry_t), binary->size))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, binary->offset,
                           "the %llu texts of an offload binary end after its %llu bytes",
                           (unsigned long long)entry->string_count,
                           (unsigned long long)binary->size);
   for (uint64_t i = 0; i < entry->string_count; ++i) {
-    struct string_entry string;
+    string_entry_t string;
     rawhal_string_t key = {0}, value = {0};
     memcpy(&string,
-           scan->space.bytes + binary->offset + entry->strings + i * sizeof(struct string_entry),
+           scan->space.bytes + binary->offset + entry->strings + i * sizeof(string_entry_t),
            sizeof(string));
     rawhal_status_t status = read_text(scan, binary, string.key, &key, error);
     if (!status)
@@ -83,12 +81,12 @@ static rawhal_status_t read_id(struct scan *scan, const struct scan_part *binary
   return RAWHAL_OK;
 }
 
-static rawhal_status_t scan_image(struct scan *scan, const struct scan_part *binary,
-                                  const struct binary_entry *entry, rawhal_error_t *error)
+static rawhal_status_t scan_image(scan_t *scan, const scan_part_t *binary,
+                                  const binary_entry_t *entry, rawhal_error_t *error)
 {
-  struct scan_part image = {.offset = binary->offset + entry->image,
-                            .size = entry->image_size,
-                            .depth = binary->depth + 1};
+  scan_part_t image = {.offset = binary->offset + entry->image,
+                       .size = entry->image_size,
+                       .depth = binary->depth + 1};
   rawhal_status_t status = read_id(scan, binary, entry, &image.id, error);
   if (status || !image.size)
     return status;
@@ -97,10 +95,10 @@ static rawhal_status_t scan_image(struct scan *scan, const struct scan_part *bin
   return scan_range(scan, image, error);
 }
 
-static rawhal_status_t read_header(const struct scan *scan, const struct scan_part *part,
-                                   struct binary_header *header, rawhal_error_t *error)
+static rawhal_status_t read_header(const scan_t *scan, const scan_part_t *part,
+                                   binary_header_t *header, rawhal_error_t *error)
 {
-  *header = (struct binary_header){0};
+  *header = (binary_header_t){0};
   if (part->size < sizeof(*header))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,
                           "the header of an offload binary is cut");
@@ -112,20 +110,20 @@ static rawhal_status_t read_header(const struct scan *scan, const struct scan_pa
   return RAWHAL_OK;
 }
 
-rawhal_status_t measure_offload_binary(struct scan *scan, struct scan_part part, uint64_t *end,
+rawhal_status_t measure_offload_binary(scan_t *scan, scan_part_t part, uint64_t *end,
                                        rawhal_error_t *error)
 {
-  struct binary_header header;
+  binary_header_t header;
   rawhal_status_t status = read_header(scan, &part, &header, error);
   *end = part.offset + (status ? 0 : header.size);
   return status;
 }
 
-rawhal_status_t scan_offload_binary(struct scan *scan, struct scan_part part, uint64_t *end,
+rawhal_status_t scan_offload_binary(scan_t *scan, scan_part_t part, uint64_t *end,
                                     rawhal_error_t *error)
 {
-  struct binary_header header;
-  struct binary_entry entry;
+  binary_header_t header;
+  binary_entry_t entry;
   *end = part.offset;
   rawhal_status_t status = read_header(scan, &part, &header, error);
   if (status)

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "hsaco/quick.h"
 
-void pack_reader_init(struct pack_reader *reader, const void *bytes, size_t size, uint64_t origin,
+void pack_reader_init(pack_reader_t *reader, const void *bytes, size_t size, uint64_t origin,
                       const char *what, rawhal_error_t *error)
 {
-  *reader = (struct pack_reader){
+  *reader = (pack_reader_t){
       .unpacker = {.bytes = bytes,
                    .size = size,
                    .max_nesting = PACK_MOST_NESTING,
@@ -21,12 +21,12 @@ void pack_reader_init(struct pack_reader *reader, const void *bytes, size_t size
   };
 }
 
-uint64_t pack_place(const struct pack_reader *reader)
+uint64_t pack_place(const pack_reader_t *reader)
 {
   return reader->origin + reader->offset;
 }
 
-bool pack_fail(struct pack_reader *reader, uint64_t place, const char *format, ...)
+bool pack_fail(pack_reader_t *reader, uint64_t place, const char *format, ...)
 {
   char text[300];
   va_list args;
@@ -40,7 +40,7 @@ bool pack_fail(struct pack_reader *reader, uint64_t place, const char *format, .
 
 enum { STEPS_A_BYTE = 8 }; /* most values have one byte, or many that are skipped */
 
-static bool fail_work(struct pack_reader *reader)
+static bool fail_work(pack_reader_t *reader)
 {
   reader->no_work = true;
   reader->status = rawhal_fail_at(reader->error, RAWHAL_CAP_EXCEEDED, pack_place(reader),
@@ -50,8 +50,7 @@ static bool fail_work(struct pack_reader *reader)
   return false;
 }
 
-bool pack_enter(struct pack_reader *reader, enum unpack_header kind, const char *name,
-                uint32_t *count)
+bool pack_enter(pack_reader_t *reader, unpack_header_t kind, const char *name, uint32_t *count)
 {
   uint64_t place = pack_place(reader);
   *count = 0;
@@ -59,7 +58,7 @@ bool pack_enter(struct pack_reader *reader, enum unpack_header kind, const char 
     return false;
   if (!work_take(reader->work, WORK_TOKEN))
     return fail_work(reader);
-  enum unpack_header found = unpack_header(&reader->unpacker, &reader->offset, count);
+  unpack_header_t found = unpack_header(&reader->unpacker, &reader->offset, count);
   if (found == HEADER_CUT)
     return pack_fail(reader, place, "it is cut where %s starts", name);
   if (found != kind)
@@ -68,15 +67,15 @@ bool pack_enter(struct pack_reader *reader, enum unpack_header kind, const char 
   return true;
 }
 
-void pack_leave(struct pack_reader *reader)
+void pack_leave(pack_reader_t *reader)
 {
   --reader->depth;
 }
 
 /* Reads a value that takes all of the work that is left at most, as if the bytes ended there. */
-static bool read_value(struct pack_reader *reader, struct unpack_value *value, bool *short_of_work)
+static bool read_value(pack_reader_t *reader, unpack_value_t *value, bool *short_of_work)
 {
-  struct unpacker *unpacker = &reader->unpacker;
+  unpacker_t *unpacker = &reader->unpacker;
   const size_t size = unpacker->size, start = reader->offset;
   const uint64_t affordable = reader->work->left / STEPS_A_BYTE;
   *short_of_work = affordable < size - start;
@@ -88,9 +87,9 @@ static bool read_value(struct pack_reader *reader, struct unpack_value *value, b
   return read && work_take(reader->work, STEPS_A_BYTE * (uint64_t)(reader->offset - start));
 }
 
-bool pack_value(struct pack_reader *reader, struct unpack_value *value)
+bool pack_value(pack_reader_t *reader, unpack_value_t *value)
 {
-  const struct unpacker *unpacker = &reader->unpacker;
+  const unpacker_t *unpacker = &reader->unpacker;
   bool short_of_work;
   if (reader->status)
     return false;
@@ -106,26 +105,26 @@ bool pack_value(struct pack_reader *reader, struct unpack_value *value)
 }
 
 /* One value of a type; `complaint` is what any other is said to be. */
-static bool pack_typed(struct pack_reader *reader, enum unpack_type type, const char *name,
-                       const char *complaint, struct unpack_value *value)
+static bool pack_typed(pack_reader_t *reader, unpack_type_t type, const char *name,
+                       const char *complaint, unpack_value_t *value)
 {
   uint64_t place = pack_place(reader);
   return pack_value(reader, value) &&
          (value->type == type || pack_fail(reader, place, "%s is %s", name, complaint));
 }
 
-bool pack_text(struct pack_reader *reader, const char *name, rawhal_string_t *text)
+bool pack_text(pack_reader_t *reader, const char *name, rawhal_string_t *text)
 {
-  struct unpack_value value;
+  unpack_value_t value;
   if (!pack_typed(reader, VALUE_STRING, name, "not text", &value))
     return false;
   *text = (rawhal_string_t){value.text, value.size};
   return true;
 }
 
-bool pack_number(struct pack_reader *reader, const char *name, uint64_t *number)
+bool pack_number(pack_reader_t *reader, const char *name, uint64_t *number)
 {
-  struct unpack_value value;
+  unpack_value_t value;
   if (!pack_typed(reader, VALUE_UINT, name, "not a number, or negative", &value))
     return false;
   *number = value.number;
@@ -133,8 +132,7 @@ bool pack_number(struct pack_reader *reader, const char *name, uint64_t *number)
 }
 
 /* The index of a key's text in `keys`, or `key_count`. */
-static size_t find_key(const struct pack_key *keys, size_t key_count,
-                       const struct unpack_value *key)
+static size_t find_key(const pack_key_t *keys, size_t key_count, const unpack_value_t *key)
 {
   size_t i = 0;
   while (i < key_count && (key->type != VALUE_STRING || key->size != strlen(keys[i].name) ||
@@ -143,15 +141,15 @@ static size_t find_key(const struct pack_key *keys, size_t key_count,
   return i;
 }
 
-bool pack_map(struct pack_reader *reader, const char *name, const struct pack_key *keys,
-              size_t key_count, void *context, uint32_t *seen)
+bool pack_map(pack_reader_t *reader, const char *name, const pack_key_t *keys, size_t key_count,
+              void *context, uint32_t *seen)
 {
   uint32_t count;
   *seen = 0;
   if (!pack_enter(reader, HEADER_MAP, name, &count))
     return false;
   for (uint32_t i = 0; i < count; ++i) {
-    struct unpack_value key, value;
+    unpack_value_t key, value;
     uint64_t place = pack_place(reader);
     if (!pack_value(reader, &key))
       return false;

@@ -6,7 +6,7 @@
 #define PROCESSOR(name, machine, ...) [machine] = {name, machine, __VA_ARGS__}
 
 /* By machine; two of one number do not compile. Gaps have no name. */
-static const struct processor processors[] = {
+static const processor_t processors[] = {
     /*        name, machine, family, features, covered by generic, since its version */
     PROCESSOR("gfx600",           0x20, FAMILY_GFX6,    0, 0, 0),
     PROCESSOR("gfx601",           0x21, FAMILY_GFX6,    0, 0, 0),
@@ -76,12 +76,12 @@ static const struct processor processors[] = {
 
 enum { PROCESSOR_COUNT = sizeof(processors) / sizeof(*processors) };
 
-const struct processor *processor_by_machine(uint32_t machine)
+const processor_t *processor_by_machine(uint32_t machine)
 {
   return machine < PROCESSOR_COUNT && *processors[machine].name ? &processors[machine] : NULL;
 }
 
-const struct processor *processor_by_name(rawhal_string_t name)
+const processor_t *processor_by_name(rawhal_string_t name)
 {
   for (size_t i = 0; i < PROCESSOR_COUNT; ++i)
     if (*processors[i].name && strlen(processors[i].name) == name.size &&

@@ -21,17 +21,17 @@ enum {
 };
 
 /* What is left of the note. Nothing moves `at` past `end`. */
-struct cursor {
+typedef struct cursor {
   const unsigned char *at, *end;
-};
+} cursor_t;
 
-static inline bool has(const struct cursor *cursor, size_t size)
+static inline bool has(const cursor_t *cursor, size_t size)
 {
   return (size_t)(cursor->end - cursor->at) >= size;
 }
 
 /* A big-endian number of 1, 2 or 4 bytes. */
-static inline bool take_big(struct cursor *cursor, unsigned size, uint32_t *number)
+static inline bool take_big(cursor_t *cursor, unsigned size, uint32_t *number)
 {
   if (!has(cursor, size))
     return false;
@@ -41,7 +41,7 @@ static inline bool take_big(struct cursor *cursor, unsigned size, uint32_t *numb
   return true;
 }
 
-static inline bool take_text(struct cursor *cursor, uint32_t size, struct unpack_value *value)
+static inline bool take_text(cursor_t *cursor, uint32_t size, unpack_value_t *value)
 {
   if (!has(cursor, size))
     return false;
@@ -52,7 +52,7 @@ static inline bool take_text(struct cursor *cursor, uint32_t size, struct unpack
   return true;
 }
 
-static inline bool take_number(struct cursor *cursor, unsigned size, struct unpack_value *value)
+static inline bool take_number(cursor_t *cursor, unsigned size, unpack_value_t *value)
 {
   uint32_t number;
   if (!take_big(cursor, size, &number))
@@ -62,7 +62,7 @@ static inline bool take_number(struct cursor *cursor, unsigned size, struct unpa
   return true;
 }
 
-static inline bool take_scalar(struct cursor *cursor, struct unpack_value *value)
+static inline bool take_scalar(cursor_t *cursor, unpack_value_t *value)
 {
   uint32_t size;
   value->size = 0;
@@ -95,7 +95,7 @@ static inline bool take_scalar(struct cursor *cursor, struct unpack_value *value
 }
 
 /* Keys are short: none that is known is longer than a fixstr, and longer ones are unusual. */
-static inline bool take_key(struct cursor *cursor, rawhal_string_t *key)
+static inline bool take_key(cursor_t *cursor, rawhal_string_t *key)
 {
   if (!has(cursor, 1) || (*cursor->at & 0xe0) != FIXSTR)
     return false;
@@ -108,8 +108,7 @@ static inline bool take_key(struct cursor *cursor, rawhal_string_t *key)
 }
 
 /* The header of a container, short or of 16 bits. */
-static inline bool take_header(struct cursor *cursor, unsigned fix, unsigned form16,
-                               uint32_t *count)
+static inline bool take_header(cursor_t *cursor, unsigned fix, unsigned form16, uint32_t *count)
 {
   if (!has(cursor, 1))
     return false;
@@ -124,7 +123,7 @@ static inline bool take_header(struct cursor *cursor, unsigned fix, unsigned for
  * time is the first guess. */
 /* Does the key stand here, its header included? Sixteen bytes are compared at once, so as many must
  * be left; no argument's key is longer. */
-static inline bool is_here(const struct metadata_key *key, const unsigned char *at)
+static inline bool is_here(const metadata_key_t *key, const unsigned char *at)
 {
   uint64_t here[2], there[2];
   memcpy(here, at, sizeof(here));
@@ -132,8 +131,8 @@ static inline bool is_here(const struct metadata_key *key, const unsigned char *
   return (((here[0] ^ there[0]) & key->mask[0]) | ((here[1] ^ there[1]) & key->mask[1])) == 0;
 }
 
-static inline bool take_argument_key(struct cursor *cursor, const struct metadata_key **guess,
-                                     const struct metadata_key **key)
+static inline bool take_argument_key(cursor_t *cursor, const metadata_key_t **guess,
+                                     const metadata_key_t **key)
 {
   *key = *guess;
   if (*key && has(cursor, 16) && is_here(*key, cursor->at)) {
@@ -149,15 +148,15 @@ static inline bool take_argument_key(struct cursor *cursor, const struct metadat
   return true;
 }
 
-static inline bool take_argument(struct unpacker *unpacker, struct cursor *cursor)
+static inline bool take_argument(unpacker_t *unpacker, cursor_t *cursor)
 {
   uint32_t pairs;
   if (!take_header(cursor, FIXMAP, MAP16, &pairs))
     return false;
   begin_argument(unpacker);
   for (; pairs; --pairs) {
-    const struct metadata_key *key;
-    struct unpack_value value;
+    const metadata_key_t *key;
+    unpack_value_t value;
     if (!take_argument_key(cursor, &unpacker->guesses[pairs % UNPACK_GUESSES], &key) ||
         !take_scalar(cursor, &value))
       return false;
@@ -170,8 +169,7 @@ static inline bool take_argument(struct unpacker *unpacker, struct cursor *curso
 
 /* ---- Kernels ---- */
 
-static bool take_arguments(struct unpacker *unpacker, struct cursor *cursor,
-                           struct unpack_value *value)
+static bool take_arguments(unpacker_t *unpacker, cursor_t *cursor, unpack_value_t *value)
 {
   uint32_t count;
   if (unpacker->arguments || !take_header(cursor, FIXARRAY, ARRAY16, &count) ||
@@ -180,31 +178,30 @@ static bool take_arguments(struct unpacker *unpacker, struct cursor *cursor,
   for (; count; --count)
     if (!take_argument(unpacker, cursor))
       return false;
-  *value = (struct unpack_value){.type = VALUE_CONTAINER, .shape = SHAPE_ARGUMENTS};
+  *value = (unpack_value_t){.type = VALUE_CONTAINER, .shape = SHAPE_ARGUMENTS};
   return true;
 }
 
-static bool take_numbers(struct unpacker *unpacker, struct cursor *cursor,
-                         struct unpack_value *value)
+static bool take_numbers(unpacker_t *unpacker, cursor_t *cursor, unpack_value_t *value)
 {
   uint32_t count;
   if (!take_header(cursor, FIXARRAY, ARRAY16, &count))
     return false;
   begin_numbers(unpacker);
   for (; count; --count) {
-    struct unpack_value item;
+    unpack_value_t item;
     if (!take_scalar(cursor, &item))
       return false;
     add_number(unpacker, &item);
   }
-  *value = (struct unpack_value){.type = VALUE_CONTAINER, .shape = SHAPE_NUMBERS};
+  *value = (unpack_value_t){.type = VALUE_CONTAINER, .shape = SHAPE_NUMBERS};
   return true;
 }
 
-static bool take_value(struct unpacker *unpacker, struct cursor *cursor,
-                       const struct metadata_key *key, struct unpack_value *value)
+static bool take_value(unpacker_t *unpacker, cursor_t *cursor, const metadata_key_t *key,
+                       unpack_value_t *value)
 {
-  switch (key ? (enum field_type)key->type : FIELD_NONE) {
+  switch (key ? (field_type_t)key->type : FIELD_NONE) {
   case FIELD_ARGUMENTS:
     return take_arguments(unpacker, cursor, value);
   case FIELD_U32X2:
@@ -215,17 +212,17 @@ static bool take_value(struct unpacker *unpacker, struct cursor *cursor,
   }
 }
 
-static bool take_kernel(struct unpacker *unpacker, struct cursor *cursor)
+static bool take_kernel(unpacker_t *unpacker, cursor_t *cursor)
 {
   uint32_t pairs;
   if (!take_header(cursor, FIXMAP, MAP16, &pairs))
     return false;
   for (; pairs; --pairs) {
     rawhal_string_t text;
-    struct unpack_value value;
+    unpack_value_t value;
     if (!take_key(cursor, &text))
       return false;
-    const struct metadata_key *key = kernel_key(text);
+    const metadata_key_t *key = kernel_key(text);
     if (!take_value(unpacker, cursor, key, &value))
       return false;
     take_of_kernel(unpacker, key, &value);
@@ -233,13 +230,13 @@ static bool take_kernel(struct unpacker *unpacker, struct cursor *cursor)
   return unpacker->problem_count == 0;
 }
 
-bool quick_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth, size_t *offset,
-                 struct unpack_value *value)
+bool quick_value(unpacker_t *unpacker, unpack_shape_t shape, uint32_t depth, size_t *offset,
+                 unpack_value_t *value)
 {
   if (*offset > unpacker->size || unpacker->max_nesting <= depth)
     return false;
   const unsigned char *bytes = (const unsigned char *)unpacker->bytes;
-  struct cursor cursor = {bytes + *offset, bytes + unpacker->size};
+  cursor_t cursor = {bytes + *offset, bytes + unpacker->size};
   if (!(shape == SHAPE_NUMBERS ? take_numbers(unpacker, &cursor, value)
                                : take_scalar(&cursor, value)))
     return false;
@@ -247,15 +244,14 @@ bool quick_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t de
   return true;
 }
 
-bool quick_kernel(struct unpacker *unpacker, uint32_t depth, size_t *offset,
-                  rawhal_kernel_t *kernel)
+bool quick_kernel(unpacker_t *unpacker, uint32_t depth, size_t *offset, rawhal_kernel_t *kernel)
 {
   enum { LEVELS = 3 }; /* a kernel's map, its list of arguments, an argument's map */
   if (*offset > unpacker->size || unpacker->max_nesting < depth + LEVELS)
     return false;
   const unsigned char *bytes = (const unsigned char *)unpacker->bytes;
-  struct cursor cursor = {bytes + *offset, bytes + unpacker->size};
-  struct arena_mark mark = arena_mark(unpacker->arena);
+  cursor_t cursor = {bytes + *offset, bytes + unpacker->size};
+  arena_mark_t mark = arena_mark(unpacker->arena);
   begin_kernel(unpacker, kernel);
   if (!take_kernel(unpacker, &cursor)) {
     arena_rewind(unpacker->arena, mark);

@@ -11,12 +11,11 @@
 
 /* Does what unpack_value() does for numbers, texts, booleans and, with SHAPE_NUMBERS, lists of
  * them, or returns false and leaves *offset as it was. */
-bool quick_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth, size_t *offset,
-                 struct unpack_value *value);
+bool quick_value(unpacker_t *unpacker, unpack_shape_t shape, uint32_t depth, size_t *offset,
+                 unpack_value_t *value);
 
 /* Does what unpack_kernel() does, to the same record, or returns false and leaves *offset and the
  * arena as they were. Reads nothing outside of the note. */
-bool quick_kernel(struct unpacker *unpacker, uint32_t depth, size_t *offset,
-                  rawhal_kernel_t *kernel);
+bool quick_kernel(unpacker_t *unpacker, uint32_t depth, size_t *offset, rawhal_kernel_t *kernel);
 
 #endif

@@ -12,24 +12,24 @@
 
 enum { STOP = -10 }; /* msgpack-c returns a callback's negative value; its own errors are -1, -2 */
 
-static inline int stop(struct unpacker *unpacker, rawhal_status_t status, const char *why)
+static inline int stop(unpacker_t *unpacker, rawhal_status_t status, const char *why)
 {
   unpacker->failure = status;
   unpacker->why = why;
   return STOP;
 }
 
-static inline void problem(struct unpacker *unpacker, enum unpack_problem_kind kind,
-                           const struct metadata_key *key, uint32_t argument)
+static inline void problem(unpacker_t *unpacker, unpack_problem_kind_t kind,
+                           const metadata_key_t *key, uint32_t argument)
 {
   if (unpacker->problem_count < UNPACK_MOST_PROBLEMS)
     unpacker->problems[unpacker->problem_count++] =
-        (struct unpack_problem){key, argument, (uint8_t)kind};
+        (unpack_problem_t){key, argument, (uint8_t)kind};
 }
 
 /* ---- Beginnings ---- */
 
-static inline void begin_kernel(struct unpacker *unpacker, rawhal_kernel_t *kernel)
+static inline void begin_kernel(unpacker_t *unpacker, rawhal_kernel_t *kernel)
 {
   *kernel = (rawhal_kernel_t){0};
   unpacker->kernel = kernel;
@@ -41,7 +41,7 @@ static inline void begin_kernel(struct unpacker *unpacker, rawhal_kernel_t *kern
   unpacker->problem_count = 0;
 }
 
-static inline int begin_arguments(struct unpacker *unpacker, unsigned count)
+static inline int begin_arguments(unpacker_t *unpacker, unsigned count)
 {
   /* Each argument takes a byte at least, so a count beyond the bytes is cut short anyway. */
   if (count > unpacker->size)
@@ -58,7 +58,7 @@ static inline int begin_arguments(struct unpacker *unpacker, unsigned count)
   return 0;
 }
 
-static inline void begin_argument(struct unpacker *unpacker)
+static inline void begin_argument(unpacker_t *unpacker)
 {
   unpacker->argument = &unpacker->arguments[unpacker->argument_count];
   unpacker->argument_seen = 0;
@@ -66,7 +66,7 @@ static inline void begin_argument(struct unpacker *unpacker)
 }
 
 /* The argument has a detail that not every one of its kind has. */
-static inline rawhal_argument_detail_t *own_detail(struct unpacker *unpacker)
+static inline rawhal_argument_detail_t *own_detail(unpacker_t *unpacker)
 {
   if (!unpacker->has_detail)
     unpacker->detail = (rawhal_argument_detail_t){0};
@@ -74,7 +74,7 @@ static inline rawhal_argument_detail_t *own_detail(struct unpacker *unpacker)
   return &unpacker->detail;
 }
 
-static inline void begin_numbers(struct unpacker *unpacker)
+static inline void begin_numbers(unpacker_t *unpacker)
 {
   unpacker->number_count = 0;
   unpacker->numbers_fit = true;
@@ -82,7 +82,7 @@ static inline void begin_numbers(struct unpacker *unpacker)
 
 /* ---- Fields ---- */
 
-static inline void add_number(struct unpacker *unpacker, const struct unpack_value *item)
+static inline void add_number(unpacker_t *unpacker, const unpack_value_t *item)
 {
   uint32_t at = unpacker->number_count++;
   if (item->type != VALUE_UINT || item->number > UINT32_MAX)
@@ -91,7 +91,7 @@ static inline void add_number(struct unpacker *unpacker, const struct unpack_val
     unpacker->numbers[at] = (uint32_t)item->number;
 }
 
-static inline bool store_numbers(const struct unpacker *unpacker, const struct unpack_value *value,
+static inline bool store_numbers(const unpacker_t *unpacker, const unpack_value_t *value,
                                  void *field, uint32_t count)
 {
   if (value->type != VALUE_CONTAINER || value->shape != SHAPE_NUMBERS || !unpacker->numbers_fit ||
@@ -101,7 +101,7 @@ static inline bool store_numbers(const struct unpacker *unpacker, const struct u
   return true;
 }
 
-static inline bool store_value_kind(struct unpacker *unpacker, const struct unpack_value *value)
+static inline bool store_value_kind(unpacker_t *unpacker, const unpack_value_t *value)
 {
   if (value->type != VALUE_STRING)
     return false;
@@ -113,7 +113,7 @@ static inline bool store_value_kind(struct unpacker *unpacker, const struct unpa
   return true;
 }
 
-static inline bool store_word(const struct unpack_value *value, enum field_type type, void *field)
+static inline bool store_word(const unpack_value_t *value, field_type_t type, void *field)
 {
   if (value->type != VALUE_STRING)
     return false;
@@ -123,19 +123,19 @@ static inline bool store_word(const struct unpack_value *value, enum field_type 
   return true;
 }
 
-static inline bool store_bool(const struct unpack_value *value, bool *truth)
+static inline bool store_bool(const unpack_value_t *value, bool *truth)
 {
   *truth = value->number == 1;
   return value->type == VALUE_BOOL || (value->type == VALUE_UINT && value->number <= 1);
 }
 
 /* Puts `value` where `key` says. */
-static inline void store(struct unpacker *unpacker, const struct metadata_key *key,
-                         const struct unpack_value *value, void *record, uint32_t argument)
+static inline void store(unpacker_t *unpacker, const metadata_key_t *key,
+                         const unpack_value_t *value, void *record, uint32_t argument)
 {
   void *field = (char *)record + key->offset;
   bool fits = true, truth = false;
-  switch ((enum field_type)key->type) {
+  switch ((field_type_t)key->type) {
   case FIELD_STRING:
     fits = value->type == VALUE_STRING;
     if (fits)
@@ -186,8 +186,8 @@ static inline void store(struct unpacker *unpacker, const struct metadata_key *k
 /* ---- One key and its value ---- */
 
 /* `known` is the key's entry, or NULL. */
-static inline void take_of_argument(struct unpacker *unpacker, const struct metadata_key *known,
-                                    const struct unpack_value *value)
+static inline void take_of_argument(unpacker_t *unpacker, const metadata_key_t *known,
+                                    const unpack_value_t *value)
 {
   if (!known) {
     unpacker->odd |= ODD_UNKNOWN_ARGUMENT_KEY;
@@ -202,8 +202,8 @@ static inline void take_of_argument(struct unpacker *unpacker, const struct meta
   store(unpacker, known, value, record, unpacker->argument_count);
 }
 
-static inline void take_of_kernel(struct unpacker *unpacker, const struct metadata_key *known,
-                                  const struct unpack_value *value)
+static inline void take_of_kernel(unpacker_t *unpacker, const metadata_key_t *known,
+                                  const unpack_value_t *value)
 {
   if (!known) {
     unpacker->odd |= ODD_UNKNOWN_KERNEL_KEY;
@@ -225,7 +225,7 @@ static inline bool is_pointer(const rawhal_argument_t *argument)
 }
 
 /* Where it finds no memory, opening fails in the end: the arena's status says so. */
-static inline void keep_detail(struct unpacker *unpacker, rawhal_argument_t *argument)
+static inline void keep_detail(unpacker_t *unpacker, rawhal_argument_t *argument)
 {
   rawhal_argument_detail_t *own = arena_alloc(unpacker->arena, sizeof(*own));
   if (!own)
@@ -237,7 +237,7 @@ static inline void keep_detail(struct unpacker *unpacker, rawhal_argument_t *arg
 }
 
 /* An argument is complete: what is missing or odd about it? */
-static inline void end_argument(struct unpacker *unpacker, rawhal_argument_t *argument)
+static inline void end_argument(unpacker_t *unpacker, rawhal_argument_t *argument)
 {
   argument->detail = &detail_of_kind[argument->value_kind];
   if (unpacker->has_detail)
@@ -248,7 +248,7 @@ static inline void end_argument(struct unpacker *unpacker, rawhal_argument_t *ar
   uint32_t number = unpacker->argument_count, missing = REQUIRED & ~unpacker->argument_seen;
   if (missing) {
     size_t count;
-    const struct metadata_key *keys = argument_keys(&count);
+    const metadata_key_t *keys = argument_keys(&count);
     for (size_t i = 0; i < count; ++i)
       if (keys[i].size && missing >> keys[i].bit & 1)
         problem(unpacker, PROBLEM_MISSING, &keys[i], number);
@@ -269,7 +269,7 @@ static inline void end_argument(struct unpacker *unpacker, rawhal_argument_t *ar
     unpacker->odd |= ODD_UNNAMED;
 }
 
-static inline void finish_kernel_record(const struct unpacker *unpacker, size_t start, size_t end)
+static inline void finish_kernel_record(const unpacker_t *unpacker, size_t start, size_t end)
 {
   rawhal_kernel_t *kernel = unpacker->kernel;
   kernel->arguments = unpacker->arguments;

@@ -5,7 +5,7 @@
 #include "hsaco/symbols.h"
 
 /* The entries of a section; NULL when it has none that can be read. */
-static const unsigned char *entries_of(const struct elf_view *elf, const Elf64_Shdr *section,
+static const unsigned char *entries_of(const elf_view_t *elf, const Elf64_Shdr *section,
                                        uint64_t *count)
 {
   *count = section->sh_size / sizeof(Elf64_Rela);
@@ -13,17 +13,17 @@ static const unsigned char *entries_of(const struct elf_view *elf, const Elf64_S
   return sound ? elf_view_section(elf, section) : NULL;
 }
 
-bool symbol_is_external(const struct elf_view *elf, const Elf64_Sym *symbol)
+bool symbol_is_external(const elf_view_t *elf, const Elf64_Sym *symbol)
 {
   return ELF64_ST_TYPE(symbol->st_info) == STT_NOTYPE &&
          (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= elf->section_count);
 }
 
-static void list_section(struct rawhal_hsaco *hsaco, const Elf64_Shdr *section,
+static void list_section(rawhal_hsaco_t *hsaco, const Elf64_Shdr *section,
                          const unsigned char *entries, uint64_t count)
 {
-  const struct elf_view *elf = &hsaco->elf;
-  struct symbol_table symbols = {0};
+  const elf_view_t *elf = &hsaco->elf;
+  symbol_table_t symbols = {0};
   if (section->sh_link < elf->section_count &&
       !symbol_table_of_section(elf, &elf->sections[section->sh_link], &symbols))
     symbols.count = 0;
@@ -38,7 +38,7 @@ static void list_section(struct rawhal_hsaco *hsaco, const Elf64_Shdr *section,
     if (!index || index >= symbols.count)
       continue;
     Elf64_Sym symbol = symbol_at(&symbols, index);
-    struct name_slots *known;
+    name_slots_t *known;
     if (!symbol_name(hsaco->long_names, &symbols, &symbol, &relocation->symbol, &known))
       relocation->symbol = (rawhal_string_t){0};
     relocation->external = relocation->symbol.size && symbol_is_external(elf, &symbol) &&
@@ -46,9 +46,9 @@ static void list_section(struct rawhal_hsaco *hsaco, const Elf64_Shdr *section,
   }
 }
 
-rawhal_status_t relocations_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
+rawhal_status_t relocations_read(rawhal_hsaco_t *hsaco, rawhal_error_t *error)
 {
-  const struct elf_view *elf = &hsaco->elf;
+  const elf_view_t *elf = &hsaco->elf;
   uint64_t left = elf->size, total = 0, count;
   for (size_t i = 0; i < elf->section_count; ++i)
     if (entries_of(elf, &elf->sections[i], &count)) {

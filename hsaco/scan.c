@@ -30,8 +30,7 @@ static const struct recogniser {
     {"\xde\xc0\x17\x0b", 4, refuse_bitcode, NULL}, /* in a wrapper */
 };
 
-bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
-                 size_t size)
+bool scan_starts(const scan_t *scan, const scan_part_t *part, const char *magic, size_t size)
 {
   return part->size >= size && memcmp(scan->space.bytes + part->offset, magic, size) == 0;
 }
@@ -45,12 +44,12 @@ static const struct recogniser *recognise_start(const void *bytes, uint64_t size
   return NULL;
 }
 
-static const struct recogniser *recognise(const struct scan *scan, const struct scan_part *part)
+static const struct recogniser *recognise(const scan_t *scan, const scan_part_t *part)
 {
   return recognise_start(scan->space.bytes + part->offset, part->size);
 }
 
-bool scan_knows(const struct scan *scan, const struct scan_part *part)
+bool scan_knows(const scan_t *scan, const scan_part_t *part)
 {
   return recognise(scan, part) != NULL;
 }
@@ -70,7 +69,7 @@ rawhal_status_t scan_fail_work(uint64_t offset, rawhal_error_t *error)
                         WORK_A_BYTE);
 }
 
-rawhal_status_t scan_work(struct scan *scan, uint64_t offset, uint64_t steps, rawhal_error_t *error)
+rawhal_status_t scan_work(scan_t *scan, uint64_t offset, uint64_t steps, rawhal_error_t *error)
 {
   return work_take(&scan->work, steps) ? RAWHAL_OK : scan_fail_work(offset, error);
 }
@@ -93,7 +92,7 @@ uint64_t scan_zeros_end(const unsigned char *bytes, uint64_t from, uint64_t to)
 
 /* ---- Listing ---- */
 
-rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string_t why_not,
+rawhal_status_t scan_add(scan_t *scan, scan_part_t part, rawhal_string_t why_not,
                          rawhal_error_t *error)
 {
   if (scan->count >= scan->options.max_objects)
@@ -127,8 +126,7 @@ rawhal_status_t scan_add(struct scan *scan, struct scan_part part, rawhal_string
 
 /* ---- Recognised, but not read ---- */
 
-rawhal_status_t scan_refuse(struct scan *scan, struct scan_part part, const char *why,
-                            rawhal_error_t *error)
+rawhal_status_t scan_refuse(scan_t *scan, scan_part_t part, const char *why, rawhal_error_t *error)
 {
   rawhal_string_t text = {why, strlen(why)};
   scan->refused = text;
@@ -136,7 +134,7 @@ rawhal_status_t scan_refuse(struct scan *scan, struct scan_part part, const char
   return scan_add(scan, part, text, error);
 }
 
-static rawhal_status_t refuse_pointer(struct scan *scan, struct scan_part part, uint64_t *end,
+static rawhal_status_t refuse_pointer(scan_t *scan, scan_part_t part, uint64_t *end,
                                       rawhal_error_t *error)
 {
   *end = part.offset + part.size;
@@ -145,7 +143,7 @@ static rawhal_status_t refuse_pointer(struct scan *scan, struct scan_part part, 
       error);
 }
 
-static rawhal_status_t refuse_bitcode(struct scan *scan, struct scan_part part, uint64_t *end,
+static rawhal_status_t refuse_bitcode(scan_t *scan, scan_part_t part, uint64_t *end,
                                       rawhal_error_t *error)
 {
   *end = part.offset + part.size;
@@ -153,7 +151,7 @@ static rawhal_status_t refuse_bitcode(struct scan *scan, struct scan_part part, 
       scan, part, "LLVM bitcode (-fgpu-rdc): a code object only when the program is linked", error);
 }
 
-static rawhal_status_t refuse_thin(struct scan *scan, struct scan_part part, uint64_t *end,
+static rawhal_status_t refuse_thin(scan_t *scan, scan_part_t part, uint64_t *end,
                                    rawhal_error_t *error)
 {
   *end = part.offset + part.size;
@@ -162,8 +160,7 @@ static rawhal_status_t refuse_thin(struct scan *scan, struct scan_part part, uin
 
 /* ---- Ranges ---- */
 
-rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end,
-                         rawhal_error_t *error)
+rawhal_status_t scan_one(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
 {
   *end = part.offset;
   rawhal_status_t status = scan_work(scan, part.offset, WORK_PART, error);
@@ -181,8 +178,7 @@ rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end
   return recogniser->read(scan, part, end, error);
 }
 
-rawhal_status_t scan_measure(struct scan *scan, struct scan_part part, uint64_t *end,
-                             rawhal_error_t *error)
+rawhal_status_t scan_measure(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
 {
   *end = part.offset;
   const struct recogniser *recogniser = recognise(scan, &part);
@@ -198,7 +194,7 @@ rawhal_status_t scan_measure(struct scan *scan, struct scan_part part, uint64_t 
 }
 
 /* Moves the part past the zeros that start at `next`. */
-static rawhal_status_t skip_zeros(struct scan *scan, struct scan_part *part, uint64_t next,
+static rawhal_status_t skip_zeros(scan_t *scan, scan_part_t *part, uint64_t next,
                                   rawhal_error_t *error)
 {
   uint64_t end = part->offset + part->size;
@@ -207,7 +203,7 @@ static rawhal_status_t skip_zeros(struct scan *scan, struct scan_part *part, uin
   return scan_work(scan, next, part->offset - next, error);
 }
 
-rawhal_status_t scan_range(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+rawhal_status_t scan_range(scan_t *scan, scan_part_t part, rawhal_error_t *error)
 {
   do {
     uint64_t next;
@@ -220,7 +216,7 @@ rawhal_status_t scan_range(struct scan *scan, struct scan_part part, rawhal_erro
   return RAWHAL_OK;
 }
 
-rawhal_status_t scan_pages(struct scan *scan, struct scan_part part, rawhal_error_t *error)
+rawhal_status_t scan_pages(scan_t *scan, scan_part_t part, rawhal_error_t *error)
 {
   uint64_t start = part.offset, end = part.offset + part.size;
   rawhal_status_t status = scan_work(scan, start, part.size, error);

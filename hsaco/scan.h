@@ -12,57 +12,55 @@
 enum { SCAN_MOST_DEPTH = 5 }; /* archive, host file, bundle, compressed bundle, object */
 
 /* What the offsets of parts count in: the container, or bytes that were unpacked from it. */
-struct scan_space {
+typedef struct scan_space {
   const unsigned char *bytes;
   bool unpacked;
   uint64_t offset; /* of the outermost compressed bytes, when unpacked */
-};
+} scan_space_t;
 
 struct unpacked;
 
-struct scan {
+typedef struct scan {
   allocator_t allocator;
-  struct arena arena;
+  arena_t arena;
   rawhal_container_options_t options; /* with the defaults filled in */
-  struct scan_space space;
+  scan_space_t space;
   struct unpacked *unpacked; /* what was unpacked, newest first */
   struct ZSTD_DCtx_s *zstd;  /* until scan_end_unpacking() */
   uint64_t spent;            /* of options.max_unpacked_bytes */
-  struct work work;          /* that may still be done: scan_work() */
+  work_t work;               /* that may still be done: scan_work() */
   rawhal_container_object_t *objects;
   size_t count, capacity;
   rawhal_string_t refused; /* the last thing recognised that cannot be read, or empty */
   uint64_t refused_at;
-};
+} scan_t;
 
 /* Part of the space at hand. */
-struct scan_part {
+typedef struct scan_part {
   uint64_t offset, size;
   rawhal_string_t id; /* of the bundle entry it is, or empty */
   unsigned depth;
   bool is_file; /* by itself: an ELF file there may be the host's */
-};
+} scan_part_t;
 
-typedef rawhal_status_t scan_reader(struct scan *scan, struct scan_part part, uint64_t *end,
+typedef rawhal_status_t scan_reader(scan_t *scan, scan_part_t part, uint64_t *end,
                                     rawhal_error_t *error);
 
 /* Reads what starts at part.offset; *end is where it ends. MALFORMED when nothing known starts
  * there. */
-RAWHAL_CHECKED rawhal_status_t scan_one(struct scan *scan, struct scan_part part, uint64_t *end,
+RAWHAL_CHECKED rawhal_status_t scan_one(scan_t *scan, scan_part_t part, uint64_t *end,
                                         rawhal_error_t *error);
 
 /* Reads a range that holds one carrier or several, back to back with zeros between. */
-RAWHAL_CHECKED rawhal_status_t scan_range(struct scan *scan, struct scan_part part,
-                                          rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t scan_range(scan_t *scan, scan_part_t part, rawhal_error_t *error);
 
 /* Reads a range where carriers start at multiples of 4096 or directly after each other, with
  * anything else between them. Finding nothing is not a failure. */
-RAWHAL_CHECKED rawhal_status_t scan_pages(struct scan *scan, struct scan_part part,
-                                          rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t scan_pages(scan_t *scan, scan_part_t part, rawhal_error_t *error);
 
 /* Every reader takes steps before it does what they are for, or right after it has learned how
  * much that was. CAP_EXCEEDED when there are none left. */
-RAWHAL_CHECKED rawhal_status_t scan_work(struct scan *scan, uint64_t offset, uint64_t steps,
+RAWHAL_CHECKED rawhal_status_t scan_work(scan_t *scan, uint64_t offset, uint64_t steps,
                                          rawhal_error_t *error);
 
 /* What scan_work() fails with, for readers that take steps by themselves. */
@@ -71,7 +69,7 @@ RAWHAL_CHECKED rawhal_status_t scan_fail_work(uint64_t offset, rawhal_error_t *e
 /* Where what starts at part.offset ends by its own headers, of which nothing but those is read, or
  * unpacked where there is no other way. part.size is how much may be read. UNSUPPORTED: a carrier
  * that does not say where it ends. */
-RAWHAL_CHECKED rawhal_status_t scan_measure(struct scan *scan, struct scan_part part, uint64_t *end,
+RAWHAL_CHECKED rawhal_status_t scan_measure(scan_t *scan, scan_part_t part, uint64_t *end,
                                             rawhal_error_t *error);
 
 /* Where the zeros end that start at `from`: `to` at most. */
@@ -80,19 +78,18 @@ uint64_t scan_zeros_end(const unsigned char *bytes, uint64_t from, uint64_t to);
 /* Lists one object or, with `why_not`, something in its place that is not one. Takes an eighth of a
  * step for each of its bytes, too: opening what is listed reads it, and all of it comes to at most
  * 64 times the bytes there are. */
-RAWHAL_CHECKED rawhal_status_t scan_add(struct scan *scan, struct scan_part part,
-                                        rawhal_string_t why_not, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t scan_add(scan_t *scan, scan_part_t part, rawhal_string_t why_not,
+                                        rawhal_error_t *error);
 
 /* Lists, with why, what was recognised and is not read. */
-RAWHAL_CHECKED rawhal_status_t scan_refuse(struct scan *scan, struct scan_part part,
-                                           const char *why, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t scan_refuse(scan_t *scan, scan_part_t part, const char *why,
+                                           rawhal_error_t *error);
 
 /* True when the bytes of the part start with `magic`. */
-bool scan_starts(const struct scan *scan, const struct scan_part *part, const char *magic,
-                 size_t size);
+bool scan_starts(const scan_t *scan, const scan_part_t *part, const char *magic, size_t size);
 
 /* Does something start there that is a code object or a carrier? */
-bool scan_knows(const struct scan *scan, const struct scan_part *part);
+bool scan_knows(const scan_t *scan, const scan_part_t *part);
 /* The same of the first bytes of a file, of which SCAN_START are enough. */
 enum { SCAN_START = 24 };
 bool scan_knows_start(const void *bytes, size_t size);
@@ -106,18 +103,18 @@ scan_reader scan_archive, scan_bundle, scan_compressed, scan_elf, scan_kpack, sc
 scan_reader measure_bundle, measure_compressed, measure_elf, measure_offload_binary;
 
 /* Compressed bytes: zlib, or one zstd frame. */
-struct scan_packed {
+typedef struct scan_packed {
   const char *what; /* they are, and their offset, for errors */
   uint64_t at;
   const unsigned char *bytes;
   uint64_t size;
   uint64_t unpacked_size; /* exactly */
   bool zlib;
-};
+} scan_packed_t;
 
 /* Unpacks into memory that lives until scan_free_unpacked(), and says how many of the packed bytes
  * that took. CAP_EXCEEDED beyond max_unpacked_bytes, before anything is allocated. */
-RAWHAL_CHECKED rawhal_status_t scan_unpack(struct scan *scan, const struct scan_packed *packed,
+RAWHAL_CHECKED rawhal_status_t scan_unpack(scan_t *scan, const scan_packed_t *packed,
                                            const unsigned char **bytes, uint64_t *used,
                                            rawhal_error_t *error);
 
@@ -128,7 +125,7 @@ RAWHAL_CHECKED rawhal_status_t scan_unpack(struct scan *scan, const struct scan_
 uint64_t scan_zstd_frame(const unsigned char *bytes, uint64_t size, uint64_t *unpacked_size);
 
 /* When everything is read; the second when it is not used any more. */
-void scan_end_unpacking(struct scan *scan);
-void scan_free_unpacked(struct scan *scan);
+void scan_end_unpacking(scan_t *scan);
+void scan_free_unpacked(scan_t *scan);
 
 #endif

@@ -2,10 +2,10 @@
 
 #include "hsaco/symbols.h"
 
-bool symbol_table_of_section(const struct elf_view *view, const Elf64_Shdr *section,
-                             struct symbol_table *table)
+bool symbol_table_of_section(const elf_view_t *view, const Elf64_Shdr *section,
+                             symbol_table_t *table)
 {
-  *table = (struct symbol_table){0};
+  *table = (symbol_table_t){0};
   if (section->sh_link >= view->section_count || section->sh_entsize != sizeof(Elf64_Sym))
     return false;
   const Elf64_Shdr *names = &view->sections[section->sh_link];
@@ -17,13 +17,13 @@ bool symbol_table_of_section(const struct elf_view *view, const Elf64_Shdr *sect
 }
 
 /* The values of the tags that lead to the symbols; 0 when absent. */
-struct dynamic_facts {
+typedef struct dynamic_facts {
   uint64_t symbols, names, names_size, hash, gnu_hash;
-};
+} dynamic_facts_t;
 
-static bool read_dynamic(const struct elf_view *view, struct dynamic_facts *facts)
+static bool read_dynamic(const elf_view_t *view, dynamic_facts_t *facts)
 {
-  *facts = (struct dynamic_facts){0};
+  *facts = (dynamic_facts_t){0};
   for (size_t i = 0; i < view->segment_count; ++i) {
     const Elf64_Phdr *segment = &view->segments[i];
     if (segment->p_type != PT_DYNAMIC)
@@ -50,7 +50,7 @@ static bool read_dynamic(const struct elf_view *view, struct dynamic_facts *fact
 }
 
 /* DT_HASH says how many symbols there are: its chain has one link for each. */
-static bool count_by_hash(const struct elf_view *view, uint64_t address, uint64_t *count)
+static bool count_by_hash(const elf_view_t *view, uint64_t address, uint64_t *count)
 {
   uint64_t offset;
   uint32_t header[2]; /* nbucket, nchain */
@@ -63,7 +63,7 @@ static bool count_by_hash(const struct elf_view *view, uint64_t address, uint64_
 
 /* DT_GNU_HASH does not say it: the last chain ends at the last symbol. Every word is looked at once
  * at most. */
-static bool count_by_gnu_hash(const struct elf_view *view, uint64_t address, uint64_t *count)
+static bool count_by_gnu_hash(const elf_view_t *view, uint64_t address, uint64_t *count)
 {
   uint64_t offset, at;
   uint32_t header[4]; /* nbuckets, symoffset, bloom_size, bloom_shift */
@@ -96,10 +96,10 @@ static bool count_by_gnu_hash(const struct elf_view *view, uint64_t address, uin
   }
 }
 
-bool symbol_table_of_dynamic(const struct elf_view *view, struct symbol_table *table)
+bool symbol_table_of_dynamic(const elf_view_t *view, symbol_table_t *table)
 {
-  *table = (struct symbol_table){0};
-  struct dynamic_facts facts;
+  *table = (symbol_table_t){0};
+  dynamic_facts_t facts;
   uint64_t count, entries, names;
   if (!read_dynamic(view, &facts) || (!count_by_hash(view, facts.hash, &count) &&
                                       !count_by_gnu_hash(view, facts.gnu_hash, &count)))
@@ -114,15 +114,15 @@ bool symbol_table_of_dynamic(const struct elf_view *view, struct symbol_table *t
   return true;
 }
 
-Elf64_Sym symbol_at(const struct symbol_table *table, uint64_t index)
+Elf64_Sym symbol_at(const symbol_table_t *table, uint64_t index)
 {
   Elf64_Sym symbol;
   memcpy(&symbol, table->entries + index * sizeof(symbol), sizeof(symbol));
   return symbol;
 }
 
-bool symbol_name(struct long_names *names, const struct symbol_table *table,
-                 const Elf64_Sym *symbol, rawhal_string_t *name, struct name_slots **known)
+bool symbol_name(long_names_t *names, const symbol_table_t *table, const Elf64_Sym *symbol,
+                 rawhal_string_t *name, name_slots_t **known)
 {
   *name = (rawhal_string_t){0};
   *known = NULL;

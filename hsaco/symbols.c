@@ -4,14 +4,14 @@
 #include "base/error.h"
 #include "hsaco/descriptor.h"
 
-struct joiner {
-  struct rawhal_hsaco *hsaco;
-  struct name_table variables; /* exported ones, to find one that is defined twice */
-  uint32_t next;               /* kernel that comes next if symbols are in the metadata's order */
-  size_t lacking;              /* kernels of the metadata without a descriptor so far */
-  bool list;                   /* fill in hsaco->symbols */
-  size_t unnamed;              /* symbols whose name cannot be read */
-};
+typedef struct joiner {
+  rawhal_hsaco_t *hsaco;
+  name_table_t variables; /* exported ones, to find one that is defined twice */
+  uint32_t next;          /* kernel that comes next if symbols are in the metadata's order */
+  size_t lacking;         /* kernels of the metadata without a descriptor so far */
+  bool list;              /* fill in hsaco->symbols */
+  size_t unnamed;         /* symbols whose name cannot be read */
+} joiner_t;
 
 bool strip_kd(rawhal_string_t symbol, rawhal_string_t *name)
 {
@@ -29,12 +29,12 @@ static bool same_string(rawhal_string_t a, rawhal_string_t b)
 
 /* ---- Names of kernels ---- */
 
-rawhal_status_t name_kernel(struct rawhal_hsaco *hsaco, uint32_t index, rawhal_error_t *error)
+rawhal_status_t name_kernel(rawhal_hsaco_t *hsaco, uint32_t index, rawhal_error_t *error)
 {
   const rawhal_kernel_t *kernel = &hsaco->kernels[index];
   rawhal_string_t base;
   bool regular = strip_kd(kernel->symbol, &base);
-  struct name_slots *slots = NULL;
+  name_slots_t *slots = NULL;
   if (regular) {
     slots = name_table_at(&hsaco->names, base);
     if (!slots)
@@ -59,7 +59,7 @@ const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t *hsaco, raw
 {
   if (!hsaco || !name.data)
     return NULL;
-  const struct name_slots *slots = name_table_find(&hsaco->names, name);
+  const name_slots_t *slots = name_table_find(&hsaco->names, name);
   if (slots)
     return &hsaco->kernels[slots->by_name != NAME_NONE ? slots->by_name : slots->by_symbol];
   rawhal_string_t base;
@@ -71,7 +71,7 @@ const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t *hsaco, raw
 
 /* Finds the file offset of an object symbol's bytes: sections hold them in relocatable objects,
  * segments in linked ones. */
-static bool symbol_offset(const struct elf_view *elf, const Elf64_Sym *symbol, uint64_t *offset)
+static bool symbol_offset(const elf_view_t *elf, const Elf64_Sym *symbol, uint64_t *offset)
 {
   if (elf->header.e_type != ET_REL)
     return elf_view_offset_of(elf, symbol->st_value, symbol->st_size, offset);
@@ -86,7 +86,7 @@ static bool symbol_offset(const struct elf_view *elf, const Elf64_Sym *symbol, u
 }
 
 /* Where the descriptor sends the hardware must be code of this file. */
-static void check_entry(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uint64_t offset)
+static void check_entry(rawhal_hsaco_t *hsaco, rawhal_kernel_t *kernel, uint64_t offset)
 {
   uint64_t entry = kernel->descriptor->entry;
   const Elf64_Phdr *segment = elf_view_segment_at(&hsaco->elf, entry);
@@ -104,12 +104,12 @@ static void check_entry(struct rawhal_hsaco *hsaco, rawhal_kernel_t *kernel, uin
       arena_print(&hsaco->arena, "the entry address 0x%llx %s", (unsigned long long)entry, wrong));
 }
 
-static rawhal_status_t join(struct joiner *joiner, uint32_t index, const Elf64_Sym *symbol,
+static rawhal_status_t join(joiner_t *joiner, uint32_t index, const Elf64_Sym *symbol,
                             rawhal_error_t *error)
 {
   static const char only_dynamic[] =
       "its descriptor's symbol is in .dynsym alone: the loader looks in .symtab";
-  struct rawhal_hsaco *hsaco = joiner->hsaco;
+  rawhal_hsaco_t *hsaco = joiner->hsaco;
   rawhal_kernel_t *kernel = &hsaco->kernels[index];
   uint64_t offset;
   if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_size != DESCRIPTOR_SIZE) {
@@ -148,7 +148,7 @@ static rawhal_status_t join(struct joiner *joiner, uint32_t index, const Elf64_S
 
 /* A descriptor without metadata is a kernel all the same; its own descriptor is all that is known.
  */
-static rawhal_status_t add_bare_kernel(struct rawhal_hsaco *hsaco, rawhal_string_t symbol,
+static rawhal_status_t add_bare_kernel(rawhal_hsaco_t *hsaco, rawhal_string_t symbol,
                                        rawhal_string_t name, uint32_t *index, rawhal_error_t *error)
 {
   static const char reason[] =
@@ -177,30 +177,30 @@ static bool is_descriptor(const Elf64_Sym *symbol)
 }
 
 /* The kernel that has the symbol "NAME.kd", NAME_NONE when there is none. */
-static uint32_t find_symbol(const struct joiner *joiner, rawhal_string_t text, rawhal_string_t name)
+static uint32_t find_symbol(const joiner_t *joiner, rawhal_string_t text, rawhal_string_t name)
 {
   enum { AHEAD = 8 }; /* names in the metadata of a large object are far apart and long read */
-  const struct rawhal_hsaco *hsaco = joiner->hsaco;
+  const rawhal_hsaco_t *hsaco = joiner->hsaco;
   uint32_t index = joiner->next;
   if (index + AHEAD < hsaco->info.kernel_count)
     __builtin_prefetch(hsaco->kernels[index + AHEAD].symbol.data);
   if (index < hsaco->info.kernel_count && same_string(hsaco->kernels[index].symbol, text))
     return index;
-  const struct name_slots *slots = name_table_find(&hsaco->names, name);
+  const name_slots_t *slots = name_table_find(&hsaco->names, name);
   return slots ? slots->by_symbol : NAME_NONE;
 }
 
 /* A symbol that is called NAME.kd, and defined. */
-struct kernel_symbol {
+typedef struct kernel_symbol {
   const Elf64_Sym *symbol;
   rawhal_string_t text, name;
-  struct name_slots *known; /* of long names: the kernel's index */
-};
+  name_slots_t *known; /* of long names: the kernel's index */
+} kernel_symbol_t;
 
-static rawhal_status_t take_descriptor(struct joiner *joiner, const struct kernel_symbol *taken,
+static rawhal_status_t take_descriptor(joiner_t *joiner, const kernel_symbol_t *taken,
                                        rawhal_error_t *error)
 {
-  struct rawhal_hsaco *hsaco = joiner->hsaco;
+  rawhal_hsaco_t *hsaco = joiner->hsaco;
   const Elf64_Sym *symbol = taken->symbol;
   uint32_t index = taken->known ? taken->known->by_name : NAME_NONE;
   if (index == NAME_NONE) {
@@ -229,15 +229,15 @@ static rawhal_status_t take_descriptor(struct joiner *joiner, const struct kerne
 }
 
 /* An exported variable: is there another of that name? */
-static rawhal_status_t take_variable(struct joiner *joiner, rawhal_string_t text,
-                                     struct name_slots *known, rawhal_error_t *error)
+static rawhal_status_t take_variable(joiner_t *joiner, rawhal_string_t text, name_slots_t *known,
+                                     rawhal_error_t *error)
 {
-  struct rawhal_hsaco *hsaco = joiner->hsaco;
+  rawhal_hsaco_t *hsaco = joiner->hsaco;
   bool twice = known && known->by_name != NAME_NONE;
   if (!twice) {
     if (!long_names_may_look(hsaco->long_names, text))
       return RAWHAL_OK;
-    struct name_slots *slots = name_table_at(&joiner->variables, text);
+    name_slots_t *slots = name_table_at(&joiner->variables, text);
     if (!slots)
       return arena_fail(&hsaco->arena, error);
     twice = slots->by_name != NAME_NONE;
@@ -268,12 +268,12 @@ static rawhal_symbol_kind_t kind_of(const Elf64_Sym *symbol, bool kernel, bool d
                                                                   : RAWHAL_SYMBOL_OTHER;
 }
 
-static rawhal_status_t take_symbol(struct joiner *joiner, const struct symbol_table *table,
+static rawhal_status_t take_symbol(joiner_t *joiner, const symbol_table_t *table,
                                    const Elf64_Sym *symbol, rawhal_error_t *error)
 {
-  struct rawhal_hsaco *hsaco = joiner->hsaco;
+  rawhal_hsaco_t *hsaco = joiner->hsaco;
   rawhal_string_t text, name;
-  struct name_slots *known;
+  name_slots_t *known;
   if (ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL && ELF64_ST_BIND(symbol->st_info) != STB_WEAK)
     return RAWHAL_OK;
   if (!symbol_name(hsaco->long_names, table, symbol, &text, &known)) {
@@ -288,12 +288,12 @@ static rawhal_status_t take_symbol(struct joiner *joiner, const struct symbol_ta
     hsaco->symbols[hsaco->info.symbol_count++] =
         (rawhal_symbol_t){text, symbol->st_value, symbol->st_size, kind, defined};
   if (kernel)
-    return take_descriptor(joiner, &(struct kernel_symbol){symbol, text, name, known}, error);
+    return take_descriptor(joiner, &(kernel_symbol_t){symbol, text, name, known}, error);
   bool exported = joiner->list && defined && kind == RAWHAL_SYMBOL_VARIABLE;
   return exported ? take_variable(joiner, text, known, error) : RAWHAL_OK;
 }
 
-static rawhal_status_t take_table(struct joiner *joiner, const struct symbol_table *table,
+static rawhal_status_t take_table(joiner_t *joiner, const symbol_table_t *table,
                                   rawhal_error_t *error)
 {
   rawhal_status_t status = RAWHAL_OK;
@@ -306,10 +306,10 @@ static rawhal_status_t take_table(struct joiner *joiner, const struct symbol_tab
 }
 
 /* The tables to read, in order; 0 to 2. */
-static size_t find_tables(const struct rawhal_hsaco *hsaco, struct symbol_table tables[2])
+static size_t find_tables(const rawhal_hsaco_t *hsaco, symbol_table_t tables[2])
 {
   static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
-  const struct elf_view *elf = &hsaco->elf;
+  const elf_view_t *elf = &hsaco->elf;
   size_t count = 0;
   for (size_t t = 0; t < 2; ++t)
     for (size_t i = elf->section_count; i-- > 0;) /* the loader takes the last */
@@ -323,7 +323,7 @@ static size_t find_tables(const struct rawhal_hsaco *hsaco, struct symbol_table 
 }
 
 /* Kernels nothing was found for. */
-static void check_kernels(struct rawhal_hsaco *hsaco)
+static void check_kernels(rawhal_hsaco_t *hsaco)
 {
   static const char no_symbol[] = "no global symbol of this name with a descriptor";
   static const char relocatable[] = "the object is relocatable (ET_REL): it must be linked first";
@@ -340,12 +340,12 @@ static void check_kernels(struct rawhal_hsaco *hsaco)
   }
 }
 
-rawhal_status_t symbols_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error)
+rawhal_status_t symbols_read(rawhal_hsaco_t *hsaco, rawhal_error_t *error)
 {
-  struct symbol_table tables[2];
+  symbol_table_t tables[2];
   size_t table_count = find_tables(hsaco, tables);
   rawhal_status_t status = RAWHAL_OK;
-  struct joiner joiner = {.hsaco = hsaco, .lacking = hsaco->info.kernel_count, .list = true};
+  joiner_t joiner = {.hsaco = hsaco, .lacking = hsaco->info.kernel_count, .list = true};
   name_table_init(&joiner.variables, &hsaco->arena, 8);
   if (table_count) {
     hsaco->symbols = arena_alloc(&hsaco->arena, (size_t)tables[0].count * sizeof(rawhal_symbol_t));

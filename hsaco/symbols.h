@@ -8,36 +8,36 @@
 
 #include "hsaco/object.h"
 
-struct symbol_table {
+typedef struct symbol_table {
   const unsigned char *entries;
   uint64_t count;
   const char *names;
   uint64_t names_size;
-};
+} symbol_table_t;
 
 /* Fills in the table of a SHT_SYMTAB or SHT_DYNSYM section; false when it is not sound. */
-bool symbol_table_of_section(const struct elf_view *view, const Elf64_Shdr *section,
-                             struct symbol_table *table);
+bool symbol_table_of_section(const elf_view_t *view, const Elf64_Shdr *section,
+                             symbol_table_t *table);
 
 /* From DT_SYMTAB, DT_STRTAB, DT_STRSZ and DT_HASH; false when there is no such table. */
-bool symbol_table_of_dynamic(const struct elf_view *view, struct symbol_table *table);
+bool symbol_table_of_dynamic(const elf_view_t *view, symbol_table_t *table);
 
-Elf64_Sym symbol_at(const struct symbol_table *table, uint64_t index);
+Elf64_Sym symbol_at(const symbol_table_t *table, uint64_t index);
 
 /* False when the name does not end inside the string table, or after 64 KiB; see
  * long_names_read(). */
-bool symbol_name(struct long_names *names, const struct symbol_table *table,
-                 const Elf64_Sym *symbol, rawhal_string_t *name, struct name_slots **known);
+bool symbol_name(long_names_t *names, const symbol_table_t *table, const Elf64_Sym *symbol,
+                 rawhal_string_t *name, name_slots_t **known);
 
 /* "NAME.kd" to "NAME"; false when it does not end so. */
 bool strip_kd(rawhal_string_t symbol, rawhal_string_t *name);
 
 /* Enters kernel `index` into hsaco->names. MALFORMED when another has its symbol. */
-RAWHAL_CHECKED rawhal_status_t name_kernel(struct rawhal_hsaco *hsaco, uint32_t index,
+RAWHAL_CHECKED rawhal_status_t name_kernel(rawhal_hsaco_t *hsaco, uint32_t index,
                                            rawhal_error_t *error);
 
 /* Joins descriptors to kernels, lists the kernels that only have a descriptor, and fills in
  * hsaco->symbols. */
-RAWHAL_CHECKED rawhal_status_t symbols_read(struct rawhal_hsaco *hsaco, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t symbols_read(rawhal_hsaco_t *hsaco, rawhal_error_t *error);
 
 #endif

@@ -29,7 +29,7 @@ static const char *feature_name(rawhal_feature_t feature)
   return (unsigned)feature <= RAWHAL_FEATURE_ON ? feature_names[feature] : "invalid";
 }
 
-static void set_processor(rawhal_target_t *target, const struct processor *processor)
+static void set_processor(rawhal_target_t *target, const processor_t *processor)
 {
   if (processor)
     memcpy(target->processor, processor->name, sizeof(processor->name));
@@ -38,7 +38,7 @@ static void set_processor(rawhal_target_t *target, const struct processor *proce
 void rawhal_target_from_flags(uint32_t e_flags, uint32_t abi_version, rawhal_target_t *target)
 {
   *target = (rawhal_target_t){.machine = e_flags & EF_MACH};
-  const struct processor *processor = processor_by_machine(target->machine);
+  const processor_t *processor = processor_by_machine(target->machine);
   set_processor(target, processor);
   if (abi_version <= ABI_V3) { /* a clear bit means off where the processor has the feature */
     unsigned has = processor ? processor->flags : 0u;
@@ -69,7 +69,7 @@ static bool find(rawhal_string_t text, const char *word, size_t *at)
   return false;
 }
 
-static rawhal_status_t parse_feature(rawhal_string_t word, const struct processor *processor,
+static rawhal_status_t parse_feature(rawhal_string_t word, const processor_t *processor,
                                      rawhal_target_t *target, rawhal_error_t *error)
 {
   static const struct {
@@ -116,7 +116,7 @@ rawhal_status_t rawhal_target_parse(rawhal_string_t text, rawhal_target_t *targe
                        "'%.*s': features stand before the processor", RAWHAL_STRING_ARGS(text));
   rawhal_string_t rest = {text.data + at, text.size - at};
   rawhal_target_t parsed = {0};
-  const struct processor *processor = NULL;
+  const processor_t *processor = NULL;
   while (true) {
     const char *colon = memchr(rest.data, ':', rest.size);
     rawhal_string_t word = {rest.data, colon ? (size_t)(colon - rest.data) : rest.size};
@@ -174,8 +174,8 @@ static bool feature_fits(rawhal_feature_t object, rawhal_feature_t device)
 uint32_t rawhal_target_match(const rawhal_target_t *object, const rawhal_target_t *device)
 {
   uint32_t mismatch = 0;
-  const struct processor *wanted = processor_by_machine(object->machine);
-  const struct processor *present = processor_by_machine(device->machine);
+  const processor_t *wanted = processor_by_machine(object->machine);
+  const processor_t *present = processor_by_machine(device->machine);
   if (!wanted || !present)
     mismatch |= RAWHAL_MISMATCH_PROCESSOR;
   else if (wanted == present)
@@ -212,7 +212,7 @@ size_t rawhal_target_explain(uint32_t mismatch, const rawhal_target_t *object,
     separator = "; ";
   }
   if (mismatch & RAWHAL_MISMATCH_GENERIC_VERSION) {
-    const struct processor *present = processor_by_machine(device->machine);
+    const processor_t *present = processor_by_machine(device->machine);
     print(&text, "%sgeneric version: object %u, device needs %u", separator,
           object->generic_version, present ? present->generic_version : 0u);
     separator = "; ";

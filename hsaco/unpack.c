@@ -57,7 +57,7 @@ static inline value_t on_root(user_t *user)
   return (value_t){.type = VALUE_NIL};
 }
 
-static inline int set_number(value_t *value, enum unpack_type type, uint64_t number)
+static inline int set_number(value_t *value, unpack_type_t type, uint64_t number)
 {
   *value = (value_t){.number = number, .type = (uint8_t)type};
   return 0;
@@ -134,7 +134,7 @@ static inline int on_ext(user_t *user, const char *base, const char *data, unsig
 
 /* A container starts. `container` lies in the parser's own stack, whose frame below is the parent:
  * it knows what the parent is decoded as and under which key this container stands. */
-static inline int begin(struct unpacker *unpacker, value_t *container,
+static inline int begin(unpacker_t *unpacker, value_t *container,
                         const struct parser_stack **parent)
 {
   struct parser_stack *stack = unpacker->stack;
@@ -150,7 +150,7 @@ static inline int begin(struct unpacker *unpacker, value_t *container,
 
 static inline int on_array(user_t *user, unsigned count, value_t *container)
 {
-  struct unpacker *unpacker = *user;
+  unpacker_t *unpacker = *user;
   const struct parser_stack *parent;
   if (begin(unpacker, container, &parent))
     return STOP;
@@ -158,7 +158,7 @@ static inline int on_array(user_t *user, unsigned count, value_t *container)
     container->shape = unpacker->shape == SHAPE_NUMBERS ? SHAPE_NUMBERS : SHAPE_ANY;
   } else if (parent->obj.shape == SHAPE_KERNEL && parent->ct == MSGPACK_CT_MAP_VALUE &&
              parent->map_key.type == VALUE_STRING) {
-    const struct metadata_key *key =
+    const metadata_key_t *key =
         kernel_key((rawhal_string_t){parent->map_key.text, parent->map_key.size});
     if (key && key->type == FIELD_ARGUMENTS)
       container->shape = SHAPE_ARGUMENTS;
@@ -172,7 +172,7 @@ static inline int on_array(user_t *user, unsigned count, value_t *container)
 static inline int on_map(user_t *user, unsigned count, value_t *container)
 {
   (void)count;
-  struct unpacker *unpacker = *user;
+  unpacker_t *unpacker = *user;
   const struct parser_stack *parent;
   if (begin(unpacker, container, &parent))
     return STOP;
@@ -193,7 +193,7 @@ static inline rawhal_string_t text_of(value_t value)
 
 static inline int on_map_item(user_t *user, value_t *container, value_t key, value_t value)
 {
-  struct unpacker *unpacker = *user;
+  unpacker_t *unpacker = *user;
   if (container->shape == SHAPE_ARGUMENT)
     take_of_argument(unpacker, argument_key(text_of(key)), &value);
   else if (container->shape == SHAPE_KERNEL)
@@ -203,7 +203,7 @@ static inline int on_map_item(user_t *user, value_t *container, value_t key, val
 
 static inline int on_array_item(user_t *user, value_t *container, value_t item)
 {
-  struct unpacker *unpacker = *user;
+  unpacker_t *unpacker = *user;
   if (container->shape == SHAPE_ARGUMENTS) {
     if (item.type == VALUE_CONTAINER && item.shape == SHAPE_ARGUMENT) {
       end_argument(unpacker, unpacker->argument);
@@ -220,8 +220,8 @@ static inline int on_array_item(user_t *user, value_t *container, value_t item)
 
 /* ---- Calls ---- */
 
-bool unpack_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth,
-                  size_t *offset, struct unpack_value *value)
+bool unpack_value(unpacker_t *unpacker, unpack_shape_t shape, uint32_t depth, size_t *offset,
+                  unpack_value_t *value)
 {
   struct parser_context context; /* large, and initialised as far as it is used */
   unpacker->shape = (uint8_t)shape;
@@ -247,12 +247,11 @@ bool unpack_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t d
   }
 }
 
-bool unpack_kernel(struct unpacker *unpacker, uint32_t depth, size_t *offset,
-                   rawhal_kernel_t *kernel)
+bool unpack_kernel(unpacker_t *unpacker, uint32_t depth, size_t *offset, rawhal_kernel_t *kernel)
 {
   begin_kernel(unpacker, kernel);
   size_t start = *offset;
-  struct unpack_value value;
+  unpack_value_t value;
   if (!unpack_value(unpacker, SHAPE_KERNEL, depth, offset, &value))
     return false;
   if (value.type != VALUE_CONTAINER || value.shape != SHAPE_KERNEL) {
@@ -265,7 +264,7 @@ bool unpack_kernel(struct unpacker *unpacker, uint32_t depth, size_t *offset,
   return true;
 }
 
-enum unpack_header unpack_header(const struct unpacker *unpacker, size_t *offset, uint32_t *count)
+unpack_header_t unpack_header(const unpacker_t *unpacker, size_t *offset, uint32_t *count)
 {
   /* Containers by their first byte (msgpack specification, "map" and "array" format family). */
   static const struct {
@@ -288,7 +287,7 @@ enum unpack_header unpack_header(const struct unpacker *unpacker, size_t *offset
     for (size_t b = 0; b < bytes; ++b)
       *count = *count << 8 | at[1 + b];
     *offset += 1 + bytes;
-    return (enum unpack_header)forms[i].kind;
+    return (unpack_header_t)forms[i].kind;
   }
   return HEADER_OTHER;
 }

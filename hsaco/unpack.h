@@ -11,15 +11,15 @@
 
 enum { UNPACK_MOST_NESTING = 128 };
 
-enum unpack_shape {            /* what a container is decoded as */
-                    SHAPE_ANY, /* skipped */
-                    SHAPE_KERNEL,
-                    SHAPE_ARGUMENTS,
-                    SHAPE_ARGUMENT,
-                    SHAPE_NUMBERS,
-};
+typedef enum unpack_shape {            /* what a container is decoded as */
+                            SHAPE_ANY, /* skipped */
+                            SHAPE_KERNEL,
+                            SHAPE_ARGUMENTS,
+                            SHAPE_ARGUMENT,
+                            SHAPE_NUMBERS,
+} unpack_shape_t;
 
-enum unpack_type {
+typedef enum unpack_type {
   VALUE_NIL,
   VALUE_BOOL,
   VALUE_UINT,
@@ -27,34 +27,34 @@ enum unpack_type {
   VALUE_STRING,
   VALUE_OTHER, /* float, bin, ext */
   VALUE_CONTAINER,
-};
+} unpack_type_t;
 
-struct unpack_value {
+typedef struct unpack_value {
   union {
     const char *text;
     uint64_t number;
   };
   uint32_t size; /* of text */
-  uint8_t type;  /* enum unpack_type */
-  uint8_t shape; /* of containers: enum unpack_shape */
-};
+  uint8_t type;  /* unpack_type_t */
+  uint8_t shape; /* of containers: unpack_shape_t */
+} unpack_value_t;
 
-enum unpack_problem_kind {
+typedef enum unpack_problem_kind {
   PROBLEM_TYPE,
   PROBLEM_RANGE,
   PROBLEM_TWICE,
   PROBLEM_MISSING,
   PROBLEM_NOT_A_MAP,
-};
+} unpack_problem_kind_t;
 
 enum { PROBLEM_OF_KERNEL = UINT32_MAX };
 
 /* Something wrong with one key of a kernel or of its argument number `argument`. */
-struct unpack_problem {
-  const struct metadata_key *key; /* NULL for PROBLEM_NOT_A_MAP */
+typedef struct unpack_problem {
+  const metadata_key_t *key; /* NULL for PROBLEM_NOT_A_MAP */
   uint32_t argument;
   uint8_t kind;
-};
+} unpack_problem_t;
 
 enum { /* seen in the arguments of a kernel, bits */
        ODD_UNNAMED = 1,
@@ -67,8 +67,8 @@ enum { /* seen in the arguments of a kernel, bits */
 
 enum { UNPACK_MOST_PROBLEMS = 8, UNPACK_GUESSES = 16 };
 
-struct unpacker {
-  struct arena *arena;
+typedef struct unpacker {
+  arena_t *arena;
   const char *bytes; /* of the note */
   size_t size;
   uint32_t max_arguments, max_nesting;
@@ -87,30 +87,29 @@ struct unpacker {
   bool has_detail;
   rawhal_argument_t *arguments;
   uint32_t argument_count;
-  uint64_t arguments_end;                             /* the furthest */
-  uint32_t furthest;                                  /* argument */
-  const struct metadata_key *guesses[UNPACK_GUESSES]; /* of quick.c: an argument's next key */
-  uint32_t odd;                                       /* ODD_* */
-  struct unpack_problem problems[UNPACK_MOST_PROBLEMS];
+  uint64_t arguments_end;                        /* the furthest */
+  uint32_t furthest;                             /* argument */
+  const metadata_key_t *guesses[UNPACK_GUESSES]; /* of quick.c: an argument's next key */
+  uint32_t odd;                                  /* ODD_* */
+  unpack_problem_t problems[UNPACK_MOST_PROBLEMS];
   uint32_t problem_count;
 
   rawhal_status_t failure; /* what a callback stopped for */
   const char *why;
   void *stack; /* of the parser */
-};
+} unpacker_t;
 
 /* Decodes the value at *offset and moves past it. On failure *offset is the place, and `failure`
  * and `why` are set. A value whose root is an array of numbers (shape SHAPE_NUMBERS) leaves them in
  * `numbers`. */
-bool unpack_value(struct unpacker *unpacker, enum unpack_shape shape, uint32_t depth,
-                  size_t *offset, struct unpack_value *value);
+bool unpack_value(unpacker_t *unpacker, unpack_shape_t shape, uint32_t depth, size_t *offset,
+                  unpack_value_t *value);
 
 /* The same for a kernel's map. What the arena gave for a kernel that fails stays taken. */
-bool unpack_kernel(struct unpacker *unpacker, uint32_t depth, size_t *offset,
-                   rawhal_kernel_t *kernel);
+bool unpack_kernel(unpacker_t *unpacker, uint32_t depth, size_t *offset, rawhal_kernel_t *kernel);
 
 /* The header of a container only: how many items follow. */
-enum unpack_header { HEADER_OTHER, HEADER_ARRAY, HEADER_MAP, HEADER_CUT };
-enum unpack_header unpack_header(const struct unpacker *unpacker, size_t *offset, uint32_t *count);
+typedef enum unpack_header { HEADER_OTHER, HEADER_ARRAY, HEADER_MAP, HEADER_CUT } unpack_header_t;
+unpack_header_t unpack_header(const unpacker_t *unpacker, size_t *offset, uint32_t *count);
 
 #endif

@@ -28,26 +28,26 @@ enum {
   WORK_BLOCK = 4096,  /* a block of compressed bytes, which may have tables of its own */
 };
 
-struct work {
+typedef struct work {
   uint64_t left;
-};
+} work_t;
 
 /* Gives the steps for `bytes` more. */
-static inline void work_give(struct work *work, uint64_t bytes)
+static inline void work_give(work_t *work, uint64_t bytes)
 {
   uint64_t most = UINT64_MAX - work->left;
   work->left += bytes < most / WORK_A_BYTE ? bytes * WORK_A_BYTE : most;
 }
 
 /* For a file of so many bytes. */
-static inline void work_start(struct work *work, uint64_t bytes)
+static inline void work_start(work_t *work, uint64_t bytes)
 {
   work->left = WORK_LEAST;
   work_give(work, bytes);
 }
 
 /* False when there are not so many left: then none are taken. */
-static inline bool work_take(struct work *work, uint64_t steps)
+static inline bool work_take(work_t *work, uint64_t steps)
 {
   bool enough = steps <= work->left;
   work->left -= enough ? steps : 0;

@@ -16,7 +16,7 @@ struct rawhal_kernarg_layout {
   size_t blob_max;      /* effective size rounded up to 16 */
   size_t blob_rounding; /* 7 when only the size is known, so that padding counts, else 0 */
   size_t hidden_begin;  /* lowest offset of a hidden argument; SIZE_MAX without any */
-  struct hidden_plan hidden;
+  hidden_plan_t hidden;
 
   rawhal_kernarg_info_t info;
   rawhal_kernarg_argument_t *arguments; /* visible and hidden, in metadata order */

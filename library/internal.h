@@ -104,7 +104,7 @@ typedef struct candidate {
 
 typedef struct opened_object {
   rawhal_container_t *container; /* that unpacked it, or NULL */
-  struct file_bytes file;        /* that it is part of, or none */
+  file_bytes_t file;             /* that it is part of, or none */
   rawhal_hsaco_t *hsaco;
   const rawhal_kernel_t *kernel;
 } opened_object_t;

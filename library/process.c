@@ -85,7 +85,7 @@ rawhal_status_t rawhal_process_open_file(const char *path, const rawhal_process_
   rawhal_status_t status = make(options, &made, error);
   if (status != RAWHAL_OK)
     return status;
-  struct elf_file file;
+  elf_file_t file;
   if (!elf_file_open(&file, path, &made->scratch))
     status = made->scratch.status
                  ? arena_fail(&made->scratch, error)
@@ -106,8 +106,8 @@ static bool is_writable_load(const Elf64_Phdr *segment)
   return segment->p_type == PT_LOAD && (segment->p_flags & (PF_R | PF_W)) == (PF_R | PF_W);
 }
 
-static rawhal_status_t read_places(rawhal_process_t *process, const struct module *module,
-                                   const struct elf_file *file, rawhal_error_t *error)
+static rawhal_status_t read_places(rawhal_process_t *process, const module_t *module,
+                                   const elf_file_t *file, rawhal_error_t *error)
 {
   rawhal_status_t status = RAWHAL_OK;
   if (file) {
@@ -138,7 +138,7 @@ static const char *path_of(const struct dl_phdr_info *info, char *program, size_
 static rawhal_status_t read_module(rawhal_process_t *process, const struct dl_phdr_info *info,
                                    rawhal_error_t *error)
 {
-  struct module module = {info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum};
+  module_t module = {info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum};
   bool writable = false;
   for (size_t i = 0; i < module.segment_count; ++i)
     writable |= is_writable_load(&module.segments[i]);
@@ -148,7 +148,7 @@ static rawhal_status_t read_module(rawhal_process_t *process, const struct dl_ph
   char name[4096];
   const char *path = path_of(info, name, sizeof(name));
   size_t index = process->module_count, before = process->fatbin_count;
-  struct elf_file file;
+  elf_file_t file;
   bool same = elf_file_open(&file, program ? "/proc/self/exe" : path, &process->scratch) &&
               elf_file_is_loaded(&file, &module, &process->space, &process->scratch);
   rawhal_status_t status =
@@ -174,7 +174,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
   rawhal_process_t *process = context;
   if (!process->space.count) /* with the lock held, so that both are of the same time */
     process->status = space_read(&process->space, &process->arena, process->error);
-  struct arena_mark mark = arena_mark(&process->scratch);
+  arena_mark_t mark = arena_mark(&process->scratch);
   if (process->status == RAWHAL_OK)
     process->status = read_module(process, info, process->error);
   if (process->status == RAWHAL_OK)

@@ -45,10 +45,10 @@ static rawhal_status_t measure_reference(const void *image, uint64_t readable, s
                                          rawhal_error_t *error)
 {
   enum { MOST = 65536 };
-  struct pack_reader reader;
-  struct unpack_value value;
+  pack_reader_t reader;
+  unpack_value_t value;
   size_t most = readable < MOST ? (size_t)readable : MOST;
-  struct work work;
+  work_t work;
   work_start(&work, most);
   pack_reader_init(&reader, image, most, 0, "the reference to kpack archives", error);
   reader.work = &work;
@@ -135,7 +135,7 @@ rawhal_status_t process_add_fatbins(rawhal_process_t *process, uint64_t start, u
   rawhal_status_t status = RAWHAL_OK;
   uint64_t end = size > UINT64_MAX - start ? UINT64_MAX : start + size;
   for (uint64_t at = start; status == RAWHAL_OK && at < end;) {
-    const struct space_range *range = space_at(&process->space, at);
+    const space_range_t *range = space_at(&process->space, at);
     if (!range)
       break; /* modules have their addresses to the end */
     uint64_t reach = range->reach < end ? range->reach : end;

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "library/process_parts.h"
 
-bool elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size)
+bool elf_file_read(const elf_file_t *file, uint64_t offset, void *bytes, size_t size)
 {
   if (!range_within(offset, size, file->size))
     return false;
@@ -25,7 +25,7 @@ bool elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, si
   return true;
 }
 
-void *elf_file_load(const struct elf_file *file, const Elf64_Shdr *section, struct arena *arena)
+void *elf_file_load(const elf_file_t *file, const Elf64_Shdr *section, arena_t *arena)
 {
   if (section->sh_type == SHT_NOBITS ||
       !range_within(section->sh_offset, section->sh_size, file->size))
@@ -38,7 +38,7 @@ void *elf_file_load(const struct elf_file *file, const Elf64_Shdr *section, stru
 }
 
 /* A file without a table, or with one that is not in it, has no sections. */
-static void read_sections(struct elf_file *file, struct arena *arena)
+static void read_sections(elf_file_t *file, arena_t *arena)
 {
   const Elf64_Ehdr *header = &file->header;
   Elf64_Shdr first;
@@ -59,10 +59,10 @@ static void read_sections(struct elf_file *file, struct arena *arena)
   file->section_count = file->names ? (size_t)count : 0;
 }
 
-bool elf_file_open(struct elf_file *file, const char *path, struct arena *arena)
+bool elf_file_open(elf_file_t *file, const char *path, arena_t *arena)
 {
   /* Nothing that is opened may block or become a terminal. */
-  *file = (struct elf_file){
+  *file = (elf_file_t){
       .descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
   };
   struct stat facts;
@@ -80,13 +80,13 @@ bool elf_file_open(struct elf_file *file, const char *path, struct arena *arena)
   return arena->status == RAWHAL_OK;
 }
 
-void elf_file_close(struct elf_file *file)
+void elf_file_close(elf_file_t *file)
 {
   if (file->descriptor >= 0)
     close(file->descriptor);
 }
 
-const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name, uint32_t type)
+const Elf64_Shdr *elf_file_section(const elf_file_t *file, const char *name, uint32_t type)
 {
   for (size_t i = 1; i < file->section_count; ++i) {
     const Elf64_Shdr *section = &file->sections[i];
@@ -99,8 +99,7 @@ const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name
 
 /* ---- Is it what was loaded? ---- */
 
-static bool same_segments(const struct elf_file *file, const struct module *module,
-                          struct arena *arena)
+static bool same_segments(const elf_file_t *file, const module_t *module, arena_t *arena)
 {
   size_t size = module->segment_count * sizeof(*module->segments);
   if (file->header.e_phentsize != sizeof(*module->segments) ||
@@ -133,8 +132,8 @@ static bool has_build_id(const unsigned char *notes, size_t size)
 enum { MOST_NOTES = 65536 };
 
 /* 1: the notes with a build id are equal; 0: they differ; -1: there is none. */
-static int same_build_id(const struct elf_file *file, const struct module *module,
-                         const struct space *space, struct arena *arena)
+static int same_build_id(const elf_file_t *file, const module_t *module, const space_t *space,
+                         arena_t *arena)
 {
   for (size_t i = 0; i < module->segment_count; ++i) {
     const Elf64_Phdr *segment = &module->segments[i];
@@ -153,19 +152,18 @@ static int same_build_id(const struct elf_file *file, const struct module *modul
   return -1;
 }
 
-static bool same_inode(const struct elf_file *file, const struct module *module,
-                       const struct space *space)
+static bool same_inode(const elf_file_t *file, const module_t *module, const space_t *space)
 {
   for (size_t i = 0; i < module->segment_count; ++i)
     if (module->segments[i].p_type == PT_LOAD && module->segments[i].p_filesz) {
-      const struct space_range *range = space_at(space, module->base + module->segments[i].p_vaddr);
+      const space_range_t *range = space_at(space, module->base + module->segments[i].p_vaddr);
       return range && range->inode && range->inode == file->inode && range->device == file->device;
     }
   return false;
 }
 
-bool elf_file_is_loaded(const struct elf_file *file, const struct module *module,
-                        const struct space *space, struct arena *arena)
+bool elf_file_is_loaded(const elf_file_t *file, const module_t *module, const space_t *space,
+                        arena_t *arena)
 {
   if (!same_segments(file, module, arena))
     return false;

@@ -12,10 +12,10 @@
 static const char prefix[] = "__device_stub__";
 enum { PREFIX = sizeof(prefix) - 1, HANDLE_SIZE = 8 };
 
-struct stub {
+typedef struct stub {
   const char *name; /* the kernel's */
   uint64_t address;
-};
+} stub_t;
 
 static bool is_digit(char c)
 {
@@ -36,7 +36,7 @@ static size_t count_names(const char *name)
 
 /* "_ZN2ns22__device_stub__kernelEv" -> "_ZN2ns7kernelEv", taking so many digits to be its length.
  * NULL: the length cannot be that, or there is no memory. */
-static const char *kernel_name(const char *name, size_t digits, struct arena *arena)
+static const char *kernel_name(const char *name, size_t digits, arena_t *arena)
 {
   const char *at = strstr(name, prefix), *rest = at + PREFIX;
   if (at == name || !is_digit(at[-1]))
@@ -50,19 +50,18 @@ static const char *kernel_name(const char *name, size_t digits, struct arena *ar
 
 static int compare_names(const void *a, const void *b)
 {
-  return strcmp(((const struct stub *)a)->name, ((const struct stub *)b)->name);
+  return strcmp(((const stub_t *)a)->name, ((const stub_t *)b)->name);
 }
 
 /* A symbol table and its strings, in scratch memory. */
-struct symbols {
+typedef struct symbols {
   const Elf64_Sym *table;
   size_t count;
   const char *names;
   size_t names_size;
-};
+} symbols_t;
 
-static bool load_symbols(const struct elf_file *file, uint32_t type, struct symbols *symbols,
-                         struct arena *arena)
+static bool load_symbols(const elf_file_t *file, uint32_t type, symbols_t *symbols, arena_t *arena)
 {
   const Elf64_Shdr *section = elf_file_section(file, NULL, type);
   if (!section || section->sh_link >= file->section_count)
@@ -76,7 +75,7 @@ static bool load_symbols(const struct elf_file *file, uint32_t type, struct symb
 }
 
 /* Its name when it is defined and of that type; it ends with a zero byte. */
-static const char *symbol_name(const struct symbols *symbols, const Elf64_Sym *symbol, int type)
+static const char *symbol_name(const symbols_t *symbols, const Elf64_Sym *symbol, int type)
 {
   return ELF64_ST_TYPE(symbol->st_info) == type && symbol->st_shndx != SHN_UNDEF &&
                  symbol->st_name < symbols->names_size
@@ -84,7 +83,7 @@ static const char *symbol_name(const struct symbols *symbols, const Elf64_Sym *s
              : NULL;
 }
 
-static size_t list_stubs(const struct symbols *symbols, struct stub *stubs, struct arena *arena)
+static size_t list_stubs(const symbols_t *symbols, stub_t *stubs, arena_t *arena)
 {
   size_t count = 0;
   for (size_t i = 0; i < symbols->count; ++i) {
@@ -92,14 +91,14 @@ static size_t list_stubs(const struct symbols *symbols, struct stub *stubs, stru
     for (size_t digits = name ? count_names(name) : 0; digits && !arena->status; --digits) {
       const char *kernel = kernel_name(name, digits, arena);
       if (kernel && *kernel)
-        stubs[count++] = (struct stub){kernel, symbols->table[i].st_value};
+        stubs[count++] = (stub_t){kernel, symbols->table[i].st_value};
     }
   }
   qsort(stubs, count, sizeof(*stubs), compare_names);
   return count;
 }
 
-static size_t count_stubs(const struct symbols *symbols)
+static size_t count_stubs(const symbols_t *symbols)
 {
   size_t count = 0;
   for (size_t i = 0; i < symbols->count; ++i) {
@@ -126,29 +125,29 @@ static rawhal_status_t keep(rawhal_process_t *process, const char *name,
   return RAWHAL_OK;
 }
 
-rawhal_status_t process_add_kernels(rawhal_process_t *process, const struct elf_file *file,
-                                    size_t index, rawhal_error_t *error)
+rawhal_status_t process_add_kernels(rawhal_process_t *process, const elf_file_t *file, size_t index,
+                                    rawhal_error_t *error)
 {
-  struct arena *arena = &process->scratch;
+  arena_t *arena = &process->scratch;
   rawhal_process_module_t *module = &process->modules[index];
-  struct symbols symbols = {0};
+  symbols_t symbols = {0};
   if (load_symbols(file, SHT_SYMTAB, &symbols, arena))
     module->names = RAWHAL_NAMES_ALL;
   else if (load_symbols(file, SHT_DYNSYM, &symbols, arena))
     module->names = RAWHAL_NAMES_DYNAMIC;
   else
     return arena->status ? arena_fail(arena, error) : RAWHAL_OK;
-  struct stub *stubs = arena_calloc(arena, count_stubs(&symbols) + 1, sizeof(*stubs));
+  stub_t *stubs = arena_calloc(arena, count_stubs(&symbols) + 1, sizeof(*stubs));
   size_t count = stubs ? list_stubs(&symbols, stubs, arena) : 0;
   if (arena->status)
     return arena_fail(arena, error);
   rawhal_status_t status = RAWHAL_OK;
   for (size_t i = 0; count && status == RAWHAL_OK && i < symbols.count; ++i) {
     const Elf64_Sym *symbol = &symbols.table[i];
-    struct stub wanted = {symbol_name(&symbols, symbol, STT_OBJECT), 0};
-    const struct stub *stub = wanted.name && symbol->st_size == HANDLE_SIZE
-                                  ? bsearch(&wanted, stubs, count, sizeof(*stubs), compare_names)
-                                  : NULL;
+    stub_t wanted = {symbol_name(&symbols, symbol, STT_OBJECT), 0};
+    const stub_t *stub = wanted.name && symbol->st_size == HANDLE_SIZE
+                             ? bsearch(&wanted, stubs, count, sizeof(*stubs), compare_names)
+                             : NULL;
     if (stub)
       status = keep(process, stub->name,
                     (rawhal_process_kernel_t){.module = index,

@@ -10,31 +10,30 @@
 
 /* ---- Memory (process_space.c) ---- */
 
-struct space_range {
+typedef struct space_range {
   uint64_t start, end;
   uint64_t reach; /* what can be read from `start` on ends there; `start` when nothing can */
   uint64_t device, inode;
-};
+} space_range_t;
 
 /* What is mapped, by address. */
-struct space {
-  struct space_range *ranges;
+typedef struct space {
+  space_range_t *ranges;
   size_t count, capacity;
-};
+} space_t;
 
-RAWHAL_CHECKED rawhal_status_t space_read(struct space *space, struct arena *arena,
-                                          rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t space_read(space_t *space, arena_t *arena, rawhal_error_t *error);
 
 /* How many bytes can be read at `address`. */
-uint64_t space_readable(const struct space *space, uint64_t address);
+uint64_t space_readable(const space_t *space, uint64_t address);
 
 /* NULL: nothing is mapped there. */
-const struct space_range *space_at(const struct space *space, uint64_t address);
+const space_range_t *space_at(const space_t *space, uint64_t address);
 
 /* ---- Files (process_file.c) ---- */
 
 /* An ELF file's tables, read by read(): it may be cut or written to meanwhile. */
-struct elf_file {
+typedef struct elf_file {
   int descriptor;
   uint64_t size, device, inode;
   Elf64_Ehdr header;
@@ -42,42 +41,42 @@ struct elf_file {
   size_t section_count;
   const char *names; /* of sections, ends with a zero byte */
   size_t names_size;
-};
+} elf_file_t;
 
 /* False: it cannot be read, or is not an ELF file of this machine's class and byte order. Tables
  * are in `arena`, whose status says when there was no memory. Closed by elf_file_close() either
  * way. */
-bool elf_file_open(struct elf_file *file, const char *path, struct arena *arena);
-void elf_file_close(struct elf_file *file);
+bool elf_file_open(elf_file_t *file, const char *path, arena_t *arena);
+void elf_file_close(elf_file_t *file);
 
 /* All of a range. */
-bool elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size);
+bool elf_file_read(const elf_file_t *file, uint64_t offset, void *bytes, size_t size);
 
 /* In `arena`, with a zero byte after it; NULL: it cannot be read, or there is no memory. */
-void *elf_file_load(const struct elf_file *file, const Elf64_Shdr *section, struct arena *arena);
+void *elf_file_load(const elf_file_t *file, const Elf64_Shdr *section, arena_t *arena);
 
 /* By name, or NULL and by type; NULL: there is none. */
-const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name, uint32_t type);
+const Elf64_Shdr *elf_file_section(const elf_file_t *file, const char *name, uint32_t type);
 
 /* What the loader says is loaded; addresses without `base`. */
-struct module {
+typedef struct module {
   uint64_t base;
   const Elf64_Phdr *segments;
   size_t segment_count;
-};
+} module_t;
 
 /* Is the module that file? Its program headers and either its build id or where it is mapped from
  * are compared. */
-bool elf_file_is_loaded(const struct elf_file *file, const struct module *module,
-                        const struct space *space, struct arena *arena);
+bool elf_file_is_loaded(const elf_file_t *file, const module_t *module, const space_t *space,
+                        arena_t *arena);
 
 /* ---- The lists (process_fatbins.c, process_kernels.c) ---- */
 
 struct rawhal_process {
-  struct arena arena;
-  struct arena scratch; /* of one module */
+  arena_t arena;
+  arena_t scratch; /* of one module */
   rawhal_process_options_t options;
-  struct space space;
+  space_t space;
   rawhal_process_module_t *modules;
   size_t module_count, module_capacity;
   rawhal_process_fatbin_t *fatbins;
@@ -91,17 +90,17 @@ struct rawhal_process {
 
 /* Lists the wrappers in a range of addresses, as those of the next module. `certain`: everything
  * there that looks like one is one, whatever is wrong with it. */
-RAWHAL_CHECKED rawhal_status_t process_add_fatbins(struct rawhal_process *process, uint64_t start,
+RAWHAL_CHECKED rawhal_status_t process_add_fatbins(rawhal_process_t *process, uint64_t start,
                                                    uint64_t size, bool certain,
                                                    rawhal_error_t *error);
 
 /* Lists the kernels of the file that module `index` is. */
-RAWHAL_CHECKED rawhal_status_t process_add_kernels(struct rawhal_process *process,
-                                                   const struct elf_file *file, size_t index,
+RAWHAL_CHECKED rawhal_status_t process_add_kernels(rawhal_process_t *process,
+                                                   const elf_file_t *file, size_t index,
                                                    rawhal_error_t *error);
 
 /* When all are listed. */
-RAWHAL_CHECKED rawhal_status_t process_sort_kernels(struct rawhal_process *process,
+RAWHAL_CHECKED rawhal_status_t process_sort_kernels(rawhal_process_t *process,
                                                     rawhal_error_t *error);
 
 #endif

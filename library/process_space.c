@@ -2,19 +2,19 @@
 #include "hsaco/mapped.h"
 #include "library/process_parts.h"
 
-struct walk {
-  struct space *space;
-  struct arena *arena;
-};
+typedef struct walk {
+  space_t *space;
+  arena_t *arena;
+} walk_t;
 
-static bool add_range(void *context, const struct mapped_range *range)
+static bool add_range(void *context, const mapped_range_t *range)
 {
-  struct walk *walk = context;
-  struct space *space = walk->space;
+  walk_t *walk = context;
+  space_t *space = walk->space;
   if (!arena_reserve(walk->arena, &space->ranges, &space->capacity, space->count,
                      sizeof(*space->ranges), 256))
     return false;
-  space->ranges[space->count++] = (struct space_range){
+  space->ranges[space->count++] = (space_range_t){
       .start = range->start,
       .end = range->end,
       .reach = range->readable ? range->end : range->start,
@@ -24,21 +24,21 @@ static bool add_range(void *context, const struct mapped_range *range)
   return true;
 }
 
-rawhal_status_t space_read(struct space *space, struct arena *arena, rawhal_error_t *error)
+rawhal_status_t space_read(space_t *space, arena_t *arena, rawhal_error_t *error)
 {
-  struct walk walk = {space, arena};
+  walk_t walk = {space, arena};
   rawhal_status_t status = mapped_walk(add_range, &walk, error);
   if (status == RAWHAL_OK && arena->status != RAWHAL_OK)
     status = arena_fail(arena, error);
   for (size_t i = space->count; status == RAWHAL_OK && i-- > 1;) {
-    struct space_range *before = &space->ranges[i - 1], *range = &space->ranges[i];
+    space_range_t *before = &space->ranges[i - 1], *range = &space->ranges[i];
     if (before->reach == range->start && before->end == range->start)
       before->reach = range->reach;
   }
   return status;
 }
 
-const struct space_range *space_at(const struct space *space, uint64_t address)
+const space_range_t *space_at(const space_t *space, uint64_t address)
 {
   size_t low = 0, high = space->count;
   while (low < high) {
@@ -51,8 +51,8 @@ const struct space_range *space_at(const struct space *space, uint64_t address)
   return low < space->count && space->ranges[low].start <= address ? &space->ranges[low] : NULL;
 }
 
-uint64_t space_readable(const struct space *space, uint64_t address)
+uint64_t space_readable(const space_t *space, uint64_t address)
 {
-  const struct space_range *range = space_at(space, address);
+  const space_range_t *range = space_at(space, address);
   return range && range->reach > address ? range->reach - address : 0;
 }

@@ -13,10 +13,10 @@
 
 struct rawhal_tensile {
   allocator_t allocator;
-  struct arena arena;
-  struct file_bytes file; /* or what was unpacked; empty where the bytes are the caller's */
+  arena_t arena;
+  file_bytes_t file;      /* or what was unpacked; empty where the bytes are the caller's */
   rawhal_string_t folder; /* that the file stands in, with a slash; empty likewise */
-  struct tensile_tables tables;
+  tensile_tables_t tables;
 };
 
 /* A record is some 400 bytes, and what an array has grown out of stays allocated; a solution that
@@ -123,7 +123,7 @@ static rawhal_status_t create(const rawhal_tensile_options_t *given,
 static rawhal_status_t unpack(rawhal_tensile_t *tensile, rawhal_bytes_t *bytes,
                               rawhal_error_t *error)
 {
-  struct file_bytes unpacked;
+  file_bytes_t unpacked;
   rawhal_status_t status =
       tensile_unpack(bytes->data, bytes->size, &tensile->allocator, &unpacked, error);
   if (status != RAWHAL_OK)
@@ -236,7 +236,7 @@ rawhal_status_t rawhal_tensile_open_file(const char *path, const rawhal_tensile_
     return opened(tensile, rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL"));
   if (!taken.prefix.size)
     taken.prefix = prefix_of(path);
-  struct file_bytes *file = &(*tensile)->file;
+  file_bytes_t *file = &(*tensile)->file;
   status = file_bytes_open(path, UINT32_MAX, COPY, &(*tensile)->allocator, file, error);
   if (status == RAWHAL_OK)
     status = read_library(*tensile, (rawhal_bytes_t){file->data, file->size}, &taken, error);

@@ -5,7 +5,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static bool fail_arena(struct pack_reader *reader, const struct tensile_tables *tables)
+static bool fail_arena(pack_reader_t *reader, const tensile_tables_t *tables)
 {
   reader->status = arena_fail(tables->arena, reader->error);
   return false;
@@ -13,7 +13,7 @@ static bool fail_arena(struct pack_reader *reader, const struct tensile_tables *
 
 /* Of lists and maps that the readers below enter themselves; what is skipped is checked by the
  * parser. */
-static bool check_depth(struct pack_reader *reader)
+static bool check_depth(pack_reader_t *reader)
 {
   if (reader->depth < PACK_MOST_NESTING)
     return true;
@@ -25,10 +25,10 @@ static bool check_depth(struct pack_reader *reader)
 /* ---- Scalars ---- */
 
 /* Numbers of any sign, and what Python's writer makes of a flag or of None: it is 0. */
-static bool read_integer(struct pack_reader *reader, const char *name, int64_t *number)
+static bool read_integer(pack_reader_t *reader, const char *name, int64_t *number)
 {
   uint64_t place = pack_place(reader);
-  struct unpack_value value;
+  unpack_value_t value;
   if (!pack_value(reader, &value))
     return false;
   switch (value.type) {
@@ -49,7 +49,7 @@ static bool read_integer(struct pack_reader *reader, const char *name, int64_t *
   }
 }
 
-static bool read_flag(struct pack_reader *reader, const char *name, bool *flag)
+static bool read_flag(pack_reader_t *reader, const char *name, bool *flag)
 {
   int64_t number = 0;
   bool read = read_integer(reader, name, &number);
@@ -58,7 +58,7 @@ static bool read_flag(struct pack_reader *reader, const char *name, bool *flag)
 }
 
 /* Of up to three dimensions; those that are not said are 0. */
-static bool read_dimensions(struct pack_reader *reader, const char *name, int64_t *numbers)
+static bool read_dimensions(pack_reader_t *reader, const char *name, int64_t *numbers)
 {
   enum { MOST = 3 };
   uint64_t place = pack_place(reader);
@@ -79,7 +79,7 @@ static bool read_dimensions(struct pack_reader *reader, const char *name, int64_
 /* ---- What `sizeMapping`, `internalArgsSupport` and `problemType` say ---- */
 
 #define FIELD(reader_name, read, field)                                                            \
-  static bool reader_name(struct pack_reader *reader, const char *name, void *context)             \
+  static bool reader_name(pack_reader_t *reader, const char *name, void *context)                  \
   {                                                                                                \
     rawhal_tensile_solution_t *solution = context;                                                 \
     return read(reader, name, field);                                                              \
@@ -113,7 +113,7 @@ FIELD(read_universal, read_flag, &solution->arguments.universal)
 FIELD(read_operation, pack_text, &solution->operation)
 
 /* A map of which the first `needed` keys must be there; `all`, when not NULL, becomes its bytes. */
-static bool read_record(struct pack_reader *reader, const char *name, const struct pack_key *keys,
+static bool read_record(pack_reader_t *reader, const char *name, const pack_key_t *keys,
                         size_t key_count, size_t needed, void *context, rawhal_bytes_t *all)
 {
   const uint64_t place = pack_place(reader);
@@ -129,10 +129,10 @@ static bool read_record(struct pack_reader *reader, const char *name, const stru
   return true;
 }
 
-static bool read_sizes(struct pack_reader *reader, const char *name, void *context)
+static bool read_sizes(pack_reader_t *reader, const char *name, void *context)
 {
   enum { NEEDED = 9 }; /* by Tensile and by hipBLASLt */
-  static const struct pack_key keys[] = {
+  static const pack_key_t keys[] = {
       {"workGroup", read_workgroup},
       {"threadTile", read_thread_tile},
       {"macroTile", read_macro_tile},
@@ -156,9 +156,9 @@ static bool read_sizes(struct pack_reader *reader, const char *name, void *conte
   return read_record(reader, name, keys, COUNT(keys), NEEDED, solution, &solution->size_mapping);
 }
 
-static bool read_arguments(struct pack_reader *reader, const char *name, void *context)
+static bool read_arguments(pack_reader_t *reader, const char *name, void *context)
 {
-  static const struct pack_key keys[] = {
+  static const pack_key_t keys[] = {
       {"version", read_protocol},           {"gsu", read_takes_split},
       {"wgm", read_takes_mapping},          {"staggerU", read_takes_stagger},
       {"useUniversalArgs", read_universal},
@@ -168,9 +168,9 @@ static bool read_arguments(struct pack_reader *reader, const char *name, void *c
   return read_record(reader, name, keys, COUNT(keys), 1, solution, NULL);
 }
 
-static bool read_problem(struct pack_reader *reader, const char *name, void *context)
+static bool read_problem(pack_reader_t *reader, const char *name, void *context)
 {
-  static const struct pack_key keys[] = {{"operationIdentifier", read_operation}};
+  static const pack_key_t keys[] = {{"operationIdentifier", read_operation}};
   rawhal_tensile_solution_t *solution = context;
   return read_record(reader, name, keys, COUNT(keys), 0, solution, &solution->problem_type);
 }
@@ -181,10 +181,10 @@ FIELD(read_index, read_integer, &solution->index)
 FIELD(read_name, pack_text, &solution->name)
 FIELD(read_kernel, pack_text, &solution->kernel)
 
-static bool read_solutions(struct pack_reader *reader, const char *name, void *context)
+static bool read_solutions(pack_reader_t *reader, const char *name, void *context)
 {
   enum { NEEDED = 3 };
-  static const struct pack_key keys[] = {
+  static const pack_key_t keys[] = {
       {"index", read_index},
       {"name", read_name},
       {"sizeMapping", read_sizes},
@@ -192,7 +192,7 @@ static bool read_solutions(struct pack_reader *reader, const char *name, void *c
       {"internalArgsSupport", read_arguments},
       {"problemType", read_problem},
   };
-  struct tensile_tables *tables = context;
+  tensile_tables_t *tables = context;
   uint32_t count;
   if (!pack_enter(reader, HEADER_ARRAY, name, &count))
     return false;
@@ -216,35 +216,35 @@ static bool read_solutions(struct pack_reader *reader, const char *name, void *c
 
 /* ---- library: the tree, of which only the references to other files are kept ---- */
 
-struct node {
-  struct tensile_tables *tables;
+typedef struct node {
+  tensile_tables_t *tables;
   rawhal_string_t type;
-  struct unpack_value value; /* of a placeholder: the file's name; VALUE_NIL: none */
+  unpack_value_t value; /* of a placeholder: the file's name; VALUE_NIL: none */
   uint64_t place;
-};
+} node_t;
 
-static bool read_node(struct pack_reader *reader, const char *name, void *context);
+static bool read_node(pack_reader_t *reader, const char *name, void *context);
 
-static bool read_type(struct pack_reader *reader, const char *name, void *context)
+static bool read_type(pack_reader_t *reader, const char *name, void *context)
 {
-  return pack_text(reader, name, &((struct node *)context)->type);
+  return pack_text(reader, name, &((node_t *)context)->type);
 }
 
-static bool read_node_value(struct pack_reader *reader, const char *name, void *context)
+static bool read_node_value(pack_reader_t *reader, const char *name, void *context)
 {
   (void)name;
-  return pack_value(reader, &((struct node *)context)->value);
+  return pack_value(reader, &((node_t *)context)->value);
 }
 
-static bool read_child(struct pack_reader *reader, const char *name, void *context)
+static bool read_child(pack_reader_t *reader, const char *name, void *context)
 {
-  return read_node(reader, name, ((struct node *)context)->tables);
+  return read_node(reader, name, ((node_t *)context)->tables);
 }
 
 /* [{predicate, library}...] */
-static bool read_rows(struct pack_reader *reader, const char *name, void *context)
+static bool read_rows(pack_reader_t *reader, const char *name, void *context)
 {
-  static const struct pack_key keys[] = {{"library", read_child}};
+  static const pack_key_t keys[] = {{"library", read_child}};
   uint32_t count, seen;
   if (!check_depth(reader) || !pack_enter(reader, HEADER_ARRAY, name, &count))
     return false;
@@ -256,9 +256,9 @@ static bool read_rows(struct pack_reader *reader, const char *name, void *contex
 }
 
 /* {operation: library...} */
-static bool read_branches(struct pack_reader *reader, const char *name, void *context)
+static bool read_branches(pack_reader_t *reader, const char *name, void *context)
 {
-  struct unpack_value key;
+  unpack_value_t key;
   uint32_t count;
   if (!check_depth(reader) || !pack_enter(reader, HEADER_MAP, name, &count))
     return false;
@@ -269,9 +269,9 @@ static bool read_branches(struct pack_reader *reader, const char *name, void *co
   return true;
 }
 
-static bool note_library(struct pack_reader *reader, const struct node *node)
+static bool note_library(pack_reader_t *reader, const node_t *node)
 {
-  struct tensile_tables *tables = node->tables;
+  tensile_tables_t *tables = node->tables;
   const rawhal_string_t placeholder = RAWHAL_STRING("Placeholder");
   if (node->type.size != placeholder.size ||
       memcmp(node->type.data, placeholder.data, placeholder.size) != 0)
@@ -287,25 +287,25 @@ static bool note_library(struct pack_reader *reader, const struct node *node)
 }
 
 /* Kinds of nodes that have other members, tables and trees of decisions, end in solutions. */
-static bool read_node(struct pack_reader *reader, const char *name, void *context)
+static bool read_node(pack_reader_t *reader, const char *name, void *context)
 {
-  static const struct pack_key keys[] = {
+  static const pack_key_t keys[] = {
       {"type", read_type},
       {"rows", read_rows},
       {"map", read_branches},
       {"value", read_node_value},
   };
-  struct node node = {.tables = context, .value = {.type = VALUE_NIL}, .place = pack_place(reader)};
+  node_t node = {.tables = context, .value = {.type = VALUE_NIL}, .place = pack_place(reader)};
   return check_depth(reader) && read_record(reader, name, keys, COUNT(keys), 1, &node, NULL) &&
          note_library(reader, &node);
 }
 
 /* ---- The root ---- */
 
-static bool read_version(struct pack_reader *reader, const char *name, void *context)
+static bool read_version(pack_reader_t *reader, const char *name, void *context)
 {
-  struct tensile_tables *tables = context;
-  struct unpack_value value;
+  tensile_tables_t *tables = context;
+  unpack_value_t value;
   (void)name;
   if (!pack_value(reader, &value))
     return false;
@@ -316,7 +316,7 @@ static bool read_version(struct pack_reader *reader, const char *name, void *con
 
 /* One pass, in which each value has a byte at least: so much for each byte is enough, and all that
  * reading can take. */
-static void give_work(struct work *work, size_t size)
+static void give_work(work_t *work, size_t size)
 {
   enum { TIMES = 2 + WORK_TOKEN / WORK_A_BYTE };
   work_start(work, 0);
@@ -324,14 +324,14 @@ static void give_work(struct work *work, size_t size)
     work_give(work, size);
 }
 
-rawhal_status_t tensile_read(struct tensile_tables *tables, const void *bytes, size_t size,
+rawhal_status_t tensile_read(tensile_tables_t *tables, const void *bytes, size_t size,
                              rawhal_error_t *error)
 {
-  static const struct pack_key keys[] = {
+  static const pack_key_t keys[] = {
       {"solutions", read_solutions}, {"library", read_node}, {"version", read_version}};
   enum { NEEDED = 2 };
-  struct pack_reader reader;
-  struct work work;
+  pack_reader_t reader;
+  work_t work;
   pack_reader_init(&reader, bytes, size, 0, "a solution library", error);
   give_work(&work, size);
   reader.work = &work;

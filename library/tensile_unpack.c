@@ -86,7 +86,7 @@ static rawhal_status_t make_room(unpacking_t *unpacking, const allocator_t *allo
 }
 
 /* What a step of zlib's may cost is given for what it reads and makes. */
-static bool pay(struct work *work, uint64_t in, uint64_t out)
+static bool pay(work_t *work, uint64_t in, uint64_t out)
 {
   work_give(work, out);
   return work_take(work, WORK_BLOCK + in + STEPS_A_BYTE * out);
@@ -96,7 +96,7 @@ static rawhal_status_t unpack_all(unpacking_t *unpacking, const allocator_t *all
                                   rawhal_error_t *error)
 {
   const z_stream *stream = &unpacking->stream;
-  struct work work;
+  work_t work;
   work_start(&work, unpacking->size);
   int result = Z_OK;
   while (result == Z_OK) {
@@ -122,7 +122,7 @@ static rawhal_status_t unpack_all(unpacking_t *unpacking, const allocator_t *all
 }
 
 rawhal_status_t tensile_unpack(const void *bytes, size_t size, const allocator_t *allocator,
-                               struct file_bytes *unpacked, rawhal_error_t *error)
+                               file_bytes_t *unpacked, rawhal_error_t *error)
 {
   allocator_t own = *allocator; /* zlib's is not constant */
   unpacking_t unpacking = {
@@ -130,7 +130,7 @@ rawhal_status_t tensile_unpack(const void *bytes, size_t size, const allocator_t
       .bytes = bytes,
       .size = size,
   };
-  *unpacked = (struct file_bytes){0};
+  *unpacked = (file_bytes_t){0};
   if (inflateInit(&unpacking.stream) != Z_OK)
     return fail_memory(error);
   rawhal_status_t status = unpack_all(&unpacking, allocator, error);

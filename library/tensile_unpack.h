@@ -15,7 +15,7 @@ size_t tensile_unpack_start(const void *bytes, size_t size, void *start, size_t 
  * offset of the packed bytes; CAP_EXCEEDED: beyond 1 GiB, or blocks by the million hold next to
  * nothing; OUT_OF_MEMORY. */
 RAWHAL_CHECKED rawhal_status_t tensile_unpack(const void *bytes, size_t size,
-                                              const allocator_t *allocator,
-                                              struct file_bytes *unpacked, rawhal_error_t *error);
+                                              const allocator_t *allocator, file_bytes_t *unpacked,
+                                              rawhal_error_t *error);
 
 #endif

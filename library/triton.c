@@ -12,7 +12,7 @@
 #include "library/triton_parts.h"
 
 struct rawhal_triton {
-  struct arena arena;
+  arena_t arena;
   rawhal_triton_options_t options;
   rawhal_hsaco_options_t hsaco;
   rawhal_triton_kernel_t *kernels;
@@ -33,7 +33,7 @@ static bool ends_in(rawhal_string_t path, rawhal_string_t ending)
 static rawhal_status_t read_json(rawhal_triton_t *triton, rawhal_triton_kernel_t *entry,
                                  rawhal_error_t *error)
 {
-  struct file_bytes bytes;
+  file_bytes_t bytes;
   const allocator_t *allocator = &triton->arena.allocator;
   rawhal_status_t status = file_bytes_open(entry->json_path.data, triton->options.max_json_bytes,
                                            true, allocator, &bytes, error);
@@ -60,7 +60,7 @@ static rawhal_status_t name_files(rawhal_triton_t *triton, rawhal_string_t stem,
                                   bool has_hsaco, rawhal_triton_kernel_t *entry,
                                   rawhal_error_t *error)
 {
-  struct arena *arena = &triton->arena;
+  arena_t *arena = &triton->arena;
   const char *slash = memrchr(stem.data, '/', stem.size);
   size_t start = slash ? (size_t)(slash + 1 - stem.data) : 0;
   *entry = (rawhal_triton_kernel_t){.name = {"", 0}};
@@ -130,7 +130,7 @@ static rawhal_string_t stem_of(rawhal_string_t path)
 static bool is_there(rawhal_triton_t *triton, rawhal_string_t stem, rawhal_string_t ending)
 {
   file_stamp_t stamp;
-  struct arena_mark mark = arena_mark(&triton->arena);
+  arena_mark_t mark = arena_mark(&triton->arena);
   rawhal_string_t path = arena_print(&triton->arena, "%.*s%.*s", (int)stem.size, stem.data,
                                      (int)ending.size, ending.data);
   bool there = path.size && file_stamp_of(path.data, &stamp);
@@ -168,7 +168,7 @@ static rawhal_status_t add_listed(rawhal_triton_t *triton, rawhal_string_t path,
   if (is_json && other) /* it is the .hsaco that is listed */
     return RAWHAL_OK;
   rawhal_error_t why;
-  struct arena_mark mark = arena_mark(&triton->arena);
+  arena_mark_t mark = arena_mark(&triton->arena);
   rawhal_status_t status = name_files(triton, stem, is_json || other, !is_json, &entry, error);
   if (status != RAWHAL_OK)
     return status;

@@ -7,7 +7,7 @@
 
 /* What NAME.json says into `entry`, whose strings are then the arena's. `bytes` need not be JSON.
  * MALFORMED, UNSUPPORTED, OUT_OF_MEMORY. */
-RAWHAL_CHECKED rawhal_status_t triton_read(const void *bytes, size_t size, struct arena *arena,
+RAWHAL_CHECKED rawhal_status_t triton_read(const void *bytes, size_t size, arena_t *arena,
                                            rawhal_triton_kernel_t *entry, rawhal_error_t *error);
 
 /* Whether the object has the kernel that the entry describes. Completes the entry: warp_size,

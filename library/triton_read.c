@@ -67,7 +67,7 @@ static rawhal_status_t wrong_type(const member_t *member, const json_t *value,
                      wanted[member->kind]);
 }
 
-static rawhal_status_t take_string(const member_t *member, const json_t *value, struct arena *arena,
+static rawhal_status_t take_string(const member_t *member, const json_t *value, arena_t *arena,
                                    rawhal_string_t *place, rawhal_error_t *error)
 {
   rawhal_string_t text = {json_string_value(value), json_string_length(value)};
@@ -103,7 +103,7 @@ static rawhal_status_t take_number(const member_t *member, const json_t *value, 
   return RAWHAL_OK;
 }
 
-static rawhal_status_t take(const member_t *member, const json_t *value, struct arena *arena,
+static rawhal_status_t take(const member_t *member, const json_t *value, arena_t *arena,
                             rawhal_triton_kernel_t *entry, rawhal_error_t *error)
 {
   void *place = (char *)entry + member->place;
@@ -126,7 +126,7 @@ static rawhal_status_t take(const member_t *member, const json_t *value, struct 
   return status;
 }
 
-static rawhal_status_t take_target(const json_t *target, struct arena *arena,
+static rawhal_status_t take_target(const json_t *target, arena_t *arena,
                                    rawhal_triton_kernel_t *entry, rawhal_error_t *error)
 {
   rawhal_status_t status = RAWHAL_OK;
@@ -172,8 +172,8 @@ static uint32_t scratch_pointers(const rawhal_triton_kernel_t *entry, const json
                                                         : 0;
 }
 
-static rawhal_status_t take_all(const json_t *root, struct arena *arena,
-                                rawhal_triton_kernel_t *entry, rawhal_error_t *error)
+static rawhal_status_t take_all(const json_t *root, arena_t *arena, rawhal_triton_kernel_t *entry,
+                                rawhal_error_t *error)
 {
   if (!json_is_object(root))
     return rawhal_fail(error, RAWHAL_MALFORMED, "the JSON is %s, not an object", type_name(root));
@@ -186,7 +186,7 @@ static rawhal_status_t take_all(const json_t *root, struct arena *arena,
   return status;
 }
 
-rawhal_status_t triton_read(const void *bytes, size_t size, struct arena *arena,
+rawhal_status_t triton_read(const void *bytes, size_t size, arena_t *arena,
                             rawhal_triton_kernel_t *entry, rawhal_error_t *error)
 {
   json_error_t wrong;

@@ -37,12 +37,12 @@ struct rawhal_device_kernel {
   kernel_bounds_t bounds;
 };
 
-struct queue_device;
+typedef struct queue_device queue_device_t;
 
 /* Derives everything below `agent` from `info` and from the device the kernel is loaded on.
  * UNSUPPORTED: an alignment beyond a page. */
 RAWHAL_CHECKED rawhal_status_t device_kernel_init(rawhal_device_kernel_t *kernel,
-                                                  const struct queue_device *device,
+                                                  const queue_device_t *device,
                                                   rawhal_error_t *error);
 
 #endif

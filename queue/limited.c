@@ -13,7 +13,7 @@ struct queue_grant {
   limit_grant_t grant;
 };
 
-_Static_assert(sizeof(struct queue_grant) == 64, "a submission should touch one line of grants");
+_Static_assert(sizeof(queue_grant_t) == 64, "a submission should touch one line of grants");
 
 static queue_grant_t *grant_of(const rawhal_queue_t *queue, uint64_t ticket)
 {

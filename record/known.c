@@ -2,12 +2,12 @@
 
 #include "base/allocate.h"
 
-struct known_entry {
+typedef struct known_entry {
   rawhal_content_hash_t hash;
   uint64_t number; /* 0: free */
-};
+} known_entry_t;
 
-static struct known_entry *place_of(const known_t *known, rawhal_content_hash_t hash)
+static known_entry_t *place_of(const known_t *known, rawhal_content_hash_t hash)
 {
   size_t at = (size_t)hash.low & (known->capacity - 1);
   for (; known->entries[at].number; at = (at + 1) & (known->capacity - 1))
@@ -40,7 +40,7 @@ bool known_reserve(known_t *known)
 
 void known_add(known_t *known, rawhal_content_hash_t hash, uint64_t number)
 {
-  *place_of(known, hash) = (struct known_entry){hash, number};
+  *place_of(known, hash) = (known_entry_t){hash, number};
   ++known->count;
 }
 

@@ -37,7 +37,7 @@ enum {
   SOFTGPU_CHECK_STORES = 1 << 3,  /* scalar stores that stay in the scalar cache */
 };
 
-struct softgpu_gws; /* resources of global wave sync: isa/exec/memory/gws.h */
+typedef struct softgpu_gws softgpu_gws_t; /* resources of global wave sync: isa/exec/memory/gws.h */
 
 /* One dispatch, already read out of its packet. Addresses are host addresses and NOT yet checked.
  */
@@ -61,7 +61,7 @@ typedef struct softgpu_dispatch {
   uint32_t private_aperture_hi;
   uint32_t checks;                   /* SOFTGPU_CHECK_* */
   uint32_t missing_from, missing_to; /* bytes of the kernarg segment that were not supplied */
-  struct softgpu_gws *gws; /* the queue's, for one dispatch at a time; NULL: it has none */
+  softgpu_gws_t *gws; /* the queue's, for one dispatch at a time; NULL: it has none */
   void (*interrupt)(uint32_t event_id); /* on any thread; NULL: not called */
 } softgpu_dispatch_t;
 

@@ -11,9 +11,9 @@ inline rawhal_queue_info_t queue_info(rawhal_queue_t *queue)
   return info;
 }
 
-struct device_memory_t {
+typedef struct device_memory_t {
   uint64_t total, available;
-};
+} device_memory_t_t;
 
 inline device_memory_t device_memory(const rawhal_device_t *device)
 {
@@ -22,9 +22,9 @@ inline device_memory_t device_memory(const rawhal_device_t *device)
   return memory;
 }
 
-struct limiter_memory_t {
+typedef struct limiter_memory_t {
   uint64_t total, used;
-};
+} limiter_memory_t_t;
 
 inline limiter_memory_t limiter_memory(const rawhal_limiter_t *limiter)
 {

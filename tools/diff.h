@@ -96,10 +96,10 @@ typedef struct diff_result {
 } diff_result_t;
 
 /* The forms of a result. */
-struct page;
+typedef struct page page_t;
 void diff_print_text(const diff_result_t *result);
 void diff_print_json(const diff_result_t *result,
-                     struct page *page); /* for a page, or NULL: for standard output */
+                     page_t *page); /* for a page, or NULL: for standard output */
 
 /* "abi", "resource", "note" */
 const char *diff_category_name(diff_category_t category);

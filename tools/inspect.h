@@ -4,13 +4,15 @@
 
 #include "tools/select.h"
 
+typedef struct page page_t;
+
 typedef struct inspect_options {
   const char *path;
   const char *kernel;            /* only kernels whose name contains this; NULL = all */
   const rawhal_target_t *target; /* only objects that run on it; NULL = all */
   bool brief;                    /* one line a kernel */
-  bool demangle;     /* names of kernels; of JSON that is for a page: in addition to them */
-  struct page *page; /* what is written goes there; NULL: to standard output */
+  bool demangle; /* names of kernels; of JSON that is for a page: in addition to them */
+  page_t *page;  /* what is written goes there; NULL: to standard output */
 } inspect_options_t;
 
 /* ---- What was asked for (inspect_kernel.c) ---- */
@@ -72,16 +74,16 @@ extern const inspect_form_t inspect_json_form;        /* also what options->page
 
 /* Of an object that is open: what there is to say of a kernel but its names; more when it is for a
  * page. */
-struct json_writer;
-void inspect_put_kernel(struct json_writer *out, const rawhal_kernel_t *kernel, bool page);
+typedef struct json_writer json_writer_t;
+void inspect_put_kernel(json_writer_t *out, const rawhal_kernel_t *kernel, bool page);
 /* Of a page: "demangled", null where that is the same as the name, or is not wanted. */
-void inspect_put_demangled(struct json_writer *out, rawhal_string_t name, bool wanted);
+void inspect_put_demangled(json_writer_t *out, rawhal_string_t name, bool wanted);
 
 /* ---- Triton's cache (inspect_triton.c) ---- */
 
 /* What NAME.json says beside a file NAME.hsaco: a value under "triton", null for other files, or
  * the end of a line. */
-void inspect_triton_json(struct json_writer *out, const char *path);
+void inspect_triton_json(json_writer_t *out, const char *path);
 void inspect_triton_text(const char *path);
 
 /* ---- Many files (inspect_list.c) ---- */
@@ -97,7 +99,7 @@ bool inspect_is_tensile(const char *path);
 int inspect_tensile(const inspect_options_t *options, bool json);
 /* Of a list: a line, or, of JSON, an element; *listed: unless it has nothing that was asked for.
  * False: it cannot be read; `error` says why. */
-bool inspect_tensile_line(const inspect_options_t *options, const char *path,
-                          struct json_writer *out, bool *listed, rawhal_error_t *error);
+bool inspect_tensile_line(const inspect_options_t *options, const char *path, json_writer_t *out,
+                          bool *listed, rawhal_error_t *error);
 
 #endif

@@ -2,10 +2,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct abi_fact {
+typedef struct abi_fact {
   const char *text;
   uint64_t value;
-};
+} abi_fact_t;
 
 /* clang-format off */
 #define VALUE(name)        {#name, (uint64_t)(name)},
@@ -68,7 +68,7 @@ struct abi_fact {
   EXTENT(hipDeviceProp_t, pageableMemoryAccessUsesHostPageTables){NULL, 0},
 /* clang-format on */
 
-extern const struct abi_fact ours[], theirs[];
+extern const abi_fact_t ours[], theirs[];
 extern const hipDeviceArch_t our_flags[], their_flags[];
 
 /* clang-format off */

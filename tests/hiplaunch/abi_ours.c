@@ -1,5 +1,5 @@
 #include "hiplaunch/hip_calls.h"
 #include "tests/hiplaunch/abi_list.h"
 
-const struct abi_fact ours[] = {ABI_FACTS};
+const abi_fact_t ours[] = {ABI_FACTS};
 const hipDeviceArch_t our_flags[] = {ABI_FLAGS};

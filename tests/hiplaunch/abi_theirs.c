@@ -5,5 +5,5 @@
 #include "hiplaunch/hip_calls.h"
 #include "tests/hiplaunch/abi_list.h"
 
-const struct abi_fact theirs[] = {ABI_FACTS};
+const abi_fact_t theirs[] = {ABI_FACTS};
 const hipDeviceArch_t their_flags[] = {ABI_FLAGS};

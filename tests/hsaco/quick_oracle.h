@@ -34,7 +34,7 @@ public:
   {
     if (!other.done || offset != other.offset)
       return "the end";
-    const struct unpacker &a = unpacker, &b = other.unpacker;
+    const unpacker_t &a = unpacker, &b = other.unpacker;
     if (a.seen != b.seen || a.odd != b.odd || a.problem_count != b.problem_count)
       return "keys seen or oddities";
     if (a.arguments_end != b.arguments_end || (a.arguments_end && a.furthest != b.furthest))
@@ -51,8 +51,8 @@ public:
 
   bool done;
   size_t offset = 0;
-  struct arena arena;
-  struct unpacker unpacker = {};
+  arena_t arena;
+  unpacker_t unpacker = {};
   rawhal_kernel_t kernel = {};
 
 private:

@@ -22,15 +22,15 @@ typedef struct real {
 typedef struct real_format {
   uint8_t exponent_bits, fraction_bits;
   uint16_t bias;
-  uint8_t specials; /* enum real_specials */
+  uint8_t specials; /* real_specials_t */
 } real_format_t;
 
-enum real_specials {
+typedef enum real_specials {
   REAL_IEEE,
   REAL_FNUZ,    /* the 8-bit formats of gfx942: no infinities, one NaN, no negative zero */
   REAL_FN,      /* OCP's E4M3: no infinities, NaNs are all ones */
   REAL_NUMBERS, /* OCP's formats of 6 and 4 bits: neither infinities nor NaNs */
-};
+} real_specials_t;
 
 extern const real_format_t real_f16, real_bf16, real_f32, real_f64, real_fp8, real_bf8;
 extern const real_format_t real_e4m3, real_e5m2, real_e2m3, real_e3m2, real_e2m1;

@@ -8,15 +8,15 @@
 
 #include "softgpu/isa/base/float.h"
 
-enum small_specials {
+typedef enum small_specials {
   SMALL_ALL_ONES_NAN, /* magnitudes of ones only are NaN */
   SMALL_IEEE,         /* the highest exponent is infinity and NaN */
   SMALL_NUMBERS,
-};
+} small_specials_t;
 
 typedef struct small_format {
   uint8_t bits, mantissa_bits, bias;
-  uint8_t specials; /* enum small_specials */
+  uint8_t specials; /* small_specials_t */
 } small_format_t;
 
 static const small_format_t small_e4m3 = {8, 3, 7, SMALL_ALL_ONES_NAN},

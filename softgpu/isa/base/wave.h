@@ -9,6 +9,10 @@
 #include "softgpu/execute.h"
 #include "softgpu/isa/describe/inst.h"
 
+typedef struct isa_chunk isa_chunk_t;
+typedef struct isa_lds_load isa_lds_load_t;
+typedef struct isa_shadow isa_shadow_t;
+
 /* MODE register bits, hwreg layout: 0-1 round f32, 2-3 round f16/f64, 4-5 denorm f32, 6-7 denorm
  * f16/f64 (0 flush both, 1 flush sources.., 3 keep), 8 dx10_clamp, 9 ieee, 23 fp16_ovfl. */
 enum {
@@ -23,7 +27,11 @@ enum {
 
 typedef uint32_t isa_row_t[ISA_LANES]; /* one VGPR of a wave */
 
-enum isa_wave_state { ISA_WAVE_READY, ISA_WAVE_AT_BARRIER, ISA_WAVE_ENDED };
+typedef enum isa_wave_state {
+  ISA_WAVE_READY,
+  ISA_WAVE_AT_BARRIER,
+  ISA_WAVE_ENDED
+} isa_wave_state_t;
 
 /* The last allocation an instruction touched, so that most accesses need no search. */
 typedef struct isa_range {
@@ -38,12 +46,12 @@ enum { ISA_MOVED = 16, ISA_MOVES_KEPT = 4 };
 
 /* EQUAL and CONSECUTIVE are lanes that are all active; of GAPPED ones those that are active lie as
  * if all did. */
-enum isa_moved_kind {
+typedef enum isa_moved_kind {
   ISA_MOVED_SCATTERED,
   ISA_MOVED_EQUAL,
   ISA_MOVED_CONSECUTIVE,
   ISA_MOVED_GAPPED
-};
+} isa_moved_kind_t;
 
 /* Where each lane's bytes are, and how they lie. */
 typedef struct isa_moves {
@@ -68,25 +76,25 @@ typedef struct isa_wave {
 
   /* The engine's and the memory instructions' side. */
   int32_t budget;      /* instructions left of this turn; 0 hands over to the next wave */
-  uint8_t state;       /* enum isa_wave_state */
+  uint8_t state;       /* isa_wave_state_t */
   uint32_t index;      /* in its work-group */
   uint64_t gws_ticket; /* of the barrier or semaphore, while gws_waits */
   bool gws_waits;
   uint64_t vmem_issued;  /* vector memory instructions, as vmcnt counts them */
   uint64_t vmem_awaited; /* when it goes on, those up to this one are complete; 0: it goes on */
   uint64_t vmem_old;     /* those of the slices before this one */
-  struct isa_lds_load *lds_loads, *lds_loads_last; /* on their way, in order: lds_load.h */
+  isa_lds_load_t *lds_loads, *lds_loads_last; /* on their way, in order: lds_load.h */
   uint64_t stored_at; /* SOFTGPU_CHECK_STORES: the first scalar store since s_dcache_wb; 0: none */
   uint32_t hw_id, xcc_id;
   const softgpu_dispatch_t *dispatch;
   uint64_t entry; /* of the kernel */
   uint8_t *lds;
   uint32_t lds_bytes;
-  struct isa_shadow *shadow; /* of LDS, for checks.h; NULL without */
+  isa_shadow_t *shadow;   /* of LDS, for checks.h; NULL without */
   uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
   uint32_t private_bytes; /* of the slice, per lane */
-  const struct isa_chunk *chunk; /* of the program, where the wave was last */
-  isa_range_t *ranges;           /* ISA_RANGES of them, owned by the thread that runs the wave */
+  const isa_chunk_t *chunk; /* of the program, where the wave was last */
+  isa_range_t *ranges;      /* ISA_RANGES of them, owned by the thread that runs the wave */
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
   uint64_t exec_row_of;
   isa_row_t exec_row __attribute__((aligned(64)));
@@ -125,7 +133,7 @@ typedef struct isa_limits {
   uint32_t sgprs, vgprs, agprs; /* what a wave of the kernel may use */
   /* Vector registers allocated to it, and which of them is a0: wave->a is wave->v + first_agpr. */
   uint32_t rows, first_agpr;
-  bool reference;               /* run by the reference engine */
+  bool reference; /* run by the reference engine */
 } isa_limits_t;
 
 /* Describes a fault in wave->fault; returns false, which is what `run` then returns. */

@@ -11,7 +11,7 @@
 typedef struct decoder {
   const uint32_t *code;
   isa_inst_t *inst;
-  const struct isa_opcode *row;
+  const isa_opcode_t *row;
   unsigned chip;
   bool bad, literal, is_scaled;
 } decoder_t;
@@ -119,7 +119,7 @@ static bool is_atomic(const isa_inst_t *inst)
 static void decode_smem(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  const struct isa_opcode *row = d->row;
+  const isa_opcode_t *row = d->row;
   bool is_immediate = field(d, F_SMEM_IMM), has_register = field(d, F_SMEM_SOE);
   sgpr(d, &inst->saddr, field(d, F_SMEM_SBASE) << 1, row->sdst);
   sgpr(d, &inst->dst, field(d, F_SMEM_SDATA), row->dst);
@@ -141,7 +141,7 @@ static void decode_smem(decoder_t *d)
 static void decode_sdwa(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  const struct isa_opcode *row = d->row;
+  const isa_opcode_t *row = d->row;
   bool scalar[2] = {field(d, F_SDWA_S0), field(d, F_SDWA_S1)};
   inst->has_sdwa = true;
   source(d, &inst->src[0], field(d, F_SDWA_VSRC0) + (scalar[0] ? 0 : ISA_CODE_VGPRS), row->src[0]);
@@ -199,7 +199,7 @@ static void place_literal(decoder_t *d)
 static void decode_vop(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  const struct isa_opcode *row = d->row;
+  const isa_opcode_t *row = d->row;
   unsigned src0 = field(d, F_VOP2_SRC0);
   if (inst->encoding == ISA_VOPC)
     sgpr(d, &inst->sdst, ISA_VCC, 2);
@@ -248,7 +248,7 @@ static void vop3_source(decoder_t *d, unsigned i, bool is_accumulation)
 static void decode_vop3(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  const struct isa_opcode *row = d->row;
+  const isa_opcode_t *row = d->row;
   bool is_compare = row->number < 0x100;
   if (row->flags & ISA_F_DST_SGPR)
     sgpr(d, is_compare ? &inst->sdst : &inst->dst, field(d, F_VOP3_VDST), row->dst);
@@ -341,7 +341,7 @@ static void decode_scaled(decoder_t *d)
 static void decode_ds(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  const struct isa_opcode *row = d->row;
+  const isa_opcode_t *row = d->row;
   bool accumulation = field(d, F_DS_ACC);
   const isa_access_t *access = isa_access_of(inst->op);
   const bool has_two_addresses = access && access->unit;
@@ -359,7 +359,7 @@ static void decode_ds(decoder_t *d)
 static void decode_flat(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  const struct isa_opcode *row = d->row;
+  const isa_opcode_t *row = d->row;
   bool accumulation = field(d, F_FLAT_ACC);
   unsigned saddr = field(d, F_FLAT_SADDR), address_width = 2;
   bool has_saddr = saddr != 0x7f && inst->encoding != ISA_FLAT, has_vaddr = true;
@@ -389,7 +389,7 @@ static void decode_flat(decoder_t *d)
 static void decode_buffer(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  const struct isa_opcode *row = d->row;
+  const isa_opcode_t *row = d->row;
   bool accumulation = field(d, F_MUBUF_ACC);
   inst->offset = (int32_t)field(d, F_MUBUF_OFFSET);
   inst->offen = field(d, F_MUBUF_OFFEN);
@@ -420,7 +420,7 @@ static void decode_buffer(decoder_t *d)
 static void decode_image(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  const struct isa_opcode *row = d->row;
+  const isa_opcode_t *row = d->row;
   const bool accumulation = field(d, F_MIMG_ACC), has_d16 = field(d, F_MIMG_D16);
   inst->offset = (int32_t)field(d, F_MIMG_DMASK);
   inst->offset1 = field(d, F_MIMG_SHAPE) | (uint32_t)has_d16 << 31;

@@ -315,7 +315,7 @@ static void put_cache(printer_t *p, const isa_inst_t *inst)
 
 static void put_smem(printer_t *p, const isa_inst_t *inst)
 {
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   put_operand(p, row->dst ? &inst->dst : &inst->data[0], row->dst ? row->dst : row->src[0]);
   put_operand(p, &inst->saddr, row->sdst);
   if (row->sdst && inst->soffset.kind == ISA_OPERAND_NONE) {
@@ -334,7 +334,7 @@ static void put_smem(printer_t *p, const isa_inst_t *inst)
 
 static void put_ds(printer_t *p, const isa_inst_t *inst)
 {
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   const isa_access_t *access = isa_access_of(inst->op);
   put_operand(p, &inst->dst, row->dst);
   put_operand(p, &inst->vaddr, row->src[2]);
@@ -352,7 +352,7 @@ static void put_ds(printer_t *p, const isa_inst_t *inst)
 
 static void put_flat(printer_t *p, const isa_inst_t *inst)
 {
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   put_operand(p, &inst->dst, row->dst);
   if (inst->encoding == ISA_SCRATCH)
     put_off(p, &inst->vaddr, 1);
@@ -390,7 +390,7 @@ static void put_format(printer_t *p, uint32_t format)
 
 static void put_buffer(printer_t *p, const isa_inst_t *inst)
 {
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   if (row->sdst) {
     put_operand(p, row->dst ? &inst->dst : &inst->data[0], row->dst ? row->dst : row->src[0]);
     put_off(p, &inst->vaddr, (unsigned)inst->offen + inst->idxen);
@@ -413,7 +413,7 @@ static void put_image(printer_t *p, const isa_inst_t *inst)
     const char *name;
     unsigned bit; /* of the fields that only images have */
   } fields[] = {{" a16", 15}, {" lwe", 17}, {" da", 14}, {" d16", 31}};
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   put_operand(p, row->dst ? &inst->dst : &inst->data[0], isa_image_dwords(inst));
   put_operand(p, &inst->vaddr, row->src[2]);
   put_operand(p, &inst->saddr, row->sdst);

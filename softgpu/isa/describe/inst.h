@@ -47,7 +47,7 @@ typedef enum isa_encoding {
 
 /* How operands are encoded (MI200 ISA document, "Scalar ALU Operands"). Of those with a second
  * half, the first. */
-enum isa_code {
+typedef enum isa_code {
   ISA_FLAT_SCRATCH = 102, /* SGPRs are below */
   ISA_XNACK_MASK = 104,
   ISA_VCC = 106,
@@ -70,7 +70,7 @@ enum isa_code {
   ISA_CODE_LDS_DIRECT = 254,
   ISA_CODE_LITERAL = 255, /* the dword after the instruction */
   ISA_CODE_VGPRS = 256    /* of nine bits */
-};
+} isa_code_t;
 enum { ISA_SGPRS = ISA_CODE_ZERO }; /* all scalar registers that have a code */
 
 typedef enum isa_operand_kind {
@@ -114,15 +114,15 @@ typedef struct isa_dpp {
 
 enum { ISA_MOST_DWORDS = 4 }; /* of an instruction */
 
-struct isa_wave;
-struct isa_opcode;
+typedef struct isa_wave isa_wave_t;
+typedef struct isa_opcode isa_opcode_t;
 typedef struct isa_inst isa_inst_t;
 
 struct isa_inst {
   /* Filled in when the instruction is decoded for a program, by the executor of its kind:
    * isa_prepare(). It comes first: a line of the host's cache is all that most instructions look
    * at. */
-  bool (*run)(struct isa_wave *wave, const isa_inst_t *inst);
+  bool (*run)(isa_wave_t *wave, const isa_inst_t *inst);
   const void *plan;
   union {
     const uint32_t
@@ -142,11 +142,11 @@ struct isa_inst {
   uint16_t slot, block, end;
   uint16_t range; /* vector and scalar memory: which of a thread's ranges it uses */
 
-  uint16_t op;                  /* isa_op_t */
-  uint8_t encoding;             /* isa_encoding_t; the base one for SDWA and DPP */
-  uint8_t dwords;               /* 1-4, literal or scale prefix included */
-  uint8_t chip;                 /* softgpu_chip_t it was decoded for */
-  const struct isa_opcode *row; /* operand widths and forms: opcodes.h */
+  uint16_t op;             /* isa_op_t */
+  uint8_t encoding;        /* isa_encoding_t; the base one for SDWA and DPP */
+  uint8_t dwords;          /* 1-4, literal or scale prefix included */
+  uint8_t chip;            /* softgpu_chip_t it was decoded for */
+  const isa_opcode_t *row; /* operand widths and forms: opcodes.h */
   bool has_sdwa, has_dpp;
 
   /* VALU and SALU operands. dst is vdst or sdst; sdst is the mask or carry result of VOP3B, VOPC
@@ -181,7 +181,7 @@ struct isa_inst {
   uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */
   bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
 
-  bool (*unchecked)(struct isa_wave *wave, const isa_inst_t *inst); /* what checks.c runs then */
+  bool (*unchecked)(isa_wave_t *wave, const isa_inst_t *inst); /* what checks.c runs then */
 } __attribute__((aligned(64)));
 
 typedef enum isa_decode_status {

@@ -6,18 +6,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum isa_access_kind { ISA_LOAD = 1, ISA_LOAD_LDS, ISA_STORE, ISA_ATOMIC, ISA_CACHE };
-enum isa_access_form {
+typedef enum isa_access_kind {
+  ISA_LOAD = 1,
+  ISA_LOAD_LDS,
+  ISA_STORE,
+  ISA_ATOMIC,
+  ISA_CACHE
+} isa_access_kind_t;
+typedef enum isa_access_form {
   ISA_FORM_ZERO, /* zero-extended to a dword */
   ISA_FORM_SIGN,
   ISA_FORM_D16_ZERO, /* into the lower half of the register; the other: isa_half_kept() */
   ISA_FORM_D16_SIGN,
   ISA_FORM_HIGH_ZERO, /* into or from the upper half */
   ISA_FORM_HIGH_SIGN,
-};
+} isa_access_form_t;
 
 /* Atomic operations on one element. */
-enum isa_atomic {
+typedef enum isa_atomic {
   ISA_ATOMIC_SWAP,
   ISA_ATOMIC_CMPSWAP,
   ISA_ATOMIC_ADD,
@@ -39,13 +45,13 @@ enum isa_atomic {
   ISA_ATOMIC_CMPSWAP_F,
   ISA_ATOMIC_PK_ADD_F16,
   ISA_ATOMIC_PK_ADD_BF16,
-};
+} isa_atomic_t;
 
 typedef struct isa_access {
-  uint8_t kind;         /* enum isa_access_kind */
+  uint8_t kind;         /* isa_access_kind_t */
   uint8_t bytes;        /* moved or exchanged per lane; 0 where a format says it */
-  uint8_t form;         /* enum isa_access_form, loads and stores below a dword */
-  uint8_t atomic;       /* enum isa_atomic */
+  uint8_t form;         /* isa_access_form_t, loads and stores below a dword */
+  uint8_t atomic;       /* isa_atomic_t */
   uint16_t unit;        /* of DS with two 8-bit offsets: bytes per unit of them; else 0 */
   uint8_t element_bits; /* of DS reads that transpose; else 0 */
   uint8_t components;   /* of buffers with a format: x, xy, xyz or xyzw; else 0 */

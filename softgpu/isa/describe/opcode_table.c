@@ -4,7 +4,7 @@
 
 #include "softgpu/isa/describe/memory.h"
 
-static const struct isa_opcode opcodes[] = {
+static const isa_opcode_t opcodes[] = {
 #define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
   {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
 #include "softgpu/isa/describe/generated/opcodes.inc"
@@ -51,7 +51,7 @@ static uint32_t key(unsigned encoding, unsigned number)
 }
 
 /* Chips disagree about some opcodes, which then have a row for each. */
-const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
+const isa_opcode_t *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
 {
   const size_t count = sizeof opcodes / sizeof *opcodes;
   const uint32_t wanted = key(encoding, number);

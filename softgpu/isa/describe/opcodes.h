@@ -36,7 +36,7 @@ enum {
   ISA_F_MIXED = 1 << 25,       /* MAI: cbsz and blgp say the formats of the sources */
 };
 
-struct isa_opcode {
+typedef struct isa_opcode {
   uint8_t encoding; /* isa_encoding_t */
   uint16_t number;
   uint16_t op;   /* isa_op_t */
@@ -45,10 +45,10 @@ struct isa_opcode {
   /* Widths in dwords, 0 for none. Memory encodings: vdst (SMEM: sdata), saddr (SMEM: sbase, MUBUF,
    * MIMG: srsrc), data0, data1 (MIMG: the sampler), vaddr. */
   uint8_t dst, sdst, src[3];
-};
+} isa_opcode_t;
 
 /* NULL when the chip has no such opcode. */
-const struct isa_opcode *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number);
+const isa_opcode_t *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number);
 
 /* Dwords of data of a MIMG instruction. */
 unsigned isa_image_dwords(const isa_inst_t *inst);

@@ -437,7 +437,7 @@ static bool run_shared(isa_wave_t *wave, const isa_inst_t *inst)
 
 bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   bool found, ok = run_control(wave, inst, &found);
   if (found)
     return ok;

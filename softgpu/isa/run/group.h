@@ -21,7 +21,7 @@ typedef struct isa_group {
   uint32_t slot;         /* of a thread's group structures, this one's number */
   isa_placement_t place; /* set before isa_group_begin() */
   uint8_t *lds;
-  struct isa_shadow *shadow; /* of LDS, for checks.h; NULL without */
+  isa_shadow_t *shadow; /* of LDS, for checks.h; NULL without */
   isa_wave_t *wave;
   uint32_t ids_size[3]; /* of the work-group whose work-items' ids, wave by wave, are in `ids` */
   isa_row_t *ids;

@@ -346,7 +346,7 @@ static bool can_load_lds(const isa_access_t *plan, unsigned chip)
 
 bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool typed = plan && plan->components;
   if (!plan || (inst->lds && (typed || !can_load_lds(plan, inst->chip))) ||

@@ -42,8 +42,8 @@ typedef struct isa_ds_touch {
 isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst);
 
 /* A load into LDS as it lands: it may have done so since it was issued. False for a race. */
-struct isa_lds_load;
-bool isa_check_landing(isa_wave_t *wave, const struct isa_lds_load *load);
+typedef struct isa_lds_load isa_lds_load_t;
+bool isa_check_landing(isa_wave_t *wave, const isa_lds_load_t *load);
 
 uint64_t isa_smem_address(const isa_wave_t *wave, const isa_inst_t *inst);
 

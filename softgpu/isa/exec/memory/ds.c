@@ -304,7 +304,7 @@ isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
 
 bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   const isa_access_t *op = isa_access_of(inst->op);
   const bool is_gws = row->flags & ISA_F_GWS;
   if (inst->gds != is_gws || !isa_vector_allocated(&inst->dst, row->dst, limits) ||

@@ -119,7 +119,7 @@ static bool run_scratch(isa_wave_t *wave, const isa_inst_t *inst)
 
 bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool is_scratch = inst->encoding == ISA_SCRATCH;
   unsigned address_dwords = is_scratch || inst->saddr.kind ? 1 : 2;

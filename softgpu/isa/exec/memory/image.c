@@ -4,7 +4,7 @@
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/access.h"
 
-enum reason {
+typedef enum reason {
   NO_TYPE,
   NO_FORMAT,
   NO_LAYOUT,
@@ -19,7 +19,7 @@ enum reason {
   NO_CLAMP,
   NO_WARNING,
   REASONS
-};
+} reason_t;
 
 static const char *const reasons[REASONS] = {
     [NO_TYPE] = "the descriptor is of no image of one to three dimensions",
@@ -105,7 +105,7 @@ uint32_t isa_image_address(const isa_wave_t *wave, const isa_inst_t *inst, unsig
 
 /* --- what can be used --- */
 
-static bool refuse(isa_wave_t *wave, enum reason reason)
+static bool refuse(isa_wave_t *wave, reason_t reason)
 {
   return isa_wave_fault(wave, SOFTGPU_FAULT_IMAGE, 0, reason, 0);
 }

@@ -8,14 +8,14 @@
 #include "softgpu/isa/base/format.h"
 #include "softgpu/isa/base/wave.h"
 
-enum isa_image_type {
+typedef enum isa_image_type {
   ISA_IMAGE_1D = 8,
   ISA_IMAGE_2D,
   ISA_IMAGE_3D,
   ISA_IMAGE_CUBE,
   ISA_IMAGE_1D_ARRAY,
   ISA_IMAGE_2D_ARRAY
-};
+} isa_image_type_t;
 
 /* Bits of isa_inst.offset1. */
 enum { ISA_IMAGE_UNNORMALIZED = 1 << 12, ISA_IMAGE_DA = 1 << 14, ISA_IMAGE_A16 = 1 << 15 };
@@ -62,20 +62,20 @@ uint64_t isa_image_offset(const isa_image_t *image, uint32_t x, uint32_t y, uint
 
 /* What image_sample does with coordinates and texels. */
 typedef struct isa_sampler {
-  uint8_t clamp[3]; /* enum isa_clamp */
+  uint8_t clamp[3]; /* isa_clamp_t */
   bool is_linear;   /* in x and y */
   bool is_unnormalized, truncates;
   float border[4];
 } isa_sampler_t;
 
-enum isa_clamp {
+typedef enum isa_clamp {
   ISA_CLAMP_WRAP,
   ISA_CLAMP_MIRROR,
   ISA_CLAMP_EDGE,
   ISA_CLAMP_MIRROR_ONCE_EDGE,
   ISA_CLAMP_BORDER = 6,
   ISA_CLAMP_MIRROR_ONCE_BORDER,
-};
+} isa_clamp_t;
 
 isa_sampler_t isa_sampler_read(const isa_wave_t *wave, const isa_inst_t *inst,
                                const isa_image_t *image);

@@ -161,7 +161,7 @@ bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       [ISA_ATOMIC] = run_atomic,
       [ISA_CACHE] = run_nothing,
   };
-  const struct isa_opcode *row = inst->row;
+  const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   if (!isa_scalar_prepare(&inst->dst, row->dst, limits) ||
       !isa_scalar_prepare(&inst->data[0], row->src[0], limits) ||
