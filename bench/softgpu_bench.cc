@@ -105,7 +105,7 @@ void MatrixMultiply(benchmark::State &state)
   } blob = {c.address(), a.address(), b.address(), n};
   put(kernarg, blob);
   softgpu_dispatch_t dispatch = device::dispatch(object.symbol("matmul.kd"), kernarg.as<void>());
-  for (unsigned i = 0; i < 2; i++) {
+  for (unsigned i = 0; i < 2; ++i) {
     dispatch.workgroup[i] = 16;
     dispatch.grid[i] = n;
   }

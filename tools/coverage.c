@@ -93,9 +93,9 @@ static void note_missing(void *context, uint64_t offset, const char *mnemonic, c
   snprintf(key.text, sizeof(key.text), "%s", text);
   row_t *const *found = tfind(&key, &report->tree, compare_rows);
   row_t *row = found ? *found : append_row(report, &key);
-  report->missing++;
+  ++report->missing;
   if (row)
-    row->count++;
+    ++row->count;
   else
     report->out_of_memory = true;
 }
@@ -119,10 +119,10 @@ static void look_at(report_t *report, const rawhal_hsaco_t *hsaco)
   const rawhal_hsaco_info_t *info = rawhal_hsaco_info(hsaco);
   uint32_t chip = chip_number(&info->target);
   if (!executes(report, chip)) {
-    report->other_objects++;
+    ++report->other_objects;
     return;
   }
-  report->objects++;
+  ++report->objects;
   for (size_t i = 0; i < info->segment_count; ++i) {
     const rawhal_segment_t *segment = rawhal_hsaco_segment(hsaco, i);
     if (segment->type != PT_LOAD || !(segment->flags & PF_X) ||

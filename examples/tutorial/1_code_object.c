@@ -12,7 +12,7 @@ int main(int argc, char **argv)
   rawhal_target_format(&info->target, target, sizeof(target));
   printf("%s, code object version %u, kernels: %zu\n", target, info->code_object_version,
          info->kernel_count);
-  for (size_t i = 0; i < info->kernel_count; i++) {
+  for (size_t i = 0; i < info->kernel_count; ++i) {
     const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(hsaco, i);
     printf("%.*s: %u VGPRs, %u SGPRs, %u bytes of arguments\n", (int)kernel->name.size,
            kernel->name.data, kernel->vgpr_count, kernel->sgpr_count, kernel->kernarg_segment_size);

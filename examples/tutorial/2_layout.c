@@ -13,7 +13,7 @@ int main(int argc, char **argv)
   printf("a segment of %u bytes; a blob has at least %u\n", info->effective_size,
          info->explicit_end);
   const rawhal_kernarg_argument_t *argument;
-  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); i++)
+  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i)
     if (!argument->hidden || argument->offset < 60)
       printf("%3u: %u bytes, %.*s %.*s\n", argument->offset, argument->size,
              (int)argument->value_kind_text.size, argument->value_kind_text.data,

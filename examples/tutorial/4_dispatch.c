@@ -17,7 +17,7 @@ int main(int argc, char **argv)
   check(rawhal_executable_kernel(executable, RAWHAL_STRING("vector_add"), 0, &kernel, &error));
   check(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 3 * COUNT * 4, &memory, &error));
   float *c = rawhal_buffer_host(memory), *a = c + COUNT, *b = a + COUNT;
-  for (int i = 0; i < COUNT; i++) {
+  for (int i = 0; i < COUNT; ++i) {
     a[i] = (float)i;
     b[i] = 0.5f;
   }

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
   check(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 3 * COUNT * 4, &memory, &error));
   check(rawhal_queue_create(device, NULL, &queue, &error));
   float *x = rawhal_buffer_host(memory), *y = x + COUNT, *z = y + COUNT;
-  for (int i = 0; i < COUNT; i++)
+  for (int i = 0; i < COUNT; ++i)
     x[i] = 1;
 
   /* y = x + x, z = y + y: the second waits for the first, as it lacks RAWHAL_DISPATCH_OVERLAP. */
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     uint32_t n;
   } blobs[2] = {{at + bytes, at, at, COUNT}, {at + 2 * bytes, at + bytes, at + bytes, COUNT}};
   rawhal_dispatch_t both[2];
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2; ++i)
     both[i] = (rawhal_dispatch_t){.kernel = kernel,
                                   .work_items = {COUNT, 1, 1},
                                   .workgroup = {64, 1, 1},
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
   rawhal_recording_t *recording;
   check(rawhal_recording_create(queue, both, 1, &recording, &error));
   blobs[0].c = at;
-  for (int round = 0; round < ROUNDS; round++)
+  for (int round = 0; round < ROUNDS; ++round)
     check(
         rawhal_queue_replay_blob(queue, recording, &blobs[0], 28, RAWHAL_FOREVER, &ticket, &error));
   check(rawhal_queue_wait(queue, ticket, RAWHAL_FOREVER, &error));

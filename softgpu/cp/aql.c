@@ -90,7 +90,7 @@ static softgpu_step_t barrier_step(softgpu_queue_t *queue, const hsa_barrier_and
   if (completion != 0 && !softgpu_signal_valid(queue->setup.node, completion))
     return signal_refuse(queue, "completion signal", completion);
   unsigned present = 0, satisfied = 0;
-  for (size_t i = 0; i < sizeof(packet->dep_signal) / sizeof(packet->dep_signal[0]); i++) {
+  for (size_t i = 0; i < sizeof(packet->dep_signal) / sizeof(packet->dep_signal[0]); ++i) {
     uint64_t dependency = packet->dep_signal[i].handle;
     if (dependency == 0)
       continue;
@@ -197,7 +197,7 @@ __attribute__((no_sanitize("thread"))) static bool packet_changed(softgpu_queue_
 {
   const uint64_t *words = packet;
   bool changed = false;
-  for (size_t i = 0; i < sizeof(queue->unannounced) / sizeof(queue->unannounced[0]); i++) {
+  for (size_t i = 0; i < sizeof(queue->unannounced) / sizeof(queue->unannounced[0]); ++i) {
     uint64_t now = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
     changed |= now != queue->unannounced[i];
     queue->unannounced[i] = now;

@@ -29,7 +29,7 @@ static uint32_t dispatch_check(const hsa_kernel_dispatch_packet_t *packet,
     return SOFTGPU_QUEUE_BAD_DIMENSIONS;
   }
   uint64_t items = 1;
-  for (unsigned i = 0; i < 3; i++) {
+  for (unsigned i = 0; i < 3; ++i) {
     dispatch->grid[i] = i < dimensions ? grid[i] : 1;
     dispatch->workgroup[i] = i < dimensions ? group[i] : 1;
     items *= dispatch->workgroup[i];

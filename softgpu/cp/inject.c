@@ -48,7 +48,7 @@ SOFTGPU_EXPORT bool softgpu_inject(const char *name, const void *hsa_queue, uint
 {
   int injection = 0;
   while (injection < SOFTGPU_INJECT_COUNT && (!name || strcmp(names[injection], name) != 0))
-    injection++;
+    ++injection;
   if (injection == SOFTGPU_INJECT_COUNT || softgpu_forked())
     return false;
   softgpu_queue_t *queue = softgpu_queue_lock(hsa_queue);
@@ -87,7 +87,7 @@ static bool order_take(softgpu_injection_t injection, const void *hsa_queue, boo
   bool is_due =
       order->wait > 0 && (!order->hsa_queue || order->hsa_queue == hsa_queue) && --order->wait == 0;
   if (is_due && repeats && order->value > 1) {
-    order->value--;
+    --order->value;
     order->wait = 1;
   } else if (is_due) {
     atomic_fetch_and(&ordered, ~(1u << injection));

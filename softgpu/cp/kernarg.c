@@ -20,7 +20,7 @@ static uint32_t next_note;
 
 static note_t *note_find(uint64_t kernarg)
 {
-  for (uint32_t i = 0; i < NOTES; i++)
+  for (uint32_t i = 0; i < NOTES; ++i)
     if (notes[i].kernarg == kernarg)
       return &notes[i];
   return NULL;

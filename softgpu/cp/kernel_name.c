@@ -39,7 +39,7 @@ static bool image_find(uint64_t address, image_t *image)
   if (!softgpu_memory_find(address, &found))
     return false;
   uint64_t page = address & ~(uint64_t)(PAGE - 1);
-  for (int i = 0; i < MOST_PAGES && page >= found.base; i++, page -= PAGE) {
+  for (int i = 0; i < MOST_PAGES && page >= found.base; ++i, page -= PAGE) {
     Elf64_Ehdr header;
     *image = (image_t){page, found.base + found.size - page};
     if (image_read(image, 0, &header, sizeof(header)) &&
@@ -67,7 +67,7 @@ static bool dynamic_read(const image_t *image, const Elf64_Phdr *dynamic, symbol
   *symbols = (symbols_t){0};
   uint64_t hash = 0;
   uint64_t entries = dynamic->p_memsz / sizeof(Elf64_Dyn);
-  for (uint64_t i = 0; i < entries && i < MOST_DYNAMIC; i++) {
+  for (uint64_t i = 0; i < entries && i < MOST_DYNAMIC; ++i) {
     const uint64_t at = i * sizeof(Elf64_Dyn);
     Elf64_Dyn entry;
     if (!image_read(image, dynamic->p_vaddr + at, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
@@ -97,7 +97,7 @@ static bool symbols_find(const image_t *image, symbols_t *symbols)
   Elf64_Ehdr header;
   if (!image_read(image, 0, &header, sizeof(header)) || header.e_phentsize != sizeof(Elf64_Phdr))
     return false;
-  for (unsigned i = 0; i < header.e_phnum; i++) {
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     if (!image_read(image, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
       return false;
@@ -113,7 +113,7 @@ static bool name_copy(const image_t *image, const symbols_t *symbols, uint32_t a
 {
   size_t length = 0;
   char c = '\0';
-  for (uint64_t i = at; i < symbols->strings_size && length + 1 < size; i++) {
+  for (uint64_t i = at; i < symbols->strings_size && length + 1 < size; ++i) {
     if (!image_read(image, symbols->strings + i, &c, 1) || c == '\0')
       break;
     text[length++] = c > ' ' && c < 0x7f ? c : '?';
@@ -131,7 +131,7 @@ bool softgpu_kernel_name(uint64_t kernel_object, char *text, size_t size)
   text[0] = '\0';
   if (!image_find(kernel_object, &image) || !symbols_find(&image, &symbols))
     return false;
-  for (uint64_t i = 0; i < symbols.count; i++) {
+  for (uint64_t i = 0; i < symbols.count; ++i) {
     Elf64_Sym symbol;
     if (!image_read(&image, symbols.table + i * sizeof(symbol), &symbol, sizeof(symbol)))
       return false;

@@ -22,14 +22,14 @@ bool softgpu_pausing(void)
 void softgpu_pause_join(void)
 {
   pthread_mutex_lock(&lock);
-  processors++;
+  ++processors;
   pthread_mutex_unlock(&lock);
 }
 
 void softgpu_pause_leave(void)
 {
   pthread_mutex_lock(&lock);
-  processors--;
+  --processors;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
 }
@@ -37,12 +37,12 @@ void softgpu_pause_leave(void)
 void softgpu_pause_park(const bool *stop)
 {
   pthread_mutex_lock(&lock);
-  parked++;
+  ++parked;
   pthread_cond_broadcast(&changed);
   while (atomic_load_explicit(&depth, memory_order_relaxed) > 0 &&
          !__atomic_load_n(stop, __ATOMIC_RELAXED))
     pthread_cond_wait(&changed, &lock);
-  parked--;
+  --parked;
   pthread_mutex_unlock(&lock);
 }
 

@@ -216,7 +216,7 @@ static bool queue_place(softgpu_queue_t *queue)
     return false;
   uint32_t index = 0;
   while (index < SOFTGPU_MAX_QUEUES && table[index])
-    index++;
+    ++index;
   if (index == SOFTGPU_MAX_QUEUES)
     return false;
   queue->doorbell = index;
@@ -272,7 +272,7 @@ softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup)
 /* Caller holds the table's lock. */
 static softgpu_queue_t *table_find(uint64_t id)
 {
-  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; ++i) {
     if (table[i] && table[i]->id == id)
       return table[i];
   }
@@ -328,7 +328,7 @@ softgpu_gws_answer_t softgpu_queue_gws(uint64_t id, bool is_wanted)
   softgpu_queue_t *queue = table_find(id);
   softgpu_gws_answer_t answer =
       queue && softgpu_aql_queue_of(queue) ? SOFTGPU_GWS_DONE : SOFTGPU_GWS_NO_QUEUE;
-  for (uint32_t i = 0; answer == SOFTGPU_GWS_DONE && is_wanted && i < SOFTGPU_MAX_QUEUES; i++)
+  for (uint32_t i = 0; answer == SOFTGPU_GWS_DONE && is_wanted && i < SOFTGPU_MAX_QUEUES; ++i)
     if (table[i] && table[i]->setup.node == queue->setup.node && atomic_load(&table[i]->has_gws))
       answer = SOFTGPU_GWS_TAKEN;
   if (answer == SOFTGPU_GWS_DONE)
@@ -367,7 +367,7 @@ void softgpu_queue_doze(softgpu_queue_t *queue, uint64_t ns)
 
 void softgpu_queues_close(void)
 {
-  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; ++i) {
     pthread_mutex_lock(&table_lock);
     uint64_t id = table[i] ? table[i]->id : 0;
     pthread_mutex_unlock(&table_lock);
@@ -380,7 +380,7 @@ void softgpu_queues_close(void)
 void softgpu_queues_wake(void)
 {
   pthread_mutex_lock(&table_lock);
-  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; ++i) {
     if (table[i])
       queue_wake(table[i]);
   }
@@ -393,7 +393,7 @@ static bool is_kicked_for(const softgpu_queue_t *queue, const void *word)
   const softgpu_words_t *words = &queue->kicked_for;
   if (!word || !words->at[0])
     return true;
-  for (size_t i = 0; i < sizeof(words->at) / sizeof(words->at[0]); i++)
+  for (size_t i = 0; i < sizeof(words->at) / sizeof(words->at[0]); ++i)
     if (((uintptr_t)words->at[i] ^ (uintptr_t)word) < sizeof(uint64_t)) /* either half of it */
       return true;
   return false;
@@ -404,7 +404,7 @@ void softgpu_queues_kick(const void *word)
   if (atomic_load(&listeners) == 0)
     return;
   pthread_mutex_lock(&table_lock);
-  for (uint32_t i = 0; i < table_used; i++) {
+  for (uint32_t i = 0; i < table_used; ++i) {
     softgpu_queue_t *queue = table[i];
     if (!queue || !atomic_load(&queue->listening))
       continue;
@@ -421,7 +421,7 @@ void softgpu_queues_kick(const void *word)
 /* The caller holds the table. */
 static softgpu_queue_t *queue_at(const void *hsa_queue)
 {
-  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES && hsa_queue; i++)
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES && hsa_queue; ++i)
     if (table[i] && softgpu_aql_queue_of(table[i]) == hsa_queue)
       return table[i];
   return NULL;
@@ -434,7 +434,7 @@ static softgpu_queue_t *queue_with_id_of(const void *hsa_queue)
   uint64_t wanted = 0, id = 0;
   if (!softgpu_aql_id(hsa_queue, &wanted))
     return NULL;
-  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; i++) {
+  for (uint32_t i = 0; i < SOFTGPU_MAX_QUEUES; ++i) {
     const void *real = table[i] ? softgpu_aql_queue_of(table[i]) : NULL;
     if (real && softgpu_aql_id(real, &id) && id == wanted)
       return table[i];

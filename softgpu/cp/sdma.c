@@ -101,8 +101,8 @@ static outcome_t copy_rect(packet_t *packet)
   uint64_t width = ((packet->dw[11] & 0x3fff) + 1ull) << shift;
   uint64_t rows = ((packet->dw[11] >> 16) & 0x3fff) + 1;
   uint64_t layers = (packet->dw[12] & 0x7ff) + 1;
-  for (uint64_t layer = 0; layer < layers; layer++) {
-    for (uint64_t row = 0; row < rows; row++) {
+  for (uint64_t layer = 0; layer < layers; ++layer) {
+    for (uint64_t row = 0; row < rows; ++row) {
       const void *source = reach(packet, surface_row(&from, row, layer, shift), width, false);
       void *target =
           source ? reach(packet, surface_row(&to, row, layer, shift), width, true) : NULL;
@@ -269,7 +269,7 @@ softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue)
   uint64_t bytes = dwords * sizeof(uint32_t);
   if (dwords == 0 || bytes > end - queue->next)
     return sdma_fail(queue, &packet);
-  for (unsigned i = 1; i < dwords; i++)
+  for (unsigned i = 1; i < dwords; ++i)
     packet.dw[i] = ring_dword(queue, queue->next + i * sizeof(uint32_t));
 
   unsigned token = softgpu_retire_enter();

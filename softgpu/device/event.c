@@ -55,7 +55,7 @@ void softgpu_events_begin(uint64_t words)
 void softgpu_events_end(void)
 {
   pthread_mutex_lock(&lock);
-  for (uint32_t id = 1; id < SOFTGPU_EVENT_COUNT; id++) {
+  for (uint32_t id = 1; id < SOFTGPU_EVENT_COUNT; ++id) {
     free(slots[id].event);
     slots[id] = (slot_t){0};
   }
@@ -75,7 +75,7 @@ static void slot_raise(uint32_t id)
 {
   bool waited_for = false;
   for (waiter_t *waiter = waiters; waiter; waiter = waiter->next) {
-    for (uint32_t i = 0; i < waiter->count; i++) {
+    for (uint32_t i = 0; i < waiter->count; ++i) {
       if (waiter->ids[i] == id) {
         waiter->raised[i] = waited_for = true;
         pthread_cond_signal(&waiter->wake);
@@ -84,7 +84,7 @@ static void slot_raise(uint32_t id)
   }
   slots[id].signaled = slots[id].manual_reset || !waited_for;
   slots[id].raised = ++raises;
-  slots[id].age++;
+  ++slots[id].age;
 }
 
 void softgpu_event_raise(uint32_t id)
@@ -100,7 +100,7 @@ void softgpu_event_raise(uint32_t id)
 void softgpu_event_memory_fault(uint32_t node, uint64_t address, bool read_only)
 {
   pthread_mutex_lock(&lock);
-  for (uint32_t id = 1; id < SOFTGPU_EVENT_COUNT; id++) {
+  for (uint32_t id = 1; id < SOFTGPU_EVENT_COUNT; ++id) {
     HsaEvent *event = slots[id].event;
     if (!event || event->EventData.EventType != HSA_EVENTTYPE_MEMORY)
       continue;
@@ -118,7 +118,7 @@ void softgpu_event_memory_fault(uint32_t node, uint64_t address, bool read_only)
 static uint32_t slot_find(void)
 {
   uint32_t id = 0;
-  for (uint32_t tried = 1; tried < SOFTGPU_EVENT_COUNT && id == 0; tried++) {
+  for (uint32_t tried = 1; tried < SOFTGPU_EVENT_COUNT && id == 0; ++tried) {
     if (!slots[next_id].event)
       id = next_id;
     next_id = next_id % (SOFTGPU_EVENT_COUNT - 1) + 1;
@@ -191,7 +191,7 @@ bool softgpu_event_reset(const HsaEvent *event)
 static bool wait_satisfied(const waiter_t *waiter, bool all)
 {
   uint32_t raised = 0;
-  for (uint32_t i = 0; i < waiter->count; i++)
+  for (uint32_t i = 0; i < waiter->count; ++i)
     raised += waiter->raised[i];
   return all ? raised == waiter->count : raised > 0;
 }
@@ -199,7 +199,7 @@ static bool wait_satisfied(const waiter_t *waiter, bool all)
 /* Takes what is signaled already, or is older than the caller knows it. Caller holds the lock. */
 static void wait_collect(waiter_t *waiter, const uint64_t *ages)
 {
-  for (uint32_t i = 0; i < waiter->count; i++) {
+  for (uint32_t i = 0; i < waiter->count; ++i) {
     slot_t *slot = &slots[waiter->ids[i]];
     waiter->raised[i] = slot->signaled || (!slot->manual_reset && slot->raised > looked) ||
                         (ages && ages[i] != 0 && ages[i] != slot->age);
@@ -237,7 +237,7 @@ static HSAKMT_STATUS events_wait(HsaEvent **events, waiter_t *waiter, uint32_t *
 {
   pthread_mutex_lock(&lock);
   HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
-  for (uint32_t i = 0; i < waiter->count && status == HSAKMT_STATUS_SUCCESS; i++) {
+  for (uint32_t i = 0; i < waiter->count && status == HSAKMT_STATUS_SUCCESS; ++i) {
     ids[i] = event_id(events[i]);
     if (ids[i] == 0)
       status = HSAKMT_STATUS_INVALID_HANDLE;
@@ -248,7 +248,7 @@ static HSAKMT_STATUS events_wait(HsaEvent **events, waiter_t *waiter, uint32_t *
         (milliseconds == 0 || !wait_block(waiter, all, milliseconds)))
       status = HSAKMT_STATUS_WAIT_TIMEOUT;
     looked = raises;
-    for (uint32_t i = 0; i < waiter->count && ages; i++)
+    for (uint32_t i = 0; i < waiter->count && ages; ++i)
       ages[i] = slots[ids[i]].age;
   }
   pthread_mutex_unlock(&lock);

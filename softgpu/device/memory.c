@@ -65,7 +65,7 @@ static uint32_t entry_above(uint64_t address, uint32_t count)
 
 static uint32_t read_begin(void)
 {
-  for (uint32_t spins = 0;; spins++) {
+  for (uint32_t spins = 0;; ++spins) {
     uint32_t now = atomic_load_explicit(&sequence, memory_order_acquire);
     if ((now & 1) == 0)
       return now;
@@ -96,12 +96,12 @@ static bool entries_reserve(void)
 static void entries_shift(uint32_t from, uint32_t to, uint32_t count)
 {
   if (to > from) {
-    for (uint32_t i = count; i > from; i--) {
+    for (uint32_t i = count; i > from; --i) {
       softgpu_allocation_t moved = entry_load(i - 1);
       entry_store(i - 1 + (to - from), &moved);
     }
   } else if (to < from) {
-    for (uint32_t i = from; i < count; i++) {
+    for (uint32_t i = from; i < count; ++i) {
       softgpu_allocation_t moved = entry_load(i);
       entry_store(i - (from - to), &moved);
     }
@@ -119,7 +119,7 @@ static bool exchange_fits(uint32_t from, uint32_t to, uint32_t total,
     softgpu_allocation_t before = entry_load(from - 1);
     end = before.base + before.size;
   }
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count; ++i) {
     if (added[i].size == 0 || added[i].base < end ||
         __builtin_add_overflow(added[i].base, added[i].size, &end))
       return false;
@@ -145,7 +145,7 @@ bool softgpu_memory_exchange(uint64_t first, uint64_t last, const softgpu_alloca
       uint32_t now = atomic_load_explicit(&sequence, memory_order_relaxed);
       atomic_store_explicit(&sequence, now + 1, memory_order_relaxed);
       entries_shift(to, from + count, total);
-      for (uint32_t i = 0; i < count; i++)
+      for (uint32_t i = 0; i < count; ++i)
         entry_store(from + i, &added[i]);
       if (to > from)
         __atomic_fetch_add(&softgpu_memory_removals, 1, __ATOMIC_SEQ_CST);

@@ -30,7 +30,7 @@ static void waiting_unmap(unsigned which)
 
 static void reclaim(void)
 {
-  for (int turn = 0; turn < 2 && users[!phase] == 0; turn++) {
+  for (int turn = 0; turn < 2 && users[!phase] == 0; ++turn) {
     waiting_unmap(!phase);
     if (!waiting[phase])
       return;
@@ -42,7 +42,7 @@ unsigned softgpu_retire_enter(void)
 {
   pthread_mutex_lock(&lock);
   unsigned token = phase;
-  users[token]++;
+  ++users[token];
   pthread_mutex_unlock(&lock);
   return token;
 }
@@ -50,7 +50,7 @@ unsigned softgpu_retire_enter(void)
 void softgpu_retire_leave(unsigned token)
 {
   pthread_mutex_lock(&lock);
-  users[token]--;
+  --users[token];
   reclaim();
   pthread_mutex_unlock(&lock);
 }

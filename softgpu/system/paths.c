@@ -33,7 +33,7 @@ static const char *path_of(const char *path, char room[PATH_MAX])
   const char *root = path ? secure_getenv("SOFTGPU_SYSTEM") : NULL;
   if (!root)
     return path;
-  for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++) {
+  for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); ++i) {
     size_t length = strlen(moved[i]);
     if (strncmp(path, moved[i], length) != 0 || (path[length] != '\0' && path[length] != '/'))
       continue;

@@ -128,7 +128,7 @@ static void properties_write(FILE *file, const HsaNodeProperties *node)
       {"unique_id", node->UniqueID},
       {"max_engine_clk_ccompute", node->MaxEngineClockMhzCCompute},
   };
-  for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+  for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i)
     fprintf(file, "%s %" PRIu64 "\n", lines[i].name, lines[i].value);
 }
 
@@ -139,7 +139,7 @@ static void links_write(uint32_t id, uint32_t count)
   HsaIoLinkProperties *links = calloc(count, sizeof(*links));
   if (!links || hsaKmtGetNodeIoLinkProperties(id, count, links) != HSAKMT_STATUS_SUCCESS)
     give_up("no links of node %" PRIu32, id);
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count; ++i) {
     FILE *file = file_create(NODE "/io_links/%" PRIu32 "/properties", id, i);
     fprintf(file, "type %d\nversion_major 0\nversion_minor 0\n", (int)links[i].IoLinkType);
     fprintf(file, "node_from %" PRIu32 "\nnode_to %" PRIu32 "\nweight %" PRIu32 "\n",
@@ -195,7 +195,7 @@ static void card_write(uint32_t id, const HsaNodeProperties *node)
   char address[32], target[128], marketing[HSA_PUBLIC_NAME_SIZE];
   snprintf(address, sizeof(address), "0000:%02x:%02x.%x", node->LocationId >> 8 & 0xff,
            node->LocationId >> 3 & 0x1f, node->LocationId & 7);
-  for (size_t i = 0; i < sizeof(marketing); i++)
+  for (size_t i = 0; i < sizeof(marketing); ++i)
     marketing[i] = (char)node->MarketingName[i];
   marketing[sizeof(marketing) - 1] = '\0';
 #define DEVICE "/sys/devices/softgpu/%s"
@@ -269,7 +269,7 @@ int main(int count, char **arguments)
   directory_create("/sys/class/kfd/kfd/proc/"); /* which processes use the devices: not known */
   directory_create("/sys/class/drm/");
   directory_create("/dev/dri/");
-  for (uint32_t id = 0; id < system.NumNodes; id++) {
+  for (uint32_t id = 0; id < system.NumNodes; ++id) {
     HsaNodeProperties node;
     if (hsaKmtGetNodeProperties(id, &node) != HSAKMT_STATUS_SUCCESS)
       give_up("node %" PRIu32 " has no properties", id);

@@ -69,7 +69,7 @@ static record_t *record_owner(uint64_t address)
 {
   size_t at = record_above(address);
   while (at > 0 && records[at - 1]->part)
-    at--;
+    --at;
   return at > 0 && address - records[at - 1]->base < records[at - 1]->size ? records[at - 1] : NULL;
 }
 
@@ -86,7 +86,7 @@ static bool record_insert(record_t *record)
   size_t at = record_above(record->base);
   memmove(&records[at + 1], &records[at], (record_count - at) * sizeof(*records));
   records[at] = record;
-  record_count++;
+  ++record_count;
   return true;
 }
 
@@ -94,9 +94,9 @@ static void record_remove(const record_t *record)
 {
   size_t at = record_above(record->base) - 1;
   while (records[at] != record) /* a part may begin where its pool does */
-    at--;
+    --at;
   memmove(&records[at], &records[at + 1], (record_count - at - 1) * sizeof(*records));
-  record_count--;
+  --record_count;
 }
 
 static bool vram_take(uint32_t node, uint64_t size)
@@ -119,7 +119,7 @@ static softgpu_allocation_t record_live(const record_t *record)
                (record->part ? SOFTGPU_MEMORY_SCRATCH : 0),
       .node = record->node,
   };
-  for (uint32_t i = 0; i < record->mapped_count; i++)
+  for (uint32_t i = 0; i < record->mapped_count; ++i)
     live.access |= 1u << record->mapped[i];
   return live;
 }
@@ -280,7 +280,7 @@ static HSAKMT_STATUS pool_map(const record_t *pool, uint64_t address, uint64_t s
 
 static bool record_has(const record_t *record, uint32_t node)
 {
-  for (uint32_t i = 0; i < record->mapped_count; i++)
+  for (uint32_t i = 0; i < record->mapped_count; ++i)
     if (record->mapped[i] == node)
       return true;
   return false;
@@ -293,7 +293,7 @@ static void record_map(record_t *record, bool whole, uint32_t count, const uint3
   softgpu_allocation_t before = record_live(record);
   if (whole)
     record->mapped_count = 0;
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = 0; i < count; ++i)
     if (!record_has(record, nodes[i]))
       record->mapped[record->mapped_count++] = nodes[i];
   softgpu_allocation_t after = record_live(record);
@@ -327,7 +327,7 @@ HSAKMT_STATUS hsaKmtMapMemoryToGPUNodes(void *address, HSAuint64 size, HSAuint64
   (void)flags;
   if (!address || !nodes || count == 0 || count > softgpu_gpu_count())
     return HSAKMT_STATUS_INVALID_PARAMETER;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count; ++i) {
     if (nodes[i] == 0 || nodes[i] > softgpu_gpu_count())
       return HSAKMT_STATUS_INVALID_NODE_UNIT;
   }
@@ -340,7 +340,7 @@ HSAKMT_STATUS hsaKmtMapMemoryToGPU(void *address, HSAuint64 size, HSAuint64 *alt
   if (!address)
     return HSAKMT_STATUS_INVALID_PARAMETER;
   uint32_t nodes[SOFTGPU_MAX_GPUS];
-  for (uint32_t i = 0; i < softgpu_gpu_count(); i++)
+  for (uint32_t i = 0; i < softgpu_gpu_count(); ++i)
     nodes[i] = i + 1;
   return memory_map(address, size, alternate, softgpu_gpu_count(), nodes);
 }

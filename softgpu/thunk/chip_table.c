@@ -15,7 +15,7 @@ static const softgpu_chip_facts_t chips[] = {
 
 const softgpu_chip_facts_t *softgpu_chip_find(uint64_t name)
 {
-  for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++) {
+  for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i) {
     if (chips[i].name == name)
       return &chips[i];
   }

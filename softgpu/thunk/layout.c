@@ -38,7 +38,7 @@ static void spans_copy(void *to, const void *from, const span_t *spans, size_t c
 {
   const span_t *last = &spans[count - 1];
   memset(to, 0, (size_t)last->to + last->bytes);
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; ++i)
     memcpy((char *)to + spans[i].to, (const char *)from + spans[i].from, spans[i].bytes);
 }
 

@@ -47,7 +47,7 @@ static char messages[1024]; /* written by the constructor only */
 
 static int option_find(const char *name)
 {
-  for (int i = 0; name && i < SOFTGPU_OPTION_COUNT; i++) {
+  for (int i = 0; name && i < SOFTGPU_OPTION_COUNT; ++i) {
     if (strcmp(options[i].name, name) == 0)
       return i;
   }
@@ -122,7 +122,7 @@ static void option_from_environment(int option)
 {
   char variable[64] = "SOFTGPU_";
   size_t at = strlen(variable);
-  for (const char *c = options[option].name; *c; c++)
+  for (const char *c = options[option].name; *c; ++c)
     variable[at++] = (char)toupper((unsigned char)*c);
   const char *text = getenv(variable);
   if (!text || softgpu_option_set_text(options[option].name, text))
@@ -139,7 +139,7 @@ static void option_from_environment(int option)
 
 __attribute__((constructor)) static void options_load(void)
 {
-  for (int i = 0; i < SOFTGPU_OPTION_COUNT; i++)
+  for (int i = 0; i < SOFTGPU_OPTION_COUNT; ++i)
     option_from_environment(i);
   /* See softgpu.h. The runtime reads its environment in hsa_init(), which comes later. */
   setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);

@@ -121,7 +121,7 @@ HSAKMT_STATUS hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 bits, HSAuint32 *ma
   if (!mask || bits == 0 || bits % 32 != 0)
     return HSAKMT_STATUS_INVALID_PARAMETER;
   uint32_t units = 0;
-  for (uint32_t i = 0; i < bits && i < softgpu_compute_units(); i++)
+  for (uint32_t i = 0; i < bits && i < softgpu_compute_units(); ++i)
     units += (mask[i / 32] >> (i % 32)) & 1;
   if (units == 0)
     return HSAKMT_STATUS_INVALID_PARAMETER;

@@ -43,7 +43,7 @@ static void pages_part(const softgpu_pages_t *pages)
   if (parted_count == PARTED)
     softgpu_pages_retire(&parted[parted_next]);
   else
-    parted_count++;
+    ++parted_count;
   parted[parted_next] = *pages;
   parted_next = (parted_next + 1) % PARTED;
 }
@@ -60,24 +60,24 @@ static bool range_insert(const range_t *range)
   }
   size_t at = range_count;
   while (at > 0 && ranges[at - 1].base > range->base)
-    at--;
+    --at;
   memmove(&ranges[at + 1], &ranges[at], (range_count - at) * sizeof(*ranges));
   ranges[at] = *range;
-  range_count++;
+  ++range_count;
   return true;
 }
 
 static void range_remove(size_t at)
 {
   memmove(&ranges[at], &ranges[at + 1], (range_count - at - 1) * sizeof(*ranges));
-  range_count--;
+  --range_count;
 }
 
 /* The last of those that start at `base` and, unless `end` is 0, end there; NULL when there is
  * none. */
 static range_t *range_find(uint64_t base, uint64_t end)
 {
-  for (size_t at = range_count; at > 0; at--) {
+  for (size_t at = range_count; at > 0; --at) {
     if (ranges[at - 1].base == base && (end == 0 || ranges[at - 1].end == end))
       return &ranges[at - 1];
   }
@@ -177,7 +177,7 @@ static HSAKMT_STATUS memory_register(const void *memory, uint64_t size)
   pthread_mutex_lock(&lock);
   range_t *known = range_find(range.base, range.end);
   if (known && known->inside == range.inside) {
-    known->registered++;
+    ++known->registered;
     range_use(known);
   } else if (!range.inside) {
     status = range_create(&range);
@@ -250,7 +250,7 @@ HSAKMT_STATUS hsaKmtDeregisterMemory(void *memory)
 /* The registration an address of the host or of a device is in. Caller holds the lock. */
 static range_t *range_around(uint64_t address)
 {
-  for (size_t at = range_count; at > 0; at--) {
+  for (size_t at = range_count; at > 0; --at) {
     range_t *range = &ranges[at - 1];
     uint64_t size = range->end - range->base;
     if (!range->inside && (address - range->base < size || address - range->device < size))

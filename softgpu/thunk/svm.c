@@ -119,7 +119,7 @@ static HSAKMT_STATUS call_check(const void *start, uint64_t size, unsigned count
   if (!start || size == 0 || base % SOFTGPU_PAGE != 0 || size % SOFTGPU_PAGE != 0 ||
       __builtin_add_overflow(base, size, &end) || (count > 0 && !attributes))
     return HSAKMT_STATUS_INVALID_PARAMETER;
-  for (unsigned i = 0; i < count; i++) {
+  for (unsigned i = 0; i < count; ++i) {
     HSAKMT_STATUS status = attribute_check(&attributes[i], set);
     if (status != HSAKMT_STATUS_SUCCESS)
       return status;
@@ -150,7 +150,7 @@ static span_t ranges_touched(uint64_t base, uint64_t end)
 {
   span_t span = {.from = range_above(base)};
   for (span.to = span.from; span.to < range_count && ranges[span.to].base < end;)
-    span.to++;
+    ++span.to;
   return span;
 }
 
@@ -181,7 +181,7 @@ static bool ranges_exchange(span_t old, const range_t *added, size_t count)
   softgpu_allocation_t few[2], *live = few;
   if (count > 2 && !(live = malloc(count * sizeof(*live))))
     return false;
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; ++i)
     live[i] = range_live(&added[i]);
   const bool some = old.from < old.to;
   uint64_t first = some ? ranges[old.from].base : 0, last = some ? ranges[old.to - 1].end : 0;
@@ -202,7 +202,7 @@ static size_t pieces_write(range_t *pieces, span_t touched, uint64_t base, uint6
 {
   size_t count = 0;
   uint64_t at = base;
-  for (size_t i = touched.from; i < touched.to; i++) {
+  for (size_t i = touched.from; i < touched.to; ++i) {
     range_t old = ranges[i];
     if (old.base > at)
       pieces[count++] = range_default(at, old.base);
@@ -213,7 +213,7 @@ static size_t pieces_write(range_t *pieces, span_t touched, uint64_t base, uint6
     pieces[count] = old;
     pieces[count].base = old.base < base ? base : old.base;
     pieces[count].end = at = old.end < end ? old.end : end;
-    count++;
+    ++count;
     if (old.end > end) {
       pieces[count] = old;
       pieces[count++].base = end;
@@ -241,11 +241,11 @@ HSAKMT_STATUS hsaKmtSVMSetAttr(void *start, HSAuint64 size, unsigned count,
   bool done = pieces && only_ranges(base, end);
   if (done) {
     size_t made = pieces_write(pieces, old, base, end);
-    for (size_t i = 0; i < made; i++) {
+    for (size_t i = 0; i < made; ++i) {
       if (pieces[i].base < base || pieces[i].end > end)
         continue;
       pieces[i].writable = writable;
-      for (unsigned at = 0; at < count; at++)
+      for (unsigned at = 0; at < count; ++at)
         range_apply(&pieces[i], &attributes[at]);
     }
     done = ranges_exchange(old, pieces, made);
@@ -289,7 +289,7 @@ static common_t common_of(uint64_t base, uint64_t end)
   uint64_t at = base;
   pthread_mutex_lock(&lock);
   const span_t touched = ranges_touched(base, end);
-  for (size_t i = touched.from; i < touched.to; i++) {
+  for (size_t i = touched.from; i < touched.to; ++i) {
     range_t hole = range_default(at, ranges[i].base);
     if (ranges[i].base > at)
       common_add(&common, &hole);
@@ -344,7 +344,7 @@ HSAKMT_STATUS hsaKmtSVMGetAttr(void *start, HSAuint64 size, unsigned count,
   if (!softgpu_mappings_readable(base, base + size, &writable))
     return HSAKMT_STATUS_ERROR;
   common_t common = common_of(base, base + size);
-  for (unsigned i = 0; i < count; i++)
+  for (unsigned i = 0; i < count; ++i)
     attribute_read(&common, &attributes[i]);
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -376,7 +376,7 @@ void softgpu_svm_forget(uint64_t base, uint64_t size)
 void softgpu_svm_close(void)
 {
   pthread_mutex_lock(&lock);
-  for (size_t i = 0; i < range_count; i++)
+  for (size_t i = 0; i < range_count; ++i)
     softgpu_memory_remove(ranges[i].base);
   free(ranges);
   ranges = NULL;

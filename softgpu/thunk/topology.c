@@ -98,7 +98,7 @@ HSAKMT_STATUS hsaKmtReleaseSystemProperties(void)
 
 static void name_node(HsaNodeProperties *node, const char *name)
 {
-  for (size_t i = 0; i < HSA_PUBLIC_NAME_SIZE - 1 && name[i]; i++)
+  for (size_t i = 0; i < HSA_PUBLIC_NAME_SIZE - 1 && name[i]; ++i)
     node->MarketingName[i] = (uint8_t)name[i];
 }
 
@@ -219,7 +219,7 @@ HSAKMT_STATUS hsaKmtGetNodeCacheProperties(HSAuint32 id, HSAuint32 processor, HS
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
   static const uint32_t cpu_kib[CPU_CACHES] = {32, 1024, 16384}, gpu_kib[GPU_CACHES] = {16, 8192};
   uint32_t total = id == 0 ? CPU_CACHES : GPU_CACHES, shown = softgpu_layout_caches(total);
-  for (uint32_t i = 0; i < count && i < shown; i++) {
+  for (uint32_t i = 0; i < count && i < shown; ++i) {
     uint32_t level = total - shown + i; /* the largest of them */
     memset(&caches[i], 0, sizeof(caches[i]));
     caches[i].ProcessorIdLow = processor;
@@ -242,7 +242,7 @@ HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 id, HSAuint32 count,
   if (id > gpus)
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
   uint32_t at = 0;
-  for (uint32_t to = 0; to <= gpus && at < count; to++) {
+  for (uint32_t to = 0; to <= gpus && at < count; ++to) {
     if (to == id)
       continue;
     bool to_cpu = to == 0 || id == 0;

@@ -66,7 +66,7 @@ TEST_F(Cancelled, InAWait)
 {
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t spin = held();
-  for (int i = 0; i < times; i++) {
+  for (int i = 0; i < times; ++i) {
     hold_again();
     rawhal_ticket_t ticket = submit(on, spin);
     rawhal_error_t mine = {};
@@ -83,7 +83,7 @@ TEST_F(Cancelled, AmongManyWhoWait)
 {
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t spin = held();
-  for (int i = 0; i < times / 10; i++) {
+  for (int i = 0; i < times / 10; ++i) {
     hold_again();
     rawhal_ticket_t ticket = submit(on, spin);
     std::atomic<int> waiting{0}, done{0};
@@ -93,7 +93,7 @@ TEST_F(Cancelled, AmongManyWhoWait)
       done += rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &mine) == RAWHAL_OK;
     };
     std::vector<std::thread> others;
-    for (int n = 0; n < 4; n++)
+    for (int n = 0; n < 4; ++n)
       others.emplace_back(waiter);
     cancel(waiter, 500, [&] { release(); });
     for (std::thread &other : others)
@@ -110,7 +110,7 @@ TEST_F(Cancelled, InASubmitThatWaitsForRoom)
   options.submissions = 4;
   rawhal_queue_t *on = queue(options);
   rawhal_dispatch_t spin = held(), nothing_much = empty();
-  for (int i = 0; i < times; i++) {
+  for (int i = 0; i < times; ++i) {
     hold_again();
     submit(on, spin);
     while (rawhal_queue_submit(on, &nothing_much, 1, 0, nullptr, &error) == RAWHAL_OK)
@@ -141,7 +141,7 @@ TEST_F(Cancelled, InCopiesAndFills)
       [&] { (void)!rawhal_buffer_read(two, 0, values.data(), bytes, nullptr); },
       [&] { (void)!rawhal_buffer_fill(one, 0, 0x05050505, bytes, nullptr); },
   };
-  for (int i = 0; i < times; i++)
+  for (int i = 0; i < times; ++i)
     for (const auto &call : calls)
       cancel(call, i * 5, [] {});
   EXPECT_EQ(download<char>(two, bytes), std::vector<char>(bytes, 5));
@@ -170,7 +170,7 @@ TEST_F(Cancelled, InWhatMakesAndFreesThings)
         rawhal_executable_destroy(made);
       },
   };
-  for (int i = 0; i < times; i++)
+  for (int i = 0; i < times; ++i)
     for (const auto &call : calls)
       cancel(call, i, [] {});
   rawhal_hsaco_close(hsaco);
@@ -181,7 +181,7 @@ TEST_F(Cancelled, InWhatMakesAndFreesThings)
 TEST_F(Cancelled, InCreatingAndDestroyingAQueue)
 {
   rawhal_dispatch_t spin = held();
-  for (int i = 0; i < times; i++) {
+  for (int i = 0; i < times; ++i) {
     hold_again();
     int calls = 0;
     cancel(
@@ -221,7 +221,7 @@ TEST_F(CancelledLimited, InASubmitThatIsHeldBack)
 {
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t spin = held(), nothing_much = empty();
-  for (int i = 0; i < times; i++) {
+  for (int i = 0; i < times; ++i) {
     hold_again();
     submit(on, spin);
     rawhal_error_t mine = {};

@@ -92,7 +92,7 @@ TEST_F(RocRand, sobol_points_fill_the_line)
   call("rocrand_generate", generator, device, n);
   std::vector<uint32_t> points = host_copy(device, n);
   std::sort(points.begin(), points.end());
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; ++i)
     ASSERT_EQ(points[i], i << 16) << i;
   HIP_OK(hipFree(device));
   call("rocrand_destroy_generator", generator);
@@ -106,7 +106,7 @@ struct Matrix {
 
   Matrix()
   {
-    for (int row = 0; row < rows; row++) {
+    for (int row = 0; row < rows; ++row) {
       for (int column = row % 3; column < row; column += 7 + row % 11) {
         columns.push_back(column);
         values.push_back((float)((row + 3 * column) % 5 - 2));
@@ -121,8 +121,8 @@ struct Matrix {
 
   template <typename F> void each(F visit) const
   {
-    for (int row = 0; row < rows; row++)
-      for (int at = row_start[row]; at < row_start[row + 1]; at++)
+    for (int row = 0; row < rows; ++row)
+      for (int at = row_start[row]; at < row_start[row + 1]; ++at)
         visit(row, at);
   }
 };
@@ -179,7 +179,7 @@ protected:
 TEST_F(RocSparse, csrmv)
 {
   std::vector<float> x(a.rows), expected(a.rows, 0.0f);
-  for (int i = 0; i < a.rows; i++)
+  for (int i = 0; i < a.rows; ++i)
     x[i] = (float)(i % 9 - 4);
   a.each([&](int row, int at) { expected[row] += a.values[at] * x[a.columns[at]]; });
   float *device_x = device_copy(x), *device_y = device_copy(x);
@@ -194,7 +194,7 @@ TEST_F(RocSparse, csrsv)
 {
   // Rows wait for one another with flags in memory. The right side is that of a known solution.
   std::vector<float> solution(a.rows), right(a.rows, 0.0f);
-  for (int i = 0; i < a.rows; i++)
+  for (int i = 0; i < a.rows; ++i)
     solution[i] = (float)(i % 5 - 2);
   a.each([&](int row, int at) { right[row] += a.values[at] * solution[a.columns[at]]; });
   float *device_x = device_copy(right), *device_y = device_copy(right);
@@ -216,9 +216,9 @@ TEST_F(RocSparse, csrmm)
 {
   const int width = 20;
   std::vector<float> b(a.rows * width), expected(a.rows * width, 0.0f);
-  for (size_t i = 0; i < b.size(); i++)
+  for (size_t i = 0; i < b.size(); ++i)
     b[i] = (float)(i % 7) - 3;
-  for (int column = 0; column < width; column++)
+  for (int column = 0; column < width; ++column)
     a.each([&](int row, int at) {
       expected[column * a.rows + row] += a.values[at] * b[column * a.rows + a.columns[at]];
     });
@@ -243,7 +243,7 @@ TEST_F(RocSparse, csr2csc)
        device_values, device_rows, device_start, numeric, 0, memory);
   std::vector<int> start = host_copy(device_start, a.row_start.size()), rows;
   std::vector<float> found;
-  for (int column = 0; column < a.rows; column++) {
+  for (int column = 0; column < a.rows; ++column) {
     EXPECT_EQ(start[column], (int)rows.size());
     a.each([&](int row, int at) {
       if (a.columns[at] == column) {
@@ -261,7 +261,7 @@ TEST_F(RocSparse, csr2csc)
 TEST_F(RocSparse, csrsort)
 {
   std::vector<int> shuffled = a.columns;
-  for (int row = 0; row < a.rows; row++)
+  for (int row = 0; row < a.rows; ++row)
     std::reverse(shuffled.begin() + a.row_start[row], shuffled.begin() + a.row_start[row + 1]);
   int *device_columns = device_copy(shuffled), *order = device_copy(shuffled);
   size_t size = 0;
@@ -273,7 +273,7 @@ TEST_F(RocSparse, csrsort)
        device_columns, order, memory);
   EXPECT_EQ(host_copy(device_columns, shuffled.size()), a.columns);
   std::vector<int> from = host_copy(order, shuffled.size());
-  for (size_t i = 0; i < from.size(); i++)
+  for (size_t i = 0; i < from.size(); ++i)
     ASSERT_EQ(shuffled[(size_t)from[i]], a.columns[i]) << i;
   for (void *gone : {memory, (void *)device_columns, (void *)order})
     HIP_OK(hipFree(gone));

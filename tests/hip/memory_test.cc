@@ -37,7 +37,7 @@ TEST_P(Copies, there_and_back)
 {
   const size_t bytes = GetParam();
   std::vector<uint8_t> values(bytes), back(bytes);
-  for (size_t i = 0; i < bytes; i++)
+  for (size_t i = 0; i < bytes; ++i)
     values[i] = (uint8_t)(i * 7 + 3);
   void *first = nullptr, *second = nullptr;
   HIP_OK(hipMalloc(&first, bytes));
@@ -62,8 +62,8 @@ TEST(Hip, copies_rectangles)
   ASSERT_GE(pitch, width);
   HIP_OK(hipMemcpy2D(device, pitch, values.data(), width, width, rows, hipMemcpyHostToDevice));
   HIP_OK(hipMemcpy2D(back.data(), 128 * 4, device, pitch, width, rows, hipMemcpyDeviceToHost));
-  for (size_t y = 0; y < rows; y++) {
-    for (size_t x = 0; x < 128; x++)
+  for (size_t y = 0; y < rows; ++y) {
+    for (size_t x = 0; x < 128; ++x)
       ASSERT_EQ(back[y * 128 + x], x < 100 ? values[y * 100 + x] : 0xffffffff) << x << "," << y;
   }
   HIP_OK(hipFree(device));
@@ -80,7 +80,7 @@ TEST(Hip, fills_memory)
   // Not at an odd address: HIP 5.2.3 then fills all that follows, and the device objects.
   HIP_OK(hipMemset((char *)device + 208, 0, 3));
   HIP_OK(hipMemcpy(back.data(), device, count * 4, hipMemcpyDeviceToHost));
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; ++i) {
     uint32_t expected = i >= 10 && i < 30 ? 0x12345678 : i == 52 ? 0xa5000000 : 0xa5a5a5a5;
     ASSERT_EQ(back[i], expected) << i;
   }
@@ -100,7 +100,7 @@ TEST(Hip, host_memory_of_both_kinds)
   HIP_OK(hipMalloc((void **)&device, count * 4));
   HIP_OK(hipHostMalloc((void **)&pinned, count * 4, hipHostMallocDefault));
   HIP_OK(hipMallocManaged((void **)&managed, count * 4, hipMemAttachGlobal));
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count; ++i) {
     pinned[i] = i * 3;
     managed[i] = i * 5;
   }

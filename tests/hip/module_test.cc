@@ -26,7 +26,7 @@ std::string bundle(const std::string &chip, const std::string &object)
   std::string made = "__CLANG_OFFLOAD_BUNDLE__";
   auto put = [&](uint64_t value) { made.append((const char *)&value, sizeof(value)); };
   put(2);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; ++i) {
     put(start);
     put(i == 0 ? 0 : object.size());
     put(ids[i].size());
@@ -42,7 +42,7 @@ protected:
   {
     for (float **buffer : {&a, &b, &c})
       HIP_OK(hipHostMalloc((void **)buffer, n * 4, 0));
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; ++i) {
       a[i] = (float)i * 0.25f;
       b[i] = 1.0f / (float)(i + 1);
       c[i] = -1;
@@ -57,7 +57,7 @@ protected:
 
   void expect_sums()
   {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
       ASSERT_EQ(c[i], a[i] + b[i]) << i;
   }
 

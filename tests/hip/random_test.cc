@@ -53,7 +53,7 @@ protected:
   {
     std::sort(values.begin(), values.end());
     double most = 0;
-    for (size_t i = 0; i < values.size(); i++) {
+    for (size_t i = 0; i < values.size(); ++i) {
       const double expected = cumulative(values[i]), n = double(values.size());
       most = std::max({most, expected - double(i) / n, double(i + 1) / n - expected});
     }

@@ -46,21 +46,21 @@ protected:
   // Registers memory and lets the device and copies read and write it.
   void use(float *memory, uint32_t n = count)
   {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
       memory[i] = (float)i + 0.5f;
     HIP_OK(hipHostRegister(memory, n * 4, hipHostRegisterDefault));
     void *device = nullptr;
     HIP_OK(hipHostGetDevicePointer(&device, memory, 0));
     EXPECT_NE(device, memory);
     std::vector<float> got = doubled(device, sums_, n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
       ASSERT_EQ(got[i], 2 * memory[i]) << i;
     HIP_OK(hipMemcpy(sums_, memory, n * 4, hipMemcpyHostToDevice));
     HIP_OK(hipMemset(device, 0, n * 4));
     HIP_OK(hipDeviceSynchronize());
     EXPECT_EQ(memory[n / 2], 0);
     HIP_OK(hipMemcpy(memory, sums_, n * 4, hipMemcpyDeviceToHost));
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
       ASSERT_EQ(memory[i], (float)i + 0.5f) << i;
     HIP_OK(hipHostUnregister(memory));
     EXPECT_NE(hipHostUnregister(memory), hipSuccess);
@@ -84,7 +84,7 @@ TEST_F(HipRegister, heap_and_stack)
 TEST_F(HipRegister, mapped_memory_whose_address_is_given_out_again)
 {
   void *before = nullptr;
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 5; ++i) {
     void *memory = mmap(before, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     EXPECT_TRUE(!before || memory == before);
@@ -117,7 +117,7 @@ TEST_F(HipRegister, pieces_of_one_page)
   ASSERT_NE(page, MAP_FAILED);
   float *low = page, *high = page + 512;
   for (bool low_first : {true, false}) {
-    for (int i = 0; i < 1024; i++)
+    for (int i = 0; i < 1024; ++i)
       page[i] = (float)i;
     void *first = nullptr, *second = nullptr;
     HIP_OK(hipHostRegister(low, 400, hipHostRegisterDefault));
@@ -155,7 +155,7 @@ TEST_F(HipRegister, large_copies_of_memory_that_comes_and_goes)
   const size_t large = 24 << 20;
   void *device = nullptr;
   HIP_OK(hipMalloc(&device, large));
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 6; ++i) {
     auto *from = (unsigned char *)mmap(nullptr, large, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(from, MAP_FAILED);

@@ -60,8 +60,8 @@ struct Dense {
   Dense transposed() const
   {
     Dense result(n, m);
-    for (int i = 0; i < m; i++)
-      for (int j = 0; j < n; j++)
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j)
         result.at(j, i) = at(i, j);
     return result;
   }
@@ -72,9 +72,9 @@ struct Dense {
 inline Dense operator*(const Dense &a, const Dense &b)
 {
   Dense c(a.m, b.n);
-  for (int j = 0; j < b.n; j++)
-    for (int k = 0; k < a.n; k++)
-      for (int i = 0; i < a.m; i++)
+  for (int j = 0; j < b.n; ++j)
+    for (int k = 0; k < a.n; ++k)
+      for (int i = 0; i < a.m; ++i)
         c.at(i, j) += a.at(i, k) * b.at(k, j);
   return c;
 }
@@ -94,9 +94,9 @@ inline Dense random(int m, int n, double share, unsigned seed)
 template <typename Keep> Dense dominant(int n, double share, unsigned seed, Keep keep)
 {
   Dense a = random(n, n, share, seed);
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; ++i) {
     double sum = 1;
-    for (int j = 0; j < n; j++) {
+    for (int j = 0; j < n; ++j) {
       if (i != j && !keep(i, j))
         a.at(i, j) = 0;
       sum += i != j ? std::fabs(a.at(i, j)) : 0;
@@ -111,8 +111,8 @@ template <typename Keep> Dense dominant(int n, double share, unsigned seed, Keep
 struct Csr {
   explicit Csr(const Dense &a) : m(a.m), n(a.n), start{0}
   {
-    for (int i = 0; i < m; i++) {
-      for (int j = 0; j < n; j++)
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j)
         if (a.at(i, j) != 0) {
           column.push_back(j);
           row.push_back(i);
@@ -147,8 +147,8 @@ Dense dense(int m, int n, const Array<int> &start, const Array<int> &column, con
   Dense a(m, n);
   const std::vector<int> starts = start.read(), columns = column.read();
   const std::vector<T> values = value.read();
-  for (int i = 0; i < m; i++)
-    for (int at = starts[i]; at < starts[i + 1]; at++)
+  for (int i = 0; i < m; ++i)
+    for (int at = starts[i]; at < starts[i + 1]; ++at)
       a.at(i, columns[at]) += (double)values[at];
   return a;
 }
@@ -202,7 +202,7 @@ public:
   {
     ASSERT_EQ(got.size(), expected.size()) << what;
     size_t wrong = 0;
-    for (size_t i = 0; i < got.size(); i++)
+    for (size_t i = 0; i < got.size(); ++i)
       if (!(std::fabs(got[i] - expected[i]) <= tolerance * std::max(1.0, std::fabs(expected[i]))) &&
           wrong++ < 3)
         ADD_FAILURE() << what << " at " << i << ": " << got[i] << ", not " << expected[i];

@@ -133,14 +133,14 @@ TYPED_TEST(SparseConvert, blocks_to_blocks)
               column.get(), from, from, t.other, value_c.get(), start_c.get(), column_c.get(), to,
               to, buffer.get());
       Dense back(mc * to, nc * to), expected(mc * to, nc * to);
-      for (int i = 0; i < a.m; i++)
-        for (int j = 0; j < a.n; j++)
+      for (int i = 0; i < a.m; ++i)
+        for (int j = 0; j < a.n; ++j)
           expected.at(i, j) = t.a.at(i, j);
       const std::vector<int> starts = start_c.read(), columns = column_c.read();
       const std::vector<double> values = value_c.numbers();
-      for (int i = 0; i < mc; i++)
-        for (int at = starts[i]; at < starts[i + 1]; at++)
-          for (int k = 0; k < to * to; k++)
+      for (int i = 0; i < mc; ++i)
+        for (int at = starts[i]; at < starts[i + 1]; ++at)
+          for (int k = 0; k < to * to; ++k)
             back.at(i * to + k / to, columns[at] * to + k % to) = values[size_t(at) * to * to + k];
       t.expect(back.values, expected.values,
                "gebsr2gebsr " + std::to_string(from) + " to " + std::to_string(to));
@@ -202,10 +202,10 @@ TYPED_TEST(SparseConvert, a_percentage_is_left_out)
   const int m = t.M, n = t.N;
   Dense a(m, n);
   std::vector<int> order(size_t(m) * n);
-  for (size_t i = 0; i < order.size(); i++)
+  for (size_t i = 0; i < order.size(); ++i)
     order[i] = int(i) + 1;
   std::shuffle(order.begin(), order.end(), std::mt19937(32));
-  for (size_t i = 0; i < order.size(); i++)
+  for (size_t i = 0; i < order.size(); ++i)
     a.values[i] = order[i] % 2 ? order[i] : -order[i];
   const T share = 70;
   Array<T> full(t.numbers(a.values));
@@ -233,7 +233,7 @@ TYPED_TEST(SparseConvert, sorted_by_row_and_by_column)
   USE(T);
   Csr host(t.a);
   std::vector<int> order(host.count());
-  for (int i = 0; i < host.count(); i++)
+  for (int i = 0; i < host.count(); ++i)
     order[i] = i;
   std::shuffle(order.begin(), order.end(), std::mt19937(33));
   std::vector<int> rows, columns;
@@ -255,12 +255,12 @@ TYPED_TEST(SparseConvert, sorted_by_row_and_by_column)
     EXPECT_EQ(row.read(), by_row ? host.row : transposed.column) << name;
     EXPECT_EQ(column.read(), by_row ? host.column : transposed.row) << name;
     const std::vector<int> from = permutation.read(), sorted = row.read();
-    for (size_t i = 0; i < from.size(); i++)
+    for (size_t i = 0; i < from.size(); ++i)
       ASSERT_EQ(rows[size_t(from[i])], sorted[i]) << name;
   }
   const Csr transposed(t.a.transposed());
   std::vector<int> reversed = transposed.column;
-  for (int i = 0; i < transposed.m; i++)
+  for (int i = 0; i < transposed.m; ++i)
     std::reverse(reversed.begin() + transposed.start[i],
                  reversed.begin() + transposed.start[i + 1]);
   Array<int> start(transposed.start), row(reversed), permutation(reversed.size());

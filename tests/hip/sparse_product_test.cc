@@ -17,7 +17,7 @@ protected:
   {
     Dense product = transposed ? a.transposed() * xt : a * x;
     const Dense &before = transposed ? yt : y;
-    for (size_t i = 0; i < product.values.size(); i++)
+    for (size_t i = 0; i < product.values.size(); ++i)
       product.values[i] = 2 * product.values[i] - before.values[i];
     return product.values;
   }
@@ -35,7 +35,7 @@ TYPED_TEST(SparseProduct, vectors)
   USE(T);
   const int count = 700, size = 5000;
   std::vector<int> index(count);
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; ++i)
     index[i] = 7 * i + i % 3;
   const Dense values = random(count, 1, 1, 6), dense = random(size, 1, 1, 7);
   Array<int> where(index);
@@ -44,7 +44,7 @@ TYPED_TEST(SparseProduct, vectors)
   t.typed("doti", t.handle, count, x.get(), where.get(), y.get(), &result, 0);
   double dot = 0;
   std::vector<double> sum = dense.values, gathered(count), scattered = dense.values;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     dot += values.values[i] * dense.values[index[i]];
     sum[index[i]] += 2 * values.values[i];
     gathered[i] = dense.values[index[i]];
@@ -75,7 +75,7 @@ TYPED_TEST(SparseProduct, vectors)
   {
     const T c = T(0.6), s = T(0.8);
     std::vector<double> new_x(count), new_y = dense.values;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; ++i) {
       new_x[i] = (double)c * values.values[i] + (double)s * dense.values[index[i]];
       new_y[index[i]] = (double)c * dense.values[index[i]] - (double)s * values.values[i];
     }
@@ -113,9 +113,9 @@ TYPED_TEST(SparseProduct, csrmv_adaptive_on_uneven_rows)
   USE(T);
   const int m = 400, n = 6000;
   Dense a(m, n);
-  for (int i = 0; i < m; i++) {
+  for (int i = 0; i < m; ++i) {
     const int length = i == 7 ? n : i % 50 == 3 ? 900 : i % 5;
-    for (int k = 0; k < length; k++)
+    for (int k = 0; k < length; ++k)
       a.at(i, (i * 13 + k) % n) = (i + k) % 7 - 3.5;
   }
   const Dense x = random(n, 1, 1, 8);
@@ -220,8 +220,8 @@ TYPED_TEST(SparseProduct, blocks_of_every_size)
               value.get(), start.get(), column.get(), block, device_b.get(), b.m, &t.zero, c.get(),
               mb * block);
       Dense large(mb * block, nb * block);
-      for (int i = 0; i < a.m; i++)
-        for (int j = 0; j < a.n; j++)
+      for (int i = 0; i < a.m; ++i)
+        for (int j = 0; j < a.n; ++j)
           large.at(i, j) = 2 * t.a.at(i, j);
       t.expect(c.numbers(), (large * b).values, "bsrmm" + what);
 
@@ -275,8 +275,8 @@ TYPED_TEST(SparseProduct, rectangular_blocks)
     const int width = 9, total = count * rows * columns;
     const Dense b = random(nb * columns, width, 0.8, 9);
     Dense large(mb * rows, nb * columns);
-    for (int i = 0; i < a.m; i++)
-      for (int j = 0; j < a.n; j++)
+    for (int i = 0; i < a.m; ++i)
+      for (int j = 0; j < a.n; ++j)
         large.at(i, j) = t.a.at(i, j);
     Array<T> device_b(t.numbers(b.values)), c(size_t(mb) * rows * width);
     t.typed("gebsrmm", t.handle, ROW_MAJOR, NONE, NONE, mb, width, nb, count, &t.one, t.other,
@@ -302,9 +302,9 @@ TYPED_TEST(SparseProduct, rectangular_blocks)
     const std::vector<int> starts = csc_start.read(), block_rows = csc_row.read();
     const std::vector<double> values = csc_value.numbers();
     Dense back(large.m, large.n);
-    for (int j = 0; j < nb; j++)
-      for (int at = starts[j]; at < starts[j + 1]; at++)
-        for (int k = 0; k < rows * columns; k++)
+    for (int j = 0; j < nb; ++j)
+      for (int at = starts[j]; at < starts[j + 1]; ++at)
+        for (int k = 0; k < rows * columns; ++k)
           back.at(block_rows[at] * rows + k / columns, j * columns + k % columns) =
               values[size_t(at) * rows * columns + k];
     t.expect(back.values, large.values, "gebsr2gebsc" + what);
@@ -326,7 +326,7 @@ TYPED_TEST(SparseProduct, matrix_by_matrix)
               t.descr, a.value.get(), a.start.get(), a.column.get(), b.get(), given.m, &t.minus,
               c.get(), left.m);
       Dense expected = left * right;
-      for (size_t i = 0; i < expected.values.size(); i++)
+      for (size_t i = 0; i < expected.values.size(); ++i)
         expected.values[i] = 2 * expected.values[i] - before.values[i];
       t.expect(c.numbers(), expected.values, "csrmm");
     }
@@ -345,7 +345,7 @@ TYPED_TEST(SparseProduct, dense_matrix_by_sparse_vector)
   std::vector<int> index;
   std::vector<double> values;
   Dense x(900, 1);
-  for (int i = 0; i < 60; i++) {
+  for (int i = 0; i < 60; ++i) {
     index.push_back(i * 15 + i % 4);
     values.push_back(i % 9 - 4.5);
     x.at(index.back(), 0) = values.back();
@@ -385,7 +385,7 @@ TYPED_TEST(SparseProduct, sparse_by_sparse)
           b.column.get(), &t.minus, third_descr, d.count, d.value.get(), d.start.get(),
           d.column.get(), result, value.get(), start.get(), column.get(), t.info, buffer.get());
   Dense expected = t.a * right;
-  for (size_t i = 0; i < expected.values.size(); i++)
+  for (size_t i = 0; i < expected.values.size(); ++i)
     expected.values[i] = 2 * expected.values[i] - third.values[i];
   t.expect(dense(a.m, 190, start, column, value).values, expected.values, "csrgemm");
   for (void *made : {third_descr, result})
@@ -409,7 +409,7 @@ TYPED_TEST(SparseProduct, sum_of_sparse_matrices)
           a.column.get(), &t.minus, t.other, b.count, b.value.get(), b.start.get(), b.column.get(),
           result, value.get(), start.get(), column.get());
   Dense expected = t.a;
-  for (size_t i = 0; i < expected.values.size(); i++)
+  for (size_t i = 0; i < expected.values.size(); ++i)
     expected.values[i] = 2 * expected.values[i] - right.values[i];
   t.expect(dense(a.m, a.n, start, column, value).values, expected.values, "csrgeam");
   t.call("destroy_mat_descr", result);
@@ -441,7 +441,7 @@ TYPED_TEST(SparseProduct, sampled_dense_product)
          t.type, 0, (void *)buffer.get());
   const Dense product = left * right;
   std::vector<double> expected;
-  for (int i = 0; i < c.count; i++)
+  for (int i = 0; i < c.count; ++i)
     expected.push_back(2 * product.at(c.host.row[i], c.host.column[i]) - c.host.value[i]);
   t.expect(c.value.numbers(), expected, "sddmm");
   t.call("destroy_spmat_descr", sampled);
@@ -456,7 +456,7 @@ TYPED_TEST(SparseProduct, sparse_by_dense_vector)
   std::vector<double> values;
   const Dense y = random(40000, 1, 1, 19);
   double expected = 0;
-  for (int i = 0; i < 9000; i++) {
+  for (int i = 0; i < 9000; ++i) {
     index.push_back(4 * i + i % 4);
     values.push_back(i % 5 - 2);
     expected += values.back() * y.values[index.back()];

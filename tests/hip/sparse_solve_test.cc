@@ -18,12 +18,12 @@ protected:
   static Dense symmetric(int n)
   {
     Dense a = random(n, n, 0.05, 23), s(n, n);
-    for (int i = 0; i < n; i++)
-      for (int j = 0; j < i; j++)
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < i; ++j)
         s.at(i, j) = s.at(j, i) = a.at(i, j);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; ++i) {
       double sum = 1;
-      for (int j = 0; j < n; j++)
+      for (int j = 0; j < n; ++j)
         sum += std::fabs(s.at(i, j));
       s.at(i, i) = sum;
     }
@@ -33,7 +33,7 @@ protected:
   void expect_on(const Dense &pattern, const Dense &product, const Dense &a, const char *what)
   {
     std::vector<double> got, expected;
-    for (size_t i = 0; i < a.values.size(); i++)
+    for (size_t i = 0; i < a.values.size(); ++i)
       if (pattern.values[i] != 0) {
         got.push_back(product.values[i]);
         expected.push_back(a.values[i]);
@@ -42,10 +42,10 @@ protected:
   }
   static void split(const Dense &both, Dense &lower, Dense &upper)
   {
-    for (int i = 0; i < both.m; i++)
-      for (int j = 0; j < both.n; j++)
+    for (int i = 0; i < both.m; ++i)
+      for (int j = 0; j < both.n; ++j)
         (i > j ? lower : upper).at(i, j) = both.at(i, j);
-    for (int i = 0; i < both.m; i++)
+    for (int i = 0; i < both.m; ++i)
       lower.at(i, i) = 1;
   }
 };
@@ -115,8 +115,8 @@ template <typename T> struct Blocked {
   }
   const Dense &pad(const Dense &a)
   {
-    for (int i = 0; i < padded.m; i++)
-      for (int j = 0; j < padded.n; j++)
+    for (int i = 0; i < padded.m; ++i)
+      for (int j = 0; j < padded.n; ++j)
         padded.at(i, j) = i < a.m && j < a.n ? a.at(i, j) : i == j;
     return padded;
   }
@@ -141,9 +141,9 @@ template <typename T> struct Blocked {
     Dense a(padded.m, padded.n);
     const std::vector<int> starts = start.read(), columns = column.read();
     const std::vector<double> values = value.numbers();
-    for (int i = 0; i < padded.m; i++)
-      for (int at = starts[i / block]; at < starts[i / block + 1]; at++)
-        for (int k = 0; k < block; k++)
+    for (int i = 0; i < padded.m; ++i)
+      for (int at = starts[i / block]; at < starts[i / block + 1]; ++at)
+        for (int k = 0; k < block; ++k)
           a.at(i, columns[at] * block + k) = values[(size_t(at) * block + i % block) * block + k];
     return a;
   }
@@ -216,7 +216,7 @@ TYPED_TEST(SparseSolve, incomplete_factors)
     Dense lower(a.m, a.m), upper(a.m, a.m);
     t.split(both, lower, upper);
     if (!is_lu) { // the lower half with its diagonal, whose transpose is the other factor
-      for (int i = 0; i < a.m; i++)
+      for (int i = 0; i < a.m; ++i)
         lower.at(i, i) = both.at(i, i);
       upper = lower.transposed();
     }
@@ -237,9 +237,9 @@ TYPED_TEST(SparseSolve, incomplete_factors_of_blocks)
         for (int i = 0; i < whole.m; i += block)
           for (int j = 0; j < whole.n; j += block) {
             bool any = false;
-            for (int k = 0; k < block * block; k++)
+            for (int k = 0; k < block * block; ++k)
               any |= a.padded.at(i + k / block, j + k % block) != 0;
-            for (int k = 0; k < block * block; k++)
+            for (int k = 0; k < block * block; ++k)
               whole.at(i + k / block, j + k % block) = any;
           }
         return whole;
@@ -256,7 +256,7 @@ TYPED_TEST(SparseSolve, incomplete_factors_of_blocks)
       Dense lower(both.m, both.m), upper(both.m, both.m);
       t.split(both, lower, upper);
       if (name == "bsric0") {
-        for (int i = 0; i < both.m; i++)
+        for (int i = 0; i < both.m; ++i)
           lower.at(i, i) = both.at(i, i);
         upper = lower.transposed();
       }
@@ -271,20 +271,20 @@ struct Banded {
   Banded(int size, int width, int bands) : m(size), x(size, width), b(size, width)
   {
     const int reach = bands / 2;
-    for (int k = 0; k < bands; k++)
+    for (int k = 0; k < bands; ++k)
       band.push_back(std::vector<double>(size));
-    for (int i = 0; i < m; i++)
-      for (int k = -reach; k <= reach; k++)
+    for (int i = 0; i < m; ++i)
+      for (int k = -reach; k <= reach; ++k)
         band[size_t(k + reach)][i] = i + k < 0 || i + k >= m ? 0
                                      : k == 0                ? 9 + i % 3
                                                              : (i + k) % 3 - 1.5;
-    for (int j = 0; j < width; j++)
-      for (int i = 0; i < m; i++) {
+    for (int j = 0; j < width; ++j)
+      for (int i = 0; i < m; ++i) {
         x.at(i, j) = (i + 5 * j) % 13 - 6;
       }
-    for (int j = 0; j < width; j++)
-      for (int i = 0; i < m; i++)
-        for (int k = -reach; k <= reach; k++)
+    for (int j = 0; j < width; ++j)
+      for (int i = 0; i < m; ++i)
+        for (int k = -reach; k <= reach; ++k)
           if (i + k >= 0 && i + k < m)
             b.at(i, j) += band[size_t(k + reach)][i] * x.at(i + k, j);
   }
@@ -321,9 +321,9 @@ TYPED_TEST(SparseSolve, tridiagonal_batches)
     std::vector<double> bands[3], b(size_t(batch) * stride), x = b;
     for (auto &band : bands)
       band.resize(b.size());
-    for (int k = 0; k < batch; k++)
-      for (int i = 0; i < m; i++) {
-        for (int band = 0; band < 3; band++)
+    for (int k = 0; k < batch; ++k)
+      for (int i = 0; i < m; ++i) {
+        for (int band = 0; band < 3; ++band)
           bands[band][size_t(k) * stride + i] = system.band[band][i];
         b[size_t(k) * stride + i] = system.b.at(i, 0) * (k + 1);
         x[size_t(k) * stride + i] = system.x.at(i, 0) * (k + 1);
@@ -345,13 +345,13 @@ TYPED_TEST(SparseSolve, interleaved_batches)
   USE(T);
   const int m = 60, batch = 100;
   for (int bands : {3, 5})
-    for (int algorithm = 0; algorithm < (bands == 3 ? 4 : 2); algorithm++) {
+    for (int algorithm = 0; algorithm < (bands == 3 ? 4 : 2); ++algorithm) {
       const Banded system(m, 1, bands);
       std::vector<std::vector<double>> band(bands, std::vector<double>(m * batch));
       std::vector<double> b(m * batch), x(m * batch);
-      for (int i = 0; i < m; i++)
-        for (int k = 0; k < batch; k++) {
-          for (int n = 0; n < bands; n++)
+      for (int i = 0; i < m; ++i)
+        for (int k = 0; k < batch; ++k) {
+          for (int n = 0; n < bands; ++n)
             band[n][i * batch + k] = system.band[n][i];
           b[i * batch + k] = system.b.at(i, 0) * (k + 1);
           x[i * batch + k] = system.x.at(i, 0) * (k + 1);
@@ -370,7 +370,7 @@ TYPED_TEST(SparseSolve, interleaved_batches)
                 batch, batch, buffer.get());
       } else {
         T *at[5];
-        for (int n = 0; n < 5; n++)
+        for (int n = 0; n < 5; ++n)
           at[n] = device[n]->get();
         t.typed("gpsv_interleaved_batch_buffer_size", t.handle, algorithm, m, at[0], at[1], at[2],
                 at[3], at[4], right.get(), batch, batch, &bytes);
@@ -396,7 +396,7 @@ TYPED_TEST(SparseSolve, colouring)
   t.typed("csrcolor", t.handle, a.m, d.count, t.descr, d.value.get(), d.start.get(), d.column.get(),
           &all, &count, colours.get(), order.get(), t.info);
   const std::vector<int> colour = colours.read();
-  for (int i = 0; i < d.count; i++) {
+  for (int i = 0; i < d.count; ++i) {
     if (d.host.row[i] != d.host.column[i]) {
       ASSERT_NE(colour[d.host.row[i]], colour[d.host.column[i]]) << i;
     }
@@ -404,7 +404,7 @@ TYPED_TEST(SparseSolve, colouring)
   EXPECT_GT(count, 1);
   std::vector<int> permutation = order.read();
   std::sort(permutation.begin(), permutation.end());
-  for (int i = 0; i < a.m; i++)
+  for (int i = 0; i < a.m; ++i)
     ASSERT_EQ(permutation[i], i);
 }
 

@@ -20,7 +20,7 @@ TEST(HipStreams, asynchronous_copies_in_order)
   HIP_OK(hipMemcpyAsync(back, device, count * 4, hipMemcpyDeviceToHost, stream));
   HIP_OK(hipStreamSynchronize(stream));
   EXPECT_EQ(hipStreamQuery(stream), hipSuccess);
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = 0; i < count; ++i)
     ASSERT_EQ(back[i], i < 10 ? 0 : i + 1);
   HIP_OK(hipStreamDestroy(stream));
   HIP_OK(hipHostFree(host));
@@ -39,7 +39,7 @@ TEST(HipStreams, one_waits_for_an_event_of_another)
   uint8_t *device = nullptr, *back = nullptr;
   HIP_OK(hipMalloc((void **)&device, bytes));
   HIP_OK(hipHostMalloc((void **)&back, bytes, 0));
-  for (int round = 1; round < 6; round++) {
+  for (int round = 1; round < 6; ++round) {
     HIP_OK(hipMemsetAsync(device, round, bytes, first));
     HIP_OK(hipEventRecord(filled, first));
     HIP_OK(hipStreamWaitEvent(second, filled, 0));
@@ -64,7 +64,7 @@ TEST(HipStreams, events_measure_time)
   void *device = nullptr;
   HIP_OK(hipMalloc(&device, 8 << 20));
   HIP_OK(hipEventRecord(begin, nullptr));
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 4; ++i)
     HIP_OK(hipMemsetAsync(device, i, 8 << 20, nullptr));
   HIP_OK(hipEventRecord(end, nullptr));
   HIP_OK(hipEventSynchronize(end));

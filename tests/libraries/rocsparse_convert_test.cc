@@ -127,7 +127,7 @@ TYPED_TEST(RocsparseConvert, CountsNonzerosOfColumns)
 {
   std::vector<int> expected(N, 0);
   for (int column : this->a.indices)
-    expected[column]++;
+    ++expected[column];
   auto dense = this->device(this->dense());
   auto counts = this->template device<int>(N);
   this->run("nnz_kernel_col<256, int, int, T>", {N}, {256}, int(COLUMN_MAJOR), M, N, dense, M,

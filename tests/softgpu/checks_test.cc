@@ -24,7 +24,7 @@ protected:
   // Whether the dispatch completes; false once its queue has stopped.
   bool reaches_or_fails(hsa_queue_t *q, hsa_signal_t done)
   {
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 10000; ++i) {
       if (hsa->hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, 1000000,
                                          HSA_WAIT_STATE_BLOCKED) == 0)
         return reaches(done, 0);
@@ -129,7 +129,7 @@ protected:
     }
     hsa_queue_t *q = queue();
     std::string text;
-    for (int i = 0; i < 2; i++) { // what was said is for one dispatch
+    for (int i = 0; i < 2; ++i) { // what was said is for one dispatch
       hsa_signal_t done = signal(1);
       auto dispatch = packet(kernel, arguments, 64, 64, done);
       submit(q, &dispatch, dispatch_header());

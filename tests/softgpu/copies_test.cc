@@ -84,8 +84,8 @@ TEST_F(Copies, rectangles)
             HSA_STATUS_SUCCESS);
   ASSERT_TRUE(reaches(done, 0));
   std::vector<uint8_t> expected(64 * 8 * 4);
-  for (size_t z = 0; z < 3; z++) {
-    for (size_t y = 0; y < 5; y++)
+  for (size_t z = 0; z < 3; ++z) {
+    for (size_t y = 0; y < 5; ++y)
       memcpy(&expected[8 + 64 * (1 + y) + 512 * z], (uint8_t *)host + 16 + 256 * (2 + y) + 2048 * z,
              24);
   }
@@ -130,7 +130,7 @@ TEST_F(Copies, beyond_live_memory_are_a_memory_fault_of_the_device)
   hsa_signal_t done = signal(1);
   ASSERT_EQ(hsa->hsa_amd_memory_async_copy(device, gpu, (void *)0x1000, cpu, 64, 0, nullptr, done),
             HSA_STATUS_SUCCESS);
-  for (int i = 0; i < 5000 && !seen.fault; i++)
+  for (int i = 0; i < 5000 && !seen.fault; ++i)
     usleep(1000);
   EXPECT_TRUE(seen.fault);
   EXPECT_EQ(seen.address, 0x1000u);

@@ -21,14 +21,14 @@ protected:
   {
     auto *out = (uint32_t *)host_memory(4096);
     auto *low = (uint16_t *)host_memory(4096), *high = (uint16_t *)host_memory(4096);
-    for (uint32_t i = 0; i < 64; i++) {
+    for (uint32_t i = 0; i < 64; ++i) {
       low[i] = (uint16_t)(0x8001 + i);
       high[i] = (uint16_t)(0x7f00 - i);
     }
     for (const char *name : {"halves_global", "halves_lds"}) {
       memset(out, 0xee, 256);
       run(load(file, name), kernargs({(uint64_t)out, (uint64_t)low, (uint64_t)high}));
-      for (uint32_t i = 0; i < 64; i++) {
+      for (uint32_t i = 0; i < 64; ++i) {
         const uint32_t from = strcmp(name, "halves_lds") == 0 ? 63 - i : i;
         ASSERT_EQ(out[i], low[from] | (uint32_t)high[from] << 16) << file << " " << name << i;
       }
@@ -43,11 +43,11 @@ TEST_F(Edge, zeros_from_lds_cleared_halves_and_masked_lanes)
   for (uint64_t reference : {0u, 1u})
     for (uint32_t items : {64u, 37u, 1u, 0u}) {
       option("reference", reference);
-      for (uint32_t i = 0; i < 64; i++)
+      for (uint32_t i = 0; i < 64; ++i)
         in[i] = i * 0x01010101 + 0x80007fff;
       memset(out, 0xab, 4096);
       run(kernel, kernargs({(uint64_t)out, (uint64_t)in, items | (uint64_t)1024 << 32}));
-      for (uint32_t i = 0; i < 256; i++)
+      for (uint32_t i = 0; i < 256; ++i)
         ASSERT_EQ(out[i], i >= items * 4 ? 0xabababab
                           : i % 4        ? 0
                                          : in[i / 4])

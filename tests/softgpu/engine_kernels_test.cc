@@ -56,7 +56,7 @@ TEST(EngineKernels, mandelbrot)
       device::dispatch(object.symbol("mandelbrot.kd"), arguments.get(), (count + 255) / 256, 256));
   ASSERT_TRUE(result.ok) << result.fault.text;
   const std::vector<uint32_t> iterations = read<uint32_t>(out);
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count; ++i) {
     // Contracted as the compiler contracts it.
     const float cr = std::fma(step, float(i % width), left);
     const float ci = std::fma(step, float(i / width), top);
@@ -66,7 +66,7 @@ TEST(EngineKernels, mandelbrot)
       const float next = std::fma(zr, zr, -(zi * zi)) + cr;
       zi = std::fma(2 * zr, zi, ci);
       zr = next;
-      n++;
+      ++n;
     }
     ASSERT_EQ(iterations[i], n) << i;
   }
@@ -78,7 +78,7 @@ TEST(EngineKernels, matrix_multiply)
   device::CodeObject object("matmul-gfx90a-v5.co");
   device::Memory a(n * n * 4), b(n * n * 4), c(n * n * 4);
   std::vector<float> left(n * n), right(n * n);
-  for (uint32_t i = 0; i < n * n; i++) {
+  for (uint32_t i = 0; i < n * n; ++i) {
     left[i] = float(i % 7) - 3;
     right[i] = float(i % 11) - 5;
   }
@@ -87,7 +87,7 @@ TEST(EngineKernels, matrix_multiply)
   Arguments arguments;
   arguments.add(c).add(a).add(b).add(n);
   auto dispatch = device::dispatch(object.symbol("matmul.kd"), arguments.get());
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; ++i) {
     dispatch.workgroup[i] = 16;
     dispatch.grid[i] = n;
   }
@@ -95,10 +95,10 @@ TEST(EngineKernels, matrix_multiply)
   auto result = device::run(dispatch);
   ASSERT_TRUE(result.ok) << result.fault.text;
   const std::vector<float> product = read<float>(c);
-  for (uint32_t row = 0; row < n; row++)
-    for (uint32_t column = 0; column < n; column++) {
+  for (uint32_t row = 0; row < n; ++row)
+    for (uint32_t column = 0; column < n; ++column) {
       float sum = 0;
-      for (uint32_t k = 0; k < n; k++)
+      for (uint32_t k = 0; k < n; ++k)
         sum += left[row * n + k] * right[k * n + column];
       ASSERT_EQ(product[row * n + column], sum) << row << ", " << column;
     }
@@ -186,10 +186,10 @@ void multiply(const char *name, uint32_t k, Element (*element_of)(int))
   auto result = device::run(dispatch);
   ASSERT_TRUE(result.ok) << result.fault.text;
   const std::vector<Scalar> d = read<Scalar>(device_d);
-  for (uint32_t row = 0; row < m; row++)
-    for (uint32_t column = 0; column < n; column++) {
+  for (uint32_t row = 0; row < m; ++row)
+    for (uint32_t column = 0; column < n; ++column) {
       int sum = 0;
-      for (uint32_t i = 0; i < k; i++)
+      for (uint32_t i = 0; i < k; ++i)
         sum += a[row * k + i] * b[column * k + i];
       ASSERT_EQ(d[row * n + column], Scalar(3 * sum - 2 * c[row * n + column]))
           << row << ", " << column;
@@ -225,7 +225,7 @@ TEST(EngineKernels, edges)
     for (bool reference : {false, true}) {
       device::CodeObject object(file);
       device::Memory out(bytes), in(bytes);
-      for (uint32_t i = 0; i < 64; i++)
+      for (uint32_t i = 0; i < 64; ++i)
         in.as<uint32_t>()[i] = i * 0x01010101 + 0x80007fff;
       memset(out.as<void>(), 0xab, bytes);
       Arguments arguments;
@@ -238,7 +238,7 @@ TEST(EngineKernels, edges)
       softgpu_engine_reference(false);
       ASSERT_TRUE(result.ok) << result.fault.text;
       const std::vector<uint32_t> got = read<uint32_t>(out);
-      for (uint32_t i = 0; i < 256; i++)
+      for (uint32_t i = 0; i < 256; ++i)
         ASSERT_EQ(got[i], i >= items * 4 ? 0xabababab
                           : i % 4        ? 0
                                          : in.as<uint32_t>()[i / 4])
@@ -252,11 +252,11 @@ TEST(EngineKernels, halves_follow_sram_ecc)
 {
   for (const char *file : {"halves-gfx90a_noecc-v5.co", "halves-gfx942_noecc-v5.co"})
     for (const char *name : {"halves_global", "halves_lds"})
-      for (unsigned variant = 0; variant < 4; variant++) {
+      for (unsigned variant = 0; variant < 4; ++variant) {
         const bool reference = variant & 1, sram_ecc = variant & 2;
         device::CodeObject object(file);
         device::Memory out(256), low(128), high(128);
-        for (uint16_t i = 0; i < 64; i++) {
+        for (uint16_t i = 0; i < 64; ++i) {
           low.as<uint16_t>()[i] = uint16_t(0x8001 + i);
           high.as<uint16_t>()[i] = uint16_t(0x7f00 - i);
         }
@@ -270,7 +270,7 @@ TEST(EngineKernels, halves_follow_sram_ecc)
         auto result = device::run(dispatch);
         softgpu_engine_reference(false);
         ASSERT_TRUE(result.ok) << result.fault.text;
-        for (uint32_t i = 0; i < 64; i++) {
+        for (uint32_t i = 0; i < 64; ++i) {
           const uint32_t from = name[7] == 'l' ? 63 - i : i;
           const uint32_t upper = (uint32_t)high.as<uint16_t>()[from] << 16;
           ASSERT_EQ(out.as<uint32_t>()[i], upper | (sram_ecc ? 0 : low.as<uint16_t>()[from]))

@@ -174,7 +174,7 @@ TEST_F(Errors, a_queue_is_found_by_its_id)
 
 TEST_F(Errors, a_failed_queue_can_be_destroyed_and_replaced)
 {
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; ++i) {
     hsa_queue_t *q = queue();
     hsa_barrier_and_packet_t packet{};
     submit(q, &packet, vendor_header(9));

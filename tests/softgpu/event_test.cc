@@ -61,9 +61,9 @@ TEST_F(Events, raising_wakes_everybody_who_waits_now)
   HsaEvent *e = event();
   std::atomic<int> started{0}, woken{0};
   std::vector<std::thread> waiters;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; ++i) {
     waiters.emplace_back([&] {
-      started++;
+      ++started;
       woken += hsaKmtWaitOnEvent(e, 0xFFFFFFFF) == HSAKMT_STATUS_SUCCESS;
     });
   }
@@ -88,7 +88,7 @@ TEST_F(Events, what_one_thread_takes_is_there_for_every_other)
   EXPECT_EQ(hsaKmtWaitOnEvent(e, 0), HSAKMT_STATUS_WAIT_TIMEOUT); // this thread has looked before
   EXPECT_EQ(hsaKmtSetEvent(e), HSAKMT_STATUS_SUCCESS);
   std::atomic<int> once{0}, twice{0};
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; ++i) {
     std::thread([&] {
       once += hsaKmtWaitOnEvent(e, 0) == HSAKMT_STATUS_SUCCESS;
       twice += hsaKmtWaitOnEvent(e, 0) == HSAKMT_STATUS_SUCCESS;
@@ -147,7 +147,7 @@ TEST_F(Events, wait_for_any_and_for_all)
 TEST_F(Events, hundreds_in_one_wait)
 {
   std::vector<HsaEvent *> many;
-  for (int i = 0; i < 300; i++)
+  for (int i = 0; i < 300; ++i)
     many.push_back(event());
   std::thread setter([&] {
     std::this_thread::sleep_for(milliseconds(5));

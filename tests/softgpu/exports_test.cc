@@ -20,7 +20,7 @@ const Elf64_Shdr *section(const std::string &bytes, uint32_t type)
 {
   auto *header = (const Elf64_Ehdr *)bytes.data();
   auto *sections = (const Elf64_Shdr *)(bytes.data() + header->e_shoff);
-  for (int i = 0; i < header->e_shnum; i++) {
+  for (int i = 0; i < header->e_shnum; ++i) {
     if (sections[i].sh_type == type)
       return &sections[i];
   }
@@ -44,20 +44,20 @@ Library read_library(const char *path)
 
   std::map<uint16_t, std::string> names;
   const char *at = bytes.data() + definitions->sh_offset;
-  for (uint32_t i = 0; i < definitions->sh_info; i++) {
+  for (uint32_t i = 0; i < definitions->sh_info; ++i) {
     auto *definition = (const Elf64_Verdef *)at;
     auto *name = (const Elf64_Verdaux *)(at + definition->vd_aux);
     names[definition->vd_ndx] = strings + name->vda_name;
     at += definition->vd_next;
   }
-  for (uint64_t i = 1; i < symbols->sh_size / sizeof(Elf64_Sym); i++) {
+  for (uint64_t i = 1; i < symbols->sh_size / sizeof(Elf64_Sym); ++i) {
     auto *symbol = (const Elf64_Sym *)(bytes.data() + symbols->sh_offset) + i;
     uint16_t version = ((const uint16_t *)(bytes.data() + versions->sh_offset))[i] & 0x7fff;
     if (symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
       library.exports[strings + symbol->st_name] = names[version];
   }
   for (auto *entry = (const Elf64_Dyn *)(bytes.data() + dynamic->sh_offset);
-       entry->d_tag != DT_NULL; entry++) {
+       entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_SONAME)
       library.soname = strings + entry->d_un.d_val;
     if (entry->d_tag == DT_FLAGS_1)

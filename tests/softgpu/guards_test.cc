@@ -11,7 +11,7 @@ protected:
   char *crowded(bool device)
   {
     std::vector<char *> all;
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; ++i)
       all.push_back((char *)(device ? device_memory(4096) : host_memory(4096)));
     return all[4];
   }
@@ -93,7 +93,7 @@ TEST_F(Guards, never_keep_memory_from_being_allocated)
 #endif
   // More allocations than the system has mappings for with guards between them.
   std::vector<void *> many;
-  for (int i = 0; i < 40000; i++) {
+  for (int i = 0; i < 40000; ++i) {
     void *memory = nullptr;
     ASSERT_EQ(hsa->hsa_amd_memory_pool_allocate(device_pool, 4096, 0, &memory), HSA_STATUS_SUCCESS)
         << i;

@@ -117,7 +117,7 @@ protected:
   {
     auto *host = static_cast<uint8_t *>(host_memory(image.bytes()));
     uint32_t state = 1;
-    for (size_t i = 0; i < image.bytes(); i++) {
+    for (size_t i = 0; i < image.bytes(); ++i) {
       state = state * 1664525 + 1013904223;
       host[i] = uint8_t(state >> 24);
     }
@@ -154,8 +154,8 @@ TEST_F(ImagesOfTheRuntime, are_cleared_where_and_as_it_was_asked)
   auto expected = fill(image);
   const hsa_ext_image_region_t region = {{100, 20, 0}, {210, 130, 1}};
   ASSERT_EQ(hsa_ext_image_clear_fn(gpu, image.handle, orange, &region), HSA_STATUS_SUCCESS);
-  for (size_t y = 20; y < 150; y++)
-    for (size_t x = 100; x < 310; x++)
+  for (size_t y = 20; y < 150; ++y)
+    for (size_t x = 100; x < 310; ++x)
       memcpy(&expected[(y * image.shape.width + x) * 4], bgra, 4);
   EXPECT_TRUE(read(image) == expected);
   EXPECT_EQ(hsa_ext_image_destroy_fn(gpu, image.handle), HSA_STATUS_SUCCESS);
@@ -172,8 +172,8 @@ TEST_F(ImagesOfTheRuntime, are_copied_to_others)
   auto at = [&](const hsa_dim3_t &first, size_t x, size_t y, size_t z) {
     return (((first.z + z) * from.shape.height + first.y + y) * from.shape.width + first.x + x) * 8;
   };
-  for (size_t z = 0; z < range.z; z++)
-    for (size_t y = 0; y < range.y; y++)
+  for (size_t z = 0; z < range.z; ++z)
+    for (size_t y = 0; y < range.y; ++y)
       memcpy(&expected[at(target, 0, y, z)], &written[at(source, 0, y, z)], range.x * 8);
   EXPECT_TRUE(read(to) == expected);
   for (const Image &image : {from, to})

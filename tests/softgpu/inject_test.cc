@@ -253,7 +253,7 @@ TEST_F(Inject, the_nth_allocation_fails)
 {
   ASSERT_TRUE(hsa->inject("allocation_failure", nullptr, 3, 2));
   void *memory[5];
-  for (int i = 0; i < 5; i++)
+  for (int i = 0; i < 5; ++i)
     memory[i] = device_memory(4096);
   EXPECT_NE(memory[0], nullptr);
   EXPECT_NE(memory[1], nullptr);

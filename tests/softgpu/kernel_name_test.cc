@@ -38,7 +38,7 @@ protected:
     memset(memory, 0, size);
     const auto *header = (const Elf64_Ehdr *)file.data();
     const auto *segments = (const Elf64_Phdr *)(file.data() + header->e_phoff);
-    for (int i = 0; i < header->e_phnum; i++) {
+    for (int i = 0; i < header->e_phnum; ++i) {
       if (segments[i].p_type == PT_LOAD)
         memcpy(memory + segments[i].p_vaddr, file.data() + segments[i].p_offset,
                segments[i].p_filesz);
@@ -59,7 +59,7 @@ protected:
   {
     const auto *header = (const Elf64_Ehdr *)file.data();
     const auto *segments = (const Elf64_Phdr *)(file.data() + header->e_phoff);
-    for (int i = 0; i < header->e_phnum; i++) {
+    for (int i = 0; i < header->e_phnum; ++i) {
       if (segments[i].p_type == PT_LOAD)
         return (segments[i].p_filesz - 64) & ~63ull;
     }
@@ -74,7 +74,7 @@ TEST_F(KernelName, is_the_symbol_s)
 {
   uint64_t at = descriptor();
   while (at < size && name(at) != "vector_add")
-    at++;
+    ++at;
   EXPECT_LT(at, 4096u);
   EXPECT_EQ(name(at, 7), "vector");
   EXPECT_EQ(name(at + 1), "");
@@ -136,8 +136,8 @@ TEST_F(KernelName, damage_is_no_name_or_another)
 {
   uint64_t at = descriptor();
   while (name(at) != "vector_add")
-    at++;
-  for (uint64_t byte = 0; byte < 0x3000; byte++) {
+    ++at;
+  for (uint64_t byte = 0; byte < 0x3000; ++byte) {
     for (int value : {0, 0x7f, 0xff}) {
       char before = memory[byte];
       memory[byte] = (char)value;

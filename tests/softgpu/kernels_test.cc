@@ -27,7 +27,7 @@ TEST_F(Kernels, the_runtimes_own_copy_shader_misaligned)
   std::vector<uint8_t> values(10000), back(10000);
   std::iota(values.begin(), values.end(), (uint8_t)0);
   auto *device = (char *)device_memory(16384);
-  for (size_t offset = 1; offset < 4; offset++) {
+  for (size_t offset = 1; offset < 4; ++offset) {
     copy(device + offset, values.data(), 9997);
     copy(back.data(), device + offset, 9997);
     EXPECT_EQ(memcmp(back.data(), values.data(), 9997), 0) << offset;
@@ -41,7 +41,7 @@ TEST_F(Kernels, the_runtimes_own_fill_shader)
   std::vector<uint32_t> back(4096);
   copy(back.data(), device, 4096 * 4);
   EXPECT_EQ(back[0], 0u);
-  for (size_t i = 1; i <= 4000; i++)
+  for (size_t i = 1; i <= 4000; ++i)
     ASSERT_EQ(back[i], 0xabcd1234) << i;
   EXPECT_EQ(back[4001], 0u);
 }
@@ -52,7 +52,7 @@ TEST_F(Kernels, vector_add)
   Kernel kernel = load("vector_add-gfx90a-v4.co", "vector_add");
   auto *a = (float *)host_memory(n * 4), *b = (float *)host_memory(n * 4);
   auto *c = (float *)host_memory(n * 4);
-  for (uint32_t i = 0; i < n; i++) {
+  for (uint32_t i = 0; i < n; ++i) {
     a[i] = (float)i * 0.5f;
     b[i] = 1.0f / (float)(i + 1);
     c[i] = -1;
@@ -64,7 +64,7 @@ TEST_F(Kernels, vector_add)
   hsa->hsa_amd_profiling_set_profiler_enabled(q, 1);
   submit(q, &dispatch, dispatch_header());
   ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
-  for (uint32_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; ++i)
     ASSERT_EQ(c[i], a[i] + b[i]) << i;
   hsa_amd_profiling_dispatch_time_t time{};
   hsa->hsa_amd_profiling_get_dispatch_time(gpu, done, &time);
@@ -86,7 +86,7 @@ TEST_F(Kernels, scratch_comes_when_asked_for)
     auto dispatch = packet(kernel, arguments, n, 64, done);
     submit(q, &dispatch, dispatch_header());
     ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; ++i) {
       uint32_t k = (i * 7 + shift) % 64;
       ASSERT_EQ(out[i], k * k + i) << i;
     }
@@ -99,7 +99,7 @@ TEST_F(Kernels, scratch_too_large_to_keep_is_given_back)
   kernel.scratch = 4096; // the runtime marks this much for one dispatch only
   auto *out = (uint32_t *)host_memory(256);
   hsa_queue_t *q = queue();
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; ++i) {
     hsa_signal_t done = signal(1);
     auto dispatch = packet(kernel, kernargs({(uint64_t)out, 3}), 64, 64, done);
     submit(q, &dispatch, dispatch_header());

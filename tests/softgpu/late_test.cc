@@ -15,7 +15,7 @@ static void hold_up(const std::atomic<int> &ms)
 {
   if (ms == 0)
     return;
-  held_up++;
+  ++held_up;
   std::this_thread::sleep_for(milliseconds(ms));
 }
 
@@ -63,7 +63,7 @@ TEST_F(Late, queues_end_whoever_hears_of_it_first)
 {
   queue(); // so that the handlers' thread has a queue left to wait for
   before_one = 2;
-  for (int i = 0; i < 30 || (held_up == 0 && i < 1000); i++) {
+  for (int i = 0; i < 30 || (held_up == 0 && i < 1000); ++i) {
     after_several = i % 6;
     queue_destroy(queue());
   }

@@ -152,7 +152,7 @@ TEST_F(Registry, agrees_with_a_map)
 {
   std::mt19937 random(7);
   std::map<uint64_t, uint64_t> model;
-  for (int step = 0; step < 20000; step++) {
+  for (int step = 0; step < 20000; ++step) {
     uint64_t base = (random() % 4096 + 1) * 16;
     if (random() % 3 == 0) {
       EXPECT_EQ(softgpu_memory_remove(base), model.erase(base) == 1);
@@ -180,12 +180,12 @@ TEST_F(Registry, lookups_never_see_half_a_change)
 {
   // Allocations that stay, with others coming and going between them.
   const uint64_t stay = 64;
-  for (uint64_t i = 0; i < stay; i++)
+  for (uint64_t i = 0; i < stay; ++i)
     ASSERT_TRUE(add(0x100000 + i * 0x1000, 0x100, SOFTGPU_MEMORY_WRITE, (uint32_t)i));
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> wrong{0};
   std::vector<std::thread> readers;
-  for (int r = 0; r < 3; r++) {
+  for (int r = 0; r < 3; ++r) {
     readers.emplace_back([&, r] {
       std::mt19937 random((unsigned)r);
       while (!stop) {
@@ -193,13 +193,13 @@ TEST_F(Registry, lookups_never_see_half_a_change)
         softgpu_allocation_t found{};
         if (!softgpu_memory_find(0x100000 + i * 0x1000 + random() % 0x100, &found) ||
             found.node != i || found.size != 0x100)
-          wrong++;
+          ++wrong;
         if (softgpu_memory_find(0x100000 + i * 0x1000 + 0x800, &found) && found.node != 1000 + i)
-          wrong++;
+          ++wrong;
       }
     });
   }
-  for (uint32_t round = 0; round < 20000; round++) {
+  for (uint32_t round = 0; round < 20000; ++round) {
     uint32_t i = round % stay;
     softgpu_allocation_t guest = {0x100000 + i * 0x1000ull + 0x400, 0x800, 0, 1000 + i, 0, 0};
     ASSERT_TRUE(softgpu_memory_add(&guest));

@@ -38,7 +38,7 @@ TEST_P(Newer, copies_there_and_back)
 {
   const size_t size = 1 << 20;
   std::vector<uint32_t> words(size / 4), back(size / 4);
-  for (size_t i = 0; i < words.size(); i++)
+  for (size_t i = 0; i < words.size(); ++i)
     words[i] = (uint32_t)i * 2654435761u;
   auto *host = (uint32_t *)host_memory(size);
   void *first = device_memory(size), *second = device_memory(size);

@@ -11,7 +11,7 @@ protected:
   hsa_barrier_and_packet_t barrier(std::vector<hsa_signal_t> dependencies, hsa_signal_t completion)
   {
     hsa_barrier_and_packet_t packet{};
-    for (size_t i = 0; i < dependencies.size(); i++)
+    for (size_t i = 0; i < dependencies.size(); ++i)
       packet.dep_signal[i] = dependencies[i];
     packet.completion_signal = completion;
     return packet;
@@ -115,11 +115,11 @@ TEST_F(Packets, the_ring_wraps_and_slots_come_back_invalid)
   const int total = 1000;
   hsa_signal_t done = signal(total);
   auto packet = barrier({}, done);
-  for (int i = 0; i < total; i++)
+  for (int i = 0; i < total; ++i)
     submit(q, &packet, all);
   EXPECT_TRUE(reaches(done, 0));
   EXPECT_EQ(hsa->hsa_queue_load_read_index_scacquire(q), (uint64_t)total);
-  for (uint32_t i = 0; i < q->size; i++)
+  for (uint32_t i = 0; i < q->size; ++i)
     EXPECT_EQ(__atomic_load_n((uint16_t *)q->base_address + i * 32, __ATOMIC_RELAXED),
               HSA_PACKET_TYPE_INVALID);
 }
@@ -131,9 +131,9 @@ TEST_F(Packets, many_producers_one_queue)
   hsa_signal_t done = signal(threads * each);
   auto packet = barrier({}, done);
   std::vector<std::thread> producers;
-  for (int t = 0; t < threads; t++) {
+  for (int t = 0; t < threads; ++t) {
     producers.emplace_back([&] {
-      for (int i = 0; i < each; i++)
+      for (int i = 0; i < each; ++i)
         submit(q, &packet, all);
     });
   }
@@ -147,7 +147,7 @@ TEST_F(Packets, queues_wait_for_each_other)
   hsa_queue_t *left = queue(), *right = queue();
   hsa_signal_t last = signal(0);
   std::vector<hsa_signal_t> chain{last};
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < 20; ++i) {
     hsa_signal_t next = signal(1);
     auto packet = barrier({chain.back()}, next);
     submit(i % 2 == 0 ? left : right, &packet, all);
@@ -162,7 +162,7 @@ TEST_F(Packets, several_threads_wait_for_one_signal)
   hsa_signal_t gate = signal(1), done = signal(1);
   std::atomic<int> woken{0};
   std::vector<std::thread> waiters;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     waiters.emplace_back([&] { woken += reaches(done, 0); });
   auto packet = barrier({gate}, done);
   submit(q, &packet, all);

@@ -49,7 +49,7 @@ TEST_F(Rest, idle_queues_use_no_processor_time)
 TEST_F(Rest, a_sleeping_queue_wakes_for_every_doorbell)
 {
   hsa_queue_t *q = queue();
-  for (int i = 0; i < 50; i++) {
+  for (int i = 0; i < 50; ++i) {
     std::this_thread::sleep_for(milliseconds(i % 5)); // asleep, falling asleep, awake
     hsa_signal_t done = signal(1);
     barrier(q, done);
@@ -68,7 +68,7 @@ protected:
     for (auto &q : queues)
       q = queue(256);
     hsa_signal_t first = signal(1), before = first;
-    for (size_t i = 0; i < rounds * count; i++) {
+    for (size_t i = 0; i < rounds * count; ++i) {
       // One signal that is there from the beginning on, and the last: all of them count.
       hsa_barrier_and_packet_t packet{};
       packet.dep_signal[0] = i % 2 ? first : before;
@@ -98,7 +98,7 @@ TEST_F(InTurn, on_one_processor)
   cpu_set_t all, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
   CPU_ZERO(&one);
-  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
     if (CPU_ISSET(i, &all))
       CPU_SET(i, &one);
   ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
@@ -121,7 +121,7 @@ TEST_F(Polling, finds_packets_without_userfaultfd)
   softgpu_counters_t before{}, after{};
   hsa->counters(&before, sizeof(before));
   hsa_queue_t *q = queue();
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < 20; ++i) {
     std::this_thread::sleep_for(milliseconds(i % 5));
     hsa_signal_t done = signal(1);
     barrier(q, done);
@@ -137,7 +137,7 @@ TEST_F(Rest, paused_processors_leave_everything_alone)
   hsa_signal_t done = signal(2);
   hsa->pause();
   hsa->pause(); // calls nest
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2; ++i)
     barrier(q, done);
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 2);
@@ -179,7 +179,7 @@ TEST_F(Rest, queues_come_and_go_while_paused)
 
 TEST_F(Rest, starts_again_after_shutdown)
 {
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; ++i) {
     TearDown();
     gpus.clear();
     SetUp();

@@ -26,7 +26,7 @@ protected:
   Outcome outcome(hsa_queue_t *q, hsa_signal_t done)
   {
     Outcome made;
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 10000; ++i) {
       if (hsa->hsa_signal_load_scacquire(done) == 0) {
         EXPECT_TRUE(reaches(done, 0));
         return made;
@@ -221,7 +221,7 @@ TEST_P(Rights, of_copy_engines)
   *from = 7;
   ASSERT_EQ(hsa->hsa_amd_memory_async_copy(to, gpus[1], from, gpus[0], 4096, 0, nullptr, never),
             HSA_STATUS_SUCCESS);
-  for (int i = 0; i < 10000 && !seen.fault; i++)
+  for (int i = 0; i < 10000 && !seen.fault; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_TRUE(seen.fault);
   EXPECT_EQ(seen.address, (uint64_t)to);

@@ -287,7 +287,7 @@ void Runtime::queue_destroy(hsa_queue_t *gone)
 
 hsa_status_t Runtime::queue_error()
 {
-  for (int i = 0; i < 10000 && error_.load() == 0; i++)
+  for (int i = 0; i < 10000 && error_.load() == 0; ++i)
     std::this_thread::sleep_for(milliseconds(1));
   return (hsa_status_t)error_.exchange(0);
 }

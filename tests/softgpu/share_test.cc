@@ -50,7 +50,7 @@ protected:
   static int files()
   {
     int count = 0;
-    for (int i = 0; i < 1024; i++)
+    for (int i = 0; i < 1024; ++i)
       count += fcntl(i, F_GETFD) >= 0;
     return count;
   }

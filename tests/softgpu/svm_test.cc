@@ -159,18 +159,18 @@ TEST_F(Svm, agrees_with_a_list_of_pages)
   };
   std::vector<uint32_t> preferred(16, nowhere);
   std::vector<bool> access(16);
-  for (int step = 0; step < 400; step++) {
+  for (int step = 0; step < 400; ++step) {
     uint32_t first = random(16), count = 1 + random(16 - first), what = random(4);
     uint32_t type = what < 2 ? HSA_SVM_ATTR_PREFERRED_LOC
                              : what == 2 ? HSA_SVM_ATTR_ACCESS : HSA_SVM_ATTR_NO_ACCESS;
     ASSERT_EQ(set(first, count, type, what < 2 ? what : 1), HSAKMT_STATUS_SUCCESS);
-    for (uint32_t i = first; i < first + count; i++) {
+    for (uint32_t i = first; i < first + count; ++i) {
       if (what < 2)
         preferred[i] = what;
       else
         access[i] = what == 2;
     }
-    for (uint32_t i = 0; i < 16; i++) {
+    for (uint32_t i = 0; i < 16; ++i) {
       ASSERT_EQ(get(i, 1, HSA_SVM_ATTR_PREFERRED_LOC).value, preferred[i]) << step << " " << i;
       ASSERT_EQ(reach(i, 1), access[i]) << step << " " << i;
     }

@@ -74,7 +74,7 @@ TEST_F(ThunkMemory, overlapping_dispatches_let_memory_go_in_the_end)
 {
   unsigned running = softgpu_retire_enter();
   std::vector<char *> freed;
-  for (int i = 0; i < 50; i++) { // never a moment without a dispatch
+  for (int i = 0; i < 50; ++i) { // never a moment without a dispatch
     freed.push_back(allocate(4096));
     unsigned next = softgpu_retire_enter();
     hsaKmtFreeMemory(freed.back(), 4096);

@@ -15,7 +15,7 @@ protected:
     size_t count = 0;
     DIR *tasks = opendir("/proc/self/task");
     while (tasks && readdir(tasks))
-      count++;
+      ++count;
     if (tasks)
       closedir(tasks);
     return count;

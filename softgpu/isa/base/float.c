@@ -32,7 +32,7 @@ uint32_t float_bits_to_half_mode(uint32_t bits, unsigned rounding)
   uint32_t kept = mantissa >> drop, rest = mantissa & ((1u << drop) - 1);
   uint32_t result = exponent >= 113 ? kept + ((uint32_t)(exponent - 113) << 10) : kept;
   if (rounds_up(kept, rest, 1u << (drop - 1), sign, rounding))
-    result++; /* carries into the exponent as it should */
+    ++result; /* carries into the exponent as it should */
   if (result < 0x7c00)
     return sign | result;
   bool to_infinity = rounding == TO_NEAREST || rounding == (sign ? TO_NEGATIVE : TO_POSITIVE);

@@ -53,7 +53,7 @@ bool isa_format_find(unsigned data, unsigned number, isa_format_t *format)
 static unsigned first_bit(const isa_format_t *format, unsigned component)
 {
   unsigned bit = 0;
-  for (unsigned i = 0; i < component; i++)
+  for (unsigned i = 0; i < component; ++i)
     bit += format->bits[i];
   return bit;
 }

@@ -36,7 +36,7 @@ uint32_t small_of_float(float value, uint32_t scale, small_format_t f, const uin
   int exponent = (field ? field : 1) - 127 - (int)scale + 127; /* of 2^23 in `digits` */
   while (!(digits & 0x800000)) {
     digits <<= 1;
-    exponent--;
+    --exponent;
   }
   const int smallest = 1 - f.bias;
   if (exponent > smallest + (1 << (f.bits - 1 - f.mantissa_bits)))

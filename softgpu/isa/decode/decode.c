@@ -148,7 +148,7 @@ static void decode_sdwa(decoder_t *d)
   source(d, &inst->src[1], field(d, F_SDWA_VSRC1) + (scalar[1] ? 0 : ISA_CODE_VGPRS), row->src[1]);
   if (inst->encoding == ISA_VOP1)
     inst->src[1].kind = ISA_OPERAND_NONE;
-  for (unsigned i = 0; i < 2; i++) {
+  for (unsigned i = 0; i < 2; ++i) {
     inst->sdwa.src_sel[i] = (uint8_t)(i ? field(d, F_SDWA_SEL1) : field(d, F_SDWA_SEL0));
     inst->sdwa.sext[i] = i ? field(d, F_SDWA_SEXT1) : field(d, F_SDWA_SEXT0);
     if (row->src[i] && inst->sdwa.src_sel[i] > ISA_SEL_DWORD)
@@ -260,7 +260,7 @@ static void decode_vop3(decoder_t *d)
     inst->abs = (uint8_t)field(d, F_VOP3_ABS);
     inst->op_sel = (uint8_t)field(d, F_VOP3_OP_SEL);
   }
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     vop3_source(d, i, false);
   if (row->flags & ISA_F_TIED)
     inst->src[2] = inst->dst;
@@ -277,7 +277,7 @@ static void decode_vop3p(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   vgpr(d, &inst->dst, field(d, F_VOP3P_VDST), d->row->dst, false);
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     vop3_source(d, i, false);
   inst->neg_hi = (uint8_t)field(d, F_VOP3P_NEG_HI);
   inst->op_sel = (uint8_t)field(d, F_VOP3P_OP_SEL);
@@ -331,7 +331,7 @@ static void decode_scaled(decoder_t *d)
   inst->has_scale = true;
   inst->op_sel = (uint8_t)field(&prefix, F_VOP3P_OP_SEL) & 3;
   inst->op_sel_hi = (uint8_t)field(&prefix, F_VOP3P_OP_SEL_HI);
-  for (unsigned i = 0; i < 2; i++) {
+  for (unsigned i = 0; i < 2; ++i) {
     const unsigned code = i ? field(&prefix, F_VOP3P_SRC1) : field(&prefix, F_VOP3P_SRC0);
     d->bad |= code == ISA_CODE_LITERAL;
     source(d, &inst->data[i], code, 1);
@@ -444,7 +444,7 @@ static const format_t formats[] = {ISA_FORMATS};
 
 static const format_t *find_format(uint32_t word)
 {
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i)
     if (word >> formats[i].shift == formats[i].prefix)
       return &formats[i];
   return NULL;
@@ -489,7 +489,7 @@ isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t ava
     return ISA_DECODE_UNKNOWN;
   if (inst->dwords > available)
     return ISA_DECODE_TRUNCATED;
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     if (inst->src[i].kind == ISA_OPERAND_LITERAL)
       inst->src[i].value = words[format->dwords];
   return ISA_DECODED;

@@ -51,7 +51,7 @@ static void put_scalar(printer_t *p, unsigned index, unsigned width)
                  {ISA_XNACK_MASK, "xnack_mask", "xnack_mask_lo", "xnack_mask_hi"},
                  {ISA_VCC, "vcc", "vcc_lo", "vcc_hi"},
                  {ISA_EXEC, "exec", "exec_lo", "exec_hi"}};
-  for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+  for (size_t i = 0; i < sizeof special / sizeof *special; ++i) {
     if (index == special[i].index && width <= 2) {
       put(p, "%s", width == 2 ? special[i].name : special[i].low);
       return;
@@ -160,7 +160,7 @@ static void put_vop_source(printer_t *p, const isa_inst_t *inst, unsigned i)
 static void put_bits(printer_t *p, const char *name, unsigned bits, unsigned count)
 {
   put(p, " %s:[", name);
-  for (unsigned i = 0; i < count; i++)
+  for (unsigned i = 0; i < count; ++i)
     put(p, "%s%u", i ? "," : "", bits >> i & 1);
   put(p, "]");
 }
@@ -169,7 +169,7 @@ static unsigned source_count(const isa_inst_t *inst)
 {
   unsigned count = 0;
   while (count < 3 && inst->row->src[count])
-    count++;
+    ++count;
   return count;
 }
 
@@ -217,7 +217,7 @@ static void put_sdwa(printer_t *p, const isa_inst_t *inst)
   static const char *const unused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
   if (inst->encoding != ISA_VOPC)
     put(p, " dst_sel:%s dst_unused:%s", selects[inst->sdwa.dst_sel], unused[inst->sdwa.dst_unused]);
-  for (unsigned i = 0; i < 2; i++)
+  for (unsigned i = 0; i < 2; ++i)
     if (inst->row->src[i])
       put(p, " src%u_sel:%s", i, selects[inst->sdwa.src_sel[i]]);
 }
@@ -243,7 +243,7 @@ static void put_dpp_control(printer_t *p, unsigned ctrl)
     put(p, " row_newbcast:%u", ctrl & 15);
     return;
   }
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
     if (others[i].ctrl == ctrl) {
       put(p, " %s", others[i].text);
       return;
@@ -287,7 +287,7 @@ static void put_vop(printer_t *p, const isa_inst_t *inst)
 {
   put_operand(p, &inst->dst, inst->row->dst);
   put_operand(p, &inst->sdst, 2);
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     if (i < 2 || !(inst->row->flags & ISA_F_TIED))
       put_vop_source(p, inst, i);
   put_vop_modifiers(p, inst);
@@ -308,7 +308,7 @@ static void put_off(printer_t *p, const isa_operand_t *operand, unsigned width)
 static void put_cache(printer_t *p, const isa_inst_t *inst)
 {
   const bool bits[3] = {inst->glc, inst->slc, inst->scc};
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     if (bits[i])
       put(p, " %s", isa_chip(inst->chip)->cache_bits[i]);
 }
@@ -423,7 +423,7 @@ static void put_image(printer_t *p, const isa_inst_t *inst)
   if (inst->offset1 >> 12 & 1)
     put(p, " unorm");
   put_cache(p, inst);
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i)
     if (inst->offset1 >> fields[i].bit & 1)
       put(p, "%s", fields[i].name);
 }

@@ -9,7 +9,7 @@ static const mfma_t rows[] = {
 
 const mfma_t *isa_mfma_find(unsigned op)
 {
-  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; ++i)
     if (rows[i].op == op)
       return &rows[i];
   return NULL;

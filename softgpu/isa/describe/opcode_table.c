@@ -63,7 +63,7 @@ const isa_opcode_t *isa_opcode_find(unsigned chip, unsigned encoding, unsigned n
     else
       high = middle;
   }
-  for (; low < count && key(opcodes[low].encoding, opcodes[low].number) == wanted; low++)
+  for (; low < count && key(opcodes[low].encoding, opcodes[low].number) == wanted; ++low)
     if (opcodes[low].chips >> chip & 1)
       return &opcodes[low];
   return NULL;

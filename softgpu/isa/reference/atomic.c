@@ -144,14 +144,14 @@ static bool run_permutation(isa_wave_t *wave, const isa_inst_t *inst)
   const bool pushes = inst->op == ISA_ds_permute_b32, is_swizzle = inst->op == ISA_ds_swizzle_b32;
   const isa_operand_t *data = is_swizzle ? &inst->vaddr : &inst->data[0];
   uint32_t out[ISA_LANES] = {0};
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
     unsigned other = partner(inst, lane, address);
     unsigned from = pushes ? lane : other, to = pushes ? other : lane;
     if (isa_exec(wave) >> from & 1)
       out[to] = (uint32_t)isa_reference_rows(wave, data, 0, from, 1);
   }
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1)
       isa_reference_set(wave, &inst->dst, 0, lane, out[lane]);
   return true;
@@ -165,7 +165,7 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
   const uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
   const uint32_t offsets[2] = {(uint32_t)inst->offset * unit, inst->offset1 * unit};
   uint64_t old[2];
-  for (unsigned i = 0; i < 2; i++) {
+  for (unsigned i = 0; i < 2; ++i) {
     place_t place;
     if (!isa_reference_lds(wave, lane, address + offsets[i], bytes, &place))
       return false;
@@ -175,7 +175,7 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
       isa_reference_put(&place, 0, bytes,
                         isa_reference_rows(wave, &inst->data[i], 0, lane, bytes / 4));
   }
-  for (unsigned i = 0; inst->dst.kind && i < bytes / 2; i++)
+  for (unsigned i = 0; inst->dst.kind && i < bytes / 2; ++i)
     isa_reference_set(wave, &inst->dst, i, lane,
                       (uint32_t)(old[i / (bytes / 4)] >> i % (bytes / 4) * 32));
   return true;
@@ -198,7 +198,7 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
     isa_reference_put(place, 0, t->bytes,
                       updated(inst, t->bytes, wave->mode >> 4 & 3, old, second, first));
   }
-  for (unsigned i = 0; inst->dst.kind && i < dwords; i++)
+  for (unsigned i = 0; inst->dst.kind && i < dwords; ++i)
     isa_reference_set(wave, &inst->dst, i, lane, (uint32_t)(old >> 32 * i));
   return true;
 }
@@ -225,7 +225,7 @@ static bool run_count(isa_wave_t *wave, const isa_inst_t *inst)
   place_t place = {0};
   bool is_found = false;
   uint64_t old = 0;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     if (!(isa_exec(wave) >> lane & 1))
       continue;
     if (!is_found && !find_aligned(wave, inst, lane, 0, 4, &place))
@@ -259,10 +259,10 @@ static bool run_rare(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
     isa_reference_put(&place, 0, 4, old < first ? old + second : old - first);
   }
   uint64_t both = is_wide ? isa_reference_rows(wave, &inst->data[0], 0, lane, 2) : 0;
-  for (unsigned i = 0; i < 2; i++)
+  for (unsigned i = 0; i < 2; ++i)
     if (both >> (32 * i + 31) & 1)
       isa_reference_put(&place, 4 * i, 4, both >> 32 * i & 0x7fffffff);
-  for (unsigned i = 0; i < (is_wide ? 2 : 1); i++)
+  for (unsigned i = 0; i < (is_wide ? 2 : 1); ++i)
     isa_reference_set(wave, &inst->dst, i, lane, (uint32_t)(old >> 32 * i));
   return true;
 }
@@ -299,7 +299,7 @@ static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
 {
   unsigned lane = 0;
   while (lane < ISA_LANES && !(isa_exec(wave) >> lane & 1))
-    lane++;
+    ++lane;
   const uint32_t value =
       inst->row->src[2] ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane % ISA_LANES, 1)
                         : 0;
@@ -320,7 +320,7 @@ bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst)
     return isa_reference_transpose(wave, inst);
   if (inst->op == ISA_ds_append || inst->op == ISA_ds_consume)
     return run_count(wave, inst);
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1 && !run_lane(wave, inst, &t, lane))
       return false;
   return true;

@@ -28,13 +28,13 @@ bool isa_reference_layout(unsigned data, unsigned number, layout_t *l)
   const char *name = data < sizeof names / sizeof *names ? names[data] : "-";
   unsigned listed[4], n = 0;
   *l = (layout_t){.number = number};
-  for (const char *at = name; *at >= '0' && *at <= '9'; n++) {
+  for (const char *at = name; *at >= '0' && *at <= '9'; ++n) {
     char *end;
     listed[n] = (unsigned)strtoul(at, &end, 10);
     at = end + (*end == '_');
   }
   l->count = n;
-  for (unsigned i = 0; i < n; i++) {
+  for (unsigned i = 0; i < n; ++i) {
     l->width[i] = listed[n - 1 - i];
     l->start[i] = l->total;
     l->total += l->width[i];
@@ -198,7 +198,7 @@ static void load(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, wh
 {
   const uint32_t word = wave->s[inst->saddr.index + 3];
   const bool is_integer = isa_reference_is_integer(l);
-  for (unsigned i = 0; i < what.count; i++) {
+  for (unsigned i = 0; i < what.count; ++i) {
     const unsigned select = inst->encoding == ISA_MTBUF ? 4 + i : word >> 3 * i & 7;
     uint32_t value = 0;
     if (select == 1)
@@ -223,7 +223,7 @@ static void store(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, w
 {
   uint64_t packed = 0;
   const bool is_packed = l->width[0] % 8;
-  for (unsigned i = 0; i < what.count && i < l->count; i++) {
+  for (unsigned i = 0; i < what.count && i < l->count; ++i) {
     const unsigned half = i + what.first;
     uint32_t value =
         (uint32_t)isa_reference_rows(wave, &inst->data[0], what.is_half ? half / 2 : i, lane, 1);
@@ -249,11 +249,11 @@ bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst)
   if (!layout_of(wave, inst, &l))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   const transfer_t t = {.kind = is_store ? 'S' : 'L', .bytes = (uint8_t)(l.total / 8)};
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (l.count && isa_exec(wave) >> lane & 1 &&
         !isa_reference_element(wave, inst, &t, lane, &places[lane]))
       return false;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1 && (l.count || !is_store))
       (is_store ? store : load)(wave, inst, &l, what, &places[lane], lane);
   return true;

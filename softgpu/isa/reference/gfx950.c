@@ -42,7 +42,7 @@ typedef struct conversion {
 
 static unsigned format_at(const char *name, const char **end)
 {
-  for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++)
+  for (unsigned i = 0; i < sizeof formats / sizeof *formats; ++i)
     if (!strncmp(name, formats[i].name, strlen(formats[i].name))) {
       *end = name + strlen(formats[i].name);
       return i;
@@ -60,7 +60,7 @@ static conversion_t conversion_of(unsigned op)
   const char *at = isa_op_name(op) + strlen("v_cvt_scalef32_");
   c.has_noise = !strncmp(at, "sr_", 3);
   at += c.has_noise ? 3 : 0;
-  for (unsigned i = 0; !c.count; i++)
+  for (unsigned i = 0; !c.count; ++i)
     if (!strncmp(at, counts[i].word, strlen(counts[i].word))) {
       c.count = counts[i].count;
       c.has_two = *at == '2';
@@ -85,7 +85,7 @@ static uint64_t number_bits(const isa_wave_t *wave, const isa_inst_t *inst, cons
   if (width < 16 && c->count * width == 16)
     first += 16 * (inst->op_sel & 1u);
   uint64_t bits = 0;
-  for (unsigned bit = 0; bit < width; bit++)
+  for (unsigned bit = 0; bit < width; ++bit)
     bits |= (uint64_t)(dword(wave, inst, n, (first + bit) / 32, lane) >> (first + bit) % 32 & 1)
             << bit;
   const uint64_t sign = (uint64_t)1 << (width - 1);
@@ -111,7 +111,7 @@ static uint64_t small_bits(const isa_wave_t *wave, real_t x, unsigned to, const 
 
 static void put_bits(uint32_t *out, unsigned first, unsigned width, uint64_t bits)
 {
-  for (unsigned bit = first; bit < first + width; bit++)
+  for (unsigned bit = first; bit < first + width; ++bit)
     out[bit / 32] = (out[bit / 32] & ~(1u << bit % 32)) | (uint32_t)(bits >> (bit - first) & 1)
                                                               << bit % 32;
 }
@@ -129,7 +129,7 @@ static void convert_lane(const isa_wave_t *wave, const isa_inst_t *inst, const c
     start = 8 * (inst->op_sel >> 2 & 3u);
   else if (all == 16)
     start = 16 * (inst->op_sel >> 3 & 1u);
-  for (unsigned i = 0; i < c->count; i++) {
+  for (unsigned i = 0; i < c->count; ++i) {
     real_t x = real_of(number_bits(wave, inst, c, i, lane), formats[c->from].format);
     const bool negative = x.negative;
     x = scale == 128 ? real_nan() : real_scaled(x, narrows ? -scale : scale);
@@ -146,14 +146,14 @@ static bool run_conversion(isa_wave_t *wave, const isa_inst_t *inst)
   const conversion_t c = conversion_of(inst->op);
   const unsigned rows = inst->row->dst;
   isa_row_t *d = destination(wave, inst, rows);
-  for (unsigned lane = 0; d && lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; d && lane < ISA_LANES; ++lane) {
     uint32_t out[32];
     if (!(isa_exec(wave) >> lane & 1))
       continue;
-    for (unsigned i = 0; i < rows; i++)
+    for (unsigned i = 0; i < rows; ++i)
       out[i] = d[i][lane];
     convert_lane(wave, inst, &c, lane, out);
-    for (unsigned i = 0; i < rows; i++)
+    for (unsigned i = 0; i < rows; ++i)
       d[i][lane] = out[i];
   }
   return true;
@@ -165,13 +165,13 @@ static bool run_bitop3(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool is_half = inst->op == ISA_v_bitop3_b16;
   isa_row_t *d = destination(wave, inst, 1);
-  for (unsigned lane = 0; d && lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; d && lane < ISA_LANES; ++lane) {
     uint32_t out = d[0][lane];
     if (!(isa_exec(wave) >> lane & 1))
       continue;
-    for (unsigned bit = 0; bit < (is_half ? 16 : 32); bit++) {
+    for (unsigned bit = 0; bit < (is_half ? 16 : 32); ++bit) {
       unsigned entry = 0;
-      for (unsigned n = 0; n < 3; n++) {
+      for (unsigned n = 0; n < 3; ++n) {
         const unsigned from = bit + (is_half && inst->op_sel >> n & 1 ? 16 : 0);
         entry = entry * 2 + (dword(wave, inst, n, 0, lane) >> from & 1);
       }
@@ -192,7 +192,7 @@ static bool run_swap(isa_wave_t *wave, const isa_inst_t *inst)
   isa_row_t source, result;
   memcpy(source, wave->v[inst->src[0].index], sizeof source);
   memcpy(result, wave->v[inst->dst.index], sizeof result);
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     const bool is_odd = lane / row % 2;
     const unsigned other = is_odd ? lane - row : lane + row;
     const bool is_there = exec >> other & 1 || fetches;
@@ -228,7 +228,7 @@ bool isa_reference_transpose(isa_wave_t *wave, const isa_inst_t *inst)
   const unsigned bits = !strcmp(width, "16") ? 16 : (unsigned)(*width - '0');
   const unsigned bytes = 4 * inst->row->dst, count = 8 * bytes / bits;
   uint64_t elements[ISA_LANES][16] = {{0}}; /* of a lane; none of an inactive one */
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
     uint32_t words[4] = {0};
     place_t place;
@@ -238,21 +238,21 @@ bool isa_reference_transpose(isa_wave_t *wave, const isa_inst_t *inst)
       return false;
     for (unsigned i = 0; i < bytes; i += 4)
       words[i / 4] = (uint32_t)isa_reference_get(&place, i, 4);
-    for (unsigned i = 0; i < count; i++)
-      for (unsigned bit = 0; bit < bits; bit++)
+    for (unsigned i = 0; i < count; ++i)
+      for (unsigned bit = 0; bit < bits; ++bit)
         elements[lane][i] |= (uint64_t)(words[(i * bits + bit) / 32] >> (i * bits + bit) % 32 & 1)
                              << bit;
   }
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     uint32_t words[4] = {0};
     const unsigned column = lane % 16, lanes_a_row = 16 / count;
     if (!(isa_exec(wave) >> lane & 1))
       continue;
-    for (unsigned row = 0; row < count; row++) {
+    for (unsigned row = 0; row < count; ++row) {
       const unsigned from = lane / 16 * 16 + row * lanes_a_row + column / count;
       put_bits(words, row * bits, bits, elements[from][column % count]);
     }
-    for (unsigned i = 0; i < bytes / 4; i++)
+    for (unsigned i = 0; i < bytes / 4; ++i)
       isa_reference_set(wave, &inst->dst, i, lane, words[i]);
   }
   return true;

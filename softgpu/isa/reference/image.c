@@ -31,7 +31,7 @@ static uint32_t coordinate(isa_wave_t *wave, const isa_inst_t *inst, char letter
 {
   const bool declares = inst->offset1 >> 14 & 1, is_short = inst->offset1 >> 15 & 1;
   unsigned n = 0;
-  for (const char *at = letters(wave, inst); *at && *at != letter; at++)
+  for (const char *at = letters(wave, inst); *at && *at != letter; ++at)
     n += *at != 'l' || declares;
   if (letter == 'l' && (!declares || !strchr(letters(wave, inst), 'l')))
     return 0;
@@ -48,7 +48,7 @@ static bool find(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, un
   uint32_t height = 1, at[3] = {coordinate(wave, inst, 'x', lane), 0, 0};
   bool is_inside = at[0] < width, is_deep = false;
   *place = (place_t){.bytes = l->total / 8};
-  for (const char *letter = letters(wave, inst) + 1; *letter; letter++) {
+  for (const char *letter = letters(wave, inst) + 1; *letter; ++letter) {
     const uint32_t c = coordinate(wave, inst, *letter, lane);
     switch (*letter) {
     case 'y':
@@ -76,7 +76,7 @@ static bool find(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, un
   const uint64_t offset =
       isa_reference_texel(bits(wave, inst, 3, 20, 5), is_deep, place->bytes, pitch, height, at);
   uint8_t *host = isa_reference_reach(wave, lane, start + offset, place->bytes, !has(inst, "load"));
-  for (unsigned i = 0; host && i < place->bytes; i++)
+  for (unsigned i = 0; host && i < place->bytes; ++i)
     place->at[i] = host + i;
   place->is_shared = true;
   return host != NULL;
@@ -101,7 +101,7 @@ void isa_reference_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned 
                              const uint32_t values[4])
 {
   unsigned nth = 0;
-  for (unsigned i = 0; i < 4; i++)
+  for (unsigned i = 0; i < 4; ++i)
     if (inst->offset >> i & 1)
       set(wave, inst, nth++, lane, values[i]);
   if (!nth)
@@ -136,7 +136,7 @@ static void load(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, co
                  unsigned lane)
 {
   uint32_t values[4];
-  for (unsigned i = 0; i < 4; i++)
+  for (unsigned i = 0; i < 4; ++i)
     values[i] = has(inst, "pck") ? packed(inst, place, i) : value_of(wave, inst, l, place, i);
   isa_reference_image_put(wave, inst, lane, values);
 }
@@ -148,18 +148,18 @@ static void store(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, c
   uint32_t values[4] = {0};
   uint64_t words[2] = {0};
   unsigned nth = 0, row = 0;
-  for (unsigned i = 0; i < 4; i++)
+  for (unsigned i = 0; i < 4; ++i)
     if (inst->offset >> i & 1) {
       row = is_half ? nth / 2 : nth;
       values[i] = (uint32_t)isa_reference_rows(wave, &inst->data[0], row, lane, 1);
       if (is_half)
         values[i] = nth % 2 ? values[i] >> 16 : values[i] & 0xffff;
-      nth++;
+      ++nth;
     }
   if (!nth)
     return;
   if (has(inst, "pck")) {
-    for (unsigned i = 0; 4 * i < place->bytes; i++)
+    for (unsigned i = 0; 4 * i < place->bytes; ++i)
       isa_reference_put(place, 4 * i, place->bytes < 4 ? place->bytes : 4, values[i]);
     return;
   }
@@ -186,7 +186,7 @@ static void exchange(isa_wave_t *wave, const isa_inst_t *inst, const place_t *pl
     compare = isa_reference_rows(wave, &inst->data[0], dwords, lane, dwords);
   if (place->at[0])
     old = isa_reference_exchange(inst, place->at[0], place->bytes, data, compare);
-  for (unsigned i = 0; inst->glc && i < dwords; i++)
+  for (unsigned i = 0; inst->glc && i < dwords; ++i)
     isa_reference_set(wave, &inst->data[0], i, lane, (uint32_t)(old >> 32 * i));
 }
 
@@ -200,7 +200,7 @@ static void tell(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
   const uint32_t depth = bits(wave, inst, 4, 0, 13), base = bits(wave, inst, 5, 0, 13);
   uint32_t told[4] = {0, 0, 0, last >= first ? last - first + 1 : 0};
   const char *names = letters(wave, inst);
-  for (unsigned i = 0; is_there && names[i]; i++) {
+  for (unsigned i = 0; is_there && names[i]; ++i) {
     const uint32_t full = names[i] == 'x'   ? bits(wave, inst, 2, 0, 14) + 1
                           : names[i] == 'y' ? bits(wave, inst, 2, 14, 14) + 1
                                             : depth + 1;
@@ -221,10 +221,10 @@ bool isa_reference_image(isa_wave_t *wave, const isa_inst_t *inst)
   if (inst->op == ISA_image_sample)
     return isa_reference_sample(wave, inst);
   isa_reference_layout(bits(wave, inst, 1, 20, 6), bits(wave, inst, 1, 26, 4), &l);
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (!is_told && isa_exec(wave) >> lane & 1 && !find(wave, inst, &l, lane, &places[lane]))
       return false;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     if (!(isa_exec(wave) >> lane & 1))
       continue;
     if (is_told)

@@ -163,7 +163,7 @@ static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const
   uint32_t integer = (uint32_t)c;
   float single = float_of((uint32_t)c);
   double twice = signed_number(double_of(c), wide && inst->blgp >> 2 & 1);
-  for (unsigned k = 0; k < m->k; k++) {
+  for (unsigned k = 0; k < m->k; ++k) {
     double a = factor(wave, inst, m, 0, i, k, block), b = factor(wave, inst, m, 1, j, k, block);
     if (m->a == MFMA_I8)
       integer += (uint32_t)((int32_t)a * (int32_t)b);
@@ -203,7 +203,7 @@ static const sparse_layout_t sparse_layouts[] = {
 static unsigned chosen_bits(unsigned q, const char *which)
 {
   unsigned out = 0;
-  for (; *which; which++)
+  for (; *which; ++which)
     out = out << 1 | (q >> (*which - '0') & 1);
   return out;
 }
@@ -215,7 +215,7 @@ static uint32_t multiplied_sparse(const isa_wave_t *wave, const isa_inst_t *inst
                  format[2] = {mfma_format(m, inst, 0), mfma_format(m, inst, 1)};
   const sparse_layout_t *at = sparse_layouts;
   while (at->size != m->size || at->k != m->k || at->bits != bits)
-    at++;
+    ++at;
   unsigned item, lane;
   find_result(m, 0, i, j, &item, &lane);
   uint32_t integer = (uint32_t)element(wave, &inst->dst, MFMA_F32, lane, item);
@@ -223,7 +223,7 @@ static uint32_t multiplied_sparse(const isa_wave_t *wave, const isa_inst_t *inst
   /* Indices of 8 bits a lane: four sets; of 16: two; of 32: one. */
   const unsigned set_bits = 4u << strlen(at->a_group), sets = 32 / set_bits;
   const unsigned set = inst->cbsz % 4 ? 0 : inst->abid % sets;
-  for (unsigned n = 0; n < m->k / 2u; n++) {
+  for (unsigned n = 0; n < m->k / 2u; ++n) {
     const unsigned q = n / 2, a_group = chosen_bits(q, at->a_group);
     const unsigned a_lane = i + m->size * chosen_bits(q, at->a_lanes);
     const unsigned b_lane = j + m->size * chosen_bits(q, at->b_lanes);
@@ -247,9 +247,9 @@ bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst)
   if (!m)
     return false;
   uint64_t results[2048]; /* of at most 32 items in 64 lanes */
-  for (unsigned block = 0; block < m->blocks; block++)
-    for (unsigned i = 0; i < m->size; i++)
-      for (unsigned j = 0; j < m->size; j++) {
+  for (unsigned block = 0; block < m->blocks; ++block)
+    for (unsigned i = 0; i < m->size; ++i)
+      for (unsigned j = 0; j < m->size; ++j) {
         unsigned item, lane;
         find_result(m, block, i, j, &item, &lane);
         results[item * ISA_LANES + lane] = m->is_sparse ? multiplied_sparse(wave, inst, m, i, j)
@@ -257,7 +257,7 @@ bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst)
       }
   isa_row_t *d = (inst->dst.kind == ISA_OPERAND_AGPR ? wave->a : wave->v) + inst->dst.index;
   const unsigned count = (unsigned)m->size * m->size * m->blocks;
-  for (unsigned n = 0; n < count; n++) {
+  for (unsigned n = 0; n < count; ++n) {
     unsigned row = n / ISA_LANES * (m->a == MFMA_F64 ? 2 : 1), lane = n % ISA_LANES;
     d[row][lane] = (uint32_t)results[n];
     if (m->a == MFMA_F64)
@@ -268,7 +268,7 @@ bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst)
 
 static unsigned first_active(const isa_wave_t *wave)
 {
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1)
       return lane;
   return 0;
@@ -302,7 +302,7 @@ bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst)
     return true;
   }
   case ISA_v_swap_b32:
-    for (unsigned i = 0; i < ISA_LANES; i++)
+    for (unsigned i = 0; i < ISA_LANES; ++i)
       if (isa_exec(wave) >> i & 1) {
         uint32_t value = wave->v[dst->index][i];
         wave->v[dst->index][i] = wave->v[source->index][i];
@@ -311,8 +311,8 @@ bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst)
     return true;
   case ISA_v_pk_mov_b32: { /* the low result from source 0's pair, the high one from source 1's */
     uint32_t values[2][ISA_LANES];
-    for (unsigned n = 0; n < 2; n++)
-      for (unsigned i = 0; i < ISA_LANES; i++) {
+    for (unsigned n = 0; n < 2; ++n)
+      for (unsigned i = 0; i < ISA_LANES; ++i) {
         const isa_operand_t *pair = &inst->src[n];
         unsigned second = inst->op_sel >> n & 1;
         values[n][i] =
@@ -320,7 +320,7 @@ bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst)
             : pair->kind == ISA_OPERAND_SGPR ? wave->s[pair->index + second]
                                              : (uint32_t)isa_reference_scalar(wave, pair, 1, 32);
       }
-    for (unsigned i = 0; i < ISA_LANES; i++)
+    for (unsigned i = 0; i < ISA_LANES; ++i)
       if (isa_exec(wave) >> i & 1) {
         wave->v[dst->index][i] = values[0][i];
         wave->v[dst->index + 1][i] = values[1][i];

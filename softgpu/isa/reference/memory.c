@@ -59,7 +59,7 @@ bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigne
   if (offset + bytes > wave->lds_bytes && wave->dispatch->checks & SOFTGPU_CHECK_LDS)
     return isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, offset, bytes);
   *place = (place_t){.bytes = bytes};
-  for (unsigned i = 0; i < bytes; i++) {
+  for (unsigned i = 0; i < bytes; ++i) {
     const uint64_t end = offset + (bytes < 4 ? bytes : i / 4 * 4 + 4);
     place->at[i] = end > wave->lds_bytes ? NULL : wave->lds + offset + i;
   }
@@ -73,7 +73,7 @@ static bool find_memory(isa_wave_t *wave, unsigned lane, uint64_t address, const
   if (!at)
     return false;
   *place = (place_t){.bytes = t->bytes, .is_shared = true};
-  for (unsigned i = 0; i < t->bytes; i++)
+  for (unsigned i = 0; i < t->bytes; ++i)
     place->at[i] = at + i;
   return true;
 }
@@ -85,7 +85,7 @@ static bool find_scratch(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_
   if (!isa_scratch_at(wave, lane, base, offset, bytes))
     return false;
   *place = (place_t){.bytes = bytes, .is_scratch = true};
-  for (unsigned i = 0; i < bytes; i++)
+  for (unsigned i = 0; i < bytes; ++i)
     place->at[i] = isa_scratch_at(wave, lane, base, offset + i, 1);
   return true;
 }
@@ -99,7 +99,7 @@ uint64_t isa_reference_get(const place_t *place, unsigned first, unsigned bytes)
     return isa_load64(at);
   if (place->is_shared && at && bytes == 4 && (uintptr_t)at % 4 == 0)
     return isa_load32(at);
-  for (unsigned i = 0; i < bytes; i++)
+  for (unsigned i = 0; i < bytes; ++i)
     value |= place->at[first + i] ? (uint64_t)*place->at[first + i] << 8 * i : 0;
   return value;
 }
@@ -112,7 +112,7 @@ void isa_reference_put(const place_t *place, unsigned first, unsigned bytes, uin
     return isa_store64(at, value);
   if (place->is_shared && at && bytes == 4 && (uintptr_t)at % 4 == 0)
     return isa_store32(at, (uint32_t)value);
-  for (unsigned i = 0; i < bytes; i++)
+  for (unsigned i = 0; i < bytes; ++i)
     if (place->at[first + i])
       *place->at[first + i] = (uint8_t)(value >> 8 * i);
 }
@@ -123,7 +123,7 @@ uint64_t isa_reference_rows(isa_wave_t *wave, const isa_operand_t *operand, unsi
                             unsigned lane, unsigned dwords)
 {
   uint64_t value = 0;
-  for (unsigned i = 0; i < dwords; i++)
+  for (unsigned i = 0; i < dwords; ++i)
     value |= (uint64_t)isa_reference_register(wave, operand, -1, 1, row + i, lane) << 32 * i;
   return value;
 }
@@ -182,7 +182,7 @@ static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   const uint32_t start = wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base;
   const unsigned bytes = t->bytes < 4 ? 4 : t->bytes;
   isa_lds_load_t load = {.base = start + (uint32_t)inst->offset, .stride = bytes};
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     place_t lds;
     if (!(isa_exec(wave) >> lane & 1))
       continue;
@@ -191,7 +191,7 @@ static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer
     for (unsigned i = 0; i < bytes && lds.at[i]; i += 4) {
       const uint64_t value = isa_reference_get(&places[lane], i, t->bytes < 4 ? t->bytes : 4);
       load.words[lane][i / 4] = t->bytes < 4 ? widened(t, value, 0) : (uint32_t)value;
-      load.dwords[lane]++;
+      ++load.dwords[lane];
     }
   }
   return isa_lds_load(wave, inst, &load);
@@ -212,7 +212,7 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
                           t->bytes);
   if (at)
     old = isa_reference_exchange(inst, at, t->bytes, data, compare);
-  for (unsigned i = 0; inst->dst.kind && i < dwords; i++)
+  for (unsigned i = 0; inst->dst.kind && i < dwords; ++i)
     isa_reference_set(wave, &inst->dst, i, lane, (uint32_t)(old >> 32 * i));
   return true;
 }
@@ -350,13 +350,13 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
   /* buffer.c refuses to split a load into LDS, too. */
   if (inst->lds && t.bytes > 4 && wave->s[inst->saddr.index + 1] >> 31 && !is_private(wave, inst))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) /* nothing is done when one faults */
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) /* nothing is done when one faults */
     if (isa_exec(wave) >> lane & 1 && !(is_buffer ? find_buffer(wave, inst, &t, lane, &places[lane])
                                                   : find_flat(wave, inst, &t, lane, &places[lane])))
       return false;
   if (t.to_lds || inst->lds)
     return move_to_lds(wave, inst, &t, places);
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1 &&
         !(t.kind == 'A' ? exchange(wave, inst, &t, &places[lane], lane)
                         : isa_reference_move(wave, inst, &t, &places[lane], lane)))
@@ -389,7 +389,7 @@ static bool find_scalar(isa_wave_t *wave, const isa_inst_t *inst, uint64_t more,
   if (!at)
     return false;
   place->is_shared = true;
-  for (unsigned i = 0; i < 64 && i < t->bytes; i++)
+  for (unsigned i = 0; i < 64 && i < t->bytes; ++i)
     place->at[i] = at + i;
   return true;
 }
@@ -404,12 +404,12 @@ static bool load_scalars(isa_wave_t *wave, const isa_inst_t *inst, transfer_t *t
     return false;
   const bool is_whole = place.at[0];
   t->bytes = is_whole ? t->bytes : 4;
-  for (unsigned i = 0; i < dwords; i++) { /* at a buffer's end each dword counts for itself */
+  for (unsigned i = 0; i < dwords; ++i) { /* at a buffer's end each dword counts for itself */
     if (!is_whole && !find_scalar(wave, inst, 4 * i, t, &place))
       return false;
     values[i] = (uint32_t)isa_reference_get(&place, is_whole ? 4 * i : 0, 4);
   }
-  for (unsigned i = 0; i < dwords; i++) /* which may be the descriptor's registers */
+  for (unsigned i = 0; i < dwords; ++i) /* which may be the descriptor's registers */
     wave->s[inst->dst.index + i] = values[i];
   return true;
 }
@@ -430,7 +430,7 @@ static bool exchange_scalar(isa_wave_t *wave, const isa_inst_t *inst, transfer_t
   if (has(isa_op_name(inst->op), "cmpswap"))
     compare = isa_reference_scalar(wave, &second, dwords, 64);
   uint64_t old = isa_reference_exchange(inst, place.at[0], t->bytes, data, compare);
-  for (unsigned i = 0; inst->glc && i < dwords; i++)
+  for (unsigned i = 0; inst->glc && i < dwords; ++i)
     wave->s[inst->dst.index + i] = (uint32_t)(old >> 32 * i);
   return true;
 }
@@ -454,7 +454,7 @@ bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
   t.bytes = (uint8_t)(4 * inst->row->src[0]);
   if (!find_scalar(wave, inst, 0, &t, &place))
     return false;
-  for (unsigned i = 0; i < inst->row->src[0]; i++)
+  for (unsigned i = 0; i < inst->row->src[0]; ++i)
     isa_reference_put(&place, 4 * i, 4, wave->s[inst->data[0].index + i]);
   return true;
 }

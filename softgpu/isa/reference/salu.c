@@ -29,14 +29,14 @@ static unsigned ones(uint64_t value)
 {
   unsigned count = 0;
   for (; value; value &= value - 1)
-    count++;
+    ++count;
   return count;
 }
 
 /* The number of the first bit of `size` that is `wanted`, from the bottom or from the top. */
 static uint32_t first(uint64_t value, unsigned size, bool wanted, bool from_top)
 {
-  for (unsigned i = 0; i < size; i++)
+  for (unsigned i = 0; i < size; ++i)
     if ((value >> (from_top ? size - 1 - i : i) & 1) == wanted)
       return i;
   return UINT32_MAX;
@@ -47,7 +47,7 @@ static uint64_t field_of(uint64_t value, unsigned size, uint64_t where, bool is_
 {
   unsigned offset = (unsigned)where & (size - 1), width = where >> 16 & 127;
   uint64_t out = 0, last = 0;
-  for (unsigned i = 0; i < size; i++) {
+  for (unsigned i = 0; i < size; ++i) {
     unsigned at = offset + i;
     uint64_t bit = at < size ? value >> at & 1 : is_signed ? value >> (size - 1) & 1 : 0;
     if (i < width)
@@ -60,7 +60,7 @@ static uint64_t field_of(uint64_t value, unsigned size, uint64_t where, bool is_
 static uint64_t mapped(uint64_t value, unsigned size, char how)
 {
   uint64_t out = 0;
-  for (unsigned i = 0; i < size; i++) {
+  for (unsigned i = 0; i < size; ++i) {
     bool quad = value >> (i & ~3u) & 15;
     switch (how) {
     case 'r': /* reversed */
@@ -213,7 +213,7 @@ static bool run_sop1(scalar_t *s)
     return result_nonzero(s, (uint64_t)(s->sa < 0 ? -s->sa : s->sa)), true;
   case ISA_s_bitreplicate_b64_b32: {
     uint64_t out = 0;
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 64; ++i)
       out |= (a >> i / 2 & 1) << i;
     return result(s, out), true;
   }
@@ -315,7 +315,7 @@ static bool run_compare(scalar_t *s)
   default:
     break;
   }
-  for (unsigned i = 0; i < sizeof compares / sizeof *compares; i++) {
+  for (unsigned i = 0; i < sizeof compares / sizeof *compares; ++i) {
     if (compares[i].op != s->inst->op)
       continue;
     const uint32_t d = s->wave->s[s->inst->dst.index];
@@ -460,7 +460,7 @@ bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst)
     return true;
   if (row->dst == 1)
     s.d &= UINT32_MAX;
-  for (unsigned i = 0; i < row->dst; i++)
+  for (unsigned i = 0; i < row->dst; ++i)
     wave->s[inst->dst.index + i] = (uint32_t)(s.d >> 32 * i);
   if (s.by_result)
     wave->scc = s.d != 0;

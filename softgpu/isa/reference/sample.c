@@ -51,7 +51,7 @@ static int64_t position(const texture_t *x, const isa_inst_t *inst, unsigned axi
     c = real_product(c, real_of_integer(x->sizes[axis]));
   if (how <= MIRROR && c.kind == REAL_FINITE && c.exponent > 0) { /* an integer, maybe a huge one */
     uint64_t rest = (uint64_t)(c.digits % (uint64_t)round) * 256 % (uint64_t)round;
-    for (int i = 0; i < c.exponent; i++)
+    for (int i = 0; i < c.exponent; ++i)
       rest = rest * 2 % (uint64_t)round;
     return c.negative ? round - (int64_t)rest : (int64_t)rest;
   }
@@ -108,10 +108,10 @@ static bool texel(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x, 
     uint8_t *host = isa_reference_reach(wave, lane, base + offset, place.bytes, false);
     if (!host)
       return false;
-    for (unsigned i = 0; i < place.bytes; i++)
+    for (unsigned i = 0; i < place.bytes; ++i)
       place.at[i] = host + i;
   }
-  for (unsigned i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < 4; ++i) {
     values[i] = is_outside ? border(x, i) : 0;
     if (!is_outside && i < x->layout.count)
       values[i] = isa_reference_loaded(&x->layout, i, &place, is_half);
@@ -128,7 +128,7 @@ static uint64_t rounded(real_t x, const real_format_t *format)
 static void add(uint64_t sums[4], const uint32_t values[4], uint32_t weight)
 {
   const real_t part = real_scaled(real_of_integer(weight), -16);
-  for (unsigned i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < 4; ++i) {
     const real_t more = real_product(real_of(values[i], &real_f32), part);
     sums[i] = rounded(real_sum(real_of(sums[i], &real_f64), more, REAL_NEAREST), &real_f64);
   }
@@ -139,7 +139,7 @@ static bool sampled(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x
 {
   int64_t first[3] = {0};
   uint32_t rest[3] = {0};
-  for (unsigned axis = 0; axis < x->dimensions; axis++) {
+  for (unsigned axis = 0; axis < x->dimensions; ++axis) {
     int64_t at = position(x, inst, axis, address(wave, inst, axis, lane));
     at -= is_blended(x) ? 128 : 0;
     rest[axis] = is_blended(x) ? (uint32_t)(at & 255) : 0;
@@ -153,10 +153,10 @@ static bool sampled(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x
   }
   uint64_t sums[4] = {0};
   unsigned count = 0;
-  for (unsigned corner = 0; corner < 4; corner++) {
+  for (unsigned corner = 0; corner < 4; ++corner) {
     int64_t at[3] = {0, 0, first[2]};
     uint32_t weight = 1;
-    for (unsigned axis = 0; axis < 3; axis++) {
+    for (unsigned axis = 0; axis < 3; ++axis) {
       const unsigned far = corner >> axis & 1;
       if (axis < 2)
         weight *= far ? rest[axis] : 256 - rest[axis];
@@ -168,9 +168,9 @@ static bool sampled(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x
     if (!texel(wave, inst, x, lane, at, values))
       return false;
     add(sums, values, weight);
-    count++;
+    ++count;
   }
-  for (unsigned i = 0; count > 1 && i < 4; i++)
+  for (unsigned i = 0; count > 1 && i < 4; ++i)
     values[i] = (uint32_t)rounded(real_of(sums[i], &real_f64), &real_f32);
   return true;
 }
@@ -180,14 +180,14 @@ bool isa_reference_sample(isa_wave_t *wave, const isa_inst_t *inst)
   const texture_t x = texture_of(wave, inst);
   const bool is_half = inst->offset1 >> 31, is_integer = isa_reference_is_integer(&x.layout);
   uint32_t values[ISA_LANES][4];
-  for (unsigned lane = 0; lane < ISA_LANES; lane++)
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1 && !sampled(wave, inst, &x, lane, values[lane]))
       return false;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     if (!(isa_exec(wave) >> lane & 1))
       continue;
     uint32_t out[4];
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; ++i) {
       const unsigned select = x.t[3] >> 3 * i & 7;
       uint32_t value = select - 4u < x.layout.count ? values[lane][select - 4] : 0;
       if (is_half && !is_integer)

@@ -13,7 +13,7 @@ static uint32_t digits(uint32_t value, unsigned from, unsigned count, unsigned t
 static uint32_t woven(uint32_t a, uint32_t b, unsigned each)
 {
   uint32_t out = 0;
-  for (unsigned i = 0; i < each; i++)
+  for (unsigned i = 0; i < each; ++i)
     out |= digits(a, i, 1, 2 * i) | digits(b, i, 1, 2 * i + 1);
   return out;
 }
@@ -21,7 +21,7 @@ static uint32_t woven(uint32_t a, uint32_t b, unsigned each)
 static uint32_t woven3(uint32_t a, uint32_t b, uint32_t c)
 {
   uint32_t out = 0;
-  for (unsigned i = 0; i < 7; i++)
+  for (unsigned i = 0; i < 7; ++i)
     out |= digits(a, i, 1, 3 * i) | digits(b, i, 1, 3 * i + 1) | digits(c, i, 1, 3 * i + 2);
   return out;
 }
@@ -29,7 +29,7 @@ static uint32_t woven3(uint32_t a, uint32_t b, uint32_t c)
 static uint32_t reversed(uint32_t value, unsigned count)
 {
   uint32_t out = 0;
-  for (unsigned i = 0; i < count; i++)
+  for (unsigned i = 0; i < count; ++i)
     out = out << 1 | (value >> i & 1);
   return out;
 }
@@ -38,7 +38,7 @@ static uint32_t reversed(uint32_t value, unsigned count)
 static uint32_t thinned(uint32_t value, unsigned count)
 {
   uint32_t out = 0;
-  for (unsigned i = 0; i < count; i++)
+  for (unsigned i = 0; i < count; ++i)
     out |= digits(value, 2 * i, 1, i);
   return out;
 }
@@ -130,7 +130,7 @@ static uint32_t folded(uint32_t place, bool is_cube, unsigned bits)
   const unsigned most[2] = {4, 4}; /* channels: 4 pipes of 4 engines; 16 banks */
   unsigned at = 8;
   uint32_t out = place;
-  for (unsigned i = 0; i < 2; i++) {
+  for (unsigned i = 0; i < 2; ++i) {
     const unsigned count = bits - at < most[i] ? bits - at : most[i];
     const uint32_t above = place >> (at + count);
     const uint32_t more = is_cube ? reversed(thinned(above, count), count) ^
@@ -152,7 +152,7 @@ uint64_t isa_reference_texel(unsigned mode, bool is_deep, unsigned bytes, uint32
   const bool is_cube = is_deep && (order == 'Z' || order == 'S');
   unsigned size = 0;
   while (1u << size < bytes)
-    size++;
+    ++size;
   const unsigned more = is_cube ? bits - 10 : bits - 8; /* 2 or 6, of which z, then y have rests */
   unsigned w = block_width[size] + more / 2, h = block_height[size] + more / 2, d = 0;
   if (is_cube) {

@@ -303,7 +303,7 @@ static uint64_t nan_of(const lane_t *l, const real_format_t *to)
 {
   uint64_t quiet = (uint64_t)1 << (to->fraction_bits - 1);
   uint64_t infinity = (((uint64_t)1 << to->exponent_bits) - 1) << to->fraction_bits;
-  for (unsigned n = 0; n < 3; n++) {
+  for (unsigned n = 0; n < 3; ++n) {
     const real_format_t *from = is_float(l->type[n]) ? format_of(l->type[n]) : NULL;
     if (!from || l->number[n].kind != REAL_NAN)
       continue;
@@ -317,7 +317,7 @@ static uint64_t nan_of(const lane_t *l, const real_format_t *to)
 
 static uint64_t signalling_nan(const lane_t *l)
 {
-  for (unsigned n = 0; n < 3; n++) {
+  for (unsigned n = 0; n < 3; ++n) {
     const real_format_t *format = is_float(l->type[n]) ? format_of(l->type[n]) : NULL;
     uint64_t quiet = format ? (uint64_t)1 << (format->fraction_bits - 1) : 0;
     if (format && l->number[n].kind == REAL_NAN && !(l->bits[n] & quiet))
@@ -372,7 +372,7 @@ static uint64_t finished(const machine_t *m, const lane_t *l, const result_t *r)
   uint64_t bits = real_bits(x, format, rounding), infinity = 0x7c00;
   bool limits = m->wave->mode & ISA_MODE_FP16_OVFL && l->result_type == 'e';
   if (limits && x.kind == REAL_FINITE && (bits & 0x7fff) == infinity)
-    bits--;
+    --bits;
   if (l->flushes_out)
     bits = without_denormal(bits, format);
   const uint64_t sign = (uint64_t)1 << (format->exponent_bits + format->fraction_bits);
@@ -389,7 +389,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
   l.clamp = m->inst->clamp;
   l.vcc = isa_read_s64(m->wave, ISA_VCC) >> index & 1;
   l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);
-  for (unsigned n = 0; m->row->types[n + 2]; n++) {
+  for (unsigned n = 0; m->row->types[n + 2]; ++n) {
     take_source(m, &l, n, n == 0 && from >= 0 ? (unsigned)from : index);
     if (n == 0 && from < 0) { /* DPP without a lane to read: 0, signs applied */
       machine_t zero = *m;
@@ -482,7 +482,7 @@ bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
   const char type = m.row->types[0];
   const bool is_mask = type == 'm', is_wide = width_of(type) == 64 || m.row->flags & REGISTERS;
   uint64_t values[ISA_LANES], mask = 0, writes = 0;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) { /* all are read before any is written */
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) { /* all are read before any is written */
     int from;
     bool set = false;
     if (!takes_part(&m, lane, &from))
@@ -492,7 +492,7 @@ bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
     mask |= (uint64_t)set << lane;
   }
   isa_row_t *d = is_mask ? NULL : destination(&m, is_wide ? 2 : 1);
-  for (unsigned lane = 0; d && lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; d && lane < ISA_LANES; ++lane) {
     if (!(writes >> lane & 1))
       continue;
     uint32_t low = (uint32_t)values[lane];

@@ -29,7 +29,7 @@ SOFTGPU_EXPORT uint64_t softgpu_coverage(uint32_t chip_number, const void *code,
   uint64_t count = 0;
   if (!chip_of(chip_number, &chip))
     return 0;
-  for (uint64_t i = 0; i < dwords; count++) {
+  for (uint64_t i = 0; i < dwords; ++count) {
     uint32_t words[ISA_MOST_DWORDS] = {0};
     uint64_t left = dwords - i;
     uint32_t available = left < ISA_MOST_DWORDS ? (uint32_t)left : ISA_MOST_DWORDS;

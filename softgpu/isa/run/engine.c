@@ -240,9 +240,9 @@ static void work(isa_job_t *job)
   worker->number = atomic_fetch_add(&run->threads, 1);
   worker->admitted = run->most_resident < RESIDENT_FIRST ? run->most_resident : RESIDENT_FIRST;
   work_through(worker);
-  for (uint32_t i = 0; i < worker->resident; i++)
+  for (uint32_t i = 0; i < worker->resident; ++i)
     isa_placement_release(run->launch.dispatch.node, &worker->groups[i]->place);
-  for (uint32_t i = 0; i < worker->created; i++)
+  for (uint32_t i = 0; i < worker->created; ++i)
     isa_group_destroy(worker->groups[i]);
   atomic_fetch_add_explicit(&instruction_count, worker->executed, memory_order_relaxed);
   isa_keep_give(worker, rounded);

@@ -44,7 +44,7 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
   group->lds = memory + header + wave_bytes + row_bytes;
   group->shadow = shadow_bytes ? (isa_shadow_t *)(void *)(group->lds + lds_bytes) : NULL;
   isa_row_t *row = (isa_row_t *)(void *)(memory + header + wave_bytes);
-  for (uint32_t i = 0; i < waves; i++, row += rows) {
+  for (uint32_t i = 0; i < waves; ++i, row += rows) {
     group->wave[i].v = row;
     group->wave[i].a = launch->limits.agprs ? row + launch->limits.first_agpr : NULL;
   }
@@ -54,7 +54,7 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
 
 void isa_group_destroy(isa_group_t *group)
 {
-  for (uint32_t i = 0; i < group->capacity; i++)
+  for (uint32_t i = 0; i < group->capacity; ++i)
     isa_lds_loads_drop(&group->wave[i]);
   isa_keep_give(group, group->bytes);
 }
@@ -64,7 +64,7 @@ static void know_ids(isa_group_t *group, const uint32_t size[3])
 {
   if (!memcmp(group->ids_size, size, sizeof group->ids_size))
     return;
-  for (uint32_t i = 0; i < group->waves; i++)
+  for (uint32_t i = 0; i < group->waves; ++i)
     isa_launch_ids(group->launch, size, i, group->ids[i]);
   memcpy(group->ids_size, size, sizeof group->ids_size);
 }
@@ -79,7 +79,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
   group->id[0] = (uint32_t)(number % launch->groups[0]);
   group->id[1] = (uint32_t)(number / launch->groups[0] % launch->groups[1]);
   group->id[2] = (uint32_t)(number / launch->groups[0] / launch->groups[1]);
-  for (unsigned i = 0; i < 3; i++) {
+  for (unsigned i = 0; i < 3; ++i) {
     uint64_t first = (uint64_t)group->id[i] * dispatch->workgroup[i];
     uint64_t left = dispatch->grid[i] - first;
     size[i] = left < dispatch->workgroup[i] ? (uint32_t)left : dispatch->workgroup[i];
@@ -92,7 +92,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     memset(group->shadow, 0, isa_shadow_size(dispatch->checks, lds_bytes));
     group->shadow->epoch = 1;
   }
-  for (uint32_t i = 0; i < group->waves; i++) {
+  for (uint32_t i = 0; i < group->waves; ++i) {
     isa_wave_t *wave = &group->wave[i];
     wave->index = i;
     wave->vmem_issued = wave->vmem_awaited = wave->vmem_old = 0;
@@ -131,7 +131,7 @@ static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
 static bool run_one(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave)
 {
   const bool is_skipped = wave->vskip && inst->encoding >= ISA_VOP1;
-  wave->budget--;
+  --wave->budget;
   wave->pc = chunk->base + 4ull * (inst->slot + inst->dwords);
   wave->vmem_issued += inst->encoding >= ISA_FLAT && !is_skipped;
   if (is_skipped || inst->run(wave, inst))
@@ -153,7 +153,7 @@ static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave
   wave->budget -= (int32_t)count;
   wave->pc = chunk->base + 4ull * end;
   *executed += count;
-  for (; count; count--, inst++)
+  for (; count; --count, ++inst)
     if (!inst->run(wave, inst)) {
       wave->pc = chunk->base + 4ull * inst->slot;
       *executed -= count - 1;
@@ -206,7 +206,7 @@ static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *execute
  * It does at the end of the next slice, later than anything else takes effect. */
 static bool land_old(isa_group_t *group)
 {
-  for (uint32_t i = 0; i < group->waves; i++) {
+  for (uint32_t i = 0; i < group->waves; ++i) {
     isa_wave_t *wave = &group->wave[i];
     if (!isa_lds_loads_land(wave, wave->vmem_old)) {
       isa_fault_describe(wave->fault, group, wave);
@@ -220,14 +220,14 @@ static bool land_old(isa_group_t *group)
 /* True when all waves that have not ended wait at the barrier, and now go on. */
 static bool release_barrier(isa_group_t *group)
 {
-  for (uint32_t i = 0; i < group->waves; i++)
+  for (uint32_t i = 0; i < group->waves; ++i)
     if (group->wave[i].state == ISA_WAVE_READY)
       return false;
-  for (uint32_t i = 0; i < group->waves; i++)
+  for (uint32_t i = 0; i < group->waves; ++i)
     if (group->wave[i].state == ISA_WAVE_AT_BARRIER)
       group->wave[i].state = ISA_WAVE_READY;
   if (group->shadow)
-    group->shadow->epoch++;
+    ++group->shadow->epoch;
   return true;
 }
 
@@ -237,7 +237,7 @@ isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
   bool goes_on;
   do {
     goes_on = false;
-    for (uint32_t i = 0; i < group->waves; i++) {
+    for (uint32_t i = 0; i < group->waves; ++i) {
       isa_wave_t *wave = &group->wave[i];
       const uint64_t before = *executed;
       if (wave->state != ISA_WAVE_READY)

@@ -75,7 +75,7 @@ static bool check_geometry(const softgpu_dispatch_t *dispatch, isa_launch_t *lau
                            softgpu_fault_t *fault)
 {
   uint64_t items = 1, count = 1;
-  for (unsigned i = 0; i < 3; i++) {
+  for (unsigned i = 0; i < 3; ++i) {
     if (!dispatch->workgroup[i] || !dispatch->grid[i])
       return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "dispatch: dimension %u is empty", i);
     items *= dispatch->workgroup[i];
@@ -157,7 +157,7 @@ static bool fill_user_sgprs(const descriptor_t *d, isa_launch_t *launch, softgpu
       {PROPERTY_FLAT_SCRATCH_INIT, &dispatch->scratch_base, 2},
       {PROPERTY_PRIVATE_SEGMENT_SIZE, &dispatch->private_bytes, 1},
   };
-  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+  for (size_t i = 0; i < sizeof values / sizeof *values; ++i)
     if (d->properties & values[i].property)
       put(&user, values[i].value, values[i].dwords);
   unsigned preload = d->preload & 127, from = d->preload >> 7;
@@ -182,7 +182,7 @@ static void place_system_sgprs(const descriptor_t *d, isa_launch_t *launch)
 {
   int8_t next = (int8_t)(d->rsrc2 >> 1 & 31);
   bool has_scratch_sgpr = d->rsrc2 & 1 && isa_chip(launch->limits.chip)->scratch_sgpr;
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     launch->group_sgpr[i] = d->rsrc2 >> (7 + i) & 1 ? next++ : -1;
   launch->info_sgpr = d->rsrc2 >> 10 & 1 ? next++ : -1;
   launch->scratch_sgpr = has_scratch_sgpr ? next++ : -1;
@@ -225,7 +225,7 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
                   "use",
                   (unsigned long long)dispatch->kernel_object);
   const descriptor_t d = read_descriptor(object);
-  for (unsigned i = 0; i < 128; i++)
+  for (unsigned i = 0; i < 128; ++i)
     launch->sgprs[i] = (uint32_t)ISA_POISON;
   launch->limits.chip = dispatch->chip;
   launch->limits.node = dispatch->node;
@@ -269,15 +269,15 @@ void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t
   uint32_t flat = wave * ISA_LANES;
   uint32_t x = flat % size[0], y = flat / size[0] % size[1], z = flat / size[0] / size[1];
   uint32_t keep = launch->id_dimensions >= 2 ? UINT32_MAX : launch->id_dimensions ? 0xfffff : 0x3ff;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     row[lane] = (x | y << 10 | z << 20) & keep;
     if (++x == size[0]) {
       x = 0;
-      y++;
+      ++y;
     }
     if (y == size[1]) {
       y = 0;
-      z++;
+      ++z;
     }
   }
 }
@@ -287,7 +287,7 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
 {
   uint32_t items = size[0] * size[1] * size[2], left = items - wave->index * ISA_LANES;
   memcpy(wave->s, launch->sgprs, sizeof wave->s);
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     if (launch->group_sgpr[i] >= 0)
       wave->s[launch->group_sgpr[i]] = id[i];
   if (launch->info_sgpr >= 0)

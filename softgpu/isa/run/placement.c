@@ -49,18 +49,18 @@ static bool choose(uint32_t taken, uint32_t waves, isa_placement_t *place)
   const uint32_t counts = bits_of_bytes(taken);
   uint8_t busy[ISA_SIMDS];
   uint32_t all = 0;
-  for (unsigned simd = 0; simd < ISA_SIMDS; simd++)
+  for (unsigned simd = 0; simd < ISA_SIMDS; ++simd)
     all += busy[simd] = (uint8_t)(counts >> 8 * simd);
   if (waves > ISA_SIMDS * ISA_SIMD_SLOTS - all)
     return false;
   place->taken = 0;
-  for (uint32_t i = 0; i < waves; i++) {
+  for (uint32_t i = 0; i < waves; ++i) {
     unsigned best = 0;
-    for (unsigned simd = 1; simd < ISA_SIMDS; simd++)
+    for (unsigned simd = 1; simd < ISA_SIMDS; ++simd)
       if (busy[simd] < busy[best])
         best = simd;
     const unsigned slot = (unsigned)__builtin_ctz(~((taken | place->taken) >> 8 * best));
-    busy[best]++;
+    ++busy[best];
     place->slot[i] = (uint8_t)(8 * best + slot);
     place->taken |= 1u << place->slot[i];
   }
@@ -71,7 +71,7 @@ bool isa_placement_take(uint32_t node, uint32_t units, uint32_t waves, isa_place
 {
   const uint32_t first =
       atomic_fetch_add_explicit(&turns[node % DEVICES_MOST], 1, memory_order_relaxed);
-  for (uint32_t i = 0; i < units; i++) {
+  for (uint32_t i = 0; i < units; ++i) {
     place->unit = (uint16_t)((first + i) % units);
     _Atomic uint32_t *unit = &used[node % DEVICES_MOST][place->unit];
     uint32_t before = atomic_load_explicit(unit, memory_order_relaxed);

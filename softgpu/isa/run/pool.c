@@ -63,7 +63,7 @@ static void *helper_main(void *unused)
       pthread_cond_wait(&job_added, &lock);
       continue;
     }
-    job->workers++;
+    ++job->workers;
     pthread_mutex_unlock(&lock);
     atomic_fetch_add_explicit(&helping, 1, memory_order_relaxed);
     job->work(job);
@@ -81,7 +81,7 @@ static void start_helpers(unsigned wanted)
   pthread_t thread;
   while (helpers < wanted && softgpu_thread_start(&thread, "softgpu-wave", helper_main, NULL)) {
     pthread_detach(thread);
-    helpers++;
+    ++helpers;
   } /* fewer helpers are slower, not wrong */
 }
 
@@ -97,7 +97,7 @@ void isa_pool_run(isa_job_t *job, unsigned wanted)
   start_helpers(wanted);
   job->next = jobs;
   jobs = job;
-  for (unsigned i = 0; i < wanted; i++) /* others would wake for nothing */
+  for (unsigned i = 0; i < wanted; ++i) /* others would wake for nothing */
     pthread_cond_signal(&job_added);
   pthread_mutex_unlock(&lock);
 

@@ -40,7 +40,7 @@ static void chunk_free(isa_chunk_t *chunk)
 
 static void program_free(isa_program_t *program)
 {
-  for (unsigned i = 0; i < BUCKETS; i++)
+  for (unsigned i = 0; i < BUCKETS; ++i)
     for (isa_chunk_t *chunk = program->buckets[i], *next; chunk; chunk = next) {
       next = chunk->next;
       chunk_free(chunk);
@@ -64,7 +64,7 @@ isa_program_t *isa_program_open(const isa_limits_t *limits)
     programs = program;
   }
   if (program)
-    program->references++;
+    ++program->references;
   pthread_mutex_unlock(&programs_lock);
   return program;
 }
@@ -269,7 +269,7 @@ static bool decode_stretch(isa_program_t *program, isa_chunk_t *chunk, uint32_t 
   count_blocks(stretch->inst, count);
   stretch->next = chunk->stretches;
   chunk->stretches = stretch;
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = 0; i < count; ++i)
     __atomic_store_n(&chunk->at[stretch->inst[i].slot], &stretch->inst[i], __ATOMIC_RELEASE);
   return true;
 }

@@ -69,7 +69,7 @@ Outcome run(const std::vector<uint32_t> &code, const Start &start, bool referenc
   memcpy(wave.s, start.s, sizeof wave.s);
   memcpy(wave.v, start.rows.data(), start.rows.size() * 4);
   wave.mode = start.mode;
-  for (unsigned i = 0; i < slices && outcome.slice == ISA_SLICE_UNFINISHED; i++)
+  for (unsigned i = 0; i < slices && outcome.slice == ISA_SLICE_UNFINISHED; ++i)
     outcome.slice = isa_group_run(group, &outcome.executed);
   outcome.wave = wave;
   outcome.wave.pc -= kernel.entry();
@@ -94,10 +94,10 @@ Outcome run(const std::vector<uint32_t> &code, const Start &start, bool referenc
     return fail << "fault " << f.text << "; reference: " << g.text;
   if (x.executed != y.executed)
     return fail << x.executed << " instructions, reference " << y.executed;
-  for (unsigned i = 0; i < 128; i++)
+  for (unsigned i = 0; i < 128; ++i)
     if (x.wave.s[i] != y.wave.s[i])
       return fail << "s" << i << std::hex << " " << x.wave.s[i] << ", reference " << y.wave.s[i];
-  for (size_t i = 0; i < x.rows.size(); i++)
+  for (size_t i = 0; i < x.rows.size(); ++i)
     if (x.rows[i] != y.rows[i])
       return fail << "v" << i / 64 << " lane " << i % 64 << std::hex << " " << x.rows[i]
                   << ", reference " << y.rows[i];
@@ -212,18 +212,18 @@ struct Writer {
     static const uint32_t conditions[] = {4, 5, 6, 7, 8, 9}; // s_cbranch_scc0 .. s_cbranch_execnz
     block.clear();
     const unsigned count = 5 + random.below(36);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; ++i)
       block.push_back(instruction());
     std::vector<uint32_t> code = {0xb0650000 | (1 + random.below(3))}; // s_movk_i32 s101, turns
     const size_t top = code.size();
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; ++i) {
       if (random.one_in(5)) {
         const unsigned over = 1 + random.below(std::min(4u, count - i));
         uint32_t distance = 0;
-        for (unsigned n = i; n < i + over; n++)
+        for (unsigned n = i; n < i + over; ++n)
           distance += (uint32_t)block[n].size();
         code.push_back(0xbf800000 | conditions[random.below(6)] << 16 | distance);
-        for (unsigned n = i; n < i + over; n++)
+        for (unsigned n = i; n < i + over; ++n)
           code.insert(code.end(), block[n].begin(), block[n].end());
         i += over - 1;
       } else {
@@ -266,12 +266,12 @@ TEST(Blocks, RandomOnesLeaveTheSameWave)
   Writer writer(random);
   const unsigned blocks = is_extended() ? 10000 : 300;
   unsigned ended = 0;
-  for (unsigned n = 0; n < blocks; n++) {
+  for (unsigned n = 0; n < blocks; ++n) {
     const std::vector<uint32_t> code = writer.write();
     const Start start = random_start(random);
     const Outcome reference = run(code, start, true);
     ended += reference.slice == ISA_SLICE_ENDED;
-    for (int host = 0; host < ISA_VALU_HOSTS; host++) {
+    for (int host = 0; host < ISA_VALU_HOSTS; ++host) {
       const valu_build_t *build = isa_valu_build_of((isa_valu_host_t)host);
       if (!build)
         continue;
@@ -289,7 +289,7 @@ TEST(Blocks, TurnsOfAnyLengthLeaveTheSameWave)
 {
   words::Random random{8};
   Writer writer(random);
-  for (unsigned n = 0; n < (is_extended() ? 2000u : 100u); n++) {
+  for (unsigned n = 0; n < (is_extended() ? 2000u : 100u); ++n) {
     const std::vector<uint32_t> code = writer.write();
     const Start start = random_start(random);
     const Outcome reference = run(code, start, true);
@@ -367,7 +367,7 @@ Start start_at(words::Random &random, const Access &access, const device::Memory
   const uint32_t descriptor[] = {(uint32_t)memory.address(), (uint32_t)(memory.address() >> 32),
                                  (uint32_t)memory.size() + 64, 0x27000};
   memcpy(&start.s[4], descriptor, sizeof descriptor);
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     const uint64_t good = base + i * access.bytes, at = i == lane ? base + place : good;
     start.rows[i] = (uint32_t)good;
     start.rows[64 + i] = (uint32_t)(good >> 32);
@@ -396,7 +396,7 @@ TEST(Blocks, FaultsAreTheSameAtEachLaneAndByte)
   for (const Access &access : accesses) {
     const std::vector<uint32_t> code = twice(access);
     const uint64_t size = access.where >= SHARED ? LDS : memory.size();
-    for (unsigned lane = 0; lane < 64; lane++)
+    for (unsigned lane = 0; lane < 64; ++lane)
       for (uint64_t place : {uint64_t{0} - 1, uint64_t{0}, uint64_t{1}, size - access.bytes,
                              size - access.bytes + 1})
         for (uint64_t exec : {~0ull, ~0ull << lane, 1ull << lane, ~(1ull << lane)}) {
@@ -415,7 +415,7 @@ TEST(Blocks, FaultsAreTheSameAtEachLaneAndByte)
           };
           const Outcome reference = run_in_memory(true);
           faults[access.where] += reference.slice == ISA_SLICE_FAULTED;
-          for (int host = 0; host < ISA_VALU_HOSTS; host++) {
+          for (int host = 0; host < ISA_VALU_HOSTS; ++host) {
             const valu_build_t *build = isa_valu_build_of((isa_valu_host_t)host);
             if (!build || (host == ISA_VALU_PORTABLE && !is_extended()))
               continue;

@@ -214,7 +214,7 @@ private:
       low |= scalar(2) << 8;
     bool mask = row.number == 0x100 || (row.number >= 0x11c && row.number <= 0x11e);
     bool lanes = row.number == 0x289 || row.number == 0x28a;
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; ++i) {
       uint32_t code = (mask && i == 2) || (lanes && i == 1) ? scalar(row.src[i])
                                                             : source(row.src[i], true, false);
       if (row.number == 0x289 && i == 0)
@@ -238,10 +238,10 @@ private:
     uint32_t low = 0xd3800000 | row.number << 16 | vector(row.dst), high = 0;
     unsigned sources = 0;
     while (sources < 3 && row.src[sources])
-      sources++;
+      ++sources;
     bool is_move = row.op == ISA_v_accvgpr_read_b32 || row.op == ISA_v_accvgpr_write_b32;
     if (row.flags & ISA_F_MAI) {
-      for (unsigned i = 0; i < sources; i++)
+      for (unsigned i = 0; i < sources; ++i)
         high |= (256 + vector(row.src[i])) << 9 * i;
       if (row.op == ISA_v_accvgpr_read_b32)
         high |= 1 << 27;
@@ -251,7 +251,7 @@ private:
       high |= bits(2) << 27 | (row.flags & ISA_F_BLGP ? bits(3) << 29 : 0);
       return {low, high};
     }
-    for (unsigned i = 0; i < sources; i++)
+    for (unsigned i = 0; i < sources; ++i)
       high |= source(row.src[i], true, false) << 9 * i;
     uint32_t all = (1u << sources) - 1, op_sel_hi = bits(3) | (~all & 7);
     bool mix = row.flags & ISA_F_ABS;
@@ -349,9 +349,9 @@ TEST(Decode, KnownInstructions)
     ASSERT_EQ(isa_decode(chip, words.data(), uint32_t(words.size()), &inst), ISA_DECODED) << text;
     EXPECT_EQ(inst.dwords, words.size()) << text;
     EXPECT_EQ(other_syntax ? text : text_of(inst), text);
-    for (uint32_t available = 0; available < words.size(); available++)
+    for (uint32_t available = 0; available < words.size(); ++available)
       EXPECT_EQ(isa_decode(chip, words.data(), available, &inst), ISA_DECODE_TRUNCATED) << text;
-    compared++;
+    ++compared;
   }
   EXPECT_GT(compared, 380u);
 }
@@ -361,12 +361,12 @@ TEST(Decode, RandomWords)
 {
   std::mt19937 random(5);
   unsigned decoded = 0;
-  for (unsigned i = 0; i < 200000; i++) {
+  for (unsigned i = 0; i < 200000; ++i) {
     uint32_t words[3] = {uint32_t(random()), uint32_t(random()), uint32_t(random())};
     isa_inst_t inst;
     if (isa_decode(i & 1, words, 1 + i % 3, &inst) != ISA_DECODED)
       continue;
-    decoded++;
+    ++decoded;
     EXPECT_LE(inst.dwords, 1 + i % 3);
     EXPECT_FALSE(text_of(inst).empty());
     char small[8];
@@ -390,12 +390,12 @@ TEST(Decode, AgreesWithLlvm)
   if (!llvm::available())
     GTEST_SKIP() << "llvm-mc-19 is not installed";
   const unsigned rounds = 16;
-  for (unsigned chip = 0; chip < 2; chip++) {
+  for (unsigned chip = 0; chip < 2; ++chip) {
     Generator generator(90 + chip);
     std::vector<std::vector<uint32_t>> blocks;
     std::vector<const Row *> origin;
     for (const Row &row : rows)
-      for (unsigned i = 0; i < rounds && row.chips >> chip & 1; i++) {
+      for (unsigned i = 0; i < rounds && row.chips >> chip & 1; ++i) {
         blocks.push_back(generator.words(row));
         if (chip == 1 && row.encoding == ISA_SCRATCH && generator.scratch_vaddr)
           blocks.back()[0] |= 1 << 13;
@@ -404,10 +404,10 @@ TEST(Decode, AgreesWithLlvm)
     auto expected = llvm::disassemble(chip ? "gfx942" : "gfx90a", blocks);
     std::map<const Row *, unsigned> compared;
     unsigned failures = 0;
-    for (size_t i = 0; i < blocks.size() && failures < 40; i++) {
+    for (size_t i = 0; i < blocks.size() && failures < 40; ++i) {
       if (!expected[i].valid)
         continue;
-      compared[origin[i]]++;
+      ++compared[origin[i]];
       isa_inst_t inst;
       isa_decode_status_t status =
           isa_decode(chip, blocks[i].data(), uint32_t(blocks[i].size()), &inst);

@@ -34,7 +34,7 @@ Kernel::Kernel(const std::vector<uint32_t> &words, const Descriptor &d)
       (d.vgprs / 8 - 1) | (d.sgprs / 16 - 1) * 2 << 6 | d.float_mode << 12 | 1u << 21 | 1u << 23;
   uint32_t rsrc2 = uint32_t(d.private_segment) | d.user_sgprs << 1 | d.item_ids << 11;
   uint32_t rsrc3 = d.accum_offset / 4 - 1;
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     rsrc2 |= uint32_t(d.group_id[i]) << (7 + i);
   memcpy(at + 8, &d.kernarg_size, 4);
   memcpy(at + 16, &entry_offset, 8);
@@ -59,7 +59,7 @@ static size_t image_size(const std::vector<uint8_t> &file)
   const auto *header = reinterpret_cast<const Elf64_Ehdr *>(file.data());
   const auto *segments = reinterpret_cast<const Elf64_Phdr *>(file.data() + header->e_phoff);
   size_t end = 0;
-  for (unsigned i = 0; i < header->e_phnum; i++)
+  for (unsigned i = 0; i < header->e_phnum; ++i)
     if (segments[i].p_type == PT_LOAD)
       end = std::max<size_t>(end, segments[i].p_vaddr + segments[i].p_memsz);
   return end;
@@ -70,7 +70,7 @@ CodeObject::CodeObject(const std::string &name)
 {
   const auto *header = reinterpret_cast<const Elf64_Ehdr *>(file.data());
   const auto *segments = reinterpret_cast<const Elf64_Phdr *>(file.data() + header->e_phoff);
-  for (unsigned i = 0; i < header->e_phnum; i++)
+  for (unsigned i = 0; i < header->e_phnum; ++i)
     if (segments[i].p_type == PT_LOAD)
       memcpy(image.as<uint8_t>() + segments[i].p_vaddr, file.data() + segments[i].p_offset,
              segments[i].p_filesz);
@@ -80,13 +80,13 @@ uint64_t CodeObject::symbol(const std::string &name) const
 {
   const auto *header = reinterpret_cast<const Elf64_Ehdr *>(file.data());
   const auto *sections = reinterpret_cast<const Elf64_Shdr *>(file.data() + header->e_shoff);
-  for (unsigned i = 0; i < header->e_shnum; i++) {
+  for (unsigned i = 0; i < header->e_shnum; ++i) {
     if (sections[i].sh_type != SHT_DYNSYM)
       continue;
     const auto *symbols = reinterpret_cast<const Elf64_Sym *>(file.data() + sections[i].sh_offset);
     const char *strings =
         reinterpret_cast<const char *>(file.data() + sections[sections[i].sh_link].sh_offset);
-    for (size_t j = 0; j < sections[i].sh_size / sizeof *symbols; j++)
+    for (size_t j = 0; j < sections[i].sh_size / sizeof *symbols; ++j)
       if (name == strings + symbols[j].st_name)
         return image.address() + symbols[j].st_value;
   }

@@ -38,7 +38,7 @@ TEST_P(Engine, Loops)
   device::Kernel kernel(kernels::words("loop"));
   uint64_t before = softgpu_instruction_count();
   expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), groups)));
-  for (uint32_t i = 0; i < groups; i++)
+  for (uint32_t i = 0; i < groups; ++i)
     EXPECT_EQ(out.as<uint32_t>()[i], 9999u * 10000 / 2);
   EXPECT_EQ(softgpu_instruction_count() - before, groups * (4 + 4 * 9999 + 3));
 }
@@ -68,7 +68,7 @@ TEST_P(Engine, RegistersBeyondTheFirstOfAccumulation)
           device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, chip);
       softgpu_engine_reference(reference);
       expect_ok(device::run(dispatch));
-      for (uint32_t i = 0; i < 64; i++)
+      for (uint32_t i = 0; i < 64; ++i)
         EXPECT_EQ(out.as<uint32_t>()[i], 2 * (7 + i));
       dispatch.kernel_object = beyond.object();
       EXPECT_EQ(device::run(dispatch).fault.kind, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION);
@@ -103,7 +103,7 @@ TEST_P(Engine, GroupsWaitForLaterGroups)
   kernarg.as<uint32_t>()[2] = groups;
   device::Kernel kernel(kernels::words("chain"));
   expect_ok(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), groups)));
-  for (uint32_t i = 0; i < groups; i++)
+  for (uint32_t i = 0; i < groups; ++i)
     EXPECT_EQ(flags.as<uint32_t>()[i], 1u) << i;
 }
 
@@ -130,7 +130,7 @@ TEST_P(Engine, WavesWaitForEachOtherInTurnsOfAnyLength)
     flag.as<uint32_t>()[0] = 0;
     expect_ok(device::run(device::dispatch(waves.object(), spin.as<void>(), 1, 128)));
     expect_ok(device::run(device::dispatch(chain.object(), kernarg.as<void>(), groups)));
-    for (uint32_t i = 0; i < groups; i++)
+    for (uint32_t i = 0; i < groups; ++i)
       EXPECT_EQ(flags.as<uint32_t>()[i], 1u) << "group " << i << ", turns of " << turn;
   }
   isa_group_set_turns(0, 0);
@@ -167,9 +167,9 @@ TEST_P(Engine, DispatchesOfSeveralThreads)
 {
   std::vector<std::thread> threads;
   std::atomic<unsigned> failures{0};
-  for (unsigned t = 0; t < 3; t++)
+  for (unsigned t = 0; t < 3; ++t)
     threads.emplace_back([&] {
-      for (unsigned round = 0; round < 5; round++) {
+      for (unsigned round = 0; round < 5; ++round) {
         device::Memory out(8), kernarg(8);
         kernarg.as<uint64_t>()[0] = out.address();
         device::Kernel kernel(kernels::words("count"));
@@ -192,7 +192,7 @@ TEST_P(Engine, ReducesThroughLds)
     device::CodeObject object(file);
     device::Memory sums(groups * 4), values(groups * 1024), kernarg(512);
     uint32_t seed = 1;
-    for (uint32_t i = 0; i < groups * 256; i++)
+    for (uint32_t i = 0; i < groups * 256; ++i)
       values.as<uint32_t>()[i] = seed = seed * 1664525 + 1013904223;
     kernarg.as<uint64_t>()[0] = sums.address();
     kernarg.as<uint64_t>()[1] = values.address();
@@ -200,7 +200,7 @@ TEST_P(Engine, ReducesThroughLds)
                                      strstr(file, "942") ? SOFTGPU_GFX942 : SOFTGPU_GFX90A);
     dispatch.group_bytes = 1024;
     expect_ok(device::run(dispatch));
-    for (uint32_t g = 0; g < groups; g++) {
+    for (uint32_t g = 0; g < groups; ++g) {
       const uint32_t *first = values.as<uint32_t>() + g * 256;
       EXPECT_EQ(sums.as<uint32_t>()[g], std::accumulate(first, first + 256, 0u))
           << file << " group " << g;
@@ -230,7 +230,7 @@ TEST_P(Engine, PrivateMemory)
     dispatch.scratch_base = scratch.address();
     dispatch.scratch_bytes = scratch.size();
     expect_ok(device::run(dispatch));
-    for (uint32_t i = 0; i < groups * items; i++) {
+    for (uint32_t i = 0; i < groups * items; ++i) {
       uint32_t k = (i * 7 + 5) % 64;
       ASSERT_EQ(out.as<uint32_t>()[i], k * k + i) << file << " item " << i;
     }
@@ -249,7 +249,7 @@ TEST_P(Engine, GenericAddressesReachLdsAndScratch)
   dispatch.scratch_bytes = scratch.size();
   memset(scratch.as<void>(), 0xab, scratch.size());
   expect_ok(device::run(dispatch));
-  for (uint32_t i = 0; i < 64; i++) {
+  for (uint32_t i = 0; i < 64; ++i) {
     EXPECT_EQ(out.as<uint32_t>()[i * 4], 100 + i);
     EXPECT_EQ(out.as<uint32_t>()[i * 4 + 1], 200 + i);
     EXPECT_EQ(out.as<uint32_t>()[i * 4 + 2], (200 + i) << 8 | 0xab)
@@ -313,7 +313,7 @@ TEST(InitialState, UserAndSystemRegistersInOrder)
 TEST(InitialState, WorkItemIdsArePackedAsAskedFor)
 {
   const uint32_t keep[] = {0x3ff, 0xfffff, 0x3fffffff};
-  for (unsigned mode = 0; mode < 3; mode++) {
+  for (unsigned mode = 0; mode < 3; ++mode) {
     device::Memory out(4096), kernarg(16);
     kernarg.as<uint64_t>()[0] = out.address();
     device::Descriptor d;
@@ -325,11 +325,11 @@ TEST(InitialState, WorkItemIdsArePackedAsAskedFor)
     device::Kernel kernel(kernels::words("registers"), d);
     auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
     const uint16_t size[3] = {5, 3, 4}; // 60 work-items, one partial wave
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; ++i)
       dispatch.workgroup[i] = dispatch.grid[i] = size[i];
     Registers r = registers_of(dispatch, out);
     EXPECT_EQ(r.exec, (1ull << 60) - 1);
-    for (uint32_t i = 0; i < 60; i++) {
+    for (uint32_t i = 0; i < 60; ++i) {
       uint32_t ids = i % 5 | i / 5 % 3 << 10 | i / 15 << 20;
       EXPECT_EQ(r.v[i][0], ids & keep[mode]) << "mode " << mode << " item " << i;
       EXPECT_EQ(r.v[i][1], POISON);
@@ -352,19 +352,19 @@ TEST(InitialState, PartialGroupsOfThreeDimensions)
     uint32_t *counts = kernarg.as<uint32_t>() + implicit / 4;
     uint16_t *sizes = kernarg.as<uint16_t>() + (implicit + 12) / 2;
     const uint32_t grid[3] = {width, height, depth}, group[3] = {8, 4, 2};
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; ++i) {
       counts[i] = grid[i] / group[i];
       sizes[i] = uint16_t(group[i]);
       sizes[3 + i] = uint16_t(grid[i] % group[i]);
     }
     auto dispatch = device::dispatch(object.symbol("write_ids.kd"), kernarg.as<void>());
     dispatch.chip = strstr(file, "942") ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; ++i) {
       dispatch.workgroup[i] = uint16_t(group[i]);
       dispatch.grid[i] = grid[i];
     }
     expect_ok(device::run(dispatch));
-    for (uint32_t i = 0; i < width * height * depth; i++)
+    for (uint32_t i = 0; i < width * height * depth; ++i)
       ASSERT_EQ(out.as<uint32_t>()[i], i + 7) << file;
   }
 }

@@ -75,7 +75,7 @@ void fill_floats(Work &work, size_t offset, size_t count)
   static const uint32_t special[] = {0, 0x80000000, 1, 0x7f800000, 0x7fc00000, 0x3f800000};
   uint32_t seed = (uint32_t)offset + 1;
   uint32_t *at = work.memory.as<uint32_t>() + offset / 4;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; ++i) {
     seed = seed * 1664525 + 1013904223;
     at[i] = i % 97 < 6 ? special[i % 97] : (seed & 0x807fffff) | (100 + (seed >> 23 & 63)) << 23;
   }

@@ -95,7 +95,7 @@ struct Bench {
       for (unsigned row = 0; row < ROWS; row += 2) {
         char letter = letters[random.below((uint32_t)letters.size())];
         unsigned specials = random.one_in(2) ? 24 : 12; // below 12: a special value
-        for (unsigned lane = 0; lane < 64; lane++) {
+        for (unsigned lane = 0; lane < 64; ++lane) {
           uint64_t value = sample(letter, samples, random.below(specials));
           uint64_t other = letter == 'g' ? value >> 32 : sample(letter, samples, lane % 24);
           rows[row][lane] = (uint32_t)value;
@@ -187,7 +187,7 @@ struct Bench {
   // An instruction of the row that the engine agrees to run. False when there seems to be none.
   bool find(const isa_opcode &row, isa_inst_t &decoded, isa_inst_t &prepared)
   {
-    for (unsigned attempt = 0; attempt < 4000; attempt++) {
+    for (unsigned attempt = 0; attempt < 4000; ++attempt) {
       // A row of gfx942 is gfx950's too, or else decodes to something else there.
       unsigned chip = random.below(SOFTGPU_CHIP_OTHER);
       while (!(row.chips >> chip & 1))
@@ -227,12 +227,12 @@ struct Bench {
 ::testing::AssertionResult same(const State &x, const State &y, bool vectors)
 {
   auto fail = ::testing::AssertionFailure();
-  for (unsigned i = 0; i < 128; i++)
+  for (unsigned i = 0; i < 128; ++i)
     if (x.wave.s[i] != y.wave.s[i])
       return fail << std::hex << "s" << std::dec << i << std::hex << " " << x.wave.s[i]
                   << ", reference " << y.wave.s[i];
-  for (unsigned row = 0; vectors && row < 2 * ROWS; row++)
-    for (unsigned lane = 0; lane < 64; lane++) {
+  for (unsigned row = 0; vectors && row < 2 * ROWS; ++row)
+    for (unsigned lane = 0; lane < 64; ++lane) {
       const isa_row_t &p = row < ROWS ? x.v[row] : x.a[row - ROWS];
       const isa_row_t &q = row < ROWS ? y.v[row] : y.a[row - ROWS];
       if (p[lane] != q[lane])
@@ -345,7 +345,7 @@ void duplicate(State &to, const State &from, const Family &family)
   if (!result)
     return ::testing::AssertionFailure() << text_of(decoded, before) << ": " << result.message();
   cases += family.uses_vectors ? (uint64_t)__builtin_popcountll(isa_exec(&before.wave)) : 1;
-  for (int host = 0; host < ISA_VALU_HOSTS && result; host++) {
+  for (int host = 0; host < ISA_VALU_HOSTS && result; ++host) {
     isa_inst_t built = prepared;
     const valu_build_t *build = isa_valu_build_of((isa_valu_host_t)host);
     if (!as_built(built, build, family.uses_memory))
@@ -393,7 +393,7 @@ void check(const Family &family, unsigned part = 0, unsigned parts = 1)
     EXPECT_FALSE(status::is_unsupported(op)) << isa_op_name(op) << " is run";
     uint64_t cases = 0;
     ::testing::AssertionResult result = ::testing::AssertionSuccess();
-    for (unsigned n = 0; cases < status::CASES && n < 20 * status::CASES && result; n++)
+    for (unsigned n = 0; cases < status::CASES && n < 20 * status::CASES && result; ++n)
       result = compare(bench, family, *rows[n / 4 % rows.size()], trial, cases);
     EXPECT_TRUE(result);
     EXPECT_GE(cases, (uint64_t)status::CASES) << isa_op_name(op);

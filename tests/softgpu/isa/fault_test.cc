@@ -35,7 +35,7 @@ void expect_fault(const device::Result &result, const device::Kernel &kernel,
 uint64_t offset_of(const std::string &kernel, uint32_t word)
 {
   const auto &words = kernels::words(kernel);
-  for (size_t i = 0; i < words.size(); i++)
+  for (size_t i = 0; i < words.size(); ++i)
     if (words[i] == word)
       return i * 4;
   ADD_FAILURE() << kernel << " has no such word";

@@ -25,7 +25,7 @@ struct Buffer {
     describe(memory, descriptor);
     descriptor[2] = records;
     descriptor[3] = data << 15 | number << 12;
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; ++i)
       descriptor[3] |= select[i] << 3 * i;
   }
 };

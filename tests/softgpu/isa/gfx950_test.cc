@@ -41,7 +41,7 @@ TEST(Gfx950, ScalesAreAPrefixOfTheirMatrixInstruction)
   EXPECT_EQ(text_of({0xd2340400, 0xe40e0501}, &dwords), "v_bitop3_b32 v0, v1, v2, v3 bitop3:0x27");
   EXPECT_EQ(text_of({0xd3be0000, 0x04020501}, &dwords), "none") << "gfx942's xf32";
   isa_inst_t inst;
-  for (uint32_t available = 1; available < 4; available++)
+  for (uint32_t available = 1; available < 4; ++available)
     EXPECT_NE(isa_decode(SOFTGPU_GFX950, scaled.data(), available, &inst), ISA_DECODED);
 }
 
@@ -81,7 +81,7 @@ struct Wave {
 uint32_t bits_at(const uint8_t *memory, unsigned first, unsigned count)
 {
   uint32_t out = 0;
-  for (unsigned i = 0; i < count; i++)
+  for (unsigned i = 0; i < count; ++i)
     out |= (uint32_t)(memory[(first + i) / 8] >> (first + i) % 8 & 1) << i;
   return out;
 }
@@ -102,13 +102,13 @@ TEST(Gfx950, TransposingReadsGiveColumns)
     limits.chip = SOFTGPU_GFX950, limits.vgprs = 16, limits.sgprs = 102;
     ASSERT_EQ(isa_decode(SOFTGPU_GFX950, words, 2, &inst), ISA_DECODED);
     ASSERT_TRUE(isa_prepare(&inst, &limits));
-    for (unsigned lane = 0; lane < 64; lane++)
+    for (unsigned lane = 0; lane < 64; ++lane)
       w.v[1][lane] = lane * row.bytes + lane / 16 * 256; // each sixteen has a matrix of its own
     ASSERT_TRUE(inst.run(&w.wave, &inst));
     const unsigned count = row.bytes * 8 / row.bits;
-    for (unsigned lane = 0; lane < 64; lane++) {
+    for (unsigned lane = 0; lane < 64; ++lane) {
       const uint8_t *matrix = w.lds.data() + 64 + w.v[1][lane / 16 * 16];
-      for (unsigned k = 0; k < count; k++) {
+      for (unsigned k = 0; k < count; ++k) {
         const unsigned bit = k * row.bits;
         uint64_t two = w.v[4 + bit / 32][lane] | (uint64_t)w.v[5 + bit / 32][lane] << 32;
         EXPECT_EQ(two >> bit % 32 & ((1u << row.bits) - 1),
@@ -126,7 +126,7 @@ TEST(Gfx950, AWorkGroupCanHave160KiBOfLds)
   auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, SOFTGPU_GFX950);
   dispatch.group_bytes = 160 << 10;
   EXPECT_TRUE(device::run(dispatch).ok);
-  dispatch.group_bytes++;
+  ++dispatch.group_bytes;
   EXPECT_FALSE(device::run(dispatch).ok);
   dispatch.group_bytes = 160 << 10;
   dispatch.chip = SOFTGPU_GFX942;

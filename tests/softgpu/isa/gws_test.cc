@@ -67,7 +67,7 @@ TEST_P(Gws, EveryGroupReachesTheBarrierBeforeAnyPasses)
     const uint32_t rounds = 3;
     const device::Result result = run("grid_rounds", out, rounds, groups, 128);
     ASSERT_TRUE(result.ok) << result.fault.text;
-    for (uint32_t i = 0; i < groups; i++)
+    for (uint32_t i = 0; i < groups; ++i)
       EXPECT_EQ(out.as<uint32_t>()[rounds % 2 * groups + i], rounds) << i;
     EXPECT_EQ(gws.resources[5].barriers, rounds);
     EXPECT_EQ(gws.resources[5].counter, groups - 1) << "for the next one";

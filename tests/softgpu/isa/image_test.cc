@@ -63,7 +63,7 @@ protected:
     t[1] = uint32_t(base >> 32) | data << 20 | number << 26;
     t[2] = (sizes[0] - 1) | (sizes[1] - 1) << 14;
     t[3] = type << 28;
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; ++i)
       t[3] |= select[i] << 3 * i;
     t[4] = (sizes[2] - 1) | (sizes[0] - 1) << 13;
     t[5] = t[6] = t[7] = 0;
@@ -89,9 +89,9 @@ protected:
     isa_wave_t wave = {};
     softgpu_dispatch_t dispatch = {};
     memset(rows, 0, sizeof rows);
-    for (size_t i = 0; i < address.size(); i++)
+    for (size_t i = 0; i < address.size(); ++i)
       rows[i][0] = address[i];
-    for (size_t i = 0; i < data.size(); i++)
+    for (size_t i = 0; i < data.size(); ++i)
       rows[8 + i][0] = data[i];
     memcpy(wave.s, t, sizeof t);
     memcpy(wave.s + 8, s, sizeof s);
@@ -172,7 +172,7 @@ TEST_P(Images, BeyondThereIsNothing)
     EXPECT_FALSE(run(STORE, 1, at, {77}).empty());
     EXPECT_EQ(run(ATOMIC_ADD, 1, at, {77}, UNNORMALIZED | GLC)[0], 0u);
   }
-  for (uint32_t i = 0; i < 6; i++)
+  for (uint32_t i = 0; i < 6; ++i)
     EXPECT_EQ(memory.as<uint32_t>()[i], i + 1);
   EXPECT_EQ(run(LOAD_MIP, 1, {1, 2, 0})[0], 6u);
   EXPECT_EQ(run(LOAD_MIP, 1, {1, 2, 1})[0], 0u) << "there is one level";
@@ -181,7 +181,7 @@ TEST_P(Images, BeyondThereIsNothing)
 TEST_P(Images, LayersBeginWithTheViewsFirst)
 {
   std::vector<uint32_t> numbers(2 * 2 * 4);
-  for (uint32_t i = 0; i < numbers.size(); i++)
+  for (uint32_t i = 0; i < numbers.size(); ++i)
     numbers[i] = i;
   fill(numbers);
   describe(ISA_IMAGE_2D_ARRAY, A32, UINT, {2, 2, 4});
@@ -306,7 +306,7 @@ TEST_P(Images, BeyondTheEdge)
   describe(ISA_IMAGE_1D, A32, FLOAT, {4}, {X, 0, 0, 1});
   s[3] = 2u << 30; // opaque white
   for (const auto &row : rows)
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 6; ++i) {
       s[0] = row.clamp;
       EXPECT_EQ(sample({xs[i]}, UNNORMALIZED)[0], f(row.at[i]))
           << "clamp " << row.clamp << " at " << xs[i];

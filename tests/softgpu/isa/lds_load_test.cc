@@ -16,7 +16,7 @@ protected:
 
   device::Result run(const char *name, uint32_t argument, uint16_t items, uint32_t checks = 0)
   {
-    for (uint32_t i = 0; i < 192; i++)
+    for (uint32_t i = 0; i < 192; ++i)
       from.as<uint32_t>()[i] = NEW + i;
     kernarg.as<uint64_t>()[0] = from.address();
     kernarg.as<uint64_t>()[1] = out.address();
@@ -32,7 +32,7 @@ protected:
   // Whether the 64 dwords put out from `at` on are OLD, or else loaded ones, from `first` on.
   void expect_dwords(unsigned at, uint32_t first)
   {
-    for (uint32_t i = 0; i < 64; i++)
+    for (uint32_t i = 0; i < 64; ++i)
       EXPECT_EQ(out.as<uint32_t>()[at + i], first == OLD ? OLD : first + i) << "dword " << at + i;
   }
 

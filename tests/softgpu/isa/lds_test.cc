@@ -12,16 +12,16 @@ void run_ds(const std::string &instruction, const std::function<void(Lane &, uin
   State state = random_state(7, memory.size());
   state.sram_ecc = sram_ecc;
   state.exec = 0xffff00ff12345678;
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     state.lanes[i].address = address(i);
   State expected = state;
   std::vector<uint8_t> lds(LDS);
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     memcpy(&lds[i * 16], state.lanes[i].lds, 16);
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     if (state.exec >> i & 1)
       model(expected.lanes[i], &lds[expected.lanes[i].address]);
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     memcpy(expected.lanes[i].lds, &lds[i * 16], 16);
   uint32_t descriptor[4] = {};
   expect_same(instruction, execute(instruction, state, memory, descriptor), expected);
@@ -43,7 +43,7 @@ TEST(Lds, ReadsAndWrites)
         run_ds(
             instruction, model, [](unsigned i) { return i * 15; }, sram_ecc);
       }
-      tested++;
+      ++tested;
     }
   EXPECT_EQ(tested, 22u);
 }
@@ -108,7 +108,7 @@ TEST(Lds, IntegerAtomics)
       }
     };
     run_ds(instruction, model, [](unsigned i) { return i / 2 * 16; });
-    tested++;
+    ++tested;
   }
   EXPECT_EQ(tested, 52u);
 }
@@ -154,21 +154,21 @@ TEST(Lds, FloatAddsObeyTheModesDenormals)
   device::Memory memory(64);
   State state = random_state(9, memory.size());
   const uint32_t descriptor[4] = {};
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     state.lanes[i].address = i * 16;
   const struct {
     uint32_t there, data, kept, input_flushed, output_flushed;
   } cases[] = {{0x00000001, 0x80000123, 0x80000122, 0x00000000, 0x80000000},
                {0x3f800000, 0x00000001, 0x3f800000, 0x3f800000, 0x3f800000},
                {0x00800001, 0x80800000, 0x00000001, 0x00000001, 0x00000000}};
-  for (unsigned i = 0; i < 3; i++) {
+  for (unsigned i = 0; i < 3; ++i) {
     state.lanes[i].lds[0] = cases[i].there;
     state.lanes[i].data[0] = cases[i].data;
   }
   state.exec = 7;
   for (uint32_t mode : {0xf0u, 0xe0u, 0xd0u}) {
     State after = execute("ds_add_f32 v2, v6", state, memory, descriptor, mode);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; ++i)
       EXPECT_EQ(after.lanes[i].lds[0], mode == 0xf0   ? cases[i].kept
                                        : mode == 0xe0 ? cases[i].input_flushed
                                                       : cases[i].output_flushed)
@@ -194,7 +194,7 @@ std::vector<uint32_t> permuted(const std::string &instruction, uint64_t exec,
   device::Memory memory(64);
   State state = random_state(8, memory.size());
   state.exec = exec;
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     state.lanes[i].address = address(i);
     state.lanes[i].data[0] = lane_value(i);
     state.lanes[i].result[0] = 7;
@@ -214,7 +214,7 @@ TEST(Lds, Permutations)
                          [](unsigned i) { return (i * 7 + 64) * 4 + 1; });
   auto pushed =
       permuted("ds_permute_b32 v10, v2, v6", exec, [](unsigned i) { return (i ^ 5) * 4; });
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     bool on = exec >> i & 1;
     unsigned from = i * 7 % 64;
     EXPECT_EQ(pulled[i], !on ? 7 : exec >> from & 1 ? lane_value(from) : 0) << i;
@@ -234,7 +234,7 @@ TEST(Lds, Swizzles)
   };
   for (const auto &entry : cases) {
     auto out = permuted(entry.first, ~0ull, [](unsigned) { return 0u; });
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 64; ++i)
       EXPECT_EQ(out[i], lane_value(entry.second(i))) << entry.first << " lane " << i;
   }
 }

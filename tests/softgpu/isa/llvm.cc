@@ -37,7 +37,7 @@ void append_block(std::ostringstream &out, const std::vector<uint32_t> &words)
   char text[8];
   out << "[";
   for (uint32_t word : words)
-    for (int byte = 0; byte < 4; byte++) {
+    for (int byte = 0; byte < 4; ++byte) {
       snprintf(text, sizeof text, "0x%02x ", word >> 8 * byte & 255);
       out << text;
     }
@@ -71,8 +71,8 @@ std::string normalise(std::string text)
 unsigned encoded_bytes(const std::string &comment)
 {
   unsigned count = 0;
-  for (size_t at = 0; (at = comment.find("0x", at)) != std::string::npos; at++)
-    count++;
+  for (size_t at = 0; (at = comment.find("0x", at)) != std::string::npos; ++at)
+    ++count;
   return count;
 }
 
@@ -89,7 +89,7 @@ std::vector<Disassembled> disassemble(const std::string &chip,
 {
   const uint32_t marker = 0xbe8000ff; // s_mov_b32 s0, literal: says which block follows
   std::ostringstream input;
-  for (size_t i = 0; i < blocks.size(); i++) {
+  for (size_t i = 0; i < blocks.size(); ++i) {
     append_block(input, {marker, uint32_t(0x40000000 + i)});
     append_block(input, blocks[i]);
   }
@@ -127,7 +127,7 @@ std::vector<uint32_t> assemble(const std::string &chip, const std::string &text)
   std::vector<uint32_t> words;
   std::vector<unsigned> bytes;
   for (size_t at = out.find("encoding:");
-       at != std::string::npos && (at = out.find("0x", at)) != std::string::npos; at++)
+       at != std::string::npos && (at = out.find("0x", at)) != std::string::npos; ++at)
     bytes.push_back(unsigned(strtoul(out.c_str() + at, nullptr, 16)));
   for (size_t i = 0; i + 3 < bytes.size(); i += 4)
     words.push_back(bytes[i] | bytes[i + 1] << 8 | bytes[i + 2] << 16 | bytes[i + 3] << 24);

@@ -30,7 +30,7 @@ TEST_P(Clocks, AgreeWithTheRatesTheDeviceReports)
   device::Memory out(64), kernarg(16);
   kernarg.as<uint64_t>()[0] = out.address();
   device::Kernel kernel(kernels::words("clocks"));
-  for (unsigned i = 0; i < 100; i++) {
+  for (unsigned i = 0; i < 100; ++i) {
     const uint64_t before = host_timestamp();
     ASSERT_TRUE(device::run(device::dispatch(kernel.object(), kernarg.as<void>())).ok);
     const uint64_t after = host_timestamp(), *read = out.as<uint64_t>();
@@ -95,9 +95,9 @@ TEST(HardwareId, OfAWorkGroupIsOneUnitAndItsFourSimds)
       units[place.group].insert(place.compute_unit());
       simds[place.group].insert(place.simd());
     }
-    for (unsigned group = 0; group < 64; group++) {
+    for (unsigned group = 0; group < 64; ++group) {
       EXPECT_EQ(units[group].size(), 1u) << "its waves share LDS";
-      for (unsigned simd = 0; simd < 4; simd++)
+      for (unsigned simd = 0; simd < 4; ++simd)
         EXPECT_EQ(simds[group].count(simd), 2u);
     }
   }

@@ -52,15 +52,15 @@ void test_lds(const std::string &instruction, unsigned align, const LdsModel &mo
   State state = random_state(21, memory.size());
   state.exec = 0xfffffffffffffdff;
   Lds lds;
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     state.lanes[i].address = lds_address(i) / align * align;
     memcpy(&lds.bytes[i * 16], state.lanes[i].lds, 16);
   }
   State expected = state;
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     if (state.exec >> i & 1)
       model(expected.lanes[i], lds, uint32_t(state.lanes[i].address));
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     memcpy(expected.lanes[i].lds, &lds.bytes[i * 16], 16);
   const uint32_t descriptor[4] = {};
   expect_same(instruction, execute(instruction, state, memory, descriptor), expected);
@@ -84,7 +84,7 @@ TEST(LdsRange, ReadsGiveZeroAndWritesAreDropped)
           lds.write(address, width, bytes);
         }
       });
-      tested++;
+      ++tested;
     }
   EXPECT_EQ(tested, 22u);
 }
@@ -98,7 +98,7 @@ TEST(LdsRange, TheLastUnitIsThereAsAWhole)
   for (uint32_t group_bytes : {0u, 1u, 512u, 513u, 1024u}) {
     state.group_bytes = group_bytes;
     State expected = state;
-    for (unsigned i = (group_bytes + 511) / 512 * 32; i < 64; i++)
+    for (unsigned i = (group_bytes + 511) / 512 * 32; i < 64; ++i)
       memset(expected.lanes[i].lds, 0, 16);
     for (Lane &lane : expected.lanes)
       lane.result[0] = 0;
@@ -123,12 +123,12 @@ TEST(LdsRange, OfTwoAddressesEach)
         test_lds(instruction, 1, [&](Lane &lane, Lds &lds, uint32_t address) {
           uint8_t both[2][16];
           const uint32_t at[2] = {address + first * unit, address + second * unit};
-          for (unsigned i = 0; i < 2; i++)
+          for (unsigned i = 0; i < 2; ++i)
             if (is_store)
               lds.write(at[i], bytes, reinterpret_cast<uint8_t *>(lane.data + 2 * i));
             else
               lds.read(at[i], bytes, both[i]);
-          for (unsigned i = 0; i < 2 && !is_store; i++)
+          for (unsigned i = 0; i < 2 && !is_store; ++i)
             memcpy(lane.result + i * bytes / 4, both[i], bytes);
         });
       }
@@ -164,7 +164,7 @@ TEST(LdsRange, AtomicsReturnZeroAndDoNothing)
         exchange(narrow.at(operation), copy, &lds.bytes[address], returns);
       memcpy(lane.result, copy.result, 16);
     });
-    tested++;
+    ++tested;
   }
   EXPECT_EQ(tested, 52u);
 }
@@ -191,7 +191,7 @@ struct Buffer {
   {
     describe(memory, descriptor);
     descriptor[2] = RECORDS;
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 64; ++i)
       state.lanes[i].address = buffer_offset(i);
   }
 };
@@ -211,7 +211,7 @@ TEST(BufferRange, EachDwordForItself)
     Buffer buffer;
     State expected = buffer.state;
     const unsigned width = width_of(name);
-    for (unsigned lane = 0; lane < 64; lane++) {
+    for (unsigned lane = 0; lane < 64; ++lane) {
       const uint64_t offset = buffer_offset(lane);
       uint8_t bytes[16] = {};
       if (name[0] == 's')
@@ -252,7 +252,7 @@ TEST(BufferRange, AtomicsAreInRangeAsAWhole)
   for (const char *name : {"atomic_add", "atomic_add_x2"}) {
     Buffer buffer;
     const unsigned width = width_of(name);
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < 64; ++i) {
       Lane &lane = buffer.state.lanes[i];
       lane.address = (lane.address - SOFFSET) / width * width + SOFFSET % width;
       if (i >= 9)
@@ -281,7 +281,7 @@ TEST(BufferRange, LoadsIntoLdsBringZeros)
 {
   Buffer buffer;
   State expected = buffer.state;
-  for (unsigned lane = 0; lane < 64; lane++) {
+  for (unsigned lane = 0; lane < 64; ++lane) {
     uint32_t value = 0;
     if (in_range(buffer_offset(lane), 0, 4))
       memcpy(&value, &expected.memory[buffer_offset(lane) + SOFFSET], 4);
@@ -315,13 +315,13 @@ TEST(BufferRange, OfRecords)
       buffer.descriptor[2] = records;
       buffer.descriptor[3] |= 1u << 19; // elements of 4 bytes; 8 indices
       State expected = buffer.state;
-      for (unsigned i = 0; i < 64; i++) {
+      for (unsigned i = 0; i < 64; ++i) {
         const uint32_t index = i == 5 ? 0xffffffff : i;
         const uint32_t offset = !is_swizzled ? 0 : i % 7 == 6 ? 0xfffffffc : i % 7 * 4;
         Lane &lane = expected.lanes[i];
         lane.address = index | uint64_t(offset) << 32;
         buffer.state.lanes[i].address = lane.address;
-        for (unsigned j = 0; j < 4; j++) {
+        for (unsigned j = 0; j < 4; ++j) {
           const uint64_t in_record = uint64_t(offset) + 4 * j;
           uint64_t at = uint64_t(index) * stride + in_record;
           if (is_swizzled)
@@ -350,7 +350,7 @@ TEST(BufferRange, ScalarLoads)
       Buffer buffer;
       buffer.state.m0 = offset;
       State expected = buffer.state;
-      for (unsigned j = 0; j < 4; j++) {
+      for (unsigned j = 0; j < 4; ++j) {
         uint32_t value = 0;
         if (uint64_t(offset) + 4 * j + 4 <= RECORDS)
           memcpy(&value, &expected.memory[offset + 4 * j], 4);

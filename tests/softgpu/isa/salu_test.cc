@@ -94,14 +94,14 @@ uint64_t field(uint64_t value, unsigned offset, unsigned width, unsigned size, b
   };
   if (!width)
     return 0;
-  for (unsigned i = 0; i < size; i++)
+  for (unsigned i = 0; i < size; ++i)
     out |= (i < width ? bit(offset + i) : is_signed ? bit(offset + width - 1) : 0) << i;
   return out;
 }
 
 uint32_t find(uint64_t value, unsigned size, bool wanted, bool from_top)
 {
-  for (unsigned i = 0; i < size; i++)
+  for (unsigned i = 0; i < size; ++i)
     if ((value >> (from_top ? size - 1 - i : i) & 1) == wanted)
       return i;
   return ~0u;
@@ -115,7 +115,7 @@ uint32_t sign_run(uint64_t value, unsigned size)
 uint64_t reversed(uint64_t value, unsigned size)
 {
   uint64_t out = 0;
-  for (unsigned i = 0; i < size; i++)
+  for (unsigned i = 0; i < size; ++i)
     out |= (value >> i & 1) << (size - 1 - i);
   return out;
 }
@@ -123,7 +123,7 @@ uint64_t reversed(uint64_t value, unsigned size)
 uint32_t ones(uint64_t value, unsigned size)
 {
   uint32_t n = 0;
-  for (unsigned i = 0; i < size; i++)
+  for (unsigned i = 0; i < size; ++i)
     n += value >> i & 1;
   return n;
 }
@@ -131,7 +131,7 @@ uint32_t ones(uint64_t value, unsigned size)
 uint64_t whole_quads(uint64_t value, unsigned size)
 {
   uint64_t out = 0;
-  for (unsigned i = 0; i < size; i++)
+  for (unsigned i = 0; i < size; ++i)
     out |= uint64_t((value >> (i & ~3u) & 15) != 0) << i;
   return out;
 }
@@ -139,7 +139,7 @@ uint64_t whole_quads(uint64_t value, unsigned size)
 uint64_t quad_mask(uint64_t value, unsigned size)
 {
   uint64_t out = 0;
-  for (unsigned i = 0; i < size / 4; i++)
+  for (unsigned i = 0; i < size / 4; ++i)
     out |= uint64_t((value >> 4 * i & 15) != 0) << i;
   return out;
 }
@@ -190,7 +190,7 @@ std::map<std::string, Model> arithmetic()
     scc = a > b;
     return scc ? a : b;
   });
-  for (unsigned n = 1; n <= 4; n++)
+  for (unsigned n = 1; n <= 4; ++n)
     m["s_lshl" + std::to_string(n) + "_add_u32"] = with_scc32([n](u a, u b, u, u &scc) {
       uint64_t sum = (uint64_t(a) << n) + b;
       scc = sum >> 32 != 0;
@@ -305,7 +305,7 @@ std::map<std::string, Model> bits()
   m["s_bitset1_b64"] = value64([](l a, l, const Record &r) { return r.d | l(1) << a % 64; });
   m["s_bitreplicate_b64_b32"] = value64([](l a, l, const Record &) {
     l out = 0;
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 64; ++i)
       out |= (a >> i / 2 & 1) << i;
     return out;
   });
@@ -391,7 +391,7 @@ std::vector<Record> execute(const std::string &instruction, const std::vector<Re
   std::vector<Record> out(in.size());
   memcpy(out.data(), output.as<void>(), output.size());
   // Stored from s20 on.
-  for (size_t i = 0; i < out.size(); i++) {
+  for (size_t i = 0; i < out.size(); ++i) {
     const uint32_t *s = output.as<uint32_t>() + i * 16;
     Record stored = in[i];
     stored.d = s[0] | uint64_t(s[1]) << 32;
@@ -419,7 +419,7 @@ TEST(Salu, EveryInstructionFollowsItsModel)
     auto model = models.find(instruction.substr(0, instruction.find(' ')));
     ASSERT_NE(model, models.end()) << instruction;
     auto out = execute(instruction, in);
-    for (size_t i = 0; i < in.size(); i++) {
+    for (size_t i = 0; i < in.size(); ++i) {
       Record expected = in[i];
       model->second(expected);
       ASSERT_TRUE(out[i].d == expected.d && out[i].scc == expected.scc &&
@@ -429,7 +429,7 @@ TEST(Salu, EveryInstructionFollowsItsModel)
           << expected.d << "; scc " << out[i].scc << ", expected " << expected.scc << "; exec "
           << out[i].exec << ", expected " << expected.exec;
     }
-    tested++;
+    ++tested;
   }
   EXPECT_EQ(tested, 129u);
 }

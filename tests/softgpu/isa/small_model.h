@@ -45,7 +45,7 @@ struct Format {
                      : top == ONE_NAN ? beyond
                                       : beyond | 1u << (mantissa_bits - 1));
     unsigned best = 0;
-    for (unsigned code = 1; code <= beyond; code++) {
+    for (unsigned code = 1; code <= beyond; ++code) {
       const double closer = std::fabs(magnitude(code) - x) - std::fabs(magnitude(best) - x);
       if (closer < 0 || (closer == 0 && code % 2 == 0))
         best = code;
@@ -81,7 +81,7 @@ inline const Format formats[] = {{"fp8", 4, 3, 7, Format::ONE_NAN},
 
 inline void put_bits(isa_row_t *rows, unsigned lane, unsigned bit, unsigned width, unsigned code)
 {
-  for (unsigned i = 0; i < width; i++)
+  for (unsigned i = 0; i < width; ++i)
     if (code >> i & 1)
       rows[(bit + i) / 32][lane] |= 1u << (bit + i) % 32;
 }

@@ -78,7 +78,7 @@ const Entry notes[] = {
 
 const char *find(const Entry *entries, size_t count, unsigned op)
 {
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; ++i)
     if (!strncmp(isa_op_name(op), entries[i].prefix, strlen(entries[i].prefix)))
       return entries[i].text;
   return nullptr;
@@ -190,7 +190,7 @@ static std::string chip_names(unsigned chips)
 {
   static const char *const names[] = {"gfx90a", "gfx942", "gfx950"};
   std::string out;
-  for (unsigned chip = 0; chip < 3 && chips != 7; chip++)
+  for (unsigned chip = 0; chip < 3 && chips != 7; ++chip)
     if (chips >> chip & 1)
       out += (out.empty() ? "" : ", ") + std::string(names[chip]);
   return out.empty() ? "all" : out;
@@ -244,7 +244,7 @@ std::string document()
     std::string names;
     for (unsigned encoding : used)
       names += (names.empty() ? "" : ", ") + std::string(encodings[encoding]);
-    counts[of(entry.second)]++;
+    ++counts[of(entry.second)];
     table += "| " + entry.first + " | " + names + " | " + chip_names(chips) + " | " +
              of(entry.second) + " | " + note(entry.second) + " |\n";
   }

@@ -40,7 +40,7 @@ TEST(Status, EveryMnemonicOfRealCodeIsRun)
     std::istringstream(line) >> name;
     ASSERT_TRUE(known.count(name)) << name;
     EXPECT_FALSE(status::is_unsupported(known[name])) << name;
-    count++;
+    ++count;
   }
   EXPECT_EQ(count, 414u);
 }

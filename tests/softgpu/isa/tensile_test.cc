@@ -68,7 +68,7 @@ uint64_t encode(const Element &element, int value)
     return 0;
   unsigned size = static_cast<unsigned>(abs(value)), exponent = 0;
   while (size >> (exponent + 1))
-    exponent++;
+    ++exponent;
   uint64_t mantissa =
       static_cast<uint64_t>(size ^ 1u << exponent) << element.mantissa_bits >> exponent;
   uint64_t biased = static_cast<uint64_t>(static_cast<int>(exponent) + element.bias);
@@ -84,8 +84,8 @@ struct Matrix {
   {
     memset(memory.as<void>(), 0xff, memory.size());
     std::mt19937 random(seed);
-    for (uint32_t row = 0; row < rows; row++)
-      for (uint32_t i = 0; i < k; i++) {
+    for (uint32_t row = 0; row < rows; ++row)
+      for (uint32_t i = 0; i < k; ++i) {
         int value = static_cast<int>(random() % 7) - 3;
         uint64_t bits = encode(element, value);
         numbers[row * k + i] = value;
@@ -144,7 +144,7 @@ void expect_product(const Chip &chip, const device::CodeObject &object, const El
   uint8_t *out = d.as<uint8_t>();
   memset(out, 0xee, d.size());
   if (shape.parts > 1) // which are added to what is there
-    for (uint32_t j = 0; j < shape.n; j++)
+    for (uint32_t j = 0; j < shape.n; ++j)
       memset(out + j * ldd * width, 0, shape.m * width);
   const uint32_t steps = shape.k / element.step, each = (steps + shape.parts - 1) / shape.parts;
   Arguments arguments = {a.memory.address(),
@@ -171,18 +171,18 @@ void expect_product(const Chip &chip, const device::CodeObject &object, const El
   device::Result result = device::run(dispatch, 60000);
   ASSERT_TRUE(result.ok) << element.name << ": " << result.fault.text;
   uint32_t wrong = 0;
-  for (uint32_t j = 0; j < shape.n; j++)
-    for (uint32_t i = 0; i < ldd; i++) {
+  for (uint32_t j = 0; j < shape.n; ++j)
+    for (uint32_t i = 0; i < ldd; ++i) {
       if (j == shape.n - 1 && i >= shape.m)
         break;
       int sum = 0;
-      for (uint32_t k = 0; i < shape.m && k < shape.k; k++)
+      for (uint32_t k = 0; i < shape.m && k < shape.k; ++k)
         sum += a.numbers[i * shape.k + k] * b.numbers[j * shape.k + k];
       uint64_t expected = i < shape.m ? encode_sum(element.sum, sum) : 0xeeeeeeeeeeeeeeee, got = 0;
       memcpy(&got, out + (j * ldd + i) * width, width);
       wrong += memcmp(&got, &expected, width) != 0;
     }
-  for (size_t at = ((shape.n - 1) * ldd + shape.m) * width; at < d.size(); at++)
+  for (size_t at = ((shape.n - 1) * ldd + shape.m) * width; at < d.size(); ++at)
     wrong += out[at] != 0xee;
   EXPECT_EQ(wrong, 0u) << element.name << ' ' << shape.m << 'x' << shape.n << 'x' << shape.k
                        << ", parts " << shape.parts;

@@ -64,9 +64,9 @@ const Row rows[] = {
 template <typename Place> uint64_t sum_of(Place place)
 {
   uint64_t seed = 1, sum = 0;
-  for (unsigned n = 1; n <= 4096; n++) {
+  for (unsigned n = 1; n <= 4096; ++n) {
     uint32_t at[3];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
       seed = seed * 6364136223846793005 + 1442695040888963407;
       at[i] = uint32_t(seed >> 33) % SIZES[i];
     }
@@ -79,7 +79,7 @@ TEST(Tiling, PlacesAreTheAddressLibrarys)
 {
   unsigned found = 0;
   for (const Row &row : rows)
-    for (unsigned size = 0; size < 5; size++) {
+    for (unsigned size = 0; size < 5; ++size) {
       SCOPED_TRACE(testing::Message()
                    << row.dimensions << "D, mode " << row.mode << ", " << (1u << size) << " bytes");
       isa_image_t image = {};
@@ -91,7 +91,7 @@ TEST(Tiling, PlacesAreTheAddressLibrarys)
                 row.sums[size] != 0);
       if (!row.sums[size])
         continue;
-      found++;
+      ++found;
       EXPECT_EQ(
           sum_of([&](const uint32_t *at) { return isa_image_offset(&image, at[0], at[1], at[2]); }),
           row.sums[size]);
@@ -108,8 +108,8 @@ TEST(Tiling, PlacesAreTheAddressLibrarys)
 TEST(Tiling, OthersAreNone)
 {
   isa_tiling_t tiling;
-  for (unsigned mode = 0; mode < 32; mode++)
-    for (unsigned dimensions = 1; dimensions <= 3; dimensions++) {
+  for (unsigned mode = 0; mode < 32; ++mode)
+    for (unsigned dimensions = 1; dimensions <= 3; ++dimensions) {
       bool is_listed = mode == 0;
       for (const Row &row : rows)
         is_listed |= row.mode == mode && row.dimensions == dimensions;

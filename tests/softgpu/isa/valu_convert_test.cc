@@ -70,7 +70,7 @@ uint64_t nearest8(float x, unsigned mantissa_bits, int bias)
     return 0x80;
   double magnitude = std::fabs((double)x);
   unsigned best = 0;
-  for (unsigned byte = 1; byte < 0x80; byte++) {
+  for (unsigned byte = 1; byte < 0x80; ++byte) {
     double distance = std::fabs(small_float(byte, mantissa_bits, bias) - magnitude);
     double so_far = std::fabs(small_float(best, mantissa_bits, bias) - magnitude);
     if (distance < so_far || (distance == so_far && byte % 2 == 0))
@@ -137,7 +137,7 @@ const bool registered = add({
 
 TEST(ValuConvert, Fp8RoundTripsEveryValue)
 {
-  for (unsigned byte = 0; byte < 256; byte++) {
+  for (unsigned byte = 0; byte < 256; ++byte) {
     if (byte == 0x80)
       continue;
     EXPECT_EQ(float_to_float8(float8_to_float(byte, float8_fp8), float8_fp8, false), byte);
@@ -164,7 +164,7 @@ TEST(ValuConvert, StochasticRoundingGoesUpAsOftenAsTheFractionSays)
 TEST(ValuConvert, StochasticResultsGoToTheChosenByte)
 {
   for (unsigned op : {ISA_v_cvt_sr_fp8_f32, ISA_v_cvt_sr_bf8_f32}) {
-    for (unsigned byte = 0; byte < 4; byte++) {
+    for (unsigned byte = 0; byte < 4; ++byte) {
       Machine machine;
       isa_inst_t inst = instruction(op, "u:fu");
       inst.op_sel = (uint8_t)(byte << 2);
@@ -181,7 +181,7 @@ TEST(ValuConvert, StochasticResultsGoToTheChosenByte)
 TEST(ValuConvert, HalfRoundsInEveryMode)
 {
   Random random = {3};
-  for (unsigned n = 0; n < 200000; n++) {
+  for (unsigned n = 0; n < 200000; ++n) {
     float x = f32(sample('f', random, n % 24));
     if (std::isnan(x))
       continue;
@@ -195,7 +195,7 @@ TEST(ValuConvert, HalfRoundsInEveryMode)
     EXPECT_EQ(float_bits_to_half_mode(in, 2), negative ? away : zero) << x;
     EXPECT_EQ(float_bits_to_half_mode(in, 3), zero) << x;
   }
-  for (uint32_t half = 0; half < 65536; half++) {
+  for (uint32_t half = 0; half < 65536; ++half) {
     float widened = float_of(half_to_float_bits(half));
     if (std::isnan(widened))
       EXPECT_TRUE(std::isnan(f16(half)));

@@ -46,11 +46,11 @@ uint64_t fma16(uint64_t ha, uint64_t hb, uint64_t hc)
   i128 magnitude = negative ? -sum : sum;
   int top = 0;
   while (magnitude >> (top + 1))
-    top++;
+    ++top;
   int drop = std::max(top - 10, 24);
   i128 kept = magnitude >> drop, rest = magnitude - (kept << drop), half = (i128)1 << (drop - 1);
   if (rest > half || (rest == half && (kept & 1)))
-    kept++;
+    ++kept;
   double value = std::ldexp((double)kept, drop - 48);
   return f16_bits(negative ? -value : value);
 }
@@ -307,10 +307,10 @@ TEST(ValuFloat, TrigPreopGivesSegmentsOfTwoOverPi)
 {
   Machine machine;
   double sum = 0;
-  for (unsigned segment = 0; segment < 3; segment++) {
+  for (unsigned segment = 0; segment < 3; ++segment) {
     isa_inst_t inst = instruction(ISA_v_trig_preop_f64, "g:gu");
     inst.src[1] = constant(128 + segment);
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 64; ++i)
       machine.set(SRC, i, bits(1.0), true);
     ASSERT_TRUE(machine.run(inst));
     double part = f64(machine.get(DST, 5, true));
@@ -390,19 +390,19 @@ TEST(ValuFloat, TrigPreopTakesItsBitsFromTwoOverPi)
 {
   const std::vector<bool> constant_bits = two_over_pi();
   Random random = {11};
-  for (unsigned batch = 0; batch < 160; batch++) {
+  for (unsigned batch = 0; batch < 160; ++batch) {
     Machine machine;
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < 64; ++i) {
       machine.set(SRC, i, sample('g', random, i % 24), true);
       machine.v[SRC + SRC_STEP][i] = (uint32_t)random();
     }
     ASSERT_TRUE(machine.run(instruction(ISA_v_trig_preop_f64, "g:gu")));
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < 64; ++i) {
       const uint64_t x = machine.get(SRC, i, true), exponent = x >> 52 & 2047;
       const uint64_t shift =
           machine.v[SRC + SRC_STEP][i] % 32 * 53 + (exponent > 1077 ? exponent - 1077 : 0);
       uint64_t window = 0;
-      for (uint64_t bit = shift; bit < shift + 53; bit++)
+      for (uint64_t bit = shift; bit < shift + 53; ++bit)
         window = window * 2 + (bit < constant_bits.size() && constant_bits[bit]);
       double expected = std::ldexp((double)window, -53 - (int)shift + (exponent >= 1968 ? 128 : 0));
       if (std::isnan(f64(x)))

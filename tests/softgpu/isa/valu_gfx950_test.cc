@@ -20,8 +20,8 @@ const small_format_t small[] = {small_e4m3, small_e5m2, small_e2m3, small_e3m2, 
 
 TEST(Gfx950, EveryCodeOfEverySmallFormatIsItsNumber)
 {
-  for (unsigned n = 0; n < 5; n++)
-    for (unsigned code = 0; code < 1u << formats[n].width(); code++) {
+  for (unsigned n = 0; n < 5; ++n)
+    for (unsigned code = 0; code < 1u << formats[n].width(); ++code) {
       const double expected = formats[n].value(code), got = small_to_float(code, small[n]);
       EXPECT_TRUE(std::isnan(expected)
                       ? std::isnan(got)
@@ -33,15 +33,15 @@ TEST(Gfx950, EveryCodeOfEverySmallFormatIsItsNumber)
 TEST(Gfx950, SmallFormatsRoundToNearestEven)
 {
   Random random = {3};
-  for (unsigned n = 0; n < 5; n++) {
+  for (unsigned n = 0; n < 5; ++n) {
     const Format &f = formats[n];
     std::vector<double> values = {0, -0.0, INFINITY, -INFINITY, NAN, 1e30, -1e30, 1e-30};
-    for (unsigned code = 0; code <= f.largest() + 1; code++) { // numbers, and what is between two
+    for (unsigned code = 0; code <= f.largest() + 1; ++code) { // numbers, and what is between two
       const double x = f.magnitude(code), y = f.magnitude(code + 1);
       for (double z : {x, (x + y) / 2, x + (y - x) * 0.49, x + (y - x) * 0.51})
         values.push_back(z), values.push_back(-z);
     }
-    for (unsigned i = 0; i < 5000; i++)
+    for (unsigned i = 0; i < 5000; ++i)
       values.push_back(f32((uint32_t)random()));
     for (double x : values)
       for (int scale : {127, 120, 140}) {
@@ -60,10 +60,10 @@ TEST(Gfx950, SmallFormatsRoundToNearestEven)
 
 TEST(Gfx950, NoiseRoundsUpAsOftenAsTheFractionSays)
 {
-  for (unsigned sixteenth = 0; sixteenth < 16; sixteenth++) {
+  for (unsigned sixteenth = 0; sixteenth < 16; ++sixteenth) {
     const float x = 1 + (float)sixteenth / 128; // between 1 and 1.125
     unsigned ups = 0;
-    for (unsigned i = 0; i < 16; i++) {
+    for (unsigned i = 0; i < 16; ++i) {
       const uint32_t noise = i << 28;
       ups += small_of_float(x, 127, small_e4m3, &noise, false) == 0x39;
     }
@@ -114,17 +114,17 @@ void check_product(const Mixed &m, Random &random)
   inst.has_scale = m.has_scale;
   inst.data[0] = vgpr(SCALE_A), inst.data[1] = vgpr(SCALE_B);
   inst.op_sel = random() & 3, inst.op_sel_hi = random() & 3;
-  for (unsigned lane = 0; lane < 64; lane++)
+  for (unsigned lane = 0; lane < 64; ++lane)
     for (unsigned row : {SCALE_A, SCALE_B})
-      for (unsigned byte = 0; byte < 4; byte++)
+      for (unsigned byte = 0; byte < 4; ++byte)
         machine.v[row][lane] |= (uint32_t)(126 + random() % 3) << 8 * byte;
   auto scale = [&](unsigned n, unsigned i, unsigned k) {
     const unsigned byte = (inst.op_sel >> n & 1u) + 2u * (inst.op_sel_hi >> n & 1u);
     const uint32_t word = machine.v[n ? SCALE_B : SCALE_A][i + m.size * (k / 32)];
     return m.has_scale ? std::ldexp(1, (int)(word >> 8 * byte & 255) - 127) : 1;
   };
-  for (unsigned i = 0; i < m.size; i++)
-    for (unsigned k = 0; k < m.k; k++) {
+  for (unsigned i = 0; i < m.size; ++i)
+    for (unsigned k = 0; k < m.k; ++k) {
       const unsigned x = code_of(formats[m.a], random), y = code_of(formats[m.b], random);
       put_element(machine.v + A, formats[m.a], m.size, i, k, x);
       put_element(machine.v + B, formats[m.b], m.size, i, k, y);
@@ -135,16 +135,16 @@ void check_product(const Mixed &m, Random &random)
     const unsigned groups = 64 / m.size, lane = j + m.size * (i / 4 % groups);
     return machine.v[D + i % 4 + 4 * (i / (4 * groups))][lane];
   };
-  for (unsigned i = 0; i < m.size; i++)
-    for (unsigned j = 0; j < m.size; j++) {
+  for (unsigned i = 0; i < m.size; ++i)
+    for (unsigned j = 0; j < m.size; ++j) {
       c[i * m.size + j] = (double)(random() % 33) - 16;
       result(i, j) = (uint32_t)bits((float)c[i * m.size + j]);
     }
   ASSERT_TRUE(machine.run(inst)) << formats[m.a].name << " " << formats[m.b].name;
-  for (unsigned i = 0; i < m.size; i++)
-    for (unsigned j = 0; j < m.size; j++) {
+  for (unsigned i = 0; i < m.size; ++i)
+    for (unsigned j = 0; j < m.size; ++j) {
       double sum = c[i * m.size + j];
-      for (unsigned k = 0; k < m.k; k++)
+      for (unsigned k = 0; k < m.k; ++k)
         sum += a[i * m.k + k] * b[j * m.k + k];
       ASSERT_EQ((double)f32(result(i, j)), sum)
           << m.size << " " << formats[m.a].name << " " << formats[m.b].name << " scaled "
@@ -155,8 +155,8 @@ void check_product(const Mixed &m, Random &random)
 TEST(Gfx950, MixedMatricesAreTheirProductInEveryPairOfFormats)
 {
   Random random = {11};
-  for (unsigned a = 0; a < 5; a++)
-    for (unsigned b = 0; b < 5; b++)
+  for (unsigned a = 0; a < 5; ++a)
+    for (unsigned b = 0; b < 5; ++b)
       for (bool has_scale : {false, true}) {
         check_product({16, 128, a, b, has_scale}, random);
         check_product({32, 64, a, b, has_scale}, random);
@@ -172,7 +172,7 @@ TEST(Gfx950, SourcesAreAsWideAsTheirFormat)
   inst.chip = SOFTGPU_GFX950;
   inst.dst = inst.src[2] = vgpr(0);
   inst.src[0] = vgpr(60), inst.src[1] = vgpr(8);
-  for (unsigned format = 0; format < 5; format++) {
+  for (unsigned format = 0; format < 5; ++format) {
     inst.cbsz = (uint8_t)format;
     isa_inst_t copy = inst;
     EXPECT_EQ(isa_prepare(&copy, &machine.limits), format == 4);
@@ -185,24 +185,24 @@ TEST(Gfx950, Bitop3LooksUpEveryTable)
 {
   Random random = {5};
   for (unsigned op : {ISA_v_bitop3_b32, ISA_v_bitop3_b16})
-    for (unsigned table = 0; table < 256; table++) {
+    for (unsigned table = 0; table < 256; ++table) {
       Machine machine;
       isa_inst_t inst = decoded_row(op, "u:uuu");
       inst.simm = (int32_t)table;
       const unsigned selects = op == ISA_v_bitop3_b16 ? random() & 15 : 0;
       inst.op_sel = (uint8_t)selects;
       uint32_t s[3][64];
-      for (unsigned lane = 0; lane < 64; lane++) {
-        for (unsigned n = 0; n < 3; n++)
+      for (unsigned lane = 0; lane < 64; ++lane) {
+        for (unsigned n = 0; n < 3; ++n)
           s[n][lane] = machine.v[SRC + SRC_STEP * n][lane] = (uint32_t)random();
         machine.v[DST][lane] = 0x12345678;
       }
       ASSERT_TRUE(machine.run(inst));
-      for (unsigned lane = 0; lane < 64; lane++) {
+      for (unsigned lane = 0; lane < 64; ++lane) {
         uint32_t expected = op == ISA_v_bitop3_b16 ? 0x12345678 : 0;
-        for (unsigned bit = 0; bit < (op == ISA_v_bitop3_b16 ? 16u : 32u); bit++) {
+        for (unsigned bit = 0; bit < (op == ISA_v_bitop3_b16 ? 16u : 32u); ++bit) {
           unsigned at = 0;
-          for (unsigned n = 0; n < 3; n++)
+          for (unsigned n = 0; n < 3; ++n)
             at = at << 1 | (s[n][lane] >> (bit + (selects >> n & 1) * 16) & 1);
           const unsigned to = bit + (selects >> 3) * 16;
           expected = (expected & ~(1u << to)) | (table >> at & 1) << to;
@@ -218,10 +218,10 @@ TEST(Gfx950, RowsAndHalvesOfLanesChangePlaces)
     Machine machine;
     isa_inst_t inst = decoded_row(op, "u:u");
     const unsigned step = op == ISA_v_permlane16_swap_b32 ? 16 : 32;
-    for (unsigned lane = 0; lane < 64; lane++)
+    for (unsigned lane = 0; lane < 64; ++lane)
       machine.v[DST][lane] = 100 + lane, machine.v[SRC][lane] = 200 + lane;
     ASSERT_TRUE(machine.run(inst));
-    for (unsigned lane = 0; lane < 64; lane++) {
+    for (unsigned lane = 0; lane < 64; ++lane) {
       const bool is_odd = lane / step % 2;
       EXPECT_EQ(machine.v[DST][lane], is_odd ? 200 + lane - step : 100 + lane) << lane;
       EXPECT_EQ(machine.v[SRC][lane], is_odd ? 200 + lane : 100 + lane + step) << lane;
@@ -249,17 +249,17 @@ TEST(Gfx950, ScaledConversionsUpAreExact)
     std::vector<std::array<unsigned, 32>> codes(64);
     const unsigned select = row.count * f.width() == 8 ? 3 : row.count * f.width() == 16 ? 1 : 0;
     inst.op_sel = (uint8_t)select;
-    for (unsigned lane = 0; lane < 64; lane++) {
+    for (unsigned lane = 0; lane < 64; ++lane) {
       machine.v[SRC + SRC_STEP][lane] = (uint32_t)bits(std::ldexp(1.75f, (int)lane - 32));
       const unsigned start = select * row.count * f.width();
-      for (unsigned i = 0; i < row.count; i++) {
+      for (unsigned i = 0; i < row.count; ++i) {
         codes[lane][i] = (unsigned)random() & ((1u << f.width()) - 1);
         put_bits(machine.v + SRC, lane, start + i * f.width(), f.width(), codes[lane][i]);
       }
     }
     ASSERT_TRUE(machine.run(inst)) << isa_op_name(row.op);
-    for (unsigned lane = 0; lane < 64; lane++)
-      for (unsigned i = 0; i < row.count; i++) {
+    for (unsigned lane = 0; lane < 64; ++lane)
+      for (unsigned i = 0; i < row.count; ++i) {
         const double expected = std::ldexp(f.value(codes[lane][i]), (int)lane - 32);
         const float got = f32(machine.v[32 + i][lane]);
         EXPECT_TRUE(std::isnan(expected) ? std::isnan(got) : got == expected)
@@ -284,22 +284,22 @@ TEST(Gfx950, ScaledConversionsDownRoundToNearest)
     isa_inst_t inst = decoded_row(row.op, "u:uuu");
     inst.src[0] = vgpr(0), inst.src[1] = vgpr(16), inst.src[2] = vgpr(34), inst.dst = vgpr(40);
     float numbers[2][16][64];
-    for (unsigned lane = 0; lane < 64; lane++) {
+    for (unsigned lane = 0; lane < 64; ++lane) {
       machine.v[34][lane] = (uint32_t)bits(std::ldexp(1.5f, (int)lane % 5 - 2));
       machine.v[40][lane] = 0xffffffff;
-      for (unsigned n = 0; n < 2; n++)
-        for (unsigned i = 0; i < row.count / 2; i++) {
+      for (unsigned n = 0; n < 2; ++n)
+        for (unsigned i = 0; i < row.count / 2; ++i) {
           const float x = std::ldexp((float)(random() % 4096) / 256 - 8, (int)(random() % 6) - 3);
           numbers[n][i][lane] = x;
           machine.v[16 * n + i][lane] = (uint32_t)bits(x);
         }
     }
     ASSERT_TRUE(machine.run(inst)) << isa_op_name(row.op);
-    for (unsigned lane = 0; lane < 64; lane++)
-      for (unsigned i = 0; i < row.count; i++) {
+    for (unsigned lane = 0; lane < 64; ++lane)
+      for (unsigned i = 0; i < row.count; ++i) {
         const double x = std::ldexp(numbers[i % 2][i / 2][lane], -((int)lane % 5 - 2));
         unsigned got = 0;
-        for (unsigned bit = 0; bit < f.width(); bit++) {
+        for (unsigned bit = 0; bit < f.width(); ++bit) {
           const unsigned at = i * f.width() + bit;
           got |= (machine.v[40 + at / 32][lane] >> at % 32 & 1) << bit;
         }
@@ -343,7 +343,7 @@ double extreme(const Lane &l, bool most)
 uint64_t shifted_bytes(const Lane &l, int64_t low, int64_t high)
 {
   uint64_t out = 0;
-  for (unsigned n = 0; n < 2; n++) {
+  for (unsigned n = 0; n < 2; ++n) {
     const int64_t x = (int64_t)(int32_t)(n ? l.b : l.a) >> (l.c & 31);
     out |= ((uint64_t)std::min(std::max(x, low), high) & 255) << 8 * n;
   }

@@ -230,7 +230,7 @@ inline isa_inst_t instruction(unsigned op, const std::string &types)
     inst.dst = vgpr(DST);
   if (has_mask(types[0]))
     inst.sdst = sgpr(MASK_OUT);
-  for (unsigned n = 0; n + 2 < types.size(); n++)
+  for (unsigned n = 0; n + 2 < types.size(); ++n)
     inst.src[n] = types[n + 2] == 'm' ? sgpr(MASK_IN) : vgpr(SRC + SRC_STEP * n);
   return inst;
 }

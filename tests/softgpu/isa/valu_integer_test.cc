@@ -48,12 +48,12 @@ int ones(u64 x)
 {
   int n = 0;
   for (; x; x &= x - 1)
-    n++;
+    ++n;
   return n;
 }
 int highest(u32 x) // distance of the highest one from the top
 {
-  for (int i = 0; i < 32; i++)
+  for (int i = 0; i < 32; ++i)
     if (x >> (31 - i) & 1)
       return i;
   return -1;
@@ -61,7 +61,7 @@ int highest(u32 x) // distance of the highest one from the top
 u32 sad8(u64 a, u64 b, bool masked)
 {
   u32 sum = 0;
-  for (unsigned n = 0; n < 4; n++)
+  for (unsigned n = 0; n < 4; ++n)
     if (!masked || byte(b, n))
       sum += (u32)std::abs((int)byte(a, n) - (int)byte(b, n));
   return sum;
@@ -69,7 +69,7 @@ u32 sad8(u64 a, u64 b, bool masked)
 u64 qsad(const Lane &l, bool masked)
 {
   u64 result = 0;
-  for (unsigned n = 0; n < 4; n++)
+  for (unsigned n = 0; n < 4; ++n)
     result |= u16(sad8(l.a >> 8 * n & 0xffffffff, l.b, masked) + u16(l.c >> 16 * n)) << 16 * n;
   return result;
 }
@@ -77,7 +77,7 @@ u32 permute(const Lane &l)
 {
   u64 data = l.a << 32 | l.b;
   u32 result = 0;
-  for (unsigned n = 0; n < 4; n++) {
+  for (unsigned n = 0; n < 4; ++n) {
     u32 select = byte(l.c, n), value = 0;
     if (select > 12)
       value = 255;
@@ -188,7 +188,7 @@ const bool registered = add({
     {ISA_v_bfrev_b32, "u:u",
      [](const Lane &l) -> Value {
        u32 result = 0;
-       for (unsigned i = 0; i < 32; i++)
+       for (unsigned i = 0; i < 32; ++i)
          result |= (u32)(l.a >> i & 1) << (31 - i);
        return result;
      }},
@@ -200,7 +200,7 @@ const bool registered = add({
     {ISA_v_ffbh_u32, "u:u", MODEL(highest((u32)l.a))},
     {ISA_v_ffbl_b32, "u:u",
      [](const Lane &l) -> Value {
-       for (int i = 0; i < 32; i++)
+       for (int i = 0; i < 32; ++i)
          if (l.a >> i & 1)
            return i;
        return -1;
@@ -219,7 +219,7 @@ const bool registered = add({
     {ISA_v_lerp_u8, "u:uuu",
      [](const Lane &l) -> Value {
        u32 result = 0;
-       for (unsigned n = 0; n < 4; n++)
+       for (unsigned n = 0; n < 4; ++n)
          result |= (byte(l.a, n) + byte(l.b, n) + byte(l.c, n) % 2) / 2 << 8 * n;
        return result;
      }},

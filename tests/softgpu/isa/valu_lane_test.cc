@@ -12,7 +12,7 @@ namespace {
 TEST(ValuLane, ReadFirstLaneTakesTheLowestActive)
 {
   Machine machine;
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     machine.v[SRC][i] = 100 + i;
   isa_inst_t inst = instruction(ISA_v_readfirstlane_b32, "u:u");
   inst.dst = sgpr(7);
@@ -48,7 +48,7 @@ TEST(ValuLane, ReadAndWriteLaneIgnoreExec)
 TEST(ValuLane, SwapExchangesActiveLanes)
 {
   Machine machine;
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     machine.v[SRC][i] = i, machine.v[DST][i] = 1000 + i;
   isa_write_s64(&machine.wave, ISA_EXEC, 1);
   ASSERT_TRUE(machine.run(instruction(ISA_v_swap_b32, "u:u")));
@@ -124,7 +124,7 @@ TEST(ValuCoverage, EveryMnemonicIsTestedOrExcluded)
   std::set<std::string> tested = tested_elsewhere;
   for (const Row &row : rows())
     tested.insert(isa_op_name(row.op));
-  for (unsigned op = 1; op < ISA_OP_COUNT; op++) {
+  for (unsigned op = 1; op < ISA_OP_COUNT; ++op) {
     std::string name = isa_op_name(op);
     if (name.compare(0, 2, "v_") || !name.compare(0, 6, "v_mfma") ||
         !name.compare(0, 8, "v_smfmac") || !name.compare(0, 14, "v_cvt_scalef32"))

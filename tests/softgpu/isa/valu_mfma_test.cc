@@ -118,16 +118,16 @@ struct Product {
     unsigned items = s.size * s.k * s.blocks / 64;
     std::memset(a_rows, 0, 8 * sizeof *a_rows);
     std::memset(b_rows, 0, 8 * sizeof *b_rows);
-    for (unsigned block = 0; block < s.blocks; block++)
-      for (unsigned i = 0; i < s.size; i++)
-        for (unsigned k = 0; k < s.k; k++) {
+    for (unsigned block = 0; block < s.blocks; ++block)
+      for (unsigned i = 0; i < s.size; ++i)
+        for (unsigned k = 0; k < s.k; ++k) {
           unsigned lane = i + s.size * (block + s.blocks * (k / items));
           put(a_rows, s.a, lane, k % items, A(block, i, k));
           put(b_rows, s.b, lane, k % items, B(block, k, i));
         }
-    for (unsigned block = 0; block < s.blocks; block++)
-      for (unsigned i = 0; i < s.size; i++)
-        for (unsigned j = 0; j < s.size; j++) {
+    for (unsigned block = 0; block < s.blocks; ++block)
+      for (unsigned i = 0; i < s.size; ++i)
+        for (unsigned j = 0; j < s.size; ++j) {
           unsigned item, lane;
           find_result(s, i, j, block, &item, &lane);
           uint64_t code = s.a == 'd'   ? bits((double)C(block, i, j))
@@ -149,7 +149,7 @@ struct Product {
   int expected(unsigned block, unsigned i, unsigned j, unsigned a_block)
   {
     int sum = C(block, i, j);
-    for (unsigned k = 0; k < s.k; k++)
+    for (unsigned k = 0; k < s.k; ++k)
       sum += A(a_block, i, k) * B(block, k, j);
     return sum;
   }
@@ -169,14 +169,14 @@ isa_inst_t mfma(unsigned op)
 TEST(ValuMfma, EveryShapeIsTheProductOfItsMatrices)
 {
   unsigned tried = 0;
-  for (unsigned op = 1; op < ISA_OP_COUNT; op++) {
+  for (unsigned op = 1; op < ISA_OP_COUNT; ++op) {
     std::string name = isa_op_name(op);
     if (name.compare(0, 7, "v_mfma_") || (isa_mfma_find(op) && isa_mfma_find(op)->a == MFMA_MIXED) || op == ISA_v_mfma_ld_scale_b32)
       continue; // valu_gfx950_test.cc
-    tried++;
+    ++tried;
     Random random = {op};
     Shape s = shape_of(name);
-    for (unsigned round = 0; round < 4; round++) {
+    for (unsigned round = 0; round < 4; ++round) {
       Machine machine;
       Product product(s, random);
       isa_inst_t inst = mfma(op);
@@ -190,9 +190,9 @@ TEST(ValuMfma, EveryShapeIsTheProductOfItsMatrices)
       copy.wave.v = copy.v, copy.wave.a = copy.a;
       ASSERT_TRUE(isa_prepare(&inst, &machine.limits)) << name;
       inst.run(&machine.wave, &inst);
-      for (unsigned b = 0; b < s.blocks; b++)
-        for (unsigned i = 0; i < s.size; i++)
-          for (unsigned j = 0; j < s.size; j++)
+      for (unsigned b = 0; b < s.blocks; ++b)
+        for (unsigned i = 0; i < s.size; ++i)
+          for (unsigned j = 0; j < s.size; ++j)
             ASSERT_EQ(product.result(rows + D_ROW, b, i, j), product.expected(b, i, j, b))
                 << name << " block " << b << " " << i << "," << j;
       isa_valu_portable.mfma(&copy.wave, &inst);
@@ -217,7 +217,7 @@ TEST(ValuMfma, ConstantsStandForC)
     isa_inst_t inst = mfma(op);
     inst.src[2] = constant(code);
     ASSERT_TRUE(machine.run(inst));
-    for (unsigned i = 0; i < 16; i++)
+    for (unsigned i = 0; i < 16; ++i)
       EXPECT_EQ(product.result(machine.v + D_ROW, 0, i, 3), product.expected(0, i, 3, 0));
   }
 }
@@ -225,8 +225,8 @@ TEST(ValuMfma, ConstantsStandForC)
 TEST(ValuMfma, OneBlockOfACanStandForSeveral)
 {
   Random random = {2};
-  for (unsigned cbsz = 0; cbsz <= 4; cbsz++)
-    for (unsigned abid = 0; abid < 1u << cbsz; abid++) {
+  for (unsigned cbsz = 0; cbsz <= 4; ++cbsz)
+    for (unsigned abid = 0; abid < 1u << cbsz; ++abid) {
       Machine machine;
       Product product(shape_of("v_mfma_f32_4x4x4f16"), random);
       product.load(machine, machine.v + A_ROW, machine.v + B_ROW, machine.v + D_ROW);
@@ -234,7 +234,7 @@ TEST(ValuMfma, OneBlockOfACanStandForSeveral)
       inst.cbsz = (uint8_t)cbsz;
       inst.abid = (uint8_t)abid;
       ASSERT_TRUE(machine.run(inst));
-      for (unsigned b = 0; b < 16; b++)
+      for (unsigned b = 0; b < 16; ++b)
         EXPECT_EQ(product.result(machine.v + D_ROW, b, 1, 2),
                   product.expected(b, 1, 2, (b >> cbsz << cbsz) + abid));
     }
@@ -242,16 +242,16 @@ TEST(ValuMfma, OneBlockOfACanStandForSeveral)
 
 TEST(ValuMfma, LanesOfBCanBeBroadcast)
 {
-  for (unsigned blgp = 0; blgp < 8; blgp++) {
+  for (unsigned blgp = 0; blgp < 8; ++blgp) {
     Machine machine;
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < 64; ++i) {
       machine.v[A_ROW][i] = (uint32_t)bits(1.0f);
       machine.v[B_ROW][i] = (uint32_t)bits((float)i);
     }
     isa_inst_t inst = mfma(ISA_v_mfma_f32_16x16x1f32); /* one lane of B is one column of a block */
     inst.blgp = (uint8_t)blgp;
     ASSERT_TRUE(machine.run(inst));
-    for (unsigned lane = 0; lane < 64; lane++) {
+    for (unsigned lane = 0; lane < 64; ++lane) {
       unsigned from[] = {lane,      lane % 32,      lane % 32 + 32, (lane + 16) % 64,
                          lane % 16, lane % 16 + 16, lane % 16 + 32, lane % 16 + 48};
       unsigned block = lane / 16, column = lane % 16;
@@ -263,7 +263,7 @@ TEST(ValuMfma, LanesOfBCanBeBroadcast)
 TEST(ValuMfma, DoublesTakeBlgpAsSigns)
 {
   Random random = {3};
-  for (unsigned blgp = 0; blgp < 8; blgp++) {
+  for (unsigned blgp = 0; blgp < 8; ++blgp) {
     Machine machine;
     Product product(shape_of("v_mfma_f64_4x4x4f64"), random);
     product.load(machine, machine.v + A_ROW, machine.v + B_ROW, machine.v + D_ROW);
@@ -271,7 +271,7 @@ TEST(ValuMfma, DoublesTakeBlgpAsSigns)
     inst.blgp = (uint8_t)blgp;
     ASSERT_TRUE(machine.run(inst));
     int sign_ab = (blgp & 1) != (blgp >> 1 & 1) ? -1 : 1, sign_c = blgp & 4 ? -1 : 1;
-    for (unsigned b = 0; b < 4; b++) {
+    for (unsigned b = 0; b < 4; ++b) {
       int c = product.C(b, 2, 1), ab = product.expected(b, 2, 1, b) - c;
       EXPECT_EQ(product.result(machine.v + D_ROW, b, 2, 1), sign_ab * ab + sign_c * c);
     }
@@ -292,7 +292,7 @@ TEST(ValuMfma, Mi200FlushesDenormalsOfHalfPrecision)
       const bool keeps = chip == SOFTGPU_GFX942;
       auto run = [&](uint32_t a, uint32_t b, uint32_t c) {
         Machine machine;
-        for (unsigned i = 0; i < 64; i++) {
+        for (unsigned i = 0; i < 64; ++i) {
           machine.v[A_ROW][i] = a, machine.v[B_ROW][i] = b;
           machine.v[A_ROW + 1][i] = machine.v[B_ROW + 1][i] = 0;
           machine.v[D_ROW][i] = c;

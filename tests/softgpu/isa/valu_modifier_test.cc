@@ -125,10 +125,10 @@ TEST_F(ValuModifier, SdwaSelectsExtendsAndPlaces)
       {0xd4, 0xc3, 0xf2, 0x81, 0xc3d4, 0x81f2, 0x81f2c3d4},
       {0xffffffd4, 0xffffffc3, 0xfffffff2, 0xffffff81, 0xffffc3d4, 0xffff81f2, 0x81f2c3d4}};
   const unsigned shifts[] = {0, 8, 16, 24, 0, 16, 0}, widths[] = {8, 8, 8, 8, 16, 16, 32};
-  for (unsigned sext = 0; sext < 2; sext++)
-    for (unsigned src = 0; src < 7; src++)
-      for (unsigned dst = 0; dst < 7; dst++)
-        for (unsigned unused = 0; unused < 3; unused++) {
+  for (unsigned sext = 0; sext < 2; ++sext)
+    for (unsigned src = 0; src < 7; ++src)
+      for (unsigned dst = 0; dst < 7; ++dst)
+        for (unsigned unused = 0; unused < 3; ++unused) {
           isa_inst_t inst = instruction(ISA_v_add_u32, "u:uu");
           inst.encoding = ISA_VOP2;
           inst.has_sdwa = true;
@@ -160,12 +160,12 @@ TEST_F(ValuModifier, SdwaOnFloatsAndComparisons)
   inst.encoding = ISA_VOPC;
   inst.has_sdwa = true;
   inst.sdwa = {{ISA_SEL_BYTE_1, ISA_SEL_BYTE_0}, {}, ISA_SEL_DWORD, 0};
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     a()[i] = i << 8 | 0xff0000ff;
     b()[i] = i % 3 ? i : i + 1;
   }
   ASSERT_TRUE(machine.run(inst));
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     EXPECT_EQ(isa_read_s64(&machine.wave, MASK_OUT) >> i & 1, i % 3 ? 1u : 0u);
 }
 
@@ -207,11 +207,11 @@ TEST_F(ValuModifier, DppReadsOtherLanes)
 {
   std::vector<unsigned> controls = {0x00,  0x1b,  0xe4,  0xb1,  0x4e,  0xff,  0x130, 0x134,
                                     0x138, 0x13c, 0x140, 0x141, 0x142, 0x143, 0x150, 0x15f};
-  for (unsigned n = 1; n < 16; n++)
+  for (unsigned n = 1; n < 16; ++n)
     controls.insert(controls.end(), {0x100 + n, 0x110 + n, 0x120 + n});
   Random random = {17};
   for (unsigned ctrl : controls)
-    for (unsigned variant = 0; variant < 6; variant++) {
+    for (unsigned variant = 0; variant < 6; ++variant) {
       isa_inst_t inst = instruction(ISA_v_mov_b32, "u:u");
       inst.encoding = ISA_VOP1;
       inst.has_dpp = true;
@@ -224,7 +224,7 @@ TEST_F(ValuModifier, DppReadsOtherLanes)
       isa_row_t old;
       std::memcpy(old, d(), sizeof old);
       ASSERT_TRUE(machine.run(inst)) << ctrl;
-      for (int i = 0; i < 64; i++) {
+      for (int i = 0; i < 64; ++i) {
         int lane = source_lane(ctrl, i);
         bool valid = lane >= 0 && (exec >> lane & 1);
         bool chosen = (exec >> i & 1) && (inst.dpp.row_mask >> i / 16 & 1) &&
@@ -242,7 +242,7 @@ TEST_F(ValuModifier, DppMovesPairsAndWorksInPlace)
   inst.has_dpp = true;
   inst.dpp = {0x153, 15, 15, false};
   ASSERT_TRUE(machine.run(inst));
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     EXPECT_EQ(machine.get(DST, i, true), machine.get(SRC, i / 16 * 16 + 3, true));
   isa_row_t old;
   std::memcpy(old, a(), sizeof old);
@@ -252,7 +252,7 @@ TEST_F(ValuModifier, DppMovesPairsAndWorksInPlace)
   inst.has_dpp = true;
   inst.dpp = {0x140, 15, 15, false};
   ASSERT_TRUE(machine.run(inst));
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     EXPECT_EQ(a()[i], old[i] + old[i / 16 * 16 + 15 - i % 16]);
   inst.dpp.ctrl = 0x100;
   EXPECT_FALSE(machine.run(inst)) << "row_shl by 0 does not exist";
@@ -270,7 +270,7 @@ TEST_F(ValuModifier, DenormalsAreFlushedPerType)
       {ISA_v_mul_f16, "e:ee", 1, 0x3c00, 0x400, 0x200},
   };
   for (const auto &row : table)
-    for (unsigned field = 0; field < 4; field++) {
+    for (unsigned field = 0; field < 4; ++field) {
       bool is_f32 = row.op == ISA_v_mul_f32, wide = is_wide(row.types[0]);
       machine.wave.mode = is_f32 ? field << 4 | 0xc0 : field << 6 | 0x30;
       uint64_t half = wide ? bits(0.5) : is_f32 ? bits(0.5f) : 0x3800;
@@ -291,7 +291,7 @@ TEST_F(ValuModifier, RoundingModesLeaveTheHostAlone)
   const int host[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
   volatile float third = 3, one = 1;
   volatile double dthird = 3, done = 1;
-  for (unsigned mode = 0; mode < 4; mode++) {
+  for (unsigned mode = 0; mode < 4; ++mode) {
     fesetround(host[mode]);
     volatile float sum = one / third + one;
     volatile float quotient = one / third;
@@ -330,7 +330,7 @@ TEST_F(ValuModifier, IeeeModeLetsSignallingNansWin)
   b()[2] = (uint32_t)bits(1.0f);
   isa_inst_t inst = instruction(ISA_v_max_f32, "f:ff");
   ASSERT_TRUE(machine.run(inst));
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     EXPECT_EQ(f32(d()[i]), 1.0f);
   machine.wave.mode |= ISA_MODE_IEEE;
   ASSERT_TRUE(machine.run(inst));
@@ -344,9 +344,9 @@ TEST_F(ValuModifier, IeeeModeLetsSignallingNansWin)
 TEST_F(ValuModifier, OmodHasNoNegativeZero)
 {
   const uint32_t inputs[] = {0x80000000, 0x80000001, 0xbf800000, 0};
-  for (unsigned i = 0; i < 4; i++)
+  for (unsigned i = 0; i < 4; ++i)
     a()[i] = inputs[i], b()[i] = (uint32_t)bits(1.0f);
-  for (unsigned clamp = 0; clamp < 2; clamp++) {
+  for (unsigned clamp = 0; clamp < 2; ++clamp) {
     isa_inst_t inst = instruction(ISA_v_mul_f32, "f:ff");
     inst.clamp = clamp;
     inst.omod = 3;
@@ -365,7 +365,7 @@ TEST_F(ValuModifier, OmodHasNoNegativeZero)
     inst.omod = 3;
     machine.wave.mode = 0x34;
     ASSERT_TRUE(machine.run(inst));
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; ++i)
       EXPECT_EQ(d()[i], 0u) << "clamp " << clamp << ", lane " << i;
     EXPECT_EQ(d()[2], clamp ? 0u : 0xb800u);
     machine.wave.mode = 0xb4; // f16 denormals are kept
@@ -377,7 +377,7 @@ TEST_F(ValuModifier, OmodHasNoNegativeZero)
 // An f16 is rounded last: what is too large for f32 as well is rounded as any other.
 TEST_F(ValuModifier, OmodOfHugeHalves)
 {
-  for (unsigned i = 0; i < 2; i++)
+  for (unsigned i = 0; i < 2; ++i)
     a()[i] = (uint32_t)bits(i ? 0x1p127f : -0x1p127f);
   isa_inst_t inst = instruction(ISA_v_cvt_f16_f32, "e:f");
   inst.omod = 2;
@@ -394,13 +394,13 @@ TEST_F(ValuModifier, OmodOfHugeHalves)
 TEST_F(ValuModifier, ClampAndOmod)
 {
   const float inputs[] = {-3, 0.25f, 7, NAN, INFINITY};
-  for (unsigned i = 0; i < 5; i++)
+  for (unsigned i = 0; i < 5; ++i)
     a()[i] = (uint32_t)bits(inputs[i]), b()[i] = (uint32_t)bits(1.0f);
   isa_inst_t inst = instruction(ISA_v_mul_f32, "f:ff");
   inst.clamp = true;
   ASSERT_TRUE(machine.run(inst));
   const float clamped[] = {0, 0.25f, 1, 0, 1};
-  for (unsigned i = 0; i < 5; i++)
+  for (unsigned i = 0; i < 5; ++i)
     EXPECT_EQ(f32(d()[i]), clamped[i]);
   machine.wave.mode &= ~(uint32_t)ISA_MODE_DX10_CLAMP;
   ASSERT_TRUE(machine.run(inst));
@@ -408,7 +408,7 @@ TEST_F(ValuModifier, ClampAndOmod)
 
   inst.clamp = false;
   const float factors[] = {1, 2, 4, 0.5f};
-  for (unsigned omod = 0; omod < 4; omod++) {
+  for (unsigned omod = 0; omod < 4; ++omod) {
     inst.omod = (uint8_t)omod;
     machine.wave.mode = 0; /* denormals flushed, no IEEE: omod works */
     ASSERT_TRUE(machine.run(inst));
@@ -488,9 +488,9 @@ TEST_F(ValuModifier, ExecLimitsWritesAndCmpxReplacesIt)
   isa_row_t old;
   std::memcpy(old, d(), sizeof old);
   ASSERT_TRUE(machine.run(instruction(ISA_v_not_b32, "u:u")));
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     EXPECT_EQ(d()[i], i % 2 ? old[i] : ~a()[i]);
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     a()[i] = i, b()[i] = 20;
   ASSERT_TRUE(machine.run(instruction(ISA_v_cmpx_lt_u32, "m:uu")));
   EXPECT_EQ(isa_exec(&machine.wave), 0x55555u);
@@ -499,16 +499,16 @@ TEST_F(ValuModifier, ExecLimitsWritesAndCmpxReplacesIt)
 
 TEST_F(ValuModifier, OverlappingPairsGiveWhatSeparateOnesDo)
 {
-  for (int shift = -1; shift <= 1; shift++) {
+  for (int shift = -1; shift <= 1; ++shift) {
     uint64_t expected[64];
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 64; ++i)
       expected[i] = machine.get(SRC, i, true) << 3;
     isa_inst_t inst = instruction(ISA_v_lshlrev_b64, "q:uq");
     inst.src[0] = constant(131);
     inst.src[1] = vgpr(SRC);
     inst.dst = vgpr((unsigned)(SRC + shift));
     ASSERT_TRUE(machine.run(inst));
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 64; ++i)
       EXPECT_EQ(machine.get((unsigned)(SRC + shift), i, true), expected[i]);
   }
 }

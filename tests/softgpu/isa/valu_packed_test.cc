@@ -119,7 +119,7 @@ TEST(ValuPacked, FloatsOnBothHalves)
   Random random = {11};
   for (const PackedFloat &row : table) {
     bool is_dot = row.op == ISA_v_dot2_f32_f16 || row.op == ISA_v_dot2c_f32_f16;
-    for (unsigned batch = 0; batch < 192; batch++) {
+    for (unsigned batch = 0; batch < 192; ++batch) {
       Machine machine;
       isa_inst_t inst = instruction(row.op, row.wide ? "q:qqq" : "u:uuu");
       inst.encoding = row.tied ? ISA_VOP2 : ISA_VOP3P;
@@ -129,9 +129,9 @@ TEST(ValuPacked, FloatsOnBothHalves)
       if (row.tied)
         inst.dst = inst.src[2];
       Lane lanes[64];
-      for (unsigned i = 0; i < 64; i++) {
+      for (unsigned i = 0; i < 64; ++i) {
         uint64_t values[3];
-        for (unsigned n = 0; n < 3; n++) {
+        for (unsigned n = 0; n < 3; ++n) {
           uint64_t r = random();
           values[n] = row.wide ? (r & 0x80ffffff80ffffff) | 0x3f0000003f000000
                                : (r & 0x83ff83ff) | 0x38003400;
@@ -142,7 +142,7 @@ TEST(ValuPacked, FloatsOnBothHalves)
         lanes[i] = {values[0], values[1], values[2], false, i};
       }
       ASSERT_TRUE(machine.run(inst)) << isa_op_name(row.op);
-      for (unsigned i = 0; i < 64; i++)
+      for (unsigned i = 0; i < 64; ++i)
         ASSERT_EQ(machine.get(inst.dst.index, i, row.wide), row.model(lanes[i]).d)
             << isa_op_name(row.op) << std::hex << " " << lanes[i].a << " " << lanes[i].b;
     }
@@ -184,7 +184,7 @@ TEST(ValuPacked, RegisterPairsSelectTheirHalves)
 TEST(ValuPacked, PairMoveTakesEachHalfFromItsSource)
 {
   Machine machine;
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     machine.set(SRC, i, 0x2222222211111111, true);
     machine.set(SRC + SRC_STEP, i, 0x4444444433333333, true);
     machine.set(DST, i, 7, true);
@@ -194,7 +194,7 @@ TEST(ValuPacked, PairMoveTakesEachHalfFromItsSource)
   inst.encoding = ISA_VOP3P;
   const uint64_t expected[] = {0x3333333311111111, 0x3333333322222222, 0x4444444411111111,
                                0x4444444422222222};
-  for (unsigned select = 0; select < 4; select++) {
+  for (unsigned select = 0; select < 4; ++select) {
     inst.op_sel = (uint8_t)select;
     ASSERT_TRUE(machine.run(inst));
     EXPECT_EQ(machine.get(DST, 2, true), expected[select]);

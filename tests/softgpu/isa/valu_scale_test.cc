@@ -44,7 +44,7 @@ Form form_of(const std::string &name)
 std::vector<std::pair<unsigned, Form>> forms()
 {
   std::vector<std::pair<unsigned, Form>> all;
-  for (unsigned op = 1; op < ISA_OP_COUNT; op++)
+  for (unsigned op = 1; op < ISA_OP_COUNT; ++op)
     if (!std::string(isa_op_name(op)).compare(0, 15, "v_cvt_scalef32_"))
       all.push_back({op, form_of(isa_op_name(op))});
   return all;
@@ -67,7 +67,7 @@ uint32_t code_of(const std::string &format, double x)
 uint32_t read_bits(const isa_row_t *rows, unsigned lane, unsigned first, unsigned width)
 {
   uint32_t out = 0;
-  for (unsigned bit = 0; bit < width; bit++)
+  for (unsigned bit = 0; bit < width; ++bit)
     out |= (rows[(first + bit) / 32][lane] >> (first + bit) % 32 & 1) << bit;
   return out;
 }
@@ -111,26 +111,26 @@ void check_down(unsigned op, const Form &f, Random &random)
   if (f.count * width == 16)
     inst.op_sel = (uint8_t)((to & 1) << 3);
   isa_row_t *v = machine.more;
-  for (unsigned lane = 0; lane < 64; lane++) {
-    for (unsigned row = 0; row < 32; row++)
-      for (unsigned half = 0; half < 32 / wide; half++) {
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    for (unsigned row = 0; row < 32; ++row)
+      for (unsigned half = 0; half < 32 / wide; ++half) {
         const double x = std::ldexp((double)(random() % 8192) / 256 - 16, (int)(random() % 8) - 5);
         v[row][lane] |= code_of(f.wide, x) << half * wide;
       }
     v[scale_row][lane] = (uint32_t)bits(std::ldexp(1.5f, (int)lane % 5 - 2));
     v[noise_row][lane] = (uint32_t)random();
-    for (unsigned row = 0; row < 6; row++)
+    for (unsigned row = 0; row < 6; ++row)
       v[100 + row][lane] = 0xffffffff;
   }
   isa_wave_t &wave = machine.wave;
   wave.v = v;
   ASSERT_TRUE(isa_prepare(&inst, &machine.limits)) << f.name;
   inst.run(&wave, &inst);
-  for (unsigned lane = 0; lane < 64; lane++) {
+  for (unsigned lane = 0; lane < 64; ++lane) {
     uint32_t noise = v[noise_row][lane];
     const unsigned all = f.count * width;
     const unsigned start = start_of(all, all == 8 ? to : to & 1);
-    for (unsigned i = 0; i < f.count; i++, noise = next(noise)) {
+    for (unsigned i = 0; i < f.count; ++i, noise = next(noise)) {
       const unsigned at = f.has_two ? i / 2 : i;
       const isa_row_t *rows = v + WIDE + (f.has_two ? 16 * (i % 2) : 0);
       const unsigned first = f.count == 1 && wide == 16 ? 16 * from * (all == 8) : at * wide;
@@ -140,7 +140,7 @@ void check_down(unsigned op, const Form &f, Random &random)
                 f.has_noise ? f.small->noisy(x, noise) : f.small->nearest(x))
           << f.name << " number " << i << ": " << x << " noise " << noise;
     }
-    for (unsigned bit = 0; all < 32 && bit < 32; bit++)
+    for (unsigned bit = 0; all < 32 && bit < 32; ++bit)
       if (bit < start || bit >= start + all) {
         ASSERT_TRUE(v[100][lane] >> bit & 1) << f.name << ": the rest of the register stays";
       }
@@ -157,8 +157,8 @@ void check_up(unsigned op, const Form &f, Random &random)
   inst.op_sel = (uint8_t)(select | high << 3);
   inst.src[0] = vgpr(0), inst.src[1] = vgpr(10), inst.dst = vgpr(20);
   isa_row_t *v = machine.more;
-  for (unsigned lane = 0; lane < 64; lane++) {
-    for (unsigned row = 0; row < 6; row++)
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    for (unsigned row = 0; row < 6; ++row)
       v[row][lane] = (uint32_t)random();
     v[10][lane] = (uint32_t)bits(std::ldexp(1.25f, (int)lane - 32));
     v[20][lane] = 0x12345678;
@@ -166,8 +166,8 @@ void check_up(unsigned op, const Form &f, Random &random)
   machine.wave.v = v;
   ASSERT_TRUE(isa_prepare(&inst, &machine.limits)) << f.name;
   inst.run(&machine.wave, &inst);
-  for (unsigned lane = 0; lane < 64; lane++)
-    for (unsigned i = 0; i < f.count; i++) {
+  for (unsigned lane = 0; lane < 64; ++lane)
+    for (unsigned i = 0; i < f.count; ++i) {
       const unsigned code = read_bits(v, lane, start_of(all, select) + i * width, width);
       const double x = std::ldexp(f.small->value(code), (int)lane - 32);
       const uint32_t got = read_bits(v + 20, lane, i * wide + 16 * high, wide);
@@ -188,7 +188,7 @@ TEST(ValuScale, EveryFormConvertsNumbersByTheirDefinition)
   for (const auto &[op, form] : forms()) {
     Random random = {op};
     ASSERT_NE(form.small, nullptr) << form.name;
-    for (unsigned round = 0; round < 8; round++)
+    for (unsigned round = 0; round < 8; ++round)
       if (form.is_down)
         check_down(op, form, random);
       else
@@ -255,7 +255,7 @@ TEST(ValuScale, ProductsOfTwoBfloat16AreAdded)
   for (unsigned op : {ISA_v_dot2_f32_bf16, ISA_v_dot2c_f32_bf16}) {
     const bool is_tied = op == ISA_v_dot2c_f32_bf16;
     Random random = {op};
-    for (unsigned round = 0; round < 64; round++) {
+    for (unsigned round = 0; round < 64; ++round) {
       Machine machine;
       isa_inst_t inst = instruction(op, is_tied ? "f:uu" : "f:uuf");
       inst.op_sel_hi = 7;
@@ -264,7 +264,7 @@ TEST(ValuScale, ProductsOfTwoBfloat16AreAdded)
         inst.src[2] = inst.dst;
       const unsigned addend = is_tied ? DST : SRC + 2 * SRC_STEP;
       float expected[64];
-      for (unsigned lane = 0; lane < 64; lane++) {
+      for (unsigned lane = 0; lane < 64; ++lane) {
         int x[5];
         for (int &number : x)
           number = (int)(random() % 511) - 255;
@@ -277,7 +277,7 @@ TEST(ValuScale, ProductsOfTwoBfloat16AreAdded)
         expected[lane] = (float)(x[0] * x[2] + x[1] * x[3] + x[4]);
       }
       ASSERT_TRUE(machine.run(inst)) << isa_op_name(op);
-      for (unsigned lane = 0; lane < 64; lane++)
+      for (unsigned lane = 0; lane < 64; ++lane)
         ASSERT_EQ(f32(machine.v[DST][lane]), expected[lane]) << isa_op_name(op);
     }
   }
@@ -308,7 +308,7 @@ TEST(ValuScale, MatricesMultiplyByLargeAndSmallScales)
         inst.src[0] = vgpr(0), inst.src[1] = vgpr(8);
         inst.has_scale = true;
         inst.data[0] = vgpr(40), inst.data[1] = vgpr(41);
-        for (unsigned lane = 0; lane < 64; lane++) {
+        for (unsigned lane = 0; lane < 64; ++lane) {
           machine.v[0][lane] = pair.a; // k of 0, 16, 32, 48
           machine.v[8][lane] = pair.b;
           machine.v[40][lane] = (uint32_t)(127 + a_scale);
@@ -316,8 +316,8 @@ TEST(ValuScale, MatricesMultiplyByLargeAndSmallScales)
         }
         ASSERT_TRUE(machine.run(inst));
         const double sum = std::ldexp(pair.product * 4, a_scale + b_scale);
-        for (unsigned lane = 0; lane < 64; lane++)
-          for (unsigned row = 16; row < 20; row++)
+        for (unsigned lane = 0; lane < 64; ++lane)
+          for (unsigned row = 16; row < 20; ++row)
             ASSERT_EQ(f32(machine.v[row][lane]), (float)sum)
                 << pair.product << " times 2^" << a_scale << " and 2^" << b_scale;
       }

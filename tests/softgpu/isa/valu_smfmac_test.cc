@@ -45,7 +45,7 @@ Shape shape_of(unsigned op)
 std::vector<Shape> shapes()
 {
   std::vector<Shape> all;
-  for (unsigned op = 1; op < ISA_OP_COUNT; op++)
+  for (unsigned op = 1; op < ISA_OP_COUNT; ++op)
     if (!std::string(isa_op_name(op)).compare(0, 9, "v_smfmac_"))
       all.push_back(shape_of(op));
   return all;
@@ -119,8 +119,8 @@ void put_indices(Machine &machine, const Shape &s, isa_inst_t &inst, Random &ran
   const unsigned set = inst.cbsz % 4 ? 0 : inst.abid % sets;
   for (uint32_t &word : machine.v[INDEX_ROW])
     word = (uint32_t)random();
-  for (unsigned i = 0; i < s.size; i++)
-    for (unsigned c = 0; c < s.k / 2; c++) {
+  for (unsigned i = 0; i < s.size; ++i)
+    for (unsigned c = 0; c < s.k / 2; ++c) {
       const Place at = place_of_a(s, c);
       const unsigned shift = set * width + 2 * at.item;
       uint32_t &word = machine.v[INDEX_ROW][i + s.size * at.part];
@@ -134,10 +134,10 @@ void check(const Shape &s, Random &random, bool in_agprs)
   isa_inst_t inst = smfmac(s);
   std::vector<int> a(s.size * s.k), b(s.size * s.k), d(s.size * s.size);
   std::vector<unsigned> chosen(s.size * s.k / 2);
-  for (unsigned i = 0; i < s.size; i++)
+  for (unsigned i = 0; i < s.size; ++i)
     for (unsigned c = 0; c < s.k / 2; c += 2) {
       const unsigned first = random() % 3, second = first + 1 + random() % (3 - first);
-      for (unsigned n = 0; n < 2; n++) {
+      for (unsigned n = 0; n < 2; ++n) {
         const unsigned k = c * 2 + (n ? second : first);
         a[i * s.k + k] = (int)(random() % 9) - 4;
         chosen[i * s.k / 2 + c + n] = k % 4;
@@ -145,15 +145,15 @@ void check(const Shape &s, Random &random, bool in_agprs)
       }
     }
   put_indices(machine, s, inst, random, chosen);
-  for (unsigned j = 0; j < s.size; j++)
-    for (unsigned k = 0; k < s.k; k++) {
+  for (unsigned j = 0; j < s.size; ++j)
+    for (unsigned k = 0; k < s.k; ++k) {
       b[k * s.size + j] = (int)(random() % 9) - 4;
       put(machine.v + B_ROW, s, place_of_b(s, k), j, encode(s.b, b[k * s.size + j]));
     }
   isa_row_t *out = (in_agprs ? machine.a : machine.v) + D_ROW;
   inst.dst.kind = in_agprs ? ISA_OPERAND_AGPR : ISA_OPERAND_VGPR;
-  for (unsigned i = 0; i < s.size; i++)
-    for (unsigned j = 0; j < s.size; j++) {
+  for (unsigned i = 0; i < s.size; ++i)
+    for (unsigned j = 0; j < s.size; ++j) {
       const int x = d[i * s.size + j] = (int)(random() % 201) - 100;
       result(out, s, i, j) = s.a == 'i' ? (uint32_t)x : (uint32_t)bits((float)x);
     }
@@ -162,10 +162,10 @@ void check(const Shape &s, Random &random, bool in_agprs)
   copy.wave.v = copy.v, copy.wave.a = copy.a;
   ASSERT_TRUE(isa_prepare(&inst, &machine.limits)) << isa_op_name(s.op);
   inst.run(&machine.wave, &inst);
-  for (unsigned i = 0; i < s.size; i++)
-    for (unsigned j = 0; j < s.size; j++) {
+  for (unsigned i = 0; i < s.size; ++i)
+    for (unsigned j = 0; j < s.size; ++j) {
       int sum = d[i * s.size + j];
-      for (unsigned k = 0; k < s.k; k++)
+      for (unsigned k = 0; k < s.k; ++k)
         sum += a[i * s.k + k] * b[k * s.size + j];
       const uint32_t got = result(out, s, i, j);
       ASSERT_EQ(s.a == 'i' ? (int32_t)got : (int)f32(got), sum)
@@ -183,7 +183,7 @@ TEST(ValuSmfmac, EveryShapeIsTheProductOfItsMatrices)
   EXPECT_EQ(all.size(), 28u) << "14 of gfx942, and as many of gfx950";
   for (const Shape &s : all) {
     Random random = {s.op};
-    for (unsigned round = 0; round < 8; round++)
+    for (unsigned round = 0; round < 8; ++round)
       check(s, random, round & 1);
   }
 }
@@ -202,12 +202,12 @@ TEST(ValuSmfmac, Gfx950MultipliesWhatProbesOfItShowed)
   };
   for (const auto &probe : probes)
     for (unsigned lane = 0; lane < 64; lane += 16)
-      for (unsigned item = 0; item < 16; item++) {
+      for (unsigned item = 0; item < 16; ++item) {
         Machine machine;
         machine.v[A_ROW + probe.a / 2][16 * probe.a_group + probe.row] = 0x3c00u
                                                                          << 16 * (probe.a % 2);
         machine.v[B_ROW + item / 2][lane] = 0x3c00u << 16 * (item % 2);
-        for (unsigned i = 0; i < 64; i++)
+        for (unsigned i = 0; i < 64; ++i)
           machine.v[INDEX_ROW][i] = i % 2 ? 0xeeee : 0x4444;
         ASSERT_TRUE(machine.run(smfmac(shape_of(ISA_v_smfmac_f32_16x16x64_f16))));
         EXPECT_EQ(f32(machine.v[D_ROW + probe.row][0]),
@@ -220,16 +220,16 @@ TEST(ValuSmfmac, Gfx950MultipliesWhatProbesOfItShowed)
 TEST(ValuSmfmac, ElementsThatNoIndexNamesDoNotCount)
 {
   Machine machine;
-  for (unsigned lane = 0; lane < 64; lane++) {
+  for (unsigned lane = 0; lane < 64; ++lane) {
     machine.v[INDEX_ROW][lane] = 0x99; // 1 and 2, twice
-    for (unsigned row = 0; row < 2; row++) {
+    for (unsigned row = 0; row < 2; ++row) {
       machine.v[A_ROW + row][lane] = 0x3c003c00;
       machine.v[B_ROW + 2 * row][lane] = 0x40007e00;     // a NaN, 2
       machine.v[B_ROW + 2 * row + 1][lane] = 0x7c004200; // 3, infinity
     }
   }
   ASSERT_TRUE(machine.run(smfmac(shape_of(ISA_v_smfmac_f32_16x16x32_f16))));
-  for (unsigned lane = 0; lane < 64; lane++)
+  for (unsigned lane = 0; lane < 64; ++lane)
     EXPECT_EQ(f32(machine.v[D_ROW][lane]), 8 * 5.0f);
 }
 
@@ -252,9 +252,9 @@ TEST(ValuSmfmac, IndicesStandInArchitecturalRegisters)
   inst.src[0] = vgpr(60), inst.src[1] = agpr(56), inst.dst = agpr(48);
   EXPECT_TRUE(is_run(inst)) << "4, 8 and 16";
   for (isa_operand_t *operand : {&inst.src[0], &inst.src[1], &inst.dst}) {
-    operand->index++;
+    ++operand->index;
     EXPECT_FALSE(is_run(inst));
-    operand->index--;
+    --operand->index;
   }
 }
 

@@ -45,7 +45,7 @@ uint64_t expected_nan(const Row &row, const Lane &lane)
 {
   const uint64_t sources[] = {lane.a, lane.b, lane.c};
   char result = base_letter(row.types[0]);
-  for (unsigned n = 0; n + 2 < row.types.size(); n++)
+  for (unsigned n = 0; n + 2 < row.types.size(); ++n)
     if (is_nan(row.types[n + 2], sources[n]))
       return convert_nan(row.types[n + 2], result, sources[n]);
   return result == 'f' ? 0x7fc00000 : result == 'e' ? 0x7e00 : 0x7ff8000000000000;
@@ -78,9 +78,9 @@ void fill(Case &c, const Row &row, Random &random, unsigned batch)
 {
   c.lanes.assign(64, {});
   uint64_t mask_in = 0, vcc = random();
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     uint64_t values[3] = {};
-    for (unsigned n = 0; n + 2 < row.types.size(); n++) {
+    for (unsigned n = 0; n + 2 < row.types.size(); ++n) {
       char letter = row.types[n + 2];
       values[n] = sample(letter, random, (batch * 64 + i + n * (batch % 3)) % 24);
       if (letter == 'm')
@@ -126,7 +126,7 @@ isa_inst_t build(const Row &row)
   inst.run(&machine.wave, &inst);
   bool wide = is_wide(row.types[0]);
   bool is_half = std::strchr("he", row.types[0]) && !(row.flags & PACKED);
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     Value value = row.model(before.lanes[i]);
     uint64_t got = machine.get(inst.dst.index, i, wide), expected = value.d;
     if (is_nan(row.types[0], expected) && !(row.flags & (OWN_NAN | PACKED)))
@@ -170,7 +170,7 @@ void check_rows(unsigned part, unsigned parts)
   for (size_t n = part; n < rows().size(); n += parts) {
     const Row &row = rows()[n];
     Random random = {row.op * 1000003ull};
-    for (unsigned batch = 0; batch < 192; batch++) { /* more than 10,000 active lanes */
+    for (unsigned batch = 0; batch < 192; ++batch) { /* more than 10,000 active lanes */
       auto result = check_batch(row, random, batch);
       EXPECT_TRUE(result) << isa_op_name(row.op);
       if (!result)

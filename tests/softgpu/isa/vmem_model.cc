@@ -28,7 +28,7 @@ static State execute_on(bool reference, const std::string &instruction, const St
   EXPECT_TRUE(result.ok) << instruction << ": " << result.fault.text;
   State after = state;
   memcpy(after.memory.data(), memory.as<void>(), after.memory.size());
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     memcpy(after.lanes[i].result, out.as<Output>()[i].result, 16);
     memcpy(after.lanes[i].lds, out.as<Output>()[i].lds, 16);
   }
@@ -110,7 +110,7 @@ State random_state(unsigned seed, size_t bytes)
     byte = uint8_t(random());
   for (Lane &lane : state.lanes)
     for (uint32_t *words : {lane.data, lane.result, lane.lds})
-      for (unsigned i = 0; i < 4; i++)
+      for (unsigned i = 0; i < 4; ++i)
         words[i] = random() % 8 == 0 ? random() % 4 : uint32_t(random());
   return state;
 }
@@ -132,8 +132,8 @@ int immediate_offset(const std::string &instruction)
 void expect_same(const std::string &instruction, const State &actual, const State &expected)
 {
   EXPECT_EQ(actual.memory, expected.memory) << instruction;
-  for (unsigned i = 0; i < 64; i++)
-    for (unsigned j = 0; j < 4; j++) {
+  for (unsigned i = 0; i < 64; ++i)
+    for (unsigned j = 0; j < 4; ++j) {
       ASSERT_EQ(actual.lanes[i].result[j], expected.lanes[i].result[j])
           << instruction << " lane " << i << " dword " << j;
       ASSERT_EQ(actual.lanes[i].lds[j], expected.lanes[i].lds[j])

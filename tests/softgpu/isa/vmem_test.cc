@@ -33,11 +33,11 @@ void test_plain(const std::string &instruction, Pattern pattern, bool sram_ecc)
   const std::string name = operation_of(instruction);
   if (pattern == SOME_LANES)
     state.exec = 0x8000000123456780;
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     state.lanes[i].address =
         (is_buffer ? 0 : memory.address()) + offset_of(pattern, i, step_of(name));
   State expected = state;
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     uint8_t *at = expected.memory.data() + offset_of(pattern, i, step_of(name)) +
                   immediate_offset(instruction);
     if (!(state.exec >> i & 1))
@@ -65,7 +65,7 @@ TEST(VectorMemory, LoadsAndStores)
         test_plain(instruction, pattern, true);
       if (instruction.find("d16") != std::string::npos)
         test_plain(instruction, SCATTERED, false);
-      tested++;
+      ++tested;
     }
   EXPECT_EQ(tested, 66u);
 }
@@ -77,10 +77,10 @@ TEST(VectorMemory, ScalarBase)
     for (Pattern pattern : {CONSECUTIVE, SCATTERED, SOME_LANES}) {
       device::Memory memory(2048);
       State state = random_state(9, memory.size());
-      for (unsigned i = 0; i < 64; i++)
+      for (unsigned i = 0; i < 64; ++i)
         state.lanes[i].address = offset_of(pattern, i, 4) | 0xdead00000000; // only 32 bits count
       State expected = state;
-      for (unsigned i = 0; i < 64; i++) {
+      for (unsigned i = 0; i < 64; ++i) {
         uint8_t *at = expected.memory.data() + offset_of(pattern, i, 4) + 4;
         if (instruction[7] == 'l')
           model_load("load_dword", expected.lanes[i], at);
@@ -109,7 +109,7 @@ TEST(VectorMemory, IntegerAtomics)
       device::Memory memory(2048);
       State state = random_state(3, memory.size());
       state.exec = 0xfffffffffffffff7;
-      for (unsigned i = 0; i < 64; i++) {
+      for (unsigned i = 0; i < 64; ++i) {
         // Several lanes to one address: they take their turns in order.
         uint64_t offset = 64 + i / 3 * 16;
         state.lanes[i].address = (prefix[0] == 'b' ? 0 : memory.address()) + offset;
@@ -119,7 +119,7 @@ TEST(VectorMemory, IntegerAtomics)
           memcpy(state.lanes[i].result, state.lanes[i].data, 16);
       }
       State expected = state;
-      for (unsigned i = 0; i < 64; i++) {
+      for (unsigned i = 0; i < 64; ++i) {
         uint8_t *at = &expected.memory[64 + i / 3 * 16];
         if (!(state.exec >> i & 1))
           continue;
@@ -131,7 +131,7 @@ TEST(VectorMemory, IntegerAtomics)
       uint32_t descriptor[4];
       describe(memory, descriptor);
       expect_same(instruction, execute(instruction, state, memory, descriptor), expected);
-      tested++;
+      ++tested;
     }
   EXPECT_EQ(tested, 79u);
 }
@@ -158,7 +158,7 @@ TEST(VectorMemory, FloatAtomics)
   };
   device::Memory memory(2048);
   State state = random_state(4, memory.size());
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     double value = std::ldexp(i * 1.25 - 40, int(i % 9) - 4),
            there = std::ldexp(31 - int(i), int(i % 7));
     memcpy(state.lanes[i].data, &value, 8);
@@ -176,17 +176,17 @@ TEST(VectorMemory, FloatAtomics)
   uint32_t descriptor[4] = {};
   for (const auto &entry : wide) {
     State expected = state;
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 64; ++i)
       exchange(entry.second, expected.lanes[i], &expected.memory[64 + i * 16], true);
     expect_same(entry.first, execute(entry.first, state, memory, descriptor), expected);
   }
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     float value = float(i) * 0.3f - 7, there = 1.0f / float(i + 1);
     memcpy(state.lanes[i].data, &value, 4);
     memcpy(&state.memory[64 + i * 16], &there, 4);
   }
   State expected = state;
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     exchange(add_f32, expected.lanes[i], &expected.memory[64 + i * 16], false);
   const char *instruction = "global_atomic_add_f32 v[2:3], v6, off";
   expect_same(instruction, execute(instruction, state, memory, descriptor), expected);
@@ -225,14 +225,14 @@ TEST(VectorMemory, PackedHalfAtomic)
   State state = random_state(5, memory.size());
   const unsigned count = sizeof cases / sizeof *cases;
   state.exec = (1u << count) - 1;
-  for (unsigned i = 0; i < count; i++) {
+  for (unsigned i = 0; i < count; ++i) {
     state.lanes[i].address = memory.address() + i * 4;
     state.lanes[i].data[0] = cases[i].data;
     memcpy(&state.memory[i * 4], &cases[i].there, 4);
   }
   uint32_t descriptor[4] = {};
   State after = execute("global_atomic_pk_add_f16 v[2:3], v6, off", state, memory, descriptor);
-  for (unsigned i = 0; i < count; i++) {
+  for (unsigned i = 0; i < count; ++i) {
     uint32_t sum;
     memcpy(&sum, &after.memory[i * 4], 4);
     EXPECT_EQ(sum, cases[i].sum) << std::hex << cases[i].there << " + " << cases[i].data;
@@ -243,14 +243,14 @@ TEST(VectorMemory, BuffersEndWithoutAFault)
 {
   device::Memory memory(2048);
   State state = random_state(6, memory.size());
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     state.lanes[i].address = i * 16;
   uint32_t descriptor[4];
   describe(memory, descriptor);
   descriptor[2] =
       32 * 16; // lanes from 32 on are beyond the end: lane 31's offset 496 + 4 + 4 is within
   State expected = state;
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     if (i < 32)
       model_load("load_dword", expected.lanes[i], &state.memory[i * 16 + 4]);
     else
@@ -258,7 +258,7 @@ TEST(VectorMemory, BuffersEndWithoutAFault)
   const char *load = "buffer_load_dword v10, v2, s[12:15], 0 offen offset:4";
   expect_same(load, execute(load, state, memory, descriptor), expected);
   expected = state;
-  for (unsigned i = 0; i < 32; i++)
+  for (unsigned i = 0; i < 32; ++i)
     model_store("store_dword", state.lanes[i], &expected.memory[i * 16 + 4]);
   const char *store = "buffer_store_dword v6, v2, s[12:15], 0 offen offset:4";
   expect_same(store, execute(store, state, memory, descriptor), expected);
@@ -269,14 +269,14 @@ TEST(VectorMemory, BuffersEndBetweenTheDwordsOfALane)
 {
   device::Memory memory(2048);
   State state = random_state(8, memory.size());
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     state.lanes[i].address = i * 20;
   uint32_t descriptor[4];
   describe(memory, descriptor);
   descriptor[2] = 20 * 20 + 4 + 8; // two dwords of lane 20
   State expected = state;
-  for (unsigned i = 0; i < 64; i++)
-    for (unsigned j = 0; j < 4; j++) {
+  for (unsigned i = 0; i < 64; ++i)
+    for (unsigned j = 0; j < 4; ++j) {
       expected.lanes[i].result[j] = 0;
       if (i * 20 + 4 + 4 * j + 4 <= descriptor[2])
         memcpy(&expected.lanes[i].result[j], &state.memory[i * 20 + 4 + 4 * j], 4);
@@ -284,8 +284,8 @@ TEST(VectorMemory, BuffersEndBetweenTheDwordsOfALane)
   const char *load = "buffer_load_dwordx4 v[10:13], v2, s[12:15], 0 offen offset:4";
   expect_same(load, execute(load, state, memory, descriptor), expected);
   expected = state;
-  for (unsigned i = 0; i < 64; i++)
-    for (unsigned j = 0; j < 4; j++)
+  for (unsigned i = 0; i < 64; ++i)
+    for (unsigned j = 0; j < 4; ++j)
       if (i * 20 + 4 + 4 * j + 4 <= descriptor[2])
         memcpy(&expected.memory[i * 20 + 4 + 4 * j], &state.lanes[i].data[j], 4);
   const char *store = "buffer_store_dwordx4 v[6:9], v2, s[12:15], 0 offen offset:4";
@@ -300,14 +300,14 @@ void test_load_into_lds(const std::string &instruction)
   State state = random_state(11, memory.size());
   state.exec = 0xffffffff7fffffef;
   state.m0 = 0xabcd0100; // 16 bits count
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64; ++i)
     state.lanes[i].address = (is_buffer ? 0 : memory.address()) + offset_of(SCATTERED, i, 4);
   uint32_t descriptor[4];
   describe(memory, descriptor);
   if (is_buffer)
     descriptor[2] = 64 + 60 * 16; // beyond it, loads give 0
   State expected = state;
-  for (unsigned i = 0; i < 64; i++) {
+  for (unsigned i = 0; i < 64; ++i) {
     const uint64_t offset = offset_of(SCATTERED, i, 4) + 4;
     Lane loaded = {};
     if (offset < descriptor[2])
@@ -326,7 +326,7 @@ TEST(VectorMemory, LoadsIntoLds)
     for (const std::string &instruction : kernels::instructions(prefix))
       if (instruction.find("lds") != std::string::npos) {
         test_load_into_lds(instruction);
-        tested++;
+        ++tested;
       }
   EXPECT_EQ(tested, 10u);
 }

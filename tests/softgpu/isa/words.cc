@@ -95,7 +95,7 @@ uint32_t sdwa(const isa_opcode &row, Random &random)
   // src0_sel 16-18, sext 19, neg 20, abs 21, scalar 23, and the same for source 1 from 24 on.
   bool is_float = row.flags & ISA_F_ABS;
   uint32_t word = 0;
-  for (unsigned n = 0; n < 2; n++) {
+  for (unsigned n = 0; n < 2; ++n) {
     uint32_t bits = random.below(7);
     bits |= is_float ? random.below(4) << 4 : random.below(2) << 3;
     word |= (row.src[n] || n == 0 ? bits : 6) << (16 + 8 * n);
@@ -152,7 +152,7 @@ std::vector<uint32_t> short_vector(const isa_opcode &row, Random &random, uint32
 std::vector<uint32_t> long_vector(const isa_opcode &row, Random &random, uint32_t vgprs)
 {
   uint32_t high = 0, low = 0;
-  for (unsigned n = 0; n < 3; n++)
+  for (unsigned n = 0; n < 3; ++n)
     if (row.src[n]) {
       uint32_t code = source(random, vgprs);
       code = code == 255 ? 242 : code;
@@ -181,7 +181,7 @@ std::vector<uint32_t> packed_vector(const isa_opcode &row, Random &random, uint3
 {
   uint32_t high = 0, low = vgpr(random, vgprs);
   const bool is_matrix = row.flags & ISA_F_MAI;
-  for (unsigned n = 0; n < 3; n++)
+  for (unsigned n = 0; n < 3; ++n)
     if (row.src[n]) {
       uint32_t code = is_matrix && (n < 2 || !random.one_in(3)) ? 256 + vgpr(random, vgprs)
                                                                 : source(random, vgprs);
@@ -219,7 +219,7 @@ uint32_t ds_registers(const isa_opcode &row, Random &random, uint32_t vgprs)
 {
   uint32_t out = 0;
   const bool has[4] = {row.src[2] != 0, row.src[0] != 0, row.src[1] != 0, row.dst != 0};
-  for (unsigned n = 0; n < 4; n++)
+  for (unsigned n = 0; n < 4; ++n)
     if (has[n])
       out |= vgpr(random, vgprs) << 8 * n;
   return out;

@@ -35,7 +35,7 @@ uint32_t word(Random &random, unsigned kind)
 
 void fill_vectors(Random &random, uint32_t (*file)[LANES])
 {
-  for (unsigned row = 0; row < ROWS; row++) {
+  for (unsigned row = 0; row < ROWS; ++row) {
     const unsigned kind = random.below(9);
     for (unsigned lane = 0; lane < LANES; lane += 2) {
       const uint64_t both = kind < 7 ? 0 : random();
@@ -111,7 +111,7 @@ void fill(Random &random, const Row &row, Machine &m)
   for (std::vector<uint8_t> *bytes : {&m.memory, &m.lds})
     for (size_t i = 0; i + 8 <= bytes->size(); i += 8) {
       const uint64_t value = random();
-      for (unsigned j = 0; j < 8; j++)
+      for (unsigned j = 0; j < 8; ++j)
         (*bytes)[i + j] = uint8_t(value >> 8 * j);
     }
 }

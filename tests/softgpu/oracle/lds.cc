@@ -36,7 +36,7 @@ uint32_t load(Machine &m, uint64_t at, unsigned bytes)
 {
   m.facts |= at >= LDS_BYTES ? LDS_OUTSIDE : 0;
   uint32_t value = 0;
-  for (unsigned i = 0; at < LDS_BYTES && i < bytes; i++)
+  for (unsigned i = 0; at < LDS_BYTES && i < bytes; ++i)
     value |= uint32_t(m.lds[at + i]) << 8 * i;
   return value;
 }
@@ -44,7 +44,7 @@ uint32_t load(Machine &m, uint64_t at, unsigned bytes)
 void store(Machine &m, uint64_t at, unsigned bytes, uint32_t value)
 {
   m.facts |= at >= LDS_BYTES ? LDS_OUTSIDE : 0;
-  for (unsigned i = 0; at < LDS_BYTES && i < bytes; i++)
+  for (unsigned i = 0; at < LDS_BYTES && i < bytes; ++i)
     m.lds[at + i] = uint8_t(value >> 8 * i);
 }
 
@@ -68,7 +68,7 @@ unsigned swizzled(unsigned offset, unsigned i)
   unsigned j;
   if (offset >= 0xe000) { // FFT
     j = 0;
-    for (unsigned bit = 0; bit < 5; bit++)
+    for (unsigned bit = 0; bit < 5; ++bit)
       j |= (i >> bit & 1) << (4 - bit);
     j = j >> std::bitset<5>(mask).count() | (i & mask);
   } else if (offset >= 0xc000) { // rotate within 32, the bits of the mask excepted
@@ -89,7 +89,7 @@ void exchange(Machine &m, const Row &row, Ds w)
   m.facts |= row.name == "ds_swizzle_b32" && w.offset() >= 0xe000 ? SWIZZLE_FFT : 0;
   const bool is_forward = row.name == "ds_permute_b32", is_swizzle = row.name == "ds_swizzle_b32";
   uint32_t out[LANES] = {};
-  for (unsigned lane = 0; lane < LANES; lane++) {
+  for (unsigned lane = 0; lane < LANES; ++lane) {
     if (!m.is_active(lane))
       continue;
     const uint32_t at = (m.v[w.addr()][lane] + w.offset()) / 4 % LANES;
@@ -100,7 +100,7 @@ void exchange(Machine &m, const Row &row, Ds w)
       // The operand of ds_swizzle_b32 is in the address field.
       out[lane] = is_swizzle ? m.v[w.addr()][from] : reg(m, w, w.data(0), from);
   }
-  for (unsigned lane = 0; lane < LANES; lane++)
+  for (unsigned lane = 0; lane < LANES; ++lane)
     if (m.is_active(lane))
       reg(m, w, w.dst(), lane) = out[lane];
 }
@@ -114,7 +114,7 @@ Outcome count(Machine &m, const Row &row, Ds w)
   const uint32_t old = load(m, w.offset(), 4);
   const uint32_t lanes = uint32_t(std::bitset<64>(m.exec()).count());
   store(m, w.offset(), 4, row.name == "ds_append" ? old + lanes : old - lanes);
-  for (unsigned lane = 0; lane < LANES; lane++)
+  for (unsigned lane = 0; lane < LANES; ++lane)
     if (m.is_active(lane))
       reg(m, w, w.dst(), lane) = old;
   return DONE;
@@ -123,7 +123,7 @@ Outcome count(Machine &m, const Row &row, Ds w)
 uint64_t data_of(Machine &m, Ds w, unsigned n, unsigned dwords, unsigned lane)
 {
   uint64_t out = 0;
-  for (unsigned i = 0; i < dwords; i++)
+  for (unsigned i = 0; i < dwords; ++i)
     out |= uint64_t(reg(m, w, w.data(n) + i, lane)) << 32 * i;
   return out;
 }
@@ -132,7 +132,7 @@ uint64_t data_of(Machine &m, Ds w, unsigned n, unsigned dwords, unsigned lane)
 void exchange_conditionally(Machine &m, Ds w, unsigned lane, uint64_t at)
 {
   const uint64_t data = data_of(m, w, 0, 2, lane);
-  for (unsigned i = 0; i < 2; i++) {
+  for (unsigned i = 0; i < 2; ++i) {
     const uint32_t old = load(m, at + 4 * i, 4), half = uint32_t(data >> 32 * i);
     if (half >> 31)
       store(m, at + 4 * i, 4, half & 0x7fffffff);
@@ -146,21 +146,21 @@ void modify(Machine &m, const Row &row, Ds w, unsigned lane, const uint64_t at[2
   const Access &access = row.access;
   const unsigned dwords = access.dwords();
   uint64_t old[2] = {}, data[2] = {};
-  for (unsigned n = 0; n < 2; n++)
+  for (unsigned n = 0; n < 2; ++n)
     data[n] = data_of(m, w, n,
                       n == 0 || access.addresses == 2 || access.op == "cmpst" ||
                               access.op == "mskor" || access.op == "wrap"
                           ? dwords
                           : 0,
                       lane);
-  for (unsigned n = 0; n < access.addresses; n++)
-    for (unsigned i = 0; i < dwords; i++)
+  for (unsigned n = 0; n < access.addresses; ++n)
+    for (unsigned i = 0; i < dwords; ++i)
       old[n] |= uint64_t(load(m, at[n] + 4 * i, 4)) << 32 * i;
-  for (unsigned n = 0; n < access.addresses; n++) {
+  for (unsigned n = 0; n < access.addresses; ++n) {
     const uint64_t result = combine(access.op, old[n], data[n], data[1], 8 * access.bytes);
-    for (unsigned i = 0; i < dwords; i++)
+    for (unsigned i = 0; i < dwords; ++i)
       store(m, at[n] + 4 * i, 4, uint32_t(result >> 32 * i));
-    for (unsigned i = 0; access.returns && i < dwords; i++)
+    for (unsigned i = 0; access.returns && i < dwords; ++i)
       reg(m, w, w.dst() + n * dwords + i, lane) = uint32_t(old[n] >> 32 * i);
   }
 }
@@ -173,8 +173,8 @@ void run_lane(Machine &m, const Row &row, Ds w, unsigned lane, const uint64_t at
     return exchange_conditionally(m, w, lane, at[0]);
   if (access.kind == Access::ATOMIC)
     return modify(m, row, w, lane, at);
-  for (unsigned n = 0; n < access.addresses; n++)
-    for (unsigned i = 0; i < access.dwords(); i++) {
+  for (unsigned n = 0; n < access.addresses; ++n)
+    for (unsigned i = 0; i < access.dwords(); ++i) {
       if (access.kind == Access::LOAD) {
         uint32_t &dst = reg(m, w, w.dst() + n * access.dwords() + i, lane);
         m.facts |= access.half != Access::WHOLE && m.has_sramecc ? D16_CLEARS : 0;
@@ -205,8 +205,8 @@ Outcome step_ds(Machine &m, const Row &row, const uint32_t words[3])
   if (is_single && access.kind != Access::LOAD)
     return UNDECIDED;
   std::vector<uint64_t> at(2 * LANES);
-  for (unsigned lane = 0; lane < LANES; lane++)
-    for (unsigned n = 0; m.is_active(lane) && n < access.addresses; n++) {
+  for (unsigned lane = 0; lane < LANES; ++lane)
+    for (unsigned n = 0; m.is_active(lane) && n < access.addresses; ++n) {
       at[2 * lane + n] = address_of(m, row, w, lane, n);
       // Undecided: atomics that are not aligned.
       if (is_undecided(at[2 * lane + n], access.bytes) ||
@@ -214,7 +214,7 @@ Outcome step_ds(Machine &m, const Row &row, const uint32_t words[3])
         return UNDECIDED;
     }
 
-  for (unsigned lane = 0; lane < LANES; lane++)
+  for (unsigned lane = 0; lane < LANES; ++lane)
     if (m.is_active(lane))
       run_lane(m, row, w, lane, &at[2 * lane]);
   return DONE;

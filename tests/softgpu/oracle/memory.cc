@@ -95,7 +95,7 @@ bool touch(Machine &m, const Place &place, unsigned byte, uint8_t *&data)
 bool read(Machine &m, const Place &place, unsigned first, unsigned bytes, uint64_t &value)
 {
   value = 0;
-  for (unsigned i = 0; i < bytes; i++) {
+  for (unsigned i = 0; i < bytes; ++i) {
     uint8_t *data;
     if (!touch(m, place, first + i, data))
       return false;
@@ -106,7 +106,7 @@ bool read(Machine &m, const Place &place, unsigned first, unsigned bytes, uint64
 
 bool write(Machine &m, const Place &place, unsigned first, unsigned bytes, uint64_t value)
 {
-  for (unsigned i = 0; i < bytes; i++) {
+  for (unsigned i = 0; i < bytes; ++i) {
     uint8_t *data;
     if (!touch(m, place, first + i, data))
       return false;
@@ -125,7 +125,7 @@ struct Vmem {
 bool place_in_scratch(const Machine &m, unsigned lane, uint64_t offset, unsigned bytes,
                       Place &place)
 {
-  for (unsigned i = 0; i < bytes; i++) {
+  for (unsigned i = 0; i < bytes; ++i) {
     const uint64_t o = offset + i;
     if (o >= PRIVATE_BYTES)
       return false;
@@ -149,7 +149,7 @@ Outcome place_flat(Machine &m, uint64_t base, uint64_t address, unsigned lane, c
   }
   if (aperture == SHARED_APERTURE && uint64_t(offset) + access.bytes > LDS_BYTES)
     return UNDECIDED; // a memory violation, or LDS' own rule?
-  for (unsigned i = 0; i < access.bytes; i++) {
+  for (unsigned i = 0; i < access.bytes; ++i) {
     place.kind[i] = aperture == SHARED_APERTURE ? Place::IN_LDS : Place::MEMORY;
     place.at[i] = aperture == SHARED_APERTURE ? offset + i : address + i;
   }
@@ -181,7 +181,7 @@ Outcome place_by_address(Machine &m, const Row &row, Vmem w, unsigned lane, Plac
     address += m.pair(saddr);
   if (row.format == FLAT)
     return place_flat(m, address, address + (w.low & 0xfff), lane, row.access, place);
-  for (unsigned i = 0; i < row.access.bytes; i++) {
+  for (unsigned i = 0; i < row.access.bytes; ++i) {
     place.kind[i] = Place::MEMORY;
     place.at[i] = address + uint64_t(int64_t(offset)) + i;
   }
@@ -256,7 +256,7 @@ Outcome place_in_buffer(Machine &m, const Row &row, Vmem w, unsigned lane, Place
     return UNDECIDED; // must be aligned; several dwords are swizzled one by one (rocm-systems 11240)
   if (r.swizzles && is_atomic && units == 2)
     return UNDECIDED; // its halves are apart
-  for (unsigned i = 0; i < units; i++) {
+  for (unsigned i = 0; i < units; ++i) {
     const uint64_t end = b.offset + 4 * i + (units > 1 ? 4 : row.access.bytes);
     m.facts |= end > UINT32_MAX ? BUFFER_SATURATES : 0;
 
@@ -269,7 +269,7 @@ Outcome place_in_buffer(Machine &m, const Row &row, Vmem w, unsigned lane, Place
     is_there[i] = outcome == DONE;
   }
 
-  for (unsigned i = 0; i < row.access.bytes; i++)
+  for (unsigned i = 0; i < row.access.bytes; ++i)
     if (is_there[i / 4]) {
       place.kind[i] = Place::MEMORY;
       place.at[i] = address_of(r, b.index, b.offset + i) + soffset;
@@ -298,16 +298,16 @@ bool transfer(Machine &m, const Row &row, Vmem w, unsigned lane, const Place &pl
   if (access.kind == Access::ATOMIC) {
     const unsigned d = access.bytes / 4;
     uint64_t data[2] = {}, old;
-    for (unsigned i = 0; i < (access.op == "cmpswap" ? 2 * d : d); i++)
+    for (unsigned i = 0; i < (access.op == "cmpswap" ? 2 * d : d); ++i)
       data[i / d] |= uint64_t(file[source + i][lane]) << 32 * (i % d);
     if (!read(m, place, 0, access.bytes, old))
       return false;
     write(m, place, 0, access.bytes, combine(access.op, old, data[0], data[1], 8 * access.bytes));
-    for (unsigned i = 0; w.low >> (is_buffer ? 14 : 16) & 1 && i < d; i++) // GLC
+    for (unsigned i = 0; w.low >> (is_buffer ? 14 : 16) & 1 && i < d; ++i) // GLC
       file[target + i][lane] = uint32_t(old >> 32 * i);
     return true;
   }
-  for (unsigned i = 0; i < access.dwords(); i++) {
+  for (unsigned i = 0; i < access.dwords(); ++i) {
     const unsigned bytes = access.bytes < 4 ? access.bytes : 4;
     uint64_t value;
     if (access.kind == Access::STORE) {
@@ -336,7 +336,7 @@ Outcome step_vmem(Machine &m, const Row &row, const uint32_t words[3])
 {
   const Vmem w = {words[0], words[1]};
   std::vector<Place> places(LANES);
-  for (unsigned lane = 0; lane < LANES; lane++) {
+  for (unsigned lane = 0; lane < LANES; ++lane) {
     if (!m.is_active(lane))
       continue;
     Outcome outcome = row.format == MUBUF ? place_in_buffer(m, row, w, lane, places[lane])
@@ -347,7 +347,7 @@ Outcome step_vmem(Machine &m, const Row &row, const uint32_t words[3])
     if (row.access.kind == Access::ATOMIC && place.kind[0] && place.at[0] % row.access.bytes)
       return UNDECIDED; // not aligned
   }
-  for (unsigned lane = 0; lane < LANES; lane++)
+  for (unsigned lane = 0; lane < LANES; ++lane)
     if (m.is_active(lane) && !transfer(m, row, w, lane, places[lane]))
       return FAULT;
   return DONE;
@@ -386,7 +386,7 @@ Outcome step_smem(Machine &m, const Row &row, const uint32_t words[3])
     m.facts |= SCALAR_STORE_PARTLY;
   std::vector<uint32_t> loaded(row.access.dwords());
   const uint64_t begin = (base + uint64_t(offset)) & ~3ull;
-  for (unsigned i = 0; i < row.access.dwords(); i++) {
+  for (unsigned i = 0; i < row.access.dwords(); ++i) {
     const uint64_t o = first + 4 * i;
     if (is_buffer && o < size && o + 4 > size)
       return UNDECIDED;
@@ -394,7 +394,7 @@ Outcome step_smem(Machine &m, const Row &row, const uint32_t words[3])
       continue;
     Place place;
     uint64_t value;
-    for (unsigned byte = 0; byte < 4; byte++) {
+    for (unsigned byte = 0; byte < 4; ++byte) {
       place.kind[byte] = Place::MEMORY;
       place.at[byte] = begin + 4 * i + byte;
     }
@@ -407,7 +407,7 @@ Outcome step_smem(Machine &m, const Row &row, const uint32_t words[3])
       loaded[i] = uint32_t(value);
     }
   }
-  for (unsigned i = 0; row.access.kind == Access::LOAD && i < row.access.dwords(); i++)
+  for (unsigned i = 0; row.access.kind == Access::LOAD && i < row.access.dwords(); ++i)
     m.s[sdata + i] = loaded[i];
   return DONE;
 }

@@ -113,7 +113,7 @@ Case make_ds(Random &random, const Row &row, Machine &m)
   }
   const uint32_t addr = registers(random, 1), span = access.addresses == 2 ? 64 : access.bytes;
   const unsigned how = random.below(4);
-  for (unsigned lane = 0; lane < LANES && !is_exchange; lane++) {
+  for (unsigned lane = 0; lane < LANES && !is_exchange; ++lane) {
     static const uint32_t far[] = {0xf00000, 0xfffffff0, 0x80000000, LDS_BYTES + 0x10000};
     uint32_t at = how == 0 ? (lane * 24) & ~(align - 1) : inside(random, LDS_BYTES, span, align);
     if (access.addresses == 1)
@@ -173,7 +173,7 @@ Case make_by_address(Random &random, const Row &row, Machine &m)
     offset = int32_t(random.below(4) * 8);
   const bool leaves_aperture = random.one_in(4);
   const unsigned outside = random.one_in(24) ? random.below(LANES) : unsigned(LANES);
-  for (unsigned lane = 0; lane < LANES && has_vaddr; lane++) {
+  for (unsigned lane = 0; lane < LANES && has_vaddr; ++lane) {
     uint64_t at = inside(random, MEMORY_BYTES - SCRATCH_BYTES, access.bytes, align);
     if (lane == outside)
       at += random.one_in(2) ? uint64_t(MEMORY_BYTES) : uint64_t(-64);
@@ -276,7 +276,7 @@ Case make_buffer(Random &random, const Row &row, Machine &m)
   uint32_t immediate = random.one_in(2) ? 0 : random.below(16) * 4;
   if (shape == RAW && random.one_in(8))
     immediate = random.below(0x1000) & ~(align - 1);
-  for (unsigned lane = 0; lane < LANES; lane++) {
+  for (unsigned lane = 0; lane < LANES; ++lane) {
     uint32_t offset = offset_near(random, room, access, align);
     if (shape != RAW)
       offset = random.below(stride) & ~(align - 1);

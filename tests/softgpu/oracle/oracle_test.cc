@@ -41,7 +41,7 @@ void check(Trial &trial, const Row &row, Seen &seen)
 {
   Random random = {row.number + 1024u * row.format};
   uint64_t cases = 0, executions = 0;
-  for (unsigned n = 0; cases < CASES || executions < EXECUTIONS; n++) {
+  for (unsigned n = 0; cases < CASES || executions < EXECUTIONS; ++n) {
     ASSERT_LT(n, 40u * CASES) << row.name << ": too few cases are decided";
     trial.before.is_gfx942 = row.gfx942_only || n % 2;
     trial.before.has_sramecc = n / 2 % 4;
@@ -62,7 +62,7 @@ void check(Trial &trial, const Row &row, Seen &seen)
     if (outcome == DONE)
       cases += has_vectors(row) ? uint64_t(__builtin_popcountll(trial.before.exec())) : 1;
   }
-  seen.rows++;
+  ++seen.rows;
   seen.cases += cases;
 }
 
@@ -126,7 +126,7 @@ TEST(Oracle, LlvmAgreesAboutTheWords)
     std::vector<const Row *> expected = {nullptr};
     trial.before.is_gfx942 = is_gfx942;
     for (const Row &row : rows())
-      for (unsigned n = 0; n < 8 && (is_gfx942 || !row.gfx942_only); n++) {
+      for (unsigned n = 0; n < 8 && (is_gfx942 || !row.gfx942_only); ++n) {
         Random random = {row.number + 1024u * row.format + 65536 * n};
         const Case c = make(random, row, trial.before);
         blocks.push_back({c.words, c.words + c.dwords});
@@ -134,7 +134,7 @@ TEST(Oracle, LlvmAgreesAboutTheWords)
       }
     const auto lines = llvm::disassemble(is_gfx942 ? "gfx942" : "gfx90a", blocks);
     ASSERT_EQ(lines.size(), blocks.size());
-    for (size_t i = 1; i < lines.size(); i++) {
+    for (size_t i = 1; i < lines.size(); ++i) {
       EXPECT_TRUE(lines[i].valid) << expected[i]->name << " " << std::hex << blocks[i][0] << " "
                                   << blocks[i].back() << " is " << lines[i].text;
       EXPECT_EQ(lines[i].text.substr(0, lines[i].text.find(' ')), expected[i]->name);

@@ -45,7 +45,7 @@ int top_bit(wide x)
 {
   int bit = -1;
   for (; x; x >>= 1)
-    bit++;
+    ++bit;
   return bit;
 }
 
@@ -94,7 +94,7 @@ uint64_t put_together(const Real &t, Parts p, unsigned round)
   int exponent = p.exponent + shift;
   if (kept >> (t.fraction + 1)) {
     kept >>= 1;
-    exponent++;
+    ++exponent;
   }
   if (!(kept >> t.fraction))
     return sign | uint64_t(kept);

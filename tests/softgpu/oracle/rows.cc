@@ -169,7 +169,7 @@ Access access_of_lds(const std::string &name)
 void add_compares(std::vector<Row> &out, const char *names, const char *type, unsigned first)
 {
   std::istringstream words(names);
-  for (std::string word; words >> word; first++)
+  for (std::string word; words >> word; ++first)
     for (Format format : {VOPC, VOP3}) {
       const std::string end = "_" + word + "_" + type;
       out.push_back({format, first, "v_cmp" + end, false, {}});
@@ -183,7 +183,7 @@ std::vector<Row> make_rows()
   for (const Run &run : runs) {
     std::istringstream names(run.names);
     unsigned number = run.first;
-    for (std::string name; names >> name; number++) {
+    for (std::string name; names >> name; ++number) {
       if (name == "-")
         continue;
       Row row = {run.format, number, run.prefix + name, has(run.prefix, "load_lds"), {}};

@@ -142,7 +142,7 @@ uint64_t binary(Machine &m, const std::string &name, const std::string &op, uint
 
 uint32_t first_bit(uint64_t x, unsigned bits, bool from_top)
 {
-  for (unsigned i = 0; i < bits; i++)
+  for (unsigned i = 0; i < bits; ++i)
     if (x >> (from_top ? bits - 1 - i : i) & 1)
       return i;
   return UINT32_MAX;
@@ -156,7 +156,7 @@ uint64_t unary(Machine &m, const std::string &op, uint64_t x, unsigned bits)
   if (op == "mov")
     return x;
   if (op == "brev") {
-    for (unsigned i = 0; i < bits; i++)
+    for (unsigned i = 0; i < bits; ++i)
       out |= (x >> i & 1) << (bits - 1 - i);
     return out;
   }

@@ -41,14 +41,14 @@ void accept_open(const Machine &model, Machine &other)
 {
   for (const Open &open : model.open)
     if (is_allowed(model, open, other))
-      for (unsigned i = 0; i < (open.bits == 64 ? 2 : 1); i++)
+      for (unsigned i = 0; i < (open.bits == 64 ? 2 : 1); ++i)
         other.v[open.row + i][open.lane] = model.v[open.row + i][open.lane];
 }
 
 std::string bytes_differ(const char *what, const std::vector<uint8_t> &x,
                          const std::vector<uint8_t> &y, const std::vector<uint8_t> &z)
 {
-  for (size_t i = 0; (x != y || x != z) && i < x.size(); i++)
+  for (size_t i = 0; (x != y || x != z) && i < x.size(); ++i)
     if (x[i] != y[i] || x[i] != z[i])
       return format("%s byte 0x%zx: model %02x, engine %02x, reference %02x", what, i, x[i], y[i],
                     z[i]);
@@ -61,8 +61,8 @@ std::string registers_differ(char kind, const Machine &x, const Machine &y, cons
   const size_t size = sizeof x.v;
   if (!memcmp(file(x), file(y), size) && !memcmp(file(x), file(z), size))
     return "";
-  for (unsigned row = 0; row < ROWS; row++)
-    for (unsigned lane = 0; lane < LANES; lane++) {
+  for (unsigned row = 0; row < ROWS; ++row)
+    for (unsigned lane = 0; lane < LANES; ++lane) {
       const uint32_t p = file(x)[row][lane], q = file(y)[row][lane], r = file(z)[row][lane];
       if (p != q || p != r)
         return format("%c%u lane %u: model %08x, engine %08x, reference %08x", kind, row, lane, p,
@@ -73,7 +73,7 @@ std::string registers_differ(char kind, const Machine &x, const Machine &y, cons
 
 std::string state_differs(const Machine &x, const Machine &y, const Machine &z)
 {
-  for (unsigned i = 0; i < 128; i++)
+  for (unsigned i = 0; i < 128; ++i)
     if (x.s[i] != y.s[i] || x.s[i] != z.s[i])
       return format("s%u: model %08x, engine %08x, reference %08x", i, x.s[i], y.s[i], z.s[i]);
   if (x.scc != y.scc || x.scc != z.scc)

@@ -35,7 +35,7 @@ Fields fields_of(const Row &row, const uint32_t words[3])
   if (row.format == VOP3) {
     f.dst = w & 0xff;
     f.sdst = has(row.name, "_co_") ? w >> 8 & 0x7f : w & 0xff;
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; ++i)
       f.src[i] = high >> 9 * i & 0x1ff;
     f.abs = has(row.name, "_co_") ? 0 : w >> 8 & 7;
     f.neg = high >> 29;
@@ -123,7 +123,7 @@ Calculated calculate(const std::string &name, const Real &t, uint64_t s[3], cons
 {
   const uint64_t sign = 1ull << (t.bits() - 1), one = uint64_t((1 << (t.exponent - 1)) - 1)
                                                       << t.fraction;
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     s[i] = flushed(t, s[i], mode.keeps_sources);
   uint64_t out;
   if (has(name, "_min_") || has(name, "_max_"))
@@ -152,11 +152,11 @@ void arithmetic(Machine &m, const Row &row, const Fields &f)
   const Real &type = real_of(bits);
   const Mode mode(m.mode, bits);
   const uint64_t exec = m.exec();
-  for (unsigned lane = 0; lane < LANES; lane++) {
+  for (unsigned lane = 0; lane < LANES; ++lane) {
     if (!(exec >> lane & 1))
       continue;
     uint64_t s[3] = {};
-    for (unsigned n = 0; n < (has(row.name, "_fma_") ? 3 : 2); n++)
+    for (unsigned n = 0; n < (has(row.name, "_fma_") ? 3 : 2); ++n)
       s[n] = source(m, f, n, lane, bits, 'f');
     const Calculated out = calculate(row.name, type, s, mode, f.clamp);
     uint32_t *dst = &m.v[f.dst][lane];
@@ -201,7 +201,7 @@ void comparison(Machine &m, const Row &row, const Fields &f)
   const unsigned bits = bits_of(row.name);
   const Mode mode(m.mode, bits);
   uint64_t out = 0;
-  for (unsigned lane = 0; lane < LANES; lane++) {
+  for (unsigned lane = 0; lane < LANES; ++lane) {
     if (!m.is_active(lane))
       continue;
     uint64_t x = source(m, f, 0, lane, bits, type), y = source(m, f, 1, lane, bits, type);
@@ -232,7 +232,7 @@ void carries(Machine &m, const Row &row, const Fields &f)
   const bool is_reversed = has(name, "rev");
   const uint64_t carry_in = has_carry ? m.pair(f.src[2]) : 0;
   uint64_t out = 0;
-  for (unsigned lane = 0; lane < LANES; lane++) {
+  for (unsigned lane = 0; lane < LANES; ++lane) {
     if (!m.is_active(lane))
       continue;
     const uint64_t c = carry_in >> lane & 1;
@@ -248,7 +248,7 @@ void carries(Machine &m, const Row &row, const Fields &f)
 void for_lanes(Machine &m, const Row &row, const Fields &f)
 {
   const uint64_t mask = row.name == "v_cndmask_b32" ? m.pair(f.src[2]) : 0;
-  for (unsigned lane = 0; lane < LANES; lane++) {
+  for (unsigned lane = 0; lane < LANES; ++lane) {
     if (!m.is_active(lane))
       continue;
     const uint32_t x = uint32_t(source(m, f, 0, lane, 32, 'b'));
@@ -281,7 +281,7 @@ Outcome step_vector(Machine &m, const Row &row, const uint32_t words[3])
   else if (name == "v_readfirstlane_b32") { // of lane 0 when none is switched on
     unsigned lane = 0;
     while (m.exec() && !m.is_active(lane))
-      lane++;
+      ++lane;
     m.s[words[0] >> 17 & 0x7f] = uint32_t(source(m, f, 0, lane, 32, 'b'));
   } else if (name == "v_readlane_b32") {
     m.s[f.dst] = uint32_t(source(m, f, 0, scalar(m, f.src[1], 0) % LANES, 32, false));

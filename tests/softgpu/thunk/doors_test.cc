@@ -49,11 +49,11 @@ template <typename T> T at(const unsigned char *bytes, size_t offset)
 TEST_P(Fake, nodes_in_the_layout_of_the_caller)
 {
   const Layout &layout = GetParam().dtif ? kDtif : kDynamic;
-  for (uint32_t node = 0; node < 2; node++) {
+  for (uint32_t node = 0; node < 2; ++node) {
     unsigned char bytes[512];
     memset(bytes, 0xcd, sizeof(bytes));
     ASSERT_EQ(call("hsaKmtGetNodeProperties", node, bytes), 0);
-    for (size_t i = layout.size; i < sizeof(bytes); i++)
+    for (size_t i = layout.size; i < sizeof(bytes); ++i)
       ASSERT_EQ(bytes[i], 0xcd) << "written beyond the structure, at " << i;
     EXPECT_EQ(at<uint32_t>(bytes, layout.banks), node == 0 ? 1u : 4u);
     EXPECT_EQ(at<uint32_t>(bytes, layout.caches), GetParam().dtif ? 1u : node == 0 ? 3u : 2u);

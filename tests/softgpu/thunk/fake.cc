@@ -54,7 +54,7 @@ Fake::Queue Fake::queue(Maker maker)
   Queue made;
   made.own = (amd_queue_t *)memory(0, 4096);
   made.ring = (hsa_kernel_dispatch_packet_t *)memory(1, Queue::packets * 64);
-  for (uint64_t i = 0; i < Queue::packets; i++)
+  for (uint64_t i = 0; i < Queue::packets; ++i)
     made.ring[i].header = HSA_PACKET_TYPE_INVALID;
   made.own->hsa_queue.base_address = made.ring;
   made.own->hsa_queue.size = Queue::packets;
@@ -107,7 +107,7 @@ void Fake::announce(Queue &to, uint64_t index)
 
 bool Fake::reaches(amd_signal_t *awaited, int64_t value)
 {
-  for (int i = 0; i < 10000; i++) {
+  for (int i = 0; i < 10000; ++i) {
     if (__atomic_load_n(&awaited->value, __ATOMIC_ACQUIRE) == value)
       return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -118,7 +118,7 @@ bool Fake::reaches(amd_signal_t *awaited, int64_t value)
 std::string Fake::fault(const Queue &of)
 {
   char text[1024] = "";
-  for (int i = 0; i < 10000 && !*text; i++) {
+  for (int i = 0; i < 10000 && !*text; ++i) {
     call<size_t>("softgpu_queue_fault", (const void *)&of.own->hsa_queue, text, sizeof(text));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

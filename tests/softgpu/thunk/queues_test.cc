@@ -18,7 +18,7 @@ TEST_P(Fake, queues_by_every_function_that_makes_them)
     Queue q = queue(maker);
     amd_signal_t *done = signal(3);
     auto packet = barrier(done);
-    for (uint64_t i = 0; i < 3; i++) {
+    for (uint64_t i = 0; i < 3; ++i) {
       put(q, i, &packet);
       announce(q, i);
     }
@@ -63,7 +63,7 @@ TEST_P(Fake, copy_engines_take_large_packets)
   memcpy(ring, packet, sizeof(packet));
   __atomic_store_n(resource.Queue_write_ptr_aql, sizeof(packet), __ATOMIC_RELEASE);
   __atomic_store_n(resource.Queue_DoorBell_aql, sizeof(packet), __ATOMIC_RELEASE);
-  for (int i = 0; i < 10000; i++) {
+  for (int i = 0; i < 10000; ++i) {
     if (__atomic_load_n(resource.Queue_read_ptr_aql, __ATOMIC_ACQUIRE) == sizeof(packet))
       break;
     std::this_thread::sleep_for(milliseconds(1));
@@ -85,7 +85,7 @@ void store_packet(void *slot, const void *packet, bool movdir64b)
     asm volatile("movdir64b (%0), %1" : : "r"(packet), "r"(slot) : "memory");
     return;
   }
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 4; ++i)
     _mm_stream_si128((__m128i *)slot + i, _mm_loadu_si128((const __m128i *)packet + i));
 }
 
@@ -96,7 +96,7 @@ TEST_P(Fake, packets_by_stores_past_the_caches)
       continue;
     Queue q = queue(kV2);
     amd_signal_t *done = signal(200);
-    for (uint64_t i = 0; i < 200; i++) {
+    for (uint64_t i = 0; i < 200; ++i) {
       while (i - __atomic_load_n(&q.own->read_dispatch_id, __ATOMIC_ACQUIRE) >= Queue::packets)
         std::this_thread::yield();
       alignas(64) auto packet = barrier(done);
@@ -126,7 +126,7 @@ TEST_P(Fake, a_header_without_its_doorbell_is_no_packet)
   put(q, 0, &packet);
   announce(q, 0);
   ASSERT_TRUE(reaches(stale, 1)); // the processor looks now
-  for (uint64_t tries = 0; tries < 20; tries++) {
+  for (uint64_t tries = 0; tries < 20; ++tries) {
     // The slot holds the body of a packet that was.
     __atomic_store_n(&stale->value, 2, __ATOMIC_RELEASE);
     __atomic_store_n(&done->value, 1, __ATOMIC_RELEASE);
@@ -144,7 +144,7 @@ TEST_P(Fake, a_header_without_its_doorbell_is_no_packet)
     announce(q, index);
     if (!in_time) { // the test was held up for longer than a processor waits
       bool taken = false;
-      for (int i = 0; i < 10000 && !taken; i++) {
+      for (int i = 0; i < 10000 && !taken; ++i) {
         taken = __atomic_load_n(&q.own->read_dispatch_id, __ATOMIC_ACQUIRE) > index;
         std::this_thread::sleep_for(milliseconds(1));
       }
@@ -168,7 +168,7 @@ TEST_P(Fake, a_packet_that_changes_is_not_complete)
   auto *slot = (hsa_barrier_and_packet_t *)&q.ring[0];
   const auto begin = steady_clock::now();
   bool in_time = true;
-  for (uint64_t i = 0; i < 40; i++) {
+  for (uint64_t i = 0; i < 40; ++i) {
     auto before = steady_clock::now();
     std::this_thread::sleep_for(settle_time() / 20);
     in_time = in_time && steady_clock::now() - before < settle_time() / 2;
@@ -197,7 +197,7 @@ TEST_P(Fake, doorbells_out_of_order_leave_nothing_behind)
   for (uint64_t first = 0; first < 5 * count; first += count) {
     done->value = count;
     call<int>("softgpu_pause");
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < count; ++i)
       put(q, first + i, &packet);
     for (uint64_t i = count; i-- > 0;)
       announce(q, first + i);

@@ -27,7 +27,7 @@ __attribute__((always_inline)) static inline uint64_t mask_of_avx512(const void 
   const __m512i *lanes = row;
   uint64_t mask = 0;
 #pragma GCC unroll 4
-  for (unsigned n = 0; n < 4; n++)
+  for (unsigned n = 0; n < 4; ++n)
     mask |= (uint64_t)_mm512_movepi32_mask(_mm512_loadu_si512(&lanes[n])) << 16 * n;
   return mask;
 }
@@ -63,7 +63,7 @@ __attribute__((always_inline)) static inline void write_avx512(const isa_wave_t 
   const __m512i *lanes = row;
   const bool is_full = isa_exec(wave) == UINT64_MAX;
 #pragma GCC unroll 4
-  for (unsigned n = 0; n < 4; n++) {
+  for (unsigned n = 0; n < 4; ++n) {
     __m512i new = _mm512_loadu_si512(&lanes[n]);
     if (!is_full) {
       __m512i old = _mm512_loadu_si512(d + 16 * n);

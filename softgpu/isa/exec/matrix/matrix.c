@@ -13,7 +13,7 @@ static bool mfma_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   if (!m)
     return false;
   unsigned sources[2];
-  for (unsigned n = 0; n < 2; n++)
+  for (unsigned n = 0; n < 2; ++n)
     sources[n] = mfma_items(m) * mfma_element_bits(mfma_format(m, inst, n)) / 32;
   if (m->is_sparse)
     sources[0] /= 2;

@@ -45,7 +45,7 @@ static const scale_op_t rows[] = {
 
 const scale_op_t *isa_scale_find(unsigned op)
 {
-  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; ++i)
     if (rows[i].op == op)
       return &rows[i];
   return NULL;
@@ -100,7 +100,7 @@ static void narrow_lane(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t
   const bool saturate = wave->mode & ISA_MODE_FP16_OVFL;
   const unsigned start = scale_small_shift(s, inst->op_sel);
   uint32_t noise = s->has_noise ? isa_vector_dword(wave, inst, 1, 0, lane) : 0;
-  for (unsigned i = 0; i < s->count; i++) {
+  for (unsigned i = 0; i < s->count; ++i) {
     const unsigned bit = start + i * format.bits;
     const uint64_t code = small_of_float(wide_number(wave, inst, i, lane), scale, format,
                                          s->has_noise ? &noise : NULL, saturate);
@@ -130,7 +130,7 @@ static void widen_lane(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t 
   const small_format_t format = format_of(s);
   const double factor = scale == 255 ? __builtin_nan("") : double_of((scale + 896ull) << 52);
   const unsigned start = scale_small_shift(s, inst->op_sel);
-  for (unsigned i = 0; i < s->count; i++) {
+  for (unsigned i = 0; i < s->count; ++i) {
     const uint32_t code = small_code(wave, inst, start + i * format.bits, format.bits, lane);
     const float value = (float)((double)small_to_float(code, format) * factor);
     const uint32_t bits = value != value ? 0x7fc00000 : float_bits(value);
@@ -153,10 +153,10 @@ static bool run_scale(isa_wave_t *wave, const isa_inst_t *inst)
     const unsigned lane = (unsigned)__builtin_ctzll(left);
     const uint32_t scale = isa_vector_dword(wave, inst, scale_source(s), 0, lane) >> 23 & 255;
     uint32_t out[32];
-    for (unsigned i = 0; i < dwords; i++)
+    for (unsigned i = 0; i < dwords; ++i)
       out[i] = d[i][lane];
     (s->narrows ? narrow_lane : widen_lane)(wave, inst, scale, lane, out);
-    for (unsigned i = 0; i < dwords; i++)
+    for (unsigned i = 0; i < dwords; ++i)
       d[i][lane] = out[i];
   }
   return true;

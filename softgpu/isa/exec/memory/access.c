@@ -115,10 +115,10 @@ void isa_lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], u
   uint8_t *at = lanes->at[lane], raw[16];
   if (lanes->absent >> lane & 1) {
     memset(words, 0, 16);
-    for (unsigned i = 0; i < lanes->dwords[lane]; i++)
+    for (unsigned i = 0; i < lanes->dwords[lane]; ++i)
       words[i] = isa_load32(at + 4 * i);
   } else if (lanes->swizzled >> lane & 1) {
-    for (unsigned i = 0; i < bytes; i++, at = next_byte(at))
+    for (unsigned i = 0; i < bytes; ++i, at = next_byte(at))
       raw[i] = *at;
     memcpy(words, raw, bytes);
   } else if (bytes == 4) {
@@ -129,7 +129,7 @@ void isa_lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], u
   } else if (bytes < 4) {
     memcpy(words, at, bytes);
   } else {
-    for (unsigned i = 0; i < bytes / 4; i++)
+    for (unsigned i = 0; i < bytes / 4; ++i)
       words[i] = isa_load32(at + 4 * i);
   }
 }
@@ -139,11 +139,11 @@ void isa_lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t word
 {
   uint8_t *at = lanes->at[lane], raw[16];
   if (lanes->absent >> lane & 1) {
-    for (unsigned i = 0; i < lanes->dwords[lane]; i++)
+    for (unsigned i = 0; i < lanes->dwords[lane]; ++i)
       isa_store32(at + 4 * i, words[i]);
   } else if (lanes->swizzled >> lane & 1) {
     memcpy(raw, words, bytes);
-    for (unsigned i = 0; i < bytes; i++, at = next_byte(at))
+    for (unsigned i = 0; i < bytes; ++i, at = next_byte(at))
       *at = raw[i];
   } else if (bytes == 4) {
     isa_store32(at, words[0]);
@@ -154,7 +154,7 @@ void isa_lane_write(const isa_lanes_t *lanes, unsigned lane, const uint32_t word
   } else if (bytes % 4) {
     memcpy(at, words, bytes);
   } else {
-    for (unsigned i = 0; i < bytes / 4; i++)
+    for (unsigned i = 0; i < bytes / 4; ++i)
       isa_store32(at + 4 * i, words[i]);
   }
 }
@@ -210,7 +210,7 @@ static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acces
     isa_lane_read(lanes, lane, words, bytes);
     if (bytes < 4)
       dst[0][lane] = widen(words[0], dst[0][lane] & kept, bytes, plan->form);
-    for (unsigned i = 0; i < bytes / 4; i++)
+    for (unsigned i = 0; i < bytes / 4; ++i)
       dst[i][lane] = words[i];
   }
 }
@@ -229,7 +229,7 @@ static void store_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acce
     uint32_t words[4] = {data[0][lane]};
     if (bytes < 4 && plan->form >= ISA_FORM_HIGH_ZERO)
       words[0] >>= 16;
-    for (unsigned i = 1; i < bytes / 4; i++)
+    for (unsigned i = 1; i < bytes / 4; ++i)
       words[i] = data[i][lane];
     isa_lane_write(lanes, lane, words, bytes);
   }

@@ -135,7 +135,7 @@ static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffe
   const unsigned count = plan->bytes / 4u;
   isa_inst_t parts[4];
   isa_lanes_t lanes[4];
-  for (unsigned i = 0; i < count; i++) {
+  for (unsigned i = 0; i < count; ++i) {
     parts[i] = *inst;
     parts[i].plan = part;
     parts[i].dst.index = (uint16_t)(inst->dst.index + i);
@@ -143,12 +143,12 @@ static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffe
     lanes[i] = (isa_lanes_t){0};
   }
   for (uint64_t left = isa_exec(wave); left; left &= left - 1)
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; ++i)
       if (!resolve(wave, inst, part, access, &lanes[i], (unsigned)__builtin_ctzll(left), 4 * i))
         return false;
   /* A lane after the other: where stores overlap, the last lane's stay. */
   for (uint64_t left = isa_exec(wave); left; left &= left - 1)
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; ++i) {
       lanes[i].active = left & -left;
       isa_lanes_run(wave, &parts[i], &lanes[i]);
     }
@@ -220,11 +220,11 @@ static bool find_elements(isa_wave_t *wave, const isa_inst_t *inst, const buffer
   elements->pieces = splits ? bytes / 4 : 1;
   elements->plan.bytes = (uint8_t)(splits ? 4 : bytes);
   for (uint64_t left = isa_exec(wave); left; left &= left - 1)
-    for (unsigned i = 0; i < elements->pieces; i++)
+    for (unsigned i = 0; i < elements->pieces; ++i)
       if (!resolve(wave, inst, &elements->plan, access, &elements->lanes[i],
                    (unsigned)__builtin_ctzll(left), 4 * i))
         return false;
-  for (unsigned i = 1; i < elements->pieces; i++)
+  for (unsigned i = 1; i < elements->pieces; ++i)
     elements->lanes[0].absent |= elements->lanes[i].absent;
   return true;
 }
@@ -248,11 +248,11 @@ static void put_components(isa_wave_t *wave, const isa_inst_t *inst, const isa_a
   isa_row_t *dst = isa_rows(wave, &inst->dst);
   const uint32_t kept = isa_half_kept(wave);
   if (!typed->is_half) {
-    for (unsigned i = 0; i < typed->components; i++)
+    for (unsigned i = 0; i < typed->components; ++i)
       dst[i][lane] = values[i];
     return;
   }
-  for (unsigned i = 0; i < typed->components; i++) {
+  for (unsigned i = 0; i < typed->components; ++i) {
     const bool is_high = typed->is_high || i % 2;
     uint32_t *out = &dst[i / 2][lane], before = *out;
     if (!(i % 2)) /* the other half, unless the instruction has a value for it */
@@ -275,12 +275,12 @@ static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
   const uint32_t descriptor = wave->s[inst->saddr.index + 3];
   uint32_t element[4] = {0}, values[4];
   const bool is_there = !(elements->lanes[0].absent >> lane & 1) && format->bytes;
-  for (unsigned i = 0; is_there && i < elements->pieces; i++) {
+  for (unsigned i = 0; is_there && i < elements->pieces; ++i) {
     uint32_t words[4] = {0};
     isa_lane_read(&elements->lanes[i], lane, words, elements->plan.bytes);
     memcpy(&element[i], words, (elements->plan.bytes + 3u) / 4 * 4);
   }
-  for (unsigned i = 0; i < typed->components; i++)
+  for (unsigned i = 0; i < typed->components; ++i)
     values[i] = selected(inst, format, descriptor, element, i, typed->is_half);
   put_components(wave, inst, typed, lane, values);
 }
@@ -294,12 +294,12 @@ static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_ac
   if (elements->lanes[0].absent >> lane & 1 || !format->bytes)
     return;
   unsigned bits = 0;
-  for (unsigned i = 0; i < typed->components && i < format->components; i++) {
+  for (unsigned i = 0; i < typed->components && i < format->components; ++i) {
     isa_format_store(format, i, component_of(data, typed, lane, i), typed->is_half, element);
     bits += format->bits[i];
   }
   unsigned bytes = format->bits[0] % 8 ? format->bytes : bits / 8;
-  for (unsigned i = 0; i < elements->pieces && bytes; i++) {
+  for (unsigned i = 0; i < elements->pieces && bytes; ++i) {
     const unsigned part = bytes < elements->plan.bytes ? bytes : elements->plan.bytes;
     uint32_t words[4] = {0};
     memcpy(words, &element[i], (part + 3) / 4 * 4);

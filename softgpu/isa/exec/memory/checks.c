@@ -68,7 +68,7 @@ static bool check_lds(const touch_t *touch)
   const uint32_t checks = wave->dispatch->checks;
   if (touch->address >= wave->lds_bytes || touch->bytes > wave->lds_bytes - touch->address)
     return true;
-  for (uint32_t i = 0; i < touch->bytes; i++) {
+  for (uint32_t i = 0; i < touch->bytes; ++i) {
     isa_shadow_cell_t *cell = &shadow->cells[touch->address + i];
     if (checks & SOFTGPU_CHECK_LDS && touch->reads && cell->write_epoch == 0)
       return isa_wave_fault(wave, SOFTGPU_FAULT_LDS_UNWRITTEN, touch->lane, touch->address,
@@ -76,7 +76,7 @@ static bool check_lds(const touch_t *touch)
     if (checks & SOFTGPU_CHECK_RACES && !check_race(touch, cell, i))
       return false;
   }
-  for (uint32_t i = 0; i < touch->bytes; i++)
+  for (uint32_t i = 0; i < touch->bytes; ++i)
     note(touch, &shadow->cells[touch->address + i], shadow->epoch, pc_offset(wave));
   return true;
 }
@@ -97,7 +97,7 @@ static bool check_ds(isa_wave_t *wave, const isa_inst_t *inst)
   touch_t touch = touch_of(wave, what.kind, what.bytes);
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     touch.lane = (unsigned)__builtin_ctzll(left);
-    for (unsigned i = 0; i < what.count; i++) {
+    for (unsigned i = 0; i < what.count; ++i) {
       touch.address = isa_rows(wave, &inst->vaddr)[0][touch.lane] + what.offset[i];
       if (!check_lds(&touch))
         return false;
@@ -112,7 +112,7 @@ bool isa_check_landing(isa_wave_t *wave, const isa_lds_load_t *load)
   touch_t touch = touch_of(wave, ISA_STORE, 0);
   touch.since = load->epoch;
   wave->pc = load->pc;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     touch.lane = lane;
     touch.address = load->base + load->stride * lane;
     touch.bytes = 4u * load->dwords[lane];

@@ -123,7 +123,7 @@ static uint64_t element_at_end(isa_wave_t *wave, const isa_access_t *op, uint64_
                                uint64_t value)
 {
   uint64_t old = 0;
-  for (unsigned i = 0; i < op->bytes / 4u && op->kind != ISA_ATOMIC; i++) {
+  for (unsigned i = 0; i < op->bytes / 4u && op->kind != ISA_ATOMIC; ++i) {
     if (!isa_lds_holds(wave, address + 4 * i, 4))
       break;
     uint8_t *at = wave->lds + address + 4 * i;
@@ -145,7 +145,7 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint64_t old[2];
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; ++i) {
       const uint32_t address = lds_address(wave, inst, lane, offsets[i]);
       const uint64_t value =
           op->kind == ISA_LOAD ? 0 : row_value(isa_rows(wave, &inst->data[i]), lane, bytes);
@@ -156,7 +156,7 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
       else
         return false;
     }
-    for (unsigned i = 0; dst && i < 2 * dwords; i++)
+    for (unsigned i = 0; dst && i < 2 * dwords; ++i)
       dst[i][lane] = (uint32_t)(old[i / dwords] >> 32 * (i % dwords));
   }
   return true;
@@ -169,7 +169,7 @@ static bool are_disjoint(const isa_wave_t *wave, const isa_moves_t *moves, uint3
 {
   const uint64_t exec = isa_exec(wave);
   uint32_t first = UINT32_MAX, last = 0;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     const uint32_t active = 0 - (uint32_t)(exec >> lane & 1), at = moves->at[lane];
     first = (at | ~active) < first ? at | ~active : first;
     last = (at & active) > last ? at & active : last;
@@ -201,7 +201,7 @@ static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
       !isa_moves_are_within(moves, offsets[1], wave->lds_bytes) ||
       !are_disjoint(wave, moves, apart, bytes))
     return run_pair(wave, inst);
-  for (unsigned i = 0; i < 2; i++)
+  for (unsigned i = 0; i < 2; ++i)
     mover->store(wave, isa_rows(wave, &inst->data[i]), dwords, wave->lds + offsets[i], moves);
   return true;
 }
@@ -217,7 +217,7 @@ static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
   isa_row_t data;
   memcpy(data, isa_rows(wave, &inst->data[0]), sizeof data);
   isa_row_t out;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     unsigned from = (address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES;
     out[lane] = exec >> from & 1 ? data[from] : 0;
   }

@@ -93,7 +93,7 @@ static bool exchange_conditionally(isa_wave_t *wave, const isa_inst_t *inst)
     uint8_t *at;
     if (!isa_lds_element(wave, lane, lane_address(wave, inst, lane), sizeof new, &at))
       return false;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; ++i) {
       uint8_t *dword = at ? at + 4 * i : NULL;
       dst[i][lane] = dword_at(dword);
       if (new[i] >> 31)

@@ -23,7 +23,7 @@ static bool read_lanes(isa_wave_t *wave, const isa_inst_t *inst, uint32_t words[
     }
     if (!isa_lds_outside(wave, lane, address, bytes))
       return false;
-    for (unsigned i = 0; i < bytes / 4 && isa_lds_holds(wave, address + 4ull * i, 4); i++)
+    for (unsigned i = 0; i < bytes / 4 && isa_lds_holds(wave, address + 4ull * i, 4); ++i)
       memcpy(&words[lane][i], wave->lds + address + 4 * i, 4);
   }
   return true;
@@ -48,7 +48,7 @@ static bool run_transpose(isa_wave_t *wave, const isa_inst_t *inst)
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     const unsigned lane = (unsigned)__builtin_ctzll(left), column = lane % COLUMNS;
     uint64_t out[2] = {0};
-    for (unsigned row = 0; row < items; row++) {
+    for (unsigned row = 0; row < items; ++row) {
       const unsigned from = lane - column + (row * COLUMNS + column) / items;
       const uint64_t value = element_at(words[from], column % items, bits);
       const unsigned bit = row * bits;
@@ -56,7 +56,7 @@ static bool run_transpose(isa_wave_t *wave, const isa_inst_t *inst)
       if (bit % 64 + bits > 64)
         out[1] |= value >> (64 - bit % 64);
     }
-    for (unsigned i = 0; i < dwords; i++)
+    for (unsigned i = 0; i < dwords; ++i)
       dst[i][lane] = (uint32_t)(out[i / 2] >> 32 * (i % 2));
   }
   return true;

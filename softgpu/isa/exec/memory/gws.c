@@ -16,7 +16,7 @@ void isa_gws_close(softgpu_gws_t *gws)
 void isa_gws_begin(softgpu_gws_t *gws, uint64_t groups, uint64_t most, uint32_t group_waves)
 {
   pthread_mutex_lock(&gws->lock);
-  for (unsigned i = 0; i < ISA_GWS_RESOURCES; i++)
+  for (unsigned i = 0; i < ISA_GWS_RESOURCES; ++i)
     gws->resources[i].released = gws->resources[i].queued;
   gws->groups = groups;
   gws->most = most;
@@ -40,11 +40,11 @@ static bool barrier(isa_wave_t *wave, isa_gws_resource_t *r, uint32_t value)
   if (wave->gws_waits)
     return r->barriers != wave->gws_ticket;
   if (r->counter == 0) {
-    r->barriers++;
+    ++r->barriers;
     r->counter = value;
     return true;
   }
-  r->counter--;
+  --r->counter;
   wave->gws_ticket = r->barriers;
   return false;
 }
@@ -54,7 +54,7 @@ static bool take(isa_wave_t *wave, isa_gws_resource_t *r)
   if (wave->gws_waits)
     return r->released > wave->gws_ticket;
   if (r->counter > 0) {
-    r->counter--;
+    --r->counter;
     return true;
   }
   wave->gws_ticket = r->queued++;

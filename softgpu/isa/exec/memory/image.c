@@ -86,7 +86,7 @@ isa_image_t isa_image_read(const isa_wave_t *wave, const isa_inst_t *inst)
     image.first_layer = s[5] & 0x1fff;
   if (image.is_array)
     image.layers = depth < image.first_layer ? 0 : depth - image.first_layer + 1;
-  for (unsigned i = 0; i < 4; i++)
+  for (unsigned i = 0; i < 4; ++i)
     image.select[i] = s[3] >> 3 * i & 7;
   isa_format_find(s[1] >> 20 & 0x3f, s[1] >> 26 & 15, &image.format);
   if (image.format.bytes)
@@ -132,7 +132,7 @@ static bool check_sampler(isa_wave_t *wave, const isa_inst_t *inst, unsigned dim
     return refuse(wave, NO_VOLUME);
   if (s[3] >> 30 == 3)
     return refuse(wave, NO_BORDER);
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3; ++i)
     if ((s[0] >> 3 * i & 6) == 4)
       return refuse(wave, NO_CLAMP);
   return true;

@@ -11,7 +11,7 @@ static bool land(isa_wave_t *wave, const isa_lds_load_t *load)
 {
   if (load->epoch && !isa_check_landing(wave, load))
     return false;
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     const uint32_t address = load->base + lane * load->stride; /* a negative base wraps */
     if (load->dwords[lane])
       memcpy(wave->lds + address, load->words[lane], 4u * load->dwords[lane]);

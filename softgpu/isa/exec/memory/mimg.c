@@ -18,7 +18,7 @@ static bool find_texel(isa_wave_t *wave, const isa_inst_t *inst, const isa_image
   uint32_t at[3] = {0};
   unsigned next = 0;
   bool is_inside = true;
-  for (; next < image->dimensions; next++) {
+  for (; next < image->dimensions; ++next) {
     at[next] = isa_image_address(wave, inst, next, lane);
     is_inside &= at[next] < image->size[next];
   }
@@ -58,7 +58,7 @@ void isa_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
   isa_row_t *dst = isa_rows(wave, &inst->dst);
   const uint32_t kept = isa_half_kept(wave);
   unsigned next = 0;
-  for (unsigned i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < 4; ++i) {
     if (!(inst->offset >> i & 1))
       continue;
     if (!is_half(inst))
@@ -67,7 +67,7 @@ void isa_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
       dst[next / 2][lane] = (dst[next / 2][lane] & 0xffff) | values[i] << 16;
     else
       dst[next / 2][lane] = (dst[next / 2][lane] & kept & 0xffff0000) | (values[i] & 0xffff);
-    next++;
+    ++next;
   }
   if (!inst->offset)
     dst[0][lane] = 0;
@@ -86,7 +86,7 @@ static void unpack(const isa_inst_t *inst, const isa_image_t *image, const uint3
                    uint32_t values[4])
 {
   const isa_format_t *format = &image->format;
-  for (unsigned i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < 4; ++i) {
     const unsigned select = image->select[i];
     values[i] = select == 1 ? isa_format_one(format, is_half(inst)) : 0;
     if (select >= 4 && select - 4 < format->components)
@@ -126,12 +126,12 @@ static void get_values(const isa_wave_t *wave, const isa_inst_t *inst, unsigned 
 {
   const isa_row_t *data = isa_rows(wave, &inst->data[0]);
   unsigned next = 0;
-  for (unsigned i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < 4; ++i) {
     values[i] = 0;
     if (!(inst->offset >> i & 1))
       continue;
     values[i] = is_half(inst) ? data[next / 2][lane] >> 16 * (next % 2) & 0xffff : data[next][lane];
-    next++;
+    ++next;
   }
 }
 
@@ -139,8 +139,8 @@ static void get_values(const isa_wave_t *wave, const isa_inst_t *inst, unsigned 
 static void pack(const isa_inst_t *inst, const isa_image_t *image, const uint32_t values[4],
                  uint32_t element[4])
 {
-  for (unsigned c = 0; c < image->format.components; c++)
-    for (unsigned i = 0; i < 4; i++)
+  for (unsigned c = 0; c < image->format.components; ++c)
+    for (unsigned i = 0; i < 4; ++i)
       if (image->select[i] == 4 + c) {
         isa_format_store(&image->format, c, values[i], is_half(inst), element);
         break;
@@ -186,13 +186,13 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
     const unsigned lane = (unsigned)__builtin_ctzll(left);
     const bool compares = inst->op == ISA_image_atomic_cmpswap;
     uint64_t in[2] = {0}, old = 0;
-    for (unsigned i = 0; i < dwords * (compares ? 2 : 1); i++)
+    for (unsigned i = 0; i < dwords * (compares ? 2 : 1); ++i)
       in[i / dwords] |= (uint64_t)data[i][lane] << 32 * (i % dwords);
     if (!(lanes.absent >> lane & 1))
       old = dwords == 1
                 ? isa_atomic_memory32(lanes.at[lane], atomic, (uint32_t)in[0], (uint32_t)in[1])
                 : isa_atomic_memory64(lanes.at[lane], atomic, in[0], in[1]);
-    for (unsigned i = 0; inst->glc && i < dwords; i++)
+    for (unsigned i = 0; inst->glc && i < dwords; ++i)
       data[i][lane] = (uint32_t)(old >> 32 * i);
   }
   return true;
@@ -213,7 +213,7 @@ static bool run_info(isa_wave_t *wave, const isa_inst_t *inst)
     const unsigned lane = (unsigned)__builtin_ctzll(left);
     const uint32_t level = isa_image_address(wave, inst, 0, lane);
     uint32_t values[4] = {0, 0, 0, levels};
-    for (unsigned i = 0; level < levels && i < image.dimensions; i++) {
+    for (unsigned i = 0; level < levels && i < image.dimensions; ++i) {
       const uint32_t size = image.size[i] >> (first + level);
       values[i] = size ? size : 1;
     }

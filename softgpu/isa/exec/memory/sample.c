@@ -24,7 +24,7 @@ isa_sampler_t isa_sampler_read(const isa_wave_t *wave, const isa_inst_t *inst,
       .is_unnormalized = s[0] >> 15 & 1 || inst->offset1 & ISA_IMAGE_UNNORMALIZED,
       .truncates = s[0] >> 27 & 1,
   };
-  for (unsigned i = 0; i < 4; i++)
+  for (unsigned i = 0; i < 4; ++i)
     sampler.border[i] = color == 2 || (color == 1 && i == alpha[image->border]);
   return sampler;
 }
@@ -83,7 +83,7 @@ static axis_t axis_of(const isa_sampler_t *sampler, unsigned n, uint32_t size, d
     axis.weight[0] = 256 - axis.weight[1];
   }
   const int64_t first = (fixed - modulo(fixed, 256)) / 256;
-  for (unsigned i = 0; i < 2; i++)
+  for (unsigned i = 0; i < 2; ++i)
     axis.at[i] = clamped(first + i, size, how);
   return axis;
 }
@@ -118,7 +118,7 @@ static bool fetch(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *i
     isa_lanes_t one = {.at[0] = isa_range_host(range, address)};
     isa_lane_read(&one, 0, element, format->bytes);
   }
-  for (unsigned c = 0; c < 4; c++) {
+  for (unsigned c = 0; c < 4; ++c) {
     texel->values[c] = c < format->components ? isa_format_load(format, c, element, is_half) : 0;
     if (is_border)
       texel->values[c] = is_integer ? (uint32_t)sampler->border[c] : float_bits(sampler->border[c]);
@@ -130,9 +130,9 @@ static bool fetch(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *i
 static void blend(const texel_t *texels, unsigned count, uint32_t values[4])
 {
   memcpy(values, texels[0].values, sizeof texels[0].values);
-  for (unsigned c = 0; count > 1 && c < 4; c++) {
+  for (unsigned c = 0; count > 1 && c < 4; ++c) {
     double sum = 0;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; ++i)
       sum += (double)float_of(texels[i].values[c]) * texels[i].weight;
     values[c] = isnan(sum) ? 0x7fc00000 : float_bits((float)sum);
   }
@@ -152,13 +152,13 @@ static bool sample(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *
                    const isa_sampler_t *sampler, unsigned lane, uint32_t values[4])
 {
   axis_t axes[3] = {{{0}, {256, 0}}, {{0}, {256, 0}}, {{0}, {256, 0}}};
-  for (unsigned n = 0; n < image->dimensions; n++)
+  for (unsigned n = 0; n < image->dimensions; ++n)
     axes[n] = axis_of(sampler, n, image->size[n], coordinate_of(wave, inst, n, lane));
   if (image->dimensions < 3)
     axes[2].at[0] = layer_of(wave, inst, image, lane);
   texel_t texels[4];
   unsigned count = 0;
-  for (unsigned i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < 4; ++i) {
     const unsigned x = i % 2, y = i / 2;
     const int32_t at[3] = {axes[0].at[x], axes[1].at[y], axes[2].at[0]};
     const uint32_t weight = axes[0].weight[x] * axes[1].weight[y];
@@ -180,7 +180,7 @@ static void put(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *ima
   const bool is_half = inst->offset1 >> 31;
   const bool is_integer = format->number == ISA_NUMBER_UINT || format->number == ISA_NUMBER_SINT;
   uint32_t values[4];
-  for (unsigned i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < 4; ++i) {
     const unsigned select = image->select[i];
     values[i] = select >= 4 && select - 4 < format->components ? texel[select - 4] : 0;
     if (is_half && !is_integer)

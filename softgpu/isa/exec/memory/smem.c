@@ -56,7 +56,7 @@ static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t first, 
 static bool load_buffer_tail(isa_wave_t *wave, const isa_inst_t *inst)
 {
   uint32_t values[16];
-  for (unsigned i = 0; i < inst->row->dst; i++) {
+  for (unsigned i = 0; i < inst->row->dst; ++i) {
     bool absent;
     uint8_t *at = reach(wave, inst, 4 * i, 4, false, &absent);
     if (!at && !absent)
@@ -76,7 +76,7 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
   uint8_t *at = reach(wave, inst, 0, dwords * 4, false, &absent);
   if (!at)
     return absent && load_buffer_tail(wave, inst);
-  for (unsigned i = 0; i < dwords; i++)
+  for (unsigned i = 0; i < dwords; ++i)
     values[i] = isa_load32(at + 4 * i);
   memcpy(&wave->s[inst->dst.index], values, dwords * sizeof *values);
   return true;
@@ -93,7 +93,7 @@ static bool run_load_again(isa_wave_t *wave, const isa_inst_t *inst)
     return run_load(wave, inst);
   const uint8_t *at = isa_range_host(range, address);
   uint32_t *dst = &wave->s[inst->dst.index];
-  for (unsigned i = 0; i < dwords; i++)
+  for (unsigned i = 0; i < dwords; ++i)
     dst[i] = isa_load32(at + 4 * i);
   return true;
 }
@@ -105,7 +105,7 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
   uint8_t *at = reach(wave, inst, 0, dwords * 4, true, &absent);
   if (!at)
     return absent;
-  for (unsigned i = 0; i < dwords; i++)
+  for (unsigned i = 0; i < dwords; ++i)
     isa_store32(at + 4 * i, wave->s[inst->data[0].index + i]);
   return true;
 }

@@ -62,7 +62,7 @@ static void fold(equation_t *e, unsigned to, unsigned from, unsigned mode)
 {
   if (mode == PRT && from >= e->bits)
     return;
-  for (unsigned axis = 0; axis < 3; axis++)
+  for (unsigned axis = 0; axis < 3; ++axis)
     e->rows[to][axis] ^= e->rows[from][axis];
 }
 
@@ -70,7 +70,7 @@ static void fold(equation_t *e, unsigned to, unsigned from, unsigned mode)
  * blocks two each. What is folded in has not been folded itself. */
 static void fold_bits(equation_t *e, unsigned first, unsigned count, bool is_thick, unsigned mode)
 {
-  for (unsigned i = 0; i < count; i++) {
+  for (unsigned i = 0; i < count; ++i) {
     const unsigned back = count - 1 - i, next = first + count;
     fold(e, first + i, next + (is_thick ? 2 * back : back), mode);
     if (is_thick)
@@ -86,7 +86,7 @@ static void fold_all(equation_t *e, bool is_thick, unsigned mode)
   fold_bits(e, CHANNEL + channels, banks, is_thick, mode);
   if (is_thick || mode == PRT)
     return;
-  for (unsigned i = 0; i < channels + banks; i++) { /* and the layer's bits, reversed */
+  for (unsigned i = 0; i < channels + banks; ++i) { /* and the layer's bits, reversed */
     const unsigned bit = i < channels ? channels - 1 - i : 2 * channels + banks - 1 - i;
     e->rows[CHANNEL + i][2] ^= 1u << bit;
   }
@@ -96,7 +96,7 @@ static void fold_all(equation_t *e, bool is_thick, unsigned mode)
 static void fill(equation_t *e, const char *name, unsigned size, bool is_thick, uint8_t block[3])
 {
   uint8_t used[3] = {0};
-  for (unsigned bit = size; bit < ROWS; bit++) {
+  for (unsigned bit = size; bit < ROWS; ++bit) {
     unsigned axis = is_thick ? (unsigned)"021"[bit % 3] - '0' : bit % 2 ? 0 : 1, of;
     if (*name) {
       axis = (unsigned)(name[0] - 'x');
@@ -104,7 +104,7 @@ static void fill(equation_t *e, const char *name, unsigned size, bool is_thick, 
       name += 2;
     } else
       of = used[axis];
-    used[axis]++;
+    ++used[axis];
     e->rows[bit][axis] = 1u << of;
     if (bit < e->bits)
       memcpy(block, used, sizeof used);
@@ -129,8 +129,8 @@ bool isa_tiling_find(unsigned mode, unsigned dimensions, unsigned bytes, isa_til
   fill(&e, name, size, is_thick, tiling->block);
   if (modes[mode].fold != PLAIN)
     fold_all(&e, is_thick, modes[mode].fold);
-  for (unsigned bit = 0; bit < e.bits; bit++)
-    for (unsigned axis = 0; axis < 3; axis++)
+  for (unsigned bit = 0; bit < e.bits; ++bit)
+    for (unsigned axis = 0; axis < 3; ++axis)
       for (uint32_t left = e.rows[bit][axis]; left; left &= left - 1)
         tiling->columns[axis][__builtin_ctz(left)] |= (uint16_t)(1u << bit);
   return true;

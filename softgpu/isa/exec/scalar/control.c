@@ -244,7 +244,7 @@ RUN(s_movrels)
   unsigned from, dwords = inst->row->dst;
   if (!indexed(w, &inst->src[0], dwords, &from))
     return false;
-  for (unsigned i = 0; i < dwords; i++)
+  for (unsigned i = 0; i < dwords; ++i)
     w->s[inst->dst.index + i] = w->s[from + i];
   return true;
 }
@@ -255,7 +255,7 @@ RUN(s_movreld)
   uint64_t value = dwords == 2 ? isa_read64(w, &inst->src[0]) : isa_read32(w, &inst->src[0]);
   if (!indexed(w, &inst->dst, dwords, &to))
     return false;
-  for (unsigned i = 0; i < dwords; i++)
+  for (unsigned i = 0; i < dwords; ++i)
     w->s[to + i] = (uint32_t)(value >> 32 * i);
   return true;
 }
@@ -313,7 +313,7 @@ static const struct {
 
 isa_run_t isa_salu_control(unsigned op)
 {
-  for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+  for (size_t i = 0; i < sizeof controls / sizeof *controls; ++i)
     if (controls[i].op == op)
       return controls[i].run;
   return NULL;
@@ -321,7 +321,7 @@ isa_run_t isa_salu_control(unsigned op)
 
 bool isa_salu_ends_block(unsigned op)
 {
-  for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+  for (size_t i = 0; i < sizeof controls / sizeof *controls; ++i)
     if (controls[i].op == op)
       return controls[i].ends_block;
   return false;

@@ -44,7 +44,7 @@ static uint64_t pack_quads(uint64_t mask)
 {
   uint64_t packed = 0;
   mask = quads(mask);
-  for (unsigned i = 0; i < 16; i++)
+  for (unsigned i = 0; i < 16; ++i)
     packed |= (mask >> 4 * i & 1) << i;
   return packed;
 }
@@ -70,7 +70,7 @@ static uint32_t leading_zeros(uint64_t value)
 static uint64_t replicate(uint32_t value)
 {
   uint64_t out = 0;
-  for (unsigned i = 0; i < 32; i++)
+  for (unsigned i = 0; i < 32; ++i)
     out |= (uint64_t)(value >> i & 1) * 3 << 2 * i;
   return out;
 }
@@ -208,7 +208,7 @@ static const struct isa_salu_op {
 /* Leaves constants in inst->value. False when a source is neither that nor a register. */
 static bool is_quick(isa_inst_t *inst)
 {
-  for (unsigned n = 0; n < 2; n++) {
+  for (unsigned n = 0; n < 2; ++n) {
     const isa_operand_t *source = &inst->src[n];
     if (source->kind == ISA_OPERAND_SPECIAL)
       return false;
@@ -222,7 +222,7 @@ static bool is_quick(isa_inst_t *inst)
 
 static isa_run_t find_run(isa_inst_t *inst)
 {
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i)
     if (ops[i].op == inst->op)
       return is_quick(inst) ? ops[i].quick : ops[i].run;
   return isa_salu_control(inst->op);

@@ -52,7 +52,7 @@ static bool run_swap(isa_wave_t *wave, const isa_inst_t *inst)
 {
   uint64_t exec = isa_exec(wave);
   uint32_t *a = wave->v[inst->dst.index], *b = wave->v[inst->src[0].index];
-  for (unsigned i = 0; i < ISA_LANES; i++) {
+  for (unsigned i = 0; i < ISA_LANES; ++i) {
     uint32_t from_a = a[i], from_b = b[i];
     a[i] = exec >> i & 1 ? from_b : from_a;
     b[i] = exec >> i & 1 ? from_a : from_b;
@@ -76,7 +76,7 @@ static bool run_permlane_swap(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const unsigned step = inst->op == ISA_v_permlane16_swap_b32 ? 16 : 32;
   uint32_t *odd = wave->v[inst->dst.index], *even = wave->v[inst->src[0].index];
-  for (unsigned lane = 0; lane < ISA_LANES; lane++) {
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     if (lane & step)
       continue;
     const uint32_t up = even[lane], down = odd[lane + step];
@@ -90,7 +90,7 @@ static bool run_permlane_swap(isa_wave_t *wave, const isa_inst_t *inst)
 static uint32_t looked_up(unsigned table, uint32_t a, uint32_t b, uint32_t c)
 {
   uint32_t result = 0;
-  for (unsigned i = 0; i < 8; i++)
+  for (unsigned i = 0; i < 8; ++i)
     if (table >> i & 1)
       result |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
   return result;
@@ -103,7 +103,7 @@ static bool run_bitop3(isa_wave_t *wave, const isa_inst_t *inst)
   for (uint64_t left = d ? isa_exec(wave) : 0; left; left &= left - 1) {
     const unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t s[3];
-    for (unsigned n = 0; n < 3; n++)
+    for (unsigned n = 0; n < 3; ++n)
       s[n] =
           isa_vector_dword(wave, inst, n, 0, lane) >> (is_half && inst->op_sel >> n & 1 ? 16 : 0);
     const uint32_t value = looked_up((unsigned)inst->simm, s[0], s[1], s[2]), old = d[0][lane];
@@ -143,7 +143,7 @@ static bool is_third_ok(isa_inst_t *inst, const isa_limits_t *limits)
 {
   if (inst->src[2].kind != ISA_OPERAND_NONE && !isa_valu_operand_ok(&inst->src[2], 1, limits))
     return false;
-  for (unsigned n = 0; n < 3 && inst->op == ISA_v_bitop3_b16; n++)
+  for (unsigned n = 0; n < 3 && inst->op == ISA_v_bitop3_b16; ++n)
     if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
       return false;
   return true;
@@ -167,7 +167,7 @@ bool isa_valu_lane_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       {ISA_v_bitop3_b32, VECTOR, {ANY, ANY}, run_bitop3},
       {ISA_v_bitop3_b16, VECTOR, {ANY, ANY}, run_bitop3},
   };
-  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; ++i) {
     if (rows[i].op != inst->op)
       continue;
     if (inst->has_sdwa || inst->has_dpp || !is_kind(&inst->dst, rows[i].dst, limits) ||

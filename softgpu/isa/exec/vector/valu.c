@@ -88,7 +88,7 @@ static bool has_sign(unsigned type)
 
 static bool sources_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
 {
-  for (unsigned n = 0; n < 3; n++) {
+  for (unsigned n = 0; n < 3; ++n) {
     unsigned type = op->s[n];
     bool has_modifier = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
     if (!type) {
@@ -148,7 +148,7 @@ static bool bf16_ok(const isa_inst_t *inst)
   if (inst->op != ISA_v_dot2_f32_bf16 && inst->op != ISA_v_dot2c_f32_bf16 &&
       inst->op != ISA_v_cvt_f32_bf16)
     return !is_packing || !inst->omod;
-  for (unsigned n = 0; n < 2; n++)
+  for (unsigned n = 0; n < 2; ++n)
     if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
       return false;
   return true;
@@ -164,7 +164,7 @@ static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
       inst->clamp || op->attributes & SPECIAL)
     return false;
   const uint8_t types[] = {op->d, op->s[0], op->s[1], op->s[2]};
-  for (unsigned n = 0; n < 4; n++)
+  for (unsigned n = 0; n < 4; ++n)
     if (types[n] == T_f16 || types[n] == T_v2f16 || types[n] == T_v2i16 ||
         (types[n] & VALU_HALF && inst->op_sel))
       return false;
@@ -211,7 +211,7 @@ static constant_row_t *constant_create(uint64_t value)
   if (!constant)
     return NULL;
   constant->value = value;
-  for (unsigned i = 0; i < ISA_LANES; i++) {
+  for (unsigned i = 0; i < ISA_LANES; ++i) {
     constant->row[0][i] = (uint32_t)value;
     constant->row[1][i] = (uint32_t)(value >> 32);
   }
@@ -253,7 +253,7 @@ static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t 
 {
   const unsigned signs = inst->abs | inst->neg;
   const uint32_t row_bytes = sizeof(isa_row_t);
-  for (unsigned n = 0; n < 3 && op->s[n]; n++) {
+  for (unsigned n = 0; n < 3 && op->s[n]; ++n) {
     const isa_operand_t *source = &inst->src[n];
     const bool is_constant =
         source->kind == ISA_OPERAND_INLINE || source->kind == ISA_OPERAND_LITERAL;
@@ -275,7 +275,7 @@ static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t 
 static bool are_rows(const isa_inst_t *inst, const valu_op_t *op)
 {
   bool are_rows = true;
-  for (unsigned n = 0; n < 3 && op->s[n]; n++)
+  for (unsigned n = 0; n < 3 && op->s[n]; ++n)
     are_rows &= (inst->direct | inst->is_scalar) >> n & 1 || inst->constant[n];
   return are_rows;
 }

@@ -9,7 +9,7 @@
 /* All sources are there and readable; those of several dwords are vectors. */
 static inline bool isa_vector_sources_ok(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  for (unsigned n = 0; n < 3; n++) {
+  for (unsigned n = 0; n < 3; ++n) {
     const unsigned dwords = inst->row->src[n];
     if (dwords && (!isa_valu_operand_ok(&inst->src[n], dwords, limits) ||
                    (dwords > 1 && !isa_is_vector(&inst->src[n]))))
