@@ -64,8 +64,8 @@ private:
     rawhal_error_t error = {};
     rawhal_status_t status = rawhal_hsaco_open(bytes, size, &options, &hsaco, &error);
     check(status == error.status && (status == RAWHAL_OK) == (hsaco != nullptr));
-    check(!status || error.message[0]);
-    if (status)
+    check(status == RAWHAL_OK || error.message[0]);
+    if (status != RAWHAL_OK)
       return status;
     const rawhal_hsaco_info_t &info = *rawhal_hsaco_info(hsaco);
     check(info.loadable == (info.not_loadable_reason.size == 0));

@@ -61,7 +61,7 @@ static void check_names(const scene_t *scene, const rawhal_kernarg_layout_t *lay
     REQUIRE(status == (count == 0   ? RAWHAL_NOT_FOUND
                        : count == 1 ? RAWHAL_OK
                                     : RAWHAL_INVALID_ARGUMENT));
-    REQUIRE(status || found == expected);
+    REQUIRE(status != RAWHAL_OK || found == expected);
   }
   size_t found;
   REQUIRE(rawhal_kernarg_layout_find(layout, (rawhal_string_t){"\xff no such", 9}, &found, NULL) ==
@@ -78,7 +78,8 @@ static void check_arguments(const scene_t *scene, const rawhal_kernarg_layout_t 
     rawhal_bytes_t value;
     rawhal_status_t status = rawhal_kernarg_get(layout, i, image, length, &value, NULL);
     REQUIRE(status == (end <= length ? RAWHAL_OK : RAWHAL_OUT_OF_RANGE));
-    REQUIRE(status || (value.data == image + argument->offset && value.size == argument->size));
+    REQUIRE(status != RAWHAL_OK ||
+            (value.data == image + argument->offset && value.size == argument->size));
     size_t size = rawhal_kernarg_format(layout, i, image, length, NULL, 0);
     char *whole = (char *)exactly(size + 1, 0);
     REQUIRE(rawhal_kernarg_format(layout, i, image, length, whole, size + 1) == size);
@@ -99,20 +100,21 @@ static void check_blob(const scene_t *scene, const rawhal_kernarg_layout_t *layo
   rawhal_status_t expected = naive_check(naive, length, flags);
   rawhal_status_t status = rawhal_kernarg_check(layout, blob, length, flags, &error);
   REQUIRE(status == expected);
-  REQUIRE(!status == !error.message[0]);
+  REQUIRE((status == RAWHAL_OK) == !error.message[0]);
   REQUIRE(!length ||
           rawhal_kernarg_check(layout, NULL, length, flags, NULL) == RAWHAL_INVALID_ARGUMENT);
   if (naive->image_size > CHECKS_MOST_IMAGE)
     return;
-  if (!expected)
+  if (expected == RAWHAL_OK)
     expected = naive_launch(&scene->kernel, &scene->launch);
   uint8_t *image = exactly(naive->image_size, UNTOUCHED);
   REQUIRE(rawhal_kernarg_write_blob(layout, blob, length, flags, &scene->launch, image,
                                     naive->image_size, NULL) == expected);
   for (uint64_t i = 0; i < naive->image_size; ++i)
-    REQUIRE(image[i] == (expected ? UNTOUCHED
-                                  : naive_image_byte(&scene->kernel, naive, blob, length, flags,
-                                                     &scene->launch, i)));
+    REQUIRE(image[i] == (expected != RAWHAL_OK
+                             ? UNTOUCHED
+                             : naive_image_byte(&scene->kernel, naive, blob, length, flags,
+                                                &scene->launch, i)));
   check_arguments(scene, layout, image, naive->image_size);
   free(image);
 }
@@ -209,10 +211,10 @@ static void check_hal(const scene_t *scene, const rawhal_kernarg_layout_t *layou
   rawhal_hal_layout_t *hal;
   rawhal_error_t error = {.status = RAWHAL_OK};
   rawhal_status_t status = rawhal_hal_layout_create(layout, &hal, &error);
-  REQUIRE(fits_hal(scene) ? !status || status == RAWHAL_CAP_EXCEEDED
+  REQUIRE(fits_hal(scene) ? status == RAWHAL_OK || status == RAWHAL_CAP_EXCEEDED
                           : status == RAWHAL_UNSUPPORTED);
-  REQUIRE(!status == !!hal && status == error.status);
-  if (status)
+  REQUIRE((status == RAWHAL_OK) == !!hal && status == error.status);
+  if (status != RAWHAL_OK)
     return;
   const rawhal_hal_layout_info_t *info = rawhal_hal_layout_info(hal);
   uint64_t bindings[CHECKS_MOST_ARGUMENTS];
@@ -282,7 +284,7 @@ static void check_geometry(const scene_t *scene)
     rawhal_error_t error = {.status = RAWHAL_OK};
     rawhal_status_t status = rawhal_launch_check(&scene->kernel, &launch, &error);
     REQUIRE(status == naive_geometry(&scene->kernel, &launch));
-    REQUIRE(status == error.status && !status == !error.message[0]);
+    REQUIRE(status == error.status && (status == RAWHAL_OK) == !error.message[0]);
     launch.dimensions = 0;
     for (int d = 0; d < 3; ++d) {
       uint32_t required = scene->kernel.reqd_workgroup_size[d];
@@ -300,14 +302,14 @@ void kernarg_checks(scene_t *scene)
   check_geometry(scene);
   rawhal_status_t status =
       rawhal_kernarg_layout_create(&scene->kernel, scene->stated_size, &layout, NULL);
-  REQUIRE(!status == !!layout);
+  REQUIRE((status == RAWHAL_OK) == !!layout);
   if (scene->kernel.argument_count > CHECKS_MOST_ARGUMENTS) {
     rawhal_kernarg_layout_destroy(layout);
     return;
   }
   scene->naive = naive_compile(&scene->kernel, scene->stated_size);
   REQUIRE(status == scene->naive.status);
-  if (status)
+  if (status != RAWHAL_OK)
     return;
   check_info(scene, layout);
   check_names(scene, layout);

@@ -97,7 +97,7 @@ void read_file(int file, const std::string &bytes)
     read_all(reader, bytes.size());
   else
     check(status == RAWHAL_MALFORMED || status == RAWHAL_UNSUPPORTED);
-  check(!status || error.offset <= bytes.size());
+  check(status == RAWHAL_OK || error.offset <= bytes.size());
   record_reader_close(reader);
 }
 

@@ -28,7 +28,7 @@ static hipError_t find_end(end_t *end, const char *what, const void *pointer, si
   if (!end->ours && !wanted)
     return hipSuccess;
   hipError_t status = memory_check(what, pointer, size, &end->allocation);
-  end->offset = status ? 0 : (uintptr_t)pointer - end->allocation.address;
+  end->offset = status != hipSuccess ? 0 : (uintptr_t)pointer - end->allocation.address;
   return status;
 }
 
@@ -39,9 +39,10 @@ static hipError_t find_job(job_t *job, void *to, const void *from, size_t size, 
   job->size = size;
   hipError_t status = find_end(&job->to, "a copy's destination", to, size,
                                kind == hipMemcpyHostToDevice || kind == hipMemcpyDeviceToDevice);
-  return status ? status
-                : find_end(&job->from, "a copy's source", from, size,
-                           kind == hipMemcpyDeviceToHost || kind == hipMemcpyDeviceToDevice);
+  return status != hipSuccess
+             ? status
+             : find_end(&job->from, "a copy's source", from, size,
+                        kind == hipMemcpyDeviceToHost || kind == hipMemcpyDeviceToDevice);
 }
 
 /* ---- Now, after all that the stream was given ---- */
@@ -64,7 +65,7 @@ static hipError_t copy_now(const job_t *job, hipStream_t stream)
 {
   rawhal_error_t error;
   hipError_t status = stream_wait(stream);
-  if (!status && run(job, &error))
+  if (status == hipSuccess && run(job, &error))
     return fail_rawhal(&error, "a copy of %zu bytes", job->size);
   return status;
 }
@@ -76,7 +77,7 @@ static hipError_t copy_and_wait(void *to, const void *from, size_t size, hipMemc
   if (!size)
     return hipSuccess;
   hipError_t status = find_job(&job, to, from, size, kind);
-  return status ? status : copy_now(&job, stream);
+  return status != hipSuccess ? status : copy_now(&job, stream);
 }
 
 hipError_t hipMemcpy(void *to, const void *from, size_t size, hipMemcpyKind kind)
@@ -142,11 +143,11 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind
   if (!size)
     return hipSuccess;
   hipError_t status = find_job(&job, to, from, size, kind);
-  if (!status && !job.to.ours && !job.from.ours)
+  if (status == hipSuccess && !job.to.ours && !job.from.ours)
     return copy_now(&job, handle);
-  if (!status)
+  if (status == hipSuccess)
     status = stream_enter(handle, &stream);
-  if (status)
+  if (status != hipSuccess)
     return status;
   if (crosses_devices(&job, stream->device)) {
     stream_leave(stream);
@@ -155,10 +156,10 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind
   lane_t *lane = stream->lane;
   rawhal_ticket_t ticket;
   rawhal_status_t failed = enqueue(lane, &job, &ticket, &error);
-  if (!failed)
+  if (failed == RAWHAL_OK)
     lane->last = ticket;
   stream_leave(stream);
-  if (failed)
+  if (failed != RAWHAL_OK)
     return lane_fail(lane, &error, "a copy");
   /* The program's own memory has what was read when this has returned, as with HIP. */
   return job.to.ours ? hipSuccess : lane_wait(lane, ticket, RAWHAL_FOREVER);
@@ -175,7 +176,7 @@ static rawhal_status_t put_bytes(lane_t *lane, rawhal_buffer_t *buffer, uint64_t
   rawhal_ticket_t ticket;
   rawhal_status_t status =
       rawhal_queue_write(lane->queue, buffer, at, bytes, size, RAWHAL_FOREVER, &ticket, error);
-  lane->last = status ? lane->last : ticket;
+  lane->last = status != RAWHAL_OK ? lane->last : ticket;
   return status;
 }
 
@@ -187,7 +188,7 @@ static rawhal_status_t put_dwords(lane_t *lane, rawhal_buffer_t *buffer, uint64_
   rawhal_ticket_t ticket;
   rawhal_status_t status =
       rawhal_queue_fill(lane->queue, buffer, at, dword, size, RAWHAL_FOREVER, &ticket, error);
-  lane->last = status ? lane->last : ticket;
+  lane->last = status != RAWHAL_OK ? lane->last : ticket;
   return status;
 }
 
@@ -208,13 +209,14 @@ static rawhal_status_t put_fill(lane_t *lane, const end_t *to, int value, size_t
   } edges[] = {{start, first}, {last, end}};
   rawhal_buffer_t *buffer = to->allocation.buffer;
   rawhal_status_t status = RAWHAL_OK;
-  for (int i = 0; !status && i < 2; ++i)
-    for (uint64_t at = edges[i].from, most; !status && at < edges[i].to; at += most) {
+  for (int i = 0; status == RAWHAL_OK && i < 2; ++i)
+    for (uint64_t at = edges[i].from, most; status == RAWHAL_OK && at < edges[i].to; at += most) {
       most = edges[i].to - at < sizeof(bytes) ? edges[i].to - at : sizeof(bytes);
       status = put_bytes(lane, buffer, at, bytes, most, error);
     }
-  return status || first >= last ? status
-                                 : put_dwords(lane, buffer, first, dword, last - first, error);
+  return status != RAWHAL_OK || first >= last
+             ? status
+             : put_dwords(lane, buffer, first, dword, last - first, error);
 }
 
 /* Another device's memory, as with copies, is filled by neither stream. */
@@ -222,7 +224,7 @@ static hipError_t fill_now(const end_t *to, int value, size_t size, hipStream_t 
 {
   rawhal_error_t error;
   hipError_t status = stream_wait(handle);
-  if (!status && put_fill(NULL, to, value, size, &error))
+  if (status == hipSuccess && put_fill(NULL, to, value, size, &error))
     return fail_rawhal(&error, "a fill of %zu bytes", size);
   return status;
 }
@@ -235,9 +237,9 @@ static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, boo
   if (!size)
     return hipSuccess;
   hipError_t status = find_end(&end, "what is to be filled", to, size, true);
-  if (!status)
+  if (status == hipSuccess)
     status = stream_enter(handle, &stream);
-  if (status)
+  if (status != hipSuccess)
     return status;
   if (end.allocation.device != stream->device) {
     stream_leave(stream);
@@ -247,7 +249,7 @@ static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, boo
   rawhal_status_t failed = put_fill(lane, &end, value, size, &error);
   const rawhal_ticket_t last = lane->last;
   stream_leave(stream);
-  if (failed)
+  if (failed != RAWHAL_OK)
     return lane_fail(lane, &error, "a fill");
   return wait ? lane_wait(lane, last, RAWHAL_FOREVER) : hipSuccess;
 }
@@ -270,9 +272,9 @@ static hipError_t find_variable(const void *symbol, size_t size, size_t offset, 
   allocation_t variable;
   *address = NULL;
   hipError_t status = device_current(&device);
-  if (!status)
+  if (status == hipSuccess)
     status = registry_variable(symbol, device, &variable);
-  if (status)
+  if (status != hipSuccess)
     return status;
   if (offset > variable.size || size > variable.size - offset)
     return fail(hipErrorInvalidValue, "%zu bytes at %zu of a variable of %zu", size, offset,
@@ -294,7 +296,7 @@ hipError_t hipGetSymbolSize(size_t *size, const void *symbol)
   if (!size)
     return fail(hipErrorInvalidValue, "no place for the size");
   hipError_t status = device_current(&device);
-  if (!status)
+  if (status == hipSuccess)
     status = registry_variable(symbol, device, &variable);
   *size = status ? 0 : variable.size;
   return status;
@@ -305,7 +307,7 @@ hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t size, 
 {
   void *to;
   hipError_t status = find_variable(symbol, size, offset, &to);
-  return status ? status : hipMemcpy(to, from, size, kind);
+  return status != hipSuccess ? status : hipMemcpy(to, from, size, kind);
 }
 
 hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset,
@@ -313,7 +315,7 @@ hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *from, size_t s
 {
   void *to;
   hipError_t status = find_variable(symbol, size, offset, &to);
-  return status ? status : hipMemcpyAsync(to, from, size, kind, stream);
+  return status != hipSuccess ? status : hipMemcpyAsync(to, from, size, kind, stream);
 }
 
 hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset,
@@ -321,7 +323,7 @@ hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t
 {
   void *from;
   hipError_t status = find_variable(symbol, size, offset, &from);
-  return status ? status : hipMemcpy(to, from, size, kind);
+  return status != hipSuccess ? status : hipMemcpy(to, from, size, kind);
 }
 
 hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset,
@@ -329,5 +331,5 @@ hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, s
 {
   void *from;
   hipError_t status = find_variable(symbol, size, offset, &from);
-  return status ? status : hipMemcpyAsync(to, from, size, kind, stream);
+  return status != hipSuccess ? status : hipMemcpyAsync(to, from, size, kind, stream);
 }

@@ -96,7 +96,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle)
     return fail(hipErrorInvalidHandle, "no event");
   forget(event);
   hipError_t status = stream_enter(handle, &stream);
-  if (status)
+  if (status != hipSuccess)
     return status;
   lane_t *lane = stream->lane;
   if (rawhal_queue_barrier(lane->queue, NULL, 0, RAWHAL_FOREVER, &event->ticket, &error)) {
@@ -137,8 +137,8 @@ hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned fla
   if (!event || flags)
     return fail(hipErrorInvalidValue, "no event, or flags 0x%x", flags);
   hipError_t status = stream_enter(handle, &stream);
-  if (status || !event->lane) {
-    if (!status)
+  if (status != hipSuccess || !event->lane) {
+    if (status == hipSuccess)
       stream_leave(stream);
     return status;
   }
@@ -149,9 +149,9 @@ hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned fla
   rawhal_ticket_t ticket = lane->last;
   if (needed)
     failed = rawhal_queue_barrier(lane->queue, &dependency, 1, RAWHAL_FOREVER, &ticket, &error);
-  lane->last = failed ? lane->last : ticket;
+  lane->last = failed != RAWHAL_OK ? lane->last : ticket;
   stream_leave(stream);
-  return failed ? lane_fail(event->lane, &error, "waiting for an event") : hipSuccess;
+  return failed != RAWHAL_OK ? lane_fail(event->lane, &error, "waiting for an event") : hipSuccess;
 }
 
 /* ---- Times ---- */
@@ -159,7 +159,7 @@ hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned fla
 static hipError_t time_of(struct ihipEvent_t *event, uint64_t *time)
 {
   hipError_t status = lane_wait(event->lane, event->ticket, 0);
-  if (status)
+  if (status != hipSuccess)
     return status;
   pthread_mutex_t *lock = &event->lane->device->lock;
   pthread_mutex_lock(lock);
@@ -183,9 +183,9 @@ hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t
     return fail(hipErrorInvalidHandle,
                 "an event that was not recorded, or was made without timing");
   hipError_t status = time_of(start, &from);
-  if (!status)
+  if (status == hipSuccess)
     status = time_of(stop, &to);
-  if (!status)
+  if (status == hipSuccess)
     *milliseconds = (float)((double)(int64_t)(to - from) * 1e-6);
   return status;
 }

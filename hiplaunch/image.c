@@ -19,11 +19,11 @@ static rawhal_status_t load(device_t *device, const rawhal_container_t *containe
   size_t index;
   rawhal_hsaco_t *hsaco = NULL;
   rawhal_status_t status = rawhal_container_select(container, &device->info->target, &index, error);
-  if (!status) {
+  if (status == RAWHAL_OK) {
     rawhal_bytes_t bytes = rawhal_container_object(container, index)->bytes;
     status = rawhal_hsaco_open(bytes.data, bytes.size, NULL, &hsaco, error);
   }
-  if (!status)
+  if (status == RAWHAL_OK)
     status = rawhal_executable_load(device->device, hsaco, executable, error);
   rawhal_hsaco_close(hsaco);
   return status;
@@ -49,10 +49,10 @@ hipError_t image_open(device_t *device, const void *bytes, const char *path, ima
   *image = NULL;
   rawhal_status_t status = path ? rawhal_container_open_file(path, NULL, &container, &error)
                                 : rawhal_container_open_image(bytes, NULL, &container, &error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = load(device, container, &executable, &error);
   rawhal_container_close(container);
-  if (status)
+  if (status != RAWHAL_OK)
     return fail_rawhal(&error, "code for device %d", device->ordinal);
   *image = image_of(device, executable);
   if (!*image) {
@@ -102,7 +102,7 @@ hipError_t image_kernel(image_t *image, const char *name, const rawhal_device_ke
   rawhal_error_t error;
   rawhal_status_t status =
       rawhal_executable_kernel(image->executable, rawhal_string(name), 0, kernel, &error);
-  return status ? fail_rawhal(&error, "kernel %s", name) : hipSuccess;
+  return status != RAWHAL_OK ? fail_rawhal(&error, "kernel %s", name) : hipSuccess;
 }
 
 hipError_t image_variable(image_t *image, const char *name, allocation_t *variable)
@@ -119,7 +119,7 @@ hipError_t image_variable(image_t *image, const char *name, allocation_t *variab
   added->allocation =
       (allocation_t){.address = address, .size = (size_t)size, .device = image->device};
   hipError_t status = memory_add_variable(&added->allocation);
-  if (status) {
+  if (status != hipSuccess) {
     free(added);
     return status;
   }

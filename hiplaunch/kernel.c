@@ -5,7 +5,7 @@
 static hipError_t kernel_of(const void *function, device_t **device, loaded_t *loaded)
 {
   hipError_t status = device_current(device);
-  return status ? status : registry_kernel(function, *device, loaded);
+  return status != hipSuccess ? status : registry_kernel(function, *device, loaded);
 }
 
 hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *function)
@@ -15,7 +15,7 @@ hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *funct
   if (!attributes)
     return fail(hipErrorInvalidValue, "no place for the attributes");
   hipError_t status = kernel_of(function, &device, &loaded);
-  if (status)
+  if (status != hipSuccess)
     return status;
   const rawhal_device_kernel_info_t *info = rawhal_device_kernel_info(loaded.kernel);
   const rawhal_kernel_t *kernel = info->kernel;
@@ -51,9 +51,9 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void 
     return fail(hipErrorInvalidValue, "no place for the number, or blocks of %d", block_size);
   *blocks = 0;
   hipError_t status = kernel_of(function, &device, &loaded);
-  if (!status)
+  if (status == hipSuccess)
     status = occupancy_of(&loaded, (uint32_t)block_size, shared, &occupancy);
-  if (!status)
+  if (status == hipSuccess)
     *blocks = (int)occupancy.workgroups_per_cu;
   return status;
 }
@@ -68,16 +68,16 @@ hipError_t hipOccupancyMaxPotentialBlockSize(int *grid_size, int *block_size, co
     return fail(hipErrorInvalidValue, "no place for the sizes");
   *grid_size = *block_size = 0;
   hipError_t status = kernel_of(function, &device, &loaded);
-  if (status)
+  if (status != hipSuccess)
     return status;
   const uint32_t wave = device->info->wavefront_size;
   uint32_t most = rawhal_device_kernel_info(loaded.kernel)->kernel->max_flat_workgroup_size;
   uint64_t best = 0;
   most = limit > 0 && (uint32_t)limit < most ? (uint32_t)limit : most;
-  for (uint32_t size = wave; !status && size <= most; size += wave) {
+  for (uint32_t size = wave; status == hipSuccess && size <= most; size += wave) {
     rawhal_occupancy_t occupancy;
     status = occupancy_of(&loaded, size, shared, &occupancy);
-    uint64_t items = status ? 0 : (uint64_t)occupancy.workgroups_per_cu * size;
+    uint64_t items = status != hipSuccess ? 0 : (uint64_t)occupancy.workgroups_per_cu * size;
     if (!items || items < best)
       continue;
     best = items;

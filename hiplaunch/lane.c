@@ -27,9 +27,9 @@ static rawhal_status_t open_queue(lane_t *lane, bool services, rawhal_error_t *e
       .priority = priorities[lane->priority + 1],
       .services = rawhal_services_queue(lane->services),
   };
-  if (!status)
+  if (status == RAWHAL_OK)
     status = rawhal_queue_create(lane->device->device, &options, &lane->queue, error);
-  if (status)
+  if (status != RAWHAL_OK)
     rawhal_services_destroy(lane->services);
   return status;
 }
@@ -129,7 +129,7 @@ hipError_t hipDeviceSynchronize(void)
 {
   device_t *device;
   hipError_t status = device_current(&device), first = hipSuccess;
-  if (status)
+  if (status != hipSuccess)
     return status;
   for (lane_t *lane = lanes_of(device); lane; lane = lane->next) {
     status = lane_wait(lane, last_of(lane), RAWHAL_FOREVER);

@@ -169,7 +169,8 @@ static hipError_t print_now(const request_t *request, lane_t *lane, rawhal_ticke
 {
   rawhal_error_t error;
   hipError_t status = lane_wait(lane, ticket, RAWHAL_FOREVER);
-  if (!status && rawhal_services_flush(lane->services, request->loaded.image->executable, &error))
+  if (status == hipSuccess &&
+      rawhal_services_flush(lane->services, request->loaded.image->executable, &error))
     return fail_rawhal(&error, "what kernel %s has printed", request->loaded.name);
   return status;
 }
@@ -180,7 +181,7 @@ static rawhal_status_t submit(lane_t *lane, const rawhal_dispatch_t *dispatch,
   rawhal_ticket_t ticket;
   rawhal_status_t status =
       rawhal_queue_submit(lane->queue, dispatch, 1, RAWHAL_FOREVER, &ticket, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   lane->last = ticket;
   launch_note_t *note = &lane->notes[ticket % LANE_SUBMISSIONS];
@@ -202,11 +203,11 @@ static hipError_t launch(request_t *request, hipStream_t handle)
   launch_note_t launch = {.kernel = request->loaded.kernel};
   struct ihipStream_t *stream;
   hipError_t status = set_geometry(request, &dispatch);
-  if (!status)
+  if (status == hipSuccess)
     status = check_pointers(request, &launch);
-  if (!status)
+  if (status == hipSuccess)
     status = stream_enter(handle, &stream);
-  if (status)
+  if (status != hipSuccess)
     return status;
   const unsigned needs = needs_of(request->info->layout);
   rawhal_error_t error;
@@ -214,15 +215,15 @@ static hipError_t launch(request_t *request, hipStream_t handle)
   if (needs)
     status = stream_need_services(stream);
   lane_t *lane = stream->lane;
-  if (!status)
+  if (status == hipSuccess)
     failed = submit(lane, &dispatch, &launch, &error);
   const rawhal_ticket_t ticket = lane->last;
   stream_leave(stream);
   if (failed == RAWHAL_FAULT)
     return lane_fail(lane, &error, NULL);
-  if (failed)
+  if (failed != RAWHAL_OK)
     return fail_rawhal(&error, "kernel %s", request->loaded.name);
-  return !status && needs & NEEDS_FLUSH ? print_now(request, lane, ticket) : status;
+  return status == hipSuccess && needs & NEEDS_FLUSH ? print_now(request, lane, ticket) : status;
 }
 
 /* The code has to be on the stream's device, whichever is current. */
@@ -242,9 +243,9 @@ hipError_t hipLaunchKernel(const void *function, dim3 grid, dim3 block, void **a
   device_t *device;
   request_t request = {.grid = grid, .block = block, .shared = shared, .arguments = arguments};
   hipError_t status = device_of(stream, &device);
-  if (!status)
+  if (status == hipSuccess)
     status = registry_kernel(function, device, &request.loaded);
-  if (status)
+  if (status != hipSuccess)
     return status;
   request.info = rawhal_device_kernel_info(request.loaded.kernel);
   return launch(&request, stream);
@@ -277,11 +278,11 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
   if (arguments && extra)
     return fail(hipErrorInvalidValue, "arguments both by pointers and packed");
   hipError_t status = device_of(stream, &device);
-  if (!status)
+  if (status == hipSuccess)
     status = registry_function(function, device, &request.loaded);
-  if (!status)
+  if (status == hipSuccess)
     status = read_extra(extra, &request);
-  if (status)
+  if (status != hipSuccess)
     return status;
   request.info = rawhal_device_kernel_info(request.loaded.kernel);
   return launch(&request, stream);

@@ -72,7 +72,7 @@ static rawhal_status_t allow_all(rawhal_buffer_t *buffer, rawhal_error_t *error)
   device_t *devices;
   int count = devices_opened(&devices);
   rawhal_status_t status = RAWHAL_OK;
-  for (int i = 0; !status && count > 1 && i < count; ++i)
+  for (int i = 0; status == RAWHAL_OK && count > 1 && i < count; ++i)
     status = rawhal_buffer_allow(buffer, &devices[i].device, 1, error);
   return status;
 }
@@ -86,9 +86,9 @@ hipError_t memory_allocate(device_t *device, allocation_kind_t kind, size_t size
   rawhal_status_t status =
       rawhal_buffer_allocate(device->device, host ? RAWHAL_MEMORY_HOST : RAWHAL_MEMORY_DEVICE, size,
                              &allocation->buffer, &error);
-  if (!status && host)
+  if (status == RAWHAL_OK && host)
     status = allow_all(allocation->buffer, &error);
-  if (status) {
+  if (status != RAWHAL_OK) {
     rawhal_buffer_free(allocation->buffer);
     return fail_rawhal(&error, "%zu bytes", size);
   }
@@ -98,7 +98,7 @@ hipError_t memory_allocate(device_t *device, allocation_kind_t kind, size_t size
     refused = fail(hipErrorNotSupported, "host memory that the device has at another address");
   else if (!add(allocation))
     refused = fail(hipErrorOutOfMemory, "out of host memory");
-  if (refused)
+  if (refused != hipSuccess)
     rawhal_buffer_free(allocation->buffer);
   return refused;
 }
@@ -140,7 +140,7 @@ static hipError_t allocate_for(void **pointer, allocation_kind_t kind, size_t si
     return fail(hipErrorInvalidValue, "no place for the pointer");
   *pointer = NULL;
   hipError_t status = device_current(&device);
-  if (!status && size) {
+  if (status == hipSuccess && size) {
     status = memory_allocate(device, kind, size, &allocation);
     *pointer = status ? NULL : (void *)(uintptr_t)allocation.address;
   }
@@ -174,7 +174,7 @@ static hipError_t free_of(void *pointer, bool host)
   device_t *device;
   allocation_t allocation;
   hipError_t status = device_current(&device);
-  if (status || !pointer)
+  if (status != hipSuccess || !pointer)
     return status;
   if (!memory_find((uintptr_t)pointer, &allocation) || allocation.address != (uintptr_t)pointer ||
       allocation.kind == ALLOCATION_VARIABLE || (allocation.kind == ALLOCATION_HOST) != host)

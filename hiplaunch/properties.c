@@ -86,7 +86,7 @@ static hipError_t info_of(int device, const rawhal_device_info_t **info)
   int count;
   *info = NULL;
   hipError_t status = devices_open(&devices, &count);
-  if (status)
+  if (status != hipSuccess)
     return status;
   if (device < 0 || device >= count)
     return fail(hipErrorInvalidDevice, "device %d of %d", device, count);
@@ -100,7 +100,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
   if (!properties)
     return fail(hipErrorInvalidValue, "no place for the properties");
   hipError_t status = info_of(device, &info);
-  if (!status)
+  if (status == hipSuccess)
     fill(info, properties);
   return status;
 }
@@ -111,7 +111,7 @@ hipError_t hipDeviceGetName(char *name, int size, hipDevice_t device)
   if (!name || size <= 0)
     return fail(hipErrorInvalidValue, "no place for the name");
   hipError_t status = info_of(device, &info);
-  if (!status)
+  if (status == hipSuccess)
     snprintf(name, (size_t)size, "%s", info->description);
   return status;
 }
@@ -123,7 +123,7 @@ hipError_t hipMemGetInfo(size_t *available, size_t *total)
   if (!available || !total)
     return fail(hipErrorInvalidValue, "no place for the sizes");
   hipError_t status = device_current(&device);
-  if (status)
+  if (status != hipSuccess)
     return status;
   rawhal_device_memory(device->device, &all, &left);
   *available = left;

@@ -84,12 +84,12 @@ static hipError_t set_managed(const struct ihipModule_t *module, image_t *image)
 {
   hipError_t status = hipSuccess;
   rawhal_error_t error;
-  for (const variable_t *at = module->variables; !status && at; at = at->next) {
+  for (const variable_t *at = module->variables; status == hipSuccess && at; at = at->next) {
     allocation_t pointer;
     if (!at->is_managed)
       continue;
     status = image_variable(image, at->name, &pointer);
-    if (!status &&
+    if (status == hipSuccess &&
         (pointer.size != sizeof(uint64_t) ||
          rawhal_buffer_write(pointer.buffer, 0, &at->managed.address, sizeof(uint64_t), &error)))
       status = pointer.size != sizeof(uint64_t)
@@ -114,9 +114,9 @@ static hipError_t image_on(struct ihipModule_t *module, device_t *device, image_
                 module->device->ordinal, device->ordinal);
   if (!*place) {
     status = check_wrapper(module->wrapper);
-    if (!status)
+    if (status == hipSuccess)
       status = image_open(device, module->wrapper->binary, NULL, image);
-    if (!status && (status = set_managed(module, *image)))
+    if (status == hipSuccess && (status = set_managed(module, *image)))
       image_close(*image);
     *place = status ? NULL : *image;
   }
@@ -129,7 +129,8 @@ static hipError_t load(const struct ihipModuleSymbol_t *function, device_t *devi
 {
   hipError_t status = image_on(function->module, device, &loaded->image);
   loaded->name = function->name;
-  return status ? status : image_kernel(loaded->image, function->name, &loaded->kernel);
+  return status != hipSuccess ? status
+                              : image_kernel(loaded->image, function->name, &loaded->kernel);
 }
 
 hipError_t registry_kernel(const void *host, device_t *device, loaded_t *loaded)
@@ -166,7 +167,7 @@ hipError_t registry_variable(const void *host, device_t *device, allocation_t *v
   } else {
     const variable_t *known = *found;
     status = image_on(known->module, device, &image);
-    if (!status)
+    if (status == hipSuccess)
       status = image_variable(image, known->name, variable);
   }
   pthread_mutex_unlock(&lock);
@@ -233,7 +234,7 @@ static hipError_t open_module(hipModule_t *module, const void *bytes, const char
     return fail(hipErrorInvalidValue, "no image, or no place for the module");
   *module = NULL;
   hipError_t status = device_current(&device);
-  if (status)
+  if (status != hipSuccess)
     return status;
   pthread_mutex_lock(&lock);
   struct ihipModule_t *added = add_module(NULL);
@@ -245,7 +246,7 @@ static hipError_t open_module(hipModule_t *module, const void *bytes, const char
     added->device = device;
     status = image_open(device, bytes, path, &added->images[device->ordinal]);
   }
-  if (status && added)
+  if (status != hipSuccess && added)
     remove_module(added);
   *module = status ? NULL : added;
   pthread_mutex_unlock(&lock);
@@ -288,14 +289,14 @@ hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, con
     status = fail(hipErrorInvalidHandle, "%p is not a module", (void *)module);
   else if (!(added = calloc(1, sizeof(*added))) || !(added->name = strdup(name)))
     status = fail(hipErrorOutOfMemory, "out of host memory");
-  if (!status) {
+  if (status == hipSuccess) {
     added->module = module;
     status = load(added, module->device, &loaded);
   }
-  if (status && added) {
+  if (status != hipSuccess && added) {
     free((char *)added->name);
     free(added);
-  } else if (!status) {
+  } else if (status == hipSuccess) {
     added->next = module->functions;
     module->functions = added;
     *function = added;
@@ -396,12 +397,12 @@ void __hipRegisterManagedVar(void *handle, void **pointer, void *initial, const 
   device_t *device;
   allocation_t memory = {0};
   hipError_t status = device_current(&device);
-  if (!status)
+  if (status == hipSuccess)
     status = memory_allocate(device, ALLOCATION_MANAGED, size, &memory);
   *pointer = status ? malloc(size) : (void *)(uintptr_t)memory.address;
   if (*pointer)
     memcpy(*pointer, initial, size);
-  if (status)
+  if (status != hipSuccess)
     note(RAWHAL_SEVERITY_WARNING, "managed variable %s is the host's alone: there is no device",
          name);
   pthread_mutex_lock(&lock);

@@ -59,14 +59,15 @@ static hipError_t open_devices(rawhal_error_t *error)
   if (!devices || !count)
     status = devices ? fail(hipErrorNoDevice, "the runtime has no devices")
                      : fail(hipErrorOutOfMemory, "out of host memory");
-  for (size_t i = 0; !status && i < count; ++i) {
+  for (size_t i = 0; status == hipSuccess && i < count; ++i) {
     devices[i].ordinal = (int)i;
     devices[i].device = rawhal_instance_device(instance, i);
     devices[i].info = rawhal_device_info(devices[i].device);
     pthread_mutex_init(&devices[i].lock, NULL);
     status = streams_open(&devices[i]);
   }
-  if (status) { /* what was made of streams goes with the process: this is the end of it */
+  if (status !=
+      hipSuccess) { /* what was made of streams goes with the process: this is the end of it */
     rawhal_instance_destroy(instance);
     return status;
   }
@@ -89,7 +90,7 @@ hipError_t devices_open(device_t **devices, int *count)
     if (!runtime.count)
       status = open_devices(&error);
     pthread_mutex_unlock(&lock);
-    if (status)
+    if (status != hipSuccess)
       return status;
   }
   if (runtime.owner != getpid())
@@ -111,7 +112,7 @@ hipError_t device_current(device_t **device)
 {
   int count;
   hipError_t status = devices_open(device, &count);
-  if (!status)
+  if (status == hipSuccess)
     *device += current;
   return status;
 }
@@ -122,7 +123,7 @@ static hipError_t device_at(int ordinal, device_t **device)
 {
   int count;
   hipError_t status = devices_open(device, &count);
-  if (!status && (ordinal < 0 || ordinal >= count))
+  if (status == hipSuccess && (ordinal < 0 || ordinal >= count))
     return fail(hipErrorInvalidDevice, "device %d of %d", ordinal, count);
   *device += status ? 0 : ordinal;
   return status;
@@ -156,7 +157,7 @@ hipError_t hipSetDevice(int device)
 {
   device_t *found;
   hipError_t status = device_at(device, &found);
-  if (!status)
+  if (status == hipSuccess)
     current = device;
   return status;
 }

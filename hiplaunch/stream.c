@@ -26,7 +26,7 @@ static hipError_t make(device_t *device, unsigned flags, int priority, struct ih
   stream->flags = flags;
   stream->priority = priority;
   hipError_t status = lane_take(device, priority, false, &stream->lane);
-  if (status)
+  if (status != hipSuccess)
     free(stream);
   else
     *made = stream;
@@ -45,11 +45,11 @@ static hipError_t find_locked(hipStream_t handle, struct ihipStream_t **found)
   int count;
   *found = NULL;
   hipError_t status = devices_open(&devices, &count);
-  if (!status && !handle && !(status = device_current(&device))) {
+  if (status == hipSuccess && !handle && !(status = device_current(&device))) {
     pthread_mutex_lock(&device->lock);
     *found = device->streams;
   }
-  for (int i = 0; !status && !*found && i < count; ++i) {
+  for (int i = 0; status == hipSuccess && !*found && i < count; ++i) {
     pthread_mutex_lock(&devices[i].lock);
     struct ihipStream_t *stream = devices[i].streams->next;
     while (stream && stream != handle)
@@ -59,7 +59,7 @@ static hipError_t find_locked(hipStream_t handle, struct ihipStream_t **found)
     else
       pthread_mutex_unlock(&devices[i].lock);
   }
-  if (!status && !*found)
+  if (status == hipSuccess && !*found)
     return fail(hipErrorInvalidHandle, "%p is not a stream", (void *)handle);
   return status;
 }
@@ -67,7 +67,7 @@ static hipError_t find_locked(hipStream_t handle, struct ihipStream_t **found)
 hipError_t stream_find(hipStream_t handle, struct ihipStream_t **stream)
 {
   hipError_t status = find_locked(handle, stream);
-  if (!status)
+  if (status == hipSuccess)
     stream_leave(*stream);
   return status;
 }
@@ -87,7 +87,7 @@ static rawhal_status_t flush(lane_t *lane, const rawhal_dependency_t *dependenci
     return RAWHAL_OK;
   rawhal_status_t status =
       rawhal_queue_barrier(lane->queue, dependencies, *count, RAWHAL_FOREVER, &ticket, error);
-  lane->last = status ? lane->last : ticket;
+  lane->last = status != RAWHAL_OK ? lane->last : ticket;
   *count = 0;
   return status;
 }
@@ -97,7 +97,8 @@ static rawhal_status_t order_null(struct ihipStream_t *null, rawhal_error_t *err
   rawhal_dependency_t dependencies[RAWHAL_MAX_DEPENDENCIES] = {0};
   size_t count = 0;
   rawhal_status_t status = RAWHAL_OK;
-  for (struct ihipStream_t *stream = null->next; !status && stream; stream = stream->next) {
+  for (struct ihipStream_t *stream = null->next; status == RAWHAL_OK && stream;
+       stream = stream->next) {
     lane_t *lane = stream->lane;
     if (!is_blocking(stream) || lane->last == lane->seen_by_null)
       continue;
@@ -106,9 +107,10 @@ static rawhal_status_t order_null(struct ihipStream_t *null, rawhal_error_t *err
     if (count == RAWHAL_MAX_DEPENDENCIES)
       status = flush(null->lane, dependencies, &count, error);
   }
-  if (!status)
+  if (status == RAWHAL_OK)
     status = flush(null->lane, dependencies, &count, error);
-  for (struct ihipStream_t *stream = null->next; !status && stream; stream = stream->next)
+  for (struct ihipStream_t *stream = null->next; status == RAWHAL_OK && stream;
+       stream = stream->next)
     stream->lane->seen_by_null = stream->lane->last;
   return status;
 }
@@ -123,7 +125,7 @@ static rawhal_status_t order(struct ihipStream_t *stream, rawhal_error_t *error)
   rawhal_dependency_t dependency = {.queue = null->queue, .ticket = null->last};
   size_t count = !has_finished(null, null->last);
   rawhal_status_t status = flush(lane, &dependency, &count, error);
-  lane->null_seen = status ? lane->null_seen : null->last;
+  lane->null_seen = status != RAWHAL_OK ? lane->null_seen : null->last;
   return status;
 }
 
@@ -131,7 +133,7 @@ hipError_t stream_enter(hipStream_t handle, struct ihipStream_t **stream)
 {
   rawhal_error_t error;
   hipError_t status = find_locked(handle, stream);
-  if (status)
+  if (status != hipSuccess)
     return status;
   lane_t *lane = (*stream)->lane;
   events_settle(lane);
@@ -158,14 +160,14 @@ hipError_t stream_need_services(struct ihipStream_t *stream)
     stream_leave(stream);
     hipError_t status = lane_wait(old, last, RAWHAL_FOREVER);
     pthread_mutex_lock(&stream->device->lock);
-    if (status)
+    if (status != hipSuccess)
       return status;
     old = stream->lane;
   }
   if (old->services)
     return hipSuccess;
   hipError_t status = lane_take(stream->device, stream->priority, true, &lane);
-  if (status)
+  if (status != hipSuccess)
     return status;
   old->busy = false;
   stream->lane = lane;
@@ -192,14 +194,14 @@ hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int 
     return fail(hipErrorInvalidValue, "no place for the stream, or flags 0x%x", flags);
   *stream = NULL;
   hipError_t status = device_current(&device);
-  if (status)
+  if (status != hipSuccess)
     return status;
   priority = priority > PRIORITY_LOW    ? PRIORITY_LOW
              : priority < PRIORITY_HIGH ? PRIORITY_HIGH
                                         : priority;
   pthread_mutex_lock(&device->lock);
   status = make(device, flags, priority, stream);
-  if (!status) {
+  if (status == hipSuccess) {
     (*stream)->next = device->streams->next;
     device->streams->next = *stream;
   }
@@ -224,7 +226,7 @@ hipError_t hipStreamDestroy(hipStream_t handle)
   if (!handle)
     return fail(hipErrorInvalidHandle, "the null stream cannot be destroyed");
   hipError_t status = find_locked(handle, &stream);
-  if (status)
+  if (status != hipSuccess)
     return status;
   lane_t *lane = stream->lane;
   rawhal_ticket_t last = lane->last;
@@ -273,7 +275,7 @@ static hipError_t wait_until(hipStream_t handle, uint64_t deadline)
   lane_t *lane = NULL;
   while ((lane = next_lane(handle, lane, &last, &status))) {
     status = lane_wait(lane, last, deadline);
-    if (status)
+    if (status != hipSuccess)
       return status;
   }
   return status;

@@ -118,7 +118,7 @@ static rawhal_status_t scan_member(const archive_t *archive, const member_t *mem
   rawhal_status_t status = scan_range(scan, part, &why);
   if (status == RAWHAL_MALFORMED || status == RAWHAL_UNSUPPORTED)
     status = scan_add(scan, part, arena_print(&scan->arena, "%s", why.message), error);
-  else if (status && error)
+  else if (status != RAWHAL_OK && error)
     *error = why;
   for (size_t i = before; i < scan->count; ++i)
     if (!scan->objects[i].member.size) /* the innermost archive's */
@@ -133,7 +133,7 @@ static rawhal_status_t read_member(archive_t *archive, uint64_t *at, rawhal_erro
   member_t member = {0};
   const uint64_t start = archive->part.offset + *at;
   rawhal_status_t status = scan_work(archive->scan, start, WORK_PART, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (archive->part.size - *at < sizeof(header))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, start, "the header of an archive member is cut");
@@ -156,7 +156,7 @@ static rawhal_status_t read_member(archive_t *archive, uint64_t *at, rawhal_erro
   if (starts_with(header.ar_name, "/SYM64/ "))
     return RAWHAL_OK;
   status = read_name(archive, &header, start, &member, error);
-  return status || is_table(&member) ? status : scan_member(archive, &member, error);
+  return status != RAWHAL_OK || is_table(&member) ? status : scan_member(archive, &member, error);
 }
 
 rawhal_status_t scan_archive(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_error_t *error)
@@ -165,7 +165,7 @@ rawhal_status_t scan_archive(scan_t *scan, scan_part_t part, uint64_t *end, rawh
   *end = part.offset + part.size;
   for (uint64_t at = SARMAG; at < part.size;) {
     rawhal_status_t status = read_member(&archive, &at, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
   }
   return RAWHAL_OK;

@@ -100,7 +100,7 @@ rawhal_status_t measure_bundle(scan_t *scan, scan_part_t part, uint64_t *end, ra
   uint64_t count, at = HEADER_SIZE, furthest = 0;
   *end = part.offset;
   rawhal_status_t status = read_count(scan, &part, &count, error);
-  for (uint64_t i = 0; !status && i < count; ++i) {
+  for (uint64_t i = 0; status == RAWHAL_OK && i < count; ++i) {
     entry_t entry;
     status = read_entry(scan, &part, &at, &entry, error);
     uint64_t entry_end = entry.offset + entry.size; /* within the part */
@@ -115,17 +115,17 @@ rawhal_status_t scan_bundle(scan_t *scan, scan_part_t part, uint64_t *end, rawha
   uint64_t count, at = HEADER_SIZE;
   *end = part.offset;
   rawhal_status_t counted = read_count(scan, &part, &count, error);
-  if (counted)
+  if (counted != RAWHAL_OK)
     return counted;
   uint64_t furthest = 0;
   for (uint64_t i = 0; i < count; ++i) {
     entry_t entry;
     rawhal_status_t status = read_entry(scan, &part, &at, &entry, error);
-    if (!status)
+    if (status == RAWHAL_OK)
       status = scan_work(scan, part.offset + at, WORK_PART + entry.id.size, error);
-    if (!status)
+    if (status == RAWHAL_OK)
       status = read_payload(scan, &part, &entry, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
     uint64_t entry_end = entry.size ? entry.offset + entry.size : 0;
     furthest = entry_end > furthest ? entry_end : furthest;

@@ -87,7 +87,7 @@ static rawhal_status_t scan_unpacked(scan_t *scan, const bundle_t *bundle,
       .size = bundle->unpacked_size, .id = bundle->part.id, .depth = bundle->part.depth + 1};
   rawhal_status_t status = scan_range(scan, inner, error);
   scan->space = outer;
-  if (status && error)
+  if (status != RAWHAL_OK && error)
     return rawhal_fail_at(error, status, bundle->part.offset, "inside a compressed bundle: %s",
                           error->message);
   return status;
@@ -100,7 +100,7 @@ rawhal_status_t scan_compressed(scan_t *scan, scan_part_t part, uint64_t *end,
   bool known;
   *end = part.offset;
   rawhal_status_t status = read_header(scan, &bundle, &known, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   *end = part.offset + bundle.part.size;
   if (!known)
@@ -108,7 +108,7 @@ rawhal_status_t scan_compressed(scan_t *scan, scan_part_t part, uint64_t *end,
   const unsigned char *bytes = NULL;
   uint64_t used = 0;
   status = unpack(scan, &bundle, &bytes, &used, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (scan->space.bytes[part.offset + 4] == 1) /* whose only mark of its end is the payload's */
     *end = part.offset + layouts[0].header + used;
@@ -124,7 +124,7 @@ rawhal_status_t measure_compressed(scan_t *scan, scan_part_t part, uint64_t *end
   bool known;
   *end = part.offset;
   rawhal_status_t status = read_header(scan, &bundle, &known, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (!known)
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, part.offset, not_known);

@@ -20,9 +20,9 @@ static rawhal_status_t take_options(scan_t *scan, const rawhal_container_options
 {
   rawhal_container_options_t taken;
   rawhal_status_t status = SIZED_TAKE(&taken, options, allocator, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = allocator_take(taken.allocator, &scan->allocator, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (taken.flags & ~(uint32_t)RAWHAL_CONTAINER_COPY)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken.flags);
@@ -48,7 +48,7 @@ static rawhal_status_t read_container(scan_t *scan, const void *bytes, size_t si
   scan->space.bytes = bytes;
   work_start(&scan->work, size);
   rawhal_status_t status = scan_range(scan, (scan_part_t){.size = size, .is_file = true}, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (scan->arena.status) /* some text is missing */
     return arena_fail(&scan->arena, error);
@@ -89,7 +89,7 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
   scan_t settings;
   rawhal_status_t status = take_options(&settings, options, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   rawhal_container_t *opened = allocate_zeroed(&settings.allocator, 1, sizeof(*opened));
   if (!opened)
@@ -99,10 +99,10 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
   opened->scan.options.allocator = NULL; /* the caller's, who may have changed it since */
   if (opened->scan.options.flags & RAWHAL_CONTAINER_COPY)
     status = keep_copy(opened, &bytes, size, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = read_container(&opened->scan, bytes, size, error);
   scan_end_unpacking(&opened->scan);
-  if (status) {
+  if (status != RAWHAL_OK) {
     rawhal_container_close(opened);
     return status;
   }
@@ -122,7 +122,7 @@ rawhal_status_t rawhal_container_measure(const void *image, size_t readable,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no image, or no place for its size");
   scan_t scan = {0};
   rawhal_status_t status = take_options(&scan, options, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   scan.space.bytes = image;
   work_start(&scan.work, readable);
@@ -130,7 +130,7 @@ rawhal_status_t rawhal_container_measure(const void *image, size_t readable,
   status = scan_measure(&scan, (scan_part_t){.size = readable}, &end, error);
   scan_end_unpacking(&scan);
   scan_free_unpacked(&scan);
-  if (!status)
+  if (status == RAWHAL_OK)
     *size = (size_t)end;
   return status;
 }
@@ -144,9 +144,10 @@ rawhal_status_t rawhal_container_open_image(const void *image,
   *container = NULL;
   size_t readable, size;
   rawhal_status_t status = mapped_readable(image, &readable, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = rawhal_container_measure(image, readable, options, &size, error);
-  return status ? status : rawhal_container_open(image, size, options, container, error);
+  return status != RAWHAL_OK ? status
+                             : rawhal_container_open(image, size, options, container, error);
 }
 
 /* ---- Files ---- */
@@ -160,16 +161,16 @@ rawhal_status_t rawhal_container_open_file(const char *path,
   *container = NULL;
   scan_t settings;
   rawhal_status_t status = take_options(&settings, options, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   rawhal_container_options_t *taken = &settings.options;
   const bool copy = taken->flags & RAWHAL_CONTAINER_COPY;
   taken->flags &= ~(uint32_t)RAWHAL_CONTAINER_COPY; /* what is read is a copy already */
   file_bytes_t file;
   status = file_bytes_open(path, taken->max_file_bytes, copy, &settings.allocator, &file, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = rawhal_container_open(file.data, file.size, taken, container, error);
-  if (status)
+  if (status != RAWHAL_OK)
     file_bytes_close(&file, &settings.allocator);
   else
     (*container)->file = file;

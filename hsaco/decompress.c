@@ -163,7 +163,7 @@ rawhal_status_t scan_unpack(scan_t *scan, const scan_packed_t *packed, const uns
   *bytes = NULL;
   *used = 0;
   rawhal_status_t status = take_budget(scan, packed, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   uint64_t size;
   unpacked_t *unpacked = checked_add_u64(sizeof(*unpacked), packed->unpacked_size, &size)
@@ -180,7 +180,7 @@ rawhal_status_t scan_unpack(scan_t *scan, const scan_packed_t *packed, const uns
     return rawhal_fail(error, status, "no memory to unpack %s", packed->what);
   if (status == RAWHAL_CAP_EXCEEDED)
     return scan_fail_work(packed->at, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return rawhal_fail_at(error, status, packed->at,
                           "%s is damaged or does not unpack to the %llu bytes it claims",
                           packed->what, (unsigned long long)packed->unpacked_size);

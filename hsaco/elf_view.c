@@ -194,16 +194,16 @@ rawhal_status_t elf_view_open(elf_view_t *view, const void *bytes, size_t size, 
   *view = (elf_view_t){.bytes = bytes, .size = size};
   table_counts_t counts;
   rawhal_status_t status = elf_header_check(bytes, size, &view->header, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = check_tables(bytes, size, &view->header, &counts, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   view->extended_numbering = counts.extended;
   view->names_index = (size_t)counts.names_index;
   view->segment_count = (size_t)counts.segments;
   view->section_count = (size_t)counts.sections;
   status = read_tables(view, arena, error);
-  return status ? status : index_segments(view, arena, error);
+  return status != RAWHAL_OK ? status : index_segments(view, arena, error);
 }
 
 /* ---- Ranges ---- */

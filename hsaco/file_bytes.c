@@ -66,7 +66,7 @@ rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
     status = copy ? read_all(file, path, allocator, bytes, error) : map(file, path, bytes, error);
   }
   close(file);
-  if (status)
+  if (status != RAWHAL_OK)
     bytes->size = 0;
   return status;
 }

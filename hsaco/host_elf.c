@@ -150,9 +150,9 @@ static rawhal_status_t scan_sections(const host_t *host, bool *found, rawhal_err
       continue;
     rawhal_status_t status =
         scan_work(host->scan, host->part.offset + host->header.e_shoff, WORK_PART, error);
-    if (!status)
+    if (status == RAWHAL_OK)
       status = scan_section(host, &names, &section, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
   }
   return RAWHAL_OK;
@@ -189,12 +189,12 @@ static rawhal_status_t scan_segments(const host_t *host, rawhal_error_t *error)
       at += PAGE;
     rawhal_status_t status =
         scan_work(host->scan, host->part.offset + start, at - start + WORK_PART, error);
-    if (!status && at < end) {
+    if (status == RAWHAL_OK && at < end) {
       scan_part_t rest = {
           .offset = host->part.offset + at, .size = end - at, .depth = host->part.depth + 1};
       status = scan_pages(host->scan, rest, error);
     }
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
     done = end > done ? end : done;
   }
@@ -230,7 +230,7 @@ rawhal_status_t scan_elf(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_e
                           "a host file that is not 64-bit little-endian ELF");
   bool has_sections;
   rawhal_status_t status = scan_sections(&host, &has_sections, error);
-  if (!status && !has_sections)
+  if (status == RAWHAL_OK && !has_sections)
     status = scan_segments(&host, error);
   return status;
 }

@@ -24,9 +24,9 @@ static rawhal_status_t take_options(settings_t *settings, const rawhal_hsaco_opt
   enum { KNOWN_FLAGS = RAWHAL_HSACO_COPY | RAWHAL_HSACO_DESCRIPTOR_KERNELS, FORMAT_NESTING = 32 };
   rawhal_hsaco_options_t *taken = &settings->options;
   rawhal_status_t status = SIZED_TAKE(taken, options, allocator, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = allocator_take(taken->allocator, &settings->allocator, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (taken->flags & ~(uint32_t)KNOWN_FLAGS)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken->flags);
@@ -104,7 +104,7 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
                                    rawhal_error_t *error)
 {
   rawhal_status_t status = elf_view_open(&hsaco->elf, bytes, size, &hsaco->arena, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   describe(hsaco);
   hsaco->long_names = arena_alloc(&hsaco->arena, sizeof(*hsaco->long_names));
@@ -112,13 +112,13 @@ static rawhal_status_t read_object(rawhal_hsaco_t *hsaco, const void *bytes, siz
     return arena_fail(&hsaco->arena, error);
   long_names_init(hsaco->long_names, &hsaco->arena, size);
   status = list_segments(hsaco, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = metadata_read(hsaco, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = symbols_read(hsaco, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = relocations_read(hsaco, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   check_object(hsaco);
   loadable_judge(hsaco);
@@ -163,11 +163,11 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
   Elf64_Ehdr header;
   rawhal_status_t status = elf_header_check(bytes, size, &header, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   settings_t settings;
   status = take_options(&settings, options, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   rawhal_hsaco_t *opened = new_object(size, &settings);
   if (!opened)
@@ -179,11 +179,11 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
     else
       status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
   }
-  if (!status) {
+  if (status == RAWHAL_OK) {
     diagnostics_init(&opened->diagnostics, &opened->arena, opened->options.max_diagnostics);
     status = read_object(opened, bytes, size, error);
   }
-  if (status) {
+  if (status != RAWHAL_OK) {
     rawhal_hsaco_close(opened);
     return status;
   }
@@ -200,17 +200,17 @@ rawhal_status_t rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_opti
   rawhal_hsaco_options_t taken;
   allocator_t allocator;
   rawhal_status_t status = SIZED_TAKE(&taken, options, allocator, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = allocator_take(taken.allocator, &allocator, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   bool copy = taken.flags & RAWHAL_HSACO_COPY;
   taken.flags &= ~(uint32_t)RAWHAL_HSACO_COPY; /* what is read is a copy already */
   file_bytes_t file;
   status = file_bytes_open(path, UINT64_MAX, copy, &allocator, &file, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = rawhal_hsaco_open(file.data, file.size, &taken, hsaco, error);
-  if (status)
+  if (status != RAWHAL_OK)
     file_bytes_close(&file, &allocator);
   else
     (*hsaco)->file = file;

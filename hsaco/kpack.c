@@ -77,7 +77,7 @@ static rawhal_status_t check_overlap(archive_t *archive, rawhal_error_t *error)
     return arena_fail(&table->arena, error);
   rawhal_status_t status =
       scan_work(archive->scan, archive->part.offset, WORK_PART * 2 * count, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   all[0] = (kpack_range_t){0, KPACK_HEADER};
   all[1] = table->extent;
@@ -139,7 +139,7 @@ static rawhal_status_t find_frames(archive_t *archive, rawhal_error_t *error)
   if (!range_within(blob.offset, blob.size, archive->part.size))
     return fail_range(archive, blob, "compressed part", error);
   rawhal_status_t status = check_overlap(archive, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   const unsigned char *bytes = scan->space.bytes + start;
   uint32_t count = 0, size;
@@ -248,9 +248,9 @@ static rawhal_status_t unpack_frame(const archive_t *archive, const kpack_entry_
   const unsigned char *bytes = NULL;
   uint64_t used;
   rawhal_status_t status = frame_size(archive, entry, piece, &packed.unpacked_size, error);
-  if (!status) /* before memory is taken for it */
+  if (status == RAWHAL_OK) /* before memory is taken for it */
     status = check_size(entry, packed.unpacked_size, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = scan_unpack(scan, &packed, &bytes, &used, error);
   /* Where the outermost compressed bytes are. */
   piece->space = (scan_space_t){
@@ -295,7 +295,7 @@ static rawhal_status_t read_piece(const archive_t *archive, const kpack_entry_t 
     piece->size = piece->range.size;
     status = check_size(entry, piece->size, error);
   }
-  return status ? status : measure(archive->scan, piece, place, error);
+  return status != RAWHAL_OK ? status : measure(archive->scan, piece, place, error);
 }
 
 static rawhal_status_t add_object(const archive_t *archive, const kpack_entry_t *entry,
@@ -304,14 +304,14 @@ static rawhal_status_t add_object(const archive_t *archive, const kpack_entry_t 
   scan_t *scan = archive->scan;
   const scan_space_t outer = scan->space;
   rawhal_status_t status = read_piece(archive, entry, piece, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   scan->space = piece->space;
   status = scan_add(
       scan, (scan_part_t){.offset = piece->offset, .size = piece->extent, .id = entry->arch},
       (rawhal_string_t){0}, error);
   scan->space = outer;
-  if (!status)
+  if (status == RAWHAL_OK)
     check_target(scan, &scan->objects[scan->count - 1]);
   return status;
 }
@@ -350,7 +350,7 @@ static rawhal_status_t add_entry(const archive_t *archive, const kpack_entry_t *
   rawhal_status_t status = entry->has_type && !is(entry->type, "hsaco")
                                ? add_other(archive, entry, piece, error)
                                : add_object(archive, entry, piece, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   scan->objects[scan->count - 1].binary = entry->binary;
   scan->objects[scan->count - 1].ordinal = (uint32_t)entry->ordinal;
@@ -365,7 +365,7 @@ static rawhal_status_t read_archive(archive_t *archive, uint64_t table_offset,
   kpack_table_t *table = &archive->table;
   rawhal_status_t status =
       kpack_table_read(archive->scan, &archive->part, table_offset, table, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   archive->end = archive->part.size;
   archive->zstd = is(table->scheme, "zstd-per-kernel");
@@ -376,7 +376,7 @@ static rawhal_status_t read_archive(archive_t *archive, uint64_t table_offset,
     return scan_refuse(archive->scan, archive->part,
                        "a kpack archive (KPAK) of a compression scheme not known here", error);
   status = archive->zstd ? find_frames(archive, error) : find_blobs(archive, error);
-  for (size_t i = 0; i < table->entry_count && !status; ++i)
+  for (size_t i = 0; i < table->entry_count && status == RAWHAL_OK; ++i)
     status = add_entry(archive, &table->entries[i], error);
   return status;
 }
@@ -388,7 +388,7 @@ rawhal_status_t scan_kpack(scan_t *scan, scan_part_t part, uint64_t *end, rawhal
   uint64_t table_offset;
   *end = part.offset + part.size;
   rawhal_status_t status = read_header(&archive, &version, &table_offset, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (version != 1)
     return scan_refuse(scan, part, "a kpack archive (KPAK) of a version not known here", error);

@@ -109,7 +109,7 @@ rawhal_status_t mapped_readable(const void *pointer, size_t *readable, rawhal_er
   uint64_t reached = (uintptr_t)pointer;
   *readable = 0;
   rawhal_status_t status = mapped_walk(reach, &reached, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   *readable = (size_t)(reached - (uintptr_t)pointer);
   if (!*readable)

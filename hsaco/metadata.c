@@ -206,7 +206,7 @@ RAWHAL_CHECKED static rawhal_status_t read_kernels(reader_t *reader, size_t *off
     kernel->object = hsaco;
     /* Now, while its name is at hand: of a large object it will be far away later. */
     rawhal_status_t status = name_kernel(hsaco, (uint32_t)hsaco->info.kernel_count++, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
   }
   return RAWHAL_OK;
@@ -339,7 +339,7 @@ RAWHAL_CHECKED static rawhal_status_t read_root_entry(reader_t *reader, size_t *
   root_key_t known = root_key_of(entry.key);
   size_t value_start = *offset;
   rawhal_status_t status = read_known(reader, known, offset, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   entry.value = (rawhal_bytes_t){reader->unpacker.bytes + value_start, *offset - value_start};
   bool twice = reader->seen_roots >> known & 1, kept = true;
@@ -378,7 +378,7 @@ RAWHAL_CHECKED static rawhal_status_t read_metadata_note(reader_t *reader, rawha
                           note.size ? "metadata is not a msgpack map" : "a metadata note is empty");
   for (uint32_t i = 0; i < count; ++i) {
     rawhal_status_t status = read_root_entry(reader, &offset, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
   }
   if (!(reader->seen_roots >> ROOT_KERNELS & 1))
@@ -421,7 +421,7 @@ RAWHAL_CHECKED static rawhal_status_t read_notes(reader_t *reader, uint64_t offs
       reader->around = size;
       reader->alike = size / (note.description.size + 1);
       rawhal_status_t status = read_metadata_note(reader, note.description, error);
-      if (status)
+      if (status != RAWHAL_OK)
         return status;
     }
   return wrong ? rawhal_fail_at(error, RAWHAL_MALFORMED, offset + walk.offset, "%s", wrong)
@@ -440,14 +440,14 @@ rawhal_status_t metadata_read(rawhal_hsaco_t *hsaco, rawhal_error_t *error)
   name_table_init(&reader.unknown, &hsaco->arena, 8);
   name_table_init(&hsaco->names, &hsaco->arena, 8);
   rawhal_status_t status = RAWHAL_OK;
-  for (size_t i = 0; i < elf->segment_count && !status; ++i)
+  for (size_t i = 0; i < elf->segment_count && status == RAWHAL_OK; ++i)
     if (elf->segments[i].p_type == PT_NOTE)
       status = read_notes(&reader, elf->segments[i].p_offset, elf->segments[i].p_filesz,
                           elf->segments[i].p_align, error);
   if (hsaco->info.has_metadata)
     return status;
   reader.left = elf->size; /* sections show the same notes again */
-  for (size_t i = 0; i < elf->section_count && !status; ++i)
+  for (size_t i = 0; i < elf->section_count && status == RAWHAL_OK; ++i)
     if (elf->sections[i].sh_type == SHT_NOTE)
       status = read_notes(&reader, elf->sections[i].sh_offset, elf->sections[i].sh_size,
                           elf->sections[i].sh_addralign, error);

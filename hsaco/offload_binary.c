@@ -67,9 +67,9 @@ static rawhal_status_t read_id(scan_t *scan, const scan_part_t *binary, const bi
            scan->space.bytes + binary->offset + entry->strings + i * sizeof(string_entry_t),
            sizeof(string));
     rawhal_status_t status = read_text(scan, binary, string.key, &key, error);
-    if (!status)
+    if (status == RAWHAL_OK)
       status = read_text(scan, binary, string.value, &value, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
     if (is_text(key, "triple"))
       triple = value;
@@ -88,7 +88,7 @@ static rawhal_status_t scan_image(scan_t *scan, const scan_part_t *binary,
                        .size = entry->image_size,
                        .depth = binary->depth + 1};
   rawhal_status_t status = read_id(scan, binary, entry, &image.id, error);
-  if (status || !image.size)
+  if (status != RAWHAL_OK || !image.size)
     return status;
   if (image.id.size < 6 || memcmp(image.id.data, "amdgcn", 6) != 0)
     return scan_add(scan, image, rawhal_string("for another vendor's device"), error);
@@ -126,7 +126,7 @@ rawhal_status_t scan_offload_binary(scan_t *scan, scan_part_t part, uint64_t *en
   binary_entry_t entry;
   *end = part.offset;
   rawhal_status_t status = read_header(scan, &part, &header, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   *end = part.offset + header.size;
   part.size = header.size;

@@ -99,7 +99,7 @@ rawhal_status_t scan_add(scan_t *scan, scan_part_t part, rawhal_string_t why_not
     return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, part.offset,
                           "more code objects than max_objects (%u)", scan->options.max_objects);
   rawhal_status_t status = scan_work(scan, part.offset, WORK_OBJECT + part.size / 8, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (!arena_reserve(&scan->arena, &scan->objects, &scan->capacity, scan->count,
                      sizeof(*scan->objects), 8))
@@ -164,7 +164,7 @@ rawhal_status_t scan_one(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_e
 {
   *end = part.offset;
   rawhal_status_t status = scan_work(scan, part.offset, WORK_PART, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   const struct recogniser *recogniser = recognise(scan, &part);
   if (!recogniser)
@@ -208,9 +208,9 @@ rawhal_status_t scan_range(scan_t *scan, scan_part_t part, rawhal_error_t *error
   do {
     uint64_t next;
     rawhal_status_t status = scan_one(scan, part, &next, error);
-    if (!status)
+    if (status == RAWHAL_OK)
       status = skip_zeros(scan, &part, next, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
   } while (part.size);
   return RAWHAL_OK;
@@ -220,15 +220,15 @@ rawhal_status_t scan_pages(scan_t *scan, scan_part_t part, rawhal_error_t *error
 {
   uint64_t start = part.offset, end = part.offset + part.size;
   rawhal_status_t status = scan_work(scan, start, part.size, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   while (part.size) {
     if (recognise(scan, &part)) {
       uint64_t next;
       status = scan_one(scan, part, &next, error);
-      if (!status)
+      if (status == RAWHAL_OK)
         status = skip_zeros(scan, &part, next, error);
-      if (status)
+      if (status != RAWHAL_OK)
         return status;
       if (!part.size || recognise(scan, &part))
         continue;

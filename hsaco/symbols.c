@@ -213,7 +213,7 @@ static rawhal_status_t take_descriptor(joiner_t *joiner, const kernel_symbol_t *
     return RAWHAL_OK;
   if (bare) {
     rawhal_status_t status = add_bare_kernel(hsaco, taken->text, taken->name, &index, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
   }
   if (taken->known)
@@ -298,7 +298,7 @@ static rawhal_status_t take_table(joiner_t *joiner, const symbol_table_t *table,
 {
   rawhal_status_t status = RAWHAL_OK;
   joiner->next = 0;
-  for (uint64_t i = 1; i < table->count && !status; ++i) { /* 0 is the null symbol */
+  for (uint64_t i = 1; i < table->count && status == RAWHAL_OK; ++i) { /* 0 is the null symbol */
     Elf64_Sym symbol = symbol_at(table, i);
     status = take_symbol(joiner, table, &symbol, error);
   }
@@ -354,7 +354,7 @@ rawhal_status_t symbols_read(rawhal_hsaco_t *hsaco, rawhal_error_t *error)
     status = take_table(&joiner, &tables[0], error);
   }
   joiner.list = false;
-  if (!status && table_count == 2 && joiner.lacking)
+  if (status == RAWHAL_OK && table_count == 2 && joiner.lacking)
     status = take_table(&joiner, &tables[1], error);
   if (joiner.unnamed)
     diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},

@@ -122,7 +122,7 @@ rawhal_status_t rawhal_target_parse(rawhal_string_t text, rawhal_target_t *targe
     rawhal_string_t word = {rest.data, colon ? (size_t)(colon - rest.data) : rest.size};
     if (processor) {
       rawhal_status_t status = parse_feature(word, processor, &parsed, error);
-      if (status)
+      if (status != RAWHAL_OK)
         return status;
     } else {
       processor = processor_by_name(word);

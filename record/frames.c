@@ -68,9 +68,9 @@ rawhal_status_t frames_open(frames_t *frames, const char *path, rawhal_error_t *
   format_header_t header = {0};
   rawhal_status_t status =
       read_at(frames, 0, &header, whole ? sizeof(header) : (size_t)frames->size, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = check_header(&header, frames->size, error);
-  if (!status && whole)
+  if (status == RAWHAL_OK && whole)
     frames->header = header;
   return status;
 }
@@ -125,7 +125,7 @@ rawhal_status_t frames_read(frames_t *frames, uint64_t offset, frame_t *frame,
   if (frames->size - offset < sizeof(head))
     return RAWHAL_OK;
   rawhal_status_t status = read_at(frames, offset, &head, sizeof(head), error);
-  if (status || (status = check_frame(frames, offset, &head, error)))
+  if (status != RAWHAL_OK || (status = check_frame(frames, offset, &head, error)))
     return status;
   offset += sizeof(head);
   if (frames->size - offset < head.size)

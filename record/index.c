@@ -65,7 +65,7 @@ static rawhal_status_t take_object(record_reader_t *reader, const frame_t *frame
 {
   format_object_t head;
   rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (head.object != reader->objects.count + 1)
     return malformed(frame, error, "code object %" PRIu64 " comes after %zu", head.object,
@@ -84,7 +84,7 @@ rawhal_status_t index_parse_dispatch(const frame_t *frame, format_dispatch_t *he
                                      record_dispatch_t *dispatch, rawhal_error_t *error)
 {
   rawhal_status_t status = take_head(frame, head, sizeof(*head), true, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   const uint64_t follow = (uint64_t)head->device_size + head->kernel_size + head->kernargs_size;
   if (follow != frame->size - sizeof(*head) || head->device_size > RECORD_MOST_NAME ||
@@ -113,7 +113,7 @@ static rawhal_status_t take_dispatch(record_reader_t *reader, const frame_t *fra
   format_dispatch_t head;
   record_dispatch_t dispatch;
   rawhal_status_t status = index_parse_dispatch(frame, &head, &dispatch, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (head.dispatch != reader->dispatches.count + 1)
     return malformed(frame, error, "dispatch %" PRIu64 " comes after %zu", head.dispatch,
@@ -149,7 +149,7 @@ static rawhal_status_t take_buffer(record_reader_t *reader, const frame_t *frame
   uint64_t end;
   format_buffer_t head;
   rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
-  if (status || (status = check_owner(reader, frame, head.dispatch, head.when, error)))
+  if (status != RAWHAL_OK || (status = check_owner(reader, frame, head.dispatch, head.when, error)))
     return status;
   if (!checked_add_u64(head.address, head.size, &end) || head.flags & ~(uint32_t)FORMAT_LEFT_OUT)
     return malformed(frame, error, "a buffer of %" PRIu64 " bytes at 0x%" PRIx64 ", flags 0x%x",
@@ -186,7 +186,7 @@ static rawhal_status_t take_piece(record_reader_t *reader, const frame_t *frame,
 {
   format_piece_t head;
   rawhal_status_t status = take_head(frame, &head, sizeof(head), true, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   const size_t size = frame->size - sizeof(head);
   index_content_t *content = NULL;
@@ -218,7 +218,7 @@ static rawhal_status_t take_captured(record_reader_t *reader, const frame_t *fra
 {
   format_captured_t head;
   rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
-  if (status || (status = check_owner(reader, frame, head.dispatch, head.when, error)))
+  if (status != RAWHAL_OK || (status = check_owner(reader, frame, head.dispatch, head.when, error)))
     return status;
   index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, head.dispatch);
   if (owner->buffers[head.when].count != head.buffers || owner->buffers[head.when].lacking)
@@ -234,7 +234,7 @@ static rawhal_status_t take_end(record_reader_t *reader, const frame_t *frame,
 {
   format_end_t head;
   rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   if (head.reason < RECORD_CLOSED || head.reason > RECORD_FAILED ||
       head.objects != reader->objects.count || head.dispatches != reader->dispatches.count)
@@ -301,9 +301,9 @@ rawhal_status_t index_build(record_reader_t *reader, rawhal_error_t *error)
   }
   for (;; offset = frame.next) {
     rawhal_status_t status = frames_read(&reader->frames, offset, &frame, error);
-    if (!status && frame.found == FRAME_WHOLE)
+    if (status == RAWHAL_OK && frame.found == FRAME_WHOLE)
       status = takers[frame.type](reader, &frame, error);
-    if (status)
+    if (status != RAWHAL_OK)
       return status;
     if (frame.found != FRAME_WHOLE)
       break;

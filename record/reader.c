@@ -18,9 +18,9 @@ rawhal_status_t record_reader_open(const char *path, record_reader_t **reader,
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording");
   rawhal_status_t status = frames_open(&made->frames, path, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     status = index_build(made, error);
-  if (status)
+  if (status != RAWHAL_OK)
     record_reader_close(made);
   else
     *reader = made;
@@ -58,7 +58,7 @@ static rawhal_status_t read_again(record_reader_t *reader, uint64_t offset, form
                                   frame_t *frame, rawhal_error_t *error)
 {
   rawhal_status_t status = frames_read(&reader->frames, offset, frame, error);
-  if (!status && (frame->found != FRAME_WHOLE || frame->type != type))
+  if (status == RAWHAL_OK && (frame->found != FRAME_WHOLE || frame->type != type))
     status = rawhal_fail_at(error, RAWHAL_MALFORMED, offset, "the recording was changed meanwhile");
   return status;
 }
@@ -74,7 +74,7 @@ rawhal_status_t record_reader_dispatch(record_reader_t *reader, uint64_t number,
                        reader->dispatches.count);
   const uint64_t offset = INDEX_AT(reader->dispatches, index_dispatch_t, number)->frame;
   rawhal_status_t status = read_again(reader, offset, FORMAT_DISPATCH, &frame, error);
-  return status ? status : index_parse_dispatch(&frame, &head, dispatch, error);
+  return status != RAWHAL_OK ? status : index_parse_dispatch(&frame, &head, dispatch, error);
 }
 
 record_buffers_t record_reader_buffers(const record_reader_t *reader, uint64_t number,
@@ -96,13 +96,14 @@ rawhal_status_t record_reader_content(record_reader_t *reader, const record_cont
   frame_t frame;
   rawhal_status_t status = RAWHAL_OK;
   size_t place = INDEX_AT(reader->contents, index_content_t, content->number)->first;
-  for (; place && !status; place = INDEX_AT(reader->pieces, index_piece_t, place)->next) {
+  for (; place && status == RAWHAL_OK;
+       place = INDEX_AT(reader->pieces, index_piece_t, place)->next) {
     const index_piece_t *piece = INDEX_AT(reader->pieces, index_piece_t, place);
     status = read_again(reader, piece->frame, FORMAT_PIECE, &frame, error);
-    if (!status && frame.size != sizeof(format_piece_t) + piece->size)
+    if (status == RAWHAL_OK && frame.size != sizeof(format_piece_t) + piece->size)
       status = rawhal_fail_at(error, RAWHAL_MALFORMED, piece->frame,
                               "the recording was changed meanwhile");
-    if (!status)
+    if (status == RAWHAL_OK)
       status =
           take(context, piece->offset, frame.payload + sizeof(format_piece_t), piece->size, error);
   }
@@ -124,7 +125,7 @@ rawhal_status_t record_reader_object_bytes(record_reader_t *reader, uint64_t num
   if (!object)
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "there is no code object %" PRIu64, number);
   rawhal_status_t status = record_reader_content(reader, &object->content, copy_piece, to, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   const rawhal_content_hash_t hash = rawhal_content_hash(to, (size_t)object->content.size);
   if (hash.high != object->hash.high || hash.low != object->hash.low)

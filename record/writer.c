@@ -30,11 +30,11 @@ static rawhal_status_t append_object(record_writer_t *writer, rawhal_bytes_t byt
                                   bytes.size};
   rawhal_status_t status =
       append_frame(writer, FORMAT_OBJECT, payload_of(&object, sizeof(object)), error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   ++writer->objects;
   ++writer->contents;
-  for (size_t at = 0; at < bytes.size && !status; at += RECORD_PIECE)
+  for (size_t at = 0; at < bytes.size && status == RAWHAL_OK; at += RECORD_PIECE)
     status = append_piece(writer, object.content, at, (const char *)bytes.data + at,
                           piece_size(bytes.size - at), error);
   return status;
@@ -57,16 +57,16 @@ rawhal_status_t record_writer_object(record_writer_t *writer, rawhal_bytes_t byt
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a code object has bytes");
   const rawhal_content_hash_t hash = rawhal_content_hash(bytes.data, bytes.size);
   rawhal_status_t status = append_enter(writer, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   const uint64_t known = known_find(&writer->known, hash);
   if (!known && !known_reserve(&writer->known))
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for one more code object");
   else if (!known)
     status = append_object(writer, bytes, hash, error);
-  if (!status && !known)
+  if (status == RAWHAL_OK && !known)
     known_add(&writer->known, hash, writer->objects);
-  if (!status)
+  if (status == RAWHAL_OK)
     *object = known ? known : writer->objects;
   pthread_mutex_unlock(&writer->lock);
   return status;
@@ -93,7 +93,7 @@ rawhal_status_t record_writer_dispatch(record_writer_t *writer, const record_dis
   WITHOUT_CANCELLATION();
   *number = 0;
   rawhal_status_t status = check_dispatch(given, error);
-  if (status || (status = append_enter(writer, error)))
+  if (status != RAWHAL_OK || (status = append_enter(writer, error)))
     return status;
   const format_dispatch_t dispatch = {
       .dispatch = writer->dispatches + 1,
@@ -115,7 +115,7 @@ rawhal_status_t record_writer_dispatch(record_writer_t *writer, const record_dis
                          given->object);
   else
     status = append_frame(writer, FORMAT_DISPATCH, payload, error);
-  if (!status)
+  if (status == RAWHAL_OK)
     *number = ++writer->dispatches;
   pthread_mutex_unlock(&writer->lock);
   return status;
@@ -140,7 +140,7 @@ static rawhal_status_t append_buffer(const capture_t *capture, const record_rang
   const bool left_out = writer->buffer_bound && range->size > writer->buffer_bound;
   *content = 0;
   rawhal_status_t status = append_enter(writer, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   const format_buffer_t buffer = {writer->contents + 1, capture->dispatch, range->address,
                                   range->size,          capture->when,     left_out};
@@ -149,7 +149,7 @@ static rawhal_status_t append_buffer(const capture_t *capture, const record_rang
                          capture->dispatch);
   else
     status = append_frame(writer, FORMAT_BUFFER, payload_of(&buffer, sizeof(buffer)), error);
-  if (!status)
+  if (status == RAWHAL_OK)
     ++writer->contents;
   pthread_mutex_unlock(&writer->lock);
   *content = status || left_out ? 0 : buffer.content;
@@ -165,10 +165,10 @@ static rawhal_status_t capture_buffer(const capture_t *capture, const record_ran
                        "no buffer has %" PRIu64 " bytes at 0x%" PRIx64, range->size,
                        range->address);
   rawhal_status_t status = append_buffer(capture, range, &content, error);
-  for (uint64_t at = 0; !status && content && at < range->size; at += RECORD_PIECE) {
+  for (uint64_t at = 0; status == RAWHAL_OK && content && at < range->size; at += RECORD_PIECE) {
     const size_t size = piece_size(range->size - at);
     status = capture->read(capture->context, range, at, capture->piece, size, error);
-    if (status || (status = append_enter(capture->writer, error)))
+    if (status != RAWHAL_OK || (status = append_enter(capture->writer, error)))
       return status;
     status = append_piece(capture->writer, content, at, capture->piece, size, error);
     pthread_mutex_unlock(&capture->writer->lock);
@@ -189,10 +189,10 @@ rawhal_status_t record_writer_buffers(record_writer_t *writer, uint64_t dispatch
   if (!capture.piece)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a piece of a buffer");
   rawhal_status_t status = RAWHAL_OK;
-  for (size_t i = 0; i < count && !status; ++i)
+  for (size_t i = 0; i < count && status == RAWHAL_OK; ++i)
     status = capture_buffer(&capture, &ranges[i], error);
   allocate_free(NULL, capture.piece);
-  if (status || (status = append_enter(writer, error)))
+  if (status != RAWHAL_OK || (status = append_enter(writer, error)))
     return status;
   if (!dispatch || dispatch > writer->dispatches)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no dispatch %" PRIu64, dispatch);
@@ -263,11 +263,11 @@ rawhal_status_t record_writer_create(const char *path, const record_options_t *o
   made->bytes = sizeof(format_header_t);
   strncpy(made->path, path, sizeof(made->path) - 1);
   rawhal_status_t status = make_file(made, path, error);
-  if (!status && pthread_mutex_init(&made->lock, NULL)) {
+  if (status == RAWHAL_OK && pthread_mutex_init(&made->lock, NULL)) {
     (void)own_file_close(&made->file);
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a lock");
   }
-  if (status)
+  if (status != RAWHAL_OK)
     allocate_free(NULL, made);
   else
     *writer = made;

@@ -58,7 +58,7 @@ static bool check(const check_request_t *request, const select_t *select, check_
   print_facts(select, blob);
   if (!check_explain(blob))
     return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  puts(verdict ? "\nrefused (what is wrong is marked !)" : "\naccepted");
+  puts(verdict != RAWHAL_OK ? "\nrefused (what is wrong is marked !)" : "\naccepted");
   fflush(stdout); /* before what standard error says */
   return verdict == RAWHAL_OK;
 }

@@ -47,7 +47,7 @@ static bool find_kernel(replay_t *replay)
   if (status == RAWHAL_INVALID_ARGUMENT && size)
     return !rawhal_executable_kernel(replay->executable, name, size, &replay->kernel,
                                      &replay->error);
-  return !status;
+  return status == RAWHAL_OK;
 }
 
 /* What the packet had and a submission cannot ask for. */

@@ -42,7 +42,7 @@ static rawhal_status_t compare_piece(void *context, uint64_t offset, const void 
   const unsigned char *expected = bytes;
   rawhal_status_t status = rawhal_buffer_read(comparison->buffer->memory,
                                               comparison->buffer->skip + offset, got, size, error);
-  if (status)
+  if (status != RAWHAL_OK)
     return status;
   replay->compared += size;
   if (!memcmp(expected, got, size))

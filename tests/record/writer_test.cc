@@ -104,12 +104,12 @@ protected:
     uint64_t dispatches = 0, captured = 0;
     ASSERT_OK(object("code"));
     rawhal_status_t got = RAWHAL_OK;
-    while (!got && dispatches < 100000) {
+    while (got == RAWHAL_OK && dispatches < 100000) {
       got = dispatch();
-      dispatches += !got;
-      if (!got)
+      dispatches += got == RAWHAL_OK;
+      if (got == RAWHAL_OK)
         got = buffer(100);
-      captured += !got;
+      captured += got == RAWHAL_OK;
     }
     ASSERT_EQ(status, got) << error.message;
     EXPECT_NE(nullptr, strstr(error.message, path.c_str())) << error.message;
