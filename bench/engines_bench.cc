@@ -304,7 +304,8 @@ void gemm(Case &c, const char *kernel, unsigned bytes)
       if (bytes == 4)
         matrix.as<float>()[i] = static_cast<float>(i % 61) * 0.125f - 3.0f;
       else
-        matrix.as<uint16_t>()[i] = static_cast<uint16_t>(0x3000 + i % 61 * 32 + (i % 3 ? 0x8000 : 0));
+        matrix.as<uint16_t>()[i] =
+            static_cast<uint16_t>(0x3000 + i % 61 * 32 + (i % 3 ? 0x8000 : 0));
     c.pass(matrix.address());
   }
   c.pass(1.5f);
@@ -318,8 +319,14 @@ void gemm(Case &c, const char *kernel, unsigned bytes)
   c.dispatch.group_bytes = 8192;
 }
 
-void gemm_f32(Case &c) { gemm(c, "gemm_f32", 4); }
-void gemm_f16(Case &c) { gemm(c, "gemm_f16", 2); }
+void gemm_f32(Case &c)
+{
+  gemm(c, "gemm_f32", 4);
+}
+void gemm_f16(Case &c)
+{
+  gemm(c, "gemm_f16", 2);
+}
 
 void xorwow_init(Case &c)
 {
@@ -388,17 +395,20 @@ void compare(benchmark::State &state, void (*prepare)(Case &), engine_host_t hos
     }
     state.counters["then_us"] = static_cast<double>(least_then) / 1e3;
     state.counters["now_us"] = static_cast<double>(least_now) / 1e3;
-    state.counters["now_M/s"] = static_cast<double>(executed) * 1e3 / static_cast<double>(least_now);
+    state.counters["now_M/s"] =
+        static_cast<double>(executed) * 1e3 / static_cast<double>(least_now);
     state.counters["ratio"] = static_cast<double>(least_then) / static_cast<double>(least_now);
   } catch (const std::exception &failure) {
     state.SkipWithError(failure.what());
   }
 }
 
+// clang-format off: a name is no quotient
 #define COMPARE(kernel)                                                                            \
-  BENCHMARK_CAPTURE(compare, kernel/portable, kernel, ENGINE_PORTABLE)->Iterations(1);             \
-  BENCHMARK_CAPTURE(compare, kernel/avx2, kernel, ENGINE_AVX2)->Iterations(1);                     \
-  BENCHMARK_CAPTURE(compare, kernel/avx512, kernel, ENGINE_AVX512)->Iterations(1)
+  BENCHMARK_CAPTURE(compare, kernel / portable, kernel, ENGINE_PORTABLE)->Iterations(1);           \
+  BENCHMARK_CAPTURE(compare, kernel / avx2, kernel, ENGINE_AVX2)->Iterations(1);                   \
+  BENCHMARK_CAPTURE(compare, kernel / avx512, kernel, ENGINE_AVX512)->Iterations(1)
+// clang-format on
 COMPARE(vector_add);
 COMPARE(mandelbrot);
 COMPARE(lds_matmul);

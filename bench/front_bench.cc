@@ -60,7 +60,8 @@ Cost launch(const std::string &environment)
 void HipLaunch(benchmark::State &state, const char *variables)
 {
   const std::string front = RAWHAL_BUILD_DIR "/lib/librawhal-front.so";
-  const std::string environment = *variables == '-' ? "env" : "env HSA_TOOLS_LIB=" + front + " " + variables;
+  const std::string environment =
+      *variables == '-' ? "env" : "env HSA_TOOLS_LIB=" + front + " " + variables;
   Cost cost = {-1, 0};
   for (auto _ : state) {
     cost = launch(environment);

@@ -1,8 +1,8 @@
 // What submissions cost when several threads submit, on softgpu with the packet processors paused.
 // Times are per dispatch, of all threads together.
 #include "processors.h"
-#include "tests/values.h"
 #include "raw_queue.h"
+#include "tests/values.h"
 
 #include <atomic>
 #include <condition_variable>

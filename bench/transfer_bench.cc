@@ -93,12 +93,14 @@ struct Stream {
              after(queues[2], queues[1], ran) &&
              copy(queues[2], {0, to, i * bytes(), place[stage], 0, bytes()}, &back[i]);
     }
-    return well && good(rawhal_queue_wait(queues[2], back[chunks - 1], RAWHAL_FOREVER, &bench.error));
+    return well &&
+           good(rawhal_queue_wait(queues[2], back[chunks - 1], RAWHAL_FOREVER, &bench.error));
   }
 
   bool right()
   {
-    const float *a = static_cast<float *>(rawhal_buffer_host(from)), *b = static_cast<float *>(rawhal_buffer_host(to));
+    const float *a = static_cast<float *>(rawhal_buffer_host(from)),
+                *b = static_cast<float *>(rawhal_buffer_host(to));
     for (size_t i = 0; i < chunks * floats; ++i)
       if (b[i] != a[i] + a[i])
         return false;

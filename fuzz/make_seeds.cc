@@ -218,7 +218,12 @@ static void save_recordings(const std::string &folder)
   const forge::File whole = forge::whole();
   save(folder, "whole", whole.bytes);
   save(folder, "torn", whole.bytes.substr(0, whole.frames[5] + 30));
-  save(folder, "full", forge::File().object(1, 1, "code").dispatch(1, 1, "k", "12345678").end(1, 1, RECORD_FULL).bytes);
+  save(folder, "full",
+       forge::File()
+           .object(1, 1, "code")
+           .dispatch(1, 1, "k", "12345678")
+           .end(1, 1, RECORD_FULL)
+           .bytes);
   save(folder, "failed", forge::File().end(0, 0, RECORD_FAILED, 28).bytes);
 }
 
@@ -289,8 +294,11 @@ int main(int count, char **words)
                   ArStyle::kBsd));
   const std::string packed = archive({{"a", "gfx90a", objects[0]}}, true);
   save(root + "/container", "archive_inside",
-       ar_archive({{"a.kpack", packed},
-                   {"c.o", host_object({{".hip_fatbin", ccob(2, 1, bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", packed}}, 8))}})}}));
+       ar_archive(
+           {{"a.kpack", packed},
+            {"c.o", host_object(
+                        {{".hip_fatbin",
+                          ccob(2, 1, bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", packed}}, 8))}})}}));
   save_services(root + "/services");
   save(root + "/library_index", "two", library_index());
   save_tensile(root + "/tensile");

@@ -149,7 +149,10 @@ private:
       const int axis = at_[1] - 'x';
       at_ += 2;
       const uint64_t items = Facts::items[axis], group = Facts::group[axis];
-      return word == "work_items" ? items : word == "workgroup" ? group : group ? (items + group - 1) / group : 0;
+      return word == "work_items"  ? items
+             : word == "workgroup" ? group
+             : group               ? (items + group - 1) / group
+                                   : 0;
     }
     uint64_t n, m;
     uint16_t most;

@@ -45,7 +45,8 @@ void read_content(record_reader_t *reader, const record_content_t &content)
 {
   uint64_t next = 0;
   const rawhal_status_t status = record_reader_content(reader, &content, take, &next, nullptr);
-  check(content.whole ? status == RAWHAL_OK && next == content.size : status == RAWHAL_NOT_FOUND && !next);
+  check(content.whole ? status == RAWHAL_OK && next == content.size
+                      : status == RAWHAL_NOT_FOUND && !next);
 }
 
 void read_buffers(record_reader_t *reader, uint64_t dispatch, record_when_t when)
@@ -87,7 +88,8 @@ void read_all(record_reader_t *reader, size_t size)
 void read_file(int file, const std::string &bytes)
 {
   const std::string path = "/proc/self/fd/" + std::to_string(file);
-  if (ftruncate(file, 0) || pwrite(file, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+  if (ftruncate(file, 0) ||
+      pwrite(file, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     abort();
   record_reader_t *reader = nullptr;
   rawhal_error_t error = {};

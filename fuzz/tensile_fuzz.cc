@@ -18,7 +18,8 @@ volatile uint8_t sum; // what reads them stays
 void check(const void *data, size_t size)
 {
   const uint8_t *bytes = static_cast<const uint8_t *>(data);
-  if (size && !packed && (bytes < start || bytes > start + length || size > length - (bytes - start)))
+  if (size && !packed &&
+      (bytes < start || bytes > start + length || size > length - (bytes - start)))
     __builtin_trap();
   for (size_t i = 0; i < size; ++i)
     sum = sum + bytes[i];
@@ -46,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   rawhal_error_t error = {};
   start = data;
   length = size;
-  packed = size && (data[0] & 0x0f) == 8; // no map starts so
+  packed = size && (data[0] & 0x0f) == 8;          // no map starts so
   const size_t most = packed ? 1040 * size : size; // zlib makes 1,032 bytes of one at best
   options.size = sizeof(options);
   options.prefix = size % 2 ? RAWHAL_STRING("T_fallback") : RAWHAL_STRING("T");

@@ -8,7 +8,8 @@ extern "C" {
 #include "base/error.h"
 }
 
-TEST(Status, EveryCodeHasItsName) {
+TEST(Status, EveryCodeHasItsName)
+{
   EXPECT_STREQ("OK", rawhal_status_name(RAWHAL_OK));
   EXPECT_STREQ("RUNTIME", rawhal_status_name(RAWHAL_RUNTIME));
   for (int i = 0; i <= RAWHAL_AMBIGUOUS; ++i)
@@ -17,7 +18,8 @@ TEST(Status, EveryCodeHasItsName) {
   EXPECT_STREQ("UNKNOWN", rawhal_status_name(static_cast<rawhal_status_t>(-1)));
 }
 
-TEST(Error, RecordSaysWhatAndWhere) {
+TEST(Error, RecordSaysWhatAndWhere)
+{
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_MALFORMED,
             rawhal_fail_at(&error, RAWHAL_MALFORMED, 64, "phoff %d past the end", 7));
@@ -29,11 +31,13 @@ TEST(Error, RecordSaysWhatAndWhere) {
   EXPECT_STREQ("x: phoff 7 past the end", error.message);
 }
 
-TEST(Error, RecordIsOptional) {
+TEST(Error, RecordIsOptional)
+{
   EXPECT_EQ(RAWHAL_CAP_EXCEEDED, rawhal_fail(nullptr, RAWHAL_CAP_EXCEEDED, "%s", "nobody listens"));
 }
 
-TEST(Error, LongMessagesAreCutVisibly) {
+TEST(Error, LongMessagesAreCutVisibly)
+{
   rawhal_error_t error = {};
   std::string text(4 * sizeof(error.message), 'x');
   EXPECT_EQ(RAWHAL_FAULT, rawhal_fail(&error, RAWHAL_FAULT, "%s", text.c_str()));
@@ -41,7 +45,8 @@ TEST(Error, LongMessagesAreCutVisibly) {
   EXPECT_STREQ("x...", error.message + sizeof(error.message) - 5);
 }
 
-TEST(Error, HostileNamesStayOneLine) {
+TEST(Error, HostileNamesStayOneLine)
+{
   rawhal_error_t error = {};
   rawhal_string_t name = {"a\nb\x1b[2J", 7};
   EXPECT_EQ(RAWHAL_NOT_FOUND,
@@ -49,7 +54,8 @@ TEST(Error, HostileNamesStayOneLine) {
   EXPECT_STREQ("no kernel 'a?b?[2J'", error.message);
 }
 
-TEST(Checked, AlignNeverWraps) {
+TEST(Checked, AlignNeverWraps)
+{
   uint64_t value = 1;
   EXPECT_TRUE(checked_align_u64(33, 8, &value));
   EXPECT_EQ(40u, value);
@@ -57,7 +63,8 @@ TEST(Checked, AlignNeverWraps) {
   EXPECT_EQ(0u, value);
 }
 
-TEST(Checked, RangeWithin) {
+TEST(Checked, RangeWithin)
+{
   EXPECT_TRUE(range_within(0, 0, 0));
   EXPECT_TRUE(range_within(8, 8, 16));
   EXPECT_FALSE(range_within(8, 9, 16));

@@ -190,7 +190,8 @@ TEST_P(FrontChain, BothSeeWhatIsCalled)
   EXPECT_GE(Count("toy_tool_allocations") - allocated, 1u);
   Destroy(queue);
   Free(memory);
-  if (GetParam().before) { // it is told of indices, which we write ourselves where nobody is between
+  if (GetParam()
+          .before) { // it is told of indices, which we write ourselves where nobody is between
     EXPECT_GT(Count("toy_tool_writes"), written);
   }
 

@@ -24,7 +24,8 @@ protected:
   void Use()
   {
     void *memory = nullptr;
-    ASSERT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_memory_pool_allocate)>(120)(toy_pool(), 4096, 0, &memory));
+    ASSERT_EQ(HSA_STATUS_SUCCESS,
+              Amd<decltype(hsa_amd_memory_pool_allocate)>(120)(toy_pool(), 4096, 0, &memory));
     EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_memory_pool_free)>(128)(memory));
   }
 
@@ -45,7 +46,8 @@ protected:
   {
     for (int number = 0; number < 1024; ++number) {
       char name[4096];
-      const ssize_t size = readlink(("/proc/self/fd/" + std::to_string(number)).c_str(), name, sizeof(name));
+      const ssize_t size =
+          readlink(("/proc/self/fd/" + std::to_string(number)).c_str(), name, sizeof(name));
       if (size > 0 && std::string(name, static_cast<size_t>(size)) == trace_)
         return number;
     }
@@ -119,7 +121,8 @@ TEST_F(FrontFiles, AProgramThatClosesWhateverIsOpen)
 {
   Load();
   Use();
-  const int number = Number(), mine = open((scratch_ / "mine").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int number = Number(),
+            mine = open((scratch_ / "mine").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_GE(number, 0);
   ASSERT_EQ(number, dup2(mine, number));
   Unload();

@@ -49,7 +49,9 @@ TEST_P(FrontKill, TheLedgerIsExact)
 {
   const Killing &what = GetParam();
   const char *extended = getenv("RAWHAL_TEST_EXTENDED");
-  const int rounds = !extended ? what.rounds : strcmp(extended, "all") == 0 ? what.rounds_of_all : what.rounds_extended;
+  const int rounds = !extended                      ? what.rounds
+                     : strcmp(extended, "all") == 0 ? what.rounds_of_all
+                                                    : what.rounds_extended;
   Scratch scratch;
   std::string region = scratch / "region";
   uint64_t most = 0;

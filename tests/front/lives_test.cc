@@ -68,11 +68,13 @@ protected:
     const hsa_agent_t agent = {rawhal_device_info(device)->agent};
     hsa_code_object_reader_t reader = {0};
     hsa_executable_t executable = {0};
-    EXPECT_EQ(HSA_STATUS_SUCCESS, HSA(hsa_code_object_reader_create_from_memory)(bytes.data(), bytes.size(), &reader));
-    EXPECT_EQ(HSA_STATUS_SUCCESS, HSA(hsa_executable_create_alt)(
-                                      HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
     EXPECT_EQ(HSA_STATUS_SUCCESS,
-              HSA(hsa_executable_load_agent_code_object)(executable, agent, reader, nullptr, nullptr));
+              HSA(hsa_code_object_reader_create_from_memory)(bytes.data(), bytes.size(), &reader));
+    EXPECT_EQ(HSA_STATUS_SUCCESS,
+              HSA(hsa_executable_create_alt)(
+                  HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+    EXPECT_EQ(HSA_STATUS_SUCCESS, HSA(hsa_executable_load_agent_code_object)(
+                                      executable, agent, reader, nullptr, nullptr));
     EXPECT_EQ(HSA_STATUS_SUCCESS, HSA(hsa_executable_freeze)(executable, nullptr));
     HSA(hsa_code_object_reader_destroy)(reader);
     loaded_.push_back(executable);
@@ -158,8 +160,10 @@ TEST_F(FrontLives, AnObjectIsToldByItsContent)
   blob.add<uint64_t>(0).add<uint64_t>(0).add<uint64_t>(0).add(0u);
   Once(queue(), "vector_add-gfx90a-v5.co", "vector_add", blob);
   End();
-  const std::vector<std::string> all = All(scratch_ / "trace", "\"cat\":\"object\".*\"object\":\"(\\w+)\""),
-                                 ran = All(scratch_ / "trace", "\"cat\":\"dispatch\".*\"object\":\"(\\w+)\"");
+  const std::vector<std::string> all = All(scratch_ / "trace",
+                                           "\"cat\":\"object\".*\"object\":\"(\\w+)\""),
+                                 ran = All(scratch_ / "trace",
+                                           "\"cat\":\"dispatch\".*\"object\":\"(\\w+)\"");
   ASSERT_EQ(7u, all.size());
   EXPECT_EQ(6, std::count(all.begin(), all.end(), all[0]));
   EXPECT_NE(all[0], all[5]);
@@ -181,7 +185,10 @@ TEST_F(FrontLives, TheRuntimeEndsAndBeginsAgain)
     const rawhal_device_kernel_t *add = kernel("vector_add-gfx90a-v5.co", "vector_add");
     ASSERT_NE(nullptr, add);
     Blob blob;
-    blob.add(rawhal_buffer_address(out)).add(rawhal_buffer_address(in)).add(rawhal_buffer_address(in)).add(4096u);
+    blob.add(rawhal_buffer_address(out))
+        .add(rawhal_buffer_address(in))
+        .add(rawhal_buffer_address(in))
+        .add(4096u);
     for (int k = 0; k < 10; ++k)
       ASSERT_OK(run(on, dispatch_of(add, 4096, 64, blob)));
     EXPECT_EQ(std::vector<float>(4096, 2), download<float>(out, 4096));

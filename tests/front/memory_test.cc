@@ -41,8 +41,9 @@ TEST_F(FrontMemory, WhatIsNotUnderstoodIsRefusedAndSaidInPlainText)
 {
   Set("RAWHAL_CHECK", "\x1b[2J\x7f");
   Load();
-  EXPECT_EQ("rawhal: there is no device: RAWHAL_CHECK: '?[2J?' is not one of off, warn, report, refuse\n",
-            Report());
+  EXPECT_EQ(
+      "rawhal: there is no device: RAWHAL_CHECK: '?[2J?' is not one of off, warn, report, refuse\n",
+      Report());
   auto agents = Core<decltype(hsa_iterate_agents)>(56);
   const auto nobody = [](hsa_agent_t, void *) { return HSA_STATUS_SUCCESS; };
   EXPECT_EQ(HSA_STATUS_ERROR_OUT_OF_RESOURCES, agents(nobody, nullptr));
@@ -52,7 +53,8 @@ TEST_F(FrontMemory, BuffersAreRecordedOnlyWithARecording)
 {
   Set("RAWHAL_RECORD_BUFFERS", "1");
   Load();
-  EXPECT_NE(std::string::npos, Report().find("RAWHAL_RECORD_BUFFERS: '1' is not 1, or RAWHAL_RECORD is not set"));
+  EXPECT_NE(std::string::npos,
+            Report().find("RAWHAL_RECORD_BUFFERS: '1' is not 1, or RAWHAL_RECORD is not set"));
 }
 
 TEST_F(FrontMemory, MemoryOfTheHostIsNotCounted)

@@ -32,7 +32,8 @@ protected:
     kernel.arguments = arguments_;
     kernel.argument_count = 5;
     kernel.kernarg_segment_size = 40;
-    ASSERT_EQ(RAWHAL_OK, rawhal_kernarg_layout_create(&kernel, 0, &layout_, &error_)) << error_.message;
+    ASSERT_EQ(RAWHAL_OK, rawhal_kernarg_layout_create(&kernel, 0, &layout_, &error_))
+        << error_.message;
     memset(image_, 0xff, sizeof(image_));
     const uint32_t n = 1000;
     memcpy(image_ + 8, &n, 4);
@@ -103,8 +104,8 @@ TEST_F(Contract, KnowsTheDispatch)
 
 TEST_F(Contract, HasNoResultBeyondItsBits)
 {
-  for (const char *text :
-       {"0xffffffffffffffff + 1", "1 - 2", "0x100000000 * 0x100000000", "1 / 0", "1 % 0", "1 / (n - 1000)"})
+  for (const char *text : {"0xffffffffffffffff + 1", "1 - 2", "0x100000000 * 0x100000000", "1 / 0",
+                           "1 % 0", "1 / (n - 1000)"})
     EXPECT_EQ(RAWHAL_OUT_OF_RANGE, Status(text)) << text;
   size_ = 11;
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Status("n"));
@@ -147,14 +148,17 @@ TEST_F(Contract, SaysWhereItEnds)
     contract_t *contract;
     EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, contract_parse(each.text, &contract, &error_)) << each.text;
     EXPECT_EQ(nullptr, contract);
-    EXPECT_NE(std::string::npos, std::string(error_.message).find("column " + std::to_string(each.column) + ":"))
+    EXPECT_NE(std::string::npos,
+              std::string(error_.message).find("column " + std::to_string(each.column) + ":"))
         << each.text << ": " << error_.message;
   }
 }
 
 TEST_F(Contract, IsBounded)
 {
-  const auto nested = [](int depth) { return std::string(depth, '(') + "1" + std::string(depth, ')'); };
+  const auto nested = [](int depth) {
+    return std::string(depth, '(') + "1" + std::string(depth, ')');
+  };
   EXPECT_EQ(1u, Value(nested(CONTRACT_DEPTH - 1).c_str()));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Status(nested(CONTRACT_DEPTH).c_str()));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Status(std::string(CONTRACT_LENGTH + 1, '1').c_str()));

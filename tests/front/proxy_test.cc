@@ -475,7 +475,9 @@ TEST_P(FrontProxyHandler, DestroysTheQueueUnlessOurThreadServesIt)
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, FrontProxyHandler, testing::Bool(),
-                         [](const testing::TestParamInfo<bool> &ours) { return ours.param ? "Ours" : "ThePrograms"; });
+                         [](const testing::TestParamInfo<bool> &ours) {
+                           return ours.param ? "Ours" : "ThePrograms";
+                         });
 
 // Where only that is limited, nothing is asked of the device besides.
 TEST_F(FrontProxy, WithoutALimitOfTimePacketsGoAsTheyAre)
@@ -506,7 +508,8 @@ TEST_F(FrontProxy, WithoutALimitOfTimePacketsGoAsTheyAre)
   packet.grid_size_y = 2;
   Submit(packet);
   EXPECT_EQ(static_cast<int>(HSA_STATUS_ERROR_OUT_OF_RESOURCES), failed_);
-  EXPECT_NE(std::string::npos, Report().find("20 work-groups of a dispatch asked for, the limit is 10"));
+  EXPECT_NE(std::string::npos,
+            Report().find("20 work-groups of a dispatch asked for, the limit is 10"));
   EXPECT_EQ(116u, Taken());
   Drop(mine);
 }

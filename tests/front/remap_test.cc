@@ -40,7 +40,8 @@ public:
     facts_.kernarg_segment_size = size;
     facts_.kernarg_segment_align = 8;
     rawhal_error_t error;
-    EXPECT_EQ(RAWHAL_OK, rawhal_kernarg_layout_create(&facts_, 0, &layout_, &error)) << error.message;
+    EXPECT_EQ(RAWHAL_OK, rawhal_kernarg_layout_create(&facts_, 0, &layout_, &error))
+        << error.message;
   }
   ~Kernel() { rawhal_kernarg_layout_destroy(layout_); }
   Kernel(const Kernel &) = delete;
@@ -57,7 +58,8 @@ class Remap : public testing::Test {
 protected:
   void TearDown() override { remap_destroy(remap_); }
 
-  rawhal_status_t Make(const Kernel &one, const Kernel &other, const std::vector<remap_extra_t> &extras = {})
+  rawhal_status_t Make(const Kernel &one, const Kernel &other,
+                       const std::vector<remap_extra_t> &extras = {})
   {
     const remap_kernel_t from = one.Get(), to = other.Get();
     remap_destroy(remap_);
@@ -69,12 +71,16 @@ protected:
     memcpy(&value, image_ + offset, sizeof(value));
     return value;
   }
-  template <typename T> void Put(size_t offset, T value) { memcpy(kernargs_ + offset, &value, sizeof(value)); }
+  template <typename T> void Put(size_t offset, T value)
+  {
+    memcpy(kernargs_ + offset, &value, sizeof(value));
+  }
   void Write(const std::vector<uint64_t> &extras = {})
   {
     memset(image_, 0xee, sizeof(image_));
     ASSERT_LE(remap_room(remap_), sizeof(image_));
-    ASSERT_EQ(RAWHAL_OK, remap_write(remap_, kernargs_, &launch_, extras.data(), image_, &error_)) << error_.message;
+    ASSERT_EQ(RAWHAL_OK, remap_write(remap_, kernargs_, &launch_, extras.data(), image_, &error_))
+        << error_.message;
     for (size_t i = remap_room(remap_); i < sizeof(image_); ++i)
       ASSERT_EQ(0xee, image_[i]) << i;
   }
@@ -107,7 +113,9 @@ TEST_F(Remap, ArgumentsMoveAndGrow)
                                                                                    {kValue, 36, 1},
                                                                                    {kValue, 40, 8}},
                                                                                   48);
-  ASSERT_EQ(RAWHAL_OK, Make(one, other, {{REMAP_BUFFER, 0}, {REMAP_NUMBER, 0}, {REMAP_VALUE, 0xab}, {REMAP_NUMBER, 0}}))
+  ASSERT_EQ(RAWHAL_OK,
+            Make(one, other,
+                 {{REMAP_BUFFER, 0}, {REMAP_NUMBER, 0}, {REMAP_VALUE, 0xab}, {REMAP_NUMBER, 0}}))
       << error_.message;
   EXPECT_FALSE(remap_is_identity(remap_));
   EXPECT_EQ(16u, remap_bytes(remap_));
@@ -130,8 +138,10 @@ TEST_F(Remap, ArgumentsMoveAndGrow)
 
 TEST_F(Remap, HiddenArgumentsAreTheOriginalsOrTheDispatchs)
 {
-  const Kernel one(
-      {{kValue, 0, 4}, {RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER, 8, 8}, {RAWHAL_VALUE_HIDDEN_GROUP_SIZE_X, 16, 2}}, 24),
+  const Kernel one({{kValue, 0, 4},
+                    {RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER, 8, 8},
+                    {RAWHAL_VALUE_HIDDEN_GROUP_SIZE_X, 16, 2}},
+                   24),
       other({{kValue, 0, 4},
              {kBuffer, 8, 8},
              {RAWHAL_VALUE_HIDDEN_GROUP_SIZE_X, 16, 2},
@@ -163,10 +173,10 @@ TEST_F(Remap, HiddenArgumentsAreTheOriginalsOrTheDispatchs)
 TEST_F(Remap, WhatNobodyHasIsRefused)
 {
   const Kernel one({{kValue, 0, 4}}, 8);
-  for (int kind :
-       {RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER, RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER, RAWHAL_VALUE_HIDDEN_HEAP_V1,
-        RAWHAL_VALUE_HIDDEN_QUEUE_PTR, RAWHAL_VALUE_HIDDEN_MULTIGRID_SYNC_ARG, RAWHAL_VALUE_HIDDEN_DEFAULT_QUEUE,
-        RAWHAL_VALUE_HIDDEN_COMPLETION_ACTION, RAWHAL_VALUE_HIDDEN_UNKNOWN}) {
+  for (int kind : {RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER, RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER,
+                   RAWHAL_VALUE_HIDDEN_HEAP_V1, RAWHAL_VALUE_HIDDEN_QUEUE_PTR,
+                   RAWHAL_VALUE_HIDDEN_MULTIGRID_SYNC_ARG, RAWHAL_VALUE_HIDDEN_DEFAULT_QUEUE,
+                   RAWHAL_VALUE_HIDDEN_COMPLETION_ACTION, RAWHAL_VALUE_HIDDEN_UNKNOWN}) {
     const Kernel other({{kValue, 0, 4}, {static_cast<uint8_t>(kind), 8, 8}}, 16);
     EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Make(one, other)) << kind;
     EXPECT_EQ(nullptr, remap_);
@@ -182,7 +192,8 @@ TEST_F(Remap, OtherArgumentsAreRefused)
   const Kernel one({{kBuffer, 0, 8, RAWHAL_ADDRESS_SPACE_GLOBAL}, {kValue, 8, 8}}, 16);
   const Kernel space({{kBuffer, 0, 8, RAWHAL_ADDRESS_SPACE_CONSTANT}, {kValue, 8, 8}}, 16),
       swapped({{kValue, 0, 8}, {kBuffer, 8, 8}}, 16), narrow({{kBuffer, 0, 8}, {kValue, 8, 4}}, 16),
-      more({{kBuffer, 0, 8}, {kValue, 8, 8}, {kValue, 16, 2}}, 24), past({{kBuffer, 0, 8}, {kValue, 8, 8}}, 12);
+      more({{kBuffer, 0, 8}, {kValue, 8, 8}, {kValue, 16, 2}}, 24),
+      past({{kBuffer, 0, 8}, {kValue, 8, 8}}, 12);
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Make(one, space));
   EXPECT_STREQ("argument 0 points into address space 2, the replacement's into 3", error_.message);
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Make(one, swapped));

@@ -12,8 +12,14 @@ hsa_status_t nobody(hsa_agent_t, void *)
 
 std::map<std::string, size_t> HeadersOffsets()
 {
-#define OF_CORE(ours, theirs) {#ours, offsetof(CoreApiTable, hsa_##theirs##_fn)}
-#define OF_AMD(ours, theirs) {#ours, offsetof(AmdExtTable, hsa_amd_##theirs##_fn)}
+#define OF_CORE(ours, theirs)                                                                      \
+  {                                                                                                \
+#ours, offsetof(CoreApiTable, hsa_##theirs##_fn)                                               \
+  }
+#define OF_AMD(ours, theirs)                                                                       \
+  {                                                                                                \
+#ours, offsetof(AmdExtTable, hsa_amd_##theirs##_fn)                                            \
+  }
   return {OF_CORE(init, init),
           OF_CORE(system_get_info, system_get_info),
           OF_CORE(iterate_agents, iterate_agents),
@@ -105,7 +111,9 @@ TEST(FrontOffsets, AreTheHeaders)
       continue;
     EXPECT_EQ(headers.at(entry.name), entry.first);
     const size_t before_first = 144, before_second = 392; // where entries were inserted
-    const size_t moved = !entry.amd || entry.first < before_first ? 0 : entry.first < before_second ? 16 : 40;
+    const size_t moved = !entry.amd || entry.first < before_first ? 0
+                         : entry.first < before_second            ? 16
+                                                                  : 40;
     EXPECT_EQ(entry.first + moved, entry.second);
   }
   EXPECT_EQ(headers.size() + 9, count); // nine are in major 2 alone

@@ -107,10 +107,9 @@ TEST_F(AllocationOfTwo, OfAccessAndOfCopiesThroughTheHost)
               return rawhal_buffer_copy(target, 0, source, 0, 4096, error);
             }),
             1);
-  EXPECT_GE(sweep([&](rawhal_error_t *error) {
-              return rawhal_buffer_allow(target, &device, 1, error);
-            }),
-            2); // the list, what the runtime is told
+  EXPECT_GE(
+      sweep([&](rawhal_error_t *error) { return rawhal_buffer_allow(target, &device, 1, error); }),
+      2); // the list, what the runtime is told
 }
 
 TEST_F(Allocation, OfImportsByHandle)

@@ -76,14 +76,14 @@ int posix_memalign(void **memory, size_t alignment, size_t size)
   return *memory ? 0 : ENOMEM;
 }
 
-#define COUNT_LOCK(name, type)                                                                                        \
-  int name(type *lock)                                                                                                \
-  {                                                                                                                   \
-    static int (*itself)(type *);                                                                                     \
-    counts.locks += counting;                                                                                         \
-    if (!itself)                                                                                                      \
-      itself = reinterpret_cast<int (*)(type *)>(dlsym(RTLD_NEXT, #name));                                            \
-    return itself(lock);                                                                                              \
+#define COUNT_LOCK(name, type)                                                                     \
+  int name(type *lock)                                                                             \
+  {                                                                                                \
+    static int (*itself)(type *);                                                                  \
+    counts.locks += counting;                                                                      \
+    if (!itself)                                                                                   \
+      itself = reinterpret_cast<int (*)(type *)>(dlsym(RTLD_NEXT, #name));                         \
+    return itself(lock);                                                                           \
   }
 COUNT_LOCK(pthread_mutex_lock, pthread_mutex_t)
 COUNT_LOCK(pthread_mutex_trylock, pthread_mutex_t)
@@ -120,32 +120,37 @@ bool refuse_calls()
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   sock_fprog program = {sizeof(code) / sizeof(*code), code};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 class Counting : public DeviceTest {
 protected:
   // A device that never sleeps: on hardware a doorbell is a store, and nobody has to be woken.
-  const char *softgpu_options() override { return "gpus=1,vram_mib=64,timeout_ms=0,spin=1000000000"; }
+  const char *softgpu_options() override
+  {
+    return "gpus=1,vram_mib=64,timeout_ms=0,spin=1000000000";
+  }
 
   using Submission = std::function<rawhal_status_t(rawhal_error_t *)>;
 
-  void submit_all(rawhal_queue_t *on, const rawhal_dispatch_t *batch, size_t size, uint64_t submissions, uint64_t round,
-                  unsigned rest = 0)
+  void submit_all(rawhal_queue_t *on, const rawhal_dispatch_t *batch, size_t size,
+                  uint64_t submissions, uint64_t round, unsigned rest = 0)
   {
     rawhal_dispatch_t bad = *batch;
     bad.workgroup[1] = 0;
     submit_all(
-        on, [=](rawhal_error_t *why) { return rawhal_queue_submit(on, batch, size, 0, nullptr, why); },
-        [=](rawhal_error_t *why) { return rawhal_queue_submit(on, &bad, 1, 0, nullptr, why); }, RAWHAL_INVALID_ARGUMENT,
-        submissions, round, rest);
+        on,
+        [=](rawhal_error_t *why) { return rawhal_queue_submit(on, batch, size, 0, nullptr, why); },
+        [=](rawhal_error_t *why) { return rawhal_queue_submit(on, &bad, 1, 0, nullptr, why); },
+        RAWHAL_INVALID_ARGUMENT, submissions, round, rest);
   }
 
   // Submits from a queue's first time on, as long as there is room; `round` at a time, and then nothing for `rest` times
   // as long as that took. Where `rest` is not 0 a device that was itself interrupted may have used the room up: what is
   // held back then, and what comes right after it, is not counted.
-  void submit_all(rawhal_queue_t *on, const Submission &submit, const Submission &refuse, rawhal_status_t refusal,
-                  uint64_t submissions, uint64_t round, unsigned rest)
+  void submit_all(rawhal_queue_t *on, const Submission &submit, const Submission &refuse,
+                  rawhal_status_t refusal, uint64_t submissions, uint64_t round, unsigned rest)
   {
     std::atomic<uint64_t> allowed{0}, made{0};
     std::atomic<bool> filtered{true};
@@ -240,7 +245,8 @@ uint64_t many(uint64_t without = 20000)
 
 void Counting::count_replays()
 {
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t dispatch =
+      smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
   const std::vector<rawhal_dispatch_t> batch(8, dispatch);
   rawhal_queue_t *on = large(), *other = queue();
   rawhal_recording_t *recording = nullptr;
@@ -252,15 +258,19 @@ void Counting::count_replays()
   rawhal_recording_destroy(recording);
   ASSERT_OK(rawhal_recording_create(on, batch.data(), 1, &recording, &error));
   const auto with = [=](size_t size) {
-    return [=](rawhal_error_t *why) { return rawhal_queue_replay_blob(on, recording, zeros, size, 0, nullptr, why); };
+    return [=](rawhal_error_t *why) {
+      return rawhal_queue_replay_blob(on, recording, zeros, size, 0, nullptr, why);
+    };
   };
-  submit_all(on, with(sizeof(zeros)), with(sizeof(zeros) - 1), RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
+  submit_all(on, with(sizeof(zeros)), with(sizeof(zeros) - 1), RAWHAL_INVALID_ARGUMENT, many(), 256,
+             0);
   rawhal_recording_destroy(recording);
 }
 
 TEST_F(Counting, SubmissionsOfBlobs)
 {
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t dispatch =
+      smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
   submit_all(large(), &dispatch, 1, many(), 256);
 }
 
@@ -295,7 +305,8 @@ TEST_F(Counting, Replays)
 
 TEST_F(Counting, BatchesWhoseDispatchesHaveTimes)
 {
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t dispatch =
+      smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
   const std::vector<rawhal_dispatch_t> batch(2, dispatch);
   rawhal_queue_options_t options = {};
   options.packets = 4096;
@@ -308,16 +319,19 @@ TEST_F(Counting, BatchesWhoseDispatchesHaveTimes)
 TEST_F(Counting, SubmissionsToAnExistingQueue)
 {
   hsa_queue_t *theirs = nullptr;
-  auto *create = reinterpret_cast<decltype(hsa_queue_create) *>(dlsym(RTLD_DEFAULT, "hsa_queue_create"));
-  auto *destroy = reinterpret_cast<decltype(hsa_queue_destroy) *>(dlsym(RTLD_DEFAULT, "hsa_queue_destroy"));
+  auto *create =
+      reinterpret_cast<decltype(hsa_queue_create) *>(dlsym(RTLD_DEFAULT, "hsa_queue_create"));
+  auto *destroy =
+      reinterpret_cast<decltype(hsa_queue_destroy) *>(dlsym(RTLD_DEFAULT, "hsa_queue_destroy"));
   ASSERT_NE(create, nullptr);
-  ASSERT_EQ(create({rawhal_device_info(device)->agent}, 4096, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
-                   UINT32_MAX, &theirs),
+  ASSERT_EQ(create({rawhal_device_info(device)->agent}, 4096, HSA_QUEUE_TYPE_MULTI, nullptr,
+                   nullptr, UINT32_MAX, UINT32_MAX, &theirs),
             HSA_STATUS_SUCCESS);
   rawhal_queue_options_t options = {};
   options.submissions = 512;
   options.hsa_queue = theirs;
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t dispatch =
+      smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
   submit_all(queue(options), &dispatch, 1, many(), 256);
   rawhal_queue_destroy(queues.back());
   queues.pop_back();
@@ -341,7 +355,8 @@ protected:
 
 TEST_F(CountingLimited, SubmissionsOfBlobs)
 {
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t dispatch =
+      smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
   submit_all(large(), &dispatch, 1, many(), 256);
 }
 
@@ -364,7 +379,8 @@ protected:
 TEST_F(CountingRefused, ByLimits)
 {
   rawhal_queue_t *on = large();
-  rawhal_dispatch_t fits = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t fits =
+      smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
   rawhal_dispatch_t grid = fits, half = fits;
   grid.work_items[0] = 1001;
   half.work_items[0] = 800;
@@ -402,13 +418,15 @@ private:
 
 TEST_F(CountingTogether, SubmissionsOfBlobs)
 {
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t dispatch =
+      smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
   submit_all(large(), &dispatch, 1, many(), 256);
 }
 
 TEST_F(CountingTogether, OneByOne)
 {
-  rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+  rawhal_dispatch_t dispatch =
+      smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
   submit_all(large(), &dispatch, 1, many() / 100, 1);
 }
 
@@ -424,7 +442,8 @@ protected:
     options.submissions = 512;
     options.share_ppm = strcmp(share, "queue") ? 0 : 500000;
     rawhal_queue_t *on = queue(options);
-    rawhal_dispatch_t dispatch = smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
+    rawhal_dispatch_t dispatch =
+        smallest(kernel("vector_add-gfx90a-v4.co", "vector_add"), zeros, sizeof(zeros));
     submit_all(on, &dispatch, 1, submissions, round, rest);
   }
 };

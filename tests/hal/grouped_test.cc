@@ -46,7 +46,8 @@ protected:
     ASSERT_OK(rawhal_executable_kernel(executable, RAWHAL_STRING("product"), 0, &product, &error));
     ASSERT_OK(rawhal_executable_kernel(executable, RAWHAL_STRING("grouped"), 0, &grouped, &error));
     unsigned seed = 0;
-    for (auto [m, n, k] : {std::tuple{5u, 7u, 3u}, {1u, 1u, 1u}, {16u, 16u, 16u}, {33u, 2u, 40u}, {8u, 31u, 0u}}) {
+    for (auto [m, n, k] :
+         {std::tuple{5u, 7u, 3u}, {1u, 1u, 1u}, {16u, 16u, 16u}, {33u, 2u, 40u}, {8u, 31u, 0u}}) {
       Product p = {m, n, k, seed % 2 ? 0.5f : 2.0f, seed % 3 == 1, n + seed, {}, {}, {}, {}};
       p.c = numbers(m * p.row, ++seed);
       p.a = numbers(m * k + 1, ++seed);
@@ -74,11 +75,13 @@ protected:
     rawhal_builder_options_t options = {};
     options.stride = stride;
     rawhal_builder_t *builder = nullptr;
-    EXPECT_OK(rawhal_builder_create(rawhal_device_kernel_info(kernel)->layout, &options, &builder, &error));
+    EXPECT_OK(rawhal_builder_create(rawhal_device_kernel_info(kernel)->layout, &options, &builder,
+                                    &error));
     return builder;
   }
 
-  rawhal_dispatch_t dispatch_of(const rawhal_device_kernel_t *kernel, rawhal_bytes_t blob, uint32_t items, uint32_t y)
+  rawhal_dispatch_t dispatch_of(const rawhal_device_kernel_t *kernel, rawhal_bytes_t blob,
+                                uint32_t items, uint32_t y)
   {
     rawhal_dispatch_t dispatch = {};
     dispatch.kernel = kernel;
@@ -95,7 +98,8 @@ protected:
   void expect_all()
   {
     for (const Product &p : products)
-      EXPECT_EQ(expected(p), download<float>(p.at[0], p.c.size())) << p.m << " x " << p.n << " x " << p.k;
+      EXPECT_EQ(expected(p), download<float>(p.at[0], p.c.size()))
+          << p.m << " x " << p.n << " x " << p.k;
   }
 
   const rawhal_device_kernel_t *product = nullptr, *grouped = nullptr;
@@ -144,7 +148,8 @@ TEST_F(Grouped, ProductsByBlocksInDeviceMemory)
     EXPECT_EQ(products.size() * info.stride, bytes.size);
 
     rawhal_buffer_t *groups = buffer(bytes.size);
-    ASSERT_OK(rawhal_queue_write(on, groups, 0, bytes.data, bytes.size, RAWHAL_FOREVER, nullptr, &error));
+    ASSERT_OK(
+        rawhal_queue_write(on, groups, 0, bytes.data, bytes.size, RAWHAL_FOREVER, nullptr, &error));
     RAWHAL_APPEND_NAMED(own, "groups", rawhal_buffer_address(groups));
     RAWHAL_APPEND_NAMED(own, "stride", uint64_t{info.stride});
     ASSERT_OK(rawhal_builder_finish(own, &blob, &error));

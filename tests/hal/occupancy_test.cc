@@ -73,8 +73,7 @@ TEST(Occupancy, ByLds)
     rawhal_occupancy_t found = of(one.processor, 64, 16, one.lds, 4);
     EXPECT_EQ(found.workgroups_per_cu, one.groups) << one.processor << ", " << one.lds;
     EXPECT_EQ(found.waves_per_simd, one.groups);
-    EXPECT_EQ(found.limited_by,
-              one.groups < 8 ? RAWHAL_OCCUPANCY_LDS : RAWHAL_OCCUPANCY_WAVES);
+    EXPECT_EQ(found.limited_by, one.groups < 8 ? RAWHAL_OCCUPANCY_LDS : RAWHAL_OCCUPANCY_WAVES);
   }
   EXPECT_EQ(of("gfx950", 64, 16, 16384, 2).workgroups_per_cu, 9u); // 10 if it were not in granules
 }

@@ -184,7 +184,8 @@ TEST_F(Peers, CopiesBetweenTheirMemory)
 TEST_F(Peers, CopiesWithHostMemoryOfEither)
 {
   const std::vector<uint32_t> values = from(40, 1000);
-  rawhal_buffer_t *host = buffer_of(first, 4000, RAWHAL_MEMORY_HOST), *local = buffer_of(second, 4000),
+  rawhal_buffer_t *host = buffer_of(first, 4000, RAWHAL_MEMORY_HOST),
+                  *local = buffer_of(second, 4000),
                   *other = buffer_of(second, 4000, RAWHAL_MEMORY_HOST);
   ASSERT_OK(rawhal_buffer_write(host, 0, values.data(), 4000, &error));
   ASSERT_OK(rawhal_buffer_copy(local, 0, host, 0, 4000, &error));
@@ -261,7 +262,8 @@ TEST_F(Peers, AreFoundByTheirHandles)
 {
   for (size_t i = 0; i < 2; ++i) {
     rawhal_device_t *mine = rawhal_instance_device(instance, i), *found = nullptr;
-    ASSERT_OK(rawhal_instance_find_device(instance, rawhal_device_info(mine)->agent, &found, &error));
+    ASSERT_OK(
+        rawhal_instance_find_device(instance, rawhal_device_info(mine)->agent, &found, &error));
     EXPECT_EQ(found, mine);
   }
   rawhal_device_t *found = first;

@@ -155,7 +155,8 @@ TEST_F(Recording, OneDispatchTakesABlobOfEachReplaysOwn)
   rawhal_ticket_t last = 0;
   for (uint32_t i = 0; i < count; ++i) {
     std::vector<char> blob(blobs[i].bytes); // read during the call only
-    ASSERT_OK(rawhal_queue_replay_blob(on, recording, blob.data(), blob.size(), RAWHAL_FOREVER, &last, &error));
+    ASSERT_OK(rawhal_queue_replay_blob(on, recording, blob.data(), blob.size(), RAWHAL_FOREVER,
+                                       &last, &error));
     std::fill(blob.begin(), blob.end(), 0x55);
   }
   EXPECT_EQ(count, last);
@@ -185,8 +186,8 @@ TEST_F(Recording, ManyThreadsReplayWithBlobsOfTheirOwn)
     running.emplace_back([&, t] {
       rawhal_error_t why;
       for (uint32_t i = t * each; i < (t + 1) * each; ++i)
-        failed += rawhal_queue_replay_blob(on, recording, all[i].blob, all[i].blob_size, RAWHAL_FOREVER, nullptr,
-                                           &why) != RAWHAL_OK;
+        failed += rawhal_queue_replay_blob(on, recording, all[i].blob, all[i].blob_size,
+                                           RAWHAL_FOREVER, nullptr, &why) != RAWHAL_OK;
     });
   for (std::thread &thread : running)
     thread.join();
@@ -241,7 +242,8 @@ TEST_F(Recording, ABlobsReplayIsItsSubmission)
     ASSERT_OK(rawhal_buffer_fill(out, 0, 0, words * 4, &error));
     rawhal_recording_t *recording = record(on, {dispatch});
     rawhal_ticket_t ticket = 0;
-    ASSERT_OK(rawhal_queue_replay_blob(on, recording, blob.bytes.data(), row.size, RAWHAL_FOREVER, &ticket, &error));
+    ASSERT_OK(rawhal_queue_replay_blob(on, recording, blob.bytes.data(), row.size, RAWHAL_FOREVER,
+                                       &ticket, &error));
     ASSERT_OK(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error));
     const std::vector<uint32_t> replayed = download<uint32_t>(out, words);
     // Without KEEP_HIDDEN what lies between hidden arguments is not the caller's to give.
@@ -281,15 +283,16 @@ TEST_F(Recording, ABlobIsForWhatWasRecordedWithOneOfThatSize)
   } rows[] = {{nullptr, one, blob.data(), blob.size(), "queue is NULL"},
               {on, nullptr, blob.data(), blob.size(), "recording is NULL"},
               {on, one, nullptr, blob.size(), "blob is NULL"},
-              {on, one, blob.data(), blob.size() - 1, "a blob of 19 bytes, the dispatch was recorded with 20"},
+              {on, one, blob.data(), blob.size() - 1,
+               "a blob of 19 bytes, the dispatch was recorded with 20"},
               {on, one, blob.data(), SIZE_MAX, "the dispatch was recorded with 20"},
               {on, both, blob.data(), blob.size(), "of one dispatch, not of 2"},
               {on, by_pointers, blob.data(), blob.size(), "array of arguments"},
               {queue(), one, blob.data(), blob.size(), "another queue"}};
   for (const auto &row : rows) {
     rawhal_ticket_t ticket = 9;
-    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
-              rawhal_queue_replay_blob(row.queue, row.recording, row.blob, row.size, 0, &ticket, &error));
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_queue_replay_blob(row.queue, row.recording, row.blob,
+                                                                row.size, 0, &ticket, &error));
     EXPECT_NE(nullptr, strstr(error.message, row.why)) << error.message;
     EXPECT_EQ(0u, ticket);
   }

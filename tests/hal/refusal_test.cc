@@ -11,11 +11,12 @@ static HSA_QUEUE_PRIORITY told; // the device, by the runtime
 
 // Stands before the thunk's.
 extern "C" __attribute__((visibility("default"))) HSAKMT_STATUS
-hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY priority,
-                  void *ring, HSAuint64 bytes, HsaEvent *event)
+hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY priority, void *ring,
+                  HSAuint64 bytes, HsaEvent *event)
 {
   told = priority;
-  auto *itself = reinterpret_cast<decltype(hsaKmtUpdateQueue) *>(dlsym(RTLD_NEXT, "hsaKmtUpdateQueue"));
+  auto *itself =
+      reinterpret_cast<decltype(hsaKmtUpdateQueue) *>(dlsym(RTLD_NEXT, "hsaKmtUpdateQueue"));
   return itself(id, percentage, priority, ring, bytes, event);
 }
 
@@ -236,7 +237,8 @@ TEST_F(Refusal, APriorityReachesTheDevice)
   const std::pair<rawhal_queue_priority_t, HSA_QUEUE_PRIORITY> cases[] = {
       {RAWHAL_QUEUE_PRIORITY_LOW, HSA_QUEUE_PRIORITY_MINIMUM},
       {RAWHAL_QUEUE_PRIORITY_HIGH, HSA_QUEUE_PRIORITY_MAXIMUM},
-      {RAWHAL_QUEUE_PRIORITY_NORMAL, HSA_QUEUE_PRIORITY_NORMAL}, // which a queue has without being told
+      {RAWHAL_QUEUE_PRIORITY_NORMAL,
+       HSA_QUEUE_PRIORITY_NORMAL}, // which a queue has without being told
       {RAWHAL_QUEUE_PRIORITY_DEFAULT, HSA_QUEUE_PRIORITY_NORMAL},
   };
   for (auto [asked, expected] : cases) {

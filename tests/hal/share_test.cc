@@ -138,8 +138,9 @@ TEST_F(TwoProcesses, HaveTheSameMemory)
         rawhal_buffer_free(theirs);
         Blob blob;
         blob.add(address).add(1u).add(1u).add(1u);
-        EXPECT_EQ(run(queue(), dispatch_of(kernel("write_ids-gfx90a-v5.co", "write_ids"), 1, 1, blob)),
-                  RAWHAL_FAULT);
+        EXPECT_EQ(
+            run(queue(), dispatch_of(kernel("write_ids-gfx90a-v5.co", "write_ids"), 1, 1, blob)),
+            RAWHAL_FAULT);
         tell(up, 'e');
       });
 }

@@ -20,7 +20,8 @@ protected:
   void SetUp() override
   {
     HeldTest::SetUp();
-    HSA(hsa_iterate_agents)(
+    HSA(hsa_iterate_agents)
+    (
         [](hsa_agent_t each, void *found) {
           hsa_device_type_t type;
           HSA(hsa_agent_get_info)(each, HSA_AGENT_INFO_DEVICE, &type);
@@ -59,7 +60,8 @@ protected:
     EXPECT_EQ(HSA(hsa_queue_create)(
                   agent, packets, HSA_QUEUE_TYPE_MULTI,
                   [](hsa_status_t status, hsa_queue_t *, void *data) {
-                    (void)!rawhal_queue_report(*static_cast<rawhal_queue_t **>(data), status, nullptr);
+                    (void)!rawhal_queue_report(*static_cast<rawhal_queue_t **>(data), status,
+                                               nullptr);
                   },
                   &reported, UINT32_MAX, UINT32_MAX, &theirs),
               HSA_STATUS_SUCCESS);
@@ -74,7 +76,8 @@ protected:
     const auto *amd = reinterpret_cast<const amd_queue_t *>(theirs);
     while (index - __atomic_load_n(&amd->read_dispatch_id, __ATOMIC_ACQUIRE) >= theirs->size)
       std::this_thread::yield();
-    auto *packet = static_cast<hsa_barrier_and_packet_t *>(theirs->base_address) + (index & (theirs->size - 1));
+    auto *packet = static_cast<hsa_barrier_and_packet_t *>(theirs->base_address) +
+                   (index & (theirs->size - 1));
     hsa_barrier_and_packet_t body = {};
     body.completion_signal = done;
     memcpy(reinterpret_cast<char *>(packet) + 4, reinterpret_cast<char *>(&body) + 4, 60);
@@ -82,7 +85,8 @@ protected:
                             HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                             HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
     __atomic_store_n(reinterpret_cast<uint32_t *>(packet), header, __ATOMIC_RELEASE);
-    HSA(hsa_signal_store_screlease)(theirs->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+    HSA(hsa_signal_store_screlease)
+    (theirs->doorbell_signal, static_cast<hsa_signal_value_t>(index));
   }
 
   hsa_agent_t agent = {};
@@ -113,7 +117,8 @@ TEST_F(Shared, PacketsOfBothInOneQueue)
       for (int round = 0; round < rounds; ++round) {
         rawhal_dispatch_t batch[3] = {one, one, one};
         rawhal_ticket_t ticket = 0;
-        ASSERT_EQ(RAWHAL_OK, rawhal_queue_submit(on, batch, 1 + round % 3, RAWHAL_FOREVER, &ticket, &mine))
+        ASSERT_EQ(RAWHAL_OK,
+                  rawhal_queue_submit(on, batch, 1 + round % 3, RAWHAL_FOREVER, &ticket, &mine))
             << mine.message;
         ASSERT_NE(ticket, 0u);
       }
@@ -123,7 +128,9 @@ TEST_F(Shared, PacketsOfBothInOneQueue)
   last = queue_info(on).last_ticket;
   ASSERT_OK(wait(on, last));
   EXPECT_EQ(last, 2u * rounds);
-  EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(count, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED), 0);
+  EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(count, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                           HSA_WAIT_STATE_BLOCKED),
+            0);
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 11u);
   uint64_t start = 0, end = 0;
   ASSERT_OK(rawhal_queue_timing(on, last, &start, &end, &error));
@@ -141,8 +148,9 @@ TEST_F(Shared, AFullQueueIsWaitedForAndLeavesNothing)
   rawhal_ticket_t ticket = 5;
   EXPECT_EQ(rawhal_queue_submit(on, &nothing, 1, 0, &ticket, &error), RAWHAL_WOULD_BLOCK);
   EXPECT_EQ(ticket, 0u);
-  EXPECT_EQ(rawhal_queue_submit(on, &nothing, 1, rawhal_deadline_after(5 * millisecond), &ticket, &error),
-            RAWHAL_TIMED_OUT);
+  EXPECT_EQ(
+      rawhal_queue_submit(on, &nothing, 1, rawhal_deadline_after(5 * millisecond), &ticket, &error),
+      RAWHAL_TIMED_OUT);
   release();
   ASSERT_OK(rawhal_queue_submit(on, &nothing, 1, RAWHAL_FOREVER, &ticket, &error));
   ASSERT_OK(wait(on, ticket));
@@ -172,9 +180,11 @@ TEST_F(Shared, FaultsAreReportedByTheProgram)
   rawhal_queue_t *on = join(64);
   Blob blob;
   blob.add(uint64_t{0}).add(int64_t{1} << 40).add(1u);
-  rawhal_ticket_t lost = submit(on, dispatch_of(kernel("fault-gfx90a-v5.co", "fault_store"), 1, 1, blob));
+  rawhal_ticket_t lost =
+      submit(on, dispatch_of(kernel("fault-gfx90a-v5.co", "fault_store"), 1, 1, blob));
   EXPECT_EQ(wait(on, lost), RAWHAL_FAULT);
-  EXPECT_EQ(rawhal_queue_report(on, HSA_STATUS_ERROR, &error), RAWHAL_FAULT) << "the first cause counts";
+  EXPECT_EQ(rawhal_queue_report(on, HSA_STATUS_ERROR, &error), RAWHAL_FAULT)
+      << "the first cause counts";
   EXPECT_EQ(rawhal_queue_report(nullptr, HSA_STATUS_ERROR, &error), RAWHAL_INVALID_ARGUMENT);
 }
 
@@ -192,7 +202,9 @@ TEST_F(Shared, TheSizeIsTheProgramsQueues)
   rawhal_queue_destroy(made); // theirs goes on
   hsa_signal_t count = signal(1);
   their_barrier(count);
-  EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(count, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED), 0);
+  EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(count, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                           HSA_WAIT_STATE_BLOCKED),
+            0);
 }
 
 TEST_F(Shared, ABarrierWaitsForTheProgramsSignal)
@@ -202,9 +214,11 @@ TEST_F(Shared, ABarrierWaitsForTheProgramsSignal)
   rawhal_dependency_t dependency = {nullptr, 0, theirs.handle, 1};
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_barrier(on, &dependency, 1, 0, &ticket, &error));
-  EXPECT_EQ(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20 * millisecond), &error), RAWHAL_TIMED_OUT);
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20 * millisecond), &error),
+            RAWHAL_TIMED_OUT);
   HSA(hsa_signal_store_screlease)(theirs, 2);
-  EXPECT_EQ(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20 * millisecond), &error), RAWHAL_TIMED_OUT);
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20 * millisecond), &error),
+            RAWHAL_TIMED_OUT);
   HSA(hsa_signal_store_screlease)(theirs, 1);
   ASSERT_OK(wait(on, ticket));
   for (rawhal_dependency_t wrong : {rawhal_dependency_t{nullptr, 1, theirs.handle, 0},
@@ -219,12 +233,17 @@ TEST_F(Shared, TheProgramsSignalTellsWhatHasFinished)
   submit(on, held());
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_signal(on, theirs.handle, 0, &ticket, &error));
-  EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(theirs, HSA_SIGNAL_CONDITION_LT, 1, 1000000, HSA_WAIT_STATE_BLOCKED), 1);
+  EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(theirs, HSA_SIGNAL_CONDITION_LT, 1, 1000000,
+                                           HSA_WAIT_STATE_BLOCKED),
+            1);
   release();
-  EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(theirs, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED), 0);
+  EXPECT_EQ(HSA(hsa_signal_wait_scacquire)(theirs, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                           HSA_WAIT_STATE_BLOCKED),
+            0);
   ASSERT_OK(wait(on, ticket));
   EXPECT_EQ(rawhal_queue_signal(on, 0, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
-  EXPECT_EQ(rawhal_queue_signal(nullptr, theirs.handle, 0, &ticket, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_queue_signal(nullptr, theirs.handle, 0, &ticket, &error),
+            RAWHAL_INVALID_ARGUMENT);
 }
 
 TEST_F(Shared, ATicketsSignalIsTheProgramsToWaitFor)

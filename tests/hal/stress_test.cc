@@ -29,7 +29,10 @@ protected:
   }
 
   // What one producer's id is: never a value that another dispatch's later work-items write.
-  static uint32_t id_of(uint32_t producer, uint32_t i) { return (producer << 28) + i * 32 + 17; }
+  static uint32_t id_of(uint32_t producer, uint32_t i)
+  {
+    return (producer << 28) + i * 32 + 17;
+  }
 
   struct Producer {
     uint32_t number;
@@ -56,7 +59,8 @@ protected:
       dispatch.kernel = p.kernels[random() % 2];
       dispatch.work_items[0] = items;
       dispatch.workgroup[0] = static_cast<uint16_t>(1 + random() % items);
-      dispatch.work_items[1] = dispatch.work_items[2] = dispatch.workgroup[1] = dispatch.workgroup[2] = 1;
+      dispatch.work_items[1] = dispatch.work_items[2] = dispatch.workgroup[1] =
+          dispatch.workgroup[2] = 1;
       dispatch.blob = &blobs[k];
       dispatch.blob_size = 20 + random() % 5;
     }

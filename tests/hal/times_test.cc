@@ -45,9 +45,11 @@ protected:
     EXPECT_NEAR(static_cast<double>(start), static_cast<double>(first), clock_slack);
     EXPECT_NEAR(static_cast<double>(end), static_cast<double>(last), clock_slack);
     uint64_t from = 1, to = 1;
-    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, count, &from, &to, &error), RAWHAL_OUT_OF_RANGE);
+    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, count, &from, &to, &error),
+              RAWHAL_OUT_OF_RANGE);
     EXPECT_EQ(from | to, 0u);
-    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, SIZE_MAX, &from, &to, &error), RAWHAL_OUT_OF_RANGE);
+    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, SIZE_MAX, &from, &to, &error),
+              RAWHAL_OUT_OF_RANGE);
   }
 
   rawhal_buffer_t *out = nullptr;
@@ -102,7 +104,8 @@ TEST_F(Times, BarriersAndCopiesHaveNoDispatches)
   for (rawhal_ticket_t ticket : tickets) {
     ASSERT_OK(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error));
     uint64_t start = 0, end = 0;
-    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, 0, &start, &end, &error), RAWHAL_OUT_OF_RANGE);
+    EXPECT_EQ(rawhal_queue_dispatch_timing(on, ticket, 0, &start, &end, &error),
+              RAWHAL_OUT_OF_RANGE);
     ASSERT_OK(rawhal_queue_timing(on, ticket, &start, &end, &error));
     EXPECT_LE(start, end);
   }
@@ -115,7 +118,8 @@ TEST_F(Times, AQueueWithoutThemSaysSoAndABatchLeavesRoomForTheirPacket)
   ASSERT_OK(rawhal_queue_submit(plain, batch, 4, 0, &ticket, &error));
   ASSERT_OK(rawhal_queue_wait(plain, ticket, rawhal_deadline_after(20000 * millisecond), &error));
   uint64_t start = 0, end = 0;
-  EXPECT_EQ(rawhal_queue_dispatch_timing(plain, ticket, 0, &start, &end, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(rawhal_queue_dispatch_timing(plain, ticket, 0, &start, &end, &error),
+            RAWHAL_OUT_OF_RANGE);
   EXPECT_STREQ(error.message, "dispatch 0 of 0 that have times");
   rawhal_queue_t *on = timed();
   std::vector<rawhal_dispatch_t> many(64, batch[0]);

@@ -50,12 +50,16 @@ TEST_F(Transfer, UnalignedBytesAndNeighbours)
   for (size_t offset : {1, 3, 62, 4096 - 257}) {
     for (size_t size : {1, 2, 5, 63, 257}) {
       rawhal_ticket_t ticket = 0;
-      ASSERT_OK(rawhal_queue_fill(on, there, 0, 0xaaaaaaaa, bytes, RAWHAL_FOREVER, nullptr, &error));
-      ASSERT_OK(rawhal_queue_write(on, there, offset, sent.data(), size, RAWHAL_FOREVER, nullptr, &error));
-      ASSERT_OK(rawhal_queue_read(on, there, 0, got.data(), bytes, RAWHAL_FOREVER, &ticket, &error));
+      ASSERT_OK(
+          rawhal_queue_fill(on, there, 0, 0xaaaaaaaa, bytes, RAWHAL_FOREVER, nullptr, &error));
+      ASSERT_OK(rawhal_queue_write(on, there, offset, sent.data(), size, RAWHAL_FOREVER, nullptr,
+                                   &error));
+      ASSERT_OK(
+          rawhal_queue_read(on, there, 0, got.data(), bytes, RAWHAL_FOREVER, &ticket, &error));
       ASSERT_OK(wait(on, ticket));
       for (size_t i = 0; i < bytes; ++i)
-        ASSERT_EQ(got[i], i < offset || i >= offset + size ? 0xaa : sent[i - offset]) << offset << "+" << size;
+        ASSERT_EQ(got[i], i < offset || i >= offset + size ? 0xaa : sent[i - offset])
+            << offset << "+" << size;
     }
   }
 }
@@ -90,7 +94,8 @@ TEST_F(Transfer, WaitsForWhatCameBeforeAndHoldsWhatComesAfter)
   rawhal_ticket_t copy = 0;
   ASSERT_OK(copy_in(on, {0, to, 0, from, 0, bytes}, 0, &copy, &error));
   rawhal_ticket_t after = submit(on, storing);
-  EXPECT_EQ(rawhal_queue_wait(on, after, rawhal_deadline_after(30 * millisecond), &error), RAWHAL_TIMED_OUT);
+  EXPECT_EQ(rawhal_queue_wait(on, after, rawhal_deadline_after(30 * millisecond), &error),
+            RAWHAL_TIMED_OUT);
   EXPECT_EQ(rawhal_queue_wait(on, copy, 0, &error), RAWHAL_WOULD_BLOCK);
   EXPECT_EQ(rawhal_queue_on_complete(on, 99, nullptr, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
   release();
@@ -113,7 +118,8 @@ TEST_F(Transfer, AnotherQueueWaitsForACopy)
   ASSERT_OK(copy_in(copying, {0, to, 0, from, 0, bytes}, 0, &dependency.ticket, &error));
   rawhal_ticket_t barrier = 0;
   ASSERT_OK(rawhal_queue_barrier(running, &dependency, 1, 0, &barrier, &error));
-  EXPECT_EQ(rawhal_queue_wait(running, barrier, rawhal_deadline_after(20 * millisecond), &error), RAWHAL_TIMED_OUT);
+  EXPECT_EQ(rawhal_queue_wait(running, barrier, rawhal_deadline_after(20 * millisecond), &error),
+            RAWHAL_TIMED_OUT);
   release();
   ASSERT_OK(wait(running, barrier));
   EXPECT_EQ(download<uint32_t>(to, 1)[0], 9u);
@@ -170,9 +176,11 @@ TEST_F(Transfer, AFullQueueAnswersWouldBlockAndHoldsNothing)
   submit(on, held());
   rawhal_ticket_t last = 0, none = 0;
   ASSERT_OK(rawhal_queue_write(on, there, 0, mine.data(), bytes, 0, &last, &error));
-  EXPECT_EQ(rawhal_queue_write(on, there, 0, mine.data(), bytes, 0, &none, &error), RAWHAL_WOULD_BLOCK);
-  EXPECT_EQ(rawhal_queue_fill(on, there, 0, 1, 8, rawhal_deadline_after(10 * millisecond), &none, &error),
-            RAWHAL_TIMED_OUT);
+  EXPECT_EQ(rawhal_queue_write(on, there, 0, mine.data(), bytes, 0, &none, &error),
+            RAWHAL_WOULD_BLOCK);
+  EXPECT_EQ(
+      rawhal_queue_fill(on, there, 0, 1, 8, rawhal_deadline_after(10 * millisecond), &none, &error),
+      RAWHAL_TIMED_OUT);
   EXPECT_EQ(none, 0u);
   release();
   ASSERT_OK(wait(on, last));
@@ -250,7 +258,8 @@ protected:
     uint32_t value = below(1u << 20);
     switch (below(6)) {
     case 0:
-      ASSERT_OK(copy_in(last.queue, {0, place[to], at * 4, place[from], source * 4, count * 4}, RAWHAL_FOREVER, &last.ticket, &error));
+      ASSERT_OK(copy_in(last.queue, {0, place[to], at * 4, place[from], source * 4, count * 4},
+                        RAWHAL_FOREVER, &last.ticket, &error));
       std::copy_n(model[from].begin() + source, count, model[to].begin() + at);
       break;
     case 1:
@@ -270,7 +279,8 @@ protected:
       mine.emplace_back(count);
       ASSERT_OK(rawhal_queue_read(last.queue, place[from], at * 4, mine.back().data(), count * 4,
                                   RAWHAL_FOREVER, &last.ticket, &error));
-      reads.push_back({mine.size() - 1, {model[from].begin() + at, model[from].begin() + at + count}});
+      reads.push_back(
+          {mine.size() - 1, {model[from].begin() + at, model[from].begin() + at + count}});
       break;
     default:
       submit_add(to, from, static_cast<uint32_t>(count));
@@ -281,8 +291,10 @@ protected:
   void submit_add(size_t to, size_t from, uint32_t count)
   {
     Blob blob;
-    blob.add(rawhal_buffer_address(place[to])).add(rawhal_buffer_address(place[from]))
-        .add(rawhal_buffer_address(place[to])).add(count);
+    blob.add(rawhal_buffer_address(place[to]))
+        .add(rawhal_buffer_address(place[from]))
+        .add(rawhal_buffer_address(place[to]))
+        .add(count);
     rawhal_dispatch_t dispatch = dispatch_of(add, (count + 63) / 64 * 64, 64, blob);
     ASSERT_OK(rawhal_queue_submit(last.queue, &dispatch, 1, RAWHAL_FOREVER, &last.ticket, &error));
     for (uint32_t i = 0; i < count; ++i) {
@@ -319,7 +331,8 @@ TEST_F(Schedule, OfCopiesKernelsAndBarriersAgreesWithASequentialModel)
     for (const auto &[which, expected] : reads)
       ASSERT_EQ(mine[which], expected) << "schedule " << i;
     for (size_t b = 0; b < buffer_count; ++b)
-      ASSERT_EQ(download<uint32_t>(place[b], words), model[b]) << "schedule " << i << ", buffer " << b;
+      ASSERT_EQ(download<uint32_t>(place[b], words), model[b])
+          << "schedule " << i << ", buffer " << b;
   }
 }
 

@@ -112,8 +112,8 @@ TEST_F(HipRegister, twice_and_overlapping)
 // Two pieces of one page, each with its own address, in every order of giving them up.
 TEST_F(HipRegister, pieces_of_one_page)
 {
-  auto *page = (float *)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                             0);
+  auto *page =
+      (float *)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
   float *low = page, *high = page + 512;
   for (bool low_first : {true, false}) {

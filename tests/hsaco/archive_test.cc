@@ -216,15 +216,19 @@ TEST(Archive, InOtherCarriers)
       const char *what;
       std::string bytes, member, start; // what is at the offset; empty: the object
     } cases[] = {
-        {"ar", ar_archive({{"odd", "x"}, {"librocrand.kpack", sound}}), "librocrand.kpack", zstd ? frame : ""},
-        {"ar in ar", ar_archive({{"out.a", ar_archive({{"in.kpack", sound}})}}), "in.kpack", zstd ? frame : ""},
+        {"ar", ar_archive({{"odd", "x"}, {"librocrand.kpack", sound}}), "librocrand.kpack",
+         zstd ? frame : ""},
+        {"ar in ar", ar_archive({{"out.a", ar_archive({{"in.kpack", sound}})}}), "in.kpack",
+         zstd ? frame : ""},
         {"bundle", bundled, "", zstd ? frame : ""},
         {"host file", host_file(sound), "", zstd ? frame : ""},
-        {"section of an object in ar", ar_archive({{"host.o", host_object({{".hip_fatbin", sound}})}}), "host.o",
+        {"section of an object in ar",
+         ar_archive({{"host.o", host_object({{".hip_fatbin", sound}})}}), "host.o",
          zstd ? frame : ""},
         {"CCOB", ccob(2, 1, sound), "", "CCOB"},
-        {"CCOB in an object in ar", ar_archive({{"host.o", host_object({{".hip_fatbin", ccob(3, 1, bundled)}})}}),
-         "host.o", "CCOB"},
+        {"CCOB in an object in ar",
+         ar_archive({{"host.o", host_object({{".hip_fatbin", ccob(3, 1, bundled)}})}}), "host.o",
+         "CCOB"},
     };
     for (const auto &one : cases) {
       SCOPED_TRACE(std::string(one.what) + (zstd ? ", zstd" : ""));
@@ -255,7 +259,8 @@ TEST(Archive, SeveralInAnArArchive)
   ASSERT_EQ(RAWHAL_OK, cut.status) << cut.error.message;
   ASSERT_EQ(entries.size() + 1, cut.count());
   EXPECT_FALSE(cut.at(0).readable);
-  EXPECT_TRUE(contains(text_of(cut.at(0).why_not), "table of contents")) << text_of(cut.at(0).why_not);
+  EXPECT_TRUE(contains(text_of(cut.at(0).why_not), "table of contents"))
+      << text_of(cut.at(0).why_not);
   EXPECT_EQ(entries[0].object, cut.content(1));
 }
 

@@ -19,7 +19,8 @@ const char kLongName[] = "a_member_with_a_rather_long_name.o";
 
 std::string host_with(const std::string &object)
 {
-  return host_object({{".text", "code"}, {".hip_fatbin", bundle({{"hipv4-amdgcn-amd-amdhsa--gfx90a", object}})}});
+  return host_object(
+      {{".text", "code"}, {".hip_fatbin", bundle({{"hipv4-amdgcn-amd-amdhsa--gfx90a", object}})}});
 }
 
 // ---- ar ----
@@ -28,14 +29,15 @@ TEST(Ar, MembersOfEveryKind)
 {
   const std::string a = object_for(0x53f), b = object_for(0x54c);
   for (ArStyle style : {ArStyle::kGnu, ArStyle::kBsd}) {
-    const std::string bytes = ar_archive({{"text", "of odd length"},
-                                          {"a.co", a},
-                                          {kLongName, host_with(b)},
-                                          {"c.hipfb", bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", a}}, 8)},
-                                          {"empty.o", ""},
-                                          {"host.o", host_object({{".text", "code"}})},
-                                          {"inner.a", ar_archive({{"d.co", b}}, style)}},
-                                         style);
+    const std::string bytes =
+        ar_archive({{"text", "of odd length"},
+                    {"a.co", a},
+                    {kLongName, host_with(b)},
+                    {"c.hipfb", bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", a}}, 8)},
+                    {"empty.o", ""},
+                    {"host.o", host_object({{".text", "code"}})},
+                    {"inner.a", ar_archive({{"d.co", b}}, style)}},
+                   style);
     Container container(bytes);
     ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
     ASSERT_EQ(4u, container.count());
@@ -51,7 +53,9 @@ TEST(Ar, MembersOfEveryKind)
       EXPECT_EQ(expected[i].member, text_of(container.at(i).member)) << i;
       EXPECT_EQ(expected[i].id, text_of(container.at(i).id)) << i;
       EXPECT_EQ(expected[i].object, container.content(i)) << i;
-      EXPECT_EQ(0, bytes.compare(container.at(i).offset, expected[i].object.size(), expected[i].object)) << i;
+      EXPECT_EQ(
+          0, bytes.compare(container.at(i).offset, expected[i].object.size(), expected[i].object))
+          << i;
     }
   }
 }
@@ -61,12 +65,14 @@ TEST(Ar, OneBadMemberLeavesTheOthers)
   const std::string good = object_for(0x53f);
   std::string cut = bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", good}}, 8);
   cut.resize(cut.size() - 100);
-  Container container(ar_archive({{"cut.hipfb", cut}, {"good.co", good}, {"a.bc", "BC\xc0\xde..."}}));
+  Container container(
+      ar_archive({{"cut.hipfb", cut}, {"good.co", good}, {"a.bc", "BC\xc0\xde..."}}));
   ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
   ASSERT_EQ(3u, container.count());
   EXPECT_FALSE(container.at(0).readable);
   EXPECT_EQ("cut.hipfb", text_of(container.at(0).member));
-  EXPECT_TRUE(contains(text_of(container.at(0).why_not), "ends after the bundle's")) << text_of(container.at(0).why_not);
+  EXPECT_TRUE(contains(text_of(container.at(0).why_not), "ends after the bundle's"))
+      << text_of(container.at(0).why_not);
   EXPECT_TRUE(container.at(1).readable);
   EXPECT_EQ(good, container.content(1));
   EXPECT_TRUE(contains(text_of(container.at(2).why_not), "bitcode"));
@@ -75,7 +81,8 @@ TEST(Ar, OneBadMemberLeavesTheOthers)
 TEST(Ar, WhatHoldsNoneIsNotFound)
 {
   EXPECT_EQ(RAWHAL_NOT_FOUND, Container("!<arch>\n").status);
-  EXPECT_EQ(RAWHAL_NOT_FOUND, Container(ar_archive({{"a.o", host_object({})}, {"b", "text"}})).status);
+  EXPECT_EQ(RAWHAL_NOT_FOUND,
+            Container(ar_archive({{"a.o", host_object({})}, {"b", "text"}})).status);
   Container thin("!<thin>\n" + ar_header("a.o/", 100));
   EXPECT_EQ(RAWHAL_UNSUPPORTED, thin.status);
   EXPECT_TRUE(contains(thin.error.message, "thin archive")) << thin.error.message;
@@ -99,14 +106,16 @@ TEST(Ar, HeadersAreNotTrusted)
       {"a name in no table", start + ar_member("/0", object)},
       {"a name behind its table", start + ar_member("//", "a/\n") + ar_member("/4", object)},
       {"a place with letters", start + ar_member("//", "a/\n") + ar_member("/1x", object)},
-      {"a place of all nines", start + ar_member("//", "a/\n") + ar_member("/99999999999999", object)},
+      {"a place of all nines",
+       start + ar_member("//", "a/\n") + ar_member("/99999999999999", object)},
       {"a name longer than its member", start + ar_member("#1/5", "abcd")},
       {"a name without length", start + ar_member("#1/", object)},
   };
   for (const auto &one : cases) {
     Container container(one.bytes);
     EXPECT_EQ(RAWHAL_MALFORMED, container.status) << one.what;
-    EXPECT_TRUE(contains(container.error.message, "archive")) << one.what << ": " << container.error.message;
+    EXPECT_TRUE(contains(container.error.message, "archive"))
+        << one.what << ": " << container.error.message;
     EXPECT_LE(container.error.offset, one.bytes.size()) << one.what;
   }
   const std::string sound = ar_archive({{"a.co", object}, {kLongName, object}});
@@ -133,15 +142,17 @@ TEST(Ar, NestingEnds)
 // Offsets count from the start of the outermost file, however deep an object lies in it.
 TEST(Ar, OffsetsAreTheOutermostFiles)
 {
-  const std::string first = object_for(0x53f), second = object_for(0x54c), third = object_for(0x64c),
-                    foreign = "\x03\x02\x23\x07 SPIR-V";
+  const std::string first = object_for(0x53f), second = object_for(0x54c),
+                    third = object_for(0x64c), foreign = "\x03\x02\x23\x07 SPIR-V";
   const std::string both = build::bundle({{"host-x86_64-unknown-linux-gnu", ""},
                                           {"hipv4-amdgcn-amd-amdhsa--gfx90a", first},
                                           {"hip-spirv64-amd-amdhsa--amdgcnspirv", foreign},
                                           {"hipv4-amdgcn-amd-amdhsa--gfx942", second}});
   const std::string bytes = ar_archive({
       {"a.o", build::host_object({{".text", "no code"}, {".hip_fatbin", both}})},
-      {"b.o", build::host_object({{".llvm.offloading", build::offload_binary(third, "gfx942:xnack-"), build::kOffloading}})},
+      {"b.o",
+       build::host_object({{".llvm.offloading", build::offload_binary(third, "gfx942:xnack-"),
+                            build::kOffloading}})},
       {"c.o", build::host_object({{".hip_fatbin", build::ccob(2, 1, both)}})},
       {"in.a", ar_archive({{"d.so", host_file(both)}, {"e.co", second}})},
   });
@@ -151,9 +162,10 @@ TEST(Ar, OffsetsAreTheOutermostFiles)
     const char *member;
     const std::string *content;
     bool unpacked;
-  } expected[] = {{"a.o", &first, false},   {"a.o", &foreign, false},  {"a.o", &second, false}, {"b.o", &third, false},
-                  {"c.o", &first, true},    {"c.o", &foreign, true},   {"c.o", &second, true},  {"d.so", &first, false},
-                  {"d.so", &foreign, false}, {"d.so", &second, false}, {"e.co", &second, false}};
+  } expected[] = {{"a.o", &first, false},   {"a.o", &foreign, false}, {"a.o", &second, false},
+                  {"b.o", &third, false},   {"c.o", &first, true},    {"c.o", &foreign, true},
+                  {"c.o", &second, true},   {"d.so", &first, false},  {"d.so", &foreign, false},
+                  {"d.so", &second, false}, {"e.co", &second, false}};
   ASSERT_EQ(std::size(expected), container.count());
   for (size_t i = 0; i < std::size(expected); ++i) {
     SCOPED_TRACE(i);
@@ -174,8 +186,9 @@ TEST(OffloadBinary, SeveralInAFileAndInASection)
 {
   const std::string a = object_for(0x53f), b = object_for(0x54c);
   const std::string both = offload_binary(a, "gfx90a:xnack-") + offload_binary(b, "gfx942");
-  const std::string files[] = {both, host_object({{".llvm.offloading", both, kOffloading}}),
-                               ar_archive({{"h.o", host_object({{".llvm.offloading", both, kOffloading}})}})};
+  const std::string files[] = {
+      both, host_object({{".llvm.offloading", both, kOffloading}}),
+      ar_archive({{"h.o", host_object({{".llvm.offloading", both, kOffloading}})}})};
   for (const std::string &file : files) {
     Container container(file);
     ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
@@ -189,8 +202,9 @@ TEST(OffloadBinary, SeveralInAFileAndInASection)
 
 TEST(OffloadBinary, WhatIsNoCodeObjectIsListed)
 {
-  Container container(offload_binary("ptx", {{"triple", "nvptx64-nvidia-cuda"}, {"arch", "sm_90"}}) +
-                      offload_binary("BC\xc0\xde\1\2\3\4", "gfx90a") + offload_binary(object_for(0x53f), "gfx90a"));
+  Container container(
+      offload_binary("ptx", {{"triple", "nvptx64-nvidia-cuda"}, {"arch", "sm_90"}}) +
+      offload_binary("BC\xc0\xde\1\2\3\4", "gfx90a") + offload_binary(object_for(0x53f), "gfx90a"));
   ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
   ASSERT_EQ(3u, container.count());
   EXPECT_TRUE(contains(text_of(container.at(0).why_not), "another vendor"));
@@ -210,15 +224,18 @@ TEST(OffloadBinary, FieldsAreNotTrusted)
   const struct {
     const char *what;
     size_t offset;
-  } fields[] = {{"size", 8},   {"entry", 16},        {"entry size", 24}, {"strings", 40}, {"string count", 48},
-                {"image", 56}, {"image size", 64},   {"key", 72},        {"value", 80}};
+  } fields[] = {{"size", 8},        {"entry", 16},        {"entry size", 24},
+                {"strings", 40},    {"string count", 48}, {"image", 56},
+                {"image size", 64}, {"key", 72},          {"value", 80}};
   for (const auto &field : fields)
-    for (uint64_t value : {UINT64_MAX, UINT64_MAX - 7, UINT64_MAX / 2, static_cast<uint64_t>(sound.size() + 1)}) {
+    for (uint64_t value :
+         {UINT64_MAX, UINT64_MAX - 7, UINT64_MAX / 2, static_cast<uint64_t>(sound.size() + 1)}) {
       std::string bytes = sound;
       memcpy(&bytes[field.offset], &value, sizeof(value));
       Container container(bytes);
       EXPECT_EQ(RAWHAL_MALFORMED, container.status) << field.what << " " << value;
-      EXPECT_TRUE(contains(container.error.message, "offload binary")) << field.what << ": " << container.error.message;
+      EXPECT_TRUE(contains(container.error.message, "offload binary"))
+          << field.what << ": " << container.error.message;
     }
   std::string none = sound;
   memset(&none[8], 0, 8); // a size of 0 would never end
@@ -233,12 +250,13 @@ TEST(HostObject, TheBundlersSections)
 {
   const std::string a = object_for(0x53f);
   const std::string prefix = "__CLANG_OFFLOAD_BUNDLE__";
-  Container container(host_object({{prefix + "host-x86_64-unknown-linux-gnu-", std::string(1, '\0')},
-                                   {prefix + "hip-amdgcn-amd-amdhsa--gfx90a", a},
-                                   {prefix + "openmp-nvptx64-nvidia-cuda", "ptx"},
-                                   {prefix + "hip-amdgcn-amd-amdhsa--gfx942", ""},
-                                   {prefix + std::string(200, 'x'), "?"}, // no id is so long
-                                   {".hip_fatbin_", "?"}}));
+  Container container(
+      host_object({{prefix + "host-x86_64-unknown-linux-gnu-", std::string(1, '\0')},
+                   {prefix + "hip-amdgcn-amd-amdhsa--gfx90a", a},
+                   {prefix + "openmp-nvptx64-nvidia-cuda", "ptx"},
+                   {prefix + "hip-amdgcn-amd-amdhsa--gfx942", ""},
+                   {prefix + std::string(200, 'x'), "?"}, // no id is so long
+                   {".hip_fatbin_", "?"}}));
   ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
   ASSERT_EQ(2u, container.count());
   EXPECT_EQ("hip-amdgcn-amd-amdhsa--gfx90a", text_of(container.at(0).id));
@@ -250,10 +268,13 @@ TEST(HostObject, SectionsCountByTheirType)
 {
   const std::string binary = offload_binary(object_for(0x53f), "gfx90a");
   EXPECT_EQ(RAWHAL_NOT_FOUND, Container(host_object({{".llvm.offloading", binary}})).status);
-  EXPECT_EQ(RAWHAL_NOT_FOUND, Container(host_object({{".llvm.offloading", binary, SHT_NOBITS}})).status);
+  EXPECT_EQ(RAWHAL_NOT_FOUND,
+            Container(host_object({{".llvm.offloading", binary, SHT_NOBITS}})).status);
   EXPECT_EQ(RAWHAL_OK, Container(host_object({{".llvm.offloading", binary, kOffloading}})).status);
-  EXPECT_EQ(RAWHAL_MALFORMED, Container(host_object({{".llvm.offloading", "junk", kOffloading}})).status);
-  EXPECT_EQ(RAWHAL_NOT_FOUND, Container(host_object({{".llvm.offloading", "", kOffloading}})).status);
+  EXPECT_EQ(RAWHAL_MALFORMED,
+            Container(host_object({{".llvm.offloading", "junk", kOffloading}})).status);
+  EXPECT_EQ(RAWHAL_NOT_FOUND,
+            Container(host_object({{".llvm.offloading", "", kOffloading}})).status);
 }
 
 // ---- Made by others ----
@@ -288,13 +309,16 @@ protected:
     std::vector<std::string> all;
     rawhal_container_t *container = nullptr;
     rawhal_error_t error = {};
-    EXPECT_EQ(RAWHAL_OK, rawhal_container_open_file((folder_ + "/" + name).c_str(), nullptr, &container, &error))
+    EXPECT_EQ(RAWHAL_OK, rawhal_container_open_file((folder_ + "/" + name).c_str(), nullptr,
+                                                    &container, &error))
         << name << ": " << error.message;
     for (size_t i = 0; i < rawhal_container_count(container); ++i) {
       const rawhal_container_object_t *object = rawhal_container_object(container, i);
       const std::string bytes(static_cast<const char *>(object->bytes.data), object->bytes.size);
       all.push_back(text_of(object->member) + "|" + text_of(object->id) + "|" +
-                    (bytes == a ? "a" : bytes == b ? "b" : "other"));
+                    (bytes == a   ? "a"
+                     : bytes == b ? "b"
+                                  : "other"));
     }
     rawhal_container_close(container);
     return all;
@@ -308,10 +332,11 @@ using Strings = std::vector<std::string>;
 TEST_F(ByOthers, Archivers)
 {
   const std::string files = std::string("a.co host.o ") + kLongName + " b.co";
-  const Strings expected = {"a.co||a", std::string(kLongName) + "|hipv4-amdgcn-amd-amdhsa--gfx90a|b", "b.co||b"};
+  const Strings expected = {
+      "a.co||a", std::string(kLongName) + "|hipv4-amdgcn-amd-amdhsa--gfx90a|b", "b.co||b"};
   int made = 0;
-  for (const char *command : {"ar rcS", "ar rcs", "ar rcD", "llvm-ar-19 --format=gnu rc", "llvm-ar-19 --format=bsd rc",
-                              "llvm-ar-19 --format=darwin rc"}) {
+  for (const char *command : {"ar rcS", "ar rcs", "ar rcD", "llvm-ar-19 --format=gnu rc",
+                              "llvm-ar-19 --format=bsd rc", "llvm-ar-19 --format=darwin rc"}) {
     (void)run("rm -f lib.a");
     if (!run(command + std::string(" lib.a ") + files))
       continue;
@@ -321,13 +346,15 @@ TEST_F(ByOthers, Archivers)
   EXPECT_GE(made, 3); // GNU's belongs to the compiler
   ASSERT_TRUE(run("ar rcT thin.a a.co"));
   rawhal_container_t *container = nullptr;
-  EXPECT_EQ(RAWHAL_UNSUPPORTED, rawhal_container_open_file((folder_ + "/thin.a").c_str(), nullptr, &container, nullptr));
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, rawhal_container_open_file((folder_ + "/thin.a").c_str(), nullptr,
+                                                           &container, nullptr));
 }
 
 TEST_F(ByOthers, ObjectTools)
 {
   const std::string prefix = "__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a";
-  ASSERT_TRUE(run("echo 'int x;' > x.c && cc -c x.c -o x.o && objcopy --add-section " + prefix + "=a.co x.o y.o"));
+  ASSERT_TRUE(run("echo 'int x;' > x.c && cc -c x.c -o x.o && objcopy --add-section " + prefix +
+                  "=a.co x.o y.o"));
   EXPECT_EQ(Strings({"|hip-amdgcn-amd-amdhsa--gfx90a|a"}), found("y.o"));
 }
 
@@ -336,19 +363,27 @@ TEST_F(ByOthers, ClangsOffloadTools)
   if (!run("clang-offload-bundler-19 --version"))
     GTEST_SKIP() << "no clang-tools-19";
   const std::string triple = "amdgcn-amd-amdhsa";
-  ASSERT_TRUE(run("PATH=$PATH:/usr/lib/llvm-19/bin && clang-offload-packager -o p.bin --image=file=a.co,triple=" +
-                  triple + ",arch=gfx90a,kind=hip --image=file=b.co,triple=" + triple + ",arch=gfx942,kind=openmp"));
-  EXPECT_EQ(Strings({"|amdgcn-amd-amdhsa--gfx90a|a", "|amdgcn-amd-amdhsa--gfx942|b"}), found("p.bin"));
+  ASSERT_TRUE(run("PATH=$PATH:/usr/lib/llvm-19/bin && clang-offload-packager -o p.bin "
+                  "--image=file=a.co,triple=" +
+                  triple + ",arch=gfx90a,kind=hip --image=file=b.co,triple=" + triple +
+                  ",arch=gfx942,kind=openmp"));
+  EXPECT_EQ(Strings({"|amdgcn-amd-amdhsa--gfx90a|a", "|amdgcn-amd-amdhsa--gfx942|b"}),
+            found("p.bin"));
   for (const char *type : {"bc", "o"}) { // a file of its own, and sections of a host object
     ASSERT_TRUE(run("echo 'int x;' > x.c && cc -c x.c -o x.o && PATH=$PATH:/usr/lib/llvm-19/bin && "
                     "clang-offload-bundler --type=" +
-                    std::string(type) + " --targets=host-x86_64-unknown-linux-gnu,hip-" + triple + "--gfx90a,hip-" + triple +
+                    std::string(type) + " --targets=host-x86_64-unknown-linux-gnu,hip-" + triple +
+                    "--gfx90a,hip-" + triple +
                     "--gfx942 --input=x.o --input=a.co --input=b.co --output=bundled"))
         << type;
-    EXPECT_EQ(Strings({"|hip-amdgcn-amd-amdhsa--gfx90a|a", "|hip-amdgcn-amd-amdhsa--gfx942|b"}), found("bundled")) << type;
+    EXPECT_EQ(Strings({"|hip-amdgcn-amd-amdhsa--gfx90a|a", "|hip-amdgcn-amd-amdhsa--gfx942|b"}),
+              found("bundled"))
+        << type;
   }
   ASSERT_TRUE(run("ar rc lib.a bundled"));
-  EXPECT_EQ(Strings({"bundled|hip-amdgcn-amd-amdhsa--gfx90a|a", "bundled|hip-amdgcn-amd-amdhsa--gfx942|b"}), found("lib.a"));
+  EXPECT_EQ(Strings({"bundled|hip-amdgcn-amd-amdhsa--gfx90a|a",
+                     "bundled|hip-amdgcn-amd-amdhsa--gfx942|b"}),
+            found("lib.a"));
 }
 
 } // namespace

@@ -30,7 +30,8 @@ TEST(ContainerEdges, EntriesOfABundleAreInTheBundle)
 {
   const std::string id = "hip-amdgcn-amd-amdhsa--gfx90a";
   for (size_t left : {0, 1, 3, 23})
-    expect_not_read(bundle_head(1) + std::string(left, '\0'), RAWHAL_MALFORMED, "entry table is cut");
+    expect_not_read(bundle_head(1) + std::string(left, '\0'), RAWHAL_MALFORMED,
+                    "entry table is cut");
   for (uint64_t size : {uint64_t{30}, uint64_t{4097}, UINT64_MAX - 8})
     expect_not_read(bundle_head(1) + entry_head(0, 0, size) + id, RAWHAL_MALFORMED,
                     "is too long or cut");
@@ -43,7 +44,8 @@ TEST(ContainerEdges, EntriesOfABundleAreInTheBundle)
 
 TEST(ContainerEdges, TheCapOnEntriesOfABundle)
 {
-  std::string bytes = build::bundle({{"a-gfx90a", object}, {"b-gfx90a", object}, {"c-gfx90a", object}});
+  std::string bytes =
+      build::bundle({{"a-gfx90a", object}, {"b-gfx90a", object}, {"c-gfx90a", object}});
   rawhal_container_options_t options = {};
   options.max_bundle_entries = 3;
   EXPECT_EQ(RAWHAL_OK, Container(bytes, options).status);
@@ -101,8 +103,10 @@ TEST(ContainerEdges, SectionsOfAHostFileAreInTheFile)
     return bytes;
   };
   EXPECT_EQ(RAWHAL_OK, Container(sound).status);
-  const uint64_t wrong[][2] = {
-      {UINT64_MAX - 4095, 8192}, {4096, UINT64_MAX - 4094}, {sound.size(), 1}, {4096, sound.size()}};
+  const uint64_t wrong[][2] = {{UINT64_MAX - 4095, 8192},
+                               {4096, UINT64_MAX - 4094},
+                               {sound.size(), 1},
+                               {4096, sound.size()}};
   for (const auto &range : wrong)
     expect_not_read(with_section(1,
                                  [&](auto &s) {
@@ -144,6 +148,7 @@ TEST(ContainerEdges, ACountIsInTheFile)
   for (const char *head : {"\xde", "\xdf", "\xdc", "\xdd"})
     for (size_t bytes = 0; bytes < (head[0] & 1 ? 4u : 2u); ++bytes)
       expect_not_read(
-          build::archive_of("", build::Pack().map(1).str("toc").raw(head + std::string(bytes, '\1')).bytes),
+          build::archive_of(
+              "", build::Pack().map(1).str("toc").raw(head + std::string(bytes, '\1')).bytes),
           RAWHAL_MALFORMED, "it is cut where toc starts");
 }

@@ -63,13 +63,10 @@ TEST(Container, BundleFieldsAreNotTrusted)
     rawhal_status_t status;
   } const cases[] = {
       {24, 257, RAWHAL_CAP_EXCEEDED}, // entries
-      {24, UINT64_MAX, RAWHAL_CAP_EXCEEDED},
-      {24, 200, RAWHAL_MALFORMED},
-      {32, UINT64_MAX, RAWHAL_MALFORMED}, // offset
-      {32, sound.size(), RAWHAL_MALFORMED},
-      {40, UINT64_MAX, RAWHAL_MALFORMED}, // size
-      {40, sound.size(), RAWHAL_MALFORMED},
-      {48, UINT64_MAX, RAWHAL_MALFORMED}, // id length
+      {24, UINT64_MAX, RAWHAL_CAP_EXCEEDED}, {24, 200, RAWHAL_MALFORMED},
+      {32, UINT64_MAX, RAWHAL_MALFORMED},                                        // offset
+      {32, sound.size(), RAWHAL_MALFORMED},  {40, UINT64_MAX, RAWHAL_MALFORMED}, // size
+      {40, sound.size(), RAWHAL_MALFORMED},  {48, UINT64_MAX, RAWHAL_MALFORMED}, // id length
       {48, 5000, RAWHAL_MALFORMED},
   };
   for (const auto &one : cases) {
@@ -270,7 +267,8 @@ TEST(Container, Files)
   rawhal_container_close(container);
   rawhal_container_options_t options = {};
   options.max_file_bytes = 10;
-  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, rawhal_container_open_file(path.c_str(), &options, &container, &error));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED,
+            rawhal_container_open_file(path.c_str(), &options, &container, &error));
   std::ofstream(path, std::ios::binary | std::ios::trunc);
   EXPECT_EQ(RAWHAL_MALFORMED,
             rawhal_container_open_file(path.c_str(), nullptr, &container, &error));

@@ -29,7 +29,8 @@ uint64_t cost_of(const Attack &one)
   uint64_t steps = steps_counted() - before;
   EXPECT_EQ(one.status, container.status) << one.name << ": " << container.error.message;
   bool by_work = contains(container.error.message, "steps for each byte");
-  EXPECT_EQ(one.status == RAWHAL_CAP_EXCEEDED, by_work) << one.name << ": " << container.error.message;
+  EXPECT_EQ(one.status == RAWHAL_CAP_EXCEEDED, by_work)
+      << one.name << ": " << container.error.message;
   return steps;
 }
 

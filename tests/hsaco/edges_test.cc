@@ -350,8 +350,8 @@ Object dynamic_object(uint32_t buckets, const std::vector<uint32_t> &chain, uint
     object.append(word);
   set_segment(object, build::kLoadCode,
               [&](auto &s) { s.p_filesz = s.p_memsz = object.bytes.size() - s.p_offset; });
-  object.set_segment(build::kNoteSegment, {PT_DYNAMIC, PF_R, start, start, start, sizeof(entries),
-                                           sizeof(entries), 8});
+  object.set_segment(build::kNoteSegment,
+                     {PT_DYNAMIC, PF_R, start, start, start, sizeof(entries), sizeof(entries), 8});
   return object;
 }
 

@@ -39,7 +39,8 @@ TEST(ElfEdit, ASectionOverTheHeader)
   sections[symbols].sh_offset = 0;
   sections[symbols].sh_size = 4 * sizeof(Elf64_Sym);
   edit::write_sections(bytes, sections);
-  edit::set(bytes, offsetof(Elf64_Ehdr, e_shnum) + sizeof(Elf64_Sym), uint16_t{1000}); // which moves there
+  edit::set(bytes, offsetof(Elf64_Ehdr, e_shnum) + sizeof(Elf64_Sym),
+            uint16_t{1000}); // which moves there
   const size_t size = bytes.size();
   ASSERT_TRUE(edit::remove_entry<Elf64_Sym>(bytes, symbols, 1));
   EXPECT_GE(bytes.size(), size);

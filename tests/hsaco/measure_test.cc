@@ -115,8 +115,7 @@ TEST(Measure, OfWhatIsCutFails)
 TEST(Measure, OfHostileHeadersStaysWithinWhatIsReadable)
 {
   std::mt19937_64 random(7);
-  const uint64_t odd[] = {0,  1, ~uint64_t{0}, ~uint64_t{0} >> 1, uint64_t{1} << 32, 0xfff,
-                          24, 64};
+  const uint64_t odd[] = {0, 1, ~uint64_t{0}, ~uint64_t{0} >> 1, uint64_t{1} << 32, 0xfff, 24, 64};
   size_t good = 0;
   for (const Named &image : images()) {
     for (int round = 0; round < 3000; ++round) {
@@ -162,8 +161,7 @@ TEST(Measure, HasTheCapsOfReading)
   options.flags = 1u << 31;
   EXPECT_EQ(measure(object, &options).status, RAWHAL_INVALID_ARGUMENT);
   size_t size = 1;
-  EXPECT_EQ(rawhal_container_measure(nullptr, 8, nullptr, &size, nullptr),
-            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_container_measure(nullptr, 8, nullptr, &size, nullptr), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(size, 0u);
   EXPECT_EQ(rawhal_container_measure("x", 1, nullptr, nullptr, nullptr), RAWHAL_INVALID_ARGUMENT);
 }
@@ -211,8 +209,7 @@ TEST(OpenImage, GoesOverTheBordersOfMappings)
             RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(rawhal_container_open_image(nullptr, nullptr, &container, &error),
             RAWHAL_INVALID_ARGUMENT);
-  EXPECT_EQ(rawhal_container_open_image(border, nullptr, nullptr, &error),
-            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_container_open_image(border, nullptr, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
   const uintptr_t nowhere = 0x10;
   EXPECT_EQ(rawhal_container_open_image(reinterpret_cast<const void *>(nowhere), nullptr,
                                         &container, &error),

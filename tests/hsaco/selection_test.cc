@@ -12,7 +12,8 @@ constexpr uint8_t v3 = 1, v4 = 2, v5 = 3, v6 = 4;
 constexpr int refused = -1;
 
 struct Made {
-  uint32_t flags; // bits 0..7 the processor; from V4 on 8..9 xnack and 10..11 sramecc: 1 any, 2 off, 3 on; 24..31 version
+  uint32_t
+      flags; // bits 0..7 the processor; from V4 on 8..9 xnack and 10..11 sramecc: 1 any, 2 off, 3 on; 24..31 version
   uint8_t abi;
 };
 
@@ -44,7 +45,11 @@ const Row rows[] = {
     {"xnack on, sramecc off", "gfx90a:sramecc-:xnack+", {{0xb3f, v5}}, 0},
     {"xnack on, sramecc on", "gfx90a:sramecc-:xnack+", {{0xf3f, v5}}, refused, "sramecc: object"},
     {"xnack off, any sramecc, V4", "gfx908:sramecc+:xnack-", {{0x630, v4}}, 0},
-    {"xnack on, any sramecc, V4", "gfx908:sramecc+:xnack-", {{0x730, v4}}, refused, "xnack: object"},
+    {"xnack on, any sramecc, V4",
+     "gfx908:sramecc+:xnack-",
+     {{0x730, v4}},
+     refused,
+     "xnack: object"},
     // ---- V3 knows on and off only ----
     {"V3, both off", "gfx90a:sramecc+:xnack-", {{0x03f, v3}}, refused, "sramecc: object"},
     {"V3, xnack on", "gfx90a:sramecc+:xnack-", {{0x13f, v3}}, refused, "xnack: object"},
@@ -59,9 +64,16 @@ const Row rows[] = {
     {"V4", "gfx942:sramecc+:xnack-", {{0x54c, v4}}, 0},
     {"V5", "gfx942:sramecc+:xnack-", {{0x54c, v5}}, 0},
     {"V6", "gfx942:sramecc+:xnack-", {{0x54c, v6}}, 0},
-    {"V4, V5 and V6 of one target", "gfx942:sramecc+:xnack-", {{0x54c, v4}, {0x54c, v5}, {0x54c, v6}}, 0},
+    {"V4, V5 and V6 of one target",
+     "gfx942:sramecc+:xnack-",
+     {{0x54c, v4}, {0x54c, v5}, {0x54c, v6}},
+     0},
     // ---- Processors ----
-    {"another one", "gfx942:sramecc+:xnack-", {{0x53f, v5}}, refused, "processor: object gfx90a, device gfx942"},
+    {"another one",
+     "gfx942:sramecc+:xnack-",
+     {{0x53f, v5}},
+     refused,
+     "processor: object gfx90a, device gfx942"},
     {"a later one", "gfx950:sramecc+:xnack-", {{0x54c, v5}}, refused, "processor: object gfx942"},
     {"a sibling", "gfx1031", {{0x036, v5}}, refused, "processor: object gfx1030"},
     {"one that nobody knows", "gfx90a:sramecc+:xnack-", {{0x0fe, v5}}, refused, "0xfe"},
@@ -77,7 +89,11 @@ const Row rows[] = {
     {"gfx9-4", "gfx942:sramecc+:xnack-", {{0x0100055f, v6}}, 0},
     {"gfx9-4", "gfx950:sramecc+:xnack+", {{0x0100055f, v6}}, 0},
     {"gfx9-4", "gfx90a:sramecc+:xnack-", {{0x0100055f, v6}}, refused, "generic family"},
-    {"gfx9-4, sramecc off", "gfx942:sramecc+:xnack-", {{0x0100095f, v6}}, refused, "sramecc: object"},
+    {"gfx9-4, sramecc off",
+     "gfx942:sramecc+:xnack-",
+     {{0x0100095f, v6}},
+     refused,
+     "sramecc: object"},
     {"gfx10-1", "gfx1010:xnack-", {{0x01000152, v6}}, 0},
     {"gfx10-1", "gfx1013:xnack+", {{0x01000152, v6}}, 0},
     {"gfx10-1", "gfx1030", {{0x01000152, v6}}, refused, "generic family"},
@@ -92,22 +108,45 @@ const Row rows[] = {
     {"of a later version", "gfx1100", {{0x02000054, v6}}, 0},
     // ---- Several that fit: settings it insists on, then the processor itself, then generic; the first of equals ----
     {"two equal", "gfx90a:sramecc+:xnack-", {{0x53f, v5}, {0x53f, v5}}, 0},
-    {"two equal behind another", "gfx90a:sramecc+:xnack-", {{0x54c, v5}, {0x53f, v5}, {0x53f, v5}}, 1},
+    {"two equal behind another",
+     "gfx90a:sramecc+:xnack-",
+     {{0x54c, v5}, {0x53f, v5}, {0x53f, v5}},
+     1},
     {"any, off, on", "gfx942:sramecc+:xnack-", {{0x54c, v5}, {0x64c, v5}, {0x74c, v5}}, 1},
     {"any, off, on", "gfx942:sramecc+:xnack+", {{0x54c, v5}, {0x64c, v5}, {0x74c, v5}}, 2},
     {"on, off, any", "gfx942:sramecc+:xnack-", {{0x74c, v5}, {0x64c, v5}, {0x54c, v5}}, 1},
     {"on, any", "gfx942:sramecc+:xnack-", {{0x74c, v5}, {0x54c, v5}}, 1},
     {"one setting, two", "gfx942:sramecc+:xnack-", {{0x64c, v5}, {0xe4c, v5}}, 1},
     {"one setting, another one", "gfx942:sramecc+:xnack-", {{0xd4c, v5}, {0x64c, v5}}, 0},
-    {"on and off of both, none fits", "gfx942:sramecc+:xnack-", {{0xf4c, v5}, {0xa4c, v5}}, refused, "sramecc: object"},
+    {"on and off of both, none fits",
+     "gfx942:sramecc+:xnack-",
+     {{0xf4c, v5}, {0xa4c, v5}},
+     refused,
+     "sramecc: object"},
     {"generic, exact", "gfx942:sramecc+:xnack-", {{0x0100055f, v6}, {0x54c, v5}}, 1},
     {"exact, generic", "gfx942:sramecc+:xnack-", {{0x54c, v5}, {0x0100055f, v6}}, 0},
-    {"generic that insists, exact that does not", "gfx942:sramecc+:xnack-", {{0x01000e5f, v6}, {0x54c, v5}}, 1},
-    {"exact that does not fit, generic", "gfx942:sramecc+:xnack-", {{0x74c, v5}, {0x0100055f, v6}}, 1},
-    {"generic, generic that insists", "gfx950:sramecc+:xnack-", {{0x0100055f, v6}, {0x0100065f, v6}}, 1},
+    {"generic that insists, exact that does not",
+     "gfx942:sramecc+:xnack-",
+     {{0x01000e5f, v6}, {0x54c, v5}},
+     1},
+    {"exact that does not fit, generic",
+     "gfx942:sramecc+:xnack-",
+     {{0x74c, v5}, {0x0100055f, v6}},
+     1},
+    {"generic, generic that insists",
+     "gfx950:sramecc+:xnack-",
+     {{0x0100055f, v6}, {0x0100065f, v6}},
+     1},
     {"generic without a version, with one", "gfx1100", {{0x00000054, v6}, {0x01000054, v6}}, 1},
-    {"a fat one", "gfx1030", {{0x53f, v5}, {0x54c, v5}, {0x041, v5}, {0x036, v5}, {0x01000053, v6}}, 3},
-    {"a fat one without it", "gfx1201", {{0x53f, v5}, {0x54c, v5}, {0x041, v5}}, refused, "among 3"},
+    {"a fat one",
+     "gfx1030",
+     {{0x53f, v5}, {0x54c, v5}, {0x041, v5}, {0x036, v5}, {0x01000053, v6}},
+     3},
+    {"a fat one without it",
+     "gfx1201",
+     {{0x53f, v5}, {0x54c, v5}, {0x041, v5}},
+     refused,
+     "among 3"},
 };
 
 void expect_row(const Row &row, const std::string &bytes, const char *carrier)
@@ -137,7 +176,8 @@ TEST(Selection, FollowsTheTableInEveryCarrier)
     std::vector<build::BundleEntry> bundled;
     std::vector<build::ArchiveEntry> archived;
     for (const Made &made : row.objects) {
-      const std::string object = object_for(made.flags, made.abi), number = std::to_string(bundled.size());
+      const std::string object = object_for(made.flags, made.abi),
+                        number = std::to_string(bundled.size());
       together += object;
       bundled.push_back({"hip-amdgcn-amd-amdhsa--x" + number, object});
       archived.push_back({"lib#0", "x" + number, object});

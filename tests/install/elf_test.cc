@@ -139,9 +139,11 @@ std::string contents(const fs::path &file)
     GElf_Shdr header;
     elf_getshdrstrndx(elf, &names);
     for (Elf_Scn *section = nullptr; (section = elf_nextscn(elf, section));) {
-      const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : "";
+      const char *name =
+          gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : "";
       bool debug = name && !strncmp(name, ".debug", 6);
-      Elf_Data *data = debug || header.sh_type == SHT_NOBITS ? nullptr : elf_rawdata(section, nullptr);
+      Elf_Data *data =
+          debug || header.sh_type == SHT_NOBITS ? nullptr : elf_rawdata(section, nullptr);
       if (data && data->d_buf)
         kept.append(static_cast<const char *>(data->d_buf), data->d_size);
     }
@@ -270,8 +272,9 @@ TEST(Privileged, TheEnvironmentNamesNoLibrary)
   ASSERT_EQ(0, chmod(copy.c_str(), 06755));
   spit(scratch / "evil.so", "x", 1);
   ASSERT_EQ(0, chmod((scratch / "evil.so").c_str(), 0755));
-  Outcome got = run({copy, "--gtest_filter=Privileged.TheEnvironmentNamesNoLibrary"},
-                    {"RAWHAL_SOFTGPU_LIBRARY=" + (scratch / "evil.so"), "RAWHAL_TEST_AS_SOMEBODY_ELSE=1"});
+  Outcome got =
+      run({copy, "--gtest_filter=Privileged.TheEnvironmentNamesNoLibrary"},
+          {"RAWHAL_SOFTGPU_LIBRARY=" + (scratch / "evil.so"), "RAWHAL_TEST_AS_SOMEBODY_ELSE=1"});
   if (got.status == 77)
     GTEST_SKIP() << "/tmp ignores set-user-ID bits";
   EXPECT_EQ(0, got.status) << got.out << got.err;

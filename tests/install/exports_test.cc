@@ -54,14 +54,15 @@ TEST(Exports, OfTheArchive)
 // What is for tests alone is still there for them.
 TEST(Exports, AreNotAllThereIs)
 {
-  EXPECT_LT(committed().size() + 100, symbols({RAWHAL_NM, "-gP", "--defined-only", RAWHAL_PARTS}).size());
+  EXPECT_LT(committed().size() + 100,
+            symbols({RAWHAL_NM, "-gP", "--defined-only", RAWHAL_PARTS}).size());
 }
 
 TEST(Version, OfTheHeadersIsTheLibrarys)
 {
   EXPECT_EQ(RAWHAL_VERSION, static_cast<int>(rawhal_version()));
-  EXPECT_EQ(std::to_string(RAWHAL_VERSION_MAJOR) + "." + std::to_string(RAWHAL_VERSION_MINOR) + "." +
-                std::to_string(RAWHAL_VERSION_PATCH),
+  EXPECT_EQ(std::to_string(RAWHAL_VERSION_MAJOR) + "." + std::to_string(RAWHAL_VERSION_MINOR) +
+                "." + std::to_string(RAWHAL_VERSION_PATCH),
             rawhal_version_text());
   EXPECT_STREQ(RAWHAL_PROJECT_VERSION, rawhal_version_text());
   EXPECT_LT(RAWHAL_VERSION_NUMBER(0, 1, 999), RAWHAL_VERSION_NUMBER(0, 2, 0));

@@ -22,8 +22,9 @@ TEST(Headers, StandAloneInEveryStandard)
     spit(scratch / "alone", text.data(), text.size());
     for (const auto &row : rows)
       for (const std::string &standard : row.standards) {
-        Outcome got = run({row.compiler, "-x", row.language, "-std=" + standard, "-fsyntax-only", "-Wall", "-Wextra",
-                           "-Wpedantic", "-Werror", "-I" RAWHAL_INCLUDE_DIR, scratch / "alone"});
+        Outcome got =
+            run({row.compiler, "-x", row.language, "-std=" + standard, "-fsyntax-only", "-Wall",
+                 "-Wextra", "-Wpedantic", "-Werror", "-I" RAWHAL_INCLUDE_DIR, scratch / "alone"});
         EXPECT_EQ(0, got.status) << text << standard << "\n" << got.err;
       }
   }

@@ -31,7 +31,8 @@ private:
   std::mt19937_64 engine_;
 };
 
-constexpr uint32_t kHiddenKinds = RAWHAL_VALUE_HIDDEN_QUEUE_PTR - RAWHAL_VALUE_HIDDEN_FIRST + 2; // one unknown
+constexpr uint32_t kHiddenKinds =
+    RAWHAL_VALUE_HIDDEN_QUEUE_PTR - RAWHAL_VALUE_HIDDEN_FIRST + 2; // one unknown
 
 // Mostly well-formed, in offset order or shuffled; now and then overlapping or contradictory.
 void MakeKernel(Random &random, Kernel &kernel)
@@ -127,7 +128,9 @@ void TryBlob(Random &random, Kernel &kernel, const rawhal_kernarg_layout_t *layo
 void TryReplay(Random &random, Kernel &kernel, const rawhal_kernarg_layout_t *layout,
                const naive_layout_t &naive, Tally &tally)
 {
-  const size_t length = random.OneIn(2) ? naive.explicit_end : random.Below(static_cast<uint32_t>(naive.image_size) + 40);
+  const size_t length = random.OneIn(2)
+                            ? naive.explicit_end
+                            : random.Below(static_cast<uint32_t>(naive.image_size) + 40);
   const uint32_t flags = random.Below(4);
   const rawhal_launch_t launch = MakeLaunch(random);
   std::vector<unsigned char> blob(length + 1), other(length + 1);
@@ -136,11 +139,11 @@ void TryReplay(Random &random, Kernel &kernel, const rawhal_kernarg_layout_t *la
     other[i] = static_cast<unsigned char>(~blob[i]);
   }
   std::vector<unsigned char> wanted(naive.image_size), replayed(naive.image_size);
-  if (rawhal_kernarg_write_blob(layout, blob.data(), length, flags, &launch, wanted.data(), naive.image_size,
-                                nullptr) != RAWHAL_OK)
+  if (rawhal_kernarg_write_blob(layout, blob.data(), length, flags, &launch, wanted.data(),
+                                naive.image_size, nullptr) != RAWHAL_OK)
     return;
-  ASSERT_EQ(RAWHAL_OK, rawhal_kernarg_write_blob(layout, other.data(), length, flags, &launch, replayed.data(),
-                                                 naive.image_size, nullptr));
+  ASSERT_EQ(RAWHAL_OK, rawhal_kernarg_write_blob(layout, other.data(), length, flags, &launch,
+                                                 replayed.data(), naive.image_size, nullptr));
   const std::vector<unsigned char> recorded = replayed;
   size_t bytes = 0;
   const bool whole = image_blob_bytes(layout, length, flags, &bytes);
@@ -151,9 +154,11 @@ void TryReplay(Random &random, Kernel &kernel, const rawhal_kernarg_layout_t *la
     ASSERT_EQ(blob[i], wanted[i]) << "byte " << i;
   // Hidden arguments of which nothing is known are nobody's: the recording's, as others between them.
   for (const rawhal_argument_t &argument : kernel.arguments())
-    for (size_t i = argument.offset; whole && i < argument.offset + argument.size && i < naive.image_size; ++i)
+    for (size_t i = argument.offset;
+         whole && i < argument.offset + argument.size && i < naive.image_size; ++i)
       if (!rawhal_argument_is_hidden(&argument) || wanted[i] == recorded[i]) {
-        ASSERT_EQ(wanted[i], replayed[i]) << "byte " << i << " of " << length << ", flags " << flags;
+        ASSERT_EQ(wanted[i], replayed[i])
+            << "byte " << i << " of " << length << ", flags " << flags;
       }
   if (whole && kernel.arguments().empty()) {
     ASSERT_EQ(wanted, replayed);

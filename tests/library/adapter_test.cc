@@ -49,8 +49,9 @@ TEST_F(LibraryAdapter, EachTypeIsExact)
   for (size_t number : {0, 7, 599}) {
     const std::string text = run(folder.string() + " " + std::to_string(number));
     EXPECT_NE(text.find("status 0"), std::string::npos) << text;
-    const std::regex line("(Cijk_Alik_Bljk_(SB|HSS_BH|BSS_BH|I8II_BH)_MT\\w*_" + digits(number) +
-                          "): 3150 of 3150 elements are exact, ([0-9.]+) ms, the kernel ([0-9.]+)\n");
+    const std::regex line(
+        "(Cijk_Alik_Bljk_(SB|HSS_BH|BSS_BH|I8II_BH)_MT\\w*_" + digits(number) +
+        "): 3150 of 3150 elements are exact, ([0-9.]+) ms, the kernel ([0-9.]+)\n");
     EXPECT_EQ(
         std::distance(std::sregex_iterator(text.begin(), text.end(), line), std::sregex_iterator()),
         4)

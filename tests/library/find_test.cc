@@ -10,7 +10,8 @@ namespace {
 class LibraryFind : public LibraryTest {
 protected:
   // A kernel that was found: file, object, offset and bytes, content, signature, and whether it can be used.
-  using Found = std::tuple<std::string, uint32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, bool>;
+  using Found =
+      std::tuple<std::string, uint32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, bool>;
   using FoundByName = std::map<std::string, std::multiset<Found>>;
 
   static uint64_t signature_of(const rawhal_kernel_t *kernel)
@@ -36,18 +37,21 @@ protected:
     return names;
   }
 
-  void look_through(const std::string &path, const rawhal_container_object_t *object, uint32_t ordinal,
-                    FoundByName *found)
+  void look_through(const std::string &path, const rawhal_container_object_t *object,
+                    uint32_t ordinal, FoundByName *found)
   {
     rawhal_hsaco_t *hsaco = nullptr;
-    if (!object->readable || rawhal_target_match(&object->target, &rawhal_device_info(device)->target) ||
-        rawhal_hsaco_open(object->bytes.data, object->bytes.size, nullptr, &hsaco, nullptr) != RAWHAL_OK)
+    if (!object->readable ||
+        rawhal_target_match(&object->target, &rawhal_device_info(device)->target) ||
+        rawhal_hsaco_open(object->bytes.data, object->bytes.size, nullptr, &hsaco, nullptr) !=
+            RAWHAL_OK)
       return;
-    const rawhal_content_hash_t content = rawhal_content_hash(object->bytes.data, object->bytes.size);
+    const rawhal_content_hash_t content =
+        rawhal_content_hash(object->bytes.data, object->bytes.size);
     const bool loadable = rawhal_hsaco_info(hsaco)->loadable;
     for (const auto &[name, kernel] : names_of(hsaco))
-      (*found)[name].emplace(path, ordinal, object->offset, object->bytes.size, content.high, content.low,
-                             signature_of(kernel), loadable && kernel->usable);
+      (*found)[name].emplace(path, ordinal, object->offset, object->bytes.size, content.high,
+                             content.low, signature_of(kernel), loadable && kernel->usable);
     rawhal_hsaco_close(hsaco);
   }
 
@@ -57,8 +61,8 @@ protected:
     FoundByName found;
     for (const fs::directory_entry &entry : fs::recursive_directory_iterator(fs::canonical(path))) {
       rawhal_container_t *container = nullptr;
-      if (!entry.is_regular_file() ||
-          rawhal_container_open_file(entry.path().c_str(), nullptr, &container, nullptr) != RAWHAL_OK)
+      if (!entry.is_regular_file() || rawhal_container_open_file(entry.path().c_str(), nullptr,
+                                                                 &container, nullptr) != RAWHAL_OK)
         continue;
       const rawhal_container_object_t *object;
       for (uint32_t i = 0; (object = rawhal_container_object(container, i)); ++i)
@@ -74,12 +78,13 @@ protected:
     size_t count = 0;
     EXPECT_OK(rawhal_library_find(library, &query, nullptr, 0, 0, &count, &error));
     std::vector<rawhal_library_match_t> matches(count);
-    EXPECT_OK(rawhal_library_find(library, &query, matches.data(), count, sizeof(matches[0]), &count, &error));
+    EXPECT_OK(rawhal_library_find(library, &query, matches.data(), count, sizeof(matches[0]),
+                                  &count, &error));
     EXPECT_EQ(count, matches.size());
     std::multiset<Found> found;
     for (const rawhal_library_match_t &one : matches)
-      found.emplace(std::string(one.file.data, one.file.size), one.ordinal, one.offset, one.bytes, one.content.high,
-                    one.content.low, one.signature, one.usable);
+      found.emplace(std::string(one.file.data, one.file.size), one.ordinal, one.offset, one.bytes,
+                    one.content.high, one.content.low, one.signature, one.usable);
     return found;
   }
 
@@ -106,7 +111,8 @@ protected:
     for (const auto &[name, path] : sources) {
       if (!*name || !fs::exists(path))
         continue;
-      fs::copy(fs::canonical(path), folder / name, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+      fs::copy(fs::canonical(path), folder / name,
+               fs::copy_options::recursive | fs::copy_options::copy_symlinks);
       there += std::string(name) + " ";
     }
     RecordProperty("there", there);

@@ -21,17 +21,20 @@ __attribute__((visibility("default"))) void **__hipRegisterFatBinary(const void 
   return &module;
 }
 __attribute__((visibility("default"))) void __hipUnregisterFatBinary(void **) {}
-__attribute__((visibility("default"))) void __hipRegisterFunction(void **, const void *handle, char *, const char *name,
-                                                                  unsigned, void *, void *, void *, void *, int *)
+__attribute__((visibility("default"))) void __hipRegisterFunction(void **, const void *handle,
+                                                                  char *, const char *name,
+                                                                  unsigned, void *, void *, void *,
+                                                                  void *, int *)
 {
   registered.kernels[name] = handle;
 }
-__attribute__((visibility("default"))) int __hipPopCallConfiguration(void *, void *, size_t *, void *)
+__attribute__((visibility("default"))) int __hipPopCallConfiguration(void *, void *, size_t *,
+                                                                     void *)
 {
   return 0;
 }
-__attribute__((visibility("default"))) int hipLaunchKernel(const void *, const void *, const void *, void **, size_t,
-                                                           void *)
+__attribute__((visibility("default"))) int hipLaunchKernel(const void *, const void *, const void *,
+                                                           void **, size_t, void *)
 {
   return 0;
 }
@@ -39,11 +42,13 @@ __attribute__((visibility("default"))) int hipLaunchKernel(const void *, const v
 
 namespace {
 
-const char *const prelude =
-    "#define __global__ __attribute__((global))\n"
-    "typedef struct stream *hipStream_t;\nstruct dim3 { unsigned x, y, z; };\nenum hipError_t { hipSuccess };\n"
-    "extern \"C\" hipError_t hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, hipStream_t);\n"
-    "extern \"C\" hipError_t __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, hipStream_t *);\n";
+const char *const prelude = "#define __global__ __attribute__((global))\n"
+                            "typedef struct stream *hipStream_t;\nstruct dim3 { unsigned x, y, z; "
+                            "};\nenum hipError_t { hipSuccess };\n"
+                            "extern \"C\" hipError_t hipLaunchKernel(const void *, dim3, dim3, "
+                            "void **, unsigned long, hipStream_t);\n"
+                            "extern \"C\" hipError_t __hipPopCallConfiguration(dim3 *, dim3 *, "
+                            "unsigned long *, hipStream_t *);\n";
 
 // C names, C++ names, digits where a length follows them, templates.
 const char *const first =
@@ -52,11 +57,12 @@ const char *const first =
     "namespace ab1 { namespace c22 { __global__ void within(int *out) { *out = 3; } } }\n"
     "template <typename T> __global__ void made(T *out) { *out = 4; }\n"
     "template __global__ void made<float>(float *);\ntemplate __global__ void made<int>(int *);\n";
-const char *const second = "__global__ void other_unit(int *out) { *out = 5; }\n"
-                           "struct outer { int x; };\n__global__ void takes(outer o, outer *out) { *out = o; }\n";
+const char *const second =
+    "__global__ void other_unit(int *out) { *out = 5; }\n"
+    "struct outer { int x; };\n__global__ void takes(outer o, outer *out) { *out = o; }\n";
 
-const std::set<std::string> firsts = {"plain", "_Z7mangledPif", "_ZN3ab13c226withinEPi", "_Z4madeIfEvPT_",
-                                      "_Z4madeIiEvPT_"};
+const std::set<std::string> firsts = {"plain", "_Z7mangledPif", "_ZN3ab13c226withinEPi",
+                                      "_Z4madeIfEvPT_", "_Z4madeIiEvPT_"};
 const std::set<std::string> seconds = {"_Z10other_unitPi", "_Z5takes5outerPS_"};
 
 class Hip : public testing::Test {
@@ -72,17 +78,19 @@ protected:
   std::string object(const char *source, const std::string &name, const char *pic = "-fPIC")
   {
     std::string from = scratch / (name + ".hip"), to = scratch / (name + ".o");
-    std::string all = std::string(prelude) + source + "extern \"C\" int *keep_" + name + "(int *p) { return p; }\n";
+    std::string all = std::string(prelude) + source + "extern \"C\" int *keep_" + name +
+                      "(int *p) { return p; }\n";
     spit(from, all.data(), all.size());
-    Outcome built = run({clang, "-x", "hip", "--offload-arch=gfx90a", "--offload-arch=gfx942", "-nogpuinc", "-nogpulib",
-                         "-O1", pic, "-w", "-c", from, "-o", to},
+    Outcome built = run({clang, "-x", "hip", "--offload-arch=gfx90a", "--offload-arch=gfx942",
+                         "-nogpuinc", "-nogpulib", "-O1", pic, "-w", "-c", from, "-o", to},
                         {"PATH=/usr/lib/llvm-19/bin:/usr/bin:/bin"});
     EXPECT_EQ(0, built.status) << built.err;
     return to;
   }
 
   // Linked by one of two linkers.
-  std::string link(const std::string &name, std::vector<std::string> objects, bool with_lld, bool shared = true)
+  std::string link(const std::string &name, std::vector<std::string> objects, bool with_lld,
+                   bool shared = true)
   {
     std::string path = scratch / name;
     std::vector<std::string> words = {clang, "-o", path};
@@ -118,14 +126,16 @@ std::set<std::string> device_kernels(const rawhal_process_fatbin_t &fatbin)
   std::set<std::string> names;
   rawhal_container_t *container = nullptr;
   rawhal_error_t error = {};
-  EXPECT_EQ(RAWHAL_OK, rawhal_container_open(fatbin.image.data, fatbin.image.size, nullptr, &container, &error))
+  EXPECT_EQ(RAWHAL_OK, rawhal_container_open(fatbin.image.data, fatbin.image.size, nullptr,
+                                             &container, &error))
       << error.message;
   if (!container)
     return names;
   EXPECT_EQ(2u, rawhal_container_count(container)); // for two processors
   rawhal_bytes_t bytes = rawhal_container_object(container, 0)->bytes;
   rawhal_hsaco_t *hsaco = nullptr;
-  EXPECT_EQ(RAWHAL_OK, rawhal_hsaco_open(bytes.data, bytes.size, nullptr, &hsaco, &error)) << error.message;
+  EXPECT_EQ(RAWHAL_OK, rawhal_hsaco_open(bytes.data, bytes.size, nullptr, &hsaco, &error))
+      << error.message;
   const rawhal_kernel_t *kernel;
   for (size_t i = 0; hsaco && (kernel = rawhal_hsaco_kernel(hsaco, i)); ++i)
     names.insert(text(kernel->name));
@@ -134,7 +144,8 @@ std::set<std::string> device_kernels(const rawhal_process_fatbin_t &fatbin)
   return names;
 }
 
-void expect_what_was_registered(const std::string &path, bool sections, rawhal_process_names_t names)
+void expect_what_was_registered(const std::string &path, bool sections,
+                                rawhal_process_names_t names)
 {
   Process process = look();
   const rawhal_process_module_t *module = module_of(process, path);
@@ -175,8 +186,9 @@ TEST_F(Hip, LibrariesOfOneAndOfTwoUnits)
     for (bool both : {false, true}) {
       SCOPED_TRACE(std::string(with_lld ? "lld" : "bfd") + (both ? ", two units" : ", one"));
       registered = {};
-      std::string path = link(std::string("lib") + (with_lld ? "l" : "b") + (both ? "2.so" : "1.so"),
-                              both ? std::vector<std::string>{one, two} : std::vector<std::string>{one}, with_lld);
+      std::string path =
+          link(std::string("lib") + (with_lld ? "l" : "b") + (both ? "2.so" : "1.so"),
+               both ? std::vector<std::string>{one, two} : std::vector<std::string>{one}, with_lld);
       Loaded library(path);
       EXPECT_EQ(both ? 2u : 1u, registered.wrappers.size());
       EXPECT_EQ(both ? 7u : 5u, registered.kernels.size());
@@ -193,23 +205,26 @@ TEST_F(Hip, StrippedLibraries)
       SCOPED_TRACE(std::string(with_lld ? "lld" : "bfd") + (sections ? "" : ", no sections"));
       registered = {};
       std::string path =
-          link(std::string("stripped") + (with_lld ? "l" : "b") + (sections ? "s.so" : ".so"), {one, two}, with_lld);
+          link(std::string("stripped") + (with_lld ? "l" : "b") + (sections ? "s.so" : ".so"),
+               {one, two}, with_lld);
       strip(path, sections ? "--strip-all" : "--strip-sections");
       Loaded library(path);
       EXPECT_EQ(2u, registered.wrappers.size());
-      expect_what_was_registered(path, sections, sections ? RAWHAL_NAMES_DYNAMIC : RAWHAL_NAMES_NONE);
+      expect_what_was_registered(path, sections,
+                                 sections ? RAWHAL_NAMES_DYNAMIC : RAWHAL_NAMES_NONE);
     }
 }
 
 // Hidden kernels are gone with .symtab; a file tells the same names as the library that is loaded from it.
 TEST_F(Hip, HiddenKernelsAndFiles)
 {
-  std::string source =
-      std::string("#pragma GCC visibility push(hidden)\n") + second + "#pragma GCC visibility pop\n" + first;
+  std::string source = std::string("#pragma GCC visibility push(hidden)\n") + second +
+                       "#pragma GCC visibility pop\n" + first;
   std::string path = link("hidden.so", {object(source.c_str(), "hidden")}, true);
   rawhal_process_t *opened = nullptr;
   rawhal_error_t error = {};
-  ASSERT_EQ(RAWHAL_OK, rawhal_process_open_file(path.c_str(), nullptr, &opened, &error)) << error.message;
+  ASSERT_EQ(RAWHAL_OK, rawhal_process_open_file(path.c_str(), nullptr, &opened, &error))
+      << error.message;
   Process file(opened);
   std::set<std::string> all = firsts;
   all.insert(seconds.begin(), seconds.end());
@@ -220,7 +235,8 @@ TEST_F(Hip, HiddenKernelsAndFiles)
     Loaded library(path);
     Process process = look();
     uint64_t base = module_of(process, path)->base;
-    std::vector<rawhal_process_kernel_t> here = kernels_of(process, path), there = kernels_of(file, path);
+    std::vector<rawhal_process_kernel_t> here = kernels_of(process, path),
+                                         there = kernels_of(file, path);
     ASSERT_EQ(there.size(), here.size());
     for (size_t i = 0; i < here.size(); ++i) {
       EXPECT_EQ(text(there[i].name), text(here[i].name));
@@ -229,7 +245,8 @@ TEST_F(Hip, HiddenKernelsAndFiles)
     }
   }
   strip(path, "--strip-all");
-  ASSERT_EQ(RAWHAL_OK, rawhal_process_open_file(path.c_str(), nullptr, &opened, &error)) << error.message;
+  ASSERT_EQ(RAWHAL_OK, rawhal_process_open_file(path.c_str(), nullptr, &opened, &error))
+      << error.message;
   file.reset(opened);
   EXPECT_EQ(firsts, names_of(kernels_of(file, path)));
   EXPECT_EQ(RAWHAL_NAMES_DYNAMIC, module_of(file, path)->names);
@@ -259,8 +276,9 @@ TEST_F(Hip, CompressedBundles)
 {
   std::string from = scratch / "small.hip", all = std::string(prelude) + second;
   spit(from, all.data(), all.size());
-  Outcome built = run({clang, "-x", "hip", "--offload-arch=gfx90a", "--offload-arch=gfx942", "--offload-compress",
-                       "-nogpuinc", "-nogpulib", "-O1", "-fPIC", "-w", "-c", from, "-o", scratch / "small.o"},
+  Outcome built = run({clang, "-x", "hip", "--offload-arch=gfx90a", "--offload-arch=gfx942",
+                       "--offload-compress", "-nogpuinc", "-nogpulib", "-O1", "-fPIC", "-w", "-c",
+                       from, "-o", scratch / "small.o"},
                       {"PATH=/usr/lib/llvm-19/bin:/usr/bin:/bin"});
   ASSERT_EQ(0, built.status) << built.err;
   std::string path = link("compressed.so", {scratch / "small.o"}, true);
@@ -322,22 +340,25 @@ TEST_F(Hip, Programs)
   spit(scratch / "main.c", main_source, strlen(main_source));
   std::string one = object(first, "one"), two = object(second, "two");
   const std::string library = RAWHAL_SHARED;
-  Outcome built = run({clang, "-fPIE", "-I" RAWHAL_INCLUDE_DIR, "-c", scratch / "main.c", "-o", scratch / "main.o"});
+  Outcome built = run({clang, "-fPIE", "-I" RAWHAL_INCLUDE_DIR, "-c", scratch / "main.c", "-o",
+                       scratch / "main.o"});
   ASSERT_EQ(0, built.status) << built.err;
   for (bool with_lld : {false, true})
     for (const char *kind : {"-pie", "-no-pie"})
       for (const char *how : {"", "--strip-all", "--strip-sections"}) {
         SCOPED_TRACE(std::string(with_lld ? "lld " : "bfd ") + kind + how);
         std::string path = scratch / "program";
-        Outcome linked = run({clang, kind, with_lld ? "--ld-path=" + lld : "-fuse-ld=bfd", scratch / "main.o", one, two,
-                              library, "-Wl,-rpath," + library.substr(0, library.rfind('/')), "-o", path});
+        Outcome linked = run({clang, kind, with_lld ? "--ld-path=" + lld : "-fuse-ld=bfd",
+                              scratch / "main.o", one, two, library,
+                              "-Wl,-rpath," + library.substr(0, library.rfind('/')), "-o", path});
         ASSERT_EQ(0, linked.status) << linked.err;
         if (*how)
           strip(path, how);
         // A program exports nothing, so that stripping it leaves no kernel's name.
-        const char *expected = !*how                               ? "7 of 7 kernels, sections, names 2"
-                               : std::string(how) == "--strip-all" ? "0 of 7 kernels, sections, names 1"
-                                                                   : "0 of 7 kernels, searched, names 0";
+        const char *expected = !*how ? "7 of 7 kernels, sections, names 2"
+                               : std::string(how) == "--strip-all"
+                                   ? "0 of 7 kernels, sections, names 1"
+                                   : "0 of 7 kernels, searched, names 0";
         EXPECT_EQ("2 of 2 wrappers, " + std::string(expected) + "\n", run({path}).out);
       }
 }

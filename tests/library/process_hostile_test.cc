@@ -19,10 +19,10 @@ protected:
     if (!GetParam() && program("llvm-objcopy-19").empty())
       GTEST_SKIP() << "llvm-objcopy-19 is not installed";
     path_ = scratch_ / "hostile.so";
-    ASSERT_NO_FATAL_FAILURE(
-        build_library("struct { unsigned magic, version; const void *binary; void *unused; } wrappers[64]\n"
-                      "  __attribute__((section(\".hipFatBinSegment\"))) = {{1, 1, 0, 0}};\n",
-                      path_));
+    ASSERT_NO_FATAL_FAILURE(build_library(
+        "struct { unsigned magic, version; const void *binary; void *unused; } wrappers[64]\n"
+        "  __attribute__((section(\".hipFatBinSegment\"))) = {{1, 1, 0, 0}};\n",
+        path_));
     if (!GetParam()) {
       Outcome stripped = run({program("llvm-objcopy-19"), "--strip-sections", path_});
       ASSERT_EQ(0, stripped.status) << stripped.err;
@@ -31,7 +31,8 @@ protected:
     wrappers_ = static_cast<Wrapper *>(library_->symbol("wrappers"));
     ASSERT_NE(nullptr, wrappers_);
     page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    pages_ = static_cast<char *>(mmap(nullptr, 4 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    pages_ = static_cast<char *>(
+        mmap(nullptr, 4 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_EQ(0, munmap(pages_ + page_, page_));
     ASSERT_EQ(0, mprotect(pages_ + 3 * page_, page_, PROT_NONE));
   }
@@ -67,8 +68,9 @@ protected:
 
 } // namespace
 
-INSTANTIATE_TEST_SUITE_P(Wrappers, Hostile, testing::Bool(),
-                         [](const auto &info) { return info.param ? "InASection" : "SearchedFor"; });
+INSTANTIATE_TEST_SUITE_P(Wrappers, Hostile, testing::Bool(), [](const auto &info) {
+  return info.param ? "InASection" : "SearchedFor";
+});
 
 TEST_P(Hostile, NothingIsListedWhereNothingIs)
 {
@@ -77,14 +79,17 @@ TEST_P(Hostile, NothingIsListedWhereNothingIs)
 
 TEST_P(Hostile, PointersToNothing)
 {
-  for (const void *nowhere : {static_cast<const void *>(nullptr), static_cast<const void *>(pages_ + page_),
-                              static_cast<const void *>(pages_ + 3 * page_), reinterpret_cast<const void *>(8),
-                              reinterpret_cast<const void *>(UINTPTR_MAX), reinterpret_cast<const void *>(1ul << 63)}) {
+  for (const void *nowhere :
+       {static_cast<const void *>(nullptr), static_cast<const void *>(pages_ + page_),
+        static_cast<const void *>(pages_ + 3 * page_), reinterpret_cast<const void *>(8),
+        reinterpret_cast<const void *>(UINTPTR_MAX), reinterpret_cast<const void *>(1ul << 63)}) {
     SCOPED_TRACE(nowhere);
     wrappers_[0] = {0x48495046, 1, nowhere, nullptr};
     std::string why = only(0, false);
     if (GetParam()) {
-      EXPECT_NE(std::string::npos, why.find(nowhere ? "where nothing can be read" : "points nowhere")) << why;
+      EXPECT_NE(std::string::npos,
+                why.find(nowhere ? "where nothing can be read" : "points nowhere"))
+          << why;
     }
     wrappers_[0].magic = 0x4B504948;
     only(0, false);
@@ -130,8 +135,8 @@ TEST_P(Hostile, GoodOnesBetweenBadOnes)
 {
   static const std::string co = fixture("vector_add-gfx90a-v5.co");
   for (size_t i = 0; i < 64; ++i)
-    wrappers_[i] =
-        i % 3 ? Wrapper{0x48495046, 1, pages_ + page_ + i, nullptr} : Wrapper{0x48495046, 1, co.data(), nullptr};
+    wrappers_[i] = i % 3 ? Wrapper{0x48495046, 1, pages_ + page_ + i, nullptr}
+                         : Wrapper{0x48495046, 1, co.data(), nullptr};
   std::vector<rawhal_process_fatbin_t> all = found();
   ASSERT_EQ(GetParam() ? 64u : 22u, all.size());
   size_t good = 0;

@@ -6,7 +6,8 @@
 #include <thread>
 
 // A fat binary of this program's own: a code object as it is.
-__asm__(".pushsection .hip_fatbin,\"a\",@progbits\n.p2align 12\n.globl own_fatbin\n.hidden own_fatbin\nown_fatbin:\n"
+__asm__(".pushsection .hip_fatbin,\"a\",@progbits\n.p2align 12\n.globl own_fatbin\n.hidden "
+        "own_fatbin\nown_fatbin:\n"
         ".incbin \"" RAWHAL_SOURCE_DIR "/tests/fixtures/vector_add-gfx90a-v5.co\"\n.popsection\n");
 extern "C" __attribute__((visibility("hidden"))) const char own_fatbin[];
 
@@ -15,7 +16,8 @@ struct Wrapper {
   const void *binary;
   void *unused;
 };
-__attribute__((section(".hipFatBinSegment"), used)) static Wrapper own_wrapper = {0x48495046, 1, own_fatbin, nullptr};
+__attribute__((section(".hipFatBinSegment"), used)) static Wrapper own_wrapper = {
+    0x48495046, 1, own_fatbin, nullptr};
 
 TEST(Process, TheProgramsOwn)
 {
@@ -27,8 +29,10 @@ TEST(Process, TheProgramsOwn)
   EXPECT_EQ(fixture("vector_add-gfx90a-v5.co").size(), found[0].image.size);
   EXPECT_EQ("", text(found[0].why_not));
   EXPECT_TRUE(module_of(process, path_of_this_program())->sections);
-  EXPECT_EQ(nullptr, rawhal_process_fatbin(process.get(), rawhal_process_fatbin_count(process.get())));
-  EXPECT_EQ(nullptr, rawhal_process_kernel(process.get(), rawhal_process_kernel_count(process.get())));
+  EXPECT_EQ(nullptr,
+            rawhal_process_fatbin(process.get(), rawhal_process_fatbin_count(process.get())));
+  EXPECT_EQ(nullptr,
+            rawhal_process_kernel(process.get(), rawhal_process_kernel_count(process.get())));
 }
 
 // By sections, and by a search where there are none; whichever linker put it together.
@@ -40,8 +44,10 @@ TEST(Process, LibrariesThatAreLoaded)
   for (const char *linker : {"bfd", "lld"})
     for (bool sections : {true, false})
       for (bool build_id : {true, false}) {
-        SCOPED_TRACE(std::string(linker) + (sections ? ", sections" : ", none") + (build_id ? ", id" : ""));
-        std::string path = scratch / (std::string(linker) + (sections ? "s" : "n") + (build_id ? "i" : "") + ".so");
+        SCOPED_TRACE(std::string(linker) + (sections ? ", sections" : ", none") +
+                     (build_id ? ", id" : ""));
+        std::string path = scratch / (std::string(linker) + (sections ? "s" : "n") +
+                                      (build_id ? "i" : "") + ".so");
         std::vector<std::string> options = {build_id ? "-Wl,--build-id" : "-Wl,--build-id=none"};
         if (*linker == 'l') {
           if (program("ld.lld-19").empty())
@@ -64,12 +70,14 @@ TEST(Process, LibrariesThatAreLoaded)
         EXPECT_EQ(sections, module_of(process, path)->sections);
         EXPECT_EQ(library.symbol("wrapper0"), found[0].wrapper);
         EXPECT_EQ(library.symbol("wrapper1"), found[1].wrapper);
-        EXPECT_TRUE(slurp(co) == std::string(static_cast<const char *>(found[0].image.data), found[0].image.size));
-        EXPECT_TRUE(slurp(bundle) == std::string(static_cast<const char *>(found[1].image.data), found[1].image.size));
+        EXPECT_TRUE(slurp(co) == std::string(static_cast<const char *>(found[0].image.data),
+                                             found[0].image.size));
+        EXPECT_TRUE(slurp(bundle) == std::string(static_cast<const char *>(found[1].image.data),
+                                                 found[1].image.size));
         rawhal_container_t *container = nullptr;
         rawhal_error_t error = {};
-        ASSERT_EQ(RAWHAL_OK,
-                  rawhal_container_open(found[1].image.data, found[1].image.size, nullptr, &container, &error))
+        ASSERT_EQ(RAWHAL_OK, rawhal_container_open(found[1].image.data, found[1].image.size,
+                                                   nullptr, &container, &error))
             << error.message;
         EXPECT_EQ(2u, rawhal_container_count(container));
         rawhal_container_close(container);
@@ -103,8 +111,9 @@ TEST(Process, AFileThatIsNoLongerTheModules)
 TEST(Process, ReferencesToKpackArchives)
 {
   Scratch scratch;
-  const std::string good = std::string("\x82\xabkernel_name\xa8lib/x.so\xb2kpack_search_paths\x91\xa7"
-                                       "a.kpack");
+  const std::string good =
+      std::string("\x82\xabkernel_name\xa8lib/x.so\xb2kpack_search_paths\x91\xa7"
+                  "a.kpack");
   spit(scratch / "reference", good.data(), good.size());
   std::string source = wrapper_source({scratch / "reference"});
   source.replace(source.find("0x48495046"), 10, "0x4B504948");
@@ -124,9 +133,11 @@ TEST(Process, Options)
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_process_open(nullptr, nullptr, &error));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_process_open_file(nullptr, nullptr, &process, &error));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_process_open_file("/nowhere", nullptr, &process, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_process_open_file("/nowhere", nullptr, &process, &error));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_process_open_file("/proc", nullptr, &process, &error));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_process_open_file("/dev/null", nullptr, &process, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_process_open_file("/dev/null", nullptr, &process, &error));
   rawhal_process_close(nullptr);
   Scratch scratch;
   const std::string co = RAWHAL_SOURCE_DIR "/tests/fixtures/reduce-gfx90a-v5.co";

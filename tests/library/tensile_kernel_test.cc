@@ -119,8 +119,8 @@ TEST_F(TensileKernel, IsBesideTheFileThatSaysSo)
   fs::create_directory_symlink(folder / "old", root / "link");
   const fs::path before = fs::current_path();
   fs::current_path(folder / "old");
-  for (const fs::path &path : {fs::path("T_gfx90a.dat"), fs::path("../old/T_gfx90a.dat"),
-                               root / "link/T_gfx90a.dat"}) {
+  for (const fs::path &path :
+       {fs::path("T_gfx90a.dat"), fs::path("../old/T_gfx90a.dat"), root / "link/T_gfx90a.dat"}) {
     reopen(path);
     ASSERT_OK(load(create_with(folder), 0));
     expect_adds(kernel);
@@ -220,7 +220,8 @@ TEST_F(TensileKernel, RealSolutionsLeadToTheirKernels)
     for (size_t i = 0; i < rawhal_tensile_count(tensile); ++i, ++loaded) {
       ASSERT_OK(load(library, i));
       const rawhal_tensile_solution_t *solution = rawhal_tensile_solution(tensile, i);
-      EXPECT_NE(rawhal_kernarg_layout_argument(rawhal_device_kernel_info(kernel)->layout, 0), nullptr)
+      EXPECT_NE(rawhal_kernarg_layout_argument(rawhal_device_kernel_info(kernel)->layout, 0),
+                nullptr)
           << std::string(solution->kernel.data, solution->kernel.size);
       expect_words_first(solution);
     }

@@ -78,27 +78,27 @@ TEST_F(Tensile, ReadsSolutions)
 // hipBLASLt's solutions have a name of their own beside their kernel's, and say what the kernel takes.
 TEST_F(Tensile, ReadsWhatKernelsTake)
 {
-  ASSERT_OK(
-      open(build::tensile({build::solution("Cijk_A", 1, false,
-                                           {{"kernelName", build::Pack().str("Cijk_kernel").bytes},
-                                            {"internalArgsSupport", build::Pack()
-                                                                        .map(5)
-                                                                        .str("version")
-                                                                        .number(2)
-                                                                        .str("gsu")
-                                                                        .boolean(true)
-                                                                        .str("wgm")
-                                                                        .boolean(false)
-                                                                        .str("staggerU")
-                                                                        .boolean(true)
-                                                                        .str("useUniversalArgs")
-                                                                        .boolean(true)
-                                                                        .bytes}},
-                                           {{"staggerUMapping", build::number(3)},
-                                            {"workGroupMappingXCC", build::number(8)},
-                                            {"workGroupMappingXCCGroup", build::Pack().negative(-1).bytes},
-                                            {"globalSplitUCoalesced", build::Pack().boolean(true).bytes},
-                                            {"globalSplitUWorkGroupMappingRoundRobin", build::number(2)}})})));
+  ASSERT_OK(open(build::tensile(
+      {build::solution("Cijk_A", 1, false,
+                       {{"kernelName", build::Pack().str("Cijk_kernel").bytes},
+                        {"internalArgsSupport", build::Pack()
+                                                    .map(5)
+                                                    .str("version")
+                                                    .number(2)
+                                                    .str("gsu")
+                                                    .boolean(true)
+                                                    .str("wgm")
+                                                    .boolean(false)
+                                                    .str("staggerU")
+                                                    .boolean(true)
+                                                    .str("useUniversalArgs")
+                                                    .boolean(true)
+                                                    .bytes}},
+                       {{"staggerUMapping", build::number(3)},
+                        {"workGroupMappingXCC", build::number(8)},
+                        {"workGroupMappingXCCGroup", build::Pack().negative(-1).bytes},
+                        {"globalSplitUCoalesced", build::Pack().boolean(true).bytes},
+                        {"globalSplitUWorkGroupMappingRoundRobin", build::number(2)}})})));
   const rawhal_tensile_solution_t *solution = rawhal_tensile_solution(tensile, 0);
   EXPECT_EQ(text(solution->name), "Cijk_A");
   EXPECT_EQ(text(solution->kernel), "Cijk_kernel");
@@ -149,7 +149,12 @@ TEST_F(Tensile, TellsAKernelHowItsWorkIsShared)
       {2, true, true, true, device, {1, 0x20204002, 304u << 22 | 8u << 16 | 0xfff8, 300}},
       {2, false, true, true, device, {1, 0x20204002, 0, 300}},
       {2, true, false, true, chips, {1, 0x8002, 38u << 22 | 8u << 16 | 0xfff8, 300}},
-      {1, true, true, true, chips, {1, 0x20200002, 0xfffffff8, 300}}, // no chips yet, nor coalescing
+      {1,
+       true,
+       true,
+       true,
+       chips,
+       {1, 0x20200002, 0xfffffff8, 300}}, // no chips yet, nor coalescing
       {0, true, false, true, large, {1, 0xffff}},
       {0, false, false, true, large, {1, 0x1234}},
       {1, true, false, true, large, {1, 0x1234, 300, 300}},
@@ -187,7 +192,8 @@ TEST_F(Tensile, TellsNothingThatIsNotKnown)
   solution.sizes.xcc_group = -1;
   EXPECT_EQ(rawhal_tensile_words(&solution, 1, 0, words, &count, &error), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(rawhal_tensile_words(nullptr, 1, 1, words, &count, &error), RAWHAL_INVALID_ARGUMENT);
-  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, nullptr, &count, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, nullptr, &count, &error),
+            RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, words, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
 }
 

@@ -9,9 +9,10 @@
 namespace {
 
 class Attack : public Admission {
- protected:
+protected:
   // For how long nothing more is admitted, ms.
-  double Held(limit_lease_t *lease, uint64_t kernel = 1) {
+  double Held(limit_lease_t *lease, uint64_t kernel = 1)
+  {
     shim_grant_t grant;
     uint64_t from = now_;
     while (now_ < from + 100 * kSecond) {
@@ -29,12 +30,14 @@ class Attack : public Admission {
 
 // A long kernel, and beside it, in another queue, more short ones with gaps between them than a set of paid times
 // holds: the gaps are the long one's.
-TEST_F(Attack, ShortKernelsDoNotPayForALongOneBesideThem) {
+TEST_F(Attack, ShortKernelsDoNotPayForALongOneBesideThem)
+{
   for (uint64_t share : {500000u, 900000u}) {
     rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, share}});
     limit_lease_t *a = Lease(limiter), *b = Lease(limiter);
     uint64_t began = now_, busy = 0;
-    for (int i = 0; i < 10; ++i) Run(b, 2, 1000), Run(a, 1, 1000000);
+    for (int i = 0; i < 10; ++i)
+      Run(b, 2, 1000), Run(a, 1, 1000000);
     now_ += kSecond, began = now_;
     while (now_ < began + 10 * kSecond) {
       shim_grant_t grant, small;
@@ -56,13 +59,15 @@ TEST_F(Attack, ShortKernelsDoNotPayForALongOneBesideThem) {
       busy += now_ - start;
     }
     double got = 100.0 * static_cast<double>(busy) / static_cast<double>(now_ - began);
-    printf("share %.0f%%: the long kernels alone got %.2f%%\n", static_cast<double>(share) / 10000, got);
+    printf("share %.0f%%: the long kernels alone got %.2f%%\n", static_cast<double>(share) / 10000,
+           got);
     EXPECT_LE(got, static_cast<double>(share) / 10000 + 0.5);
   }
 }
 
 // A kernel ends while the share is 0, as it is for a moment when somebody pauses a tenant so.
-TEST_F(Attack, AShareOfNothingForAMomentCostsNoMore) {
+TEST_F(Attack, AShareOfNothingForAMomentCostsNoMore)
+{
   rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}});
   limit_lease_t *lease = Lease(limiter);
   shim_grant_t grant;
@@ -77,7 +82,8 @@ TEST_F(Attack, AShareOfNothingForAMomentCostsNoMore) {
   EXPECT_NEAR(70, held, 11);
 }
 
-TEST_F(Attack, AShareOfNothingKeepsWhatIsOwed) {
+TEST_F(Attack, AShareOfNothingKeepsWhatIsOwed)
+{
   rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}});
   limit_lease_t *lease = Lease(limiter);
   Run(lease, 1, kSecond);
@@ -90,8 +96,9 @@ TEST_F(Attack, AShareOfNothingKeepsWhatIsOwed) {
 }
 
 // Copies come before any kernel: what they take is in the host's time, the device's is not known yet.
-TEST_F(Attack, WhatEndedBeforeTheClockWasKnownPaysForNothingLater) {
-  const uint64_t behind = 60 * kSecond;  // the device's clock
+TEST_F(Attack, WhatEndedBeforeTheClockWasKnownPaysForNothingLater)
+{
+  const uint64_t behind = 60 * kSecond; // the device's clock
   rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}});
   limit_lease_t *copies = Lease(limiter), *lease = Lease(limiter);
   shim_grant_t grant;
@@ -112,13 +119,16 @@ TEST_F(Attack, WhatEndedBeforeTheClockWasKnownPaysForNothingLater) {
   now_ = from + behind + 2 * kSecond;
   shim_complete(lease, &grant, start - behind, now_ - behind);
   double paid = static_cast<double>(shim_charged_ns(limiter) - charged) / kMs;
-  printf("a kernel of %.1f ms was charged %.1f ms\n", static_cast<double>(now_ - start) / kMs, paid);
+  printf("a kernel of %.1f ms was charged %.1f ms\n", static_cast<double>(now_ - start) / kMs,
+         paid);
   EXPECT_NEAR(static_cast<double>(now_ - start) / kMs, paid, 1);
 }
 
 // What is given back counts as little as it did when it was charged, or a lower weight gets more turns than a higher.
-TEST_F(Attack, AWeightThatComesAndGoesGetsNoMoreTurns) {
-  const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 800000}, {RAWHAL_LIMIT_BURST, 60 * kSecond}};
+TEST_F(Attack, AWeightThatComesAndGoesGetsNoMoreTurns)
+{
+  const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 800000},
+                                     {RAWHAL_LIMIT_BURST, 60 * kSecond}};
   rawhal_limiter_t *a = Open(limits, "same", true), *b = Open(limits, "same", true);
   limit_lease_t *of_a = Lease(a), *of_b = Lease(b);
   shim_grant_t grant_a, grant_b;
@@ -133,7 +143,8 @@ TEST_F(Attack, AWeightThatComesAndGoesGetsNoMoreTurns) {
     ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(b, RAWHAL_LIMIT_WEIGHT, 100, &error_));
   }
   int alone = 0;
-  while (alone < 2000 && Admit(of_a, 1, &grant_a) != RAWHAL_OK && Admit(of_b, 1, &grant_b) == RAWHAL_OK) {
+  while (alone < 2000 && Admit(of_a, 1, &grant_a) != RAWHAL_OK &&
+         Admit(of_b, 1, &grant_b) == RAWHAL_OK) {
     now_ += 10 * kMs;
     Complete(of_b, grant_b, 10 * kMs);
     ++alone;
@@ -143,7 +154,8 @@ TEST_F(Attack, AWeightThatComesAndGoesGetsNoMoreTurns) {
 }
 
 // Two threads wait, one for its queue's own share and one for the tenant's: the process has work, and its turn.
-TEST_F(Attack, WhoAlsoWaitsForALimitOfItsOwnKeepsItsTurn) {
+TEST_F(Attack, WhoAlsoWaitsForALimitOfItsOwnKeepsItsTurn)
+{
   for (bool also : {false, true}) {
     const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_BURST, kMs}};
     const char *tenant = also ? "also" : "only";
@@ -151,7 +163,7 @@ TEST_F(Attack, WhoAlsoWaitsForALimitOfItsOwnKeepsItsTurn) {
     limit_lease_t *queue = Lease(mine), *limited = Lease(mine, 1000), *others = Lease(other);
     shim_grant_t grant;
     uint64_t got[2] = {};
-    Run(limited, 1, kMs);  // which it pays for all the time
+    Run(limited, 1, kMs); // which it pays for all the time
     for (uint64_t end = now_ + 100 * kSecond / 10; now_ < end; now_ += 100000) {
       // The other one's kernels are long, and it is the first to ask when its own has ended.
       if (Admit(others, 2, &grant) == RAWHAL_OK) {
@@ -173,28 +185,33 @@ TEST_F(Attack, WhoAlsoWaitsForALimitOfItsOwnKeepsItsTurn) {
         EXPECT_NE(RAWHAL_OK, Admit(limited, 1, &grant));
       }
     }
-    printf("%s: %llu and %llu ms\n", tenant, static_cast<unsigned long long>(got[0]), static_cast<unsigned long long>(got[1]));
+    printf("%s: %llu and %llu ms\n", tenant, static_cast<unsigned long long>(got[0]),
+           static_cast<unsigned long long>(got[1]));
     EXPECT_NEAR(static_cast<double>(got[0]), static_cast<double>(got[1]), 70);
   }
 }
 
 // Runs a kernel of a second, if one is admitted, and closes the limiter. How many ran.
-int RunAndClose(rawhal_limiter_t *limiter) {
+int RunAndClose(rawhal_limiter_t *limiter)
+{
   rawhal_error_t error = {};
   limit_lease_t *lease = nullptr;
-  EXPECT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error)) << error.message;
+  EXPECT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error))
+      << error.message;
   shim_cost_t cost = {1, 64, 256, 1};
   shim_grant_t grant;
   bool admitted = shim_admit(lease, &cost, 0, &grant, &error) == RAWHAL_OK;
   uint64_t now = rawhal_deadline_after(0);
-  if (admitted) shim_complete(lease, &grant, now - kSecond, now);
+  if (admitted)
+    shim_complete(lease, &grant, now - kSecond, now);
   shim_lease_destroy(lease);
   rawhal_limiter_close(limiter);
   return admitted;
 }
 
 // The process's own share, in a region: closing and opening is no way out.
-TEST(AttackOnARegion, ReopeningDoesNotForgetTheProcesssDebt) {
+TEST(AttackOnARegion, ReopeningDoesNotForgetTheProcesssDebt)
+{
   RegionFile file;
   int runs = 0;
   for (int i = 0; i < 10; ++i) {
@@ -206,7 +223,8 @@ TEST(AttackOnARegion, ReopeningDoesNotForgetTheProcesssDebt) {
 }
 
 // Without a region the process is one, whatever it calls itself.
-TEST(AttackOnNoRegion, AnotherNameIsNoWayOutOfADebt) {
+TEST(AttackOnNoRegion, AnotherNameIsNoWayOutOfADebt)
+{
   rawhal_error_t error = {};
   int runs = 0;
   for (int i = 0; i < 10; ++i) {
@@ -222,7 +240,8 @@ TEST(AttackOnNoRegion, AnotherNameIsNoWayOutOfADebt) {
 }
 
 // A tenant's place is given to another, with what its former tenant had been served, on another device.
-TEST(AttackOnARegion, ATenantStartsWithoutItsPredecessorsTurns) {
+TEST(AttackOnARegion, ATenantStartsWithoutItsPredecessorsTurns)
+{
   RegionFile file;
   rawhal_error_t error = {};
   auto open = [&](const char *device, const char *tenant, const RegionFile::Limits &limits) {
@@ -243,7 +262,8 @@ TEST(AttackOnARegion, ATenantStartsWithoutItsPredecessorsTurns) {
   ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, &error));
   uint64_t now = rawhal_deadline_after(0);
   shim_complete(lease, &grant, now - 500 * kSecond, now);
-  const RegionFile::Limits limits = {{RAWHAL_LIMIT_DEVICE_SHARE, 900000}, {RAWHAL_LIMIT_BURST, 10 * kSecond}};
+  const RegionFile::Limits limits = {{RAWHAL_LIMIT_DEVICE_SHARE, 900000},
+                                     {RAWHAL_LIMIT_BURST, 10 * kSecond}};
   rawhal_limiter_t *busy = open("second", "busy", limits);
   limit_lease_t *pipe = lease_of(busy);
   shim_grant_t before;
@@ -253,8 +273,10 @@ TEST(AttackOnARegion, ATenantStartsWithoutItsPredecessorsTurns) {
   rawhal_limiter_t *fresh = open("second", "fresh", limits);
   limit_lease_t *mine = lease_of(fresh);
   EXPECT_EQ(RAWHAL_OK, shim_admit(mine, &cost, 0, &grant, &error)) << error.message;
-  for (limit_lease_t *each : {pipe, mine}) shim_lease_destroy(each);
-  for (rawhal_limiter_t *each : {busy, fresh}) rawhal_limiter_close(each);
+  for (limit_lease_t *each : {pipe, mine})
+    shim_lease_destroy(each);
+  for (rawhal_limiter_t *each : {busy, fresh})
+    rawhal_limiter_close(each);
 }
 
 // ---- Turns ----
@@ -263,7 +285,8 @@ using namespace sim;
 using Limits = RegionFile::Limits;
 
 // Who has short kernels, and waits for each of them, is owed more than a second while a long one runs.
-TEST(AttackOnTurns, KernelsOfSecondsGetNoMoreThanTheirPart) {
+TEST(AttackOnTurns, KernelsOfSecondsGetNoMoreThanTheirPart)
+{
   for (bool tenants : {false, true}) {
     const Ns whole = 200 * sim::kSecond;
     Simulator simulator({});
@@ -272,7 +295,8 @@ TEST(AttackOnTurns, KernelsOfSecondsGetNoMoreThanTheirPart) {
     Process &b = simulator.Add({{{1, 5 * sim::kSecond}}, true}, limits, tenants ? "b" : "a");
     simulator.Run(whole);
     double got_a = a.Share(0, whole), got_b = b.Share(0, whole);
-    printf("%s: 20 ms / 5 s: due 30, got %.2f / %.2f\n", tenants ? "tenants" : "processes", got_a, got_b);
+    printf("%s: 20 ms / 5 s: due 30, got %.2f / %.2f\n", tenants ? "tenants" : "processes", got_a,
+           got_b);
     EXPECT_NEAR(30, got_a, 0.5 + 250.0 * 5 * sim::kSecond / static_cast<double>(whole));
   }
 }
@@ -282,8 +306,10 @@ TEST(AttackOnTurns, KernelsOfSecondsGetNoMoreThanTheirPart) {
 class AttackOnADevice : public LimitedDevice<HeldTest> {};
 
 // Nobody was there when it was submitted, and nobody here calls again.
-TEST_F(AttackOnADevice, WhoJoinsLaterLearnsWhatFinishedThoughNobodyLooks) {
-  const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 400000}, {RAWHAL_LIMIT_BURST, 20 * millisecond}};
+TEST_F(AttackOnADevice, WhoJoinsLaterLearnsWhatFinishedThoughNobodyLooks)
+{
+  const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 400000},
+                                     {RAWHAL_LIMIT_BURST, 20 * millisecond}};
   Start(limits);
   rawhal_queue_t *on = queue();
   submit(on, held());
@@ -296,11 +322,13 @@ TEST_F(AttackOnADevice, WhoJoinsLaterLearnsWhatFinishedThoughNobodyLooks) {
   ASSERT_OK(shim_lease(peer, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
   shim_cost_t cost = {77, 64, 0, 1};
   shim_grant_t grant;
-  rawhal_status_t status = shim_admit(lease, &cost, rawhal_deadline_after(10000 * millisecond), &grant, &error);
+  rawhal_status_t status =
+      shim_admit(lease, &cost, rawhal_deadline_after(10000 * millisecond), &grant, &error);
   EXPECT_OK(status);
-  if (status == RAWHAL_OK) shim_cancel(lease, &grant);
+  if (status == RAWHAL_OK)
+    shim_cancel(lease, &grant);
   shim_lease_destroy(lease);
   rawhal_limiter_close(peer);
 }
 
-}  // namespace
+} // namespace

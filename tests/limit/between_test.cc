@@ -154,7 +154,8 @@ TEST_F(Between, OneOfUnknownLength)
 // any two instructions of the first one's. One goes, and no more.
 TEST_F(Between, OneOfUnknownLengthGoesWithoutALock)
 {
-  constexpr uint64_t kFirst = 1, kOther = 2, kLong = 3; // which does not fit beside what may take any time
+  constexpr uint64_t kFirst = 1, kOther = 2,
+                     kLong = 3; // which does not fit beside what may take any time
   const uint64_t pairs[][2] = {{kFirst, kOther}, {kFirst, kLong}, {kLong, kFirst}};
   for (auto [mine, others] : pairs)
     for (long stop = 1, end = 2; stop < end; stop += 11) {

@@ -18,11 +18,15 @@ constexpr uint64_t kLimit = 8ull << 20, kForever = UINT64_MAX, kBound = 50000000
 const char *const kNames[kTenants] = {"red", "green", "blue"};
 
 int steps_left;
-void DieAtStep(int) {
-  if (--steps_left == 0) kill(getpid(), SIGKILL);
+void DieAtStep(int)
+{
+  if (--steps_left == 0)
+    kill(getpid(), SIGKILL);
 }
 
-rawhal_status_t Open(const RegionFile &file, const char *tenant, uint64_t *now, rawhal_limiter_t **limiter) {
+rawhal_status_t Open(const RegionFile &file, const char *tenant, uint64_t *now,
+                     rawhal_limiter_t **limiter)
+{
   // What the dead had begun is charged; that is no wait for them, and fits into the burst.
   rawhal_limit_config_t config = file.Config({{RAWHAL_LIMIT_MEMORY, kLimit},
                                               {RAWHAL_LIMIT_GPU_SHARE, 900000},
@@ -31,33 +35,42 @@ rawhal_status_t Open(const RegionFile &file, const char *tenant, uint64_t *now, 
   return shim_open_shared(&config, now, false, limiter, nullptr);
 }
 
-uint64_t Bytes(std::mt19937 &random) { return 4096 * (1 + random() % 300); }
+uint64_t Bytes(std::mt19937 &random)
+{
+  return 4096 * (1 + random() % 300);
+}
 
 // Works in one tenant after the other until it is killed at some step.
-[[noreturn]] void Work(const RegionFile &file, uint64_t *now, unsigned seed) {
+[[noreturn]] void Work(const RegionFile &file, uint64_t *now, unsigned seed)
+{
   std::mt19937 random(seed);
   steps_left = 1 + static_cast<int>(random() % 600);
   shim_on_step(DieAtStep);
   for (;;) {
     rawhal_limiter_t *limiter = nullptr;
-    if (Open(file, kNames[random() % kTenants], now, &limiter) != RAWHAL_OK) continue;
+    if (Open(file, kNames[random() % kTenants], now, &limiter) != RAWHAL_OK)
+      continue;
     limit_lease_t *lease = nullptr;
-    if (shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, nullptr) != RAWHAL_OK) _exit(1);
+    if (shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, nullptr) != RAWHAL_OK)
+      _exit(1);
     shim_learn(limiter, 1, 64, 1000000 * (200 + random() % 2800));
     std::vector<std::pair<int, uint64_t>> held;
     for (unsigned i = 0, n = 4 + random() % 60; i < n; ++i) {
       if (random() % 2 || held.empty()) {
         int kind = static_cast<int>(random() % SHIM_CLASSES);
         uint64_t bytes = Bytes(random);
-        if (shim_reserve(limiter, kind, bytes, nullptr) == RAWHAL_OK) held.push_back({kind, bytes});
+        if (shim_reserve(limiter, kind, bytes, nullptr) == RAWHAL_OK)
+          held.push_back({kind, bytes});
       } else {
         shim_release(limiter, held.back().first, held.back().second);
         held.pop_back();
       }
-      if (random() % 16 == 0) shim_reclaim(limiter);
+      if (random() % 16 == 0)
+        shim_reclaim(limiter);
       shim_grant_t grant;
       shim_cost_t cost = {1, 64, 0, 1};
-      if (random() % 4 == 0 && shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_OK && random() % 2)
+      if (random() % 4 == 0 && shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_OK &&
+          random() % 2)
         shim_cancel(lease, &grant);
     }
     shim_lease_destroy(lease);
@@ -65,9 +78,11 @@ uint64_t Bytes(std::mt19937 &random) { return 4096 * (1 + random() % 300); }
   }
 }
 
-pid_t Start(const RegionFile &file, uint64_t *now, unsigned seed) {
+pid_t Start(const RegionFile &file, uint64_t *now, unsigned seed)
+{
   pid_t child = fork();
-  if (child == 0) Work(file, now, seed);
+  if (child == 0)
+    Work(file, now, seed);
   return child;
 }
 
@@ -79,7 +94,8 @@ struct Keeper {
 };
 
 // How long a survivor waits, with everybody else dead.
-uint64_t Wait(const Keeper &keeper, uint64_t *now) {
+uint64_t Wait(const Keeper &keeper, uint64_t *now)
+{
   shim_grant_t grant;
   shim_cost_t cost = {2, 64, 0, 1};
   uint64_t before = *now;
@@ -89,13 +105,15 @@ uint64_t Wait(const Keeper &keeper, uint64_t *now) {
 }
 
 // Returns how many tenants' totals were not the sum of their survivors'.
-int Campaign(unsigned seed, int kills, uint64_t *now, uint64_t *longest) {
+int Campaign(unsigned seed, int kills, uint64_t *now, uint64_t *longest)
+{
   RegionFile file;
   std::mt19937 random(seed);
   Keeper keepers[kTenants];
   for (int i = 0; i < kTenants; ++i) {
     EXPECT_EQ(RAWHAL_OK, Open(file, kNames[i], now, &keepers[i].limiter));
-    EXPECT_EQ(RAWHAL_OK, shim_lease(keepers[i].limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &keepers[i].lease, nullptr));
+    EXPECT_EQ(RAWHAL_OK, shim_lease(keepers[i].limiter, nullptr, nullptr, RAWHAL_UNLIMITED,
+                                    &keepers[i].lease, nullptr));
     shim_learn(keepers[i].limiter, 2, 64, 1000);
   }
   int running = 0;
@@ -118,8 +136,10 @@ int Campaign(unsigned seed, int kills, uint64_t *now, uint64_t *longest) {
     }
     --running;
     ++dead;
-    for (int i = 0; i < kTenants && running == 0; ++i) *longest = std::max(*longest, Wait(keepers[i], now));
-    if (running == 0) *now += 1000000000;
+    for (int i = 0; i < kTenants && running == 0; ++i)
+      *longest = std::max(*longest, Wait(keepers[i], now));
+    if (running == 0)
+      *now += 1000000000;
   }
   int wrong = 0;
   shim_reclaim(keepers[0].limiter);
@@ -138,7 +158,8 @@ int Campaign(unsigned seed, int kills, uint64_t *now, uint64_t *longest) {
   return wrong;
 }
 
-TEST(Campaign, AfterThousandsOfDeathsInThreeTenantsEveryLedgerIsExact) {
+TEST(Campaign, AfterThousandsOfDeathsInThreeTenantsEveryLedgerIsExact)
+{
   const char *text = getenv("RAWHAL_TEST_EXTENDED");
   const bool extended = text != nullptr, all = extended && !strcmp(text, "all"); // an hour
   const int campaigns = all ? 100 : 4, kills = all ? 5000 : extended ? 2000 : 250;
@@ -151,13 +172,16 @@ TEST(Campaign, AfterThousandsOfDeathsInThreeTenantsEveryLedgerIsExact) {
   uint64_t longest = 0;
   for (int i = 0; i < campaigns; ++i) {
     wrong += Campaign(static_cast<unsigned>(i) + 1, kills, now, &longest) != 0;
-    if (extended) fprintf(stderr, "%d campaigns, %d wrong, %.3f ms\n", i + 1, wrong, static_cast<double>(longest) * 1e-6);
+    if (extended)
+      fprintf(stderr, "%d campaigns, %d wrong, %.3f ms\n", i + 1, wrong,
+              static_cast<double>(longest) * 1e-6);
   }
   EXPECT_EQ(0, wrong);
   EXPECT_LE(longest, kBound);
-  printf("%d campaigns of %d kills, %d with a ledger that was wrong; the longest wait for the dead was %.3f ms\n",
+  printf("%d campaigns of %d kills, %d with a ledger that was wrong; the longest wait for the dead "
+         "was %.3f ms\n",
          campaigns, kills, wrong, static_cast<double>(longest) * 1e-6);
   munmap(now, sizeof(*now));
 }
 
-}  // namespace
+} // namespace

@@ -40,7 +40,8 @@ protected:
 
 // Kernels with gaps between them, behind each other and over each other, of known and unknown beginnings; with a
 // share that holds nothing back, one that does, and caps.
-TEST_F(Completion, TogetherIsWorthTheSame) {
+TEST_F(Completion, TogetherIsWorthTheSame)
+{
   const RegionFile::Limits limits[] = {{{RAWHAL_LIMIT_GPU_SHARE, 1000000}},
                                        {{RAWHAL_LIMIT_GPU_SHARE, 900000}},
                                        {{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100}}};
@@ -50,7 +51,8 @@ TEST_F(Completion, TogetherIsWorthTheSame) {
     for (int round = 0; round < 300; ++round) {
       const size_t count = 1 + random() % 40;
       uint64_t at = now_;
-      for (Side &side : sides) side.done.clear();
+      for (Side &side : sides)
+        side.done.clear();
       for (size_t i = 0; i < count; ++i) {
         const uint64_t kernel = 1 + random() % 3, ns = 500 + random() % 20000;
         const uint64_t start = at + (random() % 3 ? random() % 3000 : 0);
@@ -59,21 +61,26 @@ TEST_F(Completion, TogetherIsWorthTheSame) {
         for (Side &side : sides) {
           shim_completion_t one = {{}, how == 0 ? 0 : start, end};
           admitted &= Admit(side.lease, kernel, &one.grant) == RAWHAL_OK;
-          if (admitted) side.done.push_back(one);
+          if (admitted)
+            side.done.push_back(one);
         }
-        if (!admitted) break;
+        if (!admitted)
+          break;
         at = random() % 4 ? end : start + ns / 2; // the next one begins before
       }
       ASSERT_EQ(sides[0].done.size(), sides[1].done.size());
-      for (const shim_completion_t &one : sides[0].done) now_ = std::max(now_, one.end);
+      for (const shim_completion_t &one : sides[0].done)
+        now_ = std::max(now_, one.end);
       now_ += random() % 1000;
-      for (const shim_completion_t &one : sides[0].done) shim_complete(sides[0].lease, &one.grant, one.start, one.end);
+      for (const shim_completion_t &one : sides[0].done)
+        shim_complete(sides[0].lease, &one.grant, one.start, one.end);
       shim_complete_all(sides[1].lease, sides[1].done.data(), sides[1].done.size());
       ExpectAlike(sides[0], sides[1]);
       EXPECT_EQ(0u, Counted(sides[0]).in_flight);
       EXPECT_EQ(0u, Counted(sides[1]).in_flight);
       EXPECT_EQ(0u, Counted(sides[1]).estimated_in_flight_ns);
-      if (HasFailure()) FAIL() << "round " << round;
+      if (HasFailure())
+        FAIL() << "round " << round;
       now_ += 50 * kMs;
     }
     EXPECT_GT(Counted(sides[0]).launches, 1000u);
@@ -81,12 +88,14 @@ TEST_F(Completion, TogetherIsWorthTheSame) {
 }
 
 // Those without a time take what passed since the last that has one.
-TEST_F(Completion, WithoutTimesTogetherTakesTheTimeThatPassed) {
+TEST_F(Completion, WithoutTimesTogetherTakesTheTimeThatPassed)
+{
   Side side = Make({{RAWHAL_LIMIT_GPU_SHARE, 1000000}});
   Run(side.lease, 1, kMs);
   const shim_counted_t before = Counted(side);
   side.done.resize(5);
-  for (auto &one : side.done) ASSERT_EQ(RAWHAL_OK, Admit(side.lease, 1, &one.grant));
+  for (auto &one : side.done)
+    ASSERT_EQ(RAWHAL_OK, Admit(side.lease, 1, &one.grant));
   now_ += 10 * kMs;
   shim_complete_all(side.lease, side.done.data(), side.done.size());
   EXPECT_EQ(before.untimed + 5, Counted(side).untimed);
@@ -95,7 +104,8 @@ TEST_F(Completion, WithoutTimesTogetherTakesTheTimeThatPassed) {
 }
 
 // Of those whose beginnings are not known each began when the one before had ended.
-TEST_F(Completion, WithoutBeginningsEachTakesItsOwnTime) {
+TEST_F(Completion, WithoutBeginningsEachTakesItsOwnTime)
+{
   Side side = Make({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100}});
   Run(side.lease, 1, kMs);
   side.done.resize(8);
@@ -104,14 +114,16 @@ TEST_F(Completion, WithoutBeginningsEachTakesItsOwnTime) {
     one = {one.grant, 0, now_ += kMs};
   }
   shim_complete_all(side.lease, side.done.data(), side.done.size());
-  limit_lease_t *other = Lease(side.limiter); // whose first admission takes what one is estimated at, and no more
+  limit_lease_t *other =
+      Lease(side.limiter); // whose first admission takes what one is estimated at, and no more
   const uint64_t before = Counted(side).estimated_in_flight_ns;
   shim_learn(side.limiter, 2, 64, 2 * kMs); // beside it a lease is not filled
   ASSERT_EQ(RAWHAL_OK, Admit(other, 1, nullptr));
   EXPECT_LT(Counted(side).estimated_in_flight_ns - before, 5 * kMs);
 }
 
-TEST_F(Completion, NoneIsNothing) {
+TEST_F(Completion, NoneIsNothing)
+{
   Side side = Make({{RAWHAL_LIMIT_GPU_SHARE, 300000}});
   shim_grant_t grant;
   ASSERT_EQ(RAWHAL_OK, Admit(side.lease, 1, &grant));
@@ -122,4 +134,4 @@ TEST_F(Completion, NoneIsNothing) {
   Complete(side.lease, grant, kMs);
 }
 
-}  // namespace
+} // namespace

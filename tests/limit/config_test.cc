@@ -14,15 +14,19 @@ namespace {
 constexpr uint64_t kGi = 1ull << 30;
 
 class Config : public testing::Test {
- protected:
-  void TearDown() override {
-    for (const std::string &name : set_) unsetenv(name.c_str());
+protected:
+  void TearDown() override
+  {
+    for (const std::string &name : set_)
+      unsetenv(name.c_str());
   }
-  void Set(const std::string &name, const char *value) {
+  void Set(const std::string &name, const char *value)
+  {
     setenv(name.c_str(), value, 1);
     set_.push_back(name);
   }
-  rawhal_status_t Read(uint32_t index = 0) {
+  rawhal_status_t Read(uint32_t index = 0)
+  {
     rawhal_limit_device_t device = {0, index, 16 * kGi};
     return rawhal_limit_config_environment(&config_, &device, &error_);
   }
@@ -32,11 +36,12 @@ class Config : public testing::Test {
   rawhal_limit_config_t config_ = {};
   rawhal_error_t error_ = {};
 
- private:
+private:
   std::vector<std::string> set_;
 };
 
-TEST_F(Config, NothingSetLimitsNothing) {
+TEST_F(Config, NothingSetLimitsNothing)
+{
   ASSERT_EQ(RAWHAL_OK, Read());
   EXPECT_FALSE(rawhal_limit_config_limits(&config_));
   EXPECT_EQ(RAWHAL_UNLIMITED, Get(RAWHAL_LIMIT_MEMORY));
@@ -47,10 +52,13 @@ TEST_F(Config, NothingSetLimitsNothing) {
   EXPECT_EQ("", Origin(RAWHAL_LIMIT_MEMORY));
 }
 
-TEST_F(Config, EachLimitHasAVariableThatIsRead) {
+TEST_F(Config, EachLimitHasAVariableThatIsRead)
+{
   const std::map<rawhal_limit_unit_t, std::pair<const char *, uint64_t>> samples = {
-      {RAWHAL_UNIT_BYTES, {"3Gi", 3 * kGi}}, {RAWHAL_UNIT_SHARE, {"40%", 400000}},
-      {RAWHAL_UNIT_DURATION, {"5ms", 5000000}}, {RAWHAL_UNIT_COUNT, {"77", 77}},
+      {RAWHAL_UNIT_BYTES, {"3Gi", 3 * kGi}},
+      {RAWHAL_UNIT_SHARE, {"40%", 400000}},
+      {RAWHAL_UNIT_DURATION, {"5ms", 5000000}},
+      {RAWHAL_UNIT_COUNT, {"77", 77}},
       {RAWHAL_UNIT_CHARGING, {"wall", RAWHAL_CHARGING_WALL}},
       {RAWHAL_UNIT_PRIORITY, {"high", RAWHAL_PRIORITY_HIGH}}};
   for (int i = 0; i < LIMIT_COUNT; ++i) {
@@ -71,7 +79,8 @@ TEST_F(Config, EachLimitHasAVariableThatIsRead) {
 }
 
 // As programs do that only have the public header.
-TEST_F(Config, AProgramSetsNamesAndReadsWhatItGot) {
+TEST_F(Config, AProgramSetsNamesAndReadsWhatItGot)
+{
   rawhal_limit_config_t *config = nullptr;
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_create(&config, &error_));
   EXPECT_FALSE(rawhal_limit_config_limits(config));
@@ -89,7 +98,9 @@ TEST_F(Config, AProgramSetsNamesAndReadsWhatItGot) {
   rawhal_limit_text_t text = {};
   text.size = sizeof(text);
   const std::pair<rawhal_limit_name_t, const char *> names[] = {
-      {RAWHAL_LIMIT_NAME_TENANT, "blue"}, {RAWHAL_LIMIT_NAME_REGION, "/tmp/none"}, {RAWHAL_LIMIT_NAME_CU_MASK, "0xf"}};
+      {RAWHAL_LIMIT_NAME_TENANT, "blue"},
+      {RAWHAL_LIMIT_NAME_REGION, "/tmp/none"},
+      {RAWHAL_LIMIT_NAME_CU_MASK, "0xf"}};
   for (const auto &[name, given] : names) {
     ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set_name(config, name, given, &error_));
     ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_name(config, name, &text, &error_));
@@ -97,9 +108,11 @@ TEST_F(Config, AProgramSetsNamesAndReadsWhatItGot) {
     EXPECT_STREQ("program", text.origin);
   }
   const std::string longest(255, 'x');
-  EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set_name(config, RAWHAL_LIMIT_NAME_TENANT, longest.c_str(), &error_));
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set_name(config, RAWHAL_LIMIT_NAME_TENANT,
+                                                    longest.c_str(), &error_));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
-            rawhal_limit_config_set_name(config, RAWHAL_LIMIT_NAME_TENANT, (longest + "y").c_str(), &error_));
+            rawhal_limit_config_set_name(config, RAWHAL_LIMIT_NAME_TENANT, (longest + "y").c_str(),
+                                         &error_));
   for (int none : {-1, 3}) {
     const auto name = static_cast<rawhal_limit_name_t>(none);
     EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_config_set_name(config, name, "a", &error_));
@@ -109,21 +122,25 @@ TEST_F(Config, AProgramSetsNamesAndReadsWhatItGot) {
   rawhal_limit_config_destroy(nullptr);
 }
 
-TEST_F(Config, TextIsAValueWithoutAConfiguration) {
+TEST_F(Config, TextIsAValueWithoutAConfiguration)
+{
   uint64_t value = 1;
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, "4Gi", nullptr, &value, &error_));
   EXPECT_EQ(4 * kGi, value);
   rawhal_limit_device_t device = {sizeof(device), 0, 16 * kGi};
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, "50%", &device, &value, &error_));
   EXPECT_EQ(8 * kGi, value);
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, "50%", nullptr, &value, &error_));
-  EXPECT_EQ(0u, value);
-  EXPECT_EQ(RAWHAL_OUT_OF_RANGE, rawhal_limit_parse(RAWHAL_LIMIT_WEIGHT, "1001", nullptr, &value, &error_));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
-            rawhal_limit_parse(static_cast<rawhal_limit_t>(LIMIT_COUNT), "1", nullptr, &value, &error_));
+            rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, "50%", nullptr, &value, &error_));
+  EXPECT_EQ(0u, value);
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
+            rawhal_limit_parse(RAWHAL_LIMIT_WEIGHT, "1001", nullptr, &value, &error_));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_parse(static_cast<rawhal_limit_t>(LIMIT_COUNT),
+                                                        "1", nullptr, &value, &error_));
 }
 
-TEST_F(Config, ADevicesOwnVariableReplacesTheGeneralOne) {
+TEST_F(Config, ADevicesOwnVariableReplacesTheGeneralOne)
+{
   Set("CUDA_DEVICE_MEMORY_LIMIT", "1g");
   ASSERT_EQ(RAWHAL_OK, Read());
   EXPECT_EQ(1 * kGi, Get(RAWHAL_LIMIT_MEMORY));
@@ -139,12 +156,17 @@ TEST_F(Config, ADevicesOwnVariableReplacesTheGeneralOne) {
   EXPECT_EQ(1 * kGi, Get(RAWHAL_LIMIT_MEMORY));
 }
 
-TEST_F(Config, TheSchedulersShareReadsAsTheSchedulerWritesIt) {
+TEST_F(Config, TheSchedulersShareReadsAsTheSchedulerWritesIt)
+{
   const struct {
     const char *text;
     uint64_t value;
-  } cases[] = {{"30", 300000}, {"1", 10000}, {"99", 990000}, {"0", RAWHAL_UNLIMITED},
-               {"100", RAWHAL_UNLIMITED}, {"150", RAWHAL_UNLIMITED}};
+  } cases[] = {{"30", 300000},
+               {"1", 10000},
+               {"99", 990000},
+               {"0", RAWHAL_UNLIMITED},
+               {"100", RAWHAL_UNLIMITED},
+               {"150", RAWHAL_UNLIMITED}};
   for (const auto &c : cases) {
     config_ = {};
     Set("CUDA_DEVICE_SM_LIMIT", c.text);
@@ -154,7 +176,8 @@ TEST_F(Config, TheSchedulersShareReadsAsTheSchedulerWritesIt) {
 }
 
 // It would lift the share from below: whoever may set one variable may set the other.
-TEST_F(Config, TheSchedulersPolicyLiftsNothing) {
+TEST_F(Config, TheSchedulersPolicyLiftsNothing)
+{
   Set("CUDA_DEVICE_SM_LIMIT", "30");
   for (const char *policy : {"DISABLE", "FORCE", "default", "sometimes"}) {
     Set("GPU_CORE_UTILIZATION_POLICY", policy);
@@ -164,7 +187,8 @@ TEST_F(Config, TheSchedulersPolicyLiftsNothing) {
   }
 }
 
-TEST_F(Config, TaskPriorityZeroIsHigh) {
+TEST_F(Config, TaskPriorityZeroIsHigh)
+{
   Set("CUDA_TASK_PRIORITY", "0");
   ASSERT_EQ(RAWHAL_OK, Read());
   EXPECT_EQ(unsigned{RAWHAL_PRIORITY_HIGH}, Get(RAWHAL_LIMIT_PRIORITY));
@@ -174,9 +198,11 @@ TEST_F(Config, TaskPriorityZeroIsHigh) {
   EXPECT_EQ(unsigned{RAWHAL_PRIORITY_LOW}, Get(RAWHAL_LIMIT_PRIORITY));
 }
 
-TEST_F(Config, ErrorsNameTheVariable) {
-  for (const char *name : {"RAWHAL_MEMORY_LIMIT", "HIP_DEVICE_MEMORY_LIMIT_0", "CUDA_DEVICE_SM_LIMIT",
-                           "RAWHAL_GPU_SHARE", "RAWHAL_WEIGHT", "AMD_TASK_PRIORITY"}) {
+TEST_F(Config, ErrorsNameTheVariable)
+{
+  for (const char *name :
+       {"RAWHAL_MEMORY_LIMIT", "HIP_DEVICE_MEMORY_LIMIT_0", "CUDA_DEVICE_SM_LIMIT",
+        "RAWHAL_GPU_SHARE", "RAWHAL_WEIGHT", "AMD_TASK_PRIORITY"}) {
     Set(name, "lots");
     config_ = {};
     EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Read()) << name;
@@ -193,7 +219,8 @@ TEST_F(Config, ErrorsNameTheVariable) {
       << error_.message;
 }
 
-TEST_F(Config, TextsAndTheSchedulersFileIsLeftAlone) {
+TEST_F(Config, TextsAndTheSchedulersFileIsLeftAlone)
+{
   Set("CUDA_DEVICE_MEMORY_SHARED_CACHE", "/x/cudevshr.cache");
   Set("ROC_GLOBAL_CU_MASK", "0xff");
   ASSERT_EQ(RAWHAL_OK, Read());
@@ -215,7 +242,8 @@ TEST_F(Config, TextsAndTheSchedulersFileIsLeftAlone) {
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Read());
 }
 
-TEST_F(Config, TextsMayBeADevicesOwn) {
+TEST_F(Config, TextsMayBeADevicesOwn)
+{
   Set("RAWHAL_CU_MASK", "0xff");
   Set("RAWHAL_CU_MASK_1", "0x0f");
   Set("RAWHAL_TENANT_1", "blue");
@@ -229,21 +257,24 @@ TEST_F(Config, TextsMayBeADevicesOwn) {
   EXPECT_STREQ("", config_.tenant.text);
 }
 
-TEST_F(Config, SettingChecksItsArguments) {
+TEST_F(Config, SettingChecksItsArguments)
+{
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
             rawhal_limit_config_set(nullptr, RAWHAL_LIMIT_MEMORY, 1, &error_));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
-            rawhal_limit_config_set(&config_, static_cast<rawhal_limit_t>(LIMIT_COUNT), 1, &error_));
+  EXPECT_EQ(
+      RAWHAL_INVALID_ARGUMENT,
+      rawhal_limit_config_set(&config_, static_cast<rawhal_limit_t>(LIMIT_COUNT), 1, &error_));
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
             rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, 1000001, &error_));
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
             rawhal_limit_config_set(&config_, RAWHAL_LIMIT_WEIGHT, RAWHAL_UNLIMITED, &error_));
-  EXPECT_EQ(RAWHAL_OUT_OF_RANGE, rawhal_limit_config_set(&config_, RAWHAL_LIMIT_BURST, 99999, &error_));
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
+            rawhal_limit_config_set(&config_, RAWHAL_LIMIT_BURST, 99999, &error_));
   EXPECT_EQ(RAWHAL_OK,
             rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, RAWHAL_UNLIMITED, &error_));
   rawhal_limit_device_t device = {0, 0, 16 * kGi};
-  EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set_text(&config_, RAWHAL_LIMIT_MEMORY, "25%", &device,
-                                                    &error_));
+  EXPECT_EQ(RAWHAL_OK,
+            rawhal_limit_config_set_text(&config_, RAWHAL_LIMIT_MEMORY, "25%", &device, &error_));
   EXPECT_EQ(4 * kGi, Get(RAWHAL_LIMIT_MEMORY));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
             rawhal_limit_config_set_text(&config_, RAWHAL_LIMIT_MEMORY, nullptr, &device, &error_));
@@ -251,4 +282,4 @@ TEST_F(Config, SettingChecksItsArguments) {
             rawhal_limit_config_set_text(&config_, RAWHAL_LIMIT_MEMORY, "25%", nullptr, &error_));
 }
 
-}  // namespace
+} // namespace

@@ -17,64 +17,82 @@ namespace {
 
 constexpr uint64_t kMs = 1000000, kForever = UINT64_MAX;
 
-uint64_t Now() {
+uint64_t Now()
+{
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
 class Control : public testing::Test {
- protected:
+protected:
   void SetUp() override { Join("blue"); }
-  void TearDown() override {
+  void TearDown() override
+  {
     rawhal_limit_control_close(control_);
-    for (limit_lease_t *lease : leases_) shim_lease_destroy(lease);
-    for (rawhal_limiter_t *limiter : limiters_) rawhal_limiter_close(limiter);
+    for (limit_lease_t *lease : leases_)
+      shim_lease_destroy(lease);
+    for (rawhal_limiter_t *limiter : limiters_)
+      rawhal_limiter_close(limiter);
   }
-  size_t Join(const char *tenant, const RegionFile::Limits &limits = {}) {
+  size_t Join(const char *tenant, const RegionFile::Limits &limits = {})
+  {
     limiters_.push_back(file_.Open(limits, tenant));
     leases_.push_back(nullptr);
-    EXPECT_EQ(RAWHAL_OK, shim_lease(limiters_.back(), nullptr, nullptr, RAWHAL_UNLIMITED, &leases_.back(), &error_));
+    EXPECT_EQ(RAWHAL_OK, shim_lease(limiters_.back(), nullptr, nullptr, RAWHAL_UNLIMITED,
+                                    &leases_.back(), &error_));
     return limiters_.size() - 1;
   }
-  void Leave(size_t which) {
+  void Leave(size_t which)
+  {
     shim_lease_destroy(leases_[which]);
     rawhal_limiter_close(limiters_[which]);
     leases_[which] = nullptr;
     limiters_[which] = nullptr;
   }
-  rawhal_limit_control_t *Operator() {
+  rawhal_limit_control_t *Operator()
+  {
     if (!control_) {
-      EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_open(file_.path().c_str(), &control_, &error_)) << error_.message;
+      EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_open(file_.path().c_str(), &control_, &error_))
+          << error_.message;
     }
     return control_;
   }
-  rawhal_status_t Set(const char *tenant, rawhal_limit_t limit, uint64_t value) {
+  rawhal_status_t Set(const char *tenant, rawhal_limit_t limit, uint64_t value)
+  {
     return rawhal_limit_control_set(Operator(), nullptr, tenant, limit, value, &error_);
   }
-  rawhal_status_t Suspend(const char *tenant, bool suspended = true) {
+  rawhal_status_t Suspend(const char *tenant, bool suspended = true)
+  {
     return rawhal_limit_control_suspend(Operator(), nullptr, tenant, suspended, &error_);
   }
-  rawhal_status_t Admit(size_t which, uint64_t deadline, shim_grant_t *grant) {
+  rawhal_status_t Admit(size_t which, uint64_t deadline, shim_grant_t *grant)
+  {
     shim_cost_t cost = {1, 64, 256, 1};
     return shim_admit(leases_[which], &cost, deadline, grant, &error_);
   }
-  void Run(size_t which, uint64_t ns) { // so that the kernel is known, and a lease filled
+  void Run(size_t which, uint64_t ns)
+  { // so that the kernel is known, and a lease filled
     shim_grant_t grant;
     ASSERT_EQ(RAWHAL_OK, Admit(which, 0, &grant)) << error_.message;
     uint64_t end = Now();
     shim_complete(leases_[which], &grant, end - ns, end);
   }
-  rawhal_limit_row_t Row(rawhal_limit_level_t level, const char *name) {
+  rawhal_limit_row_t Row(rawhal_limit_level_t level, const char *name)
+  {
     rawhal_limit_view_t *view = nullptr;
     rawhal_limit_row_t rows[64], found = {};
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file_.path().c_str(), &view, &error_));
     size_t count = rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 64);
     rawhal_limit_view_close(view);
     for (size_t i = 0; i < count; ++i)
-      if (rows[i].level == level && !strcmp(rows[i].name, name)) return rows[i];
+      if (rows[i].level == level && !strcmp(rows[i].name, name))
+        return rows[i];
     ADD_FAILURE() << name << " is not there";
     return found;
   }
-  uint64_t Get(size_t which, rawhal_limit_t limit) { return rawhal_limiter_get(limiters_[which], limit); }
+  uint64_t Get(size_t which, rawhal_limit_t limit)
+  {
+    return rawhal_limiter_get(limiters_[which], limit);
+  }
 
   RegionFile file_;
   std::vector<rawhal_limiter_t *> limiters_;
@@ -85,13 +103,17 @@ class Control : public testing::Test {
 
 // ---- Changing ----
 
-TEST_F(Control, ChangesEachLimitOfATenantAndItsDevice) {
+TEST_F(Control, ChangesEachLimitOfATenantAndItsDevice)
+{
   const struct {
     rawhal_limit_t limit;
     uint64_t value;
-  } cases[] = {{RAWHAL_LIMIT_MEMORY, 1 << 20},        {RAWHAL_LIMIT_GPU_SHARE, 300000},
-               {RAWHAL_LIMIT_DISPATCH_RATE, 1000},    {RAWHAL_LIMIT_BURST, 5 * kMs},
-               {RAWHAL_LIMIT_CHARGING, RAWHAL_CHARGING_WALL}, {RAWHAL_LIMIT_DEVICE_SHARE, 900000}};
+  } cases[] = {{RAWHAL_LIMIT_MEMORY, 1 << 20},
+               {RAWHAL_LIMIT_GPU_SHARE, 300000},
+               {RAWHAL_LIMIT_DISPATCH_RATE, 1000},
+               {RAWHAL_LIMIT_BURST, 5 * kMs},
+               {RAWHAL_LIMIT_CHARGING, RAWHAL_CHARGING_WALL},
+               {RAWHAL_LIMIT_DEVICE_SHARE, 900000}};
   size_t red = Join("red");
   for (const auto &c : cases) {
     SCOPED_TRACE(rawhal_limit_info(c.limit)->name);
@@ -103,7 +125,8 @@ TEST_F(Control, ChangesEachLimitOfATenantAndItsDevice) {
   for (int i = 0; i < LIMIT_COUNT; ++i) { // and no process's own
     rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
     bool known = false;
-    for (const auto &c : cases) known |= c.limit == limit;
+    for (const auto &c : cases)
+      known |= c.limit == limit;
     if (!known) {
       EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Set("blue", limit, 2)) << rawhal_limit_info(limit)->name;
     }
@@ -112,12 +135,15 @@ TEST_F(Control, ChangesEachLimitOfATenantAndItsDevice) {
   EXPECT_EQ(RAWHAL_NOT_FOUND, Set("green", RAWHAL_LIMIT_GPU_SHARE, 1));
   EXPECT_NE(nullptr, strstr(error_.message, "'green'")) << error_.message;
   EXPECT_EQ(RAWHAL_NOT_FOUND, Set(std::string(64, 'x').c_str(), RAWHAL_LIMIT_GPU_SHARE, 1));
-  EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_limit_control_set(control_, "GPU-9", "blue", RAWHAL_LIMIT_GPU_SHARE, 1, &error_));
-  EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_set(control_, "device", "blue", RAWHAL_LIMIT_GPU_SHARE, 1000, &error_));
+  EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_limit_control_set(control_, "GPU-9", "blue",
+                                                       RAWHAL_LIMIT_GPU_SHARE, 1, &error_));
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_set(control_, "device", "blue", RAWHAL_LIMIT_GPU_SHARE,
+                                                1000, &error_));
 }
 
 // A queue's own share goes by the burst of now, not by that of when the queue was made.
-TEST_F(Control, AQueuesShareHasTheTenantsBurst) {
+TEST_F(Control, AQueuesShareHasTheTenantsBurst)
+{
   ASSERT_EQ(RAWHAL_OK, Set("blue", RAWHAL_LIMIT_BURST, 60000 * kMs)) << error_.message;
   limit_lease_t *own = nullptr;
   ASSERT_EQ(RAWHAL_OK, shim_lease(limiters_[0], nullptr, nullptr, 10000, &own, &error_));
@@ -137,7 +163,8 @@ TEST_F(Control, AQueuesShareHasTheTenantsBurst) {
 }
 
 // What a queue holds in advance ends with the limit it was given under.
-TEST_F(Control, HoldsFromTheNextAdmission) {
+TEST_F(Control, HoldsFromTheNextAdmission)
+{
   shim_grant_t grant;
   Run(0, 1000);
   ASSERT_EQ(RAWHAL_OK, Admit(0, 0, &grant)); // in flight: an idle lease holds nothing
@@ -149,9 +176,10 @@ TEST_F(Control, HoldsFromTheNextAdmission) {
   EXPECT_EQ(RAWHAL_OK, Admit(0, 0, &grant)) << error_.message;
 }
 
-TEST_F(Control, WakesThoseWhoWait) {
+TEST_F(Control, WakesThoseWhoWait)
+{
   ASSERT_EQ(RAWHAL_OK, Set("blue", RAWHAL_LIMIT_GPU_SHARE, 1)); // one part per million
-  Run(0, 10 * kMs);                                            // 10,000 s of the clock
+  Run(0, 10 * kMs);                                             // 10,000 s of the clock
   shim_grant_t grant;
   ASSERT_EQ(RAWHAL_WOULD_BLOCK, Admit(0, 0, &grant));
   std::atomic<bool> done{false};
@@ -159,10 +187,12 @@ TEST_F(Control, WakesThoseWhoWait) {
     shim_cost_t cost = {1, 64, 256, 1};
     shim_grant_t mine;
     rawhal_error_t error = {};
-    EXPECT_EQ(RAWHAL_OK, shim_admit(leases_[0], &cost, Now() + 60000 * kMs, &mine, &error)) << error.message;
+    EXPECT_EQ(RAWHAL_OK, shim_admit(leases_[0], &cost, Now() + 60000 * kMs, &mine, &error))
+        << error.message;
     done = true;
   });
-  while (!Row(RAWHAL_LIMIT_LEVEL_PROCESS, "blue").waiting) usleep(1000);
+  while (!Row(RAWHAL_LIMIT_LEVEL_PROCESS, "blue").waiting)
+    usleep(1000);
   EXPECT_FALSE(done);
   uint32_t before[2], after[2]; // who sleeps looks again when these change, and not only by chance
   shim_events(limiters_[0], before);
@@ -174,10 +204,13 @@ TEST_F(Control, WakesThoseWhoWait) {
 }
 
 // Whoever joins later, or runs already, makes it stricter at most.
-TEST_F(Control, WhatIsSetIsNotLoosenedFromBelow) {
+TEST_F(Control, WhatIsSetIsNotLoosenedFromBelow)
+{
   ASSERT_EQ(RAWHAL_OK, Set("blue", RAWHAL_LIMIT_GPU_SHARE, 300000));
-  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, rawhal_limiter_set(limiters_[0], RAWHAL_LIMIT_GPU_SHARE, 500000, &error_));
-  EXPECT_STREQ("gpu-share is held at 30% by the operator: a program can make it stricter only", error_.message);
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
+            rawhal_limiter_set(limiters_[0], RAWHAL_LIMIT_GPU_SHARE, 500000, &error_));
+  EXPECT_STREQ("gpu-share is held at 30% by the operator: a program can make it stricter only",
+               error_.message);
   Join("blue", {{RAWHAL_LIMIT_GPU_SHARE, 900000}});
   EXPECT_EQ(300000u, Get(0, RAWHAL_LIMIT_GPU_SHARE));
   EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiters_[0], RAWHAL_LIMIT_GPU_SHARE, 200000, &error_));
@@ -185,36 +218,43 @@ TEST_F(Control, WhatIsSetIsNotLoosenedFromBelow) {
   // The device's, by any of its tenants.
   ASSERT_EQ(RAWHAL_OK, Set("blue", RAWHAL_LIMIT_DEVICE_SHARE, 500000));
   size_t red = Join("red", {{RAWHAL_LIMIT_DEVICE_SHARE, 1000000}});
-  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, rawhal_limiter_set(limiters_[red], RAWHAL_LIMIT_DEVICE_SHARE, 1000000, &error_));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
+            rawhal_limiter_set(limiters_[red], RAWHAL_LIMIT_DEVICE_SHARE, 1000000, &error_));
   EXPECT_EQ(500000u, Get(red, RAWHAL_LIMIT_DEVICE_SHARE));
   EXPECT_EQ(1ull << RAWHAL_LIMIT_GPU_SHARE, Row(RAWHAL_LIMIT_LEVEL_TENANT, "blue").held);
   EXPECT_EQ(1ull << RAWHAL_LIMIT_DEVICE_SHARE, Row(RAWHAL_LIMIT_LEVEL_DEVICE, "device").held);
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_control_release(control_, nullptr, "blue", &error_));
   EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiters_[0], RAWHAL_LIMIT_GPU_SHARE, 500000, &error_));
-  EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiters_[red], RAWHAL_LIMIT_DEVICE_SHARE, 1000000, &error_));
+  EXPECT_EQ(RAWHAL_OK,
+            rawhal_limiter_set(limiters_[red], RAWHAL_LIMIT_DEVICE_SHARE, 1000000, &error_));
   EXPECT_EQ(0u, Row(RAWHAL_LIMIT_LEVEL_TENANT, "blue").held);
 }
 
 // What processes had set for themselves does not keep an operator from giving more.
-TEST_F(Control, WhatIsSetReplacesWhatProcessesAskedFor) {
-  size_t green = Join("green", {{RAWHAL_LIMIT_GPU_SHARE, 100000}, {RAWHAL_LIMIT_DEVICE_SHARE, 100000}});
+TEST_F(Control, WhatIsSetReplacesWhatProcessesAskedFor)
+{
+  size_t green =
+      Join("green", {{RAWHAL_LIMIT_GPU_SHARE, 100000}, {RAWHAL_LIMIT_DEVICE_SHARE, 100000}});
   ASSERT_EQ(RAWHAL_OK, Set("green", RAWHAL_LIMIT_GPU_SHARE, 300000));
   ASSERT_EQ(RAWHAL_OK, Set("green", RAWHAL_LIMIT_DEVICE_SHARE, 300000));
   EXPECT_EQ(300000u, Get(green, RAWHAL_LIMIT_GPU_SHARE));
   EXPECT_EQ(300000u, Get(0, RAWHAL_LIMIT_DEVICE_SHARE));
-  Join("green", {{RAWHAL_LIMIT_GPU_SHARE, 200000}}); // who comes later asks for less, and that holds
+  Join("green",
+       {{RAWHAL_LIMIT_GPU_SHARE, 200000}}); // who comes later asks for less, and that holds
   EXPECT_EQ(200000u, Get(green, RAWHAL_LIMIT_GPU_SHARE));
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_control_release(control_, nullptr, "green", &error_));
   EXPECT_EQ(100000u, Get(green, RAWHAL_LIMIT_GPU_SHARE)); // and what they asked for is not lost
   EXPECT_EQ(100000u, Get(0, RAWHAL_LIMIT_DEVICE_SHARE));
 }
 
-TEST_F(Control, RestartingIsNoWayOut) {
+TEST_F(Control, RestartingIsNoWayOut)
+{
   ASSERT_EQ(RAWHAL_OK, Set("blue", RAWHAL_LIMIT_GPU_SHARE, 100000));
   ASSERT_EQ(RAWHAL_OK, Suspend("blue"));
   Leave(0);
   // Others that come and go do not take its place, were they as many as there is room for.
-  for (int i = 0; i < 100; ++i) Leave(Join(("t" + std::to_string(i)).c_str()));
+  for (int i = 0; i < 100; ++i)
+    Leave(Join(("t" + std::to_string(i)).c_str()));
   size_t again = Join("blue", {{RAWHAL_LIMIT_GPU_SHARE, RAWHAL_UNLIMITED}});
   EXPECT_EQ(100000u, Get(again, RAWHAL_LIMIT_GPU_SHARE));
   shim_grant_t grant;
@@ -227,7 +267,8 @@ TEST_F(Control, RestartingIsNoWayOut) {
 
 // ---- Suspended ----
 
-TEST_F(Control, ASuspendedTenantIsHeldBackUntilItIsResumed) {
+TEST_F(Control, ASuspendedTenantIsHeldBackUntilItIsResumed)
+{
   size_t red = Join("red");
   Run(0, 1000);
   shim_grant_t running, grant;
@@ -264,9 +305,11 @@ TEST_F(Control, ASuspendedTenantIsHeldBackUntilItIsResumed) {
 
 // Threads that submit from their leases while the operator suspends: not one admission begins after
 // the call has returned and its thread has come round once.
-TEST_F(Control, SuspendingEndsWhatLeasesHold) {
+TEST_F(Control, SuspendingEndsWhatLeasesHold)
+{
   Run(0, 1000);
-  for (int i = 0; i < 3; ++i) Join("blue");
+  for (int i = 0; i < 3; ++i)
+    Join("blue");
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> suspended{false}, stop{false};
     std::atomic<int> late{0}, before{0};
@@ -278,19 +321,24 @@ TEST_F(Control, SuspendingEndsWhatLeasesHold) {
         unsigned count = 0;
         while (!stop) {
           bool after = suspended;
-          if (shim_admit(leases_[t], &cost, 0, &grants[count % 2], nullptr) != RAWHAL_OK) continue;
+          if (shim_admit(leases_[t], &cost, 0, &grants[count % 2], nullptr) != RAWHAL_OK)
+            continue;
           ++(after ? late : before);
           uint64_t end = Now();
-          if (count++) shim_complete(leases_[t], &grants[count % 2], end - 100, end);
+          if (count++)
+            shim_complete(leases_[t], &grants[count % 2], end - 100, end);
         }
-        if (count) shim_cancel(leases_[t], &grants[(count - 1) % 2]);
+        if (count)
+          shim_cancel(leases_[t], &grants[(count - 1) % 2]);
       });
-    while (before < 20) std::this_thread::yield();
+    while (before < 20)
+      std::this_thread::yield();
     ASSERT_EQ(RAWHAL_OK, Suspend("blue"));
     suspended = true;
     usleep(1000);
     stop = true;
-    for (std::thread &thread : threads) thread.join();
+    for (std::thread &thread : threads)
+      thread.join();
     EXPECT_EQ(0, late);
     ASSERT_EQ(RAWHAL_OK, Suspend("blue", false));
   }
@@ -298,25 +346,32 @@ TEST_F(Control, SuspendingEndsWhatLeasesHold) {
 
 // ---- Who may, and what may be in the file ----
 
-TEST_F(Control, WhoMayNotWriteMayNotChange) {
+TEST_F(Control, WhoMayNotWriteMayNotChange)
+{
   rawhal_limit_control_t *control = nullptr;
-  EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_limit_control_open((file_.folder() + "/none").c_str(), &control, &error_));
+  EXPECT_EQ(RAWHAL_NOT_FOUND,
+            rawhal_limit_control_open((file_.folder() + "/none").c_str(), &control, &error_));
   struct stat facts;
   EXPECT_NE(0, stat((file_.folder() + "/none").c_str(), &facts)) << "nothing is made";
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_control_open(nullptr, &control, &error_));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_control_open(file_.path().c_str(), nullptr, &error_));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_control_suspend(nullptr, nullptr, "blue", true, &error_));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_control_suspend(Operator(), nullptr, nullptr, true, &error_));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_control_open(file_.path().c_str(), nullptr, &error_));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_control_suspend(nullptr, nullptr, "blue", true, &error_));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limit_control_suspend(Operator(), nullptr, nullptr, true, &error_));
   rawhal_limit_control_close(nullptr);
-  if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can be somebody else";
   ASSERT_EQ(0, chmod(file_.folder().c_str(), 0755));
   ASSERT_EQ(0, chmod(file_.path().c_str(), 0644));
   pid_t child = fork();
   if (child == 0) {
     bool forked = Suspend("blue") == RAWHAL_INVALID_ARGUMENT;
-    bool refused = setuid(65534) == 0 &&
-                   rawhal_limit_control_open(file_.path().c_str(), &control, &error_) == RAWHAL_RUNTIME &&
-                   !control && strstr(error_.message, "ermission");
+    bool refused =
+        setuid(65534) == 0 &&
+        rawhal_limit_control_open(file_.path().c_str(), &control, &error_) == RAWHAL_RUNTIME &&
+        !control && strstr(error_.message, "ermission");
     _exit(forked && refused ? 0 : 1);
   }
   int status = 0;
@@ -325,7 +380,8 @@ TEST_F(Control, WhoMayNotWriteMayNotChange) {
 }
 
 // Any bytes behind the header, changed while operators and onlookers work.
-TEST_F(Control, HostileBytesHarmNobody) {
+TEST_F(Control, HostileBytesHarmNobody)
+{
   Operator();
   Leave(0);
   const size_t size = shim_region_bytes();
@@ -339,7 +395,8 @@ TEST_F(Control, HostileBytesHarmNobody) {
   std::atomic<bool> stop{false};
   std::thread vandal([&] {
     std::mt19937_64 random(7);
-    while (!stop) bytes[256 + random() % (size - 256)] = random() % 4 ? 0xff & random() : 0xff;
+    while (!stop)
+      bytes[256 + random() % (size - 256)] = random() % 4 ? 0xff & random() : 0xff;
   });
   std::vector<rawhal_limit_row_t> rows(1024);
   std::vector<rawhal_limit_denial_t> denials(600);
@@ -351,7 +408,8 @@ TEST_F(Control, HostileBytesHarmNobody) {
       (void)!rawhal_limit_control_release(control_, nullptr, tenant, &error_);
     }
     rawhal_limit_view_read(view, rows.data(), sizeof(rawhal_limit_row_t), rows.size());
-    size_t count = rawhal_limit_view_denials(view, denials.data(), sizeof(rawhal_limit_denial_t), denials.size());
+    size_t count = rawhal_limit_view_denials(view, denials.data(), sizeof(rawhal_limit_denial_t),
+                                             denials.size());
     ASSERT_LE(count, 512u);
     for (size_t i = 0; i < count && i < denials.size(); ++i) {
       ASSERT_LT(denials[i].limit, LIMIT_COUNT);
@@ -365,14 +423,16 @@ TEST_F(Control, HostileBytesHarmNobody) {
 }
 
 // Processes that join and leave, die in the middle, and are changed all the while.
-TEST_F(Control, ChangesGoWellWithJoiningAndDying) {
+TEST_F(Control, ChangesGoWellWithJoiningAndDying)
+{
   std::vector<pid_t> children;
   for (int c = 0; c < 3; ++c) {
     pid_t child = fork();
     if (child == 0) {
       for (;;) {
         rawhal_limiter_t *limiter = file_.Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}}, "blue");
-        if (!limiter) _exit(1);
+        if (!limiter)
+          _exit(1);
         (void)!rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 900000, nullptr);
         rawhal_limiter_close(limiter);
       }
@@ -384,7 +444,8 @@ TEST_F(Control, ChangesGoWellWithJoiningAndDying) {
     ASSERT_EQ(RAWHAL_OK, Set("blue", RAWHAL_LIMIT_GPU_SHARE, value)) << error_.message;
     usleep(500);
     ASSERT_EQ(value, Get(0, RAWHAL_LIMIT_GPU_SHARE)) << round;
-    if (round == 100) kill(children[0], SIGKILL);
+    if (round == 100)
+      kill(children[0], SIGKILL);
   }
   for (pid_t child : children) {
     kill(child, SIGKILL);
@@ -395,21 +456,26 @@ TEST_F(Control, ChangesGoWellWithJoiningAndDying) {
 // ---- Refusals ----
 
 class Denials : public Control {
- protected:
-  std::vector<rawhal_limit_denial_t> Read() {
+protected:
+  std::vector<rawhal_limit_denial_t> Read()
+  {
     rawhal_limit_view_t *view = nullptr;
     std::vector<rawhal_limit_denial_t> denials(512);
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file_.path().c_str(), &view, &error_));
-    denials.resize(rawhal_limit_view_denials(view, denials.data(), sizeof(rawhal_limit_denial_t), denials.size()));
-    EXPECT_EQ(denials.size(), rawhal_limit_view_denials(view, nullptr, sizeof(rawhal_limit_denial_t), 0));
+    denials.resize(rawhal_limit_view_denials(view, denials.data(), sizeof(rawhal_limit_denial_t),
+                                             denials.size()));
+    EXPECT_EQ(denials.size(),
+              rawhal_limit_view_denials(view, nullptr, sizeof(rawhal_limit_denial_t), 0));
     rawhal_limit_view_close(view);
     return denials;
   }
 };
 
-TEST_F(Denials, SayWhatWasAskedUsedAndAllowed) {
+TEST_F(Denials, SayWhatWasAskedUsedAndAllowed)
+{
   EXPECT_EQ(0u, Read().size());
-  size_t bound = Join("bound", {{RAWHAL_LIMIT_MEMORY, 1 << 20}, {RAWHAL_LIMIT_GRID_WORKGROUPS, 100}});
+  size_t bound =
+      Join("bound", {{RAWHAL_LIMIT_MEMORY, 1 << 20}, {RAWHAL_LIMIT_GRID_WORKGROUPS, 100}});
   ASSERT_EQ(RAWHAL_OK, shim_reserve(limiters_[bound], 0, 600 << 10, &error_));
   const uint64_t before = Now();
   ASSERT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiters_[bound], 0, 500 << 10, &error_));
@@ -444,7 +510,8 @@ TEST_F(Denials, SayWhatWasAskedUsedAndAllowed) {
 }
 
 // Who was refused and went away at once is the one to be told of.
-TEST_F(Denials, OutliveTheirProcess) {
+TEST_F(Denials, OutliveTheirProcess)
+{
   pid_t child = fork();
   if (child == 0) {
     rawhal_limiter_t *limiter = file_.Open({{RAWHAL_LIMIT_MEMORY, 4096}}, "short");
@@ -470,7 +537,8 @@ TEST_F(Denials, OutliveTheirProcess) {
 }
 
 // A record that is not as it was written, because it is being written or was damaged, is none.
-TEST_F(Denials, ThatAreDamagedAreNone) {
+TEST_F(Denials, ThatAreDamagedAreNone)
+{
   const uint64_t asked = 0x123456789000;
   size_t bound = Join("bound", {{RAWHAL_LIMIT_MEMORY, 4096}});
   ASSERT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiters_[bound], 0, asked, nullptr));
@@ -482,7 +550,8 @@ TEST_F(Denials, ThatAreDamagedAreNone) {
   close(fd);
   ASSERT_NE(MAP_FAILED, static_cast<void *>(data));
   size_t at = 0;
-  while (at < words && data[at] != asked) ++at;
+  while (at < words && data[at] != asked)
+    ++at;
   ASSERT_LT(at, words);
   data[at] = asked + 1;
   EXPECT_EQ(0u, Read().size());
@@ -492,7 +561,8 @@ TEST_F(Denials, ThatAreDamagedAreNone) {
 }
 
 // Every record that is read is one that was written: what was asked tells what must stand beside it.
-TEST_F(Denials, AreNeverTwoInOne) {
+TEST_F(Denials, AreNeverTwoInOne)
+{
   size_t bound = Join("bound", {{RAWHAL_LIMIT_MEMORY, 4096}, {RAWHAL_LIMIT_GRID_WORKGROUPS, 10}});
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -513,8 +583,10 @@ TEST_F(Denials, AreNeverTwoInOne) {
   for (int i = 0; i < 20000 || seen < 100; ++i) {
     ASSERT_LT(i, 10000000);
     rawhal_limit_denial_t denial;
-    if (i % 1000 == 999) std::this_thread::yield();
-    if (rawhal_limit_view_denials(view, &denial, sizeof(rawhal_limit_denial_t), 1) != 1) continue;
+    if (i % 1000 == 999)
+      std::this_thread::yield();
+    if (rawhal_limit_view_denials(view, &denial, sizeof(rawhal_limit_denial_t), 1) != 1)
+      continue;
     ASSERT_GE(denial.number, last);
     seen += denial.number != last;
     last = denial.number;
@@ -527,8 +599,9 @@ TEST_F(Denials, AreNeverTwoInOne) {
     }
   }
   stop = true;
-  for (std::thread &thread : threads) thread.join();
+  for (std::thread &thread : threads)
+    thread.join();
   rawhal_limit_view_close(view);
 }
 
-}  // namespace
+} // namespace

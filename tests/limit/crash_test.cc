@@ -16,31 +16,39 @@ namespace {
 
 constexpr uint64_t kLimit = 64ull << 20;
 
-bool Extended() { return getenv("RAWHAL_TEST_EXTENDED") != nullptr; }
+bool Extended()
+{
+  return getenv("RAWHAL_TEST_EXTENDED") != nullptr;
+}
 
-double Now() {
+double Now()
+{
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 // What a process does all day: memory and device time, for ever.
-[[noreturn]] void Work(const RegionFile &file, unsigned seed) {
+[[noreturn]] void Work(const RegionFile &file, unsigned seed)
+{
   std::mt19937 random(seed);
   for (;;) {
     rawhal_limit_config_t config =
         file.Config({{RAWHAL_LIMIT_MEMORY, kLimit}, {RAWHAL_LIMIT_GPU_SHARE, 500000}});
     rawhal_limiter_t *limiter = nullptr;
     rawhal_error_t error;
-    if (rawhal_limiter_open(&config, "device", &limiter, &error) != RAWHAL_OK) continue;
+    if (rawhal_limiter_open(&config, "device", &limiter, &error) != RAWHAL_OK)
+      continue;
     limit_lease_t *lease = nullptr;
-    if (shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, nullptr) != RAWHAL_OK) _exit(1);
+    if (shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, nullptr) != RAWHAL_OK)
+      _exit(1);
     std::vector<uint64_t> held;
     for (unsigned i = 0, n = 20 + random() % 200; i < n; ++i) {
       uint64_t bytes = 4096 * (1 + random() % 1000);
       shim_grant_t grant;
       shim_cost_t cost = {1 + random() % 3, 64, 256, 1};
-      if (held.size() < 8 && shim_reserve(limiter, 0, bytes, nullptr) == RAWHAL_OK) held.push_back(bytes);
+      if (held.size() < 8 && shim_reserve(limiter, 0, bytes, nullptr) == RAWHAL_OK)
+        held.push_back(bytes);
       if (random() % 2 && !held.empty()) {
         shim_release(limiter, 0, held.back());
         held.pop_back();
@@ -57,17 +65,21 @@ double Now() {
 
 int steps_left;
 int step_action;
-void CountDown(int) {
-  if (--steps_left == 0) kill(getpid(), step_action);
+void CountDown(int)
+{
+  if (--steps_left == 0)
+    kill(getpid(), step_action);
 }
 
 // What a survivor does between deaths; returns the longest it had to wait for anything.
-double Live(rawhal_limiter_t *limiter, limit_lease_t *lease, std::mt19937 &random) {
+double Live(rawhal_limiter_t *limiter, limit_lease_t *lease, std::mt19937 &random)
+{
   double longest = 0;
   for (int i = 0; i < 5; ++i) {
     double began = Now();
     uint64_t bytes = 4096 * (1 + random() % 1000);
-    if (shim_reserve(limiter, 1, bytes, nullptr) == RAWHAL_OK) shim_release(limiter, 1, bytes);
+    if (shim_reserve(limiter, 1, bytes, nullptr) == RAWHAL_OK)
+      shim_release(limiter, 1, bytes);
     shim_grant_t grant;
     shim_cost_t cost = {9, 64, 256, 1};
     if (shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_OK) {
@@ -80,16 +92,19 @@ double Live(rawhal_limiter_t *limiter, limit_lease_t *lease, std::mt19937 &rando
 }
 
 struct Survivor {
-  explicit Survivor(const RegionFile &file) : random(4711) {
+  explicit Survivor(const RegionFile &file) : random(4711)
+  {
     limiter = file.Open({{RAWHAL_LIMIT_MEMORY, kLimit}, {RAWHAL_LIMIT_GPU_SHARE, 500000}});
     EXPECT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, nullptr));
   }
-  ~Survivor() {
+  ~Survivor()
+  {
     shim_lease_destroy(lease);
     rawhal_limiter_close(limiter);
   }
   // Nobody else is alive: the ledger is ours.
-  void ExpectAlone() {
+  void ExpectAlone()
+  {
     shim_reclaim(limiter);
     uint64_t total, sum;
     shim_totals(limiter, &total, &sum);
@@ -98,7 +113,8 @@ struct Survivor {
     ASSERT_EQ(1u, shim_live_members(limiter));
   }
   // All of the limit is there to be had again.
-  void ExpectWhole() {
+  void ExpectWhole()
+  {
     EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, kLimit, nullptr));
     shim_release(limiter, 0, kLimit);
   }
@@ -107,13 +123,15 @@ struct Survivor {
   std::mt19937 random;
 };
 
-void WaitFor(pid_t child) {
+void WaitFor(pid_t child)
+{
   int status;
   ASSERT_EQ(child, waitpid(child, &status, 0));
   ASSERT_TRUE(WIFSIGNALED(status)) << status;
 }
 
-TEST(Crash, AtRandomMoments) {
+TEST(Crash, AtRandomMoments)
+{
   const int rounds = Extended() ? 10000 : 400;
   RegionFile file;
   Survivor survivor(file);
@@ -122,19 +140,22 @@ TEST(Crash, AtRandomMoments) {
     pid_t children[2];
     for (pid_t &child : children) {
       child = fork();
-      if (child == 0) Work(file, static_cast<unsigned>(round * 2 + (&child - children)));
+      if (child == 0)
+        Work(file, static_cast<unsigned>(round * 2 + (&child - children)));
     }
     timespec pause = {0, static_cast<long>(survivor.random() % 4000000)};
     nanosleep(&pause, nullptr);
     bool stop = round % 8 == 0;
-    if (stop) kill(children[0], SIGSTOP);
+    if (stop)
+      kill(children[0], SIGSTOP);
     kill(children[1], SIGKILL);
     longest = std::max(longest, Live(survivor.limiter, survivor.lease, survivor.random));
     uint64_t total, sum;
     shim_totals(survivor.limiter, &total, &sum);
     ASSERT_LE(total, kLimit);
     kill(children[0], SIGKILL);
-    for (pid_t child : children) WaitFor(child);
+    for (pid_t child : children)
+      WaitFor(child);
     survivor.ExpectAlone();
   }
   survivor.ExpectWhole();
@@ -142,7 +163,8 @@ TEST(Crash, AtRandomMoments) {
 }
 
 // Every step of a reservation, a release and a departure, by number.
-TEST(Crash, AtEveryStepOfAChange) {
+TEST(Crash, AtEveryStepOfAChange)
+{
   const int repetitions = Extended() ? 30 : 1;
   RegionFile file;
   Survivor survivor(file);
@@ -159,9 +181,10 @@ TEST(Crash, AtEveryStepOfAChange) {
           shim_on_step(CountDown);
           for (int i = 0; i < 4; ++i) {
             shim_reserve(limiter, i % 3, 40960, nullptr);
-            if (i % 2) shim_release(limiter, i % 3, 40960);
+            if (i % 2)
+              shim_release(limiter, i % 3, 40960);
           }
-          shim_reserve(limiter, 1, 2 * kLimit, nullptr);  // refused
+          shim_reserve(limiter, 1, 2 * kLimit, nullptr); // refused
           rawhal_limiter_close(limiter);
           kill(getpid(), SIGKILL);
         }
@@ -181,7 +204,8 @@ TEST(Crash, AtEveryStepOfAChange) {
 }
 
 // Whoever clears up after the dead may die of it, too.
-TEST(Crash, WhileReclaiming) {
+TEST(Crash, WhileReclaiming)
+{
   RegionFile file;
   Survivor survivor(file);
   for (int first = 1; first <= 8; ++first)
@@ -203,7 +227,7 @@ TEST(Crash, WhileReclaiming) {
         steps_left = second;
         step_action = SIGKILL;
         shim_on_step(CountDown);
-        (void)file.Open();  // reclaims before it joins
+        (void)file.Open(); // reclaims before it joins
         kill(getpid(), SIGKILL);
       }
       WaitFor(undertaker);
@@ -214,7 +238,8 @@ TEST(Crash, WhileReclaiming) {
 }
 
 // Random bytes in place of others: refused or survived, but never a crash or a hang.
-TEST(Crash, AnyBytesAreRefusedOrSurvived) {
+TEST(Crash, AnyBytesAreRefusedOrSurvived)
+{
   const int rounds = Extended() ? 2000 : 100;
   std::mt19937 random(99);
   int refused = 0;
@@ -239,7 +264,8 @@ TEST(Crash, AnyBytesAreRefusedOrSurvived) {
         for (unsigned n = 1 + mine() % 400; n > 0; --n)
           bytes[mine() % span] = round % 3 ? static_cast<unsigned char>(mine()) : 0xff;
         Live(limiter, lease, mine);
-        if (i % 20 == 0) shim_reclaim(peer);
+        if (i % 20 == 0)
+          shim_reclaim(peer);
       }
       rawhal_error_t error = {};
       rawhal_limit_config_t config = file.Config();
@@ -253,10 +279,11 @@ TEST(Crash, AnyBytesAreRefusedOrSurvived) {
     }
     int status;
     ASSERT_EQ(child, waitpid(child, &status, 0));
-    ASSERT_TRUE(WIFEXITED(status)) << "round " << round << ", seed " << seed << ": status " << status;
+    ASSERT_TRUE(WIFEXITED(status))
+        << "round " << round << ", seed " << seed << ": status " << status;
     refused += WEXITSTATUS(status) == 3;
   }
   printf("%d rounds, in %d of them the file was refused afterwards\n", rounds, refused);
 }
 
-}  // namespace
+} // namespace

@@ -9,7 +9,8 @@ extern "C" {
 
 namespace {
 
-TEST(Credit, IsSpentWholeOrNotAtAll) {
+TEST(Credit, IsSpentWholeOrNotAtAll)
+{
   std::mt19937_64 random(3);
   int spent = 0, refused = 0;
   for (int i = 0; i < 200000; ++i) {
@@ -18,7 +19,7 @@ TEST(Credit, IsSpentWholeOrNotAtAll) {
     for (int kind = 0; kind < SHIM_CREDIT_KINDS; ++kind) {
       uint64_t most = shim_credit_most(kind);
       have[kind] = random() % 4 ? random() % (most + 1) : random() % 2 ? most : 0;
-      asked[kind] = random() % 3 ? random() % (have[kind] + 1)
+      asked[kind] = random() % 3   ? random() % (have[kind] + 1)
                     : random() % 8 ? have[kind]
                                    : random() % (most + 1);
       enough = enough && asked[kind] <= have[kind];
@@ -32,9 +33,10 @@ TEST(Credit, IsSpentWholeOrNotAtAll) {
   EXPECT_GT(refused, 5000);
 }
 
-TEST(Credit, HoldsWhatALeaseIsGiven) {
-  EXPECT_GE(shim_credit_most(0), 1000000u);  // ns
-  EXPECT_GE(shim_credit_most(1), 4096u);     // launches
+TEST(Credit, HoldsWhatALeaseIsGiven)
+{
+  EXPECT_GE(shim_credit_most(0), 1000000u); // ns
+  EXPECT_GE(shim_credit_most(1), 4096u);    // launches
 }
 
-}  // namespace
+} // namespace

@@ -10,11 +10,13 @@ extern "C" {
 namespace {
 
 rawhal_status_t Parse(const char *text, cu_mask_device_t device, cu_mask_t *mask,
-                      rawhal_error_t *error = nullptr) {
+                      rawhal_error_t *error = nullptr)
+{
   return cu_mask_parse(text, &device, mask, error);
 }
 
-TEST(CuMask, SelectsBitsFromTheRight) {
+TEST(CuMask, SelectsBitsFromTheRight)
+{
   cu_mask_t mask;
   ASSERT_EQ(RAWHAL_OK, Parse("0xf", {104, 1, false}, &mask));
   EXPECT_EQ(128u, mask.bits);
@@ -22,13 +24,14 @@ TEST(CuMask, SelectsBitsFromTheRight) {
   EXPECT_EQ(0u, mask.words[1]);
   ASSERT_EQ(RAWHAL_OK, Parse("80000000000000000000000001", {104, 1, false}, &mask));
   EXPECT_EQ(1u, mask.words[0]);
-  EXPECT_EQ(0x80u, mask.words[3]);  // 26 digits: bit 103
+  EXPECT_EQ(0x80u, mask.words[3]); // 26 digits: bit 103
   ASSERT_EQ(RAWHAL_OK, Parse("0XAbC", {32, 1, false}, &mask));
   EXPECT_EQ(32u, mask.bits);
   EXPECT_EQ(0xabcu, mask.words[0]);
 }
 
-TEST(CuMask, WhatADeviceCannotDoIsRefused) {
+TEST(CuMask, WhatADeviceCannotDoIsRefused)
+{
   cu_mask_t mask;
   rawhal_error_t error = {};
   for (const char *text : {"", "0x", "f f", "0y1", "-1", "xyz", "1,2"}) {
@@ -40,11 +43,13 @@ TEST(CuMask, WhatADeviceCannotDoIsRefused) {
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE, Parse("10", {4, 1, false}, &mask, &error));
   EXPECT_STREQ("the mask selects compute unit 4, the device has 4", error.message);
   EXPECT_EQ(RAWHAL_OK, Parse("000000000000f", {4, 1, false}, &mask, &error));
-  EXPECT_EQ(RAWHAL_OUT_OF_RANGE, Parse(std::string(10000, 'f').c_str(), {304, 1, false}, &mask, &error));
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
+            Parse(std::string(10000, 'f').c_str(), {304, 1, false}, &mask, &error));
   EXPECT_EQ(RAWHAL_UNSUPPORTED, Parse("1", {2000, 1, false}, &mask, &error));
 }
 
-TEST(CuMask, PairsGoTogetherAndEveryDieHasSome) {
+TEST(CuMask, PairsGoTogetherAndEveryDieHasSome)
+{
   cu_mask_t mask;
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_OK, Parse("c", {40, 1, true}, &mask, &error));
@@ -56,4 +61,4 @@ TEST(CuMask, PairsGoTogetherAndEveryDieHasSome) {
   EXPECT_STREQ("the mask selects no compute unit of die 7 (every 8th is on it)", error.message);
 }
 
-}  // namespace
+} // namespace

@@ -17,9 +17,11 @@ namespace {
 
 constexpr uint64_t kForever = UINT64_MAX, kBound = 50000000, kMi = 1 << 20;
 
-template <typename T>
-struct Shared {
-  Shared() : page(static_cast<T *>(mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+template <typename T> struct Shared {
+  Shared()
+      : page(static_cast<T *>(
+            mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)))
+  {
     EXPECT_NE(MAP_FAILED, static_cast<void *>(page));
   }
   ~Shared() { munmap(page, sizeof(T)); }
@@ -33,35 +35,43 @@ struct Board {
   std::atomic<pid_t> child;
 };
 
-bool Until(const std::function<bool()> &condition) {
+bool Until(const std::function<bool()> &condition)
+{
   for (int tries = 0; tries < 30000; ++tries) {
-    if (condition()) return true;
+    if (condition())
+      return true;
     usleep(1000);
   }
   return false;
 }
 
-rawhal_limiter_t *OpenShared(const rawhal_limit_config_t &config, uint64_t *now, bool die_waiting = false) {
+rawhal_limiter_t *OpenShared(const rawhal_limit_config_t &config, uint64_t *now,
+                             bool die_waiting = false)
+{
   rawhal_limiter_t *limiter = nullptr;
   rawhal_error_t error = {};
-  EXPECT_EQ(RAWHAL_OK, shim_open_shared(&config, now, die_waiting, &limiter, &error)) << error.message;
+  EXPECT_EQ(RAWHAL_OK, shim_open_shared(&config, now, die_waiting, &limiter, &error))
+      << error.message;
   return limiter;
 }
 
-limit_lease_t *Lease(rawhal_limiter_t *limiter) {
+limit_lease_t *Lease(rawhal_limiter_t *limiter)
+{
   limit_lease_t *lease = nullptr;
   EXPECT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, nullptr));
   return lease;
 }
 
-void ExpectKilled(pid_t child) {
+void ExpectKilled(pid_t child)
+{
   int status = 0;
   ASSERT_EQ(child, waitpid(child, &status, 0));
   ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
 }
 
 // By the limiter's own clock, which nothing but waiting moves on.
-TEST(Dead, APeerWithWorkInFlightHoldsNobodyBack) {
+TEST(Dead, APeerWithWorkInFlightHoldsNobodyBack)
+{
   for (uint64_t estimate : {100000000ull, 1000000000ull, 3000000000ull})
     for (bool blocking : {true, false}) {
       RegionFile file;
@@ -71,14 +81,15 @@ TEST(Dead, APeerWithWorkInFlightHoldsNobodyBack) {
       rawhal_limiter_t *survivor = OpenShared(config, &board->now);
       limit_lease_t *lease = Lease(survivor);
       shim_learn(survivor, 2, 64, 1000);
-      (void)limiter_memory(survivor);  // has just looked: the next look is as late as it may be
+      (void)limiter_memory(survivor); // has just looked: the next look is as late as it may be
       pid_t child = fork();
       if (child == 0) {
         rawhal_limiter_t *mine = OpenShared(config, &board->now);
         shim_learn(mine, 1, 64, estimate);
         shim_grant_t grant;
         shim_cost_t cost = {1, 64, 0, 1};
-        if (shim_admit(Lease(mine), &cost, 0, &grant, nullptr) != RAWHAL_OK) _exit(1);
+        if (shim_admit(Lease(mine), &cost, 0, &grant, nullptr) != RAWHAL_OK)
+          _exit(1);
         kill(getpid(), SIGKILL);
       }
       ExpectKilled(child);
@@ -89,13 +100,15 @@ TEST(Dead, APeerWithWorkInFlightHoldsNobodyBack) {
         EXPECT_EQ(RAWHAL_OK, shim_admit(lease, &cost, kForever, &grant, nullptr));
       } else {
         int tries = 0;
-        for (; tries < 10 && shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_WOULD_BLOCK; ++tries)
+        for (; tries < 10 && shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_WOULD_BLOCK;
+             ++tries)
           board->now = std::max(board->now + 5000000, shim_retry_at(lease));
         EXPECT_LT(tries, 10);
       }
       EXPECT_LE(board->now - before, kBound) << "estimate " << estimate;
       printf("estimate %4.1f s, %s: held back for %.1f ms\n", static_cast<double>(estimate) * 1e-9,
-             blocking ? "waiting" : "asking again", static_cast<double>(board->now - before) * 1e-6);
+             blocking ? "waiting" : "asking again",
+             static_cast<double>(board->now - before) * 1e-6);
       shim_complete(lease, &grant, board->now, board->now + 1000);
       shim_lease_destroy(lease);
       rawhal_limiter_close(survivor);
@@ -103,7 +116,8 @@ TEST(Dead, APeerWithWorkInFlightHoldsNobodyBack) {
 }
 
 // It had said that it would go in half a second; the way is free at once.
-TEST(Dead, AWaiterIsNotWaitedFor) {
+TEST(Dead, AWaiterIsNotWaitedFor)
+{
   RegionFile file;
   Shared<Board> board;
   board->now = 1000000000000;
@@ -120,8 +134,9 @@ TEST(Dead, AWaiterIsNotWaitedFor) {
   ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, nullptr));
   (void)limiter_memory(survivor);
   pid_t child = fork();
-  if (child == 0) {  // is held back by that, says so, and dies
-    EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_PRIORITY, RAWHAL_PRIORITY_HIGH, nullptr));
+  if (child == 0) { // is held back by that, says so, and dies
+    EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_PRIORITY,
+                                                 RAWHAL_PRIORITY_HIGH, nullptr));
     rawhal_limiter_t *mine = OpenShared(config, &board->now, true);
     shim_learn(mine, 2, 64, 1000);
     shim_cost_t little = {2, 64, 0, 1};
@@ -139,7 +154,8 @@ TEST(Dead, AWaiterIsNotWaitedFor) {
   rawhal_limiter_close(survivor);
 }
 
-uint64_t SeenUsed(const RegionFile &file, unsigned *processes) {
+uint64_t SeenUsed(const RegionFile &file, unsigned *processes)
+{
   rawhal_limit_view_t *view = nullptr;
   rawhal_limit_row_t rows[16];
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, nullptr));
@@ -148,14 +164,17 @@ uint64_t SeenUsed(const RegionFile &file, unsigned *processes) {
   uint64_t used = 0;
   *processes = 0;
   for (size_t i = 0; i < count && i < 16; ++i) {
-    if (rows[i].level == RAWHAL_LIMIT_LEVEL_PROCESS) ++*processes;
-    if (rows[i].level != RAWHAL_LIMIT_LEVEL_TENANT) continue;
+    if (rows[i].level == RAWHAL_LIMIT_LEVEL_PROCESS)
+      ++*processes;
+    if (rows[i].level != RAWHAL_LIMIT_LEVEL_TENANT)
+      continue;
     used += rows[i].memory_used;
   }
   return used;
 }
 
-TEST(Dead, MemoryIsGoneAtTheNextLookOfAnybody) {
+TEST(Dead, MemoryIsGoneAtTheNextLookOfAnybody)
+{
   RegionFile file;
   Shared<Board> board;
   board->now = 1000000000000;
@@ -165,20 +184,22 @@ TEST(Dead, MemoryIsGoneAtTheNextLookOfAnybody) {
     pid_t child = fork();
     if (child == 0) {
       rawhal_limiter_t *mine = OpenShared(config, &board->now);
-      if (shim_reserve(mine, 0, 3 * kMi, nullptr) != RAWHAL_OK) _exit(1);
+      if (shim_reserve(mine, 0, 3 * kMi, nullptr) != RAWHAL_OK)
+        _exit(1);
       kill(getpid(), SIGKILL);
     }
     ExpectKilled(child);
     unsigned processes;
-    if (look == 0) {  // who may only read
+    if (look == 0) { // who may only read
       EXPECT_EQ(0u, SeenUsed(file, &processes));
       EXPECT_EQ(1u, processes);
-    } else if (look == 1) {  // who asks how much there is
+    } else if (look == 1) { // who asks how much there is
       uint64_t before = board->now;
-      while (limiter_memory(survivor).used && board->now < before + 1000000000) board->now += 1000000;
+      while (limiter_memory(survivor).used && board->now < before + 1000000000)
+        board->now += 1000000;
       EXPECT_LE(board->now - before, kBound);
     }
-    EXPECT_EQ(RAWHAL_OK, shim_reserve(survivor, 0, 3 * kMi, nullptr));  // who needs it
+    EXPECT_EQ(RAWHAL_OK, shim_reserve(survivor, 0, 3 * kMi, nullptr)); // who needs it
     shim_release(survivor, 0, 3 * kMi);
     EXPECT_EQ(1u, shim_live_members(survivor));
   }
@@ -186,36 +207,43 @@ TEST(Dead, MemoryIsGoneAtTheNextLookOfAnybody) {
 }
 
 // Starts a process that has a limiter and 1 MiB, and then does what it is told.
-pid_t Holder(const RegionFile &file, Board *board, const std::function<void()> &then) {
+pid_t Holder(const RegionFile &file, Board *board, const std::function<void()> &then)
+{
   board->ready = 0;
   pid_t child = fork();
   if (child == 0) {
     rawhal_limiter_t *mine = file.Open();
-    if (shim_reserve(mine, 0, kMi, nullptr) != RAWHAL_OK) _exit(1);
+    if (shim_reserve(mine, 0, kMi, nullptr) != RAWHAL_OK)
+      _exit(1);
     then();
-    for (;;) pause();
+    for (;;)
+      pause();
   }
   return child;
 }
 
-TEST(Dead, AChildOfARawCloneDoesNotKeepItsParentsMemory) {
+TEST(Dead, AChildOfARawCloneDoesNotKeepItsParentsMemory)
+{
   RegionFile file;
   Shared<Board> board;
   rawhal_limiter_t *watcher = file.Open();
   pid_t holder = Holder(file, board.page, [&] {
-    pid_t child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    pid_t child =
+        static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (child == 0)
-      for (;;) pause();
+      for (;;)
+        pause();
     board->child = child;
     board->ready = 1;
   });
   ASSERT_TRUE(Until([&] { return board->ready == 1; }));
   unsigned processes;
-  EXPECT_FALSE(shim_reclaim(watcher));  // it lives
+  EXPECT_FALSE(shim_reclaim(watcher)); // it lives
   EXPECT_EQ(kMi, SeenUsed(file, &processes));
   kill(holder, SIGKILL);
   siginfo_t info;
-  ASSERT_EQ(0, waitid(P_PID, static_cast<id_t>(holder), &info, WEXITED | WNOWAIT));  // and is a zombie
+  ASSERT_EQ(0,
+            waitid(P_PID, static_cast<id_t>(holder), &info, WEXITED | WNOWAIT)); // and is a zombie
   EXPECT_EQ(0u, SeenUsed(file, &processes));
   EXPECT_EQ(1u, processes);
   EXPECT_TRUE(shim_reclaim(watcher));
@@ -230,7 +258,8 @@ TEST(Dead, AChildOfARawCloneDoesNotKeepItsParentsMemory) {
   rawhal_limiter_close(watcher);
 }
 
-TEST(Dead, WhoeverWasExecutedInstead) {
+TEST(Dead, WhoeverWasExecutedInstead)
+{
   RegionFile file;
   Shared<Board> board;
   rawhal_limiter_t *watcher = file.Open();
@@ -243,13 +272,14 @@ TEST(Dead, WhoeverWasExecutedInstead) {
   });
   ASSERT_TRUE(Until([&] { return board->ready == 1 && shim_reclaim(watcher); }));
   EXPECT_EQ(0u, limiter_memory(watcher).used);
-  EXPECT_EQ(0, kill(holder, 0));  // the process lives, its limiter does not
+  EXPECT_EQ(0, kill(holder, 0)); // the process lives, its limiter does not
   kill(holder, SIGKILL);
   waitpid(holder, nullptr, 0);
   rawhal_limiter_close(watcher);
 }
 
-TEST(Dead, AProgramThatWasSpawnedKeepsNothing) {
+TEST(Dead, AProgramThatWasSpawnedKeepsNothing)
+{
   RegionFile file;
   Shared<Board> board;
   rawhal_limiter_t *watcher = file.Open();
@@ -257,7 +287,8 @@ TEST(Dead, AProgramThatWasSpawnedKeepsNothing) {
     char name[] = "/bin/sleep", time[] = "1000";
     char *arguments[] = {name, time, nullptr}, *environment[] = {nullptr};
     pid_t child = 0;
-    if (posix_spawn(&child, name, nullptr, nullptr, arguments, environment)) _exit(1);
+    if (posix_spawn(&child, name, nullptr, nullptr, arguments, environment))
+      _exit(1);
     board->child = child;
     board->ready = 1;
   });
@@ -273,14 +304,16 @@ TEST(Dead, AProgramThatWasSpawnedKeepsNothing) {
 }
 
 // The first thread is a zombie then, and the process is not dead.
-TEST(Dead, AProcessWhoseFirstThreadHasEndedIsAlive) {
+TEST(Dead, AProcessWhoseFirstThreadHasEndedIsAlive)
+{
   RegionFile file;
   Shared<Board> board;
   rawhal_limiter_t *watcher = file.Open();
   pid_t holder = Holder(file, board.page, [&] {
     std::thread([&] {
       board->ready = 1;
-      for (;;) pause();
+      for (;;)
+        pause();
     }).detach();
     syscall(SYS_exit, 0);
   });
@@ -303,10 +336,12 @@ TEST(Dead, AProcessWhoseFirstThreadHasEndedIsAlive) {
 }
 
 // Whoever was stopped with the structure lock stops newcomers, and changes of shared limits, and nothing else.
-TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers) {
+TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers)
+{
   RegionFile file;
   Shared<Board> board;
-  const RegionFile::Limits limits = {{RAWHAL_LIMIT_MEMORY, 8 * kMi}, {RAWHAL_LIMIT_GPU_SHARE, 500000}};
+  const RegionFile::Limits limits = {{RAWHAL_LIMIT_MEMORY, 8 * kMi},
+                                     {RAWHAL_LIMIT_GPU_SHARE, 500000}};
   rawhal_limiter_t *stays = file.Open(limits), *goes = file.Open(limits);
   limit_lease_t *lease = Lease(stays);
   pid_t dies = Holder(file, board.page, [&] { board->ready = 1; });
@@ -318,7 +353,8 @@ TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers) {
     lock.l_type = F_WRLCK;
     lock.l_start = static_cast<off_t>(1) << 40;
     lock.l_len = 1;
-    if (fcntl(fd, F_OFD_SETLK, &lock)) _exit(1);
+    if (fcntl(fd, F_OFD_SETLK, &lock))
+      _exit(1);
     raise(SIGSTOP);
     _exit(0);
   }
@@ -328,11 +364,11 @@ TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers) {
   EXPECT_EQ(RAWHAL_OK, shim_reserve(goes, 0, kMi, nullptr));
   EXPECT_EQ(RAWHAL_OK, shim_reserve(stays, 0, kMi, nullptr));
   EXPECT_EQ(3 * kMi, limiter_memory(stays).used);
-  rawhal_limiter_close(goes);  // gives back at once
+  rawhal_limiter_close(goes); // gives back at once
   EXPECT_EQ(2 * kMi, limiter_memory(stays).used);
   kill(dies, SIGKILL);
   waitpid(dies, nullptr, 0);
-  EXPECT_TRUE(shim_reclaim(stays));  // the dead are cleared up all the same
+  EXPECT_TRUE(shim_reclaim(stays)); // the dead are cleared up all the same
   EXPECT_EQ(kMi, limiter_memory(stays).used);
   shim_grant_t grant;
   shim_cost_t cost = {1, 64, 0, 1};
@@ -357,4 +393,4 @@ TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers) {
   rawhal_limiter_close(stays);
 }
 
-}  // namespace
+} // namespace

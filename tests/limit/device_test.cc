@@ -16,9 +16,10 @@ namespace {
 constexpr uint64_t kMi = 1 << 20;
 
 class Limited : public LimitedDevice<DeviceTest> {
- protected:
+protected:
   // A vector addition that takes softgpu a few hundred microseconds.
-  rawhal_dispatch_t Addition(uint32_t n = 4096) {
+  rawhal_dispatch_t Addition(uint32_t n = 4096)
+  {
     if (!add_) {
       add_ = kernel("vector_add-gfx90a-v5.co", "vector_add");
       memory_ = buffer(3 * 4096 * 64);
@@ -36,14 +37,16 @@ class Limited : public LimitedDevice<DeviceTest> {
 class RealTime : public Limited, public testing::WithParamInterface<int> {};
 
 struct Achieved {
-  double share;      // percent of the time that the device worked, by the kernels' own times
-  double stretched;  // a kernel's mean time by the least: a software device is itself interrupted
+  double share;     // percent of the time that the device worked, by the kernels' own times
+  double stretched; // a kernel's mean time by the least: a software device is itself interrupted
 };
 
 // Kernels as fast as they are admitted, some ahead.
-static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, uint64_t seconds) {
+static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, uint64_t seconds)
+{
   rawhal_error_t error = {};
-  uint64_t busy = 0, least = UINT64_MAX, began = rawhal_deadline_after(0), end = began + seconds * 1000 * millisecond;
+  uint64_t busy = 0, least = UINT64_MAX, began = rawhal_deadline_after(0),
+           end = began + seconds * 1000 * millisecond;
   std::vector<rawhal_ticket_t> tickets;
   size_t timed = 0;
   auto time_one = [&] {
@@ -62,9 +65,11 @@ static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, 
       break;
     }
     tickets.push_back(ticket);
-    if (tickets.size() - timed > 32) time_one();
+    if (tickets.size() - timed > 32)
+      time_one();
   }
-  while (timed < tickets.size()) time_one();
+  while (timed < tickets.size())
+    time_one();
   double total = static_cast<double>(busy);
   return {100.0 * total / static_cast<double>(end - began),
           total / static_cast<double>(timed) / static_cast<double>(least)};
@@ -72,7 +77,8 @@ static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, 
 
 // A software device on a machine that others use too may get less than the limit gives it, and its
 // kernels in flight may turn out longer than any before, though not each time.
-TEST_P(RealTime, SharesHold) {
+TEST_P(RealTime, SharesHold)
+{
   const uint64_t seconds = getenv("RAWHAL_TEST_EXTENDED") ? 10 : 2;
   const int percent = GetParam();
   Start({{RAWHAL_LIMIT_GPU_SHARE, static_cast<uint64_t>(percent) * 10000}});
@@ -89,13 +95,15 @@ TEST_P(RealTime, SharesHold) {
     held = std::abs(achieved.share - percent) <= 2;
     quiet = quiet || achieved.stretched < 1.5;
   }
-  if (!held && !quiet) GTEST_SKIP() << "too much else runs on this machine";
+  if (!held && !quiet)
+    GTEST_SKIP() << "too much else runs on this machine";
   EXPECT_TRUE(held);
 }
 
 INSTANTIATE_TEST_SUITE_P(Limits, RealTime, testing::Values(10, 30, 50));
 
-TEST_F(Limited, BlockingIsUpToTheDeadline) {
+TEST_F(Limited, BlockingIsUpToTheDeadline)
+{
   Start({{RAWHAL_LIMIT_GPU_SHARE, 10000}, {RAWHAL_LIMIT_BURST, 1 * millisecond}});
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t addition = Addition();
@@ -112,19 +120,21 @@ TEST_F(Limited, BlockingIsUpToTheDeadline) {
   uint64_t retry = rawhal_queue_retry_at(on);
   EXPECT_GT(retry, rawhal_deadline_after(0));
   rawhal_ticket_t ticket = 1;
-  EXPECT_EQ(RAWHAL_TIMED_OUT,
-            rawhal_queue_submit(on, &addition, 1, rawhal_deadline_after(millisecond), &ticket, &error));
+  EXPECT_EQ(
+      RAWHAL_TIMED_OUT,
+      rawhal_queue_submit(on, &addition, 1, rawhal_deadline_after(millisecond), &ticket, &error));
   EXPECT_EQ(0u, ticket);
   EXPECT_OK(rawhal_queue_submit(on, &addition, 1, RAWHAL_FOREVER, &ticket, &error));
   EXPECT_GE(rawhal_deadline_after(0), retry);
   EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
 }
 
-TEST_F(Limited, EverythingThatRunsIsCounted) {
+TEST_F(Limited, EverythingThatRunsIsCounted)
+{
   Start({{RAWHAL_LIMIT_GPU_SHARE, 990000}});
   rawhal_queue_t *on = queue();
   Addition();
-  uint64_t before = Row(2).launches;  // of copies and fills so far: none
+  uint64_t before = Row(2).launches; // of copies and fills so far: none
   std::vector<Blob> blobs(5);
   std::vector<rawhal_dispatch_t> batch;
   for (Blob &blob : blobs) {
@@ -147,7 +157,7 @@ TEST_F(Limited, EverythingThatRunsIsCounted) {
   rawhal_recording_destroy(recording);
   ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
   ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
-  EXPECT_EQ(before + 20, Row(2).launches);  // nothing ran
+  EXPECT_EQ(before + 20, Row(2).launches); // nothing ran
   std::vector<char> bytes(100000);
   ASSERT_OK(rawhal_buffer_write(memory_, 0, bytes.data(), bytes.size(), &error));
   ASSERT_OK(rawhal_buffer_fill(memory_, 0, 7, 4096, &error));
@@ -156,7 +166,8 @@ TEST_F(Limited, EverythingThatRunsIsCounted) {
   EXPECT_EQ(0u, Row(2).open_ns);
 }
 
-TEST_F(Limited, InFlightIsCappedAndAllOfItRuns) {
+TEST_F(Limited, InFlightIsCappedAndAllOfItRuns)
+{
   Start({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 4}});
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t addition = Addition(64);
@@ -170,7 +181,8 @@ TEST_F(Limited, InFlightIsCappedAndAllOfItRuns) {
             rawhal_queue_submit(on, five.data(), five.size(), RAWHAL_FOREVER, &last, &error));
 }
 
-TEST_F(Limited, MemoryIsWhatTheQuotaSays) {
+TEST_F(Limited, MemoryIsWhatTheQuotaSays)
+{
   Start({{RAWHAL_LIMIT_MEMORY, 16 * kMi}});
   EXPECT_EQ(16 * kMi, device_memory(device).total);
   EXPECT_EQ(16 * kMi, device_memory(device).available);
@@ -180,7 +192,8 @@ TEST_F(Limited, MemoryIsWhatTheQuotaSays) {
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
             rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 5 * kMi, &more, &error));
   EXPECT_EQ(nullptr, more);
-  EXPECT_STREQ("5242880 bytes of device memory asked for (buffers); 12582912 of the tenant's 16777216 are in use",
+  EXPECT_STREQ("5242880 bytes of device memory asked for (buffers); 12582912 of the tenant's "
+               "16777216 are in use",
                error.message);
   EXPECT_OK(rawhal_buffer_allocate(device, RAWHAL_MEMORY_HOST, 5 * kMi, &more, &error));
   rawhal_buffer_free(more);
@@ -194,12 +207,14 @@ TEST_F(Limited, MemoryIsWhatTheQuotaSays) {
   buffers.clear();
   EXPECT_EQ(16 * kMi, device_memory(device).available);
   EXPECT_EQ(0u, Row(2).memory_used);
-  ASSERT_OK(rawhal_limiter_set(rawhal_device_limiter(device), RAWHAL_LIMIT_MEMORY, 1 * kMi, &error));
+  ASSERT_OK(
+      rawhal_limiter_set(rawhal_device_limiter(device), RAWHAL_LIMIT_MEMORY, 1 * kMi, &error));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
             rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 2 * kMi, &more, &error));
 }
 
-TEST_F(Limited, ACodeObjectBeyondTheQuotaIsRefused) {
+TEST_F(Limited, ACodeObjectBeyondTheQuotaIsRefused)
+{
   Start({{RAWHAL_LIMIT_MEMORY, 0}});
   std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
   rawhal_hsaco_t *hsaco = nullptr;
@@ -210,25 +225,29 @@ TEST_F(Limited, ACodeObjectBeyondTheQuotaIsRefused) {
   rawhal_hsaco_close(hsaco);
 }
 
-TEST_F(Limited, AQueuesOwnShareAndADeadQueue) {
+TEST_F(Limited, AQueuesOwnShareAndADeadQueue)
+{
   Start({{RAWHAL_LIMIT_GPU_SHARE, 900000}});
   rawhal_queue_options_t options = {};
   options.share_ppm = 10000;
   rawhal_queue_t *small = queue(options), *large = queue();
   rawhal_dispatch_t addition = Addition();
-  for (int i = 0; i < 3; ++i) ASSERT_OK(run(small, addition));
+  for (int i = 0; i < 3; ++i)
+    ASSERT_OK(run(small, addition));
   // The fault of one queue leaves nothing of it in flight.
   const rawhal_device_kernel_t *fault = kernel("fault-gfx90a-v5.co", "fault_store");
   Blob wild = Blob().add(rawhal_buffer_address(memory_)).add(int64_t{1} << 40).add(1u);
   rawhal_dispatch_t store = dispatch_of(fault, 1, 1, wild);
   EXPECT_EQ(RAWHAL_FAULT, run(small, store));
-  for (int i = 0; i < 100; ++i) ASSERT_OK(run(large, addition));
+  for (int i = 0; i < 100; ++i)
+    ASSERT_OK(run(large, addition));
   EXPECT_EQ(0u, Row(2).open_ns);
   rawhal_queue_destroy(small);
   queues.erase(queues.begin());
 }
 
-TEST_F(Limited, ConfigurationIsStrictAndBelongsToTheFirstInstance) {
+TEST_F(Limited, ConfigurationIsStrictAndBelongsToTheFirstInstance)
+{
   rawhal_instance_options_t options = {};
   options.backend = RAWHAL_BACKEND_SOFTGPU;
   options.softgpu_options = softgpu_options();
@@ -251,7 +270,8 @@ TEST_F(Limited, ConfigurationIsStrictAndBelongsToTheFirstInstance) {
   rawhal_instance_destroy(second);
 }
 
-TEST_F(Limited, AMaskOfComputeUnitsIsCheckedAndSet) {
+TEST_F(Limited, AMaskOfComputeUnitsIsCheckedAndSet)
+{
   rawhal_instance_options_t options = {};
   options.backend = RAWHAL_BACKEND_SOFTGPU;
   options.softgpu_options = softgpu_options();
@@ -279,7 +299,8 @@ TEST_F(Limited, AMaskOfComputeUnitsIsCheckedAndSet) {
   EXPECT_EQ(0u, mask[1] | mask[2] | mask[3]);
 }
 
-TEST_F(Limited, WithoutLimitsThereIsNoLimiter) {
+TEST_F(Limited, WithoutLimitsThereIsNoLimiter)
+{
   DeviceTest::SetUp();
   EXPECT_EQ(nullptr, rawhal_device_limiter(device));
   EXPECT_EQ(device ? rawhal_device_info(device)->memory_bytes : 0, device_memory(device).total);
@@ -290,4 +311,4 @@ TEST_F(Limited, WithoutLimitsThereIsNoLimiter) {
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_queue_create(device, &options, &none, &error));
 }
 
-}  // namespace
+} // namespace

@@ -23,18 +23,21 @@ constexpr uint64_t kMi = 1ull << 20, kPage = 4096;
 
 // ---- Masks ----
 
-TEST(Edges, MasksOfTheWidestDevice) {
+TEST(Edges, MasksOfTheWidestDevice)
+{
   cu_mask_t mask;
   const uint32_t most = 32 * CU_MASK_WORDS;
   cu_mask_device_t widest = {most, 1, false}, wider = {most + 1, 1, false};
   EXPECT_EQ(RAWHAL_OK, cu_mask_parse("1", &widest, &mask, nullptr));
   EXPECT_EQ(most, mask.bits);
-  EXPECT_EQ(RAWHAL_OK, cu_mask_parse(("8" + std::string(most / 4 - 1, '0')).c_str(), &widest, &mask, nullptr));
+  EXPECT_EQ(RAWHAL_OK,
+            cu_mask_parse(("8" + std::string(most / 4 - 1, '0')).c_str(), &widest, &mask, nullptr));
   EXPECT_EQ(1u << 31, mask.words[CU_MASK_WORDS - 1]);
   EXPECT_EQ(RAWHAL_UNSUPPORTED, cu_mask_parse("1", &wider, &mask, nullptr));
 }
 
-TEST(Edges, EveryPairGoesTogether) {
+TEST(Edges, EveryPairGoesTogether)
+{
   cu_mask_device_t device = {40, 1, true};
   for (unsigned unit = 0; unit < 12; ++unit) {
     cu_mask_t mask;
@@ -46,7 +49,8 @@ TEST(Edges, EveryPairGoesTogether) {
   }
 }
 
-TEST(Edges, ARefusedMaskIsEmpty) {
+TEST(Edges, ARefusedMaskIsEmpty)
+{
   const std::pair<const char *, cu_mask_device_t> refused[] = {
       {"ff1", {8, 1, false}}, {"7f", {304, 8, false}}, {"6", {40, 1, true}}, {"0", {40, 1, false}}};
   for (const auto &[text, device] : refused) {
@@ -61,7 +65,8 @@ TEST(Edges, ARefusedMaskIsEmpty) {
 
 // ---- Texts ----
 
-TEST(Edges, NumbersOfManyDigits) {
+TEST(Edges, NumbersOfManyDigits)
+{
   uint64_t value;
   auto parse = [&](const std::string &text, uint64_t whole = 0) {
     return limit_parse(text.c_str(), RAWHAL_UNIT_BYTES, whole, &value, nullptr);
@@ -81,11 +86,14 @@ TEST(Edges, NumbersOfManyDigits) {
 }
 
 class EdgesOfTexts : public testing::Test {
- protected:
-  void TearDown() override {
-    for (const char *name : {"RAWHAL_TENANT", "CUDA_DEVICE_MEMORY_SHARED_CACHE"}) unsetenv(name);
+protected:
+  void TearDown() override
+  {
+    for (const char *name : {"RAWHAL_TENANT", "CUDA_DEVICE_MEMORY_SHARED_CACHE"})
+      unsetenv(name);
   }
-  rawhal_status_t Read(const char *variable, size_t size) {
+  rawhal_status_t Read(const char *variable, size_t size)
+  {
     memset(static_cast<void *>(&config), 0, sizeof(config));
     setenv(variable, std::string(size, 'x').c_str(), 1);
     rawhal_limit_device_t device = {0, 0, 1 << 30};
@@ -95,7 +103,8 @@ class EdgesOfTexts : public testing::Test {
   rawhal_error_t error = {};
 };
 
-TEST_F(EdgesOfTexts, HaveRoomForTheirEnd) {
+TEST_F(EdgesOfTexts, HaveRoomForTheirEnd)
+{
   const size_t room = sizeof(config.tenant.text);
   ASSERT_EQ(RAWHAL_OK, Read("RAWHAL_TENANT", room - 1)) << error.message;
   EXPECT_EQ(room - 1, strlen(config.tenant.text));
@@ -112,13 +121,15 @@ TEST_F(EdgesOfTexts, HaveRoomForTheirEnd) {
 
 // ---- Memory ----
 
-uint64_t TotalOf(const rawhal_limiter_t *limiter) {
+uint64_t TotalOf(const rawhal_limiter_t *limiter)
+{
   uint64_t total, sum;
   shim_totals(limiter, &total, &sum);
   return total;
 }
 
-TEST(Edges, AProcessAboveALoweredLimitGetsNothing) {
+TEST(Edges, AProcessAboveALoweredLimitGetsNothing)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_PROCESS_MEMORY, 8 * kMi}});
   ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 6 * kMi, nullptr));
@@ -132,7 +143,8 @@ TEST(Edges, AProcessAboveALoweredLimitGetsNothing) {
   rawhal_limiter_close(limiter);
 }
 
-TEST(Edges, GivingBackMoreThanWasTakenTakesNothingOfOthers) {
+TEST(Edges, GivingBackMoreThanWasTakenTakesNothingOfOthers)
+{
   RegionFile file;
   rawhal_limiter_t *a = file.Open(), *b = file.Open();
   ASSERT_EQ(RAWHAL_OK, shim_reserve(a, 0, kPage, nullptr));
@@ -148,7 +160,8 @@ TEST(Edges, GivingBackMoreThanWasTakenTakesNothingOfOthers) {
 }
 
 // Whoever needs memory looks for the dead before it is refused.
-TEST(Edges, WhatTheDeadHeldIsForTheLiving) {
+TEST(Edges, WhatTheDeadHeldIsForTheLiving)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 10 * kMi}});
   pid_t child = fork();
@@ -165,13 +178,15 @@ TEST(Edges, WhatTheDeadHeldIsForTheLiving) {
 }
 
 // A total counts 2^52 - 1 units at most, also where there is no limit, or one beyond that.
-TEST(Edges, ATotalNeverWraps) {
+TEST(Edges, ATotalNeverWraps)
+{
   for (const RegionFile::Limits &limits :
        {RegionFile::Limits{}, RegionFile::Limits{{RAWHAL_LIMIT_MEMORY, RAWHAL_UNLIMITED - 1}}}) {
     RegionFile file;
     rawhal_limiter_t *limiter = file.Open(limits);
     const uint64_t each = 1ull << 47, fit = (1ull << 17) - 1;
-    for (uint64_t i = 0; i < fit; ++i) ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, each, nullptr)) << i;
+    for (uint64_t i = 0; i < fit; ++i)
+      ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, each, nullptr)) << i;
     EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 1, each, nullptr));
     ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, each - kPage, nullptr));
     EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 2, 1, nullptr));
@@ -184,17 +199,20 @@ TEST(Edges, ATotalNeverWraps) {
 
 // What does not fit the fields of a change is refused before the change is written down: what is
 // written there is what a process that dies in the middle of it is cleared up by.
-TEST(Edges, ARequestBeyondTheFieldsLeavesNoTrace) {
+TEST(Edges, ARequestBeyondTheFieldsLeavesNoTrace)
+{
   RegionFile file;
   rawhal_limiter_t *mine = file.Open();
   ASSERT_EQ(RAWHAL_OK, shim_reserve(mine, 0, 100 * kPage, nullptr));
-  for (uint64_t bytes : {uint64_t{1} << 48, uint64_t{1} << 49, uint64_t{1} << 50, uint64_t{1} << 52, UINT64_MAX}) {
+  for (uint64_t bytes :
+       {uint64_t{1} << 48, uint64_t{1} << 49, uint64_t{1} << 50, uint64_t{1} << 52, UINT64_MAX}) {
     pid_t child = fork();
     if (child == 0) {
       rawhal_limiter_t *other = file.Open();
       shim_reserve(other, 0, 5 * kPage, nullptr);
       shim_on_step([](int step) {
-        if (step == 4) kill(getpid(), SIGKILL);
+        if (step == 4)
+          kill(getpid(), SIGKILL);
       });
       (void)shim_reserve(other, 0, bytes, nullptr);
       kill(getpid(), SIGKILL);
@@ -210,18 +228,21 @@ TEST(Edges, ARequestBeyondTheFieldsLeavesNoTrace) {
 // ---- A region that anybody may have written ----
 
 class Mapped {
- public:
-  explicit Mapped(const std::string &path) {
+public:
+  explicit Mapped(const std::string &path)
+  {
     int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
     size = shim_region_bytes();
     bytes = static_cast<char *>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
     close(fd);
   }
   ~Mapped() { munmap(bytes, size); }
-  template <typename Want> uint64_t *Word(Want want) {
+  template <typename Want> uint64_t *Word(Want want)
+  {
     uint64_t *words = reinterpret_cast<uint64_t *>(bytes);
     for (size_t i = 0; i < size / 8; ++i)
-      if (want(words[i])) return &words[i];
+      if (want(words[i]))
+        return &words[i];
     return nullptr;
   }
   char *bytes;
@@ -229,7 +250,8 @@ class Mapped {
 };
 
 // Where somebody has written the largest of all numbers nothing more fits.
-TEST(Edges, ATotalThatWasRaisedByOthersAdmitsNothing) {
+TEST(Edges, ATotalThatWasRaisedByOthersAdmitsNothing)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 100 * kMi}});
   ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 12345 * kPage, nullptr));
@@ -241,7 +263,8 @@ TEST(Edges, ATotalThatWasRaisedByOthersAdmitsNothing) {
   rawhal_limiter_close(limiter);
 }
 
-TEST(Edges, ATotalThatWasLoweredByOthersStaysAtZero) {
+TEST(Edges, ATotalThatWasLoweredByOthersStaysAtZero)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open();
   ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 12345 * kPage, nullptr));
@@ -255,17 +278,21 @@ TEST(Edges, ATotalThatWasLoweredByOthersStaysAtZero) {
   rawhal_limiter_close(limiter);
 }
 
-std::vector<rawhal_limit_row_t> Rows(const RegionFile &file) {
+std::vector<rawhal_limit_row_t> Rows(const RegionFile &file)
+{
   rawhal_limit_view_t *view = nullptr;
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
-  std::vector<rawhal_limit_row_t> rows(rawhal_limit_view_read(view, nullptr, sizeof(rawhal_limit_row_t), 0));
-  EXPECT_EQ(rows.size(), rawhal_limit_view_read(view, rows.data(), sizeof(rawhal_limit_row_t), rows.size()));
+  std::vector<rawhal_limit_row_t> rows(
+      rawhal_limit_view_read(view, nullptr, sizeof(rawhal_limit_row_t), 0));
+  EXPECT_EQ(rows.size(),
+            rawhal_limit_view_read(view, rows.data(), sizeof(rawhal_limit_row_t), rows.size()));
   rawhal_limit_view_close(view);
   return rows;
 }
 
-TEST(Edges, AViewFillsTheRowsThereAre) {
+TEST(Edges, AViewFillsTheRowsThereAre)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open();
   rawhal_limit_view_t *view = nullptr;
@@ -282,7 +309,8 @@ TEST(Edges, AViewFillsTheRowsThereAre) {
   rawhal_limiter_close(limiter);
 }
 
-TEST(Edges, ADeviceShowsItsOwn) {
+TEST(Edges, ADeviceShowsItsOwn)
+{
   RegionFile file;
   rawhal_limit_config_t config = file.Config();
   rawhal_limiter_t *one = nullptr, *two = nullptr;
@@ -301,7 +329,8 @@ TEST(Edges, ADeviceShowsItsOwn) {
   rawhal_limiter_close(two);
 }
 
-TEST(Edges, NamesEnd) {
+TEST(Edges, NamesEnd)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({}, "a-tenant-of-this-test");
   Mapped region(file.path());
@@ -310,12 +339,14 @@ TEST(Edges, NamesEnd) {
   memset(name, 'x', 64);
   std::vector<rawhal_limit_row_t> rows = Rows(file);
   ASSERT_EQ(3u, rows.size());
-  for (size_t i : {1, 2}) EXPECT_EQ(std::string(63, 'x'), std::string(rows[i].name, strnlen(rows[i].name, 64)));
+  for (size_t i : {1, 2})
+    EXPECT_EQ(std::string(63, 'x'), std::string(rows[i].name, strnlen(rows[i].name, 64)));
   rawhal_limiter_close(limiter);
 }
 
 // Whatever the bytes are, reading them ends, and stays in the file.
-TEST(Edges, AnyBytesCanBeLookedAt) {
+TEST(Edges, AnyBytesCanBeLookedAt)
+{
   std::mt19937 random(5);
   int seen = 0;
   for (int round = 0; round < 60; ++round) {
@@ -330,7 +361,9 @@ TEST(Edges, AnyBytesCanBeLookedAt) {
     for (size_t i = 0; i < 64; ++i) // and all of what follows that
       region.bytes[128 + i] = static_cast<char>(0xff);
     std::vector<rawhal_limit_row_t> rows(1000);
-    rows.resize(std::min(rows.size(), rawhal_limit_view_read(view, rows.data(), sizeof(rawhal_limit_row_t), rows.size())));
+    rows.resize(
+        std::min(rows.size(), rawhal_limit_view_read(view, rows.data(), sizeof(rawhal_limit_row_t),
+                                                     rows.size())));
     for (const rawhal_limit_row_t &row : rows) {
       EXPECT_LT(strnlen(row.name, 64), 64u);
       ++seen;
@@ -341,4 +374,4 @@ TEST(Edges, AnyBytesCanBeLookedAt) {
   EXPECT_GT(seen, 60);
 }
 
-}  // namespace
+} // namespace

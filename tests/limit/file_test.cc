@@ -12,26 +12,33 @@
 
 namespace {
 
-rawhal_status_t Try(const rawhal_limit_config_t &config, std::string *message = nullptr) {
+rawhal_status_t Try(const rawhal_limit_config_t &config, std::string *message = nullptr)
+{
   rawhal_limiter_t *limiter = nullptr;
   rawhal_error_t error = {};
   rawhal_status_t status = rawhal_limiter_open(&config, "device", &limiter, &error);
   EXPECT_EQ(status == RAWHAL_OK, limiter != nullptr);
   rawhal_limiter_close(limiter);
-  if (message) *message = error.message;
+  if (message)
+    *message = error.message;
   return status;
 }
 
-rawhal_limit_config_t Descriptor(int fd) {
+rawhal_limit_config_t Descriptor(int fd)
+{
   rawhal_limit_config_t config = {};
   config.has_region_fd = true;
   config.region_fd = fd;
   return config;
 }
 
-bool Has(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
+bool Has(const std::string &text, const char *part)
+{
+  return text.find(part) != std::string::npos;
+}
 
-TEST(File, OfAPathMayNotBeWritableByAll) {
+TEST(File, OfAPathMayNotBeWritableByAll)
+{
   RegionFile file;
   std::string message;
   ASSERT_EQ(RAWHAL_OK, Try(file.Config()));
@@ -46,7 +53,8 @@ TEST(File, OfAPathMayNotBeWritableByAll) {
   }
 }
 
-TEST(File, OfAPathHasOneName) {
+TEST(File, OfAPathHasOneName)
+{
   RegionFile file;
   std::string message, other = file.folder() + "/other";
   ASSERT_EQ(RAWHAL_OK, Try(file.Config()));
@@ -57,8 +65,10 @@ TEST(File, OfAPathHasOneName) {
   EXPECT_EQ(RAWHAL_OK, Try(file.Config(), &message)) << message;
 }
 
-TEST(File, OfAPathIsOursOrRoots) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+TEST(File, OfAPathIsOursOrRoots)
+{
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root gives files away";
   RegionFile file;
   std::string message;
   ASSERT_EQ(RAWHAL_OK, Try(file.Config()));
@@ -66,7 +76,7 @@ TEST(File, OfAPathIsOursOrRoots) {
   EXPECT_EQ(RAWHAL_UNSUPPORTED, Try(file.Config(), &message));
   EXPECT_TRUE(Has(message, "user 12345")) << message;
   int fd = open(file.path().c_str(), O_RDWR | O_CLOEXEC);
-  EXPECT_EQ(RAWHAL_OK, Try(Descriptor(fd), &message)) << message;  // who passes it vouches for it
+  EXPECT_EQ(RAWHAL_OK, Try(Descriptor(fd), &message)) << message; // who passes it vouches for it
   close(fd);
   // Root's, for somebody of the group.
   ASSERT_EQ(0, chown(file.path().c_str(), 0, 12345));
@@ -74,7 +84,8 @@ TEST(File, OfAPathIsOursOrRoots) {
   ASSERT_EQ(0, chmod(file.folder().c_str(), 0755));
   pid_t child = fork();
   if (child == 0) {
-    if (setgid(12345) || setuid(12345)) _exit(2);
+    if (setgid(12345) || setuid(12345))
+      _exit(2);
     _exit(Try(file.Config(), &message) == RAWHAL_OK ? 0 : 1);
   }
   int status = -1;
@@ -82,7 +93,8 @@ TEST(File, OfAPathIsOursOrRoots) {
   EXPECT_EQ(0, status);
 }
 
-TEST(File, OfAPathIsNoPipeAndOpeningOneDoesNotHang) {
+TEST(File, OfAPathIsNoPipeAndOpeningOneDoesNotHang)
+{
   RegionFile file;
   std::string message;
   ASSERT_EQ(0, mkfifo(file.path().c_str(), 0600));
@@ -90,7 +102,8 @@ TEST(File, OfAPathIsNoPipeAndOpeningOneDoesNotHang) {
   EXPECT_TRUE(Has(message, "not a regular file")) << message;
 }
 
-TEST(File, HasAllOfItsRoom) {
+TEST(File, HasAllOfItsRoom)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open();
   struct stat facts;
@@ -100,7 +113,8 @@ TEST(File, HasAllOfItsRoom) {
 }
 
 // A file system of 64 KiB: opening fails, and no store into the file ends the process.
-TEST(File, WithoutRoomIsRefused) {
+TEST(File, WithoutRoomIsRefused)
+{
   RegionFile file;
   std::string folder = file.folder() + "/small", path = folder + "/region", message;
   ASSERT_EQ(0, mkdir(folder.c_str(), 0700));
@@ -114,7 +128,7 @@ TEST(File, WithoutRoomIsRefused) {
   EXPECT_TRUE(Has(message, "no room") && Has(message, path.c_str())) << message;
   struct stat facts;
   ASSERT_EQ(0, stat(path.c_str(), &facts));
-  EXPECT_EQ(0, facts.st_size);  // as it was
+  EXPECT_EQ(0, facts.st_size); // as it was
   EXPECT_EQ(0, facts.st_blocks);
   // One that somebody made with its size and without its room.
   int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -127,7 +141,8 @@ TEST(File, WithoutRoomIsRefused) {
   rmdir(folder.c_str());
 }
 
-TEST(File, InMemoryCannotBeCutShort) {
+TEST(File, InMemoryCannotBeCutShort)
+{
   int fd = -1;
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_region_create(nullptr, &error));
@@ -161,9 +176,11 @@ TEST(File, InMemoryCannotBeCutShort) {
   close(fd);
 }
 
-TEST(File, InMemoryIsSealedWhenItCanBe) {
+TEST(File, InMemoryIsSealedWhenItCanBe)
+{
   std::string message;
-  int can = memfd_create("can", MFD_CLOEXEC | MFD_ALLOW_SEALING), cannot = memfd_create("cannot", MFD_CLOEXEC);
+  int can = memfd_create("can", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+      cannot = memfd_create("cannot", MFD_CLOEXEC);
   EXPECT_EQ(RAWHAL_OK, Try(Descriptor(can), &message)) << message;
   EXPECT_EQ(F_SEAL_SHRINK | F_SEAL_GROW, fcntl(can, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW));
   EXPECT_NE(0, ftruncate(can, 0));
@@ -173,7 +190,8 @@ TEST(File, InMemoryIsSealedWhenItCanBe) {
   ASSERT_EQ(0, fcntl(written, F_ADD_SEALS, F_SEAL_WRITE));
   EXPECT_EQ(RAWHAL_UNSUPPORTED, Try(Descriptor(written), &message));
   EXPECT_TRUE(Has(message, "sealed against")) << message;
-  for (int fd : {can, cannot, written}) close(fd);
+  for (int fd : {can, cannot, written})
+    close(fd);
 }
 
-}  // namespace
+} // namespace

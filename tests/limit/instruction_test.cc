@@ -23,60 +23,75 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-uint64_t Now() {
+uint64_t Now()
+{
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
 // Joins, uses memory and device time, and leaves.
-void Session(const RegionFile &file) {
-  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, kLimit}, {RAWHAL_LIMIT_GPU_SHARE, 500000}});
+void Session(const RegionFile &file)
+{
+  rawhal_limiter_t *limiter =
+      file.Open({{RAWHAL_LIMIT_MEMORY, kLimit}, {RAWHAL_LIMIT_GPU_SHARE, 500000}});
   limit_lease_t *lease = nullptr;
   shim_grant_t grant;
   shim_cost_t cost = {1, 64, 256, 1};
-  if (!limiter || shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, nullptr) != RAWHAL_OK) _exit(1);
+  if (!limiter ||
+      shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, nullptr) != RAWHAL_OK)
+    _exit(1);
   for (int i = 0; i < 3; ++i) {
-    if (shim_reserve(limiter, i, 40960, nullptr) != RAWHAL_OK) _exit(2);
-    if (shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_OK) shim_complete(lease, &grant, 1000000, 1050000);
+    if (shim_reserve(limiter, i, 40960, nullptr) != RAWHAL_OK)
+      _exit(2);
+    if (shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_OK)
+      shim_complete(lease, &grant, 1000000, 1050000);
   }
   shim_release(limiter, 1, 40960);
-  if (shim_reserve(limiter, 0, 2 * kLimit, nullptr) != RAWHAL_QUOTA_EXCEEDED) _exit(3);
-  if (shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_OK) shim_cancel(lease, &grant);
+  if (shim_reserve(limiter, 0, 2 * kLimit, nullptr) != RAWHAL_QUOTA_EXCEEDED)
+    _exit(3);
+  if (shim_admit(lease, &cost, 0, &grant, nullptr) == RAWHAL_OK)
+    shim_cancel(lease, &grant);
   shim_lease_destroy(lease);
   rawhal_limiter_close(limiter);
   _exit(0);
 }
 
 class Region {
- public:
-  explicit Region(const RegionFile &file) : seen_(shim_region_bytes_before(3)) {
+public:
+  explicit Region(const RegionFile &file) : seen_(shim_region_bytes_before(3))
+  {
     int fd = open(file.path().c_str(), O_RDONLY | O_CLOEXEC);
-    bytes_ = static_cast<const char *>(mmap(nullptr, shim_region_bytes(), PROT_READ, MAP_SHARED, fd, 0));
+    bytes_ =
+        static_cast<const char *>(mmap(nullptr, shim_region_bytes(), PROT_READ, MAP_SHARED, fd, 0));
     close(fd);
   }
   ~Region() { munmap(const_cast<char *>(bytes_), shim_region_bytes()); }
-  bool Changed() {
-    if (!memcmp(seen_.data(), bytes_, seen_.size())) return false;
+  bool Changed()
+  {
+    if (!memcmp(seen_.data(), bytes_, seen_.size()))
+      return false;
     memcpy(seen_.data(), bytes_, seen_.size());
     return true;
   }
   // What everybody's sudden death would leave.
-  int Copy() const {
+  int Copy() const
+  {
     int fd = memfd_create("copy", MFD_CLOEXEC);
     EXPECT_EQ(0, ftruncate(fd, static_cast<off_t>(shim_region_bytes())));
     EXPECT_EQ(static_cast<ssize_t>(seen_.size()), pwrite(fd, seen_.data(), seen_.size(), 0));
     return fd;
   }
 
- private:
+private:
   std::vector<char> seen_;
   const char *bytes_;
 };
 
 // Who comes after the death finds nothing left of the dead but a debt of device time: of all the time that its
 // submission may have run, which takes as long as the instructions that are counted here.
-void ExpectClean(int fd, uint64_t began) {
+void ExpectClean(int fd, uint64_t began)
+{
   rawhal_limit_config_t config = {};
   config.has_region_fd = true;
   config.region_fd = fd;
@@ -106,7 +121,8 @@ void ExpectClean(int fd, uint64_t began) {
 }
 
 // Who lives on beside the stopped process is not held up, and gets no more than there is.
-void ExpectAlive(rawhal_limiter_t *survivor) {
+void ExpectAlive(rawhal_limiter_t *survivor)
+{
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_OK, shim_reserve(survivor, 0, kMine, &error)) << error.message;
   EXPECT_LE(limiter_memory(survivor).used, kLimit);
@@ -116,14 +132,18 @@ void ExpectAlive(rawhal_limiter_t *survivor) {
 
 class Instructions : public testing::TestWithParam<int> {};
 
-TEST_P(Instructions, ADeathBetweenAnyTwoLeavesNothing) {
+TEST_P(Instructions, ADeathBetweenAnyTwoLeavesNothing)
+{
   const int turn = GetParam();
-  if (kSanitized) GTEST_SKIP() << "a sanitizer's instructions are too many";
+  if (kSanitized)
+    GTEST_SKIP() << "a sanitizer's instructions are too many";
   RegionFile file;
-  rawhal_limiter_t *survivor = file.Open({{RAWHAL_LIMIT_MEMORY, kLimit}, {RAWHAL_LIMIT_GPU_SHARE, 500000}});
+  rawhal_limiter_t *survivor =
+      file.Open({{RAWHAL_LIMIT_MEMORY, kLimit}, {RAWHAL_LIMIT_GPU_SHARE, 500000}});
   pid_t child = fork();
   if (child == 0) {
-    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)) _exit(9);
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr))
+      _exit(9);
     raise(SIGSTOP);
     Session(file);
   }
@@ -139,18 +159,22 @@ TEST_P(Instructions, ADeathBetweenAnyTwoLeavesNothing) {
   for (; steps < kMostSteps && !HasFailure(); ++steps) {
     ASSERT_EQ(0, ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr));
     ASSERT_EQ(child, waitpid(child, &status, 0));
-    if (!WIFSTOPPED(status)) break;
-    if (!region.Changed()) continue;
+    if (!WIFSTOPPED(status))
+      break;
+    if (!region.Changed())
+      continue;
     ++states;
     int copy = region.Copy();
     ExpectClean(copy, began);
     close(copy);
     // At every third state, not always: its change of the total is then the last, not the child's.
-    if (states % 3 != turn) continue;
+    if (states % 3 != turn)
+      continue;
     ExpectAlive(survivor);
     (void)region.Changed();
   }
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status << " after " << steps << " steps";
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      << "status " << status << " after " << steps << " steps";
   EXPECT_GT(states, 100);
   printf("%ld instructions, %ld states of the region\n", steps, states);
   if (WIFSTOPPED(status)) {
@@ -166,4 +190,4 @@ TEST_P(Instructions, ADeathBetweenAnyTwoLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Turns, Instructions, testing::Range(0, 3));
 
-}  // namespace
+} // namespace

@@ -12,7 +12,8 @@ extern "C" {
 
 namespace {
 
-uint64_t Length(const interval_t *pieces, uint32_t count) {
+uint64_t Length(const interval_t *pieces, uint32_t count)
+{
   uint64_t sum = 0;
   for (uint32_t i = 0; i < count; ++i) {
     EXPECT_LT(pieces[i].start, pieces[i].end);
@@ -24,12 +25,13 @@ uint64_t Length(const interval_t *pieces, uint32_t count) {
   return sum;
 }
 
-TEST(Intervals, PiecesAreWhatWasNotCovered) {
+TEST(Intervals, PiecesAreWhatWasNotCovered)
+{
   interval_set_t set = {};
   interval_t pieces[INTERVALS_PIECES];
   EXPECT_EQ(1u, interval_set_add(&set, {10, 20}, 0, pieces));
   EXPECT_EQ(0u, interval_set_add(&set, {12, 18}, 0, pieces));
-  EXPECT_EQ(1u, interval_set_add(&set, {20, 25}, 0, pieces));  // touches
+  EXPECT_EQ(1u, interval_set_add(&set, {20, 25}, 0, pieces)); // touches
   EXPECT_EQ(1u, set.count);
   EXPECT_EQ(1u, interval_set_add(&set, {30, 40}, 0, pieces));
   ASSERT_EQ(3u, interval_set_add(&set, {5, 50}, 0, pieces));
@@ -42,12 +44,13 @@ TEST(Intervals, PiecesAreWhatWasNotCovered) {
   EXPECT_EQ(1u, set.count);
 }
 
-TEST(Intervals, RandomOnesAgainstCells) {
+TEST(Intervals, RandomOnesAgainstCells)
+{
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
     interval_set_t set = {};
     std::vector<bool> cells(3000);
-    for (int i = 0; i < 60; ++i) {  // never more than the set keeps
+    for (int i = 0; i < 60; ++i) { // never more than the set keeps
       uint64_t start = random() % 2800, end = start + 1 + random() % (i % 7 ? 30 : 200);
       interval_t pieces[INTERVALS_PIECES];
       uint64_t length = Length(pieces, interval_set_add(&set, {start, end}, 0, pieces)), fresh = 0;
@@ -62,7 +65,8 @@ TEST(Intervals, RandomOnesAgainstCells) {
   }
 }
 
-TEST(Intervals, AppendingIsAddingOrNothing) {
+TEST(Intervals, AppendingIsAddingOrNothing)
+{
   std::mt19937 random(7);
   uint32_t appended = 0;
   interval_set_t set = {}, added = {};
@@ -90,7 +94,8 @@ TEST(Intervals, AppendingIsAddingOrNothing) {
 }
 
 // Something in flight has begun before all of them: it pays for whatever they leave, however many they are.
-TEST(Intervals, AFullSetForgetsNoGapThatIsStillToBePaid) {
+TEST(Intervals, AFullSetForgetsNoGapThatIsStillToBePaid)
+{
   std::mt19937 random(6);
   for (int round = 0; round < 50; ++round) {
     interval_set_t set = {};
@@ -113,7 +118,8 @@ TEST(Intervals, AFullSetForgetsNoGapThatIsStillToBePaid) {
 }
 
 // Nothing in flight has begun before: what ended long ago is forgotten, and closes no gap.
-TEST(Intervals, AFullSetForgetsWhatIsOld) {
+TEST(Intervals, AFullSetForgetsWhatIsOld)
+{
   interval_set_t set = {};
   interval_t pieces[INTERVALS_PIECES];
   for (uint64_t i = 1; i <= 1000; ++i) {
@@ -124,10 +130,11 @@ TEST(Intervals, AFullSetForgetsWhatIsOld) {
   }
 }
 
-TEST(Intervals, WhatIsNotOldIsKept) {
+TEST(Intervals, WhatIsNotOldIsKept)
+{
   interval_set_t set = {};
   interval_t pieces[INTERVALS_PIECES];
-  const uint64_t oldest = 100 * INTERVALS_KEPT / 2;  // half of them ended before
+  const uint64_t oldest = 100 * INTERVALS_KEPT / 2; // half of them ended before
   for (uint64_t i = 1; i <= INTERVALS_KEPT + 1; ++i)
     ASSERT_EQ(1u, interval_set_add(&set, {i * 100, i * 100 + 10}, oldest, pieces));
   ASSERT_EQ(INTERVALS_KEPT + 1u - (INTERVALS_KEPT / 2 - 1), set.count);
@@ -135,4 +142,4 @@ TEST(Intervals, WhatIsNotOldIsKept) {
   EXPECT_EQ(10u * set.count, interval_set_since(&set, 0));
 }
 
-}  // namespace
+} // namespace

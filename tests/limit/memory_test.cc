@@ -16,24 +16,27 @@ namespace {
 
 constexpr uint64_t kMi = 1ull << 20, kGi = 1ull << 30;
 
-void ExpectTotal(const rawhal_limiter_t *limiter, uint64_t expected) {
+void ExpectTotal(const rawhal_limiter_t *limiter, uint64_t expected)
+{
   uint64_t total, sum;
   shim_totals(limiter, &total, &sum);
   EXPECT_EQ(expected, total);
   EXPECT_EQ(total, sum);
 }
 
-TEST(Memory, IsReservedUpToTheLimitAndGivenBackExactly) {
+TEST(Memory, IsReservedUpToTheLimitAndGivenBackExactly)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 1 * kMi}});
   rawhal_error_t error = {};
-  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 1, &error));  // takes 4096
+  EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 1, &error)); // takes 4096
   EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, kMi - 8192, &error));
   EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 2, 4096, &error));
   ExpectTotal(limiter, kMi);
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 3, 5000, &error));
-  EXPECT_STREQ("5000 bytes of device memory asked for (scratch); 1048576 of the tenant's 1048576 are in use",
-               error.message);
+  EXPECT_STREQ(
+      "5000 bytes of device memory asked for (scratch); 1048576 of the tenant's 1048576 are in use",
+      error.message);
   EXPECT_EQ(kMi, limiter_memory(limiter).total);
   EXPECT_EQ(kMi, limiter_memory(limiter).used);
   shim_release(limiter, 0, 1);
@@ -43,12 +46,13 @@ TEST(Memory, IsReservedUpToTheLimitAndGivenBackExactly) {
   shim_release(limiter, 2, 4096);
   shim_release(limiter, 3, 4096);
   ExpectTotal(limiter, 0);
-  shim_release(limiter, 0, kGi);  // more than there is: nothing goes below zero
+  shim_release(limiter, 0, kGi); // more than there is: nothing goes below zero
   ExpectTotal(limiter, 0);
   rawhal_limiter_close(limiter);
 }
 
-TEST(Memory, ZeroIsZeroAndUnlimitedIsNone) {
+TEST(Memory, ZeroIsZeroAndUnlimitedIsNone)
+{
   RegionFile none, all;
   rawhal_limiter_t *zero = none.Open({{RAWHAL_LIMIT_MEMORY, 0}});
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(zero, 0, 1, nullptr));
@@ -63,15 +67,18 @@ TEST(Memory, ZeroIsZeroAndUnlimitedIsNone) {
   rawhal_limiter_close(unlimited);
 }
 
-TEST(Memory, OfATenantIsSharedAndOfAProcessIsNot) {
+TEST(Memory, OfATenantIsSharedAndOfAProcessIsNot)
+{
   RegionFile file;
-  rawhal_limiter_t *a = file.Open({{RAWHAL_LIMIT_MEMORY, 10 * kMi}, {RAWHAL_LIMIT_PROCESS_MEMORY, 6 * kMi}});
+  rawhal_limiter_t *a =
+      file.Open({{RAWHAL_LIMIT_MEMORY, 10 * kMi}, {RAWHAL_LIMIT_PROCESS_MEMORY, 6 * kMi}});
   rawhal_limiter_t *b = file.Open();
   rawhal_limiter_t *other = file.Open({}, "other");
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(a, 0, 7 * kMi, &error));
-  EXPECT_STREQ("7340032 bytes of device memory asked for (buffers); 0 of the process's 6291456 are in use",
-               error.message);
+  EXPECT_STREQ(
+      "7340032 bytes of device memory asked for (buffers); 0 of the process's 6291456 are in use",
+      error.message);
   EXPECT_EQ(RAWHAL_OK, shim_reserve(a, 0, 6 * kMi, &error));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(b, 0, 5 * kMi, &error));
   EXPECT_EQ(RAWHAL_OK, shim_reserve(b, 0, 4 * kMi, &error));
@@ -80,16 +87,18 @@ TEST(Memory, OfATenantIsSharedAndOfAProcessIsNot) {
   ExpectTotal(other, 50 * kMi);
   EXPECT_EQ(6 * kMi, limiter_memory(a).total);
   EXPECT_EQ(6 * kMi, limiter_memory(a).used);
-  rawhal_limiter_close(a);  // gives everything back
+  rawhal_limiter_close(a); // gives everything back
   ExpectTotal(b, 4 * kMi);
   rawhal_limiter_close(b);
   rawhal_limiter_close(other);
 }
 
 // What others have counts against the tenant's limit only; whichever limit leaves less is what is left.
-TEST(Memory, WhatIsLeftIsWhatTheStricterLimitLeaves) {
+TEST(Memory, WhatIsLeftIsWhatTheStricterLimitLeaves)
+{
   RegionFile file;
-  rawhal_limiter_t *a = file.Open({{RAWHAL_LIMIT_MEMORY, 16 * kMi}, {RAWHAL_LIMIT_PROCESS_MEMORY, 6 * kMi}});
+  rawhal_limiter_t *a =
+      file.Open({{RAWHAL_LIMIT_MEMORY, 16 * kMi}, {RAWHAL_LIMIT_PROCESS_MEMORY, 6 * kMi}});
   rawhal_limiter_t *b = file.Open();
   auto expect_left = [&](uint64_t left) {
     EXPECT_EQ(6 * kMi, limiter_memory(a).total);
@@ -111,7 +120,8 @@ TEST(Memory, WhatIsLeftIsWhatTheStricterLimitLeaves) {
   rawhal_limiter_close(b);
 }
 
-TEST(Memory, ALimitThatIsLoweredHoldsAtTheNextReservation) {
+TEST(Memory, ALimitThatIsLoweredHoldsAtTheNextReservation)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 8 * kMi}});
   EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 6 * kMi, nullptr));
@@ -125,10 +135,12 @@ TEST(Memory, ALimitThatIsLoweredHoldsAtTheNextReservation) {
 }
 
 // Random changes of several members by several threads against a model; the sum is exact at the end.
-TEST(Memory, ThreadsOfSeveralMembersAddUp) {
+TEST(Memory, ThreadsOfSeveralMembersAddUp)
+{
   RegionFile file;
   std::vector<rawhal_limiter_t *> limiters;
-  for (int i = 0; i < 3; ++i) limiters.push_back(file.Open({{RAWHAL_LIMIT_MEMORY, 3 * kMi}}));
+  for (int i = 0; i < 3; ++i)
+    limiters.push_back(file.Open({{RAWHAL_LIMIT_MEMORY, 3 * kMi}}));
   std::vector<std::thread> threads;
   std::atomic<uint64_t> held{0};
   for (int t = 0; t < 6; ++t)
@@ -140,7 +152,8 @@ TEST(Memory, ThreadsOfSeveralMembersAddUp) {
         if (random() % 2 || mine.empty()) {
           uint64_t bytes = 4096 * (1 + random() % 64);
           int kind = static_cast<int>(random() % SHIM_CLASSES);
-          if (shim_reserve(limiter, kind, bytes, nullptr) != RAWHAL_OK) continue;
+          if (shim_reserve(limiter, kind, bytes, nullptr) != RAWHAL_OK)
+            continue;
           EXPECT_LE(held.fetch_add(bytes) + bytes, 3 * kMi);
           mine.push_back({kind, bytes});
         } else {
@@ -151,13 +164,16 @@ TEST(Memory, ThreadsOfSeveralMembersAddUp) {
         }
       }
     });
-  for (std::thread &thread : threads) thread.join();
+  for (std::thread &thread : threads)
+    thread.join();
   ExpectTotal(limiters[0], held);
-  for (rawhal_limiter_t *limiter : limiters) rawhal_limiter_close(limiter);
+  for (rawhal_limiter_t *limiter : limiters)
+    rawhal_limiter_close(limiter);
 }
 
 // Two processes ask for 1.5 GiB each of 2 GiB at the same moment: one of them gets it, every time.
-TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted) {
+TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted)
+{
   const int rounds = getenv("RAWHAL_TEST_EXTENDED") ? 100000 : 20000;
   RegionFile file;
   struct Board {
@@ -178,7 +194,8 @@ TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted) {
   pid_t children[2];
   for (int me = 0; me < 2; ++me) {
     children[me] = fork();
-    if (children[me]) continue;
+    if (children[me])
+      continue;
     rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 2 * kGi}});
     for (int round = 1; round <= rounds; ++round) {
       post(board->ready[me], round);
@@ -186,18 +203,21 @@ TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted) {
       bool got = shim_reserve(limiter, 0, 3 * kGi / 2, nullptr) == RAWHAL_OK;
       post(board->got[me], round * 2 + got);
       await(board->go, [&](int go) { return go == -round; });
-      if (got) shim_release(limiter, 0, 3 * kGi / 2);
+      if (got)
+        shim_release(limiter, 0, 3 * kGi / 2);
     }
     rawhal_limiter_close(limiter);
     _exit(0);
   }
   int exact = 0;
   for (int round = 1; round <= rounds; ++round) {
-    for (auto &ready : board->ready) await(ready, [&](int at) { return at >= round; });
+    for (auto &ready : board->ready)
+      await(ready, [&](int at) { return at >= round; });
     post(board->go, round);
-    for (auto &got : board->got) await(got, [&](int at) { return at >= round * 2; });
+    for (auto &got : board->got)
+      await(got, [&](int at) { return at >= round * 2; });
     exact += (board->got[0] & 1) + (board->got[1] & 1) == 1;
-    post(board->go, -round);  // both have asked: the winner gives back
+    post(board->go, -round); // both have asked: the winner gives back
   }
   for (pid_t child : children) {
     int status = -1;
@@ -208,4 +228,4 @@ TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted) {
   munmap(board, sizeof(Board));
 }
 
-}  // namespace
+} // namespace

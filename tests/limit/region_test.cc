@@ -13,7 +13,8 @@
 
 namespace {
 
-rawhal_status_t TryOpen(const rawhal_limit_config_t &config, rawhal_error_t *error) {
+rawhal_status_t TryOpen(const rawhal_limit_config_t &config, rawhal_error_t *error)
+{
   rawhal_limiter_t *limiter = nullptr;
   rawhal_status_t status = rawhal_limiter_open(&config, "device", &limiter, error);
   EXPECT_EQ(status == RAWHAL_OK, limiter != nullptr);
@@ -22,16 +23,18 @@ rawhal_status_t TryOpen(const rawhal_limit_config_t &config, rawhal_error_t *err
 }
 
 // False after ten seconds.
-template <typename Condition>
-bool Until(Condition condition) {
+template <typename Condition> bool Until(Condition condition)
+{
   for (int tries = 0; tries < 10000; ++tries) {
-    if (condition()) return true;
+    if (condition())
+      return true;
     usleep(1000);
   }
   return false;
 }
 
-TEST(Region, IsMadePrivateWithoutTouchingTheUmask) {
+TEST(Region, IsMadePrivateWithoutTouchingTheUmask)
+{
   RegionFile file;
   mode_t before = umask(022);
   rawhal_limiter_t *limiter = file.Open();
@@ -43,7 +46,8 @@ TEST(Region, IsMadePrivateWithoutTouchingTheUmask) {
   rawhal_limiter_close(limiter);
 }
 
-TEST(Region, SymbolicLinksForeignFilesAndFoldersAreRefused) {
+TEST(Region, SymbolicLinksForeignFilesAndFoldersAreRefused)
+{
   RegionFile file;
   rawhal_error_t error = {};
   std::string target = file.folder() + "/target", link = file.folder() + "/link";
@@ -65,7 +69,8 @@ TEST(Region, SymbolicLinksForeignFilesAndFoldersAreRefused) {
 }
 
 // Every byte of the header that says what the file is.
-TEST(Region, AnotherVersionOrADamagedHeaderIsRefused) {
+TEST(Region, AnotherVersionOrADamagedHeaderIsRefused)
+{
   RegionFile file;
   rawhal_limiter_close(file.Open());
   int fd = open(file.path().c_str(), O_RDWR | O_CLOEXEC);
@@ -88,7 +93,8 @@ TEST(Region, AnotherVersionOrADamagedHeaderIsRefused) {
   close(fd);
 }
 
-TEST(Region, AnInheritedDescriptorWorksAndLivenessDoesNotLeakThroughIt) {
+TEST(Region, AnInheritedDescriptorWorksAndLivenessDoesNotLeakThroughIt)
+{
   int fd = memfd_create("region", 0);
   rawhal_limit_config_t config = {};
   config.has_region_fd = true;
@@ -99,8 +105,10 @@ TEST(Region, AnInheritedDescriptorWorksAndLivenessDoesNotLeakThroughIt) {
   pid_t child = fork();
   if (child == 0) {
     rawhal_limiter_t *mine = nullptr;
-    if (rawhal_limiter_open(&config, "device", &mine, nullptr) != RAWHAL_OK) _exit(1);
-    if (shim_live_members(mine) != 2 || shim_reserve(mine, 0, 1 << 20, nullptr) != RAWHAL_OK) _exit(2);
+    if (rawhal_limiter_open(&config, "device", &mine, nullptr) != RAWHAL_OK)
+      _exit(1);
+    if (shim_live_members(mine) != 2 || shim_reserve(mine, 0, 1 << 20, nullptr) != RAWHAL_OK)
+      _exit(2);
     kill(getpid(), SIGKILL);
   }
   int status;
@@ -114,7 +122,8 @@ TEST(Region, AnInheritedDescriptorWorksAndLivenessDoesNotLeakThroughIt) {
   close(fd);
 }
 
-TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive) {
+TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive)
+{
   RegionFile file;
   struct Board {
     std::atomic<pid_t> child;
@@ -138,19 +147,21 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive) {
                  shim_reserve(own, 0, 4096, nullptr) == RAWHAL_OK;
       rawhal_limiter_close(own);
       shim_release(limiter, 0, 4096);
-      rawhal_limiter_close(limiter);  // frees memory, and nothing of its parent's
+      rawhal_limiter_close(limiter); // frees memory, and nothing of its parent's
       board->answer = held && refused ? 1 : 2;
-      for (;;) pause();
+      for (;;)
+        pause();
     }
     board->child = child;
-    for (;;) pause();
+    for (;;)
+      pause();
   }
   ASSERT_TRUE(Until([&] { return board->child && board->answer; }));
   EXPECT_EQ(1, board->answer);
   EXPECT_EQ(4096u, limiter_memory(watcher).used);
   kill(parent, SIGKILL);
   waitpid(parent, nullptr, 0);
-  EXPECT_TRUE(shim_reclaim(watcher));  // although the child lives on
+  EXPECT_TRUE(shim_reclaim(watcher)); // although the child lives on
   EXPECT_EQ(0u, limiter_memory(watcher).used);
   kill(board->child, SIGKILL);
   rawhal_limiter_close(watcher);
@@ -158,7 +169,8 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive) {
 }
 
 // Two containers have each a process 1. Neither takes the other for dead, or a dead one for alive.
-TEST(Region, WorksAcrossPidNamespaces) {
+TEST(Region, WorksAcrossPidNamespaces)
+{
   RegionFile file;
   enum Answer { kNone, kRefused, kFine, kWrong };
   struct Board {
@@ -179,14 +191,16 @@ TEST(Region, WorksAcrossPidNamespaces) {
     pid_t inner = fork();
     if (inner == 0) {
       rawhal_limiter_t *limiter = file.Open();
-      bool fine = getpid() == 1 && limiter && shim_reserve(limiter, 0, 4096, nullptr) == RAWHAL_OK &&
-                  !shim_reclaim(limiter) && shim_live_members(limiter) == 2 &&
-                  limiter_memory(limiter).used == 12288;
+      bool fine = getpid() == 1 && limiter &&
+                  shim_reserve(limiter, 0, 4096, nullptr) == RAWHAL_OK && !shim_reclaim(limiter) &&
+                  shim_live_members(limiter) == 2 && limiter_memory(limiter).used == 12288;
       board->answer = fine ? kFine : kWrong;
-      for (;;) pause();
+      for (;;)
+        pause();
     }
     board->inner = inner;
-    if (inner < 0) board->answer = kRefused;
+    if (inner < 0)
+      board->answer = kRefused;
     waitpid(inner, nullptr, 0);
     _exit(0);
   }
@@ -198,7 +212,8 @@ TEST(Region, WorksAcrossPidNamespaces) {
     rawhal_limit_view_t *view = nullptr;
     rawhal_error_t error = {};
     rawhal_limit_row_t rows[8];
-    ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
+    ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error))
+        << error.message;
     ASSERT_EQ(4u, rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 8));
     EXPECT_EQ(static_cast<uint64_t>(getpid()), rows[2].pid);
     EXPECT_EQ(1u, rows[3].pid);
@@ -214,10 +229,12 @@ TEST(Region, WorksAcrossPidNamespaces) {
   bool refused = board->answer == kRefused;
   rawhal_limiter_close(watcher);
   munmap(board, sizeof(Board));
-  if (refused) GTEST_SKIP() << "no right to make PID namespaces";
+  if (refused)
+    GTEST_SKIP() << "no right to make PID namespaces";
 }
 
-TEST(Region, SlotsAreReusedAndTheirNumberIsBounded) {
+TEST(Region, SlotsAreReusedAndTheirNumberIsBounded)
+{
   RegionFile file;
   rawhal_limiter_t *first = file.Open();
   for (int i = 0; i < 600; ++i) {
@@ -229,9 +246,11 @@ TEST(Region, SlotsAreReusedAndTheirNumberIsBounded) {
   rawhal_limiter_close(first);
 }
 
-TEST(Region, ANewcomerTightensAndNeverLoosens) {
+TEST(Region, ANewcomerTightensAndNeverLoosens)
+{
   RegionFile file;
-  rawhal_limiter_t *a = file.Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_MEMORY, 1 << 20}});
+  rawhal_limiter_t *a =
+      file.Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_MEMORY, 1 << 20}});
   rawhal_limiter_t *b = file.Open({{RAWHAL_LIMIT_GPU_SHARE, 500000},
                                    {RAWHAL_LIMIT_MEMORY, 1 << 19},
                                    {RAWHAL_LIMIT_CHARGING, RAWHAL_CHARGING_WALL}});
@@ -251,7 +270,8 @@ TEST(Region, ANewcomerTightensAndNeverLoosens) {
   rawhal_limiter_close(d);
 }
 
-TEST(Region, ArgumentsAreChecked) {
+TEST(Region, ArgumentsAreChecked)
+{
   RegionFile file;
   rawhal_error_t error = {};
   rawhal_limit_config_t config = file.Config();
@@ -263,21 +283,25 @@ TEST(Region, ArgumentsAreChecked) {
             rawhal_limiter_open(&config, std::string(64, 'x').c_str(), &limiter, &error));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_set(nullptr, RAWHAL_LIMIT_MEMORY, 1, &error));
   limiter = file.Open();
-  EXPECT_EQ(RAWHAL_OUT_OF_RANGE, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 2000000, &error));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limiter_set(limiter, static_cast<rawhal_limit_t>(LIMIT_COUNT), 1, &error));
+  EXPECT_EQ(RAWHAL_OUT_OF_RANGE,
+            rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 2000000, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            rawhal_limiter_set(limiter, static_cast<rawhal_limit_t>(LIMIT_COUNT), 1, &error));
   for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
     uint64_t value = rawhal_limit_info(limit)->maximum;
     if (limit == RAWHAL_LIMIT_GPU_SHARE || limit == RAWHAL_LIMIT_DEVICE_SHARE ||
         limit == RAWHAL_LIMIT_PROCESS_SHARE)
       value = 123456;
-    if (rawhal_limit_info(limit)->unit == RAWHAL_UNIT_BYTES) value = 12345 * 4096;
+    if (rawhal_limit_info(limit)->unit == RAWHAL_UNIT_BYTES)
+      value = 12345 * 4096;
     EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, limit, value, &error)) << error.message;
     EXPECT_EQ(value, rawhal_limiter_get(limiter, limit)) << rawhal_limit_info(limit)->name;
   }
-  EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(limiter, static_cast<rawhal_limit_t>(LIMIT_COUNT)));
+  EXPECT_EQ(RAWHAL_UNLIMITED,
+            rawhal_limiter_get(limiter, static_cast<rawhal_limit_t>(LIMIT_COUNT)));
   rawhal_limiter_close(limiter);
   rawhal_limiter_close(nullptr);
 }
 
-}  // namespace
+} // namespace

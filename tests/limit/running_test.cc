@@ -5,7 +5,8 @@ namespace {
 
 using Running = Admission;
 
-TEST_F(Running, LongerThanEverIsPaidMeanwhile) {
+TEST_F(Running, LongerThanEverIsPaidMeanwhile)
+{
   for (uint64_t idle : {kMs, 10 * kSecond}) {
     limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 600000}}));
     Run(lease, 1, kMs);
@@ -14,16 +15,18 @@ TEST_F(Running, LongerThanEverIsPaidMeanwhile) {
     ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant)) << error_.message;
     now_ += 100 * kMs;
     EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1)) << idle;
-    uint64_t paid = now_ + 100 * kMs * 4 / 6, before = idle == kMs ? kMs : 0;  // what was paid ahead
+    uint64_t paid = now_ + 100 * kMs * 4 / 6, before = idle == kMs ? kMs : 0; // what was paid ahead
     EXPECT_NEAR(static_cast<double>(paid - 20 * kMs), static_cast<double>(shim_retry_at(lease)),
                 static_cast<double>(before) + 1000);
   }
 }
 
 // Another tenant's work beside it may be why it takes longer, but not for a hundred times as long.
-TEST_F(Running, LongerThanEverIsPaidBesideOthers) {
+TEST_F(Running, LongerThanEverIsPaidBesideOthers)
+{
   RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 600000}};
-  limit_lease_t *other = Lease(Open(limits, "other", true)), *lease = Lease(Open(limits, "one", true));
+  limit_lease_t *other = Lease(Open(limits, "other", true)),
+                *lease = Lease(Open(limits, "one", true));
   Run(lease, 1, kMs);
   now_ += kSecond;
   shim_grant_t theirs, grant;
@@ -34,10 +37,13 @@ TEST_F(Running, LongerThanEverIsPaidBesideOthers) {
 }
 
 // Of two queues one paid for the time in which the other had begun.
-TEST_F(Running, OnlyWhatIsPaidOfItsTimeIsTakenOff) {
-  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}, {RAWHAL_LIMIT_BURST, 15 * kMs}});
+TEST_F(Running, OnlyWhatIsPaidOfItsTimeIsTakenOff)
+{
+  rawhal_limiter_t *limiter =
+      Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}, {RAWHAL_LIMIT_BURST, 15 * kMs}});
   limit_lease_t *first = Lease(limiter), *second = Lease(limiter), *third = Lease(limiter);
-  for (uint64_t kernel : {1, 2, 3}) Run(first, kernel, 10000);
+  for (uint64_t kernel : {1, 2, 3})
+    Run(first, kernel, 10000);
   now_ += kSecond;
   uint64_t began = now_;
   shim_grant_t a, b, c;
@@ -50,11 +56,12 @@ TEST_F(Running, OnlyWhatIsPaidOfItsTimeIsTakenOff) {
   Complete(first, a, 100 * kMs);
   now_ = began + 190 * kMs;
   Complete(third, c, 10000);
-  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(third, 3));  // the second has run for 90 ms since
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(third, 3)); // the second has run for 90 ms since
 }
 
 // Seen late, and then its queue ends: all of the time since the first one's end is paid.
-TEST_F(Running, SinceTheEndOfWhatWasSeenLate) {
+TEST_F(Running, SinceTheEndOfWhatWasSeenLate)
+{
   rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}});
   limit_lease_t *lease = Lease(limiter);
   Run(lease, 1, kMs);
@@ -73,7 +80,8 @@ TEST_F(Running, SinceTheEndOfWhatWasSeenLate) {
 // ---- What goes beside what may never end ----
 
 // Not before it has been running for longer than all that is not paid for.
-TEST_F(Running, NothingGoesBesideWithADebt) {
+TEST_F(Running, NothingGoesBesideWithADebt)
+{
   rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_GPU_SHARE, 500000}});
   limit_lease_t *first = Lease(limiter), *second = Lease(limiter), *third = Lease(limiter);
   Run(first, 1, kMs);
@@ -85,11 +93,12 @@ TEST_F(Running, NothingGoesBesideWithADebt) {
   Complete(first, a, 10 * kSecond);
   now_ += 600 * kMs;
   EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(third, 1));
-  now_ += 4 * kSecond;  // half of what remains is paid by now, and the other has run for as long
+  now_ += 4 * kSecond; // half of what remains is paid by now, and the other has run for as long
   EXPECT_EQ(RAWHAL_OK, Admit(third, 1)) << error_.message;
 }
 
-TEST_F(Running, OneMoreGoesBesideEachTimeThatItDoubles) {
+TEST_F(Running, OneMoreGoesBesideEachTimeThatItDoubles)
+{
   const struct {
     uint64_t ms;
     int more;
@@ -100,13 +109,15 @@ TEST_F(Running, OneMoreGoesBesideEachTimeThatItDoubles) {
     ASSERT_EQ(RAWHAL_OK, Admit(stuck, 1));
     now_ += c.ms * kMs;
     int more = 0;
-    while (more < 20 && Admit(Lease(limiter), 2 + static_cast<uint64_t>(more)) == RAWHAL_OK) ++more;
+    while (more < 20 && Admit(Lease(limiter), 2 + static_cast<uint64_t>(more)) == RAWHAL_OK)
+      ++more;
     EXPECT_EQ(c.more, more) << c.ms;
   }
 }
 
 // In the queue where it runs nothing would get any further: there it is a matter of two seconds.
-TEST_F(Running, BehindItselfItWaitsLonger) {
+TEST_F(Running, BehindItselfItWaitsLonger)
+{
   limit_lease_t *stuck = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}}));
   ASSERT_EQ(RAWHAL_OK, Admit(stuck, 1));
   for (uint64_t ms : {600, 1300}) {
@@ -119,8 +130,10 @@ TEST_F(Running, BehindItselfItWaitsLonger) {
 
 // ---- Leases ----
 
-TEST_F(Running, ALeaseHoldsNothingTheBurstHasNot) {
-  limit_lease_t *lease = Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 990000}, {RAWHAL_LIMIT_BURST, 400000}}));
+TEST_F(Running, ALeaseHoldsNothingTheBurstHasNot)
+{
+  limit_lease_t *lease =
+      Lease(Open({{RAWHAL_LIMIT_GPU_SHARE, 990000}, {RAWHAL_LIMIT_BURST, 400000}}));
   Run(lease, 1, 2000);
   now_ += kSecond;
   shim_grant_t grant;
@@ -128,14 +141,15 @@ TEST_F(Running, ALeaseHoldsNothingTheBurstHasNot) {
   EXPECT_GT(shim_credit_ns(lease), 0u);
   now_ += 2000;
   Complete(lease, grant, 2000);
-  Run(lease, 2, 39 * kMs);  // 394 of the 400 us
+  Run(lease, 2, 39 * kMs); // 394 of the 400 us
   ASSERT_EQ(RAWHAL_OK, Admit(lease, 1, &grant)) << error_.message;
   EXPECT_EQ(0u, shim_credit_ns(lease));
 }
 
 // ---- Damage ----
 
-TEST_F(Running, ForLongerThanADayIsDamage) {
+TEST_F(Running, ForLongerThanADayIsDamage)
+{
   RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 400000}};
   now_ = 200000 * kSecond;
   rawhal_limiter_t *mate = Open(limits, "one", true);
@@ -146,4 +160,4 @@ TEST_F(Running, ForLongerThanADayIsDamage) {
   EXPECT_EQ(RAWHAL_OK, Admit(lease, 1)) << error_.message;
 }
 
-}  // namespace
+} // namespace

@@ -11,11 +11,13 @@ extern "C" {
 
 namespace {
 
-Json SchemaOf(const std::string &command) {
+Json SchemaOf(const std::string &command)
+{
   return parse(slurp(RAWHAL_SOURCE_DIR "/docs/" + command + ".schema.json"));
 }
 
-void ExpectDescribed(const std::string &command, const Outcome &got) {
+void ExpectDescribed(const std::string &command, const Outcome &got)
+{
   SCOPED_TRACE(command);
   Json schema = SchemaOf(command), document = parse(got.out);
   ASSERT_TRUE(schema);
@@ -24,12 +26,15 @@ void ExpectDescribed(const std::string &command, const Outcome &got) {
 }
 
 class Region {
- public:
+public:
   Region() : path_(scratch_ / "region") {}
-  ~Region() {
-    for (rawhal_limiter_t *limiter : limiters_) rawhal_limiter_close(limiter);
+  ~Region()
+  {
+    for (rawhal_limiter_t *limiter : limiters_)
+      rawhal_limiter_close(limiter);
   }
-  void Join(const char *tenant, const std::vector<std::pair<rawhal_limit_t, uint64_t>> &limits) {
+  void Join(const char *tenant, const std::vector<std::pair<rawhal_limit_t, uint64_t>> &limits)
+  {
     rawhal_limit_config_t config = {};
     rawhal_error_t error = {};
     rawhal_limiter_t *limiter = nullptr;
@@ -43,13 +48,14 @@ class Region {
   const std::string &path() const { return path_; }
   rawhal_limiter_t *last() const { return limiters_.back(); }
 
- private:
+private:
   Scratch scratch_;
   std::string path_;
   std::vector<rawhal_limiter_t *> limiters_;
 };
 
-TEST(Schema, DescribesTop) {
+TEST(Schema, DescribesTop)
+{
   Region region;
   region.Join("free", {});
   region.Join("bound", {{RAWHAL_LIMIT_GPU_SHARE, 300000},
@@ -71,28 +77,44 @@ TEST(Schema, DescribesTop) {
   EXPECT_TRUE(json_is_null(json_object_get(json_array_get(rows, 2), "denial")));
 }
 
-TEST(Schema, DescribesLimits) {
+TEST(Schema, DescribesLimits)
+{
   ExpectDescribed("limits", run({tool, "limits", "--json"}));
-  ExpectDescribed("limits",
-                  run({tool, "limits", "--json", "--memory", "64G"},
-                      {"RAWHAL_MEMORY_LIMIT=12345", "RAWHAL_GPU_SHARE=12.5%", "RAWHAL_DISPATCH_RATE=7",
-                       "RAWHAL_GPU_BURST=1500us", "RAWHAL_GPU_CHARGING=wall", "RAWHAL_DEVICE_SHARE=99%",
-                       "RAWHAL_PROCESS_MEMORY_LIMIT=25%", "RAWHAL_PROCESS_SHARE=1%", "RAWHAL_DISPATCHES_IN_FLIGHT=0",
-                       "RAWHAL_WORKGROUPS_IN_FLIGHT=5000000000", "RAWHAL_KERNARG_IN_FLIGHT=1M",
-                       "RAWHAL_GRID_WORKGROUPS=unlimited", "RAWHAL_WEIGHT=1000", "RAWHAL_PRIORITY=low",
-                       "RAWHAL_CU_MASK=ff", "RAWHAL_TENANT=blue", "RAWHAL_LIMIT_REGION=/tmp/x",
-                       "RAWHAL_LIMITS_PINNED=all", "CUDA_OVERSUBSCRIBE=true", "HIP_VISIBLE_DEVICES=\xff"}));
+  ExpectDescribed("limits", run({tool, "limits", "--json", "--memory", "64G"},
+                                {"RAWHAL_MEMORY_LIMIT=12345",
+                                 "RAWHAL_GPU_SHARE=12.5%",
+                                 "RAWHAL_DISPATCH_RATE=7",
+                                 "RAWHAL_GPU_BURST=1500us",
+                                 "RAWHAL_GPU_CHARGING=wall",
+                                 "RAWHAL_DEVICE_SHARE=99%",
+                                 "RAWHAL_PROCESS_MEMORY_LIMIT=25%",
+                                 "RAWHAL_PROCESS_SHARE=1%",
+                                 "RAWHAL_DISPATCHES_IN_FLIGHT=0",
+                                 "RAWHAL_WORKGROUPS_IN_FLIGHT=5000000000",
+                                 "RAWHAL_KERNARG_IN_FLIGHT=1M",
+                                 "RAWHAL_GRID_WORKGROUPS=unlimited",
+                                 "RAWHAL_WEIGHT=1000",
+                                 "RAWHAL_PRIORITY=low",
+                                 "RAWHAL_CU_MASK=ff",
+                                 "RAWHAL_TENANT=blue",
+                                 "RAWHAL_LIMIT_REGION=/tmp/x",
+                                 "RAWHAL_LIMITS_PINNED=all",
+                                 "CUDA_OVERSUBSCRIBE=true",
+                                 "HIP_VISIBLE_DEVICES=\xff"}));
 }
 
-TEST(Schema, DescribesTheOtherCommands) {
-  const std::string a = fixtures + "vector_add-gfx90a-v5.co", b = fixtures + "vector_add-gfx90a-v4.co";
+TEST(Schema, DescribesTheOtherCommands)
+{
+  const std::string a = fixtures + "vector_add-gfx90a-v5.co",
+                    b = fixtures + "vector_add-gfx90a-v4.co";
   ExpectDescribed("inspect", run({tool, "inspect", a, "--json"}));
   ExpectDescribed("diff", run({tool, "diff", a, b, "--json"}));
   ExpectDescribed("diff", run({tool, "diff", a, fixtures + "README.md", "--json"}));
 }
 
 // The judge itself: each rule can say no.
-TEST(Schema, ViolationsAreFound) {
+TEST(Schema, ViolationsAreFound)
+{
   const struct {
     const char *schema, *document, *wrong;
   } cases[] = {
@@ -109,7 +131,8 @@ TEST(Schema, ViolationsAreFound) {
       {R"({"maxItems": 0})", "[1]", ": more items"},
       {R"({"items": {"pattern": "^[0-9]+$"}})", R"(["1x"])", "/0: \"1x\" does not match"},
       {R"({"items": {"not": {"const": "OK"}}})", R"(["OK"])", "must not be"},
-      {R"({"items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "null"}}})", "[0]", "/0: no null"},
+      {R"({"items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "null"}}})", "[0]",
+       "/0: no null"},
       {R"({"items": {"$ref": "#/$defs/m"}})", "[0]", "no definition"},
       {R"({"oneOf": [{"type": "array"}, {"minItems": 0}]})", "[]", "fits 2"},
       {R"({"frob": 1})", "[]", "'frob' is not known"},
@@ -122,4 +145,4 @@ TEST(Schema, ViolationsAreFound) {
   }
 }
 
-}  // namespace
+} // namespace

@@ -15,7 +15,7 @@ const std::vector<int> kLimits = {1, 5, 10, 30, 50, 75, 90, 99};
 struct Named {
   const char *name;
   Workload workload;
-  double deviation;  // allowed of 1 s windows, percentage points; < 0: kernels are too long for it
+  double deviation; // allowed of 1 s windows, percentage points; < 0: kernels are too long for it
 };
 
 const Named kWorkloads[] = {
@@ -29,7 +29,8 @@ const Named kWorkloads[] = {
     {"20 us, sync each", {{{1, 20 * kUs}}, true}, 0.3},
 };
 
-std::vector<std::pair<rawhal_limit_t, uint64_t>> Percent(int percent) {
+std::vector<std::pair<rawhal_limit_t, uint64_t>> Percent(int percent)
+{
   return {{RAWHAL_LIMIT_GPU_SHARE, static_cast<uint64_t>(percent) * 10000}};
 }
 
@@ -37,19 +38,24 @@ const Named kFiveMs = {"5 ms", {{{1, 5 * kMs}}, false}, 0.3};
 
 class Shares : public testing::TestWithParam<int> {};
 
-double Reachable(const Workload &workload, Options options) {
+double Reachable(const Workload &workload, Options options)
+{
   Simulator simulator(options);
   Process &process = simulator.Add(workload, {});
   simulator.Run(5 * kSecond);
   return process.Share(0, 5 * kSecond);
 }
 
-bool Extended() { return getenv("RAWHAL_TEST_EXTENDED") != nullptr; }
+bool Extended()
+{
+  return getenv("RAWHAL_TEST_EXTENDED") != nullptr;
+}
 
 // What payment itself prescribes: kernels of these durations, each of which begins as soon as those before it are
 // paid for but for the burst. No limiter that is paid afterwards can begin one earlier, and one that begins them
 // later loses share.
-Service PaidExactly(const std::vector<Ns> &durations, double share) {
+Service PaidExactly(const std::vector<Ns> &durations, double share)
+{
   constexpr double kBurst = 20 * kMs;
   Service service;
   double free = 0, paid = 0;
@@ -66,15 +72,18 @@ Service PaidExactly(const std::vector<Ns> &durations, double share) {
 // at 1 % an unlucky one: a kernel a second, after 980 ms, 1,980 ms, ..., give or take the 50 ms by which 5 % of a
 // kernel move what it costs. So whole seconds hold no kernel or two nearly as often as one: 0.6 points, of which not
 // one hundredth is the limiter's.
-TEST_P(Shares, IsExactAtEveryLimit) {
+TEST_P(Shares, IsExactAtEveryLimit)
+{
   constexpr Ns kEnd = 60 * kSecond, kStep = 100 * kMs;
   const Named &named = kWorkloads[GetParam()];
   Options options;
   double reachable = Reachable(named.workload, options);
   bool many = named.workload.kinds[0].duration < 100 * kUs && named.workload.kinds.size() == 1;
   for (int limit : kLimits) {
-    if (limit > reachable) continue;
-    if (many && !Extended() && limit != 1 && limit != 30 && limit != 99) continue; // millions of kernels
+    if (limit > reachable)
+      continue;
+    if (many && !Extended() && limit != 1 && limit != 30 && limit != 99)
+      continue; // millions of kernels
     Simulator simulator(options);
     std::vector<Ns> durations;
     simulator.on_admit = [&](const Process &, Ns duration, Ns) { durations.push_back(duration); };
@@ -85,31 +94,39 @@ TEST_P(Shares, IsExactAtEveryLimit) {
     double aligned = process.service.Deviation(kSecond, kSecond, 0, kEnd);
     Service paid = PaidExactly(durations, limit / 100.0);
     double least = paid.Deviation(kSecond, kSecond, 0, kEnd);
-    printf("%-20s limit %2d%%: mean %7.3f%%, first 10 s %7.3f%%, sd of 1 s windows %6.3f, of whole seconds %6.3f"
+    printf("%-20s limit %2d%%: mean %7.3f%%, first 10 s %7.3f%%, sd of 1 s windows %6.3f, of whole "
+           "seconds %6.3f"
            " (paid exactly: %6.3f)\n",
            named.name, limit, mean, first, deviation, aligned, least);
     EXPECT_NEAR(limit, mean, 0.1) << named.name;
     // The first seconds may have the burst, 20 ms, and one kernel besides.
     double kernel = static_cast<double>(named.workload.kinds.back().duration) * 1.05;
     EXPECT_LE(first, limit * 1.002 + kernel / (10 * kSecond) * 100 + 0.01) << named.name;
-    EXPECT_LE(deviation, paid.Deviation(kSecond, kStep, 0, kEnd) + 0.05) << named.name << " at " << limit;
+    EXPECT_LE(deviation, paid.Deviation(kSecond, kStep, 0, kEnd) + 0.05)
+        << named.name << " at " << limit;
     EXPECT_LE(aligned, least + 0.05) << named.name << " at " << limit;
-    if (named.deviation < 0) continue;
+    if (named.deviation < 0)
+      continue;
     EXPECT_LE(deviation, named.deviation) << named.name << " at " << limit;
     EXPECT_LE(aligned, std::max(named.deviation, least + 0.05)) << named.name << " at " << limit;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Workloads, Shares, testing::Range(0, static_cast<int>(std::size(kWorkloads))));
+INSTANTIATE_TEST_SUITE_P(Workloads, Shares,
+                         testing::Range(0, static_cast<int>(std::size(kWorkloads))));
 
-const char *Name(Model model) {
-  return model == Model::kSharing ? "sharing" : model == Model::kRoundRobin ? "round robin" : "turns";
+const char *Name(Model model)
+{
+  return model == Model::kSharing      ? "sharing"
+         : model == Model::kRoundRobin ? "round robin"
+                                       : "turns";
 }
 
 const Model kModels[] = {Model::kSharing, Model::kRoundRobin, Model::kTakingTurns};
 
 // What a completion's delay does to a share: nothing.
-TEST(Share, DoesNotDependOnWhenCompletionsAreSeen) {
+TEST(Share, DoesNotDependOnWhenCompletionsAreSeen)
+{
   for (Ns seen_after : {20 * kUs, 200 * kUs, 2 * kMs}) {
     Options options;
     options.seen_after = seen_after;
@@ -122,10 +139,12 @@ TEST(Share, DoesNotDependOnWhenCompletionsAreSeen) {
 
 class Tenants : public testing::TestWithParam<Model> {};
 
-TEST_P(Tenants, ShareEvenly) {
+TEST_P(Tenants, ShareEvenly)
+{
   Model model = GetParam();
   for (int workload : {0, 1, 2, 3, 5, 6}) {
-    if (workload == 1 && !Extended()) continue;
+    if (workload == 1 && !Extended())
+      continue;
     Options options;
     options.model = model;
     Simulator simulator(options);
@@ -149,7 +168,8 @@ TEST_P(Tenants, ShareEvenly) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Tenants, testing::ValuesIn(kModels));
 
-TEST(Share, OfATenantIsSplitEvenlyBetweenShortAndLongKernels) {
+TEST(Share, OfATenantIsSplitEvenlyBetweenShortAndLongKernels)
+{
   for (Model model : {Model::kSharing, Model::kTakingTurns}) {
     Options options;
     options.model = model;
@@ -170,11 +190,13 @@ TEST(Share, OfATenantIsSplitEvenlyBetweenShortAndLongKernels) {
 }
 
 struct Pair {
-  double small, large;            // what they got of the device, percent
-  double small_fair, large_fair;  // half of the time in which both had a kernel under way, all of the rest
+  double small, large; // what they got of the device, percent
+  double small_fair,
+      large_fair; // half of the time in which both had a kernel under way, all of the rest
 };
 
-Pair ThirtySeventy(Model model, const Named &named, uint64_t burst_ms) {
+Pair ThirtySeventy(Model model, const Named &named, uint64_t burst_ms)
+{
   Options options;
   options.model = model;
   Simulator simulator(options);
@@ -188,16 +210,19 @@ Pair ThirtySeventy(Model model, const Named &named, uint64_t burst_ms) {
   simulator.Run(60 * kSecond);
   Pair pair = {small.Share(0, 60 * kSecond), large.Share(0, 60 * kSecond),
                100 * small.fair_ns / (60.0 * kSecond), 100 * large.fair_ns / (60.0 * kSecond)};
-  printf("%-12s two tenants 30/70, %-8s burst %3llu ms: %7.3f%% / %7.3f%%, by fair times %7.3f%% / %7.3f%%\n",
+  printf("%-12s two tenants 30/70, %-8s burst %3llu ms: %7.3f%% / %7.3f%%, by fair times %7.3f%% / "
+         "%7.3f%%\n",
          Name(model), named.name, static_cast<unsigned long long>(burst_ms), pair.small, pair.large,
          pair.small_fair, pair.large_fair);
   return pair;
 }
 
-const Named kTenantWorkloads[] = {kWorkloads[0], kWorkloads[2], kFiveMs, kWorkloads[3], kWorkloads[5]};
+const Named kTenantWorkloads[] = {kWorkloads[0], kWorkloads[2], kFiveMs, kWorkloads[3],
+                                  kWorkloads[5]};
 
 // The device is fully booked: a bubble in a queue is lost for good.
-TEST(Share, OfTwoTenants) {
+TEST(Share, OfTwoTenants)
+{
   for (Model model : {Model::kSharing, Model::kTakingTurns})
     for (const Named &named : kTenantWorkloads) {
       Pair pair = ThirtySeventy(model, named, 20);
@@ -210,7 +235,8 @@ TEST(Share, OfTwoTenants) {
 // under way cannot be told from them, and each is charged half. That much is exact. What they really got is not: of
 // kernels shorter than the device's slice, who asks for less gets more than it is charged for, never less. WALL is
 // the policy for such a device, see below.
-TEST(Share, OfTwoTenantsIsFairByTheTimesADeviceTellsEvenIfItStopsKernels) {
+TEST(Share, OfTwoTenantsIsFairByTheTimesADeviceTellsEvenIfItStopsKernels)
+{
   for (const Named &named : kTenantWorkloads) {
     Pair pair = ThirtySeventy(Model::kRoundRobin, named, 20);
     EXPECT_NEAR(30, pair.small_fair, 0.1) << named.name;
@@ -222,7 +248,8 @@ TEST(Share, OfTwoTenantsIsFairByTheTimesADeviceTellsEvenIfItStopsKernels) {
 
 // What is not used within the burst is lost, so that nobody saves up. A kernel of 200 ms beside another's takes
 // longer than that: on a device that is fully booked its share is its own with a burst as long as the kernels.
-TEST(Share, OfTwoTenantsWithLongKernelsNeedsALongBurst) {
+TEST(Share, OfTwoTenantsWithLongKernelsNeedsALongBurst)
+{
   constexpr uint64_t kBurstMs = 500;
   // One kernel more or less, and the burst of which the one who asks for less makes use once.
   constexpr double kMinute = 60.0 * kSecond;
@@ -234,7 +261,8 @@ TEST(Share, OfTwoTenantsWithLongKernelsNeedsALongBurst) {
   }
 }
 
-TEST(Share, WallChargingIsAnUpperBoundOnEveryDevice) {
+TEST(Share, WallChargingIsAnUpperBoundOnEveryDevice)
+{
   for (Model model : kModels) {
     Options options;
     options.model = model;
@@ -258,7 +286,8 @@ TEST(Share, WallChargingIsAnUpperBoundOnEveryDevice) {
 
 // ---- What no schedule may do ----
 
-TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel) {
+TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel)
+{
   std::mt19937 random(20261121);
   auto pick = [&](int from, int to) {
     return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
@@ -284,7 +313,8 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel) {
       workload.sync_each = pick(0, 3) == 0;
       for (int k = pick(1, 3); k > 0; --k) {
         // From microseconds to 100 ms, as likely at each scale.
-        Ns duration = static_cast<Ns>(std::exp(std::log(5e3) + pick(0, 1000) / 1000.0 * std::log(2e4)));
+        Ns duration =
+            static_cast<Ns>(std::exp(std::log(5e3) + pick(0, 1000) / 1000.0 * std::log(2e4)));
         workload.kinds.push_back({static_cast<uint64_t>(k), duration});
         longest = std::max(longest, duration);
       }
@@ -292,7 +322,9 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel) {
       limits.push_back({RAWHAL_LIMIT_BURST, static_cast<uint64_t>(burst_ms) * 1000000});
       members.push_back(&simulator.Add(workload, limits));
     }
-    simulator.on_serve = [&](const Process &, double ns, Ns from, Ns to) { excess.Add(ns, from, to); };
+    simulator.on_serve = [&](const Process &, double ns, Ns from, Ns to) {
+      excess.Add(ns, from, to);
+    };
     simulator.Run(5 * kSecond);
     double allowed = percent / 100.0 * burst_ms * kMs + static_cast<double>(longest);
     EXPECT_LE(excess.worst(), allowed * 1.001 + 1000)
@@ -301,4 +333,4 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel) {
   }
 }
 
-}  // namespace
+} // namespace

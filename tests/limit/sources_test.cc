@@ -24,30 +24,38 @@ constexpr uint64_t kGi = 1ull << 30;
 constexpr uid_t kNobody = 65534;
 
 class Sources : public testing::Test {
- protected:
-  void TearDown() override {
-    for (const std::string &name : set_) unsetenv(name.c_str());
+protected:
+  void TearDown() override
+  {
+    for (const std::string &name : set_)
+      unsetenv(name.c_str());
   }
-  void Set(const std::string &name, const std::string &value) {
+  void Set(const std::string &name, const std::string &value)
+  {
     setenv(name.c_str(), value.c_str(), 1);
     set_.insert(name);
   }
   void Unset(const std::string &name) { unsetenv(name.c_str()); }
-  rawhal_status_t Read(uint32_t index = 0) {
+  rawhal_status_t Read(uint32_t index = 0)
+  {
     rawhal_limit_device_t device = {0, index, 16 * kGi};
     error_ = {};
     return rawhal_limit_config_environment(&config_, &device, &error_);
   }
-  void Program(rawhal_limit_t limit, uint64_t value) {
+  void Program(rawhal_limit_t limit, uint64_t value)
+  {
     config_ = {};
-    ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config_, limit, value, &error_)) << error_.message;
+    ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config_, limit, value, &error_))
+        << error_.message;
   }
-  void ExpectIs(rawhal_limit_t limit, uint64_t value, const std::string &origin) {
+  void ExpectIs(rawhal_limit_t limit, uint64_t value, const std::string &origin)
+  {
     EXPECT_EQ(value, rawhal_limit_config_get(&config_, limit));
     EXPECT_EQ(origin, config_.values[limit].origin);
   }
   // A refusal whose message has these words.
-  void ExpectRefused(rawhal_status_t status, const std::vector<std::string> &words) {
+  void ExpectRefused(rawhal_status_t status, const std::vector<std::string> &words)
+  {
     rawhal_limit_config_t before = config_;
     EXPECT_EQ(status, Read()) << error_.message;
     for (const std::string &word : words)
@@ -58,11 +66,12 @@ class Sources : public testing::Test {
   rawhal_limit_config_t config_ = {};
   rawhal_error_t error_ = {};
 
- private:
+private:
   std::set<std::string> set_;
 };
 
-TEST_F(Sources, NobodyLiftsTheSchedulersLimit) {
+TEST_F(Sources, NobodyLiftsTheSchedulersLimit)
+{
   Set("CUDA_DEVICE_SM_LIMIT", "30");
   Set("RAWHAL_GPU_SHARE", "100%");
   ASSERT_EQ(RAWHAL_OK, Read());
@@ -88,7 +97,8 @@ TEST_F(Sources, NobodyLiftsTheSchedulersLimit) {
   ExpectIs(RAWHAL_LIMIT_MEMORY, 2 * kGi, "CUDA_DEVICE_MEMORY_LIMIT");
 }
 
-TEST_F(Sources, AProgramTightensAndDoesNotLoosen) {
+TEST_F(Sources, AProgramTightensAndDoesNotLoosen)
+{
   Set("RAWHAL_GPU_SHARE", "30%");
   Program(RAWHAL_LIMIT_GPU_SHARE, 500000);
   ASSERT_EQ(RAWHAL_OK, Read());
@@ -103,8 +113,9 @@ TEST_F(Sources, AProgramTightensAndDoesNotLoosen) {
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, 300000, &error_));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
             rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, 300001, &error_));
-  EXPECT_STREQ("gpu-share is limited to 30% by RAWHAL_GPU_SHARE: the program cannot make it 30.0001%",
-               error_.message);
+  EXPECT_STREQ(
+      "gpu-share is limited to 30% by RAWHAL_GPU_SHARE: the program cannot make it 30.0001%",
+      error_.message);
   ExpectIs(RAWHAL_LIMIT_GPU_SHARE, 300000, "program");
   Program(RAWHAL_LIMIT_WEIGHT, 200); // what nobody else has set is the program's
   ASSERT_EQ(RAWHAL_OK, Read());
@@ -112,26 +123,29 @@ TEST_F(Sources, AProgramTightensAndDoesNotLoosen) {
 }
 
 // Each limit, the loose value by one source and the strict by the other, either way round.
-TEST_F(Sources, TheStricterOfTwoHoldsForEachLimit) {
+TEST_F(Sources, TheStricterOfTwoHoldsForEachLimit)
+{
   struct Pair {
     const char *strict, *loose;
   };
   const std::map<rawhal_limit_unit_t, Pair> pairs = {
-      {RAWHAL_UNIT_BYTES, {"1Gi", "2Gi"}},       {RAWHAL_UNIT_SHARE, {"0%", "40%"}},
-      {RAWHAL_UNIT_DURATION, {"5ms", "1s"}},     {RAWHAL_UNIT_COUNT, {"7", "77"}},
-      {RAWHAL_UNIT_CHARGING, {"wall", "fair"}},  {RAWHAL_UNIT_PRIORITY, {"low", "high"}}};
+      {RAWHAL_UNIT_BYTES, {"1Gi", "2Gi"}},      {RAWHAL_UNIT_SHARE, {"0%", "40%"}},
+      {RAWHAL_UNIT_DURATION, {"5ms", "1s"}},    {RAWHAL_UNIT_COUNT, {"7", "77"}},
+      {RAWHAL_UNIT_CHARGING, {"wall", "fair"}}, {RAWHAL_UNIT_PRIORITY, {"low", "high"}}};
   for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = static_cast<rawhal_limit_t>(i);
     const rawhal_limit_info_t *info = rawhal_limit_info(limit);
     SCOPED_TRACE(info->name);
     const Pair &pair = pairs.at(info->unit);
     rawhal_limit_config_t strict = {};
-    ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set_text(&strict, limit, pair.strict, nullptr, &error_));
+    ASSERT_EQ(RAWHAL_OK,
+              rawhal_limit_config_set_text(&strict, limit, pair.strict, nullptr, &error_));
     const uint64_t wanted = rawhal_limit_config_get(&strict, limit);
     for (bool program_is_strict : {false, true}) {
       config_ = {};
       ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set_text(
-                               &config_, limit, program_is_strict ? pair.strict : pair.loose, nullptr, &error_));
+                               &config_, limit, program_is_strict ? pair.strict : pair.loose,
+                               nullptr, &error_));
       Set(info->variable, program_is_strict ? pair.loose : pair.strict);
       ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
       ExpectIs(limit, wanted, program_is_strict ? "program" : info->variable);
@@ -140,7 +154,8 @@ TEST_F(Sources, TheStricterOfTwoHoldsForEachLimit) {
   }
 }
 
-TEST_F(Sources, MasksHoldTogether) {
+TEST_F(Sources, MasksHoldTogether)
+{
   Set("RAWHAL_CU_MASK", "0x0ff0");
   Set("ROC_GLOBAL_CU_MASK", "0xFF");
   ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
@@ -158,12 +173,14 @@ TEST_F(Sources, MasksHoldTogether) {
   EXPECT_STREQ("RAWHAL_CU_MASK", config_.cu_mask.origin);
   config_ = {};
   Set("RAWHAL_CU_MASK", "0xff00");
-  ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"RAWHAL_CU_MASK", "ROC_GLOBAL_CU_MASK", "no compute unit"});
+  ExpectRefused(RAWHAL_INVALID_ARGUMENT,
+                {"RAWHAL_CU_MASK", "ROC_GLOBAL_CU_MASK", "no compute unit"});
   Set("RAWHAL_CU_MASK", "many");
   ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"RAWHAL_CU_MASK: 'many'"});
 }
 
-TEST_F(Sources, TenantsAndRegionsThatDifferAreAnError) {
+TEST_F(Sources, TenantsAndRegionsThatDifferAreAnError)
+{
   Set("RAWHAL_TENANT", "blue");
   strcpy(config_.tenant.text, "red");
   ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"RAWHAL_TENANT: ", "'blue'", "'red'", "program"});
@@ -172,13 +189,14 @@ TEST_F(Sources, TenantsAndRegionsThatDifferAreAnError) {
   config_ = {};
   Set("CUDA_DEVICE_MEMORY_SHARED_CACHE", "/x/cache");
   Set("RAWHAL_LIMIT_REGION", "/x/mine"); // one's own region has nobody else in it
-  ExpectRefused(RAWHAL_INVALID_ARGUMENT,
-                {"CUDA_DEVICE_MEMORY_SHARED_CACHE", "/x/cache.rawhal", "/x/mine", "RAWHAL_LIMIT_REGION"});
+  ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"CUDA_DEVICE_MEMORY_SHARED_CACHE", "/x/cache.rawhal",
+                                          "/x/mine", "RAWHAL_LIMIT_REGION"});
   Set("RAWHAL_LIMIT_REGION", "/x/cache.rawhal");
   EXPECT_EQ(RAWHAL_OK, Read()) << error_.message;
 }
 
-TEST_F(Sources, AProgramsDescriptorIsTheRegionThatTheEnvironmentNames) {
+TEST_F(Sources, AProgramsDescriptorIsTheRegionThatTheEnvironmentNames)
+{
   RegionFile file;
   rawhal_limiter_close(file.Open());
   Set("RAWHAL_LIMIT_REGION", file.path());
@@ -195,7 +213,8 @@ TEST_F(Sources, AProgramsDescriptorIsTheRegionThatTheEnvironmentNames) {
 
 // ---- Pinned ----
 
-TEST_F(Sources, WhatIsPinnedIsNotTheProgramsToChange) {
+TEST_F(Sources, WhatIsPinnedIsNotTheProgramsToChange)
+{
   Set("RAWHAL_DEVICE_SHARE", "90%");
   Set("RAWHAL_GPU_SHARE", "30%");
   Set("RAWHAL_TENANT", "blue");
@@ -210,11 +229,13 @@ TEST_F(Sources, WhatIsPinnedIsNotTheProgramsToChange) {
   EXPECT_TRUE(config_.tenant.pinned);
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
             rawhal_limit_config_set(&config_, RAWHAL_LIMIT_DEVICE_SHARE, 1, &error_));
-  EXPECT_NE(nullptr, strstr(error_.message, "pinned at 90% by RAWHAL_DEVICE_SHARE")) << error_.message;
+  EXPECT_NE(nullptr, strstr(error_.message, "pinned at 90% by RAWHAL_DEVICE_SHARE"))
+      << error_.message;
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config_, RAWHAL_LIMIT_GPU_SHARE, 1, &error_));
   // Less than what is pinned, for all tenants of the device: neither obeyed nor passed over.
   Program(RAWHAL_LIMIT_DEVICE_SHARE, 1);
-  ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"program: device-share is pinned at 90% by RAWHAL_DEVICE_SHARE"});
+  ExpectRefused(RAWHAL_INVALID_ARGUMENT,
+                {"program: device-share is pinned at 90% by RAWHAL_DEVICE_SHARE"});
   config_ = {};
   Set("RAWHAL_LIMITS_PINNED", "all");
   ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
@@ -224,20 +245,24 @@ TEST_F(Sources, WhatIsPinnedIsNotTheProgramsToChange) {
   ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"RAWHAL_LIMITS_PINNED: ", "'gpu-shar'", "gpu-share"});
 }
 
-TEST_F(Sources, ARunningProgramIsHeldAsWell) {
+TEST_F(Sources, ARunningProgramIsHeldAsWell)
+{
   Set("RAWHAL_GPU_SHARE", "30%");
   Set("RAWHAL_MEMORY_LIMIT", "1Gi");
   Set("RAWHAL_LIMITS_PINNED", "memory");
   ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
   rawhal_limiter_t *limiter = nullptr;
-  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config_, "device", &limiter, &error_)) << error_.message;
+  ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config_, "device", &limiter, &error_))
+      << error_.message;
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
             rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, RAWHAL_UNLIMITED, &error_));
   EXPECT_NE(nullptr, strstr(error_.message, "RAWHAL_GPU_SHARE")) << error_.message;
   EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 100000, &error_));
   EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 300000, &error_));
-  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, rawhal_limiter_set(limiter, RAWHAL_LIMIT_MEMORY, 1 << 20, &error_));
-  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, rawhal_limiter_set(limiter, RAWHAL_LIMIT_MEMORY, 2 * kGi, &error_));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
+            rawhal_limiter_set(limiter, RAWHAL_LIMIT_MEMORY, 1 << 20, &error_));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED,
+            rawhal_limiter_set(limiter, RAWHAL_LIMIT_MEMORY, 2 * kGi, &error_));
   EXPECT_EQ(1 * kGi, rawhal_limiter_get(limiter, RAWHAL_LIMIT_MEMORY));
   EXPECT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_WEIGHT, 1000, &error_));
   rawhal_limiter_close(limiter);
@@ -246,26 +271,31 @@ TEST_F(Sources, ARunningProgramIsHeldAsWell) {
 // ---- The operator's file ----
 
 class OperatorsFile : public Sources {
- protected:
-  void SetUp() override {
+protected:
+  void SetUp() override
+  {
     char name[] = "/tmp/rawhal-limits-XXXXXX";
     folder_ = mkdtemp(name);
     ASSERT_EQ(0, chmod(folder_.c_str(), 0755));
     path_ = folder_ + "/limits";
     Set("RAWHAL_LIMITS_FILE", path_);
   }
-  void TearDown() override {
+  void TearDown() override
+  {
     Sources::TearDown();
     unlink(path_.c_str());
     rmdir(folder_.c_str());
   }
   void Write(const std::string &text) { std::ofstream(path_, std::ios::trunc) << text; }
   // As a user who may not write the file. Failures are reported there.
-  void AsAnother(const std::function<void()> &body) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  void AsAnother(const std::function<void()> &body)
+  {
+    if (geteuid() != 0)
+      GTEST_SKIP() << "only root can be somebody else";
     pid_t child = fork();
     if (child == 0) {
-      if (setgid(kNobody) || setuid(kNobody)) _exit(100);
+      if (setgid(kNobody) || setuid(kNobody))
+        _exit(100);
       body();
       _exit(HasFailure() ? 1 : 0);
     }
@@ -276,8 +306,10 @@ class OperatorsFile : public Sources {
   std::string folder_, path_;
 };
 
-TEST_F(OperatorsFile, HoldsAgainstEverybody) {
-  Write("# of this machine\n\n gpu-share = 30% \r\nRAWHAL_MEMORY_LIMIT_1=1Gi\nmemory=2Gi\ntenant=blue\ncu-mask=0f\n");
+TEST_F(OperatorsFile, HoldsAgainstEverybody)
+{
+  Write("# of this machine\n\n gpu-share = 30% "
+        "\r\nRAWHAL_MEMORY_LIMIT_1=1Gi\nmemory=2Gi\ntenant=blue\ncu-mask=0f\n");
   Set("RAWHAL_GPU_SHARE", "100%");
   Set("RAWHAL_TENANT", "red");
   Set("CUDA_DEVICE_MEMORY_LIMIT", "8g");
@@ -299,15 +331,17 @@ TEST_F(OperatorsFile, HoldsAgainstEverybody) {
     // Less than what is pinned is refused, too, and says by whom.
     config_ = {};
     Set("CUDA_DEVICE_SM_LIMIT", "20");
-    ExpectRefused(RAWHAL_INVALID_ARGUMENT,
-                  {"CUDA_DEVICE_SM_LIMIT: gpu-share is pinned at 30% by RAWHAL_LIMITS_FILE:3", "20%"});
+    ExpectRefused(
+        RAWHAL_INVALID_ARGUMENT,
+        {"CUDA_DEVICE_SM_LIMIT: gpu-share is pinned at 30% by RAWHAL_LIMITS_FILE:3", "20%"});
     Unset("CUDA_DEVICE_SM_LIMIT");
     Set("ROC_GLOBAL_CU_MASK", "3");
     ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"ROC_GLOBAL_CU_MASK: cu-mask is pinned at '0f'"});
   });
 }
 
-TEST_F(OperatorsFile, APinnedRegionReplacesAProgramsDescriptor) {
+TEST_F(OperatorsFile, APinnedRegionReplacesAProgramsDescriptor)
+{
   Write("region=/x/operators\n");
   Set("CUDA_DEVICE_MEMORY_SHARED_CACHE", "/x/cache");
   AsAnother([&] {
@@ -319,7 +353,8 @@ TEST_F(OperatorsFile, APinnedRegionReplacesAProgramsDescriptor) {
   });
 }
 
-TEST_F(OperatorsFile, IsRefusedWhenItsReaderCouldWriteIt) {
+TEST_F(OperatorsFile, IsRefusedWhenItsReaderCouldWriteIt)
+{
   Write("gpu-share=30%\n");
   ExpectRefused(RAWHAL_UNSUPPORTED, {"RAWHAL_LIMITS_FILE: ", path_}); // ours, or we are root
   AsAnother([&] { EXPECT_EQ(RAWHAL_OK, Read()) << error_.message; });
@@ -333,13 +368,16 @@ TEST_F(OperatorsFile, IsRefusedWhenItsReaderCouldWriteIt) {
   AsAnother([&] { ExpectRefused(RAWHAL_UNSUPPORTED, {"belongs to the user of this process"}); });
 }
 
-TEST_F(OperatorsFile, WhatIsNotUnderstoodIsNamedByItsLine) {
+TEST_F(OperatorsFile, WhatIsNotUnderstoodIsNamedByItsLine)
+{
   const struct {
     std::string text;
     rawhal_status_t status;
     std::vector<std::string> words;
   } cases[] = {
-      {"gpu-share=30%\ngpu-shar=30%\n", RAWHAL_INVALID_ARGUMENT, {"RAWHAL_LIMITS_FILE:2: ", "nearest is gpu-share"}},
+      {"gpu-share=30%\ngpu-shar=30%\n",
+       RAWHAL_INVALID_ARGUMENT,
+       {"RAWHAL_LIMITS_FILE:2: ", "nearest is gpu-share"}},
       {"gpu-share\n", RAWHAL_INVALID_ARGUMENT, {"RAWHAL_LIMITS_FILE:1: ", "NAME=VALUE"}},
       {"memory=1Gi\nRAWHAL_MEMORY_LIMIT=2Gi\n", RAWHAL_INVALID_ARGUMENT, {"FILE:2: ", "line 1"}},
       {"gpu-share=lots\n", RAWHAL_INVALID_ARGUMENT, {"RAWHAL_LIMITS_FILE:1: 'lots'"}},
@@ -355,7 +393,8 @@ TEST_F(OperatorsFile, WhatIsNotUnderstoodIsNamedByItsLine) {
     AsAnother([&] { ExpectRefused(c.status, c.words); });
   }
   std::string many;
-  for (int i = 0; i < 600; ++i) many += "memory_" + std::to_string(i) + "=1\n";
+  for (int i = 0; i < 600; ++i)
+    many += "memory_" + std::to_string(i) + "=1\n";
   Write(many);
   AsAnother([&] { ExpectRefused(RAWHAL_CAP_EXCEEDED, {"more than 512"}); });
   unlink(path_.c_str());
@@ -366,7 +405,8 @@ TEST_F(OperatorsFile, WhatIsNotUnderstoodIsNamedByItsLine) {
 
 // ---- Misspelt ----
 
-TEST_F(Sources, AMisspeltVariableNamesTheNearest) {
+TEST_F(Sources, AMisspeltVariableNamesTheNearest)
+{
   const struct {
     const char *given, *meant;
   } cases[] = {{"RAWHAL_MEMORY_LIMT", "RAWHAL_MEMORY_LIMIT"},
@@ -386,7 +426,8 @@ TEST_F(Sources, AMisspeltVariableNamesTheNearest) {
   for (const auto &c : cases) {
     SCOPED_TRACE(c.given);
     Set(c.given, "1");
-    ExpectRefused(RAWHAL_INVALID_ARGUMENT, {std::string(c.given) + ": ", std::string("nearest is ") + c.meant});
+    ExpectRefused(RAWHAL_INVALID_ARGUMENT,
+                  {std::string(c.given) + ": ", std::string("nearest is ") + c.meant});
     Unset(c.given);
   }
   const std::string name = "RAWHAL_" + std::string(5000, 'X');
@@ -399,16 +440,22 @@ TEST_F(Sources, AMisspeltVariableNamesTheNearest) {
 }
 
 // Whatever of RAWHAL_* the tree reads from the environment is in the table.
-void ScanTree(const std::string &folder, std::set<std::string> *names) {
-  static const std::regex reading("(?:getenv\\(\"|environ\\[\"|environ\\.get\\(\"|\\$\\{)(RAWHAL_[A-Z0-9_]+)(?:\"|:-)");
+void ScanTree(const std::string &folder, std::set<std::string> *names)
+{
+  static const std::regex reading(
+      "(?:getenv\\(\"|environ\\[\"|environ\\.get\\(\"|\\$\\{)(RAWHAL_[A-Z0-9_]+)(?:\"|:-)");
   DIR *listing = opendir(folder.c_str());
-  if (!listing) return;
+  if (!listing)
+    return;
   while (const dirent *entry = readdir(listing)) {
     const std::string name = entry->d_name, path = folder + "/" + name;
-    if (name[0] == '.' || name == "build") continue;
+    if (name[0] == '.' || name == "build")
+      continue;
     struct stat facts;
-    if (lstat(path.c_str(), &facts)) continue;
-    if (S_ISDIR(facts.st_mode)) ScanTree(path, names);
+    if (lstat(path.c_str(), &facts))
+      continue;
+    if (S_ISDIR(facts.st_mode))
+      ScanTree(path, names);
     if (!S_ISREG(facts.st_mode) || facts.st_size > 1 << 20 ||
         !std::regex_search(name, std::regex("^dev$|\\.(c|cc|h|py|sh)$")))
       continue;
@@ -421,7 +468,8 @@ void ScanTree(const std::string &folder, std::set<std::string> *names) {
   closedir(listing);
 }
 
-TEST_F(Sources, EveryVariableThatTheTreeReadsIsKnown) {
+TEST_F(Sources, EveryVariableThatTheTreeReadsIsKnown)
+{
   std::set<std::string> names;
   ScanTree(RAWHAL_SOURCE_DIR, &names);
   EXPECT_TRUE(names.count("RAWHAL_DEVICE")) << "found " << names.size();
@@ -438,17 +486,19 @@ TEST_F(Sources, EveryVariableThatTheTreeReadsIsKnown) {
   }
 }
 
-TEST_F(Sources, WhatOtherLimitersReadHasAWord) {
+TEST_F(Sources, WhatOtherLimitersReadHasAWord)
+{
   std::set<std::string> names;
   const rawhal_limit_foreign_t *foreign;
   for (size_t i = 0; (foreign = rawhal_limit_foreign(i)); ++i) {
     EXPECT_TRUE(names.insert(foreign->variable).second);
     EXPECT_GT(strlen(foreign->instead), 10u);
   }
-  for (const char *name : {"CUDA_OVERSUBSCRIBE", "ACTIVE_OOM_KILLER", "GPU_CORE_UTILIZATION_POLICY"})
+  for (const char *name :
+       {"CUDA_OVERSUBSCRIBE", "ACTIVE_OOM_KILLER", "GPU_CORE_UTILIZATION_POLICY"})
     EXPECT_TRUE(names.count(name)) << name;
   EXPECT_EQ(nullptr, rawhal_limit_foreign(names.size()));
   EXPECT_EQ(nullptr, rawhal_limit_foreign(SIZE_MAX));
 }
 
-}  // namespace
+} // namespace

@@ -14,27 +14,39 @@ namespace {
 using Estimates = std::unique_ptr<shim_estimates_t, decltype(&shim_estimates_destroy)>;
 using Usage = std::unique_ptr<shim_usage_t, decltype(&shim_usage_destroy)>;
 
-Estimates NewEstimates() { return {shim_estimates_create(), shim_estimates_destroy}; }
-Usage NewUsage() { return {shim_usage_create(), shim_usage_destroy}; }
+Estimates NewEstimates()
+{
+  return {shim_estimates_create(), shim_estimates_destroy};
+}
+Usage NewUsage()
+{
+  return {shim_usage_create(), shim_usage_destroy};
+}
 
 const uint64_t kSecond = 1000000000u;
 
-TEST(Estimate, IsUnknownUntilItWasMeasuredAndThenFollows) {
+TEST(Estimate, IsUnknownUntilItWasMeasuredAndThenFollows)
+{
   Estimates table = NewEstimates();
   EXPECT_EQ(0u, shim_estimate_find(table.get(), 7));
   shim_estimate_learn(table.get(), 7, 803);
   EXPECT_EQ(803u, shim_estimate_find(table.get(), 7));
   EXPECT_EQ(0u, shim_estimate_find(table.get(), 8));
-  for (int i = 0; i < 200; ++i) shim_estimate_learn(table.get(), 7, 803);
-  EXPECT_NEAR(803, static_cast<double>(shim_estimate_find(table.get(), 7)), 8) << "it does not drift";
-  for (int i = 0; i < 200; ++i) shim_estimate_learn(table.get(), 7, 80003);
+  for (int i = 0; i < 200; ++i)
+    shim_estimate_learn(table.get(), 7, 803);
+  EXPECT_NEAR(803, static_cast<double>(shim_estimate_find(table.get(), 7)), 8)
+      << "it does not drift";
+  for (int i = 0; i < 200; ++i)
+    shim_estimate_learn(table.get(), 7, 80003);
   EXPECT_NEAR(80003, static_cast<double>(shim_estimate_find(table.get(), 7)), 800);
-  for (int i = 0; i < 200; ++i) shim_estimate_learn(table.get(), 7, 803);
+  for (int i = 0; i < 200; ++i)
+    shim_estimate_learn(table.get(), 7, 803);
   EXPECT_NEAR(803, static_cast<double>(shim_estimate_find(table.get(), 7)), 16);
 }
 
 // A kernel that takes no time that a clock shows is a known one: unknown ones are let in one by one.
-TEST(Estimate, OfNoTimeIsNotUnknown) {
+TEST(Estimate, OfNoTimeIsNotUnknown)
+{
   Estimates table = NewEstimates();
   for (int i = 0; i < 50; ++i) {
     shim_estimate_learn(table.get(), 7, 0);
@@ -43,22 +55,27 @@ TEST(Estimate, OfNoTimeIsNotUnknown) {
 }
 
 // One damaged time stamp must not keep a kernel out for centuries.
-TEST(Estimate, IsNeverMoreThanTheMost) {
+TEST(Estimate, IsNeverMoreThanTheMost)
+{
   Estimates table = NewEstimates();
   shim_estimate_learn(table.get(), 7, UINT64_MAX);
   EXPECT_LE(shim_estimate_find(table.get(), 7), shim_estimate_most_ns);
-  for (int i = 0; i < 100; ++i) shim_estimate_learn(table.get(), 7, UINT64_MAX - i);
+  for (int i = 0; i < 100; ++i)
+    shim_estimate_learn(table.get(), 7, UINT64_MAX - i);
   EXPECT_LE(shim_estimate_find(table.get(), 7), shim_estimate_most_ns);
-  for (int i = 0; i < 400; ++i) shim_estimate_learn(table.get(), 7, 1000);
+  for (int i = 0; i < 400; ++i)
+    shim_estimate_learn(table.get(), 7, 1000);
   EXPECT_LE(shim_estimate_find(table.get(), 7), 2000u) << "and it is forgotten";
 }
 
 // More kernels than one place of the table has room for, at its very end.
-TEST(Estimate, ATableThatIsFullForgetsAndStaysWithinItself) {
+TEST(Estimate, ATableThatIsFullForgetsAndStaysWithinItself)
+{
   Estimates table = NewEstimates();
   std::vector<uint64_t> keys;
   for (uint64_t key = 1; keys.size() < 40; ++key)
-    if (shim_estimate_home(key) >= shim_estimate_entries - 2) keys.push_back(key);
+    if (shim_estimate_home(key) >= shim_estimate_entries - 2)
+      keys.push_back(key);
   for (uint64_t round = 0; round < 20; ++round)
     for (uint64_t key : keys) {
       shim_estimate_learn(table.get(), key, 1000 + 7 * round + key % 8);
@@ -67,10 +84,11 @@ TEST(Estimate, ATableThatIsFullForgetsAndStaysWithinItself) {
   EXPECT_FALSE(shim_estimates_spilt(table.get()));
 }
 
-TEST(Usage, CountsWholeHalfSecondsOfTheWindow) {
+TEST(Usage, CountsWholeHalfSecondsOfTheWindow)
+{
   Usage usage = NewUsage();
   const uint64_t now = 1000 * kSecond + 1;
-  shim_usage_add(usage.get(), now, 5);  // of the half second that is not over
+  shim_usage_add(usage.get(), now, 5); // of the half second that is not over
   EXPECT_EQ(0u, shim_usage_sum(usage.get(), now, kSecond));
   shim_usage_add(usage.get(), now - shim_bucket_ns, 100);
   shim_usage_add(usage.get(), now - 2 * shim_bucket_ns, 1000);
@@ -82,7 +100,8 @@ TEST(Usage, CountsWholeHalfSecondsOfTheWindow) {
 }
 
 // The table goes round: what stands in a place from an earlier round is neither shown nor added to.
-TEST(Usage, WhatWasUsedARoundAgoIsOver) {
+TEST(Usage, WhatWasUsedARoundAgoIsOver)
+{
   Usage usage = NewUsage();
   const uint64_t then = 1000 * kSecond, round = shim_buckets * shim_bucket_ns;
   shim_usage_add(usage.get(), then, 77);
@@ -94,13 +113,15 @@ TEST(Usage, WhatWasUsedARoundAgoIsOver) {
   EXPECT_EQ(0u, shim_usage_sum(usage.get(), then + 2 * round + shim_bucket_ns, kSecond));
 }
 
-TEST(Usage, NeitherWrapsNorSpills) {
+TEST(Usage, NeitherWrapsNorSpills)
+{
   Usage usage = NewUsage();
   const uint64_t then = 1000 * kSecond, after = then + shim_bucket_ns;
   shim_usage_add(usage.get(), then, 10);
   shim_usage_take(usage.get(), then, 11);
   EXPECT_EQ(0u, shim_usage_sum(usage.get(), after, kSecond));
-  for (int i = 0; i < 4; ++i) shim_usage_add(usage.get(), then, UINT64_MAX - 3);
+  for (int i = 0; i < 4; ++i)
+    shim_usage_add(usage.get(), then, UINT64_MAX - 3);
   uint64_t most = shim_usage_sum(usage.get(), after, kSecond);
   EXPECT_GE(most, 60 * kSecond) << "a kernel of a minute is counted whole";
   shim_usage_add(usage.get(), then, UINT64_MAX);
@@ -110,7 +131,8 @@ TEST(Usage, NeitherWrapsNorSpills) {
 }
 
 // In the last half second before the stamp starts again, a word of all ones would be a real one.
-TEST(Usage, TakesNoMoreThanThereIsAtAnyTime) {
+TEST(Usage, TakesNoMoreThanThereIsAtAnyTime)
+{
   Usage usage = NewUsage();
   const uint64_t then = 0xffffff * shim_bucket_ns;
   shim_usage_add(usage.get(), then, 10);
@@ -119,7 +141,8 @@ TEST(Usage, TakesNoMoreThanThereIsAtAnyTime) {
 }
 
 // Shortly after the machine has started there is no minute to look back to.
-TEST(Usage, AtTheBeginningOfTime) {
+TEST(Usage, AtTheBeginningOfTime)
+{
   Usage usage = NewUsage();
   shim_usage_add(usage.get(), 0, 9);
   EXPECT_EQ(0u, shim_usage_sum(usage.get(), 0, 60 * kSecond));
@@ -127,4 +150,4 @@ TEST(Usage, AtTheBeginningOfTime) {
   EXPECT_EQ(9u, shim_usage_sum(usage.get(), shim_bucket_ns, UINT64_MAX));
 }
 
-}  // namespace
+} // namespace

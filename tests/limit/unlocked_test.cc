@@ -44,7 +44,8 @@ TEST_F(Unlocked, CapsHoldAndNothingIsLeftOver)
         for (int pause = 0; pause < 20; ++pause)
           std::this_thread::yield();
       }
-      odd += rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, RAWHAL_UNLIMITED, &error) != RAWHAL_OK;
+      odd += rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, RAWHAL_UNLIMITED, &error) !=
+             RAWHAL_OK;
       return;
     }
     std::mt19937 random(static_cast<unsigned>(t));
@@ -68,7 +69,10 @@ TEST_F(Unlocked, CapsHoldAndNothingIsLeftOver)
         shim_complete(flight.queue->lease, &flight.grant, now_ - 1000, now_);
     };
     for (int i = 0; i < 20000; ++i) {
-      Flight next = {&queues[random() % 2], {1 + random() % 3, 1 + random() % 40, 256, static_cast<uint32_t>(1 + random() % 3)}, {}};
+      Flight next = {
+          &queues[random() % 2],
+          {1 + random() % 3, 1 + random() % 40, 256, static_cast<uint32_t>(1 + random() % 3)},
+          {}};
       rawhal_status_t status = shim_admit(next.queue->lease, &next.cost, 0, &next.grant, &error);
       if (status == RAWHAL_OK) {
         uint64_t launches = next.cost.launches;
@@ -132,7 +136,8 @@ TEST_F(Unlocked, TheLastPlaceIsOneThreadsOnly)
 TEST_F(Unlocked, ARateIsNobodysTwice)
 {
   for (int round = 0; round < 50; ++round) {
-    rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCH_RATE, 100000}, {RAWHAL_LIMIT_BURST, 20 * kMs}});
+    rawhal_limiter_t *limiter =
+        Open({{RAWHAL_LIMIT_DISPATCH_RATE, 100000}, {RAWHAL_LIMIT_BURST, 20 * kMs}});
     limit_lease_t *leases[2] = {Lease(limiter), Lease(limiter)};
     std::atomic<uint64_t> admitted{0};
     Threads(4, [&](int t) {

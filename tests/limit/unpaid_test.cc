@@ -12,29 +12,34 @@
 namespace {
 
 // Until when.
-uint64_t Sleep(uint64_t ms) {
+uint64_t Sleep(uint64_t ms)
+{
   std::this_thread::sleep_for(std::chrono::milliseconds(ms));
   return rawhal_deadline_after(0);
 }
 
 class Unpaid : public LimitedDevice<HeldTest> {
- protected:
-  void StartAtTenPercent() {
+protected:
+  void StartAtTenPercent()
+  {
     Start({{RAWHAL_LIMIT_GPU_SHARE, 100000}, {RAWHAL_LIMIT_BURST, 1 * millisecond}});
   }
   // For how long after `since` nothing more is admitted, ms.
-  double HeldBack(uint64_t since) {
+  double HeldBack(uint64_t since)
+  {
     rawhal_queue_t *on = queue();
     rawhal_dispatch_t dispatch = empty();
     rawhal_ticket_t ticket = 0;
     rawhal_status_t status = rawhal_queue_submit(on, &dispatch, 1, 0, &ticket, &error);
-    if (status == RAWHAL_OK) return 0;
+    if (status == RAWHAL_OK)
+      return 0;
     EXPECT_EQ(RAWHAL_WOULD_BLOCK, status) << error.message;
     uint64_t retry = rawhal_queue_retry_at(on);
     return retry > since ? static_cast<double>(retry - since) / millisecond : 0;
   }
   // A batch whose first kernel runs for that long, and whose second faults. Until when the first ran.
-  uint64_t SubmitAndFault(rawhal_queue_t *on, uint64_t ms, rawhal_ticket_t *ticket) {
+  uint64_t SubmitAndFault(rawhal_queue_t *on, uint64_t ms, rawhal_ticket_t *ticket)
+  {
     const rawhal_device_kernel_t *fault = kernel("fault-gfx90a-v5.co", "fault_store");
     rawhal_buffer_t *memory = buffer(4096);
     Blob wild = Blob().add(rawhal_buffer_address(memory)).add(int64_t{1} << 40).add(1u);
@@ -45,22 +50,24 @@ class Unpaid : public LimitedDevice<HeldTest> {
     return until;
   }
   // One of 64 packets, without limits.
-  rawhal_queue_t *SmallQueue() {
+  rawhal_queue_t *SmallQueue()
+  {
     HeldTest::SetUp();
     rawhal_queue_options_t small = {};
     small.packets = 64;
     return queue(small);
   }
   // A queue that is destroyed in this test.
-  rawhal_queue_t *OwnQueue() {
+  rawhal_queue_t *OwnQueue()
+  {
     rawhal_queue_t *made = nullptr;
     EXPECT_OK(rawhal_queue_create(device, nullptr, &made, &error));
     return made;
   }
-
 };
 
-TEST_F(Unpaid, ADestroyedQueuePaysForWhatRan) {
+TEST_F(Unpaid, ADestroyedQueuePaysForWhatRan)
+{
   StartAtTenPercent();
   rawhal_queue_t *on = OwnQueue();
   submit(on, held());
@@ -72,7 +79,8 @@ TEST_F(Unpaid, ADestroyedQueuePaysForWhatRan) {
 }
 
 // What had finished long before pays for itself, though nobody looked.
-TEST_F(Unpaid, ADestroyedQueuePaysForNothingElse) {
+TEST_F(Unpaid, ADestroyedQueuePaysForNothingElse)
+{
   StartAtTenPercent();
   rawhal_queue_t *on = OwnQueue();
   submit(on, empty());
@@ -81,7 +89,8 @@ TEST_F(Unpaid, ADestroyedQueuePaysForNothingElse) {
   EXPECT_LE(Row(2).gpu_ns, 50 * millisecond);
 }
 
-TEST_F(Unpaid, ABatchWhoseLastKernelFaultsPays) {
+TEST_F(Unpaid, ABatchWhoseLastKernelFaultsPays)
+{
   StartAtTenPercent();
   rawhal_queue_t *on = queue();
   rawhal_ticket_t ticket = 0;
@@ -92,17 +101,20 @@ TEST_F(Unpaid, ABatchWhoseLastKernelFaultsPays) {
 }
 
 // Nobody looks: the fault itself settles the account.
-TEST_F(Unpaid, AFaultIsChargedWithoutBeingSeen) {
+TEST_F(Unpaid, AFaultIsChargedWithoutBeingSeen)
+{
   StartAtTenPercent();
   rawhal_ticket_t ticket = 0;
   SubmitAndFault(queue(), 50, &ticket);
-  for (int i = 0; i < 1000 && Row(2).open_ns; ++i) Sleep(10);
+  for (int i = 0; i < 1000 && Row(2).open_ns; ++i)
+    Sleep(10);
   EXPECT_EQ(0u, Row(2).open_ns);
   EXPECT_GE(Row(2).gpu_ns, 49 * millisecond);
   EXPECT_LE(Row(2).gpu_ns, 5000 * millisecond);
 }
 
-TEST_F(Unpaid, AKernelShowsWhileItRuns) {
+TEST_F(Unpaid, AKernelShowsWhileItRuns)
+{
   Start({{RAWHAL_LIMIT_GPU_SHARE, 990000}});
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t dispatch = held();
@@ -119,7 +131,8 @@ TEST_F(Unpaid, AKernelShowsWhileItRuns) {
 }
 
 // What a batch takes is known from its first packet to its last.
-TEST_F(Unpaid, BatchesAndRecordingsAreTimedAsAWhole) {
+TEST_F(Unpaid, BatchesAndRecordingsAreTimedAsAWhole)
+{
   Start({{RAWHAL_LIMIT_GPU_SHARE, 990000}});
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t batch[] = {held(), empty(), empty()};
@@ -145,11 +158,13 @@ TEST_F(Unpaid, BatchesAndRecordingsAreTimedAsAWhole) {
 }
 
 // Of dispatches that may overlap nobody knows which began first: the time is the queue's.
-TEST_F(Unpaid, ABatchThatOverlapsPaysForAllOfIt) {
+TEST_F(Unpaid, ABatchThatOverlapsPaysForAllOfIt)
+{
   Start({{RAWHAL_LIMIT_GPU_SHARE, 990000}});
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t batch[] = {held(), empty(), empty()};
-  for (rawhal_dispatch_t &dispatch : batch) dispatch.flags |= RAWHAL_DISPATCH_OVERLAP;
+  for (rawhal_dispatch_t &dispatch : batch)
+    dispatch.flags |= RAWHAL_DISPATCH_OVERLAP;
   uint64_t before = Row(2).gpu_ns;
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_submit(on, batch, 3, RAWHAL_FOREVER, &ticket, &error));
@@ -161,7 +176,8 @@ TEST_F(Unpaid, ABatchThatOverlapsPaysForAllOfIt) {
 }
 
 // The program lets the first kernel go only when the second has run.
-TEST_F(Unpaid, AKernelThatWaitsForTheProgramDoesNotStopIt) {
+TEST_F(Unpaid, AKernelThatWaitsForTheProgramDoesNotStopIt)
+{
   StartAtTenPercent();
   rawhal_queue_t *first = queue(), *second = queue();
   rawhal_ticket_t waiting = submit(first, held());
@@ -170,12 +186,14 @@ TEST_F(Unpaid, AKernelThatWaitsForTheProgramDoesNotStopIt) {
   EXPECT_LT(rawhal_deadline_after(0) - began, 5000 * millisecond);
   release();
   EXPECT_OK(wait(first, waiting));
-  EXPECT_GE(HeldBack(rawhal_deadline_after(0)), 3000);  // more than half a second of the device
+  EXPECT_GE(HeldBack(rawhal_deadline_after(0)), 3000); // more than half a second of the device
 }
 
 // Another process of the tenant waits for what is in flight here, and nobody here calls again.
-TEST_F(Unpaid, PeersLearnWhatFinishedThoughNobodyLooks) {
-  const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 400000}, {RAWHAL_LIMIT_BURST, 20 * millisecond}};
+TEST_F(Unpaid, PeersLearnWhatFinishedThoughNobodyLooks)
+{
+  const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, 400000},
+                                     {RAWHAL_LIMIT_BURST, 20 * millisecond}};
   Start(limits);
   rawhal_limit_config_t config = file_.Config(limits);
   rawhal_limiter_t *peer = nullptr;
@@ -198,7 +216,8 @@ TEST_F(Unpaid, PeersLearnWhatFinishedThoughNobodyLooks) {
 
 // Nor does anybody ring a bell: whether nothing was in flight before or something was, whether others sleep on the same
 // ticket or not, what has finished is known.
-TEST_F(Unpaid, EachTicketIsPaidForThoughNobodyLooks) {
+TEST_F(Unpaid, EachTicketIsPaidForThoughNobodyLooks)
+{
   Start({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}});
   rawhal_queue_options_t options = {};
   options.submissions = 4;
@@ -208,21 +227,26 @@ TEST_F(Unpaid, EachTicketIsPaidForThoughNobodyLooks) {
   for (unsigned round = 0; round < 300; ++round) {
     rawhal_ticket_t ticket = 0;
     for (unsigned i = 0; i <= round % 4; ++i) {
-      for (rawhal_dispatch_t &dispatch : batch) dispatch.flags = round & 4 ? RAWHAL_DISPATCH_OVERLAP : 0;
+      for (rawhal_dispatch_t &dispatch : batch)
+        dispatch.flags = round & 4 ? RAWHAL_DISPATCH_OVERLAP : 0;
       size_t count = 1 + (round + i) % 3;
       ASSERT_OK(rawhal_queue_submit(on, batch, count, RAWHAL_FOREVER, &ticket, &error));
       submitted += count;
     }
-    if (round % 8 > 5) ASSERT_OK(wait(on, ticket));
-    if (round % 16 == 3) Sleep(1);
+    if (round % 8 > 5)
+      ASSERT_OK(wait(on, ticket));
+    if (round % 16 == 3)
+      Sleep(1);
     uint64_t deadline = rawhal_deadline_after(10000 * millisecond), now = 0;
-    while (Row(2).launches < submitted && now < deadline) now = rawhal_deadline_after(0);
+    while (Row(2).launches < submitted && now < deadline)
+      now = rawhal_deadline_after(0);
     ASSERT_EQ(Row(2).launches, submitted) << round;
   }
 }
 
 // What runs on may wait for others, who wait for what has finished before it.
-TEST_F(Unpaid, WhatFinishedIsPaidForThoughTheLastDoesNot) {
+TEST_F(Unpaid, WhatFinishedIsPaidForThoughTheLastDoesNot)
+{
   Start({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}});
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t one = empty();
@@ -231,12 +255,15 @@ TEST_F(Unpaid, WhatFinishedIsPaidForThoughTheLastDoesNot) {
   for (bool wanted : {false, true})
     for (int round = 0; round < 5; ++round) {
       rawhal_dispatch_t last = held();
-      for (int i = 0; i < 3; ++i) submit(on, one);
+      for (int i = 0; i < 3; ++i)
+        submit(on, one);
       rawhal_ticket_t ticket = submit(on, last);
-      if (wanted) ASSERT_OK(rawhal_queue_on_complete(on, ticket, never, nullptr, &error));
+      if (wanted)
+        ASSERT_OK(rawhal_queue_on_complete(on, ticket, never, nullptr, &error));
       finished += 3;
       uint64_t deadline = rawhal_deadline_after(10000 * millisecond);
-      while (Row(2).launches < finished && rawhal_deadline_after(0) < deadline) Sleep(1);
+      while (Row(2).launches < finished && rawhal_deadline_after(0) < deadline)
+        Sleep(1);
       EXPECT_EQ(Row(2).launches, finished) << wanted;
       release();
       ASSERT_OK(wait(on, ticket));
@@ -245,7 +272,8 @@ TEST_F(Unpaid, WhatFinishedIsPaidForThoughTheLastDoesNot) {
 }
 
 // Who cannot wait does not go before those who do.
-TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
+TEST_F(Unpaid, NobodyGoesBeforeAFullBatch)
+{
   rawhal_queue_t *on = SmallQueue();
   rawhal_dispatch_t one = empty();
   std::vector<rawhal_dispatch_t> batch(64, one);
@@ -254,11 +282,15 @@ TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
   std::thread waiter([&] {
     rawhal_error_t mine = {};
     begun = true;
-    EXPECT_EQ(RAWHAL_OK, rawhal_queue_submit(on, batch.data(), batch.size(), RAWHAL_FOREVER, &last, &mine)) << mine.message;
+    EXPECT_EQ(RAWHAL_OK,
+              rawhal_queue_submit(on, batch.data(), batch.size(), RAWHAL_FOREVER, &last, &mine))
+        << mine.message;
   });
-  while (!begun) Sleep(1);
+  while (!begun)
+    Sleep(1);
   rawhal_status_t status = RAWHAL_OK;
-  for (int i = 0; i < 5000 && status == RAWHAL_OK; ++i) {  // once the batch waits, though there is room for more
+  for (int i = 0; i < 5000 && status == RAWHAL_OK;
+       ++i) { // once the batch waits, though there is room for more
     Sleep(1);
     status = i < 60 ? rawhal_queue_submit(on, &one, 1, 0, nullptr, &error) : RAWHAL_TIMED_OUT;
   }
@@ -272,7 +304,8 @@ TEST_F(Unpaid, NobodyGoesBeforeAFullBatch) {
 }
 
 // Room is given out in order of arrival: many single ones do not keep out a full batch.
-TEST_F(Unpaid, AFullBatchGetsItsTurn) {
+TEST_F(Unpaid, AFullBatchGetsItsTurn)
+{
   rawhal_queue_t *on = SmallQueue();
   rawhal_dispatch_t one = empty();
   std::vector<rawhal_dispatch_t> batch(64, one);
@@ -283,7 +316,8 @@ TEST_F(Unpaid, AFullBatchGetsItsTurn) {
     threads.emplace_back([&] {
       rawhal_error_t mine = {};
       while (!stop) {
-        EXPECT_EQ(RAWHAL_OK, rawhal_queue_submit(on, &one, 1, RAWHAL_FOREVER, nullptr, &mine)) << mine.message;
+        EXPECT_EQ(RAWHAL_OK, rawhal_queue_submit(on, &one, 1, RAWHAL_FOREVER, nullptr, &mine))
+            << mine.message;
         ++singles;
       }
     });
@@ -296,10 +330,12 @@ TEST_F(Unpaid, AFullBatchGetsItsTurn) {
     ASSERT_OK(wait(on, ticket));
   }
   stop = true;
-  for (std::thread &thread : threads) thread.join();
+  for (std::thread &thread : threads)
+    thread.join();
   // Those that came before it was among those who wait; the processor may have been somebody else's just then.
-  printf("at most %llu single submissions went before a batch\n", static_cast<unsigned long long>(most));
+  printf("at most %llu single submissions went before a batch\n",
+         static_cast<unsigned long long>(most));
   EXPECT_LE(most, 5000u);
 }
 
-}  // namespace
+} // namespace

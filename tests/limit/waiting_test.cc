@@ -17,11 +17,13 @@ constexpr uint64_t kMs = 1000000;
 
 // ---- Asleep, on the machine's clock ----
 
-uint64_t RealNow() {
+uint64_t RealNow()
+{
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-TEST(Waiting, EndsAtTheTimeOrTheDeadline) {
+TEST(Waiting, EndsAtTheTimeOrTheDeadline)
+{
   RegionFile file;
   rawhal_limiter_t *limiter =
       file.Open({{RAWHAL_LIMIT_GPU_SHARE, 100000}, {RAWHAL_LIMIT_BURST, 10 * kMs}});
@@ -32,7 +34,7 @@ TEST(Waiting, EndsAtTheTimeOrTheDeadline) {
   shim_grant_t grant;
   ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, &error));
   uint64_t end = RealNow();
-  shim_complete(lease, &grant, end - 5 * kMs, end);  // 50 ms of the clock
+  shim_complete(lease, &grant, end - 5 * kMs, end); // 50 ms of the clock
   ASSERT_EQ(RAWHAL_WOULD_BLOCK, shim_admit(lease, &cost, 0, &grant, &error));
   uint64_t retry = shim_retry_at(lease);
   EXPECT_EQ(RAWHAL_TIMED_OUT, shim_admit(lease, &cost, RealNow() + 2 * kMs, &grant, &error));
@@ -42,7 +44,8 @@ TEST(Waiting, EndsAtTheTimeOrTheDeadline) {
   rawhal_limiter_close(limiter);
 }
 
-TEST(Waiting, EndsWhenAnotherThreadsWorkEnds) {
+TEST(Waiting, EndsWhenAnotherThreadsWorkEnds)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1}});
   limit_lease_t *lease = nullptr;
@@ -58,7 +61,8 @@ TEST(Waiting, EndsWhenAnotherThreadsWorkEnds) {
         rawhal_error_t mine = {};
         ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, UINT64_MAX, &grant, &mine)) << mine.message;
         int now = ++running;
-        if (now > most) most = now;
+        if (now > most)
+          most = now;
         std::this_thread::yield();
         --running;
         ++done;
@@ -66,7 +70,8 @@ TEST(Waiting, EndsWhenAnotherThreadsWorkEnds) {
         shim_complete(lease, &grant, end - 1000, end);
       }
     });
-  for (std::thread &thread : threads) thread.join();
+  for (std::thread &thread : threads)
+    thread.join();
   EXPECT_EQ(1, most);
   EXPECT_EQ(200, done);
   shim_lease_destroy(lease);
@@ -74,7 +79,8 @@ TEST(Waiting, EndsWhenAnotherThreadsWorkEnds) {
 }
 
 // Four threads that hold 25 at most, of 100: nobody is refused, whoever holds the leases' credit.
-TEST(Waiting, NobodyWaitsForWhatLeasesHold) {
+TEST(Waiting, NobodyWaitsForWhatLeasesHold)
+{
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100},
                                          {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, 6400},
@@ -98,18 +104,23 @@ TEST(Waiting, NobodyWaitsForWhatLeasesHold) {
         }
         rawhal_error_t mine = {};
         held.emplace_back();
-        ASSERT_EQ(RAWHAL_OK, shim_admit(leases[t % 2], &cost, 0, &held.back(), &mine)) << mine.message;
+        ASSERT_EQ(RAWHAL_OK, shim_admit(leases[t % 2], &cost, 0, &held.back(), &mine))
+            << mine.message;
       }
-      for (const shim_grant_t &grant : held) shim_cancel(leases[t % 2], &grant);
+      for (const shim_grant_t &grant : held)
+        shim_cancel(leases[t % 2], &grant);
     });
-  for (std::thread &thread : threads) thread.join();
-  for (limit_lease_t *lease : leases) shim_lease_destroy(lease);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (limit_lease_t *lease : leases)
+    shim_lease_destroy(lease);
   EXPECT_EQ(0u, shim_open_ns(limiter));
   rawhal_limiter_close(limiter);
 }
 
 // Without a region, too, closing a limiter and opening another is no way out of what is owed.
-TEST(Waiting, IsNotEndedByOpeningAnotherLimiter) {
+TEST(Waiting, IsNotEndedByOpeningAnotherLimiter)
+{
   rawhal_limit_config_t config = {};
   rawhal_error_t error = {};
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_GPU_SHARE, 100000, &error));
@@ -118,11 +129,13 @@ TEST(Waiting, IsNotEndedByOpeningAnotherLimiter) {
   for (int round = 0; round < 3; ++round) {
     rawhal_limiter_t *limiter = nullptr;
     limit_lease_t *lease = nullptr;
-    ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "reopened", &limiter, &error)) << error.message;
+    ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "reopened", &limiter, &error))
+        << error.message;
     ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
     rawhal_status_t status = shim_admit(lease, &cost, 0, &grant, &error);
     EXPECT_EQ(round ? RAWHAL_WOULD_BLOCK : RAWHAL_OK, status) << round;
-    if (status == RAWHAL_OK) shim_complete(lease, &grant, RealNow() - 1000 * kMs, RealNow());  // 10 s of the clock
+    if (status == RAWHAL_OK)
+      shim_complete(lease, &grant, RealNow() - 1000 * kMs, RealNow()); // 10 s of the clock
     shim_lease_destroy(lease);
     rawhal_limiter_close(limiter);
   }
@@ -130,10 +143,11 @@ TEST(Waiting, IsNotEndedByOpeningAnotherLimiter) {
 
 // ---- Seen from outside ----
 
-TEST(View, ShowsWhatWasUsed) {
+TEST(View, ShowsWhatWasUsed)
+{
   RegionFile file;
-  rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_MEMORY, 1 << 30}},
-                                        "blue");
+  rawhal_limiter_t *limiter =
+      file.Open({{RAWHAL_LIMIT_GPU_SHARE, 300000}, {RAWHAL_LIMIT_MEMORY, 1 << 30}}, "blue");
   limit_lease_t *lease = nullptr;
   rawhal_error_t error = {};
   ASSERT_EQ(RAWHAL_OK, shim_lease(limiter, nullptr, nullptr, RAWHAL_UNLIMITED, &lease, &error));
@@ -183,4 +197,4 @@ TEST(View, ShowsWhatWasUsed) {
   rawhal_limit_view_close(nullptr);
 }
 
-}  // namespace
+} // namespace

@@ -2,8 +2,8 @@
 
 #include <glob.h>
 
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 
 #include <rawhal/container.h>
 

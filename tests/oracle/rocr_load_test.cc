@@ -59,7 +59,9 @@ TEST_F(OracleRocr, FixturesLoad)
   ASSERT_GT(objects.size(), 10u);
   // Those that need what nobody defines here.
   objects.erase(std::remove_if(objects.begin(), objects.end(),
-                               [](const NamedObject &object) { return object.name.rfind("externals", 0) == 0; }),
+                               [](const NamedObject &object) {
+                                 return object.name.rfind("externals", 0) == 0;
+                               }),
                 objects.end());
   EXPECT_EQ(objects.size(), all_load(objects).accepted);
 }

@@ -256,7 +256,8 @@ TEST_F(Steps, ABarrierNamesTheDependencyThatFailed)
 {
   Loaded kernel;
   rawhal_queue_t *on = queue(here), *sound = queue(here), *failed = queue(here);
-  rawhal_dependency_t dependencies[2] = {{sound, submit(sound, kernel.dispatch()), 0, 0}, {failed, 0, 0, 0}};
+  rawhal_dependency_t dependencies[2] = {{sound, submit(sound, kernel.dispatch()), 0, 0},
+                                         {failed, 0, 0, 0}};
   toy_hold(true);
   dependencies[1].ticket = submit(failed, kernel.dispatch());
   rawhal_queue_destroy(on);

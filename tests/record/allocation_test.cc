@@ -4,7 +4,8 @@
 
 namespace {
 
-rawhal_status_t fill(void *, const record_range_t *, uint64_t, void *to, size_t size, rawhal_error_t *)
+rawhal_status_t fill(void *, const record_range_t *, uint64_t, void *to, size_t size,
+                     rawhal_error_t *)
 {
   memset(to, 'm', size);
   return RAWHAL_OK;
@@ -33,11 +34,14 @@ TEST(Allocation, FailsOnceEach)
   const char *name = path.c_str();
   rawhal_error_t error;
   record_writer_t *writer = nullptr;
-  EXPECT_EQ(1, sweep([&](rawhal_error_t *e) { return record_writer_create(name, nullptr, &writer, e); }));
+  EXPECT_EQ(
+      1, sweep([&](rawhal_error_t *e) { return record_writer_create(name, nullptr, &writer, e); }));
   uint64_t object = 0, number = 0;
   int failed = 0;
   for (uint64_t i = 1; i <= 100; ++i) { // the table of those that are known grows meanwhile
-    failed += sweep([&](rawhal_error_t *e) { return record_writer_object(writer, {&i, sizeof(i)}, &object, e); });
+    failed += sweep([&](rawhal_error_t *e) {
+      return record_writer_object(writer, {&i, sizeof(i)}, &object, e);
+    });
     EXPECT_EQ(i, object);
   }
   EXPECT_EQ(5, failed);
@@ -45,9 +49,12 @@ TEST(Allocation, FailsOnceEach)
   for (int i = 0; i < 40; ++i) {
     record_dispatch_t dispatch = {};
     dispatch.object = 1;
-    EXPECT_EQ(0, sweep([&](rawhal_error_t *e) { return record_writer_dispatch(writer, &dispatch, &number, e); }));
+    EXPECT_EQ(0, sweep([&](rawhal_error_t *e) {
+                return record_writer_dispatch(writer, &dispatch, &number, e);
+              }));
     EXPECT_EQ(1, sweep([&](rawhal_error_t *e) {
-                return record_writer_buffers(writer, number, RECORD_BEFORE, &range, 1, fill, nullptr, e);
+                return record_writer_buffers(writer, number, RECORD_BEFORE, &range, 1, fill,
+                                             nullptr, e);
               }));
   }
   EXPECT_OK(record_writer_close(writer, &error));

@@ -67,7 +67,8 @@ TEST_F(Damage, EveryBitIsNoticedWhereItIs)
     std::string bytes = file.bytes;
     bytes[byte] = static_cast<char>(bytes[byte] ^ (1 << bit % 8));
     const rawhal_status_t status = open(bytes);
-    ASSERT_TRUE(status == RAWHAL_MALFORMED || (status == RAWHAL_UNSUPPORTED && byte < sizeof(format_header_t)))
+    ASSERT_TRUE(status == RAWHAL_MALFORMED ||
+                (status == RAWHAL_UNSUPPORTED && byte < sizeof(format_header_t)))
         << rawhal_status_name(status);
     ASSERT_LE(error.offset, byte);
     uint64_t piece = byte < 8 ? byte : byte < 12 ? 8 : byte < 16 ? 12 : 16;
@@ -92,7 +93,8 @@ TEST_F(Damage, FramesThatStandElsewhere)
 TEST_F(Damage, Headers)
 {
   std::string bytes = forge::whole().bytes;
-  EXPECT_EQ(RAWHAL_MALFORMED, open("\x7f" "ELF and more"));
+  EXPECT_EQ(RAWHAL_MALFORMED, open("\x7f"
+                                   "ELF and more"));
   EXPECT_EQ(uint64_t{0}, error.offset);
   EXPECT_EQ(RAWHAL_MALFORMED, open("rawhalRx"));
   EXPECT_EQ(uint64_t{7}, error.offset);
@@ -139,14 +141,16 @@ TEST_F(Damage, FilesThatChangeMeanwhile)
 
 TEST_F(Damage, FramesThatContradictOthers)
 {
-  using forge::File;
   using forge::bytes_of;
+  using forge::File;
   const File one = File().object(1, 1, "code");
   const File two = File(one).dispatch(1, 1, "kernel", "");
   const File three = File(two).buffer(2, 1, 0x1000, 8);
   auto add = [](File file) { return file; };
-  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{2, 1, 0, 0, 4})), "comes after");
-  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 2, 0, 0, 4})), "comes after");
+  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{2, 1, 0, 0, 4})),
+                 "comes after");
+  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 2, 0, 0, 4})),
+                 "comes after");
   expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 1, 0, 0, 0})), "0 bytes");
   expect_refused(File().frame(FORMAT_OBJECT, "short"), "has 5 bytes");
   expect_refused(add(one).frame(FORMAT_CAPTURED, std::string(17, 0)), "has 17 bytes");
@@ -156,12 +160,14 @@ TEST_F(Damage, FramesThatContradictOthers)
   expect_refused(add(three).piece(2, 0, "123456789"), "no such place");
   expect_refused(add(three).piece(2, 0, ""), "no such place");
   expect_refused(add(three).piece(0, 0, "x"), "no such place");
-  expect_refused(File(two).buffer(2, 1, 0, RECORD_PIECE + 1).piece(2, 0, std::string(RECORD_PIECE + 1, 0)),
-                 "no such place");
+  expect_refused(
+      File(two).buffer(2, 1, 0, RECORD_PIECE + 1).piece(2, 0, std::string(RECORD_PIECE + 1, 0)),
+      "no such place");
   expect_refused(add(two).buffer(2, 1, 0, 8, 0, FORMAT_LEFT_OUT).piece(2, 0, "x"), "no such place");
   expect_refused(File().dispatch(1, 1, "k", ""), "does not stand before");
-  expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 1, 0, 0, 4})).dispatch(1, 1, "k", ""),
-                 "does not stand before"); // not all of it
+  expect_refused(
+      File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 1, 0, 0, 4})).dispatch(1, 1, "k", ""),
+      "does not stand before"); // not all of it
   expect_refused(add(one).dispatch(1, 0, "k", ""), "does not stand before");
   expect_refused(add(one).dispatch(2, 1, "k", ""), "comes after 0");
   format_dispatch_t head = {};
@@ -173,7 +179,9 @@ TEST_F(Damage, FramesThatContradictOthers)
   expect_refused(add(one).frame(FORMAT_DISPATCH, bytes_of(head) + "four"), "has 4");
   head.device_size = 0;
   head.kernel_size = RECORD_MOST_NAME + 1;
-  expect_refused(add(one).frame(FORMAT_DISPATCH, bytes_of(head) + std::string(RECORD_MOST_NAME + 1, 'k')), "has 65537");
+  expect_refused(
+      add(one).frame(FORMAT_DISPATCH, bytes_of(head) + std::string(RECORD_MOST_NAME + 1, 'k')),
+      "has 65537");
   head.kernel_size = 0;
   head.zero = 1;
   expect_refused(add(one).frame(FORMAT_DISPATCH, bytes_of(head)), "a dispatch");
@@ -196,7 +204,8 @@ TEST_F(Damage, FramesThatContradictOthers)
   EXPECT_EQ(behind.frames.back(), error.offset);
   EXPECT_EQ(RAWHAL_UNSUPPORTED, open(add(two).frame(7, "").bytes));
   EXPECT_EQ(RAWHAL_UNSUPPORTED, open(add(two).frame(0, "").bytes));
-  expect_refused(add(two).frame(FORMAT_PIECE, std::string(FORMAT_MOST_PAYLOAD + 1, 0)), "more than");
+  expect_refused(add(two).frame(FORMAT_PIECE, std::string(FORMAT_MOST_PAYLOAD + 1, 0)),
+                 "more than");
 }
 
 } // namespace

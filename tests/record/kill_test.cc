@@ -11,7 +11,8 @@ namespace {
 constexpr size_t kSize = 300000;
 
 // Every byte of what dispatch `number` had: the reader can tell.
-rawhal_status_t fill(void *number, const record_range_t *, uint64_t, void *to, size_t size, rawhal_error_t *)
+rawhal_status_t fill(void *number, const record_range_t *, uint64_t, void *to, size_t size,
+                     rawhal_error_t *)
 {
   memset(to, static_cast<int>(*static_cast<uint64_t *>(number) & 0xff), size);
   return RAWHAL_OK;
@@ -44,7 +45,8 @@ rawhal_status_t fill(void *number, const record_range_t *, uint64_t, void *to, s
   _exit(1);
 }
 
-rawhal_status_t expect_byte(void *number, uint64_t, const void *bytes, size_t size, rawhal_error_t *)
+rawhal_status_t expect_byte(void *number, uint64_t, const void *bytes, size_t size,
+                            rawhal_error_t *)
 {
   const std::string expected(size, static_cast<char>(*static_cast<uint64_t *>(number) & 0xff));
   EXPECT_EQ(0, memcmp(expected.data(), bytes, size));
@@ -66,7 +68,8 @@ TEST(Killed, AtAnyMoment)
     if (child == 0)
       write_for_ever(path, done);
     int status = 0;
-    while (round % 2 && !*done && !waitpid(child, &status, WNOHANG)) // every other one has written something
+    while (round % 2 && !*done &&
+           !waitpid(child, &status, WNOHANG)) // every other one has written something
       usleep(100);
     usleep(static_cast<useconds_t>(random() % 30000));
     kill(child, SIGKILL);
@@ -88,7 +91,8 @@ TEST(Killed, AtAnyMoment)
       if (!buffers.all)
         continue;
       ++whole;
-      EXPECT_OK(record_reader_content(reader.get(), &buffers.buffers[0].content, expect_byte, &i, &error));
+      EXPECT_OK(record_reader_content(reader.get(), &buffers.buffers[0].content, expect_byte, &i,
+                                      &error));
     }
     EXPECT_GE(whole, *done);
   }
@@ -122,7 +126,8 @@ TEST(Killed, InTheMiddleOfAFrame)
     ASSERT_OK(opened);
     const record_reader_info_t *info = record_reader_info(reader.get());
     EXPECT_EQ(size == after.bytes ? 1u : 0u, info->dispatches);
-    EXPECT_EQ(size == before.bytes || size == after.bytes ? RECORD_UNFINISHED : RECORD_TORN, info->end);
+    EXPECT_EQ(size == before.bytes || size == after.bytes ? RECORD_UNFINISHED : RECORD_TORN,
+              info->end);
   }
 }
 

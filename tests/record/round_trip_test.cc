@@ -28,8 +28,8 @@ struct Memory {
   std::vector<record_range_t> ranges;
   std::vector<std::string> contents;
 
-  static rawhal_status_t read(void *memory, const record_range_t *range, uint64_t offset, void *to, size_t size,
-                              rawhal_error_t *)
+  static rawhal_status_t read(void *memory, const record_range_t *range, uint64_t offset, void *to,
+                              size_t size, rawhal_error_t *)
   {
     Memory *self = static_cast<Memory *>(memory);
     const size_t index = static_cast<size_t>(range - self->ranges.data());
@@ -40,7 +40,8 @@ struct Memory {
 
 Memory some_memory(Random &random)
 {
-  static const size_t sizes[] = {1, 7, 4096, RECORD_PIECE - 1, RECORD_PIECE, RECORD_PIECE + 1, 600000};
+  static const size_t sizes[] = {1,     7, 4096, RECORD_PIECE - 1, RECORD_PIECE, RECORD_PIECE + 1,
+                                 600000};
   Memory memory;
   for (size_t i = below(random, 4); i--;) {
     memory.contents.push_back(some_bytes(random, sizes[below(random, 7)]));
@@ -72,11 +73,13 @@ protected:
 };
 
 // One dispatch of anything with its buffers; returns the lines that a reader has to say of it.
-std::vector<std::string> write_one(record_writer_t *writer, Random &random, uint64_t object, uint64_t *number)
+std::vector<std::string> write_one(record_writer_t *writer, Random &random, uint64_t object,
+                                   uint64_t *number)
 {
   rawhal_error_t error;
   record_dispatch_t d = {};
-  const std::string device = "gfx" + std::to_string(random()), kernel = some_bytes(random, below(random, 100)),
+  const std::string device = "gfx" + std::to_string(random()),
+                    kernel = some_bytes(random, below(random, 100)),
                     kernargs = some_bytes(random, below(random, 3) ? below(random, 300) : 0);
   d.device = {device.data(), device.size()};
   d.kernel = {kernel.data(), kernel.size()};
@@ -85,8 +88,8 @@ std::vector<std::string> write_one(record_writer_t *writer, Random &random, uint
   d.queue = random();
   d.dynamic_group_bytes = static_cast<uint32_t>(random());
   d.private_bytes = static_cast<uint32_t>(random());
-  std::string line = "dispatch of " + std::to_string(object) + " on " + device + ", " + kernel + ", queue " +
-                     std::to_string(d.queue) + ", ";
+  std::string line = "dispatch of " + std::to_string(object) + " on " + device + ", " + kernel +
+                     ", queue " + std::to_string(d.queue) + ", ";
   for (int at = 0; at < 3; ++at) {
     d.work_items[at] = static_cast<uint32_t>(random());
     d.workgroup[at] = static_cast<uint16_t>(random());
@@ -99,10 +102,11 @@ std::vector<std::string> write_one(record_writer_t *writer, Random &random, uint
     if (!below(random, 3))
       continue;
     Memory memory = some_memory(random);
-    EXPECT_OK(record_writer_buffers(writer, *number, when, memory.ranges.data(), memory.ranges.size(), Memory::read,
-                                    &memory, &error));
+    EXPECT_OK(record_writer_buffers(writer, *number, when, memory.ranges.data(),
+                                    memory.ranges.size(), Memory::read, &memory, &error));
     for (size_t i = 0; i < memory.ranges.size(); ++i)
-      lines.push_back((when == RECORD_BEFORE ? "before " : "after ") + std::to_string(memory.ranges[i].address) + "+" +
+      lines.push_back((when == RECORD_BEFORE ? "before " : "after ") +
+                      std::to_string(memory.ranges[i].address) + "+" +
                       std::to_string(memory.ranges[i].size) + " " + memory.contents[i]);
     lines.push_back("all");
   }
@@ -120,7 +124,8 @@ TEST_F(RoundTrip, RandomRecordings)
     const size_t steps = below(random, 12);
     for (size_t i = 0; i < steps; ++i) {
       const bool again = !objects.empty() && below(random, 2);
-      std::string code = again ? objects[below(random, objects.size())] : some_bytes(random, 1 + below(random, 700000));
+      std::string code = again ? objects[below(random, objects.size())]
+                               : some_bytes(random, 1 + below(random, 700000));
       uint64_t object = 0, number = 0;
       ASSERT_OK(record_writer_object(writer, {code.data(), code.size()}, &object, &error));
       if (!again)
@@ -211,7 +216,8 @@ TEST_F(RoundTrip, LargeBuffersAreLeftOut)
   record_dispatch_t dispatch = {};
   dispatch.object = object;
   ASSERT_OK(record_writer_dispatch(writer, &dispatch, &number, &error));
-  ASSERT_OK(record_writer_buffers(writer, number, RECORD_BEFORE, memory.ranges.data(), 2, Memory::read, &memory, &error));
+  ASSERT_OK(record_writer_buffers(writer, number, RECORD_BEFORE, memory.ranges.data(), 2,
+                                  Memory::read, &memory, &error));
   EXPECT_OK(record_writer_close(writer, &error));
   Reader reader = read();
   record_buffers_t buffers = record_reader_buffers(reader.get(), number, RECORD_BEFORE);
@@ -221,8 +227,8 @@ TEST_F(RoundTrip, LargeBuffersAreLeftOut)
   EXPECT_TRUE(buffers.buffers[1].left_out && !buffers.buffers[1].content.whole);
   EXPECT_EQ(uint64_t{101}, buffers.buffers[1].content.size);
   std::string none;
-  EXPECT_EQ(RAWHAL_NOT_FOUND,
-            record_reader_content(reader.get(), &buffers.buffers[1].content, append_to, &none, &error));
+  EXPECT_EQ(RAWHAL_NOT_FOUND, record_reader_content(reader.get(), &buffers.buffers[1].content,
+                                                    append_to, &none, &error));
 }
 
 } // namespace

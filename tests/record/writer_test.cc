@@ -32,7 +32,8 @@ extern "C" ssize_t __wrap_pwritev(int file, const struct iovec *parts, int count
 
 namespace {
 
-rawhal_status_t fill(void *, const record_range_t *range, uint64_t offset, void *to, size_t size, rawhal_error_t *)
+rawhal_status_t fill(void *, const record_range_t *range, uint64_t offset, void *to, size_t size,
+                     rawhal_error_t *)
 {
   EXPECT_TRUE(offset + size <= range->size);
   memset(to, 'm', size);
@@ -46,7 +47,10 @@ rawhal_status_t refuse(void *, const record_range_t *, uint64_t, void *, size_t,
 
 class Writer : public testing::Test {
 protected:
-  void SetUp() override { ASSERT_OK(record_writer_create(path.c_str(), &options, &writer, &error)); }
+  void SetUp() override
+  {
+    ASSERT_OK(record_writer_create(path.c_str(), &options, &writer, &error));
+  }
 
   void reopen(uint64_t bound)
   {
@@ -165,7 +169,8 @@ TEST_F(Writer, BoundsBelowAnything)
   EXPECT_EQ(RAWHAL_CAP_EXCEEDED, close());
   EXPECT_EQ(RECORD_FULL, record_reader_info(read().get())->end);
   options.bound = sizeof(format_header_t) + FORMAT_END_BYTES - 1;
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, record_writer_create((path + "2").c_str(), &options, &writer, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+            record_writer_create((path + "2").c_str(), &options, &writer, &error));
   EXPECT_EQ(nullptr, writer);
   EXPECT_NE(0, access((path + "2").c_str(), F_OK));
 }
@@ -203,7 +208,8 @@ TEST_F(Writer, FilesThatAreThere)
   record_writer_t *second = nullptr;
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, record_writer_create(path.c_str(), nullptr, &second, &error));
   EXPECT_EQ(nullptr, second);
-  EXPECT_EQ(RAWHAL_NOT_FOUND, record_writer_create((scratch / "no/file").c_str(), nullptr, &second, &error));
+  EXPECT_EQ(RAWHAL_NOT_FOUND,
+            record_writer_create((scratch / "no/file").c_str(), nullptr, &second, &error));
   const std::string link = scratch / "link";
   ASSERT_EQ(0, symlink((scratch / "target").c_str(), link.c_str()));
   EXPECT_NE(RAWHAL_OK, record_writer_create(link.c_str(), nullptr, &second, &error));
@@ -282,7 +288,8 @@ TEST_F(Writer, ANumberThatIsAnotherFilesNow)
   int number = -1;
   for (int i = 0; i < 1024 && number < 0; ++i) {
     char name[4096];
-    const ssize_t size = readlink(("/proc/self/fd/" + std::to_string(i)).c_str(), name, sizeof(name));
+    const ssize_t size =
+        readlink(("/proc/self/fd/" + std::to_string(i)).c_str(), name, sizeof(name));
     number = size > 0 && path == std::string(name, static_cast<size_t>(size)) ? i : -1;
   }
   ASSERT_GE(number, 0);

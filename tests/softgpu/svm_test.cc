@@ -82,8 +82,7 @@ TEST_F(Svm, attributes_are_those_that_all_pages_have)
   EXPECT_EQ(get(0, 9, HSA_SVM_ATTR_PREFERRED_LOC).value, nowhere);
   ASSERT_EQ(set(0, 16, HSA_SVM_ATTR_PREFETCH_LOC, 0), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(get(0, 16, HSA_SVM_ATTR_PREFETCH_LOC).value, 0u);
-  ASSERT_EQ(set(4, 4, HSA_SVM_ATTR_SET_FLAGS, HSA_SVM_FLAG_GPU_READ_MOSTLY),
-            HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(set(4, 4, HSA_SVM_ATTR_SET_FLAGS, HSA_SVM_FLAG_GPU_READ_MOSTLY), HSAKMT_STATUS_SUCCESS);
   ASSERT_EQ(set(5, 1, HSA_SVM_ATTR_CLR_FLAGS, HSA_SVM_FLAG_COHERENT), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(get(4, 4, HSA_SVM_ATTR_SET_FLAGS).value,
             (uint32_t)(HSA_SVM_FLAG_HOST_ACCESS | HSA_SVM_FLAG_GPU_READ_MOSTLY));
@@ -161,8 +160,9 @@ TEST_F(Svm, agrees_with_a_list_of_pages)
   std::vector<bool> access(16);
   for (int step = 0; step < 400; ++step) {
     uint32_t first = random(16), count = 1 + random(16 - first), what = random(4);
-    uint32_t type = what < 2 ? HSA_SVM_ATTR_PREFERRED_LOC
-                             : what == 2 ? HSA_SVM_ATTR_ACCESS : HSA_SVM_ATTR_NO_ACCESS;
+    uint32_t type = what < 2    ? HSA_SVM_ATTR_PREFERRED_LOC
+                    : what == 2 ? HSA_SVM_ATTR_ACCESS
+                                : HSA_SVM_ATTR_NO_ACCESS;
     ASSERT_EQ(set(first, count, type, what < 2 ? what : 1), HSAKMT_STATUS_SUCCESS);
     for (uint32_t i = first; i < first + count; ++i) {
       if (what < 2)

@@ -179,8 +179,8 @@ TEST_F(WrapperSystem, rocm_smi)
 {
   if (!installed("rocm-smi"))
     GTEST_SKIP() << "rocm-smi is not installed";
-  Outcome outcome = system("rocm-smi --showid --showuniqueid --showbus --showmeminfo vram",
-                           "SOFTGPU_GPUS=2");
+  Outcome outcome =
+      system("rocm-smi --showid --showuniqueid --showbus --showmeminfo vram", "SOFTGPU_GPUS=2");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(contains(outcome, "GPU[1]")) << outcome.output;
   EXPECT_TRUE(contains(outcome, "0x740f")) << outcome.output;

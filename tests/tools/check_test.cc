@@ -145,7 +145,8 @@ TEST_F(Check, ObjectsOfOneFileMustAgree)
 
 TEST_F(Check, Refusals)
 {
-  expect_refusal(check(vector_add, "vector_sub", "x"), 1, "no kernel 'vector_sub' in 1 object; nearest: 'vector_add'");
+  expect_refusal(check(vector_add, "vector_sub", "x"), 1,
+                 "no kernel 'vector_sub' in 1 object; nearest: 'vector_add'");
   expect_refusal(check(scratch / "none.co", "k", "x"), 1, "none.co");
   expect_refusal(
       run({tool, "check", vector_add, "--kernel", "vector_add", "--blob", scratch / "missing"}), 1,

@@ -84,7 +84,8 @@ TEST(Inspect, TargetsThatThereAreAreNamedOnceEach)
   std::string on = open;
   on[0x31] = static_cast<char>((on[0x31] & ~0x03) | 0x03); // e_flags: xnack on
   Scratch scratch;
-  spit(scratch / "all.a", build::ar_archive({{"a.co", on}, {"b.co", open}, {"c.co", on}, {"d.co", open}}));
+  spit(scratch / "all.a",
+       build::ar_archive({{"a.co", on}, {"b.co", open}, {"c.co", on}, {"d.co", open}}));
   expect_refusal(run({tool, "inspect", "--target", "gfx1100", scratch / "all.a"}), 1,
                  "there are: gfx90a:xnack+, gfx90a\n");
 }
@@ -244,7 +245,8 @@ const struct {
     {"diff good.co FILE", 3, 3},
     {"diff --json good.co FILE", 3, 3},
     {"diff --html good.co FILE", 3, 3},
-    {"run FILE --kernel vector_add --grid 1 --block 1 ptr:zero:64 ptr:zero:64 ptr:zero:64 u32:1", 1, 1},
+    {"run FILE --kernel vector_add --grid 1 --block 1 ptr:zero:64 ptr:zero:64 ptr:zero:64 u32:1", 1,
+     1},
     {"coverage FILE", 1, 1},
     {"unpack --force --output out FILE", 1, 1},
     {"replay FILE", 2, 2},
@@ -276,24 +278,33 @@ TEST(Statuses, AreThoseThatAreDocumented)
   spit(scratch / "blob", std::string(28, '\1'));
   ASSERT_EQ(0, system(("mkdir " + (scratch / "dir") + " " + (scratch / "out")).c_str()));
   auto status = [&](const std::string &words) {
-    return run({"/bin/sh", "-c", "cd " + scratch.root + " && exec " + tool + " " + words}, {"RAWHAL_DEVICE=softgpu"});
+    return run({"/bin/sh", "-c", "cd " + scratch.root + " && exec " + tool + " " + words},
+               {"RAWHAL_DEVICE=softgpu"});
   };
   for (const auto &verb : verbs) {
     const std::string words = verb.words;
     SCOPED_TRACE(words);
     const std::string name = words.substr(0, words.find(' '));
     expect_refusal(status(name + " --frob"), 2, "'--frob'");
-    expect_refusal(status(name + " good.co -xy"), 2, "'-xy'"); // the word, also if more is wrong in it
+    expect_refusal(status(name + " good.co -xy"), 2,
+                   "'-xy'"); // the word, also if more is wrong in it
     for (const char *closed : {" >/dev/full", " >&-"})
       EXPECT_EQ(verb.nowhere, status(with_file(words, "good.co") + closed).status) << closed;
     if (verb.refused < 0)
       continue;
     for (const char *file : {"none", "dir", "empty", "text", "cut.co", "/dev/null"}) {
-      const bool taken = (words.find("unpack") == 0 && file == std::string("cut.co")) ||     // damaged ones are unpacked,
-                         (words.find("replay --list") == 0 && file == std::string("empty")); // and recordings end anywhere
-      const bool wrong = words.find("--brief") != std::string::npos || words.find("inspect --html") == 0; // are of a file
+      const bool taken = (words.find("unpack") == 0 &&
+                          file == std::string("cut.co")) || // damaged ones are unpacked,
+                         (words.find("replay --list") == 0 &&
+                          file == std::string("empty")); // and recordings end anywhere
+      const bool wrong = words.find("--brief") != std::string::npos ||
+                         words.find("inspect --html") == 0; // are of a file
       const Outcome got = status(with_file(words, file));
-      EXPECT_EQ(taken ? 0 : wrong && file == std::string("dir") ? 2 : verb.refused, got.status) << file << ": " << got.err;
+      EXPECT_EQ(taken                                 ? 0
+                : wrong && file == std::string("dir") ? 2
+                                                      : verb.refused,
+                got.status)
+          << file << ": " << got.err;
     }
   }
 }
@@ -317,7 +328,8 @@ TEST(Statuses, OfWhatIsNotFound)
       {{"unpack", good, "--object", "9"}, 1},
       {{"diff", good, good, "--kernel", "nobody"}, 3},
       {{"diff", good, good, "--target", "gfx942"}, 3},
-      {{"run", good, "--kernel", "nobody", "--grid", "1", "--block", "1", "--device", "softgpu"}, 1},
+      {{"run", good, "--kernel", "nobody", "--grid", "1", "--block", "1", "--device", "softgpu"},
+       1},
       {{"exec", "--", "/nonexistent"}, 127},
       {{"exec", "--", good}, 126},
       {{"exec", "--", "/"}, 126},

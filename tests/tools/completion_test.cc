@@ -53,14 +53,18 @@ protected:
     std::string line = "cd '" + scratch.root + "' && source ./rawhal && COMP_WORDS=(rawhal";
     for (const std::string &word : words)
       line += " '" + word + "'";
-    line += ") COMP_CWORD=" + std::to_string(words.size()) + " && { _rawhal || true; } && printf '%s\\n' \"${COMPREPLY[@]}\"";
+    line += ") COMP_CWORD=" + std::to_string(words.size()) +
+            " && { _rawhal || true; } && printf '%s\\n' \"${COMPREPLY[@]}\"";
     const Outcome got = run({"/usr/bin/env", "bash", "-u", "-c", line});
     EXPECT_EQ(0, got.status) << got.err;
     EXPECT_EQ("", got.err);
     return lines_of(got.out);
   }
 
-  bool offers(const std::vector<std::string> &words, const std::string &word) { return offered(words).count(word) == 1; }
+  bool offers(const std::vector<std::string> &words, const std::string &word)
+  {
+    return offered(words).count(word) == 1;
+  }
 
   Scratch scratch;
 };
@@ -99,7 +103,8 @@ TEST_F(Completion, BashKnowsValues)
   EXPECT_EQ(std::set<std::string>(), offered({"limits", "--device", ""})); // a number there
   EXPECT_EQ(std::set<std::string>(), offered({"check", "--kernel", ""}));
   EXPECT_EQ(std::set<std::string>({"--check", "--check="}), offered({"exec", "--check"}));
-  EXPECT_EQ(std::set<std::string>({"warn", "report", "refuse"}), offered({"exec", "--check", "="})); // as bash cuts --check=
+  EXPECT_EQ(std::set<std::string>({"warn", "report", "refuse"}),
+            offered({"exec", "--check", "="})); // as bash cuts --check=
   EXPECT_EQ(std::set<std::string>({"warn"}), offered({"exec", "--check", "=", "w"}));
   EXPECT_EQ(std::set<std::string>({"a file"}), offered({"check", "--blob", "a"}));
   EXPECT_EQ(std::set<std::string>({"folder"}), offered({"unpack", "x", "--output", ""}));
@@ -108,7 +113,8 @@ TEST_F(Completion, BashKnowsValues)
 TEST_F(Completion, BashKnowsFilesAndWords)
 {
   EXPECT_EQ(std::set<std::string>({"a file", "folder", "rawhal"}), offered({"inspect", ""}));
-  EXPECT_EQ(std::set<std::string>({"a file"}), offered({"run", "k.co", "ptr", ":", "a"})); // as bash cuts ptr:a
+  EXPECT_EQ(std::set<std::string>({"a file"}),
+            offered({"run", "k.co", "ptr", ":", "a"})); // as bash cuts ptr:a
   spit(scratch / "k*", std::string("x"));
   spit(scratch / "k1", std::string("x"));
   EXPECT_EQ(std::set<std::string>({"k*"}), offered({"inspect", "k*"})); // a name, no pattern
@@ -121,7 +127,8 @@ TEST_F(Completion, BashKnowsFilesAndWords)
 
 TEST_F(Completion, ZshAndFishHaveTheSame)
 {
-  const std::string zsh = run({tool, "completion", "zsh"}).out, fish = run({tool, "completion", "fish"}).out;
+  const std::string zsh = run({tool, "completion", "zsh"}).out,
+                    fish = run({tool, "completion", "fish"}).out;
   EXPECT_EQ(0u, zsh.find("#compdef rawhal\n"));
   for (const std::string &command : commands()) {
     EXPECT_TRUE(contains(zsh, "\n    '" + command + ":")) << command;
@@ -130,12 +137,15 @@ TEST_F(Completion, ZshAndFishHaveTheSame)
     ASSERT_NE(std::string::npos, from);
     const std::string part = zsh.substr(from, to - from);
     for (const std::string &name : words_of(run({tool, command, "--help"}).out, " --")) {
-      EXPECT_TRUE(contains(part, "--" + name + "[") || contains(part, "--" + name + "=")) << command << " " << name;
-      EXPECT_TRUE(contains(fish, "__rawhal_is " + command + "' -l " + name + " ")) << command << " " << name;
+      EXPECT_TRUE(contains(part, "--" + name + "[") || contains(part, "--" + name + "="))
+          << command << " " << name;
+      EXPECT_TRUE(contains(fish, "__rawhal_is " + command + "' -l " + name + " "))
+          << command << " " << name;
     }
   }
   EXPECT_TRUE(contains(zsh, "compadd -- --help --version;"));
-  EXPECT_TRUE(contains(zsh, "    exec)\n      if (( program < CURRENT )); then\n        shift $program words\n")); // a command line of its own
+  EXPECT_TRUE(contains(zsh, "    exec)\n      if (( program < CURRENT )); then\n        shift "
+                            "$program words\n")); // a command line of its own
   EXPECT_TRUE(contains(zsh, "'--kernel=[the kernel'\\''s name or symbol, exactly]:value: '"));
 }
 
@@ -147,8 +157,10 @@ TEST_F(Completion, FishOffersWhatBashDoes)
   spit(scratch / "rawhal.fish", run({tool, "completion", "fish"}).out);
   auto fish = [this](const std::string &line) {
     std::set<std::string> found;
-    const std::string all = run({"/usr/bin/env", "HOME=" + scratch.root, "fish", "-c",
-                                 "cd " + scratch.root + "; source rawhal.fish; complete -C '" + line + "'"}).out;
+    const std::string all =
+        run({"/usr/bin/env", "HOME=" + scratch.root, "fish", "-c",
+             "cd " + scratch.root + "; source rawhal.fish; complete -C '" + line + "'"})
+            .out;
     for (const std::string &offer : lines_of(all))
       found.insert(offer.substr(0, offer.find('\t')));
     return found;
@@ -176,7 +188,9 @@ TEST_F(Completion, FishOffersWhatBashDoes)
 TEST_F(Completion, ShellsReadThem)
 {
   bool any = false;
-  for (const auto &[shell, option] : {std::pair<std::string, std::string>("bash", "-n"), {"zsh", "-n"}, {"fish", "--no-execute"}}) {
+  for (const auto &[shell, option] : {std::pair<std::string, std::string>("bash", "-n"),
+                                      {"zsh", "-n"},
+                                      {"fish", "--no-execute"}}) {
     spit(scratch / shell, run({tool, "completion", shell}).out);
     if (run({"/bin/sh", "-c", "command -v " + shell}).status)
       continue;
@@ -191,8 +205,11 @@ TEST_F(Completion, ShellsReadThem)
 
 TEST_F(Completion, WhatIsInstalledIsWhatThisCommandSays)
 {
-  for (const auto &[shell, name] : {std::pair<std::string, std::string>("bash", "rawhal"), {"zsh", "_rawhal"}, {"fish", "rawhal.fish"}})
-    EXPECT_EQ(slurp(RAWHAL_BUILD_DIR "/tools/completions/" + name), run({tool, "completion", shell}).out);
+  for (const auto &[shell, name] : {std::pair<std::string, std::string>("bash", "rawhal"),
+                                    {"zsh", "_rawhal"},
+                                    {"fish", "rawhal.fish"}})
+    EXPECT_EQ(slurp(RAWHAL_BUILD_DIR "/tools/completions/" + name),
+              run({tool, "completion", shell}).out);
 }
 
 TEST_F(Completion, WrongWords)

@@ -79,12 +79,14 @@ TEST_F(Demangled, IsWhatLibstdcxxSays)
   EXPECT_EQ(as_written, demangled(vector_add));
   EXPECT_EQ(as_written + ".kd", demangled(vector_add + ".kd"));
   for (const std::string &name :
-       {std::string("_ZN7rocrand4mainEv"), std::string("_ZL5localv"), std::string("_Z3addIfEvPT_S1_"),
-        std::string("_ZN3foo3barILi3ELb1EEEvSt4pairIiS_IfjEE"), std::string("_Z1fDpT_"), std::string("_Z4nameUlvE_")})
+       {std::string("_ZN7rocrand4mainEv"), std::string("_ZL5localv"),
+        std::string("_Z3addIfEvPT_S1_"), std::string("_ZN3foo3barILi3ELb1EEEvSt4pairIiS_IfjEE"),
+        std::string("_Z1fDpT_"), std::string("_Z4nameUlvE_")})
     EXPECT_EQ(oracle(name), demangled(name));
   for (const std::string &name :
-       {std::string("_"), std::string("_Z"), std::string("_Z.kd"), std::string("vector_add"), std::string("i"),
-        std::string("Cijk_Ailk"), std::string("_ZN"), std::string("_Z10short"), std::string("_GLOBAL__I_a")})
+       {std::string("_"), std::string("_Z"), std::string("_Z.kd"), std::string("vector_add"),
+        std::string("i"), std::string("Cijk_Ailk"), std::string("_ZN"), std::string("_Z10short"),
+        std::string("_GLOBAL__I_a")})
     EXPECT_EQ(name, demangled(name));
   EXPECT_EQ(0u, demangled(vector_add + std::string(1, '\0')).find(vector_add + "\\x00"));
 }
@@ -155,8 +157,10 @@ TEST_F(Demangled, AnyBytesAreSurvived)
 
 TEST_F(Demangled, OnTerminalsOnly)
 {
-  const std::vector<std::vector<std::string>> commands = {
-      {tool, "inspect", path}, {tool, "inspect", "--brief", path}, {tool, "find", "*", path}, {tool, "diff", path, other}};
+  const std::vector<std::vector<std::string>> commands = {{tool, "inspect", path},
+                                                          {tool, "inspect", "--brief", path},
+                                                          {tool, "find", "*", path},
+                                                          {tool, "diff", path, other}};
   for (std::vector<std::string> words : commands) {
     SCOPED_TRACE(words[1]);
     const std::string pipe = run(words).out;
@@ -179,14 +183,17 @@ TEST_F(Demangled, OnTerminalsOnly)
 TEST_F(Demangled, InspectHasBoth)
 {
   const std::string text = run({tool, "inspect", path, "--demangle"}).out;
-  EXPECT_TRUE(contains(text, "\nkernel " + as_written + "\n  name       " + vector_add + "\n")) << text;
+  EXPECT_TRUE(contains(text, "\nkernel " + as_written + "\n  name       " + vector_add + "\n"))
+      << text;
   EXPECT_TRUE(contains(text, "\nkernel plain\n  workgroup"));
 }
 
 TEST_F(Demangled, NeverInJson)
 {
   for (const std::vector<std::string> &words :
-       {std::vector<std::string>{tool, "inspect", path, "--json"}, {tool, "find", "*", path, "--json"}, {tool, "diff", path, other, "--json"}}) {
+       {std::vector<std::string>{tool, "inspect", path, "--json"},
+        {tool, "find", "*", path, "--json"},
+        {tool, "diff", path, other, "--json"}}) {
     std::vector<std::string> with = words;
     with.push_back("--demangle");
     EXPECT_EQ(run(words).out, run(with).out);
@@ -216,10 +223,14 @@ TEST_F(Demangled, PagesHaveBoth)
 TEST_F(Demangled, IsStillEscaped)
 {
   build::Object object;
-  object.kernels = {build::plain_kernel("_Z6\x1b[2J\xff" "kv"), build::plain_kernel("_Z4\xe2\x80\xae" "kv")};
+  object.kernels = {build::plain_kernel("_Z6\x1b[2J\xff"
+                                        "kv"),
+                    build::plain_kernel("_Z4\xe2\x80\xae"
+                                        "kv")};
   spit(path, object.build());
-  for (const std::vector<std::string> &words :
-       {std::vector<std::string>{tool, "inspect", path}, {tool, "find", "*", path}, {tool, "diff", path, other}}) {
+  for (const std::vector<std::string> &words : {std::vector<std::string>{tool, "inspect", path},
+                                                {tool, "find", "*", path},
+                                                {tool, "diff", path, other}}) {
     std::vector<std::string> with = words;
     with.push_back("--demangle");
     const std::string text = run(with).out;

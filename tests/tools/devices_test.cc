@@ -37,14 +37,16 @@ void hold_against_schema(const json_t *object, const json_t *schema)
   const char *key;
   json_t *value;
   json_object_foreach(const_cast<json_t *>(object), key, value)
-    EXPECT_NE(nullptr, json_object_get(properties, key)) << key;
+          EXPECT_NE(nullptr, json_object_get(properties, key))
+      << key;
 }
 
 TEST(Devices, Json)
 {
   Outcome got = run({tool, "devices", "--json"}, two_gpus);
   EXPECT_EQ(0, got.status) << got.err;
-  Json document = parse(got.out), schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/devices.schema.json"));
+  Json document = parse(got.out),
+       schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/devices.schema.json"));
   ASSERT_TRUE(document);
   ASSERT_TRUE(schema);
   hold_against_schema(document.get(), schema.get());

@@ -211,8 +211,8 @@ static std::string kernel_of(const std::vector<std::string> &names)
   uint32_t at = 0;
   for (const std::string &name : names) {
     bool number = name[0] == 'n';
-    kernel.arguments.push_back({name == "-" ? "" : name, at, 8, number ? "by_value" : "global_buffer",
-                                number ? "" : "global"});
+    kernel.arguments.push_back({name == "-" ? "" : name, at, 8,
+                                number ? "by_value" : "global_buffer", number ? "" : "global"});
     at += 8;
   }
   kernel.kernarg_size = at;
@@ -224,24 +224,39 @@ TEST_F(Diff, SwappedArgumentsAreSeenByTheirNames)
 {
   struct Row {
     std::vector<std::string> a, b;
-    size_t swaps;  // that are seen
-    bool blind;    // or cannot be
+    size_t swaps; // that are seen
+    bool blind;   // or cannot be
     bool same_abi, same_blobs;
   };
   const std::vector<Row> rows = {
       {{"a", "b", "n"}, {"a", "b", "n"}, 0, false, true, true},
       {{"a", "b", "n"}, {"b", "a", "n"}, 1, false, false, false},
       {{"a", "b", "c", "d"}, {"d", "c", "b", "a"}, 2, false, false, false},
-      {{"a", "b", "c"}, {"b", "c", "a"}, 0, false, false, false}, // three in a ring: their offsets say it
-      {{"a", "n"}, {"n", "a"}, 0, false, false, false},           // of two kinds: that is another layout
-      {{"a", "b"}, {"a", "x"}, 0, false, true, true},             // another name in its place
+      {{"a", "b", "c"},
+       {"b", "c", "a"},
+       0,
+       false,
+       false,
+       false},                                          // three in a ring: their offsets say it
+      {{"a", "n"}, {"n", "a"}, 0, false, false, false}, // of two kinds: that is another layout
+      {{"a", "b"}, {"a", "x"}, 0, false, true, true},   // another name in its place
       {{"-", "-", "n"}, {"-", "-", "n"}, 0, true, true, true},
       {{"-", "-"}, {"a", "b"}, 0, true, true, true},
       {{"a", "b"}, {"-", "-"}, 0, true, true, true},
-      {{"a", "-", "n"}, {"a", "-", "n"}, 0, false, true, true}, // alone without a name: nothing to swap it with
+      {{"a", "-", "n"},
+       {"a", "-", "n"},
+       0,
+       false,
+       true,
+       true}, // alone without a name: nothing to swap it with
       {{"-", "n"}, {"-", "n"}, 0, false, true, true},
       {{"a", "b", "-", "-"}, {"b", "a", "-", "-"}, 1, true, false, false},
-      {{"a", "a"}, {"a", "a"}, 0, false, true, true}, // one name twice is none, but they have it in both
+      {{"a", "a"},
+       {"a", "a"},
+       0,
+       false,
+       true,
+       true}, // one name twice is none, but they have it in both
   };
   for (const Row &row : rows) {
     SCOPED_TRACE(testing::PrintToString(row.a) + " " + testing::PrintToString(row.b));
@@ -251,8 +266,10 @@ TEST_F(Diff, SwappedArgumentsAreSeenByTheirNames)
     Json json = parse(run({tool, "diff", "--json", scratch / "a.co", scratch / "b.co"}).out);
     ASSERT_TRUE(json);
     EXPECT_EQ(row.same_abi ? 0 : 1, text.status) << text.out;
-    EXPECT_EQ(row.blind, contains(text.out, "\nnot seen: whether arguments were swapped that look alike and have no "
-                                            "names, in 1 kernel\n"))
+    EXPECT_EQ(row.blind,
+              contains(text.out,
+                       "\nnot seen: whether arguments were swapped that look alike and have no "
+                       "names, in 1 kernel\n"))
         << text.out;
     EXPECT_EQ(row.blind ? 1 : 0, number_of(json.get(), "swaps_not_seen"));
     size_t swaps = 0;
@@ -270,7 +287,8 @@ TEST_F(Diff, SwappedArgumentsAreSeenByTheirNames)
   spit(scratch / "a.co", kernel_of({"n", "a", "b"}));
   spit(scratch / "b.co", kernel_of({"n", "b", "a"}));
   Json json = parse(run({tool, "diff", "--json", scratch / "a.co", scratch / "b.co"}).out);
-  json_t *changes = json_object_get(json_array_get(json_object_get(json.get(), "kernels"), 0), "changes");
+  json_t *changes =
+      json_object_get(json_array_get(json_object_get(json.get(), "kernels"), 0), "changes");
   json_t *last = json_array_get(changes, json_array_size(changes) - 1);
   for (size_t i = 0; i < json_array_size(changes); ++i)
     if (text_of(json_array_get(changes, i), "property") == "swapped_with")

@@ -33,10 +33,12 @@ protected:
 
 TEST_F(Disassemble, GetsTheBytesOfEachObject)
 {
-  Outcome got = with("cat \"$2\" >" + scratch.root + "/copy; echo \"$1 $#\"; wc -c <\"$2\"; cat", {v5});
+  Outcome got =
+      with("cat \"$2\" >" + scratch.root + "/copy; echo \"$1 $#\"; wc -c <\"$2\"; cat", {v5});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_EQ(slurp(v5), slurp(scratch / "copy"));
-  EXPECT_EQ("object 0: gfx90a\n-d 2\n" + std::to_string(slurp(v5).size()) + "\n", got.out); // and no input
+  EXPECT_EQ("object 0: gfx90a\n-d 2\n" + std::to_string(slurp(v5).size()) + "\n",
+            got.out); // and no input
   got = with("echo run", {fixtures + "vector_add.bundle"});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_TRUE(contains(got.out, "object 0: gfx90a\nrun\n\nobject 1: ")) << got.out;
@@ -49,7 +51,8 @@ TEST_F(Disassemble, OfKernelsByAddress)
 {
   Json json = parse(run({tool, "inspect", "--json", layouts}).out);
   json_t *object = json_array_get(json_object_get(json.get(), "objects"), 0);
-  json_t *kernels = json_object_get(object, "kernels"), *symbols = json_object_get(object, "symbols");
+  json_t *kernels = json_object_get(object, "kernels"),
+         *symbols = json_object_get(object, "symbols");
   std::string wanted = "object 0: gfx90a\n";
   size_t count = 0;
   for (size_t i = 0; i < json_array_size(kernels); ++i) {
@@ -69,12 +72,14 @@ TEST_F(Disassemble, OfKernelsByAddress)
   Outcome got = with("shift 2; echo \"$@\"", {layouts, "--kernel", "hidden"});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_EQ(wanted, got.out);
-  expect_refusal(with("echo never", {layouts, "--kernel", "nobody"}), 1, "no kernel's name contains 'nobody'");
+  expect_refusal(with("echo never", {layouts, "--kernel", "nobody"}), 1,
+                 "no kernel's name contains 'nobody'");
 }
 
 TEST_F(Disassemble, NoNameIsAWordOfAShell)
 {
-  const std::string name = "$(touch " + scratch.root + "/shell);`touch " + scratch.root + "/shell`,--help";
+  const std::string name =
+      "$(touch " + scratch.root + "/shell);`touch " + scratch.root + "/shell`,--help";
   build::Object object;
   object.kernels = {build::plain_kernel(name)};
   spit(scratch / name.substr(0, 7), object.build());
@@ -87,7 +92,9 @@ TEST_F(Disassemble, NoNameIsAWordOfAShell)
 
 TEST_F(Disassemble, WhatItPrintsIsEscaped)
 {
-  Outcome got = with("printf 'a\\tb \\033[2J \\342\\200\\256\\377\\n\\r\\n'; printf 'no end'; printf 'w\\033\\n' >&2", {v5});
+  Outcome got = with("printf 'a\\tb \\033[2J \\342\\200\\256\\377\\n\\r\\n'; printf 'no end'; "
+                     "printf 'w\\033\\n' >&2",
+                     {v5});
   EXPECT_EQ(0, got.status);
   EXPECT_EQ("object 0: gfx90a\na\tb \\x1b[2J \\u{202e}\\xff\n\\x0d\nno end", got.out);
   EXPECT_EQ("w\\x1b\n", got.err);
@@ -96,9 +103,11 @@ TEST_F(Disassemble, WhatItPrintsIsEscaped)
 // More than a pipe holds, on both streams at once, in lines that no buffer holds.
 TEST_F(Disassemble, AnyAmountGoesThrough)
 {
-  Outcome got = with("i=0; while [ $i -lt 3 ]; do head -c 300000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero | "
-                     "tr '\\0' y >&2; i=$((i+1)); done; head -c 200001 /dev/zero | sed 's/./\\xe2\\x82\\xac/g'",
-                     {v5});
+  Outcome got = with(
+      "i=0; while [ $i -lt 3 ]; do head -c 300000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero "
+      "| "
+      "tr '\\0' y >&2; i=$((i+1)); done; head -c 200001 /dev/zero | sed 's/./\\xe2\\x82\\xac/g'",
+      {v5});
   EXPECT_EQ(0, got.status);
   std::string euros;
   for (int i = 0; i < 200001; ++i)
@@ -113,13 +122,16 @@ TEST_F(Disassemble, ItsStatusIsReported)
   expect_refusal(with("kill -SEGV $$", {v5}), 1, "objdump was killed by signal 11");
   spit(scratch / "noexec", "no program");
   chmod((scratch / "noexec").c_str(), 0700);
-  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {"RAWHAL_OBJDUMP=" + scratch / "noexec"}), 1,
-                 "cannot run '" + scratch.root + "/noexec': Exec format error");
+  expect_refusal(
+      run({tool, "inspect", "--disassemble", v5}, {"RAWHAL_OBJDUMP=" + scratch / "noexec"}), 1,
+      "cannot run '" + scratch.root + "/noexec': Exec format error");
 }
 
 TEST_F(Disassemble, WhereSignalsOfChildrenAreIgnored)
 {
-  const Outcome got = run({"/usr/bin/env", "--ignore-signal=CHLD", tool, "inspect", "--disassemble", v5}, {"RAWHAL_OBJDUMP=" + program("echo run")});
+  const Outcome got =
+      run({"/usr/bin/env", "--ignore-signal=CHLD", tool, "inspect", "--disassemble", v5},
+          {"RAWHAL_OBJDUMP=" + program("echo run")});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_EQ("object 0: gfx90a\nrun\n", got.out);
 }
@@ -133,12 +145,14 @@ TEST_F(Disassemble, TheNewestIsTaken)
   const std::string path = "PATH=/nonexistent::" + scratch.root;
   auto third = [](const Outcome &got) { return got.out.substr(got.out.find('\n') + 1) + got.err; };
   EXPECT_EQ("new\n", third(run({tool, "inspect", "--disassemble", v5}, {path})));
-  EXPECT_EQ("asked\n", third(run({tool, "inspect", "--disassemble", v5}, {path, "RAWHAL_OBJDUMP=mine"})));
+  EXPECT_EQ("asked\n",
+            third(run({tool, "inspect", "--disassemble", v5}, {path, "RAWHAL_OBJDUMP=mine"})));
   unlink((scratch / "llvm-objdump-15").c_str());
   unlink((scratch / "llvm-objdump-19").c_str());
   EXPECT_EQ("plain\n", third(run({tool, "inspect", "--disassemble", v5}, {path})));
   unlink((scratch / "llvm-objdump").c_str());
-  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path}), 1, "Debian's package llvm-19 has one");
+  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path}), 1,
+                 "Debian's package llvm-19 has one");
   expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path, "RAWHAL_OBJDUMP=none"}), 1,
                  "RAWHAL_OBJDUMP: there is no program 'none'");
 }
@@ -152,14 +166,19 @@ TEST_F(Disassemble, IsLookedForAsShellsDo)
   chmod((other / "llvm-objdump-18").c_str(), 0600);
   const std::string endless(8000, 'x'), rest = other.root + ":/" + endless;
   auto with_path = [&](const std::string &path) {
-    return run({"/bin/sh", "-c", "cd " + scratch.root + " && PATH='" + path + "' && export PATH && exec " + tool + " inspect --disassemble " + v5});
+    return run({"/bin/sh", "-c",
+                "cd " + scratch.root + " && PATH='" + path + "' && export PATH && exec " + tool +
+                    " inspect --disassemble " + v5});
   };
-  for (const std::string &path : {scratch.root, std::string("."), std::string(), ":" + rest, rest + ":", other.root + "::/" + endless}) {
+  for (const std::string &path : {scratch.root, std::string("."), std::string(), ":" + rest,
+                                  rest + ":", other.root + "::/" + endless}) {
     const Outcome got = with_path(path);
     EXPECT_EQ("object 0: gfx90a\nhere\n", got.out) << path << ": " << got.err;
   }
   expect_refusal(with_path(rest), 1, "there is no llvm-objdump");
-  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {"RAWHAL_OBJDUMP=" + (other / "llvm-objdump-19")}), 1, "there is no program '");
+  expect_refusal(run({tool, "inspect", "--disassemble", v5},
+                     {"RAWHAL_OBJDUMP=" + (other / "llvm-objdump-19")}),
+                 1, "there is no program '");
 }
 
 // What is refused is not given to a reader that trusts it.
@@ -172,7 +191,9 @@ TEST_F(Disassemble, NotWhatIsRefused)
   expect_refusal(with("", {v5, "--json"}), 2, "go with no other form");
   expect_refusal(with("", {v5, "--html"}), 2, "go with no other form");
   expect_refusal(with("", {v5, v5}), 2, "for one FILE");
-  got = run({"/bin/sh", "-c", "RAWHAL_OBJDUMP='" + program("yes") + "' " + tool + " inspect --disassemble " + v5 + " >/dev/full"});
+  got = run({"/bin/sh", "-c",
+             "RAWHAL_OBJDUMP='" + program("yes") + "' " + tool + " inspect --disassemble " + v5 +
+                 " >/dev/full"});
   EXPECT_EQ(1, got.status);
   EXPECT_TRUE(contains(got.err, "standard output: ")) << got.err;
 }

@@ -47,9 +47,11 @@ Answer ask(const std::vector<std::string> &environment, std::vector<std::string>
   long long problems = 0;
   for (size_t i = 0; i < json_array_size(rows); ++i) {
     const json_t *row = json_array_get(rows, i);
-    answer.rows.push_back({text_of(row, "check"), text_of(row, "state"), text_of(row, "found"), text_of(row, "fix")});
+    answer.rows.push_back(
+        {text_of(row, "check"), text_of(row, "state"), text_of(row, "found"), text_of(row, "fix")});
     problems += answer.rows.back().state == "problem";
-    EXPECT_TRUE(answer.rows.back().state != "problem" || !answer.rows.back().fix.empty()) << answer.rows.back().found;
+    EXPECT_TRUE(answer.rows.back().state != "problem" || !answer.rows.back().fix.empty())
+        << answer.rows.back().found;
   }
   EXPECT_EQ(problems, number_of(document.get(), "problems"));
   EXPECT_EQ(problems ? 1 : 0, answer.got.status);
@@ -61,8 +63,10 @@ Answer ask(const std::vector<std::string> &environment, std::vector<std::string>
 std::string library_that(const Scratch &scratch, const std::string &does)
 {
   spit(scratch / "bad.c", "#include <signal.h>\n#include <unistd.h>\n"
-                          "__attribute__((constructor)) static void begin(void) { " + does + "; }\n");
-  const Outcome built = run({"/usr/bin/env", RAWHAL_CC, "-shared", "-fPIC", "-o", scratch / "bad.so", scratch / "bad.c"});
+                          "__attribute__((constructor)) static void begin(void) { " +
+                              does + "; }\n");
+  const Outcome built = run(
+      {"/usr/bin/env", RAWHAL_CC, "-shared", "-fPIC", "-o", scratch / "bad.so", scratch / "bad.c"});
   EXPECT_EQ(0, built.status) << built.err;
   return scratch / "bad.so";
 }
@@ -81,7 +85,8 @@ TEST(Doctor, FindsNothingMissingHere)
   EXPECT_TRUE(contains(answer.row("softgpu: programs of HSA").found, "softgpu/softgpu-run"));
   EXPECT_TRUE(contains(answer.row("libraries: libelf").found, "libelf"));
   EXPECT_TRUE(contains(answer.row("libraries: libzstd").found, "1."));
-  EXPECT_TRUE(contains(answer.row("environment: RAWHAL_DEVICE=softgpu").found, "hardware or softgpu"));
+  EXPECT_TRUE(
+      contains(answer.row("environment: RAWHAL_DEVICE=softgpu").found, "hardware or softgpu"));
 }
 
 TEST(Doctor, Text)
@@ -94,7 +99,8 @@ TEST(Doctor, Text)
   const Outcome bad = run({tool, "doctor"}, with("RAWHAL_FRONT_LIBRARY=/nonexistent/a\x1b[2J"));
   EXPECT_EQ(1, bad.status);
   EXPECT_TRUE(contains(bad.out, "problem  front ")) << bad.out;
-  EXPECT_TRUE(contains(bad.out, "\n                              fix: install rawhal whole")) << bad.out;
+  EXPECT_TRUE(contains(bad.out, "\n                              fix: install rawhal whole"))
+      << bad.out;
   EXPECT_TRUE(contains(bad.out, "\n2 problems; ")) << bad.out; // the variable names no file, too
   EXPECT_FALSE(contains(bad.out, "\x1b"));
 }
@@ -102,14 +108,16 @@ TEST(Doctor, Text)
 TEST(Doctor, IsAsItsSchemaHasIt)
 {
   const Outcome got = run({tool, "doctor", "--json"}, on_softgpu);
-  Json document = parse(got.out), schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/doctor.schema.json"));
+  Json document = parse(got.out),
+       schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/doctor.schema.json"));
   ASSERT_TRUE(document && schema) << got.out;
   expect_described(document.get(), schema.get());
   EXPECT_EQ("rawhal-doctor-1", text_of(document.get(), "schema"));
   const json_t *rows = json_object_get(document.get(), "rows");
   EXPECT_GE(json_array_size(rows), 11u);
   for (size_t i = 0; i < json_array_size(rows); ++i)
-    expect_described(json_array_get(rows, i), json_object_get(json_object_get(schema.get(), "$defs"), "row"));
+    expect_described(json_array_get(rows, i),
+                     json_object_get(json_object_get(schema.get(), "$defs"), "row"));
 }
 
 TEST(Doctor, AsksForNothingButOptions)
@@ -141,14 +149,18 @@ TEST(Doctor, ARuntimeThatCrashesIsARow)
   const std::string bad = library_that(scratch, "(void)kill(getpid(), SIGKILL)");
   const Answer answer = ask(with("RAWHAL_RUNTIME_LIBRARY=" + bad));
   for (const char *check : {"runtime", "devices"})
-    EXPECT_EQ("problem", answer.row(std::string(check) + ": the check was ended by signal 9").state);
+    EXPECT_EQ("problem",
+              answer.row(std::string(check) + ": the check was ended by signal 9").state);
   const std::string leaves = library_that(scratch, "_exit(42)");
-  EXPECT_EQ("problem", ask(with("RAWHAL_RUNTIME_LIBRARY=" + leaves)).row("runtime: the check ended early, with status 42").state);
+  EXPECT_EQ("problem", ask(with("RAWHAL_RUNTIME_LIBRARY=" + leaves))
+                           .row("runtime: the check ended early, with status 42")
+                           .state);
 }
 
 TEST(Doctor, WhereSignalsOfChildrenAreIgnored)
 {
-  const Outcome got = run({"/usr/bin/env", "--ignore-signal=CHLD", tool, "doctor", "--device", "softgpu", "--timeout", "5"});
+  const Outcome got = run({"/usr/bin/env", "--ignore-signal=CHLD", tool, "doctor", "--device",
+                           "softgpu", "--timeout", "5"});
   EXPECT_EQ(0, got.status) << got.out;
   EXPECT_FALSE(contains(got.out, "did not end")) << got.out;
 }
@@ -160,12 +172,21 @@ TEST(Doctor, SaysWhatIsMissing)
   Scratch scratch;
   spit(scratch / "text", std::string("no library\n"));
   const std::string empty = library_that(scratch, "(void)0");
-  EXPECT_TRUE(contains(ask(with("RAWHAL_RUNTIME_LIBRARY=" + (scratch / "text"))).row("runtime: the HSA runtime cannot").fix, "libhsa-runtime64-1"));
-  EXPECT_EQ("problem", ask(with("RAWHAL_RUNTIME_LIBRARY=" + empty)).row("runtime: " + empty + " is not an HSA runtime").state);
-  EXPECT_EQ("problem", ask(with("RAWHAL_SOFTGPU_LIBRARY=/nonexistent/s.so")).row("softgpu: ").state);
-  EXPECT_EQ("problem", ask(with("RAWHAL_SOFTGPU_LIBRARY=" + empty)).row("softgpu: " + empty + " is not libhsakmt").state);
+  EXPECT_TRUE(contains(ask(with("RAWHAL_RUNTIME_LIBRARY=" + (scratch / "text")))
+                           .row("runtime: the HSA runtime cannot")
+                           .fix,
+                       "libhsa-runtime64-1"));
+  EXPECT_EQ("problem", ask(with("RAWHAL_RUNTIME_LIBRARY=" + empty))
+                           .row("runtime: " + empty + " is not an HSA runtime")
+                           .state);
+  EXPECT_EQ("problem",
+            ask(with("RAWHAL_SOFTGPU_LIBRARY=/nonexistent/s.so")).row("softgpu: ").state);
+  EXPECT_EQ("problem", ask(with("RAWHAL_SOFTGPU_LIBRARY=" + empty))
+                           .row("softgpu: " + empty + " is not libhsakmt")
+                           .state);
   EXPECT_EQ("problem", ask(with("RAWHAL_FRONT_LIBRARY=" + empty)).row("front: ").state);
-  EXPECT_EQ("problem", ask(with("RAWHAL_OBJDUMP=/nonexistent/objdump")).row("disassembler: ").state);
+  EXPECT_EQ("problem",
+            ask(with("RAWHAL_OBJDUMP=/nonexistent/objdump")).row("disassembler: ").state);
   const Row none = ask(with("PATH=/nonexistent")).row("disassembler: ");
   EXPECT_EQ("note", none.state); // for one option of one command
   EXPECT_TRUE(contains(none.fix, "llvm-19"));
@@ -196,16 +217,30 @@ TEST(Doctor, SaysThatNoDeviceIsShown)
 
 TEST(Doctor, Environment)
 {
-  EXPECT_EQ("note", ask(with("HSA_OVERRIDE_GFX_VERSION=9.0.0")).row("environment: HSA_OVERRIDE_GFX_VERSION=9.0.0: the runtime takes").state);
-  EXPECT_EQ("note", ask(with("HSA_NOBODY_KNOWS=1")).row("environment: HSA_NOBODY_KNOWS=1: read by the HSA runtime").state);
-  EXPECT_EQ("note", ask(with("RAWHAL_GPU_SHARE=30%")).row("environment: RAWHAL_GPU_SHARE=30%: a limit").state);
-  EXPECT_EQ("note", ask(with("RAWHAL_GPU_SHARE_0=30%")).row("environment: RAWHAL_GPU_SHARE_0=30%: a limit").state);
+  EXPECT_EQ("note", ask(with("HSA_OVERRIDE_GFX_VERSION=9.0.0"))
+                        .row("environment: HSA_OVERRIDE_GFX_VERSION=9.0.0: the runtime takes")
+                        .state);
+  EXPECT_EQ("note", ask(with("HSA_NOBODY_KNOWS=1"))
+                        .row("environment: HSA_NOBODY_KNOWS=1: read by the HSA runtime")
+                        .state);
+  EXPECT_EQ(
+      "note",
+      ask(with("RAWHAL_GPU_SHARE=30%")).row("environment: RAWHAL_GPU_SHARE=30%: a limit").state);
+  EXPECT_EQ("note", ask(with("RAWHAL_GPU_SHARE_0=30%"))
+                        .row("environment: RAWHAL_GPU_SHARE_0=30%: a limit")
+                        .state);
   const Row bad = ask(with("RAWHAL_GPU_SHARE=much")).row("environment: RAWHAL_GPU_SHARE: ");
   EXPECT_EQ("problem", bad.state);
-  EXPECT_EQ("problem", ask(with("RAWHAL_POLICY=/nonexistent/p")).row("environment: RAWHAL_POLICY: there is no /nonexistent/p").state);
-  EXPECT_EQ("problem", ask(with("HSA_TOOLS_LIB=libfine.so /nonexistent/t.so")).row("environment: HSA_TOOLS_LIB: there is no /nonexistent/t.so").state);
+  EXPECT_EQ("problem", ask(with("RAWHAL_POLICY=/nonexistent/p"))
+                           .row("environment: RAWHAL_POLICY: there is no /nonexistent/p")
+                           .state);
+  EXPECT_EQ("problem", ask(with("HSA_TOOLS_LIB=libfine.so /nonexistent/t.so"))
+                           .row("environment: HSA_TOOLS_LIB: there is no /nonexistent/t.so")
+                           .state);
   for (const char *place : {"/tmp/", "there-is-no-such-file"}) // a folder; one beside the program
-    EXPECT_EQ("problem", ask(with(std::string("RAWHAL_POLICY=") + place)).row(std::string("environment: RAWHAL_POLICY: there is no ") + place).state);
+    EXPECT_EQ("problem", ask(with(std::string("RAWHAL_POLICY=") + place))
+                             .row(std::string("environment: RAWHAL_POLICY: there is no ") + place)
+                             .state);
   for (const Row &row : ask(with("RAWHAL_CORPUS=/x")).rows)
     EXPECT_FALSE(contains(row.found, "RAWHAL_CORPUS")); // it is the tests'
 }
@@ -220,17 +255,28 @@ TEST(Doctor, MisspeltVariables)
 
 TEST(Doctor, LimitsOfProcesses)
 {
-  const Outcome got = run({"/bin/sh", "-c", "ulimit -S -n 200; exec " + tool + " doctor --device softgpu"});
+  const Outcome got =
+      run({"/bin/sh", "-c", "ulimit -S -n 200; exec " + tool + " doctor --device softgpu"});
   EXPECT_EQ(0, got.status) << got.out;
   EXPECT_TRUE(contains(got.out, "nofile is 200 (at most ")) << got.out;
   EXPECT_TRUE(contains(got.out, "fix: ulimit -S -n 1024\n")) << got.out;
   EXPECT_FALSE(contains(run({tool, "doctor"}, on_softgpu).out, "nofile is 200 (at most "));
   const bool sanitized = *RAWHAL_SANITIZER; // which takes more addresses than any bound
   const std::string hard =
-      run({"/bin/sh", "-c", std::string("ulimit -n 200; ") + (sanitized ? "" : "ulimit -v 4000000; ") + "exec " + tool + " doctor --device softgpu"}).out;
-  EXPECT_TRUE(contains(hard, "rawhal.conf, and log in again; in a container: --ulimit nofile=1024\n")) << hard;
+      run({"/bin/sh", "-c",
+           std::string("ulimit -n 200; ") + (sanitized ? "" : "ulimit -v 4000000; ") + "exec " +
+               tool + " doctor --device softgpu"})
+          .out;
+  EXPECT_TRUE(
+      contains(hard, "rawhal.conf, and log in again; in a container: --ulimit nofile=1024\n"))
+      << hard;
   // docker has no such option
-  EXPECT_EQ(!sanitized, contains(hard, "'* - as unlimited' | sudo tee /etc/security/limits.d/rawhal.conf, and log in again\n")) << hard;
+  EXPECT_EQ(
+      !sanitized,
+      contains(
+          hard,
+          "'* - as unlimited' | sudo tee /etc/security/limits.d/rawhal.conf, and log in again\n"))
+      << hard;
 }
 
 // ---- Nodes of devices, seen by somebody who may not use them ----
@@ -244,12 +290,13 @@ struct Seen {
 void take(void *context, const doctor_row_t *row)
 {
   const char *const states[] = {"ok", "note", "problem"};
-  static_cast<Seen *>(context)->rows.push_back({row->check, states[row->state], row->found, row->fix});
+  static_cast<Seen *>(context)->rows.push_back(
+      {row->check, states[row->state], row->found, row->fix});
 }
 
 // What the check says to a user without rights, as text: it runs in a child.
-std::string as_nobody(void (*check)(const doctor_t *, const char *), const std::string &path, rawhal_backend_t wanted,
-                      gid_t extra = 0)
+std::string as_nobody(void (*check)(const doctor_t *, const char *), const std::string &path,
+                      rawhal_backend_t wanted, gid_t extra = 0)
 {
   int ends[2];
   EXPECT_EQ(0, pipe(ends));
@@ -300,14 +347,19 @@ protected:
 
 TEST_F(DoctorNodes, Driver)
 {
-  EXPECT_TRUE(contains(as_nobody(doctor_look_at_driver, node("free", 0666, 0), RAWHAL_BACKEND_HSA), "ok: "));
-  const std::string ours = as_nobody(doctor_look_at_driver, node("root", 0600, 0), RAWHAL_BACKEND_HSA);
+  EXPECT_TRUE(contains(as_nobody(doctor_look_at_driver, node("free", 0666, 0), RAWHAL_BACKEND_HSA),
+                       "ok: "));
+  const std::string ours =
+      as_nobody(doctor_look_at_driver, node("root", 0600, 0), RAWHAL_BACKEND_HSA);
   EXPECT_EQ(0u, ours.find("problem: ")) << ours;
   EXPECT_TRUE(contains(ours, "SUBSYSTEM==\"kfd\", KERNEL==\"kfd\", GROUP=\"")) << ours;
   EXPECT_TRUE(contains(ours, "/etc/udev/rules.d/70-kfd.rules")) << ours;
-  EXPECT_EQ(0u, as_nobody(doctor_look_at_driver, scratch / "root", RAWHAL_BACKEND_SOFTGPU).find("note: ")); // not needed
-  EXPECT_EQ(0u, as_nobody(doctor_look_at_driver, scratch / "none", RAWHAL_BACKEND_HSA).find("problem: there is no "));
-  EXPECT_EQ(0u, as_nobody(doctor_look_at_driver, scratch / "none", RAWHAL_BACKEND_SOFTGPU).find("ok: "));
+  EXPECT_EQ(0u, as_nobody(doctor_look_at_driver, scratch / "root", RAWHAL_BACKEND_SOFTGPU)
+                    .find("note: ")); // not needed
+  EXPECT_EQ(0u, as_nobody(doctor_look_at_driver, scratch / "none", RAWHAL_BACKEND_HSA)
+                    .find("problem: there is no "));
+  EXPECT_EQ(
+      0u, as_nobody(doctor_look_at_driver, scratch / "none", RAWHAL_BACKEND_SOFTGPU).find("ok: "));
 }
 
 TEST_F(DoctorNodes, GroupsOfTheUser)
@@ -317,11 +369,14 @@ TEST_F(DoctorNodes, GroupsOfTheUser)
   const group *video = getgrnam("video");
   ASSERT_NE(nullptr, video);
   const gid_t gid = video->gr_gid;
-  const std::string others = as_nobody(doctor_look_at_driver, node("kfd", 0660, gid), RAWHAL_BACKEND_HSA);
+  const std::string others =
+      as_nobody(doctor_look_at_driver, node("kfd", 0660, gid), RAWHAL_BACKEND_HSA);
   EXPECT_TRUE(contains(others, "mode 0660, group video")) << others;
   EXPECT_TRUE(contains(others, "sudo usermod -aG video nobody, and log in again")) << others;
-  EXPECT_EQ(0u, as_nobody(doctor_look_at_driver, scratch / "kfd", RAWHAL_BACKEND_HSA, gid).find("ok: "));
-  const std::string nameless = as_nobody(doctor_look_at_driver, node("kfd2", 0660, 54321), RAWHAL_BACKEND_HSA);
+  EXPECT_EQ(
+      0u, as_nobody(doctor_look_at_driver, scratch / "kfd", RAWHAL_BACKEND_HSA, gid).find("ok: "));
+  const std::string nameless =
+      as_nobody(doctor_look_at_driver, node("kfd2", 0660, 54321), RAWHAL_BACKEND_HSA);
   EXPECT_TRUE(contains(nameless, "group 54321 has no name here")) << nameless;
 }
 
@@ -335,14 +390,17 @@ TEST_F(DoctorNodes, RenderNodes)
   EXPECT_TRUE(contains(seen, "problem: " + (scratch / "renderD128"))) << seen;
   EXPECT_TRUE(contains(seen, "SUBSYSTEM==\"drm\", KERNEL==\"renderD*\"")) << seen;
   EXPECT_TRUE(contains(seen, "ok: 1 render node can be read and written")) << seen;
-  EXPECT_EQ(0u, as_nobody(doctor_look_at_nodes, "/nonexistent", RAWHAL_BACKEND_HSA).find("problem: there is no "));
+  EXPECT_EQ(0u, as_nobody(doctor_look_at_nodes, "/nonexistent", RAWHAL_BACKEND_HSA)
+                    .find("problem: there is no "));
 }
 
 TEST_F(DoctorNodes, SharedMemory)
 {
-  EXPECT_EQ(0u, as_nobody(doctor_look_at_memory, "/nonexistent", RAWHAL_BACKEND_SOFTGPU).find("problem: /nonexistent: "));
+  EXPECT_EQ(0u, as_nobody(doctor_look_at_memory, "/nonexistent", RAWHAL_BACKEND_SOFTGPU)
+                    .find("problem: /nonexistent: "));
   ASSERT_EQ(0, mkdir((scratch / "closed").c_str(), 0555));
-  const std::string closed = as_nobody(doctor_look_at_memory, scratch / "closed", RAWHAL_BACKEND_SOFTGPU);
+  const std::string closed =
+      as_nobody(doctor_look_at_memory, scratch / "closed", RAWHAL_BACKEND_SOFTGPU);
   EXPECT_TRUE(contains(closed, "is not yours to write")) << closed;
   doctor_t doctor = {};
   Seen seen;

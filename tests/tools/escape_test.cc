@@ -8,8 +8,8 @@
 #include <rawhal/limit.h>
 
 extern "C" {
-#include "tools/escape.h"
 #include "queue/limit/config.h"
+#include "tools/escape.h"
 }
 
 namespace {
@@ -101,11 +101,14 @@ std::string unescaped(const std::string &text)
       if (value < 0x800)
         bytes += {static_cast<char>(0xc0 | value >> 6), static_cast<char>(0x80 | (value & 0x3f))};
       else if (value < 0x10000)
-        bytes += {static_cast<char>(0xe0 | value >> 12), static_cast<char>(0x80 | (value >> 6 & 0x3f)),
-                  static_cast<char>(0x80 | (value & 0x3f))};
+        bytes +=
+            {static_cast<char>(0xe0 | value >> 12), static_cast<char>(0x80 | (value >> 6 & 0x3f)),
+             static_cast<char>(0x80 | (value & 0x3f))};
       else
-        bytes += {static_cast<char>(0xf0 | value >> 18), static_cast<char>(0x80 | (value >> 12 & 0x3f)),
-                  static_cast<char>(0x80 | (value >> 6 & 0x3f)), static_cast<char>(0x80 | (value & 0x3f))};
+        bytes +=
+            {static_cast<char>(0xf0 | value >> 18), static_cast<char>(0x80 | (value >> 12 & 0x3f)),
+             static_cast<char>(0x80 | (value >> 6 & 0x3f)),
+             static_cast<char>(0x80 | (value & 0x3f))};
       i = end;
     }
   }
@@ -163,7 +166,8 @@ TEST(Escape, WhatIsPlainStaysAsItIs)
 {
   for (const std::string &plain :
        {std::string("_ZN7rocrand_4mainEv.kd"), std::string("a \"b\" <c> & 'd'"), std::string(""),
-        std::string("Gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xe4\xb8\xad \xf0\x9d\x84\x9e")}) {
+        std::string("Gr\xc3\xb6\xc3\x9f"
+                    "e \xe2\x82\xac \xe4\xb8\xad \xf0\x9d\x84\x9e")}) {
     EXPECT_EQ(plain, as_text(plain));
     Json value = parse("[\"" + as_json(plain) + "\"]");
     ASSERT_TRUE(value);
@@ -217,7 +221,8 @@ TEST(Escape, AllKindsOfCodePoints)
 
 TEST(Escape, ColumnsAreNotExceededAndNothingIsCutInTwo)
 {
-  const std::string bytes = "ab\x1b\xe2\x82\xac" "cd";
+  const std::string bytes = "ab\x1b\xe2\x82\xac"
+                            "cd";
   const char *const wanted[] = {"", "a", "ab", "ab", "ab", "ab", "ab\\x1b"};
   for (size_t most = 0; most < 7; ++most) {
     size_t columns;

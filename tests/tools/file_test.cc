@@ -46,8 +46,9 @@ protected:
 
 TEST_F(NoFile, IsRefusedAtOnceEverywhere)
 {
-  for (const std::string &path : {scratch / "fifo", std::string("/dev/zero"), std::string("/dev/tty"),
-                                  scratch.root, scratch / "socket", scratch / "huge", scratch / "none"}) {
+  for (const std::string &path :
+       {scratch / "fifo", std::string("/dev/zero"), std::string("/dev/tty"), scratch.root,
+        scratch / "socket", scratch / "huge", scratch / "none"}) {
     expect_refused({"inspect", path}, 1, path);
     expect_refused({"inspect", "--json", path}, 1, path);
     expect_refused({"check", path, "--kernel", "vector_add", "--blob", scratch / "blob"}, 1, path);
@@ -59,14 +60,16 @@ TEST_F(NoFile, IsRefusedAtOnceEverywhere)
     expect_refused({"top", path, "--once"}, 1, path);
     expect_refused({"run", path, "--kernel", "vector_add", "--grid", "1", "--block", "1"}, 1, path);
     for (const char *form : {"ptr:", "blob:", "bytes:"})
-      expect_refused({"run", fixture, "--kernel", "vector_add", "--grid", "1", "--block", "1", form + path}, 1,
-                     path);
+      expect_refused(
+          {"run", fixture, "--kernel", "vector_add", "--grid", "1", "--block", "1", form + path}, 1,
+          path);
   }
 }
 
 TEST_F(NoFile, ResultsThatCannotBeWritten)
 {
-  for (const std::string &path : {scratch / "fifo", std::string("/dev/full"), scratch.root, scratch / "no/such"})
+  for (const std::string &path :
+       {scratch / "fifo", std::string("/dev/full"), scratch.root, scratch / "no/such"})
     expect_refused({"run", fixture, "--kernel", "vector_add", "--grid", "1", "--block", "64",
                     "out:" + path + ":256", "ptr:zero:256", "ptr:zero:256", "u32:64"},
                    1, path);
@@ -78,15 +81,16 @@ TEST_F(NoFile, TheNullDeviceIsAnEmptyFile)
   EXPECT_EQ(1, got.status);
   EXPECT_TRUE(contains(got.out, "blob       0 bytes")) << got.err;
   spit(scratch / "empty", "");
-  expect_refused({"run", fixture, "--kernel", "vector_add", "--grid", "1", "--block", "64", "ptr:" + (scratch / "empty"),
-                  "ptr:null", "ptr:null", "u32:0"},
+  expect_refused({"run", fixture, "--kernel", "vector_add", "--grid", "1", "--block", "64",
+                  "ptr:" + (scratch / "empty"), "ptr:null", "ptr:null", "u32:0"},
                  1, scratch / "empty");
 }
 
 // Those of /proc say that they have no bytes.
 TEST_F(NoFile, FilesAreReadToTheirEnd)
 {
-  Outcome got = run({tool, "check", fixture, "--kernel", "vector_add", "--blob", "/proc/self/cmdline"});
+  Outcome got =
+      run({tool, "check", fixture, "--kernel", "vector_add", "--blob", "/proc/self/cmdline"});
   EXPECT_FALSE(contains(got.out, "blob       0 bytes")) << got.out << got.err;
   EXPECT_TRUE(contains(got.out, "blob       ")) << got.err;
 }
@@ -137,8 +141,8 @@ TEST_F(Streams, AClosedOneIsAnErrorAndNobodysFile)
   // What is printed does not end up in the file that is opened next.
   Scratch scratch;
   std::string out = scratch / "sum";
-  shell("exec '" + tool + "' run " + fixture + " --kernel vector_add --grid 1 --block 64 out:" + out +
-        ":256 ptr:zero:256 ptr:zero:256 u32:64 <&- >&- 2>&-");
+  shell("exec '" + tool + "' run " + fixture + " --kernel vector_add --grid 1 --block 64 out:" +
+        out + ":256 ptr:zero:256 ptr:zero:256 u32:64 <&- >&- 2>&-");
   EXPECT_EQ(std::string(256, '\0'), slurp(out));
 }
 

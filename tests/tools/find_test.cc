@@ -9,8 +9,10 @@
 
 namespace {
 
-const std::string v4 = fixtures + "vector_add-gfx90a-v4.co", v5 = fixtures + "vector_add-gfx90a-v5.co",
-                  v6 = fixtures + "vector_add-gfx942-v6.co", ids = fixtures + "write_ids-gfx90a-v5.co";
+const std::string v4 = fixtures + "vector_add-gfx90a-v4.co",
+                  v5 = fixtures + "vector_add-gfx90a-v5.co",
+                  v6 = fixtures + "vector_add-gfx942-v6.co",
+                  ids = fixtures + "write_ids-gfx90a-v5.co";
 
 class Find : public testing::Test {
 protected:
@@ -26,7 +28,8 @@ protected:
   }
 
   // file:object of each line or element, without the folder.
-  std::vector<std::string> found(const std::string &kernel, std::vector<std::string> more = {}, int status = 0)
+  std::vector<std::string> found(const std::string &kernel, std::vector<std::string> more = {},
+                                 int status = 0)
   {
     std::vector<std::string> words = {tool, "find", kernel, scratch / "lib", "--json"}, all;
     words.insert(words.end(), more.begin(), more.end());
@@ -53,14 +56,16 @@ TEST_F(Find, FoldersInOrderAndEveryCarrier)
   EXPECT_EQ(Names({"a.co:0", "more/c.a:0", "more/f.co:0"}), found("vector_add"));
   EXPECT_EQ(3, number_of(document.get(), "files"));
   EXPECT_EQ(4, number_of(document.get(), "objects"));
-  EXPECT_EQ("d.co", text_of(json_array_get(json_object_get(document.get(), "kernels"), 1), "member"));
+  EXPECT_EQ("d.co",
+            text_of(json_array_get(json_object_get(document.get(), "kernels"), 1), "member"));
   EXPECT_EQ(Names({"a.co:0", "more/c.a:0", "more/f.co:0"}), found("vector_add.kd"));
   EXPECT_EQ(Names({"more/c.a:1"}), found("write_ids"));
   EXPECT_EQ(Names({"a.co:0", "more/f.co:0"}), found("vector_add", {"--target", "gfx90a"}));
   Outcome text = run({tool, "find", "write_ids", scratch / "lib"});
   EXPECT_EQ(0, text.status);
   EXPECT_EQ(1u, lines(text.out));
-  EXPECT_TRUE(contains(text.out, "more/c.a: object 1, gfx90a, member e.co: write_ids, ")) << text.out;
+  EXPECT_TRUE(contains(text.out, "more/c.a: object 1, gfx90a, member e.co: write_ids, "))
+      << text.out;
 }
 
 // Where each object is, as inspect has it; of one that was unpacked, where its compressed bytes are.
@@ -98,13 +103,15 @@ TEST_F(Find, SignaturesAreThoseOfInspect)
 {
   Json inspected = parse(run({tool, "inspect", "--json", v4}).out);
   json_t *kernel = json_array_get(
-      json_object_get(json_array_get(json_object_get(inspected.get(), "objects"), 0), "kernels"), 0);
+      json_object_get(json_array_get(json_object_get(inspected.get(), "objects"), 0), "kernels"),
+      0);
   std::string expected = text_of(json_object_get(kernel, "kernarg"), "signature");
   ASSERT_EQ(16u, expected.size());
   ASSERT_EQ(3u, found("vector_add").size());
   json_t *kernels = json_object_get(document.get(), "kernels");
   EXPECT_EQ(expected, text_of(json_array_get(kernels, 2), "signature"));
-  EXPECT_NE(expected, text_of(json_array_get(kernels, 0), "signature")); // V5 has other hidden arguments
+  EXPECT_NE(expected,
+            text_of(json_array_get(kernels, 0), "signature")); // V5 has other hidden arguments
 }
 
 TEST_F(Find, TheSchemaHoldsEveryKey)
@@ -113,7 +120,8 @@ TEST_F(Find, TheSchemaHoldsEveryKey)
   Json schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/find.schema.json"));
   expect_described(document.get(), schema.get());
   json_t *kernels = json_object_get(document.get(), "kernels");
-  expect_described(json_array_get(kernels, 0), json_object_get(json_object_get(schema.get(), "$defs"), "kernel"));
+  expect_described(json_array_get(kernels, 0),
+                   json_object_get(json_object_get(schema.get(), "$defs"), "kernel"));
   EXPECT_EQ("rawhal-find-1", text_of(document.get(), "schema"));
 }
 
@@ -133,12 +141,16 @@ TEST_F(Find, WhatIsRefusedIsSaidAndTheRestIsListed)
 
 TEST_F(Find, RefusesInOneLine)
 {
-  expect_refusal(run({tool, "find", "nobody", scratch / "lib"}), 1, "no kernel 'nobody' in 4 code objects of 3 files");
-  expect_refusal(run({tool, "find", "write_id", scratch / "lib"}), 1, "of 3 files; nearest: 'write_ids'");
-  expect_refusal(run({tool, "find", "vector_add", scratch / "lib/b.txt"}), 1, "neither a code object nor a carrier");
+  expect_refusal(run({tool, "find", "nobody", scratch / "lib"}), 1,
+                 "no kernel 'nobody' in 4 code objects of 3 files");
+  expect_refusal(run({tool, "find", "write_id", scratch / "lib"}), 1,
+                 "of 3 files; nearest: 'write_ids'");
+  expect_refusal(run({tool, "find", "vector_add", scratch / "lib/b.txt"}), 1,
+                 "neither a code object nor a carrier");
   expect_refusal(run({tool, "find", "vector_add"}), 2, "expected KERNEL and at least one PATH");
   expect_refusal(run({tool, "find", "a", "b", "--target", "gfx"}), 2, "--target");
-  expect_refusal(run({tool, "find", "a", "b", "--nope"}), 2, "unknown or incomplete option '--nope'");
+  expect_refusal(run({tool, "find", "a", "b", "--nope"}), 2,
+                 "unknown or incomplete option '--nope'");
 }
 
 } // namespace

@@ -28,8 +28,10 @@ protected:
   void SetUp() override
   {
     build::Object object;
-    build::Kernel add = build::plain_kernel("_Z10vector_addPfS_S_j"), odd = build::plain_kernel("odd");
-    add.arguments.push_back({"a_name_that_is_as_long_as_names_of_generated_code_often_are_indeed", 24, 8, "by_value"});
+    build::Kernel add = build::plain_kernel("_Z10vector_addPfS_S_j"),
+                  odd = build::plain_kernel("odd");
+    add.arguments.push_back(
+        {"a_name_that_is_as_long_as_names_of_generated_code_often_are_indeed", 24, 8, "by_value"});
     add.kernarg_size = 32;
     odd.arguments[0].kind = "nobody_knows_what";
     odd.max_flat = 0;
@@ -62,8 +64,10 @@ protected:
 
 const struct {
   const char *name, *words;
-} views[] = {
-    {"inspect", "inspect a.co"}, {"inspect-brief", "inspect --brief a.co"}, {"find", "find '*' a.co b.co"}, {"diff", "diff a.co b.co"}};
+} views[] = {{"inspect", "inspect a.co"},
+             {"inspect-brief", "inspect --brief a.co"},
+             {"find", "find '*' a.co b.co"},
+             {"diff", "diff a.co b.co"}};
 
 // Those without colours.
 const struct {
@@ -72,8 +76,11 @@ const struct {
 } tables[] = {
     {"devices", "devices", "RAWHAL_DEVICE=softgpu SOFTGPU_GPUS=2 SOFTGPU_VRAM_MIB=512", true},
     {"coverage", "coverage code.co", "", true},
-    {"limits", "limits", "RAWHAL_GPU_SHARE=30% RAWHAL_LIMIT_REGION=/a/path/that/no/column/of/any/table/has/room/for/a RAWHAL_TENANT='r\\d'"
-                         " HIP_OVERSUBSCRIBE='\x1b'", true},
+    {"limits", "limits",
+     "RAWHAL_GPU_SHARE=30% RAWHAL_LIMIT_REGION=/a/path/that/no/column/of/any/table/has/room/for/a "
+     "RAWHAL_TENANT='r\\d'"
+     " HIP_OVERSUBSCRIBE='\x1b'",
+     true},
     {"top", "top --once region", "", true},
     {"check", "check a.co --kernel _Z10vector_addPfS_S_j --blob blob", "", true},
     {"list", "inspect --list a.co b.co", "", false},
@@ -101,9 +108,12 @@ public:
       rawhal_limiter_t *limiter = nullptr;
       snprintf(config.region.text, sizeof(config.region.text), "%s", region.c_str());
       snprintf(config.tenant.text, sizeof(config.tenant.text), "%s", tenant);
-      EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_GPU_SHARE, 300000, &error));
-      EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_MEMORY, 1ull << 32, &error));
-      EXPECT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "GPU-736f667467707501", &limiter, &error)) << error.message;
+      EXPECT_EQ(RAWHAL_OK,
+                rawhal_limit_config_set(&config, RAWHAL_LIMIT_GPU_SHARE, 300000, &error));
+      EXPECT_EQ(RAWHAL_OK,
+                rawhal_limit_config_set(&config, RAWHAL_LIMIT_MEMORY, 1ull << 32, &error));
+      EXPECT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "GPU-736f667467707501", &limiter, &error))
+          << error.message;
       limiters_.push_back(limiter);
     }
   }
@@ -155,9 +165,12 @@ TEST_F(Golden, TablesWithoutColours)
   const Sharers sharers(scratch / "region");
   for (const auto &table : tables)
     for (unsigned short columns : {60, 80, 200}) {
-      const std::string dumb = seen(table.words, columns, std::string(table.environment) + " TERM=dumb");
-      expect_golden(std::string(table.name) + "-" + std::to_string(columns) + ".txt", without_process(dumb));
-      EXPECT_EQ(dumb, seen(table.words, columns, std::string(table.environment) + " TERM=xterm")) << table.name;
+      const std::string dumb =
+          seen(table.words, columns, std::string(table.environment) + " TERM=dumb");
+      expect_golden(std::string(table.name) + "-" + std::to_string(columns) + ".txt",
+                    without_process(dumb));
+      EXPECT_EQ(dumb, seen(table.words, columns, std::string(table.environment) + " TERM=xterm"))
+          << table.name;
       EXPECT_TRUE(!table.fits || fits(dumb, columns)) << dumb;
     }
 }
@@ -166,18 +179,22 @@ TEST_F(Golden, TablesWithoutColours)
 TEST_F(Golden, RowsFit)
 {
   const std::string full = run({tool, "inspect", "--demangle", scratch / "a.co"}).out;
-  const std::string wide = seen("inspect a.co", 200, "TERM=dumb"), narrow = seen("inspect a.co", 60, "TERM=dumb");
+  const std::string wide = seen("inspect a.co", 200, "TERM=dumb"),
+                    narrow = seen("inspect a.co", 60, "TERM=dumb");
   EXPECT_EQ(full, wide);
   EXPECT_EQ(lines(full), lines(narrow));
   EXPECT_TRUE(contains(narrow, "by_value                 a_name_t...\n")) << narrow;
   EXPECT_FALSE(contains(narrow, "generated"));
-  EXPECT_TRUE(contains(seen("check a.co --kernel _Z10vector_addPfS_S_j --blob blob", 30, "TERM=dumb"), "0 'out' (global_buffer) 0..8 = 0x"));
+  EXPECT_TRUE(
+      contains(seen("check a.co --kernel _Z10vector_addPfS_S_j --blob blob", 30, "TERM=dumb"),
+               "0 'out' (global_buffer) 0..8 = 0x"));
   for (unsigned short columns = 60; columns < 76; ++columns) { // an escape has four
     const std::string hostile = seen("inspect hostile.co", columns, "TERM=dumb");
     const size_t index = hostile.find("    index");
     ASSERT_NE(std::string::npos, index);
     EXPECT_TRUE(contains(hostile, "\\x1b\\x1b...\n")) << hostile;
-    EXPECT_TRUE(fits(hostile.substr(index, hostile.find("hidden_block") - index), columns)) << hostile;
+    EXPECT_TRUE(fits(hostile.substr(index, hostile.find("hidden_block") - index), columns))
+        << hostile;
   }
 }
 
@@ -205,9 +222,12 @@ TEST_F(Golden, WhoGetsColours)
       if (std::string(view.name) == "inspect-brief")
         continue; // has none here
       EXPECT_EQ(row.terminal, contains(seen(view.words, 80, row.environment), "\x1b["));
-      EXPECT_EQ(row.pipe, contains(seen(std::string(view.words) + " | cat", 80, row.environment), "\x1b["));
+      EXPECT_EQ(row.pipe,
+                contains(seen(std::string(view.words) + " | cat", 80, row.environment), "\x1b["));
     }
-  for (const std::string &words : {std::string("inspect --json a.co"), std::string("diff --json a.co b.co"), std::string("find --json '*' a.co")})
+  for (const std::string &words :
+       {std::string("inspect --json a.co"), std::string("diff --json a.co b.co"),
+        std::string("find --json '*' a.co")})
     EXPECT_FALSE(contains(seen(words, 80, "CLICOLOR_FORCE=1"), "\x1b"));
 }
 
@@ -238,7 +258,8 @@ TEST(GoldenHelp, OfStandardInput)
                  {"header", "-"},
                  {"diff", "- vector_add.co"},
                  {"unpack", "- --output ."},
-                 {"run", "- --kernel vector_add --grid 1 --block 1 --device softgpu ptr:zero:64 ptr:zero:64 ptr:zero:64 u32:1"},
+                 {"run", "- --kernel vector_add --grid 1 --block 1 --device softgpu ptr:zero:64 "
+                         "ptr:zero:64 ptr:zero:64 u32:1"},
                  {"check", "- --kernel vector_add --blob blob"},
                  {"coverage", "-"}};
   Scratch scratch;
@@ -246,12 +267,15 @@ TEST(GoldenHelp, OfStandardInput)
   spit(scratch / "blob", std::string(28, '\1'));
   for (const auto &reader : readers) {
     const std::string verb = reader.verb;
-    for (std::string text : {run({tool, verb, "--help"}).out, slurp(RAWHAL_SOURCE_DIR "/docs/man/rawhal-" + verb + ".1")}) {
+    for (std::string text : {run({tool, verb, "--help"}).out,
+                             slurp(RAWHAL_SOURCE_DIR "/docs/man/rawhal-" + verb + ".1")}) {
       std::replace(text.begin(), text.end(), '\n', ' ');
       EXPECT_TRUE(contains(text, "standard input")) << verb;
     }
     const Outcome got =
-        run({"/bin/sh", "-c", "unset RAWHAL_GOLDEN; cd " + scratch.root + " && cat vector_add.co | " + tool + " " + verb + " " + reader.words});
+        run({"/bin/sh", "-c",
+             "unset RAWHAL_GOLDEN; cd " + scratch.root + " && cat vector_add.co | " + tool + " " +
+                 verb + " " + reader.words});
     EXPECT_EQ(0, got.status) << verb << ": " << got.err;
   }
 }

@@ -49,7 +49,8 @@ static void expect_compiles_everywhere(const std::string &header)
       spit(scratch / (std::string(name) + end),
            *name == 'm' ? "#include \"kernels.h\"\nint main(void) { return 0; }\n"
                         : "int main(void) { return 0; }\n");
-  std::vector<std::pair<std::string, std::string>> compilers = {{RAWHAL_CC, ".c"}, {RAWHAL_CXX, ".cc"}};
+  std::vector<std::pair<std::string, std::string>> compilers = {{RAWHAL_CC, ".c"},
+                                                                {RAWHAL_CXX, ".cc"}};
   for (const char *path : {"/usr/bin/clang-19", "/usr/bin/gcc-13", "/usr/bin/gcc-14"})
     compilers.push_back({path, ".c"});
   for (const char *path : {"/usr/bin/clang++-19", "/usr/bin/g++-13", "/usr/bin/g++-14"})
@@ -64,7 +65,7 @@ static void expect_compiles_everywhere(const std::string &header)
       if (newest && standard.back() != '3')
         continue; /* the same by its first name */
       std::vector<std::string> words = {compiler, "-std=" + standard, "-fsyntax-only", "-pedantic",
-                                        "-Wall", "-Wextra", "-Werror"};
+                                        "-Wall",  "-Wextra",          "-Werror"};
       words.push_back(scratch / ("empty" + end));
       if (access(compiler.c_str(), X_OK) || run(words).status)
         continue; /* not here, or it does not know this standard */
@@ -172,7 +173,8 @@ TEST(Header, OneKernelAndRefusals)
   EXPECT_TRUE(contains(header_of(bare), "bare_unsized: no layout"));
   expect_refusal(run({tool, "header"}), 2, "expected at least one FILE");
   expect_refusal(run({tool, "header", bare, "--object", "x"}), 2, "--object");
-  for (std::vector<std::string> none : {std::vector<std::string>{"--object", "7"}, {"--target", "gfx1030"}}) {
+  for (std::vector<std::string> none :
+       {std::vector<std::string>{"--object", "7"}, {"--target", "gfx1030"}}) {
     Outcome got = run({tool, "header", bare, none[0], none[1]});
     expect_refusal(got, 1, "no such object");
     EXPECT_EQ("", got.out);
@@ -277,20 +279,27 @@ static std::set<std::string> names_with_a_meaning()
 {
   std::set<std::string> names;
   const char *const words[] = {
-      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t",
-      "char32_t class compl concept const consteval constexpr constinit const_cast continue co_await",
+      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t "
+      "char16_t",
+      "char32_t class compl concept const consteval constexpr constinit const_cast continue "
+      "co_await",
       "co_return co_yield decltype default delete do double dynamic_cast else enum explicit export",
       "extern false final float for friend goto if import inline int long module mutable namespace",
-      "new noexcept not not_eq nullptr operator or or_eq override private protected public register",
-      "reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast",
+      "new noexcept not not_eq nullptr operator or or_eq override private protected public "
+      "register",
+      "reinterpret_cast requires restrict return short signed sizeof static static_assert "
+      "static_cast",
       "struct switch template this thread_local throw true try typedef typeid typename typeof",
       "typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq",
       "_Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Generic",
       "_Imaginary _Noreturn _Static_assert _Thread_local _Pragma __func__ __FILE__ __asm__ fortran",
-      "rawhal_value16 rawhal_value32 rawhal_value64 RAWHAL_VALUE_TYPES KERNARG_NAME_k KERNARG_SIZE_k",
+      "rawhal_value16 rawhal_value32 rawhal_value64 RAWHAL_VALUE_TYPES KERNARG_NAME_k "
+      "KERNARG_SIZE_k",
       "KERNARG_SIGNATURE_k KERNARG_BLOB_SIGNATURE_k kernarg_k kernarg_other KERNARG_SIZE_other",
-      "offsetof assert size NULL UINT64_C uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t",
-      "int64_t size_t max_align_t nullptr_t unreachable u8 L R arg0 arg_ padding padding_0 bytes pack",
+      "offsetof assert size NULL UINT64_C uint8_t uint16_t uint32_t uint64_t int8_t int16_t "
+      "int32_t",
+      "int64_t size_t max_align_t nullptr_t unreachable u8 L R arg0 arg_ padding padding_0 bytes "
+      "pack",
       "INT8_MAX UINT64_MAX SIZE_MAX WCHAR_MIN INT_FAST8_WIDTH",
   };
   for (const std::string line : words) {
@@ -304,11 +313,13 @@ static std::set<std::string> names_with_a_meaning()
   std::set<std::string> odd;
   for (const std::string &name : names)
     if (name.size() < 12)
-      odd.insert(name + "-"), odd.insert(name + "."), odd.insert("-" + name), odd.insert(name + "_");
+      odd.insert(name + "-"), odd.insert(name + "."), odd.insert("-" + name),
+          odd.insert(name + "_");
   names.insert(odd.begin(), odd.end());
   Scratch scratch;
   spit(scratch / "in.c", "#include <assert.h>\n#include <stddef.h>\n#include <stdint.h>\n");
-  for (const char *command : {RAWHAL_CC " -dM -E", RAWHAL_CXX " -x c++ -dM -E", "clang-19 -dM -E"}) {
+  for (const char *command :
+       {RAWHAL_CC " -dM -E", RAWHAL_CXX " -x c++ -dM -E", "clang-19 -dM -E"}) {
     Outcome got = run({"/bin/sh", "-c", command + (" " + (scratch / "in.c"))});
     for (size_t at = 0; (at = got.out.find("#define ", at)) != std::string::npos;) {
       at += strlen("#define ");

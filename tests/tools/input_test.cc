@@ -51,8 +51,9 @@ TEST_F(Input, AStreamIsReadAsAFileIs)
 {
   for (const std::string &words :
        {std::string("inspect @"), std::string("inspect --brief @"), std::string("inspect --list @"),
-        std::string("inspect --json @"), std::string("find vector_add @"), std::string("find --json vector_add @"),
-        std::string("header @"), std::string("diff @ " + v5), std::string("diff --json " + v5 + " @")}) {
+        std::string("inspect --json @"), std::string("find vector_add @"),
+        std::string("find --json vector_add @"), std::string("header @"),
+        std::string("diff @ " + v5), std::string("diff --json " + v5 + " @")}) {
     SCOPED_TRACE(words);
     const std::string line = tool + " " + words;
     Outcome file = shell(replaced(line, "@", bundle));
@@ -61,8 +62,9 @@ TEST_F(Input, AStreamIsReadAsAFileIs)
     EXPECT_EQ(file.status, piped.status) << piped.err;
     EXPECT_EQ(piped.out, redirected.out);
     EXPECT_EQ("", piped.err + redirected.err);
-    const std::string wanted = replaced(replaced(replaced(file.out, "\"" + bundle + "\"", "\"-\""), bundle + ":", "-:"),
-                                        bundle, "-");
+    const std::string wanted =
+        replaced(replaced(replaced(file.out, "\"" + bundle + "\"", "\"-\""), bundle + ":", "-:"),
+                 bundle, "-");
     if (!contains(words, "--json")) {
       EXPECT_EQ(wanted, piped.out);
       continue;
@@ -76,9 +78,11 @@ TEST_F(Input, AStreamIsReadAsAFileIs)
 
 TEST_F(Input, ShellsWritePipesAsFiles)
 {
-  Outcome got = shell(tool + " diff <(cat " + v5 + ") <(cat " + fixtures + "vector_add-gfx90a-v4.co)");
+  Outcome got =
+      shell(tool + " diff <(cat " + v5 + ") <(cat " + fixtures + "vector_add-gfx90a-v4.co)");
   EXPECT_EQ(1, got.status) << got.err;
-  EXPECT_TRUE(contains(got.out, "\n! kernel vector_add (gfx90a): another ABI; blobs of callers fit both\n"));
+  EXPECT_TRUE(contains(got.out,
+                       "\n! kernel vector_add (gfx90a): another ABI; blobs of callers fit both\n"));
   got = shell(tool + " inspect --brief <(cat " + v5 + ")");
   EXPECT_EQ(run({tool, "inspect", "--brief", v5}).out, got.out);
   got = shell(tool + " inspect <(cat " + v5 + ") <(cat " + bundle + ") " + v5);
@@ -139,7 +143,8 @@ TEST_F(Input, AFileCanBeCalledSo)
 TEST_F(Input, UnpackSeveral)
 {
   spit(scratch / "bad", "nonsense");
-  Outcome got = shell("cd " + scratch.root + " && " + tool + " unpack " + bundle + " bad " + v5 + " - --output . <" + bundle);
+  Outcome got = shell("cd " + scratch.root + " && " + tool + " unpack " + bundle + " bad " + v5 +
+                      " - --output . <" + bundle);
   EXPECT_EQ(1, got.status);
   EXPECT_EQ("./vector_add.bundle-0-gfx90a.co\n./vector_add.bundle-1-gfx942.co\n"
             "./vector_add-gfx90a-v5.co-0-gfx90a.co\n./stdin-0-gfx90a.co\n./stdin-1-gfx942.co\n",
@@ -150,7 +155,8 @@ TEST_F(Input, UnpackSeveral)
   EXPECT_EQ(slurp(scratch / "vector_add.bundle-1-gfx942.co"), slurp(scratch / "stdin-1-gfx942.co"));
   // Of two with one name the second does not replace the first.
   spit(scratch / "vector_add.bundle", slurp(bundle));
-  got = shell("cd " + scratch.root + " && " + tool + " unpack --force ./vector_add.bundle " + bundle);
+  got =
+      shell("cd " + scratch.root + " && " + tool + " unpack --force ./vector_add.bundle " + bundle);
   expect_refusal(got, 2, "are both 'vector_add.bundle'");
 }
 
@@ -159,23 +165,29 @@ TEST_F(Input, UnpackSeveral)
 // What agrees is one struct; what does not has a name of its own and says why. It compiles.
 TEST_F(Input, HeaderOfSeveral)
 {
-  const std::string a = object("a.co", "k", 4), b = object("b.co", "k", 8), c = object("c.co", "k", 4);
+  const std::string a = object("a.co", "k", 4), b = object("b.co", "k", 8),
+                    c = object("c.co", "k", 4);
   const std::string d = object("d.co", "k_2", 2), e = object("e.co", "k", 8);
   Outcome got = run({tool, "header", a, b, c, d, e});
   ASSERT_EQ(0, got.status) << got.err;
-  EXPECT_TRUE(contains(got.out, "\n/* Kernel k */\n#define KERNARG_NAME_k \"k\"\n#define KERNARG_SIZE_k 12u\n"));
+  EXPECT_TRUE(contains(
+      got.out, "\n/* Kernel k */\n#define KERNARG_NAME_k \"k\"\n#define KERNARG_SIZE_k 12u\n"));
   EXPECT_TRUE(contains(got.out, "\n/* Kernel k of b.co, whose arguments are others than above */\n"
                                 "#define KERNARG_NAME_k_2_ \"k\"\n#define KERNARG_SIZE_k_2_ 16u\n"))
       << got.out; // k_2 is the name of another
-  EXPECT_TRUE(contains(got.out, "\n/* Kernel k_2 */\n#define KERNARG_NAME_k_2 \"k_2\"\n#define KERNARG_SIZE_k_2 10u\n"));
+  EXPECT_TRUE(contains(
+      got.out,
+      "\n/* Kernel k_2 */\n#define KERNARG_NAME_k_2 \"k_2\"\n#define KERNARG_SIZE_k_2 10u\n"));
   size_t names = 0;
   for (size_t at = 0; (at = got.out.find("#define KERNARG_NAME_", at)) != std::string::npos; ++at)
     ++names;
   EXPECT_EQ(3u, names) << got.out;
   EXPECT_FALSE(contains(got.out, scratch.root)); // nothing depends on where they are
-  spit(scratch / "k.c", got.out + "int main(void)\n{\n  return sizeof(kernarg_k) + sizeof(kernarg_k_2_) + "
-                                  "sizeof(kernarg_k_2) != 12 + 16 + 10;\n}\n");
-  Outcome compiled = run({RAWHAL_CC, "-std=c11", "-Wall", "-Werror", "-o", scratch / "k", scratch / "k.c"});
+  spit(scratch / "k.c",
+       got.out + "int main(void)\n{\n  return sizeof(kernarg_k) + sizeof(kernarg_k_2_) + "
+                 "sizeof(kernarg_k_2) != 12 + 16 + 10;\n}\n");
+  Outcome compiled =
+      run({RAWHAL_CC, "-std=c11", "-Wall", "-Werror", "-o", scratch / "k", scratch / "k.c"});
   ASSERT_EQ(0, compiled.status) << compiled.err;
   EXPECT_EQ(0, run({scratch / "k"}).status);
 }

@@ -57,8 +57,10 @@ Json loaded(const std::string &text)
 
 Json random_value(std::mt19937 &random, unsigned depth)
 {
-  static const char *const texts[] = {"", "a", "\"", "\\", "\x01", "kernels", "\xe2\x80\xae",
-                                      "\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e", "}]{[,:", "\\u0041"};
+  static const char *const texts[] = {
+      "",       "a",       "\"",           "\\",
+      "\x01",   "kernels", "\xe2\x80\xae", "\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e",
+      "}]{[,:", "\\u0041"};
   switch (random() % (depth ? 7 : 5)) {
   case 0:
     return Json(json_integer(static_cast<json_int_t>(random()) - 1000000));
@@ -68,8 +70,7 @@ Json random_value(std::mt19937 &random, unsigned depth)
     return Json(json_null());
   case 3:
     return Json(json_real(static_cast<double>(random()) / 3));
-  case 4:
-  { /* json_string() is a name inside of the static library, too */
+  case 4: { /* json_string() is a name inside of the static library, too */
     const char *text = texts[random() % 10];
     return Json(json_stringn(text, strlen(text)));
   }
@@ -82,7 +83,8 @@ Json random_value(std::mt19937 &random, unsigned depth)
   default:
     Json object(json_object());
     for (unsigned i = random() % 4; i--;)
-      json_object_set_new(object.get(), texts[random() % 10], random_value(random, depth - 1).release());
+      json_object_set_new(object.get(), texts[random() % 10],
+                          random_value(random, depth - 1).release());
     return object;
   }
 }

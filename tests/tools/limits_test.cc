@@ -14,8 +14,10 @@ TEST(Limits, ShowsValuesAndTheirOrigins)
   Outcome got = run({tool, "limits", "--device", "1", "--memory", "64G"},
                     {"RAWHAL_MEMORY_LIMIT_1=25%", "CUDA_DEVICE_SM_LIMIT=30", "RAWHAL_TENANT=blue"});
   EXPECT_EQ(0, got.status) << got.err;
-  EXPECT_TRUE(contains(got.out, "memory                 16GiB                    RAWHAL_MEMORY_LIMIT_1\n"));
-  EXPECT_TRUE(contains(got.out, "gpu-share              30%                      CUDA_DEVICE_SM_LIMIT\n"));
+  EXPECT_TRUE(
+      contains(got.out, "memory                 16GiB                    RAWHAL_MEMORY_LIMIT_1\n"));
+  EXPECT_TRUE(
+      contains(got.out, "gpu-share              30%                      CUDA_DEVICE_SM_LIMIT\n"));
   EXPECT_TRUE(contains(got.out, "dispatch-rate          unlimited                -\n"));
   EXPECT_TRUE(contains(got.out, "tenant                 blue                     RAWHAL_TENANT\n"));
 }
@@ -35,7 +37,8 @@ TEST(Limits, Json)
 
 TEST(Limits, WhatIsNotUnderstoodIsNamed)
 {
-  expect_refusal(run({tool, "limits"}, {"HIP_DEVICE_MEMORY_LIMIT=4X"}), 1, "HIP_DEVICE_MEMORY_LIMIT: '4X'");
+  expect_refusal(run({tool, "limits"}, {"HIP_DEVICE_MEMORY_LIMIT=4X"}), 1,
+                 "HIP_DEVICE_MEMORY_LIMIT: '4X'");
   expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMIT=50%"}), 1, "RAWHAL_MEMORY_LIMIT");
   expect_refusal(run({tool, "limits", "--memory", "lots"}), 2, "--memory");
   expect_refusal(run({tool, "limits", "--device", "x"}), 2, "--device");
@@ -45,15 +48,18 @@ TEST(Limits, WhatIsNotUnderstoodIsNamed)
 TEST(Limits, WhatIsNotHonouredIsListed)
 {
   const std::vector<std::string> environment = {"CUDA_OVERSUBSCRIBE=true", "ACTIVE_OOM_KILLER=0",
-                                                "GPU_CORE_UTILIZATION_POLICY=dis\x1b" "able",
+                                                "GPU_CORE_UTILIZATION_POLICY=dis\x1b"
+                                                "able",
                                                 "CUDA_DEVICE_SM_LIMIT=30"};
   Outcome got = run({tool, "limits"}, environment);
   EXPECT_EQ(0, got.status) << got.err;
-  EXPECT_TRUE(contains(got.out, "gpu-share              30%                      CUDA_DEVICE_SM_LIMIT\n"));
+  EXPECT_TRUE(
+      contains(got.out, "gpu-share              30%                      CUDA_DEVICE_SM_LIMIT\n"));
   size_t at = got.out.find("\nNOT HONOURED ");
   ASSERT_NE(std::string::npos, at) << got.out;
-  for (const char *part : {"\nCUDA_OVERSUBSCRIBE             true ", "\nACTIVE_OOM_KILLER              0 ",
-                           "\nGPU_CORE_UTILIZATION_POLICY    dis\\x1bable "})
+  for (const char *part :
+       {"\nCUDA_OVERSUBSCRIBE             true ", "\nACTIVE_OOM_KILLER              0 ",
+        "\nGPU_CORE_UTILIZATION_POLICY    dis\\x1bable "})
     EXPECT_TRUE(contains(got.out.substr(at), part)) << part << got.out;
   EXPECT_EQ(3u, lines(got.out.substr(at + 1)) - 1) << "those that are set";
   Json document = parse(run({tool, "limits", "--json"}, environment).out);
@@ -66,12 +72,15 @@ TEST(Limits, WhatIsNotHonouredIsListed)
 
 TEST(Limits, WhatIsPinnedAndWhatIsMisspelt)
 {
-  Outcome got = run({tool, "limits"}, {"RAWHAL_GPU_SHARE=30%", "RAWHAL_TENANT=blue", "RAWHAL_LIMITS_PINNED=all"});
+  Outcome got = run({tool, "limits"},
+                    {"RAWHAL_GPU_SHARE=30%", "RAWHAL_TENANT=blue", "RAWHAL_LIMITS_PINNED=all"});
   EXPECT_TRUE(contains(got.out, " RAWHAL_GPU_SHARE, pinned\n")) << got.out;
   EXPECT_TRUE(contains(got.out, " RAWHAL_TENANT, pinned\n")) << got.out;
   EXPECT_TRUE(contains(got.out, "weight                 100                      -\n")) << got.out;
-  expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMT=1Gi"}), 1, "nearest is RAWHAL_MEMORY_LIMIT");
-  Outcome program = run({tool, "run", fixtures + "vector_add-gfx90a-v5.co", "--kernel", "vector_add", "--grid", "1", "--block", "64"},
+  expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMT=1Gi"}), 1,
+                 "nearest is RAWHAL_MEMORY_LIMIT");
+  Outcome program = run({tool, "run", fixtures + "vector_add-gfx90a-v5.co", "--kernel",
+                         "vector_add", "--grid", "1", "--block", "64"},
                         {"RAWHAL_DEVICE=softgpu", "RAWHAL_GPU_SHAR=30%"});
   EXPECT_TRUE(contains(program.err, "RAWHAL_GPU_SHAR: ")) << program.err;
 }
@@ -79,7 +88,8 @@ TEST(Limits, WhatIsPinnedAndWhatIsMisspelt)
 // A copy of the command that finds its library when it has more rights than its caller, for whom
 // $ORIGIN is not followed: an absolute path takes its place, of no more bytes.
 class PrivilegedCopy {
-  const std::string soname = "librawhal.so." + std::to_string(RAWHAL_VERSION_MAJOR) + "." + std::to_string(RAWHAL_VERSION_MINOR);
+  const std::string soname = "librawhal.so." + std::to_string(RAWHAL_VERSION_MAJOR) + "." +
+                             std::to_string(RAWHAL_VERSION_MINOR);
 
 public:
   PrivilegedCopy()
@@ -119,12 +129,16 @@ TEST(Limits, AProgramWithMoreRightsOpensNoFileForItsCaller)
     GTEST_SKIP() << "only root can make such a program";
   const PrivilegedCopy copy;
   const auto as_another = [&](const std::string &entry) {
-    return run({"/usr/bin/env", "setpriv", "--reuid=65534", "--clear-groups", copy.path(), "limits"}, {entry});
+    return run(
+        {"/usr/bin/env", "setpriv", "--reuid=65534", "--clear-groups", copy.path(), "limits"},
+        {entry});
   };
   if (as_another("HOME=/").status != 0)
     GTEST_SKIP() << "programs of that kind do not run here: " << as_another("HOME=/").err;
-  for (const char *name : {"RAWHAL_LIMITS_FILE", "RAWHAL_LIMIT_REGION", "CUDA_DEVICE_MEMORY_SHARED_CACHE"})
-    expect_refusal(as_another(std::string(name) + "=/etc/hostname"), 1, std::string(name) + ": it names a file");
+  for (const char *name :
+       {"RAWHAL_LIMITS_FILE", "RAWHAL_LIMIT_REGION", "CUDA_DEVICE_MEMORY_SHARED_CACHE"})
+    expect_refusal(as_another(std::string(name) + "=/etc/hostname"), 1,
+                   std::string(name) + ": it names a file");
   // A limit is none the less obeyed.
   EXPECT_TRUE(contains(as_another("RAWHAL_GPU_SHARE=30%").out, "30%"));
 }
@@ -176,7 +190,8 @@ TEST(Top, NumbersAboveTheSignedAreExact)
   rawhal_limiter_t *limiter = nullptr;
   const uint64_t bytes = UINT64_C(1) << 63;
   snprintf(config.region.text, sizeof(config.region.text), "%s", path.c_str());
-  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_MEMORY, bytes, &error)) << error.message;
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_MEMORY, bytes, &error))
+      << error.message;
   ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "GPU-7", &limiter, &error)) << error.message;
   Outcome got = run({tool, "top", "--json", path});
   EXPECT_TRUE(contains(got.out, "\"memory_limit\": 9223372036854775808")) << got.out << got.err;

@@ -12,7 +12,8 @@
 
 namespace {
 
-const std::string v5 = fixtures + "vector_add-gfx90a-v5.co", v6 = fixtures + "vector_add-gfx942-v6.co",
+const std::string v5 = fixtures + "vector_add-gfx90a-v5.co",
+                  v6 = fixtures + "vector_add-gfx942-v6.co",
                   externals = fixtures + "externals-gfx90a-v5.co";
 
 class List : public testing::Test {
@@ -25,9 +26,11 @@ protected:
     spit(scratch / "lib/b.txt", "no code object");
     spit(scratch / "lib/c.kpack", build::archive({{"lib#0", "gfx90a", slurp(v5)}}, true));
     const std::string packed = build::archive({{"lib#0", "gfx942", slurp(v6)}}, false);
-    spit(scratch / "lib/more #1/d.a", build::ar_archive({{"x.o", packed}, {"e.co", slurp(externals)}}));
-    spit(scratch / "lib/more #1/f.bundle", build::bundle({{"hip-spirv64-amd-amdhsa--amdgcnspirv", "\x03\x02\x23\x07"},
-                                                        {"hipv4-amdgcn-amd-amdhsa--gfx942", slurp(v6)}}));
+    spit(scratch / "lib/more #1/d.a",
+         build::ar_archive({{"x.o", packed}, {"e.co", slurp(externals)}}));
+    spit(scratch / "lib/more #1/f.bundle",
+         build::bundle({{"hip-spirv64-amd-amdhsa--amdgcnspirv", "\x03\x02\x23\x07"},
+                        {"hipv4-amdgcn-amd-amdhsa--gfx942", slurp(v6)}}));
   }
 
   Json list(std::vector<std::string> words, int status = 0)
@@ -38,7 +41,10 @@ protected:
     return parse(got.out);
   }
 
-  static json_t *objects(const Json &document) { return json_object_get(document.get(), "objects"); }
+  static json_t *objects(const Json &document)
+  {
+    return json_object_get(document.get(), "objects");
+  }
 
   Scratch scratch;
 };
@@ -102,7 +108,8 @@ TEST_F(List, LinesSayTheSame)
   Outcome got = run({tool, "inspect", scratch / "lib"});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_EQ(6u, lines(got.out)) << got.out;
-  EXPECT_TRUE(contains(got.out, "lib/a.co: object 0, offset 0, " + std::to_string(slurp(v5).size()) +
+  EXPECT_TRUE(contains(got.out, "lib/a.co: object 0, offset 0, " +
+                                    std::to_string(slurp(v5).size()) +
                                     " bytes, gfx90a, 1 kernel, loadable\n"))
       << got.out;
   EXPECT_TRUE(contains(got.out, "not read: SPIR-V, not machine code\n")) << got.out;
@@ -145,7 +152,8 @@ TEST_F(List, TheSchemaHoldsEveryKey)
   Json schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/list.schema.json"));
   expect_described(document.get(), schema.get());
   for (size_t i = 0; i < json_array_size(objects(document)); ++i)
-    expect_described(json_array_get(objects(document), i), json_object_get(json_object_get(schema.get(), "$defs"), "object"));
+    expect_described(json_array_get(objects(document), i),
+                     json_object_get(json_object_get(schema.get(), "$defs"), "object"));
   EXPECT_EQ("rawhal-list-1", text_of(document.get(), "schema"));
 }
 

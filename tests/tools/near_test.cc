@@ -24,10 +24,13 @@ std::string nearest(const char *wanted, const std::vector<std::string> &names)
 
 TEST(Near, MistypedOrAPart)
 {
-  const std::vector<std::string> names = {"vector_add", "vector_sub", "matmul", "reduce", "_Z10vector_addPfPKfS1_j"};
+  const std::vector<std::string> names = {"vector_add", "vector_sub", "matmul", "reduce",
+                                          "_Z10vector_addPfPKfS1_j"};
   EXPECT_EQ("; nearest: 'vector_add'", nearest("vectoradd", {"vector_add", "matmul"}));
-  EXPECT_EQ("; nearest: '_Z10vector_addPfPKfS1_j', 'vector_add', 'vector_sub'", nearest("vector_a", {names[4], names[0], names[1]}));
-  EXPECT_EQ("; nearest: 'vector_add', '_Z10vector_addPfPKfS1_j', 'vector_sub'", nearest("VECTOR_ADD", names));
+  EXPECT_EQ("; nearest: '_Z10vector_addPfPKfS1_j', 'vector_add', 'vector_sub'",
+            nearest("vector_a", {names[4], names[0], names[1]}));
+  EXPECT_EQ("; nearest: 'vector_add', '_Z10vector_addPfPKfS1_j', 'vector_sub'",
+            nearest("VECTOR_ADD", names));
   EXPECT_EQ("; nearest: 'matmul'", nearest("matmlu", names));
   EXPECT_EQ("", nearest("softmax", names));
   EXPECT_EQ("", nearest("x", {"y"})); // everything would be as near
@@ -36,7 +39,8 @@ TEST(Near, MistypedOrAPart)
 
 TEST(Near, EachOnceAndTheNearestFirst)
 {
-  EXPECT_EQ("; nearest: 'abcdef', 'abcdeg', 'abcdxg'", nearest("abcdef", {"abcdxg", "abcdeg", "abcdef", "abcdeg", "abcxyz", "abcdxh"}));
+  EXPECT_EQ("; nearest: 'abcdef', 'abcdeg', 'abcdxg'",
+            nearest("abcdef", {"abcdxg", "abcdeg", "abcdef", "abcdeg", "abcxyz", "abcdxh"}));
 }
 
 TEST(Near, NamesThatAreNone)
@@ -56,7 +60,8 @@ unsigned distance(const std::string &a, const std::string &b)
       table[i][k] = static_cast<unsigned>(
           i == 0   ? k
           : k == 0 ? i
-                   : std::min({table[i - 1][k] + 1, table[i][k - 1] + 1, table[i - 1][k - 1] + (a[i - 1] != b[k - 1])}));
+                   : std::min({table[i - 1][k] + 1, table[i][k - 1] + 1,
+                               table[i - 1][k - 1] + (a[i - 1] != b[k - 1])}));
   return table[a.size()][b.size()];
 }
 

@@ -8,7 +8,9 @@ namespace {
 
 std::string chromium()
 {
-  Outcome got = run({"/bin/sh", "-c", "command -v chromium || command -v chromium-browser || command -v google-chrome"});
+  Outcome got =
+      run({"/bin/sh", "-c",
+           "command -v chromium || command -v chromium-browser || command -v google-chrome"});
   return got.out.substr(0, got.out.find('\n'));
 }
 
@@ -38,9 +40,9 @@ protected:
     command.insert(command.end(), {"--html", "-o", html});
     Outcome made = run(command);
     EXPECT_EQ("", made.err);
-    Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox", "--disable-gpu",
-                       "--disable-dev-shm-usage", "--enable-logging=stderr", "--user-data-dir=" + scratch / "profile",
-                       "--dump-dom", "file://" + html});
+    Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox",
+                       "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
+                       "--user-data-dir=" + scratch / "profile", "--dump-dom", "file://" + html});
     EXPECT_EQ(0, got.status) << got.err;
     EXPECT_FALSE(contains(got.err, "Content Security Policy")) << got.err;
     EXPECT_FALSE(contains(got.err, "Uncaught")) << got.err;
@@ -55,19 +57,22 @@ protected:
     command.insert(command.end(), words.begin(), words.end());
     command.push_back("--html");
     std::string page = run(command).out;
-    size_t policy = page.find("<meta http-equiv=\"Content-Security-Policy\""), end = page.find('>', policy);
+    size_t policy = page.find("<meta http-equiv=\"Content-Security-Policy\""),
+           end = page.find('>', policy);
     EXPECT_NE(std::string::npos, policy);
     page.erase(policy, end + 1 - policy);
-    page.insert(page.rfind("</body>"), "<script>const $ = (one) => document.querySelector(one);\n"
-                                       "const press = (key, on) => (on || document.activeElement).dispatchEvent(new "
-                                       "KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));\n"
-                                       "const type = (text) => { $('#search').value = text; "
-                                       "$('#search').dispatchEvent(new Event('input')); };\n" +
-                                           script + "</script>");
+    page.insert(page.rfind("</body>"),
+                "<script>const $ = (one) => document.querySelector(one);\n"
+                "const press = (key, on) => (on || document.activeElement).dispatchEvent(new "
+                "KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));\n"
+                "const type = (text) => { $('#search').value = text; "
+                "$('#search').dispatchEvent(new Event('input')); };\n" +
+                    script + "</script>");
     spit(scratch / "page.html", page);
-    Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox", "--disable-gpu",
-                       "--disable-dev-shm-usage", "--enable-logging=stderr", "--user-data-dir=" + scratch / "profile",
-                       "--dump-dom", "file://" + scratch / "page.html"});
+    Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox",
+                       "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
+                       "--user-data-dir=" + scratch / "profile", "--dump-dom",
+                       "file://" + scratch / "page.html"});
     EXPECT_FALSE(contains(got.err, "Uncaught")) << got.err;
     return got.out;
   }
@@ -108,10 +113,12 @@ TEST_F(Browser, DrawsSegmentsAsMapsOfBytes)
   std::string dom = dom_of({"inspect", fixtures + "many_args-gfx90a-v5.co"});
   EXPECT_EQ(fixtures + "many_args-gfx90a-v5.co - rawhal inspect", title(dom));
   EXPECT_EQ(1u, count(dom, "<details open=\"\">")); // the only kernel is shown at once
-  EXPECT_TRUE(contains(dom, "<div class=\"piece value\" title=\"flag: argument 0, bytes 0 to 0, by_value\""));
+  EXPECT_TRUE(contains(
+      dom, "<div class=\"piece value\" title=\"flag: argument 0, bytes 0 to 0, by_value\""));
   EXPECT_TRUE(contains(dom, "title=\"out: argument 2, bytes 8 to 15, global_buffer\""));
   EXPECT_TRUE(contains(dom, "title=\"padding: bytes 1 to 3\""));
-  EXPECT_TRUE(contains(dom, "title=\"block_count_x: argument 10, bytes 184 to 187, hidden_block_count_x\""));
+  EXPECT_TRUE(contains(
+      dom, "title=\"block_count_x: argument 10, bytes 184 to 187, hidden_block_count_x\""));
   EXPECT_TRUE(contains(dom, "440 bytes: "));
   EXPECT_TRUE(contains(dom, "1 kernel in 1 code object"));
 }
@@ -122,16 +129,19 @@ TEST_F(Browser, ShowsDiagnosticsAndRefusals)
   const std::string html = scratch / "bad.html";
   Outcome made = run({tool, "inspect", scratch / "bad.co", "--html", "-o", html});
   ASSERT_EQ(1, made.status);
-  Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox", "--disable-gpu",
-                     "--user-data-dir=" + scratch / "profile", "--dump-dom", "file://" + html});
+  Outcome got =
+      run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox", "--disable-gpu",
+           "--user-data-dir=" + scratch / "profile", "--dump-dom", "file://" + html});
   EXPECT_TRUE(contains(got.out, "<span class=\"badge error\">MALFORMED</span>")) << made.err;
 }
 
 TEST_F(Browser, MarksWhatDiffers)
 {
-  std::string dom = dom_of({"diff", fixtures + "vector_add-gfx90a-v4.co", fixtures + "vector_add-gfx90a-v5.co"});
+  std::string dom =
+      dom_of({"diff", fixtures + "vector_add-gfx90a-v4.co", fixtures + "vector_add-gfx90a-v5.co"});
   EXPECT_EQ(2u, count(dom, "class=\"map\""));
-  EXPECT_TRUE(contains(dom, "class=\"piece hides marked added\" title=\"block_count_x: argument 4"));
+  EXPECT_TRUE(
+      contains(dom, "class=\"piece hides marked added\" title=\"block_count_x: argument 4"));
   EXPECT_TRUE(contains(dom, "another ABI"));
   EXPECT_TRUE(contains(dom, "<td class=\"text\">segment_size</td>"));
 }
@@ -141,7 +151,8 @@ TEST_F(Browser, NamesStayNames)
   std::string all;
   for (const std::string &name : page_attacks)
     all += name + "|";
-  std::vector<std::vector<std::string>> objects = {page_attacks, {all}}; // a list, and one that is open
+  std::vector<std::vector<std::string>> objects = {page_attacks,
+                                                   {all}}; // a list, and one that is open
   for (const std::vector<std::string> &names : objects) {
     build::Object object;
     for (const std::string &name : names) {
@@ -167,7 +178,8 @@ TEST_F(Browser, NamesStayNames)
       EXPECT_TRUE(contains(list, "&lt;/script&gt;&lt;script&gt;document.title="));
       EXPECT_TRUE(contains(list, "k\\u{202e}drow\\u{2066}\\u{2028}\\u{2029}\\u{feff}"));
       EXPECT_TRUE(contains(list, "k\\x00&lt;b&gt;\\x1b[31m\\x0d\\x0a\\x09"));
-      for (const char *hidden : {"\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xc2\x9b", "\x1b"})
+      for (const char *hidden :
+           {"\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xc2\x9b", "\x1b"})
         EXPECT_FALSE(contains(list, hidden)) << testing::PrintToString(hidden);
     }
   }
@@ -238,7 +250,8 @@ TEST_F(BrowserUse, Sorts)
   EXPECT_EQ((Names{"alpha", "bravo", "delta", "charlie"}), rows(dom)); // the largest first
   EXPECT_TRUE(contains(dom, "value=\"lds\" aria-pressed=\"true\""));
   EXPECT_TRUE(contains(dom, "value=\"name\" aria-pressed=\"false\""));
-  dom = dom_after({"inspect", path}, "$('#heads [value=lds]').click(); $('#heads [value=lds]').click();");
+  dom = dom_after({"inspect", path},
+                  "$('#heads [value=lds]').click(); $('#heads [value=lds]').click();");
   EXPECT_EQ((Names{"charlie", "delta", "bravo", "alpha"}), rows(dom));
 }
 
@@ -247,38 +260,49 @@ TEST_F(BrowserUse, Searches)
   std::string dom = dom_after({"inspect", path}, "type('LT');");
   EXPECT_EQ((Names{"delta"}), rows(dom));
   EXPECT_TRUE(contains(dom, ">1 of 4 kernels<"));
-  EXPECT_EQ((Names{"bravo"}), rows(dom_after({"inspect", path}, "type('gfx90a  out_b');"))); // words, in any order
+  EXPECT_EQ((Names{"bravo"}),
+            rows(dom_after({"inspect", path}, "type('gfx90a  out_b');"))); // words, in any order
   dom = dom_after({"inspect", path}, "type('<b>'); ");
   EXPECT_EQ(Names{}, rows(dom));
   EXPECT_TRUE(contains(dom, ">0 of 4 kernels<"));
-  EXPECT_EQ(4u, rows(dom_after({"inspect", path}, "type('delta'); $('#search').focus(); press('Escape');")).size());
+  EXPECT_EQ(4u, rows(dom_after({"inspect", path},
+                               "type('delta'); $('#search').focus(); press('Escape');"))
+                    .size());
 }
 
 TEST_F(BrowserUse, Keys)
 {
-  const std::string say = " document.title = document.activeElement.innerText.split(/\\s/)[0] + '|' + "
-                          "document.activeElement.id;";
+  const std::string say =
+      " document.title = document.activeElement.innerText.split(/\\s/)[0] + '|' + "
+      "document.activeElement.id;";
   EXPECT_EQ("|search", title(dom_after({"inspect", path}, "press('/', document.body);" + say)));
   EXPECT_EQ("alpha|", title(dom_after({"inspect", path}, "press('j', document.body);" + say)));
-  EXPECT_EQ("charlie|", title(dom_after({"inspect", path}, "press('ArrowDown', document.body); press('ArrowDown'); "
-                                                           "press('j'); press('j'); press('k');" + say)));
+  EXPECT_EQ("charlie|", title(dom_after({"inspect", path},
+                                        "press('ArrowDown', document.body); press('ArrowDown'); "
+                                        "press('j'); press('j'); press('k');" +
+                                            say)));
   // In the search a letter is a letter, and the arrow leads to the list.
-  EXPECT_EQ("|search", title(dom_after({"inspect", path}, "$('#search').focus(); press('j'); press('/');" + say)));
-  EXPECT_EQ("alpha|", title(dom_after({"inspect", path}, "$('#search').focus(); press('ArrowDown');" + say)));
+  EXPECT_EQ("|search", title(dom_after({"inspect", path},
+                                       "$('#search').focus(); press('j'); press('/');" + say)));
+  EXPECT_EQ("alpha|",
+            title(dom_after({"inspect", path}, "$('#search').focus(); press('ArrowDown');" + say)));
 }
 
 TEST_F(BrowserUse, OpensAKernelAndFiltersTargets)
 {
-  std::string dom = dom_after({"inspect", path}, "$('summary').click(); document.querySelector('details')"
-                                                 ".dispatchEvent(new Event('toggle'));");
+  std::string dom =
+      dom_after({"inspect", path}, "$('summary').click(); document.querySelector('details')"
+                                   ".dispatchEvent(new Event('toggle'));");
   EXPECT_EQ(1u, count(dom, "class=\"map\""));
   EXPECT_TRUE(contains(dom, "title=\"out_a: argument 0, bytes 0 to 7, global_buffer\""));
-  dom = dom_after({"inspect", fixtures + "vector_add.bundle"}, "$('#only').value = 'gfx942'; "
-                                                               "$('#only').dispatchEvent(new Event('change'));");
+  dom = dom_after({"inspect", fixtures + "vector_add.bundle"},
+                  "$('#only').value = 'gfx942'; "
+                  "$('#only').dispatchEvent(new Event('change'));");
   EXPECT_EQ(1u, rows(dom).size());
   EXPECT_TRUE(contains(dom, ">1 of 2 kernels<"));
-  dom = dom_after({"diff", path, fixtures + "vector_add-gfx90a-v5.co"}, "$('#only').value = 'added'; "
-                                                                        "$('#only').dispatchEvent(new Event('change'));");
+  dom = dom_after({"diff", path, fixtures + "vector_add-gfx90a-v5.co"},
+                  "$('#only').value = 'added'; "
+                  "$('#only').dispatchEvent(new Event('change'));");
   EXPECT_EQ((Names{"vector_add "}), rows(dom));
 }
 

@@ -67,8 +67,9 @@ void expect_has(const json_t *page, const json_t *json, const std::string &path)
 
 TEST(Page, HasWhatTheJsonHas)
 {
-  for (const char *name : {"vector_add-gfx90a-v5.co", "layouts-gfx90a-v5.co", "many_args-gfx90a-v4.co",
-                           "bare-gfx90a-v5.co", "vector_add.bundle", "tensile-gfx942-v5.co"}) {
+  for (const char *name :
+       {"vector_add-gfx90a-v5.co", "layouts-gfx90a-v5.co", "many_args-gfx90a-v4.co",
+        "bare-gfx90a-v5.co", "vector_add.bundle", "tensile-gfx942-v5.co"}) {
     SCOPED_TRACE(name);
     Page page = page_of(html_of({"inspect", fixtures + name}));
     Json json = parse(run({tool, "inspect", "--json", fixtures + name}).out);
@@ -98,7 +99,8 @@ TEST(Page, HasTheResourcesOfTheMetadata)
       ASSERT_TRUE(json_object_get(resources, key)) << key;
       EXPECT_EQ(number_of(facts, key), number_of(resources, key)) << key;
     }
-    json_t *arguments = json_object_get(json_object_get(json_array_get(kernels, i), "kernarg"), "arguments");
+    json_t *arguments =
+        json_object_get(json_object_get(json_array_get(kernels, i), "kernarg"), "arguments");
     for (size_t k = 0; k < json_array_size(arguments); ++k)
       EXPECT_EQ(text_of(at(facts, "args", k), "type_name"),
                 text_of(json_array_get(arguments, k), "type_name"));
@@ -158,9 +160,10 @@ TEST(Page, ThePolicyIsTight)
   EXPECT_TRUE(contains(all, "content=\"default-src 'none'; script-src 'sha256-"));
   EXPECT_TRUE(contains(all, "require-trusted-types-for 'script'; trusted-types 'none'"));
   EXPECT_FALSE(contains(all, "unsafe-"));
-  for (const char *no : {"innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(",
-                         "setTimeout(", "createContextualFragment", "DOMParser", " src=", "http:", "https:",
-                         "url(", "@import", "fetch(", "import(", " style=\"", " onclick=", "@DATA@"})
+  for (const char *no :
+       {"innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(",
+        "setTimeout(", "createContextualFragment", "DOMParser", " src=", "http:", "https:", "url(",
+        "@import", "fetch(", "import(", " style=\"", " onclick=", "@DATA@"})
     EXPECT_FALSE(contains(all, no)) << no;
   // What openssl makes of the two parts.
   if (run({"/bin/sh", "-c", "command -v openssl"}).status)
@@ -168,20 +171,24 @@ TEST(Page, ThePolicyIsTight)
   Scratch scratch;
   auto hash = [&](const std::string &text) {
     spit(scratch / "part", text);
-    Outcome got = run({"/bin/sh", "-c", "openssl dgst -sha256 -binary " + (scratch / "part") + " | base64"});
+    Outcome got =
+        run({"/bin/sh", "-c", "openssl dgst -sha256 -binary " + (scratch / "part") + " | base64"});
     return "'sha256-" + got.out.substr(0, got.out.find('\n')) + "'";
   };
   auto inside = [&](const std::string &text, const std::string &begin, const std::string &end) {
     size_t from = text.find(begin) + begin.size();
     return text.substr(from, text.find(end, from) - from);
   };
-  EXPECT_TRUE(contains(page.head, "script-src " + hash(inside(page.tail, "<script>", "</script>")) + ";"));
-  EXPECT_TRUE(contains(page.head, "style-src " + hash(inside(page.head, "<style>", "</style>")) + ";"));
+  EXPECT_TRUE(
+      contains(page.head, "script-src " + hash(inside(page.tail, "<script>", "</script>")) + ";"));
+  EXPECT_TRUE(
+      contains(page.head, "style-src " + hash(inside(page.head, "<style>", "</style>")) + ";"));
 }
 
 TEST(Page, ADifferenceHasBothKernels)
 {
-  const std::string v4 = fixtures + "vector_add-gfx90a-v4.co", other = fixtures + "layouts-gfx90a-v5.co";
+  const std::string v4 = fixtures + "vector_add-gfx90a-v4.co",
+                    other = fixtures + "layouts-gfx90a-v5.co";
   for (const std::string &b : {v5, other}) {
     SCOPED_TRACE(b);
     Page page = page_of(html_of({"diff", v4, b}, 1));
@@ -194,12 +201,14 @@ TEST(Page, ADifferenceHasBothKernels)
       json_t *entry = json_array_get(kernels, i);
       for (const char *side : {"a", "b"}) {
         json_t *kernel = json_object_get(entry, (std::string("kernel_") + side).c_str());
-        bool there = json_is_string(json_object_get(entry, (std::string("target_") + side).c_str()));
+        bool there =
+            json_is_string(json_object_get(entry, (std::string("target_") + side).c_str()));
         ASSERT_EQ(there, json_is_object(kernel)) << side;
         if (!there)
           continue;
         const std::string &path = *side == 'a' ? v4 : b;
-        Json whole = parse(run({tool, "inspect", "--json", path, "--kernel", text_of(entry, "name")}).out);
+        Json whole =
+            parse(run({tool, "inspect", "--json", path, "--kernel", text_of(entry, "name")}).out);
         json_t *same = at(at(whole.get(), "objects", 0), "kernels", 0);
         expect_has(kernel, same, side);
       }
@@ -214,7 +223,8 @@ TEST(Page, ADifferenceRepeatsNoLongNames)
   const std::string name = "k" + std::string(5000, 'x') + "END";
   spit(scratch / "k.co", object_named({name}));
   Page page = page_of(html_of({"diff", scratch / "k.co", v5}, 1));
-  json_t *kernels = json_object_get(page.json.get(), "kernels"), *entry = json_array_get(kernels, 0);
+  json_t *kernels = json_object_get(page.json.get(), "kernels"),
+         *entry = json_array_get(kernels, 0);
   EXPECT_EQ(name, text_of(entry, "name"));
   EXPECT_EQ(name.substr(0, 200) + "...", text_of(json_object_get(entry, "kernel_a"), "name"));
   EXPECT_EQ(name.substr(0, 200) + "...", text_of(json_object_get(entry, "kernel_a"), "symbol"));
@@ -255,8 +265,9 @@ TEST(Page, OfNothingIsNone)
 {
   Scratch scratch;
   spit(scratch / "page.html", "yesterday");
-  expect_refusal(run({tool, "inspect", v5, "--html", "--kernel", "nobody", "-o", scratch / "page.html"}), 1,
-                 "no kernel's name contains 'nobody'");
+  expect_refusal(
+      run({tool, "inspect", v5, "--html", "--kernel", "nobody", "-o", scratch / "page.html"}), 1,
+      "no kernel's name contains 'nobody'");
   EXPECT_EQ("yesterday", slurp(scratch / "page.html"));
   EXPECT_EQ("", html_of({"inspect", v5, "--kernel", "nobody"}, 1));
 }
@@ -264,14 +275,18 @@ TEST(Page, OfNothingIsNone)
 TEST(Page, ThatCannotBeWrittenIsSaid)
 {
   Scratch scratch;
-  expect_refusal(run({tool, "inspect", v5, "--html", "-o", scratch / "no/page.html"}), 1, "cannot write");
-  expect_refusal(run({tool, "diff", v5, v5, "--html", "-o", scratch / "no/page.html"}), 3, "cannot write");
+  expect_refusal(run({tool, "inspect", v5, "--html", "-o", scratch / "no/page.html"}), 1,
+                 "cannot write");
+  expect_refusal(run({tool, "diff", v5, v5, "--html", "-o", scratch / "no/page.html"}), 3,
+                 "cannot write");
   for (const char *verb : {"inspect", "diff"}) {
     std::vector<std::string> words = {tool, verb, v5, "--html", "-o", "/dev/full"};
     if (*verb == 'd')
       words.insert(words.begin() + 2, v5);
     expect_refusal(run(words), *verb == 'd' ? 3 : 1, "'/dev/full': No space left on device");
-    Outcome got = run({"/bin/sh", "-c", tool + " " + verb + " --html " + v5 + (*verb == 'd' ? " " + v5 : "") + " >/dev/full"});
+    Outcome got =
+        run({"/bin/sh", "-c",
+             tool + " " + verb + " --html " + v5 + (*verb == 'd' ? " " + v5 : "") + " >/dev/full"});
     EXPECT_EQ(*verb == 'd' ? 3 : 1, got.status);
     EXPECT_TRUE(contains(got.err, "rawhal: standard output: ")) << got.err;
   }
@@ -282,7 +297,11 @@ TEST(Page, OfADamagedFileSaysSo)
 {
   Scratch scratch;
   const std::string whole = slurp(v5);
-  spit(scratch / "two.co", whole + std::string("\x7f" "ELF", 4) + std::string(300, '\x01'));
+  spit(scratch / "two.co", whole +
+                               std::string("\x7f"
+                                           "ELF",
+                                           4) +
+                               std::string(300, '\x01'));
   Outcome json = run({tool, "inspect", "--json", scratch / "two.co"});
   Outcome page = run({tool, "inspect", "--html", scratch / "two.co"});
   ASSERT_EQ(json.status, page.status) << json.err;
@@ -301,5 +320,6 @@ TEST(Page, WhatItDoesNotGoWith)
   expect_refusal(run({tool, "inspect", fixtures, "--html"}), 2, "are for one FILE");
   expect_refusal(run({tool, "inspect", v5, "-o", "/tmp/none"}), 2, "--output is for --html");
   expect_refusal(run({tool, "diff", v5, v5, "-o", "/tmp/none"}), 2, "--output is for --html");
-  expect_refusal(run({tool, "diff", v5, v5, "--html", "--json"}), 2, "--html does not go with --json");
+  expect_refusal(run({tool, "diff", v5, v5, "--html", "--json"}), 2,
+                 "--html does not go with --json");
 }

@@ -24,13 +24,15 @@ protected:
 
   // The words behind "rawhal", with standard error on a terminal and standard output in a file; standard input, which is
   // the second file that is looked at, takes its time.
-  std::string seen(const std::string &words, unsigned short columns, const std::string &term, const std::string &error = "")
+  std::string seen(const std::string &words, unsigned short columns, const std::string &term,
+                   const std::string &error = "")
   {
     winsize size = {};
     size.ws_row = 24;
     size.ws_col = columns;
     int terminal = -1;
-    const std::string line = "cd " + scratch.root + " && { sleep 0.8; cat a.co; } | " + tool + " " + words + " >out" + error;
+    const std::string line = "cd " + scratch.root + " && { sleep 0.8; cat a.co; } | " + tool + " " +
+                             words + " >out" + error;
     pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
     if (child == 0) {
       setenv("TERM", term.c_str(), 1);
@@ -88,7 +90,9 @@ size_t widest(const std::string &text)
 TEST_F(Progress, StandsThereAndIsErased)
 {
   const std::string text = seen("find vector_add a.co - b*", 80, "xterm");
-  EXPECT_TRUE(contains(text, "\rrawhal find: file 3: b-with-a-name-that-no-narrow-window-has-room-for-\\x1b")) << text;
+  EXPECT_TRUE(contains(
+      text, "\rrawhal find: file 3: b-with-a-name-that-no-narrow-window-has-room-for-\\x1b"))
+      << text;
   EXPECT_FALSE(contains(text, "\x1b"));
   EXPECT_FALSE(contains(text, "\n")) << text;
   EXPECT_EQ("", left_behind(text)) << text;
@@ -177,10 +181,13 @@ TEST_F(Progress, IsNotThereAtOnce)
 // Lines of results and this one share a terminal: each result begins in the first column, on a line that is empty.
 TEST_F(Progress, ResultsAreNotWrittenOver)
 {
-  const Outcome got = run_on_terminal({"/bin/sh", "-c", "cd " + scratch.root + " && { sleep 0.8; cat a.co; } | TERM=xterm " + tool +
-                                       " find vector_add a.co - b*"});
+  const Outcome got =
+      run_on_terminal({"/bin/sh", "-c",
+                       "cd " + scratch.root + " && { sleep 0.8; cat a.co; } | TERM=xterm " + tool +
+                           " find vector_add a.co - b*"});
   EXPECT_EQ(0, got.status);
   EXPECT_EQ(3u, lines(got.out)) << got.out;
   EXPECT_TRUE(contains(got.out, "rawhal find: file 3: ")) << got.out;
-  EXPECT_TRUE(contains(got.out, "  b-with-a-name") || contains(got.out, " b-with-a-name")) << got.out;
+  EXPECT_TRUE(contains(got.out, "  b-with-a-name") || contains(got.out, " b-with-a-name"))
+      << got.out;
 }

@@ -51,8 +51,8 @@ protected:
     memcpy(launch.workgroup, dispatch.workgroup, sizeof(launch.workgroup));
     launch.dynamic_lds = dispatch.dynamic_lds;
     std::vector<char> image(rawhal_kernarg_layout_info(layout)->block_count * 64);
-    EXPECT_OK(rawhal_kernarg_write_blob(layout, dispatch.blob, dispatch.blob_size, 0, &launch, image.data(),
-                                        image.size(), &error));
+    EXPECT_OK(rawhal_kernarg_write_blob(layout, dispatch.blob, dispatch.blob_size, 0, &launch,
+                                        image.data(), image.size(), &error));
     image.resize(rawhal_kernarg_layout_info(layout)->segment_size);
     return image;
   }
@@ -62,8 +62,8 @@ protected:
     Replay *test;
     record_when_t when;
   };
-  static rawhal_status_t read(void *context, const record_range_t *range, uint64_t offset, void *to, size_t size,
-                              rawhal_error_t *failure)
+  static rawhal_status_t read(void *context, const record_range_t *range, uint64_t offset, void *to,
+                              size_t size, rawhal_error_t *failure)
   {
     auto *reading = static_cast<Reading *>(context);
     Replay *test = reading->test;
@@ -85,12 +85,13 @@ protected:
     std::vector<record_range_t> ranges;
     for (const rawhal_buffer_t *from : recorded)
       ranges.push_back({rawhal_buffer_address(from) + inside, rawhal_buffer_size(from) - inside});
-    return record_writer_buffers(writer, number, when, ranges.data(), ranges.size(), read, &reading, &error);
+    return record_writer_buffers(writer, number, when, ranges.data(), ranges.size(), read, &reading,
+                                 &error);
   }
 
   // Records a launch of a fixture's kernel; `image` is its whole segment.
-  void record(const std::string &fixture, const char *name, rawhal_dispatch_t dispatch, const std::vector<char> &image,
-              rawhal_status_t expected = RAWHAL_OK)
+  void record(const std::string &fixture, const char *name, rawhal_dispatch_t dispatch,
+              const std::vector<char> &image, rawhal_status_t expected = RAWHAL_OK)
   {
     const std::vector<char> code = fixture_bytes(fixture);
     uint64_t object = 0, number = 0;
@@ -144,7 +145,8 @@ protected:
 
   const std::string kVectorAdd = "vector_add-gfx90a-v5.co";
   Scratch scratch;
-  std::string path = scratch / "recording", device_name = "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-";
+  std::string path = scratch / "recording",
+              device_name = "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-";
   record_writer_t *writer = nullptr;
   std::vector<rawhal_buffer_t *> recorded;
   const rawhal_buffer_t *changed = nullptr;
@@ -196,10 +198,12 @@ TEST_F(Replay, AByteThatDiffersIsFound)
     EXPECT_EQ("", got.err);
     got = replay({"--json"});
     EXPECT_EQ(1, got.status);
-    Json document = parse(got.out), schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/replay.schema.json"));
+    Json document = parse(got.out),
+         schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/replay.schema.json"));
     expect_described(document.get(), schema.get());
     const json_t *difference = json_object_get(document.get(), "difference");
-    expect_described(difference, json_object_get(json_object_get(schema.get(), "$defs"), "difference"));
+    expect_described(difference,
+                     json_object_get(json_object_get(schema.get(), "$defs"), "difference"));
     EXPECT_EQ("different", text_of(document.get(), "result"));
     EXPECT_EQ(static_cast<long long>(at), number_of(difference, "offset"));
     EXPECT_EQ(bytes[at % 4], number_of(difference, "got"));
@@ -214,7 +218,8 @@ TEST_F(Replay, DifferencesBeyondTheFirstPiece)
 {
   const uint32_t many = 100000;
   begin();
-  rawhal_buffer_t *sums = upload(std::vector<float>(3 * many, 1.0f)), *others = upload(std::vector<float>(many, 1.0f));
+  rawhal_buffer_t *sums = upload(std::vector<float>(3 * many, 1.0f)),
+                  *others = upload(std::vector<float>(many, 1.0f));
   recorded = {others, sums};
   const uint64_t c = rawhal_buffer_address(sums), b = rawhal_buffer_address(others);
   const rawhal_device_kernel_t *add = kernel(kVectorAdd, "vector_add");
@@ -227,7 +232,8 @@ TEST_F(Replay, DifferencesBeyondTheFirstPiece)
   Outcome got = replay({});
   EXPECT_EQ(1, got.status) << got.err << got.out;
   EXPECT_TRUE(contains(got.out, "different buffer 1 at 0x")) << got.out;
-  EXPECT_TRUE(contains(got.out, "argument 0 'c': offset 700003: expected 0x00, got 0x40\n")) << got.out;
+  EXPECT_TRUE(contains(got.out, "argument 0 'c': offset 700003: expected 0x00, got 0x40\n"))
+      << got.out;
 }
 
 // Numbers of the launch are the recorded ones, whatever a launch would have now; so are those of the recorded process.
@@ -242,7 +248,8 @@ TEST_F(Replay, HiddenArgumentsAreKept)
   rawhal_dispatch_t dispatch = dispatch_of(dump, 64, 64, blob);
   std::vector<char> image = image_of(dump, dispatch);
   ASSERT_EQ(size_t{272}, image.size());
-  const uint64_t offset = 0x123456789abcdef, hostcall = 0x7f0011223344, heap = 0, queue = 0x7f5566778800;
+  const uint64_t offset = 0x123456789abcdef, hostcall = 0x7f0011223344, heap = 0,
+                 queue = 0x7f5566778800;
   memcpy(&image[56], &offset, 8);
   memcpy(&image[96], &hostcall, 8);
   memcpy(&image[112], &heap, 8);
@@ -252,8 +259,10 @@ TEST_F(Replay, HiddenArgumentsAreKept)
   EXPECT_EQ(std::vector<uint32_t>(download<uint32_t>(out, 64))[(96 - 16) / 4], 0x11223344u);
   Outcome got = replay({});
   EXPECT_EQ(0, got.status) << got.err << got.out;
-  EXPECT_TRUE(contains(got.out, "note      hidden_hostcall_buffer at offset 96 is 0x7f0011223344")) << got.out;
-  EXPECT_TRUE(contains(got.out, "note      hidden_queue_ptr at offset 216 is 0x7f5566778800")) << got.out;
+  EXPECT_TRUE(contains(got.out, "note      hidden_hostcall_buffer at offset 96 is 0x7f0011223344"))
+      << got.out;
+  EXPECT_TRUE(contains(got.out, "note      hidden_queue_ptr at offset 216 is 0x7f5566778800"))
+      << got.out;
   EXPECT_FALSE(contains(got.out, "heap")) << got.out;
 }
 
@@ -262,7 +271,8 @@ TEST_F(Replay, PointersAmongValues)
 {
   const std::string fixture = "many_args-gfx90a-v5.co";
   begin();
-  rawhal_buffer_t *out = upload(std::vector<uint32_t>(41, 0)), *in = upload(std::vector<uint32_t>(2048, 77));
+  rawhal_buffer_t *out = upload(std::vector<uint32_t>(41, 0)),
+                  *in = upload(std::vector<uint32_t>(2048, 77));
   recorded = {out, in};
   const rawhal_device_kernel_t *many = kernel(fixture, "many_args");
   const uint64_t address = rawhal_buffer_address(in), end_of_in = address + 8192;
@@ -296,7 +306,14 @@ TEST_F(Replay, PointersInBuffersAreNoted)
   begin();
   rawhal_buffer_t *data = upload(std::vector<float>(4096, 1.0f));
   const uint64_t c = rawhal_buffer_address(data);
-  Blob one = Blob().add(c).add(c + 4096).add(c + 8192).add(uint32_t{4}).add(uint32_t{4}).add(uint32_t{4}).add(0.0f);
+  Blob one = Blob()
+                 .add(c)
+                 .add(c + 4096)
+                 .add(c + 8192)
+                 .add(uint32_t{4})
+                 .add(uint32_t{4})
+                 .add(uint32_t{4})
+                 .add(0.0f);
   one.add(uint8_t{0}).add(uint64_t{4});
   one.bytes.resize(64);
   rawhal_buffer_t *groups = upload(one.bytes);
@@ -307,7 +324,9 @@ TEST_F(Replay, PointersInBuffersAreNoted)
   record(fixture, "grouped", dispatch, image_of(grouped, dispatch));
   end();
   Outcome got = replay({"--timeout", "20"});
-  EXPECT_TRUE(contains(got.out, "has 3 words that lead into recorded buffers, the first at offset 0")) << got.out;
+  EXPECT_TRUE(
+      contains(got.out, "has 3 words that lead into recorded buffers, the first at offset 0"))
+      << got.out;
   EXPECT_TRUE(got.status == 2 || got.status == 0) << got.err; // the kernel follows them
 }
 
@@ -320,7 +339,8 @@ TEST_F(Replay, KernelsWithoutMetadata)
   for (const char *name : {"bare_store", "bare_unsized"}) {
     rawhal_executable_t *bare = load(fixture, RAWHAL_HSACO_DESCRIPTOR_KERNELS);
     const rawhal_device_kernel_t *store = nullptr;
-    ASSERT_OK(rawhal_executable_kernel(bare, rawhal_string(name), *(name + 5) == 'u' ? 12 : 0, &store, &error));
+    ASSERT_OK(rawhal_executable_kernel(bare, rawhal_string(name), *(name + 5) == 'u' ? 12 : 0,
+                                       &store, &error));
     Blob blob = Blob().add(rawhal_buffer_address(out) + 8).add(uint32_t{0xdead});
     record(fixture, name, dispatch_of(store, 64, 64, blob), blob.bytes);
   }
@@ -372,13 +392,15 @@ TEST_F(Replay, WhatCannotBe)
   Blob wild = Blob().add(here).add(int64_t{1} << 40).add(uint32_t{1});
   dispatch = dispatch_of(store, 1, 1, wild);
   after = false;
-  record("fault-gfx90a-v5.co", "fault_store", dispatch, image_of(store, dispatch), RAWHAL_FAULT); // 5
+  record("fault-gfx90a-v5.co", "fault_store", dispatch, image_of(store, dispatch),
+         RAWHAL_FAULT); // 5
   recorded.push_back(recorded[0]);
   dispatch = dispatch_of(add, 64, 64, blob);
   end();
   expect_cannot(replay({}), "there are 5 dispatches: --kernel says which");
   expect_cannot(replay({"--kernel", "1"}), "nothing to compare with");
-  expect_cannot(replay({"--kernel", "2"}), "does not have all buffers as they were before dispatch 2");
+  expect_cannot(replay({"--kernel", "2"}),
+                "does not have all buffers as they were before dispatch 2");
   expect_cannot(replay({"--kernel", "3"}), "argument 1 'a' is 0x");
   expect_cannot(replay({"--kernel", "4"}), "4096 bytes of private memory");
   Outcome got = replay({"--kernel", "5"});
@@ -386,7 +408,8 @@ TEST_F(Replay, WhatCannotBe)
   EXPECT_TRUE(contains(got.err, "FAULT") && contains(got.err, "fault_store")) << got.err;
   expect_cannot(replay({"--kernel", "0"}), "there is no dispatch 0 of 5");
   expect_cannot(replay({"--kernel", "6"}), "there is no dispatch 6 of 5");
-  expect_cannot(replay({"--kernel", "vector_sub"}), "none of 5 dispatches is of a kernel 'vector_sub'");
+  expect_cannot(replay({"--kernel", "vector_sub"}),
+                "none of 5 dispatches is of a kernel 'vector_sub'");
   Json document = parse(replay({"--kernel", "3", "--json"}).out);
   EXPECT_EQ("cannot", text_of(document.get(), "result"));
   EXPECT_EQ("UNSUPPORTED", text_of(document.get(), "status"));
@@ -417,7 +440,9 @@ TEST_F(Replay, OtherDevices)
   end();
   Outcome got = replay({});
   EXPECT_EQ(0, got.status) << got.err;
-  EXPECT_TRUE(contains(got.out, "note      recorded on amdgcn-amd-amdhsa--gfx942, replayed on gfx90a")) << got.out;
+  EXPECT_TRUE(
+      contains(got.out, "note      recorded on amdgcn-amd-amdhsa--gfx942, replayed on gfx90a"))
+      << got.out;
   got = replay({}, {"SOFTGPU_CHIP=gfx942", "SOFTGPU_LISTED=gfx90a"});
   expect_cannot(got, "TARGET_MISMATCH");
 }
@@ -432,21 +457,27 @@ TEST_F(Replay, Lists)
   end();
   Outcome got = replay({"--list"});
   EXPECT_EQ(0, got.status) << got.err;
-  EXPECT_TRUE(contains(got.out, "1: vector_add: 1024x1x1 work-items in groups of 256x1x1, "
-                                "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-, object 1, 288 bytes of kernargs, "
-                                "before: 2 buffers, 4000 bytes, 1 left out, after: 2 buffers, 4000 bytes, 1 left out\n"))
+  EXPECT_TRUE(contains(
+      got.out,
+      "1: vector_add: 1024x1x1 work-items in groups of 256x1x1, "
+      "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-, object 1, 288 bytes of kernargs, "
+      "before: 2 buffers, 4000 bytes, 1 left out, after: 2 buffers, 4000 bytes, 1 left out\n"))
       << got.out;
   EXPECT_TRUE(contains(got.out, "288 bytes of kernargs\n")) << got.out;
-  EXPECT_TRUE(contains(got.out, ": 2 dispatches of 1 code objects, ") && contains(got.out, " bytes, closed\n")) << got.out;
+  EXPECT_TRUE(contains(got.out, ": 2 dispatches of 1 code objects, ") &&
+              contains(got.out, " bytes, closed\n"))
+      << got.out;
   got = replay({"--list", "--json"});
-  Json document = parse(got.out), schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/recording.schema.json"));
+  Json document = parse(got.out),
+       schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/recording.schema.json"));
   const json_t *parts = json_object_get(schema.get(), "$defs");
   expect_described(document.get(), schema.get());
   EXPECT_EQ("closed", text_of(document.get(), "end"));
   EXPECT_EQ(static_cast<long long>(getpid()), number_of(document.get(), "process"));
   const json_t *first = json_array_get(json_object_get(document.get(), "dispatches"), 0);
   expect_described(first, json_object_get(parts, "dispatch"));
-  expect_described(json_array_get(json_object_get(document.get(), "objects"), 0), json_object_get(parts, "object"));
+  expect_described(json_array_get(json_object_get(document.get(), "objects"), 0),
+                   json_object_get(parts, "object"));
   const json_t *buffers = json_object_get(json_object_get(first, "before"), "buffers");
   expect_described(json_object_get(first, "before"), json_object_get(parts, "buffers"));
   expect_described(json_array_get(buffers, 0), json_object_get(parts, "buffer"));
@@ -464,7 +495,8 @@ TEST_F(Replay, Lists)
 
 TEST_F(Replay, NamesAreShownAsTheyWereWritten)
 {
-  const std::string name = "_Z10vector_addPfS_S_j", written = "vector_add(float*, float*, float*, unsigned int)";
+  const std::string name = "_Z10vector_addPfS_S_j",
+                    written = "vector_add(float*, float*, float*, unsigned int)";
   begin();
   const std::vector<char> code = fixture_bytes(kVectorAdd), image(32);
   uint64_t object = 0, number = 0;
@@ -480,10 +512,13 @@ TEST_F(Replay, NamesAreShownAsTheyWereWritten)
     GTEST_SKIP() << "not with this C++ library";
   EXPECT_TRUE(contains(replay({"--list"}).out, "1: " + name + ": "));
   EXPECT_TRUE(contains(replay({"--list", "--demangle", "--no-demangle"}).out, "1: " + name + ": "));
-  EXPECT_TRUE(contains(replay({"--list", "--no-demangle", "--demangle"}).out, "1: " + written + ": "));
-  EXPECT_TRUE(contains(run_on_terminal({tool, "replay", path, "--list"}).out, "1: " + written + ": "));
+  EXPECT_TRUE(
+      contains(replay({"--list", "--no-demangle", "--demangle"}).out, "1: " + written + ": "));
+  EXPECT_TRUE(
+      contains(run_on_terminal({tool, "replay", path, "--list"}).out, "1: " + written + ": "));
   EXPECT_EQ(replay({"--list", "--json"}).out, replay({"--list", "--json", "--demangle"}).out);
-  EXPECT_TRUE(contains(replay({"--demangle"}).out, "\nkernel    " + written + "\n")); // no such kernel is in the object
+  EXPECT_TRUE(contains(replay({"--demangle"}).out,
+                       "\nkernel    " + written + "\n")); // no such kernel is in the object
   EXPECT_TRUE(contains(replay({}).out, "\nkernel    " + name + "\n"));
 }
 
@@ -494,7 +529,8 @@ TEST_F(Replay, FullOnes)
   ASSERT_OK(record_writer_create(path.c_str(), &options, &full, &error));
   const std::vector<char> code(20000);
   uint64_t object;
-  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, record_writer_object(full, {code.data(), code.size()}, &object, &error));
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED,
+            record_writer_object(full, {code.data(), code.size()}, &object, &error));
   EXPECT_EQ(RAWHAL_CAP_EXCEEDED, record_writer_close(full, &error));
   Outcome got = replay({"--list"});
   EXPECT_EQ(0, got.status);
@@ -514,7 +550,8 @@ TEST_F(Replay, Damage)
   spit(path, damaged);
   for (const char *list : {"--list", "--json"})
     expect_cannot(replay({list}), "MALFORMED: the frame's content is damaged (at offset 136)");
-  Json refused = parse(replay({"--json"}).out), schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/replay.schema.json"));
+  Json refused = parse(replay({"--json"}).out),
+       schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/replay.schema.json"));
   expect_described(refused.get(), schema.get());
   EXPECT_EQ("cannot", text_of(refused.get(), "result"));
   EXPECT_EQ("MALFORMED", text_of(refused.get(), "status"));
@@ -523,15 +560,18 @@ TEST_F(Replay, Damage)
   spit(path, bytes.substr(0, 500)); // torn in the object
   expect_cannot(replay({}), "it has no dispatch");
   expect_cannot(::run({tool, "replay", scratch / "none"}), "NOT_FOUND");
-  expect_cannot(::run({tool, "replay", fixtures + kVectorAdd}), "this is not a recording of dispatches (at offset 0)");
+  expect_cannot(::run({tool, "replay", fixtures + kVectorAdd}),
+                "this is not a recording of dispatches (at offset 0)");
 }
 
 TEST(ReplayCommandLine, Wrong)
 {
   expect_refusal(run({tool, "replay"}), 2, "expected a FILE");
   expect_refusal(run({tool, "replay", "a", "b"}), 2, "expected a FILE");
-  expect_refusal(run({tool, "replay", "a", "--device", "cuda"}), 2, "--device: 'cuda' makes no sense here");
-  expect_refusal(run({tool, "replay", "a", "--timeout", "-1"}), 2, "--timeout: '-1' makes no sense here");
+  expect_refusal(run({tool, "replay", "a", "--device", "cuda"}), 2,
+                 "--device: 'cuda' makes no sense here");
+  expect_refusal(run({tool, "replay", "a", "--timeout", "-1"}), 2,
+                 "--timeout: '-1' makes no sense here");
   expect_refusal(run({tool, "replay", "a", "--frobnicate"}), 2, "unknown or incomplete option");
 }
 

@@ -16,7 +16,8 @@ protected:
   Outcome write_to(const std::string &argument, const std::string &device = "softgpu",
                    const std::string &object = fixtures + "fault-gfx90a-v5.co")
   {
-    return run({tool, "run", object, "--kernel", "fault_store", "--grid", "1", "--block", "1", argument, "i64:268435456", "u32:1"},
+    return run({tool, "run", object, "--kernel", "fault_store", "--grid", "1", "--block", "1",
+                argument, "i64:268435456", "u32:1"},
                {"RAWHAL_DEVICE=" + device});
   }
   Scratch scratch;
@@ -26,24 +27,30 @@ protected:
 
 TEST_F(Outputs, AreLookedAtBeforeAnythingRuns)
 {
-  expect_refusal(write_to("out:" + (scratch / "c.bin") + ":4K"), 1, "FAULT"); // as nothing holds it back
+  expect_refusal(write_to("out:" + (scratch / "c.bin") + ":4K"), 1,
+                 "FAULT"); // as nothing holds it back
   struct stat facts;
   EXPECT_NE(0, stat((scratch / "c.bin").c_str(), &facts)); // and nothing is made
-  expect_refusal(write_to("out:" + (scratch / "none/c.bin") + ":4K"), 1, "NOT_FOUND: cannot write '" + (scratch / "none/c.bin") + "': its folder");
+  expect_refusal(write_to("out:" + (scratch / "none/c.bin") + ":4K"), 1,
+                 "NOT_FOUND: cannot write '" + (scratch / "none/c.bin") + "': its folder");
   expect_refusal(write_to("out:" + scratch.root + ":4K"), 1, "it is a directory");
   spit(scratch / "file", std::string("x"));
   expect_refusal(write_to("out:" + (scratch / "file/c.bin") + ":4K"), 1, "Not a directory");
-  expect_refusal(write_to("out:" + (scratch / std::string(300, 'n')) + ":4K"), 1, "File name too long");
+  expect_refusal(write_to("out:" + (scratch / std::string(300, 'n')) + ":4K"), 1,
+                 "File name too long");
   struct statvfs room;
   ASSERT_EQ(0, statvfs(scratch.root.c_str(), &room));
   if (room.f_bavail * room.f_frsize < 1ull << 40)
-    expect_refusal(write_to("out:" + (scratch / "c.bin") + ":1024G"), 1, " bytes, and it will have 1099511627776");
-  const unsigned long long most = (room.f_bfree * room.f_frsize >> 10) / 3 * 2; // of which there is room for one
+    expect_refusal(write_to("out:" + (scratch / "c.bin") + ":1024G"), 1,
+                   " bytes, and it will have 1099511627776");
+  const unsigned long long most =
+      (room.f_bfree * room.f_frsize >> 10) / 3 * 2; // of which there is room for one
   if (most < 1ull << 30)
-    expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1",
-                        "out:" + (scratch / "a") + ":" + std::to_string(most) + "K", "out:" + (scratch / "b") + ":" + std::to_string(most) + "K",
-                        "ptr:null", "u32:0"}),
-                   1, "and it and those before it will have " + std::to_string(most * 2048));
+    expect_refusal(
+        run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1",
+             "out:" + (scratch / "a") + ":" + std::to_string(most) + "K",
+             "out:" + (scratch / "b") + ":" + std::to_string(most) + "K", "ptr:null", "u32:0"}),
+        1, "and it and those before it will have " + std::to_string(most * 2048));
 }
 
 TEST_F(Outputs, AreLookedAtBeforeTheDevice)
@@ -67,50 +74,60 @@ TEST_F(Outputs, WhoMayNotWriteIsToldSo)
 
 TEST_F(Outputs, GoToFilesOfTheirOwn)
 {
-  const std::string words[] = {"out:" + (scratch / "c.bin") + ":4K", "out:" + (scratch / "c.bin") + ":8K"};
-  expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", words[0], words[1], "ptr:null", "u32:0"}),
+  const std::string words[] = {"out:" + (scratch / "c.bin") + ":4K",
+                               "out:" + (scratch / "c.bin") + ":8K"};
+  expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block",
+                      "1", words[0], words[1], "ptr:null", "u32:0"}),
                  1, "would go to one file");
   spit(scratch / "old", std::string("x"));
   ASSERT_EQ(0, symlink((scratch / "old").c_str(), (scratch / "other").c_str()));
-  expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "out:" + (scratch / "old") + ":4K",
-                      "out:" + (scratch / "other") + ":4K", "ptr:null", "u32:0"}),
+  expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block",
+                      "1", "out:" + (scratch / "old") + ":4K", "out:" + (scratch / "other") + ":4K",
+                      "ptr:null", "u32:0"}),
                  1, "would go to one file");
   const std::string there = scratch.root, twice = there + "/./new";
   ASSERT_EQ(0, symlink("new", (scratch / "link").c_str())); // leads to what is not there yet
   for (const std::string &second : {twice, scratch / "link"})
-    expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "out:" + (scratch / "new") + ":4K",
-                        "out:" + second + ":4K", "ptr:null", "u32:0"}),
-                   1, "would go to one file");
+    expect_refusal(
+        run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1",
+             "out:" + (scratch / "new") + ":4K", "out:" + second + ":4K", "ptr:null", "u32:0"}),
+        1, "would go to one file");
   ASSERT_EQ(0, symlink("/nonexistent/new", (scratch / "astray").c_str()));
   ASSERT_EQ(0, symlink("round", (scratch / "round").c_str()));
-  expect_refusal(write_to("out:" + (scratch / "astray") + ":4K"), 1, "its folder '/nonexistent': No such file");
-  expect_refusal(write_to("out:" + (scratch / "round") + ":4K"), 1, "Too many levels of symbolic links");
+  expect_refusal(write_to("out:" + (scratch / "astray") + ":4K"), 1,
+                 "its folder '/nonexistent': No such file");
+  expect_refusal(write_to("out:" + (scratch / "round") + ":4K"), 1,
+                 "Too many levels of symbolic links");
   const std::string object = scratch / "k.co", bytes = slurp(fixtures + "fault-gfx90a-v5.co");
   spit(object, bytes);
-  expect_refusal(write_to("out:" + object + ":4K", "softgpu", object), 1, "would overwrite the file of the kernel");
+  expect_refusal(write_to("out:" + object + ":4K", "softgpu", object), 1,
+                 "would overwrite the file of the kernel");
   EXPECT_EQ(bytes, slurp(object));
 }
 
 TEST_F(Outputs, DevicesTakeWhatTheyAreGiven)
 {
-  EXPECT_EQ(0, run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "out:/dev/null:4K", "out:/dev/null:4K",
-                    "ptr:zero:64", "u32:1"},
+  EXPECT_EQ(0, run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block",
+                    "1", "out:/dev/null:4K", "out:/dev/null:4K", "ptr:zero:64", "u32:1"},
                    {"RAWHAL_DEVICE=softgpu"})
                    .status);
   for (const char *place : {"/dev/null", "/dev/full"}) {
-    const Outcome got = run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", std::string("out:") + place + ":4K",
-                             "ptr:zero:64", "ptr:zero:64", "u32:1"},
-                            {"RAWHAL_DEVICE=softgpu"});
+    const Outcome got =
+        run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1",
+             std::string("out:") + place + ":4K", "ptr:zero:64", "ptr:zero:64", "u32:1"},
+            {"RAWHAL_DEVICE=softgpu"});
     EXPECT_EQ(place == std::string("/dev/null") ? 0 : 1, got.status) << got.err;
   }
 }
 
 TEST_F(Outputs, BuffersFitTheDevice)
 {
-  const Outcome got = run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "ptr:zero:200M", "ptr:zero:200M",
-                           "ptr:zero:200M", "u32:1"},
-                          {"RAWHAL_DEVICE=softgpu", "SOFTGPU_VRAM_MIB=512"});
-  expect_refusal(got, 1, "OUT_OF_MEMORY: the buffers of the arguments have 629145600 bytes, the device has ");
+  const Outcome got =
+      run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1",
+           "ptr:zero:200M", "ptr:zero:200M", "ptr:zero:200M", "u32:1"},
+          {"RAWHAL_DEVICE=softgpu", "SOFTGPU_VRAM_MIB=512"});
+  expect_refusal(
+      got, 1, "OUT_OF_MEMORY: the buffers of the arguments have 629145600 bytes, the device has ");
 }
 
 // ---- Launches ----
@@ -118,9 +135,12 @@ TEST_F(Outputs, BuffersFitTheDevice)
 namespace {
 
 // One work-item adds to the first dword of the buffer.
-std::vector<std::string> add_once(const std::string &from, const std::string &to, const std::vector<std::string> &options)
+std::vector<std::string> add_once(const std::string &from, const std::string &to,
+                                  const std::vector<std::string> &options)
 {
-  std::vector<std::string> words = {tool, "run", fixtures + "fault-gfx90a-v5.co", "--kernel", "fault_atomic", "--grid", "1", "--block", "1",
+  std::vector<std::string> words = {tool,       "run",          fixtures + "fault-gfx90a-v5.co",
+                                    "--kernel", "fault_atomic", "--grid",
+                                    "1",        "--block",      "1",
                                     "--device", "softgpu"};
   words.insert(words.end(), options.begin(), options.end());
   words.insert(words.end(), {"inout:" + from + ":" + to, "u64:0"});
@@ -196,8 +216,8 @@ TEST(RunJson, IsAsItsSchemaHasIt)
 
 TEST(RunJson, SaysNothingOfWhatFailed)
 {
-  const Outcome got = run({tool, "run", fixtures + "fault-gfx90a-v5.co", "--kernel", "fault_trap", "--grid", "1", "--block", "1", "--json",
-                           "--repeat", "3", "u32:1"},
+  const Outcome got = run({tool, "run", fixtures + "fault-gfx90a-v5.co", "--kernel", "fault_trap",
+                           "--grid", "1", "--block", "1", "--json", "--repeat", "3", "u32:1"},
                           {"RAWHAL_DEVICE=softgpu"});
   expect_refusal(got, 1, "FAULT");
   EXPECT_EQ("", got.out);
@@ -208,13 +228,15 @@ TEST(RunJson, SaysNothingOfWhatFailed)
 TEST(RunArguments, AreWhatTheTypeCanHold)
 {
   auto with = [](const std::string &argument) {
-    return run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1", "--device", "softgpu", "ptr:zero:64",
-                "ptr:zero:64", "ptr:zero:64", argument});
+    return run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", "1", "--block", "1",
+                "--device", "softgpu", "ptr:zero:64", "ptr:zero:64", "ptr:zero:64", argument});
   };
   expect_refusal(with("u64: -1"), 2, "not an unsigned integer of 64 bits");
   expect_refusal(with("f32:1e39"), 2, "more than a number of 32 bits can be");
   expect_refusal(with("f64:-1e309"), 2, "more than a number of 64 bits can be");
   for (const char *number : {"f32:inf", "f32:1e-60"})
     EXPECT_EQ(0, with(number).status) << number;
-  expect_refusal(run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", " -1", "--block", "1"}), 2, "--grid: ' -1' makes no sense");
+  expect_refusal(
+      run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", " -1", "--block", "1"}), 2,
+      "--grid: ' -1' makes no sense");
 }

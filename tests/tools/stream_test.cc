@@ -23,8 +23,12 @@ std::string with_symbols(size_t count, size_t length)
   std::string names = object.bytes.substr(strings.sh_offset, strings.sh_size);
   auto name = static_cast<uint32_t>(names.size());
   names += std::string(length, 'n') + '\0';
-  Elf64_Sym symbol = {name, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), STV_PROTECTED, build::Object::kText,
-                      object.text + 8, 4};
+  Elf64_Sym symbol = {name,
+                      ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                      STV_PROTECTED,
+                      build::Object::kText,
+                      object.text + 8,
+                      4};
   for (size_t i = 0; i < count; ++i)
     table.append(reinterpret_cast<const char *>(&symbol), sizeof(symbol));
   object.bytes.resize((object.bytes.size() + 7) / 8 * 8);
@@ -46,7 +50,8 @@ Outcome run_bounded(const std::string &file, const std::string &options)
   EXPECT_EQ(0, stat(file.c_str(), &facts));
   size_t kib = 64 * 1024 + 8 * static_cast<size_t>(facts.st_size) / 1024;
   std::string limit = sanitized ? "" : "ulimit -v " + std::to_string(kib) + "; ";
-  return run({"/bin/sh", "-c", limit + "exec '" + tool + "' inspect " + options + " '" + file + "'"});
+  return run(
+      {"/bin/sh", "-c", limit + "exec '" + tool + "' inspect " + options + " '" + file + "'"});
 }
 
 json_t *object_of(const Json &document, size_t index = 0)
@@ -107,7 +112,8 @@ TEST(Stream, OneKernelIsAllThatIsShown)
   json_t *object = object_of(document);
   ASSERT_EQ(1u, json_array_size(list(object, "kernels")));
   ASSERT_EQ(1u, json_array_size(list(list(object, "metadata"), "kernels")));
-  EXPECT_EQ("kernel1", text_of(json_array_get(list(list(object, "metadata"), "kernels"), 0), "name"));
+  EXPECT_EQ("kernel1",
+            text_of(json_array_get(list(list(object, "metadata"), "kernels"), 0), "name"));
   ASSERT_EQ(2u, json_array_size(list(object, "symbols"))) << got.out;
   EXPECT_EQ("kernel1", text_of(json_array_get(list(object, "symbols"), 0), "name"));
   EXPECT_EQ("kernel1.kd", text_of(json_array_get(list(object, "symbols"), 1), "name"));
@@ -118,10 +124,12 @@ TEST(Stream, RelocationsOfOneKernel)
   Scratch scratch;
   build::Object object = build::plain_object(2);
   size_t text = object.text, rodata = object.rodata;
-  for (uint64_t at : {text, text + 248, text + 256, text + 504, text + 512, rodata + 16, rodata + 80})
+  for (uint64_t at :
+       {text, text + 248, text + 256, text + 504, text + 512, rodata + 16, rodata + 80})
     object.relocations.push_back({at, ELF64_R_INFO(0, 13), 7});
   spit(scratch / "r.co", object.build());
-  Json document = parse(run({tool, "inspect", "--json", "--kernel", "kernel1", scratch / "r.co"}).out);
+  Json document =
+      parse(run({tool, "inspect", "--json", "--kernel", "kernel1", scratch / "r.co"}).out);
   json_t *relocations = list(object_of(document), "relocations");
   ASSERT_EQ(3u, json_array_size(relocations));
   for (size_t i = 0; i < 3; ++i) {
@@ -135,13 +143,15 @@ TEST(Stream, NobodysNameIsAnErrorAndNoOutput)
   Scratch scratch;
   std::string path = scratch / "names.co";
   spit(path, with_symbols(1000, 65535));
-  for (const char *options : {"--json --kernel nobody", "--kernel nobody", "--brief --kernel nobody"}) {
+  for (const char *options :
+       {"--json --kernel nobody", "--kernel nobody", "--brief --kernel nobody"}) {
     Outcome got = run_bounded(path, options);
     expect_refusal(got, 1, "NOT_FOUND: no kernel's name contains 'nobody'");
     EXPECT_EQ("", got.out);
   }
   // Objects without it are left out, those with it are not.
-  spit(scratch / "two.co", slurp(fixtures + "vector_add-gfx90a-v5.co") + slurp(fixtures + "fault-gfx90a-v5.co"));
+  spit(scratch / "two.co",
+       slurp(fixtures + "vector_add-gfx90a-v5.co") + slurp(fixtures + "fault-gfx90a-v5.co"));
   Outcome got = run({tool, "inspect", "--json", "--kernel", "fault_lds", scratch / "two.co"});
   EXPECT_EQ(0, got.status) << got.err;
   Json document = parse(got.out);

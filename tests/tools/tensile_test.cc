@@ -119,11 +119,13 @@ class ListTensile : public testing::Test {
 protected:
   void SetUp() override
   {
-    const std::string more = build::tensile({build::solution("Cijk_A", 7), build::solution("Cijk_C", 11, true)});
+    const std::string more =
+        build::tensile({build::solution("Cijk_A", 7), build::solution("Cijk_C", 11, true)});
     spit(scratch / "T_gfx90a.dat", more);
     spit(scratch / "T_gfx942.dat", build::tensile({build::solution("Cijk_A", 7)}));
     spit(scratch / "TensileLibrary_lazy_gfx90a.dat",
-         build::tensile({}, build::rows({build::placeholder("T_gfx90a"), build::placeholder("T_none")})));
+         build::tensile(
+             {}, build::rows({build::placeholder("T_gfx90a"), build::placeholder("T_none")})));
     spit(scratch / "a.co", slurp(fixtures + "vector_add-gfx90a-v5.co"));
     spit(scratch / "other.bin", build::Pack().map(1).str("version").number(1).bytes);
   }
@@ -136,7 +138,10 @@ protected:
     return parse(got.out);
   }
 
-  static json_t *libraries(const Json &document) { return json_object_get(document.get(), "solution_libraries"); }
+  static json_t *libraries(const Json &document)
+  {
+    return json_object_get(document.get(), "solution_libraries");
+  }
 
   Scratch scratch;
   Outcome got;
@@ -148,21 +153,26 @@ TEST_F(ListTensile, ALineEach)
   EXPECT_EQ(0, text.status) << text.err;
   EXPECT_EQ("", text.err);
   EXPECT_EQ(4u, lines(text.out)) << text.out;
-  for (const char *line :
-       {"T_gfx90a.dat: a solution library of Tensile 4.33.0, 2 solutions, 0 libraries, kernels in T_gfx90a.co, T_gfx90a.hsaco\n",
-        "T_gfx942.dat: a solution library of Tensile 4.33.0, 1 solution, 0 libraries, kernels in T_gfx942.co\n",
-        "TensileLibrary_lazy_gfx90a.dat: a solution library of Tensile 4.33.0, 0 solutions, 2 libraries\n"})
+  for (const char *line : {"T_gfx90a.dat: a solution library of Tensile 4.33.0, 2 solutions, 0 "
+                           "libraries, kernels in T_gfx90a.co, T_gfx90a.hsaco\n",
+                           "T_gfx942.dat: a solution library of Tensile 4.33.0, 1 solution, 0 "
+                           "libraries, kernels in T_gfx942.co\n",
+                           "TensileLibrary_lazy_gfx90a.dat: a solution library of Tensile 4.33.0, "
+                           "0 solutions, 2 libraries\n"})
     EXPECT_TRUE(contains(text.out, line)) << text.out;
 }
 
 TEST_F(ListTensile, CompressedOnesBesideOthers)
 {
-  const std::string path = scratch / "U_gfx90a.dat.zlib", packed = build::zlib_packed(slurp(scratch / "T_gfx90a.dat"));
+  const std::string path = scratch / "U_gfx90a.dat.zlib",
+                    packed = build::zlib_packed(slurp(scratch / "T_gfx90a.dat"));
   spit(path, packed);
   Outcome text = run({tool, "inspect", scratch / "", "--target", "gfx90a"});
   EXPECT_EQ(0, text.status) << text.err;
-  EXPECT_TRUE(contains(text.out, "U_gfx90a.dat.zlib: a solution library of Tensile 4.33.0, 2 solutions, 0 libraries, "
-                                 "kernels in U_gfx90a.co, U_gfx90a.hsaco\n"))
+  EXPECT_TRUE(
+      contains(text.out,
+               "U_gfx90a.dat.zlib: a solution library of Tensile 4.33.0, 2 solutions, 0 libraries, "
+               "kernels in U_gfx90a.co, U_gfx90a.hsaco\n"))
       << text.out;
   text = run({tool, "inspect", scratch / "", "--target", "gfx942"});
   EXPECT_FALSE(contains(text.out, "U_gfx90a")) << text.out;
@@ -180,7 +190,8 @@ TEST_F(ListTensile, TheSchemaHoldsEveryKey)
   expect_described(document.get(), schema.get());
   ASSERT_EQ(3u, json_array_size(libraries(document)));
   const json_t *one = json_array_get(libraries(document), 0);
-  expect_described(one, json_object_get(json_object_get(schema.get(), "$defs"), "solution_library"));
+  expect_described(one,
+                   json_object_get(json_object_get(schema.get(), "$defs"), "solution_library"));
   EXPECT_EQ(scratch / "T_gfx90a.dat", text_of(one, "file"));
   EXPECT_EQ("4.33.0", text_of(one, "version"));
   EXPECT_EQ(2, number_of(one, "solutions"));
@@ -200,11 +211,13 @@ TEST_F(ListTensile, WhatIsAskedFor)
   EXPECT_EQ(2u, json_array_size(libraries(list({scratch / "", "--kernel", "Cijk_A"}))));
   Json compiled = list({scratch / "", "--kernel", "Cijk_C"});
   ASSERT_EQ(1u, json_array_size(libraries(compiled)));
-  EXPECT_EQ(1u, json_array_size(json_object_get(json_array_get(libraries(compiled), 0), "code_objects")));
+  EXPECT_EQ(
+      1u, json_array_size(json_object_get(json_array_get(libraries(compiled), 0), "code_objects")));
   EXPECT_EQ(0u, json_array_size(libraries(list({scratch / "", "--kernel", "nobody"}, 1))));
   EXPECT_EQ(2u, json_array_size(libraries(list({scratch / "", "--target", "gfx90a:xnack-"}))));
   EXPECT_EQ(1u, json_array_size(libraries(list({scratch / "", "--target", "gfx942"}))));
-  EXPECT_EQ(2u, json_array_size(libraries(list({scratch / "T_gfx90a.dat", scratch / "T_gfx942.dat"}))));
+  EXPECT_EQ(2u,
+            json_array_size(libraries(list({scratch / "T_gfx90a.dat", scratch / "T_gfx942.dat"}))));
   EXPECT_EQ(1u, json_array_size(libraries(list({"--list", scratch / "T_gfx90a.dat"}))));
 }
 

@@ -11,7 +11,6 @@ extern "C" {
 #include "queue/limit/config.h"
 }
 
-
 namespace {
 
 class Region : public testing::Test {
@@ -32,7 +31,8 @@ protected:
     snprintf(config.tenant.text, sizeof(config.tenant.text), "%s", tenant.c_str());
     for (const auto &limit : limits)
       EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, limit.first, limit.second, &error));
-    EXPECT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, device.c_str(), &limiter, &error)) << error.message;
+    EXPECT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, device.c_str(), &limiter, &error))
+        << error.message;
     limiters_.push_back(limiter);
     return limiter;
   }
@@ -47,7 +47,8 @@ protected:
   {
     size_t index;
     json_t *row;
-    json_array_foreach(json_object_get(document.get(), "rows"), index, row) {
+    json_array_foreach(json_object_get(document.get(), "rows"), index, row)
+    {
       if (text_of(row, "level") == level && text_of(row, "name") == name)
         return row;
     }
@@ -103,7 +104,8 @@ TEST_F(Region, IsShownAnewAsTheTerminalCan)
 {
   Join("blue");
   const std::string head = "DEVICE / TENANT / PROCESS LIMIT%", clear = "\x1b[H\x1b[2J";
-  const std::string moving = two_tables(path_, "xterm"), dumb = two_tables(path_, "dumb"), unknown = two_tables(path_, "");
+  const std::string moving = two_tables(path_, "xterm"), dumb = two_tables(path_, "dumb"),
+                    unknown = two_tables(path_, "");
   EXPECT_EQ(0u, moving.find(clear + head));
   EXPECT_TRUE(contains(moving.substr(1), "\n" + clear + head)) << moving;
   for (const std::string &text : {dumb, unknown}) {
@@ -123,8 +125,8 @@ TEST_F(Region, AnOperatorChangesARunningTenant)
 {
   rawhal_limiter_t *blue = Join("blue"), *red = Join("red");
   rawhal_limiter_t *elsewhere = Join("blue", {}, "GPU-8");
-  Outcome got = Limits({"set", path_, "blue", "share=30%", "rate=1000", "memory=25%", "burst=5ms", "charging=wall",
-                        "--memory", "64G", "--on", "GPU-7"});
+  Outcome got = Limits({"set", path_, "blue", "share=30%", "rate=1000", "memory=25%", "burst=5ms",
+                        "charging=wall", "--memory", "64G", "--on", "GPU-7"});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_EQ("", got.out);
   EXPECT_EQ(300000u, rawhal_limiter_get(blue, RAWHAL_LIMIT_GPU_SHARE));
@@ -188,14 +190,16 @@ TEST_F(Region, WhatCannotBeChangedIsSaid)
 TEST_F(Region, MetricsAreInPrometheusFormat)
 {
   Join("free");
-  Join("bo\"und\\ \xff \xe2\x82\xac",
-       {{RAWHAL_LIMIT_GPU_SHARE, 125000}, {RAWHAL_LIMIT_MEMORY, 1 << 30}, {RAWHAL_LIMIT_DISPATCH_RATE, 1000}});
+  Join("bo\"und\\ \xff \xe2\x82\xac", {{RAWHAL_LIMIT_GPU_SHARE, 125000},
+                                       {RAWHAL_LIMIT_MEMORY, 1 << 30},
+                                       {RAWHAL_LIMIT_DISPATCH_RATE, 1000}});
   ASSERT_EQ(0, Limits({"suspend", path_, "free"}).status);
   Outcome got = run({tool, "top", "--prometheus", path_});
   ASSERT_EQ(0, got.status) << got.err;
   Exposition metrics(got.out);
   EXPECT_EQ("", metrics.wrong()) << got.out;
-  const std::map<std::string, std::string> bound = {{"device", "GPU-7"}, {"tenant", "bo\"und\\\\ \\xff \xe2\x82\xac"}};
+  const std::map<std::string, std::string> bound = {{"device", "GPU-7"},
+                                                    {"tenant", "bo\"und\\\\ \\xff \xe2\x82\xac"}};
   EXPECT_DOUBLE_EQ(0.125, metrics.Value("rawhal_tenant_share_limit_ratio", bound));
   EXPECT_TRUE(std::isnan(metrics.Value("rawhal_tenant_share_limit_ratio", {{"tenant", "free"}})));
   EXPECT_DOUBLE_EQ(1 << 30, metrics.Value("rawhal_tenant_memory_limit_bytes", bound));
@@ -211,18 +215,19 @@ TEST_F(Region, MetricsAreInPrometheusFormat)
   EXPECT_DOUBLE_EQ(0, metrics.Value("rawhal_process_wait_seconds_bucket", process));
   // Nothing that counts is summed over processes that come and go.
   for (const auto &family : metrics.families()) {
-    EXPECT_TRUE(family.second.type == "gauge" || contains(family.first, "rawhal_process_")) << family.first;
+    EXPECT_TRUE(family.second.type == "gauge" || contains(family.first, "rawhal_process_"))
+        << family.first;
   }
   // Another's reader, where it is installed.
   std::string file = scratch_ / "metrics";
   spit(file, got.out);
-  Outcome oracle =
-      run({"/usr/bin/env", "python3", "-c",
-           "import sys\n"
-           "try: from prometheus_client.parser import text_string_to_metric_families as parse\n"
-           "except ImportError: sys.exit(77)\n"
-           "print(sum(len(f.samples) for f in parse(open(sys.argv[1], encoding='utf-8').read())))\n",
-           file});
+  Outcome oracle = run(
+      {"/usr/bin/env", "python3", "-c",
+       "import sys\n"
+       "try: from prometheus_client.parser import text_string_to_metric_families as parse\n"
+       "except ImportError: sys.exit(77)\n"
+       "print(sum(len(f.samples) for f in parse(open(sys.argv[1], encoding='utf-8').read())))\n",
+       file});
   if (oracle.status == 77 || oracle.status == 127)
     GTEST_SKIP() << "python3 has no prometheus_client; our own reader is content";
   EXPECT_EQ(0, oracle.status) << oracle.err;
@@ -244,7 +249,8 @@ TEST_F(Region, MetricsOfAnEmptyRegionAreInPrometheusFormat)
 // Names that differ in what cannot be seen: two tenants still, and the collector takes them all.
 TEST_F(Region, MetricsOfHostileNamesAreOneSeriesEach)
 {
-  const std::vector<std::string> names = {"a\xff", "a\xfe", "a?", "a\\xff", "a\xe2\x80\xae", "a\xc2\x9b", "a\xef\xbb\xbf"};
+  const std::vector<std::string> names = {"a\xff",         "a\xfe",     "a?",           "a\\xff",
+                                          "a\xe2\x80\xae", "a\xc2\x9b", "a\xef\xbb\xbf"};
   for (const std::string &name : names)
     Join(name);
   Outcome got = run({tool, "top", "--prometheus", path_});
@@ -252,8 +258,10 @@ TEST_F(Region, MetricsOfHostileNamesAreOneSeriesEach)
   Exposition metrics(got.out);
   EXPECT_EQ("", metrics.wrong()) << got.out;
   EXPECT_EQ(names.size(), metrics.families().at("rawhal_tenant_processes").samples.size());
-  for (const char *label : {"a\\xff", "a\\xfe", "a?", "a\\\\xff", "a\\u{202e}", "a\\u{9b}", "a\\u{feff}"})
-    EXPECT_DOUBLE_EQ(1, metrics.Value("rawhal_tenant_processes", {{"tenant", label}})) << label << got.out;
+  for (const char *label :
+       {"a\\xff", "a\\xfe", "a?", "a\\\\xff", "a\\u{202e}", "a\\u{9b}", "a\\u{feff}"})
+    EXPECT_DOUBLE_EQ(1, metrics.Value("rawhal_tenant_processes", {{"tenant", label}}))
+        << label << got.out;
 }
 
 // The longest escapes fit.
@@ -301,12 +309,15 @@ TEST(Prometheus, ViolationsAreFound)
       {"# HELP a_ms A.\n# TYPE a_ms gauge\na_ms 1\n", "base unit"},
       {"# HELP a A.\n# TYPE a number\n", "no type"},
       {"# TYPE a gauge\na 1\n", "no help"},
-      {"# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 1\n", "grow"},
+      {"# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum "
+       "1\na_count 1\n",
+       "grow"},
       {"# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 1\na_sum 1\na_count 1\n", "whole"},
       {"# HELP a A.\n# TYPE a histogram\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 2\n", "whole"},
   };
   for (const auto &c : cases)
-    EXPECT_TRUE(contains(Exposition(c.text).wrong(), c.wrong)) << c.text << Exposition(c.text).wrong();
+    EXPECT_TRUE(contains(Exposition(c.text).wrong(), c.wrong))
+        << c.text << Exposition(c.text).wrong();
 }
 
 // ---- The log ----
@@ -314,10 +325,11 @@ TEST(Prometheus, ViolationsAreFound)
 // The device memory that a process of its own is refused, before it goes away.
 void BeRefused(const std::string &path, const std::string &tenant)
 {
-  Outcome got = run({tool, "run", fixtures + "vector_add-gfx90a-v5.co", "--kernel", "vector_add", "--grid", "1",
-                     "--block", "64", "ptr:zero:1M", "ptr:zero:1M", "ptr:zero:1M", "u32:64"},
-                    {"RAWHAL_DEVICE=softgpu", "RAWHAL_LIMIT_REGION=" + path, "RAWHAL_TENANT=" + tenant,
-                     "RAWHAL_MEMORY_LIMIT=4096"});
+  Outcome got =
+      run({tool, "run", fixtures + "vector_add-gfx90a-v5.co", "--kernel", "vector_add", "--grid",
+           "1", "--block", "64", "ptr:zero:1M", "ptr:zero:1M", "ptr:zero:1M", "u32:64"},
+          {"RAWHAL_DEVICE=softgpu", "RAWHAL_LIMIT_REGION=" + path, "RAWHAL_TENANT=" + tenant,
+           "RAWHAL_MEMORY_LIMIT=4096"});
   EXPECT_NE(0, got.status);
   EXPECT_TRUE(contains(got.err, "QUOTA_EXCEEDED")) << got.err;
 }
@@ -339,7 +351,8 @@ TEST_F(Region, TheLogHasALineForEachRefusal)
   std::string log = slurp(out);
   EXPECT_EQ(1u, lines(log)) << log;
   EXPECT_EQ(0u, log.find("time=20")) << log;
-  for (const char *part : {"Z device=\"", " tenant=\"greedy\\\"?\" pid=", " limit=memory asked=", " used=", " allowed=4KiB\n"})
+  for (const char *part : {"Z device=\"", " tenant=\"greedy\\\"?\" pid=", " limit=memory asked=",
+                           " used=", " allowed=4KiB\n"})
     EXPECT_TRUE(contains(log, part)) << part << ": " << log;
   BeRefused(path_, "other");
   for (int tries = 0; tries < 1000 && lines(slurp(out)) < 2; ++tries)
@@ -363,7 +376,9 @@ TEST_F(Region, TheLogQuotesNames)
   Outcome got = run({tool, "top", "--log", "--once", path_});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_EQ(1u, lines(got.out)) << got.out;
-  EXPECT_TRUE(contains(got.out, " tenant=\"a\\\" tenant=\\\"b\\\\\\u202e\\u009b\\u00ff\xe2\x82\xac\" pid=")) << got.out;
+  EXPECT_TRUE(
+      contains(got.out, " tenant=\"a\\\" tenant=\\\"b\\\\\\u202e\\u009b\\u00ff\xe2\x82\xac\" pid="))
+      << got.out;
 }
 
 TEST_F(Region, OutputThatCannotBeWrittenIsAnErrorInEachForm)
@@ -372,7 +387,8 @@ TEST_F(Region, OutputThatCannotBeWrittenIsAnErrorInEachForm)
   BeRefused(path_, "greedy");
   for (const char *form : {"--once", "--json", "--prometheus", "--log --once", "--log"})
     for (const char *out : {">/dev/full", ">&-"}) {
-      Outcome got = run({"/bin/sh", "-c", "exec '" + tool + "' top " + form + " '" + path_ + "' " + out});
+      Outcome got =
+          run({"/bin/sh", "-c", "exec '" + tool + "' top " + form + " '" + path_ + "' " + out});
       EXPECT_EQ(1, got.status) << form << out;
       EXPECT_EQ(0u, got.err.find("rawhal: standard output: ")) << form << out << got.err;
       EXPECT_EQ(1u, lines(got.err)) << form << out << got.err;

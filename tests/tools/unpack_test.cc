@@ -17,15 +17,17 @@ protected:
     a = slurp(fixtures + "vector_add-gfx90a-v5.co");
     b = slurp(fixtures + "vector_add-gfx942-v6.co");
     spit(scratch / "all.a",
-         build::ar_archive({{"a.co", a},
-                            {"text", "text"},
-                            {"b.hipfb", build::ccob(2, 1, build::bundle({{"hip-amdgcn-amd-amdhsa--gfx942", b}}))},
-                            {"c.bc", "BC\xc0\xde"}}));
+         build::ar_archive(
+             {{"a.co", a},
+              {"text", "text"},
+              {"b.hipfb", build::ccob(2, 1, build::bundle({{"hip-amdgcn-amd-amdhsa--gfx942", b}}))},
+              {"c.bc", "BC\xc0\xde"}}));
     mkdir((scratch / "out").c_str(), 0755);
   }
   Outcome unpack(std::vector<std::string> more = {})
   {
-    std::vector<std::string> words = {tool, "unpack", scratch / "all.a", "--output", scratch / "out"};
+    std::vector<std::string> words = {tool, "unpack", scratch / "all.a", "--output",
+                                      scratch / "out"};
     words.insert(words.end(), more.begin(), more.end());
     return run(words);
   }
@@ -37,7 +39,8 @@ TEST_F(Unpack, BytesAreTheSame)
 {
   Outcome got = unpack();
   EXPECT_EQ(0, got.status) << got.err;
-  const std::string first = scratch / "out/all.a-0-gfx90a.co", second = scratch / "out/all.a-1-gfx942.co";
+  const std::string first = scratch / "out/all.a-0-gfx90a.co",
+                    second = scratch / "out/all.a-1-gfx942.co";
   EXPECT_EQ(first + "\n" + second + "\n", got.out);
   EXPECT_EQ(a, slurp(first));
   EXPECT_EQ(b, slurp(second));
@@ -49,7 +52,8 @@ TEST_F(Unpack, OnlyWhatIsAskedFor)
   EXPECT_EQ(scratch / "out/all.a-1-gfx942.co" + "\n", one.out) << one.err;
   Outcome target = unpack({"--target", "gfx90a"});
   EXPECT_EQ(scratch / "out/all.a-0-gfx90a.co" + "\n", target.out) << target.err;
-  expect_refusal(unpack({"--target", "gfx1030"}), 1, "none of the file's 3 objects is asked for (1 cannot be read)");
+  expect_refusal(unpack({"--target", "gfx1030"}), 1,
+                 "none of the file's 3 objects is asked for (1 cannot be read)");
   expect_refusal(unpack({"--object", "2"}), 1, "is asked for");
 }
 
@@ -64,7 +68,8 @@ TEST_F(Unpack, FilesAreNotOverwritten)
   EXPECT_EQ(0, unpack({"--force"}).status);
   EXPECT_EQ("mine", slurp(precious));
   EXPECT_EQ(a, slurp(first));
-  expect_refusal(run({tool, "unpack", scratch / "all.a", "--output", scratch / "nowhere"}), 1, "No such file or directory");
+  expect_refusal(run({tool, "unpack", scratch / "all.a", "--output", scratch / "nowhere"}), 1,
+                 "No such file or directory");
 }
 
 TEST_F(Unpack, RefusesInOneLine)

@@ -23,6 +23,8 @@ int main(int, char **argv)
   const auto *kernel = rawhal_hsaco_kernel(hsaco.get(), 0);
   std::span arguments(kernel->arguments, kernel->argument_count);
   std::cout << std::string_view(kernel->name.data, kernel->name.size) << ", explicit: "
-            << std::ranges::count_if(arguments, [](const auto &argument) { return !rawhal_argument_is_hidden(&argument); })
+            << std::ranges::count_if(
+                   arguments,
+                   [](const auto &argument) { return !rawhal_argument_is_hidden(&argument); })
             << '\n';
 }

@@ -166,9 +166,10 @@ Start random_start(words::Random &random)
 bool is_wanted(const isa_opcode &row)
 {
   const std::string name = isa_op_name(row.op);
-  for (const char *none : {"branch", "endpgm", "setpc", "swappc", "call_b64", "trap", "sethalt",
-                           "rfe", "fork", "join", "gws", "sleep", "barrier", "getpc", "memtime",
-                           "memrealtime", "getreg", "ds_ordered", "icache", "movrel"})
+  for (const char *none :
+       {"branch",  "endpgm",      "setpc",  "swappc",     "call_b64", "trap",    "sethalt",
+        "rfe",     "fork",        "join",   "gws",        "sleep",    "barrier", "getpc",
+        "memtime", "memrealtime", "getreg", "ds_ordered", "icache",   "movrel"})
     if (name.find(none) != std::string::npos)
       return false;
   return row.encoding <= ISA_SOPP || (row.encoding >= ISA_VOP1 && row.encoding <= ISA_DS);
@@ -230,10 +231,10 @@ struct Writer {
         code.insert(code.end(), block[i].begin(), block[i].end());
       }
     }
-    code.push_back(0xbf110080);            // s_set_gpr_idx_mode's neighbours may be on: see the next
-    code.back() = 0xbf9c0000;              // s_set_gpr_idx_off
-    code.push_back(0x80e58165);            // s_sub_u32 s101, s101, 1
-    code.push_back(0xbf078065);            // s_cmp_lg_u32 s101, 0
+    code.push_back(0xbf110080); // s_set_gpr_idx_mode's neighbours may be on: see the next
+    code.back() = 0xbf9c0000;   // s_set_gpr_idx_off
+    code.push_back(0x80e58165); // s_sub_u32 s101, s101, 1
+    code.push_back(0xbf078065); // s_cmp_lg_u32 s101, 0
     const uint32_t back = (uint32_t)(top - (code.size() + 1));
     code.push_back(0xbf850000 | (back & 0xffff)); // s_cbranch_scc1
     code.push_back(0xbf810000);                   // s_endpgm
@@ -308,7 +309,8 @@ enum Where { GLOBAL, BUFFER, SHARED, SHARED_STORE }; // the last two of LDS
 
 struct Access {
   const char *name;
-  uint32_t words[2]; // at v[0:1], or v0 of LDS and of buffers, whose descriptor is s[4:7]; data in v[4:7]
+  // At v[0:1], or v0 of LDS and of buffers, whose descriptor is s[4:7]; data in v[4:7]
+  uint32_t words[2];
   uint32_t bytes;
   Where where;
 };
@@ -346,13 +348,13 @@ std::vector<uint32_t> twice(const Access &access)
 {
   return {
       access.words[0], access.words[1],
-      0xbeda017e,             // s_mov_b64 s[90:91], exec
-      0xbefe01c1,             // s_mov_b64 exec, -1
-      0x7e000308, 0x7e020309, // v_mov_b32 v0, v8; v_mov_b32 v1, v9
-      0xbefe015a,             // s_mov_b64 exec, s[90:91]
-      0x80e58165, 0xbf078065, // s_sub_u32 s101, s101, 1; s_cmp_lg_u32 s101, 0
-      0xbf85fff6,             // s_cbranch_scc1, to the first
-      0xbf810000              // s_endpgm
+      0xbeda017e,                  // s_mov_b64 s[90:91], exec
+      0xbefe01c1,                  // s_mov_b64 exec, -1
+      0x7e000308,      0x7e020309, // v_mov_b32 v0, v8; v_mov_b32 v1, v9
+      0xbefe015a,                  // s_mov_b64 exec, s[90:91]
+      0x80e58165,      0xbf078065, // s_sub_u32 s101, s101, 1; s_cmp_lg_u32 s101, 0
+      0xbf85fff6,                  // s_cbranch_scc1, to the first
+      0xbf810000                   // s_endpgm
   };
 }
 

@@ -91,7 +91,8 @@ TEST(EnginesKernels, VectorAdd)
     for (size_t offset : {0, 1 << 16, 1 << 17})
       work.pass(work.at(offset));
     work.pass(n);
-    work.used = 32; // hidden: block counts, and the size of a work-group, without which all are the first
+    work.used =
+        32; // hidden: block counts, and the size of a work-group, without which all are the first
     for (uint32_t count : {16, 1, 1})
       work.pass(count);
     for (uint16_t size : {256, 1, 1})

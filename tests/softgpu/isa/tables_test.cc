@@ -46,7 +46,8 @@ TEST(Tables, OpcodesAreThoseOfLlvm)
 {
   if (!scripts_run())
     GTEST_SKIP() << "llvm-mc-19 or python3 is not installed";
-  EXPECT_EQ(0, system(("python3 " + TESTS + "llvm_opcodes.py " + ISA + "generated/opcodes.inc").c_str()));
+  EXPECT_EQ(
+      0, system(("python3 " + TESTS + "llvm_opcodes.py " + ISA + "generated/opcodes.inc").c_str()));
 }
 
 // RAWHAL_GFX950_ASSEMBLER names an assembler that knows gfx950, see the script.
@@ -54,7 +55,9 @@ TEST(Tables, Gfx950OpcodesAreThoseOfTheAssembler)
 {
   if (!getenv("RAWHAL_GFX950_ASSEMBLER") || system("python3 --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "RAWHAL_GFX950_ASSEMBLER names no assembler, or python3 is not installed";
-  EXPECT_EQ(0, system(("python3 " + TESTS + "gfx950_opcodes.py " + ISA + "generated/opcodes.inc").c_str()));
+  EXPECT_EQ(
+      0,
+      system(("python3 " + TESTS + "gfx950_opcodes.py " + ISA + "generated/opcodes.inc").c_str()));
 }
 
 TEST(Tables, KernelsAreAssembledFromTheirSource)

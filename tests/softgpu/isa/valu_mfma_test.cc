@@ -171,7 +171,8 @@ TEST(ValuMfma, EveryShapeIsTheProductOfItsMatrices)
   unsigned tried = 0;
   for (unsigned op = 1; op < ISA_OP_COUNT; ++op) {
     std::string name = isa_op_name(op);
-    if (name.compare(0, 7, "v_mfma_") || (isa_mfma_find(op) && isa_mfma_find(op)->a == MFMA_MIXED) || op == ISA_v_mfma_ld_scale_b32)
+    if (name.compare(0, 7, "v_mfma_") ||
+        (isa_mfma_find(op) && isa_mfma_find(op)->a == MFMA_MIXED) || op == ISA_v_mfma_ld_scale_b32)
       continue; // valu_gfx950_test.cc
     ++tried;
     Random random = {op};

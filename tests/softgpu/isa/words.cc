@@ -1,6 +1,5 @@
 #include "tests/softgpu/isa/words.h"
 
-
 extern "C" {
 #include "softgpu/isa/describe/matrix.h"
 }

@@ -18,8 +18,8 @@ TEST_P(Fake, has_every_name_that_is_asked_for)
   }
   for (const char *name : kDynamicNames)
     EXPECT_NE(dlvsym(library, name, "HSAKMT_1"), nullptr) << name;
-  for (const char *name : {"amdgpu_device_initialize", "amdgpu_query_gpu_info", "amdgpu_device_deinitialize",
-                           "drmOpenRender", "drmClose"})
+  for (const char *name : {"amdgpu_device_initialize", "amdgpu_query_gpu_info",
+                           "amdgpu_device_deinitialize", "drmOpenRender", "drmClose"})
     EXPECT_NE(dlsym(library, name), nullptr) << name; // 5.3 and later cannot do without
 }
 

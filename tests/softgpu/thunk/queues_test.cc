@@ -58,8 +58,13 @@ TEST_P(Fake, copy_engines_take_large_packets)
                  (HSAuint64)4096, none, &resource),
             0);
   const uint64_t source = (uint64_t)from, target = (uint64_t)to;
-  const uint32_t packet[] = {1, (uint32_t)size - 1, 0, (uint32_t)source, (uint32_t)(source >> 32),
-                             (uint32_t)target, (uint32_t)(target >> 32)};
+  const uint32_t packet[] = {1,
+                             (uint32_t)size - 1,
+                             0,
+                             (uint32_t)source,
+                             (uint32_t)(source >> 32),
+                             (uint32_t)target,
+                             (uint32_t)(target >> 32)};
   memcpy(ring, packet, sizeof(packet));
   __atomic_store_n(resource.Queue_write_ptr_aql, sizeof(packet), __ATOMIC_RELEASE);
   __atomic_store_n(resource.Queue_DoorBell_aql, sizeof(packet), __ATOMIC_RELEASE);
