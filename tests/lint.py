@@ -152,6 +152,34 @@ def variable_findings(root, listing):
             yield f"{place}: {name} is none of the variables in {VARIABLES}names.c"
 
 
+STEP = re.compile(r"^\s*(?:else )?[A-Za-z_][\w.>\[\]-]*(?:\+\+|--);|;[^;]*[\w\])](?:\+\+|--)\)\s*(?:\{|$)")
+
+
+def dialect_findings(path, lines, opaque):
+    """CONTRIBUTING.md, "Style": what C allows in two ways and is written in one."""
+    text = "\n".join(lines)
+    has_status = re.search(r"\brawhal_status_t status\b", text) and not re.search(r"\b(?:bool|int) status\b", text)
+    for number, line in enumerate(lines, 1):
+        if STEP.search(line):
+            yield f"{path}:{number}: ++i, not i++, where nothing takes the value"
+        if has_status and re.search(r"!status\b(?!\.|->|\()", line):
+            yield f"{path}:{number}: status == RAWHAL_OK, not !status"
+        named = re.match(r"(?:struct|enum|union) ([a-z_0-9]+) \{", line)
+        if named and not path.endswith(".cc") and not re.search(rf"typedef struct {named.group(1)} \w+;", text) \
+                and named.group(1) not in opaque:
+            yield f"{path}:{number}: typedef {line[:-2]} ... {named.group(1)}_t;"
+
+
+def style_findings(root, listing):
+    sources = [path for path in listing if path.endswith(SOURCES) and "/fixtures/" not in path
+               and os.path.isfile(os.path.join(root, path))]
+    texts = {path: open(os.path.join(root, path), errors="replace").read() for path in sources}
+    opaque = {name for path, text in texts.items() if path.endswith(".h")
+              for name in re.findall(r"^typedef struct (\w+) \w+;", text, re.M)}
+    for path, text in texts.items():
+        yield from dialect_findings(path, text.split("\n"), opaque)
+
+
 def text_findings(root, listing):
     names = Names(root, listing)
     for path in listing:
@@ -173,6 +201,7 @@ def findings(root):
                              capture_output=True, text=True, check=True).stdout.split("\n")
     yield from text_findings(root, listing)
     yield from variable_findings(root, listing)
+    yield from style_findings(root, listing)
     for path in listing:
         folder = path.split("/")[0]
         full = os.path.join(root, path)
