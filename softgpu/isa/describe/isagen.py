@@ -79,6 +79,8 @@ class Instruction:
         columns = [c.strip() for c in line.split(":")] + [""] * 3
         if len(columns) > 7:
             raise Bad("more than four columns")
+        if len(columns[0].split()) != 4:
+            raise Bad("not ENCODING OPCODE MNEMONIC CHIPS before the first colon")
         encoding, number, name, chips = columns[0].split()
         self.operands, forms, self.effect = columns[1], columns[2].split(), columns[3].split()
         self.is_matrix = encoding == "mai"
@@ -86,6 +88,9 @@ class Instruction:
         self.number = int(number, 16)
         self.name, _, self.mnemonic = name.partition("=")
         self.mnemonic = self.mnemonic or self.name
+        unknown = set(chips.split(",")) - {".", *CHIPS}
+        if unknown:
+            raise Bad(f"no such chip: {', '.join(sorted(unknown))}; there are {', '.join(CHIPS)}")
         self.chips = (
             sum(CHIPS.values()) if chips == "." else sum(CHIPS[c] for c in chips.split(","))
         )
@@ -277,8 +282,10 @@ def read_instructions():
             if line:
                 try:
                     out.append(Instruction(line))
+                    out[-1].where = f"{name}.isa:{number}"
                 except (Bad, KeyError, ValueError, IndexError) as error:
-                    sys.exit(f"{name}.isa:{number}: {error}\n  {line}")
+                    text = f"unknown: {error}" if isinstance(error, KeyError) else error
+                    sys.exit(f"{name}.isa:{number}: {text}\n  {line}")
     return out
 
 
@@ -311,6 +318,28 @@ def read_formats():
         yield name, decoder, fixed, fields, base // 32 + 1
 
 
+def in_order(formats):
+    """As the decoder tries them: the longest prefix first."""
+    return sorted((f for f in formats if f[1] != "+"), key=lambda f: -len(f[2]))
+
+
+def opcode_field(fields):
+    return next((low, bits) for field, low, bits in fields if field == "op")
+
+
+def has_opcode(formats, encoding, number):
+    """Whether an instruction of it is decoded as one of that encoding."""
+    name = "flat" if encoding in ("GLOBAL", "SCRATCH") else encoding.lower()
+    fixed, fields = next(f[2:4] for f in formats if f[0] == name)
+    low, bits = opcode_field(fields)
+    if number >> bits:
+        return False
+    word = int(fixed, 2) << (32 - len(fixed)) | number << low
+    return name == next(
+        f[0] for f in in_order(formats) if word >> (32 - len(f[2])) == int(f[2], 2)
+    )
+
+
 def text_of_formats():
     formats, out = list(read_formats()), []
     for name, _, _, fields, _ in formats:
@@ -318,25 +347,28 @@ def text_of_formats():
             f"#define F_{name.upper()}_{field.upper()} {low}, {bits}" for field, low, bits in fields
         ]
     out.append("#define ISA_FORMATS \\")
-    for name, decoder, fixed, fields, count in sorted(formats, key=lambda f: -len(f[2])):
-        if decoder != "+":
-            low, bits = next((low, bits) for field, low, bits in fields if field == "op")
-            out.append(
-                f"  ISA_FORMAT({name.upper()}, {32 - len(fixed)}, {int(fixed, 2):#x}, "
-                f"{low}, {bits}, {count}, {decoder}) \\"
-            )
+    for name, decoder, fixed, fields, count in in_order(formats):
+        low, bits = opcode_field(fields)
+        out.append(
+            f"  ISA_FORMAT({name.upper()}, {32 - len(fixed)}, {int(fixed, 2):#x}, "
+            f"{low}, {bits}, {count}, {decoder}) \\"
+        )
     out[-1] = out[-1][:-2]
     return out
 
 
 def text_of_opcodes(instructions):
-    rows = {}
+    rows, formats = {}, list(read_formats())
     for i in instructions:
         for encoding, number, flags, widths in i.rows():
+            if not has_opcode(formats, encoding, number):
+                sys.exit(f"{i.where}: {i.name}: {encoding} has no opcode {number:#x}")
             for bit in CHIPS.values():
                 if i.chips & bit and rows.setdefault((encoding, number, bit), i) is not i:
+                    other = rows[encoding, number, bit]
                     sys.exit(
-                        f"{i.name} and {rows[encoding, number, bit].name} have the same opcode"
+                        f"{i.where}: {i.name}: {encoding} {number:#x} is taken by {other.name}, "
+                        f"{other.where}"
                     )
     out = []
     for i in instructions:
@@ -392,10 +424,11 @@ def text_of_mnemonics(instructions):
 
 def main():
     instructions = read_instructions()
-    names = [i.name for i in instructions]
-    twice = {n for n in names if names.count(n) > 1}
-    if twice:
-        sys.exit(f"twice: {sorted(twice)}")
+    places = {}
+    for i in instructions:
+        if i.name in places:
+            sys.exit(f"{i.where}: {i.name} is also at {places[i.name]}")
+        places[i.name] = i.where
     wanted = {
         "formats": text_of_formats(),
         "opcodes": text_of_opcodes(instructions),
