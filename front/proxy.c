@@ -37,12 +37,52 @@ proxy_t *proxy_of_doorbell(hsa_signal_t signal)
   return proxy_at((uintptr_t)found->queue_ptr);
 }
 
+/* ---- Visits ---- */
+
+/* A call of proxies_each() that is at a proxy, which stays until it has left. Those of a thread may
+ * be nested: a program's handler of errors is called in one, and may do anything. */
+typedef struct visit {
+  uint32_t index;
+  struct visit *outer;
+} visit_t;
+
+static _Thread_local visit_t *own_visits;
+static uint32_t visitors[PROXY_QUEUES]; /* with places_lock */
+static pthread_cond_t visitor_left = PTHREAD_COND_INITIALIZER;
+
+/* NULL: nothing is there. */
+static proxy_t *visit_begin(visit_t *visit)
+{
+  if (!atomic_load(&proxies[visit->index]))
+    return NULL;
+  pthread_mutex_lock(&places_lock);
+  proxy_t *proxy = atomic_load(&proxies[visit->index]);
+  visitors[visit->index] += proxy != NULL;
+  pthread_mutex_unlock(&places_lock);
+  if (proxy)
+    own_visits = visit;
+  return proxy;
+}
+
+static void visit_end(visit_t *visit)
+{
+  own_visits = visit->outer;
+  pthread_mutex_lock(&places_lock);
+  if (visitors[visit->index]) /* else a child of fork() has forgotten it */
+    --visitors[visit->index];
+  (void)pthread_cond_broadcast(&visitor_left);
+  pthread_mutex_unlock(&places_lock);
+}
+
 void proxies_each(void (*function)(proxy_t *proxy))
 {
   for (uint32_t i = 0; i < PROXY_QUEUES; ++i) {
-    proxy_t *proxy = atomic_load(&proxies[i]);
-    if (proxy)
-      function(proxy);
+    visit_t visit = {i, own_visits};
+    proxy_t *proxy = visit_begin(&visit);
+    if (!proxy)
+      continue;
+    function(proxy);
+    visit_end(&visit);
   }
 }
 
@@ -87,10 +127,19 @@ static bool take_place(proxy_t *proxy)
   return taken;
 }
 
+/* Waits for other threads' visits. */
 static void leave_place(proxy_t *proxy)
 {
-  if (proxy->face)
-    atomic_store(&proxies[proxy->index], NULL);
+  if (!proxy->face)
+    return;
+  uint32_t own = 0;
+  for (const visit_t *visit = own_visits; visit; visit = visit->outer)
+    own += visit->index == proxy->index;
+  pthread_mutex_lock(&places_lock);
+  atomic_store(&proxies[proxy->index], NULL);
+  while (visitors[proxy->index] > own)
+    (void)pthread_cond_wait(&visitor_left, &places_lock);
+  pthread_mutex_unlock(&places_lock);
 }
 
 void proxies_forget(void)
@@ -103,6 +152,8 @@ void proxies_forget(void)
 void proxies_abandon(void)
 {
   (void)pthread_mutex_init(&places_lock, NULL);
+  (void)pthread_cond_init(&visitor_left, NULL);
+  memset(visitors, 0, sizeof(visitors));
   atomic_store(&faces, NULL);
   for (uint32_t i = 0; i < PROXY_QUEUES; ++i)
     atomic_store(&proxies[i], NULL);

@@ -99,7 +99,8 @@ typedef struct proxy {
 proxy_t *proxy_of(const hsa_queue_t *queue);
 /* NULL: no doorbell of ours. */
 proxy_t *proxy_of_doorbell(hsa_signal_t signal);
-/* Calls `function` for every proxy. Does not keep other threads from destroying one meanwhile. */
+/* Calls `function` for every proxy, which other threads do not free meanwhile; it may be destroyed
+ * by `function`. */
 void proxies_each(void (*function)(proxy_t *proxy));
 void proxy_set_held(proxy_t *proxy, bool held);
 /* Is anything of another queue held back, or a copy? */

@@ -10,6 +10,13 @@
 
 #include <unistd.h>
 
+extern "C" { // of front/proxy.h, whose atomics are C's
+typedef struct proxy proxy_t;
+void proxies_each(void (*function)(proxy_t *proxy));
+hsa_status_t proxy_destroy(proxy_t *proxy);
+void service_tell(void);
+}
+
 namespace {
 
 constexpr uint16_t barrier_bit = 1 << HSA_PACKET_HEADER_BARRIER;
@@ -371,6 +378,38 @@ TEST_F(FrontProxy, AndWithPacketsOnTheDevice)
   for (uint64_t i = 1; i <= 16; ++i)
     Submit(Kernel(i));
   Destroy();
+}
+
+// Threads of other queues tell each one what has finished: one that goes meanwhile stays until they
+// have. Nothing but a sanitizer sees it if it does not.
+TEST_F(FrontProxy, AQueueIsDestroyedWhileOthersTellIt)
+{
+  Start("1%");
+  std::atomic<bool> ended{false};
+  std::thread tells([&] {
+    while (!ended)
+      service_tell();
+  });
+  for (int round = 0; round < 200; ++round) {
+    for (uint64_t i = 1; i <= 3; ++i)
+      Submit(Kernel(i, 50000000));
+    Destroy();
+    ASSERT_EQ(HSA_STATUS_SUCCESS,
+              Core<decltype(hsa_queue_create)>(72)(toy_agent(), 64, HSA_QUEUE_TYPE_MULTI, Failed,
+                                                   this, 0, 0, &queue_));
+  }
+  ended = true;
+  tells.join();
+}
+
+// A visitor destroys what it visits, as a program's handler of errors may.
+TEST_F(FrontProxy, AQueueIsDestroyedInAVisit)
+{
+  Start();
+  proxies_each([](proxy_t *) {
+    proxies_each([](proxy_t *inner) { EXPECT_EQ(HSA_STATUS_SUCCESS, proxy_destroy(inner)); });
+  });
+  queue_ = nullptr;
 }
 
 TEST_F(FrontProxy, AnErrorIsTheProgramsQueues)
