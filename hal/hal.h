@@ -266,8 +266,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_ipc(const rawhal_
 /* Makes a RAWHAL_MEMORY_DEVICE buffer, which `device` has access to, of the first `size` > 0 bytes
  * of another process's buffer, or of one of this process. It counts only towards the quota of the
  * process that allocated it. Processes must order their dispatches and copies between themselves.
- * OUT_OF_RANGE: more than is shared, which is whole pages of 4096 bytes; RUNTIME: not a valid
- * handle, the memory is gone, or it belongs to another user. */
+ * OUT_OF_RANGE: more than is shared, which is whole pages of 4096 bytes, as far as the runtime says
+ * so: 5.7 does not; RUNTIME: not a valid handle, the memory is gone, or it belongs to another user.
+ */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *handle, size_t size,
                          rawhal_buffer_t **buffer, rawhal_error_t *error);

@@ -84,8 +84,9 @@ TEST(exports, nothing_but_the_thunk_and_the_control_interface)
   EXPECT_TRUE(ours.nodelete);
   EXPECT_EQ(ours.exports.count("softgpu_pause"), 1u);
   for (auto &[name, version] : ours.exports) {
-    // What runtimes from 5.7 on call with a handle of the thunk's.
-    bool thunk = name.rfind("hsaKmt", 0) == 0 || name == "amdgpu_query_gpu_info";
+    // libdrm's are what runtimes from 5.3 on begin with.
+    bool thunk =
+        name.rfind("hsaKmt", 0) == 0 || name.rfind("amdgpu_", 0) == 0 || name.rfind("drm", 0) == 0;
     EXPECT_EQ(version, thunk ? "HSAKMT_1" : "SOFTGPU_1") << name;
   }
 }
@@ -96,7 +97,8 @@ TEST(exports, the_library_of_later_runtimes)
   EXPECT_EQ(ours.soname, "libdtif.so"); // by which the runtime finds it when it is loaded
   EXPECT_TRUE(ours.nodelete);
   for (auto &[name, version] : dynamic.exports)
-    EXPECT_EQ(ours.exports[name], version) << name;
+    if (name != "drmOpenRender" && name != "drmClose") // 5.3 to 5.7
+      EXPECT_EQ(ours.exports[name], version) << name;
 }
 
 } // namespace
