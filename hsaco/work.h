@@ -1,12 +1,12 @@
 /* What reading may cost, counted in steps. Internal.
  *
  * Bytes of a file may be named by many: entries of a bundle and sections of a host file may share
- * what they hold, symbols their names. So that no small file takes hours, every reader takes steps
- * for what it does, and fails with CAP_EXCEEDED when none are left. It is given WORK_A_BYTE of them
- * for each byte of the file and for each that is unpacked, so that the cost of reading grows with
- * the bytes and with nothing else. A step stands for a nanosecond at most: 100 MB take less than a
- * second, whatever is in them. Steps are counted, not timed: the same file ends at the same place
- * on every machine.
+ * what they hold, symbols their names. So that no small file takes hours, readers of carriers take
+ * steps for what they do, and fail with CAP_EXCEEDED when none are left; opening one object is
+ * bounded by elf_view_spend() and its arena. Given are WORK_A_BYTE steps for each byte of the file
+ * and for each that is unpacked, so the cost of reading grows with the bytes and with nothing else.
+ * A step stands for a nanosecond at most: 100 MB take less than a second, whatever is in them.
+ * Steps are counted, not timed: the same file ends at the same place on every machine.
  *
  * Prices are what the worst of its kind was seen to take, rounded up. */
 #ifndef RAWHAL_HSACO_WORK_H
