@@ -96,9 +96,10 @@ TEST(exports, the_library_of_later_runtimes)
   Library dynamic = read_library(SOFTGPU_LIBRARY), ours = read_library(DTIF_LIBRARY);
   EXPECT_EQ(ours.soname, "libdtif.so"); // by which the runtime finds it when it is loaded
   EXPECT_TRUE(ours.nodelete);
+  dynamic.exports.erase("drmOpenRender"); // 5.3 to 5.7 alone open render nodes
+  dynamic.exports.erase("drmClose");
   for (auto &[name, version] : dynamic.exports)
-    if (name != "drmOpenRender" && name != "drmClose") // 5.3 to 5.7
-      EXPECT_EQ(ours.exports[name], version) << name;
+    EXPECT_EQ(ours.exports[name], version) << name;
 }
 
 } // namespace
