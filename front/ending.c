@@ -11,14 +11,14 @@ static bool ending(void)
 }
 
 /* A thread that has the lock forwards. */
-static void forward(proxy_t *proxy)
+static void forward(proxy_t *proxy, proxy_notice_t *notice)
 {
   if (pthread_mutex_trylock(&proxy->lock))
     return;
   (void)flight_harvest(proxy);
   if (proxy->held)
     proxy_forward(proxy);
-  proxy_unlock(proxy);
+  *notice = proxy_release(proxy);
 }
 
 void ending_forward(void)

@@ -226,13 +226,22 @@ static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
   proxy->failure = status;
 }
 
+proxy_notice_t proxy_release(proxy_t *proxy)
+{
+  proxy_notice_t notice = {0};
+  if (__builtin_expect(proxy->failure != HSA_STATUS_SUCCESS, 0)) {
+    notice =
+        (proxy_notice_t){proxy->callback, proxy->failure, &proxy->face->hsa_queue, proxy->data};
+    proxy->failure = HSA_STATUS_SUCCESS;
+  }
+  pthread_mutex_unlock(&proxy->lock);
+  return notice;
+}
+
 void proxy_unlock(proxy_t *proxy)
 {
-  const hsa_status_t failure = proxy->failure;
-  proxy->failure = HSA_STATUS_SUCCESS;
-  pthread_mutex_unlock(&proxy->lock);
-  if (__builtin_expect(failure != HSA_STATUS_SUCCESS, 0) && proxy->callback)
-    proxy->callback(failure, &proxy->face->hsa_queue, proxy->data);
+  const proxy_notice_t notice = proxy_release(proxy);
+  proxy_notify(&notice);
 }
 
 /* What the runtime keeps for a queue. Beyond that (ROCr: DEFAULT_SCRATCH_SINGLE_LIMIT) it lends a

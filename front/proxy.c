@@ -1,5 +1,6 @@
 /* Making and unmaking proxies, and telling which queues are ours. */
 #include "front/proxy.h"
+#include "base/cancel.h"
 #include "front/copying.h"
 #include "front/words.h"
 
@@ -39,51 +40,54 @@ proxy_t *proxy_of_doorbell(hsa_signal_t signal)
 
 /* ---- Visits ---- */
 
-/* A call of proxies_each() that is at a proxy, which stays until it has left. Those of a thread may
- * be nested: a program's handler of errors is called in one, and may do anything. */
-typedef struct visit {
-  uint32_t index;
-  struct visit *outer;
-} visit_t;
-
-static _Thread_local visit_t *own_visits;
-static uint32_t visitors[PROXY_QUEUES]; /* with places_lock */
+/* With places_lock. What is leaving is not visited any more, and its place not given away yet. */
+static uint32_t visitors[PROXY_QUEUES];
+static bool leaving[PROXY_QUEUES];
 static pthread_cond_t visitor_left = PTHREAD_COND_INITIALIZER;
 
-/* NULL: nothing is there. */
-static proxy_t *visit_begin(visit_t *visit)
+static proxy_t *visit_begin(uint32_t index)
 {
-  if (!atomic_load(&proxies[visit->index]))
+  if (!atomic_load(&proxies[index]))
     return NULL;
   pthread_mutex_lock(&places_lock);
-  proxy_t *proxy = atomic_load(&proxies[visit->index]);
-  visitors[visit->index] += proxy != NULL;
+  proxy_t *proxy = leaving[index] ? NULL : atomic_load(&proxies[index]);
+  visitors[index] += proxy != NULL;
   pthread_mutex_unlock(&places_lock);
-  if (proxy)
-    own_visits = visit;
   return proxy;
 }
 
-static void visit_end(visit_t *visit)
+static void visit_end(uint32_t index)
 {
-  own_visits = visit->outer;
   pthread_mutex_lock(&places_lock);
-  if (visitors[visit->index]) /* else a child of fork() has forgotten it */
-    --visitors[visit->index];
+  --visitors[index];
   (void)pthread_cond_broadcast(&visitor_left);
   pthread_mutex_unlock(&places_lock);
 }
 
-void proxies_each(void (*function)(proxy_t *proxy))
+void proxies_each(proxy_visitor *visitor)
 {
   for (uint32_t i = 0; i < PROXY_QUEUES; ++i) {
-    visit_t visit = {i, own_visits};
-    proxy_t *proxy = visit_begin(&visit);
+    proxy_t *proxy = visit_begin(i);
     if (!proxy)
       continue;
-    function(proxy);
-    visit_end(&visit);
+    proxy_notice_t notice = {0};
+    visitor(proxy, &notice);
+    visit_end(i);
+    proxy_notify(&notice);
   }
+}
+
+/* Nobody visits it from here on: what belongs to it may go. */
+static void end_visits(const proxy_t *proxy)
+{
+  WITHOUT_CANCELLATION();
+  if (!proxy->face)
+    return;
+  pthread_mutex_lock(&places_lock);
+  leaving[proxy->index] = true;
+  while (visitors[proxy->index])
+    (void)pthread_cond_wait(&visitor_left, &places_lock);
+  pthread_mutex_unlock(&places_lock);
 }
 
 static atomic_uint held_count;
@@ -127,18 +131,13 @@ static bool take_place(proxy_t *proxy)
   return taken;
 }
 
-/* Waits for other threads' visits. */
 static void leave_place(proxy_t *proxy)
 {
   if (!proxy->face)
     return;
-  uint32_t own = 0;
-  for (const visit_t *visit = own_visits; visit; visit = visit->outer)
-    own += visit->index == proxy->index;
   pthread_mutex_lock(&places_lock);
   atomic_store(&proxies[proxy->index], NULL);
-  while (visitors[proxy->index] > own)
-    (void)pthread_cond_wait(&visitor_left, &places_lock);
+  leaving[proxy->index] = false;
   pthread_mutex_unlock(&places_lock);
 }
 
@@ -154,6 +153,7 @@ void proxies_abandon(void)
   (void)pthread_mutex_init(&places_lock, NULL);
   (void)pthread_cond_init(&visitor_left, NULL);
   memset(visitors, 0, sizeof(visitors));
+  memset(leaving, 0, sizeof(leaving));
   atomic_store(&faces, NULL);
   for (uint32_t i = 0; i < PROXY_QUEUES; ++i)
     atomic_store(&proxies[i], NULL);
@@ -287,8 +287,10 @@ static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish)
     (void)front.hsa.signal_destroy(proxy->face->hsa_queue.doorbell_signal);
     result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
-  if (result != HSA_STATUS_SUCCESS)
+  if (result != HSA_STATUS_SUCCESS) {
+    end_visits(proxy);
     (void)front.hsa.queue_destroy(proxy->real);
+  }
   return result;
 }
 
@@ -331,6 +333,7 @@ hsa_status_t proxy_destroy(proxy_t *proxy)
     front_report("a queue was not destroyed: its error's handler runs on its thread");
     return HSA_STATUS_ERROR;
   }
+  end_visits(proxy);
   service_stop(proxy); /* what is held back never ran */
   let_finish(proxy);
   hsa_signal_t doorbell = proxy->face->hsa_queue.doorbell_signal;
@@ -338,4 +341,13 @@ hsa_status_t proxy_destroy(proxy_t *proxy)
   unmake(proxy);
   (void)front.hsa.signal_destroy(doorbell);
   return result;
+}
+
+void proxies_destroy(void)
+{
+  for (uint32_t i = 0; i < PROXY_QUEUES; ++i) {
+    proxy_t *proxy = atomic_load(&proxies[i]);
+    if (proxy)
+      (void)proxy_destroy(proxy);
+  }
 }

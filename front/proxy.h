@@ -99,9 +99,24 @@ typedef struct proxy {
 proxy_t *proxy_of(const hsa_queue_t *queue);
 /* NULL: no doorbell of ours. */
 proxy_t *proxy_of_doorbell(hsa_signal_t signal);
-/* Calls `function` for every proxy, which other threads do not free meanwhile; it may be destroyed
- * by `function`. */
-void proxies_each(void (*function)(proxy_t *proxy));
+/* What the program is to be told when no lock is held and nothing is visited: its handler may use
+ * its queues, this one too, as other code may, and destroy them. Nothing without a callback. */
+typedef struct proxy_notice {
+  void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
+  hsa_status_t status;
+  hsa_queue_t *source;
+  void *data;
+} proxy_notice_t;
+static inline void proxy_notify(const proxy_notice_t *notice)
+{
+  if (__builtin_expect(notice->callback != NULL, 0))
+    notice->callback(notice->status, notice->source, notice->data);
+}
+
+/* Calls `visitor` for every proxy. Threads that destroy one wait until it has returned, so it must
+ * neither destroy one nor call the program: what it puts into `notice` is told after the visit. */
+typedef void proxy_visitor(proxy_t *proxy, proxy_notice_t *notice);
+void proxies_each(proxy_visitor *visitor);
 void proxy_set_held(proxy_t *proxy, bool held);
 /* Is anything of another queue held back, or a copy? */
 bool proxies_hold(const proxy_t *but);
@@ -116,6 +131,7 @@ typedef struct proxy_wish {
 } proxy_wish_t;
 hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_queue_t **queue);
 hsa_status_t proxy_destroy(proxy_t *proxy);
+void proxies_destroy(void); /* all of them; no other thread makes or destroys one */
 void proxies_forget(void);  /* when the runtime ends */
 void proxies_abandon(void); /* they are another process's */
 
@@ -124,8 +140,9 @@ void proxies_abandon(void); /* they are another process's */
 void proxy_ring(proxy_t *proxy);
 /* Forwards what is announced, as far as the limiter admits. The caller holds the lock. */
 void proxy_forward(proxy_t *proxy);
-/* Releases the lock, and then tells the program what has stopped its queue: its handler may use the
- * queue as other code may. */
+/* Releases the lock, and says what has stopped the queue, which the program must be told. */
+proxy_notice_t proxy_release(proxy_t *proxy);
+/* Releases it and tells. */
 void proxy_unlock(proxy_t *proxy);
 /* The device has let go of the queue. */
 void proxy_give_back_scratch(proxy_t *proxy);

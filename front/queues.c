@@ -266,26 +266,28 @@ void queues_hooks(front_calls_t *hooks)
 
 /* ---- The end ---- */
 
-static void harvest(proxy_t *proxy)
+static void stop(proxy_t *proxy, proxy_notice_t *notice)
 {
+  (void)notice;
+  service_stop(proxy);
+}
+
+static void harvest(proxy_t *proxy, proxy_notice_t *notice)
+{
+  (void)notice;
   (void)flight_harvest(proxy);
 }
 
 void queues_end(void)
 {
   atomic_store(&service_ended, true);
-  proxies_each(service_stop);
+  proxies_each(stop);
   proxies_each(harvest);
-}
-
-static void destroy(proxy_t *proxy)
-{
-  (void)proxy_destroy(proxy);
 }
 
 void queues_forget(void)
 {
-  proxies_each(destroy);
+  proxies_destroy();
   proxies_forget();
   atomic_store(&service_ended, false);
 }

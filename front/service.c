@@ -79,8 +79,9 @@ static void sleep_until(proxy_t *proxy, uint64_t until)
   proxy->idle = false;
 }
 
-static void tell(proxy_t *proxy)
+static void tell(proxy_t *proxy, proxy_notice_t *notice)
 {
+  (void)notice;
   if (atomic_load(&proxy->blind))
     (void)pthread_cond_signal(&proxy->wake);
 }

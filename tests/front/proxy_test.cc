@@ -10,10 +10,9 @@
 
 #include <unistd.h>
 
-extern "C" { // of front/proxy.h, whose atomics are C's
-typedef struct proxy proxy_t;
-void proxies_each(void (*function)(proxy_t *proxy));
-hsa_status_t proxy_destroy(proxy_t *proxy);
+extern "C" { // of front/, whose headers have C's atomics
+void ending_forward(void);
+void queues_end(void);
 void service_tell(void);
 }
 
@@ -402,14 +401,26 @@ TEST_F(FrontProxy, AQueueIsDestroyedWhileOthersTellIt)
   tells.join();
 }
 
-// A visitor destroys what it visits, as a program's handler of errors may.
-TEST_F(FrontProxy, AQueueIsDestroyedInAVisit)
+// While the process ends, threads that wait forward: with a queue's lease, to the device's ring.
+TEST_F(FrontProxy, AQueueIsDestroyedWhileOthersForwardForIt)
 {
-  Start();
-  proxies_each([](proxy_t *) {
-    proxies_each([](proxy_t *inner) { EXPECT_EQ(HSA_STATUS_SUCCESS, proxy_destroy(inner)); });
+  Start("50%");
+  std::atomic<bool> ended{false};
+  std::thread forwards([&] {
+    while (!ended)
+      ending_forward();
   });
-  queue_ = nullptr;
+  for (int round = 0; round < 100; ++round) {
+    for (uint64_t i = 1; i <= 3; ++i)
+      Submit(Kernel(i, 100000));
+    queues_end();
+    Destroy();
+    ASSERT_EQ(HSA_STATUS_SUCCESS,
+              Core<decltype(hsa_queue_create)>(72)(toy_agent(), 64, HSA_QUEUE_TYPE_MULTI, Failed,
+                                                   this, 0, 0, &queue_));
+  }
+  ended = true;
+  forwards.join();
 }
 
 TEST_F(FrontProxy, AnErrorIsTheProgramsQueues)
