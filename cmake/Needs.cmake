@@ -4,7 +4,7 @@ find_package(Threads REQUIRED)
 set(missing)
 # rawhal_needs(WHAT PACKAGE HEADER [LIBRARY]): PACKAGE is Debian's.
 function(rawhal_needs what package header)
-  find_path(RAWHAL_${what}_HEADER ${header} PATH_SUFFIXES ${what}) # hsakmt's moved to a folder in 5.3
+  find_path(RAWHAL_${what}_HEADER ${header})
   mark_as_advanced(RAWHAL_${what}_HEADER)
   set(found ${RAWHAL_${what}_HEADER})
   if(ARGN)
@@ -28,6 +28,7 @@ rawhal_needs(xxhash libxxhash-dev xxhash.h)
 rawhal_needs(zlib zlib1g-dev zlib.h z)
 rawhal_needs(zstd libzstd-dev zstd.h zstd)
 rawhal_needs(hsa libhsa-runtime-dev hsa/hsa.h)
+find_path(RAWHAL_hsakmt_HEADER hsakmt.h PATH_SUFFIXES hsakmt) # in a folder of its own since ROCm 5.3
 rawhal_needs(hsakmt libhsakmt-dev hsakmt.h)
 if(missing)
   list(JOIN missing ", " missing)

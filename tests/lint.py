@@ -152,7 +152,7 @@ def variable_findings(root, listing):
             yield f"{place}: {name} is none of the variables in {VARIABLES}names.c"
 
 
-STEP = re.compile(r"^\s*(?:else )?[A-Za-z_][\w.>\[\]-]*(?:\+\+|--);|;[^;]*[\w\])](?:\+\+|--)\)\s*(?:\{|$)")
+STEP = re.compile(r"^\s*(?:else )?(?!return\b)[A-Za-z_(][\w.>()*-]*(?:\+\+|--);|\bfor \(.*;[^;]*[\w)](?:\+\+|--)(?:\)|, )")
 
 
 def dialect_findings(path, lines, opaque):
@@ -160,7 +160,7 @@ def dialect_findings(path, lines, opaque):
     text = "\n".join(lines)
     has_status = re.search(r"\brawhal_status_t status\b", text) and not re.search(r"\b(?:bool|int) status\b", text)
     for number, line in enumerate(lines, 1):
-        if STEP.search(line):
+        if STEP.search(re.sub(r"\[[^]]*\]", "", line)):
             yield f"{path}:{number}: ++i, not i++, where nothing takes the value"
         if has_status and re.search(r"!status\b(?!\.|->|\()", line):
             yield f"{path}:{number}: status == RAWHAL_OK, not !status"

@@ -359,10 +359,12 @@ static int start(const char *command, int argc, char **argv, const char *short_o
     empty_trace();
   execvp(argv[optind], argv + optind);
   int why = errno;
-  (void)tool_refuse(&error, why == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
-                    "'%.300s': %s", argv[optind], strerror(why));
+  const bool is_there = why != ENOENT || access(argv[optind], F_OK) == 0;
+  (void)tool_refuse(&error, is_there ? RAWHAL_INVALID_ARGUMENT : RAWHAL_NOT_FOUND, "'%.300s': %s%s",
+                    argv[optind], strerror(why),
+                    why == ENOENT && is_there ? " (its interpreter)" : "");
   (void)tool_fail(command, &error);
-  return why == ENOENT ? NOT_THERE : NOT_STARTED;
+  return is_there ? NOT_STARTED : NOT_THERE;
 }
 
 static int run(int argc, char **argv)

@@ -213,7 +213,7 @@ static const char *help(void)
          "                     any\n"
          "  --timeout SECONDS  stop a kernel that runs longer (default 60, 0 = never)\n"
          "  --demangle         C++ names of kernels as they were written, also where\n"
-         "                     standard output is no terminal; --no-demangle: nowhere.\n"
+         "                     standard output is not a terminal; --no-demangle: nowhere.\n"
          "                     JSON has the exact names\n"
          "  --help             this text\n\n"
          "exit status:\n"

@@ -75,7 +75,7 @@ static bool has_room(const run_request_t *request, size_t index, const char *pla
   uint64_t room, freed, wanted = 0;
   dev_t system, other;
   size_t count = 0;
-  if (statvfs(place, &facts) || !find_system(argument, &system, &freed))
+  if (statvfs(place, &facts) || !facts.f_blocks || !find_system(argument, &system, &freed))
     return true; /* a file system that cannot tell may have some */
   if (__builtin_mul_overflow((uint64_t)(geteuid() ? facts.f_bavail : facts.f_bfree),
                              (uint64_t)facts.f_frsize, &room))

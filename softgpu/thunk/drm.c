@@ -33,6 +33,20 @@ uint32_t softgpu_drm_node(const void *handle)
   return at < SOFTGPU_MAX_NODES ? (uint32_t)at : 0;
 }
 
+/* Of libraries after this one; and of a libdrm that came with a plugin, whose calls come here. */
+void *softgpu_drm_next(const char *name)
+{
+  void *found = dlsym(RTLD_NEXT, name);
+  void *library = found ? NULL : dlopen("libdrm_amdgpu.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (!found && !library)
+    library = dlopen("libdrm.so.2", RTLD_LAZY | RTLD_NOLOAD);
+  if (!library)
+    return found;
+  found = dlsym(library, name);
+  (void)dlclose(library);
+  return found;
+}
+
 #pragma GCC visibility push(default)
 int amdgpu_query_gpu_info(void *device, gpu_info_t *info);
 int amdgpu_bo_import(void *device, int type, uint32_t shared, void *result);
@@ -50,7 +64,7 @@ int amdgpu_query_gpu_info(void *device, gpu_info_t *info)
 {
   if (softgpu_drm_node(device) == 0) {
     int (*next)(void *, gpu_info_t *);
-    *(void **)&next = dlsym(RTLD_NEXT, "amdgpu_query_gpu_info");
+    *(void **)&next = softgpu_drm_next("amdgpu_query_gpu_info");
     return next ? next(device, info) : -EINVAL;
   }
   if (!info)

@@ -2,7 +2,6 @@
  * and make a handle of it by libdrm. Here that file is one in memory which says what it is; any
  * other goes on to libdrm. Nothing is kept but in the file, so copies of a descriptor and children
  * of fork() have it, too. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "softgpu/thunk/layout.h"
 #include "softgpu/thunk/newer.h"
 
 enum { DRM_MAJOR = 3, DRM_MINOR = 52 }; /* of the driver's interface, as of Linux 6.5 */
@@ -29,12 +27,6 @@ int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor, void **de
 int amdgpu_device_deinitialize(void *device);
 #pragma GCC visibility pop
 
-/* libdrm's function of that name; NULL where the process has none. */
-static void *next_of(const char *name)
-{
-  return dlsym(RTLD_NEXT, name);
-}
-
 /* Of both: 0 when it is not one of ours. */
 static uint32_t node_numbered(int minor)
 {
@@ -50,7 +42,7 @@ static uint32_t node_of(int fd)
   render_t render;
   if (fstat(fd, &facts) || !S_ISREG(facts.st_mode) ||
       pread(fd, &render, sizeof(render), 0) != (ssize_t)sizeof(render) ||
-      memcmp(render.magic, magic, sizeof(magic)) != 0 || render.node >= SOFTGPU_MAX_NODES)
+      memcmp(render.magic, magic, sizeof(magic)) != 0 || render.node > softgpu_gpu_count())
     return 0;
   return render.node;
 }
@@ -60,7 +52,7 @@ int drmOpenRender(int minor)
   const uint32_t node = node_numbered(minor);
   if (!node) {
     int (*next)(int);
-    *(void **)&next = next_of("drmOpenRender");
+    *(void **)&next = softgpu_drm_next("drmOpenRender");
     return next ? next(minor) : -ENODEV;
   }
   render_t render = {.node = node};
@@ -79,7 +71,7 @@ int drmClose(int fd)
   if (node_of(fd))
     return close(fd);
   int (*next)(int);
-  *(void **)&next = next_of("drmClose");
+  *(void **)&next = softgpu_drm_next("drmClose");
   return next ? next(fd) : close(fd);
 }
 
@@ -87,9 +79,8 @@ int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor, void **de
 {
   const uint32_t node = node_of(fd);
   if (!node) {
-    int (*next)(int, uint32_t *, uint32_t *, void **) = NULL;
-    if (!softgpu_is_dtif) /* a runtime that was given this library has no other device */
-      *(void **)&next = next_of("amdgpu_device_initialize");
+    int (*next)(int, uint32_t *, uint32_t *, void **);
+    *(void **)&next = softgpu_drm_next("amdgpu_device_initialize");
     return next ? next(fd, major, minor, device) : -ENODEV;
   }
   if (!major || !minor || !device)
@@ -104,8 +95,7 @@ int amdgpu_device_deinitialize(void *device)
 {
   if (softgpu_drm_node(device))
     return 0;
-  int (*next)(void *) = NULL;
-  if (!softgpu_is_dtif)
-    *(void **)&next = next_of("amdgpu_device_deinitialize");
+  int (*next)(void *);
+  *(void **)&next = softgpu_drm_next("amdgpu_device_deinitialize");
   return next ? next(device) : -EINVAL;
 }

@@ -16,6 +16,8 @@ enum {
  * addresses of anything that may be used. */
 void *softgpu_drm_handle(uint32_t node);
 uint32_t softgpu_drm_node(const void *handle);
+/* libdrm's own function of that name; NULL where the process has no libdrm. */
+void *softgpu_drm_next(const char *name);
 
 #pragma GCC visibility push(default)
 HSAKMT_STATUS hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, HSAuint64 alignment,

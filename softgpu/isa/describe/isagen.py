@@ -88,12 +88,13 @@ class Instruction:
         self.number = int(number, 16)
         self.name, _, self.mnemonic = name.partition("=")
         self.mnemonic = self.mnemonic or self.name
-        unknown = set(chips.split(",")) - {".", *CHIPS}
+        named = list(CHIPS) if chips == "." else chips.split(",")
+        unknown = set(named) - set(CHIPS)
         if unknown:
             raise Bad(f"no such chip: {', '.join(sorted(unknown))}; there are {', '.join(CHIPS)}")
-        self.chips = (
-            sum(CHIPS.values()) if chips == "." else sum(CHIPS[c] for c in chips.split(","))
-        )
+        if len(set(named)) != len(named):
+            raise Bad("a chip is named twice")
+        self.chips = sum(CHIPS[chip] for chip in named)
         if self.encoding not in ENCODINGS or not set(forms) <= FORMS:
             raise Bad("no such encoding or form")
         self.forms = set(forms)
