@@ -215,6 +215,6 @@ TEST_F(Completion, WhatIsInstalledIsWhatThisCommandSays)
 TEST_F(Completion, WrongWords)
 {
   expect_refusal(run({tool, "completion"}), 2, "expected one SHELL");
-  expect_refusal(run({tool, "completion", "csh"}), 2, "'csh' is none of");
+  expect_refusal(run({tool, "completion", "csh"}), 2, "'csh' is not one of");
   expect_refusal(run({tool, "completion", "--all"}), 2, "--all");
 }
