@@ -40,9 +40,6 @@ proxy_t *proxy_of_doorbell(hsa_signal_t signal)
 
 /* ---- Visits ---- */
 
-/* With places_lock. What is leaving is not visited any more, and its place not given away yet. */
-static uint32_t visitors[PROXY_QUEUES];
-static bool leaving[PROXY_QUEUES];
 static pthread_cond_t visitor_left = PTHREAD_COND_INITIALIZER;
 
 static proxy_t *visit_begin(uint32_t index)
@@ -50,16 +47,19 @@ static proxy_t *visit_begin(uint32_t index)
   if (!atomic_load(&proxies[index]))
     return NULL;
   pthread_mutex_lock(&places_lock);
-  proxy_t *proxy = leaving[index] ? NULL : atomic_load(&proxies[index]);
-  visitors[index] += proxy != NULL;
+  proxy_t *proxy = atomic_load(&proxies[index]);
+  if (proxy && proxy->leaving)
+    proxy = NULL;
+  if (proxy)
+    ++proxy->visitors;
   pthread_mutex_unlock(&places_lock);
   return proxy;
 }
 
-static void visit_end(uint32_t index)
+static void visit_end(proxy_t *proxy)
 {
   pthread_mutex_lock(&places_lock);
-  --visitors[index];
+  --proxy->visitors;
   (void)pthread_cond_broadcast(&visitor_left);
   pthread_mutex_unlock(&places_lock);
 }
@@ -72,20 +72,18 @@ void proxies_each(proxy_visitor *visitor)
       continue;
     proxy_notice_t notice = {0};
     visitor(proxy, &notice);
-    visit_end(i);
+    visit_end(proxy);
     proxy_notify(&notice);
   }
 }
 
-/* Nobody visits it from here on: what belongs to it may go. */
-static void end_visits(const proxy_t *proxy)
+/* It is not visited from here on: what belongs to it may go. */
+static void end_visits(proxy_t *proxy)
 {
   WITHOUT_CANCELLATION();
-  if (!proxy->face)
-    return;
   pthread_mutex_lock(&places_lock);
-  leaving[proxy->index] = true;
-  while (visitors[proxy->index])
+  proxy->leaving = true;
+  while (proxy->visitors)
     (void)pthread_cond_wait(&visitor_left, &places_lock);
   pthread_mutex_unlock(&places_lock);
 }
@@ -137,7 +135,6 @@ static void leave_place(proxy_t *proxy)
     return;
   pthread_mutex_lock(&places_lock);
   atomic_store(&proxies[proxy->index], NULL);
-  leaving[proxy->index] = false;
   pthread_mutex_unlock(&places_lock);
 }
 
@@ -152,8 +149,6 @@ void proxies_abandon(void)
 {
   (void)pthread_mutex_init(&places_lock, NULL);
   (void)pthread_cond_init(&visitor_left, NULL);
-  memset(visitors, 0, sizeof(visitors));
-  memset(leaving, 0, sizeof(leaving));
   atomic_store(&faces, NULL);
   for (uint32_t i = 0; i < PROXY_QUEUES; ++i)
     atomic_store(&proxies[i], NULL);

@@ -53,7 +53,9 @@ typedef struct proxy {
   hsa_queue_t *real;
   front_device_t *device;
   limit_lease_t *lease;
-  uint32_t index; /* among the faces */
+  uint32_t index;    /* among the faces */
+  uint32_t visitors; /* with proxy.c's places_lock; so is: */
+  bool leaving;      /* it is not visited any more, and its place not given away yet */
   void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
   void *data;
   _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns; 0: it has not */
