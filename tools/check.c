@@ -130,7 +130,7 @@ static int run(int argc, char **argv)
       request.flags |= RAWHAL_KERNARG_KEEP_HIDDEN;
       break;
     default:
-      return tool_usage("check", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("check", argv);
     }
   if (argc - optind != 1)
     return tool_usage("check", "expected one FILE, got %d", argc - optind);

@@ -254,7 +254,7 @@ static int run(int argc, char **argv)
       report.select.target = &target;
       break;
     default:
-      return tool_usage("coverage", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("coverage", argv);
     }
   if (argc - optind != 1)
     return tool_usage("coverage", "expected one FILE, got %d", argc - optind);

@@ -203,7 +203,7 @@ static int run(int argc, char **argv)
       options.backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
       break;
     default:
-      return tool_usage("devices", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("devices", argv);
     }
   if (argc != optind)
     return tool_usage("devices", "expected options only, got '%s'", argv[optind]);

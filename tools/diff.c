@@ -199,7 +199,7 @@ static int run(int argc, char **argv)
       request.resources = true;
       break;
     default:
-      return tool_usage("diff", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("diff", argv);
     }
   if (argc - optind != 2)
     return tool_usage("diff", "expected two files, A and B, got %d", argc - optind);

@@ -153,7 +153,7 @@ static int run(int argc, char **argv)
         return tool_usage("doctor", "--timeout: '%s' makes no sense here", optarg);
       break;
     default:
-      return tool_usage("doctor", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("doctor", argv);
     }
   if (argc != optind)
     return tool_usage("doctor", "expected options only, got '%s'", argv[optind]);

@@ -221,7 +221,7 @@ static int run(int argc, char **argv)
       find.select.target = &target;
       break;
     default:
-      return tool_usage("find", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("find", argv);
     }
   if (argc - optind < 2)
     return tool_usage("find", "expected KERNEL and at least one PATH");

@@ -166,7 +166,7 @@ static int run(int argc, char **argv)
         return TOOL_USAGE;
       break;
     default:
-      return tool_usage("header", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("header", argv);
     }
   if (argc == optind)
     return tool_usage("header", "expected at least one FILE");

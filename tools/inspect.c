@@ -173,7 +173,7 @@ static bool read_options(inspect_request_t *request, int argc, char **argv)
       request->options.target = &request->target;
       break;
     default:
-      (void)tool_usage("inspect", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      (void)tool_option_usage("inspect", argv);
       return false;
     }
   return true;

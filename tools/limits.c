@@ -179,7 +179,7 @@ static int run(int argc, char **argv)
         return tool_usage("limits", "--memory: %s", error.message);
       break;
     default:
-      return tool_usage("limits", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("limits", argv);
     }
   if (argc != optind)
     return tool_usage("limits", "expected options only, got '%s'", argv[optind]);

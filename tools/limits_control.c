@@ -173,7 +173,7 @@ int limits_control(int argc, char **argv)
         return tool_usage("limits", "--memory: %s", error.message);
       break;
     default:
-      return tool_usage("limits", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("limits", argv);
     }
   int given = argc - optind;
   if (given < 2)

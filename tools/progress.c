@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tools/escape.h"
+#include "tools/terminal.h"
 
 enum { FIRST_MS = 500, NEXT_MS = 100, USUAL_COLUMNS = 80, FEWEST_COLUMNS = 20 };
 
@@ -18,9 +19,8 @@ static size_t shown_columns; /* of the line that stands there; 0: none */
 static bool is_wanted(void)
 {
   static int wanted = -1;
-  const char *term = getenv("TERM");
   if (wanted < 0)
-    wanted = term && *term && strcmp(term, "dumb") != 0 && isatty(STDERR_FILENO);
+    wanted = !terminal_is_dumb() && isatty(STDERR_FILENO);
   return wanted;
 }
 

@@ -183,7 +183,7 @@ static int run(int argc, char **argv)
       request.timeout_seconds = (uint32_t)seconds;
       break;
     default:
-      return tool_usage("replay", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("replay", argv);
     }
   if (argc - optind != 1)
     return tool_usage("replay", "expected a FILE");

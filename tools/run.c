@@ -125,7 +125,7 @@ static int run(int argc, char **argv)
   opterr = 0;
   for (int option, index = 0; (option = getopt_long(argc, argv, "", long_options, &index)) != -1;) {
     if (option == '?')
-      return tool_usage("run", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("run", argv);
     if (!take_option(option, &request))
       return tool_usage("run", "--%s: '%s' makes no sense here", long_options[index].name, optarg);
   }

@@ -52,6 +52,11 @@ const char *tool_bad_option(char *const *argv)
   return passed;
 }
 
+int tool_option_usage(const char *command, char *const *argv)
+{
+  return tool_usage(command, "unknown or incomplete option '%s'", tool_bad_option(argv));
+}
+
 bool tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, ...)
 {
   va_list args;

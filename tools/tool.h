@@ -59,6 +59,8 @@ __attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const 
 
 /* The word that getopt_long(3) has just refused, for a message. */
 const char *tool_bad_option(char *const *argv);
+/* tool_usage() of that word. */
+int tool_option_usage(const char *command, char *const *argv);
 
 /* Fills the record (without an offset) and returns false, for callers that pass a refusal on. */
 __attribute__((format(printf, 3, 4))) bool

@@ -333,7 +333,7 @@ static int run(int argc, char **argv)
       once = true;
       break;
     default:
-      return tool_usage("top", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("top", argv);
     }
   if (forms > 1)
     return tool_usage("top", "expected one of --json, --prometheus and --log");

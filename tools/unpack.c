@@ -175,7 +175,7 @@ static int run(int argc, char **argv)
       unpack.target = &target;
       break;
     default:
-      return tool_usage("unpack", "unknown or incomplete option '%s'", tool_bad_option(argv));
+      return tool_option_usage("unpack", argv);
     }
   if (argc == optind)
     return tool_usage("unpack", "expected at least one FILE");
