@@ -2,6 +2,7 @@
 """Who may include whom, how large a file may grow, and whether what documents and comments name exists.
 
 usage: tests/lint.py [ROOT]; prints one line a finding, exits with 1 if there is any."""
+import functools
 import os
 import re
 import subprocess
@@ -31,12 +32,17 @@ FLOORS = {
 MAX_LINES = 600
 
 
+@functools.lru_cache(maxsize=None)
+def contents(path):
+    return open(path, errors="replace").read()
+
+
 def public_headers(root):
     """name of a public header -> the folder that owns it."""
     owner = {}
     for folder in MAY_INCLUDE:
         path = os.path.join(root, folder, "CMakeLists.txt")
-        text = open(path).read() if os.path.exists(path) else ""
+        text = contents(path) if os.path.exists(path) else ""
         for listed in re.findall(r"rawhal_public_headers\(([^)]*)\)", text):
             owner.update({os.path.basename(name): folder for name in listed.split()})
     return owner
@@ -77,7 +83,7 @@ def document_findings(root, path, listing, text):
                      if name in (file, os.path.join(folder, file)) or "/" not in file or name.endswith("/" + file)]
             if not found:
                 yield f"{path}:{number}: there is no {file}"
-            elif function and not any(re.search(rf"\b{function}\b", open(os.path.join(root, name)).read())
+            elif function and not any(re.search(rf"\b{function}\b", contents(os.path.join(root, name)))
                                       for name in found):
                 yield f"{path}:{number}: {file} has no {function}"
 
@@ -100,7 +106,7 @@ class Names:
         for path in listing:
             full = os.path.join(root, path)
             self.files.update((path, os.path.basename(path)))
-            text = open(full, errors="replace").read() if os.path.isfile(full) and not path.endswith(".md") else "\0"
+            text = contents(full) if os.path.isfile(full) and not path.endswith(".md") else "\0"
             if "\0" in text:
                 continue
             self.files.update(os.path.basename(file) for file in re.findall(r'#\s*include\s*[<"]([^>"]+)', text))
@@ -140,13 +146,13 @@ def variable_findings(root, listing):
     for path in listing:
         full = os.path.join(root, path)
         if path.endswith((".c", ".h", ".cc")) and path.split("/")[0] in (*MAY_INCLUDE, "bench", "tests") and os.path.isfile(full):
-            for number, line in enumerate(open(full, errors="replace"), 1):
+            for number, line in enumerate(contents(full).split("\n"), 1):
                 for name in re.findall(r'(?:getenv\(|\b\w*variable\w*\[?\]? = )"(RAWHAL_[A-Z0-9_]+)"', line):
                     read.setdefault(name, f"{path}:{number}")
     known = set()
     for path in listing:
         if path.startswith(VARIABLES) and path.endswith((".c", ".h")):
-            known.update(re.findall(r'"(RAWHAL_[A-Z0-9_]+)"', open(os.path.join(root, path)).read()))
+            known.update(re.findall(r'"(RAWHAL_[A-Z0-9_]+)"', contents(os.path.join(root, path))))
     for name, place in sorted(read.items()):
         if name not in known:
             yield f"{place}: {name} is none of the variables in {VARIABLES}names.c"
@@ -173,7 +179,7 @@ def dialect_findings(path, lines, opaque):
 def style_findings(root, listing):
     sources = [path for path in listing if path.endswith(SOURCES) and "/fixtures/" not in path
                and os.path.isfile(os.path.join(root, path))]
-    texts = {path: open(os.path.join(root, path), errors="replace").read() for path in sources}
+    texts = {path: contents(os.path.join(root, path)) for path in sources}
     opaque = {name for path, text in texts.items() if path.endswith(".h")
               for name in re.findall(r"^typedef struct (\w+) \w+;", text, re.M)}
     for path, text in texts.items():
@@ -186,7 +192,7 @@ def text_findings(root, listing):
         full = os.path.join(root, path)
         if not os.path.isfile(full) or path == "tests/lint.py":
             continue
-        text = open(full, errors="replace").read()
+        text = contents(full)
         if "../shared" in text:
             yield f"{path}: names ../shared, which is no part of the repository"
         if DOCUMENT.match(path):
@@ -207,7 +213,7 @@ def findings(root):
         full = os.path.join(root, path)
         if folder not in MAY_INCLUDE or not path.endswith((".c", ".h", ".inc")) or not os.path.isfile(full):
             continue
-        lines = open(full, errors="replace").read().split("\n")
+        lines = contents(full).split("\n")
         if len(lines) > MAX_LINES and not re.search(r"table|opcode|\.inc$", path):
             yield f"{path}: {len(lines)} lines: two subjects?"
         for number, line in enumerate(lines, 1):
