@@ -44,7 +44,8 @@ static const std::vector<std::string> page_attacks = {
     "\\u003cscript>document.title='pwned'\\u003c/script>",
     "__proto__",
     "constructor",
-    "k\xe2\x80\xae" "drow\xe2\x81\xa6\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf",
+    "k\xe2\x80\xae"
+    "drow\xe2\x81\xa6\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf",
     "k\xff\xfe\xc0\xaf\xed\xa0\x80\x9b[2J",
     std::string("k\0<b>\x1b[31m\r\n\t", 13),
     "@DATA@ @SCRIPT@ @STYLE@",

@@ -59,7 +59,7 @@ typedef enum valu_type {
   T_v2f16 = 9,  /* a packed pair, halves placed as op_sel and op_sel_hi say */
   T_v2i16 = 10,
   T_f32 = 1 | VALU_FLOAT,
-  T_f32x2 = T_f32, /* result only: of each half */
+  T_f32x2 = T_f32,             /* result only: of each half */
   T_scaled32 = 2 | VALU_FLOAT, /* result only: f32 and a mask */
   T_b64 = 1 | VALU_WIDE,
   T_u64 = 2 | VALU_WIDE,
