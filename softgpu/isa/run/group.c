@@ -8,12 +8,17 @@
 
 enum { ALIGNMENT = 256 };
 
-static uint32_t turn_length = ISA_TURN, slice_length = ISA_SLICE;
+static uint32_t wanted_turn, slice_length = ISA_SLICE;
 
 void isa_group_set_turns(uint32_t turn, uint32_t slice)
 {
-  turn_length = turn ? turn : ISA_TURN;
+  wanted_turn = turn;
   slice_length = slice ? slice : ISA_SLICE;
+}
+
+static uint32_t turn_of(uint32_t waves, uint32_t lds_bytes)
+{
+  return wanted_turn ? wanted_turn : waves > 1 && lds_bytes ? ISA_TURN : ISA_LONG_TURN;
 }
 
 static size_t aligned(size_t size)
@@ -104,6 +109,8 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     wave->fault = fault;
     wave->lds = group->lds;
     wave->lds_bytes = lds_bytes;
+    wave->turn = turn_of(group->waves, lds_bytes);
+    wave->ahead = 0;
     wave->scratch =
         dispatch->scratch_base + (scratch_slot * launch->group_waves + i) * launch->slice_bytes;
     isa_launch_wave(launch, group->id, size, wave);
@@ -140,15 +147,19 @@ static bool run_one(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t
   return false;
 }
 
-/* A block, or what of it the turn has room for. No instruction but the last looks at the program
- * counter or at the turn, and nothing waits for vector memory: that need not be counted. */
+/* A block, which may go beyond the turn by half of one, or what of it the turn has room for. No
+ * instruction but the last looks at the program counter or at the turn, and nothing waits for
+ * vector memory: that need not be counted. */
 static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave,
                       uint64_t *executed)
 {
+  const uint32_t left = (uint32_t)wave->budget;
   uint32_t count = inst->block, end = inst->end;
-  if (count > (uint32_t)wave->budget) {
-    count = (uint32_t)wave->budget;
+  if (count > left + wave->turn / 2) {
+    count = left;
     end = inst[count - 1].slot + inst[count - 1].dwords;
+  } else if (count > left) {
+    wave->ahead += count - left;
   }
   wave->budget -= (int32_t)count;
   wave->pc = chunk->base + 4ull * end;
@@ -190,7 +201,8 @@ static bool run_chunk(isa_program_t *program, const isa_chunk_t *chunk, isa_wave
 /* Runs until the turn is over: the budget is used up, the wave ends, waits or faults. */
 static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *executed)
 {
-  wave->budget = (int32_t)turn_length;
+  wave->budget = (int32_t)wave->turn;
+  wave->gave_way = false;
   if (wave->vmem_awaited && !isa_lds_loads_land(wave, wave->vmem_awaited))
     return false;
   wave->vmem_awaited = 0;
@@ -231,6 +243,16 @@ static bool release_barrier(isa_group_t *group)
   return true;
 }
 
+/* By not using a turn. (Shorter turns would cut blocks each time somewhere else, which the host's
+ * processor could not predict: a tenth of the time of short ones.) */
+static bool lets_others_catch_up(isa_wave_t *wave)
+{
+  if (wave->ahead < wave->turn)
+    return false;
+  wave->ahead -= wave->turn;
+  return true;
+}
+
 isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
 {
   const uint64_t enough = *executed + (uint64_t)slice_length * group->waves;
@@ -239,16 +261,18 @@ isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
     goes_on = false;
     for (uint32_t i = 0; i < group->waves; ++i) {
       isa_wave_t *wave = &group->wave[i];
-      const uint64_t before = *executed;
       if (wave->state != ISA_WAVE_READY)
         continue;
+      if (lets_others_catch_up(wave)) {
+        goes_on = true;
+        continue;
+      }
       if (!run_wave(group->program, wave, executed)) {
         isa_fault_describe(wave->fault, group, wave);
         return ISA_SLICE_FAULTED;
       }
       group->ended += wave->state == ISA_WAVE_ENDED;
-      /* A wave that gives way earlier, other than for memory, waits for another. */
-      goes_on |= *executed - before == turn_length || wave->vmem_awaited;
+      goes_on |= !wave->gave_way;
     }
     if (group->ended == group->waves)
       return ISA_SLICE_ENDED;

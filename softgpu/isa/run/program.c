@@ -124,11 +124,6 @@ static const void *host(uint64_t address)
   return (const void *)(uintptr_t)address;
 }
 
-bool isa_chunk_is_as_compared(const isa_chunk_t *chunk)
-{
-  return __atomic_load_n(&chunk->generation, __ATOMIC_RELAXED) == softgpu_memory_generation();
-}
-
 /* Memory may have been freed, and other code put in its place, since the chunk was made. */
 static bool chunk_is_current(const isa_limits_t *limits, isa_chunk_t *chunk)
 {

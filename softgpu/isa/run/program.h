@@ -5,6 +5,7 @@
 #ifndef SOFTGPU_ISA_RUN_PROGRAM_H
 #define SOFTGPU_ISA_RUN_PROGRAM_H
 
+#include "softgpu/device/memory.h"
 #include "softgpu/isa/base/wave.h"
 
 enum { ISA_CHUNK = 1024 }; /* dwords: a page */
@@ -40,7 +41,10 @@ static inline uint32_t isa_chunk_dwords(const isa_chunk_t *chunk)
 }
 
 /* Whether no memory has been freed since the chunk was last compared with it. */
-bool isa_chunk_is_as_compared(const isa_chunk_t *chunk);
+static inline bool isa_chunk_is_as_compared(const isa_chunk_t *chunk)
+{
+  return __atomic_load_n(&chunk->generation, __ATOMIC_RELAXED) == softgpu_memory_generation();
+}
 
 /* The chunk that holds `pc`; NULL when it is not in live executable memory (or out of memory). */
 const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc);

@@ -152,6 +152,31 @@ TEST_P(Engine, WavesRunSideBySide)
   softgpu_engine_reference(false);
 }
 
+// Of those that share LDS none gets ahead by turns that blocks make longer.
+TEST_P(Engine, WavesThatShareLdsKeepPace)
+{
+  device::Memory out(8), kernarg(8);
+  kernarg.as<uint64_t>()[0] = out.address();
+  device::Kernel kernel(kernels::words("pace"));
+  softgpu_dispatch_t dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 128);
+  dispatch.group_bytes = 256;
+  expect_ok(device::run(dispatch));
+  EXPECT_NEAR(out.as<uint32_t>()[1] * 32.0, 4800.0, 100.0);
+}
+
+// Whoever sleeps gives others their turn soon, not at the end of a slice.
+TEST_P(Engine, GroupsThatSleepGiveWay)
+{
+  device::Memory out(4), kernarg(8);
+  kernarg.as<uint64_t>()[0] = out.address();
+  device::Kernel kernel(kernels::words("sleep_after_block"));
+  softgpu_dispatch_t dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 2, 128);
+  dispatch.group_bytes = 256;
+  const uint64_t before = softgpu_instruction_count();
+  expect_ok(device::run(dispatch));
+  EXPECT_LT(softgpu_instruction_count() - before, 1000u);
+}
+
 TEST_P(Engine, AtomicsOfAllGroupsAddUp)
 {
   const uint32_t groups = 500, items = 192;

@@ -163,6 +163,62 @@ second:
   global_store_dword v2, v3, s[4:5] offset:4
   s_endpgm
 
+// Waves of one group keep pace, whatever the lengths of their blocks: wave 0 runs 4800 instructions, in blocks of
+// 48, then stores 1. Meanwhile wave 1 counts its rounds of 32 and then stores how many they were.
+//# pace gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_readfirstlane_b32 s3, v0
+  v_mov_b32_e32 v1, 1
+  v_mov_b32_e32 v2, 0
+  s_mov_b32 s6, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s3, 0
+  s_cbranch_scc0 rounds
+blocks:
+  s_add_u32 s6, s6, 1
+  .rept 45
+  s_mov_b32 s7, s6
+  .endr
+  s_cmp_lg_u32 s6, 100
+  s_cbranch_scc1 blocks
+  global_store_dword v2, v1, s[4:5]
+  s_endpgm
+rounds:
+  s_add_u32 s6, s6, 1
+  .rept 26
+  s_mov_b32 s7, s6
+  .endr
+  global_load_dword v3, v2, s[4:5] glc
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s8, v3
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 rounds
+  v_mov_b32_e32 v1, s6
+  global_store_dword v2, v1, s[4:5] offset:4
+  s_endpgm
+
+// Group 0 sleeps, at the end of a block longer than a turn, until group 1 has stored.
+//# sleep_after_block gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32_e32 v1, 1
+  v_mov_b32_e32 v2, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc0 awake
+asleep:
+  .rept 38
+  s_mov_b32 s6, s2
+  .endr
+  s_sleep 1
+  global_load_dword v3, v2, s[4:5] glc
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s8, v3
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 asleep
+awake:
+  global_store_dword v2, v1, s[4:5]
+  s_endpgm
+
 // Loads into LDS land when their wave waits for them. Arguments: dwords for 64 lanes three times over,
 // and what was in LDS before anything was awaited, after the first and after the second load, alike.
 //# lds_load_order gfx90a

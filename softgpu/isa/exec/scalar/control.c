@@ -48,7 +48,7 @@ RUN(s_endpgm)
 {
   (void)inst;
   w->state = ISA_WAVE_ENDED;
-  w->budget = 0;
+  isa_wave_give_way(w);
   return true;
 }
 
@@ -56,7 +56,7 @@ RUN(s_barrier)
 {
   (void)inst;
   w->state = ISA_WAVE_AT_BARRIER;
-  w->budget = 0;
+  isa_wave_give_way(w);
   return true;
 }
 
@@ -64,7 +64,7 @@ RUN(s_barrier)
 RUN(s_sleep)
 {
   (void)inst;
-  w->budget = 0;
+  isa_wave_give_way(w);
   return true;
 }
 
@@ -73,7 +73,7 @@ RUN(s_sethalt)
 {
   if (inst->simm & 1) {
     w->pc -= 4;
-    w->budget = 0;
+    isa_wave_give_way(w);
   }
   return true;
 }
