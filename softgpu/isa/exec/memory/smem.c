@@ -83,9 +83,9 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
 }
 
 /* From an address that is in the range that the instruction used before. */
-static bool run_load_again(isa_wave_t *wave, const isa_inst_t *inst)
+__attribute__((always_inline)) static inline bool
+load_again(isa_wave_t *wave, const isa_inst_t *inst, const unsigned dwords)
 {
-  const unsigned dwords = inst->row->dst;
   const uint64_t address = isa_smem_address(wave, inst);
   isa_range_t *range = isa_range_of(wave, inst);
   isa_range_refresh(range);
@@ -94,8 +94,22 @@ static bool run_load_again(isa_wave_t *wave, const isa_inst_t *inst)
   const uint8_t *at = isa_range_host(range, address);
   uint32_t *dst = &wave->s[inst->dst.index];
   for (unsigned i = 0; i < dwords; ++i)
-    dst[i] = isa_load32(at + 4 * i);
+    dst[i] = isa_load32(__builtin_assume_aligned(at + 4 * i, 4));
   return true;
+}
+
+static bool run_load_again(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  switch (inst->row->dst) {
+  case 1:
+    return load_again(wave, inst, 1);
+  case 2:
+    return load_again(wave, inst, 2);
+  case 4:
+    return load_again(wave, inst, 4);
+  default:
+    return load_again(wave, inst, inst->row->dst);
+  }
 }
 
 static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)

@@ -80,14 +80,17 @@ static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
   w->s[inst->dst_at] = value;
 }
 
-/* What nearly all sources are: registers and constants. A pair is read as it mostly has been
- * written, masks in one piece and numbers in two: a processor that reads it so soon after would
- * have to wait for its cache otherwise. */
+/* What nearly all sources are: registers and constants. Which, a function knows when it is
+ * compiled: bit n of `registers` is that of source n; ANY_SOURCES are looked at when it runs. */
+enum { BOTH_REGISTERS = 3, ANY_SOURCES, SOURCE_KINDS };
+
+/* A pair is read as it mostly has been written, masks in one piece and numbers in two: a processor
+ * that reads it so soon after would have to wait for its cache otherwise. */
 static inline uint64_t quick64(const isa_wave_t *w, const isa_inst_t *inst, unsigned n,
-                               bool is_mask)
+                               unsigned registers, bool is_mask)
 {
   uint64_t value = inst->value[n];
-  if (!(inst->direct >> n & 1))
+  if (!(registers >> n & 1))
     return value;
   if (!is_mask)
     return isa_read_s64(w, inst->at[n]);
@@ -95,17 +98,18 @@ static inline uint64_t quick64(const isa_wave_t *w, const isa_inst_t *inst, unsi
   return value;
 }
 
-static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsigned n)
+static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsigned n,
+                               unsigned registers)
 {
-  return inst->direct >> n & 1 ? w->s[inst->at[n]] : (uint32_t)inst->value[n];
+  return registers >> n & 1 ? w->s[inst->at[n]] : (uint32_t)inst->value[n];
 }
 
 /* By the type that a row names. */
 #define READ(type, n, is_mask)                                                                     \
-  ((type)(sizeof(type) == 8                                                                        \
-              ? is_quick ? quick64(w, inst, n, is_mask) : isa_read64(w, &inst->src[n])             \
-          : is_quick ? quick32(w, inst, n)                                                         \
-                     : isa_read32(w, &inst->src[n])))
+  ((type)(sizeof(type) == 8 ? registers < ANY_SOURCES ? quick64(w, inst, n, registers, is_mask)    \
+                                                      : isa_read64(w, &inst->src[n])               \
+          : registers < ANY_SOURCES ? quick32(w, inst, n, registers)                               \
+                                    : isa_read32(w, &inst->src[n])))
 #define DESTINATION (inst->row->dst == 2 ? isa_read_s64(w, inst->dst_at) : w->s[inst->dst_at])
 #define WRITE(type, value)                                                                         \
   do {                                                                                             \
@@ -114,19 +118,25 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
     else                                                                                           \
       write32(w, inst, (uint32_t)(value));                                                         \
   } while (0)
-/* A row is two functions: any_ for any sources, quick_ for what is_quick() says. */
+/* A row is a function for each kind of sources. */
+#define RUN_WITH(name, registers)                                                                  \
+  static bool name##_##registers(isa_wave_t *w, const isa_inst_t *inst)                            \
+  {                                                                                                \
+    return run_##name(w, inst, registers);                                                         \
+  }
 #define RUN(name)                                                                                  \
-  static inline bool run_##name(isa_wave_t *w, const isa_inst_t *inst, bool is_quick);             \
-  static bool any_##name(isa_wave_t *w, const isa_inst_t *inst)                                    \
-  {                                                                                                \
-    return run_##name(w, inst, false);                                                             \
-  }                                                                                                \
-  static bool quick_##name(isa_wave_t *w, const isa_inst_t *inst)                                  \
-  {                                                                                                \
-    return run_##name(w, inst, true);                                                              \
-  }                                                                                                \
+  static inline bool run_##name(isa_wave_t *w, const isa_inst_t *inst, unsigned registers);        \
+  RUN_WITH(name, 0)                                                                                \
+  RUN_WITH(name, 1)                                                                                \
+  RUN_WITH(name, 2)                                                                                \
+  RUN_WITH(name, BOTH_REGISTERS)                                                                   \
+  RUN_WITH(name, ANY_SOURCES)                                                                      \
   __attribute__((always_inline)) static inline bool run_##name(                                    \
-      isa_wave_t *w, const isa_inst_t *inst, bool is_quick)
+      isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)
+#define ALL_RUNS(name)                                                                             \
+  {                                                                                                \
+    name##_0, name##_1, name##_2, name##_BOTH_REGISTERS, name##_ANY_SOURCES                        \
+  }
 
 /* The result's type follows from the expression: s_bfm_b64 makes 64 bits of two dwords. */
 #define SALU_2(name, type, type_b, result, condition)                                              \
@@ -171,7 +181,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
   RUN(name)                                                                                        \
   {                                                                                                \
     const type a = (type)w->s[inst->dst_at], b = (type)inst->simm;                                 \
-    (void)is_quick;                                                                                \
+    (void)registers;                                                                               \
     w->scc = condition;                                                                            \
     return true;                                                                                   \
   }
@@ -179,7 +189,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
   RUN(name)                                                                                        \
   {                                                                                                \
     const uint32_t simm = (uint32_t)inst->simm, p = w->s[inst->dst_at], d = (result);              \
-    (void)p, (void)is_quick;                                                                       \
+    (void)p, (void)registers;                                                                      \
     w->scc = (condition);                                                                          \
     write32(w, inst, d);                                                                           \
     return true;                                                                                   \
@@ -194,37 +204,38 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 
 static const struct isa_salu_op {
   uint16_t op;
-  isa_run_t run, quick;
+  isa_run_t run[SOURCE_KINDS];
 } ops[] = {
-#define SALU_2(name, ...)    {ISA_##name, any_##name, quick_##name},
-#define SALU_1(name, ...)    {ISA_##name, any_##name, quick_##name},
-#define SALU_EXEC(name, ...) {ISA_##name, any_##name, quick_##name},
-#define SALU_CMP(name, ...)  {ISA_##name, any_##name, quick_##name},
-#define SALU_CMPK(name, ...) {ISA_##name, any_##name, quick_##name},
-#define SALU_K(name, ...)    {ISA_##name, any_##name, quick_##name},
+#define SALU_2(name, ...)    {ISA_##name, ALL_RUNS(name)},
+#define SALU_1(name, ...)    {ISA_##name, ALL_RUNS(name)},
+#define SALU_EXEC(name, ...) {ISA_##name, ALL_RUNS(name)},
+#define SALU_CMP(name, ...)  {ISA_##name, ALL_RUNS(name)},
+#define SALU_CMPK(name, ...) {ISA_##name, ALL_RUNS(name)},
+#define SALU_K(name, ...)    {ISA_##name, ALL_RUNS(name)},
 #include "softgpu/isa/exec/scalar/salu_ops.inc"
 };
 
-/* Leaves constants in inst->value. False when a source is neither that nor a register. */
-static bool is_quick(isa_inst_t *inst)
+/* Which sources are registers; leaves constants in inst->value. */
+static unsigned find_registers(isa_inst_t *inst)
 {
+  unsigned registers = 0;
   for (unsigned n = 0; n < 2; ++n) {
     const isa_operand_t *source = &inst->src[n];
     if (source->kind == ISA_OPERAND_SPECIAL)
-      return false;
+      return ANY_SOURCES;
     if (source->kind == ISA_OPERAND_SGPR)
-      inst->direct |= (uint8_t)(1u << n), inst->at[n] = source->index;
+      registers |= 1u << n, inst->at[n] = source->index;
     else if (source->kind != ISA_OPERAND_NONE)
       inst->value[n] = inst->row->src[n] == 2 ? isa_read64(NULL, source) : source->value;
   }
-  return true;
+  return registers;
 }
 
 static isa_run_t find_run(isa_inst_t *inst)
 {
   for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i)
     if (ops[i].op == inst->op)
-      return is_quick(inst) ? ops[i].quick : ops[i].run;
+      return ops[i].run[find_registers(inst)];
   return isa_salu_control(inst->op);
 }
 
