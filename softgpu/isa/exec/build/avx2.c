@@ -1,4 +1,4 @@
-/* The vector ALU for x86 processors with AVX2 and FMA. */
+/* The vector ALU for x86 processors with AVX2, FMA and F16C. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <stdbool.h>
@@ -6,9 +6,9 @@
 #include <string.h>
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi,bmi2"))), apply_to = function)
 #else
-#pragma GCC target("avx2,fma,bmi,bmi2")
+#pragma GCC target("avx2,fma,f16c,bmi,bmi2")
 #endif
 
 #include "softgpu/isa/exec/build/gather_x86.inc"
@@ -29,8 +29,15 @@ __attribute__((always_inline)) static inline uint64_t mask_of_avx2(const void *r
   return mask;
 }
 
+/* (GCC takes the intrinsic for a comparison of the mask with 0, and compares.) */
+__attribute__((always_inline)) static inline __m256 choose_avx2(__m256 mask, __m256 a, __m256 b)
+{
+  __m256 chosen;
+  __asm__("vblendvps %3, %2, %1, %0" : "=x"(chosen) : "x"(b), "xm"(a), "x"(mask));
+  return chosen;
+}
 #define VALU_CHOOSE(mask, a, b)                                                                    \
-  ((valu_vector_t)_mm256_blendv_ps((__m256)(b), (__m256)(a), (__m256)(mask)))
+  ((valu_vector_t)choose_avx2((__m256)(mask), (__m256)(a), (__m256)(b)))
 
 __attribute__((always_inline)) static inline void gather_avx2(uint32_t *to, const uint8_t *base,
                                                               const uint32_t *at)
@@ -81,13 +88,22 @@ store_active_avx2(uint8_t *to, const uint32_t *from, uint32_t active)
                            _mm256_loadu_si256((const __m256i *)(const void *)(from + i)));
 }
 
+/* The f32 of an f16 in the low half of each lane. NaNs are quieted. */
+__attribute__((always_inline)) static inline __m256 of_halves_avx2(__m256i lanes)
+{
+  const __m256i low = _mm256_and_si256(lanes, _mm256_set1_epi32(0xffff));
+  return _mm256_cvtph_ps(
+      _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+}
+
+#define VALU_OF_HALVES(lanes) ((valu_vector_t)of_halves_avx2((__m256i)(lanes)))
 #define VALU_LOAD_ACTIVE      load_active_avx2
 #define VALU_STORE_ACTIVE     store_active_avx2
 #define VALU_GATHER           gather_avx2
 #define VALU_GATHER_PAIRS     gather_pairs_avx2
 #define VALU_LARGER(a, b)     ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
 #define VALU_EITHER_NAN(a, b) ((valu_vector_t)_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_UNORD_Q))
-#define VALU_FMA(a, b, c)     ((valu_floats_t)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define VALU_FMA(a, b, c)     _mm256_fmadd_ps(a, b, c)
 #define VALU_SPREAD(x)        _mm256_set1_ps(x)
 #define VALU_BUILD            isa_valu_avx2
 #define VALU_VECTOR           32

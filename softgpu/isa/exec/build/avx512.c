@@ -58,20 +58,11 @@ __attribute__((always_inline)) static inline bool has_nan_avx512(const isa_wave_
 /* A store with a mask would do, but what loads the row next would have to wait until it is in the
  * cache: the compiler shall not see that it is one. */
 __attribute__((always_inline)) static inline void write_avx512(const isa_wave_t *wave, uint32_t *d,
-                                                               const void *row)
+                                                               unsigned n, __m512i new)
 {
-  const __m512i *lanes = row;
-  const bool is_full = isa_exec(wave) == UINT64_MAX;
-#pragma GCC unroll 4
-  for (unsigned n = 0; n < 4; ++n) {
-    __m512i new = _mm512_loadu_si512(&lanes[n]);
-    if (!is_full) {
-      __m512i old = _mm512_loadu_si512(d + 16 * n);
-      __asm__("" : "+v"(old));
-      new = _mm512_mask_mov_epi32(old, active_avx512(wave, n), new);
-    }
-    _mm512_storeu_si512(d + 16 * n, new);
-  }
+  __m512i old = _mm512_loadu_si512(d + 16 * n);
+  __asm__("" : "+v"(old));
+  _mm512_storeu_si512(d + 16 * n, _mm512_mask_mov_epi32(old, active_avx512(wave, n), new));
 }
 
 __attribute__((always_inline)) static inline __m512i four_avx512(__m128i a, __m128i b, __m128i c,
@@ -116,19 +107,22 @@ store_active_avx512(uint8_t *to, const uint32_t *from, uint32_t active)
 /* The f32 of an f16 in the low half of each lane. NaNs are quieted. */
 #define VALU_OF_HALVES(lanes)                                                                      \
   ((valu_vector_t)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)(lanes))))
-#define VALU_LOAD_ACTIVE  load_active_avx512
-#define VALU_STORE_ACTIVE store_active_avx512
-#define VALU_GATHER       gather_avx512
-#define VALU_GATHER_PAIRS gather_pairs_avx512
-#define VALU_LARGER(a, b) ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
-#define VALU_FMA(a, b, c) ((valu_floats_t)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-#define VALU_SPREAD(x)    _mm512_set1_ps(x)
-#define VALU_BUILD        isa_valu_avx512
-#define VALU_VECTOR       64
-#define VALU_IS_ZERO      is_zero_avx512
-#define VALU_MASK_OF      mask_of_avx512
-#define VALU_HAS_NAN      has_nan_avx512
-#define VALU_WRITE        write_avx512
+#define VALU_LOAD_ACTIVE      load_active_avx512
+#define VALU_STORE_ACTIVE     store_active_avx512
+#define VALU_GATHER           gather_avx512
+#define VALU_GATHER_PAIRS     gather_pairs_avx512
+#define VALU_LARGER(a, b)     ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
+#define VALU_FMA(a, b, c)     _mm512_fmadd_ps(a, b, c)
+#define VALU_SPREAD(x)        _mm512_set1_ps(x)
+#define VALU_BUILD            isa_valu_avx512
+#define VALU_VECTOR           64
+#define VALU_IS_ZERO          is_zero_avx512
+#define VALU_MASK_OF          mask_of_avx512
+#define VALU_HAS_NAN          has_nan_avx512
+#define VALU_WRITES_ALL(wave) (isa_exec(wave) == UINT64_MAX)
+#define VALU_ACTIVE(wave, n, vector)                                                               \
+  ((valu_vector_t)_mm512_maskz_mov_epi32(active_avx512(wave, n), (__m512i)(vector)))
+#define VALU_WRITE_VECTOR(wave, d, n, vector) write_avx512(wave, d, n, (__m512i)(vector))
 #include "softgpu/isa/exec/build/build.inc"
 
 #if defined(__clang__)
