@@ -87,11 +87,23 @@ static bool flat_put(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lane
   return true;
 }
 
+/* Whether no address of a range selects LDS or scratch. */
+static bool is_memory_only(const isa_wave_t *wave, const isa_range_t *range)
+{
+  const uint64_t first = range->base >> 32, last = (range->base + range->size - 1) >> 32;
+  const uint64_t shared = wave->dispatch->shared_aperture_hi;
+  const uint64_t private = wave->dispatch->private_aperture_hi;
+  return (shared < first || shared > last) && (private < first || private > last);
+}
+
 static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
 {
   uint64_t base = scalar_base(wave, inst);
   isa_lanes_t lanes = {.active = isa_exec(wave)};
-  isa_range_refresh(isa_range_of(wave, inst));
+  isa_range_t *range = isa_range_of(wave, inst);
+  isa_range_refresh(range);
+  if (is_memory_only(wave, range) && run_whole(wave, inst, range))
+    return true;
   for (uint64_t left = lanes.active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     if (!flat_put(wave, inst, &lanes, lane, lane_address(wave, inst, base, lane)))
