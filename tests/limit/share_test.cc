@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "tests/limit/excess.h"
 #include "tests/limit/simulator.h"
@@ -292,7 +293,8 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel)
   auto pick = [&](int from, int to) {
     return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
   };
-  const int rounds = Extended() ? 5000 : 200;
+  const bool has_hours = Extended() && !strcmp(getenv("RAWHAL_TEST_EXTENDED"), "all");
+  const int rounds = has_hours ? 5000 : Extended() ? 1500 : 200;
   for (int round = 0; round < rounds; ++round) {
     Options options;
     options.model = kModels[pick(0, 2)];
