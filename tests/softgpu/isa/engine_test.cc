@@ -177,6 +177,29 @@ TEST_P(Engine, GroupsThatSleepGiveWay)
   EXPECT_LT(softgpu_instruction_count() - before, 1000u);
 }
 
+// FLAT addresses of the LDS aperture are LDS, even where there is memory with the same upper half.
+TEST_P(Engine, AnApertureComesBeforeMemory)
+{
+  device::Memory number(4), out(8), kernarg(16);
+  number.as<uint32_t>()[0] = 7;
+  kernarg.as<uint64_t>()[0] = number.address();
+  kernarg.as<uint64_t>()[1] = out.address();
+  device::Kernel kernel(kernels::words("load_twice"));
+  softgpu_dispatch_t dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
+  for (bool is_aperture : {false, true}) {
+    if (is_aperture)
+      dispatch.shared_aperture_hi = static_cast<uint32_t>(number.address() >> 32);
+    for (bool reference : {false, true}) {
+      memset(out.as<void>(), 1, 8);
+      softgpu_engine_reference(reference);
+      expect_ok(device::run(dispatch));
+      EXPECT_EQ(out.as<uint32_t>()[0], 7u);
+      EXPECT_EQ(out.as<uint32_t>()[1], is_aperture ? 0u : 7u); // beyond the end of LDS
+    }
+  }
+  softgpu_engine_reference(false);
+}
+
 TEST_P(Engine, AtomicsOfAllGroupsAddUp)
 {
   const uint32_t groups = 500, items = 192;

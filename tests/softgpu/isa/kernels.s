@@ -219,6 +219,23 @@ awake:
   global_store_dword v2, v1, s[4:5]
   s_endpgm
 
+// Loads a dword by its address, and once more as FLAT by an instruction that remembers the same range (256 later).
+//# load_twice gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v2, s4
+  v_mov_b32_e32 v3, s5
+  v_mov_b32_e32 v6, 0
+  global_load_dword v4, v[2:3], off
+  .rept 255
+  s_mov_b32 s8, s4
+  .endr
+  flat_load_dword v5, v[2:3]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  global_store_dword v6, v4, s[6:7]
+  global_store_dword v6, v5, s[6:7] offset:4
+  s_endpgm
+
 // Loads into LDS land when their wave waits for them. Arguments: dwords for 64 lanes three times over,
 // and what was in LDS before anything was awaited, after the first and after the second load, alike.
 //# lds_load_order gfx90a
