@@ -75,10 +75,7 @@ typedef struct isa_wave {
   softgpu_fault_t *fault; /* filled in by the instruction that faults (kind, lane, address, ...) */
 
   /* The engine's and the memory instructions' side. */
-  uint32_t turn;       /* instructions, after which the next wave runs */
-  int32_t budget;      /* what is left of this turn; at 0 or below it is over */
-  uint32_t ahead;      /* by how much turns before this one were too long */
-  bool gave_way;       /* this turn ended early: it waits for other waves */
+  int32_t budget;      /* instructions left of this turn; 0 hands over to the next wave */
   uint8_t state;       /* isa_wave_state_t */
   uint32_t index;      /* in its work-group */
   uint64_t gws_ticket; /* of the barrier or semaphore, while gws_waits */
@@ -104,13 +101,6 @@ typedef struct isa_wave {
   isa_row_t scalar_rows[3] __attribute__((aligned(64))); /* sources of one instruction, as rows */
   isa_moves_t moves[ISA_MOVES_KEPT]; /* the last ones; whether they are good is looked at */
 } isa_wave_t;
-
-/* Ends the turn of a wave that waits for others, or has ended. */
-static inline void isa_wave_give_way(isa_wave_t *wave)
-{
-  wave->budget = 0;
-  wave->gave_way = true;
-}
 
 static inline uint64_t isa_read_s64(const isa_wave_t *wave, unsigned index)
 {

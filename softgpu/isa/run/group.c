@@ -16,9 +16,10 @@ void isa_group_set_turns(uint32_t turn, uint32_t slice)
   slice_length = slice ? slice : ISA_SLICE;
 }
 
-static uint32_t turn_of(uint32_t waves, uint32_t lds_bytes)
+static uint32_t turn_of(const isa_group_t *group)
 {
-  return wanted_turn ? wanted_turn : waves > 1 && lds_bytes ? ISA_TURN : ISA_LONG_TURN;
+  const bool shares = group->waves > 1 && group->wave->lds_bytes;
+  return wanted_turn ? wanted_turn : shares ? ISA_TURN : ISA_LONG_TURN;
 }
 
 static size_t aligned(size_t size)
@@ -109,8 +110,6 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     wave->fault = fault;
     wave->lds = group->lds;
     wave->lds_bytes = lds_bytes;
-    wave->turn = turn_of(group->waves, lds_bytes);
-    wave->ahead = 0;
     wave->scratch =
         dispatch->scratch_base + (scratch_slot * launch->group_waves + i) * launch->slice_bytes;
     isa_launch_wave(launch, group->id, size, wave);
@@ -147,19 +146,15 @@ static bool run_one(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t
   return false;
 }
 
-/* A block, which may go beyond the turn by half of one, or what of it the turn has room for. No
- * instruction but the last looks at the program counter or at the turn, and nothing waits for
- * vector memory: that need not be counted. */
+/* A block, or what of it the turn has room for. No instruction but the last looks at the program
+ * counter or at the turn, and nothing waits for vector memory: that need not be counted. */
 static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave,
                       uint64_t *executed)
 {
-  const uint32_t left = (uint32_t)wave->budget;
   uint32_t count = inst->block, end = inst->end;
-  if (count > left + wave->turn / 2) {
-    count = left;
+  if (count > (uint32_t)wave->budget) {
+    count = (uint32_t)wave->budget;
     end = inst[count - 1].slot + inst[count - 1].dwords;
-  } else if (count > left) {
-    wave->ahead += count - left;
   }
   wave->budget -= (int32_t)count;
   wave->pc = chunk->base + 4ull * end;
@@ -199,10 +194,9 @@ static bool run_chunk(isa_program_t *program, const isa_chunk_t *chunk, isa_wave
 }
 
 /* Runs until the turn is over: the budget is used up, the wave ends, waits or faults. */
-static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint64_t *executed)
+static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint32_t turn, uint64_t *executed)
 {
-  wave->budget = (int32_t)wave->turn;
-  wave->gave_way = false;
+  wave->budget = (int32_t)turn;
   if (wave->vmem_awaited && !isa_lds_loads_land(wave, wave->vmem_awaited))
     return false;
   wave->vmem_awaited = 0;
@@ -243,36 +237,25 @@ static bool release_barrier(isa_group_t *group)
   return true;
 }
 
-/* By not using a turn. (Shorter turns would cut blocks each time somewhere else, which the host's
- * processor could not predict: a tenth of the time of short ones.) */
-static bool lets_others_catch_up(isa_wave_t *wave)
-{
-  if (wave->ahead < wave->turn)
-    return false;
-  wave->ahead -= wave->turn;
-  return true;
-}
-
 isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
 {
   const uint64_t enough = *executed + (uint64_t)slice_length * group->waves;
+  const uint32_t turn = turn_of(group);
   bool goes_on;
   do {
     goes_on = false;
     for (uint32_t i = 0; i < group->waves; ++i) {
       isa_wave_t *wave = &group->wave[i];
+      const uint64_t before = *executed;
       if (wave->state != ISA_WAVE_READY)
         continue;
-      if (lets_others_catch_up(wave)) {
-        goes_on = true;
-        continue;
-      }
-      if (!run_wave(group->program, wave, executed)) {
+      if (!run_wave(group->program, wave, turn, executed)) {
         isa_fault_describe(wave->fault, group, wave);
         return ISA_SLICE_FAULTED;
       }
       group->ended += wave->state == ISA_WAVE_ENDED;
-      goes_on |= !wave->gave_way;
+      /* A wave that gives way earlier, other than for memory, waits for another. */
+      goes_on |= *executed - before == turn || wave->vmem_awaited;
     }
     if (group->ended == group->waves)
       return ISA_SLICE_ENDED;

@@ -136,7 +136,7 @@ TEST_P(Engine, WavesWaitForEachOtherInTurnsOfAnyLength)
   isa_group_set_turns(0, 0);
 }
 
-// No wave is hundreds of instructions ahead of another.
+// No wave is a thousand instructions ahead of another.
 TEST_P(Engine, WavesRunSideBySide)
 {
   device::Memory out(8), kernarg(8);
@@ -175,6 +175,33 @@ TEST_P(Engine, GroupsThatSleepGiveWay)
   const uint64_t before = softgpu_instruction_count();
   expect_ok(device::run(dispatch));
   EXPECT_LT(softgpu_instruction_count() - before, 1000u);
+}
+
+// The fuzzer compares where both engines are when a kernel that does not end is stopped.
+TEST_P(Engine, BothEnginesStopAtTheSameInstruction)
+{
+  device::Memory out(4), kernarg(8);
+  kernarg.as<uint64_t>()[0] = out.address();
+  for (const char *name : {"sleep_after_block", "wave_spin"})
+    for (uint32_t lds : {0, 256}) {
+      device::Kernel kernel(kernels::words(name));
+      softgpu_dispatch_t dispatch =
+          device::dispatch(kernel.object(), kernarg.as<void>(), 1, lds ? 128 : 64);
+      dispatch.group_bytes = lds;
+      const bool stop = true;
+      softgpu_limits_t limits = {};
+      limits.stop = &stop;
+      softgpu_fault_t fault[2];
+      for (bool reference : {false, true}) {
+        softgpu_engine_reference(reference);
+        const bool ends = softgpu_execute(&dispatch, &limits, &fault[reference]);
+        EXPECT_EQ(ends, !strcmp(name, "wave_spin") && lds); // its other wave stores
+        out.as<uint32_t>()[0] = 0;
+      }
+      EXPECT_EQ(fault[0].kind, fault[1].kind);
+      EXPECT_EQ(fault[0].pc, fault[1].pc);
+    }
+  softgpu_engine_reference(false);
 }
 
 // FLAT addresses of the LDS aperture are LDS, even where there is memory with the same upper half.

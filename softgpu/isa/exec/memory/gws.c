@@ -104,7 +104,7 @@ bool isa_gws_run(isa_wave_t *wave, const isa_inst_t *inst, uint32_t resource, ui
   wave->gws_waits = !goes_on;
   if (!goes_on) {
     wave->pc -= inst->dwords * 4u;
-    isa_wave_give_way(wave);
+    wave->budget = 0; /* the others' turn */
   }
   return true;
 }

@@ -48,7 +48,7 @@ RUN(s_endpgm)
 {
   (void)inst;
   w->state = ISA_WAVE_ENDED;
-  isa_wave_give_way(w);
+  w->budget = 0;
   return true;
 }
 
@@ -56,7 +56,7 @@ RUN(s_barrier)
 {
   (void)inst;
   w->state = ISA_WAVE_AT_BARRIER;
-  isa_wave_give_way(w);
+  w->budget = 0;
   return true;
 }
 
@@ -64,7 +64,7 @@ RUN(s_barrier)
 RUN(s_sleep)
 {
   (void)inst;
-  isa_wave_give_way(w);
+  w->budget = 0;
   return true;
 }
 
@@ -73,7 +73,7 @@ RUN(s_sethalt)
 {
   if (inst->simm & 1) {
     w->pc -= 4;
-    isa_wave_give_way(w);
+    w->budget = 0;
   }
   return true;
 }
