@@ -7,3 +7,26 @@ bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, 
       (softgpu_fault_t){.kind = kind, .lane = lane, .address = address, .access_bytes = bytes};
   return false;
 }
+
+static bool run_alone(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  wave->stop = inst + 1;
+  return inst->run_on(wave, inst);
+}
+
+void isa_runs_on(isa_inst_t *inst, isa_run_t run_on)
+{
+  inst->run = run_alone;
+  inst->run_on = run_on;
+}
+
+static bool run_and_go_on(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return isa_go_on(wave, inst, inst->run(wave, inst));
+}
+
+void isa_runs_alone(isa_inst_t *inst, isa_run_t run)
+{
+  inst->run = run;
+  inst->run_on = run_and_go_on;
+}

@@ -75,10 +75,11 @@ typedef struct isa_wave {
   softgpu_fault_t *fault; /* filled in by the instruction that faults (kind, lane, address, ...) */
 
   /* The engine's and the memory instructions' side. */
-  int32_t budget;      /* instructions left of this turn; 0 hands over to the next wave */
-  uint8_t state;       /* isa_wave_state_t */
-  uint32_t index;      /* in its work-group */
-  uint64_t gws_ticket; /* of the barrier or semaphore, while gws_waits */
+  int32_t budget;         /* instructions left of this turn; 0 hands over to the next wave */
+  const isa_inst_t *stop; /* where isa_inst_t.run_on ends */
+  uint8_t state;          /* isa_wave_state_t */
+  uint32_t index;         /* in its work-group */
+  uint64_t gws_ticket;    /* of the barrier or semaphore, while gws_waits */
   bool gws_waits;
   uint64_t vmem_issued;  /* vector memory instructions, as vmcnt counts them */
   uint64_t vmem_awaited; /* when it goes on, those up to this one are complete; 0: it goes on */
@@ -135,6 +136,37 @@ typedef struct isa_limits {
   uint32_t rows, first_agpr;
   bool reference; /* run by the reference engine */
 } isa_limits_t;
+
+/* What a `run_on` ends with: each instruction calls the next one, so that the host's processor
+ * learns for each what mostly follows it. (Compilers make a jump of it. Where they do not, as under
+ * sanitizers, the engine's ISA_RUN_ON instructions at a time bound the stack.) After a fault
+ * wave->stop is where it was. */
+enum { ISA_RUN_ON = 64 };
+
+static inline bool isa_go_on(isa_wave_t *wave, const isa_inst_t *inst, bool ok)
+{
+  if (__builtin_expect(!ok, 0)) {
+    wave->stop = inst;
+    return false;
+  }
+  return ++inst == wave->stop || inst->run_on(wave, inst);
+}
+
+/* Makes a `run_on` of a `run`, and stands before it. That stays a function of its own: one that
+ * calls the next from within would keep its arrays for it. */
+#define ISA_GOES_ON(name)                                                                          \
+  __attribute__((noinline)) static bool name(isa_wave_t *wave, const isa_inst_t *inst);            \
+  static bool name##_on(isa_wave_t *wave, const isa_inst_t *inst)                                  \
+  {                                                                                                \
+    return isa_go_on(wave, inst, name(wave, inst));                                                \
+  }
+
+#define ISA_RUNS(inst, name) ((inst)->run = (name), (inst)->run_on = name##_on)
+
+/* What is said to run an instruction and to go on does both. */
+void isa_runs_on(isa_inst_t *inst, isa_run_t run_on);
+/* What runs one alone is made to go on. */
+void isa_runs_alone(isa_inst_t *inst, isa_run_t run);
 
 /* Describes a fault in wave->fault; returns false, which is what `run` then returns. */
 bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, uint64_t address,

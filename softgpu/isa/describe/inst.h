@@ -118,11 +118,13 @@ typedef struct isa_wave isa_wave_t;
 typedef struct isa_opcode isa_opcode_t;
 typedef struct isa_inst isa_inst_t;
 
+typedef bool (*isa_run_t)(isa_wave_t *wave, const isa_inst_t *inst);
+
 struct isa_inst {
   /* Filled in when the instruction is decoded for a program, by the executor of its kind:
    * isa_prepare(). It comes first: a line of the host's cache is all that most instructions look
    * at. */
-  bool (*run)(isa_wave_t *wave, const isa_inst_t *inst);
+  isa_run_t run_on; /* it, and those after it: isa_go_on() */
   const void *plan;
   union {
     const uint32_t
@@ -141,6 +143,7 @@ struct isa_inst {
    * the dword after that. */
   uint16_t slot, block, end;
   uint16_t range; /* vector and scalar memory: which of a thread's ranges it uses */
+  isa_run_t run;  /* it alone */
 
   uint16_t op;             /* isa_op_t */
   uint8_t encoding;        /* isa_encoding_t; the base one for SDWA and DPP */
@@ -181,7 +184,7 @@ struct isa_inst {
   uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */
   bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
 
-  bool (*unchecked)(isa_wave_t *wave, const isa_inst_t *inst); /* what checks.c runs then */
+  isa_run_t unchecked; /* what checks.c runs then */
 } __attribute__((aligned(64)));
 
 typedef enum isa_decode_status {

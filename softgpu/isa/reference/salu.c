@@ -429,10 +429,10 @@ static bool run_shared(isa_wave_t *wave, const isa_inst_t *inst)
 {
   isa_inst_t prepared = *inst;
   const isa_limits_t limits = {.chip = inst->chip, .sgprs = wave->sgprs};
-  isa_run_t run = isa_salu_control(inst->op);
-  if (!run || !isa_scalar_prepare(&prepared.src[0], inst->row->src[0], &limits))
+  if (!isa_salu_control_prepare(&prepared) ||
+      !isa_scalar_prepare(&prepared.src[0], inst->row->src[0], &limits))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
-  return run(wave, &prepared);
+  return prepared.run(wave, &prepared);
 }
 
 bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst)

@@ -68,7 +68,8 @@ void isa_group_destroy(isa_group_t *group)
 /* Nearly all work-groups of a launch have the same size. */
 static void know_ids(isa_group_t *group, const uint32_t size[3])
 {
-  if (!memcmp(group->ids_size, size, sizeof group->ids_size))
+  const uint32_t *known = group->ids_size;
+  if (known[0] == size[0] && known[1] == size[1] && known[2] == size[2])
     return;
   for (uint32_t i = 0; i < group->waves; ++i)
     isa_launch_ids(group->launch, size, i, group->ids[i]);
@@ -158,13 +159,16 @@ static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave
   }
   wave->budget -= (int32_t)count;
   wave->pc = chunk->base + 4ull * end;
-  *executed += count;
-  for (; count; --count, ++inst)
-    if (!inst->run(wave, inst)) {
-      wave->pc = chunk->base + 4ull * inst->slot;
-      *executed -= count - 1;
+  const isa_inst_t *const first = inst, *const all = inst + count;
+  for (; inst < all; inst = wave->stop) {
+    wave->stop = all - inst < ISA_RUN_ON ? all : inst + ISA_RUN_ON;
+    if (!inst->run_on(wave, inst)) {
+      wave->pc = chunk->base + 4ull * wave->stop->slot;
+      *executed += (uint64_t)(wave->stop + 1 - first);
       return false;
     }
+  }
+  *executed += count;
   return true;
 }
 

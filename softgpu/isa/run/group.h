@@ -9,8 +9,8 @@
 /* Instructions a wave runs before the next one gets its turn, and a group, for each of its waves,
  * before the next group does. A chip's waves run side by side, and there are kernels that rely on
  * it: they share LDS with less than barriers to keep one wave from what another one still needs.
- * Waves without LDS, and a wave alone, have longer turns: each change of turns costs time. Turns are
- * exact on both engines, so that a dispatch that is stopped stops at the same instruction. */
+ * Waves without LDS, and a wave alone, have longer turns: each change of turns costs time. Turns
+ * are exact on both engines: a dispatch that is stopped stops at the same instruction. */
 enum { ISA_TURN = 32, ISA_LONG_TURN = 256, ISA_SLICE = 4000 };
 
 typedef struct isa_group {

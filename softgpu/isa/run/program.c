@@ -203,7 +203,7 @@ static bool decode_slot(isa_program_t *program, const isa_chunk_t *chunk, uint32
       isa_decode(limits->chip, &chunk->words[slot], chunk->available - slot, inst);
   const isa_inst_t decoded_only = *inst; /* the reference engine sees nothing of the preparation */
   if (status == ISA_DECODED && !isa_prepare(inst, limits))
-    inst->run = run_illegal;
+    isa_runs_alone(inst, run_illegal);
   else if (status == ISA_DECODED && limits->reference) {
     *inst = decoded_only;
     inst->run = isa_reference_run;
@@ -211,6 +211,8 @@ static bool decode_slot(isa_program_t *program, const isa_chunk_t *chunk, uint32
     inst->run = run_illegal;
   else if (status == ISA_DECODE_TRUNCATED)
     inst->run = run_truncated;
+  if (!inst->run_on)
+    isa_runs_alone(inst, inst->run);
   if (!inst->dwords)
     inst->dwords = 1;
   /* Checks and the reference engine look at the program counter anywhere. */

@@ -177,6 +177,47 @@ TEST_P(Engine, GroupsThatSleepGiveWay)
   EXPECT_LT(softgpu_instruction_count() - before, 1000u);
 }
 
+// However instructions of a block call each other, and wherever they return from that.
+TEST_P(Engine, AFaultDeepInABlockIsWhereItIs)
+{
+  const uint32_t move = 0x7e060302; // v_mov_b32 v3, v2
+  const std::vector<std::vector<uint32_t>> faulting = {
+      {0xc0020104, 0x00000000}, // s_load_dword s4, s[8:9], 0x0
+      {0xdc508000, 0x027f0000}, // global_load_dword v2, v[0:1], off
+      {0xbf920002},             // s_trap 2
+      {0xbfff0000},             // no instruction
+  };
+  device::Memory kernarg(8);
+  for (const std::vector<uint32_t> &last : faulting)
+    for (const uint32_t before :
+         {0u, 1u, 61u, 62u, 63u, 64u, 65u, 126u, 127u, 128u, 250u, 251u, 252u, 253u, 254u, 600u}) {
+      std::vector<uint32_t> words = {0x7e000280, 0x7e020280}; // v0 = v1 = 0
+      words.insert(words.end(), before, move);
+      words.insert(words.end(), last.begin(), last.end());
+      words.push_back(0xbf810000); // s_endpgm
+      device::Kernel kernel(words);
+      const softgpu_dispatch_t dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1);
+      softgpu_fault_t fault[2];
+      uint64_t executed[2];
+      for (bool reference : {false, true}) {
+        softgpu_engine_reference(reference);
+        const uint64_t first = softgpu_instruction_count();
+        const device::Result result = device::run(dispatch);
+        executed[reference] = softgpu_instruction_count() - first;
+        EXPECT_FALSE(result.ok);
+        fault[reference] = result.fault;
+      }
+      softgpu_engine_reference(false);
+      EXPECT_EQ(executed[0], before + 3);
+      EXPECT_EQ(executed[1], before + 3);
+      EXPECT_EQ(fault[0].pc, kernel.entry() + 4 * (2 + before)) << before;
+      EXPECT_EQ(fault[0].pc, fault[1].pc);
+      EXPECT_EQ(fault[0].kind, fault[1].kind);
+      EXPECT_EQ(fault[0].address, fault[1].address);
+      EXPECT_EQ(fault[0].lane, fault[1].lane);
+    }
+}
+
 // The fuzzer compares where both engines are when a kernel that does not end is stopped.
 TEST_P(Engine, BothEnginesStopAtTheSameInstruction)
 {

@@ -271,25 +271,25 @@ bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
     return false;
   if (uses_memory)
     return true;
-  if (used->ops[inst.op].fast && inst.run == used->ops[inst.op].fast)
-    inst.run = other->ops[inst.op].fast;
-  else if (used->ops[inst.op].scalar && inst.run == used->ops[inst.op].scalar)
-    inst.run = other->ops[inst.op].scalar;
-  else if (inst.run == used->staged)
-    inst.run = other->staged;
-  else if (inst.run == used->plain)
-    inst.run = other->plain;
-  else if (inst.run == used->general)
-    inst.run = other->general;
-  else if (inst.run == used->pair_move)
-    inst.run = other->pair_move;
-  else if (inst.run == used->mfma || inst.run == used->smfmac)
-    inst.run = inst.run == used->mfma ? other->mfma : other->smfmac;
-  else
-    return false;
-  if (inst.run != other->mfma && inst.run != other->smfmac)
-    inst.plan = &other->ops[inst.op];
-  return true;
+  const valu_op_t &mine = used->ops[inst.op], &theirs = other->ops[inst.op];
+  const isa_run_t ways[][2] = {
+      {mine.fast, theirs.fast},
+      {mine.scalar, theirs.scalar},
+      {used->staged, other->staged},
+      {used->plain, other->plain},
+      {used->general, other->general},
+      {used->pair_move, other->pair_move},
+      {used->mfma, other->mfma},
+      {used->smfmac, other->smfmac},
+  };
+  for (const auto &way : ways)
+    if (way[0] && inst.run_on == way[0]) {
+      inst.run_on = way[1];
+      if (way[0] != used->mfma && way[0] != used->smfmac)
+        inst.plan = &theirs;
+      return true;
+    }
+  return false;
 }
 
 struct Trial {

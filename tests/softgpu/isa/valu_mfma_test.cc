@@ -196,7 +196,8 @@ TEST(ValuMfma, EveryShapeIsTheProductOfItsMatrices)
           for (unsigned j = 0; j < s.size; ++j)
             ASSERT_EQ(product.result(rows + D_ROW, b, i, j), product.expected(b, i, j, b))
                 << name << " block " << b << " " << i << "," << j;
-      isa_valu_portable.mfma(&copy.wave, &inst);
+      isa_runs_on(&inst, isa_valu_portable.mfma);
+      inst.run(&copy.wave, &inst);
       EXPECT_EQ(std::memcmp(copy.v, machine.v, sizeof copy.v), 0) << name;
       EXPECT_EQ(std::memcmp(copy.a, machine.a, sizeof copy.a), 0) << name;
     }

@@ -172,7 +172,8 @@ void check(const Shape &s, Random &random, bool in_agprs)
           << isa_op_name(s.op) << " at " << i << ", " << j << " cbsz " << (int)inst.cbsz << " abid "
           << (int)inst.abid;
     }
-  isa_valu_portable.smfmac(&copy.wave, &inst);
+  isa_runs_on(&inst, isa_valu_portable.smfmac);
+  inst.run(&copy.wave, &inst);
   EXPECT_EQ(std::memcmp(copy.v, machine.v, sizeof copy.v), 0) << isa_op_name(s.op);
   EXPECT_EQ(std::memcmp(copy.a, machine.a, sizeof copy.a), 0) << isa_op_name(s.op);
 }

@@ -148,16 +148,18 @@ isa_inst_t build(const Row &row)
              << before.lanes[i].c << ": mask " << mask;
   }
   // The other build gives the same bits, and so does the general path.
-  for (auto *run : {isa_valu_portable.plain, isa_valu_portable.general}) {
-    if (inst.run == isa_valu_build()->pair_move || isa_valu_portable.ops[row.op].lanes == nullptr)
+  for (isa_run_t run : {isa_valu_portable.plain, isa_valu_portable.general}) {
+    if (inst.run_on == isa_valu_build()->pair_move ||
+        isa_valu_portable.ops[row.op].lanes == nullptr)
       break;
-    if (run == isa_valu_portable.plain && inst.run != isa_valu_build()->plain)
+    if (run == isa_valu_portable.plain && inst.run_on != isa_valu_build()->plain)
       continue;
     Machine copy = other;
     copy.wave.v = copy.v, copy.wave.a = copy.a;
     isa_inst_t again = inst;
     again.plan = &isa_valu_portable.ops[row.op];
-    run(&copy.wave, &again);
+    isa_runs_on(&again, run);
+    again.run(&copy.wave, &again);
     if (std::memcmp(copy.v, machine.v, sizeof copy.v) ||
         std::memcmp(copy.wave.s, machine.wave.s, sizeof copy.wave.s))
       return ::testing::AssertionFailure() << "the builds differ";

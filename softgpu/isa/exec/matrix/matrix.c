@@ -32,7 +32,7 @@ static bool mfma_prepare(isa_inst_t *inst, const isa_limits_t *limits)
                            !isa_valu_operand_ok(&inst->data[1], 1, limits))))
     return false;
   inst->plan = m;
-  inst->run = m->is_sparse ? build->smfmac : build->mfma;
+  isa_runs_on(inst, m->is_sparse ? build->smfmac : build->mfma);
   return true;
 }
 

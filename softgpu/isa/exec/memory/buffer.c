@@ -185,6 +185,7 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acc
   return true;
 }
 
+ISA_GOES_ON(run_buffer)
 static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const buffer_access_t access = access_of(wave, inst, false);
@@ -358,6 +359,11 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return false;
   inst->plan = plan;
   inst->is_alone = inst->lds;
-  inst->run = typed ? run_typed : plan->kind == ISA_CACHE ? run_cache : run_buffer;
+  if (typed)
+    inst->run = run_typed;
+  else if (plan->kind == ISA_CACHE)
+    inst->run = run_cache;
+  else
+    ISA_RUNS(inst, run_buffer);
   return true;
 }

@@ -28,6 +28,7 @@ static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
 }
 
 /* Whole dwords, of which nearly always all are inside. */
+ISA_GOES_ON(run_whole)
 static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
@@ -178,6 +179,7 @@ static bool are_disjoint(const isa_wave_t *wave, const isa_moves_t *moves, uint3
 }
 
 /* Both elements lie the same way. */
+ISA_GOES_ON(run_load_pair)
 static bool run_load_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *pair = inst->plan;
@@ -187,6 +189,7 @@ static bool run_load_pair(isa_wave_t *wave, const isa_inst_t *inst)
          run_pair(wave, inst);
 }
 
+ISA_GOES_ON(run_store_pair)
 static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *pair = inst->plan;
@@ -209,6 +212,7 @@ static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
 /* --- permutations: lanes exchange dwords, no memory is touched --- */
 
 /* Lane i reads from the lane that its address names; inactive lanes supply 0. */
+ISA_GOES_ON(run_bpermute)
 static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
@@ -313,7 +317,7 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !isa_vector_allocated(&inst->vaddr, row->src[2], limits))
     return false;
   if (inst->op == ISA_ds_bpermute_b32) {
-    inst->run = run_bpermute;
+    ISA_RUNS(inst, run_bpermute);
   } else if (inst->op == ISA_ds_permute_b32) {
     inst->run = run_permute;
   } else if (inst->op == ISA_ds_swizzle_b32 && inst->offset < 0xe000) {
@@ -327,12 +331,18 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     isa_ds_transpose_prepare(inst, op);
   } else if (op && op->unit) {
     inst->plan = op;
-    inst->run = op->kind == ISA_LOAD    ? run_load_pair
-                : op->kind == ISA_STORE ? run_store_pair
-                                        : run_pair;
+    if (op->kind == ISA_LOAD)
+      ISA_RUNS(inst, run_load_pair);
+    else if (op->kind == ISA_STORE)
+      ISA_RUNS(inst, run_store_pair);
+    else
+      inst->run = run_pair;
   } else if (op) {
     inst->plan = op;
-    inst->run = op->kind == ISA_ATOMIC ? run_atomic : op->bytes < 4 ? run_plain : run_whole;
+    if (op->kind != ISA_ATOMIC && op->bytes >= 4)
+      ISA_RUNS(inst, run_whole);
+    else
+      inst->run = op->kind == ISA_ATOMIC ? run_atomic : run_plain;
   } else {
     return isa_ds_count_prepare(inst);
   }

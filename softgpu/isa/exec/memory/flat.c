@@ -46,6 +46,7 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const isa_range_
   return true;
 }
 
+ISA_GOES_ON(run_global)
 static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
@@ -96,6 +97,7 @@ static bool is_memory_only(const isa_wave_t *wave, const isa_range_t *range)
   return (shared < first || shared > last) && (private < first || private > last);
 }
 
+ISA_GOES_ON(run_flat)
 static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
 {
   uint64_t base = scalar_base(wave, inst);
@@ -142,6 +144,11 @@ bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return false;
   inst->plan = plan;
   inst->is_alone = plan->kind == ISA_LOAD_LDS;
-  inst->run = is_scratch ? run_scratch : inst->encoding == ISA_FLAT ? run_flat : run_global;
+  if (is_scratch)
+    inst->run = run_scratch;
+  else if (inst->encoding == ISA_FLAT)
+    ISA_RUNS(inst, run_flat);
+  else
+    ISA_RUNS(inst, run_global);
   return true;
 }

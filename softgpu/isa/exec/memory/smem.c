@@ -98,18 +98,22 @@ load_again(isa_wave_t *wave, const isa_inst_t *inst, const unsigned dwords)
   return true;
 }
 
-static bool run_load_again(isa_wave_t *wave, const isa_inst_t *inst)
-{
-  switch (inst->row->dst) {
-  case 1:
-    return load_again(wave, inst, 1);
-  case 2:
-    return load_again(wave, inst, 2);
-  case 4:
-    return load_again(wave, inst, 4);
-  default:
-    return load_again(wave, inst, inst->row->dst);
+#define LOAD_AGAIN(name, dwords)                                                                   \
+  static bool load_again_##name(isa_wave_t *wave, const isa_inst_t *inst)                          \
+  {                                                                                                \
+    return isa_go_on(wave, inst, load_again(wave, inst, dwords));                                  \
   }
+LOAD_AGAIN(1, 1)
+LOAD_AGAIN(2, 2)
+LOAD_AGAIN(4, 4)
+LOAD_AGAIN(any, inst->row->dst)
+
+static isa_run_t find_load_again(unsigned dwords)
+{
+  return dwords == 1   ? load_again_1
+         : dwords == 2 ? load_again_2
+         : dwords == 4 ? load_again_4
+                       : load_again_any;
 }
 
 static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
@@ -169,7 +173,7 @@ static bool run_nothing(isa_wave_t *wave, const isa_inst_t *inst)
 
 bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  static bool (*const run[])(isa_wave_t *, const isa_inst_t *) = {
+  static const isa_run_t run[] = {
       [ISA_LOAD] = run_load,
       [ISA_STORE] = run_store,
       [ISA_ATOMIC] = run_atomic,
@@ -188,7 +192,10 @@ bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_memrealtime;
   } else if (plan) {
     inst->plan = plan;
-    inst->run = plan->kind == ISA_LOAD && !is_buffer(inst) ? run_load_again : run[plan->kind];
+    if (plan->kind == ISA_LOAD && !is_buffer(inst))
+      isa_runs_on(inst, find_load_again(row->dst));
+    else
+      inst->run = run[plan->kind];
   }
   return inst->run != NULL;
 }

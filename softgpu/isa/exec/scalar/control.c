@@ -44,6 +44,12 @@ RUN(s_waitcnt)
   return true;
 }
 
+/* (There is no block while loads into LDS are on their way.) */
+RUN(nothing_on)
+{
+  return isa_go_on(w, inst, true);
+}
+
 RUN(s_endpgm)
 {
   (void)inst;
@@ -311,18 +317,15 @@ static const struct {
     {ISA_s_cbranch_cdbgsys_and_user, run_nothing, false},
 };
 
-isa_run_t isa_salu_control(unsigned op)
+bool isa_salu_control_prepare(isa_inst_t *inst)
 {
   for (size_t i = 0; i < sizeof controls / sizeof *controls; ++i)
-    if (controls[i].op == op)
-      return controls[i].run;
-  return NULL;
-}
-
-bool isa_salu_ends_block(unsigned op)
-{
-  for (size_t i = 0; i < sizeof controls / sizeof *controls; ++i)
-    if (controls[i].op == op)
-      return controls[i].ends_block;
+    if (controls[i].op == inst->op) {
+      inst->run = controls[i].run;
+      inst->ends_block = controls[i].ends_block;
+      if (inst->run == run_nothing || inst->run == run_s_waitcnt)
+        inst->run_on = run_nothing_on;
+      return true;
+    }
   return false;
 }

@@ -122,7 +122,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 #define RUN_WITH(name, registers)                                                                  \
   static bool name##_##registers(isa_wave_t *w, const isa_inst_t *inst)                            \
   {                                                                                                \
-    return run_##name(w, inst, registers);                                                         \
+    return isa_go_on(w, inst, run_##name(w, inst, registers));                                     \
   }
 #define RUN(name)                                                                                  \
   static inline bool run_##name(isa_wave_t *w, const isa_inst_t *inst, unsigned registers);        \
@@ -204,7 +204,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 
 static const struct isa_salu_op {
   uint16_t op;
-  isa_run_t run[SOURCE_KINDS];
+  isa_run_t run_on[SOURCE_KINDS];
 } ops[] = {
 #define SALU_2(name, ...)    {ISA_##name, ALL_RUNS(name)},
 #define SALU_1(name, ...)    {ISA_##name, ALL_RUNS(name)},
@@ -231,12 +231,14 @@ static unsigned find_registers(isa_inst_t *inst)
   return registers;
 }
 
-static isa_run_t find_run(isa_inst_t *inst)
+static bool find_run(isa_inst_t *inst)
 {
   for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i)
-    if (ops[i].op == inst->op)
-      return ops[i].run[find_registers(inst)];
-  return isa_salu_control(inst->op);
+    if (ops[i].op == inst->op) {
+      isa_runs_on(inst, ops[i].run_on[find_registers(inst)]);
+      return true;
+    }
+  return isa_salu_control_prepare(inst);
 }
 
 bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
@@ -251,7 +253,5 @@ bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   if (inst->op == ISA_s_ashr_i64 || inst->op == ISA_s_bfe_i64 || inst->op == ISA_s_flbit_i32_i64)
     inst->src[0].index |= inst->src[0].kind == ISA_OPERAND_LITERAL ? ISA_LITERAL_SIGNED : 0;
   inst->dst_at = inst->dst.index;
-  inst->run = find_run(inst);
-  inst->ends_block = isa_salu_ends_block(inst->op);
-  return inst->run != NULL;
+  return find_run(inst);
 }

@@ -4,15 +4,10 @@
 
 #include "softgpu/isa/base/wave.h"
 
-typedef bool (*isa_run_t)(isa_wave_t *wave, const isa_inst_t *inst);
-
-/* Branches, calls, barriers, hardware registers, register indexing; NULL when `op` is not one of
- * them. */
-isa_run_t isa_salu_control(unsigned op);
-
-/* Whether one of these looks at the program counter, or changes it, the wave's turn or its state.
+/* Branches, calls, barriers, hardware registers, register indexing; false when it is none of them.
+ * What looks at the program counter, or changes it, the wave's turn or its state ends a block.
  * (s_waitcnt ends a turn only where loads into LDS are on their way: there is no block then.) */
-bool isa_salu_ends_block(unsigned op);
+bool isa_salu_control_prepare(isa_inst_t *inst);
 
 bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits); /* see wave.h */
 

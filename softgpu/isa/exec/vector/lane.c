@@ -154,7 +154,7 @@ bool isa_valu_lane_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   static const struct {
     uint16_t op;
     uint8_t dst, src[2];
-    valu_run_t *run;
+    isa_run_t run;
   } rows[] = {
       {ISA_v_nop, NONE, {NONE, NONE}, run_nothing},
       {ISA_v_clrexcp, NONE, {NONE, NONE}, run_nothing}, /* no exceptions are recorded */

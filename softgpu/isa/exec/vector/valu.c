@@ -286,20 +286,19 @@ static bool are_pairs_plain(const isa_inst_t *inst, const valu_op_t *op)
   return are_rows(inst, op) && !inst->neg && !inst->neg_hi && !inst->clamp && !inst->omod;
 }
 
-static valu_run_t *choose_run(const isa_inst_t *inst, const valu_build_t *build)
+static isa_run_t choose_run(const isa_inst_t *inst, const valu_build_t *build)
 {
   const valu_op_t *op = &build->ops[inst->op];
   isa_inst_t unsigned_sources = *inst;
   unsigned_sources.abs = unsigned_sources.neg = 0;
+  const bool is_own = op->fast && is_plain(&unsigned_sources, op);
   if (op->attributes & VALU_PKMOV)
     return build->pair_move;
   if (op->attributes & VALU_PK32 && are_pairs_plain(inst, op))
     return op->fast;
-  if (op->fast && is_plain(&unsigned_sources, op))
-    return !are_rows(inst, op)                         ? build->staged
-           : inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar
-                                                       : op->fast;
-  return is_plain(inst, op) ? build->plain : build->general;
+  if (is_own && are_rows(inst, op))
+    return inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar : op->fast;
+  return is_own ? build->staged : is_plain(inst, op) ? build->plain : build->general;
 }
 
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
@@ -317,6 +316,6 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return false;
   inst->plan = op;
   find_rows(inst, op, limits);
-  inst->run = choose_run(inst, build);
+  isa_runs_on(inst, choose_run(inst, build));
   return true;
 }

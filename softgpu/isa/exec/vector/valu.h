@@ -93,7 +93,6 @@ enum {
   VALU_OWNNAN = 1 << 15,  /* chooses its NaN itself */
 };
 
-typedef bool valu_run_t(isa_wave_t *wave, const isa_inst_t *inst);
 typedef bool valu_of_rows_t(isa_wave_t *wave, const isa_inst_t *inst, const uint32_t *a,
                             const uint32_t *b, const uint32_t *c);
 
@@ -101,8 +100,9 @@ typedef struct valu_op {
   valu_lanes_t *lanes;
   valu_lanes_t *saturating; /* integer clamp; NULL when there is none */
   /* The instruction's own functions for the common case, or NULL: of sources that are registers or
-   * constants, of those but a scalar as the first one, and with the rows that staged() has made. */
-  valu_run_t *fast, *scalar;
+   * constants, of those but a scalar as the first one, both of which go on (isa_go_on()), and with
+   * the rows that staged() has made. */
+  isa_run_t fast, scalar;
   valu_of_rows_t *of_rows;
   uint8_t d, s[3]; /* valu_type_t */
   uint16_t attributes;
@@ -111,12 +111,13 @@ typedef struct valu_op {
 /* One compilation of exec/build/build.inc. */
 typedef struct valu_build {
   const valu_op_t *ops; /* by isa_op_t; rows without `lanes` are not table-driven */
-  valu_run_t *staged;   /* signs and scalars as sources, then op->of_rows */
-  valu_run_t *plain;    /* no modifiers, full registers */
-  valu_run_t *general;
-  valu_run_t *pair_move; /* v_pk_mov_b32 */
-  valu_run_t *mfma;
-  valu_run_t *smfmac;
+  /* All of them go on: isa_go_on(). */
+  isa_run_t staged; /* signs and scalars as sources, then op->of_rows */
+  isa_run_t plain;  /* no modifiers, full registers */
+  isa_run_t general;
+  isa_run_t pair_move; /* v_pk_mov_b32 */
+  isa_run_t mfma;
+  isa_run_t smfmac;
   isa_mover_t move;
 } valu_build_t;
 
