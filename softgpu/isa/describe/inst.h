@@ -128,8 +128,12 @@ struct isa_inst {
   const void *plan;
   union {
     const uint32_t
-        *constant[3];  /* VALU: the row of src[i], of two registers, if it is a constant */
-    uint64_t value[2]; /* SALU: src[i], if not a register */
+        *constant[3]; /* VALU: the row of src[i], of two registers, if it is a constant */
+    struct {
+      const uint32_t *constant; /* one source's row, if it is a constant */
+      uint32_t high_at[3];      /* `at` of the high halves */
+    } pair;                     /* VALU: of functions for pairs */
+    uint64_t value[2];          /* SALU: src[i], if not a register */
   };
   /* SGPRs: the number; VGPRs and AGPRs of the VALU: where the row begins, in bytes from wave->v. */
   uint32_t at[3], dst_at;

@@ -275,6 +275,7 @@ bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
   const isa_run_t ways[][2] = {
       {mine.fast, theirs.fast},
       {mine.scalar, theirs.scalar},
+      {mine.third, theirs.third},
       {used->staged, other->staged},
       {used->plain, other->plain},
       {used->general, other->general},

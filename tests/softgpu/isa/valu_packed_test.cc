@@ -181,6 +181,62 @@ TEST(ValuPacked, RegisterPairsSelectTheirHalves)
   EXPECT_EQ(machine.get(DST, 3, true), bits(4.0f) | bits(3.0f) << 32);
 }
 
+// The halves become what they are one after the other; a NaN that is found late finds its sources.
+TEST(ValuPacked, NansOfEitherHalfOfASumInPlace)
+{
+  const unsigned sum = SRC + 2 * SRC_STEP, lane_of_nan = 9;
+  for (unsigned host = 0; host < ISA_VALU_HOSTS; ++host) {
+    const valu_build_t *build = isa_valu_build_of((isa_valu_host_t)host);
+    if (!build)
+      continue;
+    isa_valu_use(build);
+    for (unsigned nans = 0; nans < 4; ++nans) // bit 0: in the low half, bit 1: in the high one
+      for (unsigned scalar = 0; scalar < 4; ++scalar)   // source n is; 3: none
+        for (unsigned select = 0; select < 2; ++select) // 1: the high half's summand is the low one
+          for (uint64_t exec : {(uint64_t)UINT64_MAX, (uint64_t)0x0000ff00000002f1}) {
+            Machine machine;
+            isa_write_s64(&machine.wave, ISA_EXEC, exec);
+            isa_write_s64(&machine.wave, 30, bits(1.5f) | bits(-2.0f) << 32);
+            isa_inst_t inst = instruction(ISA_v_pk_fma_f32, "q:qqq");
+            inst.encoding = ISA_VOP3P;
+            inst.dst = vgpr(sum);
+            inst.op_sel_hi = select ? 3 : 7;
+            if (scalar < 3)
+              inst.src[scalar] = sgpr(30);
+            float of[3][2][64];
+            uint32_t before[2][64];
+            for (unsigned i = 0; i < 64; ++i) {
+              for (unsigned n = 0; n < 3; ++n)
+                for (unsigned half = 0; half < 2; ++half) {
+                  of[n][half][i] =
+                      n == scalar ? half ? -2.0f : 1.5f : 0.25f * (float)(i + 3 * n + 7 * half);
+                  machine.v[SRC + SRC_STEP * n + half][i] = (uint32_t)bits(of[n][half][i]);
+                }
+              for (unsigned half = 0; half < 2; ++half)
+                if (nans >> half & 1 && i == lane_of_nan)
+                  machine.v[sum + half][i] = 0x7f812345; // signals
+              before[0][i] = machine.v[sum][i];
+              before[1][i] = machine.v[sum + 1][i];
+            }
+            ASSERT_TRUE(machine.run(inst));
+            for (unsigned i = 0; i < 64; ++i)
+              for (unsigned half = 0; half < 2; ++half) {
+                const unsigned summand = select ? 0 : half;
+                uint32_t expected =
+                    (uint32_t)bits(std::fma(of[0][half][i], of[1][half][i], of[2][summand][i]));
+                if (i == lane_of_nan && scalar != 2 && nans >> summand & 1)
+                  expected = 0x7fc12345;
+                if (!(exec >> i & 1))
+                  expected = before[half][i];
+                ASSERT_EQ(machine.v[sum + half][i], expected)
+                    << "host " << host << " nans " << nans << " scalar " << scalar << " select "
+                    << select << " lane " << i << " half " << half;
+              }
+          }
+  }
+  isa_valu_use(nullptr);
+}
+
 TEST(ValuPacked, PairMoveTakesEachHalfFromItsSource)
 {
   Machine machine;

@@ -98,22 +98,24 @@ load_again(isa_wave_t *wave, const isa_inst_t *inst, const unsigned dwords)
   return true;
 }
 
-#define LOAD_AGAIN(name, dwords)                                                                   \
-  static bool load_again_##name(isa_wave_t *wave, const isa_inst_t *inst)                          \
+#define LOAD_AGAIN(dwords)                                                                         \
+  static bool load_again_##dwords(isa_wave_t *wave, const isa_inst_t *inst)                        \
   {                                                                                                \
     return isa_go_on(wave, inst, load_again(wave, inst, dwords));                                  \
   }
-LOAD_AGAIN(1, 1)
-LOAD_AGAIN(2, 2)
-LOAD_AGAIN(4, 4)
-LOAD_AGAIN(any, inst->row->dst)
+LOAD_AGAIN(1)
+LOAD_AGAIN(2)
+LOAD_AGAIN(4)
+LOAD_AGAIN(8)
+LOAD_AGAIN(16)
 
 static isa_run_t find_load_again(unsigned dwords)
 {
-  return dwords == 1   ? load_again_1
-         : dwords == 2 ? load_again_2
-         : dwords == 4 ? load_again_4
-                       : load_again_any;
+  static const isa_run_t functions[] = {
+      [1] = load_again_1, [2] = load_again_2,   [4] = load_again_4,
+      [8] = load_again_8, [16] = load_again_16,
+  };
+  return dwords < sizeof functions / sizeof *functions ? functions[dwords] : NULL;
 }
 
 static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
@@ -192,8 +194,10 @@ bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->run = run_memrealtime;
   } else if (plan) {
     inst->plan = plan;
-    if (plan->kind == ISA_LOAD && !is_buffer(inst))
-      isa_runs_on(inst, find_load_again(row->dst));
+    const isa_run_t again =
+        is_buffer(inst) || plan->kind != ISA_LOAD ? NULL : find_load_again(row->dst);
+    if (again)
+      isa_runs_on(inst, again);
     else
       inst->run = run[plan->kind];
   }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "softgpu/isa/base/scalar.h"
 
@@ -158,9 +159,7 @@ static bool bf16_ok(const isa_inst_t *inst)
 /* Whether the operands can go to the lane loop as they are. */
 static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
 {
-  enum {
-    SPECIAL = VALU_KEEP | VALU_PK16 | VALU_PK32 | VALU_MIX | VALU_HIGH | VALU_BYTE | VALU_FLUSH
-  };
+  enum { SPECIAL = VALU_KEEP | VALU_PK16 | VALU_PK32 | VALU_MIX | VALU_HIGH | VALU_BYTE };
   if (inst->has_sdwa || inst->has_dpp || inst->abs || inst->neg || inst->neg_hi || inst->omod ||
       inst->clamp || op->attributes & SPECIAL)
     return false;
@@ -281,21 +280,46 @@ static bool are_rows(const isa_inst_t *inst, const valu_op_t *op)
   return are_rows;
 }
 
-static bool are_pairs_plain(const isa_inst_t *inst, const valu_op_t *op)
+/* v_pk_add_f32 and its kind: finds the halves, and the function that takes them, NULL where none
+ * does. A scalar factor or summand comes first there: NaNs apart, their order does not matter. */
+static isa_run_t find_halves(isa_inst_t *inst, const valu_op_t *op)
 {
-  return are_rows(inst, op) && !inst->neg && !inst->neg_hi && !inst->clamp && !inst->omod;
+  const uint32_t *constant = NULL;
+  uint32_t low_at[3] = {0}, high_at[3] = {0};
+  unsigned scalars = 0;
+  if (!are_rows(inst, op) || inst->neg || inst->neg_hi || inst->clamp || inst->omod)
+    return NULL;
+  for (unsigned n = 0; n < 3 && op->s[n]; ++n) {
+    const bool is_vector = inst->direct >> n & 1, is_scalar = inst->is_scalar >> n & 1;
+    const uint32_t unit = is_vector ? (uint32_t)sizeof(isa_row_t) : is_scalar ? 1 : 0;
+    const unsigned to = n < 2 && inst->direct & 1 && !(inst->direct & 2) ? 1 - n : n;
+    low_at[to] = inst->at[n] + unit * (inst->op_sel >> n & 1);
+    high_at[to] = inst->at[n] + unit * (inst->op_sel_hi >> n & 1);
+    scalars |= is_vector ? 0 : 1u << to;
+    if (!is_vector && !is_scalar)
+      constant = inst->constant[n];
+    if (is_vector && high_at[to] == inst->dst_at)
+      return NULL;
+  }
+  if (scalars & (scalars - 1))
+    return NULL;
+  memcpy(inst->at, low_at, sizeof low_at);
+  memcpy(inst->pair.high_at, high_at, sizeof high_at);
+  inst->pair.constant = constant;
+  return !scalars ? op->fast : scalars == 1 ? op->scalar : op->third;
 }
 
-static isa_run_t choose_run(const isa_inst_t *inst, const valu_build_t *build)
+static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
 {
   const valu_op_t *op = &build->ops[inst->op];
+  const isa_run_t of_halves = op->attributes & VALU_PK32 ? find_halves(inst, op) : NULL;
   isa_inst_t unsigned_sources = *inst;
   unsigned_sources.abs = unsigned_sources.neg = 0;
   const bool is_own = op->fast && is_plain(&unsigned_sources, op);
   if (op->attributes & VALU_PKMOV)
     return build->pair_move;
-  if (op->attributes & VALU_PK32 && are_pairs_plain(inst, op))
-    return op->fast;
+  if (of_halves)
+    return of_halves;
   if (is_own && are_rows(inst, op))
     return inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar : op->fast;
   return is_own ? build->staged : is_plain(inst, op) ? build->plain : build->general;

@@ -100,9 +100,10 @@ typedef struct valu_op {
   valu_lanes_t *lanes;
   valu_lanes_t *saturating; /* integer clamp; NULL when there is none */
   /* The instruction's own functions for the common case, or NULL: of sources that are registers or
-   * constants, of those but a scalar as the first one, both of which go on (isa_go_on()), and with
-   * the rows that staged() has made. */
-  isa_run_t fast, scalar;
+   * constants, of those but a scalar as the first one, or the third, which go on (isa_go_on()), and
+   * with the rows that staged() has made. Pairs have no constants but where they have scalars; only
+   * they have a third. */
+  isa_run_t fast, scalar, third;
   valu_of_rows_t *of_rows;
   uint8_t d, s[3]; /* valu_type_t */
   uint16_t attributes;
