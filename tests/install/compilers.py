@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Compiles every C file of the library, softgpu and the tools for aarch64, as the build tree compiles it for here.
+"""Compiles every C file of the library, softgpu and the tools with another compiler than the build tree's.
 
-usage: aarch64.py COMPILER COMPILE_COMMANDS SOURCE
+usage: compilers.py COMPILER COMPILE_COMMANDS SOURCE
 
-Headers of other libraries are this machine's: what the project uses of them says nothing of processors. Nothing is
-linked and nothing run. Says "skipped: ..." where there is no such compiler."""
+For aarch64 headers of other libraries are this machine's: what the project uses of them says nothing of processors.
+clang, which the fuzzers are built with, has to find nothing to warn of. Nothing is linked and nothing run. Says
+"skipped: ..." where there is no such compiler."""
 import concurrent.futures
 import json
 import os
@@ -13,18 +14,22 @@ import shutil
 import subprocess
 import sys
 
+# (The runtime's headers ask the build for it where they do not know the processor.)
+OPTIONS = {
+    "aarch64-linux-gnu-gcc": ["-DLITTLEENDIAN_CPU", "-O0", "-idirafter", "/usr/include"],
+    "clang-19": ["-Werror", "-fsyntax-only"],
+}
 FOLDERS = ("base", "hsaco", "kernarg", "queue", "hal", "library", "record", "front", "hiplaunch", "softgpu", "tools", "examples")
 
 
 def command_for(compiler, entry):
-    """The entry's command for the other compiler: its -D, -I, -std and -f, no optimization, no output."""
+    """The entry's command for the other compiler: its -D, -I, -std, -f and -W, no output."""
     words = shlex.split(entry["command"])
     kept = [word for word in words if word.startswith(("-D", "-I", "-std=", "-ffp", "-W")) and word != "-Werror"]
     for at, word in enumerate(words):
         if word in ("-isystem", "-include"):
             kept += [word, words[at + 1]]
-    # (The runtime's headers ask the build for it where they do not know the processor.)
-    return [compiler, *kept, "-DLITTLEENDIAN_CPU", "-O0", "-idirafter", "/usr/include", "-c", entry["file"], "-o", os.devnull]
+    return [compiler, *kept, *OPTIONS[compiler], "-c", entry["file"], "-o", os.devnull]
 
 
 def compile_one(compiler, entry):
@@ -48,7 +53,7 @@ def main():
             if status:
                 failed += 1
                 print(f"{os.path.relpath(file, source)}:\n{errors}")
-    print(f"{len(entries) - failed} of {len(entries)} files compile for aarch64")
+    print(f"{len(entries) - failed} of {len(entries)} files compile with {compiler}")
     return 1 if failed or not entries else 0
 
 
