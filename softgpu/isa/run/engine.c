@@ -262,13 +262,6 @@ static uint64_t thread_budget(const softgpu_limits_t *limits)
   return (threads * limits->units + limits->all_units - 1) / limits->all_units;
 }
 
-static uint64_t group_bytes(const isa_launch_t *launch)
-{
-  uint64_t rows = launch->limits.rows;
-  return launch->group_waves * (rows * sizeof(isa_row_t) + sizeof(isa_wave_t)) +
-         launch->dispatch.group_bytes + 1;
-}
-
 /* Groups that have scratch memory at the same time. */
 static uint64_t scratch_slots(const isa_launch_t *launch)
 {
@@ -282,7 +275,7 @@ static uint64_t scratch_slots(const isa_launch_t *launch)
 static unsigned plan_threads(run_t *run)
 {
   const isa_launch_t *launch = &run->launch;
-  uint64_t groups = smaller(RESIDENT_MOST, RESIDENT_BYTES / group_bytes(launch));
+  uint64_t groups = smaller(RESIDENT_MOST, RESIDENT_BYTES / isa_group_bytes(launch));
   uint64_t threads =
       smaller(thread_budget(run->limits), launch->group_count / GROUPS_WORTH_A_THREAD + 1);
   if (run->is_whole) {
@@ -305,7 +298,7 @@ static void plan_sync(run_t *run)
     return;
   uint64_t most = (uint64_t)run->units * isa_placement_groups(launch);
   most = smaller(most, scratch_slots(launch));
-  most = smaller(most, RESIDENT_BYTES / group_bytes(launch));
+  most = smaller(most, RESIDENT_BYTES / isa_group_bytes(launch));
   run->is_whole = launch->group_count <= most;
   isa_gws_begin(launch->dispatch.gws, launch->group_count, most, launch->group_waves);
 }

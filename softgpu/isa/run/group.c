@@ -27,29 +27,48 @@ static size_t aligned(size_t size)
   return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
+/* The parts of a group's memory, in their order. */
+typedef struct parts {
+  size_t header, waves, rows, lds, shadow;
+} parts_t;
+
+static parts_t parts_of(const isa_launch_t *launch)
+{
+  const uint32_t waves = launch->group_waves, lds = isa_launch_lds(&launch->dispatch);
+  const uint32_t checks = launch->limits.reference ? 0 : launch->dispatch.checks; /* has none */
+  return (parts_t){
+      .header = aligned(sizeof(isa_group_t)),
+      .waves = aligned(waves * sizeof(isa_wave_t)),
+      .rows = (size_t)waves * (launch->limits.rows + 1) * sizeof(isa_row_t), /* and the ids */
+      .lds = aligned(lds + 1),
+      .shadow = aligned(isa_shadow_size(checks, lds)),
+  };
+}
+
+size_t isa_group_bytes(const isa_launch_t *launch)
+{
+  const parts_t parts = parts_of(launch);
+  return parts.header + parts.waves + parts.rows + parts.lds + parts.shadow;
+}
+
 isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program)
 {
   const uint32_t rows = launch->limits.rows, waves = launch->group_waves;
-  size_t header = aligned(sizeof(isa_group_t)), wave_bytes = aligned(waves * sizeof(isa_wave_t));
-  size_t row_bytes = (size_t)waves * (rows + 1) * sizeof(isa_row_t); /* and the ids */
-  const uint32_t lds = isa_launch_lds(&launch->dispatch);
-  size_t lds_bytes = aligned(lds + 1);
-  const uint32_t checks = launch->limits.reference ? 0 : launch->dispatch.checks; /* has none */
-  size_t shadow_bytes = aligned(isa_shadow_size(checks, lds));
-  const size_t bytes = header + wave_bytes + row_bytes + lds_bytes + shadow_bytes;
+  const parts_t parts = parts_of(launch);
+  const size_t bytes = isa_group_bytes(launch);
   uint8_t *memory = isa_keep_take(bytes);
   if (!memory)
     return NULL;
   isa_group_t *group = (isa_group_t *)(void *)memory;
-  memset(memory, 0, header + wave_bytes);
+  memset(memory, 0, parts.header + parts.waves);
   group->bytes = bytes;
   group->launch = launch;
   group->program = program;
   group->capacity = waves;
-  group->wave = (isa_wave_t *)(void *)(memory + header);
-  group->lds = memory + header + wave_bytes + row_bytes;
-  group->shadow = shadow_bytes ? (isa_shadow_t *)(void *)(group->lds + lds_bytes) : NULL;
-  isa_row_t *row = (isa_row_t *)(void *)(memory + header + wave_bytes);
+  group->wave = (isa_wave_t *)(void *)(memory + parts.header);
+  group->lds = memory + parts.header + parts.waves + parts.rows;
+  group->shadow = parts.shadow ? (isa_shadow_t *)(void *)(group->lds + parts.lds) : NULL;
+  isa_row_t *row = (isa_row_t *)(void *)(memory + parts.header + parts.waves);
   for (uint32_t i = 0; i < waves; ++i, row += rows) {
     group->wave[i].v = row;
     group->wave[i].a = launch->limits.agprs ? row + launch->limits.first_agpr : NULL;

@@ -29,6 +29,9 @@ typedef struct isa_group {
   isa_row_t *ids;
 } isa_group_t;
 
+/* Of registers, LDS and what checks know of it. */
+size_t isa_group_bytes(const isa_launch_t *launch);
+
 /* Room for any work-group of the launch; NULL when out of memory. */
 isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program);
 void isa_group_destroy(isa_group_t *group);

@@ -1,5 +1,6 @@
 // The engine: control flow, barriers, waiting, partial work-groups, initial registers, scratch, code that changes.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <numeric>
@@ -525,6 +526,31 @@ TEST(Code, InvalidationAndReplacement)
   softgpu_memory_add(&allocation);
   expect_ok(device::run(dispatch));
   EXPECT_EQ(out.as<uint32_t>()[0], 8u);
+}
+
+// Groups that wait for others are kept, and so is what checks know of their LDS: that has a bound.
+TEST(EngineMemory, WaitingGroupsHaveABoundWithChecksToo)
+{
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "its own memory is most of it";
+#endif
+  device::Memory kernarg(8);
+  device::Kernel kernel({0xbf8e0001, 0xbf82fffe}); // s_sleep 1, s_branch to it
+  softgpu_dispatch_t dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 4000);
+  dispatch.group_bytes = 65536;
+  dispatch.checks = SOFTGPU_CHECK_LDS;
+  const bool stop = true;
+  softgpu_limits_t limits = {};
+  limits.stop = &stop;
+  softgpu_fault_t fault;
+  struct rusage before, after;
+  softgpu_engine_threads(1);
+  getrusage(RUSAGE_SELF, &before);
+  EXPECT_FALSE(softgpu_execute(&dispatch, &limits, &fault));
+  getrusage(RUSAGE_SELF, &after);
+  softgpu_engine_threads(0);
+  EXPECT_EQ(fault.kind, SOFTGPU_FAULT_STOPPED);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 600L << 10); // KiB
 }
 
 } // namespace
