@@ -152,11 +152,11 @@ static inline bool isa_go_on(isa_wave_t *wave, const isa_inst_t *inst, bool ok)
   return ++inst == wave->stop || inst->run_on(wave, inst);
 }
 
-/* Makes a `run_on` of a `run`, and stands before it. That stays a function of its own: one that
- * calls the next from within would keep its arrays for it. */
+/* Makes a `run_on` of a `run`, and stands before it. Both stay functions of their own: one that
+ * calls the next from within would keep its arrays for it, or registers for what it seldom does. */
 #define ISA_GOES_ON(name)                                                                          \
   __attribute__((noinline)) static bool name(isa_wave_t *wave, const isa_inst_t *inst);            \
-  static bool name##_on(isa_wave_t *wave, const isa_inst_t *inst)                                  \
+  __attribute__((noinline)) static bool name##_on(isa_wave_t *wave, const isa_inst_t *inst)        \
   {                                                                                                \
     return isa_go_on(wave, inst, name(wave, inst));                                                \
   }
