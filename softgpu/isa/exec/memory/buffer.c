@@ -332,13 +332,6 @@ static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
 
 /* --- all of them --- */
 
-static bool run_cache(isa_wave_t *wave, const isa_inst_t *inst)
-{
-  (void)wave;
-  (void)inst;
-  return true;
-}
-
 static bool can_load_lds(const isa_access_t *plan, unsigned chip)
 {
   const bool fits = plan->bytes <= 4 || (isa_chip(chip)->wide_lds_loads && plan->bytes >= 12);
@@ -362,7 +355,7 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   if (typed)
     inst->run = run_typed;
   else if (plan->kind == ISA_CACHE)
-    inst->run = run_cache;
+    inst->run = isa_run_nothing;
   else
     ISA_RUNS(inst, run_buffer);
   return true;

@@ -276,13 +276,6 @@ static bool run_swizzle(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-static bool run_nop(isa_wave_t *wave, const isa_inst_t *inst)
-{
-  (void)wave;
-  (void)inst;
-  return true;
-}
-
 /* The first active lane says how many; with none active, as in v_readfirstlane, lane 0. */
 static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
 {
@@ -323,7 +316,7 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   } else if (inst->op == ISA_ds_swizzle_b32 && inst->offset < 0xe000) {
     inst->run = run_swizzle;
   } else if (inst->op == ISA_ds_nop) {
-    inst->run = run_nop;
+    inst->run = isa_run_nothing;
   } else if (is_gws) {
     inst->run = run_gws;
     inst->is_alone = true;

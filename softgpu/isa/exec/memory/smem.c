@@ -166,20 +166,13 @@ static bool run_memrealtime(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-static bool run_nothing(isa_wave_t *wave, const isa_inst_t *inst)
-{
-  (void)wave;
-  (void)inst;
-  return true;
-}
-
 bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   static const isa_run_t run[] = {
       [ISA_LOAD] = run_load,
       [ISA_STORE] = run_store,
       [ISA_ATOMIC] = run_atomic,
-      [ISA_CACHE] = run_nothing,
+      [ISA_CACHE] = isa_run_nothing,
   };
   const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);

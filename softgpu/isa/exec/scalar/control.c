@@ -27,15 +27,6 @@ BRANCH(s_cbranch_vccnz, isa_read_s64(w, ISA_VCC) != 0)
 BRANCH(s_cbranch_execz, isa_exec(w) == 0)
 BRANCH(s_cbranch_execnz, isa_exec(w) != 0)
 
-/* Caches, priorities and counters have no meaning here: instructions complete in order. The
- * debugger's conditions of s_cbranch_cdbg* never hold. */
-RUN(nothing)
-{
-  (void)w;
-  (void)inst;
-  return true;
-}
-
 /* Of what it waits for only loads into LDS are not complete already. */
 RUN(s_waitcnt)
 {
@@ -266,6 +257,8 @@ RUN(s_movreld)
   return true;
 }
 
+/* Caches, priorities and counters have no meaning here: instructions complete in order. The
+ * debugger's conditions of s_cbranch_cdbg* never hold. */
 static const struct {
   uint16_t op;
   isa_run_t run;
@@ -300,21 +293,21 @@ static const struct {
     {ISA_s_movrels_b64, run_s_movrels, false},
     {ISA_s_movreld_b32, run_s_movreld, false},
     {ISA_s_movreld_b64, run_s_movreld, false},
-    {ISA_s_nop, run_nothing, false},
-    {ISA_s_wakeup, run_nothing, false},
+    {ISA_s_nop, isa_run_nothing, false},
+    {ISA_s_wakeup, isa_run_nothing, false},
     {ISA_s_waitcnt, run_s_waitcnt, false},
-    {ISA_s_setkill, run_nothing, false},
-    {ISA_s_setprio, run_nothing, false},
+    {ISA_s_setkill, isa_run_nothing, false},
+    {ISA_s_setprio, isa_run_nothing, false},
     {ISA_s_sendmsg, run_s_sendmsg, false},
-    {ISA_s_sendmsghalt, run_nothing, false},
-    {ISA_s_icache_inv, run_nothing, false},
-    {ISA_s_incperflevel, run_nothing, false},
-    {ISA_s_decperflevel, run_nothing, false},
-    {ISA_s_ttracedata, run_nothing, false},
-    {ISA_s_cbranch_cdbgsys, run_nothing, false},
-    {ISA_s_cbranch_cdbguser, run_nothing, false},
-    {ISA_s_cbranch_cdbgsys_or_user, run_nothing, false},
-    {ISA_s_cbranch_cdbgsys_and_user, run_nothing, false},
+    {ISA_s_sendmsghalt, isa_run_nothing, false},
+    {ISA_s_icache_inv, isa_run_nothing, false},
+    {ISA_s_incperflevel, isa_run_nothing, false},
+    {ISA_s_decperflevel, isa_run_nothing, false},
+    {ISA_s_ttracedata, isa_run_nothing, false},
+    {ISA_s_cbranch_cdbgsys, isa_run_nothing, false},
+    {ISA_s_cbranch_cdbguser, isa_run_nothing, false},
+    {ISA_s_cbranch_cdbgsys_or_user, isa_run_nothing, false},
+    {ISA_s_cbranch_cdbgsys_and_user, isa_run_nothing, false},
 };
 
 bool isa_salu_control_prepare(isa_inst_t *inst)
@@ -323,7 +316,7 @@ bool isa_salu_control_prepare(isa_inst_t *inst)
     if (controls[i].op == inst->op) {
       inst->run = controls[i].run;
       inst->ends_block = controls[i].ends_block;
-      if (inst->run == run_nothing || inst->run == run_s_waitcnt)
+      if (inst->run == isa_run_nothing || inst->run == run_s_waitcnt)
         inst->run_on = run_nothing_on;
       return true;
     }

@@ -114,12 +114,6 @@ static bool run_bitop3(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-static bool run_nothing(isa_wave_t *wave, const isa_inst_t *inst)
-{
-  (void)wave, (void)inst;
-  return true;
-}
-
 enum { NONE, ANY, SCALAR, VECTOR, SGPR };
 
 static bool is_kind(isa_operand_t *operand, unsigned kind, const isa_limits_t *limits)
@@ -156,8 +150,8 @@ bool isa_valu_lane_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     uint8_t dst, src[2];
     isa_run_t run;
   } rows[] = {
-      {ISA_v_nop, NONE, {NONE, NONE}, run_nothing},
-      {ISA_v_clrexcp, NONE, {NONE, NONE}, run_nothing}, /* no exceptions are recorded */
+      {ISA_v_nop, NONE, {NONE, NONE}, isa_run_nothing},
+      {ISA_v_clrexcp, NONE, {NONE, NONE}, isa_run_nothing}, /* no exceptions are recorded */
       {ISA_v_readfirstlane_b32, SGPR, {ANY, NONE}, run_readfirstlane},
       {ISA_v_readlane_b32, SGPR, {ANY, SCALAR}, run_readlane},
       {ISA_v_writelane_b32, VECTOR, {SCALAR, SCALAR}, run_writelane},
