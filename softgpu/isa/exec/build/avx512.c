@@ -112,6 +112,7 @@ store_active_avx512(uint8_t *to, const uint32_t *from, uint32_t active)
 #define VALU_GATHER           gather_avx512
 #define VALU_GATHER_PAIRS     gather_pairs_avx512
 #define VALU_GATHER_QUADS     gather_quads_x86
+#define VALU_SCATTER_QUADS    scatter_quads_x86
 #define VALU_LARGER(a, b)     ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
 #define VALU_FMA(a, b, c)     _mm512_fmadd_ps(a, b, c)
 #define VALU_SPREAD(x)        _mm512_set1_ps(x)
