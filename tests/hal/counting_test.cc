@@ -148,7 +148,8 @@ protected:
 
   // Submits from a queue's first time on, as long as there is room; `round` at a time, and then nothing for `rest` times
   // as long as that took. Where `rest` is not 0 a device that was itself interrupted may have used the room up: what is
-  // held back then, and what comes right after it, is not counted.
+  // held back then, and what comes right after it, is not counted, nor are the locks of what looks first whether something
+  // has finished meanwhile, and finds that. All of these must be few.
   void submit_all(rawhal_queue_t *on, const Submission &submit, const Submission &refuse,
                   rawhal_status_t refusal, uint64_t submissions, uint64_t round, unsigned rest)
   {
@@ -171,6 +172,8 @@ protected:
           held += was_held = status == RAWHAL_WOULD_BLOCK;
         } else {
           wrong += status != RAWHAL_OK;
+          held += rest && counts.locks != before.locks;
+          counts.locks = rest ? before.locks : counts.locks;
         }
         if (i % 64 == 0)
           refused += refuse(&mine) == refusal;
