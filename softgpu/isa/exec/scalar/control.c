@@ -257,8 +257,8 @@ RUN(s_movreld)
   return true;
 }
 
-/* Caches, priorities and counters have no meaning here: instructions complete in order. The
- * debugger's conditions of s_cbranch_cdbg* never hold. */
+/* What runs nothing: caches, priorities and counters have no meaning here, as instructions complete
+ * in order, and the debugger's conditions of s_cbranch_cdbg* never hold. */
 static const struct {
   uint16_t op;
   isa_run_t run;
