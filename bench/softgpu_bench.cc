@@ -11,11 +11,10 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <thread>
 #include <vector>
 
-#include "tests/softgpu/isa/device.h"
+#include "tests/softgpu/isa/published.h"
 
 extern "C" {
 #include "softgpu/isa/run/program.h"
@@ -177,44 +176,22 @@ void run_published(benchmark::State &state, const softgpu_dispatch_t &dispatch,
     state.counters["of_memcpy"] = least / copy_seconds(published.bytes);
 }
 
-// A kernel of emulator.cl with its buffers of floats, and words behind their addresses.
-struct PublishedCase {
-  device::CodeObject object{"emulator-gfx90a-v5.co"};
-  std::vector<std::unique_ptr<device::Memory>> buffers;
-  device::Memory kernarg{4096};
-  softgpu_dispatch_t dispatch = {};
-  size_t passed = 0;
+void floats(PublishedCase &c, size_t count)
+{
+  c.fill<float>(count, [](size_t i) { return static_cast<float>(i % 251) * 0.01f - 1.0f; });
+}
 
-  PublishedCase(const char *kernel, uint64_t groups, uint16_t items)
-  {
-    dispatch = device::dispatch(object.symbol(std::string(kernel) + ".kd"), kernarg.as<void>(),
-                                static_cast<uint32_t>(groups), items);
-    if (dispatch.kernel_object)
-      memcpy(&dispatch.group_bytes, reinterpret_cast<void *>(dispatch.kernel_object), 4);
-  }
-  device::Memory &floats(size_t count)
-  {
-    buffers.push_back(std::make_unique<device::Memory>(count * 4));
-    device::Memory &memory = *buffers.back();
-    for (size_t i = 0; i < count; ++i)
-      memory.as<float>()[i] = static_cast<float>(i % 251) * 0.01f - 1.0f;
-    pass(memory.address());
-    return memory;
-  }
-  template <typename T> void pass(T value)
-  {
-    passed = (passed + sizeof value - 1) / sizeof value * sizeof value;
-    memcpy(kernarg.as<char>() + passed, &value, sizeof value);
-    passed += sizeof value;
-  }
-};
+void halves(PublishedCase &c, size_t count)
+{
+  c.fill<uint16_t>(count, [](size_t k) { return static_cast<uint16_t>(0x3000 + k % 61 * 32); });
+}
 
 void PublishedAdd(benchmark::State &state)
 {
   const uint32_t count = 8388611;
   PublishedCase c("masked_add", (count + 255) / 256, 256);
   for (int i = 0; i < 3; ++i)
-    c.floats(count);
+    floats(c, count);
   c.pass(count);
   run_published(state, c.dispatch, {7.16, 3ull * 4 * count});
 }
@@ -223,11 +200,9 @@ void PublishedGather(benchmark::State &state)
 {
   const uint32_t count = 4200000;
   PublishedCase c("gather", (count + 255) / 256, 256);
-  c.floats(count);
-  c.floats(count);
-  uint32_t *index = c.floats(count).as<uint32_t>();
-  for (uint32_t i = 0; i < count; ++i)
-    index[i] = static_cast<uint32_t>(i * 2654435761u % count);
+  floats(c, count);
+  floats(c, count);
+  c.fill<uint32_t>(count, [](size_t i) { return static_cast<uint32_t>(i) * 2654435761u % count; });
   c.pass(count);
   run_published(state, c.dispatch, {4.36, 0});
 }
@@ -236,30 +211,30 @@ void PublishedAtomics(benchmark::State &state)
 {
   const uint32_t count = 131072;
   PublishedCase c("contend", count / 256, 256);
-  c.floats(16);
+  floats(c, 16);
   c.pass(count);
   run_published(state, c.dispatch, {7.08, 0});
 }
 
-void PublishedCopy(benchmark::State &state)
+void copy_floats(benchmark::State &state, const char *kernel, uint32_t each)
 {
   const uint32_t count = 8400000;
-  PublishedCase c("copy", (count + 255) / 256, 256);
-  c.floats(count);
-  c.floats(count);
-  c.pass(count);
+  PublishedCase c(kernel, (count / each + 255) / 256, 256);
+  floats(c, count);
+  floats(c, count);
+  c.pass(count / each);
   run_published(state, c.dispatch, {0.387, 2ull * 4 * count});
 }
 
-// The same bytes, as runtimes copy them: 16 of a work-item.
+void PublishedCopy(benchmark::State &state)
+{
+  copy_floats(state, "copy", 1);
+}
+
+// As runtimes copy them: 16 bytes a work-item.
 void PublishedCopyWide(benchmark::State &state)
 {
-  const uint32_t count = 8400000;
-  PublishedCase c("wide_copy", (count / 4 + 255) / 256, 256);
-  c.floats(count);
-  c.floats(count);
-  c.pass(count / 4);
-  run_published(state, c.dispatch, {0.387, 2ull * 4 * count});
+  copy_floats(state, "wide_copy", 4);
 }
 
 void PublishedAttention(benchmark::State &state)
@@ -268,7 +243,7 @@ void PublishedAttention(benchmark::State &state)
   PublishedCase c("attention", length / 64, 64);
   c.dispatch.grid[1] = heads;
   for (int i = 0; i < 4; ++i)
-    c.floats(heads * length * 64);
+    floats(c, heads * length * 64);
   c.pass(length);
   run_published(state, c.dispatch, {0.309, 0});
 }
@@ -277,16 +252,10 @@ void PublishedSoftmax(benchmark::State &state)
 {
   const uint32_t rows = 64, columns = 4096;
   PublishedCase c("softmax", rows, 256);
-  c.floats(rows * columns);
-  c.floats(rows * columns);
+  floats(c, rows * columns);
+  floats(c, rows * columns);
   c.pass(columns);
   run_published(state, c.dispatch, {0.013, 0});
-}
-
-void halves(device::Memory &memory, uint32_t count)
-{
-  for (uint32_t k = 0; k < count; ++k)
-    memory.as<uint16_t>()[k] = static_cast<uint16_t>(0x3000 + k % 61 * 32);
 }
 
 // 128 x 128 a work-group, whose sums stay where they are, as in kernels that are made for speed.
@@ -295,9 +264,9 @@ void PublishedGemmTiled(benchmark::State &state)
   const uint32_t n = 1024;
   PublishedCase c("gemm", n / 128, 256);
   c.dispatch.grid[1] = n / 128;
-  c.floats(n * n);
+  floats(c, n * n);
   for (int i = 0; i < 2; ++i)
-    halves(c.floats(n * n / 2), n * n);
+    halves(c, n * n);
   c.pass(n);
   run_published(state, c.dispatch, {0.370, 0});
 }
@@ -313,10 +282,10 @@ void PublishedGemm(benchmark::State &state)
   c.dispatch.group_bytes = 8192;
   for (int i = 0; i < 3; ++i)
     c.pass(uint64_t{n} * n);
-  c.floats(n * n);
-  c.floats(n * n);
+  floats(c, n * n);
+  floats(c, n * n);
   for (int i = 0; i < 2; ++i)
-    halves(c.floats(n * n / 2), n * n);
+    halves(c, n * n);
   c.pass(1.0f);
   c.pass(0.0f);
   for (uint32_t stride : {n, n * n, n, n * n, n, n * n, n, n * n})

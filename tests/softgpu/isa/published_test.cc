@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 
-#include "tests/softgpu/isa/device.h"
+#include "tests/softgpu/isa/published.h"
 
 namespace {
 
@@ -14,43 +13,21 @@ protected:
   void SetUp() override { softgpu_engine_reference(GetParam()); }
   void TearDown() override { softgpu_engine_reference(false); }
 
-  template <typename T, typename Value> T *fill(size_t count, Value &&value)
+  static void run(const PublishedCase &c)
   {
-    buffers.push_back(std::make_unique<device::Memory>(count * sizeof(T)));
-    T *at = buffers.back()->as<T>();
-    for (size_t i = 0; i < count; ++i)
-      at[i] = value(i);
-    pass(buffers.back()->address());
-    return at;
-  }
-  float *results(size_t count)
-  {
-    return fill<float>(count, [](size_t) { return -77.0f; });
-  }
-  template <typename T> void pass(T value)
-  {
-    passed = (passed + sizeof value - 1) / sizeof value * sizeof value;
-    memcpy(kernarg.as<char>() + passed, &value, sizeof value);
-    passed += sizeof value;
-  }
-  void run(const char *kernel, uint32_t groups, uint16_t items, uint32_t rows = 1)
-  {
-    const uint64_t descriptor = object.symbol(std::string(kernel) + ".kd");
-    ASSERT_NE(descriptor, 0u);
-    softgpu_dispatch_t dispatch =
-        device::dispatch(descriptor, kernarg.as<void>(), groups, items, SOFTGPU_GFX90A);
-    memcpy(&dispatch.group_bytes, reinterpret_cast<const void *>(descriptor), 4);
-    dispatch.grid[1] = rows;
-    const device::Result result = device::run(dispatch, 60000);
+    ASSERT_NE(c.dispatch.kernel_object, 0u);
+    const device::Result result = device::run(c.dispatch, 60000);
     ASSERT_TRUE(result.ok) << result.fault.text;
   }
 
-private:
-  device::CodeObject object{"emulator-gfx90a-v5.co"};
-  std::vector<std::unique_ptr<device::Memory>> buffers;
-  device::Memory kernarg{4096};
-  size_t passed = 0;
+  // Of `each` floats a work-item.
+  static void expect_copies(const char *kernel, uint32_t each);
 };
+
+float *results(PublishedCase &c, size_t count)
+{
+  return c.fill<float>(count, [](size_t) { return -77.0f; });
+}
 
 float wave(size_t i)
 {
@@ -60,42 +37,45 @@ float wave(size_t i)
 TEST_P(Published, AddsButForSome)
 {
   const uint32_t count = 1003;
-  const float *c = results(count + 1), *a = fill<float>(count, wave),
-              *b = fill<float>(count, [](size_t i) { return wave(i + 7); });
-  pass(count);
-  run("masked_add", 4, 256);
+  PublishedCase c("masked_add", 4, 256);
+  const float *sum = results(c, count + 1), *a = c.fill<float>(count, wave),
+              *b = c.fill<float>(count, [](size_t i) { return wave(i + 7); });
+  c.pass(count);
+  run(c);
   for (uint32_t i = 0; i <= count; ++i)
-    EXPECT_EQ(c[i], i == count || i % 8 == 3 ? -77.0f : a[i] + b[i]) << i;
+    EXPECT_EQ(sum[i], i == count || i % 8 == 3 ? -77.0f : a[i] + b[i]) << i;
+}
+
+void Published::expect_copies(const char *kernel, uint32_t each)
+{
+  const uint32_t count = 1003;
+  PublishedCase c(kernel, 4, 256);
+  const float *to = results(c, (count + 1) * each), *from = c.fill<float>(count * each, wave);
+  c.pass(count);
+  run(c);
+  for (uint32_t i = 0; i < (count + 1) * each; ++i)
+    EXPECT_EQ(to[i], i < count * each ? from[i] : -77.0f) << i;
 }
 
 TEST_P(Published, Copies)
 {
-  const uint32_t count = 1003;
-  const float *to = results(count + 1), *from = fill<float>(count, wave);
-  pass(count);
-  run("copy", 4, 256);
-  for (uint32_t i = 0; i <= count; ++i)
-    EXPECT_EQ(to[i], i < count ? from[i] : -77.0f) << i;
+  expect_copies("copy", 1);
 }
 
 TEST_P(Published, CopiesSixteenBytesEach)
 {
-  const uint32_t count = 1003;
-  const float *to = results((count + 1) * 4), *from = fill<float>(count * 4, wave);
-  pass(count);
-  run("wide_copy", 4, 256);
-  for (uint32_t i = 0; i < (count + 1) * 4; ++i)
-    EXPECT_EQ(to[i], i < count * 4 ? from[i] : -77.0f) << i;
+  expect_copies("wide_copy", 4);
 }
 
 TEST_P(Published, Gathers)
 {
   const uint32_t count = 1003;
-  const float *to = results(count + 1), *from = fill<float>(count, wave);
-  const uint32_t *index = fill<uint32_t>(
+  PublishedCase c("gather", 4, 256);
+  const float *to = results(c, count + 1), *from = c.fill<float>(count, wave);
+  const uint32_t *index = c.fill<uint32_t>(
       count, [](size_t i) { return static_cast<uint32_t>(i * 2654435761u % count); });
-  pass(count);
-  run("gather", 4, 256);
+  c.pass(count);
+  run(c);
   for (uint32_t i = 0; i <= count; ++i)
     EXPECT_EQ(to[i], i < count ? from[index[i]] : -77.0f) << i;
 }
@@ -103,9 +83,10 @@ TEST_P(Published, Gathers)
 TEST_P(Published, Contends)
 {
   const uint32_t count = 2051;
-  const uint32_t *counters = fill<uint32_t>(16, [](size_t) { return 5u; });
-  pass(count);
-  run("contend", 9, 256);
+  PublishedCase c("contend", 9, 256);
+  const uint32_t *counters = c.fill<uint32_t>(16, [](size_t) { return 5u; });
+  c.pass(count);
+  run(c);
   for (uint32_t i = 0; i < 16; ++i)
     EXPECT_EQ(counters[i], 5 + (count + 15 - i) / 16) << i;
 }
@@ -113,9 +94,10 @@ TEST_P(Published, Contends)
 TEST_P(Published, SoftmaxOfRows)
 {
   const uint32_t rows = 3, columns = 700;
-  const float *out = results(rows * columns), *in = fill<float>(rows * columns, wave);
-  pass(columns);
-  run("softmax", rows, 256);
+  PublishedCase c("softmax", rows, 256);
+  const float *out = results(c, rows * columns), *in = c.fill<float>(rows * columns, wave);
+  c.pass(columns);
+  run(c);
   for (uint32_t row = 0; row < rows; ++row) {
     double sum = 0;
     for (uint32_t i = 0; i < columns; ++i)
@@ -131,11 +113,13 @@ TEST_P(Published, AttentionOfHeads)
 {
   const uint32_t heads = 2, length = GetParam() ? 64 : 128, width = 64;
   const uint32_t count = heads * length * width;
-  const float *out = results(count), *q = fill<float>(count, wave),
-              *k = fill<float>(count, [](size_t i) { return wave(i * 3 + 1); }),
-              *v = fill<float>(count, [](size_t i) { return wave(i * 5 + 2); });
-  pass(length);
-  run("attention", length / 64, 64, heads);
+  PublishedCase c("attention", length / 64, 64);
+  c.dispatch.grid[1] = heads;
+  const float *out = results(c, count), *q = c.fill<float>(count, wave),
+              *k = c.fill<float>(count, [](size_t i) { return wave(i * 3 + 1); }),
+              *v = c.fill<float>(count, [](size_t i) { return wave(i * 5 + 2); });
+  c.pass(length);
+  run(c);
   for (uint32_t query = 0; query < heads * length; query += 13) {
     const uint32_t head = query / length * length * width;
     std::vector<double> weights(length), wanted(width);
@@ -167,11 +151,13 @@ TEST_P(Published, MatrixProducts)
       return static_cast<uint16_t>(bits | (value < 0 ? 0x8000 : 0));
     };
   };
-  const float *d = results(n * n);
-  fill<uint16_t>(n * n, half(0));
-  fill<uint16_t>(n * n, half(99));
-  pass(n);
-  run("gemm", n / 128, 256, n / 128);
+  PublishedCase c("gemm", n / 128, 256);
+  c.dispatch.grid[1] = n / 128;
+  const float *d = results(c, n * n);
+  c.fill<uint16_t>(n * n, half(0));
+  c.fill<uint16_t>(n * n, half(99));
+  c.pass(n);
+  run(c);
   for (uint32_t i = 0; i < n; ++i)
     for (uint32_t j = 0; j < n; ++j) {
       int sum = 0;
