@@ -277,11 +277,7 @@ TEST_F(Callbacks, RunWithTheProgramsSignalsMasked)
 // Producers register for each of their tickets while others wait and the queue wraps around.
 TEST_F(Callbacks, UnderLoad)
 {
-#ifdef __SANITIZE_THREAD__
-  constexpr int each = 100;
-#else
   constexpr int each = 1000;
-#endif
   rawhal_queue_options_t small = {};
   small.submissions = 8;
   rawhal_queue_t *on = own_queue(small);

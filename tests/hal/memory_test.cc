@@ -9,9 +9,6 @@ using Memory = DeviceTest;
 
 TEST_F(Memory, CopiesOfEveryAlignmentAndSize)
 {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "takes minutes: every byte handed over through the runtime looks like a race";
-#endif
   constexpr size_t size = 9 << 20; // more than two staging buffers
   std::vector<uint8_t> pattern(size);
   for (size_t i = 0; i < size; ++i)

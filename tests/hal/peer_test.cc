@@ -151,11 +151,7 @@ TEST_F(Peers, WhatCannotBeAllowedIsRefused)
 // Whatever access there is, and in pieces.
 TEST_F(Peers, CopiesBetweenTheirMemory)
 {
-#if defined(__SANITIZE_THREAD__)
-  const size_t words = (100u << 10) / 4; // each byte takes a device microseconds under it
-#else
   const size_t words = (5u << 20) / 4; // more than goes through the host at a time
-#endif
   const size_t bytes = words * 4;
   const std::vector<uint32_t> values = from(3, words);
   for (int access = 0; access < 3; ++access) {

@@ -6,8 +6,5 @@ extern "C" __attribute__((visibility("default"))) const char *__tsan_default_sup
 const char *__tsan_default_suppressions()
 {
   return "called_from_lib:libhsa-runtime64.so.1\n"
-         "race:copy_host\n"    // the staging buffer, handed over by hsa_amd_memory_async_copy()
-         "race:copy_fill\n"    // the same
-         "race:copy_linear\n"  // its other side, in softgpu
          "race:decode_slot\n"; // code that another queue's blit wrote and the runtime waited for
 }

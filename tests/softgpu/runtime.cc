@@ -17,18 +17,13 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // The runtime is not instrumented: ThreadSanitizer sees neither its locks nor its stores, so what
-// it calls is ignored, and so is the device's view of memory that the runtime announced to it.
+// it calls is ignored.
 #define SANITIZER_HOOK extern "C" __attribute__((visibility("default"))) const char *
 SANITIZER_HOOK __tsan_default_options();
-SANITIZER_HOOK __tsan_default_suppressions();
 SANITIZER_HOOK __lsan_default_suppressions();
 SANITIZER_HOOK __tsan_default_options()
 {
   return "ignore_noninstrumented_modules=1";
-}
-SANITIZER_HOOK __tsan_default_suppressions()
-{
-  return "race:copy_linear\nrace:copy_rect\n";
 }
 
 // The runtime 5.2.3 forgets objects of its own when queues go, and keeps all of them without
