@@ -30,7 +30,7 @@ endfunction()
 set(kinds shared static)
 set(compilers -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
 if(DEFINED SHARED)
-  set(BUILD ${BUILD}/install-test/${WAY}/build)
+  set(BUILD ${BUILD}/install-test/only) # of both: what is compiled once is linked otherwise
   step(${CMAKE_COMMAND} -S ${PROJECT} -B ${BUILD} ${compilers} -DBUILD_SHARED_LIBS=${SHARED} -DRAWHAL_SANITIZE=${SANITIZE}
     -DRAWHAL_TESTS=OFF -DRAWHAL_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug) # nothing of it is in a hurry
   step(${CMAKE_COMMAND} --build ${BUILD} --parallel 2)

@@ -79,7 +79,7 @@ static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, 
 // kernels in flight may turn out longer than any before, though not each time.
 TEST_P(RealTime, SharesHold)
 {
-  const uint64_t seconds = getenv("RAWHAL_TEST_EXTENDED") ? 10 : 2;
+  const uint64_t seconds = getenv("RAWHAL_TEST_EXTENDED") ? 5 : 2;
   const int percent = GetParam();
   Start({{RAWHAL_LIMIT_GPU_SHARE, static_cast<uint64_t>(percent) * 10000}});
   rawhal_queue_t *on = queue();
