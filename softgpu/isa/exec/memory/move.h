@@ -10,7 +10,7 @@
 #include "softgpu/isa/base/wave.h"
 
 /* Whether all that active lanes have, `plus` bytes after where it was looked for, is within `size`
- * bytes. (No address wraps then.) */
+ * bytes. */
 static inline bool isa_moves_are_within(const isa_moves_t *moves, uint64_t plus, uint64_t size)
 {
   return size >= moves->bytes && moves->last + plus <= size - moves->bytes;
