@@ -1,5 +1,6 @@
 #include "softgpu/device/thread.h"
 
+#include <fenv.h>
 #include <signal.h>
 #include <time.h>
 
@@ -13,7 +14,13 @@ bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void
   sigdelset(&all, SIGFPE);
   sigdelset(&all, SIGILL);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  /* A thread begins with what its creator has: programs round as they like, and flush denormals
+   * when they are compiled with -ffast-math. */
+  fenv_t environment;
+  fegetenv(&environment);
+  fesetenv(FE_DFL_ENV);
   int status = pthread_create(thread, NULL, run, argument);
+  fesetenv(&environment);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (status == 0)
     pthread_setname_np(*thread, name);

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Starts a thread that takes none of the program's signals. */
+/* Starts a thread that takes none of the program's signals, and has the usual floating-point
+ * environment whatever the program's is. */
 bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
                           void *argument);
 
