@@ -61,7 +61,7 @@ constexpr uint64_t kFew = 2;
 TEST_F(Between, ALowerCapHoldsAtOnce)
 {
   uint64_t most = 0;
-  for (long stop = 1, end = 2; stop < end; stop += 101) {
+  for (long stop = 1, end = 2; stop < end; stop += 37) {
     rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1000}});
     limit_lease_t *lease = Lease(limiter);
     shim_learn(limiter, 1, 1, 1000);
@@ -126,7 +126,7 @@ TEST_F(Between, WhatEndsIsInFlightUntilItIsOwed)
 // A share is set between two looks at it: kernels of unknown length go one at a time all the same.
 TEST_F(Between, OneOfUnknownLength)
 {
-  for (long stop = 1, end = 2; stop < end; stop += 101) {
+  for (long stop = 1, end = 2; stop < end; stop += 37) {
     rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 100}});
     limit_lease_t *lease = Lease(limiter), *beside = Lease(limiter);
     shim_cost_t one = {1, 1, 64, 1}, another = {2, 1, 64, 1};
