@@ -1,6 +1,8 @@
 #include "front/copy.h"
 #include "front/proxy.h"
 
+#include "base/cancel.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -195,6 +197,7 @@ static void stop(engine_t *engine)
 {
   if (!engine->has_thread)
     return;
+  WITHOUT_CANCELLATION();
   pthread_mutex_lock(&engine->lock);
   engine->stop = true;
   (void)pthread_cond_signal(&engine->wake);

@@ -4,6 +4,7 @@
 #include "front/copying.h"
 #include "front/watch.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <pthread.h>
@@ -83,6 +84,7 @@ static void at_exit(void)
 {
   if (loaded_in != getpid())
     return;
+  WITHOUT_CANCELLATION();
   end_holding();
   if (front.watched)
     watch_summary();
@@ -161,6 +163,7 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
 {
   (void)version, (void)failed_count, (void)failed;
   rawhal_error_t error = {0};
+  WITHOUT_CANCELLATION(); /* hsa_init() is no cancellation point, nor is hsa_shut_down() */
   if (tables_refused(root, &refusing))
     return true;
   if (hooked && loaded_in == getpid()) {
@@ -190,6 +193,7 @@ void OnUnload(void)
 {
   if (loaded_in != getpid() || !hooked)
     return;
+  WITHOUT_CANCELLATION();
   hooked = false;
   if (front.timed) {
     copying_forget();

@@ -2,6 +2,7 @@
 
 #include "front/quiet.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "hsaco/content.h"
 
@@ -147,6 +148,7 @@ static bool update(const outcome_key_t *key, change_fn *change, const char *reas
 {
   if (folder_fd < 0)
     return true;
+  WITHOUT_CANCELLATION();
   const file_name_t name = name_of(key);
   outcome_t outcome;
   read_file(key, &name, &outcome);
@@ -172,6 +174,7 @@ void outcomes_find(const outcome_key_t *key, outcome_t *outcome)
   *outcome = (outcome_t){.kind = OUTCOME_NONE};
   if (folder_fd < 0)
     return;
+  WITHOUT_CANCELLATION();
   const file_name_t name = name_of(key);
   read_file(key, &name, outcome);
 }

@@ -1,5 +1,7 @@
 #include "front/quiet.h"
 
+#include "base/cancel.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -48,6 +50,7 @@ static ssize_t write_some(int fd, const void *bytes, size_t size)
 bool quiet_write(int fd, const void *bytes, size_t size)
 {
   const char *at = bytes;
+  WITHOUT_CANCELLATION();
   while (size) {
     const ssize_t written = write_some(fd, at, size);
     if (written < 0 && errno == EINTR)

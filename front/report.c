@@ -1,6 +1,8 @@
 #include "front/front.h"
 #include "front/quiet.h"
 
+#include "base/cancel.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -29,6 +31,7 @@ static int destination(bool *opened)
 void front_report(const char *format, ...)
 {
   bool opened;
+  WITHOUT_CANCELLATION();
   int fd = destination(&opened);
   if (fd < 0)
     return;

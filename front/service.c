@@ -3,6 +3,8 @@
  * kernels are known to take, and never on the device: the runtime's wait spins before it sleeps. */
 #include "front/proxy.h"
 
+#include "base/cancel.h"
+
 #include <signal.h>
 #include <time.h>
 
@@ -31,6 +33,7 @@ static struct timespec timespec_of(uint64_t ns)
 void service_nap(uint64_t ns)
 {
   struct timespec time = timespec_of(ns);
+  WITHOUT_CANCELLATION();
   (void)nanosleep(&time, NULL);
 }
 
@@ -160,6 +163,7 @@ void service_stop(proxy_t *proxy)
 {
   if (!proxy->has_thread)
     return;
+  WITHOUT_CANCELLATION();
   pthread_mutex_lock(&proxy->lock);
   proxy->stop = true;
   (void)pthread_cond_signal(&proxy->wake);

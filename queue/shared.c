@@ -1,5 +1,6 @@
 #include "queue/shared.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <hsa/amd_hsa_queue.h>
@@ -9,6 +10,7 @@ static const uint64_t a_second = 1000000000u;
 
 void shared_nap(void)
 {
+  WITHOUT_CANCELLATION();
   (void)nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include "queue/limit/dead.h"
 #include "queue/limit/node.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <time.h>
@@ -191,6 +192,7 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
                                  limit_grant_t *grant, rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = lease->limiter;
+  WITHOUT_CANCELLATION(); /* of a thread that holds locks, or is counted among those who wait */
   *grant = (limit_grant_t){0};
   rawhal_status_t status = limiter_check(limiter, error);
   if (status == RAWHAL_OK) /* what is never admitted is refused without a lock, too */

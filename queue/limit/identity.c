@@ -1,5 +1,7 @@
 #include "queue/limit/identity.h"
 
+#include "base/cancel.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,6 +23,7 @@ enum { FIELD_STATE = 3, FIELD_THREADS = 20, FIELD_START_TIME = 22 };
 static bool read_facts(const char *path, facts_t *facts)
 {
   char text[1024];
+  WITHOUT_CANCELLATION(); /* callers hold locks */
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return false;

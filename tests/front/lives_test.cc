@@ -1,4 +1,5 @@
 // What comes and goes while the process goes on: code objects whose addresses others get, and the runtime itself.
+#include "tests/cancelled.h"
 #include "tests/hal/device_test.h"
 #include "tests/tools/process.h"
 
@@ -168,6 +169,31 @@ TEST_F(FrontLives, AnObjectIsToldByItsContent)
   EXPECT_EQ(6, std::count(all.begin(), all.end(), all[0]));
   EXPECT_NE(all[0], all[5]);
   EXPECT_EQ(std::vector<std::string>{all[0]}, ran);
+}
+
+// What the front tells and writes in a program's thread makes no call of the runtime a cancellation point.
+TEST_F(FrontLives, ACancelledThreadSubmitsAndLeavesNoLock)
+{
+  Set("RAWHAL_TRACE", scratch_ / "trace");
+  Set("RAWHAL_CHECK", "report");
+  Set("RAWHAL_FRONT_REPORT", scratch_ / "report");
+  Start();
+  const rawhal_device_kernel_t *add = kernel("vector_add-gfx90a-v5.co", "vector_add");
+  Blob mistaken;
+  mistaken.add<uint64_t>(0x40).add<uint64_t>(0x40).add<uint64_t>(0x40).add(0u);
+  const int count = 1000; // dispatches: the trace is written more than once
+  EXPECT_TRUE(goes_on_though_cancelled([&] {
+    rawhal_queue_t *mine = nullptr;
+    EXPECT_OK(rawhal_queue_create(device, nullptr, &mine, &error));
+    for (int i = 0; i < count; ++i)
+      EXPECT_OK(run(mine, dispatch_of(add, 1, 1, mistaken)));
+    rawhal_queue_destroy(mine);
+  }));
+  EXPECT_OK(run(queue(), dispatch_of(add, 1, 1, mistaken)));
+  End();
+  EXPECT_FALSE(All(scratch_ / "report", "(vector_add).*in no memory").empty());
+  EXPECT_EQ(size_t{count} + 1,
+            All(scratch_ / "trace", "\"name\":\"(\\w+)\",\"cat\":\"dispatch\"").size());
 }
 
 // A runtime that ends takes the front out of the process, with all its threads, and the next brings it back.

@@ -3,6 +3,7 @@ extern "C" {
 #include "front/outcomes.h"
 }
 
+#include "tests/cancelled.h"
 #include "tests/tools/process.h"
 
 #include <fcntl.h>
@@ -54,6 +55,18 @@ protected:
   const std::string folder_ = scratch_ / "outcomes";
   const outcome_key_t key_ = Key("a kernel and another");
 };
+
+// They are asked for where a program's thread submits, with locks held.
+TEST_F(Outcomes, ACancelledThreadWritesThemToTheEnd)
+{
+  EXPECT_TRUE(goes_on_though_cancelled([this] {
+    outcomes_try(&key_);
+    outcomes_accept(&key_);
+    (void)Find();
+  }));
+  EXPECT_EQ(OUTCOME_ACCEPTED, Find().kind);
+  EXPECT_EQ(1u, Files().size());
+}
 
 TEST_F(Outcomes, TriesAreCountedUntilOneEnds)
 {

@@ -1,5 +1,6 @@
 // Beside the program's own HSA objects: its queues, and signals in both directions.
 #include "held_test.h"
+#include "tests/cancelled.h"
 #include "tests/values.h"
 
 #include <dlfcn.h>
@@ -151,8 +152,15 @@ TEST_F(Shared, AFullQueueIsWaitedForAndLeavesNothing)
   EXPECT_EQ(
       rawhal_queue_submit(on, &nothing, 1, rawhal_deadline_after(5 * millisecond), &ticket, &error),
       RAWHAL_TIMED_OUT);
-  release();
-  ASSERT_OK(rawhal_queue_submit(on, &nothing, 1, RAWHAL_FOREVER, &ticket, &error));
+  std::thread later([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    release();
+  });
+  rawhal_status_t status = RAWHAL_RUNTIME;
+  EXPECT_TRUE(goes_on_though_cancelled(
+      [&] { status = rawhal_queue_submit(on, &nothing, 1, RAWHAL_FOREVER, &ticket, &error); }));
+  later.join();
+  ASSERT_OK(status);
   ASSERT_OK(wait(on, ticket));
   EXPECT_OK(rawhal_queue_wait(on, first, 0, &error));
 }
