@@ -1,5 +1,5 @@
 /* The vector ALU for x86 processors with AVX-512. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SOFTGPU_WITHOUT_AVX512)
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,31 +10,33 @@
 
 static _Atomic(const valu_build_t *) build_in_use; /* NULL until it is asked for */
 
-static bool is_runnable(const valu_build_t *build)
+static const valu_build_t *const builds[ISA_VALU_HOSTS] = {
+    [ISA_VALU_PORTABLE] = &isa_valu_portable,
+#if defined(__x86_64__)
+    [ISA_VALU_AVX2] = &isa_valu_avx2,
+#if !defined(SOFTGPU_WITHOUT_AVX512)
+    [ISA_VALU_AVX512] = &isa_valu_avx512,
+#endif
+#endif
+};
+
+static bool is_runnable(isa_valu_host_t host)
 {
 #if defined(__x86_64__)
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                         __builtin_cpu_supports("f16c");
-  if (build == &isa_valu_avx512)
+  if (host == ISA_VALU_AVX512)
     return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (build == &isa_valu_avx2)
+  if (host == ISA_VALU_AVX2)
     return has_avx2;
 #endif
-  return build == &isa_valu_portable;
+  return host == ISA_VALU_PORTABLE;
 }
 
 const valu_build_t *isa_valu_build_of(isa_valu_host_t host)
 {
-  static const valu_build_t *const builds[] = {
-    [ISA_VALU_PORTABLE] = &isa_valu_portable,
-#if defined(__x86_64__)
-    [ISA_VALU_AVX2] = &isa_valu_avx2,
-    [ISA_VALU_AVX512] = &isa_valu_avx512,
-#endif
-  };
-  const bool is_built = host < sizeof builds / sizeof *builds;
-  return is_built && is_runnable(builds[host]) ? builds[host] : NULL;
+  return host < ISA_VALU_HOSTS && is_runnable(host) ? builds[host] : NULL;
 }
 
 void isa_valu_use(const valu_build_t *build)
