@@ -186,14 +186,24 @@ void halves(PublishedCase &c, size_t count)
   c.fill<uint16_t>(count, [](size_t k) { return static_cast<uint16_t>(0x3000 + k % 61 * 32); });
 }
 
-void PublishedAdd(benchmark::State &state)
+void add_floats(benchmark::State &state, const char *kernel, uint32_t each)
 {
   const uint32_t count = 8388611;
-  PublishedCase c("masked_add", (count + 255) / 256, 256);
+  PublishedCase c(kernel, (count / each + 255) / 256, 256);
   for (int i = 0; i < 3; ++i)
     floats(c, count);
-  c.pass(count);
+  c.pass(count / each);
   run_published(state, c.dispatch, {7.16, 3ull * 4 * count});
+}
+
+void PublishedAdd(benchmark::State &state)
+{
+  add_floats(state, "masked_add", 1);
+}
+
+void PublishedAddWide(benchmark::State &state)
+{
+  add_floats(state, "wide_masked_add", 4);
 }
 
 void PublishedGather(benchmark::State &state)
@@ -295,6 +305,7 @@ void PublishedGemm(benchmark::State &state)
   run_published(state, c.dispatch, {0.370, 0});
 }
 BENCHMARK(PublishedAdd)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(PublishedAddWide)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(PublishedGather)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(PublishedAtomics)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(PublishedCopy)->Unit(benchmark::kMillisecond)->UseRealTime();
