@@ -4,12 +4,11 @@
 
 namespace vmem {
 
-static State execute_on(bool reference, const std::string &instruction, const State &state,
-                        device::Memory &memory, const uint32_t *descriptor, uint32_t float_mode,
+std::vector<Output> run(const std::string &instruction, const State &state,
+                        const uint32_t *descriptor, uint32_t groups, uint32_t float_mode,
                         bool on_gfx942)
 {
   device::Memory in(64 * sizeof(Lane)), out(64 * sizeof(Output)), kernarg(sizeof(Arguments));
-  memcpy(memory.as<void>(), state.memory.data(), state.memory.size());
   memcpy(in.as<void>(), state.lanes.data(), in.size());
   Arguments arguments = {in.address(), out.address(), state.exec, state.m0, 0, {}};
   memcpy(arguments.descriptor, descriptor, sizeof arguments.descriptor);
@@ -19,18 +18,27 @@ static State execute_on(bool reference, const std::string &instruction, const St
   d.float_mode = float_mode;
   device::Kernel kernel(kernels::around("vmem_begin", instruction, "vmem_end"), d);
   auto chip = on_gfx942 || kernels::needs_gfx942(instruction) ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
-  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, chip);
+  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), groups, 64, chip);
   dispatch.group_bytes = state.group_bytes;
   dispatch.sram_ecc = state.sram_ecc;
-  softgpu_engine_reference(reference);
   auto result = device::run(dispatch);
-  softgpu_engine_reference(false);
   EXPECT_TRUE(result.ok) << instruction << ": " << result.fault.text;
+  return {out.as<Output>(), out.as<Output>() + 64};
+}
+
+static State execute_on(bool reference, const std::string &instruction, const State &state,
+                        device::Memory &memory, const uint32_t *descriptor, uint32_t float_mode,
+                        bool on_gfx942)
+{
+  memcpy(memory.as<void>(), state.memory.data(), state.memory.size());
+  softgpu_engine_reference(reference);
+  const std::vector<Output> lanes = run(instruction, state, descriptor, 1, float_mode, on_gfx942);
+  softgpu_engine_reference(false);
   State after = state;
   memcpy(after.memory.data(), memory.as<void>(), after.memory.size());
   for (unsigned i = 0; i < 64; ++i) {
-    memcpy(after.lanes[i].result, out.as<Output>()[i].result, 16);
-    memcpy(after.lanes[i].lds, out.as<Output>()[i].lds, 16);
+    memcpy(after.lanes[i].result, lanes[i].result, 16);
+    memcpy(after.lanes[i].lds, lanes[i].lds, 16);
   }
   return after;
 }

@@ -42,6 +42,12 @@ struct State {
 
 const uint32_t LDS = 1024;
 
+// Runs the instruction on the engine in use, by so many work-groups of one thread; the caller's memory is what it finds
+// and changes, not `state.memory`. What each lane has afterwards.
+std::vector<Output> run(const std::string &instruction, const State &state,
+                        const uint32_t *descriptor, uint32_t groups = 1, uint32_t float_mode = 0xf0,
+                        bool on_gfx942 = false);
+
 // Runs the instruction with `state`, whose addresses are offsets in `memory` plus `base`, on both
 // engines, which must agree; the state afterwards.
 State execute(const std::string &instruction, const State &state, device::Memory &memory,
