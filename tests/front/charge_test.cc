@@ -1,4 +1,5 @@
 // What programs that know nothing of limits are charged, whatever they have the device do.
+#include "tests/extended.h"
 #include "tests/front/region_child.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +70,7 @@ TEST(FrontObjects, BeyondTheQuotaAreNotLoaded)
 // ---- Shares ----
 
 // As long as it takes for shares to be exact; else only that nobody has more.
-const bool extended = getenv("RAWHAL_TEST_EXTENDED") != nullptr;
+const bool extended = is_extended();
 constexpr uint64_t second = 1000000000;
 
 class FrontShares : public testing::TestWithParam<const char *> {};

@@ -1,4 +1,5 @@
 // A child that does not start another program: it has the hooks, and neither threads nor a runtime.
+#include "tests/extended.h"
 #include "tests/front/front_test.h"
 
 #include <rawhal/limit.h>
@@ -118,7 +119,7 @@ TEST_F(FrontFork, AChildTouchesNothingAndEnds)
         Free(passing);
     }
   });
-  const int children = getenv("RAWHAL_TEST_EXTENDED") ? 2000 : 100;
+  const int children = is_extended() ? 2000 : 100;
   for (int i = 0; i < children && !HasFailure(); ++i) {
     pid_t child = fork();
     if (child == 0) {

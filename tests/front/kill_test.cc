@@ -1,4 +1,5 @@
 // A process that is killed while it allocates leaves nothing in the ledger that it shares.
+#include "tests/extended.h"
 #include "tests/front/region_child.h"
 
 #include <gtest/gtest.h>
@@ -48,10 +49,7 @@ class FrontKill : public testing::TestWithParam<Killing> {};
 TEST_P(FrontKill, TheLedgerIsExact)
 {
   const Killing &what = GetParam();
-  const char *extended = getenv("RAWHAL_TEST_EXTENDED");
-  const int rounds = !extended                      ? what.rounds
-                     : strcmp(extended, "all") == 0 ? what.rounds_of_all
-                                                    : what.rounds_extended;
+  const int rounds = by_length(what.rounds, what.rounds_extended, what.rounds_of_all);
   Scratch scratch;
   std::string region = scratch / "region";
   uint64_t most = 0;

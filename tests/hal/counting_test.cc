@@ -5,6 +5,7 @@
 // and count what the submitting thread asks of them. System calls of that thread are refused by a
 // filter of its own, which counts.
 #include "device_test.h"
+#include "tests/extended.h"
 
 #include <hsa/hsa.h>
 
@@ -242,8 +243,7 @@ const char zeros[28] = {};
 // Of a million, each test takes a minute or two.
 uint64_t many(uint64_t without = 20000)
 {
-  const char *extended = getenv("RAWHAL_TEST_EXTENDED");
-  return !extended ? without : strcmp(extended, "all") == 0 ? 1000000 : 5 * without;
+  return by_length(without, 5 * without, 1000000);
 }
 
 void Counting::count_replays()

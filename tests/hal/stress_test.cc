@@ -5,9 +5,9 @@
 // and in the producer's order, the row is the ids in order. A dispatch that is missing leaves
 // another's value in its word; one that ran late, or twice, overwrites its successor's.
 #include "device_test.h"
+#include "tests/extended.h"
 #include "tests/values.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -18,11 +18,7 @@ constexpr uint32_t producers = 4, largest = 16, most_in_a_batch = 8;
 
 class Stress : public DeviceTest {
 protected:
-  static uint32_t count()
-  {
-    const char *extended = getenv("RAWHAL_TEST_EXTENDED");
-    return !extended ? 5000 : strcmp(extended, "all") == 0 ? 1000000 : 200000;
-  }
+  static uint32_t count() { return by_length(5000, 200000, 1000000); }
 
   // What one producer's id is: never a value that another dispatch's later work-items write.
   static uint32_t id_of(uint32_t producer, uint32_t i) { return (producer << 28) + i * 32 + 17; }

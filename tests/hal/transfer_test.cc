@@ -1,5 +1,6 @@
 // Copies in queue order: what they move, and what they wait for and hold up.
 #include "held_test.h"
+#include "tests/extended.h"
 #include "tests/values.h"
 
 #include <cstdlib>
@@ -317,7 +318,7 @@ protected:
 
 TEST_F(Schedule, OfCopiesKernelsAndBarriersAgreesWithASequentialModel)
 {
-  const int schedules = getenv("RAWHAL_TEST_EXTENDED") ? 10000 : 300;
+  const int schedules = is_extended() ? 10000 : 300;
   for (int i = 0; i < schedules; ++i) {
     std::vector<std::vector<uint32_t>> mine;
     mine.reserve(64); // they stay where they are

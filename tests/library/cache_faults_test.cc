@@ -1,6 +1,7 @@
 // What goes wrong while an index is written and read: full and broken disks, and processes that are killed at any moment.
 // Answers are right all the same, and nothing unfinished stays but what the dead leave.
 #include "cache_test.h"
+#include "tests/extended.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -368,8 +369,7 @@ TEST_F(LibraryCacheKilled, EightAtOnceAtAnyMoment)
   if (is_child())
     return be_a_child();
   fill(files);
-  const char *extended = getenv("RAWHAL_TEST_EXTENDED"); // half a second each
-  const int rounds = !extended ? 15 : strcmp(extended, "all") == 0 ? 1000 : 100;
+  const int rounds = by_length(15, 100, 1000); // half a second each
   std::mt19937 random(1);
   auto lives = std::chrono::milliseconds(100); // as long as they took the last time
   size_t killed = 0, died = 0, left = 0;

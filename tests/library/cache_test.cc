@@ -1,5 +1,6 @@
 // Indexes on disk: the second process reads next to nothing, and nothing that becomes of an index makes an answer wrong.
 #include "cache_test.h"
+#include "tests/extended.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -126,9 +127,8 @@ TEST_F(LibraryCache, EveryFlippedByte)
   const fs::path file = cached()[0];
   const std::vector<char> good = bytes_of(file);
   ASSERT_GE(good.size(), 8192u);
-  const bool extended = getenv("RAWHAL_TEST_EXTENDED");
   size_t believed = 0;
-  for (size_t at = 0; at < good.size(); at += extended ? 1 : 61) {
+  for (size_t at = 0; at < good.size(); at += is_extended() ? 1 : 61) {
     std::vector<char> bad = good;
     bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
     write_file(file, bad);
@@ -148,8 +148,7 @@ TEST_F(LibraryCache, EveryFlippedByteOfAnIndexThatStaysInItsFile)
   const fs::path file = cached()[0];
   const std::vector<char> good = bytes_of(file);
   ASSERT_GE(good.size(), 17 * 4096u);
-  const bool extended = getenv("RAWHAL_TEST_EXTENDED");
-  for (size_t at = 0; at < good.size(); at += extended ? 1009 : 9973) {
+  for (size_t at = 0; at < good.size(); at += is_extended() ? 1009 : 9973) {
     std::vector<char> bad = good;
     bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
     write_file(file, bad);

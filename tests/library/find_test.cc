@@ -1,5 +1,6 @@
 // Kernels are found by name over everything that was added, and the right one is meant.
 #include "library_test.h"
+#include "tests/extended.h"
 
 #include <algorithm>
 #include <map>
@@ -105,7 +106,7 @@ protected:
     const std::pair<const char *, fs::path> sources[] = {
         {"aiter", RAWHAL_CORPUS "/aiter"},
         {"rocrand", RAWHAL_BUILD_DIR "/rocrand"},
-        {getenv("RAWHAL_TEST_EXTENDED") ? "rocsparse" : "", RAWHAL_BUILD_DIR "/rocsparse"},
+        {is_extended() ? "rocsparse" : "", RAWHAL_BUILD_DIR "/rocsparse"},
     };
     std::string there;
     for (const auto &[name, path] : sources) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/assert_ok.h"
+#include "tests/extended.h"
 #include "tests/harness/allocator.h"
 #include "tests/hsaco/compressed.h"
 #include "tests/library/tensile_build.h"
@@ -427,7 +428,7 @@ TEST_F(Tensile, DamagedPackedOnesAreRefused)
 TEST_F(Tensile, BombsAreRefused)
 {
   const std::string start = some_library();
-  const size_t zeros = getenv("RAWHAL_TEST_EXTENDED") ? (size_t{1} << 30) + 1 - start.size() : 0;
+  const size_t zeros = is_extended() ? (size_t{1} << 30) + 1 - start.size() : 0;
   z_stream stream = {};
   ASSERT_EQ(deflateInit(&stream, 1), Z_OK);
   std::string packed;

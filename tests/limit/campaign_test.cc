@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/extended.h"
 #include "tests/limit/region_file.h"
 
 namespace {
@@ -160,9 +161,7 @@ int Campaign(unsigned seed, int kills, uint64_t *now, uint64_t *longest)
 
 TEST(Campaign, AfterThousandsOfDeathsInThreeTenantsEveryLedgerIsExact)
 {
-  const char *text = getenv("RAWHAL_TEST_EXTENDED");
-  const bool extended = text != nullptr, all = extended && !strcmp(text, "all"); // an hour
-  const int campaigns = all ? 100 : 4, kills = all ? 5000 : extended ? 2000 : 250;
+  const int campaigns = by_length(4, 4, 100), kills = by_length(250, 2000, 5000); // an hour of all
   // The limiters' clock: it stands still but for those who wait.
   uint64_t *now = static_cast<uint64_t *>(
       mmap(nullptr, sizeof(*now), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -172,7 +171,7 @@ TEST(Campaign, AfterThousandsOfDeathsInThreeTenantsEveryLedgerIsExact)
   uint64_t longest = 0;
   for (int i = 0; i < campaigns; ++i) {
     wrong += Campaign(static_cast<unsigned>(i) + 1, kills, now, &longest) != 0;
-    if (extended)
+    if (is_extended())
       fprintf(stderr, "%d campaigns, %d wrong, %.3f ms\n", i + 1, wrong,
               static_cast<double>(longest) * 1e-6);
   }

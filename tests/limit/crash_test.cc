@@ -10,16 +10,12 @@
 #include <atomic>
 #include <random>
 
+#include "tests/extended.h"
 #include "tests/limit/region_file.h"
 
 namespace {
 
 constexpr uint64_t kLimit = 64ull << 20;
-
-bool Extended()
-{
-  return getenv("RAWHAL_TEST_EXTENDED") != nullptr;
-}
 
 double Now()
 {
@@ -132,7 +128,7 @@ void WaitFor(pid_t child)
 
 TEST(Crash, AtRandomMoments)
 {
-  const int rounds = Extended() ? 10000 : 400;
+  const int rounds = is_extended() ? 10000 : 400;
   RegionFile file;
   Survivor survivor(file);
   double longest = 0;
@@ -165,7 +161,7 @@ TEST(Crash, AtRandomMoments)
 // Every step of a reservation, a release and a departure, by number.
 TEST(Crash, AtEveryStepOfAChange)
 {
-  const int repetitions = Extended() ? 30 : 1;
+  const int repetitions = is_extended() ? 30 : 1;
   RegionFile file;
   Survivor survivor(file);
   double longest = 0;
@@ -240,7 +236,7 @@ TEST(Crash, WhileReclaiming)
 // Random bytes in place of others: refused or survived, but never a crash or a hang.
 TEST(Crash, AnyBytesAreRefusedOrSurvived)
 {
-  const int rounds = Extended() ? 2000 : 100;
+  const int rounds = is_extended() ? 2000 : 100;
   std::mt19937 random(99);
   int refused = 0;
   for (int round = 0; round < rounds; ++round) {

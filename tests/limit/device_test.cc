@@ -1,5 +1,6 @@
 // Limits where they matter: on queues, buffers and executables of a device, in real time.
 #include "tests/hal/device_test.h"
+#include "tests/extended.h"
 #include "tests/values.h"
 
 #include <dlfcn.h>
@@ -79,7 +80,7 @@ static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, 
 // kernels in flight may turn out longer than any before, though not each time.
 TEST_P(RealTime, SharesHold)
 {
-  const uint64_t seconds = getenv("RAWHAL_TEST_EXTENDED") ? 5 : 2;
+  const uint64_t seconds = is_extended() ? 5 : 2;
   const int percent = GetParam();
   Start({{RAWHAL_LIMIT_GPU_SHARE, static_cast<uint64_t>(percent) * 10000}});
   rawhal_queue_t *on = queue();

@@ -10,6 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tests/extended.h"
+
 extern "C" {
 #include "tests/limit/ledger_model.h"
 #include "tests/limit/shim.h"
@@ -358,12 +360,6 @@ void Check(const std::vector<Process> &processes, int max_kills, uint64_t limit)
 }
 
 // Those with so many states that nobody waits for them each time.
-bool Extended()
-{
-  const char *text = getenv("RAWHAL_TEST_EXTENDED");
-  return text && !strcmp(text, "all");
-}
-
 Op Reserve(uint64_t units)
 {
   return {What::kReserve, units, 0, 0};
@@ -401,7 +397,7 @@ TEST(LedgerModel, TwoThatRaceForTheLastUnits)
 TEST(LedgerModel, ThreeOfATenantOfWhomTwoBuryTheSame)
 {
   std::vector<Op> third = {Reclaim(0)};
-  if (Extended())
+  if (is_extended_to_all())
     third.push_back(Reclaim(1));
   Check({{0, {Reserve(3)}}, {1, {Reserve(5), Reclaim(0)}}, {2, third}}, 2, 100);
 }
@@ -417,7 +413,7 @@ TEST(LedgerModel, ASlotThatChangesTenants)
 
 TEST(LedgerModel, ASlotThatChangesTenantsBesideAnotherOfTheNewOne)
 {
-  if (!Extended())
+  if (!is_extended_to_all())
     GTEST_SKIP() << "millions of states: RAWHAL_TEST_EXTENDED=all";
   Check({{0, {Reserve(3), Leave()}},
          {1, {Reserve(5)}},

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/extended.h"
 #include "tests/limit/region_file.h"
 #include "tests/values.h"
 
@@ -174,7 +175,7 @@ TEST(Memory, ThreadsOfSeveralMembersAddUp)
 // Two processes ask for 1.5 GiB each of 2 GiB at the same moment: one of them gets it, every time.
 TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted)
 {
-  const int rounds = getenv("RAWHAL_TEST_EXTENDED") ? 100000 : 20000;
+  const int rounds = is_extended() ? 100000 : 20000;
   RegionFile file;
   struct Board {
     std::atomic<int> go, ready[2], got[2];

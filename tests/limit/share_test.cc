@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
+#include "tests/extended.h"
 #include "tests/limit/excess.h"
 #include "tests/limit/simulator.h"
 
@@ -53,11 +53,6 @@ double Reachable(const Workload &workload, Options options)
   return process.Share(0, 5 * kSecond);
 }
 
-bool Extended()
-{
-  return getenv("RAWHAL_TEST_EXTENDED") != nullptr;
-}
-
 // What payment itself prescribes: kernels of these durations, each of which begins as soon as those before it are
 // paid for but for the burst. No limiter that is paid afterwards can begin one earlier, and one that begins them
 // later loses share.
@@ -89,7 +84,7 @@ TEST_P(Shares, IsExactAtEveryLimit)
   for (int limit : kLimits) {
     if (limit > reachable)
       continue;
-    if (many && !Extended() && limit != 30 && (kSanitized || (limit != 1 && limit != 99)))
+    if (many && !is_extended() && limit != 30 && (kSanitized || (limit != 1 && limit != 99)))
       continue; // millions of kernels
     Simulator simulator(options);
     std::vector<Ns> durations;
@@ -150,7 +145,7 @@ TEST_P(Tenants, ShareEvenly)
 {
   Model model = GetParam();
   for (int workload : {0, 1, 2, 3, 5, 6}) {
-    if (workload == 1 && !Extended())
+    if (workload == 1 && !is_extended())
       continue;
     Options options;
     options.model = model;
@@ -299,8 +294,7 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel)
   auto pick = [&](int from, int to) {
     return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
   };
-  const bool has_hours = Extended() && !strcmp(getenv("RAWHAL_TEST_EXTENDED"), "all");
-  const int rounds = has_hours ? 5000 : Extended() ? 1500 : 200;
+  const int rounds = by_length(200, 1500, 5000);
   for (int round = 0; round < rounds; ++round) {
     Options options;
     options.model = kModels[pick(0, 2)];

@@ -17,6 +17,7 @@
 #include <rawhal/hsaco.h>
 
 #include "objects.h"
+#include "tests/extended.h"
 #include "yaml.h"
 
 namespace {
@@ -411,7 +412,7 @@ TEST_F(OracleLlvm, Rocrand)
 TEST_F(OracleLlvm, Rocsparse)
 {
   std::string path = find_file(RAWHAL_BUILD_DIR "/rocsparse/usr/lib/*/librocsparse.so.0.*");
-  if (path.empty() || !extended())
+  if (path.empty() || !is_extended())
     GTEST_SKIP() << "no rocSPARSE in the build folder, or RAWHAL_TEST_EXTENDED is not set";
   EXPECT_GE(compare_files({path}).kernels, 80000u);
 }

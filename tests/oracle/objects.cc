@@ -2,7 +2,6 @@
 
 #include <glob.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include <rawhal/container.h>
@@ -63,15 +62,4 @@ std::vector<NamedObject> fixtures_for(const std::string &processor)
 std::vector<NamedObject> corpus_for(const std::string &processor)
 {
   return objects_of_all(RAWHAL_CORPUS "/*/*.co", processor);
-}
-
-bool extended()
-{
-  const char *text = getenv("RAWHAL_TEST_EXTENDED");
-  return text && *text;
-}
-
-bool extended_to_all()
-{
-  return extended() && !strcmp(getenv("RAWHAL_TEST_EXTENDED"), "all");
 }

@@ -20,7 +20,4 @@ std::vector<NamedObject> objects_of(const std::string &path, const std::string &
 std::vector<NamedObject> fixtures_for(const std::string &processor);
 std::vector<NamedObject> corpus_for(const std::string &processor);
 
-bool extended();        // RAWHAL_TEST_EXTENDED is set
-bool extended_to_all(); // it is "all": for an hour or two
-
 #endif

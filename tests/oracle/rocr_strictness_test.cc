@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "damage.h"
 #include "rocr_test.h"
+#include "tests/extended.h"
 
 extern "C" {
 #include "hsaco/loadable.h"
@@ -136,8 +137,8 @@ using OracleStrictness = RocrTest;
 
 TEST_F(OracleStrictness, WhatIsRefusedAndNeedNotBeIsOnPurpose)
 {
-  if (!extended()) // most of these crash the loader, which takes a while to start again
+  if (!is_extended()) // most of these crash the loader, which takes a while to start again
     GTEST_SKIP() << "RAWHAL_TEST_EXTENDED is not set";
-  load_refused(damage_bytes_for_device, 0, extended_to_all() ? 1500 : 150);
-  load_refused(damage_fields_for_device, 0, extended_to_all() ? 500 : 50);
+  load_refused(damage_bytes_for_device, 0, is_extended_to_all() ? 1500 : 150);
+  load_refused(damage_fields_for_device, 0, is_extended_to_all() ? 500 : 50);
 }

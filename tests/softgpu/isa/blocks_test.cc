@@ -2,12 +2,12 @@
 // each instruction anew: the same wave afterwards, register by register, and the same faults.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/extended.h"
 #include "tests/softgpu/isa/device.h"
 #include "tests/softgpu/isa/words.h"
 
@@ -254,11 +254,6 @@ std::string listing(const std::vector<uint32_t> &code)
     text += std::to_string(4 * at) + "  " + line + "\n";
   }
   return text;
-}
-
-bool is_extended()
-{
-  return getenv("RAWHAL_TEST_EXTENDED") != nullptr;
 }
 
 TEST(Blocks, RandomOnesLeaveTheSameWave)
