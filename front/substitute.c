@@ -5,6 +5,7 @@
 #include "front/outcomes.h"
 #include "front/substitute_rules.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/version.h"
 
@@ -197,6 +198,7 @@ void substitute_loaded(hsa_agent_t agent, hsa_executable_t executable, const fro
   substitute_rule_t *rule = rules_find(rules, kernel->facts->name, object_hash(kernel->object));
   if (!rule || !rule->file || !device)
     return;
+  WITHOUT_CANCELLATION(); /* the runtime writes files where it loads */
   pthread_mutex_lock(&loading);
   load(device, rule, executable, kernel_object);
   pthread_mutex_unlock(&loading);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 static rawhal_status_t map(int file, const char *path, file_bytes_t *bytes, rawhal_error_t *error)
@@ -50,6 +51,7 @@ rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no path");
   struct stat facts;
+  WITHOUT_CANCELLATION(); /* callers hold locks, and the file would stay open */
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
   if (file < 0)
     return rawhal_fail(error, errno == ENOENT ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,

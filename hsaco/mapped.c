@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 /* One line of /proc/self/maps after the other, in order of addresses (proc(5)). Only the beginning
@@ -80,6 +81,7 @@ static mapped_range_t parse(const char *text)
 
 rawhal_status_t mapped_walk(mapped_visit *visit, void *context, rawhal_error_t *error)
 {
+  WITHOUT_CANCELLATION();
   lines_t lines = {.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
   if (lines.file < 0)
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "/proc/self/maps, to learn what can be read: %s",

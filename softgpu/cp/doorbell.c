@@ -90,6 +90,7 @@ void softgpu_doorbells_stop(void)
 {
   if (!atomic_load(&opened))
     return;
+  SOFTGPU_WITHOUT_CANCELLATION();
   if (stop_fd >= 0) {
     uint64_t one = 1;
     /* A write of 1 to a fresh eventfd cannot fail or block. */

@@ -57,6 +57,7 @@ void softgpu_pause_nudge(void)
  * NULL, it is that late. Whether all are. */
 static bool pause_begin(const struct timespec *until)
 {
+  SOFTGPU_WITHOUT_CANCELLATION();
   pthread_mutex_lock(&lock);
   atomic_fetch_add(&depth, 1);
   pthread_mutex_unlock(&lock);

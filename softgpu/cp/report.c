@@ -13,6 +13,7 @@
 #include "softgpu/cp/signal.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/device/opened.h"
+#include "softgpu/device/thread.h"
 #include "softgpu/exports.h"
 
 static char report_file[4096]; /* written by the constructor only */
@@ -33,6 +34,7 @@ void softgpu_report_line(const char *text)
 {
   if (report_file[0] == '\0')
     return;
+  SOFTGPU_WITHOUT_CANCELLATION();
   char *end;
   long descriptor = strtol(report_file, &end, 10);
   int file = *end == '\0' && descriptor >= 0 && descriptor <= INT_MAX ? dup((int)descriptor)

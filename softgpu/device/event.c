@@ -212,6 +212,7 @@ static void wait_collect(waiter_t *waiter, const uint64_t *ages)
 static bool wait_block(waiter_t *waiter, bool all, uint32_t milliseconds)
 {
   const struct timespec until = softgpu_time_in(milliseconds * 1000000ull);
+  SOFTGPU_WITHOUT_CANCELLATION();
   if (!softgpu_condition_init(&waiter->wake))
     return false;
   waiter->next = waiters;

@@ -53,3 +53,16 @@ void softgpu_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, l
   const struct timespec until = softgpu_time_in((uint64_t)ns);
   pthread_cond_timedwait(condition, mutex, &until);
 }
+
+int softgpu_cancellation_hold(void)
+{
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  return before;
+}
+
+void softgpu_cancellation_resume(const int *before)
+{
+  int held;
+  pthread_setcancelstate(*before, &held);
+}

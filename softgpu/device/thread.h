@@ -1,4 +1,4 @@
-/* Threads of the device. */
+/* Threads of the device, and those of the program while they are here. */
 #ifndef SOFTGPU_DEVICE_THREAD_H
 #define SOFTGPU_DEVICE_THREAD_H
 
@@ -19,5 +19,14 @@ struct timespec softgpu_time_in(uint64_t ns);
 bool softgpu_condition_init(pthread_cond_t *condition);
 /* Waits at most `ns`; the mutex is held on return. */
 void softgpu_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, long ns);
+
+/* A driver's calls are no cancellation points, as ioctl() is none: what sleeps for the program, or
+ * has files open, holds cancellation back from here to the end of the block, on all ways out of it.
+ */
+#define SOFTGPU_WITHOUT_CANCELLATION()                                                             \
+  __attribute__((cleanup(softgpu_cancellation_resume), unused)) const int cancellation_before =    \
+      softgpu_cancellation_hold()
+int softgpu_cancellation_hold(void);
+void softgpu_cancellation_resume(const int *before);
 
 #endif

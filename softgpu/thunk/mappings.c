@@ -1,5 +1,7 @@
 #include "softgpu/thunk/mappings.h"
 
+#include "softgpu/device/thread.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,6 +63,7 @@ static bool walk_file(walk_t *walk, int file)
 
 bool softgpu_mappings_readable(uint64_t base, uint64_t end, bool *writable)
 {
+  SOFTGPU_WITHOUT_CANCELLATION();
   walk_t walk = {.at = base, .end = end, .writable = true};
   int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "softgpu/device/memory.h"
+#include "softgpu/device/thread.h"
 
 /* Words of a handle. The runtime marks fragments in PAGES, by its top bit and the lowest nine. */
 enum { WORD_PROCESS, WORD_FILE, WORD_TOKEN, WORD_FLAGS = 5, WORD_PAGES, WORD_NODE };
@@ -86,6 +87,7 @@ bool softgpu_share_create(softgpu_share_t *share, uint64_t size)
 {
   *share = (softgpu_share_t){0};
   char name[NAME_BYTES];
+  SOFTGPU_WITHOUT_CANCELLATION();
   if (getrandom(share->token, sizeof(share->token), 0) != (ssize_t)sizeof(share->token))
     return false;
   name_write(share->token, name);
@@ -116,6 +118,7 @@ bool softgpu_share_open(softgpu_share_t *share, const HsaSharedMemoryHandle *han
                         softgpu_share_facts_t *facts)
 {
   const HSAuint32 *words = *handle;
+  SOFTGPU_WITHOUT_CANCELLATION();
   *share = (softgpu_share_t){0};
   *facts = (softgpu_share_facts_t){.size = (uint64_t)words[WORD_PAGES] * SOFTGPU_PAGE,
                                    .node = words[WORD_NODE],
@@ -144,6 +147,7 @@ bool softgpu_share_open(softgpu_share_t *share, const HsaSharedMemoryHandle *han
 void softgpu_share_close(softgpu_share_t *share)
 {
   struct stat facts;
+  SOFTGPU_WITHOUT_CANCELLATION();
   /* Programs close what they do not know, and the number may be another file's by now. */
   if (share->file > 0 && fstat(share->file, &facts) == 0 &&
       (share->inode == 0 || (facts.st_dev == share->device && facts.st_ino == share->inode)))

@@ -9,6 +9,7 @@
 #include "compressed.h"
 #include "host.h"
 #include "hsaco_test.h"
+#include "tests/cancelled.h"
 
 namespace {
 
@@ -215,6 +216,13 @@ TEST_F(File, LeavesNoDescriptorBehind)
     rawhal_container_close(container);
   }
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, open("/tmp"));
+  EXPECT_EQ(before, next_descriptor());
+  EXPECT_TRUE(goes_on_though_cancelled([this] {
+    (void)open(path.c_str(), RAWHAL_HSACO_COPY);
+    rawhal_container_t *container = nullptr; // of memory, whose end /proc tells
+    (void)!rawhal_container_open_image(path.data(), nullptr, &container, nullptr);
+    rawhal_container_close(container);
+  }));
   EXPECT_EQ(before, next_descriptor());
 }
 

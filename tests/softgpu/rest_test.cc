@@ -1,6 +1,7 @@
 // The device at rest: idle, paused, shut down, forked.
 #include "newer.h"
 #include "runtime.h"
+#include "tests/cancelled.h"
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -175,6 +176,28 @@ TEST_F(Rest, queues_come_and_go_while_paused)
   EXPECT_EQ(hsa->hsa_queue_load_read_index_scacquire(second), 0u);
   hsa->resume();
   EXPECT_TRUE(reaches(done, 0));
+}
+
+// A driver's calls are no cancellation points: whoever is cancelled in one goes on, and leaves no lock.
+TEST_F(Rest, a_cancelled_thread_waits_to_the_end)
+{
+  hsa_signal_t done = signal(1);
+  std::thread later([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    hsa->hsa_signal_store_screlease(done, 0);
+  });
+  EXPECT_TRUE(goes_on_though_cancelled([&] {
+    hsa_queue_t *mine = queue();
+    EXPECT_EQ(hsa->hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                             HSA_WAIT_STATE_BLOCKED),
+              0);
+    hsa->pause();
+    hsa->resume();
+    queue_destroy(mine);
+    release(host_memory(1 << 20));
+  }));
+  later.join();
+  queue_destroy(queue());
 }
 
 TEST_F(Rest, starts_again_after_shutdown)
