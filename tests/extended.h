@@ -1,10 +1,17 @@
 // How long tests may take: RAWHAL_TEST_EXTENDED in the environment says that it may be minutes (./dev test --extended),
-// and "all" that it may be hours.
+// and "all" that it may be hours. Sanitizers make it many times as long: what computes the same without them, and much of
+// it, does less there.
 #ifndef RAWHAL_TESTS_EXTENDED_H
 #define RAWHAL_TESTS_EXTENDED_H
 
 #include <cstdlib>
 #include <cstring>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#else
+constexpr bool is_sanitized = false;
+#endif
 
 inline bool is_extended()
 {

@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "tests/extended.h"
 #include "tests/limit/region_file.h"
 #include "tests/values.h"
 
@@ -16,12 +17,6 @@ namespace {
 
 constexpr uint64_t kLimit = 64ull << 20, kMine = 8ull << 20;
 constexpr long kMostSteps = 5000000;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 uint64_t Now()
 {
@@ -135,7 +130,7 @@ class Instructions : public testing::TestWithParam<int> {};
 TEST_P(Instructions, ADeathBetweenAnyTwoLeavesNothing)
 {
   const int turn = GetParam();
-  if (kSanitized)
+  if (is_sanitized)
     GTEST_SKIP() << "a sanitizer's instructions are too many";
   RegionFile file;
   rawhal_limiter_t *survivor =
