@@ -2,6 +2,7 @@
  * environment asks for it, to stderr. */
 #include "hal/internal.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -98,6 +99,7 @@ void hal_log(rawhal_severity_t severity, const char *format, ...)
   va_start(arguments, format);
   vsnprintf(message, sizeof(message), format, arguments);
   va_end(arguments);
+  WITHOUT_CANCELLATION();
   pthread_mutex_lock(&lock);
   for (const log_hook_t *hook = hooks; hook; hook = hook->next)
     hook->function(hook->context, severity, message);

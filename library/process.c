@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sized.h"
@@ -78,6 +79,7 @@ rawhal_status_t rawhal_process_open_file(const char *path, const rawhal_process_
 {
   if (!process)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "process is NULL");
+  WITHOUT_CANCELLATION();
   *process = NULL;
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
@@ -187,6 +189,7 @@ rawhal_status_t rawhal_process_open(const rawhal_process_options_t *options,
 {
   if (!process)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "process is NULL");
+  WITHOUT_CANCELLATION();
   *process = NULL;
   rawhal_process_t *made = NULL;
   rawhal_status_t status = make(options, &made, error);

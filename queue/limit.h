@@ -127,7 +127,7 @@
  * it cannot write that, and by whatever keeps it from the device itself.
  *
  * Thread-safety: all functions are thread-safe, except that a config belongs to one thread and
- * closing must come last. */
+ * closing must come last. pthread_cancel(): no call is a cancellation point (see queue.h). */
 #ifndef RAWHAL_LIMIT_H
 #define RAWHAL_LIMIT_H
 

@@ -192,15 +192,15 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
                                  limit_grant_t *grant, rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  WITHOUT_CANCELLATION(); /* of a thread that holds locks, or is counted among those who wait */
   *grant = (limit_grant_t){0};
   rawhal_status_t status = limiter_check(limiter, error);
   if (status == RAWHAL_OK) /* what is never admitted is refused without a lock, too */
     status = caps_check(limiter, cost, error);
   if (status == RAWHAL_OK && attempt_unlocked(lease, cost, grant))
     return RAWHAL_OK;
+  WITHOUT_CANCELLATION(); /* of a thread that holds locks, or is counted among those who wait */
   uint64_t began = 0;
-  bool counted = false; /* among those who wait */
+  bool counted = false;
   while (status == RAWHAL_OK) {
     refusal_t refusal = {0};
     uint64_t until = 0;

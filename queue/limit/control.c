@@ -6,6 +6,7 @@
 #include "queue/limit/rules.h"
 
 #include "base/allocate.h"
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -20,6 +21,7 @@ rawhal_status_t rawhal_limit_control_open(const char *path, rawhal_limit_control
 {
   if (!result)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "control is NULL");
+  WITHOUT_CANCELLATION();
   *result = NULL;
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
@@ -40,6 +42,7 @@ void rawhal_limit_control_close(rawhal_limit_control_t *control)
 {
   if (!control)
     return;
+  WITHOUT_CANCELLATION();
   region_close(&control->region);
   pthread_mutex_destroy(&control->lock);
   allocate_free(NULL, control);

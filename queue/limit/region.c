@@ -1,5 +1,6 @@
 #include "queue/limit/region.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -59,6 +60,7 @@ static void after_fork_in_parent(void)
  */
 static void after_fork_in_child(void)
 {
+  WITHOUT_CANCELLATION(); /* fork() is no cancellation point; what is pending is inherited */
   for (int i = 0; i < MAX_OPEN; ++i)
     if (open_files[i]) {
       close(open_files[i] - 1);
@@ -130,6 +132,7 @@ static rawhal_status_t remember_file(int fd, uint32_t *process, rawhal_error_t *
 
 static void forget_file(int fd)
 {
+  WITHOUT_CANCELLATION();
   pthread_mutex_lock(&open_lock);
   for (int i = 0; i < MAX_OPEN; ++i)
     if (open_files[i] == fd + 1) {
@@ -511,6 +514,7 @@ rawhal_status_t rawhal_limit_region_create(int *fd, rawhal_error_t *error)
   static const char name[] = "rawhal-limits";
   if (!fd)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "fd is NULL");
+  WITHOUT_CANCELLATION();
   *fd = -1;
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   region_t region = {.fd = memfd_create(name, flags | MFD_NOEXEC_SEAL)};

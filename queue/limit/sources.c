@@ -5,6 +5,7 @@
 #include "queue/limit/limits_file.h"
 #include "queue/limit/parse.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 
@@ -426,6 +427,7 @@ rawhal_status_t rawhal_limit_config_environment(rawhal_limit_config_t *config,
   if (!error)
     error = &mine;
   sources_t sources = {0};
+  WITHOUT_CANCELLATION();
   rawhal_limit_config_t read = *config; /* a failed call leaves `*config` alone */
   rawhal_status_t status = SIZED_TAKE(&sources.device, device, memory_bytes, error);
   if (status == RAWHAL_OK)

@@ -7,6 +7,7 @@
 #include "queue/limit/rules.h"
 
 #include "base/allocate.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 
@@ -26,6 +27,7 @@ rawhal_status_t rawhal_limit_view_open(const char *path, rawhal_limit_view_t **r
 {
   if (!result)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "view is NULL");
+  WITHOUT_CANCELLATION();
   *result = NULL;
   if (!path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
@@ -46,6 +48,7 @@ void rawhal_limit_view_close(rawhal_limit_view_t *view)
 {
   if (!view)
     return;
+  WITHOUT_CANCELLATION();
   region_view_close(&view->region);
   allocate_free(NULL, view);
 }

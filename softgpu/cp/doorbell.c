@@ -72,6 +72,7 @@ static void fds_close(void)
 
 bool softgpu_doorbells_start(softgpu_doorbell_rung_fn *rung)
 {
+  SOFTGPU_WITHOUT_CANCELLATION();
   void *memory = mmap(NULL, SOFTGPU_MAX_QUEUES * SOFTGPU_PAGE, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)

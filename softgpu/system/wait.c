@@ -6,6 +6,7 @@
  * of the runtime wait for the same signals. So waits are done here, on the device's events. */
 #include <dlfcn.h>
 #include <hsa/amd_hsa_signal.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -54,7 +55,10 @@ static void rest(const amd_signal_t *signal, uint64_t passed, uint64_t remaining
   uint64_t most = remaining / MS_IN_NS < BLOCK_MS ? remaining / MS_IN_NS : BLOCK_MS;
   if (most > 0 && event_wait(signal->event_id, (uint32_t)most))
     return;
+  int before; /* a wait is no cancellation point */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+  pthread_setcancelstate(before, &before);
 }
 
 /* Timeouts count nanoseconds, as the system's timestamps here do. */

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "softgpu/device/memory.h"
+#include "softgpu/device/thread.h"
 #include "softgpu/thunk/allocate.h"
 #include "softgpu/thunk/pages.h"
 
@@ -100,6 +101,7 @@ static bool pages_usable(uint64_t base, uint64_t end)
   uint64_t first = base & ~(uint64_t)(SOFTGPU_PAGE - 1);
   uint64_t size = ((end + SOFTGPU_PAGE - 1) & ~(uint64_t)(SOFTGPU_PAGE - 1)) - first;
   int result;
+  SOFTGPU_WITHOUT_CANCELLATION();
   do
     result = madvise((void *)first, size, POPULATE_WRITE);
   while (result != 0 && errno == EINTR);

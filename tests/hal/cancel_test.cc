@@ -1,6 +1,7 @@
 // Threads that are cancelled while they are in a call: the call goes on to its end, all it held is
 // let go, and everything can be used again.
 #include "held_test.h"
+#include "tests/cancelled.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -235,6 +236,30 @@ TEST_F(CancelledLimited, InASubmitThatIsHeldBack)
     ASSERT_OK(wait(on, ticket));
   }
   expect_usable(on);
+}
+
+// Its end may be that of the executable, of the instance, and of the runtime.
+TEST(CancelledLast, DestroyingARecordingIsTheEndOfAll)
+{
+  class Last : public HeldTest {
+  public:
+    using HeldTest::HeldTest;
+    void TestBody() override {}
+    rawhal_recording_t *record()
+    {
+      SetUp();
+      rawhal_queue_t *on = queue();
+      const rawhal_dispatch_t dispatch = empty();
+      rawhal_recording_t *recording = nullptr;
+      EXPECT_OK(rawhal_recording_create(on, &dispatch, 1, &recording, &error));
+      TearDown();
+      return recording;
+    }
+  };
+  for (int i = 0; i < 20; ++i) {
+    rawhal_recording_t *recording = Last().record();
+    EXPECT_TRUE(goes_on_though_cancelled([&] { rawhal_recording_destroy(recording); }));
+  }
 }
 
 } // namespace

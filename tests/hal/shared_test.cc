@@ -4,6 +4,7 @@
 #include "tests/values.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa.h>
 #include <thread>
@@ -194,6 +195,40 @@ TEST_F(Shared, FaultsAreReportedByTheProgram)
   EXPECT_EQ(rawhal_queue_report(on, HSA_STATUS_ERROR, &error), RAWHAL_FAULT)
       << "the first cause counts";
   EXPECT_EQ(rawhal_queue_report(nullptr, HSA_STATUS_ERROR, &error), RAWHAL_INVALID_ARGUMENT);
+}
+
+// The program's log may be a file: whoever is cancelled leaves no queue that is still dying.
+TEST(SharedLog, ReportsOfACancelledThreadGoOn)
+{
+  class Logging : public HeldTest {
+  public:
+    void TestBody() override {}
+    void SetUp() override
+    {
+      rawhal_instance_options_t options = {};
+      options.backend = RAWHAL_BACKEND_SOFTGPU;
+      options.softgpu_options = softgpu_options();
+      options.log = [](void *, rawhal_severity_t, const char *message) {
+        const int file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        (void)!write(file, message, strlen(message));
+        close(file);
+      };
+      ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
+      device = rawhal_instance_device(instance, 0);
+    }
+    void TearDown() override { HeldTest::TearDown(); }
+    void report()
+    {
+      rawhal_queue_t *on = queue();
+      EXPECT_TRUE(goes_on_though_cancelled(
+          [&] { (void)!rawhal_queue_report(on, HSA_STATUS_ERROR, nullptr); }));
+      const rawhal_dispatch_t dispatch = empty();
+      EXPECT_EQ(rawhal_queue_submit(on, &dispatch, 1, 0, nullptr, &error), RAWHAL_FAULT);
+    }
+  } logging;
+  logging.SetUp();
+  logging.report();
+  logging.TearDown();
 }
 
 TEST_F(Shared, TheSizeIsTheProgramsQueues)

@@ -1,5 +1,6 @@
 // Fat binaries of this program and of libraries that are loaded into it, made by hand.
 #include "process_test.h"
+#include "tests/cancelled.h"
 #include "tests/harness/allocator.h"
 
 #include <atomic>
@@ -33,6 +34,20 @@ TEST(Process, TheProgramsOwn)
             rawhal_process_fatbin(process.get(), rawhal_process_fatbin_count(process.get())));
   EXPECT_EQ(nullptr,
             rawhal_process_kernel(process.get(), rawhal_process_kernel_count(process.get())));
+}
+
+// The loader's lock is held meanwhile.
+TEST(Process, ACancelledThreadLooksToTheEnd)
+{
+  const std::string path = path_of_this_program();
+  EXPECT_TRUE(goes_on_though_cancelled([&] {
+    rawhal_process_t *process = nullptr;
+    EXPECT_EQ(RAWHAL_OK, rawhal_process_open(nullptr, &process, nullptr));
+    rawhal_process_close(process);
+    EXPECT_EQ(RAWHAL_OK, rawhal_process_open_file(path.c_str(), nullptr, &process, nullptr));
+    rawhal_process_close(process);
+  }));
+  EXPECT_EQ(1u, fatbins_of(look(), path).size());
 }
 
 // By sections, and by a search where there are none; whichever linker put it together.
