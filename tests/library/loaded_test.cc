@@ -1,5 +1,6 @@
 // Objects on the device: loaded once, kept as long as there is room, and given up for others.
 #include "library_test.h"
+#include "tests/extended.h"
 
 #include <atomic>
 #include <mutex>
@@ -182,14 +183,14 @@ TEST_F(LibraryLoaded, ThreadsLoadEachObjectOnce)
 // Some use, some give back, some make it look again, and there is room for few.
 TEST_F(LibraryLoaded, ThreadsThatDisturbEachOther)
 {
-  const size_t count = 20;
+  const size_t count = 20, rounds = is_sanitized ? 50 : 150;
   fill(count);
   rawhal_library_t *library = create_of(3);
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;
   for (size_t t = 0; t < 6; ++t)
     threads.emplace_back([&, t] {
-      for (size_t i = 0; i < 150; ++i) {
+      for (size_t i = 0; i < rounds; ++i) {
         const std::string name = numbered((i * (t + 1)) % count);
         const rawhal_library_query_t query = named(name);
         const rawhal_device_kernel_t *kernel = nullptr;
