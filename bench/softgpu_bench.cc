@@ -189,7 +189,7 @@ void halves(PublishedCase &c, size_t count)
 void add_floats(benchmark::State &state, const char *kernel, uint32_t each)
 {
   const uint32_t count = 8388611;
-  PublishedCase c(kernel, (count / each + 256) / 256, 256);
+  PublishedCase c(kernel, ((count + each - 1) / each + 255) / 256, 256);
   for (int i = 0; i < 3; ++i)
     floats(c, count);
   c.pass(count);

@@ -253,6 +253,7 @@ void executables_reap(void)
   if (runtime_check(NULL) != RAWHAL_OK || atomic_load(&retiring) == 0)
     return;
   rawhal_executable_t *unneeded;
+  WITHOUT_CANCELLATION(); /* of a recording that is destroyed, too, which may end the runtime */
   pthread_mutex_lock(&table_lock);
   while ((unneeded = sources_find(is_unneeded))) {
     --retiring;

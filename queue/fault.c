@@ -3,7 +3,6 @@
 #include "queue/limited.h"
 #include "queue/transfer.h"
 
-#include "base/cancel.h"
 #include "base/error.h"
 
 #include <sched.h>
@@ -102,7 +101,6 @@ rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue, int32_t hsa_status,
 {
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
-  WITHOUT_CANCELLATION(); /* a death that was begun is waited for */
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
     queue_error_callback((hsa_status_t)hsa_status, queue->hsa_queue, queue);

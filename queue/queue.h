@@ -25,7 +25,7 @@
  * pthread_cancel(): no call is a cancellation point. A thread that is cancelled in one ends at the
  * first cancellation point after the call has returned, with its result; to cancel waiting threads,
  * give them deadlines. The caller's functions that a call itself calls (allocator, log, callbacks
- * from rawhal_queue_destroy()) run with cancellation held back.
+ * from rawhal_queue_destroy()) may run with cancellation held back.
  *
  * Deadlines are absolute times of CLOCK_MONOTONIC in nanoseconds, so that one deadline can span
  * several calls: rawhal_deadline_after(), 0 = do not wait, RAWHAL_FOREVER = no deadline.

@@ -2,7 +2,6 @@
  * and copied into the rings for each replay. */
 #include "queue/limited.h"
 
-#include "base/cancel.h"
 #include "base/error.h"
 #include "kernarg/layout.h"
 
@@ -144,7 +143,6 @@ void rawhal_recording_destroy(rawhal_recording_t *recording)
 {
   if (!recording)
     return;
-  WITHOUT_CANCELLATION();
   for (uint32_t i = 0; recording->dispatches && i < recording->count; ++i)
     if (recording->dispatches[i].kernel)
       --recording->dispatches[i].kernel->owner->pins;

@@ -42,7 +42,6 @@ void rawhal_limit_control_close(rawhal_limit_control_t *control)
 {
   if (!control)
     return;
-  WITHOUT_CANCELLATION();
   region_close(&control->region);
   pthread_mutex_destroy(&control->lock);
   allocate_free(NULL, control);

@@ -334,7 +334,6 @@ void rawhal_limiter_close(rawhal_limiter_t *limiter)
 {
   if (!limiter)
     return;
-  WITHOUT_CANCELLATION();
   if (!region_forked(&limiter->region))
     limiter_leave(limiter);
   destroy(limiter);
