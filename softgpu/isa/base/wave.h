@@ -40,6 +40,7 @@ typedef struct isa_range {
 } isa_range_t;
 
 enum { ISA_RANGES = 256 };
+enum { ISA_CHUNK = 1024 }; /* dwords of code that are kept together: a page */
 
 /* How many lanes are moved together between registers and memory: exec/memory/move.h. */
 enum { ISA_MOVED = 16, ISA_MOVES_KEPT = 4 };
@@ -77,6 +78,7 @@ typedef struct isa_wave {
   /* The engine's and the memory instructions' side. */
   int32_t budget;         /* instructions left of this turn; 0 hands over to the next wave */
   const isa_inst_t *stop; /* where isa_inst_t.run_on ends */
+  uint32_t room;          /* instructions of later blocks that may be run before: isa_go_to() */
   uint8_t state;          /* isa_wave_state_t */
   uint32_t index;         /* in its work-group */
   uint64_t gws_ticket;    /* of the barrier or semaphore, while gws_waits */
@@ -94,8 +96,9 @@ typedef struct isa_wave {
   isa_shadow_t *shadow;   /* of LDS, for checks.h; NULL without */
   uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
   uint32_t private_bytes; /* of the slice, per lane */
-  const isa_chunk_t *chunk; /* of the program, where the wave was last */
-  isa_range_t *ranges;      /* ISA_RANGES of them, owned by the thread that runs the wave */
+  const isa_chunk_t *chunk;      /* of the program, where the wave was last */
+  const isa_inst_t *const *code; /* ISA_CHUNK of them, the chunk's, by dword; NULL until decoded */
+  isa_range_t *ranges;           /* ISA_RANGES of them, owned by the thread that runs the wave */
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
   uint64_t exec_row_of;
   isa_row_t exec_row __attribute__((aligned(64)));
@@ -150,6 +153,25 @@ static inline bool isa_go_on(isa_wave_t *wave, const isa_inst_t *inst, bool ok)
     return false;
   }
   return ++inst == wave->stop || inst->run_on(wave, inst);
+}
+
+/* What the `run_on` of a branch ends with, which is at the end of its block: it calls the first
+ * instruction of the next block, which is `distance` dwords after this one. Where that has not been
+ * decoded yet, or there is no room, the engine goes on. */
+static inline bool isa_go_to(isa_wave_t *wave, const isa_inst_t *inst, int32_t distance)
+{
+  const uint32_t slot = inst->end + (uint32_t)distance;
+  const isa_inst_t *next =
+      slot < ISA_CHUNK ? __atomic_load_n(&wave->code[slot], __ATOMIC_ACQUIRE) : NULL;
+  if (!next || !next->block || next->block > wave->room || wave->lds_loads) {
+    wave->pc += (uint64_t)(int64_t)distance * 4;
+    return true;
+  }
+  wave->room -= next->block;
+  wave->budget -= next->block;
+  wave->pc += (uint64_t)((int64_t)next->end - inst->end) * 4;
+  wave->stop = next + next->block;
+  return next->run_on(wave, next);
 }
 
 /* Makes a `run_on` of a `run`, and stands before it. Both stay functions of their own: one that

@@ -139,6 +139,11 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
 
 /* --- running --- */
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+  return a < b ? a : b;
+}
+
 /* The chunk where the wave is, which mostly is the one where it was. NULL and a described fault
  * when there is no code. */
 static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
@@ -148,7 +153,9 @@ static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
       !isa_chunk_is_as_compared(chunk))
     chunk = isa_program_chunk(program, wave->pc);
   wave->chunk = chunk;
-  if (!chunk)
+  if (chunk)
+    wave->code = chunk->at;
+  else
     isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, wave->pc, 4);
   return chunk;
 }
@@ -166,8 +173,15 @@ static bool run_one(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t
   return false;
 }
 
-/* A block, or what of it the turn has room for. No instruction but the last looks at the program
- * counter or at the turn, and nothing waits for vector memory: that need not be counted. */
+/* How many of the instructions that were to be run were not: the wave faulted at `wave->stop`. */
+static uint32_t count_undone(const isa_wave_t *wave, const isa_inst_t *end, bool is_later_block)
+{
+  return is_later_block ? wave->stop->block - 1u : (uint32_t)(end - wave->stop) - 1;
+}
+
+/* A block, or what of it the turn has room for, and blocks to which it branches. No instruction but
+ * the last looks at the program counter or at the turn, and nothing waits for vector memory: that
+ * need not be counted. */
 static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave,
                       uint64_t *executed)
 {
@@ -178,16 +192,19 @@ static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave
   }
   wave->budget -= (int32_t)count;
   wave->pc = chunk->base + 4ull * end;
-  const isa_inst_t *const first = inst, *const all = inst + count;
-  for (; inst < all; inst = wave->stop) {
-    wave->stop = all - inst < ISA_RUN_ON ? all : inst + ISA_RUN_ON;
-    if (!inst->run_on(wave, inst)) {
+  for (uint32_t part; count; count -= part, inst += part) {
+    part = smaller(count, ISA_RUN_ON);
+    const uint32_t room = smaller(ISA_RUN_ON - part, (uint32_t)wave->budget);
+    wave->room = room;
+    wave->stop = inst + part;
+    const bool ok = inst->run_on(wave, inst);
+    *executed += part + (room - wave->room);
+    if (!ok) {
+      *executed -= count_undone(wave, inst + part, wave->room != room);
       wave->pc = chunk->base + 4ull * wave->stop->slot;
-      *executed += (uint64_t)(wave->stop + 1 - first);
       return false;
     }
   }
-  *executed += count;
   return true;
 }
 

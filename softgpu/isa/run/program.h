@@ -8,8 +8,6 @@
 #include "softgpu/device/memory.h"
 #include "softgpu/isa/base/wave.h"
 
-enum { ISA_CHUNK = 1024 }; /* dwords: a page */
-
 typedef struct isa_program isa_program_t;
 
 /* Instructions that follow each other, decoded together. */

@@ -178,44 +178,72 @@ TEST_P(Engine, GroupsThatSleepGiveWay)
   EXPECT_LT(softgpu_instruction_count() - before, 1000u);
 }
 
+// Runs a kernel that ends with a fault on both engines, and says how many instructions that took.
+uint64_t faults_alike(const device::Kernel &kernel, uint64_t offset)
+{
+  device::Memory kernarg(8);
+  const softgpu_dispatch_t dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1);
+  softgpu_fault_t fault[2];
+  uint64_t executed[2];
+  for (bool reference : {false, true}) {
+    softgpu_engine_reference(reference);
+    const uint64_t first = softgpu_instruction_count();
+    const device::Result result = device::run(dispatch);
+    executed[reference] = softgpu_instruction_count() - first;
+    EXPECT_FALSE(result.ok);
+    fault[reference] = result.fault;
+  }
+  softgpu_engine_reference(false);
+  EXPECT_EQ(executed[0], executed[1]);
+  EXPECT_EQ(fault[0].pc, kernel.entry() + offset);
+  EXPECT_EQ(fault[0].pc, fault[1].pc);
+  EXPECT_EQ(fault[0].kind, fault[1].kind);
+  EXPECT_EQ(fault[0].address, fault[1].address);
+  EXPECT_EQ(fault[0].lane, fault[1].lane);
+  return executed[0];
+}
+
+const uint32_t kMove = 0x7e060302; // v_mov_b32 v3, v2
+const std::vector<std::vector<uint32_t>> kFaulting = {
+    {0xc0020104, 0x00000000}, // s_load_dword s4, s[8:9], 0x0
+    {0xdc508000, 0x027f0000}, // global_load_dword v2, v[0:1], off
+    {0xbf920002},             // s_trap 2
+    {0xbfff0000},             // no instruction
+};
+
 // However instructions of a block call each other, and wherever they return from that.
 TEST_P(Engine, AFaultDeepInABlockIsWhereItIs)
 {
-  const uint32_t move = 0x7e060302; // v_mov_b32 v3, v2
-  const std::vector<std::vector<uint32_t>> faulting = {
-      {0xc0020104, 0x00000000}, // s_load_dword s4, s[8:9], 0x0
-      {0xdc508000, 0x027f0000}, // global_load_dword v2, v[0:1], off
-      {0xbf920002},             // s_trap 2
-      {0xbfff0000},             // no instruction
-  };
-  device::Memory kernarg(8);
-  for (const std::vector<uint32_t> &last : faulting)
+  for (const std::vector<uint32_t> &last : kFaulting)
     for (const uint32_t before :
          {0u, 1u, 61u, 62u, 63u, 64u, 65u, 126u, 127u, 128u, 250u, 251u, 252u, 253u, 254u, 600u}) {
       std::vector<uint32_t> words = {0x7e000280, 0x7e020280}; // v0 = v1 = 0
-      words.insert(words.end(), before, move);
+      words.insert(words.end(), before, kMove);
       words.insert(words.end(), last.begin(), last.end());
       words.push_back(0xbf810000); // s_endpgm
-      device::Kernel kernel(words);
-      const softgpu_dispatch_t dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1);
-      softgpu_fault_t fault[2];
-      uint64_t executed[2];
-      for (bool reference : {false, true}) {
-        softgpu_engine_reference(reference);
-        const uint64_t first = softgpu_instruction_count();
-        const device::Result result = device::run(dispatch);
-        executed[reference] = softgpu_instruction_count() - first;
-        EXPECT_FALSE(result.ok);
-        fault[reference] = result.fault;
-      }
-      softgpu_engine_reference(false);
-      EXPECT_EQ(executed[0], before + 3);
-      EXPECT_EQ(executed[1], before + 3);
-      EXPECT_EQ(fault[0].pc, kernel.entry() + 4 * (2 + before)) << before;
-      EXPECT_EQ(fault[0].pc, fault[1].pc);
-      EXPECT_EQ(fault[0].kind, fault[1].kind);
-      EXPECT_EQ(fault[0].address, fault[1].address);
-      EXPECT_EQ(fault[0].lane, fault[1].lane);
+      const device::Kernel kernel(words);
+      EXPECT_EQ(faults_alike(kernel, 4 * (2 + before)), before + 3) << before;
+    }
+}
+
+// A branch calls the first instruction of the block where it goes, once that has been there.
+TEST_P(Engine, AFaultInALaterBlockIsWhereItIs)
+{
+  for (const std::vector<uint32_t> &last : kFaulting)
+    for (const uint32_t before : {0u, 1u, 2u, 20u, 40u, 55u, 56u, 57u, 58u, 59u, 60u, 130u}) {
+      const uint32_t over = before + (uint32_t)last.size();
+      std::vector<uint32_t> words = {
+          0x7e000280,        0x7e020280, // v0 = v1 = 0
+          0xb0050000,                    // s_movk_i32 s5, 0
+          0xb7050001,                    // s_addk_i32 s5, 1
+          0xb1050003,                    // s_cmpk_eq_i32 s5, 3
+          0xbf840000 | over,             // s_cbranch_scc0, until the third time
+      };
+      words.insert(words.end(), before, kMove);
+      words.insert(words.end(), last.begin(), last.end());
+      words.push_back(0xbf820000 | (uint16_t)(2 - words.size())); // s_branch to s_addk_i32
+      const device::Kernel kernel(words);
+      EXPECT_EQ(faults_alike(kernel, 4 * (6 + before)), 3 + 2 * 4 + 3 + before + 1) << before;
     }
 }
 

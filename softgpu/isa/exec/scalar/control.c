@@ -18,6 +18,10 @@ static void jump(isa_wave_t *w, const isa_inst_t *inst)
     if (condition)                                                                                 \
       jump(w, inst);                                                                               \
     return true;                                                                                   \
+  }                                                                                                \
+  RUN(name##_on)                                                                                   \
+  {                                                                                                \
+    return isa_go_to(w, inst, (condition) ? inst->simm : 0);                                       \
   }
 BRANCH(s_branch, true)
 BRANCH(s_cbranch_scc0, !w->scc)
@@ -261,53 +265,53 @@ RUN(s_movreld)
  * in order, and the debugger's conditions of s_cbranch_cdbg* never hold. */
 static const struct {
   uint16_t op;
-  isa_run_t run;
+  isa_run_t run, run_on; /* run_on: NULL where there is but the one */
   bool ends_block;
 } controls[] = {
-    {ISA_s_branch, run_s_branch, true},
-    {ISA_s_cbranch_scc0, run_s_cbranch_scc0, true},
-    {ISA_s_cbranch_scc1, run_s_cbranch_scc1, true},
-    {ISA_s_cbranch_vccz, run_s_cbranch_vccz, true},
-    {ISA_s_cbranch_vccnz, run_s_cbranch_vccnz, true},
-    {ISA_s_cbranch_execz, run_s_cbranch_execz, true},
-    {ISA_s_cbranch_execnz, run_s_cbranch_execnz, true},
-    {ISA_s_endpgm, run_s_endpgm, true},
-    {ISA_s_endpgm_saved, run_s_endpgm, true},
-    {ISA_s_barrier, run_s_barrier, true},
-    {ISA_s_sleep, run_s_sleep, true},
-    {ISA_s_sethalt, run_s_sethalt, true},
-    {ISA_s_trap, run_s_trap, true},
-    {ISA_s_getpc_b64, run_s_getpc_b64, true},
-    {ISA_s_setpc_b64, run_s_setpc_b64, true},
-    {ISA_s_swappc_b64, run_s_swappc_b64, true},
-    {ISA_s_call_b64, run_s_call_b64, true},
-    {ISA_s_getreg_b32, run_s_getreg_b32, false},
-    {ISA_s_setreg_b32, run_s_setreg_b32, false},
-    {ISA_s_setreg_imm32_b32, run_s_setreg_imm32_b32, false},
-    {ISA_s_set_gpr_idx_on, run_s_set_gpr_idx_on, false},
-    {ISA_s_set_gpr_idx_idx, run_s_set_gpr_idx_idx, false},
-    {ISA_s_set_gpr_idx_mode, run_s_set_gpr_idx_mode, false},
-    {ISA_s_set_gpr_idx_off, run_s_set_gpr_idx_off, false},
-    {ISA_s_setvskip, run_s_setvskip, true},
-    {ISA_s_movrels_b32, run_s_movrels, false},
-    {ISA_s_movrels_b64, run_s_movrels, false},
-    {ISA_s_movreld_b32, run_s_movreld, false},
-    {ISA_s_movreld_b64, run_s_movreld, false},
-    {ISA_s_nop, isa_run_nothing, false},
-    {ISA_s_wakeup, isa_run_nothing, false},
-    {ISA_s_waitcnt, run_s_waitcnt, false},
-    {ISA_s_setkill, isa_run_nothing, false},
-    {ISA_s_setprio, isa_run_nothing, false},
-    {ISA_s_sendmsg, run_s_sendmsg, false},
-    {ISA_s_sendmsghalt, isa_run_nothing, false},
-    {ISA_s_icache_inv, isa_run_nothing, false},
-    {ISA_s_incperflevel, isa_run_nothing, false},
-    {ISA_s_decperflevel, isa_run_nothing, false},
-    {ISA_s_ttracedata, isa_run_nothing, false},
-    {ISA_s_cbranch_cdbgsys, isa_run_nothing, false},
-    {ISA_s_cbranch_cdbguser, isa_run_nothing, false},
-    {ISA_s_cbranch_cdbgsys_or_user, isa_run_nothing, false},
-    {ISA_s_cbranch_cdbgsys_and_user, isa_run_nothing, false},
+    {ISA_s_branch, run_s_branch, run_s_branch_on, true},
+    {ISA_s_cbranch_scc0, run_s_cbranch_scc0, run_s_cbranch_scc0_on, true},
+    {ISA_s_cbranch_scc1, run_s_cbranch_scc1, run_s_cbranch_scc1_on, true},
+    {ISA_s_cbranch_vccz, run_s_cbranch_vccz, run_s_cbranch_vccz_on, true},
+    {ISA_s_cbranch_vccnz, run_s_cbranch_vccnz, run_s_cbranch_vccnz_on, true},
+    {ISA_s_cbranch_execz, run_s_cbranch_execz, run_s_cbranch_execz_on, true},
+    {ISA_s_cbranch_execnz, run_s_cbranch_execnz, run_s_cbranch_execnz_on, true},
+    {ISA_s_endpgm, run_s_endpgm, NULL, true},
+    {ISA_s_endpgm_saved, run_s_endpgm, NULL, true},
+    {ISA_s_barrier, run_s_barrier, NULL, true},
+    {ISA_s_sleep, run_s_sleep, NULL, true},
+    {ISA_s_sethalt, run_s_sethalt, NULL, true},
+    {ISA_s_trap, run_s_trap, NULL, true},
+    {ISA_s_getpc_b64, run_s_getpc_b64, NULL, true},
+    {ISA_s_setpc_b64, run_s_setpc_b64, NULL, true},
+    {ISA_s_swappc_b64, run_s_swappc_b64, NULL, true},
+    {ISA_s_call_b64, run_s_call_b64, NULL, true},
+    {ISA_s_getreg_b32, run_s_getreg_b32, NULL, false},
+    {ISA_s_setreg_b32, run_s_setreg_b32, NULL, false},
+    {ISA_s_setreg_imm32_b32, run_s_setreg_imm32_b32, NULL, false},
+    {ISA_s_set_gpr_idx_on, run_s_set_gpr_idx_on, NULL, false},
+    {ISA_s_set_gpr_idx_idx, run_s_set_gpr_idx_idx, NULL, false},
+    {ISA_s_set_gpr_idx_mode, run_s_set_gpr_idx_mode, NULL, false},
+    {ISA_s_set_gpr_idx_off, run_s_set_gpr_idx_off, NULL, false},
+    {ISA_s_setvskip, run_s_setvskip, NULL, true},
+    {ISA_s_movrels_b32, run_s_movrels, NULL, false},
+    {ISA_s_movrels_b64, run_s_movrels, NULL, false},
+    {ISA_s_movreld_b32, run_s_movreld, NULL, false},
+    {ISA_s_movreld_b64, run_s_movreld, NULL, false},
+    {ISA_s_nop, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_wakeup, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_waitcnt, run_s_waitcnt, run_nothing_on, false},
+    {ISA_s_setkill, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_setprio, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_sendmsg, run_s_sendmsg, NULL, false},
+    {ISA_s_sendmsghalt, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_icache_inv, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_incperflevel, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_decperflevel, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_ttracedata, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_cbranch_cdbgsys, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_cbranch_cdbguser, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_cbranch_cdbgsys_or_user, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_cbranch_cdbgsys_and_user, isa_run_nothing, run_nothing_on, false},
 };
 
 bool isa_salu_control_prepare(isa_inst_t *inst)
@@ -316,8 +320,7 @@ bool isa_salu_control_prepare(isa_inst_t *inst)
     if (controls[i].op == inst->op) {
       inst->run = controls[i].run;
       inst->ends_block = controls[i].ends_block;
-      if (inst->run == isa_run_nothing || inst->run == run_s_waitcnt)
-        inst->run_on = run_nothing_on;
+      inst->run_on = controls[i].run_on;
       return true;
     }
   return false;
