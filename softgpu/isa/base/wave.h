@@ -57,7 +57,7 @@ typedef enum isa_moved_kind {
 /* Where each lane's bytes are, and how they lie. */
 typedef struct isa_moves {
   uint32_t at[ISA_LANES] __attribute__((aligned(64)));
-  uint32_t kind[ISA_LANES / ISA_MOVED];
+  uint8_t kind[ISA_LANES / ISA_MOVED];
   uint32_t bytes; /* of a lane */
   uint32_t last;  /* the largest of `at` of active lanes */
   uint64_t exec;

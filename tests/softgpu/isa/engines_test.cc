@@ -269,6 +269,13 @@ bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
   const valu_build_t *used = isa_valu_build();
   if (!other || other == used)
     return false;
+  const isa_mover_t &move = used->move, &moves = other->move;
+  const isa_run_t moving[][2] = {{move.ds_load, moves.ds_load},
+                                 {move.ds_store, moves.ds_store},
+                                 {move.ds_load_pair, moves.ds_load_pair}};
+  for (const auto &way : moving)
+    if (inst.run_on == way[0])
+      inst.run_on = way[1];
   if (uses_memory)
     return true;
   const valu_op_t &mine = used->ops[inst.op], &theirs = other->ops[inst.op];

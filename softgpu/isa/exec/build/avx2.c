@@ -39,6 +39,13 @@ __attribute__((always_inline)) static inline __m256 choose_avx2(__m256 mask, __m
 #define VALU_CHOOSE(mask, a, b)                                                                    \
   ((valu_vector_t)choose_avx2((__m256)(mask), (__m256)(a), (__m256)(b)))
 
+/* The 8 lanes of which a bit is set, as the host's masked moves want them. */
+__attribute__((always_inline)) static inline __m256i lanes_of_avx2(uint32_t active)
+{
+  const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)active), bits), bits);
+}
+
 __attribute__((always_inline)) static inline void gather_avx2(uint32_t *to, const uint8_t *base,
                                                               const uint32_t *at)
 {
@@ -46,6 +53,18 @@ __attribute__((always_inline)) static inline void gather_avx2(uint32_t *to, cons
     const __m256i offsets = _mm256_loadu_si256((const __m256i *)(const void *)(at + i));
     _mm256_storeu_si256((__m256i *)(void *)(to + i),
                         _mm256_i32gather_epi32((const int *)(const void *)base, offsets, 1));
+  }
+}
+
+__attribute__((always_inline)) static inline void
+gather_active_avx2(uint32_t *to, const uint8_t *base, const uint32_t *at, uint32_t active)
+{
+  for (unsigned i = 0; i < 16; i += 8) {
+    const __m256i offsets = _mm256_loadu_si256((const __m256i *)(const void *)(at + i));
+    __m256i *const row = (__m256i *)(void *)(to + i);
+    _mm256_storeu_si256(row, _mm256_mask_i32gather_epi32(_mm256_loadu_si256(row),
+                                                         (const int *)(const void *)base, offsets,
+                                                         lanes_of_avx2(active >> i), 1));
   }
 }
 
@@ -58,13 +77,6 @@ gather_pairs_avx2(uint32_t *low, uint32_t *high, const uint8_t *base, const uint
     _mm_storeu_ps((float *)(void *)(low + i), _mm_shuffle_ps(a, b, 0x88));
     _mm_storeu_ps((float *)(void *)(high + i), _mm_shuffle_ps(a, b, 0xdd));
   }
-}
-
-/* The 8 lanes of which a bit is set, as the host's masked moves want them. */
-__attribute__((always_inline)) static inline __m256i lanes_of_avx2(uint32_t active)
-{
-  const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)active), bits), bits);
 }
 
 /* Of 16 dwords in a row those of active lanes: what is between them is not touched. */
@@ -100,6 +112,7 @@ __attribute__((always_inline)) static inline __m256 of_halves_avx2(__m256i lanes
 #define VALU_LOAD_ACTIVE      load_active_avx2
 #define VALU_STORE_ACTIVE     store_active_avx2
 #define VALU_GATHER           gather_avx2
+#define VALU_GATHER_ACTIVE    gather_active_avx2
 #define VALU_GATHER_PAIRS     gather_pairs_avx2
 #define VALU_GATHER_QUADS     gather_quads_x86
 #define VALU_SCATTER_QUADS    scatter_quads_x86

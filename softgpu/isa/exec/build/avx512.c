@@ -80,6 +80,13 @@ __attribute__((always_inline)) static inline void gather_avx512(uint32_t *to, co
 }
 
 __attribute__((always_inline)) static inline void
+gather_active_avx512(uint32_t *to, const uint8_t *base, const uint32_t *at, uint32_t active)
+{
+  _mm512_storeu_si512(to, _mm512_mask_i32gather_epi32(_mm512_loadu_si512(to), (__mmask16)active,
+                                                      _mm512_loadu_si512(at), base, 1));
+}
+
+__attribute__((always_inline)) static inline void
 gather_pairs_avx512(uint32_t *low, uint32_t *high, const uint8_t *base, const uint32_t *at)
 {
   const __m512 a = (__m512)four_avx512(quadwords_x86(base, at), quadwords_x86(base, at + 4),
@@ -110,6 +117,7 @@ store_active_avx512(uint8_t *to, const uint32_t *from, uint32_t active)
 #define VALU_LOAD_ACTIVE      load_active_avx512
 #define VALU_STORE_ACTIVE     store_active_avx512
 #define VALU_GATHER           gather_avx512
+#define VALU_GATHER_ACTIVE    gather_active_avx512
 #define VALU_GATHER_PAIRS     gather_pairs_avx512
 #define VALU_GATHER_QUADS     gather_quads_x86
 #define VALU_SCATTER_QUADS    scatter_quads_x86

@@ -14,7 +14,7 @@ static uint32_t lds_address(const isa_wave_t *wave, const isa_inst_t *inst, unsi
   return isa_rows(wave, &inst->vaddr)[0][lane] + offset;
 }
 
-static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
+bool isa_ds_run_plain(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
   isa_lanes_t lanes = {.active = isa_exec(wave)};
@@ -25,24 +25,6 @@ static bool run_plain(isa_wave_t *wave, const isa_inst_t *inst)
       return false;
   }
   return isa_lanes_run(wave, inst, &lanes);
-}
-
-/* Whole dwords, of which nearly always all are inside. */
-ISA_GOES_ON(run_whole)
-static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst)
-{
-  const isa_access_t *plan = inst->plan;
-  const isa_mover_t *mover = isa_mover();
-  const isa_moves_t *moves =
-      mover->look(wave, inst->vaddr.index, isa_rows(wave, &inst->vaddr)[0], plan->bytes);
-  if (!isa_moves_are_within(moves, (uint32_t)inst->offset, wave->lds_bytes))
-    return run_plain(wave, inst);
-  uint8_t *base = wave->lds + inst->offset;
-  if (plan->kind == ISA_STORE)
-    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, base, moves);
-  else
-    mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, base, moves);
-  return true;
 }
 
 static uint64_t row_value(const isa_row_t *rows, unsigned lane, unsigned bytes)
@@ -136,8 +118,7 @@ static uint64_t element_at_end(isa_wave_t *wave, const isa_access_t *op, uint64_
   return old;
 }
 
-/* Two elements per lane, at offsets counted in elements or in 64 of them. */
-static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst)
+bool isa_ds_run_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *op = inst->plan;
   const uint32_t offsets[2] = {(uint32_t)inst->offset * op->unit, inst->offset1 * op->unit};
@@ -178,17 +159,6 @@ static bool are_disjoint(const isa_wave_t *wave, const isa_moves_t *moves, uint3
   return !exec || (uint64_t)last - first + bytes <= apart;
 }
 
-/* Both elements lie the same way. */
-ISA_GOES_ON(run_load_pair)
-static bool run_load_pair(isa_wave_t *wave, const isa_inst_t *inst)
-{
-  const isa_access_t *pair = inst->plan;
-  const uint32_t offsets[2] = {(uint32_t)inst->offset * pair->unit, inst->offset1 * pair->unit};
-  return isa_mover()->load_pair(wave, inst->vaddr.index, isa_rows(wave, &inst->vaddr)[0],
-                                pair->bytes / 4u, isa_rows(wave, &inst->dst), offsets) ||
-         run_pair(wave, inst);
-}
-
 ISA_GOES_ON(run_store_pair)
 static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
@@ -203,7 +173,7 @@ static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
   if (!isa_moves_are_within(moves, offsets[0], wave->lds_bytes) ||
       !isa_moves_are_within(moves, offsets[1], wave->lds_bytes) ||
       !are_disjoint(wave, moves, apart, bytes))
-    return run_pair(wave, inst);
+    return isa_ds_run_pair(wave, inst);
   for (unsigned i = 0; i < 2; ++i)
     mover->store(wave, isa_rows(wave, &inst->data[i]), dwords, wave->lds + offsets[i], moves);
   return true;
@@ -325,17 +295,17 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   } else if (op && op->unit) {
     inst->plan = op;
     if (op->kind == ISA_LOAD)
-      ISA_RUNS(inst, run_load_pair);
+      isa_runs_on(inst, isa_mover()->ds_load_pair);
     else if (op->kind == ISA_STORE)
       ISA_RUNS(inst, run_store_pair);
     else
-      inst->run = run_pair;
+      inst->run = isa_ds_run_pair;
   } else if (op) {
     inst->plan = op;
     if (op->kind != ISA_ATOMIC && op->bytes >= 4)
-      ISA_RUNS(inst, run_whole);
+      isa_runs_on(inst, op->kind == ISA_LOAD ? isa_mover()->ds_load : isa_mover()->ds_store);
     else
-      inst->run = op->kind == ISA_ATOMIC ? run_atomic : run_plain;
+      inst->run = op->kind == ISA_ATOMIC ? run_atomic : isa_ds_run_plain;
   } else {
     return isa_ds_count_prepare(inst);
   }

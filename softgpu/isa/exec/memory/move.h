@@ -35,11 +35,14 @@ typedef struct isa_mover {
   void (*store)(const isa_wave_t *wave, const isa_row_t *data, unsigned dwords, uint8_t *base,
                 const isa_moves_t *moves);
 
-  /* Two elements of one or two dwords from LDS, at two offsets from a row of addresses. False, and
-   * nothing done, when some lane's is outside. */
-  bool (*load_pair)(isa_wave_t *wave, unsigned number, const uint32_t *address, unsigned dwords,
-                    isa_row_t *dst, const uint32_t offsets[2]);
+  /* The `run_on` of instructions that load and store whole dwords in LDS, and that load two
+   * elements from there. */
+  isa_run_t ds_load, ds_store, ds_load_pair;
 } isa_mover_t;
+
+/* What those cannot, one lane after the other. */
+bool isa_ds_run_plain(isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_ds_run_pair(isa_wave_t *wave, const isa_inst_t *inst);
 
 /* That of the build in use. */
 const isa_mover_t *isa_mover(void);
