@@ -40,6 +40,13 @@ typedef struct isa_range {
 } isa_range_t;
 
 enum { ISA_RANGES = 256 };
+
+/* What a thread has for the waves that it runs. */
+typedef struct isa_thread {
+  isa_row_t scalar_rows[3][2] __attribute__((aligned(64))); /* sources of an instruction, as rows */
+  isa_range_t ranges[ISA_RANGES];                           /* isa_inst_t.range */
+} isa_thread_t;
+
 enum { ISA_CHUNK = 1024 }; /* dwords of code that are kept together: a page */
 
 /* How many lanes are moved together between registers and memory: exec/memory/move.h. */
@@ -98,11 +105,10 @@ typedef struct isa_wave {
   uint32_t private_bytes; /* of the slice, per lane */
   const isa_chunk_t *chunk;      /* of the program, where the wave was last */
   const isa_inst_t *const *code; /* ISA_CHUNK of them, the chunk's, by dword; NULL until decoded */
-  isa_range_t *ranges;           /* ISA_RANGES of them, owned by the thread that runs the wave */
+  isa_thread_t *thread;          /* that runs the wave */
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
   uint64_t exec_row_of;
   isa_row_t exec_row __attribute__((aligned(64)));
-  isa_row_t scalar_rows[3] __attribute__((aligned(64))); /* sources of one instruction, as rows */
   isa_moves_t moves[ISA_MOVES_KEPT]; /* the last ones; whether they are good is looked at */
 } isa_wave_t;
 

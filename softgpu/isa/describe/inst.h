@@ -137,8 +137,8 @@ struct isa_inst {
   };
   /* SGPRs: the number; VGPRs and AGPRs of the VALU: where the row begins, in bytes from wave->v. */
   uint32_t at[3], dst_at;
-  uint8_t direct;    /* VALU: bit i: src[i] is a VGPR or AGPR without modifiers */
-  uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR without modifiers, of a mask a pair */
+  uint8_t direct;    /* VALU: bit i: src[i] is a VGPR or AGPR */
+  uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR, of a mask a pair */
   bool overlaps;     /* VALU: dst may be a register of a source */
   bool ends_block;   /* looks at the program counter, or changes it, the turn or the state */
   bool is_alone;     /* does so in ways that involve the instructions before and after it */

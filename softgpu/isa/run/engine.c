@@ -55,7 +55,7 @@ typedef struct worker {
   bool progressed;               /* a group has ended since all had their turn */
   uint64_t claimed, claimed_end; /* work-groups that no other thread begins */
   uint64_t executed, checked;
-  isa_range_t ranges[ISA_RANGES];
+  isa_thread_t thread;
   softgpu_fault_t fault;
   isa_group_t *groups[]; /* run_t.most_resident; the first `resident` are in execution */
 } worker_t;
@@ -169,7 +169,7 @@ static bool admit(worker_t *worker)
     return false;
   const uint64_t number = worker->claimed++;
   const uint64_t of_thread = (uint64_t)worker->number * run->most_resident + group->slot;
-  isa_group_begin(group, number, run->is_whole ? number : of_thread, worker->ranges,
+  isa_group_begin(group, number, run->is_whole ? number : of_thread, &worker->thread,
                   &worker->fault);
   worker->turn = worker->resident++;
   return true;

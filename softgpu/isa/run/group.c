@@ -96,7 +96,7 @@ static void know_ids(isa_group_t *group, const uint32_t size[3])
 }
 
 void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
-                     isa_range_t *ranges, softgpu_fault_t *fault)
+                     isa_thread_t *thread, softgpu_fault_t *fault)
 {
   const isa_launch_t *launch = group->launch;
   const softgpu_dispatch_t *dispatch = &launch->dispatch;
@@ -126,7 +126,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     wave->xcc_id = isa_placement_xcc_id(dispatch->chip, &group->place);
     wave->entry = launch->entry;
     wave->shadow = group->shadow;
-    wave->ranges = ranges;
+    wave->thread = thread;
     wave->fault = fault;
     wave->lds = group->lds;
     wave->lds_bytes = lds_bytes;

@@ -38,7 +38,7 @@ void isa_group_destroy(isa_group_t *group);
 
 /* Begins work-group `number` of the launch. `scratch_slot` counts groups in the scratch memory. */
 void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
-                     isa_range_t *ranges, softgpu_fault_t *fault);
+                     isa_thread_t *thread, softgpu_fault_t *fault);
 
 typedef enum isa_slice { ISA_SLICE_ENDED, ISA_SLICE_UNFINISHED, ISA_SLICE_FAULTED } isa_slice_t;
 

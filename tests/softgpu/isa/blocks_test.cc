@@ -63,8 +63,8 @@ Outcome run(const std::vector<uint32_t> &code, const Start &start, bool referenc
   launch.limits.reference = reference;
   isa_program_t *program = isa_program_open(&launch.limits);
   isa_group_t *group = isa_group_create(&launch, program);
-  std::vector<isa_range_t> ranges(ISA_RANGES);
-  isa_group_begin(group, 0, 0, ranges.data(), &outcome.fault);
+  const auto thread = std::make_unique<isa_thread_t>();
+  isa_group_begin(group, 0, 0, thread.get(), &outcome.fault);
   isa_wave_t &wave = group->wave[0];
   memcpy(wave.s, start.s, sizeof wave.s);
   memcpy(wave.v, start.rows.data(), start.rows.size() * 4);

@@ -46,7 +46,7 @@ struct Bench {
   softgpu_dispatch_t dispatch = {};
   device::Memory memory{BYTES};
   std::vector<uint8_t> lds = std::vector<uint8_t>(LDS); // of whichever state is run
-  isa_range_t ranges[ISA_RANGES] = {};
+  isa_thread_t thread = {};
   softgpu_gws_t gws;
   isa_limits_t limits = {};
   words::Random random{1};
@@ -72,7 +72,7 @@ struct Bench {
     s.wave.a = s.a;
     s.wave.fault = &s.fault;
     s.wave.lds = lds.data();
-    s.wave.ranges = ranges;
+    s.wave.thread = &thread;
     s.wave.dispatch = &dispatch;
   }
 
@@ -283,7 +283,7 @@ bool as_built(isa_inst_t &inst, const valu_build_t *other, bool uses_memory)
       {mine.fast, theirs.fast},
       {mine.scalar, theirs.scalar},
       {mine.third, theirs.third},
-      {used->staged, other->staged},
+      {mine.staged, theirs.staged},
       {used->plain, other->plain},
       {used->general, other->general},
       {used->pair_move, other->pair_move},

@@ -61,6 +61,7 @@ TEST(Gfx950, CoverageKnowsIt)
 struct Wave {
   isa_row_t v[16] = {};
   isa_wave_t wave = {};
+  isa_thread_t thread = {};
   softgpu_dispatch_t dispatch = {};
   std::vector<uint8_t> lds;
   Wave() : lds(8192)
@@ -69,6 +70,7 @@ struct Wave {
     for (uint8_t &byte : lds)
       byte = (uint8_t)random();
     wave.v = v;
+    wave.thread = &thread;
     wave.vgprs = 16, wave.sgprs = 102;
     wave.lds = lds.data();
     wave.lds_bytes = (uint32_t)lds.size();

@@ -85,7 +85,7 @@ protected:
     prepared = decoded;
     EXPECT_TRUE(isa_prepare(&prepared, &limits));
     static isa_row_t rows[16];
-    isa_range_t ranges[ISA_RANGES] = {};
+    isa_thread_t thread = {};
     isa_wave_t wave = {};
     softgpu_dispatch_t dispatch = {};
     memset(rows, 0, sizeof rows);
@@ -100,7 +100,7 @@ protected:
     dispatch.sram_ecc = sram_ecc;
     wave.v = rows;
     wave.vgprs = 16;
-    wave.ranges = ranges;
+    wave.thread = &thread;
     wave.fault = &fault;
     wave.dispatch = &dispatch;
     if (!(GetParam() ? isa_reference_run(&wave, &decoded) : prepared.run(&wave, &prepared)))

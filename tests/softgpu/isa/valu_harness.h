@@ -166,12 +166,14 @@ struct Machine {
   enum { ROWS = 64 };
   isa_row_t v[ROWS] = {}, a[ROWS] = {}; // of one file
   isa_wave_t wave = {};
+  isa_thread_t thread = {};
   isa_limits_t limits = {};
   softgpu_dispatch_t dispatch = {};
   Machine()
   {
     wave.v = v;
     wave.a = a;
+    wave.thread = &thread;
     wave.dispatch = &dispatch;
     wave.sgprs = limits.sgprs = 102;
     wave.vgprs = limits.vgprs = ROWS;

@@ -154,7 +154,7 @@ Trial::Answer Trial::execute(Machine &m, const Case &c, bool by_reference)
   wave.lds_bytes = LDS_BYTES;
   wave.scratch = m.scratch;
   wave.private_bytes = PRIVATE_BYTES;
-  wave.ranges = ranges;
+  wave.thread = &thread;
   const bool has_memory = !m.memory.empty();
   if (has_memory) {
     memcpy(memory.as<void>(), m.memory.data(), MEMORY_BYTES);

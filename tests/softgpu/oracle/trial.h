@@ -32,7 +32,7 @@ private:
 
   device::Memory memory;
   std::vector<uint8_t> lds;
-  isa_range_t ranges[ISA_RANGES] = {};
+  isa_thread_t thread = {};
   softgpu_dispatch_t dispatch = {};
   softgpu_fault_t fault = {}; // of the last run
   Machine model, engine, reference;

@@ -27,7 +27,7 @@ bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_
 /* Ranges are kept per instruction, so that each buffer of a kernel keeps its own. */
 static inline isa_range_t *isa_range_of(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return &wave->ranges[inst->range];
+  return &wave->thread->ranges[inst->range];
 }
 
 static inline bool isa_range_holds(const isa_range_t *range, uint64_t address, uint64_t bytes,

@@ -253,7 +253,6 @@ static bool share_registers(const isa_limits_t *limits, const isa_operand_t *a, 
 /* Which operands are read, and written, where they are, without a call. */
 static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
 {
-  const unsigned signs = inst->abs | inst->neg;
   const uint32_t row_bytes = sizeof(isa_row_t);
   for (unsigned n = 0; n < 3 && op->s[n]; ++n) {
     const isa_operand_t *source = &inst->src[n];
@@ -261,8 +260,6 @@ static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t 
         source->kind == ISA_OPERAND_INLINE || source->kind == ISA_OPERAND_LITERAL;
     inst->overlaps |= share_registers(limits, &inst->dst, dwords_of(op->d, op->attributes), source,
                                       dwords_of(op->s[n], op->attributes));
-    if (signs >> n & 1)
-      continue;
     if (isa_is_vector(source))
       inst->direct |= (uint8_t)(1u << n), inst->at[n] = row_bytes * file_row(source, limits);
     else if (source->kind == ISA_OPERAND_SGPR && !(op->s[n] & VALU_WIDE))
@@ -322,9 +319,9 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
     return build->pair_move;
   if (of_halves)
     return of_halves;
-  if (is_own && are_rows(inst, op))
+  if (is_own && !inst->abs && !inst->neg && are_rows(inst, op))
     return inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar : op->fast;
-  return is_own ? build->staged : is_plain(inst, op) ? build->plain : build->general;
+  return is_own ? op->staged : is_plain(inst, op) ? build->plain : build->general;
 }
 
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)

@@ -93,18 +93,14 @@ enum {
   VALU_OWNNAN = 1 << 15,  /* chooses its NaN itself */
 };
 
-typedef bool valu_of_rows_t(isa_wave_t *wave, const isa_inst_t *inst, const uint32_t *a,
-                            const uint32_t *b, const uint32_t *c);
-
 typedef struct valu_op {
   valu_lanes_t *lanes;
   valu_lanes_t *saturating; /* integer clamp; NULL when there is none */
-  /* The instruction's own functions for the common case, or NULL: of sources that are registers or
-   * constants, of those but a scalar as the first one, or the third, which go on (isa_go_on()), and
-   * with the rows that staged() has made. Pairs have no constants but where they have scalars; only
-   * they have a third. */
-  isa_run_t fast, scalar, third;
-  valu_of_rows_t *of_rows;
+  /* The instruction's own functions for the common case, which go on (isa_go_on()), or NULL: of
+   * sources that are registers or constants; of those but a scalar as the first one, or the third;
+   * of any, with signs. Pairs have no constants but where they have scalars, and no function of the
+   * last kind; only they have a third. */
+  isa_run_t fast, scalar, third, staged;
   uint8_t d, s[3]; /* valu_type_t */
   uint16_t attributes;
 } valu_op_t;
@@ -113,8 +109,7 @@ typedef struct valu_op {
 typedef struct valu_build {
   const valu_op_t *ops; /* by isa_op_t; rows without `lanes` are not table-driven */
   /* All of them go on: isa_go_on(). */
-  isa_run_t staged; /* signs and scalars as sources, then op->of_rows */
-  isa_run_t plain;  /* no modifiers, full registers */
+  isa_run_t plain; /* no modifiers, full registers */
   isa_run_t general;
   isa_run_t pair_move; /* v_pk_mov_b32 */
   isa_run_t mfma;
