@@ -139,15 +139,15 @@ struct isa_inst {
   uint32_t at[3], dst_at;
   uint8_t direct;    /* VALU: bit i: src[i] is a VGPR or AGPR */
   uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR, of a mask a pair */
-  bool overlaps;     /* VALU: dst may be a register of a source */
-  bool ends_block;   /* looks at the program counter, or changes it, the turn or the state */
-  bool is_alone;     /* does so in ways that involve the instructions before and after it */
-
   /* program.c: its dword in the chunk, the instructions to the end of the block (0: is_alone), and
    * the dword after that. */
   uint16_t slot, block, end;
-  uint16_t range; /* vector and scalar memory: which of a thread's ranges it uses */
-  isa_run_t run;  /* it alone */
+
+  bool overlaps;   /* VALU: dst may be a register of a source */
+  bool ends_block; /* looks at the program counter, or changes it, the turn or the state */
+  bool is_alone;   /* does so in ways that involve the instructions before and after it */
+  uint16_t range;  /* vector and scalar memory: which of a thread's ranges it uses */
+  isa_run_t run;   /* it alone */
 
   uint16_t op;             /* isa_op_t */
   uint8_t encoding;        /* isa_encoding_t; the base one for SDWA and DPP */
