@@ -124,6 +124,7 @@ __attribute__((always_inline)) static inline __m256 of_halves_avx2(__m256i lanes
 #define VALU_VECTOR           32
 #define VALU_IS_ZERO          is_zero_avx2
 #define VALU_MASK_OF          mask_of_avx2
+#define VALU_OF_MASK(mask, n) ((valu_vector_t)lanes_of_avx2((uint32_t)((mask) >> 8 * (n))))
 #include "softgpu/isa/exec/build/build.inc"
 
 #if defined(__clang__)

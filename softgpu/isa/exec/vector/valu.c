@@ -314,7 +314,8 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
   const isa_run_t of_halves = op->attributes & VALU_PK32 ? find_halves(inst, op) : NULL;
   isa_inst_t unsigned_sources = *inst;
   unsigned_sources.abs = unsigned_sources.neg = 0;
-  const bool is_own = op->fast && is_plain(&unsigned_sources, op);
+  const bool has_mask = op->s[2] != T_mask || inst->is_scalar & 4; /* nearly always in registers */
+  const bool is_own = op->fast && has_mask && is_plain(&unsigned_sources, op);
   if (op->attributes & VALU_PKMOV)
     return build->pair_move;
   if (of_halves)
