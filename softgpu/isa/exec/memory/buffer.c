@@ -185,23 +185,26 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acc
   return true;
 }
 
+static bool run_each(isa_wave_t *wave, const isa_inst_t *inst, const buffer_access_t *access)
+{
+  const isa_access_t *plan = inst->plan;
+  const bool has_components = plan->kind == ISA_LOAD || plan->kind == ISA_STORE;
+  isa_lanes_t lanes = {.active = isa_exec(wave)};
+  if (has_components && is_split(wave, access, plan->bytes))
+    return inst->lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
+                     : run_components(wave, inst, access);
+  for (uint64_t left = lanes.active; left; left &= left - 1)
+    if (!resolve(wave, inst, plan, access, &lanes, (unsigned)__builtin_ctzll(left), 0))
+      return false;
+  return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
+}
+
 ISA_GOES_ON(run_buffer)
 static bool run_buffer(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const buffer_access_t access = access_of(wave, inst, false);
-  const isa_access_t *plan = inst->plan;
-  const bool has_components = plan->kind == ISA_LOAD || plan->kind == ISA_STORE;
-  isa_lanes_t lanes = {.active = isa_exec(wave)};
   isa_range_refresh(access.range);
-  if (run_whole(wave, inst, &access))
-    return true;
-  if (has_components && is_split(wave, &access, plan->bytes))
-    return inst->lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
-                     : run_components(wave, inst, &access);
-  for (uint64_t left = lanes.active; left; left &= left - 1)
-    if (!resolve(wave, inst, plan, &access, &lanes, (unsigned)__builtin_ctzll(left), 0))
-      return false;
-  return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
+  return run_whole(wave, inst, &access) || run_each(wave, inst, &access);
 }
 
 /* --- typed buffers --- */

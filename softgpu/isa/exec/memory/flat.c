@@ -100,12 +100,12 @@ static bool is_memory_only(const isa_wave_t *wave, const isa_range_t *range)
 ISA_GOES_ON(run_flat)
 static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  uint64_t base = scalar_base(wave, inst);
-  isa_lanes_t lanes = {.active = isa_exec(wave)};
   isa_range_t *range = isa_range_of(wave, inst);
   isa_range_refresh(range);
   if (is_memory_only(wave, range) && run_whole(wave, inst, range))
     return true;
+  uint64_t base = scalar_base(wave, inst);
+  isa_lanes_t lanes = {.active = isa_exec(wave)};
   for (uint64_t left = lanes.active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     if (!flat_put(wave, inst, &lanes, lane, lane_address(wave, inst, base, lane)))
