@@ -65,8 +65,8 @@ typedef enum isa_moved_kind {
 typedef struct isa_moves {
   uint32_t at[ISA_LANES] __attribute__((aligned(64)));
   uint8_t kind[ISA_LANES / ISA_MOVED];
-  uint32_t bytes; /* of a lane */
-  uint32_t last;  /* the largest of `at` of active lanes */
+  uint32_t bytes;       /* of a lane */
+  uint32_t first, last; /* the smallest and the largest of `at` of active lanes */
   uint64_t exec;
 } isa_moves_t;
 

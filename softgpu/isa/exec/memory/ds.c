@@ -146,17 +146,9 @@ bool isa_ds_run_pair(isa_wave_t *wave, const isa_inst_t *inst)
 
 /* Whether no lane's element lies where another lane has its other one, `apart` bytes away. (If one
  * does, the lanes' order counts.) */
-static bool are_disjoint(const isa_wave_t *wave, const isa_moves_t *moves, uint32_t apart,
-                         uint32_t bytes)
+static bool are_disjoint(const isa_moves_t *moves, uint32_t apart)
 {
-  const uint64_t exec = isa_exec(wave);
-  uint32_t first = UINT32_MAX, last = 0;
-  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
-    const uint32_t active = 0 - (uint32_t)(exec >> lane & 1), at = moves->at[lane];
-    first = (at | ~active) < first ? at | ~active : first;
-    last = (at & active) > last ? at & active : last;
-  }
-  return !exec || (uint64_t)last - first + bytes <= apart;
+  return !moves->exec || (uint64_t)moves->last - moves->first + moves->bytes <= apart;
 }
 
 ISA_GOES_ON(run_store_pair)
@@ -171,8 +163,7 @@ static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_moves_t *moves =
       mover->look(wave, inst->vaddr.index, isa_rows(wave, &inst->vaddr)[0], bytes);
   if (!isa_moves_are_within(moves, offsets[0], wave->lds_bytes) ||
-      !isa_moves_are_within(moves, offsets[1], wave->lds_bytes) ||
-      !are_disjoint(wave, moves, apart, bytes))
+      !isa_moves_are_within(moves, offsets[1], wave->lds_bytes) || !are_disjoint(moves, apart))
     return isa_ds_run_pair(wave, inst);
   for (unsigned i = 0; i < 2; ++i)
     mover->store(wave, isa_rows(wave, &inst->data[i]), dwords, wave->lds + offsets[i], moves);
