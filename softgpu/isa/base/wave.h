@@ -104,6 +104,7 @@ typedef struct isa_wave {
   uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
   uint32_t private_bytes; /* of the slice, per lane */
   const isa_chunk_t *chunk;      /* of the program, where the wave was last */
+  const isa_inst_t *next;        /* of the chunk, where the turn ended within a block, or NULL */
   const isa_inst_t *const *code; /* ISA_CHUNK of them, the chunk's, by dword; NULL until decoded */
   isa_thread_t *thread;          /* that runs the wave */
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */

@@ -125,6 +125,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     wave->hw_id = isa_placement_hw_id(dispatch->chip, &group->place, i);
     wave->xcc_id = isa_placement_xcc_id(dispatch->chip, &group->place);
     wave->entry = launch->entry;
+    wave->next = NULL;
     wave->shadow = group->shadow;
     wave->thread = thread;
     wave->fault = fault;
@@ -152,6 +153,8 @@ static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
   if (!chunk || wave->pc - chunk->base >= 4ull * isa_chunk_dwords(chunk) || wave->pc & 3 ||
       !isa_chunk_is_as_compared(chunk))
     chunk = isa_program_chunk(program, wave->pc);
+  if (chunk != wave->chunk)
+    wave->next = NULL;
   wave->chunk = chunk;
   if (chunk)
     wave->code = chunk->at;
@@ -188,7 +191,8 @@ static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave
   uint32_t count = inst->block, end = inst->end;
   if (count > (uint32_t)wave->budget) {
     count = (uint32_t)wave->budget;
-    end = inst[count - 1].slot + inst[count - 1].dwords;
+    end = inst[count].slot;
+    wave->next = inst + count;
   }
   wave->budget -= (int32_t)count;
   wave->pc = chunk->base + 4ull * end;
@@ -215,7 +219,10 @@ static bool run_chunk(isa_program_t *program, const isa_chunk_t *chunk, isa_wave
   const uint64_t size = 4ull * isa_chunk_dwords(chunk);
   while (wave->budget > 0 && wave->pc - chunk->base < size && !(wave->pc & 3)) {
     const uint32_t slot = (uint32_t)(wave->pc - chunk->base) / 4;
-    const isa_inst_t *inst = __atomic_load_n(&chunk->at[slot], __ATOMIC_ACQUIRE);
+    const isa_inst_t *inst = wave->next;
+    if (!inst)
+      inst = __atomic_load_n(&chunk->at[slot], __ATOMIC_ACQUIRE);
+    wave->next = NULL;
     if (!inst) {
       if (!isa_program_decode(program, chunk, slot))
         return isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, wave->pc, 4);
@@ -289,6 +296,8 @@ isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
       const uint64_t before = *executed;
       if (wave->state != ISA_WAVE_READY)
         continue;
+      if (i + 1 < group->waves)
+        __builtin_prefetch(wave[1].next);
       if (!run_wave(group->program, wave, turn, executed)) {
         isa_fault_describe(wave->fault, group, wave);
         return ISA_SLICE_FAULTED;
