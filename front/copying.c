@@ -1,8 +1,6 @@
 #include "front/copy.h"
 #include "front/proxy.h"
 
-#include "base/cancel.h"
-
 #include <stdlib.h>
 #include <time.h>
 
@@ -193,19 +191,6 @@ static engine_t *engine_of(front_device_t *device)
   return engine;
 }
 
-static void stop(engine_t *engine)
-{
-  if (!engine->has_thread)
-    return;
-  WITHOUT_CANCELLATION();
-  pthread_mutex_lock(&engine->lock);
-  engine->stop = true;
-  (void)pthread_cond_signal(&engine->wake);
-  pthread_mutex_unlock(&engine->lock);
-  (void)pthread_join(engine->thread, NULL);
-  engine->has_thread = false;
-}
-
 /* ---- Starting ---- */
 
 hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
@@ -303,7 +288,9 @@ void copying_stop(void)
     engine_t *engine = atomic_load(&engines[i]);
     if (!engine)
       continue;
-    stop(engine);
+    if (engine->has_thread)
+      service_thread_end(engine->thread, &engine->lock, &engine->wake, &engine->stop);
+    engine->has_thread = false;
     open_all(engine);
     (void)copies_harvest(engine);
   }

@@ -198,6 +198,8 @@ void flight_end_all(proxy_t *proxy, uint64_t at);
 /* One that is woken by `wake`, whose clock is CLOCK_MONOTONIC. */
 bool service_thread(pthread_t *thread, pthread_cond_t *wake, void *(*function)(void *),
                     void *context, const char *name);
+/* Ends it: sets what it looks at under the lock, wakes it and waits for its end. */
+void service_thread_end(pthread_t thread, pthread_mutex_t *lock, pthread_cond_t *wake, bool *stop);
 bool service_start(proxy_t *proxy);
 /* The caller holds the lock. */
 void service_wake(proxy_t *proxy);

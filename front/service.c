@@ -138,6 +138,16 @@ bool service_thread(pthread_t *thread, pthread_cond_t *wake, void *(*function)(v
   return !failed;
 }
 
+void service_thread_end(pthread_t thread, pthread_mutex_t *lock, pthread_cond_t *wake, bool *stop)
+{
+  WITHOUT_CANCELLATION();
+  pthread_mutex_lock(lock);
+  *stop = true;
+  (void)pthread_cond_signal(wake);
+  pthread_mutex_unlock(lock);
+  (void)pthread_join(thread, NULL);
+}
+
 bool service_start(proxy_t *proxy)
 {
   proxy->has_thread = service_thread(&proxy->thread, &proxy->wake, serve, proxy, "rawhal-front");
@@ -161,13 +171,7 @@ bool service_is_self(const proxy_t *proxy)
 
 void service_stop(proxy_t *proxy)
 {
-  if (!proxy->has_thread)
-    return;
-  WITHOUT_CANCELLATION();
-  pthread_mutex_lock(&proxy->lock);
-  proxy->stop = true;
-  (void)pthread_cond_signal(&proxy->wake);
-  pthread_mutex_unlock(&proxy->lock);
-  (void)pthread_join(proxy->thread, NULL);
+  if (proxy->has_thread)
+    service_thread_end(proxy->thread, &proxy->lock, &proxy->wake, &proxy->stop);
   proxy->has_thread = false;
 }
