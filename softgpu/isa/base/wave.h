@@ -163,14 +163,14 @@ static inline bool isa_go_on(isa_wave_t *wave, const isa_inst_t *inst, bool ok)
 }
 
 /* What the `run_on` of a branch ends with, which is at the end of its block: it calls the first
- * instruction of the next block, which is `distance` dwords after this one. Where that has not been
- * decoded yet, or there is no room, the engine goes on. */
+ * instruction of the next block, which is `distance` dwords after this one. Where that is alone, in
+ * another chunk or not decoded yet, or where there is no room, the engine goes on. */
 static inline bool isa_go_to(isa_wave_t *wave, const isa_inst_t *inst, int32_t distance)
 {
   const uint32_t slot = inst->end + (uint32_t)distance;
   const isa_inst_t *next =
       slot < ISA_CHUNK ? __atomic_load_n(&wave->code[slot], __ATOMIC_ACQUIRE) : NULL;
-  if (!next || !next->block || next->block > wave->room || wave->lds_loads) {
+  if (!next || !next->block || next->block > wave->room) {
     wave->pc += (uint64_t)(int64_t)distance * 4;
     return true;
   }

@@ -143,7 +143,6 @@ struct isa_inst {
    * the dword after that. */
   uint16_t slot, block, end;
 
-  bool overlaps;   /* VALU: dst may be a register of a source */
   bool ends_block; /* looks at the program counter, or changes it, the turn or the state */
   bool is_alone;   /* does so in ways that involve the instructions before and after it */
   uint16_t range;  /* vector and scalar memory: which of a thread's ranges it uses */

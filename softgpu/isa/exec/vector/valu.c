@@ -242,14 +242,6 @@ static unsigned file_row(const isa_operand_t *operand, const isa_limits_t *limit
   return operand->index + (operand->kind == ISA_OPERAND_AGPR ? limits->first_agpr : 0);
 }
 
-static bool share_registers(const isa_limits_t *limits, const isa_operand_t *a, unsigned a_rows,
-                            const isa_operand_t *b, unsigned b_rows)
-{
-  const unsigned a_first = file_row(a, limits), b_first = file_row(b, limits);
-  return isa_is_vector(a) && isa_is_vector(b) && a_first < b_first + b_rows &&
-         b_first < a_first + a_rows;
-}
-
 /* Which operands are read, and written, where they are, without a call. */
 static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
 {
@@ -258,8 +250,6 @@ static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t 
     const isa_operand_t *source = &inst->src[n];
     const bool is_constant =
         source->kind == ISA_OPERAND_INLINE || source->kind == ISA_OPERAND_LITERAL;
-    inst->overlaps |= share_registers(limits, &inst->dst, dwords_of(op->d, op->attributes), source,
-                                      dwords_of(op->s[n], op->attributes));
     if (isa_is_vector(source))
       inst->direct |= (uint8_t)(1u << n), inst->at[n] = row_bytes * file_row(source, limits);
     else if (source->kind == ISA_OPERAND_SGPR && !(op->s[n] & VALU_WIDE))

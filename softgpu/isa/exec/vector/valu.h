@@ -98,8 +98,8 @@ typedef struct valu_op {
   valu_lanes_t *saturating; /* integer clamp; NULL when there is none */
   /* The instruction's own functions for the common case, which go on (isa_go_on()), or NULL: of
    * sources that are registers or constants; of those but a scalar as the first one, or the third;
-   * of any, with signs. Pairs have no constants but where they have scalars, and no function of the
-   * last kind; only they have a third. */
+   * of any, with signs, but masks in SGPRs. Pairs have constants only where they have scalars, and
+   * no function of the last kind; only they have a third. */
   isa_run_t fast, scalar, third, staged;
   uint8_t d, s[3]; /* valu_type_t */
   uint16_t attributes;
