@@ -192,8 +192,9 @@ static inline bool isa_go_to(isa_wave_t *wave, const isa_inst_t *inst, int32_t d
 
 #define ISA_RUNS(inst, name) ((inst)->run = (name), (inst)->run_on = name##_on)
 
-/* Runs an instruction that changes nothing. */
+/* Run an instruction that changes nothing, alone and with those after it. */
 bool isa_run_nothing(isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_run_nothing_on(isa_wave_t *wave, const isa_inst_t *inst);
 
 /* What is said to run an instruction and to go on does both. */
 void isa_runs_on(isa_inst_t *inst, isa_run_t run_on);

@@ -31,18 +31,13 @@ BRANCH(s_cbranch_vccnz, isa_read_s64(w, ISA_VCC) != 0)
 BRANCH(s_cbranch_execz, isa_exec(w) == 0)
 BRANCH(s_cbranch_execnz, isa_exec(w) != 0)
 
-/* Of what it waits for only loads into LDS are not complete already. */
+/* Of what it waits for only loads into LDS are not complete already. (There is no block while some
+ * are on their way, and nothing to wait for within one.) */
 RUN(s_waitcnt)
 {
   const unsigned simm = (unsigned)inst->simm;
   isa_lds_loads_await(w, (simm & 15) | (simm >> 14 & 3) << 4);
   return true;
-}
-
-/* (There is no block while loads into LDS are on their way.) */
-RUN(nothing_on)
-{
-  return isa_go_on(w, inst, true);
 }
 
 RUN(s_endpgm)
@@ -297,21 +292,21 @@ static const struct {
     {ISA_s_movrels_b64, run_s_movrels, NULL, false},
     {ISA_s_movreld_b32, run_s_movreld, NULL, false},
     {ISA_s_movreld_b64, run_s_movreld, NULL, false},
-    {ISA_s_nop, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_wakeup, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_waitcnt, run_s_waitcnt, run_nothing_on, false},
-    {ISA_s_setkill, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_setprio, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_nop, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_wakeup, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_waitcnt, run_s_waitcnt, isa_run_nothing_on, false},
+    {ISA_s_setkill, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_setprio, isa_run_nothing, isa_run_nothing_on, false},
     {ISA_s_sendmsg, run_s_sendmsg, NULL, false},
-    {ISA_s_sendmsghalt, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_icache_inv, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_incperflevel, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_decperflevel, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_ttracedata, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_cbranch_cdbgsys, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_cbranch_cdbguser, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_cbranch_cdbgsys_or_user, isa_run_nothing, run_nothing_on, false},
-    {ISA_s_cbranch_cdbgsys_and_user, isa_run_nothing, run_nothing_on, false},
+    {ISA_s_sendmsghalt, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_icache_inv, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_incperflevel, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_decperflevel, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_ttracedata, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_cbranch_cdbgsys, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_cbranch_cdbguser, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_cbranch_cdbgsys_or_user, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_cbranch_cdbgsys_and_user, isa_run_nothing, isa_run_nothing_on, false},
 };
 
 bool isa_salu_control_prepare(isa_inst_t *inst)

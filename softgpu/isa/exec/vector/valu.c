@@ -315,6 +315,14 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
   return is_own ? op->staged : is_plain(inst, op) ? build->plain : build->general;
 }
 
+/* LLVM moves accumulators that stay where they are, in loops a third of all its moves. */
+static bool is_idle(const isa_inst_t *inst, const valu_op_t *op)
+{
+  return inst->op == ISA_v_accvgpr_mov_b32 && is_plain(inst, op) &&
+         inst->src[0].kind == ISA_OPERAND_AGPR && inst->dst.kind == ISA_OPERAND_AGPR &&
+         inst->dst.index == inst->src[0].index;
+}
+
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const valu_build_t *build = isa_valu_build();
@@ -330,6 +338,6 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return false;
   inst->plan = op;
   find_rows(inst, op, limits);
-  isa_runs_on(inst, choose_run(inst, build));
+  isa_runs_on(inst, is_idle(inst, op) ? isa_run_nothing_on : choose_run(inst, build));
   return true;
 }
