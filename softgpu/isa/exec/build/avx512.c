@@ -114,24 +114,24 @@ store_active_avx512(uint8_t *to, const uint32_t *from, uint32_t active)
 /* The f32 of an f16 in the low half of each lane. NaNs are quieted. */
 #define VALU_OF_HALVES(lanes)                                                                      \
   ((valu_vector_t)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)(lanes))))
-#define VALU_LOAD_ACTIVE   load_active_avx512
-#define VALU_STORE_ACTIVE  store_active_avx512
-#define VALU_GATHER        gather_avx512
-#define VALU_GATHER_ACTIVE gather_active_avx512
-#define VALU_GATHER_PAIRS  gather_pairs_avx512
-#define VALU_GATHER_QUADS  gather_quads_x86
-#define VALU_SCATTER_QUADS scatter_quads_x86
-#define VALU_LARGER(a, b)  ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
-#define VALU_FMA(a, b, c)  _mm512_fmadd_ps(a, b, c)
-#define VALU_SPREAD(x)     _mm512_set1_ps(x)
-#define VALU_BUILD         isa_valu_avx512
-#define VALU_VECTOR        64
-#define VALU_IS_ZERO       is_zero_avx512
-#define VALU_MASK_OF       mask_of_avx512
-#define VALU_OF_MASK(mask, n)                                                                      \
-  ((valu_vector_t)_mm512_maskz_set1_epi32((__mmask16)((mask) >> 16 * (n)), -1))
+#define VALU_LOAD_ACTIVE      load_active_avx512
+#define VALU_STORE_ACTIVE     store_active_avx512
+#define VALU_GATHER           gather_avx512
+#define VALU_GATHER_ACTIVE    gather_active_avx512
+#define VALU_GATHER_PAIRS     gather_pairs_avx512
+#define VALU_GATHER_QUADS     gather_quads_x86
+#define VALU_SCATTER_QUADS    scatter_quads_x86
+#define VALU_LARGER(a, b)     ((valu_vector_t)_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
+#define VALU_FMA(a, b, c)     _mm512_fmadd_ps(a, b, c)
+#define VALU_SPREAD(x)        _mm512_set1_ps(x)
+#define VALU_BUILD            isa_valu_avx512
+#define VALU_VECTOR           64
+#define VALU_IS_ZERO          is_zero_avx512
+#define VALU_MASK_OF          mask_of_avx512
 #define VALU_HAS_NAN          has_nan_avx512
 #define VALU_WRITES_ALL(wave) (isa_exec(wave) == UINT64_MAX)
+#define VALU_OF_MASK(mask, n)                                                                      \
+  ((valu_vector_t)_mm512_maskz_set1_epi32((__mmask16)((mask) >> 16 * (n)), -1))
 #define VALU_ACTIVE(wave, n, vector)                                                               \
   ((valu_vector_t)_mm512_maskz_mov_epi32(active_avx512(wave, n), (__m512i)(vector)))
 #define VALU_WRITE_VECTOR(wave, d, n, vector) write_avx512(wave, d, n, (__m512i)(vector))

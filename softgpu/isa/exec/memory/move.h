@@ -23,8 +23,8 @@ typedef struct isa_mover {
                              uint32_t bytes);
 
   /* The same for addresses of 64 bits, each `plus` bytes on, and for load() and store() alone: of
-   * `at` they may have no more than they need. `high` is their upper halves, or NULL when they are
-   * 0. False when an active lane's is beyond 32 bits. */
+   * `at` they may have no more than they need, and no `first`. `high` is their upper halves, or
+   * NULL when they are 0. False when an active lane's is beyond 32 bits. */
   bool (*look_wide)(isa_wave_t *wave, const uint32_t *low, const uint32_t *high, uint64_t plus,
                     uint32_t bytes, isa_moves_t *moves);
 

@@ -298,6 +298,14 @@ static isa_run_t find_halves(isa_inst_t *inst, const valu_op_t *op)
   return !scalars ? op->fast : scalars == 1 ? op->scalar : op->third;
 }
 
+/* LLVM moves accumulators that stay where they are, in loops a third of all its moves. */
+static bool is_idle(const isa_inst_t *inst, const valu_op_t *op)
+{
+  return inst->op == ISA_v_accvgpr_mov_b32 && is_plain(inst, op) &&
+         inst->src[0].kind == ISA_OPERAND_AGPR && inst->dst.kind == ISA_OPERAND_AGPR &&
+         inst->dst.index == inst->src[0].index;
+}
+
 static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
 {
   const valu_op_t *op = &build->ops[inst->op];
@@ -306,6 +314,8 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
   unsigned_sources.abs = unsigned_sources.neg = 0;
   const bool has_mask = op->s[2] != T_mask || inst->is_scalar & 4; /* nearly always in registers */
   const bool is_own = op->fast && has_mask && is_plain(&unsigned_sources, op);
+  if (is_idle(inst, op))
+    return isa_run_nothing_on;
   if (op->attributes & VALU_PKMOV)
     return build->pair_move;
   if (of_halves)
@@ -313,14 +323,6 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
   if (is_own && !inst->abs && !inst->neg && are_rows(inst, op))
     return inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar : op->fast;
   return is_own ? op->staged : is_plain(inst, op) ? build->plain : build->general;
-}
-
-/* LLVM moves accumulators that stay where they are, in loops a third of all its moves. */
-static bool is_idle(const isa_inst_t *inst, const valu_op_t *op)
-{
-  return inst->op == ISA_v_accvgpr_mov_b32 && is_plain(inst, op) &&
-         inst->src[0].kind == ISA_OPERAND_AGPR && inst->dst.kind == ISA_OPERAND_AGPR &&
-         inst->dst.index == inst->src[0].index;
 }
 
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
@@ -338,6 +340,6 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return false;
   inst->plan = op;
   find_rows(inst, op, limits);
-  isa_runs_on(inst, is_idle(inst, op) ? isa_run_nothing_on : choose_run(inst, build));
+  isa_runs_on(inst, choose_run(inst, build));
   return true;
 }
