@@ -363,7 +363,7 @@ TEST_F(LibraryCacheKilled, AtEachStepOfAWrite)
 }
 
 // Eight write the same index at once. Two are killed from outside at any moment of their lives, two die at any step of
-// a write, two within one; nobody else notices.
+// a write, two within one; nobody else notices. It goes on until each of that has happened, which most often it has soon.
 TEST_F(LibraryCacheKilled, EightAtOnceAtAnyMoment)
 {
   if (is_child())
@@ -373,7 +373,8 @@ TEST_F(LibraryCacheKilled, EightAtOnceAtAnyMoment)
   std::mt19937 random(1);
   auto lives = std::chrono::milliseconds(100); // as long as they took the last time
   size_t killed = 0, died = 0, left = 0;
-  for (int round = 0; round < rounds; ++round) {
+  const auto all_happened = [&] { return killed > 0 && died > 0 && left > 0; };
+  for (int round = 0; round < rounds || (!all_happened() && round < 20 * rounds); ++round) {
     SCOPED_TRACE(round);
     fs::remove_all(cache);
     const auto began = std::chrono::steady_clock::now();
@@ -407,9 +408,7 @@ TEST_F(LibraryCacheKilled, EightAtOnceAtAnyMoment)
   RecordProperty("killed", static_cast<int>(killed));
   RecordProperty("died", static_cast<int>(died));
   RecordProperty("left", static_cast<int>(left));
-  EXPECT_GT(killed, 0u);
-  EXPECT_GT(died, 0u);
-  EXPECT_GT(left, 0u);
+  EXPECT_TRUE(all_happened()) << killed << ' ' << died << ' ' << left;
 }
 
 } // namespace
