@@ -50,7 +50,7 @@ typedef struct isa_thread {
 enum { ISA_CHUNK = 1024 }; /* dwords of code that are kept together: a page */
 
 /* How many lanes are moved together between registers and memory: exec/memory/move.h. */
-enum { ISA_MOVED = 16, ISA_MOVES_KEPT = 4 };
+enum { ISA_MOVED = 16, ISA_MOVES_KEPT = 8 };
 
 /* EQUAL and CONSECUTIVE are lanes that are all active; of GAPPED ones those that are active lie as
  * if all did. */

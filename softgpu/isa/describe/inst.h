@@ -186,6 +186,7 @@ struct isa_inst {
                      2-address forms is kept as offset (low) and offset1. MIMG: dmask */
   uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */
   bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
+  uint8_t moves; /* program.c: which of a wave's isa_moves_t it uses */
 
   isa_run_t unchecked; /* what checks.c runs then */
 } __attribute__((aligned(64)));

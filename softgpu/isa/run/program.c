@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "softgpu/device/memory.h"
+#include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/reference/reference.h"
 #include "softgpu/isa/run/prepare.h"
 
@@ -236,6 +237,24 @@ static void count_blocks(isa_inst_t *inst, uint32_t count)
   }
 }
 
+/* Which of the address patterns that a wave remembers each uses: those with the same register have
+ * one together until it is written. */
+static void number_moves(isa_inst_t *inst, uint32_t count)
+{
+  uint8_t known[256] = {0}; /* by register: from 1 on; 0: none */
+  for (uint32_t next = 0; count-- > 0; ++inst) {
+    if (inst->vaddr.kind == ISA_OPERAND_VGPR) {
+      uint8_t *const number = &known[inst->vaddr.index];
+      if (!*number)
+        *number = (uint8_t)(1 + next++ % ISA_MOVES_KEPT);
+      inst->moves = *number - 1;
+    }
+    if (inst->dst.kind == ISA_OPERAND_VGPR && inst->row)
+      for (unsigned i = inst->dst.index; i < inst->dst.index + inst->row->dst && i < 256; ++i)
+        known[i] = 0;
+  }
+}
+
 /* With `kept` of the old one's instructions. NULL, and that one freed, when out of memory. */
 static isa_stretch_t *stretch_resize(isa_stretch_t *stretch, uint32_t kept, uint32_t count)
 {
@@ -264,6 +283,7 @@ static bool decode_stretch(isa_program_t *program, isa_chunk_t *chunk, uint32_t 
   if (!(stretch = stretch_resize(stretch, count, count)))
     return false;
   count_blocks(stretch->inst, count);
+  number_moves(stretch->inst, count);
   stretch->next = chunk->stretches;
   chunk->stretches = stretch;
   for (uint32_t i = 0; i < count; ++i)

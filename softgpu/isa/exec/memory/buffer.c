@@ -174,7 +174,7 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acc
   const uint64_t size = in_buffer < in_range ? in_buffer : in_range;
   uint8_t *base = isa_range_host(range, range->base + start);
   const isa_moves_t *moves =
-      mover->look(wave, inst->vaddr.index, inst->offen ? access->vaddr[0] : zeros, plan->bytes);
+      mover->look(wave, inst, inst->offen ? access->vaddr[0] : zeros, plan->bytes);
   if (!isa_moves_are_within(moves, (uint32_t)inst->offset, size))
     return false;
   base += inst->offset;

@@ -160,8 +160,7 @@ static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t bytes = pair->bytes, dwords = bytes / 4;
   const uint32_t apart =
       offsets[0] < offsets[1] ? offsets[1] - offsets[0] : offsets[0] - offsets[1];
-  const isa_moves_t *moves =
-      mover->look(wave, inst->vaddr.index, isa_rows(wave, &inst->vaddr)[0], bytes);
+  const isa_moves_t *moves = mover->look(wave, inst, isa_rows(wave, &inst->vaddr)[0], bytes);
   if (!isa_moves_are_within(moves, offsets[0], wave->lds_bytes) ||
       !isa_moves_are_within(moves, offsets[1], wave->lds_bytes) || !are_disjoint(moves, apart))
     return isa_ds_run_pair(wave, inst);

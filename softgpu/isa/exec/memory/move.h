@@ -17,9 +17,9 @@ static inline bool isa_moves_are_within(const isa_moves_t *moves, uint64_t plus,
 }
 
 typedef struct isa_mover {
-  /* How the active lanes' `bytes` lie at the addresses of a row. What was found is kept by the
-   * row's number: kernels use the same addresses again and again. */
-  const isa_moves_t *(*look)(isa_wave_t *wave, unsigned number, const uint32_t *address,
+  /* How the active lanes' `bytes` lie at the addresses of a row. What was found is kept:
+   * instructions use the same addresses again and again. */
+  const isa_moves_t *(*look)(isa_wave_t *wave, const isa_inst_t *inst, const uint32_t *address,
                              uint32_t bytes);
 
   /* The same for addresses of 64 bits, each `plus` bytes on, and for load() and store() alone: of
