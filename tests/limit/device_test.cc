@@ -4,7 +4,10 @@
 #include "tests/values.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <hsa/hsa_ext_amd.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +38,24 @@ protected:
   rawhal_buffer_t *memory_ = nullptr;
 };
 
-class RealTime : public Limited, public testing::WithParamInterface<int> {};
+// One at a time, of all processes that run them: each takes as much of the machine as it gets.
+class RealTime : public Limited, public testing::WithParamInterface<int> {
+protected:
+  void SetUp() override
+  {
+    ASSERT_GE(turn_, 0);
+    ASSERT_EQ(0, flock(turn_, LOCK_EX));
+    Limited::SetUp();
+  }
+  void TearDown() override
+  {
+    Limited::TearDown();
+    close(turn_);
+  }
+
+private:
+  int turn_ = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+};
 
 struct Achieved {
   double share;     // percent of the time that the device worked, by the kernels' own times
