@@ -1,4 +1,5 @@
 // A child that does not start another program: it has the hooks, and neither threads nor a runtime.
+#include "tests/exiting_child.h"
 #include "tests/extended.h"
 #include "tests/front/front_test.h"
 
@@ -148,14 +149,7 @@ TEST_F(FrontFork, AChildEndsAsProgramsDo)
 {
   Start();
   Submit();
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    exit(0);
-  }
-  int status = -1;
-  ASSERT_EQ(child, waitpid(child, &status, 0));
-  EXPECT_EQ(0, status);
+  EXPECT_EQ(0, exiting_child([] {}));
   Submit();
   EXPECT_EQ(HSA_STATUS_SUCCESS, Destroy());
 }

@@ -2,9 +2,9 @@
 #include "newer.h"
 #include "runtime.h"
 #include "tests/cancelled.h"
+#include "tests/exiting_child.h"
 
 #include <sched.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -213,30 +213,13 @@ TEST_F(Rest, starts_again_after_shutdown)
   }
 }
 
-bool is_child;
-
-// How a child of this process ends, when it runs `body` and exits as programs do.
-template <typename Body> int child_status(Body body)
-{
-  pid_t child = fork();
-  if (child == 0) {
-    is_child = true;
-    alarm(10); // a hang shows as a signal
-    body();
-    exit(0);
-  }
-  int status = -1;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
-
 TEST_F(Rest, a_forked_child_leaves_without_the_device)
 {
   hsa_queue_t *q = queue();
   hsa_signal_t done = signal(1);
   barrier(q, done);
   ASSERT_TRUE(reaches(done, 0));
-  EXPECT_EQ(child_status([&] {
+  EXPECT_EQ(exiting_child([&] {
               softgpu_fault_info_t info;
               if (hsa->queue_fault_info(q, &info, sizeof(info)))
                 _exit(1);
@@ -254,7 +237,7 @@ TEST(exit, without_shutdown_is_clean)
 {
   if (!functions())
     GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-  EXPECT_EQ(child_status([] {
+  EXPECT_EQ(exiting_child([] {
               const Functions *hsa = functions();
               if (hsa->hsa_init() != HSA_STATUS_SUCCESS)
                 _exit(1);
@@ -274,10 +257,3 @@ TEST(exit, without_shutdown_is_clean)
 }
 
 } // namespace
-
-// LeakSanitizer looks for leaks at exit, and waits for ever in a child for its allocator's lock where another thread
-// held it at fork().
-extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off()
-{
-  return is_child;
-}
