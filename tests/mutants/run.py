@@ -173,7 +173,7 @@ def main():
         if options.list:
             print("\n".join(f"{mutant.name}  {mutant.file}  {mutant.why}" for mutant in mutants))
             return 0
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in workshop.STOPS:
             signal.signal(number, stop)
         rows, status = run_all(workshop.Workshop(ROOT, options.jobs), mutants, options)
         if rows:

@@ -200,26 +200,40 @@ class Runs(unittest.TestCase):
         self.assertEqual(workshop.read(os.path.join(again.tree, "lib/half.c")).decode(), LIBRARY)
 
     def test_stopping_leaves_nothing_behind(self):
+        tool = self.start()
+        while tool.poll() is None and not os.path.exists(os.path.join(self.tree(), "began")):
+            time.sleep(0.01)
+        tool.send_signal(signal.SIGTERM)
+        self.stopped(tool)
+
+    def test_neither_while_something_starts(self):
+        self.stopped(self.start("workshop.no_core_files = lambda: os.kill(os.getppid(), signal.SIGTERM); "
+                                "tool_test.Shop.build = lambda shop, *_: shop.call(['sleep', '997'], shop.build_log())"))
+
+    def start(self, more=""):
+        """A run of a test that waits for ever, with children in its group and not."""
         program = textwrap.dedent(f"""\
             import sys
             sys.path.insert(0, {HERE!r})
-            import signal, catalogue, run, tool_test
+            import os, signal, catalogue, run, tool_test, workshop
             signal.signal(signal.SIGTERM, run.stop)
             tool_test.Shop.scripts["marker"] = "grep -q 'n / 2' built || {{ touch began; sleep 997 & setsid true; sleep 997; }}"
             mutant = catalogue.Mutant("halves", "a:1")
             mutant.keys = {{"file": "lib/half.c", "line": "return n / 2;", "becomes": "return n / 3;",
                            "tests": "marker", "why": "-"}}
             options = type("Options", (), {{"wide": False, "seconds": 500}})
+            {more}
             sys.exit(run.run_all(tool_test.Shop({self.root!r}, 1), [mutant], options)[1])
             """)
-        tool = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
-        tree = os.path.join(self.root, "build", "mutants", "tree")
-        while tool.poll() is None and not os.path.exists(os.path.join(tree, "began")):
-            time.sleep(0.01)
-        tool.send_signal(signal.SIGTERM)
+        return subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+
+    def stopped(self, tool):
         self.assertEqual(tool.wait(), 130)
-        self.assertEqual(workshop.read(os.path.join(tree, "lib/half.c")).decode(), LIBRARY)
-        self.assertEqual(self.left_in(tree), [])
+        self.assertEqual(workshop.read(os.path.join(self.tree(), "lib/half.c")).decode(), LIBRARY)
+        self.assertEqual(self.left_in(self.tree()), [])
+
+    def tree(self):
+        return os.path.join(self.root, "build", "mutants", "tree")
 
     def left_in(self, tree):
         """Processes whose working folder is the copy."""

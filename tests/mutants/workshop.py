@@ -16,6 +16,9 @@ import time
 # ASLR entropy above 28 bits breaks ThreadSanitizer of this age; the personality is per process.
 WRAPPERS = {"tsan": ["setarch", os.uname().machine, "-R"]}
 
+# What stops a run.
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Failure(Exception):
     """The unchanged tree does not build or pass, or there is no room for a copy."""
@@ -92,17 +95,30 @@ class Workshop:
     def call(self, command, log, seconds=None):
         """Exit status, negative for a signal. Output goes to the file `log`."""
         os.makedirs(self.scratch, exist_ok=True)
-        environment = dict(os.environ, TMPDIR=self.scratch)
-        with open(log, "wb") as output:
-            self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
-                                          stderr=subprocess.STDOUT, cwd=self.tree, env=environment,
-                                          start_new_session=True, preexec_fn=no_core_files)
         try:
+            with open(log, "wb") as output:
+                self.start(command, output)
             return self.child.wait(seconds)
         except subprocess.TimeoutExpired:
             raise TimedOut() from None
         finally:
             self.kill()
+
+    def start(self, command, output):
+        """A signal that stops the run waits until the child is known: nobody else would end it."""
+        environment = dict(os.environ, TMPDIR=self.scratch)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+
+        def begin():
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            no_core_files()
+
+        try:
+            self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
+                                          stderr=subprocess.STDOUT, cwd=self.tree, env=environment,
+                                          start_new_session=True, preexec_fn=begin)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def kill(self):
         """Ends the child and whatever it has started. Politely first: a build tool then removes what it
