@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/limit/limited_device.h"
@@ -60,12 +62,24 @@ private:
 struct Achieved {
   double share;     // percent of the time that the device worked, by the kernels' own times
   double stretched; // a kernel's mean time by the least: a software device is itself interrupted
+  double delayed;   // percent of the time that threads were ready and waited for a processor
 };
+
+// What the threads of this process have waited for processors, in ns; 0 where the kernel does not say.
+static uint64_t DelayOfThreads()
+{
+  uint64_t sum = 0, ran, waited;
+  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task"))
+    if (std::ifstream(task.path() / "schedstat") >> ran >> waited)
+      sum += waited;
+  return sum;
+}
 
 // Kernels as fast as they are admitted, some ahead.
 static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, uint64_t seconds)
 {
   rawhal_error_t error = {};
+  const uint64_t delay = DelayOfThreads();
   uint64_t busy = 0, least = UINT64_MAX, began = rawhal_deadline_after(0),
            end = began + seconds * 1000 * millisecond;
   std::vector<rawhal_ticket_t> tickets;
@@ -91,9 +105,9 @@ static Achieved Saturate(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, 
   }
   while (timed < tickets.size())
     time_one();
-  double total = static_cast<double>(busy);
-  return {100.0 * total / static_cast<double>(end - began),
-          total / static_cast<double>(timed) / static_cast<double>(least)};
+  const double total = static_cast<double>(busy), all = static_cast<double>(end - began);
+  return {100.0 * total / all, total / static_cast<double>(timed) / static_cast<double>(least),
+          100.0 * static_cast<double>(DelayOfThreads() - delay) / all};
 }
 
 // A software device on a machine that others use too may get less than the limit gives it, and its
@@ -110,11 +124,13 @@ TEST_P(RealTime, SharesHold)
   bool held = false, quiet = false;
   for (int attempt = 0; attempt < 5 && !held; ++attempt) {
     Achieved achieved = Saturate(on, addition, seconds);
-    printf("%d%%: %.2f%% of %llu s, kernels stretched %.2f times\n", percent, achieved.share,
-           static_cast<unsigned long long>(seconds), achieved.stretched);
+    printf("%d%%: %.2f%% of %llu s, kernels stretched %.2f times, threads delayed %.1f%%\n",
+           percent, achieved.share, static_cast<unsigned long long>(seconds), achieved.stretched,
+           achieved.delayed);
     EXPECT_LE(achieved.share, (percent + 5) * std::max(1.0, achieved.stretched / 1.5));
     held = std::abs(achieved.share - percent) <= 2;
-    quiet = quiet || achieved.stretched < 1.5;
+    // Threads wait for each other, too: the runtime spins before it sleeps.
+    quiet = quiet || (achieved.stretched < 1.5 && achieved.delayed < 2 * percent);
   }
   if (!held && !quiet)
     GTEST_SKIP() << "too much else runs on this machine";
