@@ -1,5 +1,5 @@
 // A child that does not start another program: it has the hooks, and neither threads nor a runtime.
-#include "tests/exiting_child.h"
+#include "tests/child.h"
 #include "tests/extended.h"
 #include "tests/front/front_test.h"
 
@@ -8,7 +8,6 @@
 #include <atomic>
 #include <thread>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -121,16 +120,8 @@ TEST_F(FrontFork, AChildTouchesNothingAndEnds)
     }
   });
   const int children = is_extended() ? 2000 : 100;
-  for (int i = 0; i < children && !HasFailure(); ++i) {
-    pid_t child = fork();
-    if (child == 0) {
-      alarm(20); // who hangs is killed by it
-      _exit(Child(memory));
-    }
-    int status = -1;
-    EXPECT_EQ(child, waitpid(child, &status, 0));
-    EXPECT_EQ(0, status) << "child " << i;
-  }
+  for (int i = 0; i < children && !HasFailure(); ++i)
+    EXPECT_EQ(0, in_child([&] { return Child(memory); })) << "child " << i;
   over = true;
   submits.join();
   allocates.join();
@@ -149,7 +140,7 @@ TEST_F(FrontFork, AChildEndsAsProgramsDo)
 {
   Start();
   Submit();
-  EXPECT_EQ(0, exiting_child([] {}));
+  EXPECT_EQ(0, in_exiting_child([] {}));
   Submit();
   EXPECT_EQ(HSA_STATUS_SUCCESS, Destroy());
 }
@@ -158,16 +149,12 @@ TEST_F(FrontFork, AChildEndsAsProgramsDo)
 TEST_F(FrontFork, AChildMayBeginAnew)
 {
   Start();
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    toy_load(1, 0, 0);
-    void *memory = nullptr;
-    _exit(Allocate(mi, &memory) != HSA_STATUS_SUCCESS || Free(memory) != HSA_STATUS_SUCCESS);
-  }
-  int status = -1;
-  ASSERT_EQ(child, waitpid(child, &status, 0));
-  EXPECT_EQ(0, status);
+  EXPECT_EQ(0, in_child([&] {
+              toy_load(1, 0, 0);
+              void *memory = nullptr;
+              return Allocate(mi, &memory) != HSA_STATUS_SUCCESS ||
+                     Free(memory) != HSA_STATUS_SUCCESS;
+            }));
   EXPECT_EQ(0u, Used());
   EXPECT_EQ(HSA_STATUS_SUCCESS, Destroy());
 }

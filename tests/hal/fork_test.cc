@@ -1,12 +1,11 @@
 // A child of fork() gets clean errors for everything of its parent's, and the parent goes on.
 #include "device_test.h"
+#include "tests/child.h"
 #include "tests/values.h"
 
 #include <atomic>
-#include <functional>
 #include <thread>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -23,40 +22,21 @@ TEST_F(Fork, AChildsQueuesAreLostTheParentsGoOn)
   rawhal_queue_t *on = queue();
   ASSERT_OK(run(on, dispatch));
   rawhal_ticket_t last = queue_info(on).last_ticket;
-  pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) { // no assertions here: the answer is the exit code
-    alarm(20);
-    int wrong = 0;
-    rawhal_ticket_t ticket = 7;
-    wrong |= rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error) !=
-             RAWHAL_DEVICE_LOST;
-    wrong |= (ticket != 0 || !strstr(error.message, "fork()")) << 1;
-    wrong |= (rawhal_queue_wait(on, last, RAWHAL_FOREVER, &error) != RAWHAL_DEVICE_LOST) << 2;
-    wrong |= (queue_info(on).status != RAWHAL_DEVICE_LOST) << 3;
-    rawhal_queue_destroy(on);
-    _exit(wrong);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(in_child([&] {
+              int wrong = 0;
+              rawhal_ticket_t ticket = 7;
+              wrong |= rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error) !=
+                       RAWHAL_DEVICE_LOST;
+              wrong |= (ticket != 0 || !strstr(error.message, "fork()")) << 1;
+              wrong |= (rawhal_queue_wait(on, last, RAWHAL_FOREVER, &error) != RAWHAL_DEVICE_LOST)
+                       << 2;
+              wrong |= (queue_info(on).status != RAWHAL_DEVICE_LOST) << 3;
+              rawhal_queue_destroy(on);
+              return wrong;
+            }),
+            0);
   ASSERT_OK(run(on, dispatch));
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 42u);
-}
-
-// Answers of a child are bits of its exit code; there are no assertions in it.
-int in_child(const std::function<int()> &work)
-{
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    _exit(work());
-  }
-  int status = -1;
-  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
-    return -1;
-  return WEXITSTATUS(status);
 }
 
 TEST_F(Fork, AChildGetsNoMemoryOfItsParents)

@@ -1,8 +1,7 @@
 // Wrong calls, no memory, and a child of fork().
 #include "library_test.h"
 
-#include <sys/wait.h>
-
+#include "tests/child.h"
 #include "tests/harness/allocator.h"
 
 namespace {
@@ -71,18 +70,16 @@ TEST_F(LibraryArguments, AChildOfForkIsRefused)
 {
   fill(1);
   rawhal_library_t *library = create_with(folder);
-  const pid_t child = fork();
-  if (child == 0) {
-    const rawhal_device_kernel_t *kernel = nullptr;
-    const bool refused = get(library, numbered(0), &kernel) == RAWHAL_DEVICE_LOST &&
-                         rawhal_library_add(library, "/tmp", &error) == RAWHAL_DEVICE_LOST &&
-                         stats(library).files == 0;
-    rawhal_library_destroy(library);
-    _exit(refused ? 0 : 1);
-  }
-  int status = 1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(in_child([&] {
+              const rawhal_device_kernel_t *kernel = nullptr;
+              const bool refused =
+                  get(library, numbered(0), &kernel) == RAWHAL_DEVICE_LOST &&
+                  rawhal_library_add(library, "/tmp", &error) == RAWHAL_DEVICE_LOST &&
+                  stats(library).files == 0;
+              rawhal_library_destroy(library);
+              return refused ? 0 : 1;
+            }),
+            0);
   const rawhal_device_kernel_t *kernel = nullptr;
   EXPECT_OK(get(library, numbered(0), &kernel));
 }

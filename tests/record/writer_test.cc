@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tests/child.h"
 #include "tests/record/reading.h"
 
 // What the disk takes, at most; short writes and interrupted ones come as they do from slow disks.
@@ -313,17 +314,14 @@ TEST_F(Writer, ANumberThatIsAnotherFilesNow)
 TEST_F(Writer, ChildrenOfForkLeaveItAlone)
 {
   ASSERT_OK(object("code"));
-  pid_t child = fork();
-  if (child == 0) {
-    record_writer_info_t info;
-    bool right = dispatch() == RAWHAL_INVALID_ARGUMENT && object("x") == RAWHAL_INVALID_ARGUMENT;
-    record_writer_info(writer, &info);
-    right = right && !info.bytes && close() == RAWHAL_OK;
-    _exit(right ? 0 : 1);
-  }
-  int status = 1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(0, status);
+  EXPECT_EQ(0, in_child([&] {
+              record_writer_info_t info;
+              bool right =
+                  dispatch() == RAWHAL_INVALID_ARGUMENT && object("x") == RAWHAL_INVALID_ARGUMENT;
+              record_writer_info(writer, &info);
+              right = right && !info.bytes && close() == RAWHAL_OK;
+              return right ? 0 : 1;
+            }));
   ASSERT_OK(dispatch());
   ASSERT_OK(close());
   Reader reader = read();

@@ -2,7 +2,7 @@
 #include "newer.h"
 #include "runtime.h"
 #include "tests/cancelled.h"
-#include "tests/exiting_child.h"
+#include "tests/child.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -219,7 +219,7 @@ TEST_F(Rest, a_forked_child_leaves_without_the_device)
   hsa_signal_t done = signal(1);
   barrier(q, done);
   ASSERT_TRUE(reaches(done, 0));
-  EXPECT_EQ(exiting_child([&] {
+  EXPECT_EQ(in_exiting_child([&] {
               softgpu_fault_info_t info;
               if (hsa->queue_fault_info(q, &info, sizeof(info)))
                 _exit(1);
@@ -237,7 +237,7 @@ TEST(exit, without_shutdown_is_clean)
 {
   if (!functions())
     GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-  EXPECT_EQ(exiting_child([] {
+  EXPECT_EQ(in_exiting_child([] {
               const Functions *hsa = functions();
               if (hsa->hsa_init() != HSA_STATUS_SUCCESS)
                 _exit(1);

@@ -15,6 +15,8 @@ extern "C" {
 #include "softgpu/device/memory.h"
 }
 
+#include "tests/child.h"
+
 namespace {
 
 constexpr uint64_t bytes = 64 * 4096;
@@ -159,15 +161,10 @@ TEST_F(Share, a_descriptor_that_was_taken_away_is_left_alone)
   close(there);
 }
 
-// What `what` says in a process of its own, before which the device is closed.
-int in_a_child(bool (*what)())
+// As in_child(), where what succeeds is true; the device is closed before.
+int truth_in_child(bool (*what)())
 {
-  pid_t child = fork();
-  if (child == 0)
-    _exit(what() ? 0 : 1);
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status;
+  return in_child([&] { return what() ? 0 : 1; });
 }
 
 bool shares_and_opens()
@@ -187,7 +184,7 @@ template <char value> bool with_noexec()
   if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0 ||
       mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return true; // not allowed to: nothing is tried
-  return in_a_child([] {
+  return truth_in_child([] {
            const char said = value;
            int file = mount("proc", "/proc", "proc", 0, nullptr) == 0
                           ? open("/proc/sys/vm/memfd_noexec", O_WRONLY)
@@ -198,14 +195,14 @@ template <char value> bool with_noexec()
 
 TEST(ShareElsewhere, where_files_of_memory_cannot_be_executed)
 {
-  EXPECT_EQ(in_a_child(with_noexec<'0'>), 0);
-  EXPECT_EQ(in_a_child(with_noexec<'1'>), 0);
-  EXPECT_EQ(in_a_child(with_noexec<'2'>), 0);
+  EXPECT_EQ(truth_in_child(with_noexec<'0'>), 0);
+  EXPECT_EQ(truth_in_child(with_noexec<'1'>), 0);
+  EXPECT_EQ(truth_in_child(with_noexec<'2'>), 0);
 }
 
 TEST(ShareElsewhere, a_limit_of_files_is_no_end_of_the_program)
 {
-  EXPECT_EQ(in_a_child([] {
+  EXPECT_EQ(truth_in_child([] {
               const struct rlimit few = {bytes - 1, RLIM_INFINITY}, enough = {bytes, RLIM_INFINITY};
               void *got = nullptr;
               HsaSharedMemoryHandle its = {};
