@@ -136,6 +136,7 @@ class Runs(unittest.TestCase):
         self.root = folder.name
         os.makedirs(os.path.join(self.root, "lib"))
         self.source = os.path.join(self.root, "lib", "half.c")
+        self.tree = Shop(self.root, 1).tree
         workshop.write(self.source, LIBRARY.encode())
         workshop.write(os.path.join(self.root, ".gitignore"), b"/build/\n")
         subprocess.run(["git", "init", "-q", self.root], check=True)
@@ -201,7 +202,7 @@ class Runs(unittest.TestCase):
 
     def test_stopping_leaves_nothing_behind(self):
         tool = self.start()
-        while tool.poll() is None and not os.path.exists(os.path.join(self.tree(), "began")):
+        while tool.poll() is None and not os.path.exists(os.path.join(self.tree, "began")):
             time.sleep(0.01)
         tool.send_signal(signal.SIGTERM)
         self.stopped(tool)
@@ -229,11 +230,8 @@ class Runs(unittest.TestCase):
 
     def stopped(self, tool):
         self.assertEqual(tool.wait(), 130)
-        self.assertEqual(workshop.read(os.path.join(self.tree(), "lib/half.c")).decode(), LIBRARY)
-        self.assertEqual(self.left_in(self.tree()), [])
-
-    def tree(self):
-        return os.path.join(self.root, "build", "mutants", "tree")
+        self.assertEqual(workshop.read(os.path.join(self.tree, "lib/half.c")).decode(), LIBRARY)
+        self.assertEqual(self.left_in(self.tree), [])
 
     def left_in(self, tree):
         """Processes whose working folder is the copy."""
