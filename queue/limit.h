@@ -96,9 +96,9 @@
  *
  * Configuration: the program sets limits, and so do RAWHAL_* variables, the variables of HAMi's
  * device plugins, and a file of the operator's. Of two that are set the stricter holds, so that
- * none lifts another's limit; a variable for one device (`_0`, `_1`) replaces the general one of
- * its name. Every value knows its origin; text that is not understood, and a RAWHAL_* variable that
- * rawhal does not know, are errors that name the variable.
+ * none lifts another's limit, and neither does a variable for one device (`_0`, `_1`) the general
+ * one of its name. Every value knows its origin; text that is not understood, and a RAWHAL_*
+ * variable that rawhal does not know, are errors that name the variable.
  *
  *   limit                                       stricter is
  *   shares, bytes, counts, rates, burst         smaller; 0 is nothing at all

@@ -152,19 +152,23 @@ static bool set_tools(const char *path, rawhal_error_t *error)
 
 /* ---- Limits ---- */
 
-/* Of the environment's and ours the stricter, as everywhere. What there is not understood is left
- * to be refused by name. False: ours is not understood. */
+/* Of the environment's and ours the stricter, as everywhere. What there cannot be compared ("50%",
+ * of a device not known here) would be lifted or would lift ours. False: one is not understood. */
 static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *error)
 {
   const char *variable = rawhal_limit_info(limit)->variable;
   const char *before = getenv(variable);
-  uint64_t mine, theirs;
+  uint64_t mine, theirs = RAWHAL_UNLIMITED;
+  rawhal_error_t why;
   if (rawhal_limit_parse(limit, text, NULL, &mine, error) != RAWHAL_OK)
     return false;
-  if (before &&
-      (rawhal_limit_parse(limit, before, NULL, &theirs, NULL) != RAWHAL_OK || theirs <= mine))
-    return true;
-  return set_variable(variable, text, error);
+  if (before && rawhal_limit_parse(limit, before, NULL, &theirs, &why) != RAWHAL_OK) {
+    snprintf(error->message, sizeof(error->message),
+             "%s is set, too, and which of the two is stricter cannot be said: %.200s", variable,
+             why.message);
+    return false;
+  }
+  return theirs <= mine || set_variable(variable, text, error);
 }
 
 /* ---- Options ---- */

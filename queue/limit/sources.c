@@ -70,32 +70,38 @@ static rawhal_status_t blame(const char *name, rawhal_status_t status, rawhal_er
 
 /* ---- Looking for texts ---- */
 
-/* The variable for this device, or the general one. */
-static finding_t in_environment(const sources_t *sources, const char *variable)
+/* Where one source has a text of that name. */
+typedef finding_t lookup(const sources_t *sources, const char *name);
+
+static finding_t in_environment(const sources_t *sources, const char *name)
 {
-  finding_t found;
-  snprintf(found.origin, sizeof(found.origin), "%s_%u", variable, sources->device.index);
-  found.text = getenv(found.origin);
-  if (found.text)
-    return found;
-  snprintf(found.origin, sizeof(found.origin), "%s", variable);
-  found.text = getenv(variable);
+  (void)sources;
+  finding_t found = {.text = getenv(name)};
+  snprintf(found.origin, sizeof(found.origin), "%s", name);
   return found;
 }
 
-static finding_t in_file(const sources_t *sources, const char *variable)
+static finding_t in_file(const sources_t *sources, const char *name)
 {
   finding_t found = {0};
-  char name[LIMIT_NAME_BYTES];
-  snprintf(name, sizeof(name), "%s_%u", variable, sources->device.index);
   const limits_line_t *line = limits_file_find(&sources->file, name);
-  if (!line)
-    line = limits_file_find(&sources->file, variable);
   if (line) {
     found.text = line->value;
     snprintf(found.origin, sizeof(found.origin), "%s:%u", file_variable, line->number);
   }
   return found;
+}
+
+/* What a source says of this device and what it says of all: neither lifts the other. */
+enum { FINDINGS = 2 };
+
+static void find(const sources_t *sources, lookup *look, const char *variable,
+                 finding_t found[FINDINGS])
+{
+  char own[LIMIT_NAME_BYTES];
+  snprintf(own, sizeof(own), "%s_%u", variable, sources->device.index);
+  found[0] = look(sources, own);
+  found[1] = look(sources, variable);
 }
 
 /* A program with more rights than the user who started it does not open files for that user; and
@@ -130,6 +136,16 @@ static rawhal_status_t parse_foreign(dialect_t dialect, const char *text, uint64
   return RAWHAL_OK;
 }
 
+static rawhal_status_t parse_one(const sources_t *sources, rawhal_limit_t limit, dialect_t dialect,
+                                 const char *text, uint64_t *value, rawhal_error_t *error)
+{
+  rawhal_status_t status = dialect == DIALECT_OURS
+                               ? limit_parse(text, rawhal_limit_info(limit)->unit,
+                                             sources->device.memory_bytes, value, error)
+                               : parse_foreign(dialect, text, value, error);
+  return status == RAWHAL_OK ? limit_check_value(limit, *value, error) : status;
+}
+
 /* `best` becomes what was found, when that is stricter. */
 static rawhal_status_t weigh(const sources_t *sources, rawhal_limit_t limit, dialect_t dialect,
                              const finding_t *found, word_t *best, rawhal_error_t *error)
@@ -137,12 +153,7 @@ static rawhal_status_t weigh(const sources_t *sources, rawhal_limit_t limit, dia
   if (!found->text)
     return RAWHAL_OK;
   uint64_t value;
-  rawhal_status_t status = dialect == DIALECT_OURS
-                               ? limit_parse(found->text, rawhal_limit_info(limit)->unit,
-                                             sources->device.memory_bytes, &value, error)
-                               : parse_foreign(dialect, found->text, &value, error);
-  if (status == RAWHAL_OK)
-    status = limit_check_value(limit, value, error);
+  rawhal_status_t status = parse_one(sources, limit, dialect, found->text, &value, error);
   if (status != RAWHAL_OK)
     return blame(found->origin, status, error);
   if (!*best->origin || limit_is_stricter(limit, value, best->value)) {
@@ -152,17 +163,27 @@ static rawhal_status_t weigh(const sources_t *sources, rawhal_limit_t limit, dia
   return RAWHAL_OK;
 }
 
+static rawhal_status_t weigh_all(const sources_t *sources, lookup *look, rawhal_limit_t limit,
+                                 dialect_t dialect, const char *variable, word_t *best,
+                                 rawhal_error_t *error)
+{
+  finding_t found[FINDINGS];
+  rawhal_status_t status = RAWHAL_OK;
+  find(sources, look, variable, found);
+  for (int i = 0; status == RAWHAL_OK && i < FINDINGS; ++i)
+    status = weigh(sources, limit, dialect, &found[i], best, error);
+  return status;
+}
+
 static rawhal_status_t read_environment(const sources_t *sources, rawhal_limit_t limit,
                                         word_t *best, rawhal_error_t *error)
 {
-  finding_t found = in_environment(sources, rawhal_limit_info(limit)->variable);
-  rawhal_status_t status = weigh(sources, limit, DIALECT_OURS, &found, best, error);
-  for (size_t i = 0; status == RAWHAL_OK && i < COUNT(foreign_limits); ++i) {
-    if (foreign_limits[i].limit != limit)
-      continue;
-    found = in_environment(sources, foreign_limits[i].variable);
-    status = weigh(sources, limit, foreign_limits[i].dialect, &found, best, error);
-  }
+  rawhal_status_t status = weigh_all(sources, in_environment, limit, DIALECT_OURS,
+                                     rawhal_limit_info(limit)->variable, best, error);
+  for (size_t i = 0; status == RAWHAL_OK && i < COUNT(foreign_limits); ++i)
+    if (foreign_limits[i].limit == limit)
+      status = weigh_all(sources, in_environment, limit, foreign_limits[i].dialect,
+                         foreign_limits[i].variable, best, error);
   return status;
 }
 
@@ -184,8 +205,8 @@ static rawhal_status_t read_value(const sources_t *sources, rawhal_limit_t limit
                                   rawhal_limit_value_t *mine, rawhal_error_t *error)
 {
   word_t file = {0}, environment = {0};
-  finding_t line = in_file(sources, rawhal_limit_info(limit)->variable);
-  rawhal_status_t status = weigh(sources, limit, DIALECT_OURS, &line, &file, error);
+  rawhal_status_t status = weigh_all(sources, in_file, limit, DIALECT_OURS,
+                                     rawhal_limit_info(limit)->variable, &file, error);
   if (status == RAWHAL_OK)
     status = read_environment(sources, limit, &environment, error);
   if (status == RAWHAL_OK && *file.origin && *environment.origin)
@@ -281,17 +302,27 @@ static rawhal_status_t add_text(rawhal_limit_name_t id, const finding_t *found, 
   return status == RAWHAL_OK ? join(id, into, &text, error) : status;
 }
 
+static rawhal_status_t add_texts(const sources_t *sources, lookup *look, rawhal_limit_name_t id,
+                                 const char *variable, const char *suffix,
+                                 rawhal_limit_text_t *into, rawhal_error_t *error)
+{
+  finding_t found[FINDINGS];
+  rawhal_status_t status = RAWHAL_OK;
+  find(sources, look, variable, found);
+  for (int i = 0; status == RAWHAL_OK && i < FINDINGS; ++i)
+    status = add_text(id, &found[i], suffix, into, error);
+  return status;
+}
+
 static rawhal_status_t read_environment_text(const sources_t *sources, rawhal_limit_name_t id,
                                              rawhal_limit_text_t *text, rawhal_error_t *error)
 {
-  finding_t found = in_environment(sources, limit_texts[id].variable);
-  rawhal_status_t status = add_text(id, &found, "", text, error);
-  for (size_t i = 0; status == RAWHAL_OK && i < COUNT(foreign_texts); ++i) {
-    if (foreign_texts[i].text != id)
-      continue;
-    found = in_environment(sources, foreign_texts[i].variable);
-    status = add_text(id, &found, foreign_texts[i].suffix, text, error);
-  }
+  rawhal_status_t status =
+      add_texts(sources, in_environment, id, limit_texts[id].variable, "", text, error);
+  for (size_t i = 0; status == RAWHAL_OK && i < COUNT(foreign_texts); ++i)
+    if (foreign_texts[i].text == id)
+      status = add_texts(sources, in_environment, id, foreign_texts[i].variable,
+                         foreign_texts[i].suffix, text, error);
   return status;
 }
 
@@ -334,9 +365,8 @@ static rawhal_status_t read_text(const sources_t *sources, rawhal_limit_name_t i
   rawhal_status_t status = RAWHAL_OK;
   if (*program.text && id == RAWHAL_LIMIT_NAME_CU_MASK && cu_mask_check(program.text, error))
     status = blame(program.origin, error->status, error);
-  finding_t line = in_file(sources, limit_texts[id].variable);
   if (status == RAWHAL_OK)
-    status = add_text(id, &line, "", &file, error);
+    status = add_texts(sources, in_file, id, limit_texts[id].variable, "", &file, error);
   if (status == RAWHAL_OK && (!*file.text || id == RAWHAL_LIMIT_NAME_CU_MASK))
     status = read_environment_text(sources, id, &environment, error);
   if (status != RAWHAL_OK)

@@ -139,17 +139,17 @@ TEST_F(Config, TextIsAValueWithoutAConfiguration)
                                                         "1", nullptr, &value, &error_));
 }
 
-TEST_F(Config, ADevicesOwnVariableReplacesTheGeneralOne)
+TEST_F(Config, ADevicesOwnVariableIsOfThatDevice)
 {
   Set("CUDA_DEVICE_MEMORY_LIMIT", "1g");
   ASSERT_EQ(RAWHAL_OK, Read());
   EXPECT_EQ(1 * kGi, Get(RAWHAL_LIMIT_MEMORY));
   EXPECT_EQ("CUDA_DEVICE_MEMORY_LIMIT", Origin(RAWHAL_LIMIT_MEMORY));
 
-  Set("CUDA_DEVICE_MEMORY_LIMIT_2", "2g");
+  Set("CUDA_DEVICE_MEMORY_LIMIT_2", "512m");
   config_ = {};
   ASSERT_EQ(RAWHAL_OK, Read(2));
-  EXPECT_EQ(2 * kGi, Get(RAWHAL_LIMIT_MEMORY));
+  EXPECT_EQ(kGi / 2, Get(RAWHAL_LIMIT_MEMORY));
   EXPECT_EQ("CUDA_DEVICE_MEMORY_LIMIT_2", Origin(RAWHAL_LIMIT_MEMORY));
   config_ = {};
   ASSERT_EQ(RAWHAL_OK, Read(1));

@@ -84,10 +84,10 @@ TEST_F(Sources, NobodyLiftsTheSchedulersLimit)
   config_ = {};
   ASSERT_EQ(RAWHAL_OK, Read());
   ExpectIs(RAWHAL_LIMIT_GPU_SHARE, 200000, "RAWHAL_GPU_SHARE");
-  Set("RAWHAL_GPU_SHARE_0", "90%"); // the device's own replaces the general one, of this source
+  Set("RAWHAL_GPU_SHARE_0", "90%"); // nor does the device's own the general one
   config_ = {};
   ASSERT_EQ(RAWHAL_OK, Read());
-  ExpectIs(RAWHAL_LIMIT_GPU_SHARE, 300000, "CUDA_DEVICE_SM_LIMIT");
+  ExpectIs(RAWHAL_LIMIT_GPU_SHARE, 200000, "RAWHAL_GPU_SHARE");
 
   Set("HIP_DEVICE_MEMORY_LIMIT_1", "3g");
   Set("CUDA_DEVICE_MEMORY_LIMIT", "2g");
@@ -152,6 +152,48 @@ TEST_F(Sources, TheStricterOfTwoHoldsForEachLimit)
     }
     Unset(info->variable);
   }
+}
+
+// What is said of one device and what is said of all, either way round, by each variable there is.
+TEST_F(Sources, WhatIsSaidOfOneDeviceLiftsNothingThatIsSaidOfAll)
+{
+  const struct {
+    rawhal_limit_t limit;
+    const char *variable, *strict, *loose, *looser;
+  } cases[] = {
+      {RAWHAL_LIMIT_GPU_SHARE, "RAWHAL_GPU_SHARE", "10%", "100%", "unlimited"},
+      {RAWHAL_LIMIT_MEMORY, "RAWHAL_MEMORY_LIMIT", "64M", "50%", "unlimited"},
+      {RAWHAL_LIMIT_PROCESS_MEMORY, "RAWHAL_PROCESS_MEMORY_LIMIT", "0", "1", "unlimited"},
+      {RAWHAL_LIMIT_BURST, "RAWHAL_GPU_BURST", "1ms", "20ms", "60s"},
+      {RAWHAL_LIMIT_CHARGING, "RAWHAL_GPU_CHARGING", "wall", "fair", "fair"},
+      {RAWHAL_LIMIT_GPU_SHARE, "CUDA_DEVICE_SM_LIMIT", "10", "99", "0"},
+      {RAWHAL_LIMIT_MEMORY, "HIP_DEVICE_MEMORY_LIMIT", "1g", "2g", "unlimited"},
+      {RAWHAL_LIMIT_PRIORITY, "AMD_TASK_PRIORITY", "1", "0", "0"},
+  };
+  for (const auto &c : cases) {
+    SCOPED_TRACE(c.variable);
+    const std::string general = c.variable, own = general + "_0";
+    for (const char *loose : {c.loose, c.looser})
+      for (bool own_is_strict : {false, true}) {
+        Set(general, own_is_strict ? loose : c.strict);
+        Set(own, own_is_strict ? c.strict : loose);
+        config_ = {};
+        ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
+        EXPECT_EQ(own_is_strict ? own : general, config_.values[c.limit].origin);
+      }
+    Set(own, "hardly any"); // what does not count is read all the same
+    ExpectRefused(RAWHAL_INVALID_ARGUMENT, {own});
+    Unset(general);
+    Unset(own);
+  }
+  Set("RAWHAL_CU_MASK", "0f");
+  Set("RAWHAL_CU_MASK_0", "3c");
+  config_ = {};
+  ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
+  EXPECT_STREQ("c", config_.cu_mask.text);
+  Set("RAWHAL_TENANT", "blue");
+  Set("RAWHAL_TENANT_0", "red"); // whom it would be charged to
+  ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"RAWHAL_TENANT", "RAWHAL_TENANT_0", "'blue'", "'red'"});
 }
 
 TEST_F(Sources, MasksHoldTogether)
@@ -337,6 +379,16 @@ TEST_F(OperatorsFile, HoldsAgainstEverybody)
     Unset("CUDA_DEVICE_SM_LIMIT");
     Set("ROC_GLOBAL_CU_MASK", "3");
     ExpectRefused(RAWHAL_INVALID_ARGUMENT, {"ROC_GLOBAL_CU_MASK: cu-mask is pinned at '0f'"});
+  });
+}
+
+TEST_F(OperatorsFile, HasOneRuleForADeviceAndForAll)
+{
+  Write("gpu-share=30%\ngpu-share_0=90%\nmemory=2Gi\nmemory_0=1Gi\n");
+  AsAnother([&] {
+    ASSERT_EQ(RAWHAL_OK, Read()) << error_.message;
+    ExpectIs(RAWHAL_LIMIT_GPU_SHARE, 300000, "RAWHAL_LIMITS_FILE:1");
+    ExpectIs(RAWHAL_LIMIT_MEMORY, 1 * kGi, "RAWHAL_LIMITS_FILE:4");
   });
 }
 
