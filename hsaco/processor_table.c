@@ -1,5 +1,6 @@
 #include "hsaco/processor_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
@@ -59,8 +60,9 @@ static const processor_t processors[] = {
     PROCESSOR("gfx1172",          0x5c, FAMILY_GFX11,   0, 0x62, 1),
     PROCESSOR("gfx1200",          0x48, FAMILY_GFX12,   0, 0x59, 1),
     PROCESSOR("gfx1201",          0x4e, FAMILY_GFX12,   0, 0x59, 1),
-    PROCESSOR("gfx1250",          0x49, FAMILY_GFX125,  0, 0x5b, 1),
-    PROCESSOR("gfx1251",          0x5a, FAMILY_GFX125,  0, 0x5b, 1),
+    PROCESSOR("gfx1250",          0x49, FAMILY_GFX125,  PROCESSOR_XNACK_ALWAYS, 0x5b, 1),
+    PROCESSOR("gfx1251",          0x5a, FAMILY_GFX125,  PROCESSOR_XNACK_ALWAYS, 0x5b, 1),
+    PROCESSOR("gfx1250-strict",   0xeb, FAMILY_GFX125,  PROCESSOR_XNACK_ALWAYS, 0, 0),
     PROCESSOR("gfx1310",          0x50, FAMILY_GFX13,   0, 0x63, 1),
     PROCESSOR("gfx9-generic",     0x51, FAMILY_GFX9,    PROCESSOR_GENERIC | PROCESSOR_XNACK, 0x51, 1),
     PROCESSOR("gfx9-4-generic",   0x5f, FAMILY_GFX90A,  PROCESSOR_GENERIC | PROCESSOR_XNACK | PROCESSOR_SRAMECC, 0x5f, 1),
@@ -69,7 +71,7 @@ static const processor_t processors[] = {
     PROCESSOR("gfx11-generic",    0x54, FAMILY_GFX11,   PROCESSOR_GENERIC, 0x54, 1),
     PROCESSOR("gfx11-7-generic",  0x62, FAMILY_GFX11,   PROCESSOR_GENERIC, 0x62, 1),
     PROCESSOR("gfx12-generic",    0x59, FAMILY_GFX12,   PROCESSOR_GENERIC, 0x59, 1),
-    PROCESSOR("gfx12-5-generic",  0x5b, FAMILY_GFX125,  PROCESSOR_GENERIC, 0x5b, 1),
+    PROCESSOR("gfx12-5-generic",  0x5b, FAMILY_GFX125,  PROCESSOR_GENERIC | PROCESSOR_XNACK_ALWAYS, 0x5b, 1),
     PROCESSOR("gfx13-generic",    0x63, FAMILY_GFX13,   PROCESSOR_GENERIC, 0x63, 1),
 };
 /* clang-format on */
@@ -88,4 +90,33 @@ const processor_t *processor_by_name(rawhal_string_t name)
         memcmp(processors[i].name, name.data, name.size) == 0)
       return &processors[i];
   return NULL;
+}
+
+/* The characters from `at` on that are in `set`. */
+static size_t span(rawhal_string_t text, size_t at, const char *set)
+{
+  size_t end = at;
+  while (end < text.size && text.data[end] && strchr(set, text.data[end]))
+    ++end;
+  return end - at;
+}
+
+const processor_t *processor_by_triple(rawhal_string_t triple, size_t *size)
+{
+  static const char start[] = "amdgpu", decimal[] = "0123456789", letters[] = "0123456789abcdef";
+  const size_t at = sizeof(start) - 1;
+  *size = 0;
+  if (triple.size < at || memcmp(triple.data, start, at) != 0)
+    return NULL;
+  const size_t major = span(triple, at, decimal), dot = at + major;
+  const bool more = dot < triple.size && triple.data[dot] == '.';
+  const size_t minor = more ? span(triple, dot + 1, letters) : 0;
+  char name[20];
+  if (!major || major > 2 || minor > 2 || (more && !minor))
+    return NULL;
+  *size = dot + (more ? 1 + minor : 0);
+  const char *stepping = more ? triple.data + dot + 1 : "";
+  int length = snprintf(name, sizeof(name), "gfx%.*s%s%.*s%s", (int)major, triple.data + at,
+                        minor == 1 ? "-" : "", (int)minor, stepping, minor < 2 ? "-generic" : "");
+  return processor_by_name((rawhal_string_t){name, (size_t)length});
 }

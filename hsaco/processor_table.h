@@ -18,7 +18,12 @@ typedef enum processor_family {              /* what decides how a kernel descri
                                 FAMILY_GFX13,
 } processor_family_t;
 
-enum { PROCESSOR_XNACK = 1, PROCESSOR_SRAMECC = 2, PROCESSOR_GENERIC = 4 };
+enum {
+  PROCESSOR_XNACK = 1,
+  PROCESSOR_SRAMECC = 2,
+  PROCESSOR_GENERIC = 4,
+  PROCESSOR_XNACK_ALWAYS = 8 /* on, and no setting, though the flags may say so */
+};
 
 typedef struct processor {
   char name[20];
@@ -32,5 +37,10 @@ typedef struct processor {
 /* NULL when unknown. A machine fits a byte. */
 const processor_t *processor_by_machine(uint32_t machine);
 const processor_t *processor_by_name(rawhal_string_t name);
+
+/* How LLVM spells the architecture in triples since 2026-07 (AMDGPUUsage, "Subarchitecture
+ * Compatibility"): "amdgpu9.0a" is gfx90a, "amdgpu9.4" gfx9-4-generic. NULL when `triple` does not
+ * start like that; *size is the length of what was read. */
+const processor_t *processor_by_triple(rawhal_string_t triple, size_t *size);
 
 #endif

@@ -51,6 +51,8 @@ void rawhal_target_from_flags(uint32_t e_flags, uint32_t abi_version, rawhal_tar
     return;
   }
   target->xnack = (rawhal_feature_t)(e_flags >> EF_XNACK_SHIFT & 3);
+  if (target->xnack == RAWHAL_FEATURE_ON && processor && processor->flags & PROCESSOR_XNACK_ALWAYS)
+    target->xnack = RAWHAL_FEATURE_ANY; /* LLVM since 2026-07 says what cannot be otherwise */
   target->sramecc = (rawhal_feature_t)(e_flags >> EF_SRAMECC_SHIFT & 3);
   if (abi_version >= ABI_V6)
     target->generic_version = e_flags >> EF_GENERIC_VERSION_SHIFT;
@@ -101,44 +103,71 @@ static rawhal_status_t parse_feature(rawhal_string_t word, const processor_t *pr
                      RAWHAL_STRING_ARGS(word));
 }
 
+/* What the triple says must be what the name says, or the generic target that covers it. */
+static bool agree(const processor_t *named, const processor_t *of_triple)
+{
+  return !of_triple || of_triple == named ||
+         (of_triple->flags & PROCESSOR_GENERIC && named->generic == of_triple->machine);
+}
+
+/* *features is what follows the processor: nothing, or from a colon on. */
+static rawhal_status_t parse_processor(rawhal_string_t text, const processor_t **processor,
+                                       rawhal_string_t *features, rawhal_error_t *error)
+{
+  *processor = NULL;
+  *features = (rawhal_string_t){0};
+  if (!text.data)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no text names no gfx processor");
+  const char *colon = memchr(text.data, ':', text.size);
+  const rawhal_string_t before = {text.data, colon ? (size_t)(colon - text.data) : text.size};
+  size_t at = 0, size = 0;
+  const processor_t *of_triple = processor_by_triple(before, &size);
+  const bool has_name = find(text, "gfx", &at);
+  if (has_name && colon && at > before.size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%.*s': features stand before the processor", RAWHAL_STRING_ARGS(text));
+  if (has_name ? at > 0 && text.data[at - 1] != '-'
+               : !of_triple || (size < before.size && before.data[size] != '-'))
+    return rawhal_fail(error, size && !of_triple ? RAWHAL_NOT_FOUND : RAWHAL_INVALID_ARGUMENT,
+                       "'%.*s' names no gfx processor", RAWHAL_STRING_ARGS(text));
+  const rawhal_string_t name = {text.data + at, before.size - at};
+  *processor = has_name ? processor_by_name(name) : of_triple;
+  if (!*processor)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "no processor is called '%.*s'",
+                       RAWHAL_STRING_ARGS(name));
+  if (!agree(*processor, of_triple))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'%.*s': the triple is for %s",
+                       RAWHAL_STRING_ARGS(text), of_triple->name);
+  *features = (rawhal_string_t){text.data + before.size, text.size - before.size};
+  return RAWHAL_OK;
+}
+
 rawhal_status_t rawhal_target_parse(rawhal_string_t text, rawhal_target_t *target,
                                     rawhal_error_t *error)
 {
   if (!target)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no target to fill in");
   *target = (rawhal_target_t){0};
-  size_t at = 0;
-  if (!text.data || !find(text, "gfx", &at) || (at > 0 && text.data[at - 1] != '-'))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'%.*s' names no gfx processor",
-                       RAWHAL_STRING_ARGS(text));
-  if (find((rawhal_string_t){text.data, at}, ":", &(size_t){0}))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "'%.*s': features stand before the processor", RAWHAL_STRING_ARGS(text));
-  rawhal_string_t rest = {text.data + at, text.size - at};
-  rawhal_target_t parsed = {0};
-  const processor_t *processor = NULL;
-  while (true) {
-    const char *colon = memchr(rest.data, ':', rest.size);
-    rawhal_string_t word = {rest.data, colon ? (size_t)(colon - rest.data) : rest.size};
-    if (processor) {
-      rawhal_status_t status = parse_feature(word, processor, &parsed, error);
-      if (status != RAWHAL_OK)
-        return status;
-    } else {
-      processor = processor_by_name(word);
-      if (!processor)
-        return rawhal_fail(error, RAWHAL_NOT_FOUND, "no processor is called '%.*s'",
-                           RAWHAL_STRING_ARGS(word));
-      parsed.machine = processor->machine;
-      parsed.generic_version =
-          processor->flags & PROCESSOR_GENERIC ? processor->generic_version : 0;
-      parsed.xnack = processor->flags & PROCESSOR_XNACK ? RAWHAL_FEATURE_ANY : 0;
-      parsed.sramecc = processor->flags & PROCESSOR_SRAMECC ? RAWHAL_FEATURE_ANY : 0;
-      set_processor(&parsed, processor);
-    }
-    if (!colon)
-      break;
-    rest = (rawhal_string_t){colon + 1, rest.size - word.size - 1};
+  const processor_t *processor;
+  rawhal_string_t rest;
+  rawhal_status_t found = parse_processor(text, &processor, &rest, error);
+  if (found != RAWHAL_OK)
+    return found;
+  rawhal_target_t parsed = {
+      .machine = processor->machine,
+      .generic_version = processor->flags & PROCESSOR_GENERIC ? processor->generic_version : 0,
+      .xnack = processor->flags & PROCESSOR_XNACK ? RAWHAL_FEATURE_ANY : 0,
+      .sramecc = processor->flags & PROCESSOR_SRAMECC ? RAWHAL_FEATURE_ANY : 0,
+  };
+  set_processor(&parsed, processor);
+  while (rest.size) { /* ":feature" */
+    const char *next = memchr(rest.data + 1, ':', rest.size - 1);
+    size_t size = next ? (size_t)(next - rest.data) : rest.size;
+    rawhal_status_t status =
+        parse_feature((rawhal_string_t){rest.data + 1, size - 1}, processor, &parsed, error);
+    if (status != RAWHAL_OK)
+      return status;
+    rest = (rawhal_string_t){rest.data + size, rest.size - size};
   }
   *target = parsed;
   return RAWHAL_OK;

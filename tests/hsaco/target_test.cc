@@ -53,6 +53,35 @@ TEST(Target, AbsentFeaturesAreAnyWhereTheyExist)
   EXPECT_EQ(1u, parse("gfx9-4-generic").generic_version);
 }
 
+// LLVM since 2026-07, which also takes them for names of processors.
+TEST(Target, TriplesMayNameTheProcessor)
+{
+  const struct {
+    const char *text, *id;
+  } cases[] = {
+      {"amdgpu9.0a", "gfx90a"},
+      {"amdgpu9.0a-amd-amdhsa", "gfx90a"},
+      {"amdgpu9.0a-amd-amdhsa-llvm:xnack-", "gfx90a:xnack-"},
+      {"amdgpu9.0a-amd-amdhsa--gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"},
+      {"amdgpu-amd-amdhsa--gfx90a", "gfx90a"},
+      {"amdgpu9-amd-amdhsa--gfx906", "gfx906"},
+      {"amdgpu9.00", "gfx900"},
+      {"amdgpu10.30-amd-amdhsa", "gfx1030"},
+      {"amdgpu12.50-amd-amdhsa", "gfx1250"},
+      {"amdgpu9", "gfx9-generic"},
+      {"amdgpu9.4:xnack+", "gfx9-4-generic:xnack+"},
+      {"amdgpu11.7-amd-amdhsa-unknown-gfx1170", "gfx1170"},
+  };
+  for (const auto &one : cases)
+    EXPECT_EQ(one.id, format(parse(one.text))) << one.text;
+  for (const char *text : {"amdgpu", "amdgpu-amd-amdhsa", "amdgpu9.", "amdgpu9.0a0", "amdgpu9.0ax",
+                           "amdgpu9.42-amd-amdhsa--gfx90a", "amdgpu9-amd-amdhsa--gfx90a",
+                           "amdgpu9.0a:gfx90a", "xamdgpu9.0a", "amdgpu100.30"})
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, parse_status(text)) << text;
+  for (const char *text : {"amdgpu9.ff", "amdgpu6", "amdgpu99.99-amd-amdhsa"})
+    EXPECT_EQ(RAWHAL_NOT_FOUND, parse_status(text)) << text;
+}
+
 TEST(Target, RefusesWhatIsNoTargetId)
 {
   for (const char *text : {"", "x86_64", "gfx90a:", "gfx90a:xnack", "gfx90a:xnack*",
@@ -81,7 +110,7 @@ TEST(Target, EveryProcessorSurvivesARoundTrip)
       EXPECT_TRUE(processor_by_machine(one->generic)->flags & PROCESSOR_GENERIC) << one->name;
     }
   }
-  EXPECT_EQ(63u, count);
+  EXPECT_EQ(64u, count);
 }
 
 TEST(Target, FlagsOfEachCodeObjectVersion)
@@ -100,6 +129,11 @@ TEST(Target, FlagsOfEachCodeObjectVersion)
       {0xe3f, 3, "gfx90a:sramecc+:xnack-"},
       {0xb3f, 3, "gfx90a:sramecc-:xnack+"},
       {0x549, 4, "gfx1250"}, // any, not selectable
+      {0x749, 4, "gfx1250"}, // on: it cannot be otherwise
+      {0x449, 4, "gfx1250"},
+      {0x649, 4, "gfx1250:xnack-"}, // which no such processor is
+      {0x0100075b, 4, "gfx12-5-generic"},
+      {0x7eb, 4, "gfx1250-strict"},
       {0x5fe, 3, "mach-0xfe"},
   };
   for (const auto &one : cases) {
