@@ -61,8 +61,8 @@ static rawhal_status_t reader_create(rawhal_executable_t *executable,
 {
   const hal_runtime_t *runtime = executable->device->runtime;
   rawhal_bytes_t bytes = rawhal_hsaco_info(executable->source->hsaco)->bytes;
-  if (executable->relabelled)
-    bytes.data = executable->relabelled;
+  if (executable->copied)
+    bytes.data = executable->copied;
   else if (options->path && runtime->reader_from_file)
     return reader_from_file(executable, options, bytes, error);
   hsa_status_t result = runtime->hsa.hsa_code_object_reader_create_from_memory(
@@ -121,8 +121,8 @@ static void unload(rawhal_executable_t *executable)
   if (executable->reader.handle)
     (void)hsa->hsa_code_object_reader_destroy(executable->reader);
   executable->reader.handle = 0;
-  runtime_free(executable->relabelled);
-  executable->relabelled = NULL;
+  runtime_free(executable->copied);
+  executable->copied = NULL;
 }
 
 static rawhal_status_t load_as_it_is(rawhal_executable_t *executable,
@@ -131,7 +131,12 @@ static rawhal_status_t load_as_it_is(rawhal_executable_t *executable,
 {
   const rawhal_hsaco_info_t *object = rawhal_hsaco_info(executable->source->hsaco);
   executable->info = (rawhal_executable_info_t){false, object->target, object->code_object_version};
-  rawhal_status_t status = reader_create(executable, options, error);
+  rawhal_status_t status = RAWHAL_OK;
+  if (hsaco_has_static_relocations(executable->source->hsaco))
+    status = hsaco_relabel(executable->source->hsaco, NULL, RELABEL_ABI_V5,
+                           &executable->device->runtime->allocator, &executable->copied, error);
+  if (status == RAWHAL_OK)
+    status = reader_create(executable, options, error);
   return status == RAWHAL_OK ? load(executable, error) : status;
 }
 
@@ -148,8 +153,8 @@ static rawhal_status_t load_relabelled(rawhal_executable_t *executable,
   info->target.generic_version = 0;
   memcpy(info->target.processor, target->processor, sizeof(target->processor));
   rawhal_status_t status =
-      hsaco_relabel(object, target, RELABEL_ABI_V5, &executable->device->runtime->allocator,
-                    &executable->relabelled, error);
+      hsaco_relabel(executable->source->hsaco, target, RELABEL_ABI_V5,
+                    &executable->device->runtime->allocator, &executable->copied, error);
   if (status == RAWHAL_OK)
     status = reader_create(executable, &nowhere, error);
   if (status == RAWHAL_OK)

@@ -33,7 +33,7 @@ struct rawhal_executable {
   struct rawhal_executable *next; /* of the same source */
   rawhal_device_t *device;
   rawhal_executable_info_t info;
-  unsigned char *relabelled; /* the bytes that the runtime has, where they are not the source's */
+  unsigned char *copied; /* the bytes that the runtime has, where they are not the source's */
   external_set_t externals;
   hsa_code_object_reader_t reader;
   hsa_executable_t executable;

@@ -368,7 +368,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_open_file(
 RAWHAL_API const rawhal_hsaco_t *rawhal_executable_hsaco(const rawhal_executable_t *executable);
 
 /* What the runtime was given. It is the object's bytes, unless the runtime does not know what their
- * ELF header says: a copy then, with another header and otherwise the same, and no file.
+ * ELF header says: a copy then, with another header and otherwise the same, and no file. (A copy,
+ * too, of an object linked with --emit-relocs, without those relocations: `relabelled` is false.)
  *  - The processor is the one that softgpu is listed as (see rawhal_device_info_t).
  *  - An object of version 6 becomes one of version 5, when the runtime has refused it and it is not
  *    for a generic target: nothing else in it needs version 6. */

@@ -79,6 +79,10 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
  *   INVALID_CODE_OBJECT                    the runtime is older than ROCr 6.2 and the object is V6
  *                                          (rawhal_executable_load() relabels it), or has a
  *                                          relocation R_AMDGPU_ABS32 (type 6)
+ *   INVALID_CODE_OBJECT                    the runtime is older than ROCr 6.2, and the object has
+ *                                          relocations that were kept for a linker (--emit-relocs):
+ *                                          it may apply them where they do not belong.
+ *                                          rawhal_executable_load() gives it a copy without them
  *   VARIABLE_UNDEFINED                     a relocation needs a variable that the object does not
  *                                          define (an absolute number without a type is none) and
  *                                          that was not supplied before
@@ -86,8 +90,8 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
  * The verdict is stricter than the loader where the loader takes objects that are not sound: symbol
  * tables and string tables that do not fit together, sections outside of the file, reserved
  * bindings, relocations that it silently skips or gets wrong (such as one with an addend to a
- * symbol that is not supplied) or that change a kernel's descriptor, code outside of executable
- * segments. */
+ * symbol that is not supplied) or that change a kernel's descriptor. Where a kernel starts is not
+ * the loader's business: one whose entry is no code is unusable, and the others can be loaded. */
 typedef struct rawhal_hsaco_info {
   rawhal_bytes_t bytes;         /* the object itself */
   uint32_t code_object_version; /* 3..6 */
@@ -321,7 +325,8 @@ typedef struct rawhal_symbol {
 /* In the order of the table. NULL when index >= symbol_count. */
 RAWHAL_API const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index);
 
-/* An entry of a SHT_RELA section (AMDGPUUsage, "Relocation Records"). */
+/* An entry of a SHT_RELA section (AMDGPUUsage, "Relocation Records"), but of a linked object's those
+ * that were kept for a linker (--emit-relocs). */
 typedef struct rawhal_relocation {
   uint64_t address; /* of the field; in a relocatable object, offset in the section it is for */
   int64_t addend;

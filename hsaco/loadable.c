@@ -82,14 +82,12 @@ static const char *const texts[LOADABLE_RULES] = {
     [LOADABLE_SYMTAB_BY_NAME] =
         "the name .symtab leads to another section than the symbol table: %llu (0: none), not %llu",
     [LOADABLE_DEFINED_ONCE] = "a symbol is defined twice: symbol %llu like symbol %llu",
-    [LOADABLE_ENTRY_IN_CODE] = "a kernel's entry is not in code: address 0x%llx, descriptor at "
-                               "0x%llx",
     [LOADABLE_RELOCATIONS_APART] =
         "relocation sections overlap: %llu bytes in a file with %llu left",
     [LOADABLE_RELOCATIONS_FORM] = "relocations of a form the loader skips (REL, RELR): section "
                                   "type %llu, not %llu",
     [LOADABLE_RELOCATIONS_DYNAMIC] =
-        "relocations kept for a linker, which the loader skips: for section %llu, not %llu",
+        "relocations of what is loaded that the loader skips: for section %llu, not %llu",
     [LOADABLE_RELOCATIONS_SOUND] =
         "a relocation section is not sound: %llu bytes, its symbols are in section %llu",
     [LOADABLE_RELOCATION_TYPE] =

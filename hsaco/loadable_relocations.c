@@ -143,6 +143,8 @@ static bool check_section(judge_t *judge, size_t section_index, const descriptor
   const elf_view_t *elf = &judge->hsaco->elf;
   const Elf64_Shdr *section = &elf->sections[section_index];
   const uint64_t at = section_header_at(elf, section_index);
+  if (elf_view_is_static(section)) /* the loader, if it is a newer one, skips them: see hsaco.h */
+    return true;
   if (section->sh_type == SHT_REL || section->sh_type == ELF_SHT_RELR)
     return loadable_refuse(judge, LOADABLE_RELOCATIONS_FORM, at, section->sh_type, SHT_RELA);
   if (section->sh_type != SHT_RELA)

@@ -160,19 +160,6 @@ static bool refuse_twice(judge_t *judge, size_t section_index)
                          section->sh_offset + second * sizeof(Elf64_Sym), second, first);
 }
 
-static bool refuse_entry(judge_t *judge)
-{
-  const rawhal_hsaco_t *hsaco = judge->hsaco;
-  const rawhal_kernel_t *kernel = rawhal_hsaco_find_kernel(hsaco, hsaco->bad_entry);
-  const rawhal_descriptor_t *descriptor = kernel ? kernel->descriptor : NULL;
-  uint64_t offset = RAWHAL_NO_OFFSET;
-  if (!descriptor ||
-      !elf_view_offset_of(&hsaco->elf, descriptor->address, DESCRIPTOR_SIZE, &offset))
-    offset = RAWHAL_NO_OFFSET;
-  return loadable_refuse(judge, LOADABLE_ENTRY_IN_CODE, offset, descriptor ? descriptor->entry : 0,
-                         descriptor ? descriptor->address : 0);
-}
-
 bool loadable_symbols(judge_t *judge)
 {
   const elf_view_t *elf = &judge->hsaco->elf;
@@ -197,7 +184,5 @@ bool loadable_symbols(judge_t *judge)
   if (named != symtab)
     return loadable_refuse(judge, LOADABLE_SYMTAB_BY_NAME, section_header_at(elf, symtab), named,
                            symtab);
-  if (judge->hsaco->loaded_twice.size)
-    return refuse_twice(judge, symtab);
-  return !judge->hsaco->bad_entry.size || refuse_entry(judge);
+  return !judge->hsaco->loaded_twice.size || refuse_twice(judge, symtab);
 }

@@ -42,7 +42,6 @@ struct rawhal_hsaco {
   name_table_t names;           /* of kernels */
   long_names_t *long_names;     /* of symbols */
   rawhal_string_t loaded_twice; /* an exported object symbol that is defined twice, or empty */
-  rawhal_string_t bad_entry;    /* a kernel whose entry is not in code, or empty */
   bool loadable_when_supplied;  /* all of its external symbols, that is */
 };
 

@@ -3,8 +3,8 @@
 #include "hsaco/relabel.h"
 
 #include "base/error.h"
+#include "hsaco/object.h"
 
-#include <elf.h>
 #include <endian.h>
 #include <stddef.h>
 #include <string.h>
@@ -27,16 +27,40 @@ static void rename_processor(const rawhal_hsaco_info_t *info, rawhal_string_t te
     memcpy(copy + ((uintptr_t)found - start), name, length);
 }
 
-rawhal_status_t hsaco_relabel(const rawhal_hsaco_info_t *info, const rawhal_target_t *target,
+bool hsaco_has_static_relocations(const rawhal_hsaco_t *hsaco)
+{
+  const elf_view_t *elf = &hsaco->elf;
+  bool has = false;
+  for (size_t i = 0; i < elf->section_count && !has; ++i)
+    has = elf_view_is_static(&elf->sections[i]);
+  return has;
+}
+
+static void hide_static_relocations(const elf_view_t *elf, unsigned char *copy)
+{
+  for (size_t i = 0; i < elf->section_count; ++i)
+    if (elf_view_is_static(&elf->sections[i])) {
+      Elf64_Shdr hidden = elf->sections[i];
+      hidden.sh_type = SHT_PROGBITS;
+      hidden.sh_link = hidden.sh_info = 0;
+      memcpy(copy + elf->header.e_shoff + i * sizeof(hidden), &hidden, sizeof(hidden));
+    }
+}
+
+rawhal_status_t hsaco_relabel(const rawhal_hsaco_t *hsaco, const rawhal_target_t *target,
                               uint8_t abi_version, const allocator_t *allocator,
                               unsigned char **bytes, rawhal_error_t *error)
 {
+  const rawhal_hsaco_info_t *info = &hsaco->info;
   unsigned char *copy = allocate(allocator, info->bytes.size);
   *bytes = copy;
   if (!copy)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a copy of %zu bytes",
                        info->bytes.size);
   memcpy(copy, info->bytes.data, info->bytes.size);
+  hide_static_relocations(&hsaco->elf, copy);
+  if (!target)
+    return RAWHAL_OK;
   if (copy[EI_ABIVERSION] > abi_version)
     copy[EI_ABIVERSION] = abi_version;
   uint32_t flags = htole32((info->elf_flags & ~(MACHINE_BITS | GENERIC_BITS)) | target->machine);

@@ -4,12 +4,15 @@
 
 #include "hsaco/symbols.h"
 
-/* The entries of a section; NULL when it has none that can be read. */
+/* The entries of a section; NULL when it has none that can be read, or that are still to be applied.
+ */
 static const unsigned char *entries_of(const elf_view_t *elf, const Elf64_Shdr *section,
                                        uint64_t *count)
 {
   *count = section->sh_size / sizeof(Elf64_Rela);
   bool sound = section->sh_type == SHT_RELA && section->sh_entsize == sizeof(Elf64_Rela) && *count;
+  if (elf->header.e_type != ET_REL && elf_view_is_static(section))
+    return NULL;
   return sound ? elf_view_section(elf, section) : NULL;
 }
 

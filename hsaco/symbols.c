@@ -85,7 +85,21 @@ static bool symbol_offset(const elf_view_t *elf, const Elf64_Sym *symbol, uint64
   return true;
 }
 
-/* Where the descriptor sends the hardware must be code of this file. */
+/* A kernel that is unreachable by its own words (__builtin_unreachable() alone) has no instructions.
+ * As the last one it starts at the end of the code, which may be the start of another segment. */
+static bool ends_code(const elf_view_t *elf, uint64_t address)
+{
+  for (size_t i = 0; i < elf->segment_count; ++i) {
+    const Elf64_Phdr *segment = &elf->segments[i];
+    if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && segment->p_filesz &&
+        address - segment->p_vaddr == segment->p_filesz)
+      return true;
+  }
+  return false;
+}
+
+/* Where the descriptor sends the hardware must be code of this file. The loader does not look there:
+ * the other kernels can be used. */
 static void check_entry(rawhal_hsaco_t *hsaco, rawhal_kernel_t *kernel, uint64_t offset)
 {
   uint64_t entry = kernel->descriptor->entry;
@@ -94,11 +108,10 @@ static void check_entry(rawhal_hsaco_t *hsaco, rawhal_kernel_t *kernel, uint64_t
   if (entry & (ENTRY_ALIGNMENT - 1))
     wrong = "is not a multiple of 256";
   else if (!segment || !(segment->p_flags & PF_X) || entry - segment->p_vaddr >= segment->p_filesz)
-    wrong = "is not in an executable segment";
+    wrong = ends_code(&hsaco->elf, entry) ? "is where the code ends: the kernel has no instructions"
+                                          : "is not in an executable segment";
   if (!wrong)
     return;
-  if (!hsaco->bad_entry.size)
-    hsaco->bad_entry = kernel->name.size ? kernel->name : kernel->symbol;
   kernel_mark_unusable(
       hsaco, kernel, offset,
       arena_print(&hsaco->arena, "the entry address 0x%llx %s", (unsigned long long)entry, wrong));

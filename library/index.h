@@ -15,7 +15,7 @@
 #define INDEX_SEED       UINT64_C(0x6c61687761720a49)
 
 enum {
-  INDEX_FORMAT = 1,        /* to be raised whenever anything here, or what is indexed, changes */
+  INDEX_FORMAT = 2,        /* to be raised whenever anything here, or what is indexed, changes */
   INDEX_OTHER_TARGETS = 6, /* are told apart */
 };
 

@@ -1,6 +1,8 @@
 // Code of chips, and of a version, that the runtime does not know.
 #include "tensile_test.h"
 
+#include <elf.h>
+
 namespace {
 
 class Relabelled : public TensileTest {
@@ -100,6 +102,48 @@ TEST_F(Versions, SixIsRelabelledForAnOlderRuntime)
   const rawhal_executable_info_t *info = rawhal_executable_info(executable);
   EXPECT_STREQ(info->target.processor, "gfx90a");
   EXPECT_EQ(info->code_object_version, info->relabelled ? 5u : 6u); // by what the runtime is
+  const rawhal_device_kernel_t *add = nullptr;
+  EXPECT_OK(rawhal_executable_kernel(executable, {"vector_add", 10}, 0, &add, &error));
+}
+
+// ROCr before 6.2 would apply relocations that a linker kept (--emit-relocs), or refuse them.
+TEST_F(Versions, RelocationsOfTheLinkerAreLeftOut)
+{
+  std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
+  auto put = [&](const auto &value) {
+    const char *from = reinterpret_cast<const char *>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof(value));
+  };
+  Elf64_Ehdr header;
+  memcpy(&header, bytes.data(), sizeof(header));
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  memcpy(sections.data(), bytes.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  Elf64_Shdr kept = {0, SHT_RELA,          0, 0, bytes.size(), sizeof(Elf64_Rela), 0, 0,
+                     8, sizeof(Elf64_Rela)};
+  for (uint32_t i = 0; i < header.e_shnum; ++i) {
+    kept.sh_link = sections[i].sh_type == SHT_SYMTAB ? i : kept.sh_link;
+    if (sections[i].sh_flags & SHF_EXECINSTR) {
+      kept.sh_info = i;
+      kept.sh_name = sections[i].sh_name + 1; // "text"
+    }
+  }
+  ASSERT_TRUE(kept.sh_link && kept.sh_info);
+  sections.push_back(kept);
+  put(Elf64_Rela{uint64_t{1} << 40, ELF64_R_INFO(uint64_t{1}, 5), 0}); // R_AMDGPU_REL64
+  header.e_shoff = bytes.size();
+  ++header.e_shnum;
+  for (const Elf64_Shdr &section : sections)
+    put(section);
+  memcpy(bytes.data(), &header, sizeof(header));
+  rawhal_hsaco_t *hsaco = nullptr;
+  rawhal_executable_t *executable = nullptr;
+  ASSERT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
+  EXPECT_OK(rawhal_executable_load(device, hsaco, &executable, &error));
+  rawhal_hsaco_close(hsaco);
+  if (!executable)
+    return;
+  executables.push_back(executable);
+  EXPECT_FALSE(rawhal_executable_info(executable)->relabelled);
   const rawhal_device_kernel_t *add = nullptr;
   EXPECT_OK(rawhal_executable_kernel(executable, {"vector_add", 10}, 0, &add, &error));
 }

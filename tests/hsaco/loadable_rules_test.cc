@@ -371,11 +371,6 @@ static const std::vector<Rule> kSymbolRules = {
        set_section(o, Object::kRodata, [](auto &s) { s.sh_offset -= 8; });
        return Broken{symbol_at(o, 2), o.rodata - 8, o.rodata};
      }},
-    {LOADABLE_ENTRY_IN_CODE,
-     [](Object &o) {
-       o.set<int64_t>(o.rodata + 16, 0);
-       return Broken{o.rodata, o.rodata, o.rodata};
-     }},
 };
 
 // ---- Relocations ----

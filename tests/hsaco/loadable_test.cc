@@ -2,6 +2,10 @@
 // anything. Its rules one by one: loadable_rules_test.cc.
 #include "change.h"
 
+extern "C" {
+#include "hsaco/relabel.h"
+}
+
 using namespace change;
 
 TEST(Loadable, SoundObjectsPass)
@@ -39,6 +43,38 @@ TEST(Loadable, Relocations)
   EXPECT_EQ("", with(3, 1, relocated_object().rodata - 8)); // up to a descriptor, not into it
   EXPECT_EQ("", with(3, 0, text, 8));                       // an absolute address
   EXPECT_EQ("", with(13, 0, text));
+}
+
+// --emit-relocs: the linker has applied them. Whatever they say, no loader is given them.
+TEST(Loadable, RelocationsKeptForALinkerAreLeftOut)
+{
+  for (uint32_t type : {SHT_RELA, SHT_REL}) {
+    Object object = relocated_object();
+    set_relocation(object, 1000000, 5, uint64_t{1} << 40, 0);
+    set_section(object, Object::kRela, [&](auto &s) {
+      s.sh_type = type;
+      s.sh_flags = 0;
+      s.sh_info = Object::kText;
+      s.sh_entsize = 1;
+    });
+    EXPECT_EQ("", verdict(object.bytes)) << type;
+    Opened opened(object.bytes);
+    ASSERT_EQ(RAWHAL_OK, opened.status);
+    EXPECT_EQ(0u, opened.info().relocation_count);
+    EXPECT_TRUE(hsaco_has_static_relocations(opened.hsaco));
+    unsigned char *copy = nullptr;
+    ASSERT_EQ(RAWHAL_OK,
+              hsaco_relabel(opened.hsaco, nullptr, RELABEL_ABI_V5, nullptr, &copy, nullptr));
+    std::string expected = object.bytes;
+    set_section(object, Object::kRela, [&](auto &s) {
+      s.sh_type = SHT_PROGBITS;
+      s.sh_link = s.sh_info = 0;
+    });
+    EXPECT_EQ(object.bytes, std::string(reinterpret_cast<char *>(copy), object.bytes.size()));
+    free(copy);
+  }
+  Object loaded = relocated_object();
+  EXPECT_FALSE(hsaco_has_static_relocations(Opened(loaded.bytes).hsaco));
 }
 
 // Somebody's linker script may leave some.

@@ -31,8 +31,7 @@ std::vector<unsigned char> Relabelled(const std::vector<unsigned char> &bytes)
   EXPECT_EQ(RAWHAL_OK, rawhal_target_parse({"gfx90a", 6}, &target, &error));
   if (!hsaco)
     return {};
-  EXPECT_EQ(RAWHAL_OK, hsaco_relabel(rawhal_hsaco_info(hsaco), &target, RELABEL_ABI_V5, nullptr,
-                                     &copy, &error));
+  EXPECT_EQ(RAWHAL_OK, hsaco_relabel(hsaco, &target, RELABEL_ABI_V5, nullptr, &copy, &error));
   std::vector<unsigned char> made(copy, copy ? copy + bytes.size() : copy);
   free(copy);
   rawhal_hsaco_close(hsaco);

@@ -6,6 +6,10 @@
 
 #include <rawhal/hsaco.h>
 
+extern "C" {
+#include "hsaco/relabel.h"
+}
+
 namespace {
 
 // ---- Why ROCr may refuse what rawhal calls loadable ----
@@ -236,8 +240,15 @@ static Answer ask_of(const std::string &bytes, bool loadable, std::string &compl
   answer.kind = Answer::kNotLoadable;
   if (rawhal_hsaco_open(bytes.data(), bytes.size(), &options, &hsaco, nullptr))
     return answer;
-  if (rawhal_hsaco_info(hsaco)->loadable == loadable)
-    answer = ask(hsaco, bytes, complaints);
+  unsigned char *copy = nullptr; // as rawhal_executable_load() makes it
+  if (rawhal_hsaco_info(hsaco)->loadable == loadable) {
+    if (loadable && hsaco_has_static_relocations(hsaco) &&
+        hsaco_relabel(hsaco, nullptr, RELABEL_ABI_V5, nullptr, &copy, nullptr))
+      return answer;
+    answer = ask(hsaco, copy ? std::string(reinterpret_cast<char *>(copy), bytes.size()) : bytes,
+                 complaints);
+    free(copy);
+  }
   rawhal_hsaco_close(hsaco);
   return answer;
 }

@@ -57,7 +57,6 @@ const struct {
     {LOADABLE_DESCRIPTOR_IN_FILE, "a descriptor of zeros sends the device to itself"},
     {LOADABLE_DESCRIPTOR_SAME_BYTES, "ROCr's sizes are not the device's, unless by chance"},
     {LOADABLE_SYMTAB_BY_NAME, "ROCr finds no kernels without saying so"},
-    {LOADABLE_ENTRY_IN_CODE, "ROCr never looks where the device is sent"},
     {LOADABLE_RELOCATIONS_FORM, "ROCr skips them: addresses stay wrong"},
     {LOADABLE_RELOCATIONS_DYNAMIC, "ROCr skips them: addresses stay wrong"},
     {LOADABLE_RELOCATIONS_SOUND, "ROCr applies what it can make of them"},
