@@ -186,6 +186,38 @@ def style_findings(root, listing):
         yield from dialect_findings(path, text.split("\n"), opaque)
 
 
+# A process that is not there is -1, which is all of them to kill(): a test of top once ended everything that ran as root.
+SIGNALLERS = {"tests/child.h", "tests/tools/terminal.h", "tests/child.py", "tools/doctor_run.c", "tests/lint.py", "tests/lint_test.py"}
+KILLS = r"(?<![\w.>])(?:kill|killpg|tgkill)\((?!(?:\(pid_t\))?[^;()]*, 0\)|\))"  # also in a string: a program that a test makes
+FORKS = r"(?<![\w.>])(?:fork|vfork|forkpty)\("
+IN_PYTHON = r"\bos\.(?:kill|killpg|fork|forkpty)\b|\bpty\.|\b(?:pkill|killall)\b"
+IN_SHELL = r"^[^#\n]*?\b(?:kill|pkill|killall)\s"
+
+
+def without(text, quoted):
+    """What is neither a comment nor, if `quoted`, a string."""
+    return TOKEN.sub(lambda match: re.sub(r"[^\n]", " ", match.group()) if quoted or match.group()[0] == "/" else
+                     match.group(), text)
+
+
+def signal_findings(path, text):
+    """tests/child.h and tests/child.py are who begins and signals processes; programs of their own may have children."""
+    if path in SIGNALLERS:
+        return
+    passages = []
+    if path.endswith((*SOURCES, ".hip")):
+        passages.append((KILLS, without(text, False)))
+        if "/programs/" not in path:
+            passages.append((FORKS, without(text, True)))
+    elif path.endswith(".py"):
+        passages.append((IN_PYTHON, text))
+    elif path.endswith(".sh") or text.startswith(("#!/bin/sh", "#!/usr/bin/env bash", "#!/bin/bash")):
+        passages.append((IN_SHELL, text))
+    for pattern, passage in passages:
+        for match in re.finditer(pattern, passage, re.M):
+            yield f"{path}:{passage.count(chr(10), 0, match.end()) + 1}: {match.group().strip()}: see tests/child.h"
+
+
 def text_findings(root, listing):
     names = Names(root, listing)
     for path in listing:
@@ -195,6 +227,7 @@ def text_findings(root, listing):
         text = contents(full)
         if "../shared" in text:
             yield f"{path}: names ../shared, which is no part of the repository"
+        yield from signal_findings(path, text)
         if DOCUMENT.match(path):
             yield from document_findings(root, path, listing, text)
         if path.endswith(SOURCES) or path.endswith(".md") and path != "CHANGELOG.md":  # which tells of what was

@@ -128,6 +128,16 @@ static bool say_lost(const doctor_t *doctor, doctor_rows_t *rows, const char *ho
   return keep_row(rows, &row);
 }
 
+/* -1 would be every process of the machine, and 0 the command's own group. */
+static void kill_group(pid_t leader, bool leader_too)
+{
+  if (leader <= 1)
+    return;
+  (void)kill(-leader, SIGKILL);
+  if (leader_too)
+    (void)kill(leader, SIGKILL); /* before it had its group */
+}
+
 /* Ends the child, and says so when it did not end by itself. */
 static bool finish(const doctor_t *doctor, pid_t child, bool in_time, int64_t deadline,
                    unsigned seconds, doctor_rows_t *rows)
@@ -136,7 +146,7 @@ static bool finish(const doctor_t *doctor, pid_t child, bool in_time, int64_t de
   int status = 0;
   char how[96];
   if (in_time && wait_for(child, deadline, &status)) {
-    (void)kill(-child, SIGKILL); /* what it may have left */
+    kill_group(child, false); /* what it may have left */
     if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_OK)
       return true;
     if (WIFEXITED(status))
@@ -146,8 +156,7 @@ static bool finish(const doctor_t *doctor, pid_t child, bool in_time, int64_t de
                strsignal(WTERMSIG(status)));
     return say_lost(doctor, rows, how);
   }
-  (void)kill(-child, SIGKILL);
-  (void)kill(child, SIGKILL); /* before it had its group */
+  kill_group(child, true);
   (void)wait_for(child, now_ms() + GRACE_MS, &status);
   snprintf(how, sizeof(how), "the check did not end within %u second%s", seconds,
            seconds == 1 ? "" : "s");

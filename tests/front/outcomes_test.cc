@@ -4,6 +4,7 @@ extern "C" {
 }
 
 #include "tests/cancelled.h"
+#include "tests/child.h"
 #include "tests/tools/process.h"
 
 #include <fcntl.h>
@@ -153,7 +154,7 @@ TEST_F(Outcomes, WhatIsThereIsWholeWhoeverIsKilled)
   for (int round = 0; round < 30; ++round) {
     std::vector<pid_t> children;
     for (int i = 0; i < 4; ++i) {
-      pid_t child = fork();
+      pid_t child = fork_child();
       if (child == 0)
         for (;;)
           outcomes_try(&key_);
@@ -169,7 +170,7 @@ TEST_F(Outcomes, WhatIsThereIsWholeWhoeverIsKilled)
       before = outcome.tries;
     }
     for (pid_t child : children)
-      kill(child, SIGKILL);
+      signal_child(child, SIGKILL);
     for (pid_t child : children)
       waitpid(child, nullptr, 0);
     in_the_middle += Files().size() > 1;

@@ -2,6 +2,7 @@
 #ifndef RAWHAL_TESTS_FRONT_REGION_CHILD_H
 #define RAWHAL_TESTS_FRONT_REGION_CHILD_H
 
+#include "tests/child.h"
 #include "tests/tools/process.h"
 
 #include <rawhal/limit.h>
@@ -22,7 +23,7 @@ public:
     int to[2], from[2];
     if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
       return;
-    child_ = fork();
+    child_ = fork_child();
     if (child_ == 0) {
       dup2(to[0], 0);
       dup2(from[1], 1);
@@ -58,8 +59,7 @@ public:
   void Kill()
   {
     if (child_ > 0) {
-      kill(child_, SIGKILL);
-      waitpid(child_, nullptr, 0);
+      end_child(child_);
       close(in_);
       close(out_);
     }

@@ -5,6 +5,9 @@ Exit status 77: the library is not there.
 """
 import os, random, re, signal, struct, subprocess, sys, tempfile, time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from child import signal_group
+
 runner, rawhal, programs, test_hip, part = sys.argv[1:]
 program = os.path.join(programs, "replaced")
 kernels = os.path.join(programs, "replacements.co")
@@ -124,7 +127,7 @@ def check_cache(folder):
         for process in running[:6]:
             if process.poll() is None:
                 killed += bool(os.listdir(cache))
-                os.killpg(process.pid, signal.SIGKILL)
+                signal_group(process.pid, signal.SIGKILL)
             time.sleep(seed.uniform(0, 0.02))
         for process in running:
             out, _ = process.communicate()

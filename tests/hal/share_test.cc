@@ -1,5 +1,6 @@
 // Device memory that two processes have, by a handle; dma-bufs, as far as there are any.
 #include "device_test.h"
+#include "tests/child.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -60,8 +61,7 @@ protected:
 
   void run_both(const std::function<void()> &parent, const std::function<void()> &other)
   {
-    pid_t child = fork();
-    ASSERT_GE(child, 0);
+    pid_t child = fork_child();
     if (child == 0) {
       alarm(60);
       close(down[1]);

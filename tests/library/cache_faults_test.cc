@@ -1,6 +1,7 @@
 // What goes wrong while an index is written and read: full and broken disks, and processes that are killed at any moment.
 // Answers are right all the same, and nothing unfinished stays but what the dead leave.
 #include "cache_test.h"
+#include "tests/child.h"
 #include "tests/extended.h"
 
 #include <fcntl.h>
@@ -391,7 +392,8 @@ TEST_F(LibraryCacheKilled, EightAtOnceAtAnyMoment)
         usleep(static_cast<useconds_t>(
             std::chrono::duration_cast<std::chrono::microseconds>(began + moments[i] - now)
                 .count()));
-      ASSERT_EQ(kill(children[1 + 4 * i].process, SIGKILL), 0); // nobody has waited for it yet
+      ASSERT_TRUE(
+          signal_child(children[1 + 4 * i].process, SIGKILL)); // nobody has waited for it yet
       children[1 + 4 * i].dies = true;
     }
     for (size_t i = 0; i < children.size(); ++i) {

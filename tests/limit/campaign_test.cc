@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/child.h"
 #include "tests/extended.h"
 #include "tests/limit/region_file.h"
 
@@ -22,7 +23,7 @@ int steps_left;
 void DieAtStep(int)
 {
   if (--steps_left == 0)
-    kill(getpid(), SIGKILL);
+    raise(SIGKILL);
 }
 
 rawhal_status_t Open(const RegionFile &file, const char *tenant, uint64_t *now,
@@ -81,7 +82,7 @@ uint64_t Bytes(std::mt19937 &random)
 
 pid_t Start(const RegionFile &file, uint64_t *now, unsigned seed)
 {
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0)
     Work(file, now, seed);
   return child;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/cancelled.h"
+#include "tests/child.h"
 #include "tests/limit/region_file.h"
 
 namespace {
@@ -54,7 +55,7 @@ TEST(LimitCancelled, ForkReturnsInTheChild)
   rawhal_limiter_t *limiter = file.Open();
   pid_t child = -1;
   EXPECT_TRUE(goes_on_though_cancelled([&] {
-    child = fork();
+    child = fork_child();
     if (child == 0)
       _exit(42);
   }));

@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/child.h"
 #include "tests/limit/region_file.h"
 
 namespace {
@@ -365,7 +366,7 @@ TEST_F(Control, WhoMayNotWriteMayNotChange)
     GTEST_SKIP() << "only root can be somebody else";
   ASSERT_EQ(0, chmod(file_.folder().c_str(), 0755));
   ASSERT_EQ(0, chmod(file_.path().c_str(), 0644));
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     bool forked = Suspend("blue") == RAWHAL_INVALID_ARGUMENT;
     bool refused =
@@ -427,7 +428,7 @@ TEST_F(Control, ChangesGoWellWithJoiningAndDying)
 {
   std::vector<pid_t> children;
   for (int c = 0; c < 3; ++c) {
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
       for (;;) {
         rawhal_limiter_t *limiter = file_.Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}}, "blue");
@@ -445,11 +446,10 @@ TEST_F(Control, ChangesGoWellWithJoiningAndDying)
     usleep(500);
     ASSERT_EQ(value, Get(0, RAWHAL_LIMIT_GPU_SHARE)) << round;
     if (round == 100)
-      kill(children[0], SIGKILL);
+      signal_child(children[0], SIGKILL);
   }
   for (pid_t child : children) {
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
+    end_child(child);
   }
 }
 
@@ -512,7 +512,7 @@ TEST_F(Denials, SayWhatWasAskedUsedAndAllowed)
 // Who was refused and went away at once is the one to be told of.
 TEST_F(Denials, OutliveTheirProcess)
 {
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     rawhal_limiter_t *limiter = file_.Open({{RAWHAL_LIMIT_MEMORY, 4096}}, "short");
     _exit(limiter && shim_reserve(limiter, 0, 8192, nullptr) == RAWHAL_QUOTA_EXCEEDED ? 0 : 1);

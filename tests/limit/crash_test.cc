@@ -10,6 +10,7 @@
 #include <atomic>
 #include <random>
 
+#include "tests/child.h"
 #include "tests/extended.h"
 #include "tests/limit/region_file.h"
 
@@ -64,7 +65,7 @@ int step_action;
 void CountDown(int)
 {
   if (--steps_left == 0)
-    kill(getpid(), step_action);
+    raise(step_action);
 }
 
 // What a survivor does between deaths; returns the longest it had to wait for anything.
@@ -135,7 +136,7 @@ TEST(Crash, AtRandomMoments)
   for (int round = 0; round < rounds && !HasFatalFailure(); ++round) {
     pid_t children[2];
     for (pid_t &child : children) {
-      child = fork();
+      child = fork_child();
       if (child == 0)
         Work(file, static_cast<unsigned>(round * 2 + (&child - children)));
     }
@@ -143,13 +144,13 @@ TEST(Crash, AtRandomMoments)
     nanosleep(&pause, nullptr);
     bool stop = round % 8 == 0;
     if (stop)
-      kill(children[0], SIGSTOP);
-    kill(children[1], SIGKILL);
+      signal_child(children[0], SIGSTOP);
+    signal_child(children[1], SIGKILL);
     longest = std::max(longest, Live(survivor.limiter, survivor.lease, survivor.random));
     uint64_t total, sum;
     shim_totals(survivor.limiter, &total, &sum);
     ASSERT_LE(total, kLimit);
-    kill(children[0], SIGKILL);
+    signal_child(children[0], SIGKILL);
     for (pid_t child : children)
       WaitFor(child);
     survivor.ExpectAlone();
@@ -169,7 +170,7 @@ TEST(Crash, AtEveryStepOfAChange)
   for (int repetition = 0; repetition < repetitions; ++repetition)
     for (int step = 1; step <= 60 && !HasFatalFailure(); ++step)
       for (int signal : {SIGKILL, SIGSTOP}) {
-        pid_t child = fork();
+        pid_t child = fork_child();
         if (child == 0) {
           rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, kLimit}});
           steps_left = step;
@@ -182,13 +183,13 @@ TEST(Crash, AtEveryStepOfAChange)
           }
           shim_reserve(limiter, 1, 2 * kLimit, nullptr); // refused
           rawhal_limiter_close(limiter);
-          kill(getpid(), SIGKILL);
+          raise(SIGKILL);
         }
         int status;
         waitpid(child, &status, WUNTRACED);
         longest = std::max(longest, Live(survivor.limiter, survivor.lease, survivor.random));
         if (WIFSTOPPED(status)) {
-          kill(child, SIGKILL);
+          signal_child(child, SIGKILL);
           waitpid(child, &status, 0);
         }
         ASSERT_TRUE(WIFSIGNALED(status));
@@ -206,7 +207,7 @@ TEST(Crash, WhileReclaiming)
   Survivor survivor(file);
   for (int first = 1; first <= 8; ++first)
     for (int second = 1; second <= 8 && !HasFatalFailure(); ++second) {
-      pid_t child = fork();
+      pid_t child = fork_child();
       if (child == 0) {
         rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, kLimit}});
         shim_reserve(limiter, 0, 81920, nullptr);
@@ -215,16 +216,16 @@ TEST(Crash, WhileReclaiming)
         shim_on_step(CountDown);
         shim_reserve(limiter, 1, 40960, nullptr);
         shim_release(limiter, 0, 40960);
-        kill(getpid(), SIGKILL);
+        raise(SIGKILL);
       }
       WaitFor(child);
-      pid_t undertaker = fork();
+      pid_t undertaker = fork_child();
       if (undertaker == 0) {
         steps_left = second;
         step_action = SIGKILL;
         shim_on_step(CountDown);
         (void)file.Open(); // reclaims before it joins
-        kill(getpid(), SIGKILL);
+        raise(SIGKILL);
       }
       WaitFor(undertaker);
       Live(survivor.limiter, survivor.lease, survivor.random);
@@ -242,7 +243,7 @@ TEST(Crash, AnyBytesAreRefusedOrSurvived)
   for (int round = 0; round < rounds; ++round) {
     RegionFile file;
     unsigned seed = static_cast<unsigned>(random());
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
       alarm(60);
       std::mt19937 mine(seed);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/cancelled.h"
+#include "tests/child.h"
 #include "tests/limit/region_file.h"
 #include "tests/values.h"
 
@@ -83,7 +84,7 @@ TEST(Dead, APeerWithWorkInFlightHoldsNobodyBack)
       limit_lease_t *lease = Lease(survivor);
       shim_learn(survivor, 2, 64, 1000);
       (void)limiter_memory(survivor); // has just looked: the next look is as late as it may be
-      pid_t child = fork();
+      pid_t child = fork_child();
       if (child == 0) {
         rawhal_limiter_t *mine = OpenShared(config, &board->now);
         shim_learn(mine, 1, 64, estimate);
@@ -91,7 +92,7 @@ TEST(Dead, APeerWithWorkInFlightHoldsNobodyBack)
         shim_cost_t cost = {1, 64, 0, 1};
         if (shim_admit(Lease(mine), &cost, 0, &grant, nullptr) != RAWHAL_OK)
           _exit(1);
-        kill(getpid(), SIGKILL);
+        raise(SIGKILL);
       }
       ExpectKilled(child);
       shim_grant_t grant;
@@ -134,7 +135,7 @@ TEST(Dead, AWaiterIsNotWaitedFor)
   shim_complete(lease, &grant, board->now - 1200000000, board->now);
   ASSERT_EQ(RAWHAL_OK, shim_admit(lease, &cost, 0, &grant, nullptr));
   (void)limiter_memory(survivor);
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) { // is held back by that, says so, and dies
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, RAWHAL_LIMIT_PRIORITY,
                                                  RAWHAL_PRIORITY_HIGH, nullptr));
@@ -182,12 +183,12 @@ TEST(Dead, MemoryIsGoneAtTheNextLookOfAnybody)
   rawhal_limit_config_t config = file.Config({{RAWHAL_LIMIT_MEMORY, 4 * kMi}});
   rawhal_limiter_t *survivor = OpenShared(config, &board->now);
   for (int look = 0; look < 3; ++look) {
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
       rawhal_limiter_t *mine = OpenShared(config, &board->now);
       if (shim_reserve(mine, 0, 3 * kMi, nullptr) != RAWHAL_OK)
         _exit(1);
-      kill(getpid(), SIGKILL);
+      raise(SIGKILL);
     }
     ExpectKilled(child);
     unsigned processes;
@@ -211,7 +212,7 @@ TEST(Dead, MemoryIsGoneAtTheNextLookOfAnybody)
 pid_t Holder(const RegionFile &file, Board *board, const std::function<void()> &then)
 {
   board->ready = 0;
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     rawhal_limiter_t *mine = file.Open();
     if (shim_reserve(mine, 0, kMi, nullptr) != RAWHAL_OK)
@@ -241,7 +242,7 @@ TEST(Dead, AChildOfARawCloneDoesNotKeepItsParentsMemory)
   unsigned processes;
   EXPECT_FALSE(shim_reclaim(watcher)); // it lives
   EXPECT_EQ(kMi, SeenUsed(file, &processes));
-  kill(holder, SIGKILL);
+  signal_child(holder, SIGKILL);
   siginfo_t info;
   ASSERT_EQ(0,
             waitid(P_PID, static_cast<id_t>(holder), &info, WEXITED | WNOWAIT)); // and is a zombie
@@ -251,13 +252,13 @@ TEST(Dead, AChildOfARawCloneDoesNotKeepItsParentsMemory)
   EXPECT_TRUE(goes_on_though_cancelled([&] { reclaimed = shim_reclaim(watcher); }));
   EXPECT_TRUE(reclaimed);
   EXPECT_EQ(0u, limiter_memory(watcher).used);
-  EXPECT_EQ(0, kill(board->child, 0));
+  EXPECT_TRUE(signal_child(board->child, 0));
   waitpid(holder, nullptr, 0);
   // Its slot is not given away while the lock stands; others are.
   rawhal_limiter_t *next = file.Open();
   EXPECT_EQ(2u, shim_live_members(watcher));
   rawhal_limiter_close(next);
-  kill(board->child, SIGKILL);
+  signal_child(board->child, SIGKILL);
   rawhal_limiter_close(watcher);
 }
 
@@ -275,9 +276,8 @@ TEST(Dead, WhoeverWasExecutedInstead)
   });
   ASSERT_TRUE(Until([&] { return board->ready == 1 && shim_reclaim(watcher); }));
   EXPECT_EQ(0u, limiter_memory(watcher).used);
-  EXPECT_EQ(0, kill(holder, 0)); // the process lives, its limiter does not
-  kill(holder, SIGKILL);
-  waitpid(holder, nullptr, 0);
+  EXPECT_TRUE(signal_child(holder, 0)); // the process lives, its limiter does not
+  end_child(holder);
   rawhal_limiter_close(watcher);
 }
 
@@ -297,12 +297,11 @@ TEST(Dead, AProgramThatWasSpawnedKeepsNothing)
   });
   ASSERT_TRUE(Until([&] { return board->ready == 1; }));
   EXPECT_FALSE(shim_reclaim(watcher));
-  kill(holder, SIGKILL);
-  waitpid(holder, nullptr, 0);
+  end_child(holder);
   EXPECT_TRUE(shim_reclaim(watcher));
   EXPECT_EQ(0u, limiter_memory(watcher).used);
-  EXPECT_EQ(0, kill(board->child, 0));
-  kill(board->child, SIGKILL);
+  EXPECT_TRUE(signal_child(board->child, 0));
+  signal_child(board->child, SIGKILL);
   rawhal_limiter_close(watcher);
 }
 
@@ -332,8 +331,7 @@ TEST(Dead, AProcessWhoseFirstThreadHasEndedIsAlive)
   EXPECT_FALSE(shim_reclaim(watcher));
   EXPECT_EQ(kMi, SeenUsed(file, &processes));
   EXPECT_EQ(2u, processes);
-  kill(holder, SIGKILL);
-  waitpid(holder, nullptr, 0);
+  end_child(holder);
   EXPECT_TRUE(shim_reclaim(watcher));
   rawhal_limiter_close(watcher);
 }
@@ -349,7 +347,7 @@ TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers)
   limit_lease_t *lease = Lease(stays);
   pid_t dies = Holder(file, board.page, [&] { board->ready = 1; });
   ASSERT_TRUE(Until([&] { return board->ready == 1; }));
-  pid_t stopped = fork();
+  pid_t stopped = fork_child();
   if (stopped == 0) {
     int fd = open(file.path().c_str(), O_RDWR | O_CLOEXEC);
     struct flock lock = {};
@@ -369,8 +367,7 @@ TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers)
   EXPECT_EQ(3 * kMi, limiter_memory(stays).used);
   rawhal_limiter_close(goes); // gives back at once
   EXPECT_EQ(2 * kMi, limiter_memory(stays).used);
-  kill(dies, SIGKILL);
-  waitpid(dies, nullptr, 0);
+  end_child(dies);
   EXPECT_TRUE(shim_reclaim(stays)); // the dead are cleared up all the same
   EXPECT_EQ(kMi, limiter_memory(stays).used);
   shim_grant_t grant;
@@ -388,8 +385,7 @@ TEST(Dead, AStoppedHolderOfTheStructureLockStopsOnlyNewcomers)
   rawhal_limit_config_t config = file.Config();
   EXPECT_EQ(RAWHAL_TIMED_OUT, rawhal_limiter_open(&config, "device", &late, &error));
   EXPECT_EQ(nullptr, late);
-  kill(stopped, SIGKILL);
-  waitpid(stopped, nullptr, 0);
+  end_child(stopped);
   EXPECT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "device", &late, &error)) << error.message;
   rawhal_limiter_close(late);
   shim_lease_destroy(lease);

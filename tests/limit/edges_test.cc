@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/child.h"
 #include "tests/limit/region_file.h"
 
 extern "C" {
@@ -164,7 +165,7 @@ TEST(Edges, WhatTheDeadHeldIsForTheLiving)
 {
   RegionFile file;
   rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 10 * kMi}});
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     rawhal_limiter_t *other = file.Open();
     _exit(shim_reserve(other, 0, 10 * kMi, nullptr) == RAWHAL_OK ? 0 : 1);
@@ -206,16 +207,16 @@ TEST(Edges, ARequestBeyondTheFieldsLeavesNoTrace)
   ASSERT_EQ(RAWHAL_OK, shim_reserve(mine, 0, 100 * kPage, nullptr));
   for (uint64_t bytes :
        {uint64_t{1} << 48, uint64_t{1} << 49, uint64_t{1} << 50, uint64_t{1} << 52, UINT64_MAX}) {
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
       rawhal_limiter_t *other = file.Open();
       shim_reserve(other, 0, 5 * kPage, nullptr);
       shim_on_step([](int step) {
         if (step == 4)
-          kill(getpid(), SIGKILL);
+          raise(SIGKILL);
       });
       (void)shim_reserve(other, 0, bytes, nullptr);
-      kill(getpid(), SIGKILL);
+      raise(SIGKILL);
     }
     int status;
     ASSERT_EQ(child, waitpid(child, &status, 0));

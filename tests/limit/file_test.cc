@@ -7,6 +7,7 @@
 #include <sys/statfs.h>
 #include <sys/wait.h>
 
+#include "tests/child.h"
 #include "tests/limit/region_file.h"
 #include "tests/values.h"
 
@@ -82,7 +83,7 @@ TEST(File, OfAPathIsOursOrRoots)
   ASSERT_EQ(0, chown(file.path().c_str(), 0, 12345));
   ASSERT_EQ(0, chmod(file.path().c_str(), 0660));
   ASSERT_EQ(0, chmod(file.folder().c_str(), 0755));
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     if (setgid(12345) || setuid(12345))
       _exit(2);
@@ -161,7 +162,7 @@ TEST(File, InMemoryCannotBeCutShort)
   EXPECT_NE(0, fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 0, 4096));
   EXPECT_EQ(RAWHAL_OK, shim_reserve(limiter, 0, 4096, nullptr));
   // Another process, to which it is passed.
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     rawhal_limiter_t *mine = nullptr;
     bool fine = rawhal_limiter_open(&config, "device", &mine, nullptr) == RAWHAL_OK &&

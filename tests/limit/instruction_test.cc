@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "tests/child.h"
 #include "tests/extended.h"
 #include "tests/limit/region_file.h"
 #include "tests/values.h"
@@ -135,7 +136,7 @@ TEST_P(Instructions, ADeathBetweenAnyTwoLeavesNothing)
   RegionFile file;
   rawhal_limiter_t *survivor =
       file.Open({{RAWHAL_LIMIT_MEMORY, kLimit}, {RAWHAL_LIMIT_GPU_SHARE, 500000}});
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr))
       _exit(9);
@@ -173,8 +174,7 @@ TEST_P(Instructions, ADeathBetweenAnyTwoLeavesNothing)
   EXPECT_GT(states, 100);
   printf("%ld instructions, %ld states of the region\n", steps, states);
   if (WIFSTOPPED(status)) {
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
+    end_child(child);
   }
   uint64_t total, sum;
   shim_totals(survivor, &total, &sum);

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/child.h"
 #include "tests/extended.h"
 #include "tests/limit/region_file.h"
 #include "tests/values.h"
@@ -194,7 +195,7 @@ TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted)
   ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
   pid_t children[2];
   for (int me = 0; me < 2; ++me) {
-    children[me] = fork();
+    children[me] = fork_child();
     if (children[me])
       continue;
     rawhal_limiter_t *limiter = file.Open({{RAWHAL_LIMIT_MEMORY, 2 * kGi}});

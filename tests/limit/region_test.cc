@@ -8,6 +8,7 @@
 #include <atomic>
 #include <fstream>
 
+#include "tests/child.h"
 #include "tests/limit/region_file.h"
 #include "tests/values.h"
 
@@ -102,14 +103,14 @@ TEST(Region, AnInheritedDescriptorWorksAndLivenessDoesNotLeakThroughIt)
   rawhal_limiter_t *limiter = nullptr;
   rawhal_error_t error = {};
   ASSERT_EQ(RAWHAL_OK, rawhal_limiter_open(&config, "device", &limiter, &error)) << error.message;
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     rawhal_limiter_t *mine = nullptr;
     if (rawhal_limiter_open(&config, "device", &mine, nullptr) != RAWHAL_OK)
       _exit(1);
     if (shim_live_members(mine) != 2 || shim_reserve(mine, 0, 1 << 20, nullptr) != RAWHAL_OK)
       _exit(2);
-    kill(getpid(), SIGKILL);
+    raise(SIGKILL);
   }
   int status;
   waitpid(child, &status, 0);
@@ -133,11 +134,11 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive)
       mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
   rawhal_limiter_t *watcher = file.Open();
-  pid_t parent = fork();
+  pid_t parent = fork_child();
   if (parent == 0) {
     rawhal_limiter_t *limiter = file.Open();
     bool held = shim_reserve(limiter, 0, 4096, nullptr) == RAWHAL_OK;
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
       rawhal_error_t error = {};
       bool refused = shim_reserve(limiter, 0, 4096, &error) == RAWHAL_INVALID_ARGUMENT &&
@@ -159,11 +160,10 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive)
   ASSERT_TRUE(Until([&] { return board->child && board->answer; }));
   EXPECT_EQ(1, board->answer);
   EXPECT_EQ(4096u, limiter_memory(watcher).used);
-  kill(parent, SIGKILL);
-  waitpid(parent, nullptr, 0);
+  end_child(parent);
   EXPECT_TRUE(shim_reclaim(watcher)); // although the child lives on
   EXPECT_EQ(0u, limiter_memory(watcher).used);
-  kill(board->child, SIGKILL);
+  signal_child(board->child, SIGKILL);
   rawhal_limiter_close(watcher);
   munmap(board, sizeof(Board));
 }
@@ -182,13 +182,13 @@ TEST(Region, WorksAcrossPidNamespaces)
   ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
   rawhal_limiter_t *watcher = file.Open();
   ASSERT_EQ(RAWHAL_OK, shim_reserve(watcher, 0, 8192, nullptr));
-  pid_t outer = fork();
+  pid_t outer = fork_child();
   if (outer == 0) {
     if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID)) {
       board->answer = kRefused;
       _exit(0);
     }
-    pid_t inner = fork();
+    pid_t inner = try_fork();
     if (inner == 0) {
       rawhal_limiter_t *limiter = file.Open();
       bool fine = getpid() == 1 && limiter &&
@@ -219,7 +219,7 @@ TEST(Region, WorksAcrossPidNamespaces)
     EXPECT_EQ(1u, rows[3].pid);
     EXPECT_NE(rows[2].pid_namespace, rows[3].pid_namespace);
     rawhal_limit_view_close(view);
-    kill(board->inner, SIGKILL);
+    signal_child(board->inner, SIGKILL);
     waitpid(outer, nullptr, 0);
     EXPECT_TRUE(shim_reclaim(watcher));
     EXPECT_EQ(8192u, limiter_memory(watcher).used);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tests/child.h"
 #include "tests/limit/region_file.h"
 
 namespace {
@@ -113,10 +114,10 @@ TEST(Rules, WhatTheDeadAskedForIsForgotten)
     SCOPED_TRACE(rawhal_limit_info(row.limit)->name);
     World world;
     rawhal_limiter_t *a = world.Join({{row.limit, row.loose}});
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
       world.Join({{row.limit, row.strict}});
-      kill(getpid(), SIGKILL);
+      raise(SIGKILL);
     }
     int status;
     waitpid(child, &status, 0);

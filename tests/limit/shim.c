@@ -49,7 +49,7 @@ static void shared_wait(void *context, _Atomic uint32_t *word, uint32_t seen, ui
 static void die_waiting(void *context, _Atomic uint32_t *word, uint32_t seen, uint64_t until)
 {
   (void)context, (void)word, (void)seen, (void)until;
-  kill(getpid(), SIGKILL);
+  raise(SIGKILL);
 }
 
 rawhal_status_t shim_open_shared(const rawhal_limit_config_t *config, uint64_t *now, bool die,

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/child.h"
 #include "tests/limit/region_file.h"
 
 namespace {
@@ -334,7 +335,7 @@ protected:
   {
     if (geteuid() != 0)
       GTEST_SKIP() << "only root can be somebody else";
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
       if (setgid(kNobody) || setuid(kNobody))
         _exit(100);

@@ -208,7 +208,7 @@ class Runs(unittest.TestCase):
         self.stopped(tool)
 
     def test_neither_while_something_starts(self):
-        self.stopped(self.start("workshop.no_core_files = lambda: os.kill(os.getppid(), signal.SIGTERM); "
+        self.stopped(self.start("workshop.no_core_files = lambda: workshop.signal_child(os.getppid(), signal.SIGTERM); "
                                 "tool_test.Shop.build = lambda shop, *_: shop.call(['sleep', '997'], shop.build_log())"))
 
     def start(self, more=""):

@@ -11,7 +11,11 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from child import signal_child, signal_group
 
 # ASLR entropy above 28 bits breaks ThreadSanitizer of this age; the personality is per process.
 WRAPPERS = {"tsan": ["setarch", os.uname().machine, "-R"]}
@@ -126,12 +130,12 @@ class Workshop:
         if not self.child:
             return
         if session(self.child.pid):
-            signal_all([self.child.pid], signal.SIGTERM, os.killpg)
+            signal_all([self.child.pid], signal.SIGTERM, signal_group)
             deadline = time.monotonic() + 10
             while session(self.child.pid) and time.monotonic() < deadline:
                 time.sleep(0.05)
         while members := session(self.child.pid):
-            signal_all(members, signal.SIGKILL, os.kill)
+            signal_all(members, signal.SIGKILL, signal_child)
             time.sleep(0.05)
         self.child.wait()
         self.child = None

@@ -1,4 +1,5 @@
 #include "children.h"
+#include "tests/child.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -51,7 +52,7 @@ bool wait_or_kill(pid_t pid, const Shared *shared, int *status)
       seen = shared->next;
       since = now();
     } else if (now() - since > kTimeout) {
-      kill(pid, SIGKILL);
+      signal_child(pid, SIGKILL);
       waitpid(pid, status, 0);
       return true;
     }
@@ -73,7 +74,7 @@ std::vector<Outcome> run_in_children(size_t count, const Work &work, std::string
   int *values = reinterpret_cast<int *>(shared + 1);
   while (shared->next < count) {
     size_t first = shared->next;
-    pid_t pid = fork();
+    pid_t pid = try_fork();
     if (pid < 0)
       break;
     if (pid == 0)

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <thread>
 
+#include "tests/child.h"
 #include "tests/record/reading.h"
 
 namespace {
@@ -64,7 +65,7 @@ TEST(Killed, AtAnyMoment)
     Scratch scratch;
     const std::string path = scratch / "recording";
     *done = 0;
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0)
       write_for_ever(path, done);
     int status = 0;
@@ -72,7 +73,7 @@ TEST(Killed, AtAnyMoment)
            !waitpid(child, &status, WNOHANG)) // every other one has written something
       usleep(100);
     usleep(static_cast<useconds_t>(random() % 30000));
-    kill(child, SIGKILL);
+    signal_child(child, SIGKILL);
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status));
     if (access(path.c_str(), F_OK))

@@ -222,8 +222,7 @@ TEST_F(Share, pages_outlive_the_process_they_come_from)
   ASSERT_EQ(pipe(pipes), 0);
   ASSERT_EQ(pipe(wait), 0);
   ASSERT_EQ(hsaKmtCloseKFD(), HSAKMT_STATUS_SUCCESS);
-  pid_t child = fork();
-  ASSERT_GE(child, 0);
+  pid_t child = fork_child();
   if (child == 0) {
     void *got = nullptr;
     HsaSharedMemoryHandle its = {};

@@ -157,6 +157,7 @@ TEST_F(Demangled, AnyBytesAreSurvived)
 
 TEST_F(Demangled, OnTerminalsOnly)
 {
+  NEEDS_TERMINAL();
   const std::vector<std::vector<std::string>> commands = {{tool, "inspect", path},
                                                           {tool, "inspect", "--brief", path},
                                                           {tool, "find", "*", path},
@@ -190,6 +191,7 @@ TEST_F(Demangled, InspectHasBoth)
 
 TEST_F(Demangled, NeverInJson)
 {
+  NEEDS_TERMINAL();
   for (const std::vector<std::string> &words :
        {std::vector<std::string>{tool, "inspect", path, "--json"},
         {tool, "find", "*", path, "--json"},

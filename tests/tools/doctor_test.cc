@@ -1,4 +1,5 @@
 // `rawhal doctor`: whole machines, broken ones, and checks that hang or crash.
+#include "tests/child.h"
 #include "tests/tools/command.h"
 
 #include <grp.h>
@@ -146,7 +147,7 @@ TEST(Doctor, ARuntimeThatHangsIsARow)
 TEST(Doctor, ARuntimeThatCrashesIsARow)
 {
   Scratch scratch;
-  const std::string bad = library_that(scratch, "(void)kill(getpid(), SIGKILL)");
+  const std::string bad = library_that(scratch, "(void)raise(SIGKILL)");
   const Answer answer = ask(with("RAWHAL_RUNTIME_LIBRARY=" + bad));
   for (const char *check : {"runtime", "devices"})
     EXPECT_EQ("problem",
@@ -300,7 +301,7 @@ std::string as_nobody(void (*check)(const doctor_t *, const char *), const std::
 {
   int ends[2];
   EXPECT_EQ(0, pipe(ends));
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     Seen seen;
     doctor_t doctor = {};

@@ -149,6 +149,7 @@ std::string without_colours(std::string text)
 
 TEST_F(Golden, Tables)
 {
+  NEEDS_TERMINAL();
   for (const auto &view : views)
     for (unsigned short columns : {60, 80, 200}) {
       const std::string name = std::string(view.name) + "-" + std::to_string(columns);
@@ -162,6 +163,7 @@ TEST_F(Golden, Tables)
 
 TEST_F(Golden, TablesWithoutColours)
 {
+  NEEDS_TERMINAL();
   const Sharers sharers(scratch / "region");
   for (const auto &table : tables)
     for (unsigned short columns : {60, 80, 200}) {
@@ -178,6 +180,7 @@ TEST_F(Golden, TablesWithoutColours)
 // Rows of arguments are cut where the terminal ends, and nowhere else.
 TEST_F(Golden, RowsFit)
 {
+  NEEDS_TERMINAL();
   const std::string full = run({tool, "inspect", "--demangle", scratch / "a.co"}).out;
   const std::string wide = seen("inspect a.co", 200, "TERM=dumb"),
                     narrow = seen("inspect a.co", 60, "TERM=dumb");
@@ -200,6 +203,7 @@ TEST_F(Golden, RowsFit)
 
 TEST_F(Golden, WhoGetsColours)
 {
+  NEEDS_TERMINAL();
   const struct {
     const char *environment;
     bool terminal, pipe;

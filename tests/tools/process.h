@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/child.h"
+
 struct Outcome {
   int status; // exit status, or 128 + the signal that killed it
   std::string out, err;
@@ -57,7 +59,7 @@ inline Outcome run(const std::vector<std::string> &words,
 {
   Scratch scratch;
   std::string out = scratch / "out", err = scratch / "err";
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     int out_fd = open(out.c_str(), O_CREAT | O_WRONLY, 0600);
     int err_fd = open(err.c_str(), O_CREAT | O_WRONLY, 0600);

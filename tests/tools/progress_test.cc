@@ -3,7 +3,6 @@
 #include "tests/tools/command.h"
 #include "tests/tools/terminal.h"
 
-#include <pty.h>
 #include <sys/ioctl.h>
 
 extern "C" {
@@ -16,6 +15,7 @@ class Progress : public testing::Test {
 protected:
   void SetUp() override
   {
+    NEEDS_TERMINAL();
     const std::string object = slurp(fixtures + "vector_add-gfx90a-v5.co");
     spit(scratch / "a.co", object);
     spit(scratch / "b-with-a-name-that-no-narrow-window-has-room-for-\x1b[2J.co", object);
@@ -27,22 +27,16 @@ protected:
   std::string seen(const std::string &words, unsigned short columns, const std::string &term,
                    const std::string &error = "")
   {
-    winsize size = {};
-    size.ws_row = 24;
-    size.ws_col = columns;
     int terminal = -1;
     const std::string line = "cd " + scratch.root + " && { sleep 0.8; cat a.co; } | " + tool + " " +
                              words + " >out" + error;
-    pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+    pid_t child = fork_on_terminal(columns, &terminal);
     if (child == 0) {
       setenv("TERM", term.c_str(), 1);
       execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
       _exit(127);
     }
-    std::string text;
-    char piece[4096];
-    for (ssize_t got; (got = read(terminal, piece, sizeof(piece))) > 0;)
-      text.append(piece, static_cast<size_t>(got));
+    const std::string text = read_terminal(terminal);
     int status;
     waitpid(child, &status, 0);
     close(terminal);
@@ -109,18 +103,15 @@ TEST_F(Progress, FitsTheWindow)
 TEST_F(Progress, FitsAWindowThatBecomesNarrow)
 {
   for (bool drawn_again : {true, false}) {
-    winsize size = {};
-    size.ws_row = 24;
-    size.ws_col = 80;
     int terminal = -1;
     const std::string path(200, 'p');
-    pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+    pid_t child = fork_on_terminal(80, &terminal);
     if (child == 0) {
       setenv("TERM", "xterm", 1);
       progress_show("find", "file", 1, 0, path.c_str());
       usleep(600000);
       progress_show("find", "file", 2, 0, path.c_str());
-      size.ws_col = 30;
+      const winsize size = {24, 30, 0, 0};
       usleep(200000);
       if (ioctl(STDERR_FILENO, TIOCSWINSZ, &size) || write(STDERR_FILENO, "\n", 1) != 1)
         _exit(1);
@@ -129,10 +120,7 @@ TEST_F(Progress, FitsAWindowThatBecomesNarrow)
       progress_clear();
       _exit(0);
     }
-    std::string text;
-    char piece[4096];
-    for (ssize_t got; (got = read(terminal, piece, sizeof(piece))) > 0;)
-      text.append(piece, static_cast<size_t>(got));
+    const std::string text = read_terminal(terminal);
     int status = 1;
     waitpid(child, &status, 0);
     close(terminal);

@@ -495,6 +495,7 @@ TEST_F(Replay, Lists)
 
 TEST_F(Replay, NamesAreShownAsTheyWereWritten)
 {
+  NEEDS_TERMINAL();
   const std::string name = "_Z10vector_addPfS_S_j",
                     written = "vector_add(float*, float*, float*, unsigned int)";
   begin();

@@ -2,20 +2,53 @@
 #ifndef TESTS_TOOLS_TERMINAL_H
 #define TESTS_TOOLS_TERMINAL_H
 
-#include <pty.h>
+#include <algorithm>
 
+#include <linux/magic.h>
+#include <pty.h>
+#include <sys/vfs.h>
+
+#include "tests/child.h"
 #include "tests/tools/process.h"
+
+// A chroot or container may have none, and then nothing can be asked of them. Where there are some it is a failure not to
+// get one.
+inline bool has_terminals()
+{
+  struct statfs folder;
+  return statfs("/dev/pts", &folder) == 0 && folder.f_type == DEVPTS_SUPER_MAGIC;
+}
+
+#define NEEDS_TERMINAL()                                                                           \
+  if (!has_terminals())                                                                            \
+  GTEST_SKIP() << "there are no terminals: /dev/pts is not mounted"
+
+// fork_child(), with a terminal of its own.
+inline pid_t fork_on_terminal(unsigned short columns, int *terminal)
+{
+  winsize size = {};
+  size.ws_row = 24;
+  size.ws_col = columns;
+  return checked_child(forkpty(terminal, nullptr, nullptr, &size));
+}
+
+// All that a terminal gets until nobody has its other end, which is EIO.
+inline std::string read_terminal(int terminal)
+{
+  std::string text;
+  char piece[4096];
+  for (ssize_t got; (got = read(terminal, piece, sizeof(piece))) > 0;)
+    text.append(piece, static_cast<size_t>(got));
+  return text;
+}
 
 // What the terminal got, with its "\r\n" made "\n"; standard error goes there, too. `environment`
 // as run() has it.
 inline Outcome run_on_terminal(const std::vector<std::string> &words, unsigned short columns = 80,
                                const std::vector<std::string> &environment = {})
 {
-  winsize size = {};
-  size.ws_row = 24;
-  size.ws_col = columns;
   int terminal = -1;
-  pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  pid_t child = fork_on_terminal(columns, &terminal);
   if (child == 0) {
     std::vector<char *> argv;
     for (const std::string &word : words)
@@ -26,12 +59,8 @@ inline Outcome run_on_terminal(const std::vector<std::string> &words, unsigned s
     execv(argv[0], argv.data());
     _exit(127);
   }
-  std::string text;
-  char piece[4096];
-  for (ssize_t got; (got = read(terminal, piece, sizeof(piece))) > 0;) // EIO when the child is gone
-    for (ssize_t i = 0; i < got; ++i)
-      if (piece[i] != '\r')
-        text += piece[i];
+  std::string text = read_terminal(terminal);
+  text.erase(std::remove(text.begin(), text.end(), '\r'), text.end());
   int status = 0;
   waitpid(child, &status, 0);
   close(terminal);

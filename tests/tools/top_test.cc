@@ -1,10 +1,10 @@
 // `rawhal top` and `rawhal limits set` on a region in which processes are at work.
 #include "tests/tools/command.h"
 #include "tests/tools/prometheus.h"
+#include "tests/tools/terminal.h"
 
 #include <csignal>
 
-#include <pty.h>
 #include <sys/ioctl.h>
 
 extern "C" {
@@ -68,12 +68,10 @@ namespace {
 // What a terminal gets until there is a second table, before which it may become narrow.
 std::string two_tables(const std::string &region, const char *term, unsigned short columns = 80)
 {
-  winsize size = {};
-  size.ws_row = 24;
-  size.ws_col = 80;
+  const winsize size = {24, columns, 0, 0};
   int terminal = -1;
   const std::string head = "DEVICE / TENANT / PROCESS LIMIT%";
-  pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  pid_t child = fork_on_terminal(80, &terminal);
   if (child == 0) {
     setenv("TERM", term, 1);
     execl(tool.c_str(), "rawhal", "top", region.c_str(), nullptr);
@@ -89,10 +87,9 @@ std::string two_tables(const std::string &region, const char *term, unsigned sho
   };
   for (ssize_t got; heads() < 2 && (got = read(terminal, piece, sizeof(piece))) > 0;) {
     text.append(piece, static_cast<size_t>(got));
-    size.ws_col = columns;
     EXPECT_TRUE(heads() != 1 || ioctl(terminal, TIOCSWINSZ, &size) == 0);
   }
-  kill(child, SIGTERM);
+  signal_child(child, SIGTERM);
   waitpid(child, nullptr, 0);
   close(terminal);
   return text.substr(0, text.find('\n', text.rfind(head)));
@@ -102,6 +99,7 @@ std::string two_tables(const std::string &region, const char *term, unsigned sho
 
 TEST_F(Region, IsShownAnewAsTheTerminalCan)
 {
+  NEEDS_TERMINAL();
   Join("blue");
   const std::string head = "DEVICE / TENANT / PROCESS LIMIT%", clear = "\x1b[H\x1b[2J";
   const std::string moving = two_tables(path_, "xterm"), dumb = two_tables(path_, "dumb"),
@@ -338,7 +336,7 @@ TEST_F(Region, TheLogHasALineForEachRefusal)
 {
   Join("watcher");
   std::string out = scratch_ / "log";
-  pid_t child = fork();
+  pid_t child = fork_child();
   if (child == 0) {
     int fd = open(out.c_str(), O_CREAT | O_WRONLY, 0600);
     dup2(fd, 1);
@@ -360,7 +358,7 @@ TEST_F(Region, TheLogHasALineForEachRefusal)
   log = slurp(out);
   EXPECT_EQ(2u, lines(log)) << log;
   EXPECT_TRUE(contains(log, "tenant=\"other\"")) << log;
-  kill(child, SIGTERM);
+  signal_child(child, SIGTERM);
   waitpid(child, nullptr, 0);
   Outcome once = run({tool, "top", "--log", "--once", path_}); // the region remembers the last
   EXPECT_EQ(0, once.status);

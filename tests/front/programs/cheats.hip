@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     spin<<<1, 1>>>(used, 2000 * ms, nullptr);
     while (*seen < before + 60 * ms)
       usleep(200);
-    kill(getpid(), SIGKILL);
+    raise(SIGKILL);
   }
   std::vector<hipStream_t> streams(mode == "streams" ? 16 : 0);
   for (auto &stream : streams)
