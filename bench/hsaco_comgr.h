@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#if __has_include(<amd_comgr.h>)
-#include <amd_comgr.h>
-#elif __has_include(<amd_comgr/amd_comgr.h>)
+#if __has_include(<amd_comgr/amd_comgr.h>) // since ROCm 5.5; the other warns there
 #include <amd_comgr/amd_comgr.h>
+#elif __has_include(<amd_comgr.h>)
+#include <amd_comgr.h>
 #else
 #define RAWHAL_NO_COMGR
 #endif

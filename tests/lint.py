@@ -234,6 +234,14 @@ def text_findings(root, listing):
             yield from name_findings(root, path, listing, names, text)
 
 
+def warning_findings(root):
+    """A warning of somebody's header stops .ci/run, and nobody who builds a release."""
+    for path, wanted in (("CMakePresets.json", False), (".ci/run", True)):
+        full = os.path.join(root, path)
+        if os.path.isfile(full) and bool(re.search(r"WERROR\b.*\bON\b", contents(full))) != wanted:
+            yield f"{path}: warnings are errors in .ci/run, and only there"
+
+
 def findings(root):
     owner = public_headers(root)
     listing = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
@@ -241,6 +249,7 @@ def findings(root):
     yield from text_findings(root, listing)
     yield from variable_findings(root, listing)
     yield from style_findings(root, listing)
+    yield from warning_findings(root)
     for path in listing:
         folder = path.split("/")[0]
         full = os.path.join(root, path)

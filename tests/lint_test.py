@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/lint.py finds what ends other processes than it means to, and nothing else."""
+"""tests/lint.py finds what ends other processes than it means to, and warnings that are errors for everybody."""
 import os
 import subprocess
 import sys
@@ -21,6 +21,8 @@ FILES = {
                    ('subprocess.run(["pkill", "-f", "rawhal"])', True), ("process.kill()", False), ("empty.copy()", False)],
     "tests/a.sh": [('kill "$child"', True), ("sleep 1; kill $!", True), ("trap 'kill 0' EXIT", True), ("# kill it", False),
                    ("exec killer", False)],
+    "CMakePresets.json": [('"cacheVariables": { "RAWHAL_WERROR": "ON" }', False)],
+    ".ci/run": [("#!/usr/bin/env bash", False)],
     "dev": [("#!/usr/bin/env bash", False), ("pkill rawhal", True)],
 }
 
@@ -37,6 +39,8 @@ def main():
         found = {row.rsplit(": ", 2)[0] for row in done.stdout.splitlines() if row.endswith("see tests/child.h")}
         wanted = {f"{path}:{number}" for path, lines in FILES.items() for number, (_, bad) in enumerate(lines, 1) if bad}
         assert found == wanted, (sorted(found - wanted), sorted(wanted - found))
+        for path in ("CMakePresets.json", ".ci/run"):
+            assert f"\n{path}: warnings are errors" in done.stdout, (path, done.stdout)
 
 
 main()
