@@ -403,12 +403,10 @@ void compare(benchmark::State &state, void (*prepare)(Case &), engine_host_t hos
   }
 }
 
-// clang-format off: a name is no quotient
 #define COMPARE(kernel)                                                                            \
-  BENCHMARK_CAPTURE(compare, kernel / portable, kernel, ENGINE_PORTABLE)->Iterations(1);           \
-  BENCHMARK_CAPTURE(compare, kernel / avx2, kernel, ENGINE_AVX2)->Iterations(1);                   \
-  BENCHMARK_CAPTURE(compare, kernel / avx512, kernel, ENGINE_AVX512)->Iterations(1)
-// clang-format on
+  BENCHMARK_CAPTURE(compare, kernel##_portable, kernel, ENGINE_PORTABLE)->Iterations(1);           \
+  BENCHMARK_CAPTURE(compare, kernel##_avx2, kernel, ENGINE_AVX2)->Iterations(1);                   \
+  BENCHMARK_CAPTURE(compare, kernel##_avx512, kernel, ENGINE_AVX512)->Iterations(1)
 COMPARE(vector_add);
 COMPARE(mandelbrot);
 COMPARE(lds_matmul);
