@@ -10,10 +10,25 @@ endforeach()
 add_library(rawhal_parts STATIC ${objects})
 
 # Others see RAWHAL_API alone. A shared library is made so by its symbols' visibility, which an archive does not have:
-# its objects are linked into one.
+# its objects are linked into one. With them what they need of zlib and zstd: a program's own functions of these names
+# are then not taken for theirs. libelf, of another licence, stays outside; jansson is opened by name (base/jansson.h).
 include(cmake/Single.cmake)
+set(inside)
+set(outside z zstd)
+set(pkgconfig_z zlib)
+set(pkgconfig_zstd libzstd)
+foreach(name z zstd)
+  find_library(RAWHAL_${name}_ARCHIVE NAMES lib${name}.a)
+  mark_as_advanced(RAWHAL_${name}_ARCHIVE)
+  if(RAWHAL_${name}_ARCHIVE)
+    list(APPEND inside ${RAWHAL_${name}_ARCHIVE})
+    list(REMOVE_ITEM outside ${name})
+  else()
+    message(STATUS "Without lib${name}.a: librawhal.a leaves its functions to the program's linker")
+  endif()
+endforeach()
 set(single ${PROJECT_BINARY_DIR}/rawhal.o)
-rawhal_single(${single} ${objects})
+rawhal_single(${single} rawhal_* ${objects} ${inside})
 add_library(rawhal_static STATIC ${single})
 add_dependencies(rawhal_static ${folders}) # make(1) does not see the objects' makers behind a custom command
 set_target_properties(rawhal_static PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal_static LINKER_LANGUAGE C)
@@ -26,10 +41,13 @@ set_property(TARGET rawhal_shared APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_
 set_target_properties(rawhal_shared PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LIBRARY_OUTPUT_DIRECTORY ${RAWHAL_LIBDIR})
 
+set(foreign_rawhal_parts z zstd)
+set(foreign_rawhal_shared z zstd)
+set(foreign_rawhal_static ${outside})
 foreach(library rawhal_parts rawhal_shared rawhal_static)
   target_include_directories(${library} INTERFACE
     $<BUILD_INTERFACE:${RAWHAL_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${library} PRIVATE elf jansson z zstd ${CMAKE_DL_LIBS} Threads::Threads)
+  target_link_libraries(${library} PRIVATE elf ${foreign_${library}} ${CMAKE_DL_LIBS} Threads::Threads)
 endforeach()
 
 # Both, unless BUILD_SHARED_LIBS says which. rawhal::rawhal: what our own programs link.
@@ -59,12 +77,12 @@ set(RAWHAL_PC_PRIVATE ".private") # what an archive needs is the program's affai
 if(NOT rawhal_shared IN_LIST installed)
   set(RAWHAL_PC_PRIVATE "")
 endif()
+set(RAWHAL_PC_OUTSIDE "")
+foreach(name ${outside})
+  string(APPEND RAWHAL_PC_OUTSIDE " ${pkgconfig_${name}}")
+endforeach()
 file(RELATIVE_PATH RAWHAL_LIBDIR_TO_PREFIX /x/${CMAKE_INSTALL_LIBDIR} /x)
 configure_file(cmake/rawhal.pc.in ${PROJECT_BINARY_DIR}/rawhal.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rawhalConfig.cmake ${PROJECT_BINARY_DIR}/rawhalConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rawhal)
 install(FILES ${PROJECT_BINARY_DIR}/rawhal.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR})
-file(GLOB schemas ${PROJECT_SOURCE_DIR}/docs/*.schema.json)
-install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/rawhal)

@@ -22,7 +22,7 @@ endfunction()
 
 rawhal_needs(libelf libelf-dev libelf.h elf)
 rawhal_needs(msgpack-c libmsgpack-dev msgpack/unpack.h)
-rawhal_needs(jansson libjansson-dev jansson.h jansson)
+rawhal_needs(jansson libjansson-dev jansson.h) # its library is opened when JSON is read: base/jansson.h
 rawhal_needs(uthash uthash-dev uthash.h)
 rawhal_needs(xxhash libxxhash-dev xxhash.h)
 rawhal_needs(zlib zlib1g-dev zlib.h z)

@@ -2,8 +2,8 @@
 #include "front/policy.h"
 
 #include "base/error.h"
+#include "base/jansson.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ typedef rawhal_status_t read_fn(policy_rule_t *rule, const json_t *value, rawhal
 
 static rawhal_status_t copy_text(const json_t *value, char **text, rawhal_error_t *error)
 {
-  const char *string = json_string_value(value);
+  const char *string = jansson.string_value(value);
   if (!string)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not text");
   if (strchr(string, '\n'))
@@ -52,7 +52,7 @@ static rawhal_status_t read_object(policy_rule_t *rule, const json_t *value, raw
 
 static rawhal_status_t read_check(policy_rule_t *rule, const json_t *value, rawhal_error_t *error)
 {
-  const char *word = json_string_value(value);
+  const char *word = jansson.string_value(value);
   rule->has_check = true;
   return word && watch_check_of(word, &rule->check)
              ? RAWHAL_OK
@@ -100,7 +100,7 @@ static rawhal_status_t read_ignore(policy_rule_t *rule, const json_t *value, raw
 static rawhal_status_t read_contract(policy_rule_t *rule, const char *argument, const json_t *value,
                                      rawhal_error_t *error)
 {
-  const char *text = json_string_value(value);
+  const char *text = jansson.string_value(value);
   if (!text)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "of '%.40s' it is not text", argument);
   if (rule->contract_count == POLICY_CONTRACTS)
@@ -112,17 +112,16 @@ static rawhal_status_t read_contract(policy_rule_t *rule, const char *argument, 
 
 static rawhal_status_t read_bytes(policy_rule_t *rule, const json_t *value, rawhal_error_t *error)
 {
-  const char *argument;
-  json_t *each;
   rawhal_status_t status = RAWHAL_OK;
   if (!json_is_object(value))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
-  rule->contracts = calloc(json_object_size(value) + 1, sizeof(*rule->contracts));
+  rule->contracts = calloc(jansson.object_size(value) + 1, sizeof(*rule->contracts));
   if (!rule->contracts)
     return no_memory(error);
-  json_object_foreach((json_t *)value, argument, each)
+  jansson_each(value, member)
   {
-    status = read_contract(rule, argument, each, error);
+    status = read_contract(rule, jansson.object_iter_key(member), jansson.object_iter_value(member),
+                           error);
     if (status != RAWHAL_OK)
       break;
   }
@@ -149,17 +148,16 @@ static rawhal_status_t read_limit(policy_rule_t *rule, const char *name, const j
 
 static rawhal_status_t read_limits(policy_rule_t *rule, const json_t *value, rawhal_error_t *error)
 {
-  const char *name;
-  json_t *each;
   rawhal_status_t status = RAWHAL_OK;
   if (!json_is_object(value))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
-  rule->limits = calloc(json_object_size(value) + 1, sizeof(*rule->limits));
+  rule->limits = calloc(jansson.object_size(value) + 1, sizeof(*rule->limits));
   if (!rule->limits)
     return no_memory(error);
-  json_object_foreach((json_t *)value, name, each)
+  jansson_each(value, member)
   {
-    status = read_limit(rule, name, each, error);
+    status =
+        read_limit(rule, jansson.object_iter_key(member), jansson.object_iter_value(member), error);
     if (status != RAWHAL_OK)
       break;
   }
@@ -183,10 +181,9 @@ enum { KEYS = sizeof(keys) / sizeof(*keys) };
 
 static rawhal_status_t check_keys(const json_t *object, rawhal_error_t *error)
 {
-  const char *name;
-  json_t *each;
-  json_object_foreach((json_t *)object, name, each)
+  jansson_each(object, member)
   {
+    const char *name = jansson.object_iter_key(member);
     int i = 0;
     while (i < KEYS && strcmp(keys[i].name, name) != 0)
       ++i;
@@ -212,7 +209,7 @@ static rawhal_status_t read_rule(policy_rule_t *rule, const json_t *object, rawh
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
   rawhal_status_t status = check_keys(object, error);
   for (int i = 0; i < KEYS && status == RAWHAL_OK; ++i) {
-    const json_t *value = json_object_get(object, keys[i].name);
+    const json_t *value = jansson.object_get(object, keys[i].name);
     rawhal_error_t why;
     if (value && (status = keys[i].read(rule, value, &why)) != RAWHAL_OK)
       return rawhal_fail(error, status, "'%s': %s", keys[i].name, why.message);
@@ -222,13 +219,14 @@ static rawhal_status_t read_rule(policy_rule_t *rule, const json_t *object, rawh
 
 static rawhal_status_t read_rules(const json_t *root, policy_t *policy, rawhal_error_t *error)
 {
-  const json_t *version = json_object_get(root, "version"), *rules = json_object_get(root, "rules");
-  if (!json_is_integer(version) || json_integer_value(version) != 1)
+  const json_t *version = jansson.object_get(root, "version"),
+               *rules = jansson.object_get(root, "rules");
+  if (!json_is_integer(version) || jansson.integer_value(version) != 1)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "its \"version\" is not 1");
-  if (!json_is_array(rules) || json_object_size(root) != 2)
+  if (!json_is_array(rules) || jansson.object_size(root) != 2)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "it has not \"version\" and a list of \"rules\" alone");
-  const size_t count = json_array_size(rules);
+  const size_t count = jansson.array_size(rules);
   if (count > POLICY_RULES)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu rules: at most %d", count,
                        POLICY_RULES);
@@ -238,7 +236,7 @@ static rawhal_status_t read_rules(const json_t *root, policy_t *policy, rawhal_e
   for (size_t i = 0; i < count; ++i) {
     rawhal_error_t why;
     rawhal_status_t status =
-        read_rule(&policy->rules[policy->rule_count++], json_array_get(rules, i), &why);
+        read_rule(&policy->rules[policy->rule_count++], jansson.array_get(rules, i), &why);
     if (status != RAWHAL_OK)
       return rawhal_fail(error, status, "rule %zu: %s", i + 1, why.message);
   }
@@ -251,12 +249,15 @@ rawhal_status_t policy_read(const char *text, size_t size, policy_t *policy, raw
   *policy = (policy_t){0};
   if (size > POLICY_BYTES)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it has more than %d bytes", POLICY_BYTES);
-  json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
+  rawhal_status_t status = jansson_open(error);
+  if (status != RAWHAL_OK)
+    return status;
+  json_t *root = jansson.loadb(text, size, JSON_REJECT_DUPLICATES, &where);
   if (!root)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "line %d, column %d: %s", where.line,
                        where.column, where.text);
-  rawhal_status_t status = read_rules(root, policy, error);
-  json_decref(root);
+  status = read_rules(root, policy, error);
+  jansson.delete(root);
   if (status != RAWHAL_OK)
     policy_free(policy);
   return status;

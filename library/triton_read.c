@@ -1,10 +1,10 @@
 /* The JSON beside a code object of Triton's. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/jansson.h"
 #include "library/triton_parts.h"
 
 typedef enum kind { U32, U64, POWER_OF_TWO, BOOLEAN, STRING } kind_t;
@@ -70,7 +70,7 @@ static rawhal_status_t wrong_type(const member_t *member, const json_t *value,
 static rawhal_status_t take_string(const member_t *member, const json_t *value, arena_t *arena,
                                    rawhal_string_t *place, rawhal_error_t *error)
 {
-  rawhal_string_t text = {json_string_value(value), json_string_length(value)};
+  rawhal_string_t text = {jansson.string_value(value), jansson.string_length(value)};
   if (!json_is_string(value))
     return wrong_type(member, value, error);
   if (!text.size && member->required)
@@ -92,7 +92,7 @@ static rawhal_status_t take_number(const member_t *member, const json_t *value, 
 {
   if (!json_is_integer(value))
     return wrong_type(member, value, error);
-  json_int_t given = json_integer_value(value);
+  json_int_t given = jansson.integer_value(value);
   *number = (uint64_t)given;
   if (given < 0 || *number < member->least || *number > member->most)
     return rawhal_fail(error, RAWHAL_MALFORMED, "'%s' is %lld, not %" PRIu64 " to %" PRIu64,
@@ -137,8 +137,8 @@ static rawhal_status_t take_target(const json_t *target, arena_t *arena,
   for (size_t i = 0; status == RAWHAL_OK && i < sizeof(target_members) / sizeof(*target_members);
        ++i) {
     const member_t *member = &target_members[i];
-    const json_t *value =
-        json_is_array(target) ? json_array_get(target, i) : json_object_get(target, member->name);
+    const json_t *value = json_is_array(target) ? jansson.array_get(target, i)
+                                                : jansson.object_get(target, member->name);
     rawhal_error_t inner;
     status = take(member, value, arena, entry, &inner);
     if (status != RAWHAL_OK)
@@ -167,9 +167,9 @@ static uint32_t scratch_pointers(const rawhal_triton_kernel_t *entry, const json
       if (major > scratches[i].major ||
           (major == scratches[i].major && minor >= scratches[i].minor))
         return scratches[i].pointers;
-  return json_object_get(root, "profile_scratch_size")  ? 2
-         : json_object_get(root, "global_scratch_size") ? 1
-                                                        : 0;
+  return jansson.object_get(root, "profile_scratch_size")  ? 2
+         : jansson.object_get(root, "global_scratch_size") ? 1
+                                                           : 0;
 }
 
 static rawhal_status_t take_all(const json_t *root, arena_t *arena, rawhal_triton_kernel_t *entry,
@@ -177,11 +177,11 @@ static rawhal_status_t take_all(const json_t *root, arena_t *arena, rawhal_trito
 {
   if (!json_is_object(root))
     return rawhal_fail(error, RAWHAL_MALFORMED, "the JSON is %s, not an object", type_name(root));
-  rawhal_status_t status = take_target(json_object_get(root, "target"), arena, entry, error);
+  rawhal_status_t status = take_target(jansson.object_get(root, "target"), arena, entry, error);
   for (size_t i = 0; status == RAWHAL_OK && i < sizeof(members) / sizeof(*members); ++i)
-    status = take(&members[i], json_object_get(root, members[i].name), arena, entry, error);
+    status = take(&members[i], jansson.object_get(root, members[i].name), arena, entry, error);
   if (status == RAWHAL_OK)
-    status = take(&arch_member, json_object_get(root, arch_member.name), arena, entry, error);
+    status = take(&arch_member, jansson.object_get(root, arch_member.name), arena, entry, error);
   entry->scratch_pointers = status == RAWHAL_OK ? scratch_pointers(entry, root) : 0;
   return status;
 }
@@ -191,13 +191,16 @@ rawhal_status_t triton_read(const void *bytes, size_t size, arena_t *arena,
 {
   json_error_t wrong;
   entry->num_ctas = 1;
-  json_t *root = json_loadb(size ? bytes : "", size, JSON_REJECT_DUPLICATES, &wrong);
+  rawhal_status_t status = jansson_open(error);
+  if (status != RAWHAL_OK)
+    return status;
+  json_t *root = jansson.loadb(size ? bytes : "", size, JSON_REJECT_DUPLICATES, &wrong);
   if (!root && json_error_code(&wrong) == json_error_out_of_memory)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes of JSON", size);
   if (!root)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, (uint64_t)wrong.position, "no JSON: %s",
                           wrong.text);
-  rawhal_status_t status = take_all(root, arena, entry, error);
-  json_decref(root);
+  status = take_all(root, arena, entry, error);
+  jansson.delete(root);
   return status;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
 #include <set>
 #include <sstream>
 
@@ -20,7 +21,7 @@ std::set<std::string> lines(const std::string &text)
 }
 
 // `nm -P`: a name, its kind and more on each line; "archive[member]:" before them.
-std::set<std::string> symbols(const std::vector<std::string> &command)
+std::set<std::string> symbols(const std::vector<std::string> &command, const char *only = "")
 {
   Outcome got = run(command);
   EXPECT_EQ(0, got.status) << got.err;
@@ -28,7 +29,7 @@ std::set<std::string> symbols(const std::vector<std::string> &command)
   for (const std::string &line : lines(got.out)) {
     std::istringstream words(line);
     std::string name, kind;
-    if (words >> name >> kind && kind != "A")
+    if (words >> name >> kind && kind != "A" && (!*only || kind == only))
       names.insert(name.substr(0, name.find('@')));
   }
   return names;
@@ -49,6 +50,21 @@ TEST(Exports, OfTheSharedLibrary)
 TEST(Exports, OfTheArchive)
 {
   EXPECT_EQ(committed(), symbols({RAWHAL_NM, "-gP", "--defined-only", RAWHAL_ARCHIVE}));
+}
+
+// What other libraries the archive needs: a program's own function of such a name would be taken for theirs. libelf, of
+// another licence, is not inside. (pthread_atfork() is in the part of libc that is always linked in.)
+TEST(Exports, TheArchiveAsksForNothingButLibelf)
+{
+  if (!RAWHAL_BUNDLED)
+    GTEST_SKIP() << "built without libz.a or libzstd.a";
+  void *libc = dlopen("libc.so.6", RTLD_LAZY);
+  ASSERT_NE(nullptr, libc);
+  std::set<std::string> foreign;
+  for (const std::string &name : symbols({RAWHAL_NM, "-uP", RAWHAL_ARCHIVE}, "U"))
+    if (name[0] != '_' && name != "pthread_atfork" && !dlsym(libc, name.c_str()))
+      foreign.insert(name);
+  EXPECT_EQ((std::set<std::string>{"elf64_xlatetom", "elf_errmsg"}), foreign);
 }
 
 // What is for tests alone is still there for them.
