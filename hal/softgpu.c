@@ -88,6 +88,11 @@ rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_
   return status;
 }
 
+/* A program that is linked with the runtime has it before its first line runs. */
+#define GO_ON                                                                                      \
+  ": start the program with softgpu-run; one that is not linked with the HSA runtime may also "    \
+  "create the instance before it opens that"
+
 /* A softgpu that is there already (loaded before, or first in the library path) will do as well as
  * ours; a real thunk is an error, because the runtime takes the first of that name. */
 static rawhal_status_t use_loaded(const char *why, softgpu_thunk_t *thunk, bool *there,
@@ -98,15 +103,14 @@ static rawhal_status_t use_loaded(const char *why, softgpu_thunk_t *thunk, bool 
   if (loaded && !*there) {
     dlclose(loaded);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s, but this process has loaded the real %s already: create the instance "
-                       "before anything else opens the HSA runtime",
-                       why, THUNK_LIBRARY);
+                       "%s, but this process has loaded the real %s already" GO_ON, why,
+                       THUNK_LIBRARY);
   }
   void *runtime = *there ? NULL : dlopen(RUNTIME_LIBRARY, RTLD_NOLOAD | RTLD_LAZY);
   if (runtime) {
     dlclose(runtime);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s, but this process has loaded %s without it already", why,
+                       "%s, but this process has loaded %s without it already" GO_ON, why,
                        RUNTIME_LIBRARY);
   }
   return RAWHAL_OK;
