@@ -39,7 +39,8 @@ typedef struct engine {
   pthread_t thread;
   bool has_thread, stop, idle;
   uint64_t nap;
-  copy_t *waiting;                  /* under `lock` */
+  unsigned blocking; /* copies for whose ends threads of the program wait; under `lock` */
+  copy_t *waiting;   /* under `lock` */
   copy_t *flying, *landing, *spare; /* under `harvest` */
 } engine_t;
 

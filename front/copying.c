@@ -11,7 +11,8 @@
 static const uint64_t nap_least = 50000, nap_most = 4000000, unpaid_least = 500000,
                       retry_most = 100000000, awaited_least = 200000, awaited_most = 2000000,
                       alone_nap = 10000000, landing_nap = 5000000;
-static const uint64_t timeout = 10000000000; /* of a program that waits for the end of its copy */
+
+uint64_t copying_patience = 10000000000;
 
 static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(engine_t *) engines[FRONT_DEVICES];
@@ -25,8 +26,15 @@ bool copying_holds(void)
 
 /* ---- Admission ---- */
 
-/* The caller holds `lock`. */
-static bool admit(engine_t *engine, copy_t *copy, bool beside)
+typedef enum beside {
+  BESIDE_NOTHING,
+  BESIDE_OURS,   /* kernels of this process, which may wait for it */
+  BESIDE_OTHERS, /* those of others, too */
+} beside_t;
+
+/* The caller holds `lock`. Beside what is in flight goes one at a time, and only when what was used
+ * is paid for: not at a share of 0, nor while the tenant is suspended. */
+static bool admit(engine_t *engine, copy_t *copy, beside_t beside)
 {
   limit_cost_t cost;
   limit_cost_begin(&cost);
@@ -34,12 +42,13 @@ static bool admit(engine_t *engine, copy_t *copy, bool beside)
   if (limit_admit(engine->lease, &cost, 0, &copy->grant, NULL) == RAWHAL_OK)
     return true;
   pthread_mutex_lock(&engine->harvest);
-  bool alone = true;
+  bool alone = engine->blocking == 0;
   for (const copy_t *other = engine->flying; other; other = other->next)
     alone &= other->awaits; /* perhaps this one */
   pthread_mutex_unlock(&engine->harvest);
-  return beside && alone && limit_has_flight(engine->lease) &&
-         limit_admit_beside(engine->lease, &copy->shape, false, &copy->grant);
+  return beside != BESIDE_NOTHING && alone &&
+         (beside == BESIDE_OTHERS || limit_has_flight(engine->lease)) &&
+         limit_admit_beside(engine->lease, &copy->shape, &copy->grant);
 }
 
 static bool is_ready(const copying_t *copying)
@@ -71,7 +80,7 @@ static void open_gates(engine_t *engine, bool *ready)
   for (copy_t **at = &engine->waiting; *at;) {
     copy_t *copy = *at;
     bool arrived = front.hsa.signal_load_scacquire(copy->arrived) <= 0;
-    if (!arrived || !admit(engine, copy, true)) {
+    if (!arrived || !admit(engine, copy, BESIDE_OURS)) {
       *ready |= arrived;
       at = &copy->next;
       continue;
@@ -193,6 +202,52 @@ static engine_t *engine_of(front_device_t *device)
 
 /* ---- Starting ---- */
 
+/* On the thread of the program. What it waits for may be in another process, which waits for this
+ * copy: after long enough it goes beside that, too. False: the process ends, and must not wait for
+ * a share that does not come. */
+static bool await_turn(engine_t *engine, copy_t *copy)
+{
+  for (const uint64_t late = service_now() + copying_patience;;) {
+    const bool is_late = service_now() >= late;
+    pthread_mutex_lock(&engine->lock);
+    const bool admitted = admit(engine, copy, is_late ? BESIDE_OTHERS : BESIDE_OURS);
+    engine->blocking += admitted;
+    pthread_mutex_unlock(&engine->lock);
+    const uint64_t now = service_now(), retry = limit_retry_at(engine->lease);
+    if (admitted)
+      copy->grant.admitted_at = now;
+    if (admitted || (is_late && atomic_load(&service_ended)))
+      return admitted;
+    service_nap(clamp(retry > now ? retry - now : 0, nap_least, nap_most));
+  }
+}
+
+static void end_turn(engine_t *engine)
+{
+  pthread_mutex_lock(&engine->lock);
+  --engine->blocking;
+  pthread_mutex_unlock(&engine->lock);
+}
+
+/* There is no thread any more that would open its gate. */
+static hsa_status_t start_at_the_end(engine_t *engine, copy_t *copy, const copying_t *copying)
+{
+  if (!await_turn(engine, copy)) {
+    copy_give_back(engine, copy);
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  copy->awaits = !is_ready(copying);
+  const hsa_status_t result = copy_submit(copy, copying);
+  if (result == HSA_STATUS_SUCCESS) {
+    copy_fly(engine, copy);
+  } else {
+    limit_cancel(engine->lease, &copy->grant);
+    copy_give_back(engine, copy);
+  }
+  end_turn(engine);
+  return result;
+}
+
 hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
 {
   engine_t *engine = engine_of(device);
@@ -200,17 +255,14 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
   if (!copy)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   copying_disown(copying->completion);
-  if (atomic_load(&service_ended)) {
-    copying_turn_t turn;
-    (void)copying_begin(device, copying->bytes, &turn);
-    copy->grant = turn.grant;
-  }
+  if (atomic_load(&service_ended))
+    return start_at_the_end(engine, copy, copying);
   pthread_mutex_lock(&engine->order);
   pthread_mutex_lock(&engine->lock);
-  const bool ended = atomic_load(&service_ended), ready = is_ready(copying);
+  const bool ready = is_ready(copying);
   /* What the program has it wait for may be held back itself: then it has no turn yet. */
   const bool may_ask = !engine->waiting && (ready || !proxies_hold(NULL));
-  copy->gated = !ended && !(may_ask && admit(engine, copy, false));
+  copy->gated = !(may_ask && admit(engine, copy, BESIDE_NOTHING));
   copy->awaits = !copy->gated && !ready;
   pthread_mutex_unlock(&engine->lock);
   hsa_status_t result = copy_submit(copy, copying);
@@ -240,21 +292,9 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
 bool copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
 {
   engine_t *engine = engine_of(device);
-  if (!engine)
-    return false;
   copy_t asked = {.shape = {.key = limit_key(LIMIT_COPY_KEY, bytes), .launches = 1}};
-  for (uint64_t end = service_now() + timeout, now;;) {
-    pthread_mutex_lock(&engine->lock);
-    bool admitted = admit(engine, &asked, true);
-    pthread_mutex_unlock(&engine->lock);
-    now = service_now();
-    if (admitted ||
-        (now >= end && limit_admit_beside(engine->lease, &asked.shape, true, &asked.grant)))
-      break;
-    uint64_t retry = limit_retry_at(engine->lease);
-    service_nap(clamp(retry > now ? retry - now : 0, nap_least, nap_most));
-  }
-  asked.grant.admitted_at = service_now();
+  if (!engine || !await_turn(engine, &asked))
+    return false;
   *turn = (copying_turn_t){device, asked.grant};
   return true;
 }
@@ -265,21 +305,24 @@ void copying_end(copying_turn_t *turn)
   pthread_mutex_lock(&engine->harvest);
   limit_complete(engine->lease, &turn->grant, 0, 0);
   pthread_mutex_unlock(&engine->harvest);
+  end_turn(engine);
 }
 
 /* ---- The end ---- */
 
-static void open_all(engine_t *engine)
+/* Threads that wait for a copy that is held back see to it themselves; one that nobody waits for
+ * never runs. */
+void copying_forward(void)
 {
-  pthread_mutex_lock(&engine->lock);
-  for (copy_t *copy; (copy = engine->waiting);) {
-    engine->waiting = copy->next;
-    atomic_fetch_sub(&waiting_count, 1);
-    (void)limit_admit_beside(engine->lease, &copy->shape, true, &copy->grant);
-    copy_fly(engine, copy);
-    front.hsa.signal_store_screlease(copy->gate, 0);
+  for (int i = 0; i < FRONT_DEVICES && copying_holds(); ++i) {
+    engine_t *engine = atomic_load(&engines[i]);
+    bool ready;
+    if (!engine || pthread_mutex_trylock(&engine->lock))
+      continue;
+    (void)copies_harvest(engine);
+    open_gates(engine, &ready);
+    pthread_mutex_unlock(&engine->lock);
   }
-  pthread_mutex_unlock(&engine->lock);
 }
 
 void copying_stop(void)
@@ -291,7 +334,6 @@ void copying_stop(void)
     if (engine->has_thread)
       service_thread_end(engine->thread, &engine->lock, &engine->wake, &engine->stop);
     engine->has_thread = false;
-    open_all(engine);
     (void)copies_harvest(engine);
   }
 }

@@ -14,7 +14,7 @@
  *
  * Kernels that are in flight may wait for a copy: so it is admitted while they run, one at a time,
  * as soon as what was used before is paid for. No thread that asks for a copy waits for the
- * limiter; those that wait for the whole of it anyway wait for that, too, but not for ever.
+ * limiter; those that wait for the whole of it anyway wait for that, too.
  *
  * Locks, in the order in which they may be taken: `order`, `lock`, those of the limiter,
  * `harvest`. */
@@ -48,8 +48,8 @@ typedef struct copying {
 /* Has it done when it is admitted. */
 hsa_status_t copying_start(front_device_t *device, const copying_t *copying);
 
-/* For one that has ended when the call does: waits until it is admitted, or for long enough.
- * False: there is no memory, and it must not run. */
+/* For one that has ended when the call does: waits until it is admitted. False: there is no memory,
+ * or the process ends; it must not run. */
 typedef struct copying_turn {
   front_device_t *device;
   limit_grant_t grant;
@@ -64,8 +64,12 @@ void copying_disown(hsa_signal_t completion);
 
 bool copying_holds(void); /* any back */
 
-/* Nothing is held back any more: the process ends. */
+/* How long such a thread waits before other processes' work does not count against it: ns. */
+extern uint64_t copying_patience;
+
+/* The process ends: from here on only threads that wait have it that copies go on. */
 void copying_stop(void);
+void copying_forward(void);
 void copying_forget(void); /* when the runtime ends */
 void copying_abandon(void);
 

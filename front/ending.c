@@ -2,6 +2,7 @@
  * ends without telling them. What is left of the program may still wait for what it has submitted,
  * as its destructors and exit handlers do; then the thread that waits forwards, still as the
  * limiter admits. */
+#include "front/copying.h"
 #include "front/proxy.h"
 
 static bool ending(void)
@@ -23,8 +24,10 @@ static void forward(proxy_t *proxy, proxy_notice_t *notice)
 
 void ending_forward(void)
 {
-  if (ending())
-    proxies_each(forward);
+  if (!ending())
+    return;
+  proxies_each(forward);
+  copying_forward();
 }
 
 #define LOAD(name)                                                                                 \

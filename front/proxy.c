@@ -13,6 +13,9 @@
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(amd_queue_t *) faces;
 static _Atomic(proxy_t *) proxies[PROXY_QUEUES];
+/* The device's own queue of each, which a kernel can tell the program: it is the same queue to it. */
+static _Atomic(const void *) reals[PROXY_QUEUES];
+static atomic_uint places_used; /* no place from there on was ever given away */
 
 /* ---- Which are ours ---- */
 
@@ -25,17 +28,29 @@ static proxy_t *proxy_at(uintptr_t address)
   return atomic_load_explicit(&proxies[offset / sizeof(amd_queue_t)], memory_order_acquire);
 }
 
+static proxy_t *proxy_of_real(const void *queue)
+{
+  const unsigned used = atomic_load_explicit(&places_used, memory_order_acquire);
+  for (unsigned i = 0; i < used; ++i)
+    if (atomic_load_explicit(&reals[i], memory_order_acquire) == queue)
+      return atomic_load_explicit(&proxies[i], memory_order_acquire);
+  return NULL;
+}
+
 proxy_t *proxy_of(const hsa_queue_t *queue)
 {
-  return proxy_at((uintptr_t)queue);
+  proxy_t *proxy = proxy_at((uintptr_t)queue);
+  return __builtin_expect(proxy != NULL, 1) || !queue ? proxy : proxy_of_real(queue);
 }
 
 proxy_t *proxy_of_doorbell(hsa_signal_t signal)
 {
   const amd_signal_t *found = (const amd_signal_t *)(uintptr_t)signal.handle;
-  if (!found || found->kind != AMD_SIGNAL_KIND_USER || !found->reserved2)
+  if (!found || !found->reserved2)
     return NULL;
-  return proxy_at((uintptr_t)found->queue_ptr);
+  if (__builtin_expect(found->kind == AMD_SIGNAL_KIND_USER, 1))
+    return proxy_at((uintptr_t)found->queue_ptr);
+  return proxy_of_real(found->queue_ptr);
 }
 
 /* ---- Visits ---- */
@@ -83,6 +98,8 @@ static void end_visits(proxy_t *proxy)
   WITHOUT_CANCELLATION();
   pthread_mutex_lock(&places_lock);
   proxy->leaving = true;
+  if (proxy->face)
+    atomic_store(&reals[proxy->index], NULL); /* another may come to be at its address */
   while (proxy->visitors)
     (void)pthread_cond_wait(&visitor_left, &places_lock);
   pthread_mutex_unlock(&places_lock);
@@ -123,6 +140,9 @@ static bool take_place(proxy_t *proxy)
     proxy->face = &all[i];
     proxy->index = i;
     atomic_store(&proxies[i], proxy);
+    atomic_store(&reals[i], proxy->real);
+    if (i >= atomic_load(&places_used))
+      atomic_store(&places_used, i + 1);
     taken = true;
   }
   pthread_mutex_unlock(&places_lock);
@@ -150,8 +170,10 @@ void proxies_abandon(void)
   (void)pthread_mutex_init(&places_lock, NULL);
   (void)pthread_cond_init(&visitor_left, NULL);
   atomic_store(&faces, NULL);
-  for (uint32_t i = 0; i < PROXY_QUEUES; ++i)
+  for (uint32_t i = 0; i < PROXY_QUEUES; ++i) {
     atomic_store(&proxies[i], NULL);
+    atomic_store(&reals[i], NULL);
+  }
 }
 
 /* ---- Creating ---- */

@@ -97,7 +97,7 @@ typedef struct proxy {
   _Atomic uint64_t free_tickets;    /* those below are of finished batches */
 } proxy_t;
 
-/* NULL: not one of ours. */
+/* By the program's queue or the device's. NULL: not one of ours. */
 proxy_t *proxy_of(const hsa_queue_t *queue);
 /* NULL: no doorbell of ours. */
 proxy_t *proxy_of_doorbell(hsa_signal_t signal);

@@ -148,7 +148,8 @@ STORE_READ(screlease)
 
 /* ---- Doorbells ---- */
 
-/* The signal keeps its value: the program may read it. */
+/* The signal keeps its value: the program may read it. That of the device's own doorbell is where
+ * that is, and what it would tell the device of is in our ring. */
 #define SIGNAL_STORE(name)                                                                         \
   static void name(hsa_signal_t signal, hsa_signal_value_t value)                                  \
   {                                                                                                \
@@ -156,12 +157,18 @@ STORE_READ(screlease)
     if (proxy && front_orphaned())                                                                 \
       return;                                                                                      \
     if (proxy && __builtin_expect(front.direct, 1))                                                \
-      words_set_value(signal, value);                                                              \
-    else                                                                                           \
+      proxy_show_rung(proxy, signal, value);                                                       \
+    else if (!proxy || signal.handle == proxy->face->hsa_queue.doorbell_signal.handle)             \
       front.hsa.name(signal, value);                                                               \
     if (proxy)                                                                                     \
       proxy_ring(proxy);                                                                           \
   }
+
+static void proxy_show_rung(const proxy_t *proxy, hsa_signal_t signal, hsa_signal_value_t value)
+{
+  if (__builtin_expect(signal.handle == proxy->face->hsa_queue.doorbell_signal.handle, 1))
+    words_set_value(signal, value);
+}
 
 SIGNAL_STORE(signal_store_relaxed)
 SIGNAL_STORE(signal_store_screlease)

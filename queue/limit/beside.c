@@ -35,8 +35,7 @@ static bool is_paid(const limit_lease_t *lease, uint64_t now, uint64_t *retry)
   return paid;
 }
 
-bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, bool whatever,
-                        limit_grant_t *grant)
+bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, limit_grant_t *grant)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   uint64_t ns = estimate_find(lease->estimates, shape->key), retry = 0;
@@ -49,12 +48,10 @@ bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, bool w
   uint64_t now = limiter_now(limiter);
   limiter_charge(limiter, now);
   bool suspended = atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire) != 0;
-  bool admitted = whatever;
-  if (!admitted && suspended)
+  bool admitted = !suspended && is_paid(lease, now, &retry) &&
+                  node_rate_take(&limiter->tenant->node, now, shape->launches, &retry);
+  if (suspended)
     retry = now + LIMIT_SUSPENDED_NS;
-  else if (!admitted)
-    admitted = is_paid(lease, now, &retry) &&
-               node_rate_take(&limiter->tenant->node, now, shape->launches, &retry);
   if (admitted) {
     grant->admitted_at = now;
     take(lease, grant, now);

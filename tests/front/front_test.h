@@ -33,8 +33,11 @@ protected:
   void Load(uint32_t major = 1, uint32_t step = 0, uint32_t bytes = 0)
   {
     loaded_ = true;
-    toy_load(major, step, bytes);
+    toy_make(major, step, bytes);
+    Prepare();
+    toy_enter();
   }
+  virtual void Prepare() {} // the runtime, before the front sees it
 
   void Unload()
   {

@@ -4,6 +4,7 @@
 #include "tests/front/toy_later.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -157,6 +158,52 @@ static hsa_status_t allow_access(uint32_t count, const hsa_agent_t *agents, cons
 {
   (void)count, (void)agents, (void)flags, (void)memory;
   return HSA_STATUS_SUCCESS;
+}
+
+/* ---- Copies ---- */
+
+static atomic_size_t copies, copies_now, copies_most;
+
+static hsa_status_t pointer_info(const void *memory, hsa_amd_pointer_info_t *info,
+                                 void *(*allocator)(size_t), uint32_t *count, hsa_agent_t **agents)
+{
+  (void)memory, (void)allocator, (void)count, (void)agents;
+  info->type = HSA_EXT_POINTER_TYPE_HSA;
+  info->agentOwner = toy_agent();
+  return HSA_STATUS_SUCCESS;
+}
+
+/* Takes the host's time, so that copies of several threads meet. */
+static hsa_status_t copy_some(void)
+{
+  const size_t at_once = atomic_fetch_add(&copies_now, 1) + 1;
+  size_t most = atomic_load(&copies_most);
+  while (most < at_once && !atomic_compare_exchange_weak(&copies_most, &most, at_once))
+    continue;
+  const struct timespec lasts = {.tv_nsec = 1000000};
+  (void)nanosleep(&lasts, NULL);
+  atomic_fetch_add(&copies, 1);
+  atomic_fetch_sub(&copies_now, 1);
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t memory_copy(void *to, const void *from, size_t size)
+{
+  (void)to, (void)from, (void)size;
+  return copy_some();
+}
+
+static hsa_status_t memory_fill(void *to, uint32_t value, size_t count)
+{
+  (void)to, (void)value, (void)count;
+  return copy_some();
+}
+
+size_t toy_copies(size_t *at_once)
+{
+  if (at_once)
+    *at_once = atomic_load(&copies_most);
+  return atomic_load(&copies);
 }
 
 /* ---- Signals ---- */
@@ -323,6 +370,7 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
   if (signal_create(0, 0, NULL, &doorbell) != HSA_STATUS_SUCCESS)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   signal_of(doorbell)->kind = AMD_SIGNAL_KIND_DOORBELL;
+  signal_of(doorbell)->queue_ptr = new_queue;
   new_queue->hsa_queue.size = size;
   new_queue->hsa_queue.base_address = packets;
   new_queue->hsa_queue.doorbell_signal = doorbell;
@@ -399,7 +447,8 @@ static void fill_amd(uint32_t major)
   } entries[] = {{32, (void *)set_profiler_enabled},  {48, (void *)get_dispatch_time},
                  {104, (void *)pool_get_info},        {112, (void *)iterate_pools},
                  {120, (void *)pool_allocate},        {128, (void *)pool_free},
-                 {152 + later, (void *)allow_access}, {264 + later, (void *)amd_signal_create}};
+                 {152 + later, (void *)allow_access}, {192 + later, (void *)memory_fill},
+                 {224 + later, (void *)pointer_info}, {264 + later, (void *)amd_signal_create}};
   for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); ++i)
     put(amd, entries[i].at, entries[i].function);
 }
@@ -413,9 +462,10 @@ static void fill_core(void)
       {32, (void *)system_get_info}, {56, (void *)iterate_agents}, {64, (void *)agent_get_info},
       {72, (void *)queue_create},    {88, (void *)queue_destroy},  {96, (void *)queue_inactivate},
       {104, (void *)load_read},      {112, (void *)load_read},     {136, (void *)store_write},
-      {144, (void *)store_write},    {312, (void *)signal_create}, {320, (void *)signal_destroy},
-      {328, (void *)signal_load},    {336, (void *)signal_load},   {344, (void *)signal_store},
-      {352, (void *)signal_store},   {832, (void *)signal_store},  {840, (void *)signal_store}};
+      {144, (void *)store_write},    {296, (void *)memory_copy},   {312, (void *)signal_create},
+      {320, (void *)signal_destroy}, {328, (void *)signal_load},   {336, (void *)signal_load},
+      {344, (void *)signal_store},   {352, (void *)signal_store},  {832, (void *)signal_store},
+      {840, (void *)signal_store}};
   for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); ++i)
     put(core, entries[i].at, entries[i].function);
 }
@@ -437,6 +487,7 @@ void toy_make(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
   root = (table_root_t){.version = {amd_major, sizeof(root), 0, 0}, .core = core, .amd = amd};
   held = false;
   ran_count = doorbells = 0;
+  copies = copies_most = 0;
   device_now = 0;
 }
 
@@ -486,6 +537,16 @@ bool toy_entry(size_t index, toy_entry_t *entry)
 void toy_replace_core(size_t offset, void *function)
 {
   put(core, offset, function);
+}
+
+void toy_replace_amd(size_t offset, void *function)
+{
+  put(amd, offset, function);
+}
+
+hsa_queue_t *toy_queue(void)
+{
+  return queue ? &queue->hsa_queue : NULL;
 }
 
 size_t toy_replaced(void)

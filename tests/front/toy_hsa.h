@@ -38,6 +38,7 @@ typedef struct toy_entry {
 bool toy_entry(size_t index, toy_entry_t *entry);
 // Replaces an entry as another tool would that comes after the front.
 void toy_replace_core(size_t offset, void *function);
+void toy_replace_amd(size_t offset, void *function);
 // The entry at that offset, and of which table.
 void *toy_core(size_t offset);
 void *toy_amd(size_t offset);
@@ -48,6 +49,8 @@ hsa_amd_memory_pool_t toy_pool(void); // of the device
 void toy_hold(bool held);
 // Runs one packet, though it is held. False: there was none.
 bool toy_step(void);
+// The device's own, as its kernels know it.
+hsa_queue_t *toy_queue(void);
 // The device fails its queue.
 void toy_fail(hsa_status_t status);
 
@@ -60,6 +63,8 @@ typedef struct toy_packet {
 size_t toy_ran(toy_packet_t *packets, size_t capacity);
 // Of dispatches, since that was last asked.
 size_t toy_dispatches(void);
+// Copies and fills that threads waited for, and how many of them ran at the same time at most.
+size_t toy_copies(size_t *at_once);
 size_t toy_live_signals(void);
 size_t toy_live_queues(void);
 size_t toy_live_bytes(void); // of the device's memory

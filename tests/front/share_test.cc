@@ -1,0 +1,215 @@
+// What a program tries to have more than its share, where the share is the toy runtime's to give.
+#include "tests/front/proxy_test.h"
+
+#include <rawhal/limit.h>
+
+#include <thread>
+
+extern "C" uint64_t copying_patience; // of front/copying.h
+
+namespace {
+
+// ---- Copies and fills for whose ends threads wait ----
+
+class FrontBlocking : public FrontProxy {
+protected:
+  void SetUp() override
+  {
+    FrontProxy::SetUp();
+    copying_patience = 1; // all that it would do after ten seconds it may do at once
+    Set("RAWHAL_LIMIT_REGION", region_ = scratch_ / "region");
+  }
+  void TearDown() override
+  {
+    FrontProxy::TearDown();
+    copying_patience = before_;
+  }
+
+  static void Copy()
+  {
+    char to[64], from[64] = {};
+    EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_memory_copy)>(296)(to, from, sizeof(to)));
+  }
+  static void Fill()
+  {
+    uint32_t words[16];
+    EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_memory_fill)>(192)(words, 1, 16));
+  }
+
+  // Until those who ask have been refused so often.
+  void AwaitRefusals(uint64_t more) const
+  {
+    for (const uint64_t before = Refused(); Refused() < before + more;)
+      usleep(1000);
+  }
+  uint64_t Refused() const
+  {
+    rawhal_limit_view_t *view = nullptr;
+    rawhal_limit_row_t rows[8] = {};
+    uint64_t count = 0;
+    EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(region_.c_str(), &view, nullptr));
+    const size_t found = rawhal_limit_view_read(view, rows, sizeof(*rows), 8);
+    for (size_t i = 0; i < found && i < 8; ++i)
+      if (rows[i].level == RAWHAL_LIMIT_LEVEL_PROCESS)
+        count += rows[i].would_block + rows[i].denials; // a share of 0 is the latter
+    rawhal_limit_view_close(view);
+    return count;
+  }
+
+  Scratch scratch_;
+  std::string region_;
+
+private:
+  const uint64_t before_ = copying_patience;
+};
+
+// Each of the two ways an operator stops a tenant.
+class FrontBlockingStopped : public FrontBlocking, public testing::WithParamInterface<bool> {};
+
+TEST_P(FrontBlockingStopped, NoneGoesUntilOneMay)
+{
+  Start("90%");
+  rawhal_limit_control_t *control = nullptr;
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_control_open(region_.c_str(), &control, nullptr));
+  const bool suspend = GetParam();
+  ASSERT_EQ(RAWHAL_OK,
+            suspend ? rawhal_limit_control_suspend(control, nullptr, "default", true, nullptr)
+                    : rawhal_limit_control_set(control, nullptr, "default", RAWHAL_LIMIT_GPU_SHARE,
+                                               0, nullptr));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back(i % 2 ? Fill : Copy);
+  AwaitRefusals(40);
+  EXPECT_EQ(0u, toy_copies(nullptr));
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_release(control, nullptr, "default", nullptr));
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(4u, toy_copies(nullptr));
+  rawhal_limit_control_close(control);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, FrontBlockingStopped, testing::Bool(),
+                         [](const testing::TestParamInfo<bool> &suspended) {
+                           return suspended.param ? "Suspended" : "AtNothing";
+                         });
+
+// A kernel that runs may wait for any of them: one at a time goes beside it.
+TEST_F(FrontBlocking, OneAtATimeGoesBesideAKernel)
+{
+  Start("50%");
+  toy_hold(true);
+  Submit(Kernel(1));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back(i % 2 ? Fill : Copy);
+  for (std::thread &thread : threads)
+    thread.join();
+  size_t at_once;
+  EXPECT_EQ(8u, toy_copies(&at_once));
+  EXPECT_EQ(1u, at_once);
+  toy_hold(false);
+}
+
+// ---- The device's own queue ----
+
+// A kernel knows it (__builtin_amdgcn_queue_ptr()) and tells the program, which calls HSA's
+// functions with it: each does with it what it does with the program's queue.
+class FrontRealQueue : public FrontProxy, public testing::WithParamInterface<uint32_t> {
+protected:
+  static bool TakesAQueue(const std::string &name)
+  {
+    for (const char *kind : {"load_read", "load_write", "store_write", "store_read", "cas_write",
+                             "add_write", "cu_set_mask", "cu_get_mask", "set_profiler", "queue_",
+                             "intercept_register", "counted_release"})
+      if (name.find(kind) == 0)
+        return name != "queue_create";
+    return false;
+  }
+  // Those that end it come last, and the toy has them.
+  static bool Ends(const std::string &name)
+  {
+    return name == "queue_destroy" || name == "queue_inactivate" || name == "counted_release";
+  }
+
+  template <typename Visit> void EachThatTakesAQueue(Visit visit) const
+  {
+    toy_entry_t entry;
+    for (size_t i = 0; toy_entry(i, &entry); ++i) {
+      const size_t at = GetParam() == 1 ? entry.first : entry.second;
+      if (at && TakesAQueue(entry.name) && !Ends(entry.name))
+        visit(entry, at);
+    }
+  }
+
+  static uint64_t Asked(const hsa_queue_t *queue, uint64_t, uint64_t)
+  {
+    seen_ = queue;
+    return 0;
+  }
+
+  void Prepare() override
+  {
+    EachThatTakesAQueue([](const toy_entry_t &entry, size_t at) {
+      (entry.amd ? toy_replace_amd : toy_replace_core)(at, reinterpret_cast<void *>(Asked));
+    });
+  }
+
+  struct Effect {
+    uint64_t result, write;
+    const hsa_queue_t *seen;
+    bool operator==(const Effect &other) const
+    {
+      return result == other.result && write == other.write && seen == other.seen;
+    }
+  };
+  Effect Call(const toy_entry_t &entry, size_t at, hsa_queue_t *queue) const
+  {
+    using Function = uint64_t(const hsa_queue_t *, uint64_t, uint64_t);
+    uint64_t value[4] = {};
+    auto *face = reinterpret_cast<amd_queue_t *>(queue_);
+    face->write_dispatch_id = 32;
+    seen_ = nullptr;
+    auto *function = entry.amd ? Amd<Function>(at) : Core<Function>(at);
+    const uint64_t result = function(queue, 32, reinterpret_cast<uint64_t>(value));
+    return {result, face->write_dispatch_id, seen_};
+  }
+
+  static const hsa_queue_t *seen_;
+};
+const hsa_queue_t *FrontRealQueue::seen_;
+
+TEST_P(FrontRealQueue, IsTheProgramsQueueToEveryFunction)
+{
+  Start("90%", 64, GetParam(), GetParam() == 2 ? 0x12 : 0);
+  hsa_queue_t *real = toy_queue();
+  ASSERT_NE(nullptr, real);
+  ASSERT_NE(queue_, real);
+  size_t count = 0;
+  EachThatTakesAQueue([&](const toy_entry_t &entry, size_t at) {
+    SCOPED_TRACE(entry.name);
+    const Effect by_face = Call(entry, at, queue_), by_real = Call(entry, at, real);
+    EXPECT_EQ(by_face, by_real);
+    EXPECT_TRUE(by_real.seen == nullptr || by_real.seen == real);
+    EXPECT_EQ(0u, reinterpret_cast<amd_queue_t *>(real)->write_dispatch_id);
+    ++count;
+  });
+  EXPECT_EQ(GetParam() == 1 ? 21u : 24u, count);
+  reinterpret_cast<amd_queue_t *>(queue_)->write_dispatch_id = 0;
+  // Its doorbell tells of what is in the program's ring, whoever rings it.
+  Write(Reserve(), Kernel(1));
+  const size_t rung = toy_doorbells();
+  Core<decltype(hsa_signal_store_screlease)>(352)(real->doorbell_signal, 0);
+  EXPECT_EQ(1u, Ran(1).size());
+  EXPECT_EQ(rung + 1, toy_doorbells());
+  EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_queue_inactivate)>(96)(real));
+  EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_queue_destroy)>(88)(real));
+  queue_ = nullptr;
+  EXPECT_EQ(0u, toy_live_queues());
+}
+
+INSTANTIATE_TEST_SUITE_P(Majors, FrontRealQueue, testing::Values(1, 2),
+                         [](const testing::TestParamInfo<uint32_t> &major) {
+                           return std::to_string(major.param);
+                         });
+
+} // namespace
