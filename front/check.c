@@ -1,6 +1,7 @@
 #include "front/check.h"
 
-#include "front/ranges.h"
+#include "front/host_view.h"
+#include "front/kernargs.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ typedef struct check {
   void *context;
   size_t mistakes;
   rawhal_bytes_t image; /* of its kernargs, as far as there are */
+  bool unread;          /* the host cannot read them */
 } check_t;
 
 static void tell(check_t *check, uint32_t about, const char *format, ...)
@@ -52,11 +54,27 @@ static bool is_mapped(uint64_t address)
   return mincore((void *)(uintptr_t)(address & ~(page - 1)), 1, &present) == 0;
 }
 
+/* Memory that was locked, by the address that only the host has. */
+static void describe_host(uint64_t address, place_text_t *said)
+{
+  hsa_amd_pointer_info_t info;
+  if (devices_pointer((const void *)(uintptr_t)address, &info) &&
+      info.type == HSA_EXT_POINTER_TYPE_LOCKED && info.hostBaseAddress)
+    (void)snprintf(said->text, sizeof(said->text),
+                   "in the host's memory, which the device has at 0x%llx",
+                   (unsigned long long)(address - (uint64_t)(uintptr_t)info.hostBaseAddress +
+                                        (uint64_t)(uintptr_t)info.agentBaseAddress));
+  else
+    (void)snprintf(said->text, sizeof(said->text), "%s",
+                   is_mapped(address) ? "in the host's memory, which the device was not given"
+                                      : "in no memory");
+}
+
 /* What a pointer that leads nowhere looks like. */
 static place_text_t describe(uint64_t address)
 {
   place_text_t said;
-  range_t range;
+  range_t range = {0};
   range_state_t state = ranges_find(address, &range);
   unsigned long long size = range.size, number = range.number;
   if (state == RANGE_FREED)
@@ -68,34 +86,8 @@ static place_text_t describe(uint64_t address)
         said.text, sizeof(said.text), "at the end of allocation %llu, of %llu bytes of %s memory",
         (unsigned long long)range.number, (unsigned long long)range.size, of_whom(&range));
   else
-    (void)snprintf(said.text, sizeof(said.text), "%s",
-                   is_mapped(address) ? "in the host's memory, which the device was not given"
-                                      : "in no memory");
+    describe_host(address, &said);
   return said;
-}
-
-/* The runtime knows of memory that came by other ways. */
-static bool runtime_knows(uint64_t address, hsa_amd_pointer_info_t *info, range_t *range)
-{
-  if (!devices_pointer((const void *)(uintptr_t)address, info) ||
-      info->type == HSA_EXT_POINTER_TYPE_UNKNOWN)
-    return false;
-  *range =
-      (range_t){.base = (uint64_t)(uintptr_t)info->agentBaseAddress, .size = info->sizeInBytes};
-  return true;
-}
-
-/* False: nothing that a device may reach is there. */
-static bool find_memory(uint64_t address, range_t *range)
-{
-  hsa_amd_pointer_info_t info;
-  range_state_t state = ranges_find(address, range);
-  if (state == RANGE_LIVE)
-    return true;
-  /* Blocks that the runtime keeps of what was freed it knows, too. */
-  if (state == RANGE_FREED)
-    return runtime_knows(address, &info, range) && info.type != HSA_EXT_POINTER_TYPE_HSA;
-  return objects_range(address, &range->base, &range->size) || runtime_knows(address, &info, range);
 }
 
 static bool may_access(hsa_agent_t agent, uint64_t address)
@@ -112,6 +104,12 @@ static bool may_access(hsa_agent_t agent, uint64_t address)
     may |= agents[i].handle == agent.handle;
   free(agents);
   return may;
+}
+
+static bool is_anothers(const check_t *check, const range_t *range, uint64_t address)
+{
+  const hsa_agent_t agent = check->subject->device->agent;
+  return range->owner && range->owner != agent.handle && !may_access(agent, address);
 }
 
 /* ---- Arguments ---- */
@@ -176,14 +174,13 @@ static void check_pointer(check_t *check, const rawhal_kernarg_argument_t *argum
       check_contract(check, argument, index, range.size - (address - range.base));
     return;
   }
-  if (!find_memory(address, &range)) {
+  if (!host_view_find(address, &range)) {
     tell(check, index, "%s is 0x%llx, %s", name_of(argument, index).text,
          (unsigned long long)address, describe(address).text);
     return;
   }
   check_contract(check, argument, index, range.size - (address - range.base));
-  if (range.owner && range.owner != check->subject->device->agent.handle &&
-      !may_access(check->subject->device->agent, address))
+  if (is_anothers(check, &range, address))
     tell(check, index, "%s is 0x%llx, in another device's memory that this one was not given",
          name_of(argument, index).text, (unsigned long long)address);
 }
@@ -249,6 +246,40 @@ static void check_arguments(check_t *check, const unsigned char *image, uint64_t
 
 /* ---- The segment ---- */
 
+/* How many bytes there are from the beginning of the kernargs on; 0: none. */
+static uint64_t find_kernargs(check_t *check, uint64_t address, range_t *range)
+{
+  if (!host_view_find(address, range)) {
+    *range = (range_t){0};
+    if (front.reaches_host)
+      return UINT64_MAX - address;
+    tell(check, ABOUT_KERNARGS, "kernargs at 0x%llx are %s", (unsigned long long)address,
+         describe(address).text);
+    return 0;
+  }
+  if (is_anothers(check, range, address))
+    tell(check, ABOUT_KERNARGS,
+         "kernargs at 0x%llx are in another device's memory that this one was not given",
+         (unsigned long long)address);
+  return range->size - (address - range->base);
+}
+
+/* What the host cannot read of a device's memory is not known; of its own it is not there. */
+static void read_kernargs(check_t *check, const range_t *range, uint64_t size)
+{
+  const hsa_kernel_dispatch_packet_t *packet = check->subject->packet;
+  kernargs_t kernargs;
+  kernargs_copy(&kernargs, packet, (size_t)size);
+  if (!kernargs.unread)
+    check_arguments(check, kernargs.bytes.data, size);
+  else if (range->owner)
+    check->unread = true;
+  else
+    tell(check, ABOUT_KERNARGS, "kernargs at 0x%llx, of %llu bytes, were unmapped",
+         (unsigned long long)(uintptr_t)packet->kernarg_address, (unsigned long long)size);
+  kernargs_give_back(&kernargs);
+}
+
 static void check_kernargs(check_t *check)
 {
   const rawhal_kernarg_layout_t *layout = check->subject->kernel->layout;
@@ -264,19 +295,13 @@ static void check_kernargs(check_t *check)
   if (address % info->alignment)
     tell(check, ABOUT_KERNARGS, "kernargs at 0x%llx are not aligned to %u",
          (unsigned long long)address, info->alignment);
-  if (!find_memory(address, &range)) {
-    tell(check, ABOUT_KERNARGS, "kernargs at 0x%llx are %s", (unsigned long long)address,
-         describe(address).text);
+  const uint64_t left = find_kernargs(check, address, &range);
+  if (!left)
     return;
-  }
-  uint64_t left = range.size - (address - range.base);
   if (left < info->segment_size)
     tell(check, ABOUT_KERNARGS, "kernargs have %llu bytes to the end of their memory; it takes %u",
          (unsigned long long)left, info->segment_size);
-  /* A device's memory need not be the host's to read. */
-  if (!range.owner)
-    check_arguments(check, check->subject->packet->kernarg_address,
-                    left < info->segment_size ? left : info->segment_size);
+  read_kernargs(check, &range, left < info->segment_size ? left : info->segment_size);
 }
 
 static bool check_grid(check_t *check)
@@ -309,11 +334,13 @@ static void check_segments(check_t *check)
          packet->group_segment_size, check->subject->device->group_bytes);
 }
 
-size_t check_dispatch(const check_subject_t *subject, check_report_fn *report, void *context)
+size_t check_dispatch(const check_subject_t *subject, check_report_fn *report, void *context,
+                      bool *unread)
 {
   check_t check = {.subject = subject, .report = report, .context = context};
   check_segments(&check);
   if (check_grid(&check))
     check_kernargs(&check);
+  *unread = check.unread;
   return check.mistakes;
 }

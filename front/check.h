@@ -23,7 +23,9 @@ enum { CHECK_TEXT = 512 };
 typedef void check_report_fn(void *context, const check_subject_t *subject, uint32_t about,
                              const char *message);
 
-/* How many mistakes it has; each is reported. */
-size_t check_dispatch(const check_subject_t *subject, check_report_fn *report, void *context);
+/* How many mistakes it has; each is reported. `*unread`: the kernargs are in a device's memory that
+ * the host cannot read, and what is in them was not looked at. */
+size_t check_dispatch(const check_subject_t *subject, check_report_fn *report, void *context,
+                      bool *unread);
 
 #endif

@@ -23,6 +23,7 @@
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say
  *       ranges   which memory there is
+ *       host_view  what of it the host can read, and where
  *       check    is a dispatch what its kernel takes?
  *       trace    when dispatches ran, as a file
  *       recorder what was dispatched, as a file that can be replayed

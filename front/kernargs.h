@@ -4,9 +4,21 @@
 
 #include "front/objects.h"
 
-/* The kernargs of a dispatch, if the host may read them, which it need not in a device's memory.
- * Empty: it may not, or the kernel takes none, or what it takes is not known. */
-rawhal_bytes_t kernargs_of(const front_kernel_t *kernel,
-                           const hsa_kernel_dispatch_packet_t *packet);
+enum { KERNARGS_ROOM = 1024 };
+
+/* A copy, for what a program has there it may change or unmap at any time. */
+typedef struct kernargs {
+  rawhal_bytes_t bytes; /* empty: the kernel takes none, or they cannot be had */
+  bool unread;          /* it takes some, and the host cannot read them */
+  void *heap;
+  _Alignas(16) unsigned char room[KERNARGS_ROOM];
+} kernargs_t;
+
+/* So many bytes of the packet's kernargs, wherever they are. To be given back. */
+void kernargs_copy(kernargs_t *kernargs, const hsa_kernel_dispatch_packet_t *packet, size_t size);
+/* All that the kernel takes; empty also where that is not known. */
+void kernargs_take(kernargs_t *kernargs, const front_kernel_t *kernel,
+                   const hsa_kernel_dispatch_packet_t *packet);
+void kernargs_give_back(kernargs_t *kernargs);
 
 #endif

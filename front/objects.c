@@ -19,6 +19,7 @@ struct front_object {
   char *uri;           /* where it came from when it was first loaded; NULL: not known */
   atomic_size_t users; /* places where it is loaded, and kernels that were given out */
   bool read;           /* whether its kernels can be read is known */
+  char *unreadable;    /* why they cannot; NULL: they can, or there was no memory for that */
   rawhal_hsaco_t *hsaco;
   front_kernel_t *kernels; /* by address */
   size_t kernel_count;
@@ -27,9 +28,9 @@ struct front_object {
 
 /* An object in an executable. */
 typedef struct place {
-  uint64_t executable;
-  uint64_t base, size; /* in the device's address space */
-  uint64_t delta;      /* from the object's own addresses to those */
+  uint64_t executable, loaded; /* by the runtime's numbers */
+  uint64_t base, size;         /* in the device's address space */
+  uint64_t delta;              /* from the object's own addresses to those */
   front_object_t *object;
   struct place *next;
 } place_t;
@@ -63,6 +64,7 @@ static void drop_content(front_object_t *object)
   rawhal_hsaco_close(object->hsaco);
   free(object->bytes);
   free(object->uri);
+  free(object->unreadable);
   free(object);
 }
 
@@ -107,11 +109,14 @@ static void read_kernels(front_object_t *object)
 {
   if (object->read)
     return;
+  rawhal_error_t error;
   object->read = true;
   if (rawhal_hsaco_open(object->bytes, object->size,
                         &(rawhal_hsaco_options_t){.flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS},
-                        &object->hsaco, NULL) != RAWHAL_OK)
+                        &object->hsaco, &error) != RAWHAL_OK) {
+    object->unreadable = strdup(error.message);
     return;
+  }
   size_t count = rawhal_hsaco_info(object->hsaco)->kernel_count;
   object->kernels = calloc(count ? count : 1, sizeof(*object->kernels));
   for (size_t i = 0; object->kernels && i < count; ++i) {
@@ -189,6 +194,24 @@ front_kernel_t *objects_kernel(uint64_t kernel_object)
   return kernel;
 }
 
+void objects_why_unknown(uint64_t kernel_object, char *text, size_t size)
+{
+  char hash[OBJECT_HASH_TEXT];
+  pthread_rwlock_rdlock(&lock);
+  const place_t *place = place_at(kernel_object);
+  if (!place) {
+    (void)snprintf(text, size, "kernel 0x%llx is of no code object that was seen being loaded",
+                   (unsigned long long)kernel_object);
+  } else {
+    const char *why = place->object->unreadable;
+    object_hash_text(place->object, hash);
+    (void)snprintf(text, size, "kernel 0x%llx: code object %s %s%.200s",
+                   (unsigned long long)kernel_object, hash,
+                   why ? "cannot be read: " : "has no kernel there", why ? why : "");
+  }
+  pthread_rwlock_unlock(&lock);
+}
+
 void objects_release(front_kernel_t *kernel)
 {
   if (!kernel)
@@ -245,34 +268,34 @@ bool objects_range(uint64_t address, uint64_t *base, uint64_t *size)
 
 /* ---- Hooks ---- */
 
-typedef hsa_status_t loaded_info_t(hsa_loaded_code_object_t loaded,
-                                   hsa_ven_amd_loader_loaded_code_object_info_t attribute,
-                                   void *value);
+typedef hsa_ven_amd_loader_1_01_pfn_t loader_t;
 
-/* What is loaded keeps its bytes' place until the executable is frozen, and ROCr has read all of a
- * file: both are in memory. */
-static loaded_info_t *loaded_info(void)
+/* False: what is loaded cannot be asked for, and no kernel is known. */
+static bool find_loader(loader_t *loader)
 {
-  hsa_ven_amd_loader_1_01_pfn_t loader;
-  memset(&loader, 0, sizeof(loader));
-  if (!front.hsa.major_extension_table ||
-      front.hsa.major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(loader), &loader) !=
-          HSA_STATUS_SUCCESS)
-    return NULL;
-  return loader.hsa_ven_amd_loader_loaded_code_object_get_info;
+  memset(loader, 0, sizeof(*loader));
+  return front.hsa.major_extension_table &&
+         front.hsa.major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(*loader), loader) ==
+             HSA_STATUS_SUCCESS &&
+         loader->hsa_ven_amd_loader_executable_iterate_loaded_code_objects &&
+         loader->hsa_ven_amd_loader_loaded_code_object_get_info;
+}
+
+static bool info_of(const loader_t *loader, hsa_loaded_code_object_t loaded,
+                    hsa_ven_amd_loader_loaded_code_object_info_t attribute, void *value)
+{
+  return loader->hsa_ven_amd_loader_loaded_code_object_get_info(loaded, attribute, value) ==
+         HSA_STATUS_SUCCESS;
 }
 
 /* The runtime's name for where it was: a file with offset and size, or memory. NULL: none. */
-static char *uri_of(hsa_loaded_code_object_t loaded)
+static char *uri_of(const loader_t *loader, hsa_loaded_code_object_t loaded)
 {
-  loaded_info_t *info = loaded_info();
   uint32_t length = 0;
-  if (!info || info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH, &length) !=
-                   HSA_STATUS_SUCCESS)
+  if (!info_of(loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH, &length))
     return NULL;
   char *uri = calloc(1, (size_t)length + 1);
-  if (uri &&
-      info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri) == HSA_STATUS_SUCCESS)
+  if (uri && info_of(loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri))
     return uri;
   free(uri);
   return NULL;
@@ -309,13 +332,32 @@ static void tell_of(front_object_t *object, hsa_agent_t agent, const place_t *pl
                      object->kernels[i].address + place->delta);
 }
 
-static void remember(hsa_executable_t executable, hsa_agent_t agent,
+static bool is_remembered(hsa_executable_t executable, hsa_loaded_code_object_t loaded)
+{
+  pthread_rwlock_rdlock(&lock);
+  const place_t *place = places;
+  while (place && (place->executable != executable.handle || place->loaded != loaded.handle))
+    place = place->next;
+  pthread_rwlock_unlock(&lock);
+  return place != NULL;
+}
+
+static void no_memory(uint64_t size, const char *uri)
+{
+  front_report("no memory to remember a code object of %llu bytes (%.200s); its kernels have no "
+               "names",
+               (unsigned long long)size, uri ? uri : "from somewhere");
+}
+
+/* What is loaded keeps its bytes' place until the executable is frozen, and ROCr has read all of a
+ * file: both are in memory. */
+static void remember(const loader_t *loader, hsa_executable_t executable,
                      hsa_loaded_code_object_t loaded)
 {
-  loaded_info_t *info = loaded_info();
   uint64_t bytes = 0, size = 0;
   int64_t delta = 0;
-  place_t place = {.executable = executable.handle};
+  hsa_agent_t agent = {0};
+  place_t place = {.executable = executable.handle, .loaded = loaded.handle};
   const struct {
     hsa_ven_amd_loader_loaded_code_object_info_t attribute;
     void *value;
@@ -325,16 +367,17 @@ static void remember(hsa_executable_t executable, hsa_agent_t agent,
       {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA, &delta},
       {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE, &place.base},
       {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &place.size},
+      {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT, &agent},
   };
   for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); ++i)
-    if (!info || info(loaded, wanted[i].attribute, wanted[i].value) != HSA_STATUS_SUCCESS)
+    if (!info_of(loader, loaded, wanted[i].attribute, wanted[i].value))
       return;
   place.delta = (uint64_t)delta;
   if (!bytes || !size)
     return;
   const void *content = (const void *)(uintptr_t)bytes;
   rawhal_content_hash_t hash = rawhal_content_hash(content, size); /* nothing waits for that */
-  char *uri = uri_of(loaded);
+  char *uri = uri_of(loader, loaded);
   trace_object(hash, size, uri);
   pthread_rwlock_wrlock(&lock);
   front_object_t *object = add_place(&place, hash, content, size);
@@ -346,22 +389,83 @@ static void remember(hsa_executable_t executable, hsa_agent_t agent,
   if (object && listener)
     tell_of(object, agent, &place);
   else if (!object)
-    front_report("no memory to remember a code object of %llu bytes (%.200s); its kernels have no "
-                 "names",
-                 (unsigned long long)size, uri ? uri : "from somewhere");
+    no_memory(size, uri);
   free(uri);
+}
+
+typedef struct found {
+  hsa_loaded_code_object_t *all;
+  size_t count, room;
+} found_t;
+
+static hsa_status_t collect(hsa_executable_t executable, hsa_loaded_code_object_t loaded,
+                            void *data)
+{
+  found_t *found = data;
+  (void)executable;
+  if (found->count == found->room) {
+    const size_t room = found->room ? 2 * found->room : 8;
+    hsa_loaded_code_object_t *more = realloc(found->all, room * sizeof(*more));
+    if (!more)
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    found->all = more;
+    found->room = room;
+  }
+  found->all[found->count++] = loaded;
+  return HSA_STATUS_SUCCESS;
+}
+
+/* All that the executable has by now, by whichever call it came in. */
+static void remember_all(hsa_executable_t executable)
+{
+  loader_t loader;
+  found_t found = {0};
+  if (front_orphaned() || !find_loader(&loader))
+    return;
+  if (loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
+          executable, collect, &found) == HSA_STATUS_ERROR_OUT_OF_RESOURCES)
+    no_memory(0, NULL);
+  for (size_t i = 0; i < found.count; ++i)
+    if (!is_remembered(executable, found.all[i]))
+      remember(&loader, executable, found.all[i]);
+  free(found.all);
 }
 
 static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
                                            hsa_code_object_reader_t reader, const char *options,
                                            hsa_loaded_code_object_t *loaded)
 {
-  hsa_loaded_code_object_t mine = {0};
-  hsa_status_t result = front.inner.load_agent_code_object(executable, agent, reader, options,
-                                                           loaded ? loaded : &mine);
-  if (result == HSA_STATUS_SUCCESS && !front_orphaned())
-    remember(executable, agent, loaded ? *loaded : mine);
+  hsa_status_t result =
+      front.inner.load_agent_code_object(executable, agent, reader, options, loaded);
+  if (result == HSA_STATUS_SUCCESS)
+    remember_all(executable);
   return result;
+}
+
+static hsa_status_t load_program_code_object(hsa_executable_t executable,
+                                             hsa_code_object_reader_t reader, const char *options,
+                                             hsa_loaded_code_object_t *loaded)
+{
+  hsa_status_t result = front.inner.load_program_code_object(executable, reader, options, loaded);
+  if (result == HSA_STATUS_SUCCESS)
+    remember_all(executable);
+  return result;
+}
+
+static hsa_status_t load_code_object(hsa_executable_t executable, hsa_agent_t agent,
+                                     hsa_code_object_t object, const char *options)
+{
+  hsa_status_t result = front.inner.load_code_object(executable, agent, object, options);
+  if (result == HSA_STATUS_SUCCESS)
+    remember_all(executable);
+  return result;
+}
+
+/* The last moment at which the bytes are sure to be there: what came in otherwise is seen here. */
+static hsa_status_t executable_freeze(hsa_executable_t executable, const char *options)
+{
+  remember_all(executable);
+  return front.inner.executable_freeze(executable, options);
 }
 
 /* The caller holds the lock for writing. */
@@ -407,8 +511,13 @@ void objects_listen(const objects_listener_t *who)
 
 void objects_hooks(front_calls_t *hooks)
 {
-  hooks->load_agent_code_object = load_agent_code_object;
-  hooks->executable_destroy = executable_destroy;
+#define X(name) hooks->name = name;
+  X(load_agent_code_object)
+  X(load_program_code_object)
+  X(load_code_object)
+  X(executable_freeze)
+  X(executable_destroy)
+#undef X
 }
 
 void objects_forget(void)

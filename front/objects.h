@@ -27,6 +27,8 @@ typedef struct front_kernel {
 /* The kernel that a packet names; NULL: its object was not loaded here, or cannot be read. The
  * caller gives it back. */
 front_kernel_t *objects_kernel(uint64_t kernel_object);
+/* Why there is none, as far as can be told. */
+void objects_why_unknown(uint64_t kernel_object, char *text, size_t size);
 /* NULL is allowed. */
 void objects_release(front_kernel_t *kernel);
 

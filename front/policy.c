@@ -114,6 +114,15 @@ bool policy_checks(void)
   return checks;
 }
 
+watch_check_t policy_strictest_check(void)
+{
+  watch_check_t strictest = policy_checks() ? WATCH_CHECK_WARN : WATCH_CHECK_OFF;
+  for (size_t i = 0; i < own; ++i)
+    if (policy.rules[i].has_check && policy.rules[i].check > strictest)
+      strictest = policy.rules[i].check;
+  return strictest;
+}
+
 bool policy_has_limits(void)
 {
   bool limits = false;

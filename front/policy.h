@@ -64,6 +64,8 @@ void policy_close(void);
 
 /* Does any rule have kernels checked? */
 bool policy_checks(void);
+/* How a kernel is checked of which nothing is known: it may be that of any rule. */
+watch_check_t policy_strictest_check(void);
 /* Lines of what is replaced, as RAWHAL_SUBSTITUTE has them; NULL: there are none. The caller frees
  * it. OUT_OF_MEMORY. */
 RAWHAL_CHECKED rawhal_status_t policy_substitutes(char **lines, rawhal_error_t *error);

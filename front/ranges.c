@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *live; /* a tree of ranges that do not overlap */
@@ -40,8 +41,9 @@ static void clear(uint64_t base, uint64_t size)
       freed[i].size = 0;
 }
 
-bool ranges_add(uint64_t base, uint64_t size, uint64_t owner)
+static bool add(const range_t *added_range)
 {
+  const uint64_t base = added_range->base, size = added_range->size;
   if (!size || base + (size - 1) < base)
     return false;
   range_t *range = malloc(sizeof(*range));
@@ -49,12 +51,35 @@ bool ranges_add(uint64_t base, uint64_t size, uint64_t owner)
     return false;
   pthread_mutex_lock(&lock);
   clear(base, size);
-  *range = (range_t){base, size, owner, ++numbers};
+  *range = *added_range;
+  range->number = ++numbers;
   bool added = tsearch(range, &live, compare) != NULL;
   pthread_mutex_unlock(&lock);
   if (!added)
     free(range);
   return added;
+}
+
+bool ranges_add(uint64_t base, uint64_t size, uint64_t owner)
+{
+  return add(&(range_t){
+      .base = base, .size = size, .owner = owner, .host = owner ? 0 : base, .kept = !owner});
+}
+
+bool ranges_add_mapped(uint64_t base, uint64_t size, uint64_t host)
+{
+  return add(&(range_t){.base = base, .size = size, .host = host});
+}
+
+bool ranges_read(uint64_t address, void *to, uint64_t size)
+{
+  pthread_mutex_lock(&lock);
+  const range_t *range = find_live(address, 1);
+  const bool there = range && range->kept && size <= range->size - (address - range->base);
+  if (there)
+    memcpy(to, (const void *)(uintptr_t)(range->host + (address - range->base)), size);
+  pthread_mutex_unlock(&lock);
+  return there;
 }
 
 void ranges_remove(uint64_t base)

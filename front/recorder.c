@@ -1,8 +1,8 @@
 #include "front/recorder.h"
 
+#include "front/host_view.h"
 #include "front/kernargs.h"
 #include "front/numbered.h"
-#include "front/ranges.h"
 #include "record/writer.h"
 
 #include "base/error.h"
@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 enum { CAPTURED = 64 }; /* buffers of a dispatch, at most */
@@ -30,7 +29,8 @@ struct recorder_capture {
 static pthread_rwlock_t writer_lock = PTHREAD_RWLOCK_INITIALIZER;
 static record_writer_t *writer;
 static bool with_buffers;
-static atomic_bool ended; /* it has been told why */
+static atomic_bool ended;           /* it has been told why */
+static atomic_size_t seen, written; /* dispatches */
 
 /* ---- The file ---- */
 
@@ -66,6 +66,8 @@ rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *er
     writer = NULL;
   with_buffers = status == RAWHAL_OK && buffers;
   atomic_store(&ended, false);
+  atomic_store(&seen, 0);
+  atomic_store(&written, 0);
   pthread_rwlock_unlock(&writer_lock);
   return status;
 }
@@ -83,6 +85,8 @@ void recorder_close(void)
   pthread_rwlock_wrlock(&writer_lock);
   if (writer && record_writer_close(writer, &error) != RAWHAL_OK)
     tell(&error);
+  if (writer)
+    front_report("record: recorded %zu of %zu", atomic_load(&written), atomic_load(&seen));
   writer = NULL;
   pthread_rwlock_unlock(&writer_lock);
 }
@@ -130,35 +134,16 @@ static void find_ranges(recorder_capture_t *capture, const front_kernel_t *kerne
 
 /* ---- Buffers ---- */
 
-/* Where the host has it; NULL: it is a device's. What was locked may have another address there. */
-static const char *host_address(uint64_t address)
-{
-  hsa_amd_pointer_info_t info;
-  range_t range;
-  if (ranges_find(address, &range) == RANGE_LIVE && range.owner)
-    return NULL;
-  if (devices_pointer((const void *)(uintptr_t)address, &info) &&
-      info.type == HSA_EXT_POINTER_TYPE_LOCKED && info.hostBaseAddress)
-    return (const char *)info.hostBaseAddress +
-           (address - (uint64_t)(uintptr_t)info.agentBaseAddress);
-  return (const char *)(uintptr_t)address;
-}
-
-/* The program may have unmapped it without our knowing: reading may fail. */
-static bool read_host(void *to, const char *from, size_t size)
-{
-  const struct iovec into = {to, size}, of = {(void *)(uintptr_t)from, size};
-  return process_vm_readv(getpid(), &into, 1, &of, 1, 0) == (ssize_t)size;
-}
-
+/* A device's memory by the runtime: the host's way to it is slow, if there is one. */
 static rawhal_status_t read_memory(void *context, const record_range_t *range, uint64_t offset,
                                    void *to, size_t size, rawhal_error_t *error)
 {
   (void)context;
-  const char *host = host_address(range->address);
-  const char *from = (const char *)(uintptr_t)range->address + offset;
-  if (host ? read_host(to, host + offset, size)
-           : front.hsa.memory_copy(to, from, size) == HSA_STATUS_SUCCESS)
+  uint64_t host;
+  const uint64_t address = range->address + offset;
+  if (host_view(address, size, &host) == HOST_VIEW_DEVICE
+          ? front.hsa.memory_copy(to, (const void *)(uintptr_t)address, size) == HSA_STATUS_SUCCESS
+          : host_read(address, to, size))
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_RUNTIME, "a buffer at 0x%llx cannot be read",
                      (unsigned long long)range->address);
@@ -196,6 +181,8 @@ static recorder_capture_t *record(const front_device_t *device, uint64_t queue_i
   if (!writer || atomic_load(&ended))
     return NULL;
   const rawhal_descriptor_t *descriptor = kernel->facts->descriptor;
+  kernargs_t kernargs;
+  kernargs_take(&kernargs, kernel, packet);
   const record_dispatch_t dispatch = {
       .device = rawhal_string(device->isa),
       .kernel = kernel->facts->name,
@@ -206,18 +193,22 @@ static recorder_capture_t *record(const front_device_t *device, uint64_t queue_i
                                  ? packet->group_segment_size - descriptor->group_segment_size
                                  : 0,
       .private_bytes = packet->private_segment_size,
-      .kernargs = kernargs_of(kernel, packet)};
+      .kernargs = kernargs.bytes};
   rawhal_error_t error;
   uint64_t number = 0;
-  if (write_dispatch(&dispatch, kernel, &number, &error) != RAWHAL_OK) {
+  const bool whole = write_dispatch(&dispatch, kernel, &number, &error) == RAWHAL_OK;
+  if (whole)
+    atomic_fetch_add(&written, 1);
+  else
     tell(&error);
-    return NULL;
+  recorder_capture_t *capture = whole && with_buffers ? calloc(1, sizeof(*capture)) : NULL;
+  if (capture) {
+    capture->dispatch = number;
+    find_ranges(capture, kernel, kernargs.bytes);
   }
-  recorder_capture_t *capture = with_buffers ? calloc(1, sizeof(*capture)) : NULL;
+  kernargs_give_back(&kernargs);
   if (!capture)
     return NULL;
-  capture->dispatch = number;
-  find_ranges(capture, kernel, dispatch.kernargs);
   if (write_buffers(capture, RECORD_BEFORE))
     return capture;
   free(capture);
@@ -228,6 +219,7 @@ recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t que
                                       const front_kernel_t *kernel,
                                       const hsa_kernel_dispatch_packet_t *packet)
 {
+  atomic_fetch_add(&seen, 1);
   if (!kernel)
     return NULL;
   pthread_rwlock_rdlock(&writer_lock);

@@ -223,14 +223,19 @@ static rawhal_status_t extend(const substitute_t *entry, const rawhal_launch_t *
 {
   uint64_t values[REMAP_EXTRAS];
   const uint32_t room = remap_room(entry->remap);
-  const rawhal_bytes_t kernargs = kernargs_of(entry->original, packet);
-  if (kernargs.size < remap_bytes(entry->remap))
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "its kernargs are not the host's to read");
-  *block = blocks_take(room);
-  if (!*block)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for its kernargs");
-  rule_values(entry->rule, values);
-  rawhal_status_t status = remap_write(entry->remap, kernargs.data, launch, values, *block, error);
+  kernargs_t kernargs;
+  kernargs_copy(&kernargs, packet, remap_bytes(entry->remap));
+  rawhal_status_t status = kernargs.unread ? rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                                                         "its kernargs are not the host's to read")
+                                           : RAWHAL_OK;
+  *block = status == RAWHAL_OK ? blocks_take(room) : NULL;
+  if (status == RAWHAL_OK && !*block)
+    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for its kernargs");
+  if (status == RAWHAL_OK) {
+    rule_values(entry->rule, values);
+    status = remap_write(entry->remap, kernargs.bytes.data, launch, values, *block, error);
+  }
+  kernargs_give_back(&kernargs);
   if (status == RAWHAL_OK) {
     packet->kernarg_address = *block;
     return status;

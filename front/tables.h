@@ -97,6 +97,7 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(signal_wait_scacquire, __typeof__(hsa_signal_wait_scacquire), 368)                             \
   X(signal_subtract, __typeof__(hsa_signal_subtract_screlease), 552)                               \
   X(executable_destroy, __typeof__(hsa_executable_destroy), 688)                                   \
+  X(load_code_object, __typeof__(hsa_executable_load_code_object), 696)                            \
   X(executable_freeze, __typeof__(hsa_executable_freeze), 704)                                     \
   X(symbol_get_info, __typeof__(hsa_executable_symbol_get_info), 760)                              \
   X(major_extension_table, __typeof__(hsa_system_get_major_extension_table), 800)                  \
@@ -106,6 +107,7 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(reader_from_memory, __typeof__(hsa_code_object_reader_create_from_memory), 944)                \
   X(reader_destroy, __typeof__(hsa_code_object_reader_destroy), 952)                               \
   X(executable_create, __typeof__(hsa_executable_create_alt), 960)                                 \
+  X(load_program_code_object, __typeof__(hsa_executable_load_program_code_object), 968)            \
   X(load_agent_code_object, __typeof__(hsa_executable_load_agent_code_object), 976)                \
   X(get_symbol, __typeof__(hsa_executable_get_symbol_by_name), 992)
 

@@ -12,9 +12,12 @@
 #define HASH_NONFATAL_OOM 1 /* what finds no memory is reported again */
 #include <uthash.h>
 
-static watch_check_t checking;
+static watch_check_t checking, strictest; /* that of the environment, and of all rules */
 static bool tracing, recording, substituting, watching_checks;
-static atomic_size_t checked, mistaken;
+/* Dispatches: those that were looked at, of which some had mistakes; those of which too little is
+ * known for that; and those of kernels that are not known at all. */
+static atomic_size_t checked, mistaken, unchecked, nameless;
+static atomic_bool summed; /* the counts have been told */
 
 /* ---- The environment ---- */
 
@@ -63,7 +66,8 @@ rawhal_status_t watch_open(rawhal_error_t *error)
     status = substitute_open(&substituting, error);
   static const objects_listener_t listener = {substitute_loaded, substitute_unload};
   objects_listen(status == RAWHAL_OK && substituting ? &listener : NULL);
-  watching_checks = checking != WATCH_CHECK_OFF || policy_checks();
+  strictest = policy_strictest_check();
+  watching_checks = checking != WATCH_CHECK_OFF || strictest != WATCH_CHECK_OFF;
   front.watched = status == RAWHAL_OK && (tracing || recording || substituting || watching_checks);
   return status;
 }
@@ -84,9 +88,8 @@ typedef struct told {
 static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
 static told_t *all_told;
 
-static bool was_told(const check_subject_t *subject, uint32_t about)
+static bool was_told(told_key_t key)
 {
-  told_key_t key = {object_hash(subject->kernel->object), subject->kernel->address, about};
   told_t *told;
   pthread_mutex_lock(&told_lock);
   HASH_FIND(hh, all_told, &key, sizeof(key), told);
@@ -121,9 +124,12 @@ static const policy_kernel_t *said_of(const front_kernel_t *kernel)
   return kernel && kernel->policy ? kernel->policy : &nothing;
 }
 
+/* What is not known may be any kernel. */
 static watch_check_t mode_of(const front_kernel_t *kernel)
 {
   const policy_kernel_t *said = said_of(kernel);
+  if (!kernel)
+    return checking > strictest ? checking : strictest;
   if (said->has_check)
     return said->check;
   /* An operator who says how long buffers must be wants to know when one is not. */
@@ -142,10 +148,48 @@ static void on_mistake(void *context, const check_subject_t *subject, uint32_t a
   if (!*first->text)
     (void)snprintf(first->text, sizeof(first->text), "%.*s: %s",
                    (int)(name.size < 200 ? name.size : 200), name.data, message);
-  if (mode_of(subject->kernel) == WATCH_CHECK_WARN && was_told(subject, about))
+  const told_key_t key = {object_hash(subject->kernel->object), subject->kernel->address, about};
+  if (mode_of(subject->kernel) == WATCH_CHECK_WARN && was_told(key))
     return;
   front_report("check: %.*s, queue %llu: %s", (int)(name.size < 200 ? name.size : 200), name.data,
                (unsigned long long)subject->queue_id, message);
+}
+
+static bool refuse(const check_subject_t *subject, const char *why, rawhal_error_t *error)
+{
+  char hash[OBJECT_HASH_TEXT];
+  const front_object_t *object = subject->kernel->object;
+  object_hash_text(object, hash);
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%.200s (code object %s, %zu bytes, %.100s)",
+                     why, hash, object_bytes(object).size, object_uri(object)) == RAWHAL_OK;
+}
+
+/* False: it must not go, for whether it is right cannot be told. */
+static bool leave_unchecked(uint64_t queue_id, const watch_note_t *note, const char *why,
+                            rawhal_error_t *error)
+{
+  const watch_check_t mode = mode_of(note->kernel);
+  const told_key_t key = {.address = note->packet.kernel_object, .about = UINT64_MAX};
+  atomic_fetch_add(&unchecked, 1);
+  if (mode == WATCH_CHECK_REFUSE)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%s: it cannot be checked", why) == RAWHAL_OK;
+  if (mode != WATCH_CHECK_WARN || !was_told(key))
+    front_report("check: queue %llu: %s: it is not checked", (unsigned long long)queue_id, why);
+  return true;
+}
+
+/* Of descriptors alone it is not known what a kernel takes. */
+static bool check_unknown(uint64_t queue_id, const watch_note_t *note, rawhal_error_t *error)
+{
+  char why[CHECK_TEXT];
+  if (note->kernel) {
+    const rawhal_string_t name = note->kernel->facts->name;
+    (void)snprintf(why, sizeof(why), "%.*s: what arguments it takes is not known",
+                   (int)(name.size < 200 ? name.size : 200), name.data);
+  } else {
+    objects_why_unknown(note->packet.kernel_object, why, sizeof(why));
+  }
+  return leave_unchecked(queue_id, note, why, error);
 }
 
 static bool check(const front_device_t *device, uint64_t queue_id, const watch_note_t *note,
@@ -153,17 +197,25 @@ static bool check(const front_device_t *device, uint64_t queue_id, const watch_n
 {
   const check_subject_t subject = {note->kernel, &note->packet, device, queue_id};
   first_mistake_t first = {""};
+  bool unread = false;
+  if (!note->kernel || !note->kernel->layout)
+    return check_unknown(queue_id, note, error);
+  const size_t mistakes = check_dispatch(&subject, on_mistake, &first, &unread);
+  if (mistakes)
+    atomic_fetch_add(&mistaken, 1);
+  if (mistakes && mode_of(note->kernel) == WATCH_CHECK_REFUSE) {
+    atomic_fetch_add(&checked, 1);
+    return refuse(&subject, first.text, error);
+  }
+  if (unread) {
+    const rawhal_string_t name = note->kernel->facts->name;
+    char why[CHECK_TEXT];
+    (void)snprintf(why, sizeof(why), "%.*s: its kernargs are in memory that the host cannot read",
+                   (int)(name.size < 200 ? name.size : 200), name.data);
+    return leave_unchecked(queue_id, note, why, error);
+  }
   atomic_fetch_add(&checked, 1);
-  if (!note->kernel || check_dispatch(&subject, on_mistake, &first) == 0)
-    return true;
-  atomic_fetch_add(&mistaken, 1);
-  if (mode_of(note->kernel) != WATCH_CHECK_REFUSE)
-    return true;
-  char hash[OBJECT_HASH_TEXT];
-  object_hash_text(note->kernel->object, hash);
-  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%.200s (code object %s, %zu bytes, %.100s)",
-                     first.text, hash, object_bytes(note->kernel->object).size,
-                     object_uri(note->kernel->object)) == RAWHAL_OK;
+  return true;
 }
 
 bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
@@ -178,6 +230,8 @@ bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
     note->kernel = NULL;
     return false;
   }
+  if (!note->kernel)
+    atomic_fetch_add(&nameless, 1);
   if (recording && !said_of(note->kernel)->no_record)
     note->capture = recorder_dispatch(device, queue_id, note->kernel, packet);
   if (substituting)
@@ -211,11 +265,15 @@ void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t en
 
 void watch_summary(void)
 {
-  size_t wrong = atomic_load(&mistaken);
-  if (wrong)
-    front_report("check: %zu of %zu dispatches were mistaken", wrong, atomic_load(&checked));
+  if (watching_checks && !atomic_exchange(&summed, true))
+    front_report("check: checked %zu, unknown %zu, mistaken %zu", atomic_load(&checked),
+                 atomic_load(&unchecked), atomic_load(&mistaken));
   if (substituting)
     substitute_summary();
+  if (substituting && atomic_load(&nameless))
+    front_report("substitute: %zu dispatches were of kernels that are not known: they are the "
+                 "program's own",
+                 atomic_load(&nameless));
   trace_close();
   recorder_close();
 }
@@ -233,6 +291,9 @@ void watch_close(void)
   front.serial = false;
   atomic_store(&checked, 0);
   atomic_store(&mistaken, 0);
+  atomic_store(&unchecked, 0);
+  atomic_store(&nameless, 0);
+  atomic_store(&summed, false);
   front.watched = false;
 }
 

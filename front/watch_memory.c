@@ -27,6 +27,13 @@ static void added(const void *memory, size_t size, uint64_t owner)
     count(owner, (int64_t)size);
 }
 
+/* The program's own, which is there for as long as the program has it mapped. */
+static void mapped(const void *memory, size_t size, const void *host)
+{
+  if (!front_orphaned())
+    (void)ranges_add_mapped((uint64_t)(uintptr_t)memory, size, (uint64_t)(uintptr_t)host);
+}
+
 /* Before it is freed: afterwards another may get the same address. */
 static void removing(const void *memory)
 {
@@ -43,9 +50,13 @@ static void restored(const void *memory, hsa_status_t result)
 {
   range_t range;
   uint64_t base = (uint64_t)(uintptr_t)memory;
-  if (result != HSA_STATUS_SUCCESS && !front_orphaned() &&
-      ranges_find(base, &range) == RANGE_FREED && range.base == base)
+  if (result == HSA_STATUS_SUCCESS || front_orphaned() ||
+      ranges_find(base, &range) != RANGE_FREED || range.base != base)
+    return;
+  if (range.owner || range.kept)
     added(memory, range.size, range.owner);
+  else
+    mapped(memory, range.size, (const void *)(uintptr_t)range.host);
 }
 
 /* ---- Hooks ---- */
@@ -93,7 +104,7 @@ static hsa_status_t memory_lock(void *host, size_t size, hsa_agent_t *agents, in
 {
   hsa_status_t result = front.inner.memory_lock(host, size, agents, count_of, memory);
   if (result == HSA_STATUS_SUCCESS && memory)
-    added(*memory, size, 0);
+    mapped(*memory, size, host);
   return result;
 }
 
@@ -103,7 +114,7 @@ static hsa_status_t memory_lock_to_pool(void *host, size_t size, hsa_agent_t *ag
   hsa_status_t result =
       front.inner.memory_lock_to_pool(host, size, agents, count_of, pool, flags, memory);
   if (result == HSA_STATUS_SUCCESS && memory)
-    added(*memory, size, 0);
+    mapped(*memory, size, host);
   return result;
 }
 
@@ -122,7 +133,7 @@ static hsa_status_t memory_unlock(void *host)
   /* What was locked twice is locked still. */
   if (result == HSA_STATUS_SUCCESS && known && devices_pointer(memory, &info) &&
       info.type == HSA_EXT_POINTER_TYPE_LOCKED)
-    added(memory, range.size, range.owner);
+    mapped(memory, range.size, (const void *)(uintptr_t)range.host);
   return result;
 }
 
@@ -137,7 +148,7 @@ static hsa_status_t svm_attributes_set(void *memory, size_t size,
   bool known = front_orphaned() || (ranges_find(base, &range) == RANGE_LIVE &&
                                     size <= range.size - (base - range.base));
   if (result == HSA_STATUS_SUCCESS && !known)
-    added(memory, size, 0);
+    mapped(memory, size, memory);
   return result;
 }
 

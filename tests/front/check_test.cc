@@ -1,15 +1,24 @@
 // Packets that are mistaken, and memory that is not there.
 #include "tests/front/toy_check.h"
 
+#include "front/host_view.h"
+
 #include "tests/assert_ok.h"
 
 #include <gtest/gtest.h>
+#include <hsa/hsa_ext_amd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <string>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -141,9 +150,15 @@ protected:
                                         sizeof(image_), &error));
   }
 
+  // The runtime gave no such memory.
+  void Remove() { ranges_remove(reinterpret_cast<uint64_t>(image_)), ranges_forget(); }
+
   void TearDown() override
   {
+    const toy_check_memory_t nothing = {};
     ranges_forget();
+    toy_check_knows(&nothing);
+    toy_check_reaches(false);
     rawhal_kernarg_layout_destroy(layout_);
     rawhal_hsaco_close(hsaco_);
   }
@@ -271,12 +286,103 @@ TEST_F(Check, KernargsAreThere)
   EXPECT_NE(Say().find("are in memory that was freed (allocation "), std::string::npos);
 }
 
-// Only what is meant to be read is.
-TEST_F(Check, KernargsInADevicesMemoryAreNotRead)
+// The host's addresses are other ones, and it may have none.
+TEST_F(Check, KernargsAreReadWhereTheHostHasThem)
 {
+  const uint64_t there = 0x7e0000001000, image = reinterpret_cast<uint64_t>(image_);
   Open("write_ids-gfx90a-v5.co");
   packet_.kernarg_address = reinterpret_cast<void *>(buffer);
+  EXPECT_EQ(Say(), "unread\n"); // nobody says where the host has them
+  Remove();
+  packet_.kernarg_address = reinterpret_cast<void *>(there);
+  const toy_check_memory_t ways[] = {
+      {there, image, sizeof(image_), 1, HSA_EXT_POINTER_TYPE_LOCKED},
+      {there, image, sizeof(image_), TOY_CHECK_AGENT, HSA_EXT_POINTER_TYPE_HSA},
+      {there, image, sizeof(image_), TOY_CHECK_AGENT, HSA_EXT_POINTER_TYPE_IPC}};
+  for (const toy_check_memory_t &way : ways) {
+    toy_check_knows(&way);
+    Put<uint64_t>(0, 0);
+    EXPECT_EQ(Say(), "");
+    Put<uint64_t>(0, 0x40);
+    EXPECT_EQ(Say(), "argument 0 'out' is 0x40, in no memory\n");
+  }
+  const toy_check_memory_t without = {there, 0, sizeof(image_), TOY_CHECK_AGENT,
+                                      HSA_EXT_POINTER_TYPE_HSA};
+  toy_check_knows(&without);
+  EXPECT_EQ(Say(), "unread\n");
+  const toy_check_memory_t reserved = {there, 0, sizeof(image_), TOY_CHECK_AGENT, 5};
+  toy_check_knows(&reserved);
+  EXPECT_EQ(Say(), "kernargs at 0x7e0000001000 are in no memory\n");
+  const toy_check_memory_t small = {there, image, 279, 1, HSA_EXT_POINTER_TYPE_LOCKED};
+  toy_check_knows(&small);
+  EXPECT_NE(Say().find("kernargs have 279 bytes to the end of their memory; it takes 280\n"),
+            std::string::npos);
+}
+
+TEST_F(Check, TheHostsAddressOfLockedMemoryIsNotTheDevices)
+{
+  const uint64_t there = 0x7e0000001000;
+  Open("write_ids-gfx90a-v5.co");
+  const toy_check_memory_t locked = {there, reinterpret_cast<uint64_t>(&locked), sizeof(locked), 1,
+                                     HSA_EXT_POINTER_TYPE_LOCKED};
+  toy_check_knows(&locked);
+  Put<uint64_t>(0, there + 8);
   EXPECT_EQ(Say(), "");
+  Put<uint64_t>(0, locked.host + 8);
+  EXPECT_NE(Say().find(", in the host's memory, which the device has at 0x7e0000001008\n"),
+            std::string::npos);
+}
+
+TEST_F(Check, WhatAProgramLockedItMayUnmap)
+{
+  const uint64_t there = 0x7e0000001000;
+  Open("write_ids-gfx90a-v5.co");
+  Remove();
+  char *host = static_cast<char *>(
+      mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_TRUE(ranges_add_mapped(there, 8192, reinterpret_cast<uint64_t>(host)));
+  packet_.kernarg_address = reinterpret_cast<void *>(there + 4096 - 32);
+  Put<uint64_t>(0, 0);
+  memcpy(host + 4096 - 32, image_, 280);
+  EXPECT_EQ(Say(), "");
+  ASSERT_EQ(munmap(host + 4096, 4096), 0);
+  EXPECT_EQ(Say(), "kernargs at 0x7e0000001fe0, of 280 bytes, were unmapped\n");
+  munmap(host, 4096);
+}
+
+// As in containers, where other processes' memory may not be read, nor one's own by that call.
+TEST_F(Check, MemoryIsReadWhereACallForThatIsForbidden)
+{
+  std::vector<char> from(3 * 65536, 7), to(from.size());
+  bool forbidden = false, copied = false, nowhere = true;
+  std::thread([&] {
+    sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter = {4, steps};
+    forbidden = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+    copied = host_copy(to.data(), reinterpret_cast<uint64_t>(from.data()), from.size());
+    nowhere = host_copy(to.data(), 0x40, 8);
+  }).join();
+  if (!forbidden)
+    GTEST_SKIP() << "no seccomp";
+  EXPECT_TRUE(copied);
+  EXPECT_EQ(to, from);
+  EXPECT_FALSE(nowhere);
+}
+
+TEST_F(Check, AllOfTheHostsMemoryWhereTheDeviceReachesIt)
+{
+  Open("write_ids-gfx90a-v5.co");
+  Remove();
+  toy_check_reaches(true);
+  EXPECT_EQ(Say(), "");
+  Put<uint16_t>(38, 64);
+  EXPECT_EQ(Say(), "hidden_group_size_y is 64, by the dispatch 2\n");
+  packet_.kernarg_address = reinterpret_cast<void *>(0x40);
+  EXPECT_EQ(Say(), "kernargs at 0x40, of 280 bytes, were unmapped\n");
 }
 
 TEST_F(Check, PointersLeadToMemory)

@@ -105,7 +105,10 @@ TEST_F(FrontFiles, LivesOfTheRuntime)
       Use();
     Unload();
   }
-  EXPECT_EQ("", Report());
+  std::string said;
+  for (size_t life = 0; life < std::size(names); ++life)
+    said += "rawhal: record: recorded 0 of 0\n";
+  EXPECT_EQ(said, Report());
   for (size_t life = 0; life < std::size(names); ++life) {
     size_t uses = 0;
     const std::string text = slurp(trace_ + names[life]), event = "\"cat\":\"memory\"";

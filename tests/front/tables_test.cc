@@ -50,6 +50,8 @@ std::map<std::string, size_t> HeadersOffsets()
           OF_CORE(executable_destroy, executable_destroy),
           OF_CORE(major_extension_table, system_get_major_extension_table),
           OF_CORE(load_agent_code_object, executable_load_agent_code_object),
+          OF_CORE(load_code_object, executable_load_code_object),
+          OF_CORE(load_program_code_object, executable_load_program_code_object),
           OF_CORE(signal_create, signal_create),
           OF_CORE(signal_destroy, signal_destroy),
           OF_CORE(signal_load_relaxed, signal_load_relaxed),

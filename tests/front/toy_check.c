@@ -7,18 +7,37 @@
 #include <string.h>
 
 static uint64_t accessible;
+static toy_check_memory_t known;
+
+void toy_check_knows(const toy_check_memory_t *memory)
+{
+  known = *memory;
+}
+
+void toy_check_reaches(bool reaches)
+{
+  front.reaches_host = reaches;
+}
 
 void toy_check_access(uint64_t agent)
 {
   accessible = agent;
 }
 
-/* It knows of nothing but who reaches it. */
+/* It knows of one, and of each who reaches it. */
 static hsa_status_t pointer_info(const void *pointer, hsa_amd_pointer_info_t *info,
                                  void *(*allocate)(size_t), uint32_t *count, hsa_agent_t **agents)
 {
-  (void)pointer;
-  info->type = HSA_EXT_POINTER_TYPE_UNKNOWN;
+  const uint64_t address = (uint64_t)(uintptr_t)pointer;
+  const bool knows = address - known.device < known.size || address - known.host < known.size;
+  *info = (hsa_amd_pointer_info_t){.size = info->size};
+  if (knows)
+    *info = (hsa_amd_pointer_info_t){.size = info->size,
+                                     .type = (hsa_amd_pointer_type_t)known.type,
+                                     .agentBaseAddress = (void *)(uintptr_t)known.device,
+                                     .hostBaseAddress = (void *)(uintptr_t)known.host,
+                                     .sizeInBytes = known.size,
+                                     .agentOwner = {known.owner}};
   if (!allocate)
     return HSA_STATUS_SUCCESS;
   *count = 1;
@@ -52,9 +71,15 @@ size_t toy_check(const rawhal_kernel_t *facts, const hsa_kernel_dispatch_packet_
   said_t said = {text, room};
   *text = '\0';
   front.hsa.pointer_info = pointer_info;
+  front.devices[0].agent.handle = TOY_CHECK_AGENT;
+  front.device_count = 1;
   if (rawhal_kernarg_layout_create(facts, 0, &kernel.layout, NULL) != RAWHAL_OK)
     return SIZE_MAX;
-  size_t mistakes = check_dispatch(&subject, on_mistake, &said);
+  bool unread = false;
+  size_t mistakes = check_dispatch(&subject, on_mistake, &said, &unread);
   rawhal_kernarg_layout_destroy(kernel.layout);
-  return mistakes;
+  front.device_count = 0;
+  if (unread)
+    (void)snprintf(text, room, "unread\n");
+  return unread ? 1 : mistakes;
 }

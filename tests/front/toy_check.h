@@ -19,6 +19,15 @@ size_t toy_check(const rawhal_kernel_t *kernel, const hsa_kernel_dispatch_packet
 // Which agents reach all of the runtime's memory.
 void toy_check_access(uint64_t agent);
 
+// What the runtime knows of one piece of memory, by either address; size 0: nothing.
+typedef struct toy_check_memory {
+  uint64_t device, host, size, owner;
+  int type; // hsa_amd_pointer_type_t
+} toy_check_memory_t;
+void toy_check_knows(const toy_check_memory_t *memory);
+// Whether devices reach all of the host's memory.
+void toy_check_reaches(bool reaches);
+
 #ifdef __cplusplus
 }
 #endif

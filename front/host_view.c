@@ -1,0 +1,103 @@
+#include "front/host_view.h"
+
+#include "front/objects.h"
+
+#include "base/cancel.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { SHORT = 4096, PIPE_PART = 4096 };
+
+/* ---- Finding ---- */
+
+/* Of addresses that it knows nothing of, and of such that are only reserved (type 5), the device has
+ * no memory. What was locked it knows by the host's address as well, which is not the device's. */
+static bool runtime_knows(uint64_t address, hsa_amd_pointer_info_t *info, range_t *range)
+{
+  enum { RESERVED = 5 };
+  if (!devices_pointer((const void *)(uintptr_t)address, info) ||
+      info->type == HSA_EXT_POINTER_TYPE_UNKNOWN || (int)info->type == RESERVED)
+    return false;
+  const uint64_t base = (uint64_t)(uintptr_t)info->agentBaseAddress;
+  *range = (range_t){.base = base,
+                     .size = info->sizeInBytes,
+                     .owner = device_is_gpu(info->agentOwner) ? info->agentOwner.handle : 0,
+                     .host = (uint64_t)(uintptr_t)info->hostBaseAddress};
+  return address - base < info->sizeInBytes;
+}
+
+bool host_view_find(uint64_t address, range_t *range)
+{
+  hsa_amd_pointer_info_t info;
+  const range_state_t state = ranges_find(address, range);
+  if (state == RANGE_LIVE)
+    return true;
+  /* Blocks that the runtime keeps of what was freed it knows, too. */
+  if (state == RANGE_FREED)
+    return runtime_knows(address, &info, range) && info.type != HSA_EXT_POINTER_TYPE_HSA;
+  *range = (range_t){0};
+  return objects_range(address, &range->base, &range->size) || runtime_knows(address, &info, range);
+}
+
+static bool within(const range_t *range, uint64_t address, uint64_t size)
+{
+  return address - range->base < range->size && size <= range->size - (address - range->base);
+}
+
+host_view_t host_view(uint64_t address, uint64_t size, uint64_t *host)
+{
+  range_t range, told;
+  hsa_amd_pointer_info_t info;
+  *host = 0;
+  if (!host_view_find(address, &range)) {
+    *host = front.reaches_host ? address : 0; /* any memory of the host is the device's, too */
+    return front.reaches_host ? HOST_VIEW_HOST : HOST_VIEW_NONE;
+  }
+  if (!range.host && runtime_knows(address, &info, &told))
+    range = told;
+  if (!within(&range, address, size))
+    return HOST_VIEW_NONE;
+  if (range.host)
+    *host = range.host + (address - range.base);
+  return range.owner ? HOST_VIEW_DEVICE : range.host ? HOST_VIEW_HOST : HOST_VIEW_NONE;
+}
+
+/* ---- Reading ---- */
+
+/* Where other processes' memory may not be read one's own cannot either, by that call, nor what a
+ * driver maps: the kernel reads both for write(). */
+static bool copy_by_pipe(char *to, uint64_t from, size_t size)
+{
+  int ends[2];
+  WITHOUT_CANCELLATION();
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+    return false;
+  size_t done = 0;
+  while (done < size) {
+    const size_t part = size - done < PIPE_PART ? size - done : PIPE_PART;
+    if (write(ends[1], (const void *)(uintptr_t)(from + done), part) != (ssize_t)part ||
+        read(ends[0], to + done, part) != (ssize_t)part)
+      break;
+    done += part;
+  }
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+  return done == size;
+}
+
+bool host_copy(void *to, uint64_t from, size_t size)
+{
+  const struct iovec into = {to, size}, of = {(void *)(uintptr_t)from, size};
+  return process_vm_readv(getpid(), &into, 1, &of, 1, 0) == (ssize_t)size ||
+         copy_by_pipe(to, from, size);
+}
+
+bool host_read(uint64_t address, void *to, size_t size)
+{
+  uint64_t host;
+  if (size <= SHORT && ranges_read(address, to, size))
+    return true;
+  return host_view(address, size, &host) != HOST_VIEW_NONE && host && host_copy(to, host, size);
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Dispatches of a program that uses HSA alone: plain.py RUNNER RAWHAL PROGRAM FIXTURES PART"""
+import os, re, subprocess, sys, tempfile
+
+runner, rawhal, program, fixtures = map(os.path.abspath, sys.argv[1:5])
+one, other = (os.path.join(fixtures, f"vector_add-gfx90a-{version}.co") for version in ("v4", "v5"))
+
+
+def run(part, *options, command=("exec",), path=one):
+    done = subprocess.run([runner, rawhal, *command, *options, "--", program, path, part], capture_output=True,
+                          text=True, timeout=120)
+    return dict(line.rsplit(": ", 1) for line in done.stdout.splitlines()), done.stderr, done.returncode
+
+
+def expect(what, become, count, said):
+    lines, errors, status = what
+    assert status == 0 and len(lines) == count and set(lines.values()) == {become} and re.search(said, errors), what
+
+
+def try_kernargs(folder):
+    count, wrong = 9, 8
+    expect(run("kernargs", "--check=refuse"), "ran", count, f"^rawhal: check: checked {count}, unknown 0, mistaken 0\n$")
+    # Of another layout: the kernargs are copied, too.
+    expect(run("kernargs", "--substitute", f"vector_add={other}"), "ran", count,
+           f"^rawhal: substitute: vector_add: {count} dispatches replaced, 0 were not\n$")
+    recording = os.path.join(folder, "recording")
+    expect(run("kernargs", "-o", recording, "--buffers", command=("record",)), "ran", count,
+           f"^rawhal: record: recorded {count} of {count}\n$")
+    for number in (3, 6):  # across pages; a device's
+        subprocess.run([runner, rawhal, "replay", "--kernel", str(number), recording], check=True, timeout=120)
+    what = run("mistakes", "--check=refuse")
+    expect(what, "stopped", wrong, f"\nrawhal: check: checked {wrong}, unknown 0, mistaken {wrong}\n$")
+    for words in ("which the device has at 0x", "have 16 bytes to the end of their memory; it takes 28",
+                  "which the device was not given", "of 28 bytes, were unmapped",
+                  "in memory that was freed .allocation [0-9]*, 8192 bytes of host memory",
+                  "in memory that was freed .allocation [0-9]*, 4096 bytes of host memory",
+                  "in another device's memory that this one was not given"):
+        assert re.search(f"\nrawhal: a queue was stopped: vector_add: kernargs .*{words}", what[1]), (words, what[1])
+
+
+# Each entry by which code can come in, and an executable get it, as the headers have them.
+WAYS = re.compile(r"\bhsa_\w*(?:code_object_reader_create\w*|code_object_deserialize|executable_load\w*)\b")
+HEADERS = "/usr/include/hsa/hsa.h", "/usr/include/hsa/hsa_ven_amd_loader.h"
+NONE = {"hsa_executable_load_program_code_object"}  # ROCr loads no kernels by it
+
+
+def try_loads(folder):
+    lines = run("loads", "--check=refuse")[0]
+    known = set().union(*(WAYS.findall(open(header).read()) for header in HEADERS if os.path.exists(header)))
+    assert known <= {name for how in lines for name in how.split(", ")}, known
+    for how, became in lines.items():
+        assert became == ("not loaded" if NONE & set(how.split(", ")) else "ran"), (how, became)
+    count = sum(became == "ran" for became in lines.values())
+    recording = os.path.join(folder, "recording")
+    for options, command, said in (
+            (("--check=refuse",), "exec", f"check: checked {count}, unknown 0, mistaken 0"),
+            (("--substitute", f"vector_add={other}"), "exec",
+             f"substitute: vector_add: {count} dispatches replaced, 0 were not"),
+            (("-o", recording), "record", f"record: recorded {count} of {count}")):
+        what = run("loads", *options, command=(command,))
+        assert what == (lines, f"rawhal: {said}\n", 0), what
+
+
+with tempfile.TemporaryDirectory() as work:
+    {"kernargs": try_kernargs, "loads": try_loads}[sys.argv[5]](work)

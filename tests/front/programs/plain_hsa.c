@@ -1,0 +1,367 @@
+/* Dispatches by HSA alone, of kernel vector_add of a file of its own.
+ *
+ *     plain_hsa FILE loads      its code comes in by each of the ways there are
+ *     plain_hsa FILE kernargs   its kernargs are in memory of each kind, rightly
+ *     plain_hsa FILE mistakes   likewise, wrongly
+ *
+ * For each a line says whether it ran, was stopped, or had a wrong result. */
+#include <fcntl.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ven_amd_loader.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CALL(call)                                                                                 \
+  do {                                                                                             \
+    hsa_status_t result_ = (call);                                                                 \
+    if (result_ != HSA_STATUS_SUCCESS) {                                                           \
+      printf("%s: 0x%x\n", #call, (unsigned)result_);                                              \
+      exit(1);                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+enum { ITEMS = 64, BYTES = ITEMS * sizeof(float), PAGE = 4096 };
+
+typedef struct kernargs {
+  float *c;
+  const float *a, *b;
+  uint32_t n;
+} kernargs_t;
+
+static hsa_agent_t gpus[2];
+static unsigned gpu_count;
+static hsa_amd_memory_pool_t device_pools[2], kernarg_pool;
+static unsigned char *file;
+static size_t file_size;
+static int file_descriptor;
+static uint64_t kernel; /* where the code is that was loaded last */
+static float *memory;   /* c, a and b */
+
+/* ---- What there is ---- */
+
+static hsa_status_t visit_pool(hsa_amd_memory_pool_t pool, void *data)
+{
+  hsa_amd_segment_t segment;
+  uint32_t flags = 0;
+  CALL(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
+  if (segment != HSA_AMD_SEGMENT_GLOBAL)
+    return HSA_STATUS_SUCCESS;
+  CALL(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags));
+  hsa_amd_memory_pool_t *device_pool = data;
+  if (device_pool && !device_pool->handle)
+    *device_pool = pool;
+  else if (!device_pool && flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT)
+    kernarg_pool = pool;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
+{
+  (void)data;
+  hsa_device_type_t type;
+  CALL(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+  if (type == HSA_DEVICE_TYPE_CPU)
+    return hsa_amd_agent_iterate_memory_pools(agent, visit_pool, NULL);
+  if (type != HSA_DEVICE_TYPE_GPU || gpu_count == 2)
+    return HSA_STATUS_SUCCESS;
+  gpus[gpu_count] = agent;
+  return hsa_amd_agent_iterate_memory_pools(agent, visit_pool, &device_pools[gpu_count++]);
+}
+
+static void *shared(size_t size)
+{
+  void *made;
+  CALL(hsa_amd_memory_pool_allocate(kernarg_pool, size, 0, &made));
+  CALL(hsa_amd_agents_allow_access(1, gpus, NULL, made));
+  return made;
+}
+
+static void *mapped(size_t size)
+{
+  void *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return made == MAP_FAILED ? NULL : made;
+}
+
+static void *locked(void *host, size_t size)
+{
+  void *address;
+  CALL(hsa_amd_memory_lock(host, size, gpus, 1, &address));
+  return address;
+}
+
+/* ---- One dispatch ---- */
+
+static atomic_bool stopped;
+
+static void on_error(hsa_status_t status, hsa_queue_t *queue, void *data)
+{
+  (void)status, (void)queue, (void)data;
+  atomic_store(&stopped, true);
+}
+
+static void write_kernargs(void *to)
+{
+  const kernargs_t kernargs = {memory, memory + ITEMS, memory + 2 * ITEMS, ITEMS};
+  memcpy(to, &kernargs, sizeof(kernargs));
+}
+
+static void dispatch(const char *how, void *kernargs)
+{
+  hsa_queue_t *queue;
+  hsa_signal_t done;
+  atomic_store(&stopped, false);
+  memset(memory, 0, BYTES);
+  CALL(hsa_queue_create(gpus[0], 64, HSA_QUEUE_TYPE_MULTI, on_error, NULL, UINT32_MAX, UINT32_MAX,
+                        &queue));
+  CALL(hsa_signal_create(1, 0, NULL, &done));
+  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+  hsa_kernel_dispatch_packet_t *packet =
+      (hsa_kernel_dispatch_packet_t *)queue->base_address + (index & (queue->size - 1));
+  *packet = (hsa_kernel_dispatch_packet_t){.header = HSA_PACKET_TYPE_INVALID,
+                                           .workgroup_size_x = ITEMS,
+                                           .workgroup_size_y = 1,
+                                           .workgroup_size_z = 1,
+                                           .grid_size_x = ITEMS,
+                                           .grid_size_y = 1,
+                                           .grid_size_z = 1,
+                                           .kernel_object = kernel,
+                                           .kernarg_address = kernargs,
+                                           .completion_signal = done};
+  const uint32_t first = HSA_PACKET_TYPE_KERNEL_DISPATCH |
+                         HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE |
+                         HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE | 1 << 16;
+  __atomic_store_n((uint32_t *)(void *)packet, first, __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+  while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, 1000000,
+                                   HSA_WAIT_STATE_BLOCKED) > 0 &&
+         !atomic_load(&stopped))
+    continue;
+  bool right = true;
+  for (int i = 0; i < ITEMS; ++i)
+    right &= memory[i] == 3.0f * (float)i;
+  printf("%s: %s\n", how, atomic_load(&stopped) ? "stopped" : right ? "ran" : "wrong");
+  CALL(hsa_queue_destroy(queue));
+  CALL(hsa_signal_destroy(done));
+}
+
+/* ---- Ways that code comes in ---- */
+
+typedef hsa_status_t load_fn(hsa_executable_t executable);
+
+static hsa_status_t by_reader(hsa_executable_t executable, hsa_code_object_reader_t reader)
+{
+  return hsa_executable_load_agent_code_object(executable, gpus[0], reader, NULL, NULL);
+}
+
+static hsa_status_t by_memory(hsa_executable_t executable)
+{
+  hsa_code_object_reader_t reader;
+  CALL(hsa_code_object_reader_create_from_memory(file, file_size, &reader));
+  return by_reader(executable, reader);
+}
+
+static hsa_status_t by_file(hsa_executable_t executable)
+{
+  hsa_code_object_reader_t reader;
+  CALL(hsa_code_object_reader_create_from_file(file_descriptor, &reader));
+  return by_reader(executable, reader);
+}
+
+static hsa_status_t by_part_of_file(hsa_executable_t executable)
+{
+  hsa_ven_amd_loader_1_02_pfn_t loader;
+  hsa_code_object_reader_t reader;
+  FILE *padded = tmpfile();
+  if (!padded || fwrite("padding.", 8, 1, padded) != 1 || fwrite(file, file_size, 1, padded) != 1 ||
+      fflush(padded))
+    return HSA_STATUS_ERROR;
+  CALL(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(loader), &loader));
+  CALL(loader.hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size(
+      fileno(padded), 8, file_size, &reader));
+  return by_reader(executable, reader);
+}
+
+/* As LLVM's runtime for OpenMP does. */
+static hsa_status_t by_code_object(hsa_executable_t executable)
+{
+  hsa_code_object_t object;
+  CALL(hsa_code_object_deserialize(file, file_size, NULL, &object));
+  return hsa_executable_load_code_object(executable, gpus[0], object, NULL);
+}
+
+static hsa_status_t by_program(hsa_executable_t executable)
+{
+  hsa_code_object_reader_t reader;
+  CALL(hsa_code_object_reader_create_from_memory(file, file_size, &reader));
+  return hsa_executable_load_program_code_object(executable, reader, NULL, NULL);
+}
+
+static hsa_status_t load(load_fn *way, bool older)
+{
+  hsa_executable_t executable;
+  hsa_executable_symbol_t symbol;
+  if (older)
+    CALL(hsa_executable_create(HSA_PROFILE_FULL, HSA_EXECUTABLE_STATE_UNFROZEN, NULL, &executable));
+  else
+    CALL(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
+                                   &executable));
+  hsa_status_t result = way(executable);
+  if (result == HSA_STATUS_SUCCESS)
+    result = hsa_executable_freeze(executable, NULL);
+  if (result == HSA_STATUS_SUCCESS)
+    result = hsa_executable_get_symbol_by_name(executable, "vector_add.kd", gpus, &symbol);
+  if (result != HSA_STATUS_SUCCESS)
+    return result;
+  return hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel);
+}
+
+/* By which entries of the runtime's tables. */
+static const struct {
+  const char *create, *load;
+  load_fn *way;
+  bool older;
+} ways[] = {
+    {"hsa_code_object_reader_create_from_memory", "hsa_executable_load_agent_code_object",
+     by_memory, false},
+    {"hsa_code_object_reader_create_from_memory", "hsa_executable_load_agent_code_object",
+     by_memory, true},
+    {"hsa_code_object_reader_create_from_file", "hsa_executable_load_agent_code_object", by_file,
+     false},
+    {"hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size",
+     "hsa_executable_load_agent_code_object", by_part_of_file, false},
+    {"hsa_code_object_deserialize", "hsa_executable_load_code_object", by_code_object, false},
+    {"hsa_code_object_deserialize", "hsa_executable_load_code_object", by_code_object, true},
+    {"hsa_code_object_reader_create_from_memory", "hsa_executable_load_program_code_object",
+     by_program, false},
+};
+
+static void try_loads(void)
+{
+  kernargs_t *kernargs = shared(sizeof(*kernargs));
+  write_kernargs(kernargs);
+  for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); ++i) {
+    char how[200];
+    (void)snprintf(how, sizeof(how), "%s, %s%s", ways[i].create, ways[i].load,
+                   ways[i].older ? ", hsa_executable_create" : "");
+    if (load(ways[i].way, ways[i].older) == HSA_STATUS_SUCCESS)
+      dispatch(how, kernargs);
+    else
+      printf("%s: not loaded\n", how);
+  }
+}
+
+/* ---- Places of kernargs ---- */
+
+static void try_kernargs(void)
+{
+  char *host = mapped(3 * PAGE), *address;
+  void *other;
+  other = shared(PAGE);
+  write_kernargs(other);
+  dispatch("the runtime's", other);
+  write_kernargs(host);
+  dispatch("locked", locked(host, PAGE));
+  /* Neither begins nor ends with a page, and the kernargs are on both sides of one. */
+  address = locked(host + PAGE + 96, PAGE + 4000 - 96);
+  write_kernargs(host + 2 * PAGE - 16);
+  dispatch("locked, across pages", address + PAGE - 16 - 96);
+  write_kernargs(host + PAGE + 96);
+  dispatch("locked, at the beginning", address);
+  write_kernargs(host + 2 * PAGE + 4000 - 32);
+  dispatch("locked, at the end", address + PAGE + 4000 - 96 - 32);
+  CALL(hsa_amd_memory_pool_allocate(device_pools[0], PAGE, 0, &other));
+  write_kernargs(host);
+  CALL(hsa_memory_copy(other, host, sizeof(kernargs_t)));
+  dispatch("a device's", other);
+  hsa_amd_ipc_memory_t shown;
+  void *seen;
+  CALL(hsa_amd_ipc_memory_create(other, PAGE, &shown));
+  CALL(hsa_amd_ipc_memory_attach(&shown, PAGE, 1, gpus, &seen));
+  dispatch("a device's, by another process's way", seen);
+  char *managed = mapped(PAGE);
+  hsa_amd_svm_attribute_pair_t all[] = {
+      {HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE, gpus[0].handle}};
+  write_kernargs(managed);
+  CALL(hsa_amd_svm_attributes_set(managed, PAGE, all, 1));
+  dispatch("managed", managed);
+  if (gpu_count < 2)
+    return;
+  CALL(hsa_amd_memory_pool_allocate(device_pools[1], PAGE, 0, &other));
+  CALL(hsa_amd_agents_allow_access(1, gpus, NULL, other));
+  CALL(hsa_memory_copy(other, host, sizeof(kernargs_t)));
+  dispatch("another device's", other);
+}
+
+static void try_mistakes(void)
+{
+  char *host = mapped(2 * PAGE), *address = locked(host, 2 * PAGE);
+  void *other;
+  write_kernargs(host + 2 * PAGE - 16 - sizeof(kernargs_t));
+  dispatch("the host's address", host);
+  dispatch("beyond the end", address + 2 * PAGE - 16);
+  other = mapped(PAGE);
+  write_kernargs(other);
+  dispatch("the host's", other);
+  if (munmap(host, PAGE))
+    exit(1);
+  dispatch("unmapped", address);
+  dispatch("unmapped, in part", address + PAGE - 16);
+  CALL(hsa_amd_memory_unlock(host));
+  dispatch("unlocked", address);
+  other = shared(PAGE);
+  write_kernargs(other);
+  CALL(hsa_amd_memory_pool_free(other));
+  dispatch("freed", other);
+  if (gpu_count < 2)
+    return;
+  CALL(hsa_amd_memory_pool_allocate(device_pools[1], PAGE, 0, &other));
+  dispatch("another device's", other);
+}
+
+/* ---- ---- */
+
+static bool read_file(const char *path)
+{
+  struct stat about;
+  file_descriptor = open(path, O_RDONLY);
+  if (file_descriptor < 0 || fstat(file_descriptor, &about))
+    return false;
+  file_size = (size_t)about.st_size;
+  file = malloc(file_size);
+  return file && pread(file_descriptor, file, file_size, 0) == about.st_size;
+}
+
+int main(int count, char **arguments)
+{
+  (void)setvbuf(stdout, NULL, _IOLBF, 0);
+  if (count != 3 || !read_file(arguments[1]))
+    return 2;
+  CALL(hsa_init());
+  CALL(hsa_iterate_agents(visit_agent, NULL));
+  if (!gpu_count)
+    return 2;
+  memory = shared(3 * BYTES);
+  for (int i = 0; i < ITEMS; ++i) {
+    memory[ITEMS + i] = (float)i;
+    memory[2 * ITEMS + i] = 2.0f * (float)i;
+  }
+  if (strcmp(arguments[2], "loads") == 0) {
+    try_loads();
+  } else {
+    CALL(load(by_memory, false));
+    if (strcmp(arguments[2], "kernargs") == 0)
+      try_kernargs();
+    else
+      try_mistakes();
+  }
+  CALL(hsa_shut_down());
+  return 0;
+}
