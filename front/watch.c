@@ -178,18 +178,23 @@ static bool leave_unchecked(uint64_t queue_id, const watch_note_t *note, const c
   return true;
 }
 
-/* Of descriptors alone it is not known what a kernel takes. */
-static bool check_unknown(uint64_t queue_id, const watch_note_t *note, rawhal_error_t *error)
+/* Why it cannot be told whether it is right; false: it can. */
+static bool is_unknown(const watch_note_t *note, bool unread, char *why, size_t size)
 {
-  char why[CHECK_TEXT];
-  if (note->kernel) {
-    const rawhal_string_t name = note->kernel->facts->name;
-    (void)snprintf(why, sizeof(why), "%.*s: what arguments it takes is not known",
-                   (int)(name.size < 200 ? name.size : 200), name.data);
-  } else {
-    objects_why_unknown(note->packet.kernel_object, why, sizeof(why));
+  const front_kernel_t *kernel = note->kernel;
+  const rawhal_kernarg_info_t *info =
+      kernel && kernel->layout ? rawhal_kernarg_layout_info(kernel->layout) : NULL;
+  const bool described = info && (info->knowledge == RAWHAL_KERNARG_ARGUMENTS ||
+                                  (!info->segment_size && kernel->facts->has_metadata));
+  if (!kernel) {
+    objects_why_unknown(note->packet.kernel_object, why, size);
+    return true;
   }
-  return leave_unchecked(queue_id, note, why, error);
+  const rawhal_string_t name = kernel->facts->name;
+  (void)snprintf(why, size, "%.*s: %s", (int)(name.size < 200 ? name.size : 200), name.data,
+                 described ? "its kernargs are in memory that the host cannot read"
+                           : "what arguments it takes is not known");
+  return unread || !described;
 }
 
 static bool check(const front_device_t *device, uint64_t queue_id, const watch_note_t *note,
@@ -197,25 +202,16 @@ static bool check(const front_device_t *device, uint64_t queue_id, const watch_n
 {
   const check_subject_t subject = {note->kernel, &note->packet, device, queue_id};
   first_mistake_t first = {""};
+  char why[CHECK_TEXT];
   bool unread = false;
-  if (!note->kernel || !note->kernel->layout)
-    return check_unknown(queue_id, note, error);
-  const size_t mistakes = check_dispatch(&subject, on_mistake, &first, &unread);
+  const size_t mistakes = note->kernel ? check_dispatch(&subject, on_mistake, &first, &unread) : 0;
   if (mistakes)
     atomic_fetch_add(&mistaken, 1);
-  if (mistakes && mode_of(note->kernel) == WATCH_CHECK_REFUSE) {
-    atomic_fetch_add(&checked, 1);
-    return refuse(&subject, first.text, error);
-  }
-  if (unread) {
-    const rawhal_string_t name = note->kernel->facts->name;
-    char why[CHECK_TEXT];
-    (void)snprintf(why, sizeof(why), "%.*s: its kernargs are in memory that the host cannot read",
-                   (int)(name.size < 200 ? name.size : 200), name.data);
+  const bool refused = mistakes && mode_of(note->kernel) == WATCH_CHECK_REFUSE;
+  if (!refused && is_unknown(note, unread, why, sizeof(why)))
     return leave_unchecked(queue_id, note, why, error);
-  }
   atomic_fetch_add(&checked, 1);
-  return true;
+  return !refused || refuse(&subject, first.text, error);
 }
 
 bool watch_dispatch(const front_device_t *device, uint64_t queue_id,

@@ -193,8 +193,10 @@ TEST_F(Check, NothingIsSaidOfWhatIsRight)
                               "write_ids-gfx90a-v4.co", "empty-gfx90a-v5.co"}) {
     Open(fixture);
     EXPECT_EQ(Say(), "") << fixture;
-    Put<uint64_t>(0, 0); // may be meant
-    EXPECT_EQ(Say(), "") << fixture;
+    for (uint64_t none : {UINT64_C(0), UINT64_MAX}) { // may be meant
+      Put<uint64_t>(0, none);
+      EXPECT_EQ(Say(), "") << fixture;
+    }
     TearDown();
     layout_ = nullptr;
     hsaco_ = nullptr;

@@ -38,6 +38,36 @@ def try_kernargs(folder):
         assert re.search(f"\nrawhal: a queue was stopped: vector_add: kernargs .*{words}", what[1]), (words, what[1])
 
 
+# What is not known is not checked, recorded or replaced, and that is said; or does not run.
+def try_unknown(folder):
+    what = run("unknown", "--check=refuse")
+    expect(what, "stopped", 3, "\nrawhal: check: checked 0, unknown 3, mistaken 0\n$")
+    for words in (": code object [0-9a-f]{32} has no kernel there", " is of no code object that was seen being loaded",
+                  "0 is of no code object"):
+        assert re.search(f"\nrawhal: a queue was stopped: kernel 0x[0-9a-f]*{words}.*: it cannot be checked", "\n" + what[1]), words
+    policy = os.path.join(folder, "policy")
+    with open(policy, "w") as file:  # one of these may be any
+        file.write('{"version": 1, "rules": [{"kernel": "some_other", "check": "refuse"}]}')
+    expect(run("unknown", "--policy", policy), "stopped", 3, "\nrawhal: check: checked 0, unknown 3, mistaken 0\n$")
+    # Without metadata nobody tells where the pointers are.
+    blob = os.path.join(folder, "blob")
+    with open(blob, "wb") as file:
+        file.write(bytes(12))
+    done = subprocess.run([runner, rawhal, "exec", "--check=refuse", "--", rawhal, "run",
+                           os.path.join(fixtures, "bare-gfx90a-v5.co"), "--kernel", "bare_store", "--grid", "1", "--block",
+                           "1", "--kernarg-size", "12", f"blob:{blob}"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and re.search(
+        "^rawhal: a queue was stopped: bare_store: what arguments it takes is not known: it cannot be checked$",
+        done.stderr, re.M), done
+    recording = os.path.join(folder, "recording")
+    what = run("unknown", "--check", "--substitute", f"vector_add={other}", "--record", recording)
+    for line in ("check: queue [0-9]+: kernel 0x0 is of no code object .*: it is not checked",
+                 "check: checked 0, unknown 3, mistaken 0",
+                 "substitute: 3 dispatches were of kernels that are not known: they are the program's own",
+                 "record: recorded 0 of 3"):
+        assert re.search(f"^rawhal: {line}$", what[1], re.M), (line, what)
+
+
 # Each entry by which code can come in, and an executable get it, as the headers have them.
 WAYS = re.compile(r"\bhsa_\w*(?:code_object_reader_create\w*|code_object_deserialize|executable_load\w*)\b")
 HEADERS = "/usr/include/hsa/hsa.h", "/usr/include/hsa/hsa_ven_amd_loader.h"
@@ -62,4 +92,4 @@ def try_loads(folder):
 
 
 with tempfile.TemporaryDirectory() as work:
-    {"kernargs": try_kernargs, "loads": try_loads}[sys.argv[5]](work)
+    {"kernargs": try_kernargs, "loads": try_loads, "unknown": try_unknown}[sys.argv[5]](work)

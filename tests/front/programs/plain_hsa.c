@@ -3,6 +3,7 @@
  *     plain_hsa FILE loads      its code comes in by each of the ways there are
  *     plain_hsa FILE kernargs   its kernargs are in memory of each kind, rightly
  *     plain_hsa FILE mistakes   likewise, wrongly
+ *     plain_hsa FILE unknown    its kernel is none
  *
  * For each a line says whether it ran, was stopped, or had a wrong result. */
 #include <fcntl.h>
@@ -326,6 +327,25 @@ static void try_mistakes(void)
   dispatch("another device's", other);
 }
 
+/* ---- No kernels ---- */
+
+static void try_unknown(void)
+{
+  const uint64_t known = kernel;
+  kernargs_t *kernargs = shared(sizeof(*kernargs));
+  void *copy;
+  write_kernargs(kernargs);
+  kernel = known + 64;
+  dispatch("beside its descriptor", kernargs);
+  CALL(hsa_amd_memory_pool_allocate(device_pools[0], 2 * PAGE, 0, &copy));
+  CALL(
+      hsa_memory_copy(copy, (const void *)known, 64)); /* its code is at another place from there */
+  kernel = (uint64_t)copy;
+  dispatch("where nothing was loaded", kernargs);
+  kernel = 0;
+  dispatch("nowhere", kernargs);
+}
+
 /* ---- ---- */
 
 static bool read_file(const char *path)
@@ -359,6 +379,8 @@ int main(int count, char **arguments)
     CALL(load(by_memory, false));
     if (strcmp(arguments[2], "kernargs") == 0)
       try_kernargs();
+    else if (strcmp(arguments[2], "unknown") == 0)
+      try_unknown();
     else
       try_mistakes();
   }
