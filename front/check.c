@@ -11,7 +11,14 @@
 #include <unistd.h>
 
 /* Of what a mistake is; arguments count from 0. */
-enum { ABOUT_KERNARGS = 1u << 31, ABOUT_GRID, ABOUT_PRIVATE, ABOUT_GROUP, ABOUT_DEVICE };
+enum {
+  ABOUT_KERNARGS = 1u << 31,
+  ABOUT_GRID,
+  ABOUT_PRIVATE,
+  ABOUT_GROUP,
+  ABOUT_DEVICE,
+  ABOUT_CODE
+};
 
 typedef struct check {
   const check_subject_t *subject;
@@ -90,6 +97,7 @@ static place_text_t describe(uint64_t address)
   return said;
 }
 
+/* By the runtime; what it does not know of, such as managed memory, is not ours to doubt. */
 static bool may_access(hsa_agent_t agent, uint64_t address)
 {
   hsa_amd_pointer_info_t info = {.size = sizeof(info)};
@@ -99,17 +107,31 @@ static bool may_access(hsa_agent_t agent, uint64_t address)
   if (front.hsa.pointer_info((const void *)(uintptr_t)address, &info, malloc, &count, &agents) !=
       HSA_STATUS_SUCCESS)
     return true;
-  bool may = !agents;
+  bool may = !agents || info.type == HSA_EXT_POINTER_TYPE_UNKNOWN;
   for (uint32_t i = 0; agents && i < count; ++i)
     may |= agents[i].handle == agent.handle;
   free(agents);
   return may;
 }
 
-static bool is_anothers(const check_t *check, const range_t *range, uint64_t address)
+/* Was the memory given to the device? */
+static bool is_given(const check_t *check, const range_t *range, uint64_t address)
 {
-  const hsa_agent_t agent = check->subject->device->agent;
-  return range->owner && range->owner != agent.handle && !may_access(agent, address);
+  const front_device_t *device = check->subject->device;
+  const uint64_t bit = UINT64_C(1) << (device - front.devices);
+  if (range->owner == device->agent.handle || range->given & bit ||
+      (!range->owner && front.reaches_host))
+    return true;
+  const bool may = may_access(device->agent, address);
+  if (may && range->number)
+    ranges_give(address, bit, false);
+  return may;
+}
+
+static const char *not_given(const range_t *range)
+{
+  return range->owner ? "in another device's memory that this one was not given"
+                      : "in the host's memory, which the device was not given";
 }
 
 /* ---- Arguments ---- */
@@ -183,9 +205,9 @@ static void check_pointer(check_t *check, const rawhal_kernarg_argument_t *argum
     return;
   }
   check_contract(check, argument, index, range.size - (address - range.base));
-  if (is_anothers(check, &range, address))
-    tell(check, index, "%s is 0x%llx, in another device's memory that this one was not given",
-         name_of(argument, index).text, (unsigned long long)address);
+  if (!is_given(check, &range, address))
+    tell(check, index, "%s is 0x%llx, %s", name_of(argument, index).text,
+         (unsigned long long)address, not_given(&range));
 }
 
 /* What a hidden argument must be, as far as the packet decides; `most`: it may be less. */
@@ -260,10 +282,9 @@ static uint64_t find_kernargs(check_t *check, uint64_t address, range_t *range)
          describe(address).text);
     return 0;
   }
-  if (is_anothers(check, range, address))
-    tell(check, ABOUT_KERNARGS,
-         "kernargs at 0x%llx are in another device's memory that this one was not given",
-         (unsigned long long)address);
+  if (!is_given(check, range, address))
+    tell(check, ABOUT_KERNARGS, "kernargs at 0x%llx are %s", (unsigned long long)address,
+         not_given(range));
   return range->size - (address - range->base);
 }
 
@@ -321,6 +342,13 @@ static bool check_grid(check_t *check)
   return packet->workgroup_size_x && packet->workgroup_size_y && packet->workgroup_size_z;
 }
 
+static void check_code(check_t *check)
+{
+  const range_t code = {.owner = check->subject->code_agent.handle};
+  if (code.owner && !is_given(check, &code, check->subject->packet->kernel_object))
+    tell(check, ABOUT_CODE, "its code was loaded for another device");
+}
+
 static void check_segments(check_t *check)
 {
   const hsa_kernel_dispatch_packet_t *packet = check->subject->packet;
@@ -341,6 +369,7 @@ size_t check_dispatch(const check_subject_t *subject, check_report_fn *report, v
                       bool *unread)
 {
   check_t check = {.subject = subject, .report = report, .context = context};
+  check_code(&check);
   check_segments(&check);
   if (check_grid(&check))
     check_kernargs(&check);

@@ -16,6 +16,7 @@ typedef struct check_subject {
   const hsa_kernel_dispatch_packet_t *packet;
   const front_device_t *device;
   uint64_t queue_id;
+  hsa_agent_t code_agent; /* for which the kernel was loaded; 0: not known */
 } check_subject_t;
 
 enum { CHECK_TEXT = 512 };

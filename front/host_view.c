@@ -37,8 +37,12 @@ bool host_view_find(uint64_t address, range_t *range)
   /* Blocks that the runtime keeps of what was freed it knows, too. */
   if (state == RANGE_FREED)
     return runtime_knows(address, &info, range) && info.type != HSA_EXT_POINTER_TYPE_HSA;
+  hsa_agent_t agent;
   *range = (range_t){0};
-  return objects_range(address, &range->base, &range->size) || runtime_knows(address, &info, range);
+  if (!objects_range(address, &range->base, &range->size, &agent))
+    return runtime_knows(address, &info, range);
+  range->owner = agent.handle;
+  return true;
 }
 
 static bool within(const range_t *range, uint64_t address, uint64_t size)

@@ -29,8 +29,9 @@ struct front_object {
 /* An object in an executable. */
 typedef struct place {
   uint64_t executable, loaded; /* by the runtime's numbers */
-  uint64_t base, size;         /* in the device's address space */
-  uint64_t delta;              /* from the object's own addresses to those */
+  hsa_agent_t agent;
+  uint64_t base, size; /* in the device's address space */
+  uint64_t delta;      /* from the object's own addresses to those */
   front_object_t *object;
   struct place *next;
 } place_t;
@@ -38,6 +39,7 @@ typedef struct place {
 /* What a packet's kernel_object is. */
 typedef struct known {
   uint64_t kernel_object, executable;
+  hsa_agent_t agent;
   front_kernel_t *kernel;
   UT_hash_handle hh;
 } known_t;
@@ -155,40 +157,45 @@ static place_t *place_at(uint64_t address)
 }
 
 /* The caller holds the lock for writing. What finds no memory is looked for again. */
-static front_kernel_t *learn(uint64_t kernel_object)
+static front_kernel_t *learn(uint64_t kernel_object, hsa_agent_t *agent)
 {
   place_t *place = place_at(kernel_object);
   front_kernel_t *kernel = place ? kernel_at(place->object, kernel_object - place->delta) : NULL;
   known_t *known = kernel ? malloc(sizeof(*known)) : NULL;
+  if (kernel)
+    *agent = place->agent;
   if (!known)
     return kernel;
-  *known = (known_t){kernel_object, place->executable, kernel, {0}};
+  *known = (known_t){kernel_object, place->executable, place->agent, kernel, {0}};
   HASH_ADD(hh, all_known, kernel_object, sizeof(known->kernel_object), known);
   if (!known->hh.tbl)
     free(known);
   return kernel;
 }
 
-static front_kernel_t *find_known(uint64_t kernel_object)
+static front_kernel_t *find_known(uint64_t kernel_object, hsa_agent_t *agent)
 {
   known_t *known;
   HASH_FIND(hh, all_known, &kernel_object, sizeof(kernel_object), known);
   if (!known)
     return NULL;
+  *agent = known->agent;
   atomic_fetch_add(&known->kernel->object->users, 1);
   return known->kernel;
 }
 
-front_kernel_t *objects_kernel(uint64_t kernel_object)
+front_kernel_t *objects_kernel(uint64_t kernel_object, hsa_agent_t *agent)
 {
+  hsa_agent_t ignored;
+  agent = agent ? agent : &ignored;
   pthread_rwlock_rdlock(&lock);
-  front_kernel_t *kernel = find_known(kernel_object);
+  front_kernel_t *kernel = find_known(kernel_object, agent);
   pthread_rwlock_unlock(&lock);
   if (kernel)
     return kernel;
   pthread_rwlock_wrlock(&lock);
-  kernel = find_known(kernel_object);
-  if (!kernel && (kernel = learn(kernel_object)))
+  kernel = find_known(kernel_object, agent);
+  if (!kernel && (kernel = learn(kernel_object, agent)))
     atomic_fetch_add(&kernel->object->users, 1);
   pthread_rwlock_unlock(&lock);
   return kernel;
@@ -254,13 +261,14 @@ void content_text(rawhal_content_hash_t hash, char text[OBJECT_HASH_TEXT])
                  (unsigned long long)hash.low);
 }
 
-bool objects_range(uint64_t address, uint64_t *base, uint64_t *size)
+bool objects_range(uint64_t address, uint64_t *base, uint64_t *size, hsa_agent_t *agent)
 {
   pthread_rwlock_rdlock(&lock);
   const place_t *place = place_at(address);
   if (place) {
     *base = place->base;
     *size = place->size;
+    *agent = place->agent;
   }
   pthread_rwlock_unlock(&lock);
   return place != NULL;
@@ -322,13 +330,13 @@ static front_object_t *add_place(const place_t *found, rawhal_content_hash_t has
 }
 
 /* The executable keeps what is loaded, and the thread that loads keeps the executable. */
-static void tell_of(front_object_t *object, hsa_agent_t agent, const place_t *place)
+static void tell_of(front_object_t *object, const place_t *place)
 {
   pthread_rwlock_wrlock(&lock);
   read_kernels(object);
   pthread_rwlock_unlock(&lock);
   for (size_t i = 0; i < object->kernel_count; ++i)
-    listener->loaded(agent, (hsa_executable_t){place->executable}, &object->kernels[i],
+    listener->loaded(place->agent, (hsa_executable_t){place->executable}, &object->kernels[i],
                      object->kernels[i].address + place->delta);
 }
 
@@ -356,7 +364,6 @@ static void remember(const loader_t *loader, hsa_executable_t executable,
 {
   uint64_t bytes = 0, size = 0;
   int64_t delta = 0;
-  hsa_agent_t agent = {0};
   place_t place = {.executable = executable.handle, .loaded = loaded.handle};
   const struct {
     hsa_ven_amd_loader_loaded_code_object_info_t attribute;
@@ -367,7 +374,7 @@ static void remember(const loader_t *loader, hsa_executable_t executable,
       {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA, &delta},
       {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE, &place.base},
       {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &place.size},
-      {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT, &agent},
+      {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT, &place.agent},
   };
   for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); ++i)
     if (!info_of(loader, loaded, wanted[i].attribute, wanted[i].value))
@@ -387,7 +394,7 @@ static void remember(const loader_t *loader, hsa_executable_t executable,
   }
   pthread_rwlock_unlock(&lock);
   if (object && listener)
-    tell_of(object, agent, &place);
+    tell_of(object, &place);
   else if (!object)
     no_memory(size, uri);
   free(uri);

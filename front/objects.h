@@ -24,9 +24,9 @@ typedef struct front_kernel {
   uint64_t address;                /* of its descriptor, as in the object */
 } front_kernel_t;
 
-/* The kernel that a packet names; NULL: its object was not loaded here, or cannot be read. The
- * caller gives it back. */
-front_kernel_t *objects_kernel(uint64_t kernel_object);
+/* The kernel that a packet names, and for which device that was loaded; NULL: its object was not
+ * loaded here, or cannot be read. The caller gives it back. `agent` may be NULL. */
+front_kernel_t *objects_kernel(uint64_t kernel_object, hsa_agent_t *agent);
 /* Why there is none, as far as can be told. */
 void objects_why_unknown(uint64_t kernel_object, char *text, size_t size);
 /* NULL is allowed. */
@@ -41,8 +41,9 @@ void content_text(rawhal_content_hash_t hash, char text[OBJECT_HASH_TEXT]);
 /* Where it came from when it was first loaded, by the runtime's word; empty: not known. */
 const char *object_uri(const front_object_t *object);
 
-/* Where an address lies in what is loaded: its code and its variables. False: nowhere. */
-bool objects_range(uint64_t address, uint64_t *base, uint64_t *size);
+/* Where an address lies in what is loaded, its code and its variables, and of which device that is.
+ * False: nowhere. */
+bool objects_range(uint64_t address, uint64_t *base, uint64_t *size, hsa_agent_t *agent);
 
 /* A listener that is told what is loaded, and what is about to go: each kernel, by the thread that
  * loads. */

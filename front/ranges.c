@@ -66,9 +66,18 @@ bool ranges_add(uint64_t base, uint64_t size, uint64_t owner)
       .base = base, .size = size, .owner = owner, .host = owner ? 0 : base, .kept = !owner});
 }
 
-bool ranges_add_mapped(uint64_t base, uint64_t size, uint64_t host)
+bool ranges_add_mapped(uint64_t base, uint64_t size, uint64_t host, uint64_t given)
 {
-  return add(&(range_t){.base = base, .size = size, .host = host});
+  return add(&(range_t){.base = base, .size = size, .host = host, .given = given});
+}
+
+void ranges_give(uint64_t address, uint64_t devices, bool only)
+{
+  pthread_mutex_lock(&lock);
+  range_t *range = find_live(address, 1);
+  if (range)
+    range->given = devices | (only ? 0 : range->given);
+  pthread_mutex_unlock(&lock);
 }
 
 bool ranges_read(uint64_t address, void *to, uint64_t size)

@@ -12,6 +12,7 @@ typedef struct range {
   uint64_t owner;  /* agent: a device's memory; 0: the host's */
   uint64_t host;   /* where the host has its beginning; 0: the runtime is to be asked */
   bool kept;       /* it is there until ranges_remove(): what a program maps itself it may unmap */
+  uint64_t given;  /* devices that are known to reach it: a bit for each, by its index */
   uint64_t number; /* of the allocation, from 1, in the order in which they were made */
 } range_t;
 
@@ -30,12 +31,14 @@ extern "C" {
 /* False: no memory to remember it in. What it covers no longer counts as freed. What the runtime
  * allocates of the host's memory the host has at the same address. */
 bool ranges_add(uint64_t base, uint64_t size, uint64_t owner);
-/* The program's own memory, which the host has at `host`. */
-bool ranges_add_mapped(uint64_t base, uint64_t size, uint64_t host);
+/* The program's own memory, which the host has at `host`, and devices that it was given to. */
+bool ranges_add_mapped(uint64_t base, uint64_t size, uint64_t host, uint64_t given);
 /* Nothing happens when nothing begins there. */
 void ranges_remove(uint64_t base);
 /* Where the address lies; `found` may be NULL. */
 range_state_t ranges_find(uint64_t address, range_t *found);
+/* To which devices what lies there was given: these too, or only these. */
+void ranges_give(uint64_t address, uint64_t devices, bool only);
 /* Copies bytes that the host has and keeps: they are not freed meanwhile. False: they are not such,
  * and nothing was copied. For what is short: the lock is held. */
 bool ranges_read(uint64_t address, void *to, uint64_t size);

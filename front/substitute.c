@@ -171,7 +171,7 @@ static void load(const front_device_t *device, substitute_rule_t *rule, hsa_exec
                  uint64_t kernel_object)
 {
   rawhal_error_t error;
-  front_kernel_t *original = objects_kernel(kernel_object);
+  front_kernel_t *original = objects_kernel(kernel_object, NULL);
   substitute_t *entry = original ? calloc(1, sizeof(*entry)) : NULL;
   if (!entry) {
     objects_release(original);

@@ -200,7 +200,7 @@ static bool is_unknown(const watch_note_t *note, bool unread, char *why, size_t 
 static bool check(const front_device_t *device, uint64_t queue_id, const watch_note_t *note,
                   rawhal_error_t *error)
 {
-  const check_subject_t subject = {note->kernel, &note->packet, device, queue_id};
+  const check_subject_t subject = {note->kernel, &note->packet, device, queue_id, note->code_agent};
   first_mistake_t first = {""};
   char why[CHECK_TEXT];
   bool unread = false;
@@ -217,9 +217,8 @@ static bool check(const front_device_t *device, uint64_t queue_id, const watch_n
 bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
                     hsa_kernel_dispatch_packet_t *packet, watch_note_t *note, rawhal_error_t *error)
 {
-  *note = (watch_note_t){.kernel = objects_kernel(packet->kernel_object),
-                         .packet = *packet,
-                         .submitted = tracing ? front_now() : 0};
+  *note = (watch_note_t){.packet = *packet, .submitted = tracing ? front_now() : 0};
+  note->kernel = objects_kernel(packet->kernel_object, &note->code_agent);
   if (watching_checks && mode_of(note->kernel) != WATCH_CHECK_OFF &&
       !check(device, queue_id, note, error)) {
     objects_release(note->kernel);

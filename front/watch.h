@@ -21,7 +21,8 @@
 typedef struct watch_note {
   front_kernel_t *kernel; /* NULL: not known; else to be given back */
   hsa_kernel_dispatch_packet_t packet;
-  uint64_t submitted; /* ns of the runtime's clock */
+  hsa_agent_t code_agent; /* for which the kernel was loaded */
+  uint64_t submitted;     /* ns of the runtime's clock */
   recorder_capture_t *capture;
   substitute_run_t run;
 } watch_note_t;

@@ -28,10 +28,29 @@ static void added(const void *memory, size_t size, uint64_t owner)
 }
 
 /* The program's own, which is there for as long as the program has it mapped. */
-static void mapped(const void *memory, size_t size, const void *host)
+static void mapped(const void *memory, size_t size, const void *host, uint64_t given)
 {
   if (!front_orphaned())
-    (void)ranges_add_mapped((uint64_t)(uintptr_t)memory, size, (uint64_t)(uintptr_t)host);
+    (void)ranges_add_mapped((uint64_t)(uintptr_t)memory, size, (uint64_t)(uintptr_t)host, given);
+}
+
+static const uint64_t all_devices = UINT64_MAX;
+_Static_assert(FRONT_DEVICES <= 64, "a bit for each device");
+
+static uint64_t devices_of(const hsa_agent_t *agents, size_t count_of)
+{
+  uint64_t devices = 0;
+  for (size_t i = 0; i < count_of; ++i) {
+    const front_device_t *device = device_of_agent(agents[i]);
+    devices |= device ? UINT64_C(1) << number_of(device) : 0;
+  }
+  return devices;
+}
+
+/* Of what was locked; without a list all have it. */
+static uint64_t locked_for(const hsa_agent_t *agents, int count_of)
+{
+  return agents && count_of > 0 ? devices_of(agents, (size_t)count_of) : all_devices;
 }
 
 /* Before it is freed: afterwards another may get the same address. */
@@ -56,7 +75,7 @@ static void restored(const void *memory, hsa_status_t result)
   if (range.owner || range.kept)
     added(memory, range.size, range.owner);
   else
-    mapped(memory, range.size, (const void *)(uintptr_t)range.host);
+    mapped(memory, range.size, (const void *)(uintptr_t)range.host, range.given);
 }
 
 /* ---- Hooks ---- */
@@ -99,12 +118,21 @@ static hsa_status_t memory_free(void *memory)
   return freed(memory, front.inner.memory_free);
 }
 
+static hsa_status_t allow_access(uint32_t count_of, const hsa_agent_t *agents,
+                                 const uint32_t *flags, const void *memory)
+{
+  hsa_status_t result = front.inner.allow_access(count_of, agents, flags, memory);
+  if (result == HSA_STATUS_SUCCESS && !front_orphaned())
+    ranges_give((uint64_t)(uintptr_t)memory, devices_of(agents, count_of), true);
+  return result;
+}
+
 static hsa_status_t memory_lock(void *host, size_t size, hsa_agent_t *agents, int count_of,
                                 void **memory)
 {
   hsa_status_t result = front.inner.memory_lock(host, size, agents, count_of, memory);
   if (result == HSA_STATUS_SUCCESS && memory)
-    mapped(*memory, size, host);
+    mapped(*memory, size, host, locked_for(agents, count_of));
   return result;
 }
 
@@ -114,7 +142,7 @@ static hsa_status_t memory_lock_to_pool(void *host, size_t size, hsa_agent_t *ag
   hsa_status_t result =
       front.inner.memory_lock_to_pool(host, size, agents, count_of, pool, flags, memory);
   if (result == HSA_STATUS_SUCCESS && memory)
-    mapped(*memory, size, host);
+    mapped(*memory, size, host, locked_for(agents, count_of));
   return result;
 }
 
@@ -133,7 +161,7 @@ static hsa_status_t memory_unlock(void *host)
   /* What was locked twice is locked still. */
   if (result == HSA_STATUS_SUCCESS && known && devices_pointer(memory, &info) &&
       info.type == HSA_EXT_POINTER_TYPE_LOCKED)
-    mapped(memory, range.size, (const void *)(uintptr_t)range.host);
+    mapped(memory, range.size, (const void *)(uintptr_t)range.host, range.given);
   return result;
 }
 
@@ -148,7 +176,7 @@ static hsa_status_t svm_attributes_set(void *memory, size_t size,
   bool known = front_orphaned() || (ranges_find(base, &range) == RANGE_LIVE &&
                                     size <= range.size - (base - range.base));
   if (result == HSA_STATUS_SUCCESS && !known)
-    mapped(memory, size, memory);
+    mapped(memory, size, memory, all_devices);
   return result;
 }
 
@@ -182,6 +210,7 @@ void watch_memory_hooks(front_calls_t *hooks)
   X(pool_free)
   X(memory_allocate)
   X(memory_free)
+  X(allow_access)
   X(memory_lock)
   X(memory_lock_to_pool)
   X(memory_unlock)

@@ -342,7 +342,7 @@ TEST_F(Check, WhatAProgramLockedItMayUnmap)
   Remove();
   char *host = static_cast<char *>(
       mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  ASSERT_TRUE(ranges_add_mapped(there, 8192, reinterpret_cast<uint64_t>(host)));
+  ASSERT_TRUE(ranges_add_mapped(there, 8192, reinterpret_cast<uint64_t>(host), 1));
   packet_.kernarg_address = reinterpret_cast<void *>(there + 4096 - 32);
   Put<uint64_t>(0, 0);
   memcpy(host + 4096 - 32, image_, 280);
@@ -410,11 +410,40 @@ TEST_F(Check, AnotherDevicesMemoryIsWhereItWasGiven)
   Open("write_ids-gfx90a-v5.co");
   ASSERT_TRUE(ranges_add(buffer + 8192, 4096, TOY_CHECK_OTHER));
   Put<uint64_t>(0, buffer + 8192);
+  ranges_give(reinterpret_cast<uint64_t>(image_), 1, false);
   toy_check_access(TOY_CHECK_OTHER);
   EXPECT_EQ(Say(), "argument 0 'out' is 0x7f0000002000, in another device's memory that this one "
                    "was not given\n");
+  toy_check_loaded_for(TOY_CHECK_AGENT);
+  Put<uint64_t>(0, 0);
+  EXPECT_EQ(Say(), "");
+  toy_check_loaded_for(TOY_CHECK_OTHER);
+  EXPECT_EQ(Say(), "its code was loaded for another device\n");
+  toy_check_loaded_for(0);
+  Put<uint64_t>(0, buffer + 8192);
   toy_check_access(TOY_CHECK_AGENT);
   EXPECT_EQ(Say(), "");
+}
+
+// What the runtime allocates of the host's memory no device has at first.
+TEST_F(Check, TheHostsMemoryIsWhereItWasGiven)
+{
+  Open("write_ids-gfx90a-v5.co");
+  ASSERT_TRUE(ranges_add(buffer + 8192, 4096, 0));
+  ranges_give(reinterpret_cast<uint64_t>(image_), 1, false);
+  Put<uint64_t>(0, buffer + 8192);
+  toy_check_access(TOY_CHECK_OTHER);
+  EXPECT_EQ(Say(), "argument 0 'out' is 0x7f0000002000, in the host's memory, which the device was "
+                   "not given\n");
+  ranges_give(buffer + 8192 + 100, 2 | 1, true);
+  EXPECT_EQ(Say(), "");
+  ranges_give(buffer + 8192, 2, true);
+  EXPECT_NE(Say(), "");
+  toy_check_access(TOY_CHECK_AGENT); // as regions give it to all
+  EXPECT_EQ(Say(), "");
+  toy_check_access(TOY_CHECK_OTHER); // which is not asked again
+  EXPECT_EQ(Say(), "");
+  toy_check_access(TOY_CHECK_AGENT);
 }
 
 } // namespace

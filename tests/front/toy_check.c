@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t accessible;
+static uint64_t accessible = TOY_CHECK_AGENT, code_agent;
+
+void toy_check_loaded_for(uint64_t agent)
+{
+  code_agent = agent;
+}
+
 static toy_check_memory_t known;
 
 void toy_check_knows(const toy_check_memory_t *memory)
@@ -30,7 +36,9 @@ static hsa_status_t pointer_info(const void *pointer, hsa_amd_pointer_info_t *in
 {
   const uint64_t address = (uint64_t)(uintptr_t)pointer;
   const bool knows = address - known.device < known.size || address - known.host < known.size;
-  *info = (hsa_amd_pointer_info_t){.size = info->size};
+  *info = (hsa_amd_pointer_info_t){.size = info->size,
+                                   .type = allocate ? HSA_EXT_POINTER_TYPE_HSA
+                                                    : HSA_EXT_POINTER_TYPE_UNKNOWN};
   if (knows)
     *info = (hsa_amd_pointer_info_t){.size = info->size,
                                      .type = (hsa_amd_pointer_type_t)known.type,
@@ -66,12 +74,12 @@ size_t toy_check(const rawhal_kernel_t *facts, const hsa_kernel_dispatch_packet_
                  char *text, size_t room)
 {
   front_kernel_t kernel = {.facts = facts};
-  const front_device_t device = {.agent = {TOY_CHECK_AGENT}, .group_bytes = 65536};
-  const check_subject_t subject = {&kernel, packet, &device, 1};
+  front_device_t *device = &front.devices[0];
+  const check_subject_t subject = {&kernel, packet, device, 1, {code_agent}};
   said_t said = {text, room};
   *text = '\0';
   front.hsa.pointer_info = pointer_info;
-  front.devices[0].agent.handle = TOY_CHECK_AGENT;
+  *device = (front_device_t){.agent = {TOY_CHECK_AGENT}, .group_bytes = 65536};
   front.device_count = 1;
   if (rawhal_kernarg_layout_create(facts, 0, &kernel.layout, NULL) != RAWHAL_OK)
     return SIZE_MAX;

@@ -19,6 +19,8 @@ size_t toy_check(const rawhal_kernel_t *kernel, const hsa_kernel_dispatch_packet
 // Which agents reach all of the runtime's memory.
 void toy_check_access(uint64_t agent);
 
+// For which agent the kernel was loaded; 0: it is not known.
+void toy_check_loaded_for(uint64_t agent);
 // What the runtime knows of one piece of memory, by either address; size 0: nothing.
 typedef struct toy_check_memory {
   uint64_t device, host, size, owner;

@@ -321,6 +321,9 @@ static void try_mistakes(void)
   write_kernargs(other);
   CALL(hsa_amd_memory_pool_free(other));
   dispatch("freed", other);
+  CALL(hsa_amd_memory_pool_allocate(kernarg_pool, PAGE, 0, &other));
+  write_kernargs(other);
+  dispatch("the runtime's, and not given", other);
   if (gpu_count < 2)
     return;
   CALL(hsa_amd_memory_pool_allocate(device_pools[1], PAGE, 0, &other));
