@@ -333,7 +333,7 @@ typedef struct rawhal_limiter rawhal_limiter_t;
 /* Joins a tenant on a device, which is named so that all processes agree: by its UUID. Of limits
  * that others have set as well the strictest holds: see the table above. `config` is copied.
  * UNSUPPORTED, MALFORMED: the file is not a region, or is damaged, of another version, or not to be
- * trusted. CAP_EXCEEDED: the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT:
+ * trusted; or the process is in a time namespace, in whose time others would wait. CAP_EXCEEDED: the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT:
  * another process was stopped while it held the region's lock. RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config,
                                                               const char *device,

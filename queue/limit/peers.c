@@ -25,6 +25,13 @@ static uint64_t served(const contender_t *who)
   return who->charged + limit_for_weight(more_of(who->ns, who->running), who->member);
 }
 
+/* Is it a time up to which a member may say so? Later is damage, or another clock's. */
+static bool lasts(const _Atomic uint64_t *until, uint64_t now, uint64_t most)
+{
+  const uint64_t time = node_load(until);
+  return time >= now && time - now <= most + LIMIT_STALE_NS;
+}
+
 static contender_t contender_of(const region_member_t *member, uint64_t now)
 {
   const region_hot_t *hot = &member->hot;
@@ -35,9 +42,11 @@ static contender_t contender_of(const region_member_t *member, uint64_t now)
                      .ns = load_ns(load),
                      .charged = limit_net(&hot->served, &hot->refund),
                      .priority = node_load(&member->priority) & WAITS_PRIORITY,
-                     .waits = node_load(&hot->wait_until) >= now};
+                     .waits = lasts(&hot->wait_until, now, LIMIT_NAP_NS + LIMIT_LATE_NS)};
   if (since && since < now && now - since <= NODE_MAX_DEBT_NS) /* else damage */
     who.running = now - since;
+  else if (since > now && since - now > LIMIT_STALE_NS) /* nobody would ever see how long it runs */
+    who.running = LIMIT_STALE_NS + 1;
   if (who.ns > NODE_MAX_DEBT_NS)
     who.ns = 0;
   if (who.waits) {
@@ -45,7 +54,8 @@ static contender_t contender_of(const region_member_t *member, uint64_t now)
     who.at_device = (waits & WAITS_AT_DEVICE) && !(waits & WAITS_ALONE);
     who.at_tenant = !(waits & WAITS_ALONE);
   } else {
-    who.at_tenant = who.at_device = who.submissions || node_load(&hot->active_until) >= now;
+    who.at_tenant = who.at_device =
+        who.submissions || lasts(&hot->active_until, now, LIMIT_IDLE_NS);
   }
   return who;
 }

@@ -1,5 +1,7 @@
 #include "queue/limit/region.h"
 
+#include "queue/limit/clock.h"
+
 #include "base/cancel.h"
 #include "base/error.h"
 
@@ -416,10 +418,13 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
     return RAWHAL_OK;
   }
   char path[300];
+  rawhal_status_t status = limit_clock_check(error);
+  if (status != RAWHAL_OK)
+    return status;
   int fd = open_file(config, path);
   if (fd < 0)
     return fail_errno(error, "opening the region", path);
-  rawhal_status_t status = remember_file(fd, &region->process, error);
+  status = remember_file(fd, &region->process, error);
   if (status != RAWHAL_OK) {
     close(fd);
     return status;
@@ -458,10 +463,13 @@ static rawhal_status_t map_existing(region_t *region, const char *path, rawhal_e
 rawhal_status_t region_open_existing(const char *path, region_t *region, rawhal_error_t *error)
 {
   *region = (region_t){.fd = -1};
+  rawhal_status_t status = limit_clock_check(error);
+  if (status != RAWHAL_OK)
+    return status;
   int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0)
     return fail_errno(error, "opening the region", path);
-  rawhal_status_t status = remember_file(fd, &region->process, error);
+  status = remember_file(fd, &region->process, error);
   if (status != RAWHAL_OK) {
     close(fd);
     return status;

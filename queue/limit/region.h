@@ -14,8 +14,8 @@
  * bytes crash its readers; cutting the file short does, as it does to any process that has a file
  * mapped.
  *
- * All times are CLOCK_MONOTONIC in ns, which processes of a machine share; a region of an earlier
- * boot is started afresh. */
+ * All times are CLOCK_MONOTONIC in ns, which processes of a machine share, but for those in a time
+ * namespace, which are refused; a region of an earlier boot is started afresh. */
 #ifndef RAWHAL_QUEUE_LIMIT_REGION_H
 #define RAWHAL_QUEUE_LIMIT_REGION_H
 

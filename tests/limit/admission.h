@@ -31,7 +31,7 @@ protected:
     limiters_.clear();
   }
   rawhal_limiter_t *Open(const RegionFile::Limits &limits, const char *tenant = "default",
-                         bool shared = false)
+                         bool shared = false, uint64_t (*clock)(void *) = Now)
   {
     rawhal_limit_config_t config = {};
     if (shared && fd_ < 0)
@@ -42,7 +42,7 @@ protected:
     for (const auto &limit : limits)
       EXPECT_EQ(RAWHAL_OK, rawhal_limit_config_set(&config, limit.first, limit.second, &error_));
     rawhal_limiter_t *limiter = nullptr;
-    EXPECT_EQ(RAWHAL_OK, shim_open(&config, Now, this, &limiter, &error_)) << error_.message;
+    EXPECT_EQ(RAWHAL_OK, shim_open(&config, clock, this, &limiter, &error_)) << error_.message;
     limiters_.push_back(limiter);
     return limiter;
   }

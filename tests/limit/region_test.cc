@@ -34,6 +34,33 @@ template <typename Condition> bool Until(Condition condition)
   return false;
 }
 
+// Its times would be others' future, or past. No privilege is needed to be in one.
+TEST(Region, AnotherClockIsRefused)
+{
+  RegionFile file;
+  rawhal_limiter_close(file.Open());
+  const auto refused = [&](const char *why) {
+    rawhal_limit_control_t *control = nullptr;
+    rawhal_error_t error = {}, other = {};
+    return TryOpen(file.Config(), &error) == RAWHAL_UNSUPPORTED && strstr(error.message, why) &&
+           rawhal_limit_control_open(file.path().c_str(), &control, &other) == RAWHAL_UNSUPPORTED &&
+           strcmp(error.message, other.message) == 0;
+  };
+  const int status = in_child([&] {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWTIME))
+      return 77;
+    if (!refused("perhaps not that of the machine")) // its children's file says nothing of it
+      return 1;
+    std::ofstream("/proc/self/timens_offsets") << "monotonic 3600 0" << std::flush;
+    const int inner = in_child([&] { return refused("ahead of") ? 0 : 2; });
+    return WIFEXITED(inner) ? WEXITSTATUS(inner) : 3;
+  });
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  if (WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "this machine lets nobody make a time namespace";
+  EXPECT_EQ(0, WEXITSTATUS(status));
+}
+
 TEST(Region, IsMadePrivateWithoutTouchingTheUmask)
 {
   RegionFile file;

@@ -160,4 +160,29 @@ TEST_F(Running, ForLongerThanADayIsDamage)
   EXPECT_EQ(RAWHAL_OK, Admit(lease, 1)) << error_.message;
 }
 
+// As of a process in a time namespace where /proc does not tell, or that writes what it likes: it
+// waits, and has something in flight, in everybody's future.
+TEST_F(Running, InAFutureHoldsBackNoOtherTenant)
+{
+  RegionFile::Limits limits = {{RAWHAL_LIMIT_DEVICE_SHARE, 500000}};
+  limit_lease_t *ahead = Lease(Open(limits, "ahead", true,
+                                    [](void *context) { return Now(context) + 200000 * kSecond; })),
+                *lease = Lease(Open(limits, "one", true));
+  Run(ahead, 1, kMs);
+  Run(lease, 1, 100 * kMs); // the other has been served less: it would be its turn
+  now_ += kSecond;
+  while (Admit(ahead, 1) == RAWHAL_OK) // and it ends none of them
+    continue;
+  int admitted = 0;
+  for (int i = 0; i < 3000; ++i) {
+    shim_grant_t grant;
+    const bool goes = Admit(lease, 1, &grant) == RAWHAL_OK;
+    now_ += kMs;
+    if (goes)
+      Complete(lease, grant, kMs);
+    admitted += goes;
+  }
+  EXPECT_GT(admitted, 500); // half of the time, but for a second in which it waits for them
+}
+
 } // namespace
