@@ -131,16 +131,21 @@ void RawHsaWrite(benchmark::State &state)
       [&] { return queue.drain(1); });
 }
 
-BENCHMARK(RawHsaWrite)->UseManualTime()->Iterations(200);
-BENCHMARK(SubmitEmpty)->UseManualTime()->Iterations(200);
-BENCHMARK(SubmitBlob28)->UseManualTime()->Iterations(200);
-BENCHMARK(SubmitBlob28Hidden)->UseManualTime()->Iterations(200);
-BENCHMARK(SubmitBlob256)->UseManualTime()->Iterations(200);
-BENCHMARK(SubmitBatch32)->UseManualTime()->Iterations(200);
-BENCHMARK(Replay1000)->UseManualTime()->Iterations(200);
-BENCHMARK(ReplayBlob28)->UseManualTime()->Iterations(200);
-BENCHMARK(ReplayBlob28Hidden)->UseManualTime()->Iterations(200);
-BENCHMARK(ReplayBlob28Limited)->UseManualTime()->Iterations(200);
-BENCHMARK(SubmitBlob28Limited)->ArgName("all")->Arg(0)->Arg(1)->UseManualTime()->Iterations(200);
+BENCHMARK(RawHsaWrite)->UseManualTime()->Iterations(rounds());
+BENCHMARK(SubmitEmpty)->UseManualTime()->Iterations(rounds());
+BENCHMARK(SubmitBlob28)->UseManualTime()->Iterations(rounds());
+BENCHMARK(SubmitBlob28Hidden)->UseManualTime()->Iterations(rounds());
+BENCHMARK(SubmitBlob256)->UseManualTime()->Iterations(rounds());
+BENCHMARK(SubmitBatch32)->UseManualTime()->Iterations(rounds());
+BENCHMARK(Replay1000)->UseManualTime()->Iterations(rounds());
+BENCHMARK(ReplayBlob28)->UseManualTime()->Iterations(rounds());
+BENCHMARK(ReplayBlob28Hidden)->UseManualTime()->Iterations(rounds());
+BENCHMARK(ReplayBlob28Limited)->UseManualTime()->Iterations(rounds());
+BENCHMARK(SubmitBlob28Limited)
+    ->ArgName("all")
+    ->Arg(0)
+    ->Arg(1)
+    ->UseManualTime()
+    ->Iterations(rounds());
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
@@ -22,6 +23,13 @@ extern "C" {
 }
 
 constexpr size_t round_size = 512; // dispatches timed at a go
+
+// How often. Under valgrind fewer are enough (counted.py).
+inline int rounds()
+{
+  const char *wanted = getenv("BENCH_ROUNDS");
+  return wanted ? atoi(wanted) : 200;
+}
 
 template <typename Function> Function *symbol(const char *name)
 {

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""What tests/skips.py reads in a log of ctest's.
+
+usage: tests/skips_test.py"""
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import skips  # noqa: E402
+
+LOG = """Start testing
+----------------------------------------------------------
+1/4 Testing: hal.Peer.Copies
+Output:
+[ RUN      ] Peer.Copies
+../tests/hal/peer_test.cc:12: Skipped
+no corpus at /nowhere
+
+[  SKIPPED ] Peer.Copies (0 ms)
+Test Passed.
+2/4 Testing: hal.Peer.Runs
+[       OK ] Peer.Runs (0 ms)
+Test Passed.
+3/4 Testing: install.abi
+skipped: abigail-tools is not installed
+Test Passed.
+4/4 Testing: hal.Peer.Silent
+[  SKIPPED ] Peer.Silent (0 ms)
+Test Passed.
+"""
+
+
+class Skips(unittest.TestCase):
+    def status(self, expected):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("log", "expected")]
+            for path, text in zip(paths, (LOG, expected)):
+                with open(path, "w") as file:
+                    file.write(text)
+            return skips.main(paths)
+
+    def test_those_that_skipped_and_why(self):
+        self.assertEqual(list(skips.skipped(LOG)), [("hal.Peer.Copies", "no corpus at /nowhere"),
+                                                    ("install.abi", "abigail-tools is not installed"), ("hal.Peer.Silent", "")])
+
+    def test_an_expected_reason(self):
+        self.assertEqual(self.status("# why\n^no corpus\nabigail\n^$\n"), 0)
+
+    def test_a_reason_that_nobody_expects(self):
+        self.assertEqual(self.status("^no corpus\n^$\n"), 1)
+
+    def test_one_without_a_reason(self):
+        self.assertEqual(self.status("^no corpus\nabigail\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
