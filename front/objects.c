@@ -1,5 +1,6 @@
 #include "front/objects.h"
 
+#include "front/ranges.h"
 #include "front/trace.h"
 #include "hsaco/content.h"
 
@@ -274,6 +275,32 @@ bool objects_range(uint64_t address, uint64_t *base, uint64_t *size, hsa_agent_t
   return place != NULL;
 }
 
+bool objects_loaded(uint64_t address, object_loaded_t *loaded)
+{
+  pthread_rwlock_wrlock(&lock); /* its facts may have to be read */
+  const place_t *place = place_at(address);
+  if (place) {
+    *loaded = (object_loaded_t){.base = place->base, .size = place->size, .delta = place->delta};
+    read_kernels(place->object);
+    loaded->unreadable = !place->object->hsaco;
+    if (place->object->hsaco)
+      variables_of(place->object->hsaco, &loaded->variables);
+  }
+  pthread_rwlock_unlock(&lock);
+  return place != NULL;
+}
+
+void objects_bounds(uint64_t *least, uint64_t *end)
+{
+  *least = *end = 0;
+  pthread_rwlock_rdlock(&lock);
+  for (const place_t *place = places; place; place = place->next) {
+    *least = *end && *least < place->base ? *least : place->base;
+    *end = *end > place->base + place->size ? *end : place->base + place->size;
+  }
+  pthread_rwlock_unlock(&lock);
+}
+
 /* ---- Hooks ---- */
 
 typedef hsa_ven_amd_loader_1_01_pfn_t loader_t;
@@ -506,6 +533,7 @@ static hsa_status_t executable_destroy(hsa_executable_t executable)
   pthread_rwlock_wrlock(&lock);
   drop_executable(executable.handle);
   pthread_rwlock_unlock(&lock);
+  ranges_settle(); /* whoever reads its memory has done so */
   if (listener)
     listener->unload(executable);
   return front.inner.executable_destroy(executable);

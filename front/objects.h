@@ -10,6 +10,7 @@
 
 #include "front/front.h"
 #include "front/policy.h"
+#include "front/variables.h"
 
 #include <rawhal/kernarg.h>
 
@@ -21,6 +22,7 @@ typedef struct front_kernel {
   rawhal_kernarg_layout_t *layout; /* NULL: what it takes is not known */
   policy_kernel_t *policy;         /* NULL: nothing is said of it */
   bool learnt;                     /* both of these are as they will be */
+  _Atomic uint32_t code;           /* recorder_notes.c: what its instructions do */
   uint64_t address;                /* of its descriptor, as in the object */
 } front_kernel_t;
 
@@ -44,6 +46,18 @@ const char *object_uri(const front_object_t *object);
 /* Where an address lies in what is loaded, its code and its variables, and of which device that is.
  * False: nowhere. */
 bool objects_range(uint64_t address, uint64_t *base, uint64_t *size, hsa_agent_t *agent);
+
+/* Where an object is loaded, and what of it may be written, by its own addresses. */
+typedef struct object_loaded {
+  uint64_t base, size, delta; /* on the device; from its own addresses to those */
+  variables_t variables;
+  bool unreadable; /* what may be written is not known */
+} object_loaded_t;
+
+/* The object in which an address lies. False: none. */
+bool objects_loaded(uint64_t address, object_loaded_t *loaded);
+/* From the first byte of all that is loaded to its end; both 0: nothing is. */
+void objects_bounds(uint64_t *least, uint64_t *end);
 
 /* A listener that is told what is loaded, and what is about to go: each kernel, by the thread that
  * loads. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t holding = PTHREAD_RWLOCK_INITIALIZER; /* comes first */
 static void *live; /* a tree of ranges that do not overlap */
 static range_t freed[RANGES_REMEMBERED];
 static uint64_t freed_count, numbers;
@@ -93,6 +94,7 @@ bool ranges_read(uint64_t address, void *to, uint64_t size)
 
 void ranges_remove(uint64_t base)
 {
+  pthread_rwlock_wrlock(&holding);
   pthread_mutex_lock(&lock);
   range_t *range = find_live(base, 1);
   if (range && range->base == base) {
@@ -101,6 +103,23 @@ void ranges_remove(uint64_t base)
     free(range);
   }
   pthread_mutex_unlock(&lock);
+  pthread_rwlock_unlock(&holding);
+}
+
+void ranges_hold(void)
+{
+  pthread_rwlock_rdlock(&holding);
+}
+
+void ranges_let(void)
+{
+  pthread_rwlock_unlock(&holding);
+}
+
+void ranges_settle(void)
+{
+  pthread_rwlock_wrlock(&holding);
+  pthread_rwlock_unlock(&holding);
 }
 
 static const range_t *find_freed(uint64_t address)
@@ -123,6 +142,39 @@ range_state_t ranges_find(uint64_t address, range_t *found)
     *found = *range;
   pthread_mutex_unlock(&lock);
   return state;
+}
+
+bool ranges_live(uint64_t address, range_t *found)
+{
+  pthread_mutex_lock(&lock);
+  const range_t *range = find_live(address, 1);
+  if (range)
+    *found = *range;
+  pthread_mutex_unlock(&lock);
+  return range != NULL;
+}
+
+/* The first or the last of the tree. */
+static void widen(const void *node, VISIT visit, void *context)
+{
+  const range_t *range = *(const range_t *const *)node;
+  range_t *all = context;
+  if (visit != postorder && visit != leaf)
+    return;
+  const uint64_t end = all->base + all->size, own_end = range->base + range->size;
+  const uint64_t least = all->size && all->base < range->base ? all->base : range->base;
+  all->size = (end > own_end ? end : own_end) - least;
+  all->base = least;
+}
+
+void ranges_bounds(uint64_t *least, uint64_t *end)
+{
+  range_t all = {0};
+  pthread_mutex_lock(&lock);
+  twalk_r(live, widen, &all);
+  pthread_mutex_unlock(&lock);
+  *least = all.base;
+  *end = all.base + all.size;
 }
 
 bool ranges_ending(uint64_t address, range_t *found)
@@ -150,6 +202,7 @@ void ranges_forget(void)
 void ranges_abandon(void)
 {
   (void)pthread_mutex_init(&lock, NULL);
+  (void)pthread_rwlock_init(&holding, NULL);
   live = NULL;
   freed_count = numbers = 0;
 }

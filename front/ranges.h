@@ -44,6 +44,15 @@ void ranges_give(uint64_t address, uint64_t devices, bool only);
 bool ranges_read(uint64_t address, void *to, uint64_t size);
 /* The live range that ends just there. */
 bool ranges_ending(uint64_t address, range_t *found);
+/* From the first byte of all that is live to its end; both 0: nothing is. */
+void ranges_bounds(uint64_t *least, uint64_t *end);
+/* The live range in which the address lies. Unlike ranges_find() it does not look for freed ones. */
+bool ranges_live(uint64_t address, range_t *found);
+/* While it is held nothing is removed, and so nothing freed, by threads that do not hold it. */
+void ranges_hold(void);
+void ranges_let(void);
+/* Waits until nobody holds it who did. */
+void ranges_settle(void);
 void ranges_forget(void);
 void ranges_abandon(void);
 

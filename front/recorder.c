@@ -1,9 +1,9 @@
 #include "front/recorder.h"
 
-#include "front/host_view.h"
 #include "front/kernargs.h"
 #include "front/numbered.h"
-#include "record/writer.h"
+#include "front/ranges.h"
+#include "front/recording.h"
 
 #include "base/error.h"
 #include "queue/limit/parse.h"
@@ -11,19 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-enum { CAPTURED = 64 }; /* buffers of a dispatch, at most */
-
-/* What only arguments of the constant address space point to, no kernel may write, but the program
- * may, while it runs: it is not a result. */
-struct recorder_capture {
-  uint64_t dispatch;
-  size_t count;
-  record_range_t ranges[CAPTURED];
-  bool constant[CAPTURED];
-};
 
 /* Threads that write hold the lock for reading: the process may end while others dispatch. */
 static pthread_rwlock_t writer_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -31,6 +19,7 @@ static record_writer_t *writer;
 static bool with_buffers;
 static atomic_bool ended;           /* it has been told why */
 static atomic_size_t seen, written; /* dispatches */
+static atomic_size_t lacking;       /* those that have notes */
 
 /* ---- The file ---- */
 
@@ -68,6 +57,7 @@ rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *er
   atomic_store(&ended, false);
   atomic_store(&seen, 0);
   atomic_store(&written, 0);
+  atomic_store(&lacking, 0);
   pthread_rwlock_unlock(&writer_lock);
   return status;
 }
@@ -85,7 +75,11 @@ void recorder_close(void)
   pthread_rwlock_wrlock(&writer_lock);
   if (writer && record_writer_close(writer, &error) != RAWHAL_OK)
     tell(&error);
-  if (writer)
+  if (writer && atomic_load(&lacking))
+    front_report("record: recorded %zu of %zu; of %zu a replay may lack something, or be a guess: "
+                 "rawhal replay --list says what",
+                 atomic_load(&written), atomic_load(&seen), atomic_load(&lacking));
+  else if (writer)
     front_report("record: recorded %zu of %zu", atomic_load(&written), atomic_load(&seen));
   writer = NULL;
   pthread_rwlock_unlock(&writer_lock);
@@ -101,67 +95,66 @@ static rawhal_status_t number_of(const front_object_t *object, uint64_t *number,
   return *number ? RAWHAL_OK : record_writer_object(writer, object_bytes(object), number, error);
 }
 
-static void add_range(recorder_capture_t *capture, uint64_t address, bool constant)
-{
-  range_t range;
-  size_t at = 0;
-  if (ranges_find(address, &range) != RANGE_LIVE)
-    return;
-  while (at < capture->count && capture->ranges[at].address != range.base)
-    ++at;
-  if (at == CAPTURED)
-    return;
-  capture->constant[at] = constant && (at == capture->count || capture->constant[at]);
-  capture->ranges[at] = (record_range_t){range.base, range.size};
-  capture->count += at == capture->count;
-}
-
-static void find_ranges(recorder_capture_t *capture, const front_kernel_t *kernel,
-                        rawhal_bytes_t kernargs)
-{
-  const rawhal_kernarg_argument_t *argument;
-  if (!kernel->layout)
-    return;
-  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(kernel->layout, i)); ++i) {
-    uint64_t address = 0;
-    if (argument->hidden || argument->value_kind != RAWHAL_VALUE_GLOBAL_BUFFER ||
-        argument->size != sizeof(address) || argument->offset + sizeof(address) > kernargs.size)
-      continue;
-    memcpy(&address, (const char *)kernargs.data + argument->offset, sizeof(address));
-    add_range(capture, address, argument->address_space == RAWHAL_ADDRESS_SPACE_CONSTANT);
-  }
-}
-
 /* ---- Buffers ---- */
 
-/* A device's memory by the runtime: the host's way to it is slow, if there is one. */
-static rawhal_status_t read_memory(void *context, const record_range_t *range, uint64_t offset,
-                                   void *to, size_t size, rawhal_error_t *error)
+/* How many have begun, and not ended. */
+static atomic_uint_fast64_t begun, running;
+
+static void dispose(recorder_capture_t *recording)
 {
-  (void)context;
-  uint64_t host;
-  const uint64_t address = range->address + offset;
-  if (host_view(address, size, &host) == HOST_VIEW_DEVICE
-          ? front.hsa.memory_copy(to, (const void *)(uintptr_t)address, size) == HSA_STATUS_SUCCESS
-          : host_read(address, to, size))
-    return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_RUNTIME, "a buffer at 0x%llx cannot be read",
-                     (unsigned long long)range->address);
+  if (!recording)
+    return;
+  atomic_fetch_sub(&running, 1);
+  if (recording->note_count)
+    atomic_fetch_add(&lacking, 1);
+  free(recording->list.ranges);
+  free(recording->facts);
+  free(recording);
 }
 
-static bool write_buffers(const recorder_capture_t *capture, record_when_t when)
+static bool write_before(recorder_capture_t *recording, rawhal_error_t *error)
 {
-  record_range_t ranges[CAPTURED];
-  size_t count = 0;
+  const record_place_t *place = &recording->place;
+  return (!place->size ||
+          record_writer_place(writer, recording->dispatch, place, error) == RAWHAL_OK) &&
+         record_writer_buffers(writer, recording->dispatch, RECORD_BEFORE, &recording->list,
+                               recording_read_before, recording, error) == RAWHAL_OK &&
+         recording_write_notes(recording, writer, error) == RAWHAL_OK;
+}
+
+/* NULL: there is no memory for it, or the recording has ended. */
+static recorder_capture_t *begin(const front_device_t *device, uint64_t dispatch,
+                                 const front_kernel_t *kernel,
+                                 const hsa_kernel_dispatch_packet_t *packet,
+                                 const kernargs_t *kernargs)
+{
   rawhal_error_t error;
-  for (size_t i = 0; i < capture->count; ++i)
-    if (when == RECORD_BEFORE || !capture->constant[i])
-      ranges[count++] = capture->ranges[i];
-  if (record_writer_buffers(writer, capture->dispatch, when, ranges, count, read_memory, NULL,
-                            &error) == RAWHAL_OK)
-    return true;
+  recorder_capture_t *recording = calloc(1, sizeof(*recording));
+  if (!recording)
+    return NULL;
+  recording->dispatch = dispatch;
+  recording->kernel = kernel;
+  recording->beside = atomic_fetch_add(&running, 1) != 0;
+  recording->others = atomic_fetch_add(&begun, 1) + 1;
+  ranges_hold(); /* what is found is not freed before it has been read */
+  recording_find(recording, device, packet, kernargs);
+  const bool written = write_before(recording, &error);
+  ranges_let();
+  if (written)
+    return recording;
   tell(&error);
-  return false;
+  dispose(recording);
+  return NULL;
+}
+
+static bool write_after(recorder_capture_t *recording, rawhal_error_t *error)
+{
+  recording_keep_results(recording);
+  if (recording->beside || atomic_load(&begun) != recording->others)
+    recording_note(recording, RECORD_NOTE_BESIDE, 0, 0);
+  return record_writer_buffers(writer, recording->dispatch, RECORD_AFTER, &recording->list,
+                               recording_read_after, recording, error) == RAWHAL_OK &&
+         recording_write_notes(recording, writer, error) == RAWHAL_OK;
 }
 
 static rawhal_status_t write_dispatch(const record_dispatch_t *without,
@@ -182,7 +175,7 @@ static recorder_capture_t *record(const front_device_t *device, uint64_t queue_i
     return NULL;
   const rawhal_descriptor_t *descriptor = kernel->facts->descriptor;
   kernargs_t kernargs;
-  kernargs_take(&kernargs, kernel, packet);
+  recording_take_kernargs(&kernargs, kernel, packet);
   const record_dispatch_t dispatch = {
       .device = rawhal_string(device->isa),
       .kernel = kernel->facts->name,
@@ -201,18 +194,10 @@ static recorder_capture_t *record(const front_device_t *device, uint64_t queue_i
     atomic_fetch_add(&written, 1);
   else
     tell(&error);
-  recorder_capture_t *capture = whole && with_buffers ? calloc(1, sizeof(*capture)) : NULL;
-  if (capture) {
-    capture->dispatch = number;
-    find_ranges(capture, kernel, kernargs.bytes);
-  }
+  recorder_capture_t *recording =
+      whole && with_buffers ? begin(device, number, kernel, packet, &kernargs) : NULL;
   kernargs_give_back(&kernargs);
-  if (!capture)
-    return NULL;
-  if (write_buffers(capture, RECORD_BEFORE))
-    return capture;
-  free(capture);
-  return NULL;
+  return recording;
 }
 
 recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t queue_id,
@@ -230,13 +215,19 @@ recorder_capture_t *recorder_dispatch(const front_device_t *device, uint64_t que
 
 void recorder_ended(recorder_capture_t *capture, bool ran)
 {
+  rawhal_error_t error;
   if (!capture)
     return;
   pthread_rwlock_rdlock(&writer_lock);
-  if (ran && writer && !atomic_load(&ended))
-    (void)write_buffers(capture, RECORD_AFTER);
+  if (ran && writer && !atomic_load(&ended)) {
+    ranges_hold();
+    const bool written = write_after(capture, &error);
+    ranges_let();
+    if (!written)
+      tell(&error);
+  }
   pthread_rwlock_unlock(&writer_lock);
-  free(capture);
+  dispose(capture);
 }
 
 void recorder_abandon(void)

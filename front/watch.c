@@ -1,16 +1,13 @@
 #include "front/watch.h"
 
 #include "front/ranges.h"
+#include "front/told.h"
 
 #include "base/error.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define HASH_NONFATAL_OOM 1 /* what finds no memory is reported again */
-#include <uthash.h>
 
 static watch_check_t checking, strictest; /* that of the environment, and of all rules */
 static bool tracing, recording, substituting, watching_checks;
@@ -72,50 +69,6 @@ rawhal_status_t watch_open(rawhal_error_t *error)
   return status;
 }
 
-/* ---- Mistakes that were reported ---- */
-
-typedef struct told_key {
-  rawhal_content_hash_t object;
-  uint64_t address; /* of the kernel in it */
-  uint64_t about;
-} told_key_t;
-
-typedef struct told {
-  told_key_t key;
-  UT_hash_handle hh;
-} told_t;
-
-static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
-static told_t *all_told;
-
-static bool was_told(told_key_t key)
-{
-  told_t *told;
-  pthread_mutex_lock(&told_lock);
-  HASH_FIND(hh, all_told, &key, sizeof(key), told);
-  bool was = told != NULL;
-  if (!was && (told = malloc(sizeof(*told)))) {
-    told->key = key;
-    HASH_ADD(hh, all_told, key, sizeof(told->key), told);
-    if (!told->hh.tbl)
-      free(told);
-  }
-  pthread_mutex_unlock(&told_lock);
-  return was;
-}
-
-static void forget_told(void)
-{
-  told_t *told, *next;
-  pthread_mutex_lock(&told_lock);
-  HASH_ITER(hh, all_told, told, next)
-  {
-    HASH_DELETE(hh, all_told, told);
-    free(told);
-  }
-  pthread_mutex_unlock(&told_lock);
-}
-
 /* ---- Dispatches ---- */
 
 static const policy_kernel_t *said_of(const front_kernel_t *kernel)
@@ -149,7 +102,7 @@ static void on_mistake(void *context, const check_subject_t *subject, uint32_t a
     (void)snprintf(first->text, sizeof(first->text), "%.*s: %s",
                    (int)(name.size < 200 ? name.size : 200), name.data, message);
   const told_key_t key = {object_hash(subject->kernel->object), subject->kernel->address, about};
-  if (mode_of(subject->kernel) == WATCH_CHECK_WARN && was_told(key))
+  if (mode_of(subject->kernel) == WATCH_CHECK_WARN && told_before(key))
     return;
   front_report("check: %.*s, queue %llu: %s", (int)(name.size < 200 ? name.size : 200), name.data,
                (unsigned long long)subject->queue_id, message);
@@ -173,7 +126,7 @@ static bool leave_unchecked(uint64_t queue_id, const watch_note_t *note, const c
   atomic_fetch_add(&unchecked, 1);
   if (mode == WATCH_CHECK_REFUSE)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%s: it cannot be checked", why) == RAWHAL_OK;
-  if (mode != WATCH_CHECK_WARN || !was_told(key))
+  if (mode != WATCH_CHECK_WARN || !told_before(key))
     front_report("check: queue %llu: %s: it is not checked", (unsigned long long)queue_id, why);
   return true;
 }
@@ -276,7 +229,7 @@ void watch_summary(void)
 void watch_close(void)
 {
   watch_memory_forget();
-  forget_told();
+  told_forget();
   substitute_close();
   objects_listen(NULL);
   objects_forget();
@@ -294,8 +247,7 @@ void watch_close(void)
 
 void watch_abandon(void)
 {
-  (void)pthread_mutex_init(&told_lock, NULL);
-  all_told = NULL;
+  told_abandon();
   ranges_abandon();
   objects_abandon();
   substitute_abandon();

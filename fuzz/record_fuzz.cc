@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -49,19 +50,50 @@ void read_content(record_reader_t *reader, const record_content_t &content)
                       : status == RAWHAL_NOT_FOUND && !next);
 }
 
-void read_buffers(record_reader_t *reader, uint64_t dispatch, record_when_t when)
+// Buffers that do not overlap, as a replay takes them, have no more bytes than the file; many dispatches may each have
+// the same ones, so that `left` says how many are read.
+void read_buffers(record_reader_t *reader, uint64_t dispatch, record_when_t when, size_t size,
+                  size_t *left)
 {
+  std::map<uint64_t, uint64_t> whole;
   const record_buffers_t buffers = record_reader_buffers(reader, dispatch, when);
   for (size_t i = 0; i < buffers.count; ++i) {
     const record_buffer_t &buffer = buffers.buffers[i];
     check(buffer.content.size && buffer.address + buffer.content.size > buffer.address);
     check(!buffers.all || buffer.content.whole != buffer.left_out);
+    if (buffer.content.whole)
+      whole[buffer.address] = buffer.content.size;
+    if (buffer.content.size > *left)
+      continue;
+    *left -= buffer.content.whole ? static_cast<size_t>(buffer.content.size) : 0;
     read_content(reader, buffer.content);
   }
+  uint64_t end = 0, sum_of_all = 0;
+  bool overlap = false;
+  for (const auto &range : whole) {
+    overlap |= range.first < end;
+    end = range.first + range.second;
+    sum_of_all += overlap ? 0 : range.second;
+  }
+  check(overlap || sum_of_all <= size);
+}
+
+void read_notes(const record_reader_t *reader, uint64_t dispatch)
+{
+  char text[240];
+  record_place_t place;
+  const record_notes_t notes = record_reader_notes(reader, dispatch);
+  for (size_t i = 0; i < notes.count; ++i) {
+    record_note_text(&notes.notes[i], text, sizeof(text));
+    check(notes.notes[i].kind && strlen(text) && strlen(record_note_name(notes.notes[i].kind)));
+  }
+  if (record_reader_place(reader, dispatch, &place))
+    check(place.size && place.base + place.size > place.base);
 }
 
 void read_all(record_reader_t *reader, size_t size)
 {
+  size_t left = 2 * size;
   const record_reader_info_t *info = record_reader_info(reader);
   check(info->bytes + info->torn == size && (info->end == RECORD_TORN) == (info->torn || !size));
   for (uint64_t i = 1; i <= info->objects; ++i) {
@@ -80,8 +112,9 @@ void read_all(record_reader_t *reader, size_t size)
     touch(dispatch.kernel.data, dispatch.kernel.size);
     touch(dispatch.kernargs.data, dispatch.kernargs.size);
     check(record_reader_object(reader, dispatch.object)->content.whole);
-    read_buffers(reader, i, RECORD_BEFORE);
-    read_buffers(reader, i, RECORD_AFTER);
+    read_buffers(reader, i, RECORD_BEFORE, size, &left);
+    read_buffers(reader, i, RECORD_AFTER, size, &left);
+    read_notes(reader, i);
   }
 }
 
@@ -112,7 +145,7 @@ void seal(std::string &bytes)
   memcpy(&header, bytes.data(), sizeof(header));
   memcpy(header.magic, FORMAT_MAGIC, sizeof(header.magic));
   header.byte_order = FORMAT_BYTE_ORDER;
-  header.version = FORMAT_VERSION;
+  header.version = header.version == 1 ? 1 : FORMAT_VERSION;
   header.check = sum_bytes(&header, offsetof(format_header_t, check), 0);
   memcpy(&bytes[0], &header, sizeof(header));
   format_frame_t frame;

@@ -123,7 +123,9 @@ rawhal_status_t append_piece(record_writer_t *writer, uint64_t content, uint64_t
   const format_piece_t piece = {content, offset};
   payload_t payload = payload_of(&piece, sizeof(piece));
   payload_add(&payload, bytes, size);
-  return append_frame(writer, FORMAT_PIECE, payload, error);
+  rawhal_status_t status = append_frame(writer, FORMAT_PIECE, payload, error);
+  writer->pieces += status == RAWHAL_OK;
+  return status;
 }
 
 rawhal_status_t append_enter(record_writer_t *writer, rawhal_error_t *error)

@@ -8,6 +8,7 @@
 
 #include "base/own_file.h"
 #include "record/format.h"
+#include "record/kept.h"
 #include "record/known.h"
 #include "record/writer.h"
 
@@ -17,8 +18,9 @@ struct record_writer {
   pid_t process;
   uint64_t bound, buffer_bound, salt;
   uint64_t bytes; /* of whole frames: where the next one goes */
-  uint64_t objects, dispatches, contents;
+  uint64_t objects, dispatches, contents, pieces;
   known_t known;
+  kept_t kept;
   record_end_t end;
   int code; /* errno that ended it */
   char path[256];

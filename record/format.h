@@ -12,11 +12,13 @@
 #define FORMAT_MAGIC "rawhalRD"
 
 enum {
-  FORMAT_VERSION = 1,
+  FORMAT_VERSION = 2, /* what is written; from 1 on all are read */
   FORMAT_BYTE_ORDER = 0x01020304,
   FORMAT_OTHER_ORDER = 0x04030201,
   FORMAT_MOST_PAYLOAD = 512 << 10,
-  FORMAT_LEFT_OUT = 1u << 0, /* format_buffer_t.flags: it has no contents here, it is too large */
+  /* format_buffer_t.flags */
+  FORMAT_LEFT_OUT = 1u << 0, /* it has no contents here, it is too large */
+  FORMAT_SEGMENT = 1u << 1,  /* it is memory of the dispatch's code object, as it was loaded */
 };
 
 typedef struct format_header {
@@ -35,6 +37,10 @@ typedef enum format_type {
   FORMAT_PIECE = 4,
   FORMAT_CAPTURED = 5,
   FORMAT_END = 6,
+  FORMAT_AGAIN = 7, /* this and what follows: from version 2 on */
+  FORMAT_PLACE = 8,
+  FORMAT_NOTE = 9,
+  FORMAT_TYPES, /* one more than the last */
 } format_type_t;
 
 typedef struct format_frame {
@@ -69,6 +75,26 @@ typedef struct format_piece {
   uint64_t content, offset;
 } format_piece_t;
 
+/* The bytes of an earlier piece, of the same buffer and at the same offset in it. */
+typedef struct format_again {
+  uint64_t content, offset;
+  uint64_t piece; /* its number: of all pieces, from 1, with those that are again */
+} format_again_t;
+
+/* Where the code object of a dispatch was loaded. */
+typedef struct format_place {
+  uint64_t dispatch;
+  uint64_t base, size; /* of all of it, in the device's address space */
+  uint64_t delta;      /* from the object's own addresses to those */
+} format_place_t;
+
+/* What a replay of a dispatch may lack. */
+typedef struct format_note {
+  uint64_t dispatch;
+  uint32_t kind, zero; /* record_note_kind_t */
+  uint64_t count, at, value;
+} format_note_t;
+
 /* All buffers of a dispatch are there. */
 typedef struct format_captured {
   uint64_t dispatch;
@@ -83,6 +109,9 @@ typedef struct format_end {
 static_assert(sizeof(format_header_t) == 48 && sizeof(format_frame_t) == 24, "no gaps");
 static_assert(sizeof(format_object_t) == 40 && sizeof(format_dispatch_t) == 64, "no gaps");
 static_assert(sizeof(format_buffer_t) == 40 && sizeof(format_piece_t) == 16, "no gaps");
+static_assert(sizeof(format_again_t) == 24 && sizeof(format_place_t) == 32 &&
+                  sizeof(format_note_t) == 40,
+              "no gaps");
 static_assert(sizeof(format_captured_t) == 16 && sizeof(format_end_t) == 24, "no gaps");
 static_assert(sizeof(format_dispatch_t) + 2 * RECORD_MOST_NAME + RECORD_MOST_KERNARGS <=
                       FORMAT_MOST_PAYLOAD &&

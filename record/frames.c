@@ -43,9 +43,9 @@ static rawhal_status_t check_header(const format_header_t *header, uint64_t size
   if (header->byte_order != FORMAT_BYTE_ORDER)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, offsetof(format_header_t, byte_order),
                           "the recording's byte order is 0x%x", header->byte_order);
-  if (header->version != FORMAT_VERSION)
+  if (!header->version || header->version > FORMAT_VERSION)
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, offsetof(format_header_t, version),
-                          "the recording is of version %u, known is %d", header->version,
+                          "the recording is of version %u, known are 1 to %d", header->version,
                           FORMAT_VERSION);
   if (header->check != sum_bytes(header, offsetof(format_header_t, check), 0))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, offsetof(format_header_t, bound),
@@ -108,7 +108,8 @@ static rawhal_status_t check_frame(const frames_t *frames, uint64_t offset,
   if (head->size > FORMAT_MOST_PAYLOAD)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, offset, "a frame of %u bytes, more than %d",
                           head->size, FORMAT_MOST_PAYLOAD);
-  if (!head->type || head->type > FORMAT_END)
+  const uint32_t types = frames->header.version == 1 ? FORMAT_END + 1 : FORMAT_TYPES;
+  if (!head->type || head->type >= types)
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, offset, "a frame of the unknown type %u",
                           head->type);
   return RAWHAL_OK;

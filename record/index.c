@@ -143,6 +143,11 @@ static rawhal_status_t check_owner(const record_reader_t *reader, const frame_t 
   return RAWHAL_OK;
 }
 
+static uint32_t known_flags(const record_reader_t *reader)
+{
+  return reader->info.version == 1 ? FORMAT_LEFT_OUT : FORMAT_LEFT_OUT | FORMAT_SEGMENT;
+}
+
 static rawhal_status_t take_buffer(record_reader_t *reader, const frame_t *frame,
                                    rawhal_error_t *error)
 {
@@ -151,19 +156,20 @@ static rawhal_status_t take_buffer(record_reader_t *reader, const frame_t *frame
   rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
   if (status != RAWHAL_OK || (status = check_owner(reader, frame, head.dispatch, head.when, error)))
     return status;
-  if (!checked_add_u64(head.address, head.size, &end) || head.flags & ~(uint32_t)FORMAT_LEFT_OUT)
+  if (!checked_add_u64(head.address, head.size, &end) || head.flags & ~known_flags(reader))
     return malformed(frame, error, "a buffer of %" PRIu64 " bytes at 0x%" PRIx64 ", flags 0x%x",
                      head.size, head.address, head.flags);
   if ((status = add_content(reader, frame, head.content, head.size, error)))
     return status;
-  if (!add(&reader->buffers, sizeof(index_buffer_t)))
+  if (!add(&reader->buffers, sizeof(size_t)))
     return no_memory(error);
   index_content_t *content = INDEX_AT(reader->contents, index_content_t, head.content);
   content->dispatch = (size_t)head.dispatch;
   content->when = (record_when_t)head.when;
+  content->address = head.address;
   content->left_out = head.flags & FORMAT_LEFT_OUT;
-  *INDEX_AT(reader->buffers, index_buffer_t, reader->buffers.count) =
-      (index_buffer_t){head.address, (size_t)head.content};
+  content->segment = head.flags & FORMAT_SEGMENT;
+  *INDEX_AT(reader->buffers, size_t, reader->buffers.count) = (size_t)head.content;
   index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, head.dispatch);
   ++owner->buffers[head.when].count;
   owner->buffers[head.when].lacking += !content->left_out;
@@ -181,6 +187,38 @@ static void complete(record_reader_t *reader, const index_content_t *content)
           .lacking;
 }
 
+/* `size` bytes at `offset` of a content, which go on where its piece before this one ended; NULL: it
+ * has no such place. */
+static index_content_t *next_place(record_reader_t *reader, uint64_t number, uint64_t offset,
+                                   size_t size)
+{
+  index_content_t *content = NULL;
+  if (number && number <= reader->contents.count)
+    content = INDEX_AT(reader->contents, index_content_t, number);
+  if (!content || content->left_out || offset != content->have || !size || size > RECORD_PIECE ||
+      !range_within(offset, size, content->size))
+    return NULL;
+  return content;
+}
+
+static rawhal_status_t add_piece(record_reader_t *reader, index_content_t *content,
+                                 index_piece_t piece, rawhal_error_t *error)
+{
+  if (!add(&reader->pieces, sizeof(index_piece_t)))
+    return no_memory(error);
+  const size_t place = reader->pieces.count;
+  *INDEX_AT(reader->pieces, index_piece_t, place) = piece;
+  if (content->last)
+    INDEX_AT(reader->pieces, index_piece_t, content->last)->next = place;
+  else
+    content->first = place;
+  content->last = place;
+  content->have += piece.size;
+  if (content->have == content->size)
+    complete(reader, content);
+  return RAWHAL_OK;
+}
+
 static rawhal_status_t take_piece(record_reader_t *reader, const frame_t *frame,
                                   rawhal_error_t *error)
 {
@@ -189,27 +227,81 @@ static rawhal_status_t take_piece(record_reader_t *reader, const frame_t *frame,
   if (status != RAWHAL_OK)
     return status;
   const size_t size = frame->size - sizeof(head);
-  index_content_t *content = NULL;
-  if (head.content && head.content <= reader->contents.count)
-    content = INDEX_AT(reader->contents, index_content_t, head.content);
-  if (!content || content->left_out || head.offset != content->have || !size ||
-      size > RECORD_PIECE || !range_within(head.offset, size, content->size))
+  index_content_t *content = next_place(reader, head.content, head.offset, size);
+  if (!content)
     return malformed(frame, error,
                      "%zu bytes at %" PRIu64 " of content %" PRIu64 ", which has no such place",
                      size, head.offset, head.content);
-  if (!add(&reader->pieces, sizeof(index_piece_t)))
+  const index_piece_t piece = {frame->offset, head.offset, size, 0, (size_t)head.content};
+  return add_piece(reader, content, piece, error);
+}
+
+/* The same place of the same buffer: however often a file says so, the buffers of a dispatch, which
+ * do not overlap, have no more bytes than the file. */
+static rawhal_status_t take_again(record_reader_t *reader, const frame_t *frame,
+                                  rawhal_error_t *error)
+{
+  format_again_t head;
+  rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
+  if (status != RAWHAL_OK)
+    return status;
+  const index_piece_t none = {0};
+  const index_piece_t piece = head.piece && head.piece <= reader->pieces.count
+                                  ? *INDEX_AT(reader->pieces, index_piece_t, head.piece)
+                                  : none;
+  index_content_t *content = next_place(reader, head.content, head.offset, piece.size);
+  const index_content_t *from =
+      piece.content ? INDEX_AT(reader->contents, index_content_t, piece.content) : NULL;
+  if (!content || !from || !content->dispatch || !from->dispatch ||
+      content->address != from->address || content->size != from->size ||
+      piece.offset != head.offset)
+    return malformed(frame, error,
+                     "piece %" PRIu64 " is not of what is at %" PRIu64 " of content %" PRIu64,
+                     head.piece, head.offset, head.content);
+  const index_piece_t again = {piece.frame, head.offset, piece.size, 0, 0};
+  return add_piece(reader, content, again, error);
+}
+
+static index_dispatch_t *find_owner(const record_reader_t *reader, uint64_t dispatch)
+{
+  return dispatch && dispatch <= reader->dispatches.count
+             ? INDEX_AT(reader->dispatches, index_dispatch_t, dispatch)
+             : NULL;
+}
+
+static rawhal_status_t take_place(record_reader_t *reader, const frame_t *frame,
+                                  rawhal_error_t *error)
+{
+  uint64_t end;
+  format_place_t head;
+  rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
+  if (status != RAWHAL_OK)
+    return status;
+  index_dispatch_t *owner = find_owner(reader, head.dispatch);
+  if (!owner || owner->place.size || !head.size || !checked_add_u64(head.base, head.size, &end))
+    return malformed(frame, error,
+                     "dispatch %" PRIu64 " has its code object of %" PRIu64 " bytes at 0x%" PRIx64,
+                     head.dispatch, head.size, head.base);
+  owner->place = (record_place_t){head.base, head.size, head.delta};
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t take_note(record_reader_t *reader, const frame_t *frame,
+                                 rawhal_error_t *error)
+{
+  format_note_t head;
+  rawhal_status_t status = take_head(frame, &head, sizeof(head), false, error);
+  if (status != RAWHAL_OK)
+    return status;
+  index_dispatch_t *owner = find_owner(reader, head.dispatch);
+  if (!owner || !head.kind || head.zero)
+    return malformed(frame, error, "a note of kind %u of dispatch %" PRIu64, head.kind,
+                     head.dispatch);
+  if (!add(&reader->notes, sizeof(index_note_t)))
     return no_memory(error);
-  const size_t place = reader->pieces.count;
-  *INDEX_AT(reader->pieces, index_piece_t, place) =
-      (index_piece_t){frame->offset, head.offset, size, 0};
-  if (content->last)
-    INDEX_AT(reader->pieces, index_piece_t, content->last)->next = place;
-  else
-    content->first = place;
-  content->last = place;
-  content->have += size;
-  if (content->have == content->size)
-    complete(reader, content);
+  *INDEX_AT(reader->notes, index_note_t, reader->notes.count) =
+      (index_note_t){(size_t)head.dispatch, {head.kind, head.count, head.at, head.value}};
+  ++owner->note_count;
   return RAWHAL_OK;
 }
 
@@ -270,22 +362,47 @@ static rawhal_status_t sort_buffers(record_reader_t *reader, rawhal_error_t *err
       owner->buffers[when].count = 0;
     }
   for (size_t i = 1; i <= reader->buffers.count; ++i) {
-    const index_buffer_t *buffer = INDEX_AT(reader->buffers, index_buffer_t, i);
-    const index_content_t *content = INDEX_AT(reader->contents, index_content_t, buffer->content);
+    const size_t number = *INDEX_AT(reader->buffers, size_t, i);
+    const index_content_t *content = INDEX_AT(reader->contents, index_content_t, number);
     index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, content->dispatch);
     const size_t place =
         owner->buffers[content->when].first + owner->buffers[content->when].count++;
     reader->sorted[place] =
-        (record_buffer_t){buffer->address,
-                          {buffer->content, content->size, content->have == content->size},
-                          content->left_out};
+        (record_buffer_t){content->address,
+                          {number, content->size, content->have == content->size},
+                          content->left_out,
+                          content->segment};
+  }
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t sort_notes(record_reader_t *reader, rawhal_error_t *error)
+{
+  size_t next = 0;
+  if (!reader->notes.count)
+    return RAWHAL_OK;
+  reader->sorted_notes = allocate_zeroed(NULL, reader->notes.count, sizeof(*reader->sorted_notes));
+  if (!reader->sorted_notes)
+    return no_memory(error);
+  for (size_t i = 1; i <= reader->dispatches.count; ++i) {
+    index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, i);
+    owner->first_note = next;
+    next += owner->note_count;
+    owner->note_count = 0;
+  }
+  for (size_t i = 1; i <= reader->notes.count; ++i) {
+    const index_note_t *note = INDEX_AT(reader->notes, index_note_t, i);
+    index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, note->dispatch);
+    reader->sorted_notes[owner->first_note + owner->note_count++] = note->note;
   }
   return RAWHAL_OK;
 }
 
 static rawhal_status_t (*const takers[])(record_reader_t *, const frame_t *, rawhal_error_t *) = {
     [FORMAT_OBJECT] = take_object, [FORMAT_DISPATCH] = take_dispatch, [FORMAT_BUFFER] = take_buffer,
-    [FORMAT_PIECE] = take_piece,   [FORMAT_CAPTURED] = take_captured, [FORMAT_END] = take_end};
+    [FORMAT_PIECE] = take_piece,   [FORMAT_CAPTURED] = take_captured, [FORMAT_END] = take_end,
+    [FORMAT_AGAIN] = take_again,   [FORMAT_PLACE] = take_place,       [FORMAT_NOTE] = take_note};
+static_assert(sizeof(takers) / sizeof(*takers) == FORMAT_TYPES, "one for each type");
 
 rawhal_status_t index_build(record_reader_t *reader, rawhal_error_t *error)
 {
@@ -293,7 +410,8 @@ rawhal_status_t index_build(record_reader_t *reader, rawhal_error_t *error)
   record_reader_info_t *info = &reader->info;
   uint64_t offset = sizeof(format_header_t);
   *info = (record_reader_info_t){.bound = reader->frames.header.bound,
-                                 .process = reader->frames.header.process};
+                                 .process = reader->frames.header.process,
+                                 .version = reader->frames.header.version};
   if (reader->frames.size < offset) {
     info->end = RECORD_TORN;
     info->torn = reader->frames.size;
@@ -314,5 +432,6 @@ rawhal_status_t index_build(record_reader_t *reader, rawhal_error_t *error)
   info->torn = reader->frames.size - offset;
   info->objects = reader->objects.count;
   info->dispatches = reader->dispatches.count;
-  return sort_buffers(reader, error);
+  rawhal_status_t status = sort_buffers(reader, error);
+  return status == RAWHAL_OK ? sort_notes(reader, error) : status;
 }

@@ -16,14 +16,16 @@ typedef struct index_array {
 typedef struct index_piece {
   uint64_t frame, offset; /* in the file; in its content */
   size_t size, next;
+  size_t content; /* whose bytes they are, where they stand in the file; of others 0 */
 } index_piece_t;
 
 typedef struct index_content {
   uint64_t frame, size, have; /* where it was announced; bytes in all, and found */
   size_t first, last;         /* pieces */
   size_t object, dispatch;    /* whose it is; the other is 0 */
+  uint64_t address;           /* of a buffer */
   record_when_t when;
-  bool left_out;
+  bool left_out, segment;
 } index_content_t;
 
 typedef struct index_dispatch {
@@ -32,12 +34,14 @@ typedef struct index_dispatch {
     size_t count, lacking, first; /* buffers; without all of their content; in reader.buffers */
     bool captured;
   } buffers[RECORD_WHENS];
+  record_place_t place; /* of size 0: not known */
+  size_t note_count, first_note;
 } index_dispatch_t;
 
-typedef struct index_buffer {
-  uint64_t address;
-  size_t content;
-} index_buffer_t;
+typedef struct index_note {
+  size_t dispatch;
+  record_note_t note;
+} index_note_t;
 
 struct record_reader {
   frames_t frames;
@@ -45,9 +49,11 @@ struct record_reader {
   index_array_t objects;    /* record_object_t */
   index_array_t dispatches; /* index_dispatch_t */
   index_array_t contents;   /* index_content_t */
-  index_array_t buffers;    /* index_buffer_t, as they stand in the file */
+  index_array_t buffers;    /* size_t, their contents, as they stand in the file */
   index_array_t pieces;     /* index_piece_t */
+  index_array_t notes;      /* index_note_t, as they stand in the file */
   record_buffer_t *sorted;  /* the buffers, those of a dispatch one after the other */
+  record_note_t *sorted_notes;
 };
 
 /* The element at a place that is there. */

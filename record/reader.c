@@ -37,7 +37,9 @@ void record_reader_close(record_reader_t *reader)
   allocate_free(NULL, reader->contents.elements);
   allocate_free(NULL, reader->buffers.elements);
   allocate_free(NULL, reader->pieces.elements);
+  allocate_free(NULL, reader->notes.elements);
   allocate_free(NULL, reader->sorted);
+  allocate_free(NULL, reader->sorted_notes);
   allocate_free(NULL, reader);
 }
 
@@ -86,6 +88,23 @@ record_buffers_t record_reader_buffers(const record_reader_t *reader, uint64_t n
   const size_t count = owner->buffers[when].count;
   return (record_buffers_t){count ? reader->sorted + owner->buffers[when].first : NULL, count,
                             owner->buffers[when].captured};
+}
+
+record_notes_t record_reader_notes(const record_reader_t *reader, uint64_t number)
+{
+  if (!number || number > reader->dispatches.count)
+    return (record_notes_t){0};
+  const index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, number);
+  const size_t count = owner->note_count;
+  return (record_notes_t){count ? reader->sorted_notes + owner->first_note : NULL, count};
+}
+
+bool record_reader_place(const record_reader_t *reader, uint64_t number, record_place_t *place)
+{
+  *place = (record_place_t){0};
+  if (number && number <= reader->dispatches.count)
+    *place = INDEX_AT(reader->dispatches, index_dispatch_t, number)->place;
+  return place->size != 0;
 }
 
 rawhal_status_t record_reader_content(record_reader_t *reader, const record_content_t *content,

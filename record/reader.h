@@ -9,6 +9,7 @@
 #ifndef RAWHAL_RECORD_READER_H
 #define RAWHAL_RECORD_READER_H
 
+#include "record/notes.h"
 #include "record/record.h"
 
 typedef struct record_reader record_reader_t;
@@ -26,8 +27,9 @@ typedef struct record_reader_info {
   uint64_t bound, process;
   size_t objects, dispatches;
   record_end_t end;
-  int code;      /* errno of RECORD_FAILED */
-  uint64_t torn; /* bytes of a frame that is not whole */
+  int code;         /* errno of RECORD_FAILED */
+  uint64_t torn;    /* bytes of a frame that is not whole */
+  uint32_t version; /* of the format; before 2 there are no places, segments and notes */
 } record_reader_info_t;
 
 const record_reader_info_t *record_reader_info(const record_reader_t *reader);
@@ -55,6 +57,7 @@ typedef struct record_buffer {
   uint64_t address; /* of content.size bytes */
   record_content_t content;
   bool left_out; /* larger than its recorder wanted buffers: there is no content */
+  bool segment;  /* of the dispatch's code object, as it was loaded */
 } record_buffer_t;
 
 typedef struct record_buffers {
@@ -66,6 +69,16 @@ typedef struct record_buffers {
 /* Of a dispatch, by its number. */
 record_buffers_t record_reader_buffers(const record_reader_t *reader, uint64_t number,
                                        record_when_t when);
+
+/* What a replay of it may lack, in the order in which it was recorded. */
+typedef struct record_notes {
+  const record_note_t *notes;
+  size_t count;
+} record_notes_t;
+record_notes_t record_reader_notes(const record_reader_t *reader, uint64_t number);
+
+/* Where its code object was loaded. False: the recording does not say. */
+bool record_reader_place(const record_reader_t *reader, uint64_t number, record_place_t *place);
 
 /* Gets the bytes of a content from the first on, at most RECORD_PIECE at a time and none twice.
  * Another status than OK ends it, and is returned. */

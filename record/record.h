@@ -2,7 +2,10 @@
  *
  *     format   the file's bytes, which docs/recording.md describes
  *     sum      its checksums; what names code objects is rawhal_content_hash()
- *     writer   appends to one, from any number of threads: append.c has the file, known.c the objects
+ *     notes    what a replay of a dispatch may lack, in words
+ *     words    which bytes of a kernarg segment are pointers
+ *     writer   appends to one, from any number of threads: append.c has the file, known.c the objects,
+ *              kept.c what was written last of each buffer
  *     frames   reads one frame
  *     reader   a whole file: objects, dispatches, buffers; index.c has what is where
  *
@@ -31,6 +34,11 @@ typedef struct record_dispatch {
   uint32_t private_bytes;       /* of a work-item */
   rawhal_bytes_t kernargs;      /* the segment, hidden arguments included */
 } record_dispatch_t;
+
+/* Where its code object was loaded: all of it, and from the object's own addresses to those. */
+typedef struct record_place {
+  uint64_t base, size, delta;
+} record_place_t;
 
 /* When the contents of buffers are from. */
 typedef enum record_when {

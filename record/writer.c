@@ -121,87 +121,6 @@ rawhal_status_t record_writer_dispatch(record_writer_t *writer, const record_dis
   return status;
 }
 
-/* ---- Buffers ---- */
-
-typedef struct capture {
-  record_writer_t *writer;
-  uint64_t dispatch;
-  record_when_t when;
-  record_read_fn *read;
-  void *context;
-  void *piece; /* RECORD_PIECE bytes */
-} capture_t;
-
-/* `*content` 0: it is not to have contents. */
-static rawhal_status_t append_buffer(const capture_t *capture, const record_range_t *range,
-                                     uint64_t *content, rawhal_error_t *error)
-{
-  record_writer_t *writer = capture->writer;
-  const bool left_out = writer->buffer_bound && range->size > writer->buffer_bound;
-  *content = 0;
-  rawhal_status_t status = append_enter(writer, error);
-  if (status != RAWHAL_OK)
-    return status;
-  const format_buffer_t buffer = {writer->contents + 1, capture->dispatch, range->address,
-                                  range->size,          capture->when,     left_out};
-  if (!capture->dispatch || capture->dispatch > writer->dispatches)
-    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no dispatch %" PRIu64,
-                         capture->dispatch);
-  else
-    status = append_frame(writer, FORMAT_BUFFER, payload_of(&buffer, sizeof(buffer)), error);
-  if (status == RAWHAL_OK)
-    ++writer->contents;
-  pthread_mutex_unlock(&writer->lock);
-  *content = status || left_out ? 0 : buffer.content;
-  return status;
-}
-
-static rawhal_status_t capture_buffer(const capture_t *capture, const record_range_t *range,
-                                      rawhal_error_t *error)
-{
-  uint64_t end, content;
-  if (!range->size || !checked_add_u64(range->address, range->size, &end))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "no buffer has %" PRIu64 " bytes at 0x%" PRIx64, range->size,
-                       range->address);
-  rawhal_status_t status = append_buffer(capture, range, &content, error);
-  for (uint64_t at = 0; status == RAWHAL_OK && content && at < range->size; at += RECORD_PIECE) {
-    const size_t size = piece_size(range->size - at);
-    status = capture->read(capture->context, range, at, capture->piece, size, error);
-    if (status != RAWHAL_OK || (status = append_enter(capture->writer, error)))
-      return status;
-    status = append_piece(capture->writer, content, at, capture->piece, size, error);
-    pthread_mutex_unlock(&capture->writer->lock);
-  }
-  return status;
-}
-
-rawhal_status_t record_writer_buffers(record_writer_t *writer, uint64_t dispatch,
-                                      record_when_t when, const record_range_t *ranges,
-                                      size_t count, record_read_fn *read, void *context,
-                                      rawhal_error_t *error)
-{
-  WITHOUT_CANCELLATION();
-  const format_captured_t captured = {dispatch, when, (uint32_t)count};
-  if ((unsigned)when >= RECORD_WHENS || count > UINT32_MAX)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffers are from before or after");
-  capture_t capture = {writer, dispatch, when, read, context, allocate(NULL, RECORD_PIECE)};
-  if (!capture.piece)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a piece of a buffer");
-  rawhal_status_t status = RAWHAL_OK;
-  for (size_t i = 0; i < count && status == RAWHAL_OK; ++i)
-    status = capture_buffer(&capture, &ranges[i], error);
-  allocate_free(NULL, capture.piece);
-  if (status != RAWHAL_OK || (status = append_enter(writer, error)))
-    return status;
-  if (!dispatch || dispatch > writer->dispatches)
-    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no dispatch %" PRIu64, dispatch);
-  else
-    status = append_frame(writer, FORMAT_CAPTURED, payload_of(&captured, sizeof(captured)), error);
-  pthread_mutex_unlock(&writer->lock);
-  return status;
-}
-
 /* ---- Beginning and end ---- */
 
 static uint64_t make_salt(void)
@@ -304,6 +223,7 @@ rawhal_status_t record_writer_close(record_writer_t *writer, rawhal_error_t *err
   if (ours)
     pthread_mutex_destroy(&writer->lock);
   known_free(&writer->known);
+  kept_free(&writer->kept);
   allocate_free(NULL, writer);
   return status;
 }

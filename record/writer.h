@@ -12,6 +12,7 @@
 #ifndef RAWHAL_RECORD_WRITER_H
 #define RAWHAL_RECORD_WRITER_H
 
+#include "record/notes.h"
 #include "record/record.h"
 
 typedef struct record_writer record_writer_t;
@@ -45,21 +46,39 @@ RAWHAL_CHECKED rawhal_status_t record_writer_dispatch(record_writer_t *writer,
                                                       const record_dispatch_t *dispatch,
                                                       uint64_t *number, rawhal_error_t *error);
 
-/* An allocation that a pointer of the kernarg segment leads into. */
+/* Where the dispatch's code object was loaded; once, before its buffers. */
+RAWHAL_CHECKED rawhal_status_t record_writer_place(record_writer_t *writer, uint64_t dispatch,
+                                                   const record_place_t *place,
+                                                   rawhal_error_t *error);
+
+/* What a replay of the dispatch may lack. */
+RAWHAL_CHECKED rawhal_status_t record_writer_note(record_writer_t *writer, uint64_t dispatch,
+                                                  const record_note_t *note, rawhal_error_t *error);
+
+/* Memory of a dispatch: an allocation that it has a pointer into, or a part of its code object as it
+ * is loaded. */
 typedef struct record_range {
   uint64_t address, size; /* device address of its first byte, bytes */
+  bool segment;           /* of its code object */
+  bool left_out;          /* without contents */
 } record_range_t;
 
+typedef struct record_ranges {
+  record_range_t *ranges;
+  size_t count;
+} record_ranges_t;
+
 /* Gets `size` bytes of a range, at most RECORD_PIECE of them, from front to end; is called without
- * a lock. */
+ * a lock. May add to the ranges, which may move them. */
 typedef rawhal_status_t record_read_fn(void *context, const record_range_t *range, uint64_t offset,
                                        void *to, size_t size, rawhal_error_t *error);
 
-/* All buffers of a dispatch, as they are before or after it, once each. When `read` fails, its
- * status is returned, and what there is of the buffers does not count for a reader. */
+/* All buffers of a dispatch, as they are before or after it, once each. Pieces that are as they were
+ * when they were written last are not written again. When `read` fails, its status is returned, and
+ * what there is of the buffers does not count for a reader. */
 RAWHAL_CHECKED rawhal_status_t record_writer_buffers(record_writer_t *writer, uint64_t dispatch,
                                                      record_when_t when,
-                                                     const record_range_t *ranges, size_t count,
+                                                     const record_ranges_t *ranges,
                                                      record_read_fn *read, void *context,
                                                      rawhal_error_t *error);
 

@@ -88,7 +88,8 @@ static void release(replay_t *replay)
 {
   rawhal_queue_destroy(replay->queue);
   for (size_t i = 0; i < replay->buffer_count; ++i)
-    rawhal_buffer_free(replay->buffers[i].memory);
+    if (replay->buffers[i].owned)
+      rawhal_buffer_free(replay->buffers[i].memory);
   free(replay->buffers);
   rawhal_executable_destroy(replay->executable);
   rawhal_hsaco_close(replay->hsaco);

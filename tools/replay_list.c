@@ -14,6 +14,10 @@ static const char *const ends[] = {[RECORD_UNFINISHED] = "unfinished",
                                    [RECORD_FAILED] = "failed",
                                    [RECORD_TORN] = "torn"};
 
+const char replay_first_version[] =
+    "recorded in format version 1: its code object's variables, pointers in arguments by value and "
+    "in buffers were not followed, and nothing says what may be missing";
+
 static const char *state_of(const record_buffer_t *buffer)
 {
   return buffer->left_out ? "left_out" : buffer->content.whole ? "whole" : "cut";
@@ -34,9 +38,24 @@ static void put_buffers(json_writer_t *out, const char *key, const record_buffer
     json_put_text(out, "address", text);
     json_put_unsigned(out, "size", buffer->content.size);
     json_put_text(out, "contents", state_of(buffer));
+    json_put_bool(out, "variables", buffer->segment);
     json_end(out);
   }
   json_end(out);
+  json_end(out);
+}
+
+static void put_notes(json_writer_t *out, const record_notes_t *notes)
+{
+  char text[REPLAY_NOTE];
+  json_begin_array(out, "notes");
+  for (size_t i = 0; i < notes->count; ++i) {
+    record_note_text(&notes->notes[i], text, sizeof(text));
+    json_begin_object(out, NULL);
+    json_put_text(out, "about", record_note_name(notes->notes[i].kind));
+    json_put_text(out, "text", text);
+    json_end(out);
+  }
   json_end(out);
 }
 
@@ -69,6 +88,8 @@ static void put_dispatch(json_writer_t *out, const record_reader_t *reader, uint
   json_put_unsigned(out, "kernarg_bytes", dispatch->kernargs.size);
   put_buffers(out, "before", &before);
   put_buffers(out, "after", &after);
+  const record_notes_t notes = record_reader_notes(reader, number);
+  put_notes(out, &notes);
   json_end(out);
 }
 
@@ -76,6 +97,7 @@ static void put_head(json_writer_t *out, const record_reader_t *reader)
 {
   const record_reader_info_t *info = record_reader_info(reader);
   json_put_text(out, "schema", "rawhal-recording-1");
+  json_put_unsigned(out, "version", info->version);
   json_put_unsigned(out, "bytes", info->bytes);
   json_put_unsigned(out, "bound", info->bound);
   json_put_unsigned(out, "process", info->process);
@@ -146,6 +168,7 @@ static void print_buffers(const record_reader_t *reader, uint64_t number, record
 static void print_dispatch(const record_reader_t *reader, uint64_t number,
                            const record_dispatch_t *dispatch, bool demangled)
 {
+  char text[REPLAY_NOTE];
   printf("%" PRIu64 ": ", number);
   (void)tool_print_text(demangle_if(demangled, dispatch->kernel));
   printf(": %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u, ",
@@ -156,6 +179,11 @@ static void print_dispatch(const record_reader_t *reader, uint64_t number,
   print_buffers(reader, number, RECORD_BEFORE);
   print_buffers(reader, number, RECORD_AFTER);
   putchar('\n');
+  const record_notes_t notes = record_reader_notes(reader, number);
+  for (size_t i = 0; i < notes.count; ++i) {
+    record_note_text(&notes.notes[i], text, sizeof(text));
+    printf("   %s: %s\n", record_note_name(notes.notes[i].kind), text);
+  }
 }
 
 static void print_end(const record_reader_info_t *info, const char *path)
@@ -190,6 +218,8 @@ static bool list_text(record_reader_t *reader, const replay_request_t *request,
       return false;
     print_dispatch(reader, i, &dispatch, request->demangle);
   }
+  if (record_reader_info(reader)->version == 1)
+    printf("%s\n", replay_first_version);
   print_end(record_reader_info(reader), request->path);
   return true;
 }

@@ -75,6 +75,27 @@ static void note_device(replay_t *replay)
                 there.size < 100 ? (int)there.size : 100, there.data, here);
 }
 
+/* What its recorder found, or that none looked. */
+static void note_recorded(replay_t *replay)
+{
+  char text[REPLAY_NOTE];
+  const record_notes_t notes = record_reader_notes(replay->reader, replay->request->number);
+  for (size_t i = 0; i < notes.count; ++i) {
+    record_note_text(&notes.notes[i], text, sizeof(text));
+    replay_note(replay, "%s", text);
+  }
+  if (record_reader_info(replay->reader)->version == 1)
+    replay_note(replay, "%s", replay_first_version);
+}
+
+/* Where its code object was, and is. */
+static void find_place(replay_t *replay)
+{
+  const rawhal_device_kernel_info_t *info = rawhal_device_kernel_info(replay->kernel);
+  if (record_reader_place(replay->reader, replay->request->number, &replay->place))
+    replay->delta = info->kernel_object - info->kernel->descriptor->address;
+}
+
 bool replay_load(replay_t *replay)
 {
   /* the name of the device is the reader's: first of all */
@@ -82,5 +103,9 @@ bool replay_load(replay_t *replay)
     return false;
   note_device(replay);
   replay->recorded.device = (rawhal_string_t){0};
-  return load_object(replay) && find_kernel(replay) && check_private(replay);
+  note_recorded(replay);
+  if (!load_object(replay) || !find_kernel(replay) || !check_private(replay))
+    return false;
+  find_place(replay);
+  return true;
 }

@@ -4,125 +4,158 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/scan.h"
+#include "record/words.h"
 #include "tools/replay.h"
 #include "tools/tool.h"
 
-/* ---- Buffers ---- */
+/* ---- Memory ---- */
 
-static int compare_addresses(const void *left, const void *right)
+enum { ALIGNED = 4096 }; /* what an allocation is; more than that no kernel could rely on */
+
+/* A part of the code object: the memory that it has where it is loaded. */
+static bool take_segment(replay_t *replay, replay_buffer_t *buffer)
 {
-  const replay_buffer_t *a = left, *b = right;
-  return a->before->address < b->before->address ? -1 : a->before->address > b->before->address;
+  const record_buffer_t *before = buffer->before;
+  const record_place_t *place = &replay->place;
+  const uint64_t skip = before->address - place->base;
+  if (skip >= place->size || before->content.size > place->size - skip)
+    return tool_refuse(&replay->error, RAWHAL_MALFORMED,
+                       "the variables at 0x%" PRIx64 " (%" PRIu64 " bytes) are not of the code "
+                       "object, which was at 0x%" PRIx64,
+                       before->address, before->content.size, place->base);
+  const uint64_t now = before->address - place->delta + replay->delta;
+  buffer->owned = true;
+  return !rawhal_buffer_import(replay->device, (void *)(uintptr_t)now, (size_t)before->content.size,
+                               &buffer->memory, &replay->error);
 }
 
-replay_buffer_t *replay_find(const replay_t *replay, uint64_t address)
+/* Buffers that lay one after the other do so again: a pointer to the end of one is one to the
+ * beginning of the next, and a kernel may go from one to the other. How many. */
+static size_t count_touching(const replay_t *replay, size_t first)
 {
-  size_t low = 0, high = replay->buffer_count;
-  while (low < high) { /* the first that begins after the address */
-    const size_t middle = low + (high - low) / 2;
-    if (replay->buffers[middle].before->address <= address)
-      low = middle + 1;
-    else
-      high = middle;
+  size_t next = first + 1;
+  while (next < replay->buffer_count) {
+    const record_buffer_t *left = replay->buffers[next - 1].before,
+                          *right = replay->buffers[next].before;
+    if (left->address + left->content.size != right->address || right->segment)
+      break;
+    ++next;
   }
-  if (!low)
-    return NULL;
-  replay_buffer_t *found = &replay->buffers[low - 1];
-  return address - found->before->address <= found->before->content.size ? found : NULL;
+  return next - first;
 }
 
-static uint64_t moved(const replay_buffer_t *buffer, uint64_t address)
+static bool take_memory(replay_t *replay, size_t first, size_t count)
 {
-  return rawhal_buffer_address(buffer->memory) + buffer->skip + address - buffer->before->address;
-}
-
-static bool sort_buffers(replay_t *replay, const record_buffers_t *before)
-{
-  replay->buffers = calloc(before->count + 1, sizeof(*replay->buffers));
-  if (!replay->buffers)
-    return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  for (size_t i = 0; i < before->count; ++i)
-    replay->buffers[replay->buffer_count++] =
-        (replay_buffer_t){.before = &before->buffers[i], .index = i};
-  qsort(replay->buffers, replay->buffer_count, sizeof(*replay->buffers), compare_addresses);
-  for (size_t i = 1; i < replay->buffer_count; ++i) {
-    const record_buffer_t *left = replay->buffers[i - 1].before, *right = replay->buffers[i].before;
-    if (right->address - left->address < left->content.size)
-      return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
-                         "the buffers at 0x%" PRIx64 " and 0x%" PRIx64 " overlap", left->address,
-                         right->address);
+  replay_buffer_t *buffers = &replay->buffers[first];
+  const record_buffer_t *last = buffers[count - 1].before;
+  const uint64_t address = buffers[0].before->address, skip = address % ALIGNED;
+  const uint64_t size = skip + (last->address + last->content.size - address);
+  buffers[0].owned = true;
+  if (rawhal_buffer_allocate(replay->device, RAWHAL_MEMORY_DEVICE, (size_t)size, &buffers[0].memory,
+                             &replay->error))
+    return false;
+  for (size_t i = 0; i < count; ++i) {
+    buffers[i].memory = buffers[0].memory;
+    buffers[i].skip = skip + (buffers[i].before->address - address);
   }
   return true;
 }
 
-/* One that is being filled, and the words in it that look like pointers to recorded buffers. */
+static bool take_all(replay_t *replay)
+{
+  for (size_t i = 0; i < replay->buffer_count; ++i)
+    if (replay->buffers[i].before->left_out)
+      return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
+                         "the contents of the buffer at 0x%" PRIx64 " (%" PRIu64
+                         " bytes) were left out of the recording: it was too large",
+                         replay->buffers[i].before->address,
+                         replay->buffers[i].before->content.size);
+  for (size_t i = 0, count; i < replay->buffer_count; i += count) {
+    const bool segment = replay->buffers[i].before->segment;
+    count = segment ? 1 : count_touching(replay, i);
+    if (segment ? !take_segment(replay, &replay->buffers[i]) : !take_memory(replay, i, count))
+      return false;
+  }
+  return true;
+}
+
+/* ---- Contents ---- */
+
+/* One that is being filled, and the words in it that lead into what was recorded. */
 typedef struct filling {
   replay_t *replay;
   replay_buffer_t *buffer;
+  record_scan_t scan;
   uint64_t words, first;
+  uint64_t offset; /* of the piece at hand */
+  size_t size;
+  unsigned char *piece;
+  bool failed;
 } filling_t;
 
-/* Offsets are multiples of 8: pieces are of RECORD_PIECE, but for the last or those of others. */
-static void look_for_pointers(filling_t *filling, uint64_t offset, const unsigned char *bytes,
-                              size_t size)
+/* Words begin in the piece at hand, or in the one before, which is on the device. */
+static bool move_word(void *context, uint64_t offset, uint64_t word)
 {
-  const replay_t *replay = filling->replay;
-  const record_buffer_t *last = replay->buffers[replay->buffer_count - 1].before;
-  const uint64_t least = replay->buffers[0].before->address;
-  const uint64_t span = last->address + last->content.size - least;
-  for (size_t at = (size_t)(-offset & 7); at + 8 <= size; at += 8) {
-    uint64_t word;
-    memcpy(&word, bytes + at, sizeof(word));
-    if (!word || word - least > span || !replay_find(replay, word))
-      continue;
-    if (!filling->words++)
-      filling->first = offset + at;
+  filling_t *filling = context;
+  uint64_t now;
+  if (!replay_moved(filling->replay, word, &now))
+    return false;
+  if (!filling->words++)
+    filling->first = offset;
+  for (size_t i = 0; i < sizeof(now); ++i) {
+    const unsigned char *byte = (const unsigned char *)&now + i;
+    if (offset + i >= filling->offset)
+      filling->piece[offset + i - filling->offset] = *byte;
+    else if (rawhal_buffer_write(filling->buffer->memory, filling->buffer->skip + offset + i, byte,
+                                 1, &filling->replay->error))
+      filling->failed = true;
   }
+  return true;
 }
 
 static rawhal_status_t fill_piece(void *context, uint64_t offset, const void *bytes, size_t size,
                                   rawhal_error_t *error)
 {
+  static unsigned char piece[RECORD_PIECE];
   filling_t *filling = context;
-  look_for_pointers(filling, offset, bytes, size);
-  return rawhal_buffer_write(filling->buffer->memory, filling->buffer->skip + offset, bytes, size,
+  memcpy(piece, bytes, size);
+  filling->piece = piece;
+  filling->offset = offset;
+  record_scan_piece(&filling->scan, offset, bytes, size);
+  if (filling->failed)
+    return filling->replay->error.status;
+  return rawhal_buffer_write(filling->buffer->memory, filling->buffer->skip + offset, piece, size,
                              error);
 }
 
 static bool fill_buffer(replay_t *replay, replay_buffer_t *buffer)
 {
-  enum { ALIGNED = 4096 }; /* what an allocation is; more than that no kernel could rely on */
   const record_buffer_t *before = buffer->before;
-  filling_t filling = {.replay = replay, .buffer = buffer};
-  if (before->left_out)
-    return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
-                       "the contents of the buffer at 0x%" PRIx64 " (%" PRIu64 " bytes) were left "
-                       "out of the recording: it was too large",
-                       before->address, before->content.size);
-  buffer->skip = before->address % ALIGNED;
-  if (rawhal_buffer_allocate(replay->device, RAWHAL_MEMORY_DEVICE,
-                             (size_t)(buffer->skip + before->content.size), &buffer->memory,
-                             &replay->error) ||
-      record_reader_content(replay->reader, &before->content, fill_piece, &filling, &replay->error))
+  filling_t filling = {
+      .replay = replay, .buffer = buffer, .scan = {.address = before->address, .is = move_word}};
+  filling.scan.context = &filling;
+  replay_bounds(replay, &filling.scan.least, &filling.scan.end);
+  if (record_reader_content(replay->reader, &before->content, fill_piece, &filling, &replay->error))
     return false;
-  if (filling.words)
+  if (filling.words && !before->segment)
     replay_note(replay,
-                "buffer %zu at 0x%" PRIx64 " has %" PRIu64 " words that lead into recorded "
-                "buffers, the first at offset %" PRIu64 ": they lead where they led",
+                "buffer %zu at 0x%" PRIx64 " has %" PRIu64 " words that lead into what was "
+                "recorded, the first at offset %" PRIu64 ": they are taken for pointers",
                 buffer->index, before->address, filling.words, filling.first);
   return true;
 }
 
 bool replay_fill(replay_t *replay)
 {
-  const record_buffers_t before =
-      record_reader_buffers(replay->reader, replay->request->number, RECORD_BEFORE);
+  const uint64_t number = replay->request->number;
+  const record_buffers_t before = record_reader_buffers(replay->reader, number, RECORD_BEFORE);
   if (!before.all)
     return tool_refuse(&replay->error, RAWHAL_NOT_FOUND,
                        "the recording does not have all buffers as they were before dispatch "
                        "%" PRIu64 ": it was not asked for, or it ends there",
-                       replay->request->number);
-  if (!sort_buffers(replay, &before))
+                       number);
+  if (!replay_sort(replay, &before) || !take_all(replay))
     return false;
   for (size_t i = 0; i < replay->buffer_count; ++i)
     if (!fill_buffer(replay, &replay->buffers[i]))
@@ -130,94 +163,134 @@ bool replay_fill(replay_t *replay)
   return true;
 }
 
-/* ---- Pointers ---- */
+/* ---- Arguments ---- */
 
-/* What an argument's words may be. */
-typedef enum words {
-  WORDS_ANY = 0, /* those that lead into buffers are pointers */
-  WORDS_NONE,
-  WORDS_POINTER, /* to memory; nothing else, but 0 */
-  WORDS_PROCESS, /* to what the recorded process had */
-} words_t;
+typedef struct relocation {
+  replay_t *replay;
+  unsigned char *bytes;                      /* record_byte_t of each */
+  size_t index;                              /* of the argument at hand, */
+  const rawhal_kernarg_argument_t *argument; /* or NULL: not known */
+} relocation_t;
 
-static words_t words_of(const rawhal_kernarg_argument_t *argument)
+static void name_buffer(replay_buffer_t *buffer, size_t index,
+                        const rawhal_kernarg_argument_t *argument)
 {
-  static const uint8_t process[] = {
-      RAWHAL_VALUE_HIDDEN_PRINTF_BUFFER,      RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER,
-      RAWHAL_VALUE_HIDDEN_MULTIGRID_SYNC_ARG, RAWHAL_VALUE_HIDDEN_HEAP_V1,
-      RAWHAL_VALUE_HIDDEN_DEFAULT_QUEUE,      RAWHAL_VALUE_HIDDEN_COMPLETION_ACTION,
-      RAWHAL_VALUE_HIDDEN_QUEUE_PTR,          RAWHAL_VALUE_QUEUE};
-  static const uint8_t pointers[] = {RAWHAL_VALUE_GLOBAL_BUFFER, RAWHAL_VALUE_SAMPLER,
-                                     RAWHAL_VALUE_IMAGE, RAWHAL_VALUE_PIPE};
-  if (argument->size == 8 && memchr(process, argument->value_kind, sizeof(process)))
-    return WORDS_PROCESS;
-  if (argument->size == 8 && memchr(pointers, argument->value_kind, sizeof(pointers)))
-    return WORDS_POINTER;
-  return argument->hidden ? WORDS_NONE : WORDS_ANY;
+  if (!buffer || !argument || buffer->named)
+    return;
+  buffer->named = true;
+  buffer->argument = index;
+  snprintf(buffer->name, sizeof(buffer->name), "%.*s",
+           argument->name.size < sizeof(buffer->name) ? (int)argument->name.size
+                                                      : (int)sizeof(buffer->name) - 1,
+           argument->name.size ? argument->name.data : "");
 }
 
-/* The word at `at`; the buffer that it leads into, if any. */
-static const replay_buffer_t *relocate_word(replay_t *replay, size_t at, size_t index,
-                                            const rawhal_kernarg_argument_t *argument,
-                                            uint64_t *word)
+/* The word at an offset, if it leads anywhere. */
+static bool relocate_word(const relocation_t *relocation, size_t at, uint64_t word)
 {
-  memcpy(word, replay->image + at, sizeof(*word));
-  replay_buffer_t *buffer = *word ? replay_find(replay, *word) : NULL;
-  if (!buffer)
-    return NULL;
-  const uint64_t now = moved(buffer, *word);
+  uint64_t now;
+  replay_t *replay = relocation->replay;
+  if (!replay_moved(replay, word, &now))
+    return false;
   memcpy(replay->image + at, &now, sizeof(now));
-  if (argument && !buffer->named) {
-    buffer->named = true;
-    buffer->argument = index;
-    snprintf(buffer->name, sizeof(buffer->name), "%.*s",
-             argument->name.size < sizeof(buffer->name) ? (int)argument->name.size
-                                                        : (int)sizeof(buffer->name) - 1,
-             argument->name.size ? argument->name.data : "");
-  }
-  return buffer;
+  name_buffer(replay_find(replay, word), relocation->index, relocation->argument);
+  return true;
 }
 
-static bool relocate_argument(replay_t *replay, size_t index,
-                              const rawhal_kernarg_argument_t *argument)
+/* Did its recorder note that of the word at an offset? */
+static bool was_noted(const replay_t *replay, record_note_kind_t kind, size_t at)
 {
+  const record_notes_t notes = record_reader_notes(replay->reader, replay->request->number);
+  for (size_t i = 0; i < notes.count; ++i)
+    if (notes.notes[i].kind == kind && notes.notes[i].at == at)
+      return true;
+  return false;
+}
+
+/* It led to nothing that could be recorded, and is left as it is. */
+static bool led_nowhere(const replay_t *replay, size_t at)
+{
+  return was_noted(replay, RECORD_NOTE_NOWHERE, at) || was_noted(replay, RECORD_NOTE_RUNTIME, at);
+}
+
+static bool relocate_pointer(const relocation_t *relocation)
+{
+  replay_t *replay = relocation->replay;
+  const rawhal_kernarg_argument_t *argument = relocation->argument;
   uint64_t word;
-  const words_t words = words_of(argument);
-  const size_t end = argument->offset + (size_t)argument->size;
-  if (words == WORDS_NONE || end > replay->image_size)
-    return true;
-  if (words == WORDS_ANY) {
-    for (size_t at = (argument->offset + (size_t)7) & ~(size_t)7; at + 8 <= end; at += 8)
-      (void)relocate_word(replay, at, index, argument, &word);
-    return true;
-  }
-  if (relocate_word(replay, argument->offset, index, argument, &word) || !word)
+  memcpy(&word, replay->image + argument->offset, sizeof(word));
+  if (!word || relocate_word(relocation, argument->offset, word) ||
+      led_nowhere(replay, argument->offset))
     return true;
   const int size = argument->name.size < 60 ? (int)argument->name.size : 60;
-  if (words == WORDS_POINTER)
-    return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
-                       "argument %zu '%.*s' is 0x%" PRIx64 ", which leads into no recorded buffer",
-                       index, size, argument->name.size ? argument->name.data : "", word);
-  const rawhal_string_t kind = argument->value_kind_text;
-  replay_note(replay,
-              "%.*s at offset %u is 0x%" PRIx64 " of the recorded process: a kernel that uses it "
-              "is not served",
-              kind.size < 60 ? (int)kind.size : 60, kind.data, argument->offset, word);
-  return true;
+  return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
+                     "argument %zu '%.*s' is 0x%" PRIx64 ", which leads into no recorded buffer",
+                     relocation->index, size, argument->name.size ? argument->name.data : "", word);
+}
+
+/* Not every recorder notes these. */
+static void note_service(const relocation_t *relocation)
+{
+  replay_t *replay = relocation->replay;
+  char text[REPLAY_NOTE];
+  record_note_t note = {RECORD_NOTE_SERVICE, relocation->argument->value_kind,
+                        relocation->argument->offset, 0};
+  memcpy(&note.value, replay->image + note.at, sizeof(note.value));
+  if (!note.value || was_noted(replay, RECORD_NOTE_SERVICE, note.at))
+    return;
+  record_note_text(&note, text, sizeof(text));
+  replay_note(replay, "%s", text);
+}
+
+static bool relocate_argument(const relocation_t *relocation)
+{
+  const rawhal_kernarg_argument_t *argument = relocation->argument;
+  const record_argument_t what =
+      record_argument_of(argument->value_kind, argument->size, argument->hidden);
+  if (argument->offset > relocation->replay->image_size ||
+      argument->size > relocation->replay->image_size - argument->offset ||
+      what == RECORD_ARGUMENT_VALUE)
+    return true;
+  const bool pointer = what == RECORD_ARGUMENT_POINTER || what == RECORD_ARGUMENT_IMAGE;
+  memset(relocation->bytes + argument->offset, pointer ? RECORD_BYTE_POINTER : RECORD_BYTE_HIDDEN,
+         argument->size);
+  if (what == RECORD_ARGUMENT_SERVICE)
+    note_service(relocation);
+  return !pointer || relocate_pointer(relocation);
+}
+
+/* Any other word. Its argument is that in which it begins. */
+static bool relocate_value(void *context, size_t offset, uint64_t word)
+{
+  relocation_t *relocation = context;
+  const rawhal_kernarg_layout_t *layout =
+      rawhal_device_kernel_info(relocation->replay->kernel)->layout;
+  const rawhal_kernarg_argument_t *argument;
+  relocation->argument = NULL;
+  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i)
+    if (offset - argument->offset < argument->size) {
+      relocation->argument = argument;
+      relocation->index = i;
+    }
+  return relocate_word(relocation, offset, word);
 }
 
 bool replay_relocate(replay_t *replay)
 {
   const rawhal_kernarg_layout_t *layout = rawhal_device_kernel_info(replay->kernel)->layout;
-  const rawhal_kernarg_argument_t *argument;
-  uint64_t word;
-  if (rawhal_kernarg_layout_info(layout)->knowledge != RAWHAL_KERNARG_ARGUMENTS) {
-    for (size_t at = 0; at + 8 <= replay->image_size; at += 8)
-      (void)relocate_word(replay, at, 0, NULL, &word);
-    return true;
+  const bool known = rawhal_kernarg_layout_info(layout)->knowledge == RAWHAL_KERNARG_ARGUMENTS;
+  relocation_t relocation = {.replay = replay, .bytes = calloc(1, replay->image_size + 1)};
+  bool done = relocation.bytes != NULL;
+  if (!done)
+    return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  for (size_t i = 0;
+       known && done && (relocation.argument = rawhal_kernarg_layout_argument(layout, i)); ++i) {
+    relocation.index = i;
+    done = relocate_argument(&relocation);
   }
-  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i)
-    if (!relocate_argument(replay, i, argument))
-      return false;
-  return true;
+  if (done)
+    record_find_words(replay->image, relocation.bytes, replay->image_size, relocate_value,
+                      &relocation);
+  free(relocation.bytes);
+  return done;
 }

@@ -45,7 +45,9 @@ TEST(Allocation, FailsOnceEach)
     EXPECT_EQ(i, object);
   }
   EXPECT_EQ(5, failed);
-  const record_range_t range = {0x1000, 300000};
+  record_range_t range = {0x1000, 300000, false, false};
+  const record_ranges_t ranges = {&range, 1};
+  const record_note_t note = {RECORD_NOTE_DEEP, 1, 2, 3};
   for (int i = 0; i < 40; ++i) {
     record_dispatch_t dispatch = {};
     dispatch.object = 1;
@@ -53,9 +55,10 @@ TEST(Allocation, FailsOnceEach)
                 return record_writer_dispatch(writer, &dispatch, &number, e);
               }));
     EXPECT_EQ(1, sweep([&](rawhal_error_t *e) {
-                return record_writer_buffers(writer, number, RECORD_BEFORE, &range, 1, fill,
-                                             nullptr, e);
+                return record_writer_buffers(writer, number, RECORD_BEFORE, &ranges, fill, nullptr,
+                                             e);
               }));
+    EXPECT_OK(record_writer_note(writer, number, &note, &error));
   }
   EXPECT_OK(record_writer_close(writer, &error));
   record_reader_t *reader = nullptr;

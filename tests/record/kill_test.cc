@@ -30,13 +30,14 @@ rawhal_status_t fill(void *number, const record_range_t *, uint64_t, void *to, s
       uint64_t object = 0, number = 0;
       const std::string code = "code " + std::to_string(i % 7);
       record_dispatch_t dispatch = {};
-      const record_range_t range = {0x1000, kSize};
+      record_range_t range = {0x1000, kSize, false, false};
+      const record_ranges_t ranges = {&range, 1};
       if (record_writer_object(writer, {code.data(), code.size()}, &object, nullptr))
         _exit(1);
       dispatch.object = object;
       dispatch.kernargs = {code.data(), code.size()};
       if (record_writer_dispatch(writer, &dispatch, &number, nullptr) ||
-          record_writer_buffers(writer, number, RECORD_BEFORE, &range, 1, fill, &number, nullptr))
+          record_writer_buffers(writer, number, RECORD_BEFORE, &ranges, fill, &number, nullptr))
         _exit(1);
       ++*done;
     }

@@ -40,6 +40,18 @@ inline rawhal_status_t append_to(void *to, uint64_t offset, const void *bytes, s
   return RAWHAL_OK;
 }
 
+inline std::string line_of(const record_place_t &place)
+{
+  return "place " + std::to_string(place.base) + "+" + std::to_string(place.size) + " " +
+         std::to_string(place.delta);
+}
+
+inline std::string line_of(const record_note_t &note)
+{
+  return "note " + std::to_string(note.kind) + " " + std::to_string(note.count) + " " +
+         std::to_string(note.at) + " " + std::to_string(note.value);
+}
+
 // All of a file as lines of text, each of one thing: two files say the same if their lines are equal.
 inline std::vector<std::string> lines_of(record_reader_t *reader)
 {
@@ -63,6 +75,12 @@ inline std::vector<std::string> lines_of(record_reader_t *reader)
       line += std::to_string(d.work_items[at]) + "/" + std::to_string(d.workgroup[at]) + " ";
     line += std::to_string(d.dynamic_group_bytes) + " " + std::to_string(d.private_bytes) + " ";
     lines.push_back(line + text(d.kernargs.data, d.kernargs.size));
+    record_place_t place;
+    if (record_reader_place(reader, i, &place))
+      lines.push_back(line_of(place));
+    const record_notes_t notes = record_reader_notes(reader, i);
+    for (size_t n = 0; n < notes.count; ++n)
+      lines.push_back(line_of(notes.notes[n]));
     for (record_when_t when : {RECORD_BEFORE, RECORD_AFTER}) {
       record_buffers_t buffers = record_reader_buffers(reader, i, when);
       for (size_t b = 0; b < buffers.count; ++b) {
@@ -72,7 +90,8 @@ inline std::vector<std::string> lines_of(record_reader_t *reader)
           EXPECT_OK(record_reader_content(reader, &buffer.content, append_to, &content, &error));
         lines.push_back((when == RECORD_BEFORE ? "before " : "after ") +
                         std::to_string(buffer.address) + "+" + std::to_string(buffer.content.size) +
-                        (buffer.left_out ? " left out " : " ") + content);
+                        (buffer.left_out ? " left out " : " ") +
+                        (buffer.segment ? "segment " : "") + content);
       }
       if (buffers.all)
         lines.push_back("all");

@@ -28,12 +28,12 @@ constexpr uint64_t kSalt = 0x1234567890abcdef;
 // A file whose checks are right, whatever its frames say.
 class File {
 public:
-  File()
+  explicit File(uint32_t version = FORMAT_VERSION)
   {
     format_header_t header = {};
     memcpy(header.magic, FORMAT_MAGIC, sizeof(header.magic));
     header.byte_order = FORMAT_BYTE_ORDER;
-    header.version = FORMAT_VERSION;
+    header.version = version;
     header.bound = 1 << 20;
     header.salt = kSalt;
     header.process = 42;
@@ -91,6 +91,21 @@ public:
                  bytes_of(format_buffer_t{content, of_dispatch, address, size, when, flags}));
   }
 
+  File &again(uint64_t content, uint64_t offset, uint64_t of_piece)
+  {
+    return frame(FORMAT_AGAIN, bytes_of(format_again_t{content, offset, of_piece}));
+  }
+
+  File &place(uint64_t of_dispatch, uint64_t base, uint64_t size, uint64_t delta)
+  {
+    return frame(FORMAT_PLACE, bytes_of(format_place_t{of_dispatch, base, size, delta}));
+  }
+
+  File &note(uint64_t of_dispatch, uint32_t kind, uint32_t zero = 0)
+  {
+    return frame(FORMAT_NOTE, bytes_of(format_note_t{of_dispatch, kind, zero, 1, 2, 3}));
+  }
+
   File &captured(uint64_t of_dispatch, uint32_t when, uint32_t buffers)
   {
     return frame(FORMAT_CAPTURED, bytes_of(format_captured_t{of_dispatch, when, buffers}));
@@ -106,10 +121,10 @@ public:
   std::vector<uint64_t> frames; // where they begin
 };
 
-// One of everything.
-inline File whole()
+// One of everything that the first version has.
+inline File whole_of_version_1()
 {
-  File file;
+  File file(1);
   return file.object(1, 1, "code of an object")
       .dispatch(1, 1, "kernel", std::string(24, 'k'))
       .buffer(2, 1, 0x7f0000001000, 10)
@@ -121,6 +136,30 @@ inline File whole()
       .buffer(4, 1, 0x7f0000001000, 10, RECORD_AFTER)
       .piece(4, 0, "afterwards")
       .captured(1, RECORD_AFTER, 1)
+      .end(1, 2);
+}
+
+// One of everything.
+inline File whole()
+{
+  File file;
+  return file.object(1, 1, "code of an object")
+      .dispatch(1, 1, "kernel", std::string(24, 'k'))
+      .place(1, 0x7f0000100000, 0x3000, 0x7f0000100000)
+      .buffer(2, 1, 0x7f0000001000, 10)
+      .buffer(3, 1, 0x7f0000002000, uint64_t{1} << 40, 0, FORMAT_LEFT_OUT)
+      .piece(2, 0, "before")
+      .piece(2, 6, "hand")
+      .buffer(4, 1, 0x7f0000102000, 4, 0, FORMAT_SEGMENT)
+      .piece(4, 0, "data")
+      .captured(1, RECORD_BEFORE, 3)
+      .note(1, 5)
+      .dispatch(2, 1, "other", "")
+      .buffer(5, 1, 0x7f0000001000, 10, RECORD_AFTER)
+      .again(5, 0, 2)
+      .piece(5, 6, "made")
+      .captured(1, RECORD_AFTER, 1)
+      .note(2, 77)
       .end(1, 2);
 }
 

@@ -45,7 +45,8 @@ Memory some_memory(Random &random)
   Memory memory;
   for (size_t i = below(random, 4); i--;) {
     memory.contents.push_back(some_bytes(random, sizes[below(random, 7)]));
-    memory.ranges.push_back({0x7f0000000000 + random(), memory.contents.back().size()});
+    memory.ranges.push_back(
+        {0x7f0000000000 + random(), memory.contents.back().size(), !below(random, 4), false});
   }
   return memory;
 }
@@ -98,16 +99,28 @@ std::vector<std::string> write_one(record_writer_t *writer, Random &random, uint
   line += std::to_string(d.dynamic_group_bytes) + " " + std::to_string(d.private_bytes) + " ";
   std::vector<std::string> lines = {line + kernargs};
   EXPECT_OK(record_writer_dispatch(writer, &d, number, &error));
+  if (below(random, 2)) {
+    const record_place_t place = {random(), 1 + random(), random()};
+    EXPECT_OK(record_writer_place(writer, *number, &place, &error));
+    lines.push_back(line_of(place));
+  }
+  for (size_t i = below(random, 3); i--;) {
+    const record_note_t note = {1 + static_cast<uint32_t>(random() >> 1), random(), random(),
+                                random()};
+    EXPECT_OK(record_writer_note(writer, *number, &note, &error));
+    lines.push_back(line_of(note));
+  }
   for (record_when_t when : {RECORD_BEFORE, RECORD_AFTER}) {
     if (!below(random, 3))
       continue;
     Memory memory = some_memory(random);
-    EXPECT_OK(record_writer_buffers(writer, *number, when, memory.ranges.data(),
-                                    memory.ranges.size(), Memory::read, &memory, &error));
+    const record_ranges_t ranges = {memory.ranges.data(), memory.ranges.size()};
+    EXPECT_OK(record_writer_buffers(writer, *number, when, &ranges, Memory::read, &memory, &error));
     for (size_t i = 0; i < memory.ranges.size(); ++i)
       lines.push_back((when == RECORD_BEFORE ? "before " : "after ") +
                       std::to_string(memory.ranges[i].address) + "+" +
-                      std::to_string(memory.ranges[i].size) + " " + memory.contents[i]);
+                      std::to_string(memory.ranges[i].size) +
+                      (memory.ranges[i].segment ? " segment " : " ") + memory.contents[i]);
     lines.push_back("all");
   }
   return lines;
@@ -210,18 +223,22 @@ TEST_F(RoundTrip, LargeBuffersAreLeftOut)
 {
   const record_options_t options = {0, 100};
   record_writer_t *writer = create(&options);
-  Memory memory = {{{0x1000, 100}, {0x2000, 101}}, {std::string(100, 'a'), std::string(101, 'b')}};
+  Memory memory = {
+      {{0x1000, 100, false, false}, {0x2000, 101, false, false}, {0x3000, 5, false, true}},
+      {std::string(100, 'a'), std::string(101, 'b'), "never"}};
+  const record_ranges_t ranges = {memory.ranges.data(), 3};
   uint64_t object, number;
   ASSERT_OK(record_writer_object(writer, {"x", 1}, &object, &error));
   record_dispatch_t dispatch = {};
   dispatch.object = object;
   ASSERT_OK(record_writer_dispatch(writer, &dispatch, &number, &error));
-  ASSERT_OK(record_writer_buffers(writer, number, RECORD_BEFORE, memory.ranges.data(), 2,
-                                  Memory::read, &memory, &error));
+  ASSERT_OK(
+      record_writer_buffers(writer, number, RECORD_BEFORE, &ranges, Memory::read, &memory, &error));
   EXPECT_OK(record_writer_close(writer, &error));
   Reader reader = read();
   record_buffers_t buffers = record_reader_buffers(reader.get(), number, RECORD_BEFORE);
-  ASSERT_EQ(size_t{2}, buffers.count);
+  ASSERT_EQ(size_t{3}, buffers.count);
+  EXPECT_TRUE(buffers.buffers[2].left_out);
   EXPECT_TRUE(buffers.all);
   EXPECT_TRUE(!buffers.buffers[0].left_out && buffers.buffers[0].content.whole);
   EXPECT_TRUE(buffers.buffers[1].left_out && !buffers.buffers[1].content.whole);
@@ -229,6 +246,84 @@ TEST_F(RoundTrip, LargeBuffersAreLeftOut)
   std::string none;
   EXPECT_EQ(RAWHAL_NOT_FOUND, record_reader_content(reader.get(), &buffers.buffers[1].content,
                                                     append_to, &none, &error));
+}
+
+// A buffer is written once, and then what has changed of it: the same bytes are read.
+TEST_F(RoundTrip, WhatHasNotChangedIsWrittenOnce)
+{
+  Random random(1);
+  record_writer_t *writer = create();
+  Memory memory = {{{0x10000, 3 * RECORD_PIECE + 5, false, false}, {0x9000000, 100, true, false}},
+                   {some_bytes(random, 3 * RECORD_PIECE + 5), some_bytes(random, 100)}};
+  const record_ranges_t ranges = {memory.ranges.data(), 2};
+  std::vector<std::vector<std::string>> were;
+  std::vector<uint64_t> sizes;
+  uint64_t object = 0, number = 0;
+  ASSERT_OK(record_writer_object(writer, {"x", 1}, &object, &error));
+  record_dispatch_t dispatch = {};
+  dispatch.object = object;
+  for (int i = 0; i < 4; ++i) {
+    record_writer_info_t before, after;
+    record_writer_info(writer, &before);
+    memory.contents[0][RECORD_PIECE + 7] = static_cast<char>(i / 2); // every other time
+    ASSERT_OK(record_writer_dispatch(writer, &dispatch, &number, &error));
+    ASSERT_OK(record_writer_buffers(writer, number, RECORD_BEFORE, &ranges, Memory::read, &memory,
+                                    &error));
+    were.push_back(memory.contents);
+    record_writer_info(writer, &after);
+    sizes.push_back(after.bytes - before.bytes);
+  }
+  EXPECT_OK(record_writer_close(writer, &error));
+  EXPECT_GT(sizes[0], uint64_t{3} * RECORD_PIECE);
+  EXPECT_LT(sizes[1], 1000u);
+  EXPECT_TRUE(sizes[2] > RECORD_PIECE && sizes[2] < RECORD_PIECE + 1000) << sizes[2];
+  EXPECT_LT(sizes[3], 1000u);
+  Reader reader = read();
+  ASSERT_TRUE(reader);
+  for (uint64_t i = 1; i <= 4; ++i) {
+    const record_buffers_t buffers = record_reader_buffers(reader.get(), i, RECORD_BEFORE);
+    ASSERT_TRUE(buffers.all && buffers.count == 2);
+    for (size_t b = 0; b < 2; ++b) {
+      std::string content;
+      EXPECT_OK(record_reader_content(reader.get(), &buffers.buffers[b].content, append_to,
+                                      &content, &error));
+      EXPECT_TRUE(content == were[i - 1][b]) << i;
+    }
+  }
+}
+
+// More buffers than are remembered: all are written, and none is taken for another.
+TEST_F(RoundTrip, MoreThanIsRemembered)
+{
+  record_writer_t *writer = create();
+  uint64_t object = 0, number = 0;
+  ASSERT_OK(record_writer_object(writer, {"x", 1}, &object, &error));
+  record_dispatch_t dispatch = {};
+  dispatch.object = object;
+  const auto read_address = [](void *, const record_range_t *range, uint64_t, void *to, size_t size,
+                               rawhal_error_t *) {
+    memcpy(to, &range->address, size);
+    return RAWHAL_OK;
+  };
+  const uint64_t count = 70000; // KEPT_PIECES and some
+  std::vector<record_range_t> all;
+  for (uint64_t i = 0; i < count; ++i)
+    all.push_back({0x1000 * (i + 1), 8, false, false});
+  const record_ranges_t ranges = {all.data(), all.size()};
+  ASSERT_OK(record_writer_dispatch(writer, &dispatch, &number, &error));
+  for (record_when_t when : {RECORD_BEFORE, RECORD_AFTER})
+    ASSERT_OK(record_writer_buffers(writer, number, when, &ranges, read_address, nullptr, &error));
+  EXPECT_OK(record_writer_close(writer, &error));
+  Reader reader = read();
+  ASSERT_TRUE(reader);
+  const record_buffers_t buffers = record_reader_buffers(reader.get(), number, RECORD_AFTER);
+  ASSERT_EQ(count, buffers.count);
+  for (size_t i = 0; i < count; i += 777) {
+    std::string content;
+    EXPECT_OK(record_reader_content(reader.get(), &buffers.buffers[i].content, append_to, &content,
+                                    &error));
+    EXPECT_EQ(0, memcmp(content.data(), &buffers.buffers[i].address, 8));
+  }
 }
 
 } // namespace

@@ -99,8 +99,9 @@ protected:
 
   rawhal_status_t buffer(uint64_t size, record_read_fn *read = fill)
   {
-    const record_range_t range = {0x1000, size};
-    return record_writer_buffers(writer, number, RECORD_BEFORE, &range, 1, read, nullptr, &error);
+    record_range_t range = {0x1000, size, false, false};
+    const record_ranges_t ranges = {&range, 1};
+    return record_writer_buffers(writer, number, RECORD_BEFORE, &ranges, read, nullptr, &error);
   }
 
   // Writes until it ends, and how: every file is one that has all that was answered with OK, and no byte too many.
@@ -239,9 +240,16 @@ TEST_F(Writer, WrongCallsLeaveTheFileAsItIs)
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, buffer(8)); // of no dispatch
   number = 1;
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, buffer(0));
-  const record_range_t wraps = {UINT64_MAX, 2};
+  record_range_t wraps = {UINT64_MAX, 2, false, false};
+  const record_ranges_t ranges = {&wraps, 1};
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
-            record_writer_buffers(writer, 1, RECORD_BEFORE, &wraps, 1, fill, nullptr, &error));
+            record_writer_buffers(writer, 1, RECORD_BEFORE, &ranges, fill, nullptr, &error));
+  const record_place_t nowhere = {0x1000, 0, 0}, beyond = {UINT64_MAX, 2, 0}, somewhere = {1, 1, 1};
+  const record_note_t note = {RECORD_NOTE_DEEP, 1, 2, 3};
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, record_writer_place(writer, 1, &nowhere, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, record_writer_place(writer, 1, &beyond, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, record_writer_place(writer, 2, &somewhere, &error));
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, record_writer_note(writer, 2, &note, &error));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, record_writer_object(writer, {nullptr, 0}, &number, &error));
   record_writer_info(writer, &after);
   EXPECT_EQ(before.bytes, after.bytes);
