@@ -13,7 +13,9 @@ static uint64_t aligned(const record_scan_t *scan, uint64_t offset)
 static void look(record_scan_t *scan, uint64_t offset, const unsigned char *bytes, size_t size)
 {
   uint64_t at = aligned(scan, scan->next > offset ? scan->next : offset), word;
-  for (; size >= WORD && at - offset <= size - WORD; at += STEP) {
+  if (size < WORD) /* what begins before stays to be looked at */
+    return;
+  for (; at - offset <= size - WORD; at += STEP) {
     memcpy(&word, bytes + (at - offset), sizeof(word));
     if (word - scan->least < scan->end - scan->least && scan->is(scan->context, at, word))
       at += WORD - STEP;
