@@ -123,8 +123,7 @@ static bool write_before(recorder_capture_t *recording, rawhal_error_t *error)
 }
 
 /* NULL: there is no memory for it, or the recording has ended. */
-static recorder_capture_t *begin(const front_device_t *device, uint64_t dispatch,
-                                 const front_kernel_t *kernel,
+static recorder_capture_t *begin(uint64_t dispatch, const front_kernel_t *kernel,
                                  const hsa_kernel_dispatch_packet_t *packet,
                                  const kernargs_t *kernargs)
 {
@@ -137,7 +136,7 @@ static recorder_capture_t *begin(const front_device_t *device, uint64_t dispatch
   recording->beside = atomic_fetch_add(&running, 1) != 0;
   recording->others = atomic_fetch_add(&begun, 1) + 1;
   ranges_hold(); /* what is found is not freed before it has been read */
-  recording_find(recording, device, packet, kernargs);
+  recording_find(recording, packet, kernargs);
   const bool written = write_before(recording, &error);
   ranges_let();
   if (written)
@@ -195,7 +194,7 @@ static recorder_capture_t *record(const front_device_t *device, uint64_t queue_i
   else
     tell(&error);
   recorder_capture_t *recording =
-      whole && with_buffers ? begin(device, number, kernel, packet, &kernargs) : NULL;
+      whole && with_buffers ? begin(number, kernel, packet, &kernargs) : NULL;
   kernargs_give_back(&kernargs);
   return recording;
 }

@@ -242,12 +242,11 @@ static void find_variables(recorder_capture_t *recording, uint64_t kernel_object
               (recording_fact_t){.depth = DEPTH_ROOT}, true);
 }
 
-void recording_find(recorder_capture_t *recording, const front_device_t *device,
-                    const hsa_kernel_dispatch_packet_t *packet, const kernargs_t *kernargs)
+void recording_find(recorder_capture_t *recording, const hsa_kernel_dispatch_packet_t *packet,
+                    const kernargs_t *kernargs)
 {
   const uint64_t address = (uint64_t)(uintptr_t)packet->kernarg_address;
   uint64_t least, end;
-  (void)device;
   ranges_bounds(&recording->least, &recording->end);
   objects_bounds(&least, &end);
   if (end && (!recording->end || least < recording->least))

@@ -56,8 +56,8 @@ struct recorder_capture {
 
 /* recorder_find.c: what the kernargs and the variables lead to; what words in that lead to is found
  * when it is read. */
-void recording_find(recorder_capture_t *recording, const front_device_t *device,
-                    const hsa_kernel_dispatch_packet_t *packet, const kernargs_t *kernargs);
+void recording_find(recorder_capture_t *recording, const hsa_kernel_dispatch_packet_t *packet,
+                    const kernargs_t *kernargs);
 /* kernargs_take(), also of kernargs in a device's memory. */
 void recording_take_kernargs(kernargs_t *kernargs, const front_kernel_t *kernel,
                              const hsa_kernel_dispatch_packet_t *packet);
