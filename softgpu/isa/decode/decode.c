@@ -313,18 +313,30 @@ static void decode_mai(decoder_t *d)
   d->bad |= is_mixed && inst->abid != d->is_scaled;
 }
 
-/* v_mfma_ld_scale_b32 and the v_mfma_f32_*_f8f6f4 after it, which are one instruction. */
+/* The row of the v_mfma_f32_*_f8f6f4 that may be at `code`, where anything can be; NULL: none. */
+static const isa_opcode_t *scaled_row(const decoder_t *d)
+{
+  const format_t *format = find_format(d->code[0]);
+  const isa_opcode_t *row = format && format->encoding == ISA_VOP3P
+                                ? isa_opcode_find(d->chip, ISA_VOP3P, field(d, F_MAI_OP))
+                                : NULL;
+  return row && row->flags & ISA_F_MIXED ? row : NULL;
+}
+
+/* v_mfma_ld_scale_b32 and the v_mfma_f32_*_f8f6f4 after it, which are one instruction. Alone it has
+ * a name, and nothing executes it. */
 static void decode_scaled(decoder_t *d)
 {
   decoder_t prefix = *d;
   d->code += 2;
-  d->is_scaled = true;
-  d->row = isa_opcode_find(d->chip, ISA_VOP3P, field(d, F_MAI_OP));
-  d->bad =
-      find_format(d->code[0])->encoding != ISA_VOP3P || !d->row || !(d->row->flags & ISA_F_MIXED);
-  if (d->bad)
+  d->row = scaled_row(d);
+  if (!d->row) {
+    *d = prefix;
+    decode_vop3p(d);
     return;
+  }
   isa_inst_t *inst = d->inst;
+  d->is_scaled = true;
   inst->op = d->row->op;
   inst->row = d->row;
   decode_mai(d);
@@ -478,9 +490,11 @@ isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t ava
   inst->op = d.row->op;
   inst->row = d.row;
   inst->chip = (uint8_t)chip;
-  if (inst->op == ISA_v_mfma_ld_scale_b32)
+  if (inst->op == ISA_v_mfma_ld_scale_b32) {
+    if (available <= format->dwords)
+      return ISA_DECODE_TRUNCATED; /* whether it is a prefix depends on what follows */
     decode_scaled(&d);
-  else if (d.row->flags & ISA_F_MAI)
+  } else if (d.row->flags & ISA_F_MAI)
     decode_mai(&d);
   else
     format->decode(&d);

@@ -357,27 +357,54 @@ TEST(Decode, KnownInstructions)
 }
 
 // Whatever the words are, decoding and printing stay within bounds, and a decoded register exists.
+bool decodes_within_bounds(unsigned chip, const uint32_t *words, uint32_t available)
+{
+  isa_inst_t inst;
+  if (isa_decode(chip, words, available, &inst) != ISA_DECODED)
+    return false;
+  EXPECT_LE(inst.dwords, available);
+  EXPECT_FALSE(text_of(inst).empty());
+  char small[8];
+  isa_text(&inst, small, sizeof small);
+  EXPECT_LT(strlen(small), sizeof small);
+  for (const isa_operand_t *operand :
+       {&inst.dst, &inst.sdst, &inst.src[0], &inst.src[1], &inst.src[2], &inst.vaddr, &inst.saddr,
+        &inst.soffset, &inst.data[0], &inst.data[1]})
+    EXPECT_LT(operand->index, operand->kind == ISA_OPERAND_SGPR ? 128 : 256);
+  return true;
+}
+
 TEST(Decode, RandomWords)
 {
   std::mt19937 random(5);
   unsigned decoded = 0;
-  for (unsigned i = 0; i < 200000; ++i) {
-    uint32_t words[3] = {uint32_t(random()), uint32_t(random()), uint32_t(random())};
-    isa_inst_t inst;
-    if (isa_decode(i & 1, words, 1 + i % 3, &inst) != ISA_DECODED)
-      continue;
-    ++decoded;
-    EXPECT_LE(inst.dwords, 1 + i % 3);
-    EXPECT_FALSE(text_of(inst).empty());
-    char small[8];
-    isa_text(&inst, small, sizeof small);
-    EXPECT_LT(strlen(small), sizeof small);
-    for (const isa_operand_t *operand :
-         {&inst.dst, &inst.sdst, &inst.src[0], &inst.src[1], &inst.src[2], &inst.vaddr, &inst.saddr,
-          &inst.soffset, &inst.data[0], &inst.data[1]})
-      EXPECT_LT(operand->index, operand->kind == ISA_OPERAND_SGPR ? 128 : 256);
+  for (unsigned i = 0; i < 300000; ++i) {
+    uint32_t words[ISA_MOST_DWORDS];
+    for (uint32_t &word : words)
+      word = uint32_t(random());
+    decoded += decodes_within_bounds(i % SOFTGPU_CHIP_OTHER, words, 1 + i / 3 % ISA_MOST_DWORDS);
   }
-  EXPECT_GT(decoded, 50000u);
+  EXPECT_GT(decoded, 75000u);
+}
+
+// An instruction that is a prefix of another looks at what follows, which may be anything.
+TEST(Decode, WhateverFollowsAPrefix)
+{
+  std::mt19937 random(6);
+  unsigned decoded = 0, scaled = 0;
+  for (unsigned chip = 0; chip < SOFTGPU_CHIP_OTHER; ++chip)
+    for (uint32_t high = 0; high < 1 << 16; ++high)
+      for (unsigned draws = high >> 1 == 0xd3ac >> 1 ? 1000 : 1; draws > 0; --draws) {
+        const uint32_t words[ISA_MOST_DWORDS] = {
+            0xd3ac0000 | (uint32_t(random()) & 0x7fff), uint32_t(random()) & 0x3ffff,
+            high << 16 | (uint32_t(random()) & 0xffff), uint32_t(random())};
+        isa_inst_t inst;
+        for (uint32_t available = 1; available <= ISA_MOST_DWORDS; ++available)
+          decoded += decodes_within_bounds(chip, words, available);
+        scaled += isa_decode(chip, words, ISA_MOST_DWORDS, &inst) == ISA_DECODED && inst.has_scale;
+      }
+  EXPECT_GT(decoded, 60000u);
+  EXPECT_GT(scaled, 0u);
 }
 
 std::string first_word(const std::string &text)

@@ -36,7 +36,11 @@ TEST(Gfx950, ScalesAreAPrefixOfTheirMatrixInstruction)
             "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[8:13], v[16:19], v[4:7] cbsz:2 blgp:4");
   EXPECT_EQ(dwords, 2u);
   EXPECT_EQ(text_of({0xd3ad0a00, 0x84122108}, &dwords), "none") << "says that there is a prefix";
-  EXPECT_EQ(text_of({0xd3ac0800, 0x10024320, 0xbf800000, 0xbf800000}, &dwords), "none");
+  for (uint32_t other : {0xbf800000u, 0xffffffffu}) { // s_nop, and what is no instruction
+    EXPECT_EQ(text_of({0xd3ac0800, 0x10024320, other, other}, &dwords),
+              "v_mfma_ld_scale_b32 v32, v33 op_sel:[1,0] op_sel_hi:[0,1]");
+    EXPECT_EQ(dwords, 2u) << "alone it has a name, and is illegal";
+  }
   EXPECT_EQ(text_of({0xd3ad0500, 0x04122108}, &dwords), "none") << "there is no format 5";
   EXPECT_EQ(text_of({0xd2340400, 0xe40e0501}, &dwords), "v_bitop3_b32 v0, v1, v2, v3 bitop3:0x27");
   EXPECT_EQ(text_of({0xd3be0000, 0x04020501}, &dwords), "none") << "gfx942's xf32";
