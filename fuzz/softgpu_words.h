@@ -50,10 +50,11 @@ struct Opcode {
   uint8_t encoding;
   uint16_t number;
   uint8_t chips;
+  uint16_t op;
 };
 
 inline const Opcode opcodes[] = {
-#define ISA_OPCODE(encoding, number, name, chips, ...) {ISA_##encoding, number, chips},
+#define ISA_OPCODE(encoding, number, name, chips, ...) {ISA_##encoding, number, chips, ISA_##name},
 #include "softgpu/isa/describe/generated/opcodes.inc"
 #undef ISA_OPCODE
 };
@@ -85,7 +86,12 @@ public:
   {
     if (c_.once_in(8))
       return words.push_back(c_.word());
-    const Opcode *opcode = pick();
+    append(c_.once_in(16) ? pick_prefix() : pick(), words);
+  }
+
+private:
+  void append(const Opcode *opcode, std::vector<uint32_t> &words)
+  {
     const Form *form = forms;
     while (form->encoding != opcode->encoding)
       ++form;
@@ -98,9 +104,32 @@ public:
       words.push_back(static_cast<uint32_t>(operands >> 32));
     else
       append_extension(opcode->encoding, static_cast<uint32_t>(operands), words);
+    if (opcode->op == ISA_v_mfma_ld_scale_b32 && !c_.once_in(4))
+      append_scaled(words);
   }
 
-private:
+  // The half of an instruction that would be drawn too rarely; any where the chip has none.
+  const Opcode *pick_prefix()
+  {
+    for (const Opcode &opcode : opcodes)
+      if (opcode.op == ISA_v_mfma_ld_scale_b32 && opcode.chips >> chip_ & 1)
+        return &opcode;
+    return pick();
+  }
+
+  // v_mfma_scale_f32_*_f8f6f4: vectors of formats that exist.
+  void append_scaled(std::vector<uint32_t> &words)
+  {
+    uint64_t operands = vgpr() | 0x0800 | c_.below(5) << 8 | c_.below(2) << 15;
+    for (unsigned i = 0; i < 2; ++i)
+      set(operands, 32 + 9 * i, 9, 256 + vgpr());
+    set(operands, 50, 9, source());
+    set(operands, 59, 2, c_.below(4));
+    set(operands, 61, 3, c_.below(5));
+    words.push_back(0xd3ad0000 + (c_.below(2) << 16) + static_cast<uint32_t>(operands));
+    words.push_back(static_cast<uint32_t>(operands >> 32));
+  }
+
   const Opcode *pick()
   {
     for (;;) {
