@@ -47,25 +47,15 @@ bool softgpu_aql_id(const void *hsa_queue, uint64_t *id)
 }
 
 /* The runtime fills in hsa_queue only after the queue was created, and rounds the ring's bytes up:
- * the size in packets is the one that counts. */
-static void *slot_at(const softgpu_queue_t *queue, uint64_t index)
+ * the size in packets is the one that counts. It is read once: kernels can store into it later. */
+static void *slot_at(softgpu_queue_t *queue, uint64_t index)
 {
-  uint64_t packets = softgpu_aql_queue(queue)->hsa_queue.size;
+  uint64_t packets = queue->packets ? queue->packets : softgpu_aql_queue(queue)->hsa_queue.size;
   uint64_t room = queue->setup.ring_bytes / PACKET_BYTES;
   if (packets == 0 || packets > room || (packets & (packets - 1)) != 0)
     packets = room;
+  queue->packets = packets;
   return queue->setup.ring + (index & (packets - 1)) * PACKET_BYTES;
-}
-
-softgpu_step_t softgpu_aql_retire(softgpu_queue_t *queue, uint64_t signal, uint64_t start)
-{
-  uint16_t *header = slot_at(queue, queue->next);
-  __atomic_store_n(header, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELAXED);
-  /* Releases the slot: a thread that sees the index may write the packet. */
-  atomic_store_explicit(queue->setup.read_index, ++queue->next, memory_order_release);
-  if (signal != 0)
-    softgpu_signal_complete(signal, start, softgpu_clock_ticks());
-  return SOFTGPU_STEP_DONE;
 }
 
 static softgpu_step_t signal_refuse(softgpu_queue_t *queue, const char *what, uint64_t signal)
@@ -74,6 +64,18 @@ static softgpu_step_t signal_refuse(softgpu_queue_t *queue, const char *what, ui
   snprintf(text, sizeof(text), "the %s 0x%llx is not a signal in live memory", what,
            (unsigned long long)signal);
   return softgpu_report(queue, SOFTGPU_QUEUE_BAD_PACKET, 0, NULL, text);
+}
+
+softgpu_step_t softgpu_aql_retire(softgpu_queue_t *queue, uint64_t signal, uint64_t start)
+{
+  uint16_t *header = slot_at(queue, queue->next);
+  __atomic_store_n(header, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELAXED);
+  /* Releases the slot: a thread that sees the index may write the packet. */
+  atomic_store_explicit(queue->setup.read_index, ++queue->next, memory_order_release);
+  if (signal != 0 &&
+      !softgpu_signal_complete(queue->setup.node, signal, start, softgpu_clock_ticks()))
+    return signal_refuse(queue, "completion signal", signal);
+  return SOFTGPU_STEP_DONE;
 }
 
 static softgpu_step_t barrier_retire(softgpu_queue_t *queue, uint64_t signal)
@@ -94,10 +96,11 @@ static softgpu_step_t barrier_step(softgpu_queue_t *queue, const hsa_barrier_and
     uint64_t dependency = packet->dep_signal[i].handle;
     if (dependency == 0)
       continue;
-    if (!softgpu_signal_valid(queue->setup.node, dependency))
+    int64_t value;
+    if (!softgpu_signal_load(queue->setup.node, dependency, &value))
       return signal_refuse(queue, "dependency", dependency);
     queue->awaits.at[present++] = softgpu_signal_word(dependency);
-    satisfied += softgpu_signal_load(dependency) == 0;
+    satisfied += value == 0;
   }
   if (all ? satisfied < present : present > 0 && satisfied == 0)
     return SOFTGPU_STEP_WAITING;
@@ -129,11 +132,11 @@ static softgpu_step_t barrier_value_step(softgpu_queue_t *queue,
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
                           "the condition of a barrier-value packet is unknown");
   if (dependency != 0) {
-    if (!softgpu_signal_valid(queue->setup.node, dependency))
+    int64_t value;
+    if (!softgpu_signal_load(queue->setup.node, dependency, &value))
       return signal_refuse(queue, "dependency", dependency);
-    int64_t value = softgpu_signal_load(dependency) & packet->mask;
     queue->awaits.at[0] = softgpu_signal_word(dependency);
-    if (!condition_holds(value, packet->cond, packet->value))
+    if (!condition_holds(value & packet->mask, packet->cond, packet->value))
       return SOFTGPU_STEP_WAITING;
   }
   return barrier_retire(queue, completion);

@@ -64,19 +64,31 @@ static uint32_t dispatch_check(const hsa_kernel_dispatch_packet_t *packet,
   return 0;
 }
 
-static softgpu_step_t scratch_request(softgpu_queue_t *queue)
+/* The queue's own signal is in memory that kernels can store into. */
+static softgpu_step_t own_signal_refuse(softgpu_queue_t *queue)
 {
-  queue->request = SOFTGPU_REQUEST_SCRATCH;
-  atomic_store(&queue->wants_scratch, true);
-  softgpu_signal_store(softgpu_aql_queue(queue)->queue_inactive_signal.handle,
-                       SOFTGPU_QUEUE_WANTS_SCRATCH);
-  return SOFTGPU_STEP_WAITING;
+  return softgpu_report(queue, SOFTGPU_QUEUE_BAD_PACKET, 0, NULL,
+                        "the queue_inactive_signal of the queue is not a signal in live memory");
+}
+
+/* Asks the runtime by the queue's signal. */
+static softgpu_step_t request_make(softgpu_queue_t *queue, softgpu_request_t request, int64_t code)
+{
+  queue->request = request;
+  atomic_store(&queue->wants_scratch, request == SOFTGPU_REQUEST_SCRATCH);
+  return softgpu_signal_store(queue->setup.node,
+                              softgpu_aql_queue(queue)->queue_inactive_signal.handle, code)
+             ? SOFTGPU_STEP_WAITING
+             : own_signal_refuse(queue);
 }
 
 softgpu_step_t softgpu_dispatch_request(softgpu_queue_t *queue)
 {
   amd_queue_t *hsa = softgpu_aql_queue(queue);
-  if (softgpu_signal_load(hsa->queue_inactive_signal.handle) != 0)
+  int64_t answer;
+  if (!softgpu_signal_load(queue->setup.node, hsa->queue_inactive_signal.handle, &answer))
+    return own_signal_refuse(queue);
+  if (answer != 0)
     return SOFTGPU_STEP_WAITING;
   if (queue->request == SOFTGPU_REQUEST_SCRATCH) {
     atomic_store(&queue->wants_scratch, false);
@@ -99,13 +111,11 @@ static softgpu_step_t dispatch_end(softgpu_queue_t *queue,
               (__atomic_load_n(&hsa->queue_properties, __ATOMIC_ACQUIRE) &
                AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE);
   softgpu_total_add(&softgpu_totals.dispatches, 1);
-  softgpu_aql_retire(queue, packet->completion_signal.handle, start);
+  softgpu_step_t step = softgpu_aql_retire(queue, packet->completion_signal.handle, start);
   queue->request = SOFTGPU_REQUEST_NONE;
-  if (once) {
-    queue->request = SOFTGPU_REQUEST_RECLAIM;
-    softgpu_signal_store(hsa->queue_inactive_signal.handle, SOFTGPU_QUEUE_RETURNS_SCRATCH);
-  }
-  return SOFTGPU_STEP_DONE;
+  if (once && step == SOFTGPU_STEP_DONE)
+    step = request_make(queue, SOFTGPU_REQUEST_RECLAIM, SOFTGPU_QUEUE_RETURNS_SCRATCH);
+  return step;
 }
 
 /* Code of programs is in the GPU's memory. The runtime's own kernels, which copy memory, are in the
@@ -158,8 +168,8 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
       .packet = (uintptr_t)slot,
       .queue = (uintptr_t)hsa,
       .dispatch_id = queue->next,
-      .shared_aperture_hi = hsa->group_segment_aperture_base_hi,
-      .private_aperture_hi = hsa->private_segment_aperture_base_hi,
+      .shared_aperture_hi = queue->setup.shared_aperture_hi,
+      .private_aperture_hi = queue->setup.private_aperture_hi,
       .gws = atomic_load(&queue->has_gws) ? &queue->gws : NULL,
       .interrupt = softgpu_signal_interrupt,
   };
@@ -169,7 +179,7 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
     return softgpu_report(queue, code, packet.kernel_object, NULL, text);
   if (packet.private_segment_size > hsa->scratch_wave64_lane_byte_size) {
     if (queue->request == SOFTGPU_REQUEST_NONE)
-      return scratch_request(queue);
+      return request_make(queue, SOFTGPU_REQUEST_SCRATCH, SOFTGPU_QUEUE_WANTS_SCRATCH);
     snprintf(text, sizeof(text), "the dispatch wants %u bytes of scratch a work-item, and got %u",
              (unsigned)packet.private_segment_size, (unsigned)hsa->scratch_wave64_lane_byte_size);
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_GROUP_SEGMENT, packet.kernel_object, NULL, text);

@@ -29,6 +29,9 @@ typedef struct softgpu_queue_setup {
   bool sram_ecc; /* as in softgpu_dispatch_t */
   uint32_t node;
   uint32_t compute_units; /* of the device */
+  /* Upper halves of its LDS and scratch apertures. What the runtime writes of them into its queue is
+   * for kernels, which may store into it. */
+  uint32_t shared_aperture_hi, private_aperture_hi;
   uint8_t *ring;
   uint64_t ring_bytes;
   /* Packets for AQL queues, bytes for SDMA queues. NULL makes the processor bring its own. */
@@ -57,7 +60,8 @@ struct softgpu_queue {
   _Atomic uint64_t own_indices[2];
 
   /* The processor's thread only. */
-  uint64_t next; /* index of the packet at hand; the device's copy of the read index */
+  uint64_t next;    /* index of the packet at hand; the device's copy of the read index */
+  uint64_t packets; /* AQL: of the ring, a power of two; 0 until the first */
   softgpu_request_t request;
   uint64_t announced; /* packets that doorbells covered so far, or that stayed unchanged */
   /* Since when the packet at hand, which no doorbell covers, has not changed, or 0; its words. */

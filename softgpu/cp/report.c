@@ -11,6 +11,7 @@
 
 #include "softgpu/cp/kernel_name.h"
 #include "softgpu/cp/signal.h"
+#include "softgpu/device/event.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/device/opened.h"
 #include "softgpu/device/thread.h"
@@ -134,7 +135,9 @@ softgpu_step_t softgpu_report(softgpu_queue_t *queue, uint32_t code, uint64_t ke
 {
   softgpu_report_note(queue, code, kernel_object, fault, text);
   const amd_queue_t *hsa = softgpu_aql_queue_of(queue);
-  softgpu_signal_store(hsa->queue_inactive_signal.handle, (int64_t)(uint64_t)code);
+  const uint64_t signal = hsa->queue_inactive_signal.handle;
+  if (!softgpu_signal_store(queue->setup.node, signal, (int64_t)(uint64_t)code))
+    softgpu_event_memory_fault(queue->setup.node, signal, false);
   return SOFTGPU_STEP_STOPPED;
 }
 

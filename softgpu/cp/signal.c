@@ -26,13 +26,14 @@ static interrupt_t interrupt_of(const amd_signal_t *signal)
 /* What the runtime uses itself has one address for all. */
 static bool in_place(uint32_t node, uint64_t address, uint64_t size)
 {
-  return softgpu_memory_reach(node, address, size, true) == (void *)(uintptr_t)address;
+  return address != 0 &&
+         softgpu_memory_reach(node, address, size, true) == (void *)(uintptr_t)address;
 }
 
-static void interrupt_raise(interrupt_t interrupt, const void *changed)
+static void interrupt_raise(uint32_t node, interrupt_t interrupt, const void *changed)
 {
   if (interrupt.mailbox != 0 && interrupt.mailbox % sizeof(uint64_t) == 0 &&
-      in_place(0, interrupt.mailbox, sizeof(uint64_t))) {
+      in_place(node, interrupt.mailbox, sizeof(uint64_t))) {
     __atomic_store_n((uint64_t *)interrupt.mailbox, interrupt.event_id, __ATOMIC_RELEASE);
     softgpu_event_raise(interrupt.event_id);
   }
@@ -56,25 +57,34 @@ const void *softgpu_signal_word(uint64_t handle)
   return (const char *)(uintptr_t)handle + offsetof(amd_signal_t, value);
 }
 
-int64_t softgpu_signal_load(uint64_t handle)
+bool softgpu_signal_load(uint32_t node, uint64_t handle, int64_t *value)
 {
-  return __atomic_load_n(&signal_of(handle)->value, __ATOMIC_ACQUIRE);
+  if (!softgpu_signal_valid(node, handle))
+    return false;
+  *value = __atomic_load_n(&signal_of(handle)->value, __ATOMIC_ACQUIRE);
+  return true;
 }
 
-void softgpu_signal_complete(uint64_t handle, uint64_t start, uint64_t end)
+bool softgpu_signal_complete(uint32_t node, uint64_t handle, uint64_t start, uint64_t end)
 {
   amd_signal_t *signal = signal_of(handle);
+  if (!softgpu_signal_valid(node, handle))
+    return false;
   signal->start_ts = start;
   signal->end_ts = end;
   interrupt_t interrupt = interrupt_of(signal);
   __atomic_fetch_sub(&signal->value, 1, __ATOMIC_SEQ_CST);
-  interrupt_raise(interrupt, softgpu_signal_word(handle));
+  interrupt_raise(node, interrupt, softgpu_signal_word(handle));
+  return true;
 }
 
-void softgpu_signal_store(uint64_t handle, int64_t value)
+bool softgpu_signal_store(uint32_t node, uint64_t handle, int64_t value)
 {
   amd_signal_t *signal = signal_of(handle);
+  if (!softgpu_signal_valid(node, handle))
+    return false;
   interrupt_t interrupt = interrupt_of(signal);
   __atomic_store_n(&signal->value, value, __ATOMIC_SEQ_CST);
-  interrupt_raise(interrupt, softgpu_signal_word(handle));
+  interrupt_raise(node, interrupt, softgpu_signal_word(handle));
+  return true;
 }

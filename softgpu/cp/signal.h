@@ -1,25 +1,29 @@
-/* The runtime's signals, as the device sees them. */
+/* The runtime's signals, as the device sees them. A handle, and everything in a signal, is what
+ * programs and kernels have put there: each function checks that the node's device may use it. */
 #ifndef SOFTGPU_CP_SIGNAL_H
 #define SOFTGPU_CP_SIGNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether a handle from a packet is a signal the node's device can reach. */
+/* Whether a handle is a signal the node's device can reach. */
 bool softgpu_signal_valid(uint32_t node, uint64_t handle);
 
-int64_t softgpu_signal_load(uint64_t handle);
-const void *softgpu_signal_word(uint64_t handle); /* where its value is */
+/* False, and nothing read, when the handle is no such signal. */
+bool softgpu_signal_load(uint32_t node, uint64_t handle, int64_t *value);
+const void *softgpu_signal_word(uint64_t handle); /* where its value is; not to be read */
 
 /* Stores times, subtracts 1 and wakes waiting threads. The host may free the signal at any moment
- * after the subtraction, so nothing of it is read afterwards. Times are ticks. */
-void softgpu_signal_complete(uint64_t handle, uint64_t start, uint64_t end);
+ * after the subtraction, so nothing of it is read afterwards. Times are ticks. False, and nothing
+ * changed, when the handle is no such signal. */
+bool softgpu_signal_complete(uint32_t node, uint64_t handle, uint64_t start, uint64_t end);
 
 /* An interrupt of a kernel's: wakes the threads that wait for the signal with this event. On any
  * thread. */
 void softgpu_signal_interrupt(uint32_t event_id);
 
-/* Stores a value and wakes waiting threads. */
-void softgpu_signal_store(uint64_t handle, int64_t value);
+/* Stores a value and wakes waiting threads. False, and nothing changed, when the handle is no such
+ * signal. */
+bool softgpu_signal_store(uint32_t node, uint64_t handle, int64_t value);
 
 #endif

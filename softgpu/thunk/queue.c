@@ -25,6 +25,8 @@ static HSAKMT_STATUS queue_create(uint32_t node, uint32_t type, uint32_t percent
                                  .sram_ecc = softgpu_sram_ecc(),
                                  .node = node,
                                  .compute_units = softgpu_compute_units(),
+                                 .shared_aperture_hi = SOFTGPU_LDS_APERTURE_HI,
+                                 .private_aperture_hi = SOFTGPU_SCRATCH_APERTURE_HI,
                                  .ring = ring,
                                  .ring_bytes = bytes};
   switch (type) {

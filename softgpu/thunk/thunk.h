@@ -12,6 +12,9 @@
 enum {
   SOFTGPU_MAX_GPUS = 16,
   SOFTGPU_MAX_NODES = SOFTGPU_MAX_GPUS + 1, /* node 0 is the CPU */
+  /* Upper halves of the addresses by which FLAT instructions reach LDS and scratch memory. */
+  SOFTGPU_LDS_APERTURE_HI = 0x10000,
+  SOFTGPU_SCRATCH_APERTURE_HI = 0x20000,
 };
 
 #define SOFTGPU_NEED_OPEN()                                                                        \

@@ -18,8 +18,6 @@ enum {
   WEIGHT_CPU = 20, /* numa distance */
   WEIGHT_GPU = 15,
 };
-#define LDS_APERTURE     0x1000000000000u
-#define SCRATCH_APERTURE 0x2000000000000u
 
 /* Set by softgpu_topology_open(). */
 static const softgpu_chip_facts_t *chip, *executing; /* what is listed, and what executes */
@@ -195,10 +193,10 @@ HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 id, HSAuint32 count,
        .MemoryClockMax = SOFTGPU_MEMORY_MHZ},
       {.HeapType = HSA_HEAPTYPE_GPU_LDS,
        .SizeInBytes = softgpu_lds_bytes(executing->interpreter),
-       .VirtualBaseAddress = LDS_APERTURE},
+       .VirtualBaseAddress = (uint64_t)SOFTGPU_LDS_APERTURE_HI << 32},
       {.HeapType = HSA_HEAPTYPE_GPU_SCRATCH,
        .SizeInBytes = 4ull << 30,
-       .VirtualBaseAddress = SCRATCH_APERTURE},
+       .VirtualBaseAddress = (uint64_t)SOFTGPU_SCRATCH_APERTURE_HI << 32},
       {.HeapType = HSA_HEAPTYPE_MMIO_REMAP,
        .SizeInBytes = SOFTGPU_PAGE,
        .VirtualBaseAddress = (uintptr_t)mmio_page},

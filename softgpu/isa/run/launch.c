@@ -48,14 +48,20 @@ refuse(softgpu_fault_t *fault, softgpu_fault_kind_t kind, uint64_t address, cons
   return false;
 }
 
-/* Where the host has what the dispatch's device may read; NULL when that is not one allocation. */
+/* Where the host has what the dispatch's device may read, or NULL. */
 static const uint8_t *reach(const softgpu_dispatch_t *dispatch, uint64_t address, uint64_t bytes)
 {
-  softgpu_allocation_t found;
-  if (!softgpu_memory_find(address, &found) || bytes > found.size - (address - found.base) ||
-      !softgpu_memory_allows(&found, dispatch->node))
-    return NULL;
-  return (const uint8_t *)(uintptr_t)(address + found.shift);
+  return softgpu_memory_reach(dispatch->node, address, bytes, false);
+}
+
+/* Scratch memory is used without another look: it has to be there, all of it, for stores too, and at
+ * one address for host and device. */
+static bool scratch_ok(const softgpu_dispatch_t *dispatch)
+{
+  const uint64_t base = dispatch->scratch_base;
+  return base != 0 && base % (4 * ISA_LANES) == 0 &&
+         softgpu_memory_reach(dispatch->node, base, dispatch->scratch_bytes, true) ==
+             (void *)(uintptr_t)base;
 }
 
 static descriptor_t read_descriptor(const uint8_t *at)
@@ -202,11 +208,12 @@ static bool check_memory(const descriptor_t *d, isa_launch_t *launch, softgpu_fa
                   "dispatch: a work-group needs %llu bytes of scratch memory, the queue has %llu",
                   (unsigned long long)(launch->slice_bytes * launch->group_waves),
                   (unsigned long long)dispatch->scratch_bytes);
-  if (launch->slice_bytes && (dispatch->scratch_base % (4 * ISA_LANES) ||
-                              !reach(dispatch, dispatch->scratch_base, dispatch->scratch_bytes)))
-    return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->scratch_base,
-                  "dispatch: scratch memory at 0x%llx is not live or not aligned to 256 bytes",
-                  (unsigned long long)dispatch->scratch_base);
+  if (launch->slice_bytes && !scratch_ok(dispatch))
+    return refuse(
+        fault, SOFTGPU_FAULT_DISPATCH, dispatch->scratch_base,
+        "dispatch: scratch memory at 0x%llx is not live, not the device's to store to, or "
+        "not aligned to 256 bytes",
+        (unsigned long long)dispatch->scratch_base);
   return true;
 }
 

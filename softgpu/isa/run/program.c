@@ -117,7 +117,8 @@ static uint32_t executable_dwords(const isa_limits_t *limits, uint64_t base, uin
     return 0; /* allocations start at page boundaries, chunks do not cross them */
   uint64_t dwords = (end - base) / 4;
   const uint32_t most = ISA_CHUNK + ISA_MOST_DWORDS - 1;
-  return dwords < most ? (uint32_t)dwords : most;
+  const uint32_t count = dwords < most ? (uint32_t)dwords : most;
+  return softgpu_memory_present(&code, base, count * 4ull) ? count : 0;
 }
 
 static const void *host(uint64_t address)
