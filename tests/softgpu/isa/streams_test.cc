@@ -1,5 +1,5 @@
 // Random code on every chip, on both engines, from numbers: the fuzzer's scenes without a fuzzer.
-// RAWHAL_TEST_STREAMS in the environment says how many a chip gets; from the thousandth on it is told
+// SOFTGPU_TEST_STREAMS in the environment says how many a chip gets; from the thousandth on it is told
 // how far it is.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ protected:
 
 uint64_t wanted()
 {
-  const char *text = getenv("RAWHAL_TEST_STREAMS");
+  const char *text = getenv("SOFTGPU_TEST_STREAMS");
   return text ? strtoull(text, nullptr, 10) : 200;
 }
 
