@@ -42,6 +42,15 @@ static rawhal_status_t check_device(const queue_device_t *device, const rawhal_d
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                        "a work-group of %llu work-items, the device allows %u",
                        (unsigned long long)flat, device->max_workgroup_size);
+  const rawhal_device_kernel_t *kernel = dispatch->kernel;
+  const uint32_t resident = occupancy_work_items(kernel->chip, kernel->info.kernel);
+  if (flat > resident)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "a work-group of %llu work-items that cannot run: with the %u VGPRs and %u "
+                       "SGPRs of each wave, a compute unit of %s has room for %u",
+                       (unsigned long long)flat, kernel->info.kernel->descriptor->vgpr_count,
+                       kernel->info.kernel->descriptor->sgpr_count, kernel->chip->processor,
+                       resident);
   uint64_t lds = (uint64_t)dispatch->kernel->info.group_segment_size + dispatch->dynamic_lds;
   if (lds > device->lds_bytes)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,

@@ -34,7 +34,10 @@ static void bounds_set(kernel_bounds_t *bounds, const rawhal_device_kernel_info_
     return;
   bounds->dynamic_lds = device->lds_bytes - info->group_segment_size;
   bounds->uniform = kernel->uniform_work_group_size;
-  uint32_t flat = kernel->max_flat_workgroup_size, most = device->max_workgroup_size;
+  uint32_t flat = kernel->max_flat_workgroup_size, most = device->max_workgroup_size,
+           resident = occupancy_work_items(device->chip, kernel);
+  if (resident < most)
+    most = resident;
   bounds->flat_workgroup = flat && flat < most ? flat : most;
 }
 

@@ -67,13 +67,29 @@ rawhal_occupancy_t occupancy_of(const occupancy_chip_t *chip, const occupancy_ne
   return found;
 }
 
+static uint32_t lanes_of(const rawhal_kernel_t *kernel)
+{
+  return kernel->wavefront_size ? kernel->wavefront_size : 64;
+}
+
+uint32_t occupancy_work_items(const occupancy_chip_t *chip, const rawhal_kernel_t *kernel)
+{
+  const rawhal_descriptor_t *descriptor = kernel->descriptor;
+  if (!chip || !descriptor)
+    return UINT32_MAX;
+  /* As many groups of one wave as fit are as many waves. */
+  const occupancy_need_t need = {
+      .vgprs = descriptor->vgpr_count, .sgprs = descriptor->sgpr_count, .waves = 1};
+  return occupancy_of(chip, &need).workgroups_per_cu * lanes_of(kernel);
+}
+
 rawhal_status_t kernel_occupancy(const rawhal_device_kernel_t *kernel, uint64_t work_items,
                                  uint32_t dynamic_lds, rawhal_occupancy_t *occupancy,
                                  rawhal_error_t *error)
 {
   const rawhal_kernel_t *facts = kernel->info.kernel;
   const rawhal_descriptor_t *descriptor = facts->descriptor;
-  uint32_t lanes = facts->wavefront_size ? facts->wavefront_size : 64;
+  uint32_t lanes = lanes_of(facts);
   if (!kernel->chip || !descriptor)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the occupancy of kernel '%.*s': %s",
                        RAWHAL_STRING_ARGS(facts->name),

@@ -86,6 +86,7 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_STORE_UNWRITTEN, /* SOFTGPU_CHECK_STORES */
   SOFTGPU_FAULT_GWS,   /* global wave sync that the queue has not, or for more than can be there */
   SOFTGPU_FAULT_IMAGE, /* an image or a sampler that cannot be used; `address`: why, image.h */
+  SOFTGPU_FAULT_REGISTERS, /* a work-group's waves need more registers than a compute unit has */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault {

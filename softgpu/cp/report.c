@@ -58,6 +58,8 @@ uint32_t softgpu_report_code(softgpu_fault_kind_t kind)
     return SOFTGPU_QUEUE_INSTRUCTION;
   case SOFTGPU_FAULT_DISPATCH:
     return SOFTGPU_QUEUE_BAD_CODE;
+  case SOFTGPU_FAULT_REGISTERS:
+    return SOFTGPU_QUEUE_NO_REGISTERS;
   case SOFTGPU_FAULT_TIMEOUT:
   case SOFTGPU_FAULT_TRAP:
     return SOFTGPU_QUEUE_EXCEPTION;

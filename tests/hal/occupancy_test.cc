@@ -6,6 +6,7 @@ extern "C" {
 #include "queue/occupancy.h"
 }
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -204,6 +205,52 @@ TEST_F(OccupancyOfKernel, OnADevice)
   EXPECT_EQ(rawhal_device_kernel_occupancy(reduce, 0, 0, &found, &error), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(rawhal_device_kernel_occupancy(nullptr, 1, 0, &found, &error), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(rawhal_device_kernel_occupancy(reduce, 1, 0, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
+}
+
+// 512 VGPRs of a SIMD hold three waves of 132 and four of 128, and sixteen waves need four.
+TEST_F(OccupancyOfKernel, WorkGroupsThatNeverRun)
+{
+  std::vector<char> bytes = fixture_bytes("vector_add-gfx90a-v5.co");
+  const rawhal_device_kernel_t *small = kernel("vector_add-gfx90a-v5.co", "vector_add");
+  ASSERT_NE(small, nullptr);
+  const uint64_t at = rawhal_device_kernel_info(small)->kernel->descriptor->address;
+  const std::string most = ".max_flat_workgroup_size\xcd\x01";
+  const auto found_at = std::search(bytes.begin(), bytes.end(), most.begin(), most.end());
+  ASSERT_NE(found_at, bytes.end());
+  found_at[static_cast<long>(most.size()) - 1] = 4; // 256 work-items; now 1,024
+  rawhal_queue_t *q = queue();
+  rawhal_buffer_t *data = buffer(1 << 16);
+  const uint64_t address = rawhal_buffer_address(data);
+  const struct {
+    uint32_t vgprs, most;
+  } rows[] = {{128, 1024}, {132, 768}, {256, 512}, {512, 256}};
+  for (const auto &row : rows) {
+    bytes.at(at + 48) = static_cast<char>((bytes.at(at + 48) & ~63) | ((row.vgprs + 7) / 8 - 1));
+    rawhal_executable_t *executable = load(bytes);
+    ASSERT_NE(executable, nullptr);
+    const rawhal_device_kernel_t *wide = nullptr;
+    ASSERT_OK(rawhal_executable_kernel(executable, RAWHAL_STRING("vector_add"), 0, &wide, &error));
+    const uint64_t blob[] = {address, address, address, 0};
+    rawhal_dispatch_t dispatch = {};
+    dispatch.kernel = wide;
+    dispatch.blob = blob;
+    dispatch.blob_size = sizeof(blob);
+    dispatch.workgroup[1] = dispatch.workgroup[2] = 1;
+    dispatch.work_items[1] = dispatch.work_items[2] = 1;
+    for (uint32_t items : {row.most, row.most + 1, 1024u}) {
+      if (items > 1024)
+        continue;
+      rawhal_occupancy_t found = {};
+      dispatch.workgroup[0] = static_cast<uint16_t>(items);
+      dispatch.work_items[0] = items;
+      ASSERT_OK(rawhal_device_kernel_occupancy(wide, items, 0, &found, &error));
+      const bool fits = items <= row.most;
+      EXPECT_EQ(found.workgroups_per_cu > 0, fits) << row.vgprs << ", " << items;
+      EXPECT_EQ(run(q, dispatch), fits ? RAWHAL_OK : RAWHAL_OUT_OF_RANGE)
+          << row.vgprs << ", " << items << ": " << error.message;
+      EXPECT_TRUE(fits || strstr(error.message, "room for")) << error.message;
+    }
+  }
 }
 
 } // namespace

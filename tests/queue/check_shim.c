@@ -9,6 +9,7 @@ rawhal_status_t shim_check(const shim_device_t *limits, const rawhal_device_kern
                            rawhal_error_t *error)
 {
   queue_device_t device = {.agent = {1},
+                           .chip = limits->processor ? occupancy_chip(limits->processor) : NULL,
                            .lds_bytes = limits->lds_bytes,
                            .max_workgroup_size = limits->max_workgroup_size};
   memcpy(device.max_workgroup_dim, limits->max_workgroup_dim, sizeof(device.max_workgroup_dim));

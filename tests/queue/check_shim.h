@@ -12,6 +12,7 @@ typedef struct shim_device {
   uint32_t lds_bytes, max_workgroup_size;
   uint16_t max_workgroup_dim[3];
   uint32_t max_grid_dim[3];
+  const char *processor; // of occupancy.c's table, or NULL
 } shim_device_t;
 
 // submit_check() of one dispatch of the kernel `info`, which is loaded on the device unless

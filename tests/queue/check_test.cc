@@ -44,6 +44,7 @@ shim_device_t make_device()
     device.max_workgroup_dim[d] = static_cast<uint16_t>(one_in(4) ? 1 + below(1024) : 1024);
     device.max_grid_dim[d] = one_in(2) ? 1 + below(5000) : UINT32_MAX;
   }
+  device.processor = one_in(2) ? "gfx90a" : nullptr;
   return device;
 }
 
@@ -86,6 +87,17 @@ rawhal_dispatch_t make_dispatch(const rawhal_kernel_t &facts, const shim_device_
   return dispatch;
 }
 
+// Whether a gfx90a's compute unit holds so many waves at once: four SIMDs of 512 VGPRs and 800 SGPRs, which are given
+// out in units of 8 and 16, and of 8 waves.
+bool holds(uint64_t waves, uint32_t vgprs, uint32_t sgprs)
+{
+  uint64_t of_simd = 0;
+  while (of_simd < 8 && (of_simd + 1) * ((vgprs + 7) / 8 * 8) <= 512 &&
+         (of_simd + 1) * ((sgprs + 15) / 16 * 16) <= 800)
+    ++of_simd;
+  return waves <= 4 * of_simd;
+}
+
 // The rules of queue.h and kernarg.h, one by one.
 bool allowed(const rawhal_kernel_t &facts, const shim_device_t &device, bool elsewhere,
              const naive_layout_t &layout, const rawhal_dispatch_t &dispatch)
@@ -109,6 +121,11 @@ bool allowed(const rawhal_kernel_t &facts, const shim_device_t &device, bool els
   }
   if (flat > device.max_workgroup_size ||
       (facts.max_flat_workgroup_size && flat > facts.max_flat_workgroup_size))
+    return false;
+  const uint64_t lanes = facts.wavefront_size ? facts.wavefront_size : 64;
+  if (device.processor && facts.descriptor &&
+      !holds((flat + lanes - 1) / lanes, facts.descriptor->vgpr_count,
+             facts.descriptor->sgpr_count))
     return false;
   if (uint64_t{facts.group_segment_fixed_size} + dispatch.dynamic_lds > device.lds_bytes)
     return false;
@@ -142,6 +159,10 @@ TEST(Check, LetsThroughWhatEveryRuleAllowsAndNothingElse)
     if (!facts->has_arguments)
       facts->argument_count = 0;
     make_demands(facts, device);
+    rawhal_descriptor_t descriptor = {};
+    descriptor.vgpr_count = one_in(2) ? below(64) : below(530);
+    descriptor.sgpr_count = below(128);
+    facts->descriptor = one_in(4) ? nullptr : &descriptor;
     Layout layout;
     rawhal_kernarg_layout_t *made = nullptr;
     rawhal_error_t error = {};

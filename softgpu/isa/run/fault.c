@@ -29,6 +29,7 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_TRAP] = "trap raised by the kernel",
     [SOFTGPU_FAULT_GWS] = "global wave sync that cannot be",
     [SOFTGPU_FAULT_IMAGE] = "image that cannot be used",
+    [SOFTGPU_FAULT_REGISTERS] = "work-group of more registers than there are",
     [SOFTGPU_FAULT_STORE_UNWRITTEN] = "end of a wave whose scalar store no s_dcache_wb follows",
 };
 

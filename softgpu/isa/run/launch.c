@@ -10,6 +10,7 @@
 
 #include "softgpu/device/memory.h"
 #include "softgpu/isa/describe/chips.h"
+#include "softgpu/isa/run/placement.h"
 
 enum {
   PROPERTY_PRIVATE_SEGMENT_BUFFER = 1 << 0,
@@ -100,6 +101,19 @@ static bool check_geometry(const softgpu_dispatch_t *dispatch, isa_launch_t *lau
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "dispatch: %u bytes of LDS, there are %u",
                   dispatch->group_bytes, most);
   return true;
+}
+
+/* All waves of a work-group are on one compute unit, at the same time. (Scalar registers are enough
+ * for any.) */
+static bool check_room(const isa_launch_t *launch, softgpu_fault_t *fault)
+{
+  const uint32_t room = isa_placement_waves(launch);
+  return launch->group_waves <= room ||
+         refuse(
+             fault, SOFTGPU_FAULT_REGISTERS, launch->dispatch.kernel_object,
+             "dispatch: a work-group of %u waves of %u vector registers; a compute unit has room "
+             "for %u",
+             launch->group_waves, launch->limits.rows, room);
 }
 
 /* gfx90a and later share one file of vector registers, in which ACCUM_OFFSET says where a0 is. It
@@ -245,8 +259,8 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
                  (d.rsrc1 >> 26 & 1) << 23;
   count_registers(&d, &launch->limits);
   place_system_sgprs(&d, launch);
-  return check_geometry(dispatch, launch, fault) && check_memory(&d, launch, fault) &&
-         fill_user_sgprs(&d, launch, fault);
+  return check_geometry(dispatch, launch, fault) && check_room(launch, fault) &&
+         check_memory(&d, launch, fault) && fill_user_sgprs(&d, launch, fault);
 }
 
 uint32_t isa_launch_lds(const softgpu_dispatch_t *dispatch)

@@ -24,13 +24,17 @@ uint32_t isa_placement_units(const softgpu_dispatch_t *dispatch, const softgpu_l
   return units < UNITS_MOST ? units : UNITS_MOST;
 }
 
-uint32_t isa_placement_groups(const isa_launch_t *launch)
+uint32_t isa_placement_waves(const isa_launch_t *launch)
 {
   const uint32_t rows = launch->limits.rows;
+  const uint32_t waves = ISA_SIMD_ROWS / (rows ? rows : 1);
+  return ISA_SIMDS * (waves < ISA_SIMD_SLOTS ? waves : ISA_SIMD_SLOTS);
+}
+
+uint32_t isa_placement_groups(const isa_launch_t *launch)
+{
   const uint32_t lds = isa_launch_lds(&launch->dispatch);
-  uint32_t waves = ISA_SIMD_ROWS / (rows ? rows : 1);
-  waves = ISA_SIMDS * (waves < ISA_SIMD_SLOTS ? waves : ISA_SIMD_SLOTS);
-  const uint32_t groups = waves / launch->group_waves;
+  const uint32_t groups = isa_placement_waves(launch) / launch->group_waves;
   const uint32_t by_lds = lds ? softgpu_lds_bytes(launch->dispatch.chip) / lds : UINT32_MAX;
   return groups < by_lds ? groups : by_lds;
 }

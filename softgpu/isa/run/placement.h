@@ -26,8 +26,10 @@ typedef struct isa_placement {
 /* Compute units that a dispatch may use. */
 uint32_t isa_placement_units(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits);
 
-/* Work-groups of a launch that a compute unit has room for at a time, by their waves, vector
- * registers and LDS. */
+/* Waves of a launch that a compute unit has room for at a time, by their vector registers. */
+uint32_t isa_placement_waves(const isa_launch_t *launch);
+
+/* Work-groups of a launch that it has room for, by their waves and LDS. */
 uint32_t isa_placement_groups(const isa_launch_t *launch);
 
 /* Takes slots for `waves` on one of the first `units` of a device. False when none has room. */

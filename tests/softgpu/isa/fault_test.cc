@@ -297,6 +297,29 @@ TEST_F(Fault, Dispatch)
   EXPECT_TRUE(refused(device::dispatch(many.object(), kernarg.as<void>()))) << "15 registers in 14";
 }
 
+// All waves of a work-group have their registers at the same time: 512 of a SIMD, in units of 8, whichever of them are
+// accumulation registers.
+TEST_F(Fault, WorkGroupsThatCannotBeResident)
+{
+  const struct {
+    unsigned vgprs, accum_offset;
+    uint16_t most; // work-items
+  } rows[] = {{128, 128, 1024}, {136, 136, 768}, {136, 4, 768},   {168, 168, 768},
+              {176, 176, 512},  {256, 256, 512}, {264, 256, 256}, {512, 256, 256}};
+  for (const auto &row : rows)
+    for (uint16_t items : {row.most, uint16_t(row.most + 1)}) {
+      if (items > 1024)
+        continue;
+      device::Descriptor d;
+      d.vgprs = row.vgprs;
+      d.accum_offset = row.accum_offset;
+      device::Kernel wide({0xbf810000}, d); // s_endpgm
+      auto result = device::run(device::dispatch(wide.object(), kernarg.as<void>(), 1, items));
+      EXPECT_EQ(result.ok, items == row.most) << row.vgprs << ": " << result.fault.text;
+      EXPECT_EQ(result.fault.kind, result.ok ? SOFTGPU_FAULT_NONE : SOFTGPU_FAULT_REGISTERS);
+    }
+}
+
 // --- kernels that do not end ---
 
 TEST_F(Fault, Timeout)
