@@ -43,6 +43,9 @@ typedef struct softgpu_thunk {
   bool (*option_get)(const char *name, uint64_t *value);
   size_t (*option_messages)(char *text, size_t size);
   size_t (*queue_fault)(const void *hsa_queue, char *text, size_t size);
+  /* How many instructions it finds, in the code of a chip; none where it executes no such chip. */
+  uint64_t (*coverage)(uint32_t chip, const void *code, size_t bytes, void (*missing)(void),
+                       void *context);
 } softgpu_thunk_t;
 
 /* What this process has loaded. Libraries are never unloaded: the runtime's threads and the memory

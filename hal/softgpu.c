@@ -18,8 +18,9 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
   *(void **)&thunk->option_get = dlsym(library, "softgpu_option_get");
   *(void **)&thunk->option_messages = dlsym(library, "softgpu_option_messages");
   *(void **)&thunk->queue_fault = dlsym(library, "softgpu_queue_fault");
+  *(void **)&thunk->coverage = dlsym(library, "softgpu_coverage");
   return thunk->option_set_text && thunk->option_get && thunk->option_messages &&
-         thunk->queue_fault;
+         thunk->queue_fault && thunk->coverage;
 }
 
 /* The folder of the file that this code is in: librawhal, or a program that has it linked in. As
@@ -176,6 +177,21 @@ static rawhal_status_t check_environment(const softgpu_thunk_t *thunk, rawhal_er
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "softgpu's environment: %s", text);
 }
 
+/* Chips that softgpu only lists are for programs that look, not for those that run kernels: the
+ * runtime's own come first, and it ends the process when they fail. */
+static rawhal_status_t check_chip(const softgpu_thunk_t *thunk, rawhal_error_t *error)
+{
+  static const uint32_t s_nop = 0xbf800000;
+  uint64_t chip = 0;
+  if (!thunk->option_get("chip", &chip) ||
+      thunk->coverage((uint32_t)chip, &s_nop, sizeof(s_nop), NULL, NULL) == 1)
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                     "softgpu lists the chip gfx%" PRIx64 " (SOFTGPU_CHIP) and cannot execute its "
+                     "instructions; those of gfx90a, gfx942 and gfx950 it can",
+                     chip);
+}
+
 /* ---- Options last as long as the runtime ---- */
 
 /* What options were before instances set them, oldest first. Under the runtime's lock. */
@@ -262,5 +278,7 @@ rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *opti
     at += length;
     at += *at == ',';
   }
+  if (status == RAWHAL_OK)
+    status = check_chip(thunk, error);
   return status;
 }

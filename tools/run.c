@@ -111,8 +111,8 @@ static int run_with_arguments(run_request_t *request, char **words, size_t count
   int status = TOOL_FAILED;
   if (!parsed)
     status = wrong ? tool_usage("run", "%s", error.message) : tool_fail("run", &error);
-  else if (run_kernel(request))
-    status = TOOL_OK;
+  else
+    status = run_kernel(request);
   for (size_t i = 0; request->arguments && i < request->argument_count; ++i)
     run_argument_release(&request->arguments[i]);
   free(request->arguments);
@@ -183,7 +183,7 @@ static const char help_end[] =
     "exit status:\n"
     "  0   the kernel ran to its end and all results are written\n"
     "  1   refused, faulted or stopped; one line on standard error says why\n"
-    "  2   the command line is wrong\n";
+    "  2   the command line is wrong, or SOFTGPU_CHIP a chip that softgpu only lists\n";
 
 static char whole_help[sizeof(help) + sizeof(help_end) + 2048];
 

@@ -19,8 +19,8 @@ typedef struct run_request {
   const rawhal_triton_kernel_t *triton; /* decides the work-group and group memory; or NULL */
 } run_request_t;
 
-/* Does it; prints what it did, or one line on standard error and returns false. */
-bool run_kernel(const run_request_t *request);
+/* Does it; prints what it did, or one line on standard error. The exit status. */
+int run_kernel(const run_request_t *request);
 
 /* ---- What is written (run_output.c) ---- */
 

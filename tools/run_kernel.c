@@ -388,7 +388,7 @@ static bool run_session(session_t *s, run_outcome_t *outcome)
   return true;
 }
 
-bool run_kernel(const run_request_t *request)
+int run_kernel(const run_request_t *request)
 {
   session_t s = {.request = request};
   run_outcome_t outcome = {.request = request, .dispatch = &s.dispatch, .warning = s.warning};
@@ -398,10 +398,11 @@ bool run_kernel(const run_request_t *request)
   bool done = (s.buffers && outcome.wall_ns && outcome.device_ns) ||
               refuse(&s, RAWHAL_OUT_OF_MEMORY, "out of memory");
   done = done && run_session(&s, &outcome);
+  int status = TOOL_OK;
   if (!done)
-    tool_fail("run", &s.error);
+    status = s.instance ? tool_fail("run", &s.error) : tool_instance_fail("run", &s.error);
   free(outcome.wall_ns);
   free(outcome.device_ns);
   release(&s);
-  return done;
+  return status;
 }

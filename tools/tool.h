@@ -54,6 +54,10 @@ extern const tool_command_t replay_command;
 /* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
 int tool_fail(const char *command, const rawhal_error_t *error);
 
+/* tool_fail() of an instance that could not be made. TOOL_USAGE where the environment asks for what
+ * cannot be, such as a chip that softgpu only lists. */
+int tool_instance_fail(const char *command, const rawhal_error_t *error);
+
 /* "rawhal inspect: ..." and where to read more; returns TOOL_USAGE. Both escape what they print. */
 __attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const char *format, ...);
 

@@ -169,6 +169,20 @@ TEST_F(Instance, OptionsLastAsLongAsTheRuntime)
   EXPECT_EQ(option("slowdown"), before[6]);
 }
 
+TEST_F(Instance, AChipThatIsOnlyListed)
+{
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  for (const char *chip : {"chip=gfx1030", "chip=gfx900", "gpus=1,chip=gfx1100,listed=gfx90a"}) {
+    options.softgpu_options = chip;
+    EXPECT_EQ(create(options), RAWHAL_UNSUPPORTED) << chip;
+    EXPECT_TRUE(said("cannot execute") && said("gfx950")) << error.message;
+    EXPECT_EQ(option("chip"), 0x90au) << "it is as it was";
+  }
+  options.softgpu_options = "chip=gfx90a,listed=gfx906,gpus=1";
+  EXPECT_OK(create(options)); // which executes one and shows the other
+}
+
 TEST_F(Instance, NoGpuIsNoDevice)
 {
   rawhal_instance_options_t options = {};

@@ -58,6 +58,8 @@ TEST(Wrapper, the_environment_is_obeyed)
 {
   Outcome outcome = run("SOFTGPU_CHIP=gfx906 SOFTGPU_GPUS=2 " + runner + " -- " + discover);
   EXPECT_TRUE(contains(outcome, "gpu gfx906 AMD\ngpu gfx906 AMD\n")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "gfx906 is listed, and softgpu cannot execute it"))
+      << outcome.output;
 }
 
 TEST(Wrapper, exit_codes_pass_through)

@@ -28,6 +28,22 @@ TEST(Devices, Text)
   EXPECT_EQ(3u, lines(got.out)) << got.out; // nobody else's memory
 }
 
+TEST(Devices, AChipThatIsOnlyListed)
+{
+  const std::vector<std::string> other = {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHIP=gfx1030"};
+  const std::string file = RAWHAL_SOURCE_DIR "/tests/fixtures/vector_add-gfx1030-v5.co";
+  const std::vector<std::vector<std::string>> commands = {
+      {tool, "devices"},
+      {tool, "run", file, "--kernel", "vector_add", "--grid", "1", "--block", "64"}};
+  for (const auto &command : commands) {
+    Outcome got = run(command, other);
+    EXPECT_EQ(2, got.status) << got.err;
+    EXPECT_EQ("", got.out);
+    EXPECT_EQ(1u, lines(got.err)) << got.err;
+    EXPECT_NE(std::string::npos, got.err.find("lists the chip gfx1030")) << got.err;
+  }
+}
+
 // Every key the schema has is there, and no other.
 void hold_against_schema(const json_t *object, const json_t *schema)
 {
