@@ -4,8 +4,8 @@
 usage: bench/counted.py FOLDER [--filter RE]
 FOLDER holds the bench_* programs; valgrind runs them. What a machine takes for an instruction differs by half between two
 processors, and with what else runs there; how many there are does not. A row has a "program" and the benchmark to run of
-it; a count is that of a "function" with all that it calls, for each call, and with "over" that of two such. Exits with 1
-when a row is above its "at_most"."""
+it; a count is that of a "function" with all that it calls, for each call, and with "over" that of two such. "without" names
+what is called as often as time passes, which is slow here. Exits with 1 when a row is above its "at_most"."""
 import argparse
 import json
 import os
@@ -17,8 +17,8 @@ import tempfile
 NAME = re.compile(r"^(c?fn)=\((\d+)\)(?: (.*))?$")
 
 
-def per_call(path, function):
-    """Of one of callgrind's files: instructions of a function and what it calls, a call. None: it was never called."""
+def calls_of(path, function):
+    """Of one of callgrind's files: how often a function was called, and its instructions with those of what it calls."""
     names, called, calls, spent, pending = {}, "", 0, 0, 0
     with open(path, errors="replace") as lines:
         for line in lines:
@@ -34,7 +34,7 @@ def per_call(path, function):
                 if re.search(function, called):
                     calls, spent = calls + pending, spent + int(line.split()[1])
                 pending = 0
-    return spent / calls if calls else None
+    return calls, spent
 
 
 def count(folder, spec):
@@ -45,10 +45,12 @@ def count(folder, spec):
                                 env=dict(os.environ, BENCH_ROUNDS="4"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if result.returncode:
             sys.exit(f"{spec['benchmark']} of {spec['program']} ended with {result.returncode}:\n{result.stdout[-2000:]}")
-        found = per_call(out, spec["function"])
-        if found is None:
+        calls, spent = calls_of(out, spec["function"])
+        if not calls:
             sys.exit(f"{spec['benchmark']} of {spec['program']} never called {spec['function']}")
-        return found
+        if "without" in spec:
+            spent -= calls_of(out, spec["without"])[1]
+        return spent / calls
 
 
 def main():
