@@ -1,4 +1,5 @@
 /* Packets from the program's ring into the device's. */
+#include "front/host_view.h"
 #include "front/proxy.h"
 #include "front/words.h"
 
@@ -386,6 +387,25 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   return true;
 }
 
+/* What is no signal the device says: it may be any number that the program or a kernel wrote, and
+ * neither we nor the runtime may follow it. */
+static bool has_happened(hsa_signal_t signal)
+{
+  amd_signal_t there;
+  return !host_read(signal.handle, &there, sizeof(there)) || there.kind != AMD_SIGNAL_KIND_USER ||
+         there.value == 0;
+}
+
+/* False: it must not go, and the queue is stopped. */
+static bool look_at_other(proxy_t *proxy, const proxy_packet_t *packet)
+{
+  rawhal_error_t error;
+  if (watch_packet(proxy->face->hsa_queue.id, packet->first, &error))
+    return true;
+  fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, error.message);
+  return false;
+}
+
 /* Of a barrier: has all of it, or any, happened? */
 static bool is_open(const proxy_packet_t *packet, unsigned type)
 {
@@ -393,7 +413,7 @@ static bool is_open(const proxy_packet_t *packet, unsigned type)
   bool all = type == HSA_PACKET_TYPE_BARRIER_AND, any = false, open = true;
   for (int i = 0; i < 5; ++i)
     if (wait_for[i].handle) {
-      bool happened = front.hsa.signal_load_scacquire(wait_for[i]) == 0;
+      bool happened = has_happened(wait_for[i]);
       open &= happened;
       any |= happened;
     }
@@ -449,6 +469,8 @@ void proxy_forward(proxy_t *proxy)
       hold(proxy, 0);
       break;
     }
+    if (front.watched && !look_at_other(proxy, packet))
+      break;
     put(proxy, packet); /* whatever it is */
     pass(proxy, packet);
   }

@@ -13,7 +13,7 @@ static watch_check_t checking, strictest; /* that of the environment, and of all
 static bool tracing, recording, substituting, watching_checks;
 /* Dispatches: those that were looked at, of which some had mistakes; those of which too little is
  * known for that; and those of kernels that are not known at all. */
-static atomic_size_t checked, mistaken, unchecked, nameless;
+static atomic_size_t checked, mistaken, unchecked, nameless, vendors; /* packets of theirs */
 static atomic_bool summed; /* the counts have been told */
 
 /* ---- The environment ---- */
@@ -117,12 +117,11 @@ static bool refuse(const check_subject_t *subject, const char *why, rawhal_error
                      why, hash, object_bytes(object).size, object_uri(object)) == RAWHAL_OK;
 }
 
-/* False: it must not go, for whether it is right cannot be told. */
-static bool leave_unchecked(uint64_t queue_id, const watch_note_t *note, const char *why,
+/* False: it must not go, for whether it is right cannot be told. `number`: of what. */
+static bool leave_unchecked(watch_check_t mode, uint64_t queue_id, uint64_t number, const char *why,
                             rawhal_error_t *error)
 {
-  const watch_check_t mode = mode_of(note->kernel);
-  const told_key_t key = {.address = note->packet.kernel_object, .about = UINT64_MAX};
+  const told_key_t key = {.address = number, .about = UINT64_MAX};
   atomic_fetch_add(&unchecked, 1);
   if (mode == WATCH_CHECK_REFUSE)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%s: it cannot be checked", why) == RAWHAL_OK;
@@ -162,7 +161,7 @@ static bool check(const front_device_t *device, uint64_t queue_id, const watch_n
     atomic_fetch_add(&mistaken, 1);
   const bool refused = mistakes && mode_of(note->kernel) == WATCH_CHECK_REFUSE;
   if (!refused && is_unknown(note, unread, why, sizeof(why)))
-    return leave_unchecked(queue_id, note, why, error);
+    return leave_unchecked(mode_of(note->kernel), queue_id, note->packet.kernel_object, why, error);
   atomic_fetch_add(&checked, 1);
   return !refused || refuse(&subject, first.text, error);
 }
@@ -184,6 +183,21 @@ bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
     note->capture = recorder_dispatch(device, queue_id, note->kernel, packet);
   if (substituting)
     substitute_dispatch(device, packet, &note->run);
+  return true;
+}
+
+bool watch_packet(uint64_t queue_id, uint32_t first, rawhal_error_t *error)
+{
+  enum { BARRIER_VALUE = 2, TYPE_BITS = 0xff, FORMAT_SHIFT = 16 };
+  const uint32_t format = first >> FORMAT_SHIFT & 0xff;
+  char why[CHECK_TEXT];
+  if ((first & TYPE_BITS) != HSA_PACKET_TYPE_VENDOR_SPECIFIC || format == BARRIER_VALUE)
+    return true;
+  (void)snprintf(why, sizeof(why), "a packet of the vendor's format %u may launch kernels", format);
+  if (mode_of(NULL) != WATCH_CHECK_OFF &&
+      !leave_unchecked(mode_of(NULL), queue_id, format, why, error))
+    return false;
+  atomic_fetch_add(&vendors, 1);
   return true;
 }
 
@@ -222,6 +236,11 @@ void watch_summary(void)
     front_report("substitute: %zu dispatches were of kernels that are not known: they are the "
                  "program's own",
                  atomic_load(&nameless));
+  if (atomic_load(&vendors))
+    front_report(
+        "%zu packets of a vendor's format ran: the kernels that they may have launched are "
+        "neither checked nor recorded nor replaced",
+        atomic_exchange(&vendors, 0));
   trace_close();
   recorder_close();
 }
@@ -241,6 +260,7 @@ void watch_close(void)
   atomic_store(&mistaken, 0);
   atomic_store(&unchecked, 0);
   atomic_store(&nameless, 0);
+  atomic_store(&vendors, 0);
   atomic_store(&summed, false);
   front.watched = false;
 }

@@ -42,6 +42,9 @@ void watch_summary(void);
 bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
                     hsa_kernel_dispatch_packet_t *packet, watch_note_t *note,
                     rawhal_error_t *error);
+/* Likewise at a packet of another kind, by its first word: a vendor's may launch kernels, and is
+ * looked at once, when it goes. */
+bool watch_packet(uint64_t queue_id, uint32_t first, rawhal_error_t *error);
 /* It has ended, by the device's clock, in ns; 0, 0: unknown how. */
 void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t end, bool measured);
 

@@ -68,6 +68,22 @@ def try_unknown(folder):
         assert re.search(f"^rawhal: {line}$", what[1], re.M), (line, what)
 
 
+# Numbers that are no signals end a queue, as they do without the front; commands may launch kernels.
+def try_packets(folder):
+    def became(commands):
+        return {"a barrier": "ran", "a barrier of no signal": "stopped", "any of none": "stopped", "a value's barrier": "ran",
+                "commands": commands}
+    os.environ["RAWHAL_GPU_SHARE"] = "0.1%"  # so that something is held back
+    assert run("packets")[::2] == (became("ran"), 0)
+    lines, errors, status = run("packets", "--check=refuse")
+    assert (lines, status) == (became("stopped"), 0), (lines, errors, status)
+    assert re.search("^rawhal: a queue was stopped: a packet of the vendor's format 1 may launch kernels: it cannot", errors,
+                     re.M), errors
+    lines, errors, status = run("packets", "--check")
+    assert (lines, status) == (became("ran"), 0), (lines, errors, status)
+    assert re.search("^rawhal: 1 packets of a vendor's format ran", errors, re.M), errors
+
+
 # Each entry by which code can come in, and an executable get it, as the headers have them.
 WAYS = re.compile(r"\bhsa_\w*(?:code_object_reader_create\w*|code_object_deserialize|executable_load\w*)\b")
 HEADERS = "/usr/include/hsa/hsa.h", "/usr/include/hsa/hsa_ven_amd_loader.h"
@@ -92,4 +108,4 @@ def try_loads(folder):
 
 
 with tempfile.TemporaryDirectory() as work:
-    {"kernargs": try_kernargs, "loads": try_loads, "unknown": try_unknown}[sys.argv[5]](work)
+    {"kernargs": try_kernargs, "loads": try_loads, "unknown": try_unknown, "packets": try_packets}[sys.argv[5]](work)

@@ -167,8 +167,10 @@ static atomic_size_t copies, copies_now, copies_most;
 static hsa_status_t pointer_info(const void *memory, hsa_amd_pointer_info_t *info,
                                  void *(*allocator)(size_t), uint32_t *count, hsa_agent_t **agents)
 {
-  (void)memory, (void)allocator, (void)count, (void)agents;
+  (void)allocator, (void)count, (void)agents;
   info->type = HSA_EXT_POINTER_TYPE_HSA;
+  info->agentBaseAddress = info->hostBaseAddress = (void *)((uintptr_t)memory & ~(uintptr_t)4095);
+  info->sizeInBytes = 8192;
   info->agentOwner = toy_agent();
   return HSA_STATUS_SUCCESS;
 }

@@ -4,6 +4,7 @@
  *     plain_hsa FILE kernargs   its kernargs are in memory of each kind, rightly
  *     plain_hsa FILE mistakes   likewise, wrongly
  *     plain_hsa FILE unknown    its kernel is none
+ *     plain_hsa FILE packets    other packets, while a dispatch is held back
  *
  * For each a line says whether it ran, was stopped, or had a wrong result. */
 #include <fcntl.h>
@@ -114,37 +115,66 @@ static void write_kernargs(void *to)
   memcpy(to, &kernargs, sizeof(kernargs));
 }
 
-static void dispatch(const char *how, void *kernargs)
+/* Packets have 64 bytes, of which the first four are written last. */
+static void put(hsa_queue_t *queue, const void *packet, uint32_t first)
+{
+  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+  char *slot = (char *)queue->base_address + (index & (queue->size - 1)) * 64;
+  memcpy(slot + 4, (const char *)packet + 4, 60);
+  __atomic_store_n((uint32_t *)(void *)slot, first, __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+}
+
+static hsa_queue_t *new_queue(void)
 {
   hsa_queue_t *queue;
-  hsa_signal_t done;
-  atomic_store(&stopped, false);
-  memset(memory, 0, BYTES);
   CALL(hsa_queue_create(gpus[0], 64, HSA_QUEUE_TYPE_MULTI, on_error, NULL, UINT32_MAX, UINT32_MAX,
                         &queue));
-  CALL(hsa_signal_create(1, 0, NULL, &done));
-  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
-  hsa_kernel_dispatch_packet_t *packet =
-      (hsa_kernel_dispatch_packet_t *)queue->base_address + (index & (queue->size - 1));
-  *packet = (hsa_kernel_dispatch_packet_t){.header = HSA_PACKET_TYPE_INVALID,
-                                           .workgroup_size_x = ITEMS,
-                                           .workgroup_size_y = 1,
-                                           .workgroup_size_z = 1,
-                                           .grid_size_x = ITEMS,
-                                           .grid_size_y = 1,
-                                           .grid_size_z = 1,
-                                           .kernel_object = kernel,
-                                           .kernarg_address = kernargs,
-                                           .completion_signal = done};
-  const uint32_t first = HSA_PACKET_TYPE_KERNEL_DISPATCH |
-                         HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE |
-                         HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE | 1 << 16;
-  __atomic_store_n((uint32_t *)(void *)packet, first, __ATOMIC_RELEASE);
-  hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+  return queue;
+}
+
+static hsa_signal_t new_signal(void)
+{
+  hsa_signal_t made;
+  CALL(hsa_signal_create(1, 0, NULL, &made));
+  return made;
+}
+
+static void wait_for(hsa_signal_t done)
+{
   while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, 1000000,
                                    HSA_WAIT_STATE_BLOCKED) > 0 &&
          !atomic_load(&stopped))
     continue;
+}
+
+enum {
+  FENCES = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE |
+           HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE
+};
+
+static void put_dispatch(hsa_queue_t *queue, void *kernargs, hsa_signal_t done)
+{
+  const hsa_kernel_dispatch_packet_t packet = {.workgroup_size_x = ITEMS,
+                                               .workgroup_size_y = 1,
+                                               .workgroup_size_z = 1,
+                                               .grid_size_x = ITEMS,
+                                               .grid_size_y = 1,
+                                               .grid_size_z = 1,
+                                               .kernel_object = kernel,
+                                               .kernarg_address = kernargs,
+                                               .completion_signal = done};
+  put(queue, &packet, HSA_PACKET_TYPE_KERNEL_DISPATCH | FENCES | 1 << 16);
+}
+
+static void dispatch(const char *how, void *kernargs)
+{
+  hsa_queue_t *queue = new_queue();
+  hsa_signal_t done = new_signal();
+  atomic_store(&stopped, false);
+  memset(memory, 0, BYTES);
+  put_dispatch(queue, kernargs, done);
+  wait_for(done);
   bool right = true;
   for (int i = 0; i < ITEMS; ++i)
     right &= memory[i] == 3.0f * (float)i;
@@ -349,6 +379,43 @@ static void try_unknown(void)
   dispatch("nowhere", kernargs);
 }
 
+/* ---- Packets of other kinds ---- */
+
+/* Something else is held back, where little time is allowed: then packets are looked at. */
+static void try_packets(void)
+{
+  hsa_queue_t *holding = new_queue();
+  kernargs_t *kernargs = shared(sizeof(*kernargs));
+  write_kernargs(kernargs);
+  for (int i = 0; i < 60; ++i)
+    put_dispatch(holding, kernargs, (hsa_signal_t){0});
+  static const struct {
+    const char *how;
+    uint32_t first;
+    uint64_t words[8]; /* from the 8th byte: what a barrier waits for */
+  } kinds[] = {
+      {"a barrier", HSA_PACKET_TYPE_BARRIER_AND, {0}},
+      {"a barrier of no signal", HSA_PACKET_TYPE_BARRIER_AND, {0, 0x1000}},
+      {"any of none", HSA_PACKET_TYPE_BARRIER_OR, {0, 0x7f0000000040, 0x7f0000000040}},
+      {"a value's barrier", HSA_PACKET_TYPE_VENDOR_SPECIFIC | 2 << 16, {0}},
+      {"commands", HSA_PACKET_TYPE_VENDOR_SPECIFIC | 1 << 16, {0}},
+  };
+  for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); ++i) {
+    hsa_queue_t *queue = new_queue();
+    hsa_signal_t done = new_signal();
+    uint64_t packet[8] = {0};
+    atomic_store(&stopped, false);
+    memcpy(packet, kinds[i].words, sizeof(packet));
+    packet[7] = done.handle;
+    put(queue, packet, kinds[i].first | FENCES);
+    wait_for(done);
+    printf("%s: %s\n", kinds[i].how, atomic_load(&stopped) ? "stopped" : "ran");
+    CALL(hsa_queue_destroy(queue));
+    CALL(hsa_signal_destroy(done));
+  }
+  CALL(hsa_queue_destroy(holding));
+}
+
 /* ---- ---- */
 
 static bool read_file(const char *path)
@@ -384,6 +451,8 @@ int main(int count, char **arguments)
       try_kernargs();
     else if (strcmp(arguments[2], "unknown") == 0)
       try_unknown();
+    else if (strcmp(arguments[2], "packets") == 0)
+      try_packets();
     else
       try_mistakes();
   }
