@@ -102,6 +102,38 @@ static hsa_status_t copy_rect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_
   return start(timed(agent), &copying);
 }
 
+typedef struct prefetch {
+  void *memory;
+  hsa_agent_t to;
+} prefetch_t;
+
+/* Pages that the driver moves, by the device's engines. Whose they were is not told when they go to
+ * the host. */
+static front_device_t *timed_by_prefetch(hsa_agent_t to)
+{
+  front_device_t *device = timed(to);
+  for (uint32_t i = 0; !device && !device_is_gpu(to) && i < front.device_count; ++i)
+    device = timed(front.devices[i].agent);
+  return device;
+}
+
+static hsa_status_t submit_prefetch(const copying_t *copying, uint32_t waits,
+                                    const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  const prefetch_t *p = copying->arguments;
+  return front.hsa.svm_prefetch(p->memory, copying->bytes, p->to, waits, wait_for, completion);
+}
+
+static hsa_status_t svm_prefetch(void *memory, size_t size, hsa_agent_t to, uint32_t waits,
+                                 const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  front_device_t *device = timed_by_prefetch(to);
+  const prefetch_t prefetch = {memory, to};
+  const copy_route_t route = {.to = device ? device->agent : to, .from = front.host_agent};
+  const copying_t copying = {route, size, waits, wait_for, completion, submit_prefetch, &prefetch};
+  return start(device, &copying);
+}
+
 /* ---- While the program waits ---- */
 
 /* `accessible`: of memory of the host's, the first device that has access to it. */
@@ -122,34 +154,91 @@ static front_device_t *device_at(const void *memory, bool accessible)
   return timed(owner);
 }
 
-static hsa_status_t memory_copy(void *to, const void *from, size_t size)
+/* `device` NULL: none that is limited. */
+static hsa_status_t begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
 {
+  *turn = (copying_turn_t){0};
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  front_device_t *device = size ? device_at(from, false) : NULL;
-  copying_turn_t turn;
-  if (!device && size)
-    device = device_at(to, false);
-  if (device && !copying_begin(device, size, &turn))
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  hsa_status_t result = front.hsa.memory_copy(to, from, size);
-  if (device)
-    copying_end(&turn);
+  return !device || copying_begin(device, bytes, turn) ? HSA_STATUS_SUCCESS
+                                                       : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+static hsa_status_t end(copying_turn_t *turn, hsa_status_t result)
+{
+  if (turn->device)
+    copying_end(turn);
   return result;
+}
+
+static hsa_status_t memory_copy(void *to, const void *from, size_t size)
+{
+  copying_turn_t turn;
+  front_device_t *device = size && !front_orphaned() ? device_at(from, false) : NULL;
+  if (!device && size && !front_orphaned())
+    device = device_at(to, false);
+  const hsa_status_t may = begin(device, size, &turn);
+  return may == HSA_STATUS_SUCCESS ? end(&turn, front.hsa.memory_copy(to, from, size)) : may;
 }
 
 static hsa_status_t memory_fill(void *to, uint32_t value, size_t count)
 {
-  if (front_orphaned())
-    return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  front_device_t *device = count ? device_at(to, true) : NULL;
   copying_turn_t turn;
-  if (device && !copying_begin(device, (uint64_t)count * sizeof(value), &turn))
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  hsa_status_t result = front.hsa.memory_fill(to, value, count);
-  if (device)
-    copying_end(&turn);
-  return result;
+  front_device_t *device = count && !front_orphaned() ? device_at(to, true) : NULL;
+  const hsa_status_t may = begin(device, (uint64_t)count * sizeof(value), &turn);
+  return may == HSA_STATUS_SUCCESS ? end(&turn, front.hsa.memory_fill(to, value, count)) : may;
+}
+
+/* Of images, by kernels of the runtime's on a queue of its own. What it refuses costs a turn. */
+static uint64_t elements(const hsa_dim3_t *range)
+{
+  return range ? (uint64_t)range->x * range->y * range->z : 0;
+}
+
+static uint64_t elements_of(const hsa_ext_image_region_t *region)
+{
+  return region ? elements(&region->range) : 0;
+}
+
+static hsa_status_t image_copy(hsa_agent_t agent, hsa_ext_image_t from,
+                               const hsa_dim3_t *from_offset, hsa_ext_image_t to,
+                               const hsa_dim3_t *to_offset, const hsa_dim3_t *range)
+{
+  copying_turn_t turn;
+  const hsa_status_t may = begin(timed(agent), elements(range), &turn);
+  if (may != HSA_STATUS_SUCCESS)
+    return may;
+  return end(&turn, front.hsa.image_copy(agent, from, from_offset, to, to_offset, range));
+}
+
+static hsa_status_t image_import(hsa_agent_t agent, const void *from, size_t row, size_t slice,
+                                 hsa_ext_image_t to, const hsa_ext_image_region_t *region)
+{
+  copying_turn_t turn;
+  const hsa_status_t may = begin(timed(agent), elements_of(region), &turn);
+  if (may != HSA_STATUS_SUCCESS)
+    return may;
+  return end(&turn, front.hsa.image_import(agent, from, row, slice, to, region));
+}
+
+static hsa_status_t image_export(hsa_agent_t agent, hsa_ext_image_t from, void *to, size_t row,
+                                 size_t slice, const hsa_ext_image_region_t *region)
+{
+  copying_turn_t turn;
+  const hsa_status_t may = begin(timed(agent), elements_of(region), &turn);
+  if (may != HSA_STATUS_SUCCESS)
+    return may;
+  return end(&turn, front.hsa.image_export(agent, from, to, row, slice, region));
+}
+
+static hsa_status_t image_clear(hsa_agent_t agent, hsa_ext_image_t image, const void *data,
+                                const hsa_ext_image_region_t *region)
+{
+  copying_turn_t turn;
+  const hsa_status_t may = begin(timed(agent), elements_of(region), &turn);
+  if (may != HSA_STATUS_SUCCESS)
+    return may;
+  return end(&turn, front.hsa.image_clear(agent, image, data, region));
 }
 
 /* ---- Times ---- */
@@ -184,8 +273,15 @@ void copies_hooks(front_calls_t *hooks)
   X(copy_rect)
   X(memory_copy)
   X(memory_fill)
+  X(svm_prefetch)
   X(async_copy_enable)
   X(get_copy_time)
   X(signal_destroy)
+#undef X
+#define X(name) hooks->name = front.hsa.name ? name : NULL;
+  X(image_copy)
+  X(image_import)
+  X(image_export)
+  X(image_clear)
 #undef X
 }

@@ -8,6 +8,7 @@
 enum {
   CORE_MAJORS = 2, /* 1 and 2 are the same, as far as there are entries */
   AMD_MAJORS = 2,
+  IMAGE_MAJORS = 2, /* as of the core table */
   /* Steps of AMD's table (major 2): from the first it has hsa_amd_queue_create(), and of those after
    * the last it is not known what else makes queues. */
   DESCRIBED_QUEUES = 0x10,
@@ -37,10 +38,19 @@ static const entry_t amd_entries[] = {
 #undef X
 };
 
+static const entry_t image_entries[] = {
+#define X(name, type, offset) {#name, {offset, offset}, offsetof(front_calls_t, name), false},
+    FRONT_IMAGE(X)
+#undef X
+};
+
 enum {
   CORE_ENTRIES = sizeof(core_entries) / sizeof(*core_entries),
   AMD_ENTRIES = sizeof(amd_entries) / sizeof(*amd_entries),
+  IMAGE_ENTRIES = sizeof(image_entries) / sizeof(*image_entries),
 };
+
+static const size_t least_root = offsetof(table_root_t, finalizer);
 
 /* POSIX promises that functions and objects have pointers of one size. */
 static void *load(const void *from, size_t at)
@@ -101,12 +111,33 @@ static void know_queues(front_tables_t *tables, const table_version_t *amd, fron
   tables->newer_queues = described && !calls->described_create;
 }
 
+/* NULL: the runtime has no images. */
+static void *images_of(const table_root_t *root)
+{
+  return root->version.minor >= sizeof(*root) ? root->image : NULL;
+}
+
+static rawhal_status_t read_images(const table_root_t *root, front_tables_t *tables,
+                                   front_calls_t *calls, rawhal_error_t *error)
+{
+  const table_version_t *image = tables->image = images_of(root);
+  if (!image)
+    return RAWHAL_OK;
+  if (image->major < 1 || image->major > IMAGE_MAJORS)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "the HSA runtime's table of images is of version %u: 1 and 2 are known",
+                       image->major);
+  copy(tables->image_found, sizeof(tables->image_found), image);
+  return read_entries(tables->image_found, image_entries, IMAGE_ENTRIES, image->major, calls,
+                      error);
+}
+
 rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables, front_calls_t *calls,
                             rawhal_error_t *error)
 {
   memset(tables, 0, sizeof(*tables));
   memset(calls, 0, sizeof(*calls));
-  if (!root || root->version.minor < sizeof(*root) || !root->core || !root->amd)
+  if (!root || root->version.minor < least_root || !root->core || !root->amd)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime gives its tools no tables");
   const table_version_t *core = root->core, *amd = root->amd;
   if (core->major < 1 || core->major > CORE_MAJORS || amd->major < 1 || amd->major > AMD_MAJORS)
@@ -120,6 +151,8 @@ rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables, fr
       read_entries(tables->core_found, core_entries, CORE_ENTRIES, core->major, calls, error);
   if (status == RAWHAL_OK)
     status = read_entries(tables->amd_found, amd_entries, AMD_ENTRIES, amd->major, calls, error);
+  if (status == RAWHAL_OK)
+    status = read_images(root, tables, calls, error);
   tables->core = root->core;
   tables->amd = root->amd;
   tables->amd_major = amd->major;
@@ -171,6 +204,8 @@ void tables_replace(const front_tables_t *tables, const front_calls_t *hooks)
 {
   replace(tables->core, core_entries, CORE_ENTRIES, 1, hooks);
   replace(tables->amd, amd_entries, AMD_ENTRIES, tables->amd_major, hooks);
+  if (tables->image)
+    replace(tables->image, image_entries, IMAGE_ENTRIES, 1, hooks);
 }
 
 static void overlay(front_calls_t *calls, const entry_t *entries, size_t count,
@@ -187,6 +222,7 @@ void calls_overlay(front_calls_t *calls, const front_calls_t *hooks)
 {
   overlay(calls, core_entries, CORE_ENTRIES, hooks);
   overlay(calls, amd_entries, AMD_ENTRIES, hooks);
+  overlay(calls, image_entries, IMAGE_ENTRIES, hooks);
 }
 
 static void restore(void *table, const void *found, const entry_t *entries, size_t count,
@@ -204,6 +240,8 @@ void tables_restore(const front_tables_t *tables, const front_calls_t *hooks)
 {
   restore(tables->core, tables->core_found, core_entries, CORE_ENTRIES, 1, hooks);
   restore(tables->amd, tables->amd_found, amd_entries, AMD_ENTRIES, tables->amd_major, hooks);
+  if (tables->image)
+    restore(tables->image, tables->image_found, image_entries, IMAGE_ENTRIES, 1, hooks);
 }
 
 /* Is any of the entries in `hooks` not what it was? */
@@ -238,7 +276,7 @@ bool tables_recur(const front_calls_t *calls, const front_calls_t *hooks)
 
 static bool has_core(const table_root_t *root)
 {
-  return root && root->version.minor >= sizeof(*root) && root->core;
+  return root && root->version.minor >= least_root && root->core;
 }
 
 void tables_refuse(const table_root_t *root, const front_calls_t *refusing)

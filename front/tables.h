@@ -12,10 +12,12 @@
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_image.h>
 
 enum {
   TABLE_CORE_BYTES = 1016, /* of the core table that both have */
   TABLE_AMD_BYTES = 1024,  /* more than any known */
+  TABLE_IMAGE_BYTES = 128, /* likewise */
 };
 
 /* Signatures that C headers of ROCr 5 lack. */
@@ -135,6 +137,7 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(copy_rect, __typeof__(hsa_amd_memory_async_copy_rect), 320, 336)                               \
   X(memory_lock_to_pool, __typeof__(hsa_amd_memory_lock_to_pool), 336, 352)                        \
   X(svm_attributes_set, __typeof__(hsa_amd_svm_attributes_set), 368, 384)                          \
+  X(svm_prefetch, __typeof__(hsa_amd_svm_prefetch_async), 384, 400)                                \
   X(cu_get_mask, __typeof__(hsa_amd_queue_cu_get_mask), 392, 432)                                  \
   X(vmem_handle_create, front_vmem_create_t, 0, 472)                                               \
   X(vmem_handle_release, front_vmem_release_t, 0, 480)                                             \
@@ -145,11 +148,19 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(queue_signal_semaphore, front_semaphores_t, 0, 712)                                            \
   X(queue_wait_semaphore, front_semaphores_t, 0, 720)
 
+/* X(name, type, offset) of the table of images, which a runtime may not have. */
+#define FRONT_IMAGE(X)                                                                             \
+  X(image_import, __typeof__(hsa_ext_image_import), 40)                                            \
+  X(image_export, __typeof__(hsa_ext_image_export), 48)                                            \
+  X(image_copy, __typeof__(hsa_ext_image_copy), 56)                                                \
+  X(image_clear, __typeof__(hsa_ext_image_clear), 64)
+
 /* Functions by name. NULL where the table has none, or, in a set of hooks, nothing is replaced. */
 typedef struct front_calls {
 #define X(name, type, ...) type *name;
   FRONT_CORE(X)
   FRONT_AMD(X)
+  FRONT_IMAGE(X)
 #undef X
 } front_calls_t;
 
@@ -161,14 +172,16 @@ typedef struct table_version {
 typedef struct table_root {
   table_version_t version;
   void *core, *amd;
+  void *finalizer, *image; /* if its size says so, and NULL without */
 } table_root_t;
 
 /* The tables as they were found. */
 typedef struct front_tables {
-  void *core, *amd; /* the runtime's */
+  void *core, *amd, *image; /* the runtime's; image NULL: it has none */
   uint32_t amd_major;
   bool newer_queues; /* it may have ways to make queues that are not known here */
-  _Alignas(8) unsigned char core_found[TABLE_CORE_BYTES], amd_found[TABLE_AMD_BYTES];
+  _Alignas(8) unsigned char core_found[TABLE_CORE_BYTES], amd_found[TABLE_AMD_BYTES],
+      image_found[TABLE_IMAGE_BYTES];
 } front_tables_t;
 
 /* Reads the tables and changes nothing. UNSUPPORTED: of an unknown major, or without functions that

@@ -1,6 +1,7 @@
 // What a program tries to have more than its share, where the share is the toy runtime's to give.
 #include "tests/front/proxy_test.h"
 
+#include <hsa/hsa_ext_image.h>
 #include <rawhal/limit.h>
 
 #include <thread>
@@ -30,11 +31,41 @@ protected:
     char to[64], from[64] = {};
     EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_memory_copy)>(296)(to, from, sizeof(to)));
   }
+  template <typename Function> static Function *Image(size_t offset)
+  {
+    return reinterpret_cast<Function *>(toy_image(offset));
+  }
+  static void Clear()
+  {
+    const hsa_ext_image_region_t region = {{0, 0, 0}, {4, 4, 1}};
+    EXPECT_EQ(HSA_STATUS_SUCCESS,
+              Image<decltype(hsa_ext_image_clear)>(64)(toy_agent(), {1}, nullptr, &region));
+  }
+  static void CopyImage()
+  {
+    const hsa_dim3_t zero = {0, 0, 0}, range = {4, 4, 1};
+    EXPECT_EQ(HSA_STATUS_SUCCESS,
+              Image<decltype(hsa_ext_image_copy)>(56)(toy_agent(), {1}, &zero, {2}, &zero, &range));
+  }
+  static void Import()
+  {
+    const hsa_ext_image_region_t region = {{0, 0, 0}, {4, 4, 1}};
+    EXPECT_EQ(HSA_STATUS_SUCCESS,
+              Image<decltype(hsa_ext_image_import)>(40)(toy_agent(), nullptr, 0, 0, {1}, &region));
+  }
+  static void Export()
+  {
+    const hsa_ext_image_region_t region = {{0, 0, 0}, {4, 4, 1}};
+    EXPECT_EQ(HSA_STATUS_SUCCESS,
+              Image<decltype(hsa_ext_image_export)>(48)(toy_agent(), {1}, nullptr, 0, 0, &region));
+  }
   static void Fill()
   {
     uint32_t words[16];
     EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_memory_fill)>(192)(words, 1, 16));
   }
+
+  static constexpr void (*kinds[])() = {Copy, Fill, Clear, CopyImage, Import, Export};
 
   // Until those who ask have been refused so often.
   void AwaitRefusals(uint64_t more) const
@@ -77,14 +108,14 @@ TEST_P(FrontBlockingStopped, NoneGoesUntilOneMay)
                     : rawhal_limit_control_set(control, nullptr, "default", RAWHAL_LIMIT_GPU_SHARE,
                                                0, nullptr));
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i)
-    threads.emplace_back(i % 2 ? Fill : Copy);
-  AwaitRefusals(40);
+  for (auto *kind : kinds)
+    threads.emplace_back(kind);
+  AwaitRefusals(60);
   EXPECT_EQ(0u, toy_copies(nullptr));
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_release(control, nullptr, "default", nullptr));
   for (std::thread &thread : threads)
     thread.join();
-  EXPECT_EQ(4u, toy_copies(nullptr));
+  EXPECT_EQ(6u, toy_copies(nullptr));
   rawhal_limit_control_close(control);
 }
 
@@ -100,14 +131,38 @@ TEST_F(FrontBlocking, OneAtATimeGoesBesideAKernel)
   toy_hold(true);
   Submit(Kernel(1));
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i)
-    threads.emplace_back(i % 2 ? Fill : Copy);
+  for (int i = 0; i < 12; ++i)
+    threads.emplace_back(kinds[i % 6]);
   for (std::thread &thread : threads)
     thread.join();
   size_t at_once;
-  EXPECT_EQ(8u, toy_copies(&at_once));
+  EXPECT_EQ(12u, toy_copies(&at_once));
   EXPECT_EQ(1u, at_once);
   toy_hold(false);
+}
+
+// What the driver moves waits like what an engine does.
+TEST_F(FrontBlocking, APrefetchIsHeldBack)
+{
+  Start("90%");
+  rawhal_limit_control_t *control = nullptr;
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_control_open(region_.c_str(), &control, nullptr));
+  ASSERT_EQ(RAWHAL_OK, rawhal_limit_control_suspend(control, nullptr, "default", true, nullptr));
+  hsa_signal_t mine = Signal();
+  EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_svm_prefetch_async)>(384)(
+                                    region_.data(), 1, toy_agent(), 0, nullptr, mine));
+  AwaitRefusals(3);
+  EXPECT_FALSE(toy_prefetch_may_go());
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_release(control, nullptr, "default", nullptr));
+  while (!toy_prefetch_may_go())
+    usleep(1000);
+  toy_prefetch_ends();
+  while (Core<decltype(hsa_signal_load_scacquire)>(336)(mine))
+    usleep(1000);
+  Drop(mine);
+  rawhal_limit_control_close(control);
+  Destroy();
+  Unload(); // what copies have of signals goes then
 }
 
 // ---- The device's own queue ----

@@ -21,11 +21,12 @@ enum {
   LEAST_PACKETS = 64, /* of a ring, which is a page at least, as ROCr's are */
   MOST_PACKETS = 1024,
   MAJOR_BYTES = 608,
+  IMAGE_BYTES = 120,
   LATER_BYTES = 744
 };
 
 static _Alignas(8) unsigned char core[1016], amd[LATER_BYTES], core_made[1016],
-    amd_made[LATER_BYTES];
+    amd_made[LATER_BYTES], image[IMAGE_BYTES];
 static table_root_t root;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool held;
@@ -199,6 +200,47 @@ static hsa_status_t memory_fill(void *to, uint32_t value, size_t count)
 {
   (void)to, (void)value, (void)count;
   return copy_some();
+}
+
+/* Of images, whatever their arguments. */
+static hsa_status_t image_work(void)
+{
+  return copy_some();
+}
+
+/* By an engine, at once. */
+static hsa_status_t async_copy(void *to, hsa_agent_t to_agent, const void *from,
+                               hsa_agent_t from_agent, size_t size, uint32_t waits,
+                               const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  (void)to_agent, (void)from_agent, (void)waits, (void)wait_for;
+  memcpy(to, from, size);
+  amd_signal_t *signal = (amd_signal_t *)(uintptr_t)completion.handle;
+  __atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_signal_t prefetch_waits_for, prefetch_signals;
+
+static hsa_status_t svm_prefetch(void *memory, size_t size, hsa_agent_t agent, uint32_t waits,
+                                 const hsa_signal_t *wait_for, hsa_signal_t completion)
+{
+  (void)memory, (void)size, (void)agent;
+  prefetch_waits_for = waits == 1 ? *wait_for : (hsa_signal_t){0};
+  prefetch_signals = completion;
+  return HSA_STATUS_SUCCESS;
+}
+
+bool toy_prefetch_may_go(void)
+{
+  const amd_signal_t *gate = (const amd_signal_t *)(uintptr_t)prefetch_waits_for.handle;
+  return !gate || __atomic_load_n(&gate->value, __ATOMIC_ACQUIRE) == 0;
+}
+
+void toy_prefetch_ends(void)
+{
+  amd_signal_t *signal = (amd_signal_t *)(uintptr_t)prefetch_signals.handle;
+  __atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
 }
 
 size_t toy_copies(size_t *at_once)
@@ -450,7 +492,8 @@ static void fill_amd(uint32_t major)
                  {104, (void *)pool_get_info},        {112, (void *)iterate_pools},
                  {120, (void *)pool_allocate},        {128, (void *)pool_free},
                  {152 + later, (void *)allow_access}, {192 + later, (void *)memory_fill},
-                 {224 + later, (void *)pointer_info}, {264 + later, (void *)amd_signal_create}};
+                 {224 + later, (void *)pointer_info}, {264 + later, (void *)amd_signal_create},
+                 {136, (void *)async_copy},           {384 + later, (void *)svm_prefetch}};
   for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); ++i)
     put(amd, entries[i].at, entries[i].function);
 }
@@ -480,13 +523,17 @@ void toy_make(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
   fill(amd, amd_major == 1 ? 400 : later ? LATER_BYTES : MAJOR_BYTES, amd_major, amd_step);
   fill_core();
   fill_amd(amd_major);
+  fill(image, sizeof(image), 1, 0);
+  for (size_t at = 40; at <= 64; at += 8)
+    put(image, at, (void *)image_work);
   if (later)
     toy_later_fill(amd);
   if (amd_bytes)
     memcpy(amd + 4, &amd_bytes, sizeof(amd_bytes));
   memcpy(core_made, core, sizeof(core));
   memcpy(amd_made, amd, sizeof(amd));
-  root = (table_root_t){.version = {amd_major, sizeof(root), 0, 0}, .core = core, .amd = amd};
+  root = (table_root_t){
+      .version = {amd_major, sizeof(root), 0, 0}, .core = core, .amd = amd, .image = image};
   held = false;
   ran_count = doorbells = 0;
   copies = copies_most = 0;
@@ -565,6 +612,13 @@ void *toy_core(size_t offset)
 {
   void *function;
   memcpy(&function, core + offset, sizeof(function));
+  return function;
+}
+
+void *toy_image(size_t offset)
+{
+  void *function;
+  memcpy(&function, image + offset, sizeof(function));
   return function;
 }
 

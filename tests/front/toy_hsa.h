@@ -42,6 +42,7 @@ void toy_replace_amd(size_t offset, void *function);
 // The entry at that offset, and of which table.
 void *toy_core(size_t offset);
 void *toy_amd(size_t offset);
+void *toy_image(size_t offset);
 
 hsa_agent_t toy_agent(void);
 hsa_amd_memory_pool_t toy_pool(void); // of the device
@@ -63,6 +64,9 @@ typedef struct toy_packet {
 size_t toy_ran(toy_packet_t *packets, size_t capacity);
 // Of dispatches, since that was last asked.
 size_t toy_dispatches(void);
+// The last one that was asked for: does it wait for nothing any more? It ends.
+bool toy_prefetch_may_go(void);
+void toy_prefetch_ends(void);
 // Copies and fills that threads waited for, and how many of them ran at the same time at most.
 size_t toy_copies(size_t *at_once);
 size_t toy_live_signals(void);
