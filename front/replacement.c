@@ -37,7 +37,8 @@ rawhal_status_t replacement_open(const char *path, replacement_file_t **file, ra
   replacement_file_t *made = calloc(1, sizeof(*made));
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for '%.200s'", path);
-  const rawhal_container_options_t options = {.flags = RAWHAL_CONTAINER_COPY};
+  const rawhal_container_options_t options = {.flags = RAWHAL_CONTAINER_COPY |
+                                                       RAWHAL_CONTAINER_HOLD_ONE};
   rawhal_status_t status = rawhal_container_open_file(path, &options, &made->container, error);
   if (status == RAWHAL_OK)
     *file = made;
@@ -82,9 +83,13 @@ static rawhal_status_t open_object(replacement_object_t *object, rawhal_error_t 
     status = rawhal_container_select(object->file->container, &target, &index, error);
   if (status != RAWHAL_OK)
     return status;
-  const rawhal_bytes_t bytes = rawhal_container_object(object->file->container, index)->bytes;
+  const rawhal_hsaco_options_t own = {.flags = RAWHAL_HSACO_COPY}; /* of bundles, one is held */
+  rawhal_bytes_t bytes;
+  status = rawhal_container_read(object->file->container, index, &bytes, error);
+  if (status != RAWHAL_OK)
+    return status;
   object->hash = rawhal_content_hash(bytes.data, bytes.size);
-  return rawhal_hsaco_open(bytes.data, bytes.size, NULL, &object->hsaco, error);
+  return rawhal_hsaco_open(bytes.data, bytes.size, &own, &object->hsaco, error);
 }
 
 rawhal_status_t replacement_select(replacement_file_t *file, const front_device_t *device,

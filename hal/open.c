@@ -13,8 +13,25 @@ typedef struct opening {
   rawhal_device_t *device;
   const rawhal_open_options_t *options;
   const char *path; /* NULL: bytes */
-  const rawhal_container_t *container;
+  rawhal_container_t *container;
 } opening_t;
+
+/* What an object is, for those that are not there at once: of bundles, one is held unpacked. */
+typedef struct content {
+  size_t size;
+  rawhal_content_hash_t hash;
+} content_t;
+
+static rawhal_status_t content_of(const opening_t *opening, size_t index, content_t *content,
+                                  rawhal_error_t *error)
+{
+  rawhal_bytes_t bytes;
+  rawhal_status_t status = rawhal_container_read(opening->container, index, &bytes, error);
+  *content = (content_t){bytes.size, {0, 0}};
+  if (status == RAWHAL_OK)
+    content->hash = rawhal_content_hash(bytes.data, bytes.size);
+  return status;
+}
 
 static bool same_target(const rawhal_target_t *a, const rawhal_target_t *b)
 {
@@ -24,14 +41,24 @@ static bool same_target(const rawhal_target_t *a, const rawhal_target_t *b)
   return strcmp(left, right) == 0;
 }
 
-/* Is this object as good for the device as `best`, and other code? */
-static bool is_rival(const opening_t *opening, size_t index, const rawhal_container_object_t *best)
+/* The next object from *index on that is as good for the device as the best one, and other code;
+ * *index is their number when there is none. */
+static rawhal_status_t next_rival(const opening_t *opening, size_t best, const content_t *content,
+                                  size_t *index, rawhal_error_t *error)
 {
-  const rawhal_container_object_t *one = rawhal_container_object(opening->container, index);
-  bool same = one->bytes.size == best->bytes.size &&
-              (one->bytes.data == best->bytes.data ||
-               memcmp(one->bytes.data, best->bytes.data, one->bytes.size) == 0);
-  return one->readable && same_target(&one->target, &best->target) && !same;
+  const rawhal_container_object_t *chosen = rawhal_container_object(opening->container, best), *one;
+  for (; (one = rawhal_container_object(opening->container, *index)); ++*index) {
+    if (!one->readable || !same_target(&one->target, &chosen->target))
+      continue;
+    if (one->bytes.size != content->size)
+      break;
+    content_t other;
+    rawhal_status_t status = content_of(opening, *index, &other, error);
+    if (status != RAWHAL_OK || other.hash.high != content->hash.high ||
+        other.hash.low != content->hash.low)
+      return status;
+  }
+  return RAWHAL_OK;
 }
 
 static rawhal_status_t load(const opening_t *opening, const rawhal_hsaco_t *hsaco,
@@ -55,9 +82,11 @@ static rawhal_status_t load_if(const opening_t *opening, size_t index,
 {
   const rawhal_container_object_t *object = rawhal_container_object(opening->container, index);
   rawhal_string_t kernel = opening->options->kernel;
-  rawhal_hsaco_t *hsaco;
-  rawhal_status_t status = rawhal_hsaco_open(object->bytes.data, object->bytes.size,
-                                             opening->options->hsaco, &hsaco, error);
+  rawhal_hsaco_t *hsaco = NULL;
+  rawhal_bytes_t bytes;
+  rawhal_status_t status = rawhal_container_read(opening->container, index, &bytes, error);
+  if (status == RAWHAL_OK)
+    status = rawhal_hsaco_open(bytes.data, bytes.size, opening->options->hsaco, &hsaco, error);
   if (status == RAWHAL_OK && (!kernel.size || rawhal_hsaco_find_kernel(hsaco, kernel)))
     status = load(opening, hsaco, object, executable, error);
   rawhal_hsaco_close(hsaco);
@@ -67,26 +96,36 @@ static rawhal_status_t load_if(const opening_t *opening, size_t index,
 static rawhal_status_t choose(const opening_t *opening, rawhal_executable_t **executable,
                               rawhal_error_t *error)
 {
-  size_t count = rawhal_container_count(opening->container), index, rivals = 0;
+  size_t count = rawhal_container_count(opening->container), best, rivals = 0;
   rawhal_string_t kernel = opening->options->kernel;
+  content_t content = {0};
   rawhal_status_t status =
-      rawhal_container_select(opening->container, &opening->device->info.target, &index, error);
+      rawhal_container_select(opening->container, &opening->device->info.target, &best, error);
+  if (status == RAWHAL_OK && best + 1 < count)
+    status = content_of(opening, best, &content, error);
+  size_t next = status == RAWHAL_OK ? best + 1 : count;
+  for (; status == RAWHAL_OK; ++next, ++rivals) {
+    status = next_rival(opening, best, &content, &next, error);
+    if (next >= count)
+      break;
+  }
   if (status != RAWHAL_OK)
     return status;
-  const rawhal_container_object_t *best = rawhal_container_object(opening->container, index);
-  for (size_t i = index + 1; i < count; ++i)
-    rivals += is_rival(opening, i, best);
   char target[96];
-  rawhal_target_format(&best->target, target, sizeof(target));
+  rawhal_target_format(&rawhal_container_object(opening->container, best)->target, target,
+                       sizeof(target));
   if (rivals && !kernel.size)
     return rawhal_fail(error, RAWHAL_AMBIGUOUS,
                        "%zu code objects are for %s and hold other code: `kernel` of the options "
                        "names a kernel of the one that is meant",
                        rivals + 1, target);
-  status = load_if(opening, index, executable, error);
-  for (size_t i = index + 1; status == RAWHAL_OK && !*executable && i < count; ++i)
-    if (is_rival(opening, i, best))
-      status = load_if(opening, i, executable, error);
+  status = load_if(opening, best, executable, error);
+  for (next = best + 1; status == RAWHAL_OK && !*executable && rivals; ++next) {
+    status = next_rival(opening, best, &content, &next, error);
+    if (status != RAWHAL_OK || next >= count)
+      break;
+    status = load_if(opening, next, executable, error);
+  }
   if (status == RAWHAL_OK && !*executable)
     status =
         rawhal_fail(error, RAWHAL_NOT_FOUND, "no code object for %s among %zu has kernel '%.*s'",
@@ -112,6 +151,7 @@ static rawhal_status_t take_reading(const rawhal_device_t *device, rawhal_open_o
     reading->container.allocator = ours;
   if (!reading->hsaco.allocator)
     reading->hsaco.allocator = ours;
+  reading->container.flags |= RAWHAL_CONTAINER_HOLD_ONE;
   options->container = &reading->container;
   options->hsaco = &reading->hsaco;
   return status;

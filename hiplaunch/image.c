@@ -13,16 +13,17 @@ static image_t *images;
 
 /* ---- Opening ---- */
 
-static rawhal_status_t load(device_t *device, const rawhal_container_t *container,
+static rawhal_status_t load(device_t *device, rawhal_container_t *container,
                             rawhal_executable_t **executable, rawhal_error_t *error)
 {
   size_t index;
   rawhal_hsaco_t *hsaco = NULL;
   rawhal_status_t status = rawhal_container_select(container, &device->info->target, &index, error);
-  if (status == RAWHAL_OK) {
-    rawhal_bytes_t bytes = rawhal_container_object(container, index)->bytes;
+  rawhal_bytes_t bytes;
+  if (status == RAWHAL_OK)
+    status = rawhal_container_read(container, index, &bytes, error);
+  if (status == RAWHAL_OK)
     status = rawhal_hsaco_open(bytes.data, bytes.size, NULL, &hsaco, error);
-  }
   if (status == RAWHAL_OK)
     status = rawhal_executable_load(device->device, hsaco, executable, error);
   rawhal_hsaco_close(hsaco);
@@ -43,12 +44,13 @@ static image_t *image_of(device_t *device, rawhal_executable_t *executable)
 
 hipError_t image_open(device_t *device, const void *bytes, const char *path, image_t **image)
 {
+  const rawhal_container_options_t options = {.flags = RAWHAL_CONTAINER_HOLD_ONE};
   rawhal_container_t *container = NULL;
   rawhal_executable_t *executable = NULL;
   rawhal_error_t error;
   *image = NULL;
-  rawhal_status_t status = path ? rawhal_container_open_file(path, NULL, &container, &error)
-                                : rawhal_container_open_image(bytes, NULL, &container, &error);
+  rawhal_status_t status = path ? rawhal_container_open_file(path, &options, &container, &error)
+                                : rawhal_container_open_image(bytes, &options, &container, &error);
   if (status == RAWHAL_OK)
     status = load(device, container, &executable, &error);
   rawhal_container_close(container);

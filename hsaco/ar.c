@@ -102,7 +102,6 @@ static bool is_table(const member_t *member)
                                     memcmp(member->name.data, bsd, sizeof(bsd) - 1) == 0);
 }
 
-/* What is odd in one member does not affect the others. */
 static rawhal_status_t scan_member(const archive_t *archive, const member_t *member,
                                    rawhal_error_t *error)
 {
@@ -114,15 +113,10 @@ static rawhal_status_t scan_member(const archive_t *archive, const member_t *mem
   size_t before = scan->count;
   if (!scan_knows(scan, &part))
     return RAWHAL_OK;
-  rawhal_error_t why;
-  rawhal_status_t status = scan_range(scan, part, &why);
-  if (status == RAWHAL_MALFORMED || status == RAWHAL_UNSUPPORTED)
-    status = scan_add(scan, part, arena_print(&scan->arena, "%s", why.message), error);
-  else if (status != RAWHAL_OK && error)
-    *error = why;
+  rawhal_status_t status = scan_apart(scan, part, error);
   for (size_t i = before; i < scan->count; ++i)
     if (!scan->objects[i].member.size) /* the innermost archive's */
-      scan->objects[i].member = member->name;
+      scan->objects[i].member = scan_keep(scan, member->name);
   return status;
 }
 

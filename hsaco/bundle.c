@@ -42,22 +42,30 @@ static rawhal_status_t read_entry(const scan_t *scan, const scan_part_t *bundle,
   return RAWHAL_OK;
 }
 
-const char *scan_foreign(rawhal_string_t id)
+const char *scan_foreign_triple(rawhal_string_t triple)
 {
   static const struct {
-    const char *prefix, *why; /* of the architecture, after "kind-" */
+    const char *prefix, *why; /* of the architecture */
   } others[] = {
-      {"spirv", "SPIR-V, not machine code"},
+      {"spir", "SPIR-V, not machine code"}, /* spir64 and spirv64 */
       {"nvptx", "for another vendor's device"},
+      {"native_cpu", "for the host's processor"},
   };
-  const char *dash = memchr(id.data, '-', id.size);
-  size_t left = dash ? id.size - (size_t)(dash + 1 - id.data) : 0;
   for (size_t i = 0; i < sizeof(others) / sizeof(*others); ++i) {
     size_t size = strlen(others[i].prefix);
-    if (left >= size && memcmp(dash + 1, others[i].prefix, size) == 0)
+    if (triple.size >= size && memcmp(triple.data, others[i].prefix, size) == 0)
       return others[i].why;
   }
   return NULL;
+}
+
+/* "kind-triple-..." */
+const char *scan_foreign(rawhal_string_t id)
+{
+  const char *dash = id.size ? memchr(id.data, '-', id.size) : NULL;
+  if (!dash)
+    return NULL;
+  return scan_foreign_triple((rawhal_string_t){dash + 1, id.size - (size_t)(dash + 1 - id.data)});
 }
 
 bool scan_is_host(rawhal_string_t id)
@@ -77,7 +85,7 @@ static rawhal_status_t read_payload(scan_t *scan, const scan_part_t *bundle, con
   const char *why_not = scan_foreign(entry->id);
   if (why_not)
     return scan_add(scan, payload, rawhal_string(why_not), error);
-  return scan_range(scan, payload, error);
+  return scan_apart(scan, payload, error);
 }
 
 static rawhal_status_t read_count(const scan_t *scan, const scan_part_t *bundle, uint64_t *count,

@@ -59,7 +59,7 @@ static rawhal_status_t read_header(const scan_t *scan, bundle_t *bundle, bool *k
   return RAWHAL_OK;
 }
 
-static rawhal_status_t unpack(scan_t *scan, const bundle_t *bundle, const unsigned char **bytes,
+static rawhal_status_t unpack(scan_t *scan, const bundle_t *bundle, scan_space_t *space,
                               uint64_t *used, rawhal_error_t *error)
 {
   const bool zlib = bundle->method == METHOD_ZLIB;
@@ -71,26 +71,7 @@ static rawhal_status_t unpack(scan_t *scan, const bundle_t *bundle, const unsign
       .unpacked_size = bundle->unpacked_size,
       .zlib = zlib,
   };
-  return scan_unpack(scan, &packed, bytes, used, error);
-}
-
-/* Reads the unpacked bytes in the place of the container's: offsets count in them meanwhile. */
-static rawhal_status_t scan_unpacked(scan_t *scan, const bundle_t *bundle,
-                                     const unsigned char *bytes, rawhal_error_t *error)
-{
-  const scan_space_t outer = scan->space;
-  if (!outer.unpacked)
-    scan->space.offset = bundle->part.offset;
-  scan->space.unpacked = true;
-  scan->space.bytes = bytes;
-  scan_part_t inner = {
-      .size = bundle->unpacked_size, .id = bundle->part.id, .depth = bundle->part.depth + 1};
-  rawhal_status_t status = scan_range(scan, inner, error);
-  scan->space = outer;
-  if (status != RAWHAL_OK && error)
-    return rawhal_fail_at(error, status, bundle->part.offset, "inside a compressed bundle: %s",
-                          error->message);
-  return status;
+  return scan_unpack(scan, &packed, space, used, error);
 }
 
 rawhal_status_t scan_compressed(scan_t *scan, scan_part_t part, uint64_t *end,
@@ -105,14 +86,15 @@ rawhal_status_t scan_compressed(scan_t *scan, scan_part_t part, uint64_t *end,
   *end = part.offset + bundle.part.size;
   if (!known)
     return scan_refuse(scan, bundle.part, not_known, error);
-  const unsigned char *bytes = NULL;
-  uint64_t used = 0;
-  status = unpack(scan, &bundle, &bytes, &used, error);
+  scan_space_t space;
+  uint64_t used;
+  status = unpack(scan, &bundle, &space, &used, error);
   if (status != RAWHAL_OK)
     return status;
   if (scan->space.bytes[part.offset + 4] == 1) /* whose only mark of its end is the payload's */
     *end = part.offset + layouts[0].header + used;
-  return scan_unpacked(scan, &bundle, bytes, error);
+  const scan_part_t inner = {.size = bundle.unpacked_size, .id = part.id, .depth = part.depth + 1};
+  return scan_inside(scan, &space, inner, "a compressed bundle", part.offset, error);
 }
 
 /* Version 1 does not count its bytes: the payload ends where its stream does. zstd's frames say
@@ -131,10 +113,10 @@ rawhal_status_t measure_compressed(scan_t *scan, scan_part_t part, uint64_t *end
   *end = part.offset + bundle.part.size;
   if (scan->space.bytes[part.offset + 4] != 1)
     return RAWHAL_OK;
-  const unsigned char *bytes;
+  scan_space_t space;
   uint64_t used;
   if (bundle.method == METHOD_ZLIB) {
-    status = unpack(scan, &bundle, &bytes, &used, error);
+    status = unpack(scan, &bundle, &space, &used, error);
   } else {
     uint64_t unpacked_size;
     used = scan_zstd_frame(bundle.payload, bundle.payload_size, &unpacked_size);

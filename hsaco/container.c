@@ -24,13 +24,15 @@ static rawhal_status_t take_options(scan_t *scan, const rawhal_container_options
     status = allocator_take(taken.allocator, &scan->allocator, error);
   if (status != RAWHAL_OK)
     return status;
-  if (taken.flags & ~(uint32_t)RAWHAL_CONTAINER_COPY)
+  if (taken.flags & ~(uint32_t)(RAWHAL_CONTAINER_COPY | RAWHAL_CONTAINER_HOLD_ONE))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", taken.flags);
   taken.max_objects = taken.max_objects ? taken.max_objects : 65536;
   taken.max_bundle_entries = taken.max_bundle_entries ? taken.max_bundle_entries : 256;
   taken.max_file_bytes = taken.max_file_bytes ? taken.max_file_bytes : (uint64_t)4 << 30;
   taken.max_unpacked_bytes =
       taken.max_unpacked_bytes ? taken.max_unpacked_bytes : (uint64_t)1 << 30;
+  taken.max_unpacked_total =
+      taken.max_unpacked_total ? taken.max_unpacked_total : (uint64_t)16 << 30;
   scan->options = taken;
   return RAWHAL_OK;
 }
@@ -45,7 +47,7 @@ static rawhal_status_t read_container(scan_t *scan, const void *bytes, size_t si
   if (!size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, 0, "the file is empty");
   arena_init(&scan->arena, budget, &scan->allocator);
-  scan->space.bytes = bytes;
+  scan->container = scan->space.bytes = bytes;
   work_start(&scan->work, size);
   rawhal_status_t status = scan_range(scan, (scan_part_t){.size = size, .is_file = true}, error);
   if (status != RAWHAL_OK)
@@ -56,7 +58,7 @@ static rawhal_status_t read_container(scan_t *scan, const void *bytes, size_t si
   for (size_t i = 0; i < scan->count && !readable; ++i)
     readable = scan->objects[i].readable;
   if (!readable && scan->refused.size)
-    return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, scan->refused_at, "%.*s",
+    return rawhal_fail_at(error, scan->refused_status, scan->refused_at, "%.*s",
                           (int)scan->refused.size, scan->refused.data);
   if (!scan->count)
     return rawhal_fail(error, RAWHAL_NOT_FOUND,
@@ -124,7 +126,7 @@ rawhal_status_t rawhal_container_measure(const void *image, size_t readable,
   rawhal_status_t status = take_options(&scan, options, error);
   if (status != RAWHAL_OK)
     return status;
-  scan.space.bytes = image;
+  scan.container = scan.space.bytes = image;
   work_start(&scan.work, readable);
   uint64_t end;
   status = scan_measure(&scan, (scan_part_t){.size = readable}, &end, error);
@@ -199,6 +201,20 @@ const rawhal_container_object_t *rawhal_container_object(const rawhal_container_
                                                          size_t index)
 {
   return container && index < container->scan.count ? &container->scan.objects[index] : NULL;
+}
+
+rawhal_status_t rawhal_container_read(rawhal_container_t *container, size_t index,
+                                      rawhal_bytes_t *bytes, rawhal_error_t *error)
+{
+  if (bytes)
+    *bytes = (rawhal_bytes_t){0};
+  if (!container || !bytes || index >= container->scan.count)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "no container, no place for the bytes, or no object of that number");
+  rawhal_status_t status = scan_object_bytes(&container->scan, index, bytes, error);
+  if (status != RAWHAL_OK)
+    *bytes = (rawhal_bytes_t){0};
+  return status;
 }
 
 /* Every candidate with what stands against it. */

@@ -19,6 +19,10 @@ typedef struct rawhal_container rawhal_container_t;
 
 enum {
   RAWHAL_CONTAINER_COPY = 1u << 0, /* keep a private copy of the bytes */
+  /* Of what is compressed, keep unpacked only what is being read: a library may unpack to many times
+   * its size, bundle after bundle. The bytes of unpacked objects are then had by
+   * rawhal_container_read() alone. */
+  RAWHAL_CONTAINER_HOLD_ONE = 1u << 1,
 };
 
 /* Zero-initialise, then set what should differ; 0 means the default. */
@@ -27,14 +31,17 @@ typedef struct rawhal_container_options {
   uint32_t max_objects;        /* and blobs of a kpack archive; default 65,536 */
   uint32_t max_bundle_entries; /* of one bundle; default 256 */
   uint64_t max_file_bytes;     /* default 4 GiB */
-  uint64_t max_unpacked_bytes; /* of all that is compressed, with its compressed bytes; 1 GiB */
+  uint64_t max_unpacked_bytes; /* held at once of what is compressed, with its compressed bytes; 1
+                                  GiB. Without HOLD_ONE, that is all of it */
   uint32_t flags;
   const rawhal_allocator_t *allocator; /* NULL: malloc() */
+  uint64_t max_unpacked_total; /* while it is opened, the same of all that is unpacked; 16 GiB */
 } rawhal_container_options_t;
 
 /* A code object that was found. */
 typedef struct rawhal_container_object {
-  rawhal_bytes_t bytes; /* exactly one ELF code object */
+  rawhal_bytes_t bytes; /* exactly one ELF code object; `data` is NULL where it is unpacked and only
+                           one is held: rawhal_container_read() */
   uint64_t offset;    /* of its first byte in the container, or of the bytes it was unpacked from */
   bool unpacked;      /* bytes are a copy that was unpacked, and live until close */
   rawhal_string_t id; /* of the bundle entry ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-") or offload
@@ -113,6 +120,14 @@ RAWHAL_API size_t rawhal_container_count(const rawhal_container_t *container);
  * of its table of contents. */
 RAWHAL_API const rawhal_container_object_t *
 rawhal_container_object(const rawhal_container_t *container, size_t index);
+
+/* The bytes of an object, of containers of every kind. Of one that is unpacked, with HOLD_ONE, they
+ * live until the next such call or close, and are unpacked again unless they are those of the last
+ * call's bundle: read in order, each bundle is unpacked twice in all. Not thread-safe then.
+ * INVALID_ARGUMENT; MALFORMED: the file was changed meanwhile; CAP_EXCEEDED, OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_container_read(rawhal_container_t *container,
+                                                                size_t index, rawhal_bytes_t *bytes,
+                                                                rawhal_error_t *error);
 
 /* Finds the best object for a device: exact features before ANY, exact processors before generic
  * ones, the first of equals. A kpack archive's objects of different binaries are different code:

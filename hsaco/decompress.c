@@ -9,19 +9,42 @@
 #include "base/error.h"
 #include "hsaco/scan.h"
 
-/* What containers unpack: zlib and zstd, into memory that lives as long as the container, all of it
- * under one cap. */
+/* What containers unpack: zlib and zstd, under one cap of what is held at once. Where all is kept,
+ * it lives as long as the container. */
 
-/* Unpacked bytes, which objects point into. */
+/* Compressed bytes, and what they unpack to. */
 typedef struct unpacked {
   struct unpacked *next;
-  _Alignas(16) unsigned char bytes[];
+  struct unpacked *outer; /* that the packed bytes are in; NULL: the container */
+  uint64_t at;            /* of those */
+  scan_packed_t packed;   /* `bytes` changes with what is held */
+  unsigned char *bytes;   /* NULL: not held */
+  unsigned users;         /* that read them now */
 } unpacked_t;
+
+/* What holding it costs: hostile files claim much, and may name the same bytes often. */
+static bool price_of(const scan_packed_t *packed, uint64_t *price)
+{
+  return checked_add_u64(packed->size, packed->unpacked_size, price) &&
+         checked_add_u64(*price, packed->header, price);
+}
+
+static void let_go(scan_t *scan, unpacked_t *unpacked)
+{
+  uint64_t price = 0;
+  if (!unpacked->bytes)
+    return;
+  allocate_free(&scan->allocator, unpacked->bytes);
+  unpacked->bytes = NULL;
+  (void)price_of(&unpacked->packed, &price);
+  scan->held -= price;
+}
 
 void scan_free_unpacked(scan_t *scan)
 {
   while (scan->unpacked) {
     unpacked_t *next = scan->unpacked->next;
+    let_go(scan, scan->unpacked);
     allocate_free(&scan->allocator, scan->unpacked);
     scan->unpacked = next;
   }
@@ -33,19 +56,30 @@ void scan_end_unpacking(scan_t *scan)
   scan->zstd = NULL;
 }
 
-/* Hostile files claim much, and may name the same bytes often: both sizes are paid for. */
-static rawhal_status_t take_budget(scan_t *scan, const scan_packed_t *packed, rawhal_error_t *error)
+/* What is not in use goes; what others were unpacked from stays with them. */
+static void make_room(scan_t *scan)
 {
-  uint64_t price;
-  if (!checked_add_u64(packed->size, packed->unpacked_size, &price) ||
-      price > scan->options.max_unpacked_bytes - scan->spent)
+  for (unpacked_t *one = scan->unpacked; one && scan_holds_one(scan); one = one->next)
+    if (!one->users)
+      let_go(scan, one);
+}
+
+static rawhal_status_t take_budget(scan_t *scan, const scan_packed_t *packed, uint64_t *price,
+                                   rawhal_error_t *error)
+{
+  const rawhal_container_options_t *options = &scan->options;
+  if (!price_of(packed, price) || *price > options->max_unpacked_bytes - scan->held)
     return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, packed->at,
-                          "%s of %llu bytes: with what else was unpacked, more than "
+                          "%s of %llu bytes: with what else is held unpacked, more than "
                           "max_unpacked_bytes (%llu)",
                           packed->what, (unsigned long long)packed->unpacked_size,
-                          (unsigned long long)scan->options.max_unpacked_bytes);
-  scan->spent += price;
-  work_give(&scan->work, packed->unpacked_size);
+                          (unsigned long long)options->max_unpacked_bytes);
+  if (*price > options->max_unpacked_total - scan->spent)
+    return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, packed->at,
+                          "%s of %llu bytes: with what else was unpacked, more than "
+                          "max_unpacked_total (%llu)",
+                          packed->what, (unsigned long long)packed->unpacked_size,
+                          (unsigned long long)options->max_unpacked_total);
   return RAWHAL_OK;
 }
 
@@ -157,25 +191,28 @@ static rawhal_status_t unpack_zstd(scan_t *scan, const scan_packed_t *packed, un
   return size == packed->unpacked_size ? RAWHAL_OK : RAWHAL_MALFORMED;
 }
 
-rawhal_status_t scan_unpack(scan_t *scan, const scan_packed_t *packed, const unsigned char **bytes,
-                            uint64_t *used, rawhal_error_t *error)
+/* Its packed bytes are there. */
+static rawhal_status_t fill(scan_t *scan, unpacked_t *unpacked, uint64_t *used,
+                            rawhal_error_t *error)
 {
-  *bytes = NULL;
+  const scan_packed_t *packed = &unpacked->packed;
+  uint64_t price;
   *used = 0;
-  rawhal_status_t status = take_budget(scan, packed, error);
+  make_room(scan);
+  rawhal_status_t status = take_budget(scan, packed, &price, error);
   if (status != RAWHAL_OK)
     return status;
-  uint64_t size;
-  unpacked_t *unpacked = checked_add_u64(sizeof(*unpacked), packed->unpacked_size, &size)
-                             ? allocate(&scan->allocator, size)
-                             : NULL;
-  if (!unpacked)
+  uint64_t size = packed->header + packed->unpacked_size;
+  unpacked->bytes = allocate(&scan->allocator, size ? (size_t)size : 1);
+  if (!unpacked->bytes)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to unpack %llu bytes",
                        (unsigned long long)packed->unpacked_size);
-  unpacked->next = scan->unpacked;
-  scan->unpacked = unpacked;
-  *bytes = unpacked->bytes;
-  status = (packed->zlib ? unpack_zlib : unpack_zstd)(scan, packed, unpacked->bytes, used);
+  scan->held += price;
+  scan->spent += price;
+  work_give(&scan->work, packed->unpacked_size);
+  memcpy(unpacked->bytes, packed->header_bytes, (size_t)packed->header);
+  unsigned char *to = unpacked->bytes + packed->header;
+  status = (packed->zlib ? unpack_zlib : unpack_zstd)(scan, packed, to, used);
   if (status == RAWHAL_OUT_OF_MEMORY)
     return rawhal_fail(error, status, "no memory to unpack %s", packed->what);
   if (status == RAWHAL_CAP_EXCEEDED)
@@ -185,6 +222,99 @@ rawhal_status_t scan_unpack(scan_t *scan, const scan_packed_t *packed, const uns
                           "%s is damaged or does not unpack to the %llu bytes it claims",
                           packed->what, (unsigned long long)packed->unpacked_size);
   return RAWHAL_OK;
+}
+
+rawhal_status_t scan_unpack(scan_t *scan, const scan_packed_t *packed, scan_space_t *space,
+                            uint64_t *used, rawhal_error_t *error)
+{
+  *space = (scan_space_t){0};
+  *used = 0;
+  unpacked_t *unpacked = allocate(&scan->allocator, sizeof(*unpacked));
+  if (!unpacked)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to unpack %llu bytes",
+                       (unsigned long long)packed->unpacked_size);
+  *unpacked = (unpacked_t){.next = scan->unpacked,
+                           .outer = scan->space.unpacked,
+                           .at = (uint64_t)(packed->bytes - scan->space.bytes),
+                           .packed = *packed};
+  scan->unpacked = unpacked;
+  rawhal_status_t status = fill(scan, unpacked, used, error);
+  unpacked->packed.what = "what was read before"; /* the text is the caller's */
+  if (status != RAWHAL_OK) {
+    let_go(scan, unpacked);
+    return status;
+  }
+  *space = (scan_space_t){
+      .bytes = unpacked->bytes,
+      .unpacked = unpacked,
+      .offset = scan->space.unpacked ? scan->space.offset : packed->at,
+  };
+  return RAWHAL_OK;
+}
+
+/* ---- Once more ---- */
+
+/* Of nested ones the outermost first: those that others are read from stay meanwhile. At most as
+ * deep as carriers nest. */
+static rawhal_status_t fill_again(scan_t *scan, unpacked_t *unpacked, const unsigned char *root,
+                                  rawhal_error_t *error)
+{
+  rawhal_status_t status = RAWHAL_OK;
+  uint64_t used;
+  if (unpacked->bytes)
+    return RAWHAL_OK;
+  if (unpacked->outer) {
+    status = fill_again(scan, unpacked->outer, root, error);
+    if (status != RAWHAL_OK)
+      return status;
+    ++unpacked->outer->users;
+  }
+  unpacked->packed.bytes = (unpacked->outer ? unpacked->outer->bytes : root) + unpacked->at;
+  status = fill(scan, unpacked, &used, error);
+  if (status != RAWHAL_OK)
+    let_go(scan, unpacked);
+  if (unpacked->outer)
+    --unpacked->outer->users;
+  return status;
+}
+
+rawhal_status_t scan_hold(scan_t *scan, scan_space_t *space, rawhal_error_t *error)
+{
+  if (!space->unpacked)
+    return RAWHAL_OK;
+  rawhal_status_t status = fill_again(scan, space->unpacked, scan->container, error);
+  space->bytes = space->unpacked->bytes;
+  return status;
+}
+
+rawhal_status_t scan_inside(scan_t *scan, const scan_space_t *space, scan_part_t part,
+                            const char *what, uint64_t at, rawhal_error_t *error)
+{
+  const scan_space_t outer = scan->space;
+  scan->space = *space;
+  ++space->unpacked->users;
+  rawhal_status_t status = scan_range(scan, part, error);
+  --space->unpacked->users;
+  scan->space = outer;
+  if (status != RAWHAL_OK && error)
+    return rawhal_fail_at(error, status, at, "inside %s: %s", what, error->message);
+  return status;
+}
+
+rawhal_status_t scan_object_bytes(scan_t *scan, size_t index, rawhal_bytes_t *bytes,
+                                  rawhal_error_t *error)
+{
+  const scan_origin_t *origin = &scan->origins[index];
+  *bytes = scan->objects[index].bytes;
+  if (!origin->unpacked || bytes->data)
+    return RAWHAL_OK;
+  scan_space_t space = {.unpacked = origin->unpacked};
+  scan->spent = 0; /* it was allowed before */
+  work_start(&scan->work, UINT64_MAX);
+  rawhal_status_t status = scan_hold(scan, &space, error);
+  bytes->data = space.bytes ? space.bytes + origin->offset : NULL;
+  scan_end_unpacking(scan);
+  return status;
 }
 
 uint64_t scan_zstd_frame(const unsigned char *bytes, uint64_t size, uint64_t *unpacked_size)

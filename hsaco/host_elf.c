@@ -63,7 +63,7 @@ static rawhal_status_t read_fatbin(scan_t *scan, scan_part_t part, rawhal_error_
 /* One after the other, with zeros between. */
 static rawhal_status_t read_offload(scan_t *scan, scan_part_t part, rawhal_error_t *error)
 {
-  return part.size ? scan_range(scan, part, error) : RAWHAL_OK;
+  return part.size ? scan_apart(scan, part, error) : RAWHAL_OK;
 }
 
 /* What clang-offload-bundler --type=o makes of a host object: a section for each device. */
@@ -73,10 +73,11 @@ static rawhal_status_t read_bundled(scan_t *scan, scan_part_t part, rawhal_error
     return RAWHAL_OK;
   const char *why_not = scan_foreign(part.id);
   return why_not ? scan_add(scan, part, rawhal_string(why_not), error)
-                 : scan_range(scan, part, error);
+                 : scan_apart(scan, part, error);
 }
 
-/* The name, or how it begins and an id follows; and the type. */
+/* The name, or how it begins and an id follows; and the type. An empty name is any: linkers rename
+ * what they keep (.llvm.offloading.relocatable). */
 static const struct carrier_section {
   const char *name;
   uint32_t type;
@@ -84,9 +85,10 @@ static const struct carrier_section {
   section_reader *read;
 } carriers[] = {
     {".hip_fatbin", SHT_PROGBITS, false, read_fatbin},
-    {".llvm.offloading", SHT_OFFLOADING, false, read_offload},
+    {"", SHT_OFFLOADING, true, read_offload},
     {"__CLANG_OFFLOAD_BUNDLE__", SHT_PROGBITS, true, read_bundled},
     {".rocm_kpack_ref", SHT_PROGBITS, false, kpack_reference_note},
+    {"", SHT_PROGBITS, true, scan_embedded}, /* what hipModuleLoadData() is given */
 };
 
 static const struct carrier_section *carrier_of(const Elf64_Shdr *section, rawhal_string_t name)
@@ -101,13 +103,20 @@ static const struct carrier_section *carrier_of(const Elf64_Shdr *section, rawha
   return NULL;
 }
 
+/* Data that a program has when it runs. */
+static bool holds_constants(const host_t *host, const Elf64_Shdr *section)
+{
+  return section->sh_flags & SHF_ALLOC && !(section->sh_flags & SHF_EXECINSTR) &&
+         range_within(section->sh_offset, section->sh_size, host->part.size);
+}
+
 /* Reads one section, if it is one that code objects are in, or one that says where they are. */
 static rawhal_status_t scan_section(const host_t *host, const Elf64_Shdr *names,
                                     const Elf64_Shdr *section, rawhal_error_t *error)
 {
   rawhal_string_t name = name_of(host, names, section->sh_name);
   const struct carrier_section *carrier = carrier_of(section, name);
-  if (!carrier)
+  if (!carrier || (carrier->read == scan_embedded && !holds_constants(host, section)))
     return RAWHAL_OK;
   if (!range_within(section->sh_offset, section->sh_size, host->part.size))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, host->part.offset + host->header.e_shoff,
@@ -118,7 +127,7 @@ static rawhal_status_t scan_section(const host_t *host, const Elf64_Shdr *names,
                       .size = section->sh_size,
                       .depth = host->part.depth + 1};
   size_t size = strlen(carrier->name);
-  if (carrier->with_id)
+  if (carrier->with_id && size)
     part.id = (rawhal_string_t){name.data + size, name.size - size};
   return carrier->read(host->scan, part, error);
 }
@@ -158,47 +167,31 @@ static rawhal_status_t scan_sections(const host_t *host, bool *found, rawhal_err
   return RAWHAL_OK;
 }
 
-static bool bundle_at(const host_t *host, uint64_t offset)
-{
-  static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
-  scan_part_t part = {.offset = host->part.offset + offset, .size = host->part.size - offset};
-  return scan_starts(host->scan, &part, magic, sizeof(magic) - 1) ||
-         scan_starts(host->scan, &part, "CCOB", 4);
-}
-
-/* Stripped of its section headers, a file still has its bundles at page boundaries of read-only
- * segments. */
+/* Stripped of its section headers, a file still has what was in its sections in its segments. */
 static rawhal_status_t scan_segments(const host_t *host, rawhal_error_t *error)
 {
-  enum { PAGE = 4096 };
   uint64_t table = (uint64_t)host->header.e_phnum * sizeof(Elf64_Phdr);
   if (host->header.e_phentsize != sizeof(Elf64_Phdr) ||
       !range_within(host->header.e_phoff, table, host->part.size))
     return RAWHAL_OK;
   uint64_t done = 0; /* bytes up to here are scanned: segments may overlap */
-  for (uint64_t i = 0; i < host->header.e_phnum; ++i) {
+  rawhal_status_t status = RAWHAL_OK;
+  for (uint64_t i = 0; i < host->header.e_phnum && status == RAWHAL_OK; ++i) {
     Elf64_Phdr segment;
     memcpy(&segment, host->bytes + host->header.e_phoff + i * sizeof(segment), sizeof(segment));
-    if (segment.p_type != PT_LOAD || segment.p_flags & (PF_W | PF_X) ||
+    if (segment.p_type != PT_LOAD ||
         !range_within(segment.p_offset, segment.p_filesz, host->part.size))
       continue;
     uint64_t end = segment.p_offset + segment.p_filesz;
-    uint64_t start = segment.p_offset > done ? segment.p_offset : done, at = start;
-    at = (at + PAGE - 1) / PAGE * PAGE;
-    while (at < end && !bundle_at(host, at))
-      at += PAGE;
-    rawhal_status_t status =
-        scan_work(host->scan, host->part.offset + start, at - start + WORK_PART, error);
-    if (status == RAWHAL_OK && at < end) {
-      scan_part_t rest = {
-          .offset = host->part.offset + at, .size = end - at, .depth = host->part.depth + 1};
-      status = scan_pages(host->scan, rest, error);
-    }
-    if (status != RAWHAL_OK)
-      return status;
-    done = end > done ? end : done;
+    uint64_t start = segment.p_offset > done ? segment.p_offset : done;
+    if (start >= end)
+      continue;
+    const scan_part_t part = {
+        .offset = host->part.offset + start, .size = end - start, .depth = host->part.depth + 1};
+    status = scan_embedded(host->scan, part, error);
+    done = end;
   }
-  return RAWHAL_OK;
+  return status;
 }
 
 /* A code object that is damaged so that its end is unknown takes the rest of its range: opening it

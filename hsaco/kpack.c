@@ -245,19 +245,12 @@ static rawhal_status_t unpack_frame(const archive_t *archive, const kpack_entry_
   snprintf(what, sizeof(what), "frame %llu of a kpack archive", (unsigned long long)entry->ordinal);
   scan_packed_t packed = {
       .what = what, .at = place, .bytes = scan->space.bytes + place, .size = piece->range.size};
-  const unsigned char *bytes = NULL;
   uint64_t used;
   rawhal_status_t status = frame_size(archive, entry, piece, &packed.unpacked_size, error);
   if (status == RAWHAL_OK) /* before memory is taken for it */
     status = check_size(entry, packed.unpacked_size, error);
   if (status == RAWHAL_OK)
-    status = scan_unpack(scan, &packed, &bytes, &used, error);
-  /* Where the outermost compressed bytes are. */
-  piece->space = (scan_space_t){
-      .bytes = bytes,
-      .unpacked = true,
-      .offset = scan->space.unpacked ? scan->space.offset : place,
-  };
+    status = scan_unpack(scan, &packed, &piece->space, &used, error);
   piece->offset = 0;
   piece->size = packed.unpacked_size;
   return status;
@@ -304,6 +297,8 @@ static rawhal_status_t add_object(const archive_t *archive, const kpack_entry_t 
   scan_t *scan = archive->scan;
   const scan_space_t outer = scan->space;
   rawhal_status_t status = read_piece(archive, entry, piece, error);
+  if (status == RAWHAL_OK)
+    status = scan_hold(scan, &piece->space, error);
   if (status != RAWHAL_OK)
     return status;
   scan->space = piece->space;
@@ -352,7 +347,7 @@ static rawhal_status_t add_entry(const archive_t *archive, const kpack_entry_t *
                                : add_object(archive, entry, piece, error);
   if (status != RAWHAL_OK)
     return status;
-  scan->objects[scan->count - 1].binary = entry->binary;
+  scan->objects[scan->count - 1].binary = scan_keep(scan, entry->binary);
   scan->objects[scan->count - 1].ordinal = (uint32_t)entry->ordinal;
   return RAWHAL_OK;
 }

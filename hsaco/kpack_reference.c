@@ -50,6 +50,7 @@ rawhal_status_t kpack_reference_note(scan_t *scan, scan_part_t section, rawhal_e
   pack_reader_init(&reader, scan->space.bytes + section.offset, (size_t)section.size,
                    section.offset, ".rocm_kpack_ref", &why);
   reader.work = &scan->work;
+  scan->refused_status = RAWHAL_UNSUPPORTED;
   scan->refused_at = section.offset;
   bool read = pack_map(&reader, "it", keys, sizeof(keys) / sizeof(*keys), &reference, &seen);
   if (reader.no_work || !work_take(&scan->work, WORK_OBJECT))

@@ -8,7 +8,7 @@
 
 enum { PAGE = 4096 };
 
-static scan_reader refuse_pointer, refuse_bitcode, refuse_thin;
+static scan_reader refuse_pointer, refuse_bitcode, refuse_thin, refuse_spirv;
 
 /* How each carrier starts, what reads it, and what finds its end where it says so by itself. */
 static const struct recogniser {
@@ -28,6 +28,9 @@ static const struct recogniser {
     {"!<thin>\n", 8, refuse_thin, NULL},
     {"BC\xc0\xde", 4, refuse_bitcode, NULL},
     {"\xde\xc0\x17\x0b", 4, refuse_bitcode, NULL}, /* in a wrapper */
+    {"\x03\x02\x23\x07", 4, refuse_spirv, NULL},
+    {"MZ", 2, scan_pe, NULL},
+    {"\x64\x86", 2, scan_coff, NULL}, /* an object for x86-64 */
 };
 
 bool scan_starts(const scan_t *scan, const scan_part_t *part, const char *magic, size_t size)
@@ -92,6 +95,15 @@ uint64_t scan_zeros_end(const unsigned char *bytes, uint64_t from, uint64_t to)
 
 /* ---- Listing ---- */
 
+rawhal_string_t scan_keep(scan_t *scan, rawhal_string_t text)
+{
+  if (!text.size || !scan->space.unpacked || !scan_holds_one(scan))
+    return text;
+  char *copy = arena_alloc(&scan->arena, text.size);
+  return copy ? (rawhal_string_t){memcpy(copy, text.data, text.size), text.size}
+              : (rawhal_string_t){0}; /* the arena remembers */
+}
+
 rawhal_status_t scan_add(scan_t *scan, scan_part_t part, rawhal_string_t why_not,
                          rawhal_error_t *error)
 {
@@ -104,11 +116,14 @@ rawhal_status_t scan_add(scan_t *scan, scan_part_t part, rawhal_string_t why_not
   if (!arena_reserve(&scan->arena, &scan->objects, &scan->capacity, scan->count,
                      sizeof(*scan->objects), 8))
     return arena_fail(&scan->arena, error);
+  if (!arena_reserve(&scan->arena, &scan->origins, &scan->origin_capacity, scan->count,
+                     sizeof(*scan->origins), 8))
+    return arena_fail(&scan->arena, error);
   rawhal_container_object_t object = {
       .bytes = {scan->space.bytes + part.offset, (size_t)part.size},
       .offset = scan->space.unpacked ? scan->space.offset : part.offset,
       .unpacked = scan->space.unpacked,
-      .id = part.id,
+      .id = scan_keep(scan, part.id),
       .readable = !why_not.size,
       .why_not = why_not,
   };
@@ -120,6 +135,9 @@ rawhal_status_t scan_add(scan_t *scan, scan_part_t part, rawhal_string_t why_not
   }
   if (object.readable)
     rawhal_target_from_flags(header.e_flags, header.e_ident[EI_ABIVERSION], &object.target);
+  if (object.unpacked && scan_holds_one(scan))
+    object.bytes.data = NULL; /* see rawhal_container_read() */
+  scan->origins[scan->count] = (scan_origin_t){scan->space.unpacked, part.offset};
   scan->objects[scan->count++] = object;
   return RAWHAL_OK;
 }
@@ -130,6 +148,7 @@ rawhal_status_t scan_refuse(scan_t *scan, scan_part_t part, const char *why, raw
 {
   rawhal_string_t text = {why, strlen(why)};
   scan->refused = text;
+  scan->refused_status = RAWHAL_UNSUPPORTED;
   scan->refused_at = part.offset;
   return scan_add(scan, part, text, error);
 }
@@ -156,6 +175,13 @@ static rawhal_status_t refuse_thin(scan_t *scan, scan_part_t part, uint64_t *end
 {
   *end = part.offset + part.size;
   return scan_refuse(scan, part, "a thin archive names files and holds none of their bytes", error);
+}
+
+static rawhal_status_t refuse_spirv(scan_t *scan, scan_part_t part, uint64_t *end,
+                                    rawhal_error_t *error)
+{
+  *end = part.offset + part.size;
+  return scan_refuse(scan, part, "SPIR-V, not machine code", error);
 }
 
 /* ---- Ranges ---- */
@@ -214,6 +240,21 @@ rawhal_status_t scan_range(scan_t *scan, scan_part_t part, rawhal_error_t *error
       return status;
   } while (part.size);
   return RAWHAL_OK;
+}
+
+rawhal_status_t scan_apart(scan_t *scan, scan_part_t part, rawhal_error_t *error)
+{
+  rawhal_error_t why = {0};
+  rawhal_status_t status = scan_range(scan, part, &why);
+  if (status == RAWHAL_MALFORMED || status == RAWHAL_UNSUPPORTED) {
+    scan->refused = arena_print(&scan->arena, "%s", why.message);
+    scan->refused_status = status;
+    scan->refused_at = scan->space.unpacked ? scan->space.offset : why.offset;
+    return scan_add(scan, part, scan->refused, error);
+  }
+  if (status != RAWHAL_OK && error)
+    *error = why;
+  return status;
 }
 
 rawhal_status_t scan_pages(scan_t *scan, scan_part_t part, rawhal_error_t *error)

@@ -14,26 +14,40 @@ enum { SCAN_MOST_DEPTH = 5 }; /* archive, host file, bundle, compressed bundle, 
 /* What the offsets of parts count in: the container, or bytes that were unpacked from it. */
 typedef struct scan_space {
   const unsigned char *bytes;
-  bool unpacked;
-  uint64_t offset; /* of the outermost compressed bytes, when unpacked */
+  struct unpacked *unpacked; /* that they are of; NULL: the container's */
+  uint64_t offset;           /* of the outermost compressed bytes, when unpacked */
 } scan_space_t;
 
-struct unpacked;
+/* Where the bytes of an object are. */
+typedef struct scan_origin {
+  struct unpacked *unpacked; /* or NULL */
+  uint64_t offset;           /* in those */
+} scan_origin_t;
 
 typedef struct scan {
   allocator_t allocator;
   arena_t arena;
   rawhal_container_options_t options; /* with the defaults filled in */
+  const unsigned char *container;     /* its bytes */
   scan_space_t space;
   struct unpacked *unpacked; /* what was unpacked, newest first */
   struct ZSTD_DCtx_s *zstd;  /* until scan_end_unpacking() */
-  uint64_t spent;            /* of options.max_unpacked_bytes */
+  uint64_t held;             /* of options.max_unpacked_bytes */
+  uint64_t spent;            /* of options.max_unpacked_total */
   work_t work;               /* that may still be done: scan_work() */
   rawhal_container_object_t *objects;
-  size_t count, capacity;
-  rawhal_string_t refused; /* the last thing recognised that cannot be read, or empty */
+  scan_origin_t *origins; /* of each */
+  size_t count, capacity, origin_capacity;
+  rawhal_string_t refused; /* the last thing that cannot be read, or empty */
+  rawhal_status_t refused_status;
   uint64_t refused_at;
 } scan_t;
+
+/* Of what is unpacked, only what is in use is kept. */
+static inline bool scan_holds_one(const scan_t *scan)
+{
+  return scan->options.flags & RAWHAL_CONTAINER_HOLD_ONE;
+}
 
 /* Part of the space at hand. */
 typedef struct scan_part {
@@ -53,6 +67,14 @@ RAWHAL_CHECKED rawhal_status_t scan_one(scan_t *scan, scan_part_t part, uint64_t
 
 /* Reads a range that holds one carrier or several, back to back with zeros between. */
 RAWHAL_CHECKED rawhal_status_t scan_range(scan_t *scan, scan_part_t part, rawhal_error_t *error);
+
+/* The same of one part of several: when it is damaged, or not read, it is listed with why, and the
+ * others are read all the same. */
+RAWHAL_CHECKED rawhal_status_t scan_apart(scan_t *scan, scan_part_t part, rawhal_error_t *error);
+
+/* Reads a range where code objects and bundles may stand anywhere, such as the constants of a
+ * program: those that are whole, by their own headers. Finding nothing is not a failure. */
+RAWHAL_CHECKED rawhal_status_t scan_embedded(scan_t *scan, scan_part_t part, rawhal_error_t *error);
 
 /* Reads a range where carriers start at multiples of 4096 or directly after each other, with
  * anything else between them. Finding nothing is not a failure. */
@@ -94,12 +116,15 @@ bool scan_knows(const scan_t *scan, const scan_part_t *part);
 enum { SCAN_START = 24 };
 bool scan_knows_start(const void *bytes, size_t size);
 
-/* What the bundle entry of that id is for, when it is not for AMDGPU; NULL when it is. bundle.c */
+/* What the bundle entry of that id is for, when it is known not to be for AMDGPU; else NULL. The
+ * second of a triple, which starts with the architecture. bundle.c */
 bool scan_is_host(rawhal_string_t id);
 const char *scan_foreign(rawhal_string_t id);
+const char *scan_foreign_triple(rawhal_string_t triple);
 
 /* Readers that live in files of their own. */
-scan_reader scan_archive, scan_bundle, scan_compressed, scan_elf, scan_kpack, scan_offload_binary;
+scan_reader scan_archive, scan_bundle, scan_compressed, scan_elf, scan_kpack, scan_offload_binary,
+    scan_pe, scan_coff;
 scan_reader measure_bundle, measure_compressed, measure_elf, measure_offload_binary;
 
 /* Compressed bytes: zlib, or one zstd frame. */
@@ -110,13 +135,33 @@ typedef struct scan_packed {
   uint64_t size;
   uint64_t unpacked_size; /* exactly */
   bool zlib;
+  uint64_t
+      header; /* bytes that stand in the place of a header, in front of those: `header_bytes` */
+  unsigned char header_bytes[40];
 } scan_packed_t;
 
-/* Unpacks into memory that lives until scan_free_unpacked(), and says how many of the packed bytes
- * that took. CAP_EXCEEDED beyond max_unpacked_bytes, before anything is allocated. */
+/* Unpacks into memory that lives until scan_free_unpacked() or, where only one is held, until the
+ * next is unpacked, and says how many of the packed bytes that took. CAP_EXCEEDED beyond
+ * max_unpacked_bytes, before anything is allocated. `*space` is what was unpacked. */
 RAWHAL_CHECKED rawhal_status_t scan_unpack(scan_t *scan, const scan_packed_t *packed,
-                                           const unsigned char **bytes, uint64_t *used,
+                                           scan_space_t *space, uint64_t *used,
                                            rawhal_error_t *error);
+
+/* Makes sure that its bytes are there, unpacking them again if they are not. */
+RAWHAL_CHECKED rawhal_status_t scan_hold(scan_t *scan, scan_space_t *space, rawhal_error_t *error);
+
+/* Reads unpacked bytes in the place of the container's: offsets count in them meanwhile. `part` is
+ * a range of them, `at` where their packed bytes are, which `what` says. */
+RAWHAL_CHECKED rawhal_status_t scan_inside(scan_t *scan, const scan_space_t *space,
+                                           scan_part_t part, const char *what, uint64_t at,
+                                           rawhal_error_t *error);
+
+/* The bytes of an object that is listed, unpacked once more if need be. After everything is read. */
+RAWHAL_CHECKED rawhal_status_t scan_object_bytes(scan_t *scan, size_t index, rawhal_bytes_t *bytes,
+                                                 rawhal_error_t *error);
+
+/* A text that lives as long as the list. Where unpacked bytes go, texts in them are copied. */
+rawhal_string_t scan_keep(scan_t *scan, rawhal_string_t text);
 
 #define SCAN_SIZE_UNKNOWN UINT64_MAX
 

@@ -35,6 +35,7 @@ static void describe_options(rawhal_content_hash_t *hash, const index_source_t *
       container->max_bundle_entries,
       container->max_file_bytes,
       container->max_unpacked_bytes,
+      container->max_unpacked_total,
       hsaco->flags & RAWHAL_HSACO_DESCRIPTOR_KERNELS,
       hsaco->max_kernels,
       hsaco->max_arguments,

@@ -74,9 +74,9 @@ typedef struct index_source {
   const rawhal_container_options_t *container_options;
   const rawhal_hsaco_options_t *hsaco_options;
   const allocator_t *allocator;
-  list_t *files;                       /* of listed_file_t */
-  const rawhal_container_t *container; /* of bytes, which are then the only file; else NULL */
-  const char *name;                    /* of the bytes */
+  list_t *files;                 /* of listed_file_t */
+  rawhal_container_t *container; /* of bytes, which are then the only file; else NULL */
+  const char *name;              /* of the bytes */
 } index_source_t;
 
 /* Stands for all that the index depends on. */

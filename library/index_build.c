@@ -81,12 +81,16 @@ static bool add_kernel(builder_t *builder, const rawhal_kernel_t *kernel, bool l
 }
 
 static rawhal_status_t add_object(builder_t *builder, const char *file, uint32_t ordinal,
-                                  const rawhal_container_object_t *object, rawhal_error_t *error)
+                                  rawhal_container_t *container, rawhal_error_t *error)
 {
-  rawhal_hsaco_t *hsaco;
+  const rawhal_container_object_t *object = rawhal_container_object(container, ordinal);
+  rawhal_hsaco_t *hsaco = NULL;
+  rawhal_bytes_t bytes;
   rawhal_error_t why;
-  rawhal_status_t status = rawhal_hsaco_open(object->bytes.data, object->bytes.size,
-                                             builder->source->hsaco_options, &hsaco, &why);
+  rawhal_status_t status = rawhal_container_read(container, ordinal, &bytes, &why);
+  if (status == RAWHAL_OK)
+    status =
+        rawhal_hsaco_open(bytes.data, bytes.size, builder->source->hsaco_options, &hsaco, &why);
   if (status == RAWHAL_OUT_OF_MEMORY)
     return no_memory(error);
   if (status != RAWHAL_OK) {
@@ -114,7 +118,7 @@ static rawhal_status_t add_object(builder_t *builder, const char *file, uint32_t
 }
 
 static rawhal_status_t add_container(builder_t *builder, const char *file,
-                                     const rawhal_container_t *container, rawhal_error_t *error)
+                                     rawhal_container_t *container, rawhal_error_t *error)
 {
   rawhal_status_t status = RAWHAL_OK;
   const rawhal_container_object_t *object;
@@ -126,7 +130,7 @@ static rawhal_status_t add_container(builder_t *builder, const char *file,
     else if (rawhal_target_match(&object->target, builder->source->device))
       count_other(builder, &object->target);
     else
-      status = add_object(builder, file, i, object, error);
+      status = add_object(builder, file, i, container, error);
   }
   return status;
 }

@@ -31,6 +31,7 @@ static rawhal_status_t take_reading(rawhal_library_t *library,
   if (status == RAWHAL_OK && (container->allocator || hsaco->allocator))
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "a library's memory is its instance's: no other can be named");
+  container->flags |= RAWHAL_CONTAINER_HOLD_ONE;
   container->allocator = hsaco->allocator = allocator_option(&library->allocator);
   return status;
 }
@@ -178,7 +179,9 @@ rawhal_status_t rawhal_library_add_bytes(rawhal_library_t *library, const void *
     return status;
   if (!name.data && name.size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "name is NULL");
-  status = rawhal_container_open(bytes, size, &library->container_options, &container, error);
+  rawhal_container_options_t options = library->container_options;
+  options.flags &= ~(uint32_t)RAWHAL_CONTAINER_HOLD_ONE; /* several threads read it at once */
+  status = rawhal_container_open(bytes, size, &options, &container, error);
   if (status != RAWHAL_OK)
     return status;
   pthread_rwlock_wrlock(&library->lock);

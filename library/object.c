@@ -17,7 +17,7 @@ static rawhal_status_t find_bytes(const rawhal_library_t *library, const candida
   const index_object_t *object = &candidate->object;
   const rawhal_container_options_t *options = &library->container_options;
   const char *path = candidate->file->text;
-  const rawhal_container_t *container = candidate->source->container;
+  rawhal_container_t *container = candidate->source->container;
   rawhal_status_t status;
   if (!container && !object->unpacked) {
     status = file_bytes_open(path, options->max_file_bytes ? options->max_file_bytes : UINT64_MAX,
@@ -40,8 +40,7 @@ static rawhal_status_t find_bytes(const rawhal_library_t *library, const candida
   const rawhal_container_object_t *found = rawhal_container_object(container, object->ordinal);
   if (!found || found->bytes.size != object->size)
     return fail_stale(candidate, error);
-  *bytes = found->bytes;
-  return RAWHAL_OK;
+  return rawhal_container_read(container, object->ordinal, bytes, error);
 }
 
 bool object_is_as_indexed(const candidate_t *candidate)

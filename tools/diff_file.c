@@ -82,6 +82,7 @@ static void sort_kernels(diff_file_t *file)
 bool diff_file_open(diff_file_t *file, const select_options_t *options, rawhal_error_t *error)
 {
   file->options = *options;
+  file->options.keep = true;
   if (!select_open(&file->select, &file->options, error))
     return false;
   bool opened;

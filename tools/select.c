@@ -38,13 +38,14 @@ static bool open_stream(int stream, const char *path, rawhal_container_t **conta
 {
   static bool was_read; /* standard input: then it is empty, which says nothing about a file */
   const size_t most = SIZE_MAX < (1ull << 32) ? SIZE_MAX : (size_t)(1ull << 32); /* as of files */
+  const rawhal_container_options_t one = {.flags = RAWHAL_CONTAINER_HOLD_ONE};
   size_t size;
   if (stream == STDIN_FILENO && was_read)
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
                        "standard input was read already: it can be one of the files only");
   was_read |= stream == STDIN_FILENO;
   if (tool_read_stream(stream, path, most, data, &size, error) &&
-      rawhal_container_open(*data, size, NULL, container, error) == RAWHAL_OK)
+      rawhal_container_open(*data, size, &one, container, error) == RAWHAL_OK)
     return true;
   free(*data);
   *data = NULL;
@@ -55,7 +56,8 @@ bool select_open_container(const char *path, rawhal_container_t **container, uns
                            rawhal_error_t *error)
 {
   /* A copy: cutting the file meanwhile must not end the command. */
-  const rawhal_container_options_t copy = {.flags = RAWHAL_CONTAINER_COPY};
+  const rawhal_container_options_t copy = {.flags =
+                                               RAWHAL_CONTAINER_COPY | RAWHAL_CONTAINER_HOLD_ONE};
   const int stream = tool_stream_of(path);
   *container = NULL;
   *data = NULL;
@@ -67,7 +69,7 @@ bool select_open_container(const char *path, rawhal_container_t **container, uns
 
 bool select_open(select_t *select, const select_options_t *options, rawhal_error_t *error)
 {
-  *select = (select_t){.options = options};
+  *select = (select_t){.options = options, .keep = options->keep};
   return select_open_container(options->path, &select->container, &select->data, error);
 }
 
@@ -90,10 +92,21 @@ static void show_progress(const select_t *select)
                   select->options->path);
 }
 
+static bool open_object(select_t *select, rawhal_error_t *error)
+{
+  const select_options_t *options = select->options;
+  const bool own = select->keep && select->object->unpacked;
+  const rawhal_hsaco_options_t hsaco_options = {.flags = options->hsaco_flags |
+                                                         (own ? RAWHAL_HSACO_COPY : 0)};
+  rawhal_bytes_t bytes;
+  return rawhal_container_read(select->container, select->index, &bytes, error) == RAWHAL_OK &&
+         rawhal_hsaco_open(bytes.data, bytes.size, &hsaco_options, &select->hsaco, error) ==
+             RAWHAL_OK;
+}
+
 bool select_next(select_t *select, rawhal_error_t *error)
 {
   const select_options_t *options = select->options;
-  const rawhal_hsaco_options_t hsaco_options = {.flags = options->hsaco_flags};
   rawhal_hsaco_close(select->hsaco);
   select->hsaco = NULL;
   while ((select->object = rawhal_container_object(select->container, select->next))) {
@@ -112,8 +125,7 @@ bool select_next(select_t *select, rawhal_error_t *error)
     }
     if (options->target && !select_runs_on(&object->target, options->target))
       continue;
-    return rawhal_hsaco_open(object->bytes.data, object->bytes.size, &hsaco_options, &select->hsaco,
-                             error) == RAWHAL_OK;
+    return open_object(select, error);
   }
   return true;
 }
@@ -189,7 +201,10 @@ bool select_kernel(select_t *select, const select_options_t *options, uint32_t s
 {
   *kernel = NULL;
   *layout = NULL;
-  if (!select_open(select, options, error) || !find_first(select, kernel, error) ||
+  if (!select_open(select, options, error))
+    return false;
+  select->keep = true; /* others are opened beside it */
+  if (!find_first(select, kernel, error) ||
       rawhal_kernarg_layout_create(*kernel, stated_size, layout, error))
     return false;
   /* The others are opened in addition: what was found stays open. */

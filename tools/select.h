@@ -12,7 +12,9 @@ typedef struct select_options {
   const char *progress;          /* the command that shows how far it is; NULL = none does */
   const char *kernel;            /* for select_kernel(): its name or symbol, exactly */
   uint32_t hsaco_flags;          /* RAWHAL_HSACO_* */
-  bool skip_unreadable;          /* pass over what is not an AMDGPU code object that rawhal
+  bool keep; /* what select_take() keeps, or others are opened beside, needs bytes of its own: of
+                bundles, only one is held unpacked */
+  bool skip_unreadable; /* pass over what is not an AMDGPU code object that rawhal
                                     reads: else an error */
 } select_options_t;
 
@@ -25,6 +27,7 @@ typedef struct select {
   size_t index;                            /* of the current object in the container */
   const rawhal_container_object_t *object; /* the current one; NULL after the last */
   rawhal_hsaco_t *hsaco;                   /* opened from it */
+  bool keep; /* as of the options; select_kernel() keeps what it finds */
 } select_t;
 
 /* A user's target: where it leaves a feature open, objects with either setting fit. */
@@ -49,7 +52,8 @@ bool select_open(select_t *select, const select_options_t *options, rawhal_error
 bool select_next(select_t *select, rawhal_error_t *error);
 
 /* Keeps the current object open when the selection goes on or closes: the caller closes the hsaco.
- * Its bytes are the container's and live until select_close(). */
+ * Its bytes are the container's, and live until select_close(); with options->keep also those of
+ * objects that are unpacked. */
 rawhal_hsaco_t *select_take(select_t *select);
 
 void select_close(select_t *select);

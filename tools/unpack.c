@@ -81,8 +81,7 @@ static bool name_file(const unpack_t *unpack, size_t index, const rawhal_target_
                      index);
 }
 
-static bool unpack_objects(unpack_t *unpack, const rawhal_container_t *container,
-                           rawhal_error_t *error)
+static bool unpack_objects(unpack_t *unpack, rawhal_container_t *container, rawhal_error_t *error)
 {
   const rawhal_container_object_t *object;
   for (size_t i = 0; (object = rawhal_container_object(container, i)); ++i) {
@@ -96,8 +95,10 @@ static bool unpack_objects(unpack_t *unpack, const rawhal_container_t *container
     }
     if (unpack->target && !select_runs_on(&object->target, unpack->target))
       continue;
+    rawhal_bytes_t bytes;
     if (!name_file(unpack, i, &object->target, path, error) ||
-        !write_file(unpack, path, object->bytes, error))
+        rawhal_container_read(container, i, &bytes, error) ||
+        !write_file(unpack, path, bytes, error))
       return false;
     ++unpack->written;
     progress_clear();

@@ -3,6 +3,8 @@
 #include <functional>
 
 #include "archive.h"
+#include "carriers.h"
+#include "compressed.h"
 #include "host.h"
 #include "hsaco_test.h"
 #include "tests/harness/allocation_failure.h"
@@ -103,6 +105,36 @@ TEST(Allocation, EveryFailureOfArchivesIsReported)
     });
     EXPECT_GT(allocations, zstd ? 103 : 3);
   }
+}
+
+// What is unpacked again, and texts that are copied because what they stood in goes.
+TEST(Allocation, EveryFailureOfReadingOneAtATimeIsReported)
+{
+  const std::string object = build::plain_object().bytes;
+  const std::string packed = build::ccob(
+                        2, 0, build::bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", object}})),
+                    binary = build::offload_binary_of(
+                        3, {{"amdgcn", "gfx90a", object}, {"spirv", "", "?"}}, build::zlib_packed);
+  const std::string bytes =
+      build::host_object({{".rodata", packed + "x" + binary + object, SHT_PROGBITS, SHF_ALLOC}});
+  int allocations = sweep([&](rawhal_error_t *error) {
+    rawhal_container_t *container = reinterpret_cast<rawhal_container_t *>(1);
+    rawhal_container_options_t options = {};
+    options.flags = RAWHAL_CONTAINER_HOLD_ONE;
+    rawhal_status_t status =
+        rawhal_container_open(bytes.data(), bytes.size(), &options, &container, error);
+    EXPECT_EQ(status == RAWHAL_OK, container != nullptr);
+    EXPECT_EQ(container ? 4u : 0u, rawhal_container_count(container));
+    for (size_t i : {0, 1, 3}) {
+      rawhal_bytes_t read = {};
+      if (status == RAWHAL_OK)
+        status = rawhal_container_read(container, i, &read, error);
+      EXPECT_EQ(status == RAWHAL_OK, read.data != nullptr);
+    }
+    rawhal_container_close(container);
+    return status;
+  });
+  EXPECT_GT(allocations, 8);
 }
 
 TEST(Allocation, EveryFailureOfHostFilesThatPointToArchivesIsReported)

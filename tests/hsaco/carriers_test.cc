@@ -211,10 +211,12 @@ TEST(OffloadBinary, WhatIsNoCodeObjectIsListed)
   EXPECT_TRUE(contains(text_of(container.at(1).why_not), "bitcode"));
   EXPECT_TRUE(container.at(2).readable);
   std::string later = offload_binary(object_for(0x53f), "gfx90a");
-  later[4] = 2;
-  Container version(later);
-  EXPECT_EQ(RAWHAL_UNSUPPORTED, version.status);
-  EXPECT_TRUE(contains(version.error.message, "another version")) << version.error.message;
+  for (char number : {0, 4}) {
+    later[4] = number;
+    Container version(later);
+    EXPECT_EQ(RAWHAL_UNSUPPORTED, version.status);
+    EXPECT_TRUE(contains(version.error.message, "version after 3")) << version.error.message;
+  }
   EXPECT_EQ(RAWHAL_NOT_FOUND, Container(offload_binary("", "gfx90a")).status);
 }
 
@@ -244,6 +246,159 @@ TEST(OffloadBinary, FieldsAreNotTrusted)
     EXPECT_EQ(RAWHAL_MALFORMED, Container(sound.substr(0, size)).status) << size;
 }
 
+// With the triple as LLVM spells it since 2026-07, and one that is another vendor's.
+std::vector<build::OffloadImage> three_images()
+{
+  return {{"amdgpu9.0a-amd-amdhsa", "gfx90a:xnack-", object_for(0x53f)},
+          {"spirv64-intel", "", "\x03\x02\x23\x07...."},
+          {"amdgcn-amd-amdhsa", "gfx942", object_for(0x54c)}};
+}
+
+TEST(OffloadBinary, LaterVersions)
+{
+  const std::vector<build::OffloadImage> images = three_images();
+  const std::string files[] = {build::offload_binary_of(2, images, build::not_packed),
+                               build::offload_binary_of(3, images, build::not_packed),
+                               build::offload_binary_of(3, images, build::zstd_packed),
+                               build::offload_binary_of(3, images, build::zlib_packed)};
+  for (const std::string &file : files) {
+    const bool unpacked = &file >= &files[2];
+    for (uint32_t flags : {0u, uint32_t{RAWHAL_CONTAINER_HOLD_ONE}}) {
+      rawhal_container_options_t options = {};
+      options.flags = flags;
+      Container container(file + file, options);
+      ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+      ASSERT_EQ(6u, container.count());
+      for (size_t i : {3, 0, 5, 2}) { // also against their order
+        const build::OffloadImage &image = images[i % 3];
+        EXPECT_EQ(image.triple + "--" + image.processor, text_of(container.at(i).id));
+        EXPECT_EQ(unpacked, container.at(i).unpacked);
+        EXPECT_EQ(image.bytes, container.read(i));
+      }
+      EXPECT_TRUE(contains(text_of(container.at(1).why_not), "SPIR-V"));
+    }
+    for (size_t size = 4; size < file.size(); size += size < 400 ? 1 : 97)
+      EXPECT_EQ(RAWHAL_MALFORMED, Container(file.substr(0, size)).status) << size;
+    for (size_t at = 4; at < 400; ++at) // nothing outside is read, whatever it is then
+      for (int bit = 0; bit < 8; ++bit) {
+        std::string damaged = file;
+        damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
+        Container container(damaged);
+        EXPECT_TRUE(container.status == RAWHAL_OK || container.error.message[0]) << at;
+      }
+  }
+}
+
+TEST(OffloadBinary, WhatIsCompressedMeetsTheLimit)
+{
+  std::string binary = build::offload_binary_of(3, three_images(), build::zstd_packed);
+  for (uint64_t claim : {uint64_t{1}, uint64_t{39}, uint64_t{40}, uint64_t{1} << 40, UINT64_MAX}) {
+    memcpy(&binary[32], &claim, sizeof(claim));
+    EXPECT_EQ(claim > 40 ? RAWHAL_CAP_EXCEEDED : RAWHAL_MALFORMED, Container(binary).status)
+        << claim;
+  }
+}
+
+// ---- Parts ----
+
+// What one part is says nothing of the others.
+TEST(Parts, OneThatIsNotOursLeavesTheOthers)
+{
+  const std::string a = object_for(0x53f), cut = a.substr(0, 40);
+  const std::string prefix = "__CLANG_OFFLOAD_BUNDLE__";
+  const std::vector<build::BundleEntry> entries = {{"sycl-spir64-unknown-unknown", "SPIR"},
+                                                   {"sycl-native_cpu", "host"},
+                                                   {"x", "of a kind to come"},
+                                                   {"hip-amdgcn-amd-amdhsa--gfx90c", "CCOB cut"},
+                                                   {"hip-amdgpu-amd-amdhsa--gfx90a", a}};
+  std::vector<build::HostSection> sections;
+  for (const build::BundleEntry &entry : entries)
+    sections.push_back({prefix + entry.id, entry.payload});
+  for (const std::string &file : {bundle(entries), host_object(sections)}) {
+    Container container(file);
+    ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+    ASSERT_EQ(5u, container.count());
+    for (size_t i = 0; i < 4; ++i)
+      EXPECT_FALSE(container.at(i).readable) << i;
+    EXPECT_TRUE(contains(text_of(container.at(0).why_not), "SPIR-V"));
+    EXPECT_TRUE(contains(text_of(container.at(2).why_not), "neither a code object nor"));
+    EXPECT_TRUE(contains(text_of(container.at(3).why_not), "CCOB"))
+        << text_of(container.at(3).why_not);
+    EXPECT_EQ(a, container.content(4));
+  }
+  // Where nothing can be read, it is the file's failure.
+  EXPECT_EQ(RAWHAL_MALFORMED, Container(bundle({entries[3]})).status);
+  EXPECT_EQ(RAWHAL_OK, Container(bundle({entries[0]})).status);
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, Container("\x03\x02\x23\x07 alone").status);
+}
+
+// ---- Constants ----
+
+TEST(Embedded, FoundAnywhereByTheirOwnHeaders)
+{
+  const std::string a = object_for(0x53f), b = object_for(0x54c);
+  const std::vector<std::string> carried = {
+      a,
+      bundle({{"hip-amdgcn-amd-amdhsa--gfx90a", a}}),
+      build::ccob(2, 1, a),
+      build::ccob(3, 0, a),
+      offload_binary(a, "gfx90a"),
+      build::offload_binary_of(3, {{"amdgcn", "gfx90a", a}}, build::zstd_packed)};
+  // Programs that read these formats have their magics; what is cut is not whole.
+  const std::string decoys = std::string("__CLANG_OFFLOAD_BUNDLE__") + '\0' + "CCOB" + '\0' +
+                             "\x10\xff\x10\xad\1" + a.substr(0, 64) + "\177ELF";
+  for (const std::string &one : carried)
+    for (size_t place : {0, 1, 8, 4096}) {
+      const std::string constants = decoys + std::string(place, 'x') + one + "after" + b + decoys;
+      const std::string files[] = {
+          host_object({{".rodata", constants, SHT_PROGBITS, SHF_ALLOC}}),
+          host_object({{".data.rel.ro", constants, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE}}),
+          host_file("x" + constants, false),
+          ar_archive({{"a.o", host_object({{".rodata", constants, SHT_PROGBITS, SHF_ALLOC}})}}),
+          build::windows_file(false, constants),
+          build::windows_file(true, constants)};
+      for (const std::string &file : files) {
+        Container container(file);
+        ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+        ASSERT_EQ(2u, container.count()) << place;
+        EXPECT_EQ(a, container.content(0));
+        EXPECT_EQ(b, container.content(1));
+        EXPECT_TRUE(container.at(0).readable && container.at(1).readable);
+      }
+    }
+  for (const char *name : {".comment", ".text"}) {
+    const uint64_t flags = *name == '.' && name[1] == 't' ? SHF_ALLOC | SHF_EXECINSTR : 0;
+    EXPECT_EQ(RAWHAL_NOT_FOUND, Container(host_object({{name, a, SHT_PROGBITS, flags}})).status);
+  }
+  EXPECT_EQ(RAWHAL_NOT_FOUND, Container(build::windows_file(false, decoys)).status);
+}
+
+TEST(Embedded, HeadersOfWindowsFilesAreNotTrusted)
+{
+  for (bool object : {false, true}) {
+    const std::string sound = build::windows_file(object, object_for(0x53f));
+    for (size_t at = 2; at < 64; ++at) {
+      std::string damaged = sound;
+      damaged[at] = '\xff';
+      Container container(damaged);
+      EXPECT_TRUE(container.status == RAWHAL_OK || container.status == RAWHAL_MALFORMED) << at;
+    }
+    for (size_t size = 0; size < 4200; size += size < 200 ? 1 : 97)
+      EXPECT_NE(RAWHAL_OK, Container(sound.substr(0, size)).status) << size;
+  }
+}
+
+// Headers by the million: reading ends, however far each claims to reach.
+TEST(Embedded, LookingIsLinear)
+{
+  std::string headers;
+  const std::string header = object_for(0x53f).substr(0, 64);
+  while (headers.size() < 1 << 20)
+    headers += header;
+  Container container(host_object({{".rodata", headers, SHT_PROGBITS, SHF_ALLOC}}));
+  EXPECT_TRUE(container.status == RAWHAL_CAP_EXCEEDED || container.status == RAWHAL_NOT_FOUND);
+}
+
 // ---- Host objects ----
 
 TEST(HostObject, TheBundlersSections)
@@ -271,6 +426,9 @@ TEST(HostObject, SectionsCountByTheirType)
   EXPECT_EQ(RAWHAL_NOT_FOUND,
             Container(host_object({{".llvm.offloading", binary, SHT_NOBITS}})).status);
   EXPECT_EQ(RAWHAL_OK, Container(host_object({{".llvm.offloading", binary, kOffloading}})).status);
+  EXPECT_EQ(RAWHAL_OK,
+            Container(host_object({{".llvm.offloading.relocatable", binary, kOffloading}})).status);
+  EXPECT_EQ(RAWHAL_OK, Container(host_object({{"", binary, kOffloading}})).status);
   EXPECT_EQ(RAWHAL_MALFORMED,
             Container(host_object({{".llvm.offloading", "junk", kOffloading}})).status);
   EXPECT_EQ(RAWHAL_NOT_FOUND,

@@ -1,4 +1,5 @@
 // Compressed bundles: every version and method, wherever bundles may be, and what is wrong with them.
+#include "archive.h"
 #include "compressed.h"
 #include "container_test.h"
 
@@ -89,6 +90,51 @@ TEST(Compressed, DamageIsReported)
   Container junk(ccob(2, 1, "neither one nor the other"));
   EXPECT_EQ(RAWHAL_MALFORMED, junk.status);
   EXPECT_TRUE(contains(junk.error.message, "inside a compressed bundle")) << junk.error.message;
+}
+
+// Three bundles, each of nearly all that may be held; nested ones, and archives, likewise.
+TEST(Compressed, OneIsHeldAtATime)
+{
+  const std::string zeros(600000, '\0');
+  const std::string objects[] = {object_for(0x53f), object_for(0x54c), object_for(0x54f)};
+  std::string section;
+  for (const std::string &one : objects) {
+    section += ccob(2, 1, ccob(2, 0, bundle({{entry, one}}) + zeros)); // one in the other
+    section.resize((section.size() + 4095) / 4096 * 4096);
+  }
+  std::vector<build::ArchiveEntry> entries;
+  for (size_t i = 0; i < 4; ++i)
+    entries.push_back({"a.so#" + std::to_string(i), "gfx", objects[i % 3] + zeros});
+  rawhal_container_options_t options = {};
+  options.max_unpacked_bytes = 700000;
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, Container(host_file(section), options).status);
+  options.flags = RAWHAL_CONTAINER_HOLD_ONE;
+  {
+    Container container(host_file(section), options);
+    ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+    ASSERT_EQ(3u, container.count());
+    for (size_t i : {0, 1, 2, 0, 2, 2, 1}) {
+      EXPECT_EQ(nullptr, container.at(i).bytes.data);
+      EXPECT_EQ(entry, text_of(container.at(i).id));
+      EXPECT_EQ(objects[i], container.read(i));
+    }
+    rawhal_bytes_t bytes = {"", 1};
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
+              rawhal_container_read(container.container, 3, &bytes, nullptr));
+    EXPECT_EQ(nullptr, bytes.data);
+  }
+  {
+    Container container(build::archive(entries, true), options);
+    ASSERT_EQ(RAWHAL_OK, container.status) << container.error.message;
+    ASSERT_EQ(4u, container.count());
+    for (size_t i : {0, 2, 3, 1})
+      EXPECT_EQ(objects[i % 3], container.read(i));
+  }
+  options.size = sizeof(options);
+  options.max_unpacked_total = 1500000; // two of them
+  Container total(host_file(section), options);
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, total.status);
+  EXPECT_TRUE(contains(total.error.message, "max_unpacked_total")) << total.error.message;
 }
 
 TEST(Compressed, ClaimsAndBombsMeetTheLimit)

@@ -120,13 +120,12 @@ TEST(ContainerEdges, SectionsOfAHostFileAreInTheFile)
   header.e_shstrndx = 0;
   memcpy(&many[0], &header, sizeof(header));
   expect_not_read(many, RAWHAL_MALFORMED, "section table");
-  // A table of names that ends with the file, in the middle of one.
-  expect_not_read(with_section(2,
-                               [&](auto &s) {
-                                 s.sh_offset = sound.size() - 4;
-                                 s.sh_size = 4;
-                               }),
-                  RAWHAL_NOT_FOUND, "no AMDGPU code objects");
+  // A table of names that ends with the file, in the middle of one. What stands in a section without a name
+  // is found all the same, by its own headers.
+  EXPECT_EQ(1u, Container(with_section(2, [&](auto &s) {
+                  s.sh_offset = sound.size() - 4;
+                  s.sh_size = 4;
+                })).count());
 }
 
 TEST(ContainerEdges, SegmentsThatOverlapAreReadOnce)

@@ -32,6 +32,12 @@ public:
   {
     return std::string(static_cast<const char *>(at(index).bytes.data), at(index).bytes.size);
   }
+  std::string read(size_t index)
+  {
+    rawhal_bytes_t read = {};
+    EXPECT_EQ(RAWHAL_OK, rawhal_container_read(container, index, &read, &error)) << error.message;
+    return std::string(static_cast<const char *>(read.data), read.size);
+  }
   rawhal_status_t select(const std::string &device, size_t *index)
   {
     rawhal_target_t target;
