@@ -17,7 +17,8 @@ enum {
   ABOUT_PRIVATE,
   ABOUT_GROUP,
   ABOUT_DEVICE,
-  ABOUT_CODE
+  ABOUT_CODE,
+  ABOUT_REGISTERS
 };
 
 typedef struct check {
@@ -349,6 +350,22 @@ static void check_code(check_t *check)
     tell(check, ABOUT_CODE, "its code was loaded for another device");
 }
 
+/* All waves of a work-group are on a compute unit at once, or it never runs. */
+static void check_registers(check_t *check)
+{
+  const hsa_kernel_dispatch_packet_t *packet = check->subject->packet;
+  const rawhal_kernel_t *facts = check->subject->kernel->facts;
+  const uint64_t items =
+      (uint64_t)packet->workgroup_size_x * packet->workgroup_size_y * packet->workgroup_size_z;
+  const uint32_t most = occupancy_work_items(check->subject->device->chip, facts);
+  if (items > most)
+    tell(check, ABOUT_REGISTERS,
+         "a work-group of %llu work-items that cannot run: with the %u VGPRs and %u SGPRs of each "
+         "wave a compute unit has room for %u",
+         (unsigned long long)items, facts->descriptor->vgpr_count, facts->descriptor->sgpr_count,
+         most);
+}
+
 static void check_segments(check_t *check)
 {
   const hsa_kernel_dispatch_packet_t *packet = check->subject->packet;
@@ -371,6 +388,7 @@ size_t check_dispatch(const check_subject_t *subject, check_report_fn *report, v
   check_t check = {.subject = subject, .report = report, .context = context};
   check_code(&check);
   check_segments(&check);
+  check_registers(&check);
   if (check_grid(&check))
     check_kernargs(&check);
   *unread = check.unread;

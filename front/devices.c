@@ -88,6 +88,9 @@ static void isa_of(front_device_t *device)
       length >= sizeof(device->isa) ||
       front.hsa.isa_get_info_alt(isa, HSA_ISA_INFO_NAME, device->isa) != HSA_STATUS_SUCCESS)
     *device->isa = '\0';
+  rawhal_target_t target;
+  if (rawhal_target_parse(rawhal_string(device->isa), &target, NULL) == RAWHAL_OK)
+    device->chip = occupancy_chip(target.processor);
 }
 
 static hsa_status_t visit_agent(hsa_agent_t agent, void *data)

@@ -71,6 +71,7 @@
 
 #include "front/tables.h"
 #include "queue/limit/admission.h"
+#include "queue/occupancy.h"
 
 #include <stdatomic.h>
 
@@ -83,8 +84,9 @@ typedef struct front_device {
   bool counted;              /* and it is seen when each dispatch has ended, and how long it took */
   uint32_t max_packets;
   uint64_t memory_bytes;
-  uint32_t group_bytes; /* of a work-group; 0: not known */
-  char isa[64];         /* the target id of its ISA; empty: not known */
+  uint32_t group_bytes;         /* of a work-group; 0: not known */
+  char isa[64];                 /* the target id of its ISA; empty: not known */
+  const occupancy_chip_t *chip; /* what its compute units have; NULL: not known */
   size_t granule;
   uint32_t pool_count;
   hsa_amd_memory_pool_t pools[FRONT_POOLS]; /* of its own memory */

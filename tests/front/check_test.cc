@@ -251,6 +251,25 @@ TEST_F(Check, WorkGroupsAreNotTooLarge)
   EXPECT_EQ(Say(), "a work-group of 64x8x1 is 512 work-items, the kernel allows 256\n");
 }
 
+TEST_F(Check, AllWavesOfAWorkGroupHaveRoom)
+{
+  Open("vector_add-gfx90a-v4.co");
+  rawhal_kernel_t kernel = *kernel_;
+  rawhal_descriptor_t descriptor = *kernel.descriptor;
+  kernel.descriptor = &descriptor;
+  kernel.max_flat_workgroup_size = 1024;
+  kernel_ = &kernel;
+  packet_.workgroup_size_x = 1024, packet_.workgroup_size_y = 1;
+  descriptor.vgpr_count = 128;
+  EXPECT_EQ(Say(), "");
+  descriptor.vgpr_count = 132;
+  EXPECT_EQ(Say(), "a work-group of 1024 work-items that cannot run: with the 132 VGPRs and " +
+                       std::to_string(descriptor.sgpr_count) +
+                       " SGPRs of each wave a compute unit has room for 768\n");
+  packet_.workgroup_size_x = 768;
+  EXPECT_EQ(Say(), "");
+}
+
 TEST_F(Check, SegmentsAreAsLargeAsTheKernels)
 {
   Open("reduce-gfx90a-v5.co");

@@ -79,7 +79,8 @@ size_t toy_check(const rawhal_kernel_t *facts, const hsa_kernel_dispatch_packet_
   said_t said = {text, room};
   *text = '\0';
   front.hsa.pointer_info = pointer_info;
-  *device = (front_device_t){.agent = {TOY_CHECK_AGENT}, .group_bytes = 65536};
+  *device = (front_device_t){
+      .agent = {TOY_CHECK_AGENT}, .group_bytes = 65536, .chip = occupancy_chip("gfx90a")};
   front.device_count = 1;
   if (rawhal_kernarg_layout_create(facts, 0, &kernel.layout, NULL) != RAWHAL_OK)
     return SIZE_MAX;
