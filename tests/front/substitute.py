@@ -176,7 +176,7 @@ def check_library(folder, tests, kernel, ours, least):
 
 def check_rocrand(folder):
     return check_library(folder, "generators/RocRand.a_million_uniform_and_normal_numbers/0",
-                         "*generate_kernelIf20uniform_distributionIfE*", "uniform", 1 << 20)
+                         "*generate_kernelIf20uniform_distributionIf*", "uniform", 1 << 20)
 
 
 def check_rocsparse(folder):
