@@ -4,6 +4,7 @@
 #define SOFTGPU_SYSTEM_TOOLS_H
 
 #include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,13 +13,15 @@ typedef struct tools_version {
   uint32_t major, size, step, reserved;
 } tools_version_t;
 
-enum { TOOLS_CORE_MAJOR = 1 };
+enum { TOOLS_MAJORS = 2 }; /* the second is ROCr 6's */
 
 typedef hsa_status_t tools_agent_info_fn(hsa_agent_t agent, hsa_agent_info_t attribute,
                                          void *value);
 typedef hsa_signal_value_t tools_wait_fn(hsa_signal_t signal, hsa_signal_condition_t condition,
                                          hsa_signal_value_t value, uint64_t timeout,
                                          hsa_wait_state_t hint);
+
+typedef hsa_status_t tools_ipc_create_fn(void *memory, size_t size, hsa_amd_ipc_memory_t *handle);
 
 typedef struct tools_core {
   tools_version_t version;
@@ -28,17 +31,36 @@ typedef struct tools_core {
   tools_wait_fn *wait_relaxed, *wait_scacquire;
 } tools_core_t;
 
+enum { AMD_IPC_CREATE = 28, AMD_IPC_CREATE_OF_2 = 30, AMD_FUNCTIONS };
+
+typedef struct tools_amd {
+  tools_version_t version;
+  tools_ipc_create_fn *functions[AMD_FUNCTIONS];
+} tools_amd_t;
+
 typedef struct tools_table {
   tools_version_t version;
   tools_core_t *core;
+  tools_amd_t *amd;
 } tools_table_t;
+
+static inline bool tools_knows(const tools_version_t *version, size_t size)
+{
+  return version->major >= 1 && version->major <= TOOLS_MAJORS && version->size >= size;
+}
 
 /* The functions to replace; NULL when they are another version's, which is left alone. */
 static inline tools_core_t *tools_core(const tools_table_t *table)
 {
-  tools_core_t *core = table->core;
-  return core->version.major == TOOLS_CORE_MAJOR && core->version.size >= sizeof(*core) ? core
-                                                                                        : NULL;
+  return tools_knows(&table->core->version, sizeof(*table->core)) ? table->core : NULL;
+}
+
+static inline tools_ipc_create_fn **tools_ipc_create(const tools_table_t *table)
+{
+  tools_amd_t *amd = table->amd;
+  if (!tools_knows(&amd->version, sizeof(*amd)))
+    return NULL;
+  return &amd->functions[amd->version.major == 1 ? AMD_IPC_CREATE : AMD_IPC_CREATE_OF_2];
 }
 
 /* Called by the runtime before the program has anything of it, and at its end. */

@@ -1,4 +1,4 @@
-/* A tools library of the HSA runtime (HSA_TOOLS_LIB) that makes programs wait by blocking.
+/* A tools library of the HSA runtime (HSA_TOOLS_LIB) that makes programs wait by blocking, and lets them share all memory.
  *
  * HIP waits for a device by polling, which on a GPU costs a processor that has nothing else to do.
  * Here it costs one of those that the kernel runs on. Nor is it enough to ask the runtime for
@@ -23,6 +23,7 @@ enum {
 
 static tools_wait_fn *wait_scacquire; /* the runtime's, or of a tool that came before */
 static softgpu_event_wait_fn *event_wait;
+static tools_ipc_create_fn *ipc_create;
 
 static uint64_t now_ns(void)
 {
@@ -83,6 +84,15 @@ static hsa_signal_value_t blocking_wait(hsa_signal_t handle, hsa_signal_conditio
   }
 }
 
+/* HIP 5.7 shares what was asked for, the runtime whole pages. ROCr 6.1 takes anything else for a part of its suballocator's
+ * block and, without that, which the device asks for, aborts. */
+static hsa_status_t create_whole(void *memory, size_t size, hsa_amd_ipc_memory_t *handle)
+{
+  const size_t page = 4096;
+  return ipc_create(memory, size <= SIZE_MAX - page ? (size + page - 1) / page * page : size,
+                    handle);
+}
+
 /* With another version's table, or another device, nothing is touched, and everything is as without
  * this. */
 bool OnLoad(tools_table_t *table, uint64_t runtime_version, uint64_t failed_count,
@@ -99,6 +109,11 @@ bool OnLoad(tools_table_t *table, uint64_t runtime_version, uint64_t failed_coun
     return true;
   wait_scacquire = core->wait_scacquire;
   core->wait_relaxed = core->wait_scacquire = blocking_wait;
+  tools_ipc_create_fn **create = tools_ipc_create(table);
+  if (create) {
+    ipc_create = *create;
+    *create = create_whole;
+  }
   return true;
 }
 

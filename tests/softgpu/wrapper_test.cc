@@ -22,6 +22,10 @@ static_assert(offsetof(CoreApiTable, hsa_signal_wait_scacquire_fn) ==
 static_assert(offsetof(CoreApiTable, hsa_agent_get_info_fn) ==
               sizeof(ApiTableVersion) + 6 * sizeof(void *));
 static_assert(offsetof(HsaApiTable, core_) == sizeof(ApiTableVersion));
+static_assert(offsetof(HsaApiTable, amd_ext_) == sizeof(ApiTableVersion) + sizeof(void *));
+static_assert(offsetof(AmdExtTable, hsa_amd_ipc_memory_create_fn) ==
+              sizeof(ApiTableVersion) +
+                  (HSA_AMD_EXT_API_TABLE_MAJOR_VERSION == 1 ? 28 : 30) * sizeof(void *));
 
 struct Outcome {
   int code;
