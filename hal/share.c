@@ -93,6 +93,23 @@ rawhal_status_t rawhal_buffer_export_ipc(const rawhal_buffer_t *buffer, rawhal_i
   return RAWHAL_OK;
 }
 
+/* How much there is behind a handle, or 0: runtimes since 5.7 map what is there, and say of it whatever size they were
+ * told. Without one they say the real one. */
+static size_t shared_size(const hsa_table_t *hsa, const hsa_amd_ipc_memory_t *given,
+                          const hsa_agent_t *agent)
+{
+  void *memory = NULL;
+  if (hsa->hsa_amd_ipc_memory_attach(given, 0, 1, agent, &memory) != HSA_STATUS_SUCCESS)
+    return 0;
+  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  hsa_status_t result = hsa->hsa_amd_pointer_info(memory, &info, NULL, NULL, NULL);
+  (void)hsa->hsa_amd_ipc_memory_detach(memory);
+  const uintptr_t base = (uintptr_t)info.agentBaseAddress, at = (uintptr_t)memory;
+  return result == HSA_STATUS_SUCCESS && base <= at && at - base < info.sizeInBytes
+             ? info.sizeInBytes - (at - base)
+             : 0;
+}
+
 static rawhal_status_t attach(rawhal_buffer_t *buffer, const rawhal_ipc_handle_t *handle,
                               rawhal_error_t *error)
 {
@@ -103,6 +120,9 @@ static rawhal_status_t attach(rawhal_buffer_t *buffer, const rawhal_ipc_handle_t
   if (!checked_align_u64(buffer->size, PAGE, &pages))
     return check_within(0, buffer->size, 0, error);
   memcpy(&given, handle, sizeof(given));
+  const size_t whole = shared_size(hsa, &given, &buffer->device->queue.agent);
+  if (whole && whole < buffer->size)
+    return check_within(0, buffer->size, whole, error);
   hsa_status_t result =
       hsa->hsa_amd_ipc_memory_attach(&given, pages, 1, &buffer->device->queue.agent, &memory);
   if (result != HSA_STATUS_SUCCESS)
