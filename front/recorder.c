@@ -115,11 +115,16 @@ static void dispose(recorder_capture_t *recording)
 static bool write_before(recorder_capture_t *recording, rawhal_error_t *error)
 {
   const record_place_t *place = &recording->place;
-  return (!place->size ||
-          record_writer_place(writer, recording->dispatch, place, error) == RAWHAL_OK) &&
-         record_writer_buffers(writer, recording->dispatch, RECORD_BEFORE, &recording->list,
-                               recording_read_before, recording, error) == RAWHAL_OK &&
-         recording_write_notes(recording, writer, error) == RAWHAL_OK;
+  const record_ranges_t *list = &recording->list;
+  if ((place->size &&
+       record_writer_place(writer, recording->dispatch, place, error) != RAWHAL_OK) ||
+      record_writer_buffers(writer, recording->dispatch, RECORD_BEFORE, list, recording_read_before,
+                            recording, error) != RAWHAL_OK)
+    return false;
+  for (size_t i = 0; i < list->count; ++i)
+    if (list->ranges[i].left_out)
+      recording_note(recording, RECORD_NOTE_LARGE, list->ranges[i].address, list->ranges[i].size);
+  return recording_write_notes(recording, writer, error) == RAWHAL_OK;
 }
 
 /* NULL: there is no memory for it, or the recording has ended. */

@@ -14,6 +14,9 @@ void recording_note_one(recorder_capture_t *recording, record_note_t note)
 void recording_note(recorder_capture_t *recording, record_note_kind_t kind, uint64_t at,
                     uint64_t value)
 {
+  for (size_t i = 0; i < recording->told; ++i) /* what was so before is so after it */
+    if (recording->notes[i].kind == kind && recording->notes[i].at == at)
+      return;
   for (size_t i = recording->told; i < recording->note_count; ++i)
     if (recording->notes[i].kind == kind) {
       ++recording->notes[i].count;

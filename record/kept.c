@@ -37,6 +37,14 @@ static kept_entry_t *make_entry(kept_t *kept, kept_key_t key, size_t count)
   return NULL;
 }
 
+bool kept_has(const kept_t *kept, uint64_t address, uint64_t size)
+{
+  const kept_key_t key = {address, size};
+  kept_entry_t *entry;
+  HASH_FIND(hh, kept->entries, &key, sizeof(key), entry);
+  return entry != NULL;
+}
+
 kept_piece_t *kept_of(kept_t *kept, uint64_t address, uint64_t size)
 {
   const kept_key_t key = {address, size};

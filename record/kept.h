@@ -24,6 +24,8 @@ typedef struct kept {
  * the next call. NULL: it is too large, or there is no memory: it is written. When there are too many,
  * those of all others are forgotten. */
 kept_piece_t *kept_of(kept_t *kept, uint64_t address, uint64_t size);
+/* Is anything of that buffer remembered? */
+bool kept_has(const kept_t *kept, uint64_t address, uint64_t size);
 void kept_free(kept_t *kept);
 
 #endif

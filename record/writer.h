@@ -21,8 +21,10 @@ typedef struct record_writer record_writer_t;
 
 /* Zeros: the defaults. */
 typedef struct record_options {
-  uint64_t bound;        /* bytes of the file; 0: RECORD_DEFAULT_BOUND */
-  uint64_t buffer_bound; /* larger buffers are listed without contents; 0: the file's bound alone */
+  uint64_t bound; /* bytes of the file; 0: RECORD_DEFAULT_BOUND */
+  /* Larger buffers are listed without contents, and what is larger than what is left of the file; 0:
+   * those alone. */
+  uint64_t buffer_bound;
 } record_options_t;
 
 /* Makes the file, which must not be there yet: two writers of one file would tear each other's
@@ -60,7 +62,7 @@ RAWHAL_CHECKED rawhal_status_t record_writer_note(record_writer_t *writer, uint6
 typedef struct record_range {
   uint64_t address, size; /* device address of its first byte, bytes */
   bool segment;           /* of its code object */
-  bool left_out;          /* without contents */
+  bool left_out;          /* without contents; set where it is too large for them */
 } record_range_t;
 
 typedef struct record_ranges {

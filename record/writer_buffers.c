@@ -60,17 +60,25 @@ typedef struct capture {
   void *piece; /* RECORD_PIECE bytes */
 } capture_t;
 
+/* Larger than is wanted, or than what is left of the file, which would end. (Of what is there already
+ * little may be written.) */
+static bool is_too_large(const record_writer_t *writer, const record_range_t *range)
+{
+  const uint64_t most = writer->bound - writer->bytes;
+  return (writer->buffer_bound && range->size > writer->buffer_bound) ||
+         (range->size > most && !kept_has(&writer->kept, range->address, range->size));
+}
+
 /* `*content` 0: it is not to have contents. */
-static rawhal_status_t append_buffer(const capture_t *capture, const record_range_t *range,
+static rawhal_status_t append_buffer(const capture_t *capture, record_range_t *range,
                                      uint64_t *content, rawhal_error_t *error)
 {
   record_writer_t *writer = capture->writer;
-  const bool left_out =
-      range->left_out || (writer->buffer_bound && range->size > writer->buffer_bound);
   *content = 0;
   rawhal_status_t status = enter(writer, capture->dispatch, error);
   if (status != RAWHAL_OK)
     return status;
+  const bool left_out = range->left_out |= is_too_large(writer, range);
   const format_buffer_t buffer = {writer->contents + 1,
                                   capture->dispatch,
                                   range->address,
@@ -116,7 +124,7 @@ static rawhal_status_t capture_buffer(const capture_t *capture, const record_ran
   if (!range.size || !checked_add_u64(range.address, range.size, &end))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "no buffer has %" PRIu64 " bytes at 0x%" PRIx64, range.size, range.address);
-  rawhal_status_t status = append_buffer(capture, &range, &content, error);
+  rawhal_status_t status = append_buffer(capture, &ranges->ranges[index], &content, error);
   for (uint64_t at = 0; status == RAWHAL_OK && content && at < range.size; at += RECORD_PIECE) {
     const size_t size = range.size - at < RECORD_PIECE ? (size_t)(range.size - at) : RECORD_PIECE;
     status =

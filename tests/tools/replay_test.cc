@@ -66,9 +66,10 @@ protected:
     auto *reading = static_cast<Reading *>(context);
     Replay *test = reading->test;
     for (const rawhal_buffer_t *from : test->recorded) {
-      if (rawhal_buffer_address(from) + test->inside != range->address)
+      const uint64_t skip = range->address - rawhal_buffer_address(from);
+      if (skip != test->inside && skip != test->split)
         continue;
-      rawhal_status_t status = rawhal_buffer_read(from, test->inside + offset, to, size, failure);
+      rawhal_status_t status = rawhal_buffer_read(from, skip + offset, to, size, failure);
       if (reading->when == RECORD_AFTER && from == test->changed && test->change_at >= offset &&
           test->change_at < offset + size)
         static_cast<unsigned char *>(to)[test->change_at - offset] ^= 0x40;
@@ -81,9 +82,12 @@ protected:
   {
     Reading reading = {this, when};
     std::vector<record_range_t> ranges;
-    for (const rawhal_buffer_t *from : recorded)
-      ranges.push_back(
-          {rawhal_buffer_address(from) + inside, rawhal_buffer_size(from) - inside, false, false});
+    for (const rawhal_buffer_t *from : recorded) {
+      const uint64_t begin = rawhal_buffer_address(from), size = rawhal_buffer_size(from);
+      ranges.push_back({begin + inside, (split ? split : size) - inside, false, false});
+      if (split)
+        ranges.push_back({begin + split, size - split, false, false});
+    }
     const record_ranges_t list = {ranges.data(), ranges.size()};
     return record_writer_buffers(writer, number, when, &list, read, &reading, &error);
   }
@@ -149,7 +153,7 @@ protected:
   record_writer_t *writer = nullptr;
   std::vector<rawhal_buffer_t *> recorded;
   const rawhal_buffer_t *changed = nullptr;
-  uint64_t change_at = 0, inside = 0;
+  uint64_t change_at = 0, inside = 0, split = 0; // where a buffer is two that touch; 0: it is one
   uint32_t private_bytes = 0;
   bool before = true, after = true;
 };
@@ -268,26 +272,50 @@ TEST_F(Replay, HiddenArgumentsAreKept)
 // A number of 8 bytes by value that leads into a buffer is moved with it; the kernel stores it, which is no difference.
 TEST_F(Replay, PointersAmongValues)
 {
-  const std::string fixture = "many_args-gfx90a-v5.co";
+  for (bool other : {false, true}) {
+    SCOPED_TRACE(other);
+    const std::string fixture = "many_args-gfx90a-v5.co";
+    begin();
+    rawhal_buffer_t *out = upload(std::vector<uint32_t>(41, 0)),
+                    *in = upload(std::vector<uint32_t>(2048, 77));
+    recorded = {out, in};
+    changed = other ? out : nullptr; // another pointer into the same buffer is a difference
+    change_at = 36;
+    const rawhal_device_kernel_t *many = kernel(fixture, "many_args");
+    const uint64_t address = rawhal_buffer_address(in), end_of_in = address + 8192;
+    rawhal_dispatch_t dispatch = dispatch_of(many, 64, 64, Blob());
+    dispatch.dynamic_lds = 64;
+    std::vector<char> blob(440);
+    const uint64_t to = rawhal_buffer_address(out), inner = address + 4096;
+    memcpy(&blob[8], &to, 8);
+    memcpy(&blob[48], &end_of_in, 8); // just behind its end
+    memcpy(&blob[168], &inner, 8);
+    dispatch.blob = blob.data();
+    dispatch.blob_size = 177;
+    record(fixture, "many_args", dispatch, image_of(many, dispatch));
+    end();
+    Outcome got = replay({});
+    EXPECT_EQ(other ? 1 : 0, got.status) << got.out << got.err;
+    unlink(path.c_str());
+  }
+}
+
+// What lay one after the other does so again: a kernel may go from one to the other.
+TEST_F(Replay, BuffersThatTouch)
+{
   begin();
-  rawhal_buffer_t *out = upload(std::vector<uint32_t>(41, 0)),
-                  *in = upload(std::vector<uint32_t>(2048, 77));
-  recorded = {out, in};
-  const rawhal_device_kernel_t *many = kernel(fixture, "many_args");
-  const uint64_t address = rawhal_buffer_address(in), end_of_in = address + 8192;
-  rawhal_dispatch_t dispatch = dispatch_of(many, 64, 64, Blob());
-  dispatch.dynamic_lds = 64;
-  std::vector<char> blob(440);
-  const uint64_t to = rawhal_buffer_address(out), inner = address + 4096;
-  memcpy(&blob[8], &to, 8);
-  memcpy(&blob[48], &end_of_in, 8); // just behind its end
-  memcpy(&blob[168], &inner, 8);
-  dispatch.blob = blob.data();
-  dispatch.blob_size = 177;
-  record(fixture, "many_args", dispatch, image_of(many, dispatch));
+  rawhal_buffer_t *sums = upload(std::vector<float>(3 * 2048, 3.0f));
+  split = 4096;
+  recorded = {sums};
+  const uint64_t c = rawhal_buffer_address(sums);
+  const rawhal_device_kernel_t *add = kernel(kVectorAdd, "vector_add");
+  Blob blob = Blob().add(c).add(c + 4096).add(c + 8192).add(uint32_t{2048});
+  rawhal_dispatch_t dispatch = dispatch_of(add, 2048, 256, blob);
+  record(kVectorAdd, "vector_add", dispatch, image_of(add, dispatch));
   end();
   Outcome got = replay({});
-  EXPECT_EQ(0, got.status) << got.out << got.err;
+  EXPECT_EQ(0, got.status) << got.err << got.out;
+  EXPECT_TRUE(contains(got.out, "same      24576 bytes of 2 buffers\n")) << got.out;
 }
 
 TEST_F(Replay, PointersInBuffersAreFollowedAndNoted)

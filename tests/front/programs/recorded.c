@@ -1,0 +1,361 @@
+/* Dispatches of which a recording has to follow something, or to say that it does not: one after the other, each told
+ * by its name. usage: recorded FOLDER [large]; the folder has the fixtures */
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ITEMS = 64, PAGE = 4096, MANY = 1100 };
+
+static void check(hsa_status_t status, int line)
+{
+  if (status == HSA_STATUS_SUCCESS)
+    return;
+  fprintf(stderr, "recorded.c:%d: 0x%x\n", line, (unsigned)status);
+  exit(3);
+}
+#define CHECK(call) check((call), __LINE__)
+
+static hsa_agent_t gpu, cpu;
+static hsa_amd_memory_pool_t device_pool, host_pool;
+static hsa_queue_t *queue, *other_queue;
+static hsa_executable_t recorded, dump, bare, packet;
+static uint32_t *in, *out;
+
+/* ---- Setting up ---- */
+
+static hsa_status_t take_agent(hsa_agent_t agent, void *data)
+{
+  hsa_device_type_t type;
+  (void)data;
+  CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+  *(type == HSA_DEVICE_TYPE_GPU ? &gpu : &cpu) = agent;
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t take_pool(hsa_amd_memory_pool_t pool, void *data)
+{
+  hsa_amd_memory_pool_t *wanted = data;
+  const uint32_t flag = wanted == &device_pool ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED
+                                               : HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT;
+  uint32_t segment, flags;
+  CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
+  CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags));
+  if (segment == HSA_AMD_SEGMENT_GLOBAL && (flags & flag) && !wanted->handle)
+    *wanted = pool;
+  return HSA_STATUS_SUCCESS;
+}
+
+static void *device_memory(size_t size)
+{
+  void *memory;
+  CHECK(hsa_amd_memory_pool_allocate(device_pool, size, 0, &memory));
+  return memory;
+}
+
+static void *host_memory(size_t size)
+{
+  void *memory;
+  CHECK(hsa_amd_memory_pool_allocate(host_pool, size, 0, &memory));
+  CHECK(hsa_amd_agents_allow_access(1, &gpu, NULL, memory));
+  return memset(memory, 0, size);
+}
+
+static hsa_executable_t load(const char *folder, const char *name)
+{
+  static char path[4096], bytes[1 << 20];
+  hsa_code_object_reader_t reader;
+  hsa_executable_t executable;
+  (void)snprintf(path, sizeof(path), "%s/%s-gfx90a-v5.co", folder, name);
+  FILE *file = fopen(path, "rb");
+  const size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+  if (!size)
+    exit(4);
+  fclose(file);
+  CHECK(hsa_code_object_reader_create_from_memory(bytes, size, &reader));
+  CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
+                                  &executable));
+  CHECK(hsa_executable_load_agent_code_object(executable, gpu, reader, NULL, NULL));
+  CHECK(hsa_executable_freeze(executable, NULL));
+  return executable;
+}
+
+static uint64_t symbol(hsa_executable_t executable, const char *name,
+                       hsa_executable_symbol_info_t what)
+{
+  hsa_executable_symbol_t found;
+  uint64_t value = 0;
+  CHECK(hsa_executable_get_symbol_by_name(executable, name, &gpu, &found));
+  CHECK(hsa_executable_symbol_get_info(found, what, &value));
+  return value;
+}
+
+static void set_variable(const char *name, const void *bytes, size_t size)
+{
+  const uint64_t address = symbol(recorded, name, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  CHECK(hsa_memory_copy((void *)(uintptr_t)address, bytes, size));
+}
+
+/* ---- Launching ---- */
+
+typedef struct launch {
+  hsa_executable_t executable;
+  const char *kernel, *name; /* NULL: that of the kernel */
+  const void *arguments;
+  size_t size;
+  void *kernargs; /* where they are to be; NULL: in the host's memory */
+  uint32_t private_bytes;
+  bool no_group;
+} launch_t;
+
+static hsa_signal_t begin(hsa_queue_t *on, const launch_t *launch)
+{
+  hsa_signal_t signal;
+  char descriptor[64];
+  (void)snprintf(descriptor, sizeof(descriptor), "%s.kd", launch->kernel);
+  const uint64_t object =
+      symbol(launch->executable, descriptor, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  const uint32_t group = (uint32_t)symbol(launch->executable, descriptor,
+                                          HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE);
+  void *kernargs = launch->kernargs;
+  if (!kernargs)
+    kernargs = host_memory(PAGE);
+  if (launch->size && launch->kernargs)
+    CHECK(hsa_memory_copy(kernargs, launch->arguments, launch->size));
+  else if (launch->size)
+    memcpy(kernargs, launch->arguments, launch->size);
+  CHECK(hsa_signal_create(1, 0, NULL, &signal));
+  printf("%s\n", launch->name ? launch->name : launch->kernel);
+  const uint64_t index = hsa_queue_add_write_index_relaxed(on, 1);
+  hsa_kernel_dispatch_packet_t *packet =
+      (hsa_kernel_dispatch_packet_t *)on->base_address + (index & (on->size - 1));
+  const uint16_t header = packet->header;
+  *packet = (hsa_kernel_dispatch_packet_t){.header = header,
+                                           .setup = 1,
+                                           .workgroup_size_x = ITEMS,
+                                           .workgroup_size_y = 1,
+                                           .workgroup_size_z = 1,
+                                           .grid_size_x = ITEMS,
+                                           .grid_size_y = 1,
+                                           .grid_size_z = 1,
+                                           .private_segment_size = launch->private_bytes,
+                                           .group_segment_size = launch->no_group ? 0 : group,
+                                           .kernel_object = object,
+                                           .kernarg_address = kernargs,
+                                           .completion_signal = signal};
+  __atomic_store_n(&packet->header,
+                   (uint16_t)(HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER |
+                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE |
+                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE),
+                   __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(on->doorbell_signal, (hsa_signal_value_t)index);
+  return signal;
+}
+
+static void end(hsa_signal_t signal)
+{
+  while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                   HSA_WAIT_STATE_BLOCKED) > 0)
+    continue;
+  CHECK(hsa_signal_destroy(signal));
+}
+
+#define RUN(kernel_, name_, ...)                                                                   \
+  do {                                                                                             \
+    const struct {                                                                                 \
+      void *out;                                                                                   \
+      __typeof__(__VA_ARGS__) more;                                                                \
+    } arguments_ = {out, __VA_ARGS__};                                                             \
+    end(begin(queue, &(launch_t){recorded, kernel_, name_, &arguments_, sizeof(arguments_), NULL,  \
+                                 0, false}));                                                      \
+  } while (0)
+
+/* ---- What is followed ---- */
+
+typedef struct __attribute__((packed)) packed {
+  uint8_t n;
+  uint64_t in;
+} packed_t;
+typedef struct inside {
+  uint32_t n;
+  uint64_t in;
+} inside_t;
+typedef struct halves {
+  uint32_t low, high;
+} halves_t;
+
+static void run_followed(void)
+{
+  const uint64_t address = (uint64_t)(uintptr_t)in;
+  uint64_t *at = device_memory(PAGE);
+  CHECK(hsa_memory_copy(at, &address, sizeof(address)));
+  RUN("plain", NULL, in);
+  RUN("halves", NULL, ((halves_t){(uint32_t)address, (uint32_t)(address >> 32)}));
+  RUN("inside", NULL, ((inside_t){3, address}));
+  /* the packed structure begins at a multiple of 1, right after the pointer */
+  struct __attribute__((packed)) {
+    void *out;
+    packed_t given;
+  } packed = {out, {5, address}};
+  end(begin(queue, &(launch_t){recorded, "packed", NULL, &packed, sizeof(packed), NULL, 0, false}));
+  RUN("sentinel", NULL, (void *)1);
+  uint32_t table[] = {50, 60, 70, 80}, constants[] = {900, 800}; /* the runtime pins them */
+  set_variable("table", table, sizeof(table));
+  set_variable("constants", constants, sizeof(constants));
+  RUN("variables", NULL, (void *)NULL);
+  RUN("variables", "variables again", (void *)NULL);
+  set_variable("where", &address, sizeof(address));
+  RUN("by_variable", NULL, (void *)NULL);
+  RUN("indirect", NULL, at);
+  uint32_t *const usual = out;
+  out = device_memory(PAGE);
+  RUN("keeps", NULL, in);
+  const uint64_t inner = symbol(recorded, "table", HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  RUN("keeps", "a variable's address", (void *)(uintptr_t)inner);
+  out = usual;
+  /* kernargs that are the device's */
+  const void *plain[] = {out, in};
+  end(begin(queue, &(launch_t){recorded, "plain", "kernargs of the device", plain, sizeof(plain),
+                               device_memory(PAGE), 0, false}));
+}
+
+/* ---- What is not ---- */
+
+static void run_deep(void)
+{
+  uint64_t *at = device_memory(PAGE), *first = device_memory(PAGE), address = (uintptr_t)first;
+  CHECK(hsa_memory_copy(at, &address, sizeof(address)));
+  address = (uintptr_t)device_memory(PAGE);
+  CHECK(hsa_memory_copy(first, &address, sizeof(address)));
+  RUN("twice", NULL, at);
+}
+
+static void run_many(void)
+{
+  uint64_t *at = host_memory(MANY * sizeof(uint64_t));
+  for (int i = 0; i < MANY; ++i)
+    at[i] = (uintptr_t)(i ? device_memory(PAGE) : (void *)in);
+  RUN("indirect", "many", at);
+  for (int i = 1; i < MANY; ++i)
+    CHECK(hsa_amd_memory_pool_free((void *)(uintptr_t)at[i]));
+}
+
+/* What the device was given, and is gone. */
+static void *unmapped(void)
+{
+  void *mapped = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
+  CHECK(hsa_amd_memory_lock(mapped, PAGE, &gpu, 1, &at));
+  (void)munmap(mapped, PAGE);
+  return at;
+}
+
+static void run_shared(void)
+{
+  hsa_amd_ipc_memory_t handle;
+  void *mine = device_memory(2 << 20), *theirs;
+  CHECK(hsa_memory_copy(mine, in, ITEMS * sizeof(*in)));
+  CHECK(hsa_amd_ipc_memory_create(mine, 2 << 20, &handle));
+  CHECK(hsa_amd_ipc_memory_attach(&handle, 2 << 20, 1, &gpu, &theirs));
+  RUN("plain", "shared", theirs);
+}
+
+/* A kernel that waits, while another runs, and memory to which it has an address is freed. */
+static void run_beside(void)
+{
+  uint32_t *flag = host_memory(PAGE);
+  uint64_t *stale = device_memory(PAGE), address = (uintptr_t)device_memory(PAGE);
+  CHECK(hsa_memory_copy(stale, &address, sizeof(address)));
+  const void *waits[] = {out, flag, stale};
+  const hsa_signal_t waiting =
+      begin(queue, &(launch_t){recorded, "waits", NULL, waits, sizeof(waits), NULL, 0, false});
+  const void *plain[] = {device_memory(PAGE), in};
+  end(begin(other_queue,
+            &(launch_t){recorded, "plain", "beside", plain, sizeof(plain), NULL, 0, false}));
+  CHECK(hsa_amd_memory_pool_free((void *)(uintptr_t)address));
+  __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+  end(waiting);
+}
+
+static void run_noted(void)
+{
+  hsa_signal_t signal;
+  run_deep();
+  RUN("plain", "objects",
+      (void *)(uintptr_t)symbol(dump, "dump_implicit.kd",
+                                HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT));
+  RUN("clock_of", NULL, (void *)NULL);
+  uint32_t *next = host_memory(PAGE);
+  RUN("order_of", NULL, next);
+  end(begin(queue, &(launch_t){packet, "packet", NULL, &out, sizeof(out), NULL, 0, false}));
+  RUN("image_of", NULL, ((inside_t){1, 0}));
+  CHECK(hsa_signal_create(1, 0, NULL, &signal));
+  RUN("inside", "runtime", ((inside_t){3, signal.handle}));
+  const struct {
+    void *out;
+    uint32_t used;
+  } group = {out, 0};
+  end(begin(queue, &(launch_t){recorded, "group_of", NULL, &group, sizeof(group), NULL, 0, true}));
+  const void *plain[] = {out, in};
+  end(begin(queue,
+            &(launch_t){recorded, "plain", "stack", plain, sizeof(plain), NULL, PAGE, false}));
+  end(begin(queue, &(launch_t){recorded, "idle", "kernargs", NULL, 0, unmapped(), 0, false}));
+  struct {
+    void *out;
+    uint32_t words;
+    unsigned char hidden[256];
+  } service = {.out = out, .words = 1};
+  memcpy((char *)&service + 96, &signal.handle, sizeof(signal.handle)); /* hidden_hostcall_buffer */
+  end(begin(queue, &(launch_t){dump, "dump_implicit", "service", &service, sizeof(service), NULL, 0,
+                               false}));
+  const struct __attribute__((packed)) {
+    void *out;
+    uint32_t value;
+  } store = {out, 9};
+  end(begin(queue,
+            &(launch_t){bare, "bare_store", "layout", &store, sizeof(store), NULL, 0, false}));
+  RUN("sentinel", "unreadable", unmapped());
+  run_shared();
+  run_many();
+  run_beside();
+}
+
+/* More than the recording may have. */
+static void run_large(void)
+{
+  RUN("plain", "large", device_memory(8 << 20));
+  RUN("plain", NULL, in);
+}
+
+int main(int count, char **words)
+{
+  if (count < 2)
+    return 2;
+  CHECK(hsa_init());
+  CHECK(hsa_iterate_agents(take_agent, NULL));
+  CHECK(hsa_amd_agent_iterate_memory_pools(gpu, take_pool, &device_pool));
+  CHECK(hsa_amd_agent_iterate_memory_pools(cpu, take_pool, &host_pool));
+  CHECK(
+      hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue));
+  CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX,
+                         &other_queue));
+  recorded = load(words[1], "recorded");
+  dump = load(words[1], "dump_implicit");
+  bare = load(words[1], "bare");
+  packet = load(words[1], "packet");
+  in = device_memory(PAGE);
+  out = device_memory(PAGE);
+  uint32_t values[ITEMS];
+  for (uint32_t i = 0; i < ITEMS; ++i)
+    values[i] = 1000 + i;
+  CHECK(hsa_memory_copy(in, values, sizeof(values)));
+  if (count > 2)
+    return run_large(), 0;
+  run_followed();
+  run_noted();
+  printf("done\n");
+  return 0;
+}
