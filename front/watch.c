@@ -142,11 +142,15 @@ static bool is_unknown(const watch_note_t *note, bool unread, char *why, size_t 
     objects_why_unknown(note->packet.kernel_object, why, size);
     return true;
   }
-  const rawhal_string_t name = kernel->facts->name;
-  (void)snprintf(why, size, "%.*s: %s", (int)(name.size < 200 ? name.size : 200), name.data,
-                 described ? "its kernargs are in memory that the host cannot read"
-                           : "what arguments it takes is not known");
-  return unread || !described;
+  static const char not_described[] = "what arguments it takes is not known",
+                    not_read[] = "its kernargs are in memory that the host cannot read";
+  const rawhal_string_t name = kernel->facts->name,
+                        reason = !kernel->facts->usable ? kernel->facts->unusable_reason
+                                 : !described           ? rawhal_string(not_described)
+                                                        : rawhal_string(not_read);
+  (void)snprintf(why, size, "%.*s: %.*s", (int)(name.size < 200 ? name.size : 200), name.data,
+                 (int)(reason.size < 200 ? reason.size : 200), reason.data);
+  return unread || !described || !kernel->facts->usable;
 }
 
 static bool check(const front_device_t *device, uint64_t queue_id, const watch_note_t *note,

@@ -59,6 +59,13 @@ def try_unknown(folder):
     assert done.returncode == 1 and re.search(
         "^rawhal: a queue was stopped: bare_store: what arguments it takes is not known: it cannot be checked$",
         done.stderr, re.M), done
+    # What its metadata says cannot be.
+    damaged = os.path.join(folder, "damaged.co")
+    with open(one, "rb") as file, open(damaged, "wb") as to:
+        to.write(file.read().replace(b".wavefront_size\x40", b".wavefront_size\x41"))
+    what = run("loads", "--check=refuse", path=damaged)
+    assert set(what[0].values()) == {"stopped", "not loaded"}, what
+    assert "vector_add: .wavefront_size 65 is neither 32 nor 64: it cannot be checked\n" in what[1], what
     recording = os.path.join(folder, "recording")
     what = run("unknown", "--check", "--substitute", f"vector_add={other}", "--record", recording)
     for line in ("check: queue [0-9]+: kernel 0x0 is of no code object .*: it is not checked",
