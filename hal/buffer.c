@@ -114,15 +114,15 @@ static void buffer_release(rawhal_buffer_t *buffer)
   const hsa_table_t *hsa = &buffer->device->runtime->hsa;
   bool owned = buffer->memory && !buffer->foreign;
   if (!peer_settle(buffer)) /* it stays where it is, and counted */
-    owned = buffer->counted = false;
+    owned = false, buffer->payer = NULL;
   else if (buffer->part_with)
     (void)buffer->part_with(buffer->held);
   if (owned)
     (void)hsa->hsa_amd_memory_pool_free(buffer->memory);
   if (owned && buffer->kind == RAWHAL_MEMORY_DEVICE)
     limits_release(buffer->device, LEDGER_BUFFERS, buffer->size);
-  if (buffer->counted)
-    limits_release(buffer->device, LEDGER_IMPORTED, buffer->size);
+  if (buffer->payer)
+    limits_release(buffer->payer, LEDGER_IMPORTED, buffer->counted);
   runtime_free(buffer->allowed);
   runtime_free(buffer);
   runtime_release();

@@ -264,11 +264,12 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_ipc(const rawhal_
                                                                    rawhal_ipc_handle_t *handle,
                                                                    rawhal_error_t *error);
 /* Makes a RAWHAL_MEMORY_DEVICE buffer, which `device` has access to, of the first `size` > 0 bytes
- * of another process's buffer, or of one of this process. It counts only towards the quota of the
- * process that allocated it. Processes must order their dispatches and copies between themselves.
+ * of another process's buffer, or of one of this process. All of the allocation, 2 MiB at least,
+ * counts towards the quota as long as the buffer lives, and where it was allocated until it is
+ * freed there. Processes must order their dispatches and copies between themselves.
  * OUT_OF_RANGE: more than is shared, which is whole pages of 4096 bytes, as far as the runtime says
- * so: 5.7 does not; RUNTIME: not a valid handle, the memory is gone, or it belongs to another user.
- */
+ * so: 5.7 does not; QUOTA_EXCEEDED; RUNTIME: not a valid handle, the memory is gone, or it belongs
+ * to another user. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *handle, size_t size,
                          rawhal_buffer_t **buffer, rawhal_error_t *error);
@@ -283,9 +284,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_dmabuf(const rawh
                                                                       int *fd, uint64_t *offset,
                                                                       rawhal_error_t *error);
 /* Makes a RAWHAL_MEMORY_DEVICE buffer, which `device` has access to, of `size` > 0 bytes at an
- * offset of a dma-buf. `fd` stays the caller's, and may be closed afterwards. Counts towards no
- * quota here. OUT_OF_RANGE: beyond its end; RUNTIME: not a dma-buf, or not one that the device can
- * use. */
+ * offset of a dma-buf. `fd` stays the caller's, and may be closed afterwards. Counts as above.
+ * OUT_OF_RANGE: beyond its end; QUOTA_EXCEEDED; RUNTIME: not a dma-buf, or not one that the device
+ * can use. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import_dmabuf(rawhal_device_t *device,
                                                                       int fd, uint64_t offset,
                                                                       size_t size,

@@ -92,18 +92,18 @@ bool import_reachable(const rawhal_device_t *device, const void *data, size_t si
   return range_within(offset, size, found.info.sizeInBytes);
 }
 
-/* What this process has allocated of the device past us is counted while it is a buffer of ours.
- * What another process shares with it is that one's. */
+/* What this process has of the device past us is counted while it is a buffer of ours. */
 static bool takes_device(const rawhal_buffer_t *buffer, const foreign_t *found)
 {
-  return found->is_local && found->info.type == HSA_EXT_POINTER_TYPE_HSA &&
-         found->info.agentOwner.handle == buffer->device->queue.agent.handle;
+  return found->is_local && found->info.agentOwner.handle == buffer->device->queue.agent.handle;
 }
 
-static rawhal_status_t count(rawhal_buffer_t *buffer, rawhal_error_t *error)
+rawhal_status_t import_count(rawhal_buffer_t *buffer, rawhal_device_t *payer, uint64_t bytes,
+                             rawhal_error_t *error)
 {
-  rawhal_status_t status = limits_reserve(buffer->device, LEDGER_IMPORTED, buffer->size, error);
-  buffer->counted = status == RAWHAL_OK;
+  rawhal_status_t status = limits_reserve(payer, LEDGER_IMPORTED, bytes, error);
+  buffer->payer = status == RAWHAL_OK ? payer : NULL;
+  buffer->counted = bytes;
   return status;
 }
 
@@ -118,7 +118,9 @@ static rawhal_status_t import(rawhal_buffer_t *buffer, void *pointer, rawhal_err
   if (pin)
     return import_lock(buffer, pointer, error);
   status = import_known(buffer, &found, pointer, error);
-  return status == RAWHAL_OK && takes_device(buffer, &found) ? count(buffer, error) : status;
+  return status == RAWHAL_OK && takes_device(buffer, &found)
+             ? import_count(buffer, buffer->device, buffer->size, error)
+             : status;
 }
 
 rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, size_t size,

@@ -126,6 +126,7 @@ struct rawhal_device {
   queue_device_t queue;
   hsa_amd_memory_pool_t pool; /* device memory */
   size_t granule;             /* in which it is allocated */
+  bool alone;                 /* its limits are in no region: queue/limit/alone.h */
   copy_engine_t copies;
 };
 
@@ -150,8 +151,9 @@ void executables_reap(void);
 struct rawhal_buffer {
   rawhal_device_t *device;
   rawhal_memory_kind_t kind;
-  bool foreign; /* imported: not ours to free */
-  bool counted; /* of its device's quota, although imported */
+  bool foreign;           /* imported: not ours to free */
+  rawhal_device_t *payer; /* imported memory: whose quota it counts towards; NULL: no one's */
+  uint64_t counted;       /* bytes */
   /* Imported: ends that, of the address `held`; NULL when the runtime knew the memory before. */
   hsa_status_t (*part_with)(void *held);
   void *held;
@@ -182,7 +184,10 @@ RAWHAL_CHECKED rawhal_status_t buffer_check_copy(const rawhal_buffer_t *to, uint
 RAWHAL_CHECKED rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, uint64_t offset,
                                                  size_t size, rawhal_error_t *error);
 
-/* import.c: whether the device can reach that host memory as it is, and where. */
+/* import.c: of memory that is imported, towards a device's quota while the buffer lives. */
+RAWHAL_CHECKED rawhal_status_t import_count(rawhal_buffer_t *buffer, rawhal_device_t *payer,
+                                            uint64_t bytes, rawhal_error_t *error);
+/* Whether the device can reach that host memory as it is, and where. */
 bool import_reachable(const rawhal_device_t *device, const void *data, size_t size, void **memory);
 
 /* OK for a buffer that is alive. */
@@ -228,7 +233,6 @@ void limits_close(rawhal_device_t *device);
 RAWHAL_CHECKED rawhal_status_t limits_reserve(const rawhal_device_t *device, ledger_class_t class,
                                               uint64_t bytes, rawhal_error_t *error);
 void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_t bytes);
-uint64_t limits_code_bytes(rawhal_bytes_t object);
 /* Device time of copies. The caller holds the engine's lock. */
 RAWHAL_CHECKED rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes,
                                                  limit_grant_t *grant, rawhal_error_t *error);

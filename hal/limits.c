@@ -2,12 +2,12 @@
  * copies. */
 #include "hal/internal.h"
 
+#include "queue/limit/alone.h"
 #include "queue/limit/config.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
 
-#include <elf.h>
 #include <string.h>
 
 /* HSA_AMD_AGENT_INFO_MEMORY_AVAIL (bytes, uint64_t) and _NUM_XCC (uint32_t) of later headers; older
@@ -86,6 +86,12 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
     status = read_mask(device, &config.cu_mask, error);
   if (status != RAWHAL_OK)
     return status;
+  const bool alone = !*config.region.text && !config.has_region_fd;
+  if (alone)
+    status = limit_alone_begin(LIMIT_PART_LIBRARY, error);
+  if (status != RAWHAL_OK)
+    return status;
+  device->alone = alone;
   char identity[64];
   device_identity(&device->info, identity);
   status = limit_open(&config, identity, &runtime->allocator, &device->queue.limiter, error);
@@ -112,6 +118,9 @@ void limits_close(rawhal_device_t *device)
   device->copies.lease = NULL;
   rawhal_limiter_close(device->queue.limiter);
   device->queue.limiter = NULL;
+  if (device->alone)
+    limit_alone_end(LIMIT_PART_LIBRARY);
+  device->alone = false;
 }
 
 rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device)
@@ -160,28 +169,6 @@ void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total, uint64
   }
   *total = most;
   *available = left < most ? left : most;
-}
-
-/* The span of the loaded segments, which is what the loader allocates on the device. */
-uint64_t limits_code_bytes(rawhal_bytes_t object)
-{
-  Elf64_Ehdr header;
-  uint64_t low = UINT64_MAX, high = 0;
-  if (object.size < sizeof(header))
-    return object.size;
-  memcpy(&header, object.data, sizeof(header));
-  for (uint32_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    uint64_t at = header.e_phoff + (uint64_t)i * sizeof(segment);
-    if (at > object.size || object.size - at < sizeof(segment))
-      break;
-    memcpy(&segment, (const char *)object.data + at, sizeof(segment));
-    if (segment.p_type != PT_LOAD || segment.p_memsz > UINT64_MAX - segment.p_vaddr)
-      continue;
-    low = segment.p_vaddr < low ? segment.p_vaddr : low;
-    high = segment.p_vaddr + segment.p_memsz > high ? segment.p_vaddr + segment.p_memsz : high;
-  }
-  return high > low ? high - low : 0;
 }
 
 /* ---- Copies ---- */

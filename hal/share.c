@@ -1,5 +1,6 @@
-/* Device memory that several processes have, by a handle, or that drivers pass on as a dma-buf. A
- * process that imports it does not pay for it: it counts where it was allocated. */
+/* Device memory that several processes have, by a handle, or that drivers pass on as a dma-buf. It
+ * counts towards the quota of each that has it mapped: it is there until the last of them lets go,
+ * and nobody tells the process that allocated it. */
 #include "hal/internal.h"
 
 #include "base/cancel.h"
@@ -62,6 +63,27 @@ static rawhal_status_t extent(const hsa_table_t *hsa, const void *memory, size_t
   if (info.type != HSA_EXT_POINTER_TYPE_UNKNOWN)
     *size = info.sizeInBytes;
   return RAWHAL_OK;
+}
+
+/* Whose memory it is, whichever device it was imported for. */
+static rawhal_device_t *owner_of(const rawhal_buffer_t *buffer)
+{
+  const hal_runtime_t *runtime = buffer->device->runtime;
+  hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+  if (runtime->hsa.hsa_amd_pointer_info(buffer->held, &info, NULL, NULL, NULL) ==
+      HSA_STATUS_SUCCESS)
+    for (size_t i = 0; i < runtime->device_count; ++i)
+      if (runtime->devices[i].queue.agent.handle == info.agentOwner.handle)
+        return &runtime->devices[i];
+  return buffer->device;
+}
+
+/* Of all that is mapped, however small the buffer. Allocations that are smaller are parts of blocks
+ * of this size, which are shared whole (ROCr, amd::MemoryRegion::BlockAllocator). */
+static rawhal_status_t count_mapped(rawhal_buffer_t *buffer, uint64_t bytes, rawhal_error_t *error)
+{
+  static const uint64_t block = 2097152;
+  return import_count(buffer, owner_of(buffer), bytes > block ? bytes : block, error);
 }
 
 /* ---- Between processes ---- */
@@ -133,7 +155,9 @@ static rawhal_status_t attach(rawhal_buffer_t *buffer, const rawhal_ipc_handle_t
   buffer->held = buffer->memory = memory;
   size_t shared;
   rawhal_status_t status = extent(hsa, memory, &shared, error);
-  return status == RAWHAL_OK ? check_within(0, buffer->size, shared, error) : status;
+  if (status == RAWHAL_OK)
+    status = check_within(0, buffer->size, shared, error);
+  return status == RAWHAL_OK ? count_mapped(buffer, shared, error) : status;
 }
 
 rawhal_status_t rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *handle,
@@ -197,9 +221,10 @@ static rawhal_status_t map_dmabuf(rawhal_buffer_t *buffer, int fd, uint64_t offs
   buffer->part_with = hsa->hsa_amd_interop_unmap_buffer;
   buffer->held = memory;
   rawhal_status_t status = check_within(offset, buffer->size, mapped, error);
-  if (status == RAWHAL_OK)
-    buffer->memory = (unsigned char *)memory + offset;
-  return status;
+  if (status != RAWHAL_OK)
+    return status;
+  buffer->memory = (unsigned char *)memory + offset;
+  return count_mapped(buffer, mapped, error);
 }
 
 rawhal_status_t rawhal_buffer_import_dmabuf(rawhal_device_t *device, int fd, uint64_t offset,

@@ -88,6 +88,16 @@
  * process still has their open files. (Where a process cannot be seen, in another PID namespace or
  * without /proc, it counts as alive while a child that it made by a raw clone() lives.)
  *
+ * Memory counts from before it is taken until it is free: what is refused was never taken. Memory
+ * of another process or driver counts where it is mapped, all of it and 2 MiB at least, and where
+ * it was allocated until it is freed there: it is there until the last of these lets go. (What a
+ * dma-buf's descriptor keeps after the buffer was freed counts under `rawhal exec` only.)
+ *
+ * Without a region a process is limited once: where another copy of this library, or of the front,
+ * has limits in the same process, by dlmopen() or inside of a plugin, opening devices fails
+ * (UNSUPPORTED) and names the region as the remedy, in which both count. rawhal_limiter_open() by
+ * itself does not look for others.
+ *
  * A limit that is configured is enforced, or the call fails. Nothing here installs signal handlers
  * or changes the umask. Where processes share a region, a queue has a thread (that of
  * rawhal_queue_on_complete()) that charges what has finished even if the program does not wait for

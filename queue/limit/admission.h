@@ -281,6 +281,8 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant);
 /* Bytes are rounded up to 4096. QUOTA_EXCEEDED: says what is asked for, used and allowed. */
 RAWHAL_CHECKED rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t class,
                                                     uint64_t bytes, rawhal_error_t *error);
+/* What is taken already, though it does not fit: nothing else fits until it is given back. */
+bool limit_memory_charge(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes);
 void limit_memory_release(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes);
 
 #endif

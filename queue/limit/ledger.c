@@ -93,15 +93,16 @@ static bool applied(const region_tenant_t *tenant, const region_ledger_t *ledger
   return load(&ledger->acknowledged) >= number;
 }
 
-/* Units after a change. False: the limit is in the way. */
-static bool add_up(const region_tenant_t *tenant, const intent_t *intent, uint64_t *units)
+/* Units after a change. False: the limit is in the way. What is there already has none. */
+static bool add_up(const region_tenant_t *tenant, const intent_t *intent, bool there,
+                   uint64_t *units)
 {
   if (intent->operation != INTENT_RESERVE) {
     *units = *units > intent->units ? *units - intent->units : 0;
     return true;
   }
   uint64_t limit = atomic_load_explicit(&tenant->memory_limit, memory_order_relaxed);
-  if (limit > UNIT_MASK)
+  if (there || limit > UNIT_MASK)
     limit = UNIT_MASK;
   if (*units > limit || intent->units > limit - *units)
     return false;
@@ -111,7 +112,7 @@ static bool add_up(const region_tenant_t *tenant, const intent_t *intent, uint64
 
 /* Applies the intent of `slot`, as its change `number`. False: the limit is in the way. */
 static bool change_total(region_data_t *data, region_tenant_t *tenant, uint32_t slot,
-                         const intent_t *intent, uint64_t number)
+                         const intent_t *intent, bool there, uint64_t number)
 {
   for (;;) {
     /* Read by halves, which may be of different totals: then the swap fails. */
@@ -122,7 +123,7 @@ static bool change_total(region_data_t *data, region_tenant_t *tenant, uint32_t 
     total.units = __atomic_load_n(&tenant->memory.units, __ATOMIC_RELAXED);
     next.change = number << SLOT_BITS | slot;
     next.units = total.units;
-    if (!add_up(tenant, intent, &next.units))
+    if (!add_up(tenant, intent, there, &next.units))
       return false;
     if ((total.change & SLOT_MASK) != slot)
       acknowledge(data, total.change);
@@ -189,7 +190,7 @@ static void raise_peak(_Atomic uint64_t *peak, uint64_t value)
 }
 
 static bool change(region_data_t *data, uint32_t slot, intent_operation_t operation,
-                   ledger_class_t class, uint64_t units)
+                   ledger_class_t class, uint64_t units, bool there)
 {
   region_member_t *member = &data->members[slot];
   region_ledger_t *ledger = &member->ledger;
@@ -201,7 +202,7 @@ static bool change(region_data_t *data, uint32_t slot, intent_operation_t operat
   uint64_t number = next_number(ledger);
   store(&ledger->base, atomic_load_explicit(&ledger->used[class], memory_order_relaxed));
   begin(ledger, &intent, number);
-  bool done = change_total(data, tenant, slot, &intent, number);
+  bool done = change_total(data, tenant, slot, &intent, there, number);
   if (done)
     correct(ledger, &intent);
   end(ledger);
@@ -222,7 +223,12 @@ ledger_answer_t ledger_reserve(region_data_t *data, uint32_t slot, ledger_class_
     return LEDGER_OVER_TENANT;
   if (used > limit || units > limit - used)
     return LEDGER_OVER_PROCESS;
-  return change(data, slot, INTENT_RESERVE, class, units) ? LEDGER_DONE : LEDGER_OVER_TENANT;
+  return change(data, slot, INTENT_RESERVE, class, units, false) ? LEDGER_DONE : LEDGER_OVER_TENANT;
+}
+
+bool ledger_charge(region_data_t *data, uint32_t slot, ledger_class_t class, uint64_t units)
+{
+  return units <= UNIT_MASK && change(data, slot, INTENT_RESERVE, class, units, true);
 }
 
 void ledger_release(region_data_t *data, uint32_t slot, ledger_class_t class, uint64_t units)
@@ -231,7 +237,7 @@ void ledger_release(region_data_t *data, uint32_t slot, ledger_class_t class, ui
       atomic_load_explicit(&data->members[slot].ledger.used[class], memory_order_relaxed);
   units = units < used ? units : used;
   if (units)
-    (void)change(data, slot, INTENT_RELEASE, class, units);
+    (void)change(data, slot, INTENT_RELEASE, class, units, false);
 }
 
 /* ---- Coming and going ---- */
@@ -259,7 +265,7 @@ void ledger_drain(region_data_t *data, uint32_t slot)
     return;
   uint64_t number = next_number(ledger);
   begin(ledger, &intent, number);
-  (void)change_total(data, tenant, slot, &intent, number);
+  (void)change_total(data, tenant, slot, &intent, false, number);
   correct(ledger, &intent);
   end(ledger);
 }

@@ -42,6 +42,16 @@ rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t c
   }
 }
 
+bool limit_memory_charge(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes)
+{
+  if (region_forked(&limiter->region))
+    return false;
+  memory_lock(limiter);
+  bool charged = ledger_charge(limiter->region.data, limiter->slot, class, ledger_units(bytes));
+  memory_unlock(limiter);
+  return charged;
+}
+
 void limit_memory_release(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes)
 {
   if (region_forked(&limiter->region))

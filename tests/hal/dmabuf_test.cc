@@ -62,7 +62,7 @@ TEST_F(DmaBuf, ImportsAreMemoryOfTheDevice)
   rawhal_buffer_free(theirs);
   rawhal_buffer_free(theirs);
   rawhal_device_memory(device, &total, &after);
-  EXPECT_EQ(before, after); // nobody here has paid for it
+  EXPECT_EQ(before, after); // there is no more of it by that
   EXPECT_EQ(number("dmabuf_maps"), 0);
 }
 

@@ -145,8 +145,8 @@ TEST_F(TwoProcesses, HaveTheSameMemory)
       });
 }
 
-// What another process shares is in that one's quota.
-TEST_F(TwoProcesses, OnlyOneOfThemPays)
+// It is there until the last of them lets go; whoever has it can be that one.
+TEST_F(TwoProcesses, EachOfThemPays)
 {
   const size_t bytes = 4u << 20;
   unsetenv("RAWHAL_MEMORY_LIMIT");
@@ -155,19 +155,26 @@ TEST_F(TwoProcesses, OnlyOneOfThemPays)
         rawhal_ipc_handle_t handle;
         ASSERT_OK(rawhal_buffer_export_ipc(buffer(bytes), &handle, &error));
         tell(down, handle);
+        EXPECT_EQ(hear<char>(up), 'i');
+        rawhal_buffer_free(buffers.back());
+        buffers.clear();
+        tell(down, 'f');
         EXPECT_EQ(hear<char>(up), 'e');
       },
       [&] {
         Share::TearDown(); // and once more, with a quota
-        setenv("RAWHAL_MEMORY_LIMIT", "1Mi", 1);
+        setenv("RAWHAL_MEMORY_LIMIT", "7Mi", 1);
         Share::SetUp();
         uint64_t total = 0, before = 0, with = 0;
         rawhal_device_memory(device, &total, &before);
-        EXPECT_EQ(total, 1u << 20);
+        EXPECT_EQ(total, 7u << 20);
         rawhal_ipc_handle_t handle = hear<rawhal_ipc_handle_t>(down);
-        rawhal_buffer_t *theirs = import(device, handle, bytes), *own = nullptr;
+        rawhal_buffer_t *theirs = import(device, handle, 4096), *own = nullptr;
         rawhal_device_memory(device, &total, &with);
-        EXPECT_EQ(with, before);
+        EXPECT_EQ(with + bytes, before);
+        EXPECT_EQ(try_import(handle, 4096), RAWHAL_QUOTA_EXCEEDED);
+        tell(up, 'i');
+        EXPECT_EQ(hear<char>(down), 'f');
         EXPECT_EQ(rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, bytes, &own, &error),
                   RAWHAL_QUOTA_EXCEEDED);
         buffers.clear();

@@ -1,0 +1,107 @@
+#include "queue/limit/alone.h"
+
+#include "base/cancel.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
+enum { PAGE = 4096 };
+
+static const char *const names[] = {[LIMIT_PART_FRONT] = "rawhal-limits-of-front",
+                                    [LIMIT_PART_LIBRARY] = "rawhal-limits-of-library"};
+
+static struct sign {
+  void *page;
+  pid_t process; /* a child has not the page, but this */
+  unsigned uses;
+} signs[sizeof(names) / sizeof(*names)];
+
+static rawhal_status_t fail(rawhal_error_t *error, const char *what)
+{
+  const int code = errno;
+  char text[128];
+  return rawhal_fail(error, RAWHAL_RUNTIME,
+                     "whether another copy of rawhal in this process has limits cannot be told: "
+                     "%s: %s (with a region it need not be)",
+                     what, strerror_r(code, text, sizeof(text)));
+}
+
+static void *map_page(const char *name)
+{
+  int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+  if (fd < 0 && errno == EINVAL) /* a kernel that is older than the flag */
+    fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0)
+    return MAP_FAILED;
+  void *page = ftruncate(fd, PAGE) ? MAP_FAILED : mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+  if (page != MAP_FAILED && madvise(page, PAGE, MADV_DONTFORK)) {
+    (void)munmap(page, PAGE);
+    page = MAP_FAILED;
+  }
+  const int code = errno;
+  (void)close(fd);
+  errno = code;
+  return page;
+}
+
+/* How many mappings of that name there are; 0: the list cannot be read. What is there all the while
+ * is in the list, whatever else comes and goes. */
+static unsigned count(const char *name)
+{
+  FILE *maps = fopen("/proc/self/maps", "re");
+  if (!maps)
+    return 0;
+  char *line = NULL, wanted[64];
+  size_t room = 0;
+  unsigned found = 0;
+  (void)snprintf(wanted, sizeof(wanted), " /memfd:%s (deleted)\n", name);
+  const size_t length = strlen(wanted);
+  for (ssize_t size; (size = getline(&line, &room, maps)) > 0;)
+    found += (size_t)size > length && !strcmp(line + (size_t)size - length, wanted);
+  free(line);
+  (void)fclose(maps);
+  return found;
+}
+
+/* Of two that begin at once both may be refused; never is neither. */
+rawhal_status_t limit_alone_begin(limit_part_t part, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  struct sign *sign = &signs[part];
+  if (sign->uses && sign->process == getpid()) {
+    ++sign->uses;
+    return RAWHAL_OK;
+  }
+  void *page = map_page(names[part]);
+  if (page == MAP_FAILED)
+    return fail(error, "a page with a name");
+  const unsigned found = count(names[part]);
+  if (found == 1) {
+    *sign = (struct sign){page, getpid(), 1};
+    return RAWHAL_OK;
+  }
+  rawhal_status_t status = found ? RAWHAL_OK : fail(error, "/proc/self/maps");
+  (void)munmap(page, PAGE);
+  if (status != RAWHAL_OK)
+    return status;
+  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                     "another copy of rawhal in this process has limits already, and this one "
+                     "would allow as much again: set RAWHAL_LIMIT_REGION, in which both count");
+}
+
+void limit_alone_end(limit_part_t part)
+{
+  struct sign *sign = &signs[part];
+  if (!sign->uses || sign->process != getpid() || --sign->uses)
+    return;
+  (void)munmap(sign->page, PAGE);
+}
