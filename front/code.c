@@ -1,9 +1,13 @@
-/* Code objects: what their loaded segments take of a device is charged when an executable is
- * frozen, which is when programs have loaded all of it, and given back when it is destroyed. */
+/* Code objects: what their loaded segments take of a device is reserved before they are loaded, and
+ * given back when their executable is destroyed.
+ *
+ * Not before, even if loading failed: the loader may have taken memory by then, and keeps it as
+ * long. Where it has taken more than the code object said that is charged, too, fit or not. */
 #include "front/held.h"
+#include "front/sources.h"
 
 #include <hsa/hsa_ven_amd_loader.h>
-#include <stdlib.h>
+#include <string.h>
 
 typedef hsa_ven_amd_loader_1_01_pfn_t loader_t;
 
@@ -17,78 +21,140 @@ static bool find_loader(loader_t *loader)
          loader->hsa_ven_amd_loader_loaded_code_object_get_info;
 }
 
-typedef struct visit {
-  loader_t loader;
-  held_t **taken; /* those that are given back */
-  size_t count, room;
-} visit_t;
+/* ---- What is there ---- */
 
-static hsa_status_t charge(hsa_executable_t executable, hsa_loaded_code_object_t object, void *data)
+typedef struct loaded {
+  loader_t loader;
+  uint64_t bytes[FRONT_DEVICES]; /* by device */
+} loaded_t;
+
+static hsa_status_t add_up(hsa_executable_t executable, hsa_loaded_code_object_t object, void *data)
 {
   (void)executable;
-  const visit_t *visit = data;
+  loaded_t *loaded = data;
   hsa_agent_t agent = {0};
   uint64_t bytes = 0;
-  if (visit->loader.hsa_ven_amd_loader_loaded_code_object_get_info(
+  if (loaded->loader.hsa_ven_amd_loader_loaded_code_object_get_info(
           object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT, &agent) != HSA_STATUS_SUCCESS ||
-      visit->loader.hsa_ven_amd_loader_loaded_code_object_get_info(
+      loaded->loader.hsa_ven_amd_loader_loaded_code_object_get_info(
           object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &bytes) !=
           HSA_STATUS_SUCCESS)
     return HSA_STATUS_SUCCESS; /* it is not a device's */
-  front_device_t *device = device_of_agent(agent);
-  if (!device || held_knows(HELD_CODE, object.handle))
-    return HSA_STATUS_SUCCESS;
+  const front_device_t *device = device_of_agent(agent);
+  if (device)
+    loaded->bytes[device - front.devices] += held_granules(device, bytes);
+  return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t charge_more(front_device_t *device, hsa_executable_t executable, uint64_t bytes)
+{
+  hsa_status_t result = HSA_STATUS_SUCCESS;
   held_t *held = held_reserve(device, LEDGER_CODE, bytes);
-  if (held && held_remember(held, HELD_CODE, object.handle))
+  if (!held) {
+    result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    held = held_charge(device, LEDGER_CODE, bytes);
+  }
+  if (held && held_remember(held, HELD_CODE, executable.handle, 1))
+    return result;
+  held_give_back(held);
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+/* Charges what has been loaded beyond what was reserved. */
+static hsa_status_t compare(hsa_executable_t executable)
+{
+  loaded_t loaded = {0};
+  hsa_status_t result = HSA_STATUS_SUCCESS;
+  if (front_orphaned() || !find_loader(&loaded.loader))
+    return HSA_STATUS_SUCCESS;
+  (void)loaded.loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, add_up,
+                                                                                &loaded);
+  for (uint32_t i = 0; i < front.device_count; ++i) {
+    const uint64_t known = held_sum(HELD_CODE, executable.handle, &front.devices[i]);
+    if (loaded.bytes[i] > known &&
+        charge_more(&front.devices[i], executable, loaded.bytes[i] - known) != HSA_STATUS_SUCCESS)
+      result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  return result;
+}
+
+/* ---- Loading ---- */
+
+/* What nobody knows of is not loaded: its size could be any. */
+static hsa_status_t reserve(hsa_executable_t executable, hsa_agent_t agent, source_kind_t kind,
+                            uint64_t source)
+{
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  uint64_t bytes;
+  front_device_t *device = device_of_agent(agent);
+  if (!device)
+    return HSA_STATUS_SUCCESS;
+  if (!source_bytes(kind, source, &bytes))
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  held_t *held = held_reserve(device, LEDGER_CODE, bytes);
+  if (held && held_remember(held, HELD_CODE, executable.handle, 1))
     return HSA_STATUS_SUCCESS;
   held_give_back(held);
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
-/* What has been charged stays so until it is destroyed: only then the memory is free. */
+static hsa_status_t loaded(hsa_executable_t executable, hsa_status_t result)
+{
+  const hsa_status_t fits = compare(executable);
+  return result == HSA_STATUS_SUCCESS ? fits : result;
+}
+
+static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
+                                           hsa_code_object_reader_t reader, const char *options,
+                                           hsa_loaded_code_object_t *object)
+{
+  hsa_status_t result = reserve(executable, agent, SOURCE_READER, reader.handle);
+  if (result != HSA_STATUS_SUCCESS)
+    return result;
+  return loaded(executable,
+                front.hsa.load_agent_code_object(executable, agent, reader, options, object));
+}
+
+/* For all devices at once, or none: what it is only the outcome shows. */
+static hsa_status_t load_program_code_object(hsa_executable_t executable,
+                                             hsa_code_object_reader_t reader, const char *options,
+                                             hsa_loaded_code_object_t *object)
+{
+  return loaded(executable,
+                front.hsa.load_program_code_object(executable, reader, options, object));
+}
+
+/* The older way: LLVM's OpenMP runtime has it. */
+static hsa_status_t load_code_object(hsa_executable_t executable, hsa_agent_t agent,
+                                     hsa_code_object_t object, const char *options)
+{
+  hsa_status_t result = reserve(executable, agent, SOURCE_OBJECT, object.handle);
+  if (result != HSA_STATUS_SUCCESS)
+    return result;
+  return loaded(executable, front.hsa.load_code_object(executable, agent, object, options));
+}
+
 static hsa_status_t executable_freeze(hsa_executable_t executable, const char *options)
 {
-  visit_t visit = {0};
-  if (find_loader(&visit.loader) &&
-      visit.loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
-          executable, charge, &visit) == HSA_STATUS_ERROR_OUT_OF_RESOURCES)
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  return front.hsa.executable_freeze(executable, options);
+  return loaded(executable, front.hsa.executable_freeze(executable, options));
 }
 
-static hsa_status_t take(hsa_executable_t executable, hsa_loaded_code_object_t object, void *data)
-{
-  (void)executable;
-  visit_t *visit = data;
-  held_t *held = held_take(HELD_CODE, object.handle);
-  if (held && visit->count == visit->room) {
-    size_t room = visit->room ? 2 * visit->room : 8;
-    held_t **more = realloc(visit->taken, room * sizeof(held_t *));
-    if (!more)
-      return held_settle(held, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-    visit->taken = more;
-    visit->room = room;
-  }
-  if (held)
-    visit->taken[visit->count++] = held;
-  return HSA_STATUS_SUCCESS;
-}
-
+/* Before it is gone: afterwards another may get its number. */
 static hsa_status_t executable_destroy(hsa_executable_t executable)
 {
-  visit_t visit = {0};
-  if (find_loader(&visit.loader))
-    (void)visit.loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, take,
-                                                                                 &visit);
-  hsa_status_t result = front.hsa.executable_destroy(executable);
-  for (size_t i = 0; i < visit.count; ++i)
-    (void)held_settle(visit.taken[i], result);
-  free(visit.taken);
-  return result;
+  held_t *held = held_take_all(HELD_CODE, executable.handle);
+  return held_settle(held, front.hsa.executable_destroy(executable));
 }
 
 void code_hooks(front_calls_t *hooks)
 {
-  hooks->executable_freeze = executable_freeze;
-  hooks->executable_destroy = executable_destroy;
+  sources_hooks(hooks);
+#define X(name) hooks->name = name;
+  X(load_agent_code_object)
+  X(load_program_code_object)
+  X(load_code_object)
+  X(executable_freeze)
+  X(executable_destroy)
+#undef X
 }

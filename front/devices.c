@@ -2,6 +2,8 @@
 #include "front/front.h"
 #include "front/policy.h"
 
+#include "queue/limit/alone.h"
+
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -137,13 +139,18 @@ static look_t look_for(int limit)
   return LOOK_AT_ENDS;
 }
 
+static bool has_region(const rawhal_limit_config_t *config)
+{
+  rawhal_limit_text_t region = {0};
+  return rawhal_limit_config_name(config, RAWHAL_LIMIT_NAME_REGION, &region, NULL) != RAWHAL_OK ||
+         *region.text;
+}
+
 /* In a region others may limit anything later. */
 static look_t look_of(const rawhal_limit_config_t *config)
 {
   look_t look = LOOK_NOWHERE;
-  rawhal_limit_text_t region = {0};
-  if (rawhal_limit_config_name(config, RAWHAL_LIMIT_NAME_REGION, &region, NULL) != RAWHAL_OK ||
-      *region.text)
+  if (has_region(config))
     return LOOK_AT_ENDS;
   for (int i = 0; rawhal_limit_info((rawhal_limit_t)i); ++i) {
     rawhal_limit_value_t value = {0};
@@ -211,6 +218,11 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
                        "this HSA runtime's table of tools is of step %#x: it may make queues in "
                        "ways that are not known, and only memory can be limited",
                        ((const table_version_t *)(const void *)front.tables.amd_found)->step);
+  if (limits && !has_region(config))
+    status = limit_alone_begin(LIMIT_PART_FRONT, error);
+  if (status != RAWHAL_OK)
+    return status;
+  device->alone = limits && !has_region(config);
   char identity[64];
   identity_of(device, identity);
   status = rawhal_limiter_open(config, identity, &device->limiter, error);
@@ -264,8 +276,11 @@ rawhal_status_t devices_open(rawhal_error_t *error)
 
 void devices_close(void)
 {
-  for (uint32_t i = 0; i < front.device_count; ++i)
+  for (uint32_t i = 0; i < front.device_count; ++i) {
     rawhal_limiter_close(front.devices[i].limiter);
+    if (front.devices[i].alone)
+      limit_alone_end(LIMIT_PART_FRONT);
+  }
   memset(front.devices, 0, sizeof(front.devices));
   front.device_count = 0;
   front.limited = front.timed = false;

@@ -5,8 +5,12 @@
  *     tables   where the runtime's functions are
  *     devices  which agents are limited, and what their pools are
  *     memory   hooks of allocations
+ *     imports  hooks of memory that other processes and drivers have, too
+ *     vmem     hooks of memory that is mapped by handles
  *     code     hooks of executables: the memory of loaded code
+ *     sources  what code is loaded from
  *     held     what of all that the program has, in the ledger
+ *     descriptors  files that keep memory
  *     copies   hooks of copies and fills, and whose they are
  *     copying  holds them back until the limiter admits them
  *     copy     from asking for one to its end, and its times
@@ -53,19 +57,20 @@
  *
  * What is seen: every dispatch packet of every queue that hsa_queue_create(),
  * hsa_amd_queue_create() or hsa_amd_counted_queue_acquire() made, whoever wrote it; copies and
- * fills that are asked for by HSA's functions, whatever carries them out; allocations of device
- * memory by hsa_amd_memory_pool_allocate(), hsa_memory_allocate() and
- * hsa_amd_vmem_handle_create(); the segments of code objects, when their executable is frozen; and,
- * where queues have proxies, the scratch that the runtime takes when a dispatch asks for it: by
- * librawhal's rule, for as long as the queue lives, and a dispatch that would exceed the quota is
- * an error of its queue.
+ * fills that are asked for by HSA's functions, whatever carries them out; device memory that is
+ * allocated from pools and regions, has handles, is mapped by those or kept by a file descriptor of
+ * this process, or is mapped as other processes' or drivers'; the segments of code objects, before
+ * they are loaded; and, where queues have proxies, the scratch that the runtime takes when a
+ * dispatch asks for it: by librawhal's rule, for as long as the queue lives, and a dispatch that
+ * would exceed the quota is an error of its queue.
  *
  * What is not, and neither held back nor charged: what the runtime copies for itself, as when it
  * loads code; dispatches that are vendor packets (gfx1250); the device's ends of queues (a page
  * each), rings and signals; scratch beyond 140 MiB of a queue, which is lent for a dispatch, and
- * where nothing but memory is limited, for packets are not looked at then; code that is loaded and
- * never frozen; memory that was imported from other processes or drivers; packets that a kernel
- * enqueues, which wait for the program's next doorbell. */
+ * where nothing but memory is limited, for packets are not looked at then; what the rest of a block
+ * of 2 MiB is, of which the runtime gives out parts; memory of the host that the driver moves to a
+ * device and back; descriptors of device memory in other processes; packets that a kernel enqueues,
+ * which wait for the program's next doorbell. */
 #ifndef RAWHAL_FRONT_FRONT_H
 #define RAWHAL_FRONT_FRONT_H
 
@@ -81,6 +86,7 @@ typedef struct front_device {
   hsa_agent_t agent;
   rawhal_limiter_t *limiter; /* NULL: nothing is limited */
   bool timed;                /* its queues get proxies */
+  bool alone;                /* its limits are in no region: queue/limit/alone.h */
   bool counted;              /* and it is seen when each dispatch has ended, and how long it took */
   uint32_t max_packets;
   uint64_t memory_bytes;
@@ -145,12 +151,14 @@ void *devices_shared_memory(size_t size);
 /* Is any limit configured, as far as can be told without devices? When in doubt, it is. */
 bool devices_limits_wanted(void);
 
-/* memory.c, code.c, copies.c, queues.c, described.c, ending.c: their entries of the hooks. */
+/* memory.c, imports.c, vmem.c, code.c, copies.c, queues.c, described.c, ending.c: their entries of the hooks. */
 void memory_hooks(front_calls_t *hooks);
 /* When the runtime ends; in a child that has a runtime of its own, where what there is was the
  * parent's, its locks too. So are the other abandon functions. */
 void memory_forget(void);
 void memory_abandon(void);
+void imports_hooks(front_calls_t *hooks);
+void vmem_hooks(front_calls_t *hooks);
 void code_hooks(front_calls_t *hooks);
 void copies_hooks(front_calls_t *hooks);
 void queues_hooks(front_calls_t *hooks);

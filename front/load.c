@@ -140,6 +140,8 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
     return status;
   if (front.limited) {
     memory_hooks(&front.hooks);
+    imports_hooks(&front.hooks);
+    vmem_hooks(&front.hooks);
     code_hooks(&front.hooks);
   }
   if (front.timed) {

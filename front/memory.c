@@ -4,11 +4,29 @@
 /* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of later headers, bytes in a uint64_t. */
 enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
 
+/* Scratch that ROCr keeps for a queue (DEFAULT_SCRATCH_SINGLE_LIMIT): forward.c. */
+enum { MEMORY_KEPT_SCRATCH = 146800640 };
+
 /* ---- Hooks ---- */
 
 static uint64_t number_of(const void *memory)
 {
   return (uint64_t)(uintptr_t)memory;
+}
+
+/* What was reserved has its name from here on, or is given back. */
+static hsa_status_t allocated(held_t *held, hsa_status_t result, void **memory,
+                              hsa_status_t (*free_it)(void *memory))
+{
+  if (result == HSA_STATUS_SUCCESS && held_remember(held, HELD_POINTER, number_of(*memory), 1))
+    return result;
+  if (result == HSA_STATUS_SUCCESS) {
+    (void)free_it(*memory);
+    *memory = NULL;
+    result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  held_give_back(held);
+  return result;
 }
 
 static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,
@@ -23,15 +41,7 @@ static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint3
   if (!held)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   hsa_status_t result = front.hsa.pool_allocate(pool, size, flags, memory);
-  if (result == HSA_STATUS_SUCCESS && held_remember(held, HELD_POINTER, number_of(*memory)))
-    return result;
-  if (result == HSA_STATUS_SUCCESS) {
-    (void)front.hsa.pool_free(*memory);
-    *memory = NULL;
-    result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  }
-  held_give_back(held);
-  return result;
+  return allocated(held, result, memory, front.hsa.pool_free);
 }
 
 static hsa_status_t pool_free(void *memory)
@@ -40,27 +50,40 @@ static hsa_status_t pool_free(void *memory)
   return held_settle(held, front.hsa.pool_free(memory));
 }
 
-/* Of a region only the memory it gave tells whose it is. */
-static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **memory)
+/* Of a region that is none of the pools only the memory it gave tells whose it is. */
+static hsa_status_t allocate_somewhere(hsa_region_t region, size_t size, void **memory)
 {
-  if (front_orphaned())
-    return HSA_STATUS_ERROR_NOT_INITIALIZED;
   hsa_status_t result = front.hsa.memory_allocate(region, size, memory);
-  if (result != HSA_STATUS_SUCCESS)
-    return result;
   hsa_amd_pointer_info_t info;
-  if (!devices_pointer(*memory, &info) || info.type != HSA_EXT_POINTER_TYPE_HSA)
+  if (result != HSA_STATUS_SUCCESS || !devices_pointer(*memory, &info) ||
+      info.type != HSA_EXT_POINTER_TYPE_HSA)
     return result;
   front_device_t *device = device_of_agent(info.agentOwner);
   if (!device)
     return result;
   held_t *held = held_reserve(device, LEDGER_BUFFERS, info.sizeInBytes);
-  if (held && held_remember(held, HELD_POINTER, number_of(*memory)))
+  if (held && held_remember(held, HELD_POINTER, number_of(*memory), 1))
     return result;
   (void)front.hsa.memory_free(*memory);
   *memory = NULL;
   held_give_back(held);
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+/* A region and a pool are the same to ROCr, by the same number. What is refused must not take the
+ * device's memory first: something else that fits may be refused meanwhile. */
+static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **memory)
+{
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  front_device_t *device = device_of_pool((hsa_amd_memory_pool_t){region.handle});
+  if (!device || !size || !memory)
+    return allocate_somewhere(region, size, memory);
+  held_t *held = held_reserve(device, LEDGER_BUFFERS, size);
+  if (!held)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  hsa_status_t result = front.hsa.memory_allocate(region, size, memory);
+  return allocated(held, result, memory, front.hsa.memory_free);
 }
 
 static hsa_status_t memory_free(void *memory)
@@ -69,32 +92,18 @@ static hsa_status_t memory_free(void *memory)
   return held_settle(held, front.hsa.memory_free(memory));
 }
 
-static hsa_status_t vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, int type,
-                                       uint64_t flags, front_vmem_handle_t *handle)
+/* The runtimes there are leave memory where it is. */
+static hsa_status_t memory_migrate(const void *memory, hsa_amd_memory_pool_t pool, uint32_t flags)
 {
-  if (front_orphaned())
-    return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  front_device_t *device = device_of_pool(pool);
-  if (!device || !size || !handle)
-    return front.hsa.vmem_handle_create(pool, size, type, flags, handle);
-  held_t *held = held_reserve(device, LEDGER_BUFFERS, size);
-  if (!held)
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  hsa_status_t result = front.hsa.vmem_handle_create(pool, size, type, flags, handle);
-  if (result == HSA_STATUS_SUCCESS && held_remember(held, HELD_HANDLE, handle->handle))
-    return result;
-  if (result == HSA_STATUS_SUCCESS) {
-    (void)front.hsa.vmem_handle_release(*handle);
-    result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  }
-  held_give_back(held);
-  return result;
+  return device_of_pool(pool) ? HSA_STATUS_ERROR_OUT_OF_RESOURCES
+                              : front.hsa.memory_migrate(memory, pool, flags);
 }
 
-static hsa_status_t vmem_handle_release(front_vmem_handle_t handle)
+/* Scratch that a queue keeps is charged up to what the runtime keeps by itself. */
+static hsa_status_t scratch_limit(hsa_agent_t agent, size_t most)
 {
-  held_t *held = held_take(HELD_HANDLE, handle.handle);
-  return held_settle(held, front.hsa.vmem_handle_release(handle));
+  const bool more = device_of_agent(agent) && most > MEMORY_KEPT_SCRATCH;
+  return front.hsa.scratch_limit(agent, more ? MEMORY_KEPT_SCRATCH : most);
 }
 
 /* ---- What the device seems to have ---- */
@@ -118,6 +127,7 @@ static hsa_status_t pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_poo
 static hsa_status_t memory_available(const front_device_t *device, uint64_t *available)
 {
   uint64_t total, used, most = device->memory_bytes;
+  held_sweep();
   hsa_status_t result =
       front.hsa.agent_get_info(device->agent, (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, available);
   rawhal_limiter_memory(device->limiter, &total, &used);
@@ -148,8 +158,8 @@ void memory_hooks(front_calls_t *hooks)
   hooks->pool_free = pool_free;
   hooks->memory_allocate = memory_allocate;
   hooks->memory_free = memory_free;
-  hooks->vmem_handle_create = vmem_handle_create;
-  hooks->vmem_handle_release = vmem_handle_release;
+  hooks->memory_migrate = memory_migrate;
+  hooks->scratch_limit = front.hsa.scratch_limit ? scratch_limit : NULL;
   hooks->pool_get_info = pool_get_info;
   hooks->agent_get_info = agent_get_info;
 }

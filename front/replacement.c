@@ -155,7 +155,7 @@ static hsa_status_t load(replacement_object_t *object)
 {
   const rawhal_bytes_t bytes = rawhal_hsaco_info(object->hsaco)->bytes;
   hsa_code_object_reader_t reader;
-  hsa_status_t result = front.hsa.reader_from_memory(bytes.data, bytes.size, &reader);
+  hsa_status_t result = front.inner.reader_from_memory(bytes.data, bytes.size, &reader);
   if (result != HSA_STATUS_SUCCESS)
     return result;
   result = front.hsa.executable_create(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
@@ -167,7 +167,7 @@ static hsa_status_t load(replacement_object_t *object)
     object->executable.handle = 0;
   if (result == HSA_STATUS_SUCCESS)
     result = front.inner.executable_freeze(object->executable, NULL);
-  (void)front.hsa.reader_destroy(reader);
+  (void)front.inner.reader_destroy(reader);
   return result;
 }
 

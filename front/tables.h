@@ -34,6 +34,21 @@ typedef hsa_status_t front_copy_on_engine_t(void *to, hsa_agent_t to_agent, cons
 typedef hsa_status_t front_intercept_t(hsa_queue_t *queue, void (*handler)(void), void *data);
 typedef hsa_status_t front_queue_info_t(hsa_queue_t *queue, int attribute, void *value);
 
+typedef hsa_status_t front_vmem_map_t(void *address, size_t size, size_t offset,
+                                      front_vmem_handle_t handle, uint64_t flags);
+typedef hsa_status_t front_vmem_unmap_t(void *address, size_t size);
+typedef hsa_status_t front_vmem_export_t(int *fd, front_vmem_handle_t handle, uint64_t flags);
+typedef hsa_status_t front_vmem_import_t(int fd, front_vmem_handle_t *handle);
+typedef hsa_status_t front_vmem_retain_t(front_vmem_handle_t *handle, void *address);
+typedef hsa_status_t front_vmem_properties_t(front_vmem_handle_t handle,
+                                             hsa_amd_memory_pool_t *pool, int *type);
+typedef hsa_status_t front_dmabuf_export_t(const void *memory, size_t size, int *fd,
+                                           uint64_t *offset);
+typedef hsa_status_t front_dmabuf_export_v2_t(const void *memory, size_t size, int *fd,
+                                              uint64_t *offset, uint64_t flags);
+typedef hsa_status_t front_dmabuf_close_t(int fd);
+typedef hsa_status_t front_scratch_limit_t(hsa_agent_t agent, size_t most);
+
 /* Of the newer ways to make queues. Facts: hsa_ext_amd.h and hsa_api_trace.h of HSA 1.31. */
 typedef struct front_description {
   uint16_t version, flags;
@@ -65,6 +80,7 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
 #define FRONT_CORE(X)                                                                              \
   X(init, __typeof__(hsa_init), 16)                                                                \
   X(system_get_info, __typeof__(hsa_system_get_info), 32)                                          \
+  X(extension_table, __typeof__(hsa_system_get_extension_table), 48)                               \
   X(iterate_agents, __typeof__(hsa_iterate_agents), 56)                                            \
   X(agent_get_info, __typeof__(hsa_agent_get_info), 64)                                            \
   X(queue_create, __typeof__(hsa_queue_create), 72)                                                \
@@ -98,6 +114,8 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(signal_wait_relaxed, __typeof__(hsa_signal_wait_relaxed), 360)                                 \
   X(signal_wait_scacquire, __typeof__(hsa_signal_wait_scacquire), 368)                             \
   X(signal_subtract, __typeof__(hsa_signal_subtract_screlease), 552)                               \
+  X(code_object_deserialize, __typeof__(hsa_code_object_deserialize), 632)                         \
+  X(code_object_destroy, __typeof__(hsa_code_object_destroy), 640)                                 \
   X(executable_destroy, __typeof__(hsa_executable_destroy), 688)                                   \
   X(load_code_object, __typeof__(hsa_executable_load_code_object), 696)                            \
   X(executable_freeze, __typeof__(hsa_executable_freeze), 704)                                     \
@@ -106,6 +124,7 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(silent_store_relaxed, __typeof__(hsa_signal_silent_store_relaxed), 832)                        \
   X(silent_store_screlease, __typeof__(hsa_signal_silent_store_screlease), 840)                    \
   X(isa_get_info_alt, __typeof__(hsa_isa_get_info_alt), 888)                                       \
+  X(reader_from_file, __typeof__(hsa_code_object_reader_create_from_file), 936)                    \
   X(reader_from_memory, __typeof__(hsa_code_object_reader_create_from_memory), 944)                \
   X(reader_destroy, __typeof__(hsa_code_object_reader_destroy), 952)                               \
   X(executable_create, __typeof__(hsa_executable_create_alt), 960)                                 \
@@ -126,10 +145,15 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(async_copy, __typeof__(hsa_amd_memory_async_copy), 136, 136)                                   \
   X(copy_on_engine, front_copy_on_engine_t, 0, 144)                                                \
   X(allow_access, __typeof__(hsa_amd_agents_allow_access), 152, 168)                               \
+  X(memory_migrate, __typeof__(hsa_amd_memory_migrate), 168, 184)                                  \
   X(memory_lock, __typeof__(hsa_amd_memory_lock), 176, 192)                                        \
   X(memory_unlock, __typeof__(hsa_amd_memory_unlock), 184, 200)                                    \
   X(memory_fill, __typeof__(hsa_amd_memory_fill), 192, 208)                                        \
+  X(interop_map, __typeof__(hsa_amd_interop_map_buffer), 200, 216)                                 \
+  X(interop_unmap, __typeof__(hsa_amd_interop_unmap_buffer), 208, 224)                             \
   X(pointer_info, __typeof__(hsa_amd_pointer_info), 224, 240)                                      \
+  X(ipc_attach, __typeof__(hsa_amd_ipc_memory_attach), 248, 264)                                   \
+  X(ipc_detach, __typeof__(hsa_amd_ipc_memory_detach), 256, 272)                                   \
   X(amd_signal_create, __typeof__(hsa_amd_signal_create), 264, 280)                                \
   X(intercept_create, __typeof__(hsa_queue_create), 296, 312)                                      \
   X(intercept_register, front_intercept_t, 304, 320)                                               \
@@ -139,9 +163,19 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(svm_attributes_set, __typeof__(hsa_amd_svm_attributes_set), 368, 384)                          \
   X(svm_prefetch, __typeof__(hsa_amd_svm_prefetch_async), 384, 400)                                \
   X(cu_get_mask, __typeof__(hsa_amd_queue_cu_get_mask), 392, 432)                                  \
+  X(dmabuf_export, front_dmabuf_export_t, 0, 440)                                                  \
+  X(dmabuf_close, front_dmabuf_close_t, 0, 448)                                                    \
   X(vmem_handle_create, front_vmem_create_t, 0, 472)                                               \
   X(vmem_handle_release, front_vmem_release_t, 0, 480)                                             \
+  X(vmem_map, front_vmem_map_t, 0, 488)                                                            \
+  X(vmem_unmap, front_vmem_unmap_t, 0, 496)                                                        \
+  X(vmem_export, front_vmem_export_t, 0, 520)                                                      \
+  X(vmem_import, front_vmem_import_t, 0, 528)                                                      \
+  X(vmem_retain, front_vmem_retain_t, 0, 536)                                                      \
+  X(vmem_get_properties, front_vmem_properties_t, 0, 544)                                          \
+  X(scratch_limit, front_scratch_limit_t, 0, 552)                                                  \
   X(queue_get_info, front_queue_info_t, 0, 560)                                                    \
+  X(dmabuf_export_v2, front_dmabuf_export_v2_t, 0, 600)                                            \
   X(counted_acquire, front_acquire_t, 0, 624)                                                      \
   X(counted_release, __typeof__(hsa_queue_destroy), 0, 632)                                        \
   X(described_create, front_described_t, 0, 704)                                                   \

@@ -1,5 +1,6 @@
 // The doors by which a runtime comes in: which number is ours, more than one at once, other tools
 // before and after.
+#include "tests/child.h"
 #include "tests/front/front_test.h"
 
 #include <dlfcn.h>
@@ -10,6 +11,8 @@ constexpr size_t mi = 1 << 20;
 
 class FrontDoors : public FrontTest {
 protected:
+  Scratch region_;
+
   hsa_queue_t *Queue()
   {
     hsa_queue_t *queue = nullptr;
@@ -97,17 +100,17 @@ TEST_F(FrontDoors, ARefusalIsOneBehindTwoDoors)
   EXPECT_NE(HSA_STATUS_SUCCESS, Agents());
 }
 
-// Nobody knows then what is still charged.
+// Nobody knows then what is still charged: in a process of its own, where it stays so.
 TEST_F(FrontDoors, ARuntimeThatBeginsAnewUnannouncedIsRefused)
 {
   Set("RAWHAL_GPU_SHARE", "90%");
-  Load();
-  toy_reset();
-  toy_enter();
-  EXPECT_NE(HSA_STATUS_SUCCESS, Agents());
+  EXPECT_EQ(0, in_child([&] {
+              Load();
+              toy_reset();
+              toy_enter();
+              return Agents() == HSA_STATUS_SUCCESS ? 1 : 0;
+            }));
   EXPECT_NE(std::string::npos, Report().find("began anew"));
-  toy_reset();
-  Unload();
 }
 
 TEST_F(FrontDoors, ARuntimeThatEndedMayBeginAnew)
@@ -122,6 +125,52 @@ TEST_F(FrontDoors, ARuntimeThatEndedMayBeginAnew)
     EXPECT_EQ(0u, toy_replaced());
     EXPECT_EQ("", Report());
   }
+}
+
+// dlmopen() loads a second runtime with a second front, which knows nothing of the first.
+TEST_F(FrontDoors, ASecondCopyIsRefusedUnlessBothHaveARegion)
+{
+  void *library = dlopen(RAWHAL_FRONT, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(nullptr, library) << dlerror();
+  using load_t = bool(void *, uint64_t, uint64_t, const char *const *);
+  auto *enter = reinterpret_cast<load_t *>(dlsym(library, "OnLoad"));
+  auto *leave = reinterpret_cast<void (*)()>(dlsym(library, "OnUnload"));
+  const auto second = [&] {
+    toy_reset(); // to it the tables are as the runtime made them
+    EXPECT_TRUE(enter(toy_root(), 1, 0, nullptr));
+    const bool refused = Agents() != HSA_STATUS_SUCCESS;
+    leave();
+    toy_reset();
+    return refused;
+  };
+  for (const char *variable : {"RAWHAL_MEMORY_LIMIT", "RAWHAL_GPU_SHARE"}) {
+    SCOPED_TRACE(variable);
+    Set(variable, "50%");
+    Load();
+    EXPECT_TRUE(second());
+    EXPECT_NE(std::string::npos, Report().find("another copy of rawhal in this process"));
+    Unload();
+    EXPECT_FALSE(second()); // which is then the only one
+    unsetenv(variable);
+  }
+  Set("RAWHAL_MEMORY_LIMIT", "64M");
+  Set("RAWHAL_LIMIT_REGION", region_ / "region");
+  Load();
+  EXPECT_FALSE(second());
+  toy_enter();
+  dlclose(library);
+}
+
+// Its parent's sign is no other copy's.
+TEST_F(FrontDoors, AChildIsAProcessOfItsOwn)
+{
+  Set("RAWHAL_MEMORY_LIMIT", "64M");
+  Load();
+  EXPECT_EQ(0, in_child([&] {
+              toy_reset();
+              toy_enter();
+              return Agents() == HSA_STATUS_SUCCESS ? 0 : 1;
+            }));
 }
 
 namespace {

@@ -1,5 +1,6 @@
 // Device memory behind the front: refused beyond the quota, and given back.
 #include "tests/front/front_test.h"
+#include "tests/front/toy_memory.h"
 
 namespace {
 

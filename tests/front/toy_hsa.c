@@ -2,6 +2,7 @@
 
 #include "front/tables.h"
 #include "tests/front/toy_later.h"
+#include "tests/front/toy_memory.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,7 +35,7 @@ static amd_queue_t *queue; /* the toy has one that runs */
 static void (*queue_callback)(hsa_status_t, hsa_queue_t *, void *);
 static void *queue_data;
 static toy_packet_t ran[LOG];
-static size_t ran_count, live_signals, live_queues, live_bytes, doorbells;
+static size_t ran_count, live_signals, live_queues, doorbells;
 static uint64_t device_now;
 
 static uint64_t now(void)
@@ -124,33 +125,21 @@ static hsa_status_t pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_poo
   return HSA_STATUS_SUCCESS;
 }
 
-typedef struct block {
-  size_t size;
-  uint64_t pool;
-  char fill[48];
-} block_t;
-
+/* Device memory is never touched: only its size is real. */
 static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,
                                   void **memory)
 {
   (void)flags;
-  /* Device memory is never touched: only its size is real. */
-  block_t *block = aligned_alloc(64, sizeof(*block) + (pool.handle == HOST_POOL ? size : 64));
-  if (!block)
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  *block = (block_t){.size = size, .pool = pool.handle};
   if (pool.handle == DEVICE_POOL)
-    live_bytes += size;
-  *memory = block + 1;
-  return HSA_STATUS_SUCCESS;
+    return toy_memory_allocate(size, memory);
+  *memory = aligned_alloc(64, (size + 63) / 64 * 64);
+  return *memory ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 static hsa_status_t pool_free(void *memory)
 {
-  block_t *block = (block_t *)memory - 1;
-  if (block->pool == DEVICE_POOL)
-    live_bytes -= block->size;
-  free(block);
+  if (!toy_memory_free(memory))
+    free(memory);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -526,6 +515,8 @@ void toy_make(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
   fill(image, sizeof(image), 1, 0);
   for (size_t at = 40; at <= 64; at += 8)
     put(image, at, (void *)image_work);
+  if (amd_major <= 2)
+    toy_memory_fill(core, amd, amd_major);
   if (later)
     toy_later_fill(amd);
   if (amd_bytes)
@@ -637,11 +628,6 @@ size_t toy_live_signals(void)
 size_t toy_live_queues(void)
 {
   return live_queues;
-}
-
-size_t toy_live_bytes(void)
-{
-  return live_bytes;
 }
 
 size_t toy_doorbells(void)

@@ -71,8 +71,7 @@ void toy_prefetch_ends(void);
 size_t toy_copies(size_t *at_once);
 size_t toy_live_signals(void);
 size_t toy_live_queues(void);
-size_t toy_live_bytes(void); // of the device's memory
-size_t toy_doorbells(void);  // the device's own, rung
+size_t toy_doorbells(void); // the device's own, rung
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,220 @@
+#include "front/sources.h"
+
+#include "base/elf_span.h"
+
+#include <hsa/hsa_ven_amd_loader.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define HASH_NONFATAL_OOM 1 /* what finds no memory is not added, and has no table */
+#include <uthash.h>
+
+typedef struct source_key {
+  uint64_t kind, handle;
+} source_key_t;
+
+typedef struct source {
+  source_key_t key;
+  const void *bytes; /* the program's, which are read when they are loaded; NULL: of `span` */
+  size_t size;
+  uint64_t span;
+  UT_hash_handle hh;
+} source_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static source_t *all;
+
+static source_key_t key_of(source_kind_t kind, uint64_t handle)
+{
+  return (source_key_t){kind, handle};
+}
+
+bool source_bytes(source_kind_t kind, uint64_t handle, uint64_t *bytes)
+{
+  source_key_t key = key_of(kind, handle);
+  source_t *source;
+  pthread_mutex_lock(&lock);
+  HASH_FIND(hh, all, &key, sizeof(key), source);
+  if (source)
+    *bytes = source->bytes ? elf_load_span(source->bytes, source->size) : source->span;
+  pthread_mutex_unlock(&lock);
+  return source != NULL;
+}
+
+/* A handle that was there before is of something that is gone. */
+static void drop(source_kind_t kind, uint64_t handle)
+{
+  source_key_t key = key_of(kind, handle);
+  source_t *source;
+  pthread_mutex_lock(&lock);
+  HASH_FIND(hh, all, &key, sizeof(key), source);
+  if (source)
+    HASH_DELETE(hh, all, source);
+  pthread_mutex_unlock(&lock);
+  free(source);
+}
+
+/* Without memory for it, what it leads to is not loaded. */
+static void keep(source_kind_t kind, uint64_t handle, const source_t *facts)
+{
+  drop(kind, handle);
+  source_t *source = malloc(sizeof(*source));
+  if (!source)
+    return;
+  *source = *facts;
+  source->key = key_of(kind, handle);
+  source->hh.tbl = NULL;
+  pthread_mutex_lock(&lock);
+  HASH_ADD(hh, all, key, sizeof(source->key), source);
+  bool added = source->hh.tbl != NULL;
+  pthread_mutex_unlock(&lock);
+  if (!added)
+    free(source);
+}
+
+/* `size` 0: to the end. */
+static uint64_t span_of_file(int fd, size_t offset, size_t size)
+{
+  struct stat facts;
+  if (fstat(fd, &facts) || facts.st_size < 0 || offset >= (uint64_t)facts.st_size)
+    return 0;
+  const size_t whole = (size_t)facts.st_size;
+  void *bytes = mmap(NULL, whole, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (bytes == MAP_FAILED)
+    return 0;
+  const size_t left = whole - offset;
+  const uint64_t span =
+      elf_load_span((const char *)bytes + offset, size && size < left ? size : left);
+  (void)munmap(bytes, whole);
+  return span;
+}
+
+/* ---- Hooks ---- */
+
+static hsa_status_t reader_from_memory(const void *bytes, size_t size,
+                                       hsa_code_object_reader_t *reader)
+{
+  hsa_status_t result = front.hsa.reader_from_memory(bytes, size, reader);
+  if (result == HSA_STATUS_SUCCESS && !front_orphaned())
+    keep(SOURCE_READER, reader->handle, &(source_t){.bytes = bytes, .size = size});
+  return result;
+}
+
+static hsa_status_t reader_from_file(hsa_file_t file, hsa_code_object_reader_t *reader)
+{
+  const uint64_t span = span_of_file(file, 0, 0);
+  hsa_status_t result = front.hsa.reader_from_file(file, reader);
+  if (result == HSA_STATUS_SUCCESS && !front_orphaned())
+    keep(SOURCE_READER, reader->handle, &(source_t){.span = span});
+  return result;
+}
+
+static hsa_status_t reader_destroy(hsa_code_object_reader_t reader)
+{
+  if (!front_orphaned())
+    drop(SOURCE_READER, reader.handle);
+  return front.hsa.reader_destroy(reader);
+}
+
+static hsa_status_t code_object_deserialize(void *bytes, size_t size, const char *options,
+                                            hsa_code_object_t *object)
+{
+  hsa_status_t result = front.hsa.code_object_deserialize(bytes, size, options, object);
+  if (result == HSA_STATUS_SUCCESS && !front_orphaned())
+    keep(SOURCE_OBJECT, object->handle, &(source_t){.span = elf_load_span(bytes, size)});
+  return result;
+}
+
+static hsa_status_t code_object_destroy(hsa_code_object_t object)
+{
+  if (!front_orphaned())
+    drop(SOURCE_OBJECT, object.handle);
+  return front.hsa.code_object_destroy(object);
+}
+
+/* ---- The loader's own way to make readers, which programs ask for by number ---- */
+
+typedef hsa_ven_amd_loader_1_02_pfn_t loader_t;
+
+enum {
+  READER_AT =
+      offsetof(loader_t, hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size),
+  READER_MINOR = 2, /* of the extension, from which it is there */
+};
+
+static __typeof__(((loader_t *)NULL)
+                      ->hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size)
+    reader_from_part;
+
+static hsa_status_t reader_of_part(hsa_file_t file, size_t offset, size_t size,
+                                   hsa_code_object_reader_t *reader)
+{
+  const uint64_t span = span_of_file(file, offset, size);
+  hsa_status_t result = reader_from_part(file, offset, size, reader);
+  if (result == HSA_STATUS_SUCCESS && !front_orphaned())
+    keep(SOURCE_READER, reader->handle, &(source_t){.span = span});
+  return result;
+}
+
+static void replace_in(void *table)
+{
+  loader_t *loader = table;
+  if (!loader->hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size)
+    return;
+  reader_from_part =
+      loader->hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size;
+  loader->hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size = reader_of_part;
+}
+
+static hsa_status_t extension_table(uint16_t extension, uint16_t major, uint16_t minor, void *table)
+{
+  hsa_status_t result = front.hsa.extension_table(extension, major, minor, table);
+  if (result == HSA_STATUS_SUCCESS && extension == HSA_EXTENSION_AMD_LOADER &&
+      minor >= READER_MINOR)
+    replace_in(table);
+  return result;
+}
+
+static hsa_status_t major_extension_table(uint16_t extension, uint16_t major, size_t size,
+                                          void *table)
+{
+  hsa_status_t result = front.hsa.major_extension_table(extension, major, size, table);
+  if (result == HSA_STATUS_SUCCESS && extension == HSA_EXTENSION_AMD_LOADER &&
+      size >= READER_AT + sizeof(void *))
+    replace_in(table);
+  return result;
+}
+
+void sources_hooks(front_calls_t *hooks)
+{
+#define X(name) hooks->name = name;
+  X(reader_from_memory)
+  X(reader_from_file)
+  X(reader_destroy)
+  X(code_object_deserialize)
+  X(code_object_destroy)
+  X(extension_table)
+  X(major_extension_table)
+#undef X
+}
+
+/* ---- The end ---- */
+
+void sources_forget(void)
+{
+  source_t *source, *next;
+  HASH_ITER(hh, all, source, next)
+  {
+    HASH_DELETE(hh, all, source);
+    free(source);
+  }
+}
+
+void sources_abandon(void)
+{
+  (void)pthread_mutex_init(&lock, NULL);
+  all = NULL;
+}

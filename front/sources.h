@@ -1,0 +1,19 @@
+/* What code objects are loaded from, and how much of a device each would take. Internal. */
+#ifndef RAWHAL_FRONT_SOURCES_H
+#define RAWHAL_FRONT_SOURCES_H
+
+#include "front/front.h"
+
+typedef enum source_kind {
+  SOURCE_READER, /* hsa_code_object_reader_t */
+  SOURCE_OBJECT, /* hsa_code_object_t, of the older calls */
+} source_kind_t;
+
+/* False: it is not known. */
+bool source_bytes(source_kind_t kind, uint64_t handle, uint64_t *bytes);
+void sources_hooks(front_calls_t *hooks);
+/* As memory_forget() and memory_abandon(). */
+void sources_forget(void);
+void sources_abandon(void);
+
+#endif
