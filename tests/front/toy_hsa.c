@@ -154,17 +154,6 @@ static hsa_status_t allow_access(uint32_t count, const hsa_agent_t *agents, cons
 
 static atomic_size_t copies, copies_now, copies_most;
 
-static hsa_status_t pointer_info(const void *memory, hsa_amd_pointer_info_t *info,
-                                 void *(*allocator)(size_t), uint32_t *count, hsa_agent_t **agents)
-{
-  (void)allocator, (void)count, (void)agents;
-  info->type = HSA_EXT_POINTER_TYPE_HSA;
-  info->agentBaseAddress = info->hostBaseAddress = (void *)((uintptr_t)memory & ~(uintptr_t)4095);
-  info->sizeInBytes = 8192;
-  info->agentOwner = toy_agent();
-  return HSA_STATUS_SUCCESS;
-}
-
 /* Takes the host's time, so that copies of several threads meet. */
 static hsa_status_t copy_some(void)
 {
@@ -477,12 +466,17 @@ static void fill_amd(uint32_t major)
   const struct {
     size_t at;
     void *function;
-  } entries[] = {{32, (void *)set_profiler_enabled},  {48, (void *)get_dispatch_time},
-                 {104, (void *)pool_get_info},        {112, (void *)iterate_pools},
-                 {120, (void *)pool_allocate},        {128, (void *)pool_free},
-                 {152 + later, (void *)allow_access}, {192 + later, (void *)memory_fill},
-                 {224 + later, (void *)pointer_info}, {264 + later, (void *)amd_signal_create},
-                 {136, (void *)async_copy},           {384 + later, (void *)svm_prefetch}};
+  } entries[] = {{32, (void *)set_profiler_enabled},
+                 {48, (void *)get_dispatch_time},
+                 {104, (void *)pool_get_info},
+                 {112, (void *)iterate_pools},
+                 {120, (void *)pool_allocate},
+                 {128, (void *)pool_free},
+                 {152 + later, (void *)allow_access},
+                 {192 + later, (void *)memory_fill},
+                 {264 + later, (void *)amd_signal_create},
+                 {136, (void *)async_copy},
+                 {384 + later, (void *)svm_prefetch}};
   for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); ++i)
     put(amd, entries[i].at, entries[i].function);
 }

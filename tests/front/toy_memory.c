@@ -175,12 +175,14 @@ static hsa_status_t pointer_info(const void *memory, hsa_amd_pointer_info_t *inf
   const place_t *place = find(POINTER, number_of(memory));
   if (!place)
     place = find(IMPORT, number_of(memory));
-  info->type = HSA_EXT_POINTER_TYPE_UNKNOWN;
+  info->type = HSA_EXT_POINTER_TYPE_HSA; /* what it does not know may be the device's, too */
+  info->agentBaseAddress = info->hostBaseAddress = (void *)(number_of(memory) & ~UINT64_C(4095));
+  info->sizeInBytes = 8192;
+  info->agentOwner.handle = GPU;
   if (place) {
     info->type = place->kind == POINTER ? HSA_EXT_POINTER_TYPE_HSA : HSA_EXT_POINTER_TYPE_IPC;
     info->agentBaseAddress = (void *)(uintptr_t)place->number;
     info->sizeInBytes = place->object->size;
-    info->agentOwner.handle = GPU;
   }
   pthread_mutex_unlock(&lock);
   return HSA_STATUS_SUCCESS;
