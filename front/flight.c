@@ -51,6 +51,12 @@ void flight_expect_next(proxy_t *proxy)
   proxy_expect((const char *)(batch + 1) - 1);
 }
 
+/* Of what was behind a barrier: the last that came before it. */
+static hsa_signal_t marker_of(const proxy_t *proxy, const flight_batch_t *batch)
+{
+  return signal_at(proxy, batch->first - 1);
+}
+
 static bool is_done(const proxy_t *proxy, const flight_batch_t *batch)
 {
   /* The last first: it mostly is. */
@@ -96,7 +102,10 @@ static flight_time_t span_of(const proxy_t *proxy, const flight_batch_t *batch)
     span.start = time.start < span.start ? time.start : span.start;
     span.end = time.end > span.end ? time.end : span.end;
   }
-  return span;
+  if (!batch->marked || batch->ours & 1)
+    return span;
+  span.start = ticks_of(proxy, batch->first - 1).end;
+  return span.start && span.start <= span.end ? span : (flight_time_t){0};
 }
 
 /* From the device's ticks to ns, by what the runtime says of two of them: asked for each it costs
@@ -112,10 +121,11 @@ static flight_clock_t clock_between(const proxy_t *proxy, const flight_batch_t *
 {
   if (!front.direct)
     return (flight_clock_t){true, 0, 0, 1e9 / (double)front.timestamp_hz};
+  const uint64_t start_ticket = first->first - first->marked;
   const uint64_t end_ticket = last->first + last->count - 1;
-  const uint64_t start = ticks_of(proxy, first->first).start;
+  const uint64_t start = ticks_of(proxy, start_ticket).start;
   const uint64_t end = ticks_of(proxy, end_ticket).end;
-  const uint64_t start_ns = front_ns(by_runtime(proxy, first->first).start);
+  const uint64_t start_ns = front_ns(by_runtime(proxy, start_ticket).start);
   const uint64_t end_ns = front_ns(by_runtime(proxy, end_ticket).end);
   if (!start || !start_ns || end_ns < start_ns || end < start)
     return (flight_clock_t){0};
@@ -163,6 +173,8 @@ static void set_again(const proxy_t *proxy, const flight_batch_t *batch)
 {
   for (uint32_t i = 0; i < batch->count; ++i)
     words_set_value(signal_at(proxy, batch->first + i), 1);
+  if (batch->marked)
+    words_set_value(marker_of(proxy, batch), 1);
 }
 
 /* Of a queue that died: nothing more goes on it. */
@@ -194,8 +206,8 @@ static bool harvest_some(proxy_t *proxy, bool *any)
     return false;
   const flight_clock_t clock = known ? clock_between(proxy, from, to) : (flight_clock_t){0};
   for (uint32_t i = 0; i < count; ++i) {
-    const bool ours = batch_at(proxy, first + i)->ours & 1;
-    all[i].start = ours ? ns_at(&clock, all[i].start) : 0;
+    const flight_batch_t *batch = batch_at(proxy, first + i);
+    all[i].start = batch->ours & 1 || batch->marked ? ns_at(&clock, all[i].start) : 0;
     all[i].end = ns_at(&clock, all[i].end);
   }
   limit_complete_all(proxy->lease, all, count);
@@ -249,7 +261,10 @@ void flight_end_all(proxy_t *proxy, uint64_t at)
   (void)harvest(proxy);
   while (proxy_in_flight(proxy)) {
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
-    limit_end(proxy->lease, &batch->grant, at);
+    if (batch->marked && words_value(marker_of(proxy, batch)) > 0)
+      limit_cancel(proxy->lease, &batch->grant); /* nor had it begun */
+    else
+      limit_end(proxy->lease, &batch->grant, at);
     if (front.watched)
       drop(proxy, batch);
     finish(proxy, batch);

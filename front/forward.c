@@ -83,13 +83,13 @@ static void pass(proxy_t *proxy, proxy_packet_t *packet)
   atomic_store_explicit(&proxy->forwarded, index + 1, memory_order_release);
 }
 
-/* A signal of ours for a packet that has the program's: on a barrier after it. */
-static void put_barrier(proxy_t *proxy, hsa_signal_t signal)
+/* A signal of ours on a barrier. `after`: all that came before has ended; else it may still run. */
+static void put_barrier(proxy_t *proxy, bool after, hsa_signal_t signal)
 {
   proxy_packet_t packet;
   memset(&packet, 0, sizeof(packet));
-  packet.header =
-      HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER;
+  packet.header = (uint16_t)(HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE |
+                             after << HSA_PACKET_HEADER_BARRIER);
   packet.barrier.completion_signal = signal;
   put(proxy, &packet);
 }
@@ -108,7 +108,7 @@ static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signa
     *completion = signal;
   publish(slot, packet->first);
   if (!ours)
-    put_barrier(proxy, signal);
+    put_barrier(proxy, true, signal);
   return ours;
 }
 
@@ -144,7 +144,7 @@ static bool is_quiet(proxy_t *proxy)
     return false;
   if (!proxy->owed.handle)
     return true;
-  put_barrier(proxy, proxy->owed);
+  put_barrier(proxy, true, proxy->owed);
   proxy->owed.handle = 0;
   return false;
 }
@@ -180,13 +180,14 @@ static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
 static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
 {
   uint32_t count = 0;
+  const uint32_t marker = proxy->behind;
   uint64_t most_ns = 0; /* once there are two */
   /* What is announced may be more than the ring has: places are reserved before there is room. */
   const uint32_t ring = proxy->mask + 1, batch = ring < PROXY_BATCH ? ring : PROXY_BATCH;
   const uint32_t most = front.serial ? 1 : batch;
   limit_cost_begin(cost);
-  while (count < most && index + count != proxy->announced && flight_has_room(proxy, count + 1) &&
-         has_room(proxy, count + 1)) {
+  while (count < most && index + count != proxy->announced &&
+         flight_has_room(proxy, marker + count + 1) && has_room(proxy, marker + count + 1)) {
     const proxy_packet_t *packet = packet_at(proxy, index + count);
     if (type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
       break;
@@ -310,7 +311,7 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
   const uint64_t ticket = proxy->tickets;
   proxy_packet_t *packet = packet_at(proxy, index);
   const hsa_signal_t signal = proxy->signals[ticket % PROXY_SIGNALS];
-  if (front.watched || index + 1 != proxy->announced || !signal.handle ||
+  if (front.watched || proxy->behind || index + 1 != proxy->announced || !signal.handle ||
       ticket - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1) ||
       !has_room(proxy, 1) || packet->dispatch.private_segment_size > proxy->lane_bytes)
     return false;
@@ -323,6 +324,7 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
   pass(proxy, packet);
   batch->first = ticket;
   batch->count = 1;
+  batch->marked = false;
   flight_begin(proxy);
   return true;
 }
@@ -339,7 +341,8 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     (void)flight_harvest(proxy);
   }
   const uint32_t count = gather(proxy, index, &cost);
-  const uint64_t first = proxy->tickets;
+  const bool marked = proxy->behind;
+  const uint64_t first = proxy->tickets + marked;
   if (count == 0 && proxy->refused) {
     fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);
     return false;
@@ -348,8 +351,8 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     hold(proxy, 0);
     return false;
   }
-  for (uint32_t i = 0; i < count; ++i)
-    if (!flight_signal(proxy, first + i).handle) {
+  for (uint64_t ticket = proxy->tickets; ticket < first + count; ++ticket)
+    if (!flight_signal(proxy, ticket).handle) {
       hold(proxy, service_now() + 1000000);
       return false;
     }
@@ -371,6 +374,9 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     trace_held(proxy->index, proxy->held_since, front_now());
     proxy->held_since = 0;
   }
+  if (marked)
+    put_barrier(proxy, false, proxy->signals[(first - 1) % PROXY_SIGNALS]);
+  proxy->behind = false;
   uint64_t all_ours = 0;
   for (uint32_t i = 0; i < count; ++i) {
     proxy_packet_t *packet = packet_at(proxy, index + i);
@@ -383,6 +389,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   batch->first = first;
   batch->count = count;
   batch->ours = all_ours;
+  batch->marked = marked;
   flight_begin(proxy);
   return true;
 }
@@ -425,6 +432,12 @@ static bool is_barrier(unsigned type)
   return type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR;
 }
 
+/* There are some that wait for a value. */
+static bool is_vendors(unsigned type)
+{
+  return type == HSA_PACKET_TYPE_VENDOR_SPECIFIC;
+}
+
 void proxy_forward(proxy_t *proxy)
 {
   uint64_t before = proxy->real_write;
@@ -464,11 +477,12 @@ void proxy_forward(proxy_t *proxy)
       }
       continue;
     }
-    if (!has_room(proxy, 1) ||
-        (is_barrier(type) && proxies_hold(proxy) && !is_open(packet, type))) {
+    const bool open = is_barrier(type) ? is_open(packet, type) : !is_vendors(type);
+    if (!has_room(proxy, 1) || (is_barrier(type) && !open && proxies_hold(proxy))) {
       hold(proxy, 0);
       break;
     }
+    proxy->behind |= !open;
     if (front.watched && !look_at_other(proxy, packet))
       break;
     put(proxy, packet); /* whatever it is */

@@ -6,7 +6,9 @@
  * read index follows the device's. A barrier that is not open yet stays there, too, while others
  * are held back: nothing must be admitted that waits for what is not, or both would wait. A
  * dispatch gets a completion signal of ours, or, when it has the program's, is followed by a
- * barrier that has ours: at most two packets for one. The device's ring has twice the size of the
+ * barrier that has ours: at most two packets for one. What comes after a barrier that is not open yet
+ * waits on the device, which is no time of its: a barrier with a signal of ours before it tells when
+ * that was over. The device's ring has twice the size of the
  * program's, where there are rings that large, and may be full all the same, as when a program
  * takes its slots for free as soon as what was in them has finished: then packets wait, too.
  *
@@ -46,6 +48,7 @@ typedef struct flight_batch {
   uint64_t first; /* the ticket of its first dispatch; a ticket's signal is at ticket % SIGNALS */
   uint32_t count;
   uint64_t ours; /* a bit for each whose own signal is ours: its start is known */
+  bool marked;   /* the ticket before is of a barrier, before which none of them can have begun */
 } flight_batch_t;
 
 typedef struct proxy {
@@ -67,6 +70,7 @@ typedef struct proxy {
   bool idle;            /* it sleeps until it is woken */
   bool planned;         /* it knows that something is held back */
   atomic_bool held;     /* something waits for the limiter: the service thread's to forward */
+  bool behind;          /* what comes next may wait on the device for what has not happened */
   bool holding;         /* becomes `held` when all is forwarded that may go */
   atomic_bool blind;    /* what it waits for, others know first */
   uint64_t retry_at;    /* of what is held; 0: when something has finished */

@@ -75,16 +75,20 @@ protected:
   }
   uint64_t Refused() const
   {
+    const rawhal_limit_row_t row = Row();
+    return row.would_block + row.denials; // a share of 0 is the latter
+  }
+  rawhal_limit_row_t Row() const
+  {
     rawhal_limit_view_t *view = nullptr;
-    rawhal_limit_row_t rows[8] = {};
-    uint64_t count = 0;
+    rawhal_limit_row_t rows[8] = {}, tenant = {};
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(region_.c_str(), &view, nullptr));
     const size_t found = rawhal_limit_view_read(view, rows, sizeof(*rows), 8);
     for (size_t i = 0; i < found && i < 8; ++i)
-      if (rows[i].level == RAWHAL_LIMIT_LEVEL_PROCESS)
-        count += rows[i].would_block + rows[i].denials; // a share of 0 is the latter
+      if (rows[i].level == RAWHAL_LIMIT_LEVEL_TENANT)
+        tenant = rows[i];
     rawhal_limit_view_close(view);
-    return count;
+    return tenant;
   }
 
   Scratch scratch_;
@@ -163,6 +167,68 @@ TEST_F(FrontBlocking, APrefetchIsHeldBack)
   rawhal_limit_control_close(control);
   Destroy();
   Unload(); // what copies have of signals goes then
+}
+
+// ---- What waits on the device ----
+
+// By the region: what its only process has been charged.
+class FrontBehind : public FrontBlocking {
+protected:
+  // A barrier that is not open, and a kernel with the program's own signal after it.
+  void SubmitBoth(hsa_signal_t opens, hsa_signal_t mine)
+  {
+    hsa_barrier_and_packet_t barrier = {};
+    barrier.header = HSA_PACKET_TYPE_BARRIER_AND;
+    barrier.dep_signal[0] = opens;
+    Submit(barrier);
+    Submit(Kernel(1, each, mine));
+  }
+  uint64_t Charged() const { return Row().gpu_ns; }
+  static constexpr uint64_t each = 1000000, waits = 100 * each;
+};
+
+TEST_F(FrontBehind, ABarrierIsNoTimeOfTheKernel)
+{
+  Start("50%");
+  hsa_signal_t opens = Signal(), mine = Signal();
+  toy_hold(true);
+  SubmitBoth(opens, mine);
+  usleep(waits / 1000);
+  toy_hold(false);
+  while (Row().launches < 1)
+    usleep(1000);
+  EXPECT_GE(Charged(), each);
+  EXPECT_LT(Charged(), waits / 2);
+  Drop(opens);
+  Drop(mine);
+}
+
+TEST_F(FrontBehind, NorWhenItNeverOpened)
+{
+  Start("50%");
+  hsa_signal_t opens = Signal(), mine = Signal();
+  toy_hold(true);
+  SubmitBoth(opens, mine);
+  usleep(waits / 1000);
+  Destroy();
+  EXPECT_LT(Charged(), waits / 2);
+  Drop(opens);
+  Drop(mine);
+}
+
+// What began is paid, up to the end of its queue.
+TEST_F(FrontBehind, WhatBeganAfterItIsPaid)
+{
+  Start("50%");
+  hsa_signal_t opens = Signal(), mine = Signal();
+  toy_hold(true);
+  SubmitBoth(opens, mine);
+  EXPECT_TRUE(toy_step() && toy_step()); // the barrier, and ours after it
+  usleep(waits / 1000);
+  Destroy();
+  EXPECT_GE(Charged(), waits / 2);
+  Drop(opens);
+  Drop(mine);
 }
 
 // ---- The device's own queue ----
