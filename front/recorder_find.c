@@ -13,7 +13,7 @@
 typedef enum memory_kind {
   MEMORY_NONE = 0,
   MEMORY_PROGRAM,
-  MEMORY_SHARED,    /* with other processes or drivers */
+  MEMORY_SHARED,    /* which may be mapped elsewhere, too */
   MEMORY_RUNTIME,   /* its own */
   MEMORY_VARIABLES, /* of another code object */
   MEMORY_CODE,      /* the rest of one */
@@ -42,7 +42,7 @@ static memory_kind_t find_object(uint64_t address, range_t *range)
 /* What came by other ways than those that are hooked. */
 static memory_kind_t ask_runtime(uint64_t address, range_t *range)
 {
-  enum { RESERVED = 5, FIRST = 1 << 16 };
+  enum { RESERVED = 5, MAPPED = 6, FIRST = 1 << 16 }; /* of later runtimes: by handles */
   hsa_amd_pointer_info_t info;
   if (address < FIRST || address >> 57 ||
       !devices_pointer((const void *)(uintptr_t)address, &info) ||
@@ -51,7 +51,8 @@ static memory_kind_t ask_runtime(uint64_t address, range_t *range)
   *range = (range_t){.base = (uint64_t)(uintptr_t)info.agentBaseAddress, .size = info.sizeInBytes};
   if (address - range->base >= range->size)
     return MEMORY_NONE;
-  if (info.type == HSA_EXT_POINTER_TYPE_IPC || info.type == HSA_EXT_POINTER_TYPE_GRAPHICS)
+  if (info.type == HSA_EXT_POINTER_TYPE_IPC || info.type == HSA_EXT_POINTER_TYPE_GRAPHICS ||
+      (int)info.type == MAPPED)
     return MEMORY_SHARED;
   return info.type == HSA_EXT_POINTER_TYPE_HSA ? MEMORY_RUNTIME : MEMORY_PROGRAM;
 }

@@ -58,6 +58,8 @@ void recording_note_packet(recorder_capture_t *recording,
     recording_note(recording, RECORD_NOTE_CLOCK, 0, 0);
   if (code & RECORD_CODE_ATOMICS)
     recording_note(recording, RECORD_NOTE_ATOMICS, 0, 0);
+  if (code & RECORD_CODE_SYNC)
+    recording_note(recording, RECORD_NOTE_SYNC, 0, 0);
 }
 
 /* ---- Of the program ---- */

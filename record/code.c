@@ -101,7 +101,10 @@ static uint32_t of_group_memory(uint32_t word)
     uint8_t first, last;
   } ordered[] = {{0x10, 0x11}, {0x15, 0x15}, {0x17, 0x18}, {0x20, 0x35}, {0x50, 0x51},
                  {0x5c, 0x5c}, {0x60, 0x75}, {0x7c, 0x7c}, {0xb7, 0xb8}};
+  enum { FIRST_SYNC = 0x98, LAST_SYNC = 0x9d };
   const uint32_t operation = bits(word, 24, 17);
+  if (operation >= FIRST_SYNC && operation <= LAST_SYNC)
+    return RECORD_CODE_SYNC;
   for (size_t i = 0; i < sizeof(ordered) / sizeof(*ordered); ++i)
     if (operation >= ordered[i].first && operation <= ordered[i].last)
       return RECORD_CODE_ATOMICS;

@@ -8,6 +8,7 @@
 enum {
   RECORD_CODE_CLOCK = 1u << 0,   /* reads a clock, or which hardware it is on */
   RECORD_CODE_ATOMICS = 1u << 1, /* atomics whose outcome depends on their order */
+  RECORD_CODE_SYNC = 1u << 2,    /* global wave sync */
 };
 
 /* Looks at the kernel's own instructions; where these call functions, at all of the object's. Of

@@ -32,8 +32,9 @@ WORDS(many,
       note->count, note->value)
 WORDS(unreadable, "the memory at 0x%" PRIx64 " could not be read: zeros stand for it", note->value)
 WORDS(shared,
-      "the memory at 0x%" PRIx64 " came from another process or driver, which may have changed it "
-      "while the kernel ran",
+      "the memory at 0x%" PRIx64
+      " is mapped elsewhere, too, as in another process: what was written "
+      "there is not told from what the kernel wrote",
       note->value)
 WORDS(nowhere,
       "the pointer at offset %" PRIu64 " is 0x%" PRIx64
@@ -68,6 +69,8 @@ WORDS(words,
       ", 0x%" PRIx64,
       note->count, note->at, note->value)
 WORDS(queue, "the kernel is given its queue, or the number of its packet, which are others now")
+
+WORDS(sync, "its code uses global wave sync, for which a replay's queue has no resources")
 
 static void write_service(const record_note_t *note, char *text, size_t size)
 {
@@ -118,6 +121,7 @@ static const struct {
     [RECORD_NOTE_VALUES] = {"values", write_values},
     [RECORD_NOTE_WORDS] = {"words", write_words},
     [RECORD_NOTE_QUEUE] = {"queue", write_queue},
+    [RECORD_NOTE_SYNC] = {"sync", write_sync},
 };
 
 const char *record_note_name(uint32_t kind)

@@ -142,6 +142,7 @@ TEST(Code, AtomicsAndClocks)
   EXPECT_EQ(0u, code_of("tensile-gfx90a-v5.co", "tensile_f32") & RECORD_CODE_CLOCK);
   EXPECT_EQ(uint32_t{RECORD_CODE_CLOCK}, code_of("recorded-gfx90a-v5.co", "clock_of"));
   EXPECT_EQ(uint32_t{RECORD_CODE_ATOMICS}, code_of("recorded-gfx90a-v5.co", "order_of"));
+  EXPECT_EQ(uint32_t{RECORD_CODE_SYNC}, code_of("recorded-gfx90a-v5.co", "sync_of"));
   EXPECT_EQ(0u, code_of("recorded-gfx90a-v5.co", "sum_of"));        // of integers
   EXPECT_EQ(0u, code_of("vector_add-gfx1030-v5.co", "vector_add")); // not looked at
 }
