@@ -75,14 +75,21 @@ void recorder_close(void)
   pthread_rwlock_wrlock(&writer_lock);
   if (writer && record_writer_close(writer, &error) != RAWHAL_OK)
     tell(&error);
-  if (writer && atomic_load(&lacking))
+  writer = NULL;
+  pthread_rwlock_unlock(&writer_lock);
+}
+
+void recorder_summary(void)
+{
+  pthread_rwlock_rdlock(&writer_lock);
+  const bool open = writer != NULL;
+  pthread_rwlock_unlock(&writer_lock);
+  if (open && atomic_load(&lacking))
     front_report("record: recorded %zu of %zu; of %zu a replay may lack something, or be a guess: "
                  "rawhal replay --list says what",
                  atomic_load(&written), atomic_load(&seen), atomic_load(&lacking));
-  else if (writer)
+  else if (open)
     front_report("record: recorded %zu of %zu", atomic_load(&written), atomic_load(&seen));
-  writer = NULL;
-  pthread_rwlock_unlock(&writer_lock);
 }
 
 /* ---- Dispatches ---- */

@@ -19,6 +19,8 @@
 typedef struct recorder_capture recorder_capture_t;
 
 RAWHAL_CHECKED rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error);
+/* What the process ends with: how many dispatches are in the file, once, while it is open. */
+void recorder_summary(void);
 void recorder_close(void);
 void recorder_abandon(void);
 

@@ -246,6 +246,7 @@ void watch_summary(void)
         "neither checked nor recorded nor replaced",
         atomic_exchange(&vendors, 0));
   trace_close();
+  recorder_summary();
   recorder_close();
 }
 

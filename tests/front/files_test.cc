@@ -93,6 +93,17 @@ TEST_F(FrontFiles, AFileAtTheProcesssBound)
   EXPECT_EQ(std::string::npos, slurp(trace_).find("\"end\""));
 }
 
+// What fails says so once, and has recorded nothing.
+TEST_F(FrontFiles, ARecordingOfAFrontThatDidNotComeUp)
+{
+  Set("RAWHAL_RECORD", scratch_ / "recording");
+  Set("RAWHAL_SUBSTITUTE", "nonsense");
+  Load();
+  const std::string said = Report();
+  EXPECT_EQ(0u, said.find("rawhal: there is no device: RAWHAL_SUBSTITUTE: "));
+  EXPECT_EQ(said.size() - 1, said.find('\n'));
+}
+
 // Each life of the runtime in a process has a file of its own, and none writes over another's.
 TEST_F(FrontFiles, LivesOfTheRuntime)
 {
