@@ -78,7 +78,11 @@ static hsa_status_t make_one(front_device_t *device, front_description_t *queue)
   queue->queue = NULL;
   if (queue->version != DESCRIPTION_VERSION || queue->engine > ENGINE_AIE)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (queue->engine != ENGINE_COMPUTE) /* no dispatches */
+  if (queue->engine == ENGINE_SDMA && device->counted) {
+    front_report("a queue of a copy engine is refused: what it copies is not limited");
+    return HSA_STATUS_ERROR_INVALID_QUEUE_CREATION;
+  }
+  if (queue->engine != ENGINE_COMPUTE) /* another kind of device */
     return front.hsa.described_create(device->agent, queue, 1);
   if (!valid(queue))
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;

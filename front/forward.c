@@ -20,11 +20,29 @@ static proxy_packet_t *packet_at(const proxy_t *proxy, uint64_t index)
   return &proxy->ring[index & proxy->mask];
 }
 
-/* Acquire: the packet was written before its header. */
+static const uint32_t type_mask = ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)
+                                  << HSA_PACKET_HEADER_TYPE;
+
+static unsigned type_in(uint32_t first)
+{
+  return (first & type_mask) >> HSA_PACKET_HEADER_TYPE;
+}
+
+/* Acquire: the packet was written before its header. The program may write it again meanwhile: what
+ * is put is of the type that was looked at. */
+static uint32_t first_of(const proxy_packet_t *packet)
+{
+  return __atomic_load_n(&packet->first, __ATOMIC_ACQUIRE);
+}
+
 static unsigned type_of(const proxy_packet_t *packet)
 {
-  uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
-  return (unsigned)header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+  return type_in(first_of(packet));
+}
+
+static uint32_t as_dispatch(uint32_t first)
+{
+  return (first & ~type_mask) | HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE;
 }
 
 /* ---- The device's ring ---- */
@@ -55,9 +73,9 @@ static void publish(proxy_packet_t *slot, uint32_t first)
   __atomic_store_n(&slot->first, first, __ATOMIC_RELEASE);
 }
 
-static void put(proxy_t *proxy, const proxy_packet_t *packet)
+static void put(proxy_t *proxy, const proxy_packet_t *packet, uint32_t first)
 {
-  publish(fill(proxy, packet), packet->first);
+  publish(fill(proxy, packet), first);
 }
 
 /* Tells the device of what was put there since `before`. */
@@ -91,7 +109,7 @@ static void put_barrier(proxy_t *proxy, bool after, hsa_signal_t signal)
   packet.header = (uint16_t)(HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE |
                              after << HSA_PACKET_HEADER_BARRIER);
   packet.barrier.completion_signal = signal;
-  put(proxy, &packet);
+  put(proxy, &packet, packet.first);
 }
 
 /* True: its own signal is ours. */
@@ -106,7 +124,7 @@ static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signa
   bool ours = !completion->handle;
   if (ours)
     *completion = signal;
-  publish(slot, packet->first);
+  publish(slot, as_dispatch(packet->first));
   if (!ours)
     put_barrier(proxy, true, signal);
   return ours;
@@ -299,7 +317,7 @@ static bool forward_uncounted(proxy_t *proxy, uint64_t index)
     fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
     return false;
   }
-  put(proxy, packet);
+  put(proxy, packet, as_dispatch(packet->first));
   pass(proxy, packet);
   return true;
 }
@@ -450,7 +468,8 @@ void proxy_forward(proxy_t *proxy)
     if (index == proxy->announced || atomic_load(&proxy->died_at))
       break;
     proxy_packet_t *packet = packet_at(proxy, index);
-    unsigned type = type_of(packet);
+    const uint32_t first = first_of(packet);
+    const unsigned type = type_in(first);
     if (type == HSA_PACKET_TYPE_INVALID)
       break; /* its writer has still to ring */
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && !proxy->device->counted) {
@@ -485,7 +504,7 @@ void proxy_forward(proxy_t *proxy)
     proxy->behind |= !open;
     if (front.watched && !look_at_other(proxy, packet))
       break;
-    put(proxy, packet); /* whatever it is */
+    put(proxy, packet, first); /* whatever it is */
     pass(proxy, packet);
   }
   announce(proxy, before);

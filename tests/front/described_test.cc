@@ -133,15 +133,19 @@ TEST_F(FrontDescribed, PriorityAndMaskAreTheDevices)
   EXPECT_EQ(nullptr, queue.queue);
 }
 
-TEST_F(FrontDescribed, OtherEnginesAreTheRuntimes)
+// What the program itself has a copy engine do would be nobody's to hold back; other devices are the
+// runtime's.
+TEST_F(FrontDescribed, ACopyEnginesQueueIsRefused)
 {
   Start();
   std::vector<toy_description_t> queues = {Of(1), Compute(), Of(2)};
-  EXPECT_EQ(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, Create(queues)); // the runtime's word on AIE
-  EXPECT_EQ(1u, toy_later.engines[1]);
+  EXPECT_EQ(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
+            Create(queues)); // and the runtime's word on AIE
+  EXPECT_NE(std::string::npos, Report().find("copy engine"));
+  EXPECT_EQ(0u, toy_later.engines[1]);
   EXPECT_EQ(1u, toy_later.engines[2]);
   EXPECT_EQ(0u, toy_later.engines[0]);
-  EXPECT_NE(nullptr, queues[0].queue);
+  EXPECT_EQ(nullptr, queues[0].queue);
   EXPECT_EQ(nullptr, queues[2].queue);
   ASSERT_NE(nullptr, queues[1].queue);
   EXPECT_TRUE(IsLimited(queues[1].queue));

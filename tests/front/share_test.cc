@@ -231,6 +231,41 @@ TEST_F(FrontBehind, WhatBeganAfterItIsPaid)
   Drop(mine);
 }
 
+// ---- Packets that change while they are looked at ----
+
+// The front makes its signal for a dispatch after it has seen that it is one; another thread of the
+// program has made something else of it by then, which nobody would hold back or charge.
+class FrontSwapped : public FrontProxy {
+protected:
+  static hsa_status_t Make(hsa_signal_value_t value, uint32_t count, const hsa_agent_t *agents,
+                           uint64_t attributes, hsa_signal_t *signal)
+  {
+    if (slot_)
+      *slot_ = HSA_PACKET_TYPE_VENDOR_SPECIFIC;
+    return make_(value, count, agents, attributes, signal);
+  }
+  void Prepare() override
+  {
+    make_ = Amd<decltype(hsa_amd_signal_create)>(264);
+    toy_replace_amd(264, reinterpret_cast<void *>(Make));
+  }
+  static decltype(hsa_amd_signal_create) *make_;
+  static uint16_t *slot_;
+};
+decltype(hsa_amd_signal_create) *FrontSwapped::make_;
+uint16_t *FrontSwapped::slot_;
+
+TEST_F(FrontSwapped, IsWhatItWasSeenAs)
+{
+  Start();
+  slot_ = static_cast<uint16_t *>(queue_->base_address);
+  Submit(Kernel(7, 1000));
+  slot_ = nullptr;
+  auto ran = Ran(1);
+  ASSERT_EQ(1u, ran.size());
+  EXPECT_EQ(HSA_PACKET_TYPE_KERNEL_DISPATCH, ran[0].header & 0xff);
+}
+
 // ---- The device's own queue ----
 
 // A kernel knows it (__builtin_amdgcn_queue_ptr()) and tells the program, which calls HSA's
