@@ -64,13 +64,7 @@
  * dispatch asks for it: by librawhal's rule, for as long as the queue lives, and a dispatch that
  * would exceed the quota is an error of its queue.
  *
- * What is not, and neither held back nor charged: what the runtime copies for itself, as when it
- * loads code; dispatches that are vendor packets (gfx1250); the device's ends of queues (a page
- * each), rings and signals; scratch beyond 140 MiB of a queue, which is lent for a dispatch, and
- * where nothing but memory is limited, for packets are not looked at then; what the rest of a block
- * of 2 MiB is, of which the runtime gives out parts; memory of the host that the driver moves to a
- * device and back; descriptors of device memory in other processes; packets that a kernel enqueues,
- * which wait for the program's next doorbell. */
+ * What is neither held back nor charged SECURITY.md lists. */
 #ifndef RAWHAL_FRONT_FRONT_H
 #define RAWHAL_FRONT_FRONT_H
 
