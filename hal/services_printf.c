@@ -75,6 +75,27 @@ static int compare_entries(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
+static bool equal(rawhal_string_t a, rawhal_string_t b)
+{
+  return a.size == b.size && (!a.size || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* Units that a linker put into one object each count their formats from 1: nobody can tell then
+ * which one a record means. One entry of each key stays, and says so. */
+static void merge_keys(printf_table_t *table)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < table->count; ++i) {
+    const printf_entry_t *next = &table->entries[i];
+    printf_entry_t *last = kept ? &table->entries[kept - 1] : NULL;
+    if (last && last->key == next->key)
+      last->clashes |= !equal(last->format, next->format) || !equal(last->sizes, next->sizes);
+    else
+      table->entries[kept++] = *next;
+  }
+  table->count = kept;
+}
+
 rawhal_status_t printf_table_make(printf_table_t *table, const rawhal_string_t *formats,
                                   size_t count, const allocator_t *allocator, rawhal_error_t *error)
 {
@@ -101,6 +122,7 @@ rawhal_status_t printf_table_make(printf_table_t *table, const rawhal_string_t *
     to += entry->format.size;
   }
   qsort(table->entries, table->count, sizeof(*table->entries), compare_entries);
+  merge_keys(table);
   return RAWHAL_OK;
 }
 
@@ -110,6 +132,9 @@ void printf_table_free(printf_table_t *table)
   allocate_free(table->allocator, table->characters);
   *table = (printf_table_t){0};
 }
+
+static const char clash[] =
+    "has a number that several formats have: of units that were linked together, each begins anew";
 
 static const printf_entry_t *entry_find(const printf_table_t *table, uint64_t key)
 {
@@ -132,6 +157,9 @@ static size_t record_opencl(const printf_table_t *table, const unsigned char *by
   const printf_entry_t *entry = size < DWORD ? NULL : entry_find(table, load(bytes, DWORD));
   *why = "has a number that no format has";
   if (!entry)
+    return 0;
+  *why = clash;
+  if (entry->clashes)
     return 0;
   rawhal_string_t sizes = entry->sizes;
   uint64_t record = DWORD;
@@ -169,6 +197,9 @@ static size_t record_hip(const printf_table_t *table, const unsigned char *bytes
   *why = "has a hash that no format has";
   if (!entry)
     return 0;
+  *why = "has a hash that several formats have";
+  if (entry->clashes)
+    return 0;
   printf_arguments_t arguments = {.at = bytes + head, .end = bytes + record};
   format_text(output_begin(output), entry->format, &arguments);
   (void)output_end(output, stream);
@@ -184,9 +215,8 @@ rawhal_status_t printf_records(const printf_table_t *table, const unsigned char 
                                                           output, &why);
     if (record == 0)
       return rawhal_fail_at(error, RAWHAL_MALFORMED, offset,
-                            "printf record at byte %zu of %zu %s: were these kernels of another "
-                            "code object?",
-                            offset, size, why);
+                            "printf record at byte %zu of %zu %s%s", offset, size, why,
+                            why == clash ? "" : ": were these kernels of another code object?");
   }
   return RAWHAL_OK;
 }

@@ -19,6 +19,7 @@ typedef struct printf_entry {
   rawhal_string_t sizes, format;
   uint32_t count; /* of arguments */
   bool hashed;
+  bool clashes; /* another format has the same key */
 } printf_entry_t;
 
 typedef struct printf_table {

@@ -74,6 +74,34 @@ static rawhal_status_t list_segments(rawhal_hsaco_t *hsaco, rawhal_error_t *erro
   return RAWHAL_OK;
 }
 
+/* Units that were linked together each count their printf formats from 1 on. */
+static void check_printf(rawhal_hsaco_t *hsaco)
+{
+  name_table_t numbers;
+  size_t clashes = 0;
+  name_table_init(&numbers, &hsaco->arena, 8);
+  for (size_t i = 0; i < hsaco->info.printf_count; ++i) {
+    const rawhal_string_t format = hsaco->formats[i];
+    const char *colon = format.size ? memchr(format.data, ':', format.size) : NULL;
+    const rawhal_string_t number = {format.data, colon ? (size_t)(colon - format.data) : 0};
+    if (!number.size || (number.size == 1 && number.data[0] == '0')) /* HIP's have hashes */
+      continue;
+    name_slots_t *slots = name_table_at(&numbers, number);
+    if (!slots)
+      return; /* the arena remembers */
+    const rawhal_string_t *first =
+        slots->by_name == NAME_NONE ? &format : &hsaco->formats[slots->by_name];
+    clashes += first->size != format.size || memcmp(first->data, format.data, format.size) != 0;
+    slots->by_name = slots->by_name == NAME_NONE ? (uint32_t)i : slots->by_name;
+  }
+  if (clashes)
+    diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
+                   RAWHAL_NO_OFFSET,
+                   "%zu printf format%s a number that another has: units that were linked "
+                   "together each begin anew, and what these print cannot be told apart",
+                   clashes, clashes == 1 ? " has" : "s have");
+}
+
 /* What is true of the object as a whole and odd. */
 static void check_object(rawhal_hsaco_t *hsaco)
 {
@@ -89,6 +117,7 @@ static void check_object(rawhal_hsaco_t *hsaco)
                    "no metadata note: kernels are known by their descriptors only");
     return;
   }
+  check_printf(hsaco);
   uint32_t minor = minor_of[info->code_object_version];
   if (info->metadata_version[0] != 1 || info->metadata_version[1] != minor)
     diagnose_print(diagnostics, RAWHAL_SEVERITY_NOTE, nobody, RAWHAL_NO_OFFSET,

@@ -52,6 +52,8 @@ rawhal_status_t name_kernel(rawhal_hsaco_t *hsaco, uint32_t index, rawhal_error_
   }
   if (kernel->name.size && slots->by_name == NAME_NONE)
     slots->by_name = index;
+  else if (kernel->name.size)
+    diagnose_quirk(&hsaco->diagnostics, QUIRK_NAME_TWICE, kernel->name);
   return RAWHAL_OK;
 }
 

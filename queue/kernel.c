@@ -50,6 +50,12 @@ rawhal_status_t device_kernel_init(rawhal_device_kernel_t *kernel, const queue_d
                        "the kernarg segment asks for an alignment of %u bytes, at most %u can be "
                        "given",
                        info->alignment, PAGE_BYTES);
+  const uint32_t *cluster = kernel->info.kernel->cluster_dims;
+  if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "the kernel is for clusters of %ux%ux%u work-groups, which plain dispatch "
+                       "packets cannot ask for",
+                       cluster[0], cluster[1], cluster[2]);
   kernel->block_count = info->block_count;
   kernel->alignment =
       info->alignment > KERNARG_BLOCK_BYTES ? info->alignment / KERNARG_BLOCK_BYTES : 1;

@@ -114,15 +114,24 @@ static bool matches(rawhal_string_t name, const char *pattern)
   return does;
 }
 
+static bool is_text(rawhal_string_t text, rawhal_string_t other)
+{
+  return text.size == other.size && memcmp(text.data, other.data, text.size) == 0;
+}
+
 static void look_into(find_t *find, const select_t *select)
 {
   const rawhal_kernel_t *kernel;
   ++find->objects;
   if (!find->pattern) {
-    kernel = rawhal_hsaco_find_kernel(select->hsaco, rawhal_string(find->select.kernel));
-    if (kernel)
-      report(find, select, kernel);
-    else if (!find->kernels)
+    const rawhal_string_t name = rawhal_string(find->select.kernel);
+    const rawhal_kernel_t *first = rawhal_hsaco_find_kernel(select->hsaco, name);
+    for (size_t i = 0; first && (kernel = rawhal_hsaco_kernel(select->hsaco, i)); ++i)
+      if (kernel == first || is_text(kernel->name, name)) /* several may have one name */
+        report(find, select, kernel);
+    if (first)
+      return;
+    if (!find->kernels)
       near_look_at(&find->others, select->hsaco);
     return;
   }

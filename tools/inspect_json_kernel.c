@@ -144,6 +144,7 @@ void inspect_put_kernel(json_writer_t *out, const rawhal_kernel_t *kernel, bool 
   json_put_bool(out, "usable", kernel->usable);
   json_put_string_or_null(out, "unusable_reason", kernel->unusable_reason);
   put_u32x3(out, "reqd_workgroup_size", kernel->reqd_workgroup_size);
+  put_u32x3(out, "cluster_dims", kernel->cluster_dims);
   put_descriptor(out, kernel->descriptor);
   put_layout(out, kernel, page);
   if (page)

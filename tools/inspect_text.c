@@ -137,6 +137,7 @@ static void print_kernel(const inspect_options_t *options, inspect_names_t *name
            kernel->max_flat_workgroup_size, kernel->wavefront_size);
     print_dimensions("required", kernel->reqd_workgroup_size);
     print_dimensions("hint", kernel->workgroup_size_hint);
+    print_dimensions("in clusters of", kernel->cluster_dims);
     printf("\n  registers  %" PRIu32 " SGPRs, %" PRIu32 " VGPRs", kernel->sgpr_count,
            kernel->vgpr_count);
     if (kernel->agpr_count)

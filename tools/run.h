@@ -2,6 +2,7 @@
 #ifndef TOOLS_RUN_H
 #define TOOLS_RUN_H
 
+#include <rawhal/services.h>
 #include <rawhal/triton.h>
 
 #include "tools/run_argument.h"
@@ -21,6 +22,18 @@ typedef struct run_request {
 
 /* Does it; prints what it did, or one line on standard error. The exit status. */
 int run_kernel(const run_request_t *request);
+
+/* ---- What kernels ask of the host (run_services.c) ---- */
+
+/* Makes what the kernel's hidden arguments ask for: buffers of printf(), hostcalls and malloc(). NULL
+ * where it asks for nothing. What is printed goes to standard output; with --json to standard error.
+ */
+bool run_services_make(const run_request_t *request, rawhal_device_t *device,
+                       const rawhal_device_kernel_t *kernel, rawhal_services_t **services,
+                       rawhal_error_t *error);
+/* Points each __managed__ variable of the executable to its storage, as HIP's runtime does. */
+bool run_services_manage(rawhal_device_t *device, const rawhal_executable_t *executable,
+                         rawhal_error_t *error);
 
 /* ---- What is written (run_output.c) ---- */
 

@@ -22,6 +22,7 @@ typedef struct session {
   select_t select;
   rawhal_executable_t *executable;
   const rawhal_device_kernel_t *kernel;
+  rawhal_services_t *services; /* NULL: the kernel asks for none */
   rawhal_queue_t *queue;
   rawhal_buffer_t **buffers; /* one for each argument; NULL where it is none */
   unsigned char *blob;
@@ -95,7 +96,8 @@ static bool load_kernel(session_t *s)
   const rawhal_string_t name = {s->request->kernel, strlen(s->request->kernel)};
   return !rawhal_executable_load(s->device, s->select.hsaco, &s->executable, &s->error) &&
          !rawhal_executable_kernel(s->executable, name, s->request->kernarg_size, &s->kernel,
-                                   &s->error);
+                                   &s->error) &&
+         run_services_manage(s->device, s->executable, &s->error);
 }
 
 /* ---- Geometry ---- */
@@ -297,6 +299,8 @@ static bool launch(session_t *s, run_outcome_t *outcome)
       rawhal_queue_wait(s->queue, ticket, deadline, &s->error))
     return false;
   outcome->wall_ns[outcome->count] = now_ns() - start;
+  if (s->services && rawhal_services_flush(s->services, s->executable, &s->error))
+    return false;
   uint64_t start_ns = 0, end_ns = 0;
   if (rawhal_queue_timing(s->queue, ticket, &start_ns, &end_ns, &s->error) || end_ns <= start_ns)
     outcome->device_known = false; /* the result counts more than its time */
@@ -308,7 +312,10 @@ static bool launch(session_t *s, run_outcome_t *outcome)
 
 static bool dispatch(session_t *s, run_outcome_t *outcome)
 {
-  const rawhal_queue_options_t options = {.packets = 64, .submissions = 1};
+  if (!run_services_make(s->request, s->device, s->kernel, &s->services, &s->error))
+    return false;
+  const rawhal_queue_options_t options = {
+      .packets = 64, .submissions = 1, .services = rawhal_services_queue(s->services)};
   if (rawhal_queue_create(s->device, &options, &s->queue, &s->error))
     return false;
   s->dispatch.kernel = s->kernel;
@@ -348,6 +355,7 @@ static bool write_results(session_t *s)
 static void release(session_t *s)
 {
   rawhal_queue_destroy(s->queue);
+  rawhal_services_destroy(s->services);
   for (size_t i = 0; s->buffers && i < s->request->argument_count; ++i)
     rawhal_buffer_free(s->buffers[i]);
   free(s->buffers);

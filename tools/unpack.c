@@ -64,18 +64,17 @@ static const char *base_of(const char *path)
   return !strcmp(path, "-") ? "stdin" : slash ? slash + 1 : path;
 }
 
-/* FOLDER/FILE-NUMBER-PROCESSOR.co: nothing in it is from inside of the file but the processor,
- * which is one that is known, or a number. */
+/* FOLDER/FILE-NUMBER-TARGET.co: nothing in it is from inside of the file but the target, which is
+ * one that is known, or a number: "gfx90a-sramecc+-xnack-". */
 static bool name_file(const unpack_t *unpack, size_t index, const rawhal_target_t *target,
                       char path[PATH_MAX], rawhal_error_t *error)
 {
-  char processor[sizeof(target->processor) + 16];
-  if (*target->processor)
-    snprintf(processor, sizeof(processor), "%s", target->processor);
-  else
-    snprintf(processor, sizeof(processor), "mach-0x%x", target->machine);
+  char text[64];
+  (void)rawhal_target_format(target, text, sizeof(text));
+  for (char *colon; (colon = strchr(text, ':'));)
+    *colon = '-'; /* which paths in lists, and other systems, do without */
   int size = snprintf(path, PATH_MAX, "%s/%s-%zu-%s.co", unpack->folder, base_of(unpack->path),
-                      index, processor);
+                      index, text);
   return (size >= 0 && size < PATH_MAX) ||
          tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "the path of object %zu would be too long",
                      index);
@@ -193,7 +192,7 @@ static const char *help(void)
 {
   return "usage: rawhal unpack FILE... [OPTIONS]\n\n"
          "Writes the code objects of FILE, which 'rawhal inspect' lists, to files of\n"
-         "their own: FILE-NUMBER-PROCESSOR.co, byte for byte, whatever carried them and\n"
+         "their own: FILE-NUMBER-TARGET.co, byte for byte, whatever carried them and\n"
          "however they were compressed. Prints the names. Damaged objects are written,\n"
          "too; what is not an AMDGPU code object is not. A FILE of - is standard input;\n"
          "its objects are stdin-NUMBER-....\n\n"

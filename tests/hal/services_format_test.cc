@@ -188,6 +188,19 @@ TEST_F(Records, OpenclFormats)
   EXPECT_EQ(printed, "O:a:\\t\\x\\7O:b7\nO:only 5O:a:\\t\\x\\7");
 }
 
+// Units that were linked together: the text of one is not the other's.
+TEST_F(Records, NumbersOfSeveralFormatsPrintNothing)
+{
+  const std::vector<std::string> formats = {"1:1:4:a %d", "2:0:sound", "1:1:4:b %f", "1:1:4:a %d"};
+  EXPECT_EQ(print(formats, raw(2u) + raw(1u) + raw(7)), RAWHAL_MALFORMED);
+  EXPECT_EQ(printed, "O:sound");
+  EXPECT_EQ(error.offset, 4u);
+  EXPECT_NE(std::string(error.message).find("several formats"), std::string::npos) << error.message;
+  EXPECT_EQ(print({"1:1:4:a %d", "1:2:4:4:a %d"}, raw(1u) + raw(7)), RAWHAL_MALFORMED);
+  EXPECT_OK(print({"1:1:4:a %d", "1:1:4:a %d"}, raw(1u) + raw(7))); // the same twice
+  EXPECT_EQ(printed, "O:a 7");
+}
+
 TEST_F(Records, OpenclThatMakeNoSense)
 {
   std::vector<std::string> formats = {"1:1:8:%ld|", "", ":", "2", "2:", "2:1", "x:1:4:%d", "3:0:c"};

@@ -50,6 +50,48 @@ TEST(Metadata, NotesAreMerged)
   EXPECT_TRUE(contains(opened.diagnostics(), "the ELF flags decide"));
 }
 
+// Units that were linked together each count their formats from 1.
+TEST(Metadata, FormatsWithOneNumberAreSaid)
+{
+  const struct {
+    std::vector<std::string> formats;
+    bool said;
+  } cases[] = {{{"1:0:a", "2:0:b", "1:1:4:c %d"}, true},
+               {{"1:0:a", "1:0:a"}, false},
+               {{"0:0:11,a", "0:0:22,b"}, false},
+               {{"", "x", "10:0:a", "1:0:b"}, false}};
+  for (const auto &one : cases) {
+    Object object;
+    object.kernels = {plain_kernel("k")};
+    Pack root;
+    root.map(2).str("amdhsa.kernels").array(1).raw(build::pack_kernel(object.kernels[0]));
+    root.str("amdhsa.printf").array(static_cast<uint32_t>(one.formats.size()));
+    for (const std::string &format : one.formats)
+      root.str(format);
+    object.notes = {root.bytes};
+    Opened opened(object.build());
+    ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+    EXPECT_EQ(one.said, contains(opened.diagnostics(), "a number that another has"))
+        << opened.diagnostics();
+  }
+}
+
+// Both are there, by their symbols.
+TEST(Metadata, OneNameTwice)
+{
+  Object object;
+  object.kernels = {plain_kernel("k"), plain_kernel("k")};
+  object.kernels[0].symbol = "first.kd";
+  object.kernels[1].symbol = "second.kd";
+  Opened opened(object.build());
+  ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
+  EXPECT_TRUE(opened.kernel(0).usable && opened.kernel(1).usable);
+  EXPECT_EQ(&opened.kernel(0), rawhal_hsaco_find_kernel(opened.hsaco, rawhal_string("k")));
+  EXPECT_EQ(&opened.kernel(0), rawhal_hsaco_find_kernel(opened.hsaco, rawhal_string("first.kd")));
+  EXPECT_EQ(&opened.kernel(1), rawhal_hsaco_find_kernel(opened.hsaco, rawhal_string("second.kd")));
+  EXPECT_TRUE(contains(opened.diagnostics(), "by their symbols")) << opened.diagnostics();
+}
+
 TEST(Metadata, OneSymbolTwiceIsAnErrorOfTheObject)
 {
   Object object;

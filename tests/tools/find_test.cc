@@ -153,4 +153,15 @@ TEST_F(Find, RefusesInOneLine)
                  "unknown or incomplete option '--nope'");
 }
 
+TEST_F(Find, SeveralOfOneName)
+{
+  build::Object object;
+  object.kernels = {build::plain_kernel("k"), build::plain_kernel("k")};
+  object.kernels[0].symbol = "first.kd";
+  object.kernels[1].symbol = "second.kd";
+  spit(scratch / "lib/two.co", object.build());
+  EXPECT_EQ(2u, found("k").size());
+  EXPECT_EQ(1u, found("second.kd").size());
+}
+
 } // namespace

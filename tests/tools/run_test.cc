@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tests/hsaco/builder.h"
 #include "tests/tools/process.h"
 
 static const std::string tool = RAWHAL_TOOL;
@@ -52,6 +53,45 @@ protected:
   float a[count], b[count];
   Scratch scratch;
 };
+
+// ---- What kernels ask of the host ----
+
+TEST(Services, WhatKernelsPrintIsPrinted)
+{
+  const std::string printf = fixtures + "printf-gfx90a-v5.co";
+  Outcome text = rawhal_run({printf, "--kernel", "printf_ids", "--grid", "1", "--block", "2"});
+  EXPECT_EQ(0, text.status) << text.err;
+  Outcome json =
+      rawhal_run({printf, "--kernel", "printf_ids", "--grid", "1", "--block", "2", "--json"});
+  EXPECT_EQ(0, json.status) << json.err;
+  EXPECT_EQ('{', json.out[0]) << "what is printed stands before the document";
+  EXPECT_FALSE(json.err.empty());
+  EXPECT_EQ(0u, text.out.find(json.err.substr(0, json.err.find('\n')))) << text.out << json.err;
+}
+
+TEST(Services, ManagedVariablesHaveStorage)
+{
+  Scratch scratch;
+  Outcome got = rawhal_run({fixtures + "managed-gfx90a-v5.co", "--kernel", "use_managed", "--grid",
+                            "1", "--block", "1", "out:" + (scratch / "o") + ":4"});
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_EQ(std::string("\x2a\0\0\0", 4), slurp(scratch / "o"));
+}
+
+TEST(Services, ClustersCannotBeHad)
+{
+  Scratch scratch;
+  build::Object object;
+  object.kernels = {build::plain_kernel("k")};
+  object.kernels[0].more = {{".cluster_dims", build::Pack().numbers({2, 1, 1}).bytes}};
+  object.build();
+  spit(scratch / "c.co", object.bytes.data(), object.bytes.size());
+  Outcome shown = run({tool, "inspect", scratch / "c.co"});
+  EXPECT_NE(std::string::npos, shown.out.find("in clusters of 2x1x1")) << shown.out;
+  expect_refusal(rawhal_run({scratch / "c.co", "--kernel", "k", "--grid", "1", "--block", "1",
+                             "out:" + (scratch / "o") + ":64", "u32:1"}),
+                 {"clusters of 2x1x1"});
+}
 
 TEST_F(Sums, FromFilesToFile)
 {

@@ -46,6 +46,17 @@ TEST_F(Unpack, BytesAreTheSame)
   EXPECT_EQ(b, slurp(second));
 }
 
+TEST_F(Unpack, NamesHaveTheWholeTarget)
+{
+  std::string on = a, off = a;
+  on[49] = 0x0f; // e_flags: SRAM-ECC on, XNACK on
+  off[49] = 0x06;
+  spit(scratch / "all.a", build::ar_archive({{"a.co", on}, {"b.co", off}}));
+  EXPECT_EQ(scratch / "out/all.a-0-gfx90a-sramecc+-xnack+.co" + "\n" +
+                (scratch / "out/all.a-1-gfx90a-xnack-.co") + "\n",
+            unpack().out);
+}
+
 TEST_F(Unpack, OnlyWhatIsAskedFor)
 {
   Outcome one = unpack({"--object", "1"});
