@@ -4,46 +4,30 @@
  * Not before, even if loading failed: the loader may have taken memory by then, and keeps it as
  * long. Where it has taken more than the code object said that is charged, too, fit or not. */
 #include "front/held.h"
+#include "front/loaded.h"
 #include "front/sources.h"
-
-#include <hsa/hsa_ven_amd_loader.h>
-#include <string.h>
-
-typedef hsa_ven_amd_loader_1_01_pfn_t loader_t;
-
-/* Of a program that loads code, every runtime has it. */
-static bool find_loader(loader_t *loader)
-{
-  *loader = (loader_t){0};
-  return front.hsa.major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(*loader), loader) ==
-             HSA_STATUS_SUCCESS &&
-         loader->hsa_ven_amd_loader_executable_iterate_loaded_code_objects &&
-         loader->hsa_ven_amd_loader_loaded_code_object_get_info;
-}
 
 /* ---- What is there ---- */
 
 typedef struct loaded {
-  loader_t loader;
   uint64_t bytes[FRONT_DEVICES]; /* by device */
 } loaded_t;
 
-static hsa_status_t add_up(hsa_executable_t executable, hsa_loaded_code_object_t object, void *data)
+static void add_up(hsa_executable_t executable, hsa_loaded_code_object_t object,
+                   loaded_info_t *info, void *context)
 {
   (void)executable;
-  loaded_t *loaded = data;
+  loaded_t *loaded = context;
   hsa_agent_t agent = {0};
   uint64_t bytes = 0;
-  if (loaded->loader.hsa_ven_amd_loader_loaded_code_object_get_info(
-          object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT, &agent) != HSA_STATUS_SUCCESS ||
-      loaded->loader.hsa_ven_amd_loader_loaded_code_object_get_info(
-          object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &bytes) !=
+  if (info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT, &agent) !=
+          HSA_STATUS_SUCCESS ||
+      info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &bytes) !=
           HSA_STATUS_SUCCESS)
-    return HSA_STATUS_SUCCESS; /* it is not a device's */
+    return; /* it is not a device's */
   const front_device_t *device = device_of_agent(agent);
   if (device)
     loaded->bytes[device - front.devices] += held_granules(device, bytes);
-  return HSA_STATUS_SUCCESS;
 }
 
 static hsa_status_t charge_more(front_device_t *device, hsa_executable_t executable, uint64_t bytes)
@@ -65,10 +49,9 @@ static hsa_status_t compare(hsa_executable_t executable)
 {
   loaded_t loaded = {0};
   hsa_status_t result = HSA_STATUS_SUCCESS;
-  if (front_orphaned() || !find_loader(&loaded.loader))
+  if (front_orphaned())
     return HSA_STATUS_SUCCESS;
-  (void)loaded.loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, add_up,
-                                                                                &loaded);
+  (void)loaded_each(executable, add_up, &loaded);
   for (uint32_t i = 0; i < front.device_count; ++i) {
     const uint64_t known = held_sum(HELD_CODE, executable.handle, &front.devices[i]);
     if (loaded.bytes[i] > known &&
@@ -101,6 +84,8 @@ static hsa_status_t reserve(hsa_executable_t executable, hsa_agent_t agent, sour
 
 static hsa_status_t loaded(hsa_executable_t executable, hsa_status_t result)
 {
+  if (result != HSA_STATUS_SUCCESS)
+    loaded_failed(executable);
   const hsa_status_t fits = compare(executable);
   return result == HSA_STATUS_SUCCESS ? fits : result;
 }
@@ -144,6 +129,7 @@ static hsa_status_t executable_freeze(hsa_executable_t executable, const char *o
 static hsa_status_t executable_destroy(hsa_executable_t executable)
 {
   held_t *held = held_take_all(HELD_CODE, executable.handle);
+  loaded_gone(executable);
   return held_settle(held, front.hsa.executable_destroy(executable));
 }
 

@@ -8,6 +8,7 @@
  *     imports  hooks of memory that other processes and drivers have, too
  *     vmem     hooks of memory that is mapped by handles
  *     code     hooks of executables: the memory of loaded code
+ *     loaded   what executables have of code, as far as the runtime can be asked
  *     sources  what code is loaded from
  *     held     what of all that the program has, in the ledger
  *     descriptors  files that keep memory

@@ -2,6 +2,7 @@
  * already and has HSA_AMD_TOOL_PRIORITY, or librawhal-front-register.so (register.c) hands on the
  * table that rocprofiler-sdk was given. More than one may be open. */
 #include "front/copying.h"
+#include "front/loaded.h"
 #include "front/watch.h"
 
 #include "base/cancel.h"
@@ -176,6 +177,7 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
     queues_abandon();
     copying_abandon();
     memory_abandon();
+    loaded_abandon();
     watch_abandon();
   }
   loaded_in = getpid();
@@ -203,6 +205,7 @@ void OnUnload(void)
   }
   tables_restore(&front.tables, &front.hooks);
   memory_forget();
+  loaded_forget();
   if (front.watched) {
     watch_summary();
     watch_close();

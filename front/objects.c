@@ -1,10 +1,10 @@
 #include "front/objects.h"
 
+#include "front/loaded.h"
 #include "front/ranges.h"
 #include "front/trace.h"
 #include "hsaco/content.h"
 
-#include <hsa/hsa_ven_amd_loader.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,34 +303,20 @@ void objects_bounds(uint64_t *least, uint64_t *end)
 
 /* ---- Hooks ---- */
 
-typedef hsa_ven_amd_loader_1_01_pfn_t loader_t;
-
-/* False: what is loaded cannot be asked for, and no kernel is known. */
-static bool find_loader(loader_t *loader)
-{
-  memset(loader, 0, sizeof(*loader));
-  return front.hsa.major_extension_table &&
-         front.hsa.major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(*loader), loader) ==
-             HSA_STATUS_SUCCESS &&
-         loader->hsa_ven_amd_loader_executable_iterate_loaded_code_objects &&
-         loader->hsa_ven_amd_loader_loaded_code_object_get_info;
-}
-
-static bool info_of(const loader_t *loader, hsa_loaded_code_object_t loaded,
+static bool info_of(loaded_info_t *info, hsa_loaded_code_object_t loaded,
                     hsa_ven_amd_loader_loaded_code_object_info_t attribute, void *value)
 {
-  return loader->hsa_ven_amd_loader_loaded_code_object_get_info(loaded, attribute, value) ==
-         HSA_STATUS_SUCCESS;
+  return info(loaded, attribute, value) == HSA_STATUS_SUCCESS;
 }
 
 /* The runtime's name for where it was: a file with offset and size, or memory. NULL: none. */
-static char *uri_of(const loader_t *loader, hsa_loaded_code_object_t loaded)
+static char *uri_of(loaded_info_t *info, hsa_loaded_code_object_t loaded)
 {
   uint32_t length = 0;
-  if (!info_of(loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH, &length))
+  if (!info_of(info, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH, &length))
     return NULL;
   char *uri = calloc(1, (size_t)length + 1);
-  if (uri && info_of(loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri))
+  if (uri && info_of(info, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri))
     return uri;
   free(uri);
   return NULL;
@@ -386,9 +372,12 @@ static void no_memory(uint64_t size, const char *uri)
 
 /* What is loaded keeps its bytes' place until the executable is frozen, and ROCr has read all of a
  * file: both are in memory. */
-static void remember(const loader_t *loader, hsa_executable_t executable,
-                     hsa_loaded_code_object_t loaded)
+static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loaded,
+                     loaded_info_t *info, void *context)
 {
+  (void)context;
+  if (is_remembered(executable, loaded))
+    return;
   uint64_t bytes = 0, size = 0;
   int64_t delta = 0;
   place_t place = {.executable = executable.handle, .loaded = loaded.handle};
@@ -404,14 +393,14 @@ static void remember(const loader_t *loader, hsa_executable_t executable,
       {HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT, &place.agent},
   };
   for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); ++i)
-    if (!info_of(loader, loaded, wanted[i].attribute, wanted[i].value))
+    if (!info_of(info, loaded, wanted[i].attribute, wanted[i].value))
       return;
   place.delta = (uint64_t)delta;
   if (!bytes || !size)
     return;
   const void *content = (const void *)(uintptr_t)bytes;
   rawhal_content_hash_t hash = rawhal_content_hash(content, size); /* nothing waits for that */
-  char *uri = uri_of(loader, loaded);
+  char *uri = uri_of(info, loaded);
   trace_object(hash, size, uri);
   pthread_rwlock_wrlock(&lock);
   front_object_t *object = add_place(&place, hash, content, size);
@@ -427,78 +416,44 @@ static void remember(const loader_t *loader, hsa_executable_t executable,
   free(uri);
 }
 
-typedef struct found {
-  hsa_loaded_code_object_t *all;
-  size_t count, room;
-} found_t;
-
-static hsa_status_t collect(hsa_executable_t executable, hsa_loaded_code_object_t loaded,
-                            void *data)
-{
-  found_t *found = data;
-  (void)executable;
-  if (found->count == found->room) {
-    const size_t room = found->room ? 2 * found->room : 8;
-    hsa_loaded_code_object_t *more = realloc(found->all, room * sizeof(*more));
-    if (!more)
-      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    found->all = more;
-    found->room = room;
-  }
-  found->all[found->count++] = loaded;
-  return HSA_STATUS_SUCCESS;
-}
-
 /* All that the executable has by now, by whichever call it came in. */
-static void remember_all(hsa_executable_t executable)
+static hsa_status_t remember_all(hsa_executable_t executable, hsa_status_t result)
 {
-  loader_t loader;
-  found_t found = {0};
-  if (front_orphaned() || !find_loader(&loader))
-    return;
-  if (loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
-          executable, collect, &found) == HSA_STATUS_ERROR_OUT_OF_RESOURCES)
-    no_memory(0, NULL);
-  for (size_t i = 0; i < found.count; ++i)
-    if (!is_remembered(executable, found.all[i]))
-      remember(&loader, executable, found.all[i]);
-  free(found.all);
+  if (front_orphaned())
+    return result;
+  if (result != HSA_STATUS_SUCCESS)
+    loaded_failed(executable);
+  else
+    (void)loaded_each(executable, remember, NULL);
+  return result;
 }
 
 static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
                                            hsa_code_object_reader_t reader, const char *options,
                                            hsa_loaded_code_object_t *loaded)
 {
-  hsa_status_t result =
-      front.inner.load_agent_code_object(executable, agent, reader, options, loaded);
-  if (result == HSA_STATUS_SUCCESS)
-    remember_all(executable);
-  return result;
+  return remember_all(
+      executable, front.inner.load_agent_code_object(executable, agent, reader, options, loaded));
 }
 
 static hsa_status_t load_program_code_object(hsa_executable_t executable,
                                              hsa_code_object_reader_t reader, const char *options,
                                              hsa_loaded_code_object_t *loaded)
 {
-  hsa_status_t result = front.inner.load_program_code_object(executable, reader, options, loaded);
-  if (result == HSA_STATUS_SUCCESS)
-    remember_all(executable);
-  return result;
+  return remember_all(executable,
+                      front.inner.load_program_code_object(executable, reader, options, loaded));
 }
 
 static hsa_status_t load_code_object(hsa_executable_t executable, hsa_agent_t agent,
                                      hsa_code_object_t object, const char *options)
 {
-  hsa_status_t result = front.inner.load_code_object(executable, agent, object, options);
-  if (result == HSA_STATUS_SUCCESS)
-    remember_all(executable);
-  return result;
+  return remember_all(executable, front.inner.load_code_object(executable, agent, object, options));
 }
 
 /* The last moment at which the bytes are sure to be there: what came in otherwise is seen here. */
 static hsa_status_t executable_freeze(hsa_executable_t executable, const char *options)
 {
-  remember_all(executable);
+  (void)remember_all(executable, HSA_STATUS_SUCCESS);
   return front.inner.executable_freeze(executable, options);
 }
 
@@ -533,6 +488,7 @@ static hsa_status_t executable_destroy(hsa_executable_t executable)
   pthread_rwlock_wrlock(&lock);
   drop_executable(executable.handle);
   pthread_rwlock_unlock(&lock);
+  loaded_gone(executable);
   ranges_settle(); /* whoever reads its memory has done so */
   if (listener)
     listener->unload(executable);

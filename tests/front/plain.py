@@ -104,6 +104,7 @@ def try_loads(folder):
     for how, became in lines.items():
         assert became == ("not loaded" if NONE & set(how.split(", ")) else "ran"), (how, became)
     count = sum(became == "ran" for became in lines.values())
+    assert run("loads", "--memory", "64M")[::2] == (lines, 0)  # where it is charged
     recording = os.path.join(folder, "recording")
     for options, command, said in (
             (("--check=refuse",), "exec", f"check: checked {count}, unknown 0, mistaken 0"),

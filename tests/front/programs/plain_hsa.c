@@ -228,6 +228,16 @@ static hsa_status_t by_code_object(hsa_executable_t executable)
   return hsa_executable_load_code_object(executable, gpus[0], object, NULL);
 }
 
+/* What is left of a load that failed stays in the executable. */
+static hsa_status_t by_second(hsa_executable_t executable)
+{
+  hsa_code_object_reader_t reader;
+  CALL(hsa_code_object_reader_create_from_memory(file, file_size, &reader));
+  if (hsa_executable_load_program_code_object(executable, reader, NULL, NULL) == HSA_STATUS_SUCCESS)
+    return HSA_STATUS_ERROR;
+  return by_reader(executable, reader);
+}
+
 static hsa_status_t by_program(hsa_executable_t executable)
 {
   hsa_code_object_reader_t reader;
@@ -272,6 +282,8 @@ static const struct {
     {"hsa_code_object_deserialize", "hsa_executable_load_code_object", by_code_object, true},
     {"hsa_code_object_reader_create_from_memory", "hsa_executable_load_program_code_object",
      by_program, false},
+    {"hsa_code_object_reader_create_from_memory",
+     "hsa_executable_load_agent_code_object, after one that failed", by_second, false},
 };
 
 static void try_loads(void)
