@@ -147,7 +147,7 @@ static uint64_t ns_at(const flight_clock_t *clock, uint64_t tick)
 static void show(proxy_t *proxy, const flight_batch_t *batch, const flight_clock_t *clock)
 {
   uint64_t before = 0;
-  for (uint32_t i = 0; i < batch->count; ++i) {
+  for (uint32_t i = 0; i < batch->count && !batch->commands; ++i) {
     const bool measured = batch->ours >> i & 1;
     const flight_time_t time = ticks_of(proxy, batch->first + i);
     watch_note_t *note = &proxy->flying[(batch->first + i) % PROXY_SIGNALS];
@@ -163,7 +163,7 @@ static void show(proxy_t *proxy, const flight_batch_t *batch, const flight_clock
 /* Not by the device's word: it died. */
 static void drop(proxy_t *proxy, const flight_batch_t *batch)
 {
-  for (uint32_t i = 0; i < batch->count; ++i)
+  for (uint32_t i = 0; i < batch->count && !batch->commands; ++i)
     watch_ended(proxy->index, &proxy->flying[(batch->first + i) % PROXY_SIGNALS], 0, 0, false);
 }
 

@@ -15,11 +15,6 @@ static const uint64_t batch_alone_ns = 4000000, batch_shared_ns = 1000000;
 
 enum { HARVEST_EACH = 32 }; /* dispatches: looking at what has finished costs */
 
-static proxy_packet_t *packet_at(const proxy_t *proxy, uint64_t index)
-{
-  return &proxy->ring[index & proxy->mask];
-}
-
 static const uint32_t type_mask = ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)
                                   << HSA_PACKET_HEADER_TYPE;
 
@@ -139,8 +134,9 @@ static bool look_at(proxy_t *proxy, uint64_t index)
   if (proxy->refused || index < proxy->looked_at)
     return !proxy->refused;
   proxy->looked_at = index + 1;
-  if (watch_dispatch(proxy->device, proxy->face->hsa_queue.id, &packet_at(proxy, index)->dispatch,
-                     &proxy->waiting[index & proxy->mask], &error))
+  if (watch_dispatch(proxy->device, proxy->face->hsa_queue.id,
+                     &proxy_packet_at(proxy, index)->dispatch, &proxy->waiting[index & proxy->mask],
+                     &error))
     return true;
   proxy->refused = true;
   (void)snprintf(proxy->refusal, sizeof(proxy->refusal), "%.*s", CHECK_TEXT - 1, error.message);
@@ -150,7 +146,7 @@ static bool look_at(proxy_t *proxy, uint64_t index)
 static void fly(proxy_t *proxy, uint64_t index, uint64_t ticket)
 {
   watch_note_t *note = &proxy->waiting[index & proxy->mask];
-  substitute_restore(&note->run, &note->packet, &packet_at(proxy, index)->dispatch);
+  substitute_restore(&note->run, &note->packet, &proxy_packet_at(proxy, index)->dispatch);
   proxy->flying[ticket % PROXY_SIGNALS] = *note;
   *note = (watch_note_t){0};
 }
@@ -206,7 +202,7 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
   limit_cost_begin(cost);
   while (count < most && index + count != proxy->announced &&
          flight_has_room(proxy, marker + count + 1) && has_room(proxy, marker + count + 1)) {
-    const proxy_packet_t *packet = packet_at(proxy, index + count);
+    const proxy_packet_t *packet = proxy_packet_at(proxy, index + count);
     if (type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
       break;
     if (front.watched && !look_at(proxy, index + count))
@@ -278,7 +274,7 @@ static rawhal_status_t reserve_scratch(proxy_t *proxy, uint64_t index, uint32_t 
 {
   uint32_t most = proxy->lane_bytes;
   for (uint32_t i = 0; i < count; ++i) {
-    uint32_t bytes = packet_at(proxy, index + i)->dispatch.private_segment_size;
+    uint32_t bytes = proxy_packet_at(proxy, index + i)->dispatch.private_segment_size;
     most = bytes > most ? bytes : most;
   }
   if (most == proxy->lane_bytes)
@@ -304,7 +300,7 @@ void proxy_give_back_scratch(proxy_t *proxy)
  * them is counted: only how large they are. False: as below. */
 static bool forward_uncounted(proxy_t *proxy, uint64_t index)
 {
-  proxy_packet_t *packet = packet_at(proxy, index);
+  proxy_packet_t *packet = proxy_packet_at(proxy, index);
   rawhal_error_t error;
   if (!has_room(proxy, 1)) {
     hold(proxy, 0);
@@ -327,7 +323,7 @@ static bool forward_uncounted(proxy_t *proxy, uint64_t index)
 static bool forward_one(proxy_t *proxy, uint64_t index)
 {
   const uint64_t ticket = proxy->tickets;
-  proxy_packet_t *packet = packet_at(proxy, index);
+  proxy_packet_t *packet = proxy_packet_at(proxy, index);
   const hsa_signal_t signal = proxy->signals[ticket % PROXY_SIGNALS];
   if (front.watched || proxy->behind || index + 1 != proxy->announced || !signal.handle ||
       ticket - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1) ||
@@ -342,7 +338,7 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
   pass(proxy, packet);
   batch->first = ticket;
   batch->count = 1;
-  batch->marked = false;
+  batch->commands = batch->marked = false;
   flight_begin(proxy);
   return true;
 }
@@ -397,7 +393,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   proxy->behind = false;
   uint64_t all_ours = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    proxy_packet_t *packet = packet_at(proxy, index + i);
+    proxy_packet_t *packet = proxy_packet_at(proxy, index + i);
     bool ours = put_dispatch(proxy, packet, proxy->signals[(first + i) % PROXY_SIGNALS]);
     all_ours |= (uint64_t)ours << i;
     if (front.watched)
@@ -408,6 +404,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   batch->count = count;
   batch->ours = all_ours;
   batch->marked = marked;
+  batch->commands = false;
   flight_begin(proxy);
   return true;
 }
@@ -450,10 +447,58 @@ static bool is_barrier(unsigned type)
   return type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR;
 }
 
-/* There are some that wait for a value. */
+/* Of a vendor's packets those that wait for a value do no more than that. Others may have the device
+ * do anything: PM4 may be dispatches, and so are some of gfx1250's. */
+enum { FORMAT_SHIFT = 16, FORMAT_MASK = 0xff };
+
 static bool is_vendors(unsigned type)
 {
   return type == HSA_PACKET_TYPE_VENDOR_SPECIFIC;
+}
+
+static bool is_commands(uint32_t first)
+{
+  return is_vendors(type_in(first)) &&
+         (first >> FORMAT_SHIFT & FORMAT_MASK) != HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+}
+
+/* One that is admitted as a dispatch of whatever length, with a barrier after it that tells when it
+ * has ended. False: held back, or nothing more goes. */
+static bool forward_commands(proxy_t *proxy, uint64_t index, uint32_t first)
+{
+  const limit_shape_t shape = {.key = limit_key(LIMIT_COMMANDS_KEY, 0), .launches = 1};
+  const uint64_t ticket = proxy->tickets;
+  proxy_packet_t *packet = proxy_packet_at(proxy, index);
+  rawhal_error_t error;
+  (void)flight_harvest(proxy);
+  if (!flight_has_room(proxy, 1) || !has_room(proxy, 1) || !flight_signal(proxy, ticket).handle) {
+    hold(proxy, service_now() + 1000000);
+    return false;
+  }
+  flight_batch_t *batch = flight_next(proxy);
+  const rawhal_status_t status = limit_admit_one(proxy->lease, &shape, 0, &batch->grant, &error);
+  if (status == RAWHAL_WOULD_BLOCK) {
+    hold(proxy, limit_retry_at(proxy->lease));
+    return false;
+  }
+  if (status != RAWHAL_OK) {
+    fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
+    return false;
+  }
+  if (front.watched && !look_at_other(proxy, packet)) {
+    limit_cancel(proxy->lease, &batch->grant);
+    return false;
+  }
+  put(proxy, packet, first);
+  put_barrier(proxy, true, proxy->signals[ticket % PROXY_SIGNALS]);
+  pass(proxy, packet);
+  batch->first = ticket;
+  batch->count = 1;
+  batch->ours = 0;
+  batch->marked = false;
+  batch->commands = true;
+  flight_begin(proxy);
+  return true;
 }
 
 void proxy_forward(proxy_t *proxy)
@@ -467,7 +512,7 @@ void proxy_forward(proxy_t *proxy)
     uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
     if (index == proxy->announced || atomic_load(&proxy->died_at))
       break;
-    proxy_packet_t *packet = packet_at(proxy, index);
+    proxy_packet_t *packet = proxy_packet_at(proxy, index);
     const uint32_t first = first_of(packet);
     const unsigned type = type_in(first);
     if (type == HSA_PACKET_TYPE_INVALID)
@@ -496,6 +541,13 @@ void proxy_forward(proxy_t *proxy)
       }
       continue;
     }
+    if (is_commands(first) && proxy->device->counted) {
+      announce(proxy, before);
+      before = proxy->real_write;
+      if (!forward_commands(proxy, index, first))
+        break;
+      continue;
+    }
     const bool open = is_barrier(type) ? is_open(packet, type) : !is_vendors(type);
     if (!has_room(proxy, 1) || (is_barrier(type) && !open && proxies_hold(proxy))) {
       hold(proxy, 0);
@@ -510,61 +562,4 @@ void proxy_forward(proxy_t *proxy)
   announce(proxy, before);
   if (proxy->holding != atomic_load_explicit(&proxy->held, memory_order_relaxed))
     proxy_set_held(proxy, proxy->holding);
-}
-
-/* ---- What the program does ---- */
-
-/* The lines that the next launch will write, or read when the program has just written them: most
- * went to the device's side since they were last here, and each is a wait where this has not asked
- * for them before. */
-static void expect_next(proxy_t *proxy)
-{
-  const uint64_t next = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
-  const uint64_t at = proxy->real_write & (proxy->real->size - 1);
-  proxy_expect(packet_at(proxy, next));
-  proxy_expect((const proxy_packet_t *)proxy->real->base_address + at);
-  flight_expect_next(proxy);
-}
-
-static void forward_waiting(proxy_t *proxy)
-{
-  for (int i = 0; proxy->held && i < 10000; ++i) {
-    proxy_unlock(proxy);
-    service_nap(1000000);
-    pthread_mutex_lock(&proxy->lock);
-    (void)flight_harvest(proxy);
-    proxy_forward(proxy);
-  }
-}
-
-void proxy_ring(proxy_t *proxy)
-{
-  uint64_t write = __atomic_load_n(&proxy->face->write_dispatch_id, __ATOMIC_ACQUIRE);
-  pthread_mutex_lock(&proxy->lock);
-  if (write > proxy->announced)
-    proxy->announced = write;
-  if (!proxy->held) /* or the service thread has it in hand */
-    proxy_forward(proxy);
-  if (atomic_load(&service_ended))
-    forward_waiting(proxy);
-  else
-    service_wake(proxy);
-  expect_next(proxy);
-  proxy_unlock(proxy);
-}
-
-uint64_t proxy_read_index(proxy_t *proxy)
-{
-  uint64_t taken = words_read_index(proxy->real);
-  uint64_t forwarded = atomic_load_explicit(&proxy->forwarded, memory_order_acquire);
-  volatile uint64_t *shown = &proxy->face->read_dispatch_id;
-  uint64_t was = __atomic_load_n(shown, __ATOMIC_RELAXED), index = was;
-  /* An end that a later packet wrote in the meantime lies beyond what had been taken before. */
-  while (index < forwarded &&
-         atomic_load_explicit(&proxy->ends[index & proxy->mask], memory_order_relaxed) <= taken)
-    ++index;
-  while (was < index &&
-         !__atomic_compare_exchange_n(shown, &was, index, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-    continue;
-  return was < index ? index : was;
 }

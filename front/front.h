@@ -19,6 +19,7 @@
  *     described  hooks of the newer ways to make them
  *     words    of signals and queues, where the device has them
  *     proxy    one queue: the program's ring, and the device's
+ *     doorbell the program rings, and looks how far the device is
  *     forward  packets from the one to the other, as far as the limiter admits them
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back

@@ -48,6 +48,7 @@ typedef struct flight_batch {
   uint64_t first; /* the ticket of its first dispatch; a ticket's signal is at ticket % SIGNALS */
   uint32_t count;
   uint64_t ours; /* a bit for each whose own signal is ours: its start is known */
+  bool commands; /* they are no dispatches, but a vendor's packet: nothing is known of it */
   bool marked;   /* the ticket before is of a barrier, before which none of them can have begun */
 } flight_batch_t;
 
@@ -141,9 +142,18 @@ void proxies_destroy(void); /* all of them; no other thread makes or destroys on
 void proxies_forget(void);  /* when the runtime ends */
 void proxies_abandon(void); /* they are another process's */
 
-/* forward.c */
+static inline proxy_packet_t *proxy_packet_at(const proxy_t *proxy, uint64_t index)
+{
+  return &proxy->ring[index & proxy->mask];
+}
+
+/* doorbell.c */
 /* A doorbell of the program's. */
 void proxy_ring(proxy_t *proxy);
+/* Packets of the program's ring that the device has taken. */
+uint64_t proxy_read_index(proxy_t *proxy);
+
+/* forward.c */
 /* Forwards what is announced, as far as the limiter admits. The caller holds the lock. */
 void proxy_forward(proxy_t *proxy);
 /* Releases the lock, and says what has stopped the queue, which the program must be told. */
@@ -152,8 +162,6 @@ proxy_notice_t proxy_release(proxy_t *proxy);
 void proxy_unlock(proxy_t *proxy);
 /* The device has let go of the queue. */
 void proxy_give_back_scratch(proxy_t *proxy);
-/* Packets of the program's ring that the device has taken. */
-uint64_t proxy_read_index(proxy_t *proxy);
 /* Does the index that the program sees say that all that was forwarded is taken? */
 static inline bool proxy_is_read(const proxy_t *proxy)
 {

@@ -152,7 +152,7 @@ static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost
 }
 
 /* `kernel` is unique in the process and not 0; grids of one power of two count as alike. */
-enum { LIMIT_COPY_KEY = 1 }; /* no kernel's: kernel objects are aligned */
+enum { LIMIT_COPY_KEY = 1, LIMIT_COMMANDS_KEY = 2 }; /* no kernel's: kernel objects are aligned */
 
 static inline uint64_t limit_key(uint64_t kernel, uint64_t workgroups)
 {

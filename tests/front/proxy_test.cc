@@ -63,7 +63,7 @@ TEST_F(FrontProxy, OtherPacketsPassUnread)
     uint32_t words[16];
     for (uint32_t i = 0; i < 16; ++i)
       words[i] = 0x01010101u * (i + 1);
-    words[0] = type | 0xabcd0000u | 0x1500u;
+    words[0] = type | 0xab020000u | 0x1500u; // of type 0 one that waits for a value
     words[14] = words[15] = 0;
     Submit(words);
     auto ran = Ran(1);

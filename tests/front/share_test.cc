@@ -231,6 +231,31 @@ TEST_F(FrontBehind, WhatBeganAfterItIsPaid)
   Drop(mine);
 }
 
+// ---- Packets of a vendor's ----
+
+// What PM4 has the device do is a submission like any other.
+TEST_F(FrontBlocking, CommandsAreHeldBackAndCharged)
+{
+  Start("50%");
+  const uint32_t pm4[16] = {HSA_PACKET_TYPE_VENDOR_SPECIFIC | 1 << 16};
+  toy_hold(true);
+  Submit(pm4);
+  Submit(pm4);
+  AwaitRefusals(3); // the second waits for the first one's end
+  EXPECT_EQ(0u, Row().launches);
+  toy_hold(false);
+  while (Row().launches < 2) {
+    toy_hold(false); // what comes later is run by who looks
+    usleep(1000);
+  }
+  EXPECT_GT(Row().gpu_ns, 0u);
+  std::vector<uint16_t> types;
+  for (const toy_packet_t &packet : Ran(4))
+    types.push_back(packet.header & 0xff);
+  EXPECT_EQ((std::vector<uint16_t>{0, HSA_PACKET_TYPE_BARRIER_AND, 0, HSA_PACKET_TYPE_BARRIER_AND}),
+            types);
+}
+
 // ---- Packets that change while they are looked at ----
 
 // The front makes its signal for a dispatch after it has seen that it is one; another thread of the
