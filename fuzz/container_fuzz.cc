@@ -33,6 +33,29 @@ static void check_measure(const uint8_t *data, size_t size)
     __builtin_trap();
 }
 
+// Where one bundle at a time is held, the same is found.
+static void check_one_at_a_time(const uint8_t *data, size_t size,
+                                const rawhal_container_t *expected)
+{
+  rawhal_container_options_t options = {};
+  options.flags = RAWHAL_CONTAINER_HOLD_ONE;
+  rawhal_container_t *container = nullptr;
+  {
+    Budget budget(budget_of_container(size, uint64_t{1} << 30));
+    if (rawhal_container_open(data, size, &options, &container, nullptr) ||
+        rawhal_container_count(container) != rawhal_container_count(expected))
+      __builtin_trap();
+  }
+  for (size_t i = 0; i < rawhal_container_count(container) && i < 8; ++i) {
+    const rawhal_container_object_t *object = rawhal_container_object(expected, i);
+    rawhal_bytes_t bytes = {};
+    if (rawhal_container_read(container, i, &bytes, nullptr) || bytes.size != object->bytes.size ||
+        (bytes.size && memcmp(bytes.data, object->bytes.data, bytes.size) != 0))
+      __builtin_trap();
+  }
+  rawhal_container_close(container);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   check_measure(data, size);
@@ -66,6 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       HsacoReader::open(object->bytes.data, object->bytes.size);
     }
   }
+  check_one_at_a_time(data, size, container);
   rawhal_target_t device;
   rawhal_target_from_flags(0xe3f, 3, &device);
   size_t index;

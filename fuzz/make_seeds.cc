@@ -285,6 +285,17 @@ int main(int count, char **words)
   const std::string offload =
       offload_binary(objects[0], "gfx90a") + offload_binary(objects[1], "gfx9-4-generic");
   save(root + "/container", "offload", offload);
+  const std::vector<OffloadImage> images = {{"amdgpu9.0a-amd-amdhsa", "gfx90a", objects[0]},
+                                            {"spirv64-amd-amdhsa", "", "\x03\x02\x23\x07"}};
+  save(root + "/container", "offload_2", offload_binary_of(2, images, not_packed));
+  save(root + "/container", "offload_3", offload_binary_of(3, images, zstd_packed));
+  const std::string constants =
+      "x" + objects[0] + "CCOB" +
+      bundle({{"sycl-spir64", "?"}, {"hip-amdgpu--gfx90a", objects[2]}}, 8);
+  save(root + "/container", "constants",
+       host_object({{".rodata", constants, SHT_PROGBITS, SHF_ALLOC}}));
+  save(root + "/container", "windows", windows_file(false, constants));
+  save(root + "/container", "coff", windows_file(true, constants));
   save(root + "/container", "ar_gnu",
        ar_archive({{"a.co", objects[0]},
                    {"a_member_with_a_long_name.o",

@@ -97,7 +97,8 @@ static const struct carrier_section *carrier_of(const Elf64_Shdr *section, rawha
     const struct carrier_section *carrier = &carriers[i];
     size_t size = strlen(carrier->name);
     if (section->sh_type == carrier->type && name.size >= size &&
-        (carrier->with_id || name.size == size) && memcmp(name.data, carrier->name, size) == 0)
+        (carrier->with_id || name.size == size) &&
+        (!size || memcmp(name.data, carrier->name, size) == 0))
       return carrier;
   }
   return NULL;

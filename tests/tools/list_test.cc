@@ -1,8 +1,10 @@
 // rawhal inspect of files and folders: a line for each code object.
 #include "tests/tools/command.h"
 
+#include "tests/extended.h"
 #include "tests/hsaco/archive.h"
 #include "tests/hsaco/carriers.h"
+#include "tests/hsaco/host.h"
 
 #include <climits>
 #include <cstdlib>
@@ -144,6 +146,31 @@ TEST_F(List, WhatIsRefusedIsSaidAndTheRestIsListed)
   EXPECT_TRUE(contains(got.err, "missing: No such file or directory")) << got.err;
   mkdir((scratch / "empty").c_str(), 0755);
   expect_refusal(run({tool, "inspect", scratch / "empty"}), 1, "no such code object in 0 files");
+}
+
+// A library of many compressed bundles, as XLA and hipBLASLt have them: extended, 2.2 GiB and 4,500 objects. Memory is
+// for one bundle and what is known of the objects.
+TEST_F(List, LargeLibrariesTakeTheMemoryOfOneBundle)
+{
+  if (is_sanitized)
+    GTEST_SKIP() << "sanitizers need more memory than is given here";
+  const size_t bundles = is_extended() ? 45 : 5;
+  const std::string object = slurp(v5) + std::string(500000, '\0');
+  std::vector<build::BundleEntry> entries;
+  for (size_t i = 0; i < 100; ++i)
+    entries.push_back({"hipv4-amdgcn-amd-amdhsa--gfx90a", object});
+  const std::string packed = build::ccob(2, 1, build::bundle(entries));
+  std::string section;
+  for (size_t i = 0; i < bundles; ++i) {
+    section += packed;
+    section.resize((section.size() + 4095) / 4096 * 4096);
+  }
+  spit(scratch / "large.so", host_file(section));
+  // In KiB, libraries included: five bundles come to 256,000.
+  Outcome got = run({"/bin/sh", "-c", "ulimit -v 220000 && exec \"$0\" inspect --list \"$1\"", tool,
+                     scratch / "large.so"});
+  EXPECT_EQ(0, got.status) << got.err;
+  EXPECT_EQ(static_cast<long>(100 * bundles), std::count(got.out.begin(), got.out.end(), '\n'));
 }
 
 TEST_F(List, TheSchemaHoldsEveryKey)
