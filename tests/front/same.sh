@@ -33,7 +33,7 @@ echo "exit status $?" >>"$work/front"
 for stream in bare front bare.err front.err; do
   sed -e '/^Warning: .*Use of non-host signal/d' -e 's/0x[0-9a-f]*/ADDRESS/g' -e 's/([0-9]* ms\( total\)*)/TIME/' \
     -e 's/work-group ([0-9, ]*), wave [0-9]*/WAVE/' \
-    -e 's/: [0-9]* us: [0-9]* *: /: TIME: /' "$work/$stream" | sort >"$work/$stream.plain"
+    -e 's/: [0-9]* us: [0-9]* *: /: TIME: /' -e 's/: [0-9]* us: \[pid:[0-9]* *tid:ADDRESS\] /: TIME: /' "$work/$stream" | sort >"$work/$stream.plain"
 done
 diff -u "$work/bare.plain" "$work/front.plain" && diff -u "$work/bare.err.plain" "$work/front.err.plain" || exit 1
 
