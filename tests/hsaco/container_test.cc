@@ -276,6 +276,46 @@ TEST(Container, Files)
   rawhal_container_close(nullptr);
 }
 
+// Of all bundles of a file, however many that are, the entries that are not the host's.
+size_t devices_entries(const std::string &file)
+{
+  size_t count = 0;
+  for (size_t at = 0; (at = file.find("__CLANG_OFFLOAD_BUNDLE__", at)) != std::string::npos; ++at) {
+    const char *next = file.data() + at + 24;
+    auto word = [&next] {
+      uint64_t value;
+      memcpy(&value, next, sizeof(value));
+      next += sizeof(value);
+      return value;
+    };
+    for (uint64_t left = word(); left > 0; --left) {
+      word(), word();
+      const uint64_t length = word();
+      count += std::string(next, length).rfind("host", 0) != 0;
+      next += length;
+    }
+  }
+  return count;
+}
+
+size_t descriptors(const unsigned char *object)
+{
+  const auto *header = reinterpret_cast<const Elf64_Ehdr *>(object);
+  const auto *sections = reinterpret_cast<const Elf64_Shdr *>(object + header->e_shoff);
+  size_t count = 0;
+  for (int i = 0; i < header->e_shnum; ++i) {
+    if (sections[i].sh_type != SHT_DYNSYM)
+      continue;
+    const auto *symbols = reinterpret_cast<const Elf64_Sym *>(object + sections[i].sh_offset);
+    const unsigned char *names = object + sections[sections[i].sh_link].sh_offset;
+    for (size_t s = 0; s < sections[i].sh_size / sizeof(*symbols); ++s) {
+      const std::string name = reinterpret_cast<const char *>(names + symbols[s].st_name);
+      count += name.size() > 3 && name.compare(name.size() - 3, 3, ".kd") == 0;
+    }
+  }
+  return count;
+}
+
 TEST(Container, DebiansRocrand)
 {
   const char *path = RAWHAL_BUILD_DIR "/rocrand/usr/lib/x86_64-linux-gnu/librocrand.so.1.1";
@@ -285,7 +325,10 @@ TEST(Container, DebiansRocrand)
   if (status == RAWHAL_NOT_FOUND)
     GTEST_SKIP() << path << " is not there (./dev demo unpacks it)";
   ASSERT_EQ(RAWHAL_OK, status) << error.message;
-  EXPECT_EQ(7u, rawhal_container_count(container));
+  std::ifstream file(path, std::ios::binary);
+  const size_t entries = devices_entries({std::istreambuf_iterator<char>(file), {}});
+  EXPECT_GT(entries, 1u);
+  EXPECT_EQ(entries, rawhal_container_count(container));
   rawhal_target_t device;
   ASSERT_EQ(RAWHAL_OK, rawhal_target_parse(string_of("gfx90a:sramecc+:xnack-"), &device, &error));
   size_t index;
@@ -296,10 +339,12 @@ TEST(Container, DebiansRocrand)
   ASSERT_EQ(RAWHAL_OK,
             rawhal_hsaco_open(object->bytes.data, object->bytes.size, nullptr, &hsaco, &error))
       << error.message;
-  EXPECT_EQ(80u, rawhal_hsaco_info(hsaco)->kernel_count);
+  const size_t kernels = rawhal_hsaco_info(hsaco)->kernel_count;
+  EXPECT_GT(kernels, 50u);
+  EXPECT_EQ(descriptors(static_cast<const unsigned char *>(object->bytes.data)), kernels);
   EXPECT_TRUE(rawhal_hsaco_info(hsaco)->loadable)
       << text_of(rawhal_hsaco_info(hsaco)->not_loadable_reason);
-  for (size_t i = 0; i < 80; ++i)
+  for (size_t i = 0; i < kernels; ++i)
     EXPECT_TRUE(rawhal_hsaco_kernel(hsaco, i)->usable);
   rawhal_hsaco_close(hsaco);
   rawhal_container_close(container);
