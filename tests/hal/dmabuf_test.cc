@@ -13,8 +13,8 @@ protected:
   void SetUp() override
   {
     setenv("RAWHAL_RUNTIME_LIBRARY", RAWHAL_DMABUF_RUNTIME, 1);
-    setenv("RAWHAL_MEMORY_LIMIT", "64M",
-           1); // what is left of it is what was paid for, whatever the runtime says is free
+    // What is left of it is what was paid for, whatever the runtime says is free.
+    setenv("RAWHAL_MEMORY_LIMIT", "64M", 1);
     DeviceTest::SetUp();
   }
 
