@@ -100,6 +100,13 @@ static void set_variable(const char *name, const void *bytes, size_t size)
   CHECK(hsa_memory_copy((void *)(uintptr_t)address, bytes, size));
 }
 
+static void stop(hsa_status_t status, hsa_queue_t *of, void *data)
+{
+  (void)of;
+  (void)data;
+  check(status, 0);
+}
+
 /* ---- Launching ---- */
 
 typedef struct launch {
@@ -244,12 +251,12 @@ static void run_many(void)
     CHECK(hsa_amd_memory_pool_free((void *)(uintptr_t)at[i]));
 }
 
-/* What the device was given, and is gone. */
+/* What the device was given, and nobody may read. */
 static void *unmapped(void)
 {
   void *mapped = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
   CHECK(hsa_amd_memory_lock(mapped, PAGE, &gpu, 1, &at));
-  (void)munmap(mapped, PAGE);
+  (void)mprotect(mapped, PAGE, PROT_NONE);
   return at;
 }
 
@@ -339,8 +346,8 @@ int main(int count, char **words)
   CHECK(hsa_amd_agent_iterate_memory_pools(gpu, take_pool, &device_pool));
   CHECK(hsa_amd_agent_iterate_memory_pools(cpu, take_pool, &host_pool));
   CHECK(
-      hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue));
-  CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX,
+      hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, stop, NULL, UINT32_MAX, UINT32_MAX, &queue));
+  CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, stop, NULL, UINT32_MAX, UINT32_MAX,
                          &other_queue));
   recorded = load(words[1], "recorded");
   dump = load(words[1], "dump_implicit");
