@@ -24,8 +24,7 @@
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back
  *     ending   who does so when the process ends
- *     numbered names of files where there is one already
- *     quiet    writes to files and pipes, of which the program does not die
+ *     output   files that are made: none is written over
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say
  *       ranges   which memory there is

@@ -1,9 +1,8 @@
 #include "front/outcomes.h"
 
-#include "front/quiet.h"
-
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/quiet.h"
 #include "hsaco/content.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "front/recorder.h"
 
 #include "front/kernargs.h"
-#include "front/numbered.h"
+#include "front/output.h"
 #include "front/ranges.h"
 #include "front/recording.h"
 

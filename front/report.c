@@ -1,10 +1,10 @@
 #include "front/front.h"
-#include "front/quiet.h"
+#include "front/output.h"
 
 #include "base/cancel.h"
+#include "base/quiet.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int destination(bool *opened)
   long number = strtol(named, &end, 10);
   if (*named && !*end && !errno && number >= 0 && number <= 1 << 20)
     return (int)number;
-  int fd = *named ? open(named, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+  int fd = *named ? output_append(named, 0600) : -1;
   *opened = fd >= 0;
   return fd;
 }

@@ -1,12 +1,12 @@
 #include "front/substitute_rules.h"
 
-#include "front/quiet.h"
+#include "front/output.h"
 
 #include "base/error.h"
+#include "base/quiet.h"
 #include "queue/limit/parse.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
@@ -243,7 +243,7 @@ void rule_values(substitute_rule_t *rule, uint64_t *values)
 
 static void save(const rule_extra_t *extra)
 {
-  int fd = open(extra->save, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int fd = output_make(extra->save, 0666);
   if (extra->bytes && (fd < 0 || !quiet_write(fd, extra->memory, extra->bytes)))
     front_report("substitute: '%.300s' could not be written: %s", extra->save, strerror(errno));
   if (fd >= 0)

@@ -1,20 +1,17 @@
 #include "front/trace.h"
 
-#include "front/numbered.h"
-#include "front/quiet.h"
+#include "front/output.h"
 
 #include "base/error.h"
 #include "base/own_file.h"
+#include "base/quiet.h"
 #include "hsaco/json.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUFFER = 1 << 16, THREAD_HELD = 1 << 16, THREAD_COPIES = 1 << 17 };
@@ -135,39 +132,9 @@ static const char *const ways[] = {[TRACE_TO_DEVICE] = "to a device",
 
 /* ---- Opening ---- */
 
-/* Does another write it, or has one, before this process or in an earlier life of its runtime? */
-static bool is_taken(int fd)
-{
-  struct stat there;
-  if (flock(fd, LOCK_EX | LOCK_NB))
-    return errno == EWOULDBLOCK;
-  return fstat(fd, &there) == 0 && S_ISREG(there.st_mode) && there.st_size != 0;
-}
-
-/* Locked by each process while it writes, and never written over: a second one takes another name.
- * What an earlier run left rawhal exec has emptied. */
-static int open_own(const char *path)
-{
-  char numbered[NUMBERED_BYTES];
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-  int fd = open(path, flags, 0644);
-  if (fd < 0 || !is_taken(fd))
-    return fd;
-  (void)close(fd);
-  fd = -1;
-  errno = EEXIST;
-  for (unsigned i = 0; i < NUMBERED_ATTEMPTS && fd < 0 && errno == EEXIST; ++i) {
-    if (numbered_name(numbered, path, i))
-      fd = open(numbered, flags | O_EXCL, 0644);
-    else
-      errno = ENAMETOOLONG;
-  }
-  return fd;
-}
-
 rawhal_status_t trace_open(const char *path, rawhal_error_t *error)
 {
-  int fd = open_own(path);
+  int fd = output_make(path, 0644);
   if (fd < 0)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the trace '%.200s': %s", path,
                        strerror(errno));

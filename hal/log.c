@@ -4,6 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/quiet.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,9 +88,7 @@ static void to_stderr(rawhal_severity_t severity, const char *message)
   if ((int)severity < atomic_load(&least))
     return;
   snprintf(line, sizeof(line), "rawhal: %s: %s\n", names[severity], message);
-  ssize_t written =
-      write(STDERR_FILENO, line, strlen(line)); /* at once: other threads write, too */
-  (void)written;
+  (void)quiet_write(STDERR_FILENO, line, strlen(line)); /* at once: other threads write, too */
 }
 
 void hal_log(rawhal_severity_t severity, const char *format, ...)

@@ -1,5 +1,6 @@
 #include "library/cache.h"
 
+#include "base/quiet.h"
 #include "hsaco/content.h"
 
 #include <dirent.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define SUFFIX     ".index"
@@ -147,34 +147,18 @@ static void sweep(int folder)
   (void)closedir(entries);
 }
 
-static bool write_all(int file, rawhal_bytes_t bytes)
-{
-  const char *from = bytes.data;
-  for (size_t done = 0; done < bytes.size;) {
-    ssize_t wrote = write(file, from + done, bytes.size - done);
-    if (wrote < 0 && errno == EINTR)
-      continue;
-    if (wrote <= 0)
-      return false;
-    done += (size_t)wrote;
-  }
-  return true;
-}
-
 static bool write_in(int folder, const char *name, const image_t *image)
 {
   uint64_t number;
-  struct rlimit most; /* beyond which the process is killed */
   rawhal_bytes_t bytes = image_bytes(image);
   char unfinished[NAME + 64];
-  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number) ||
-      getrlimit(RLIMIT_FSIZE, &most) || bytes.size > most.rlim_cur)
+  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
     return false;
   snprintf(unfinished, sizeof(unfinished), "%s.%016" PRIx64 UNFINISHED, name, number);
   int file = openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0)
     return false;
-  bool whole = write_all(file, bytes);
+  bool whole = quiet_write(file, bytes.data, bytes.size);
   whole = close(file) == 0 && whole; /* some filesystems say only here that there was no room */
   whole = whole && renameat(folder, unfinished, folder, name) == 0;
   if (!whole)

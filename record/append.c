@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/quiet.h"
 #include "record/sum.h"
 
 /* ---- The file ---- */
@@ -23,18 +23,15 @@ static void advance(struct iovec **parts, size_t *count, size_t done)
   }
 }
 
-bool append_raw(const own_file_t *file, uint64_t offset, struct iovec *parts, size_t count,
-                size_t size)
+bool append_raw(const own_file_t *file, uint64_t offset, struct iovec *parts, size_t count)
 {
-  struct rlimit most;
   if (!own_file_is_open(file))
     return false;
-  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && !range_within(offset, size, most.rlim_cur)) {
-    errno = EFBIG;
-    return false;
-  }
   while (count) {
+    quiet_t quiet;
+    quiet_begin(&quiet);
     ssize_t wrote = pwritev(file->descriptor, parts, (int)count, (off_t)offset);
+    quiet_end(&quiet);
     if (wrote < 0 && errno == EINTR)
       continue;
     if (wrote <= 0) {
@@ -67,7 +64,7 @@ static bool write_frame(record_writer_t *writer, format_type_t type, payload_t *
   frame.check = sum_bytes(&frame, offsetof(format_frame_t, check), writer->salt + writer->bytes);
   payload->parts[0] = (struct iovec){&frame, sizeof(frame)};
   const size_t size = sizeof(frame) + payload->size;
-  if (!append_raw(&writer->file, writer->bytes, payload->parts, payload->count, size)) {
+  if (!append_raw(&writer->file, writer->bytes, payload->parts, payload->count)) {
     int code = errno;
     if (own_file_is_open(&writer->file) &&
         ftruncate(writer->file.descriptor, (off_t)writer->bytes)) {

@@ -52,8 +52,7 @@ void append_end(record_writer_t *writer, record_end_t reason, int code);
 /* What all calls answer from then on. */
 RAWHAL_CHECKED rawhal_status_t append_ended(const record_writer_t *writer, rawhal_error_t *error);
 
-/* Whole, or errno. Beyond RLIMIT_FSIZE the process would be killed. */
-bool append_raw(const own_file_t *file, uint64_t offset, struct iovec *parts, size_t count,
-                size_t size);
+/* Whole, or errno; beyond RLIMIT_FSIZE that is EFBIG. */
+bool append_raw(const own_file_t *file, uint64_t offset, struct iovec *parts, size_t count);
 
 #endif

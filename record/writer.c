@@ -151,7 +151,7 @@ static rawhal_status_t make_file(record_writer_t *writer, const char *path, rawh
                             .process = (uint64_t)writer->process};
   header.check = sum_bytes(&header, offsetof(format_header_t, check), 0);
   struct iovec part = {&header, sizeof(header)};
-  if (own_file_keep(&writer->file, file) && append_raw(&writer->file, 0, &part, 1, sizeof(header)))
+  if (own_file_keep(&writer->file, file) && append_raw(&writer->file, 0, &part, 1))
     return RAWHAL_OK;
   rawhal_status_t status = rawhal_fail(error, RAWHAL_RUNTIME, "writing %.200s: %s", path,
                                        strerror_r(errno, text, sizeof(text)));

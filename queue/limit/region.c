@@ -4,6 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/quiet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -366,7 +367,10 @@ static rawhal_status_t seal(int fd, const char *path, rawhal_error_t *error)
  * file. */
 static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_t *error)
 {
+  quiet_t quiet;
+  quiet_begin(&quiet);
   rawhal_status_t status = make_room(region->fd, path, error);
+  quiet_end(&quiet);
   void *memory = NULL;
   if (status == RAWHAL_OK)
     status = seal(region->fd, path, error);

@@ -104,6 +104,29 @@ TEST_F(FrontFiles, ARecordingOfAFrontThatDidNotComeUp)
   EXPECT_EQ(said.size() - 1, said.find('\n'));
 }
 
+// Neither what is there is written over, nor what a link leads to.
+TEST_F(FrontFiles, WhatIsThereStays)
+{
+  const std::string number = "." + std::to_string(getpid()), target = scratch_ / "target";
+  spit(trace_, "mine", 4);
+  Load();
+  Use();
+  Unload();
+  EXPECT_EQ("mine", slurp(trace_));
+  EXPECT_NE(std::string::npos, slurp(trace_ + number).find("\"end\""));
+  for (const char *before : {"", "mine"}) {
+    ASSERT_EQ(0, unlink(trace_.c_str()));
+    ASSERT_EQ(0, symlink(target.c_str(), trace_.c_str()));
+    if (*before)
+      spit(target, before, strlen(before));
+    Load();
+    Unload();
+    EXPECT_EQ(*before ? 0 : -1, access(target.c_str(), F_OK)) << before;
+    EXPECT_EQ(before, slurp(target));
+  }
+  EXPECT_EQ("", Report());
+}
+
 // Each life of the runtime in a process has a file of its own, and none writes over another's.
 TEST_F(FrontFiles, LivesOfTheRuntime)
 {

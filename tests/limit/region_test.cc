@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -295,6 +296,26 @@ TEST(Region, ANewcomerTightensAndNeverLoosens)
   EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(d, RAWHAL_LIMIT_GPU_SHARE));
   EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(d, RAWHAL_LIMIT_MEMORY));
   rawhal_limiter_close(d);
+}
+
+// A file that the process may not make so large is refused; its signal would end the program.
+TEST(Region, AboveWhatFilesMayGrowTo)
+{
+  RegionFile file;
+  rlimit before;
+  ASSERT_EQ(0, getrlimit(RLIMIT_FSIZE, &before));
+  const rlimit small = {shim_region_bytes() - 1, before.rlim_max};
+  ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &small));
+  rawhal_error_t error = {};
+  int fd = 0;
+  const rawhal_status_t named = TryOpen(file.Config(), &error),
+                        unnamed = rawhal_limit_region_create(&fd, nullptr);
+  ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &before));
+  EXPECT_EQ(RAWHAL_RUNTIME, named);
+  EXPECT_NE(nullptr, strstr(error.message, "File too large")) << error.message;
+  EXPECT_EQ(RAWHAL_RUNTIME, unnamed);
+  EXPECT_EQ(-1, fd);
+  EXPECT_EQ(RAWHAL_OK, TryOpen(file.Config(), &error)) << error.message;
 }
 
 TEST(Region, ArgumentsAreChecked)

@@ -35,6 +35,14 @@ protected:
   Scratch scratch;
 };
 
+// What files may not grow to is an error; its signal would end the command.
+TEST_F(Unpack, WhereFilesMayNotGrow)
+{
+  const Outcome got = run({"/bin/sh", "-c", "ulimit -f 1; exec \"$@\"", "sh", tool, "unpack",
+                           scratch / "all.a", "--output", scratch / "out"});
+  expect_refusal(got, 1, "File too large");
+}
+
 TEST_F(Unpack, BytesAreTheSame)
 {
   Outcome got = unpack();

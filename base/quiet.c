@@ -1,17 +1,16 @@
-#include "front/quiet.h"
+#include "base/quiet.h"
 
 #include "base/cancel.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
 static const int ours[] = {SIGPIPE, SIGXFSZ};
 enum { OURS = sizeof(ours) / sizeof(*ours) };
 
-/* Takes back what the write sent to this thread; what had been there before, blocked by the
+/* Takes back what was sent to this thread meanwhile; what had been there before, blocked by the
  * program, stays. */
 static void take_back(const sigset_t *pending)
 {
@@ -25,25 +24,35 @@ static void take_back(const sigset_t *pending)
     continue;
 }
 
+void quiet_begin(quiet_t *quiet)
+{
+  sigset_t blocked;
+  bool any = false;
+  (void)sigemptyset(&blocked);
+  (void)sigemptyset(&quiet->pending);
+  for (int i = 0; i < OURS; ++i)
+    (void)sigaddset(&blocked, ours[i]);
+  (void)pthread_sigmask(SIG_BLOCK, &blocked, &quiet->before);
+  for (int i = 0; i < OURS; ++i)
+    any |= sigismember(&quiet->before, ours[i]);
+  if (any) /* else none can be */
+    (void)sigpending(&quiet->pending);
+}
+
+void quiet_end(const quiet_t *quiet)
+{
+  const int code = errno;
+  take_back(&quiet->pending);
+  (void)pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
+  errno = code;
+}
+
 static ssize_t write_some(int fd, const void *bytes, size_t size)
 {
-  sigset_t quiet, before, pending;
-  bool blocked = false;
-  (void)sigemptyset(&quiet);
-  (void)sigemptyset(&pending);
-  for (int i = 0; i < OURS; ++i)
-    (void)sigaddset(&quiet, ours[i]);
-  (void)pthread_sigmask(SIG_BLOCK, &quiet, &before);
-  for (int i = 0; i < OURS; ++i)
-    blocked |= sigismember(&before, ours[i]);
-  if (blocked) /* else none can be */
-    (void)sigpending(&pending);
+  quiet_t quiet;
+  quiet_begin(&quiet);
   const ssize_t written = write(fd, bytes, size);
-  const int code = errno;
-  if (written < 0 && (code == EPIPE || code == EFBIG))
-    take_back(&pending);
-  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-  errno = code;
+  quiet_end(&quiet);
   return written;
 }
 
