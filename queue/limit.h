@@ -108,7 +108,8 @@
  * device plugins, and a file of the operator's. Of two that are set the stricter holds, so that
  * none lifts another's limit, and neither does a variable for one device (`_0`, `_1`) the general
  * one of its name. Every value knows its origin; text that is not understood, and a RAWHAL_*
- * variable that rawhal does not know, are errors that name the variable.
+ * variable that rawhal does not know and that is like one that it does, are errors that name the
+ * variable.
  *
  *   limit                                       stricter is
  *   shares, bytes, counts, rates, burst         smaller; 0 is nothing at all
@@ -432,7 +433,7 @@ typedef struct rawhal_limit_denial {
 } rawhal_limit_denial_t;
 
 /* One device, tenant or process. Counters of devices and tenants are those of their live processes
- * together. Times are ns, memory is bytes; RAWHAL_UNLIMITED where there is no limit. */
+ * together; device time is that of all processes since the place was taken. Times are ns, memory is bytes; RAWHAL_UNLIMITED where there is no limit. */
 typedef struct rawhal_limit_row {
   rawhal_limit_level_t level;
   char name[64]; /* of the device or tenant; a process has its tenant's */
@@ -453,7 +454,8 @@ typedef struct rawhal_limit_row {
   uint64_t dispatch_rate;      /* tenants */
 
   uint64_t launches, gpu_ns;
-  uint64_t waits, wait_ns, would_block, denials;
+  uint64_t waits, wait_ns; /* admissions that had to wait, and how long */
+  uint64_t would_block, denials;
   uint64_t
       wait_histogram[RAWHAL_LIMIT_WAIT_BUCKETS]; /* [i]: waits below 2^i us and not below half */
   uint64_t estimated_ns, estimate_error_ns;      /* sums; of what was measured and estimated */
@@ -462,6 +464,9 @@ typedef struct rawhal_limit_row {
   uint64_t memory_limit, memory_used, memory_peak;
   uint64_t memory_by_class[RAWHAL_LIMIT_CLASSES];
   rawhal_limit_denial_t denial; /* the last, of processes */
+
+  /* What gpu_ns is made of, besides what runs now; of devices and tenants. It only grows. */
+  uint64_t charged_ns, returned_ns;
 } rawhal_limit_row_t;
 
 /* NOT_FOUND: no such file. RUNTIME: it may not be read, or the system refuses otherwise.

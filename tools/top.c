@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,8 +13,31 @@
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
+/* Without the rows of other tenants, and devices of which none is left. */
+static void keep_tenant(top_table_t *table, const char *tenant)
+{
+  const rawhal_limit_row_t *device = NULL;
+  size_t kept = 0;
+  for (size_t i = 0; i < table->count; ++i) {
+    const rawhal_limit_row_t row = table->rows[i];
+    if (row.level == RAWHAL_LIMIT_LEVEL_DEVICE) {
+      device = &table->rows[i];
+      continue;
+    }
+    if (strcmp(row.name, tenant))
+      continue;
+    if (device) {
+      const rawhal_limit_row_t above = *device; /* its place may be the one written to */
+      table->rows[kept++] = above;
+    }
+    device = NULL;
+    table->rows[kept++] = row;
+  }
+  table->count = kept;
+}
+
 /* A few more rows than there are, should some be added meanwhile. False: out of memory. */
-static bool read_table(const rawhal_limit_view_t *view, top_table_t *table)
+static bool read_table(const rawhal_limit_view_t *view, const char *tenant, top_table_t *table)
 {
   size_t capacity = rawhal_limit_view_read(view, NULL, sizeof(rawhal_limit_row_t), 0) + 16;
   rawhal_limit_row_t *rows = realloc(table->rows, capacity * sizeof(*rows));
@@ -22,6 +46,8 @@ static bool read_table(const rawhal_limit_view_t *view, top_table_t *table)
   table->rows = rows;
   size_t count = rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), capacity);
   table->count = count < capacity ? count : capacity;
+  if (tenant)
+    keep_tenant(table, tenant);
   return true;
 }
 
@@ -258,13 +284,13 @@ static bool print_table(const top_table_t *table, form_t form)
 }
 
 /* The same. It ends early when standard output is gone, which the caller finds, too. */
-static bool show_table(const rawhal_limit_view_t *view, form_t form, bool once)
+static bool show_table(const rawhal_limit_view_t *view, form_t form, bool once, const char *tenant)
 {
   top_table_t table = {0};
   bool done;
   const char *between = "";
   do {
-    done = read_table(view, &table);
+    done = read_table(view, tenant, &table);
     if (done && !once)
       fputs(terminal_is_dumb() ? between : "\033[H\033[2J", stdout); /* an empty screen */
     between = "\n";
@@ -275,13 +301,14 @@ static bool show_table(const rawhal_limit_view_t *view, form_t form, bool once)
   return done;
 }
 
-static int show(const char *path, form_t form, bool once)
+static int show(const char *path, form_t form, bool once, const char *tenant)
 {
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   rawhal_limit_view_t *view = NULL;
   if (rawhal_limit_view_open(path, &view, &error))
     return tool_fail("top", &error);
-  bool done = form == FORM_LOG ? top_follow_denials(view, once) : show_table(view, form, once);
+  bool done = form == FORM_LOG ? top_follow_denials(view, once, tenant)
+                               : show_table(view, form, once, tenant);
   rawhal_limit_view_close(view);
   if (!done) {
     (void)tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory for the table");
@@ -308,6 +335,8 @@ static int find_region(rawhal_limit_text_t *region)
 }
 
 static const struct option long_options[] = {
+    {"region", required_argument, NULL, 'r'},
+    {"tenant", required_argument, NULL, 't'},
     {"json", no_argument, NULL, 'j'},
     {"prometheus", no_argument, NULL, 'p'},
     {"log", no_argument, NULL, 'l'},
@@ -320,6 +349,7 @@ static int run(int argc, char **argv)
   form_t form = FORM_TEXT;
   int forms = 0;
   bool once = false;
+  const char *named = NULL, *tenant = NULL;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
     switch (option) {
@@ -332,19 +362,26 @@ static int run(int argc, char **argv)
     case 'o':
       once = true;
       break;
+    case 'r':
+      named = optarg;
+      break;
+    case 't':
+      tenant = optarg;
+      break;
     default:
       return tool_option_usage("top", argv);
     }
   if (forms > 1)
     return tool_usage("top", "expected one of --json, --prometheus and --log");
-  if (argc - optind > 1)
-    return tool_usage("top", "expected one REGION, got %d", argc - optind);
+  if (argc - optind + (named != NULL) > 1)
+    return tool_usage("top", "expected one REGION, got %d", argc - optind + (named != NULL));
+  named = optind < argc ? argv[optind] : named;
   rawhal_limit_text_t region = {.size = sizeof(region)};
-  const char *path = optind < argc ? argv[optind] : region.text;
-  int result = optind < argc ? TOOL_OK : find_region(&region);
+  const char *path = named ? named : region.text;
+  int result = named ? TOOL_OK : find_region(&region);
   if (form == FORM_JSON || form == FORM_PROMETHEUS || (form == FORM_TEXT && !isatty(STDOUT_FILENO)))
     once = true;
-  return result == TOOL_OK ? show(path, form, once) : result;
+  return result == TOOL_OK ? show(path, form, once, tenant) : result;
 }
 
 static const char *help(void)
@@ -358,6 +395,8 @@ static const char *help(void)
          "On a terminal the table is renewed every second until interrupted, and has the\n"
          "columns that there is room for; a dumb one gets it anew below.\n\n"
          "options:\n"
+         "  --region REGION  as REGION\n"
+         "  --tenant NAME    that tenant only, with its devices and processes\n"
          "  --once        show it once; the default unless standard output is a terminal\n"
          "  --json        one JSON document (schema \"rawhal-top-1\") instead of text, once\n"
          "  --prometheus  metrics in Prometheus' text format instead, once\n"

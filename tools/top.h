@@ -14,7 +14,8 @@ typedef struct top_table {
 bool top_print_prometheus(const top_table_t *table);
 
 /* One line for each refusal: those that the region remembers, then, unless `once`, new ones as they
- * come and standard output takes them. False: out of memory. */
-bool top_follow_denials(const rawhal_limit_view_t *view, bool once);
+ * come and standard output takes them; `tenant`: of that one only, NULL: of all. False: out of
+ * memory. */
+bool top_follow_denials(const rawhal_limit_view_t *view, bool once, const char *tenant);
 
 #endif

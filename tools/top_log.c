@@ -93,7 +93,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* What came before the first look does not count as missed. False: out of memory. */
-static bool print_new(rawhal_limit_denial_t *denials, size_t count, seen_t *seen, bool first)
+static bool print_new(rawhal_limit_denial_t *denials, size_t count, const char *tenant,
+                      seen_t *seen, bool first)
 {
   qsort(denials, count, sizeof(*denials), by_time);
   for (size_t i = 0; i < count; ++i) {
@@ -106,12 +107,13 @@ static bool print_new(rawhal_limit_denial_t *denials, size_t count, seen_t *seen
     /* A smaller number is a region's that began afresh. */
     uint64_t missed = !first && number > *last ? number - *last - 1 : 0;
     *last = number;
-    print_denial(&denials[i], missed);
+    if (!tenant || strcmp(denials[i].tenant, tenant) == 0)
+      print_denial(&denials[i], missed);
   }
   return true;
 }
 
-bool top_follow_denials(const rawhal_limit_view_t *view, bool once)
+bool top_follow_denials(const rawhal_limit_view_t *view, bool once, const char *tenant)
 {
   const struct timespec pause = {.tv_nsec = POLL_NS};
   rawhal_limit_denial_t *denials = NULL;
@@ -125,7 +127,7 @@ bool top_follow_denials(const rawhal_limit_view_t *view, bool once)
     size_t count =
         done ? rawhal_limit_view_denials(view, denials, sizeof(rawhal_limit_denial_t), capacity)
              : 0;
-    done = done && print_new(denials, count < capacity ? count : capacity, &seen, first);
+    done = done && print_new(denials, count < capacity ? count : capacity, tenant, &seen, first);
     first = false;
   } while (done && !fflush(stdout) && !ferror(stdout) && !once && nanosleep(&pause, NULL) == 0);
   free(denials);

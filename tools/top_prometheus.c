@@ -1,6 +1,6 @@
-/* rawhal top --prometheus: gauges of devices, tenants and processes. Counters are of processes
- * only: a sum over the live ones falls when one of them ends, and would be taken for a counter that
- * began afresh. sum by (tenant) (rate(...)) adds them up rightly. */
+/* rawhal top --prometheus: gauges of devices, tenants and processes. Counters only grow; those of
+ * what the region does not keep beyond a process are of processes only: a sum over the live ones
+ * falls when one of them ends, and would be taken for a counter that began afresh. */
 #include "tools/top.h"
 
 #include <inttypes.h>
@@ -48,8 +48,10 @@ static const metric_t metrics[] = {
     {"weight", "gauge", "Weight among the tenant's processes.", FIELD(weight), UNIT_ONE, PROCESS},
     {"dispatches_total", "counter", "Dispatches that have finished.", FIELD(launches), UNIT_ONE,
      PROCESS},
-    {"device_seconds_total", "counter", "Device time charged.", FIELD(gpu_ns), UNIT_SECONDS,
-     PROCESS},
+    {"device_seconds_total", "counter", "Device time charged.", FIELD(charged_ns), UNIT_SECONDS,
+     ALL},
+    {"returned_seconds_total", "counter", "What of it was given back, as others used it, too.",
+     FIELD(returned_ns), UNIT_SECONDS, ALL},
     {"would_block_total", "counter", "Admissions that were told to come again.", FIELD(would_block),
      UNIT_ONE, PROCESS},
     {"denials_total", "counter", "Refusals of memory, and of dispatches that could never fit.",
@@ -271,7 +273,7 @@ static const struct {
 } others[] = {
     {"share_achieved_ratio", "gauge", "Device time in the last window.", print_achieved, ALL},
     {"memory_class_bytes", "gauge", "Device memory in use, by class.", print_classes, PROCESS},
-    {"wait_seconds", "histogram", "Admissions that slept.", print_waits, PROCESS},
+    {"wait_seconds", "histogram", "Admissions that had to wait.", print_waits, PROCESS},
     {"processes", "gauge", "Live processes.", print_processes, SHARED},
     {"suspended", "gauge", "1 while an operator has suspended it.", print_state, TENANT},
     {"waiting", "gauge", "1 while a shared limit holds it back.", print_state, PROCESS},

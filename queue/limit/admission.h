@@ -99,6 +99,7 @@ struct limit_lease {
   _Atomic uint64_t busy_since; /* CLOCK_MONOTONIC ns: the oldest in flight has been running since */
   _Atomic uint64_t rate;       /* dispatches a second, at which its launches were paid for */
   _Atomic uint64_t retry_at;
+  _Atomic uint64_t refused_at; /* CLOCK_MONOTONIC ns, of who asks again until it is admitted; 0 */
   /* Under the limiter's lock: */
   region_node_t node; /* the queue's own clock */
   limit_queue_t queue;

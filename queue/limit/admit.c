@@ -137,6 +137,23 @@ static void count_wait(rawhal_limiter_t *limiter, uint64_t ns)
   atomic_fetch_add_explicit(&limiter->me->waits[wait_bucket(ns)], 1, memory_order_relaxed);
 }
 
+void lease_refused(limit_lease_t *lease, uint64_t now)
+{
+  uint64_t never = 0;
+  if (!lease->queue.sleep)
+    (void)atomic_compare_exchange_strong(&lease->refused_at, &never, now);
+}
+
+void lease_admitted(limit_lease_t *lease)
+{
+  const uint64_t since = atomic_load_explicit(&lease->refused_at, memory_order_relaxed)
+                             ? atomic_exchange(&lease->refused_at, 0)
+                             : 0;
+  const uint64_t now = since ? limiter_now(lease->limiter) : 0;
+  if (since)
+    count_wait(lease->limiter, now > since ? now - since : 0);
+}
+
 /* `again`: when to look for dead processes, whatever the clock says. */
 static rawhal_status_t give_up(limit_lease_t *lease, const refusal_t *refusal, uint64_t now,
                                uint64_t again, uint64_t deadline, rawhal_error_t *error)
@@ -145,6 +162,8 @@ static rawhal_status_t give_up(limit_lease_t *lease, const refusal_t *refusal, u
   uint64_t retry = timed ? refusal->retry : now;
   atomic_store_explicit(&lease->retry_at, retry < again ? retry : again, memory_order_relaxed);
   limiter_count(lease->limiter, COUNTER_WOULD_BLOCK, 1);
+  if (deadline == 0)
+    lease_refused(lease, now);
   if (refusal->suspended)
     return rawhal_fail(error, deadline == 0 ? RAWHAL_WOULD_BLOCK : RAWHAL_TIMED_OUT,
                        "suspended by the operator: nothing of this tenant is admitted until it is "
@@ -196,8 +215,10 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   rawhal_status_t status = limiter_check(limiter, error);
   if (status == RAWHAL_OK) /* what is never admitted is refused without a lock, too */
     status = caps_check(limiter, cost, error);
-  if (status == RAWHAL_OK && attempt_unlocked(lease, cost, grant))
+  if (status == RAWHAL_OK && attempt_unlocked(lease, cost, grant)) {
+    lease_admitted(lease);
     return RAWHAL_OK;
+  }
   WITHOUT_CANCELLATION(); /* of a thread that holds locks, or is counted among those who wait */
   uint64_t began = 0;
   bool counted = false;
@@ -212,6 +233,8 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
     status = try_once(lease, cost, alone, grant, &refusal, &until, error);
     atomic_store(&limiter->locked, false);
     pthread_mutex_unlock(&limiter->lock);
+    if (status == RAWHAL_OK)
+      lease_admitted(lease);
     if (status != RAWHAL_WOULD_BLOCK)
       break;
     status = RAWHAL_OK;

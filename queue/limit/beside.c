@@ -60,6 +60,10 @@ bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, limit_
     atomic_store_explicit(&lease->retry_at, retry, memory_order_relaxed);
   }
   pthread_mutex_unlock(&limiter->lock);
+  if (admitted)
+    lease_admitted(lease);
+  else
+    lease_refused(lease, now);
   return admitted;
 }
 

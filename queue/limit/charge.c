@@ -43,6 +43,7 @@ static void refund(rawhal_limiter_t *limiter, const overlap_t *paid, int64_t clo
     return;
   node_refund(&limiter->device->node, ns);
   usage_take(&limiter->device->usage, start, end, ns);
+  atomic_fetch_add_explicit(&limiter->device->returned, ns, memory_order_relaxed);
   if (!tenant)
     return;
   atomic_fetch_add_explicit(&tenant->refund, ns, memory_order_relaxed);
@@ -52,6 +53,7 @@ static void refund(rawhal_limiter_t *limiter, const overlap_t *paid, int64_t clo
   node_refund(&member->node, ns);
   signal_node(limiter, &tenant->node); /* it may go sooner than it thought */
   usage_take(&tenant->usage, start, end, ns);
+  atomic_fetch_add_explicit(&tenant->returned, ns, memory_order_relaxed);
   usage_take(&member->usage, start, end, ns);
   atomic_fetch_add_explicit(&member->hot.refund, limit_back_for_weight(ns, member),
                             memory_order_relaxed);
@@ -100,11 +102,14 @@ static void charge_usage(const account_t *account, const charge_t *charge)
 {
   region_member_t *member = account->member;
   uint64_t start = charge->start, end = charge->end, ns = charge->tenant_ns;
-  if (account->device)
+  if (account->device) {
     usage_add(&account->device->usage, start, end, charge->device_ns);
+    atomic_fetch_add_explicit(&account->device->charged, charge->device_ns, memory_order_relaxed);
+  }
   if (account->tenant) {
     usage_add(&account->tenant->usage, start, end, ns);
     atomic_fetch_add_explicit(&account->tenant->served, charge->device_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&account->tenant->charged, ns, memory_order_relaxed);
   }
   usage_add(&member->usage, start, end, ns);
   atomic_fetch_add_explicit(&member->hot.served, limit_for_weight(ns, member),

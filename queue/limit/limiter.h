@@ -152,6 +152,11 @@ bool lease_fill(limit_lease_t *lease, const credit_t *more);
 RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
                                              rawhal_error_t *error);
 
+/* admit.c: a wait is counted when it is over. Who never sleeps here (limit_queue_t) asks again, and
+ * waits from its first refusal on. */
+void lease_refused(limit_lease_t *lease, uint64_t now);
+void lease_admitted(limit_lease_t *lease);
+
 /* denial.c: counts a refusal for good, and leaves it where an operator finds it. */
 void limiter_deny(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t asked, uint64_t used,
                   uint64_t allowed);

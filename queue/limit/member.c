@@ -107,6 +107,8 @@ static void start_device(region_data_t *data, uint32_t index, const char *name)
     if (is_tenant_of(&data->tenants[i], index))
       atomic_store(&data->tenants[i].state, REGION_FREE);
   rules_start(&device->node);
+  atomic_store(&device->charged, 0);
+  atomic_store(&device->returned, 0);
   clear_words(device->usage.buckets, REGION_BUCKETS);
   snprintf(device->name, sizeof(device->name), "%s", name);
   atomic_store(&device->state, REGION_LIVE);
@@ -119,6 +121,8 @@ static void start_tenant(region_data_t *data, uint32_t index, uint32_t device, c
   rules_start(&tenant->node);
   atomic_store(&tenant->served, 0);
   atomic_store(&tenant->refund, 0);
+  atomic_store(&tenant->charged, 0);
+  atomic_store(&tenant->returned, 0);
   clear_words(tenant->usage.buckets, REGION_BUCKETS);
   atomic_store(&tenant->device, device);
   snprintf(tenant->name, sizeof(tenant->name), "%s", name);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,6 +51,10 @@ static const char *const others[] = {
     "RAWHAL_SUBSTITUTE_CACHE",
 };
 
+/* Of those, what must hold, too. */
+static const char *const enforced[] = {"RAWHAL_LIMITS_FILE", "RAWHAL_LIMITS_PINNED", "RAWHAL_CHECK",
+                                       "RAWHAL_POLICY"};
+
 enum {
   OTHERS = sizeof(others) / sizeof(*others),
   PER_DEVICE = LIMIT_COUNT + LIMIT_NAME_COUNT,
@@ -76,6 +81,13 @@ static unsigned least(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
+/* In whatever case. */
+static bool same(char a, char b)
+{
+  const char low = 'a' - 'A';
+  return a == b || (a >= 'a' && a <= 'z' && a - low == b) || (b >= 'a' && b <= 'z' && b - low == a);
+}
+
 /* How many characters must be put in, left out, replaced, or swapped with their neighbour. */
 static unsigned distance(const char *a, size_t a_size, const char *b)
 {
@@ -88,8 +100,8 @@ static unsigned distance(const char *a, size_t a_size, const char *b)
     unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
     now[0] = (unsigned)i;
     for (size_t j = 1; j <= b_size; ++j) {
-      now[j] = least(least(now[j - 1], before[j]) + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+      now[j] = least(least(now[j - 1], before[j]) + 1, before[j - 1] + !same(a[i - 1], b[j - 1]));
+      if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
         now[j] = least(now[j], two_before[j - 2] + 1);
     }
   }
@@ -98,34 +110,101 @@ static unsigned distance(const char *a, size_t a_size, const char *b)
 
 typedef struct nearest {
   const char *name;
-  unsigned distance;
+  unsigned mistakes, edits; /* of this name */
+  unsigned least_edits;     /* of any */
 } nearest_t;
 
-/* RAWHAL_SHARE for RAWHAL_GPU_SHARE: words that were left out are one mistake. */
-static bool lacks_words(const char *given, size_t size, const char *known, size_t known_size)
+/* ---- Words ---- */
+
+/* Of a name, without the prefix. */
+typedef struct words {
+  const char *at, *end;
+} words_t;
+
+static words_t words_of(const char *name, size_t size)
 {
-  const size_t begin = sizeof(prefix) - 1; /* with the line before the first word */
-  if (size <= begin || known_size <= size || memcmp(given, prefix, begin) != 0)
-    return false;
-  const char *tail = known + known_size - (size - begin);
-  return tail[-1] == '_' && memcmp(tail, given + begin, size - begin) == 0;
+  const size_t begin = sizeof(prefix) - 1;
+  const bool has = size > begin && memcmp(name, prefix, begin) == 0;
+  return (words_t){name + (has ? begin : 0), name + size};
 }
 
+/* False: there are no more. */
+static bool next_word(words_t *words, const char **word, size_t *size)
+{
+  while (words->at < words->end && (*words->at == '_' || *words->at == '-'))
+    ++words->at;
+  *word = words->at;
+  while (words->at < words->end && *words->at != '_' && *words->at != '-')
+    ++words->at;
+  *size = (size_t)(words->at - *word);
+  return *size != 0;
+}
+
+/* The same, or misspelt: by one character of five, two of eight. */
+static bool is_like(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+  const size_t slips = a_size < 5 ? 0 : a_size < 8 ? 1 : 2;
+  char text[MAX_COMPARED + 1];
+  if (b_size > MAX_COMPARED || a_size > b_size + slips || b_size > a_size + slips)
+    return false;
+  memcpy(text, b, b_size);
+  text[b_size] = '\0';
+  return distance(a, a_size, text) <= slips;
+}
+
+static bool has_word(words_t words, const char *word, size_t size)
+{
+  const char *other;
+  for (size_t other_size; next_word(&words, &other, &other_size);)
+    if (is_like(word, size, other, other_size))
+      return true;
+  return false;
+}
+
+/* How many words each has that the other has not; UINT_MAX: all of them. RAWHAL_SHARE lacks one of
+ * RAWHAL_GPU_SHARE, and RAWHAL_LIMIT_TENANT has one more than RAWHAL_TENANT. */
+static unsigned words_apart(words_t given, words_t known)
+{
+  unsigned apart = 0, common = 0;
+  const char *word;
+  size_t size;
+  for (words_t rest = given; next_word(&rest, &word, &size);)
+    has_word(known, word, size) ? ++common : ++apart;
+  for (words_t rest = known; next_word(&rest, &word, &size);)
+    apart += !has_word(given, word, size);
+  return common ? apart : UINT_MAX;
+}
+
+/* Has a name any word of one whose value is enforced? Those that stand in any name do not count. */
+static bool shares_word(words_t given, words_t known)
+{
+  static const char *const common[] = {"DEVICE", "FILE", "IN", "PROCESS"};
+  const char *word;
+  for (size_t size; next_word(&known, &word, &size);) {
+    bool counts = true;
+    for (size_t i = 0; i < sizeof(common) / sizeof(*common); ++i)
+      counts &= strlen(common[i]) != size || memcmp(common[i], word, size) != 0;
+    if (counts && has_word(given, word, size))
+      return true;
+  }
+  return false;
+}
+
+/* A word that is missing or too many is one mistake, each further one two; another order is one. */
 static void compare(nearest_t *nearest, const char *given, size_t size, const char *known)
 {
-  size_t known_size = strlen(known);
-  if (lacks_words(given, size, known, known_size)) {
-    if (!nearest->name || nearest->distance > 1)
-      *nearest = (nearest_t){known, 1};
+  const size_t known_size = strlen(known);
+  const unsigned apart = words_apart(words_of(given, size), words_of(known, known_size));
+  const unsigned edits = distance(given, size, known);
+  const unsigned by_words = apart == UINT_MAX ? edits : apart ? 2 * apart - 1 : 1;
+  const unsigned mistakes = least(edits, by_words);
+  nearest->least_edits = nearest->name ? least(nearest->least_edits, edits) : edits;
+  if (nearest->name &&
+      (mistakes > nearest->mistakes || (mistakes == nearest->mistakes && edits >= nearest->edits)))
     return;
-  }
-  size_t least_far = size > known_size ? size - known_size : known_size - size;
-  if (nearest->name && least_far >= nearest->distance)
-    return;
-  unsigned far = distance(given, size, known);
-  if (nearest->name && far >= nearest->distance)
-    return;
-  *nearest = (nearest_t){known, far};
+  nearest->name = known;
+  nearest->mistakes = mistakes;
+  nearest->edits = edits;
 }
 
 /* ---- Names ---- */
@@ -171,14 +250,29 @@ static bool is_known(const char *name, size_t size)
   return false;
 }
 
-static const char *nearest_variable(const char *name, size_t size)
+static nearest_t nearest_variable(const char *name, size_t size)
 {
   nearest_t found = {0};
   for (int i = 0; i < PER_DEVICE; ++i)
     compare(&found, name, without_index(name, size), variable_at(i));
   for (int i = 0; i < OTHERS; ++i)
-    compare(&found, name, size, others[i]);
-  return found.name;
+    compare(&found, name, without_index(name, size), others[i]);
+  return found;
+}
+
+/* Might it have been meant to say what must hold? A third of it may be wrong. What is like no name
+ * is other people's: RAWHAL_BUILD, RAWHAL_SOURCE. */
+static bool is_meant(const char *name, size_t size, const nearest_t *nearest)
+{
+  const size_t looked_at = size < MAX_COMPARED ? size : MAX_COMPARED;
+  const size_t own = looked_at - (sizeof(prefix) - 1);
+  const words_t words = words_of(name, without_index(name, size));
+  bool meant = nearest->least_edits <= own / 3;
+  for (int i = 0; i < PER_DEVICE && !meant; ++i)
+    meant = shares_word(words, words_of(variable_at(i), strlen(variable_at(i))));
+  for (size_t i = 0; i < sizeof(enforced) / sizeof(*enforced) && !meant; ++i)
+    meant = shares_word(words, words_of(enforced[i], strlen(enforced[i])));
+  return meant;
 }
 
 rawhal_status_t limit_check_names(rawhal_error_t *error)
@@ -187,9 +281,11 @@ rawhal_status_t limit_check_names(rawhal_error_t *error)
     size_t size = strcspn(*entry, "=");
     if (strncmp(*entry, prefix, sizeof(prefix) - 1) != 0 || is_known(*entry, size))
       continue;
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%.*s: rawhal knows no variable of that name; the nearest is %s",
-                       (int)(size < 200 ? size : 200), *entry, nearest_variable(*entry, size));
+    const nearest_t nearest = nearest_variable(*entry, size);
+    if (is_meant(*entry, size, &nearest))
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "%.*s: rawhal knows no variable of that name; the nearest is %s",
+                         (int)(size < 200 ? size : 200), *entry, nearest.name);
   }
   return RAWHAL_OK;
 }

@@ -92,6 +92,8 @@ typedef struct region_device {
   char name[REGION_DEVICE_NAME];
   region_node_t node;
   _Atomic uint64_t interval_sequence;
+  _Atomic uint64_t charged,
+      returned; /* ns, of all processes that ever were there; they only grow */
   region_usage_t usage;
   region_asks_t asks; /* an operator's: ASK_BURST, ASK_DEVICE_SHARE */
 } region_device_t;
@@ -119,6 +121,7 @@ typedef struct region_tenant {
   alignas(64) _Atomic uint64_t served; /* ns charged, for turns at the device */
   _Atomic uint64_t refund;             /* to be taken off `served` */
   region_asks_t asks;                  /* an operator's */
+  _Atomic uint64_t charged, returned;  /* as of a device */
 } region_tenant_t;
 
 typedef enum region_level {

@@ -107,7 +107,8 @@ static void add_counters(const region_member_t *member, rawhal_limit_row_t *row)
     uint64_t *into;
   } counters[] = {
       {COUNTER_LAUNCHES, &row->launches},
-      {COUNTER_GPU_NS, &row->gpu_ns},
+      {COUNTER_GPU_NS, &row->charged_ns},
+      {COUNTER_REFUND_NS, &row->returned_ns},
       {COUNTER_WAITS, &row->waits},
       {COUNTER_WAIT_NS, &row->wait_ns},
       {COUNTER_WOULD_BLOCK, &row->would_block},
@@ -121,7 +122,6 @@ static void add_counters(const region_member_t *member, rawhal_limit_row_t *row)
   for (int i = 0; i < RAWHAL_LIMIT_WAIT_BUCKETS; ++i)
     row->wait_histogram[i] += node_load(&member->waits[i]);
   row->open_ns += load_ns(hot_load(&member->hot));
-  row->gpu_ns -= least_of(row->gpu_ns, node_load(&member->counters[COUNTER_REFUND_NS]));
   for (int i = 0; i < RAWHAL_LIMIT_CLASSES; ++i)
     row->memory_by_class[i] += limit_memory_value(node_load(&member->ledger.used[i]));
 }
@@ -135,6 +135,14 @@ static void add_running(const region_member_t *member, uint64_t now, rawhal_limi
   for (int i = 0; i < RAWHAL_LIMIT_WINDOWS; ++i)
     row->achieved_ppm[i] = least_of(1000000, row->achieved_ppm[i] + least_of(ran, windows[i]) /
                                                                         (windows[i] / 1000000));
+}
+
+/* What has run, with what runs. */
+static void fill_total(rawhal_limit_row_t *row, uint64_t charged, uint64_t returned)
+{
+  row->charged_ns = charged;
+  row->returned_ns = returned;
+  row->gpu_ns += charged - least_of(charged, returned);
 }
 
 static void fill_member(const look_t *look, uint32_t slot, rawhal_limit_row_t *row)
@@ -164,6 +172,7 @@ static void fill_member(const look_t *look, uint32_t slot, rawhal_limit_row_t *r
     row->denial = (rawhal_limit_denial_t){0};
   add_counters(member, row);
   add_running(member, now, row);
+  fill_total(row, row->charged_ns, row->returned_ns);
 }
 
 /* Sums over the members of a tenant, or of a device when `tenant` is REGION_NO_INDEX. */
@@ -196,6 +205,7 @@ static void fill_tenant(const look_t *look, uint32_t index, rawhal_limit_row_t *
   row->memory_limit = limit_memory_value(node_load(&tenant->memory_limit));
   row->memory_peak = limit_memory_value(node_load(&tenant->memory_peak));
   fill_sums(look, atomic_load_explicit(&tenant->device, memory_order_relaxed), index, row);
+  fill_total(row, node_load(&tenant->charged), node_load(&tenant->returned));
 }
 
 static void fill_device(const look_t *look, uint32_t index, rawhal_limit_row_t *row)
@@ -207,6 +217,7 @@ static void fill_device(const look_t *look, uint32_t index, rawhal_limit_row_t *
   row->memory_limit = RAWHAL_UNLIMITED;
   row->held = rules_held(&device->asks);
   fill_sums(look, index, REGION_NO_INDEX, row);
+  fill_total(row, node_load(&device->charged), node_load(&device->returned));
 }
 
 /* Where the next row goes; counts rows beyond the capacity as well. */

@@ -160,6 +160,7 @@ TEST(View, ShowsWhatWasUsed)
   ASSERT_EQ(RAWHAL_OK, shim_reserve(limiter, 1, 1 << 20, &error));
   EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, shim_reserve(limiter, 0, 1 << 30, &error));
 
+  const uint64_t tenants_total = static_cast<uint64_t>(9 * kMs);
   rawhal_limit_view_t *view = nullptr;
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
   EXPECT_EQ(3u, rawhal_limit_view_read(view, nullptr, sizeof(rawhal_limit_row_t), 0));
@@ -180,17 +181,30 @@ TEST(View, ShowsWhatWasUsed)
   EXPECT_EQ(1u, rows[2].launches);
   EXPECT_EQ(9 * kMs, rows[2].gpu_ns);
   EXPECT_EQ(1u, rows[2].would_block);
+  EXPECT_EQ(0u, rows[2].waits);
+  EXPECT_EQ(tenants_total, rows[0].gpu_ns);
+  EXPECT_EQ(tenants_total, rows[1].gpu_ns);
   EXPECT_EQ(1u, rows[2].denials);
   EXPECT_TRUE(rows[2].waiting);
   EXPECT_EQ(1u << 20, rows[2].memory_by_class[1]);
   EXPECT_STREQ("code", rawhal_limit_class_name(1));
   EXPECT_EQ(nullptr, rawhal_limit_class_name(5));
+  // Who asks until it is admitted has waited once, however often it asks.
+  for (int i = 0; i < 1000000 && shim_admit(lease, &cost, 0, &grant, &error) != RAWHAL_OK; ++i)
+    std::this_thread::yield();
+  ASSERT_EQ(3u, rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 3));
+  EXPECT_EQ(1u, rows[2].waits);
+  EXPECT_GT(rows[2].wait_ns, 0u);
+  EXPECT_GE(rows[2].would_block, 1u);
   rawhal_limit_view_close(view);
   shim_lease_destroy(lease);
   rawhal_limiter_close(limiter);
-  // The file of dead processes can be looked at, too.
+  // The file of dead processes can be looked at, too, and what they used stays their tenant's.
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_view_open(file.path().c_str(), &view, &error)) << error.message;
   EXPECT_EQ(2u, rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), 3));
+  EXPECT_GE(rows[0].gpu_ns, tenants_total);
+  EXPECT_GE(rows[1].gpu_ns, tenants_total);
+  EXPECT_EQ(rows[1].charged_ns, rows[1].gpu_ns);
   rawhal_limit_view_close(view);
   EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_limit_view_open("/no/such/region", &view, &error));
   EXPECT_EQ(nullptr, view);
