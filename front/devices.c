@@ -5,6 +5,7 @@
 #include "queue/limit/alone.h"
 
 #include "base/error.h"
+#include "queue/limit/region.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,46 @@ void *devices_shared_memory(size_t size)
     return memory;
   (void)front.hsa.pool_free(memory);
   return NULL;
+}
+
+/* Of a device of which nothing is known, some of whose variables may be of its own. */
+static rawhal_status_t check_one(uint32_t index, rawhal_limit_config_t *config, bool *limits,
+                                 rawhal_limit_text_t *opened, rawhal_error_t *error)
+{
+  const rawhal_limit_device_t some = {.index = index, .memory_bytes = UINT64_C(1) << 40};
+  rawhal_limit_text_t named = {0};
+  region_t region;
+  rawhal_status_t status = policy_limits(config, &some, error);
+  if (status == RAWHAL_OK)
+    status = rawhal_limit_config_environment(config, &some, error);
+  if (status != RAWHAL_OK)
+    return status;
+  *limits |= rawhal_limit_config_limits(config);
+  status = check_enforced(config, error);
+  if (status == RAWHAL_OK)
+    status = rawhal_limit_config_name(config, RAWHAL_LIMIT_NAME_REGION, &named, error);
+  if (status != RAWHAL_OK || strcmp(named.text, opened->text) == 0)
+    return status;
+  *opened = named;
+  status = region_open(config, &region, error);
+  if (status == RAWHAL_OK)
+    region_close(&region);
+  return status;
+}
+
+rawhal_status_t devices_check(bool *limits, rawhal_error_t *error)
+{
+  rawhal_limit_text_t opened = {0};
+  rawhal_status_t status = RAWHAL_OK;
+  *limits = false;
+  for (uint32_t i = 0; i < FRONT_DEVICES && status == RAWHAL_OK; ++i) {
+    rawhal_limit_config_t *config;
+    status = rawhal_limit_config_create(&config, error);
+    if (status == RAWHAL_OK)
+      status = check_one(i, config, limits, &opened, error);
+    rawhal_limit_config_destroy(config);
+  }
+  return status;
 }
 
 bool devices_limits_wanted(void)

@@ -2,6 +2,8 @@
  * Internal to this folder.
  *
  *     load     OnLoad(): tables as they were found, devices and their limits, hooks
+ *     asked    what the environment asks for, before there is a runtime
+ *     hello    tells others that the front is there
  *     tables   where the runtime's functions are
  *     devices  which agents are limited, and what their pools are
  *     memory   hooks of allocations
@@ -145,6 +147,12 @@ bool devices_pointer(const void *address, hsa_amd_pointer_info_t *info);
 void *devices_shared_memory(size_t size);
 /* Is any limit configured, as far as can be told without devices? When in doubt, it is. */
 bool devices_limits_wanted(void);
+/* Can what is configured be enforced, for whatever devices, as far as can be told without them?
+ * Fails as devices_open(), and as opening the region. `*limits`: anything is configured. */
+RAWHAL_CHECKED rawhal_status_t devices_check(bool *limits, rawhal_error_t *error);
+
+/* hello.c: true when it has been said, now or before. Else, with errno, it cannot be. */
+bool hello_say(void);
 
 /* memory.c, imports.c, vmem.c, code.c, copies.c, queues.c, described.c, ending.c: their entries of the hooks. */
 void memory_hooks(front_calls_t *hooks);

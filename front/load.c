@@ -8,8 +8,8 @@
 #include "base/cancel.h"
 #include "base/error.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,12 +33,10 @@ FRONT_EXPORT void OnUnload(void);
 /* ---- Refusing ---- */
 
 /* The call of hsa_init() that brought us here cannot be stopped from here; so what follows it
- * fails: no device is listed, and no queue is made. Later calls of hsa_init() fail, too. */
-static char refusal[1024];
-
+ * fails: no device is listed, and no queue is made. Later calls of hsa_init() fail, too; programs
+ * make many, and are told once. */
 static hsa_status_t refuse_init(void)
 {
-  front_report("%s", refusal);
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
@@ -64,7 +62,6 @@ static const front_calls_t refusing = {
 
 static void refuse(const table_root_t *root, const rawhal_error_t *error)
 {
-  snprintf(refusal, sizeof(refusal), "%s", error->message);
   front_report("there is no device: %s", error->message);
   tables_refuse(root, &refusing);
 }
@@ -136,6 +133,9 @@ static void enter_again(const table_root_t *root)
 
 static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *error)
 {
+  if (!hello_say())
+    return rawhal_fail(error, RAWHAL_RUNTIME,
+                       "rawhal exec cannot be told that there are limits: %s", strerror(errno));
   rawhal_status_t status = open_front(root, error);
   if (status != RAWHAL_OK || !(front.limited || front.watched))
     return status;
@@ -187,7 +187,7 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
   } else if (error.status != RAWHAL_OK) {
     watch_close();
     devices_close();
-    if (error.status != RAWHAL_UNSUPPORTED || devices_limits_wanted() || watch_wanted())
+    if (error.status == RAWHAL_INVALID_ARGUMENT || devices_limits_wanted() || watch_wanted())
       refuse(root, &error);
   }
   return true;

@@ -60,11 +60,12 @@ static bool is_own(const policy_rule_t *rule, const char *program)
   return matches(rule->program, program) || (last && matches(rule->program, last + 1));
 }
 
-static void keep_own(void)
+static void keep_own(const char *program)
 {
-  char program[PATH_MAX] = "";
-  ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-  program[length > 0 ? length : 0] = '\0';
+  char self[PATH_MAX] = "";
+  ssize_t length = program ? 0 : readlink("/proc/self/exe", self, sizeof(self) - 1);
+  self[length > 0 ? length : 0] = '\0';
+  program = program ? program : self;
   own = 0;
   for (size_t i = 0; i < policy.rule_count; ++i) {
     if (!is_own(&policy.rules[i], program))
@@ -75,7 +76,7 @@ static void keep_own(void)
   }
 }
 
-rawhal_status_t policy_open(rawhal_error_t *error)
+rawhal_status_t policy_open(const char *program, rawhal_error_t *error)
 {
   const char *path = secure_getenv("RAWHAL_POLICY");
   char *text = NULL;
@@ -93,7 +94,7 @@ rawhal_status_t policy_open(rawhal_error_t *error)
   free(text);
   if (status != RAWHAL_OK)
     return rawhal_fail(error, status, "RAWHAL_POLICY, '%.300s': %s", path, why.message);
-  keep_own();
+  keep_own(program);
   return RAWHAL_OK;
 }
 
@@ -121,6 +122,11 @@ watch_check_t policy_strictest_check(void)
     if (policy.rules[i].has_check && policy.rules[i].check > strictest)
       strictest = policy.rules[i].check;
   return strictest;
+}
+
+bool policy_has_rules(void)
+{
+  return policy.rule_count != 0;
 }
 
 bool policy_has_limits(void)

@@ -57,9 +57,9 @@ void policy_free(policy_t *policy);
 
 /* ---- The process's ---- */
 
-/* Reads the file that the environment names, if it does, and keeps the rules for this program.
- * INVALID_ARGUMENT, OUT_OF_MEMORY. */
-RAWHAL_CHECKED rawhal_status_t policy_open(rawhal_error_t *error);
+/* Reads the file that the environment names, if it does, and keeps the rules for a program's file;
+ * NULL: this one's. INVALID_ARGUMENT, OUT_OF_MEMORY. */
+RAWHAL_CHECKED rawhal_status_t policy_open(const char *program, rawhal_error_t *error);
 void policy_close(void);
 
 /* Does any rule have kernels checked? */
@@ -74,6 +74,7 @@ RAWHAL_CHECKED rawhal_status_t policy_limits(rawhal_limit_config_t *config,
                                              const rawhal_limit_device_t *device,
                                              rawhal_error_t *error);
 bool policy_has_limits(void);
+bool policy_has_rules(void); /* for whatever program */
 
 /* ---- A kernel's ---- */
 

@@ -23,8 +23,7 @@ static atomic_size_t lacking;       /* those that have notes */
 
 /* ---- The file ---- */
 
-/* 0: what it is without a word of it. */
-static rawhal_status_t read_bound(uint64_t *bound, rawhal_error_t *error)
+rawhal_status_t recorder_bound(uint64_t *bound, rawhal_error_t *error)
 {
   const char *text = secure_getenv("RAWHAL_RECORD_BYTES");
   rawhal_error_t why;
@@ -41,7 +40,7 @@ rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *er
 {
   char numbered[NUMBERED_BYTES];
   record_options_t options = {0};
-  rawhal_status_t status = read_bound(&options.bound, error);
+  rawhal_status_t status = recorder_bound(&options.bound, error);
   if (status != RAWHAL_OK)
     return status;
   pthread_rwlock_wrlock(&writer_lock);

@@ -18,6 +18,8 @@
 /* A dispatch whose buffers are wanted once more. */
 typedef struct recorder_capture recorder_capture_t;
 
+/* What RAWHAL_RECORD_BYTES says; 0: nothing. INVALID_ARGUMENT. */
+RAWHAL_CHECKED rawhal_status_t recorder_bound(uint64_t *bound, rawhal_error_t *error);
 RAWHAL_CHECKED rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error);
 /* What the process ends with: how many dispatches are in the file, once, while it is open. */
 void recorder_summary(void);

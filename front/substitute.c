@@ -350,6 +350,11 @@ rawhal_status_t substitute_open(bool *wanted, rawhal_error_t *error)
              : rawhal_fail(error, status, "RAWHAL_SUBSTITUTE_CACHE: %s", why.message);
 }
 
+rawhal_status_t substitute_check(rawhal_error_t *error)
+{
+  return rules_check(rules, error);
+}
+
 void substitute_summary(void)
 {
   rules_summary(rules);

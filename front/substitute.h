@@ -30,6 +30,8 @@ typedef struct substitute_run {
 /* Reads the environment. INVALID_ARGUMENT and what rules_open() says. `*wanted`: there are rules.
  */
 RAWHAL_CHECKED rawhal_status_t substitute_open(bool *wanted, rawhal_error_t *error);
+/* After that: can the files be made that it will write? INVALID_ARGUMENT. */
+RAWHAL_CHECKED rawhal_status_t substitute_check(rawhal_error_t *error);
 void substitute_summary(void); /* what the process ends with */
 void substitute_close(void);
 void substitute_abandon(void);

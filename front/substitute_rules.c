@@ -241,6 +241,16 @@ void rule_values(substitute_rule_t *rule, uint64_t *values)
 
 /* ---- The end ---- */
 
+rawhal_status_t rules_check(const substitute_rule_t *rules, rawhal_error_t *error)
+{
+  for (const substitute_rule_t *rule = rules; rule; rule = rule->next)
+    for (size_t i = 0; i < rule->extra_count; ++i)
+      if (rule->extras[i].save && !output_would_make(rule->extras[i].save))
+        return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffer's file '%.200s': %s",
+                           rule->extras[i].save, strerror(errno));
+  return RAWHAL_OK;
+}
+
 static void save(const rule_extra_t *extra)
 {
   int fd = output_make(extra->save, 0666);

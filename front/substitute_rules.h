@@ -55,6 +55,8 @@ bool rule_prepare(substitute_rule_t *rule);
 void rule_extras_text(const substitute_rule_t *rule, char *text, size_t size);
 /* The value of each that is appended, for one more dispatch. */
 void rule_values(substitute_rule_t *rule, uint64_t *values);
+/* Can those files be made? INVALID_ARGUMENT. */
+RAWHAL_CHECKED rawhal_status_t rules_check(const substitute_rule_t *rules, rawhal_error_t *error);
 /* Writes buffers to their files, and says what became of dispatches. */
 void rules_summary(const substitute_rule_t *rules);
 

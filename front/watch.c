@@ -1,10 +1,12 @@
 #include "front/watch.h"
 
+#include "front/output.h"
 #include "front/ranges.h"
 #include "front/told.h"
 
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@ static atomic_bool summed; /* the counts have been told */
 
 static rawhal_status_t read_check(rawhal_error_t *error)
 {
-  const char *named = secure_getenv("RAWHAL_CHECK");
+  const char *named = getenv("RAWHAL_CHECK"); /* of whoever started it: it names no file */
   checking = WATCH_CHECK_OFF;
   if (!named || !*named || watch_check_of(named, &checking))
     return RAWHAL_OK;
@@ -40,25 +42,65 @@ bool watch_wanted(void)
   return false;
 }
 
-rawhal_status_t watch_open(rawhal_error_t *error)
+typedef struct asked {
+  const char *trace, *record; /* where they go */
+} asked_t;
+
+static rawhal_status_t read_environment(const char *program, asked_t *asked, rawhal_error_t *error)
 {
-  const char *trace = secure_getenv("RAWHAL_TRACE");
-  tracing = trace && *trace;
-  const char *record = secure_getenv("RAWHAL_RECORD");
+  *asked = (asked_t){secure_getenv("RAWHAL_TRACE"), secure_getenv("RAWHAL_RECORD")};
   const char *buffers = secure_getenv("RAWHAL_RECORD_BUFFERS");
-  recording = record && *record;
+  tracing = asked->trace && *asked->trace;
+  recording = asked->record && *asked->record;
   front.serial = recording && buffers && strcmp(buffers, "1") == 0;
-  rawhal_status_t status = policy_open(error);
+  rawhal_status_t status = policy_open(program, error);
   if (status == RAWHAL_OK)
     status = read_check(error);
   if (status == RAWHAL_OK && buffers && *buffers && !front.serial)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "RAWHAL_RECORD_BUFFERS: '%.40s' is not 1, or RAWHAL_RECORD is not set",
                          buffers);
+  return status;
+}
+
+/* What is there will have a numbered name beside it. */
+static rawhal_status_t check_output(const char *what, const char *path, rawhal_error_t *error)
+{
+  return output_would_make(path) || errno == EEXIST
+             ? RAWHAL_OK
+             : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the %s '%.200s': %s", what, path,
+                           strerror(errno));
+}
+
+rawhal_status_t watch_check(const char *program, rawhal_error_t *error)
+{
+  asked_t asked;
+  uint64_t bound;
+  rawhal_status_t status = read_environment(program, &asked, error);
   if (status == RAWHAL_OK && tracing)
-    status = trace_open(trace, error);
+    status = check_output("trace", asked.trace, error);
   if (status == RAWHAL_OK && recording)
-    status = recorder_open(record, front.serial, error);
+    status = check_output("recording", asked.record, error);
+  if (status == RAWHAL_OK && recording)
+    status = recorder_bound(&bound, error);
+  if (status == RAWHAL_OK)
+    status = substitute_open(&substituting, error);
+  return status == RAWHAL_OK ? substitute_check(error) : status;
+}
+
+bool watch_enforces(void)
+{
+  return checking == WATCH_CHECK_REFUSE || policy_has_rules();
+}
+
+rawhal_status_t watch_open(rawhal_error_t *error)
+{
+  asked_t asked;
+  rawhal_status_t status = read_environment(NULL, &asked, error);
+  if (status == RAWHAL_OK && tracing)
+    status = trace_open(asked.trace, error);
+  if (status == RAWHAL_OK && recording)
+    status = recorder_open(asked.record, front.serial, error);
   if (status == RAWHAL_OK)
     status = substitute_open(&substituting, error);
   static const objects_listener_t listener = {substitute_loaded, substitute_unload};

@@ -98,6 +98,12 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_instance_create(
 /* The runtime ends with the last of all that keeps it open: see "Ownership". */
 RAWHAL_API void rawhal_instance_destroy(rawhal_instance_t *instance);
 
+/* What RAWHAL_BACKEND_DEFAULT stands for in this environment, for tools that start programs: they
+ * need not load what those will. INVALID_ARGUMENT: RAWHAL_DEVICE is misspelt; NOT_FOUND: it asks for
+ * hardware, and there is none. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_backend_default(rawhal_backend_t *backend,
+                                                                 rawhal_error_t *error);
+
 /* Writes the path where instances find softgpu's library, for tools that use it without a device.
  * Absolute; `given` as softgpu_library above, may be NULL. NOT_FOUND: in none of its places;
  * OUT_OF_RANGE: longer than `size`. */

@@ -65,6 +65,15 @@ static rawhal_status_t backend_choose(const rawhal_instance_options_t *options,
   return RAWHAL_OK;
 }
 
+rawhal_status_t rawhal_backend_default(rawhal_backend_t *backend, rawhal_error_t *error)
+{
+  static const rawhal_instance_options_t options;
+  static const loaded_libraries_t nothing;
+  bool fallback;
+  return backend ? backend_choose(&options, &nothing, backend, &fallback, error)
+                 : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "backend is NULL");
+}
+
 static bool is_softgpu(const char *name, int flags)
 {
   softgpu_thunk_t thunk;

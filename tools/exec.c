@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <rawhal/limit.h>
 
 #include "tools/front.h"
+#include "tools/guard.h"
+#include "tools/program.h"
 #include "tools/tool.h"
 
 static const char register_name[] = "librawhal-front-register.so";
@@ -32,8 +33,15 @@ static const char *help(void)
          "  --check[=MODE]      are dispatches what their kernels take? MODE: warn, each\n"
          "                      mistake once; report, every time; refuse, such a kernel\n"
          "                      does not run. warn without\n"
+         "  --region FILE       processes that name it have their limits together, of one\n"
+         "                      tenant: else each process of PROGRAM has them for itself\n"
+         "  --tenant NAME       whose they are, among those of the region\n"
+         "  --guard MODE        what becomes of a process that uses a device and in which\n"
+         "                      the runtime has not loaded the library, where limits or\n"
+         "                      checks must hold: end, the default; report, it is said;\n"
+         "                      off, nobody looks\n"
          "  --trace FILE        when dispatches ran and what held them back, as JSON for\n"
-         "                      Perfetto\n"
+         "                      Perfetto; must not be there yet\n"
          "  --record FILE       what is dispatched, for rawhal replay\n"
          "  --record-bytes BYTES  the most that file may have; 1G without\n"
          "  --record-buffers    with the contents of buffers: see rawhal record --help\n"
@@ -50,8 +58,8 @@ static const char *help(void)
          "environment:\n"
          "  RAWHAL_FRONT_LIBRARY  the path of librawhal-front.so, if it is not beside\n"
          "                        librawhal\n"
-         "  RAWHAL_LIMIT_REGION   a file through which processes share their limits:\n"
-         "                        without it each process of PROGRAM has them for itself\n"
+         "  RAWHAL_DEVICE         softgpu or hsa; softgpu-run starts PROGRAM where it is\n"
+         "                        softgpu, or there is no /dev/kfd and it says nothing\n"
          "  RAWHAL_FRONT_REPORT   a file or the number of a descriptor for what the limits\n"
          "                        have to say; standard error without, no one when it is\n"
          "                        empty\n\n"
@@ -59,8 +67,9 @@ static const char *help(void)
          "ROCP_TOOL_LIBRARIES names tools of rocprofiler-sdk it adds\n"
          "librawhal-front-register.so.\n\n"
          "exit status: PROGRAM's own, and\n"
-         "  2    the command line is wrong\n"
-         "  126  the library or PROGRAM cannot be run\n"
+         "  2    the command line is wrong, or what it or the environment asks for cannot\n"
+         "       be: PROGRAM would have no device\n"
+         "  126  the library or PROGRAM cannot be run, or a process was ended (--guard)\n"
          "  127  there is no PROGRAM\n";
 }
 
@@ -77,7 +86,8 @@ static const char *record_help(void)
          "  --buffers           with what the pointers of kernargs lead to, before and\n"
          "                      after: then one dispatch of a queue runs at a time, and\n"
          "                      replay can compare\n"
-         "  --gpu-share, --memory, --check, --trace   as of rawhal exec\n"
+         "  --gpu-share, --memory, --region, --tenant, --guard, --check, --trace\n"
+         "                      as of rawhal exec\n"
          "  --help              this text\n\n"
          "The file is written as the program goes on, can be read whenever it was killed,\n"
          "and says so when it ends early. Environment and exit status are those of rawhal\n"
@@ -182,6 +192,9 @@ enum {
   SUBSTITUTE,
   CACHE,
   POLICY,
+  TENANT,
+  REGION,
+  GUARD,
   RECORD = 'o'
 }; /* a limit's are from LIMIT on */
 
@@ -190,6 +203,9 @@ enum {
   {"gpu-share", required_argument, NULL, LIMIT + RAWHAL_LIMIT_GPU_SHARE}, \
   {"memory", required_argument, NULL, LIMIT + RAWHAL_LIMIT_MEMORY},       \
   {"check", optional_argument, NULL, CHECK},                              \
+  {"tenant", required_argument, NULL, TENANT},                            \
+  {"region", required_argument, NULL, REGION},                            \
+  {"guard", required_argument, NULL, GUARD},                              \
   {"trace", required_argument, NULL, TRACE}
 /* clang-format on */
 
@@ -234,28 +250,37 @@ static bool set_file(const char *variable, const char *file, rawhal_error_t *err
   return set_variable(variable, path, error);
 }
 
-/* What an earlier run left there goes; the processes of this one leave alone what another of them
- * has written. Where a run still writes it stays: then those of this one take other names. */
-static void empty_trace(void)
+/* What is there already is not written over, and would have a second name beside it. A pipe or a
+ * terminal has nothing to lose. */
+static bool set_output(const char *variable, const char *file, rawhal_error_t *error)
 {
-  const char *file = getenv("RAWHAL_TRACE");
   struct stat there;
-  if (!file || stat(file, &there) || !S_ISREG(there.st_mode))
-    return;
-  int fd = open(file, O_WRONLY | O_CLOEXEC);
-  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(fd, 0)) {
-    /* it gets a number, too */
-  }
-  if (fd >= 0)
-    (void)close(fd);
+  if (lstat(file, &there) == 0 && (stat(file, &there) || S_ISREG(there.st_mode)))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s is there already", file);
+  return set_file(variable, file, error);
 }
 
-/* What is there already must not be overwritten. */
-static bool set_record(const char *file, rawhal_error_t *error)
+/* Nobody leaves an account by naming another. */
+static bool set_account(const char *variable, const char *text, rawhal_error_t *error)
 {
-  if (access(file, F_OK) == 0)
-    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s is there already", file);
-  return set_file("RAWHAL_RECORD", file, error);
+  const char *named = getenv(variable);
+  if (named && strcmp(named, text))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%.100s': %s is '%.100s' already", text,
+                       variable, named);
+  return set_variable(variable, text, error);
+}
+
+static bool set_region(const char *file, rawhal_error_t *error)
+{
+  const char *named = getenv("RAWHAL_LIMIT_REGION");
+  char *before = named ? strdup(named) : NULL;
+  bool done = (before || !named || tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory")) &&
+              set_file("RAWHAL_LIMIT_REGION", file, error);
+  if (done && before && strcmp(before, getenv("RAWHAL_LIMIT_REGION")))
+    done = tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%.100s': RAWHAL_LIMIT_REGION is '%.100s' already", file, before);
+  free(before);
+  return done;
 }
 
 /* In the words of a limit. */
@@ -302,9 +327,13 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
   case CHECK:
     return set_check(value ? value : "warn", error);
   case TRACE:
-    return set_file("RAWHAL_TRACE", value, error);
+    return set_output("RAWHAL_TRACE", value, error);
   case RECORD:
-    return set_record(value, error);
+    return set_output("RAWHAL_RECORD", value, error);
+  case TENANT:
+    return set_account("RAWHAL_TENANT", value, error);
+  case REGION:
+    return set_region(value, error);
   case BUFFERS:
     return set_variable("RAWHAL_RECORD_BUFFERS", "1", error);
   case BYTES:
@@ -329,21 +358,97 @@ static const char *find_orphan(bool bytes, bool buffers)
   return bytes ? "--record-bytes" : buffers ? "--record-buffers" : NULL;
 }
 
+/* As execvp(3) will find it; NULL: it will not. */
+static const char *file_of(const char *program, char path[PATH_MAX])
+{
+  char found[PATH_MAX];
+  if (!strchr(program, '/') && !program_in_path(program, found))
+    return NULL;
+  return realpath(strchr(program, '/') ? program : found, path);
+}
+
+/* Again, by softgpu-run, where programs are to run on softgpu. */
+static bool on_softgpu(int argc, char **argv, rawhal_error_t *error)
+{
+  char runner[PATH_MAX], self[] = "/proc/self/exe", path[PATH_MAX], dashes[] = "--";
+  if (!front_find_runner(runner, error))
+    return false;
+  if (!*runner)
+    return true;
+  char **words = calloc((size_t)argc + 4, sizeof(*words));
+  if (!words || !realpath(self, path)) {
+    free(words);
+    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for a command");
+  }
+  words[0] = runner;
+  words[1] = dashes;
+  words[2] = path;
+  memcpy(words + 3, argv, (size_t)argc * sizeof(*words));
+  (void)execv(runner, words);
+  const int why = errno;
+  free(words);
+  return tool_refuse(error, RAWHAL_UNSUPPORTED, "'%.300s': %s", runner, strerror(why));
+}
+
+static int fail_start(const char *command, const char *program, int why)
+{
+  rawhal_error_t error;
+  const bool is_there = why != ENOENT || access(program, F_OK) == 0;
+  (void)tool_refuse(&error, is_there ? RAWHAL_INVALID_ARGUMENT : RAWHAL_NOT_FOUND, "'%.300s': %s%s",
+                    program, strerror(why), why == ENOENT && is_there ? " (its interpreter)" : "");
+  (void)tool_fail(command, &error);
+  return is_there ? NOT_STARTED : NOT_THERE;
+}
+
+/* What would leave the program without a device is said before it runs without one. */
+static int check_and_start(const char *command, char **argv, guard_mode_t guard)
+{
+  char path[PATH_MAX], program[PATH_MAX];
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  bool enforces = false;
+  if (!front_find(path, &error) || !set_tools(path, &error)) {
+    (void)tool_fail(command, &error);
+    return NOT_STARTED;
+  }
+  if (!front_check(path, file_of(*argv, program), &enforces, &error)) {
+    (void)tool_fail(command, &error);
+    return error.status == RAWHAL_NOT_FOUND ? NOT_STARTED : TOOL_USAGE;
+  }
+  int why = 0;
+  if (enforces && guard != GUARD_OFF) {
+    const int status = guard_run(argv, guard, NOT_STARTED, &why, &error);
+    if (status >= 0)
+      return status;
+  } else {
+    execvp(*argv, argv);
+    why = errno;
+  }
+  if (why)
+    return fail_start(command, *argv, why);
+  (void)tool_fail(command, &error);
+  return NOT_STARTED;
+}
+
 static int start(const char *command, int argc, char **argv, const char *short_options,
                  const struct option *options)
 {
-  char path[PATH_MAX];
-  rawhal_error_t error;
-  bool traced = false, bytes = false, buffers = false;
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  guard_mode_t guard = GUARD_END;
+  bool bytes = false, buffers = false;
+  if (!on_softgpu(argc, argv, &error)) {
+    (void)tool_fail(command, &error);
+    return error.status == RAWHAL_INVALID_ARGUMENT ? TOOL_USAGE : NOT_STARTED;
+  }
   opterr = 0;
   optind = 1;
   for (int option; (option = getopt_long(argc, argv, short_options, options, NULL)) != -1;) {
     if (option == '?')
       return tool_usage(command, "unknown option, or one without a value: '%s'",
                         tool_bad_option(argv));
-    if (!set_option(option, optarg, &error))
+    if (option == GUARD && !guard_mode_of(optarg, &guard))
+      return tool_usage(command, "--guard=%.40s: there are end, report and off", optarg);
+    if (option != GUARD && !set_option(option, optarg, &error))
       return tool_usage(command, "%s", error.message);
-    traced |= option == TRACE;
     bytes |= option == BYTES;
     buffers |= option == BUFFERS;
   }
@@ -355,20 +460,7 @@ static int start(const char *command, int argc, char **argv, const char *short_o
                       orphan);
   if (options == record_options && !getenv("RAWHAL_RECORD"))
     return tool_usage(command, "-o says which file");
-  if (!front_find(path, &error) || !set_tools(path, &error)) {
-    (void)tool_fail(command, &error);
-    return NOT_STARTED;
-  }
-  if (traced)
-    empty_trace();
-  execvp(argv[optind], argv + optind);
-  int why = errno;
-  const bool is_there = why != ENOENT || access(argv[optind], F_OK) == 0;
-  (void)tool_refuse(&error, is_there ? RAWHAL_INVALID_ARGUMENT : RAWHAL_NOT_FOUND, "'%.300s': %s%s",
-                    argv[optind], strerror(why),
-                    why == ENOENT && is_there ? " (its interpreter)" : "");
-  (void)tool_fail(command, &error);
-  return is_there ? NOT_STARTED : NOT_THERE;
+  return check_and_start(command, argv + optind, guard);
 }
 
 static int run(int argc, char **argv)

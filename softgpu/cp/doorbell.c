@@ -18,6 +18,7 @@
 #include "softgpu/device/thread.h"
 
 static uint8_t *pages; /* SOFTGPU_MAX_QUEUES of them */
+static void *sign = MAP_FAILED;
 static _Atomic bool opened;
 static int fault_fd = -1; /* userfaultfd; -1 where queues poll */
 static int stop_fd = -1;  /* eventfd that ends the watcher */
@@ -70,6 +71,24 @@ static void fds_close(void)
   fault_fd = stop_fd = -1;
 }
 
+/* Doorbells of hardware are seen in /proc/PID/maps, as pages of /dev/kfd; of ours a page has a name.
+ * Who looks for it there (rawhal exec) misses it where there is no descriptor for a moment. */
+static void sign_put(void)
+{
+  int fd = memfd_create("softgpu-doorbells", MFD_CLOEXEC);
+  if (fd < 0)
+    return;
+  sign = mmap(NULL, SOFTGPU_PAGE, PROT_NONE, MAP_SHARED, fd, 0);
+  close(fd);
+}
+
+static void sign_take(void)
+{
+  if (sign != MAP_FAILED)
+    munmap(sign, SOFTGPU_PAGE);
+  sign = MAP_FAILED;
+}
+
 bool softgpu_doorbells_start(softgpu_doorbell_rung_fn *rung)
 {
   SOFTGPU_WITHOUT_CANCELLATION();
@@ -78,6 +97,7 @@ bool softgpu_doorbells_start(softgpu_doorbell_rung_fn *rung)
   if (memory == MAP_FAILED)
     return false;
   pages = memory;
+  sign_put();
   on_rung = rung;
   fault_fd = fault_fd_open();
   stop_fd = fault_fd >= 0 ? eventfd(0, EFD_CLOEXEC) : -1;
@@ -99,6 +119,7 @@ void softgpu_doorbells_stop(void)
       pthread_join(watcher, NULL);
   }
   fds_close();
+  sign_take();
   munmap(pages, SOFTGPU_MAX_QUEUES * SOFTGPU_PAGE);
   pages = NULL;
   atomic_store(&opened, false);

@@ -106,7 +106,7 @@ def check_substitutes(folder):
     digest = re.search(r'"name":"combine".*?"(?:object|hash)":"([0-9a-f]{32})"', open(recording).read()).group(1)
     assert run(folder, [{**rule, "object": digest[:8]}], "replaced")[0] == out
     for spec in ("nowhere.co", kernels + ":combine,buffer"):
-        expect(run(folder, [{**rule, "substitute": spec}], "replaced"), said="no device: RAWHAL_POLICY: ", status=1)
+        expect(run(folder, [{**rule, "substitute": spec}], "replaced"), said="^rawhal exec: .*RAWHAL_POLICY: ", status=2)
 
 
 BROKEN = [
@@ -136,11 +136,11 @@ def check_broken(folder):
     expect(run(folder, [], "quota", environment={"RAWHAL_POLICY": "other.json"}),
            said="--policy: RAWHAL_POLICY names 'other.json' already", status=2)
     for text, said in BROKEN:
-        expect(run(folder, None, "quota", text=text), said=f"no device: RAWHAL_POLICY, '.*': .*{said}", status=1)
+        expect(run(folder, None, "quota", text=text), said=f"^rawhal exec: .*RAWHAL_POLICY, '.*': .*{said}.*\n$", status=2)
     fifo = os.path.join(folder, "fifo")
     os.mkfifo(fifo)
     for path in (fifo, folder, "/dev/zero", os.path.join(folder, "nothing")):
-        expect(run(folder, None, "quota", path=path), said="no device: RAWHAL_POLICY, '", status=1)
+        expect(run(folder, None, "quota", path=path), said="^rawhal exec: .*RAWHAL_POLICY, '.*\n$", status=2)
 
 
 def main():

@@ -69,7 +69,7 @@ def check_replaced(folder):
 
 def check_streams(folder):
     """Eight threads and queues: each dispatch is replaced once, with a number of its own."""
-    counts, launches = os.path.join(folder, "counts"), 8 * 2000
+    counts, launches = os.path.join(folder, "steps"), 8 * 2000
     out, errors = run("--gpu-share", "95%", "--substitute", f"_Z4stepPjj={kernels}:step,buffer=16:{counts},dispatch",
                       what=(os.path.join(programs, "streams"), "8", "2000"))
     assert (out, replaced(errors, "_Z4stepPjj")) == ("ok\n", (launches, 0)), (out, errors)
@@ -98,10 +98,11 @@ def check_refused(folder):
         said = [line for line in errors.splitlines() if "is not replaced" in line]
         assert len(said) == 1 and f"{name} is not replaced: " in said[0] and words in said[0], errors
     for spec, words in [("combine", "NAME=FILE"), (f"combine={kernels}:", None), (f"combine={kernels}:combine,buffer", None),
-                        (f"combine={folder}/nothing.co", None), (f"combine={kernels}:counted,value=-1", None)]:
+                        (f"combine={folder}/nothing.co", None), (f"combine={kernels}:counted,value=-1", None),
+                        (f"combine={kernels}:counted,buffer=4K:{kernels},dispatch,value=3", "': File exists")]:
         done = subprocess.run(command("--substitute", spec), capture_output=True, text=True)
         assert done.returncode and not done.stdout.startswith("combine "), done
-        assert (words or "no device: RAWHAL_SUBSTITUTE: ") in done.stderr, done
+        assert (words or "rawhal exec: INVALID_ARGUMENT: RAWHAL_SUBSTITUTE: ") in done.stderr, done
 
 
 def wait_for_cache(cache, running):

@@ -98,8 +98,9 @@ def killed(path):
 
 def one_each(path):
     """Of two at once the second takes another name."""
-    command = [RUNNER, RAWHAL, "exec", "--trace", path, "--", os.path.join(FOLDER, "share"), "1500", "500"]
-    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
+    command = [RUNNER, RAWHAL, "exec", "--", os.path.join(FOLDER, "share"), "1500", "500"]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "RAWHAL_TRACE": path})
+               for _ in range(2)]
     check([r.wait() for r in running] == [0, 0], "both end well")
     folder = os.path.dirname(path)
     found = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith(os.path.basename(path))]
@@ -107,16 +108,17 @@ def one_each(path):
 
 
 def one_after_another(path):
-    """Of several in turn each keeps its own, and another run begins anew."""
+    """Of several in turn each keeps its own, and another run leaves alone what is there."""
     program = os.path.join(FOLDER, "times")
     command = [RUNNER, RAWHAL, "exec", "--trace", path, "--", "sh", "-c", '"$0" && "$0"', program]
-    for run in range(2):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-        check(done.returncode == 0, done.stdout, done.stderr)
-        folder = os.path.dirname(path)
-        found = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith(os.path.basename(path))]
-        check(len(found) == 2 + run and os.path.exists(path), found)
-        check(all(of_kind(json.load(open(f)), "X", "dispatch") for f in found), found)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    check(done.returncode == 0, done.stdout, done.stderr)
+    folder = os.path.dirname(path)
+    found = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith(os.path.basename(path))]
+    check(len(found) == 2 and os.path.exists(path), found)
+    check(all(of_kind(json.load(open(f)), "X", "dispatch") for f in found), found)
+    again = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    check(again.returncode == 2 and "is there already" in again.stderr, again)
 
 
 with tempfile.TemporaryDirectory() as scratch:

@@ -21,9 +21,78 @@ TEST(Exec, WhatIsOfARecordingWantsOne)
   }
 }
 
+// What would leave the program without a device is one line, and it does not run.
+TEST(Exec, LooksBeforeItStarts)
+{
+  Scratch scratch;
+  const std::string file = scratch / "file", ran = scratch / "ran";
+  spit(file, std::string("x"));
+  const struct {
+    std::vector<std::string> options, environment;
+    std::string said;
+  } cases[] = {
+      {{"--trace", scratch / "no/trace"}, {}, "the trace '" + (scratch / "no/trace")},
+      {{"--trace", file}, {}, "is there already"},
+      {{"--record", scratch / "no/recording"}, {}, "the recording '"},
+      {{"--policy", file}, {}, "RAWHAL_POLICY, '" + file},
+      {{"--policy", scratch / "none"}, {}, "No such file"},
+      {{"--substitute", "a=" + (scratch / "none")}, {}, "RAWHAL_SUBSTITUTE: "},
+      {{"--region", file}, {}, "has 1 bytes, a region of this version has"},
+      {{"--region", scratch / "no/region"}, {}, "opening the region"},
+      {{"--region", file},
+       {"RAWHAL_LIMIT_REGION=/other"},
+       "RAWHAL_LIMIT_REGION is '/other' already"},
+      {{"--tenant", "a"}, {"RAWHAL_TENANT=b"}, "RAWHAL_TENANT is 'b' already"},
+      {{"--guard", "often"}, {}, "there are end, report and off"},
+      {{}, {"RAWHAL_GPU_SHAR=30%"}, "the nearest is RAWHAL_GPU_SHARE"},
+      {{}, {"RAWHAL_GPU_SHARE_1=30"}, "RAWHAL_GPU_SHARE_1: "},
+      {{}, {"RAWHAL_CHECK=loud"}, "RAWHAL_CHECK: 'loud'"},
+      {{}, {"RAWHAL_CU_MASK=1"}, "RAWHAL_CU_MASK: "},
+      {{}, {"RAWHAL_RECORD_BUFFERS=1"}, "RAWHAL_RECORD is not set"},
+      {{}, {"RAWHAL_DEVICE=abacus"}, "RAWHAL_DEVICE is 'abacus'"},
+  };
+  for (const auto &each : cases) {
+    std::vector<std::string> words = {tool, "exec"};
+    words.insert(words.end(), each.options.begin(), each.options.end());
+    words.insert(words.end(), {"--", "/bin/sh", "-c", "> " + ran});
+    const Outcome got = run(words, each.environment);
+    EXPECT_EQ(2, got.status) << each.said << got.err;
+    EXPECT_TRUE(contains(got.err, each.said)) << each.said << "\n" << got.err;
+    EXPECT_NE(0, access(ran.c_str(), F_OK)) << each.said;
+  }
+  EXPECT_EQ(1u, lines(run({tool, "exec", "--policy", file, "--", "/bin/true"}).err));
+  EXPECT_EQ("x", slurp(file));
+}
+
+TEST(Exec, WhatIsTriedLeavesNothingBehind)
+{
+  Scratch scratch;
+  for (const char *option : {"--trace", "--record"})
+    EXPECT_EQ(0, run({tool, "exec", option, scratch / "out", "--", "/bin/true"}).status);
+  EXPECT_NE(0, access((scratch / "out").c_str(), F_OK));
+  EXPECT_EQ(0, run({tool, "exec", "--trace", "/dev/null", "--", "/bin/true"}).status);
+}
+
+// Without a GPU that is softgpu, as for run and devices.
+TEST(Exec, ChoosesTheDevice)
+{
+  const std::string show = "echo $LD_LIBRARY_PATH; echo $HSA_ENABLE_DTIF";
+  const auto on = [&](const std::vector<std::string> &environment) {
+    return run({tool, "exec", "--", "/bin/sh", "-c", show}, environment);
+  };
+  EXPECT_TRUE(contains(on({"RAWHAL_DEVICE=softgpu"}).out, "softgpu")) << "by softgpu-run";
+  if (access("/dev/kfd", F_OK) != 0) {
+    EXPECT_EQ(on({"RAWHAL_DEVICE=softgpu"}).out, on({"RAWHAL_DEVICE="}).out);
+    expect_refusal(on({"RAWHAL_DEVICE=hsa"}), 126, "there is no /dev/kfd");
+  }
+}
+
 TEST(Exec, EndsAsTheProgramDoes)
 {
   EXPECT_EQ(7, run({tool, "exec", "--", "/bin/sh", "-c", "exit 7"}).status);
   EXPECT_EQ(127, run({tool, "exec", "--", "/nonexistent/program"}).status);
+  EXPECT_EQ(7, run({tool, "exec", "--gpu-share", "9%", "--", "/bin/sh", "-c", "exit 7"}).status);
+  EXPECT_EQ(127, run({tool, "exec", "--gpu-share", "9%", "--", "/nonexistent/program"}).status);
+  EXPECT_EQ(126, run({tool, "exec", "--gpu-share", "9%", "--", "/etc/passwd"}).status);
   expect_refusal(run({tool, "exec"}), 2, "no program is named");
 }
