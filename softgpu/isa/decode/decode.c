@@ -417,7 +417,9 @@ static void decode_buffer(decoder_t *d)
     inst->slc = field(d, F_MTBUF_SLC);
   }
   if (!row->sdst)
-    return; /* a cache operation */
+    return;         /* a cache operation */
+  if (!row->src[2]) /* no address register: from LDS to memory */
+    d->bad |= !inst->lds || inst->offen || inst->idxen;
   vgpr(d, &inst->vaddr, field(d, F_MUBUF_VADDR), (unsigned)inst->offen + inst->idxen, false);
   vgpr(d, &inst->dst, field(d, F_MUBUF_VDATA), inst->lds ? 0 : row->dst, accumulation);
   vgpr(d, &inst->data[0], field(d, F_MUBUF_VDATA), row->src[0], accumulation);

@@ -393,7 +393,8 @@ static void put_buffer(printer_t *p, const isa_inst_t *inst)
   const isa_opcode_t *row = inst->row;
   if (row->sdst) {
     put_operand(p, row->dst ? &inst->dst : &inst->data[0], row->dst ? row->dst : row->src[0]);
-    put_off(p, &inst->vaddr, (unsigned)inst->offen + inst->idxen);
+    if (row->src[2])
+      put_off(p, &inst->vaddr, (unsigned)inst->offen + inst->idxen);
     put_operand(p, &inst->saddr, 4);
     put_operand(p, &inst->soffset, 1);
     if (inst->encoding == ISA_MTBUF)

@@ -17,7 +17,7 @@ OPERANDS   of ALU instructions "RESULT = SOURCES", by type (TYPES; bN: N bits); 
            the destination as it was; "k": a literal that always follows; "sgpr.": a scalar result
            where most have a vector. Of memory instructions "NAME.bN" (MEMORY_OPERANDS)
 FORMS      modifiers and other encodings that there are (FORMS)
-EFFECT     memory: load, load_lds, store TYPE [d16|high] [pair UNIT] [transpose BITS];
+EFFECT     memory: load, load_lds, store, store_lds TYPE [d16|high] [pair UNIT] [transpose BITS];
            swap TYPE pair UNIT; atomic OPERATION bN; load or store format COMPONENTS [d16|high];
            load or store texel [mip] [packed [sign]] [d16]; cache.
            matrices: product or sparse SHAPE FORMAT [FORMAT_OF_B] [blocks N].

@@ -10,6 +10,7 @@ typedef enum isa_access_kind {
   ISA_LOAD = 1,
   ISA_LOAD_LDS,
   ISA_STORE,
+  ISA_STORE_LDS, /* from there to memory */
   ISA_ATOMIC,
   ISA_CACHE
 } isa_access_kind_t;

@@ -197,6 +197,21 @@ static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   return isa_lds_load(wave, inst, &load);
 }
 
+/* And from there, as if the lane's dword of LDS were its register. */
+static bool move_from_lds(isa_wave_t *wave, const isa_inst_t *inst, const place_t *places)
+{
+  const uint32_t start = wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base;
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
+    place_t lds = {0};
+    if (!(isa_exec(wave) >> lane & 1))
+      continue;
+    if (!isa_reference_lds(wave, lane, start + (uint32_t)inst->offset + 4 * lane, 4, &lds))
+      return false;
+    isa_reference_put(&places[lane], 0, 4, isa_reference_get(&lds, 0, 4));
+  }
+  return true;
+}
+
 /* Both data and the value to compare with are in data[0]. */
 static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                      const place_t *place, unsigned lane)
@@ -354,6 +369,8 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
     if (isa_exec(wave) >> lane & 1 && !(is_buffer ? find_buffer(wave, inst, &t, lane, &places[lane])
                                                   : find_flat(wave, inst, &t, lane, &places[lane])))
       return false;
+  if (has(isa_op_name(inst->op), "store_lds"))
+    return move_from_lds(wave, inst, places);
   if (t.to_lds || inst->lds)
     return move_to_lds(wave, inst, &t, places);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane)

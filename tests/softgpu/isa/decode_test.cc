@@ -290,6 +290,8 @@ private:
         (row.encoding == ISA_MUBUF ? 0xe0000000 | row.number << 18 : 0xe8000000 | row.number << 15);
     if (!row.sdst)
       return {low, 0};
+    if (!row.src[2]) // from LDS
+      return {low | 1 << 16 | bits(12), (scalar(4) >> 2) << 16 | 128u << 24};
     uint32_t modes = bits(2);
     low |= modes << 12 | bits(12) | bits(1) << 14;
     uint32_t vaddr = vector(modes == 3 ? 2 : modes ? 1 : 0);

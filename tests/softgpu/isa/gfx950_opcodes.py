@@ -3,8 +3,8 @@
 
 usage: gfx950_opcodes.py OPCODES_INC        (generated/opcodes.inc of softgpu/isa/describe)
 
-LLVM 19, which llvm_opcodes.py asks, does not know gfx950. An assembler that does is named by RAWHAL_GFX950_ASSEMBLER,
-the beginning of a command that takes cc1as options, such as "python3 -m ziglang clang"; LLVM 21 and later do. Each
+LLVM 19, which llvm_opcodes.py asks, does not know gfx950; llvm-mc-22 does. Where that is not installed, an assembler is
+named by RAWHAL_GFX950_ASSEMBLER, the beginning of a command that takes cc1as options, such as "python3 -m ziglang clang". Each
 mnemonic below is assembled with a different register in each field, and again with each modifier; the words say encoding
 and opcode, what assembles says which modifiers there are. A name of its own ("_ocp") is an instruction that computes
 something else under the same mnemonic: gfx950's 8-bit floats are those of OCP.
@@ -68,6 +68,7 @@ for kind in ("i32_{}_i8", "f32_{}_fp8_fp8", "f32_{}_fp8_bf8", "f32_{}_bf8_fp8", 
 
 DS = {"ds_read_b64_tr_b4": 2, "ds_read_b96_tr_b6": 3, "ds_read_b64_tr_b8": 2, "ds_read_b64_tr_b16": 2}
 LOADS = ("global_load_lds_dwordx3", "global_load_lds_dwordx4")
+BUFFER_ATOMICS = ("buffer_atomic_pk_add_bf16",)
 OCP = {"v_cvt_f32_fp8": (1, 1), "v_cvt_f32_bf8": (1, 1), "v_cvt_pk_f32_fp8": (2, 1), "v_cvt_pk_f32_bf8": (2, 1),
        "v_cvt_pk_fp8_f32": (1, 1, 1), "v_cvt_pk_bf8_f32": (1, 1, 1),
        "v_cvt_sr_fp8_f32": (1, 1, 1), "v_cvt_sr_bf8_f32": (1, 1, 1)}
@@ -76,12 +77,15 @@ GONE = {"v_mfma_f32_16x16x8_xf32": (4, 2, 2, 4), "v_mfma_f32_32x32x4_xf32": (16,
 
 def assemble(lines, chip="gfx950"):
     """Per line its words, or None."""
-    tool = shlex.split(os.environ.get("RAWHAL_GFX950_ASSEMBLER", "python3 -m ziglang clang"))
+    named = os.environ.get("RAWHAL_GFX950_ASSEMBLER")
+    tool = ["llvm-mc-22", "--triple=amdgcn-amd-amdhsa", f"--mcpu={chip}", "--show-encoding"]
+    if named:
+        tool = shlex.split(named) + ["-cc1as", "-triple", "amdgcn-amd-amdhsa", "-target-cpu", chip, "-show-encoding",
+                                     "-filetype", "asm", "-o", "-"]
     with tempfile.NamedTemporaryFile("w", suffix=".s") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
-        done = subprocess.run(tool + ["-cc1as", "-triple", "amdgcn-amd-amdhsa", "-target-cpu", chip, "-show-encoding",
-                                      "-filetype", "asm", "-o", "-", file.name], capture_output=True, text=True)
+        done = subprocess.run(tool + [file.name], capture_output=True, text=True)
     bad = {int(n) for n in re.findall(r"\.s:(\d+):\d+: error", done.stderr)}
     encodings = re.findall(r"encoding: \[(.*)\]", done.stdout)
     out = [None] * len(lines)
@@ -106,7 +110,8 @@ def operands(widths, wrap="{}"):
 def opcode(words):
     word = words[0]
     for name, shift, prefix, low, bits in (("VOP1", 25, 0x3F, 9, 8), ("VOP2", 31, 0, 25, 6), ("VOP3P", 23, 0x1A7, 16, 7),
-                                           ("VOP3", 26, 0x34, 16, 10), ("DS", 26, 0x36, 17, 8), ("GLOBAL", 26, 0x37, 18, 7)):
+                                           ("VOP3", 26, 0x34, 16, 10), ("DS", 26, 0x36, 17, 8), ("GLOBAL", 26, 0x37, 18, 7),
+                                           ("MUBUF", 26, 0x38, 18, 7)):
         if word >> shift == prefix:
             return name, word >> low & ((1 << bits) - 1)
     sys.exit(f"unknown encoding {word:#x}")
@@ -161,6 +166,9 @@ def main():
     for name in LOADS:
         words = assemble([f"{name} v[64:65], off"])[0]
         rows.add((*opcode(words), name, frozenset(), (0, 0, 0, 0, 2)))
+    for name in BUFFER_ATOMICS:
+        words = assemble([f"{name} v64, v128, s[32:35], 0 offen"])[0]
+        rows.add((*opcode(words), name, frozenset(), (0, 4, 1, 0, 1)))
     words = assemble(["v_mfma_ld_scale_b32 v64, v128"])[0]
     rows.add((*opcode(words), "v_mfma_ld_scale_b32", frozenset({"OP_SEL", "OP_SEL_HI"}), (0, 0, 1, 1, 0)))
     known = described(sys.argv[1])

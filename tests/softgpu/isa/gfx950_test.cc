@@ -139,4 +139,33 @@ TEST(Gfx950, AWorkGroupCanHave160KiBOfLds)
   EXPECT_FALSE(device::run(dispatch).ok);
 }
 
+TEST(Gfx950, BuffersAddTwoBf16)
+{
+  const device::Kernel kernel({
+      0xc0060100, 0x00000000, // s_load_dwordx2 s[4:5], s[0:1], 0x0
+      0xbe8600c0,             // s_mov_b32 s6, 64
+      0xbe8700ff, 0x00020000, // s_mov_b32 s7, 0x20000
+      0x7e000284,             // v_mov_b32 v0, 4
+      0x7e0202ff, 0x40003f80, // v_mov_b32 v1: 1.0 and 2.0
+      0xbf8cc07f,             // s_waitcnt lgkmcnt(0)
+      0xbefe0181,             // s_mov_b64 exec, 1
+      0xe1485000, 0x80010100, // buffer_atomic_pk_add_bf16 v1, v0, s[4:7], 0 offen sc0
+      0xbf8c0f70,             // s_waitcnt vmcnt(0)
+      0xe0700000, 0x80010100, // buffer_store_dword v1, off, s[4:7], 0
+      0xbf810000,             // s_endpgm
+  });
+  device::Memory data(64), kernarg(64);
+  kernarg.as<uint64_t>()[0] = data.address();
+  for (bool reference : {false, true}) {
+    data.as<uint32_t>()[1] = 0x3f800000; // 0.0 and 1.0
+    softgpu_engine_reference(reference);
+    const device::Result result =
+        device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, SOFTGPU_GFX950));
+    softgpu_engine_reference(false);
+    EXPECT_TRUE(result.ok) << result.fault.text;
+    EXPECT_EQ(data.as<uint32_t>()[0], 0x3f800000u) << "what was there";
+    EXPECT_EQ(data.as<uint32_t>()[1], 0x40403f80u) << "1.0 and 3.0";
+  }
+}
+
 } // namespace

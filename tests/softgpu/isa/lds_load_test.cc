@@ -93,4 +93,31 @@ TEST_P(LdsLoad, RacesFromItsIssueToItsLanding)
   }
 }
 
+// buffer_store_lds_dword: MI200 ISA document, "Memory Buffer Load to LDS", the other way. A lane's dword is at
+// m0 + offset + 4 * lane; where it goes, a descriptor that adds the lane says.
+TEST_P(LdsLoad, StoresPutEachLanesDwordIntoMemory)
+{
+  const device::Kernel kernel({
+      0xc0060100, 0x00000000, // s_load_dwordx2 s[4:5], s[0:1], 0x0
+      0x24020082,             // v_lshlrev_b32 v1, 2, v0
+      0x680400ff, 0x000003e8, // v_add_u32 v2, 0x3e8, v0
+      0xd81a0040, 0x00000201, // ds_write_b32 v1, v2 offset:64
+      0xbefc00b0,             // s_mov_b32 m0, 48
+      0xb0060090,             // s_movk_i32 s6, 0x90: 32 lanes' dwords are within
+      0xbe8700ff, 0x00800000, // s_mov_b32 s7, 0x800000
+      0xbf8cc07f,             // s_waitcnt lgkmcnt(0)
+      0x8705ff05, 0x00040000, // s_or_b32 s5, s5, 0x40000: a stride of 4
+      0xe0f50010, 0x80010000, // buffer_store_lds_dword s[4:7], 0 offset:16 lds
+      0xbf810000,             // s_endpgm
+  });
+  kernarg.as<uint64_t>()[0] = out.address();
+  memset(out.as<void>(), 0xee, 512);
+  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>());
+  dispatch.group_bytes = 512;
+  const device::Result result = device::run(dispatch);
+  EXPECT_TRUE(result.ok) << result.fault.text;
+  for (uint32_t i = 0; i < 128; ++i)
+    EXPECT_EQ(out.as<uint32_t>()[i], i >= 4 && i < 36 ? NEW + i - 4 : 0xeeeeeeee) << i;
+}
+
 } // namespace

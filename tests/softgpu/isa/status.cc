@@ -119,7 +119,7 @@ What each claim was checked against:
 - `<= 1 ulp` functions: the C library in higher precision; divisions and square roots of clang's sequences: correctly
   rounded quotients and roots;
 - encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode of gfx90a and gfx942; what gfx950
-  has beyond them: LLVM 21's assembler. gfx950's matrices of 8, 6 and 4 bits, small formats and v_cvt_scalef32: models by
+  has beyond them: LLVM 22's assembler. gfx950's matrices of 8, 6 and 4 bits, small formats and v_cvt_scalef32: models by
   OCP's definitions, summed in double; which k of a matrix a lane holds: Triton's notes, from hardware;
 - sparse matrices: dense products of integers; where k lies: AMD's matrix instruction calculator (gfx942) and what AMD
   published of probes of both chips (fpsan), single products of another probe of gfx950; nobody's of gfx950's i8, which
@@ -248,9 +248,8 @@ std::string document()
     table += "| " + entry.first + " | " + names + " | " + chip_names(chips) + " | " +
              of(entry.second) + " | " + note(entry.second) + " |\n";
   }
-  std::string summary =
-      "Of " + std::to_string(sorted.size()) +
-      " mnemonics that LLVM 19 knows for gfx90a or gfx942 and LLVM 21 for gfx950, ";
+  std::string summary = "Of " + std::to_string(sorted.size()) +
+                        " mnemonics that LLVM 22 knows for gfx90a, gfx942 and gfx950, ";
   summary += std::to_string(counts["exact"]) + " are exact, " + std::to_string(counts["<= 1 ulp"]) +
              " within one ulp by design, " + std::to_string(counts["decided"]) + " decided here, " +
              std::to_string(counts["unsupported"]) + " unsupported.\n\n";

@@ -36,7 +36,7 @@ TEST_P(Streams, EndAlikeOnBothEngines)
     memcpy(seed, &number, 8);
     seed[8] = static_cast<uint8_t>(chip);
     Choices choices(seed, sizeof seed);
-    Scene(choices, chip, 1 + choices.below(32), true).run();
+    Scene(choices, chip, 1 + choices.below(16), true).run();
     softgpu_invalidate_code();
   }
   EXPECT_GT(softgpu_instruction_count() - before, count) << "next to nothing ran";

@@ -50,11 +50,20 @@ TEST(Tables, OpcodesAreThoseOfLlvm)
       0, system(("python3 " + TESTS + "llvm_opcodes.py " + ISA + "generated/opcodes.inc").c_str()));
 }
 
-// RAWHAL_GFX950_ASSEMBLER names an assembler that knows gfx950, see the script.
+// Of LLVM 22 if it is installed: the script says which it was.
+TEST(Tables, MnemonicsAreThoseOfLlvm)
+{
+  if (!scripts_run())
+    GTEST_SKIP() << "llvm-mc-19 or python3 is not installed";
+  EXPECT_EQ(0, system(("python3 " + TESTS + "llvm_mnemonics.py " + ISA + "generated").c_str()));
+}
+
 TEST(Tables, Gfx950OpcodesAreThoseOfTheAssembler)
 {
-  if (!getenv("RAWHAL_GFX950_ASSEMBLER") || system("python3 --version >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << "RAWHAL_GFX950_ASSEMBLER names no assembler, or python3 is not installed";
+  const bool is_named = getenv("RAWHAL_GFX950_ASSEMBLER") != nullptr;
+  if ((!is_named && system("llvm-mc-22 --version >/dev/null 2>&1") != 0) ||
+      system("python3 --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "no llvm-mc-22, RAWHAL_GFX950_ASSEMBLER names none, or no python3";
   EXPECT_EQ(
       0,
       system(("python3 " + TESTS + "gfx950_opcodes.py " + ISA + "generated/opcodes.inc").c_str()));

@@ -263,6 +263,9 @@ std::vector<uint32_t> memory(const isa_opcode &row, Random &random, uint32_t vgp
         row.encoding == ISA_MUBUF ? 0xe0000000u | number << 18 : 0xe8000000u | number << 15;
     if (!row.sdst)
       return {low, 0};
+    if (!row.src[2]) /* from LDS: no offen and no idxen */
+      return {low | random.below(64) * 4 | random.below(2) << 14 | 1u << 16,
+              random.below(24) << 16 | 128u << 24};
     low |= random.below(64) * 4 | random.below(8) << 12; /* offset, offen, idxen, glc */
     if (row.encoding == ISA_MTBUF)
       low |= random.below(128) << 19;

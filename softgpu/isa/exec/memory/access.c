@@ -294,6 +294,23 @@ bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lane
   return isa_lds_load(wave, inst, &load);
 }
 
+bool isa_lanes_store_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
+{
+  const uint32_t base = isa_lds_base(wave, inst), bytes = sizeof(uint32_t);
+  for (uint64_t left = lanes->active; left; left &= left - 1) {
+    const unsigned lane = (unsigned)__builtin_ctzll(left);
+    const uint32_t address = base + bytes * lane;
+    uint32_t words[4] = {0}; /* what is beyond LDS reads as */
+    if (isa_lds_holds(wave, address, bytes))
+      memcpy(words, wave->lds + address, bytes);
+    else if (!isa_lds_outside(wave, lane, address, bytes))
+      return false;
+    if (!(lanes->absent >> lane & 1))
+      isa_lane_write(lanes, lane, words, bytes);
+  }
+  return true;
+}
+
 bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
 {
   const isa_access_t *plan = inst->plan;

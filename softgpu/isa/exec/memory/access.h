@@ -156,7 +156,7 @@ uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t
 
 static inline bool isa_writes_memory(const isa_access_t *plan)
 {
-  return plan->kind == ISA_STORE || plan->kind == ISA_ATOMIC;
+  return plan->kind == ISA_STORE || plan->kind == ISA_STORE_LDS || plan->kind == ISA_ATOMIC;
 }
 
 /* A lane's bytes, at most 16, from its memory and to it. */
@@ -182,6 +182,9 @@ static inline uint32_t isa_lds_stride(const isa_access_t *plan)
 
 /* Loads from each lane's memory into LDS, where it lands later: lds_load.h. */
 bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
+
+/* The other way, of a dword: from LDS to each lane's memory. */
+bool isa_lanes_store_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes);
 
 /* With ISA_ATOMIC_ADD_F of 32 bits: denormals are flushed on the way in, or out. */
 enum { ISA_ATOMIC_FLUSH_IN = 1 << 6, ISA_ATOMIC_FLUSH_OUT = 1 << 7 };

@@ -196,6 +196,8 @@ static bool run_each(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acce
   for (uint64_t left = lanes.active; left; left &= left - 1)
     if (!resolve(wave, inst, plan, access, &lanes, (unsigned)__builtin_ctzll(left), 0))
       return false;
+  if (plan->kind == ISA_STORE_LDS)
+    return isa_lanes_store_lds(wave, inst, &lanes);
   return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
 }
 
@@ -335,8 +337,10 @@ static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
 
 /* --- all of them --- */
 
-static bool can_load_lds(const isa_access_t *plan, unsigned chip)
+static bool can_use_lds(const isa_access_t *plan, unsigned chip)
 {
+  if (plan->kind == ISA_STORE_LDS)
+    return true;
   const bool fits = plan->bytes <= 4 || (isa_chip(chip)->wide_lds_loads && plan->bytes >= 12);
   return plan->kind == ISA_LOAD && fits && plan->form < ISA_FORM_D16_ZERO;
 }
@@ -346,7 +350,7 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool typed = plan && plan->components;
-  if (!plan || (inst->lds && (typed || !can_load_lds(plan, inst->chip))) ||
+  if (!plan || (inst->lds && (typed || !can_use_lds(plan, inst->chip))) ||
       !isa_vector_allocated(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
       !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
       !isa_vector_allocated(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||
