@@ -334,7 +334,8 @@ TEST(Container, DebiansRocrand)
   size_t index;
   ASSERT_EQ(RAWHAL_OK, rawhal_container_select(container, &device, &index, &error));
   const rawhal_container_object_t *object = rawhal_container_object(container, index);
-  EXPECT_EQ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", text_of(object->id));
+  EXPECT_EQ(0u, text_of(object->id)
+                    .rfind("hipv4-amdgcn-amd-amdhsa--gfx90a", 0)); // of Debian 12 only for :xnack-
   rawhal_hsaco_t *hsaco = nullptr;
   ASSERT_EQ(RAWHAL_OK,
             rawhal_hsaco_open(object->bytes.data, object->bytes.size, nullptr, &hsaco, &error))
