@@ -85,8 +85,10 @@
  *
  * Processes that died are found by those that they would hold back: within 50 ms of the next wait,
  * refused allocation or query of memory by any process, nothing of theirs counts, even if another
- * process still has their open files. (Where a process cannot be seen, in another PID namespace or
- * without /proc, it counts as alive while a child that it made by a raw clone() lives.)
+ * process still has their open files. A process that has closed them itself, as daemons do, counts
+ * as long as it has the region mapped, if that may be seen. (Where a process cannot be seen, in
+ * another PID namespace or without /proc, it counts as alive while a child that it made by a raw
+ * clone() lives.)
  *
  * Memory counts from before it is taken until it is free: what is refused was never taken. Memory
  * of another process or driver counts where it is mapped, all of it and 2 MiB at least, and where

@@ -76,11 +76,17 @@ void identity_of_self(identity_t *self)
     self->start_time = facts.start_time;
 }
 
+/* Can its number be looked up here? */
+static bool is_visible(const identity_t *self, const identity_t *other)
+{
+  return self->start_time && other->start_time && self->pid_namespace &&
+         self->pid_namespace == other->pid_namespace &&
+         self->time_namespace == other->time_namespace && other->pid && other->pid <= INT_MAX;
+}
+
 bool identity_is_gone(const identity_t *self, const identity_t *other)
 {
-  if (self->start_time == 0 || other->start_time == 0 || self->pid_namespace == 0 ||
-      self->pid_namespace != other->pid_namespace ||
-      self->time_namespace != other->time_namespace || other->pid == 0 || other->pid > INT_MAX)
+  if (!is_visible(self, other))
     return false;
   if (kill((pid_t)other->pid, 0) && errno == ESRCH)
     return true;
@@ -91,4 +97,24 @@ bool identity_is_gone(const identity_t *self, const identity_t *other)
     return false;
   bool ended = (facts.state == 'Z' || facts.state == 'X') && facts.threads <= 1;
   return ended || facts.start_time != other->start_time;
+}
+
+bool identity_maps(const identity_t *self, const identity_t *other, uint64_t inode)
+{
+  char path[64], *line = NULL;
+  size_t room = 0;
+  bool mapped = false;
+  if (!is_visible(self, other) || identity_is_gone(self, other))
+    return false;
+  WITHOUT_CANCELLATION(); /* callers hold locks */
+  snprintf(path, sizeof(path), "/proc/%llu/maps", (unsigned long long)other->pid);
+  FILE *maps = fopen(path, "re");
+  while (maps && !mapped && getline(&line, &room, maps) > 0) {
+    unsigned long long found;
+    mapped = sscanf(line, "%*s %*s %*s %*s %llu", &found) == 1 && found == inode;
+  }
+  free(line);
+  if (maps)
+    (void)fclose(maps);
+  return mapped;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 /* Where the lock bytes lie: far beyond the data, so that they mean nothing else. */
@@ -72,14 +73,15 @@ bool region_slot_dead(const region_t *region, const identity_t *self, uint32_t s
 {
   if (region->fd < 0)
     return false;
-  if (!region_slot_held(region, slot))
-    return true;
+  struct stat file;
   const region_member_t *member = &region->data->members[slot];
   const identity_t holder = {.pid = atomic_load(&member->pid),
                              .pid_namespace = atomic_load(&member->pid_namespace),
                              .time_namespace = atomic_load(&member->time_namespace),
                              .start_time = atomic_load(&member->start_time)};
-  return identity_is_gone(self, &holder);
+  if (region_slot_held(region, slot))
+    return identity_is_gone(self, &holder);
+  return fstat(region->fd, &file) || !identity_maps(self, &holder, file.st_ino);
 }
 
 static off_t reclaim_byte(uint32_t slot)

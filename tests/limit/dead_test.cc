@@ -262,6 +262,26 @@ TEST(Dead, AChildOfARawCloneDoesNotKeepItsParentsMemory)
   rawhal_limiter_close(watcher);
 }
 
+// As daemons do, of files that they know nothing of: with the lock its memory would be free for others.
+TEST(Dead, WhoHasClosedItsFilesIsAlive)
+{
+  RegionFile file;
+  Shared<Board> board;
+  rawhal_limiter_t *watcher = file.Open();
+  pid_t holder = Holder(file, board.page, [&] {
+    for (int fd = 3; fd < 256; ++fd)
+      close(fd);
+    board->ready = 1;
+  });
+  ASSERT_TRUE(Until([&] { return board->ready == 1; }));
+  EXPECT_FALSE(shim_reclaim(watcher));
+  EXPECT_EQ(kMi, limiter_memory(watcher).used);
+  end_child(holder);
+  EXPECT_TRUE(shim_reclaim(watcher));
+  EXPECT_EQ(0u, limiter_memory(watcher).used);
+  rawhal_limiter_close(watcher);
+}
+
 TEST(Dead, WhoeverWasExecutedInstead)
 {
   RegionFile file;
