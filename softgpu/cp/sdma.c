@@ -24,6 +24,7 @@ typedef struct packet {
   uint64_t bad_address;
   bool read_only;
   const void *awaits; /* the word, where it came to WAIT */
+  const bool *stop;   /* set when the queue ends; what takes long looks at it */
 } packet_t;
 
 typedef enum { DONE, WAIT, FAULT } outcome_t;
@@ -132,6 +133,8 @@ static outcome_t copy_rect(packet_t *packet)
       if (!target)
         return FAULT;
       move(target, source, width);
+      if (__atomic_load_n(packet->stop, __ATOMIC_RELAXED)) /* of 64 TiB there may be more to come */
+        return WAIT;
     }
   }
   copied(width * rows * layers);
@@ -287,7 +290,8 @@ softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue)
   uint64_t end = atomic_load_explicit(queue->setup.write_index, memory_order_acquire);
   if (queue->next >= end)
     return SOFTGPU_STEP_IDLE;
-  packet_t packet = {.dw = {ring_dword(queue, queue->next)}, .node = queue->setup.node};
+  packet_t packet = {
+      .dw = {ring_dword(queue, queue->next)}, .node = queue->setup.node, .stop = &queue->stop};
   unsigned dwords = packet_dwords(packet.dw[0]);
   uint64_t bytes = dwords * sizeof(uint32_t);
   if (dwords == 0 || bytes > end - queue->next)

@@ -214,8 +214,8 @@ TEST_P(Hostile, UnmappedKernargs)
   ASSERT_NE(own, MAP_FAILED);
   auto packet = dispatch(object, nullptr);
   packet.kernarg_address = (void *)registered(own, 4096);
+  Queue q = queue(); // before: what it maps is not to come to lie there
   munmap(own, 4096);
-  Queue q = queue();
   send(q, &packet);
   EXPECT_NE(fault(q).find("kernarg"), std::string::npos) << fault(q);
   destroy(q);
@@ -283,6 +283,42 @@ TEST_P(Hostile, CopyEngines)
     EXPECT_EQ(call("hsaKmtDestroyQueue", (HSA_QUEUEID)resource.QueueId), 0);
   }
   EXPECT_TRUE(canary.is_untouched());
+}
+
+// The largest rectangle there is, whose rows lie over each other, takes days: a queue ends before.
+TEST_P(Hostile, RectanglesEndWithTheirQueue)
+{
+  const size_t size = 8 << 20;
+  auto *data = (uint8_t *)memory(1, 2 * size);
+  const uint64_t from = (uint64_t)data, to = from + size;
+  data[0] = 1;
+  const uint32_t packet[] = {1 | 4u << 8 | 7u << 29,
+                             (uint32_t)from,
+                             (uint32_t)(from >> 32),
+                             0,
+                             0,
+                             0,
+                             (uint32_t)to,
+                             (uint32_t)(to >> 32),
+                             0,
+                             0,
+                             0,
+                             0x3fff3fff,
+                             0x7ff};
+  HsaQueueResource resource{};
+  void *ring = memory(1, 4096);
+  HsaEvent *none = nullptr;
+  ASSERT_EQ(call("hsaKmtCreateQueueExt", 1u, 6, 100u, HSA_QUEUE_PRIORITY_NORMAL, 1u, ring,
+                 (HSAuint64)4096, none, &resource),
+            0);
+  memcpy(ring, packet, sizeof(packet));
+  __atomic_store_n(resource.Queue_write_ptr_aql, sizeof(packet), __ATOMIC_RELEASE);
+  __atomic_store_n(resource.Queue_DoorBell_aql, sizeof(packet), __ATOMIC_RELEASE);
+  for (int i = 0; i < 10000 && !__atomic_load_n(&data[size], __ATOMIC_ACQUIRE); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(data[size], 1) << "it has not begun";
+  EXPECT_EQ(__atomic_load_n(resource.Queue_read_ptr_aql, __ATOMIC_ACQUIRE), 0u) << "it is done";
+  EXPECT_EQ(call("hsaKmtDestroyQueue", (HSA_QUEUEID)resource.QueueId), 0);
 }
 
 const Door DOORS[] = {{SOFTGPU_LIBRARY, false}, {DTIF_LIBRARY, true}};
