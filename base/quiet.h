@@ -1,5 +1,6 @@
 /* Files in a program that is not ours: for a pipe without a reader, or a file that would pass the
- * process's limit (RLIMIT_FSIZE), the kernel sends a signal that would end the program. Internal. */
+ * process's limit (RLIMIT_FSIZE), the kernel sends a signal that would end the program. Internal.
+ */
 #ifndef RAWHAL_BASE_QUIET_H
 #define RAWHAL_BASE_QUIET_H
 

@@ -3,7 +3,8 @@
  *
  * What counts as a mistake follows from what the code object says and the program allocated, not
  * from what the kernel does: an index out of bounds is not seen, nor a pointer inside of a
- * structure that is passed by value, nor one in memory. A NULL pointer is not a mistake, nor one of all ones.
+ * structure that is passed by value, nor one in memory. A NULL pointer is not a mistake, nor one of
+ * all ones.
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_CHECK_H

@@ -447,8 +447,8 @@ static bool is_barrier(unsigned type)
   return type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR;
 }
 
-/* Of a vendor's packets those that wait for a value do no more than that. Others may have the device
- * do anything: PM4 may be dispatches, and so are some of gfx1250's. */
+/* Of a vendor's packets those that wait for a value do no more than that. Others may have the
+ * device do anything: PM4 may be dispatches, and so are some of gfx1250's. */
 enum { FORMAT_SHIFT = 16, FORMAT_MASK = 0xff };
 
 static bool is_vendors(unsigned type)

@@ -154,7 +154,8 @@ RAWHAL_CHECKED rawhal_status_t devices_check(bool *limits, rawhal_error_t *error
 /* hello.c: true when it has been said, now or before. Else, with errno, it cannot be. */
 bool hello_say(void);
 
-/* memory.c, imports.c, vmem.c, code.c, copies.c, queues.c, described.c, ending.c: their entries of the hooks. */
+/* memory.c, imports.c, vmem.c, code.c, copies.c, queues.c, described.c, ending.c: their entries of
+ * the hooks. */
 void memory_hooks(front_calls_t *hooks);
 /* When the runtime ends; in a child that has a runtime of its own, where what there is was the
  * parent's, its locks too. So are the other abandon functions. */

@@ -12,8 +12,9 @@ enum { SHORT = 4096, PIPE_PART = 4096 };
 
 /* ---- Finding ---- */
 
-/* Of addresses that it knows nothing of, and of such that are only reserved (type 5), the device has
- * no memory. What was locked it knows by the host's address as well, which is not the device's. */
+/* Of addresses that it knows nothing of, and of such that are only reserved (type 5), the device
+ * has no memory. What was locked it knows by the host's address as well, which is not the device's.
+ */
 static bool runtime_knows(uint64_t address, hsa_amd_pointer_info_t *info, range_t *range)
 {
   enum { RESERVED = 5 };

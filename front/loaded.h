@@ -1,8 +1,8 @@
 /* Code objects that executables have got, as far as the runtime can be asked about them. Internal.
  *
- * Where a load fails, ROCr leaves an object without segments in the executable, and ends the program
- * (or reads beyond a list) when it is asked for its agent or size. So those that appear while a load
- * fails are never asked for.
+ * Where a load fails, ROCr leaves an object without segments in the executable, and ends the
+ * program (or reads beyond a list) when it is asked for its agent or size. So those that appear
+ * while a load fails are never asked for.
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_LOADED_H

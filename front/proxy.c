@@ -13,7 +13,8 @@
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(amd_queue_t *) faces;
 static _Atomic(proxy_t *) proxies[PROXY_QUEUES];
-/* The device's own queue of each, which a kernel can tell the program: it is the same queue to it. */
+/* The device's own queue of each, which a kernel can tell the program: it is the same queue to it.
+ */
 static _Atomic(const void *) reals[PROXY_QUEUES];
 static atomic_uint places_used; /* no place from there on was ever given away */
 

@@ -6,11 +6,11 @@
  * read index follows the device's. A barrier that is not open yet stays there, too, while others
  * are held back: nothing must be admitted that waits for what is not, or both would wait. A
  * dispatch gets a completion signal of ours, or, when it has the program's, is followed by a
- * barrier that has ours: at most two packets for one. What comes after a barrier that is not open yet
- * waits on the device, which is no time of its: a barrier with a signal of ours before it tells when
- * that was over. The device's ring has twice the size of the
- * program's, where there are rings that large, and may be full all the same, as when a program
- * takes its slots for free as soon as what was in them has finished: then packets wait, too.
+ * barrier that has ours: at most two packets for one. What comes after a barrier that is not open
+ * yet waits on the device, which is no time of its: a barrier with a signal of ours before it tells
+ * when that was over. The device's ring has twice the size of the program's, where there are rings
+ * that large, and may be full all the same, as when a program takes its slots for free as soon as
+ * what was in them has finished: then packets wait, too.
  *
  * Locks, in the order in which they may be taken: a proxy's `lock`, those of the limiter, a proxy's
  * `harvest`. No thread that rings a doorbell waits for the limiter or for the device. */

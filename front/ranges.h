@@ -46,7 +46,8 @@ bool ranges_read(uint64_t address, void *to, uint64_t size);
 bool ranges_ending(uint64_t address, range_t *found);
 /* From the first byte of all that is live to its end; both 0: nothing is. */
 void ranges_bounds(uint64_t *least, uint64_t *end);
-/* The live range in which the address lies. Unlike ranges_find() it does not look for freed ones. */
+/* The live range in which the address lies. Unlike ranges_find() it does not look for freed ones.
+ */
 bool ranges_live(uint64_t address, range_t *found);
 /* While it is held nothing is removed, and so nothing freed, by threads that do not hold it. */
 void ranges_hold(void);

@@ -118,8 +118,8 @@ static bool has(const recorder_capture_t *recording, uint64_t base)
   return false;
 }
 
-/* What a pointer leads to, of which it is said where it stands. False: it leads to nothing that is in
- * the list, and that has been noted, but for what leads nowhere. */
+/* What a pointer leads to, of which it is said where it stands. False: it leads to nothing that is
+ * in the list, and that has been noted, but for what leads nowhere. */
 static bool follow(recorder_capture_t *recording, uint64_t at, uint64_t word, memory_kind_t kind,
                    const range_t *range, recording_fact_t fact)
 {

@@ -1,9 +1,9 @@
 /* Which memory of a loaded code object its program may write, and its kernels. Internal.
  *
- * Those are the segments that may be written. What the loader alone writes there does not change, and
- * is left out, unless it has addresses of other objects' variables. Of segments that are only read it
- * is the exported variables, which the host may set: __constant__ of HIP, where a compiler puts it
- * there. */
+ * Those are the segments that may be written. What the loader alone writes there does not change,
+ * and is left out, unless it has addresses of other objects' variables. Of segments that are only
+ * read it is the exported variables, which the host may set: __constant__ of HIP, where a compiler
+ * puts it there. */
 #ifndef RAWHAL_FRONT_VARIABLES_H
 #define RAWHAL_FRONT_VARIABLES_H
 

@@ -32,8 +32,8 @@ typedef struct watch_note {
 RAWHAL_CHECKED rawhal_status_t watch_open(rawhal_error_t *error);
 void watch_close(void);
 void watch_abandon(void);
-/* The same as far as it can be told before there is a runtime, for the program of that file. Nothing
- * is left behind, and watch_close() must follow. */
+/* The same as far as it can be told before there is a runtime, for the program of that file.
+ * Nothing is left behind, and watch_close() must follow. */
 RAWHAL_CHECKED rawhal_status_t watch_check(const char *program, rawhal_error_t *error);
 /* Does the environment ask for any of it? */
 bool watch_wanted(void);

@@ -92,15 +92,16 @@ typedef struct rawhal_instance_options {
 /* Opens the runtime. There is one runtime per process: instances share it, and all must agree on
  * the backend. `options` may be NULL. NOT_FOUND: no runtime library, no software GPU library, no
  * hardware; INVALID_ARGUMENT: contradictory or misspelt options or RAWHAL_DEVICE; UNSUPPORTED: a
- * chip that softgpu lists and cannot execute, or a runtime that is too old; OUT_OF_MEMORY; RUNTIME; of limits, as rawhal_limit_config_environment() and rawhal_limiter_open(). */
+ * chip that softgpu lists and cannot execute, or a runtime that is too old; OUT_OF_MEMORY; RUNTIME;
+ * of limits, as rawhal_limit_config_environment() and rawhal_limiter_open(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_instance_create(
     const rawhal_instance_options_t *options, rawhal_instance_t **instance, rawhal_error_t *error);
 /* The runtime ends with the last of all that keeps it open: see "Ownership". */
 RAWHAL_API void rawhal_instance_destroy(rawhal_instance_t *instance);
 
 /* What RAWHAL_BACKEND_DEFAULT stands for in this environment, for tools that start programs: they
- * need not load what those will. INVALID_ARGUMENT: RAWHAL_DEVICE is misspelt; NOT_FOUND: it asks for
- * hardware, and there is none. */
+ * need not load what those will. INVALID_ARGUMENT: RAWHAL_DEVICE is misspelt; NOT_FOUND: it asks
+ * for hardware, and there is none. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_backend_default(rawhal_backend_t *backend,
                                                                  rawhal_error_t *error);
 

@@ -115,8 +115,8 @@ rawhal_status_t rawhal_buffer_export_ipc(const rawhal_buffer_t *buffer, rawhal_i
   return RAWHAL_OK;
 }
 
-/* How much there is behind a handle, or 0: runtimes since 5.7 map what is there, and say of it whatever size they were
- * told. Without one they say the real one. */
+/* How much there is behind a handle, or 0: runtimes since 5.7 map what is there, and say of it
+ * whatever size they were told. Without one they say the real one. */
 static size_t shared_size(const hsa_table_t *hsa, const hsa_amd_ipc_memory_t *given,
                           const hsa_agent_t *agent)
 {

@@ -19,8 +19,8 @@ typedef struct rawhal_container rawhal_container_t;
 
 enum {
   RAWHAL_CONTAINER_COPY = 1u << 0, /* keep a private copy of the bytes */
-  /* Of what is compressed, keep unpacked only what is being read: a library may unpack to many times
-   * its size, bundle after bundle. The bytes of unpacked objects are then had by
+  /* Of what is compressed, keep unpacked only what is being read: a library may unpack to many
+   * times its size, bundle after bundle. The bytes of unpacked objects are then had by
    * rawhal_container_read() alone. */
   RAWHAL_CONTAINER_HOLD_ONE = 1u << 1,
 };

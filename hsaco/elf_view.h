@@ -47,8 +47,8 @@ const void *elf_view_range(const elf_view_t *view, uint64_t offset, uint64_t siz
 /* The bytes of a section; NULL when it has none or they lie outside. */
 const void *elf_view_section(const elf_view_t *view, const Elf64_Shdr *section);
 
-/* Relocations that the linker has applied, and kept for another linker (--emit-relocs): they name the
- * section that they are for, and are not loaded. */
+/* Relocations that the linker has applied, and kept for another linker (--emit-relocs): they name
+ * the section that they are for, and are not loaded. */
 static inline bool elf_view_is_static(const Elf64_Shdr *section)
 {
   return (section->sh_type == SHT_RELA || section->sh_type == SHT_REL) && section->sh_info &&

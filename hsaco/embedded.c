@@ -7,8 +7,8 @@
 #include "hsaco/scan.h"
 
 /* Code objects that stand anywhere: as constants of a program, which hands them to
- * hipModuleLoadData(), or in files whose format is not read otherwise, such as Windows'. The magic of
- * a format is also a constant of every program that reads it, so only what is whole by its own
+ * hipModuleLoadData(), or in files whose format is not read otherwise, such as Windows'. The magic
+ * of a format is also a constant of every program that reads it, so only what is whole by its own
  * headers counts. */
 
 /* What must follow the magic; the end of what starts there, or 0. */

@@ -325,8 +325,8 @@ typedef struct rawhal_symbol {
 /* In the order of the table. NULL when index >= symbol_count. */
 RAWHAL_API const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index);
 
-/* An entry of a SHT_RELA section (AMDGPUUsage, "Relocation Records"), but of a linked object's those
- * that were kept for a linker (--emit-relocs). */
+/* An entry of a SHT_RELA section (AMDGPUUsage, "Relocation Records"), but of a linked object's
+ * those that were kept for a linker (--emit-relocs). */
 typedef struct rawhal_relocation {
   uint64_t address; /* of the field; in a relocatable object, offset in the section it is for */
   int64_t addend;

@@ -8,8 +8,8 @@
 
 /* What clang-offload-packager writes, and clang with --offload-new-driver puts into host objects
  * (sections of type SHT_LLVM_OFFLOADING): images for devices, and texts about each. Offsets count
- * from its first byte. Version 1 has one image; version 2 (LLVM 22) any number, and texts with their
- * lengths; version 3 (LLVM 23) may have all behind its header compressed. Facts: LLVM,
+ * from its first byte. Version 1 has one image; version 2 (LLVM 22) any number, and texts with
+ * their lengths; version 3 (LLVM 23) may have all behind its header compressed. Facts: LLVM,
  * "llvm/Object/OffloadBinary.h". */
 typedef struct binary_header {
   uint8_t magic[4];

@@ -4,8 +4,8 @@
 
 #include "hsaco/symbols.h"
 
-/* The entries of a section; NULL when it has none that can be read, or that are still to be applied.
- */
+/* The entries of a section; NULL when it has none that can be read, or that are still to be
+ * applied. */
 static const unsigned char *entries_of(const elf_view_t *elf, const Elf64_Shdr *section,
                                        uint64_t *count)
 {

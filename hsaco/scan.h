@@ -156,7 +156,8 @@ RAWHAL_CHECKED rawhal_status_t scan_inside(scan_t *scan, const scan_space_t *spa
                                            scan_part_t part, const char *what, uint64_t at,
                                            rawhal_error_t *error);
 
-/* The bytes of an object that is listed, unpacked once more if need be. After everything is read. */
+/* The bytes of an object that is listed, unpacked once more if need be. After everything is read.
+ */
 RAWHAL_CHECKED rawhal_status_t scan_object_bytes(scan_t *scan, size_t index, rawhal_bytes_t *bytes,
                                                  rawhal_error_t *error);
 

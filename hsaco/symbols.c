@@ -87,8 +87,9 @@ static bool symbol_offset(const elf_view_t *elf, const Elf64_Sym *symbol, uint64
   return true;
 }
 
-/* A kernel that is unreachable by its own words (__builtin_unreachable() alone) has no instructions.
- * As the last one it starts at the end of the code, which may be the start of another segment. */
+/* A kernel that is unreachable by its own words (__builtin_unreachable() alone) has no
+ * instructions. As the last one it starts at the end of the code, which may be the start of another
+ * segment. */
 static bool ends_code(const elf_view_t *elf, uint64_t address)
 {
   for (size_t i = 0; i < elf->segment_count; ++i) {
@@ -100,8 +101,8 @@ static bool ends_code(const elf_view_t *elf, uint64_t address)
   return false;
 }
 
-/* Where the descriptor sends the hardware must be code of this file. The loader does not look there:
- * the other kernels can be used. */
+/* Where the descriptor sends the hardware must be code of this file. The loader does not look
+ * there: the other kernels can be used. */
 static void check_entry(rawhal_hsaco_t *hsaco, rawhal_kernel_t *kernel, uint64_t offset)
 {
   uint64_t entry = kernel->descriptor->entry;

@@ -37,9 +37,9 @@ enum {
 
 /* Reads a target id: "gfx90a:sramecc+:xnack-", with or without an "amdgcn-amd-amdhsa--" style
  * prefix; or a triple that names the processor as LLVM does since 2026-07: "amdgpu9.0a",
- * "amdgpu9.0a-amd-amdhsa:xnack-", "amdgpu9.4-amd-amdhsa--gfx942". Features that are not named are ANY where the processor has them. Fails with
- * INVALID_ARGUMENT (syntax, a feature twice or one the processor does not have) or NOT_FOUND (no
- * such processor). */
+ * "amdgpu9.0a-amd-amdhsa:xnack-", "amdgpu9.4-amd-amdhsa--gfx942". Features that are not named are
+ * ANY where the processor has them. Fails with INVALID_ARGUMENT (syntax, a feature twice or one the
+ * processor does not have) or NOT_FOUND (no such processor). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_target_parse(rawhal_string_t text,
                                                               rawhal_target_t *target,
                                                               rawhal_error_t *error);

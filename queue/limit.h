@@ -346,8 +346,9 @@ typedef struct rawhal_limiter rawhal_limiter_t;
 /* Joins a tenant on a device, which is named so that all processes agree: by its UUID. Of limits
  * that others have set as well the strictest holds: see the table above. `config` is copied.
  * UNSUPPORTED, MALFORMED: the file is not a region, or is damaged, of another version, or not to be
- * trusted; or the process is in a time namespace, in whose time others would wait. CAP_EXCEEDED: the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT:
- * another process was stopped while it held the region's lock. RUNTIME. */
+ * trusted; or the process is in a time namespace, in whose time others would wait. CAP_EXCEEDED:
+ * the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT: another process was stopped
+ * while it held the region's lock. RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config,
                                                               const char *device,
                                                               rawhal_limiter_t **limiter,
@@ -435,7 +436,8 @@ typedef struct rawhal_limit_denial {
 } rawhal_limit_denial_t;
 
 /* One device, tenant or process. Counters of devices and tenants are those of their live processes
- * together; device time is that of all processes since the place was taken. Times are ns, memory is bytes; RAWHAL_UNLIMITED where there is no limit. */
+ * together; device time is that of all processes since the place was taken. Times are ns, memory is
+ * bytes; RAWHAL_UNLIMITED where there is no limit. */
 typedef struct rawhal_limit_row {
   rawhal_limit_level_t level;
   char name[64]; /* of the device or tenant; a process has its tenant's */

@@ -32,8 +32,8 @@ typedef struct occupancy_need {
 rawhal_occupancy_t occupancy_of(const occupancy_chip_t *chip, const occupancy_need_t *need);
 
 /* The most work-items of a work-group whose waves a compute unit can hold at the same time, by the
- * registers that the kernel's descriptor asks for; one of more never runs. UINT32_MAX where the chip
- * (NULL) or the descriptor is not known. */
+ * registers that the kernel's descriptor asks for; one of more never runs. UINT32_MAX where the
+ * chip (NULL) or the descriptor is not known. */
 uint32_t occupancy_work_items(const occupancy_chip_t *chip, const rawhal_kernel_t *kernel);
 
 #endif

@@ -187,8 +187,8 @@ static void complete(record_reader_t *reader, const index_content_t *content)
           .lacking;
 }
 
-/* `size` bytes at `offset` of a content, which go on where its piece before this one ended; NULL: it
- * has no such place. */
+/* `size` bytes at `offset` of a content, which go on where its piece before this one ended; NULL:
+ * it has no such place. */
 static index_content_t *next_place(record_reader_t *reader, uint64_t number, uint64_t offset,
                                    size_t size)
 {

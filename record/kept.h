@@ -20,9 +20,9 @@ typedef struct kept {
   size_t pieces;
 } kept_t;
 
-/* The pieces of a buffer, as many as it has of RECORD_PIECE bytes, to be looked at and changed until
- * the next call. NULL: it is too large, or there is no memory: it is written. When there are too many,
- * those of all others are forgotten. */
+/* The pieces of a buffer, as many as it has of RECORD_PIECE bytes, to be looked at and changed
+ * until the next call. NULL: it is too large, or there is no memory: it is written. When there are
+ * too many, those of all others are forgotten. */
 kept_piece_t *kept_of(kept_t *kept, uint64_t address, uint64_t size);
 /* Is anything of that buffer remembered? */
 bool kept_has(const kept_t *kept, uint64_t address, uint64_t size);

@@ -4,8 +4,8 @@
  *     sum      its checksums; what names code objects is rawhal_content_hash()
  *     notes    what a replay of a dispatch may lack, in words
  *     words    which bytes of a kernarg segment are pointers
- *     writer   appends to one, from any number of threads: append.c has the file, known.c the objects,
- *              kept.c what was written last of each buffer
+ *     writer   appends to one, from any number of threads: append.c has the file, known.c the
+ *              objects, kept.c what was written last of each buffer
  *     frames   reads one frame
  *     reader   a whole file: objects, dispatches, buffers; index.c has what is where
  *

@@ -7,8 +7,8 @@
 
 #include "record/record.h"
 
-/* Asked for words from `least` up to `end`, at their offset in the buffer; true: it is a pointer, and
- * none of its bytes is a part of another. */
+/* Asked for words from `least` up to `end`, at their offset in the buffer; true: it is a pointer,
+ * and none of its bytes is a part of another. */
 typedef bool record_scan_fn(void *context, uint64_t offset, uint64_t word);
 
 /* Of one buffer, whose pieces come in order; zeros at first, but for what is wanted. */

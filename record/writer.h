@@ -22,8 +22,8 @@ typedef struct record_writer record_writer_t;
 /* Zeros: the defaults. */
 typedef struct record_options {
   uint64_t bound; /* bytes of the file; 0: RECORD_DEFAULT_BOUND */
-  /* Larger buffers are listed without contents, and what is larger than what is left of the file; 0:
-   * those alone. */
+  /* Larger buffers are listed without contents, and what is larger than what is left of the file;
+   * 0: those alone. */
   uint64_t buffer_bound;
 } record_options_t;
 
@@ -57,8 +57,8 @@ RAWHAL_CHECKED rawhal_status_t record_writer_place(record_writer_t *writer, uint
 RAWHAL_CHECKED rawhal_status_t record_writer_note(record_writer_t *writer, uint64_t dispatch,
                                                   const record_note_t *note, rawhal_error_t *error);
 
-/* Memory of a dispatch: an allocation that it has a pointer into, or a part of its code object as it
- * is loaded. */
+/* Memory of a dispatch: an allocation that it has a pointer into, or a part of its code object as
+ * it is loaded. */
 typedef struct record_range {
   uint64_t address, size; /* device address of its first byte, bytes */
   bool segment;           /* of its code object */
@@ -75,9 +75,9 @@ typedef struct record_ranges {
 typedef rawhal_status_t record_read_fn(void *context, const record_range_t *range, uint64_t offset,
                                        void *to, size_t size, rawhal_error_t *error);
 
-/* All buffers of a dispatch, as they are before or after it, once each. Pieces that are as they were
- * when they were written last are not written again. When `read` fails, its status is returned, and
- * what there is of the buffers does not count for a reader. */
+/* All buffers of a dispatch, as they are before or after it, once each. Pieces that are as they
+ * were when they were written last are not written again. When `read` fails, its status is
+ * returned, and what there is of the buffers does not count for a reader. */
 RAWHAL_CHECKED rawhal_status_t record_writer_buffers(record_writer_t *writer, uint64_t dispatch,
                                                      record_when_t when,
                                                      const record_ranges_t *ranges,

@@ -60,8 +60,8 @@ typedef struct capture {
   void *piece; /* RECORD_PIECE bytes */
 } capture_t;
 
-/* Larger than is wanted, or than what is left of the file, which would end. (Of what is there already
- * little may be written.) */
+/* Larger than is wanted, or than what is left of the file, which would end. (Of what is there
+ * already little may be written.) */
 static bool is_too_large(const record_writer_t *writer, const record_range_t *range)
 {
   const uint64_t most = writer->bound - writer->bytes;
@@ -94,8 +94,8 @@ static rawhal_status_t append_buffer(const capture_t *capture, record_range_t *r
   return status;
 }
 
-/* The caller holds the lock. Another thread may have written the same buffer meanwhile: what is said
- * of a piece is said when it is in the file. */
+/* The caller holds the lock. Another thread may have written the same buffer meanwhile: what is
+ * said of a piece is said when it is in the file. */
 static rawhal_status_t append_changed(const capture_t *capture, uint64_t content,
                                       record_range_t range, uint64_t at, size_t size,
                                       rawhal_content_hash_t hash, rawhal_error_t *error)

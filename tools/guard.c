@@ -15,8 +15,8 @@
 #include "tools/guard_tree.h"
 #include "tools/tool.h"
 
-/* Between looks: a part of the time since something new was seen, within bounds, and many times what
- * a look takes of a processor. */
+/* Between looks: a part of the time since something new was seen, within bounds, and many times
+ * what a look takes of a processor. */
 enum { LEAST_US = 2000, MOST_US = 250000, QUIET_PART = 8, WORK_PART = 33 };
 
 typedef struct guard {
@@ -207,8 +207,8 @@ static int stand_by(guard_t *guard, const sigset_t *all)
   }
 }
 
-/* What it has left running must hold to the limits, too: whoever waits for the program does not wait
- * for that. */
+/* What it has left running must hold to the limits, too: whoever waits for the program does not
+ * wait for that. */
 static void stay_behind(guard_t *guard)
 {
   (void)tree_look(&guard->tree, on_found, guard);

@@ -160,8 +160,8 @@ typedef struct mapped {
   bool front, device;
 } mapped_t;
 
-/* Doorbells: there are queues, which the runtime makes after it has called its tools. The pages of a
- * process's doorbells are two of /dev/kfd (the driver of Linux, from GFX9 on); softgpu has a page
+/* Doorbells: there are queues, which the runtime makes after it has called its tools. The pages of
+ * a process's doorbells are two of /dev/kfd (the driver of Linux, from GFX9 on); softgpu has a page
  * for the name. */
 static bool is_doorbell(const char *line)
 {

@@ -36,7 +36,8 @@ typedef enum tree_sight {
  * left. `found` is called once for an image. False: no memory, or /proc cannot be read. */
 bool tree_look(tree_t *tree, void (*found)(void *context, pid_t pid, tree_sight_t sight),
                void *context);
-/* Before there is a program: what this process has started before is not its, nor what that starts. */
+/* Before there is a program: what this process has started before is not its, nor what that starts.
+ */
 bool tree_exclude(tree_t *tree);
 void tree_free(tree_t *tree);
 

@@ -25,9 +25,9 @@ int run_kernel(const run_request_t *request);
 
 /* ---- What kernels ask of the host (run_services.c) ---- */
 
-/* Makes what the kernel's hidden arguments ask for: buffers of printf(), hostcalls and malloc(). NULL
- * where it asks for nothing. What is printed goes to standard output; with --json to standard error.
- */
+/* Makes what the kernel's hidden arguments ask for: buffers of printf(), hostcalls and malloc().
+ * NULL where it asks for nothing. What is printed goes to standard output; with --json to standard
+ * error. */
 bool run_services_make(const run_request_t *request, rawhal_device_t *device,
                        const rawhal_device_kernel_t *kernel, rawhal_services_t **services,
                        rawhal_error_t *error);

@@ -3,8 +3,8 @@
  *
  * The kernel keeps a lock while any process has the open file, and a child made by a raw clone()
  * has it, too. Where the process can be seen, its number and start time tell more than the lock;
- * where it cannot (another PID namespace, no /proc), the lock decides alone. Nor does a lock that is
- * gone tell by itself: a program may close files that it knows nothing of. */
+ * where it cannot (another PID namespace, no /proc), the lock decides alone. Nor does a lock that
+ * is gone tell by itself: a program may close files that it knows nothing of. */
 #ifndef RAWHAL_QUEUE_LIMIT_IDENTITY_H
 #define RAWHAL_QUEUE_LIMIT_IDENTITY_H
 

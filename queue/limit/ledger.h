@@ -63,8 +63,8 @@ typedef enum ledger_answer { LEDGER_DONE, LEDGER_OVER_TENANT, LEDGER_OVER_PROCES
 /* The caller must make changes of one member exclude each other. */
 ledger_answer_t ledger_reserve(region_data_t *data, uint32_t slot, ledger_class_t class,
                                uint64_t units);
-/* Memory that is taken already, and counts however little is left: what is asked for next is refused
- * instead. False: more than there can be. */
+/* Memory that is taken already, and counts however little is left: what is asked for next is
+ * refused instead. False: more than there can be. */
 bool ledger_charge(region_data_t *data, uint32_t slot, ledger_class_t class, uint64_t units);
 /* At most what was reserved. */
 void ledger_release(region_data_t *data, uint32_t slot, ledger_class_t class, uint64_t units);

@@ -13,8 +13,8 @@ typedef struct limit_text_info {
 
 extern const limit_text_info_t limit_texts[LIMIT_NAME_COUNT];
 
-/* INVALID_ARGUMENT: the environment has a RAWHAL_* variable that rawhal does not know and that is like
- * one that it does; the message begins with it and names the nearest. */
+/* INVALID_ARGUMENT: the environment has a RAWHAL_* variable that rawhal does not know and that is
+ * like one that it does; the message begins with it and names the nearest. */
 RAWHAL_CHECKED rawhal_status_t limit_check_names(rawhal_error_t *error);
 
 /* The variable, such as RAWHAL_GPU_SHARE or RAWHAL_GPU_SHARE_1, that a name from an operator's

@@ -71,8 +71,9 @@ static void fds_close(void)
   fault_fd = stop_fd = -1;
 }
 
-/* Doorbells of hardware are seen in /proc/PID/maps, as pages of /dev/kfd; of ours a page has a name.
- * Who looks for it there (rawhal exec) misses it where there is no descriptor for a moment. */
+/* Doorbells of hardware are seen in /proc/PID/maps, as pages of /dev/kfd; of ours a page has a
+ * name. Who looks for it there (rawhal exec) misses it where there is no descriptor for a moment.
+ */
 static void sign_put(void)
 {
   int fd = memfd_create("softgpu-doorbells", MFD_CLOEXEC);

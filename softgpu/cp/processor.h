@@ -29,8 +29,8 @@ typedef struct softgpu_queue_setup {
   bool sram_ecc; /* as in softgpu_dispatch_t */
   uint32_t node;
   uint32_t compute_units; /* of the device */
-  /* Upper halves of its LDS and scratch apertures. What the runtime writes of them into its queue is
-   * for kernels, which may store into it. */
+  /* Upper halves of its LDS and scratch apertures. What the runtime writes of them into its queue
+   * is for kernels, which may store into it. */
   uint32_t shared_aperture_hi, private_aperture_hi;
   uint8_t *ring;
   uint64_t ring_bytes;

@@ -23,8 +23,8 @@ enum {
 #define SOFTGPU_QUEUE_EXCEPTION 0x80000000u /* EXCEPTION */
 
 /* Stops an AQL queue for good: notes why, then tells the runtime. `fault` is NULL when the packet
- * itself is wrong, which `text` then explains. Where the queue's own signal is none, that is a memory
- * fault of the whole device. */
+ * itself is wrong, which `text` then explains. Where the queue's own signal is none, that is a
+ * memory fault of the whole device. */
 softgpu_step_t softgpu_report(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_object,
                               const softgpu_fault_t *fault, const char *text);
 

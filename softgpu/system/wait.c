@@ -1,4 +1,5 @@
-/* A tools library of the HSA runtime (HSA_TOOLS_LIB) that makes programs wait by blocking, and lets them share all memory.
+/* A tools library of the HSA runtime (HSA_TOOLS_LIB) that makes programs wait by blocking, and lets
+ * them share all memory.
  *
  * HIP waits for a device by polling, which on a GPU costs a processor that has nothing else to do.
  * Here it costs one of those that the kernel runs on. Nor is it enough to ask the runtime for
@@ -84,8 +85,8 @@ static hsa_signal_value_t blocking_wait(hsa_signal_t handle, hsa_signal_conditio
   }
 }
 
-/* HIP 5.7 shares what was asked for, the runtime whole pages. ROCr 6.1 takes anything else for a part of its suballocator's
- * block and, without that, which the device asks for, aborts. */
+/* HIP 5.7 shares what was asked for, the runtime whole pages. ROCr 6.1 takes anything else for a
+ * part of its suballocator's block and, without that, which the device asks for, aborts. */
 static hsa_status_t create_whole(void *memory, size_t size, hsa_amd_ipc_memory_t *handle)
 {
   const size_t page = 4096;

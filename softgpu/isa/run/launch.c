@@ -55,8 +55,8 @@ static const uint8_t *reach(const softgpu_dispatch_t *dispatch, uint64_t address
   return softgpu_memory_reach(dispatch->node, address, bytes, false);
 }
 
-/* Scratch memory is used without another look: it has to be there, all of it, for stores too, and at
- * one address for host and device. */
+/* Scratch memory is used without another look: it has to be there, all of it, for stores too, and
+ * at one address for host and device. */
 static bool scratch_ok(const softgpu_dispatch_t *dispatch)
 {
   const uint64_t base = dispatch->scratch_base;
