@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+enum { PAGE = 4096 }; /* as the runtime takes it */
+
 static front_device_t *timed(hsa_agent_t agent)
 {
   front_device_t *device = device_of_agent(agent);
@@ -26,6 +28,13 @@ hsa_status_t copy_by(const copy_route_t *route, void *to, const void *from, size
   return front.hsa.async_copy(to, route->to, from, route->from, bytes, waits, wait_for, completion);
 }
 
+hsa_status_t copying_look_at(hsa_signal_t signal)
+{
+  volatile hsa_signal_value_t *value;
+  const hsa_status_t result = front.hsa.signal_value_pointer(signal, &value);
+  return result == HSA_STATUS_ERROR_INVALID_SIGNAL ? result : HSA_STATUS_SUCCESS;
+}
+
 typedef struct linear {
   void *to;
   const void *from;
@@ -38,14 +47,29 @@ static hsa_status_t submit_linear(const copying_t *copying, uint32_t waits,
   return copy_by(&copying->route, l->to, l->from, copying->bytes, waits, wait_for, completion);
 }
 
+/* Before anything is done for it, and not left to the runtime: in the meantime another thread may
+ * have made the number a signal's. */
+static hsa_status_t look_at_signals(const copying_t *copying)
+{
+  hsa_status_t result = HSA_STATUS_SUCCESS;
+  for (uint32_t i = 0; i < copying->waits && result == HSA_STATUS_SUCCESS; ++i)
+    if (copying->wait_for[i].handle)
+      result = copying_look_at(copying->wait_for[i]);
+  if (result == HSA_STATUS_SUCCESS && copying->completion.handle)
+    result = copying_look_at(copying->completion);
+  return result;
+}
+
 static hsa_status_t start(front_device_t *device, const copying_t *copying)
 {
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  /* What the runtime refuses it refuses in its own words. */
-  if (device && copying->bytes && copying->completion.handle &&
-      (copying->wait_for || !copying->waits))
-    return copying_start(device, copying);
+  /* What else the runtime refuses it refuses in its own words. */
+  if (device && copying->bytes && (copying->completion.handle || copying->may_be_silent) &&
+      (copying->wait_for || !copying->waits)) {
+    const hsa_status_t result = look_at_signals(copying);
+    return result == HSA_STATUS_SUCCESS ? copying_start(device, copying) : result;
+  }
   copying_disown(copying->completion);
   return copying->submit(copying, copying->waits, copying->wait_for, copying->completion);
 }
@@ -56,7 +80,8 @@ static hsa_status_t async_copy(void *to, hsa_agent_t to_agent, const void *from,
 {
   const linear_t linear = {to, from};
   const copy_route_t route = {.to = to_agent, .from = from_agent};
-  const copying_t copying = {route, size, waits, wait_for, completion, submit_linear, &linear};
+  const copying_t copying = {route,      size,  waits,         wait_for,
+                             completion, false, submit_linear, &linear};
   return start(timed_of(to_agent, from_agent), &copying);
 }
 
@@ -67,7 +92,8 @@ static hsa_status_t copy_on_engine(void *to, hsa_agent_t to_agent, const void *f
 {
   const linear_t linear = {to, from};
   const copy_route_t route = {to_agent, from_agent, engine, true, force};
-  const copying_t copying = {route, size, waits, wait_for, completion, submit_linear, &linear};
+  const copying_t copying = {route,      size,  waits,         wait_for,
+                             completion, false, submit_linear, &linear};
   return start(timed_of(to_agent, from_agent), &copying);
 }
 
@@ -98,12 +124,13 @@ static hsa_status_t copy_rect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_
   const bool down = direction == hsaHostToDevice;
   const copy_route_t route = {.to = down ? agent : front.host_agent,
                               .from = down ? front.host_agent : agent};
-  const copying_t copying = {route, bytes, waits, wait_for, completion, submit_rect, &rect};
+  const copying_t copying = {route, bytes, waits, wait_for, completion, false, submit_rect, &rect};
   return start(timed(agent), &copying);
 }
 
 typedef struct prefetch {
   void *memory;
+  size_t size;
   hsa_agent_t to;
 } prefetch_t;
 
@@ -117,20 +144,28 @@ static front_device_t *timed_by_prefetch(hsa_agent_t to)
   return device;
 }
 
+/* All of the pages that it touches. */
+static uint64_t pages_of(const void *memory, size_t size)
+{
+  const uint64_t inside = PAGE - 1, begin = (uint64_t)(uintptr_t)memory;
+  return ((begin + size + inside) & ~inside) - (begin & ~inside);
+}
+
 static hsa_status_t submit_prefetch(const copying_t *copying, uint32_t waits,
                                     const hsa_signal_t *wait_for, hsa_signal_t completion)
 {
   const prefetch_t *p = copying->arguments;
-  return front.hsa.svm_prefetch(p->memory, copying->bytes, p->to, waits, wait_for, completion);
+  return front.hsa.svm_prefetch(p->memory, p->size, p->to, waits, wait_for, completion);
 }
 
 static hsa_status_t svm_prefetch(void *memory, size_t size, hsa_agent_t to, uint32_t waits,
                                  const hsa_signal_t *wait_for, hsa_signal_t completion)
 {
   front_device_t *device = timed_by_prefetch(to);
-  const prefetch_t prefetch = {memory, to};
+  const prefetch_t prefetch = {memory, size, to};
   const copy_route_t route = {.to = device ? device->agent : to, .from = front.host_agent};
-  const copying_t copying = {route, size, waits, wait_for, completion, submit_prefetch, &prefetch};
+  const copying_t copying = {route, pages_of(memory, size), waits,    wait_for, completion,
+                             true,  submit_prefetch,        &prefetch};
   return start(device, &copying);
 }
 

@@ -100,8 +100,9 @@ hsa_status_t copy_submit(copy_t *copy, const copying_t *copying)
     result = copying->submit(copying, copying->waits, copying->wait_for, copy->done);
   }
   if (result == HSA_STATUS_SUCCESS)
-    copy->by_us = put_word(copy, copying, &copy->cell->landed, 1, &copy->done, copy->program) !=
-                  HSA_STATUS_SUCCESS;
+    copy->by_us = !copy->program.handle ||
+                  put_word(copy, copying, &copy->cell->landed, 1, &copy->done, copy->program) !=
+                      HSA_STATUS_SUCCESS;
   return result;
 }
 
@@ -112,14 +113,25 @@ static uint64_t ticks_to_ns(uint64_t ticks)
   return (uint64_t)((unsigned __int128)ticks * 1000000000u / front.timestamp_hz);
 }
 
+/* Where no word does. The program may have destroyed it since. */
+static void count_down(const copy_t *copy, hsa_signal_value_t value)
+{
+  if (!copy->program.handle || copying_look_at(copy->program) != HSA_STATUS_SUCCESS)
+    return;
+  if (value < 0)
+    front.hsa.signal_store_screlease(copy->program, value);
+  else
+    front.hsa.signal_subtract(copy->program, 1);
+}
+
 static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
 {
   hsa_amd_profiling_async_copy_time_t times = {0};
   bool known = front.hsa.get_copy_time(copy->done, &times) == HSA_STATUS_SUCCESS && times.start &&
                times.end > times.start;
-  if (known)
+  if (known && copy->program.handle)
     copy_times_keep(copy->program, &times);
-  else
+  if (!known)
     times.start = times.end = 0;
   const uint64_t start = ticks_to_ns(times.start), end = ticks_to_ns(times.end);
   limit_complete(engine->lease, &copy->grant, start, end);
@@ -129,10 +141,8 @@ static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
     copy->failure = value;
     front.hsa.signal_subtract(copy->program, -1); /* which the word does not make the last */
     front.hsa.signal_store_screlease(copy->done, 0);
-  } else if (value < 0) {
-    front.hsa.signal_store_screlease(copy->program, value);
   } else if (copy->by_us) {
-    front.hsa.signal_subtract(copy->program, 1);
+    count_down(copy, value);
   }
 }
 

@@ -16,12 +16,12 @@ typedef struct copy {
   struct copy *next;
   hsa_signal_t arrived, gate, done;
   volatile cell_t *cell;
-  hsa_signal_t program;
-  bool gated;   /* it has had to wait: `arrived` counts */
-  bool awaits;  /* it was admitted before what it waits for had happened */
-  bool by_us;   /* the program's signal is counted down by us */
-  bool asked;   /* a word of it was submitted that says `arrived` */
-  bool refused; /* and the copy after that was not */
+  hsa_signal_t program; /* 0: nobody is told */
+  bool gated;           /* it has had to wait: `arrived` counts */
+  bool awaits;          /* it was admitted before what it waits for had happened */
+  bool by_us;           /* the program's signal, if any, is counted down by us */
+  bool asked;           /* a word of it was submitted that says `arrived` */
+  bool refused;         /* and the copy after that was not */
   hsa_signal_value_t
       failure;              /* what the program's signal is to be in the end; 0: the copy's doing */
   uint64_t bytes, asked_at; /* of the trace: ns of the runtime's clock */

@@ -32,13 +32,18 @@ typedef struct copy_route {
 hsa_status_t copy_by(const copy_route_t *route, void *to, const void *from, size_t bytes,
                      uint32_t waits, const hsa_signal_t *wait_for, hsa_signal_t completion);
 
-/* What a program asked for. */
+/* Not SUCCESS: it is no signal, and what the runtime would say of it. Most functions for signals
+ * end the program there. */
+hsa_status_t copying_look_at(hsa_signal_t signal);
+
+/* What a program asked for. Its signals are such. */
 typedef struct copying {
   copy_route_t route;
   uint64_t bytes;
   uint32_t waits;
   const hsa_signal_t *wait_for;
   hsa_signal_t completion;
+  bool may_be_silent; /* without a completion */
   /* Has the runtime do it. */
   hsa_status_t (*submit)(const struct copying *copying, uint32_t waits,
                          const hsa_signal_t *wait_for, hsa_signal_t completion);

@@ -160,6 +160,7 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(queue_set_priority, __typeof__(hsa_amd_queue_set_priority), 312, 328)                          \
   X(copy_rect, __typeof__(hsa_amd_memory_async_copy_rect), 320, 336)                               \
   X(memory_lock_to_pool, __typeof__(hsa_amd_memory_lock_to_pool), 336, 352)                        \
+  X(signal_value_pointer, __typeof__(hsa_amd_signal_value_pointer), 360, 376)                      \
   X(svm_attributes_set, __typeof__(hsa_amd_svm_attributes_set), 368, 384)                          \
   X(svm_prefetch, __typeof__(hsa_amd_svm_prefetch_async), 384, 400)                                \
   X(cu_get_mask, __typeof__(hsa_amd_queue_cu_get_mask), 392, 432)                                  \

@@ -91,6 +91,13 @@ def try_packets(folder):
     assert re.search("^rawhal: 1 packets of a vendor's format ran", errors, re.M), errors
 
 
+# What the runtime refuses is not done, and is refused in its own words.
+def try_copies(folder):
+    for options in (), ("--gpu-share", "100%"), ("--gpu-share", "50%"):
+        lines, errors, status = run("copies", *options)
+        assert status == 0 and len(lines) == 10 and set(lines.values()) == {"0x1006"}, (options, lines, errors, status)
+
+
 # Each entry by which code can come in, and an executable get it, as the headers have them.
 WAYS = re.compile(r"\bhsa_\w*(?:code_object_reader_create\w*|code_object_deserialize|executable_load\w*)\b")
 HEADERS = "/usr/include/hsa/hsa.h", "/usr/include/hsa/hsa_ven_amd_loader.h"
@@ -116,4 +123,5 @@ def try_loads(folder):
 
 
 with tempfile.TemporaryDirectory() as work:
-    {"kernargs": try_kernargs, "loads": try_loads, "unknown": try_unknown, "packets": try_packets}[sys.argv[5]](work)
+    {"kernargs": try_kernargs, "loads": try_loads, "unknown": try_unknown, "packets": try_packets,
+     "copies": try_copies}[sys.argv[5]](work)

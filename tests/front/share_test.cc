@@ -145,24 +145,32 @@ TEST_F(FrontBlocking, OneAtATimeGoesBesideAKernel)
   toy_hold(false);
 }
 
-// What the driver moves waits like what an engine does.
+// What the driver moves waits like what an engine does: whole pages, whether anybody is told or not.
 TEST_F(FrontBlocking, APrefetchIsHeldBack)
 {
   Start("90%");
   rawhal_limit_control_t *control = nullptr;
   ASSERT_EQ(RAWHAL_OK, rawhal_limit_control_open(region_.c_str(), &control, nullptr));
-  ASSERT_EQ(RAWHAL_OK, rawhal_limit_control_suspend(control, nullptr, "default", true, nullptr));
   hsa_signal_t mine = Signal();
-  EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_svm_prefetch_async)>(384)(
-                                    region_.data(), 1, toy_agent(), 0, nullptr, mine));
-  AwaitRefusals(3);
-  EXPECT_FALSE(toy_prefetch_may_go());
-  EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_release(control, nullptr, "default", nullptr));
-  while (!toy_prefetch_may_go())
-    usleep(1000);
-  toy_prefetch_ends();
-  while (Core<decltype(hsa_signal_load_scacquire)>(336)(mine))
-    usleep(1000);
+  char pages[2];
+  auto *odd = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(pages) | 1);
+  const std::pair<hsa_signal_t, size_t> ways[] = {{mine, 1}, {hsa_signal_t{}, 1}, {mine, 0}};
+  for (const auto &[count, size] : ways) {
+    ASSERT_EQ(RAWHAL_OK, rawhal_limit_control_suspend(control, nullptr, "default", true, nullptr));
+    EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_svm_prefetch_async)>(384)(
+                                      odd, size, toy_agent(), 0, nullptr, count));
+    ASSERT_FALSE(toy_prefetch_may_go());
+    AwaitRefusals(3);
+    EXPECT_FALSE(toy_prefetch_may_go());
+    EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_release(control, nullptr, "default", nullptr));
+    while (!toy_prefetch_may_go())
+      usleep(1000);
+    toy_prefetch_ends();
+    while (count.handle && Core<decltype(hsa_signal_load_scacquire)>(336)(count))
+      usleep(1000);
+    if (count.handle)
+      Core<decltype(hsa_signal_store_relaxed)>(344)(count, 1);
+  }
   Drop(mine);
   rawhal_limit_control_close(control);
   Destroy();

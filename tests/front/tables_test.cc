@@ -95,6 +95,7 @@ std::map<std::string, size_t> HeadersOffsets()
           OF_AMD(memory_unlock, memory_unlock),
           OF_AMD(memory_lock_to_pool, memory_lock_to_pool),
           OF_AMD(memory_fill, memory_fill),
+          OF_AMD(signal_value_pointer, signal_value_pointer),
           OF_AMD(svm_attributes_set, svm_attributes_set),
           OF_AMD(svm_prefetch, svm_prefetch_async),
           OF_AMD(allow_access, agents_allow_access),

@@ -270,6 +270,12 @@ static hsa_signal_value_t signal_load(hsa_signal_t signal)
   return __atomic_load_n(&signal_of(signal)->value, __ATOMIC_ACQUIRE);
 }
 
+static hsa_status_t signal_value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t **value)
+{
+  *value = &signal_of(signal)->value;
+  return HSA_STATUS_SUCCESS;
+}
+
 static hsa_status_t get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
                                       hsa_amd_profiling_dispatch_time_t *time)
 {
@@ -476,6 +482,7 @@ static void fill_amd(uint32_t major)
                  {192 + later, (void *)memory_fill},
                  {264 + later, (void *)amd_signal_create},
                  {136, (void *)async_copy},
+                 {360 + later, (void *)signal_value_pointer},
                  {384 + later, (void *)svm_prefetch}};
   for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); ++i)
     put(amd, entries[i].at, entries[i].function);

@@ -5,8 +5,10 @@
  *     plain_hsa FILE mistakes   likewise, wrongly
  *     plain_hsa FILE unknown    its kernel is none
  *     plain_hsa FILE packets    other packets, while a dispatch is held back
+ *     plain_hsa FILE copies     copies whose signals are none
  *
- * For each a line says whether it ran, was stopped, or had a wrong result. */
+ * For each a line says whether it ran, was stopped, or had a wrong result; of copies, what the
+ * runtime says. */
 #include <fcntl.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -428,6 +430,84 @@ static void try_packets(void)
   CALL(hsa_queue_destroy(holding));
 }
 
+/* ---- Copies ---- */
+
+static hsa_signal_t gone_signal(void)
+{
+  hsa_signal_t gone = new_signal();
+  CALL(hsa_signal_destroy(gone));
+  return gone;
+}
+
+static void *device_memory, *managed_memory;
+
+static hsa_status_t copy(const hsa_signal_t *waits_for, hsa_signal_t done)
+{
+  return hsa_amd_memory_async_copy(device_memory, gpus[0], memory, gpus[0], BYTES,
+                                   waits_for ? 1 : 0, waits_for, done);
+}
+
+static hsa_status_t copy_rectangle(const hsa_signal_t *waits_for, hsa_signal_t done)
+{
+  const hsa_pitched_ptr_t to = {device_memory, 64, 0}, from = {memory, 64, 0};
+  const hsa_dim3_t at = {0, 0, 0}, range = {64, 1, 1};
+  return hsa_amd_memory_async_copy_rect(&to, &at, &from, &at, &range, gpus[0], hsaHostToDevice,
+                                        waits_for ? 1 : 0, waits_for, done);
+}
+
+static hsa_status_t prefetch(const hsa_signal_t *waits_for, hsa_signal_t done)
+{
+  return hsa_amd_svm_prefetch_async(managed_memory, PAGE, gpus[0], waits_for ? 1 : 0, waits_for,
+                                    done);
+}
+
+/* A signal that came to be where one was that a copy was to count down. */
+static void try_successor(void)
+{
+  enum { MOST = 64, VALUE = 5 };
+  const hsa_signal_t gone = gone_signal();
+  hsa_signal_t next = {0};
+  const hsa_status_t result = copy(NULL, gone);
+  for (int i = 0; i < MOST && next.handle != gone.handle; ++i)
+    CALL(hsa_signal_create(VALUE, 0, NULL, &next));
+  hsa_signal_t done = new_signal(); /* of a copy by the same engine */
+  CALL(copy(NULL, done));
+  wait_for(done);
+  printf("copy, its successor: 0x%x\n",
+         next.handle == gone.handle && hsa_signal_load_scacquire(next) != VALUE ? 0u
+                                                                                : (unsigned)result);
+}
+
+static void try_copies(void)
+{
+  static _Alignas(64) uint64_t nothing[16];
+  static const struct {
+    const char *how;
+    hsa_status_t (*copy)(const hsa_signal_t *waits_for, hsa_signal_t done);
+    bool looks; /* the runtime does, at all of them and before it does anything */
+  } kinds[] = {
+      {"copy", copy, true}, {"rectangle", copy_rectangle, true}, {"prefetch", prefetch, false}};
+  const hsa_signal_t none = {(uint64_t)nothing}, good = new_signal();
+  CALL(hsa_amd_memory_pool_allocate(device_pools[0], PAGE, 0, &device_memory));
+  managed_memory = mapped(PAGE);
+  hsa_amd_svm_attribute_pair_t all = {HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpus[0].handle};
+  CALL(hsa_amd_svm_attributes_set(managed_memory, PAGE, &all, 1));
+  for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); ++i) {
+    const hsa_signal_t gone = gone_signal();
+    printf("%s, waits for none: 0x%x\n", kinds[i].how, (unsigned)kinds[i].copy(&none, good));
+    if (!kinds[i].looks)
+      continue;
+    printf("%s, waits for one that is gone: 0x%x\n", kinds[i].how,
+           (unsigned)kinds[i].copy(&gone, good));
+    printf("%s, counts none: 0x%x\n", kinds[i].how, (unsigned)kinds[i].copy(NULL, none));
+    printf("%s, counts one that is gone: 0x%x\n", kinds[i].how,
+           (unsigned)kinds[i].copy(NULL, gone));
+  }
+  try_successor();
+  if (hsa_signal_load_scacquire(good) != 1)
+    printf("what was refused: counted\n");
+}
+
 /* ---- ---- */
 
 static bool read_file(const char *path)
@@ -465,6 +545,8 @@ int main(int count, char **arguments)
       try_unknown();
     else if (strcmp(arguments[2], "packets") == 0)
       try_packets();
+    else if (strcmp(arguments[2], "copies") == 0)
+      try_copies();
     else
       try_mistakes();
   }
