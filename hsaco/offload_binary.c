@@ -56,7 +56,7 @@ static rawhal_status_t read_text(const binary_t *binary, uint64_t offset, uint64
   const scan_part_t *part = &binary->part;
   uint64_t left = offset < part->size ? part->size - offset : 0;
   size_t most = left < LONGEST_STRING ? (size_t)left : LONGEST_STRING;
-  const char *bytes = (const char *)bytes_of(binary) + offset;
+  const char *bytes = left ? (const char *)bytes_of(binary) + offset : "";
   size_t length = size ? (size_t)size : most ? strnlen(bytes, most) : 0;
   if (length > most || (!size && length == most))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,

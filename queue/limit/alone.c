@@ -4,8 +4,8 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -60,14 +60,14 @@ static unsigned count(const char *name)
   FILE *maps = fopen("/proc/self/maps", "re");
   if (!maps)
     return 0;
-  char *line = NULL, wanted[64];
-  size_t room = 0;
+  char line[PATH_MAX + 256], wanted[64]; /* addresses, then a path */
   unsigned found = 0;
   (void)snprintf(wanted, sizeof(wanted), " /memfd:%s (deleted)\n", name);
   const size_t length = strlen(wanted);
-  for (ssize_t size; (size = getline(&line, &room, maps)) > 0;)
-    found += (size_t)size > length && !strcmp(line + (size_t)size - length, wanted);
-  free(line);
+  while (fgets(line, sizeof(line), maps)) {
+    const size_t size = strlen(line);
+    found += size > length && !strcmp(line + size - length, wanted);
+  }
   (void)fclose(maps);
   return found;
 }

@@ -144,6 +144,8 @@ void shim_kill(rawhal_limiter_t *limiter)
     next = lease->next;
     free(lease);
   }
+  /* All are this process, which is there and has the region mapped: the number is another's now. */
+  atomic_store(&limiter->me->start_time, 1);
   region_close(&limiter->region);
   free(limiter);
 }
