@@ -1,13 +1,14 @@
 #include "front/sources.h"
 
+#include "base/cancel.h"
 #include "base/elf_span.h"
 
+#include <elf.h>
 #include <hsa/hsa_ven_amd_loader.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #define HASH_NONFATAL_OOM 1 /* what finds no memory is not added, and has no table */
 #include <uthash.h>
@@ -75,20 +76,33 @@ static void keep(source_kind_t kind, uint64_t handle, const source_t *facts)
     free(source);
 }
 
-/* `size` 0: to the end. */
-static uint64_t span_of_file(int fd, size_t offset, size_t size)
+/* What there is of so many bytes of the file; 0: it cannot be read. */
+static size_t read_part(int fd, void *to, size_t size, uint64_t at)
 {
-  struct stat facts;
-  if (fstat(fd, &facts) || facts.st_size < 0 || offset >= (uint64_t)facts.st_size)
+  const ssize_t got = at <= INT64_MAX ? pread(fd, to, size, (off_t)at) : -1;
+  return got > 0 ? (size_t)got : 0;
+}
+
+/* `size` 0: to the end. The file may be cut at any time: it is read, not mapped; its head and its
+ * table of segments, as if that came next. */
+static uint64_t span_of_file(int fd, uint64_t offset, uint64_t size)
+{
+  Elf64_Ehdr head;
+  WITHOUT_CANCELLATION();
+  const uint64_t whole = size ? size : UINT64_MAX;
+  if (whole < sizeof(head) || read_part(fd, &head, sizeof(head), offset) != sizeof(head) ||
+      head.e_phoff > whole || offset > UINT64_MAX - head.e_phoff)
     return 0;
-  const size_t whole = (size_t)facts.st_size;
-  void *bytes = mmap(NULL, whole, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (bytes == MAP_FAILED)
+  const uint64_t most = head.e_phnum * sizeof(Elf64_Phdr), left = whole - head.e_phoff;
+  char *bytes = malloc(sizeof(head) + most);
+  if (!bytes)
     return 0;
-  const size_t left = whole - offset;
-  const uint64_t span =
-      elf_load_span((const char *)bytes + offset, size && size < left ? size : left);
-  (void)munmap(bytes, whole);
+  const size_t table =
+      read_part(fd, bytes + sizeof(head), most < left ? most : left, offset + head.e_phoff);
+  head.e_phoff = sizeof(head);
+  memcpy(bytes, &head, sizeof(head));
+  const uint64_t span = elf_load_span(bytes, sizeof(head) + table);
+  free(bytes);
   return span;
 }
 
