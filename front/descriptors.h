@@ -16,8 +16,8 @@ typedef struct held_key {
 bool descriptor_key(int fd, held_key_t *key);
 /* The size of the memory behind it; 0: it does not tell. */
 uint64_t descriptor_size(int fd);
-/* All files that this process has open or mapped; some more than once. False: that cannot be told.
- */
+/* All files that threads of this process have open or mapped; some more than once. Those that are
+ * on their way in a socket are not among them. False: that cannot be told. */
 bool descriptors_each(void (*visit)(const held_key_t *key, void *data), void *data);
 
 #endif

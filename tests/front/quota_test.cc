@@ -4,7 +4,10 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <future>
+#include <sched.h>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -202,6 +205,27 @@ TEST_F(Quota, AFileKeepsTheMemoryUntilItIsClosed)
   close(other);
   Left(24 * mi);
   munmap(mapped, 4096);
+  Left(64 * mi);
+}
+
+// A thread need not have the descriptors of the others.
+TEST_F(Quota, AFileOfOneThreadAloneKeepsTheMemory)
+{
+  void *mine = Take(40 * mi);
+  int fd = -1;
+  ASSERT_EQ(ok, ExportFile(mine, &fd));
+  EXPECT_EQ(ok, Free(mine));
+  std::promise<bool> has, may_end;
+  std::thread thread([&] {
+    has.set_value(unshare(CLONE_FILES) == 0);
+    (void)may_end.get_future().get();
+  });
+  EXPECT_TRUE(has.get_future().get());
+  close(fd);
+  MayExceedBy(40 * mi); // the toy looks at the first thread alone
+  Left(24 * mi);
+  may_end.set_value(true);
+  thread.join();
   Left(64 * mi);
 }
 
