@@ -17,6 +17,7 @@ round=0
 while [ $round -lt "$rounds" ]; do
   round=$((round + 1))
   for streams in 1 4 8; do
+    rm -f "$work/trace"
     "$runner" "$rawhal" exec --gpu-share 100% --check --trace "$work/trace" -- "$program" $streams \
       $((launches / streams)) >"$work/out" 2>"$work/said"
     status=$?
