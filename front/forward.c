@@ -23,21 +23,29 @@ static unsigned type_in(uint32_t first)
   return (first & type_mask) >> HSA_PACKET_HEADER_TYPE;
 }
 
-/* Acquire: the packet was written before its header. The program may write it again meanwhile: what
- * is put is of the type that was looked at. */
-static uint32_t first_of(const proxy_packet_t *packet)
-{
-  return __atomic_load_n(&packet->first, __ATOMIC_ACQUIRE);
-}
-
 static unsigned type_of(const proxy_packet_t *packet)
 {
-  return type_in(first_of(packet));
+  return type_in(packet->first);
 }
 
-static uint32_t as_dispatch(uint32_t first)
+/* A copy of the next packet, once: the program may write it again at any time, and what is put must
+ * be what was checked and charged. What was watched is what it was then. Acquire: the packet was
+ * written before its header. Word by word: the program wrote it a moment ago, and a load of more
+ * than one of its stores waits until both are in the cache. False: its writer has still to ring. */
+static inline bool see(const proxy_t *proxy, uint64_t index, proxy_packet_t *copy)
 {
-  return (first & ~type_mask) | HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE;
+  if (__builtin_expect(index < proxy->looked_at, 0)) {
+    copy->dispatch = proxy->waiting[index & proxy->mask].goes;
+    return true;
+  }
+  const proxy_packet_t *packet = proxy_packet_at(proxy, index);
+  copy->first = __atomic_load_n(&packet->first, __ATOMIC_ACQUIRE);
+  if (type_of(copy) == HSA_PACKET_TYPE_INVALID)
+    return false;
+  copy->halves[1] = __atomic_load_n(&packet->halves[1], __ATOMIC_RELAXED);
+  memcpy(&copy->words[1], &packet->words[1], 56);
+  __asm__("" : "+m"(*copy)); /* or compilers could load what they read of it from the packet */
+  return true;
 }
 
 /* ---- The device's ring ---- */
@@ -51,13 +59,12 @@ static bool has_room(proxy_t *proxy, uint32_t packets)
   return end - proxy->real_taken <= proxy->real->size;
 }
 
-/* Where the next packet goes: all of it is there but the header. Word by word: the program wrote it
- * a moment ago, and a load of more than one of its stores waits until both are in the cache. */
+/* Where the next packet goes: all of it is there but the header. In the pieces that see() stored. */
 static proxy_packet_t *fill(proxy_t *proxy, const proxy_packet_t *packet)
 {
   uint64_t at = proxy->real_write++ & (proxy->real->size - 1);
   proxy_packet_t *slot = (proxy_packet_t *)proxy->real->base_address + at;
-  slot->halves[1] = __atomic_load_n(&packet->halves[1], __ATOMIC_RELAXED);
+  slot->halves[1] = packet->halves[1];
   memcpy(&slot->words[1], &packet->words[1], 56);
   return slot;
 }
@@ -68,9 +75,9 @@ static void publish(proxy_packet_t *slot, uint32_t first)
   __atomic_store_n(&slot->first, first, __ATOMIC_RELEASE);
 }
 
-static void put(proxy_t *proxy, const proxy_packet_t *packet, uint32_t first)
+static void put(proxy_t *proxy, const proxy_packet_t *packet)
 {
-  publish(fill(proxy, packet), first);
+  publish(fill(proxy, packet), packet->first);
 }
 
 /* Tells the device of what was put there since `before`. */
@@ -87,11 +94,11 @@ static void announce(const proxy_t *proxy, uint64_t before)
 }
 
 /* The program's slot is free as soon as the device has taken what was put for it. */
-static void pass(proxy_t *proxy, proxy_packet_t *packet)
+static void pass(proxy_t *proxy)
 {
   uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
-  __atomic_store_n(&packet->header, (uint16_t)HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE,
-                   __ATOMIC_RELAXED);
+  __atomic_store_n(&proxy_packet_at(proxy, index)->header,
+                   (uint16_t)HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE, __ATOMIC_RELAXED);
   atomic_store_explicit(&proxy->ends[index & proxy->mask], proxy->real_write, memory_order_relaxed);
   atomic_store_explicit(&proxy->forwarded, index + 1, memory_order_release);
 }
@@ -104,7 +111,7 @@ static void put_barrier(proxy_t *proxy, bool after, hsa_signal_t signal)
   packet.header = (uint16_t)(HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE |
                              after << HSA_PACKET_HEADER_BARRIER);
   packet.barrier.completion_signal = signal;
-  put(proxy, &packet, packet.first);
+  put(proxy, &packet);
 }
 
 /* True: its own signal is ours. */
@@ -119,7 +126,7 @@ static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signa
   bool ours = !completion->handle;
   if (ours)
     *completion = signal;
-  publish(slot, as_dispatch(packet->first));
+  publish(slot, packet->first);
   if (!ours)
     put_barrier(proxy, true, signal);
   return ours;
@@ -127,17 +134,18 @@ static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signa
 
 /* ---- Watching ---- */
 
-/* Once for each packet, though it is held back. False: it must not go. */
-static bool look_at(proxy_t *proxy, uint64_t index)
+/* Once for each packet, though it is held back: it may be changed. False: it must not go. */
+static bool look_at(proxy_t *proxy, uint64_t index, proxy_packet_t *packet)
 {
   rawhal_error_t error;
   if (proxy->refused || index < proxy->looked_at)
     return !proxy->refused;
+  watch_note_t *note = &proxy->waiting[index & proxy->mask];
   proxy->looked_at = index + 1;
-  if (watch_dispatch(proxy->device, proxy->face->hsa_queue.id,
-                     &proxy_packet_at(proxy, index)->dispatch, &proxy->waiting[index & proxy->mask],
-                     &error))
+  if (watch_dispatch(proxy->device, proxy->face->hsa_queue.id, &packet->dispatch, note, &error)) {
+    note->goes = packet->dispatch;
     return true;
+  }
   proxy->refused = true;
   (void)snprintf(proxy->refusal, sizeof(proxy->refusal), "%.*s", CHECK_TEXT - 1, error.message);
   return false;
@@ -146,7 +154,6 @@ static bool look_at(proxy_t *proxy, uint64_t index)
 static void fly(proxy_t *proxy, uint64_t index, uint64_t ticket)
 {
   watch_note_t *note = &proxy->waiting[index & proxy->mask];
-  substitute_restore(&note->run, &note->packet, &proxy_packet_at(proxy, index)->dispatch);
   proxy->flying[ticket % PROXY_SIGNALS] = *note;
   *note = (watch_note_t){0};
 }
@@ -190,8 +197,9 @@ static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
                          .launches = 1};
 }
 
-/* How many dispatches from here on go as one: those whose time is known, up to a bound, or one. */
-static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
+/* How many dispatches from here on go as one: those whose time is known, up to a bound, or one. The
+ * first of `packets` has been seen. */
+static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, limit_cost_t *cost)
 {
   uint32_t count = 0;
   const uint32_t marker = proxy->behind;
@@ -202,10 +210,11 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, limit_cost_t *cost)
   limit_cost_begin(cost);
   while (count < most && index + count != proxy->announced &&
          flight_has_room(proxy, marker + count + 1) && has_room(proxy, marker + count + 1)) {
-    const proxy_packet_t *packet = proxy_packet_at(proxy, index + count);
-    if (type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
+    proxy_packet_t *packet = &packets[count];
+    if (count &&
+        (!see(proxy, index + count, packet) || type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH))
       break;
-    if (front.watched && !look_at(proxy, index + count))
+    if (front.watched && !look_at(proxy, index + count, packet))
       break;
     limit_shape_t shape = shape_of(&packet->dispatch);
     uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
@@ -269,12 +278,12 @@ static uint64_t kept_scratch(const proxy_t *proxy, uint32_t lane_bytes)
   return bytes < most ? bytes : most;
 }
 
-static rawhal_status_t reserve_scratch(proxy_t *proxy, uint64_t index, uint32_t count,
-                                       rawhal_error_t *error)
+static rawhal_status_t reserve_scratch(proxy_t *proxy, const proxy_packet_t *packets,
+                                       uint32_t count, rawhal_error_t *error)
 {
   uint32_t most = proxy->lane_bytes;
   for (uint32_t i = 0; i < count; ++i) {
-    uint32_t bytes = proxy_packet_at(proxy, index + i)->dispatch.private_segment_size;
+    uint32_t bytes = packets[i].dispatch.private_segment_size;
     most = bytes > most ? bytes : most;
   }
   if (most == proxy->lane_bytes)
@@ -298,32 +307,30 @@ void proxy_give_back_scratch(proxy_t *proxy)
 
 /* Where it does not matter how long dispatches take they need no signal of ours, and nothing of
  * them is counted: only how large they are. False: as below. */
-static bool forward_uncounted(proxy_t *proxy, uint64_t index)
+static bool forward_uncounted(proxy_t *proxy, const proxy_packet_t *packet)
 {
-  proxy_packet_t *packet = proxy_packet_at(proxy, index);
   rawhal_error_t error;
   if (!has_room(proxy, 1)) {
     hold(proxy, 0);
     return false;
   }
-  rawhal_status_t status = reserve_scratch(proxy, index, 1, &error);
+  rawhal_status_t status = reserve_scratch(proxy, packet, 1, &error);
   if (status == RAWHAL_OK)
     status = limit_check_grid(proxy->lease, groups_of(&packet->dispatch), &error);
   if (status != RAWHAL_OK) {
     fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
     return false;
   }
-  put(proxy, packet, as_dispatch(packet->first));
-  pass(proxy, packet);
+  put(proxy, packet);
+  pass(proxy);
   return true;
 }
 
 /* As most come: one that a doorbell has just told of, of a kernel whose time is known, by what the
  * lease has. False: it has not gone, and whether it may must be looked at. */
-static bool forward_one(proxy_t *proxy, uint64_t index)
+static bool forward_one(proxy_t *proxy, uint64_t index, const proxy_packet_t *packet)
 {
   const uint64_t ticket = proxy->tickets;
-  proxy_packet_t *packet = proxy_packet_at(proxy, index);
   const hsa_signal_t signal = proxy->signals[ticket % PROXY_SIGNALS];
   if (front.watched || proxy->behind || index + 1 != proxy->announced || !signal.handle ||
       ticket - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1) ||
@@ -335,7 +342,7 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
   if (!ns || !limit_admit_fast(proxy->lease, &shape, ns, 1, &batch->grant))
     return false;
   batch->ours = put_dispatch(proxy, packet, signal);
-  pass(proxy, packet);
+  pass(proxy);
   batch->first = ticket;
   batch->count = 1;
   batch->commands = batch->marked = false;
@@ -344,8 +351,9 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
 }
 
 /* False: held back, or nothing more goes. */
-static bool forward_dispatches(proxy_t *proxy, uint64_t index)
+static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packet_t *seen)
 {
+  proxy_packet_t packets[PROXY_BATCH];
   limit_cost_t cost;
   rawhal_error_t error; /* zeros for all of it would cost as much as the rest */
   error.message[0] = 0;
@@ -354,7 +362,8 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
     proxy->harvested_at = proxy->tickets;
     (void)flight_harvest(proxy);
   }
-  const uint32_t count = gather(proxy, index, &cost);
+  packets[0] = *seen;
+  const uint32_t count = gather(proxy, index, packets, &cost);
   const bool marked = proxy->behind;
   const uint64_t first = proxy->tickets + marked;
   if (count == 0 && proxy->refused) {
@@ -371,7 +380,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
       return false;
     }
   flight_batch_t *batch = flight_next(proxy);
-  rawhal_status_t status = reserve_scratch(proxy, index, count, &error);
+  rawhal_status_t status = reserve_scratch(proxy, packets, count, &error);
   if (status == RAWHAL_OK) /* without words, which cost more than the rest: mostly it is not yet */
     status = limit_admit(proxy->lease, &cost, 0, &batch->grant, NULL);
   if (status != RAWHAL_OK && status != RAWHAL_WOULD_BLOCK && !*error.message)
@@ -393,12 +402,11 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index)
   proxy->behind = false;
   uint64_t all_ours = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    proxy_packet_t *packet = proxy_packet_at(proxy, index + i);
-    bool ours = put_dispatch(proxy, packet, proxy->signals[(first + i) % PROXY_SIGNALS]);
+    bool ours = put_dispatch(proxy, &packets[i], proxy->signals[(first + i) % PROXY_SIGNALS]);
     all_ours |= (uint64_t)ours << i;
     if (front.watched)
       fly(proxy, index + i, first + i);
-    pass(proxy, packet);
+    pass(proxy);
   }
   batch->first = first;
   batch->count = count;
@@ -464,11 +472,10 @@ static bool is_commands(uint32_t first)
 
 /* One that is admitted as a dispatch of whatever length, with a barrier after it that tells when it
  * has ended. False: held back, or nothing more goes. */
-static bool forward_commands(proxy_t *proxy, uint64_t index, uint32_t first)
+static bool forward_commands(proxy_t *proxy, const proxy_packet_t *packet)
 {
   const limit_shape_t shape = {.key = limit_key(LIMIT_COMMANDS_KEY, 0), .launches = 1};
   const uint64_t ticket = proxy->tickets;
-  proxy_packet_t *packet = proxy_packet_at(proxy, index);
   rawhal_error_t error;
   (void)flight_harvest(proxy);
   if (!flight_has_room(proxy, 1) || !has_room(proxy, 1) || !flight_signal(proxy, ticket).handle) {
@@ -489,9 +496,9 @@ static bool forward_commands(proxy_t *proxy, uint64_t index, uint32_t first)
     limit_cancel(proxy->lease, &batch->grant);
     return false;
   }
-  put(proxy, packet, first);
+  put(proxy, packet);
   put_barrier(proxy, true, proxy->signals[ticket % PROXY_SIGNALS]);
-  pass(proxy, packet);
+  pass(proxy);
   batch->first = ticket;
   batch->count = 1;
   batch->ours = 0;
@@ -509,20 +516,19 @@ void proxy_forward(proxy_t *proxy)
   if (!quiet)
     hold(proxy, 0);
   while (quiet) {
+    proxy_packet_t packet;
     uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
     if (index == proxy->announced || atomic_load(&proxy->died_at))
       break;
-    proxy_packet_t *packet = proxy_packet_at(proxy, index);
-    const uint32_t first = first_of(packet);
-    const unsigned type = type_in(first);
-    if (type == HSA_PACKET_TYPE_INVALID)
-      break; /* its writer has still to ring */
+    if (!see(proxy, index, &packet))
+      break;
+    const unsigned type = type_of(&packet);
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && !proxy->device->counted) {
-      if (!forward_uncounted(proxy, index))
+      if (!forward_uncounted(proxy, &packet))
         break;
       continue;
     }
-    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && forward_one(proxy, index))
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && forward_one(proxy, index, &packet))
       continue;
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       announce(proxy, before);
@@ -531,7 +537,7 @@ void proxy_forward(proxy_t *proxy)
         hold(proxy, 0);
         break;
       }
-      if (!forward_dispatches(proxy, index))
+      if (!forward_dispatches(proxy, index, &packet))
         break;
       announce(proxy, before);
       before = proxy->real_write;
@@ -541,23 +547,23 @@ void proxy_forward(proxy_t *proxy)
       }
       continue;
     }
-    if (is_commands(first) && proxy->device->counted) {
+    if (is_commands(packet.first) && proxy->device->counted) {
       announce(proxy, before);
       before = proxy->real_write;
-      if (!forward_commands(proxy, index, first))
+      if (!forward_commands(proxy, &packet))
         break;
       continue;
     }
-    const bool open = is_barrier(type) ? is_open(packet, type) : !is_vendors(type);
+    const bool open = is_barrier(type) ? is_open(&packet, type) : !is_vendors(type);
     if (!has_room(proxy, 1) || (is_barrier(type) && !open && proxies_hold(proxy))) {
       hold(proxy, 0);
       break;
     }
     proxy->behind |= !open;
-    if (front.watched && !look_at_other(proxy, packet))
+    if (front.watched && !look_at_other(proxy, &packet))
       break;
-    put(proxy, packet, first); /* whatever it is */
-    pass(proxy, packet);
+    put(proxy, &packet); /* whatever it is */
+    pass(proxy);
   }
   announce(proxy, before);
   if (proxy->holding != atomic_load_explicit(&proxy->held, memory_order_relaxed))

@@ -301,17 +301,6 @@ void substitute_dispatch(const front_device_t *device, hsa_kernel_dispatch_packe
   release(entry);
 }
 
-void substitute_restore(const substitute_run_t *run, const hsa_kernel_dispatch_packet_t *original,
-                        hsa_kernel_dispatch_packet_t *packet)
-{
-  if (!run->instead)
-    return;
-  packet->kernel_object = original->kernel_object;
-  packet->kernarg_address = original->kernarg_address;
-  packet->group_segment_size = original->group_segment_size;
-  packet->private_segment_size = original->private_segment_size;
-}
-
 void substitute_ended(substitute_run_t *run, bool ran)
 {
   substitute_t *entry = run->instead;

@@ -44,9 +44,6 @@ void substitute_unload(hsa_executable_t executable);
 /* Changes the packet, if its kernel is replaced. */
 void substitute_dispatch(const front_device_t *device, hsa_kernel_dispatch_packet_t *packet,
                          substitute_run_t *run);
-/* Restores the program's packet: the device has a copy. */
-void substitute_restore(const substitute_run_t *run, const hsa_kernel_dispatch_packet_t *original,
-                        hsa_kernel_dispatch_packet_t *packet);
 /* `ran`: to its end, as far as is known. */
 void substitute_ended(substitute_run_t *run, bool ran);
 

@@ -19,10 +19,11 @@
 
 /* A dispatch between its packet and its end. */
 typedef struct watch_note {
-  front_kernel_t *kernel; /* NULL: not known; else to be given back */
-  hsa_kernel_dispatch_packet_t packet;
-  hsa_agent_t code_agent; /* for which the kernel was loaded */
-  uint64_t submitted;     /* ns of the runtime's clock */
+  front_kernel_t *kernel;              /* NULL: not known; else to be given back */
+  hsa_kernel_dispatch_packet_t packet; /* the program's, as it was when it was looked at */
+  hsa_kernel_dispatch_packet_t goes;   /* what the device gets in its place */
+  hsa_agent_t code_agent;              /* for which the kernel was loaded */
+  uint64_t submitted;                  /* ns of the runtime's clock */
   recorder_capture_t *capture;
   substitute_run_t run;
 } watch_note_t;

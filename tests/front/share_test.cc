@@ -266,37 +266,88 @@ TEST_F(FrontBlocking, CommandsAreHeldBackAndCharged)
 
 // ---- Packets that change while they are looked at ----
 
-// The front makes its signal for a dispatch after it has seen that it is one; another thread of the
-// program has made something else of it by then, which nobody would hold back or charge.
-class FrontSwapped : public FrontProxy {
+// What runs is what the front looked at: another thread of the program writes the packet again while
+// it is forwarded, which is when the front makes its signal for it, or while it is held back.
+class FrontSwapped : public FrontBlocking {
 protected:
-  static hsa_status_t Make(hsa_signal_value_t value, uint32_t count, const hsa_agent_t *agents,
-                           uint64_t attributes, hsa_signal_t *signal)
-  {
-    if (slot_)
-      *slot_ = HSA_PACKET_TYPE_VENDOR_SPECIFIC;
-    return make_(value, count, agents, attributes, signal);
-  }
   void Prepare() override
   {
     make_ = Amd<decltype(hsa_amd_signal_create)>(264);
     toy_replace_amd(264, reinterpret_cast<void *>(Make));
   }
+  void TearDown() override
+  {
+    swap_ = nullptr;
+    FrontBlocking::TearDown();
+  }
+
+  static hsa_status_t Make(hsa_signal_value_t value, uint32_t count, const hsa_agent_t *agents,
+                           uint64_t attributes, hsa_signal_t *signal)
+  {
+    if (swap_)
+      swap_();
+    return make_(value, count, agents, attributes, signal);
+  }
+
+  // Of another type, of another kernel, with more work-groups and scratch than was charged.
+  void Swap(uint64_t index)
+  {
+    hsa_kernel_dispatch_packet_t other = Kernel(9, 1);
+    other.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC;
+    other.setup = 1;
+    other.grid_size_x = other.private_segment_size = 1 << 20;
+    other.kernarg_address = this;
+    Write(index, other);
+  }
+
+  // But for the signal, which is the front's.
+  static void ExpectTheSame(const hsa_kernel_dispatch_packet_t &packet, const toy_packet_t &ran)
+  {
+    EXPECT_EQ(
+        0, memcmp(&packet, ran.words, offsetof(hsa_kernel_dispatch_packet_t, completion_signal)));
+  }
+
   static decltype(hsa_amd_signal_create) *make_;
-  static uint16_t *slot_;
+  static std::function<void()> swap_;
 };
 decltype(hsa_amd_signal_create) *FrontSwapped::make_;
-uint16_t *FrontSwapped::slot_;
+std::function<void()> FrontSwapped::swap_;
 
 TEST_F(FrontSwapped, IsWhatItWasSeenAs)
 {
   Start();
-  slot_ = static_cast<uint16_t *>(queue_->base_address);
-  Submit(Kernel(7, 1000));
-  slot_ = nullptr;
-  auto ran = Ran(1);
+  size_t swapped = 0;
+  swap_ = [&] {
+    Swap(0);
+    ++swapped;
+  };
+  const hsa_kernel_dispatch_packet_t packet = Kernel(7, 1000);
+  Submit(packet);
+  EXPECT_GT(swapped, 0u);
+  const auto ran = Ran(1);
   ASSERT_EQ(1u, ran.size());
-  EXPECT_EQ(HSA_PACKET_TYPE_KERNEL_DISPATCH, ran[0].header & 0xff);
+  ExpectTheSame(packet, ran[0]);
+}
+
+// With what watches dispatches, which has looked at it when it is held back.
+TEST_F(FrontSwapped, NorWhileItIsHeldBack)
+{
+  Set("RAWHAL_TRACE", scratch_ / "trace");
+  Start("50%");
+  toy_hold(true);
+  const hsa_kernel_dispatch_packet_t first = Kernel(7, 1000), second = Kernel(8, 1000);
+  Submit(first);
+  Submit(second); // waits for the first one's end
+  AwaitRefusals(1);
+  Swap(1);
+  while (Row().launches < 2) {
+    toy_hold(false); // what comes later is run by who looks
+    usleep(1000);
+  }
+  const auto ran = Ran(2);
+  ASSERT_EQ(2u, ran.size());
+  ExpectTheSame(first, ran[0]);
+  ExpectTheSame(second, ran[1]);
 }
 
 // ---- The device's own queue ----
