@@ -39,8 +39,8 @@
   X(iterate_agents, NONE, NONE)                                                                    \
   X(agent_get_info, SHOWS, NONE)                                                                   \
   X(queue_create, RUNTIMES, MAKES)                                                                 \
-  X(soft_queue_create, RUNTIMES, NONE)                                                             \
-  X(queue_destroy, NONE, QUEUES)                                                                   \
+  X(soft_queue_create, TAKES, NONE)                                                                \
+  X(queue_destroy, GIVES, QUEUES)                                                                  \
   X(queue_inactivate, NONE, QUEUES)                                                                \
   X(queue_load_read_index_scacquire, NONE, QUEUES)                                                 \
   X(queue_load_read_index_relaxed, NONE, QUEUES)                                                   \

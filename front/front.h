@@ -157,6 +157,8 @@ bool hello_say(void);
 /* memory.c, imports.c, vmem.c, code.c, copies.c, queues.c, described.c, ending.c: their entries of
  * the hooks. */
 void memory_hooks(front_calls_t *hooks);
+/* Of a queue that has no proxy. */
+hsa_status_t memory_queue_destroy(hsa_queue_t *queue);
 /* When the runtime ends; in a child that has a runtime of its own, where what there is was the
  * parent's, its locks too. So are the other abandon functions. */
 void memory_forget(void);

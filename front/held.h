@@ -15,6 +15,7 @@ typedef enum held_kind {
   HELD_MAPPING,    /* where such memory is mapped: an address */
   HELD_IMPORT,     /* memory of others: where it is mapped */
   HELD_DESCRIPTOR, /* a file descriptor that keeps memory */
+  HELD_QUEUE,      /* a queue whose ring is in device memory: its address */
   HELD_CODE,       /* executables; each has a name for each time that something was loaded */
 } held_kind_t;
 

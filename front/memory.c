@@ -50,19 +50,29 @@ static hsa_status_t pool_free(void *memory)
   return held_settle(held, front.hsa.pool_free(memory));
 }
 
-/* Of a region that is none of the pools only the memory it gave tells whose it is. */
-static hsa_status_t allocate_somewhere(hsa_region_t region, size_t size, void **memory)
+/* What is there already: only the memory itself tells whose it is. False: it does not fit. */
+static bool claim(const void *memory, ledger_class_t class, held_t **held)
 {
-  hsa_status_t result = front.hsa.memory_allocate(region, size, memory);
   hsa_amd_pointer_info_t info;
-  if (result != HSA_STATUS_SUCCESS || !devices_pointer(*memory, &info) ||
-      info.type != HSA_EXT_POINTER_TYPE_HSA)
-    return result;
+  *held = NULL;
+  if (!devices_pointer(memory, &info) || info.type != HSA_EXT_POINTER_TYPE_HSA)
+    return true;
   front_device_t *device = device_of_agent(info.agentOwner);
   if (!device)
+    return true;
+  *held = held_reserve(device, class, info.sizeInBytes);
+  return *held != NULL;
+}
+
+/* Of a region that is none of the pools. */
+static hsa_status_t allocate_somewhere(hsa_region_t region, size_t size, void **memory)
+{
+  held_t *held;
+  hsa_status_t result = front.hsa.memory_allocate(region, size, memory);
+  if (result != HSA_STATUS_SUCCESS)
     return result;
-  held_t *held = held_reserve(device, LEDGER_BUFFERS, info.sizeInBytes);
-  if (held && held_remember(held, HELD_POINTER, number_of(*memory), 1))
+  const bool fits = claim(*memory, LEDGER_BUFFERS, &held);
+  if (fits && (!held || held_remember(held, HELD_POINTER, number_of(*memory), 1)))
     return result;
   (void)front.hsa.memory_free(*memory);
   *memory = NULL;
@@ -90,6 +100,39 @@ static hsa_status_t memory_free(void *memory)
 {
   held_t *held = held_take(HELD_POINTER, number_of(memory));
   return held_settle(held, front.hsa.memory_free(memory));
+}
+
+/* Its ring is in the region that the program names, which may be a device's. */
+static hsa_status_t soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue_type32_t type,
+                                      uint32_t features, hsa_signal_t doorbell, hsa_queue_t **queue)
+{
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  front_device_t *device = device_of_pool((hsa_amd_memory_pool_t){region.handle});
+  if (!size || !queue)
+    return front.hsa.soft_queue_create(region, size, type, features, doorbell, queue);
+  const uint64_t bytes = (uint64_t)size * sizeof(hsa_kernel_dispatch_packet_t);
+  held_t *held = device ? held_reserve(device, LEDGER_QUEUES, bytes) : NULL;
+  if (device && !held)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  hsa_status_t result = front.hsa.soft_queue_create(region, size, type, features, doorbell, queue);
+  if (result != HSA_STATUS_SUCCESS) {
+    held_give_back(held);
+    return result;
+  }
+  const bool fits = device || claim((*queue)->base_address, LEDGER_QUEUES, &held);
+  if (fits && (!held || held_remember(held, HELD_QUEUE, number_of(*queue), 1)))
+    return result;
+  (void)front.hsa.queue_destroy(*queue);
+  *queue = NULL;
+  held_give_back(held);
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+hsa_status_t memory_queue_destroy(hsa_queue_t *queue)
+{
+  held_t *held = held_take(HELD_QUEUE, number_of(queue));
+  return held_settle(held, front.hsa.queue_destroy(queue));
 }
 
 /* The runtimes there are leave memory where it is. */
@@ -158,6 +201,8 @@ void memory_hooks(front_calls_t *hooks)
   hooks->pool_free = pool_free;
   hooks->memory_allocate = memory_allocate;
   hooks->memory_free = memory_free;
+  hooks->soft_queue_create = soft_queue_create;
+  hooks->queue_destroy = memory_queue_destroy;
   hooks->memory_migrate = memory_migrate;
   hooks->scratch_limit = front.hsa.scratch_limit ? scratch_limit : NULL;
   hooks->pool_get_info = pool_get_info;

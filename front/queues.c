@@ -25,7 +25,7 @@ static hsa_status_t queue_destroy(hsa_queue_t *queue)
   proxy_t *proxy = proxy_of(queue);
   if (proxy && front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  return proxy ? proxy_destroy(proxy) : front.hsa.queue_destroy(queue);
+  return proxy ? proxy_destroy(proxy) : memory_queue_destroy(queue);
 }
 
 static hsa_status_t queue_inactivate(hsa_queue_t *queue)

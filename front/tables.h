@@ -84,6 +84,7 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(iterate_agents, __typeof__(hsa_iterate_agents), 56)                                            \
   X(agent_get_info, __typeof__(hsa_agent_get_info), 64)                                            \
   X(queue_create, __typeof__(hsa_queue_create), 72)                                                \
+  X(soft_queue_create, __typeof__(hsa_soft_queue_create), 80)                                      \
   X(queue_destroy, __typeof__(hsa_queue_destroy), 88)                                              \
   X(queue_inactivate, __typeof__(hsa_queue_inactivate), 96)                                        \
   X(load_read_scacquire, __typeof__(hsa_queue_load_read_index_scacquire), 104)                     \

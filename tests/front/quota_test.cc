@@ -336,6 +336,48 @@ TEST_F(Quota, NothingMigratesToTheDevice)
   EXPECT_EQ(0u, toy_live_bytes());
 }
 
+// ---- Soft queues ----
+
+class QuotaOfRings : public Quota {
+protected:
+  static hsa_status_t Make(uint64_t region, uint32_t packets, hsa_queue_t **queue)
+  {
+    return Core<decltype(hsa_soft_queue_create)>(80, hsa_region_t{region}, packets,
+                                                 HSA_QUEUE_TYPE_MULTI, 0u, hsa_signal_t{0}, queue);
+  }
+  static constexpr uint64_t elsewhere = 99; // a region that is none of the pools
+};
+
+TEST_F(QuotaOfRings, ASoftQueueCountsUntilItEnds)
+{
+  hsa_queue_t *queue = nullptr, *more = nullptr;
+  const uint64_t device = toy_pool().handle;
+  const uint32_t packets = 32 * mi / 64;
+  ASSERT_EQ(ok, Make(device, packets, &queue));
+  EXPECT_EQ(full, Make(device, 2 * packets, &more));
+  EXPECT_EQ(nullptr, more);
+  EXPECT_EQ(full, Make(device, uint32_t{1} << 31, &more));
+  EXPECT_EQ(HSA_STATUS_ERROR_INVALID_ARGUMENT, Make(device, packets - 1, &more));
+  Left(32 * mi);
+  EXPECT_EQ(32 * mi, toy_live_bytes());
+  EXPECT_EQ(ok, Core<decltype(hsa_queue_destroy)>(88, queue));
+  Left(64 * mi);
+  EXPECT_EQ(0u, toy_live_queues());
+}
+
+TEST_F(QuotaOfRings, ASoftQueueCountsInWhicheverRegion)
+{
+  hsa_queue_t *queue = nullptr, *more = nullptr;
+  ASSERT_EQ(ok, Make(elsewhere, 32 * mi / 64, &queue));
+  Left(32 * mi);
+  MayExceedBy(32 * mi); // whose it is is known when it is there
+  EXPECT_EQ(full, Make(elsewhere, 64 * mi / 64, &more));
+  EXPECT_EQ(nullptr, more);
+  EXPECT_EQ(ok, Core<decltype(hsa_queue_destroy)>(88, queue));
+  Left(64 * mi);
+  EXPECT_EQ(0u, toy_live_queues());
+}
+
 // ---- Code ----
 
 class QuotaOfCode : public Quota {

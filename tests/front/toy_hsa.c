@@ -36,6 +36,7 @@ static void (*queue_callback)(hsa_status_t, hsa_queue_t *, void *);
 static void *queue_data;
 static toy_packet_t ran[LOG];
 static size_t ran_count, live_signals, live_queues, doorbells;
+static uint32_t private_asked;
 static uint64_t device_now;
 
 static uint64_t now(void)
@@ -384,7 +385,8 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
                                  void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
                                  uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **made)
 {
-  (void)agent, (void)type, (void)private_bytes, (void)group_bytes;
+  (void)agent, (void)type, (void)group_bytes;
+  private_asked = private_bytes;
   if (size & (size - 1) || !size || size > MOST_PACKETS)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   size = size < LEAST_PACKETS ? LEAST_PACKETS : size;
@@ -411,8 +413,29 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
   return HSA_STATUS_SUCCESS;
 }
 
+/* Its ring is the device's; its doorbell is the program's. */
+static hsa_status_t soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue_type32_t type,
+                                      uint32_t features, hsa_signal_t doorbell, hsa_queue_t **made)
+{
+  (void)type, (void)doorbell;
+  if (region.handle == HOST_POOL || size & (size - 1))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  hsa_queue_t *soft = calloc(1, sizeof(*soft));
+  (void)toy_memory_allocate((size_t)size * 64, &soft->base_address);
+  soft->features = features;
+  soft->size = size;
+  ++live_queues;
+  *made = soft;
+  return HSA_STATUS_SUCCESS;
+}
+
 static hsa_status_t queue_destroy(hsa_queue_t *gone)
 {
+  if (toy_memory_free(gone->base_address)) {
+    free(gone);
+    --live_queues;
+    return HSA_STATUS_SUCCESS;
+  }
   pthread_mutex_lock(&device_lock);
   if (queue == (amd_queue_t *)(void *)gone)
     queue = NULL;
@@ -494,13 +517,13 @@ static void fill_core(void)
     size_t at;
     void *function;
   } entries[] = {
-      {32, (void *)system_get_info}, {56, (void *)iterate_agents}, {64, (void *)agent_get_info},
-      {72, (void *)queue_create},    {88, (void *)queue_destroy},  {96, (void *)queue_inactivate},
-      {104, (void *)load_read},      {112, (void *)load_read},     {136, (void *)store_write},
-      {144, (void *)store_write},    {296, (void *)memory_copy},   {312, (void *)signal_create},
-      {320, (void *)signal_destroy}, {328, (void *)signal_load},   {336, (void *)signal_load},
-      {344, (void *)signal_store},   {352, (void *)signal_store},  {832, (void *)signal_store},
-      {840, (void *)signal_store}};
+      {32, (void *)system_get_info},  {56, (void *)iterate_agents},    {64, (void *)agent_get_info},
+      {72, (void *)queue_create},     {80, (void *)soft_queue_create}, {88, (void *)queue_destroy},
+      {96, (void *)queue_inactivate}, {104, (void *)load_read},        {112, (void *)load_read},
+      {136, (void *)store_write},     {144, (void *)store_write},      {296, (void *)memory_copy},
+      {312, (void *)signal_create},   {320, (void *)signal_destroy},   {328, (void *)signal_load},
+      {336, (void *)signal_load},     {344, (void *)signal_store},     {352, (void *)signal_store},
+      {832, (void *)signal_store},    {840, (void *)signal_store}};
   for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); ++i)
     put(core, entries[i].at, entries[i].function);
 }
@@ -629,6 +652,11 @@ size_t toy_live_signals(void)
 size_t toy_live_queues(void)
 {
   return live_queues;
+}
+
+uint32_t toy_private_asked(void)
+{
+  return private_asked;
 }
 
 size_t toy_doorbells(void)

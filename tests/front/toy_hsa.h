@@ -71,6 +71,8 @@ void toy_prefetch_ends(void);
 size_t toy_copies(size_t *at_once);
 size_t toy_live_signals(void);
 size_t toy_live_queues(void);
+// The private segment that the last queue was made for.
+uint32_t toy_private_asked(void);
 size_t toy_doorbells(void); // the device's own, rung
 
 #ifdef __cplusplus
