@@ -1,9 +1,7 @@
 /* Packets from the program's ring into the device's. */
 #include "front/host_view.h"
-#include "front/proxy.h"
+#include "front/scratch.h"
 #include "front/words.h"
-
-#include "queue/limit/scratch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -269,15 +267,6 @@ void proxy_unlock(proxy_t *proxy)
   proxy_notify(&notice);
 }
 
-/* What the runtime keeps for a queue. Beyond that (ROCr: DEFAULT_SCRATCH_SINGLE_LIMIT) it lends a
- * dispatch, for fewer waves where memory is short, and takes back after it. */
-static uint64_t kept_scratch(const proxy_t *proxy, uint32_t lane_bytes)
-{
-  static const uint64_t most = 146800640;
-  uint64_t bytes = scratch_bytes(scratch_waves(proxy->face), lane_bytes);
-  return bytes < most ? bytes : most;
-}
-
 static rawhal_status_t reserve_scratch(proxy_t *proxy, const proxy_packet_t *packets,
                                        uint32_t count, rawhal_error_t *error)
 {
@@ -286,23 +275,7 @@ static rawhal_status_t reserve_scratch(proxy_t *proxy, const proxy_packet_t *pac
     uint32_t bytes = packets[i].dispatch.private_segment_size;
     most = bytes > most ? bytes : most;
   }
-  if (most == proxy->lane_bytes)
-    return RAWHAL_OK;
-  uint64_t more = kept_scratch(proxy, most) - kept_scratch(proxy, proxy->lane_bytes);
-  rawhal_status_t status =
-      more ? limit_memory_reserve(proxy->device->limiter, LEDGER_SCRATCH, more, error) : RAWHAL_OK;
-  if (status == RAWHAL_OK)
-    proxy->lane_bytes = most;
-  return status;
-}
-
-void proxy_give_back_scratch(proxy_t *proxy)
-{
-  if (!proxy->lane_bytes)
-    return;
-  limit_memory_release(proxy->device->limiter, LEDGER_SCRATCH,
-                       kept_scratch(proxy, proxy->lane_bytes));
-  proxy->lane_bytes = 0;
+  return most == proxy->lane_bytes ? RAWHAL_OK : scratch_grow(proxy, most, error);
 }
 
 /* Where it does not matter how long dispatches take they need no signal of ours, and nothing of

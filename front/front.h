@@ -23,6 +23,7 @@
  *     proxy    one queue: the program's ring, and the device's
  *     doorbell the program rings, and looks how far the device is
  *     forward  packets from the one to the other, as far as the limiter admits them
+ *     scratch  what queues have of it, and what the runtime keeps
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back
  *     ending   who does so when the process ends
@@ -63,9 +64,9 @@
  * fills that are asked for by HSA's functions, whatever carries them out; device memory that is
  * allocated from pools and regions, has handles, is mapped by those or kept by a file descriptor of
  * this process, or is mapped as other processes' or drivers'; the segments of code objects, before
- * they are loaded; and, where queues have proxies, the scratch that the runtime takes when a
- * dispatch asks for it: by librawhal's rule, for as long as the queue lives, and a dispatch that
- * would exceed the quota is an error of its queue.
+ * they are loaded; rings of soft queues; and, where queues have proxies, the scratch that the
+ * runtime takes when a dispatch asks for it: for as long as the runtime lives, which keeps it for
+ * other queues (scratch.c), and a dispatch that would exceed the quota is an error of its queue.
  *
  * What is neither held back nor charged SECURITY.md lists. */
 #ifndef RAWHAL_FRONT_FRONT_H

@@ -3,6 +3,7 @@
  * table that rocprofiler-sdk was given. More than one may be open. */
 #include "front/copying.h"
 #include "front/loaded.h"
+#include "front/scratch.h"
 #include "front/watch.h"
 
 #include "base/cancel.h"
@@ -95,6 +96,7 @@ static rawhal_status_t open_front(const table_root_t *root, rawhal_error_t *erro
   memset(&front, 0, sizeof(front));
   rawhal_status_t status = tables_read(root, &front.tables, &front.hsa, error);
   front.direct = status == RAWHAL_OK && tables_are_direct(root, &front.hsa);
+  scratch_open();
   if (status == RAWHAL_OK)
     status = devices_clock(error);
   if (status == RAWHAL_OK)

@@ -1,11 +1,9 @@
 /* Device memory: reserved in the ledger before it is allocated, given back after it was freed. */
 #include "front/held.h"
+#include "front/scratch.h"
 
 /* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of later headers, bytes in a uint64_t. */
 enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
-
-/* Scratch that ROCr keeps for a queue (DEFAULT_SCRATCH_SINGLE_LIMIT): forward.c. */
-enum { MEMORY_KEPT_SCRATCH = 146800640 };
 
 /* ---- Hooks ---- */
 
@@ -145,8 +143,8 @@ static hsa_status_t memory_migrate(const void *memory, hsa_amd_memory_pool_t poo
 /* Scratch that a queue keeps is charged up to what the runtime keeps by itself. */
 static hsa_status_t scratch_limit(hsa_agent_t agent, size_t most)
 {
-  const bool more = device_of_agent(agent) && most > MEMORY_KEPT_SCRATCH;
-  return front.hsa.scratch_limit(agent, more ? MEMORY_KEPT_SCRATCH : most);
+  const bool more = device_of_agent(agent) && most > scratch_most();
+  return front.hsa.scratch_limit(agent, more ? (size_t)scratch_most() : most);
 }
 
 /* ---- What the device seems to have ---- */

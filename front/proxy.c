@@ -2,6 +2,7 @@
 #include "front/proxy.h"
 #include "base/cancel.h"
 #include "front/copying.h"
+#include "front/scratch.h"
 #include "front/words.h"
 
 #include <hsa/hsa_ext_amd.h>
@@ -196,12 +197,13 @@ static void reap(void *context)
   (void)flight_harvest(context);
 }
 
-/* Room for all that the program's ring has at a time, where the device has rings that large. */
+/* Room for all that the program's ring has at a time, where the device has rings that large. Scratch
+ * that the program asks for comes with the first dispatch that needs it, when it is charged. */
 static hsa_status_t make_real(proxy_t *proxy, const proxy_wish_t *wish, uint32_t size)
 {
   const uint32_t most = proxy->device->max_packets;
   const uint32_t real = size <= most / PROXY_PER_PACKET ? size * PROXY_PER_PACKET : most;
-  return front.hsa.queue_create(wish->agent, real, wish->type, on_error, proxy, wish->private_bytes,
+  return front.hsa.queue_create(wish->agent, real, wish->type, on_error, proxy, 0,
                                 wish->group_bytes, &proxy->real);
 }
 
@@ -267,7 +269,7 @@ static void unmake(proxy_t *proxy)
   if (proxy->lease)
     flight_end_all(proxy, service_now());
   limit_lease_destroy(proxy->lease);
-  proxy_give_back_scratch(proxy);
+  scratch_keep(proxy);
   leave_place(proxy);
   for (uint32_t i = 0; i < PROXY_SIGNALS; ++i)
     if (proxy->signals[i].handle)

@@ -52,6 +52,8 @@ typedef struct flight_batch {
   bool marked;   /* the ticket before is of a barrier, before which none of them can have begun */
 } flight_batch_t;
 
+typedef struct scratch_block scratch_block_t;
+
 typedef struct proxy {
   amd_queue_t *face;
   hsa_queue_t *real;
@@ -91,6 +93,7 @@ typedef struct proxy {
   uint64_t real_taken;         /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded;  /* packets taken out of the program's ring */
   uint32_t lane_bytes;         /* of scratch, that it is charged for */
+  scratch_block_t *scratch;    /* what it ever had of that: scratch.c */
   _Atomic uint64_t *ends;      /* of each in that ring: the device's ring's index after it */
 
   pthread_mutex_t harvest;
@@ -160,8 +163,6 @@ void proxy_forward(proxy_t *proxy);
 proxy_notice_t proxy_release(proxy_t *proxy);
 /* Releases it and tells. */
 void proxy_unlock(proxy_t *proxy);
-/* The device has let go of the queue. */
-void proxy_give_back_scratch(proxy_t *proxy);
 /* Does the index that the program sees say that all that was forwarded is taken? */
 static inline bool proxy_is_read(const proxy_t *proxy)
 {

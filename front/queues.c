@@ -1,5 +1,6 @@
 /* Hooks of queues: those with a proxy are answered here, others by what was in the table before. */
 #include "front/proxy.h"
+#include "front/scratch.h"
 #include "front/words.h"
 
 #include <unistd.h>
@@ -295,6 +296,7 @@ void queues_end(void)
 void queues_forget(void)
 {
   proxies_destroy();
+  scratch_forget();
   proxies_forget();
   atomic_store(&service_ended, false);
 }
@@ -302,5 +304,6 @@ void queues_forget(void)
 void queues_abandon(void)
 {
   proxies_abandon();
+  scratch_abandon();
   atomic_store(&service_ended, false);
 }

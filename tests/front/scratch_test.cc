@@ -1,0 +1,133 @@
+// Scratch that the runtime keeps for queues, and for those that come after them: the toy's device has one
+// compute unit, which runs 32 waves.
+#include "tests/front/proxy_test.h"
+
+namespace {
+
+constexpr size_t mi = 1 << 20;
+constexpr uint32_t lane = mi / 32 / 64; // for which a queue's scratch is 1 MiB
+
+class QuotaOfScratch : public FrontProxy {
+protected:
+  void Begin(const char *quota = "64M")
+  {
+    Set("RAWHAL_MEMORY_LIMIT", quota);
+    Start();
+  }
+
+  void Another(uint32_t private_bytes = 0)
+  {
+    failed_ = 0;
+    ASSERT_EQ(HSA_STATUS_SUCCESS,
+              Core<decltype(hsa_queue_create)>(72)(toy_agent(), 64, HSA_QUEUE_TYPE_MULTI, Failed,
+                                                   this, private_bytes, 0, &queue_));
+  }
+
+  bool Runs(uint32_t lane_bytes)
+  {
+    const hsa_signal_t done = Signal();
+    hsa_kernel_dispatch_packet_t packet = Kernel(1, 1000, done);
+    packet.private_segment_size = lane_bytes;
+    Submit(packet);
+    const auto value = Core<decltype(hsa_signal_load_scacquire)>(336);
+    while (value(done) == 1 && !failed_)
+      usleep(200);
+    const bool ran = value(done) == 0;
+    Drop(done);
+    return ran;
+  }
+
+  void Left(size_t size)
+  {
+    const auto allocate = Amd<decltype(hsa_amd_memory_pool_allocate)>(120);
+    void *memory = nullptr;
+    EXPECT_EQ(HSA_STATUS_ERROR_OUT_OF_RESOURCES, allocate(toy_pool(), size + 4096, 0, &memory));
+    if (!size)
+      return;
+    ASSERT_EQ(HSA_STATUS_SUCCESS, allocate(toy_pool(), size, 0, &memory));
+    EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_memory_pool_free)>(128)(memory));
+  }
+};
+
+} // namespace
+
+TEST_F(QuotaOfScratch, StaysForTheNextQueue)
+{
+  Begin();
+  EXPECT_TRUE(Runs(32 * lane));
+  Left(32 * mi);
+  Destroy();
+  Left(32 * mi);
+  Another();
+  EXPECT_TRUE(Runs(32 * lane)); // takes it over
+  Left(32 * mi);
+  Destroy();
+  Another();
+  EXPECT_FALSE(Runs(33 * lane)); // which another size does not
+  Left(32 * mi);
+}
+
+TEST_F(QuotaOfScratch, OfEachSizeThatAQueueHad)
+{
+  Begin();
+  for (const uint32_t each : {8, 16, 8, 24})
+    EXPECT_TRUE(Runs(each * lane));
+  Left(16 * mi);
+  EXPECT_FALSE(Runs(25 * lane));
+  Destroy();
+  Left(16 * mi);
+  Another();
+  EXPECT_TRUE(Runs(16 * lane));
+  Left(16 * mi);
+}
+
+TEST_F(QuotaOfScratch, IsTakenWhenADispatchNeedsIt)
+{
+  Begin();
+  Destroy();
+  for (const uint32_t wished : {512u, 128 * lane, UINT32_MAX}) {
+    Another(wished);
+    EXPECT_EQ(0u, toy_private_asked());
+    Left(64 * mi);
+    Destroy();
+  }
+}
+
+TEST_F(QuotaOfScratch, GoesWithTheRuntime)
+{
+  Begin();
+  EXPECT_TRUE(Runs(32 * lane));
+  Destroy();
+  Left(32 * mi);
+  Unload();
+  Begin();
+  Left(64 * mi);
+  EXPECT_TRUE(Runs(32 * lane)); // which the runtime before it has not kept for it
+  Left(32 * mi);
+}
+
+// ROCr keeps 140 MiB for a queue and lends it more, unless it is told otherwise.
+TEST_F(QuotaOfScratch, IsChargedAsFarAsTheRuntimeKeepsIt)
+{
+  struct {
+    const char *name, *value;
+    size_t charged;
+  } const environments[] = {{nullptr, "", 140},
+                            {"HSA_SCRATCH_SINGLE_LIMIT", "209715200", 200},
+                            {"HSA_SCRATCH_SINGLE_LIMIT", "1048576", 140},
+                            {"HSA_SCRATCH_SINGLE_LIMIT", "", 140},
+                            {"HSA_NO_SCRATCH_RECLAIM", "1", 250},
+                            {"HSA_NO_SCRATCH_RECLAIM", "0", 140}};
+  for (const auto &each : environments) {
+    SCOPED_TRACE(std::string(each.name ? each.name : "") + "=" + each.value);
+    if (each.name)
+      Set(each.name, each.value);
+    Begin("256M");
+    EXPECT_TRUE(Runs(250 * lane));
+    Left((256 - each.charged) * mi);
+    Destroy();
+    Unload();
+    if (each.name)
+      unsetenv(each.name);
+  }
+}
