@@ -309,7 +309,7 @@ TEST_F(Replay, BuffersThatTouch)
   recorded = {sums};
   const uint64_t c = rawhal_buffer_address(sums);
   const rawhal_device_kernel_t *add = kernel(kVectorAdd, "vector_add");
-  Blob blob = Blob().add(c).add(c + 4096).add(c + 8192).add(uint32_t{2048});
+  Blob blob = Blob().add(c).add(c + 8192).add(c + 16384).add(uint32_t{2048});
   rawhal_dispatch_t dispatch = dispatch_of(add, 2048, 256, blob);
   record(kVectorAdd, "vector_add", dispatch, image_of(add, dispatch));
   end();
