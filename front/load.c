@@ -21,6 +21,8 @@ front_t front;
 atomic_bool front_in_child;
 static pid_t loaded_in; /* the process that OnLoad() was called in; its children have no runtime */
 static bool hooked;     /* the tables have our hooks */
+static pid_t lost_in;   /* the process whose runtime ended without telling */
+static bool has_others; /* other runtimes than that of the tables have come in, and were refused */
 
 /* Of libraries that are loaded already the runtime calls the lesser first, after all that the
  * environment names (runtime.cpp of ROCr, Runtime::LoadTools()): nearest to the runtime. */
@@ -119,15 +121,29 @@ static rawhal_status_t watch_process(rawhal_error_t *error)
              : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for handlers of fork and exit");
 }
 
-/* A runtime that ended without telling has taken with it what was charged to us: what is still
- * there is not known. Through another door its tables have our hooks. */
+/* While a runtime has our hooks. Through another door it comes in with the same tables; another has
+ * its own, and what the first one has been given is not to be had again. */
 static void enter_again(const table_root_t *root)
 {
   rawhal_error_t error;
   if (tables_have(&front.tables, root, &front.hooks))
     return;
-  hooked = false;
-  end_holding();
+  if (root && root->core == front.tables.core) {
+    lost_in = getpid();
+    hooked = false;
+    end_holding();
+    return;
+  }
+  has_others = true;
+  if (rawhal_fail(&error, RAWHAL_UNSUPPORTED, "this process has another HSA runtime"))
+    refuse(root, &error);
+}
+
+/* A runtime that ended without telling has taken with it what was charged to us: what is still
+ * there is not known. */
+static void refuse_after_loss(const table_root_t *root)
+{
+  rawhal_error_t error;
   if (rawhal_fail(&error, RAWHAL_UNSUPPORTED,
                   "the HSA runtime began anew and had not told its tools that it ended"))
     refuse(root, &error);
@@ -171,10 +187,13 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
   WITHOUT_CANCELLATION(); /* hsa_init() is no cancellation point, nor is hsa_shut_down() */
   if (tables_refused(root, &refusing))
     return true;
-  if (hooked && loaded_in == getpid()) {
+  const bool again = hooked && loaded_in == getpid();
+  if (again)
     enter_again(root);
+  if (lost_in == getpid())
+    refuse_after_loss(root);
+  if (again || lost_in == getpid())
     return true;
-  }
   if (atomic_exchange(&front_in_child, false)) {
     queues_abandon();
     copying_abandon();
@@ -199,6 +218,8 @@ void OnUnload(void)
 {
   if (loaded_in != getpid() || !hooked)
     return;
+  if (has_others && !tables_are_of(&front.tables, __builtin_return_address(0)))
+    return; /* one of those ends */
   WITHOUT_CANCELLATION();
   hooked = false;
   if (front.timed) {

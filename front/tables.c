@@ -200,6 +200,12 @@ bool tables_are_direct(const table_root_t *root, const front_calls_t *calls)
   return direct;
 }
 
+bool tables_are_of(const front_tables_t *tables, const void *code)
+{
+  const void *object = object_of(code);
+  return object && object == object_of(tables->core);
+}
+
 void tables_replace(const front_tables_t *tables, const front_calls_t *hooks)
 {
   replace(tables->core, core_entries, CORE_ENTRIES, 1, hooks);

@@ -227,6 +227,8 @@ RAWHAL_CHECKED rawhal_status_t tables_read(const table_root_t *root, front_table
 /* Are the functions for signals and queues those of the runtime itself, to which the tables belong?
  * Else those of a tool that was there before. */
 bool tables_are_direct(const table_root_t *root, const front_calls_t *calls);
+/* Are they those of the library that has the code at this address? */
+bool tables_are_of(const front_tables_t *tables, const void *code);
 /* Replaces those entries in `hooks` that the tables have. */
 void tables_replace(const front_tables_t *tables, const front_calls_t *hooks);
 /* What is in `hooks` takes the place of what is in `calls`. */

@@ -555,9 +555,14 @@ void toy_make(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)
   device_now = 0;
 }
 
+void toy_enter_by(void *other)
+{
+  (void)OnLoad(other, 1, 0, NULL);
+}
+
 void toy_enter(void)
 {
-  (void)OnLoad(&root, 1, 0, NULL);
+  toy_enter_by(&root);
 }
 
 void toy_load(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes)

@@ -25,6 +25,7 @@ void toy_unload(void);
 // runtime does when all tools are unloaded. The root of the tables is for other tools.
 void toy_make(uint32_t amd_major, uint32_t amd_step, uint32_t amd_bytes);
 void toy_enter(void);
+void toy_enter_by(void *root); // another runtime's
 void toy_reset(void);
 void *toy_root(void);
 // How many entries of the tables are not as they were made.
