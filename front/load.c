@@ -98,12 +98,15 @@ static rawhal_status_t open_front(const table_root_t *root, rawhal_error_t *erro
   memset(&front, 0, sizeof(front));
   rawhal_status_t status = tables_read(root, &front.tables, &front.hsa, error);
   front.direct = status == RAWHAL_OK && tables_are_direct(root, &front.hsa);
-  scratch_open();
   if (status == RAWHAL_OK)
     status = devices_clock(error);
   if (status == RAWHAL_OK)
     status = watch_open(error);
-  return status == RAWHAL_OK ? devices_open(error) : status;
+  if (status == RAWHAL_OK)
+    status = devices_open(error);
+  if (status == RAWHAL_OK)
+    scratch_open();
+  return status;
 }
 
 static void in_child(void)

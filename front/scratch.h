@@ -8,7 +8,8 @@
  * environment says otherwise. */
 enum { SCRATCH_KEPT = 146800640 };
 
-/* Before there are queues: reads the environment when the runtime has read it. */
+/* When the devices are known and before there are queues: reads the environment, which the runtime
+ * has just read, and has a newer one keep no more. */
 void scratch_open(void);
 /* Of a queue, in bytes: beyond that nothing is charged. */
 uint64_t scratch_most(void);

@@ -49,6 +49,20 @@ protected:
   }
 };
 
+// Newer runtimes keep gigabytes by default, unless they are told for a device.
+class QuotaOfReclaimed : public QuotaOfScratch {
+protected:
+  void Prepare() override { toy_replace_amd(552, reinterpret_cast<void *>(&Told)); }
+  static hsa_status_t Told(hsa_agent_t agent, size_t most)
+  {
+    EXPECT_EQ(toy_agent().handle, agent.handle);
+    told_ = most;
+    return HSA_STATUS_SUCCESS;
+  }
+  static size_t told_;
+};
+size_t QuotaOfReclaimed::told_;
+
 } // namespace
 
 TEST_F(QuotaOfScratch, StaysForTheNextQueue)
@@ -104,6 +118,26 @@ TEST_F(QuotaOfScratch, GoesWithTheRuntime)
   Left(64 * mi);
   EXPECT_TRUE(Runs(32 * lane)); // which the runtime before it has not kept for it
   Left(32 * mi);
+}
+
+TEST_F(QuotaOfReclaimed, TheRuntimeKeepsNoMoreThanIsCharged)
+{
+  struct {
+    const char *name, *value;
+    size_t told;
+  } const environments[] = {{"RAWHAL_MEMORY_LIMIT", "unlimited", 0},
+                            {"RAWHAL_MEMORY_LIMIT", "64M", 140 * mi},
+                            {"HSA_SCRATCH_SINGLE_LIMIT", "209715200", 200 * mi},
+                            {"HSA_NO_SCRATCH_RECLAIM", "1", 0}}; // charged, all of it
+  for (const auto &each : environments) {
+    SCOPED_TRACE(std::string(each.name) + "=" + each.value);
+    told_ = 0;
+    Set(each.name, each.value);
+    Start("90%", 64, 2);
+    EXPECT_EQ(each.told, told_);
+    Destroy();
+    Unload();
+  }
 }
 
 // ROCr keeps 140 MiB for a queue and lends it more, unless it is told otherwise.
