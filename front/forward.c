@@ -195,6 +195,16 @@ static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
                          .launches = 1};
 }
 
+/* How many may go as one, however short they were: they are one submission, and each may be long from
+ * now on. That many times the share of PROXY_BATCH: what such a batch owes does not grow as the
+ * share falls, and what is paid for takes the longer the smaller the share, so that fewer of them
+ * hide the look at their end as well. */
+static uint32_t most_as_one(const proxy_t *proxy)
+{
+  const uint64_t most = (limit_least_share(proxy->lease) * PROXY_BATCH) >> 32;
+  return most ? (uint32_t)most : 1;
+}
+
 /* How many dispatches from here on go as one: those whose time is known, up to a bound, or one. The
  * first of `packets` has been seen. */
 static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, limit_cost_t *cost)
@@ -204,11 +214,18 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
   uint64_t most_ns = 0; /* once there are two */
   /* What is announced may be more than the ring has: places are reserved before there is room. */
   const uint32_t ring = proxy->mask + 1, batch = ring < PROXY_BATCH ? ring : PROXY_BATCH;
-  const uint32_t most = front.serial ? 1 : batch;
+  uint32_t most = front.serial ? 1 : batch;
   limit_cost_begin(cost);
   while (count < most && index + count != proxy->announced &&
          flight_has_room(proxy, marker + count + 1) && has_room(proxy, marker + count + 1)) {
     proxy_packet_t *packet = &packets[count];
+    if (count == 1) {
+      const uint32_t as_one = most_as_one(proxy);
+      most = as_one < most ? as_one : most;
+      most_ns = limit_is_shared(proxy->lease) ? batch_shared_ns : batch_alone_ns;
+      if (most == 1)
+        break;
+    }
     if (count &&
         (!see(proxy, index + count, packet) || type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH))
       break;
@@ -216,8 +233,6 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
       break;
     limit_shape_t shape = shape_of(&packet->dispatch);
     uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
-    if (count == 1)
-      most_ns = limit_is_shared(proxy->lease) ? batch_shared_ns : batch_alone_ns;
     if (count && (!ns || cost->estimate_ns + ns > most_ns))
       break;
     limit_cost_add_known(cost, &shape, ns);

@@ -27,7 +27,7 @@ enum {
   PROXY_PACKET_BYTES = 64,
   PROXY_PER_PACKET = 2, /* packets for one, at most */
   PROXY_SIGNALS = 512,  /* dispatches on the device, at most; a power of two */
-  PROXY_BATCH = 64,     /* dispatches that are admitted as one */
+  PROXY_BATCH = 64,     /* dispatches that are admitted as one, at most, without a share */
   PROXY_QUEUES = 1024,  /* of a process */
 };
 

@@ -257,6 +257,9 @@ static inline bool limit_is_shared(const limit_lease_t *lease)
   return lease->shared;
 }
 
+/* The least of its levels' shares, of 2^32, which is also that of those that are not limited. */
+uint64_t limit_least_share(const limit_lease_t *lease);
+
 /* After WOULD_BLOCK: CLOCK_MONOTONIC ns before which asking again is useless. */
 static inline uint64_t limit_retry_at(const limit_lease_t *lease)
 {

@@ -204,11 +204,22 @@ bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now)
   return running(limiter, now) >= LIMIT_STALL_NS;
 }
 
-bool lease_has_share(const limit_lease_t *lease)
+uint64_t limit_least_share(const limit_lease_t *lease)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
-  return node_is_limited(&lease->node) || node_is_limited(&limiter->me->node) ||
-         node_is_limited(&limiter->tenant->node) || node_is_limited(&limiter->device->node);
+  const region_node_t *const levels[] = {&lease->node, &limiter->me->node, &limiter->tenant->node,
+                                         &limiter->device->node};
+  uint64_t least = REGION_SHARE_ONE;
+  for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); ++i) {
+    const uint64_t share = node_load(&levels[i]->share);
+    least = share < least ? share : least;
+  }
+  return least;
+}
+
+bool lease_has_share(const limit_lease_t *lease)
+{
+  return limit_least_share(lease) < REGION_SHARE_ONE;
 }
 
 /* Submissions that may still go in flight at every level. */

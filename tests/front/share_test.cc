@@ -264,6 +264,49 @@ TEST_F(FrontBlocking, CommandsAreHeldBackAndCharged)
             types);
 }
 
+// ---- Batches ----
+
+// Kernels that were short go as one submission. Each may be long from now on, so the smaller the
+// share, the fewer they are.
+struct FrontBatchCase {
+  const char *share;
+  uint64_t dispatches;
+};
+class FrontBatch : public FrontBlocking, public testing::WithParamInterface<FrontBatchCase> {
+protected:
+  // Packets that the device was told of.
+  static uint64_t Told()
+  {
+    return reinterpret_cast<const amd_queue_t *>(toy_queue())->write_dispatch_id;
+  }
+};
+
+TEST_P(FrontBatch, IsTheSmallerTheSmallerTheShare)
+{
+  constexpr uint64_t count = 60;
+  const hsa_kernel_dispatch_packet_t known = Kernel(7, 1000);
+  Start(GetParam().share);
+  Submit(known);
+  while (Row().launches < 1)
+    usleep(1000);
+  toy_hold(true);
+  const uint64_t before = Told();
+  for (uint64_t i = 0; i < count; ++i)
+    Write(Reserve(), known);
+  Ring(count);
+  while (Told() == before)
+    usleep(100);
+  EXPECT_EQ(GetParam().dispatches, Told() - before);
+  while (Row().launches < 1 + count) {
+    toy_hold(false); // what comes later is run by who looks
+    usleep(1000);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, FrontBatch,
+                         testing::Values(FrontBatchCase{"1%", 1}, FrontBatchCase{"10%", 6},
+                                         FrontBatchCase{"40%", 25}));
+
 // ---- Packets that change while they are looked at ----
 
 // What runs is what the front looked at: another thread of the program writes the packet again while
