@@ -39,6 +39,11 @@ const void *softgpu_aql_queue_of(const softgpu_queue_t *queue)
   return queue->setup.step == softgpu_aql_step ? softgpu_aql_queue(queue) : NULL;
 }
 
+uint64_t softgpu_aql_own_signal(const softgpu_queue_t *queue)
+{
+  return __atomic_load_n(&softgpu_aql_queue(queue)->queue_inactive_signal.handle, __ATOMIC_RELAXED);
+}
+
 bool softgpu_aql_id(const void *hsa_queue, uint64_t *id)
 {
   const struct iovec to = {id, sizeof(*id)};

@@ -76,8 +76,7 @@ static softgpu_step_t request_make(softgpu_queue_t *queue, softgpu_request_t req
 {
   queue->request = request;
   atomic_store(&queue->wants_scratch, request == SOFTGPU_REQUEST_SCRATCH);
-  return softgpu_signal_store(queue->setup.node,
-                              softgpu_aql_queue(queue)->queue_inactive_signal.handle, code)
+  return softgpu_signal_store(queue->setup.node, softgpu_aql_own_signal(queue), code)
              ? SOFTGPU_STEP_WAITING
              : own_signal_refuse(queue);
 }
@@ -86,7 +85,7 @@ softgpu_step_t softgpu_dispatch_request(softgpu_queue_t *queue)
 {
   amd_queue_t *hsa = softgpu_aql_queue(queue);
   int64_t answer;
-  if (!softgpu_signal_load(queue->setup.node, hsa->queue_inactive_signal.handle, &answer))
+  if (!softgpu_signal_load(queue->setup.node, softgpu_aql_own_signal(queue), &answer))
     return own_signal_refuse(queue);
   if (answer != 0)
     return SOFTGPU_STEP_WAITING;

@@ -145,6 +145,9 @@ softgpu_step_t softgpu_sdma_step(softgpu_queue_t *queue);
 
 /* The runtime's queue structure around an AQL queue's read index; NULL for other queues. */
 const void *softgpu_aql_queue_of(const softgpu_queue_t *queue);
+/* Of an AQL queue, the handle of the signal by which it tells the runtime. Kernels may store into
+ * it. */
+uint64_t softgpu_aql_own_signal(const softgpu_queue_t *queue);
 /* The id of what may be an hsa_queue_t. False: nothing that can be read is there. */
 bool softgpu_aql_id(const void *hsa_queue, uint64_t *id);
 /* Called before the runtime's wish takes effect. */

@@ -1,7 +1,6 @@
 #include "softgpu/cp/report.h"
 
 #include <fcntl.h>
-#include <hsa/amd_hsa_queue.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -136,8 +135,7 @@ softgpu_step_t softgpu_report(softgpu_queue_t *queue, uint32_t code, uint64_t ke
                               const softgpu_fault_t *fault, const char *text)
 {
   softgpu_report_note(queue, code, kernel_object, fault, text);
-  const amd_queue_t *hsa = softgpu_aql_queue_of(queue);
-  const uint64_t signal = hsa->queue_inactive_signal.handle;
+  const uint64_t signal = softgpu_aql_own_signal(queue);
   if (!softgpu_signal_store(queue->setup.node, signal, (int64_t)(uint64_t)code))
     softgpu_event_memory_fault(queue->setup.node, signal, false);
   return SOFTGPU_STEP_STOPPED;

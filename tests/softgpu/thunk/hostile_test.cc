@@ -110,7 +110,7 @@ TEST_P(Hostile, QueueSignalOfAQueueThatWaits)
   packet.private_segment_size = 4;
   send(q, &packet);
   ASSERT_TRUE(reaches(told, 1));
-  q.own->queue_inactive_signal.handle = canary.address();
+  __atomic_store_n(&q.own->queue_inactive_signal.handle, canary.address(), __ATOMIC_RELAXED);
   EXPECT_NE(fault(q), "");
   destroy(q);
 
