@@ -310,7 +310,7 @@ TEST_F(Check, KernargsAreThere)
 // The host's addresses are other ones, and it may have none.
 TEST_F(Check, KernargsAreReadWhereTheHostHasThem)
 {
-  const uint64_t there = 0x7e0000001000, image = reinterpret_cast<uint64_t>(image_);
+  const uint64_t there = 0x7e9000001000, image = reinterpret_cast<uint64_t>(image_);
   Open("write_ids-gfx90a-v5.co");
   packet_.kernarg_address = reinterpret_cast<void *>(buffer);
   EXPECT_EQ(Say(), "unread\n"); // nobody says where the host has them
@@ -333,7 +333,7 @@ TEST_F(Check, KernargsAreReadWhereTheHostHasThem)
   EXPECT_EQ(Say(), "unread\n");
   const toy_check_memory_t reserved = {there, 0, sizeof(image_), TOY_CHECK_AGENT, 5};
   toy_check_knows(&reserved);
-  EXPECT_EQ(Say(), "kernargs at 0x7e0000001000 are in no memory\n");
+  EXPECT_EQ(Say(), "kernargs at 0x7e9000001000 are in no memory\n");
   const toy_check_memory_t small = {there, image, 279, 1, HSA_EXT_POINTER_TYPE_LOCKED};
   toy_check_knows(&small);
   EXPECT_NE(Say().find("kernargs have 279 bytes to the end of their memory; it takes 280\n"),
@@ -342,7 +342,7 @@ TEST_F(Check, KernargsAreReadWhereTheHostHasThem)
 
 TEST_F(Check, TheHostsAddressOfLockedMemoryIsNotTheDevices)
 {
-  const uint64_t there = 0x7e0000001000;
+  const uint64_t there = 0x7e9000001000;
   Open("write_ids-gfx90a-v5.co");
   const toy_check_memory_t locked = {there, reinterpret_cast<uint64_t>(&locked), sizeof(locked), 1,
                                      HSA_EXT_POINTER_TYPE_LOCKED};
@@ -356,7 +356,7 @@ TEST_F(Check, TheHostsAddressOfLockedMemoryIsNotTheDevices)
 
 TEST_F(Check, WhatAProgramLockedItMayUnmap)
 {
-  const uint64_t there = 0x7e0000001000;
+  const uint64_t there = 0x7e9000001000;
   Open("write_ids-gfx90a-v5.co");
   Remove();
   char *host = static_cast<char *>(
