@@ -350,7 +350,7 @@ TEST_F(Check, TheHostsAddressOfLockedMemoryIsNotTheDevices)
   Put<uint64_t>(0, there + 8);
   EXPECT_EQ(Say(), "");
   Put<uint64_t>(0, locked.host + 8);
-  EXPECT_NE(Say().find(", in the host's memory, which the device has at 0x7e0000001008\n"),
+  EXPECT_NE(Say().find(", in the host's memory, which the device has at 0x7e9000001008\n"),
             std::string::npos);
 }
 
@@ -367,7 +367,7 @@ TEST_F(Check, WhatAProgramLockedItMayUnmap)
   memcpy(host + 4096 - 32, image_, 280);
   EXPECT_EQ(Say(), "");
   ASSERT_EQ(munmap(host + 4096, 4096), 0);
-  EXPECT_EQ(Say(), "kernargs at 0x7e0000001fe0, of 280 bytes, were unmapped\n");
+  EXPECT_EQ(Say(), "kernargs at 0x7e9000001fe0, of 280 bytes, were unmapped\n");
   munmap(host, 4096);
 }
 

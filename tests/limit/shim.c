@@ -283,6 +283,14 @@ void shim_totals(const rawhal_limiter_t *limiter, uint64_t *total, uint64_t *sum
       *sum += ledger_used(&data->members[slot].ledger) * REGION_UNIT_BYTES;
 }
 
+void shim_bury(void *region)
+{
+  region_data_t *data = region;
+  for (uint32_t slot = 0; slot < region_member_count(data); ++slot)
+    if (atomic_load(&data->members[slot].start_time))
+      atomic_store(&data->members[slot].start_time, 1);
+}
+
 unsigned shim_live_members(const rawhal_limiter_t *limiter)
 {
   unsigned live = 0;

@@ -18,8 +18,8 @@ typedef struct shim_cost {
 /* `now` NULL: the machine's clock. With one, nothing ever sleeps. */
 rawhal_status_t shim_open(const rawhal_limit_config_t *config, uint64_t (*now)(void *),
                           void *context, rawhal_limiter_t **limiter, rawhal_error_t *error);
-/* With a clock that all who have `now` mapped share, and that waiting moves on; with `die_waiting` who
- * waits is killed. */
+/* With a clock that all who have `now` mapped share, and that waiting moves on; with `die_waiting`
+ * who waits is killed. */
 rawhal_status_t shim_open_shared(const rawhal_limit_config_t *config, uint64_t *now,
                                  bool die_waiting, rawhal_limiter_t **limiter,
                                  rawhal_error_t *error);
@@ -37,6 +37,9 @@ typedef struct shim_completion {
 } shim_completion_t;
 void shim_complete_all(limit_lease_t *lease, const shim_completion_t *which, size_t count);
 void shim_end(limit_lease_t *lease, const shim_grant_t *grant, uint64_t at);
+/* In a copy of a region, makes its processes others, which are gone: this one may have the copy
+ * mapped. */
+void shim_bury(void *region);
 /* What is left of a limiter when its process is killed: its slot, whose lock nobody holds. */
 void shim_kill(rawhal_limiter_t *limiter);
 void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant);
