@@ -1,4 +1,5 @@
-// A program under `rawhal exec` in a region of its own, and what the region says of it.
+// A program under `rawhal exec` in a region of its own, and what the region says of it. Without a guard the command
+// becomes the program, which is then what is killed.
 #ifndef RAWHAL_TESTS_FRONT_REGION_CHILD_H
 #define RAWHAL_TESTS_FRONT_REGION_CHILD_H
 
@@ -30,7 +31,8 @@ public:
       setenv("RAWHAL_LIMIT_REGION", region_.c_str(), 1);
       for (const auto &limit : limits)
         setenv(limit.first.c_str(), limit.second.c_str(), 1);
-      std::vector<std::string> words = {RAWHAL_SOFTGPU_RUN, RAWHAL_TOOL, "exec", "--"};
+      std::vector<std::string> words = {RAWHAL_SOFTGPU_RUN, RAWHAL_TOOL, "exec",
+                                        "--guard",          "off",       "--"};
       words.insert(words.end(), program.begin(), program.end());
       std::vector<char *> arguments;
       for (std::string &word : words)
