@@ -11,7 +11,7 @@ unset RAWHAL_TEST_EXTENDED # each test once, not for hours
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export HSA_TOOLS_LIB="$front" HSA_TOOLS_REPORT_LOAD_FAILURE=1 RAWHAL_GPU_SHARE=100% RAWHAL_MEMORY_LIMIT=64G \
-  RAWHAL_CHECK=report RAWHAL_TRACE="$work/trace"
+  RAWHAL_CHECK=report RAWHAL_TRACE="$work/trace" RAWHAL_FRONT_REPORT="$work/said" # what they print is theirs
 "$@"
 status=$?
 [ -s "$work/trace" ] || { echo "the front was not there"; exit 1; }

@@ -41,7 +41,7 @@ def threads(pid):
 
 
 def measure(*program):
-    command = [RUNNER, RAWHAL, "exec", "--gpu-share", "30%", "--", os.path.join(FOLDER, program[0]), *program[1:]]
+    command = [RUNNER, RAWHAL, "exec", "--guard", "off", "--gpu-share", "30%", "--", os.path.join(FOLDER, program[0]), *program[1:]]
     first, last = {}, {}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         end = time.monotonic() + SECONDS

@@ -165,7 +165,7 @@ def check_refusal_is_known(folder):
 
 def check_library(folder, tests, kernel, ours, least):
     """The library's own results are what our tests of it say, whoever makes them."""
-    made = os.path.join(folder, "made")
+    made = os.path.join(folder, f"made by {ours}")  # a file that is there would not be written over
     out, errors = run("--substitute", f"{kernel}={libraries}:{ours},buffer=4K:{made}",
                       what=(test_hip, "--gtest_filter=" + tests))
     if "[  SKIPPED ]" in out:
