@@ -57,7 +57,8 @@ static bool has_room(proxy_t *proxy, uint32_t packets)
   return end - proxy->real_taken <= proxy->real->size;
 }
 
-/* Where the next packet goes: all of it is there but the header. In the pieces that see() stored. */
+/* Where the next packet goes: all of it is there but the header. In the pieces that see() stored.
+ */
 static proxy_packet_t *fill(proxy_t *proxy, const proxy_packet_t *packet)
 {
   uint64_t at = proxy->real_write++ & (proxy->real->size - 1);
@@ -195,10 +196,10 @@ static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
                          .launches = 1};
 }
 
-/* How many may go as one, however short they were: they are one submission, and each may be long from
- * now on. That many times the share of PROXY_BATCH: what such a batch owes does not grow as the
- * share falls, and what is paid for takes the longer the smaller the share, so that fewer of them
- * hide the look at their end as well. */
+/* How many may go as one, however short they were: they are one submission, and each may be long
+ * from now on. That many times the share of PROXY_BATCH: what such a batch owes does not grow as
+ * the share falls, and what is paid for takes the longer the smaller the share, so that fewer of
+ * them hide the look at their end as well. */
 static uint32_t most_as_one(const proxy_t *proxy)
 {
   const uint64_t most = (limit_least_share(proxy->lease) * PROXY_BATCH) >> 32;

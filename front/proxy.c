@@ -197,8 +197,9 @@ static void reap(void *context)
   (void)flight_harvest(context);
 }
 
-/* Room for all that the program's ring has at a time, where the device has rings that large. Scratch
- * that the program asks for comes with the first dispatch that needs it, when it is charged. */
+/* Room for all that the program's ring has at a time, where the device has rings that large.
+ * Scratch that the program asks for comes with the first dispatch that needs it, when it is
+ * charged. */
 static hsa_status_t make_real(proxy_t *proxy, const proxy_wish_t *wish, uint32_t size)
 {
   const uint32_t most = proxy->device->max_packets;

@@ -2,6 +2,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/memfd.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,10 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8u
-#endif
 
 enum { PAGE = 4096 };
 
@@ -37,9 +34,7 @@ static rawhal_status_t fail(rawhal_error_t *error, const char *what)
 
 static void *map_page(const char *name)
 {
-  int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-  if (fd < 0 && errno == EINVAL) /* a kernel that is older than the flag */
-    fd = memfd_create(name, MFD_CLOEXEC);
+  int fd = memfd_make(name, MFD_CLOEXEC);
   if (fd < 0)
     return MAP_FAILED;
   void *page = ftruncate(fd, PAGE) ? MAP_FAILED : mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);

@@ -4,6 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/memfd.h"
 #include "base/quiet.h"
 
 #include <errno.h>
@@ -19,9 +20,6 @@
 static const char magic[8] = {'R', 'a', 'w', 'h', 'a', 'l', 'L', 'm'};
 static const uint32_t native_endianness = 0x01020304;
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8u
-#endif
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 16
 #endif
@@ -528,10 +526,7 @@ rawhal_status_t rawhal_limit_region_create(int *fd, rawhal_error_t *error)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "fd is NULL");
   WITHOUT_CANCELLATION();
   *fd = -1;
-  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  region_t region = {.fd = memfd_create(name, flags | MFD_NOEXEC_SEAL)};
-  if (region.fd < 0 && errno == EINVAL) /* a kernel that is older than the flag */
-    region.fd = memfd_create(name, flags);
+  region_t region = {.fd = memfd_make(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (region.fd < 0)
     return fail_errno(error, "making a region", name);
   rawhal_status_t status = prepare(&region, name, error);
