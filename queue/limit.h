@@ -78,6 +78,11 @@
  *                            wait shrinks or grows as the share grows or shrinks; a share of 0
  *                            keeps it until there is one again
  *
+ * A region has 512 places, one for each process on each device, and room for 64 tenants, counted on
+ * each device by itself. 4 places are kept for each of the 64, whether it is there or not: however
+ * many processes one tenant has, 4 of every other can join. One that can choose its name takes the
+ * places of all the names that it chooses.
+ *
  * A process that was stopped (SIGSTOP) while it joined holds the lock of the region: until it goes
  * on or dies, others cannot join (TIMED_OUT after 1 to 2 s) or change shared limits (TIMED_OUT
  * after some 10 ms). Nothing else waits for it: neither memory, admission, views nor leaving,
@@ -347,8 +352,8 @@ typedef struct rawhal_limiter rawhal_limiter_t;
  * that others have set as well the strictest holds: see the table above. `config` is copied.
  * UNSUPPORTED, MALFORMED: the file is not a region, or is damaged, of another version, or not to be
  * trusted; or the process is in a time namespace, in whose time others would wait. CAP_EXCEEDED:
- * the region is full. OUT_OF_MEMORY: so is its file system. TIMED_OUT: another process was stopped
- * while it held the region's lock. RUNTIME. */
+ * the region is full, or what is left of it is kept for others. OUT_OF_MEMORY: so is its file
+ * system. TIMED_OUT: another process was stopped while it held the region's lock. RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config,
                                                               const char *device,
                                                               rawhal_limiter_t **limiter,

@@ -190,10 +190,33 @@ static void describe_self(const rawhal_limiter_t *limiter, uint64_t now)
   atomic_store(&me->start_time, limiter->self.start_time);
 }
 
+/* Does a slot more leave each other tenant, also of those that are not there, what is kept for it? */
+static bool leaves_enough(const region_data_t *data, uint32_t mine)
+{
+  uint32_t members[REGION_TENANTS] = {0}, free = REGION_MEMBERS, kept = 0;
+  const uint32_t count = region_member_count(data);
+  for (uint32_t slot = 0; slot < count; ++slot) {
+    const region_member_t *member = &data->members[slot];
+    if (region_state(atomic_load(&member->hot.state)) == REGION_FREE)
+      continue;
+    const uint32_t tenant = atomic_load(&member->tenant);
+    if (tenant < REGION_TENANTS)
+      ++members[tenant];
+    --free;
+  }
+  for (uint32_t i = 0; i < REGION_TENANTS; ++i)
+    kept += members[i] < REGION_KEPT ? REGION_KEPT - members[i] : 0;
+  return members[mine] < REGION_KEPT || free > kept;
+}
+
 /* A free slot whose lock byte is ours now. */
 static rawhal_status_t take_slot(rawhal_limiter_t *limiter, rawhal_error_t *error)
 {
   region_data_t *data = limiter->region.data;
+  if (!leaves_enough(data, limiter->tenant_index))
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
+                       "the places that the region has left are kept for other tenants, %d each",
+                       REGION_KEPT);
   for (uint32_t slot = 0; slot < REGION_MEMBERS; ++slot) {
     region_member_t *member = &data->members[slot];
     uint64_t word = atomic_load(&member->hot.state);

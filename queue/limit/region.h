@@ -31,6 +31,7 @@ enum {
   REGION_DEVICES = 16,
   REGION_TENANTS = 64,
   REGION_MEMBERS = 512,
+  REGION_KEPT = 4, /* members of a tenant for which there is room whatever others do */
   REGION_DEVICE_NAME = 64,
   REGION_TENANT_NAME = 64,
   REGION_BUCKETS = 128,

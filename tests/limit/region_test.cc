@@ -274,6 +274,39 @@ TEST(Region, SlotsAreReusedAndTheirNumberIsBounded)
   rawhal_limiter_close(first);
 }
 
+// Whatever one tenant does, others have places.
+TEST(Region, ATenantLeavesPlacesToOthers)
+{
+  RegionFile file;
+  std::vector<rawhal_limiter_t *> joined;
+  rawhal_error_t error = {};
+  const auto join = [&](const std::string &tenant) {
+    const rawhal_limit_config_t config = file.Config({}, tenant.c_str());
+    rawhal_limiter_t *limiter = nullptr;
+    const rawhal_status_t status = rawhal_limiter_open(&config, "device", &limiter, &error);
+    if (status == RAWHAL_OK)
+      joined.push_back(limiter);
+    return status;
+  };
+  constexpr unsigned all = 512, tenants = 64, kept = 4, most = all - (tenants - 1) * kept;
+  ASSERT_EQ(RAWHAL_OK, join("greedy"));
+  shim_join_again(joined.back(), most - 2);
+  EXPECT_EQ(RAWHAL_OK, join("greedy")) << error.message;
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, join("greedy"));
+  EXPECT_NE(nullptr, strstr(error.message, "other tenants")) << error.message;
+  for (unsigned tenant = 1; tenant < tenants; ++tenant) {
+    ASSERT_EQ(RAWHAL_OK, join(std::to_string(tenant))) << error.message;
+    shim_join_again(joined.back(), kept - 1 - (tenant == 7));
+  }
+  EXPECT_EQ(RAWHAL_OK, join("7")) << error.message;
+  EXPECT_EQ(RAWHAL_CAP_EXCEEDED, join("7"));
+  rawhal_limiter_close(joined[1]); // what nobody is promised is anybody's
+  joined[1] = nullptr;
+  EXPECT_EQ(RAWHAL_OK, join("7")) << error.message;
+  for (rawhal_limiter_t *limiter : joined)
+    rawhal_limiter_close(limiter);
+}
+
 TEST(Region, ANewcomerTightensAndNeverLoosens)
 {
   RegionFile file;

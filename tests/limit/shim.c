@@ -291,6 +291,15 @@ void shim_bury(void *region)
       atomic_store(&data->members[slot].start_time, 1);
 }
 
+void shim_join_again(rawhal_limiter_t *limiter, uint32_t times)
+{
+  region_data_t *data = limiter->region.data;
+  for (uint32_t slot = region_member_count(data); times && slot < REGION_MEMBERS; ++slot, --times) {
+    memcpy(&data->members[slot], limiter->me, sizeof(*limiter->me));
+    atomic_store(&data->header.members, slot + 1);
+  }
+}
+
 unsigned shim_live_members(const rawhal_limiter_t *limiter)
 {
   unsigned live = 0;

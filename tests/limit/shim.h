@@ -40,6 +40,8 @@ void shim_end(limit_lease_t *lease, const shim_grant_t *grant, uint64_t at);
 /* In a copy of a region, makes its processes others, which are gone: this one may have the copy
  * mapped. */
 void shim_bury(void *region);
+/* As if its process had joined so many times more: in slots that were never used. */
+void shim_join_again(rawhal_limiter_t *limiter, uint32_t times);
 /* What is left of a limiter when its process is killed: its slot, whose lock nobody holds. */
 void shim_kill(rawhal_limiter_t *limiter);
 void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant);
