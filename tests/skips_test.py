@@ -29,30 +29,44 @@ Test Passed.
 4/4 Testing: hal.Peer.Silent
 [  SKIPPED ] Peer.Silent (0 ms)
 Test Passed.
+5/5 Testing: front.evidence
+skipped: ten minutes
+Test Passed.
+6/6 Testing: front.silent
+Test Passed.
+"""
+OUTPUT = """          Start 1: hal.Peer.Copies
+1/6 Test #1: hal.Peer.Copies ......................***Skipped   0.01 sec
+2/6 Test #2: hal.Peer.Runs ........................   Passed    0.01 sec
+3/6 Test #3: install.abi ..........................***Skipped   0.01 sec
+4/6 Test #4: hal.Peer.Silent ......................***Skipped   0.01 sec
+5/6 Test #5: front.evidence .......................***Skipped   0.01 sec
+6/6 Test #6: front.silent .........................***Skipped   0.01 sec
 """
 
 
 class Skips(unittest.TestCase):
     def status(self, expected):
         with tempfile.TemporaryDirectory() as folder:
-            paths = [os.path.join(folder, name) for name in ("log", "expected")]
-            for path, text in zip(paths, (LOG, expected)):
+            paths = [os.path.join(folder, name) for name in ("log", "output", "expected")]
+            for path, text in zip(paths, (LOG, OUTPUT, expected)):
                 with open(path, "w") as file:
                     file.write(text)
             return skips.main(paths)
 
     def test_those_that_skipped_and_why(self):
-        self.assertEqual(list(skips.skipped(LOG)), [("hal.Peer.Copies", "no corpus at /nowhere"),
-                                                    ("install.abi", "abigail-tools is not installed"), ("hal.Peer.Silent", "")])
+        self.assertEqual(list(skips.skipped(LOG, OUTPUT)),
+                         [("hal.Peer.Copies", "no corpus at /nowhere"), ("install.abi", "abigail-tools is not installed"),
+                          ("hal.Peer.Silent", ""), ("front.evidence", "ten minutes"), ("front.silent", "")])
 
     def test_an_expected_reason(self):
-        self.assertEqual(self.status("# why\n^no corpus\nabigail\n^$\n"), 0)
+        self.assertEqual(self.status("# why\n^no corpus\nabigail\nminutes\n^$\n"), 0)
 
     def test_a_reason_that_nobody_expects(self):
-        self.assertEqual(self.status("^no corpus\n^$\n"), 1)
+        self.assertEqual(self.status("^no corpus\nminutes\n^$\n"), 1)
 
     def test_one_without_a_reason(self):
-        self.assertEqual(self.status("^no corpus\nabigail\n"), 1)
+        self.assertEqual(self.status("^no corpus\nabigail\nminutes\n"), 1)
 
 
 if __name__ == "__main__":

@@ -340,4 +340,8 @@ TEST_F(FrontTool, ThatStaysCallsThroughUs)
 
 INSTANTIATE_TEST_SUITE_P(Orders, FrontChain,
                          testing::Values(Order{true, false}, Order{true, true}, Order{false, false},
-                                         Order{false, true}));
+                                         Order{false, true}),
+                         [](const auto &order) {
+                           return std::string(order.param.before ? "Before" : "After") +
+                                  (order.param.unloaded_first ? "UnloadedFirst" : "UnloadedLast");
+                         });

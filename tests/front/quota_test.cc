@@ -184,7 +184,8 @@ TEST_P(QuotaOfBoth, SmallPiecesCountAsBlocks)
   EXPECT_EQ(full, Attach(toy_foreign(4096), 4096, &memory));
 }
 
-INSTANTIATE_TEST_SUITE_P(Majors, QuotaOfBoth, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Majors, QuotaOfBoth, testing::Values(1, 2),
+                         testing::PrintToStringParamName());
 
 // ---- Files ----
 

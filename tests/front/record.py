@@ -13,6 +13,7 @@ import tempfile
 RUNNER, RAWHAL, LEAST, KERNELS = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 PROGRAM = sys.argv[5:]
 if os.environ.get("FRONT_EXTENDED") and not os.environ.get("RAWHAL_TEST_EXTENDED"):
+    print("skipped: only with RAWHAL_TEST_EXTENDED")
     sys.exit(77)
 
 
@@ -26,6 +27,7 @@ with tempfile.TemporaryDirectory() as scratch:
     if recorded.returncode:
         sys.exit(f"the program ended with {recorded.returncode}:\n{recorded.stdout}{recorded.stderr}")
     if "SKIPPED" in recorded.stdout:
+        print("skipped:", recorded.stdout.partition(": Skipped\n")[2].partition("\n")[0])
         sys.exit(77)  # a library that is not here
     bare = subprocess.run([RUNNER, *PROGRAM], capture_output=True, text=True, timeout=280)
     if bare.returncode:

@@ -23,7 +23,10 @@ POLICY
 
 "$runner" "$@" >"$work/bare" 2>"$work/bare.err"
 echo "exit status $?" >>"$work/bare"
-grep -q '^\[  SKIPPED \]' "$work/bare" && exit 77
+if grep -q '^\[  SKIPPED \]' "$work/bare"; then
+  sed -n '/^[^ ]*: Skipped$/{n;s/^/skipped: /p;q}' "$work/bare"
+  exit 77
+fi
 case $kernels in *\**) kernels=$(ls $kernels) || exit 1 ;; esac # a library that is unpacked after the build was made
 HSA_TOOLS_LIB=$front HSA_TOOLS_REPORT_LOAD_FAILURE=1 RAWHAL_GPU_SHARE=90% RAWHAL_MEMORY_LIMIT=4G RAWHAL_CHECK=warn \
   RAWHAL_TRACE=$work/trace RAWHAL_RECORD=$work/recording RAWHAL_RECORD_BUFFERS=1 RAWHAL_POLICY=$work/policy \

@@ -69,6 +69,7 @@ def measure(*program):
 
 def main():
     if not os.environ.get("RAWHAL_TEST_EXTENDED"):
+        print("skipped: only with RAWHAL_TEST_EXTENDED")
         sys.exit(77)
     wrong = 0
     for name, program in (("rawhal-front", ("share", str((SECONDS + 1) * 1000), "1300")),

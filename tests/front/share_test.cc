@@ -305,7 +305,10 @@ TEST_P(FrontBatch, IsTheSmallerTheSmallerTheShare)
 
 INSTANTIATE_TEST_SUITE_P(Shares, FrontBatch,
                          testing::Values(FrontBatchCase{"1%", 1}, FrontBatchCase{"10%", 6},
-                                         FrontBatchCase{"40%", 25}));
+                                         FrontBatchCase{"40%", 25}),
+                         [](const auto &each) {
+                           return "Of" + std::to_string(atoi(each.param.share)) + "Percent";
+                         });
 
 // ---- Packets that change while they are looked at ----
 

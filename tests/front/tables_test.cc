@@ -180,7 +180,8 @@ TEST_P(FrontTables, EntriesAreReplacedWhereTheyAreInThatMajor)
   EXPECT_EQ(0u, toy_replaced());
 }
 
-INSTANTIATE_TEST_SUITE_P(Majors, FrontTables, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Majors, FrontTables, testing::Values(1, 2),
+                         testing::PrintToStringParamName());
 
 class FrontLoading : public FrontTest {};
 

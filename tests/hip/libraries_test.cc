@@ -79,7 +79,8 @@ TEST_P(RocRand, a_million_uniform_and_normal_numbers)
 }
 
 // XORWOW, MRG32k3a, MTGP32, Philox4x32-10, Sobol32.
-INSTANTIATE_TEST_SUITE_P(generators, RocRand, ::testing::Values(401, 402, 403, 404, 501));
+INSTANTIATE_TEST_SUITE_P(generators, RocRand, ::testing::Values(401, 402, 403, 404, 501),
+                         testing::PrintToStringParamName());
 
 TEST_F(RocRand, sobol_points_fill_the_line)
 {

@@ -50,7 +50,8 @@ TEST_P(Copies, there_and_back)
   HIP_OK(hipFree(second));
 }
 
-INSTANTIATE_TEST_SUITE_P(bytes, Copies, ::testing::Values(1, 4, 4097, 65536, (1 << 20) + 3));
+INSTANTIATE_TEST_SUITE_P(bytes, Copies, ::testing::Values(1, 4, 4097, 65536, (1 << 20) + 3),
+                         testing::PrintToStringParamName());
 
 TEST(Hip, copies_rectangles)
 {

@@ -105,6 +105,7 @@ TEST_P(Distributions, are_what_they_shall_be)
 
 // XORWOW, MRG32k3a, MTGP32, Philox4x32-10, Sobol32, Sobol64.
 INSTANTIATE_TEST_SUITE_P(generators, Distributions,
-                         ::testing::Values(401, 402, 403, 404, SOBOL32, SOBOL64));
+                         ::testing::Values(401, 402, 403, 404, SOBOL32, SOBOL64),
+                         testing::PrintToStringParamName());
 
 } // namespace

@@ -170,6 +170,7 @@ TEST_P(HipServices, MemoryThatIsNotThereIsCounted)
 
 INSTANTIATE_TEST_SUITE_P(Version, HipServices,
                          testing::Values(RAWHAL_PRINTF_OBJECTS "4.co",
-                                         RAWHAL_PRINTF_OBJECTS "5.co"));
+                                         RAWHAL_PRINTF_OBJECTS "5.co"),
+                         [](const auto &object) { return object.index ? "V5" : "V4"; });
 
 } // namespace

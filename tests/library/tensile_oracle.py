@@ -73,11 +73,11 @@ def main():
     try:
         import msgpack
     except ImportError:
-        print("python3 has no msgpack")
+        print("skipped: python3 has no msgpack")
         return 77
     paths = sorted(pathlib.Path(folder).rglob("*.dat")) if folder else []
     if not paths:
-        print("no *.dat in RAWHAL_TENSILE_DIR")
+        print("skipped: no *.dat in RAWHAL_TENSILE_DIR")
         return 77
     solutions = found = references = wrong = 0
     objects = {}

@@ -162,6 +162,10 @@ TEST_P(Cheats, GetWhatEverybodyGets)
 
 INSTANTIATE_TEST_SUITE_P(All, Cheats,
                          testing::Combine(testing::Range(size_t{0}, std::size(kCheats)),
-                                          testing::Values(Model::kSharing, Model::kTakingTurns)));
+                                          testing::Values(Model::kSharing, Model::kTakingTurns)),
+                         [](const auto &each) {
+                           return TestName(kCheats[std::get<0>(each.param)].name) + "_" +
+                                  Name(std::get<1>(each.param));
+                         });
 
 } // namespace

@@ -106,7 +106,11 @@ TEST_P(Fair, EachGetsItsPart)
 
 INSTANTIATE_TEST_SUITE_P(All, Fair,
                          testing::Combine(testing::Range(size_t{0}, std::size(kMixes)),
-                                          testing::Values(Model::kSharing, Model::kTakingTurns)));
+                                          testing::Values(Model::kSharing, Model::kTakingTurns)),
+                         [](const auto &each) {
+                           return TestName(kMixes[std::get<0>(each.param)].name) + "_" +
+                                  Name(std::get<1>(each.param));
+                         });
 
 // A long kernel runs beside thousands of short ones of another tenant: the device is paid once, by both.
 TEST(Fair, ChargingDividesALongKernelAmongThousands)

@@ -185,6 +185,7 @@ TEST_P(Instructions, ADeathBetweenAnyTwoLeavesNothing)
   rawhal_limiter_close(survivor);
 }
 
-INSTANTIATE_TEST_SUITE_P(Turns, Instructions, testing::Range(0, 3));
+INSTANTIATE_TEST_SUITE_P(Turns, Instructions, testing::Range(0, 3),
+                         testing::PrintToStringParamName());
 
 } // namespace

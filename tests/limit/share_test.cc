@@ -78,7 +78,8 @@ TEST_P(Shares, IsExactAtEveryLimit)
   for (int limit : kLimits) {
     if (limit > reachable)
       continue;
-    if (!is_extended() && limit != 30 && (is_sanitized || (many && limit != 1 && limit != 99)))
+    if (!is_extended_to_all() && limit != 30 &&
+        (is_sanitized || (many && limit != 1 && limit != 99)))
       continue; // millions of kernels
     Simulator simulator(options);
     std::vector<Ns> durations;
@@ -109,14 +110,8 @@ TEST_P(Shares, IsExactAtEveryLimit)
 }
 
 INSTANTIATE_TEST_SUITE_P(Workloads, Shares,
-                         testing::Range(0, static_cast<int>(std::size(kWorkloads))));
-
-const char *Name(Model model)
-{
-  return model == Model::kSharing      ? "sharing"
-         : model == Model::kRoundRobin ? "round robin"
-                                       : "turns";
-}
+                         testing::Range(0, static_cast<int>(std::size(kWorkloads))),
+                         [](const auto &each) { return TestName(kWorkloads[each.param].name); });
 
 const Model kModels[] = {Model::kSharing, Model::kRoundRobin, Model::kTakingTurns};
 
@@ -139,7 +134,8 @@ TEST_P(Tenants, ShareEvenly)
 {
   Model model = GetParam();
   for (int workload : {0, 1, 2, 3, 5, 6}) {
-    if (!is_extended() && (workload == 1 || (is_sanitized && workload != 0 && workload != 5)))
+    if (!is_extended_to_all() &&
+        (workload == 1 || (is_sanitized && workload != 0 && workload != 5)))
       continue;
     Options options;
     options.model = model;
@@ -162,7 +158,8 @@ TEST_P(Tenants, ShareEvenly)
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Tenants, testing::ValuesIn(kModels));
+INSTANTIATE_TEST_SUITE_P(Models, Tenants, testing::ValuesIn(kModels),
+                         [](const auto &model) { return TestName(Name(model.param)); });
 
 TEST(Share, OfATenantIsSplitEvenlyBetweenShortAndLongKernels)
 {
@@ -288,7 +285,7 @@ TEST(Property, NoWindowGetsMoreThanShareBurstAndAKernel)
   auto pick = [&](int from, int to) {
     return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
   };
-  const int rounds = by_length(is_sanitized ? 60 : 200, 1500, 5000);
+  const int rounds = by_length(is_sanitized ? 60 : 200, 500, 5000);
   for (int round = 0; round < rounds; ++round) {
     Options options;
     options.model = kModels[pick(0, 2)];

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 
@@ -20,6 +21,24 @@ constexpr uint64_t kDeviceClock = 7000000000000ull;
 constexpr uint64_t kEpoch = 1000000000000ull;
 constexpr double kDone = 1e-3;
 } // namespace
+
+const char *Name(Model model)
+{
+  return model == Model::kSharing      ? "sharing"
+         : model == Model::kRoundRobin ? "round robin"
+                                       : "turns";
+}
+
+std::string TestName(const std::string &words)
+{
+  std::string name;
+  for (char letter : words)
+    if (isalnum(static_cast<unsigned char>(letter)))
+      name += letter;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  return name;
+}
 
 void Service::Add(double served, Ns from, Ns to)
 {

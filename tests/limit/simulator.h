@@ -26,6 +26,10 @@ enum class Model {
   kRoundRobin, // 2 ms each, in the middle of kernels if need be
   kTakingTurns // 2 ms each, but kernels run to their end
 };
+const char *Name(Model model);
+
+// Of words that say what is simulated, the name of a test: "1 / 30 ms" is 1_30_ms.
+std::string TestName(const std::string &words);
 
 struct Kind {
   uint64_t kernel;

@@ -119,6 +119,11 @@ TEST_P(OtherChip, is_listed)
   EXPECT_EQ(name(gpu), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(chips, OtherChip, ::testing::Values(0x900, 0x906, 0x908, 0x1030));
+INSTANTIATE_TEST_SUITE_P(chips, OtherChip, ::testing::Values(0x900, 0x906, 0x908, 0x1030),
+                         [](const auto &chip) {
+                           char text[16];
+                           snprintf(text, sizeof(text), "gfx%llx", (unsigned long long)chip.param);
+                           return std::string(text);
+                         });
 
 } // namespace

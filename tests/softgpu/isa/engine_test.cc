@@ -23,7 +23,8 @@ protected:
   void SetUp() override { softgpu_engine_threads(GetParam()); }
   void TearDown() override { softgpu_engine_threads(0); }
 };
-INSTANTIATE_TEST_SUITE_P(Threads, Engine, testing::Values(1u, 4u, 64u));
+INSTANTIATE_TEST_SUITE_P(Threads, Engine, testing::Values(1u, 4u, 64u),
+                         testing::PrintToStringParamName());
 
 void expect_ok(const device::Result &result)
 {

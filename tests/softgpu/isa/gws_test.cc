@@ -54,7 +54,11 @@ protected:
   uint64_t timeout_ms = 20000;
   softgpu_chip_t chip = SOFTGPU_GFX90A;
 };
-INSTANTIATE_TEST_SUITE_P(Ways, Gws, testing::Values(Way{1, false}, Way{4, false}, Way{2, true}));
+INSTANTIATE_TEST_SUITE_P(Ways, Gws, testing::Values(Way{1, false}, Way{4, false}, Way{2, true}),
+                         [](const auto &way) {
+                           return std::string(way.param.is_reference ? "reference" : "fast") + "_" +
+                                  std::to_string(way.param.threads);
+                         });
 
 // Each takes what its neighbour made in the round before, so that one that is early shows.
 TEST_P(Gws, EveryGroupReachesTheBarrierBeforeAnyPasses)

@@ -121,7 +121,8 @@ protected:
     return run(SAMPLE, 15, address, std::vector<uint32_t>(4, BEFORE), flags);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Engines, Images, testing::Values(false, true));
+INSTANTIATE_TEST_SUITE_P(Engines, Images, testing::Bool(),
+                         [](const auto &engine) { return engine.param ? "reference" : "fast"; });
 
 using Values = std::vector<uint32_t>;
 

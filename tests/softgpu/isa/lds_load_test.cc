@@ -39,7 +39,8 @@ protected:
   device::Memory from{4096}, out{4096}, kernarg{64};
   uint64_t entry = 0;
 };
-INSTANTIATE_TEST_SUITE_P(Engines, LdsLoad, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Engines, LdsLoad, testing::Bool(),
+                         [](const auto &engine) { return engine.param ? "reference" : "fast"; });
 
 TEST_P(LdsLoad, LandsInOrderWhenItIsAwaited)
 {

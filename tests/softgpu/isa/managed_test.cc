@@ -53,7 +53,8 @@ protected:
       0xbf810000,             // s_endpgm
   }};
 };
-INSTANTIATE_TEST_SUITE_P(Engines, Managed, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Engines, Managed, testing::Bool(),
+                         [](const auto &engine) { return engine.param ? "reference" : "fast"; });
 
 TEST_P(Managed, RangesGoOnInEachOtherAndHolesAreOnlyWhereTheyAre)
 {

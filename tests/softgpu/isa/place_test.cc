@@ -22,7 +22,8 @@ protected:
   void SetUp() override { softgpu_engine_reference(GetParam()); }
   void TearDown() override { softgpu_engine_reference(false); }
 };
-INSTANTIATE_TEST_SUITE_P(Engines, Clocks, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Engines, Clocks, testing::Bool(),
+                         [](const auto &engine) { return engine.param ? "reference" : "fast"; });
 
 // No interval is measured: each clock is read between two readings of the other.
 TEST_P(Clocks, AgreeWithTheRatesTheDeviceReports)
