@@ -119,7 +119,7 @@ TEST_F(FrontFork, AChildTouchesNothingAndEnds)
         Free(passing);
     }
   });
-  const int children = is_extended() ? 2000 : 100;
+  const int children = by_length(100, 500, 2000);
   for (int i = 0; i < children && !HasFailure(); ++i)
     EXPECT_EQ(0, in_child([&] { return Child(memory); })) << "child " << i;
   over = true;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Launches from 1, 4 and 8 streams, 20,000 a run, with a share, a check and a trace: no run aborts, each says that every
-# kernel ran once and in its stream's order, the check says nothing, and the trace has them all. One round, 10 with
+# kernel ran once and in its stream's order, the check says nothing, and the trace has them all. One round, 3 with
 # RAWHAL_TEST_EXTENDED, 100 with RAWHAL_TEST_EXTENDED=all or as many as are asked for. usage: launches.sh RUNNER RAWHAL
 # PROGRAM [ROUNDS]
 set -u
@@ -8,7 +8,7 @@ runner=$1 rawhal=$2 program=$3 launches=20000
 case ${RAWHAL_TEST_EXTENDED:-} in
   '') rounds=1 ;;
   all) rounds=100 ;;
-  *) rounds=10 ;;
+  *) rounds=3 ;;
 esac
 rounds=${4:-$rounds}
 work=$(mktemp -d) || exit 1

@@ -18,7 +18,7 @@ constexpr uint32_t producers = 4, largest = 16, most_in_a_batch = 8;
 
 class Stress : public DeviceTest {
 protected:
-  static uint32_t count() { return by_length(5000, 200000, 1000000); }
+  static uint32_t count() { return by_length(5000, 50000, 1000000); }
 
   // What one producer's id is: never a value that another dispatch's later work-items write.
   static uint32_t id_of(uint32_t producer, uint32_t i) { return (producer << 28) + i * 32 + 17; }

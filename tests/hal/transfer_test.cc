@@ -318,7 +318,7 @@ protected:
 
 TEST_F(Schedule, OfCopiesKernelsAndBarriersAgreesWithASequentialModel)
 {
-  const int schedules = is_extended() ? 10000 : 300;
+  const int schedules = by_length(300, 2000, 10000);
   for (int i = 0; i < schedules; ++i) {
     std::vector<std::vector<uint32_t>> mine;
     mine.reserve(64); // they stay where they are

@@ -1,7 +1,7 @@
 # Installs the build tree into a fresh prefix, then builds and runs the outside programs. With SHARED, which is ON or OFF,
 # a tree that is built with that as BUILD_SHARED_LIBS, and has one library of the two.
-if(DEFINED SHARED AND NOT DEFINED ENV{RAWHAL_TEST_EXTENDED})
-  message("skipped: builds everything once more, set RAWHAL_TEST_EXTENDED")
+if(DEFINED SHARED AND NOT "$ENV{RAWHAL_TEST_EXTENDED}" STREQUAL "all")
+  message("skipped: builds everything once more, set RAWHAL_TEST_EXTENDED=all")
   return()
 endif()
 set(prefix ${BUILD}/install-test/${WAY}/prefix)

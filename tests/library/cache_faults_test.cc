@@ -370,7 +370,7 @@ TEST_F(LibraryCacheKilled, EightAtOnceAtAnyMoment)
   if (is_child())
     return be_a_child();
   fill(files);
-  const int rounds = by_length(15, 100, 1000); // half a second each
+  const int rounds = by_length(8, 40, 1000); // half a second each
   std::mt19937 random(1);
   auto lives = std::chrono::milliseconds(100); // as long as they took the last time
   size_t killed = 0, died = 0, left = 0;

@@ -128,7 +128,7 @@ TEST_F(LibraryCache, EveryFlippedByte)
   const std::vector<char> good = bytes_of(file);
   ASSERT_GE(good.size(), 8192u);
   size_t believed = 0;
-  for (size_t at = 0; at < good.size(); at += is_extended() ? 1 : 61) {
+  for (size_t at = 0; at < good.size(); at += by_length(61u, 7u, 1u)) {
     std::vector<char> bad = good;
     bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
     write_file(file, bad);
@@ -148,7 +148,7 @@ TEST_F(LibraryCache, EveryFlippedByteOfAnIndexThatStaysInItsFile)
   const fs::path file = cached()[0];
   const std::vector<char> good = bytes_of(file);
   ASSERT_GE(good.size(), 17 * 4096u);
-  for (size_t at = 0; at < good.size(); at += is_extended() ? 1009 : 9973) {
+  for (size_t at = 0; at < good.size(); at += by_length(9973u, 5003u, 1009u)) {
     std::vector<char> bad = good;
     bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
     write_file(file, bad);

@@ -125,7 +125,7 @@ protected:
 TEST_F(Index, EveryFlippedByte)
 {
   ASSERT_GE(size, 17u * IMAGE_PAGE); // it would stay in its file
-  const size_t step = is_extended() ? 1 : 23;
+  const size_t step = by_length<size_t>(23, 5, 1);
   size_t damaged = 0, right = 0;
   for (size_t at = 0; at < size; at += step) {
     char byte;

@@ -148,7 +148,7 @@ TEST_F(LibraryLoaded, WhatTheDeviceLacksIsTakenFromTheUnused)
 // 16 threads want all kernels of 200 objects: each object is loaded once.
 TEST_F(LibraryLoaded, ThreadsLoadEachObjectOnce)
 {
-  const size_t count = 200;
+  const size_t count = is_sanitized ? 60 : 200;
   fill(count);
   rawhal_library_t *library = create_of(1000);
   std::vector<std::thread> threads;
@@ -183,7 +183,7 @@ TEST_F(LibraryLoaded, ThreadsLoadEachObjectOnce)
 // Some use, some give back, some make it look again, and there is room for few.
 TEST_F(LibraryLoaded, ThreadsThatDisturbEachOther)
 {
-  const size_t count = 20, rounds = is_sanitized ? 50 : 150;
+  const size_t count = 20, rounds = is_sanitized ? 30 : 150;
   fill(count);
   rawhal_library_t *library = create_of(3);
   std::atomic<int> failed{0};

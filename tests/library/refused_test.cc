@@ -1,5 +1,6 @@
 // What the runtime itself sees of a library, and what becomes of loads that it refuses (tests/hal/refusing_runtime.c).
 #include "library_test.h"
+#include "tests/extended.h"
 
 #include <dlfcn.h>
 
@@ -12,7 +13,7 @@ long clock_ahead_s;
 
 namespace {
 
-constexpr size_t objects = 200, threads = 16;
+constexpr size_t objects = is_sanitized ? 60 : 200, threads = 16;
 const char *const kernels[] = {"store", "load", "atomic", "scratch", "trap"};
 
 class LibraryRefused : public LibraryTest {

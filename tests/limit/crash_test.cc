@@ -129,7 +129,7 @@ void WaitFor(pid_t child)
 
 TEST(Crash, AtRandomMoments)
 {
-  const int rounds = is_extended() ? 10000 : 400;
+  const int rounds = by_length(400, 2000, 10000);
   RegionFile file;
   Survivor survivor(file);
   double longest = 0;
@@ -162,7 +162,7 @@ TEST(Crash, AtRandomMoments)
 // Every step of a reservation, a release and a departure, by number.
 TEST(Crash, AtEveryStepOfAChange)
 {
-  const int repetitions = is_extended() ? 30 : 1;
+  const int repetitions = by_length(1, 5, 30);
   RegionFile file;
   Survivor survivor(file);
   double longest = 0;
@@ -237,7 +237,7 @@ TEST(Crash, WhileReclaiming)
 // Random bytes in place of others: refused or survived, but never a crash or a hang.
 TEST(Crash, AnyBytesAreRefusedOrSurvived)
 {
-  const int rounds = is_extended() ? 2000 : 100;
+  const int rounds = by_length(100, 400, 2000);
   std::mt19937 random(99);
   int refused = 0;
   for (int round = 0; round < rounds; ++round) {

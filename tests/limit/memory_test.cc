@@ -176,7 +176,7 @@ TEST(Memory, ThreadsOfSeveralMembersAddUp)
 // Two processes ask for 1.5 GiB each of 2 GiB at the same moment: one of them gets it, every time.
 TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted)
 {
-  const int rounds = is_extended() ? 100000 : 20000;
+  const int rounds = by_length(20000, 40000, 100000);
   RegionFile file;
   struct Board {
     std::atomic<int> go, ready[2], got[2];

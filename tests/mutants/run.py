@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks the library one line at a time and looks whether a test notices.
 
-usage: tests/mutants/run.py [--check] [--wide] [--list] [--preset P] [-j JOBS] [--seconds N] [PATTERN...]
+usage: tests/mutants/run.py [--check] [--wide] [--list] [--changed] [--preset P] [-j JOBS] [--seconds N] [PATTERN...]
 
 PATTERN: names of mutants or of files, with * and ?; all without. Each mutant is put into a copy of
 the checkout, with its uncommitted changes, below build/mutants; what its tests need is built, and
@@ -10,6 +10,7 @@ they are run. Prints a table and exits with 1 unless every mutant was killed.
   --check    only look whether every entry still applies to the checkout (a second; part of ctest)
   --wide     run all tests of the programs, not only those an entry names
   --list     print the names
+  --changed  only those whose line, or whose entry, is not yet in origin/main; in main itself, not in the commit before
   --preset   only those for which this preset is built; without `preset`, it is release
   -j JOBS    of the build
   --seconds  how long a test program may take (default 300)"""
@@ -18,6 +19,7 @@ import collections
 import fnmatch
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -113,6 +115,33 @@ def selected(mutants, patterns, preset):
     return [mutant for mutant in mutants if matches(mutant)]
 
 
+def base_of(root):
+    """What this checkout is a change of."""
+    for revision in ("origin/main", "main", "HEAD^"):
+        done = subprocess.run(["git", "-C", root, "merge-base", "HEAD", revision], capture_output=True, text=True, check=False)
+        head = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        if done.returncode == 0 and done.stdout != head.stdout:
+            return done.stdout.strip()
+    return "HEAD"
+
+
+def changed(mutants, root):
+    """Those of which a commit since then, or the checkout, has another line or entry."""
+    done = subprocess.run(["git", "-C", root, "diff", "-U0", "--no-color", base_of(root)], capture_output=True, text=True,
+                          errors="replace", check=True)
+    lines, path = collections.defaultdict(set), None
+    for line in done.stdout.split("\n"):
+        if line.startswith("+++ "):
+            path = line[6:]
+        elif line.startswith("+"):
+            lines[path].add(line[1:].strip())
+    for mutant in mutants:
+        entries = lines[os.path.relpath(os.path.join(HERE, mutant.where.split(":")[0]), ROOT)]
+        entry = {f"[{mutant.name}]", *(f"{key} = {value}" for key, value in mutant.keys.items())}
+        if mutant.line in lines[mutant.file] or {f"[{mutant.name}]", f"becomes = {mutant.becomes}"} & entries & entry:
+            yield mutant
+
+
 def report(rows):
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for name, file, verdict, by in rows:
@@ -154,7 +183,7 @@ def main():
         return 0
     parser = argparse.ArgumentParser(usage="see --help", add_help=False)
     parser.add_argument("patterns", nargs="*")
-    for switch in ("--check", "--wide", "--list"):
+    for switch in ("--check", "--wide", "--list", "--changed"):
         parser.add_argument(switch, action="store_true")
     parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--seconds", type=float, default=300)
@@ -168,6 +197,11 @@ def main():
             return 1 if wrong else 0
         mutants = selected(everything, options.patterns, options.preset)
         mutants = [mutant for mutant in mutants if not mutant.equivalent]
+        if options.changed:
+            mutants = list(changed(mutants, ROOT))
+            if not mutants:
+                print("0 mutants: none names a line that changed")
+                return 0
         if not mutants:
             raise catalogue.Mistake("no mutant is called so")
         if options.list:

@@ -106,6 +106,26 @@ class Lists(unittest.TestCase):
         with self.assertRaisesRegex(catalogue.Mistake, "b.mutants:1: halves: .* taken at a.mutants:1"):
             catalogue.read_lists(self.root)
 
+    def test_lines_and_entries_that_changed(self):
+        def git(*command):
+            subprocess.run(["git", "-C", self.root, "-c", "user.name=t", "-c", "user.email=t@t", *command], check=True,
+                           capture_output=True)
+        mutants = self.read(ENTRY)
+        git("init", "-qb", "main")
+        git("add", "-A")
+        git("commit", "-qm", "first")
+        self.assertEqual(list(run.changed(mutants, self.root)), [])
+        self.write("lib/half.c", LIBRARY.replace("return 0;", "return 1;"))
+        self.assertEqual(list(run.changed(mutants, self.root)), [])
+        self.write("lib/half.c", LIBRARY.replace("return n / 2;", "  return n / 2;"))
+        self.assertEqual(list(run.changed(mutants, self.root)), mutants)
+        git("commit", "-qam", "second")
+        self.assertEqual(list(run.changed(mutants, self.root)), mutants)  # main is judged by its last commit
+        git("checkout", "-qb", "more")
+        self.write("lib/half.c", LIBRARY)
+        git("commit", "-qam", "third")
+        self.assertEqual(list(run.changed(mutants, self.root)), mutants)
+
 
 class Shop(workshop.Workshop):
     """`Building` copies the source to where `tests` look at it; a test is a line of shell."""

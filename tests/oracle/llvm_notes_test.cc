@@ -412,7 +412,7 @@ TEST_F(OracleLlvm, Rocrand)
 TEST_F(OracleLlvm, Rocsparse)
 {
   std::string path = find_file(RAWHAL_BUILD_DIR "/rocsparse/usr/lib/*/librocsparse.so.0.*");
-  if (path.empty() || !is_extended())
-    GTEST_SKIP() << "no rocSPARSE in the build folder, or RAWHAL_TEST_EXTENDED is not set";
+  if (path.empty() || !is_extended_to_all())
+    GTEST_SKIP() << "no rocSPARSE in the build folder, or RAWHAL_TEST_EXTENDED is not all";
   EXPECT_GE(compare_files({path}).kernels, 80000u);
 }
