@@ -218,6 +218,78 @@ def signal_findings(path, text):
             yield f"{path}:{passage.count(chr(10), 0, match.end()) + 1}: {match.group().strip()}: see tests/child.h"
 
 
+# A test waits for progress it counts, never for a time: a sleep belongs into a loop that looks at something, and a loop
+# until some time is no test of anything on a machine that was slow meanwhile. tests/sleeps.txt has the few that are right.
+SLEEP = re.compile(r"(?<![\w.])(?:(?:std::)?this_thread::sleep_(?:for|until)|u?sleep|(?:clock_)?nanosleep|time\.sleep)\(")
+WINDOW = re.compile(r"\b(?:while|for) \((?:[^;&]*;)?[^;&]*(?:\bnow\(\)|\bNow\(\)|deadline_after\(0\)|time\.(?:monotonic|time)\(\))[^;&]* < [^;&]*$"
+                    r"|^\s*while (?:not )?time\.(?:monotonic|time)\(\) < [^()]*:$")
+LOOKS = re.compile(r"\b(?:while \(|while .*:$|for \([^;]*;[^;]*(?:&&|[A-Za-z]\()[^;]*;|do \{)|\bif .*:$")
+COUNTS = re.compile(r"\bfor \(|^\s*for .*:$")
+
+
+def is_awaited(lines, at):
+    """Whether the loop around that line looks at something: its condition does, or something in it ends it."""
+    depth, inner = len(lines[at]) - len(lines[at].lstrip()), []
+    for line in reversed(lines[max(0, at - 30):at]):
+        own = len(line) - len(line.lstrip())
+        if line.strip() and own < depth:
+            if re.match(r"\s*(?:\} )?(?:if|else|elif)\b", line):
+                depth = own
+                continue
+            return bool(LOOKS.search(line)) or bool(COUNTS.search(line) and re.search(r"\b(?:return|break)\b", "\n".join(inner)))
+        inner.append(line)
+    return False
+
+
+def sleep_findings(root, listing):
+    """Sleeps and fixed windows of tests, but for as many of a file as tests/sleeps.txt says."""
+    known = {}
+    path = os.path.join(root, "tests/sleeps.txt")
+    for number, line in enumerate(contents(path).split("\n") if os.path.isfile(path) else [], 1):
+        match = re.match(r"(\d+) (\S+): (\S.*)$", line)
+        if match:
+            known[match.group(2)] = (int(match.group(1)), number)
+        elif line.strip() and not line.startswith("#"):
+            yield f"tests/sleeps.txt:{number}: not 'NUMBER FILE: why'"
+    for path in listing:
+        full = os.path.join(root, path)
+        if not path.startswith("tests/") or not path.endswith((".c", ".h", ".cc", ".hip", ".py")) or "/fixtures/" in path \
+                or path in ("tests/lint.py", "tests/lint_test.py") or not os.path.isfile(full):
+            continue
+        lines = (contents(full) if path.endswith(".py") else without(contents(full), True)).split("\n")
+        found = [number for number, line in enumerate(lines, 1) if not line.lstrip().startswith("#") and
+                 (WINDOW.search(line) or SLEEP.search(line) and not is_awaited(lines, number - 1))]
+        allowed, row = known.pop(path, (0, 0))
+        if len(found) > allowed:
+            for number in found:
+                yield f"{path}:{number}: waits for a time, not for progress ({len(found)}, {allowed} in tests/sleeps.txt)"
+        elif len(found) < allowed:
+            yield f"tests/sleeps.txt:{row}: {path} has {len(found)}"
+    for path, (_, row) in known.items():
+        yield f"tests/sleeps.txt:{row}: there is no {path}"
+
+
+def tier_findings(root, listing):
+    """Lines of tests/tiers.txt with a name that no test has."""
+    path = os.path.join(root, "tests/tiers.txt")
+    if not os.path.isfile(path):
+        return
+    words = {word for name in listing if name.startswith(("tests/", "bench/")) and os.path.isfile(os.path.join(root, name))
+             and not name.endswith((".txt", ".co")) or name.endswith("CMakeLists.txt")
+             for word in re.findall(r"\w+", contents(os.path.join(root, name)))}
+    text = "\n".join(words)
+    for number, line in enumerate(contents(path).split("\n"), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = re.match(r"(?:asan-ubsan|tsan|quick) (?:only|not) (\S.*)$", line)
+        if not match:
+            yield f"tests/tiers.txt:{number}: not 'WHERE only|not EXPRESSION'"
+            continue
+        for word in re.findall(r"[A-Za-z_]\w{3,}", match.group(1)):
+            if not all(part in text for part in word.split("_")):
+                yield f"tests/tiers.txt:{number}: no test is called {word}"
+
+
 def text_findings(root, listing):
     names = Names(root, listing)
     for path in listing:
@@ -250,6 +322,8 @@ def findings(root):
     yield from variable_findings(root, listing)
     yield from style_findings(root, listing)
     yield from warning_findings(root)
+    yield from sleep_findings(root, listing)
+    yield from tier_findings(root, listing)
     for path in listing:
         folder = path.split("/")[0]
         full = os.path.join(root, path)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tests/lint.py finds what ends other processes than it means to, and warnings that are errors for everybody."""
+"""tests/lint.py finds what ends other processes than it means to, warnings that are errors for everybody, tests that wait
+for a time, and tests of tests/tiers.txt that there are not."""
 import os
 import subprocess
 import sys
@@ -25,20 +26,48 @@ FILES = {
     ".ci/run": [("#!/usr/bin/env bash", False)],
     "dev": [("#!/usr/bin/env bash", False), ("pkill rawhal", True)],
 }
+# The same of those that wait for a time.
+SLEEPS = {
+    "tests/b_test.cc": [("  usleep(20000);", True), ("  while (Launches() < 1)", False), ("    usleep(1000);", False),
+                        ("  while (!done)", False), ("    if (!step())", False), ("      usleep(100);", False),
+                        ("  for (int i = 0; i < 50; ++i) {", False), ("    usleep(100);", True), ("  }", False),
+                        ("  for (int i = 0; i < 5000 && !seen; ++i)", False), ("    usleep(100);", False),
+                        ("  for (int i = 0; i < 5000; ++i) {", False), ("    if (seen)", False), ("      return true;", False),
+                        ("    std::this_thread::sleep_for(milliseconds(1));", False), ("  }", False),
+                        ("  // usleep(1)", False), ('  say("usleep(1)");', False),
+                        ("  while (now() - began < lasts) {", True), ("  while (woken < 4 && now() < deadline)", False)],
+    "tests/b.py": [("time.sleep(1)", True), ("while not os.path.exists(path):", False), ("    time.sleep(0.1)", False),
+                   ("    while time.monotonic() < deadline:", True)],
+    "tests/known_test.cc": [("  usleep(1);", False)],
+    "bench/b.c": [("  usleep(1);", False)],
+}
+TEXTS = {
+    "tests/sleeps.txt": "# why\n1 tests/known_test.cc: it is known\n2 tests/gone_test.cc: it was\nand more\n",
+    "tests/tiers.txt": "# why\nquick not ^known\\.(Suite\\.OfTests|Nothing)\ntsan but ^a\n",
+    "tests/known/suite_test.cc": "TEST(Suite, OfTests)\n",
+    "tests/known/CMakeLists.txt": "rawhal_test(known suite_test.cc)\n",
+}
 
 
 def main():
     with tempfile.TemporaryDirectory() as root:
         subprocess.run(["git", "init", "-q", root], check=True)
-        for path, lines in FILES.items():
+        texts = {path: "\n".join(line for line, _ in lines) + "\n" for path, lines in {**FILES, **SLEEPS}.items()}
+        for path, text in {**texts, **TEXTS}.items():
             os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
-                file.write("\n".join(line for line, _ in lines) + "\n")
+                file.write(text)
         done = subprocess.run([sys.executable, LINT, root], capture_output=True, text=True, check=False)
         assert done.returncode == 1, done
-        found = {row.rsplit(": ", 2)[0] for row in done.stdout.splitlines() if row.endswith("see tests/child.h")}
-        wanted = {f"{path}:{number}" for path, lines in FILES.items() for number, (_, bad) in enumerate(lines, 1) if bad}
-        assert found == wanted, (sorted(found - wanted), sorted(wanted - found))
+        signals = {row.rsplit(": ", 2)[0] for row in done.stdout.splitlines() if row.endswith("see tests/child.h")}
+        waits = {row.split(": waits for a time")[0] for row in done.stdout.splitlines() if ": waits for a time" in row}
+        for found, files in ((signals, FILES), (waits, SLEEPS)):
+            wanted = {f"{path}:{number}" for path, lines in files.items() for number, (_, bad) in enumerate(lines, 1) if bad}
+            assert found == wanted, (sorted(found - wanted), sorted(wanted - found))
+        for row in ("tests/sleeps.txt:3: there is no tests/gone_test.cc", "tests/sleeps.txt:4: not 'NUMBER",
+                    "tests/tiers.txt:2: no test is called Nothing", "tests/tiers.txt:3: not 'WHERE"):
+            assert f"\n{row}" in done.stdout, (row, done.stdout)
+        assert done.stdout.count("tests/tiers.txt:") == 2, done.stdout
         for path in ("CMakePresets.json", ".ci/run"):
             assert f"\n{path}: warnings are errors" in done.stdout, (path, done.stdout)
 

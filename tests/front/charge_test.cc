@@ -69,8 +69,9 @@ TEST(FrontObjects, BeyondTheQuotaAreNotLoaded)
 
 // ---- Shares ----
 
-// As long as it takes for shares to be exact; else only that nobody has more.
-const bool extended = is_extended();
+// As long as it takes for shares to be exact, on a machine that has nothing else to do (evidence.sh); else only that nobody
+// has more.
+const bool extended = is_extended_to_all();
 constexpr uint64_t second = 1000000000;
 
 class FrontShares : public testing::TestWithParam<const char *> {};
@@ -171,12 +172,13 @@ protected:
     spit(page_, zeros.data(), zeros.size());
   }
 
-  double UsedMs() const
+  // What all kernels had, and the longest of them.
+  std::pair<double, double> UsedMs() const
   {
     std::string bytes = slurp(page_);
-    uint64_t ticks = 0;
-    memcpy(&ticks, bytes.data(), sizeof(ticks));
-    return static_cast<double>(ticks) / 1e5;
+    uint64_t ticks[2] = {};
+    memcpy(ticks, bytes.data(), sizeof(ticks));
+    return {static_cast<double>(ticks[0]) / 1e5, static_cast<double>(ticks[1]) / 1e5};
   }
 
   Scratch scratch_;
@@ -187,12 +189,14 @@ protected:
 TEST_P(FrontCheats, GetNothingExtra)
 {
   const Cheat &cheat = GetParam();
-  const uint64_t lasts = extended ? 10 * second : second * 3 / 2;
+  const double work =
+      extended ? 3000
+               : 300; // in ms of the device: at its share a second, and who cheats has it sooner
   const std::string region = scratch_ / "region";
   unsigned started = 0;
   uint64_t began = now();
   std::vector<std::unique_ptr<RegionChild>> children(static_cast<size_t>(cheat.processes));
-  while (now() - began < lasts) {
+  while (UsedMs().first < work) {
     for (auto &child : children)
       if (!child || child->HasEnded()) {
         child = std::make_unique<RegionChild>(
@@ -203,11 +207,13 @@ TEST_P(FrontCheats, GetNothingExtra)
     usleep(2000);
   }
   children.clear();
-  double lasted = static_cast<double>(now() - began) / 1e6, used = UsedMs();
+  const double lasted = static_cast<double>(now() - began) / 1e6;
+  const auto [used, longest] = UsedMs();
   printf("%s: %.2f percent of %.1f s, %u processes\n", cheat.mode, 100 * used / lasted,
          lasted / 1e3, started);
-  EXPECT_GT(used, 0.0);
-  EXPECT_LE(used, 0.3 * lasted + 0.3 * 20 + static_cast<double>(cheat.one_ms) + 2);
+  // A kernel that the machine interrupts takes longer than it should: that is charged when it ends.
+  EXPECT_LE(used,
+            0.3 * lasted + 0.3 * 20 + std::max(static_cast<double>(cheat.one_ms), longest) + 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, FrontCheats,

@@ -1,5 +1,6 @@
 // Uses the device as much as it gets, and tries to leave without paying. A page that is shared with
-// whoever started it counts the device's ticks in which its kernels ran, up to the last of them.
+// whoever started it counts the device's ticks in which its kernels ran, up to the last of them, and has behind that what
+// the longest of them took.
 // usage: cheats PAGE loop | streams | destroy | fault | kill
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +17,7 @@ __global__ void spin(unsigned long long *used, unsigned long long ticks, unsigne
   while (last - begin < ticks) {
     unsigned long long now = __builtin_amdgcn_s_memrealtime();
     __hip_atomic_fetch_add(used, now - last, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+    __hip_atomic_fetch_max(used + 1, now - begin, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
     last = now;
   }
   if (wrong)
