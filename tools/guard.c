@@ -69,7 +69,8 @@ static void on_found(void *context, pid_t pid, tree_sight_t sight)
   guard_t *guard = context;
   if (sight == TREE_HIDDEN) {
     if (!guard->hidden)
-      print_process(pid, "belongs to another user: whether it is limited cannot be seen");
+      print_process(pid,
+                    "cannot be looked at, as another user's: whether it is limited is not known");
     guard->hidden = true;
     return;
   }

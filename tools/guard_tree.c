@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/tool.h"
@@ -158,18 +159,28 @@ static bool is_ours(const tree_t *tree, const census_t *census, const facts_t *f
 
 typedef struct mapped {
   bool front, device;
+  uint64_t from, to; /* of the front's */
 } mapped_t;
 
 /* Doorbells: there are queues, which the runtime makes after it has called its tools. The pages of
  * a process's doorbells are two of /dev/kfd (the driver of Linux, from GFX9 on); softgpu has a page
  * for the name. */
-static bool is_doorbell(const char *line)
+static bool is_doorbell(const char *line, uint64_t size)
+{
+  return strstr(line, "/memfd:softgpu-doorbells") || (strstr(line, " /dev/kfd") && size == 8192);
+}
+
+static void read_line(const char *line, mapped_t *mapped)
 {
   uint64_t from, to;
-  if (strstr(line, "/memfd:softgpu-doorbells"))
-    return true;
-  return strstr(line, " /dev/kfd") && sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2 &&
-         to - from == 8192;
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) != 2)
+    return;
+  mapped->device |= is_doorbell(line, to - from);
+  if (!strstr(line, "/memfd:rawhal-front")) /* front/hello.c */
+    return;
+  mapped->front = true;
+  mapped->from = from;
+  mapped->to = to;
 }
 
 /* False, with errno: it cannot be read. */
@@ -183,10 +194,8 @@ static bool read_maps(pid_t pid, mapped_t *mapped)
   if (!maps)
     return false;
   errno = 0;
-  while (getline(&line, &room, maps) > 0) {
-    mapped->front |= strstr(line, "/memfd:rawhal-front") != NULL; /* front/hello.c */
-    mapped->device |= is_doorbell(line);
-  }
+  while (getline(&line, &room, maps) > 0)
+    read_line(line, mapped);
   const int why = errno;
   free(line);
   fclose(maps);
@@ -194,13 +203,27 @@ static bool read_maps(pid_t pid, mapped_t *mapped)
   return why == 0;
 }
 
+/* Is it still mapped? Where stacks are not placed by lot, exec() leaves nothing else that differs.
+ * One look at a mapping whose size no other has; to read all of them would be many. */
+static bool has_front(const tree_process_t *process)
+{
+  char path[96];
+  struct stat link;
+  snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process->pid,
+           process->front_from, process->front_to);
+  return lstat(path, &link) == 0;
+}
+
 static void look_at(tree_process_t *process, const facts_t *facts, bool *changed,
                     void (*found)(void *context, pid_t pid, tree_sight_t sight), void *context)
 {
   mapped_t mapped;
-  if (process->image != facts->image)
-    *process = (tree_process_t){facts->pid, facts->start, facts->image, 0, false, false};
-  if (process->limited || process->told || process->bytes == facts->bytes)
+  if (process->image != facts->image ||
+      (process->limited && process->bytes != facts->bytes && !has_front(process)))
+    *process = (tree_process_t){.pid = facts->pid, .start = facts->start, .image = facts->image};
+  if (process->limited)
+    process->bytes = facts->bytes;
+  if (process->told || process->bytes == facts->bytes)
     return;
   *changed = true;
   process->bytes = facts->bytes;
@@ -208,6 +231,8 @@ static void look_at(tree_process_t *process, const facts_t *facts, bool *changed
   if (readable && mapped.device && !mapped.front) /* maybe it came while this was read */
     readable = read_maps(facts->pid, &mapped);
   process->limited = readable && mapped.front;
+  process->front_from = mapped.from;
+  process->front_to = mapped.to;
   process->told = readable ? mapped.device && !mapped.front : errno == EACCES || errno == EPERM;
   if (process->told)
     found(context, facts->pid, readable ? TREE_UNLIMITED : TREE_HIDDEN);

@@ -14,7 +14,8 @@ typedef struct tree_process {
   uint64_t image; /* differs after exec() */
   uint64_t bytes; /* of its address space, when that was last looked at */
   bool limited;   /* the front is there */
-  bool told;      /* of what is wrong with it */
+  uint64_t front_from, front_to; /* where its mapping is */
+  bool told;                     /* of what is wrong with it */
 } tree_process_t;
 
 /* Zero-initialise; list[] is freed by tree_free(). */

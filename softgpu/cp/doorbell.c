@@ -72,15 +72,16 @@ static void fds_close(void)
 }
 
 /* Doorbells of hardware are seen in /proc/PID/maps, as pages of /dev/kfd; of ours a page has a
- * name. Who looks for it there (rawhal exec) misses it where there is no descriptor for a moment.
- */
-static void sign_put(void)
+ * name, for those who look there (rawhal exec). False: there is no descriptor for a moment, without
+ * which there would be no /dev/kfd, either. */
+static bool sign_put(void)
 {
   int fd = memfd_create("softgpu-doorbells", MFD_CLOEXEC);
   if (fd < 0)
-    return;
+    return false;
   sign = mmap(NULL, SOFTGPU_PAGE, PROT_NONE, MAP_SHARED, fd, 0);
   close(fd);
+  return sign != MAP_FAILED;
 }
 
 static void sign_take(void)
@@ -97,8 +98,11 @@ bool softgpu_doorbells_start(softgpu_doorbell_rung_fn *rung)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return false;
+  if (!sign_put()) {
+    munmap(memory, SOFTGPU_MAX_QUEUES * SOFTGPU_PAGE);
+    return false;
+  }
   pages = memory;
-  sign_put();
   on_rung = rung;
   fault_fd = fault_fd_open();
   stop_fd = fault_fd >= 0 ? eventfd(0, EFD_CLOEXEC) : -1;

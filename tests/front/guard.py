@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """rawhal exec beside a program: guard.py RAWHAL FRONT HAS_QUEUE"""
-import os, shutil, signal, subprocess, sys, tempfile, time
+import os, resource, shutil, signal, subprocess, sys, tempfile, time
 
 RAWHAL, FRONT, HAS_QUEUE = map(os.path.abspath, sys.argv[1:4])
 SAID = "has not loaded librawhal-front.so"
@@ -44,6 +44,27 @@ def without(folder):
     held, process.stdin = process.stdin, None
     expect(process, 126, said=SAID)
     held.close()
+
+
+def again():
+    """An image that differs from the last in nothing that /proc tells but its mappings: stacks begin at one place."""
+    fixed = ("setarch", os.uname().machine, "-R")
+    if subprocess.run((*fixed, "true"), stderr=subprocess.DEVNULL).returncode:
+        return  # not allowed in some containers
+    process = start(*fixed, HAS_QUEUE, "+", env={**os.environ, "HSA_DISABLE_FRAGMENT_ALLOCATOR": "1"})
+    assert process.stdout.readline() == "queue\n"
+    process.stdin.write("\n")
+    process.stdin.flush()
+    held, process.stdin = process.stdin, None
+    expect(process, 126, said=SAID)
+    held.close()
+
+
+def no_descriptors():
+    """Neither for the front nor for the device."""
+    few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))}
+    process = start(HAS_QUEUE, "0", **few)
+    assert (process.communicate(timeout=120)[0], process.returncode) == ("", 3)
 
 
 def as_asked():
@@ -91,6 +112,8 @@ def signals():
 with tempfile.TemporaryDirectory() as scratch:
     with_the_front()
     without(scratch)
+    again()
+    no_descriptors()
     as_asked()
     daemons(scratch)
     signals()
