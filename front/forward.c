@@ -26,10 +26,25 @@ static unsigned type_of(const proxy_packet_t *packet)
   return type_in(packet->first);
 }
 
+/* All of a packet but its first word. Word by word: the program wrote it a moment ago, and a load of
+ * more than one of its stores waits until both are in the cache. */
+static inline void copy_rest(proxy_packet_t *to, const proxy_packet_t *from)
+{
+  to->halves[1] = __atomic_load_n(&from->halves[1], __ATOMIC_RELAXED);
+#pragma GCC unroll 8
+  for (unsigned i = 1; i < PROXY_PACKET_BYTES / sizeof(uint64_t); ++i)
+    to->words[i] = __atomic_load_n(&from->words[i], __ATOMIC_RELAXED);
+}
+
+/* Acquire: the packet was written before it. */
+static inline uint32_t first_of(const proxy_packet_t *packet)
+{
+  return __atomic_load_n(&packet->first, __ATOMIC_ACQUIRE);
+}
+
 /* A copy of the next packet, once: the program may write it again at any time, and what is put must
- * be what was checked and charged. What was watched is what it was then. Acquire: the packet was
- * written before its header. Word by word: the program wrote it a moment ago, and a load of more
- * than one of its stores waits until both are in the cache. False: its writer has still to ring. */
+ * be what was checked and charged. What was watched is what it was then. False: its writer has
+ * still to ring. */
 static inline bool see(const proxy_t *proxy, uint64_t index, proxy_packet_t *copy)
 {
   if (__builtin_expect(index < proxy->looked_at, 0)) {
@@ -37,12 +52,10 @@ static inline bool see(const proxy_t *proxy, uint64_t index, proxy_packet_t *cop
     return true;
   }
   const proxy_packet_t *packet = proxy_packet_at(proxy, index);
-  copy->first = __atomic_load_n(&packet->first, __ATOMIC_ACQUIRE);
+  copy->first = first_of(packet);
   if (type_of(copy) == HSA_PACKET_TYPE_INVALID)
     return false;
-  copy->halves[1] = __atomic_load_n(&packet->halves[1], __ATOMIC_RELAXED);
-  memcpy(&copy->words[1], &packet->words[1], 56);
-  __asm__("" : "+m"(*copy)); /* or compilers could load what they read of it from the packet */
+  copy_rest(copy, packet);
   return true;
 }
 
@@ -57,26 +70,26 @@ static bool has_room(proxy_t *proxy, uint32_t packets)
   return end - proxy->real_taken <= proxy->real->size;
 }
 
-/* Where the next packet goes: all of it is there but the header. In the pieces that see() stored.
- */
-static proxy_packet_t *fill(proxy_t *proxy, const proxy_packet_t *packet)
+/* Where the next packet goes: all of it is there but the first word. Until that is published the
+ * place is as free as it was. */
+static proxy_packet_t *fill(const proxy_t *proxy, const proxy_packet_t *packet)
 {
-  uint64_t at = proxy->real_write++ & (proxy->real->size - 1);
+  uint64_t at = proxy->real_write & (proxy->real->size - 1);
   proxy_packet_t *slot = (proxy_packet_t *)proxy->real->base_address + at;
-  slot->halves[1] = packet->halves[1];
-  memcpy(&slot->words[1], &packet->words[1], 56);
+  copy_rest(slot, packet);
   return slot;
 }
 
 /* The device may take it from here on. */
-static void publish(proxy_packet_t *slot, uint32_t first)
+static void publish(proxy_t *proxy, proxy_packet_t *slot, uint32_t first)
 {
+  ++proxy->real_write;
   __atomic_store_n(&slot->first, first, __ATOMIC_RELEASE);
 }
 
 static void put(proxy_t *proxy, const proxy_packet_t *packet)
 {
-  publish(fill(proxy, packet), packet->first);
+  publish(proxy, fill(proxy, packet), packet->first);
 }
 
 /* Tells the device of what was put there since `before`. */
@@ -113,10 +126,9 @@ static void put_barrier(proxy_t *proxy, bool after, hsa_signal_t signal)
   put(proxy, &packet);
 }
 
-/* True: its own signal is ours. */
-static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signal_t signal)
+/* One that fill() has put there. True: its own signal is ours. */
+static bool put_dispatch(proxy_t *proxy, proxy_packet_t *slot, uint32_t first, hsa_signal_t signal)
 {
-  proxy_packet_t *slot = fill(proxy, packet);
   hsa_signal_t *completion = &slot->dispatch.completion_signal;
   if (front.serial) { /* the program hears of it when it has been recorded */
     proxy->owed = *completion;
@@ -125,7 +137,7 @@ static bool put_dispatch(proxy_t *proxy, const proxy_packet_t *packet, hsa_signa
   bool ours = !completion->handle;
   if (ours)
     *completion = signal;
-  publish(slot, packet->first);
+  publish(proxy, slot, first);
   if (!ours)
     put_barrier(proxy, true, signal);
   return ours;
@@ -277,10 +289,18 @@ proxy_notice_t proxy_release(proxy_t *proxy)
   return notice;
 }
 
-void proxy_unlock(proxy_t *proxy)
+static __attribute__((noinline)) void release_and_tell(proxy_t *proxy)
 {
   const proxy_notice_t notice = proxy_release(proxy);
   proxy_notify(&notice);
+}
+
+void proxy_unlock(proxy_t *proxy)
+{
+  if (__builtin_expect(proxy->failure != HSA_STATUS_SUCCESS, 0))
+    release_and_tell(proxy);
+  else
+    pthread_mutex_unlock(&proxy->lock);
 }
 
 static rawhal_status_t reserve_scratch(proxy_t *proxy, const proxy_packet_t *packets,
@@ -316,21 +336,28 @@ static bool forward_uncounted(proxy_t *proxy, const proxy_packet_t *packet)
 }
 
 /* As most come: one that a doorbell has just told of, of a kernel whose time is known, by what the
- * lease has. False: it has not gone, and whether it may must be looked at. */
-static bool forward_one(proxy_t *proxy, uint64_t index, const proxy_packet_t *packet)
+ * lease has. It is copied where it goes and read there. False: it has not gone, and whether it may
+ * must be looked at. */
+static bool forward_one(proxy_t *proxy, uint64_t index)
 {
+  const proxy_packet_t *packet = proxy_packet_at(proxy, index);
+  const uint32_t first = first_of(packet);
   const uint64_t ticket = proxy->tickets;
   const hsa_signal_t signal = proxy->signals[ticket % PROXY_SIGNALS];
-  if (front.watched || proxy->behind || index + 1 != proxy->announced || !signal.handle ||
+  if (type_in(first) != HSA_PACKET_TYPE_KERNEL_DISPATCH || front.watched || proxy->behind ||
+      index + 1 != proxy->announced || !signal.handle ||
       ticket - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1) ||
-      !has_room(proxy, 1) || packet->dispatch.private_segment_size > proxy->lane_bytes)
+      !has_room(proxy, 1))
     return false;
-  const limit_shape_t shape = shape_of(&packet->dispatch);
+  proxy_packet_t *slot = fill(proxy, packet);
+  if (slot->dispatch.private_segment_size > proxy->lane_bytes)
+    return false;
+  const limit_shape_t shape = shape_of(&slot->dispatch);
   const uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
   flight_batch_t *batch = flight_next(proxy);
   if (!ns || !limit_admit_fast(proxy->lease, &shape, ns, 1, &batch->grant))
     return false;
-  batch->ours = put_dispatch(proxy, packet, signal);
+  batch->ours = put_dispatch(proxy, slot, first, signal);
   pass(proxy);
   batch->first = ticket;
   batch->count = 1;
@@ -391,7 +418,8 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
   proxy->behind = false;
   uint64_t all_ours = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    bool ours = put_dispatch(proxy, &packets[i], proxy->signals[(first + i) % PROXY_SIGNALS]);
+    bool ours = put_dispatch(proxy, fill(proxy, &packets[i]), packets[i].first,
+                             proxy->signals[(first + i) % PROXY_SIGNALS]);
     all_ours |= (uint64_t)ours << i;
     if (front.watched)
       fly(proxy, index + i, first + i);
@@ -509,6 +537,8 @@ void proxy_forward(proxy_t *proxy)
     uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
     if (index == proxy->announced || atomic_load(&proxy->died_at))
       break;
+    if (proxy->device->counted && forward_one(proxy, index))
+      continue;
     if (!see(proxy, index, &packet))
       break;
     const unsigned type = type_of(&packet);
@@ -517,8 +547,6 @@ void proxy_forward(proxy_t *proxy)
         break;
       continue;
     }
-    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && forward_one(proxy, index, &packet))
-      continue;
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       announce(proxy, before);
       before = proxy->real_write;
