@@ -6,6 +6,7 @@
 #include "tests/child.h"
 #include "tests/tools/process.h"
 
+#include <gtest/gtest.h>
 #include <rawhal/limit.h>
 
 #include <csignal>
@@ -56,6 +57,12 @@ public:
     for (char c; read(out_, &c, 1) == 1 && c != '\n';)
       line += c;
     return line;
+  }
+
+  void Say(const std::string &line) const
+  {
+    if (write(in_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+      ADD_FAILURE() << "it does not listen";
   }
 
   void Kill()
