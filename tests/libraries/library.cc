@@ -122,6 +122,19 @@ rawhal_executable_t *Library::executable(size_t object)
 
 const rawhal_device_kernel_t *Library::kernel(const std::string &name)
 {
+  const rawhal_device_kernel_t *found = find(name);
+  if (!found)
+    ADD_FAILURE() << "the library has no kernel " << name;
+  return found;
+}
+
+bool Library::has(const std::string &name)
+{
+  return find(name) != nullptr;
+}
+
+const rawhal_device_kernel_t *Library::find(const std::string &name)
+{
   const rawhal_device_kernel_t *&found = kernels_[name];
   if (found)
     return found;
@@ -146,7 +159,6 @@ const rawhal_device_kernel_t *Library::kernel(const std::string &name)
       return found;
     }
   }
-  ADD_FAILURE() << "the library has no kernel " << name;
   return nullptr;
 }
 

@@ -34,6 +34,7 @@ public:
   // "axpyi_kernel<256u, int, float, float>", or with its arguments where the name alone is not
   // enough. NULL and a failed expectation otherwise.
   const rawhal_device_kernel_t *kernel(const std::string &name);
+  bool has(const std::string &name);
 
   void run(const std::string &name, Extent workgroups, Extent workgroup,
            const std::vector<uint8_t> &blob);
@@ -46,6 +47,7 @@ public:
 private:
   explicit Library(const std::string &path);
   static Library *open(const std::string &path);
+  const rawhal_device_kernel_t *find(const std::string &name); // NULL when it has no such kernel
   rawhal_executable_t *executable(size_t object);
 
   rawhal_instance_t *instance_ = nullptr;

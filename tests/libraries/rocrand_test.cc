@@ -29,6 +29,17 @@ protected:
   {
     library->run(detail + name, workgroups, workgroup, blob_of(arguments...));
   }
+  // "generate_kernel<FRONT, DISTRIBUTION >" with the first of the distribution's names, of several releases, that it has.
+  std::string generator(const std::string &front, const std::vector<std::string> &distributions)
+  {
+    std::string name;
+    for (const std::string &distribution : distributions) {
+      name = "generate_kernel<" + front + ", " + distribution + " >";
+      if (library->has(detail + name))
+        break;
+    }
+    return name;
+  }
   Library *library = nullptr;
 };
 
@@ -110,6 +121,13 @@ TEST_F(Rocrand, MrgReferenceGivesThePublishedSum)
   EXPECT_NEAR(0.3185276, engine.next() / (M1 + 1.0), 1e-7);
 }
 
+// Of rocRAND 5.3 (Debian 12), and of 5.7 (Debian 13), which has a second generator of the kind.
+std::vector<std::string> mrg_uniform(const std::string &type)
+{
+  return {"mrg_uniform_distribution<" + type + ">",
+          "mrg_engine_uniform_distribution<" + type + ", rocrand_device::mrg32k3a_engine>"};
+}
+
 TEST_F(Rocrand, Mrg32k3a)
 {
   const uint64_t seed = 0xC0FFEE, offset = 1000003;
@@ -128,8 +146,8 @@ TEST_F(Rocrand, Mrg32k3a)
   for (size_t i = 0; i < count; ++i)
     numbers[i] = expected[(i + start) % engines].next() * 2.3283065498378288e-10;
   auto out = device<double>(count);
-  run("generate_kernel<double, mrg_uniform_distribution<double> >", {engines / 256}, {256}, states,
-      start, out, count, Empty());
+  run(generator("double", mrg_uniform("double")), {engines / 256}, {256}, states, start, out, count,
+      Empty());
   EXPECT_EQ(numbers, out.read());
   EXPECT_TRUE(expected == states.read());
 
@@ -138,8 +156,8 @@ TEST_F(Rocrand, Mrg32k3a)
     integers[i] =
         static_cast<uint32_t>((expected[(i + start) % engines].next() - 1) * 1.000000048661607);
   auto integers_out = device<uint32_t>(count);
-  run("generate_kernel<unsigned int, mrg_uniform_distribution<unsigned int> >", {engines / 256},
-      {256}, states, start, integers_out, count, Empty());
+  run(generator("unsigned int", mrg_uniform("unsigned int")), {engines / 256}, {256}, states, start,
+      integers_out, count, Empty());
   EXPECT_EQ(integers, integers_out.read());
 }
 
@@ -179,6 +197,14 @@ uint32_t sobol(const uint32_t *v, uint32_t index)
   return x;
 }
 
+// With its arguments: 5.7 has another of the name, which scrambles the numbers.
+std::string sobol32(const std::string &type)
+{
+  const std::string distribution = "sobol_uniform_distribution<" + type + ">";
+  return "generate_kernel<1u, " + type + ", " + distribution + " >(" + type +
+         "*, unsigned long, unsigned int const*, unsigned int, " + distribution + ")";
+}
+
 TEST_F(Rocrand, Sobol32)
 {
   const std::vector<uint32_t> v = directions();
@@ -191,12 +217,10 @@ TEST_F(Rocrand, Sobol32)
     expected_floats[i] = static_cast<float>(expected[i]) * 0x1p-32f + 0x1p-32f;
   }
   auto vectors = device(v), out = device<uint32_t>(3 * count);
-  run("generate_kernel<1u, unsigned int, sobol_uniform_distribution<unsigned int> >", {8, 3}, {256},
-      out, count, vectors, offset, Empty());
+  run(sobol32("unsigned int"), {8, 3}, {256}, out, count, vectors, offset, Empty());
   EXPECT_EQ(expected, out.read());
   auto floats = device<float>(3 * count);
-  run("generate_kernel<1u, float, sobol_uniform_distribution<float> >", {8, 3}, {256}, floats,
-      count, vectors, offset, Empty());
+  run(sobol32("float"), {8, 3}, {256}, floats, count, vectors, offset, Empty());
   EXPECT_EQ(expected_floats, floats.read());
 }
 
@@ -304,8 +328,9 @@ TEST_F(Rocrand, Mtgp32)
                                   static_cast<uint32_t>(i) + 4712));
   auto states = device(engines);
   auto out = device<uint32_t>(count);
-  run("generate_kernel<256u, unsigned int, uniform_distribution<unsigned int> >", {groups}, {256},
-      states, out, count, Empty());
+  run(generator("256u, unsigned int", {"uniform_distribution<unsigned int>", // rocRAND 5.3
+                                       "uniform_distribution<unsigned int, unsigned int>"}),
+      {groups}, {256}, states, out, count, Empty());
   std::vector<uint32_t> expected(count);
   for (size_t round = 0; round * 256 < count; ++round)
     for (size_t i = round * 256; i < round * 256 + 256; ++i) {
