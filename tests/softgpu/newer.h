@@ -1,5 +1,8 @@
-// What differs on newer runtimes, where RAWHAL_RUNTIME_LIBRARY names one.
+// What differs on runtimes newer than Debian 12's 5.2.3.
 #pragma once
+
+// Those with virtual memory, 5.7 and later.
+bool runtime_knows_gfx942();
 
 // Runtimes that came by libdtif.so use no interrupts: they wait busily, know no events, and hear of
 // no fault that has no queue to report it.

@@ -33,7 +33,12 @@ SANITIZER_HOOK __lsan_default_suppressions()
   return "leak:libhsa-runtime64\n";
 }
 
-static bool thunk_inside = false;
+static bool thunk_inside = false, virtual_memory = false;
+
+bool runtime_knows_gfx942()
+{
+  return functions() && virtual_memory;
+}
 
 bool runtime_has_no_interrupts()
 {
@@ -53,6 +58,7 @@ static Functions *load()
     return nullptr;
   // Runtimes from ROCm 7 on have a thunk inside and load the other library, which sees to that.
   thunk_inside = !dlsym(runtime, "hsaKmtOpenKFD");
+  virtual_memory = dlsym(runtime, "hsa_amd_vmem_address_reserve") != nullptr;
   if (thunk_inside)
     thunk = dlopen(DTIF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (!thunk) {
