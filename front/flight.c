@@ -1,4 +1,5 @@
 /* What is on the device, and what it is charged. */
+#include "front/host_view.h"
 #include "front/proxy.h"
 #include "front/words.h"
 
@@ -270,4 +271,17 @@ void flight_end_all(proxy_t *proxy, uint64_t at)
     finish(proxy, batch);
   }
   pthread_mutex_unlock(&proxy->harvest);
+}
+
+bool flight_tell_last(proxy_t *proxy, hsa_signal_t signal)
+{
+  amd_signal_t there;
+  if (!front.direct || atomic_load(&proxy->died_at) ||
+      !host_read(signal.handle, &there, sizeof(there)) || there.kind != AMD_SIGNAL_KIND_USER)
+    return false;
+  const amd_signal_t *ran = words_of(signal_at(proxy, proxy->tickets - 1));
+  words_of(signal)->start_ts = ran->start_ts;
+  words_of(signal)->end_ts = ran->end_ts;
+  front.hsa.signal_subtract(signal, 1);
+  return true;
 }

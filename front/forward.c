@@ -174,10 +174,11 @@ static bool is_quiet(proxy_t *proxy)
 {
   if (proxy_in_flight(proxy) || words_read_index(proxy->real) != proxy->real_write)
     return false;
-  if (!proxy->owed.handle)
-    return true;
-  put_barrier(proxy, true, proxy->owed);
+  const hsa_signal_t owed = proxy->owed;
   proxy->owed.handle = 0;
+  if (!owed.handle || flight_tell_last(proxy, owed))
+    return true;
+  put_barrier(proxy, true, owed);
   return false;
 }
 

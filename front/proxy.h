@@ -206,6 +206,9 @@ void flight_expect_next(proxy_t *proxy);
 bool flight_harvest(proxy_t *proxy);
 /* Charges what has not, up to then: the device has let go of it. */
 void flight_end_all(proxy_t *proxy, uint64_t at);
+/* By the program's signal, that the last dispatch has ended, and when it ran: a barrier would leave its own times there.
+ * False: it is the device that has to judge whether it is a signal at all, or words are not written. */
+bool flight_tell_last(proxy_t *proxy, hsa_signal_t signal);
 
 /* service.c */
 /* One that is woken by `wake`, whose clock is CLOCK_MONOTONIC. */

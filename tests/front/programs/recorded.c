@@ -1,5 +1,6 @@
 /* Dispatches of which a recording has to follow something, or to say that it does not: one after the other, each told
  * by its name. usage: recorded FOLDER [large]; the folder has the fixtures */
+#include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ITEMS = 64, PAGE = 4096, MANY = 1100 };
+enum { ITEMS = 64, PAGE = 4096, MANY = 1100, DEVICE_MHZ = 100 /* of its counter */ };
 
 static void check(hsa_status_t status, int line)
 {
@@ -163,11 +164,16 @@ static hsa_signal_t begin(hsa_queue_t *on, const launch_t *launch)
   return signal;
 }
 
-static void end(hsa_signal_t signal)
+static void wait_for(hsa_signal_t signal)
 {
   while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
                                    HSA_WAIT_STATE_BLOCKED) > 0)
     continue;
+}
+
+static void end(hsa_signal_t signal)
+{
+  wait_for(signal);
   CHECK(hsa_signal_destroy(signal));
 }
 
@@ -180,6 +186,29 @@ static void end(hsa_signal_t signal)
     end(begin(queue, &(launch_t){recorded, kernel_, name_, &arguments_, sizeof(arguments_), NULL,  \
                                  0, false}));                                                      \
   } while (0)
+
+/* The signal has the dispatch's own times: what the kernel read of its clock, in cycles, lies between them. */
+static void run_clock(void)
+{
+  const void *arguments[] = {out, NULL};
+  uint32_t mhz;
+  CHECK(hsa_agent_get_info(gpu, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, &mhz));
+  CHECK(hsa_amd_profiling_set_profiler_enabled(queue, 1));
+  const hsa_signal_t signal = begin(
+      queue, &(launch_t){recorded, "clock_of", NULL, arguments, sizeof(arguments), NULL, 0, false});
+  wait_for(signal);
+  const amd_signal_t *times = (const amd_signal_t *)(uintptr_t)signal.handle;
+  uint64_t cycles;
+  memcpy(&cycles, out, sizeof(cycles));
+  const uint64_t tick = cycles / mhz * DEVICE_MHZ + cycles % mhz * DEVICE_MHZ / mhz;
+  if (tick + 1 < times->start_ts || tick > times->end_ts + 1) {
+    fprintf(stderr, "recorded.c: it ran at %llu, the signal says from %llu to %llu\n",
+            (unsigned long long)tick, (unsigned long long)times->start_ts,
+            (unsigned long long)times->end_ts);
+    exit(3);
+  }
+  CHECK(hsa_signal_destroy(signal));
+}
 
 /* ---- What is followed ---- */
 
@@ -294,7 +323,7 @@ static void run_noted(void)
   RUN("plain", "objects",
       (void *)(uintptr_t)symbol(dump, "dump_implicit.kd",
                                 HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT));
-  RUN("clock_of", NULL, (void *)NULL);
+  run_clock();
   uint32_t *next = host_memory(PAGE);
   RUN("order_of", NULL, next);
   end(begin(queue, &(launch_t){packet, "packet", NULL, &out, sizeof(out), NULL, 0, false}));
