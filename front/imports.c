@@ -70,14 +70,30 @@ static hsa_status_t imported(void **memory, uint64_t least, uint32_t count,
 
 /* ---- Mapping ---- */
 
+/* How much there is behind a handle, or 0: runtimes since 5.7 map all of it, and say of it whatever size they were told.
+ * Without one they say the real one. */
+static uint64_t shared_size(const hsa_amd_ipc_memory_t *handle, uint32_t count,
+                            const hsa_agent_t *agents)
+{
+  void *memory = NULL;
+  if (front.hsa.ipc_attach(handle, 0, count, agents, &memory) != HSA_STATUS_SUCCESS)
+    return 0;
+  hsa_amd_pointer_info_t info;
+  const bool known = devices_pointer(memory, &info) && info.type != HSA_EXT_POINTER_TYPE_UNKNOWN;
+  (void)front.hsa.ipc_detach(memory);
+  return known ? info.sizeInBytes : 0;
+}
+
 static hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t *handle, size_t size, uint32_t count,
                                const hsa_agent_t *agents, void **memory)
 {
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  const uint64_t whole = handle ? shared_size(handle, count, agents) : 0;
   hsa_status_t result = front.hsa.ipc_attach(handle, size, count, agents, memory);
-  return result == HSA_STATUS_SUCCESS ? imported(memory, size, count, agents, front.hsa.ipc_detach)
-                                      : result;
+  return result == HSA_STATUS_SUCCESS
+             ? imported(memory, whole > size ? whole : size, count, agents, front.hsa.ipc_detach)
+             : result;
 }
 
 static hsa_status_t interop_map(uint32_t count, hsa_agent_t *agents, int handle, uint32_t flags,

@@ -157,7 +157,8 @@ static rawhal_status_t attach(rawhal_buffer_t *buffer, const rawhal_ipc_handle_t
   rawhal_status_t status = extent(hsa, memory, &shared, error);
   if (status == RAWHAL_OK)
     status = check_within(0, buffer->size, shared, error);
-  return status == RAWHAL_OK ? count_mapped(buffer, shared, error) : status;
+  return status == RAWHAL_OK ? count_mapped(buffer, whole > shared ? whole : shared, error)
+                             : status;
 }
 
 rawhal_status_t rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *handle,

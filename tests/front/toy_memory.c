@@ -25,6 +25,7 @@ typedef struct place {
   uint64_t number; /* an address, a handle, an inode, or an executable */
   object_t *object;
   int fd;
+  size_t told; /* of an import, 0: nothing */
 } place_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -81,7 +82,7 @@ static void put(kind_t kind, uint64_t number, object_t *object)
     ++i;
   assert(i < PLACES);
   place_count += i == place_count;
-  places[i] = (place_t){kind, number, object, -1};
+  places[i] = (place_t){kind, number, object, -1, 0};
   ++object->holds;
 }
 
@@ -182,7 +183,7 @@ static hsa_status_t pointer_info(const void *memory, hsa_amd_pointer_info_t *inf
   if (place) {
     info->type = place->kind == POINTER ? HSA_EXT_POINTER_TYPE_HSA : HSA_EXT_POINTER_TYPE_IPC;
     info->agentBaseAddress = (void *)(uintptr_t)place->number;
-    info->sizeInBytes = place->object->size;
+    info->sizeInBytes = place->told ? place->told : place->object->size;
   }
   pthread_mutex_unlock(&lock);
   return HSA_STATUS_SUCCESS;
@@ -210,12 +211,17 @@ static hsa_status_t ipc_create(void *memory, size_t size, hsa_amd_ipc_memory_t *
 static hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t *handle, size_t size, uint32_t count,
                                const hsa_agent_t *agents, void **memory)
 {
-  (void)size, (void)count, (void)agents;
+  (void)count, (void)agents;
   uint64_t number, mapped = new_number();
   memcpy(&number, handle, sizeof(number));
   *memory = (void *)(uintptr_t)mapped;
-  return answer(again(POINTER, number, IMPORT, mapped) || again(SHARED, number, IMPORT, mapped) ||
-                again(IMPORT, number, IMPORT, mapped));
+  if (!again(POINTER, number, IMPORT, mapped) && !again(SHARED, number, IMPORT, mapped) &&
+      !again(IMPORT, number, IMPORT, mapped))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  pthread_mutex_lock(&lock);
+  find(IMPORT, mapped)->told = size; /* as runtimes since 5.7 believe it */
+  pthread_mutex_unlock(&lock);
+  return HSA_STATUS_SUCCESS;
 }
 
 static hsa_status_t part(void *memory)
