@@ -24,7 +24,7 @@ extern "C" {
 
 constexpr size_t round_size = 512; // dispatches timed at a go
 
-// How often. Under valgrind fewer are enough (counted.py).
+// How often. Under valgrind fewer are enough (counted.py), and to see that it runs.
 inline int rounds()
 {
   const char *wanted = getenv("BENCH_ROUNDS");

@@ -60,7 +60,7 @@ void HipLaunchBuffer28(benchmark::State &state)
       [&] { return synchronize(hip.stream) == hipSuccess; });
 }
 
-BENCHMARK(HipLaunchBuffer28)->UseManualTime()->Iterations(200);
+BENCHMARK(HipLaunchBuffer28)->UseManualTime()->Iterations(rounds());
 
 } // namespace
 #endif

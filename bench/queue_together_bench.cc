@@ -162,7 +162,7 @@ BENCHMARK(SubmitTogether)
     ->ArgsProduct({{1}, {1}, {1, 8, 32}})
     ->ArgsProduct({{2}, {1, 2}, {1, 8, 32}})
     ->UseManualTime()
-    ->Iterations(200);
-BENCHMARK(RawTogether)->ArgName("threads")->Arg(1)->Arg(2)->UseManualTime()->Iterations(200);
+    ->Iterations(rounds());
+BENCHMARK(RawTogether)->ArgName("threads")->Arg(1)->Arg(2)->UseManualTime()->Iterations(rounds());
 
 } // namespace

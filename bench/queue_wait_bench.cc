@@ -111,7 +111,10 @@ void Idle(benchmark::State &state)
   state.counters["processor"] = used / passed;
 }
 
-BENCHMARK(RoundTripBusy)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(20000);
+BENCHMARK(RoundTripBusy)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond)
+    ->Iterations(rounds() * 100);
 BENCHMARK(RoundTripIdle)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(100);
 BENCHMARK(WakeEachOther)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(100);
 BENCHMARK(Idle)->UseRealTime()->Iterations(1);

@@ -148,7 +148,8 @@ void ChunksOverlapped(benchmark::State &state)
 // there is, its copies too: the larger the chunk, the more of its time is the kernel's, which nothing overlaps with.
 void sizes(benchmark::internal::Benchmark *bench)
 {
-  bench->ArgName("bytes")->Arg(128 << 10)->Arg(1 << 20)->UseManualTime()->Iterations(20);
+  bench->ArgName("bytes")->Arg(128 << 10)->Arg(1 << 20)->UseManualTime()->Iterations(
+      std::min(20, rounds()));
 }
 
 BENCHMARK(ChunksOneByOne)->Apply(sizes);
