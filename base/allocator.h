@@ -9,7 +9,8 @@
  *   what devices see: rings, kernargs and staging memory are the runtime's;
  *   files that are mapped;
  *   what belongs to no instance, for which malloc() is called: limit configurations, views and
- *     controls, and limiters that a program opens itself. */
+ *     controls, limiters that a program opens itself, and what is remembered of the scratch that the
+ *     HSA runtime keeps. */
 #ifndef RAWHAL_ALLOCATOR_H
 #define RAWHAL_ALLOCATOR_H
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "queue/limit/region.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,8 +93,10 @@ static void isa_of(front_device_t *device)
       front.hsa.isa_get_info_alt(isa, HSA_ISA_INFO_NAME, device->isa) != HSA_STATUS_SUCCESS)
     *device->isa = '\0';
   rawhal_target_t target;
-  if (rawhal_target_parse(rawhal_string(device->isa), &target, NULL) == RAWHAL_OK)
-    device->chip = occupancy_chip(target.processor);
+  if (rawhal_target_parse(rawhal_string(device->isa), &target, NULL) != RAWHAL_OK)
+    return;
+  device->chip = occupancy_chip(target.processor);
+  (void)snprintf(device->processor, sizeof(device->processor), "%s", target.processor);
 }
 
 static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
@@ -115,6 +118,8 @@ static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
   *device = (front_device_t){.agent = agent, .granule = 4096};
   device->max_packets = DEFAULT_MOST_PACKETS;
   (void)front.hsa.agent_get_info(agent, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &device->max_packets);
+  (void)front.hsa.agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES,
+                                 &device->engines);
   isa_of(device);
   return front.hsa.iterate_pools(agent, visit_device_pool, device);
 }

@@ -1,6 +1,6 @@
 /* Packets from the program's ring into the device's. */
 #include "front/host_view.h"
-#include "front/scratch.h"
+#include "front/proxy.h"
 #include "front/words.h"
 
 #include <stdio.h>
@@ -312,7 +312,12 @@ static rawhal_status_t reserve_scratch(proxy_t *proxy, const proxy_packet_t *pac
     uint32_t bytes = packets[i].dispatch.private_segment_size;
     most = bytes > most ? bytes : most;
   }
-  return most == proxy->lane_bytes ? RAWHAL_OK : scratch_grow(proxy, most, error);
+  if (most == proxy->lane_bytes)
+    return RAWHAL_OK;
+  rawhal_status_t status = scratch_grow(&proxy->scratch, most, error);
+  if (status == RAWHAL_OK)
+    proxy->lane_bytes = most;
+  return status;
 }
 
 /* Where it does not matter how long dispatches take they need no signal of ours, and nothing of

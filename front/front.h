@@ -23,7 +23,7 @@
  *     proxy    one queue: the program's ring, and the device's
  *     doorbell the program rings, and looks how far the device is
  *     forward  packets from the one to the other, as far as the limiter admits them
- *     scratch  what queues have of it, and what the runtime keeps
+ *     scratch  what newer runtimes are told of it; queue/gate/scratch.h charges it
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back
  *     ending   who does so when the process ends
@@ -66,7 +66,7 @@
  * this process, or is mapped as other processes' or drivers'; the segments of code objects, before
  * they are loaded; rings of soft queues; and, where queues have proxies, the scratch that the
  * runtime takes when a dispatch asks for it: for as long as the runtime lives, which keeps it for
- * other queues (scratch.c), and a dispatch that would exceed the quota is an error of its queue.
+ * other queues (queue/gate/scratch.h), and a dispatch that would exceed the quota is an error of its queue.
  *
  * What is neither held back nor charged SECURITY.md lists. */
 #ifndef RAWHAL_FRONT_FRONT_H
@@ -91,6 +91,8 @@ typedef struct front_device {
   uint32_t group_bytes;         /* of a work-group; 0: not known */
   char isa[64];                 /* the target id of its ISA; empty: not known */
   const occupancy_chip_t *chip; /* what its compute units have; NULL: not known */
+  uint32_t engines;             /* shader engines; 0: not known */
+  char processor[32];           /* of its ISA; empty: not known */
   size_t granule;
   uint32_t pool_count;
   hsa_amd_memory_pool_t pools[FRONT_POOLS]; /* of its own memory */

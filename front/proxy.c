@@ -2,7 +2,6 @@
 #include "front/proxy.h"
 #include "base/cancel.h"
 #include "front/copying.h"
-#include "front/scratch.h"
 #include "front/words.h"
 
 #include <hsa/hsa_ext_amd.h>
@@ -245,6 +244,16 @@ static hsa_status_t make_face(proxy_t *proxy)
   return HSA_STATUS_SUCCESS;
 }
 
+/* While the program cannot write what the runtime wrote of the queue. */
+static void make_scratch(proxy_t *proxy)
+{
+  const front_device_t *device = proxy->device;
+  const amd_queue_t *real = (const amd_queue_t *)(const void *)proxy->real;
+  const scratch_chip_t chip = {device->engines, device->processor};
+  scratch_begin(&proxy->scratch, device->limiter, device->agent.handle, 0,
+                (uint64_t)real->max_cu_id + 1, &chip);
+}
+
 static hsa_status_t make_lease(proxy_t *proxy)
 {
   const limit_queue_t reached = {.context = proxy, .reap = reap};
@@ -270,7 +279,7 @@ static void unmake(proxy_t *proxy)
   if (proxy->lease)
     flight_end_all(proxy, service_now());
   limit_lease_destroy(proxy->lease);
-  scratch_keep(proxy);
+  scratch_keep(&proxy->scratch);
   leave_place(proxy);
   for (uint32_t i = 0; i < PROXY_SIGNALS; ++i)
     if (proxy->signals[i].handle)
@@ -295,6 +304,7 @@ static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish)
   hsa_status_t result = make_real(proxy, wish, size);
   if (result != HSA_STATUS_SUCCESS)
     return result;
+  make_scratch(proxy);
   result = front.hsa.set_profiler_enabled(proxy->real, 1);
   if (result == HSA_STATUS_SUCCESS)
     result = make_ring(proxy, size);

@@ -12,12 +12,14 @@
  * that large, and may be full all the same, as when a program takes its slots for free as soon as
  * what was in them has finished: then packets wait, too.
  *
- * Locks, in the order in which they may be taken: a proxy's `lock`, those of the limiter, a proxy's
- * `harvest`. No thread that rings a doorbell waits for the limiter or for the device. */
+ * Locks, in the order in which they may be taken: a proxy's `lock`, that of scratch, those of the
+ * limiter, a proxy's `harvest`. No thread that rings a doorbell waits for the limiter or for the device. */
 #ifndef RAWHAL_FRONT_PROXY_H
 #define RAWHAL_FRONT_PROXY_H
 
 #include "front/watch.h"
+
+#include "queue/gate/scratch.h"
 
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
@@ -51,8 +53,6 @@ typedef struct flight_batch {
   bool commands; /* they are no dispatches, but a vendor's packet: nothing is known of it */
   bool marked;   /* the ticket before is of a barrier, before which none of them can have begun */
 } flight_batch_t;
-
-typedef struct scratch_block scratch_block_t;
 
 typedef struct proxy {
   amd_queue_t *face;
@@ -92,8 +92,8 @@ typedef struct proxy {
   uint64_t real_write;         /* packets in the device's ring, ever */
   uint64_t real_taken;         /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded;  /* packets taken out of the program's ring */
-  uint32_t lane_bytes;         /* of scratch, that it is charged for */
-  scratch_block_t *scratch;    /* what it ever had of that: scratch.c */
+  uint32_t lane_bytes;         /* of scratch, that it is known to be charged for */
+  scratch_queue_t scratch;     /* what it ever had of that */
   _Atomic uint64_t *ends;      /* of each in that ring: the device's ring's index after it */
 
   pthread_mutex_t harvest;

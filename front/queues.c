@@ -1,6 +1,5 @@
 /* Hooks of queues: those with a proxy are answered here, others by what was in the table before. */
 #include "front/proxy.h"
-#include "front/scratch.h"
 #include "front/words.h"
 
 #include <unistd.h>

@@ -172,6 +172,9 @@ static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
   memcpy(queue->max_grid_dim, info->max_grid_dim, sizeof(queue->max_grid_dim));
   queue->max_packets = info->max_queue_packets;
   queue->chip = occupancy_chip(info->target.processor);
+  queue->scratch.processor = info->target.processor;
+  (void)runtime->hsa.hsa_agent_get_info(
+      agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES, &queue->scratch.engines);
   queue->fault_text = runtime->queue_fault;
   queue->died = log_fault;
   queue->hold = runtime_hold;

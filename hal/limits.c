@@ -2,6 +2,7 @@
  * copies. */
 #include "hal/internal.h"
 
+#include "queue/gate/scratch.h"
 #include "queue/limit/alone.h"
 #include "queue/limit/config.h"
 
@@ -95,10 +96,12 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
   char identity[64];
   device_identity(&device->info, identity);
   status = limit_open(&config, identity, &runtime->allocator, &device->queue.limiter, error);
-  if (status == RAWHAL_OK)
-    hal_log(RAWHAL_SEVERITY_NOTE, "device %u, %s: quota and limits are in force", facts.index,
-            device->info.name);
-  return status;
+  if (status != RAWHAL_OK)
+    return status;
+  scratch_resume(device->queue.limiter, device->queue.agent.handle);
+  hal_log(RAWHAL_SEVERITY_NOTE, "device %u, %s: quota and limits are in force", facts.index,
+          device->info.name);
+  return RAWHAL_OK;
 }
 
 rawhal_status_t limits_open(hal_runtime_t *runtime, const rawhal_limit_config_t *given,

@@ -1,6 +1,8 @@
 /* One runtime per process: opened by the first instance, shut down after the last object. */
 #include "hal/internal.h"
 
+#include "queue/gate/scratch.h"
+
 #include "base/error.h"
 
 #include <hsa/hsa_ven_amd_loader.h>
@@ -96,6 +98,17 @@ static void find_loader(void)
         table.hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size;
 }
 
+/* The runtime goes on, with what it keeps, if the program has opened it, too. */
+static void shut_down(void)
+{
+  uint64_t hz;
+  devices_free(&runtime);
+  (void)runtime.hsa.hsa_shut_down();
+  if (runtime.hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hz) !=
+      HSA_STATUS_SUCCESS)
+    scratch_forget();
+}
+
 static rawhal_status_t start(const rawhal_instance_options_t *options, const allocator_t *allocator,
                              rawhal_error_t *error)
 {
@@ -131,10 +144,8 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
     status = devices_find(&runtime, error);
   if (status == RAWHAL_OK)
     status = limits_open(&runtime, options->limits, error);
-  if (status != RAWHAL_OK) {
-    devices_free(&runtime);
-    (void)runtime.hsa.hsa_shut_down();
-  }
+  if (status != RAWHAL_OK)
+    shut_down();
   return status;
 }
 
@@ -201,8 +212,7 @@ void runtime_release(void)
     return;
   enter();
   if (--holders == 0) {
-    devices_free(&runtime);
-    (void)runtime.hsa.hsa_shut_down();
+    shut_down();
     softgpu_options_undo(&libraries.softgpu, 0);
   }
   leave();

@@ -9,6 +9,7 @@
 
 #include "base/allocate.h"
 #include "queue/callbacks.h"
+#include "queue/gate/scratch.h"
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
 #include "queue/limit/admission.h"
@@ -38,6 +39,7 @@ typedef struct queue_device {
   cu_mask_t cu_mask;                  /* of every queue */
   cu_mask_device_t units;
   const occupancy_chip_t *chip; /* NULL: not known */
+  scratch_chip_t scratch;
   uint32_t lds_bytes, max_workgroup_size;
   uint16_t max_workgroup_dim[3];
   uint32_t max_grid_dim[3];
@@ -82,9 +84,9 @@ typedef struct queue_grant queue_grant_t; /* limited.c */
 
 /* What a queue takes of the device's memory, where that has a quota; limited.c. */
 typedef struct queue_memory {
-  uint64_t rings;              /* bytes */
-  uint64_t waves;              /* for which it has scratch */
-  _Atomic uint32_t lane_bytes; /* of each lane's scratch */
+  uint64_t rings; /* bytes */
+  scratch_queue_t scratch;
+  _Atomic uint32_t lane_bytes; /* of scratch, that it is known to be charged for */
 } queue_memory_t;
 
 /* Host memory that a transfer has until it has finished, when its bytes are the program's; NULL:

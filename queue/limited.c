@@ -1,5 +1,4 @@
 #include "queue/limited.h"
-#include "queue/limit/scratch.h"
 #include "queue/transfer.h"
 
 #include "base/error.h"
@@ -83,37 +82,33 @@ static rawhal_status_t reserve_rings(rawhal_queue_t *queue, rawhal_error_t *erro
   if (status != RAWHAL_OK)
     return status;
   queue->memory.rings = bytes;
-  queue->memory.waves = scratch_waves(amd);
+  const queue_device_t *device = queue->device;
+  scratch_begin(&queue->memory.scratch, device->limiter, device->agent.handle,
+                queue->shared ? (uintptr_t)queue->hsa_queue : 0, (uint64_t)amd->max_cu_id + 1,
+                &device->scratch);
   return RAWHAL_OK;
 }
 
-/* The most that was asked for stays the queue's. */
+/* Of several threads the one that asked for most may be late: then what it writes here is too
+ * little, and costs the next that asks for as much a look. */
 static rawhal_status_t reserve_scratch(rawhal_queue_t *queue, uint32_t lane_bytes,
                                        rawhal_error_t *error)
 {
-  rawhal_limiter_t *limiter = queue->device->limiter;
-  uint32_t have = atomic_load_explicit(&queue->memory.lane_bytes, memory_order_relaxed);
-  while (lane_bytes > have) {
-    uint64_t waves = queue->memory.waves;
-    uint64_t more = scratch_bytes(waves, lane_bytes) - scratch_bytes(waves, have);
-    rawhal_status_t status = limit_memory_reserve(limiter, LEDGER_SCRATCH, more, error);
-    if (status != RAWHAL_OK)
-      return status;
-    if (atomic_compare_exchange_strong(&queue->memory.lane_bytes, &have, lane_bytes))
-      break;
-    limit_memory_release(limiter, LEDGER_SCRATCH, more);
-  }
-  return RAWHAL_OK;
+  _Atomic uint32_t *known = &queue->memory.lane_bytes;
+  if (lane_bytes <= atomic_load_explicit(known, memory_order_relaxed))
+    return RAWHAL_OK;
+  rawhal_status_t status = scratch_grow(&queue->memory.scratch, lane_bytes, error);
+  if (status == RAWHAL_OK)
+    atomic_store_explicit(known, lane_bytes, memory_order_relaxed);
+  return status;
 }
 
 void limited_give_back(rawhal_queue_t *queue)
 {
   rawhal_limiter_t *limiter = queue->device->limiter;
-  uint64_t scratch = scratch_bytes(queue->memory.waves, atomic_load(&queue->memory.lane_bytes));
   if (queue->memory.rings)
     limit_memory_release(limiter, LEDGER_QUEUES, queue->memory.rings);
-  if (scratch)
-    limit_memory_release(limiter, LEDGER_SCRATCH, scratch);
+  scratch_keep(&queue->memory.scratch);
 }
 
 /* ---- Creating ---- */

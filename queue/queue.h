@@ -2,8 +2,8 @@
  *
  * A submission is a batch of dispatches that becomes visible to the device as a whole: everything
  * that can fail is checked and reserved first, and a refused one leaves the rings as they were (a
- * memory quota stays charged with the most scratch that was asked for). It gets a ticket; tickets
- * of a queue grow by one. Submission copies blobs and pointer arrays.
+ * memory quota stays charged with the scratch that was asked for). It gets a ticket; tickets of a
+ * queue grow by one. Submission copies blobs and pointer arrays.
  *
  * Ordering: by default a dispatch starts after all earlier ones of its queue have finished and sees
  * their writes and the host's (barrier bit, system-scope acquire and release): in-order use needs

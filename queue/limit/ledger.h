@@ -32,7 +32,7 @@ typedef enum ledger_class {
   LEDGER_BUFFERS,
   LEDGER_CODE,     /* loaded segments of code objects */
   LEDGER_QUEUES,   /* the driver's buffers; kernargs and rings, where they are in device memory */
-  LEDGER_SCRATCH,  /* for each queue, as the runtime allocates it */
+  LEDGER_SCRATCH,  /* as the runtime allocates it for queues, and keeps it: queue/gate/scratch.h */
   LEDGER_IMPORTED, /* allocated past us, or by another process, and mapped here */
   LEDGER_CLASSES
 } ledger_class_t;

@@ -6,16 +6,59 @@
 #include <rawhal/limit.h>
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
 
 #include <dlfcn.h>
 #include <hsa/hsa_ext_amd.h>
+
+// What the runtime has of scratch: it asks the driver for all of it by these two, in the thread that serves a
+// queue or ends the runtime. This program's functions come before the driver's.
+static std::mutex held_lock;
+static std::map<void *, uint64_t> held;
+
+template <typename Function> static Function *driver(const char *name)
+{
+  return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
+}
+
+extern "C" __attribute__((visibility("default"))) int
+hsaKmtMapMemoryToGPU(void *memory, uint64_t size, uint64_t *alternate)
+{
+  const int status =
+      driver<int(void *, uint64_t, uint64_t *)>("hsaKmtMapMemoryToGPU")(memory, size, alternate);
+  std::lock_guard<std::mutex> guard(held_lock);
+  if (!status)
+    held[memory] = size;
+  return status;
+}
+
+extern "C" __attribute__((visibility("default"))) int hsaKmtUnmapMemoryToGPU(void *memory)
+{
+  const int status = driver<int(void *)>("hsaKmtUnmapMemoryToGPU")(memory);
+  std::lock_guard<std::mutex> guard(held_lock);
+  if (!status)
+    held.erase(memory);
+  return status;
+}
 
 namespace {
 
 constexpr uint64_t mi = 1 << 20;
 
+uint64_t HeldScratch()
+{
+  std::lock_guard<std::mutex> guard(held_lock);
+  uint64_t bytes = 0;
+  for (const auto &[memory, size] : held)
+    bytes += size;
+  return bytes;
+}
+
 class FrontOnce : public DeviceTest, public testing::WithParamInterface<bool> {
 protected:
+  const char *softgpu_options() override { return "gpus=1,vram_mib=1024,timeout_ms=8000"; }
+
   void SetUp() override
   {
     region_ = scratch_ / "region";
@@ -45,7 +88,7 @@ protected:
   {
     rawhal_instance_options_t options = {};
     options.backend = RAWHAL_BACKEND_SOFTGPU;
-    options.softgpu_options = softgpu_options();
+    options.softgpu_options = open_ ? nullptr : softgpu_options();
     options.limits = limits_;
     ASSERT_EQ(expected, rawhal_instance_create(&options, &instance, &error)) << error.message;
     device = instance ? rawhal_instance_device(instance, 0) : nullptr;
@@ -94,10 +137,37 @@ protected:
     queues.clear();
   }
 
+  void Stop()
+  {
+    DeviceTest::TearDown();
+    queues.clear();
+    executables.clear();
+    buffers.clear();
+    instance = nullptr;
+  }
+
+  // Which uses none, so that whatever its packets ask for is quick.
+  void Spill() { spill_ = kernel("empty-gfx90a-v5.co", "empty"); }
+  uint64_t Lanes() const { return 32 * 64 * uint64_t{rawhal_device_info(device)->compute_units}; }
+
+  // On a queue of its own, in as many waves as the device can run.
+  rawhal_status_t RunWithScratch(uint32_t lane_bytes)
+  {
+    const_cast<rawhal_device_kernel_info_t *>(rawhal_device_kernel_info(spill_))
+        ->private_segment_size = lane_bytes;
+    const rawhal_status_t status =
+        run(queue(), dispatch_of(spill_, static_cast<uint32_t>(Lanes()), 64, Blob()));
+    rawhal_queue_destroy(queues.back());
+    queues.clear();
+    return status;
+  }
+
   Scratch scratch_;
   std::string region_;
   std::vector<std::string> set_;
   rawhal_limit_config_t *limits_ = nullptr;
+  const rawhal_device_kernel_t *spill_ = nullptr;
+  bool open_ = false; // the runtime is, by the program
   const rawhal_device_kernel_t *add_ = nullptr;
 };
 
@@ -118,8 +188,7 @@ TEST_P(FrontOnce, WhatItUsesIsChargedOnce)
   EXPECT_EQ(0u, Tenant().memory_by_class[1]);
 }
 
-// A kernel with scratch needs memory for all waves that the device can run, as long as its queue
-// lives, and the front knows that the runtime keeps it then.
+// A kernel with scratch needs memory for all waves that the device can run, and the runtime keeps it.
 TEST_P(FrontOnce, SoIsScratch)
 {
   Set("RAWHAL_MEMORY_LIMIT", "200M");
@@ -138,7 +207,55 @@ TEST_P(FrontOnce, SoIsScratch)
   EXPECT_EQ(used, Tenant().memory_by_class[3]);
   rawhal_queue_destroy(on);
   queues.clear();
-  EXPECT_EQ(GetParam() ? used : 0u, Tenant().memory_by_class[3]);
+  EXPECT_EQ(used, Tenant().memory_by_class[3]);
+}
+
+// Queues come and go, and each asks for another size, the last but one for more than the runtime lets a queue keep.
+TEST_P(FrontOnce, SoIsScratchThatTheRuntimeKeepsOfQueuesThatAreGone)
+{
+  Set("RAWHAL_MEMORY_LIMIT", "400M");
+  Start();
+  Spill();
+  EXPECT_EQ(0u, HeldScratch());
+  for (const uint32_t lane : {272u, 432u, 272u, 704u, 432u}) {
+    ASSERT_OK(RunWithScratch(lane));
+    EXPECT_EQ(HeldScratch(), Tenant().memory_by_class[3]) << lane;
+  }
+  const uint64_t kept = HeldScratch();
+  EXPECT_EQ((272u + 432 + 704) * Lanes(), kept);
+  EXPECT_NE(RAWHAL_OK, RunWithScratch(688)); // for which there is no room
+  EXPECT_EQ(kept, HeldScratch());
+  rawhal_buffer_t *more = nullptr;
+  EXPECT_NE(RAWHAL_OK,
+            rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 400 * mi - kept, &more, &error));
+}
+
+// The program has the runtime open, too, so that what it keeps outlives the instance.
+TEST_P(FrontOnce, SoIsScratchThatTheRuntimeKeepsOfInstancesThatAreGone)
+{
+  Set("RAWHAL_MEMORY_LIMIT", "400M");
+  Start();
+  Spill();
+  auto init = reinterpret_cast<decltype(&hsa_init)>(dlsym(RTLD_DEFAULT, "hsa_init"));
+  auto shut_down = reinterpret_cast<decltype(&hsa_shut_down)>(dlsym(RTLD_DEFAULT, "hsa_shut_down"));
+  ASSERT_EQ(HSA_STATUS_SUCCESS, init());
+  open_ = true;
+  for (const uint32_t lane : {272u, 432u, 272u}) {
+    ASSERT_OK(RunWithScratch(lane));
+    const uint64_t kept = HeldScratch();
+    EXPECT_EQ(kept, Tenant().memory_by_class[3]) << lane;
+    Stop();
+    EXPECT_EQ(kept, HeldScratch());
+    Start();
+    Spill();
+    EXPECT_EQ(kept, Tenant().memory_by_class[3]) << lane;
+  }
+  ASSERT_EQ(HSA_STATUS_SUCCESS, shut_down());
+  open_ = false;
+  Stop();
+  EXPECT_EQ(0u, HeldScratch());
+  Start();
+  EXPECT_EQ(0u, Tenant().memory_by_class[3]);
 }
 
 TEST_P(FrontOnce, SoAreCopies)

@@ -2,6 +2,8 @@
 // compute unit, which runs 32 waves.
 #include "tests/front/proxy_test.h"
 
+#include <hsa/amd_hsa_queue.h>
+
 namespace {
 
 constexpr size_t mi = 1 << 20;
@@ -140,28 +142,32 @@ TEST_F(QuotaOfReclaimed, TheRuntimeKeepsNoMoreThanIsCharged)
   }
 }
 
-// ROCr keeps 140 MiB for a queue and lends it more, unless it is told otherwise.
-TEST_F(QuotaOfScratch, IsChargedAsFarAsTheRuntimeKeepsIt)
+// ROCr lets a queue keep 140 MiB, unless it is told otherwise. More it lends for a dispatch, and keeps it then for
+// the next that is lent as much.
+TEST_F(QuotaOfScratch, IsChargedWhetherTheQueueKeepsItOrTheRuntime)
 {
-  struct {
-    const char *name, *value;
-    size_t charged;
-  } const environments[] = {{nullptr, "", 140},
-                            {"HSA_SCRATCH_SINGLE_LIMIT", "209715200", 200},
-                            {"HSA_SCRATCH_SINGLE_LIMIT", "1048576", 140},
-                            {"HSA_SCRATCH_SINGLE_LIMIT", "", 140},
-                            {"HSA_NO_SCRATCH_RECLAIM", "1", 250},
-                            {"HSA_NO_SCRATCH_RECLAIM", "0", 140}};
-  for (const auto &each : environments) {
-    SCOPED_TRACE(std::string(each.name ? each.name : "") + "=" + each.value);
-    if (each.name)
-      Set(each.name, each.value);
+  const std::pair<const char *, const char *> environments[] = {
+      {"HSA_SCRATCH_SINGLE_LIMIT", "209715200"},
+      {"HSA_SCRATCH_SINGLE_LIMIT", ""},
+      {"HSA_NO_SCRATCH_RECLAIM", "1"}};
+  for (const auto &[name, value] : environments) {
+    SCOPED_TRACE(std::string(name) + "=" + value);
+    Set(name, value);
     Begin("256M");
     EXPECT_TRUE(Runs(250 * lane));
-    Left((256 - each.charged) * mi);
+    Left(6 * mi);
     Destroy();
     Unload();
-    if (each.name)
-      unsetenv(each.name);
+    unsetenv(name);
   }
+}
+
+// The program's queue is the program's to write.
+TEST_F(QuotaOfScratch, IsForTheWavesThatTheDeviceCanRun)
+{
+  Begin();
+  auto *written = reinterpret_cast<amd_queue_t *>(queue_);
+  written->max_cu_id = 99;
+  EXPECT_TRUE(Runs(32 * lane));
+  Left(32 * mi);
 }

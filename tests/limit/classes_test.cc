@@ -131,7 +131,41 @@ TEST_F(Classes, ScratchIsWhatTheRuntimeTakesForAQueue)
   ASSERT_OK(run(other, dispatch));
   EXPECT_EQ(2 * taken, Used(kScratch));
   rawhal_queue_destroy(other);
-  EXPECT_EQ(taken, Used(kScratch));
+  EXPECT_EQ(2 * taken, Used(kScratch)); // the runtime keeps it for the next that needs as much
+  ASSERT_OK(run(queue(), dispatch));
+  EXPECT_EQ(2 * taken, Used(kScratch));
+  ASSERT_OK(run(queue(), dispatch));
+  EXPECT_EQ(3 * taken, Used(kScratch));
+}
+
+// One that the program made goes on with what it has: nobody takes that over but who uses the same one again.
+TEST_F(Classes, ScratchOfAQueueThatTheProgramMadeStaysWithIt)
+{
+  Start({{RAWHAL_LIMIT_MEMORY, 200 * kMi}});
+  auto make =
+      reinterpret_cast<decltype(hsa_queue_create) *>(dlsym(RTLD_DEFAULT, "hsa_queue_create"));
+  auto destroy =
+      reinterpret_cast<decltype(hsa_queue_destroy) *>(dlsym(RTLD_DEFAULT, "hsa_queue_destroy"));
+  ASSERT_TRUE(make && destroy);
+  rawhal_queue_options_t options = {};
+  options.size = sizeof(options);
+  hsa_queue_t *mine = nullptr;
+  ASSERT_EQ(HSA_STATUS_SUCCESS, make({rawhal_device_info(device)->agent}, 64, HSA_QUEUE_TYPE_MULTI,
+                                     nullptr, nullptr, UINT32_MAX, UINT32_MAX, &mine));
+  options.hsa_queue = mine;
+  const rawhal_dispatch_t dispatch = Scratch();
+  uint64_t taken = 0;
+  for (int i = 0; i < 2; ++i) {
+    rawhal_queue_t *on = nullptr;
+    ASSERT_OK(rawhal_queue_create(device, &options, &on, &error));
+    ASSERT_OK(run(on, dispatch));
+    taken = taken ? taken : Used(kScratch);
+    rawhal_queue_destroy(on);
+    EXPECT_EQ(taken, Used(kScratch));
+  }
+  ASSERT_OK(run(queue(), dispatch));
+  EXPECT_EQ(2 * taken, Used(kScratch));
+  EXPECT_EQ(HSA_STATUS_SUCCESS, destroy(mine));
 }
 
 TEST_F(Classes, RecordingsAndBatchesTakeScratchToo)

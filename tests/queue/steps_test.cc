@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <thread>
 
 #include "tests/assert_ok.h"
@@ -500,6 +501,17 @@ protected:
     Steps::TearDown();
   }
   uint64_t used() const { return limiter_memory(limiter).used; }
+  std::unique_ptr<Loaded> Hungry(uint32_t lane_bytes)
+  {
+    auto made = std::make_unique<Loaded>();
+    rawhal_device_kernel_info_t info = {};
+    info.kernel = made->kernel.facts();
+    info.layout = made->layout.get();
+    info.private_segment_size = lane_bytes;
+    toy_kernel_free(made->loaded);
+    made->loaded = toy_kernel(here, &info, &error);
+    return made;
+  }
   rawhal_limiter_t *limiter = nullptr;
 };
 
@@ -593,39 +605,72 @@ TEST_F(LimitedSteps, WorkGroupsOfABatchDoNotWrap)
   rawhal_queue_destroy(on);
 }
 
-// The most that any dispatch asks for is the queue's, whichever it is, until the queue is gone.
-TEST_F(LimitedSteps, ScratchIsThatOfTheHungriestAndGivenBack)
+// The most that any dispatch asks for is the queue's, whichever it is. When the queue is gone the next that asks for
+// as much has it.
+TEST_F(LimitedSteps, ScratchIsThatOfTheHungriestAndTakenOver)
 {
-  limit({{RAWHAL_LIMIT_MEMORY, uint64_t{1} << 30}});
-  Loaded plain, hungry;
-  rawhal_device_kernel_info_t info = {};
-  info.kernel = hungry.kernel.facts();
-  info.layout = hungry.layout.get();
-  info.private_segment_size = 1024;
-  toy_kernel_free(hungry.loaded);
-  hungry.loaded = toy_kernel(here, &info, &error);
-  const uint64_t before = used();
+  Loaded plain;
   for (bool first : {false, true})
     for (bool recorded : {false, true}) {
-      rawhal_queue_t *on = queue();
-      const uint64_t made = used();
-      const rawhal_dispatch_t batch[3] = {first ? hungry.dispatch() : plain.dispatch(),
-                                          first ? plain.dispatch() : hungry.dispatch(),
-                                          plain.dispatch()};
-      rawhal_ticket_t ticket = 0;
-      rawhal_recording_t *recording = nullptr;
-      if (recorded) {
-        ASSERT_OK(rawhal_recording_create(on, batch, 3, &recording, &error));
-        ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
-      } else {
-        ASSERT_OK(rawhal_queue_submit(on, batch, 3, 0, &ticket, &error));
+      limit({{RAWHAL_LIMIT_MEMORY, uint64_t{1} << 30}});
+      const std::unique_ptr<Loaded> hungry = Hungry(1024);
+      const uint64_t before = used();
+      for (int round = 0; round < 2; ++round) {
+        rawhal_queue_t *on = queue();
+        const rawhal_dispatch_t batch[3] = {first ? hungry->dispatch() : plain.dispatch(),
+                                            first ? plain.dispatch() : hungry->dispatch(),
+                                            plain.dispatch()};
+        rawhal_ticket_t ticket = 0;
+        rawhal_recording_t *recording = nullptr;
+        if (recorded) {
+          ASSERT_OK(rawhal_recording_create(on, batch, 3, &recording, &error));
+          ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
+        } else {
+          ASSERT_OK(rawhal_queue_submit(on, batch, 3, 0, &ticket, &error));
+        }
+        rawhal_recording_destroy(recording);
+        rawhal_queue_destroy(on);
+        // 1,024 bytes for each of 64 lanes of 32 waves of the one compute unit.
+        EXPECT_EQ(used() - before, 1024u * 64 * 32) << first << recorded << round;
       }
-      // 1,024 bytes for each of 64 lanes of 32 waves of the one compute unit.
-      EXPECT_EQ(used() - made, 1024u * 64 * 32) << first << recorded;
-      rawhal_recording_destroy(recording);
-      rawhal_queue_destroy(on);
-      EXPECT_EQ(used(), before);
+      toy_limit(nullptr);
+      rawhal_limiter_close(limiter);
+      limiter = nullptr;
     }
+}
+
+// Each size that a queue had is another block of the runtime's, and devices count waves and bytes differently.
+TEST_F(LimitedSteps, ScratchIsOfWholeEnginesAndOfTheChipsGranule)
+{
+  struct {
+    uint32_t engines;
+    const char *processor;
+    std::vector<uint32_t> lanes;
+    uint64_t bytes;
+  } const cases[] = {
+      {0, nullptr, {1}, 1024 * 32},
+      {8, "gfx90a", {1}, 8 * 1024 * 32},
+      {1, "gfx90a", {16, 4, 32}, (1024 + 2048) * 32},
+      {1, "gfx90a", {4, 8, 12, 16}, 1024 * 32},
+      {1, "gfx1030", {4, 8}, 1024 * 32},
+      {1, "gfx1100", {4, 8, 7}, (256 + 512) * 32},
+      {1, "gfx1201", {5}, 512 * 32},
+  };
+  for (const auto &each : cases) {
+    SCOPED_TRACE(each.processor ? each.processor : "none");
+    limit({{RAWHAL_LIMIT_MEMORY, uint64_t{1} << 30}});
+    toy_chip(each.engines, each.processor);
+    rawhal_queue_t *on = queue();
+    const uint64_t made = used();
+    for (uint32_t lane : each.lanes)
+      submit(on, Hungry(lane)->dispatch());
+    EXPECT_EQ(used() - made, each.bytes);
+    rawhal_queue_destroy(on);
+    toy_limit(nullptr);
+    rawhal_limiter_close(limiter);
+    limiter = nullptr;
+  }
+  toy_chip(0, nullptr);
 }
 
 TEST_F(Steps, AShareNeedsADeviceThatHasLimits)

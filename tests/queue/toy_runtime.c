@@ -329,7 +329,15 @@ static rawhal_limiter_t *limits;
 
 void toy_limit(rawhal_limiter_t *limiter)
 {
+  scratch_forget();
   limits = limiter;
+}
+
+static scratch_chip_t chip;
+
+void toy_chip(uint32_t engines, const char *processor)
+{
+  chip = (scratch_chip_t){engines, processor};
 }
 
 static const queue_device_t *device_of(uint64_t agent)
@@ -341,6 +349,7 @@ static const queue_device_t *device_of(uint64_t agent)
       .agent = {agent},
       .timestamp_hz = 1000000000,
       .limiter = limits,
+      .scratch = chip,
       .lds_bytes = 65536,
       .max_workgroup_size = 1024,
       .max_workgroup_dim = {1024, 1024, 1024},

@@ -35,8 +35,10 @@ size_t toy_signalled(bool *signalled, size_t capacity);
 // The hsa_amd_queue_priority_t that a queue was given last; -1: none. Forgets it.
 int toy_priority(void);
 
-// The limits of all devices; NULL: none. Stays the caller's.
+// The limits of all devices; NULL: none. Stays the caller's. The runtime keeps nothing of before.
 void toy_limit(rawhal_limiter_t *limiter);
+// What all devices are, as far as scratch goes.
+void toy_chip(uint32_t engines, const char *processor);
 
 // A queue on device `agent`.
 rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
