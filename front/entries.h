@@ -16,6 +16,7 @@
   X(SIZES, true, "tells how much loading it will take")                                            \
   X(SHOWS, true, "shows the quota as the device's memory")                                         \
   X(REFUSES, true, "refused")                                                                      \
+  X(SEES, true, "its scratch is charged when it is seen")                                          \
   X(CAPS, true, "no more than other runtimes let a queue keep")                                    \
   X(RUNTIMES, false, "not charged: the runtime's own, small")                                      \
   X(DRIVERS, false, "not charged: the driver moves it, and takes it back")
@@ -38,7 +39,7 @@
   X(system_get_extension_table, SIZES, NONE)                                                       \
   X(iterate_agents, NONE, NONE)                                                                    \
   X(agent_get_info, SHOWS, NONE)                                                                   \
-  X(queue_create, RUNTIMES, MAKES)                                                                 \
+  X(queue_create, SEES, MAKES)                                                                     \
   X(soft_queue_create, TAKES, NONE)                                                                \
   X(queue_destroy, GIVES, QUEUES)                                                                  \
   X(queue_inactivate, NONE, QUEUES)                                                                \

@@ -23,7 +23,7 @@
  *     proxy    one queue: the program's ring, and the device's
  *     doorbell the program rings, and looks how far the device is
  *     forward  packets from the one to the other, as far as the limiter admits them
- *     scratch  what newer runtimes are told of it; queue/gate/scratch.h charges it
+ *     scratch  what newer runtimes are told of it; what queues without a proxy have
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back
  *     ending   who does so when the process ends
@@ -64,9 +64,10 @@
  * fills that are asked for by HSA's functions, whatever carries them out; device memory that is
  * allocated from pools and regions, has handles, is mapped by those or kept by a file descriptor of
  * this process, or is mapped as other processes' or drivers'; the segments of code objects, before
- * they are loaded; rings of soft queues; and, where queues have proxies, the scratch that the
- * runtime takes when a dispatch asks for it: for as long as the runtime lives, which keeps it for
- * other queues (queue/gate/scratch.h), and a dispatch that would exceed the quota is an error of its queue.
+ * they are loaded; rings of soft queues; and the scratch that the runtime takes when a dispatch asks
+ * for it: for as long as the runtime lives, which keeps it for other queues
+ * (queue/gate/scratch.h). Where queues have proxies a dispatch that would exceed the quota is an
+ * error of its queue; else what has been taken is charged when the program asks for memory.
  *
  * What is neither held back nor charged SECURITY.md lists. */
 #ifndef RAWHAL_FRONT_FRONT_H
@@ -161,6 +162,9 @@ bool hello_say(void);
  * the hooks. */
 void memory_hooks(front_calls_t *hooks);
 /* Of a queue that has no proxy. */
+hsa_status_t memory_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                 void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                                 uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **queue);
 hsa_status_t memory_queue_destroy(hsa_queue_t *queue);
 /* When the runtime ends; in a child that has a runtime of its own, where what there is was the
  * parent's, its locks too. So are the other abandon functions. */

@@ -1,6 +1,7 @@
 #include "front/held.h"
 
 #include "front/descriptors.h"
+#include "front/scratch.h"
 #include "front/sources.h"
 
 #include <pthread.h>
@@ -66,6 +67,7 @@ static bool reserve(const charge_t *charge)
 
 held_t *held_reserve(front_device_t *device, ledger_class_t class, uint64_t bytes)
 {
+  scratch_look();
   held_t *held = make(device, class, bytes);
   if (!held || reserve(held->charge))
     return held;

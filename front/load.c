@@ -201,6 +201,7 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
     queues_abandon();
     copying_abandon();
     memory_abandon();
+    scratch_orphan();
     loaded_abandon();
     watch_abandon();
   }
@@ -231,6 +232,7 @@ void OnUnload(void)
   }
   tables_restore(&front.tables, &front.hooks);
   memory_forget();
+  scratch_end();
   loaded_forget();
   if (front.watched) {
     watch_summary();

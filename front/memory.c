@@ -127,10 +127,30 @@ static hsa_status_t soft_queue_create(hsa_region_t region, uint32_t size, hsa_qu
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
+/* One without a proxy: its packets are not seen, but what it has of scratch. */
+hsa_status_t memory_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                 void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                                 uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **queue)
+{
+  if (front_orphaned())
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  const front_device_t *device = device_of_agent(agent);
+  hsa_status_t result =
+      front.hsa.queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  if (result != HSA_STATUS_SUCCESS || !device || scratch_watch(device, *queue, private_bytes))
+    return result;
+  (void)front.hsa.queue_destroy(*queue);
+  *queue = NULL;
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
 hsa_status_t memory_queue_destroy(hsa_queue_t *queue)
 {
   held_t *held = held_take(HELD_QUEUE, number_of(queue));
-  return held_settle(held, front.hsa.queue_destroy(queue));
+  scratch_watched_t *watched = scratch_unwatch(queue);
+  hsa_status_t result = front.hsa.queue_destroy(queue);
+  scratch_settle(watched, result == HSA_STATUS_SUCCESS);
+  return held_settle(held, result);
 }
 
 /* The runtimes there are leave memory where it is. */
@@ -169,6 +189,7 @@ static hsa_status_t memory_available(const front_device_t *device, uint64_t *ava
 {
   uint64_t total, used, most = device->memory_bytes;
   held_sweep();
+  scratch_look();
   hsa_status_t result =
       front.hsa.agent_get_info(device->agent, (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, available);
   rawhal_limiter_memory(device->limiter, &total, &used);
@@ -200,6 +221,7 @@ void memory_hooks(front_calls_t *hooks)
   hooks->memory_allocate = memory_allocate;
   hooks->memory_free = memory_free;
   hooks->soft_queue_create = soft_queue_create;
+  hooks->queue_create = memory_queue_create;
   hooks->queue_destroy = memory_queue_destroy;
   hooks->memory_migrate = memory_migrate;
   hooks->scratch_limit = front.hsa.scratch_limit ? scratch_limit : NULL;

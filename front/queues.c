@@ -16,8 +16,7 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (device && device->timed)
     return proxy_create(device, &wish, queue);
-  return front.hsa.queue_create(agent, size, type, callback, data, private_bytes, group_bytes,
-                                queue);
+  return memory_queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
 }
 
 static hsa_status_t queue_destroy(hsa_queue_t *queue)
@@ -295,7 +294,6 @@ void queues_end(void)
 void queues_forget(void)
 {
   proxies_destroy();
-  scratch_forget();
   proxies_forget();
   atomic_store(&service_ended, false);
 }
@@ -303,6 +301,5 @@ void queues_forget(void)
 void queues_abandon(void)
 {
   proxies_abandon();
-  scratch_abandon();
   atomic_store(&service_ended, false);
 }

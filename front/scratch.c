@@ -4,12 +4,16 @@
  * (hsa_amd_agent_set_async_scratch_limit()). It refuses where it cannot. */
 #include "front/scratch.h"
 
-#include "front/front.h"
+#include "queue/gate/scratch.h"
 
+#include <hsa/amd_hsa_queue.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 static uint64_t most = SCRATCH_KEPT;
+
+/* ---- What the runtime is told ---- */
 
 /* As ROCr's Flag::Refresh(). A runtime that does not know the first may be told of it all the same,
  * and less than by default is not believed. */
@@ -43,4 +47,105 @@ void scratch_open(void)
 uint64_t scratch_most(void)
 {
   return most;
+}
+
+/* ---- Queues without a proxy ---- */
+
+struct scratch_watched {
+  const amd_queue_t *queue;
+  scratch_queue_t scratch;
+  scratch_watched_t *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static scratch_watched_t *all;
+
+static void watch(scratch_watched_t *watched)
+{
+  pthread_mutex_lock(&lock);
+  watched->next = all;
+  all = watched;
+  pthread_mutex_unlock(&lock);
+}
+
+/* The runtime writes there what it has given the queue, and takes it away again after a dispatch
+ * that it was lent to. */
+static void look(scratch_watched_t *watched)
+{
+  scratch_found(&watched->scratch,
+                __atomic_load_n(&watched->queue->scratch_wave64_lane_byte_size, __ATOMIC_RELAXED));
+}
+
+bool scratch_watch(const front_device_t *device, const hsa_queue_t *queue, uint32_t private_bytes)
+{
+  const scratch_chip_t chip = {device->engines, device->processor};
+  scratch_watched_t *watched = calloc(1, sizeof(*watched));
+  if (!watched)
+    return false;
+  watched->queue = (const amd_queue_t *)(const void *)queue;
+  scratch_begin(&watched->scratch, device->limiter, device->agent.handle, 0,
+                (uint64_t)watched->queue->max_cu_id + 1, &chip);
+  const uint32_t wished = private_bytes == UINT32_MAX ? 0 : private_bytes; /* of nobody's wish */
+  if (scratch_grow(&watched->scratch, wished, NULL) != RAWHAL_OK) {
+    free(watched);
+    return false;
+  }
+  watch(watched);
+  return true;
+}
+
+scratch_watched_t *scratch_unwatch(const hsa_queue_t *queue)
+{
+  if (front_orphaned())
+    return NULL;
+  pthread_mutex_lock(&lock);
+  scratch_watched_t **at = &all;
+  while (*at && &(*at)->queue->hsa_queue != queue)
+    at = &(*at)->next;
+  scratch_watched_t *watched = *at;
+  if (watched) {
+    look(watched);
+    *at = watched->next;
+  }
+  pthread_mutex_unlock(&lock);
+  return watched;
+}
+
+void scratch_settle(scratch_watched_t *watched, bool destroyed)
+{
+  if (!watched)
+    return;
+  if (!destroyed) {
+    watch(watched);
+    return;
+  }
+  scratch_keep(&watched->scratch);
+  free(watched);
+}
+
+void scratch_look(void)
+{
+  if (front_orphaned())
+    return;
+  pthread_mutex_lock(&lock);
+  for (scratch_watched_t *watched = all; watched; watched = watched->next)
+    look(watched);
+  pthread_mutex_unlock(&lock);
+}
+
+void scratch_end(void)
+{
+  while (all) {
+    scratch_watched_t *watched = all;
+    all = watched->next;
+    scratch_settle(watched, true);
+  }
+  scratch_forget();
+}
+
+void scratch_orphan(void)
+{
+  (void)pthread_mutex_init(&lock, NULL); /* a thread may have held it that is not here */
+  all = NULL;
+  scratch_abandon();
 }

@@ -63,13 +63,18 @@ static scratch_block_t *take_kept(const scratch_queue_t *queue, uint64_t bytes)
   return block;
 }
 
-static rawhal_status_t reserve(const scratch_queue_t *queue, uint64_t bytes, scratch_block_t **made,
-                               rawhal_error_t *error)
+/* `there`: the runtime has it already. */
+static rawhal_status_t reserve(const scratch_queue_t *queue, uint64_t bytes, bool there,
+                               scratch_block_t **made, rawhal_error_t *error)
 {
   scratch_block_t *block = malloc(sizeof(*block));
   if (!block)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to remember a queue's scratch in");
-  rawhal_status_t status = limit_memory_reserve(queue->limiter, LEDGER_SCRATCH, bytes, error);
+  rawhal_status_t status = RAWHAL_OK;
+  if (!there)
+    status = limit_memory_reserve(queue->limiter, LEDGER_SCRATCH, bytes, error);
+  else if (!limit_memory_charge(queue->limiter, LEDGER_SCRATCH, bytes))
+    status = rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "no device has as much scratch");
   if (status == RAWHAL_OK)
     *made = block;
   else
@@ -77,14 +82,15 @@ static rawhal_status_t reserve(const scratch_queue_t *queue, uint64_t bytes, scr
   return status;
 }
 
-static rawhal_status_t grow(scratch_queue_t *queue, uint32_t lane_bytes, rawhal_error_t *error)
+static rawhal_status_t grow(scratch_queue_t *queue, uint32_t lane_bytes, bool there,
+                            rawhal_error_t *error)
 {
   const uint64_t bytes = bytes_of(queue, lane_bytes);
   if (lane_bytes <= queue->lane_bytes)
     return RAWHAL_OK;
   if (bytes != bytes_of(queue, queue->lane_bytes)) {
     scratch_block_t *block = take_kept(queue, bytes);
-    rawhal_status_t status = block ? RAWHAL_OK : reserve(queue, bytes, &block, error);
+    rawhal_status_t status = block ? RAWHAL_OK : reserve(queue, bytes, there, &block, error);
     if (status != RAWHAL_OK)
       return status;
     *block = (scratch_block_t){queue->device, queue->owner, bytes, queue->blocks};
@@ -97,9 +103,16 @@ static rawhal_status_t grow(scratch_queue_t *queue, uint32_t lane_bytes, rawhal_
 rawhal_status_t scratch_grow(scratch_queue_t *queue, uint32_t lane_bytes, rawhal_error_t *error)
 {
   pthread_mutex_lock(&lock);
-  rawhal_status_t status = grow(queue, lane_bytes, error);
+  rawhal_status_t status = grow(queue, lane_bytes, false, error);
   pthread_mutex_unlock(&lock);
   return status;
+}
+
+void scratch_found(scratch_queue_t *queue, uint32_t lane_bytes)
+{
+  pthread_mutex_lock(&lock);
+  (void)grow(queue, lane_bytes, true, NULL); /* for want of host memory it is found next time */
+  pthread_mutex_unlock(&lock);
 }
 
 void scratch_keep(scratch_queue_t *queue)

@@ -52,6 +52,8 @@ void scratch_begin(scratch_queue_t *queue, rawhal_limiter_t *limiter, uint64_t d
  * was granted: it stays the queue's. On failure nothing has changed. Any thread, several at once. */
 RAWHAL_CHECKED rawhal_status_t scratch_grow(scratch_queue_t *queue, uint32_t lane_bytes,
                                             rawhal_error_t *error);
+/* What the runtime has given a queue already counts, though it does not fit. */
+void scratch_found(scratch_queue_t *queue, uint32_t lane_bytes);
 /* The runtime has taken the queue's for the next that asks. */
 void scratch_keep(scratch_queue_t *queue);
 /* What the runtime has kept of a device since another limiter had it, which is closed, is charged

@@ -230,6 +230,24 @@ TEST_P(FrontOnce, SoIsScratchThatTheRuntimeKeepsOfQueuesThatAreGone)
             rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 400 * mi - kept, &more, &error));
 }
 
+// By itself it sees its packets, and the front sees what the runtime says that a queue has.
+TEST_P(FrontOnce, SoIsScratchWhereOnlyMemoryIsLimited)
+{
+  unsetenv("RAWHAL_LIMIT_REGION");
+  unsetenv("RAWHAL_GPU_SHARE");
+  Set("RAWHAL_MEMORY_LIMIT", "400M");
+  Start();
+  Spill();
+  uint64_t total = 0, left = 0, before = 0;
+  rawhal_device_memory(device, &total, &before);
+  EXPECT_EQ(400 * mi, total);
+  for (const uint32_t lane : {272u, 432u, 272u}) {
+    ASSERT_OK(RunWithScratch(lane));
+    rawhal_device_memory(device, &total, &left);
+    EXPECT_EQ(HeldScratch(), before - left) << lane;
+  }
+}
+
 // The program has the runtime open, too, so that what it keeps outlives the instance.
 TEST_P(FrontOnce, SoIsScratchThatTheRuntimeKeepsOfInstancesThatAreGone)
 {

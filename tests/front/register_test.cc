@@ -61,7 +61,7 @@ TEST_F(FrontRegister, TheTableArrives)
   EXPECT_EQ(0u, toy_replaced());
   Deliver(1);
   const size_t replaced = toy_replaced();
-  EXPECT_EQ(25u, replaced);
+  EXPECT_EQ(26u, replaced);
   EXPECT_EQ(nullptr, getenv(variable));
   void *memory = nullptr;
   auto *allocate = Amd<decltype(hsa_amd_memory_pool_allocate)>(120);

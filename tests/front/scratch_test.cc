@@ -162,6 +162,30 @@ TEST_F(QuotaOfScratch, IsChargedWhetherTheQueueKeepsItOrTheRuntime)
   }
 }
 
+// Then nobody sees the packets, and what the runtime has given a queue is charged when the program asks for memory.
+TEST_F(QuotaOfScratch, IsFoundWhereOnlyMemoryIsLimited)
+{
+  Set("RAWHAL_MEMORY_LIMIT", "64M");
+  Start(nullptr);
+  const std::pair<uint32_t, size_t> steps[] = {{8, 56}, {16, 40}, {0, 40}, {8, 40}};
+  for (const auto &[given, left] : steps) {
+    reinterpret_cast<amd_queue_t *>(queue_)->scratch_wave64_lane_byte_size = given * lane;
+    Left(left * mi);
+  }
+  Destroy();
+  Left(40 * mi);
+  Another(16 * lane); // with which it is made, and takes over
+  Left(40 * mi);
+  Destroy();
+  EXPECT_EQ(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+            Core<decltype(hsa_queue_create)>(72)(toy_agent(), 64, HSA_QUEUE_TYPE_MULTI, Failed,
+                                                 this, 41 * lane, 0, &queue_));
+  EXPECT_EQ(nullptr, queue_);
+  Another(40 * lane);
+  reinterpret_cast<amd_queue_t *>(queue_)->scratch_wave64_lane_byte_size = 80 * lane;
+  Left(0); // more than there is
+}
+
 // The program's queue is the program's to write.
 TEST_F(QuotaOfScratch, IsForTheWavesThatTheDeviceCanRun)
 {
