@@ -22,7 +22,7 @@ void identity_of_self(identity_t *self);
 /* True only when it is certain that no thread of that process runs any more. */
 bool identity_is_gone(const identity_t *self, const identity_t *other);
 /* True only when that process is there and still has the file mapped, by its inode; not when it has
- * executed another program since. */
+ * executed another program since. Of the process that asks, and has it mapped, once more. */
 bool identity_maps(const identity_t *self, const identity_t *other, uint64_t inode);
 
 #endif

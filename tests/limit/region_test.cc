@@ -274,6 +274,19 @@ TEST(Region, SlotsAreReusedAndTheirNumberIsBounded)
   rawhal_limiter_close(first);
 }
 
+// A program that has become another one is the same process, and what it held is gone.
+TEST(Region, WhatAProcessHeldBeforeItBecameAnother)
+{
+  RegionFile file;
+  rawhal_limiter_t *before = file.Open();
+  ASSERT_EQ(RAWHAL_OK, shim_reserve(before, 0, 1 << 20, nullptr));
+  shim_become_another(before);
+  rawhal_limiter_t *after = file.Open();
+  EXPECT_EQ(1u, shim_live_members(after));
+  EXPECT_EQ(0u, limiter_memory(after).used);
+  rawhal_limiter_close(after);
+}
+
 // Whatever one tenant does, others have places.
 TEST(Region, ATenantLeavesPlacesToOthers)
 {

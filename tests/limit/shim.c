@@ -138,16 +138,21 @@ void shim_end(limit_lease_t *lease, const shim_grant_t *grant, uint64_t at)
   limit_end(lease, &mine, at);
 }
 
-void shim_kill(rawhal_limiter_t *limiter)
+void shim_become_another(rawhal_limiter_t *limiter)
 {
   for (limit_lease_t *lease = limiter->leases, *next; lease; lease = next) {
     next = lease->next;
     free(lease);
   }
-  /* All are this process, which is there and has the region mapped: the number is another's now. */
-  atomic_store(&limiter->me->start_time, 1);
   region_close(&limiter->region);
   free(limiter);
+}
+
+void shim_kill(rawhal_limiter_t *limiter)
+{
+  /* All are this process, which is there and has the region mapped: the number is another's now. */
+  atomic_store(&limiter->me->start_time, 1);
+  shim_become_another(limiter);
 }
 
 void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant)

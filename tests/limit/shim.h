@@ -44,6 +44,8 @@ void shim_bury(void *region);
 void shim_join_again(rawhal_limiter_t *limiter, uint32_t times);
 /* What is left of a limiter when its process is killed: its slot, whose lock nobody holds. */
 void shim_kill(rawhal_limiter_t *limiter);
+/* Likewise when it has executed another program, and is the same process. */
+void shim_become_another(rawhal_limiter_t *limiter);
 void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant);
 uint64_t shim_retry_at(const limit_lease_t *lease);
 bool shim_admit_beside(limit_lease_t *lease, uint64_t kernel, shim_grant_t *result);
