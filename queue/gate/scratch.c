@@ -19,6 +19,21 @@ struct scratch_block {
   scratch_block_t *next;
 };
 
+static uint64_t most; /* that the runtime lets a queue keep */
+
+/* As ROCr's Flag::Refresh(). A runtime that does not know the first may be told of it all the
+ * same, and less than by default is not believed. */
+static void read_most(void)
+{
+  static const uint64_t by_default = 146800640;
+  const char *single = getenv("HSA_SCRATCH_SINGLE_LIMIT");
+  const char *never = getenv("HSA_NO_SCRATCH_RECLAIM");
+  const uint64_t limit = single ? strtoul(single, NULL, 10) : 0;
+  most = limit > by_default ? limit : by_default;
+  if (never && strcmp(never, "1") == 0)
+    most = UINT64_MAX;
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what is kept, and of all queues */
 static scratch_block_t *kept;
 
@@ -34,6 +49,9 @@ static uint32_t granule_of(const char *processor)
 void scratch_begin(scratch_queue_t *queue, rawhal_limiter_t *limiter, uint64_t device,
                    uint64_t owner, uint64_t compute_units, const scratch_chip_t *chip)
 {
+  pthread_mutex_lock(&lock);
+  read_most();
+  pthread_mutex_unlock(&lock);
   const uint64_t engines = chip->engines ? chip->engines : 1;
   *queue = (scratch_queue_t){.limiter = limiter,
                              .device = device,
@@ -48,7 +66,7 @@ static uint64_t bytes_of(const scratch_queue_t *queue, uint32_t lane_bytes)
   uint64_t bytes;
   if (__builtin_mul_overflow((wave + granule - 1) / granule * granule, queue->slots, &bytes))
     bytes = UINT64_MAX;
-  return bytes;
+  return bytes < most ? bytes : most;
 }
 
 static scratch_block_t *take_kept(const scratch_queue_t *queue, uint64_t bytes)

@@ -12,10 +12,9 @@
  *    for a part of that time, so it never has more of them.
  * 3. Above 146,800,640 bytes (HSA_SCRATCH_SINGLE_LIMIT since 5.6; 3 GiB a die since 6.1 where the
  *    firmware can reclaim), and what comes when an eighth of the pool is taken, a queue has for one
- *    dispatch, and the runtime takes less for a dispatch of fewer waves. It goes into the cache
- *    afterwards, too: so it is charged as the rest is, as if for all waves. Such a dispatch gets
- *    what is larger, if that is free; whose that was may be given as much once more meanwhile, for
- *    which nobody is charged.
+ *    dispatch, and the runtime takes less for a dispatch of fewer waves: kernels that call by
+ *    pointer ask for 16 KiB a lane, which is gigabytes for all. Charged is so much of it. The rest
+ *    is not, though it goes into the cache afterwards, too (SECURITY.md).
  * 4. All of it goes with the runtime: when hsa_shut_down() was called as often as hsa_init().
  *
  * When the device has no memory left the runtime gives back what is in the cache. Nobody is told,

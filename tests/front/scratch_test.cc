@@ -142,23 +142,29 @@ TEST_F(QuotaOfReclaimed, TheRuntimeKeepsNoMoreThanIsCharged)
   }
 }
 
-// ROCr lets a queue keep 140 MiB, unless it is told otherwise. More it lends for a dispatch, and keeps it then for
-// the next that is lent as much.
-TEST_F(QuotaOfScratch, IsChargedWhetherTheQueueKeepsItOrTheRuntime)
+// ROCr keeps 140 MiB for a queue and lends it more, unless it is told otherwise.
+TEST_F(QuotaOfScratch, IsChargedAsFarAsTheRuntimeKeepsIt)
 {
-  const std::pair<const char *, const char *> environments[] = {
-      {"HSA_SCRATCH_SINGLE_LIMIT", "209715200"},
-      {"HSA_SCRATCH_SINGLE_LIMIT", ""},
-      {"HSA_NO_SCRATCH_RECLAIM", "1"}};
-  for (const auto &[name, value] : environments) {
-    SCOPED_TRACE(std::string(name) + "=" + value);
-    Set(name, value);
+  struct {
+    const char *name, *value;
+    size_t charged;
+  } const environments[] = {{nullptr, "", 140},
+                            {"HSA_SCRATCH_SINGLE_LIMIT", "209715200", 200},
+                            {"HSA_SCRATCH_SINGLE_LIMIT", "1048576", 140},
+                            {"HSA_SCRATCH_SINGLE_LIMIT", "", 140},
+                            {"HSA_NO_SCRATCH_RECLAIM", "1", 250},
+                            {"HSA_NO_SCRATCH_RECLAIM", "0", 140}};
+  for (const auto &each : environments) {
+    SCOPED_TRACE(std::string(each.name ? each.name : "") + "=" + each.value);
+    if (each.name)
+      Set(each.name, each.value);
     Begin("256M");
     EXPECT_TRUE(Runs(250 * lane));
-    Left(6 * mi);
+    Left((256 - each.charged) * mi);
     Destroy();
     Unload();
-    unsetenv(name);
+    if (each.name)
+      unsetenv(each.name);
   }
 }
 
