@@ -309,7 +309,7 @@ static bool is_idle(const isa_inst_t *inst, const valu_op_t *op)
 static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
 {
   const valu_op_t *op = &build->ops[inst->op];
-  const isa_run_t of_halves = op->attributes & VALU_PK32 ? find_halves(inst, op) : NULL;
+  const isa_run_t of_halves = op->fast && op->attributes & VALU_PK32 ? find_halves(inst, op) : NULL;
   isa_inst_t unsigned_sources = *inst;
   unsigned_sources.abs = unsigned_sources.neg = 0;
   const bool has_mask = op->s[2] != T_mask || inst->is_scalar & 4; /* nearly always in registers */
