@@ -11,6 +11,8 @@
 /* Faces lie side by side in memory that devices reach, as those of the runtime do: a kernel may
  * read its queue's. Whether a queue is ours is then a question of its address. */
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Of two that ask for the same queue of the device one makes a proxy. */
+static pthread_mutex_t making_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(amd_queue_t *) faces;
 static _Atomic(proxy_t *) proxies[PROXY_QUEUES];
 /* The device's own queue of each, which a kernel can tell the program: it is the same queue to it.
@@ -93,17 +95,24 @@ void proxies_each(proxy_visitor *visitor)
   }
 }
 
-/* It is not visited from here on: what belongs to it may go. */
-static void end_visits(proxy_t *proxy)
+/* It is not visited from here on: what belongs to it may go. False: it has been given to others, of
+ * whom there is one less. */
+static bool end_visits(proxy_t *proxy)
 {
   WITHOUT_CANCELLATION();
   pthread_mutex_lock(&places_lock);
+  if (proxy->others) {
+    --proxy->others;
+    pthread_mutex_unlock(&places_lock);
+    return false;
+  }
   proxy->leaving = true;
   if (proxy->face)
     atomic_store(&reals[proxy->index], NULL); /* another may come to be at its address */
   while (proxy->visitors)
     (void)pthread_cond_wait(&visitor_left, &places_lock);
   pthread_mutex_unlock(&places_lock);
+  return true;
 }
 
 static atomic_uint held_count;
@@ -125,6 +134,17 @@ bool proxies_hold(const proxy_t *but)
 }
 
 /* ---- Places ---- */
+
+/* The one that has the same queue of the device, for one more. */
+static proxy_t *share_place(const hsa_queue_t *real)
+{
+  pthread_mutex_lock(&places_lock);
+  proxy_t *proxy = proxy_of_real(real);
+  if (proxy)
+    ++proxy->others;
+  pthread_mutex_unlock(&places_lock);
+  return proxy;
+}
 
 static bool take_place(proxy_t *proxy)
 {
@@ -169,6 +189,7 @@ void proxies_forget(void)
 void proxies_abandon(void)
 {
   (void)pthread_mutex_init(&places_lock, NULL);
+  (void)pthread_mutex_init(&making_lock, NULL);
   (void)pthread_cond_init(&visitor_left, NULL);
   atomic_store(&faces, NULL);
   for (uint32_t i = 0; i < PROXY_QUEUES; ++i) {
@@ -296,7 +317,8 @@ static void unmake(proxy_t *proxy)
   free(proxy);
 }
 
-static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish)
+/* `*same`: one that has the queue already, or NULL. */
+static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish, proxy_t **same)
 {
   const uint32_t most = proxy->device->max_packets;
   const uint32_t size =
@@ -304,6 +326,11 @@ static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish)
   hsa_status_t result = make_real(proxy, wish, size);
   if (result != HSA_STATUS_SUCCESS)
     return result;
+  *same = share_place(proxy->real);
+  if (*same)
+    return result;
+  /* One that was destroyed may come again. */
+  proxy->real_write = proxy->real_taken = ((const amd_queue_t *)proxy->real)->write_dispatch_id;
   make_scratch(proxy);
   result = front.hsa.set_profiler_enabled(proxy->real, 1);
   if (result == HSA_STATUS_SUCCESS)
@@ -319,7 +346,7 @@ static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish)
     result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
   if (result != HSA_STATUS_SUCCESS) {
-    end_visits(proxy);
+    (void)end_visits(proxy);
     (void)front.hsa.queue_destroy(proxy->real);
   }
   return result;
@@ -338,10 +365,13 @@ hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_
   proxy->data = wish->data;
   (void)pthread_mutex_init(&proxy->lock, NULL);
   (void)pthread_mutex_init(&proxy->harvest, NULL);
-  hsa_status_t result = make(proxy, wish);
+  proxy_t *same = NULL;
+  pthread_mutex_lock(&making_lock);
+  hsa_status_t result = make(proxy, wish, &same);
+  pthread_mutex_unlock(&making_lock);
   if (result == HSA_STATUS_SUCCESS)
-    *queue = &proxy->face->hsa_queue;
-  else
+    *queue = &(same ? same : proxy)->face->hsa_queue;
+  if (result != HSA_STATUS_SUCCESS || same)
     unmake(proxy);
   return result;
 }
@@ -364,8 +394,9 @@ hsa_status_t proxy_destroy(proxy_t *proxy)
     front_report("a queue was not destroyed: its error's handler runs on its thread");
     return HSA_STATUS_ERROR;
   }
-  end_visits(proxy);
-  service_stop(proxy); /* what is held back never ran */
+  if (!end_visits(proxy))
+    return front.hsa.queue_destroy(proxy->real); /* the runtime counts them, too */
+  service_stop(proxy);                           /* what is held back never ran */
   let_finish(proxy);
   hsa_signal_t doorbell = proxy->face->hsa_queue.doorbell_signal;
   hsa_status_t result = front.hsa.queue_destroy(proxy->real);
@@ -378,7 +409,7 @@ void proxies_destroy(void)
 {
   for (uint32_t i = 0; i < PROXY_QUEUES; ++i) {
     proxy_t *proxy = atomic_load(&proxies[i]);
-    if (proxy)
+    for (uint32_t left = proxy ? proxy->others + 1 : 0; left; --left) /* as often as it was given */
       (void)proxy_destroy(proxy);
   }
 }

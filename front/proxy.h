@@ -62,6 +62,7 @@ typedef struct proxy {
   uint32_t index;    /* among the faces */
   uint32_t visitors; /* with proxy.c's places_lock; so is: */
   bool leaving;      /* it is not visited any more, and its place not given away yet */
+  uint32_t others;   /* that have been given it, too: cooperative queues of a device are one */
   void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
   void *data;
   _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns; 0: it has not */

@@ -136,7 +136,7 @@ TEST_P(FrontTurns, AreHeldToTheShare)
   EXPECT_LE(atof(said.c_str()), 14) << said; // a burst, and one of them
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, FrontTurns, testing::Values("turns", "real", "ring"),
+INSTANTIATE_TEST_SUITE_P(Queues, FrontTurns, testing::Values("turns", "real", "ring", "both"),
                          [](const testing::TestParamInfo<const char *> &how) {
                            return std::string(how.param);
                          });

@@ -8,6 +8,7 @@
  *     greedy_time real FILE MS    likewise, where all of HSA's functions are given the device's own
  *                                 queue, of which a kernel tells
  *     greedy_time ring FILE MS    and packets are in its ring, too
+ *     greedy_time both FILE MS    by two cooperative queues in turn, which are one to the runtime
  *     greedy_time late FILE MS    a kernel with a signal of its own behind a barrier that opens
  *                                 after so long, and how long the next one takes then
  */
@@ -340,6 +341,30 @@ static void run(uint64_t object, hsa_signal_t done)
   (void)is_done(done, 1000);
 }
 
+/* Each in its turn, and what is left when one of them has gone. */
+static int both(double lasts)
+{
+  const uint64_t object = kernel("turn.kd");
+  hsa_queue_t *made[2];
+  hsa_signal_t done = new_signal();
+  unsigned count = 0;
+  for (int i = 0; i < 2; ++i)
+    CALL(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_COOPERATIVE, NULL, NULL, UINT32_MAX, UINT32_MAX,
+                          &made[i]));
+  const double began = seconds();
+  for (; count < 4 || seconds() - began < lasts; ++count) {
+    queue = ring = made[count % 2];
+    run(object, done);
+  }
+  const double took = seconds() - began;
+  CALL(hsa_queue_destroy(made[0]));
+  queue = ring = made[1];
+  run(object, done);
+  CALL(hsa_queue_destroy(made[1]));
+  printf("%.2f percent of %.2f s\n", 100.0 * count * TICKS_EACH / 1e8 / took, took);
+  return 0;
+}
+
 static int turns(double lasts)
 {
   const uint64_t object = kernel("turn.kd");
@@ -404,6 +429,8 @@ int main(int count, char **arguments)
   const double lasts = atof(arguments[3]) / 1e3;
   if (strcmp(how, "late") == 0)
     return late(lasts);
+  if (strcmp(how, "both") == 0)
+    return both(lasts);
   if (strcmp(how, "turns"))
     queue = real_queue();
   if (strcmp(how, "ring") == 0)
