@@ -58,8 +58,8 @@ bool softgpu_memory_next(uint64_t address, softgpu_allocation_t *allocation);
  * allocation at all. */
 bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);
 
-/* Whether the host still has all of the `size` bytes at an allocation's `address`, as writable as that is. The program may
- * have unmapped or protected its own without a word; then a device finds no page there. */
+/* Whether the host still has all of the `size` bytes at an allocation's `address`. The program may
+ * have unmapped its own without a word; then a device finds no page there. */
 bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t address,
                             uint64_t size);
 

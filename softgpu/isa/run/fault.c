@@ -50,8 +50,8 @@ static void append_neighbour(softgpu_fault_t *fault)
   bool inside = softgpu_memory_find(fault->address, &near);
   if (inside && !softgpu_memory_present(&near, near.base, near.size))
     append(fault,
-           "; the program has unmapped or protected memory of [0x%" PRIx64 ", +%" PRIu64
-           ") at 0x%" PRIx64 ", which is still registered",
+           "; the program has unmapped memory of [0x%" PRIx64 ", +%" PRIu64 ") at 0x%" PRIx64
+           ", which is still registered",
            near.base, near.size, near.base + near.shift);
   else if (inside)
     append(fault, "; the allocation [0x%" PRIx64 ", +%" PRIu64 ") ends %" PRIu64 " bytes after it",

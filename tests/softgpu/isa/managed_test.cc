@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-extern "C" {
-#include "softgpu/device/mapped.h"
-}
 #include "tests/softgpu/isa/device.h"
 
 namespace {
@@ -71,35 +68,6 @@ TEST_P(Managed, RangesGoOnInEachOtherAndHolesAreOnlyWhereTheyAre)
   }
   for (uint64_t to : {5 * page - 2, 5 * page, 6 * page - 4, 6 * page - 2, 8 * page - 2})
     EXPECT_EQ(run(to).kind, SOFTGPU_FAULT_MEMORY) << to;
-}
-
-// As a driver does that takes its pages anew.
-TEST_P(Managed, WhatIsProtectedIsAHole)
-{
-  add(2, 6, SOFTGPU_MEMORY_USER | SOFTGPU_MEMORY_WRITE);
-  memory[2 * page] = 42;
-  ASSERT_EQ(mprotect(memory + 5 * page, page, PROT_READ), 0);
-  if (softgpu_mapped((uintptr_t)memory + 5 * page, (uintptr_t)memory + 6 * page, true))
-    GTEST_SKIP() << "this kernel cannot be asked what is mapped (Linux 6.11 can)";
-  for (int rights : {PROT_NONE, PROT_READ}) {
-    ASSERT_EQ(mprotect(memory + 5 * page, page, rights), 0);
-    for (uint64_t to : {3 * page, 5 * page - 4, 6 * page}) {
-      const softgpu_fault_t fault = run(to);
-      ASSERT_EQ(fault.kind, SOFTGPU_FAULT_NONE) << to << " " << fault.text;
-    }
-    for (uint64_t to : {5 * page - 2, 5 * page, 6 * page - 4, 6 * page - 2}) {
-      const softgpu_fault_t fault = run(to);
-      EXPECT_EQ(fault.kind, SOFTGPU_FAULT_MEMORY) << to;
-      EXPECT_NE(std::string(fault.text).find("unmapped or protected"), std::string::npos)
-          << fault.text;
-    }
-  }
-  ASSERT_EQ(mprotect(memory + 5 * page, page, PROT_READ | PROT_WRITE), 0);
-  EXPECT_EQ(run(5 * page).kind, SOFTGPU_FAULT_NONE);
-  memcpy(memory + page, memory + 2 * page - 8, 16); // the kernel's arguments
-  ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
-  const auto dispatch = device::dispatch(kernel.object(), memory + page, 1, 1);
-  EXPECT_EQ(device::run(dispatch).fault.kind, SOFTGPU_FAULT_MEMORY);
 }
 
 TEST_P(Managed, WhatGoesOnHasItsOwnRights)
