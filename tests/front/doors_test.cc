@@ -7,8 +7,6 @@
 
 namespace {
 
-constexpr size_t mi = 1 << 20;
-
 class FrontDoors : public FrontTest {
 protected:
   Scratch region_;

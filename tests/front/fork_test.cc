@@ -12,8 +12,6 @@
 
 namespace {
 
-constexpr size_t mi = 1 << 20;
-
 class FrontFork : public FrontTest {
 protected:
   void Start()

@@ -12,6 +12,8 @@
 #include <map>
 #include <string>
 
+constexpr size_t mi = 1 << 20;
+
 class FrontTest : public testing::Test {
 protected:
   void SetUp() override { Set("RAWHAL_FRONT_REPORT", report_ = scratch_ / "report"); }

@@ -4,8 +4,6 @@
 
 namespace {
 
-constexpr size_t mi = 1 << 20;
-
 class FrontMemory : public FrontTest {
 protected:
   void Start()

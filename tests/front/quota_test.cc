@@ -13,7 +13,6 @@
 
 namespace {
 
-constexpr size_t mi = 1 << 20;
 constexpr hsa_status_t ok = HSA_STATUS_SUCCESS, full = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 
 // Of the later headers, which are not installed everywhere.

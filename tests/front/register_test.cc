@@ -5,7 +5,6 @@
 
 namespace {
 
-constexpr size_t mi = 1 << 20;
 constexpr char variable[] = "HSA_TOOLS_ROCPROFILER_V1_TOOLS";
 
 class FrontRegister : public FrontTest {

@@ -6,7 +6,6 @@
 
 namespace {
 
-constexpr size_t mi = 1 << 20;
 constexpr uint32_t lane = mi / 32 / 64; // for which a queue's scratch is 1 MiB
 
 class QuotaOfScratch : public FrontProxy {

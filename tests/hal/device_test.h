@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -19,6 +21,11 @@ constexpr uint64_t millisecond = 1000000;
 // The runtime turns the device's clock into its own anew for each question, so that answers to two
 // differ by a few nanoseconds.
 constexpr uint64_t clock_slack = 2000;
+
+inline bool has_hardware()
+{
+  return access("/dev/kfd", F_OK) == 0;
+}
 
 inline std::vector<char> fixture_bytes(const std::string &name)
 {

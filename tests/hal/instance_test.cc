@@ -27,11 +27,6 @@ protected:
   rawhal_instance_t *instance = nullptr;
 };
 
-bool has_hardware()
-{
-  return access("/dev/kfd", F_OK) == 0;
-}
-
 TEST_F(Instance, DefaultIsSoftgpuWithoutHardware)
 {
   if (has_hardware())

@@ -60,11 +60,6 @@ protected:
   rawhal_error_t error = {};
 };
 
-bool has_hardware()
-{
-  return access("/dev/kfd", F_OK) == 0;
-}
-
 TEST_F(Log, SoftwareThatNobodyAskedFor)
 {
   if (has_hardware())

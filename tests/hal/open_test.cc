@@ -5,7 +5,7 @@
 
 namespace {
 
-const char fixtures[] = RAWHAL_SOURCE_DIR "/tests/fixtures/";
+const char folder[] = RAWHAL_SOURCE_DIR "/tests/fixtures/";
 
 class Open : public DeviceTest {
 protected:
@@ -14,7 +14,7 @@ protected:
     options.size = sizeof(options);
     opened = nullptr;
     rawhal_status_t status =
-        rawhal_executable_open_file(device, (fixtures + name).c_str(), &options, &opened, &error);
+        rawhal_executable_open_file(device, (folder + name).c_str(), &options, &opened, &error);
     return keep(status);
   }
 

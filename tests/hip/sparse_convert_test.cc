@@ -300,3 +300,4 @@ TYPED_TEST(SparseConvert, damaged_matrices_are_found)
 
 } // namespace
 } // namespace sparse
+#undef USE

@@ -481,3 +481,4 @@ TYPED_TEST(SparseProduct, sparse_by_dense_vector)
 
 } // namespace
 } // namespace sparse
+#undef USE

@@ -410,3 +410,4 @@ TYPED_TEST(SparseSolve, colouring)
 
 } // namespace
 } // namespace sparse
+#undef USE

@@ -36,7 +36,7 @@ size_t sweep(const Attempt &attempt, rawhal_status_t in_the_end = RAWHAL_OK)
   return 0;
 }
 
-std::string rich_object()
+std::string sound_object()
 {
   build::Object object;
   for (int i = 0; i < 300; ++i)
@@ -87,7 +87,7 @@ rawhal_status_t read_container(const std::string &bytes, const rawhal_allocator_
 
 TEST(OwnAllocator, OfObjectsInBytesAndFiles)
 {
-  const std::string bytes = rich_object();
+  const std::string bytes = sound_object();
   Scratch scratch;
   const std::string path = scratch / "object";
   spit(path, bytes.data(), bytes.size());
@@ -151,7 +151,8 @@ TEST(OwnAllocator, OfZlib)
 TEST(OwnAllocator, OfDamagedBytes)
 {
   Allocator own;
-  for (const std::string &sound : {rich_object(), archive(true), build::ccob(2, 0, rich_object())})
+  for (const std::string &sound :
+       {sound_object(), archive(true), build::ccob(2, 0, sound_object())})
     for (size_t i = 0; i < 400; ++i) {
       std::string bytes = sound;
       if (i % 4 == 0)

@@ -55,7 +55,7 @@ std::string rule(const std::string &reason)
   return reason.substr(0, reason.find(": "));
 }
 
-std::string verdict(const std::string &bytes)
+std::string refusal(const std::string &bytes)
 {
   Opened opened(bytes);
   EXPECT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
@@ -124,7 +124,7 @@ TEST(Edges, TheByteBehindASegmentIsNotLoaded)
     symbol.st_value = object.text + object.segment(build::kLoadCode).p_memsz - 1 + beyond;
     object.set(object.symbols + sizeof(Elf64_Sym), symbol);
     EXPECT_EQ(beyond ? "a relocation's symbol lies outside of what is loaded" : "",
-              verdict(object.bytes));
+              refusal(object.bytes));
   }
 }
 
@@ -399,7 +399,7 @@ TEST(Edges, SegmentsMayTouchAndNotOverlap)
   for (uint64_t over : {0, 1, 4096}) {
     Object object = plain_object();
     set_segment(object, build::kLoadData, [&](auto &s) { s.p_memsz = object.text + over; });
-    EXPECT_EQ(over ? "segments overlap or are not in order of address" : "", verdict(object.bytes));
+    EXPECT_EQ(over ? "segments overlap or are not in order of address" : "", refusal(object.bytes));
   }
 }
 
@@ -411,10 +411,10 @@ TEST(Edges, TheSizeOfANoteSectionIsAMultipleOf4)
     object.kernels = {plain_kernel(name)};
     object.notes = {build::pack_metadata(object.kernels)};
     object.build();
-    EXPECT_EQ("", verdict(object.bytes));
+    EXPECT_EQ("", refusal(object.bytes));
     size_t padding = (4 - object.notes[0].size() % 4) % 4;
     set_section(object, Object::kNote, [&](auto &s) { s.sh_size -= padding; });
-    EXPECT_EQ(padding ? "a note section's size is not a multiple of 4" : "", verdict(object.bytes));
+    EXPECT_EQ(padding ? "a note section's size is not a multiple of 4" : "", refusal(object.bytes));
     short_of_it += padding != 0;
   }
   EXPECT_GT(short_of_it, 0);
@@ -429,14 +429,14 @@ TEST(Edges, ThereIsOneSymbolTable)
   Elf64_Shdr second = object.section(Object::kSymbols);
   second.sh_name = object.section(Object::kRela).sh_name;
   object.set_section(Object::kRela, second);
-  EXPECT_EQ("there is more than one .symtab", verdict(object.bytes));
+  EXPECT_EQ("there is more than one .symtab", refusal(object.bytes));
 }
 
 TEST(Edges, ADescriptorIsBytesOfTheFile)
 {
   Object object = plain_object();
   set_section(object, Object::kRodata, [](auto &s) { s.sh_type = SHT_NOBITS; });
-  EXPECT_EQ("a kernel descriptor is not in the file", verdict(object.bytes));
+  EXPECT_EQ("a kernel descriptor is not in the file", refusal(object.bytes));
 }
 
 TEST(Edges, ASymbolsNameBeginsInTheStringTable)
@@ -448,7 +448,7 @@ TEST(Edges, ASymbolsNameBeginsInTheStringTable)
     symbol.st_name = static_cast<uint32_t>(object.section(Object::kStrings).sh_size - 1 + beyond);
     object.set(at, symbol);
     EXPECT_EQ(beyond ? "a symbol's name lies outside of the string table" : "",
-              verdict(object.bytes));
+              refusal(object.bytes));
   }
 }
 
