@@ -1,10 +1,9 @@
 #include "queue/gate/scratch.h"
 
+#include "base/allocate.h"
 #include "base/error.h"
 
-#include <ctype.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -85,7 +84,7 @@ static scratch_block_t *take_kept(const scratch_queue_t *queue, uint64_t bytes)
 static rawhal_status_t reserve(const scratch_queue_t *queue, uint64_t bytes, bool there,
                                scratch_block_t **made, rawhal_error_t *error)
 {
-  scratch_block_t *block = malloc(sizeof(*block));
+  scratch_block_t *block = allocate(NULL, sizeof(*block));
   if (!block)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to remember a queue's scratch in");
   rawhal_status_t status = RAWHAL_OK;
@@ -96,7 +95,7 @@ static rawhal_status_t reserve(const scratch_queue_t *queue, uint64_t bytes, boo
   if (status == RAWHAL_OK)
     *made = block;
   else
-    free(block);
+    allocate_free(NULL, block);
   return status;
 }
 
@@ -161,7 +160,7 @@ void scratch_forget(void)
   while (kept) {
     scratch_block_t *block = kept;
     kept = block->next;
-    free(block);
+    allocate_free(NULL, block);
   }
   pthread_mutex_unlock(&lock);
 }
