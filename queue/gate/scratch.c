@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
