@@ -370,7 +370,11 @@ def findings(root):
 
 
 def main():
-    rows = list(findings(sys.argv[1] if len(sys.argv) > 1 else "."))
+    try:
+        rows = list(findings(sys.argv[1] if len(sys.argv) > 1 else "."))
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        print("skipped: git does not know this folder")
+        sys.exit(77)
     print("\n".join(rows + [f"{len(rows)} findings"]))
     sys.exit(1 if rows else 0)
 
