@@ -350,7 +350,7 @@ def table(lines):
     yield ".TS"
     yield " ".join(f"lw({width}n)" for width in widths) + "."
     for row in rows:
-        yield "\t".join("T{\n" + guarded(marked(cell)) + "\nT}" for cell in row)
+        yield "\t".join("T{\n.ad l\n" + guarded(marked(cell)) + "\nT}" for cell in row)
     yield ".TE"
 
 
