@@ -176,8 +176,9 @@ static void check_environment(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  /* One misspelt name is compared with some 60 that are known: 64 characters with 20 or 30. */
-  budget_t budget = budget_begin(150000 + 64 * (uint64_t)size, 1 << 16);
+  /* One misspelt name is compared with some 60 that are known: 64 characters with 20 or 30; and each
+   * of its words with theirs. */
+  budget_t budget = budget_begin(300000 + 64 * (uint64_t)size, 1 << 16);
   check_environment(data, size);
   budget_end(&budget);
   return 0;
