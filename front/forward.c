@@ -26,8 +26,8 @@ static unsigned type_of(const proxy_packet_t *packet)
   return type_in(packet->first);
 }
 
-/* All of a packet but its first word. Word by word: the program wrote it a moment ago, and a load of
- * more than one of its stores waits until both are in the cache. */
+/* All of a packet but its first word. Word by word: the program wrote it a moment ago, and a load
+ * of more than one of its stores waits until both are in the cache. */
 static inline void copy_rest(proxy_packet_t *to, const proxy_packet_t *from)
 {
   to->halves[1] = __atomic_load_n(&from->halves[1], __ATOMIC_RELAXED);

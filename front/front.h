@@ -64,8 +64,8 @@
  * fills that are asked for by HSA's functions, whatever carries them out; device memory that is
  * allocated from pools and regions, has handles, is mapped by those or kept by a file descriptor of
  * this process, or is mapped as other processes' or drivers'; the segments of code objects, before
- * they are loaded; rings of soft queues; and the scratch that the runtime takes when a dispatch asks
- * for it: for as long as the runtime lives, which keeps it for other queues
+ * they are loaded; rings of soft queues; and the scratch that the runtime takes when a dispatch
+ * asks for it: for as long as the runtime lives, which keeps it for other queues
  * (queue/gate/scratch.h). Where queues have proxies a dispatch that would exceed the quota is an
  * error of its queue; else what has been taken is charged when the program asks for memory.
  *

@@ -70,8 +70,8 @@ static hsa_status_t imported(void **memory, uint64_t least, uint32_t count,
 
 /* ---- Mapping ---- */
 
-/* How much there is behind a handle, or 0: runtimes since 5.7 map all of it, and say of it whatever size they were told.
- * Without one they say the real one. */
+/* How much there is behind a handle, or 0: runtimes since 5.7 map all of it, and say of it whatever
+ * size they were told. Without one they say the real one. */
 static uint64_t shared_size(const hsa_amd_ipc_memory_t *handle, uint32_t count,
                             const hsa_agent_t *agents)
 {

@@ -13,7 +13,8 @@
  * what was in them has finished: then packets wait, too.
  *
  * Locks, in the order in which they may be taken: a proxy's `lock`, that of scratch, those of the
- * limiter, a proxy's `harvest`. No thread that rings a doorbell waits for the limiter or for the device. */
+ * limiter, a proxy's `harvest`. No thread that rings a doorbell waits for the limiter or for the
+ * device. */
 #ifndef RAWHAL_FRONT_PROXY_H
 #define RAWHAL_FRONT_PROXY_H
 
@@ -207,8 +208,9 @@ void flight_expect_next(proxy_t *proxy);
 bool flight_harvest(proxy_t *proxy);
 /* Charges what has not, up to then: the device has let go of it. */
 void flight_end_all(proxy_t *proxy, uint64_t at);
-/* By the program's signal, that the last dispatch has ended, and when it ran: a barrier would leave its own times there.
- * False: it is the device that has to judge whether it is a signal at all, or words are not written. */
+/* By the program's signal, that the last dispatch has ended, and when it ran: a barrier would leave
+ * its own times there. False: it is the device that has to judge whether it is a signal at all, or
+ * words are not written. */
 bool flight_tell_last(proxy_t *proxy, hsa_signal_t signal);
 
 /* service.c */

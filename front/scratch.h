@@ -16,8 +16,8 @@ void scratch_open(void);
 /* Of a queue, in bytes. */
 uint64_t scratch_most(void);
 
-/* A queue has been made without a proxy, on a device that has limits. False: the scratch that it was
- * made with does not fit. */
+/* A queue has been made without a proxy, on a device that has limits. False: the scratch that it
+ * was made with does not fit. */
 bool scratch_watch(const front_device_t *device, const hsa_queue_t *queue, uint32_t private_bytes);
 /* The queue is about to be destroyed; NULL: it is not watched. */
 scratch_watched_t *scratch_unwatch(const hsa_queue_t *queue);

@@ -48,7 +48,8 @@ typedef struct scratch_queue {
 void scratch_begin(scratch_queue_t *queue, rawhal_limiter_t *limiter, uint64_t device,
                    uint64_t owner, uint64_t compute_units, const scratch_chip_t *chip);
 /* Before the device may see a dispatch that asks for so much a lane. A caller may remember that it
- * was granted: it stays the queue's. On failure nothing has changed. Any thread, several at once. */
+ * was granted: it stays the queue's. On failure nothing has changed. Any thread, several at once.
+ */
 RAWHAL_CHECKED rawhal_status_t scratch_grow(scratch_queue_t *queue, uint32_t lane_bytes,
                                             rawhal_error_t *error);
 /* What the runtime has given a queue already counts, though it does not fit. */

@@ -190,7 +190,8 @@ static void describe_self(const rawhal_limiter_t *limiter, uint64_t now)
   atomic_store(&me->start_time, limiter->self.start_time);
 }
 
-/* Does a slot more leave each other tenant, also of those that are not there, what is kept for it? */
+/* Does a slot more leave each other tenant, also of those that are not there, what is kept for it?
+ */
 static bool leaves_enough(const region_data_t *data, uint32_t mine)
 {
   uint32_t members[REGION_TENANTS] = {0}, free = REGION_MEMBERS, kept = 0;

@@ -5,8 +5,8 @@
  * (exec/vector/operand.inc), DPP (exec/vector/dpp.inc), float modes, modifiers and write-back
  * (exec/vector/run.inc). The rows are in *_table.inc. Where vectors are wide most instructions have
  * a function of their own for the case without modifiers (exec/vector/fast.inc). The same source is
- * compiled three times (exec/build/portable.c, exec/build/avx2.c, exec/build/avx512.c); valu.c picks
- * one at run time. All give the same bits.
+ * compiled three times (exec/build/portable.c, exec/build/avx2.c, exec/build/avx512.c); valu.c
+ * picks one at run time. All give the same bits.
  *
  * Float policy, where the hardware's bits are not documented:
  * - A NaN result is the first NaN operand, quieted; without one it is 0x7fc00000 (f64, f16 alike).
